@@ -1,0 +1,141 @@
+// client: mount an NFS export and look at it, as fast as memory allows.
+//
+//   auto client = nfswalk::Client::Mount(*nfswalk::ParseMountUrl("nfs://server/export"));
+//   auto attributes = (*client)->Stat("usr/include/stdio.h", nfswalk::Credential::OfProcess());
+//
+// Thread safety: all calls on one Client may be made from any number of threads at once; destroy it
+// when none is inside. A call that is answered from the caches (Stat, Access, ReadLink in an rcu-*
+// walk mode) takes no lock, allocates nothing and stores to no shared memory; any other may wait for
+// the server as long as the mount's hard/soft, timeo and retrans say.
+//
+// Paths: bytes, at most 4095, '/' separated, resolved from the export's root whether or not they begin
+// with '/'; symbolic links as path_resolution(7) has them, absolute ones from the export's root.
+// Errors: the errno that the system call of the same name gives (stat(2), access(2), openat2(2), ...);
+// ESTALE is protocol::kStale.
+// No exception leaves this API.
+#ifndef NFSWALK_NFSCLIENT_CLIENT_H_
+#define NFSWALK_NFSCLIENT_CLIENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "nfsclient/nfs/mount_options.h"
+#include "nfsclient/protocol/protocol.h"
+#include "nfsclient/stats.h"
+#include "sunrpc_auth/credential.h"
+
+namespace nfswalk {
+
+using protocol::Attributes;
+using protocol::DirectoryEntry;
+using protocol::SetAttributes;
+using sunrpc_auth::Credential;
+
+template <typename T>
+using Result = std::expected<T, std::errc>;
+
+// openat2(2) RESOLVE_*, plus AT_SYMLINK_NOFOLLOW.
+struct ResolveFlags {
+  bool no_follow = false;    // a symbolic link in last place is itself the result
+  bool no_symlinks = false;  // ELOOP if any link would have to be followed
+  bool beneath = false;      // EXDEV for absolute paths, absolute links and `..` at the root
+  bool in_root = false;      // as after chroot: those stay inside the root
+  bool cached = false;       // EAGAIN (errc::resource_unavailable_try_again) instead of an RPC
+  bool strict = false;       // this call is linearizable even where the mount is not
+};
+
+// Bits of access(2).
+inline constexpr uint32_t kMayExecute = 1;
+inline constexpr uint32_t kMayWrite = 2;
+inline constexpr uint32_t kMayRead = 4;
+
+struct MountError {
+  std::errc error{};
+  std::string message;  // what, where, and what to do
+};
+
+class Superblock;
+
+// An open file: the handle is pinned, data is not cached.
+class File;
+
+class Client {
+ public:
+  // Contacts the server. Bounded by TransportOptions::mount_timeout_ms.
+  static std::expected<std::unique_ptr<Client>, MountError> Mount(const MountOptions& options);
+  // The same over a Protocol of the caller's (fault injection).
+  static std::expected<std::unique_ptr<Client>, MountError> MountOver(
+      std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  [[nodiscard]] Result<Attributes> Stat(std::string_view path, const Credential& credential,
+                                        ResolveFlags flags = {});
+  // mode: kMay* bits, 0 asks for existence only. errc{} or permission_denied among others.
+  [[nodiscard]] std::errc Access(std::string_view path, uint32_t mode, const Credential& credential,
+                                 ResolveFlags flags = {});
+  // Copies at most into.size() bytes, as readlink(2): no NUL, cut without an error; returns their count.
+  [[nodiscard]] Result<size_t> ReadLink(std::string_view path, std::span<char> into,
+                                        const Credential& credential, ResolveFlags flags = {});
+
+  // Calls `visit` for each entry, without "." and "..", until it returns false. Attributes and handles
+  // are present where the server sent them.
+  [[nodiscard]] std::errc ReadDir(std::string_view path, const Credential& credential,
+                                  const std::function<bool(const DirectoryEntry&)>& visit,
+                                  ResolveFlags flags = {});
+
+  // Opens by permission check alone (kMayRead, kMayWrite); close-to-open unless nocto.
+  [[nodiscard]] Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t mode,
+                                                   const Credential& credential,
+                                                   ResolveFlags flags = {});
+
+  // Changing operations. `mode`: permission bits. All update the caches with the reply's weak cache
+  // consistency data, so that our own changes do not cost the siblings their validity.
+  [[nodiscard]] Result<Attributes> Create(std::string_view path, uint32_t mode, bool exclusive,
+                                          const Credential& credential);
+  [[nodiscard]] Result<Attributes> MakeDirectory(std::string_view path, uint32_t mode,
+                                                 const Credential& credential);
+  [[nodiscard]] Result<Attributes> MakeSymlink(std::string_view target, std::string_view path,
+                                               const Credential& credential);
+  [[nodiscard]] std::errc Link(std::string_view existing, std::string_view path,
+                               const Credential& credential);
+  [[nodiscard]] std::errc Rename(std::string_view from, std::string_view to,
+                                 const Credential& credential);
+  [[nodiscard]] std::errc Unlink(std::string_view path, const Credential& credential);
+  [[nodiscard]] std::errc RemoveDirectory(std::string_view path, const Credential& credential);
+  [[nodiscard]] Result<Attributes> SetAttributesOf(std::string_view path,
+                                                   const SetAttributes& attributes,
+                                                   const Credential& credential,
+                                                   ResolveFlags flags = {});
+
+  // Forgets what nobody uses: dentries, inodes, access rights.
+  void DropCaches();
+
+  Stats stats() const;
+
+ private:
+  explicit Client(std::unique_ptr<Superblock> superblock);
+  std::unique_ptr<Superblock> superblock_;
+};
+
+class File {
+ public:
+  virtual ~File() = default;
+  [[nodiscard]] virtual Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes) = 0;
+  // Returns when the data is on the server's stable storage.
+  [[nodiscard]] virtual Result<size_t> PWrite(std::span<const std::byte> data,
+                                              uint64_t offset_bytes) = 0;
+  virtual Attributes attributes() const = 0;
+};
+
+}  // namespace nfswalk
+
+#endif  // NFSWALK_NFSCLIENT_CLIENT_H_

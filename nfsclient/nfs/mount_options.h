@@ -1,0 +1,68 @@
+// mount_options: every choice that is made once per mount, with the names and defaults of nfs(5).
+//
+// Thread safety: as any value.
+#ifndef NFSWALK_NFSCLIENT_NFS_MOUNT_OPTIONS_H_
+#define NFSWALK_NFSCLIENT_NFS_MOUNT_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "nfsclient/protocol/transport_options.h"
+
+namespace nfswalk {
+
+// How much of a path walk runs without references (design 2). Each step can be measured against the
+// one before it.
+enum class WalkMode {
+  kRef,        // every hook answers "need a reference walk" at once
+  kRcuLocked,  // RCU walk, access rights searched under the inode's lock
+  kRcuPeek,    // first the newest entry without a lock, then as above
+  kRcuSearch,  // all entries of the inode without a lock
+};
+
+// nfs(5) lookupcache=.
+enum class LookupCache { kAll, kPositive, kNone };
+
+// Which contract a walk gives (nfs_semantics; vfs_walk 6.3). `strict`: the whole walk is linearizable.
+enum class WalkContract { kLadder, kStrict };
+
+struct MountOptions {
+  protocol::ServerAddress server;
+  protocol::TransportOptions transport;
+
+  // Attribute cache lifetimes, seconds (nfs(5) acregmin ...). actimeo sets all four, noac sets them to 0.
+  uint32_t acregmin_s = 3;
+  uint32_t acregmax_s = 60;
+  uint32_t acdirmin_s = 30;
+  uint32_t acdirmax_s = 60;
+  LookupCache lookupcache = LookupCache::kAll;
+  bool nocto = false;
+
+  WalkMode walk = WalkMode::kRcuSearch;
+  WalkContract contract = WalkContract::kLadder;
+
+  // Limits of the caches, in objects. A mount holds about that many and hands the rest back.
+  size_t dentries_max = 4'000'000;
+  size_t inodes_max = 4'000'000;
+  size_t access_entries_max = 4'000'000;
+  size_t credentials_max = 4096;
+};
+
+// Reads `nfs://host[:port]/export?option[=value]&...`, options named as in nfs(5) and in libnfs' URLs:
+// version, port, nfsport, mountport, nconnect, hard, soft, timeo (tenths of a second), retrans,
+// acregmin, acregmax, acdirmin, acdirmax, actimeo, noac, ac, lookupcache, cto, nocto, and ours:
+// walk=ref|rcu-locked|rcu-peek|rcu-search, strict, dentries, inodes, access_entries, credentials.
+// Percent escapes are decoded in the export's path. The error is a sentence that names the offending
+// part of the URL and what is accepted there.
+std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url);
+
+// The name used in URLs, tables and JSON: "rcu-search".
+std::string_view WalkModeName(WalkMode mode);
+std::expected<WalkMode, std::string> ParseWalkMode(std::string_view name);
+
+}  // namespace nfswalk
+
+#endif  // NFSWALK_NFSCLIENT_NFS_MOUNT_OPTIONS_H_

@@ -1,0 +1,66 @@
+// attributes: what a server says about a file, the same for every protocol version.
+//
+// Thread safety: as any value.
+#ifndef NFSWALK_NFSCLIENT_PROTOCOL_ATTRIBUTES_H_
+#define NFSWALK_NFSCLIENT_PROTOCOL_ATTRIBUTES_H_
+
+#include <cstdint>
+#include <optional>
+
+namespace nfswalk::protocol {
+
+// The values are those of the type bits of st_mode shifted right by 12, as in inode(7).
+enum class FileType : uint8_t {
+  kFifo = 1,
+  kCharacterDevice = 2,
+  kDirectory = 4,
+  kBlockDevice = 6,
+  kRegular = 8,
+  kSymlink = 10,
+  kSocket = 12,
+};
+
+struct Time {
+  int64_t seconds = 0;
+  uint32_t nanoseconds = 0;
+  friend bool operator==(const Time&, const Time&) = default;
+};
+
+// RFC 1813 2.6 fattr3; RFC 7530 5.
+struct Attributes {
+  FileType type = FileType::kRegular;
+  uint32_t mode = 0;  // the 12 permission bits only
+  uint32_t nlink = 0;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  uint64_t size_bytes = 0;
+  uint64_t used_bytes = 0;
+  uint32_t rdev_major = 0;
+  uint32_t rdev_minor = 0;
+  uint64_t fsid = 0;
+  uint64_t fileid = 0;
+  Time atime;
+  Time mtime;
+  Time ctime;
+  // Version 4: the server's change attribute. Version 3 has none: derived from ctime
+  // (nfs_semantics 2.4: its order is undefined, only equality means anything).
+  uint64_t change = 0;
+  friend bool operator==(const Attributes&, const Attributes&) = default;
+};
+
+// RFC 1813 2.6 wcc_attr: what a directory was like just before our own change to it.
+struct PreOpAttributes {
+  uint64_t size_bytes = 0;
+  Time mtime;
+  Time ctime;
+};
+
+// RFC 1813 2.6 wcc_data. Absent parts were not sent.
+struct WeakCacheConsistency {
+  std::optional<PreOpAttributes> before;
+  std::optional<Attributes> after;
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_PROTOCOL_ATTRIBUTES_H_

@@ -1,0 +1,48 @@
+// read_guard: an RCU read-side critical section over liburcu-memb.
+//
+// A thread registers with liburcu the first time it enters a section and unregisters when it exits;
+// nobody calls urcu_memb_register_thread(). Entering costs two plain stores to the thread's own
+// memory (sys_membarrier moves the fences to the updater). Sections nest. Inside one, do not sleep,
+// wait for a lock that may sleep, send an RPC or drop a reference that may free something.
+//
+// Thread safety: every function may be called from any thread.
+#ifndef NFSWALK_RCU_READ_GUARD_H_
+#define NFSWALK_RCU_READ_GUARD_H_
+
+#ifndef URCU_INLINE_SMALL_FUNCTIONS
+#define URCU_INLINE_SMALL_FUNCTIONS
+#endif
+#include <urcu/urcu-memb.h>
+
+#include "rcu/tsan.h"
+
+namespace nfswalk::rcu {
+
+namespace internal {
+// Set by RegisterThread(), cleared by the thread's exit.
+extern constinit thread_local bool thread_registered;
+void RegisterThread();
+}  // namespace internal
+
+// True if the calling thread is inside a read-side critical section.
+inline bool InReadSection() {
+  return internal::thread_registered && urcu_memb_read_ongoing() != 0;
+}
+
+class [[nodiscard]] ReadGuard {
+ public:
+  ReadGuard() {
+    if (!internal::thread_registered) [[unlikely]] internal::RegisterThread();
+    urcu_memb_read_lock();
+  }
+  ~ReadGuard() {
+    tsan::ReleaseReadSection();
+    urcu_memb_read_unlock();
+  }
+  ReadGuard(const ReadGuard&) = delete;
+  ReadGuard& operator=(const ReadGuard&) = delete;
+};
+
+}  // namespace nfswalk::rcu
+
+#endif  // NFSWALK_RCU_READ_GUARD_H_
