@@ -1,0 +1,55 @@
+#include "sunrpc_auth/credential.h"
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace nfswalk::sunrpc_auth {
+namespace {
+
+// One round of a 64-bit mixer: every input bit reaches every output bit, so that low bits can index
+// a table although uids are small and dense.
+uint64_t Mix(uint64_t state, uint64_t word) {
+  uint64_t x = state ^ word;
+  x ^= x >> 32;
+  x *= 0x9e3779b97f4a7c15u;
+  x ^= x >> 29;
+  x *= 0xd6e8feb86659fd93u;
+  return x ^ (x >> 32);
+}
+
+uint64_t HashOf(Flavor flavor, uint32_t uid, uint32_t gid, std::span<const uint32_t> groups) {
+  uint64_t hash = Mix(static_cast<uint64_t>(flavor) + 1, uint64_t{uid} << 32 | gid);
+  for (uint32_t group : groups) hash = Mix(hash, group);
+  return hash;
+}
+
+}  // namespace
+
+Credential::Credential() : flavor_(Flavor::kNone), hash_(HashOf(Flavor::kNone, 0, 0, {})) {}
+
+Credential::Credential(uint32_t uid, uint32_t gid, std::vector<uint32_t> groups)
+    : flavor_(Flavor::kSys), uid_(uid), gid_(gid), groups_(std::move(groups)) {
+  hash_ = HashOf(flavor_, uid_, gid_, groups_);
+}
+
+Credential Credential::OfProcess() {
+  std::vector<uint32_t> groups;
+  // Another thread may change the list between the two calls: ask again until it fits.
+  for (int count = getgroups(0, nullptr); count > 0; count = getgroups(0, nullptr)) {
+    std::vector<gid_t> list(count);
+    const int got = getgroups(count, list.data());
+    if (got < 0) continue;
+    groups.assign(list.begin(), list.begin() + got);
+    break;
+  }
+  return Credential(geteuid(), getegid(), std::move(groups));
+}
+
+bool operator==(const Credential& a, const Credential& b) {
+  return a.hash_ == b.hash_ && a.flavor_ == b.flavor_ && a.uid_ == b.uid_ && a.gid_ == b.gid_ &&
+         a.groups_ == b.groups_;
+}
+
+}  // namespace nfswalk::sunrpc_auth
