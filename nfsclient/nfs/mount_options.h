@@ -26,14 +26,16 @@ enum class WalkMode {
 // nfs(5) lookupcache=.
 enum class LookupCache { kAll, kPositive, kNone };
 
-// Which contract a walk gives (nfs_semantics; vfs_walk 6.3). `strict`: the whole walk is linearizable.
+// Which contract a walk gives (nfs_semantics; vfs_walk 6.3). `strict`: the whole walk is
+// linearizable.
 enum class WalkContract { kLadder, kStrict };
 
 struct MountOptions {
   protocol::ServerAddress server;
   protocol::TransportOptions transport;
 
-  // Attribute cache lifetimes, seconds (nfs(5) acregmin ...). actimeo sets all four, noac sets them to 0.
+  // Attribute cache lifetimes, seconds (nfs(5) acregmin ...). actimeo sets all four, noac sets them
+  // to 0.
   uint32_t acregmin_s = 3;
   uint32_t acregmax_s = 60;
   uint32_t acdirmin_s = 30;
@@ -51,12 +53,15 @@ struct MountOptions {
   size_t credentials_max = 4096;
 };
 
-// Reads `nfs://host[:port]/export?option[=value]&...`, options named as in nfs(5) and in libnfs' URLs:
-// version, port, nfsport, mountport, nconnect, hard, soft, timeo (tenths of a second), retrans,
-// acregmin, acregmax, acdirmin, acdirmax, actimeo, noac, ac, lookupcache, cto, nocto, and ours:
-// walk=ref|rcu-locked|rcu-peek|rcu-search, strict, dentries, inodes, access_entries, credentials.
-// Percent escapes are decoded in the export's path. The error is a sentence that names the offending
-// part of the URL and what is accepted there.
+// Reads `nfs://host[:port]/export?option[=value]&...`, options named as in nfs(5) and in libnfs'
+// URLs: version (vers, nfsvers), port (nfsport, as host:port), mountport, nconnect, hard, soft,
+// timeo (tenths of a second), retrans, acregmin, acregmax, acdirmin, acdirmax, actimeo, noac, ac,
+// lookupcache, cto, nocto, and ours: walk=ref|rcu-locked|rcu-peek|rcu-search, strict, dentries,
+// inodes, access_entries, credentials. Of options that contradict each other the last one counts,
+// as with mount(8); noac outweighs every lifetime wherever it stands, unless `ac` follows it.
+// Percent escapes are decoded in the export's path, nowhere else. An IPv6 address stands in
+// brackets, without a zone. The error is a sentence that names the offending part of the URL and
+// what is accepted there; it may quote any byte of the URL.
 std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url);
 
 // The name used in URLs, tables and JSON: "rcu-search".
