@@ -35,6 +35,8 @@ struct alignas(64) AccessEntry {
   static constexpr unsigned kRightsBits = 8;
   static constexpr uint32_t kRightsMask = (1u << kRightsBits) - 1;
 
+  // For the pool: an unused object.
+  AccessEntry() : AccessEntry({}, 0, 0, 0) {}
   AccessEntry(sunrpc_auth::CredentialRef pinned, uint32_t granted, uint64_t granted_at,
               uint64_t epoch)
       : credential(std::move(pinned)),

@@ -1,7 +1,9 @@
 #include "access_cache/access_lru.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -12,6 +14,19 @@
 
 namespace nfswalk::access_cache {
 
+namespace {
+
+// Drops the credential only now, when no reader compares with it any more.
+void FreeEntry(rcu::DeferHead* head) {
+  auto* const entry = reinterpret_cast<AccessEntry*>(reinterpret_cast<char*>(head) -
+                                                     offsetof(AccessEntry, defer_head));
+  std::destroy_at(entry);
+  std::construct_at(entry);
+  rcu::SlabPool::FreeUnreachable(entry);
+}
+
+}  // namespace
+
 AccessLru::AccessLru(size_t entries_max)
     : entries_max_(entries_max), lock_(rcu::LockClass::kAccessLru) {}
 
@@ -19,10 +34,11 @@ AccessLru::~AccessLru() { rcu::Barrier(); }
 
 AccessEntry* AccessLru::Allocate(sunrpc_auth::CredentialRef credential, uint32_t granted,
                                  uint64_t granted_at_ns, uint64_t epoch) {
-  AccessEntry* const entry = pool_.Allocate(std::move(credential), granted, granted_at_ns, epoch);
+  AccessEntry* const memory = pool_.Allocate();
+  if (memory == nullptr) return nullptr;
   // Counted before it can be found and dropped, so that the count never passes below zero.
-  if (entry != nullptr) entries_.fetch_add(1, std::memory_order_relaxed);
-  return entry;
+  entries_.fetch_add(1, std::memory_order_relaxed);
+  return ::new (memory) AccessEntry(std::move(credential), granted, granted_at_ns, epoch);
 }
 
 void AccessLru::AddedLocked(AccessCache& cache, DroppedEntries& dropped) {
@@ -68,7 +84,7 @@ size_t AccessLru::Shrink(size_t n) {
 void AccessLru::Free(const DroppedEntries& dropped) {
   for (AccessEntry* entry = dropped.first; entry != nullptr;) {
     AccessEntry* const next = entry->newer;
-    pool_.FreeDeferred(entry);
+    rcu::Defer(&entry->defer_head, &FreeEntry);
     entry = next;
   }
 }

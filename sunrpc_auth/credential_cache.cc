@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <memory>
 #include <new>
+#include <optional>
 
 #include "rcu/coarse_clock.h"
 #include "rcu/lock_order.h"
@@ -24,18 +27,31 @@ size_t BucketCount(size_t entries_max) {
 
 }  // namespace
 
-CachedCredential::CachedCredential(CredentialCache& cache, const Credential& credential,
-                                   uint32_t state)
-    : hash_(credential.hash()),
-      uid_(credential.uid()),
-      gid_(credential.gid()),
-      group_count_(static_cast<uint32_t>(credential.groups().size())),
-      flavor_(credential.flavor()),
+CachedCredential::CachedCredential(CredentialCache& cache, Credential&& key, uint32_t state)
+    : hash_(key.hash()),
+      uid_(key.uid()),
+      gid_(key.gid()),
+      group_count_(static_cast<uint32_t>(key.groups().size())),
+      flavor_(key.flavor()),
       state_(state),
-      key_(credential),
-      cache_(cache) {
-  std::copy_n(credential.groups().begin(), std::min<size_t>(group_count_, kInlineGroups),
+      key_(std::move(key)),
+      cache_(&cache) {
+  std::copy_n(key_.groups().begin(), std::min<size_t>(group_count_, kInlineGroups),
               groups_.begin());
+}
+
+// The pool wants its objects back as it made them: without a group list.
+void CachedCredential::Free(CachedCredential* credential) {
+  std::destroy_at(credential);
+  std::construct_at(credential);
+  rcu::SlabPool::FreeUnreachable(credential);
+}
+
+void CachedCredential::FreeAfterGracePeriod(CachedCredential* credential) {
+  rcu::Defer(&credential->defer_head_, [](rcu::DeferHead* head) {
+    Free(reinterpret_cast<CachedCredential*>(reinterpret_cast<char*>(head) -
+                                             offsetof(CachedCredential, defer_head_)));
+  });
 }
 
 bool CachedCredential::Matches(const Credential& credential) const {
@@ -54,7 +70,7 @@ CredentialRef::CredentialRef(const CredentialRef& other) : credential_(other.cre
 }
 
 CredentialRef::~CredentialRef() {
-  if (credential_ != nullptr) credential_->cache_.Put(*credential_);
+  if (credential_ != nullptr) credential_->cache_->Put(*credential_);
 }
 
 CredentialCache::CredentialCache(Limits limits, SetUpFunction set_up)
@@ -70,7 +86,7 @@ CredentialCache::~CredentialCache() {
     CachedCredential& credential = idle_.front();
     idle_.pop_front();
     Unlink(credential);
-    pool_.FreeDeferred(&credential);
+    CachedCredential::FreeAfterGracePeriod(&credential);
   }
   rcu::Barrier();
 }
@@ -116,11 +132,16 @@ std::expected<CredentialRef, std::errc> CredentialCache::Lookup(const Credential
 
 // A NEW or usable object with one reference, not in the table; nullptr if memory is short.
 CachedCredential* CredentialCache::Allocate(const Credential& credential) {
+  std::optional<Credential> key;
   try {
-    return pool_.Allocate(*this, credential, set_up_ ? kHashed | kNew : kHashed);
-  } catch (const std::bad_alloc&) {  // the copy of the group list
+    key = credential;
+  } catch (const std::bad_alloc&) {
     return nullptr;
   }
+  CachedCredential* const memory = pool_.Allocate();
+  if (memory == nullptr) return nullptr;
+  const uint32_t state = set_up_ ? kHashed | kNew : kHashed;
+  return ::new (memory) CachedCredential(*this, *std::move(key), state);
 }
 
 CachedCredential* CredentialCache::Create(const Credential& credential) {
@@ -139,9 +160,9 @@ CachedCredential* CredentialCache::Create(const Credential& credential) {
       PruneLocked(rcu::CoarseNowNs(), dropped);
     }
   }
-  FreeAll(dropped);
+  dropped.clear_and_dispose(&CachedCredential::FreeAfterGracePeriod);
   if (found == nullptr) return created;
-  pool_.Free(created);
+  CachedCredential::Free(created);
   return found;
 }
 
@@ -191,7 +212,7 @@ void CredentialCache::Put(CachedCredential& credential) {
       return;
     }
   }
-  pool_.FreeDeferred(&credential);
+  CachedCredential::FreeAfterGracePeriod(&credential);
 }
 
 size_t CredentialCache::Prune(uint64_t now_ns) {
@@ -201,7 +222,7 @@ size_t CredentialCache::Prune(uint64_t now_ns) {
     std::lock_guard lock(table_lock_);
     count = PruneLocked(now_ns, dropped);
   }
-  FreeAll(dropped);
+  dropped.clear_and_dispose(&CachedCredential::FreeAfterGracePeriod);
   return count;
 }
 
@@ -220,10 +241,6 @@ size_t CredentialCache::PruneLocked(uint64_t now_ns, IdleList& dropped) {
     ++count;
   }
   return count;
-}
-
-void CredentialCache::FreeAll(IdleList& dropped) {
-  dropped.clear_and_dispose([this](CachedCredential* credential) { pool_.FreeDeferred(credential); });
 }
 
 // Preconditions: the table lock is held.

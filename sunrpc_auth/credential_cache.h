@@ -56,7 +56,8 @@ class alignas(64) CachedCredential {
   // The credential itself. Never changes.
   const Credential& key() const { return key_; }
 
-  CachedCredential(CredentialCache& cache, const Credential& credential, uint32_t state);
+  // For the pool: an unused object.
+  CachedCredential() = default;
   CachedCredential(const CachedCredential&) = delete;
   CachedCredential& operator=(const CachedCredential&) = delete;
 
@@ -67,28 +68,30 @@ class alignas(64) CachedCredential {
   // Groups that are compared without leaving the object; 6 of them share the line of the hash.
   static constexpr size_t kInlineGroups = 22;
 
+  CachedCredential(CredentialCache& cache, Credential&& key, uint32_t state);
+
+  static void FreeAfterGracePeriod(CachedCredential* credential);
+  static void Free(CachedCredential* credential);
   bool Matches(const Credential& credential) const;
 
   // Hot line: all that a search reads. No get, put or idle list writes here.
   std::atomic<CachedCredential*> next_{nullptr};
-  const uint64_t hash_;
-  const uint32_t uid_;
-  const uint32_t gid_;
-  const uint32_t group_count_;
-  const Flavor flavor_;
-  std::atomic<uint32_t> state_;
+  const uint64_t hash_ = 0;
+  const uint32_t uid_ = 0;
+  const uint32_t gid_ = 0;
+  const uint32_t group_count_ = 0;
+  const Flavor flavor_ = Flavor::kNone;
+  std::atomic<uint32_t> state_{0};
   std::array<uint32_t, kInlineGroups> groups_;
 
   // Cold.
   const Credential key_;
-  CredentialCache& cache_;
+  CredentialCache* const cache_ = nullptr;
   std::atomic<uint64_t> references_{1};
   uint64_t idle_since_ns_ = 0;
   std::errc set_up_error_{};
   boost::intrusive::list_member_hook<> idle_hook_;
-
- public:
-  rcu::DeferHead defer_head;  // used by the pool
+  rcu::DeferHead defer_head_;
 };
 
 // A counted reference. Copies count; the last one leaves the object idle in its cache.
@@ -172,7 +175,6 @@ class CredentialCache {
   void Link(CachedCredential& credential);
   void Unlink(CachedCredential& credential);
   size_t PruneLocked(uint64_t now_ns, IdleList& dropped);
-  void FreeAll(IdleList& dropped);
   std::errc SetUp(CachedCredential& credential);
   void Put(CachedCredential& credential);
 
