@@ -14,8 +14,10 @@ struct ThreadExit {
 }  // namespace
 
 void RegisterThread() {
-  urcu_memb_register_thread();
   thread_registered = true;
+  // liburcu's own callback thread registers itself, and may enter sections from our callbacks.
+  if (URCU_TLS(urcu_memb_reader).registered) return;
+  urcu_memb_register_thread();
   thread_local ThreadExit unregister_at_exit;
   (void)unregister_at_exit;
 }

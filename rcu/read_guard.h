@@ -9,8 +9,8 @@
 #ifndef NFSWALK_RCU_READ_GUARD_H_
 #define NFSWALK_RCU_READ_GUARD_H_
 
-#ifndef URCU_INLINE_SMALL_FUNCTIONS
-#define URCU_INLINE_SMALL_FUNCTIONS
+#ifndef _LGPL_SOURCE
+#define _LGPL_SOURCE  // lets liburcu inline the two stores; needs a licence compatible with the LGPL
 #endif
 #include <urcu/urcu-memb.h>
 
@@ -25,14 +25,13 @@ void RegisterThread();
 }  // namespace internal
 
 // True if the calling thread is inside a read-side critical section.
-inline bool InReadSection() {
-  return internal::thread_registered && urcu_memb_read_ongoing() != 0;
-}
+inline bool InReadSection() { return internal::thread_registered && urcu_memb_read_ongoing() != 0; }
 
 class [[nodiscard]] ReadGuard {
  public:
   ReadGuard() {
-    if (!internal::thread_registered) [[unlikely]] internal::RegisterThread();
+    if (!internal::thread_registered) [[unlikely]]
+      internal::RegisterThread();
     urcu_memb_read_lock();
   }
   ~ReadGuard() {

@@ -36,8 +36,8 @@ class SeqCount {
   bool Changed(uint64_t sample) const {
 #ifdef NFSWALK_TSAN
     // The sanitizer does not model fences; an RMW orders the same way and is understood.
-    return const_cast<std::atomic<uint64_t>&>(value_).fetch_add(
-               0, std::memory_order_acq_rel) != sample;  // O2: pairs with WriteBegin()
+    return const_cast<std::atomic<uint64_t>&>(value_).fetch_add(0, std::memory_order_acq_rel) !=
+           sample;  // O2: pairs with WriteBegin()
 #else
     std::atomic_thread_fence(std::memory_order_acquire);  // O2: pairs with WriteBegin()
     return value_.load(std::memory_order_relaxed) != sample;
@@ -46,8 +46,13 @@ class SeqCount {
 
   // Preconditions: the caller holds the lock that serialises writers.
   void WriteBegin() {
-    value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    const uint64_t odd = value_.load(std::memory_order_relaxed) + 1;
+#ifdef NFSWALK_TSAN
+    value_.exchange(odd, std::memory_order_acq_rel);  // O2: pairs with Changed()
+#else
+    value_.store(odd, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_release);  // O2: pairs with Changed()
+#endif
   }
   void WriteEnd() {
     value_.store(value_.load(std::memory_order_relaxed) + 1,
@@ -56,7 +61,6 @@ class SeqCount {
 
   // One whole empty write: every sample taken before no longer validates.
   void Invalidate() {
-    std::atomic_thread_fence(std::memory_order_release);  // O2: pairs with Changed()
     value_.store(value_.load(std::memory_order_relaxed) + 2,
                  std::memory_order_release);  // O1: pairs with Begin()
   }

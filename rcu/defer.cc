@@ -1,0 +1,73 @@
+#include "rcu/defer.h"
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+
+#include "rcu/lock_order.h"
+
+namespace nfswalk::rcu {
+
+static_assert(offsetof(DeferHead, urcu_head) == 0);
+
+namespace {
+
+#ifdef NFSWALK_TSAN
+void RunCallback(rcu_head* head) {
+  tsan::AcquireGracePeriod();
+  auto* deferred = reinterpret_cast<DeferHead*>(head);
+  deferred->callback(deferred);
+}
+#endif
+
+struct Marker {
+  DeferHead defer_head;
+  std::mutex mutex;
+  std::condition_variable passed;
+  bool has_passed = false;
+};
+static_assert(offsetof(Marker, defer_head) == 0);
+
+void MarkerPassed(DeferHead* head) {
+  auto* marker = reinterpret_cast<Marker*>(head);
+  // Notifies under the mutex: the waiter's next step is to destroy both.
+  std::lock_guard lock(marker->mutex);
+  marker->has_passed = true;
+  marker->passed.notify_one();
+}
+
+}  // namespace
+
+void Defer(DeferHead* head, void (*fn)(DeferHead*)) {
+  // The section registers the thread, which liburcu asks of callers of call_rcu. Its end also tells
+  // the sanitizer that what this thread wrote happens before the callback.
+  ReadGuard registered;
+#ifdef NFSWALK_TSAN
+  head->callback = fn;
+  tsan::ReleaseReadSection();
+  urcu_memb_call_rcu(&head->urcu_head, RunCallback);
+#else
+  // DeferHead begins with its rcu_head, so the two pointers have one value, and the cast saves
+  // every object the eight bytes of a second function pointer.
+  urcu_memb_call_rcu(&head->urcu_head, reinterpret_cast<void (*)(rcu_head*)>(fn));
+#endif
+}
+
+void Synchronize() {
+  AssertMaySleep();
+  urcu_memb_synchronize_rcu();
+  tsan::AcquireGracePeriod();
+}
+
+// All callbacks go through one first-in first-out queue and one thread, so a marker put there now
+// passes after all of them. urcu_memb_barrier() would do the same with memory of its own, which
+// ThreadSanitizer reports.
+void Barrier() {
+  AssertMaySleep();
+  Marker marker;
+  Defer(&marker.defer_head, &MarkerPassed);
+  std::unique_lock lock(marker.mutex);
+  marker.passed.wait(lock, [&marker] { return marker.has_passed; });
+}
+
+}  // namespace nfswalk::rcu

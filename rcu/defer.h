@@ -1,0 +1,39 @@
+// defer: run something once no reader can hold what it is about to free.
+//
+// Thread safety: every function may be called from any thread; a thread is registered with liburcu
+// when needed. Callbacks run on one background thread of liburcu, in the order they were deferred
+// by a thread, and must not block for long.
+#ifndef NFSWALK_RCU_DEFER_H_
+#define NFSWALK_RCU_DEFER_H_
+
+#include "rcu/read_guard.h"
+
+namespace nfswalk::rcu {
+
+// A member of every object that is freed after a grace period. In use from Defer() until its
+// callback starts.
+struct DeferHead {
+  rcu_head urcu_head;
+#ifdef NFSWALK_TSAN
+  void (*callback)(DeferHead*);
+#endif
+};
+#ifndef NFSWALK_TSAN
+static_assert(sizeof(DeferHead) == 16);
+#endif
+
+// Calls fn(head) after every read-side critical section that exists now has ended. May be called
+// inside one. Does not allocate or fail.
+void Defer(DeferHead* head, void (*fn)(DeferHead*));
+
+// Waits until every read-side critical section that exists now has ended. Not inside one, no
+// spinning lock held.
+void Synchronize();
+
+// Waits until every callback deferred before has run. Not inside a read-side critical section, no
+// spinning lock held, and not from a callback.
+void Barrier();
+
+}  // namespace nfswalk::rcu
+
+#endif  // NFSWALK_RCU_DEFER_H_

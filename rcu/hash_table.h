@@ -1,0 +1,378 @@
+// hash_table: an RCU hash table that grows a few buckets at a time.
+//
+// Contract    FindRcu() takes no lock and stores nothing. A node that stays in the table is found,
+//             except by a lookup that overlaps with the move of that node (its own removal and
+//             re-insertion, or growth): a miss proves nothing. Chain::Find() under the lock is exact.
+// Data        table_: pointer to heads | shift (low 6 bits), replaced when a growth ends. Table::next:
+//             set once, when growth begins. Heads: see bit_lock_chain.
+// Invariants  I1 a node is in exactly one chain: of the newest table if its old bucket is marked moved,
+//             else of the old one. I2 the bucket b of a table of n becomes 2b and 2b+1 of the next,
+//             of 2n. I3 nobody can reach the new buckets 2b and 2b+1 before b is marked moved.
+//             I4 no third table exists before every bucket of the first has moved.
+// Protocol    locked: lock(bucket); walk; unlock.
+//             here:   walk the bucket; on a miss, if it is marked moved, walk the next table's.
+// Ordering    O1 StartGrowth() release -> Authority(), FindRcu() acquire, of Table::next; before any
+//                mark. O2 FinishGrowth() release -> Current() acquire, of table_.
+// Staleness   a reader on a node that moves continues in its new chain and may miss the rest.
+// Progress    FindRcu() follows a node at most once per move of it. Each release of a chain after an
+//             insert moves up to kBucketsPerInsert buckets; it gives up if one is locked.
+// Lifetime    an old table is freed a grace period after it was replaced. Nodes: the caller's, at
+//             least a grace period after Remove().
+// Tests       tests/unit/rcu/hash_table_test.cc, tests/race/rcu_hash_table_race_test.cc
+#ifndef NFSWALK_RCU_HASH_TABLE_H_
+#define NFSWALK_RCU_HASH_TABLE_H_
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "rcu/bit_lock_chain.h"
+#include "rcu/defer.h"
+#include "rcu/page_region.h"
+#include "rcu/read_guard.h"
+#include "rcu/spin_lock.h"
+#include "rcu/sync_point.h"
+
+namespace nfswalk::rcu {
+
+// Traits:
+//   static std::atomic<Node*>& Next(Node&);
+//   static uint64_t Hash(const Node&);  // a relaxed load of what the node was inserted under
+// The hash must be well mixed above its low 8 bits, which may hold something else; buckets are chosen by
+// its highest bits.
+template <class Node, class Traits>
+class HashTable {
+  using Head = BitLockChain<Node, Traits>;
+  struct Table;
+
+ public:
+  // Doubles when there are more than `max_load` nodes a bucket. `initial_buckets` is rounded up to
+  // a power of two, at least 2; the table never shrinks. Throws std::bad_alloc.
+  explicit HashTable(size_t initial_buckets = 1024, size_t max_load = 1);
+  // The table must be empty of interest: nodes are left as they are. No concurrent use.
+  ~HashTable();
+  HashTable(const HashTable&) = delete;
+  HashTable& operator=(const HashTable&) = delete;
+
+  // The first node with this hash for which match(Node&) is true, or nullptr. In a read section. match
+  // decides under the node's own rules (sequence count); the node may leave the table meanwhile.
+  template <class Match>
+  [[gnu::always_inline]] Node* FindRcu(uint64_t hash, Match&& match) const {
+    TableRef table = Current();
+    for (;;) {
+      const Head& head = table.HeadFor(hash);
+      for (Node* node = head.FirstRcu(); node != nullptr; node = Head::NextRcu(*node)) {
+        if (Traits::Hash(*node) == hash && match(*node)) return node;
+      }
+      if (!head.moved()) [[likely]]
+        return nullptr;
+      table = table.Next();
+    }
+  }
+
+  // A locked bucket. Lock() returns it; its destructor unlocks, and moves a few buckets if the
+  // table is growing.
+  class [[nodiscard]] Chain {
+   public:
+    Chain(Chain&& other) noexcept
+        : table_(other.table_),
+          head_(std::exchange(other.head_, nullptr)),
+          stripe_nodes_(other.stripe_nodes_) {}
+    Chain& operator=(Chain&&) = delete;
+    ~Chain() { Unlock(); }
+
+    // Before the end of the scope; afterwards the chain must not be used.
+    void Unlock() {
+      if (head_ == nullptr) return;
+      std::exchange(head_, nullptr)->unlock();
+      if (stripe_nodes_ > 0) table_->AfterInsert(static_cast<size_t>(stripe_nodes_));
+    }
+
+    // As FindRcu(), but exact. Only nodes of the hash given to Lock() are in question.
+    template <class Match>
+    Node* Find(uint64_t hash, Match&& match) const {
+      for (Node* node = head_->First(); node != nullptr; node = Head::Next(*node)) {
+        if (Traits::Hash(*node) == hash && match(*node)) return node;
+      }
+      return nullptr;
+    }
+    // As above; match alone decides, also about the hash.
+    template <class Match>
+    Node* Find(Match&& match) const {
+      for (Node* node = head_->First(); node != nullptr; node = Head::Next(*node)) {
+        if (match(*node)) return node;
+      }
+      return nullptr;
+    }
+    // At the head; readers may find it at once. Precondition: Traits::Hash(*node) belongs to this
+    // bucket, the node is in no chain.
+    void Insert(Node* node) {
+      head_->InsertHead(node);
+      stripe_nodes_ =
+          table_->CountFor(Traits::Hash(*node)).fetch_add(1, std::memory_order_relaxed) + 1;
+    }
+    // Precondition: the node is in this chain. Leaves its next pointer intact.
+    void Remove(Node* node) {
+      head_->Remove(node);
+      table_->CountFor(Traits::Hash(*node)).fetch_sub(1, std::memory_order_relaxed);
+    }
+
+   private:
+    friend class HashTable;
+    Chain(HashTable* table, Head* head) : table_(table), head_(head) {}
+
+    HashTable* table_;
+    Head* head_;  // nullptr: unlocked, moved from, or the same bucket as its twin in LockTwo()
+    int64_t stripe_nodes_ = 0;  // of the stripe last inserted to; 0: nothing was inserted
+  };
+
+  // Locks the bucket that holds all nodes of `hash`.
+  Chain Lock(uint64_t hash) { return Chain(this, LockAuthority(hash, /*held=*/nullptr)); }
+
+  // Two buckets for a move from one hash to another. `second` is absent if both are one bucket; then
+  // use `first` for both, as ForSecond() does.
+  struct TwoChains {
+    Chain first;
+    Chain second;
+    Chain& ForFirst() { return first; }
+    Chain& ForSecond() { return second.head_ != nullptr ? second : first; }
+  };
+  [[nodiscard]] TwoChains LockTwo(uint64_t first, uint64_t second);
+
+  // Nodes in the table; exact if nobody changes it.
+  size_t size() const;
+  // Of the newest table.
+  size_t bucket_count() const;
+  bool growing() const;
+
+  // Calls fn(Node&) for each node, in no order, in a read section of its own. Nodes that come or go
+  // meanwhile may be missed; while the table grows a node may be missed or seen twice.
+  template <class Fn>
+  void ForEachRcu(Fn&& fn) const;
+
+ private:
+  static constexpr size_t kCountStripes = 32;
+  static constexpr int kStripeShift = 59;
+  static constexpr size_t kBucketsPerInsert = 4;
+
+  // Lies in front of its heads, in the same area of a PageRegion.
+  struct alignas(64) Table {
+    std::atomic<uintptr_t> next{0};  // TableRef word
+    size_t bucket_count;
+    DeferHead defer_head;
+  };
+
+  // A table and its shift in one word, so that a lookup loads one pointer before the head.
+  class TableRef {
+   public:
+    explicit TableRef(uintptr_t word) : word_(word) {}
+    explicit operator bool() const { return word_ != 0; }
+    uintptr_t word() const { return word_; }
+    Head* heads() const { return reinterpret_cast<Head*>(word_ & ~kShiftMask); }
+    Table& table() const { return reinterpret_cast<Table*>(word_ & ~kShiftMask)[-1]; }
+    Head& HeadFor(uint64_t hash) const { return heads()[hash >> (word_ & kShiftMask)]; }
+    TableRef Next() const {
+      return TableRef(
+          table().next.load(std::memory_order_acquire));  // O1: pairs with StartGrowth()
+    }
+
+   private:
+    static constexpr uintptr_t kShiftMask = 63;
+    uintptr_t word_;
+  };
+
+  struct alignas(64) Count {
+    std::atomic<int64_t> nodes{0};
+  };
+
+  // Heads are uninitialised. A null reference if there is no memory.
+  static TableRef MapTable(size_t buckets);
+  static void FreeTable(DeferHead* head);
+
+  TableRef Current() const {
+    return TableRef(table_.load(std::memory_order_acquire));  // O2: pairs with FinishGrowth()
+  }
+  // nullptr if that is `held`, a bucket the caller has locked already (or nullptr).
+  Head* LockAuthority(uint64_t hash, const Head* held);
+  std::atomic<int64_t>& CountFor(uint64_t hash) { return counts_[hash >> kStripeShift].nodes; }
+
+  void AfterInsert(size_t stripe_nodes);
+  bool Overloaded(size_t nodes, TableRef table) const {
+    return nodes / max_load_ > table.table().bucket_count;
+  }
+  void StartGrowth(TableRef old_table);
+  void MoveBucket(TableRef old_table, TableRef new_table, size_t bucket);
+  void FinishGrowth(TableRef old_table, TableRef new_table);
+
+  const size_t max_load_;
+  std::atomic<uintptr_t> table_;
+  SpinLock growth_lock_;      // serialises growth; only ever tried
+  size_t moved_buckets_ = 0;  // of the current table; under growth_lock_
+  std::array<Count, kCountStripes> counts_;
+};
+
+template <class Node, class Traits>
+HashTable<Node, Traits>::HashTable(size_t initial_buckets, size_t max_load) : max_load_(max_load) {
+  const TableRef table = MapTable(std::bit_ceil(initial_buckets < 2 ? 2 : initial_buckets));
+  if (!table) throw std::bad_alloc();
+  for (size_t i = 0; i < table.table().bucket_count; ++i) std::construct_at(&table.heads()[i]);
+  table_.store(table.word(), std::memory_order_relaxed);
+}
+
+template <class Node, class Traits>
+HashTable<Node, Traits>::~HashTable() {
+  const TableRef table = Current();
+  if (const TableRef next = table.Next()) PageRegion::Unmap(&next.table());
+  PageRegion::Unmap(&table.table());
+}
+
+template <class Node, class Traits>
+auto HashTable<Node, Traits>::MapTable(size_t buckets) -> TableRef {
+  void* const area = PageRegion::Map(sizeof(Table) + buckets * sizeof(Head), alignof(Table));
+  if (area == nullptr) return TableRef(0);
+  auto* const table = ::new (area) Table;
+  table->bucket_count = buckets;
+  const auto shift = static_cast<uintptr_t>(64 - std::countr_zero(buckets));
+  return TableRef(reinterpret_cast<uintptr_t>(table + 1) | shift);
+}
+
+template <class Node, class Traits>
+void HashTable<Node, Traits>::FreeTable(DeferHead* head) {
+  PageRegion::Unmap(reinterpret_cast<char*>(head) - offsetof(Table, defer_head));
+}
+
+template <class Node, class Traits>
+auto HashTable<Node, Traits>::LockAuthority(uint64_t hash, const Head* held) -> Head* {
+  ReadGuard tables_stay;  // until the lock is held: a table with an unmoved bucket is not replaced
+  for (TableRef table = Current();; table = table.Next()) {
+    Head& head = table.HeadFor(hash);
+    if (&head == held) return nullptr;
+    if (head.moved()) continue;
+    if (held != nullptr) {
+      head.LockNested();
+    } else {
+      head.lock();
+    }
+    if (!head.moved()) return &head;
+    head.unlock();
+  }
+}
+
+template <class Node, class Traits>
+auto HashTable<Node, Traits>::LockTwo(uint64_t first, uint64_t second) -> TwoChains {
+  // Lower hash first. Held buckets are unmoved, so the ranges of hashes they stand for are disjoint
+  // whatever their tables, and everybody waits for a higher range than he holds. A bucket found
+  // moved is let go at once, before waiting for another.
+  const bool swap = second < first;
+  Head* const low = LockAuthority(swap ? second : first, /*held=*/nullptr);
+  Head* const high = LockAuthority(swap ? first : second, low);
+  if (swap && high != nullptr) return {Chain(this, high), Chain(this, low)};
+  return {Chain(this, low), Chain(this, high)};
+}
+
+template <class Node, class Traits>
+size_t HashTable<Node, Traits>::size() const {
+  int64_t sum = 0;
+  for (const Count& count : counts_) sum += count.nodes.load(std::memory_order_relaxed);
+  return sum > 0 ? static_cast<size_t>(sum) : 0;
+}
+
+template <class Node, class Traits>
+size_t HashTable<Node, Traits>::bucket_count() const {
+  ReadGuard tables_stay;
+  const TableRef table = Current();
+  const TableRef next = table.Next();
+  return (next ? next : table).table().bucket_count;
+}
+
+template <class Node, class Traits>
+bool HashTable<Node, Traits>::growing() const {
+  ReadGuard tables_stay;
+  return static_cast<bool>(Current().Next());
+}
+
+template <class Node, class Traits>
+template <class Fn>
+void HashTable<Node, Traits>::ForEachRcu(Fn&& fn) const {
+  ReadGuard tables_stay;
+  const TableRef table = Current();
+  const auto walk = [&fn](const Head& head) {
+    for (Node* node = head.FirstRcu(); node != nullptr; node = Head::NextRcu(*node)) fn(*node);
+  };
+  for (size_t i = 0; i < table.table().bucket_count; ++i) {
+    const Head& head = table.heads()[i];
+    walk(head);
+    if (!head.moved()) continue;
+    const TableRef next = table.Next();
+    walk(next.heads()[2 * i]);
+    walk(next.heads()[2 * i + 1]);
+  }
+}
+
+// Only tries locks, since the caller may hold other chains. The hash spreads nodes evenly over the
+// stripes, so one stripe tells when it is worth summing them all.
+template <class Node, class Traits>
+void HashTable<Node, Traits>::AfterInsert(size_t stripe_nodes) {
+  ReadGuard tables_stay;
+  const TableRef table = Current();
+  if (!table.Next() &&
+      (!Overloaded(stripe_nodes * kCountStripes, table) || !Overloaded(size(), table))) [[likely]] {
+    return;
+  }
+  std::unique_lock growing(growth_lock_, std::try_to_lock);
+  if (!growing.owns_lock() || Current().word() != table.word()) return;
+  if (!table.Next()) StartGrowth(table);
+  const TableRef next = table.Next();
+  if (!next) return;
+  const size_t buckets = table.table().bucket_count;
+  for (size_t i = 0; i < kBucketsPerInsert && moved_buckets_ < buckets; ++i) {
+    Head& head = table.heads()[moved_buckets_];
+    if (!head.try_lock()) return;
+    MoveBucket(table, next, moved_buckets_);
+    head.unlock();
+    ++moved_buckets_;
+  }
+  if (moved_buckets_ == buckets) FinishGrowth(table, next);
+}
+
+template <class Node, class Traits>
+void HashTable<Node, Traits>::StartGrowth(TableRef old_table) {
+  const TableRef next = MapTable(old_table.table().bucket_count * 2);
+  if (!next) return;  // stay as we are: chains get longer, nothing fails
+  moved_buckets_ = 0;
+  old_table.table().next.store(next.word(), std::memory_order_release);  // O1: pairs with Next()
+  NFSWALK_SYNC_POINT("hash_table:growth-started");
+}
+
+// Under the lock of the old bucket; the two new ones are unreachable until the mark (I3).
+template <class Node, class Traits>
+void HashTable<Node, Traits>::MoveBucket(TableRef old_table, TableRef new_table, size_t bucket) {
+  Head& from = old_table.heads()[bucket];
+  std::construct_at(&new_table.heads()[2 * bucket]);
+  std::construct_at(&new_table.heads()[2 * bucket + 1]);
+  for (Node* node = from.First(); node != nullptr;) {
+    Node* const next = Head::Next(*node);
+    new_table.HeadFor(Traits::Hash(*node)).InsertHead(node);
+    NFSWALK_SYNC_POINT("hash_table:node-moved");
+    node = next;
+  }
+  from.MarkMoved();
+}
+
+template <class Node, class Traits>
+void HashTable<Node, Traits>::FinishGrowth(TableRef old_table, TableRef new_table) {
+  table_.store(new_table.word(), std::memory_order_release);  // O2: pairs with Current()
+  moved_buckets_ = 0;
+  Defer(&old_table.table().defer_head, &FreeTable);
+}
+
+}  // namespace nfswalk::rcu
+
+#endif  // NFSWALK_RCU_HASH_TABLE_H_

@@ -1,0 +1,53 @@
+// object_pool: type-stable memory for one type, which RCU readers may follow pointers into.
+#ifndef NFSWALK_RCU_OBJECT_POOL_H_
+#define NFSWALK_RCU_OBJECT_POOL_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "rcu/allocation_fault.h"
+#include "rcu/defer.h"
+#include "rcu/slab_pool.h"
+
+namespace nfswalk::rcu {
+
+// Thread safety: all functions but the destructor, whose preconditions are SlabPool's.
+template <class T>
+class ObjectPool {
+ public:
+  ObjectPool()
+      : slabs_({.object_bytes = sizeof(T),
+                .alignment = alignof(T),
+                .construct = [](void* object) { ::new (object) T; },
+                .destroy = [](void* object) { std::destroy_at(static_cast<T*>(object)); }}) {
+    static_assert(sizeof(T) <= SlabPool::kMaxObjectBytes);
+  }
+
+  // The caller owns the object until it frees it. It was default-constructed when its slab was made;
+  // now it is as its last user left it. nullptr if there is no memory.
+  T* Allocate() { return static_cast<T*>(slabs_.Allocate()); }
+
+  // At once, for objects no reader ever saw, or whose readers cope with reuse.
+  void Free(T* object) { SlabPool::Free(object); }
+
+  // After a grace period. T has a member `DeferHead defer_head`, in use until then.
+  void FreeDeferred(T* object) { Defer(&object->defer_head, &FreeNow); }
+
+  // Objects allocated and not freed; one on its way through FreeDeferred() counts.
+  size_t live() const { return slabs_.live(); }
+  size_t capacity_bytes() const { return slabs_.capacity_bytes(); }
+
+ private:
+  static void FreeNow(DeferHead* head) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // T need not be a standard-layout type
+    SlabPool::FreeUnreachable(reinterpret_cast<char*>(head) - offsetof(T, defer_head));
+#pragma GCC diagnostic pop
+  }
+
+  SlabPool slabs_;
+};
+
+}  // namespace nfswalk::rcu
+
+#endif  // NFSWALK_RCU_OBJECT_POOL_H_

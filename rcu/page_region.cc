@@ -1,0 +1,131 @@
+#include "rcu/page_region.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
+
+namespace nfswalk::rcu {
+
+namespace {
+
+// The leak checker looks for pointers in these areas too.
+void NoteMapped([[maybe_unused]] void* area, [[maybe_unused]] size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  __lsan_register_root_region(area, bytes);
+#endif
+}
+void NoteUnmapped([[maybe_unused]] void* area, [[maybe_unused]] size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  __lsan_unregister_root_region(area, bytes);
+#endif
+}
+
+struct Registry {
+  std::mutex mutex;
+  std::map<void*, size_t> areas;
+  // Areas munmap() refused to give back because it would have split a mapping beyond the kernel's
+  // limit. Their pages are gone; the addresses are reused.
+  std::multimap<size_t, void*> parked;
+  size_t mapped_bytes = 0;
+};
+
+// Leaked on purpose: the background thread of liburcu may unmap while the process exits.
+Registry& TheRegistry() {
+  static auto* const registry = new Registry;
+  return *registry;
+}
+
+bool Aligned(const void* address, size_t alignment) {
+  return reinterpret_cast<uintptr_t>(address) % alignment == 0;
+}
+
+void* MapPages(size_t bytes) {
+  void* area = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return area != MAP_FAILED ? area : nullptr;
+}
+
+// The kernel places equal areas side by side, so after one aligned area the next try succeeds at
+// once and leaves no holes.
+void* MapAligned(size_t bytes, size_t alignment) {
+  void* area = MapPages(bytes);
+  if (area == nullptr || Aligned(area, alignment)) return area;
+  munmap(area, bytes);
+  auto* const begin = static_cast<char*>(MapPages(bytes + alignment));
+  if (begin == nullptr) return nullptr;
+  const size_t past = reinterpret_cast<uintptr_t>(begin) % alignment;
+  const size_t head = alignment - past;
+  munmap(begin, head);
+  if (past != 0) munmap(begin + head + bytes, past);
+  return begin + head;
+}
+
+void* TakeParked(Registry& registry, size_t bytes, size_t alignment) {
+  const auto [first, last] = registry.parked.equal_range(bytes);
+  for (auto it = first; it != last; ++it) {
+    if (!Aligned(it->second, alignment)) continue;
+    void* const area = it->second;
+    registry.parked.erase(it);
+    return area;
+  }
+  return nullptr;
+}
+
+void ProtectAll(int protection) {
+  Registry& registry = TheRegistry();
+  std::lock_guard lock(registry.mutex);
+  for (const auto& [area, bytes] : registry.areas) {
+    if (mprotect(area, bytes, protection) != 0) {
+      std::perror("page region: mprotect");
+      std::abort();
+    }
+  }
+}
+
+}  // namespace
+
+void* PageRegion::Map(size_t bytes, size_t alignment) {
+  static const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  bytes = (bytes + page - 1) / page * page;
+  Registry& registry = TheRegistry();
+  std::lock_guard lock(registry.mutex);
+  void* area = TakeParked(registry, bytes, alignment);
+  if (area == nullptr) area = MapAligned(bytes, alignment);
+  if (area == nullptr) return nullptr;
+  registry.areas.emplace(area, bytes);
+  NoteMapped(area, bytes);
+  registry.mapped_bytes += bytes;
+  return area;
+}
+
+void PageRegion::Unmap(void* area) {
+  Registry& registry = TheRegistry();
+  std::lock_guard lock(registry.mutex);
+  const auto found = registry.areas.find(area);
+  const size_t bytes = found->second;
+  registry.areas.erase(found);
+  NoteUnmapped(area, bytes);
+  registry.mapped_bytes -= bytes;
+  if (munmap(area, bytes) == 0) return;
+  madvise(area, bytes, MADV_DONTNEED);
+  registry.parked.emplace(bytes, area);
+}
+
+void PageRegion::FreezeAll() { ProtectAll(PROT_READ); }
+void PageRegion::ThawAll() { ProtectAll(PROT_READ | PROT_WRITE); }
+
+size_t PageRegion::mapped_bytes() {
+  Registry& registry = TheRegistry();
+  std::lock_guard lock(registry.mutex);
+  return registry.mapped_bytes;
+}
+
+}  // namespace nfswalk::rcu

@@ -1,0 +1,207 @@
+#include "rcu/slab_pool.h"
+
+#include <cassert>
+#include <mutex>
+#include <new>
+
+#include "rcu/allocation_fault.h"
+#include "rcu/page_region.h"
+#include "rcu/thread_index.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, bytes) (static_cast<void>(address))
+#define ASAN_UNPOISON_MEMORY_REGION(address, bytes) (static_cast<void>(address))
+#endif
+
+namespace nfswalk::rcu {
+
+// Lies at the start of its 64 KiB, which are aligned to their size.
+struct SlabPool::Slab {
+  SlabPool* pool;
+  std::atomic<Shard*> shard;
+  Slab* previous;
+  Slab* next;
+  uint32_t free_count;
+  DeferHead defer_head;
+
+  // Indices of the free objects; the last of free_count is taken next.
+  uint16_t* free_list() { return reinterpret_cast<uint16_t*>(this + 1); }
+  char* object(uint32_t index) {
+    return reinterpret_cast<char*>(this) + pool->objects_offset_ +
+           index * pool->layout_.object_bytes;
+  }
+};
+
+SlabPool::SlabPool(const Layout& layout) : layout_(layout) {
+  assert(layout.object_bytes % layout.alignment == 0);
+  assert(layout.object_bytes <= kMaxObjectBytes);
+  const auto offset_for = [&layout](size_t capacity) {
+    const size_t header = sizeof(Slab) + capacity * sizeof(uint16_t);
+    return (header + layout.alignment - 1) / layout.alignment * layout.alignment;
+  };
+  size_t capacity = (kSlabBytes - sizeof(Slab)) / (layout.object_bytes + sizeof(uint16_t));
+  while (offset_for(capacity) + capacity * layout.object_bytes > kSlabBytes) --capacity;
+  capacity_ = static_cast<uint32_t>(capacity);
+  objects_offset_ = offset_for(capacity);
+}
+
+SlabPool::~SlabPool() {
+  // The second wait is for slabs retired by callbacks that ran during the first.
+  if (live() != 0) Barrier();
+  while (retiring_.load(std::memory_order_acquire) != 0) Barrier();  // pairs with UnmapRetired()
+  assert(live() == 0);
+  for (Shard& shard : shards_) {
+    while (shard.first != nullptr) {
+      Slab* const slab = shard.first;
+      Unlink(shard, *slab);
+      UnmapSlab(slab);
+    }
+  }
+}
+
+auto SlabPool::SlabOf(void* object) -> Slab* {
+  return reinterpret_cast<Slab*>(reinterpret_cast<uintptr_t>(object) & ~(kSlabBytes - 1));
+}
+
+void SlabPool::PushFront(Shard& shard, Slab& slab) {
+  slab.previous = nullptr;
+  slab.next = shard.first;
+  (shard.first != nullptr ? shard.first->previous : shard.last) = &slab;
+  shard.first = &slab;
+}
+
+void SlabPool::PushBack(Shard& shard, Slab& slab) {
+  slab.next = nullptr;
+  slab.previous = shard.last;
+  (shard.last != nullptr ? shard.last->next : shard.first) = &slab;
+  shard.last = &slab;
+}
+
+void SlabPool::Unlink(Shard& shard, Slab& slab) {
+  (slab.previous != nullptr ? slab.previous->next : shard.first) = slab.next;
+  (slab.next != nullptr ? slab.next->previous : shard.last) = slab.previous;
+}
+
+void* SlabPool::Allocate() {
+  if (AllocationFault::ShouldFail()) return nullptr;
+  Shard& shard = shards_[ThreadIndex() % kShards];
+  {
+    std::lock_guard lock(shard.lock);
+    if (shard.first != nullptr || StealSlab(shard)) return Take(shard);
+  }
+  Slab* const slab = MapSlab(shard);
+  if (slab == nullptr) return nullptr;
+  std::lock_guard lock(shard.lock);
+  ++shard.free_slabs;
+  PushFront(shard, *slab);
+  return Take(shard);
+}
+
+// Under the shard's lock.
+void* SlabPool::Take(Shard& shard) {
+  Slab& slab = *shard.first;
+  if (slab.free_count == capacity_) --shard.free_slabs;
+  void* const object = slab.object(slab.free_list()[--slab.free_count]);
+  if (slab.free_count == 0) Unlink(shard, slab);
+  shard.live.store(shard.live.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  ASAN_UNPOISON_MEMORY_REGION(object, layout_.object_bytes);
+  return object;
+}
+
+// Under the thief's lock; only tries the others' (I3).
+bool SlabPool::StealSlab(Shard& thief) {
+  for (Shard& shard : shards_) {
+    if (&shard == &thief) continue;
+    std::unique_lock lock(shard.lock, std::try_to_lock);
+    if (!lock.owns_lock() || shard.first == nullptr) continue;
+    Slab& slab = *shard.first;
+    Unlink(shard, slab);
+    if (slab.free_count == capacity_) {
+      --shard.free_slabs;
+      ++thief.free_slabs;
+    }
+    slab.shard.store(&thief, std::memory_order_relaxed);
+    PushFront(thief, slab);
+    return true;
+  }
+  return false;
+}
+
+// Locks it.
+auto SlabPool::LockShardOf(Slab& slab) -> Shard& {
+  for (;;) {
+    Shard& shard = *slab.shard.load(std::memory_order_relaxed);
+    shard.lock.lock();
+    if (slab.shard.load(std::memory_order_relaxed) == &shard) return shard;
+    shard.lock.unlock();
+  }
+}
+
+void SlabPool::Free(void* object) {
+  Slab& slab = *SlabOf(object);
+  SlabPool& pool = *slab.pool;
+  const auto offset = static_cast<size_t>(static_cast<char*>(object) - slab.object(0));
+  assert(offset % pool.layout_.object_bytes == 0);
+  Shard& shard = LockShardOf(slab);
+  assert(slab.free_count < pool.capacity_);
+  slab.free_list()[slab.free_count++] = static_cast<uint16_t>(offset / pool.layout_.object_bytes);
+  shard.live.store(shard.live.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  bool retire = false;
+  if (slab.free_count == 1) PushFront(shard, slab);
+  if (slab.free_count == pool.capacity_) {
+    Unlink(shard, slab);
+    retire = shard.free_slabs != 0;
+    if (retire) {
+      pool.retiring_.fetch_add(1, std::memory_order_relaxed);
+    } else {
+      ++shard.free_slabs;
+      PushBack(shard, slab);
+    }
+  }
+  shard.lock.unlock();
+  if (retire) Defer(&slab.defer_head, &UnmapRetired);
+}
+
+void SlabPool::FreeUnreachable(void* object) {
+  ASAN_POISON_MEMORY_REGION(object, SlabOf(object)->pool->layout_.object_bytes);
+  Free(object);
+}
+
+void SlabPool::UnmapRetired(DeferHead* head) {
+  Slab* const slab = SlabOf(head);
+  SlabPool& pool = *slab->pool;
+  pool.UnmapSlab(slab);
+  pool.retiring_.fetch_sub(1, std::memory_order_release);  // pairs with ~SlabPool()
+}
+
+auto SlabPool::MapSlab(Shard& shard) -> Slab* {
+  void* const area = PageRegion::Map(kSlabBytes, kSlabBytes);
+  if (area == nullptr) return nullptr;
+  auto* const slab = ::new (area) Slab;
+  slab->pool = this;
+  slab->shard.store(&shard, std::memory_order_relaxed);
+  slab->free_count = capacity_;
+  for (uint32_t i = 0; i < capacity_; ++i) {
+    ::new (&slab->free_list()[i]) uint16_t(static_cast<uint16_t>(capacity_ - 1 - i));
+    layout_.construct(slab->object(i));
+  }
+  slabs_.fetch_add(1, std::memory_order_relaxed);
+  return slab;
+}
+
+void SlabPool::UnmapSlab(Slab* slab) {
+  ASAN_UNPOISON_MEMORY_REGION(slab, kSlabBytes);
+  for (uint32_t i = 0; i < capacity_; ++i) layout_.destroy(slab->object(i));
+  slabs_.fetch_sub(1, std::memory_order_relaxed);
+  PageRegion::Unmap(slab);
+}
+
+size_t SlabPool::live() const {
+  int64_t live = 0;
+  for (const Shard& shard : shards_) live += shard.live.load(std::memory_order_relaxed);
+  return live > 0 ? static_cast<size_t>(live) : 0;
+}
+
+}  // namespace nfswalk::rcu

@@ -1,0 +1,95 @@
+// slab_pool: objects of one size in 64 KiB slabs that never hold anything else.
+//
+// Contract    memory given out keeps what its last user left in it (type-stable). A reader may look at
+//             an object freed during its read-side section. Memory of slabs that are wholly free goes
+//             back to the system, except for one slab a shard.
+// Data        a slab's free list lies in its header, so a free object is not written to. All but
+//             Slab::shard is under the lock of the slab's shard.
+// Invariants  I1 a slab is in its shard's list if and only if it has a free object. I2 a shard keeps at
+//             most one wholly free slab. I3 a slab changes its shard only under both shards' locks.
+// Protocol    free: s = slab.shard; lock(s); if (slab.shard != s) unlock and again.
+// Ordering    the shard locks give all of it.
+// Progress    an allocation locks its own shard only, and tries the others before it maps a slab.
+// Lifetime    a slab is unmapped a grace period after its last object was freed.
+// Tests       tests/unit/rcu/object_pool_test.cc, tests/race/rcu_object_pool_race_test.cc
+#ifndef NFSWALK_RCU_SLAB_POOL_H_
+#define NFSWALK_RCU_SLAB_POOL_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "rcu/defer.h"
+#include "rcu/spin_lock.h"
+
+namespace nfswalk::rcu {
+
+// ObjectPool and BytePool are the typed forms. Thread safety: all functions but the destructor.
+class SlabPool {
+ public:
+  static constexpr size_t kSlabBytes = 64 * 1024;
+  static constexpr size_t kMaxObjectBytes = kSlabBytes / 8;
+
+  struct Layout {
+    size_t object_bytes;              // a multiple of alignment, at most kMaxObjectBytes
+    size_t alignment;                 // a power of two
+    void (*construct)(void* object);  // runs when a slab is made
+    void (*destroy)(void* object);    // runs before a slab is unmapped
+  };
+
+  explicit SlabPool(const Layout& layout);
+  // Preconditions: every object was freed (asserted) or is on its way through FreeDeferred(), which
+  // this waits for; not in a read-side section.
+  ~SlabPool();
+  SlabPool(const SlabPool&) = delete;
+  SlabPool& operator=(const SlabPool&) = delete;
+
+  // nullptr if there is no memory.
+  void* Allocate();
+  // At once: the object may be given out again while readers still look at it.
+  static void Free(void* object);
+  // The same for an object no reader can hold any more; a sanitizer reports any access until it is given
+  // out again.
+  static void FreeUnreachable(void* object);
+
+  // Objects allocated and not freed; one freed by FreeDeferred() counts until its grace period ends.
+  size_t live() const;
+  // Bytes of all slabs, also those about to be unmapped.
+  size_t capacity_bytes() const { return slabs_.load(std::memory_order_relaxed) * kSlabBytes; }
+
+ private:
+  struct Slab;
+
+  struct alignas(64) Shard {
+    SpinLock lock;
+    Slab* first = nullptr;  // slabs with a free object; the wholly free one is last
+    Slab* last = nullptr;
+    size_t free_slabs = 0;         // wholly free slabs in the list
+    std::atomic<int64_t> live{0};  // allocations less frees; written under lock
+  };
+  static constexpr size_t kShards = 8;
+
+  static Slab* SlabOf(void* object);
+  static Shard& LockShardOf(Slab& slab);
+  static void PushFront(Shard& shard, Slab& slab);
+  static void PushBack(Shard& shard, Slab& slab);
+  static void Unlink(Shard& shard, Slab& slab);
+  static void UnmapRetired(DeferHead* head);
+
+  void* Take(Shard& shard);
+  bool StealSlab(Shard& thief);
+  Slab* MapSlab(Shard& shard);
+  void UnmapSlab(Slab* slab);
+
+  const Layout layout_;
+  uint32_t capacity_;      // objects a slab
+  size_t objects_offset_;  // of the first object in a slab
+  std::atomic<size_t> slabs_{0};
+  std::atomic<size_t> retiring_{0};  // slabs waiting for their grace period
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace nfswalk::rcu
+
+#endif  // NFSWALK_RCU_SLAB_POOL_H_
