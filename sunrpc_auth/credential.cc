@@ -1,5 +1,6 @@
 #include "sunrpc_auth/credential.h"
 
+#include <limits.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -35,15 +36,11 @@ Credential::Credential(uint32_t uid, uint32_t gid, std::vector<uint32_t> groups)
 }
 
 Credential Credential::OfProcess() {
-  std::vector<uint32_t> groups;
-  // Another thread may change the list between the two calls: ask again until it fits.
-  for (int count = getgroups(0, nullptr); count > 0; count = getgroups(0, nullptr)) {
-    std::vector<gid_t> list(count);
-    const int got = getgroups(count, list.data());
-    if (got < 0) continue;
-    groups.assign(list.begin(), list.begin() + got);
-    break;
-  }
+  static_assert(sizeof(gid_t) == sizeof(uint32_t));
+  std::vector<uint32_t> groups(NGROUPS_MAX);
+  const int count = getgroups(NGROUPS_MAX, groups.data());
+  groups.resize(count > 0 ? count : 0);
+  groups.shrink_to_fit();
   return Credential(geteuid(), getegid(), std::move(groups));
 }
 

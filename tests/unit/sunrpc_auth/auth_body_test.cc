@@ -1,0 +1,98 @@
+#include "sunrpc_auth/auth_body.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nfswalk::sunrpc_auth {
+namespace {
+
+// Reads XDR (RFC 4506) independently of the library that wrote it.
+class Decoder {
+ public:
+  explicit Decoder(const AuthBody& body) : body_(body) {}
+
+  uint32_t Word() {
+    uint32_t word = 0;
+    for (int i = 0; i < 4; ++i) word = word << 8 | Byte();
+    return word;
+  }
+  std::string Opaque() {
+    std::string bytes;
+    for (uint32_t left = Word(); left > 0; --left) bytes.push_back(static_cast<char>(Byte()));
+    while (at_ % 4 != 0) EXPECT_EQ(Byte(), 0) << "padding";
+    return bytes;
+  }
+  std::vector<uint32_t> Words() {
+    std::vector<uint32_t> words(Word());
+    for (uint32_t& word : words) word = Word();
+    return words;
+  }
+  bool AtEnd() const { return at_ == body_.size; }
+
+ private:
+  uint8_t Byte() { return at_ < body_.size ? static_cast<uint8_t>(body_.bytes[at_++]) : 0xff; }
+
+  const AuthBody& body_;
+  size_t at_ = 0;
+};
+
+struct Decoded {
+  uint32_t stamp;
+  std::string machine_name;
+  uint32_t uid;
+  uint32_t gid;
+  std::vector<uint32_t> groups;
+};
+
+Decoded Decode(const AuthBody& body) {
+  Decoder decoder(body);
+  Decoded decoded{decoder.Word(), decoder.Opaque(), decoder.Word(), decoder.Word(),
+                  decoder.Words()};
+  EXPECT_TRUE(decoder.AtEnd());
+  return decoded;
+}
+
+TEST(AuthBodyTest, AuthSysDecodesToWhatWasAsked) {
+  const auto body = MarshalAuthBody(Credential(1000, 4000000000, {7, 5, 6}), "client", 0xdeadbeef);
+  ASSERT_TRUE(body.has_value());
+  EXPECT_EQ(body->flavor, Flavor::kSys);
+  const Decoded decoded = Decode(*body);
+  EXPECT_EQ(decoded.stamp, 0xdeadbeef);
+  EXPECT_EQ(decoded.machine_name, "client");
+  EXPECT_EQ(decoded.uid, 1000u);
+  EXPECT_EQ(decoded.gid, 4000000000u);
+  EXPECT_EQ(decoded.groups, (std::vector<uint32_t>{7, 5, 6}));
+}
+
+TEST(AuthBodyTest, TheFirstSixteenGroupsTravel) {
+  std::vector<uint32_t> groups;
+  for (uint32_t i = 0; i < 40; ++i) groups.push_back(100 + i);
+  const auto body = MarshalAuthBody(Credential(1, 2, groups), "c", 0);
+  ASSERT_TRUE(body.has_value());
+  EXPECT_EQ(Decode(*body).groups, std::vector<uint32_t>(groups.begin(), groups.begin() + 16));
+}
+
+TEST(AuthBodyTest, AMachineNameOfAnyLengthIsCutAt255Bytes) {
+  std::vector<uint32_t> groups(16, 9);
+  for (size_t bytes : {0, 1, 254, 255, 256, 5000}) {
+    const std::string name(bytes, 'm');
+    const auto body = MarshalAuthBody(Credential(1, 2, groups), name, 0);
+    ASSERT_TRUE(body.has_value()) << bytes;
+    EXPECT_EQ(Decode(*body).machine_name, name.substr(0, 255));
+    EXPECT_LE(body->size, kAuthBodyBytesMax);
+  }
+}
+
+TEST(AuthBodyTest, AuthNoneHasAnEmptyBody) {
+  const auto body = MarshalAuthBody(Credential(), "client", 1);
+  ASSERT_TRUE(body.has_value());
+  EXPECT_EQ(body->flavor, Flavor::kNone);
+  EXPECT_EQ(body->size, 0u);
+}
+
+}  // namespace
+}  // namespace nfswalk::sunrpc_auth

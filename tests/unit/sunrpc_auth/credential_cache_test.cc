@@ -1,0 +1,236 @@
+#include "sunrpc_auth/credential_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "rcu/coarse_clock.h"
+#include "rcu/lock_order.h"
+#include "rcu/read_guard.h"
+
+namespace nfswalk::sunrpc_auth {
+namespace {
+
+constexpr uint64_t kSecondNs = 1'000'000'000;
+
+class CredentialCacheTest : public testing::Test {
+ protected:
+  CredentialRef MustLookup(const Credential& credential) {
+    auto reference = cache_.Lookup(credential);
+    EXPECT_TRUE(reference.has_value());
+    return std::move(*reference);
+  }
+  // Compared as a number only: the section is over.
+  const CachedCredential* Nonblock(const Credential& credential) {
+    rcu::ReadGuard guard;
+    return cache_.LookupNonblock(credential);
+  }
+
+  CredentialCache cache_{{.entries_max = 100}};
+};
+
+TEST_F(CredentialCacheTest, NonblockNeverCreates) {
+  EXPECT_EQ(Nonblock(Credential(1, 1)), nullptr);
+  EXPECT_EQ(cache_.size(), 0u);
+}
+
+TEST_F(CredentialCacheTest, EqualCredentialsShareOneObject) {
+  const CredentialRef first = MustLookup(Credential(1, 2, {3}));
+  const CredentialRef second = MustLookup(Credential(1, 2, {3}));
+  EXPECT_EQ(first.get(), second.get());
+  EXPECT_EQ(Nonblock(Credential(1, 2, {3})), first.get());
+  EXPECT_EQ(first->key(), Credential(1, 2, {3}));
+  EXPECT_EQ(cache_.size(), 1u);
+}
+
+TEST_F(CredentialCacheTest, R10_SameUidWithOtherGidOrGroupsIsSomebodyElse) {
+  std::vector<uint32_t> many(40), other_last;
+  std::iota(many.begin(), many.end(), 500);
+  other_last = many;
+  other_last.back() = 1;
+  std::vector<uint32_t> seventeen(many.begin(), many.begin() + 17), other_seventeenth = seventeen;
+  other_seventeenth.back() = 1;
+  const std::vector<Credential> all = {
+      Credential(),          Credential(0, 0),         Credential(1, 1),
+      Credential(1, 2),      Credential(1, 1, {5, 6}), Credential(1, 1, {6, 5}),
+      Credential(1, 1, {5}), Credential(1, 1, many),   Credential(1, 1, other_last),
+      Credential(1, 1, seventeen), Credential(1, 1, other_seventeenth)};
+  std::vector<CredentialRef> references;
+  std::set<const CachedCredential*> addresses;
+  for (const Credential& credential : all) {
+    references.push_back(MustLookup(credential));
+    addresses.insert(references.back().get());
+  }
+  EXPECT_EQ(addresses.size(), all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(Nonblock(all[i]), references[i].get());
+    EXPECT_EQ(references[i]->key(), all[i]);
+  }
+}
+
+TEST_F(CredentialCacheTest, GroupListsAtTheEdgeOfTheObjectAreComparedWhole) {
+  for (uint32_t count : {5, 6, 7, 16, 17, 21, 22, 23, 24, 1000}) {
+    std::vector<uint32_t> groups(count, 1);
+    const CredentialRef ones = MustLookup(Credential(9, count, groups));
+    EXPECT_EQ(Nonblock(Credential(9, count, groups)), ones.get()) << count;
+    groups.back() = 2;
+    EXPECT_EQ(Nonblock(Credential(9, count, groups)), nullptr) << count;
+  }
+}
+
+TEST_F(CredentialCacheTest, NonblockTakesNoLock) {
+  const CredentialRef reference = MustLookup(Credential(1, 1));
+  const uint64_t before = rcu::ThreadLockCount();
+  EXPECT_EQ(Nonblock(Credential(1, 1)), reference.get());
+  EXPECT_EQ(Nonblock(Credential(2, 2)), nullptr);
+  EXPECT_EQ(rcu::ThreadLockCount(), before);
+}
+
+TEST_F(CredentialCacheTest, AnIdleCredentialStaysFindable) {
+  const CachedCredential* address = MustLookup(Credential(1, 1)).get();
+  EXPECT_EQ(cache_.size(), 1u);
+  EXPECT_EQ(Nonblock(Credential(1, 1)), address);
+  EXPECT_EQ(MustLookup(Credential(1, 1)).get(), address);
+}
+
+TEST_F(CredentialCacheTest, R10_KeptAt59SecondsIdleAndDroppedAt61) {
+  CredentialRef reference = MustLookup(Credential(1, 1));
+  const uint64_t before_ns = rcu::CoarseNowNs();
+  reference = {};
+  const uint64_t after_ns = rcu::CoarseNowNs();
+  EXPECT_EQ(cache_.Prune(before_ns + 59 * kSecondNs), 0u);
+  EXPECT_NE(Nonblock(Credential(1, 1)), nullptr);
+  EXPECT_EQ(cache_.Prune(after_ns + 61 * kSecondNs), 1u);
+  EXPECT_EQ(Nonblock(Credential(1, 1)), nullptr);
+  EXPECT_EQ(cache_.size(), 0u);
+}
+
+TEST_F(CredentialCacheTest, AClockThatStepsBackDropsNothing) {
+  MustLookup(Credential(1, 1));
+  EXPECT_EQ(cache_.Prune(0), 0u);
+  EXPECT_EQ(cache_.size(), 1u);
+}
+
+TEST_F(CredentialCacheTest, AReferencedCredentialNeverExpires) {
+  const CredentialRef pinned = MustLookup(Credential(1, 1));
+  EXPECT_EQ(cache_.Prune(~uint64_t{0}), 0u);
+  EXPECT_EQ(Nonblock(Credential(1, 1)), pinned.get());
+}
+
+TEST_F(CredentialCacheTest, ACopyOfAReferencePinsToo) {
+  CredentialRef first = MustLookup(Credential(1, 1));
+  const CredentialRef copy = first;
+  first = {};
+  EXPECT_EQ(cache_.Prune(~uint64_t{0}), 0u);
+  CredentialRef moved = std::move(const_cast<CredentialRef&>(copy));
+  EXPECT_FALSE(copy);
+  EXPECT_EQ(cache_.Prune(~uint64_t{0}), 0u);
+  moved = {};
+  EXPECT_EQ(cache_.Prune(~uint64_t{0}), 1u);
+}
+
+TEST_F(CredentialCacheTest, ABorrowedCredentialCanBePinnedWhileHashed) {
+  MustLookup(Credential(1, 1));
+  CredentialRef taken;
+  {
+    rcu::ReadGuard guard;
+    taken = cache_.TakeReference(cache_.LookupNonblock(Credential(1, 1)));
+  }
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(cache_.Prune(~uint64_t{0}), 0u);
+  EXPECT_EQ(taken->key(), Credential(1, 1));
+}
+
+TEST_F(CredentialCacheTest, ABorrowedCredentialThatWasDroppedGivesNoReference) {
+  MustLookup(Credential(1, 1));
+  rcu::ReadGuard guard;
+  const CachedCredential* borrowed = cache_.LookupNonblock(Credential(1, 1));
+  EXPECT_EQ(cache_.Prune(~uint64_t{0}), 1u);
+  EXPECT_FALSE(cache_.TakeReference(borrowed));
+  EXPECT_EQ(borrowed->key(), Credential(1, 1));  // still whole in this section
+}
+
+TEST(CredentialCacheLimitTest, OverTheLimitTheLongestIdleGoesFirst) {
+  CredentialCache cache({.entries_max = 3});
+  std::vector<CredentialRef> references;
+  for (uint32_t uid : {0, 1, 2}) references.push_back(*cache.Lookup(Credential(uid, 1)));
+  references[1] = {};
+  references[0] = {};
+  const CredentialRef fourth = *cache.Lookup(Credential(3, 1));
+  EXPECT_EQ(cache.size(), 3u);
+  rcu::ReadGuard guard;
+  EXPECT_EQ(cache.LookupNonblock(Credential(1, 1)), nullptr);
+  EXPECT_NE(cache.LookupNonblock(Credential(0, 1)), nullptr);
+  EXPECT_NE(cache.LookupNonblock(Credential(2, 1)), nullptr);
+}
+
+TEST(CredentialCacheLimitTest, PinnedCredentialsMayExceedTheLimit) {
+  CredentialCache cache({.entries_max = 2});
+  std::vector<CredentialRef> references;
+  for (uint32_t uid = 0; uid < 50; ++uid) references.push_back(*cache.Lookup(Credential(uid, 1)));
+  EXPECT_EQ(cache.size(), 50u);
+  {
+    rcu::ReadGuard guard;
+    for (uint32_t uid = 0; uid < 50; ++uid) {
+      EXPECT_EQ(cache.LookupNonblock(Credential(uid, 1)), references[uid].get());
+    }
+  }
+  references.clear();
+  EXPECT_EQ(cache.Prune(0), 48u);
+  EXPECT_EQ(cache.size(), 2u);
+}
+
+TEST(CredentialCacheLimitTest, ALookupThatAddsAlsoExpires) {
+  CredentialCache cache({.entries_max = 100, .idle_ns = 0});
+  auto first = cache.Lookup(Credential(1, 1));
+  first = std::unexpected(std::errc{});
+  const uint64_t idle_since_ns = rcu::CoarseNowNs();
+  while (rcu::CoarseNowNs() == idle_since_ns) {
+  }
+  const auto second = cache.Lookup(Credential(2, 2));
+  EXPECT_EQ(cache.size(), 1u);
+}
+
+// R10: a NEW entry in front. The set-up looks at its own credential from inside.
+TEST(CredentialCacheSetUpTest, R10_ANewCredentialIsInvisibleWithoutAReferenceUntilSetUp) {
+  CredentialCache* self = nullptr;
+  int set_ups = 0;
+  bool visible = true;
+  CredentialCache cache({.entries_max = 10}, [&](const Credential& credential) {
+    ++set_ups;
+    rcu::ReadGuard guard;
+    visible = self->LookupNonblock(credential) != nullptr;
+    return std::errc{};
+  });
+  self = &cache;
+  const auto reference = cache.Lookup(Credential(1, 1));
+  ASSERT_TRUE(reference.has_value());
+  EXPECT_FALSE(visible);
+  const auto again = cache.Lookup(Credential(1, 1));
+  EXPECT_EQ(again->get(), reference->get());
+  EXPECT_EQ(set_ups, 1);
+  rcu::ReadGuard guard;
+  EXPECT_EQ(cache.LookupNonblock(Credential(1, 1)), reference->get());
+}
+
+TEST(CredentialCacheSetUpTest, AFailedSetUpIsReportedAndTriedAfresh) {
+  std::errc outcome = std::errc::permission_denied;
+  CredentialCache cache({.entries_max = 10}, [&](const Credential&) { return outcome; });
+  const auto failed = cache.Lookup(Credential(1, 1));
+  ASSERT_FALSE(failed.has_value());
+  EXPECT_EQ(failed.error(), std::errc::permission_denied);
+  EXPECT_EQ(cache.size(), 0u);
+  outcome = {};
+  EXPECT_TRUE(cache.Lookup(Credential(1, 1)).has_value());
+  EXPECT_EQ(cache.size(), 1u);
+}
+
+}  // namespace
+}  // namespace nfswalk::sunrpc_auth
