@@ -57,8 +57,8 @@ struct PreOpAttributes {
 
 // RFC 1813 2.6 wcc_data. Absent parts were not sent.
 struct WeakCacheConsistency {
-  std::optional<PreOpAttributes> before;
-  std::optional<Attributes> after;
+  std::optional<PreOpAttributes> before = {};
+  std::optional<Attributes> after = {};
 };
 
 }  // namespace nfswalk::protocol

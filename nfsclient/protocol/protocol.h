@@ -130,15 +130,15 @@ struct RootReply {
 
 // Fields that are absent stay as they are. A time of nullopt inside SetTime means "the server's now".
 struct SetTime {
-  std::optional<Time> time;
+  std::optional<Time> time = {};
 };
 struct SetAttributes {
-  std::optional<uint32_t> mode;
-  std::optional<uint32_t> uid;
-  std::optional<uint32_t> gid;
-  std::optional<uint64_t> size_bytes;
-  std::optional<SetTime> atime;
-  std::optional<SetTime> mtime;
+  std::optional<uint32_t> mode = {};
+  std::optional<uint32_t> uid = {};
+  std::optional<uint32_t> gid = {};
+  std::optional<uint64_t> size_bytes = {};
+  std::optional<SetTime> atime = {};
+  std::optional<SetTime> mtime = {};
 };
 
 enum class CreateMode { kUnchecked, kGuarded };

@@ -1,0 +1,207 @@
+#include "nfsclient/client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/change.h"
+#include "nfsclient/nfs/lookup.h"
+#include "nfsclient/nfs/permission.h"
+#include "nfsclient/nfs/readdir.h"
+#include "nfsclient/nfs/readlink.h"
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/open_file.h"
+#include "nfsclient/protocol/nfs3.h"
+#include "nfsclient/walk/walk.h"
+#include "rcu/coarse_clock.h"
+
+namespace nfswalk {
+
+using walk::RcuOutcome;
+using walk::RcuWalk;
+using walk::RefWalk;
+using walk::WalkFlags;
+
+namespace {
+
+constexpr std::errc kOk{};
+
+WalkFlags FlagsOf(const Superblock& superblock, ResolveFlags flags) {
+  return {.follow_last = !flags.no_follow,
+          .no_symlinks = flags.no_symlinks,
+          .beneath = flags.beneath,
+          .strict = flags.strict || superblock.options.contract == WalkContract::kStrict,
+          .cached = flags.cached};
+}
+
+// openat2(2): two scopes contradict each other. in_root is how every walk here works: the export's root
+// is the only root there is.
+std::errc CheckFlags(ResolveFlags flags) {
+  return flags.beneath && flags.in_root ? std::errc::invalid_argument : kOk;
+}
+
+bool IsDirectory(const vfs::Inode& inode) {
+  return inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
+}
+
+MountError RootError(std::errc error, const MountOptions& options) {
+  return {error, "cannot read the root of " + options.server.host + ":" +
+                     options.server.export_path + ": " +
+                     std::make_error_condition(error).message() +
+                     "; does the server still export it?"};
+}
+
+}  // namespace
+
+Client::Client(std::unique_ptr<Superblock> superblock) : superblock_(std::move(superblock)) {}
+Client::~Client() = default;
+
+std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOptions& options) {
+  auto protocol = protocol::Nfs3::ConnectNfs3(options.server, options.transport);
+  if (!protocol) return std::unexpected(MountError{protocol.error().error, protocol.error().message});
+  return MountOver(std::move(*protocol), options);
+}
+
+std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
+    std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) {
+  auto superblock = std::make_unique<Superblock>(std::move(protocol), options);
+  auto stamp = nfs::Stamp(*superblock);
+  auto reply = superblock->protocol->GetRoot(Credential::OfProcess());
+  if (reply.error != kOk) return std::unexpected(RootError(reply.error, options));
+  superblock->limits = reply.limits;
+  auto inode = nfs::InodeOf(*superblock, reply.handle, reply.attributes, stamp);
+  if (!inode) return std::unexpected(RootError(inode.error(), options));
+  superblock->root = superblock->dentries.MakeRoot(std::move(*inode));
+  if (!superblock->root) return std::unexpected(RootError(std::errc::not_enough_memory, options));
+  return std::unique_ptr<Client>(new Client(std::move(superblock)));
+}
+
+Result<Attributes> Client::Stat(std::string_view path, const Credential& credential,
+                                ResolveFlags flags) {
+  if (auto error = CheckFlags(flags); error != kOk) return std::unexpected(error);
+  Superblock& superblock = *superblock_;
+  Attributes attributes;
+  std::errc error = walk::Resolve(
+      superblock, path, credential, FlagsOf(superblock, flags),
+      [&](RcuWalk& walk) -> RcuOutcome {
+        if (!nfs::AttributesFresh(walk.inode(), walk.now_ns())) return {NeedRef::kGetattrRpc};
+        // This window lies inside the dentry's, so that both were true at one instant (vfs_walk 6.2).
+        if (!nfs::CopyAttributesRcu(walk.inode(), attributes)) return {NeedRef::kChanged};
+        return walk.ConfirmUsed();
+      },
+      [&](RefWalk& walk) {
+        std::errc failed =
+            nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());
+        if (failed == kOk) nfs::CopyAttributes(walk.inode(), attributes);
+        return failed;
+      });
+  if (error != kOk) return std::unexpected(error);
+  return attributes;
+}
+
+std::errc Client::Access(std::string_view path, uint32_t mode, const Credential& credential,
+                         ResolveFlags flags) {
+  if (auto error = CheckFlags(flags); error != kOk) return error;
+  if ((mode & ~(kMayRead | kMayWrite | kMayExecute)) != 0) return std::errc::invalid_argument;
+  Superblock& superblock = *superblock_;
+  return walk::Resolve(
+      superblock, path, credential, FlagsOf(superblock, flags),
+      [&](RcuWalk& walk) -> RcuOutcome {
+        if (mode == 0) return walk.ConfirmUsed();
+        auto permission = nfs::PermissionRcu(superblock, walk.inode(), walk.credential(), mode,
+                                             walk.now_ns());
+        if (permission.need != NeedRef::kNone) return {permission.need};
+        return permission.granted ? walk.ConfirmUsed()
+                                  : walk.Confirm(std::errc::permission_denied);
+      },
+      [&](RefWalk& walk) {
+        return nfs::PermissionRef(superblock, walk.inode(), walk.credential(), mode);
+      });
+}
+
+Result<size_t> Client::ReadLink(std::string_view path, std::span<char> into,
+                                const Credential& credential, ResolveFlags flags) {
+  if (auto error = CheckFlags(flags); error != kOk) return std::unexpected(error);
+  if (into.empty()) return std::unexpected(std::errc::invalid_argument);
+  Superblock& superblock = *superblock_;
+  flags.no_follow = true;
+  size_t count = 0;
+  auto copy = [&](std::string_view text) {
+    count = std::min(text.size(), into.size());
+    std::copy_n(text.data(), count, into.data());
+  };
+  std::errc error = walk::Resolve(
+      superblock, path, credential, FlagsOf(superblock, flags),
+      [&](RcuWalk& walk) -> RcuOutcome {
+        if (walk.inode().type.load(std::memory_order_relaxed) != protocol::FileType::kSymlink) {
+          return walk.Confirm(std::errc::invalid_argument);
+        }
+        nfs::RcuLink link = nfs::ReadLinkRcu(walk.inode(), walk.now_ns());
+        if (link.need != NeedRef::kNone) return {link.need};
+        copy(link.text);
+        return walk.ConfirmUsed();
+      },
+      [&](RefWalk& walk) {
+        auto text = nfs::ReadLinkRef(superblock, walk.inode(), walk.credential()->key());
+        if (!text) return text.error();
+        copy(*text);
+        return kOk;
+      });
+  if (error != kOk) return std::unexpected(error);
+  return count;
+}
+
+std::errc Client::ReadDir(std::string_view path, const Credential& credential,
+                          const std::function<bool(const DirectoryEntry&)>& visit,
+                          ResolveFlags flags) {
+  if (auto error = CheckFlags(flags); error != kOk) return error;
+  if (flags.cached) return std::errc::resource_unavailable_try_again;  // listings are not cached
+  Superblock& superblock = *superblock_;
+  return walk::ResolveRef(
+      superblock, path, credential, FlagsOf(superblock, flags), &RefWalk::Resolve,
+      [&](RefWalk& walk) {
+        if (!IsDirectory(walk.inode())) return std::errc::not_a_directory;
+        std::errc error =
+            nfs::PermissionRef(superblock, walk.inode(), walk.credential(), kMayRead);
+        if (error != kOk) return error;
+        return nfs::ReadDirectory(superblock, walk.position(), walk.credential()->key(), visit);
+      });
+}
+
+Result<std::unique_ptr<File>> Client::Open(std::string_view path, uint32_t mode,
+                                           const Credential& credential, ResolveFlags flags) {
+  if (auto error = CheckFlags(flags); error != kOk) return std::unexpected(error);
+  if (mode == 0 || (mode & ~(kMayRead | kMayWrite)) != 0) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
+  if (flags.cached) return std::unexpected(std::errc::resource_unavailable_try_again);
+  Superblock& superblock = *superblock_;
+  std::unique_ptr<File> file;
+  std::errc error = walk::ResolveRef(
+      superblock, path, credential, FlagsOf(superblock, flags), &RefWalk::Resolve,
+      [&](RefWalk& walk) -> std::errc {
+        vfs::Inode& inode = walk.inode();
+        if (IsDirectory(inode)) return std::errc::is_a_directory;
+        auto type = inode.type.load(std::memory_order_relaxed);
+        if (type == protocol::FileType::kSymlink) return std::errc::too_many_symbolic_link_levels;
+        // Close-to-open: what others wrote before they closed is seen (nfs_semantics 1.3).
+        const Credential& key = walk.credential()->key();
+        std::errc failed = nfs::Revalidate(superblock, inode, key, !superblock.options.nocto);
+        if (failed == kOk) {
+          failed = nfs::PermissionRef(superblock, inode, walk.credential(), mode);
+        }
+        if (failed == kOk) {
+          file = std::make_unique<OpenFile>(superblock, superblock.inodes.Grab(inode),
+                                            walk.credential(), mode);
+        }
+        return failed;
+      });
+  if (error != kOk) return std::unexpected(error);
+  return file;
+}
+
+void Client::DropCaches() { superblock_->DropCaches(); }
+
+Stats Client::stats() const { return superblock_->GetStats(); }
+
+}  // namespace nfswalk

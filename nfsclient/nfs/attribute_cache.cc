@@ -1,0 +1,203 @@
+#include "nfsclient/nfs/attribute_cache.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "rcu/coarse_clock.h"
+
+namespace nfswalk::nfs {
+
+using protocol::Attributes;
+using protocol::FileType;
+using vfs::Inode;
+
+namespace {
+
+bool IsDirectory(const Inode& inode) {
+  return inode.type.load(std::memory_order_relaxed) == FileType::kDirectory;
+}
+
+uint64_t LifetimeMin(const Superblock& superblock, const Inode& inode) {
+  return IsDirectory(inode) ? superblock.acdirmin_ns : superblock.acregmin_ns;
+}
+uint64_t LifetimeMax(const Superblock& superblock, const Inode& inode) {
+  return IsDirectory(inode) ? superblock.acdirmax_ns : superblock.acregmax_ns;
+}
+
+// Version 3 has no change attribute of its own: times and size are compared as well.
+bool ContentChanged(const Attributes& a, const Attributes& b) {
+  return a.change != b.change || a.ctime != b.ctime || a.mtime != b.mtime ||
+         a.size_bytes != b.size_bytes;
+}
+
+bool OwnershipChanged(const Attributes& a, const Attributes& b) {
+  return a.mode != b.mode || a.uid != b.uid || a.gid != b.gid;
+}
+
+// Preconditions of the rest: the inode is locked, or not yet published.
+
+void SetFlag(Inode& inode, uint16_t flag, bool on) {
+  uint16_t flags = inode.flags.load(std::memory_order_relaxed);
+  uint16_t wanted = static_cast<uint16_t>(on ? flags | flag : flags & ~flag);
+  if (wanted != flags) inode.flags.store(wanted, std::memory_order_relaxed);
+}
+
+void AddInvalid(Inode& inode, uint32_t bits) {
+  inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) | bits,
+                      std::memory_order_relaxed);
+}
+
+void RestartLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
+  inode.lifetime_ns.store(LifetimeMin(superblock, inode), std::memory_order_relaxed);
+  inode.lifetime_since_ns = now_ns;
+}
+
+// nfs_semantics 2.3: unchanged for a whole lifetime, so the next one is twice as long.
+void GrowLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
+  uint64_t lifetime = inode.lifetime_ns.load(std::memory_order_relaxed);
+  if (now_ns - inode.lifetime_since_ns < lifetime) return;
+  inode.lifetime_ns.store(std::min(2 * lifetime, LifetimeMax(superblock, inode)),
+                          std::memory_order_relaxed);
+  inode.lifetime_since_ns = now_ns;
+}
+
+// Somebody else changed the file: names, rights and contents that we know are in doubt.
+void NoteForeignChange(Superblock& superblock, Inode& inode, uint64_t now_ns) {
+  if (IsDirectory(inode)) {
+    inode.cookie.store(inode.cookie.load(std::memory_order_relaxed) + 1,
+                       std::memory_order_relaxed);
+  }
+  inode.access.Invalidate();
+  AddInvalid(inode, vfs::kInvalidData);
+  RestartLifetime(superblock, inode, now_ns);
+}
+
+// Replies to requests sent before this moment are older than what we now know (nfs_semantics 2.6).
+uint64_t Barrier(Superblock& superblock) {
+  return superblock.attribute_generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+void StoreAttributes(Inode& inode, const Attributes& attributes, SendStamp stamp) {
+  inode.attributes_seq.WriteBegin();
+  inode.attributes.Store(attributes);
+  inode.attributes_seq.WriteEnd();
+  SetFlag(inode, vfs::kUnlinked, attributes.nlink == 0);
+  inode.attribute_generation = stamp.generation;
+  inode.read_at_ns.store(stamp.sent_at_ns, std::memory_order_relaxed);
+  inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) & ~vfs::kInvalidChange,
+                      std::memory_order_relaxed);
+}
+
+void ForgetLocked(Superblock& superblock, Inode& inode) {
+  NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
+  AddInvalid(inode, vfs::kInvalidChange);
+}
+
+}  // namespace
+
+SendStamp Stamp(Superblock& superblock) {
+  return {rcu::CoarseNowNs(),
+          superblock.attribute_generation.fetch_add(1, std::memory_order_relaxed)};
+}
+
+bool CopyAttributesRcu(const Inode& inode, Attributes& into) {
+  constexpr int kTries = 8;
+  for (int i = 0; i < kTries; ++i) {
+    uint64_t seq = inode.attributes_seq.Begin();
+    inode.attributes.Load(into);
+    if (!inode.attributes_seq.Changed(seq)) return true;
+  }
+  return false;
+}
+
+void CopyAttributes(Inode& inode, Attributes& into) {
+  if (CopyAttributesRcu(inode, into)) return;
+  std::lock_guard guard(inode.lock);
+  inode.attributes.Load(into);
+}
+
+void InitializeAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
+                          SendStamp stamp) {
+  // Memory that was an inode before goes on counting: a cookie or a sequence never comes back.
+  inode.cookie.store(inode.cookie.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  StoreAttributes(inode, attributes, stamp);
+  RestartLifetime(superblock, inode, stamp.sent_at_ns);
+}
+
+std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
+                           SendStamp stamp) {
+  std::lock_guard guard(inode.lock);
+  if (attributes.fileid != inode.fileid ||
+      attributes.type != inode.type.load(std::memory_order_relaxed)) {
+    SetFlag(inode, vfs::kStale, true);
+    ForgetLocked(superblock, inode);
+    return protocol::kStale;
+  }
+  Attributes known;
+  inode.attributes.Load(known);
+  bool changed = ContentChanged(known, attributes);
+  bool in_order = static_cast<int64_t>(stamp.generation - inode.attribute_generation) > 0;
+  if (!in_order) {
+    // An older answer than what we have: it may only make us doubt (nfs_semantics 2.6).
+    if (changed || OwnershipChanged(known, attributes)) AddInvalid(inode, vfs::kInvalidChange);
+    return {};
+  }
+  uint64_t now = rcu::CoarseNowNs();
+  if (changed) {
+    NoteForeignChange(superblock, inode, now);
+    stamp.generation = Barrier(superblock);
+  } else if (OwnershipChanged(known, attributes)) {
+    inode.access.Invalidate();
+  } else {
+    GrowLifetime(superblock, inode, now);
+  }
+  StoreAttributes(inode, attributes, stamp);
+  return {};
+}
+
+void UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
+                          const protocol::WeakCacheConsistency& wcc, SendStamp stamp) {
+  std::lock_guard guard(inode.lock);
+  Attributes known;
+  inode.attributes.Load(known);
+  bool trusted = (inode.invalid.load(std::memory_order_relaxed) & vfs::kInvalidChange) == 0;
+  bool ours = trusted && wcc.before && wcc.before->size_bytes == known.size_bytes &&
+              wcc.before->mtime == known.mtime && wcc.before->ctime == known.ctime;
+  // A racing GETATTR may have brought our own result before this reply did.
+  bool already = trusted && wcc.after && !ContentChanged(known, *wcc.after);
+  stamp.generation = Barrier(superblock);  // no read that went out before may undo our change
+  AddInvalid(inode, vfs::kInvalidData);
+  if (!ours && !already) NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
+  if (!wcc.after || wcc.after->fileid != inode.fileid) {
+    AddInvalid(inode, vfs::kInvalidChange);
+    inode.attribute_generation = stamp.generation;
+    return;
+  }
+  if (OwnershipChanged(known, *wcc.after)) inode.access.Invalidate();
+  StoreAttributes(inode, *wcc.after, stamp);
+}
+
+void InvalidateAttributes(Superblock& superblock, Inode& inode) {
+  std::lock_guard guard(inode.lock);
+  AddInvalid(inode, vfs::kInvalidChange);
+  inode.lifetime_ns.store(LifetimeMin(superblock, inode), std::memory_order_relaxed);
+}
+
+void MarkStale(Superblock& superblock, Inode& inode) {
+  std::lock_guard guard(inode.lock);
+  if (!IsDirectory(inode)) SetFlag(inode, vfs::kStale, true);
+  ForgetLocked(superblock, inode);
+}
+
+std::errc Revalidate(Superblock& superblock, Inode& inode,
+                     const sunrpc_auth::Credential& credential, bool force) {
+  if ((inode.flags.load(std::memory_order_relaxed) & vfs::kStale) != 0) return protocol::kStale;
+  if (!force && AttributesFresh(inode, rcu::CoarseNowNs())) return {};
+  SendStamp stamp = Stamp(superblock);
+  auto reply = superblock.protocol->GetAttributes(inode.handle(), credential);
+  if (reply.error == protocol::kStale) MarkStale(superblock, inode);
+  if (reply.error != std::errc{}) return reply.error;
+  return UpdateAttributes(superblock, inode, reply.attributes, stamp);
+}
+
+}  // namespace nfswalk::nfs

@@ -1,0 +1,233 @@
+#include "nfsclient/nfs/change.h"
+
+#include <utility>
+
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/lookup.h"
+
+namespace nfswalk::nfs {
+
+using protocol::FileType;
+using protocol::SetAttributes;
+using vfs::DentryRef;
+using vfs::Inode;
+using vfs::PaddedName;
+
+namespace {
+
+bool TooLong(const Superblock& superblock, std::string_view name) {
+  return name.size() > vfs::kNameMax || name.size() > superblock.limits.name_bytes_max;
+}
+
+// Whatever the cache knows of a name, forgotten.
+void DropName(Superblock& superblock, DentryRef& directory, const vfs::Name& name) {
+  if (DentryRef known = superblock.dentries.Lookup(*directory, name)) {
+    superblock.dentries.Drop(*known);
+  }
+}
+
+// The directory's cookie after our change was taken in: what we now say about its names is current.
+uint64_t CookieOf(const DentryRef& directory) {
+  return directory.inode()->cookie.load(std::memory_order_relaxed);
+}
+
+// A name of this file went away.
+void LoseLink(Superblock& superblock, Inode& inode) {
+  Attributes known;
+  CopyAttributes(inode, known);
+  InvalidateAttributes(superblock, inode);
+  // Most likely gone: not found again, destroyed with its last reference. If another link is left after
+  // all, the next lookup makes a new inode of it.
+  if (known.nlink <= 1 || known.type == FileType::kDirectory) superblock.inodes.Unhash(inode);
+}
+
+// The name is now known to lead nowhere. Preconditions: the directory is locked exclusively.
+void MakeNegative(Superblock& superblock, DentryRef& directory, const vfs::Name& name) {
+  DropName(superblock, directory, name);
+  (void)SpliceChild(superblock, directory, name, {}, CookieOf(directory));
+}
+
+// CREATE, MKDIR and SYMLINK alike. `send(handle)` answers a CreateReply.
+template <class Send>
+std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& directory,
+                                             std::string_view text, const Credential& credential,
+                                             Send&& send) {
+  if (TooLong(superblock, text)) return std::unexpected(std::errc::filename_too_long);
+  PaddedName name(text, directory.get());
+  {
+    Inode& parent = *directory.inode();
+    auto lock = superblock.directory_locks.Lock(parent);
+    SendStamp stamp = Stamp(superblock);
+    protocol::CreateReply reply = send(parent.handle());
+    UpdateAfterOwnChange(superblock, parent, reply.directory, stamp);
+    // Also after an error: the name may exist after all, so what we believed of it is void.
+    DropName(superblock, directory, name.name());
+    if (reply.error == protocol::kStale) MarkStale(superblock, parent);
+    if (reply.error != std::errc{}) return std::unexpected(reply.error);
+    if (reply.handle && reply.attributes) {
+      auto inode = InodeOf(superblock, *reply.handle, *reply.attributes, stamp);
+      if (inode) {
+        (void)SpliceChild(superblock, directory, name.name(), std::move(*inode),
+                          CookieOf(directory));
+      }
+      return *reply.attributes;
+    }
+  }
+  auto child = LookupChild(superblock, directory, name.name(), credential, false);
+  if (!child) return std::unexpected(child.error());
+  if (child->inode() == nullptr) return std::unexpected(std::errc::no_such_file_or_directory);
+  Attributes attributes;
+  CopyAttributes(*child->inode(), attributes);
+  return attributes;
+}
+
+// REMOVE and RMDIR alike. `send(handle)` answers a RemoveReply.
+template <class Send>
+std::errc RemoveName(Superblock& superblock, DentryRef& directory, std::string_view text,
+                     Send&& send) {
+  if (TooLong(superblock, text)) return std::errc::filename_too_long;
+  PaddedName name(text, directory.get());
+  Inode& parent = *directory.inode();
+  auto lock = superblock.directory_locks.Lock(parent);
+  DentryRef known = superblock.dentries.Lookup(*directory, name.name());
+  SendStamp stamp = Stamp(superblock);
+  protocol::RemoveReply reply = send(parent.handle());
+  UpdateAfterOwnChange(superblock, parent, reply.directory, stamp);
+  if (reply.error == std::errc{}) {
+    if (known && known.inode() != nullptr) LoseLink(superblock, *known.inode());
+    MakeNegative(superblock, directory, name.name());
+  } else if (reply.error == std::errc::no_such_file_or_directory) {
+    DropName(superblock, directory, name.name());
+  }
+  return reply.error;
+}
+
+}  // namespace
+
+std::expected<Attributes, std::errc> CreateFile(Superblock& superblock, DentryRef& directory,
+                                                std::string_view name, uint32_t mode,
+                                                const Credential& credential) {
+  return AddName(superblock, directory, name, credential, [&](const auto& handle) {
+    return superblock.protocol->Create(handle, name, protocol::CreateMode::kGuarded,
+                                       SetAttributes{.mode = mode}, credential);
+  });
+}
+
+std::expected<Attributes, std::errc> MakeDirectory(Superblock& superblock, DentryRef& directory,
+                                                   std::string_view name, uint32_t mode,
+                                                   const Credential& credential) {
+  return AddName(superblock, directory, name, credential, [&](const auto& handle) {
+    return superblock.protocol->MakeDirectory(handle, name, SetAttributes{.mode = mode},
+                                              credential);
+  });
+}
+
+std::expected<Attributes, std::errc> MakeSymlink(Superblock& superblock, DentryRef& directory,
+                                                 std::string_view name, std::string_view target,
+                                                 const Credential& credential) {
+  return AddName(superblock, directory, name, credential, [&](const auto& handle) {
+    return superblock.protocol->MakeSymlink(handle, name, target, SetAttributes{.mode = 0777},
+                                            credential);
+  });
+}
+
+std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory,
+                   std::string_view text, const Credential& credential) {
+  if (TooLong(superblock, text)) return std::errc::filename_too_long;
+  PaddedName name(text, directory.get());
+  Inode& parent = *directory.inode();
+  auto lock = superblock.directory_locks.Lock(parent);
+  SendStamp stamp = Stamp(superblock);
+  auto reply = superblock.protocol->Link(file.handle(), parent.handle(), text, credential);
+  UpdateAfterOwnChange(superblock, parent, reply.directory, stamp);
+  DropName(superblock, directory, name.name());
+  if (reply.error != std::errc{}) return reply.error;
+  UpdateAfterOwnChange(superblock, file, {.before = {}, .after = reply.attributes}, stamp);
+  (void)SpliceChild(superblock, directory, name.name(), superblock.inodes.Grab(file),
+                    CookieOf(directory));
+  return {};
+}
+
+std::errc RemoveFile(Superblock& superblock, DentryRef& directory, std::string_view name,
+                     const Credential& credential) {
+  return RemoveName(superblock, directory, name, [&](const auto& handle) {
+    return superblock.protocol->Remove(handle, name, credential);
+  });
+}
+
+std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::string_view name,
+                          const Credential& credential) {
+  return RemoveName(superblock, directory, name, [&](const auto& handle) {
+    return superblock.protocol->RemoveDirectory(handle, name, credential);
+  });
+}
+
+std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_view from_text,
+                 DentryRef& to_directory, std::string_view to_text,
+                 const Credential& credential) {
+  if (TooLong(superblock, from_text) || TooLong(superblock, to_text)) {
+    return std::errc::filename_too_long;
+  }
+  PaddedName from(from_text, from_directory.get());
+  PaddedName to(to_text, to_directory.get());
+  Inode& from_parent = *from_directory.inode();
+  Inode& to_parent = *to_directory.inode();
+  auto locks = superblock.directory_locks.LockPair(from_parent, to_parent);
+  DentryRef source = superblock.dentries.Lookup(*from_directory, from.name());
+  DentryRef target = superblock.dentries.Lookup(*to_directory, to.name());
+
+  SendStamp stamp = Stamp(superblock);
+  auto reply = superblock.protocol->Rename(from_parent.handle(), from_text, to_parent.handle(),
+                                           to_text, credential);
+  UpdateAfterOwnChange(superblock, from_parent, reply.from_directory, stamp);
+  if (&from_parent != &to_parent) {
+    UpdateAfterOwnChange(superblock, to_parent, reply.to_directory, stamp);
+  }
+  if (reply.error != std::errc{}) {
+    if (reply.error == std::errc::no_such_file_or_directory) {
+      DropName(superblock, from_directory, from.name());
+    }
+    return reply.error;
+  }
+  Inode* moved = source ? source.inode() : nullptr;
+  if (target && target.inode() != nullptr && target.inode() != moved) {
+    LoseLink(superblock, *target.inode());
+  }
+  DropName(superblock, to_directory, to.name());
+  if (moved == nullptr) {
+    DropName(superblock, from_directory, from.name());
+    return {};
+  }
+  Attributes attributes;
+  CopyAttributes(*moved, attributes);
+  InvalidateAttributes(superblock, *moved);  // its ctime
+  // Two links of one file: the server did nothing at all, and we cannot tell. Nor may we keep a dentry
+  // that could not be moved.
+  bool several_links = attributes.type != FileType::kDirectory && attributes.nlink > 1;
+  if (several_links ||
+      superblock.dentries.Move(*source, *to_directory, to.name()) != std::errc{}) {
+    superblock.dentries.Drop(*source);
+    return {};
+  }
+  source->verifier.store(CookieOf(to_directory), std::memory_order_relaxed);
+  MakeNegative(superblock, from_directory, from.name());
+  return {};
+}
+
+std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, Inode& inode,
+                                                      const SetAttributes& attributes,
+                                                      const Credential& credential) {
+  SendStamp stamp = Stamp(superblock);
+  auto reply = superblock.protocol->SetAttributesOf(inode.handle(), attributes, credential);
+  if (reply.error == protocol::kStale) MarkStale(superblock, inode);
+  UpdateAfterOwnChange(superblock, inode, reply.file, stamp);
+  if (reply.error != std::errc{}) return std::unexpected(reply.error);
+  if (auto error = Revalidate(superblock, inode, credential); error != std::errc{}) {
+    return std::unexpected(error);
+  }
+  Attributes now;
+  CopyAttributes(inode, now);
+  return now;
+}
+
+}  // namespace nfswalk::nfs

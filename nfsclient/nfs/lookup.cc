@@ -1,0 +1,127 @@
+#include "nfsclient/nfs/lookup.h"
+
+#include <utility>
+
+#include "nfsclient/nfs/revalidate.h"
+#include "rcu/read_guard.h"
+#include "rcu/sync_point.h"
+
+namespace nfswalk::nfs {
+
+using sunrpc_auth::Credential;
+using vfs::DentryRef;
+using vfs::Inode;
+using vfs::InodeRef;
+using vfs::Name;
+
+namespace {
+
+// The LOOKUP itself. Preconditions: the directory is locked.
+std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef& directory,
+                                              const Name& name, const Credential& credential) {
+  Inode& parent = *directory.inode();
+  SendStamp stamp = Stamp(superblock);
+  // Sampled before the RPC: a change that races with it makes the new dentry's verifier stale at birth.
+  uint64_t cookie = parent.cookie.load(std::memory_order_relaxed);
+  auto reply = superblock.protocol->Lookup(parent.handle(), name.view(), credential);
+  NFSWALK_SYNC_POINT("lookup:after-rpc");
+  if (reply.directory) UpdateAttributes(superblock, parent, *reply.directory, stamp);
+  if (reply.error == std::errc::no_such_file_or_directory) {
+    return SpliceChild(superblock, directory, name, {}, cookie);
+  }
+  if (reply.error == protocol::kStale) MarkStale(superblock, parent);
+  if (reply.error != std::errc{}) return std::unexpected(reply.error);
+  if (!reply.attributes) {
+    auto attributes = superblock.protocol->GetAttributes(reply.handle, credential);
+    if (attributes.error != std::errc{}) return std::unexpected(attributes.error);
+    reply.attributes = attributes.attributes;
+  }
+  auto inode = InodeOf(superblock, reply.handle, *reply.attributes, stamp);
+  if (!inode) return std::unexpected(inode.error());
+  return SpliceChild(superblock, directory, name, std::move(*inode), cookie);
+}
+
+// A dentry that the cache has and that may be believed; empty if there is none.
+std::expected<DentryRef, std::errc> LookupCached(Superblock& superblock, DentryRef& directory,
+                                                 const Name& name, const Credential& credential,
+                                                 bool force) {
+  DentryRef found = superblock.dentries.Lookup(*directory, name);
+  if (!found) return found;
+  auto verdict = RevalidateRef(superblock, found, name, *directory.inode(), credential, force);
+  if (!verdict) return std::unexpected(verdict.error());
+  if (*verdict == Verdict::kValid) return found;
+  superblock.dentries.Drop(*found);
+  return DentryRef();
+}
+
+}  // namespace
+
+std::expected<InodeRef, std::errc> InodeOf(Superblock& superblock,
+                                           const protocol::FileHandle& handle,
+                                           const protocol::Attributes& attributes,
+                                           SendStamp stamp) {
+  bool created = false;
+  InodeRef inode =
+      superblock.inodes.Get(handle, attributes.fileid, attributes.type, [&](Inode& fresh) {
+        InitializeAttributes(superblock, fresh, attributes, stamp);
+        created = true;
+      });
+  if (!inode) return std::unexpected(std::errc::not_enough_memory);
+  if (!created) {
+    auto error = UpdateAttributes(superblock, *inode, attributes, stamp);
+    if (error != std::errc{}) return std::unexpected(error);
+  }
+  return inode;
+}
+
+std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRef& directory,
+                                                const Name& name, InodeRef inode,
+                                                uint64_t verifier) {
+  DentryRef alias;
+  if (inode && inode->type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory) {
+    rcu::ReadGuard guard;
+    vfs::Dentry* known = inode->alias.load(std::memory_order_relaxed);
+    if (known != nullptr) alias = superblock.dentries.TryReference(known);
+    if (alias && alias.inode() != inode.get()) alias = {};
+  }
+  if (!alias) {
+    DentryRef dentry = superblock.dentries.Insert(*directory, name, std::move(inode), verifier);
+    if (!dentry) return std::unexpected(std::errc::not_enough_memory);
+    return dentry;
+  }
+  // The server moved the directory, or we had dropped its name and see it again.
+  auto error = superblock.dentries.Move(*alias, *directory, name);
+  if (error != std::errc{}) return std::unexpected(error);
+  alias->verifier.store(verifier, std::memory_order_relaxed);
+  return alias;
+}
+
+std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRef& directory,
+                                                const Name& name, const Credential& credential,
+                                                bool force) {
+  if (name.length > vfs::kNameMax || name.length > superblock.limits.name_bytes_max) {
+    return std::unexpected(std::errc::filename_too_long);
+  }
+  for (;;) {
+    auto cached = LookupCached(superblock, directory, name, credential, force);
+    if (!cached || *cached) return cached;
+    auto ticket = superblock.lookups.Begin(*directory, name);
+    if (!ticket.owned()) {
+      force = false;  // somebody has just asked
+      continue;
+    }
+    auto lock = superblock.directory_locks.LockShared(*directory.inode());
+    // Once more: another thread may have answered between our look and our ticket.
+    if (DentryRef found = superblock.dentries.Lookup(*directory, name)) {
+      if (found->verifier.load(std::memory_order_relaxed) ==
+              directory.inode()->cookie.load(std::memory_order_relaxed) &&
+          superblock.options.lookupcache == LookupCache::kAll) {
+        return found;
+      }
+      superblock.dentries.Drop(*found);
+    }
+    return AskServer(superblock, directory, name, credential);
+  }
+}
+
+}  // namespace nfswalk::nfs

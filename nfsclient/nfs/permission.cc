@@ -1,0 +1,50 @@
+#include "nfsclient/nfs/permission.h"
+
+#include "rcu/coarse_clock.h"
+#include "rcu/sync_point.h"
+
+namespace nfswalk::nfs {
+
+namespace {
+
+std::errc Judge(const vfs::Inode& inode, uint32_t rights, uint32_t may_mask) {
+  bool directory = inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
+  return access_cache::Grants(rights, may_mask, directory) ? std::errc{}
+                                                           : std::errc::permission_denied;
+}
+
+}  // namespace
+
+std::errc PermissionRef(Superblock& superblock, vfs::Inode& inode,
+                        const sunrpc_auth::CredentialRef& credential, uint32_t may_mask) {
+  if (may_mask == 0) return {};
+  // An entry is worth a GETATTR to keep it; without one ACCESS brings the attributes as well.
+  for (bool asked = false;; asked = true) {
+    uint64_t now = rcu::CoarseNowNs();
+    auto rights = inode.access.SearchLocked(credential.get(), AgeOf(superblock, inode, now));
+    if (!rights) break;
+    if (AttributesFresh(inode, now)) {
+      superblock.Count(kLockedHits);
+      return Judge(inode, *rights, may_mask);
+    }
+    if (asked) break;
+    if (auto error = Revalidate(superblock, inode, credential->key()); error != std::errc{}) {
+      return error;
+    }
+  }
+
+  SendStamp stamp = Stamp(superblock);
+  uint64_t epoch = inode.access.epoch();  // before the RPC: a late grant must not outlive a change (R6)
+  auto reply = superblock.protocol->Access(inode.handle(), credential->key());
+  NFSWALK_SYNC_POINT("access:after-rpc");
+  if (reply.error == protocol::kStale) MarkStale(superblock, inode);
+  if (reply.error != std::errc{}) return reply.error;
+  if (reply.attributes) {
+    auto error = UpdateAttributes(superblock, inode, *reply.attributes, stamp);
+    if (error != std::errc{}) return error;
+  }
+  inode.access.Insert(credential, reply.granted, stamp.sent_at_ns, epoch, superblock.access_lru);
+  return Judge(inode, reply.granted, may_mask);
+}
+
+}  // namespace nfswalk::nfs

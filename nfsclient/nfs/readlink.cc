@@ -1,0 +1,52 @@
+#include "nfsclient/nfs/readlink.h"
+
+#include <mutex>
+
+#include "rcu/coarse_clock.h"
+#include "rcu/read_guard.h"
+
+namespace nfswalk::nfs {
+
+namespace {
+
+// Publishes a text that was read while the link's data was valid. Without memory the text is not cached.
+void InstallLinkText(Superblock& superblock, vfs::Inode& link, std::string_view text) {
+  rcu::ByteString* body = superblock.inodes.bytes().Allocate(text);
+  if (body == nullptr) return;
+  rcu::ByteString* old;
+  {
+    std::lock_guard guard(link.lock);
+    old = link.link_body.load(std::memory_order_relaxed);
+    link.link_body.store(body, std::memory_order_release);  // pairs with ReadLinkRcu()
+    link.invalid.store(link.invalid.load(std::memory_order_relaxed) & ~vfs::kInvalidData,
+                       std::memory_order_release);  // pairs with ReadLinkRcu(): after the text
+  }
+  if (old != nullptr) superblock.inodes.bytes().FreeDeferred(old);
+}
+
+}  // namespace
+
+std::expected<std::string, std::errc> ReadLinkRef(Superblock& superblock, vfs::Inode& link,
+                                                  const sunrpc_auth::Credential& credential) {
+  if (link.type.load(std::memory_order_relaxed) != protocol::FileType::kSymlink) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
+  // Refetched if old: a change drops the text we have.
+  if (auto error = Revalidate(superblock, link, credential); error != std::errc{}) {
+    return std::unexpected(error);
+  }
+  {
+    rcu::ReadGuard guard;
+    RcuLink cached = ReadLinkRcu(link, rcu::CoarseNowNs());
+    if (cached.need == NeedRef::kNone) return std::string(cached.text);
+  }
+  SendStamp stamp = Stamp(superblock);
+  auto reply = superblock.protocol->ReadLink(link.handle(), credential);
+  if (reply.error == protocol::kStale) MarkStale(superblock, link);
+  if (reply.error != std::errc{}) return std::unexpected(reply.error);
+  if (reply.attributes) UpdateAttributes(superblock, link, *reply.attributes, stamp);
+  InstallLinkText(superblock, link, reply.target);
+  return std::move(reply.target);
+}
+
+}  // namespace nfswalk::nfs

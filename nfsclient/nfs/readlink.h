@@ -1,0 +1,39 @@
+// readlink: the text of a symbolic link, cached until the link's attributes say that it changed
+// (nfs_semantics 5.2).
+#ifndef NFSWALK_NFSCLIENT_NFS_READLINK_H_
+#define NFSWALK_NFSCLIENT_NFS_READLINK_H_
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/superblock.h"
+
+namespace nfswalk::nfs {
+
+struct RcuLink {
+  NeedRef need = NeedRef::kNone;
+  std::string_view text;  // NUL terminated, padded to whole words; valid in this RCU section
+};
+
+// Possible answers: the text, or need-ref with kGetattrRpc or kReadlinkRpc. Preconditions: RCU section.
+inline RcuLink ReadLinkRcu(const vfs::Inode& link, uint64_t now_ns) {
+  if (!AttributesFresh(link, now_ns)) return {NeedRef::kGetattrRpc, {}};
+  // The text first, then the bit that would refuse it: InstallLinkText() clears the bit last.
+  const rcu::ByteString* body =
+      link.link_body.load(std::memory_order_acquire);  // pairs with InstallLinkText()
+  if (body == nullptr || (link.invalid.load(std::memory_order_relaxed) & vfs::kInvalidData) != 0) {
+    return {NeedRef::kReadlinkRpc, {}};
+  }
+  return {NeedRef::kNone, {body->data(), body->size}};
+}
+
+// invalid_argument if the inode is no link, else the server's errors. Preconditions: a reference; may sleep.
+std::expected<std::string, std::errc> ReadLinkRef(Superblock& superblock, vfs::Inode& link,
+                                                  const sunrpc_auth::Credential& credential);
+
+}  // namespace nfswalk::nfs
+
+#endif  // NFSWALK_NFSCLIENT_NFS_READLINK_H_

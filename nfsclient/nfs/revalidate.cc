@@ -1,0 +1,87 @@
+#include "nfsclient/nfs/revalidate.h"
+
+#include "rcu/coarse_clock.h"
+#include "rcu/sync_point.h"
+
+namespace nfswalk::nfs {
+
+using vfs::Dentry;
+using vfs::DentryRef;
+using vfs::Inode;
+
+namespace {
+
+bool VerifierMatches(const Dentry& dentry, const Inode& directory) {
+  return dentry.verifier.load(std::memory_order_relaxed) ==
+         directory.cookie.load(std::memory_order_relaxed);
+}
+
+// nfs_check_verifier. The cookie first: a mismatch costs no RPC here. An error of the GETATTR reads as
+// no match; the LOOKUP that follows tells the truth.
+bool CheckVerifier(Superblock& superblock, const Dentry& dentry, Inode& directory,
+                   const sunrpc_auth::Credential& credential) {
+  if (superblock.options.lookupcache == LookupCache::kNone) return false;
+  if (!VerifierMatches(dentry, directory)) return false;
+  if (!AttributesFresh(directory, rcu::CoarseNowNs())) {
+    if (Revalidate(superblock, directory, credential) != std::errc{}) return false;
+  }
+  return VerifierMatches(dentry, directory);  // the GETATTR may have raised the cookie
+}
+
+// Asks the server whether the name still leads to the same file.
+std::expected<Verdict, std::errc> RevalidateByLookup(Superblock& superblock, DentryRef& dentry,
+                                                     const vfs::Name& name, Inode& directory,
+                                                     const sunrpc_auth::Credential& credential) {
+  Inode& inode = *dentry.inode();
+  auto lock = superblock.directory_locks.LockShared(directory);
+  if (dentry->hash.load(std::memory_order_relaxed) != name.hash) return Verdict::kInvalid;
+  SendStamp stamp = Stamp(superblock);
+  uint64_t cookie = directory.cookie.load(std::memory_order_relaxed);
+  auto reply = superblock.protocol->Lookup(directory.handle(), name.view(), credential);
+  NFSWALK_SYNC_POINT("revalidate:after-lookup");
+  if (reply.directory) UpdateAttributes(superblock, directory, *reply.directory, stamp);
+  if (reply.error == protocol::kStale || reply.error == std::errc::no_such_file_or_directory) {
+    return Verdict::kInvalid;
+  }
+  if (reply.error != std::errc{}) return std::unexpected(reply.error);
+  if (!inode.HasHandle(reply.handle)) return Verdict::kInvalid;
+  if (reply.attributes) {
+    if (UpdateAttributes(superblock, inode, *reply.attributes, stamp) != std::errc{}) {
+      return Verdict::kInvalid;
+    }
+  }
+  StoreVerifier(*dentry, directory, cookie);
+  return Verdict::kValid;
+}
+
+}  // namespace
+
+void StoreVerifier(Dentry& dentry, const Inode& directory, uint64_t cookie) {
+  if (directory.cookie.load(std::memory_order_relaxed) == cookie) {
+    dentry.verifier.store(cookie, std::memory_order_relaxed);
+  }
+}
+
+std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, DentryRef& dentry,
+                                                const vfs::Name& name, Inode& directory,
+                                                const sunrpc_auth::Credential& credential,
+                                                bool force) {
+  Inode* inode = dentry.inode();
+  if (inode == nullptr) {
+    // A negative dentry is never asked about, only believed or thrown away (nfs_semantics 1.4).
+    bool trusted = !force && superblock.options.lookupcache == LookupCache::kAll &&
+                   CheckVerifier(superblock, *dentry, directory, credential);
+    return trusted ? Verdict::kValid : Verdict::kInvalid;
+  }
+  uint16_t flags = inode->flags.load(std::memory_order_relaxed);
+  if ((flags & vfs::kStale) != 0) return Verdict::kInvalid;
+  if (!force && CheckVerifier(superblock, *dentry, directory, credential)) {
+    if ((flags & vfs::kUnlinked) == 0) return Verdict::kValid;
+    // The name was believed and its file is gone: what else we know of the directory is in doubt.
+    InvalidateAttributes(superblock, directory);
+    return Verdict::kInvalid;
+  }
+  return RevalidateByLookup(superblock, dentry, name, directory, credential);
+}
+
+}  // namespace nfswalk::nfs

@@ -1,0 +1,60 @@
+// revalidate: may this dentry still be believed (nfs_semantics 1).
+//
+// A name is believed while its verifier equals the parent's cookie and the parent's attributes are fresh.
+// The child's own attributes do not matter for that.
+//
+// RCU form: possible answers are kNone (valid), kLookupRpc (the verifier fails, the mount says
+// lookupcache=none, or a negative one under lookupcache=pos), kGetattrRpc (the parent's attributes
+// timed out). Never "invalid": that takes an RPC to know.
+// Reference form: kValid, kInvalid (drop it and look the name up), or an error that leaves the dentry alone.
+#ifndef NFSWALK_NFSCLIENT_NFS_REVALIDATE_H_
+#define NFSWALK_NFSCLIENT_NFS_REVALIDATE_H_
+
+#include <cstdint>
+#include <expected>
+#include <system_error>
+
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/vfs/dentry_cache.h"
+
+namespace nfswalk::nfs {
+
+// `directory` is the parent's inode, `inode` the dentry's as copied in the caller's window (nullptr: negative).
+// Preconditions: RCU section.
+inline NeedRef RevalidateRcu(const Superblock& superblock, const vfs::Dentry& dentry,
+                             const vfs::Inode* inode, const vfs::Inode& directory,
+                             uint64_t now_ns) {
+  if (superblock.options.lookupcache != LookupCache::kAll) [[unlikely]] {
+    if (inode == nullptr || superblock.options.lookupcache == LookupCache::kNone) {
+      return NeedRef::kLookupRpc;
+    }
+  }
+  if (dentry.verifier.load(std::memory_order_relaxed) !=
+      directory.cookie.load(std::memory_order_relaxed)) {
+    return NeedRef::kLookupRpc;
+  }
+  if (!AttributesFresh(directory, now_ns)) return NeedRef::kGetattrRpc;
+  if (inode != nullptr && inode->flags.load(std::memory_order_relaxed) != 0) {
+    return NeedRef::kLookupRpc;  // stale, or its last link is gone
+  }
+  return NeedRef::kNone;
+}
+
+enum class Verdict { kValid, kInvalid };
+
+// `name` is what the dentry was found under; its own name may change at any time. `force`: LOOKUP_REVAL,
+// the third pass; ask the server whatever the caches say.
+// Preconditions: references on the dentry and its parent; may sleep.
+std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, vfs::DentryRef& dentry,
+                                                const vfs::Name& name, vfs::Inode& directory,
+                                                const sunrpc_auth::Credential& credential,
+                                                bool force);
+
+// Notes that the name was right when the directory's cookie was `cookie`, unless the directory has
+// changed since (nfs_semantics 1.1: never an older value over a newer one).
+void StoreVerifier(vfs::Dentry& dentry, const vfs::Inode& directory, uint64_t cookie);
+
+}  // namespace nfswalk::nfs
+
+#endif  // NFSWALK_NFSCLIENT_NFS_REVALIDATE_H_

@@ -1,0 +1,63 @@
+#include "nfsclient/nfs/superblock.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "rcu/coarse_clock.h"
+
+namespace nfswalk {
+
+namespace {
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
+constexpr size_t kPruneBatch = 64;
+}  // namespace
+
+Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
+                       const MountOptions& mount_options)
+    : options(mount_options),
+      acregmin_ns(options.acregmin_s * kNsPerSecond),
+      acregmax_ns(options.acregmax_s * kNsPerSecond),
+      acdirmin_ns(options.acdirmin_s * kNsPerSecond),
+      acdirmax_ns(options.acdirmax_s * kNsPerSecond),
+      protocol(std::move(protocol_of_mount)),
+      credentials({.entries_max = options.credentials_max}),
+      access_lru(options.access_entries_max),
+      inodes(options.inodes_max, access_lru),
+      dentries(options.dentries_max, inodes) {}
+
+Superblock::~Superblock() {
+  protocol->Shutdown();
+  root = {};
+  DropCaches();
+}
+
+void Superblock::DropCaches() {
+  // A second chance costs each entry one more visit, hence two rounds.
+  for (size_t left = 2 * dentries.size(); left > 0; left -= std::min(left, kPruneBatch)) {
+    dentries.Prune(kPruneBatch);
+  }
+  for (size_t left = 2 * inodes.size(); left > 0; left -= std::min(left, kPruneBatch)) {
+    inodes.Prune(kPruneBatch);
+  }
+  access_lru.Shrink(access_lru.entries());
+  credentials.Prune(std::numeric_limits<uint64_t>::max());
+}
+
+Stats Superblock::GetStats() const {
+  Stats stats;
+  stats.walks = counters.Sum(kWalks);
+  stats.rcu_walks = counters.Sum(kRcuWalks);
+  stats.peek_hits = counters.Sum(kPeekHits);
+  stats.search_hits = counters.Sum(kSearchHits);
+  stats.locked_hits = counters.Sum(kLockedHits);
+  for (size_t i = 0; i < kNeedRefCount; ++i) stats.need_ref[i] = counters.Sum(kFirstNeedRef + i);
+  stats.rpcs = protocol->rpcs_sent();
+  stats.dentries = dentries.size();
+  stats.inodes = inodes.size();
+  stats.access_entries = access_lru.entries();
+  stats.credentials = credentials.size();
+  return stats;
+}
+
+}  // namespace nfswalk

@@ -1,0 +1,73 @@
+// superblock: one mounted export: the protocol, the caches, the rules' settings and the counters.
+//
+// Everything a walker reads from it is constant for the life of the mount.
+// Lifetime: destroyed when no call is inside; Client sees to that.
+#ifndef NFSWALK_NFSCLIENT_NFS_SUPERBLOCK_H_
+#define NFSWALK_NFSCLIENT_NFS_SUPERBLOCK_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "access_cache/access_lru.h"
+#include "nfsclient/nfs/mount_options.h"
+#include "nfsclient/protocol/protocol.h"
+#include "nfsclient/stats.h"
+#include "nfsclient/vfs/dentry_cache.h"
+#include "nfsclient/vfs/directory_locks.h"
+#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/vfs/lookups_in_flight.h"
+#include "rcu/counters.h"
+#include "sunrpc_auth/credential_cache.h"
+
+namespace nfswalk {
+
+// Indices into Superblock::counters; the NeedRef reasons follow kFirstNeedRef.
+enum Counter : size_t {
+  kWalks,
+  kRcuWalks,
+  kPeekHits,
+  kSearchHits,
+  kLockedHits,
+  kFirstNeedRef,
+  kCounters = kFirstNeedRef + kNeedRefCount,
+};
+
+class Superblock {
+ public:
+  Superblock(std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options);
+  ~Superblock();
+  Superblock(const Superblock&) = delete;
+  Superblock& operator=(const Superblock&) = delete;
+
+  const MountOptions options;
+  // The lifetimes of MountOptions in nanoseconds.
+  const uint64_t acregmin_ns, acregmax_ns, acdirmin_ns, acdirmax_ns;
+
+  std::unique_ptr<protocol::Protocol> protocol;
+  protocol::ServerLimits limits;  // set once, at mount
+
+  sunrpc_auth::CredentialCache credentials;
+  access_cache::AccessLru access_lru;
+  vfs::InodeCache inodes;
+  vfs::DentryCache dentries;
+  vfs::DirectoryLocks directory_locks;
+  vfs::LookupsInFlight lookups;
+  vfs::DentryRef root;
+
+  rcu::CounterSet<kCounters> counters;
+  // nfs_semantics 2.6: orders attribute replies by when their requests were sent.
+  std::atomic<uint64_t> attribute_generation{1};
+  // Names for files that are removed while open (nfs_semantics 5.1).
+  std::atomic<uint32_t> silly_counter{0};
+
+  void Count(Counter counter) { counters.Add(counter); }
+  void Count(NeedRef reason) { counters.Add(kFirstNeedRef + static_cast<size_t>(reason)); }
+
+  void DropCaches();
+  Stats GetStats() const;
+};
+
+}  // namespace nfswalk
+
+#endif  // NFSWALK_NFSCLIENT_NFS_SUPERBLOCK_H_

@@ -1,0 +1,85 @@
+// dentry: one name in one directory, and the inode it leads to, or the knowledge that it leads nowhere.
+//
+// Contract    `inode` is set before the dentry is published and stays until the dentry is destroyed: a
+//             name that changes its meaning gets a new dentry (the old one is dropped first). Only a
+//             rename changes parent and name of a living dentry, so that a directory keeps its children.
+// Data        field             | written by, under which lock           | how a reader validates it
+//             hash, parent, name| DentryCache::Move, Drop: chain lock    | seq
+//             verifier          | nfs/revalidate.cc, relaxed             | one word; an older value only
+//                                                                          costs a LOOKUP
+//             lockref           | DentryCache                            | -
+// Invariants  I1 seq changes with every change of {hash, parent, name}, also when the dentry dies.
+//             I2 hash is 0 exactly while the dentry is in no chain, so a search that compares it after
+//                sampling seq cannot accept a dropped dentry (vfs_walk 2.4).
+//             I3 a dentry holds a reference on its parent and on its inode.
+//             I4 the bytes of the last name word beyond the name are zero, so names compare by words.
+// Lifetime    A reference, or an RCU section; the memory is type-stable.
+// Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/race/dentry_race_test.cc
+#ifndef NFSWALK_NFSCLIENT_VFS_DENTRY_H_
+#define NFSWALK_NFSCLIENT_VFS_DENTRY_H_
+
+#include <array>
+#include <atomic>
+#include <boost/intrusive/list_hook.hpp>
+#include <cstdint>
+#include <cstring>
+
+#include "nfsclient/vfs/inode.h"
+#include "nfsclient/vfs/name.h"
+#include "rcu/byte_pool.h"
+#include "rcu/defer.h"
+#include "rcu/lockref.h"
+#include "rcu/seqcount.h"
+
+namespace nfswalk::vfs {
+
+// Dentry::lru_state.
+inline constexpr uint8_t kOnLru = 1;
+inline constexpr uint8_t kUsedAgain = 2;  // DCACHE_REFERENCED: second chance
+
+struct alignas(64) Dentry {
+  static constexpr size_t kInlineWords = 7;
+  static constexpr size_t kInlineName = kInlineWords * 8;
+
+  // Read by every search. Nothing here is written by taking or dropping a reference (vfs_walk 9.7).
+  rcu::SeqCount seq;
+  std::atomic<Dentry*> hash_next{nullptr};
+  std::atomic<uint64_t> hash{0};
+  std::atomic<Dentry*> parent{nullptr};  // the root: itself
+  std::atomic<Inode*> inode{nullptr};    // nullptr: a negative dentry
+  std::atomic<uint64_t> verifier{0};     // the parent's cookie when the name was last known right
+  std::array<std::atomic<uint64_t>, kInlineWords> name_words{};
+  // Holds the name if it is longer than kInlineName. A field of its own, not a union with the words: a
+  // reader overtaken by a rename must never take bytes for an address.
+  std::atomic<rcu::ByteString*> long_name{nullptr};
+
+  alignas(64) rcu::Lockref lockref;
+  std::atomic<uint8_t> lru_state{0};
+  boost::intrusive::list_member_hook<> lru_hook;
+  rcu::DeferHead defer_head;
+
+  // True if the name's bytes are these; meaningless unless `seq` validates afterwards.
+  // Preconditions: `name.hash == hash` was just seen, so the lengths agree; RCU section.
+  bool HasName(const Name& name) const;
+};
+
+inline bool Dentry::HasName(const Name& name) const {
+  const char* at = name.data;
+  size_t whole = name.length / 8;
+  size_t tail = name.length % 8;
+  if (name.length <= kInlineName) [[likely]] {
+    for (size_t i = 0; i < whole; ++i, at += 8) {
+      if (name_words[i].load(std::memory_order_relaxed) != LoadWord(at)) return false;
+    }
+    return tail == 0 ||
+           name_words[whole].load(std::memory_order_relaxed) == KeepBytes(LoadWord(at), tail);
+  }
+  const rcu::ByteString* text =
+      long_name.load(std::memory_order_acquire);  // pairs with DentryCache::SetName()
+  return text != nullptr && text->size == name.length &&
+         std::memcmp(text->data(), name.data, name.length) == 0;
+}
+
+}  // namespace nfswalk::vfs
+
+#endif  // NFSWALK_NFSCLIENT_VFS_DENTRY_H_

@@ -1,0 +1,352 @@
+#include "nfsclient/vfs/dentry_cache.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "rcu/defer.h"
+#include "rcu/read_guard.h"
+#include "rcu/spin_wait.h"
+#include "rcu/sync_point.h"
+
+namespace nfswalk::vfs {
+
+namespace {
+
+constexpr size_t kPruneBatch = 64;
+
+// A new life for memory whose last one ended dead.
+void TakeFirstReference(Dentry& dentry) {
+  dentry.lockref.Lock();
+  dentry.lockref.Revive(1);
+  dentry.lockref.Unlock();
+}
+
+}  // namespace
+
+DentryRef DentryRef::Copy() const {
+  dentry_->lockref.Get();
+  return {cache_, dentry_};
+}
+
+DentryCache::DentryCache(size_t dentries_max, InodeCache& inodes)
+    : dentries_max_(dentries_max), inodes_(inodes) {}
+
+DentryCache::~DentryCache() {
+  while (lru_.size() > 0) Prune(kPruneBatch);
+  rcu::Barrier();
+}
+
+// Preconditions: seq is odd, or the dentry is unpublished. Takes over `long_name`, which is set exactly if
+// the name does not fit inline.
+void DentryCache::SetName(Dentry& dentry, const Name& name, rcu::ByteString* long_name) {
+  if (long_name == nullptr) {
+    size_t whole = name.length / 8;
+    for (size_t i = 0; i < whole; ++i) {
+      dentry.name_words[i].store(LoadWord(name.data + 8 * i), std::memory_order_relaxed);
+    }
+    if (size_t tail = name.length % 8; tail != 0) {
+      dentry.name_words[whole].store(KeepBytes(LoadWord(name.data + 8 * whole), tail),
+                                     std::memory_order_relaxed);
+    }
+  }
+  rcu::ByteString* old = dentry.long_name.load(std::memory_order_relaxed);
+  dentry.long_name.store(long_name, std::memory_order_release);  // pairs with Dentry::HasName()
+  if (old != nullptr) long_names_.FreeDeferred(old);
+}
+
+bool DentryCache::AllocateLongName(const Name& name, rcu::ByteString** text) {
+  *text = nullptr;
+  if (name.length <= Dentry::kInlineName) return true;
+  *text = long_names_.Allocate(name.view());
+  return *text != nullptr;
+}
+
+// The memory may have been a dentry before: its sequence count goes on from where it was.
+Dentry* DentryCache::Allocate(Dentry& parent, const Name& name, Inode* inode, uint64_t verifier) {
+  rcu::ByteString* text;
+  if (!AllocateLongName(name, &text)) return nullptr;
+  Dentry* dentry = pool_.Allocate();
+  if (dentry == nullptr) {
+    if (text != nullptr) long_names_.FreeDeferred(text);
+    return nullptr;
+  }
+  SetName(*dentry, name, text);
+  TakeFirstReference(*dentry);
+  dentry->lru_state.store(0, std::memory_order_relaxed);
+  dentry->parent.store(&parent, std::memory_order_relaxed);
+  dentry->inode.store(inode, std::memory_order_relaxed);
+  dentry->verifier.store(verifier, std::memory_order_relaxed);
+  dentry->hash.store(name.hash, std::memory_order_relaxed);
+  live_.fetch_add(1, std::memory_order_relaxed);
+  return dentry;
+}
+
+DentryRef DentryCache::MakeRoot(InodeRef inode) {
+  Dentry* root = pool_.Allocate();
+  if (root == nullptr) return {};
+  TakeFirstReference(*root);
+  root->parent.store(root, std::memory_order_relaxed);
+  inode->alias.store(root, std::memory_order_relaxed);
+  root->inode.store(inode.release(), std::memory_order_relaxed);
+  live_.fetch_add(1, std::memory_order_relaxed);
+  return {this, root};
+}
+
+DentryRef DentryCache::TryReference(Dentry* dentry) {
+  return dentry->lockref.GetNotDead() ? DentryRef(this, dentry) : DentryRef();
+}
+
+DentryRef DentryCache::Lookup(Dentry& parent, const Name& name) {
+  for (;;) {
+    uint64_t renames = rename_seq_.Begin();
+    DentryRef found;
+    bool stable;
+    {
+      rcu::ReadGuard guard;
+      uint64_t seq = 0;
+      Dentry* dentry = FindRcu(&parent, name, &seq);
+      if (dentry == nullptr) {
+        // The chain's lock makes the miss exact, but for a rename between two chains.
+        auto chain = table_.Lock(name.hash);
+        dentry = chain.Find([&](const Dentry& candidate) {
+          seq = candidate.seq.Begin();
+          return Matches(candidate, &parent, name);
+        });
+      }
+      NFSWALK_SYNC_POINT("lookup:before-reference");
+      if (dentry != nullptr) found = TryReference(dentry);
+      stable = found && !dentry->seq.Changed(seq);
+    }
+    if (stable) return found;
+    if (!found && !rename_seq_.Changed(renames)) return {};
+  }
+}
+
+DentryRef DentryCache::Parent(Dentry& child) {
+  for (;;) {
+    DentryRef parent;
+    {
+      rcu::ReadGuard guard;
+      uint64_t seq = child.seq.Begin();
+      parent = TryReference(child.parent.load(std::memory_order_relaxed));
+      // The sequence, not the pointer, is compared: the child may have gone and come back (vfs_walk 8.9).
+      if (parent && !child.seq.Changed(seq)) return parent;
+    }
+  }
+}
+
+DentryRef DentryCache::Insert(Dentry& parent, const Name& name, InodeRef inode,
+                              uint64_t verifier) {
+  Dentry* own = Allocate(parent, name, inode.get(), verifier);
+  if (own == nullptr) return {};
+  parent.lockref.Get();
+  DentryRef existing;
+  {
+    auto chain = table_.Lock(name.hash);
+    Dentry* there = chain.Find([&](const Dentry& d) { return Matches(d, &parent, name); });
+    if (there != nullptr) existing = TryReference(there);
+    if (!existing) {
+      // A dying dentry of this name may still be in the chain; the new one is met first.
+      if (inode && inode->type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory) {
+        inode->alias.store(own, std::memory_order_relaxed);
+      }
+      chain.Insert(own);
+    }
+  }
+  if (existing) {
+    own->inode.store(nullptr, std::memory_order_relaxed);
+    own->hash.store(0, std::memory_order_relaxed);
+    live_.fetch_sub(1, std::memory_order_relaxed);
+    if (auto* text = own->long_name.exchange(nullptr, std::memory_order_relaxed)) {
+      long_names_.FreeDeferred(text);
+    }
+    pool_.Free(own);
+    Put(&parent);
+    return existing;
+  }
+  inode.release();
+  UpdatePressure();
+  if (size() > dentries_max_) Prune(std::min(kPruneBatch, size() - dentries_max_ + 1));
+  return {this, own};
+}
+
+void DentryCache::Drop(Dentry& dentry) {
+  rcu::SpinWait wait;
+  for (;;) {
+    uint64_t hash = dentry.hash.load(std::memory_order_relaxed);
+    if (hash == 0) {
+      // Either dropped, or in Move() on the way to another chain, which is a matter of instructions.
+      if (!dentry.seq.Changed(dentry.seq.Begin())) return;
+      wait.Once();
+      continue;
+    }
+    auto chain = table_.Lock(hash);
+    if (dentry.hash.load(std::memory_order_relaxed) != hash) continue;
+    chain.Remove(&dentry);
+    dentry.hash.store(0, std::memory_order_relaxed);
+    dentry.seq.Invalidate();
+    return;
+  }
+}
+
+// Preconditions: the rename lock, so that no parent changes.
+bool DentryCache::IsAncestor(const Dentry& ancestor, const Dentry& dentry) {
+  const Dentry* at = &dentry;
+  for (;;) {
+    if (at == &ancestor) return true;
+    const Dentry* parent = at->parent.load(std::memory_order_relaxed);
+    if (parent == at) return false;
+    at = parent;
+  }
+}
+
+std::errc DentryCache::Move(Dentry& dentry, Dentry& new_parent, const Name& new_name) {
+  rcu::ByteString* text;
+  if (!AllocateLongName(new_name, &text)) return std::errc::not_enough_memory;
+  Dentry* old_parent;
+  {
+    std::lock_guard rename(rename_lock_);
+    if (IsAncestor(dentry, new_parent)) {
+      if (text != nullptr) long_names_.FreeDeferred(text);
+      return std::errc::too_many_symbolic_link_levels;
+    }
+    new_parent.lockref.Get();
+    rename_seq_.WriteBegin();
+    old_parent = dentry.parent.load(std::memory_order_relaxed);
+    LeaveChain(dentry);
+    NFSWALK_SYNC_POINT("move:between-chains");
+    dentry.parent.store(&new_parent, std::memory_order_relaxed);
+    SetName(dentry, new_name, text);
+    {
+      auto chain = table_.Lock(new_name.hash);
+      Dentry* there = chain.Find([&](const Dentry& d) { return Matches(d, &new_parent, new_name); });
+      if (there != nullptr) {
+        chain.Remove(there);
+        there->hash.store(0, std::memory_order_relaxed);
+        there->seq.Invalidate();
+      }
+      dentry.hash.store(new_name.hash, std::memory_order_relaxed);
+      chain.Insert(&dentry);
+      dentry.seq.WriteEnd();
+    }
+    rename_seq_.WriteEnd();
+  }
+  Put(old_parent);
+  return {};
+}
+
+// Opens the write window of a dentry that is about to move. One that was dropped, but that somebody still
+// holds, is moved all the same and thereby revived.
+void DentryCache::LeaveChain(Dentry& dentry) {
+  for (;;) {
+    uint64_t hash = dentry.hash.load(std::memory_order_relaxed);
+    if (hash == 0) break;
+    auto chain = table_.Lock(hash);
+    if (dentry.hash.load(std::memory_order_relaxed) != hash) continue;
+    dentry.seq.WriteBegin();
+    chain.Remove(&dentry);
+    dentry.hash.store(0, std::memory_order_relaxed);
+    return;
+  }
+  dentry.seq.WriteBegin();
+}
+
+// Called with the dentry locked and its count just become zero.
+void DentryCache::Retain(Dentry& dentry) {
+  uint8_t state = dentry.lru_state.load(std::memory_order_relaxed);
+  if ((state & kOnLru) != 0) {
+    dentry.lru_state.store(kOnLru | kUsedAgain, std::memory_order_relaxed);
+  } else {
+    dentry.lru_state.store(kOnLru, std::memory_order_relaxed);
+    lru_.Add(dentry);
+  }
+}
+
+void DentryCache::Put(Dentry* dentry) {
+  while (dentry != nullptr) {
+    {
+      // The section keeps the memory: another thread may destroy the dentry once our count is gone.
+      rcu::ReadGuard guard;
+      if (dentry->lockref.PutUnlessLast()) return;
+      constexpr uint8_t kSettled = kOnLru | kUsedAgain;
+      if (dentry->lru_state.load(std::memory_order_relaxed) == kSettled &&
+          dentry->hash.load(std::memory_order_relaxed) != 0 && dentry->lockref.TryPut()) {
+        return;  // still cached, and marked already: nothing to write down
+      }
+      dentry->lockref.Lock();
+      if (dentry->lockref.DecrementLocked() > 0) {
+        dentry->lockref.Unlock();
+        return;
+      }
+      if (dentry->hash.load(std::memory_order_relaxed) != 0) {
+        Retain(*dentry);
+        dentry->lockref.Unlock();
+        return;
+      }
+      dentry->lockref.MarkDead();
+      if ((dentry->lru_state.exchange(0, std::memory_order_relaxed) & kOnLru) != 0) {
+        lru_.Remove(*dentry);
+      }
+      dentry->lockref.Unlock();
+    }
+    dentry = Destroy(dentry);
+  }
+}
+
+Dentry* DentryCache::Destroy(Dentry* dentry) {
+  Drop(*dentry);
+  NFSWALK_SYNC_POINT("dentry:destroy");
+  Dentry* parent = dentry->parent.load(std::memory_order_relaxed);
+  // The inode pointer stays readable: a walker's copy of it is refused by seq, not by a null.
+  if (Inode* inode = dentry->inode.load(std::memory_order_relaxed)) {
+    Dentry* self = dentry;
+    inode->alias.compare_exchange_strong(self, nullptr, std::memory_order_relaxed);
+    inodes_.Put(inode);
+  }
+  if (auto* text = dentry->long_name.exchange(nullptr, std::memory_order_relaxed)) {
+    long_names_.FreeDeferred(text);
+  }
+  live_.fetch_sub(1, std::memory_order_relaxed);
+  pool_.FreeDeferred(dentry);
+  UpdatePressure();
+  return parent == dentry ? nullptr : parent;
+}
+
+size_t DentryCache::Prune(size_t count) {
+  std::vector<Dentry*> victims;
+  victims.reserve(std::min(count, kPruneBatch));
+  lru_.Shrink(
+      std::min(count, kPruneBatch),
+      [](Dentry& dentry) {
+        if (!dentry.lockref.TryLock()) return LruVerdict::kSkip;
+        LruVerdict verdict = LruVerdict::kReclaim;
+        if (dentry.lockref.count() > 0) {
+          dentry.lru_state.store(0, std::memory_order_relaxed);
+          verdict = LruVerdict::kRemove;
+        } else if ((dentry.lru_state.load(std::memory_order_relaxed) & kUsedAgain) != 0) {
+          dentry.lru_state.store(kOnLru, std::memory_order_relaxed);
+          verdict = LruVerdict::kRotate;
+        } else {
+          dentry.lru_state.store(0, std::memory_order_relaxed);
+          dentry.lockref.MarkDead();
+        }
+        dentry.lockref.Unlock();
+        return verdict;
+      },
+      [&](Dentry& dentry) { victims.push_back(&dentry); });
+  for (Dentry* victim : victims) Put(Destroy(victim));
+  return victims.size();
+}
+
+void DentryCache::MarkUsed(Dentry& dentry) const {
+  uint8_t state = kOnLru;
+  // Only a dentry at rest on the LRU is marked; losing the race leaves it as it was.
+  dentry.lru_state.compare_exchange_strong(state, kOnLru | kUsedAgain, std::memory_order_relaxed);
+}
+
+void DentryCache::UpdatePressure() {
+  bool pressed = size() > dentries_max_ - dentries_max_ / 8;
+  if (pressed != under_pressure()) under_pressure_.store(pressed, std::memory_order_relaxed);
+}
+
+}  // namespace nfswalk::vfs

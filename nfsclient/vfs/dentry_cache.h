@@ -1,0 +1,166 @@
+// dentry_cache: every name a mount knows, positive and negative, in one RCU hash table.
+//
+// Contract    FindRcu   finds a dentry or says nothing: a miss is never evidence of absence, since a
+//                       rename or a growing table can divert a reader (vfs_walk 2.1).
+//             Lookup    the same with a reference, and authoritative: it repeats a miss that a rename
+//                       may have caused.
+//             Insert    at most one hashed dentry per (parent, name).
+// Protocol    locked: lock chain; search; take a reference; unlock.
+//             here:   search; sample seq; compare {hash, parent, name}; the caller re-checks seq once it
+//                     has read what it wants (the ladder rule, vfs_walk 2.4).
+// Ordering    O1 SeqCount::WriteEnd() / Invalidate() -> SeqCount::Begin(): a key that matches is whole.
+//             O2 HashTable insert (release) -> FindRcu (acquire): a found dentry is complete.
+// Staleness   between the match and the caller's check of seq the dentry may have been dropped or moved.
+// Progress    FindRcu is bounded by the chain. Lookup repeats only if a rename happened meanwhile.
+// Lifetime    count 0 and hashed: cached, on the LRU, revived by any Lookup. Unhashed: destroyed with its
+//             last reference. A child's reference keeps every directory above it.
+// Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/race/dentry_race_test.cc
+#ifndef NFSWALK_NFSCLIENT_VFS_DENTRY_CACHE_H_
+#define NFSWALK_NFSCLIENT_VFS_DENTRY_CACHE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/vfs/dentry.h"
+#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/vfs/lru_list.h"
+#include "nfsclient/vfs/name.h"
+#include "rcu/byte_pool.h"
+#include "rcu/hash_table.h"
+#include "rcu/object_pool.h"
+#include "rcu/spin_lock.h"
+
+namespace nfswalk::vfs {
+
+class DentryCache;
+
+// A counted reference. Move-only; Copy() takes another.
+class DentryRef {
+ public:
+  DentryRef() = default;
+  DentryRef(DentryCache* cache, Dentry* dentry) : cache_(cache), dentry_(dentry) {}
+  DentryRef(DentryRef&& other) noexcept
+      : cache_(other.cache_), dentry_(std::exchange(other.dentry_, nullptr)) {}
+  DentryRef& operator=(DentryRef&& other) noexcept {
+    std::swap(cache_, other.cache_);
+    std::swap(dentry_, other.dentry_);
+    return *this;
+  }
+  ~DentryRef();
+
+  Dentry* get() const { return dentry_; }
+  Dentry* operator->() const { return dentry_; }
+  Dentry& operator*() const { return *dentry_; }
+  explicit operator bool() const { return dentry_ != nullptr; }
+  DentryRef Copy() const;
+  // Stable for as long as the reference is held.
+  Inode* inode() const { return dentry_->inode.load(std::memory_order_relaxed); }
+
+ private:
+  DentryCache* cache_ = nullptr;
+  Dentry* dentry_ = nullptr;
+};
+
+class DentryCache {
+ public:
+  // `inodes` outlives the cache.
+  DentryCache(size_t dentries_max, InodeCache& inodes);
+  // Preconditions: no references but the root's, no walker inside.
+  ~DentryCache();
+
+  // Takes over the inode reference. Once, at mount.
+  DentryRef MakeRoot(InodeRef inode);
+
+  // The child called `name`, and in *seq the sample under which {hash, parent, name} matched.
+  // Preconditions: RCU section.
+  Dentry* FindRcu(const Dentry* parent, const Name& name, uint64_t* seq) const;
+
+  // Turns a dentry found under RCU into a reference, unless it is being destroyed. The caller re-checks
+  // its sequence sample afterwards; a failed check means dropping the reference outside the section.
+  // Preconditions: RCU section.
+  DentryRef TryReference(Dentry* dentry);
+
+  // Preconditions: a reference on `parent`; no RCU section.
+  DentryRef Lookup(Dentry& parent, const Name& name);
+  // dget_parent: the parent as it is now.
+  DentryRef Parent(Dentry& child);
+
+  // Adds a name; `inode` empty for a negative one. If the name is there already, that dentry is returned
+  // and the arguments are dropped. Empty if memory is out.
+  DentryRef Insert(Dentry& parent, const Name& name, InodeRef inode, uint64_t verifier);
+
+  // d_drop: no lookup finds it any more. Idempotent.
+  void Drop(Dentry& dentry);
+
+  // d_move: gives a living dentry a new place, of which a dentry already there is dropped. errc{};
+  // not_enough_memory or, if it would become its own ancestor, too_many_symbolic_link_levels (nothing
+  // changed then). Preconditions: references on both.
+  std::errc Move(Dentry& dentry, Dentry& new_parent, const Name& new_name);
+
+  void Put(Dentry* dentry);
+
+  // Destroys up to `count` unused dentries; returns how many.
+  size_t Prune(size_t count);
+
+  // True while the cache is close to its limit: walkers then mark what they use (one store per dentry and
+  // reclaim cycle), so that reclaim spares it. Otherwise a walk stores nothing.
+  bool under_pressure() const { return under_pressure_.load(std::memory_order_relaxed); }
+  void MarkUsed(Dentry& dentry) const;
+
+  size_t size() const { return live_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Traits {
+    static std::atomic<Dentry*>& Next(Dentry& dentry) { return dentry.hash_next; }
+    static uint64_t Hash(const Dentry& dentry) {
+      return dentry.hash.load(std::memory_order_relaxed);
+    }
+  };
+
+  static bool Matches(const Dentry& dentry, const Dentry* parent, const Name& name);
+  Dentry* Allocate(Dentry& parent, const Name& name, Inode* inode, uint64_t verifier);
+  static bool IsAncestor(const Dentry& ancestor, const Dentry& dentry);
+  bool AllocateLongName(const Name& name, rcu::ByteString** text);
+  void SetName(Dentry& dentry, const Name& name, rcu::ByteString* long_name);
+  void LeaveChain(Dentry& dentry);
+  void Retain(Dentry& dentry);
+  // Returns the parent, whose reference the caller now has to drop.
+  Dentry* Destroy(Dentry* dentry);
+  void UpdatePressure();
+
+  const size_t dentries_max_;
+  InodeCache& inodes_;
+  rcu::ObjectPool<Dentry> pool_;
+  rcu::BytePool long_names_;
+  rcu::HashTable<Dentry, Traits> table_;
+  // Renames, one at a time; readers of `rename_seq_` repeat a miss (vfs_walk 2.9).
+  rcu::SpinLock rename_lock_{rcu::LockClass::kRename};
+  rcu::SeqCount rename_seq_;
+  LruList<Dentry> lru_;
+  std::atomic<size_t> live_{0};
+  std::atomic<bool> under_pressure_{false};
+};
+
+inline DentryRef::~DentryRef() {
+  if (dentry_ != nullptr) cache_->Put(dentry_);
+}
+
+inline bool DentryCache::Matches(const Dentry& dentry, const Dentry* parent, const Name& name) {
+  return dentry.hash.load(std::memory_order_relaxed) == name.hash &&
+         dentry.parent.load(std::memory_order_relaxed) == parent && dentry.HasName(name);
+}
+
+inline Dentry* DentryCache::FindRcu(const Dentry* parent, const Name& name, uint64_t* seq) const {
+  return table_.FindRcu(name.hash, [&](const Dentry& dentry) {
+    *seq = dentry.seq.Begin();
+    return Matches(dentry, parent, name);  // compares the hash again: I2 of dentry.h
+  });
+}
+
+}  // namespace nfswalk::vfs
+
+#endif  // NFSWALK_NFSCLIENT_VFS_DENTRY_CACHE_H_

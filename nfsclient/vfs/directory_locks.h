@@ -1,0 +1,52 @@
+// directory_locks: who may change a directory's names while somebody else looks one up.
+//
+// Lookups and listings hold a directory's lock shared across their RPC and the insertion of what it
+// answered; create, unlink, rename hold it exclusive (i_rwsem of the kernel). So the ENOENT of a LOOKUP
+// sent before our own CREATE cannot be cached after it (vfs_walk 5). The locks are an array indexed by
+// inode address: an inode stays small, two directories may share a lock, which costs a wait and
+// cannot deadlock, since nobody takes two but LockPair().
+//
+// Thread safety: any. May sleep: no spin lock, no RCU section.
+#ifndef NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_
+#define NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+#include "nfsclient/vfs/inode.h"
+
+namespace nfswalk::vfs {
+
+class DirectoryLocks {
+ public:
+  using Exclusive = std::unique_lock<std::shared_mutex>;
+  using Shared = std::shared_lock<std::shared_mutex>;
+
+  Shared LockShared(const Inode& directory) { return Shared(At(directory)); }
+  Exclusive Lock(const Inode& directory) { return Exclusive(At(directory)); }
+
+  // Both directories of a rename, in address order; the second is empty if they share a lock.
+  std::pair<Exclusive, Exclusive> LockPair(const Inode& a, const Inode& b) {
+    std::shared_mutex* first = &At(a);
+    std::shared_mutex* second = &At(b);
+    if (first == second) return {Exclusive(*first), Exclusive()};
+    if (second < first) std::swap(first, second);
+    Exclusive outer(*first);
+    return {std::move(outer), Exclusive(*second)};
+  }
+
+ private:
+  static constexpr size_t kLocks = 1024;
+  std::shared_mutex& At(const Inode& directory) {
+    return locks_[(reinterpret_cast<uintptr_t>(&directory) * 0x9E3779B97F4A7C15 >> 32) % kLocks];
+  }
+  std::array<std::shared_mutex, kLocks> locks_;
+};
+
+}  // namespace nfswalk::vfs
+
+#endif  // NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_

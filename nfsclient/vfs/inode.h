@@ -1,0 +1,101 @@
+// inode: one file of the server as this client knows it: its handle, its cached attributes, the access
+// rights of those who asked, the text of a symbolic link.
+//
+// Contract    The identity (handle, fileid, type) is set before the inode is published and never
+//             changes until its memory is reused, a grace period after it left the hash.
+// Data        field            | written by, under which lock    | how a reader validates it
+//             attributes       | nfs/attribute_cache.cc, `lock`  | attributes_seq
+//             cookie, read_at_ns, lifetime_ns, invalid, flags
+//                              | nfs/attribute_cache.cc, `lock`  | single relaxed words; see Staleness
+//             link_body        | nfs/readlink.cc, `lock`         | acquire load, RCU
+//             access           | its own lock                    | access_cache/access_cache.h
+//             state, count 0->1| vfs/inode_cache.cc, `lock`      | not read without it
+// Staleness   A walker that sees an old lifetime with a new read_at_ns, or the reverse, believes the
+//             attributes for at most the longer of two lifetimes that were both granted: an update
+//             only ever confirms what it had before or raises `cookie`, which is checked as well.
+// Lifetime    A reference (InodeCache::Put) or an RCU section.
+// Tests       tests/unit/nfsclient/vfs/inode_cache_test.cc, tests/unit/nfsclient/nfs/attribute_cache_test.cc
+#ifndef NFSWALK_NFSCLIENT_VFS_INODE_H_
+#define NFSWALK_NFSCLIENT_VFS_INODE_H_
+
+#include <array>
+#include <atomic>
+#include <boost/intrusive/list_hook.hpp>
+#include <cstdint>
+
+#include "access_cache/access_cache.h"
+#include "nfsclient/protocol/attributes.h"
+#include "nfsclient/protocol/file_handle.h"
+#include "rcu/byte_pool.h"
+#include "rcu/defer.h"
+#include "rcu/seqcount.h"
+#include "rcu/spin_lock.h"
+
+namespace nfswalk::vfs {
+
+struct Dentry;
+
+// Inode::invalid (nfs_semantics 2.2). Access rights have an epoch of their own instead of a bit.
+inline constexpr uint32_t kInvalidChange = 1;      // attributes, and whether a directory changed
+inline constexpr uint32_t kInvalidData = 2;        // the text of a symbolic link
+
+// Inode::flags.
+inline constexpr uint16_t kStale = 1;     // NFS_STALE: the server no longer knows the handle
+inline constexpr uint16_t kUnlinked = 2;  // the last attributes had nlink 0
+
+// protocol::Attributes as words that a seqcount can protect.
+class AttributeWords {
+ public:
+  void Store(const protocol::Attributes& attributes);
+  // Preconditions: inside a window of the inode's attributes_seq, or under the inode's lock.
+  void Load(protocol::Attributes& attributes) const;
+
+ private:
+  static constexpr size_t kWords = 13;
+  std::array<std::atomic<uint64_t>, kWords> words_{};
+};
+
+struct alignas(64) Inode {
+  // What a walk through a directory reads: one cache line, with the first three words of `access`.
+  rcu::SeqCount attributes_seq;
+  std::atomic<uint64_t> cookie{1};       // nfs_semantics 1.1: raised when others changed the directory
+  std::atomic<uint64_t> read_at_ns{0};   // when the RPC that gave the attributes was sent
+  std::atomic<uint64_t> lifetime_ns{0};  // how long from then on they may be believed
+  std::atomic<uint32_t> invalid{0};
+  std::atomic<uint16_t> flags{0};
+  std::atomic<protocol::FileType> type{protocol::FileType::kRegular};
+  access_cache::AccessCache access;
+
+  // What the end of a stat reads.
+  AttributeWords attributes;
+  std::atomic<rcu::ByteString*> link_body{nullptr};
+
+  // Identity.
+  std::atomic<Inode*> hash_next{nullptr};
+  std::atomic<uint64_t> hash{0};
+  uint64_t fileid = 0;
+  rcu::ByteString* long_handle = nullptr;  // handles of more than kInlineHandle bytes
+  static constexpr size_t kInlineHandle = 31;
+  uint8_t handle_size = 0;
+  std::array<uint8_t, kInlineHandle> handle_bytes{};
+
+  // Under `lock`.
+  rcu::SpinLock lock{rcu::LockClass::kInode};
+  bool dying = false;  // I_FREEING: no reference will ever be taken again
+  bool on_lru = false;
+  bool used_again = false;  // I_REFERENCED: second chance
+  std::atomic<uint32_t> count{0};
+  std::atomic<uint32_t> open_files{0};
+  uint64_t attribute_generation = 0;  // nfs_semantics 2.6
+  uint64_t lifetime_since_ns = 0;     // when lifetime_ns was last started or grown
+  std::atomic<Dentry*> alias{nullptr};  // a directory's only dentry (vfs_walk 5)
+  boost::intrusive::list_member_hook<> lru_hook;
+  rcu::DeferHead defer_head;
+
+  protocol::FileHandle handle() const;
+  bool HasHandle(const protocol::FileHandle& other) const;
+};
+
+}  // namespace nfswalk::vfs
+
+#endif  // NFSWALK_NFSCLIENT_VFS_INODE_H_

@@ -1,0 +1,163 @@
+#include "nfsclient/walk/rcu_walk.h"
+
+#include "nfsclient/nfs/readlink.h"
+#include "nfsclient/nfs/revalidate.h"
+#include "rcu/coarse_clock.h"
+#include "rcu/sync_point.h"
+
+// Read beside ref_walk.cc: the same steps in the same order. What is different is what RCU replaces.
+//
+// Checks in their order (vfs_walk 4.1): search permission on the directory; "." and ".."; length of the
+// name; the cache; revalidation; absence; symbolic link; not a directory.
+
+namespace nfswalk::walk {
+
+using vfs::Dentry;
+using vfs::Inode;
+using vfs::Name;
+
+RcuWalk::RcuWalk(Superblock& superblock, PathBuffer& path,
+                 const sunrpc_auth::Credential& credential, WalkFlags flags)
+    : superblock_(superblock),
+      path_(path),
+      flags_(flags),
+      credential_(superblock.credentials.LookupNonblock(credential)),
+      now_ns_(rcu::CoarseNowNs()),
+      at_(Root()) {}
+
+RcuWalk::Position RcuWalk::Root() const {
+  Dentry* root = superblock_.root.get();
+  return {root, root->seq.Begin(), root->inode.load(std::memory_order_relaxed)};
+}
+
+RcuOutcome RcuWalk::Confirm(std::errc error) const {
+  if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
+  for (size_t i = 0; i < visited_count_; ++i) {
+    if (visited_[i].count->Changed(visited_[i].sample)) return {NeedRef::kChanged};
+  }
+  return {NeedRef::kNone, error};
+}
+
+bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
+  if (visited_count_ == kVisitedMax) return false;
+  visited_[visited_count_++] = {&count, sample};
+  return true;
+}
+
+RcuOutcome RcuWalk::MoveTo(Position position) {
+  if (flags_.strict && !Remember(at_.dentry->seq, at_.seq)) return {NeedRef::kAllocation};
+  at_ = position;
+  return {};
+}
+
+RcuOutcome RcuWalk::Resolve() {
+  if (credential_ == nullptr) return {NeedRef::kAllocation};
+  bool more = true;
+  while (more) {
+    path_.SkipSlashes();
+    if (path_.AtEnd()) break;
+    if (RcuOutcome entered = Enter(); !entered.ok()) return entered;
+
+    Name name = vfs::ScanName(path_.at(), at_.dentry);
+    const char* text = path_.at();
+    if (text[0] == '.' && name.length <= 2 && (name.length == 1 || text[1] == '.')) {
+      if (name.length == 2) {
+        if (RcuOutcome up = StepToParent(); !up.ok()) return up;
+      }
+      path_.AdvanceTo(text + name.length);
+      continue;
+    }
+    if (name.length > superblock_.limits.name_bytes_max) {
+      return Confirm(std::errc::filename_too_long);
+    }
+    if (RcuOutcome step = StepToChild(name, &more); !step.ok()) return step;
+  }
+  return {};
+}
+
+RcuOutcome RcuWalk::Enter() {
+  if (flags_.strict) {
+    const rcu::SeqCount& count = at_.inode->attributes_seq;
+    if (!Remember(count, count.Begin())) return {NeedRef::kAllocation};
+  }
+  auto permission =
+      nfs::PermissionRcu(superblock_, *at_.inode, credential_, access_cache::kMayExec, now_ns_);
+  if (permission.need != NeedRef::kNone) return {permission.need};
+  if (!permission.granted) return Confirm(std::errc::permission_denied);
+  return {};
+}
+
+RcuOutcome RcuWalk::StepToParent() {
+  Dentry* root = superblock_.root.get();
+  if (at_.dentry == root) {
+    return flags_.beneath ? Confirm(std::errc::cross_device_link) : RcuOutcome{};
+  }
+  Dentry* parent = at_.dentry->parent.load(std::memory_order_relaxed);
+  uint64_t seq = parent->seq.Begin();
+  Inode* inode = parent->inode.load(std::memory_order_relaxed);
+  NFSWALK_SYNC_POINT("walk:before-dotdot-check");
+  if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
+  return MoveTo({parent, seq, inode});
+}
+
+RcuOutcome RcuWalk::StepToChild(const Name& name, bool* more) {
+  uint64_t seq;
+  Dentry* child = superblock_.dentries.FindRcu(at_.dentry, name, &seq);
+  if (child == nullptr) return {NeedRef::kMiss};
+  Inode* inode = child->inode.load(std::memory_order_relaxed);
+  NFSWALK_SYNC_POINT("walk:after-child-sample");
+  if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
+  NeedRef need = nfs::RevalidateRcu(superblock_, *child, inode, *at_.inode, now_ns_);
+  // Only now is the inode, or its absence, what the name stands for.
+  if (child->seq.Changed(seq)) return {NeedRef::kChanged};
+  if (need != NeedRef::kNone) return {need};
+  const Position next{child, seq, inode};
+  if (inode == nullptr) {
+    if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
+    return Confirm(std::errc::no_such_file_or_directory);
+  }
+
+  const char* rest = name.data + name.length;
+  *more = *rest == '/';
+  auto type = inode->type.load(std::memory_order_relaxed);
+  if (type == protocol::FileType::kSymlink && (*more || flags_.follow_last)) {
+    *more = true;
+    return FollowLink(*child, seq, *inode, rest);
+  }
+  if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
+  if (*more && type != protocol::FileType::kDirectory) return Confirm(std::errc::not_a_directory);
+  path_.AdvanceTo(rest);
+  return {};
+}
+
+RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& inode,
+                               const char* rest) {
+  if (flags_.no_symlinks || links_ == kLinksMax) {
+    return Confirm(std::errc::too_many_symbolic_link_levels);
+  }
+  nfs::RcuLink body = nfs::ReadLinkRcu(inode, now_ns_);
+  if (body.need != NeedRef::kNone) return {body.need};
+  if (link.seq.Changed(seq)) return {NeedRef::kChanged};
+  if (flags_.strict && !(Remember(link.seq, seq) &&
+                         Remember(inode.attributes_seq, inode.attributes_seq.Begin()))) {
+    return {NeedRef::kAllocation};
+  }
+  if (body.text.empty()) return Confirm(std::errc::no_such_file_or_directory);
+  bool absolute = body.text.front() == '/';
+  if (absolute && flags_.beneath) return Confirm(std::errc::cross_device_link);
+  if (!path_.Splice(body.text, rest, false)) return {NeedRef::kAllocation};
+  ++links_;
+  return absolute ? MoveTo(Root()) : RcuOutcome{};
+}
+
+vfs::DentryRef RcuWalk::Unlazy(vfs::DentryRef& unwanted) const {
+  vfs::DentryRef reference = superblock_.dentries.TryReference(at_.dentry);
+  NFSWALK_SYNC_POINT("unlazy:after-reference");
+  if (reference && at_.dentry->seq.Changed(at_.seq)) {
+    unwanted = std::move(reference);
+    return {};
+  }
+  return reference;
+}
+
+}  // namespace nfswalk::walk

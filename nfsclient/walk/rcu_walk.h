@@ -1,0 +1,102 @@
+// rcu_walk: the first pass. It takes no lock and no reference, allocates nothing and stores to nothing that
+// another thread can see.
+//
+// Contract    Resolve() ends in a position, in an error that was as true as a success would have been, or
+//             in the reason why a reference walk is needed. It is never retried: inconsistency means
+//             kChanged, and the caller goes on with references (vfs_walk 1.1).
+// Invariants  I1 the position is {dentry, seq, inode}, inode having been read inside seq's window.
+//             I2 a child's window is open before its parent's is closed (vfs_walk 2.4).
+//             I3 no error and no success leaves without a last look at the position's seq.
+// Protocol    with locks:  lock(dir); child = find(name); lock(child); unlock(dir); dir = child
+//             here:        child, s = find(name); read child; check s; check dir's seq; dir = child
+// Staleness   the directories behind the position may have moved since: what is shown is a chain of steps
+//             each of which was true, overlapping in time (vfs_walk 6.3). `strict` re-checks them all.
+// Progress    bounded by the components of the path and of at most 40 links.
+// Lifetime    everything reached is kept by the caller's RCU section.
+// Tests       tests/integration/walk_test.cc, tests/race/walk_race_test.cc
+#ifndef NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_
+#define NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+
+#include "nfsclient/nfs/permission.h"
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/walk/path_buffer.h"
+#include "nfsclient/walk/walk_flags.h"
+#include "sunrpc_auth/credential_cache.h"
+
+namespace nfswalk::walk {
+
+// Either a reason to go on with references, or an answer: errc{} or the call's error.
+struct RcuOutcome {
+  NeedRef need = NeedRef::kNone;
+  std::errc error{};
+
+  bool ok() const { return need == NeedRef::kNone && error == std::errc{}; }
+};
+
+class RcuWalk {
+ public:
+  // Preconditions: an RCU section that outlives the walk. `path` is at its beginning.
+  RcuWalk(Superblock& superblock, PathBuffer& path, const sunrpc_auth::Credential& credential,
+          WalkFlags flags);
+
+  RcuOutcome Resolve();
+
+  // Closes the position's window; the last thing before an answer is given.
+  RcuOutcome Confirm(std::errc error = {}) const;
+
+  // The same for success; near the cache's limit it also tells reclaim that the dentry is in use.
+  RcuOutcome ConfirmUsed() const {
+    if (superblock_.dentries.under_pressure()) superblock_.dentries.MarkUsed(*at_.dentry);
+    return Confirm();
+  }
+
+  vfs::Inode& inode() const { return *at_.inode; }
+  const sunrpc_auth::CachedCredential* credential() const { return credential_; }
+  uint64_t now_ns() const { return now_ns_; }
+  int links() const { return links_; }
+
+  // unlazy: a reference on the position, to resume the walk from; empty if it has changed. A reference
+  // that was taken in vain is left in `unwanted`, to be dropped after the RCU section.
+  vfs::DentryRef Unlazy(vfs::DentryRef& unwanted) const;
+
+ private:
+  struct Position {
+    vfs::Dentry* dentry;
+    uint64_t seq;
+    vfs::Inode* inode;
+  };
+  // What strict mode looks at again.
+  struct Visited {
+    const rcu::SeqCount* count;
+    uint64_t sample;
+  };
+  static constexpr size_t kVisitedMax = 256;
+
+  Position Root() const;
+  RcuOutcome Enter();
+  RcuOutcome StepToParent();
+  RcuOutcome StepToChild(const vfs::Name& name, bool* more);
+  RcuOutcome FollowLink(const vfs::Dentry& link, uint64_t seq, const vfs::Inode& inode,
+                        const char* rest);
+  RcuOutcome MoveTo(Position position);
+  bool Remember(const rcu::SeqCount& count, uint64_t sample);
+
+  Superblock& superblock_;
+  PathBuffer& path_;
+  const WalkFlags flags_;
+  const sunrpc_auth::CachedCredential* const credential_;
+  const uint64_t now_ns_;
+  Position at_;
+  int links_ = 0;
+  size_t visited_count_ = 0;
+  std::array<Visited, kVisitedMax> visited_;  // used by strict mode only
+};
+
+}  // namespace nfswalk::walk
+
+#endif  // NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_

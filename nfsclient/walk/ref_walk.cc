@@ -1,0 +1,138 @@
+#include "nfsclient/walk/ref_walk.h"
+
+#include <utility>
+
+#include "nfsclient/nfs/lookup.h"
+#include "nfsclient/nfs/permission.h"
+#include "nfsclient/nfs/readlink.h"
+
+// Read beside rcu_walk.cc: the same steps in the same order.
+
+namespace nfswalk::walk {
+
+using vfs::DentryRef;
+using vfs::Inode;
+using vfs::Name;
+
+namespace {
+bool IsDots(const Name& name) {
+  return name.data[0] == '.' && name.length <= 2 && (name.length == 1 || name.data[1] == '.');
+}
+}  // namespace
+
+RefWalk::RefWalk(Superblock& superblock, PathBuffer& path,
+                 const sunrpc_auth::CredentialRef& credential, WalkFlags flags, bool force)
+    : superblock_(superblock),
+      path_(path),
+      credential_(credential),
+      flags_(flags),
+      force_(force) {}
+
+void RefWalk::StartAtRoot() { at_ = superblock_.root.Copy(); }
+
+void RefWalk::Resume(DentryRef position, int links) {
+  at_ = std::move(position);
+  links_ = links;
+}
+
+std::errc RefWalk::Resolve() {
+  bool more = true;
+  while (more) {
+    path_.SkipSlashes();
+    if (path_.AtEnd()) break;
+    if (std::errc error = Enter(); error != std::errc{}) return error;
+
+    Name name = vfs::ScanName(path_.at(), at_.get());
+    if (IsDots(name)) {
+      if (name.length == 2) {
+        if (std::errc error = StepToParent(); error != std::errc{}) return error;
+      }
+      path_.AdvanceTo(name.data + name.length);
+      continue;
+    }
+    if (std::errc error = StepToChild(name, &more); error != std::errc{}) return error;
+  }
+  return {};
+}
+
+std::errc RefWalk::ResolveParent() {
+  bool more = true;
+  while (more) {
+    path_.SkipSlashes();
+    if (path_.AtEnd()) {
+      last_kind_ = LastKind::kRoot;
+      return {};
+    }
+    if (std::errc error = Enter(); error != std::errc{}) return error;
+    Name name = vfs::ScanName(path_.at(), at_.get());
+    if (IsLast(name)) {
+      last_ = name.view();
+      last_kind_ = !IsDots(name)       ? LastKind::kName
+                   : name.length == 1 ? LastKind::kDot
+                                      : LastKind::kDotDot;
+      return {};
+    }
+    if (IsDots(name)) {
+      if (name.length == 2) {
+        if (std::errc error = StepToParent(); error != std::errc{}) return error;
+      }
+      path_.AdvanceTo(name.data + name.length);
+      continue;
+    }
+    if (std::errc error = StepToChild(name, &more); error != std::errc{}) return error;
+  }
+  return {};
+}
+
+bool RefWalk::IsLast(const Name& name) {
+  const char* rest = name.data + name.length;
+  trailing_slash_ = *rest == '/';
+  while (*rest == '/') ++rest;
+  return *rest == 0;
+}
+
+std::errc RefWalk::Enter() {
+  return nfs::PermissionRef(superblock_, *at_.inode(), credential_, access_cache::kMayExec);
+}
+
+std::errc RefWalk::StepToParent() {
+  if (at_.get() == superblock_.root.get()) {
+    return flags_.beneath ? std::errc::cross_device_link : std::errc{};
+  }
+  at_ = superblock_.dentries.Parent(*at_);
+  return {};
+}
+
+std::errc RefWalk::StepToChild(const Name& name, bool* more) {
+  auto child = nfs::LookupChild(superblock_, at_, name, credential_->key(), force_);
+  if (!child) return child.error();
+  Inode* inode = child->inode();
+  if (inode == nullptr) return std::errc::no_such_file_or_directory;
+
+  const char* rest = name.data + name.length;
+  *more = *rest == '/';
+  auto type = inode->type.load(std::memory_order_relaxed);
+  if (type == protocol::FileType::kSymlink && (*more || flags_.follow_last)) {
+    *more = true;
+    return FollowLink(*inode, rest);
+  }
+  at_ = std::move(*child);
+  if (*more && type != protocol::FileType::kDirectory) return std::errc::not_a_directory;
+  path_.AdvanceTo(rest);
+  return {};
+}
+
+std::errc RefWalk::FollowLink(Inode& inode, const char* rest) {
+  if (flags_.no_symlinks || links_ == kLinksMax) return std::errc::too_many_symbolic_link_levels;
+  auto text = nfs::ReadLinkRef(superblock_, inode, credential_->key());
+  if (!text) return text.error();
+  if (text->empty()) return std::errc::no_such_file_or_directory;
+  bool absolute = text->front() == '/';
+  if (absolute && flags_.beneath) return std::errc::cross_device_link;
+  path_.Splice(*text, rest, true);
+  ++links_;
+  if (absolute) at_ = superblock_.root.Copy();
+  return {};
+}
+
+}  // namespace nfswalk::walk

@@ -1,0 +1,63 @@
+// ref_walk: the second and third pass. It holds a reference on where it is and may ask the server.
+//
+// Thread safety: one walk's own. May sleep: no spin lock, no RCU section.
+#ifndef NFSWALK_NFSCLIENT_WALK_REF_WALK_H_
+#define NFSWALK_NFSCLIENT_WALK_REF_WALK_H_
+
+#include <string>
+#include <system_error>
+
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/walk/path_buffer.h"
+#include "nfsclient/walk/walk_flags.h"
+#include "sunrpc_auth/credential_cache.h"
+
+namespace nfswalk::walk {
+
+class RefWalk {
+ public:
+  // `force`: LOOKUP_REVAL, every name is asked for again.
+  RefWalk(Superblock& superblock, PathBuffer& path, const sunrpc_auth::CredentialRef& credential,
+          WalkFlags flags, bool force);
+
+  // From the root, or from where a walk under RCU left off, having followed `links`.
+  void StartAtRoot();
+  void Resume(vfs::DentryRef position, int links);
+
+  std::errc Resolve();
+
+  // All but the last component, which is what a changing operation will name; a link there is not
+  // followed. The position is then its directory.
+  enum class LastKind { kName, kDot, kDotDot, kRoot };
+  std::errc ResolveParent();
+  LastKind last_kind() const { return last_kind_; }
+  const std::string& last() const { return last_; }
+  bool trailing_slash() const { return trailing_slash_; }
+
+  vfs::DentryRef& position() { return at_; }
+  vfs::Inode& inode() { return *at_.inode(); }
+  const sunrpc_auth::CredentialRef& credential() const { return credential_; }
+  bool force() const { return force_; }
+
+ private:
+  std::errc Enter();
+  std::errc StepToParent();
+  std::errc StepToChild(const vfs::Name& name, bool* more);
+  std::errc FollowLink(vfs::Inode& inode, const char* rest);
+  bool IsLast(const vfs::Name& name);
+
+  Superblock& superblock_;
+  PathBuffer& path_;
+  const sunrpc_auth::CredentialRef& credential_;
+  const WalkFlags flags_;
+  const bool force_;
+  vfs::DentryRef at_;
+  int links_ = 0;
+  LastKind last_kind_ = LastKind::kRoot;
+  std::string last_;
+  bool trailing_slash_ = false;
+};
+
+}  // namespace nfswalk::walk
+
+#endif  // NFSWALK_NFSCLIENT_WALK_REF_WALK_H_

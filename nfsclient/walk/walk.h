@@ -1,0 +1,117 @@
+// walk: the three passes of a path resolution (vfs_walk 1): RCU; with references from where that left off,
+// or from the start; with references and every name asked for again, after ESTALE.
+//
+// Thread safety: any number at once. May sleep unless WalkFlags say cached.
+#ifndef NFSWALK_NFSCLIENT_WALK_WALK_H_
+#define NFSWALK_NFSCLIENT_WALK_WALK_H_
+
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/walk/path_buffer.h"
+#include "nfsclient/walk/rcu_walk.h"
+#include "nfsclient/walk/ref_walk.h"
+#include "nfsclient/walk/walk_flags.h"
+#include "rcu/read_guard.h"
+
+namespace nfswalk::walk {
+
+// Resolves `path` and lets the call's own end have the result. `finish_rcu(RcuWalk&)` runs inside the RCU
+// section and answers an RcuOutcome, having closed the window with Confirm(); `finish_ref(RefWalk&)`
+// answers errc. Exactly one of them ends the call, though both may run.
+template <class FinishRcu, class FinishRef>
+std::errc Resolve(Superblock& superblock, std::string_view path,
+                  const sunrpc_auth::Credential& credential, WalkFlags flags,
+                  FinishRcu&& finish_rcu, FinishRef&& finish_ref);
+
+// A walk with references only, for calls that change something or open a file. `resolve` is
+// &RefWalk::Resolve or &RefWalk::ResolveParent.
+template <class Finish>
+std::errc ResolveRef(Superblock& superblock, std::string_view path,
+                     const sunrpc_auth::Credential& credential, WalkFlags flags,
+                     std::errc (RefWalk::*resolve)(), Finish&& finish);
+
+namespace internal {
+
+// Passes two and three. `position` is where pass one left off, or empty.
+template <class Finish>
+std::errc WithReferences(Superblock& superblock, PathBuffer& buffer, std::string_view path,
+                         const sunrpc_auth::Credential& credential, WalkFlags flags,
+                         vfs::DentryRef position, int links, std::errc (RefWalk::*resolve)(),
+                         Finish&& finish) {
+  auto reference = superblock.credentials.Lookup(credential);
+  if (!reference) return reference.error();
+  for (bool force = false;; force = true) {
+    RefWalk walk(superblock, buffer, *reference, flags, force);
+    if (position) {
+      walk.Resume(std::move(position), links);
+      position = {};
+    } else {
+      if (auto error = buffer.Assign(path); error != std::errc{}) return error;
+      walk.StartAtRoot();
+    }
+    std::errc error = (walk.*resolve)();
+    if (error == std::errc{}) error = finish(walk);
+    if (error != protocol::kStale || force) return error;
+  }
+}
+
+}  // namespace internal
+
+template <class FinishRcu, class FinishRef>
+std::errc Resolve(Superblock& superblock, std::string_view path,
+                  const sunrpc_auth::Credential& credential, WalkFlags flags,
+                  FinishRcu&& finish_rcu, FinishRef&& finish_ref) {
+  superblock.Count(kWalks);
+  PathBuffer buffer;
+  if (auto error = buffer.Assign(path); error != std::errc{}) return error;
+  if (flags.beneath && path.front() == '/') return std::errc::cross_device_link;
+
+  // A strict answer can only come from pass one; the others fill the caches for the next try.
+  constexpr int kStrictTries = 64;
+  for (int tries = flags.strict ? kStrictTries : 1; tries > 0; --tries) {
+    vfs::DentryRef position, unwanted;
+    int links = 0;
+    RcuOutcome outcome{NeedRef::kRefMode};
+    if (superblock.options.walk != WalkMode::kRef) {
+      rcu::ReadGuard guard;
+      RcuWalk walk(superblock, buffer, credential, flags);
+      outcome = walk.Resolve();
+      if (outcome.ok()) outcome = finish_rcu(walk);
+      if (outcome.need == NeedRef::kNone) [[likely]] {
+        superblock.Count(kRcuWalks);
+        return outcome.error;
+      }
+      if (outcome.need != NeedRef::kChanged && walk.credential() != nullptr) {
+        position = walk.Unlazy(unwanted);
+        links = walk.links();
+      }
+    }
+    superblock.Count(outcome.need);
+    if (flags.cached) return std::errc::resource_unavailable_try_again;
+    std::errc error = internal::WithReferences(superblock, buffer, path, credential, flags,
+                                               std::move(position), links, &RefWalk::Resolve,
+                                               finish_ref);
+    if (!flags.strict) return error;
+    if (auto again = buffer.Assign(path); again != std::errc{}) return again;
+  }
+  return std::errc::resource_unavailable_try_again;
+}
+
+template <class Finish>
+std::errc ResolveRef(Superblock& superblock, std::string_view path,
+                     const sunrpc_auth::Credential& credential, WalkFlags flags,
+                     std::errc (RefWalk::*resolve)(), Finish&& finish) {
+  superblock.Count(kWalks);
+  PathBuffer buffer;
+  if (auto error = buffer.Assign(path); error != std::errc{}) return error;
+  if (flags.beneath && path.front() == '/') return std::errc::cross_device_link;
+  return internal::WithReferences(superblock, buffer, path, credential, flags, {}, 0, resolve,
+                                  std::forward<Finish>(finish));
+}
+
+}  // namespace nfswalk::walk
+
+#endif  // NFSWALK_NFSCLIENT_WALK_WALK_H_
