@@ -1,0 +1,332 @@
+#include "access_cache/access_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "access_cache/access_lru.h"
+#include "rcu/allocation_fault.h"
+#include "rcu/defer.h"
+#include "rcu/lock_order.h"
+#include "rcu/object_pool.h"
+#include "rcu/page_region.h"
+#include "rcu/read_guard.h"
+#include "sunrpc_auth/credential_cache.h"
+
+namespace nfswalk::access_cache {
+namespace {
+
+using sunrpc_auth::Credential;
+using sunrpc_auth::CredentialCache;
+using sunrpc_auth::CredentialRef;
+using Answer = std::optional<uint32_t>;
+
+constexpr uint64_t kLifetimeNs = 1000;
+constexpr uint64_t kNow = 5000;
+constexpr AccessAge kFresh = {.now_ns = kNow, .lifetime_ns = kLifetimeNs};
+
+class AccessCacheTest : public testing::Test {
+ protected:
+  AccessCacheTest() { rcu::AllocationFault::Clear(); }
+  ~AccessCacheTest() override {
+    rcu::AllocationFault::Clear();
+    cache_.Clear(lru_);
+  }
+
+  CredentialRef User(uint32_t uid) { return *credentials_.Lookup(Credential(uid, 1)); }
+  void Grant(uint32_t uid, uint32_t rights, uint64_t granted_at_ns = kNow) {
+    cache_.Insert(User(uid), rights, granted_at_ns, cache_.epoch(), lru_);
+  }
+  Answer Peek(uint32_t uid, AccessAge age = kFresh) {
+    const CredentialRef user = User(uid);
+    rcu::ReadGuard guard;
+    return cache_.PeekRcu(user.get(), age);
+  }
+  Answer Search(uint32_t uid, AccessAge age = kFresh) {
+    const CredentialRef user = User(uid);
+    rcu::ReadGuard guard;
+    return cache_.SearchRcu(user.get(), age);
+  }
+  Answer Locked(uint32_t uid, AccessAge age = kFresh) {
+    return cache_.SearchLocked(User(uid).get(), age);
+  }
+
+  CredentialCache credentials_{{.entries_max = 1000}};
+  AccessLru lru_{1000};
+  AccessCache cache_;
+};
+
+TEST_F(AccessCacheTest, AnEmptyCacheAnswersNothing) {
+  EXPECT_EQ(Peek(1), std::nullopt);
+  EXPECT_EQ(Search(1), std::nullopt);
+  EXPECT_EQ(Locked(1), std::nullopt);
+  EXPECT_EQ(cache_.size(), 0u);
+}
+
+TEST_F(AccessCacheTest, EveryLookupReportsTheRawServerBits) {
+  for (uint32_t rights : {0x00, 0x01, 0x15, 0x3f}) {
+    Grant(1, rights);
+    EXPECT_EQ(Peek(1), rights);
+    EXPECT_EQ(Search(1), rights);
+    EXPECT_EQ(Locked(1), rights);
+  }
+}
+
+TEST_F(AccessCacheTest, OnlyTheCredentialThatAskedIsAnswered) {
+  Grant(1, 0x3f);
+  EXPECT_EQ(Peek(2), std::nullopt);
+  EXPECT_EQ(Search(2), std::nullopt);
+  EXPECT_EQ(Locked(2), std::nullopt);
+}
+
+TEST_F(AccessCacheTest, PeekSeesTheNewestAndSearchSeesAll) {
+  Grant(1, 0x01);
+  Grant(2, 0x02);
+  Grant(3, 0x03);
+  EXPECT_EQ(Peek(1), std::nullopt);
+  EXPECT_EQ(Peek(2), std::nullopt);
+  EXPECT_EQ(Peek(3), 0x03);
+  for (uint32_t uid : {1, 2, 3}) EXPECT_EQ(Search(uid), uid);
+  EXPECT_EQ(cache_.size(), 3u);
+}
+
+TEST_F(AccessCacheTest, ALockedHitIsFoundByTheNextPeek) {
+  for (uint32_t uid : {1, 2, 3}) Grant(uid, uid);
+  for (uint32_t uid : {1, 1, 2, 3, 1, 3}) {
+    EXPECT_EQ(Locked(uid), uid);
+    EXPECT_EQ(Peek(uid), uid);
+    for (uint32_t other : {1, 2, 3}) EXPECT_EQ(Search(other), other);
+  }
+  EXPECT_EQ(cache_.size(), 3u);
+}
+
+TEST_F(AccessCacheTest, ANewAnswerReplacesTheOldOne) {
+  Grant(1, 0x3f);
+  Grant(2, 0x3f);
+  Grant(1, 0x01);
+  EXPECT_EQ(cache_.size(), 2u);
+  EXPECT_EQ(lru_.entries(), 2u);
+  EXPECT_EQ(Peek(1), 0x01);
+  EXPECT_EQ(Search(1), 0x01);
+  EXPECT_EQ(Locked(1), 0x01);
+}
+
+// Bug 16: the entry that replaces another must carry its own time.
+TEST_F(AccessCacheTest, B16_AReplacingEntryHasItsOwnTimeStamp) {
+  Grant(1, 0x3f, kNow);
+  Grant(1, 0x3f, kNow + 900);
+  const AccessAge later = {.now_ns = kNow + 1500, .lifetime_ns = kLifetimeNs};
+  EXPECT_EQ(Peek(1, later), 0x3f);
+  EXPECT_EQ(Locked(1, later), 0x3f);
+}
+
+TEST_F(AccessCacheTest, R3_TheLifetimeIsHalfOpenAndNeverReachesIntoTheFuture) {
+  Grant(1, 0x3f);
+  struct Case {
+    AccessAge age;
+    bool answers;
+  };
+  for (const Case& c : {Case{{kNow, kLifetimeNs}, true},
+                        Case{{kNow + kLifetimeNs - 1, kLifetimeNs}, true},
+                        Case{{kNow + kLifetimeNs, kLifetimeNs}, false},
+                        Case{{kNow, 0}, false},
+                        Case{{kNow - 1, kLifetimeNs}, false},
+                        Case{{kNow + 7, ~uint64_t{0}}, true}}) {
+    EXPECT_EQ(Peek(1, c.age).has_value(), c.answers) << c.age.now_ns;
+    EXPECT_EQ(Search(1, c.age).has_value(), c.answers) << c.age.now_ns;
+  }
+}
+
+TEST_F(AccessCacheTest, ALockedSearchDropsWhatIsTooOld) {
+  Grant(1, 0x3f);
+  Grant(2, 0x3f);
+  EXPECT_EQ(Locked(1, {kNow + kLifetimeNs, kLifetimeNs}), std::nullopt);
+  EXPECT_EQ(cache_.size(), 1u);
+  EXPECT_EQ(lru_.entries(), 1u);
+  EXPECT_EQ(Search(1), std::nullopt);
+  EXPECT_EQ(Search(2), 0x3f);
+}
+
+TEST_F(AccessCacheTest, AfterInvalidateNothingAnswers) {
+  Grant(1, 0x3f);
+  Grant(2, 0x3f);
+  cache_.Invalidate();
+  for (uint32_t uid : {1, 2}) {
+    EXPECT_EQ(Peek(uid), std::nullopt);
+    EXPECT_EQ(Search(uid), std::nullopt);
+    EXPECT_EQ(Locked(uid), std::nullopt);
+  }
+}
+
+TEST_F(AccessCacheTest, AnInsertionSweepsOutWhatWasInvalidated) {
+  for (uint32_t uid = 1; uid <= 10; ++uid) Grant(uid, 0x3f);
+  cache_.Invalidate();
+  Grant(11, 0x01);
+  EXPECT_EQ(cache_.size(), 1u);
+  EXPECT_EQ(lru_.entries(), 1u);
+  EXPECT_EQ(Peek(11), 0x01);
+}
+
+TEST_F(AccessCacheTest, R6_AGrantAskedForBeforeAnInvalidationIsNotCached) {
+  const uint64_t epoch = cache_.epoch();
+  cache_.Invalidate();
+  cache_.Insert(User(1), 0x3f, kNow, epoch, lru_);
+  EXPECT_EQ(Peek(1), std::nullopt);
+  EXPECT_EQ(Search(1), std::nullopt);
+  EXPECT_EQ(Locked(1), std::nullopt);
+  EXPECT_EQ(cache_.size(), 0u);
+  EXPECT_EQ(lru_.entries(), 0u);
+}
+
+TEST_F(AccessCacheTest, R6_ALateGrantDoesNotReplaceANewerOne) {
+  const uint64_t epoch = cache_.epoch();
+  cache_.Invalidate();
+  Grant(1, 0x01);
+  cache_.Insert(User(1), 0x3f, kNow, epoch, lru_);
+  EXPECT_EQ(Peek(1), 0x01);
+}
+
+TEST_F(AccessCacheTest, R9_TheFirstAnswerAfterInvalidatingAnEmptyCacheIsKept) {
+  cache_.Invalidate();
+  Grant(1, 0x15);
+  EXPECT_EQ(Peek(1), 0x15);
+}
+
+TEST_F(AccessCacheTest, WithoutMemoryAnAnswerIsSilentlyNotCached) {
+  Grant(1, 0x01);
+  const CredentialRef user = User(1);
+  rcu::AllocationFault::FailAfter(0);
+  cache_.Insert(user, 0x3f, kNow, cache_.epoch(), lru_);
+  rcu::AllocationFault::Clear();
+#ifndef NDEBUG
+  EXPECT_EQ(Peek(1), 0x01);
+#endif
+  EXPECT_EQ(cache_.size(), 1u);
+}
+
+TEST_F(AccessCacheTest, AnEntryPinsItsCredential) {
+  Grant(1, 0x3f);
+  EXPECT_EQ(credentials_.Prune(~uint64_t{0}), 0u);
+  cache_.Clear(lru_);
+  rcu::Barrier();
+  EXPECT_EQ(credentials_.Prune(~uint64_t{0}), 1u);
+}
+
+// Bug 18: the pin must outlast every reader that can still compare with the entry.
+TEST_F(AccessCacheTest, B18_TheCredentialStaysPinnedUntilReadersOfTheEntryAreGone) {
+  Grant(1, 0x3f);
+  {
+    rcu::ReadGuard guard;
+    cache_.Clear(lru_);
+    EXPECT_EQ(credentials_.Prune(~uint64_t{0}), 0u);
+  }
+  rcu::Barrier();
+  EXPECT_EQ(credentials_.Prune(~uint64_t{0}), 1u);
+}
+
+TEST_F(AccessCacheTest, AClearedCacheIsEmptyAndUsableAgain) {
+  const uint64_t epoch = cache_.epoch();
+  for (uint32_t uid : {1, 2, 3}) Grant(uid, 0x3f);
+  cache_.Clear(lru_);
+  EXPECT_EQ(cache_.size(), 0u);
+  EXPECT_EQ(lru_.entries(), 0u);
+  EXPECT_EQ(lru_.Shrink(10), 0u);
+  cache_.Insert(User(1), 0x3f, kNow, epoch, lru_);
+  EXPECT_EQ(Peek(1), std::nullopt) << "asked for before the inode was evicted";
+  Grant(2, 0x02);
+  EXPECT_EQ(Peek(2), 0x02);
+}
+
+TEST_F(AccessCacheTest, SearchWithoutALockIsBounded) {
+  constexpr uint32_t kUsers = AccessCache::kSearchStepsMax + 1;
+  for (uint32_t uid = 1; uid <= kUsers; ++uid) Grant(uid, 0x3f);
+  EXPECT_EQ(Search(1), std::nullopt);
+  EXPECT_EQ(Search(2), 0x3f);
+  EXPECT_EQ(Locked(1), 0x3f);
+  EXPECT_EQ(Search(1), 0x3f);
+}
+
+TEST_F(AccessCacheTest, LookupsWithoutALockTakeNoneAndStoreNothing) {
+  const CredentialRef one = User(1), two = User(2);
+  struct Holder {
+    AccessCache cache;
+    rcu::DeferHead defer_head;
+  };
+  rcu::ObjectPool<Holder> pool;
+  Holder* const holder = pool.Allocate();
+  AccessCache& cache = holder->cache;
+  cache.Insert(one, 0x01, kNow, cache.epoch(), lru_);
+  cache.Insert(two, 0x02, kNow, cache.epoch(), lru_);
+  rcu::Barrier();
+  const uint64_t locks_before = rcu::ThreadLockCount();
+  Answer peek, search_far, search_near, miss;
+  rcu::PageRegion::FreezeAll();
+  {
+    rcu::ReadGuard guard;
+    const auto* borrowed = credentials_.LookupNonblock(Credential(1, 1));
+    peek = cache.PeekRcu(two.get(), kFresh);
+    search_near = cache.SearchRcu(two.get(), kFresh);
+    search_far = cache.SearchRcu(borrowed, kFresh);
+    miss = cache.PeekRcu(borrowed, kFresh);
+  }
+  rcu::PageRegion::ThawAll();
+  EXPECT_EQ(rcu::ThreadLockCount(), locks_before);
+  EXPECT_EQ(peek, 0x02);
+  EXPECT_EQ(search_near, 0x02);
+  EXPECT_EQ(search_far, 0x01);
+  EXPECT_EQ(miss, std::nullopt);
+  cache.Clear(lru_);
+  pool.Free(holder);
+}
+
+// Bug 15 and R5: in every frozen state the three lookups agree: a peek or a lockless search that answers
+// says what the locked search says.
+TEST_F(AccessCacheTest, B15_NoLookupContradictsAnother) {
+  const std::vector<std::pair<std::string, std::function<void()>>> steps = {
+      {"grant 1", [&] { Grant(1, 0x01); }},
+      {"grant 2", [&] { Grant(2, 0x02); }},
+      {"regrant 1", [&] { Grant(1, 0x11, kNow + 300); }},
+      {"use 2", [&] { Locked(2); }},
+      {"invalidate", [&] { cache_.Invalidate(); }},
+      {"grant 2 again", [&] { Grant(2, 0x22, kNow + 500); }},
+      {"shrink", [&] { lru_.Shrink(1); }},
+      {"grant 1 again", [&] { Grant(1, 0x21, kNow + 100); }},
+      {"clear", [&] { cache_.Clear(lru_); }}};
+  int answers = 0;
+  for (const auto& [name, step] : steps) {
+    step();
+    for (uint64_t now_ns = kNow; now_ns <= kNow + 2 * kLifetimeNs; now_ns += 100) {
+      for (uint32_t uid : {2, 1, 3}) {
+        const AccessAge age = {now_ns, kLifetimeNs};
+        const Answer peek = Peek(uid, age), search = Search(uid, age);
+        if (peek) {
+          EXPECT_EQ(peek, search) << name << " uid " << uid << " now " << now_ns;
+        }
+        if (search) {
+          ++answers;
+          EXPECT_EQ(Locked(uid, age), search) << name << " uid " << uid << " now " << now_ns;
+          EXPECT_EQ(Peek(uid, age), search);
+        }
+      }
+    }
+  }
+  EXPECT_GT(answers, 50);
+}
+
+TEST_F(AccessCacheTest, ALocklessMissIsALockedMissWhereThereAreFewEntries) {
+  for (uint32_t uid : {1, 2}) Grant(uid, 0x3f);
+  const AccessAge expired = {kNow + kLifetimeNs, kLifetimeNs};
+  for (uint32_t uid : {1, 2, 3}) {
+    EXPECT_EQ(Search(uid, expired), std::nullopt);
+    EXPECT_EQ(Locked(uid, expired), std::nullopt);
+  }
+}
+
+}  // namespace
+}  // namespace nfswalk::access_cache
