@@ -1,0 +1,102 @@
+// nfs3: an export of an NFSv3 server (RFC 1813), over TCP with AUTH_SYS or AUTH_NONE.
+//
+// protocol.h says what the calls do. Repetition and patience: rpc_retry.h; connections:
+// rpc_channel.h; what a lost reply means for a call that may not be repeated: the table in
+// nfs3_change.cc. A link text longer than about 3300 bytes cannot be sent (libnfs encodes a call
+// into 4096 bytes): MakeSymlink() answers filename_too_long.
+//
+// Thread safety: all functions. The connections live in the network namespace of the thread that
+// called ConnectNfs3().
+#ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS3_H_
+#define NFSWALK_NFSCLIENT_PROTOCOL_NFS3_H_
+
+#include <atomic>
+#include <cstdint>
+#include <expected>
+#include <memory>
+
+#include "nfsclient/protocol/connect_error.h"
+#include "nfsclient/protocol/mount3.h"
+#include "nfsclient/protocol/nfs3_caller.h"
+#include "nfsclient/protocol/nfs3_decode.h"
+#include "nfsclient/protocol/protocol.h"
+#include "nfsclient/protocol/transport_options.h"
+
+namespace nfswalk::protocol {
+
+class Nfs3 final : public Protocol {
+ public:
+  // Resolves the host, finds the ports, mounts the export and sees the NFS service answer, all
+  // within options.mount_timeout_ms. Errors: see mount3.h and server_contact.h.
+  static std::expected<std::unique_ptr<Protocol>, ConnectError> ConnectNfs3(
+      const ServerAddress& server, const TransportOptions& options);
+  // Shuts down, waits for the I/O threads, tells the server that the mount is gone (one second at
+  // most). Preconditions: no call is inside.
+  ~Nfs3() override;
+
+  RootReply GetRoot(const Credential& credential) override;
+  AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) override;
+  LookupReply Lookup(const FileHandle& directory, std::string_view name,
+                     const Credential& credential) override;
+  AccessReply Access(const FileHandle& file, const Credential& credential) override;
+  ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) override;
+  ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
+                 const Credential& credential) override;
+  WriteReply Write(const FileHandle& file, uint64_t offset_bytes, std::span<const std::byte> data,
+                   const Credential& credential) override;
+  ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
+                       const Credential& credential) override;
+
+  CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
+                     const SetAttributes& attributes, const Credential& credential) override;
+  CreateReply MakeDirectory(const FileHandle& directory, std::string_view name,
+                            const SetAttributes& attributes, const Credential& credential) override;
+  CreateReply MakeSymlink(const FileHandle& directory, std::string_view name,
+                          std::string_view target, const SetAttributes& attributes,
+                          const Credential& credential) override;
+  LinkReply Link(const FileHandle& file, const FileHandle& directory, std::string_view name,
+                 const Credential& credential) override;
+  RenameReply Rename(const FileHandle& from_directory, std::string_view from_name,
+                     const FileHandle& to_directory, std::string_view to_name,
+                     const Credential& credential) override;
+  RemoveReply Remove(const FileHandle& directory, std::string_view name,
+                     const Credential& credential) override;
+  RemoveReply RemoveDirectory(const FileHandle& directory, std::string_view name,
+                              const Credential& credential) override;
+  SetAttributesReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
+                                     const Credential& credential) override;
+
+  // NULL calls of new connections count, those to the portmapper and to MOUNT do not.
+  uint64_t rpcs_sent() const override { return caller_->calls_sent(); }
+  void Shutdown() override { caller_->Shutdown(); }
+
+  // Calls repeated, and connections opened over all of nconnect. Relaxed, like rpcs_sent().
+  uint64_t retries() const { return caller_->retries(); }
+  uint64_t connections_opened() const { return caller_->connections_opened(); }
+
+ private:
+  using Budget = Nfs3Caller::Budget;
+
+  Nfs3(MountPoint mount_point, const FileHandle& root, std::unique_ptr<Nfs3Caller> caller);
+
+  LookupReply LookupWithin(Budget& budget, const FileHandle& directory, std::string_view name,
+                           const Credential& credential);
+  CreateReply FinishExclusive(CreateReply created, Budget& budget, const FileHandle& directory,
+                              std::string_view name, SetAttributes attributes,
+                              const Credential& credential);
+  LimitsReply GetLimits(const Credential& credential);
+  ReadDirReply ReadDirPlus(const FileHandle& directory, ReadDirPosition position,
+                           const Credential& credential);
+  ReadDirReply ReadDirPlain(const FileHandle& directory, ReadDirPosition position,
+                            const Credential& credential);
+
+  const MountPoint mount_point_;
+  const FileHandle root_;
+  const std::unique_ptr<Nfs3Caller> caller_;
+  // Set once the server said NFS3ERR_NOTSUPP to READDIRPLUS.
+  std::atomic<bool> no_readdirplus_{false};
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_PROTOCOL_NFS3_H_

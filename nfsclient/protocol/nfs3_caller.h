@@ -1,0 +1,91 @@
+// nfs3_caller: sends one NFSv3 call with a credential over one of several connections, for as long
+// as the mount options ask.
+//
+// Thread safety: all functions.
+#ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS3_CALLER_H_
+#define NFSWALK_NFSCLIENT_PROTOCOL_NFS3_CALLER_H_
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "nfsclient/protocol/nfs3_status.h"
+#include "nfsclient/protocol/rpc_call.h"
+#include "nfsclient/protocol/rpc_channel.h"
+#include "nfsclient/protocol/rpc_retry.h"
+#include "nfsclient/protocol/transport_options.h"
+#include "sunrpc_auth/credential.h"
+
+namespace nfswalk::protocol {
+
+class Nfs3Caller {
+ public:
+  using Budget = RpcRetry::Budget;
+  enum class Repeat : bool { kNever, kIdempotent };
+
+  // `options.nconnect` (1..16, else cut) connections, opened when first used.
+  static std::expected<std::unique_ptr<Nfs3Caller>, std::errc> Open(
+      const RpcEndpoint& endpoint, const TransportOptions& options);
+
+  Budget NewBudget() const { return retry_.NewBudget(); }
+
+  // `issue(rpc, callback, data)` queues the call, `decode(const Result&, Reply&)` fills the reply
+  // on the I/O thread. Returns nullopt if the call was sent but not answered and may not be
+  // repeated. NFS3ERR_JUKEBOX is waited for in any case: it says that the call was not executed.
+  template <typename Result, typename Reply, typename Issue, typename Decode>
+  std::optional<Reply> TryCall(const sunrpc_auth::Credential& credential, Repeat repeat,
+                               Budget& budget, Issue issue, Decode decode) {
+    for (;;) {
+      Reply reply;
+      CallOf call(issue, [&](const void* result) {
+        if (result == nullptr) {
+          reply.error = std::errc::io_error;
+        } else {
+          decode(*static_cast<const Result*>(result), reply);
+        }
+      });
+      const SendResult sent = Send(call, credential, repeat, budget);
+      if (sent.kind == SendResult::Kind::kOutcomeUnknown) return std::nullopt;
+      if (sent.kind == SendResult::Kind::kFailed) reply.error = sent.error;
+      if (reply.error != kJukebox) return reply;
+      reply = Reply{};
+      reply.error = retry_.PauseForJukebox(budget);
+      if (reply.error != std::errc{}) return reply;
+    }
+  }
+
+  // The same for an idempotent call with a fresh budget: there is always a reply.
+  template <typename Result, typename Reply, typename Issue, typename Decode>
+  Reply Call(const sunrpc_auth::Credential& credential, Issue issue, Decode decode) {
+    Budget budget = NewBudget();
+    return *TryCall<Result, Reply>(credential, Repeat::kIdempotent, budget, issue, decode);
+  }
+
+  // Executes `call` once on the first connection, as its own settings say.
+  CallOutcome Probe(RpcCall& call) { return channels_.front()->Execute(call); }
+
+  void Shutdown();
+
+  uint64_t calls_sent() const;
+  uint64_t connections_opened() const;
+  uint64_t retries() const { return retry_.retries(); }
+
+ private:
+  Nfs3Caller(const TransportOptions& options, std::string machine_name);
+
+  SendResult Send(RpcCall& call, const sunrpc_auth::Credential& credential, Repeat repeat,
+                  Budget& budget);
+  RpcChannel& NextChannel();
+
+  const std::string machine_name_;
+  RpcRetry retry_;
+  std::vector<std::unique_ptr<RpcChannel>> channels_;
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_PROTOCOL_NFS3_CALLER_H_

@@ -1,0 +1,233 @@
+#include "nfsclient/protocol/nfs3_change.h"
+
+// clang-format off: libnfs.h defines what the raw headers need
+#include <nfsc/libnfs-raw-nfs.h>
+#include <nfsc/libnfs-raw.h>
+#include <nfsc/libnfs.h>
+// clang-format on
+
+#include <string>
+
+#include "nfsclient/protocol/nfs3.h"
+#include "nfsclient/protocol/nfs3_decode.h"
+#include "nfsclient/protocol/nfs3_encode.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using Repeat = Nfs3Caller::Repeat;
+
+std::errc FirstError(const FileHandle& directory, const WireName& name) {
+  return name.error() != kOk ? name.error() : CheckHandle(directory);
+}
+
+// For the calls that take something away.
+std::optional<RemoveReply> JudgeRemoved(const LookupReply& found) {
+  if (found.error == kOk) return std::nullopt;
+  RemoveReply reply;
+  reply.directory.after = found.directory;
+  if (found.error != std::errc::no_such_file_or_directory) reply.error = found.error;
+  return reply;
+}
+
+}  // namespace
+
+bool LooksFresh(const Attributes& found, FileType type, const SetAttributes& asked,
+                const Credential& credential) {
+  // A server may squash root to somebody else.
+  const uint32_t uid = asked.uid.value_or(credential.uid());
+  const bool owner = found.uid == uid || credential.uid() == 0;
+  // A directory may inherit the set-group-ID bit; links have no mode of their own.
+  const bool mode =
+      type == FileType::kSymlink || !asked.mode || ((found.mode ^ *asked.mode) & 0777) == 0;
+  const uint32_t links_max = type == FileType::kDirectory ? 2 : 1;
+  const bool empty = type != FileType::kRegular || found.size_bytes == asked.size_bytes.value_or(0);
+  return found.type == type && owner && mode && found.nlink <= links_max && empty;
+}
+
+CreateReply Nfs3::MakeDirectory(const FileHandle& directory, std::string_view name,
+                                const SetAttributes& attributes, const Credential& credential) {
+  const WireName wire_name(name);
+  if (const std::errc error = FirstError(directory, wire_name); error != kOk) {
+    return Failure<CreateReply>(error);
+  }
+  Budget budget = caller_->NewBudget();
+  MKDIR3args args{ToWire(directory, wire_name), ToWire(attributes)};
+  return SendUntilKnown<CreateReply>(
+      std::errc::file_exists,
+      [&] {
+        return caller_->TryCall<MKDIR3res, CreateReply>(
+            credential, Repeat::kNever, budget,
+            [&](rpc_context* rpc, ReplyCallback callback, void* data) {
+              return rpc_nfs3_mkdir_async(rpc, callback, &args, data);
+            },
+            kDecode);
+      },
+      [&] {
+        return JudgeMade(
+            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
+              return found.attributes &&
+                     LooksFresh(*found.attributes, FileType::kDirectory, attributes, credential);
+            });
+      });
+}
+
+CreateReply Nfs3::MakeSymlink(const FileHandle& directory, std::string_view name,
+                              std::string_view target, const SetAttributes& attributes,
+                              const Credential& credential) {
+  const WireName wire_name(name);
+  std::errc error = FirstError(directory, wire_name);
+  if (target.size() > kSentLinkBytesMax) error = std::errc::filename_too_long;
+  if (target.empty()) error = std::errc::no_such_file_or_directory;
+  if (target.find('\0') != std::string_view::npos) error = std::errc::invalid_argument;
+  if (error != kOk) return Failure<CreateReply>(error);
+
+  Budget budget = caller_->NewBudget();
+  std::string text(target);
+  SYMLINK3args args{ToWire(directory, wire_name), {ToWire(attributes), text.data()}};
+  return SendUntilKnown<CreateReply>(
+      std::errc::file_exists,
+      [&] {
+        return caller_->TryCall<SYMLINK3res, CreateReply>(
+            credential, Repeat::kNever, budget,
+            [&](rpc_context* rpc, ReplyCallback callback, void* data) {
+              return rpc_nfs3_symlink_async(rpc, callback, &args, data);
+            },
+            kDecode);
+      },
+      [&] {
+        return JudgeMade(
+            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
+              return found.attributes &&
+                     LooksFresh(*found.attributes, FileType::kSymlink, attributes, credential) &&
+                     ReadLink(found.handle, credential).target == target;
+            });
+      });
+}
+
+LinkReply Nfs3::Link(const FileHandle& file, const FileHandle& directory, std::string_view name,
+                     const Credential& credential) {
+  const WireName wire_name(name);
+  std::errc error = FirstError(directory, wire_name);
+  if (error == kOk) error = CheckHandle(file);
+  if (error != kOk) return Failure<LinkReply>(error);
+
+  Budget budget = caller_->NewBudget();
+  LINK3args args{ToWire(file), ToWire(directory, wire_name)};
+  return SendUntilKnown<LinkReply>(
+      std::errc::file_exists,
+      [&] {
+        return caller_->TryCall<LINK3res, LinkReply>(
+            credential, Repeat::kNever, budget,
+            [&](rpc_context* rpc, ReplyCallback callback, void* data) {
+              return rpc_nfs3_link_async(rpc, callback, &args, data);
+            },
+            kDecode);
+      },
+      [&]() -> std::optional<LinkReply> {
+        const LookupReply found = LookupWithin(budget, directory, name, credential);
+        if (found.error == std::errc::no_such_file_or_directory) return std::nullopt;
+        if (found.error != kOk) return Failure<LinkReply>(found.error);
+        if (found.handle != file) return Failure<LinkReply>(std::errc::file_exists);
+        LinkReply reply;
+        reply.attributes = found.attributes;
+        reply.directory.after = found.directory;
+        return reply;
+      });
+}
+
+RenameReply Nfs3::Rename(const FileHandle& from_directory, std::string_view from_name,
+                         const FileHandle& to_directory, std::string_view to_name,
+                         const Credential& credential) {
+  const WireName from(from_name);
+  const WireName to(to_name);
+  std::errc error = FirstError(from_directory, from);
+  if (error == kOk) error = FirstError(to_directory, to);
+  if (error != kOk) return Failure<RenameReply>(error);
+
+  Budget budget = caller_->NewBudget();
+  RENAME3args args{ToWire(from_directory, from), ToWire(to_directory, to)};
+  return SendUntilKnown<RenameReply>(
+      std::errc::no_such_file_or_directory,
+      [&] {
+        return caller_->TryCall<RENAME3res, RenameReply>(
+            credential, Repeat::kNever, budget,
+            [&](rpc_context* rpc, ReplyCallback callback, void* data) {
+              return rpc_nfs3_rename_async(rpc, callback, &args, data);
+            },
+            kDecode);
+      },
+      [&]() -> std::optional<RenameReply> {
+        const LookupReply source = LookupWithin(budget, from_directory, from_name, credential);
+        if (source.error == kOk) return std::nullopt;
+        if (source.error != std::errc::no_such_file_or_directory) {
+          return Failure<RenameReply>(source.error);
+        }
+        const LookupReply target = LookupWithin(budget, to_directory, to_name, credential);
+        RenameReply reply;
+        reply.error = target.error;
+        reply.from_directory.after = source.directory;
+        reply.to_directory.after = target.directory;
+        return reply;
+      });
+}
+
+RemoveReply Nfs3::Remove(const FileHandle& directory, std::string_view name,
+                         const Credential& credential) {
+  const WireName wire_name(name);
+  if (const std::errc error = FirstError(directory, wire_name); error != kOk) {
+    return Failure<RemoveReply>(error);
+  }
+  Budget budget = caller_->NewBudget();
+  REMOVE3args args{ToWire(directory, wire_name)};
+  return SendUntilKnown<RemoveReply>(
+      std::errc::no_such_file_or_directory,
+      [&] {
+        return caller_->TryCall<REMOVE3res, RemoveReply>(
+            credential, Repeat::kNever, budget,
+            [&](rpc_context* rpc, ReplyCallback callback, void* data) {
+              return rpc_nfs3_remove_async(rpc, callback, &args, data);
+            },
+            kDecode);
+      },
+      [&] { return JudgeRemoved(LookupWithin(budget, directory, name, credential)); });
+}
+
+RemoveReply Nfs3::RemoveDirectory(const FileHandle& directory, std::string_view name,
+                                  const Credential& credential) {
+  const WireName wire_name(name);
+  if (const std::errc error = FirstError(directory, wire_name); error != kOk) {
+    return Failure<RemoveReply>(error);
+  }
+  Budget budget = caller_->NewBudget();
+  RMDIR3args args{ToWire(directory, wire_name)};
+  return SendUntilKnown<RemoveReply>(
+      std::errc::no_such_file_or_directory,
+      [&] {
+        return caller_->TryCall<RMDIR3res, RemoveReply>(
+            credential, Repeat::kNever, budget,
+            [&](rpc_context* rpc, ReplyCallback callback, void* data) {
+              return rpc_nfs3_rmdir_async(rpc, callback, &args, data);
+            },
+            kDecode);
+      },
+      [&] { return JudgeRemoved(LookupWithin(budget, directory, name, credential)); });
+}
+
+SetAttributesReply Nfs3::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
+                                         const Credential& credential) {
+  if (const std::errc error = CheckHandle(file); error != kOk) {
+    return Failure<SetAttributesReply>(error);
+  }
+  SETATTR3args args{};
+  args.object = ToWire(file);
+  args.new_attributes = ToWire(attributes);
+  return caller_->Call<SETATTR3res, SetAttributesReply>(
+      credential,
+      [&](rpc_context* rpc, ReplyCallback callback, void* data) {
+        return rpc_nfs3_setattr_async(rpc, callback, &args, data);
+      },
+      kDecode);
+}
+
+}  // namespace nfswalk::protocol

@@ -1,0 +1,103 @@
+// Creating regular files: the one change that the protocol lets us repeat safely.
+#include "nfsclient/protocol/nfs3.h"
+
+// clang-format off: libnfs.h defines what the raw headers need
+#include <nfsc/libnfs-raw-nfs.h>
+#include <nfsc/libnfs-raw.h>
+#include <nfsc/libnfs.h>
+// clang-format on
+
+#include <atomic>
+#include <cstring>
+#include <random>
+
+#include "nfsclient/protocol/nfs3_change.h"
+#include "nfsclient/protocol/nfs3_decode.h"
+#include "nfsclient/protocol/nfs3_encode.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using Repeat = Nfs3Caller::Repeat;
+
+// Differs from every other one of this process, and very likely from those of all others.
+uint64_t NewVerifier() {
+  static std::atomic<uint64_t> next = [] {
+    std::random_device random;
+    return uint64_t{random()} << 32 | random();
+  }();
+  return next.fetch_add(0x9e3779b97f4a7c15u);
+}
+
+}  // namespace
+
+CreateReply Nfs3::Create(const FileHandle& directory, std::string_view name, CreateMode how,
+                         const SetAttributes& attributes, const Credential& credential) {
+  const WireName wire_name(name);
+  if (wire_name.error() != kOk) return Failure<CreateReply>(wire_name.error());
+  if (const std::errc error = CheckHandle(directory); error != kOk) {
+    return Failure<CreateReply>(error);
+  }
+  CREATE3args args{};
+  args.where = ToWire(directory, wire_name);
+  const auto issue = [&](rpc_context* rpc, ReplyCallback callback, void* data) {
+    return rpc_nfs3_create_async(rpc, callback, &args, data);
+  };
+  Budget budget = caller_->NewBudget();
+  if (how == CreateMode::kUnchecked) {
+    args.how.mode = UNCHECKED;
+    args.how.createhow3_u.obj_attributes = ToWire(attributes);
+    return *caller_->TryCall<CREATE3res, CreateReply>(credential, Repeat::kIdempotent, budget,
+                                                      issue, kDecode);
+  }
+  const uint64_t verifier = NewVerifier();
+  args.how.mode = EXCLUSIVE;
+  static_assert(sizeof args.how.createhow3_u.verf == sizeof verifier);
+  std::memcpy(args.how.createhow3_u.verf, &verifier, sizeof verifier);
+  CreateReply reply = *caller_->TryCall<CREATE3res, CreateReply>(credential, Repeat::kIdempotent,
+                                                                 budget, issue, kDecode);
+  if (reply.error == kOk)
+    return FinishExclusive(reply, budget, directory, name, attributes, credential);
+  if (reply.error != std::errc::operation_not_supported) return reply;
+
+  args.how.mode = GUARDED;
+  args.how.createhow3_u.g_obj_attributes = ToWire(attributes);
+  return SendUntilKnown<CreateReply>(
+      std::errc::file_exists,
+      [&] {
+        return caller_->TryCall<CREATE3res, CreateReply>(credential, Repeat::kNever, budget, issue,
+                                                         kDecode);
+      },
+      [&] {
+        return JudgeMade(
+            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
+              return found.attributes &&
+                     LooksFresh(*found.attributes, FileType::kRegular, attributes, credential);
+            });
+      });
+}
+
+// An EXCLUSIVE file has no attributes yet, and most servers keep the verifier in its times.
+CreateReply Nfs3::FinishExclusive(CreateReply created, Budget& budget, const FileHandle& directory,
+                                  std::string_view name, SetAttributes attributes,
+                                  const Credential& credential) {
+  if (!created.handle) {
+    const LookupReply found = LookupWithin(budget, directory, name, credential);
+    if (found.error != kOk) return Failure<CreateReply>(found.error);
+    created.handle = found.handle;
+  }
+  if (!attributes.atime) attributes.atime.emplace();
+  if (!attributes.mtime) attributes.mtime.emplace();
+  const SetAttributesReply set = SetAttributesOf(*created.handle, attributes, credential);
+  if (set.error == kOk) {
+    created.attributes = set.file.after;
+    return created;
+  }
+  // Nobody asked for a file with other attributes.
+  if (set.error != std::errc::timed_out && set.error != std::errc::operation_canceled) {
+    (void)Remove(directory, name, credential);
+  }
+  return Failure<CreateReply>(set.error);
+}
+
+}  // namespace nfswalk::protocol

@@ -1,0 +1,73 @@
+#include "nfsclient/protocol/nfs3_encode.h"
+
+// clang-format off: libnfs.h defines what the raw headers need
+#include <nfsc/libnfs-raw-nfs.h>
+#include <nfsc/libnfs.h>
+// clang-format on
+
+#include <cstring>
+
+namespace nfswalk::protocol {
+namespace {
+
+constexpr std::string_view kNotInNames("/\0", 2);
+
+nfstime3 ToWire(const Time& time) { return {static_cast<u_int>(time.seconds), time.nanoseconds}; }
+
+}  // namespace
+
+WireName::WireName(std::string_view name) {
+  if (name.size() > kNameBytesMax) {
+    error_ = std::errc::filename_too_long;
+  } else if (name.empty() || name.find_first_of(kNotInNames) != std::string_view::npos) {
+    error_ = std::errc::invalid_argument;
+  } else {
+    std::memcpy(bytes_.data(), name.data(), name.size());
+    bytes_[name.size()] = '\0';
+  }
+}
+
+std::errc CheckHandle(const FileHandle& handle) {
+  return handle.empty() || handle.size() > kNfs3HandleBytesMax ? kStale : kOk;
+}
+
+nfs_fh3 ToWire(const FileHandle& handle) {
+  const auto bytes = handle.bytes();
+  char* data = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
+  return {{static_cast<u_int>(bytes.size()), data}};
+}
+
+diropargs3 ToWire(const FileHandle& directory, const WireName& name) {
+  return {ToWire(directory), name.c_str()};
+}
+
+sattr3 ToWire(const SetAttributes& attributes) {
+  sattr3 wire{};
+  if (attributes.mode) {
+    wire.mode.set_it = 1;
+    wire.mode.set_mode3_u.mode = *attributes.mode & 07777;
+  }
+  if (attributes.uid) {
+    wire.uid.set_it = 1;
+    wire.uid.set_uid3_u.uid = *attributes.uid;
+  }
+  if (attributes.gid) {
+    wire.gid.set_it = 1;
+    wire.gid.set_gid3_u.gid = *attributes.gid;
+  }
+  if (attributes.size_bytes) {
+    wire.size.set_it = 1;
+    wire.size.set_size3_u.size = *attributes.size_bytes;
+  }
+  if (attributes.atime) {
+    wire.atime.set_it = attributes.atime->time ? SET_TO_CLIENT_TIME : SET_TO_SERVER_TIME;
+    if (attributes.atime->time) wire.atime.set_atime_u.atime = ToWire(*attributes.atime->time);
+  }
+  if (attributes.mtime) {
+    wire.mtime.set_it = attributes.mtime->time ? SET_TO_CLIENT_TIME : SET_TO_SERVER_TIME;
+    if (attributes.mtime->time) wire.mtime.set_mtime_u.mtime = ToWire(*attributes.mtime->time);
+  }
+  return wire;
+}
+
+}  // namespace nfswalk::protocol
