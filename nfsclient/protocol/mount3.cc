@@ -1,10 +1,11 @@
 #include "nfsclient/protocol/mount3.h"
 
-// clang-format off: libnfs.h defines what the raw headers need
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
 #include <nfsc/libnfs-raw-mount.h>
 #include <nfsc/libnfs-raw-portmap.h>
 #include <nfsc/libnfs-raw.h>
-#include <nfsc/libnfs.h>
 // clang-format on
 
 #include <netinet/in.h>

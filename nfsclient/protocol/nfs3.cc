@@ -1,9 +1,10 @@
 #include "nfsclient/protocol/nfs3.h"
 
-// clang-format off: libnfs.h defines what the raw headers need
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
 #include <nfsc/libnfs-raw-nfs.h>
 #include <nfsc/libnfs-raw.h>
-#include <nfsc/libnfs.h>
 // clang-format on
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "nfsclient/protocol/nfs3_encode.h"
 
 namespace nfswalk::protocol {
+
 LimitsReply Nfs3::GetLimits(const Credential& credential) {
   FSINFO3args info_args{ToWire(root_)};
   LimitsReply reply = caller_->Call<FSINFO3res, LimitsReply>(

@@ -1,9 +1,10 @@
 #include "nfsclient/protocol/nfs3_change.h"
 
-// clang-format off: libnfs.h defines what the raw headers need
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
 #include <nfsc/libnfs-raw-nfs.h>
 #include <nfsc/libnfs-raw.h>
-#include <nfsc/libnfs.h>
 // clang-format on
 
 #include <string>

@@ -1,10 +1,11 @@
 // Creating regular files: the one change that the protocol lets us repeat safely.
 #include "nfsclient/protocol/nfs3.h"
 
-// clang-format off: libnfs.h defines what the raw headers need
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
 #include <nfsc/libnfs-raw-nfs.h>
 #include <nfsc/libnfs-raw.h>
-#include <nfsc/libnfs.h>
 // clang-format on
 
 #include <atomic>

@@ -1,8 +1,9 @@
 #include "nfsclient/protocol/nfs3_decode.h"
 
-// clang-format off: libnfs.h defines what the raw headers need
-#include <nfsc/libnfs-raw-nfs.h>
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
 #include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs.h>
 // clang-format on
 
 #include <algorithm>

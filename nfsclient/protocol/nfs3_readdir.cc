@@ -1,10 +1,11 @@
 // Reading directories: READDIRPLUS where it is wanted and the server has it, else READDIR.
 #include "nfsclient/protocol/nfs3.h"
 
-// clang-format off: libnfs.h defines what the raw headers need
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
 #include <nfsc/libnfs-raw-nfs.h>
 #include <nfsc/libnfs-raw.h>
-#include <nfsc/libnfs.h>
 // clang-format on
 
 #include <cstring>

@@ -1,8 +1,9 @@
 #include "nfsclient/protocol/rpc_channel.h"
 
-// clang-format off: libnfs.h defines what the raw headers need
-#include <nfsc/libnfs-raw.h>
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
 #include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw.h>
 // clang-format on
 
 #include <netinet/in.h>
