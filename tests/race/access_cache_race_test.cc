@@ -1,0 +1,253 @@
+// Races of the access cache: forced ones at sync points, then a torture in which each identity's rights
+// carry its own mark.
+#include "access_cache/access_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "access_cache/access_lru.h"
+#include "rcu/defer.h"
+#include "rcu/read_guard.h"
+#include "rcu/sync_point.h"
+#include "sunrpc_auth/credential_cache.h"
+
+namespace nfswalk::access_cache {
+namespace {
+
+using sunrpc_auth::CachedCredential;
+using sunrpc_auth::Credential;
+using sunrpc_auth::CredentialCache;
+using sunrpc_auth::CredentialRef;
+using Answer = std::optional<uint32_t>;
+
+constexpr AccessAge kFresh = {.now_ns = 10, .lifetime_ns = 1000};
+
+class AccessCacheRaceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef NDEBUG
+    GTEST_SKIP() << "no sync points in this build";
+#endif
+    for (uint32_t uid = 0; uid < users_.size(); ++uid) {
+      users_[uid] = *credentials_.Lookup(Credential(uid, 1));
+    }
+  }
+  void TearDown() override {
+    rcu::SyncPointScript::ClearAll();
+    cache_.Clear(lru_);
+  }
+
+  void Grant(uint32_t uid, uint32_t rights) {
+    cache_.Insert(users_[uid], rights, kFresh.now_ns, cache_.epoch(), lru_);
+  }
+  Answer Peek(uint32_t uid) {
+    rcu::ReadGuard guard;
+    return cache_.PeekRcu(users_[uid].get(), kFresh);
+  }
+  Answer Search(uint32_t uid) {
+    rcu::ReadGuard guard;
+    return cache_.SearchRcu(users_[uid].get(), kFresh);
+  }
+  Answer Locked(uint32_t uid) { return cache_.SearchLocked(users_[uid].get(), kFresh); }
+
+  // Runs `interruption` the first time that a thread reaches `name`.
+  void Once(const char* name, std::function<void()> interruption) {
+    rcu::SyncPointScript::OnReach(name, [this, interruption] {
+      if (reached_++ == 0) interruption();
+    });
+  }
+
+  CredentialCache credentials_{{.entries_max = 100}};
+  AccessLru lru_{100};
+  AccessCache cache_;
+  std::array<CredentialRef, 10> users_;
+  std::atomic<int> reached_{0};
+};
+
+TEST_F(AccessCacheRaceTest, R8_AnEntryEvictedWhileItIsPeekedAnswersAsOfTheLoad) {
+  Grant(1, 0x15);
+  Once("access_cache:peek-loaded", [&] { EXPECT_EQ(lru_.Shrink(1), 1u); });
+  EXPECT_EQ(Peek(1), 0x15);
+  EXPECT_EQ(reached_, 1);
+  EXPECT_EQ(Peek(1), std::nullopt);
+}
+
+TEST_F(AccessCacheRaceTest, AnEntryReplacedWhileItIsPeekedAnswersAsOfTheLoad) {
+  Grant(1, 0x15);
+  Once("access_cache:peek-loaded", [&] { Grant(1, 0x01); });
+  EXPECT_EQ(Peek(1), 0x15);
+  EXPECT_EQ(Peek(1), 0x01);
+}
+
+TEST_F(AccessCacheRaceTest, AnInvalidationAfterTheLoadIsSeenByThePeek) {
+  Grant(1, 0x15);
+  Once("access_cache:peek-loaded", [&] { cache_.Invalidate(); });
+  EXPECT_EQ(Peek(1), std::nullopt);
+  EXPECT_EQ(reached_, 1);
+}
+
+TEST_F(AccessCacheRaceTest, R8_AnInodeEvictedWhileItIsPeekedDoesNotAnswer) {
+  Grant(1, 0x15);
+  Once("access_cache:peek-loaded", [&] { cache_.Clear(lru_); });
+  EXPECT_EQ(Peek(1), std::nullopt);
+  EXPECT_EQ(lru_.entries(), 0u);
+}
+
+TEST_F(AccessCacheRaceTest, R7_APeekWhileAnotherUserBecomesTheNewestMissesOrAnswersItsOwn) {
+  Grant(1, 0x01);
+  Grant(2, 0x02);
+  Once("access_cache:peek-loaded", [&] { EXPECT_EQ(Locked(1), 0x01); });
+  EXPECT_EQ(Peek(1), std::nullopt);
+  EXPECT_EQ(Peek(1), 0x01);
+}
+
+TEST_F(AccessCacheRaceTest, AnEntryThatMovesIsMissedByPeeksOfTheMomentOnly) {
+  Grant(1, 0x01);
+  Grant(2, 0x02);
+  Answer during = 0xffu;
+  Once("access_cache:moving", [&] { during = Search(1); });
+  EXPECT_EQ(Locked(1), 0x01);
+  EXPECT_EQ(reached_, 1);
+  EXPECT_EQ(during, std::nullopt);
+  EXPECT_EQ(Peek(1), 0x01);
+}
+
+TEST_F(AccessCacheRaceTest, AnEntryThatMovesInFrontOfASearchIsStillFound) {
+  for (uint32_t uid : {1, 2, 3}) Grant(uid, uid);
+  Once("access_cache:search-step", [&] { EXPECT_EQ(Locked(1), 1u); });
+  EXPECT_EQ(Search(1), 1u);
+  EXPECT_EQ(reached_, 2);  // on 3 and on 2, then back to the front
+}
+
+TEST_F(AccessCacheRaceTest, ASearchGoesOnFromAnEntryDroppedUnderIt) {
+  for (uint32_t uid : {1, 2, 3}) Grant(uid, uid);
+  Once("access_cache:search-step", [&] {
+    Locked(1);  // the list is now 1 3 2
+    EXPECT_EQ(lru_.Shrink(1), 1u);
+    Locked(3);
+    EXPECT_EQ(lru_.Shrink(1), 1u);  // 3 is all that is left; the search stands on it
+  });
+  EXPECT_EQ(Search(2), std::nullopt);
+  EXPECT_EQ(Search(3), 3u);
+}
+
+TEST_F(AccessCacheRaceTest, ASearchEndsThoughTheListTurnsForever) {
+  for (uint32_t uid : {1, 2, 3}) Grant(uid, uid);
+  uint32_t steps = 0;
+  // The entry that the search stands on moves to the front, so that the other one comes next.
+  rcu::SyncPointScript::OnReach("access_cache:search-step", [&] { Locked(3 - steps++ % 2); });
+  EXPECT_EQ(Search(9), std::nullopt);
+  EXPECT_EQ(steps, AccessCache::kSearchStepsMax);
+}
+
+TEST_F(AccessCacheRaceTest, R6_AnInvalidationJustBeforeTheInsertionWins) {
+  Once("access_cache:inserting", [&] { cache_.Invalidate(); });
+  Grant(1, 0x3f);
+  EXPECT_EQ(reached_, 1);
+  EXPECT_EQ(Peek(1), std::nullopt);
+  EXPECT_EQ(Locked(1), std::nullopt);
+  EXPECT_EQ(cache_.size(), 0u);
+}
+
+// The torture. Identity k is only ever granted masks 4k..4k+3, so a mask tells whose it is. Credentials
+// are looked up without a reference and expire all the time: addresses are used again.
+constexpr uint32_t kIdentities = 6;
+constexpr uint64_t kFloor = 200;
+constexpr uint64_t kReadsMax = 20'000'000;
+
+struct Stage {
+  unsigned seed;
+  CredentialCache credentials{{.entries_max = 2}};
+  AccessLru lru;
+  AccessCache cache;
+  AccessCache neighbour;
+  std::array<Credential, kIdentities> who{Credential(0, 1), Credential(1, 1), Credential(1, 2),
+                                          Credential(1, 1, {3, 4}), Credential(1, 1, {4, 3}),
+                                          Credential()};
+  std::atomic<bool> done{false};
+  std::atomic<uint64_t> peeks{0}, searches{0}, locked{0}, unknown{0}, foreign{0};
+
+  Stage(unsigned with_seed, size_t limit) : seed(with_seed), lru(limit) {}
+  ~Stage() {
+    cache.Clear(lru);
+    neighbour.Clear(lru);
+  }
+
+  void Judge(uint32_t identity, Answer answer, std::atomic<uint64_t>& hits) {
+    if (!answer) return;
+    ++hits;
+    if (*answer / 4 != identity) ++foreign;
+  }
+  bool Satisfied() const { return peeks > kFloor && searches > kFloor && locked > kFloor; }
+};
+
+void AskAs(Stage& stage, uint32_t identity) {
+  for (uint64_t i = 0; i < kReadsMax && !stage.done; ++i) {
+    rcu::ReadGuard guard;
+    const CachedCredential* const self = stage.credentials.LookupNonblock(stage.who[identity]);
+    if (self == nullptr) {
+      ++stage.unknown;
+      continue;
+    }
+    stage.Judge(identity, stage.cache.PeekRcu(self, kFresh), stage.peeks);
+    stage.Judge(identity, stage.cache.SearchRcu(self, kFresh), stage.searches);
+    if (i % 16 == 0) {
+      stage.Judge(identity, stage.cache.SearchLocked(self, kFresh), stage.locked);
+    }
+  }
+}
+
+void Grant(Stage& stage, int rounds) {
+  std::minstd_rand random(stage.seed);
+  for (int i = 0; i < rounds || (!stage.Satisfied() && i < 200 * rounds); ++i) {
+    const uint32_t identity = random() % kIdentities;
+    AccessCache& cache = random() % 8 == 0 ? stage.neighbour : stage.cache;
+    const uint64_t epoch = cache.epoch();
+    cache.Insert(*stage.credentials.Lookup(stage.who[identity]), identity * 4 + random() % 4,
+                 kFresh.now_ns, epoch, stage.lru);
+    if (i % 32 == 0) stage.cache.Invalidate();
+    if (i % 64 == 0) stage.cache.Clear(stage.lru);
+    if (i % 16 == 0) stage.lru.Shrink(1);
+    if (i % 8 == 0) stage.credentials.Prune(~uint64_t{0});
+  }
+  stage.done = true;
+}
+
+class AccessCacheTorture : public testing::TestWithParam<size_t> {};
+
+// Property: no lookup ever answers with another identity's rights, whatever is replaced, invalidated,
+// evicted or expired meanwhile; and all books balance afterwards.
+TEST_P(AccessCacheTorture, R7_NobodyIsAnsweredWithAnothersRights) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  Stage stage(seed, GetParam());
+  {
+    std::vector<std::jthread> readers;
+    for (uint32_t identity : {1u, 3u, 4u}) {
+      readers.emplace_back([&stage, identity] { AskAs(stage, identity); });
+    }
+    std::jthread writer([&stage] { Grant(stage, 3000); });
+  }
+  EXPECT_EQ(stage.foreign, 0u);
+  EXPECT_GT(stage.peeks, kFloor);
+  EXPECT_GT(stage.searches, kFloor);
+  EXPECT_GT(stage.locked, kFloor);
+  EXPECT_GT(stage.unknown, 0u);
+  EXPECT_EQ(stage.lru.entries(), stage.cache.size() + stage.neighbour.size());
+  EXPECT_LE(stage.lru.entries(), GetParam());
+  stage.lru.Shrink(1000);
+  EXPECT_EQ(stage.lru.entries(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Limits, AccessCacheTorture, testing::Values(1, 3, 1000));
+
+}  // namespace
+}  // namespace nfswalk::access_cache
