@@ -1,19 +1,20 @@
 // bit_lock_chain: the head of an RCU hash chain, with the chain's lock in bit 0 of its pointer.
 //
-// Contract    readers walk the chain inside a read-side section without the lock; changes need it. A
-//             removed node keeps its next pointer, so a reader standing on it finds its way on.
-// Data        head_ = pointer | moved (bit 1) | locked (bit 0, unless kRealLock); Next(node): written
-//             under the lock. Node pointers never carry bits.
-// Invariants  I1 while bit 0 is set only the holder changes the head. I2 moved is for ever: the nodes
-//             are in another table, this chain stays empty.
+// Contract    readers walk the chain inside a read-side section without the lock; changes need it.
+//             A removed node keeps its next pointer, so a reader standing on it finds its way on.
+// Data        head_ = pointer | moved (bit 1) | locked (bit 0, unless kRealLock); Next(node):
+//             written under the lock. Node pointers never carry bits.
+// Invariants  I1 while bit 0 is set only the holder changes the head. I2 moved is for ever: the
+//             nodes are in another table, this chain stays empty.
 // Protocol    locked: lock; for (n = head; n; n = n->next); unlock.
 //             here:   read section; for (n = FirstRcu(); n; n = NextRcu(*n)).
-// Ordering    O1 InsertHead()/Remove() release -> FirstRcu(), NextRcu() acquire: a reader that sees a
-//                node sees it initialised. O2 unlock() release -> lock() acquire.
-//             O3 MarkMoved() release -> moved(), lock() acquire: who sees the mark sees the new table.
+// Ordering    O1 InsertHead()/Remove() release -> FirstRcu(), NextRcu() acquire: a reader that sees
+//                a node sees it initialised. O2 unlock() release -> lock() acquire.
+//             O3 MarkMoved() release -> moved(), lock() acquire: who sees the mark sees the new
+//                table.
 // Staleness   a reader may miss a node that is being moved to another chain: a miss proves nothing.
-// Progress    lock() spins 64 pauses, then yields the processor on each turn: a holder may have been
-//             preempted (icache 2.1).
+// Progress    lock() spins 64 pauses, then yields the processor on each turn: a holder may have
+//             been preempted (icache 2.1).
 // Lifetime    nodes are freed a grace period after Remove(), or live in type-stable memory.
 // Tests       tests/unit/rcu/bit_lock_chain_test.cc, tests/race/rcu_locks_race_test.cc
 #ifndef NFSWALK_RCU_BIT_LOCK_CHAIN_H_

@@ -12,8 +12,8 @@
 
 namespace nfswalk::rcu {
 
-// Never changes between Allocate() and the end of the grace period of FreeDeferred(), so readers need
-// no atomics: publish the pointer with release, load it with acquire.
+// Never changes between Allocate() and the end of the grace period of FreeDeferred(), so readers
+// need no atomics: publish the pointer with release, load it with acquire.
 struct alignas(8) ByteString {
   DeferHead defer_head;
   uint32_t size;  // without the NUL

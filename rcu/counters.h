@@ -21,8 +21,8 @@
 
 namespace nfswalk::rcu {
 
-// N counters that only grow (modulo 2^64). About 32 KiB for up to 8 counters. The memory is ordinary
-// heap, which a frozen PageRegion does not include: walkers count.
+// N counters that only grow (modulo 2^64). About 32 KiB for up to 8 counters. The memory is
+// ordinary heap, which a frozen PageRegion does not include: walkers count.
 template <size_t N>
 class CounterSet {
  public:

@@ -2,20 +2,22 @@
 //
 // Contract    FindRcu() takes no lock and stores nothing. A node that stays in the table is found,
 //             except by a lookup that overlaps with the move of that node (its own removal and
-//             re-insertion, or growth): a miss proves nothing. Chain::Find() under the lock is exact.
-// Data        table_: pointer to heads | shift (low 6 bits), replaced when a growth ends. Table::next:
-//             set once, when growth begins. Heads: see bit_lock_chain.
-// Invariants  I1 a node is in exactly one chain: of the newest table if its old bucket is marked moved,
-//             else of the old one. I2 the bucket b of a table of n becomes 2b and 2b+1 of the next,
-//             of 2n. I3 nobody can reach the new buckets 2b and 2b+1 before b is marked moved.
-//             I4 no third table exists before every bucket of the first has moved.
+//             re-insertion, or growth): a miss proves nothing. Chain::Find() under the lock is
+//             exact.
+// Data        table_: pointer to heads | shift (low 6 bits), replaced when a growth ends.
+//             Table::next: set once, when growth begins. Heads: see bit_lock_chain.
+// Invariants  I1 a node is in exactly one chain: of the newest table if its old bucket is marked
+//             moved, else of the old one. I2 the bucket b of a table of n becomes 2b and 2b+1 of
+//             the next, of 2n. I3 nobody can reach the new buckets 2b and 2b+1 before b is marked
+//             moved. I4 no third table exists before every bucket of the first has moved.
 // Protocol    locked: lock(bucket); walk; unlock.
 //             here:   walk the bucket; on a miss, if it is marked moved, walk the next table's.
-// Ordering    O1 StartGrowth() release -> Authority(), FindRcu() acquire, of Table::next; before any
-//                mark. O2 FinishGrowth() release -> Current() acquire, of table_.
+// Ordering    O1 StartGrowth() release -> TableRef::Next() acquire, of Table::next; before any
+//                bucket is marked moved.
+//             O2 FinishGrowth() release -> Current() acquire, of table_.
 // Staleness   a reader on a node that moves continues in its new chain and may miss the rest.
-// Progress    FindRcu() follows a node at most once per move of it. Each release of a chain after an
-//             insert moves up to kBucketsPerInsert buckets; it gives up if one is locked.
+// Progress    FindRcu() follows a node at most once per move of it. Each release of a chain after
+//             an insert moves up to kBucketsPerInsert buckets; it gives up if one is locked.
 // Lifetime    an old table is freed a grace period after it was replaced. Nodes: the caller's, at
 //             least a grace period after Remove().
 // Tests       tests/unit/rcu/hash_table_test.cc, tests/race/rcu_hash_table_race_test.cc
@@ -44,9 +46,9 @@ namespace nfswalk::rcu {
 
 // Traits:
 //   static std::atomic<Node*>& Next(Node&);
-//   static uint64_t Hash(const Node&);  // a relaxed load of what the node was inserted under
-// The hash must be well mixed above its low 8 bits, which may hold something else; buckets are chosen by
-// its highest bits.
+//   static uint64_t Hash(const Node&);  // a relaxed load; changes only while in no chain
+// The hash must be well mixed above its low 8 bits, which may hold something else; buckets are
+// chosen by its highest bits.
 template <class Node, class Traits>
 class HashTable {
   using Head = BitLockChain<Node, Traits>;
@@ -61,8 +63,9 @@ class HashTable {
   HashTable(const HashTable&) = delete;
   HashTable& operator=(const HashTable&) = delete;
 
-  // The first node with this hash for which match(Node&) is true, or nullptr. In a read section. match
-  // decides under the node's own rules (sequence count); the node may leave the table meanwhile.
+  // The first node with this hash for which match(Node&) is true, or nullptr. In a read section.
+  // match decides under the node's own rules (sequence count); the node may leave the table
+  // meanwhile.
   template <class Match>
   [[gnu::always_inline]] Node* FindRcu(uint64_t hash, Match&& match) const {
     TableRef table = Current();
@@ -136,8 +139,8 @@ class HashTable {
   // Locks the bucket that holds all nodes of `hash`.
   Chain Lock(uint64_t hash) { return Chain(this, LockAuthority(hash, /*held=*/nullptr)); }
 
-  // Two buckets for a move from one hash to another. `second` is absent if both are one bucket; then
-  // use `first` for both, as ForSecond() does.
+  // Two buckets for a move from one hash to another. `second` is absent if both are one bucket;
+  // then use `first` for both, as ForSecond() does.
   struct TwoChains {
     Chain first;
     Chain second;

@@ -2,7 +2,7 @@
 //
 // Contract    holding the lock freezes the count. Get*() and *Put*() change it with one
 //             compare-exchange while the lock is free. A dead object never gets a reference again.
-// Data        word_ = count (high 32 bits, signed) | lock class (bits 8-15, constant) | lock (bit 0).
+// Data        word_ = count (high half, signed) | lock class (bits 8-15, constant) | lock (bit 0).
 // Invariants  I1 while bit 0 is set only the holder writes the word. I2 count < 0 <=> dead.
 //             I3 dead is for ever, until Revive() by the object's next owner.
 // Protocol    locked: lock; if (count < 0) fail; ++count; unlock.
@@ -46,8 +46,8 @@ class Lockref {
   // Drops a reference that is not the last. False, and nothing done, if it would be the last or the
   // lock is held; the caller then takes the lock.
   bool PutUnlessLast() { return PutIfAbove(1).has_value(); }
-  // lockref_put_return(). Drops a reference, possibly the last, and returns the references left; nullopt,
-  // and nothing done, if the lock is held or there is none to drop.
+  // lockref_put_return(). Drops a reference, possibly the last, and returns the references left;
+  // nullopt, and nothing done, if the lock is held or there is none to drop.
   std::optional<uint32_t> TryPut() { return PutIfAbove(0); }
 
   void Lock() {

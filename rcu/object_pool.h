@@ -23,8 +23,8 @@ class ObjectPool {
     static_assert(sizeof(T) <= SlabPool::kMaxObjectBytes);
   }
 
-  // The caller owns the object until it frees it. It was default-constructed when its slab was made;
-  // now it is as its last user left it. nullptr if there is no memory.
+  // The caller owns the object until it frees it. It was default-constructed when its slab was
+  // made; now it is as its last user left it. nullptr if there is no memory.
   T* Allocate() { return static_cast<T*>(slabs_.Allocate()); }
 
   // At once, for objects no reader ever saw, or whose readers cope with reuse.

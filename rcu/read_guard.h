@@ -10,7 +10,7 @@
 #define NFSWALK_RCU_READ_GUARD_H_
 
 #ifndef _LGPL_SOURCE
-#define _LGPL_SOURCE  // lets liburcu inline the two stores; needs a licence compatible with the LGPL
+#define _LGPL_SOURCE  // lets liburcu inline the two stores, in LGPL-compatible code
 #endif
 #include <urcu/urcu-memb.h>
 

@@ -1,20 +1,20 @@
 // seqcount: a 64-bit sequence count for data that readers copy without a lock.
 //
-// Contract    A reader that sees Changed() == false used values that all held at one instant between
-//             Begin() and Changed(). Writers are serialised by the caller (a lock).
+// Contract    A reader that sees Changed() == false used values that all held at one instant
+//             between Begin() and Changed(). Writers are serialised by the caller (a lock).
 // Data        every protected field is a relaxed std::atomic; plain fields would be a data race.
-// Invariants  I1 odd while a writer is inside. I2 never decreases, never wraps (64 bits), so a sample
-//             may be kept across read sections. I3 an odd sample never validates.
+// Invariants  I1 odd while a writer is inside. I2 never decreases, never wraps (64 bits), so a
+//             sample may be kept across read sections. I3 an odd sample never validates.
 // Protocol    locked: lock; read fields; unlock.
 //             here:   s = Begin(); read fields; if (Changed(s)) the fields mean nothing.
-// Ordering    O1 WriteEnd() release store -> Begin() acquire load: a reader that starts after a write
-//                sees all of it.
-//             O2 WriteBegin() release fence -> Changed() acquire fence: a reader that saw one field of
-//                a write sees the odd count.
-// Staleness   none once validated; before that a reader may hold a mixture, so it must not follow it
-//             further than type-stable or RCU-protected memory.
+// Ordering    O1 WriteEnd() release store -> Begin() acquire load: a reader that starts after a
+//                write sees all of it.
+//             O2 WriteBegin() release fence -> Changed() acquire fence: a reader that saw one field
+//                of a write sees the odd count.
+// Staleness   none once validated; before that a reader may hold a mixture, so it must not follow
+//             it further than type-stable or RCU-protected memory.
 // Progress    readers never wait here; bounding retries is the caller's duty.
-// Tests       tests/unit/rcu/seqcount_test.cc, tests/race/seqcount_race_test.cc
+// Tests       tests/unit/rcu/seqcount_test.cc, tests/race/rcu_seqcount_race_test.cc
 #ifndef NFSWALK_RCU_SEQCOUNT_H_
 #define NFSWALK_RCU_SEQCOUNT_H_
 

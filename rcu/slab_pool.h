@@ -1,12 +1,13 @@
 // slab_pool: objects of one size in 64 KiB slabs that never hold anything else.
 //
-// Contract    memory given out keeps what its last user left in it (type-stable). A reader may look at
-//             an object freed during its read-side section. Memory of slabs that are wholly free goes
-//             back to the system, except for one slab a shard.
+// Contract    memory given out keeps what its last user left in it (type-stable). A reader may look
+//             at an object freed during its read-side section. Memory of slabs that are wholly free
+//             goes back to the system, except for one slab a shard.
 // Data        a slab's free list lies in its header, so a free object is not written to. All but
 //             Slab::shard is under the lock of the slab's shard.
-// Invariants  I1 a slab is in its shard's list if and only if it has a free object. I2 a shard keeps at
-//             most one wholly free slab. I3 a slab changes its shard only under both shards' locks.
+// Invariants  I1 a slab is in its shard's list if and only if it has a free object. I2 a shard
+//             keeps at most one wholly free slab. I3 a slab changes its shard only under both
+//             shards' locks.
 // Protocol    free: s = slab.shard; lock(s); if (slab.shard != s) unlock and again.
 // Ordering    the shard locks give all of it.
 // Progress    an allocation locks its own shard only, and tries the others before it maps a slab.
@@ -49,11 +50,12 @@ class SlabPool {
   void* Allocate();
   // At once: the object may be given out again while readers still look at it.
   static void Free(void* object);
-  // The same for an object no reader can hold any more; a sanitizer reports any access until it is given
-  // out again.
+  // The same for an object no reader can hold any more; a sanitizer reports any access until it is
+  // given out again.
   static void FreeUnreachable(void* object);
 
-  // Objects allocated and not freed; one freed by FreeDeferred() counts until its grace period ends.
+  // Objects allocated and not freed; one freed by FreeDeferred() counts until its grace period
+  // ends.
   size_t live() const;
   // Bytes of all slabs, also those about to be unmapped.
   size_t capacity_bytes() const { return slabs_.load(std::memory_order_relaxed) * kSlabBytes; }

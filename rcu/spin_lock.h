@@ -1,14 +1,15 @@
 // spin_lock: a four-byte lock for critical sections of a few instructions.
 //
-// Contract    mutual exclusion between lock() and unlock(); not recursive, not fair. The holder does
-//             not sleep, send an RPC or drop a last reference.
+// Contract    mutual exclusion between lock() and unlock(); not recursive, not fair. The holder
+//             does not sleep, send an RPC or drop a last reference.
 // Data        state_: 0 free, 1 held, 2 held and somebody may be asleep on it.
 // Invariants  I1 a sleeper exists only while state_ is 2 or its wake-up is on the way.
-// Protocol    lock: 0 -> 1, else spin a bounded time, else exchange 2 until the old value was 0, asleep
-//             in between. unlock: exchange 0; wake one if the old value was 2.
+// Protocol    lock: 0 -> 1, else spin a bounded time, else exchange 2 until the old value was 0,
+//             asleep in between. unlock: exchange 0; wake one if the old value was 2.
 // Ordering    O1 unlock() release -> lock()/try_lock() acquire: the next holder sees the last one's
 //                stores.
-// Progress    a waiter spins 64 pauses, then sleeps: a preempted holder gets the processor (icache 0).
+// Progress    a waiter spins 64 pauses, then sleeps: a preempted holder gets the processor
+//             (icache 0).
 // Tests       tests/unit/rcu/spin_lock_test.cc, tests/race/rcu_locks_race_test.cc
 #ifndef NFSWALK_RCU_SPIN_LOCK_H_
 #define NFSWALK_RCU_SPIN_LOCK_H_

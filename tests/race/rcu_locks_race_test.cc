@@ -1,0 +1,188 @@
+// Threads that fight for spin locks, chain locks and lockrefs.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "rcu/bit_lock_chain.h"
+#include "rcu/lockref.h"
+#include "rcu/spin_lock.h"
+
+namespace nfswalk::rcu {
+namespace {
+
+constexpr int kThreads = 4;
+
+void RunOnThreads(int threads, const auto& body) {
+  std::vector<std::jthread> running;
+  for (int i = 0; i < threads; ++i) running.emplace_back([&body, i] { body(i); });
+}
+
+struct Node {
+  std::atomic<Node*> next{nullptr};
+};
+struct Traits {
+  static std::atomic<Node*>& Next(Node& node) { return node.next; }
+};
+
+class LockrefAsMutex {
+ public:
+  void lock() { ref_.Lock(); }
+  void unlock() { ref_.Unlock(); }
+  bool try_lock() { return ref_.TryLock(); }
+
+ private:
+  Lockref ref_;
+};
+
+template <class Lock>
+class MutualExclusionRace : public testing::Test {};
+using AllLocks = testing::Types<SpinLock, LockrefAsMutex, BitLockChain<Node, Traits, false>,
+                                BitLockChain<Node, Traits, true>>;
+TYPED_TEST_SUITE(MutualExclusionRace, AllLocks);
+
+// A plain variable: ThreadSanitizer reports it if the lock does not order its accesses.
+TYPED_TEST(MutualExclusionRace, NoUpdateUnderTheLockIsLost) {
+  constexpr uint64_t kRounds = 50'000;
+  TypeParam lock;
+  uint64_t value = 0;
+  std::atomic<uint64_t> tried{0};
+  RunOnThreads(kThreads, [&](int thread) {
+    for (uint64_t i = 0; i < kRounds; ++i) {
+      if (thread == 0) {
+        std::unique_lock guard(lock, std::try_to_lock);
+        if (!guard.owns_lock()) continue;
+        ++value;
+        tried.fetch_add(1, std::memory_order_relaxed);
+      } else {
+        std::lock_guard guard(lock);
+        ++value;
+      }
+    }
+  });
+  EXPECT_EQ(value, (kThreads - 1) * kRounds + tried.load());
+  EXPECT_GT(tried.load(), 0u);
+}
+
+TEST(LockrefRace, GetsAndPutsOfAllKindsBalance) {
+  constexpr int kRounds = 50'000;
+  Lockref ref;
+  ref.Get();
+  std::atomic<uint64_t> slow_puts{0};
+  RunOnThreads(kThreads, [&](int thread) {
+    for (int i = 0; i < kRounds; ++i) {
+      if ((i + thread) % 8 == 0) {
+        ref.Lock();
+        const int32_t frozen = ref.count();
+        ref.IncrementLocked();
+        ASSERT_EQ(ref.count(), frozen + 1);
+        ref.Unlock();
+      } else {
+        ASSERT_TRUE(i % 2 == 0 ? ref.GetNotDead() : ref.GetNotZero());
+      }
+      if (i % 3 == 0 ? ref.PutUnlessLast() : ref.TryPut().has_value()) continue;
+      ref.Lock();
+      ref.DecrementLocked();
+      ref.Unlock();
+      slow_puts.fetch_add(1, std::memory_order_relaxed);
+    }
+  });
+  EXPECT_EQ(ref.count(), 1);
+  EXPECT_FALSE(ref.locked());
+}
+
+// Killers mark the object dead when nobody holds it and revive it later; users must never hold a
+// reference to a dead object, nor see the plain field a killer writes while it is dead.
+TEST(LockrefRace, NobodyHoldsAReferenceToADeadObject) {
+  constexpr uint64_t kRounds = 30'000;
+  Lockref ref;
+  uint64_t generation = 0;  // written only while dead
+  std::atomic<uint64_t> kills{0};
+  std::atomic<uint64_t> gets{0};
+  std::atomic<uint64_t> refusals{0};
+  RunOnThreads(kThreads, [&](int thread) {
+    const bool killer = thread == 0;
+    for (uint64_t i = 0; i < kRounds; ++i) {
+      if (killer) {
+        ref.Lock();
+        const bool unused = ref.count() == 0;
+        if (unused) ref.MarkDead();
+        ref.Unlock();
+        if (!unused) continue;
+        ++generation;
+        if (i % 16 == 0) std::this_thread::yield();
+        ref.Lock();
+        ref.Revive(0);
+        ref.Unlock();
+        kills.fetch_add(1, std::memory_order_relaxed);
+        continue;
+      }
+      if (!ref.GetNotDead()) {
+        refusals.fetch_add(1, std::memory_order_relaxed);
+        continue;
+      }
+      const uint64_t seen = generation;
+      ASSERT_FALSE(ref.dead());
+      if (i % 16 == 0) std::this_thread::yield();
+      ASSERT_EQ(generation, seen);
+      gets.fetch_add(1, std::memory_order_relaxed);
+      if (ref.TryPut().has_value()) continue;
+      ref.Lock();
+      ref.DecrementLocked();
+      ref.Unlock();
+    }
+  });
+  EXPECT_EQ(ref.count(), 0);
+  EXPECT_EQ(generation, kills.load());
+  EXPECT_GE(kills.load(), 100u);
+  EXPECT_GE(gets.load(), 100u);
+}
+
+// Readers walk while a writer inserts and removes: they always see the node that stays.
+TEST(BitLockChainRace, ReadersNeverLoseANodeThatStays) {
+  using Chain = BitLockChain<Node, Traits, false>;
+  constexpr int kRounds = 100'000;
+  Chain chain;
+  Node stays;
+  std::vector<Node> comers(4);
+  {
+    std::lock_guard lock(chain);
+    chain.InsertHead(&stays);
+  }
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> walks{0};
+  std::atomic<uint64_t> walks_with_comers{0};
+  std::jthread reader([&] {
+    while (!stop.load(std::memory_order_relaxed)) {
+      size_t others = 0;
+      bool found = false;
+      for (Node* node = chain.FirstRcu(); node != nullptr; node = Chain::NextRcu(*node)) {
+        found |= node == &stays;
+        others += node != &stays ? 1 : 0;
+      }
+      ASSERT_TRUE(found);
+      walks.fetch_add(1, std::memory_order_relaxed);
+      if (others != 0) walks_with_comers.fetch_add(1, std::memory_order_relaxed);
+    }
+  });
+  // Past the rounds it goes on until the reader has seen something, within a bound.
+  for (int i = 0; i < 100 * kRounds; ++i) {
+    if (i >= kRounds && walks_with_comers.load(std::memory_order_relaxed) >= 100) break;
+    Node& node = comers[static_cast<size_t>(i) % comers.size()];
+    std::lock_guard lock(chain);
+    if (i % 8 < 4) {
+      chain.InsertHead(&node);
+    } else {
+      chain.Remove(&node);
+    }
+  }
+  stop.store(true);
+  reader.join();
+  EXPECT_GE(walks_with_comers.load(), 100u);
+}
+
+}  // namespace
+}  // namespace nfswalk::rcu

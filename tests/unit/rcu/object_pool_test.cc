@@ -1,0 +1,174 @@
+#include "rcu/object_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "rcu/allocation_fault.h"
+#include "rcu/page_region.h"
+#include "rcu/read_guard.h"
+
+namespace nfswalk::rcu {
+namespace {
+
+std::atomic<int> constructed{0};
+std::atomic<int> destroyed{0};
+
+struct alignas(64) Object {
+  Object() { ++constructed; }
+  ~Object() { ++destroyed; }
+  uint64_t mark = 0;
+  DeferHead defer_head;
+};
+
+constexpr size_t kMany = 5000;  // several slabs
+
+TEST(ObjectPool, ObjectsAreDistinctAlignedAndCounted) {
+  ObjectPool<Object> pool;
+  std::set<Object*> objects;
+  for (size_t i = 0; i < kMany; ++i) {
+    Object* const object = pool.Allocate();
+    ASSERT_NE(object, nullptr);
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(object) % 64, 0u);
+    ASSERT_TRUE(objects.insert(object).second);
+  }
+  EXPECT_EQ(pool.live(), kMany);
+  EXPECT_GE(pool.capacity_bytes(), kMany * sizeof(Object));
+  for (Object* object : objects) pool.Free(object);
+  EXPECT_EQ(pool.live(), 0u);
+}
+
+TEST(ObjectPool, AnObjectIsConstructedOnceAndKeepsWhatItsLastUserLeft) {
+  ObjectPool<Object> pool;
+  Object* const first = pool.Allocate();
+  const int after_first = constructed.load();
+  EXPECT_EQ(first->mark, 0u);
+  first->mark = 42;
+  pool.Free(first);
+  Object* const second = pool.Allocate();
+  EXPECT_EQ(second, first);
+  EXPECT_EQ(second->mark, 42u);
+  EXPECT_EQ(constructed.load(), after_first);
+  pool.Free(second);
+}
+
+TEST(ObjectPool, DestroysWhatItConstructed) {
+  const int constructed_before = constructed.load();
+  const int destroyed_before = destroyed.load();
+  {
+    ObjectPool<Object> pool;
+    std::vector<Object*> objects;
+    for (size_t i = 0; i < kMany; ++i) objects.push_back(pool.Allocate());
+    for (Object* object : objects) pool.Free(object);
+  }
+  EXPECT_GE(constructed.load() - constructed_before, static_cast<int>(kMany));
+  EXPECT_EQ(constructed.load() - constructed_before, destroyed.load() - destroyed_before);
+}
+
+TEST(ObjectPool, HandsWhollyFreeSlabsBackToTheSystem) {
+  const size_t mapped_before = PageRegion::mapped_bytes();
+  ObjectPool<Object> pool;
+  std::vector<Object*> objects;
+  for (size_t i = 0; i < kMany; ++i) objects.push_back(pool.Allocate());
+  const size_t full = pool.capacity_bytes();
+  for (Object* object : objects) pool.Free(object);
+  Barrier();
+  EXPECT_LE(pool.capacity_bytes(), SlabPool::kSlabBytes);
+  EXPECT_EQ(PageRegion::mapped_bytes() - mapped_before, pool.capacity_bytes());
+  EXPECT_GT(full, 4 * SlabPool::kSlabBytes);
+}
+
+TEST(ObjectPool, AReaderMayStillLookAtAnObjectWhoseSlabIsFree) {
+  ObjectPool<Object> pool;
+  std::vector<Object*> objects;
+  for (size_t i = 0; i < kMany; ++i) objects.push_back(pool.Allocate());
+  for (Object* object : objects) object->mark = 7;
+  {
+    ReadGuard reader;
+    for (Object* object : objects) pool.Free(object);
+    for (Object* object : objects) ASSERT_EQ(object->mark, 7u);
+  }
+  Barrier();
+}
+
+TEST(ObjectPool, AFreeDeferredObjectIsNotReusedBeforeAGracePeriod) {
+  ObjectPool<Object> pool;
+  Object* const object = pool.Allocate();
+  {
+    ReadGuard reader;
+    pool.FreeDeferred(object);
+    EXPECT_EQ(pool.live(), 1u);
+    std::vector<Object*> others;
+    for (size_t i = 0; i < kMany; ++i) others.push_back(pool.Allocate());
+    for (Object* other : others) {
+      ASSERT_NE(other, object);
+      pool.Free(other);
+    }
+  }
+  Barrier();
+  EXPECT_EQ(pool.live(), 0u);
+}
+
+TEST(ObjectPool, DestructionWaitsForObjectsOnTheirWay) {
+  const int constructed_before = constructed.load();
+  const int destroyed_before = destroyed.load();
+  {
+    ObjectPool<Object> pool;
+    std::vector<Object*> objects;
+    for (size_t i = 0; i < kMany; ++i) objects.push_back(pool.Allocate());
+    for (Object* object : objects) pool.FreeDeferred(object);
+  }
+  EXPECT_EQ(constructed.load() - constructed_before, destroyed.load() - destroyed_before);
+}
+
+TEST(ObjectPool, AThreadUsesTheFreeObjectsThatAnotherLeft) {
+  ObjectPool<Object> pool;
+  std::vector<Object*> objects;
+  std::thread([&] {
+    for (size_t i = 0; i < kMany; ++i) objects.push_back(pool.Allocate());
+  }).join();
+  const size_t capacity = pool.capacity_bytes();
+  for (size_t i = 0; i < kMany; i += 2) pool.Free(objects[i]);
+  std::thread keep_index([&] {
+    // Two live threads have two indices, hence two shards.
+    std::thread([&] {
+      for (size_t i = 0; i < kMany; i += 2) objects[i] = pool.Allocate();
+    }).join();
+  });
+  keep_index.join();
+  EXPECT_EQ(pool.capacity_bytes(), capacity);
+  for (Object* object : objects) pool.Free(object);
+}
+
+#ifndef NDEBUG
+TEST(ObjectPool, InjectedFaultsFailEveryAllocationAfterTheNth) {
+  ObjectPool<Object> pool;
+  AllocationFault::FailAfter(2);
+  Object* const first = pool.Allocate();
+  Object* const second = pool.Allocate();
+  EXPECT_NE(first, nullptr);
+  EXPECT_NE(second, nullptr);
+  EXPECT_EQ(pool.Allocate(), nullptr);
+  EXPECT_EQ(pool.Allocate(), nullptr);
+  AllocationFault::Clear();
+  Object* const third = pool.Allocate();
+  EXPECT_NE(third, nullptr);
+  for (Object* object : {first, second, third}) pool.Free(object);
+}
+
+TEST(ObjectPoolDeathTest, DestructionWithALiveObjectAborts) {
+  EXPECT_DEATH(
+      {
+        ObjectPool<Object> pool;
+        pool.Allocate();
+      },
+      "live");
+}
+#endif
+
+}  // namespace
+}  // namespace nfswalk::rcu

@@ -1,0 +1,46 @@
+#include "rcu/spin_lock.h"
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <thread>
+
+namespace nfswalk::rcu {
+namespace {
+
+TEST(SpinLock, IsFreeAfterConstructionAndAfterUnlock) {
+  SpinLock lock;
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
+TEST(SpinLock, TryLockFailsWhileAnotherThreadHoldsIt) {
+  SpinLock lock;
+  std::lock_guard guard(lock);
+  bool got = true;
+  std::thread([&] { got = lock.try_lock(); }).join();
+  EXPECT_FALSE(got);
+}
+
+TEST(SpinLock, SizeIsFourBytesOrEightWithItsClass) { EXPECT_LE(sizeof(SpinLock), 8u); }
+
+TEST(SpinLock, AWaiterThatWentToSleepIsWoken) {
+  // The holder gives the waiter far more turns than it spins, so that it ends up asleep.
+  SpinLock lock;
+  int entered = 0;
+  lock.lock();
+  std::thread waiter([&] {
+    std::lock_guard guard(lock);
+    ++entered;
+  });
+  for (int i = 0; i < 2000; ++i) std::this_thread::yield();
+  EXPECT_EQ(entered, 0);
+  lock.unlock();
+  waiter.join();
+  EXPECT_EQ(entered, 1);
+}
+
+}  // namespace
+}  // namespace nfswalk::rcu
