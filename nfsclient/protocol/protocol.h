@@ -128,7 +128,8 @@ struct RootReply {
   ServerLimits limits;
 };
 
-// Fields that are absent stay as they are. A time of nullopt inside SetTime means "the server's now".
+// Fields that are absent stay as they are. A time of nullopt inside SetTime means "the server's
+// now".
 struct SetTime {
   std::optional<Time> time = {};
 };
@@ -153,7 +154,8 @@ class Protocol {
  public:
   virtual ~Protocol() = default;
 
-  // The handle and attributes of the export's root, and what the server can take (sent once, at mount).
+  // The handle and attributes of the export's root, and what the server can take (sent once, at
+  // mount).
   virtual RootReply GetRoot(const Credential& credential) = 0;
 
   virtual AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) = 0;
@@ -171,8 +173,8 @@ class Protocol {
   virtual ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                                const Credential& credential) = 0;
 
-  // Not idempotent. A call whose connection died is not sent twice blindly: its outcome is looked up
-  // first (design 4), so `error` is what happened, as far as the server lets us know.
+  // Not idempotent. A call whose connection died is not sent twice blindly: its outcome is looked
+  // up first (design 4), so `error` is what happened, as far as the server lets us know.
   virtual CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
                              const SetAttributes& attributes, const Credential& credential) = 0;
   virtual CreateReply MakeDirectory(const FileHandle& directory, std::string_view name,
@@ -194,7 +196,8 @@ class Protocol {
                                              const SetAttributes& attributes,
                                              const Credential& credential) = 0;
 
-  // RPCs sent so far, retransmissions included. Relaxed; only the difference over a quiet period counts.
+  // RPCs sent so far, retransmissions included. Relaxed; only the difference over a quiet period
+  // counts.
   virtual uint64_t rpcs_sent() const = 0;
 
   // Fails every call in flight and to come with errc::operation_canceled. For unmount.

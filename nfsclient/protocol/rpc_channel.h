@@ -94,7 +94,8 @@ class RpcChannel {
   void Connect();
   void PollAndService();
   int PollTimeoutMs() const;
-  void IssueWaiting();
+  void Service(int events);
+  bool IssueWaiting();
   void Issue(RpcCall& call);
   void OnReply(RpcCall& call, int status, const void* result);
   void ConnectionFailed();

@@ -19,8 +19,8 @@ struct ServerAddress {
 
 // Names and meanings of nfs(5).
 struct TransportOptions {
-  uint32_t nconnect = 1;  // 1..16 connections
-  bool hard = true;       // retry for ever; soft: errc::timed_out after `retrans` retries
+  uint32_t nconnect = 1;    // 1..16 connections
+  bool hard = true;         // retry for ever; soft: errc::timed_out after `retrans` retries
   uint32_t timeo_ds = 600;  // tenths of a second until a call is taken for lost
   uint32_t retrans = 2;
   // How long the first contact (portmapper, MOUNT, root attributes) may take, hard or soft.
