@@ -91,8 +91,8 @@ void AccessCache::Clear(AccessLru& lru) {
   lru.Dismiss(dropped);
 }
 
-// An entry of another epoch is born stale: it goes straight to `dropped`. The new one is reachable before
-// the one it replaces leaves, so that readers always find one of the two.
+// An entry of another epoch is born stale: it goes straight to `dropped`. The new one is reachable
+// before the one it replaces leaves, so that readers always find one of the two.
 void AccessCache::AddLocked(AccessEntry& entry, DroppedEntries& dropped) {
   lock_.AssertHeld();
   const uint64_t epoch = epoch_.load(std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// access_entry: what the server allowed one credential to do with one inode. Immutable once published;
-// another answer of the server is another entry.
+// access_entry: what the server allowed one credential to do with one inode. Immutable once
+// published; another answer of the server is another entry.
 //
 // Internal to access_cache/. An entry is on its cache's list, which RCU readers follow, and in its
 // cache's tree. It pins its credential until a grace period after it left both, so an address that
@@ -47,8 +47,8 @@ struct alignas(64) AccessEntry {
 
   uint64_t epoch() const { return epoch_and_rights >> kRightsBits; }
 
-  // The rights, if the entry is of `current_epoch` and granted_at <= now < granted_at + lifetime. The
-  // one judgement behind every lookup, so that they cannot disagree (nfs_semantics bug 15).
+  // The rights, if the entry is of `current_epoch` and granted_at <= now < granted_at + lifetime.
+  // The one judgement behind every lookup, so that they cannot disagree (nfs_semantics bug 15).
   std::optional<uint32_t> Rights(uint64_t current_epoch, AccessAge age) const {
     if (epoch() != current_epoch || age.now_ns < granted_at_ns ||
         age.now_ns - granted_at_ns >= age.lifetime_ns) {
@@ -60,11 +60,13 @@ struct alignas(64) AccessEntry {
   const sunrpc_auth::CredentialRef credential;
   const uint64_t epoch_and_rights;
   const uint64_t granted_at_ns;
-  std::atomic<AccessEntry*> older{nullptr};  // kept when the entry leaves, for readers standing on it
-  AccessEntry* newer = nullptr;              // cache lock; links dropped entries once out of the list
+  // Kept when the entry leaves, for readers that stand on it.
+  std::atomic<AccessEntry*> older{nullptr};
+  // Under the cache lock; links dropped entries once out of the list.
+  AccessEntry* newer = nullptr;
   union {
-    TreeHook tree_hook;          // while in the tree
-    rcu::DeferHead defer_head;   // afterwards
+    TreeHook tree_hook;         // while in the tree
+    rcu::DeferHead defer_head;  // afterwards
   };
 };
 static_assert(sizeof(AccessEntry) == 64);

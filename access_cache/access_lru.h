@@ -5,8 +5,8 @@
 //
 // Lock order: the list's lock (LockClass::kAccessLru), then the lock of one cache
 // (LockClass::kAccess). Entries are freed when both are released.
-// Thread safety: everything may be called from any thread. Destroy it after every cache on it has been
-// cleared.
+// Thread safety: everything may be called from any thread. Destroy it after every cache on it has
+// been cleared.
 #ifndef NFSWALK_ACCESS_CACHE_ACCESS_LRU_H_
 #define NFSWALK_ACCESS_CACHE_ACCESS_LRU_H_
 
@@ -51,7 +51,8 @@ class AccessLru {
   // nullptr if memory is short.
   AccessEntry* Allocate(sunrpc_auth::CredentialRef credential, uint32_t granted,
                         uint64_t granted_at_ns, uint64_t epoch);
-  // An entry was handed to `cache`, which gave up `dropped`. Lists the cache and enforces the limit.
+  // An entry was handed to `cache`, which gave up `dropped`. Lists the cache and enforces the
+  // limit.
   void AddedLocked(AccessCache& cache, DroppedEntries& dropped);
   void LeaveLocked(AccessCache& cache);
   // Takes up to `entries_wanted` entries from the caches, one each.

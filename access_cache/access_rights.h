@@ -1,6 +1,7 @@
 // access_rights: what the server's ACCESS bits allow (nfs_semantics 3.2; RFC 1813 3.3.4).
 //
-// The raw bits are cached and judged at each question: rights merged when stored gave wrong answers.
+// The raw bits are cached and judged at each question: rights merged when stored gave wrong
+// answers.
 //
 // Thread safety: pure functions.
 #ifndef NFSWALK_ACCESS_CACHE_ACCESS_RIGHTS_H_
@@ -23,8 +24,8 @@ inline constexpr uint32_t kMayExec = 1;
 inline constexpr uint32_t kMayWrite = 2;
 inline constexpr uint32_t kMayRead = 4;
 
-// The server bits that `may_mask` needs, all of them. A directory is written by adding, changing and
-// removing names, and executed by searching it; a file is not deleted through itself.
+// The server bits that `may_mask` needs, all of them. A directory is written by adding, changing
+// and removing names, and executed by searching it; a file is not deleted through itself.
 constexpr uint32_t ServerBitsFor(uint32_t may_mask, bool directory) {
   uint32_t bits = 0;
   if (may_mask & kMayRead) bits |= kServerRead;

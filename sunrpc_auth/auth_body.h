@@ -29,9 +29,9 @@ struct AuthBody {
   std::array<char, kAuthBodyBytesMax> bytes;
 };
 
-// Marshals `credential`: its first 16 groups, `machine_name` cut at 255 bytes, `stamp` as it is (any
-// number of the caller's). Error: value_too_large if the body does not fit, which these bounds rule
-// out.
+// Marshals `credential`: its first 16 groups, `machine_name` cut at 255 bytes, `stamp` as it is
+// (any number of the caller's). Error: value_too_large if the body does not fit, which these bounds
+// rule out.
 [[nodiscard]] std::expected<AuthBody, std::errc> MarshalAuthBody(const Credential& credential,
                                                                  std::string_view machine_name,
                                                                  uint32_t stamp);

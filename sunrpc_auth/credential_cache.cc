@@ -202,8 +202,8 @@ void CredentialCache::Put(CachedCredential& credential) {
   NFSWALK_SYNC_POINT("credential_cache:put-last");
   {
     std::lock_guard lock(table_lock_);
-    if (credential.references_.fetch_sub(
-            1, std::memory_order_acq_rel) != 1) {  // pairs with Put(), those before
+    // Acquire: the end of the object follows what earlier holders did; pairs with Put() above.
+    if (credential.references_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
       return;  // revived while we waited for the lock
     }
     if ((credential.state_.load(std::memory_order_relaxed) & kHashed) != 0) {
@@ -264,8 +264,8 @@ void CredentialCache::Unlink(CachedCredential& credential) {
   size_.store(size() - 1, std::memory_order_relaxed);
 }
 
-// Runs the set-up of a NEW object unless another thread has. All who waited for one that failed get its
-// error; the object is out of the table by then, so that the next Lookup() starts afresh.
+// Runs the set-up of a NEW object unless another thread has. All who waited for one that failed get
+// its error; the object is out of the table by then, so that the next Lookup() starts afresh.
 std::errc CredentialCache::SetUp(CachedCredential& credential) {
   if ((credential.state_.load(std::memory_order_acquire) & kNew) == 0) {  // O2: pairs with SetUp()
     return {};

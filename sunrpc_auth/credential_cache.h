@@ -1,28 +1,32 @@
-// credential_cache: one object per credential in use, so that access rights can be keyed by address.
+// credential_cache: one object per credential in use, so that rights can be keyed by its address.
 //
-// Contract    LookupNonblock() answers with the one cached object equal to the argument, or nullptr,
-//             which means "take a reference walk" and nothing else. Equal arguments give the same address
-//             for as long as somebody holds a reference or stays in the RCU section of the answer.
-// Data        field                            | written by
-//             key, hash, groups, `next_` init  | the creator, before the object is published; then never
-//             buckets_, next_                  | Link(), Unlink(), table lock
-//             state_ (kHashed, kNew)           | creator; Link(), Unlink(), SetUp(), table lock
-//             references_                      | 0 -> 1 and 1 -> 0 under the table lock, else anybody
-//             idle list, idle_since_ns_        | under the table lock
-//             set_up_error_                    | SetUp(), under its mutex
-// Invariants  I1 one hashed object per key. I2 the idle list holds exactly the hashed objects without a
-//             reference, longest idle first. I3 a hashed object leaves the table only without a
-//             reference, or by a set-up that failed. I4 once unhashed, never hashed again.
+// Contract    LookupNonblock() answers with the one cached object equal to the argument, or
+//             nullptr, which means "take a reference walk" and nothing else. Equal arguments give
+//             the same address for as long as somebody holds a reference, or stays in the RCU
+//             section of the answer.
+// Data        field                        | written by
+//             hash_, groups_, key_, ...    | the creator, before the object is published
+//             buckets_, next_              | Link(), Unlink(): table lock
+//             state_                       | Unlink(): table lock; SetUp()
+//             references_                  | 0 to 1 and 1 to 0: table lock; else any holder
+//             idle_, idle_since_ns_        | table lock
+//             set_up_error_                | SetUp(), under its mutex
+// Invariants  I1 one hashed object per key. I2 the idle list holds exactly the hashed objects
+//             without a reference, longest idle first. I3 a hashed object leaves the table only
+//             without a reference, or by a set-up that failed. I4 once unhashed, never hashed
+//             again.
 // Protocol    locked:  lock table; for each in chain: equal and hashed -> ++references; unlock.
 //             here:    for each in chain: equal -> hashed and not new ? it : nullptr.
-//             The lockless search ends at the first equal object, as nfs_semantics 4.2 has it: one that
+//             The lockless search ends at the first equal object, as in nfs_semantics 4.2: one that
 //             cannot be used hides what may stand behind it, which costs a fallback only.
-// Ordering    O1 Link() release store -> LookupNonblock() acquire load: a found object is whole.
-//             O2 SetUp() clears kNew, release -> LookupNonblock() acquire: what the set-up did is seen.
-// Staleness   a reader may see kHashed for an instant after Unlink(): it then holds an object that is on
-//             its way out, yet stays allocated and unchanged until the section ends.
+// Ordering    O1 Link() and Unlink() release stores -> LookupNonblock() acquire loads: a found
+//                object is whole.
+//             O2 SetUp() clears kNew, release -> LookupNonblock() acquire load: what the set-up did
+//                is seen.
+// Staleness   a reader may see kHashed for an instant after Unlink(): it then holds an object that
+//             is on its way out, yet stays allocated and unchanged until the section ends.
 // Progress    a search ends with its chain, which grows at the head only.
-// Lifetime    objects, and the group lists that comparisons read, are freed a grace period after Unlink().
+// Lifetime    an object and its group list are freed a grace period after Unlink().
 // Tests       tests/unit/sunrpc_auth/credential_cache_test.cc, tests/race/credential_race_test.cc
 #ifndef NFSWALK_SUNRPC_AUTH_CREDENTIAL_CACHE_H_
 #define NFSWALK_SUNRPC_AUTH_CREDENTIAL_CACHE_H_
@@ -128,8 +132,8 @@ class CredentialCache {
     size_t entries_max;
     uint64_t idle_ns = 60'000'000'000;
   };
-  // A flavour's preparation of a new credential, such as a security context; may sleep. Until it has
-  // succeeded the object is NEW, which RCU readers must not use.
+  // A flavour's preparation of a new credential, such as a security context; may sleep. Until it
+  // has succeeded the object is NEW, which RCU readers must not use.
   using SetUpFunction = std::function<std::errc(const Credential&)>;
 
   // AUTH_SYS and AUTH_NONE need no set-up.
@@ -138,17 +142,19 @@ class CredentialCache {
   CredentialCache(const CredentialCache&) = delete;
   CredentialCache& operator=(const CredentialCache&) = delete;
 
-  // No reference, lock, store or allocation. nullptr: absent, NEW or unhashed; a reference walk may do
-  // better.
+  // No reference, lock, store or allocation. nullptr: absent, NEW or unhashed; a reference walk may
+  // do better.
+  //
   // Preconditions:
   //   - inside an RCU section; the answer is valid until it ends.
   const CachedCredential* LookupNonblock(const Credential& credential) const;
 
-  // The object for `credential`, created if need be. Takes the table lock also on a hit, as the 2014
-  // form does (nfs_semantics 4.2). Errors: not_enough_memory; that of the set-up.
+  // The object for `credential`, created if need be. Takes the table lock also on a hit, as the
+  // 2014 form does (nfs_semantics 4.2). Errors: not_enough_memory; that of the set-up.
   [[nodiscard]] std::expected<CredentialRef, std::errc> Lookup(const Credential& credential);
 
   // A reference to what LookupNonblock() returned, or an empty one if it has been dropped since.
+  //
   // Preconditions:
   //   - inside the RCU section that obtained `borrowed`.
   [[nodiscard]] CredentialRef TakeReference(const CachedCredential* borrowed);

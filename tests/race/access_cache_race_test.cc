@@ -1,7 +1,5 @@
-// Races of the access cache: forced ones at sync points, then a torture in which each identity's rights
-// carry its own mark.
-#include "access_cache/access_cache.h"
-
+// Races of the access cache: forced ones at sync points, then a torture in which each identity's
+// rights carry its own mark.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "access_cache/access_cache.h"
 #include "access_cache/access_lru.h"
 #include "rcu/defer.h"
 #include "rcu/read_guard.h"
@@ -157,8 +156,8 @@ TEST_F(AccessCacheRaceTest, R6_AnInvalidationJustBeforeTheInsertionWins) {
   EXPECT_EQ(cache_.size(), 0u);
 }
 
-// The torture. Identity k is only ever granted masks 4k..4k+3, so a mask tells whose it is. Credentials
-// are looked up without a reference and expire all the time: addresses are used again.
+// The torture. Identity k is only ever granted masks 4k..4k+3, so a mask tells whose it is.
+// Credentials are looked up without a reference and expire all the time: addresses are used again.
 constexpr uint32_t kIdentities = 6;
 constexpr uint64_t kFloor = 200;
 constexpr uint64_t kReadsMax = 20'000'000;
@@ -169,9 +168,9 @@ struct Stage {
   AccessLru lru;
   AccessCache cache;
   AccessCache neighbour;
-  std::array<Credential, kIdentities> who{Credential(0, 1), Credential(1, 1), Credential(1, 2),
-                                          Credential(1, 1, {3, 4}), Credential(1, 1, {4, 3}),
-                                          Credential()};
+  std::array<Credential, kIdentities> who{Credential(0, 1),         Credential(1, 1),
+                                          Credential(1, 2),         Credential(1, 1, {3, 4}),
+                                          Credential(1, 1, {4, 3}), Credential()};
   std::atomic<bool> done{false};
   std::atomic<uint64_t> peeks{0}, searches{0}, locked{0}, unknown{0}, foreign{0};
 
@@ -223,8 +222,8 @@ void Grant(Stage& stage, int rounds) {
 
 class AccessCacheTorture : public testing::TestWithParam<size_t> {};
 
-// Property: no lookup ever answers with another identity's rights, whatever is replaced, invalidated,
-// evicted or expired meanwhile; and all books balance afterwards.
+// Property: no lookup ever answers with another identity's rights, whatever is replaced,
+// invalidated, evicted or expired meanwhile; and all books balance afterwards.
 TEST_P(AccessCacheTorture, R7_NobodyIsAnsweredWithAnothersRights) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -1,5 +1,5 @@
-// Races of the credential cache: forced ones at sync points, then a torture in which every answer is
-// checked against the question.
+// Races of the credential cache: forced ones at sync points, then a torture in which every answer
+// is checked against the question.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -124,7 +124,8 @@ constexpr uint64_t kReadsMax = 20'000'000;
 void ReadUntil(const std::atomic<bool>& done, CredentialCache& cache,
                const std::vector<Credential>& users, Tally& tally, unsigned seed) {
   std::minstd_rand random(seed);
-  for (uint64_t i = 0; i < kReadsMax && !(done && tally.hits > kFloor && tally.taken > kFloor); ++i) {
+  for (uint64_t i = 0; i < kReadsMax && !(done && tally.hits > kFloor && tally.taken > kFloor);
+       ++i) {
     const Credential& user = users[random() % users.size()];
     CredentialRef taken;
     {
@@ -147,8 +148,8 @@ void ReadUntil(const std::atomic<bool>& done, CredentialCache& cache,
   }
 }
 
-// Property: an answer is the credential that was asked for, whole, also while it expires; a reference
-// keeps it in the table.
+// Property: an answer is the credential that was asked for, whole, also while it expires; a
+// reference keeps it in the table.
 TEST(CredentialTorture, ReadersNeverSeeAnotherOrAHalfFreedCredential) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -132,12 +132,10 @@ TEST_F(AccessCacheTest, R3_TheLifetimeIsHalfOpenAndNeverReachesIntoTheFuture) {
     AccessAge age;
     bool answers;
   };
-  for (const Case& c : {Case{{kNow, kLifetimeNs}, true},
-                        Case{{kNow + kLifetimeNs - 1, kLifetimeNs}, true},
-                        Case{{kNow + kLifetimeNs, kLifetimeNs}, false},
-                        Case{{kNow, 0}, false},
-                        Case{{kNow - 1, kLifetimeNs}, false},
-                        Case{{kNow + 7, ~uint64_t{0}}, true}}) {
+  for (const Case& c :
+       {Case{{kNow, kLifetimeNs}, true}, Case{{kNow + kLifetimeNs - 1, kLifetimeNs}, true},
+        Case{{kNow + kLifetimeNs, kLifetimeNs}, false}, Case{{kNow, 0}, false},
+        Case{{kNow - 1, kLifetimeNs}, false}, Case{{kNow + 7, ~uint64_t{0}}, true}}) {
     EXPECT_EQ(Peek(1, c.age).has_value(), c.answers) << c.age.now_ns;
     EXPECT_EQ(Search(1, c.age).has_value(), c.answers) << c.age.now_ns;
   }
@@ -285,8 +283,8 @@ TEST_F(AccessCacheTest, LookupsWithoutALockTakeNoneAndStoreNothing) {
   pool.Free(holder);
 }
 
-// Bug 15 and R5: in every frozen state the three lookups agree: a peek or a lockless search that answers
-// says what the locked search says.
+// Bug 15 and R5: in every frozen state the three lookups agree: a peek or a lockless search that
+// answers says what the locked search says.
 TEST_F(AccessCacheTest, B15_NoLookupContradictsAnother) {
   const std::vector<std::pair<std::string, std::function<void()>>> steps = {
       {"grant 1", [&] { Grant(1, 0x01); }},

@@ -29,8 +29,8 @@ class AccessLruTest : public testing::Test {
   }
 
   void Grant(size_t inode, uint32_t uid) {
-    inodes_[inode].Insert(*credentials_.Lookup(Credential(uid, 1)), uid, 10,
-                          inodes_[inode].epoch(), lru_);
+    inodes_[inode].Insert(*credentials_.Lookup(Credential(uid, 1)), uid, 10, inodes_[inode].epoch(),
+                          lru_);
   }
   std::optional<uint32_t> Search(size_t inode, uint32_t uid) {
     const CredentialRef user = *credentials_.Lookup(Credential(uid, 1));

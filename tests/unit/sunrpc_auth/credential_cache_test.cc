@@ -57,11 +57,17 @@ TEST_F(CredentialCacheTest, R10_SameUidWithOtherGidOrGroupsIsSomebodyElse) {
   other_last.back() = 1;
   std::vector<uint32_t> seventeen(many.begin(), many.begin() + 17), other_seventeenth = seventeen;
   other_seventeenth.back() = 1;
-  const std::vector<Credential> all = {
-      Credential(),          Credential(0, 0),         Credential(1, 1),
-      Credential(1, 2),      Credential(1, 1, {5, 6}), Credential(1, 1, {6, 5}),
-      Credential(1, 1, {5}), Credential(1, 1, many),   Credential(1, 1, other_last),
-      Credential(1, 1, seventeen), Credential(1, 1, other_seventeenth)};
+  const std::vector<Credential> all = {Credential(),
+                                       Credential(0, 0),
+                                       Credential(1, 1),
+                                       Credential(1, 2),
+                                       Credential(1, 1, {5, 6}),
+                                       Credential(1, 1, {6, 5}),
+                                       Credential(1, 1, {5}),
+                                       Credential(1, 1, many),
+                                       Credential(1, 1, other_last),
+                                       Credential(1, 1, seventeen),
+                                       Credential(1, 1, other_seventeenth)};
   std::vector<CredentialRef> references;
   std::set<const CachedCredential*> addresses;
   for (const Credential& credential : all) {
