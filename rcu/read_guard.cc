@@ -1,5 +1,7 @@
 #include "rcu/read_guard.h"
 
+#include <urcu/static/urcu-memb.h>
+
 namespace nfswalk::rcu::internal {
 
 constinit thread_local bool thread_registered = false;

@@ -9,12 +9,14 @@
 #ifndef NFSWALK_RCU_READ_GUARD_H_
 #define NFSWALK_RCU_READ_GUARD_H_
 
-#ifndef _LGPL_SOURCE
-#define _LGPL_SOURCE  // lets liburcu inline the two stores, in LGPL-compatible code
+#include "rcu/tsan.h"
+
+// Lets liburcu inline the two stores, in LGPL-compatible code. Not under the sanitizer, which would
+// look into them and miss the barriers they rely on.
+#if !defined(_LGPL_SOURCE) && !defined(NFSWALK_TSAN)
+#define _LGPL_SOURCE
 #endif
 #include <urcu/urcu-memb.h>
-
-#include "rcu/tsan.h"
 
 namespace nfswalk::rcu {
 

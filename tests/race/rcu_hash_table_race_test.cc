@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -70,8 +71,11 @@ TEST_F(HashTableRace, NodesThatStayAreFoundAllThroughGrowthAndChurn) {
   std::atomic<uint64_t> hits{0};
   std::atomic<uint64_t> false_misses{0};
 
+  std::latch all_run(4);
+
   const auto churn = [&](uint64_t base) {
     std::vector<Node*> mine;
+    all_run.arrive_and_wait();
     for (uint64_t key = base; key < base + kChurnKeys; ++key) {
       mine.push_back(Insert(key));
       if (key % 3 != 0) continue;
@@ -82,6 +86,7 @@ TEST_F(HashTableRace, NodesThatStayAreFoundAllThroughGrowthAndChurn) {
     writers.fetch_sub(1);
   };
   const auto read = [&] {
+    all_run.arrive_and_wait();
     for (uint64_t i = 0; writers.load(std::memory_order_relaxed) != 0; ++i) {
       const uint64_t key = i % kStable;
       bool found;

@@ -71,7 +71,6 @@ TEST(LockrefRace, GetsAndPutsOfAllKindsBalance) {
   constexpr int kRounds = 50'000;
   Lockref ref;
   ref.Get();
-  std::atomic<uint64_t> slow_puts{0};
   RunOnThreads(kThreads, [&](int thread) {
     for (int i = 0; i < kRounds; ++i) {
       if ((i + thread) % 8 == 0) {
@@ -87,41 +86,28 @@ TEST(LockrefRace, GetsAndPutsOfAllKindsBalance) {
       ref.Lock();
       ref.DecrementLocked();
       ref.Unlock();
-      slow_puts.fetch_add(1, std::memory_order_relaxed);
     }
   });
   EXPECT_EQ(ref.count(), 1);
   EXPECT_FALSE(ref.locked());
 }
 
-// Killers mark the object dead when nobody holds it and revive it later; users must never hold a
-// reference to a dead object, nor see the plain field a killer writes while it is dead.
+// A killer marks the object dead when nobody holds it and revives it later; users must never hold
+// a reference to a dead object, nor see the plain field change that the killer writes while it is
+// dead.
 TEST(LockrefRace, NobodyHoldsAReferenceToADeadObject) {
-  constexpr uint64_t kRounds = 30'000;
+  constexpr uint64_t kFloor = 200;
+  constexpr uint64_t kAttempts = 20'000'000;
   Lockref ref;
   uint64_t generation = 0;  // written only while dead
-  std::atomic<uint64_t> kills{0};
   std::atomic<uint64_t> gets{0};
   std::atomic<uint64_t> refusals{0};
-  RunOnThreads(kThreads, [&](int thread) {
-    const bool killer = thread == 0;
-    for (uint64_t i = 0; i < kRounds; ++i) {
-      if (killer) {
-        ref.Lock();
-        const bool unused = ref.count() == 0;
-        if (unused) ref.MarkDead();
-        ref.Unlock();
-        if (!unused) continue;
-        ++generation;
-        if (i % 16 == 0) std::this_thread::yield();
-        ref.Lock();
-        ref.Revive(0);
-        ref.Unlock();
-        kills.fetch_add(1, std::memory_order_relaxed);
-        continue;
-      }
+  std::atomic<bool> stop{false};
+  const auto use = [&](int) {
+    for (uint64_t i = 0; !stop.load(std::memory_order_relaxed); ++i) {
       if (!ref.GetNotDead()) {
         refusals.fetch_add(1, std::memory_order_relaxed);
+        std::this_thread::yield();
         continue;
       }
       const uint64_t seen = generation;
@@ -129,16 +115,38 @@ TEST(LockrefRace, NobodyHoldsAReferenceToADeadObject) {
       if (i % 16 == 0) std::this_thread::yield();
       ASSERT_EQ(generation, seen);
       gets.fetch_add(1, std::memory_order_relaxed);
-      if (ref.TryPut().has_value()) continue;
-      ref.Lock();
-      ref.DecrementLocked();
-      ref.Unlock();
+      if (!ref.TryPut().has_value()) {
+        ref.Lock();
+        ref.DecrementLocked();
+        ref.Unlock();
+      }
+      if (i % 4 == 0) std::this_thread::yield();
     }
-  });
+  };
+  std::jthread users([&] { RunOnThreads(kThreads - 1, use); });
+  uint64_t kills = 0;
+  for (uint64_t i = 0; i < kAttempts; ++i) {
+    if (kills >= kFloor && gets.load() >= kFloor && refusals.load() >= kFloor) break;
+    ref.Lock();
+    const bool unused = ref.count() == 0;
+    if (unused) ref.MarkDead();
+    ref.Unlock();
+    std::this_thread::yield();
+    if (!unused) continue;
+    ++generation;
+    ref.Lock();
+    ref.Revive(0);
+    ref.Unlock();
+    ++kills;
+    std::this_thread::yield();
+  }
+  stop.store(true);
+  users.join();
   EXPECT_EQ(ref.count(), 0);
-  EXPECT_EQ(generation, kills.load());
-  EXPECT_GE(kills.load(), 100u);
-  EXPECT_GE(gets.load(), 100u);
+  EXPECT_EQ(generation, kills);
+  EXPECT_GE(kills, kFloor);
+  EXPECT_GE(gets.load(), kFloor);
+  EXPECT_GE(refusals.load(), kFloor);
 }
 
 // Readers walk while a writer inserts and removes: they always see the node that stays.
@@ -153,7 +161,6 @@ TEST(BitLockChainRace, ReadersNeverLoseANodeThatStays) {
     chain.InsertHead(&stays);
   }
   std::atomic<bool> stop{false};
-  std::atomic<uint64_t> walks{0};
   std::atomic<uint64_t> walks_with_comers{0};
   std::jthread reader([&] {
     while (!stop.load(std::memory_order_relaxed)) {
@@ -164,7 +171,6 @@ TEST(BitLockChainRace, ReadersNeverLoseANodeThatStays) {
         others += node != &stays ? 1 : 0;
       }
       ASSERT_TRUE(found);
-      walks.fetch_add(1, std::memory_order_relaxed);
       if (others != 0) walks_with_comers.fetch_add(1, std::memory_order_relaxed);
     }
   });

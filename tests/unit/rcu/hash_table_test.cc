@@ -178,6 +178,7 @@ TEST_F(HashTableTest, ForEachVisitsEveryNodeOnce) {
 }
 
 TEST_F(HashTableTest, OldTablesAreHandedBack) {
+  Barrier();  // what earlier tests left
   const size_t before = PageRegion::mapped_bytes();
   {
     Table table(16);
