@@ -164,6 +164,8 @@ void RpcChannel::PollAndService() {
   if (state_ == State::kConnecting && (fds[1].revents & (POLLERR | POLLHUP)) != 0) {
     socklen_t size = sizeof connect_errno_;
     getsockopt(fds[1].fd, SOL_SOCKET, SO_ERROR, &connect_errno_, &size);
+    // Not from connect(2): somebody accepted and hung up on our NULL call.
+    if (connect_errno_ == ECONNRESET) connect_errno_ = 0;
   }
   Service(fds[1].revents);
 }
