@@ -69,6 +69,8 @@ std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
   auto reply = superblock->protocol->GetRoot(Credential::OfProcess());
   if (reply.error != kOk) return std::unexpected(RootError(reply.error, options));
   superblock->limits = reply.limits;
+  auto& name_max = superblock->limits.name_bytes_max;
+  name_max = name_max == 0 ? vfs::kNameMax : std::min<uint32_t>(name_max, vfs::kNameMax);
   auto inode = nfs::InodeOf(*superblock, reply.handle, reply.attributes, stamp);
   if (!inode) return std::unexpected(RootError(inode.error(), options));
   superblock->root = superblock->dentries.MakeRoot(std::move(*inode));
@@ -80,7 +82,8 @@ Result<Attributes> Client::Stat(std::string_view path, const Credential& credent
                                 ResolveFlags flags) {
   if (auto error = CheckFlags(flags); error != kOk) return std::unexpected(error);
   Superblock& superblock = *superblock_;
-  Attributes attributes;
+  Result<Attributes> result;
+  Attributes& attributes = *result;
   std::errc error = walk::Resolve(
       superblock, path, credential, FlagsOf(superblock, flags),
       [&](RcuWalk& walk) -> RcuOutcome {
@@ -95,8 +98,8 @@ Result<Attributes> Client::Stat(std::string_view path, const Credential& credent
         if (failed == kOk) nfs::CopyAttributes(walk.inode(), attributes);
         return failed;
       });
-  if (error != kOk) return std::unexpected(error);
-  return attributes;
+  if (error != kOk) [[unlikely]] result = std::unexpected(error);
+  return result;
 }
 
 std::errc Client::Access(std::string_view path, uint32_t mode, const Credential& credential,
@@ -108,8 +111,7 @@ std::errc Client::Access(std::string_view path, uint32_t mode, const Credential&
       superblock, path, credential, FlagsOf(superblock, flags),
       [&](RcuWalk& walk) -> RcuOutcome {
         if (mode == 0) return walk.ConfirmUsed();
-        auto permission = nfs::PermissionRcu(superblock, walk.inode(), walk.credential(), mode,
-                                             walk.now_ns());
+        auto permission = walk.Permission(mode);
         if (permission.need != NeedRef::kNone) return {permission.need};
         return permission.granted ? walk.ConfirmUsed()
                                   : walk.Confirm(std::errc::permission_denied);

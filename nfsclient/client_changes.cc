@@ -121,7 +121,13 @@ std::errc Client::Rename(std::string_view from, std::string_view to,
   Superblock& superblock = *superblock_;
   auto busy = [](RefWalk::LastKind) { return std::errc::device_or_resource_busy; };
   return WithParent(superblock, from, credential, busy, [&](RefWalk& source) {
-    return WithParent(superblock, to, credential, busy, [&](RefWalk& target) {
+    return WithParent(superblock, to, credential, busy, [&](RefWalk& target) -> std::errc {
+      // A trailing slash, which the server never sees, says that a directory is meant.
+      if (source.trailing_slash() || target.trailing_slash()) {
+        auto attributes = Stat(from, credential, {.no_follow = true});
+        if (!attributes) return attributes.error();
+        if (attributes->type != protocol::FileType::kDirectory) return std::errc::not_a_directory;
+      }
       return nfs::Rename(superblock, source.position(), source.last(), target.position(),
                          target.last(), source.credential()->key());
     });

@@ -28,12 +28,19 @@ inline constexpr size_t kNeedRefCount = 9;
 // As in tables and JSON: "lookup_rpc".
 std::string_view NeedRefName(NeedRef reason);
 
+// How often which search of the access cache answered. A walk adds its own up and hands them in at its end.
+struct AccessHits {
+  uint32_t peek = 0;    // the newest entry
+  uint32_t search = 0;  // the lockless search of all entries
+  uint32_t locked = 0;  // the search under the inode's lock
+};
+
 struct Stats {
-  uint64_t walks = 0;          // calls that resolved a path
-  uint64_t rcu_walks = 0;      // of them, finished without a reference
-  uint64_t peek_hits = 0;      // access rights answered by the newest entry
-  uint64_t search_hits = 0;    // by the lockless search of all entries
-  uint64_t locked_hits = 0;    // by the search under the inode's lock
+  uint64_t rcu_walks = 0;  // walks that ended without a reference
+  uint64_t ref_walks = 0;  // walks that needed references, from wherever RCU left off
+  uint64_t peek_hits = 0;      // see AccessHits
+  uint64_t search_hits = 0;
+  uint64_t locked_hits = 0;
   uint64_t rpcs = 0;
   uint64_t dentries = 0;
   uint64_t inodes = 0;

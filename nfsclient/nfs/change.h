@@ -34,7 +34,6 @@ std::expected<Attributes, std::errc> MakeSymlink(Superblock& superblock,
 std::errc MakeLink(Superblock& superblock, vfs::Inode& file, vfs::DentryRef& directory,
                    std::string_view name, const Credential& credential);
 
-// A file that is open here is renamed to ".nfs..." and removed when it is closed.
 std::errc RemoveFile(Superblock& superblock, vfs::DentryRef& directory, std::string_view name,
                      const Credential& credential);
 std::errc RemoveDirectory(Superblock& superblock, vfs::DentryRef& directory,

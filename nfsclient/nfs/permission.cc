@@ -7,13 +7,41 @@ namespace nfswalk::nfs {
 
 namespace {
 
-std::errc Judge(const vfs::Inode& inode, uint32_t rights, uint32_t may_mask) {
+access_cache::AccessAge AgeOf(const Superblock& superblock, const vfs::Inode& inode,
+                              uint64_t now_ns) {
   bool directory = inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
-  return access_cache::Grants(rights, may_mask, directory) ? std::errc{}
-                                                           : std::errc::permission_denied;
+  return {now_ns, directory ? superblock.acdirmax_ns : superblock.acregmax_ns};
+}
+
+std::errc Judge(vfs::Inode& inode, uint32_t rights, uint32_t may_mask) {
+  bool directory = inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
+  if (!access_cache::Grants(rights, may_mask, directory)) return std::errc::permission_denied;
+  if (!directory && (may_mask & access_cache::kMayExec) != 0 && !MayBeExecuted(inode)) {
+    return std::errc::permission_denied;
+  }
+  return {};
 }
 
 }  // namespace
+
+bool MayBeExecuted(vfs::Inode& file) {
+  protocol::Attributes attributes;
+  CopyAttributes(file, attributes);
+  return (attributes.mode & 0111) != 0;
+}
+
+std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& access,
+                                     const sunrpc_auth::CachedCredential* credential,
+                                     access_cache::AccessAge age, AccessHits& hits) {
+  if (mode == WalkMode::kRcuSearch) {
+    auto rights = access.SearchRcu(credential, age);
+    if (rights) ++hits.search;
+    return rights;
+  }
+  auto rights = access.SearchLocked(credential, age);
+  if (rights) ++hits.locked;
+  return rights;
+}
 
 std::errc PermissionRef(Superblock& superblock, vfs::Inode& inode,
                         const sunrpc_auth::CredentialRef& credential, uint32_t may_mask) {

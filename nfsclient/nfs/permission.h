@@ -25,36 +25,37 @@ struct RcuPermission {
   bool granted = false;  // meaningful if need is kNone
 };
 
-inline access_cache::AccessAge AgeOf(const Superblock& superblock, const vfs::Inode& inode,
-                                     uint64_t now_ns) {
-  bool directory = inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
-  return {now_ns, directory ? superblock.acdirmax_ns : superblock.acregmax_ns};
-}
+// Rights that the newest entry does not tell, by what the walk mode allows.
+std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& access,
+                                     const sunrpc_auth::CachedCredential* credential,
+                                     access_cache::AccessAge age, AccessHits& hits);
+
+// execute_ok (nfs_semantics 3.1): nobody executes a file without an execute bit, whatever the server grants root.
+bool MayBeExecuted(vfs::Inode& file);
 
 // Asks for `may_mask` (kMay* of access(2)); 0 is always granted.
-// Preconditions: RCU section; `credential` was looked up in it.
-inline RcuPermission PermissionRcu(Superblock& superblock, vfs::Inode& inode,
-                                   const sunrpc_auth::CachedCredential* credential,
-                                   uint32_t may_mask, uint64_t now_ns) {
+// Preconditions: RCU section; `credential` was looked up in it; `directory` is what the inode's type says.
+[[gnu::always_inline]] inline RcuPermission PermissionRcu(
+    const Superblock& superblock, vfs::Inode& inode, bool directory,
+    const sunrpc_auth::CachedCredential* credential, uint32_t may_mask, uint64_t now_ns,
+    AccessHits& hits) {
   if (!AttributesFresh(inode, now_ns)) return {NeedRef::kGetattrRpc};
-  auto age = AgeOf(superblock, inode, now_ns);
-  std::optional<uint32_t> rights;
+  const access_cache::AccessAge age{now_ns,
+                                    directory ? superblock.acdirmax_ns : superblock.acregmax_ns};
   const WalkMode mode = superblock.options.walk;
-  if (mode == WalkMode::kRcuLocked) {
-    rights = inode.access.SearchLocked(credential, age);
-    if (rights) superblock.Count(kLockedHits);
-  } else if ((rights = inode.access.PeekRcu(credential, age))) {
-    superblock.Count(kPeekHits);
-  } else if (mode == WalkMode::kRcuPeek) {
-    rights = inode.access.SearchLocked(credential, age);
-    if (rights) superblock.Count(kLockedHits);
+  std::optional<uint32_t> rights;
+  if (mode != WalkMode::kRcuLocked) rights = inode.access.PeekRcu(credential, age);
+  if (rights) [[likely]] {
+    ++hits.peek;
   } else {
-    rights = inode.access.SearchRcu(credential, age);
-    if (rights) superblock.Count(kSearchHits);
+    rights = SearchRights(mode, inode.access, credential, age, hits);
+    if (!rights) return {NeedRef::kAccessRpc};
   }
-  if (!rights) return {NeedRef::kAccessRpc};
-  bool directory = inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
-  return {NeedRef::kNone, access_cache::Grants(*rights, may_mask, directory)};
+  bool granted = access_cache::Grants(*rights, may_mask, directory);
+  if (!directory && granted && (may_mask & access_cache::kMayExec) != 0) {
+    granted = MayBeExecuted(inode);
+  }
+  return {NeedRef::kNone, granted};
 }
 
 // Preconditions: a reference on the inode; may sleep.

@@ -3,9 +3,8 @@
 // A name is believed while its verifier equals the parent's cookie and the parent's attributes are fresh.
 // The child's own attributes do not matter for that.
 //
-// RCU form: possible answers are kNone (valid), kLookupRpc (the verifier fails, the mount says
-// lookupcache=none, or a negative one under lookupcache=pos), kGetattrRpc (the parent's attributes
-// timed out). Never "invalid": that takes an RPC to know.
+// RCU form: possible answers are kNone (valid) and kLookupRpc (the verifier fails, the mount says
+// lookupcache=none, or a negative one under lookupcache=pos). Never "invalid": that takes an RPC to know.
 // Reference form: kValid, kInvalid (drop it and look the name up), or an error that leaves the dentry alone.
 #ifndef NFSWALK_NFSCLIENT_NFS_REVALIDATE_H_
 #define NFSWALK_NFSCLIENT_NFS_REVALIDATE_H_
@@ -21,10 +20,10 @@
 namespace nfswalk::nfs {
 
 // `directory` is the parent's inode, `inode` the dentry's as copied in the caller's window (nullptr: negative).
-// Preconditions: RCU section.
+// Preconditions: RCU section, in which PermissionRcu() has seen that the directory's attributes are
+// fresh. A change noted since then raised the cookie, or is one that this walk came before.
 inline NeedRef RevalidateRcu(const Superblock& superblock, const vfs::Dentry& dentry,
-                             const vfs::Inode* inode, const vfs::Inode& directory,
-                             uint64_t now_ns) {
+                             const vfs::Inode* inode, const vfs::Inode& directory) {
   if (superblock.options.lookupcache != LookupCache::kAll) [[unlikely]] {
     if (inode == nullptr || superblock.options.lookupcache == LookupCache::kNone) {
       return NeedRef::kLookupRpc;
@@ -34,7 +33,6 @@ inline NeedRef RevalidateRcu(const Superblock& superblock, const vfs::Dentry& de
       directory.cookie.load(std::memory_order_relaxed)) {
     return NeedRef::kLookupRpc;
   }
-  if (!AttributesFresh(directory, now_ns)) return NeedRef::kGetattrRpc;
   if (inode != nullptr && inode->flags.load(std::memory_order_relaxed) != 0) {
     return NeedRef::kLookupRpc;  // stale, or its last link is gone
   }

@@ -46,8 +46,8 @@ void Superblock::DropCaches() {
 
 Stats Superblock::GetStats() const {
   Stats stats;
-  stats.walks = counters.Sum(kWalks);
   stats.rcu_walks = counters.Sum(kRcuWalks);
+  stats.ref_walks = counters.Sum(kRefWalks);
   stats.peek_hits = counters.Sum(kPeekHits);
   stats.search_hits = counters.Sum(kSearchHits);
   stats.locked_hits = counters.Sum(kLockedHits);

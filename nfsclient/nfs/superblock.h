@@ -24,8 +24,8 @@ namespace nfswalk {
 
 // Indices into Superblock::counters; the NeedRef reasons follow kFirstNeedRef.
 enum Counter : size_t {
-  kWalks,
-  kRcuWalks,
+  kRcuWalks,  // walks that ended under RCU
+  kRefWalks,  // walks that ended, or changed something, with references
   kPeekHits,
   kSearchHits,
   kLockedHits,
@@ -58,10 +58,13 @@ class Superblock {
   rcu::CounterSet<kCounters> counters;
   // nfs_semantics 2.6: orders attribute replies by when their requests were sent.
   std::atomic<uint64_t> attribute_generation{1};
-  // Names for files that are removed while open (nfs_semantics 5.1).
-  std::atomic<uint32_t> silly_counter{0};
 
   void Count(Counter counter) { counters.Add(counter); }
+  void Count(const AccessHits& hits) {
+    if (hits.peek != 0) counters.Add(kPeekHits, hits.peek);
+    if (hits.search != 0) counters.Add(kSearchHits, hits.search);
+    if (hits.locked != 0) counters.Add(kLockedHits, hits.locked);
+  }
   void Count(NeedRef reason) { counters.Add(kFirstNeedRef + static_cast<size_t>(reason)); }
 
   void DropCaches();

@@ -154,7 +154,7 @@ inline bool DentryCache::Matches(const Dentry& dentry, const Dentry* parent, con
          dentry.parent.load(std::memory_order_relaxed) == parent && dentry.HasName(name);
 }
 
-inline Dentry* DentryCache::FindRcu(const Dentry* parent, const Name& name, uint64_t* seq) const {
+[[gnu::always_inline]] inline Dentry* DentryCache::FindRcu(const Dentry* parent, const Name& name, uint64_t* seq) const {
   return table_.FindRcu(name.hash, [&](const Dentry& dentry) {
     *seq = dentry.seq.Begin();
     return Matches(dentry, parent, name);  // compares the hash again: I2 of dentry.h

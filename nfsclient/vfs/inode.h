@@ -85,7 +85,6 @@ struct alignas(64) Inode {
   bool on_lru = false;
   bool used_again = false;  // I_REFERENCED: second chance
   std::atomic<uint32_t> count{0};
-  std::atomic<uint32_t> open_files{0};
   uint64_t attribute_generation = 0;  // nfs_semantics 2.6
   uint64_t lifetime_since_ns = 0;     // when lifetime_ns was last started or grown
   std::atomic<Dentry*> alias{nullptr};  // a directory's only dentry (vfs_walk 5)

@@ -44,8 +44,7 @@ InodeCache::InodeCache(size_t inodes_max, access_cache::AccessLru& access_lru)
     : inodes_max_(inodes_max), access_lru_(access_lru) {}
 
 InodeCache::~InodeCache() {
-  while (Prune(kPruneBatch) > 0) {
-  }
+  while (lru_.size() > 0) Prune(kPruneBatch);
   rcu::Barrier();
 }
 

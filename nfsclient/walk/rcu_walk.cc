@@ -44,7 +44,7 @@ bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
   return true;
 }
 
-RcuOutcome RcuWalk::MoveTo(Position position) {
+inline RcuOutcome RcuWalk::MoveTo(Position position) {
   if (flags_.strict && !Remember(at_.dentry->seq, at_.seq)) return {NeedRef::kAllocation};
   at_ = position;
   return {};
@@ -75,13 +75,13 @@ RcuOutcome RcuWalk::Resolve() {
   return {};
 }
 
-RcuOutcome RcuWalk::Enter() {
+inline RcuOutcome RcuWalk::Enter() {
   if (flags_.strict) {
     const rcu::SeqCount& count = at_.inode->attributes_seq;
     if (!Remember(count, count.Begin())) return {NeedRef::kAllocation};
   }
-  auto permission =
-      nfs::PermissionRcu(superblock_, *at_.inode, credential_, access_cache::kMayExec, now_ns_);
+  auto permission = nfs::PermissionRcu(superblock_, *at_.inode, true, credential_,
+                                       access_cache::kMayExec, now_ns_, hits_);
   if (permission.need != NeedRef::kNone) return {permission.need};
   if (!permission.granted) return Confirm(std::errc::permission_denied);
   return {};
@@ -100,14 +100,14 @@ RcuOutcome RcuWalk::StepToParent() {
   return MoveTo({parent, seq, inode});
 }
 
-RcuOutcome RcuWalk::StepToChild(const Name& name, bool* more) {
+inline RcuOutcome RcuWalk::StepToChild(const Name& name, bool* more) {
   uint64_t seq;
   Dentry* child = superblock_.dentries.FindRcu(at_.dentry, name, &seq);
   if (child == nullptr) return {NeedRef::kMiss};
   Inode* inode = child->inode.load(std::memory_order_relaxed);
   NFSWALK_SYNC_POINT("walk:after-child-sample");
   if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
-  NeedRef need = nfs::RevalidateRcu(superblock_, *child, inode, *at_.inode, now_ns_);
+  NeedRef need = nfs::RevalidateRcu(superblock_, *child, inode, *at_.inode);
   // Only now is the inode, or its absence, what the name stands for.
   if (child->seq.Changed(seq)) return {NeedRef::kChanged};
   if (need != NeedRef::kNone) return {need};
@@ -148,6 +148,13 @@ RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& in
   if (!path_.Splice(body.text, rest, false)) return {NeedRef::kAllocation};
   ++links_;
   return absolute ? MoveTo(Root()) : RcuOutcome{};
+}
+
+nfs::RcuPermission RcuWalk::Permission(uint32_t may_mask) {
+  bool directory =
+      at_.inode->type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
+  return nfs::PermissionRcu(superblock_, *at_.inode, directory, credential_, may_mask, now_ns_,
+                            hits_);
 }
 
 vfs::DentryRef RcuWalk::Unlazy(vfs::DentryRef& unwanted) const {

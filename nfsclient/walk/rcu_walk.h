@@ -56,7 +56,10 @@ class RcuWalk {
   }
 
   vfs::Inode& inode() const { return *at_.inode; }
+  // PermissionRcu() on the position.
+  nfs::RcuPermission Permission(uint32_t may_mask);
   const sunrpc_auth::CachedCredential* credential() const { return credential_; }
+  const AccessHits& hits() const { return hits_; }
   uint64_t now_ns() const { return now_ns_; }
   int links() const { return links_; }
 
@@ -93,6 +96,7 @@ class RcuWalk {
   const uint64_t now_ns_;
   Position at_;
   int links_ = 0;
+  AccessHits hits_;
   size_t visited_count_ = 0;
   std::array<Visited, kVisitedMax> visited_;  // used by strict mode only
 };

@@ -41,6 +41,7 @@ std::errc WithReferences(Superblock& superblock, PathBuffer& buffer, std::string
                          const sunrpc_auth::Credential& credential, WalkFlags flags,
                          vfs::DentryRef position, int links, std::errc (RefWalk::*resolve)(),
                          Finish&& finish) {
+  superblock.Count(kRefWalks);
   auto reference = superblock.credentials.Lookup(credential);
   if (!reference) return reference.error();
   for (bool force = false;; force = true) {
@@ -64,7 +65,6 @@ template <class FinishRcu, class FinishRef>
 std::errc Resolve(Superblock& superblock, std::string_view path,
                   const sunrpc_auth::Credential& credential, WalkFlags flags,
                   FinishRcu&& finish_rcu, FinishRef&& finish_ref) {
-  superblock.Count(kWalks);
   PathBuffer buffer;
   if (auto error = buffer.Assign(path); error != std::errc{}) return error;
   if (flags.beneath && path.front() == '/') return std::errc::cross_device_link;
@@ -80,11 +80,13 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
       RcuWalk walk(superblock, buffer, credential, flags);
       outcome = walk.Resolve();
       if (outcome.ok()) outcome = finish_rcu(walk);
+      superblock.Count(walk.hits());
       if (outcome.need == NeedRef::kNone) [[likely]] {
         superblock.Count(kRcuWalks);
         return outcome.error;
       }
-      if (outcome.need != NeedRef::kChanged && walk.credential() != nullptr) {
+      // A strict walk starts over: the next try wants the whole way from the root anyway.
+      if (!flags.strict && outcome.need != NeedRef::kChanged && walk.credential() != nullptr) {
         position = walk.Unlazy(unwanted);
         links = walk.links();
       }
@@ -104,7 +106,6 @@ template <class Finish>
 std::errc ResolveRef(Superblock& superblock, std::string_view path,
                      const sunrpc_auth::Credential& credential, WalkFlags flags,
                      std::errc (RefWalk::*resolve)(), Finish&& finish) {
-  superblock.Count(kWalks);
   PathBuffer buffer;
   if (auto error = buffer.Assign(path); error != std::errc{}) return error;
   if (flags.beneath && path.front() == '/') return std::errc::cross_device_link;
