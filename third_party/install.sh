@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Installs what nfswalk is built and tested with, from Debian 12's packages alone. Does nothing if all is there.
+set -euo pipefail
+
+packages=(
+  bazel-bootstrap bazel-rules-java g++ python3
+  libnfs-dev liburcu-dev libtirpc-dev libboost-dev
+  libcli11-dev nlohmann-json3-dev libfmt-dev liblzma-dev
+  googletest libbenchmark-dev
+  nfs-ganesha nfs-ganesha-vfs nfs-ganesha-mem rpcbind xz-utils
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "install.sh: not root and no sudo; as root run: apt-get install ${missing[*]}" >&2
+    exit 1
+  fi
+  root=(sudo)
+fi
+
+# The packages of the two servers start them at once; tests start their own, in their own namespaces.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee "$policy" >/dev/null
+  "${root[@]}" chmod +x "$policy"
+  trap '"${root[@]}" rm -f "$policy"' EXIT
+fi
+
+echo "install.sh: installing ${missing[*]}" >&2
+if ! { "${root[@]}" apt-get update -qq &&
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >&2 </dev/null; then
+  echo "install.sh: apt-get failed; is this Debian 12 with a package mirror in reach?" >&2
+  exit 1
+fi
