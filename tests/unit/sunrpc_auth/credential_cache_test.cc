@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -88,6 +89,40 @@ TEST_F(CredentialCacheTest, GroupListsAtTheEdgeOfTheObjectAreComparedWhole) {
     EXPECT_EQ(Nonblock(Credential(9, count, groups)), ones.get()) << count;
     groups.back() = 2;
     EXPECT_EQ(Nonblock(Credential(9, count, groups)), nullptr) << count;
+  }
+}
+
+// Two different lists, `count` groups each, of the same hash: the hash takes in one group after the
+// other, so a pair that agrees in the upper half before the last group can be made to agree whole.
+std::optional<std::pair<Credential, Credential>> SameHash(size_t count) {
+  std::vector<uint32_t> groups(count - 1, 7);
+  std::map<uint32_t, std::pair<uint32_t, uint32_t>> seen;  // upper half -> group, lower half
+  for (uint32_t group = 0; group < 400'000; ++group) {
+    groups.back() = group;
+    const uint64_t hash = Credential(1, 1, groups).hash();
+    const auto lower = static_cast<uint32_t>(hash);
+    const auto [place, fresh] = seen.try_emplace(hash >> 32, group, lower);
+    if (fresh) continue;
+    groups.push_back(0);
+    const Credential one(1, 1, groups);
+    groups[count - 2] = place->second.first;
+    groups[count - 1] = place->second.second ^ lower;
+    return std::pair(one, Credential(1, 1, groups));
+  }
+  return std::nullopt;
+}
+
+TEST_F(CredentialCacheTest, R10_GroupsAreComparedEvenIfTheHashesCollide) {
+  for (size_t count : {2, 18, 40}) {
+    const auto pair = SameHash(count);
+    ASSERT_TRUE(pair.has_value());
+    const auto& [one, other] = *pair;
+    ASSERT_EQ(one.hash(), other.hash());
+    EXPECT_NE(one, other);
+    const CredentialRef reference = MustLookup(one);
+    EXPECT_EQ(Nonblock(other), nullptr) << count;
+    EXPECT_NE(MustLookup(other).get(), reference.get()) << count;
+    EXPECT_EQ(Nonblock(one), reference.get()) << count;
   }
 }
 
