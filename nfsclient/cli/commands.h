@@ -1,0 +1,30 @@
+// commands: the subcommands of nfswalk. Each declares its options on `app`; once it is the one that
+// was asked for, `invocation` holds what to run. Both arguments live until the run is over.
+#ifndef NFSWALK_NFSCLIENT_CLI_COMMANDS_H_
+#define NFSWALK_NFSCLIENT_CLI_COMMANDS_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "nfsclient/cli/options.h"
+#include "nfsclient/cli/session.h"
+
+namespace nfswalk::cli {
+
+struct Invocation {
+  std::string command;
+  CommonOptions common;
+  std::function<void(Session&)> run;
+};
+
+void AddStatCommand(CLI::App& app, Invocation& invocation);
+void AddLsCommand(CLI::App& app, Invocation& invocation);
+void AddReadlinkCommand(CLI::App& app, Invocation& invocation);
+void AddAccessCommand(CLI::App& app, Invocation& invocation);
+void AddCatCommand(CLI::App& app, Invocation& invocation);
+void AddFindCommand(CLI::App& app, Invocation& invocation);
+
+}  // namespace nfswalk::cli
+
+#endif  // NFSWALK_NFSCLIENT_CLI_COMMANDS_H_

@@ -1,0 +1,70 @@
+#include "nfsclient/cli/error_text.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "nfsclient/cli/escape.h"
+#include "nfsclient/protocol/protocol.h"
+
+namespace nfswalk::cli {
+namespace {
+
+std::string WhatToDo(std::string_view command, std::errc error,
+                     const sunrpc_auth::Credential& credential) {
+  if (error == protocol::kStale) {
+    return "the file was removed or replaced on the server meanwhile; try again";
+  }
+  switch (error) {
+    case std::errc::no_such_file_or_directory:
+      return "check the spelling; paths start at the root of the export";
+    case std::errc::permission_denied:
+    case std::errc::operation_not_permitted:
+      return fmt::format("asked as uid {} gid {}; --uid, --gid and --groups ask as somebody else",
+                         credential.uid(), credential.gid());
+    case std::errc::not_a_directory:
+      return "a file stands where the path needs a directory";
+    case std::errc::is_a_directory:
+      return "use ls or find to look into a directory";
+    case std::errc::filename_too_long:
+      return "a path has at most 4095 bytes, a component what the server allows, mostly 255";
+    case std::errc::too_many_symbolic_link_levels:
+      return "more than 40 symbolic links, probably a circle; readlink shows each";
+    case std::errc::invalid_argument:
+      return command == "readlink" ? "not a symbolic link; stat shows what it is"
+                                   : "the server refused the request for this file";
+    case std::errc::read_only_file_system:
+      return "the export is read-only";
+    case std::errc::timed_out:
+      return "the server did not answer; is it running? without soft the call waits for it";
+    case std::errc::operation_canceled:
+      return "the connection to the server was closed for good";
+    case std::errc::io_error:
+      return "the server could not read it, or sent a reply that makes no sense; see its log";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::string_view ErrorName(std::errc error) {
+  const char* name = strerrorname_np(static_cast<int>(error));
+  return name != nullptr ? name : "EUNKNOWN";
+}
+
+std::string ErrorMessage(std::errc error) { return std::make_error_code(error).message(); }
+
+std::string FailureText(std::string_view command, std::string_view path, std::errc error,
+                        const sunrpc_auth::Credential& credential) {
+  std::string text = fmt::format("{} '{}': {}", command, Escape(path), ErrorMessage(error));
+  const std::string advice = WhatToDo(command, error, credential);
+  if (!advice.empty()) text += fmt::format(" ({})", advice);
+  return text;
+}
+
+bool IsServerFailure(std::errc error) {
+  return error == std::errc::timed_out || error == std::errc::operation_canceled;
+}
+
+}  // namespace nfswalk::cli

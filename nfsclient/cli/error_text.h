@@ -1,0 +1,30 @@
+// error_text: what went wrong, and what the person at the keyboard can do about it.
+//
+// Thread safety: pure functions.
+#ifndef NFSWALK_NFSCLIENT_CLI_ERROR_TEXT_H_
+#define NFSWALK_NFSCLIENT_CLI_ERROR_TEXT_H_
+
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "sunrpc_auth/credential.h"
+
+namespace nfswalk::cli {
+
+// "ENOENT"; "EUNKNOWN" if the number has no name here.
+std::string_view ErrorName(std::errc error);
+
+// "No such file or directory".
+std::string ErrorMessage(std::errc error);
+
+// "stat 'usr/x': No such file or directory (what to do)". The path is escaped.
+std::string FailureText(std::string_view command, std::string_view path, std::errc error,
+                        const sunrpc_auth::Credential& credential);
+
+// The server, not the path, is at fault: soft timeout or a connection closed for good.
+bool IsServerFailure(std::errc error);
+
+}  // namespace nfswalk::cli
+
+#endif  // NFSWALK_NFSCLIENT_CLI_ERROR_TEXT_H_

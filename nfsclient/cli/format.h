@@ -1,0 +1,58 @@
+// format: attributes as people and programs like to read them.
+//
+// Names that go to a terminal are escaped by the caller (escape.h): these functions print them as
+// they are. Thread safety: pure functions, but for the time zone of the process (tzset(3)).
+#ifndef NFSWALK_NFSCLIENT_CLI_FORMAT_H_
+#define NFSWALK_NFSCLIENT_CLI_FORMAT_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "nfsclient/client.h"
+
+namespace nfswalk::cli {
+
+// Keys keep the order in which they are documented.
+using Json = nlohmann::ordered_json;
+
+// "regular file", "directory", ... as stat(1) says.
+std::string_view TypeName(protocol::FileType type);
+// One letter as in `find -type`: f, d, l, b, c, p, s.
+char TypeLetter(protocol::FileType type);
+// "drwxr-xr-x", setuid, setgid and sticky bits included.
+std::string ModeString(const Attributes& attributes);
+
+// "2026-01-31 13:59:00.000000001 +0100", in the process' time zone.
+std::string LocalTime(const protocol::Time& time);
+// "2026-01-31T12:59:00.000000001Z".
+std::string UtcTime(const protocol::Time& time);
+
+// The block that stat(1) prints, one newline at its end. `title`: the name, "name -> target" for
+// links.
+std::string StatBlock(std::string_view title, const Attributes& attributes);
+
+struct ListedFile {
+  std::string title;
+  Attributes attributes;
+};
+// One line for each file as `ls -l` has them, columns aligned, users and groups as numbers.
+std::string LongListing(const std::vector<ListedFile>& files);
+
+// {"path": ...}. JSON has no bytes: where the path is not UTF-8, what does not fit reads as U+FFFD
+// and a key "path_base64" holds the truth. The same for other keys.
+Json PathJson(std::string_view path);
+void AddBytes(Json& object, const std::string& key, std::string_view bytes);
+// The keys type, mode (octal string), nlink, uid, gid, size_bytes, used_bytes, rdev_major,
+// rdev_minor, fsid, fileid, atime, mtime, ctime (UTC).
+void AddAttributes(Json& object, const Attributes& attributes);
+// {"error": {"name": "ENOENT", "number": 2, "message": "No such file or directory"}}.
+void AddError(Json& object, std::errc error);
+// One line, with its newline. Never throws.
+std::string JsonLine(const Json& object);
+
+}  // namespace nfswalk::cli
+
+#endif  // NFSWALK_NFSCLIENT_CLI_FORMAT_H_

@@ -1,0 +1,25 @@
+#include "nfsclient/cli/progress_thread.h"
+
+#include <chrono>
+
+namespace nfswalk::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kInterval{200};
+
+}  // namespace
+
+ProgressThread::ProgressThread(Console& console) : console_(console) {
+  if (!console.err_is_terminal()) return;
+  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+}
+
+void ProgressThread::Run(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    stopped_.wait_for(lock, stop, kInterval, [] { return false; });
+    if (!stop.stop_requested()) console_.ShowProgress(Console::Clock::now());
+  }
+}
+
+}  // namespace nfswalk::cli

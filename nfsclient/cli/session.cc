@@ -1,0 +1,27 @@
+#include "nfsclient/cli/session.h"
+
+#include <algorithm>
+
+#include "nfsclient/cli/error_text.h"
+
+namespace nfswalk::cli {
+
+Session::Session(Client& client, Console& console, std::string_view command,
+                 const CommonOptions& options)
+    : client_(client),
+      console_(console),
+      command_(command),
+      credential_(CredentialOf(options)),
+      json_(options.json) {}
+
+void Session::Fail(std::string_view path, std::errc error) {
+  if (json_) {
+    Json object = PathJson(path);
+    AddError(object, error);
+    Print(object);
+  }
+  console_.Complain(FailureText(command_, path, error, credential_));
+  exit_code_ = std::max(exit_code_, IsServerFailure(error) ? kExitServerFailed : kExitPathFailed);
+}
+
+}  // namespace nfswalk::cli

@@ -1,0 +1,52 @@
+// session: one run of one command over a mounted export: who asks, where results and failures go,
+// and how the run will end.
+//
+// Thread safety: one thread.
+#ifndef NFSWALK_NFSCLIENT_CLI_SESSION_H_
+#define NFSWALK_NFSCLIENT_CLI_SESSION_H_
+
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "nfsclient/cli/console.h"
+#include "nfsclient/cli/exit_code.h"
+#include "nfsclient/cli/format.h"
+#include "nfsclient/cli/options.h"
+#include "nfsclient/client.h"
+
+namespace nfswalk::cli {
+
+class Session {
+ public:
+  // Borrows all three. `command`: as in "nfswalk: stat 'x': ...".
+  Session(Client& client, Console& console, std::string_view command, const CommonOptions& options);
+
+  Client& client() { return client_; }
+  Console& console() { return console_; }
+  const Credential& credential() const { return credential_; }
+  bool json() const { return json_; }
+
+  void Print(const Json& object) { console_.Print(JsonLine(object)); }
+
+  // A sentence on standard error; with --json also an object {"path", "error"} on standard output,
+  // so that every path asked for has its object. The run goes on and ends with a failure.
+  void Fail(std::string_view path, std::errc error);
+
+  // Nobody reads our output: the rest of the work is in vain.
+  bool done() const { return console_.output_error() != 0; }
+
+  ExitCode exit_code() const { return exit_code_; }
+
+ private:
+  Client& client_;
+  Console& console_;
+  const std::string command_;
+  const Credential credential_;
+  const bool json_;
+  ExitCode exit_code_ = kExitOk;
+};
+
+}  // namespace nfswalk::cli
+
+#endif  // NFSWALK_NFSCLIENT_CLI_SESSION_H_
