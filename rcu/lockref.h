@@ -73,7 +73,7 @@ class Lockref {
   }
   void Unlock() {
     NoteLockRelease(this);
-    // A plain store suffices by I1. O1: pairs with Acquire(), TryLock(), GetIfAbove()
+    // O1: pairs with Acquire(), TryLock(), GetIfAbove(). A plain store suffices by I1.
     word_.store(word_.load(std::memory_order_relaxed) & ~kLocked, std::memory_order_release);
   }
 

@@ -83,7 +83,7 @@ TEST(ObjectPoolRace, AReaderKeepsWhatItFoundUntilItsSectionEnds) {
       Object* const object = current.load(std::memory_order_acquire);  // pairs with the writer
       const uint64_t value = object->value.load(std::memory_order_relaxed);
       ASSERT_NE(value, 0u);
-      if (value % 64 == 0) std::this_thread::yield();
+      for (int turns = 0; turns < 4; ++turns) std::this_thread::yield();
       ASSERT_EQ(object->value.load(std::memory_order_relaxed), value);
       reads.fetch_add(1, std::memory_order_relaxed);
       if (current.load(std::memory_order_relaxed) != object) {
@@ -97,7 +97,8 @@ TEST(ObjectPoolRace, AReaderKeepsWhatItFoundUntilItsSectionEnds) {
     next->value.store(i, std::memory_order_relaxed);
     Object* const old = current.exchange(next, std::memory_order_acq_rel);  // pairs with the reader
     pool.FreeDeferred(old);
-    if (i % 1024 == 0) Barrier();
+    if (i % 8192 == 0) Barrier();
+    if (i % 64 == 0) std::this_thread::yield();
   }
   stop.store(true);
   reader.join();
