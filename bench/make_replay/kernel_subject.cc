@@ -1,96 +1,116 @@
 #include "bench/make_replay/kernel_subject.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <linux/mount.h>
 #include <sched.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
-namespace nfswalk::bench {
+#include "bench/make_replay/owned_fd.h"
+#include "bench/make_replay/prepare_local.h"
+#include "fmt/format.h"
 
+namespace nfswalk::bench {
 namespace {
 
-class KernelWorker final : public Worker {
+std::unexpected<std::string> Failed(std::string_view what) {
+  return std::unexpected(fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+// A tmpfs without a place in any mount table.
+std::expected<OwnedFd, std::string> DetachedTmpfs() {
+  const OwnedFd context(static_cast<int>(syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC)));
+  if (context.get() < 0) return Failed("cannot open a private tmpfs (fsopen, needs root)");
+  if (syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) {
+    return Failed("cannot make a private tmpfs (fsconfig)");
+  }
+  OwnedFd mount(static_cast<int>(syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, 0)));
+  if (mount.get() < 0) return Failed("cannot mount a private tmpfs (fsmount)");
+  return mount;
+}
+
+class KernelThread final : public SubjectThread {
  public:
-  Answer Ask(const ReplayCall& call) override {
-    const Call& recorded = *call.recorded;
-    const char* path = call.path->c_str();
-    const int flags = recorded.no_follow ? AT_SYMLINK_NOFOLLOW : 0;
-    switch (recorded.kind) {
-      case CallKind::kStat: return Stat(path, flags);
+  Answer Ask(const ReplayCall& call, std::span<char> link_text) override {
+    switch (call.kind) {
+      case CallKind::kReadLink:
+        return ReadLink(call.path.data(), link_text);
       case CallKind::kAccess:
-        return {.error = faccessat(AT_FDCWD, path, recorded.access_mode, flags) == 0 ? 0 : errno};
-      case CallKind::kReadLink: {
-        ssize_t count = readlink(path, text_.data(), text_.size());
-        if (count < 0) return {.error = errno};
-        return {.link_text = {text_.data(), static_cast<size_t>(count)}};
-      }
-      case CallKind::kOpen: {
-        Answer answer = Stat(path, flags);
-        if (answer.error != 0) return answer;
-        if (recorded.directory && !S_ISDIR(answer.mode)) return {.error = ENOTDIR};
-        if (faccessat(AT_FDCWD, path, recorded.access_mode, flags) != 0) answer.error = errno;
-        return answer;
-      }
-      case CallKind::kReadDir: {
-        int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (directory < 0) return {.error = errno};
-        close(directory);
-        return {};
-      }
+      case CallKind::kOpen:
+        return Access(call);
+      case CallKind::kReadDir:
+        return ReadDir(call.path.data());
+      default:
+        return Stat(call);
     }
-    return {.error = EINVAL};
   }
 
  private:
-  static Answer Stat(const char* path, int flags) {
+  static Answer Stat(const ReplayCall& call) {
     struct stat status;
-    if (fstatat(AT_FDCWD, path, &status, flags) != 0) return {.error = errno};
-    return {.mode = status.st_mode, .size = static_cast<uint64_t>(status.st_size)};
+    const int flags = call.no_follow ? AT_SYMLINK_NOFOLLOW : 0;
+    if (fstatat(AT_FDCWD, call.path.data(), &status, flags) != 0) return {.error = errno};
+    return {.mode = status.st_mode, .size_bytes = static_cast<uint64_t>(status.st_size)};
   }
 
-  std::array<char, 4096> text_;
+  static Answer Access(const ReplayCall& call) {
+    const long result = call.no_follow
+                            ? syscall(SYS_faccessat2, AT_FDCWD, call.path.data(), call.access_mode,
+                                      AT_SYMLINK_NOFOLLOW)
+                            : syscall(SYS_faccessat, AT_FDCWD, call.path.data(), call.access_mode);
+    return {.error = result == 0 ? 0 : errno};
+  }
+
+  static Answer ReadLink(const char* path, std::span<char> link_text) {
+    const ssize_t count = readlink(path, link_text.data(), link_text.size());
+    if (count < 0) return {.error = errno};
+    return {.size_bytes = static_cast<uint64_t>(count)};
+  }
+
+  static Answer ReadDir(const char* path) {
+    const OwnedFd directory(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (directory.get() < 0) return {.error = errno};
+    char entries[4096];
+    long count = 0;
+    do {
+      count = syscall(SYS_getdents64, directory.get(), entries, sizeof entries);
+    } while (count > 0);
+    return {.error = count == 0 ? 0 : errno};
+  }
 };
 
 class KernelSubject final : public Subject {
  public:
-  explicit KernelSubject(std::string directory) : directory_(std::move(directory)) {}
+  explicit KernelSubject(OwnedFd root) : root_(std::move(root)) {}
 
-  std::string name() const override { return "kernel, tmpfs"; }
-  std::string mode() const override { return ""; }
+  std::string_view subject() const override { return "kernel, tmpfs"; }
+  std::string_view mode() const override { return "-"; }
 
-  std::expected<std::unique_ptr<Worker>, std::string> MakeWorker() override {
-    // A root directory of this thread's own.
-    if (unshare(CLONE_FS) != 0 || chroot(directory_.c_str()) != 0 || chdir("/") != 0) {
-      return std::unexpected(fmt::format("chroot to {}: {}", directory_, std::strerror(errno)));
-    }
-    return std::make_unique<KernelWorker>();
+  std::expected<std::unique_ptr<SubjectThread>, std::string> StartThread() override {
+    if (unshare(CLONE_FS) != 0) return Failed("cannot give a thread a root of its own (unshare)");
+    if (fchdir(root_.get()) != 0) return Failed("cannot enter the tmpfs (fchdir)");
+    if (chroot(".") != 0) return Failed("cannot make the tmpfs the root (chroot)");
+    return std::make_unique<KernelThread>();
   }
 
  private:
-  const std::string directory_;
+  OwnedFd root_;
 };
 
 }  // namespace
 
-std::expected<std::string, std::string> MountPrivateTmpfs() {
-  constexpr const char* kPlace = "/mnt";
-  if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      mount("tmpfs", kPlace, "tmpfs", 0, "mode=0755") != 0) {
-    return std::unexpected(
-        fmt::format("a private tmpfs on {}: {}; run as root", kPlace, std::strerror(errno)));
+std::expected<std::unique_ptr<Subject>, std::string> MakeKernelSubject(const Tree& tree) {
+  std::expected<OwnedFd, std::string> root = DetachedTmpfs();
+  if (!root) return std::unexpected(root.error());
+  if (std::string error = PrepareLocal(tree, root->get(), true); !error.empty()) {
+    return std::unexpected(std::move(error));
   }
-  return kPlace;
-}
-
-std::unique_ptr<Subject> MakeKernelSubject(std::string directory) {
-  return std::make_unique<KernelSubject>(std::move(directory));
+  return std::make_unique<KernelSubject>(std::move(*root));
 }
 
 }  // namespace nfswalk::bench

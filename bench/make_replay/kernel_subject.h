@@ -1,5 +1,8 @@
-// kernel_subject: the same calls as system calls on a copy of the tree on tmpfs: what a cached lookup costs
-// when the kernel does it. Each thread works under chroot, so that absolute links stay inside.
+// kernel_subject: the same calls as system calls on a tmpfs that holds the same tree.
+//
+// The tmpfs is mounted nowhere: it hangs on a descriptor and vanishes with the process, however that ends.
+// Each thread that asks makes it its own root directory (unshare(CLONE_FS), chroot), so that absolute paths
+// and links mean the same as under NFS. Such a thread stays there for the rest of its life.
 #ifndef NFSWALK_BENCH_MAKE_REPLAY_KERNEL_SUBJECT_H_
 #define NFSWALK_BENCH_MAKE_REPLAY_KERNEL_SUBJECT_H_
 
@@ -11,12 +14,8 @@
 
 namespace nfswalk::bench {
 
-// Mounts a tmpfs that this process alone can see, in a mount namespace of its own, and answers its path;
-// it goes with the process, however that ends. Call once, before there are threads. Needs root.
-std::expected<std::string, std::string> MountPrivateTmpfs();
-
-// `directory` holds a copy of the tree.
-std::unique_ptr<Subject> MakeKernelSubject(std::string directory);
+// Needs root (CAP_SYS_ADMIN, CAP_SYS_CHROOT) and fsopen(2), Linux 5.2. The error is a sentence.
+std::expected<std::unique_ptr<Subject>, std::string> MakeKernelSubject(const Tree& tree);
 
 }  // namespace nfswalk::bench
 

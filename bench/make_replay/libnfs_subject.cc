@@ -2,88 +2,103 @@
 
 #include <nfsc/libnfs.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
-namespace nfswalk::bench {
+#include "fmt/format.h"
 
+namespace nfswalk::bench {
 namespace {
 
-class LibnfsWorker final : public Worker {
- public:
-  static std::expected<std::unique_ptr<Worker>, std::string> Connect(const std::string& url) {
-    auto worker = std::unique_ptr<LibnfsWorker>(new LibnfsWorker);
-    nfs_url* parsed = nfs_parse_url_dir(worker->nfs_, url.c_str());
-    if (parsed == nullptr) return std::unexpected("libnfs does not read the URL " + url);
-    int failed = nfs_mount(worker->nfs_, parsed->server, parsed->path);
-    nfs_destroy_url(parsed);
-    if (failed != 0) {
-      return std::unexpected(std::string("libnfs: ") + nfs_get_error(worker->nfs_));
-    }
-    return worker;
-  }
-  ~LibnfsWorker() override { nfs_destroy_context(nfs_); }
+struct ContextCloser {
+  void operator()(nfs_context* context) const { nfs_destroy_context(context); }
+};
+using Context = std::unique_ptr<nfs_context, ContextCloser>;
 
-  Answer Ask(const ReplayCall& call) override {
-    const Call& recorded = *call.recorded;
-    const char* path = call.path->c_str();
-    switch (recorded.kind) {
-      case CallKind::kStat: return Stat(path, recorded.no_follow);
-      case CallKind::kAccess: return {.error = -nfs_access(nfs_, path, recorded.access_mode)};
+std::expected<Context, std::string> Connect(const std::string& url) {
+  Context context(nfs_init_context());
+  if (context == nullptr) return std::unexpected(std::string("libnfs: out of memory"));
+  nfs_url* parsed = nfs_parse_url_dir(context.get(), url.c_str());
+  if (parsed == nullptr) return std::unexpected(fmt::format("libnfs does not read {}", url));
+  // Its reconnecting repeats calls that may not be repeated and can hand out the wrong reply.
+  nfs_set_autoreconnect(context.get(), 0);
+  const int failed = nfs_mount(context.get(), parsed->server, parsed->path);
+  nfs_destroy_url(parsed);
+  if (failed != 0) {
+    return std::unexpected(fmt::format("libnfs cannot mount {}: {}", url, nfs_get_error(context.get())));
+  }
+  return context;
+}
+
+class LibnfsThread final : public SubjectThread {
+ public:
+  explicit LibnfsThread(Context context) : context_(std::move(context)) {}
+
+  Answer Ask(const ReplayCall& call, std::span<char> link_text) override {
+    const char* path = call.path.data();
+    switch (call.kind) {
       case CallKind::kReadLink: {
-        int failed = nfs_readlink(nfs_, path, text_.data(), static_cast<int>(text_.size()));
+        const int failed = nfs_readlink(context_.get(), path, link_text.data(),
+                                        static_cast<int>(link_text.size()));
         if (failed < 0) return {.error = -failed};
-        return {.link_text = text_.data()};
+        return {.size_bytes = std::strlen(link_text.data())};
       }
+      case CallKind::kAccess:
       case CallKind::kOpen: {
-        Answer answer = Stat(path, recorded.no_follow);
-        if (answer.error != 0) return answer;
-        if (recorded.directory && (answer.mode & 0170000) != 0040000) return {.error = ENOTDIR};
-        answer.error = -nfs_access(nfs_, path, recorded.access_mode);
-        return answer;
+        const int failed = nfs_access(context_.get(), path, call.access_mode);
+        return {.error = failed < 0 ? -failed : 0};
       }
-      case CallKind::kReadDir: return {};
+      case CallKind::kReadDir:
+        return ReadDir(path);
+      default:
+        return Stat(path, call.no_follow);
     }
-    return {.error = EINVAL};
   }
 
  private:
-  LibnfsWorker() : nfs_(nfs_init_context()) {
-    // Its own reconnecting would repeat calls that may not be repeated.
-    nfs_set_autoreconnect(nfs_, 0);
-  }
-
   Answer Stat(const char* path, bool no_follow) {
     nfs_stat_64 status;
-    int failed = no_follow ? nfs_lstat64(nfs_, path, &status) : nfs_stat64(nfs_, path, &status);
+    const int failed = no_follow ? nfs_lstat64(context_.get(), path, &status)
+                                 : nfs_stat64(context_.get(), path, &status);
     if (failed < 0) return {.error = -failed};
-    return {.mode = static_cast<uint32_t>(status.nfs_mode), .size = status.nfs_size};
+    return {.mode = static_cast<uint32_t>(status.nfs_mode), .size_bytes = status.nfs_size};
   }
 
-  nfs_context* nfs_;
-  std::array<char, 4096> text_{};
+  Answer ReadDir(const char* path) {
+    nfsdir* directory = nullptr;
+    const int failed = nfs_opendir(context_.get(), path, &directory);
+    if (failed < 0) return {.error = -failed};
+    nfs_closedir(context_.get(), directory);
+    return {};
+  }
+
+  const Context context_;
 };
 
 class LibnfsSubject final : public Subject {
  public:
-  explicit LibnfsSubject(std::string url) : url_(std::move(url)) {}
-  std::string name() const override { return "libnfs"; }
-  std::string mode() const override { return ""; }
-  std::expected<std::unique_ptr<Worker>, std::string> MakeWorker() override {
-    return LibnfsWorker::Connect(url_);
+  LibnfsSubject(std::string url, ReplayServer& server) : url_(std::move(url)), server_(server) {}
+
+  std::string_view subject() const override { return "libnfs sync"; }
+  std::string_view mode() const override { return "-"; }
+  std::expected<std::unique_ptr<SubjectThread>, std::string> StartThread() override {
+    std::expected<Context, std::string> context;
+    server_.InItsNetwork([&] { context = Connect(url_); });
+    if (!context) return std::unexpected(std::move(context.error()));
+    return std::make_unique<LibnfsThread>(std::move(*context));
   }
   bool one_pass_only() const override { return true; }
 
  private:
   const std::string url_;
+  ReplayServer& server_;
 };
 
 }  // namespace
 
-std::unique_ptr<Subject> MakeLibnfsSubject(std::string url) {
-  return std::make_unique<LibnfsSubject>(std::move(url));
+std::unique_ptr<Subject> MakeLibnfsSubject(std::string url, ReplayServer& server) {
+  return std::make_unique<LibnfsSubject>(std::move(url), server);
 }
 
 }  // namespace nfswalk::bench

@@ -1,18 +1,18 @@
 // libnfs_subject: the same calls as libnfs' own synchronous ones: what an NFS client in user space costs
-// without a cache of names.
+// that keeps no names.
 #ifndef NFSWALK_BENCH_MAKE_REPLAY_LIBNFS_SUBJECT_H_
 #define NFSWALK_BENCH_MAKE_REPLAY_LIBNFS_SUBJECT_H_
 
 #include <memory>
 #include <string>
 
+#include "bench/make_replay/replay_server.h"
 #include "bench/make_replay/subject.h"
 
 namespace nfswalk::bench {
 
-// `url` as libnfs reads it. One worker only, on one thread; it must be in the server's network namespace
-// when it is made.
-std::unique_ptr<Subject> MakeLibnfsSubject(std::string url);
+// `url` as libnfs reads it. One thread at a time. `server` must outlive the subject.
+std::unique_ptr<Subject> MakeLibnfsSubject(std::string url, ReplayServer& server);
 
 }  // namespace nfswalk::bench
 

@@ -1,7 +1,9 @@
 #include "bench/make_replay/replay.h"
 
+#include <linux/limits.h>
+
 #include <algorithm>
-#include <functional>
+#include <array>
 #include <barrier>
 #include <chrono>
 #include <mutex>
@@ -10,50 +12,64 @@
 #include <utility>
 
 namespace nfswalk::bench {
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kSampleEvery = 64;
 constexpr size_t kMismatchesKept = 10;
-constexpr size_t kLatenciesKept = 1 << 20;
+constexpr size_t kLatenciesKept = size_t{1} << 18;
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+uint32_t NanosecondsSince(Clock::time_point start) {
+  return static_cast<uint32_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
+
+// What reading the clock twice takes, to be subtracted from each sample.
+uint32_t ClockCostNs() {
+  uint32_t least = UINT32_MAX;
+  for (int i = 0; i < 1000; ++i) least = std::min(least, NanosecondsSince(Clock::now()));
+  return least;
 }
 
 // What one thread does; its counters are its own until it has ended.
 class Player {
  public:
-  explicit Player(Worker& worker) : worker_(worker) { result_.latencies_ns.reserve(1 << 14); }
+  explicit Player(SubjectThread& subject) : subject_(subject), clock_cost_ns_(ClockCostNs()) {
+    result_.latencies_ns.reserve(kLatenciesKept);
+  }
 
   void Play(const ReplayCall& call) {
-    Answer answer;
-    if (result_.ops % kSampleEvery == 0 && result_.latencies_ns.size() < kLatenciesKept) {
-      auto start = Clock::now();
-      answer = worker_.Ask(call);
-      auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start);
-      result_.latencies_ns.push_back(static_cast<uint32_t>(elapsed.count()));
-    } else {
-      answer = worker_.Ask(call);
-    }
     ++result_.ops;
-    if (!Matches(call, answer)) [[unlikely]] Miss(call, answer);
+    const Answer answer = subject_.Ask(call, link_text_);
+    if (!Matches(call, answer, link_text_.data())) [[unlikely]] Miss(call, answer);
+  }
+
+  void PlayTimed(const ReplayCall& call) {
+    const Clock::time_point start = Clock::now();
+    Play(call);
+    const uint32_t elapsed = NanosecondsSince(start);
+    if (result_.latencies_ns.size() == kLatenciesKept) return;
+    result_.latencies_ns.push_back(elapsed - std::min(elapsed, clock_cost_ns_));
   }
 
   PassResult& result() { return result_; }
 
  private:
-  void Miss(const ReplayCall& call, Answer answer) {
+  void Miss(const ReplayCall& call, const Answer& answer) {
     ++result_.mismatches;
-    if (result_.first_mismatches.size() >= kMismatchesKept) return;
-    answer.link_text = {};
-    result_.first_mismatches.push_back({call, answer});
+    if (result_.first_mismatches.size() == kMismatchesKept) return;
+    Mismatch mismatch{&call, answer};
+    if (call.kind == CallKind::kReadLink && answer.error == 0) {
+      mismatch.link_text.assign(link_text_.data(), answer.size_bytes);
+    }
+    result_.first_mismatches.push_back(std::move(mismatch));
   }
 
-  Worker& worker_;
+  SubjectThread& subject_;
+  const uint32_t clock_cost_ns_;
   PassResult result_;
+  std::array<char, PATH_MAX> link_text_{};
 };
 
 void Merge(PassResult& into, PassResult&& from) {
@@ -61,114 +77,101 @@ void Merge(PassResult& into, PassResult&& from) {
   into.mismatches += from.mismatches;
   into.latencies_ns.insert(into.latencies_ns.end(), from.latencies_ns.begin(),
                            from.latencies_ns.end());
-  for (auto& mismatch : from.first_mismatches) {
-    if (into.first_mismatches.size() < kMismatchesKept) into.first_mismatches.push_back(mismatch);
+  for (Mismatch& mismatch : from.first_mismatches) {
+    if (into.first_mismatches.size() == kMismatchesKept) break;
+    into.first_mismatches.push_back(std::move(mismatch));
   }
 }
 
-// Runs `play(player, thread index)` on every thread, all starting together; the time counts from then.
-template <class Play>
-std::expected<PassResult, std::string> RunThreads(Subject& subject, size_t threads, Play&& play) {
+// Runs `play(player)` on every thread, all starting together.
+template <typename Play>
+std::expected<PassResult, std::string> RunThreads(Subject& subject, size_t threads,
+                                                  const Play& play) {
   PassResult total;
   std::optional<std::string> failure;
   std::mutex mutex;
   Clock::time_point start;
-  std::barrier together(static_cast<std::ptrdiff_t>(threads),
-                        [&]() noexcept { start = Clock::now(); });
-  std::vector<std::thread> team;
+  std::barrier together(static_cast<ptrdiff_t>(threads), [&]() noexcept { start = Clock::now(); });
+  std::vector<std::jthread> team;
   for (size_t i = 0; i < threads; ++i) {
-    team.emplace_back([&, i] {
-      auto worker = subject.MakeWorker();
+    team.emplace_back([&] {
+      auto hands = subject.StartThread();
+      std::optional<Player> player;
+      if (hands) player.emplace(**hands);
       together.arrive_and_wait();
-      if (!worker) {
-        std::lock_guard guard(mutex);
-        failure = worker.error();
-        return;
+      if (player) play(*player);
+      const std::lock_guard guard(mutex);
+      if (player) {
+        Merge(total, std::move(player->result()));
+      } else {
+        failure = hands.error();
       }
-      Player player(**worker);
-      play(player, i);
-      std::lock_guard guard(mutex);
-      Merge(total, std::move(player.result()));
     });
   }
-  for (auto& thread : team) thread.join();
-  total.seconds = SecondsSince(start);
-  if (failure) return std::unexpected(*failure);
+  for (std::jthread& thread : team) thread.join();
+  total.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (failure) return std::unexpected(std::move(*failure));
   return total;
 }
 
 }  // namespace
 
-Workload::Workload(const Trace& trace) {
-  auto ready = [&](const Call& call) {
-    bool link = call.kind == CallKind::kReadLink && call.error == 0;
-    return ReplayCall{&call, &trace.paths[call.path], link ? &trace.link_texts[call.link] : nullptr};
-  };
-  for (const auto& stream : trace.streams) {
-    std::vector<ReplayCall> calls;
-    calls.reserve(stream.size());
-    for (const Call& call : stream) {
-      (call.kind == CallKind::kReadDir ? listings_ : calls).push_back(ready(call));
-    }
-    calls_ += calls.size();
-    if (!calls.empty()) streams_.push_back(std::move(calls));
+bool Matches(const ReplayCall& call, const Answer& answer, const char* link_text) {
+  if (answer.error != call.error) return false;
+  if (answer.error != 0) return true;
+  switch (call.kind) {
+    case CallKind::kStat:
+      return answer.mode == call.mode &&
+             (call.size_bytes == kSizeNotCompared || answer.size_bytes == call.size_bytes);
+    case CallKind::kReadLink:
+      return std::string_view(link_text, answer.size_bytes) == call.link_text;
+    default:
+      return true;
   }
-  std::ranges::stable_sort(streams_, std::greater<>(), [](const auto& s) { return s.size(); });
 }
 
-std::vector<const std::vector<ReplayCall>*> Workload::StreamsOf(size_t index, size_t count) const {
-  std::vector<size_t> load(count, 0);
-  std::vector<const std::vector<ReplayCall>*> mine;
-  for (const auto& stream : streams_) {
-    size_t lightest = static_cast<size_t>(std::ranges::min_element(load) - load.begin());
-    load[lightest] += stream.size();
-    if (lightest == index) mine.push_back(&stream);
-  }
-  if (mine.empty() && !streams_.empty()) mine.push_back(&streams_.front());
-  return mine;
-}
-
-std::expected<PassResult, std::string> RunOnce(Subject& subject, const Workload& workload,
-                                               size_t threads) {
-  return RunThreads(subject, threads, [&](Player& player, size_t index) {
-    for (const auto* stream : workload.StreamsOf(index, threads)) {
-      for (const ReplayCall& call : *stream) player.Play(call);
+std::expected<PassResult, std::string> RunOnce(Subject& subject, const ReplayPlan& plan,
+                                               size_t threads, size_t one_in,
+                                               const std::atomic<bool>& stop) {
+  std::atomic<size_t> next_lot = 0;
+  std::atomic<size_t> next_listing = 0;
+  return RunThreads(subject, threads, [&](Player& player) {
+    for (size_t lot; (lot = next_lot.fetch_add(1)) < plan.lots().size();) {
+      for (size_t i = plan.lots()[lot].begin; i < plan.lots()[lot].end; ++i) {
+        if (i % one_in != 0) continue;
+        if (stop.load(std::memory_order_relaxed)) return;
+        player.PlayTimed(plan.calls()[i]);
+      }
     }
-    if (index != 0) return;
-    for (const ReplayCall& call : workload.listings()) player.Play(call);
+    for (size_t i; (i = next_listing.fetch_add(1)) < plan.listings().size();) {
+      if (stop.load(std::memory_order_relaxed)) return;
+      player.Play(plan.listings()[i]);
+    }
   });
 }
 
-std::expected<PassResult, std::string> RunFor(Subject& subject, const Workload& workload,
-                                              size_t threads, double seconds) {
-  return RunThreads(subject, threads, [&](Player& player, size_t index) {
-    const auto streams = workload.StreamsOf(index, threads);
-    const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+std::expected<PassResult, std::string> RunFor(Subject& subject, const ReplayPlan& plan,
+                                              size_t threads, double seconds,
+                                              const std::atomic<bool>& stop) {
+  const std::vector<Lot>& lots = plan.lots();
+  if (lots.empty()) return std::unexpected(std::string("the trace has no call to replay"));
+  std::atomic<size_t> next_lot = 0;
+  const auto time_to_run =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  return RunThreads(subject, threads, [&](Player& player) {
+    const Clock::time_point end = Clock::now() + time_to_run;
     for (;;) {
-      for (const auto* stream : streams) {
-        for (size_t i = 0; i < stream->size(); ++i) {
-          if (i % kSampleEvery == 0 && Clock::now() >= end) return;
-          player.Play((*stream)[i]);
+      const Lot& lot = lots[next_lot.fetch_add(1, std::memory_order_relaxed) % lots.size()];
+      for (size_t i = lot.begin; i < lot.end; ++i) {
+        if (player.result().ops % kSampleEvery != 0) {
+          player.Play(plan.calls()[i]);
+          continue;
         }
+        player.PlayTimed(plan.calls()[i]);
+        if (Clock::now() >= end || stop.load(std::memory_order_relaxed)) return;
       }
     }
   });
-}
-
-std::expected<PassResult, std::string> RunSample(Subject& subject, const Workload& workload,
-                                                 size_t calls_max) {
-  auto worker = subject.MakeWorker();
-  if (!worker) return std::unexpected(worker.error());
-  Player player(**worker);
-  auto start = Clock::now();
-  for (const auto* stream : workload.StreamsOf(0, 1)) {
-    for (const ReplayCall& call : *stream) {
-      if (player.result().ops == calls_max) break;
-      player.Play(call);
-    }
-  }
-  player.result().seconds = SecondsSince(start);
-  return std::move(player.result());
 }
 
 }  // namespace nfswalk::bench

@@ -20,7 +20,8 @@ namespace nfswalk::bench {
 struct Trace {
   // In the order of their answers.
   std::vector<Call> calls;
-  // Paths that the kernel itself printed (-y, getcwd): none of their parents is a symbolic link.
+  // Paths that the kernel itself printed (-y, getcwd): nothing on them is a symbolic link, except in last
+  // place behind a descriptor opened with O_PATH | O_NOFOLLOW.
   std::set<std::string> resolved_paths;
   uint64_t lines = 0;
   uint64_t stat_calls = 0;            // stat, lstat, newfstatat, statx, replayable or not
