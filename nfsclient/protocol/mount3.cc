@@ -89,7 +89,7 @@ ConnectError ExplainStatus(mountstat3 status, const MountPoint& point) {
     case MNT3ERR_PERM:
     case MNT3ERR_ACCES:
       return {std::errc::permission_denied,
-              what + "permission denied; the server's export list must admit this client"};
+              what + "permission denied; the export must exist and admit this client"};
     case MNT3ERR_NOTDIR:
       return {std::errc::not_a_directory, what + "not a directory"};
     case MNT3ERR_NAMETOOLONG:
