@@ -1,0 +1,429 @@
+// The nfswalk command as a user runs it, against a real nfs-ganesha.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/fixtures/ganesha_server.h"
+
+namespace nfswalk {
+namespace {
+
+using fixtures::GaneshaServer;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+using testing::UnorderedElementsAre;
+using Json = nlohmann::json;
+using Strings = std::vector<std::string>;
+
+// Relative to the runfiles, where Bazel starts a test.
+constexpr const char* kBinary = "nfsclient/cli/nfswalk";
+
+struct Descriptor {
+  explicit Descriptor(int opened) : fd(opened) { EXPECT_GE(fd, 0); }
+  ~Descriptor() { close(fd); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  const int fd;
+};
+
+std::string Contents(int fd) {
+  std::string text(static_cast<size_t>(lseek(fd, 0, SEEK_END)), '\0');
+  EXPECT_EQ(pread(fd, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
+  return text;
+}
+
+pid_t Spawn(Strings arguments, int out, int err) {
+  arguments.insert(arguments.begin(), kBinary);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, 1);
+  posix_spawn_file_actions_adddup2(&actions, err, 2);
+  pid_t pid = -1;
+  EXPECT_EQ(posix_spawn(&pid, kBinary, &actions, nullptr, argv.data(), environ), 0);
+  posix_spawn_file_actions_destroy(&actions);
+  return pid;
+}
+
+int Wait(pid_t pid) {
+  int status = -1;
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
+  return WEXITSTATUS(status);
+}
+
+Strings Split(const std::string& text, char end) {
+  Strings parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, end);) parts.push_back(part);
+  return parts;
+}
+
+struct Ran {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+
+  Strings lines() const { return Split(out, '\n'); }
+  std::vector<Json> objects() const {
+    std::vector<Json> parsed;
+    for (const std::string& line : lines()) parsed.push_back(Json::parse(line));
+    return parsed;
+  }
+};
+
+class CliTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (geteuid() != 0) return;
+    auto started = GaneshaServer::Start();
+    ASSERT_TRUE(started.has_value()) << started.error();
+    server_ = std::move(*started);
+  }
+  static void TearDownTestSuite() { server_.reset(); }
+
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "nfs-ganesha's FSAL VFS opens files by handle: needs root";
+    ASSERT_NE(server_, nullptr);
+    scope_ = std::make_unique<GaneshaServer::NetworkScope>(*server_);
+    root_ = server_->backing_directory();
+    for (const auto& entry : std::filesystem::directory_iterator(root_)) {
+      std::filesystem::remove_all(entry.path());
+    }
+  }
+
+  std::filesystem::path Backing(const std::string& path) const { return root_ / path; }
+  void File(const std::string& path, const std::string& contents = "") const {
+    std::ofstream(Backing(path), std::ios::binary) << contents;
+  }
+  void Directory(const std::string& path, mode_t mode = 0755) const {
+    ASSERT_EQ(mkdir(Backing(path).c_str(), mode), 0);
+  }
+  void Link(const std::string& path, const std::string& target) const {
+    std::filesystem::create_symlink(target, Backing(path));
+  }
+
+  static Ran Run(const Strings& arguments) {
+    const Descriptor out(memfd_create("out", 0));
+    const Descriptor err(memfd_create("err", 0));
+    Ran ran;
+    ran.exit_code = Wait(Spawn(arguments, out.fd, err.fd));
+    ran.out = Contents(out.fd);
+    ran.err = Contents(err.fd);
+    return ran;
+  }
+
+  static std::string Url() { return server_->Url(); }
+
+  static std::unique_ptr<GaneshaServer> server_;
+  std::unique_ptr<GaneshaServer::NetworkScope> scope_;
+  std::filesystem::path root_;
+};
+
+std::unique_ptr<GaneshaServer> CliTest::server_;
+
+TEST_F(CliTest, StatShowsWhatTheServerHas) {
+  File("f", "hello");
+  ASSERT_EQ(chmod(Backing("f").c_str(), 04751), 0);
+  ASSERT_EQ(chown(Backing("f").c_str(), 1000, 100), 0);
+  ASSERT_EQ(chmod(Backing("f").c_str(), 04751), 0);
+  const Ran ran = Run({"stat", Url(), "f"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.err, "");
+  EXPECT_THAT(ran.out, AllOf(StartsWith("  File: f\n  Size: 5 "), HasSubstr("regular file\n"),
+                             HasSubstr("(4751/-rwsr-x--x)  Uid: 1000  Gid: 100\n")));
+}
+
+TEST_F(CliTest, StatShowsALinkOrWhatItPointsTo) {
+  File("f", "hello");
+  Link("l", "f");
+  EXPECT_THAT(Run({"stat", Url(), "l"}).out, StartsWith("  File: l -> f\n"));
+  const Ran followed = Run({"stat", "-L", Url(), "l"});
+  EXPECT_THAT(followed.out, AllOf(StartsWith("  File: l\n"), HasSubstr("regular file")));
+}
+
+TEST_F(CliTest, JsonHasOneObjectForEachPathInOrderAlsoForFailures) {
+  File("f", "hello");
+  Link("l", "f");
+  const Ran ran = Run({"stat", "--json", Url(), "f", "missing", "l"});
+  EXPECT_EQ(ran.exit_code, 1);
+  const auto objects = ran.objects();
+  ASSERT_EQ(objects.size(), 3u);
+  EXPECT_EQ(objects[0]["path"], "f");
+  EXPECT_EQ(objects[0]["type"], "regular file");
+  EXPECT_EQ(objects[0]["size_bytes"], 5);
+  EXPECT_EQ(objects[1]["path"], "missing");
+  EXPECT_EQ(objects[1]["error"]["name"], "ENOENT");
+  EXPECT_EQ(objects[2]["target"], "f");
+  EXPECT_THAT(ran.err, StartsWith("nfswalk: stat 'missing': No such file or directory ("));
+}
+
+TEST_F(CliTest, NamesThatAreNoTextArriveWhole) {
+  for (const char* name : {"[a,b]", "{}", "new\nline", "\xff"}) File(name);
+  EXPECT_EQ(Run({"stat", Url(), "[a,b]"}).exit_code, 0);
+  EXPECT_EQ(Run({"stat", Url(), "{}"}).exit_code, 0);
+  EXPECT_EQ(Run({"stat", Url(), "new\nline", "\xff"}).exit_code, 0);
+  const Ran listed = Run({"ls", "--json", Url()});
+  EXPECT_EQ(listed.objects().size(), 4u);
+  EXPECT_THAT(listed.out, HasSubstr("\"name_base64\":\"/w==\""));
+}
+
+TEST_F(CliTest, LsSortsAndHidesNamesWithADot) {
+  Directory("d");
+  for (const char* name : {"d/b", "d/a", "d/.hidden"}) File(name);
+  EXPECT_THAT(Run({"ls", Url(), "d"}).lines(), ElementsAre("a", "b"));
+  EXPECT_THAT(Run({"ls", "-a", Url(), "d"}).lines(), ElementsAre(".", "..", ".hidden", "a", "b"));
+  EXPECT_THAT(Run({"ls", Url()}).lines(), ElementsAre("d"));
+}
+
+TEST_F(CliTest, LsOfSeveralPathsPutsHeadingsOnDirectories) {
+  Directory("d");
+  File("d/a");
+  File("f");
+  EXPECT_EQ(Run({"ls", Url(), "f", "d"}).out, "f\n\nd:\na\n");
+}
+
+TEST_F(CliTest, LongLsShowsRightsSizesAndTargets) {
+  Directory("d");
+  File("d/f", "12345");
+  Link("d/l", "f");
+  const auto lines = Run({"ls", "-l", Url(), "d"}).lines();
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], AllOf(StartsWith("-rw-r--r-- 1 0 0 5 "), EndsWith(" f")));
+  EXPECT_THAT(lines[1], AllOf(StartsWith("lrwxrwxrwx 1 0 0 1 "), EndsWith(" l -> f")));
+}
+
+TEST_F(CliTest, LsShowsEveryEntryOfALargeDirectory) {
+  Directory("many");
+  for (int i = 0; i < 2500; ++i) File("many/" + std::to_string(i));
+  EXPECT_EQ(Run({"ls", Url(), "many"}).lines().size(), 2500u);
+}
+
+TEST_F(CliTest, ReadlinkPrintsTargetsAndRefusesTheRest) {
+  Link("l", "no/such target");
+  File("f");
+  const Ran ran = Run({"readlink", Url(), "l", "f"});
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_EQ(ran.out, "no/such target\n");
+  EXPECT_THAT(ran.err, HasSubstr("readlink 'f': Invalid argument (not a symbolic link"));
+}
+
+TEST_F(CliTest, AccessAnswersForTheUserThatIsNamed) {
+  File("f");
+  ASSERT_EQ(chmod(Backing("f").c_str(), 0640), 0);
+  ASSERT_EQ(chown(Backing("f").c_str(), 1000, 27), 0);
+  EXPECT_EQ(Run({"access", "-r", "-w", "--uid", "1000", "--gid", "5", Url(), "f"}).out,
+            "f: allowed\n");
+  EXPECT_EQ(
+      Run({"access", "-r", "--uid", "7", "--gid", "5", "--groups", "4,27", Url(), "f"}).exit_code,
+      0);
+  const Ran denied = Run({"access", "-r", "--uid", "7", "--gid", "5", Url(), "f"});
+  EXPECT_EQ(denied.exit_code, 1);
+  EXPECT_EQ(denied.out, "");
+  EXPECT_THAT(denied.err, AllOf(HasSubstr("Permission denied"), HasSubstr("uid 7 gid 5")));
+}
+
+TEST_F(CliTest, CatIsBinarySafeAndJoinsFiles) {
+  std::string large(3 * 1024 * 1024 + 7, '\0');
+  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i * 7 + i / 256);
+  File("large", large);
+  File("empty");
+  File("small", "end");
+  const Ran ran = Run({"cat", Url(), "large", "empty", "small"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_TRUE(ran.out == large + "end") << ran.out.size() << " bytes";
+}
+
+TEST_F(CliTest, CatGoesOnAfterAFailure) {
+  Directory("d");
+  File("f", "data");
+  const Ran ran = Run({"cat", Url(), "d", "missing", "f"});
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_EQ(ran.out, "data");
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("cat 'd': Is a directory"), HasSubstr("cat 'missing'")));
+}
+
+TEST_F(CliTest, OutputThatCannotBeWrittenIsAFailure) {
+  File("f", "data");
+  const Descriptor full(open("/dev/full", O_WRONLY));
+  const Descriptor err(memfd_create("err", 0));
+  EXPECT_EQ(Wait(Spawn({"cat", Url(), "f"}, full.fd, err.fd)), 1);
+  EXPECT_THAT(Contents(err.fd), HasSubstr("cannot write standard output: No space left"));
+}
+
+TEST_F(CliTest, AReaderThatLeavesEndsTheWorkQuietly) {
+  File("f", std::string(4 * 1024 * 1024, 'x'));
+  std::array<int, 2> ends;
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  close(ends[0]);
+  const Descriptor out(ends[1]);
+  const Descriptor err(memfd_create("err", 0));
+  EXPECT_EQ(Wait(Spawn({"cat", Url(), "f"}, out.fd, err.fd)), 1);
+  EXPECT_EQ(Contents(err.fd), "");
+}
+
+TEST_F(CliTest, FindPrintsTheWholeTreeAndFollowsNoLinks) {
+  Directory("d");
+  Directory("d/sub");
+  File("d/sub/x.h");
+  Link("d/loop", "..");
+  EXPECT_THAT(Run({"find", Url(), "d"}).lines(),
+              UnorderedElementsAre("d", "d/sub", "d/sub/x.h", "d/loop"));
+  EXPECT_THAT(Run({"find", Url()}).lines(),
+              UnorderedElementsAre(".", "./d", "./d/sub", "./d/sub/x.h", "./d/loop"));
+  EXPECT_THAT(Run({"find", Url(), "d", "--type", "l"}).lines(), ElementsAre("d/loop"));
+  EXPECT_THAT(Run({"find", Url(), "d", "--name", "*.h"}).lines(), ElementsAre("d/sub/x.h"));
+  EXPECT_THAT(Run({"find", Url(), "d", "--maxdepth", "0"}).lines(), ElementsAre("d"));
+}
+
+TEST_F(CliTest, FindPrintsADirectoryBeforeWhatIsInIt) {
+  Directory("d");
+  Directory("d/sub");
+  File("d/sub/x");
+  EXPECT_THAT(Run({"find", Url(), "d"}).lines(), ElementsAre("d", "d/sub", "d/sub/x"));
+}
+
+TEST_F(CliTest, FindEndsPathsWithANulWhereAsked) {
+  Directory("d");
+  File("d/new\nline");
+  EXPECT_THAT(Split(Run({"find", Url(), "d", "--print0"}).out, '\0'),
+              ElementsAre("d", "d/new\nline"));
+}
+
+TEST_F(CliTest, FindGoesOnWhereItMayNotLook) {
+  Directory("d");
+  Directory("d/private", 0700);
+  File("d/private/x");
+  File("d/f");
+  const Ran ran = Run({"find", "--uid", "1000", "--gid", "1000", Url(), "d"});
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_THAT(ran.lines(), UnorderedElementsAre("d", "d/private", "d/f"));
+  EXPECT_THAT(ran.err, HasSubstr("find 'd/private': Permission denied"));
+}
+
+TEST_F(CliTest, PathsThatCannotExistEndInTheirErrno) {
+  File("f");
+  Link("a", "b");
+  Link("b", "a");
+  const auto error_of = [](const std::string& path) {
+    const Ran ran = Run({"stat", "--json", Url(), path});
+    EXPECT_EQ(ran.exit_code, 1);
+    return ran.objects().at(0)["error"]["name"].get<std::string>();
+  };
+  std::string long_path = "f";
+  while (long_path.size() < 4096) long_path.insert(0, "/");
+  EXPECT_EQ(error_of(long_path), "ENAMETOOLONG");
+  EXPECT_EQ(Run({"stat", Url(), long_path.substr(1)}).exit_code, 0);  // 4095 bytes are a path
+  EXPECT_EQ(error_of(std::string(256, 'x')), "ENAMETOOLONG");
+  EXPECT_EQ(error_of(std::string(255, 'x')), "ENOENT");
+  EXPECT_EQ(error_of(""), "ENOENT");
+  EXPECT_EQ(error_of("f/x"), "ENOTDIR");
+  EXPECT_EQ(error_of("f/"), "ENOTDIR");
+  EXPECT_EQ(error_of("a/x"), "ELOOP");
+}
+
+TEST_F(CliTest, AnExportThatCannotBeMountedIsExplained) {
+  const auto refusal = [](const std::string& url) {
+    const Ran ran = Run({"stat", url, "."});
+    EXPECT_EQ(ran.exit_code, 3) << url;
+    EXPECT_EQ(ran.out, "") << url;
+    EXPECT_THAT(ran.err, StartsWith("nfswalk: mount '" + url + "': "));
+    return ran.err;
+  };
+  EXPECT_THAT(refusal("nfs://no-such-host.invalid/export"), HasSubstr("no-such-host.invalid"));
+  EXPECT_THAT(refusal("nfs://127.0.0.1:1/export?mountport=1"), HasSubstr("Connection refused"));
+  EXPECT_THAT(refusal("nfs://127.0.0.1:2049/wrong?mountport=20048"), HasSubstr("/wrong"));
+  EXPECT_THAT(refusal("nfs://127.0.0.1:111/export?mountport=111"), HasSubstr("111"));
+}
+
+TEST_F(CliTest, ADeadServerIsAnErrorOfTheServer) {
+  server_->Kill();
+  const Ran ran = Run({"ls", Url()});
+  EXPECT_EQ(server_->Restart(), "");
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.err, HasSubstr("Connection refused"));
+}
+
+TEST_F(CliTest, AWrongCommandLineIsExplainedWithoutASearchForAServer) {
+  for (const Strings& arguments : std::vector<Strings>{
+           {},
+           {"bogus"},
+           {"stat"},
+           {"stat", Url()},
+           {"stat", "/export", "x"},
+           {"stat", Url() + "&nconnect=17", "x"},
+           {"stat", "--uid", "root", Url(), "x"},
+           {"stat", "--bogus", Url(), "x"},
+           {"find", "--type", "z", Url()},
+           {"find", "--json", "--print0", Url()},
+       }) {
+    const Ran ran = Run(arguments);
+    EXPECT_EQ(ran.exit_code, 2) << testing::PrintToString(arguments);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_THAT(ran.err, StartsWith("nfswalk: "));
+  }
+}
+
+TEST_F(CliTest, HelpHasExamplesAndExitCodes) {
+  EXPECT_THAT(Run({"--help"}).out, HasSubstr("Exit codes:"));
+  for (const char* command : {"stat", "ls", "readlink", "access", "cat", "find"}) {
+    const Ran ran = Run({command, "--help"});
+    EXPECT_EQ(ran.exit_code, 0);
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("Examples:\n  nfswalk " + std::string(command)),
+                               HasSubstr("Exit codes:")));
+  }
+}
+
+// Standard error is a terminal here, and the server hangs until the line has appeared.
+TEST_F(CliTest, WaitingForAServerShowsAndIsWiped) {
+  File("f");
+  int controller = -1;
+  int terminal = -1;
+  ASSERT_EQ(openpty(&controller, &terminal, nullptr, nullptr, nullptr), 0);
+  const Descriptor seen(controller);
+  const Descriptor out(memfd_create("out", 0));
+  server_->Hang();
+  const pid_t pid = Spawn({"ls", Url()}, out.fd, terminal);
+  close(terminal);
+  std::string text;
+  std::array<char, 512> bytes;
+  bool hung = true;
+  ssize_t count = 0;
+  while ((count = read(seen.fd, bytes.data(), bytes.size())) > 0) {
+    text.append(bytes.data(), static_cast<size_t>(count));
+    if (hung && text.find("nfswalk: ls: waiting for the server") != std::string::npos) {
+      server_->Resume();
+      hung = false;
+    }
+  }
+  if (hung) server_->Resume();
+  EXPECT_EQ(Wait(pid), 0);
+  EXPECT_FALSE(hung) << text;
+  EXPECT_THAT(text, EndsWith("\r\033[K"));
+  EXPECT_EQ(Contents(out.fd), "f\n");
+}
+
+}  // namespace
+}  // namespace nfswalk

@@ -1,0 +1,243 @@
+// Every call of Protocol against a real server: round trips, errno, credentials.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/integration/protocol_session.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using ProtocolCalls = ProtocolSession;
+
+TEST_F(ProtocolCalls, TheRootIsADirectoryAndTheLimitsFitTheTransport) {
+  const RootReply root = nfs().GetRoot(kRoot);
+  EXPECT_EQ(root.error, kOk);
+  EXPECT_EQ(root.attributes.type, FileType::kDirectory);
+  EXPECT_EQ(root.limits.name_bytes_max, 255u);
+  EXPECT_GE(root.limits.read_bytes_max, 65'536u);
+  EXPECT_LE(root.limits.read_bytes_max, 1024u * 1024);
+  EXPECT_LE(root.limits.write_bytes_max, 1024u * 1024);
+}
+
+TEST_F(ProtocolCalls, WhatIsMadeIsFoundAgainUnderItsHandle) {
+  const CreateReply made = nfs().MakeDirectory(root(), "d", {.mode = 0750}, kRoot);
+  ASSERT_EQ(made.error, kOk);
+  const LookupReply found = nfs().Lookup(root(), "d", kRoot);
+  ASSERT_EQ(found.error, kOk);
+  EXPECT_EQ(found.handle, *made.handle);
+  ASSERT_TRUE(found.attributes.has_value());
+  EXPECT_EQ(found.attributes->mode, 0750u);
+  EXPECT_EQ(nfs().GetAttributes(found.handle, kRoot).attributes, *found.attributes);
+}
+
+TEST_F(ProtocolCalls, OwnChangesCarryTheDirectoryBeforeAndAfter) {
+  const Attributes before = nfs().GetAttributes(root(), kRoot).attributes;
+  // Not MKDIR: nfs-ganesha 4.3 sends no pre-operation attributes with it.
+  const CreateReply made = nfs().MakeSymlink(root(), "s", "t", {}, kRoot);
+  ASSERT_TRUE(made.directory.before && made.directory.after);
+  EXPECT_EQ(made.directory.before->mtime, before.mtime);
+  EXPECT_NE(made.directory.after->change, before.change);
+}
+
+TEST_F(ProtocolCalls, AnExclusiveFileHasTheModeAndTimesAskedFor) {
+  SetAttributes wanted{.mode = 0604};
+  wanted.mtime = SetTime{Time{1'000'000'000, 123'000'000}};
+  const CreateReply made = nfs().Create(root(), "f", CreateMode::kGuarded, wanted, kUser);
+  ASSERT_EQ(made.error, kOk);
+  const Attributes found = nfs().GetAttributes(*made.handle, kUser).attributes;
+  EXPECT_EQ(found.mode, 0604u);
+  EXPECT_EQ(found.uid, kUser.uid());
+  EXPECT_EQ(found.mtime, (Time{1'000'000'000, 123'000'000}));
+  EXPECT_EQ(nfs().Create(root(), "f", CreateMode::kGuarded, wanted, kUser).error,
+            std::errc::file_exists);
+  EXPECT_EQ(nfs().Create(root(), "f", CreateMode::kUnchecked, wanted, kUser).error, kOk);
+}
+
+TEST_F(ProtocolCalls, DataIsReadBackAndTheEndIsSeen) {
+  const FileHandle file = MakeFile("f");
+  const std::string text(100'000, 'x');
+  const auto bytes = std::as_bytes(std::span(text));
+  const WriteReply written = nfs().Write(file, 0, bytes, kRoot);
+  ASSERT_EQ(written.error, kOk);
+  EXPECT_EQ(written.count_bytes, text.size());
+  std::vector<std::byte> into(text.size() + 1);
+  const ReadReply read = nfs().Read(file, 0, into, kRoot);
+  ASSERT_EQ(read.error, kOk);
+  EXPECT_EQ(read.count_bytes, text.size());
+  EXPECT_TRUE(read.eof);
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), into.begin()));
+}
+
+TEST_F(ProtocolCalls, OneMebibyteFitsIntoOneReadAndOneWrite) {
+  const FileHandle file = MakeFile("f");
+  const std::vector<std::byte> data(1024 * 1024, std::byte{7});
+  EXPECT_EQ(nfs().Write(file, 0, data, kRoot).count_bytes, data.size());
+  std::vector<std::byte> into(data.size());
+  EXPECT_EQ(nfs().Read(file, 0, into, kRoot).count_bytes, data.size());
+  EXPECT_EQ(into, data);
+}
+
+TEST_F(ProtocolCalls, ALinkTextComesBackByteForByte) {
+  for (const std::string& text : {std::string("../a/./b"), std::string(3300, 'x')}) {
+    const CreateReply made = nfs().MakeSymlink(root(), "s", text, {}, kRoot);
+    ASSERT_EQ(made.error, kOk) << text.size();
+    EXPECT_EQ(nfs().ReadLink(*made.handle, kRoot).target, text);
+    EXPECT_EQ(nfs().Remove(root(), "s", kRoot).error, kOk);
+  }
+}
+
+TEST_F(ProtocolCalls, LinkRenameAndRemoveMoveNamesNotFiles) {
+  const FileHandle file = MakeFile("a");
+  EXPECT_EQ(nfs().Link(file, root(), "b", kRoot).error, kOk);
+  EXPECT_EQ(nfs().GetAttributes(file, kRoot).attributes.nlink, 2u);
+  EXPECT_EQ(nfs().Rename(root(), "b", root(), "c", kRoot).error, kOk);
+  EXPECT_EQ(nfs().Lookup(root(), "c", kRoot).handle, file);
+  EXPECT_EQ(nfs().Remove(root(), "a", kRoot).error, kOk);
+  EXPECT_EQ(nfs().GetAttributes(file, kRoot).attributes.nlink, 1u);
+}
+
+TEST_F(ProtocolCalls, AttributesAreSetAndTheServersTimeIsNow) {
+  const FileHandle file = MakeFile("f");
+  SetAttributes old{.mode = 0400, .uid = 5, .gid = 6, .size_bytes = 10};
+  old.mtime = SetTime{Time{1, 0}};
+  const SetAttributesReply set = nfs().SetAttributesOf(file, old, kRoot);
+  ASSERT_EQ(set.error, kOk);
+  ASSERT_TRUE(set.file.after.has_value());
+  EXPECT_EQ(set.file.after->mode, 0400u);
+  EXPECT_EQ(set.file.after->uid, 5u);
+  EXPECT_EQ(set.file.after->gid, 6u);
+  EXPECT_EQ(set.file.after->size_bytes, 10u);
+  EXPECT_EQ(set.file.after->mtime, (Time{1, 0}));
+  SetAttributes now;
+  now.mtime.emplace();
+  EXPECT_GT(nfs().SetAttributesOf(file, now, kRoot).file.after->mtime.seconds, 1'000'000'000);
+}
+
+TEST_F(ProtocolCalls, ADirectoryOfManyChunksIsReadWholeInFewCalls) {
+  const FileHandle directory = *nfs().MakeDirectory(root(), "big", {.mode = 0755}, kRoot).handle;
+  constexpr int kEntries = 3'000;
+  for (int i = 0; i < kEntries; ++i) {
+    ASSERT_EQ(nfs().MakeSymlink(directory, std::to_string(i), "t", {}, kRoot).error, kOk);
+  }
+  for (const bool plus : {true, false}) {
+    std::set<std::string> names;
+    ReadDirPosition position;
+    int calls = 0;
+    for (bool eof = false; !eof; ++calls) {
+      const ReadDirReply reply = nfs().ReadDir(directory, position, plus, kRoot);
+      ASSERT_EQ(reply.error, kOk);
+      for (const DirectoryEntry& entry : reply.entries) {
+        EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+        EXPECT_EQ(entry.attributes && entry.handle, plus) << entry.name;
+        position = {entry.cookie, reply.verifier};
+      }
+      eof = reply.eof;
+    }
+    EXPECT_EQ(names.size(), kEntries + 2u) << "with . and ..";
+    EXPECT_GE(calls, 2);
+    EXPECT_LE(calls, 20);
+  }
+}
+
+TEST_F(ProtocolCalls, ErrorsAreThoseOfTheSystemCalls) {
+  const FileHandle file = MakeFile("f");
+  const FileHandle directory = *nfs().MakeDirectory(root(), "d", {.mode = 0755}, kRoot).handle;
+  ASSERT_EQ(nfs().MakeDirectory(directory, "full", {.mode = 0755}, kRoot).error, kOk);
+  std::array<std::byte, 1> byte{};
+  EXPECT_EQ(nfs().Lookup(root(), "x", kRoot).error, std::errc::no_such_file_or_directory);
+  EXPECT_TRUE(nfs().Lookup(root(), "x", kRoot).directory.has_value());
+  EXPECT_EQ(nfs().Lookup(file, "x", kRoot).error, std::errc::not_a_directory);
+  EXPECT_EQ(nfs().MakeDirectory(root(), "f", {}, kRoot).error, std::errc::file_exists);
+  EXPECT_EQ(nfs().Remove(root(), "x", kRoot).error, std::errc::no_such_file_or_directory);
+  EXPECT_EQ(nfs().RemoveDirectory(root(), "d", kRoot).error, std::errc::directory_not_empty);
+  EXPECT_EQ(nfs().RemoveDirectory(root(), "f", kRoot).error, std::errc::not_a_directory);
+  EXPECT_EQ(nfs().Rename(root(), "x", root(), "y", kRoot).error,
+            std::errc::no_such_file_or_directory);
+  EXPECT_EQ(nfs().ReadLink(file, kRoot).error, std::errc::invalid_argument);
+  EXPECT_EQ(nfs().Read(directory, 0, byte, kRoot).error, std::errc::is_a_directory);
+  EXPECT_EQ(nfs().ReadDir(file, {}, true, kRoot).error, std::errc::not_a_directory);
+  EXPECT_EQ(nfs().MakeDirectory(root(), "new", {.mode = 0755}, kRoot).error, kOk);
+  const std::string not_mine = "in somebody else's directory";
+  EXPECT_EQ(nfs().MakeDirectory(directory, not_mine, {}, kUser).error,
+            std::errc::permission_denied);
+}
+
+TEST_F(ProtocolCalls, AHandleOfARemovedFileIsStale) {
+  const FileHandle file = MakeFile("f");
+  ASSERT_EQ(nfs().Remove(root(), "f", kRoot).error, kOk);
+  EXPECT_EQ(nfs().GetAttributes(file, kRoot).error, kStale);
+  const std::vector<uint8_t> garbage(24, 0xee);
+  EXPECT_EQ(nfs().GetAttributes(FileHandle(garbage), kRoot).error, kStale);
+}
+
+TEST_F(ProtocolCalls, EachCallCarriesItsOwnCredential) {
+  SetAttributes group_only{.mode = 0640, .uid = 7, .gid = 1001};
+  const FileHandle file = MakeFile("f");
+  ASSERT_EQ(nfs().SetAttributesOf(file, group_only, kRoot).error, kOk);
+  std::vector<uint32_t> sixteen(16, 5);
+  sixteen.back() = 1001;
+  std::vector<uint32_t> seventeen(17, 5);
+  seventeen.back() = 1001;
+  const auto readable = [&](const Credential& credential) {
+    const AccessReply reply = nfs().Access(file, credential);
+    EXPECT_EQ(reply.error, kOk);
+    return (reply.granted & kAccessRead) != 0;
+  };
+  EXPECT_TRUE(readable(Credential(7, 7)));
+  EXPECT_TRUE(readable(Credential(8, 1001)));
+  EXPECT_FALSE(readable(Credential(8, 8)));
+  EXPECT_TRUE(readable(Credential(8, 8, {1001})));
+  EXPECT_TRUE(readable(Credential(8, 8, sixteen)));
+  EXPECT_FALSE(readable(Credential(8, 8, seventeen))) << "AUTH_SYS carries the first 16 only";
+}
+
+TEST_F(ProtocolCalls, AuthNoneIsNobodyInParticular) {
+  const FileHandle file = MakeFile("f");
+  ASSERT_EQ(nfs().SetAttributesOf(file, {.mode = 0604}, kRoot).error, kOk);
+  EXPECT_EQ(nfs().Access(file, Credential()).granted & (kAccessRead | kAccessModify), kAccessRead);
+  ASSERT_EQ(nfs().SetAttributesOf(file, {.mode = 0600}, kRoot).error, kOk);
+  EXPECT_EQ(nfs().Access(file, Credential()).granted & kAccessRead, 0u);
+}
+
+TEST_F(ProtocolCalls, CredentialsOfManyThreadsDoNotMixOnOneConnection) {
+  constexpr uint32_t kThreads = 4;
+  constexpr int kRounds = 300;
+  std::vector<FileHandle> files;
+  for (uint32_t t = 0; t < kThreads; ++t) {
+    files.push_back(MakeFile("f" + std::to_string(t)));
+    const SetAttributes owner{.mode = 0600, .uid = 1000 + t, .gid = 1000 + t};
+    ASSERT_EQ(nfs().SetAttributesOf(files.back(), owner, kRoot).error, kOk);
+  }
+  std::atomic<int> right = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (uint32_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        const Credential me(1000 + t, 1000 + t);
+        for (int i = 0; i < kRounds; ++i) {
+          const uint32_t whose = static_cast<uint32_t>(i) % kThreads;
+          const AccessReply reply = nfs().Access(files[whose], me);
+          right += reply.error == kOk && ((reply.granted & kAccessRead) != 0) == (whose == t);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(right, static_cast<int>(kThreads) * kRounds);
+}
+
+TEST_F(ProtocolCalls, OneCallIsOneRpc) {
+  const uint64_t before = nfs().rpcs_sent();
+  (void)nfs().GetAttributes(root(), kRoot);
+  (void)nfs().Lookup(root(), "nothing", kRoot);
+  (void)nfs().Access(root(), kRoot);
+  EXPECT_EQ(nfs().rpcs_sent() - before, 3u);
+}
+
+}  // namespace
+}  // namespace nfswalk::protocol

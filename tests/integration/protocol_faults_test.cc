@@ -1,0 +1,174 @@
+// A real server that dies, hangs and comes back, and one that was never what we took it for.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/integration/protocol_session.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using ProtocolFaults = ProtocolSession;
+
+constexpr TransportOptions kSoft{
+    .nconnect = 1, .hard = false, .timeo_ds = 2, .retrans = 1, .mount_timeout_ms = 10'000};
+
+// One thread's work: every name is created, renamed and removed exactly once, each call checked.
+int ErrorsOfOneWorker(Protocol& nfs, const FileHandle& root, int worker,
+                      const std::atomic<bool>& stop, std::atomic<int>& rounds) {
+  int errors = 0;
+  for (int i = 0; !stop; ++i) {
+    const std::string name = std::to_string(worker) + "." + std::to_string(i);
+    const std::string moved = name + ".moved";
+    errors += nfs.Create(root, name, CreateMode::kGuarded, {.mode = 0600}, kUser).error != kOk;
+    errors += nfs.Rename(root, name, root, moved, kUser).error != kOk;
+    errors += nfs.Lookup(root, moved, kUser).error != kOk;
+    errors += nfs.Remove(root, moved, kUser).error != kOk;
+    errors += nfs.MakeDirectory(root, name, {.mode = 0700}, kUser).error != kOk;
+    errors += nfs.RemoveDirectory(root, name, kUser).error != kOk;
+    errors += nfs.GetAttributes(root, kUser).error != kOk;
+    ++rounds;
+  }
+  return errors;
+}
+
+TEST_F(ProtocolFaults, AHardMountLosesNothingWhenTheServerIsKilledAndRestartedUnderLoad) {
+  constexpr int kWorkers = 4;
+  constexpr int kRestarts = 5;
+  auto connected = Connect({.nconnect = 2});
+  ASSERT_TRUE(connected.has_value()) << connected.error().message;
+  const std::unique_ptr<Protocol> hard = std::move(*connected);
+  std::atomic<bool> stop = false;
+  std::atomic<int> rounds = 0;
+  std::atomic<int> errors = 0;
+  {
+    std::vector<std::jthread> workers;
+    for (int w = 0; w < kWorkers; ++w) {
+      workers.emplace_back([&, w] { errors += ErrorsOfOneWorker(*hard, root(), w, stop, rounds); });
+    }
+    for (int i = 0; i < kRestarts; ++i) {
+      // Each death meets calls in flight: the workers have been answered since the last one.
+      for (const int before = rounds; rounds < before + 2 * kWorkers;) std::this_thread::yield();
+      server().Kill();
+      EXPECT_EQ(server().Restart(), "");
+    }
+    stop = true;
+  }
+  EXPECT_EQ(errors, 0);
+  EXPECT_GE(static_cast<Nfs3&>(*hard).retries(), static_cast<uint64_t>(kRestarts));
+  EXPECT_EQ(hard->ReadDir(root(), {}, true, kRoot).entries.size(), 2u) << "only . and .. remain";
+}
+
+TEST_F(ProtocolFaults, ASoftMountOfAHungServerTimesOutAndRecoversWithIt) {
+  auto connected = Connect(kSoft);
+  ASSERT_TRUE(connected.has_value()) << connected.error().message;
+  Protocol& soft = **connected;
+  server().Hang();
+  // A signal may take effect after the next answer.
+  std::errc first = kOk;
+  while (first == kOk) first = soft.GetAttributes(root(), kRoot).error;
+  EXPECT_EQ(first, std::errc::timed_out);
+  EXPECT_EQ(soft.MakeDirectory(root(), "d", {.mode = 0755}, kRoot).error, std::errc::timed_out);
+  server().Resume();
+  std::errc error = std::errc::timed_out;
+  while (error == std::errc::timed_out) error = soft.GetAttributes(root(), kRoot).error;
+  EXPECT_EQ(error, kOk);
+}
+
+TEST_F(ProtocolFaults, ASoftMountOfADeadServerTimesOut) {
+  auto connected = Connect(kSoft);
+  ASSERT_TRUE(connected.has_value()) << connected.error().message;
+  server().Kill();
+  EXPECT_EQ((*connected)->GetAttributes(root(), kRoot).error, std::errc::timed_out);
+  EXPECT_EQ(server().Restart(), "");
+}
+
+TEST_F(ProtocolFaults, AHardMountWaitsForAHungServer) {
+  server().Hang();
+  std::atomic<bool> answered = false;
+  std::jthread caller([&] {
+    EXPECT_EQ(nfs().GetAttributes(root(), kRoot).error, kOk);
+    answered = true;
+  });
+  EXPECT_FALSE(answered);
+  server().Resume();
+  caller.join();
+  EXPECT_TRUE(answered);
+}
+
+TEST_F(ProtocolFaults, ShutdownFreesCallersOfAHungServer) {
+  constexpr int kCallers = 8;
+  server().Hang();
+  const uint64_t sent = nfs().rpcs_sent();
+  std::atomic<int> canceled = 0;
+  {
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < kCallers; ++i) {
+      callers.emplace_back([&, i] {
+        const std::errc error =
+            i % 2 == 0 ? nfs().GetAttributes(root(), kRoot).error
+                       : nfs().MakeDirectory(root(), std::to_string(i), {}, kRoot).error;
+        canceled += error == std::errc::operation_canceled;
+      });
+    }
+    while (nfs().rpcs_sent() < sent + kCallers) std::this_thread::yield();
+    nfs().Shutdown();
+  }
+  EXPECT_EQ(canceled, kCallers);
+  server().Resume();
+}
+
+TEST_F(ProtocolFaults, PortsComeFromThePortmapperWhereNoneAreGiven) {
+  ServerAddress address = Address();
+  address.nfs_port = address.mount_port = 0;
+  auto connected = Connect(address, {});
+  ASSERT_TRUE(connected.has_value()) << connected.error().message;
+  EXPECT_EQ((*connected)->GetRoot(kRoot).handle, root());
+}
+
+TEST_F(ProtocolFaults, AWrongExportIsNamed) {
+  ServerAddress address = Address();
+  address.export_path = "/no/such/export";
+  const auto connected = Connect(address, {});
+  ASSERT_FALSE(connected.has_value());
+  // nfs-ganesha does not tell strangers what exists.
+  EXPECT_EQ(connected.error().error, std::errc::permission_denied) << connected.error().message;
+  EXPECT_NE(connected.error().message.find("/no/such/export"), std::string::npos);
+}
+
+TEST_F(ProtocolFaults, ARefusedPortIsNamed) {
+  ServerAddress address = Address();
+  address.nfs_port = 1;
+  const auto connected = Connect(address, {});
+  ASSERT_FALSE(connected.has_value());
+  EXPECT_EQ(connected.error().error, std::errc::connection_refused);
+  EXPECT_NE(connected.error().message.find("port 1:"), std::string::npos)
+      << connected.error().message;
+}
+
+TEST_F(ProtocolFaults, APortOfAnotherRpcProgramIsToldApart) {
+  ServerAddress address = Address();
+  address.nfs_port = 111;
+  const auto connected = Connect(address, {});
+  ASSERT_FALSE(connected.has_value());
+  EXPECT_EQ(connected.error().error, std::errc::protocol_not_supported)
+      << connected.error().message;
+}
+
+TEST_F(ProtocolFaults, AHungServerDoesNotHoldUpTheMount) {
+  server().Hang();
+  TransportOptions options;
+  options.mount_timeout_ms = 200;
+  const auto connected = Connect(options);
+  ASSERT_FALSE(connected.has_value());
+  EXPECT_EQ(connected.error().error, std::errc::timed_out) << connected.error().message;
+  server().Resume();
+}
+
+}  // namespace
+}  // namespace nfswalk::protocol

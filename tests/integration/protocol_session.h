@@ -1,0 +1,65 @@
+// protocol_session: a real server of our own and a mount of its export, for the protocol*_test.cc
+// here.
+#ifndef NFSWALK_TESTS_INTEGRATION_PROTOCOL_SESSION_H_
+#define NFSWALK_TESTS_INTEGRATION_PROTOCOL_SESSION_H_
+
+#include <gtest/gtest.h>
+
+#include <expected>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "nfsclient/protocol/nfs3.h"
+#include "tests/fixtures/ganesha_server.h"
+
+namespace nfswalk::protocol {
+
+inline const Credential kRoot(0, 0);
+inline const Credential kUser(1234, 1234);
+
+class ProtocolSession : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto started = fixtures::GaneshaServer::Start();
+    ASSERT_TRUE(started.has_value()) << started.error();
+    server_ = std::move(*started);
+    auto connected = Connect({});
+    ASSERT_TRUE(connected.has_value()) << connected.error().message;
+    nfs_ = std::move(*connected);
+    root_ = nfs_->GetRoot(kRoot).handle;
+  }
+
+  // A further mount. The connections stay in the server's network.
+  std::expected<std::unique_ptr<Protocol>, ConnectError> Connect(const TransportOptions& options) {
+    return Connect(Address(), options);
+  }
+  std::expected<std::unique_ptr<Protocol>, ConnectError> Connect(const ServerAddress& address,
+                                                                 const TransportOptions& options) {
+    const fixtures::GaneshaServer::NetworkScope inside(*server_);
+    return Nfs3::ConnectNfs3(address, options);
+  }
+  ServerAddress Address() const {
+    return {server_->host(), server_->export_path(), server_->nfs_port(), server_->mount_port(), 3};
+  }
+
+  FileHandle MakeFile(const std::string& name) {
+    const CreateReply made =
+        nfs_->Create(root_, name, CreateMode::kUnchecked, {.mode = 0644}, kRoot);
+    EXPECT_EQ(made.error, kOk);
+    return made.handle.value_or(FileHandle());
+  }
+
+  fixtures::GaneshaServer& server() { return *server_; }
+  Protocol& nfs() { return *nfs_; }
+  const FileHandle& root() const { return root_; }
+
+ private:
+  std::unique_ptr<fixtures::GaneshaServer> server_;
+  std::unique_ptr<Protocol> nfs_;
+  FileHandle root_;
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_TESTS_INTEGRATION_PROTOCOL_SESSION_H_
