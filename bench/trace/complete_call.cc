@@ -34,10 +34,7 @@ class LineJoiner {
   }
 
   JoinedLines Finish() {
-    for (const auto& [pid, half] : halves_) {
-      const SyscallForm* form = FindSyscall(half.name);
-      if (form != nullptr && form->kind != SyscallKind::kSpawn) ++joined_.never_resumed;
-    }
+    for (const auto& [pid, half] : halves_) CountNeverResumed(half);
     std::erase_if(joined_.calls, [](const CompleteCall& call) { return call.form == nullptr; });
     return std::move(joined_);
   }
@@ -58,7 +55,15 @@ class LineJoiner {
       half.slot = joined_.calls.size();
       joined_.calls.push_back({.pid = line.pid, .line = number});
     }
-    halves_.insert_or_assign(line.pid, std::move(half));
+    // A thread that was in a call when another one executed a program never returns from it.
+    Half& place = halves_[line.pid];
+    CountNeverResumed(place);
+    place = std::move(half);
+  }
+
+  void CountNeverResumed(const Half& half) {
+    const SyscallForm* form = FindSyscall(half.name);
+    if (form != nullptr && form->kind != SyscallKind::kSpawn) ++joined_.never_resumed;
   }
 
   std::string Resume(const StraceLine& line, uint32_t number) {

@@ -259,7 +259,8 @@ std::optional<Descriptor> ParseDescriptor(std::string_view argument) {
     while (number_end < argument.size() && IsDigit(argument[number_end])) ++number_end;
     if (number_end == 0) return std::nullopt;
   }
-  if (number_end == argument.size() || argument[number_end] != '<') return descriptor;
+  if (number_end == argument.size()) return descriptor;
+  if (argument[number_end] != '<') return std::nullopt;  // an address
   const size_t end = SkipAnnotation(argument, number_end);
   if (end == kNpos) return descriptor;
   std::string_view inside = argument.substr(number_end + 1, end - number_end - 2);

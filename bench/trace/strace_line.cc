@@ -10,6 +10,9 @@ namespace nfswalk::bench {
 namespace {
 
 constexpr std::string_view kUnfinishedMark = "<unfinished ...>";
+// A thread that executes a program takes over the pid of its process: "<pid changed to 7 ...>".
+constexpr std::string_view kPidChangedMark = "<pid changed to ";
+constexpr std::string_view kMarkEnd = " ...>";
 constexpr std::string_view kResumedMark = "<... ";
 constexpr std::string_view kResumedEnd = " resumed>";
 
@@ -77,6 +80,17 @@ std::expected<StraceLine, std::string> ParseResumed(StraceLine line, std::string
   return line;
 }
 
+// Whether `rest` is a call that will be resumed under another pid; `line` is then complete.
+bool HandsOnItsPid(std::string_view rest, StraceLine& line) {
+  const size_t mark = rest.rfind(kPidChangedMark);
+  if (mark == std::string_view::npos || !rest.ends_with(kMarkEnd)) return false;
+  std::string_view pid = rest.substr(mark + kPidChangedMark.size());
+  if (!TakeNumber(pid, line.pid) || pid != kMarkEnd) return false;
+  line.kind = LineKind::kUnfinished;
+  line.arguments = TrimEnd(rest.substr(0, mark));
+  return true;
+}
+
 std::expected<StraceLine, std::string> ParseCall(StraceLine line, std::string_view text) {
   size_t name_end = 0;
   while (name_end < text.size() && IsNameChar(text[name_end])) ++name_end;
@@ -92,6 +106,7 @@ std::expected<StraceLine, std::string> ParseCall(StraceLine line, std::string_vi
     line.arguments = TrimEnd(rest.substr(0, rest.size() - kUnfinishedMark.size()));
     return line;
   }
+  if (HandsOnItsPid(rest, line)) return line;
   const auto split = SplitResult(rest);
   if (!split) return std::unexpected(split.error());
   line.kind = LineKind::kCall;

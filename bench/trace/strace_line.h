@@ -24,7 +24,8 @@ enum class LineKind : uint8_t {
 
 struct StraceLine {
   LineKind kind = LineKind::kEvent;
-  uint32_t pid = 0;  // 0: the line has none
+  // 0: the line has none. Of a thread's execve, which is resumed under the pid of its process: that pid.
+  uint32_t pid = 0;
   std::string_view name;
   // kCall: between the parentheses. kUnfinished: the beginning of the arguments. kResumed: the rest of the
   // arguments, the closing parenthesis and the result, to be appended to that beginning.
