@@ -6,6 +6,7 @@
 
 #include "rcu/allocation_fault.h"
 #include "rcu/page_region.h"
+#include "rcu/sync_point.h"
 #include "rcu/thread_index.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -133,6 +134,7 @@ bool SlabPool::StealSlab(Shard& thief) {
 auto SlabPool::LockShardOf(Slab& slab) -> Shard& {
   for (;;) {
     Shard& shard = *slab.shard.load(std::memory_order_relaxed);
+    NFSWALK_SYNC_POINT("slab_pool:shard-chosen");
     shard.lock.lock();
     if (slab.shard.load(std::memory_order_relaxed) == &shard) return shard;
     shard.lock.unlock();

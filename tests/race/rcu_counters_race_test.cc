@@ -14,7 +14,7 @@ namespace {
 
 TEST(CountersRace, NothingIsLostWithMoreThreadsThanSlots) {
   constexpr int kThreads = kMaxThreadIndex + 60;
-  constexpr uint64_t kRounds = 2000;
+  constexpr uint64_t kRounds = 20'000;
   CounterSet<2> counters;
   std::atomic<int> sharing{0};
   std::latch all_live(kThreads);

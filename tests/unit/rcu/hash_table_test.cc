@@ -247,6 +247,8 @@ TEST_F(HashTableTest, ALockerThatWaitedForAMovingBucketGetsTheNewOne) {
     if (!std::exchange(first_time, false)) return;
     moving.count_down();
     while (!asked.load()) std::this_thread::yield();
+    // Far more turns than the locker needs to get from there to the locked head.
+    for (int i = 0; i < 2000; ++i) std::this_thread::yield();
   });
   Node* found = nullptr;
   std::jthread locker([&] {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <latch>
 #include <set>
 #include <thread>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "rcu/allocation_fault.h"
 #include "rcu/page_region.h"
 #include "rcu/read_guard.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::rcu {
 namespace {
@@ -145,6 +147,38 @@ TEST(ObjectPool, AThreadUsesTheFreeObjectsThatAnotherLeft) {
 }
 
 #ifndef NDEBUG
+TEST(ObjectPool, AFreeFollowsItsSlabToTheShardThatStoleIt) {
+  ObjectPool<Object> pool;
+  pool.Free(pool.Allocate());  // this thread's index is taken, and its one slab
+  Object* const own = pool.Allocate();
+  std::latch chosen(1);
+  std::latch stolen(1);
+  std::thread freer([&] {
+    Object* const object = pool.Allocate();  // steals the slab of this thread's shard
+    SyncPointScript::OnReach("slab_pool:shard-chosen", [&] {
+      chosen.count_down();
+      stolen.wait();
+    });
+    pool.Free(object);
+  });
+  chosen.wait();
+  SyncPointScript::ClearAll();
+  Object* const mine = pool.Allocate();  // steals it back
+  pool.Free(mine);
+  pool.Free(own);
+  stolen.count_down();
+  freer.join();
+  EXPECT_EQ(pool.live(), 0u);
+  EXPECT_EQ(pool.capacity_bytes(), SlabPool::kSlabBytes);
+  // In one list only: two threads cannot be given the same object.
+  Object* const first = pool.Allocate();
+  Object* second = nullptr;
+  std::thread([&] { second = pool.Allocate(); }).join();
+  EXPECT_NE(first, second);
+  pool.Free(first);
+  pool.Free(second);
+}
+
 TEST(ObjectPool, InjectedFaultsFailEveryAllocationAfterTheNth) {
   ObjectPool<Object> pool;
   AllocationFault::FailAfter(2);
