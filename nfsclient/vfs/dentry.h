@@ -12,7 +12,8 @@
 //             I2 hash is 0 exactly while the dentry is in no chain, so a search that compares it after
 //                sampling seq cannot accept a dropped dentry (vfs_walk 2.4).
 //             I3 a dentry holds a reference on its parent and on its inode.
-//             I4 the bytes of the last name word beyond the name are zero, so names compare by words.
+//             I4 the name words beyond the name are zero, and hold its beginning however long it is, so
+//                that names compare by words.
 // Lifetime    A reference, or an RCU section; the memory is type-stable.
 // Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/race/dentry_race_test.cc
 #ifndef NFSWALK_NFSCLIENT_VFS_DENTRY_H_
@@ -49,7 +50,7 @@ struct alignas(64) Dentry {
   std::atomic<Inode*> inode{nullptr};    // nullptr: a negative dentry
   std::atomic<uint64_t> verifier{0};     // the parent's cookie when the name was last known right
   std::array<std::atomic<uint64_t>, kInlineWords> name_words{};
-  // Holds the name if it is longer than kInlineName. A field of its own, not a union with the words: a
+  // Holds the whole name if it is longer than kInlineName. A field of its own, not a union with the words: a
   // reader overtaken by a rename must never take bytes for an address.
   std::atomic<rcu::ByteString*> long_name{nullptr};
 
@@ -61,23 +62,15 @@ struct alignas(64) Dentry {
   // True if the name's bytes are these; meaningless unless `seq` validates afterwards.
   // Preconditions: `name.hash == hash` was just seen, so the lengths agree; RCU section.
   bool HasName(const Name& name) const;
+
+ private:
+  bool HasRestOfName(const Name& name) const;
 };
 
 inline bool Dentry::HasName(const Name& name) const {
-  const char* at = name.data;
-  size_t whole = name.length / 8;
-  size_t tail = name.length % 8;
-  if (name.length <= kInlineName) [[likely]] {
-    for (size_t i = 0; i < whole; ++i, at += 8) {
-      if (name_words[i].load(std::memory_order_relaxed) != LoadWord(at)) return false;
-    }
-    return tail == 0 ||
-           name_words[whole].load(std::memory_order_relaxed) == KeepBytes(LoadWord(at), tail);
-  }
-  const rcu::ByteString* text =
-      long_name.load(std::memory_order_acquire);  // pairs with DentryCache::SetName()
-  return text != nullptr && text->size == name.length &&
-         std::memcmp(text->data(), name.data, name.length) == 0;
+  return name_words[0].load(std::memory_order_relaxed) == name.word0 &&
+         name_words[1].load(std::memory_order_relaxed) == name.word1 &&
+         (name.length <= 16 || HasRestOfName(name));
 }
 
 }  // namespace nfswalk::vfs

@@ -1,6 +1,8 @@
 #include "nfsclient/vfs/dentry_cache.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <mutex>
 
 #include "rcu/defer.h"
@@ -23,6 +25,21 @@ void TakeFirstReference(Dentry& dentry) {
 
 }  // namespace
 
+bool Dentry::HasRestOfName(const Name& name) const {
+  if (name.length > kInlineName) {
+    const rcu::ByteString* text =
+        long_name.load(std::memory_order_acquire);  // pairs with DentryCache::SetName()
+    return text != nullptr && text->size == name.length &&
+           std::memcmp(text->data(), name.data, name.length) == 0;
+  }
+  std::array<uint64_t, kInlineWords> wanted{};
+  std::memcpy(wanted.data(), name.data, name.length);
+  for (size_t i = 2; i < kInlineWords; ++i) {
+    if (name_words[i].load(std::memory_order_relaxed) != wanted[i]) return false;
+  }
+  return true;
+}
+
 DentryRef DentryRef::Copy() const {
   dentry_->lockref.Get();
   return {cache_, dentry_};
@@ -39,15 +56,10 @@ DentryCache::~DentryCache() {
 // Preconditions: seq is odd, or the dentry is unpublished. Takes over `long_name`, which is set exactly if
 // the name does not fit inline.
 void DentryCache::SetName(Dentry& dentry, const Name& name, rcu::ByteString* long_name) {
-  if (long_name == nullptr) {
-    size_t whole = name.length / 8;
-    for (size_t i = 0; i < whole; ++i) {
-      dentry.name_words[i].store(LoadWord(name.data + 8 * i), std::memory_order_relaxed);
-    }
-    if (size_t tail = name.length % 8; tail != 0) {
-      dentry.name_words[whole].store(KeepBytes(LoadWord(name.data + 8 * whole), tail),
-                                     std::memory_order_relaxed);
-    }
+  std::array<uint64_t, Dentry::kInlineWords> words{};
+  std::memcpy(words.data(), name.data, std::min(name.length, Dentry::kInlineName));
+  for (size_t i = 0; i < words.size(); ++i) {
+    dentry.name_words[i].store(words[i], std::memory_order_relaxed);
   }
   rcu::ByteString* old = dentry.long_name.load(std::memory_order_relaxed);
   dentry.long_name.store(long_name, std::memory_order_release);  // pairs with Dentry::HasName()

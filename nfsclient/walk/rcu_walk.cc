@@ -44,9 +44,52 @@ bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
   return true;
 }
 
-inline RcuOutcome RcuWalk::MoveTo(Position position) {
+[[gnu::always_inline]] inline RcuOutcome RcuWalk::MoveTo(Position position) {
   if (flags_.strict && !Remember(at_.dentry->seq, at_.seq)) return {NeedRef::kAllocation};
   at_ = position;
+  return {};
+}
+
+[[gnu::always_inline]] inline RcuOutcome RcuWalk::Enter() {
+  if (flags_.strict) {
+    const rcu::SeqCount& count = at_.inode->attributes_seq;
+    if (!Remember(count, count.Begin())) return {NeedRef::kAllocation};
+  }
+  auto permission = nfs::PermissionRcu(superblock_, *at_.inode, true, credential_,
+                                       access_cache::kMayExec, now_ns_, hits_);
+  if (permission.need != NeedRef::kNone) return {permission.need};
+  if (!permission.granted) return Confirm(std::errc::permission_denied);
+  return {};
+}
+
+[[gnu::always_inline]] inline RcuOutcome RcuWalk::StepToChild(const Name& name,
+                                                                bool* more) {
+  uint64_t seq;
+  Dentry* child = superblock_.dentries.FindRcu(at_.dentry, name, &seq);
+  if (child == nullptr) return {NeedRef::kMiss};
+  Inode* inode = child->inode.load(std::memory_order_relaxed);
+  NFSWALK_SYNC_POINT("walk:after-child-sample");
+  if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
+  NeedRef need = nfs::RevalidateRcu(superblock_, *child, inode, *at_.inode);
+  // Only now is the inode, or its absence, what the name stands for.
+  if (child->seq.Changed(seq)) return {NeedRef::kChanged};
+  if (need != NeedRef::kNone) return {need};
+  const Position next{child, seq, inode};
+  if (inode == nullptr) {
+    if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
+    return Confirm(std::errc::no_such_file_or_directory);
+  }
+
+  const char* rest = name.data + name.length;
+  *more = *rest == '/';
+  auto type = inode->type.load(std::memory_order_relaxed);
+  if (type == protocol::FileType::kSymlink && (*more || flags_.follow_last)) {
+    *more = true;
+    return FollowLink(*child, seq, *inode, rest);
+  }
+  if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
+  if (*more && type != protocol::FileType::kDirectory) return Confirm(std::errc::not_a_directory);
+  path_.AdvanceTo(rest);
   return {};
 }
 
@@ -75,17 +118,7 @@ RcuOutcome RcuWalk::Resolve() {
   return {};
 }
 
-inline RcuOutcome RcuWalk::Enter() {
-  if (flags_.strict) {
-    const rcu::SeqCount& count = at_.inode->attributes_seq;
-    if (!Remember(count, count.Begin())) return {NeedRef::kAllocation};
-  }
-  auto permission = nfs::PermissionRcu(superblock_, *at_.inode, true, credential_,
-                                       access_cache::kMayExec, now_ns_, hits_);
-  if (permission.need != NeedRef::kNone) return {permission.need};
-  if (!permission.granted) return Confirm(std::errc::permission_denied);
-  return {};
-}
+// Rarer steps.
 
 RcuOutcome RcuWalk::StepToParent() {
   Dentry* root = superblock_.root.get();
@@ -98,36 +131,6 @@ RcuOutcome RcuWalk::StepToParent() {
   NFSWALK_SYNC_POINT("walk:before-dotdot-check");
   if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
   return MoveTo({parent, seq, inode});
-}
-
-inline RcuOutcome RcuWalk::StepToChild(const Name& name, bool* more) {
-  uint64_t seq;
-  Dentry* child = superblock_.dentries.FindRcu(at_.dentry, name, &seq);
-  if (child == nullptr) return {NeedRef::kMiss};
-  Inode* inode = child->inode.load(std::memory_order_relaxed);
-  NFSWALK_SYNC_POINT("walk:after-child-sample");
-  if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
-  NeedRef need = nfs::RevalidateRcu(superblock_, *child, inode, *at_.inode);
-  // Only now is the inode, or its absence, what the name stands for.
-  if (child->seq.Changed(seq)) return {NeedRef::kChanged};
-  if (need != NeedRef::kNone) return {need};
-  const Position next{child, seq, inode};
-  if (inode == nullptr) {
-    if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
-    return Confirm(std::errc::no_such_file_or_directory);
-  }
-
-  const char* rest = name.data + name.length;
-  *more = *rest == '/';
-  auto type = inode->type.load(std::memory_order_relaxed);
-  if (type == protocol::FileType::kSymlink && (*more || flags_.follow_last)) {
-    *more = true;
-    return FollowLink(*child, seq, *inode, rest);
-  }
-  if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
-  if (*more && type != protocol::FileType::kDirectory) return Confirm(std::errc::not_a_directory);
-  path_.AdvanceTo(rest);
-  return {};
 }
 
 RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& inode,
