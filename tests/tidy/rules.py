@@ -1,0 +1,211 @@
+"""The rules of CONTRIBUTING.md that a machine can check. A rule takes a Tree and yields Violations."""
+
+import posixpath
+import re
+from typing import NamedTuple
+
+from source_text import cxx_code, cxx_functions, python_functions
+
+FILE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 70
+PARTNER_LINES = 3  # how far from an ordered access its comment may be
+
+# A folder includes itself and what stands before it.
+LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/vfs",
+          "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/cli"]
+ABOVE_ALL = ["tests", "bench"]
+# Headers of a library -> the one folder that may include them, and its tests.
+LIBRARY_HOMES = {"nfsc/": "nfsclient/protocol", "rpc/": "sunrpc_auth", "tirpc/": "sunrpc_auth",
+                 "urcu": "rcu"}
+
+_VAGUE = {"util", "utils", "common", "misc", "helper", "helpers", "manager", "managers"}
+# In pieces, or this file would violate them.
+_UNFINISHED = re.compile(r"\b(" + "|".join(["TO" "DO", "FIX" "ME", "X" "XX", "HA" "CK"]) + r")\b")
+_MACHINE_PATH = re.compile(r"/wo" r"rk/|\.\./sha" r"red")
+_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]')
+_ORDERED = re.compile(
+    r"memory_order(?:_|::)(?:acquire|release|acq_rel|seq_cst|consume)"
+    r"|atomic_thread_fence|atomic_signal_fence|cmm_smp_\w*mb")
+_PARTNER = re.compile(r"pairs with|\bO\d+\b", re.IGNORECASE)
+_SLEEP = re.compile(r"\b(?:sleep_for|sleep_until|u?sleep|nanosleep|clock_nanosleep)\s*\("
+                    r"|\bpoll\(\s*nullptr|\bselect\(\s*0\s*,")
+_LINK = re.compile(r"\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
+
+
+class Violation(NamedTuple):
+    path: str
+    line: int
+    rule: str
+    message: str
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {self.rule}: {self.message}"
+
+
+class Tree:
+    """The files of a checkout: {path from the root: text}, and paths that are no text files."""
+
+    def __init__(self, files, lockfree_files=(), other_paths=()):
+        self.files = files
+        self.lockfree_files = list(lockfree_files)
+        self.other_paths = set(other_paths)
+        self.code = {path: cxx_code(text) for path, text in self.cxx()}
+
+    def cxx(self):
+        return [(path, text) for path, text in self.files.items() if path.endswith((".cc", ".h"))]
+
+    def exists(self, path):
+        return (path in self.files or path in self.other_paths or
+                any(known.startswith(path + "/") for known in [*self.files, *self.other_paths]))
+
+
+def _layer(path):
+    """(place in LAYERS, name) of the folder `path` is in; the place is None outside of all."""
+    for folder in sorted(LAYERS, key=len, reverse=True):
+        if path.startswith(folder + "/"):
+            return LAYERS.index(folder), folder
+    folder = path.split("/")[0]
+    return (len(LAYERS) if folder in ABOVE_ALL else None), folder
+
+
+def _includes(tree, path):
+    """(line number, '<' or '"', what) of each include. The code tells comments apart, the text names."""
+    lines = zip(tree.code[path].splitlines(), tree.files[path].splitlines())
+    for number, (code, line) in enumerate(lines, 1):
+        match = _INCLUDE.match(line)
+        if match and code.lstrip().startswith("#"):
+            yield number, match.group(1), match.group(2)
+
+
+def file_size(tree):
+    for path, text in tree.files.items():
+        lines = text.count("\n")
+        if path.endswith((".cc", ".h", ".py", ".sh")) and lines > FILE_LINES_MAX:
+            yield Violation(path, lines, "file-size", f"{lines} lines, at most {FILE_LINES_MAX}")
+
+
+def function_size(tree):
+    for path, text in tree.files.items():
+        find = {".cc": cxx_functions, ".h": cxx_functions, ".py": python_functions}.get(
+            posixpath.splitext(path)[1])
+        for first, last in find(text) if find else []:
+            if last - first + 1 > FUNCTION_LINES_MAX:
+                yield Violation(path, first, "function-size",
+                                f"{last - first + 1} lines, at most {FUNCTION_LINES_MAX}")
+
+
+def include_direction(tree):
+    for path, _ in tree.cxx():
+        place, folder = _layer(path)
+        for line, bracket, header in _includes(tree, path):
+            if bracket == "<" or _layer(header)[0] is None and "/" in header:
+                continue  # a library's
+            if header not in tree.files:
+                yield Violation(path, line, "include-direction",
+                                f'"{header}" is not a file; include by the path from the root')
+                continue
+            above, other = _layer(header)
+            if place is None or above is None or above > place:
+                yield Violation(path, line, "include-direction", f"{folder} may not include {other}")
+
+
+def library_home(tree):
+    for path, _ in tree.cxx():
+        for line, bracket, header in _includes(tree, path):
+            for prefix, home in LIBRARY_HOMES.items():
+                if (bracket == "<" and header.startswith(prefix) and
+                        not re.match(rf"(tests/\w+/)?{home}/", path)):
+                    yield Violation(path, line, "library-home", f"<{header}> belongs to {home}/")
+
+
+def lockfree_list(tree):
+    using = {path for path, code in tree.code.items() if "memory_order" in code}
+    for path in sorted(using - set(tree.lockfree_files)):
+        line = tree.code[path][:tree.code[path].index("memory_order")].count("\n") + 1
+        yield Violation(path, line, "lockfree-list",
+                        "names a memory_order but is not in tests/tidy/lockfree_files.txt")
+    for path in sorted(set(tree.lockfree_files) - using):
+        yield Violation(path, 1, "lockfree-list",
+                        "is in tests/tidy/lockfree_files.txt but names no memory_order")
+
+
+def ordering_partner(tree):
+    for path, text in tree.cxx():
+        if path.startswith("tests/"):
+            continue
+        lines = text.splitlines()
+        for number, code in enumerate(tree.code[path].splitlines(), 1):
+            near = lines[max(0, number - 1 - PARTNER_LINES):number + PARTNER_LINES]
+            if _ORDERED.search(code) and not any(_PARTNER.search(line) for line in near):
+                yield Violation(path, number, "ordering-partner",
+                                f'no "pairs with ..." within {PARTNER_LINES} lines')
+
+
+def vague_name(tree):
+    for path in tree.files:
+        for part in path.split("/"):
+            for word in _VAGUE & set(re.split(r"[_.\-]", part.lower())):
+                yield Violation(path, 1, "vague-name", f'"{word}" says nothing; name what it does')
+
+
+def unfinished(tree):
+    for path, text in tree.files.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if _UNFINISHED.search(line):
+                yield Violation(path, number, "unfinished", "finish it, or open an issue")
+
+
+def machine_path(tree):
+    for path, text in tree.files.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if _MACHINE_PATH.search(line):
+                yield Violation(path, number, "machine-path", "a path of one machine")
+
+
+def dead_file(tree):
+    for path, _ in tree.cxx():
+        folder, name = posixpath.split(path)
+        build = posixpath.join(folder, "BUILD")
+        text = tree.files.get(build, "")
+        names = [name]
+        if name.endswith("_test.cc") and " for " in text:  # a comprehension adds the ends
+            names += [name.removesuffix(".cc"), name.removesuffix("_test.cc")]
+        if not any(f'"{known}"' in text for known in names):
+            yield Violation(path, 1, "dead-file", f"{build} does not name it")
+
+
+def test_sleep(tree):
+    for path, code in tree.code.items():
+        if not path.startswith("tests/"):
+            continue
+        for number, line in enumerate(code.splitlines(), 1):
+            if _SLEEP.search(line):
+                yield Violation(path, number, "test-sleep", "wait for the event, not for time")
+
+
+def broken_link(tree):
+    for path, text in tree.files.items():
+        if not path.endswith(".md"):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            for target in _LINK.findall(line):
+                name = target.split("#")[0]
+                if not name or re.match(r"[a-z]+:", name):
+                    continue
+                found = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+                if not tree.exists(found):
+                    yield Violation(path, number, "broken-link", f"{target} leads nowhere")
+
+
+RULES = [file_size, function_size, include_direction, library_home, lockfree_list, ordering_partner,
+         vague_name, unfinished, machine_path, dead_file, test_sleep, broken_link]
+
+
+def check(tree, exceptions=()):
+    """Violations of `tree`. An exception is (rule, path); one that excepts nothing is a violation."""
+    found = [violation for rule in RULES for violation in rule(tree)]
+    used = {(violation.rule, violation.path) for violation in found} & set(exceptions)
+    left = [violation for violation in found if (violation.rule, violation.path) not in used]
+    left += [Violation(path, 1, "unused-exception", f"tests/tidy/limits.txt excepts it from {rule}")
+             for rule, path in exceptions if (rule, path) not in used]
+    return sorted(left)
