@@ -27,7 +27,8 @@ std::string TraceName(const std::string& file) {
 }  // namespace
 
 ExitCode BenchRun::Run() {
-  auto server = options_.server.empty() ? ReplayServer::StartOwn() : ReplayServer::Use(options_.server);
+  auto server =
+      options_.server.empty() ? ReplayServer::StartOwn() : ReplayServer::Use(options_.server);
   if (!server) {
     fmt::print(stderr, "make_replay: {}\n", server.error());
     return ExitCode::kFailed;
@@ -62,6 +63,7 @@ std::string BenchRun::RunTrace(const std::string& file) {
   const ReplayPlan plan(*trace, server_->special_files());
   Progress("");
   fmt::print("\n{}\n{}", file, CoverageText(*trace, plan));
+  std::fflush(stdout);
   if (plan.calls().empty()) return file + ": no call of this trace can be replayed";
   Progress(name + ": making the tree");
   // Two traces of one name, or two runs against one server, must not meet.
@@ -100,7 +102,8 @@ std::string BenchRun::MakeSubjects(const ReplayPlan& plan, const std::string& di
       fmt::print("left out: kernel, tmpfs: {}\n", kernel.error());
     }
   }
-  if (options_.libnfs) subjects.push_back(MakeLibnfsSubject(server_->LibnfsUrl(directory), *server_));
+  if (options_.libnfs)
+    subjects.push_back(MakeLibnfsSubject(server_->LibnfsUrl(directory), *server_));
   return {};
 }
 

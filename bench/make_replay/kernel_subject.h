@@ -1,8 +1,9 @@
 // kernel_subject: the same calls as system calls on a tmpfs that holds the same tree.
 //
-// The tmpfs is mounted nowhere: it hangs on a descriptor and vanishes with the process, however that ends.
-// Each thread that asks makes it its own root directory (unshare(CLONE_FS), chroot), so that absolute paths
-// and links mean the same as under NFS. Such a thread stays there for the rest of its life.
+// The tmpfs is mounted nowhere: it hangs on a descriptor and vanishes with the process, however
+// that ends. Each thread that asks makes it its own root directory (unshare(CLONE_FS), chroot), so
+// that absolute paths and links mean the same as under NFS. Such a thread stays there for the rest
+// of its life.
 #ifndef NFSWALK_BENCH_MAKE_REPLAY_KERNEL_SUBJECT_H_
 #define NFSWALK_BENCH_MAKE_REPLAY_KERNEL_SUBJECT_H_
 

@@ -12,7 +12,8 @@ namespace {
 // The calls left until the server dies, shared by all threads.
 class Fuse {
  public:
-  Fuse(ReplayServer& server, uint64_t after) : server_(server), left_(static_cast<int64_t>(after)) {}
+  Fuse(ReplayServer& server, uint64_t after)
+      : server_(server), left_(static_cast<int64_t>(after)) {}
 
   void Burn() {
     if (left_.fetch_sub(1, std::memory_order_relaxed) != 1) return;

@@ -10,9 +10,9 @@
 
 namespace nfswalk::bench {
 
-// Kills and restarts the server (SIGKILL) before call number `after` of all threads together. `server` must
-// outlive the subject. A server that does not come back ends the process with an error: nothing could be
-// compared any more.
+// Kills and restarts the server (SIGKILL) before call number `after` of all threads together.
+// `server` must outlive the subject. A server that does not come back ends the process with an
+// error: nothing could be compared any more.
 std::unique_ptr<Subject> MakeKillingSubject(std::unique_ptr<Subject> subject, ReplayServer& server,
                                             uint64_t after);
 

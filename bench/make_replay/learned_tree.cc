@@ -28,7 +28,8 @@ LearnedTree::LearnedTree(const Trace& trace) {
   LearnLinks(trace, tree_);
   LearnChanges(trace);
   for (const Call& call : trace.calls) {
-    const bool learns = call.error == 0 || (call.kind == CallKind::kReadLink && call.error == EINVAL);
+    const bool learns =
+        call.error == 0 || (call.kind == CallKind::kReadLink && call.error == EINVAL);
     if (learns && call.kind != CallKind::kChange) LearnAnswer(call);
   }
   FillIn();
@@ -39,8 +40,9 @@ void LearnedTree::LearnChanges(const Trace& trace) {
     if (call.kind != CallKind::kChange || IsPerProcess(call.path)) continue;
     const bool opened = !call.text.empty();
     std::string canonical =
-        opened ? call.text
-               : tree_.Walk(call.path, call.no_follow, AtMissing::kAssumeDirectory, nullptr).canonical;
+        opened
+            ? call.text
+            : tree_.Walk(call.path, call.no_follow, AtMissing::kAssumeDirectory, nullptr).canonical;
     if (opened && KeepsItsAttributesWhenWritten(canonical)) continue;
     if (!canonical.empty()) changed_.insert(std::move(canonical));
   }

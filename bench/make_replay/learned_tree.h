@@ -1,5 +1,5 @@
-// learned_tree: the tree that a trace saw, as far as its answers tell: types, modes, sizes, links, and
-// (by their absence) the names that did not exist.
+// learned_tree: the tree that a trace saw, as far as its answers tell: types, modes, sizes, links,
+// and (by their absence) the names that did not exist.
 #ifndef NFSWALK_BENCH_MAKE_REPLAY_LEARNED_TREE_H_
 #define NFSWALK_BENCH_MAKE_REPLAY_LEARNED_TREE_H_
 
@@ -12,8 +12,8 @@
 
 namespace nfswalk::bench {
 
-// How a path relates to the names that cannot be compared. A walk that comes by such a name, or ends
-// beneath it, is left out.
+// How a path relates to the names that cannot be compared. A walk that comes by such a name, or
+// ends beneath it, is left out.
 struct PathTrouble {
   bool per_process = false;
   bool changed = false;

@@ -26,7 +26,8 @@ std::expected<Context, std::string> Connect(const std::string& url) {
   const int failed = nfs_mount(context.get(), parsed->server, parsed->path);
   nfs_destroy_url(parsed);
   if (failed != 0) {
-    return std::unexpected(fmt::format("libnfs cannot mount {}: {}", url, nfs_get_error(context.get())));
+    return std::unexpected(
+        fmt::format("libnfs cannot mount {}: {}", url, nfs_get_error(context.get())));
   }
   return context;
 }

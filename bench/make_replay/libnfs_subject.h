@@ -1,5 +1,5 @@
-// libnfs_subject: the same calls as libnfs' own synchronous ones: what an NFS client in user space costs
-// that keeps no names.
+// libnfs_subject: the same calls as libnfs' own synchronous ones: what an NFS client in user space
+// costs that keeps no names.
 #ifndef NFSWALK_BENCH_MAKE_REPLAY_LIBNFS_SUBJECT_H_
 #define NFSWALK_BENCH_MAKE_REPLAY_LIBNFS_SUBJECT_H_
 

@@ -14,7 +14,8 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 void RequestStop(int) { stop_requested.store(true); }
 
-// The first Ctrl-C cleans up; a second one ends the process, with which our own server and tmpfs vanish.
+// The first Ctrl-C cleans up; a second one ends the process, with which our own server and tmpfs
+// vanish.
 void StopOnSignals() {
   struct sigaction action {};
   action.sa_handler = RequestStop;
@@ -28,6 +29,7 @@ int main(int argc, char** argv) {
   auto options = nfswalk::bench::ParseOptions(argc, argv);
   if (const int* exit_code = std::get_if<int>(&options)) return *exit_code;
   StopOnSignals();
-  nfswalk::bench::BenchRun run(std::move(std::get<nfswalk::bench::Options>(options)), stop_requested);
+  nfswalk::bench::BenchRun run(std::move(std::get<nfswalk::bench::Options>(options)),
+                               stop_requested);
   return static_cast<int>(run.Run());
 }

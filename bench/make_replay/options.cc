@@ -35,8 +35,10 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
   std::vector<std::string> modes = {"ref",        "rcu-locked", "rcu-peek",
                                     "rcu-search", "kernel",     "libnfs"};
   CLI::App app(
-      "Replays the file system calls of a recorded make against a real NFS export, compares every answer "
-      "with the recorded one, and times nfswalk's walk modes beside the kernel and libnfs. Exits 0 only if "
+      "Replays the file system calls of a recorded make against a real NFS export, compares every "
+      "answer "
+      "with the recorded one, and times nfswalk's walk modes beside the kernel and libnfs. Exits 0 "
+      "only if "
       "no answer differs.",
       "make_replay");
   app.add_option("--trace", options.traces,
@@ -61,9 +63,10 @@ std::variant<Options, int> ParseOptions(int argc, char** argv) {
                  "Ask libnfs only every so many calls: it sends several RPCs for each")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--server", options.server,
-                 "nfs://host[:port]/export of a server to use instead of an own nfs-ganesha; the tree is made "
-                 "in a new directory there, as uid 0, and removed afterwards");
+  app.add_option(
+      "--server", options.server,
+      "nfs://host[:port]/export of a server to use instead of an own nfs-ganesha; the tree is made "
+      "in a new directory there, as uid 0, and removed afterwards");
   app.add_option("--json", options.json_file, "Write the rows to this file too");
   app.add_option("--kill-server-after", options.kill_server_after,
                  "Kill and restart our nfs-ganesha after so many calls")

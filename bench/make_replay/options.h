@@ -21,7 +21,8 @@ struct Options {
   bool libnfs = false;          // its synchronous calls, one pass
   std::vector<size_t> threads = {1, 2, 4, 8};
   double seconds = 3;  // warm, for each subject and number of threads
-  size_t rounds = 3;   // the seconds are spread over so many turns, interleaved with the other subjects
+  size_t rounds =
+      3;  // the seconds are spread over so many turns, interleaved with the other subjects
   size_t libnfs_one_in = 1;
   std::string server;  // empty: start our own
   std::string json_file;

@@ -13,8 +13,8 @@
 namespace nfswalk::bench {
 namespace {
 
-// Each returns 0 or errno. `path` is relative to `root_fd`; no component of it is a link, because parents
-// are canonical.
+// Each returns 0 or errno. `path` is relative to `root_fd`; no component of it is a link, because
+// parents are canonical.
 int MakeFile(int root_fd, const char* path, const TreeNode& node) {
   const int fd = openat(root_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return errno;

@@ -32,10 +32,10 @@ std::errc MakeNode(Client& client, const std::string& path, const TreeNode& node
 }
 
 std::string Failed(std::string_view what, std::string_view path, std::errc error) {
-  const std::string hint = error == std::errc::permission_denied ||
-                                   error == std::errc::operation_not_permitted
-                               ? " (the export must let uid 0 be uid 0: no_root_squash)"
-                               : "";
+  const std::string hint =
+      error == std::errc::permission_denied || error == std::errc::operation_not_permitted
+          ? " (the export must let uid 0 be uid 0: no_root_squash)"
+          : "";
   return fmt::format("cannot {} {} through NFS: {}{}", what, path,
                      std::make_error_code(error).message(), hint);
 }

@@ -9,9 +9,9 @@
 
 namespace nfswalk::bench {
 
-// Makes the directory `name` in the root of the export and the tree beneath it: types, modes, sizes (sparse
-// where the server can) and link texts, special files left out. As uid 0: the export must not squash it.
-// Empty, or the error, after which what was made so far stays.
+// Makes the directory `name` in the root of the export and the tree beneath it: types, modes, sizes
+// (sparse where the server can) and link texts, special files left out. As uid 0: the export must
+// not squash it. Empty, or the error, after which what was made so far stays.
 std::string PrepareThroughNfs(const Tree& tree, Client& client, const std::string& name);
 
 // Removes the directory `name` and all beneath it. Empty, or the error.

@@ -42,7 +42,8 @@ class Player {
   void Play(const ReplayCall& call) {
     ++result_.ops;
     const Answer answer = subject_.Ask(call, link_text_);
-    if (!Matches(call, answer, link_text_.data())) [[unlikely]] Miss(call, answer);
+    if (!Matches(call, answer, link_text_.data())) [[unlikely]]
+      Miss(call, answer);
   }
 
   void PlayTimed(const ReplayCall& call) {

@@ -1,7 +1,8 @@
 // replay: asks a subject the calls of a plan from several threads and compares every answer.
 //
-// Threads take lots (whole processes) from one list, so that every subject and every number of threads does
-// the same mix of work. The timed loop holds the call, the comparison and, every 64th time, the clock.
+// Threads take lots (whole processes) from one list, so that every subject and every number of
+// threads does the same mix of work. The timed loop holds the call, the comparison and, every 64th
+// time, the clock.
 #ifndef NFSWALK_BENCH_MAKE_REPLAY_REPLAY_H_
 #define NFSWALK_BENCH_MAKE_REPLAY_REPLAY_H_
 
@@ -26,7 +27,7 @@ struct Mismatch {
 struct PassResult {
   uint64_t ops = 0;  // each of them compared
   uint64_t mismatches = 0;
-  double seconds = 0;  // from the common start to the end of the last thread
+  double seconds = 0;                       // from the common start to the end of the last thread
   std::vector<uint32_t> latencies_ns = {};  // a sample, without the cost of the clock
   std::vector<Mismatch> first_mismatches = {};
 };

@@ -8,7 +8,8 @@
 namespace nfswalk::bench {
 namespace {
 
-// Enough calls that taking the next lot, a write to a word that all threads share, is lost in the work.
+// Enough calls that taking the next lot, a write to a word that all threads share, is lost in the
+// work.
 constexpr size_t kCallsInLotMin = 1024;
 
 bool IsReplayed(CallKind kind) { return kind != CallKind::kChange && kind != CallKind::kExecute; }

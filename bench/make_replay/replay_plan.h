@@ -1,8 +1,8 @@
 // replay_plan: which calls of a trace are replayed, in which order, and what each must answer.
 //
-// The recorded answer is compared, never the model's: the tree model only decides which recorded answers can
-// be expected of a tree at rest. Sizes are compared for regular files and links; a directory's size is the
-// file system's own affair.
+// The recorded answer is compared, never the model's: the tree model only decides which recorded
+// answers can be expected of a tree at rest. Sizes are compared for regular files and links; a
+// directory's size is the file system's own affair.
 #ifndef NFSWALK_BENCH_MAKE_REPLAY_REPLAY_PLAN_H_
 #define NFSWALK_BENCH_MAKE_REPLAY_REPLAY_PLAN_H_
 
@@ -21,11 +21,12 @@ namespace nfswalk::bench {
 
 inline constexpr uint64_t kSizeNotCompared = ~uint64_t{0};
 
-// One call, ready to be issued. Views point into the plan; path.data() and link_text.data() end in NUL.
+// One call, ready to be issued. Views point into the plan; path.data() and link_text.data() end in
+// NUL.
 struct ReplayCall {
   std::string_view path;
-  std::string_view link_text;                // kReadLink
-  uint64_t size_bytes = kSizeNotCompared;    // kStat
+  std::string_view link_text;              // kReadLink
+  uint64_t size_bytes = kSizeNotCompared;  // kStat
   uint32_t trace_line = 0;
   uint16_t mode = 0;  // kStat: type and permission bits
   int16_t error = 0;
@@ -42,7 +43,8 @@ struct Lot {
 
 class ReplayPlan {
  public:
-  // With `special_files` the tree can hold devices, FIFOs and sockets (not if it is made through NFS).
+  // With `special_files` the tree can hold devices, FIFOs and sockets (not if it is made through
+  // NFS).
   ReplayPlan(const Trace& trace, bool special_files);
 
   // The tree to prepare.

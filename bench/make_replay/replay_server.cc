@@ -75,9 +75,7 @@ class GivenServer final : public ReplayServer {
   std::string Prepare(const Tree& tree, const std::string& name) override {
     return PrepareThroughNfs(tree, *client_, name);
   }
-  std::string Remove(const std::string& name) override {
-    return RemoveThroughNfs(*client_, name);
-  }
+  std::string Remove(const std::string& name) override { return RemoveThroughNfs(*client_, name); }
   void InItsNetwork(const std::function<void()>& work) override { work(); }
   std::string KillAndRestart() override { return "only a server of our own can be killed"; }
 
@@ -120,8 +118,8 @@ std::expected<std::unique_ptr<Client>, std::string> ReplayServer::Mount(const st
 
 std::string ReplayServer::LibnfsUrl(const std::string& name) const {
   const protocol::ServerAddress& server = options_.server;
-  std::string url = fmt::format("nfs://{}{}/{}?version=3&uid=0&gid=0", server.host,
-                                server.export_path, name);
+  std::string url =
+      fmt::format("nfs://{}{}/{}?version=3&uid=0&gid=0", server.host, server.export_path, name);
   if (server.nfs_port != 0) url += fmt::format("&nfsport={}", server.nfs_port);
   if (server.mount_port != 0) url += fmt::format("&mountport={}", server.mount_port);
   return url;

@@ -1,5 +1,6 @@
-// replay_server: the NFS server that a replay runs against: an nfs-ganesha of its own, which vanishes with
-// the process, or one named by --server, where only a directory of our own is touched.
+// replay_server: the NFS server that a replay runs against: an nfs-ganesha of its own, which
+// vanishes with the process, or one named by --server, where only a directory of our own is
+// touched.
 //
 // Thread safety: one thread at a time, except InItsNetwork and KillAndRestart.
 #ifndef NFSWALK_BENCH_MAKE_REPLAY_REPLAY_SERVER_H_

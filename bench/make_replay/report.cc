@@ -135,14 +135,16 @@ uint32_t Percentile(std::vector<uint32_t>& samples, double share) {
 }
 
 std::string TableText(std::vector<Row>& rows, const Machine& machine) {
-  std::string text =
-      fmt::format("\n{:<10} {:<13} {:<10} {:<4} {:>2} {:>10} {:>21} {:>8} {:>8} {:>9} {:>7} {:>10} {:>10} {:>5}  {}\n",
-                  "trace", "subject", "mode", "", "th", "ops/s", "(min-max)", "ns/op", "p50 ns",
-                  "p99 ns", "RPCs", "peek hits", "compared", "differ", "need-ref exits");
+  std::string text = fmt::format(
+      "\n{:<10} {:<13} {:<10} {:<4} {:>2} {:>10} {:>21} {:>8} {:>8} {:>9} {:>7} {:>10} {:>10} "
+      "{:>5}  {}\n",
+      "trace", "subject", "mode", "", "th", "ops/s", "(min-max)", "ns/op", "p50 ns", "p99 ns",
+      "RPCs", "peek hits", "compared", "differ", "need-ref exits");
   for (Row& row : rows) {
     const auto [low, high] = std::ranges::minmax(row.ops_per_s);
     text += fmt::format(
-        "{:<10} {:<13} {:<10} {:<4} {:>2} {:>10.0f} {:>21} {:>8.0f} {:>8} {:>9} {:>7} {:>10} {:>10} {:>5}  {}\n",
+        "{:<10} {:<13} {:<10} {:<4} {:>2} {:>10.0f} {:>21} {:>8.0f} {:>8} {:>9} {:>7} {:>10} "
+        "{:>10} {:>5}  {}\n",
         row.trace, row.subject, row.mode, row.phase == Phase::kCold ? "cold" : "warm", row.threads,
         MedianOpsPerSecond(row), fmt::format("({:.0f}-{:.0f})", low, high),
         NsPerOp(row, machine.cores), Percentile(row.latencies_ns, 0.5),
@@ -150,9 +152,12 @@ std::string TableText(std::vector<Row>& rows, const Machine& machine) {
         row.mismatches, NeedRefText(row.stats));
   }
   text += fmt::format(
-      "\nops/s: median over the turns of a row. ns/op: time of one call on one core, seconds * min(threads, "
-      "{} cores) / calls.\np50, p99: every 64th call, the clock's own cost taken off. open is replayed as "
-      "access(R_OK), the walk and the\npermission check that open(2) does. Directory listings run in the cold "
+      "\nops/s: median over the turns of a row. ns/op: time of one call on one core, seconds * "
+      "min(threads, "
+      "{} cores) / calls.\np50, p99: every 64th call, the clock's own cost taken off. open is "
+      "replayed as "
+      "access(R_OK), the walk and the\npermission check that open(2) does. Directory listings run "
+      "in the cold "
       "pass only. Not compared: sizes of directories.\n",
       machine.cores);
   return text;
@@ -178,12 +183,12 @@ std::string RatiosText(const std::vector<Row>& rows) {
 
 std::string MismatchText(const Mismatch& mismatch) {
   const ReplayCall& call = *mismatch.call;
-  const std::string size = call.size_bytes == kSizeNotCompared ? "any" : std::to_string(call.size_bytes);
-  return fmt::format(
-      "line {}: {} {}: recorded {}, got {}", call.trace_line, KindName(call.kind), call.path,
-      AnswerText(call.kind, call.error, call.mode, size, call.link_text),
-      AnswerText(call.kind, mismatch.answer.error, mismatch.answer.mode,
-                 std::to_string(mismatch.answer.size_bytes), mismatch.link_text));
+  const std::string size =
+      call.size_bytes == kSizeNotCompared ? "any" : std::to_string(call.size_bytes);
+  return fmt::format("line {}: {} {}: recorded {}, got {}", call.trace_line, KindName(call.kind),
+                     call.path, AnswerText(call.kind, call.error, call.mode, size, call.link_text),
+                     AnswerText(call.kind, mismatch.answer.error, mismatch.answer.mode,
+                                std::to_string(mismatch.answer.size_bytes), mismatch.link_text));
 }
 
 std::string CoverageText(const Trace& trace, const ReplayPlan& plan) {

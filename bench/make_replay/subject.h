@@ -1,5 +1,6 @@
-// subject: something that can answer the calls of a trace: nfswalk in one of its walk modes, the kernel on
-// a tmpfs, libnfs. All are driven by the same loop, compared by the same code and timed by the same clock.
+// subject: something that can answer the calls of a trace: nfswalk in one of its walk modes, the
+// kernel on a tmpfs, libnfs. All are driven by the same loop, compared by the same code and timed
+// by the same clock.
 #ifndef NFSWALK_BENCH_MAKE_REPLAY_SUBJECT_H_
 #define NFSWALK_BENCH_MAKE_REPLAY_SUBJECT_H_
 

@@ -1,7 +1,7 @@
 // tree: a directory tree in memory, with the path resolution of path_resolution(7).
 //
-// It is what a trace says of the file system it ran on. Names are absolute canonical paths ("/usr/lib",
-// the root is "").
+// It is what a trace says of the file system it ran on. Names are absolute canonical paths
+// ("/usr/lib", the root is "").
 #ifndef NFSWALK_BENCH_MAKE_REPLAY_TREE_H_
 #define NFSWALK_BENCH_MAKE_REPLAY_TREE_H_
 

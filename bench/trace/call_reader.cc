@@ -68,8 +68,8 @@ void CallReader::Read(size_t index) {
   }
   Call call{.error = result.error, .pid = source.pid, .line = source.line};
   const std::string_view flags = ArgumentAt(arguments, form.flags);
-  call.no_follow = form.no_follow || HasFlag(flags, "AT_SYMLINK_NOFOLLOW") ||
-                   HasFlag(flags, "O_NOFOLLOW");
+  call.no_follow =
+      form.no_follow || HasFlag(flags, "AT_SYMLINK_NOFOLLOW") || HasFlag(flags, "O_NOFOLLOW");
   if (IsReadOnly(form.kind) && !IsAnswerOfPath(result.error, form.kind)) {
     return LeaveOut(LeftOut::kNotAboutPath);
   }
@@ -137,7 +137,8 @@ void CallReader::ReadOpen(Call call, const CompleteCall& source, const Arguments
   call.kind = CallKind::kOpen;
   call.must_be_directory = HasFlag(flags, "O_DIRECTORY");
   call.access_mode = HasFlag(flags, "O_PATH") ? F_OK : R_OK;
-  if ((call.error == ELOOP && call.no_follow) || (call.error == ENOTDIR && call.must_be_directory)) {
+  if ((call.error == ELOOP && call.no_follow) ||
+      (call.error == ENOTDIR && call.must_be_directory)) {
     return LeaveOut(LeftOut::kOpenDecidedByType);
   }
   auto path = PathOf(source, arguments, source.form->directory, source.form->path);
@@ -236,7 +237,8 @@ void CallReader::LearnWorkingDirectory(uint32_t pid) {
   }
 }
 
-void CallReader::NoteDescriptors(uint32_t pid, const Arguments& arguments, const CallResult& result) {
+void CallReader::NoteDescriptors(uint32_t pid, const Arguments& arguments,
+                                 const CallResult& result) {
   for (std::string_view argument : arguments) {
     if (argument.find('<') == std::string_view::npos) continue;
     const auto descriptor = ParseDescriptor(argument);

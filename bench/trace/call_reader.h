@@ -19,8 +19,8 @@ namespace nfswalk::bench {
 
 class CallReader {
  public:
-  // Appends to trace.calls, trace.left_out, trace.stat_calls and trace.resolved_paths. Both must outlive
-  // the reader.
+  // Appends to trace.calls, trace.left_out, trace.stat_calls and trace.resolved_paths. Both must
+  // outlive the reader.
   CallReader(std::span<const CompleteCall> calls, Trace& trace) : calls_(calls), trace_(trace) {}
   void ReadAll();
 

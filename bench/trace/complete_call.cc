@@ -121,8 +121,9 @@ std::expected<JoinedLines, std::string> JoinLines(std::string_view text) {
   }
   joiner.joined().lines = number;
   if (joiner.joined().recognised == 0) {
-    return std::unexpected(std::string(
-        "line 1: expected \"PID CALL(ARGUMENTS) = RESULT\" as strace -f -y writes it, got an empty file"));
+    return std::unexpected(
+        std::string("line 1: expected \"PID CALL(ARGUMENTS) = RESULT\" as strace -f -y writes it, "
+                    "got an empty file"));
   }
   return joiner.Finish();
 }

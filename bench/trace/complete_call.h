@@ -1,8 +1,8 @@
 // complete_call: lines of a trace put back together, so that each call stands in one piece.
 //
-// strace -f prints a call that another process interrupts in two halves. Here it appears once, where its
-// answer stands; only calls that make a process appear where they begin, because the child's own lines may
-// come before the parent's answer.
+// strace -f prints a call that another process interrupts in two halves. Here it appears once,
+// where its answer stands; only calls that make a process appear where they begin, because the
+// child's own lines may come before the parent's answer.
 #ifndef NFSWALK_BENCH_TRACE_COMPLETE_CALL_H_
 #define NFSWALK_BENCH_TRACE_COMPLETE_CALL_H_
 

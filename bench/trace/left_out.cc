@@ -13,7 +13,7 @@ std::string_view LeftOutText(LeftOut reason) {
     case LeftOut::kAnswerNotRecorded:
       return "answer not recorded";
     case LeftOut::kNotAboutPath:
-      return "error that says nothing about a path";
+      return "empty path, or an error that says nothing about a path";
     case LeftOut::kPerProcess:
       return "another file for each process (/proc/self ...)";
     case LeftOut::kChangedByTrace:

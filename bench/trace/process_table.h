@@ -1,7 +1,7 @@
 // process_table: the working directory of every traced process, as far as the trace tells.
 //
-// It is known from AT_FDCWD</path> of -y and from getcwd, follows chdir and fchdir, and is handed to
-// children; CLONE_FS shares it instead.
+// It is known from AT_FDCWD</path> of -y and from getcwd, follows chdir and fchdir, and is handed
+// to children; CLONE_FS shares it instead.
 #ifndef NFSWALK_BENCH_TRACE_PROCESS_TABLE_H_
 #define NFSWALK_BENCH_TRACE_PROCESS_TABLE_H_
 

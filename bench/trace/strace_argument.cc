@@ -47,8 +47,8 @@ bool OpensAnnotation(std::string_view text, size_t at) {
          at + 1 < text.size() && text[at + 1] != '<';
 }
 
-// Offset behind the '>' that closes the annotation opened at `at`. strace writes < and > inside a name as
-// octal escapes; -yy nests one pair.
+// Offset behind the '>' that closes the annotation opened at `at`. strace writes < and > inside a
+// name as octal escapes; -yy nests one pair.
 size_t SkipAnnotation(std::string_view text, size_t at) {
   int depth = 0;
   for (; at < text.size(); ++at) {
@@ -61,7 +61,8 @@ size_t SkipAnnotation(std::string_view text, size_t at) {
   return kNpos;
 }
 
-// Calls visit(offset, depth) for each character outside strings and annotations until it returns false.
+// Calls visit(offset, depth) for each character outside strings and annotations until it returns
+// false.
 template <typename Visit>
 void ScanStructure(std::string_view text, Visit visit) {
   int depth = 0;
@@ -122,7 +123,8 @@ std::string Unescape(std::string_view text) {
       --at;
       bytes.push_back(static_cast<char>(value));
     } else if (text[at] == 'x') {
-      for (int digits = 0; digits < 2 && at + 1 < text.size() && HexValue(text[at + 1]) >= 0; ++digits) {
+      for (int digits = 0; digits < 2 && at + 1 < text.size() && HexValue(text[at + 1]) >= 0;
+           ++digits) {
         value = value * 16 + HexValue(text[++at]);
       }
       bytes.push_back(static_cast<char>(value));
@@ -138,14 +140,35 @@ struct ErrorName {
   int error;
 };
 constexpr auto kErrorNames = std::to_array<ErrorName>({
-    {"EACCES", EACCES},   {"EAGAIN", EAGAIN},   {"EBADF", EBADF},     {"EBUSY", EBUSY},
-    {"EEXIST", EEXIST},   {"EFAULT", EFAULT},   {"EINTR", EINTR},     {"EINVAL", EINVAL},
-    {"EIO", EIO},         {"EISDIR", EISDIR},   {"ELOOP", ELOOP},     {"EMFILE", EMFILE},
-    {"EMLINK", EMLINK},   {"ENAMETOOLONG", ENAMETOOLONG},             {"ENFILE", ENFILE},
-    {"ENODEV", ENODEV},   {"ENOENT", ENOENT},   {"ENOMEM", ENOMEM},   {"ENOSPC", ENOSPC},
-    {"ENOSYS", ENOSYS},   {"ENOTDIR", ENOTDIR}, {"ENOTEMPTY", ENOTEMPTY},
-    {"ENXIO", ENXIO},     {"EPERM", EPERM},     {"EROFS", EROFS},     {"ESTALE", ESTALE},
-    {"ETXTBSY", ETXTBSY}, {"EXDEV", EXDEV},     {"EOVERFLOW", EOVERFLOW},
+    {"EACCES", EACCES},
+    {"EAGAIN", EAGAIN},
+    {"EBADF", EBADF},
+    {"EBUSY", EBUSY},
+    {"EEXIST", EEXIST},
+    {"EFAULT", EFAULT},
+    {"EINTR", EINTR},
+    {"EINVAL", EINVAL},
+    {"EIO", EIO},
+    {"EISDIR", EISDIR},
+    {"ELOOP", ELOOP},
+    {"EMFILE", EMFILE},
+    {"EMLINK", EMLINK},
+    {"ENAMETOOLONG", ENAMETOOLONG},
+    {"ENFILE", ENFILE},
+    {"ENODEV", ENODEV},
+    {"ENOENT", ENOENT},
+    {"ENOMEM", ENOMEM},
+    {"ENOSPC", ENOSPC},
+    {"ENOSYS", ENOSYS},
+    {"ENOTDIR", ENOTDIR},
+    {"ENOTEMPTY", ENOTEMPTY},
+    {"ENXIO", ENXIO},
+    {"EPERM", EPERM},
+    {"EROFS", EROFS},
+    {"ESTALE", ESTALE},
+    {"ETXTBSY", ETXTBSY},
+    {"EXDEV", EXDEV},
+    {"EOVERFLOW", EOVERFLOW},
 });
 
 int ErrorOfName(std::string_view name) {
@@ -189,7 +212,8 @@ std::optional<uint32_t> ParseMode(std::string_view text) {
   while (!text.empty()) {
     const size_t bar = std::min(text.find('|'), text.size());
     const std::string_view word = text.substr(0, bar);
-    const auto named = std::ranges::find(kTypeNames, word, &decltype(kTypeNames)::value_type::first);
+    const auto named =
+        std::ranges::find(kTypeNames, word, &decltype(kTypeNames)::value_type::first);
     if (named != kTypeNames.end()) {
       mode |= named->second;
     } else if (const auto bits = Number(word, 8)) {
@@ -266,7 +290,8 @@ std::optional<Descriptor> ParseDescriptor(std::string_view argument) {
   std::string_view inside = argument.substr(number_end + 1, end - number_end - 2);
   inside = inside.substr(0, inside.find('<'));  // -yy: </dev/null<char 1:3>>
   descriptor.annotated = true;
-  const bool deleted = argument.substr(end).starts_with("(deleted)") || inside.ends_with(" (deleted)");
+  const bool deleted =
+      argument.substr(end).starts_with("(deleted)") || inside.ends_with(" (deleted)");
   descriptor.has_path = inside.starts_with('/') && !deleted;
   if (descriptor.has_path) descriptor.path = Unescape(inside);
   return descriptor;

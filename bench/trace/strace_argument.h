@@ -11,8 +11,8 @@
 
 namespace nfswalk::bench {
 
-// Offset of the parenthesis that closes a call's arguments, npos if there is none. Quoted text, nested
-// brackets and the <...> of -y are skipped.
+// Offset of the parenthesis that closes a call's arguments, npos if there is none. Quoted text,
+// nested brackets and the <...> of -y are skipped.
 size_t FindArgumentsEnd(std::string_view text);
 
 // The arguments between top-level commas, without spaces around them.
@@ -39,12 +39,13 @@ std::optional<Descriptor> ParseDescriptor(std::string_view argument);
 struct CallResult {
   bool known = false;  // false: "?", the process ended inside the call
   int64_t value = 0;
-  int error = 0;  // errno; 0: success. -1: a name unknown here
+  int error = 0;                         // errno; 0: success. -1: a name unknown here
   std::optional<Descriptor> descriptor;  // where the value is an annotated descriptor
 };
 CallResult ParseResult(std::string_view result);
 
-// The attributes inside {st_mode=S_IFREG|0644, st_size=12, ...} or statx's {stx_mode=..., stx_size=...}.
+// The attributes inside {st_mode=S_IFREG|0644, st_size=12, ...} or statx's {stx_mode=...,
+// stx_size=...}.
 struct RecordedAttributes {
   uint32_t mode = 0;  // type and permission bits, as st_mode
   std::optional<uint64_t> size_bytes;

@@ -95,9 +95,9 @@ std::expected<StraceLine, std::string> ParseCall(StraceLine line, std::string_vi
   size_t name_end = 0;
   while (name_end < text.size() && IsNameChar(text[name_end])) ++name_end;
   if (name_end == 0 || name_end == text.size() || text[name_end] != '(' || IsDigit(text[0])) {
-    return std::unexpected(
-        fmt::format("expected \"PID CALL(ARGUMENTS) = RESULT\" as strace -f -y writes it, got \"{}\"",
-                    Excerpt(text)));
+    return std::unexpected(fmt::format(
+        "expected \"PID CALL(ARGUMENTS) = RESULT\" as strace -f -y writes it, got \"{}\"",
+        Excerpt(text)));
   }
   line.name = text.substr(0, name_end);
   const std::string_view rest = TrimEnd(text.substr(name_end + 1));
@@ -131,7 +131,8 @@ std::expected<StraceLine, std::string> ParseStraceLine(std::string_view text) {
 
 std::expected<ArgumentsAndResult, std::string> SplitResult(std::string_view rest) {
   const size_t end = FindArgumentsEnd(rest);
-  if (end == std::string_view::npos) return std::unexpected("expected the closing \")\" of the call");
+  if (end == std::string_view::npos)
+    return std::unexpected("expected the closing \")\" of the call");
   std::string_view after = rest.substr(end + 1);
   SkipSpaces(after);
   if (!after.starts_with("= ") || after.size() < 3) {

@@ -1,4 +1,5 @@
-// syscall_table: which argument of a system call is what, for every call that the trace parser knows.
+// syscall_table: which argument of a system call is what, for every call that the trace parser
+// knows.
 #ifndef NFSWALK_BENCH_TRACE_SYSCALL_TABLE_H_
 #define NFSWALK_BENCH_TRACE_SYSCALL_TABLE_H_
 
@@ -14,11 +15,11 @@ enum class SyscallKind : uint8_t {
   kOpen,
   kReadDir,
   kExecute,
-  kChange,            // changes what its path names
-  kChangeDirectory,   // chdir
+  kChange,             // changes what its path names
+  kChangeDirectory,    // chdir
   kChangeDirectoryFd,  // fchdir
-  kWorkingDirectory,  // getcwd
-  kSpawn,             // clone, clone3, fork, vfork
+  kWorkingDirectory,   // getcwd
+  kSpawn,              // clone, clone3, fork, vfork
 };
 
 // Argument positions, -1: the call has no such argument.

@@ -14,9 +14,10 @@
 namespace nfswalk::bench {
 namespace {
 
-constexpr std::string_view kXzMagic("\xfd"
-                                    "7zXZ\0",
-                                    6);
+constexpr std::string_view kXzMagic(
+    "\xfd"
+    "7zXZ\0",
+    6);
 constexpr size_t kChunkBytes = size_t{1} << 20;
 
 std::expected<std::string, std::string> ReadFile(const std::string& file) {

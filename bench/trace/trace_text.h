@@ -1,5 +1,5 @@
-// trace_text: the whole text of a trace file, plain or .xz (told apart by the first bytes, not by the
-// name).
+// trace_text: the whole text of a trace file, plain or .xz (told apart by the first bytes, not by
+// the name).
 #ifndef NFSWALK_BENCH_TRACE_TRACE_TEXT_H_
 #define NFSWALK_BENCH_TRACE_TRACE_TEXT_H_
 
