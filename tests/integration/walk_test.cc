@@ -1,0 +1,314 @@
+// Paths against a real server, in every walk mode: what the kernel says of the backing directory is what the
+// client has to say, cold and warm.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/fixtures/mounted_export.h"
+
+namespace nfswalk {
+namespace {
+
+using fixtures::MountedExport;
+
+class Walk : public MountedExport, public testing::WithParamInterface<std::string> {
+ protected:
+  void SetUp() override {
+    MountedExport::SetUp();
+    if (IsSkipped()) return;
+    client_ = Mount("actimeo=600&walk=" + GetParam());
+    ASSERT_NE(client_, nullptr);
+  }
+
+  bool rcu() const { return GetParam() != "ref"; }
+
+  int StatError(std::string_view path, ResolveFlags flags = {}) {
+    auto attributes = client_->Stat(path, root_, flags);
+    return attributes ? 0 : static_cast<int>(attributes.error());
+  }
+
+  // The same answer cold and warm.
+  void ExpectStat(std::string_view path, int error, ResolveFlags flags = {}) {
+    EXPECT_EQ(StatError(path, flags), error) << path << " cold";
+    EXPECT_EQ(StatError(path, flags), error) << path << " warm";
+  }
+
+  std::unique_ptr<Client> client_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Modes, Walk,
+                         testing::Values("ref", "rcu-locked", "rcu-peek", "rcu-search"),
+                         [](const auto& mode) {
+                           std::string name = mode.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST_P(Walk, StatShowsWhatTheServerHas) {
+  MakeFile("file", "hello");
+  chmod(Backing("file").c_str(), 0640);
+  for (int warm = 0; warm < 2; ++warm) {
+    auto attributes = client_->Stat(Path("file"), root_);
+    ASSERT_TRUE(attributes.has_value());
+    struct stat expected;
+    ASSERT_EQ(stat(Backing("file").c_str(), &expected), 0);
+    EXPECT_EQ(attributes->type, protocol::FileType::kRegular);
+    EXPECT_EQ(attributes->mode, 0640u);
+    EXPECT_EQ(attributes->size_bytes, 5u);
+    EXPECT_EQ(attributes->fileid, expected.st_ino);
+    EXPECT_EQ(attributes->nlink, expected.st_nlink);
+    EXPECT_EQ(attributes->mtime.seconds, expected.st_mtim.tv_sec);
+    EXPECT_EQ(attributes->mtime.nanoseconds, expected.st_mtim.tv_nsec);
+  }
+}
+
+TEST_P(Walk, WarmCallsSendNothingAndStayUnderRcu) {
+  MakeDirectory("a/b/c");
+  MakeFile("a/b/c/file");
+  MakeLink("b/c", "a/link");
+  auto all = [&] {
+    EXPECT_EQ(StatError(Path("a/b/c/file")), 0);
+    EXPECT_EQ(StatError(Path("a/link/file")), 0);
+    EXPECT_EQ(StatError(Path("a/b/../link/../c/missing")), ENOENT);
+    EXPECT_EQ(StatError(Path("a/link"), {.no_follow = true}), 0);
+    EXPECT_EQ(client_->Access(Path("a/b/c/file"), kMayRead, root_), std::errc{});
+    EXPECT_EQ(ReadLink(*client_, Path("a/link"), root_), "b/c");
+  };
+  all();
+  Stats before = client_->stats();
+  constexpr int kRounds = 10;
+  for (int i = 0; i < kRounds; ++i) all();
+  Stats after = client_->stats();
+  EXPECT_EQ(after.rpcs, before.rpcs);
+  EXPECT_EQ(after.rcu_walks - before.rcu_walks, rcu() ? 6u * kRounds : 0u);
+  EXPECT_EQ(after.ref_walks - before.ref_walks, rcu() ? 0u : 6u * kRounds);
+}
+
+TEST_P(Walk, ErrnoTable) {
+  MakeFile("file");
+  MakeDirectory("dir/sub");
+  MakeLink("file", "to_file");
+  MakeLink("dir", "to_dir");
+  MakeLink("nowhere", "dangling");
+  MakeLink("loop", "loop");
+  ExpectStat("", ENOENT);
+  ExpectStat("/", 0);
+  ExpectStat(Path("missing"), ENOENT);
+  ExpectStat(Path("missing/x"), ENOENT);
+  ExpectStat(Path("file/x"), ENOTDIR);
+  ExpectStat(Path("file/."), ENOTDIR);
+  ExpectStat(Path("file/.."), ENOTDIR);
+  ExpectStat(Path("file//x"), ENOTDIR);
+  ExpectStat(Path("file/"), ENOTDIR);
+  ExpectStat(Path("missing/"), ENOENT);
+  ExpectStat(Path("to_file/"), ENOTDIR, {.no_follow = true});
+  ExpectStat(Path("to_dir/"), 0, {.no_follow = true});
+  ExpectStat(Path("to_dir/sub/../../dir/./sub//"), 0);
+  ExpectStat("../../../" + Path("file"), 0);
+  ExpectStat(Path("dangling"), ENOENT);
+  ExpectStat(Path("dangling"), 0, {.no_follow = true});
+  ExpectStat(Path("loop"), ELOOP);
+  ExpectStat(std::string_view("a\0b", 3), EINVAL);
+}
+
+TEST_P(Walk, LengthLimits) {
+  std::string longest(255, 'n');
+  MakeFile(longest);
+  ExpectStat(Path(longest), 0);
+  ExpectStat(Path(longest.substr(1)), ENOENT);
+  ExpectStat(Path(longest + "n"), ENAMETOOLONG);
+  // The name's length is seen after the directories before it.
+  ExpectStat(Path("missing/" + longest + "n"), ENOENT);
+  std::string dots;
+  while (dots.size() < 4095 - 2) dots += "./";
+  ExpectStat(dots + std::string(4095 - dots.size(), '/'), 0);
+  ExpectStat(dots + std::string(4096 - dots.size(), '/'), ENAMETOOLONG);
+}
+
+TEST_P(Walk, NamesOfEveryLengthAreToldApart) {
+  for (size_t length = 1; length <= 80; ++length) {
+    std::string name(length, 'x');
+    MakeFile(name, name);
+  }
+  for (int warm = 0; warm < 2; ++warm) {
+    for (size_t length = 1; length <= 80; ++length) {
+      std::string name(length, 'x');
+      auto attributes = client_->Stat(Path(name), root_);
+      ASSERT_TRUE(attributes.has_value()) << length;
+      EXPECT_EQ(attributes->size_bytes, length);
+      name.back() = 'y';
+      EXPECT_EQ(StatError(Path(name)), ENOENT) << length;
+    }
+  }
+}
+
+TEST_P(Walk, FortyLinksAreFollowedFortyOneAreNot) {
+  MakeFile("target");
+  std::string previous = "target";
+  for (int i = 1; i <= 41; ++i) {
+    std::string name = "link" + std::to_string(i);
+    MakeLink(previous, name);
+    previous = name;
+  }
+  ExpectStat(Path("link40"), 0);
+  ExpectStat(Path("link41"), ELOOP);
+}
+
+TEST_P(Walk, AbsoluteLinksStartAtTheExportsRoot) {
+  MakeDirectory("dir");
+  MakeFile("dir/file");
+  MakeLink("/" + Path("dir"), "absolute");
+  ExpectStat(Path("absolute/file"), 0);
+  ExpectStat(Path("absolute/file"), EXDEV, {.beneath = true});
+}
+
+TEST_P(Walk, ResolveFlags) {
+  MakeDirectory("dir");
+  MakeLink("dir", "link");
+  ExpectStat(Path("link"), ELOOP, {.no_symlinks = true});
+  ExpectStat(Path("dir"), 0, {.no_symlinks = true});
+  ExpectStat("/" + Path("dir"), EXDEV, {.beneath = true});
+  ExpectStat(Path("dir/../../.."), EXDEV, {.beneath = true});
+  ExpectStat(Path("dir/../dir"), 0, {.beneath = true});
+  ExpectStat(Path("dir"), EINVAL, {.beneath = true, .in_root = true});
+  ExpectStat("/../" + Path("dir"), 0, {.in_root = true});
+}
+
+TEST_P(Walk, CachedNeverAsksTheServer) {
+  MakeFile("file");
+  uint64_t rpcs = client_->stats().rpcs;
+  EXPECT_EQ(StatError(Path("file"), {.cached = true}), EAGAIN);
+  EXPECT_EQ(client_->stats().rpcs, rpcs);
+  EXPECT_EQ(StatError(Path("file")), 0);
+  rpcs = client_->stats().rpcs;
+  EXPECT_EQ(StatError(Path("file"), {.cached = true}), rcu() ? 0 : EAGAIN);
+  EXPECT_EQ(client_->stats().rpcs, rpcs);
+}
+
+TEST_P(Walk, StrictGivesTheSameAnswers) {
+  MakeDirectory("a/b");
+  MakeFile("a/b/file");
+  MakeLink("b", "a/link");
+  const int ok = rcu() ? 0 : EAGAIN;  // without an RCU pass there is nothing to collect twice
+  ExpectStat(Path("a/link/file"), ok, {.strict = true});
+  if (rcu()) ExpectStat(Path("a/b/missing"), ENOENT, {.strict = true});
+}
+
+TEST_P(Walk, SearchPermissionIsTheServersWord) {
+  MakeDirectory("closed/inner");
+  MakeFile("closed/inner/file");
+  chmod(Backing("closed").c_str(), 0700);
+  const Credential stranger(1001, 1001), member(1002, 1002, {5, 0});
+  chown(Backing("closed").c_str(), 1002, 1002);
+  for (int warm = 0; warm < 2; ++warm) {
+    auto denied = client_->Stat(Path("closed/inner/file"), stranger);
+    ASSERT_FALSE(denied.has_value());
+    EXPECT_EQ(denied.error(), std::errc::permission_denied);
+    // Denied before the name is looked at (vfs_walk 4.1).
+    denied = client_->Stat(Path("closed/" + std::string(256, 'n')), stranger);
+    ASSERT_FALSE(denied.has_value());
+    EXPECT_EQ(denied.error(), std::errc::permission_denied);
+    EXPECT_TRUE(client_->Stat(Path("closed/inner/file"), member).has_value());
+    // A trailing slash needs no search permission on the directory itself.
+    EXPECT_TRUE(client_->Stat(Path("closed/"), stranger).has_value());
+    EXPECT_FALSE(client_->Stat(Path("closed/."), stranger).has_value());
+  }
+}
+
+TEST_P(Walk, IdentitiesTakingTurnsAreKeptApart) {
+  MakeFile("secret", "x");
+  chmod(Backing("secret").c_str(), 0640);
+  chown(Backing("secret").c_str(), 1001, 2000);
+  const Credential owner(1001, 1), group(1002, 1, {7, 2000}), stranger(1003, 1, {7, 2001});
+  Stats before;
+  for (int round = 0; round < 5; ++round) {
+    EXPECT_EQ(client_->Access(Path("secret"), kMayWrite, owner), std::errc{});
+    EXPECT_EQ(client_->Access(Path("secret"), kMayRead, group), std::errc{});
+    EXPECT_EQ(client_->Access(Path("secret"), kMayWrite, group), std::errc::permission_denied);
+    EXPECT_EQ(client_->Access(Path("secret"), kMayRead, stranger), std::errc::permission_denied);
+    if (round == 0) before = client_->stats();
+  }
+  EXPECT_EQ(client_->stats().rpcs, before.rpcs);
+}
+
+TEST_P(Walk, NobodyExecutesAFileWithoutAnExecuteBit) {
+  MakeFile("script");
+  chmod(Backing("script").c_str(), 0644);
+  EXPECT_EQ(client_->Access(Path("script"), kMayExecute, root_), std::errc::permission_denied);
+  EXPECT_EQ(client_->Access(Path("script"), kMayExecute, root_), std::errc::permission_denied);
+  EXPECT_EQ(client_->Access(Path("script"), kMayRead | kMayWrite, root_), std::errc{});
+}
+
+TEST_P(Walk, ForeignChangesShowOnceTheAttributesAreOld) {
+  auto impatient = Mount("noac&walk=" + GetParam());
+  MakeFile("file", "a");
+  EXPECT_FALSE(impatient->Stat(Path("later"), root_).has_value());
+  EXPECT_EQ(impatient->Stat(Path("file"), root_)->size_bytes, 1u);
+  MakeFile("file", "longer");
+  MakeFile("later");
+  EXPECT_EQ(impatient->Stat(Path("file"), root_)->size_bytes, 6u);
+  EXPECT_TRUE(impatient->Stat(Path("later"), root_).has_value());
+  rename(Backing("later").c_str(), Backing("moved").c_str());
+  EXPECT_FALSE(impatient->Stat(Path("later"), root_).has_value());
+  EXPECT_TRUE(impatient->Stat(Path("moved"), root_).has_value());
+  unlink(Backing("file").c_str());
+  EXPECT_FALSE(impatient->Stat(Path("file"), root_).has_value());
+}
+
+TEST_P(Walk, LookupcachePositiveAsksAgainForWhatWasMissing) {
+  auto client = Mount("actimeo=600&lookupcache=pos&walk=" + GetParam());
+  EXPECT_FALSE(client->Stat(Path("new"), root_).has_value());
+  MakeFile("new");
+  EXPECT_TRUE(client->Stat(Path("new"), root_).has_value());
+}
+
+TEST_P(Walk, EightThreadsMissingOneNameSendOneLookup) {
+  MakeDirectory("dir");
+  ASSERT_EQ(StatError(Path("dir")), 0);
+  EXPECT_EQ(client_->Access(Path("dir"), kMayExecute, root_), std::errc{});
+  uint64_t before = client_->stats().rpcs;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] { wrong += StatError(Path("dir/missing")) != ENOENT; });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(client_->stats().rpcs, before + 1);
+}
+
+TEST_P(Walk, AWalkOverMoreFilesThanTheLimitStaysBounded) {
+  auto client = Mount("actimeo=600&dentries=1000&inodes=1000&walk=" + GetParam());
+  MakeDirectory("many");
+  constexpr int kFiles = 5000;
+  for (int i = 0; i < kFiles; ++i) MakeFile("many/" + std::to_string(i));
+  for (int i = 0; i < kFiles; ++i) {
+    ASSERT_TRUE(client->Stat(Path("many/" + std::to_string(i)), root_).has_value());
+  }
+  Stats stats = client->stats();
+  EXPECT_LE(stats.dentries, 1100u);
+  EXPECT_LE(stats.inodes, 2200u);
+}
+
+TEST_P(Walk, AHardMountOutlivesItsServer) {
+  MakeFile("before");
+  EXPECT_EQ(StatError(Path("before")), 0);
+  server().Kill();
+  std::atomic<int> error{-1};
+  std::thread waiting([&] { error = StatError(Path("unseen")); });
+  ASSERT_EQ(server().Restart(), "");
+  waiting.join();
+  EXPECT_EQ(error, ENOENT);
+  client_->DropCaches();
+  EXPECT_EQ(StatError(Path("before")), 0);
+}
+
+}  // namespace
+}  // namespace nfswalk
