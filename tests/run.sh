@@ -10,7 +10,7 @@ targets=()
 for argument in "$@"; do
   case "$argument" in
     -*) ;;
-    *) targets+=("$argument") ;;
+    */* | *:*) targets+=("$argument") ;;  # the rest are values of flags, as in "-c opt"
   esac
 done
 [ ${#targets[@]} -gt 0 ] || set -- "$@" //...
