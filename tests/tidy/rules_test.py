@@ -27,6 +27,10 @@ class FunctionsOfCxx(unittest.TestCase):
                 "  int y[2] = {1, 2};\n};\n}\n")
         self.assertEqual(cxx_functions(text), [(3, 7)])
 
+    def test_a_class_with_attributes_is_no_function(self):
+        text = "struct alignas(F(2)) [[gnu::packed(1)]] A {\n  void F() {\n  }\n};\n"
+        self.assertEqual(cxx_functions(text), [(2, 3)])
+
     def test_braces_in_initializers_do_not_end_a_constructor(self):
         text = "B::B(int x)\n    : a_{x},\n      b_(x) {\n  F();\n}\n"
         self.assertEqual(cxx_functions(text), [(1, 5)])

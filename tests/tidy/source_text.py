@@ -12,6 +12,7 @@ _TOKEN = re.compile(
     r"|/\*.*?\*/",
     re.DOTALL)
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
+_ATTRIBUTE = re.compile(r"\balignas\s*\([^()]*(?:\([^()]*\))?[^()]*\)|\[\[.*?\]\]", re.DOTALL)
 _TYPE_HEAD = re.compile(r"\b(?:class|struct|union)\b[^()]*$")
 _NAMESPACE_HEAD = re.compile(r'\b(?:namespace\b[^()]*|extern\s*)$')
 
@@ -27,6 +28,7 @@ def cxx_code(text):
 
 def _opens(head):
     """What a '{' behind `head` begins, at namespace or class level."""
+    head = _ATTRIBUTE.sub("", head)
     if _NAMESPACE_HEAD.search(head) or _TYPE_HEAD.search(head):
         return "scope"
     return "function" if "(" in head else "data"
