@@ -50,7 +50,8 @@ TEST(CompleteCallTest, TheExecveOfAThreadIsResumedUnderThePidOfItsProcess) {
 }
 
 TEST(CompleteCallTest, UnknownCallsArePassedOverButTheirLinesAreChecked) {
-  EXPECT_TRUE(Joined("5 fcntl(3</a>, F_GETFD) = 0\n5 statfs(\"/\", {f_type=1}) = 0\n").calls.empty());
+  EXPECT_TRUE(
+      Joined("5 fcntl(3</a>, F_GETFD) = 0\n5 statfs(\"/\", {f_type=1}) = 0\n").calls.empty());
   EXPECT_FALSE(JoinLines("5 fcntl(3</a>, F_GETFD\n5 close(3) = 0\n"));
 }
 
@@ -73,7 +74,8 @@ TEST(CompleteCallTest, CallsNeverResumedAndResumedWithoutStartAreCounted) {
 }
 
 TEST(CompleteCallTest, ALastLineThatStopsInTheMiddleIsToleratedAndCounted) {
-  for (const char* last : {"5 sta", "5 stat(\"/b", "5 stat(\"/b\", 0x1)", "5 stat(\"/b\", 0x1) =", "5"}) {
+  for (const char* last :
+       {"5", "5 sta", "5 stat(\"/b", "5 stat(\"/b\", 0x1)", "5 stat(\"/b\", 0x1) ="}) {
     const JoinedLines joined = Joined(std::string("5 access(\"/a\", R_OK) = 0\n") + last);
     EXPECT_EQ(joined.calls.size(), 1U) << last;
     EXPECT_EQ(joined.truncated_last_lines, 1U) << last;
@@ -81,7 +83,8 @@ TEST(CompleteCallTest, ALastLineThatStopsInTheMiddleIsToleratedAndCounted) {
 }
 
 TEST(CompleteCallTest, ABrokenLineInTheMiddleIsAnErrorWithItsNumber) {
-  const auto joined = JoinLines("5 access(\"/a\", R_OK) = 0\n\nbroken\n5 access(\"/b\", R_OK) = 0\n");
+  const auto joined =
+      JoinLines("5 access(\"/a\", R_OK) = 0\n\nbroken\n5 access(\"/b\", R_OK) = 0\n");
   ASSERT_FALSE(joined);
   EXPECT_TRUE(joined.error().starts_with("line 3: expected \"PID CALL(ARGUMENTS) = RESULT\""))
       << joined.error();

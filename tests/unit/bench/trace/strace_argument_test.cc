@@ -69,9 +69,9 @@ TEST(StraceArgumentTest, ADescriptorWithoutAnAnnotationTellsNoPath) {
 }
 
 TEST(StraceArgumentTest, APipeASocketAndADeletedFileHaveNoPath) {
-  for (const char* text : {"4<pipe:[191984]>", "5<socket:[12]>", "6</tmp/x>(deleted)",
-                           "6</tmp/x (deleted)>", "7<anon_inode:[eventpoll]>",
-                           "8<TCP:[127.0.0.1:22->127.0.0.1:4000]>"}) {
+  for (const char* text :
+       {"4<pipe:[191984]>", "5<socket:[12]>", "6</tmp/x>(deleted)", "6</tmp/x (deleted)>",
+        "7<anon_inode:[eventpoll]>", "8<TCP:[127.0.0.1:22->127.0.0.1:4000]>"}) {
     const auto descriptor = ParseDescriptor(text);
     ASSERT_TRUE(descriptor) << text;
     EXPECT_TRUE(descriptor->annotated) << text;
@@ -115,8 +115,7 @@ TEST(StraceArgumentTest, ModeAndSizeAreReadFromStatAndFromStatx) {
 }
 
 TEST(StraceArgumentTest, ADeviceHasItsNumberInPlaceOfASize) {
-  const auto device =
-      ParseAttributes("{st_mode=S_IFCHR|0666, st_rdev=makedev(0x1, 0x3), ...}");
+  const auto device = ParseAttributes("{st_mode=S_IFCHR|0666, st_rdev=makedev(0x1, 0x3), ...}");
   ASSERT_TRUE(device);
   EXPECT_EQ(device->mode, uint32_t{S_IFCHR | 0666});
   EXPECT_FALSE(device->size_bytes);

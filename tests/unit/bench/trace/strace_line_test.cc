@@ -12,7 +12,8 @@ StraceLine Parsed(std::string_view text) {
 }
 
 TEST(StraceLineTest, ACallIsTakenApart) {
-  const StraceLine line = Parsed(R"(21892 access("/etc/ld.so.preload", R_OK) = -1 ENOENT (No such))");
+  const StraceLine line =
+      Parsed(R"(21892 access("/etc/ld.so.preload", R_OK) = -1 ENOENT (No such))");
   EXPECT_EQ(line.kind, LineKind::kCall);
   EXPECT_EQ(line.pid, 21892U);
   EXPECT_EQ(line.name, "access");
@@ -25,11 +26,10 @@ TEST(StraceLineTest, TheResultMayBePaddedToAColumn) {
 }
 
 TEST(StraceLineTest, PidAndTimeColumnsAreOptional) {
-  for (const char* text : {R"(stat("a", 0x1) = 0)", R"([pid  77] stat("a", 0x1) = 0)",
-                           R"(77    12:34:56 stat("a", 0x1) = 0)",
-                           R"(77 12:34:56.123456 stat("a", 0x1) = 0)",
-                           R"(77 1700000000.123456 stat("a", 0x1) = 0)",
-                           R"(77      0.000012 stat("a", 0x1) = 0)"}) {
+  for (const char* text :
+       {R"(stat("a", 0x1) = 0)", R"([pid  77] stat("a", 0x1) = 0)",
+        R"(77    12:34:56 stat("a", 0x1) = 0)", R"(77 12:34:56.123456 stat("a", 0x1) = 0)",
+        R"(77 1700000000.123456 stat("a", 0x1) = 0)", R"(77      0.000012 stat("a", 0x1) = 0)"}) {
     const StraceLine line = Parsed(text);
     EXPECT_EQ(line.kind, LineKind::kCall) << text;
     EXPECT_EQ(line.name, "stat") << text;
@@ -63,19 +63,18 @@ TEST(StraceLineTest, AnExecveThatHandsOnItsPidIsAnInterruptedCall) {
 }
 
 TEST(StraceLineTest, SignalsExitsAndRemarksAreEvents) {
-  for (const char* text :
-       {"5 --- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=6} ---",
-        "5 +++ exited with 0 +++", "+++ killed by SIGKILL (core dumped) +++",
-        "7 +++ superseded by execve in pid 8 +++", "strace: Process 6 attached",
-        "[pid 5] +++ exited with 1 +++"}) {
+  for (const char* text : {"5 --- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=6} ---",
+                           "5 +++ exited with 0 +++", "+++ killed by SIGKILL (core dumped) +++",
+                           "7 +++ superseded by execve in pid 8 +++", "strace: Process 6 attached",
+                           "[pid 5] +++ exited with 1 +++"}) {
     EXPECT_EQ(Parsed(text).kind, LineKind::kEvent) << text;
   }
 }
 
 TEST(StraceLineTest, AnythingElseIsRefusedWithWhatWasExpected) {
-  for (const char* text : {"hello world", "#include <stdio.h>", "{\"a\": 1}", "12 34 56",
-                           "5 stat(\"/a\"", "5 stat(\"/a\", 0x1)", "5 stat(\"/a\", 0x1) = ",
-                           "5 <... stat resum"}) {
+  for (const char* text :
+       {"hello world", "#include <stdio.h>", "{\"a\": 1}", "12 34 56", "5 stat(\"/a\"",
+        "5 stat(\"/a\", 0x1)", "5 stat(\"/a\", 0x1) = ", "5 <... stat resum"}) {
     const auto line = ParseStraceLine(text);
     ASSERT_FALSE(line) << text;
     EXPECT_TRUE(line.error().starts_with("expected ")) << line.error();
@@ -83,7 +82,9 @@ TEST(StraceLineTest, AnythingElseIsRefusedWithWhatWasExpected) {
 }
 
 TEST(StraceLineTest, TheErrorShowsUnprintableBytesAsQuestionMarks) {
-  const auto line = ParseStraceLine("\x7f" "ELF\x02\x01 binary");
+  const auto line = ParseStraceLine(
+      "\x7f"
+      "ELF\x02\x01 binary");
   ASSERT_FALSE(line);
   EXPECT_NE(line.error().find("?ELF?? binary"), std::string::npos) << line.error();
 }

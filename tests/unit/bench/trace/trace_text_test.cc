@@ -29,7 +29,9 @@ std::string Packed(std::string_view text) {
 // Larger than one chunk of the unpacker.
 std::string LongText() {
   std::string text;
-  for (int i = 0; text.size() < (size_t{3} << 19); ++i) text += std::to_string(i) + " close(3) = 0\n";
+  for (int i = 0; text.size() < (size_t{3} << 19); ++i) {
+    text += std::to_string(i) + " close(3) = 0\n";
+  }
   return text;
 }
 
