@@ -34,8 +34,8 @@ WalkFlags FlagsOf(const Superblock& superblock, ResolveFlags flags) {
           .cached = flags.cached};
 }
 
-// openat2(2): two scopes contradict each other. in_root is how every walk here works: the export's root
-// is the only root there is.
+// openat2(2): two scopes contradict each other. in_root is how every walk here works: the export's
+// root is the only root there is.
 std::errc CheckFlags(ResolveFlags flags) {
   return flags.beneath && flags.in_root ? std::errc::invalid_argument : kOk;
 }
@@ -58,7 +58,8 @@ Client::~Client() = default;
 
 std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOptions& options) {
   auto protocol = protocol::Nfs3::ConnectNfs3(options.server, options.transport);
-  if (!protocol) return std::unexpected(MountError{protocol.error().error, protocol.error().message});
+  if (!protocol)
+    return std::unexpected(MountError{protocol.error().error, protocol.error().message});
   return MountOver(std::move(*protocol), options);
 }
 
@@ -88,7 +89,8 @@ Result<Attributes> Client::Stat(std::string_view path, const Credential& credent
       superblock, path, credential, FlagsOf(superblock, flags),
       [&](RcuWalk& walk) -> RcuOutcome {
         if (!nfs::AttributesFresh(walk.inode(), walk.now_ns())) return {NeedRef::kGetattrRpc};
-        // This window lies inside the dentry's, so that both were true at one instant (vfs_walk 6.2).
+        // This window lies inside the dentry's, so that both were true at one instant
+        // (vfs_walk 6.2).
         if (!nfs::CopyAttributesRcu(walk.inode(), attributes)) return {NeedRef::kChanged};
         return walk.ConfirmUsed();
       },
@@ -98,7 +100,8 @@ Result<Attributes> Client::Stat(std::string_view path, const Credential& credent
         if (failed == kOk) nfs::CopyAttributes(walk.inode(), attributes);
         return failed;
       });
-  if (error != kOk) [[unlikely]] result = std::unexpected(error);
+  if (error != kOk) [[unlikely]]
+    result = std::unexpected(error);
   return result;
 }
 
@@ -113,8 +116,7 @@ std::errc Client::Access(std::string_view path, uint32_t mode, const Credential&
         if (mode == 0) return walk.ConfirmUsed();
         auto permission = walk.Permission(mode);
         if (permission.need != NeedRef::kNone) return {permission.need};
-        return permission.granted ? walk.ConfirmUsed()
-                                  : walk.Confirm(std::errc::permission_denied);
+        return permission.granted ? walk.ConfirmUsed() : walk.Confirm(std::errc::permission_denied);
       },
       [&](RefWalk& walk) {
         return nfs::PermissionRef(superblock, walk.inode(), walk.credential(), mode);
@@ -163,8 +165,7 @@ std::errc Client::ReadDir(std::string_view path, const Credential& credential,
       superblock, path, credential, FlagsOf(superblock, flags), &RefWalk::Resolve,
       [&](RefWalk& walk) {
         if (!IsDirectory(walk.inode())) return std::errc::not_a_directory;
-        std::errc error =
-            nfs::PermissionRef(superblock, walk.inode(), walk.credential(), kMayRead);
+        std::errc error = nfs::PermissionRef(superblock, walk.inode(), walk.credential(), kMayRead);
         if (error != kOk) return error;
         return nfs::ReadDirectory(superblock, walk.position(), walk.credential()->key(), visit);
       });

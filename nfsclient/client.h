@@ -5,14 +5,13 @@
 //
 // Thread safety: all calls on one Client may be made from any number of threads at once; destroy it
 // when none is inside. A call that is answered from the caches (Stat, Access, ReadLink in an rcu-*
-// walk mode) takes no lock, allocates nothing and stores to no shared memory; any other may wait for
-// the server as long as the mount's hard/soft, timeo and retrans say.
+// walk mode) takes no lock, allocates nothing and stores to no shared memory; any other may wait
+// for the server as long as the mount's hard/soft, timeo and retrans say.
 //
-// Paths: bytes, at most 4095, '/' separated, resolved from the export's root whether or not they begin
-// with '/'; symbolic links as path_resolution(7) has them, absolute ones from the export's root.
-// Errors: the errno that the system call of the same name gives (stat(2), access(2), openat2(2), ...);
-// ESTALE is protocol::kStale.
-// No exception leaves this API.
+// Paths: bytes, at most 4095, '/' separated, resolved from the export's root whether or not they
+// begin with '/'; symbolic links as path_resolution(7) has them, absolute ones from the export's
+// root. Errors: the errno that the system call of the same name gives (stat(2), access(2),
+// openat2(2), ...); ESTALE is protocol::kStale. No exception leaves this API.
 #ifndef NFSWALK_NFSCLIENT_CLIENT_H_
 #define NFSWALK_NFSCLIENT_CLIENT_H_
 
@@ -27,8 +26,8 @@
 #include <system_error>
 
 #include "nfsclient/nfs/mount_options.h"
+#include "nfsclient/nfs/stats.h"
 #include "nfsclient/protocol/protocol.h"
-#include "nfsclient/stats.h"
 #include "sunrpc_auth/credential.h"
 
 namespace nfswalk {
@@ -82,12 +81,13 @@ class Client {
   // mode: kMay* bits, 0 asks for existence only. errc{} or permission_denied among others.
   [[nodiscard]] std::errc Access(std::string_view path, uint32_t mode, const Credential& credential,
                                  ResolveFlags flags = {});
-  // Copies at most into.size() bytes, as readlink(2): no NUL, cut without an error; returns their count.
+  // Copies at most into.size() bytes, as readlink(2): no NUL, cut without an error; returns their
+  // count.
   [[nodiscard]] Result<size_t> ReadLink(std::string_view path, std::span<char> into,
                                         const Credential& credential, ResolveFlags flags = {});
 
-  // Calls `visit` for each entry, without "." and "..", until it returns false. Attributes and handles
-  // are present where the server sent them.
+  // Calls `visit` for each entry, without "." and "..", until it returns false. Attributes and
+  // handles are present where the server sent them.
   [[nodiscard]] std::errc ReadDir(std::string_view path, const Credential& credential,
                                   const std::function<bool(const DirectoryEntry&)>& visit,
                                   ResolveFlags flags = {});

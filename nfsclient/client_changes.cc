@@ -1,4 +1,5 @@
-// The changing operations of Client: resolve the directory, refuse what has no name, hand over to nfs/change.
+// The changing operations of Client: resolve the directory, refuse what has no name, hand over to
+// nfs/change.
 
 #include <utility>
 
@@ -16,7 +17,8 @@ namespace {
 
 constexpr std::errc kOk{};
 
-// Resolves all of `path` but its last name and calls `change(walk)`. `if_no_name` answers the errno for
+// Resolves all of `path` but its last name and calls `change(walk)`. `if_no_name` answers the errno
+// for
 // "/", "." and ".." in last place, which differs by call (vfs_walk 4.2).
 template <class IfNoName, class Change>
 std::errc WithParent(Superblock& superblock, std::string_view path, const Credential& credential,
@@ -104,8 +106,7 @@ std::errc Client::Link(std::string_view existing, std::string_view path,
   return walk::ResolveRef(
       superblock, existing, credential, WalkFlags{.follow_last = false}, &RefWalk::Resolve,
       [&](RefWalk& source) -> std::errc {
-        if (source.inode().type.load(std::memory_order_relaxed) ==
-            protocol::FileType::kDirectory) {
+        if (source.inode().type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory) {
           return std::errc::operation_not_permitted;
         }
         return WithParent(superblock, path, credential, AlreadyThere, [&](RefWalk& walk) {
@@ -116,8 +117,7 @@ std::errc Client::Link(std::string_view existing, std::string_view path,
       });
 }
 
-std::errc Client::Rename(std::string_view from, std::string_view to,
-                         const Credential& credential) {
+std::errc Client::Rename(std::string_view from, std::string_view to, const Credential& credential) {
   Superblock& superblock = *superblock_;
   auto busy = [](RefWalk::LastKind) { return std::errc::device_or_resource_busy; };
   return WithParent(superblock, from, credential, busy, [&](RefWalk& source) {
@@ -149,9 +149,12 @@ std::errc Client::RemoveDirectory(std::string_view path, const Credential& crede
       *superblock_, path, credential,
       [](RefWalk::LastKind kind) {
         switch (kind) {
-          case RefWalk::LastKind::kDot: return std::errc::invalid_argument;
-          case RefWalk::LastKind::kDotDot: return std::errc::directory_not_empty;
-          default: return std::errc::device_or_resource_busy;
+          case RefWalk::LastKind::kDot:
+            return std::errc::invalid_argument;
+          case RefWalk::LastKind::kDotDot:
+            return std::errc::directory_not_empty;
+          default:
+            return std::errc::device_or_resource_busy;
         }
       },
       [&](RefWalk& walk) {
@@ -163,18 +166,18 @@ std::errc Client::RemoveDirectory(std::string_view path, const Credential& crede
 Result<Attributes> Client::SetAttributesOf(std::string_view path, const SetAttributes& attributes,
                                            const Credential& credential, ResolveFlags flags) {
   Attributes now;
-  std::errc error = walk::ResolveRef(
-      *superblock_, path, credential,
-      WalkFlags{.follow_last = !flags.no_follow,
-                .no_symlinks = flags.no_symlinks,
-                .beneath = flags.beneath},
-      &RefWalk::Resolve, [&](RefWalk& walk) -> std::errc {
-        auto changed = nfs::ChangeAttributes(*superblock_, walk.inode(), attributes,
-                                             walk.credential()->key());
-        if (!changed) return changed.error();
-        now = *changed;
-        return kOk;
-      });
+  std::errc error =
+      walk::ResolveRef(*superblock_, path, credential,
+                       WalkFlags{.follow_last = !flags.no_follow,
+                                 .no_symlinks = flags.no_symlinks,
+                                 .beneath = flags.beneath},
+                       &RefWalk::Resolve, [&](RefWalk& walk) -> std::errc {
+                         auto changed = nfs::ChangeAttributes(*superblock_, walk.inode(),
+                                                              attributes, walk.credential()->key());
+                         if (!changed) return changed.error();
+                         now = *changed;
+                         return kOk;
+                       });
   if (error != kOk) return std::unexpected(error);
   return now;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/make_replay/replay.h"
-#include "nfsclient/stats.h"
+#include "nfsclient/nfs/stats.h"
 
 namespace nfswalk::bench {
 

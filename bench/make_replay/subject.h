@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "bench/make_replay/replay_plan.h"
-#include "nfsclient/stats.h"
+#include "nfsclient/nfs/stats.h"
 
 namespace nfswalk::bench {
 

@@ -64,8 +64,7 @@ void GrowLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
 // Somebody else changed the file: names, rights and contents that we know are in doubt.
 void NoteForeignChange(Superblock& superblock, Inode& inode, uint64_t now_ns) {
   if (IsDirectory(inode)) {
-    inode.cookie.store(inode.cookie.load(std::memory_order_relaxed) + 1,
-                       std::memory_order_relaxed);
+    inode.cookie.store(inode.cookie.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   inode.access.Invalidate();
   AddInvalid(inode, vfs::kInvalidData);

@@ -1,8 +1,8 @@
-// attribute_cache: how long what the server said about a file is believed, and what follows when it says
-// something else (nfs_semantics 2).
+// attribute_cache: how long what the server said about a file is believed, and what follows when it
+// says something else (nfs_semantics 2).
 //
-// Thread safety: the functions of the first group read only, from RCU sections or with a reference. The
-// others take the inode's lock.
+// Thread safety: the functions of the first group read only, from RCU sections or with a reference.
+// The others take the inode's lock.
 #ifndef NFSWALK_NFSCLIENT_NFS_ATTRIBUTE_CACHE_H_
 #define NFSWALK_NFSCLIENT_NFS_ATTRIBUTE_CACHE_H_
 
@@ -24,16 +24,17 @@ SendStamp Stamp(Superblock& superblock);
 
 // --- reading ---
 
-// True if the attributes have neither timed out nor been marked invalid. The interval is half open: a
-// lifetime of 0 is always expired, as is a clock before its start (nfs_semantics 2.3).
+// True if the attributes have neither timed out nor been marked invalid. The interval is half open:
+// a lifetime of 0 is always expired, as is a clock before its start (nfs_semantics 2.3).
 inline bool AttributesFresh(const vfs::Inode& inode, uint64_t now_ns) {
-  uint64_t age = now_ns - inode.read_at_ns.load(std::memory_order_relaxed);  // wraps if `now` is before
+  uint64_t age =
+      now_ns - inode.read_at_ns.load(std::memory_order_relaxed);  // wraps if `now` is before
   return age < inode.lifetime_ns.load(std::memory_order_relaxed) &&
          (inode.invalid.load(std::memory_order_relaxed) & vfs::kInvalidChange) == 0;
 }
 
-// Copies attributes that all held at one instant; false if writers kept interfering (bounded: 8 tries).
-// Preconditions: RCU section or a reference.
+// Copies attributes that all held at one instant; false if writers kept interfering (bounded: 8
+// tries). Preconditions: RCU section or a reference.
 bool CopyAttributesRcu(const vfs::Inode& inode, protocol::Attributes& into);
 void CopyAttributes(vfs::Inode& inode, protocol::Attributes& into);
 
@@ -43,13 +44,14 @@ void CopyAttributes(vfs::Inode& inode, protocol::Attributes& into);
 void InitializeAttributes(Superblock& superblock, vfs::Inode& inode,
                           const protocol::Attributes& attributes, SendStamp stamp);
 
-// Takes in the attributes of a reply. errc{}, or kStale if they belong to another file (fileid or type
-// differ): the inode is then forgotten.
+// Takes in the attributes of a reply. errc{}, or kStale if they belong to another file (fileid or
+// type differ): the inode is then forgotten.
 std::errc UpdateAttributes(Superblock& superblock, vfs::Inode& inode,
                            const protocol::Attributes& attributes, SendStamp stamp);
 
-// The same after our own change: if the server's "before" is what we had, the difference is ours, and
-// names and rights below a directory stay valid (nfs_semantics 2.5). Absent data marks the attributes invalid.
+// The same after our own change: if the server's "before" is what we had, the difference is ours,
+// and names and rights below a directory stay valid (nfs_semantics 2.5). Absent data marks the
+// attributes invalid.
 void UpdateAfterOwnChange(Superblock& superblock, vfs::Inode& inode,
                           const protocol::WeakCacheConsistency& wcc, SendStamp stamp);
 

@@ -36,8 +36,8 @@ void LoseLink(Superblock& superblock, Inode& inode) {
   Attributes known;
   CopyAttributes(inode, known);
   InvalidateAttributes(superblock, inode);
-  // Most likely gone: not found again, destroyed with its last reference. If another link is left after
-  // all, the next lookup makes a new inode of it.
+  // Most likely gone: not found again, destroyed with its last reference. If another link is left
+  // after all, the next lookup makes a new inode of it.
   if (known.nlink <= 1 || known.type == FileType::kDirectory) superblock.inodes.Unhash(inode);
 }
 
@@ -131,8 +131,8 @@ std::expected<Attributes, std::errc> MakeSymlink(Superblock& superblock, DentryR
   });
 }
 
-std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory,
-                   std::string_view text, const Credential& credential) {
+std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, std::string_view text,
+                   const Credential& credential) {
   if (TooLong(superblock, text)) return std::errc::filename_too_long;
   PaddedName name(text, directory.get());
   Inode& parent = *directory.inode();
@@ -163,8 +163,7 @@ std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::str
 }
 
 std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_view from_text,
-                 DentryRef& to_directory, std::string_view to_text,
-                 const Credential& credential) {
+                 DentryRef& to_directory, std::string_view to_text, const Credential& credential) {
   if (TooLong(superblock, from_text) || TooLong(superblock, to_text)) {
     return std::errc::filename_too_long;
   }
@@ -201,11 +200,10 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
   Attributes attributes;
   CopyAttributes(*moved, attributes);
   InvalidateAttributes(superblock, *moved);  // its ctime
-  // Two links of one file: the server did nothing at all, and we cannot tell. Nor may we keep a dentry
-  // that could not be moved.
+  // Two links of one file: the server did nothing at all, and we cannot tell. Nor may we keep a
+  // dentry that could not be moved.
   bool several_links = attributes.type != FileType::kDirectory && attributes.nlink > 1;
-  if (several_links ||
-      superblock.dentries.Move(*source, *to_directory, to.name()) != std::errc{}) {
+  if (several_links || superblock.dentries.Move(*source, *to_directory, to.name()) != std::errc{}) {
     superblock.dentries.Drop(*source);
     return {};
   }

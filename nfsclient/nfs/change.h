@@ -1,10 +1,11 @@
-// change: our own changes to a directory or a file, and what they do to the caches (nfs_semantics 2.5, 5.1).
+// change: our own changes to a directory or a file, and what they do to the caches
+// (nfs_semantics 2.5, 5.1).
 //
-// Each call locks the directories concerned, sends one RPC and takes in its weak cache consistency data,
-// so that the other names of a directory that only we changed stay valid without an RPC.
+// Each call locks the directories concerned, sends one RPC and takes in its weak cache consistency
+// data, so that the other names of a directory that only we changed stay valid without an RPC.
 //
-// Thread safety: any. May sleep. Errors: the server's; filename_too_long; not_enough_memory for the reply's
-// caching is not an error (the name is looked up when next used).
+// Thread safety: any. May sleep. Errors: the server's; filename_too_long; not_enough_memory for the
+// reply's caching is not an error (the name is looked up when next used).
 #ifndef NFSWALK_NFSCLIENT_NFS_CHANGE_H_
 #define NFSWALK_NFSCLIENT_NFS_CHANGE_H_
 
@@ -24,23 +25,21 @@ std::expected<Attributes, std::errc> CreateFile(Superblock& superblock, vfs::Den
                                                 std::string_view name, uint32_t mode,
                                                 const Credential& credential);
 std::expected<Attributes, std::errc> MakeDirectory(Superblock& superblock,
-                                                   vfs::DentryRef& directory,
-                                                   std::string_view name, uint32_t mode,
-                                                   const Credential& credential);
-std::expected<Attributes, std::errc> MakeSymlink(Superblock& superblock,
-                                                 vfs::DentryRef& directory, std::string_view name,
-                                                 std::string_view target,
+                                                   vfs::DentryRef& directory, std::string_view name,
+                                                   uint32_t mode, const Credential& credential);
+std::expected<Attributes, std::errc> MakeSymlink(Superblock& superblock, vfs::DentryRef& directory,
+                                                 std::string_view name, std::string_view target,
                                                  const Credential& credential);
 std::errc MakeLink(Superblock& superblock, vfs::Inode& file, vfs::DentryRef& directory,
                    std::string_view name, const Credential& credential);
 
 std::errc RemoveFile(Superblock& superblock, vfs::DentryRef& directory, std::string_view name,
                      const Credential& credential);
-std::errc RemoveDirectory(Superblock& superblock, vfs::DentryRef& directory,
-                          std::string_view name, const Credential& credential);
-std::errc Rename(Superblock& superblock, vfs::DentryRef& from_directory,
-                 std::string_view from_name, vfs::DentryRef& to_directory,
-                 std::string_view to_name, const Credential& credential);
+std::errc RemoveDirectory(Superblock& superblock, vfs::DentryRef& directory, std::string_view name,
+                          const Credential& credential);
+std::errc Rename(Superblock& superblock, vfs::DentryRef& from_directory, std::string_view from_name,
+                 vfs::DentryRef& to_directory, std::string_view to_name,
+                 const Credential& credential);
 std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, vfs::Inode& inode,
                                                       const protocol::SetAttributes& attributes,
                                                       const Credential& credential);

@@ -21,7 +21,8 @@ std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef&
                                               const Name& name, const Credential& credential) {
   Inode& parent = *directory.inode();
   SendStamp stamp = Stamp(superblock);
-  // Sampled before the RPC: a change that races with it makes the new dentry's verifier stale at birth.
+  // Sampled before the RPC: a change that races with it makes the new dentry's verifier stale at
+  // birth.
   uint64_t cookie = parent.cookie.load(std::memory_order_relaxed);
   auto reply = superblock.protocol->Lookup(parent.handle(), name.view(), credential);
   NFSWALK_SYNC_POINT("lookup:after-rpc");

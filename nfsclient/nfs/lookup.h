@@ -13,8 +13,8 @@
 
 namespace nfswalk::nfs {
 
-// The child `name` of a directory, revalidated; a negative dentry if the server says ENOENT. Errors:
-// filename_too_long (more than limits.name_bytes_max), not_enough_memory, and the server's.
+// The child `name` of a directory, revalidated; a negative dentry if the server says ENOENT.
+// Errors: filename_too_long (more than limits.name_bytes_max), not_enough_memory, and the server's.
 // `force`: LOOKUP_REVAL.
 std::expected<vfs::DentryRef, std::errc> LookupChild(Superblock& superblock,
                                                      vfs::DentryRef& directory,
@@ -28,8 +28,8 @@ std::expected<vfs::InodeRef, std::errc> InodeOf(Superblock& superblock,
                                                 const protocol::Attributes& attributes,
                                                 SendStamp stamp);
 
-// Puts a name with its inode (empty: negative) into the cache. A directory that is known under another
-// name is moved here, so that it keeps its children (vfs_walk 5, d_splice_alias).
+// Puts a name with its inode (empty: negative) into the cache. A directory that is known under
+// another name is moved here, so that it keeps its children (vfs_walk 5, d_splice_alias).
 // Preconditions: `directory` is locked, shared or exclusively.
 std::expected<vfs::DentryRef, std::errc> SpliceChild(Superblock& superblock,
                                                      vfs::DentryRef& directory,

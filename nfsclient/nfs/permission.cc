@@ -62,7 +62,8 @@ std::errc PermissionRef(Superblock& superblock, vfs::Inode& inode,
   }
 
   SendStamp stamp = Stamp(superblock);
-  uint64_t epoch = inode.access.epoch();  // before the RPC: a late grant must not outlive a change (R6)
+  uint64_t epoch =
+      inode.access.epoch();  // before the RPC: a late grant must not outlive a change (R6)
   auto reply = superblock.protocol->Access(inode.handle(), credential->key());
   NFSWALK_SYNC_POINT("access:after-rpc");
   if (reply.error == protocol::kStale) MarkStale(superblock, inode);

@@ -1,11 +1,11 @@
 // permission: may this credential do that with this inode, as the server sees it (nfs_semantics 3).
 //
-// The server decides (ACCESS); we remember its answers per inode and credential, and believe them while
-// the inode's attributes are fresh, at most ac{dir,reg}max.
+// The server decides (ACCESS); we remember its answers per inode and credential, and believe them
+// while the inode's attributes are fresh, at most ac{dir,reg}max.
 //
-// RCU form: possible answers are granted, denied, or need-ref with kGetattrRpc, kAccessRpc or kRefMode. A
-// cached denial is an answer; the walk confirms the directory's sequence before it reports EACCES.
-// Reference form: errc{}, errc::permission_denied, or the error of an RPC.
+// RCU form: possible answers are granted, denied, or need-ref with kGetattrRpc, kAccessRpc or
+// kRefMode. A cached denial is an answer; the walk confirms the directory's sequence before it
+// reports EACCES. Reference form: errc{}, errc::permission_denied, or the error of an RPC.
 #ifndef NFSWALK_NFSCLIENT_NFS_PERMISSION_H_
 #define NFSWALK_NFSCLIENT_NFS_PERMISSION_H_
 
@@ -30,11 +30,13 @@ std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& a
                                      const sunrpc_auth::CachedCredential* credential,
                                      access_cache::AccessAge age, AccessHits& hits);
 
-// execute_ok (nfs_semantics 3.1): nobody executes a file without an execute bit, whatever the server grants root.
+// execute_ok (nfs_semantics 3.1): nobody executes a file without an execute bit, whatever the
+// server grants root.
 bool MayBeExecuted(vfs::Inode& file);
 
 // Asks for `may_mask` (kMay* of access(2)); 0 is always granted.
-// Preconditions: RCU section; `credential` was looked up in it; `directory` is what the inode's type says.
+// Preconditions: RCU section; `credential` was looked up in it; `directory` is what the inode's
+// type says.
 [[gnu::always_inline]] inline RcuPermission PermissionRcu(
     const Superblock& superblock, vfs::Inode& inode, bool directory,
     const sunrpc_auth::CachedCredential* credential, uint32_t may_mask, uint64_t now_ns,

@@ -10,8 +10,8 @@ namespace nfswalk::nfs {
 namespace {
 
 // Puts one entry into the caches. `cookie` is the directory's from before the RPC.
-void Prime(Superblock& superblock, vfs::DentryRef& directory,
-           const protocol::DirectoryEntry& entry, SendStamp stamp, uint64_t cookie) {
+void Prime(Superblock& superblock, vfs::DentryRef& directory, const protocol::DirectoryEntry& entry,
+           SendStamp stamp, uint64_t cookie) {
   if (!entry.attributes || !entry.handle || entry.name.size() > vfs::kNameMax) return;
   vfs::PaddedName padded(entry.name, directory.get());
   const vfs::Name& name = padded.name();

@@ -1,5 +1,5 @@
-// readdir: listing a directory. Nothing of a listing is cached as such; what READDIRPLUS says about each
-// entry primes the dentry and attribute caches (nfs_semantics 5.3).
+// readdir: listing a directory. Nothing of a listing is cached as such; what READDIRPLUS says about
+// each entry primes the dentry and attribute caches (nfs_semantics 5.3).
 #ifndef NFSWALK_NFSCLIENT_NFS_READDIR_H_
 #define NFSWALK_NFSCLIENT_NFS_READDIR_H_
 
@@ -10,10 +10,10 @@
 
 namespace nfswalk::nfs {
 
-// Calls `visit` for each entry but "." and "..", until it returns false or the directory ends. A directory
-// that is changed meanwhile lists each entry that stayed exactly once, as far as the server's cookies hold;
-// if they do not (NFS3ERR_BAD_COOKIE) the listing ends with the server's error.
-// Preconditions: a reference on `directory`; may sleep; `visit` is called without locks.
+// Calls `visit` for each entry but "." and "..", until it returns false or the directory ends. A
+// directory that is changed meanwhile lists each entry that stayed exactly once, as far as the
+// server's cookies hold; if they do not (NFS3ERR_BAD_COOKIE) the listing ends with the server's
+// error. Preconditions: a reference on `directory`; may sleep; `visit` is called without locks.
 std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
                         const sunrpc_auth::Credential& credential,
                         const std::function<bool(const protocol::DirectoryEntry&)>& visit);

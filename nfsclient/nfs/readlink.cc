@@ -9,7 +9,8 @@ namespace nfswalk::nfs {
 
 namespace {
 
-// Publishes a text that was read while the link's data was valid. Without memory the text is not cached.
+// Publishes a text that was read while the link's data was valid. Without memory the text is not
+// cached.
 void InstallLinkText(Superblock& superblock, vfs::Inode& link, std::string_view text) {
   rcu::ByteString* body = superblock.inodes.bytes().Allocate(text);
   if (body == nullptr) return;

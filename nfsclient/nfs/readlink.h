@@ -18,7 +18,8 @@ struct RcuLink {
   std::string_view text;  // NUL terminated, padded to whole words; valid in this RCU section
 };
 
-// Possible answers: the text, or need-ref with kGetattrRpc or kReadlinkRpc. Preconditions: RCU section.
+// Possible answers: the text, or need-ref with kGetattrRpc or kReadlinkRpc. Preconditions: RCU
+// section.
 inline RcuLink ReadLinkRcu(const vfs::Inode& link, uint64_t now_ns) {
   if (!AttributesFresh(link, now_ns)) return {NeedRef::kGetattrRpc, {}};
   // The text first, then the bit that would refuse it: InstallLinkText() clears the bit last.
@@ -30,7 +31,8 @@ inline RcuLink ReadLinkRcu(const vfs::Inode& link, uint64_t now_ns) {
   return {NeedRef::kNone, {body->data(), body->size}};
 }
 
-// invalid_argument if the inode is no link, else the server's errors. Preconditions: a reference; may sleep.
+// invalid_argument if the inode is no link, else the server's errors. Preconditions: a reference;
+// may sleep.
 std::expected<std::string, std::errc> ReadLinkRef(Superblock& superblock, vfs::Inode& link,
                                                   const sunrpc_auth::Credential& credential);
 

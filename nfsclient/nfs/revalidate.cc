@@ -16,8 +16,8 @@ bool VerifierMatches(const Dentry& dentry, const Inode& directory) {
          directory.cookie.load(std::memory_order_relaxed);
 }
 
-// nfs_check_verifier. The cookie first: a mismatch costs no RPC here. An error of the GETATTR reads as
-// no match; the LOOKUP that follows tells the truth.
+// nfs_check_verifier. The cookie first: a mismatch costs no RPC here. An error of the GETATTR reads
+// as no match; the LOOKUP that follows tells the truth.
 bool CheckVerifier(Superblock& superblock, const Dentry& dentry, Inode& directory,
                    const sunrpc_auth::Credential& credential) {
   if (superblock.options.lookupcache == LookupCache::kNone) return false;

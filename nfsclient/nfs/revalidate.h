@@ -1,11 +1,12 @@
 // revalidate: may this dentry still be believed (nfs_semantics 1).
 //
-// A name is believed while its verifier equals the parent's cookie and the parent's attributes are fresh.
-// The child's own attributes do not matter for that.
+// A name is believed while its verifier equals the parent's cookie and the parent's attributes are
+// fresh. The child's own attributes do not matter for that.
 //
 // RCU form: possible answers are kNone (valid) and kLookupRpc (the verifier fails, the mount says
-// lookupcache=none, or a negative one under lookupcache=pos). Never "invalid": that takes an RPC to know.
-// Reference form: kValid, kInvalid (drop it and look the name up), or an error that leaves the dentry alone.
+// lookupcache=none, or a negative one under lookupcache=pos). Never "invalid": that takes an RPC to
+// know. Reference form: kValid, kInvalid (drop it and look the name up), or an error that leaves
+// the dentry alone.
 #ifndef NFSWALK_NFSCLIENT_NFS_REVALIDATE_H_
 #define NFSWALK_NFSCLIENT_NFS_REVALIDATE_H_
 
@@ -19,9 +20,10 @@
 
 namespace nfswalk::nfs {
 
-// `directory` is the parent's inode, `inode` the dentry's as copied in the caller's window (nullptr: negative).
-// Preconditions: RCU section, in which PermissionRcu() has seen that the directory's attributes are
-// fresh. A change noted since then raised the cookie, or is one that this walk came before.
+// `directory` is the parent's inode, `inode` the dentry's as copied in the caller's window
+// (nullptr: negative). Preconditions: RCU section, in which PermissionRcu() has seen that the
+// directory's attributes are fresh. A change noted since then raised the cookie, or is one that
+// this walk came before.
 inline NeedRef RevalidateRcu(const Superblock& superblock, const vfs::Dentry& dentry,
                              const vfs::Inode* inode, const vfs::Inode& directory) {
   if (superblock.options.lookupcache != LookupCache::kAll) [[unlikely]] {
@@ -41,9 +43,9 @@ inline NeedRef RevalidateRcu(const Superblock& superblock, const vfs::Dentry& de
 
 enum class Verdict { kValid, kInvalid };
 
-// `name` is what the dentry was found under; its own name may change at any time. `force`: LOOKUP_REVAL,
-// the third pass; ask the server whatever the caches say.
-// Preconditions: references on the dentry and its parent; may sleep.
+// `name` is what the dentry was found under; its own name may change at any time. `force`:
+// LOOKUP_REVAL, the third pass; ask the server whatever the caches say. Preconditions: references
+// on the dentry and its parent; may sleep.
 std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, vfs::DentryRef& dentry,
                                                 const vfs::Name& name, vfs::Inode& directory,
                                                 const sunrpc_auth::Credential& credential,

@@ -11,8 +11,8 @@
 
 #include "access_cache/access_lru.h"
 #include "nfsclient/nfs/mount_options.h"
+#include "nfsclient/nfs/stats.h"
 #include "nfsclient/protocol/protocol.h"
-#include "nfsclient/stats.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "nfsclient/vfs/directory_locks.h"
 #include "nfsclient/vfs/inode_cache.h"

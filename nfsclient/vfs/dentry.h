@@ -1,18 +1,25 @@
-// dentry: one name in one directory, and the inode it leads to, or the knowledge that it leads nowhere.
+// dentry: one name in one directory, and the inode it leads to, or the knowledge that it leads
+// nowhere.
 //
-// Contract    `inode` is set before the dentry is published and stays until the dentry is destroyed: a
-//             name that changes its meaning gets a new dentry (the old one is dropped first). Only a
-//             rename changes parent and name of a living dentry, so that a directory keeps its children.
-// Data        field             | written by, under which lock           | how a reader validates it
+// Contract    `inode` is set before the dentry is published and stays until the dentry is
+// destroyed: a
+//             name that changes its meaning gets a new dentry (the old one is dropped first). Only
+//             a rename changes parent and name of a living dentry, so that a directory keeps its
+//             children.
+// Data        field             | written by, under which lock           | how a reader validates
+// it
 //             hash, parent, name| DentryCache::Move, Drop: chain lock    | seq
-//             verifier          | nfs/revalidate.cc, relaxed             | one word; an older value only
+//             verifier          | nfs/revalidate.cc, relaxed             | one word; an older value
+//             only
 //                                                                          costs a LOOKUP
 //             lockref           | DentryCache                            | -
 // Invariants  I1 seq changes with every change of {hash, parent, name}, also when the dentry dies.
-//             I2 hash is 0 exactly while the dentry is in no chain, so a search that compares it after
+//             I2 hash is 0 exactly while the dentry is in no chain, so a search that compares it
+//             after
 //                sampling seq cannot accept a dropped dentry (vfs_walk 2.4).
 //             I3 a dentry holds a reference on its parent and on its inode.
-//             I4 the name words beyond the name are zero, and hold its beginning however long it is, so
+//             I4 the name words beyond the name are zero, and hold its beginning however long it
+//             is, so
 //                that names compare by words.
 // Lifetime    A reference, or an RCU section; the memory is type-stable.
 // Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/race/dentry_race_test.cc
@@ -50,8 +57,8 @@ struct alignas(64) Dentry {
   std::atomic<Inode*> inode{nullptr};    // nullptr: a negative dentry
   std::atomic<uint64_t> verifier{0};     // the parent's cookie when the name was last known right
   std::array<std::atomic<uint64_t>, kInlineWords> name_words{};
-  // Holds the whole name if it is longer than kInlineName. A field of its own, not a union with the words: a
-  // reader overtaken by a rename must never take bytes for an address.
+  // Holds the whole name if it is longer than kInlineName. A field of its own, not a union with the
+  // words: a reader overtaken by a rename must never take bytes for an address.
   std::atomic<rcu::ByteString*> long_name{nullptr};
 
   alignas(64) rcu::Lockref lockref;

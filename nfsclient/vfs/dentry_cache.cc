@@ -53,8 +53,8 @@ DentryCache::~DentryCache() {
   rcu::Barrier();
 }
 
-// Preconditions: seq is odd, or the dentry is unpublished. Takes over `long_name`, which is set exactly if
-// the name does not fit inline.
+// Preconditions: seq is odd, or the dentry is unpublished. Takes over `long_name`, which is set
+// exactly if the name does not fit inline.
 void DentryCache::SetName(Dentry& dentry, const Name& name, rcu::ByteString* long_name) {
   std::array<uint64_t, Dentry::kInlineWords> words{};
   std::memcpy(words.data(), name.data, std::min(name.length, Dentry::kInlineName));
@@ -141,14 +141,14 @@ DentryRef DentryCache::Parent(Dentry& child) {
       rcu::ReadGuard guard;
       uint64_t seq = child.seq.Begin();
       parent = TryReference(child.parent.load(std::memory_order_relaxed));
-      // The sequence, not the pointer, is compared: the child may have gone and come back (vfs_walk 8.9).
+      // The sequence, not the pointer, is compared: the child may have gone and come back
+      // (vfs_walk 8.9).
       if (parent && !child.seq.Changed(seq)) return parent;
     }
   }
 }
 
-DentryRef DentryCache::Insert(Dentry& parent, const Name& name, InodeRef inode,
-                              uint64_t verifier) {
+DentryRef DentryCache::Insert(Dentry& parent, const Name& name, InodeRef inode, uint64_t verifier) {
   Dentry* own = Allocate(parent, name, inode.get(), verifier);
   if (own == nullptr) return {};
   parent.lockref.Get();
@@ -187,7 +187,8 @@ void DentryCache::Drop(Dentry& dentry) {
   for (;;) {
     uint64_t hash = dentry.hash.load(std::memory_order_relaxed);
     if (hash == 0) {
-      // Either dropped, or in Move() on the way to another chain, which is a matter of instructions.
+      // Either dropped, or in Move() on the way to another chain, which is a matter of
+      // instructions.
       if (!dentry.seq.Changed(dentry.seq.Begin())) return;
       wait.Once();
       continue;
@@ -231,7 +232,8 @@ std::errc DentryCache::Move(Dentry& dentry, Dentry& new_parent, const Name& new_
     SetName(dentry, new_name, text);
     {
       auto chain = table_.Lock(new_name.hash);
-      Dentry* there = chain.Find([&](const Dentry& d) { return Matches(d, &new_parent, new_name); });
+      Dentry* there =
+          chain.Find([&](const Dentry& d) { return Matches(d, &new_parent, new_name); });
       if (there != nullptr) {
         chain.Remove(there);
         there->hash.store(0, std::memory_order_relaxed);
@@ -247,8 +249,8 @@ std::errc DentryCache::Move(Dentry& dentry, Dentry& new_parent, const Name& new_
   return {};
 }
 
-// Opens the write window of a dentry that is about to move. One that was dropped, but that somebody still
-// holds, is moved all the same and thereby revived.
+// Opens the write window of a dentry that is about to move. One that was dropped, but that somebody
+// still holds, is moved all the same and thereby revived.
 void DentryCache::LeaveChain(Dentry& dentry) {
   for (;;) {
     uint64_t hash = dentry.hash.load(std::memory_order_relaxed);

@@ -1,18 +1,23 @@
 // dentry_cache: every name a mount knows, positive and negative, in one RCU hash table.
 //
-// Contract    FindRcu   finds a dentry or says nothing: a miss is never evidence of absence, since a
+// Contract    FindRcu   finds a dentry or says nothing: a miss is never evidence of absence, since
+// a
 //                       rename or a growing table can divert a reader (vfs_walk 2.1).
-//             Lookup    the same with a reference, and authoritative: it repeats a miss that a rename
+//             Lookup    the same with a reference, and authoritative: it repeats a miss that a
+//             rename
 //                       may have caused.
 //             Insert    at most one hashed dentry per (parent, name).
 // Protocol    locked: lock chain; search; take a reference; unlock.
-//             here:   search; sample seq; compare {hash, parent, name}; the caller re-checks seq once it
+//             here:   search; sample seq; compare {hash, parent, name}; the caller re-checks seq
+//             once it
 //                     has read what it wants (the ladder rule, vfs_walk 2.4).
-// Ordering    O1 SeqCount::WriteEnd() / Invalidate() -> SeqCount::Begin(): a key that matches is whole.
+// Ordering    O1 SeqCount::WriteEnd() / Invalidate() -> SeqCount::Begin(): a key that matches is
+// whole.
 //             O2 HashTable insert (release) -> FindRcu (acquire): a found dentry is complete.
-// Staleness   between the match and the caller's check of seq the dentry may have been dropped or moved.
-// Progress    FindRcu is bounded by the chain. Lookup repeats only if a rename happened meanwhile.
-// Lifetime    count 0 and hashed: cached, on the LRU, revived by any Lookup. Unhashed: destroyed with its
+// Staleness   between the match and the caller's check of seq the dentry may have been dropped or
+// moved. Progress    FindRcu is bounded by the chain. Lookup repeats only if a rename happened
+// meanwhile. Lifetime    count 0 and hashed: cached, on the LRU, revived by any Lookup. Unhashed:
+// destroyed with its
 //             last reference. A child's reference keeps every directory above it.
 // Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/race/dentry_race_test.cc
 #ifndef NFSWALK_NFSCLIENT_VFS_DENTRY_CACHE_H_
@@ -79,9 +84,9 @@ class DentryCache {
   // Preconditions: RCU section.
   Dentry* FindRcu(const Dentry* parent, const Name& name, uint64_t* seq) const;
 
-  // Turns a dentry found under RCU into a reference, unless it is being destroyed. The caller re-checks
-  // its sequence sample afterwards; a failed check means dropping the reference outside the section.
-  // Preconditions: RCU section.
+  // Turns a dentry found under RCU into a reference, unless it is being destroyed. The caller
+  // re-checks its sequence sample afterwards; a failed check means dropping the reference outside
+  // the section. Preconditions: RCU section.
   DentryRef TryReference(Dentry* dentry);
 
   // Preconditions: a reference on `parent`; no RCU section.
@@ -89,16 +94,16 @@ class DentryCache {
   // dget_parent: the parent as it is now.
   DentryRef Parent(Dentry& child);
 
-  // Adds a name; `inode` empty for a negative one. If the name is there already, that dentry is returned
-  // and the arguments are dropped. Empty if memory is out.
+  // Adds a name; `inode` empty for a negative one. If the name is there already, that dentry is
+  // returned and the arguments are dropped. Empty if memory is out.
   DentryRef Insert(Dentry& parent, const Name& name, InodeRef inode, uint64_t verifier);
 
   // d_drop: no lookup finds it any more. Idempotent.
   void Drop(Dentry& dentry);
 
   // d_move: gives a living dentry a new place, of which a dentry already there is dropped. errc{};
-  // not_enough_memory or, if it would become its own ancestor, too_many_symbolic_link_levels (nothing
-  // changed then). Preconditions: references on both.
+  // not_enough_memory or, if it would become its own ancestor, too_many_symbolic_link_levels
+  // (nothing changed then). Preconditions: references on both.
   std::errc Move(Dentry& dentry, Dentry& new_parent, const Name& new_name);
 
   void Put(Dentry* dentry);
@@ -106,8 +111,8 @@ class DentryCache {
   // Destroys up to `count` unused dentries; returns how many.
   size_t Prune(size_t count);
 
-  // True while the cache is close to its limit: walkers then mark what they use (one store per dentry and
-  // reclaim cycle), so that reclaim spares it. Otherwise a walk stores nothing.
+  // True while the cache is close to its limit: walkers then mark what they use (one store per
+  // dentry and reclaim cycle), so that reclaim spares it. Otherwise a walk stores nothing.
   bool under_pressure() const { return under_pressure_.load(std::memory_order_relaxed); }
   void MarkUsed(Dentry& dentry) const;
 
@@ -154,7 +159,8 @@ inline bool DentryCache::Matches(const Dentry& dentry, const Dentry* parent, con
          dentry.parent.load(std::memory_order_relaxed) == parent && dentry.HasName(name);
 }
 
-[[gnu::always_inline]] inline Dentry* DentryCache::FindRcu(const Dentry* parent, const Name& name, uint64_t* seq) const {
+[[gnu::always_inline]] inline Dentry* DentryCache::FindRcu(const Dentry* parent, const Name& name,
+                                                           uint64_t* seq) const {
   return table_.FindRcu(name.hash, [&](const Dentry& dentry) {
     *seq = dentry.seq.Begin();
     return Matches(dentry, parent, name);  // compares the hash again: I2 of dentry.h

@@ -1,10 +1,10 @@
 // directory_locks: who may change a directory's names while somebody else looks one up.
 //
 // Lookups and listings hold a directory's lock shared across their RPC and the insertion of what it
-// answered; create, unlink, rename hold it exclusive (i_rwsem of the kernel). So the ENOENT of a LOOKUP
-// sent before our own CREATE cannot be cached after it (vfs_walk 5). The locks are an array indexed by
-// inode address: an inode stays small, two directories may share a lock, which costs a wait and
-// cannot deadlock, since nobody takes two but LockPair().
+// answered; create, unlink, rename hold it exclusive (i_rwsem of the kernel). So the ENOENT of a
+// LOOKUP sent before our own CREATE cannot be cached after it (vfs_walk 5). The locks are an array
+// indexed by inode address: an inode stays small, two directories may share a lock, which costs a
+// wait and cannot deadlock, since nobody takes two but LockPair().
 //
 // Thread safety: any. May sleep: no spin lock, no RCU section.
 #ifndef NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_

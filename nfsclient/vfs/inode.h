@@ -1,20 +1,23 @@
-// inode: one file of the server as this client knows it: its handle, its cached attributes, the access
-// rights of those who asked, the text of a symbolic link.
+// inode: one file of the server as this client knows it: its handle, its cached attributes, the
+// access rights of those who asked, the text of a symbolic link.
 //
 // Contract    The identity (handle, fileid, type) is set before the inode is published and never
 //             changes until its memory is reused, a grace period after it left the hash.
 // Data        field            | written by, under which lock    | how a reader validates it
 //             attributes       | nfs/attribute_cache.cc, `lock`  | attributes_seq
 //             cookie, read_at_ns, lifetime_ns, invalid, flags
-//                              | nfs/attribute_cache.cc, `lock`  | single relaxed words; see Staleness
+//                              | nfs/attribute_cache.cc, `lock`  | single relaxed words; see
+//                              Staleness
 //             link_body        | nfs/readlink.cc, `lock`         | acquire load, RCU
 //             access           | its own lock                    | access_cache/access_cache.h
 //             state, count 0->1| vfs/inode_cache.cc, `lock`      | not read without it
-// Staleness   A walker that sees an old lifetime with a new read_at_ns, or the reverse, believes the
+// Staleness   A walker that sees an old lifetime with a new read_at_ns, or the reverse, believes
+// the
 //             attributes for at most the longer of two lifetimes that were both granted: an update
 //             only ever confirms what it had before or raises `cookie`, which is checked as well.
 // Lifetime    A reference (InodeCache::Put) or an RCU section.
-// Tests       tests/unit/nfsclient/vfs/inode_cache_test.cc, tests/unit/nfsclient/nfs/attribute_cache_test.cc
+// Tests       tests/unit/nfsclient/vfs/inode_cache_test.cc,
+// tests/unit/nfsclient/nfs/attribute_cache_test.cc
 #ifndef NFSWALK_NFSCLIENT_VFS_INODE_H_
 #define NFSWALK_NFSCLIENT_VFS_INODE_H_
 
@@ -36,8 +39,8 @@ namespace nfswalk::vfs {
 struct Dentry;
 
 // Inode::invalid (nfs_semantics 2.2). Access rights have an epoch of their own instead of a bit.
-inline constexpr uint32_t kInvalidChange = 1;      // attributes, and whether a directory changed
-inline constexpr uint32_t kInvalidData = 2;        // the text of a symbolic link
+inline constexpr uint32_t kInvalidChange = 1;  // attributes, and whether a directory changed
+inline constexpr uint32_t kInvalidData = 2;    // the text of a symbolic link
 
 // Inode::flags.
 inline constexpr uint16_t kStale = 1;     // NFS_STALE: the server no longer knows the handle
@@ -58,7 +61,7 @@ class AttributeWords {
 struct alignas(64) Inode {
   // What a walk through a directory reads: one cache line, with the first three words of `access`.
   rcu::SeqCount attributes_seq;
-  std::atomic<uint64_t> cookie{1};       // nfs_semantics 1.1: raised when others changed the directory
+  std::atomic<uint64_t> cookie{1};  // nfs_semantics 1.1: raised when others changed the directory
   std::atomic<uint64_t> read_at_ns{0};   // when the RPC that gave the attributes was sent
   std::atomic<uint64_t> lifetime_ns{0};  // how long from then on they may be believed
   std::atomic<uint32_t> invalid{0};
@@ -85,8 +88,8 @@ struct alignas(64) Inode {
   bool on_lru = false;
   bool used_again = false;  // I_REFERENCED: second chance
   std::atomic<uint32_t> count{0};
-  uint64_t attribute_generation = 0;  // nfs_semantics 2.6
-  uint64_t lifetime_since_ns = 0;     // when lifetime_ns was last started or grown
+  uint64_t attribute_generation = 0;    // nfs_semantics 2.6
+  uint64_t lifetime_since_ns = 0;       // when lifetime_ns was last started or grown
   std::atomic<Dentry*> alias{nullptr};  // a directory's only dentry (vfs_walk 5)
   boost::intrusive::list_member_hook<> lru_hook;
   rcu::DeferHead defer_head;

@@ -31,12 +31,11 @@ struct InodeCache::Key {
   protocol::FileType type;
   uint64_t hash;
 
-  // The RCU form (icache 1.7): reads only the identity, which is immutable, and flags, which can turn a
-  // match into a legal miss.
+  // The RCU form (icache 1.7): reads only the identity, which is immutable, and flags, which can
+  // turn a match into a legal miss.
   bool operator()(const Inode& inode) const {
     return inode.fileid == fileid && inode.type.load(std::memory_order_relaxed) == type &&
-           inode.HasHandle(handle) &&
-           (inode.flags.load(std::memory_order_relaxed) & kStale) == 0;
+           inode.HasHandle(handle) && (inode.flags.load(std::memory_order_relaxed) & kStale) == 0;
   }
 };
 
@@ -67,8 +66,7 @@ Inode* InodeCache::Allocate(const Key& key) {
   auto bytes = key.handle.bytes();
   rcu::ByteString* long_handle = nullptr;
   if (bytes.size() > Inode::kInlineHandle) {
-    long_handle = bytes_.Allocate(
-        {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    long_handle = bytes_.Allocate({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     if (long_handle == nullptr) return nullptr;
   }
   Inode* inode = pool_.Allocate();
@@ -209,7 +207,8 @@ void InodeCache::Destroy(Inode* inode) {
   if (auto* body = inode->link_body.exchange(nullptr, std::memory_order_relaxed)) {
     bytes_.FreeDeferred(body);
   }
-  // The pointer stays: a walker may be comparing handles. Allocate() overwrites it after the grace period.
+  // The pointer stays: a walker may be comparing handles. Allocate() overwrites it after the grace
+  // period.
   if (inode->long_handle != nullptr) bytes_.FreeDeferred(inode->long_handle);
   inode->alias.store(nullptr, std::memory_order_relaxed);
   live_.fetch_sub(1, std::memory_order_relaxed);

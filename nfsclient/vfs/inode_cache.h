@@ -1,10 +1,10 @@
 // inode_cache: all inodes of a mount, found by file handle.
 //
-// One global lock, first lookup under RCU (policy H1 of icache 2.3): a hit takes no hash lock, a miss
-// looks again under the lock before it inserts, so a false negative of the lockless search costs time
-// and nothing else. An inode is complete before it is published (its attributes came with its handle),
-// hence there is no I_NEW; it leaves the hash in the same critical section that makes it dying, hence
-// nobody waits for one that is being freed.
+// One global lock, first lookup under RCU (policy H1 of icache 2.3): a hit takes no hash lock, a
+// miss looks again under the lock before it inserts, so a false negative of the lockless search
+// costs time and nothing else. An inode is complete before it is published (its attributes came
+// with its handle), hence there is no I_NEW; it leaves the hash in the same critical section that
+// makes it dying, hence nobody waits for one that is being freed.
 //
 // Thread safety: all calls from any thread, except that a caller holds no spin lock.
 #ifndef NFSWALK_NFSCLIENT_VFS_INODE_CACHE_H_

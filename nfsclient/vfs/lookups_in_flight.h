@@ -1,8 +1,9 @@
-// lookups_in_flight: one LOOKUP per missing name, however many threads want it (vfs_walk 5, d_alloc_parallel).
+// lookups_in_flight: one LOOKUP per missing name, however many threads want it (vfs_walk 5,
+// d_alloc_parallel).
 //
-// The first thread to Begin() a name owns it and asks the server; the others sleep until it is done and
-// then look at the dentry cache again. The owner searches the cache once more after Begin() and inserts
-// its answer before the ticket goes, so nobody can miss an answer that came in between.
+// The first thread to Begin() a name owns it and asks the server; the others sleep until it is done
+// and then look at the dentry cache again. The owner searches the cache once more after Begin() and
+// inserts its answer before the ticket goes, so nobody can miss an answer that came in between.
 //
 // Thread safety: any. May sleep.
 #ifndef NFSWALK_NFSCLIENT_VFS_LOOKUPS_IN_FLIGHT_H_

@@ -4,8 +4,8 @@
 // removal: taking a reference touches no list). Shrink() sorts that out: what is in use leaves the
 // list, what was used again gets a second chance, the rest is handed to the caller for destruction.
 //
-// Thread safety: Add and Remove need the object's own lock; Shrink takes the list's lock first and only
-// ever tries the object's (the inverse order), so it skips what is busy (icache 1.2).
+// Thread safety: Add and Remove need the object's own lock; Shrink takes the list's lock first and
+// only ever tries the object's (the inverse order), so it skips what is busy (icache 1.2).
 #ifndef NFSWALK_NFSCLIENT_VFS_LRU_LIST_H_
 #define NFSWALK_NFSCLIENT_VFS_LRU_LIST_H_
 
@@ -36,9 +36,9 @@ class LruList {
     size_.store(list_.size(), std::memory_order_relaxed);
   }
 
-  // Looks at up to `count` objects, oldest first. `judge(T&)` answers a verdict; for kRemove and kReclaim
-  // it has already noted in the object that it is off the list. Reclaimed objects are passed to `take`
-  // while the list is still locked, to be put aside.
+  // Looks at up to `count` objects, oldest first. `judge(T&)` answers a verdict; for kRemove and
+  // kReclaim it has already noted in the object that it is off the list. Reclaimed objects are
+  // passed to `take` while the list is still locked, to be put aside.
   template <class Judge, class Take>
   void Shrink(size_t count, Judge&& judge, Take&& take) {
     std::lock_guard guard(lock_);

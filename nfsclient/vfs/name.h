@@ -1,11 +1,12 @@
 // name: one path component and its 64-bit hash.
 //
-// The hash mixes the parent's address and a secret per-process seed with the bytes, so that equal names in
-// different directories spread and nobody can choose colliding ones (vfs_walk 3). Its low 8 bits are
-// the length (names have at most 255 bytes), so one comparison of words decides nearly all misses.
+// The hash mixes the parent's address and a secret per-process seed with the bytes, so that equal
+// names in different directories spread and nobody can choose colliding ones (vfs_walk 3). Its low
+// 8 bits are the length (names have at most 255 bytes), so one comparison of words decides nearly
+// all misses.
 //
-// Names are read sixteen bytes at a time and therefore live in memory that is readable up to kNamePadding
-// bytes beyond their end: PathBuffer and PaddedName give that.
+// Names are read sixteen bytes at a time and therefore live in memory that is readable up to
+// kNamePadding bytes beyond their end: PathBuffer and PaddedName give that.
 //
 // Thread safety: as any value.
 #ifndef NFSWALK_NFSCLIENT_VFS_NAME_H_
@@ -92,8 +93,8 @@ inline unsigned EndsIn(const char* bytes) {
 
 }  // namespace internal
 
-// Reads the component that begins at `text` (not a '/') and ends before the next '/' or NUL, hashing on
-// the way. A component longer than kNameMax still gets its true length.
+// Reads the component that begins at `text` (not a '/') and ends before the next '/' or NUL,
+// hashing on the way. A component longer than kNameMax still gets its true length.
 inline Name ScanName(const char* text, const Dentry* parent) {
   uint64_t state = internal::MixStart(parent);
   Name name{.data = text};
@@ -119,8 +120,8 @@ inline Name ScanName(const char* text, const Dentry* parent) {
   }
 }
 
-// A name from elsewhere (a directory listing, the last component of a new file), copied so that it can
-// be read word by word.
+// A name from elsewhere (a directory listing, the last component of a new file), copied so that it
+// can be read word by word.
 class PaddedName {
  public:
   // Preconditions: name.size() <= kNameMax, no NUL, no '/', not empty.

@@ -1,9 +1,10 @@
 // path_buffer: the part of a path that is still to be walked.
 //
-// The path is copied once, to the end of a fixed array, with padding that lets names be read by words.
-// Following a symbolic link writes its text in front of what is left, so a walk needs no stack of
-// links and holds on to none of them. The array has room for one longest path in front of another;
-// what needs more (long links behind long paths) goes to the heap, which RCU mode may not touch.
+// The path is copied once, to the end of a fixed array, with padding that lets names be read by
+// words. Following a symbolic link writes its text in front of what is left, so a walk needs no
+// stack of links and holds on to none of them. The array has room for one longest path in front of
+// another; what needs more (long links behind long paths) goes to the heap, which RCU mode may not
+// touch.
 //
 // Thread safety: one walk's own.
 #ifndef NFSWALK_NFSCLIENT_WALK_PATH_BUFFER_H_
@@ -47,8 +48,8 @@ class PathBuffer {
   const char* at() const { return at_; }
   void AdvanceTo(const char* position) { at_ += position - at_; }
 
-  // Puts a link's text in front of the rest, which begins at `rest`. False, with nothing changed, if it
-  // does not fit and `may_allocate` is false.
+  // Puts a link's text in front of the rest, which begins at `rest`. False, with nothing changed,
+  // if it does not fit and `may_allocate` is false.
   bool Splice(std::string_view text, const char* rest, bool may_allocate) {
     size_t room = static_cast<size_t>(rest - begin_);
     if (text.size() > room) {
@@ -65,8 +66,8 @@ class PathBuffer {
  private:
   static constexpr size_t kInline = 2 * kPathMax;
 
-  // Moves the rest to the end of a larger array with room for `extra` bytes in front. 40 links of 4095
-  // bytes bound it.
+  // Moves the rest to the end of a larger array with room for `extra` bytes in front. 40 links of
+  // 4095 bytes bound it.
   void Grow(size_t extra, const char* rest) {
     size_t left = static_cast<size_t>(end_ - rest);
     std::vector<char> larger;

@@ -5,10 +5,11 @@
 #include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
 
-// Read beside ref_walk.cc: the same steps in the same order. What is different is what RCU replaces.
+// Read beside ref_walk.cc: the same steps in the same order. What is different is what RCU
+// replaces.
 //
-// Checks in their order (vfs_walk 4.1): search permission on the directory; "." and ".."; length of the
-// name; the cache; revalidation; absence; symbolic link; not a directory.
+// Checks in their order (vfs_walk 4.1): search permission on the directory; "." and ".."; length of
+// the name; the cache; revalidation; absence; symbolic link; not a directory.
 
 namespace nfswalk::walk {
 
@@ -62,8 +63,7 @@ bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
   return {};
 }
 
-[[gnu::always_inline]] inline RcuOutcome RcuWalk::StepToChild(const Name& name,
-                                                                bool* more) {
+[[gnu::always_inline]] inline RcuOutcome RcuWalk::StepToChild(const Name& name, bool* more) {
   uint64_t seq;
   Dentry* child = superblock_.dentries.FindRcu(at_.dentry, name, &seq);
   if (child == nullptr) return {NeedRef::kMiss};
@@ -141,8 +141,8 @@ RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& in
   nfs::RcuLink body = nfs::ReadLinkRcu(inode, now_ns_);
   if (body.need != NeedRef::kNone) return {body.need};
   if (link.seq.Changed(seq)) return {NeedRef::kChanged};
-  if (flags_.strict && !(Remember(link.seq, seq) &&
-                         Remember(inode.attributes_seq, inode.attributes_seq.Begin()))) {
+  if (flags_.strict &&
+      !(Remember(link.seq, seq) && Remember(inode.attributes_seq, inode.attributes_seq.Begin()))) {
     return {NeedRef::kAllocation};
   }
   if (body.text.empty()) return Confirm(std::errc::no_such_file_or_directory);

@@ -22,11 +22,7 @@ bool IsDots(const Name& name) {
 
 RefWalk::RefWalk(Superblock& superblock, PathBuffer& path,
                  const sunrpc_auth::CredentialRef& credential, WalkFlags flags, bool force)
-    : superblock_(superblock),
-      path_(path),
-      credential_(credential),
-      flags_(flags),
-      force_(force) {}
+    : superblock_(superblock), path_(path), credential_(credential), flags_(flags), force_(force) {}
 
 void RefWalk::StartAtRoot() { at_ = superblock_.root.Copy(); }
 
@@ -67,7 +63,7 @@ std::errc RefWalk::ResolveParent() {
     Name name = vfs::ScanName(path_.at(), at_.get());
     if (IsLast(name)) {
       last_ = name.view();
-      last_kind_ = !IsDots(name)       ? LastKind::kName
+      last_kind_ = !IsDots(name)      ? LastKind::kName
                    : name.length == 1 ? LastKind::kDot
                                       : LastKind::kDotDot;
       return {};

@@ -1,5 +1,5 @@
-// walk: the three passes of a path resolution (vfs_walk 1): RCU; with references from where that left off,
-// or from the start; with references and every name asked for again, after ESTALE.
+// walk: the three passes of a path resolution (vfs_walk 1): RCU; with references from where that
+// left off, or from the start; with references and every name asked for again, after ESTALE.
 //
 // Thread safety: any number at once. May sleep unless WalkFlags say cached.
 #ifndef NFSWALK_NFSCLIENT_WALK_WALK_H_
@@ -18,9 +18,9 @@
 
 namespace nfswalk::walk {
 
-// Resolves `path` and lets the call's own end have the result. `finish_rcu(RcuWalk&)` runs inside the RCU
-// section and answers an RcuOutcome, having closed the window with Confirm(); `finish_ref(RefWalk&)`
-// answers errc. Exactly one of them ends the call, though both may run.
+// Resolves `path` and lets the call's own end have the result. `finish_rcu(RcuWalk&)` runs inside
+// the RCU section and answers an RcuOutcome, having closed the window with Confirm();
+// `finish_ref(RefWalk&)` answers errc. Exactly one of them ends the call, though both may run.
 template <class FinishRcu, class FinishRef>
 std::errc Resolve(Superblock& superblock, std::string_view path,
                   const sunrpc_auth::Credential& credential, WalkFlags flags,
@@ -93,9 +93,9 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
     }
     superblock.Count(outcome.need);
     if (flags.cached) return std::errc::resource_unavailable_try_again;
-    std::errc error = internal::WithReferences(superblock, buffer, path, credential, flags,
-                                               std::move(position), links, &RefWalk::Resolve,
-                                               finish_ref);
+    std::errc error =
+        internal::WithReferences(superblock, buffer, path, credential, flags, std::move(position),
+                                 links, &RefWalk::Resolve, finish_ref);
     if (!flags.strict) return error;
     if (auto again = buffer.Assign(path); again != std::errc{}) return again;
   }

@@ -1,4 +1,5 @@
-// Our own changes against a real server: done there, seen here, and without a price for the neighbours.
+// Our own changes against a real server: done there, seen here, and without a price for the
+// neighbours.
 
 #include <sys/stat.h>
 
@@ -86,8 +87,8 @@ TEST_F(Change, RenamingADirectoryKeepsItsChildren) {
   EXPECT_TRUE(Exists("new"));
   uint64_t before = Rpcs();
   EXPECT_TRUE(Exists("new/inner/file"));
-  // The renamed directory's ctime moved: its rights and its names are confirmed once. What lies deeper
-  // was not touched.
+  // The renamed directory's ctime moved: its rights and its names are confirmed once. What lies
+  // deeper was not touched.
   EXPECT_LE(Rpcs() - before, 2u);
 }
 

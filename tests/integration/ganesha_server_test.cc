@@ -151,8 +151,7 @@ TEST(GaneshaServerOptionsTest, RootSquashTakesRootsRights) {
   fs::create_directory((*started)->backing_directory() + "/closed");
   const auto client = MountOn(**started);
   ASSERT_NE(client, nullptr);
-  EXPECT_EQ(client->MakeDirectory("closed/new", 0755, kRoot).error(),
-            std::errc::permission_denied);
+  EXPECT_EQ(client->MakeDirectory("closed/new", 0755, kRoot).error(), std::errc::permission_denied);
 }
 
 TEST_F(GaneshaServerTest, ANetworkScopeEndsWhereItBegan) {

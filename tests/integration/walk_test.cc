@@ -1,5 +1,5 @@
-// Paths against a real server, in every walk mode: what the kernel says of the backing directory is what the
-// client has to say, cold and warm.
+// Paths against a real server, in every walk mode: what the kernel says of the backing directory is
+// what the client has to say, cold and warm.
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,8 +2,8 @@
 //
 // Counters are kept per thread and summed when read: exact once the threads are quiet, otherwise a
 // little behind.
-#ifndef NFSWALK_NFSCLIENT_STATS_H_
-#define NFSWALK_NFSCLIENT_STATS_H_
+#ifndef NFSWALK_NFSCLIENT_NFS_STATS_H_
+#define NFSWALK_NFSCLIENT_NFS_STATS_H_
 
 #include <array>
 #include <cstddef>
@@ -28,7 +28,8 @@ inline constexpr size_t kNeedRefCount = 9;
 // As in tables and JSON: "lookup_rpc".
 std::string_view NeedRefName(NeedRef reason);
 
-// How often which search of the access cache answered. A walk adds its own up and hands them in at its end.
+// How often which search of the access cache answered. A walk adds its own up and hands them in at
+// its end.
 struct AccessHits {
   uint32_t peek = 0;    // the newest entry
   uint32_t search = 0;  // the lockless search of all entries
@@ -38,7 +39,7 @@ struct AccessHits {
 struct Stats {
   uint64_t rcu_walks = 0;  // walks that ended without a reference
   uint64_t ref_walks = 0;  // walks that needed references, from wherever RCU left off
-  uint64_t peek_hits = 0;      // see AccessHits
+  uint64_t peek_hits = 0;  // see AccessHits
   uint64_t search_hits = 0;
   uint64_t locked_hits = 0;
   uint64_t rpcs = 0;
@@ -51,4 +52,4 @@ struct Stats {
 
 }  // namespace nfswalk
 
-#endif  // NFSWALK_NFSCLIENT_STATS_H_
+#endif  // NFSWALK_NFSCLIENT_NFS_STATS_H_
