@@ -50,6 +50,14 @@ TEST(ReplayPlanTest, APathThatWasThereAndWasNotIsLeftOutWholly) {
   EXPECT_EQ(plan.conflicting, 2U);
 }
 
+TEST(ReplayPlanTest, AReadlinkThatMissedAFileWhichStatFoundIsLeftOutWithIt) {
+  const Planned plan = Plan(
+      "5 stat(\"/f\", {st_mode=S_IFREG|0644, st_size=3, ...}) = 0\n"
+      "5 readlink(\"/f\", 0x1, 4096) = -1 ENOENT (No such)\n");
+  EXPECT_EQ(plan.calls, 0U);
+  EXPECT_EQ(plan.conflicting, 2U);
+}
+
 TEST(ReplayPlanTest, TwoTextsOfOneLinkAreLeftOut) {
   const Planned plan = Plan(
       "5 readlink(\"/l\", \"a\", 4096) = 1\n"
