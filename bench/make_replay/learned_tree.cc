@@ -32,6 +32,7 @@ LearnedTree::LearnedTree(const Trace& trace) {
         call.error == 0 || (call.kind == CallKind::kReadLink && call.error == EINVAL);
     if (learns && call.kind != CallKind::kChange) LearnAnswer(call);
   }
+  GiveParents();
   FillIn();
 }
 
@@ -110,6 +111,18 @@ void LearnedTree::LearnAnswer(const Call& call) {
   if (call.attributes) LearnAttributes(walk.canonical, node, *call.attributes);
   if (call.must_be_directory || call.path.ends_with('/')) SetType(walk.canonical, node, S_IFDIR);
   if ((call.access_mode & X_OK) != 0) node.executable = true;
+}
+
+// A link learnt from a call that is left out can stand where no answer showed a directory.
+void LearnedTree::GiveParents() {
+  for (const std::string& path : tree_.SortedPaths()) {
+    for (std::string_view parent = ParentOf(path); !parent.empty(); parent = ParentOf(parent)) {
+      TreeNode& node = tree_.Node(parent);
+      if (node.type != 0 && node.type != S_IFDIR) conflicting_.emplace(parent);
+      node.type = S_IFDIR;
+      node.link_text.reset();
+    }
+  }
 }
 
 void LearnedTree::FillIn() {

@@ -39,6 +39,7 @@ class LearnedTree {
   void LearnAttributes(const std::string& canonical, TreeNode& node,
                        const RecordedAttributes& attributes);
   void SetType(const std::string& canonical, TreeNode& node, uint32_t type);
+  void GiveParents();
   void FillIn();
 
   Tree tree_;

@@ -125,7 +125,10 @@ void CallReader::ReadReadLink(Call call, const CompleteCall& source, const Argum
     if (!text) return LeaveOut(LeftOut::kAnswerNotRecorded);
     // A full buffer holds the beginning of a longer text.
     const auto count = static_cast<size_t>(ParseResult(source.result).value);
-    if (text->cut_short || text->bytes.size() != count) return LeaveOut(LeftOut::kTextCutShort);
+    const bool whole = !text->cut_short && text->bytes.size() == count;
+    // No link holds an empty text or a NUL.
+    const bool possible = !text->bytes.empty() && !text->bytes.contains('\0');
+    if (!whole || !possible) return LeaveOut(LeftOut::kTextCutShort);
     call.text = std::move(text->bytes);
   }
   trace_.calls.push_back(std::move(call));
@@ -195,6 +198,8 @@ std::expected<std::string, LeftOut> CallReader::PathOf(const CompleteCall& sourc
   auto text = ParseQuoted(ArgumentAt(arguments, path));
   if (!text) return std::unexpected(LeftOut::kNotAboutPath);
   if (text->cut_short) return std::unexpected(LeftOut::kTextCutShort);
+  // No system call can have been given this.
+  if (text->bytes.contains('\0')) return std::unexpected(LeftOut::kNotAboutPath);
   if (text->bytes.starts_with('/')) return std::move(text->bytes);
   auto base = DirectoryOf(source, arguments, directory);
   if (!base) return std::unexpected(base.error());
@@ -231,7 +236,9 @@ void CallReader::LearnWorkingDirectory(uint32_t pid) {
     NoteDescriptors(pid, arguments, CallResult{});
     if (call.form->kind == SyscallKind::kWorkingDirectory) {
       const auto text = ParseQuoted(ArgumentAt(arguments, 0));
-      if (text && !text->cut_short) processes_.SetWorkingDirectory(pid, text->bytes);
+      const bool usable =
+          text && !text->cut_short && text->bytes.starts_with('/') && !text->bytes.contains('\0');
+      if (usable) processes_.SetWorkingDirectory(pid, text->bytes);
     }
     if (!processes_.WorkingDirectory(pid).empty()) return;
   }

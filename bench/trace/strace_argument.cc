@@ -294,6 +294,7 @@ std::optional<Descriptor> ParseDescriptor(std::string_view argument) {
       argument.substr(end).starts_with("(deleted)") || inside.ends_with(" (deleted)");
   descriptor.has_path = inside.starts_with('/') && !deleted;
   if (descriptor.has_path) descriptor.path = Unescape(inside);
+  if (descriptor.path.contains('\0')) descriptor.has_path = false;  // no path holds it
   return descriptor;
 }
 
