@@ -13,4 +13,21 @@ uint64_t DrawSeed() {
 
 const uint64_t hash_seed = DrawSeed();
 
+Name internal::ScanLongName(const char* text, uint64_t state) {
+  Name name{.data = text, .word0 = LoadWord(text), .word1 = LoadWord(text + 8)};
+  state = MixBlock(state, name.word0, name.word1);
+  for (const char* at = text + kBlock;; at += kBlock) {
+    const unsigned ends = EndsIn(at);
+    if (ends == 0) {
+      state = MixBlock(state, LoadWord(at), LoadWord(at + 8));
+      continue;
+    }
+    const auto tail = static_cast<size_t>(std::countr_zero(ends));
+    const auto [word0, word1] = LoadLastBlock(at, tail);
+    name.length = static_cast<size_t>(at - text) + tail;
+    name.hash = MixEnd(MixBlock(state, word0, word1), name.length);
+    return name;
+  }
+}
+
 }  // namespace nfswalk::vfs

@@ -50,11 +50,6 @@ inline uint64_t LoadWord(const char* bytes) {
   return word;
 }
 
-// The low `count` bytes of a word, 0 <= count < 8.
-inline uint64_t KeepBytes(uint64_t word, size_t count) {
-  return word & ((uint64_t{1} << (8 * count)) - 1);
-}
-
 namespace internal {
 
 inline constexpr uint64_t kMultiplier0 = 0x9E3779B97F4A7C15;
@@ -93,31 +88,36 @@ inline unsigned EndsIn(const char* bytes) {
 
 }  // namespace internal
 
+namespace internal {
+
+// The words of the last block of a name, of which `tail` < 16 bytes belong to it.
+struct LastBlock {
+  uint64_t word0;
+  uint64_t word1;
+};
+inline LastBlock LoadLastBlock(const char* at, size_t tail) {
+  const uint64_t keep = (uint64_t{1} << (8 * (tail % 8))) - 1;
+  const uint64_t word0 = LoadWord(at);
+  const uint64_t word1 = LoadWord(at + 8) & keep;
+  return tail < 8 ? LastBlock{word0 & keep, 0} : LastBlock{word0, word1};
+}
+
+// The rest of a name whose first block did not end it.
+Name ScanLongName(const char* text, uint64_t state);
+
+}  // namespace internal
+
 // Reads the component that begins at `text` (not a '/') and ends before the next '/' or NUL,
 // hashing on the way. A component longer than kNameMax still gets its true length.
 inline Name ScanName(const char* text, const Dentry* parent) {
-  uint64_t state = internal::MixStart(parent);
-  Name name{.data = text};
-  for (const char* at = text;; at += internal::kBlock) {
-    const unsigned ends = internal::EndsIn(at);
-    uint64_t word0 = LoadWord(at);
-    uint64_t word1 = LoadWord(at + 8);
-    if (ends != 0) {
-      const auto tail = static_cast<size_t>(std::countr_zero(ends));
-      word1 = tail < 8 ? 0 : KeepBytes(word1, tail % 8);
-      word0 = tail < 8 ? KeepBytes(word0, tail) : word0;
-      name.length = static_cast<size_t>(at - text) + tail;
-    }
-    if (at == text) {
-      name.word0 = word0;
-      name.word1 = word1;
-    }
-    state = internal::MixBlock(state, word0, word1);
-    if (ends != 0) {
-      name.hash = internal::MixEnd(state, name.length);
-      return name;
-    }
-  }
+  const uint64_t state = internal::MixStart(parent);
+  const unsigned ends = internal::EndsIn(text);
+  if (ends == 0) [[unlikely]]
+    return internal::ScanLongName(text, state);
+  const auto length = static_cast<size_t>(std::countr_zero(ends));
+  const auto [word0, word1] = internal::LoadLastBlock(text, length);
+  const uint64_t hash = internal::MixEnd(internal::MixBlock(state, word0, word1), length);
+  return {text, length, hash, word0, word1};
 }
 
 // A name from elsewhere (a directory listing, the last component of a new file), copied so that it
