@@ -1,6 +1,7 @@
 #include "bench/make_replay/replay.h"
 
 #include <linux/limits.h>
+#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -30,6 +31,12 @@ uint32_t ClockCostNs() {
   uint32_t least = UINT32_MAX;
   for (int i = 0; i < 1000; ++i) least = std::min(least, NanosecondsSince(Clock::now()));
   return least;
+}
+
+double ThreadCpuSeconds() {
+  timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
 // What one thread does; its counters are its own until it has ended.
@@ -76,6 +83,7 @@ class Player {
 void Merge(PassResult& into, PassResult&& from) {
   into.ops += from.ops;
   into.mismatches += from.mismatches;
+  into.cpu_seconds += from.cpu_seconds;
   into.latencies_ns.insert(into.latencies_ns.end(), from.latencies_ns.begin(),
                            from.latencies_ns.end());
   for (Mismatch& mismatch : from.first_mismatches) {
@@ -100,7 +108,9 @@ std::expected<PassResult, std::string> RunThreads(Subject& subject, size_t threa
       std::optional<Player> player;
       if (hands) player.emplace(**hands);
       together.arrive_and_wait();
+      const double cpu_before = ThreadCpuSeconds();
       if (player) play(*player);
+      if (player) player->result().cpu_seconds = ThreadCpuSeconds() - cpu_before;
       const std::lock_guard guard(mutex);
       if (player) {
         Merge(total, std::move(player->result()));

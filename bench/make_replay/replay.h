@@ -28,6 +28,7 @@ struct PassResult {
   uint64_t ops = 0;  // each of them compared
   uint64_t mismatches = 0;
   double seconds = 0;                       // from the common start to the end of the last thread
+  double cpu_seconds = 0;                   // of all threads together
   std::vector<uint32_t> latencies_ns = {};  // a sample, without the cost of the clock
   std::vector<Mismatch> first_mismatches = {};
 };

@@ -14,6 +14,8 @@
 namespace nfswalk::bench {
 namespace {
 
+constexpr double kCpuShareOfAQuietMachine = 0.95;
+
 std::string CpuName() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -101,6 +103,7 @@ void AddTurn(Row& row, PassResult&& turn, const Stats& before, const Stats& afte
   row.ops += turn.ops;
   row.mismatches += turn.mismatches;
   row.seconds += turn.seconds;
+  row.cpu_seconds += turn.cpu_seconds;
   row.ops_per_s.push_back(static_cast<double>(turn.ops) / turn.seconds);
   row.latencies_ns.insert(row.latencies_ns.end(), turn.latencies_ns.begin(),
                           turn.latencies_ns.end());
@@ -127,12 +130,35 @@ double NsPerOp(const Row& row, unsigned cores) {
   return rate == 0 ? 0 : 1e9 * static_cast<double>(std::min<size_t>(row.threads, cores)) / rate;
 }
 
+double CpuShare(const Row& row, unsigned cores) {
+  const double wanted = row.seconds * static_cast<double>(std::min<size_t>(row.threads, cores));
+  return wanted == 0 ? 0 : row.cpu_seconds / wanted;
+}
+
 uint32_t Percentile(std::vector<uint32_t>& samples, double share) {
   if (samples.empty()) return 0;
   const auto rank = static_cast<size_t>(share * static_cast<double>(samples.size() - 1));
   std::ranges::nth_element(samples, samples.begin() + static_cast<ptrdiff_t>(rank));
   return samples[rank];
 }
+
+namespace {
+
+// Empty if every warm row had the cores to itself.
+std::string BusyMachineText(const std::vector<Row>& rows, unsigned cores) {
+  double least = 1;
+  for (const Row& row : rows) {
+    if (row.phase == Phase::kWarm) least = std::min(least, CpuShare(row, cores));
+  }
+  if (least >= kCpuShareOfAQuietMachine) return {};
+  return fmt::format(
+      "\nOTHER WORK RAN ON THIS MACHINE: warm rows got as little as {:.0f} % of the processor time "
+      "they "
+      "could use.\nThe answers count; the times and ratios do not.\n",
+      100 * least);
+}
+
+}  // namespace
 
 std::string TableText(std::vector<Row>& rows, const Machine& machine) {
   std::string text = fmt::format(
@@ -160,7 +186,7 @@ std::string TableText(std::vector<Row>& rows, const Machine& machine) {
       "in the cold "
       "pass only. Not compared: sizes of directories.\n",
       machine.cores);
-  return text;
+  return text + BusyMachineText(rows, machine.cores);
 }
 
 std::string RatiosText(const std::vector<Row>& rows) {
@@ -244,6 +270,7 @@ std::string WriteJson(const std::string& file, std::vector<Row>& rows, const Mac
                             {"phase", row.phase == Phase::kCold ? "cold" : "warm"},
                             {"p50_ns", Percentile(row.latencies_ns, 0.5)},
                             {"p99_ns", Percentile(row.latencies_ns, 0.99)},
+                            {"cpu_share", CpuShare(row, machine.cores)},
                             {"peek_hits", row.stats.peek_hits}});
   }
   std::ofstream stream(file);

@@ -24,6 +24,7 @@ struct Row {
   uint64_t ops = 0;
   uint64_t mismatches = 0;
   double seconds = 0;
+  double cpu_seconds = 0;
   std::vector<uint32_t> latencies_ns = {};
   Stats stats = {};  // what the turns added to the counters
 };
@@ -43,6 +44,9 @@ void AddTurn(Row& row, PassResult&& turn, const Stats& before, const Stats& afte
 double MedianOpsPerSecond(const Row& row);
 // Time of one operation on one core, ns: seconds * min(threads, cores) / operations.
 double NsPerOp(const Row& row, unsigned cores);
+// The part of the processor time that the row could have had which it got, 0..1. Less than all of
+// it in a warm row means that other work ran on the machine.
+double CpuShare(const Row& row, unsigned cores);
 // `share` in 0..1; 0 without samples. Reorders.
 uint32_t Percentile(std::vector<uint32_t>& samples, double share);
 
