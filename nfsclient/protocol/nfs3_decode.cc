@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "nfsclient/protocol/nfs3_status.h"
@@ -22,8 +23,18 @@ constexpr uint32_t kNanosecondsMax = 999'999'999;
 constexpr uint32_t kTransferBytesMin = 1024;
 
 // Each Get() returns false if the wire breaks the RFC.
-bool Get(ftype3 wire, FileType& type) {
-  switch (wire) {
+// libnfs stores whatever the server sent into its enumerations; only as a number may that be looked
+// at.
+template <typename Enumeration>
+int32_t WireValue(const Enumeration& wire) {
+  int32_t value;
+  static_assert(sizeof value == sizeof wire);
+  std::memcpy(&value, &wire, sizeof value);
+  return value;
+}
+
+bool Get(const ftype3& wire, FileType& type) {
+  switch (WireValue(wire)) {
     case NF3REG:
       type = FileType::kRegular;
       return true;
@@ -146,8 +157,11 @@ bool GetEntries(const Ok& ok, ReadDirPosition asked, ReadDirReply& reply) {
   static_assert(sizeof ok.cookieverf == sizeof reply.verifier);
   std::memcpy(&reply.verifier, ok.cookieverf, sizeof reply.verifier);
   reply.eof = ok.reply.eof != 0;
-  for (auto* wire = ok.reply.entries; wire != nullptr; wire = wire->nextentry) {
-    if (!GetEntry(*wire, reply.entries.emplace_back())) return false;
+  // libnfs packs list elements to four bytes, less than their eight-byte fields may be read at.
+  std::remove_pointer_t<decltype(ok.reply.entries)> wire;
+  for (const void* at = ok.reply.entries; at != nullptr; at = wire.nextentry) {
+    std::memcpy(&wire, at, sizeof wire);
+    if (!GetEntry(wire, reply.entries.emplace_back())) return false;
   }
   const bool moved = !reply.entries.empty() && reply.entries.back().cookie != asked.cookie;
   return (moved || reply.eof) && Get(ok.dir_attributes, reply.directory);
@@ -179,15 +193,15 @@ uint32_t ClampTransfer(uint32_t bytes) {
 }  // namespace
 
 void DecodeReply(const GETATTR3res& wire, AttributesReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
-  if (wire.status != NFS3_OK) return;
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
+  if (WireValue(wire.status) != NFS3_OK) return;
   if (!Get(wire.GETATTR3res_u.resok.obj_attributes, reply.attributes)) SetMalformed(reply);
 }
 
 void DecodeReply(const LOOKUP3res& wire, LookupReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
   const LOOKUP3resok& ok = wire.LOOKUP3res_u.resok;
-  const bool good = wire.status == NFS3_OK
+  const bool good = WireValue(wire.status) == NFS3_OK
                         ? Get(ok.object, reply.handle) &&
                               Get(ok.obj_attributes, reply.attributes) &&
                               Get(ok.dir_attributes, reply.directory)
@@ -196,19 +210,20 @@ void DecodeReply(const LOOKUP3res& wire, LookupReply& reply) {
 }
 
 void DecodeReply(const ACCESS3res& wire, AccessReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
   const ACCESS3resok& ok = wire.ACCESS3res_u.resok;
   const bool good =
-      Get(wire.status == NFS3_OK ? ok.obj_attributes : wire.ACCESS3res_u.resfail.obj_attributes,
+      Get(WireValue(wire.status) == NFS3_OK ? ok.obj_attributes
+                                            : wire.ACCESS3res_u.resfail.obj_attributes,
           reply.attributes);
   if (!good) return SetMalformed(reply);
-  if (wire.status == NFS3_OK) reply.granted = ok.access & kAccessAll;
+  if (WireValue(wire.status) == NFS3_OK) reply.granted = ok.access & kAccessAll;
 }
 
 void DecodeReply(const READLINK3res& wire, ReadLinkReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
   const READLINK3resok& ok = wire.READLINK3res_u.resok;
-  const bool good = wire.status == NFS3_OK
+  const bool good = WireValue(wire.status) == NFS3_OK
                         ? Get(ok.data, kLinkBytesMax, reply.target) &&
                               Get(ok.symlink_attributes, reply.attributes)
                         : Get(wire.READLINK3res_u.resfail.symlink_attributes, reply.attributes);
@@ -216,8 +231,8 @@ void DecodeReply(const READLINK3res& wire, ReadLinkReply& reply) {
 }
 
 void DecodeReply(const READ3res& wire, std::span<std::byte> into, ReadReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
-  if (wire.status != NFS3_OK) {
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
+  if (WireValue(wire.status) != NFS3_OK) {
     if (!Get(wire.READ3res_u.resfail.file_attributes, reply.attributes)) SetMalformed(reply);
     return;
   }
@@ -235,87 +250,89 @@ void DecodeReply(const READ3res& wire, std::span<std::byte> into, ReadReply& rep
 }
 
 void DecodeReply(const WRITE3res& wire, size_t asked_bytes, WriteReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
   const WRITE3resok& ok = wire.WRITE3res_u.resok;
-  const bool good = wire.status == NFS3_OK
+  const bool good = WireValue(wire.status) == NFS3_OK
                         ? ok.count <= asked_bytes && (ok.count > 0 || asked_bytes == 0) &&
                               ok.committed == FILE_SYNC && Get(ok.file_wcc, reply.file)
                         : Get(wire.WRITE3res_u.resfail.file_wcc, reply.file);
   if (!good) return SetMalformed(reply);
-  if (wire.status == NFS3_OK) reply.count_bytes = ok.count;
+  if (WireValue(wire.status) == NFS3_OK) reply.count_bytes = ok.count;
 }
 
 void DecodeReply(const READDIR3res& wire, ReadDirPosition asked, ReadDirReply& reply) {
-  DecodeDirectory(wire.status, wire.READDIR3res_u.resok, wire.READDIR3res_u.resfail, asked, reply);
+  DecodeDirectory(WireValue(wire.status), wire.READDIR3res_u.resok, wire.READDIR3res_u.resfail,
+                  asked, reply);
 }
 
 void DecodeReply(const READDIRPLUS3res& wire, ReadDirPosition asked, ReadDirReply& reply) {
-  DecodeDirectory(wire.status, wire.READDIRPLUS3res_u.resok, wire.READDIRPLUS3res_u.resfail, asked,
-                  reply);
+  DecodeDirectory(WireValue(wire.status), wire.READDIRPLUS3res_u.resok,
+                  wire.READDIRPLUS3res_u.resfail, asked, reply);
 }
 
 void DecodeReply(const CREATE3res& wire, CreateReply& reply) {
-  DecodeCreated(wire.status, wire.CREATE3res_u.resok, wire.CREATE3res_u.resfail, reply);
+  DecodeCreated(WireValue(wire.status), wire.CREATE3res_u.resok, wire.CREATE3res_u.resfail, reply);
 }
 
 void DecodeReply(const MKDIR3res& wire, CreateReply& reply) {
-  DecodeCreated(wire.status, wire.MKDIR3res_u.resok, wire.MKDIR3res_u.resfail, reply);
+  DecodeCreated(WireValue(wire.status), wire.MKDIR3res_u.resok, wire.MKDIR3res_u.resfail, reply);
 }
 
 void DecodeReply(const SYMLINK3res& wire, CreateReply& reply) {
-  DecodeCreated(wire.status, wire.SYMLINK3res_u.resok, wire.SYMLINK3res_u.resfail, reply);
+  DecodeCreated(WireValue(wire.status), wire.SYMLINK3res_u.resok, wire.SYMLINK3res_u.resfail,
+                reply);
 }
 
 void DecodeReply(const LINK3res& wire, LinkReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
   // resok and resfail have the same fields.
   const LINK3resok& ok = wire.LINK3res_u.resok;
   const LINK3resfail& fail = wire.LINK3res_u.resfail;
   const bool good =
-      wire.status == NFS3_OK
+      WireValue(wire.status) == NFS3_OK
           ? Get(ok.file_attributes, reply.attributes) && Get(ok.linkdir_wcc, reply.directory)
           : Get(fail.file_attributes, reply.attributes) && Get(fail.linkdir_wcc, reply.directory);
   if (!good) SetMalformed(reply);
 }
 
 void DecodeReply(const RENAME3res& wire, RenameReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
   const RENAME3resok& ok = wire.RENAME3res_u.resok;
   const RENAME3resfail& fail = wire.RENAME3res_u.resfail;
   const bool good =
-      wire.status == NFS3_OK
+      WireValue(wire.status) == NFS3_OK
           ? Get(ok.fromdir_wcc, reply.from_directory) && Get(ok.todir_wcc, reply.to_directory)
           : Get(fail.fromdir_wcc, reply.from_directory) && Get(fail.todir_wcc, reply.to_directory);
   if (!good) SetMalformed(reply);
 }
 
 void DecodeReply(const REMOVE3res& wire, RemoveReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
-  const bool good = Get(
-      wire.status == NFS3_OK ? wire.REMOVE3res_u.resok.dir_wcc : wire.REMOVE3res_u.resfail.dir_wcc,
-      reply.directory);
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
+  const bool good = Get(WireValue(wire.status) == NFS3_OK ? wire.REMOVE3res_u.resok.dir_wcc
+                                                          : wire.REMOVE3res_u.resfail.dir_wcc,
+                        reply.directory);
   if (!good) SetMalformed(reply);
 }
 
 void DecodeReply(const RMDIR3res& wire, RemoveReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
-  const bool good = Get(
-      wire.status == NFS3_OK ? wire.RMDIR3res_u.resok.dir_wcc : wire.RMDIR3res_u.resfail.dir_wcc,
-      reply.directory);
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
+  const bool good = Get(WireValue(wire.status) == NFS3_OK ? wire.RMDIR3res_u.resok.dir_wcc
+                                                          : wire.RMDIR3res_u.resfail.dir_wcc,
+                        reply.directory);
   if (!good) SetMalformed(reply);
 }
 
 void DecodeReply(const SETATTR3res& wire, SetAttributesReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
-  const bool good = Get(wire.status == NFS3_OK ? wire.SETATTR3res_u.resok.obj_wcc
-                                               : wire.SETATTR3res_u.resfail.obj_wcc,
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
+  const bool good = Get(WireValue(wire.status) == NFS3_OK ? wire.SETATTR3res_u.resok.obj_wcc
+                                                          : wire.SETATTR3res_u.resfail.obj_wcc,
                         reply.file);
   if (!good) SetMalformed(reply);
 }
 
 void DecodeReply(const FSINFO3res& wire, LimitsReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
-  if (wire.status != NFS3_OK) return;
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
+  if (WireValue(wire.status) != NFS3_OK) return;
   const FSINFO3resok& ok = wire.FSINFO3res_u.resok;
   reply.limits.read_bytes_max = ClampTransfer(ok.rtmax);
   reply.limits.write_bytes_max = ClampTransfer(ok.wtmax);
@@ -323,8 +340,8 @@ void DecodeReply(const FSINFO3res& wire, LimitsReply& reply) {
 }
 
 void DecodeReply(const PATHCONF3res& wire, LimitsReply& reply) {
-  reply.error = ErrnoOfStatus(wire.status);
-  if (wire.status != NFS3_OK) return;
+  reply.error = ErrnoOfStatus(WireValue(wire.status));
+  if (WireValue(wire.status) != NFS3_OK) return;
   const PATHCONF3resok& ok = wire.PATHCONF3res_u.resok;
   reply.limits.name_bytes_max = std::clamp<uint32_t>(ok.name_max, 1, kNameBytesMax);
   reply.limits.case_insensitive = ok.case_insensitive != 0;
