@@ -16,8 +16,7 @@
 //             attributes for at most the longer of two lifetimes that were both granted: an update
 //             only ever confirms what it had before or raises `cookie`, which is checked as well.
 // Lifetime    A reference (InodeCache::Put) or an RCU section.
-// Tests       tests/unit/nfsclient/vfs/inode_cache_test.cc,
-// tests/unit/nfsclient/nfs/attribute_cache_test.cc
+// Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/integration/walk_test.cc
 #ifndef NFSWALK_NFSCLIENT_VFS_INODE_H_
 #define NFSWALK_NFSCLIENT_VFS_INODE_H_
 

@@ -16,7 +16,7 @@
 //             all.
 // Progress    bounded by the components of the path and of at most 40 links.
 // Lifetime    everything reached is kept by the caller's RCU section.
-// Tests       tests/integration/walk_test.cc, tests/race/walk_race_test.cc
+// Tests       tests/integration/walk_test.cc, tests/integration/warm_walk_test.cc
 #ifndef NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_
 #define NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_
 

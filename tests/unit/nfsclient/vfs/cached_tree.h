@@ -1,0 +1,70 @@
+// cached_tree: a dentry cache with inodes of its own, without a server, and verbs for tests.
+#ifndef NFSWALK_TESTS_UNIT_NFSCLIENT_VFS_CACHED_TREE_H_
+#define NFSWALK_TESTS_UNIT_NFSCLIENT_VFS_CACHED_TREE_H_
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "access_cache/access_lru.h"
+#include "nfsclient/vfs/dentry_cache.h"
+#include "rcu/read_guard.h"
+
+namespace nfswalk::vfs {
+
+class CachedTree {
+ public:
+  explicit CachedTree(size_t dentries_max = 1'000'000)
+      : inodes_(1'000'000, access_lru_),
+        dentries_(dentries_max, inodes_),
+        root_(dentries_.MakeRoot(NewInode(1, protocol::FileType::kDirectory))) {}
+
+  DentryCache& dentries() { return dentries_; }
+  InodeCache& inodes() { return inodes_; }
+  DentryRef& root() { return root_; }
+
+  InodeRef NewInode(uint64_t fileid, protocol::FileType type) {
+    uint8_t bytes[sizeof fileid];
+    std::memcpy(bytes, &fileid, sizeof fileid);
+    return inodes_.Get(protocol::FileHandle(bytes), fileid, type, [](Inode&) {});
+  }
+  DentryRef Add(DentryRef& parent, std::string_view name, uint64_t fileid,
+                protocol::FileType type = protocol::FileType::kRegular) {
+    PaddedName padded(name, parent.get());
+    return dentries_.Insert(*parent, padded.name(), NewInode(fileid, type), 0);
+  }
+  DentryRef AddNegative(DentryRef& parent, std::string_view name) {
+    PaddedName padded(name, parent.get());
+    return dentries_.Insert(*parent, padded.name(), {}, 0);
+  }
+  DentryRef Lookup(DentryRef& parent, std::string_view name) {
+    PaddedName padded(name, parent.get());
+    return dentries_.Lookup(*parent, padded.name());
+  }
+  // The file id behind a name as an RCU walker sees it; 0: not cached, or changed meanwhile.
+  uint64_t FindRcu(const DentryRef& parent, std::string_view name) const {
+    PaddedName padded(name, parent.get());
+    rcu::ReadGuard guard;
+    uint64_t seq = 0;
+    const Dentry* found = dentries_.FindRcu(parent.get(), padded.name(), &seq);
+    if (found == nullptr) return 0;
+    const Inode* inode = found->inode.load();
+    const uint64_t fileid = inode != nullptr ? inode->fileid : 0;
+    return found->seq.Changed(seq) ? 0 : fileid;
+  }
+  std::errc Move(DentryRef& dentry, DentryRef& parent, std::string_view name) {
+    PaddedName padded(name, parent.get());
+    return dentries_.Move(*dentry, *parent, padded.name());
+  }
+
+ private:
+  access_cache::AccessLru access_lru_{1000};
+  InodeCache inodes_;
+  DentryCache dentries_;
+  DentryRef root_;
+};
+
+}  // namespace nfswalk::vfs
+
+#endif  // NFSWALK_TESTS_UNIT_NFSCLIENT_VFS_CACHED_TREE_H_
