@@ -1,26 +1,21 @@
 // dentry: one name in one directory, and the inode it leads to, or the knowledge that it leads
 // nowhere.
 //
-// Contract    `inode` is set before the dentry is published and stays until the dentry is
-// destroyed: a
+// Contract    `inode` is set before the dentry is published and stays until it is destroyed: a
 //             name that changes its meaning gets a new dentry (the old one is dropped first). Only
 //             a rename changes parent and name of a living dentry, so that a directory keeps its
 //             children.
-// Data        field             | written by, under which lock           | how a reader validates
-// it
-//             hash, parent, name| DentryCache::Move, Drop: chain lock    | seq
-//             verifier          | nfs/revalidate.cc, relaxed             | one word; an older value
-//             only
-//                                                                          costs a LOOKUP
-//             lockref           | DentryCache                            | -
+// Data        field              | written by, under which lock            | validated by
+//             hash, parent, name | DentryCache::Move(), Drop(): chain lock | seq
+//             verifier           | nfs/revalidate.cc, relaxed              | nothing: an older
+//                                |                                         |   value costs a LOOKUP
+//             lockref, lru_state | DentryCache                             | not read by walkers
 // Invariants  I1 seq changes with every change of {hash, parent, name}, also when the dentry dies.
 //             I2 hash is 0 exactly while the dentry is in no chain, so a search that compares it
-//             after
-//                sampling seq cannot accept a dropped dentry (vfs_walk 2.4).
+//                after sampling seq cannot accept a dropped dentry (vfs_walk 2.4).
 //             I3 a dentry holds a reference on its parent and on its inode.
 //             I4 the name words beyond the name are zero, and hold its beginning however long it
-//             is, so
-//                that names compare by words.
+//                is, so that names compare by words.
 // Lifetime    A reference, or an RCU section; the memory is type-stable.
 // Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/race/dentry_race_test.cc
 #ifndef NFSWALK_NFSCLIENT_VFS_DENTRY_H_

@@ -1,24 +1,21 @@
 // dentry_cache: every name a mount knows, positive and negative, in one RCU hash table.
 //
-// Contract    FindRcu   finds a dentry or says nothing: a miss is never evidence of absence, since
-// a
-//                       rename or a growing table can divert a reader (vfs_walk 2.1).
-//             Lookup    the same with a reference, and authoritative: it repeats a miss that a
-//             rename
-//                       may have caused.
-//             Insert    at most one hashed dentry per (parent, name).
+// Contract    FindRcu() finds a dentry or says nothing: a miss is never evidence of absence, since
+//             a rename or a growing table can divert a reader (vfs_walk 2.1). Lookup() does the
+//             same with a reference, and is authoritative: it repeats a miss that a rename may have
+//             caused. Insert() keeps to one hashed dentry for each (parent, name).
 // Protocol    locked: lock chain; search; take a reference; unlock.
 //             here:   search; sample seq; compare {hash, parent, name}; the caller re-checks seq
-//             once it
-//                     has read what it wants (the ladder rule, vfs_walk 2.4).
-// Ordering    O1 SeqCount::WriteEnd() / Invalidate() -> SeqCount::Begin(): a key that matches is
-// whole.
-//             O2 HashTable insert (release) -> FindRcu (acquire): a found dentry is complete.
+//                     once it has read what it wants (the ladder rule, vfs_walk 2.4).
+// Ordering    O1 SeqCount::WriteEnd(), Invalidate() -> SeqCount::Begin(): a key that matches is
+//                whole.
+//             O2 HashTable insert (release) -> FindRcu() (acquire): a found dentry is complete.
 // Staleness   between the match and the caller's check of seq the dentry may have been dropped or
-// moved. Progress    FindRcu is bounded by the chain. Lookup repeats only if a rename happened
-// meanwhile. Lifetime    count 0 and hashed: cached, on the LRU, revived by any Lookup. Unhashed:
-// destroyed with its
-//             last reference. A child's reference keeps every directory above it.
+//             moved.
+// Progress    FindRcu() is bounded by the chain. Lookup() repeats only if a rename happened
+//             meanwhile.
+// Lifetime    count 0 and hashed: cached, on the LRU, revived by any Lookup(). Unhashed: destroyed
+//             with its last reference. A child's reference keeps every directory above it.
 // Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/race/dentry_race_test.cc
 #ifndef NFSWALK_NFSCLIENT_VFS_DENTRY_CACHE_H_
 #define NFSWALK_NFSCLIENT_VFS_DENTRY_CACHE_H_

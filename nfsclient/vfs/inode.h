@@ -3,18 +3,17 @@
 //
 // Contract    The identity (handle, fileid, type) is set before the inode is published and never
 //             changes until its memory is reused, a grace period after it left the hash.
-// Data        field            | written by, under which lock    | how a reader validates it
-//             attributes       | nfs/attribute_cache.cc, `lock`  | attributes_seq
-//             cookie, read_at_ns, lifetime_ns, invalid, flags
-//                              | nfs/attribute_cache.cc, `lock`  | single relaxed words; see
-//                              Staleness
-//             link_body        | nfs/readlink.cc, `lock`         | acquire load, RCU
-//             access           | its own lock                    | access_cache/access_cache.h
-//             state, count 0->1| vfs/inode_cache.cc, `lock`      | not read without it
+// Data        field                 | written by, under which lock   | a reader validates it by
+//             attributes            | nfs/attribute_cache.cc, `lock` | attributes_seq
+//             cookie, read_at_ns,   | nfs/attribute_cache.cc, `lock` | nothing: single relaxed
+//               lifetime_ns,        |                                |   words, see Staleness
+//               invalid, flags      |                                |
+//             link_body             | nfs/readlink.cc, `lock`        | acquire load, RCU
+//             access                | its own lock                   | access_cache.h
+//             dying, count 0 -> 1   | vfs/inode_cache.cc, `lock`     | not read without it
 // Staleness   A walker that sees an old lifetime with a new read_at_ns, or the reverse, believes
-// the
-//             attributes for at most the longer of two lifetimes that were both granted: an update
-//             only ever confirms what it had before or raises `cookie`, which is checked as well.
+//             the attributes for at most the longer of two lifetimes that were both granted: an
+//             update only ever confirms what was known, or raises `cookie`, which is checked too.
 // Lifetime    A reference (InodeCache::Put) or an RCU section.
 // Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/integration/walk_test.cc
 #ifndef NFSWALK_NFSCLIENT_VFS_INODE_H_

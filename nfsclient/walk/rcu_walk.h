@@ -2,18 +2,16 @@
 // nothing that another thread can see.
 //
 // Contract    Resolve() ends in a position, in an error that was as true as a success would have
-// been, or
-//             in the reason why a reference walk is needed. It is never retried: inconsistency
-//             means kChanged, and the caller goes on with references (vfs_walk 1.1).
+//             been, or in the reason why a reference walk is needed. It is never retried:
+//             inconsistency means kChanged, and the caller goes on with references (vfs_walk 1.1).
 // Invariants  I1 the position is {dentry, seq, inode}, inode having been read inside seq's window.
 //             I2 a child's window is open before its parent's is closed (vfs_walk 2.4).
 //             I3 no error and no success leaves without a last look at the position's seq.
 // Protocol    with locks:  lock(dir); child = find(name); lock(child); unlock(dir); dir = child
-//             here:        child, s = find(name); read child; check s; check dir's seq; dir = child
-// Staleness   the directories behind the position may have moved since: what is shown is a chain of
-// steps
-//             each of which was true, overlapping in time (vfs_walk 6.3). `strict` re-checks them
-//             all.
+//             here:        child, s = find(name); read child; check dir's seq; check s; dir = child
+// Staleness   the directories behind the position may have moved since: what is shown is a chain
+//             of steps each of which was true, overlapping in time (vfs_walk 6.3). `strict`
+//             re-checks them all.
 // Progress    bounded by the components of the path and of at most 40 links.
 // Lifetime    everything reached is kept by the caller's RCU section.
 // Tests       tests/integration/walk_test.cc, tests/integration/warm_walk_test.cc
