@@ -25,6 +25,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "access_cache/access_rights.h"
 #include "nfsclient/nfs/mount_options.h"
 #include "nfsclient/nfs/stats.h"
 #include "nfsclient/protocol/protocol.h"
@@ -51,9 +52,9 @@ struct ResolveFlags {
 };
 
 // Bits of access(2).
-inline constexpr uint32_t kMayExecute = 1;
-inline constexpr uint32_t kMayWrite = 2;
-inline constexpr uint32_t kMayRead = 4;
+inline constexpr uint32_t kMayExecute = access_cache::kMayExec;
+inline constexpr uint32_t kMayWrite = access_cache::kMayWrite;
+inline constexpr uint32_t kMayRead = access_cache::kMayRead;
 
 struct MountError {
   std::errc error{};

@@ -31,13 +31,7 @@ namespace nfswalk::protocol {
 inline constexpr std::errc kStale{ESTALE};
 inline constexpr std::errc kOk{};
 
-// Raw ACCESS bits (RFC 1813 3.3.4).
-inline constexpr uint32_t kAccessRead = 0x01;
-inline constexpr uint32_t kAccessLookup = 0x02;
-inline constexpr uint32_t kAccessModify = 0x04;
-inline constexpr uint32_t kAccessExtend = 0x08;
-inline constexpr uint32_t kAccessDelete = 0x10;
-inline constexpr uint32_t kAccessExecute = 0x20;
+// All bits of ACCESS (RFC 1813 3.3.4), which access_cache/access_rights.h names.
 inline constexpr uint32_t kAccessAll = 0x3f;
 
 using OptionalAttributes = std::optional<Attributes>;

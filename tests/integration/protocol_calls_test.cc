@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "access_cache/access_rights.h"
 #include "tests/integration/protocol_session.h"
 
 namespace nfswalk::protocol {
@@ -187,7 +188,7 @@ TEST_F(ProtocolCalls, EachCallCarriesItsOwnCredential) {
   const auto readable = [&](const Credential& credential) {
     const AccessReply reply = nfs().Access(file, credential);
     EXPECT_EQ(reply.error, kOk);
-    return (reply.granted & kAccessRead) != 0;
+    return (reply.granted & access_cache::kServerRead) != 0;
   };
   EXPECT_TRUE(readable(Credential(7, 7)));
   EXPECT_TRUE(readable(Credential(8, 1001)));
@@ -200,9 +201,11 @@ TEST_F(ProtocolCalls, EachCallCarriesItsOwnCredential) {
 TEST_F(ProtocolCalls, AuthNoneIsNobodyInParticular) {
   const FileHandle file = MakeFile("f");
   ASSERT_EQ(nfs().SetAttributesOf(file, {.mode = 0604}, kRoot).error, kOk);
-  EXPECT_EQ(nfs().Access(file, Credential()).granted & (kAccessRead | kAccessModify), kAccessRead);
+  EXPECT_EQ(nfs().Access(file, Credential()).granted &
+                (access_cache::kServerRead | access_cache::kServerModify),
+            access_cache::kServerRead);
   ASSERT_EQ(nfs().SetAttributesOf(file, {.mode = 0600}, kRoot).error, kOk);
-  EXPECT_EQ(nfs().Access(file, Credential()).granted & kAccessRead, 0u);
+  EXPECT_EQ(nfs().Access(file, Credential()).granted & access_cache::kServerRead, 0u);
 }
 
 TEST_F(ProtocolCalls, CredentialsOfManyThreadsDoNotMixOnOneConnection) {
@@ -223,7 +226,8 @@ TEST_F(ProtocolCalls, CredentialsOfManyThreadsDoNotMixOnOneConnection) {
         for (int i = 0; i < kRounds; ++i) {
           const uint32_t whose = static_cast<uint32_t>(i) % kThreads;
           const AccessReply reply = nfs().Access(files[whose], me);
-          right += reply.error == kOk && ((reply.granted & kAccessRead) != 0) == (whose == t);
+          right += reply.error == kOk &&
+                   ((reply.granted & access_cache::kServerRead) != 0) == (whose == t);
         }
       });
     }
