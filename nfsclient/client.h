@@ -63,7 +63,7 @@ struct MountError {
 
 class Superblock;
 
-// An open file: the handle is pinned, data is not cached.
+// An open file: the handle is pinned, data is not cached. Must not outlive its Client.
 class File;
 
 class Client {
