@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "rcu/defer.h"
 #include "rcu/read_guard.h"
@@ -281,16 +282,28 @@ void DentryCache::Put(Dentry* dentry) {
     {
       // The section keeps the memory: another thread may destroy the dentry once our count is gone.
       rcu::ReadGuard guard;
-      if (dentry->lockref.PutUnlessLast()) return;
-      constexpr uint8_t kSettled = kOnLru | kUsedAgain;
-      if (dentry->lru_state.load(std::memory_order_relaxed) == kSettled &&
-          dentry->hash.load(std::memory_order_relaxed) != 0 && dentry->lockref.TryPut()) {
-        return;  // still cached, and marked already: nothing to write down
-      }
-      dentry->lockref.Lock();
-      if (dentry->lockref.DecrementLocked() > 0) {
-        dentry->lockref.Unlock();
-        return;
+      // The count goes first and the rest is read after it: Prune() takes what is in use off the
+      // LRU, and may have done so until the count was zero.
+      const std::optional<uint32_t> left = dentry->lockref.TryPut();
+      if (left.has_value()) {
+        if (*left > 0) return;
+        constexpr uint8_t kSettled = kOnLru | kUsedAgain;
+        if (dentry->lru_state.load(std::memory_order_relaxed) == kSettled &&
+            dentry->hash.load(std::memory_order_relaxed) != 0) {
+          return;  // still cached, and marked already: nothing to write down
+        }
+        NFSWALK_SYNC_POINT("dentry-put:before-lock");
+        dentry->lockref.Lock();
+        if (dentry->lockref.count() != 0) {  // in use again, or destroyed by another
+          dentry->lockref.Unlock();
+          return;
+        }
+      } else {
+        dentry->lockref.Lock();
+        if (dentry->lockref.DecrementLocked() > 0) {
+          dentry->lockref.Unlock();
+          return;
+        }
       }
       if (dentry->hash.load(std::memory_order_relaxed) != 0) {
         Retain(*dentry);
