@@ -38,16 +38,14 @@ ByteString* BytePool::Allocate(std::string_view bytes) {
   while (kTextBytes[size_class] < text_bytes) ++size_class;
   auto* const string = static_cast<ByteString*>(size_classes_[size_class].Allocate());
   if (string == nullptr) return nullptr;
-  string->size = static_cast<uint32_t>(bytes.size());
+  string->size = bytes.size();
   char* const text = reinterpret_cast<char*>(string + 1);
   std::memset(text + text_bytes - 8, 0, 8);
   if (!bytes.empty()) std::memcpy(text, bytes.data(), bytes.size());
   return string;
 }
 
-void BytePool::FreeDeferred(ByteString* string) {
-  Defer(&string->defer_head, [](DeferHead* head) { SlabPool::FreeUnreachable(head); });
-}
+void BytePool::FreeDeferred(ByteString* string) { SlabPool::FreeDeferred(string); }
 
 size_t BytePool::live() const {
   size_t live = 0;

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "rcu/defer.h"
 #include "rcu/slab_pool.h"
 
 namespace nfswalk::rcu {
@@ -15,8 +14,7 @@ namespace nfswalk::rcu {
 // Never changes between Allocate() and the end of the grace period of FreeDeferred(), so readers
 // need no atomics: publish the pointer with release, load it with acquire.
 struct alignas(8) ByteString {
-  DeferHead defer_head;
-  uint32_t size;  // without the NUL
+  uint64_t size;  // without the NUL
 
   // Eight-byte aligned, ended by a NUL and zeros up to a whole word: may be read word by word.
   const char* data() const { return reinterpret_cast<const char*>(this + 1); }

@@ -59,15 +59,24 @@ void Synchronize() {
   tsan::AcquireGracePeriod();
 }
 
+namespace {
+
 // All callbacks go through one first-in first-out queue and one thread, so a marker put there now
 // passes after all of them. urcu_memb_barrier() would do the same with memory of its own, which
 // ThreadSanitizer reports.
-void Barrier() {
-  AssertMaySleep();
+void PassMarker() {
   Marker marker;
   Defer(&marker.defer_head, &MarkerPassed);
   std::unique_lock lock(marker.mutex);
   marker.passed.wait(lock, [&marker] { return marker.has_passed; });
+}
+
+}  // namespace
+
+void Barrier() {
+  AssertMaySleep();
+  PassMarker();
+  PassMarker();
 }
 
 }  // namespace nfswalk::rcu

@@ -30,8 +30,8 @@ void Defer(DeferHead* head, void (*fn)(DeferHead*));
 // spinning lock held.
 void Synchronize();
 
-// Waits until every callback deferred before has run. Not inside a read-side critical section, no
-// spinning lock held, and not from a callback.
+// Waits until every callback deferred before has run, and those that these deferred in turn. Not
+// inside a read-side critical section, no spinning lock held, and not from a callback.
 void Barrier();
 
 }  // namespace nfswalk::rcu

@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <memory>
 
-#include "rcu/allocation_fault.h"
-#include "rcu/defer.h"
 #include "rcu/slab_pool.h"
 
 namespace nfswalk::rcu {
@@ -30,21 +28,14 @@ class ObjectPool {
   // At once, for objects no reader ever saw, or whose readers cope with reuse.
   void Free(T* object) { SlabPool::Free(object); }
 
-  // After a grace period. T has a member `DeferHead defer_head`, in use until then.
-  void FreeDeferred(T* object) { Defer(&object->defer_head, &FreeNow); }
+  // Once no reader can hold it any more.
+  void FreeDeferred(T* object) { SlabPool::FreeDeferred(object); }
 
   // Objects allocated and not freed; one on its way through FreeDeferred() counts.
   size_t live() const { return slabs_.live(); }
   size_t capacity_bytes() const { return slabs_.capacity_bytes(); }
 
  private:
-  static void FreeNow(DeferHead* head) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // T need not be a standard-layout type
-    SlabPool::FreeUnreachable(reinterpret_cast<char*>(head) - offsetof(T, defer_head));
-#pragma GCC diagnostic pop
-  }
-
   SlabPool slabs_;
 };
 

@@ -1,5 +1,6 @@
 #include "rcu/slab_pool.h"
 
+#include <algorithm>
 #include <cassert>
 #include <mutex>
 #include <new>
@@ -25,10 +26,14 @@ struct SlabPool::Slab {
   Slab* previous;
   Slab* next;
   uint32_t free_count;
-  DeferHead defer_head;
+  uint32_t waiting_count = 0;  // retired objects whose grace period runs
+  uint32_t retired_count = 0;  // those, and the ones after them that wait for the next
+  DeferHead defer_head;        // in use while waiting_count > 0, or on the way to be unmapped
 
   // Indices of the free objects; the last of free_count is taken next.
   uint16_t* free_list() { return reinterpret_cast<uint16_t*>(this + 1); }
+  // Indices of the retired objects, oldest first.
+  uint16_t* retired_list() { return free_list() + pool->capacity_; }
   char* object(uint32_t index) {
     return reinterpret_cast<char*>(this) + pool->objects_offset_ +
            index * pool->layout_.object_bytes;
@@ -39,10 +44,10 @@ SlabPool::SlabPool(const Layout& layout) : layout_(layout) {
   assert(layout.object_bytes % layout.alignment == 0);
   assert(layout.object_bytes <= kMaxObjectBytes);
   const auto offset_for = [&layout](size_t capacity) {
-    const size_t header = sizeof(Slab) + capacity * sizeof(uint16_t);
+    const size_t header = sizeof(Slab) + capacity * 2 * sizeof(uint16_t);
     return (header + layout.alignment - 1) / layout.alignment * layout.alignment;
   };
-  size_t capacity = (kSlabBytes - sizeof(Slab)) / (layout.object_bytes + sizeof(uint16_t));
+  size_t capacity = (kSlabBytes - sizeof(Slab)) / (layout.object_bytes + 2 * sizeof(uint16_t));
   while (offset_for(capacity) + capacity * layout.object_bytes > kSlabBytes) --capacity;
   capacity_ = static_cast<uint32_t>(capacity);
   objects_offset_ = offset_for(capacity);
@@ -51,7 +56,7 @@ SlabPool::SlabPool(const Layout& layout) : layout_(layout) {
 SlabPool::~SlabPool() {
   // The second wait is for slabs retired by callbacks that ran during the first.
   if (live() != 0) Barrier();
-  while (retiring_.load(std::memory_order_acquire) != 0) Barrier();  // pairs with UnmapRetired()
+  while (retiring_.load(std::memory_order_acquire) != 0) Barrier();  // pairs with UnmapWhollyFree()
   assert(live() == 0);
   for (Shard& shard : shards_) {
     while (shard.first != nullptr) {
@@ -141,29 +146,41 @@ auto SlabPool::LockShardOf(Slab& slab) -> Shard& {
   }
 }
 
+uint16_t SlabPool::IndexOf(Slab& slab, void* object) {
+  const auto offset = static_cast<size_t>(static_cast<char*>(object) - slab.object(0));
+  assert(offset % slab.pool->layout_.object_bytes == 0);
+  return static_cast<uint16_t>(offset / slab.pool->layout_.object_bytes);
+}
+
+// Under the shard's lock.
+void SlabPool::PutBack(Shard& shard, Slab& slab, uint16_t index) {
+  assert(slab.free_count < capacity_);
+  slab.free_list()[slab.free_count++] = index;
+  if (slab.free_count == 1) PushFront(shard, slab);
+  shard.live.store(shard.live.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+}
+
+// After PutBack(), under the same lock. True if the slab was taken off the list, to be unmapped.
+bool SlabPool::SettleIfWhollyFree(Shard& shard, Slab& slab) {
+  if (slab.free_count != capacity_) return false;
+  Unlink(shard, slab);
+  if (shard.free_slabs != 0) {
+    retiring_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  ++shard.free_slabs;
+  PushBack(shard, slab);
+  return false;
+}
+
 void SlabPool::Free(void* object) {
   Slab& slab = *SlabOf(object);
   SlabPool& pool = *slab.pool;
-  const auto offset = static_cast<size_t>(static_cast<char*>(object) - slab.object(0));
-  assert(offset % pool.layout_.object_bytes == 0);
   Shard& shard = LockShardOf(slab);
-  assert(slab.free_count < pool.capacity_);
-  slab.free_list()[slab.free_count++] = static_cast<uint16_t>(offset / pool.layout_.object_bytes);
-  shard.live.store(shard.live.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-  bool retire = false;
-  if (slab.free_count == 1) PushFront(shard, slab);
-  if (slab.free_count == pool.capacity_) {
-    Unlink(shard, slab);
-    retire = shard.free_slabs != 0;
-    if (retire) {
-      pool.retiring_.fetch_add(1, std::memory_order_relaxed);
-    } else {
-      ++shard.free_slabs;
-      PushBack(shard, slab);
-    }
-  }
+  pool.PutBack(shard, slab, IndexOf(slab, object));
+  const bool unmap = pool.SettleIfWhollyFree(shard, slab);
   shard.lock.unlock();
-  if (retire) Defer(&slab.defer_head, &UnmapRetired);
+  if (unmap) Defer(&slab.defer_head, &UnmapWhollyFree);
 }
 
 void SlabPool::FreeUnreachable(void* object) {
@@ -171,7 +188,36 @@ void SlabPool::FreeUnreachable(void* object) {
   Free(object);
 }
 
-void SlabPool::UnmapRetired(DeferHead* head) {
+void SlabPool::FreeDeferred(void* object) {
+  Slab& slab = *SlabOf(object);
+  Shard& shard = LockShardOf(slab);
+  slab.retired_list()[slab.retired_count++] = IndexOf(slab, object);
+  const bool idle = slab.waiting_count == 0;
+  if (idle) slab.waiting_count = slab.retired_count;
+  shard.lock.unlock();
+  if (idle) Defer(&slab.defer_head, &FreeRetired);
+}
+
+void SlabPool::FreeRetired(DeferHead* head) {
+  Slab& slab = *SlabOf(head);
+  SlabPool& pool = *slab.pool;
+  Shard& shard = LockShardOf(slab);
+  uint16_t* const retired = slab.retired_list();
+  for (uint32_t i = 0; i < slab.waiting_count; ++i) {
+    ASAN_POISON_MEMORY_REGION(slab.object(retired[i]), pool.layout_.object_bytes);
+    pool.PutBack(shard, slab, retired[i]);
+  }
+  slab.retired_count -= slab.waiting_count;
+  std::copy_n(retired + slab.waiting_count, slab.retired_count, retired);
+  slab.waiting_count = slab.retired_count;
+  const bool again = slab.waiting_count > 0;
+  const bool unmap = pool.SettleIfWhollyFree(shard, slab);
+  shard.lock.unlock();
+  if (again) Defer(&slab.defer_head, &FreeRetired);
+  if (unmap) Defer(&slab.defer_head, &UnmapWhollyFree);
+}
+
+void SlabPool::UnmapWhollyFree(DeferHead* head) {
   Slab* const slab = SlabOf(head);
   SlabPool& pool = *slab->pool;
   pool.UnmapSlab(slab);

@@ -3,15 +3,19 @@
 // Contract    memory given out keeps what its last user left in it (type-stable). A reader may look
 //             at an object freed during its read-side section. Memory of slabs that are wholly free
 //             goes back to the system, except for one slab a shard.
-// Data        a slab's free list lies in its header, so a free object is not written to. All but
-//             Slab::shard is under the lock of the slab's shard.
+// Data        a slab's lists of free and of retired objects lie in its header, so such an object is
+//             not written to. All but Slab::shard is under the lock of the slab's shard.
 // Invariants  I1 a slab is in its shard's list if and only if it has a free object. I2 a shard
 //             keeps at most one wholly free slab. I3 a slab changes its shard only under both
-//             shards' locks.
+//             shards' locks. I4 a slab waits for one grace period at a time, with all objects that
+//             had been retired when the wait began; those retired since share the next.
 // Protocol    free: s = slab.shard; lock(s); if (slab.shard != s) unlock and again.
 // Ordering    the shard locks give all of it.
-// Progress    an allocation locks its own shard only, and tries the others before it maps a slab.
-// Lifetime    a slab is unmapped a grace period after its last object was freed.
+// Progress    retiring an object costs a shard lock, and one deferred callback a slab and grace
+//             period: a queue of single objects would be a line that all processors write.
+//             An allocation locks its own shard only, and tries the others before it maps a slab.
+// Lifetime    a retired object is given out again after one or two grace periods. A slab is
+//             unmapped a grace period after its last object was freed.
 // Tests       tests/unit/rcu/object_pool_test.cc, tests/race/rcu_object_pool_race_test.cc
 #ifndef NFSWALK_RCU_SLAB_POOL_H_
 #define NFSWALK_RCU_SLAB_POOL_H_
@@ -50,12 +54,14 @@ class SlabPool {
   void* Allocate();
   // At once: the object may be given out again while readers still look at it.
   static void Free(void* object);
-  // The same for an object no reader can hold any more; a sanitizer reports any access until it is
-  // given out again.
+  // Once no reader can hold it any more; from then on a sanitizer reports any access until it is
+  // given out again. Does not allocate or fail. Barrier() waits for it.
+  static void FreeDeferred(void* object);
+  // At once, for an object no reader can hold any more: the end of a deferred callback that did
+  // more than to free.
   static void FreeUnreachable(void* object);
 
-  // Objects allocated and not freed; one freed by FreeDeferred() counts until its grace period
-  // ends.
+  // Objects allocated and not freed; one on its way through FreeDeferred() counts.
   size_t live() const;
   // Bytes of all slabs, also those about to be unmapped.
   size_t capacity_bytes() const { return slabs_.load(std::memory_order_relaxed) * kSlabBytes; }
@@ -73,13 +79,17 @@ class SlabPool {
   static constexpr size_t kShards = 8;
 
   static Slab* SlabOf(void* object);
+  static uint16_t IndexOf(Slab& slab, void* object);
   static Shard& LockShardOf(Slab& slab);
   static void PushFront(Shard& shard, Slab& slab);
   static void PushBack(Shard& shard, Slab& slab);
   static void Unlink(Shard& shard, Slab& slab);
-  static void UnmapRetired(DeferHead* head);
+  static void FreeRetired(DeferHead* head);
+  static void UnmapWhollyFree(DeferHead* head);
 
   void* Take(Shard& shard);
+  void PutBack(Shard& shard, Slab& slab, uint16_t index);
+  bool SettleIfWhollyFree(Shard& shard, Slab& slab);
   bool StealSlab(Shard& thief);
   Slab* MapSlab(Shard& shard);
   void UnmapSlab(Slab* slab);
@@ -88,7 +98,7 @@ class SlabPool {
   uint32_t capacity_;      // objects a slab
   size_t objects_offset_;  // of the first object in a slab
   std::atomic<size_t> slabs_{0};
-  std::atomic<size_t> retiring_{0};  // slabs waiting for their grace period
+  std::atomic<size_t> retiring_{0};  // wholly free slabs waiting to be unmapped
   std::array<Shard, kShards> shards_;
 };
 

@@ -59,7 +59,6 @@ struct alignas(64) Dentry {
   alignas(64) rcu::Lockref lockref;
   std::atomic<uint8_t> lru_state{0};
   boost::intrusive::list_member_hook<> lru_hook;
-  rcu::DeferHead defer_head;
 
   // True if the name's bytes are these; meaningless unless `seq` validates afterwards.
   // Preconditions: `name.hash == hash` was just seen, so the lengths agree; RCU section.

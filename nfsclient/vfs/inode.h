@@ -90,7 +90,6 @@ struct alignas(64) Inode {
   uint64_t lifetime_since_ns = 0;       // when lifetime_ns was last started or grown
   std::atomic<Dentry*> alias{nullptr};  // a directory's only dentry (vfs_walk 5)
   boost::intrusive::list_member_hook<> lru_hook;
-  rcu::DeferHead defer_head;
 
   protocol::FileHandle handle() const;
   bool HasHandle(const protocol::FileHandle& other) const;

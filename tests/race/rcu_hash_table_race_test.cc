@@ -15,7 +15,6 @@ namespace nfswalk::rcu {
 namespace {
 
 struct alignas(64) Node {
-  DeferHead defer_head;
   std::atomic<Node*> next{nullptr};
   std::atomic<uint64_t> hash{0};
   std::atomic<uint64_t> key{0};

@@ -17,7 +17,6 @@ namespace nfswalk::rcu {
 namespace {
 
 struct alignas(64) Object {
-  DeferHead defer_head;
   std::atomic<bool> taken{false};
   std::atomic<uint64_t> value{0};
 };

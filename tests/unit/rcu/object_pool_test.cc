@@ -24,7 +24,6 @@ struct alignas(64) Object {
   Object() { ++constructed; }
   ~Object() { ++destroyed; }
   uint64_t mark = 0;
-  DeferHead defer_head;
 };
 
 constexpr size_t kMany = 5000;  // several slabs
