@@ -65,7 +65,11 @@ std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOpti
 
 std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
     std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) {
-  auto superblock = std::make_unique<Superblock>(std::move(protocol), options);
+  auto created = Superblock::Create(std::move(protocol), options);
+  if (!created) {
+    return std::unexpected(MountError{std::errc::invalid_argument, std::move(created.error())});
+  }
+  std::unique_ptr<Superblock> superblock = std::move(*created);
   auto stamp = nfs::Stamp(*superblock);
   auto reply = superblock->protocol->GetRoot(Credential::OfProcess());
   if (reply.error != kOk) return std::unexpected(RootError(reply.error, options));
@@ -194,7 +198,7 @@ Result<std::unique_ptr<File>> Client::Open(std::string_view path, uint32_t mode,
           failed = nfs::PermissionRef(superblock, inode, walk.credential(), mode);
         }
         if (failed == kOk) {
-          file = std::make_unique<OpenFile>(superblock, superblock.inodes.Grab(inode),
+          file = std::make_unique<OpenFile>(superblock, vfs::InodeCache::Hold(inode),
                                             walk.credential(), mode);
         }
         return failed;
@@ -204,6 +208,7 @@ Result<std::unique_ptr<File>> Client::Open(std::string_view path, uint32_t mode,
 }
 
 void Client::DropCaches() { superblock_->DropCaches(); }
+void Client::InvalidateCaches() { nfs::InvalidateAll(*superblock_); }
 
 Stats Client::stats() const { return superblock_->GetStats(); }
 

@@ -119,6 +119,9 @@ class Client {
 
   // Forgets what nobody uses: dentries, inodes, access rights.
   void DropCaches();
+  // Keeps everything, but believes none of it until the server has confirmed it: for a caller who
+  // knows that others have just changed the export.
+  void InvalidateCaches();
 
   Stats stats() const;
 

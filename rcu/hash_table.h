@@ -24,7 +24,7 @@
 #ifndef NFSWALK_RCU_HASH_TABLE_H_
 #define NFSWALK_RCU_HASH_TABLE_H_
 
-#include <array>
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cassert>
@@ -35,7 +35,8 @@
 #include <new>
 #include <utility>
 
-#include "rcu/bit_lock_chain.h"
+#include "rcu/chain_locks.h"
+#include "rcu/counters.h"
 #include "rcu/defer.h"
 #include "rcu/page_region.h"
 #include "rcu/read_guard.h"
@@ -49,15 +50,22 @@ namespace nfswalk::rcu {
 //   static uint64_t Hash(const Node&);  // a relaxed load; changes only while in no chain
 // The hash must be well mixed above its low 8 bits, which may hold something else; buckets are
 // chosen by its highest bits.
-template <class Node, class Traits>
+// Locks: which lock guards which bucket, see chain_locks.h.
+template <class Node, class Traits, class Locks = ChainLocks<>>
 class HashTable {
-  using Head = BitLockChain<Node, Traits>;
+  using Head = typename Locks::template Head<Node, Traits>;
   struct Table;
 
  public:
+  // Whether changes exclude each other without a lock.
+  static constexpr bool kLockFree = false;
+
   // Doubles when there are more than `max_load` nodes a bucket. `initial_buckets` is rounded up to
-  // a power of two, at least 2; the table never shrinks. Throws std::bad_alloc.
-  explicit HashTable(size_t initial_buckets = 1024, size_t max_load = 1);
+  // a power of two, at least 2; the table never shrinks. `lock_arguments` are those of Locks.
+  // Throws std::bad_alloc.
+  template <class... LockArguments>
+  explicit HashTable(size_t initial_buckets = 1024, size_t max_load = 1,
+                     LockArguments... lock_arguments);
   // The table must be empty of interest: nodes are left as they are. No concurrent use.
   ~HashTable();
   HashTable(const HashTable&) = delete;
@@ -87,15 +95,23 @@ class HashTable {
     Chain(Chain&& other) noexcept
         : table_(other.table_),
           head_(std::exchange(other.head_, nullptr)),
-          stripe_nodes_(other.stripe_nodes_) {}
+          hash_(other.hash_),
+          inserted_(other.inserted_) {}
     Chain& operator=(Chain&&) = delete;
     ~Chain() { Unlock(); }
 
     // Before the end of the scope; afterwards the chain must not be used.
     void Unlock() {
       if (head_ == nullptr) return;
-      std::exchange(head_, nullptr)->unlock();
-      if (stripe_nodes_ > 0) table_->AfterInsert(static_cast<size_t>(stripe_nodes_));
+      Head* const head = std::exchange(head_, nullptr);
+      // A lock of many buckets moves them while it is held, instead of being taken once more.
+      if constexpr (Locks::kShared) {
+        if (inserted_) table_->AfterInsert(hash_);
+        table_->locks_.Unlock(*head, hash_);
+      } else {
+        table_->locks_.Unlock(*head, hash_);
+        if (inserted_) table_->AfterInsert(hash_);
+      }
     }
 
     // As FindRcu(), but exact. Only nodes of the hash given to Lock() are in question.
@@ -118,26 +134,28 @@ class HashTable {
     // bucket, the node is in no chain.
     void Insert(Node* node) {
       head_->InsertHead(node);
-      stripe_nodes_ =
-          table_->CountFor(Traits::Hash(*node)).fetch_add(1, std::memory_order_relaxed) + 1;
+      inserted_ = true;
     }
     // Precondition: the node is in this chain. Leaves its next pointer intact.
     void Remove(Node* node) {
       head_->Remove(node);
-      table_->CountFor(Traits::Hash(*node)).fetch_sub(1, std::memory_order_relaxed);
+      table_->nodes_.Add(-1);
     }
 
    private:
     friend class HashTable;
-    Chain(HashTable* table, Head* head) : table_(table), head_(head) {}
+    Chain(HashTable* table, Head* head, uint64_t hash) : table_(table), head_(head), hash_(hash) {}
 
     HashTable* table_;
-    Head* head_;  // nullptr: unlocked, moved from, or the same bucket as its twin in LockTwo()
-    int64_t stripe_nodes_ = 0;  // of the stripe last inserted to; 0: nothing was inserted
+    Head* head_;     // nullptr: unlocked, moved from, or the same bucket as its twin in LockTwo()
+    uint64_t hash_;  // one of this bucket
+    bool inserted_ = false;
   };
 
   // Locks the bucket that holds all nodes of `hash`.
-  Chain Lock(uint64_t hash) { return Chain(this, LockAuthority(hash, /*held=*/nullptr)); }
+  Chain Lock(uint64_t hash) {
+    return Chain(this, LockAuthority(hash, /*held=*/nullptr).head, hash);
+  }
 
   // Two buckets for a move from one hash to another. `second` is absent if both are one bucket;
   // then use `first` for both, as ForSecond() does.
@@ -147,7 +165,7 @@ class HashTable {
     Chain& ForFirst() { return first; }
     Chain& ForSecond() { return second.head_ != nullptr ? second : first; }
   };
-  [[nodiscard]] TwoChains LockTwo(uint64_t first, uint64_t second);
+  [[nodiscard]] TwoChains LockTwo(uint64_t first, uint64_t second) requires(!Locks::kShared);
 
   // Nodes in the table; exact if nobody changes it.
   size_t size() const;
@@ -155,14 +173,17 @@ class HashTable {
   size_t bucket_count() const;
   bool growing() const;
 
-  // Calls fn(Node&) for each node, in no order, in a read section of its own. Nodes that come or go
-  // meanwhile may be missed; while the table grows a node may be missed or seen twice.
-  template <class Fn>
-  void ForEachRcu(Fn&& fn) const;
+  // Calls visit(Node&) for each node of one bucket, the one that `hash` belongs to, under its lock,
+  // and of the buckets after it as long as they share the lock and more() is true. Returns the
+  // lowest hash not visited, or 0 if that was the end. Going on from there until 0 visits every
+  // node that stays in the table meanwhile exactly once, also while the table grows: a bucket is a
+  // range of hashes, and later ones only divide it.
+  template <class Visit, class More>
+  uint64_t VisitInOrder(uint64_t hash, Visit&& visit, More&& more);
+
+  const Locks& locks() const { return locks_; }
 
  private:
-  static constexpr size_t kCountStripes = 32;
-  static constexpr int kStripeShift = 59;
   static constexpr size_t kBucketsPerInsert = 4;
 
   // Lies in front of its heads, in the same area of a PageRegion.
@@ -180,7 +201,8 @@ class HashTable {
     uintptr_t word() const { return word_; }
     Head* heads() const { return reinterpret_cast<Head*>(word_ & ~kShiftMask); }
     Table& table() const { return reinterpret_cast<Table*>(word_ & ~kShiftMask)[-1]; }
-    Head& HeadFor(uint64_t hash) const { return heads()[hash >> (word_ & kShiftMask)]; }
+    int shift() const { return static_cast<int>(word_ & kShiftMask); }
+    Head& HeadFor(uint64_t hash) const { return heads()[hash >> shift()]; }
     TableRef Next() const {
       return TableRef(
           table().next.load(std::memory_order_acquire));  // O1: pairs with StartGrowth()
@@ -191,8 +213,10 @@ class HashTable {
     uintptr_t word_;
   };
 
-  struct alignas(64) Count {
-    std::atomic<int64_t> nodes{0};
+  // A locked bucket and the table it is in.
+  struct Authority {
+    Head* head;
+    TableRef table;
   };
 
   // Heads are uninitialised. A null reference if there is no memory.
@@ -202,11 +226,10 @@ class HashTable {
   TableRef Current() const {
     return TableRef(table_.load(std::memory_order_acquire));  // O2: pairs with FinishGrowth()
   }
-  // nullptr if that is `held`, a bucket the caller has locked already (or nullptr).
-  Head* LockAuthority(uint64_t hash, const Head* held);
-  std::atomic<int64_t>& CountFor(uint64_t hash) { return counts_[hash >> kStripeShift].nodes; }
-
-  void AfterInsert(size_t stripe_nodes);
+  // Its head is nullptr if that is `held`, a bucket the caller has locked already (or nullptr).
+  Authority LockAuthority(uint64_t hash, const Head* held);
+  void AfterInsert(uint64_t hash);
+  bool MoveNextBucket(TableRef old_table, TableRef new_table, uint64_t held_hash);
   bool Overloaded(size_t nodes, TableRef table) const {
     return nodes / max_load_ > table.table().bucket_count;
   }
@@ -215,29 +238,33 @@ class HashTable {
   void FinishGrowth(TableRef old_table, TableRef new_table);
 
   const size_t max_load_;
+  Locks locks_;
   std::atomic<uintptr_t> table_;
   SpinLock growth_lock_;      // serialises growth; only ever tried
   size_t moved_buckets_ = 0;  // of the current table; under growth_lock_
-  std::array<Count, kCountStripes> counts_;
+  ShardedCounter nodes_;
 };
 
-template <class Node, class Traits>
-HashTable<Node, Traits>::HashTable(size_t initial_buckets, size_t max_load) : max_load_(max_load) {
+template <class Node, class Traits, class Locks>
+template <class... LockArguments>
+HashTable<Node, Traits, Locks>::HashTable(size_t initial_buckets, size_t max_load,
+                                          LockArguments... lock_arguments)
+    : max_load_(max_load), locks_(lock_arguments...) {
   const TableRef table = MapTable(std::bit_ceil(initial_buckets < 2 ? 2 : initial_buckets));
   if (!table) throw std::bad_alloc();
   for (size_t i = 0; i < table.table().bucket_count; ++i) std::construct_at(&table.heads()[i]);
   table_.store(table.word(), std::memory_order_relaxed);
 }
 
-template <class Node, class Traits>
-HashTable<Node, Traits>::~HashTable() {
+template <class Node, class Traits, class Locks>
+HashTable<Node, Traits, Locks>::~HashTable() {
   const TableRef table = Current();
   if (const TableRef next = table.Next()) PageRegion::Unmap(&next.table());
   PageRegion::Unmap(&table.table());
 }
 
-template <class Node, class Traits>
-auto HashTable<Node, Traits>::MapTable(size_t buckets) -> TableRef {
+template <class Node, class Traits, class Locks>
+auto HashTable<Node, Traits, Locks>::MapTable(size_t buckets) -> TableRef {
   void* const area = PageRegion::Map(sizeof(Table) + buckets * sizeof(Head), alignof(Table));
   if (area == nullptr) return TableRef(0);
   auto* const table = ::new (area) Table;
@@ -246,107 +273,128 @@ auto HashTable<Node, Traits>::MapTable(size_t buckets) -> TableRef {
   return TableRef(reinterpret_cast<uintptr_t>(table + 1) | shift);
 }
 
-template <class Node, class Traits>
-void HashTable<Node, Traits>::FreeTable(DeferHead* head) {
+template <class Node, class Traits, class Locks>
+void HashTable<Node, Traits, Locks>::FreeTable(DeferHead* head) {
   PageRegion::Unmap(reinterpret_cast<char*>(head) - offsetof(Table, defer_head));
 }
 
-template <class Node, class Traits>
-auto HashTable<Node, Traits>::LockAuthority(uint64_t hash, const Head* held) -> Head* {
+template <class Node, class Traits, class Locks>
+auto HashTable<Node, Traits, Locks>::LockAuthority(uint64_t hash, const Head* held) -> Authority {
   ReadGuard tables_stay;  // until the lock is held: a table with an unmoved bucket is not replaced
   for (TableRef table = Current();; table = table.Next()) {
     Head& head = table.HeadFor(hash);
-    if (&head == held) return nullptr;
+    if (&head == held) return {nullptr, table};
     if (head.moved()) continue;
-    if (held != nullptr) {
-      head.LockNested();
-    } else {
-      head.lock();
+    if (held == nullptr) {
+      locks_.Lock(head, hash);
+    } else if constexpr (!Locks::kShared) {
+      locks_.LockNested(head, hash);
     }
-    if (!head.moved()) return &head;
-    head.unlock();
+    if (!head.moved()) return {&head, table};
+    locks_.Unlock(head, hash);
   }
 }
 
-template <class Node, class Traits>
-auto HashTable<Node, Traits>::LockTwo(uint64_t first, uint64_t second) -> TwoChains {
+template <class Node, class Traits, class Locks>
+auto HashTable<Node, Traits, Locks>::LockTwo(uint64_t first, uint64_t second) -> TwoChains
+    requires(!Locks::kShared) {
   // Lower hash first. Held buckets are unmoved, so the ranges of hashes they stand for are disjoint
   // whatever their tables, and everybody waits for a higher range than he holds. A bucket found
   // moved is let go at once, before waiting for another.
   const bool swap = second < first;
-  Head* const low = LockAuthority(swap ? second : first, /*held=*/nullptr);
-  Head* const high = LockAuthority(swap ? first : second, low);
-  if (swap && high != nullptr) return {Chain(this, high), Chain(this, low)};
-  return {Chain(this, low), Chain(this, high)};
+  Head* const low = LockAuthority(swap ? second : first, /*held=*/nullptr).head;
+  Head* const high = LockAuthority(swap ? first : second, low).head;
+  Chain low_chain(this, low, swap ? second : first);
+  Chain high_chain(this, high, swap ? first : second);
+  if (swap && high != nullptr) return {std::move(high_chain), std::move(low_chain)};
+  return {std::move(low_chain), std::move(high_chain)};
 }
 
-template <class Node, class Traits>
-size_t HashTable<Node, Traits>::size() const {
-  int64_t sum = 0;
-  for (const Count& count : counts_) sum += count.nodes.load(std::memory_order_relaxed);
-  return sum > 0 ? static_cast<size_t>(sum) : 0;
+template <class Node, class Traits, class Locks>
+template <class Visit, class More>
+uint64_t HashTable<Node, Traits, Locks>::VisitInOrder(uint64_t hash, Visit&& visit, More&& more) {
+  ReadGuard tables_stay;
+  const Authority first = LockAuthority(hash, /*held=*/nullptr);
+  Head* head = first.head;
+  TableRef table = first.table;
+  uint64_t next;
+  for (;;) {
+    for (Node* node = head->First(); node != nullptr; node = Head::Next(*node)) visit(*node);
+    next = ((hash >> table.shift()) + 1) << table.shift();
+    if constexpr (Locks::kShared) {
+      if (next != 0 && locks_.SameLock(next, hash) && more()) {
+        hash = next;
+        // No bucket of this lock moves now; where this one is, is a matter of at most two tables.
+        for (table = Current(); table.HeadFor(hash).moved();) table = table.Next();
+        head = &table.HeadFor(hash);
+        continue;
+      }
+    }
+    locks_.Unlock(*head, hash);
+    return next;
+  }
 }
 
-template <class Node, class Traits>
-size_t HashTable<Node, Traits>::bucket_count() const {
+template <class Node, class Traits, class Locks>
+size_t HashTable<Node, Traits, Locks>::size() const {
+  return static_cast<size_t>(std::max<int64_t>(nodes_.Sum(), 0));
+}
+
+template <class Node, class Traits, class Locks>
+size_t HashTable<Node, Traits, Locks>::bucket_count() const {
   ReadGuard tables_stay;
   const TableRef table = Current();
   const TableRef next = table.Next();
   return (next ? next : table).table().bucket_count;
 }
 
-template <class Node, class Traits>
-bool HashTable<Node, Traits>::growing() const {
+template <class Node, class Traits, class Locks>
+bool HashTable<Node, Traits, Locks>::growing() const {
   ReadGuard tables_stay;
   return static_cast<bool>(Current().Next());
 }
 
-template <class Node, class Traits>
-template <class Fn>
-void HashTable<Node, Traits>::ForEachRcu(Fn&& fn) const {
+// Only tries locks, since the caller may hold other chains. The nodes of all threads are summed
+// only each time this thread's own number has grown by a fraction of the table.
+template <class Node, class Traits, class Locks>
+void HashTable<Node, Traits, Locks>::AfterInsert(uint64_t hash) {
+  const auto own = static_cast<uint64_t>(nodes_.Add(1));
   ReadGuard tables_stay;
   const TableRef table = Current();
-  const auto walk = [&fn](const Head& head) {
-    for (Node* node = head.FirstRcu(); node != nullptr; node = Head::NextRcu(*node)) fn(*node);
-  };
-  for (size_t i = 0; i < table.table().bucket_count; ++i) {
-    const Head& head = table.heads()[i];
-    walk(head);
-    if (!head.moved()) continue;
-    const TableRef next = table.Next();
-    walk(next.heads()[2 * i]);
-    walk(next.heads()[2 * i + 1]);
-  }
-}
-
-// Only tries locks, since the caller may hold other chains. The hash spreads nodes evenly over the
-// stripes, so one stripe tells when it is worth summing them all.
-template <class Node, class Traits>
-void HashTable<Node, Traits>::AfterInsert(size_t stripe_nodes) {
-  ReadGuard tables_stay;
-  const TableRef table = Current();
-  if (!table.Next() &&
-      (!Overloaded(stripe_nodes * kCountStripes, table) || !Overloaded(size(), table))) [[likely]] {
-    return;
+  if (!table.Next()) [[likely]] {
+    const uint64_t step = std::clamp<uint64_t>(table.table().bucket_count / 64, 1, 256);
+    if ((own & (step - 1)) != 0 || !Overloaded(size(), table)) [[likely]]
+      return;
   }
   std::unique_lock growing(growth_lock_, std::try_to_lock);
   if (!growing.owns_lock() || Current().word() != table.word()) return;
   if (!table.Next()) StartGrowth(table);
   const TableRef next = table.Next();
   if (!next) return;
-  const size_t buckets = table.table().bucket_count;
-  for (size_t i = 0; i < kBucketsPerInsert && moved_buckets_ < buckets; ++i) {
-    Head& head = table.heads()[moved_buckets_];
-    if (!head.try_lock()) return;
-    MoveBucket(table, next, moved_buckets_);
-    head.unlock();
-    ++moved_buckets_;
+  for (size_t i = 0; i < kBucketsPerInsert && moved_buckets_ < table.table().bucket_count; ++i) {
+    if (!MoveNextBucket(table, next, hash)) return;
   }
-  if (moved_buckets_ == buckets) FinishGrowth(table, next);
+  if (moved_buckets_ == table.table().bucket_count) FinishGrowth(table, next);
 }
 
-template <class Node, class Traits>
-void HashTable<Node, Traits>::StartGrowth(TableRef old_table) {
+// False if its lock is not to be had. A shared lock is the caller's already if it is that of
+// `held_hash`.
+template <class Node, class Traits, class Locks>
+bool HashTable<Node, Traits, Locks>::MoveNextBucket(TableRef old_table, TableRef new_table,
+                                                    uint64_t held_hash) {
+  const uint64_t hash = uint64_t{moved_buckets_} << old_table.shift();
+  Head& head = old_table.heads()[moved_buckets_];
+  bool held = false;
+  if constexpr (Locks::kShared) held = locks_.SameLock(hash, held_hash);
+  if (!held && !locks_.TryLock(head, hash)) return false;
+  MoveBucket(old_table, new_table, moved_buckets_);
+  if (!held) locks_.Unlock(head, hash);
+  ++moved_buckets_;
+  return true;
+}
+
+template <class Node, class Traits, class Locks>
+void HashTable<Node, Traits, Locks>::StartGrowth(TableRef old_table) {
   const TableRef next = MapTable(old_table.table().bucket_count * 2);
   if (!next) return;  // stay as we are: chains get longer, nothing fails
   moved_buckets_ = 0;
@@ -355,8 +403,9 @@ void HashTable<Node, Traits>::StartGrowth(TableRef old_table) {
 }
 
 // Under the lock of the old bucket; the two new ones are unreachable until the mark (I3).
-template <class Node, class Traits>
-void HashTable<Node, Traits>::MoveBucket(TableRef old_table, TableRef new_table, size_t bucket) {
+template <class Node, class Traits, class Locks>
+void HashTable<Node, Traits, Locks>::MoveBucket(TableRef old_table, TableRef new_table,
+                                                size_t bucket) {
   Head& from = old_table.heads()[bucket];
   std::construct_at(&new_table.heads()[2 * bucket]);
   std::construct_at(&new_table.heads()[2 * bucket + 1]);
@@ -369,8 +418,8 @@ void HashTable<Node, Traits>::MoveBucket(TableRef old_table, TableRef new_table,
   from.MarkMoved();
 }
 
-template <class Node, class Traits>
-void HashTable<Node, Traits>::FinishGrowth(TableRef old_table, TableRef new_table) {
+template <class Node, class Traits, class Locks>
+void HashTable<Node, Traits, Locks>::FinishGrowth(TableRef old_table, TableRef new_table) {
   table_.store(new_table.word(), std::memory_order_release);  // O2: pairs with Current()
   moved_buckets_ = 0;
   Defer(&old_table.table().defer_head, &FreeTable);

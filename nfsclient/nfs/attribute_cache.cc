@@ -182,6 +182,14 @@ void InvalidateAttributes(Superblock& superblock, Inode& inode) {
   inode.lifetime_ns.store(LifetimeMin(superblock, inode), std::memory_order_relaxed);
 }
 
+void InvalidateAll(Superblock& superblock) {
+  superblock.inodes->IterInodes({}, [&superblock](Inode& inode) {
+    inode.access.Invalidate();
+    InvalidateAttributes(superblock, inode);
+    return vfs::IterStep::kNext;
+  });
+}
+
 void MarkStale(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
   if (!IsDirectory(inode)) SetFlag(inode, vfs::kStale, true);

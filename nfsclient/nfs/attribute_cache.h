@@ -40,7 +40,7 @@ void CopyAttributes(vfs::Inode& inode, protocol::Attributes& into);
 
 // --- writing ---
 
-// Completes an inode that nobody else can see yet.
+// Completes a new inode: others wait for its kNew.
 void InitializeAttributes(Superblock& superblock, vfs::Inode& inode,
                           const protocol::Attributes& attributes, SendStamp stamp);
 
@@ -57,6 +57,8 @@ void UpdateAfterOwnChange(Superblock& superblock, vfs::Inode& inode,
 
 // The next use asks the server.
 void InvalidateAttributes(Superblock& superblock, vfs::Inode& inode);
+// The same for every inode of the mount, and for the access rights.
+void InvalidateAll(Superblock& superblock);
 
 // The server answered ESTALE (nfs_semantics 2.4): a directory may come back, anything else is gone.
 void MarkStale(Superblock& superblock, vfs::Inode& inode);

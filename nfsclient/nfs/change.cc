@@ -38,7 +38,7 @@ void LoseLink(Superblock& superblock, Inode& inode) {
   InvalidateAttributes(superblock, inode);
   // Most likely gone: not found again, destroyed with its last reference. If another link is left
   // after all, the next lookup makes a new inode of it.
-  if (known.nlink <= 1 || known.type == FileType::kDirectory) superblock.inodes.Unhash(inode);
+  if (known.nlink <= 1 || known.type == FileType::kDirectory) superblock.inodes->Unhash(inode);
 }
 
 // The name is now known to lead nowhere. Preconditions: the directory is locked exclusively.
@@ -143,7 +143,7 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   DropName(superblock, directory, name.name());
   if (reply.error != std::errc{}) return reply.error;
   UpdateAfterOwnChange(superblock, file, {.before = {}, .after = reply.attributes}, stamp);
-  (void)SpliceChild(superblock, directory, name.name(), superblock.inodes.Grab(file),
+  (void)SpliceChild(superblock, directory, name.name(), vfs::InodeCache::Hold(file),
                     CookieOf(directory));
   return {};
 }

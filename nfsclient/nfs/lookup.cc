@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "nfsclient/nfs/inode_operations.h"
 #include "nfsclient/nfs/revalidate.h"
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
@@ -61,18 +62,20 @@ std::expected<InodeRef, std::errc> InodeOf(Superblock& superblock,
                                            const protocol::FileHandle& handle,
                                            const protocol::Attributes& attributes,
                                            SendStamp stamp) {
-  bool created = false;
-  InodeRef inode =
-      superblock.inodes.Get(handle, attributes.fileid, attributes.type, [&](Inode& fresh) {
-        InitializeAttributes(superblock, fresh, attributes, stamp);
-        created = true;
-      });
-  if (!inode) return std::unexpected(std::errc::not_enough_memory);
-  if (!created) {
-    auto error = UpdateAttributes(superblock, *inode, attributes, stamp);
+  FileIdentity identity(handle, attributes.fileid, attributes.type,
+                        superblock.inode_operations.bytes());
+  vfs::InodeCache& inodes = *superblock.inodes;
+  vfs::IgetResult found = inodes.Iget5Rcu(inodes.HashOf(attributes.fileid), identity);
+  // Nothing of ours is created by file id alone, so that memory is all that can be short.
+  if (!found) return std::unexpected(std::errc::not_enough_memory);
+  if (found->is_new) {
+    InitializeAttributes(superblock, *found->inode, attributes, stamp);
+    inodes.UnlockNew(*found->inode);
+  } else {
+    auto error = UpdateAttributes(superblock, *found->inode, attributes, stamp);
     if (error != std::errc{}) return std::unexpected(error);
   }
-  return inode;
+  return std::move(found->inode);
 }
 
 std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRef& directory,

@@ -121,6 +121,20 @@ Status SetLookupCache(MountOptions& options, std::string_view value) {
   return {};
 }
 
+template <auto Parse, auto Field>
+Status SetInodePolicy(MountOptions& options, std::string_view value) {
+  auto policy = Parse(value);
+  if (!policy) {
+    return std::unexpected(fmt::format("inode cache policy '{}': {}", value, policy.error()));
+  }
+  options.inode_policy.*Field = *policy;
+  return {};
+}
+
+constexpr auto SetInodeHash = SetInodePolicy<vfs::ParseHashPolicy, &vfs::InodePolicy::hash>;
+constexpr auto SetInodeList = SetInodePolicy<vfs::ParseListPolicy, &vfs::InodePolicy::list>;
+constexpr auto SetInodeLru = SetInodePolicy<vfs::ParseLruPolicy, &vfs::InodePolicy::lru>;
+
 Status SetWalk(MountOptions& options, std::string_view value) {
   auto mode = ParseWalkMode(value);
   if (!mode) return std::unexpected(std::move(mode.error()));
@@ -129,8 +143,9 @@ Status SetWalk(MountOptions& options, std::string_view value) {
 }
 
 constexpr ChoiceOption kChoices[] = {
-    {"version", SetVersion},         {"vers", SetVersion}, {"nfsvers", SetVersion},
-    {"lookupcache", SetLookupCache}, {"walk", SetWalk},
+    {"version", SetVersion},         {"vers", SetVersion},       {"nfsvers", SetVersion},
+    {"lookupcache", SetLookupCache}, {"walk", SetWalk},          {"inode_hash", SetInodeHash},
+    {"inode_list", SetInodeList},    {"inode_lru", SetInodeLru},
 };
 
 constexpr std::pair<WalkMode, std::string_view> kWalkModes[] = {

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "nfsclient/protocol/transport_options.h"
+#include "nfsclient/vfs/inode_policy.h"
 
 namespace nfswalk {
 
@@ -51,17 +52,20 @@ struct MountOptions {
   size_t inodes_max = 4'000'000;
   size_t access_entries_max = 4'000'000;
   size_t credentials_max = 4096;
+
+  // How the inode cache is locked (inode_policy.h).
+  vfs::InodePolicy inode_policy;
 };
 
 // Reads `nfs://host[:port]/export?option[=value]&...`, options named as in nfs(5) and in libnfs'
 // URLs: version (vers, nfsvers), port (nfsport, as host:port), mountport, nconnect, hard, soft,
 // timeo (tenths of a second), retrans, acregmin, acregmax, acdirmin, acdirmax, actimeo, noac, ac,
 // lookupcache, cto, nocto, and ours: walk=ref|rcu-locked|rcu-peek|rcu-search, strict, dentries,
-// inodes, access_entries, credentials. Of options that contradict each other the last one counts,
-// as with mount(8); noac outweighs every lifetime wherever it stands, unless `ac` follows it.
-// Percent escapes are decoded in the export's path, nowhere else. An IPv6 address stands in
-// brackets, without a zone. The error is a sentence that names the offending part of the URL and
-// what is accepted there; it may quote any byte of the URL.
+// inodes, access_entries, credentials, inode_hash, inode_list, inode_lru. Of options that
+// contradict each other the last one counts, as with mount(8); noac outweighs every lifetime
+// wherever it stands, unless `ac` follows it. Percent escapes are decoded in the export's path,
+// nowhere else. An IPv6 address stands in brackets, without a zone. The error is a sentence that
+// names the offending part of the URL and what is accepted there; it may quote any byte of the URL.
 std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url);
 
 // The name used in URLs, tables and JSON: "rcu-search".

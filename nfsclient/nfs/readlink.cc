@@ -12,7 +12,7 @@ namespace {
 // Publishes a text that was read while the link's data was valid. Without memory the text is not
 // cached.
 void InstallLinkText(Superblock& superblock, vfs::Inode& link, std::string_view text) {
-  rcu::ByteString* body = superblock.inodes.bytes().Allocate(text);
+  rcu::ByteString* body = superblock.inode_operations.bytes().Allocate(text);
   if (body == nullptr) return;
   rcu::ByteString* old;
   {
@@ -22,7 +22,7 @@ void InstallLinkText(Superblock& superblock, vfs::Inode& link, std::string_view 
     link.invalid.store(link.invalid.load(std::memory_order_relaxed) & ~vfs::kInvalidData,
                        std::memory_order_release);  // pairs with ReadLinkRcu(): after the text
   }
-  if (old != nullptr) superblock.inodes.bytes().FreeDeferred(old);
+  if (old != nullptr) superblock.inode_operations.bytes().FreeDeferred(old);
 }
 
 }  // namespace

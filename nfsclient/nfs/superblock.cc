@@ -23,8 +23,19 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
       protocol(std::move(protocol_of_mount)),
       credentials({.entries_max = options.credentials_max}),
       access_lru(options.access_entries_max),
-      inodes(options.inodes_max, access_lru),
-      dentries(options.dentries_max, inodes) {}
+      inode_operations(options.inode_policy, access_lru),
+      dentries(options.dentries_max) {}
+
+std::expected<std::unique_ptr<Superblock>, std::string> Superblock::Create(
+    std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) {
+  std::unique_ptr<Superblock> superblock(new Superblock(std::move(protocol), options));
+  auto inodes =
+      vfs::InodeCache::Create({.policy = options.inode_policy, .inodes_max = options.inodes_max},
+                              superblock->inode_operations);
+  if (!inodes) return std::unexpected(std::move(inodes.error()));
+  superblock->inodes = std::move(*inodes);
+  return superblock;
+}
 
 Superblock::~Superblock() {
   protocol->Shutdown();
@@ -37,9 +48,7 @@ void Superblock::DropCaches() {
   for (size_t left = 2 * dentries.size(); left > 0; left -= std::min(left, kPruneBatch)) {
     dentries.Prune(kPruneBatch);
   }
-  for (size_t left = 2 * inodes.size(); left > 0; left -= std::min(left, kPruneBatch)) {
-    inodes.Prune(kPruneBatch);
-  }
+  if (inodes != nullptr) inodes->EvictUnused();
   access_lru.Shrink(access_lru.entries());
   credentials.Prune(std::numeric_limits<uint64_t>::max());
 }
@@ -54,7 +63,7 @@ Stats Superblock::GetStats() const {
   for (size_t i = 0; i < kNeedRefCount; ++i) stats.need_ref[i] = counters.Sum(kFirstNeedRef + i);
   stats.rpcs = protocol->rpcs_sent();
   stats.dentries = dentries.size();
-  stats.inodes = inodes.size();
+  stats.inodes = inodes->size();
   stats.access_entries = access_lru.entries();
   stats.credentials = credentials.size();
   return stats;

@@ -7,9 +7,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <expected>
 #include <memory>
+#include <string>
 
 #include "access_cache/access_lru.h"
+#include "nfsclient/nfs/inode_operations.h"
 #include "nfsclient/nfs/mount_options.h"
 #include "nfsclient/nfs/stats.h"
 #include "nfsclient/protocol/protocol.h"
@@ -35,7 +38,9 @@ enum Counter : size_t {
 
 class Superblock {
  public:
-  Superblock(std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options);
+  // The error says which of the options do not fit and what would.
+  static std::expected<std::unique_ptr<Superblock>, std::string> Create(
+      std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options);
   ~Superblock();
   Superblock(const Superblock&) = delete;
   Superblock& operator=(const Superblock&) = delete;
@@ -49,7 +54,8 @@ class Superblock {
 
   sunrpc_auth::CredentialCache credentials;
   access_cache::AccessLru access_lru;
-  vfs::InodeCache inodes;
+  nfs::InodeOperations inode_operations;
+  std::unique_ptr<vfs::InodeCache> inodes;
   vfs::DentryCache dentries;
   vfs::DirectoryLocks directory_locks;
   vfs::LookupsInFlight lookups;
@@ -69,6 +75,9 @@ class Superblock {
 
   void DropCaches();
   Stats GetStats() const;
+
+ private:
+  Superblock(std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options);
 };
 
 }  // namespace nfswalk

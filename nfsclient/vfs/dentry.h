@@ -30,7 +30,6 @@
 #include "nfsclient/vfs/inode.h"
 #include "nfsclient/vfs/name.h"
 #include "rcu/byte_pool.h"
-#include "rcu/defer.h"
 #include "rcu/lockref.h"
 #include "rcu/seqcount.h"
 
@@ -38,7 +37,7 @@ namespace nfswalk::vfs {
 
 // Dentry::lru_state.
 inline constexpr uint8_t kOnLru = 1;
-inline constexpr uint8_t kUsedAgain = 2;  // DCACHE_REFERENCED: second chance
+inline constexpr uint8_t kReferenced = 2;  // DCACHE_REFERENCED: second chance
 
 struct alignas(64) Dentry {
   static constexpr size_t kInlineWords = 7;

@@ -46,8 +46,7 @@ DentryRef DentryRef::Copy() const {
   return {cache_, dentry_};
 }
 
-DentryCache::DentryCache(size_t dentries_max, InodeCache& inodes)
-    : dentries_max_(dentries_max), inodes_(inodes) {}
+DentryCache::DentryCache(size_t dentries_max) : dentries_max_(dentries_max) {}
 
 DentryCache::~DentryCache() {
   while (lru_.size() > 0) Prune(kPruneBatch);
@@ -270,7 +269,7 @@ void DentryCache::LeaveChain(Dentry& dentry) {
 void DentryCache::Retain(Dentry& dentry) {
   uint8_t state = dentry.lru_state.load(std::memory_order_relaxed);
   if ((state & kOnLru) != 0) {
-    dentry.lru_state.store(kOnLru | kUsedAgain, std::memory_order_relaxed);
+    dentry.lru_state.store(kOnLru | kReferenced, std::memory_order_relaxed);
   } else {
     dentry.lru_state.store(kOnLru, std::memory_order_relaxed);
     lru_.Add(dentry);
@@ -287,7 +286,7 @@ void DentryCache::Put(Dentry* dentry) {
       const std::optional<uint32_t> left = dentry->lockref.TryPut();
       if (left.has_value()) {
         if (*left > 0) return;
-        constexpr uint8_t kSettled = kOnLru | kUsedAgain;
+        constexpr uint8_t kSettled = kOnLru | kReferenced;
         if (dentry->lru_state.load(std::memory_order_relaxed) == kSettled &&
             dentry->hash.load(std::memory_order_relaxed) != 0) {
           return;  // still cached, and marked already: nothing to write down
@@ -328,7 +327,7 @@ Dentry* DentryCache::Destroy(Dentry* dentry) {
   if (Inode* inode = dentry->inode.load(std::memory_order_relaxed)) {
     Dentry* self = dentry;
     inode->alias.compare_exchange_strong(self, nullptr, std::memory_order_relaxed);
-    inodes_.Put(inode);
+    inode->cache->Put(inode);
   }
   if (auto* text = dentry->long_name.exchange(nullptr, std::memory_order_relaxed)) {
     long_names_.FreeDeferred(text);
@@ -350,7 +349,7 @@ size_t DentryCache::Prune(size_t count) {
         if (dentry.lockref.count() > 0) {
           dentry.lru_state.store(0, std::memory_order_relaxed);
           verdict = LruVerdict::kRemove;
-        } else if ((dentry.lru_state.load(std::memory_order_relaxed) & kUsedAgain) != 0) {
+        } else if ((dentry.lru_state.load(std::memory_order_relaxed) & kReferenced) != 0) {
           dentry.lru_state.store(kOnLru, std::memory_order_relaxed);
           verdict = LruVerdict::kRotate;
         } else {
@@ -368,7 +367,7 @@ size_t DentryCache::Prune(size_t count) {
 void DentryCache::MarkUsed(Dentry& dentry) const {
   uint8_t state = kOnLru;
   // Only a dentry at rest on the LRU is marked; losing the race leaves it as it was.
-  dentry.lru_state.compare_exchange_strong(state, kOnLru | kUsedAgain, std::memory_order_relaxed);
+  dentry.lru_state.compare_exchange_strong(state, kOnLru | kReferenced, std::memory_order_relaxed);
 }
 
 void DentryCache::UpdatePressure() {

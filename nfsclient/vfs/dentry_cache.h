@@ -69,8 +69,7 @@ class DentryRef {
 
 class DentryCache {
  public:
-  // `inodes` outlives the cache.
-  DentryCache(size_t dentries_max, InodeCache& inodes);
+  explicit DentryCache(size_t dentries_max);
   // Preconditions: no references but the root's, no walker inside.
   ~DentryCache();
 
@@ -135,7 +134,6 @@ class DentryCache {
   void UpdatePressure();
 
   const size_t dentries_max_;
-  InodeCache& inodes_;
   rcu::ObjectPool<Dentry> pool_;
   rcu::BytePool long_names_;
   rcu::HashTable<Dentry, Traits> table_;

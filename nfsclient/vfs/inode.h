@@ -10,10 +10,17 @@
 //               invalid, flags      |                                |
 //             link_body             | nfs/readlink.cc, `lock`        | acquire load, RCU
 //             access                | its own lock                   | access_cache.h
-//             dying, count 0 -> 1   | vfs/inode_cache.cc, `lock`     | not read without it
+//             state, count 0 -> 1   | vfs/inode_cache.cc, `lock`     | a hint without it
+//             hash, hash_link       | the table's chain lock and     | the table's rules
+//                                   |   `lock`                       |
 // Staleness   A walker that sees an old lifetime with a new read_at_ns, or the reverse, believes
 //             the attributes for at most the longer of two lifetimes that were both granted: an
 //             update only ever confirms what was known, or raises `cookie`, which is checked too.
+// States      (icache 1.1; all changes under `lock`)
+//             allocated -> kNew [-> kNew|kCreating] -> live <-> on the LRU (count 0)
+//             live -> kWillFree (written back by its last user) -> kFreeing -> kFreeing|kClear
+//             kNew: found, but to be waited for. kWillFree, kFreeing: found, never referenced
+//             again, to be waited for until it has left the hash.
 // Lifetime    A reference (InodeCache::Put) or an RCU section.
 // Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/integration/walk_test.cc
 #ifndef NFSWALK_NFSCLIENT_VFS_INODE_H_
@@ -28,13 +35,25 @@
 #include "nfsclient/protocol/attributes.h"
 #include "nfsclient/protocol/file_handle.h"
 #include "rcu/byte_pool.h"
-#include "rcu/defer.h"
+#include "rcu/hash_link.h"
 #include "rcu/seqcount.h"
 #include "rcu/spin_lock.h"
 
 namespace nfswalk::vfs {
 
 struct Dentry;
+class InodeCache;
+
+// Inode::state.
+inline constexpr uint16_t kNew = 1;         // I_NEW: being filled in by its creator
+inline constexpr uint16_t kCreating = 2;    // I_CREATING: a file that is being created
+inline constexpr uint16_t kWillFree = 4;    // I_WILL_FREE: written back, then freed
+inline constexpr uint16_t kFreeing = 8;     // I_FREEING: no reference will ever be taken again
+inline constexpr uint16_t kClear = 16;      // I_CLEAR: what the file system kept is gone
+inline constexpr uint16_t kUsedAgain = 32;  // I_REFERENCED: second chance on the LRU
+inline constexpr uint16_t kDontCache = 64;  // I_DONTCACHE: not kept after the last reference
+inline constexpr uint16_t kDirty = 128;     // attributes that were not written back yet
+inline constexpr uint16_t kDying = kWillFree | kFreeing;
 
 // Inode::invalid (nfs_semantics 2.2). Access rights have an epoch of their own instead of a bit.
 inline constexpr uint32_t kInvalidChange = 1;  // attributes, and whether a directory changed
@@ -56,6 +75,8 @@ class AttributeWords {
   std::array<std::atomic<uint64_t>, kWords> words_{};
 };
 
+inline constexpr uint8_t kOffList = 0xff;
+
 struct alignas(64) Inode {
   // What a walk through a directory reads: one cache line, with the first three words of `access`.
   rcu::SeqCount attributes_seq;
@@ -72,8 +93,9 @@ struct alignas(64) Inode {
   std::atomic<rcu::ByteString*> link_body{nullptr};
 
   // Identity.
-  std::atomic<Inode*> hash_next{nullptr};
-  std::atomic<uint64_t> hash{0};
+  rcu::HashLink<Inode> hash_link;
+  std::atomic<uint64_t> hash{0};  // 0: not hashed
+  InodeCache* cache = nullptr;
   uint64_t fileid = 0;
   rcu::ByteString* long_handle = nullptr;  // handles of more than kInlineHandle bytes
   static constexpr size_t kInlineHandle = 31;
@@ -82,14 +104,28 @@ struct alignas(64) Inode {
 
   // Under `lock`.
   rcu::SpinLock lock{rcu::LockClass::kInode};
-  bool dying = false;  // I_FREEING: no reference will ever be taken again
-  bool on_lru = false;
-  bool used_again = false;  // I_REFERENCED: second chance
-  std::atomic<uint32_t> count{0};
+  std::atomic<uint32_t> count{0};  // may fall to 1, and rise from 1, without the lock
+  std::atomic<uint16_t> state{0};
+  uint8_t lru_shard = kOffList;         // also under the LRU's lock
+  uint8_t list_shard = kOffList;        // also under the list's lock
   uint64_t attribute_generation = 0;    // nfs_semantics 2.6
   uint64_t lifetime_since_ns = 0;       // when lifetime_ns was last started or grown
   std::atomic<Dentry*> alias{nullptr};  // a directory's only dentry (vfs_walk 5)
   boost::intrusive::list_member_hook<> lru_hook;
+  boost::intrusive::list_member_hook<> list_hook;
+
+  bool Is(uint16_t bits) const { return (state.load(std::memory_order_relaxed) & bits) != 0; }
+  bool hashed() const { return hash.load(std::memory_order_relaxed) != 0; }
+  // Preconditions: the lock.
+  void Set(uint16_t bits) {
+    lock.AssertHeld();
+    state.store(state.load(std::memory_order_relaxed) | bits, std::memory_order_relaxed);
+  }
+  void Reset(uint16_t bits) {
+    lock.AssertHeld();
+    state.store(state.load(std::memory_order_relaxed) & static_cast<uint16_t>(~bits),
+                std::memory_order_relaxed);
+  }
 
   protocol::FileHandle handle() const;
   bool HasHandle(const protocol::FileHandle& other) const;

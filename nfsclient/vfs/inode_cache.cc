@@ -1,218 +1,292 @@
 #include "nfsclient/vfs/inode_cache.h"
 
 #include <algorithm>
+#include <array>
+#include <cassert>
 #include <mutex>
-#include <vector>
+#include <random>
 
-#include "nfsclient/vfs/name.h"
-#include "rcu/read_guard.h"
+#include "rcu/defer.h"
+#include "rcu/lock_order.h"
 #include "rcu/sync_point.h"
+#include "rcu/wait_table.h"
 
 namespace nfswalk::vfs {
 
 namespace {
 
-// Two rounds of a 64-bit finaliser: file ids use high bits and strides, on which one multiplication
-// leaves long chains (icache 2.2).
-uint64_t HashFileId(uint64_t fileid) {
-  uint64_t h = fileid ^ hash_seed;
+constexpr size_t kPruneBatch = 64;
+
+// Each thread looks at the limit once in so many insertions; at small limits each time.
+uint64_t LimitCheckMask(size_t inodes_max) { return inodes_max >= 16'384 ? 31 : 0; }
+
+uint64_t NewSeed() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+size_t ListShards(ListPolicy policy) {
+  switch (policy) {
+    case ListPolicy::kSingle:
+      return 1;
+    case ListPolicy::kSharded:
+      return ShardsForThisMachine();
+    case ListPolicy::kNone:
+      return 0;
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace
+
+InodeCache::InodeCache(const InodeCacheOptions& options, InodeOperations& operations)
+    : options_(options),
+      // One table needs one hash.
+      seed_(options.share_table_with != nullptr ? options.share_table_with->seed_ : NewSeed()),
+      limit_check_mask_(LimitCheckMask(options.inodes_max)),
+      operations_(operations),
+      list_(ListShards(options.policy.list)),
+      lru_(options.policy.lru == LruPolicy::kSingle ? 1 : ShardsForThisMachine()) {}
+
+InodeCache::~InodeCache() { rcu::Barrier(); }
+
+uint64_t InodeCache::HashOf(uint64_t fileid) const {
+  uint64_t h = fileid ^ seed_;
   h = (h ^ (h >> 33)) * 0xff51afd7ed558ccd;
   h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53;
   return (h ^ (h >> 33)) | 1;
 }
 
-constexpr size_t kPruneBatch = 64;
-
-}  // namespace
-
-struct InodeCache::Key {
-  const protocol::FileHandle& handle;
-  uint64_t fileid;
-  protocol::FileType type;
-  uint64_t hash;
-
-  // The RCU form (icache 1.7): reads only the identity, which is immutable, and flags, which can
-  // turn a match into a legal miss.
-  bool operator()(const Inode& inode) const {
-    return inode.fileid == fileid && inode.type.load(std::memory_order_relaxed) == type &&
-           inode.HasHandle(handle) && (inode.flags.load(std::memory_order_relaxed) & kStale) == 0;
-  }
-};
-
-InodeCache::InodeCache(size_t inodes_max, access_cache::AccessLru& access_lru)
-    : inodes_max_(inodes_max), access_lru_(access_lru) {}
-
-InodeCache::~InodeCache() {
-  while (lru_.size() > 0) Prune(kPruneBatch);
-  rcu::Barrier();
-}
-
-bool InodeCache::TryGrab(Inode& inode) {
-  std::lock_guard guard(inode.lock);
-  if (inode.dying) return false;
-  inode.count.fetch_add(1, std::memory_order_relaxed);
-  return true;
-}
-
-Inode* InodeCache::FindAndGrab(const Key& key) {
-  rcu::ReadGuard guard;
-  Inode* inode = table_.FindRcu(key.hash, key);
-  NFSWALK_SYNC_POINT("find:after-match");
-  // The identity cannot have changed: memory is reused only after a grace period.
-  return inode != nullptr && TryGrab(*inode) ? inode : nullptr;
-}
-
-Inode* InodeCache::Allocate(const Key& key) {
-  auto bytes = key.handle.bytes();
-  rcu::ByteString* long_handle = nullptr;
-  if (bytes.size() > Inode::kInlineHandle) {
-    long_handle = bytes_.Allocate({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    if (long_handle == nullptr) return nullptr;
-  }
+// Everything but what the file system owns and the identity, which Set() writes.
+Inode* InodeCache::Allocate() {
   Inode* inode = pool_.Allocate();
-  if (inode == nullptr) {
-    if (long_handle != nullptr) bytes_.FreeDeferred(long_handle);
-    return nullptr;
-  }
-  inode->fileid = key.fileid;
-  inode->type.store(key.type, std::memory_order_relaxed);
-  inode->long_handle = long_handle;
-  inode->handle_size = static_cast<uint8_t>(bytes.size());
-  if (long_handle == nullptr) std::ranges::copy(bytes, inode->handle_bytes.begin());
-  inode->hash.store(key.hash, std::memory_order_relaxed);
-  inode->dying = false;
-  inode->on_lru = false;
-  inode->used_again = false;
+  if (inode == nullptr) return nullptr;
+  inode->cache = this;
+  inode->hash.store(0, std::memory_order_relaxed);
+  inode->state.store(0, std::memory_order_relaxed);
   inode->flags.store(0, std::memory_order_relaxed);
   inode->invalid.store(0, std::memory_order_relaxed);
+  inode->fileid = 0;
+  inode->long_handle = nullptr;
+  inode->handle_size = 0;
   inode->count.store(1, std::memory_order_relaxed);
-  live_.fetch_add(1, std::memory_order_relaxed);
   return inode;
 }
 
 void InodeCache::FreeUnpublished(Inode* inode) {
-  if (inode->long_handle != nullptr) {
-    bytes_.FreeDeferred(inode->long_handle);
-  }
-  live_.fetch_sub(1, std::memory_order_relaxed);
+  operations_.EvictInode(*inode);
   pool_.Free(inode);
 }
 
-InodeRef InodeCache::Get(const protocol::FileHandle& handle, uint64_t fileid,
-                         protocol::FileType type, const std::function<void(Inode&)>& fill) {
-  const Key key{handle, fileid, type, HashFileId(fileid)};
-  if (Inode* found = FindAndGrab(key)) return {this, found};
+InodeRef InodeCache::NewInode() {
+  Inode* inode = Allocate();
+  if (inode != nullptr) inodes_.Add(1);
+  return InodeRef(inode);
+}
 
-  Inode* own = Allocate(key);
-  if (own == nullptr) return {};
-  fill(*own);
-  NFSWALK_SYNC_POINT("insert:before-lock");
-  Inode* other = nullptr;
-  {
-    std::lock_guard guard(hash_lock_);
-    auto chain = table_.Lock(key.hash);
-    other = chain.Find(key);
-    // A dying inode does not stand in the way: the new one goes in front of it and is met first.
-    if (other == nullptr || !TryGrab(*other)) {
-      other = nullptr;
-      chain.Insert(own);
+void InodeCache::Enlist(Inode& inode) {
+  list_.Add(inode);
+  const int64_t own = inodes_.Add(1);
+  if ((static_cast<uint64_t>(own) & limit_check_mask_) != 0) return;
+  const size_t size = this->size();
+  if (size > options_.inodes_max) {
+    Prune(std::min(kPruneBatch, size - options_.inodes_max + limit_check_mask_));
+  }
+}
+
+// wait_on_inode. Preconditions: a reference.
+void InodeCache::WaitNew(Inode& inode) {
+  for (;;) {
+    inode.lock.lock();
+    if (!inode.Is(kNew)) {
+      inode.lock.unlock();
+      return;
     }
+    const rcu::WaitTable::Ticket ticket = rcu::WaitTable::Prepare(&inode);
+    NFSWALK_SYNC_POINT("wait-new:after-ticket");
+    inode.lock.unlock();
+    rcu::WaitTable::Sleep(ticket);
   }
-  if (other != nullptr) {
-    FreeUnpublished(own);
-    return {this, other};
+}
+
+void InodeCache::UnlockNew(Inode& inode) {
+  {
+    std::lock_guard lock(inode.lock);
+    assert(inode.Is(kNew));
+    inode.Reset(kNew | kCreating);
   }
-  if (size() > inodes_max_) Prune(std::min<size_t>(kPruneBatch, size() - inodes_max_));
-  return {this, own};
+  rcu::WaitTable::Wake(&inode);
+}
+
+void InodeCache::DiscardNew(InodeRef inode) {
+  {
+    std::lock_guard lock(inode->lock);
+    assert(inode->Is(kNew));
+    // kCreating stays: nobody may take this for a file until it has left the hash (icache 1.5).
+    inode->Reset(kNew);
+    inode->flags.store(inode->flags.load(std::memory_order_relaxed) | kUnlinked,
+                       std::memory_order_relaxed);
+  }
+  rcu::WaitTable::Wake(inode.get());
+}
+
+void InodeCache::IgetFailed(InodeRef inode) {
+  Unhash(*inode);
+  UnlockNew(*inode);
+}
+
+InodeRef InodeCache::Hold(Inode& inode) {
+  [[maybe_unused]] const uint32_t before = inode.count.fetch_add(1, std::memory_order_relaxed);
+  assert(before > 0);
+  return InodeRef(&inode);
 }
 
 InodeRef InodeCache::Grab(Inode& inode) {
+  std::lock_guard lock(inode.lock);
+  if (inode.Is(kDying)) return {};
   inode.count.fetch_add(1, std::memory_order_relaxed);
-  return {this, &inode};
+  return InodeRef(&inode);
 }
 
-void InodeCache::UnhashLocked(Inode& inode) {
-  uint64_t hash = inode.hash.load(std::memory_order_relaxed);
-  if (hash == 0) return;
-  auto chain = table_.Lock(hash);
-  chain.Remove(&inode);
-  inode.hash.store(0, std::memory_order_relaxed);
+bool InodeCache::IterGrab(Inode& inode, const IterOptions& options) {
+  std::lock_guard lock(inode.lock);
+  if (inode.Is(kDying | kNew)) return false;
+  if (options.referenced_only && inode.count.load(std::memory_order_relaxed) == 0) return false;
+  if (options.filter && !options.filter(inode)) return false;
+  inode.count.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
-void InodeCache::Unhash(Inode& inode) {
-  std::lock_guard guard(hash_lock_);
-  UnhashLocked(inode);
+void InodeCache::MarkDontCache(Inode& inode) {
+  std::lock_guard lock(inode.lock);
+  inode.Set(kDontCache);
+}
+
+void InodeCache::MarkDirty(Inode& inode) {
+  std::lock_guard lock(inode.lock);
+  inode.Set(kDirty);
 }
 
 void InodeCache::Put(Inode* inode) {
   uint32_t count = inode->count.load(std::memory_order_relaxed);
   while (count > 1) {
     if (inode->count.compare_exchange_weak(count, count - 1,
-                                           std::memory_order_release)) {  // pairs with Put(), last
+                                           std::memory_order_release)) {  // pairs with PutLast()
       return;
     }
   }
-  bool keep;
+  PutLast(inode);
+}
+
+// True if an unused inode stays in the cache. Preconditions: its lock.
+bool InodeCache::Keep(const Inode& inode) const {
+  const bool forgotten = (inode.flags.load(std::memory_order_relaxed) & (kStale | kUnlinked)) != 0;
+  return !forgotten && inode.hashed() && !inode.Is(kDontCache) &&
+         active_.load(std::memory_order_relaxed);
+}
+
+// iput_final.
+void InodeCache::PutLast(Inode* inode) {
+  NFSWALK_SYNC_POINT("iput:before-final");
   {
-    std::lock_guard guard(inode->lock);
+    std::unique_lock lock(inode->lock);
+    assert(!inode->Is(kClear));
     if (inode->count.fetch_sub(1, std::memory_order_acq_rel) != 1) return;  // pairs with Put()
-    constexpr uint16_t kForgotten = kStale | kUnlinked;
-    keep = (inode->flags.load(std::memory_order_relaxed) & kForgotten) == 0 &&
-           inode->hash.load(std::memory_order_relaxed) != 0;
-    if (keep) {
-      if (inode->on_lru) {
-        inode->used_again = true;
-      } else {
-        inode->on_lru = true;
+    assert(!inode->Is(kNew));
+    if (Keep(*inode)) {
+      if (inode->lru_shard != kOffList) {
+        inode->Set(kUsedAgain);
+      } else if (!inode->Is(kDirty)) {  // Sync() puts it there once it is clean
         lru_.Add(*inode);
       }
-    } else {
-      inode->dying = true;
-      if (std::exchange(inode->on_lru, false)) lru_.Remove(*inode);
+      return;
     }
+    if (inode->Is(kDirty) && inode->hashed() &&
+        (inode->flags.load(std::memory_order_relaxed) & (kStale | kUnlinked)) == 0) {
+      WriteBack(*inode, lock);
+    }
+    inode->Reset(kWillFree);
+    inode->Set(kFreeing);
+    lru_.Remove(*inode);
   }
-  if (!keep) {
-    Unhash(*inode);
-    Destroy(inode);
+  Evict(inode);
+}
+
+// Preconditions: the inode's lock, count 0, which stays so. Drops the lock meanwhile; finders wait.
+void InodeCache::WriteBack(Inode& inode, std::unique_lock<rcu::SpinLock>& lock) {
+  inode.Set(kWillFree);
+  inode.Reset(kDirty);
+  lock.unlock();
+  NFSWALK_SYNC_POINT("iput:writing-back");
+  operations_.WriteInode(inode);
+  lock.lock();
+}
+
+// Preconditions: kFreeing, off the LRU, no lock held. The order is icache 1.6: not to be iterated
+// any more, but still found and waited for; the file system's part dies; then it leaves the hash.
+void InodeCache::Evict(Inode* inode) {
+  rcu::AssertMaySleep();
+  assert(inode->Is(kFreeing) && inode->lru_shard == kOffList);
+  list_.Remove(*inode);
+  NFSWALK_SYNC_POINT("evict:after-sblist-del");
+  operations_.EvictInode(*inode);
+  {
+    std::lock_guard lock(inode->lock);
+    inode->Reset(kUsedAgain | kDontCache | kDirty | kCreating);
+    inode->Set(kClear);
   }
+  NFSWALK_SYNC_POINT("evict:before-unhash");
+  Unhash(*inode);
+  assert(inode->state.load(std::memory_order_relaxed) == (kFreeing | kClear));
+  assert(inode->count.load(std::memory_order_relaxed) == 0);
+  inodes_.Add(-1);
+  pool_.FreeDeferred(inode);
 }
 
 size_t InodeCache::Prune(size_t count) {
-  std::vector<Inode*> victims;
-  victims.reserve(std::min(count, kPruneBatch));
-  lru_.Shrink(
-      std::min(count, kPruneBatch),
-      [](Inode& inode) {
-        if (!inode.lock.try_lock()) return LruVerdict::kSkip;
-        std::lock_guard guard(inode.lock, std::adopt_lock);
-        if (inode.count.load(std::memory_order_relaxed) > 0) {
-          inode.on_lru = inode.used_again = false;
-          return LruVerdict::kRemove;
-        }
-        if (std::exchange(inode.used_again, false)) return LruVerdict::kRotate;
-        inode.on_lru = false;
-        inode.dying = true;
-        return LruVerdict::kReclaim;
-      },
-      [&](Inode& inode) { victims.push_back(&inode); });
-  for (Inode* inode : victims) {
-    Unhash(*inode);
-    Destroy(inode);
+  std::array<Inode*, kPruneBatch> victims;
+  size_t evicted = 0;
+  while (evicted < count) {
+    size_t found = 0;
+    const size_t batch = std::min(count - evicted, kPruneBatch);
+    lru_.Shrink(
+        batch,
+        [](Inode& inode) {
+          // The lists' lock is held, which ranks below the inode's: only a try.
+          if (!inode.lock.try_lock()) return LruVerdict::kSkip;
+          std::lock_guard lock(inode.lock, std::adopt_lock);
+          NFSWALK_SYNC_POINT("lru:after-trylock");
+          if (inode.count.load(std::memory_order_relaxed) > 0 || inode.Is(kDirty)) {
+            inode.Reset(kUsedAgain);
+            inode.lru_shard = kOffList;
+            return LruVerdict::kRemove;
+          }
+          if (inode.Is(kUsedAgain)) {
+            inode.Reset(kUsedAgain);
+            return LruVerdict::kRotate;
+          }
+          inode.Set(kFreeing);
+          inode.lru_shard = kOffList;
+          return LruVerdict::kReclaim;
+        },
+        [&](Inode& inode) { victims[found++] = &inode; });
+    if (found == 0) break;
+    for (size_t i = 0; i < found; ++i) Evict(victims[i]);
+    evicted += found;
   }
-  return victims.size();
+  return evicted;
 }
 
-void InodeCache::Destroy(Inode* inode) {
-  inode->access.Clear(access_lru_);
-  if (auto* body = inode->link_body.exchange(nullptr, std::memory_order_relaxed)) {
-    bytes_.FreeDeferred(body);
-  }
-  // The pointer stays: a walker may be comparing handles. Allocate() overwrites it after the grace
-  // period.
-  if (inode->long_handle != nullptr) bytes_.FreeDeferred(inode->long_handle);
-  inode->alias.store(nullptr, std::memory_order_relaxed);
-  live_.fetch_sub(1, std::memory_order_relaxed);
-  pool_.FreeDeferred(inode);
+size_t InodeCache::size() const { return static_cast<size_t>(std::max<int64_t>(inodes_.Sum(), 0)); }
+size_t InodeCache::unused() const { return lru_.size(); }
+
+LockAcquisitions InodeCache::lock_acquisitions() const {
+  LockAcquisitions all = table_lock_acquisitions();
+  (list_.shards() == 1 ? all.global : all.sharded) += list_.lock_acquisitions();
+  (lru_.shards() == 1 ? all.global : all.sharded) += lru_.lock_acquisitions();
+  all.hottest = std::max(
+      {all.hottest, list_.lock_acquisitions_of_hottest(), lru_.lock_acquisitions_of_hottest()});
+  return all;
 }
 
 }  // namespace nfswalk::vfs

@@ -12,9 +12,10 @@
 #include <atomic>
 #include <boost/intrusive/list.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 
-#include "rcu/spin_lock.h"
+#include "rcu/counted_lock.h"
 
 namespace nfswalk::vfs {
 
@@ -57,10 +58,11 @@ class LruList {
 
   // Relaxed: a moment ago.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
+  uint64_t lock_acquisitions() const { return lock_.acquisitions(); }
 
  private:
   using Hook = boost::intrusive::member_hook<T, boost::intrusive::list_member_hook<>, &T::lru_hook>;
-  rcu::SpinLock lock_{rcu::LockClass::kLru};
+  rcu::CountedLock lock_{rcu::LockClass::kLru};
   boost::intrusive::list<T, Hook> list_;
   std::atomic<size_t> size_{0};
 };

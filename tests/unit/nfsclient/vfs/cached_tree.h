@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "access_cache/access_lru.h"
+#include "nfsclient/nfs/inode_operations.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "rcu/read_guard.h"
 
@@ -16,18 +19,22 @@ namespace nfswalk::vfs {
 class CachedTree {
  public:
   explicit CachedTree(size_t dentries_max = 1'000'000)
-      : inodes_(1'000'000, access_lru_),
-        dentries_(dentries_max, inodes_),
+      : inodes_(*vfs::InodeCache::Create({.inodes_max = 1'000'000}, operations_)),
+        dentries_(dentries_max),
         root_(dentries_.MakeRoot(NewInode(1, protocol::FileType::kDirectory))) {}
 
   DentryCache& dentries() { return dentries_; }
-  InodeCache& inodes() { return inodes_; }
+  InodeCache& inodes() { return *inodes_; }
   DentryRef& root() { return root_; }
 
   InodeRef NewInode(uint64_t fileid, protocol::FileType type) {
     uint8_t bytes[sizeof fileid];
     std::memcpy(bytes, &fileid, sizeof fileid);
-    return inodes_.Get(protocol::FileHandle(bytes), fileid, type, [](Inode&) {});
+    const protocol::FileHandle handle(bytes);
+    nfs::FileIdentity identity(handle, fileid, type, operations_.bytes());
+    FoundInode found = std::move(*inodes_->Iget5Rcu(inodes_->HashOf(fileid), identity));
+    if (found.is_new) inodes_->UnlockNew(*found.inode);
+    return std::move(found.inode);
   }
   DentryRef Add(DentryRef& parent, std::string_view name, uint64_t fileid,
                 protocol::FileType type = protocol::FileType::kRegular) {
@@ -60,7 +67,8 @@ class CachedTree {
 
  private:
   access_cache::AccessLru access_lru_{1000};
-  InodeCache inodes_;
+  nfs::InodeOperations operations_{InodePolicy{}, access_lru_};
+  std::unique_ptr<InodeCache> inodes_;
   DentryCache dentries_;
   DentryRef root_;
 };

@@ -1,0 +1,107 @@
+#include "nfsclient/vfs/inode_index.h"
+
+#include <cstdint>
+#include <new>
+#include <vector>
+
+#include "nfsclient/vfs/inode_cache.h"
+#include "rcu/read_guard.h"
+
+namespace nfswalk::vfs {
+
+namespace {
+
+constexpr size_t kBatch = 32;
+
+// Inodes out of one or a few buckets. Adding does not allocate, as it happens under a bucket's
+// lock: what finds no room is counted, and the bucket visited again with more.
+class Batch {
+ public:
+  Batch() { inodes_.reserve(4 * kBatch); }
+
+  bool has_room() const { return inodes_.size() < inodes_.capacity(); }
+  bool full() const { return inodes_.size() >= kBatch; }
+  bool overflowed() const { return overflow_ > 0; }
+  void Add(Inode& inode) {
+    if (has_room()) {
+      inodes_.push_back(&inode);
+    } else {
+      ++overflow_;
+    }
+  }
+  const std::vector<Inode*>& inodes() const { return inodes_; }
+
+  // Throws std::bad_alloc if there has to be more room, and there is no memory.
+  void Clear() {
+    const size_t wanted = inodes_.size() + 2 * overflow_;
+    overflow_ = 0;
+    inodes_.clear();
+    inodes_.reserve(wanted);
+  }
+
+ private:
+  std::vector<Inode*> inodes_;
+  size_t overflow_ = 0;
+};
+
+void PutAll(const std::vector<Inode*>& inodes) {
+  for (Inode* inode : inodes) inode->cache->Put(inode);
+}
+
+}  // namespace
+
+InodeIndex::InodeIndex(size_t initial_buckets, size_t max_load)
+    : StripedInodeTable(initial_buckets, max_load, kShards) {}
+
+std::errc InodeIndex::IterInodes(const IterOptions& options, const InodeVisitor& visit) try {
+  std::expected<IterStep, std::errc> step = IterStep::kNext;
+  Batch batch;
+  uint64_t cursor = 0;
+  bool again;
+  do {
+    const uint64_t next = VisitInOrder(
+        cursor,
+        [&](Inode& inode) {
+          if (!batch.has_room() || InodeCache::IterGrab(inode, options)) batch.Add(inode);
+        },
+        [&] { return !batch.full(); });
+    again = batch.overflowed();
+    if (!again) {
+      cursor = next;
+      for (Inode* inode : batch.inodes()) {
+        if (step == IterStep::kNext) step = visit(*inode);
+      }
+    }
+    PutAll(batch.inodes());
+    batch.Clear();
+  } while ((cursor != 0 || again) && step == IterStep::kNext);
+  return step ? std::errc{} : step.error();
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
+}
+
+std::errc InodeIndex::IterInodesUnsafe(const UnsafeInodeVisitor& visit) try {
+  Batch batch;
+  uint64_t cursor = 0;
+  bool again;
+  do {
+    {
+      rcu::ReadGuard memory_stays;
+      const uint64_t next = VisitInOrder(
+          cursor, [&](Inode& inode) { batch.Add(inode); }, [&] { return !batch.full(); });
+      again = batch.overflowed();
+      if (!again) {
+        cursor = next;
+        for (Inode* inode : batch.inodes()) {
+          if (visit(*inode) == IterStep::kStop) return {};
+        }
+      }
+    }
+    batch.Clear();
+  } while (cursor != 0 || again);
+  return {};
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
+}
+
+}  // namespace nfswalk::vfs

@@ -1,0 +1,93 @@
+// rcu_chain: the head of an RCU hash chain: a pointer, and room beside it in the same word.
+//
+// Contract    readers walk the chain inside a read-side section without a lock; changes need the
+//             lock that guards the chain, wherever that is (chain_locks.h). A removed node keeps
+//             its next pointer, so a reader standing on it finds its way on.
+// Data        head_ = pointer | moved (bit 1) | locked (bit 0, owned by BitLockChain); Next(node):
+//             written under the lock. Node pointers never carry bits.
+// Invariants  I1 moved is for ever: the nodes are in another table, this chain stays empty.
+// Protocol    locked: lock; for (n = head; n; n = n->next); unlock.
+//             here:   read section; for (n = FirstRcu(); n; n = NextRcu(*n)).
+// Ordering    O1 InsertHead()/Remove() release -> FirstRcu(), NextRcu() acquire: a reader that sees
+//                a node sees it initialised.
+//             O2 MarkMoved() release -> moved() acquire: who sees the mark sees the new table.
+// Staleness   a reader may miss a node that is being moved to another chain: a miss proves nothing.
+// Progress    as long as the chain.
+// Lifetime    nodes are freed a grace period after Remove(), or live in type-stable memory.
+// Tests       tests/unit/rcu/bit_lock_chain_test.cc, tests/race/rcu_locks_race_test.cc
+#ifndef NFSWALK_RCU_RCU_CHAIN_H_
+#define NFSWALK_RCU_RCU_CHAIN_H_
+
+#include <atomic>
+#include <cassert>
+#include <cstdint>
+
+namespace nfswalk::rcu {
+
+// Traits: static std::atomic<Node*>& Next(Node&). alignof(Node) >= 4.
+template <class Node, class Traits>
+class RcuChain {
+ public:
+  RcuChain() = default;
+  RcuChain(const RcuChain&) = delete;
+  RcuChain& operator=(const RcuChain&) = delete;
+
+  // Readers, in a read-side section.
+  Node* FirstRcu() const {
+    return Pointer(head_.load(std::memory_order_acquire));  // O1: pairs with InsertHead(), Remove()
+  }
+  static Node* NextRcu(Node& node) {
+    return Traits::Next(node).load(std::memory_order_acquire);  // O1: InsertHead(), Remove()
+  }
+  bool moved() const {
+    return (head_.load(std::memory_order_acquire) & kMoved) != 0;  // O2: pairs with MarkMoved()
+  }
+
+  // The rest needs the lock, or a chain no other thread can reach yet.
+  Node* First() const { return Pointer(head_.load(std::memory_order_relaxed)); }
+  static Node* Next(Node& node) { return Traits::Next(node).load(std::memory_order_relaxed); }
+
+  void InsertHead(Node* node) {
+    assert(!moved());
+    Traits::Next(*node).store(First(), std::memory_order_relaxed);
+    SetFirst(node);
+  }
+
+  // Precondition: `node` is in this chain. Costs a walk to it.
+  void Remove(Node* node) {
+    Node* const next = Next(*node);
+    Node* previous = First();
+    if (previous == node) return SetFirst(next);
+    while (Next(*previous) != node) previous = Next(*previous);
+    Traits::Next(*previous).store(next, std::memory_order_release);  // O1: pairs with NextRcu()
+  }
+
+  // Empties the chain for good and sends everybody to the new table.
+  void MarkMoved() {
+    head_.store((head_.load(std::memory_order_relaxed) & kLocked) | kMoved,
+                std::memory_order_release);  // O2: pairs with moved()
+  }
+
+ protected:
+  static constexpr uintptr_t kLocked = 1;
+
+  std::atomic<uintptr_t> head_{0};
+
+ private:
+  static constexpr uintptr_t kMoved = 2;
+
+  static Node* Pointer(uintptr_t head) {
+    return reinterpret_cast<Node*>(head & ~(kLocked | kMoved));
+  }
+
+  void SetFirst(Node* node) {
+    static_assert(alignof(Node) >= 4);
+    const uintptr_t bits = head_.load(std::memory_order_relaxed) & (kLocked | kMoved);
+    head_.store(reinterpret_cast<uintptr_t>(node) | bits,
+                std::memory_order_release);  // O1: pairs with FirstRcu()
+  }
+};
+
+}  // namespace nfswalk::rcu
+
+#endif  // NFSWALK_RCU_RCU_CHAIN_H_
