@@ -138,22 +138,5 @@ TEST(DentryCache, TheLimitHolds) {
   EXPECT_TRUE(tree.dentries().under_pressure());
 }
 
-TEST(InodeCache, OneHandleIsOneInodeUntilItIsUnhashed) {
-  CachedTree tree;
-  InodeRef first = tree.NewInode(7, protocol::FileType::kRegular);
-  InodeRef again = tree.NewInode(7, protocol::FileType::kRegular);
-  EXPECT_EQ(first.get(), again.get());
-  tree.inodes().Unhash(*first);
-  InodeRef fresh = tree.NewInode(7, protocol::FileType::kRegular);
-  EXPECT_NE(first.get(), fresh.get());
-}
-
-TEST(InodeCache, AStaleInodeIsNotGivenOutAgain) {
-  CachedTree tree;
-  InodeRef stale = tree.NewInode(7, protocol::FileType::kRegular);
-  stale->flags.store(kStale);
-  EXPECT_NE(tree.NewInode(7, protocol::FileType::kRegular).get(), stale.get());
-}
-
 }  // namespace
 }  // namespace nfswalk::vfs
