@@ -1,0 +1,161 @@
+#include "bench/inode_scale/driver.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <barrier>
+#include <bit>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+
+namespace nfswalk::bench {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+size_t Processors() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+void PinTo(size_t processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor % Processors(), &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+double ThreadCpuSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// One policy's cache over its files.
+class Subject {
+ public:
+  static std::expected<std::unique_ptr<Subject>, std::string> Create(const Plan& plan,
+                                                                     const vfs::InodePolicy& policy,
+                                                                     uint64_t files,
+                                                                     size_t inodes_max) {
+    const size_t buckets = std::bit_ceil(std::max<uint64_t>(1024, files / plan.chain_load));
+    std::unique_ptr<Subject> subject(
+        new Subject(plan.work, policy.hash == vfs::HashPolicy::kIndex, buckets, plan.chain_load));
+    auto cache = vfs::InodeCache::Create({.policy = policy,
+                                          .inodes_max = inodes_max,
+                                          .chain_load = plan.chain_load,
+                                          .initial_buckets = buckets},
+                                         subject->source_);
+    if (!cache) return std::unexpected(std::move(cache.error()));
+    subject->cache_ = std::move(*cache);
+    return subject;
+  }
+
+  Timing Run(Workload workload, size_t threads, uint64_t files_per_thread) {
+    const uint64_t global_before = cache_->lock_acquisitions().global;
+    std::atomic<uint64_t> checksum{0};
+    std::vector<double> cpu_seconds(threads);
+    std::vector<Clock::time_point> started(threads), ended(threads);
+    std::barrier start(static_cast<std::ptrdiff_t>(threads));
+    {
+      std::vector<std::jthread> team;
+      for (size_t t = 0; t < threads; ++t) {
+        team.emplace_back([&, t] {
+          PinTo(t);
+          start.arrive_and_wait();
+          const double cpu_before = ThreadCpuSeconds();
+          started[t] = Clock::now();
+          checksum += RunWorkload(workload, *cache_, source_, t, files_per_thread);
+          ended[t] = Clock::now();
+          cpu_seconds[t] = ThreadCpuSeconds() - cpu_before;
+        });
+      }
+    }
+    const std::chrono::duration<double> took =
+        *std::ranges::max_element(ended) - *std::ranges::min_element(started);
+    double cpu = 0;
+    for (const double seconds : cpu_seconds) cpu += seconds;
+    const double asked = took.count() * static_cast<double>(std::min(threads, Processors()));
+    return {.workload = workload,
+            .policy = cache_->policy(),
+            .threads = threads,
+            .seconds = took.count(),
+            .cpu_share = cpu / asked,
+            .inodes = threads * files_per_thread,
+            .global_acquisitions = cache_->lock_acquisitions().global - global_before};
+  }
+
+  // Cold again: through the iterators, as dropping the caches does.
+  void Cool() {
+    cache_->Sync();
+    cache_->EvictUnused();
+  }
+
+ private:
+  Subject(SyntheticFiles::Work work, bool keep_index, size_t buckets, size_t chain_load)
+      : source_(work, keep_index, buckets, chain_load) {}
+
+  SyntheticFiles source_;
+  std::unique_ptr<vfs::InodeCache> cache_;
+};
+
+// All workloads of one policy with one number of threads.
+class Round {
+ public:
+  Round(const Plan& plan, const vfs::InodePolicy& policy, size_t threads)
+      : plan_(plan), policy_(policy), threads_(threads), files_(threads * plan.files_per_thread) {}
+
+  std::expected<void, std::string> Run(const std::function<void(const Timing&)>& report,
+                                       const std::atomic<bool>& stop) {
+    auto subject = Subject::Create(plan_, policy_, files_, 2 * files_);
+    if (!subject) return std::unexpected(std::move(subject.error()));
+    for (const Workload workload : plan_.workloads) {
+      if (stop) break;
+      if (workload == Workload::kFstree) {
+        if (auto ran = RunFstree(report); !ran) return ran;
+        continue;
+      }
+      if (workload == Workload::kWarm) {
+        (*subject)->Run(Workload::kWalk, threads_, plan_.files_per_thread);
+      }
+      report((*subject)->Run(workload, threads_, plan_.files_per_thread));
+      (*subject)->Cool();
+    }
+    return {};
+  }
+
+ private:
+  // In a cache of its own, which is full from the start.
+  std::expected<void, std::string> RunFstree(const std::function<void(const Timing&)>& report) {
+    auto subject = Subject::Create(plan_, policy_, files_, std::max<uint64_t>(files_ / 4, 1));
+    if (!subject) return std::unexpected(std::move(subject.error()));
+    (*subject)->Run(Workload::kFstree, threads_, plan_.files_per_thread);
+    report((*subject)->Run(Workload::kFstree, threads_, plan_.files_per_thread));
+    return {};
+  }
+
+  const Plan& plan_;
+  const vfs::InodePolicy policy_;
+  const size_t threads_;
+  const uint64_t files_;
+};
+
+}  // namespace
+
+std::expected<void, std::string> RunPlan(const Plan& plan,
+                                         const std::function<void(const Timing&)>& report,
+                                         const std::atomic<bool>& stop) {
+  for (size_t repetition = 0; repetition < plan.repetitions; ++repetition) {
+    for (const size_t threads : plan.threads) {
+      for (const vfs::InodePolicy& policy : plan.policies) {
+        if (stop) return {};
+        if (auto ran = Round(plan, policy, threads).Run(report, stop); !ran) return ran;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace nfswalk::bench

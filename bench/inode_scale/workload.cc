@@ -1,0 +1,143 @@
+#include "bench/inode_scale/workload.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <mutex>
+#include <utility>
+
+#include "nfsclient/protocol/attributes.h"
+
+namespace nfswalk::bench {
+
+namespace {
+
+constexpr std::string_view kNames[] = {"create",   "walk",   "chmod", "unlink",
+                                       "bulkstat", "fstree", "warm"};
+
+class FileId final : public vfs::InodeIdentity {
+ public:
+  explicit FileId(uint64_t fileid) : fileid_(fileid) {}
+  bool Test(const vfs::Inode& inode) const override { return inode.fileid == fileid_; }
+  std::errc Set(vfs::Inode& inode) override {
+    inode.fileid = fileid_;
+    return {};
+  }
+
+ private:
+  const uint64_t fileid_;
+};
+
+// Nothing can go wrong here that a benchmark could go on after.
+[[noreturn]] void Fail(const char* what) {
+  std::fprintf(stderr, "inode_scale: %s\n", what);
+  std::exit(EXIT_FAILURE);
+}
+
+vfs::InodeRef LookUp(vfs::InodeCache& cache, SyntheticFiles& source, uint64_t fileid) {
+  FileId identity(fileid);
+  vfs::IgetResult found = cache.Iget5Rcu(cache.HashOf(fileid), identity);
+  if (!found) Fail("no memory for an inode");
+  if (found->is_new) {
+    source.Fill(*found->inode);
+    cache.UnlockNew(*found->inode);
+  }
+  return std::move(found->inode);
+}
+
+uint64_t ReadAttributes(const vfs::Inode& inode) {
+  protocol::Attributes attributes;
+  inode.attributes.Load(attributes);
+  return attributes.fileid + attributes.mode;
+}
+
+void Create(vfs::InodeCache& cache, SyntheticFiles& source, uint64_t fileid) {
+  vfs::InodeRef inode = cache.NewInode();
+  if (!inode) Fail("no memory for an inode");
+  inode->fileid = fileid;
+  if (cache.InsertLocked(*inode) != std::errc{}) Fail("a file to be created is there already");
+  source.Fill(*inode);
+  cache.UnlockNew(*inode);
+}
+
+void ChangeMode(vfs::InodeCache& cache, vfs::Inode& inode) {
+  {
+    std::lock_guard lock(inode.lock);
+    protocol::Attributes attributes;
+    inode.attributes.Load(attributes);
+    attributes.mode ^= 0222;
+    inode.attributes_seq.WriteBegin();
+    inode.attributes.Store(attributes);
+    inode.attributes_seq.WriteEnd();
+  }
+  cache.MarkDirty(inode);
+}
+
+}  // namespace
+
+std::string_view WorkloadName(Workload workload) { return kNames[static_cast<size_t>(workload)]; }
+
+std::expected<Workload, std::string> ParseWorkload(std::string_view name) {
+  const auto* const at = std::ranges::find(kNames, name);
+  if (at != std::end(kNames)) return static_cast<Workload>(at - std::begin(kNames));
+  std::string accepted;
+  for (const std::string_view known : kNames) {
+    if (!accepted.empty()) accepted += ", ";
+    accepted += known;
+  }
+  return std::unexpected("workload '" + std::string(name) + "' is not known: accepted are " +
+                         accepted);
+}
+
+SyntheticFiles::SyntheticFiles(Work work, bool keep_index, size_t initial_buckets,
+                               size_t chain_load)
+    : work_(work),
+      index_(keep_index ? std::make_shared<vfs::InodeIndex>(initial_buckets, chain_load)
+                        : nullptr) {}
+
+void SyntheticFiles::Fill(vfs::Inode& inode) {
+  if (work_.fill_ns > 0) {
+    std::unique_lock lock(fill_lock_, std::defer_lock);
+    if (work_.under_one_lock) lock.lock();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(work_.fill_ns);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  }
+  protocol::Attributes attributes{};
+  attributes.type = protocol::FileType::kRegular;
+  attributes.mode = 0644;
+  attributes.nlink = 1;
+  attributes.fileid = inode.fileid;
+  inode.attributes.Store(attributes);
+}
+
+uint64_t RunWorkload(Workload workload, vfs::InodeCache& cache, SyntheticFiles& source,
+                     uint64_t thread, uint64_t files) {
+  uint64_t checksum = 0;
+  const uint64_t first = thread << 40;
+  for (uint64_t fileid = first; fileid < first + files; ++fileid) {
+    if (workload == Workload::kCreate) {
+      Create(cache, source, fileid);
+      continue;
+    }
+    vfs::InodeRef inode = LookUp(cache, source, fileid);
+    switch (workload) {
+      case Workload::kChmod:
+        ChangeMode(cache, *inode);
+        break;
+      case Workload::kUnlink:
+        inode->flags.store(vfs::kUnlinked, std::memory_order_relaxed);
+        break;
+      case Workload::kBulkstat:
+        cache.MarkDontCache(*inode);
+        [[fallthrough]];
+      default:
+        checksum += ReadAttributes(*inode);
+    }
+  }
+  return checksum;
+}
+
+}  // namespace nfswalk::bench

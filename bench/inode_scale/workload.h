@@ -1,0 +1,75 @@
+// workload: the letters' workloads on a directory tree that is made up as it is read, so that
+// nothing but the inode cache is measured (icache 6.5).
+//
+// Every thread has directories of its own: thread t reads the file ids from t << 40 on.
+#ifndef NFSWALK_BENCH_INODE_SCALE_WORKLOAD_H_
+#define NFSWALK_BENCH_INODE_SCALE_WORKLOAD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/vfs/inode_index.h"
+#include "rcu/spin_lock.h"
+
+namespace nfswalk::bench {
+
+enum class Workload : uint8_t {
+  kCreate,    // new inode, insert, complete, put: kept
+  kWalk,      // look up, read the attributes, put: kept
+  kChmod,     // walk, lock, change the mode, mark dirty, put
+  kUnlink,    // look up, no link left, put: evicted
+  kBulkstat,  // look up, mark as not to be cached, read, put: evicted
+  kFstree,    // walk with a cache for a quarter of the files: each evicts another
+  kWarm,      // look up what is cached, read, put
+};
+inline constexpr Workload kAllWorkloads[] = {
+    Workload::kCreate,   Workload::kWalk,   Workload::kChmod, Workload::kUnlink,
+    Workload::kBulkstat, Workload::kFstree, Workload::kWarm};
+
+std::string_view WorkloadName(Workload workload);
+// The error lists what is accepted.
+std::expected<Workload, std::string> ParseWorkload(std::string_view name);
+
+// The file system behind the cache. Thread safety: all functions.
+class SyntheticFiles final : public vfs::InodeOperations {
+ public:
+  struct Work {
+    // What a file system does to read one inode, in time.
+    uint64_t fill_ns = 0;
+    // Under a lock of its own, as file systems have that are themselves the bottleneck.
+    bool under_one_lock = false;
+  };
+
+  SyntheticFiles(Work work, bool keep_index, size_t initial_buckets, size_t chain_load);
+
+  // Completes a new inode.
+  void Fill(vfs::Inode& inode);
+
+  std::shared_ptr<vfs::InodeIndex> index() override { return index_; }
+  bool can_iterate() const override { return index_ != nullptr; }
+  std::errc IterInodes(const vfs::IterOptions& options, const vfs::InodeVisitor& visit) override {
+    return index_->IterInodes(options, visit);
+  }
+  std::errc IterInodesUnsafe(const vfs::UnsafeInodeVisitor& visit) override {
+    return index_->IterInodesUnsafe(visit);
+  }
+
+ private:
+  const Work work_;
+  const std::shared_ptr<vfs::InodeIndex> index_;
+  rcu::SpinLock fill_lock_;
+};
+
+// What one thread does: `files` files, once. Returns a checksum over what it read.
+uint64_t RunWorkload(Workload workload, vfs::InodeCache& cache, SyntheticFiles& source,
+                     uint64_t thread, uint64_t files);
+
+}  // namespace nfswalk::bench
+
+#endif  // NFSWALK_BENCH_INODE_SCALE_WORKLOAD_H_
