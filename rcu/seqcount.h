@@ -59,12 +59,6 @@ class SeqCount {
                  std::memory_order_release);  // O1: pairs with Begin()
   }
 
-  // One whole empty write: every sample taken before no longer validates.
-  void Invalidate() {
-    value_.store(value_.load(std::memory_order_relaxed) + 2,
-                 std::memory_order_release);  // O1: pairs with Begin()
-  }
-
  private:
   std::atomic<uint64_t> value_{0};
 };

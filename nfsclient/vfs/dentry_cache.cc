@@ -182,22 +182,32 @@ DentryRef DentryCache::Insert(Dentry& parent, const Name& name, InodeRef inode, 
   return {this, own};
 }
 
+// Takes a dentry out of its chain, which the caller has locked and called `chain`. Opens the write
+// window of its sequence: whoever sees it unhashed while the window is open waits, so that none but
+// the caller writes the sequence, and nobody frees a dentry that the caller still writes to.
+void DentryCache::Unhash(Table::Chain& chain, Dentry& dentry) {
+  dentry.seq.WriteBegin();
+  chain.Remove(&dentry);
+  dentry.hash.store(0, std::memory_order_relaxed);
+  NFSWALK_SYNC_POINT("unhash:window-open");
+}
+
 void DentryCache::Drop(Dentry& dentry) {
   rcu::SpinWait wait;
   for (;;) {
     uint64_t hash = dentry.hash.load(std::memory_order_relaxed);
     if (hash == 0) {
-      // Either dropped, or in Move() on the way to another chain, which is a matter of
+      // Dropped; or about to be, or in Move() on the way to another chain, which is a matter of
       // instructions.
       if (!dentry.seq.Changed(dentry.seq.Begin())) return;
+      NFSWALK_SYNC_POINT("dentry:wait-for-unhash");
       wait.Once();
       continue;
     }
     auto chain = table_.Lock(hash);
     if (dentry.hash.load(std::memory_order_relaxed) != hash) continue;
-    chain.Remove(&dentry);
-    dentry.hash.store(0, std::memory_order_relaxed);
-    dentry.seq.Invalidate();
+    Unhash(chain, dentry);
+    dentry.seq.WriteEnd();
     return;
   }
 }
@@ -235,9 +245,8 @@ std::errc DentryCache::Move(Dentry& dentry, Dentry& new_parent, const Name& new_
       Dentry* there =
           chain.Find([&](const Dentry& d) { return Matches(d, &new_parent, new_name); });
       if (there != nullptr) {
-        chain.Remove(there);
-        there->hash.store(0, std::memory_order_relaxed);
-        there->seq.Invalidate();
+        Unhash(chain, *there);
+        there->seq.WriteEnd();
       }
       dentry.hash.store(new_name.hash, std::memory_order_relaxed);
       chain.Insert(&dentry);
@@ -252,14 +261,19 @@ std::errc DentryCache::Move(Dentry& dentry, Dentry& new_parent, const Name& new_
 // Opens the write window of a dentry that is about to move. One that was dropped, but that somebody
 // still holds, is moved all the same and thereby revived.
 void DentryCache::LeaveChain(Dentry& dentry) {
+  rcu::SpinWait wait;
   for (;;) {
     uint64_t hash = dentry.hash.load(std::memory_order_relaxed);
-    if (hash == 0) break;
+    if (hash == 0) {
+      // Renames go one at a time, so an open window is that of a drop about to end.
+      if (!dentry.seq.Changed(dentry.seq.Begin())) break;
+      NFSWALK_SYNC_POINT("dentry:wait-for-unhash");
+      wait.Once();
+      continue;
+    }
     auto chain = table_.Lock(hash);
     if (dentry.hash.load(std::memory_order_relaxed) != hash) continue;
-    dentry.seq.WriteBegin();
-    chain.Remove(&dentry);
-    dentry.hash.store(0, std::memory_order_relaxed);
+    Unhash(chain, dentry);
     return;
   }
   dentry.seq.WriteBegin();

@@ -7,8 +7,7 @@
 // Protocol    locked: lock chain; search; take a reference; unlock.
 //             here:   search; sample seq; compare {hash, parent, name}; the caller re-checks seq
 //                     once it has read what it wants (the ladder rule, vfs_walk 2.4).
-// Ordering    O1 SeqCount::WriteEnd(), Invalidate() -> SeqCount::Begin(): a key that matches is
-//                whole.
+// Ordering    O1 SeqCount::WriteEnd() -> SeqCount::Begin(): a key that matches is whole.
 //             O2 HashTable insert (release) -> FindRcu() (acquire): a found dentry is complete.
 // Staleness   between the match and the caller's check of seq the dentry may have been dropped or
 //             moved.
@@ -122,11 +121,14 @@ class DentryCache {
     }
   };
 
+  using Table = rcu::HashTable<Dentry, Traits>;
+
   static bool Matches(const Dentry& dentry, const Dentry* parent, const Name& name);
   Dentry* Allocate(Dentry& parent, const Name& name, Inode* inode, uint64_t verifier);
   static bool IsAncestor(const Dentry& ancestor, const Dentry& dentry);
   bool AllocateLongName(const Name& name, rcu::ByteString** text);
   void SetName(Dentry& dentry, const Name& name, rcu::ByteString* long_name);
+  static void Unhash(Table::Chain& chain, Dentry& dentry);
   void LeaveChain(Dentry& dentry);
   void Retain(Dentry& dentry);
   // Returns the parent, whose reference the caller now has to drop.
@@ -136,7 +138,7 @@ class DentryCache {
   const size_t dentries_max_;
   rcu::ObjectPool<Dentry> pool_;
   rcu::BytePool long_names_;
-  rcu::HashTable<Dentry, Traits> table_;
+  Table table_;
   // Renames, one at a time; readers of `rename_seq_` repeat a miss (vfs_walk 2.9).
   rcu::SpinLock rename_lock_{rcu::LockClass::kRename};
   rcu::SeqCount rename_seq_;

@@ -109,6 +109,65 @@ TEST(DentryRace, ADropDuringAMoveIsNotLost) {
   EXPECT_FALSE(tree.Lookup(tree.root(), "new"));
   EXPECT_FALSE(tree.Lookup(tree.root(), "old"));
 }
+
+// Whoever finds the dentry unhashed may go on to free it, or to move it, so nobody else may still be
+// about to write its sequence: a drop that meets another half-way waits for its end.
+TEST(DentryRace, ADropReturnsOnlyOnceNoSampleHoldsAnyMore) {
+  CachedTree tree;
+  DentryRef file = tree.Add(tree.root(), "file", 2);
+  const uint64_t sample = file->seq.Begin();
+  std::atomic<bool> settled{false}, holds{false};
+  auto settle = [&] {
+    settled = true;
+    settled.notify_all();
+  };
+  std::thread second;
+  rcu::SyncPointScript::OnReach("unhash:window-open", [&] {
+    second = std::thread([&] {
+      tree.dentries().Drop(*file);
+      holds = !file->seq.Changed(sample);
+      settle();
+    });
+    settled.wait(false);
+  });
+  rcu::SyncPointScript::OnReach("dentry:wait-for-unhash", settle);
+  tree.dentries().Drop(*file);
+  second.join();
+  rcu::SyncPointScript::ClearAll();
+  EXPECT_FALSE(holds);
+  EXPECT_FALSE(file->seq.Changed(file->seq.Begin()));
+}
+
+// Two writers at once could leave the sequence odd for ever, and every lookup of the name waiting.
+TEST(DentryRace, AMoveDuringADropWaitsForItsEnd) {
+  CachedTree tree;
+  DentryRef file = tree.Add(tree.root(), "old", 2);
+  std::atomic<bool> settled{false}, dropped{false}, open{false};
+  auto settle = [&] {
+    settled = true;
+    settled.notify_all();
+  };
+  std::thread mover;
+  rcu::SyncPointScript::OnReach("unhash:window-open", [&] {
+    mover = std::thread([&] { EXPECT_EQ(tree.Move(file, tree.root(), "new"), std::errc{}); });
+    settled.wait(false);
+  });
+  rcu::SyncPointScript::OnReach("dentry:wait-for-unhash", settle);
+  rcu::SyncPointScript::OnReach("move:between-chains", [&] {
+    open = file->seq.Changed(file->seq.Begin());
+    settle();
+    dropped.wait(false);
+  });
+  tree.dentries().Drop(*file);
+  dropped = true;
+  dropped.notify_all();
+  mover.join();
+  rcu::SyncPointScript::ClearAll();
+  EXPECT_TRUE(open);
+  ASSERT_FALSE(file->seq.Changed(file->seq.Begin()));
+  EXPECT_EQ(tree.FindRcu(tree.root(), "new"), 2u);
+  EXPECT_FALSE(tree.Lookup(tree.root(), "old"));
+}
 #endif
 
 }  // namespace

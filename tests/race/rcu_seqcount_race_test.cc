@@ -63,13 +63,14 @@ TEST(SeqCountRace, NoTornReadPassesAlthoughTornReadsHappen) {
   EXPECT_GE(tally.torn_rejected, 10u) << "the race this test is about did not take place";
 }
 
-TEST(SeqCountRace, ASampleOlderThanAnInvalidationNeverPasses) {
+TEST(SeqCountRace, ASampleOlderThanAWriteNeverPasses) {
   SeqCount seq;
   std::atomic<uint64_t> rounds{0};
   std::atomic<bool> stop{false};
   std::jthread writer([&] {
     while (!stop.load(std::memory_order_relaxed)) {
-      seq.Invalidate();
+      seq.WriteBegin();
+      seq.WriteEnd();
       rounds.fetch_add(1, std::memory_order_release);  // pairs with the loads below
     }
   });

@@ -37,13 +37,5 @@ TEST(SeqCount, ASampleFromAfterAWriteIsValid) {
   EXPECT_FALSE(seq.Changed(seq.Begin()));
 }
 
-TEST(SeqCount, InvalidateSpoilsEarlierSamplesButNotLaterOnes) {
-  SeqCount seq;
-  const uint64_t before = seq.Begin();
-  seq.Invalidate();
-  EXPECT_TRUE(seq.Changed(before));
-  EXPECT_FALSE(seq.Changed(seq.Begin()));
-}
-
 }  // namespace
 }  // namespace nfswalk::rcu
