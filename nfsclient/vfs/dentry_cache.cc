@@ -126,7 +126,12 @@ DentryRef DentryCache::Lookup(Dentry& parent, const Name& name) {
         });
       }
       NFSWALK_SYNC_POINT("lookup:before-reference");
-      if (dentry != nullptr) found = TryReference(dentry);
+      if (dentry != nullptr) {
+        found = TryReference(dentry);
+        // Its destroyer may be far from dropping it. The caller takes a miss for the truth, so no
+        // walker may find the name after it.
+        if (!found) Drop(*dentry);
+      }
       stable = found && !dentry->seq.Changed(seq);
     }
     if (stable) return found;
@@ -158,7 +163,10 @@ DentryRef DentryCache::Insert(Dentry& parent, const Name& name, InodeRef inode, 
     Dentry* there = chain.Find([&](const Dentry& d) { return Matches(d, &parent, name); });
     if (there != nullptr) existing = TryReference(there);
     if (!existing) {
-      // A dying dentry of this name may still be in the chain; the new one is met first.
+      if (there != nullptr) {  // a dying dentry, which its destroyer has not dropped yet
+        Unhash(chain, *there);
+        there->seq.WriteEnd();
+      }
       if (inode && inode->type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory) {
         inode->alias.store(own, std::memory_order_relaxed);
       }
@@ -334,6 +342,7 @@ void DentryCache::Put(Dentry* dentry) {
 }
 
 Dentry* DentryCache::Destroy(Dentry* dentry) {
+  NFSWALK_SYNC_POINT("dentry:dying");
   Drop(*dentry);
   NFSWALK_SYNC_POINT("dentry:destroy");
   Dentry* parent = dentry->parent.load(std::memory_order_relaxed);

@@ -110,8 +110,8 @@ TEST(DentryRace, ADropDuringAMoveIsNotLost) {
   EXPECT_FALSE(tree.Lookup(tree.root(), "old"));
 }
 
-// Whoever finds the dentry unhashed may go on to free it, or to move it, so nobody else may still be
-// about to write its sequence: a drop that meets another half-way waits for its end.
+// Whoever finds the dentry unhashed may go on to free it, or to move it, so nobody else may still
+// be about to write its sequence: a drop that meets another half-way waits for its end.
 TEST(DentryRace, ADropReturnsOnlyOnceNoSampleHoldsAnyMore) {
   CachedTree tree;
   DentryRef file = tree.Add(tree.root(), "file", 2);
@@ -167,6 +167,46 @@ TEST(DentryRace, AMoveDuringADropWaitsForItsEnd) {
   ASSERT_FALSE(file->seq.Changed(file->seq.Begin()));
   EXPECT_EQ(tree.FindRcu(tree.root(), "new"), 2u);
   EXPECT_FALSE(tree.Lookup(tree.root(), "old"));
+}
+
+// Reclaim decides a dentry's end long before it takes it out of its chain. Who removes the name on
+// the server meanwhile finds nothing to drop, and must not be shown the name afterwards.
+TEST(DentryRace, ANameLookedUpInVainIsFoundByNoWalkerAfterwards) {
+  CachedTree tree;
+  tree.Add(tree.root(), "file", 2);
+  bool looked_up = true;
+  uint64_t seen = 0;
+  rcu::SyncPointScript::OnReach("dentry:dying", [&] {
+    rcu::SyncPointScript::ClearAll();
+    std::thread([&] {
+      looked_up = static_cast<bool>(tree.Lookup(tree.root(), "file"));
+      seen = tree.FindRcu(tree.root(), "file");
+    }).join();
+  });
+  EXPECT_EQ(tree.dentries().Prune(1), 1u);
+  EXPECT_FALSE(looked_up);
+  EXPECT_EQ(seen, 0u);
+  EXPECT_EQ(tree.dentries().size(), 1u);
+}
+
+// As above: the dying dentry must not come to light again when its successor is dropped.
+TEST(DentryRace, ANameInsertedBesideItsDyingDentryIsTheOnlyOne) {
+  CachedTree tree;
+  tree.Add(tree.root(), "file", 2);
+  uint64_t inserted = 0, seen = 0;
+  rcu::SyncPointScript::OnReach("dentry:dying", [&] {
+    rcu::SyncPointScript::ClearAll();
+    std::thread([&] {
+      DentryRef file = tree.Add(tree.root(), "file", 3);
+      inserted = tree.FindRcu(tree.root(), "file");
+      tree.dentries().Drop(*file);
+      seen = tree.FindRcu(tree.root(), "file");
+    }).join();
+  });
+  EXPECT_EQ(tree.dentries().Prune(1), 1u);
+  EXPECT_EQ(inserted, 3u);
+  EXPECT_EQ(seen, 0u);
+  EXPECT_EQ(tree.dentries().size(), 1u);
 }
 #endif
 
