@@ -28,19 +28,23 @@ class CounterSet {
  public:
   CounterSet() : slots_(std::make_unique<Slot[]>(kMaxThreadIndex + 1)) {}
 
-  void Add(size_t i, uint64_t n = 1) {
+  // Returns what this thread's slot holds now: a number that says how busy the slot is, no sum.
+  uint64_t Add(size_t i, uint64_t n = 1) {
     const uint32_t index = ThreadIndex();
     std::atomic<uint64_t>& value = slots_[index].values[i];
-    if (index != kNoThreadIndex) [[likely]] {
-      value.store(value.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-    } else {
-      value.fetch_add(n, std::memory_order_relaxed);
+    if (index == kNoThreadIndex) [[unlikely]] {
+      return value.fetch_add(n, std::memory_order_relaxed) + n;
     }
+    const uint64_t sum = value.load(std::memory_order_relaxed) + n;
+    value.store(sum, std::memory_order_relaxed);
+    return sum;
   }
 
   uint64_t Sum(size_t i) const {
-    uint64_t sum = 0;
-    for (size_t slot = 0; slot <= kMaxThreadIndex; ++slot) {
+    // No thread had an index beyond this one yet, but for those without.
+    const uint32_t end = ThreadIndicesEver();
+    uint64_t sum = slots_[kNoThreadIndex].values[i].load(std::memory_order_relaxed);
+    for (uint32_t slot = 0; slot < end; ++slot) {
       sum += slots_[slot].values[i].load(std::memory_order_relaxed);
     }
     return sum;
@@ -54,27 +58,15 @@ class CounterSet {
   std::unique_ptr<Slot[]> slots_;
 };
 
-// One number that grows and shrinks, in 4 KiB. Threads rarely write one line.
+// One number that grows and shrinks.
 class ShardedCounter {
  public:
-  // Returns what this shard has counted since, a number that only says how busy its threads are.
-  int64_t Add(int64_t n) {
-    return shards_[ThreadIndex() % kShards].value.fetch_add(n, std::memory_order_relaxed) + n;
-  }
+  uint64_t Add(int64_t n) { return counter_.Add(0, static_cast<uint64_t>(n)); }
   // Exact if no Add() is concurrent; otherwise it may even be negative for a moment.
-  int64_t Sum() const {
-    int64_t sum = 0;
-    for (const Shard& shard : shards_) sum += shard.value.load(std::memory_order_relaxed);
-    return sum;
-  }
+  int64_t Sum() const { return static_cast<int64_t>(counter_.Sum(0)); }
 
  private:
-  static constexpr size_t kShards = 64;
-  struct alignas(64) Shard {
-    std::atomic<int64_t> value{0};
-  };
-
-  std::array<Shard, kShards> shards_;
+  CounterSet<1> counter_;
 };
 
 }  // namespace nfswalk::rcu

@@ -358,7 +358,7 @@ bool HashTable<Node, Traits, Locks>::growing() const {
 // only each time this thread's own number has grown by a fraction of the table.
 template <class Node, class Traits, class Locks>
 void HashTable<Node, Traits, Locks>::AfterInsert(uint64_t hash) {
-  const auto own = static_cast<uint64_t>(nodes_.Add(1));
+  const uint64_t own = nodes_.Add(1);
   ReadGuard tables_stay;
   const TableRef table = Current();
   if (!table.Next()) [[likely]] {

@@ -3,6 +3,9 @@
 #define NFSWALK_RCU_SPIN_WAIT_H_
 
 #include <sched.h>
+#include <time.h>
+
+#include <cstdint>
 
 namespace nfswalk::rcu {
 
@@ -15,23 +18,27 @@ inline void CpuRelax() {
 }
 
 // Pauses a bounded number of times, then gives up the processor on every turn: in userspace the
-// holder may be waiting for the very processor its waiter burns (icache 0).
+// holder may be waiting for the very processor its waiter burns (icache 0). In the end it sleeps
+// between turns, since a yield gives way only to threads of the same or a higher priority.
 class SpinWait {
  public:
   void Once() {
-    if (turns_ < kPauses) {
-      ++turns_;
+    ++turns_;
+    if (turns_ <= kPauses) {
       CpuRelax();
-    } else {
+    } else if (turns_ <= kYields) {
       sched_yield();
+    } else {
+      timespec nap{.tv_sec = 0, .tv_nsec = kNap_ns};
+      nanosleep(&nap, nullptr);
     }
   }
-  // True once the pauses are used up.
-  bool exhausted() const { return turns_ >= kPauses; }
 
  private:
-  static constexpr int kPauses = 64;
-  int turns_ = 0;
+  static constexpr uint32_t kPauses = 64;
+  static constexpr uint32_t kYields = 1024;
+  static constexpr long kNap_ns = 50'000;
+  uint32_t turns_ = 0;
 };
 
 }  // namespace nfswalk::rcu

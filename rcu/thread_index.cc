@@ -1,5 +1,6 @@
 #include "rcu/thread_index.h"
 
+#include <atomic>
 #include <bitset>
 #include <mutex>
 
@@ -11,6 +12,7 @@ namespace {
 
 constinit std::mutex index_mutex;
 constinit std::bitset<kMaxThreadIndex> index_taken;
+constinit std::atomic<uint32_t> indices_ever{0};  // written under index_mutex
 
 struct IndexOwner {
   ~IndexOwner() {
@@ -27,6 +29,9 @@ uint32_t TakeFreeIndex() {
   for (uint32_t index = 0; index < kMaxThreadIndex; ++index) {
     if (index_taken.test(index)) continue;
     index_taken.set(index);
+    if (index >= indices_ever.load(std::memory_order_relaxed)) {
+      indices_ever.store(index + 1, std::memory_order_relaxed);
+    }
     return index;
   }
   return kNoThreadIndex;
@@ -42,3 +47,9 @@ uint32_t AssignThreadIndex() {
 }
 
 }  // namespace nfswalk::rcu::internal
+
+namespace nfswalk::rcu {
+
+uint32_t ThreadIndicesEver() { return internal::indices_ever.load(std::memory_order_relaxed); }
+
+}  // namespace nfswalk::rcu

@@ -26,6 +26,9 @@ inline uint32_t ThreadIndex() {
   return index != internal::kUnassigned ? index : internal::AssignThreadIndex();
 }
 
+// Every index given out so far is below this one; kMaxThreadIndex at most.
+uint32_t ThreadIndicesEver();
+
 }  // namespace nfswalk::rcu
 
 #endif  // NFSWALK_RCU_THREAD_INDEX_H_

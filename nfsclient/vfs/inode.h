@@ -75,6 +75,7 @@ class AttributeWords {
   std::array<std::atomic<uint64_t>, kWords> words_{};
 };
 
+// Inode::lru_shard, list_shard: on none.
 inline constexpr uint8_t kOffList = 0xff;
 
 struct alignas(64) Inode {
@@ -92,25 +93,26 @@ struct alignas(64) Inode {
   AttributeWords attributes;
   std::atomic<rcu::ByteString*> link_body{nullptr};
 
-  // Identity.
+  // Under `lock`; what changes attributes reads.
+  uint64_t attribute_generation = 0;    // nfs_semantics 2.6
+  uint64_t lifetime_since_ns = 0;       // when lifetime_ns was last started or grown
+  std::atomic<Dentry*> alias{nullptr};  // a directory's only dentry (vfs_walk 5)
+
+  // What a lookup by file handle reads and writes: one cache line. Identity first.
   rcu::HashLink<Inode> hash_link;
   std::atomic<uint64_t> hash{0};  // 0: not hashed
   InodeCache* cache = nullptr;
   uint64_t fileid = 0;
   rcu::ByteString* long_handle = nullptr;  // handles of more than kInlineHandle bytes
+  rcu::SpinLock lock{rcu::LockClass::kInode};
+  std::atomic<uint32_t> count{0};  // may fall to 1, and rise from 1, without the lock
+  std::atomic<uint16_t> state{0};
+  uint8_t lru_shard = kOffList;   // under `lock` and the LRU's lock
+  uint8_t list_shard = kOffList;  // under the list's lock
   static constexpr size_t kInlineHandle = 31;
   uint8_t handle_size = 0;
   std::array<uint8_t, kInlineHandle> handle_bytes{};
 
-  // Under `lock`.
-  rcu::SpinLock lock{rcu::LockClass::kInode};
-  std::atomic<uint32_t> count{0};  // may fall to 1, and rise from 1, without the lock
-  std::atomic<uint16_t> state{0};
-  uint8_t lru_shard = kOffList;         // also under the LRU's lock
-  uint8_t list_shard = kOffList;        // also under the list's lock
-  uint64_t attribute_generation = 0;    // nfs_semantics 2.6
-  uint64_t lifetime_since_ns = 0;       // when lifetime_ns was last started or grown
-  std::atomic<Dentry*> alias{nullptr};  // a directory's only dentry (vfs_walk 5)
   boost::intrusive::list_member_hook<> lru_hook;
   boost::intrusive::list_member_hook<> list_hook;
 
@@ -125,6 +127,26 @@ struct alignas(64) Inode {
     lock.AssertHeld();
     state.store(state.load(std::memory_order_relaxed) & static_cast<uint16_t>(~bits),
                 std::memory_order_relaxed);
+  }
+
+  // Only a holder of the lock raises a count of 0, and only the last reference lowers one of 1, so
+  // that these two steps need no atomic instruction.
+  void TakeReferenceLocked() {
+    lock.AssertHeld();
+    if (count.load(std::memory_order_relaxed) == 0) {
+      count.store(1, std::memory_order_relaxed);
+    } else {
+      count.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  // True if it was the last.
+  bool DropReferenceLocked() {
+    lock.AssertHeld();
+    if (count.load(std::memory_order_acquire) == 1) {  // pairs with InodeCache::Put()
+      count.store(0, std::memory_order_relaxed);
+      return true;
+    }
+    return count.fetch_sub(1, std::memory_order_acq_rel) == 1;  // pairs with InodeCache::Put()
   }
 
   protocol::FileHandle handle() const;

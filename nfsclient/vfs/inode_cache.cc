@@ -70,29 +70,28 @@ Inode* InodeCache::Allocate() {
   inode->long_handle = nullptr;
   inode->handle_size = 0;
   inode->count.store(1, std::memory_order_relaxed);
+  CountAllocated();
   return inode;
 }
 
-void InodeCache::FreeUnpublished(Inode* inode) {
-  operations_.EvictInode(*inode);
-  pool_.Free(inode);
-}
-
-InodeRef InodeCache::NewInode() {
-  Inode* inode = Allocate();
-  if (inode != nullptr) inodes_.Add(1);
-  return InodeRef(inode);
-}
-
-void InodeCache::Enlist(Inode& inode) {
-  list_.Add(inode);
-  const int64_t own = inodes_.Add(1);
-  if ((static_cast<uint64_t>(own) & limit_check_mask_) != 0) return;
+// Counted from its allocation to its end, as some are never published.
+void InodeCache::CountAllocated() {
+  if ((inodes_.Add(1) & limit_check_mask_) != 0) return;
   const size_t size = this->size();
   if (size > options_.inodes_max) {
     Prune(std::min(kPruneBatch, size - options_.inodes_max + limit_check_mask_));
   }
 }
+
+void InodeCache::FreeUnpublished(Inode* inode) {
+  operations_.EvictInode(*inode);
+  inodes_.Add(-1);
+  pool_.Free(inode);
+}
+
+InodeRef InodeCache::NewInode() { return InodeRef(Allocate()); }
+
+void InodeCache::Enlist(Inode& inode) { list_.Add(inode); }
 
 // wait_on_inode. Preconditions: a reference.
 void InodeCache::WaitNew(Inode& inode) {
@@ -144,7 +143,7 @@ InodeRef InodeCache::Hold(Inode& inode) {
 InodeRef InodeCache::Grab(Inode& inode) {
   std::lock_guard lock(inode.lock);
   if (inode.Is(kDying)) return {};
-  inode.count.fetch_add(1, std::memory_order_relaxed);
+  inode.TakeReferenceLocked();
   return InodeRef(&inode);
 }
 
@@ -153,7 +152,7 @@ bool InodeCache::IterGrab(Inode& inode, const IterOptions& options) {
   if (inode.Is(kDying | kNew)) return false;
   if (options.referenced_only && inode.count.load(std::memory_order_relaxed) == 0) return false;
   if (options.filter && !options.filter(inode)) return false;
-  inode.count.fetch_add(1, std::memory_order_relaxed);
+  inode.TakeReferenceLocked();
   return true;
 }
 
@@ -191,7 +190,7 @@ void InodeCache::PutLast(Inode* inode) {
   {
     std::unique_lock lock(inode->lock);
     assert(!inode->Is(kClear));
-    if (inode->count.fetch_sub(1, std::memory_order_acq_rel) != 1) return;  // pairs with Put()
+    if (!inode->DropReferenceLocked()) return;
     assert(!inode->Is(kNew));
     if (Keep(*inode)) {
       if (inode->lru_shard != kOffList) {

@@ -221,13 +221,15 @@ class InodeCache {
 
   virtual LockAcquisitions table_lock_acquisitions() const = 0;
 
+  // Sees to the limit.
   Inode* Allocate();
   void FreeUnpublished(Inode* inode);
-  // After an inode was published: it joins the list, and the limit is seen to.
+  // After an inode was published: it joins the list.
   void Enlist(Inode& inode);
   static void WaitNew(Inode& inode);
 
  private:
+  void CountAllocated();
   bool Keep(const Inode& inode) const;
   void PutLast(Inode* inode);
   void WriteBack(Inode& inode, std::unique_lock<rcu::SpinLock>& lock);

@@ -161,7 +161,7 @@ auto InodeCacheOver<Table>::Find(uint64_t hash, const MatchInode& match,
       NFSWALK_SYNC_POINT("find:after-ilock");
       if (!inode->Is(kDying)) {
         if (inode->Is(kCreating)) return {.stale = true};
-        inode->count.fetch_add(1, std::memory_order_relaxed);
+        inode->TakeReferenceLocked();
         return {.inode = inode, .is_new = inode->Is(kNew)};
       }
       if (!inode->hashed()) {  // its waiters were woken already: never sleep now
@@ -286,7 +286,7 @@ std::errc InodeCacheOver<Table>::InsertLocked(Inode& fresh) {
         std::lock_guard lock(other->lock);
         if (other->Is(kDying)) continue;
         if (other->Is(kCreating)) return std::errc::device_or_resource_busy;
-        other->count.fetch_add(1, std::memory_order_relaxed);
+        other->TakeReferenceLocked();
       }
     }
     if (other == nullptr) {
