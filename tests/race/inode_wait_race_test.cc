@@ -1,0 +1,162 @@
+// Who finds an inode that is dying or not yet complete, and waits for the end of that.
+
+#include <gtest/gtest.h>
+
+#include "nfsclient/vfs/inode_cache.h"
+#include "rcu/defer.h"
+#include "rcu/sync_point.h"
+#include "rcu/wait_table.h"
+#include "tests/race/inode_race.h"
+
+#ifndef NDEBUG
+namespace nfswalk::vfs {
+namespace {
+
+class InodeRaceUnderRcu : public InodeRace {};
+class InodeRaceWithChainLocks : public InodeRace {};
+
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies()),
+                         InodePolicyTestName);
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceUnderRcu, testing::ValuesIn(InodePoliciesUnderRcu()),
+                         InodePolicyTestName);
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceWithChainLocks,
+                         testing::ValuesIn(InodePoliciesWithChainLocks()), InodePolicyTestName);
+
+TEST_P(InodeRace, R3_WhoFindsAnInodeThatBeginsToDieWaitsAndThenMissesIt) {
+  InodeRef doomed = GetDoomed(7);
+  StopAt matched("find:after-match"), dying("evict:before-unhash"), asleep("wait:before-sleep");
+  Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
+  EXPECT_TRUE(matched.Reached(finder));
+  Actor evictor([&] { doomed = {}; });
+  EXPECT_TRUE(dying.Reached(evictor));
+  matched.LetGo();
+  EXPECT_TRUE(asleep.Reached(finder));
+  dying.LetGo();
+  asleep.LetGo();
+}
+
+TEST_P(InodeRace, R3_WhoWantsAnInodeThatIsDyingWaitsAndThenCreatesAnother) {
+  InodeRef doomed = GetDoomed(7);
+  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
+  Actor evictor([&] { doomed = {}; });
+  EXPECT_TRUE(dying.Reached(evictor));
+  Actor creator([&] {
+    FoundInode created = caches_.GetNew(7);
+    EXPECT_TRUE(created.is_new);
+    cache_.UnlockNew(*created.inode);
+  });
+  EXPECT_TRUE(asleep.Reached(creator));
+  dying.LetGo();
+  asleep.LetGo();
+}
+
+// What was inserted in front of the dying one meanwhile is found only from the head.
+TEST_P(InodeRaceWithChainLocks, R4_ALockedFinderSleepsWithoutTheLockAndStartsAgainAtTheHead) {
+  InodeRef doomed = GetDoomed(7);
+  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
+  Actor evictor([&] { doomed = {}; });
+  EXPECT_TRUE(dying.Reached(evictor));
+  InodeRef found;
+  Actor finder([&] { found = LookupLocked(7); });
+  EXPECT_TRUE(asleep.Reached(finder));
+  InodeRef fresh = Creating(7);
+  cache_.UnlockNew(*fresh);
+  asleep.LetGo();
+  dying.LetGo();
+  finder.Join();
+  EXPECT_EQ(found.get(), fresh.get());
+}
+
+TEST_P(InodeRaceUnderRcu, R5_AFinderDoesNotSleepOnceTheInodeIsUnhashed) {
+  InodeRef doomed = GetDoomed(7);
+  Inode* const inode = doomed.get();
+  OnceAt("find:after-match", [&] { Elsewhere([&] { doomed = {}; }); });
+  int sleeps = 0;
+  rcu::SyncPointScript::OnReach("wait:before-sleep", [&] {
+    ++sleeps;
+    rcu::WaitTable::Wake(inode);  // nobody else would
+  });
+  EXPECT_FALSE(LookupRcu(7));
+  EXPECT_EQ(sleeps, 0);
+}
+
+TEST_P(InodeRace, R6_AnEvictionBetweenTicketAndSleepIsNotMissed) {
+  InodeRef doomed = GetDoomed(7);
+  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
+  Actor evictor([&] { doomed = {}; });
+  EXPECT_TRUE(dying.Reached(evictor));
+  Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
+  EXPECT_TRUE(asleep.Reached(finder));
+  dying.LetGo();
+  evictor.Join();
+  asleep.LetGo();
+}
+
+TEST_P(InodeRace, R6_ACompletionBetweenTicketAndSleepIsNotMissed) {
+  FoundInode created = caches_.GetNew(7);
+  StopAt asleep("wait:before-sleep");
+  Actor finder([&] { EXPECT_EQ(LookupRcu(7).get(), created.inode.get()); });
+  EXPECT_TRUE(asleep.Reached(finder));
+  cache_.UnlockNew(*created.inode);
+  asleep.LetGo();
+}
+
+// A sanitizer sees any access to the memory; here the next inode may lie in it.
+TEST_P(InodeRace, R7_AFinderDoesNotTouchTheInodeItSleptFor) {
+  InodeRef doomed = GetDoomed(7);
+  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
+  Actor evictor([&] { doomed = {}; });
+  EXPECT_TRUE(dying.Reached(evictor));
+  Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
+  EXPECT_TRUE(asleep.Reached(finder));
+  dying.LetGo();
+  evictor.Join();
+  rcu::Barrier();
+  asleep.LetGo();
+  finder.Join();
+  EXPECT_EQ(caches_.Get(8)->count, 1u);
+}
+
+TEST_P(InodeRace, R11_WhoWaitedForAnInodeThatAThirdUnhashedStartsAgain) {
+  FoundInode created = caches_.GetNew(7);
+  StopAt asleep("wait:before-sleep");
+  Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
+  EXPECT_TRUE(asleep.Reached(finder));
+  cache_.Unhash(*created.inode);
+  cache_.UnlockNew(*created.inode);
+  asleep.LetGo();
+  finder.Join();
+  EXPECT_EQ(created.inode->count, 1u);
+}
+
+// A lookup by file id alone finds the inode that the server forgot, and waits for its end; one by
+// identity does not, and waits for its successor. In the end both wait for that.
+TEST_P(InodeRace, R23_OneWakeServesThoseWhoWaitedForEitherInodeOfAKey) {
+  InodeRef forgotten = caches_.Get(7);
+  forgotten->flags = kStale;
+  StopAt dying("evict:before-unhash"), first("wait:before-sleep");
+  Actor evictor([&] { forgotten = {}; });
+  EXPECT_TRUE(dying.Reached(evictor));
+  InodeRef by_fileid, by_identity;
+  Actor finder([&] { by_fileid = cache_.Ilookup(7); });
+  EXPECT_TRUE(first.Reached(finder));
+  FoundInode created = caches_.GetNew(7);
+  StopAt second("wait:before-sleep");
+  Actor other([&] { by_identity = LookupRcu(7); });
+  EXPECT_TRUE(second.Reached(other));
+  StopAt third("wait:before-sleep");
+  dying.LetGo();
+  first.LetGo();
+  EXPECT_TRUE(third.Reached(finder));
+  cache_.UnlockNew(*created.inode);
+  second.LetGo();
+  third.LetGo();
+  finder.Join();
+  other.Join();
+  EXPECT_EQ(by_fileid.get(), created.inode.get());
+  EXPECT_EQ(by_identity.get(), created.inode.get());
+}
+
+}  // namespace
+}  // namespace nfswalk::vfs
+#endif
