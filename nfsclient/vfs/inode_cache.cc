@@ -255,7 +255,8 @@ size_t InodeCache::Prune(size_t count) {
           if (!inode.lock.try_lock()) return LruVerdict::kSkip;
           std::lock_guard lock(inode.lock, std::adopt_lock);
           NFSWALK_SYNC_POINT("lru:after-trylock");
-          if (inode.count.load(std::memory_order_relaxed) > 0 || inode.Is(kDirty)) {
+          // One with kWillFree is evicted by who writes it back.
+          if (inode.count.load(std::memory_order_relaxed) > 0 || inode.Is(kDirty | kDying)) {
             inode.Reset(kUsedAgain);
             inode.lru_shard = kOffList;
             return LruVerdict::kRemove;

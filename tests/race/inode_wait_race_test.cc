@@ -117,6 +117,25 @@ TEST_P(InodeRace, R7_AFinderDoesNotTouchTheInodeItSleptFor) {
   EXPECT_EQ(caches_.Get(8)->count, 1u);
 }
 
+TEST_P(InodeRace, R8_AnInodeWrittenBackToDieIsWaitedForAndLeftAloneByAllOthers) {
+  caches_.Get(7);  // joins the LRU, and stays there when it is used again
+  InodeRef doomed = GetDoomed(7);
+  cache_.MarkDirty(*doomed);
+  StopAt writing("iput:writing-back"), asleep("wait:before-sleep");
+  Actor evictor([&] { doomed = {}; });
+  EXPECT_TRUE(writing.Reached(evictor));
+  Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
+  EXPECT_TRUE(asleep.Reached(finder));
+  EXPECT_EQ(cache_.Prune(10), 0u);
+  EXPECT_EQ(cache_.EvictUnused(), 0u);
+  EXPECT_EQ(Iterated(), 0u);
+  writing.LetGo();
+  asleep.LetGo();
+  evictor.Join();
+  EXPECT_EQ(caches_.operations.written, 1u);
+  EXPECT_EQ(caches_.operations.evicted, 1u);
+}
+
 TEST_P(InodeRace, R11_WhoWaitedForAnInodeThatAThirdUnhashedStartsAgain) {
   FoundInode created = caches_.GetNew(7);
   StopAt asleep("wait:before-sleep");
