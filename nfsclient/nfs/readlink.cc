@@ -9,20 +9,24 @@ namespace nfswalk::nfs {
 
 namespace {
 
-// Publishes a text that was read while the link's data was valid. Without memory the text is not
-// cached.
-void InstallLinkText(Superblock& superblock, vfs::Inode& link, std::string_view text) {
+// Publishes the text of a reply to a request of `stamp`, unless attributes of a later request were
+// taken in meanwhile: they may have invalidated this very text. Without memory it is not cached
+// either.
+void InstallLinkText(Superblock& superblock, vfs::Inode& link, std::string_view text,
+                     SendStamp stamp) {
   rcu::ByteString* body = superblock.inode_operations.bytes().Allocate(text);
   if (body == nullptr) return;
-  rcu::ByteString* old;
+  rcu::ByteString* unused = body;
   {
     std::lock_guard guard(link.lock);
-    old = link.link_body.load(std::memory_order_relaxed);
-    link.link_body.store(body, std::memory_order_release);  // pairs with ReadLinkRcu()
-    link.invalid.store(link.invalid.load(std::memory_order_relaxed) & ~vfs::kInvalidData,
-                       std::memory_order_release);  // pairs with ReadLinkRcu(): after the text
+    if (static_cast<int64_t>(stamp.generation - link.attribute_generation) >= 0) {
+      unused = link.link_body.load(std::memory_order_relaxed);
+      link.link_body.store(body, std::memory_order_release);  // pairs with ReadLinkRcu()
+      link.invalid.store(link.invalid.load(std::memory_order_relaxed) & ~vfs::kInvalidData,
+                         std::memory_order_release);  // pairs with ReadLinkRcu(): after the text
+    }
   }
-  if (old != nullptr) superblock.inode_operations.bytes().FreeDeferred(old);
+  if (unused != nullptr) superblock.inode_operations.bytes().FreeDeferred(unused);
 }
 
 }  // namespace
@@ -46,7 +50,7 @@ std::expected<std::string, std::errc> ReadLinkRef(Superblock& superblock, vfs::I
   if (reply.error == protocol::kStale) MarkStale(superblock, link);
   if (reply.error != std::errc{}) return std::unexpected(reply.error);
   if (reply.attributes) UpdateAttributes(superblock, link, *reply.attributes, stamp);
-  InstallLinkText(superblock, link, reply.target);
+  InstallLinkText(superblock, link, reply.target, stamp);
   return std::move(reply.target);
 }
 

@@ -10,6 +10,7 @@
 
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/superblock.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
 
@@ -22,12 +23,14 @@ struct RcuLink {
 // section.
 inline RcuLink ReadLinkRcu(const vfs::Inode& link, uint64_t now_ns) {
   if (!AttributesFresh(link, now_ns)) return {NeedRef::kGetattrRpc, {}};
-  // The text first, then the bit that would refuse it: InstallLinkText() clears the bit last.
+  // The bit that would refuse the text comes first: InstallLinkText() clears it last, so that who
+  // finds it clear finds the text it was cleared for, or a later one.
+  const uint32_t invalid =
+      link.invalid.load(std::memory_order_acquire);  // pairs with InstallLinkText()
+  NFSWALK_SYNC_POINT("readlink-rcu:between-loads");
   const rcu::ByteString* body =
       link.link_body.load(std::memory_order_acquire);  // pairs with InstallLinkText()
-  if (body == nullptr || (link.invalid.load(std::memory_order_relaxed) & vfs::kInvalidData) != 0) {
-    return {NeedRef::kReadlinkRpc, {}};
-  }
+  if (body == nullptr || (invalid & vfs::kInvalidData) != 0) return {NeedRef::kReadlinkRpc, {}};
   return {NeedRef::kNone, {body->data(), body->size}};
 }
 
