@@ -138,11 +138,12 @@ RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& in
   if (flags_.no_symlinks || links_ == kLinksMax) {
     return Confirm(std::errc::too_many_symbolic_link_levels);
   }
+  const uint64_t attributes = inode.attributes_seq.Begin();  // before what they vouch for
   nfs::RcuLink body = nfs::ReadLinkRcu(inode, now_ns_);
+  NFSWALK_SYNC_POINT("walk:after-link-text");
   if (body.need != NeedRef::kNone) return {body.need};
   if (link.seq.Changed(seq)) return {NeedRef::kChanged};
-  if (flags_.strict &&
-      !(Remember(link.seq, seq) && Remember(inode.attributes_seq, inode.attributes_seq.Begin()))) {
+  if (flags_.strict && !(Remember(link.seq, seq) && Remember(inode.attributes_seq, attributes))) {
     return {NeedRef::kAllocation};
   }
   if (body.text.empty()) return Confirm(std::errc::no_such_file_or_directory);
