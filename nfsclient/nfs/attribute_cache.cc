@@ -43,8 +43,9 @@ void SetFlag(Inode& inode, uint16_t flag, bool on) {
 }
 
 void AddInvalid(Inode& inode, uint32_t bits) {
+  // Release, as every store to the word: a bit that it leaves clear was cleared by somebody.
   inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) | bits,
-                      std::memory_order_relaxed);
+                      std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
 void RestartLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
@@ -82,9 +83,11 @@ void StoreAttributes(Inode& inode, const Attributes& attributes, SendStamp stamp
   inode.attributes_seq.WriteEnd();
   SetFlag(inode, vfs::kUnlinked, attributes.nlink == 0);
   inode.attribute_generation = stamp.generation;
-  inode.read_at_ns.store(stamp.sent_at_ns, std::memory_order_relaxed);
+  // Last, as they make walkers believe all the rest.
+  inode.read_at_ns.store(stamp.sent_at_ns,
+                         std::memory_order_release);  // pairs with AttributesFresh()
   inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) & ~vfs::kInvalidChange,
-                      std::memory_order_relaxed);
+                      std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
 void ForgetLocked(Superblock& superblock, Inode& inode) {

@@ -25,12 +25,17 @@ SendStamp Stamp(Superblock& superblock);
 // --- reading ---
 
 // True if the attributes have neither timed out nor been marked invalid. The interval is half open:
-// a lifetime of 0 is always expired, as is a clock before its start (nfs_semantics 2.3).
+// a lifetime of 0 is always expired, as is a clock before its start (nfs_semantics 2.3). Acquire:
+// whoever sees that an update made the attributes fresh sees also what it found changed (the
+// cookie, the epoch of the rights, kInvalidData), and the attributes.
 inline bool AttributesFresh(const vfs::Inode& inode, uint64_t now_ns) {
-  uint64_t age =
-      now_ns - inode.read_at_ns.load(std::memory_order_relaxed);  // wraps if `now` is before
+  const uint64_t read_at_ns =
+      inode.read_at_ns.load(std::memory_order_acquire);  // pairs with StoreAttributes()
+  const uint32_t invalid =
+      inode.invalid.load(std::memory_order_acquire);  // pairs with StoreAttributes()
+  const uint64_t age = now_ns - read_at_ns;           // wraps if `now` is before
   return age < inode.lifetime_ns.load(std::memory_order_relaxed) &&
-         (inode.invalid.load(std::memory_order_relaxed) & vfs::kInvalidChange) == 0;
+         (invalid & vfs::kInvalidChange) == 0;
 }
 
 // Copies attributes that all held at one instant; false if writers kept interfering (bounded: 8
