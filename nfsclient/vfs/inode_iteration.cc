@@ -53,6 +53,7 @@ size_t InodeCache::EvictUnused() {
   for (;;) {
     size_t found = 0;
     const std::errc error = IterInodesUnsafe([&](Inode& inode) {
+      NFSWALK_SYNC_POINT("evict-unused:before-ilock");
       std::lock_guard lock(inode.lock);
       if (inode.count.load(std::memory_order_relaxed) > 0 || inode.Is(kDying | kNew | kDirty)) {
         return IterStep::kNext;
@@ -65,8 +66,12 @@ size_t InodeCache::EvictUnused() {
     for (size_t i = 0; i < found; ++i) Evict(victims[i]);
     evicted += found;
     if (found == 0 && error == std::errc{}) return evicted;
-    // Without memory for the index's batches the LRU still knows what is unused.
-    if (error != std::errc{}) return evicted + Prune(2 * lru_.size());
+    if (error != std::errc{}) {
+      // Without memory for the index's batches the LRU still knows what is unused; the first pass
+      // only takes the second chance from what was used again.
+      evicted += Prune(lru_.size());
+      return evicted + Prune(lru_.size());
+    }
   }
 }
 
@@ -94,12 +99,14 @@ std::errc InodeCache::Sync() {
 }
 
 size_t InodeCache::CountBusy() {
-  size_t busy = 0;
+  // All but the idle ones: of those that are not hashed an index knows nothing (icache 4.7).
+  size_t idle = 0;
   IterInodesUnsafe([&](Inode& inode) {
-    busy += inode.count.load(std::memory_order_relaxed) > 0 ? 1 : 0;
+    idle += inode.count.load(std::memory_order_relaxed) == 0 ? 1 : 0;
     return IterStep::kNext;
   });
-  return busy;
+  const size_t all = size();
+  return all > idle ? all - idle : 0;
 }
 
 size_t InodeCache::Unmount() {

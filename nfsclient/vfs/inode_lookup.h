@@ -283,6 +283,7 @@ std::errc InodeCacheOver<Table>::InsertLocked(Inode& fresh) {
       if (other == nullptr) {
         if (!Publish(chain, fresh, hash, kNew | kCreating, match)) continue;
       } else {
+        NFSWALK_SYNC_POINT("insert-locked:after-match");
         std::lock_guard lock(other->lock);
         if (other->Is(kDying)) continue;
         if (other->Is(kCreating)) return std::errc::device_or_resource_busy;
@@ -306,6 +307,7 @@ void InodeCacheOver<Table>::Unhash(Inode& inode) {
   for (;;) {
     const uint64_t hash = inode.hash.load(std::memory_order_relaxed);
     if (hash == 0) break;
+    NFSWALK_SYNC_POINT("unhash:before-lock");
     rcu::ReadGuard guard;
     Chain chain = table_->Lock(hash);
     std::lock_guard lock(inode.lock);

@@ -1,0 +1,220 @@
+// Creators of one inode against each other, and against those who look for it meanwhile.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <system_error>
+#include <utility>
+
+#include "nfsclient/vfs/inode_cache.h"
+#include "rcu/allocation_fault.h"
+#include "rcu/lock_order.h"
+#include "tests/race/inode_race.h"
+
+#ifndef NDEBUG
+namespace nfswalk::vfs {
+namespace {
+
+constexpr std::errc kTaken = std::errc::device_or_resource_busy;
+
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies()),
+                         InodePolicyTestName);
+
+TEST_P(InodeRace, R1_OfTwoCreatorsThatBothMissOneInserts) {
+  InodeRef winner;
+  OnceAt("insert:before-lock", [&] { Elsewhere([&] { winner = caches_.Get(7); }); });
+  const InodeRef loser = caches_.Get(7);
+  EXPECT_EQ(loser.get(), winner.get());
+  EXPECT_EQ(winner->count, 2u);
+  EXPECT_EQ(cache_.size(), 1u);
+  EXPECT_EQ(caches_.operations.evicted, 1u) << "the loser's own";
+}
+
+TEST_P(InodeRace, R1_TheCreatorThatLostWaitsForTheInodeToBeComplete) {
+  StopAt missed("insert:before-lock"), asleep("wait:before-sleep");
+  InodeRef found;
+  Actor loser([&] { found = caches_.Get(7); });
+  EXPECT_TRUE(missed.Reached(loser));
+  FoundInode created = caches_.GetNew(7);
+  EXPECT_TRUE(created.is_new);
+  missed.LetGo();
+  EXPECT_TRUE(asleep.Reached(loser));
+  cache_.UnlockNew(*created.inode);
+  asleep.LetGo();
+  loser.Join();
+  EXPECT_EQ(found.get(), created.inode.get());
+  EXPECT_EQ(caches_.operations.evicted, 1u) << "the loser's own";
+}
+
+TEST_P(InodeRace, R2_WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
+  FoundInode failing = caches_.GetNew(7);
+  CountAt asleep("wait:before-sleep");
+  std::array<InodeRef, 3> found;
+  std::atomic<int> creators{0};
+  std::deque<Actor> waiters;
+  for (InodeRef& mine : found) {
+    waiters.emplace_back([&] {
+      FoundInode got = caches_.GetNew(7);
+      creators += got.is_new;
+      if (got.is_new) cache_.UnlockNew(*got.inode);
+      mine = std::move(got.inode);
+    });
+  }
+  asleep.Await(found.size());
+  cache_.IgetFailed(std::move(failing.inode));
+  for (Actor& waiter : waiters) waiter.Join();
+  EXPECT_EQ(creators, 1);
+  EXPECT_EQ(found[0].get(), found[1].get());
+  EXPECT_EQ(found[0].get(), found[2].get());
+  EXPECT_EQ(found[0]->count, 3u);
+  EXPECT_EQ(cache_.size(), 1u) << "the one that failed went with its last reference";
+}
+
+TEST_P(InodeRace, R9_AFileBeingCreatedIsStaleToAllAtOnce) {
+  InodeRef file = Creating(7);
+  CountAt asleep("wait:before-sleep");
+  EXPECT_FALSE(LookupRcu(7));
+  EXPECT_FALSE(LookupLocked(7));
+  EXPECT_FALSE(cache_.Ilookup(7));
+  EXPECT_EQ(Iget5Rcu(7).error(), InodeError::kStale);
+  EXPECT_EQ(cache_.Iget(7).error(), InodeError::kStale);
+  EXPECT_EQ(asleep.count(), 0);
+  cache_.UnlockNew(*file);
+  EXPECT_EQ(LookupRcu(7).get(), file.get());
+  EXPECT_EQ(caches_.Get(7).get(), file.get());
+}
+
+TEST_P(InodeRace, R9_AFileBeingCreatedSinceALookupMissedItIsStaleToTheInserter) {
+  InodeRef file;
+  OnceAt("insert:before-lock", [&] { file = Creating(7); });
+  EXPECT_EQ(Iget5Rcu(7).error(), InodeError::kStale);
+  EXPECT_EQ(caches_.operations.evicted, 1u) << "the inserter's own";
+  cache_.UnlockNew(*file);
+}
+
+TEST_P(InodeRace, R9_AFileNotCreatedAfterAllIsStaleUntilItIsGone) {
+  InodeRef file = Creating(7);
+  InodeRef other = InodeCache::Hold(*file);
+  cache_.DiscardNew(std::move(file));
+  EXPECT_FALSE(LookupRcu(7));
+  EXPECT_EQ(Iget5Rcu(7).error(), InodeError::kStale);
+  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
+  Actor evictor([&] { other = {}; });
+  EXPECT_TRUE(dying.Reached(evictor));
+  Actor creator([&] { EXPECT_TRUE(caches_.Get(7)); });
+  EXPECT_TRUE(asleep.Reached(creator));
+  dying.LetGo();
+  asleep.LetGo();
+}
+
+TEST_P(InodeRace, R10_AKeyBeingCreatedOrAliveIsTaken) {
+  InodeRef file = Creating(7);
+  CountAt asleep("wait:before-sleep");
+  EXPECT_EQ(cache_.InsertLocked(*Fresh(7)), kTaken);
+  cache_.UnlockNew(*file);
+  EXPECT_EQ(cache_.InsertLocked(*Fresh(7)), kTaken);
+  EXPECT_EQ(asleep.count(), 0);
+  EXPECT_EQ(file->count, 1u);
+}
+
+TEST_P(InodeRace, R10_AnIncompleteInodeIsWaitedForAndThenTaken) {
+  FoundInode other = caches_.GetNew(7);
+  InodeRef fresh = Fresh(7);
+  StopAt asleep("wait:before-sleep");
+  Actor creator([&] { EXPECT_EQ(cache_.InsertLocked(*fresh), kTaken); });
+  EXPECT_TRUE(asleep.Reached(creator));
+  cache_.UnlockNew(*other.inode);
+  asleep.LetGo();
+  creator.Join();
+  EXPECT_EQ(other.inode->count, 1u);
+}
+
+TEST_P(InodeRace, R10_AnIncompleteInodeThatFailsLeavesTheKeyToWhoWaited) {
+  FoundInode other = caches_.GetNew(7);
+  InodeRef fresh = Fresh(7);
+  StopAt asleep("wait:before-sleep");
+  Actor creator([&] { EXPECT_EQ(cache_.InsertLocked(*fresh), std::errc{}); });
+  EXPECT_TRUE(asleep.Reached(creator));
+  cache_.IgetFailed(std::move(other.inode));
+  asleep.LetGo();
+  creator.Join();
+  cache_.UnlockNew(*fresh);
+  EXPECT_EQ(LookupRcu(7).get(), fresh.get());
+}
+
+TEST_P(InodeRace, R10_BesideADyingInodeTheKeyIsFreeAndTheNewOneIsMetFirst) {
+  InodeRef doomed = GetDoomed(7);
+  StopAt dying("evict:before-unhash");
+  CountAt asleep("wait:before-sleep");
+  Actor evictor([&] { doomed = {}; });
+  EXPECT_TRUE(dying.Reached(evictor));
+  InodeRef fresh = Creating(7);
+  cache_.UnlockNew(*fresh);
+  EXPECT_EQ(LookupRcu(7).get(), fresh.get());
+  EXPECT_EQ(LookupLocked(7).get(), fresh.get());
+  EXPECT_EQ(asleep.count(), 0);
+  dying.LetGo();
+  evictor.Join();
+  EXPECT_EQ(LookupLocked(7).get(), fresh.get()) << "the dying one took the wrong one along";
+}
+
+TEST_P(InodeRace, R10_AnInodeThatBeginsToDieWhenItIsFoundIsNotTaken) {
+  InodeRef doomed = GetDoomed(7);
+  StopAt matched("insert-locked:after-match"), dying("evict:before-unhash");
+  InodeRef fresh = Fresh(7);
+  Actor creator([&] { EXPECT_EQ(cache_.InsertLocked(*fresh), std::errc{}); });
+  EXPECT_TRUE(matched.Reached(creator));
+  Actor evictor([&] { doomed = {}; });
+  EXPECT_TRUE(dying.Reached(evictor));
+  matched.LetGo();
+  creator.Join();
+  dying.LetGo();
+  cache_.UnlockNew(*fresh);
+}
+
+TEST_P(InodeRace, R18_AnIdentityThatRefusesInsertsNothing) {
+  KeyIdentity refusing(7);
+  refusing.set_error = std::errc::bad_address;
+  const uint64_t hash = cache_.HashOf(7);
+  EXPECT_EQ(cache_.Iget5Rcu(hash, refusing).error(), InodeError::kSetFailed);
+  EXPECT_EQ(cache_.Insert5(cache_.NewInode(), hash, refusing).error(), InodeError::kSetFailed);
+  rcu::AssertMaySleep();
+  EXPECT_EQ(caches_.operations.evicted, 2u);
+  EXPECT_EQ(cache_.size(), 0u);
+  EXPECT_TRUE(caches_.Get(7)) << "the chain's lock was not left behind";
+}
+
+TEST_P(InodeRace, R19_WithoutMemoryAMissIsAnErrorThatHoldsNothing) {
+  rcu::AllocationFault::FailAfter(0);
+  const IgetResult failed = Iget5Rcu(7);
+  const bool none = !cache_.NewInode();
+  rcu::AllocationFault::Clear();
+  EXPECT_EQ(failed.error(), InodeError::kNoMemory);
+  EXPECT_TRUE(none);
+  rcu::AssertMaySleep();
+  EXPECT_EQ(cache_.size(), 0u);
+  EXPECT_TRUE(caches_.Get(7));
+}
+
+TEST_P(InodeRace, R20_AnInodeNotYetListedIsWaitedForAndNotIterated) {
+  StopAt unlisted("insert:before-sblist"), asleep("wait:before-sleep");
+  Actor creator([&] { caches_.Get(7); });
+  EXPECT_TRUE(unlisted.Reached(creator));
+  InodeRef found;
+  Actor finder([&] { found = LookupRcu(7); });
+  EXPECT_TRUE(asleep.Reached(finder));
+  EXPECT_EQ(Iterated(), 0u);
+  EXPECT_EQ(cache_.EvictUnused(), 0u);
+  unlisted.LetGo();
+  asleep.LetGo();
+  finder.Join();
+  creator.Join();
+  EXPECT_TRUE(found);
+  EXPECT_EQ(Iterated(), 1u);
+}
+
+}  // namespace
+}  // namespace nfswalk::vfs
+#endif
