@@ -157,8 +157,8 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   return {};
 }
 
-void UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
-                          const protocol::WeakCacheConsistency& wcc, SendStamp stamp) {
+uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
+                              const protocol::WeakCacheConsistency& wcc, SendStamp stamp) {
   std::lock_guard guard(inode.lock);
   Attributes known;
   inode.attributes.Load(known);
@@ -170,13 +170,15 @@ void UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   stamp.generation = Barrier(superblock);  // no read that went out before may undo our change
   AddInvalid(inode, vfs::kInvalidData);
   if (!ours && !already) NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
+  const uint64_t cookie = inode.cookie.load(std::memory_order_relaxed);
   if (!wcc.after || wcc.after->fileid != inode.fileid) {
     AddInvalid(inode, vfs::kInvalidChange);
     inode.attribute_generation = stamp.generation;
-    return;
+    return cookie;
   }
   if (OwnershipChanged(known, *wcc.after)) inode.access.Invalidate();
   StoreAttributes(inode, *wcc.after, stamp);
+  return cookie;
 }
 
 void InvalidateAttributes(Superblock& superblock, Inode& inode) {

@@ -56,8 +56,10 @@ std::errc UpdateAttributes(Superblock& superblock, vfs::Inode& inode,
 
 // The same after our own change: if the server's "before" is what we had, the difference is ours,
 // and names and rights below a directory stay valid (nfs_semantics 2.5). Absent data marks the
-// attributes invalid.
-void UpdateAfterOwnChange(Superblock& superblock, vfs::Inode& inode,
+// attributes invalid. Returns the cookie as this reply left it, the verifier of names that the
+// reply tells of: a later cookie would vouch for them though others have changed the directory
+// since.
+uint64_t UpdateAfterOwnChange(Superblock& superblock, vfs::Inode& inode,
                           const protocol::WeakCacheConsistency& wcc, SendStamp stamp);
 
 // The next use asks the server.

@@ -4,6 +4,7 @@
 
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/lookup.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
 
@@ -26,11 +27,6 @@ void DropName(Superblock& superblock, DentryRef& directory, const vfs::Name& nam
   }
 }
 
-// The directory's cookie after our change was taken in: what we now say about its names is current.
-uint64_t CookieOf(const DentryRef& directory) {
-  return directory.inode()->cookie.load(std::memory_order_relaxed);
-}
-
 // A name of this file went away.
 void LoseLink(Superblock& superblock, Inode& inode) {
   Attributes known;
@@ -41,10 +37,12 @@ void LoseLink(Superblock& superblock, Inode& inode) {
   if (known.nlink <= 1 || known.type == FileType::kDirectory) superblock.inodes->Unhash(inode);
 }
 
-// The name is now known to lead nowhere. Preconditions: the directory is locked exclusively.
-void MakeNegative(Superblock& superblock, DentryRef& directory, const vfs::Name& name) {
+// The name is now known to lead nowhere. `cookie`: as the reply that says so left the directory's.
+// Preconditions: the directory is locked exclusively.
+void MakeNegative(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
+                  uint64_t cookie) {
   DropName(superblock, directory, name);
-  (void)SpliceChild(superblock, directory, name, {}, CookieOf(directory));
+  (void)SpliceChild(superblock, directory, name, {}, cookie);
 }
 
 // CREATE, MKDIR and SYMLINK alike. `send(handle)` answers a CreateReply.
@@ -59,7 +57,8 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
     auto lock = superblock.directory_locks.Lock(parent);
     SendStamp stamp = Stamp(superblock);
     protocol::CreateReply reply = send(parent.handle());
-    UpdateAfterOwnChange(superblock, parent, reply.directory, stamp);
+    uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp);
+    NFSWALK_SYNC_POINT("change:taken-in");
     // Also after an error: the name may exist after all, so what we believed of it is void.
     DropName(superblock, directory, name.name());
     if (reply.error == protocol::kStale) MarkStale(superblock, parent);
@@ -67,8 +66,7 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
     if (reply.handle && reply.attributes) {
       auto inode = InodeOf(superblock, *reply.handle, *reply.attributes, stamp);
       if (inode) {
-        (void)SpliceChild(superblock, directory, name.name(), std::move(*inode),
-                          CookieOf(directory));
+        (void)SpliceChild(superblock, directory, name.name(), std::move(*inode), cookie);
       }
       return *reply.attributes;
     }
@@ -92,10 +90,11 @@ std::errc RemoveName(Superblock& superblock, DentryRef& directory, std::string_v
   DentryRef known = superblock.dentries.Lookup(*directory, name.name());
   SendStamp stamp = Stamp(superblock);
   protocol::RemoveReply reply = send(parent.handle());
-  UpdateAfterOwnChange(superblock, parent, reply.directory, stamp);
+  uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp);
+  NFSWALK_SYNC_POINT("change:taken-in");
   if (reply.error == std::errc{}) {
     if (known && known.inode() != nullptr) LoseLink(superblock, *known.inode());
-    MakeNegative(superblock, directory, name.name());
+    MakeNegative(superblock, directory, name.name(), cookie);
   } else if (reply.error == std::errc::no_such_file_or_directory) {
     DropName(superblock, directory, name.name());
   }
@@ -139,12 +138,11 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   auto lock = superblock.directory_locks.Lock(parent);
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->Link(file.handle(), parent.handle(), text, credential);
-  UpdateAfterOwnChange(superblock, parent, reply.directory, stamp);
+  uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp);
   DropName(superblock, directory, name.name());
   if (reply.error != std::errc{}) return reply.error;
   UpdateAfterOwnChange(superblock, file, {.before = {}, .after = reply.attributes}, stamp);
-  (void)SpliceChild(superblock, directory, name.name(), vfs::InodeCache::Hold(file),
-                    CookieOf(directory));
+  (void)SpliceChild(superblock, directory, name.name(), vfs::InodeCache::Hold(file), cookie);
   return {};
 }
 
@@ -178,10 +176,12 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->Rename(from_parent.handle(), from_text, to_parent.handle(),
                                            to_text, credential);
-  UpdateAfterOwnChange(superblock, from_parent, reply.from_directory, stamp);
+  uint64_t from_cookie = UpdateAfterOwnChange(superblock, from_parent, reply.from_directory, stamp);
+  uint64_t to_cookie = from_cookie;
   if (&from_parent != &to_parent) {
-    UpdateAfterOwnChange(superblock, to_parent, reply.to_directory, stamp);
+    to_cookie = UpdateAfterOwnChange(superblock, to_parent, reply.to_directory, stamp);
   }
+  NFSWALK_SYNC_POINT("change:taken-in");
   if (reply.error != std::errc{}) {
     if (reply.error == std::errc::no_such_file_or_directory) {
       DropName(superblock, from_directory, from.name());
@@ -207,8 +207,8 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
     superblock.dentries.Drop(*source);
     return {};
   }
-  source->verifier.store(CookieOf(to_directory), std::memory_order_relaxed);
-  MakeNegative(superblock, from_directory, from.name());
+  source->verifier.store(to_cookie, std::memory_order_relaxed);
+  MakeNegative(superblock, from_directory, from.name(), from_cookie);
   return {};
 }
 

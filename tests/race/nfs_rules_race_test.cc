@@ -103,6 +103,44 @@ TEST_F(NfsRulesRace, AStrictWalkDoesNotFollowALinkThatChangesUnderIt) {
   EXPECT_EQ(Stat("link", {.strict = true}), 0u);
   EXPECT_TRUE(reached_);
 }
+
+// What our own call told us of a name is as old as its reply: a change by others that was noticed
+// since then casts doubt on it as on every other name of the directory.
+TEST_F(NfsRulesRace, AFileThatIsRemovedRightAfterItsCreationIsNotFound) {
+  ASSERT_EQ(Stat("file"), 0u);
+  At("change:taken-in", [&] {
+    server_->Take(kRoot, "file");
+    EXPECT_EQ(client_->Access("/", kMayRead, another_), std::errc{});  // sees that it has changed
+  });
+  ASSERT_TRUE(client_->Create("file", 0644, true, me_));
+  EXPECT_TRUE(reached_);
+  EXPECT_EQ(Stat("file"), 0u);
+}
+
+TEST_F(NfsRulesRace, AFileThatIsCreatedRightAfterItsRemovalIsFound) {
+  ASSERT_NE(server_->Add(kRoot, "file", FileType::kRegular), 0u);
+  ASSERT_NE(Stat("file"), 0u);
+  uint64_t created = 0;
+  At("change:taken-in", [&] {
+    created = server_->Add(kRoot, "file", FileType::kRegular);
+    EXPECT_EQ(client_->Access("/", kMayRead, another_), std::errc{});
+  });
+  ASSERT_EQ(client_->Unlink("file", me_), std::errc{});
+  EXPECT_TRUE(reached_);
+  EXPECT_EQ(Stat("file"), created);
+}
+
+TEST_F(NfsRulesRace, AFileThatIsMovedOnRightAfterItsRenameIsNotFound) {
+  server_->Add(kRoot, "from", FileType::kRegular);
+  ASSERT_NE(Stat("from"), 0u);
+  At("change:taken-in", [&] {
+    server_->Take(kRoot, "to");
+    EXPECT_EQ(client_->Access("/", kMayRead, another_), std::errc{});
+  });
+  ASSERT_EQ(client_->Rename("from", "to", me_), std::errc{});
+  EXPECT_TRUE(reached_);
+  EXPECT_EQ(Stat("to"), 0u);
+}
 #endif
 
 // A READLINK that was answered before the link changed must not bless its text after the change
