@@ -6,8 +6,8 @@
 // one thread; the result follows from them alone.
 //
 // The model leaves out whatever makes a real machine slower: preempted holders, shared memory
-// bandwidth, and contention for lines other than a lock's own. Holds do not nest. So its times are
-// a lower bound, and are to be printed as simulated.
+// bandwidth, and contention for lines other than a lock's own. Holds do not nest. Its times are
+// to be printed as simulated.
 #ifndef NFSWALK_BENCH_INODE_SCALE_QUEUEING_MODEL_H_
 #define NFSWALK_BENCH_INODE_SCALE_QUEUEING_MODEL_H_
 
