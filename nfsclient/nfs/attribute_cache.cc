@@ -30,6 +30,10 @@ bool ContentChanged(const Attributes& a, const Attributes& b) {
          a.size_bytes != b.size_bytes;
 }
 
+bool Later(const protocol::Time& a, const protocol::Time& b) {
+  return a.seconds != b.seconds ? a.seconds > b.seconds : a.nanoseconds > b.nanoseconds;
+}
+
 bool OwnershipChanged(const Attributes& a, const Attributes& b) {
   return a.mode != b.mode || a.uid != b.uid || a.gid != b.gid;
 }
@@ -169,9 +173,16 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   bool already = trusted && wcc.after && !ContentChanged(known, *wcc.after);
   stamp.generation = Barrier(superblock);  // no read that went out before may undo our change
   AddInvalid(inode, vfs::kInvalidData);
-  if (!ours && !already) NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
-  const uint64_t cookie = inode.cookie.load(std::memory_order_relaxed);
-  if (!wcc.after || wcc.after->fileid != inode.fileid) {
+  uint64_t cookie = inode.cookie.load(std::memory_order_relaxed);
+  bool late = false;
+  if (!ours && !already) {
+    NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
+    // The other change came before ours, or after it: then its reply was faster than ours, which
+    // must neither bring back what was before it nor vouch for a name.
+    late = wcc.after && ContentChanged(known, *wcc.after) && !Later(wcc.after->ctime, known.ctime);
+    if (!late) cookie = inode.cookie.load(std::memory_order_relaxed);
+  }
+  if (late || !wcc.after || wcc.after->fileid != inode.fileid) {
     AddInvalid(inode, vfs::kInvalidChange);
     inode.attribute_generation = stamp.generation;
     return cookie;

@@ -157,5 +157,19 @@ TEST_F(NfsRulesRace, ALateLinkTextDoesNotOutliveAChange) {
   EXPECT_EQ(Link("link"), "new");
 }
 
+// A reply that took longer than that to a later change is older than what we know.
+TEST_F(NfsRulesRace, TheReplyToAWriteDoesNotUndoThatOfALaterOne) {
+  server_->Add(kRoot, "file", FileType::kRegular);
+  auto file = client_->Open("file", kMayWrite, me_);
+  ASSERT_TRUE(file);
+  const std::array<std::byte, 100> data{};
+  WhileReplyIsUnderWay("Write", [&] { EXPECT_EQ((*file)->PWrite(data, 100), 100u); });
+  EXPECT_EQ((*file)->PWrite(data, 0), 100u);
+  EXPECT_TRUE(reply_came_);
+  auto attributes = client_->Stat("file", me_);
+  ASSERT_TRUE(attributes);
+  EXPECT_EQ(attributes->size_bytes, 200u);
+}
+
 }  // namespace
 }  // namespace nfswalk
