@@ -26,6 +26,8 @@ class ChainLocks {
  public:
   // Whether one lock can guard several chains.
   static constexpr bool kShared = false;
+  // A table must have as many buckets, so that none has more than one lock.
+  size_t size() const { return 1; }
   template <class Node, class Traits>
   using Head = BitLockChain<Node, Traits, kRealLock>;
 
@@ -53,6 +55,7 @@ class StripedLocks {
     return StripeOf(one_hash) == StripeOf(other_hash);
   }
 
+  // As in ChainLocks: buckets and stripes divide the hashes in the same way.
   size_t size() const { return size_t{1} << stripe_bits_; }
   // Of all locks, or of the one most often taken; exact when nobody holds one.
   uint64_t acquisitions() const {
@@ -67,7 +70,7 @@ class StripedLocks {
   }
 
  private:
-  // By the highest bits, as buckets are chosen: a bucket has one stripe, whatever its table's size.
+  // By the highest bits, as buckets are chosen: a bucket has one stripe as its table grows.
   size_t StripeOf(uint64_t hash) const { return (hash >> 1) >> (63 - stripe_bits_); }
 
   const int stripe_bits_;

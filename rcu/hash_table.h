@@ -61,8 +61,8 @@ class HashTable {
   static constexpr bool kLockFree = false;
 
   // Doubles when there are more than `max_load` nodes a bucket. `initial_buckets` is rounded up to
-  // a power of two, at least 2; the table never shrinks. `lock_arguments` are those of Locks.
-  // Throws std::bad_alloc.
+  // a power of two, at least 2 and one a lock; the table never shrinks. `lock_arguments` are those
+  // of Locks. Throws std::bad_alloc.
   template <class... LockArguments>
   explicit HashTable(size_t initial_buckets = 1024, size_t max_load = 1,
                      LockArguments... lock_arguments);
@@ -250,7 +250,8 @@ template <class... LockArguments>
 HashTable<Node, Traits, Locks>::HashTable(size_t initial_buckets, size_t max_load,
                                           LockArguments... lock_arguments)
     : max_load_(max_load), locks_(lock_arguments...) {
-  const TableRef table = MapTable(std::bit_ceil(initial_buckets < 2 ? 2 : initial_buckets));
+  const TableRef table =
+      MapTable(std::bit_ceil(std::max({initial_buckets, size_t{2}, locks_.size()})));
   if (!table) throw std::bad_alloc();
   for (size_t i = 0; i < table.table().bucket_count; ++i) std::construct_at(&table.heads()[i]);
   table_.store(table.word(), std::memory_order_relaxed);
