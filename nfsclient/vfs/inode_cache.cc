@@ -245,9 +245,11 @@ void InodeCache::Evict(Inode* inode) {
 size_t InodeCache::Prune(size_t count) {
   std::array<Inode*, kPruneBatch> victims;
   size_t evicted = 0;
-  while (evicted < count) {
+  size_t looks = std::min(2 * count, lru_.size());
+  while (evicted < count && looks > 0) {
     size_t found = 0;
-    const size_t batch = std::min(count - evicted, kPruneBatch);
+    const size_t batch = std::min({count - evicted, looks, kPruneBatch});
+    looks -= batch;
     lru_.Shrink(
         batch,
         [](Inode& inode) {
@@ -270,7 +272,6 @@ size_t InodeCache::Prune(size_t count) {
           return LruVerdict::kReclaim;
         },
         [&](Inode& inode) { victims[found++] = &inode; });
-    if (found == 0) break;
     for (size_t i = 0; i < found; ++i) Evict(victims[i]);
     evicted += found;
   }

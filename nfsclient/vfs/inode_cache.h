@@ -100,6 +100,8 @@ using IgetResult = std::expected<FoundInode, InodeError>;
 
 struct InodeCacheOptions {
   InodePolicy policy{};
+  // Beyond it unused inodes are evicted as others are allocated. From 16384 on each thread looks
+  // at it once in 32 allocations.
   size_t inodes_max = 4'000'000;
   // Mean chain length at which the table doubles; 1 to 64.
   size_t chain_load = 1;
@@ -183,7 +185,8 @@ class InodeCache {
   // WriteInode() will be called for it.
   void MarkDirty(Inode& inode);
 
-  // Evicts up to `count` unused inodes, oldest first; returns how many.
+  // Evicts up to `count` unused inodes, oldest first; returns how many. Looks at twice as many, and
+  // at none twice: what was used again since it was last looked at stays.
   size_t Prune(size_t count);
 
   // Calls visit() for every inode that is neither new nor dying, with a reference and no lock held:
@@ -200,10 +203,10 @@ class InodeCache {
   size_t EvictUnused();
   // Writes back all dirty inodes; the first error, after all were tried.
   std::errc Sync();
-  // Inodes that somebody holds.
+  // Inodes that somebody holds, hashed or not; exact if nothing happens meanwhile.
   size_t CountBusy();
-  // Syncs, stops to keep anything, evicts all (icache 4.7). Returns the inodes that are still held,
-  // which go with their last reference.
+  // Syncs, stops to keep anything, evicts all (icache 4.7); what cannot be written back is lost.
+  // Returns the inodes that are still held, which go with their last reference.
   size_t Unmount();
 
   size_t size() const;    // all inodes; exact if nothing happens meanwhile

@@ -49,13 +49,15 @@ size_t InodeCache::EvictUnused() {
   rcu::AssertMaySleep();
   constexpr size_t kBatch = 256;
   std::array<Inode*, kBatch> victims;
+  // After Unmount() has tried to write it back, what is still dirty is lost.
+  const uint16_t spared = kDying | kNew | (active_.load(std::memory_order_relaxed) ? kDirty : 0);
   size_t evicted = 0;
   for (;;) {
     size_t found = 0;
     const std::errc error = IterInodesUnsafe([&](Inode& inode) {
       NFSWALK_SYNC_POINT("evict-unused:before-ilock");
       std::lock_guard lock(inode.lock);
-      if (inode.count.load(std::memory_order_relaxed) > 0 || inode.Is(kDying | kNew | kDirty)) {
+      if (inode.count.load(std::memory_order_relaxed) > 0 || inode.Is(spared)) {
         return IterStep::kNext;
       }
       inode.Set(kFreeing);
