@@ -1,0 +1,116 @@
+// The last reference, reclaim and unmounting against those who want the inode after all.
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "nfsclient/vfs/inode_cache.h"
+#include "tests/race/inode_race.h"
+
+#ifndef NDEBUG
+namespace nfswalk::vfs {
+namespace {
+
+class InodeRaceDeathTest : public InodeRace {};
+
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies()),
+                         InodePolicyTestName);
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceDeathTest, testing::ValuesIn(AllInodePolicies()),
+                         InodePolicyTestName);
+
+TEST_P(InodeRace, R12_AnInodeFoundBeforeItsLastReferenceIsDroppedStays) {
+  InodeRef dropped = GetDoomed(7), found;
+  OnceAt("iput:before-final", [&] { Elsewhere([&] { found = LookupRcu(7); }); });
+  dropped = {};
+  EXPECT_EQ(found->count, 1u);
+  EXPECT_FALSE(found->Is(kDying));
+  EXPECT_EQ(cache_.unused(), 0u);
+}
+
+TEST_P(InodeRace, R12_WhoeverHoldsTheInodesLockDecidesWhetherItLives) {
+  InodeRef dropped = GetDoomed(7), found;
+  StopAt last("iput:before-final");
+  Actor dropper([&] { dropped = {}; });
+  EXPECT_TRUE(last.Reached(dropper));
+  OnceAt("find:after-ilock", [&] { last.LetGo(); });
+  found = LookupRcu(7);
+  dropper.Join();
+  EXPECT_EQ(found->count, 1u);
+  EXPECT_FALSE(found->Is(kDying));
+}
+
+TEST_P(InodeRace, R13_ReclaimSkipsAnInodeThatIsBeingFound) {
+  caches_.Get(7);
+  size_t pruned = 1;
+  OnceAt("find:after-ilock", [&] { Elsewhere([&] { pruned = cache_.Prune(1); }); });
+  InodeRef found = LookupRcu(7);
+  EXPECT_EQ(pruned, 0u);
+  EXPECT_EQ(found->count, 1u);
+  EXPECT_FALSE(found->Is(kDying));
+}
+
+TEST_P(InodeRace, R13_WhoFindsAnInodeThatReclaimHasTakenMissesIt) {
+  caches_.Get(7);
+  StopAt taken("lru:after-trylock");
+  Actor pruner([&] { EXPECT_EQ(cache_.Prune(1), 1u); });
+  EXPECT_TRUE(taken.Reached(pruner));
+  CountAt matched("find:after-match");
+  Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
+  matched.Await(1);
+  taken.LetGo();
+}
+
+TEST_P(InodeRace, R14_AnInodeFoundWhileAllUnusedAreEvictedStays) {
+  caches_.Get(7);
+  InodeRef found;
+  OnceAt("evict-unused:before-ilock", [&] { Elsewhere([&] { found = LookupRcu(7); }); });
+  EXPECT_EQ(cache_.EvictUnused(), 0u);
+  EXPECT_EQ(found->count, 1u);
+  EXPECT_FALSE(found->Is(kDying));
+}
+
+TEST_P(InodeRace, R21_OnceAnInodeIsDyingNobodyTakesAReference) {
+  InodeRef doomed = GetDoomed(7);
+  StopAt dying("evict:before-unhash");
+  Inode& inode = *doomed;
+  Actor evictor([&] { doomed = {}; });
+  EXPECT_TRUE(dying.Reached(evictor));
+  EXPECT_FALSE(InodeCache::Grab(inode));
+  EXPECT_FALSE(InodeCache::IterGrab(inode, {}));
+  EXPECT_EQ(inode.count, 0u);
+  dying.LetGo();
+}
+
+TEST_P(InodeRaceDeathTest, R21_AHoldWithoutAReferenceIsRefused) {
+  Inode* unused = caches_.Get(7).get();
+  EXPECT_DEATH(InodeCache::Hold(*unused).release(), "Assertion");
+}
+
+TEST_P(InodeRace, R26_TheLastReferenceToGoAfterAnUnmountEvictsAtOnce) {
+  InodeRef held = caches_.Get(7);
+  size_t busy = 0;
+  OnceAt("iput:before-final", [&] { Elsewhere([&] { busy = cache_.Unmount(); }); });
+  held = {};
+  EXPECT_EQ(busy, 1u);
+  EXPECT_EQ(cache_.unused(), 0u);
+  EXPECT_EQ(cache_.size(), 0u);
+}
+
+TEST_P(InodeRace, R27_AnInodeNotToBeKeptIsWrittenBackAndThenEvicted) {
+  Inode* const found = caches_.Get(7).release();
+  caches_.operations.on_write = [&](Inode&) { EXPECT_EQ(caches_.operations.evicted, 0u); };
+  OnceAt("iput:before-final", [&] {
+    Elsewhere([&] {
+      cache_.MarkDirty(*found);
+      cache_.MarkDontCache(*found);
+    });
+  });
+  cache_.Put(found);
+  EXPECT_EQ(caches_.operations.written, 1u);
+  EXPECT_EQ(caches_.operations.evicted, 1u);
+  EXPECT_EQ(cache_.size(), 0u);
+}
+
+}  // namespace
+}  // namespace nfswalk::vfs
+#endif

@@ -1,0 +1,250 @@
+// Lookups past chains that change, tables that grow and superblocks that share one.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "nfsclient/vfs/inode_cache.h"
+#include "rcu/sync_point.h"
+#include "tests/race/inode_race.h"
+
+#ifndef NDEBUG
+namespace nfswalk::vfs {
+namespace {
+
+// Inodes of different keys in one chain, and a table that can be made to grow.
+class InodeRaceInOneChain : public InodeRace {
+ protected:
+  IgetResult GetInChain(InodeIdentity& identity) { return cache_.Iget5Rcu(kHash, identity); }
+  InodeRef GetInChain(uint64_t key) {
+    KeyIdentity identity(key);
+    InodeRef inode = std::move(GetInChain(identity)->inode);
+    cache_.UnlockNew(*inode);
+    return inode;
+  }
+  // Until it has doubled, and begins to do so again. With other keys than the tests use.
+  void GrowTable() {
+    CountAt growths("hash_table:growth-started");
+    for (uint64_t key = 1000; growths.count() < 2; ++key) caches_.Get(key);
+  }
+
+  const uint64_t kHash = cache_.HashOf(7);
+};
+class InodeRaceUnderRcu : public InodeRaceInOneChain {};
+class InodeRaceWithChainLocks : public InodeRaceInOneChain {};
+class InodeRaceWithBoth : public InodeRaceInOneChain {};
+// `theirs_` is the other one.
+class InodeRaceOfTwoSuperblocks : public InodeRace {
+ protected:
+  InodeCaches theirs_{InodeCacheOptions{.policy = GetParam(), .share_table_with = &cache_}};
+};
+class InodeRaceDeathTest : public InodeRace {};
+
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies()),
+                         InodePolicyTestName);
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceDeathTest, testing::ValuesIn(AllInodePolicies()),
+                         InodePolicyTestName);
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceUnderRcu, testing::ValuesIn(InodePoliciesUnderRcu()),
+                         InodePolicyTestName);
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceWithChainLocks,
+                         testing::ValuesIn(InodePoliciesWithChainLocks()), InodePolicyTestName);
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceWithBoth,
+                         testing::ValuesIn(InodePoliciesWhere([](HashPolicy hash) {
+                           return FirstLookupIsRcu(hash) && hash != HashPolicy::kLfht;
+                         })),
+                         InodePolicyTestName);
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceOfTwoSuperblocks,
+                         testing::ValuesIn(InodePoliciesWhere([](HashPolicy hash) {
+                           return hash != HashPolicy::kIndex;
+                         })),
+                         InodePolicyTestName);
+
+// Looks for one key; when it comes past the first other inode, something happens meanwhile.
+class StandingIdentity final : public InodeIdentity {
+ public:
+  StandingIdentity(uint64_t key, std::function<void()> meanwhile)
+      : key_(key), meanwhile_(std::move(meanwhile)) {}
+  bool Test(const Inode& inode) const override {
+    if (inode.fileid == key_) return true;
+    if (auto act = std::exchange(meanwhile_, nullptr)) Elsewhere(act);
+    return false;
+  }
+  std::errc Set(Inode&) override { return std::errc::bad_address; }
+  // Nothing had to happen yet.
+  bool unused() const { return meanwhile_ != nullptr; }
+
+ private:
+  const uint64_t key_;
+  mutable std::function<void()> meanwhile_;
+};
+
+TEST_P(InodeRace, R15_OfTwoWhoUnhashAnInodeOneRemovesIt) {
+  InodeRef inode = caches_.Get(7);
+  OnceAt("unhash:before-lock", [&] { Elsewhere([&] { cache_.Unhash(*inode); }); });
+  cache_.Unhash(*inode);
+  EXPECT_FALSE(inode->hashed());
+  EXPECT_FALSE(LookupLocked(7));
+}
+
+TEST_P(InodeRaceWithChainLocks, R15_AnInodeWhoseChainMovesBeforeItIsUnhashedIsRemovedThere) {
+  InodeRef inode = caches_.Get(7);
+  OnceAt("unhash:before-lock", [&] { GrowTable(); });
+  cache_.Unhash(*inode);
+  EXPECT_FALSE(LookupRcu(7));
+  EXPECT_FALSE(LookupLocked(7));
+}
+
+TEST_P(InodeRaceWithBoth, R16_AWalkerWhoseInodeMovesToAnotherTableEndsAndCreatesNoSecond) {
+  InodeRef wanted = GetInChain(1), passed = GetInChain(2);
+  StandingIdentity identity(1, [&] { GrowTable(); });
+  const IgetResult found = GetInChain(identity);
+  EXPECT_FALSE(identity.unused());
+  EXPECT_EQ(found->inode.get(), wanted.get());
+}
+
+TEST_P(InodeRaceUnderRcu, R16_AWalkerOnAnInodeThatLeavesTheChainFindsItsWayOn) {
+  InodeRef wanted = GetInChain(1), passed = GetInChain(2);
+  cache_.MarkDontCache(*passed);
+  StandingIdentity identity(1, [&] { passed = {}; });
+  InodeRef found = cache_.Ilookup5Rcu(kHash, identity);
+  EXPECT_FALSE(identity.unused());
+  EXPECT_EQ(found.get(), wanted.get());
+}
+
+TEST_P(InodeRaceOfTwoSuperblocks, R17_BothCreateOneKeyAtOnceAndHaveAnInodeEach) {
+  InodeRef theirs;
+  OnceAt("insert:before-lock", [&] { Elsewhere([&] { theirs = theirs_.Get(7); }); });
+  FoundInode ours = caches_.GetNew(7);
+  EXPECT_TRUE(ours.is_new);
+  cache_.UnlockNew(*ours.inode);
+  EXPECT_NE(ours.inode.get(), theirs.get());
+  EXPECT_EQ(LookupRcu(7).get(), ours.inode.get());
+  EXPECT_EQ(cache_.Ilookup(7).get(), ours.inode.get());
+  EXPECT_EQ(theirs_.Find(7).get(), theirs.get());
+  EXPECT_EQ(Iterated(), 1u);
+}
+
+TEST_P(InodeRaceOfTwoSuperblocks, R17_ADyingInodeOfTheOtherIsNotWaitedFor) {
+  InodeRef doomed = theirs_.Get(7);
+  theirs_.cache->MarkDontCache(*doomed);
+  StopAt dying("evict:before-unhash");
+  CountAt asleep("wait:before-sleep");
+  Actor evictor([&] { doomed = {}; });
+  EXPECT_TRUE(dying.Reached(evictor));
+  EXPECT_FALSE(LookupRcu(7));
+  InodeRef ours = caches_.Get(7);
+  EXPECT_EQ(asleep.count(), 0);
+  dying.LetGo();
+  evictor.Join();
+  EXPECT_EQ(LookupLocked(7).get(), ours.get());
+}
+
+TEST_P(InodeRaceOfTwoSuperblocks, R17_NoIdentityIsAskedAboutAnInodeOfTheOther) {
+  class OwnIdentity final : public InodeIdentity {
+   public:
+    explicit OwnIdentity(InodeCache& own) : own_(own) {}
+    bool Test(const Inode& inode) const override {
+      EXPECT_EQ(inode.cache, &own_);
+      return inode.fileid == 7;
+    }
+    std::errc Set(Inode& inode) override {
+      inode.fileid = 7;
+      return {};
+    }
+
+   private:
+    InodeCache& own_;
+  } identity(cache_);
+  InodeRef theirs = theirs_.Get(7);
+  const uint64_t hash = cache_.HashOf(7);
+  EXPECT_FALSE(cache_.Ilookup5(hash, identity));
+  EXPECT_FALSE(cache_.Ilookup5Rcu(hash, identity));
+  auto match = [&](Inode& inode) { return identity.Test(inode), InodeCache::Take::kNext; };
+  EXPECT_FALSE(cache_.FindNoWait(hash, match));
+  IgetResult ours = cache_.Iget5(hash, identity);
+  EXPECT_TRUE(ours->is_new);
+  cache_.UnlockNew(*ours->inode);
+}
+
+TEST_P(InodeRace, R22_AnIdentityMayBeAskedWhileTheFileSystemsPartDies) {
+  InodeRef doomed = GetDoomed(7);
+  StopAt asleep("wait:before-sleep");
+  std::optional<Actor> finder;
+  caches_.operations.on_evict = [&](Inode&) {
+    finder.emplace([&] { EXPECT_FALSE(LookupRcu(7)); });
+    EXPECT_TRUE(asleep.Reached(*finder));
+  };
+  doomed = {};
+  asleep.LetGo();
+  finder->Join();
+  caches_.operations.on_evict = {};
+}
+
+TEST_P(InodeRace, R22_AnInodeThatItsIdentityRefusesWhileItDiesIsNotWaitedFor) {
+  InodeRef doomed = GetDoomed(7), fresh;
+  caches_.operations.on_evict = [&](Inode& inode) {
+    inode.flags = kStale;
+    Elsewhere([&] { fresh = caches_.Get(7); });
+  };
+  doomed = {};
+  caches_.operations.on_evict = {};
+  EXPECT_EQ(LookupLocked(7).get(), fresh.get());
+}
+
+TEST_P(InodeRaceDeathTest, R24_NoCallThatMaySleepIsMadeUnderAChainsLock) {
+  caches_.Get(7);
+  const auto under_the_lock = [&](const std::function<void()>& call) {
+    cache_.FindNoWait(cache_.HashOf(7), [&](Inode&) {
+      call();
+      return InodeCache::Take::kNext;
+    });
+  };
+  EXPECT_DEATH(under_the_lock([&] { LookupRcu(7); }), "lock order");
+  EXPECT_DEATH(under_the_lock([&] { LookupLocked(8); }), "lock order");
+  EXPECT_DEATH(under_the_lock([&] { caches_.Get(9); }), "lock order");
+  EXPECT_DEATH(under_the_lock([&] { Creating(10); }), "lock order");
+}
+
+// The chain is 3, 2, 1. Once 3 has moved, who walks the old chain comes to its end behind it.
+TEST_P(InodeRaceWithBoth, R28_WhoMissesAnInodeOnTheMoveCreatesNoSecond) {
+  InodeRef wanted = GetInChain(1), middle = GetInChain(2), head = GetInChain(3);
+  std::optional<StopAt> missed;
+  std::optional<Actor> finder;
+  rcu::SyncPointScript::OnReach("hash_table:node-moved", [&] {
+    if (finder || head->hash_link.next.load() == middle.get()) return;
+    missed.emplace("insert:before-lock");
+    finder.emplace([&] {
+      KeyIdentity identity(1);
+      const IgetResult found = GetInChain(identity);
+      EXPECT_EQ(found->inode.get(), wanted.get());
+    });
+    EXPECT_TRUE(missed->Reached(*finder));
+  });
+  for (uint64_t key = 1000; !finder; ++key) caches_.Get(key);
+  missed->LetGo();
+  finder->Join();
+  EXPECT_EQ(wanted->count, 1u);
+}
+
+TEST_P(InodeRaceWithChainLocks, R28_WhatIsInsertedAndUnhashedDuringAGrowthIsInTheNewTableOrInNone) {
+  InodeRef leaving = GetInChain(1), staying = GetInChain(2);
+  std::optional<Actor> inserter, remover;
+  OnceAt("hash_table:growth-started", [&] {
+    inserter.emplace([&] { caches_.Get(8); });
+    remover.emplace([&] { cache_.Unhash(*leaving); });
+  });
+  for (uint64_t key = 1000; !remover; ++key) caches_.Get(key);
+  inserter->Join();
+  remover->Join();
+  GrowTable();
+  EXPECT_TRUE(LookupLocked(8));
+  EXPECT_FALSE(cache_.Ilookup5(kHash, KeyIdentity(1)));
+  EXPECT_EQ(cache_.Ilookup5Rcu(kHash, KeyIdentity(2)).get(), staying.get());
+}
+
+}  // namespace
+}  // namespace nfswalk::vfs
+#endif
