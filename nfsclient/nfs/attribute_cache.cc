@@ -66,19 +66,23 @@ void GrowLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
   inode.lifetime_since_ns = now_ns;
 }
 
+// Replies to requests sent before this moment are older than what we now know (nfs_semantics 2.6).
+uint64_t Barrier(Superblock& superblock) {
+  return superblock.attribute_generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+// A cookie that no directory ever had: the verifier of a name that was moved, or whose inode's
+// memory is used again, matches that of its own directory only. Greater than all before.
+uint64_t NewCookie(Superblock& superblock) { return Barrier(superblock); }
+
 // Somebody else changed the file: names, rights and contents that we know are in doubt.
 void NoteForeignChange(Superblock& superblock, Inode& inode, uint64_t now_ns) {
   if (IsDirectory(inode)) {
-    inode.cookie.store(inode.cookie.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    inode.cookie.store(NewCookie(superblock), std::memory_order_relaxed);
   }
   inode.access.Invalidate();
   AddInvalid(inode, vfs::kInvalidData);
   RestartLifetime(superblock, inode, now_ns);
-}
-
-// Replies to requests sent before this moment are older than what we now know (nfs_semantics 2.6).
-uint64_t Barrier(Superblock& superblock) {
-  return superblock.attribute_generation.fetch_add(1, std::memory_order_relaxed);
 }
 
 void StoreAttributes(Inode& inode, const Attributes& attributes, SendStamp stamp) {
@@ -124,8 +128,7 @@ void CopyAttributes(Inode& inode, Attributes& into) {
 
 void InitializeAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
                           SendStamp stamp) {
-  // Memory that was an inode before goes on counting: a cookie or a sequence never comes back.
-  inode.cookie.store(inode.cookie.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  inode.cookie.store(NewCookie(superblock), std::memory_order_relaxed);
   StoreAttributes(inode, attributes, stamp);
   RestartLifetime(superblock, inode, stamp.sent_at_ns);
 }

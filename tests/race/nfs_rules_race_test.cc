@@ -157,6 +157,31 @@ TEST_F(NfsRulesRace, ALateLinkTextDoesNotOutliveAChange) {
   EXPECT_EQ(Link("link"), "new");
 }
 
+// A name that was revalidated in one directory while it was moved to another must not pass for one
+// that is known to be right in the other.
+TEST_F(NfsRulesRace, ARevalidationInTheOldDirectoryDoesNotVouchForTheNameInTheNew) {
+  const uint64_t a = server_->Add(kRoot, "a", FileType::kDirectory);
+  const uint64_t b = server_->Add(kRoot, "b", FileType::kDirectory);
+  server_->Add(a, "moved", FileType::kDirectory);
+  ASSERT_NE(Stat("a/moved"), 0u);
+  ASSERT_NE(Stat("b"), 0u);
+  // As many changes of "a" are noticed as of "b" below.
+  for (const char* name : {"one", "two"}) {
+    server_->Add(a, name, FileType::kRegular);
+    ASSERT_EQ(client_->Access("a", kMayRead, another_), std::errc{});
+    ASSERT_EQ(client_->Access("a", kMayRead, me_), std::errc{});
+  }
+  WhileReplyIsUnderWay("Lookup", [&] {
+    server_->Move(a, b, "moved");
+    EXPECT_NE(Stat("b/moved"), 0u);
+    server_->Take(b, "moved");
+    EXPECT_EQ(client_->Access("b", kMayRead, another_), std::errc{});
+  });
+  EXPECT_NE(Stat("a/moved"), 0u);
+  EXPECT_TRUE(reply_came_);
+  EXPECT_EQ(Stat("b/moved"), 0u);
+}
+
 // A reply that took longer than that to a later change is older than what we know.
 TEST_F(NfsRulesRace, TheReplyToAWriteDoesNotUndoThatOfALaterOne) {
   server_->Add(kRoot, "file", FileType::kRegular);
