@@ -16,6 +16,7 @@
 #include <mutex>
 
 #include "rcu/counted_lock.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::vfs {
 
@@ -37,16 +38,18 @@ class LruList {
     size_.store(list_.size(), std::memory_order_relaxed);
   }
 
-  // Looks at up to `count` objects, oldest first. `judge(T&)` answers a verdict; for kRemove and
-  // kReclaim it has already noted in the object that it is off the list. Reclaimed objects are
-  // passed to `take` while the list is still locked, to be put aside.
+  // Looks at up to `count` objects, oldest first. Each is taken off the list before `judge(T&)`
+  // answers a verdict and, for kRemove and kReclaim, notes in the object that it is off: as soon as
+  // judge has let go of the object's lock, another thread may add it to another list. Reclaimed
+  // objects are passed to `take` while the list is still locked, to be put aside.
   template <class Judge, class Take>
   void Shrink(size_t count, Judge&& judge, Take&& take) {
     std::lock_guard guard(lock_);
     for (; count > 0 && !list_.empty(); --count) {
       T& object = list_.front();
-      LruVerdict verdict = judge(object);
       list_.pop_front();
+      const LruVerdict verdict = judge(object);
+      NFSWALK_SYNC_POINT("lru:judged");
       if (verdict == LruVerdict::kSkip || verdict == LruVerdict::kRotate) {
         list_.push_back(object);
       } else if (verdict == LruVerdict::kReclaim) {
