@@ -203,11 +203,11 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
   // Two links of one file: the server did nothing at all, and we cannot tell. Nor may we keep a
   // dentry that could not be moved.
   bool several_links = attributes.type != FileType::kDirectory && attributes.nlink > 1;
-  if (several_links || superblock.dentries.Move(*source, *to_directory, to.name()) != std::errc{}) {
+  if (several_links ||
+      superblock.dentries.Move(*source, *to_directory, to.name(), to_cookie) != std::errc{}) {
     superblock.dentries.Drop(*source);
     return {};
   }
-  source->verifier.store(to_cookie, std::memory_order_relaxed);
   MakeNegative(superblock, from_directory, from.name(), from_cookie);
   return {};
 }

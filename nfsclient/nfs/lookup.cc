@@ -94,9 +94,8 @@ std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRe
     return dentry;
   }
   // The server moved the directory, or we had dropped its name and see it again.
-  auto error = superblock.dentries.Move(*alias, *directory, name);
+  auto error = superblock.dentries.Move(*alias, *directory, name, verifier);
   if (error != std::errc{}) return std::unexpected(error);
-  alias->verifier.store(verifier, std::memory_order_relaxed);
   return alias;
 }
 

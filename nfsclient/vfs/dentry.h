@@ -7,7 +7,7 @@
 //             children.
 // Data        field              | written by, under which lock            | validated by
 //             hash, parent, name | DentryCache::Move(), Drop(): chain lock | seq
-//             verifier           | nfs/revalidate.cc, relaxed              | nothing: an older
+//             verifier           | Move(); nfs/revalidate.cc, relaxed      | nothing: an older
 //                                |                                         |   value costs a LOOKUP
 //             lockref, lru_state | DentryCache                             | not read by walkers
 // Invariants  I1 seq changes with every change of {hash, parent, name}, also when the dentry dies.

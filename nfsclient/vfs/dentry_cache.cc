@@ -231,7 +231,8 @@ bool DentryCache::IsAncestor(const Dentry& ancestor, const Dentry& dentry) {
   }
 }
 
-std::errc DentryCache::Move(Dentry& dentry, Dentry& new_parent, const Name& new_name) {
+std::errc DentryCache::Move(Dentry& dentry, Dentry& new_parent, const Name& new_name,
+                            uint64_t verifier) {
   rcu::ByteString* text;
   if (!AllocateLongName(new_name, &text)) return std::errc::not_enough_memory;
   Dentry* old_parent;
@@ -247,6 +248,8 @@ std::errc DentryCache::Move(Dentry& dentry, Dentry& new_parent, const Name& new_
     LeaveChain(dentry);
     NFSWALK_SYNC_POINT("move:between-chains");
     dentry.parent.store(&new_parent, std::memory_order_relaxed);
+    // Before it is found there: that of the old place may be a later one of the same directory.
+    dentry.verifier.store(verifier, std::memory_order_relaxed);
     SetName(dentry, new_name, text);
     {
       auto chain = table_.Lock(new_name.hash);

@@ -96,10 +96,11 @@ class DentryCache {
   // d_drop: no lookup finds it any more. Idempotent.
   void Drop(Dentry& dentry);
 
-  // d_move: gives a living dentry a new place, of which a dentry already there is dropped. errc{};
+  // d_move: gives a living dentry a new place, of which a dentry already there is dropped, and the
+  // verifier with which the name is right there. errc{};
   // not_enough_memory or, if it would become its own ancestor, too_many_symbolic_link_levels
   // (nothing changed then). Preconditions: references on both.
-  std::errc Move(Dentry& dentry, Dentry& new_parent, const Name& new_name);
+  std::errc Move(Dentry& dentry, Dentry& new_parent, const Name& new_name, uint64_t verifier);
 
   void Put(Dentry* dentry);
 

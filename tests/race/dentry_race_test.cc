@@ -169,6 +169,37 @@ TEST(DentryRace, AMoveDuringADropWaitsForItsEnd) {
   EXPECT_FALSE(tree.Lookup(tree.root(), "old"));
 }
 
+// A walker that finds the name in its new place never sees the verifier of the old one
+// (nfs_semantics bug 10).
+TEST(DentryRace, AMovedDentryIsNotFoundBeforeItHasItsNewVerifier) {
+  CachedTree tree;
+  DentryRef file = tree.Add(tree.root(), "old", 2);
+  constexpr uint64_t kMoves = 20'000;
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> wrong{0}, found{0};
+  std::thread walker([&] {
+    while (!stop) {
+      for (uint64_t verifier = 0; verifier < 2; ++verifier) {
+        PaddedName name(verifier == 0 ? "even" : "odd", tree.root().get());
+        rcu::ReadGuard guard;
+        uint64_t seq = 0;
+        const Dentry* dentry = tree.dentries().FindRcu(tree.root().get(), name.name(), &seq);
+        if (dentry == nullptr) continue;
+        const uint64_t seen = dentry->verifier.load();
+        if (dentry->seq.Changed(seq)) continue;
+        ++found;
+        wrong += seen % 2 != verifier;
+      }
+    }
+  });
+  for (uint64_t i = 1; i <= kMoves || found < 100; ++i) {
+    ASSERT_EQ(tree.Move(file, tree.root(), i % 2 == 0 ? "even" : "odd", i), std::errc{});
+  }
+  stop = true;
+  walker.join();
+  EXPECT_EQ(wrong, 0u);
+}
+
 // Reclaim decides a dentry's end long before it takes it out of its chain. Who removes the name on
 // the server meanwhile finds nothing to drop, and must not be shown the name afterwards.
 TEST(DentryRace, ANameLookedUpInVainIsFoundByNoWalkerAfterwards) {

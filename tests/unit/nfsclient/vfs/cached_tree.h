@@ -60,9 +60,10 @@ class CachedTree {
     const uint64_t fileid = inode != nullptr ? inode->fileid : 0;
     return found->seq.Changed(seq) ? 0 : fileid;
   }
-  std::errc Move(DentryRef& dentry, DentryRef& parent, std::string_view name) {
+  std::errc Move(DentryRef& dentry, DentryRef& parent, std::string_view name,
+                 uint64_t verifier = 0) {
     PaddedName padded(name, parent.get());
-    return dentries_.Move(*dentry, *parent, padded.name());
+    return dentries_.Move(*dentry, *parent, padded.name(), verifier);
   }
 
  private:
