@@ -67,6 +67,21 @@ std::expected<LruPolicy, std::string> ParseLruPolicy(std::string_view text) {
   return Parse<LruPolicy>(kLruRows, text);
 }
 
+std::expected<InodePolicy, std::string> ParseInodePolicy(std::string_view text) {
+  const size_t first = text.find('+');
+  const size_t second = first == text.npos ? first : text.find('+', first + 1);
+  if (second == text.npos) {
+    return std::unexpected("must be a hash, a list and an LRU policy: H3+L1+U1");
+  }
+  const auto hash = ParseHashPolicy(text.substr(0, first));
+  if (!hash) return std::unexpected("hash policy " + hash.error());
+  const auto list = ParseListPolicy(text.substr(first + 1, second - first - 1));
+  if (!list) return std::unexpected("list policy " + list.error());
+  const auto lru = ParseLruPolicy(text.substr(second + 1));
+  if (!lru) return std::unexpected("LRU policy " + lru.error());
+  return InodePolicy{*hash, *list, *lru};
+}
+
 size_t ShardsForThisMachine() {
   return std::clamp<size_t>(std::bit_ceil(std::max(1u, std::thread::hardware_concurrency())), 4,
                             64);

@@ -63,6 +63,8 @@ std::string PolicyLabel(const InodePolicy& policy);
 std::expected<HashPolicy, std::string> ParseHashPolicy(std::string_view text);
 std::expected<ListPolicy, std::string> ParseListPolicy(std::string_view text);
 std::expected<LruPolicy, std::string> ParseLruPolicy(std::string_view text);
+// "H3+L1+U1", or names: "bit_rcu+sharded+sharded".
+std::expected<InodePolicy, std::string> ParseInodePolicy(std::string_view text);
 
 // True if a hit takes no hash lock.
 constexpr bool FirstLookupIsRcu(HashPolicy policy) {

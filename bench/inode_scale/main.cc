@@ -1,0 +1,109 @@
+// inode_scale: see options.cc for what it does, or run it with --help.
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "bench/inode_scale/bundle_model.h"
+#include "bench/inode_scale/hold_times.h"
+#include "bench/inode_scale/options.h"
+#include "bench/inode_scale/scale_report.h"
+#include "bench/inode_scale/summary.h"
+#include "fmt/format.h"
+
+namespace nfswalk::bench {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr size_t kProcessors[] = {1, 2, 4, 8, 16, 32, 64};
+
+std::atomic<bool> stop_requested = false;
+void RequestStop(int) { stop_requested.store(true); }
+
+size_t ProcessorsHere() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+// What bulkstat over each bundle would do on more processors, from times of one thread.
+std::vector<SimulatedCurve> Simulate(const Plan& plan, const std::vector<ScaleRow>& rows) {
+  std::vector<SimulatedCurve> curves;
+  const HoldTimes times = MeasureHoldTimes(plan.files_per_thread, plan.chain_load);
+  for (const ScaleRow& row : rows) {
+    if (row.workload != WorkloadName(Workload::kBulkstat) || row.threads != 1) continue;
+    const double inode_ns = row.seconds * 1e9 / static_cast<double>(plan.files_per_thread);
+    const auto policy = vfs::ParseInodePolicy(BundleOf(row));
+    auto curve = SimulateCurve(
+        BundleOf(row), BulkstatModel(*policy, times, inode_ns, plan.files_per_thread), kProcessors);
+    if (!curve) {
+      fmt::print(stderr, "inode_scale: no simulation of {}: {}\n", BundleOf(row), curve.error());
+      continue;
+    }
+    curves.push_back(std::move(*curve));
+  }
+  return curves;
+}
+
+// False if a policy cannot be built.
+bool RunOne(const Plan& plan, std::vector<ScaleRow>& all_rows) {
+  Summary summary(plan.work.fill_ns, ProcessorsHere());
+  const size_t total =
+      plan.repetitions * plan.threads.size() * plan.policies.size() * plan.workloads.size();
+  const auto progress = [&](const Timing& timing) {
+    summary.Add(timing);
+    if (summary.timings() % 16 == 0 || summary.timings() == total) {
+      fmt::print(stderr, "\rfill {} ns: {} of {} ", plan.work.fill_ns, summary.timings(), total);
+    }
+  };
+  const auto ran = RunPlan(plan, progress, stop_requested);
+  fmt::print(stderr, "\n");
+  if (!ran) {
+    fmt::print(stderr, "inode_scale: {}\n", ran.error());
+    return false;
+  }
+  const std::vector<ScaleRow> rows = summary.Rows();
+  all_rows.insert(all_rows.end(), rows.begin(), rows.end());
+  fmt::print("\nFill {} ns, {} files a thread, {} repetitions, {} inodes a chain{}\n\n",
+             plan.work.fill_ns, plan.files_per_thread, plan.repetitions, plan.chain_load,
+             plan.work.under_one_lock ? ", filled under one lock" : "");
+  const bool simulate = plan.work.fill_ns == 0 && !stop_requested;
+  fmt::print("{}",
+             ScaleReport(rows, simulate ? Simulate(plan, rows) : std::vector<SimulatedCurve>{},
+                         ProcessorsHere()));
+  if (summary.disturbed() > 0) {
+    fmt::print(
+        "WARNING: in {} of {} timings the threads got less than {:.0f} % of the processors: "
+        "other work\nruns on this machine, and the figures of several threads are worth less.\n",
+        summary.disturbed(), summary.timings(), Summary::kCpuShareMin * 100);
+  }
+  return true;
+}
+
+int Run(const ScaleOptions& options) {
+  std::vector<ScaleRow> rows;
+  for (const Plan& plan : options.plans) {
+    if (stop_requested) break;
+    if (!RunOne(plan, rows)) return kFailed;
+  }
+  if (options.json_file.empty()) return 0;
+  std::ofstream file(options.json_file);
+  file << ScaleJson(rows);
+  file.close();
+  if (!file) {
+    fmt::print(stderr, "inode_scale: cannot write \"{}\"\n", options.json_file);
+    return kFailed;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace nfswalk::bench
+
+int main(int argc, char** argv) {
+  const auto options = nfswalk::bench::ParseScaleOptions(argc, argv);
+  if (const int* exit_code = std::get_if<int>(&options)) return *exit_code;
+  std::signal(SIGINT, nfswalk::bench::RequestStop);
+  std::signal(SIGTERM, nfswalk::bench::RequestStop);
+  return nfswalk::bench::Run(std::get<nfswalk::bench::ScaleOptions>(options));
+}
