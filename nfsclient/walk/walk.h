@@ -35,6 +35,16 @@ std::errc ResolveRef(Superblock& superblock, std::string_view path,
 
 namespace internal {
 
+// True for what pass one can answer as well. Everything else comes from the server, from the wire
+// or from want of memory, and is no statement about the tree.
+inline bool TellsOfTheTree(std::errc error) {
+  return error == std::errc{} || error == std::errc::no_such_file_or_directory ||
+         error == std::errc::not_a_directory || error == std::errc::permission_denied ||
+         error == std::errc::too_many_symbolic_link_levels ||
+         error == std::errc::filename_too_long || error == std::errc::cross_device_link ||
+         error == std::errc::invalid_argument;
+}
+
 // Passes two and three. `position` is where pass one left off, or empty.
 template <class Finish>
 std::errc WithReferences(Superblock& superblock, PathBuffer& buffer, std::string_view path,
@@ -69,7 +79,8 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
   if (auto error = buffer.Assign(path); error != std::errc{}) return error;
   if (flags.beneath && path.front() == '/') return std::errc::cross_device_link;
 
-  // A strict answer can only come from pass one; the others fill the caches for the next try.
+  // A strict answer about the tree can only come from pass one; the others fill the caches for the
+  // next try.
   constexpr int kStrictTries = 64;
   for (int tries = flags.strict ? kStrictTries : 1; tries > 0; --tries) {
     vfs::DentryRef position, unwanted;
@@ -96,7 +107,7 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
     std::errc error =
         internal::WithReferences(superblock, buffer, path, credential, flags, std::move(position),
                                  links, &RefWalk::Resolve, finish_ref);
-    if (!flags.strict) return error;
+    if (!flags.strict || !internal::TellsOfTheTree(error)) return error;
     if (auto again = buffer.Assign(path); again != std::errc{}) return again;
   }
   return std::errc::resource_unavailable_try_again;

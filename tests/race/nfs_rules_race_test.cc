@@ -196,5 +196,14 @@ TEST_F(NfsRulesRace, TheReplyToAWriteDoesNotUndoThatOfALaterOne) {
   EXPECT_EQ(attributes->size_bytes, 200u);
 }
 
+// An error of the server says nothing of the tree that a strict walk could wait for.
+TEST_F(NfsRulesRace, AStrictWalkReportsAnErrorOfTheServerAtOnce) {
+  server_->FailLookups(std::errc::io_error);
+  auto attributes = client_->Stat("file", me_, {.strict = true});
+  ASSERT_FALSE(attributes);
+  EXPECT_EQ(attributes.error(), std::errc::io_error);
+  EXPECT_EQ(server_->lookups(), 1u);
+}
+
 }  // namespace
 }  // namespace nfswalk
