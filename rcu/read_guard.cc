@@ -1,18 +1,36 @@
 #include "rcu/read_guard.h"
 
+#include <pthread.h>
 #include <urcu/static/urcu-memb.h>
+
+#include <cstdio>
+#include <cstdlib>
 
 namespace nfswalk::rcu::internal {
 
 constinit thread_local bool thread_registered = false;
 
 namespace {
-struct ThreadExit {
-  ~ThreadExit() {
-    thread_registered = false;
-    urcu_memb_unregister_thread();
-  }
-};
+
+void UnregisterThread(void*) {
+  thread_registered = false;
+  urcu_memb_unregister_thread();
+}
+
+// Its destructor runs when the thread's C++ objects are gone, and once more if what runs after it
+// has entered a section: no thread ends registered, whatever its last objects do.
+pthread_key_t ExitKey() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    if (pthread_key_create(&made, &UnregisterThread) != 0) {
+      std::perror("read guard: pthread_key_create");
+      std::abort();
+    }
+    return made;
+  }();
+  return key;
+}
+
 }  // namespace
 
 void RegisterThread() {
@@ -20,8 +38,7 @@ void RegisterThread() {
   // liburcu's own callback thread registers itself, and may enter sections from our callbacks.
   if (URCU_TLS(urcu_memb_reader).registered) return;
   urcu_memb_register_thread();
-  thread_local ThreadExit unregister_at_exit;
-  (void)unregister_at_exit;
+  pthread_setspecific(ExitKey(), &thread_registered);  // any value but nullptr
 }
 
 }  // namespace nfswalk::rcu::internal
