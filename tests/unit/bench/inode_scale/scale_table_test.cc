@@ -130,6 +130,9 @@ TEST(ScaleTable, WithoutRowsOnlyTheLettersSpeak) {
   EXPECT_THAT(text, StartsWith("Nothing was measured"));
   EXPECT_THAT(text, Not(HasSubstr("ours ")));
   EXPECT_THAT(Line(text, "1 "), StartsWith("1 ext4 [1] 9.344 -> 9.394 0.99x"));
+  // The first line of a number of threads names it, the next one does not.
+  EXPECT_THAT(Line(text, "4 ext4"), StartsWith("4 ext4 [1] 11.008"));
+  EXPECT_THAT(Line(text, "xfs [2] 4.269"), StartsWith("xfs [2] 4.269 -> 4.140"));
 }
 
 }  // namespace
