@@ -54,8 +54,10 @@ SlabPool::SlabPool(const Layout& layout) : layout_(layout) {
 }
 
 SlabPool::~SlabPool() {
-  // The second wait is for slabs retired by callbacks that ran during the first.
   if (live() != 0) Barrier();
+  // The callback that freed the last object may be inside its lock still, about to retire the slab.
+  for (Shard& shard : shards_) std::lock_guard leaves(shard.lock);
+  // For slabs retired by callbacks, also by those that ran during the first wait.
   while (retiring_.load(std::memory_order_acquire) != 0) Barrier();  // pairs with UnmapWhollyFree()
   assert(live() == 0);
   for (Shard& shard : shards_) {
@@ -207,6 +209,7 @@ void SlabPool::FreeRetired(DeferHead* head) {
     ASAN_POISON_MEMORY_REGION(slab.object(retired[i]), pool.layout_.object_bytes);
     pool.PutBack(shard, slab, retired[i]);
   }
+  NFSWALK_SYNC_POINT("slab_pool:retired-freed");
   slab.retired_count -= slab.waiting_count;
   std::copy_n(retired + slab.waiting_count, slab.retired_count, retired);
   slab.waiting_count = slab.retired_count;

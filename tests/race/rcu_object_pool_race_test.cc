@@ -12,6 +12,7 @@
 #include "rcu/defer.h"
 #include "rcu/object_pool.h"
 #include "rcu/read_guard.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::rcu {
 namespace {
@@ -105,6 +106,33 @@ TEST(ObjectPoolRace, AReaderKeepsWhatItFoundUntilItsSectionEnds) {
   EXPECT_GE(reads.load(), 1000u);
   EXPECT_GE(reads_of_retired.load(), 100u);
 }
+
+#ifndef NDEBUG
+// The callback that frees the last object still has the slab and its lists in its hands when the
+// object no longer counts.
+TEST(ObjectPoolRace, APoolIsNotDestroyedUnderTheCallbackThatFreesItsLastObject) {
+  auto pool = std::make_unique<ObjectPool<Object>>();
+  std::atomic<bool> freed{false}, destroying{false}, destroyed{false};
+  bool outlived = false;
+  SyncPointScript::OnReach("slab_pool:retired-freed", [&] {
+    freed = true;
+    freed.notify_all();
+    destroying.wait(false);
+    // The pool's destructor has no reason to take long, unless it waits for us.
+    for (int turns = 0; turns < 10'000 && !destroyed; ++turns) std::this_thread::yield();
+    outlived = destroyed;
+  });
+  pool->FreeDeferred(pool->Allocate());
+  freed.wait(false);
+  destroying = true;
+  destroying.notify_all();
+  pool.reset();
+  destroyed = true;
+  Barrier();
+  SyncPointScript::ClearAll();
+  EXPECT_FALSE(outlived);
+}
+#endif
 
 }  // namespace
 }  // namespace nfswalk::rcu
