@@ -14,6 +14,7 @@
 #define NFSWALK_RCU_BIT_LOCK_CHAIN_H_
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <type_traits>
 
@@ -62,6 +63,15 @@ class BitLockChain : public RcuChain<Node, Traits> {
       if (!TryAcquireBit()) return false;
       NoteLockAcquire(LockClass::kHashChain, this, LockAttempt::kTry);
       return true;
+    }
+  }
+  // Debug check only.
+  void AssertHeld() const {
+    if constexpr (kRealLock) {
+      lock_.AssertHeld();
+    } else {
+      AssertLockHeld(this);
+      assert((head_.load(std::memory_order_relaxed) & kLocked) != 0);
     }
   }
   void unlock() {

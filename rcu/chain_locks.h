@@ -35,6 +35,8 @@ class ChainLocks {
   void LockNested(auto& head, uint64_t) { head.LockNested(); }
   bool TryLock(auto& head, uint64_t) { return head.try_lock(); }
   void Unlock(auto& head, uint64_t) { head.unlock(); }
+  // Debug check only.
+  void AssertHeld(const auto& head, uint64_t) const { head.AssertHeld(); }
 };
 
 class StripedLocks {
@@ -51,6 +53,7 @@ class StripedLocks {
   void Lock(auto&, uint64_t hash) { stripes_[StripeOf(hash)].lock(); }
   bool TryLock(auto&, uint64_t hash) { return stripes_[StripeOf(hash)].try_lock(); }
   void Unlock(auto&, uint64_t hash) { stripes_[StripeOf(hash)].unlock(); }
+  void AssertHeld(const auto&, uint64_t hash) const { stripes_[StripeOf(hash)].AssertHeld(); }
   bool SameLock(uint64_t one_hash, uint64_t other_hash) const {
     return StripeOf(one_hash) == StripeOf(other_hash);
   }

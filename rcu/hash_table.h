@@ -117,6 +117,7 @@ class HashTable {
     // As FindRcu(), but exact. Only nodes of the hash given to Lock() are in question.
     template <class Match>
     Node* Find(uint64_t hash, Match&& match) const {
+      AssertLocked();
       for (Node* node = head_->First(); node != nullptr; node = Head::Next(*node)) {
         if (Traits::Hash(*node) == hash && match(*node)) return node;
       }
@@ -125,6 +126,7 @@ class HashTable {
     // As above; match alone decides, also about the hash.
     template <class Match>
     Node* Find(Match&& match) const {
+      AssertLocked();
       for (Node* node = head_->First(); node != nullptr; node = Head::Next(*node)) {
         if (match(*node)) return node;
       }
@@ -133,11 +135,13 @@ class HashTable {
     // At the head; readers may find it at once. Precondition: Traits::Hash(*node) belongs to this
     // bucket, the node is in no chain.
     void Insert(Node* node) {
+      AssertLocked();
       head_->InsertHead(node);
       inserted_ = true;
     }
     // Precondition: the node is in this chain. Leaves its next pointer intact.
     void Remove(Node* node) {
+      AssertLocked();
       head_->Remove(node);
       table_->nodes_.Add(-1);
     }
@@ -145,6 +149,12 @@ class HashTable {
    private:
     friend class HashTable;
     Chain(HashTable* table, Head* head, uint64_t hash) : table_(table), head_(head), hash_(hash) {}
+
+    // Debug check only: by this thread.
+    void AssertLocked() const {
+      assert(head_ != nullptr);
+      table_->locks_.AssertHeld(*head_, hash_);
+    }
 
     HashTable* table_;
     Head* head_;     // nullptr: unlocked, moved from, or the same bucket as its twin in LockTwo()

@@ -167,7 +167,9 @@ void InodeCache::MarkDirty(Inode& inode) {
 }
 
 void InodeCache::Put(Inode* inode) {
+  rcu::AssertMaySleep();
   uint32_t count = inode->count.load(std::memory_order_relaxed);
+  assert(count > 0 && !inode->Is(kClear));
   while (count > 1) {
     if (inode->count.compare_exchange_weak(count, count - 1,
                                            std::memory_order_release)) {  // pairs with PutLast()
@@ -238,6 +240,7 @@ void InodeCache::Evict(Inode* inode) {
   Unhash(*inode);
   assert(inode->state.load(std::memory_order_relaxed) == (kFreeing | kClear));
   assert(inode->count.load(std::memory_order_relaxed) == 0);
+  assert(!inode->hashed() && inode->list_shard == kOffList && inode->lru_shard == kOffList);
   inodes_.Add(-1);
   pool_.FreeDeferred(inode);
 }

@@ -94,6 +94,7 @@ class InodeCacheOver final : public InodeCache {
   }
 
   IgetResult Insert5(InodeRef fresh, uint64_t hash, InodeIdentity& identity) override {
+    rcu::AssertMaySleep();
     IgetResult result = Insert(*fresh, hash, identity);
     if (result && result->is_new) fresh.release();
     return result;
