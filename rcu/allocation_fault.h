@@ -1,4 +1,4 @@
-// allocation_fault: lets a test decide when the pools run out of memory.
+// allocation_fault: lets a test decide when memory runs out.
 #ifndef NFSWALK_RCU_ALLOCATION_FAULT_H_
 #define NFSWALK_RCU_ALLOCATION_FAULT_H_
 
@@ -8,14 +8,15 @@
 
 namespace nfswalk::rcu {
 
-// One counter for the process. Has no effect with NDEBUG. Thread safety: all functions.
-class AllocationFault {
+// One counter for the process and kind. Has no effect with NDEBUG. Thread safety: all functions.
+template <class Kind>
+class FaultOf {
  public:
   // The next `n` allocations succeed, all later ones fail until Clear().
   static void FailAfter(int64_t n) { remaining_.store(n, std::memory_order_relaxed); }
   static void Clear() { remaining_.store(kOff, std::memory_order_relaxed); }
 
-  // For pools, once per allocation.
+  // For those who allocate, once per allocation.
   static bool ShouldFail() {
 #ifdef NDEBUG
     return false;
@@ -30,6 +31,11 @@ class AllocationFault {
   static constexpr int64_t kOff = std::numeric_limits<int64_t>::max();
   static inline constinit std::atomic<int64_t> remaining_{kOff};
 };
+
+// An object of a pool.
+using AllocationFault = FaultOf<struct PoolObjects>;
+// An area of a PageRegion: a slab of a pool, the heads of a hash table.
+using MappingFault = FaultOf<struct PageAreas>;
 
 }  // namespace nfswalk::rcu
 

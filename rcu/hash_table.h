@@ -7,9 +7,10 @@
 // Data        table_: pointer to heads | shift (low 6 bits), replaced when a growth ends.
 //             Table::next: set once, when growth begins. Heads: see bit_lock_chain.
 // Invariants  I1 a node is in exactly one chain: of the newest table if its old bucket is marked
-//             moved, else of the old one. I2 the bucket b of a table of n becomes 2b and 2b+1 of
-//             the next, of 2n. I3 nobody can reach the new buckets 2b and 2b+1 before b is marked
-//             moved. I4 no third table exists before every bucket of the first has moved.
+//             moved, else of the old one. I2 the group b of a table of n becomes 2b and 2b+1 of
+//             the next, of 2n; a bucket keeps its slot in the group. I3 nobody can reach the two
+//             buckets that replace b before b is marked moved. I4 no third table exists before
+//             every bucket of the first has moved.
 // Protocol    locked: lock(bucket); walk; unlock.
 //             here:   walk the bucket; on a miss, if it is marked moved, walk the next table's.
 // Ordering    O1 StartGrowth() release -> TableRef::Next() acquire, of Table::next; before any
@@ -48,13 +49,26 @@ namespace nfswalk::rcu {
 // Traits:
 //   static std::atomic<Node*>& Next(Node&);
 //   static uint64_t Hash(const Node&);  // a relaxed load; changes only while in no chain
+//   static constexpr int kSlotBits;     // optional, see below
 // The hash must be well mixed above its low 8 bits, which may hold something else; buckets are
 // chosen by its highest bits.
+//
+// With kSlotBits = n, groups of 2^n neighbouring buckets are chosen by the highest bits, and the
+// bucket in its group by bits 1 to n, which must be well mixed too. So whoever hashes keys that are
+// used together to one group, and to its buckets evenly, has them in one cache line of heads.
 // Locks: which lock guards which bucket, see chain_locks.h.
 template <class Node, class Traits, class Locks = ChainLocks<>>
 class HashTable {
   using Head = typename Locks::template Head<Node, Traits>;
   struct Table;
+  static constexpr int kSlotBits = [] {
+    if constexpr (requires { Traits::kSlotBits; }) {
+      return Traits::kSlotBits;
+    } else {
+      return 0;
+    }
+  }();
+  static constexpr uint64_t kSlotMask = (uint64_t{1} << kSlotBits) - 1;
 
  public:
   // Whether changes exclude each other without a lock.
@@ -184,10 +198,10 @@ class HashTable {
   bool growing() const;
 
   // Calls visit(Node&) for each node of one bucket, the one that `hash` belongs to, under its lock,
-  // and of the buckets after it as long as they share the lock and more() is true. Returns the
-  // lowest hash not visited, or 0 if that was the end. Going on from there until 0 visits every
-  // node that stays in the table meanwhile exactly once, also while the table grows: a bucket is a
-  // range of hashes, and later ones only divide it.
+  // and of the buckets after it as long as they share the lock and more() is true. Returns the hash
+  // to go on with, or 0 if that was the end. Going on from there until 0 visits every node that
+  // stays in the table meanwhile exactly once, also while the table grows: a bucket is a range of
+  // hashes of one slot, and later ones only divide it.
   template <class Visit, class More>
   uint64_t VisitInOrder(uint64_t hash, Visit&& visit, More&& more);
 
@@ -212,7 +226,9 @@ class HashTable {
     Head* heads() const { return reinterpret_cast<Head*>(word_ & ~kShiftMask); }
     Table& table() const { return reinterpret_cast<Table*>(word_ & ~kShiftMask)[-1]; }
     int shift() const { return static_cast<int>(word_ & kShiftMask); }
-    Head& HeadFor(uint64_t hash) const { return heads()[hash >> shift()]; }
+    Head& HeadFor(uint64_t hash) const {
+      return heads()[((hash >> shift()) << kSlotBits) | SlotOf(hash)];
+    }
     TableRef Next() const {
       return TableRef(
           table().next.load(std::memory_order_acquire));  // O1: pairs with StartGrowth()
@@ -222,6 +238,18 @@ class HashTable {
     static constexpr uintptr_t kShiftMask = 63;
     uintptr_t word_;
   };
+
+  static uint64_t SlotOf(uint64_t hash) { return (hash >> 1) & kSlotMask; }
+  // The lowest hash of a bucket.
+  static uint64_t HashOfBucket(size_t bucket, TableRef table) {
+    return (uint64_t{bucket >> kSlotBits} << table.shift()) | (bucket & kSlotMask) << 1;
+  }
+  // That of the bucket after the one of `hash`: of the same slot if there is one. 0 at the end.
+  static uint64_t NextInOrder(uint64_t hash, TableRef table) {
+    const uint64_t group = ((hash >> table.shift()) + 1) << table.shift();
+    if (group != 0) return group | SlotOf(hash) << 1;
+    return SlotOf(hash) < kSlotMask ? (SlotOf(hash) + 1) << 1 : 0;
+  }
 
   // A locked bucket and the table it is in.
   struct Authority {
@@ -260,8 +288,8 @@ template <class... LockArguments>
 HashTable<Node, Traits, Locks>::HashTable(size_t initial_buckets, size_t max_load,
                                           LockArguments... lock_arguments)
     : max_load_(max_load), locks_(lock_arguments...) {
-  const TableRef table =
-      MapTable(std::bit_ceil(std::max({initial_buckets, size_t{2}, locks_.size()})));
+  const TableRef table = MapTable(
+      std::bit_ceil(std::max(initial_buckets, std::max(size_t{2}, locks_.size()) << kSlotBits)));
   if (!table) throw std::bad_alloc();
   for (size_t i = 0; i < table.table().bucket_count; ++i) std::construct_at(&table.heads()[i]);
   table_.store(table.word(), std::memory_order_relaxed);
@@ -280,7 +308,7 @@ auto HashTable<Node, Traits, Locks>::MapTable(size_t buckets) -> TableRef {
   if (area == nullptr) return TableRef(0);
   auto* const table = ::new (area) Table;
   table->bucket_count = buckets;
-  const auto shift = static_cast<uintptr_t>(64 - std::countr_zero(buckets));
+  const auto shift = static_cast<uintptr_t>(64 + kSlotBits - std::countr_zero(buckets));
   return TableRef(reinterpret_cast<uintptr_t>(table + 1) | shift);
 }
 
@@ -309,6 +337,7 @@ auto HashTable<Node, Traits, Locks>::LockAuthority(uint64_t hash, const Head* he
 template <class Node, class Traits, class Locks>
 auto HashTable<Node, Traits, Locks>::LockTwo(uint64_t first, uint64_t second) -> TwoChains
     requires(!Locks::kShared) {
+  static_assert(kSlotBits == 0);
   // Lower hash first. Held buckets are unmoved, so the ranges of hashes they stand for are disjoint
   // whatever their tables, and everybody waits for a higher range than he holds. A bucket found
   // moved is let go at once, before waiting for another.
@@ -331,7 +360,7 @@ uint64_t HashTable<Node, Traits, Locks>::VisitInOrder(uint64_t hash, Visit&& vis
   uint64_t next;
   for (;;) {
     for (Node* node = head->First(); node != nullptr; node = Head::Next(*node)) visit(*node);
-    next = ((hash >> table.shift()) + 1) << table.shift();
+    next = NextInOrder(hash, table);
     if constexpr (Locks::kShared) {
       if (next != 0 && locks_.SameLock(next, hash) && more()) {
         hash = next;
@@ -393,7 +422,7 @@ void HashTable<Node, Traits, Locks>::AfterInsert(uint64_t hash) {
 template <class Node, class Traits, class Locks>
 bool HashTable<Node, Traits, Locks>::MoveNextBucket(TableRef old_table, TableRef new_table,
                                                     uint64_t held_hash) {
-  const uint64_t hash = uint64_t{moved_buckets_} << old_table.shift();
+  const uint64_t hash = HashOfBucket(moved_buckets_, old_table);
   Head& head = old_table.heads()[moved_buckets_];
   bool held = false;
   if constexpr (Locks::kShared) held = locks_.SameLock(hash, held_hash);
@@ -418,8 +447,10 @@ template <class Node, class Traits, class Locks>
 void HashTable<Node, Traits, Locks>::MoveBucket(TableRef old_table, TableRef new_table,
                                                 size_t bucket) {
   Head& from = old_table.heads()[bucket];
-  std::construct_at(&new_table.heads()[2 * bucket]);
-  std::construct_at(&new_table.heads()[2 * bucket + 1]);
+  const size_t slot = bucket & kSlotMask;
+  const size_t first = 2 * (bucket - slot) + slot;
+  std::construct_at(&new_table.heads()[first]);
+  std::construct_at(&new_table.heads()[first + kSlotMask + 1]);
   for (Node* node = from.First(); node != nullptr;) {
     Node* const next = Head::Next(*node);
     new_table.HeadFor(Traits::Hash(*node)).InsertHead(node);

@@ -31,7 +31,7 @@ namespace nfswalk::rcu {
 // Traits:
 //   static cds_lfht_node& Link(Node&);
 //   static Node& FromLink(cds_lfht_node&);
-// The hash must be well mixed in its low bits.
+// The hash must be well mixed in its high bits; liburcu's table looks at the low ones first.
 template <class Node, class Traits>
 class LfhtTable {
  public:
@@ -56,7 +56,7 @@ class LfhtTable {
   template <class Match>
   Node* FindRcu(uint64_t hash, Match&& match) const {
     cds_lfht_iter found;
-    cds_lfht_lookup(table_, hash, &Call<std::remove_reference_t<Match>>, &match, &found);
+    cds_lfht_lookup(table_, Turned(hash), &Call<std::remove_reference_t<Match>>, &match, &found);
     cds_lfht_node* const link = cds_lfht_iter_get_node(&found);
     return link != nullptr ? &Traits::FromLink(*link) : nullptr;
   }
@@ -68,8 +68,8 @@ class LfhtTable {
     cds_lfht_node* const link = &Traits::Link(*node);
     cds_lfht_node_init(link);
     tsan::Release(link);  // O1: pairs with Call()
-    cds_lfht_node* const there =
-        cds_lfht_add_unique(table_, hash, &Call<std::remove_reference_t<Match>>, &match, link);
+    cds_lfht_node* const there = cds_lfht_add_unique(
+        table_, Turned(hash), &Call<std::remove_reference_t<Match>>, &match, link);
     return there != link ? &Traits::FromLink(*there) : nullptr;
   }
 
@@ -100,6 +100,8 @@ class LfhtTable {
   }
 
  private:
+  static unsigned long Turned(uint64_t hash) { return std::rotl(hash, 32); }
+
   template <class Match>
   static int Call(cds_lfht_node* link, const void* match) {
     tsan::Acquire(link);  // O1: pairs with AddUnique()

@@ -102,6 +102,7 @@ void* SlabPool::Allocate() {
   Slab* const slab = MapSlab(shard);
   if (slab == nullptr) return nullptr;
   std::lock_guard lock(shard.lock);
+  ++shard.slabs;
   ++shard.free_slabs;
   PushFront(shard, *slab);
   return Take(shard);
@@ -130,6 +131,8 @@ bool SlabPool::StealSlab(Shard& thief) {
       --shard.free_slabs;
       ++thief.free_slabs;
     }
+    --shard.slabs;
+    ++thief.slabs;
     slab.shard.store(&thief, std::memory_order_relaxed);
     PushFront(thief, slab);
     return true;
@@ -162,17 +165,30 @@ void SlabPool::PutBack(Shard& shard, Slab& slab, uint16_t index) {
   shard.live.store(shard.live.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
-// After PutBack(), under the same lock. True if the slab was taken off the list, to be unmapped.
-bool SlabPool::SettleIfWhollyFree(Shard& shard, Slab& slab) {
-  if (slab.free_count != capacity_) return false;
+// After PutBack(), under the same lock.
+auto SlabPool::SettleIfWhollyFree(Shard& shard, Slab& slab) -> SurplusSlabs {
+  SurplusSlabs surplus{};
+  if (slab.free_count != capacity_) return surplus;
   Unlink(shard, slab);
-  if (shard.free_slabs != 0) {
-    retiring_.fetch_add(1, std::memory_order_relaxed);
-    return true;
-  }
-  ++shard.free_slabs;
   PushBack(shard, slab);
-  return false;
+  ++shard.free_slabs;
+  // This one may be too many, and another too, since fewer are in use now.
+  for (Slab*& taken : surplus) {
+    const size_t used = shard.slabs - shard.free_slabs;
+    if (shard.free_slabs <= 1 + used / 2) break;
+    taken = shard.last;
+    Unlink(shard, *taken);
+    --shard.slabs;
+    --shard.free_slabs;
+    retiring_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return surplus;
+}
+
+void SlabPool::UnmapLater(const SurplusSlabs& slabs) {
+  for (Slab* slab : slabs) {
+    if (slab != nullptr) Defer(&slab->defer_head, &UnmapWhollyFree);
+  }
 }
 
 void SlabPool::Free(void* object) {
@@ -180,9 +196,9 @@ void SlabPool::Free(void* object) {
   SlabPool& pool = *slab.pool;
   Shard& shard = LockShardOf(slab);
   pool.PutBack(shard, slab, IndexOf(slab, object));
-  const bool unmap = pool.SettleIfWhollyFree(shard, slab);
+  const SurplusSlabs surplus = pool.SettleIfWhollyFree(shard, slab);
   shard.lock.unlock();
-  if (unmap) Defer(&slab.defer_head, &UnmapWhollyFree);
+  UnmapLater(surplus);
 }
 
 void SlabPool::FreeUnreachable(void* object) {
@@ -214,10 +230,10 @@ void SlabPool::FreeRetired(DeferHead* head) {
   std::copy_n(retired + slab.waiting_count, slab.retired_count, retired);
   slab.waiting_count = slab.retired_count;
   const bool again = slab.waiting_count > 0;
-  const bool unmap = pool.SettleIfWhollyFree(shard, slab);
+  const SurplusSlabs surplus = pool.SettleIfWhollyFree(shard, slab);
   shard.lock.unlock();
   if (again) Defer(&slab.defer_head, &FreeRetired);
-  if (unmap) Defer(&slab.defer_head, &UnmapWhollyFree);
+  UnmapLater(surplus);
 }
 
 void SlabPool::UnmapWhollyFree(DeferHead* head) {

@@ -2,11 +2,13 @@
 //
 // Contract    memory given out keeps what its last user left in it (type-stable). A reader may look
 //             at an object freed during its read-side section. Memory of slabs that are wholly free
-//             goes back to the system, except for one slab a shard.
+//             goes back to the system, except for those of I2.
 // Data        a slab's lists of free and of retired objects lie in its header, so such an object is
 //             not written to. All but Slab::shard is under the lock of the slab's shard.
-// Invariants  I1 a slab is in its shard's list if and only if it has a free object. I2 a shard
-//             keeps at most one wholly free slab. I3 a slab changes its shard only under both
+// Invariants  I1 a slab is in its shard's list if and only if it has a free object; the wholly free
+//             ones are last. I2 a shard keeps at most one wholly free slab, and one for every two
+//             that are in use: what comes and goes with each grace period would cost more to map
+//             than all else that is done with it. I3 a slab changes its shard only under both
 //             shards' locks. I4 a slab waits for one grace period at a time, with all objects that
 //             had been retired when the wait began; those retired since share the next.
 // Protocol    free: s = slab.shard; lock(s); if (slab.shard != s) unlock and again.
@@ -71,12 +73,16 @@ class SlabPool {
 
   struct alignas(64) Shard {
     SpinLock lock;
-    Slab* first = nullptr;  // slabs with a free object; the wholly free one is last
+    Slab* first = nullptr;  // slabs with a free object; the wholly free ones are last
     Slab* last = nullptr;
-    size_t free_slabs = 0;         // wholly free slabs in the list
+    size_t slabs = 0;
+    size_t free_slabs = 0;         // wholly free ones, last in the list
     std::atomic<int64_t> live{0};  // allocations less frees; written under lock
   };
   static constexpr size_t kShards = 8;
+
+  // At most two, the rest null: off every list, to be unmapped.
+  using SurplusSlabs = std::array<Slab*, 2>;
 
   static Slab* SlabOf(void* object);
   static uint16_t IndexOf(Slab& slab, void* object);
@@ -89,7 +95,8 @@ class SlabPool {
 
   void* Take(Shard& shard);
   void PutBack(Shard& shard, Slab& slab, uint16_t index);
-  bool SettleIfWhollyFree(Shard& shard, Slab& slab);
+  SurplusSlabs SettleIfWhollyFree(Shard& shard, Slab& slab);
+  static void UnmapLater(const SurplusSlabs& slabs);
   bool StealSlab(Shard& thief);
   Slab* MapSlab(Shard& shard);
   void UnmapSlab(Slab* slab);

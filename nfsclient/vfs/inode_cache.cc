@@ -6,6 +6,7 @@
 #include <mutex>
 #include <random>
 
+#include "nfsclient/vfs/inode_table.h"
 #include "rcu/defer.h"
 #include "rcu/lock_order.h"
 #include "rcu/sync_point.h"
@@ -51,10 +52,14 @@ InodeCache::InodeCache(const InodeCacheOptions& options, InodeOperations& operat
 InodeCache::~InodeCache() { rcu::Barrier(); }
 
 uint64_t InodeCache::HashOf(uint64_t fileid) const {
-  uint64_t h = fileid ^ seed_;
+  uint64_t h = (fileid >> InodeHashTraits::kSlotBits) ^ seed_;
   h = (h ^ (h >> 33)) * 0xff51afd7ed558ccd;
   h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53;
-  return (h ^ (h >> 33)) | 1;
+  h ^= h >> 33;
+  // A permutation of the slots that differs from group to group, so that strides spread too.
+  constexpr uint64_t kSlots = uint64_t{1} << InodeHashTraits::kSlotBits;
+  const uint64_t slot = (fileid ^ (h >> 8)) & (kSlots - 1);
+  return (h & ~(2 * kSlots - 1)) | slot << 1 | 1;
 }
 
 // Everything but what the file system owns and the identity, which Set() writes.

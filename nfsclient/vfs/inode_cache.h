@@ -131,7 +131,9 @@ class InodeCache {
   InodeCache& operator=(const InodeCache&) = delete;
 
   // What the table is looked up by: two rounds of a 64-bit finaliser under a seed of the
-  // superblock's own, since file ids use high bits and strides (icache 2.2). Never 0.
+  // superblock's own, since file ids use high bits and strides (icache 2.2). Eight file ids in a
+  // row, as files made together have, differ in the slot alone: their heads share a cache line.
+  // Never 0.
   uint64_t HashOf(uint64_t fileid) const;
 
   // Lookup by file id alone. All that find an inode wait until it is neither new nor dying.

@@ -1,6 +1,7 @@
 // The iterators of icache 4, and what walks over all inodes.
 #include <array>
 #include <cassert>
+#include <functional>
 #include <mutex>
 
 #include "nfsclient/vfs/inode_cache.h"
@@ -54,7 +55,7 @@ size_t InodeCache::EvictUnused() {
   size_t evicted = 0;
   for (;;) {
     size_t found = 0;
-    const std::errc error = IterInodesUnsafe([&](Inode& inode) {
+    const auto take = [&](Inode& inode) {
       NFSWALK_SYNC_POINT("evict-unused:before-ilock");
       std::lock_guard lock(inode.lock);
       if (inode.count.load(std::memory_order_relaxed) > 0 || inode.Is(spared)) {
@@ -64,7 +65,9 @@ size_t InodeCache::EvictUnused() {
       lru_.Remove(inode);
       victims[found++] = &inode;
       return found < kBatch ? IterStep::kNext : IterStep::kStop;
-    });
+    };
+    // By reference, as a copy would take memory, and there may be none.
+    const std::errc error = IterInodesUnsafe(std::ref(take));
     for (size_t i = 0; i < found; ++i) Evict(victims[i]);
     evicted += found;
     if (found == 0 && error == std::errc{}) return evicted;

