@@ -11,8 +11,6 @@
 
 #include "rcu/allocation_fault.h"
 
-#include "rcu/allocation_fault.h"
-
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
 #endif
@@ -106,7 +104,6 @@ void ProtectAll(int protection) {
 }  // namespace
 
 void* PageRegion::Map(size_t bytes, size_t alignment) {
-  if (MappingFault::ShouldFail()) return nullptr;
   if (MappingFault::ShouldFail()) return nullptr;
   static const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   bytes = (bytes + page - 1) / page * page;
