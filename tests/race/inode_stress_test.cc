@@ -101,6 +101,7 @@ class Scene {
   ~Scene() { caches.operations.on_evict = {}; }
 
   void Count(Outcome outcome, uint64_t n = 1) { outcomes_[outcome] += n; }
+  uint64_t count(Outcome outcome) const { return outcomes_[outcome]; }
   void Check(bool holds) { wrong_ += !holds; }
 
   // By its creator, before anybody else may change the inode.
@@ -374,14 +375,14 @@ TEST_P(InodeStress, R28_InsertFindAndUnhashWhileTheTableGrows) {
   scene.CheckTheEnd();
 }
 
-// Every life of the inode ends with its last reference, and the next begins: all threads get on.
+// Each life of the inode ends with its last reference, and the next begins: all threads get on.
 TEST_P(InodeStress, R25_ThousandsOfLivesOfOneKey) {
   Scene scene(GetParam(), {.keys = 1, .inodes_max = 100, .initial_buckets = 2, .rounds = 0,
                            .iteration_each = 0, .floors = false});
   std::vector<std::thread> threads;
   for (size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&scene] {
-      for (int i = 0; i < 500; ++i) {
+      for (int i = 0; i < 500 || scene.count(kCreated) < 2000; ++i) {
         FoundInode found = scene.caches.GetNew(0);
         InodeCache& cache = *found.inode->cache;
         if (found.is_new) scene.Claim(*found.inode, /*beside_dying=*/false);
