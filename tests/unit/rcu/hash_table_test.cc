@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <latch>
 #include <set>
+#include <string>
 #include <thread>
 
+#include "rcu/chain_locks.h"
 #include "rcu/page_region.h"
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
@@ -26,21 +29,51 @@ struct Traits {
   static std::atomic<Node*>& Next(Node& node) { return node.next; }
   static uint64_t Hash(const Node& node) { return node.hash.load(std::memory_order_relaxed); }
 };
-using Table = HashTable<Node, Traits>;
+// Groups of eight buckets.
+struct SlotTraits : Traits {
+  static constexpr int kSlotBits = 3;
+};
 
-// Mixed above the low byte, which holds a length as in names.
+// The tables that are tested: their locks, and how buckets are chosen.
+template <class NodeTraits, class Locks, size_t... kLocks>
+struct Kind {
+  using Table = HashTable<Node, NodeTraits, Locks>;
+  using Head = typename Locks::template Head<Node, NodeTraits>;
+  static constexpr bool kSharedLocks = Locks::kShared;
+  static Table Make(size_t buckets, size_t max_load) { return Table(buckets, max_load, kLocks...); }
+};
+using Kinds = testing::Types<Kind<Traits, ChainLocks<false>>, Kind<Traits, ChainLocks<true>>,
+                             Kind<Traits, StripedLocks, 1>, Kind<Traits, StripedLocks, 8>,
+                             Kind<SlotTraits, ChainLocks<true>>, Kind<SlotTraits, StripedLocks, 8>>;
+struct KindName {
+  template <class>
+  static std::string GetName(int i) {
+    static constexpr const char* kNames[] = {
+        "BitLocks", "RealLocks", "OneLock", "StripedLocks", "RealLocksAndSlots", "StripesAndSlots"};
+    return kNames[i];
+  }
+};
+
+// Mixed above the low byte, which holds a length as in names, and for slots in bits 1 to 3.
 uint64_t HashOf(uint64_t key) {
   uint64_t x = (key + 1) * 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
-  return ((x ^ (x >> 32)) & ~uint64_t{0xff}) | 5;
+  x ^= x >> 32;
+  return (x & ~uint64_t{0xff}) | (x & 7) << 1 | 1;
 }
 
+template <class KindUnderTest>
 class HashTableTest : public testing::Test {
  protected:
+  using Table = typename KindUnderTest::Table;
+
+  static Table Make(size_t buckets = 1024, size_t max_load = 1) {
+    return KindUnderTest::Make(buckets, max_load);
+  }
   Node& Add(Table& table, uint64_t key) { return AddWithHash(table, key, HashOf(key)); }
   Node& AddWithHash(Table& table, uint64_t key, uint64_t hash) {
     Node& node = nodes_.emplace_back(key, hash);
-    Table::Chain chain = table.Lock(hash);
+    auto chain = table.Lock(hash);
     chain.Insert(&node);
     return node;
   }
@@ -50,41 +83,54 @@ class HashTableTest : public testing::Test {
   }
   static Node* Find(const Table& table, uint64_t key) { return Find(table, key, HashOf(key)); }
   static Node* FindLocked(Table& table, uint64_t key) {
-    Table::Chain chain = table.Lock(HashOf(key));
+    auto chain = table.Lock(HashOf(key));
     return chain.Find(HashOf(key), [key](const Node& node) { return node.key == key; });
+  }
+  // Adds keys until the table has begun to grow, and is at most half done. Returns their number.
+  uint64_t FillIntoTheMiddleOfAGrowth(Table& table) {
+    uint64_t key = 0;
+    while (key < 1000 || !table.growing()) Add(table, key++);
+    return key;
   }
 
   std::deque<Node> nodes_;
 };
+TYPED_TEST_SUITE(HashTableTest, Kinds, KindName);
 
-TEST_F(HashTableTest, FindsWhatWasInsertedAndNothingElse) {
-  Table table;
-  Node& node = Add(table, 1);
-  EXPECT_EQ(Find(table, 1), &node);
-  EXPECT_EQ(FindLocked(table, 1), &node);
-  EXPECT_EQ(Find(table, 2), nullptr);
-  EXPECT_EQ(FindLocked(table, 2), nullptr);
+template <class KindUnderTest>
+class HashTableOfChainLocksTest : public HashTableTest<KindUnderTest> {};
+using ChainLockKinds =
+    testing::Types<Kind<Traits, ChainLocks<false>>, Kind<Traits, ChainLocks<true>>>;
+TYPED_TEST_SUITE(HashTableOfChainLocksTest, ChainLockKinds, KindName);
+
+TYPED_TEST(HashTableTest, FindsWhatWasInsertedAndNothingElse) {
+  auto table = this->Make();
+  Node& node = this->Add(table, 1);
+  EXPECT_EQ(this->Find(table, 1), &node);
+  EXPECT_EQ(this->FindLocked(table, 1), &node);
+  EXPECT_EQ(this->Find(table, 2), nullptr);
+  EXPECT_EQ(this->FindLocked(table, 2), nullptr);
 }
 
-TEST_F(HashTableTest, ARemovedNodeIsGoneAndKeepsItsNext) {
-  Table table(2, /*max_load=*/1000);
-  Node& older = AddWithHash(table, 1, 0x105);
-  Node& newer = AddWithHash(table, 2, 0x205);
+TYPED_TEST(HashTableTest, ARemovedNodeIsGoneAndKeepsItsNext) {
+  auto table = this->Make(2, /*max_load=*/1000);
+  Node& older = this->AddWithHash(table, 1, 0x105);
+  Node& newer = this->AddWithHash(table, 2, 0x205);
   {
-    Table::Chain chain = table.Lock(0x205);
+    auto chain = table.Lock(0x205);
     chain.Remove(&newer);
   }
-  EXPECT_EQ(Find(table, 2, 0x205), nullptr);
-  EXPECT_EQ(Find(table, 1, 0x105), &older);
+  EXPECT_EQ(this->Find(table, 2, 0x205), nullptr);
+  EXPECT_EQ(this->Find(table, 1, 0x105), &older);
   EXPECT_EQ(newer.next.load(), &older);
   EXPECT_EQ(table.size(), 1u);
 }
 
-TEST_F(HashTableTest, MatchDecidesAmongNodesOfOneHashAndSeesNoOthers) {
-  Table table(2, /*max_load=*/1000);
-  AddWithHash(table, 1, 0x105);
-  Node& wanted = AddWithHash(table, 2, 0x105);
-  AddWithHash(table, 3, 0x305);
+TYPED_TEST(HashTableTest, MatchDecidesAmongNodesOfOneHashAndSeesNoOthers) {
+  auto table = this->Make(2, /*max_load=*/1000);
+  this->AddWithHash(table, 1, 0x105);
+  Node& wanted = this->AddWithHash(table, 2, 0x105);
+  this->AddWithHash(table, 3, 0x305);
   int asked = 0;
   ReadGuard reader;
   Node* const found = table.FindRcu(0x105, [&](const Node& node) {
@@ -97,43 +143,45 @@ TEST_F(HashTableTest, MatchDecidesAmongNodesOfOneHashAndSeesNoOthers) {
   EXPECT_EQ(table.FindRcu(0x105, [](const Node& node) { return node.key == 2; }), &wanted);
 }
 
-TEST_F(HashTableTest, GrowsWithItsLoadAndStillFindsAll) {
-  Table table(16);
+TYPED_TEST(HashTableTest, GrowsWithItsLoadAndStillFindsAll) {
+  auto table = this->Make(16);
   constexpr uint64_t kKeys = 20'000;
   for (uint64_t key = 0; key < kKeys; ++key) {
-    Add(table, key);
+    this->Add(table, key);
     // Every node so far is found at every stage of every growth.
     if (key % 997 == 0) {
-      for (uint64_t k = 0; k <= key; ++k) ASSERT_NE(Find(table, k), nullptr) << k << " of " << key;
+      for (uint64_t k = 0; k <= key; ++k)
+        ASSERT_NE(this->Find(table, k), nullptr) << k << " of " << key;
     }
   }
   EXPECT_EQ(table.size(), kKeys);
   EXPECT_GE(table.bucket_count(), kKeys / 2);
   EXPECT_LE(table.bucket_count(), 4 * kKeys);
-  for (uint64_t key = 0; key < kKeys; ++key) ASSERT_NE(FindLocked(table, key), nullptr);
+  for (uint64_t key = 0; key < kKeys; ++key) ASSERT_NE(this->FindLocked(table, key), nullptr);
 }
 
-TEST_F(HashTableTest, AGrowthEndsLongBeforeTheNextIsDue) {
-  Table table(1024);
+TYPED_TEST(HashTableTest, AGrowthEndsLongBeforeTheNextIsDue) {
+  auto table = this->Make(1024);
   uint64_t key = 0;
-  while (!table.growing()) Add(table, key++);
+  while (!table.growing()) this->Add(table, key++);
   const uint64_t begun = key;
-  while (table.growing()) Add(table, key++);
+  while (table.growing()) this->Add(table, key++);
   EXPECT_LE(key - begun, 1024u / 2);
 }
 
-TEST_F(HashTableTest, StaysAsItIsBelowTheLoadLimit) {
-  Table table(16, /*max_load=*/1000);
-  for (uint64_t key = 0; key < 10'000; ++key) Add(table, key);
-  EXPECT_EQ(table.bucket_count(), 16u);
+TYPED_TEST(HashTableTest, StaysAsItIsBelowTheLoadLimit) {
+  auto table = this->Make(16, /*max_load=*/1000);
+  const size_t buckets = table.bucket_count();
+  for (uint64_t key = 0; key < 10'000; ++key) this->Add(table, key);
+  EXPECT_EQ(table.bucket_count(), buckets);
 }
 
-TEST_F(HashTableTest, SpreadsSequentialKeysEvenly) {
-  Table table(1024, /*max_load=*/1000);
-  for (uint64_t key = 0; key < 8192; ++key) Add(table, key);
+TYPED_TEST(HashTableTest, SpreadsSequentialKeysEvenly) {
+  auto table = this->Make(1024, /*max_load=*/1000);
+  for (uint64_t key = 0; key < 8192; ++key) this->Add(table, key);
   size_t walked = 0;
   for (uint64_t key = 0; key < 8192; ++key) {
-    Table::Chain chain = table.Lock(HashOf(key));
+    auto chain = table.Lock(HashOf(key));
     chain.Find([&walked](const Node&) {
       ++walked;
       return false;
@@ -143,34 +191,33 @@ TEST_F(HashTableTest, SpreadsSequentialKeysEvenly) {
   EXPECT_LT(walked / 8192, 11u);
 }
 
-TEST_F(HashTableTest, ANodeMovesBetweenHashesUnderTwoChains) {
-  Table table(64);
+TYPED_TEST(HashTableOfChainLocksTest, ANodeMovesBetweenHashesUnderTwoChains) {
+  auto table = this->Make(64);
   for (uint64_t key = 0; key < 200; ++key) {
-    Node& node = Add(table, key);
+    Node& node = this->Add(table, key);
     const uint64_t from = HashOf(key);
     const uint64_t to = HashOf(key + 1'000'000);
     {
-      Table::TwoChains chains = table.LockTwo(from, to);
+      auto chains = table.LockTwo(from, to);
       chains.ForFirst().Remove(&node);
       node.hash.store(to, std::memory_order_relaxed);
       chains.ForSecond().Insert(&node);
     }
-    ASSERT_EQ(Find(table, key, from), nullptr);
-    ASSERT_EQ(Find(table, key, to), &node);
+    ASSERT_EQ(this->Find(table, key, from), nullptr);
+    ASSERT_EQ(this->Find(table, key, to), &node);
   }
   EXPECT_EQ(table.size(), 200u);
 }
 
-TEST_F(HashTableTest, LockTwoOfOneBucketLocksItOnce) {
-  Table table(2);
-  Table::TwoChains chains = table.LockTwo(0x105, 0x205);
+TYPED_TEST(HashTableOfChainLocksTest, LockTwoOfOneBucketLocksItOnce) {
+  auto table = this->Make(2);
+  auto chains = table.LockTwo(0x105, 0x205);
   EXPECT_EQ(&chains.ForFirst(), &chains.ForSecond());
 }
 
-TEST_F(HashTableTest, VisitingInOrderMeetsEveryNodeOnceInTheMiddleOfAGrowth) {
-  Table table(16);
-  uint64_t key = 0;
-  while (key < 1000 || !table.growing()) Add(table, key++);  // in the middle of a growth
+TYPED_TEST(HashTableTest, VisitingInOrderMeetsEveryNodeOnceInTheMiddleOfAGrowth) {
+  auto table = this->Make(16);
+  const uint64_t key = this->FillIntoTheMiddleOfAGrowth(table);
   std::multiset<uint64_t> seen;
   uint64_t hash = 0;
   do {
@@ -181,30 +228,72 @@ TEST_F(HashTableTest, VisitingInOrderMeetsEveryNodeOnceInTheMiddleOfAGrowth) {
   EXPECT_EQ(std::set<uint64_t>(seen.begin(), seen.end()).size(), key);
 }
 
-TEST_F(HashTableTest, OldTablesAreHandedBack) {
+TYPED_TEST(HashTableTest, VisitingInOrderMeetsEveryNodeOnceWhileTheTableGrowsUnderIt) {
+  auto table = this->Make(2);
+  constexpr uint64_t kLasting = 500;
+  for (uint64_t key = 0; key < kLasting; ++key) this->Add(table, key);
+  const size_t buckets = table.bucket_count();
+  std::multiset<uint64_t> seen;
+  uint64_t hash = 0, next_key = kLasting;
+  do {
+    hash = table.VisitInOrder(
+        hash, [&seen](const Node& node) { seen.insert(node.key); }, [] { return false; });
+    for (int i = 0; i < 10 && next_key < 5000; ++i) this->Add(table, next_key++);
+  } while (hash != 0);
+  EXPECT_GE(table.bucket_count(), 2 * buckets);
+  for (uint64_t key = 0; key < kLasting; ++key) ASSERT_EQ(seen.count(key), 1u) << key;
+  for (const uint64_t key : seen) ASSERT_EQ(seen.count(key), 1u) << key;
+}
+
+TYPED_TEST(HashTableTest, AVisitGoesOnToTheNextBucketIfThatSharesTheLockAndMoreIsWanted) {
+  auto table = this->Make(512, /*max_load=*/1000);
+  for (uint64_t key = 0; key < 1000; ++key) this->Add(table, key);
+  const auto visits = [&table](bool more) {
+    size_t count = 0;
+    uint64_t hash = 0;
+    do {
+      ++count;
+      hash = table.VisitInOrder(
+          hash, [](const Node&) {}, [more] { return more; });
+    } while (hash != 0);
+    return count;
+  };
+  EXPECT_EQ(visits(false), table.bucket_count());
+  if (TypeParam::kSharedLocks) {
+    EXPECT_LT(visits(true), table.bucket_count());
+  } else {
+    EXPECT_EQ(visits(true), table.bucket_count());
+  }
+}
+
+TYPED_TEST(HashTableTest, NoTwoLocksGuardOneBucketHoweverSmallTheTable) {
+  auto table = this->Make(1);
+  EXPECT_GE(table.bucket_count(), std::max<size_t>(2, table.locks().size()));
+}
+
+TYPED_TEST(HashTableTest, OldTablesAreHandedBack) {
   Barrier();  // what earlier tests left
   const size_t before = PageRegion::mapped_bytes();
   {
-    Table table(16);
-    for (uint64_t key = 0; key < 50'000; ++key) Add(table, key);
+    auto table = this->Make(16);
+    for (uint64_t key = 0; key < 50'000; ++key) this->Add(table, key);
     Barrier();
-    while (table.growing()) Add(table, nodes_.size());
+    while (table.growing()) this->Add(table, this->nodes_.size());
     Barrier();
-    const size_t head_bytes = kRealChainLock ? 16 : 8;
-    EXPECT_LE(PageRegion::mapped_bytes() - before, table.bucket_count() * head_bytes + 8192);
+    EXPECT_LE(PageRegion::mapped_bytes() - before,
+              table.bucket_count() * sizeof(typename TypeParam::Head) + 8192);
   }
   EXPECT_EQ(PageRegion::mapped_bytes(), before);
 }
 
 #ifndef NFSWALK_TSAN
-TEST_F(HashTableTest, ALookupStoresNothingInTheTable) {
-  Table table(16);
-  uint64_t key = 0;
-  while (key < 1000 || !table.growing()) Add(table, key++);
+TYPED_TEST(HashTableTest, ALookupStoresNothingInTheTable) {
+  auto table = this->Make(16);
+  const uint64_t key = this->FillIntoTheMiddleOfAGrowth(table);
   PageRegion::FreezeAll();
   size_t found = 0;
-  for (uint64_t k = 0; k < key; ++k) found += Find(table, k) != nullptr ? 1 : 0;
-  const Node* const absent = Find(table, key + 1);
+  for (uint64_t k = 0; k < key; ++k) found += this->Find(table, k) != nullptr ? 1 : 0;
+  const Node* const absent = this->Find(table, key + 1);
   PageRegion::ThawAll();
   EXPECT_EQ(found, key);
   EXPECT_EQ(absent, nullptr);
@@ -212,12 +301,39 @@ TEST_F(HashTableTest, ALookupStoresNothingInTheTable) {
 #endif
 
 #ifndef NDEBUG
+template <class KindUnderTest>
+class HashTableDeathTest : public HashTableTest<KindUnderTest> {
+ protected:
+  HashTableDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+TYPED_TEST_SUITE(HashTableDeathTest, Kinds, KindName);
+
+TYPED_TEST(HashTableDeathTest, AChainIsNotUsedByAThreadThatHasNotLockedIt) {
+  auto table = this->Make();
+  Node& node = this->AddWithHash(table, 1, 0x105);
+  auto chain = table.Lock(0x105);
+  const auto elsewhere = [](auto&& use) { std::jthread(use).join(); };
+  EXPECT_DEATH(elsewhere([&] { chain.Find(0x105, [](const Node&) { return true; }); }),
+               "a lock that must be held is not");
+  EXPECT_DEATH(elsewhere([&] { chain.Insert(&node); }), "a lock that must be held is not");
+  EXPECT_DEATH(elsewhere([&] { chain.Remove(&node); }), "a lock that must be held is not");
+}
+
+TYPED_TEST(HashTableDeathTest, AChainIsNotUsedOnceItIsUnlocked) {
+  auto table = this->Make();
+  Node& node = this->AddWithHash(table, 1, 0x105);
+  auto chain = table.Lock(0x105);
+  chain.Unlock();
+  EXPECT_DEATH(chain.Insert(&node), "head_ != nullptr");
+}
+
 // The reader stops on a node of a bucket; the bucket moves under it; it goes on.
-TEST_F(HashTableTest, AReaderWhoseBucketMovesUnderItEndsAndThenFindsTheNode) {
-  Table table(2);
-  AddWithHash(table, 1, 0x105);
-  Node& wanted = AddWithHash(table, 2, 0x205);
-  AddWithHash(table, 3, 0x305);
+TYPED_TEST(HashTableTest, AReaderWhoseBucketMovesUnderItEndsAndThenFindsTheNode) {
+  auto table = this->Make(2);
+  const size_t buckets = table.bucket_count();
+  this->AddWithHash(table, 1, 0x105);
+  Node& wanted = this->AddWithHash(table, 2, 0x205);
+  this->AddWithHash(table, 3, 0x305);
   std::latch standing(1);
   std::latch moved(1);
   Node* second_try = nullptr;
@@ -235,15 +351,16 @@ TEST_F(HashTableTest, AReaderWhoseBucketMovesUnderItEndsAndThenFindsTheNode) {
   });
   standing.wait();
   uint64_t key = 10;
-  while (table.bucket_count() == 2 || table.growing()) Add(table, key++);
+  while (table.bucket_count() == buckets || table.growing()) this->Add(table, key++);
   moved.count_down();
   reader.join();
   EXPECT_EQ(second_try, &wanted);
 }
 
-TEST_F(HashTableTest, ALockerThatWaitedForAMovingBucketGetsTheNewOne) {
-  Table table(2);
-  Node& node = AddWithHash(table, 1, 0x105);
+TYPED_TEST(HashTableTest, ALockerThatWaitedForAMovingBucketGetsTheNewOne) {
+  auto table = this->Make(2);
+  const size_t buckets = table.bucket_count();
+  Node& node = this->AddWithHash(table, 1, 0x105);
   std::latch moving(1);
   std::atomic<bool> asked{false};
   bool first_time = true;
@@ -258,10 +375,11 @@ TEST_F(HashTableTest, ALockerThatWaitedForAMovingBucketGetsTheNewOne) {
   std::jthread locker([&] {
     moving.wait();
     asked.store(true);
-    Table::Chain chain = table.Lock(0x105);
+    auto chain = table.Lock(0x105);
     found = chain.Find(0x105, [](const Node& n) { return n.key == 1; });
   });
-  for (uint64_t key = 10; table.bucket_count() == 2 || table.growing(); ++key) Add(table, key);
+  for (uint64_t key = 10; table.bucket_count() == buckets || table.growing(); ++key)
+    this->Add(table, key);
   locker.join();
   SyncPointScript::ClearAll();
   EXPECT_EQ(found, &node);
