@@ -83,7 +83,7 @@ class Subject {
             .threads = threads,
             .seconds = took.count(),
             .cpu_share = cpu / asked,
-            .inodes = threads * files_per_thread,
+            .inodes = threads * files_per_thread * VisitsOf(workload),
             .global_acquisitions = cache_->lock_acquisitions().global - global_before};
   }
 

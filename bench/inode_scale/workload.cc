@@ -117,7 +117,8 @@ uint64_t RunWorkload(Workload workload, vfs::InodeCache& cache, SyntheticFiles& 
                      uint64_t thread, uint64_t files) {
   uint64_t checksum = 0;
   const uint64_t first = thread << 40;
-  for (uint64_t fileid = first; fileid < first + files; ++fileid) {
+  for (uint64_t i = 0; i < files * VisitsOf(workload); ++i) {
+    const uint64_t fileid = first + i % files;
     if (workload == Workload::kCreate) {
       Create(cache, source, fileid);
       continue;
