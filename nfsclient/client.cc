@@ -31,7 +31,8 @@ WalkFlags FlagsOf(const Superblock& superblock, ResolveFlags flags) {
           .no_symlinks = flags.no_symlinks,
           .beneath = flags.beneath,
           .strict = flags.strict || superblock.options.contract == WalkContract::kStrict,
-          .cached = flags.cached};
+          .cached = flags.cached,
+          .dont_cache = flags.dont_cache};
 }
 
 // openat2(2): two scopes contradict each other. in_root is how every walk here works: the export's

@@ -49,6 +49,7 @@ struct ResolveFlags {
   bool in_root = false;      // as after chroot: those stay inside the root
   bool cached = false;       // EAGAIN (errc::resource_unavailable_try_again) instead of an RPC
   bool strict = false;       // this call is linearizable even where the mount is not
+  bool dont_cache = false;   // for scans: a file this call brings into the caches leaves with it
 };
 
 // Bits of access(2).

@@ -60,7 +60,8 @@ class Search {
   void Visit(const Found& found, size_t depth) {
     auto attributes = found.attributes;
     if (!attributes) {
-      auto asked = session_.client().Stat(found.path, session_.credential(), {.no_follow = true});
+      auto asked = session_.client().Stat(found.path, session_.credential(),
+                                          {.no_follow = true, .dont_cache = true});
       if (!asked) return session_.Fail(found.path, asked.error());
       attributes = *asked;
     }

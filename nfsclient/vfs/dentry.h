@@ -38,6 +38,7 @@ namespace nfswalk::vfs {
 // Dentry::lru_state.
 inline constexpr uint8_t kOnLru = 1;
 inline constexpr uint8_t kReferenced = 2;  // DCACHE_REFERENCED: second chance
+inline constexpr uint8_t kNotCached = 4;   // DCACHE_DONTCACHE; never with kOnLru
 
 struct alignas(64) Dentry {
   static constexpr size_t kInlineWords = 7;

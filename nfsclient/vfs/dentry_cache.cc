@@ -301,6 +301,19 @@ void DentryCache::Retain(Dentry& dentry) {
   }
 }
 
+void DentryCache::MarkDontCache(Dentry& dentry) {
+  dentry.lockref.Lock();
+  // On the LRU comes who was put before; held by others is who is in use.
+  const bool fresh =
+      dentry.lru_state.load(std::memory_order_relaxed) == 0 && dentry.lockref.count() == 1;
+  if (fresh) dentry.lru_state.store(kNotCached, std::memory_order_relaxed);
+  dentry.lockref.Unlock();
+  Inode* const inode = dentry.inode.load(std::memory_order_relaxed);
+  if (fresh && inode != nullptr && inode->count.load(std::memory_order_relaxed) == 1) {
+    inode->cache->MarkDontCache(*inode);
+  }
+}
+
 void DentryCache::Put(Dentry* dentry) {
   while (dentry != nullptr) {
     {
@@ -329,7 +342,8 @@ void DentryCache::Put(Dentry* dentry) {
           return;
         }
       }
-      if (dentry->hash.load(std::memory_order_relaxed) != 0) {
+      if (dentry->hash.load(std::memory_order_relaxed) != 0 &&
+          (dentry->lru_state.load(std::memory_order_relaxed) & kNotCached) == 0) {
         Retain(*dentry);
         dentry->lockref.Unlock();
         return;

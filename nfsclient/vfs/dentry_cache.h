@@ -102,6 +102,10 @@ class DentryCache {
   // (nothing changed then). Preconditions: references on both.
   std::errc Move(Dentry& dentry, Dentry& new_parent, const Name& new_name, uint64_t verifier);
 
+  // d_mark_dontcache: neither the dentry nor its inode is kept after its last reference. For scans,
+  // which must not drive out what others use: only marks what nobody has used before.
+  void MarkDontCache(Dentry& dentry);
+
   void Put(Dentry* dentry);
 
   // Destroys up to `count` unused dentries; returns how many.

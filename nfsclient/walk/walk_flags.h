@@ -12,7 +12,8 @@ struct WalkFlags {
   bool no_symlinks = false;
   bool beneath = false;
   bool strict = false;
-  bool cached = false;  // EAGAIN instead of anything that may sleep
+  bool cached = false;      // EAGAIN instead of anything that may sleep
+  bool dont_cache = false;  // what the walk ends at leaves the cache with it if it brought it in
 };
 
 }  // namespace nfswalk::walk

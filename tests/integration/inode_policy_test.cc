@@ -1,0 +1,114 @@
+// The client over every policy of its inode cache, against a real server.
+#include "nfsclient/vfs/inode_policy.h"
+
+#include <atomic>
+#include <cerrno>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/fixtures/inode_caches.h"
+#include "tests/fixtures/mounted_export.h"
+
+namespace nfswalk {
+namespace {
+
+using fixtures::MountedExport;
+
+class InodePolicies : public MountedExport, public testing::WithParamInterface<vfs::InodePolicy> {
+ protected:
+  std::string Options() const {
+    std::string options = "actimeo=600&inode_hash=";
+    options += vfs::PolicyName(GetParam().hash);
+    options += "&inode_list=";
+    options += vfs::PolicyName(GetParam().list);
+    options += "&inode_lru=";
+    options += vfs::PolicyName(GetParam().lru);
+    return options;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Policies, InodePolicies, testing::ValuesIn(vfs::AllInodePolicies()),
+                         vfs::InodePolicyTestName);
+
+TEST_P(InodePolicies, AnswerTheSameColdWarmAndAfterTheCachesWereDropped) {
+  auto client = Mount(Options());
+  ASSERT_NE(client, nullptr);
+  constexpr int kFiles = 200;
+  for (int i = 0; i < kFiles; ++i) MakeFile(std::to_string(i), std::string(i, 'x'));
+  for (const char* round : {"cold", "warm", "dropped"}) {
+    for (int i = 0; i < kFiles; ++i) {
+      auto attributes = client->Stat(Path(std::to_string(i)), root_);
+      ASSERT_TRUE(attributes.has_value()) << round << " " << i;
+      ASSERT_EQ(attributes->size_bytes, static_cast<uint64_t>(i)) << round;
+    }
+    if (std::string(round) == "warm") client->DropCaches();
+  }
+  client->DropCaches();
+  EXPECT_LE(client->stats().inodes, 2u);  // the root, and the directory if it is still in use
+}
+
+TEST_P(InodePolicies, HoldTheirLimitUnderThreadsThatCreateLookUpAndRemove) {
+  auto client = Mount(Options() + "&inodes=100&dentries=100");
+  ASSERT_NE(client, nullptr);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 100; ++i) {
+        const std::string path = Path(std::to_string(t) + "-" + std::to_string(i));
+        wrong += !client->Create(path, 0644, /*exclusive=*/false, root_).has_value();
+        wrong += !client->Stat(path, root_).has_value();
+        if (i % 2 == 0) wrong += client->Unlink(path, root_) != std::errc{};
+        wrong += client->Stat(path, root_).has_value() != (i % 2 != 0);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(client->stats().inodes, 300u);
+}
+
+TEST_P(InodePolicies, InvalidatedCachesAreConfirmedByTheServer) {
+  auto client = Mount(Options());
+  ASSERT_NE(client, nullptr);
+  MakeFile("file", "old");
+  ASSERT_EQ(client->Stat(Path("file"), root_)->size_bytes, 3u);
+  MakeFile("file", "newer");
+  EXPECT_EQ(client->Stat(Path("file"), root_)->size_bytes, 3u) << "believed for 600 s";
+  client->InvalidateCaches();
+  EXPECT_EQ(client->Stat(Path("file"), root_)->size_bytes, 5u);
+}
+
+class InodePolicyMount : public MountedExport {};
+
+TEST_F(InodePolicyMount, APolicyThatDoesNotFitIsRefusedWithTheWayOut) {
+  auto parsed = ParseMountUrl(server().Url("inode_hash=bit_rcu&inode_list=none"));
+  ASSERT_TRUE(parsed.has_value());
+  fixtures::GaneshaServer::NetworkScope scope(server());
+  auto client = Client::Mount(*parsed);
+  ASSERT_FALSE(client.has_value());
+  EXPECT_EQ(client.error().error, std::errc::invalid_argument);
+  EXPECT_NE(client.error().message.find("inode_list=none"), std::string::npos);
+  EXPECT_NE(client.error().message.find("inode_hash=index"), std::string::npos);
+}
+
+TEST_F(InodePolicyMount, AScanLeavesNothingBehindAndWhatOthersUseStays) {
+  auto client = Mount("actimeo=600");
+  ASSERT_NE(client, nullptr);
+  constexpr int kFiles = 50;
+  for (int i = 0; i < kFiles; ++i) MakeFile(std::to_string(i));
+  ASSERT_TRUE(client->Stat(Path("0"), root_).has_value());  // in use by others
+  const Stats before = client->stats();
+  for (int i = 0; i < kFiles; ++i) {
+    ASSERT_TRUE(client->Stat(Path(std::to_string(i)), root_, {.dont_cache = true}).has_value());
+  }
+  EXPECT_EQ(client->stats().dentries, before.dentries);
+  EXPECT_EQ(client->stats().inodes, before.inodes);
+  const uint64_t rpcs = client->stats().rpcs;
+  EXPECT_TRUE(client->Stat(Path("0"), root_).has_value());
+  EXPECT_EQ(client->stats().rpcs, rpcs);
+}
+
+}  // namespace
+}  // namespace nfswalk
