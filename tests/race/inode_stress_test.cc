@@ -389,6 +389,9 @@ TEST_P(InodeStress, R25_ThousandsOfLivesOfOneKey) {
         cache.MarkDontCache(*found.inode);
         if (found.is_new) cache.UnlockNew(*found.inode);
         scene.Check(found.inode->fileid == 0 && !found.inode->Is(kDying));
+        found.inode = {};
+        // Those who hold it too would never be given the time to let it go.
+        if (!found.is_new) std::this_thread::yield();
       }
     });
   }
