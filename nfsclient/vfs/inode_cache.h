@@ -20,8 +20,7 @@
 // Staleness   an RCU lookup may miss an inode that is being inserted or whose bucket moves.
 // Progress    a finder restarts once for each dying inode it meets; dying ends with its evict.
 // Lifetime    a reference, or an RCU section: memory is given out again a grace period after evict.
-// Tests       tests/unit/nfsclient/vfs/inode_cache_test.cc, tests/race/inode_race_test.cc,
-//             tests/race/inode_stress_test.cc
+// Tests       tests/unit/nfsclient/vfs/inode_*_test.cc, tests/race/inode_*_test.cc
 #ifndef NFSWALK_NFSCLIENT_VFS_INODE_CACHE_H_
 #define NFSWALK_NFSCLIENT_VFS_INODE_CACHE_H_
 

@@ -7,8 +7,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -110,6 +113,14 @@ class CountAt {
  private:
   const std::shared_ptr<std::atomic<int>> count_ = std::make_shared<std::atomic<int>>(0);
 };
+
+// Ends the program if a thread comes there: it would wait for what only its own thread can do.
+inline void NobodyReaches(std::string_view point) {
+  rcu::SyncPointScript::OnReach(point, [point = std::string(point)] {
+    std::fprintf(stderr, "a thread reached %s\n", point.c_str());
+    std::abort();
+  });
+}
 
 // Runs `act` on the first thread that reaches the sync point, with the locks held there.
 inline void OnceAt(std::string_view point, std::function<void()> act) {

@@ -38,6 +38,8 @@ TEST_P(InodeReclaimTest, PruneGivesASecondChanceToWhatWasUsedAgain) {
   Fill(1, 10);
   Fill(1, 1);
   EXPECT_EQ(cache_.Prune(9), 9u);
+  EXPECT_TRUE(caches_.Find(1));
+  EXPECT_EQ(cache_.Prune(1), 0u) << "used by the look";
   EXPECT_EQ(cache_.Prune(1), 1u);
   EXPECT_EQ(cache_.size(), 0u);
 }
