@@ -9,7 +9,7 @@
 //             O1 AddUnique() -> FindRcu(): a node that is found is complete.
 // Progress    lock-free; the table is resized by a thread of liburcu's.
 // Lifetime    nodes: the caller's, at least a grace period after Remove().
-// Tests       tests/unit/rcu/lfht_table_test.cc, tests/race/inode_race_test.cc
+// Tests       tests/unit/rcu/lfht_table_test.cc, tests/race/inode_*_test.cc
 #ifndef NFSWALK_RCU_LFHT_TABLE_H_
 #define NFSWALK_RCU_LFHT_TABLE_H_
 

@@ -228,6 +228,18 @@ TEST_P(InodeRaceWithBoth, R28_WhoMissesAnInodeOnTheMoveCreatesNoSecond) {
   EXPECT_EQ(wanted->count, 1u);
 }
 
+// A few buckets move with each insertion, so in between nothing does.
+TEST_P(InodeRaceWithChainLocks, R28_InTheMiddleOfAGrowthWhatHasMovedIsFoundAndWhatHasNot) {
+  CountAt growths("hash_table:growth-started"), moves("hash_table:node-moved");
+  uint64_t next = 1000;
+  while (growths.count() == 0 || moves.count() < 100) caches_.Get(next++);
+  size_t missed = 0;
+  for (uint64_t key = 1000; key < next; ++key) missed += !LookupRcu(key) + !LookupLocked(key);
+  EXPECT_EQ(missed, 0u);
+  EXPECT_EQ(growths.count(), 1);
+  EXPECT_LT(moves.count(), static_cast<int>(next - 1000)) << "it is over";
+}
+
 TEST_P(InodeRaceWithChainLocks, R28_WhatIsInsertedAndUnhashedDuringAGrowthIsInTheNewTableOrInNone) {
   InodeRef leaving = GetInChain(1), staying = GetInChain(2);
   std::optional<Actor> inserter, remover;
