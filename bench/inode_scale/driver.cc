@@ -1,37 +1,13 @@
 #include "bench/inode_scale/driver.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <time.h>
-
 #include <algorithm>
-#include <barrier>
 #include <bit>
-#include <chrono>
 #include <memory>
-#include <thread>
 #include <utility>
 
 namespace nfswalk::bench {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-size_t Processors() { return std::max(1u, std::thread::hardware_concurrency()); }
-
-void PinTo(size_t processor) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(processor % Processors(), &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
-
-double ThreadCpuSeconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 // One policy's cache over its files.
 class Subject {
@@ -56,33 +32,13 @@ class Subject {
   Timing Run(Workload workload, size_t threads, uint64_t files_per_thread) {
     const uint64_t global_before = cache_->lock_acquisitions().global;
     std::atomic<uint64_t> checksum{0};
-    std::vector<double> cpu_seconds(threads);
-    std::vector<Clock::time_point> started(threads), ended(threads);
-    std::barrier start(static_cast<std::ptrdiff_t>(threads));
-    {
-      std::vector<std::jthread> team;
-      for (size_t t = 0; t < threads; ++t) {
-        team.emplace_back([&, t] {
-          PinTo(t);
-          start.arrive_and_wait();
-          const double cpu_before = ThreadCpuSeconds();
-          started[t] = Clock::now();
-          checksum += RunWorkload(workload, *cache_, source_, t, files_per_thread);
-          ended[t] = Clock::now();
-          cpu_seconds[t] = ThreadCpuSeconds() - cpu_before;
-        });
-      }
-    }
-    const std::chrono::duration<double> took =
-        *std::ranges::max_element(ended) - *std::ranges::min_element(started);
-    double cpu = 0;
-    for (const double seconds : cpu_seconds) cpu += seconds;
-    const double asked = took.count() * static_cast<double>(std::min(threads, Processors()));
+    const TeamTime time = RunTeam(threads, [&](size_t thread) {
+      checksum += RunWorkload(workload, *cache_, source_, thread, files_per_thread);
+    });
     return {.workload = workload,
             .policy = cache_->policy(),
             .threads = threads,
-            .seconds = took.count(),
-            .cpu_share = cpu / asked,
+            .time = time,
             .inodes = threads * files_per_thread * VisitsOf(workload),
             .global_acquisitions = cache_->lock_acquisitions().global - global_before};
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/inode_scale/team.h"
 #include "bench/inode_scale/workload.h"
 #include "nfsclient/vfs/inode_policy.h"
 
@@ -30,8 +31,7 @@ struct Timing {
   Workload workload;
   vfs::InodePolicy policy;
   size_t threads;
-  double seconds;    // from the common start until the last thread was done
-  double cpu_share;  // processor time the threads got, of what they asked for
+  TeamTime time;
   uint64_t inodes;
   uint64_t global_acquisitions;  // of locks that every inode of the superblock goes through
 };

@@ -4,11 +4,15 @@
 #include <csignal>
 #include <cstdio>
 #include <fstream>
+#include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "bench/inode_scale/bundle_model.h"
+#include "bench/inode_scale/export_driver.h"
 #include "bench/inode_scale/hold_times.h"
 #include "bench/inode_scale/options.h"
 #include "bench/inode_scale/scale_report.h"
@@ -45,18 +49,31 @@ std::vector<SimulatedCurve> Simulate(const Plan& plan, const std::vector<ScaleRo
   return curves;
 }
 
-// False if a policy cannot be built.
-bool RunOne(const Plan& plan, std::vector<ScaleRow>& all_rows) {
+std::string Heading(const Plan& plan, const ReplayServer* server) {
+  if (server != nullptr) {
+    return fmt::format(
+        "On {}, through the client: these times contain the server.\n{} files a "
+        "thread, {} repetitions\n",
+        server->description(), plan.files_per_thread, plan.repetitions);
+  }
+  return fmt::format("Fill {} ns{}, {} files a thread, {} repetitions, {} inodes a chain\n",
+                     plan.work.fill_ns, plan.work.under_one_lock ? " under one lock" : "",
+                     plan.files_per_thread, plan.repetitions, plan.chain_load);
+}
+
+// False, and explained, if it cannot be run.
+bool RunOne(const Plan& plan, ReplayServer* server, std::vector<ScaleRow>& all_rows) {
   Summary summary(plan.work.fill_ns, ProcessorsHere());
   const size_t total =
       plan.repetitions * plan.threads.size() * plan.policies.size() * plan.workloads.size();
   const auto progress = [&](const Timing& timing) {
     summary.Add(timing);
     if (summary.timings() % 16 == 0 || summary.timings() == total) {
-      fmt::print(stderr, "\rfill {} ns: {} of {} ", plan.work.fill_ns, summary.timings(), total);
+      fmt::print(stderr, "\r{} of {} ", summary.timings(), total);
     }
   };
-  const auto ran = RunPlan(plan, progress, stop_requested);
+  const auto ran = server != nullptr ? RunPlanOnExport(plan, *server, progress, stop_requested)
+                                     : RunPlan(plan, progress, stop_requested);
   fmt::print(stderr, "\n");
   if (!ran) {
     fmt::print(stderr, "inode_scale: {}\n", ran.error());
@@ -64,27 +81,39 @@ bool RunOne(const Plan& plan, std::vector<ScaleRow>& all_rows) {
   }
   const std::vector<ScaleRow> rows = summary.Rows();
   all_rows.insert(all_rows.end(), rows.begin(), rows.end());
-  fmt::print("\nFill {} ns, {} files a thread, {} repetitions, {} inodes a chain{}\n\n",
-             plan.work.fill_ns, plan.files_per_thread, plan.repetitions, plan.chain_load,
-             plan.work.under_one_lock ? ", filled under one lock" : "");
-  const bool simulate = plan.work.fill_ns == 0 && !stop_requested;
+  fmt::print("\n{}\n", Heading(plan, server));
+  const bool simulate = server == nullptr && plan.work.fill_ns == 0 && !stop_requested;
   fmt::print("{}",
              ScaleReport(rows, simulate ? Simulate(plan, rows) : std::vector<SimulatedCurve>{},
                          ProcessorsHere()));
-  if (summary.disturbed() > 0) {
+  // Threads that wait for a server have processor time to spare.
+  if (server == nullptr && summary.disturbed() > 0) {
     fmt::print(
-        "WARNING: in {} of {} timings the threads got less than {:.0f} % of the processors: "
-        "other work\nruns on this machine, and the figures of several threads are worth less.\n",
+        "WARNING: in {} of {} timings the threads got less than {:.0f} % of the processors: other "
+        "work\nruns on this machine, and the figures of several threads are worth less.\n",
         summary.disturbed(), summary.timings(), Summary::kCpuShareMin * 100);
   }
   return true;
 }
 
+// Null, and explained, if it cannot be used.
+std::unique_ptr<ReplayServer> OpenServer(const std::string& url) {
+  auto server = url.empty() ? ReplayServer::StartOwn() : ReplayServer::Use(url);
+  if (server) return std::move(*server);
+  fmt::print(stderr, "inode_scale: {}\n", server.error());
+  return nullptr;
+}
+
 int Run(const ScaleOptions& options) {
+  std::unique_ptr<ReplayServer> server;
+  if (options.server) {
+    server = OpenServer(*options.server);
+    if (server == nullptr) return kFailed;
+  }
   std::vector<ScaleRow> rows;
   for (const Plan& plan : options.plans) {
     if (stop_requested) break;
-    if (!RunOne(plan, rows)) return kFailed;
+    if (!RunOne(plan, server.get(), rows)) return kFailed;
   }
   if (options.json_file.empty()) return 0;
   std::ofstream file(options.json_file);

@@ -3,6 +3,7 @@
 #define NFSWALK_BENCH_INODE_SCALE_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -14,6 +15,8 @@ namespace nfswalk::bench {
 struct ScaleOptions {
   // One for each fill time; all else is the same but the number of files.
   std::vector<Plan> plans;
+  // Run on a real export: on this nfs:// URL, or on a server of our own if it is empty.
+  std::optional<std::string> server;
   std::string json_file;  // empty: none
 };
 

@@ -10,12 +10,12 @@ void Summary::Add(const Timing& timing) {
   if (repetitions.empty()) order_.push_back(std::move(key));
   repetitions.push_back(timing);
   ++timings_;
-  if (timing.threads <= processors_ && timing.cpu_share < kCpuShareMin) ++disturbed_;
+  if (timing.threads <= processors_ && timing.time.cpu_share < kCpuShareMin) ++disturbed_;
 }
 
 ScaleRow Summary::RowOf(const std::vector<Timing>& repetitions) const {
   std::vector<Timing> sorted = repetitions;
-  std::ranges::sort(sorted, {}, &Timing::seconds);
+  std::ranges::sort(sorted, {}, [](const Timing& timing) { return timing.time.seconds; });
   const Timing& median = sorted[sorted.size() / 2];
   return {.workload = std::string(WorkloadName(median.workload)),
           .hash = std::string(vfs::PolicyLabel(median.policy.hash)),
@@ -23,10 +23,10 @@ ScaleRow Summary::RowOf(const std::vector<Timing>& repetitions) const {
           .lru = std::string(vfs::PolicyLabel(median.policy.lru)),
           .threads = median.threads,
           .fill_ns = fill_ns_,
-          .seconds = median.seconds,
-          .seconds_min = sorted.front().seconds,
-          .seconds_max = sorted.back().seconds,
-          .inodes_per_s = static_cast<double>(median.inodes) / median.seconds,
+          .seconds = median.time.seconds,
+          .seconds_min = sorted.front().time.seconds,
+          .seconds_max = sorted.back().time.seconds,
+          .inodes_per_s = static_cast<double>(median.inodes) / median.time.seconds,
           .global_acq_per_inode =
               static_cast<double>(median.global_acquisitions) / static_cast<double>(median.inodes),
           .efficiency = 0};

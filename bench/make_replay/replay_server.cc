@@ -103,13 +103,18 @@ std::expected<std::unique_ptr<ReplayServer>, std::string> ReplayServer::Use(
   return std::make_unique<GivenServer>(std::move(*client), std::move(*options), url);
 }
 
-std::expected<std::unique_ptr<Client>, std::string> ReplayServer::Mount(const std::string& name,
-                                                                        WalkMode mode) {
+MountOptions ReplayServer::OptionsFor(const std::string& name) const {
   MountOptions options = options_;
   options.server.export_path += "/" + name;
-  options.walk = mode;
   options.acregmin_s = options.acregmax_s = kAttributeTimeoutS;
   options.acdirmin_s = options.acdirmax_s = kAttributeTimeoutS;
+  return options;
+}
+
+std::expected<std::unique_ptr<Client>, std::string> ReplayServer::Mount(const std::string& name,
+                                                                        WalkMode mode) {
+  MountOptions options = OptionsFor(name);
+  options.walk = mode;
   std::expected<std::unique_ptr<Client>, MountError> client;
   InItsNetwork([&] { client = Client::Mount(options); });
   if (!client) return std::unexpected(client.error().message);

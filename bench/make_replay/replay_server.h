@@ -37,7 +37,8 @@ class ReplayServer {
   // SIGKILL, then a new life on the same files. Empty, or the error: only for a server of our own.
   virtual std::string KillAndRestart() = 0;
 
-  // Mounts the directory `name` with attribute timeouts longer than any replay.
+  // A mount of the directory `name`, with attribute timeouts longer than any replay.
+  MountOptions OptionsFor(const std::string& name) const;
   std::expected<std::unique_ptr<Client>, std::string> Mount(const std::string& name, WalkMode mode);
   // The same directory for libnfs.
   std::string LibnfsUrl(const std::string& name) const;

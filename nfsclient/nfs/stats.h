@@ -45,6 +45,7 @@ struct Stats {
   uint64_t rpcs = 0;
   uint64_t dentries = 0;
   uint64_t inodes = 0;
+  uint64_t inode_global_locks = 0;  // taken on locks that every inode of the mount goes through
   uint64_t access_entries = 0;
   uint64_t credentials = 0;
   std::array<uint64_t, kNeedRefCount> need_ref{};  // indexed by NeedRef

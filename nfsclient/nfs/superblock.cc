@@ -64,6 +64,7 @@ Stats Superblock::GetStats() const {
   stats.rpcs = protocol->rpcs_sent();
   stats.dentries = dentries.size();
   stats.inodes = inodes->size();
+  stats.inode_global_locks = inodes->lock_acquisitions().global;
   stats.access_entries = access_lru.entries();
   stats.credentials = credentials.size();
   return stats;
