@@ -166,7 +166,8 @@ class InodeCache {
 
   // Ends kNew and wakes those who wait for it.
   void UnlockNew(Inode& inode);
-  // The file is not to be created after all: lookups never find it (discard_new_inode).
+  // The file is not to be created after all (discard_new_inode): it goes with its last reference,
+  // and if it came from InsertLocked(), no lookup finds it until then.
   void DiscardNew(InodeRef inode);
   // The inode could not be completed: whoever waits for it starts again (iget_failed).
   void IgetFailed(InodeRef inode);
