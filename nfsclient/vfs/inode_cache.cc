@@ -211,8 +211,10 @@ void InodeCache::PutLast(Inode* inode) {
         (inode->flags.load(std::memory_order_relaxed) & (kStale | kUnlinked)) == 0) {
       WriteBack(*inode, lock);
     }
-    inode->Reset(kWillFree);
+    // In this order, as dying is for ever to those who look without the lock.
     inode->Set(kFreeing);
+    NFSWALK_SYNC_POINT("iput:freeing");
+    inode->Reset(kWillFree);
     lru_.Remove(*inode);
   }
   Evict(inode);

@@ -4,6 +4,7 @@
 
 #include "nfsclient/vfs/inode_cache.h"
 #include "rcu/defer.h"
+#include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
 #include "rcu/wait_table.h"
 #include "tests/race/inode_race.h"
@@ -134,6 +135,19 @@ TEST_P(InodeRace, R8_AnInodeWrittenBackToDieIsWaitedForAndLeftAloneByAllOthers) 
   evictor.Join();
   EXPECT_EQ(caches_.operations.written, 1u);
   EXPECT_EQ(caches_.operations.evicted, 1u);
+}
+
+// To those who look without its lock, too.
+TEST_P(InodeRace, R8_AnInodeWrittenBackToDieIsDyingAtEveryMomentFromThenOn) {
+  InodeRef doomed = GetDoomed(7);
+  cache_.MarkDirty(*doomed);
+  bool seen = true;
+  OnceAt("iput:freeing", [&] {
+    rcu::ReadGuard guard;
+    seen = cache_.FindRcu(cache_.HashOf(7), KeyIdentity(7)) != nullptr;
+  });
+  doomed = {};
+  EXPECT_FALSE(seen);
 }
 
 TEST_P(InodeRace, R11_WhoWaitedForAnInodeThatAThirdUnhashedStartsAgain) {
