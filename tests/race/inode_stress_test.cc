@@ -15,6 +15,7 @@
 #include <expected>
 #include <memory>
 #include <random>
+#include <source_location>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -102,7 +103,10 @@ class Scene {
 
   void Count(Outcome outcome, uint64_t n = 1) { outcomes_[outcome] += n; }
   uint64_t count(Outcome outcome) const { return outcomes_[outcome]; }
-  void Check(bool holds) { wrong_ += !holds; }
+  // Of any thread; the failure names the line that calls.
+  void Check(bool holds, std::source_location here = std::source_location::current()) {
+    if (!holds) ADD_FAILURE_AT(here.file_name(), static_cast<int>(here.line()));
+  }
 
   // By its creator, before anybody else may change the inode.
   void Claim(Inode& inode, bool beside_dying) {
@@ -126,7 +130,6 @@ class Scene {
     return true;
   }
   void CheckTheEnd() {
-    EXPECT_EQ(wrong_, 0u);
     for (size_t i = 0; plan.floors && i < kOutcomes; ++i) {
       EXPECT_GE(outcomes_[i], kFloors[i].least) << kFloors[i].what;
     }
@@ -153,7 +156,7 @@ class Scene {
 
   const std::unique_ptr<std::atomic<Inode*>[]> alive_;  // by key
   std::array<std::atomic<uint64_t>, kOutcomes> outcomes_{};
-  std::atomic<uint64_t> wrong_{0}, ended_{0};
+  std::atomic<uint64_t> ended_{0};
 };
 
 // What one thread does.
@@ -182,17 +185,17 @@ class Worker {
     KeyIdentity identity(key);
     switch (Random(12)) {
       case 0:
-        return Take(cache_.Iget(key));
+        return Take(key, cache_.Iget(key));
       case 1:
-        return Take(cache_.Iget5(hash, identity));
+        return Take(key, cache_.Iget5(hash, identity));
       case 2:
       case 3:
-        return Take(cache_.Iget5Rcu(hash, identity));
+        return Take(key, cache_.Iget5Rcu(hash, identity));
       case 4:
         identity.set_error = std::errc::bad_address;
-        return Take(cache_.Iget5Rcu(hash, identity));
+        return Take(key, cache_.Iget5Rcu(hash, identity));
       case 5:
-        return Take(cache_.Insert5(cache_.NewInode(), hash, identity));
+        return Take(key, cache_.Insert5(cache_.NewInode(), hash, identity));
       case 6:
         return CreateFile(key);
       case 7:
@@ -210,15 +213,15 @@ class Worker {
     }
   }
 
-  void Take(IgetResult result) {
+  void Take(uint64_t key, IgetResult result) {
     if (!result) {
       scene_.Check(result.error() != InodeError::kNoMemory);
       return scene_.Count(result.error() == InodeError::kSetFailed ? kSetRefused : kAnsweredStale);
     }
     Inode& inode = *result->inode;
-    if (!result->is_new) return Found(inode.fileid, std::move(result->inode));
+    if (!result->is_new) return Found(key, std::move(result->inode));
     scene_.Claim(inode, /*beside_dying=*/false);
-    scene_.Check(inode.Is(kNew));
+    scene_.Check(inode.Is(kNew) && inode.fileid == key);
     if (Random(8) == 0) {
       scene_.Count(kGivenUp);
       scene_.Retire(inode);
