@@ -1,7 +1,6 @@
 // inode_scale: see options.cc for what it does, or run it with --help.
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "bench/inode_scale/options.h"
 #include "bench/inode_scale/scale_report.h"
 #include "bench/inode_scale/summary.h"
+#include "bench/stop_on_signals.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {
@@ -24,9 +24,6 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr size_t kProcessors[] = {1, 2, 4, 8, 16, 32, 64};
-
-std::atomic<bool> stop_requested = false;
-void RequestStop(int) { stop_requested.store(true); }
 
 size_t ProcessorsHere() { return std::max(1u, std::thread::hardware_concurrency()); }
 
@@ -62,7 +59,8 @@ std::string Heading(const Plan& plan, const ReplayServer* server) {
 }
 
 // False, and explained, if it cannot be run.
-bool RunOne(const Plan& plan, ReplayServer* server, std::vector<ScaleRow>& all_rows) {
+bool RunOne(const Plan& plan, ReplayServer* server, const std::atomic<bool>& stop,
+            std::vector<ScaleRow>& all_rows) {
   Summary summary(plan.work.fill_ns, ProcessorsHere());
   const size_t total =
       plan.repetitions * plan.threads.size() * plan.policies.size() * plan.workloads.size();
@@ -72,8 +70,8 @@ bool RunOne(const Plan& plan, ReplayServer* server, std::vector<ScaleRow>& all_r
       fmt::print(stderr, "\r{} of {} ", summary.timings(), total);
     }
   };
-  const auto ran = server != nullptr ? RunPlanOnExport(plan, *server, progress, stop_requested)
-                                     : RunPlan(plan, progress, stop_requested);
+  const auto ran = server != nullptr ? RunPlanOnExport(plan, *server, progress, stop)
+                                     : RunPlan(plan, progress, stop);
   fmt::print(stderr, "\n");
   if (!ran) {
     fmt::print(stderr, "inode_scale: {}\n", ran.error());
@@ -82,7 +80,7 @@ bool RunOne(const Plan& plan, ReplayServer* server, std::vector<ScaleRow>& all_r
   const std::vector<ScaleRow> rows = summary.Rows();
   all_rows.insert(all_rows.end(), rows.begin(), rows.end());
   fmt::print("\n{}\n", Heading(plan, server));
-  const bool simulate = server == nullptr && plan.work.fill_ns == 0 && !stop_requested;
+  const bool simulate = server == nullptr && plan.work.fill_ns == 0 && !stop;
   fmt::print("{}",
              ScaleReport(rows, simulate ? Simulate(plan, rows) : std::vector<SimulatedCurve>{},
                          ProcessorsHere()));
@@ -104,7 +102,7 @@ std::unique_ptr<ReplayServer> OpenServer(const std::string& url) {
   return nullptr;
 }
 
-int Run(const ScaleOptions& options) {
+int Run(const ScaleOptions& options, const std::atomic<bool>& stop) {
   std::unique_ptr<ReplayServer> server;
   if (options.server) {
     server = OpenServer(*options.server);
@@ -112,10 +110,11 @@ int Run(const ScaleOptions& options) {
   }
   std::vector<ScaleRow> rows;
   for (const Plan& plan : options.plans) {
-    if (stop_requested) break;
-    if (!RunOne(plan, server.get(), rows)) return kFailed;
+    if (stop) break;
+    if (!RunOne(plan, server.get(), stop, rows)) return kFailed;
   }
-  if (options.json_file.empty()) return 0;
+  const int exit_code = stop ? kExitInterrupted : 0;
+  if (options.json_file.empty()) return exit_code;
   std::ofstream file(options.json_file);
   file << ScaleJson(rows);
   file.close();
@@ -123,7 +122,7 @@ int Run(const ScaleOptions& options) {
     fmt::print(stderr, "inode_scale: cannot write \"{}\"\n", options.json_file);
     return kFailed;
   }
-  return 0;
+  return exit_code;
 }
 
 }  // namespace
@@ -132,7 +131,6 @@ int Run(const ScaleOptions& options) {
 int main(int argc, char** argv) {
   const auto options = nfswalk::bench::ParseScaleOptions(argc, argv);
   if (const int* exit_code = std::get_if<int>(&options)) return *exit_code;
-  std::signal(SIGINT, nfswalk::bench::RequestStop);
-  std::signal(SIGTERM, nfswalk::bench::RequestStop);
-  return nfswalk::bench::Run(std::get<nfswalk::bench::ScaleOptions>(options));
+  return nfswalk::bench::Run(std::get<nfswalk::bench::ScaleOptions>(options),
+                             nfswalk::bench::StopOnSignals());
 }

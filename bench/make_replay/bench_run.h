@@ -12,10 +12,17 @@
 #include "bench/make_replay/replay_server.h"
 #include "bench/make_replay/report.h"
 #include "bench/make_replay/subject.h"
+#include "bench/stop_on_signals.h"
 
 namespace nfswalk::bench {
 
-enum class ExitCode { kEqual = 0, kDifferent = 1, kUsage = 2, kFailed = 3, kInterrupted = 130 };
+enum class ExitCode {
+  kEqual = 0,
+  kDifferent = 1,
+  kUsage = 2,
+  kFailed = 3,
+  kInterrupted = kExitInterrupted
+};
 
 class BenchRun {
  public:

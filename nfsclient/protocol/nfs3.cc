@@ -73,7 +73,7 @@ LookupReply Nfs3::LookupWithin(Budget& budget, const FileHandle& directory, std:
   }
   LOOKUP3args args{ToWire(directory, wire_name)};
   return *caller_->TryCall<LOOKUP3res, LookupReply>(
-      credential, Nfs3Caller::Repeat::kIdempotent, budget,
+      credential, RpcCaller::Repeat::kIdempotent, budget,
       [&](rpc_context* rpc, ReplyCallback callback, void* data) {
         return rpc_nfs3_lookup_async(rpc, callback, &args, data);
       },

@@ -17,9 +17,9 @@
 
 #include "nfsclient/protocol/connect_error.h"
 #include "nfsclient/protocol/mount3.h"
-#include "nfsclient/protocol/nfs3_caller.h"
 #include "nfsclient/protocol/nfs3_decode.h"
 #include "nfsclient/protocol/protocol.h"
+#include "nfsclient/protocol/rpc_caller.h"
 #include "nfsclient/protocol/transport_options.h"
 
 namespace nfswalk::protocol {
@@ -75,9 +75,9 @@ class Nfs3 final : public Protocol {
   uint64_t connections_opened() const { return caller_->connections_opened(); }
 
  private:
-  using Budget = Nfs3Caller::Budget;
+  using Budget = RpcCaller::Budget;
 
-  Nfs3(MountPoint mount_point, const FileHandle& root, std::unique_ptr<Nfs3Caller> caller);
+  Nfs3(MountPoint mount_point, const FileHandle& root, std::unique_ptr<RpcCaller> caller);
 
   LookupReply LookupWithin(Budget& budget, const FileHandle& directory, std::string_view name,
                            const Credential& credential);
@@ -92,7 +92,7 @@ class Nfs3 final : public Protocol {
 
   const MountPoint mount_point_;
   const FileHandle root_;
-  const std::unique_ptr<Nfs3Caller> caller_;
+  const std::unique_ptr<RpcCaller> caller_;
   // Set once the server said NFS3ERR_NOTSUPP to READDIRPLUS.
   std::atomic<bool> no_readdirplus_{false};
 };

@@ -16,7 +16,7 @@
 namespace nfswalk::protocol {
 namespace {
 
-using Repeat = Nfs3Caller::Repeat;
+using Repeat = RpcCaller::Repeat;
 
 std::errc FirstError(const FileHandle& directory, const WireName& name) {
   return name.error() != kOk ? name.error() : CheckHandle(directory);

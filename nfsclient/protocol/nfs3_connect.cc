@@ -67,7 +67,7 @@ std::expected<Ports, ConnectError> FindPorts(const ServerAddress& server,
 }
 
 // errc{} once the NFS service has answered a NULL call.
-std::expected<void, ConnectError> SeeAnswer(Nfs3Caller& caller, const ServerAddress& server,
+std::expected<void, ConnectError> SeeAnswer(RpcCaller& caller, const ServerAddress& server,
                                             uint16_t port, Clock::time_point deadline) {
   CallOf null_call([](rpc_context* rpc, ReplyCallback callback,
                       void* data) { return rpc_nfs3_null_async(rpc, callback, data); },
@@ -87,7 +87,7 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs3::ConnectNfs3(
   auto ports = FindPorts(server, deadline);
   if (!ports) return std::unexpected(ports.error());
 
-  auto caller = Nfs3Caller::Open({ports->address, ports->nfs, NFS_PROGRAM, NFS_V3}, options);
+  auto caller = RpcCaller::Open({ports->address, ports->nfs, NFS_PROGRAM, NFS_V3}, options);
   if (!caller) {
     return std::unexpected(
         ConnectError{caller.error(), "cannot start an I/O thread for " + server.host + ": " +
@@ -102,7 +102,7 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs3::ConnectNfs3(
   return std::unique_ptr<Protocol>(new Nfs3(std::move(point), *root, std::move(*caller)));
 }
 
-Nfs3::Nfs3(MountPoint mount_point, const FileHandle& root, std::unique_ptr<Nfs3Caller> caller)
+Nfs3::Nfs3(MountPoint mount_point, const FileHandle& root, std::unique_ptr<RpcCaller> caller)
     : mount_point_(std::move(mount_point)), root_(root), caller_(std::move(caller)) {}
 
 Nfs3::~Nfs3() {

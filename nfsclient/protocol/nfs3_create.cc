@@ -19,7 +19,7 @@
 namespace nfswalk::protocol {
 namespace {
 
-using Repeat = Nfs3Caller::Repeat;
+using Repeat = RpcCaller::Repeat;
 
 // Differs from every other one of this process, and very likely from those of all others.
 uint64_t NewVerifier() {

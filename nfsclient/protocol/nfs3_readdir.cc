@@ -10,9 +10,9 @@
 
 #include <cstring>
 
+#include "nfsclient/protocol/inner_errors.h"
 #include "nfsclient/protocol/nfs3_decode.h"
 #include "nfsclient/protocol/nfs3_encode.h"
-#include "nfsclient/protocol/nfs3_status.h"
 
 namespace nfswalk::protocol {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <cerrno>
 
+#include "nfsclient/protocol/inner_errors.h"
+
 namespace nfswalk::protocol {
 namespace {
 

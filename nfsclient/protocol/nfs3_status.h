@@ -8,12 +8,8 @@
 
 namespace nfswalk::protocol {
 
-// NFS3ERR_JUKEBOX and NFS3ERR_TOOSMALL are answered inside this folder and never reach a caller.
-// They have no errno in user space; these are the numbers that Linux uses inside its own client.
-inline constexpr std::errc kJukebox{528};
-inline constexpr std::errc kTooSmall{525};
-
-// errc{} for NFS3_OK, io_error for a status that RFC 1813 does not know.
+// errc{} for NFS3_OK, io_error for a status that RFC 1813 does not know; may be an inner error
+// (inner_errors.h).
 std::errc ErrnoOfStatus(int nfsstat3);
 
 }  // namespace nfswalk::protocol

@@ -1,9 +1,9 @@
-// nfs3_caller: sends one NFSv3 call with a credential over one of several connections, for as long
-// as the mount options ask.
+// rpc_caller: sends one call with a credential over one of several connections, for as long as the
+// mount options ask.
 //
 // Thread safety: all functions.
-#ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS3_CALLER_H_
-#define NFSWALK_NFSCLIENT_PROTOCOL_NFS3_CALLER_H_
+#ifndef NFSWALK_NFSCLIENT_PROTOCOL_RPC_CALLER_H_
+#define NFSWALK_NFSCLIENT_PROTOCOL_RPC_CALLER_H_
 
 #include <cstdint>
 #include <expected>
@@ -13,7 +13,7 @@
 #include <system_error>
 #include <vector>
 
-#include "nfsclient/protocol/nfs3_status.h"
+#include "nfsclient/protocol/inner_errors.h"
 #include "nfsclient/protocol/rpc_call.h"
 #include "nfsclient/protocol/rpc_channel.h"
 #include "nfsclient/protocol/rpc_retry.h"
@@ -22,20 +22,20 @@
 
 namespace nfswalk::protocol {
 
-class Nfs3Caller {
+class RpcCaller {
  public:
   using Budget = RpcRetry::Budget;
   enum class Repeat : bool { kNever, kIdempotent };
 
   // `options.nconnect` (1..16, else cut) connections, opened when first used.
-  static std::expected<std::unique_ptr<Nfs3Caller>, std::errc> Open(
-      const RpcEndpoint& endpoint, const TransportOptions& options);
+  static std::expected<std::unique_ptr<RpcCaller>, std::errc> Open(const RpcEndpoint& endpoint,
+                                                                   const TransportOptions& options);
 
   Budget NewBudget() const { return retry_.NewBudget(); }
 
   // `issue(rpc, callback, data)` queues the call, `decode(const Result&, Reply&)` fills the reply
   // on the I/O thread. Returns nullopt if the call was sent but not answered and may not be
-  // repeated. NFS3ERR_JUKEBOX is waited for in any case: it says that the call was not executed.
+  // repeated. kJukebox is waited for in any case: it says that the call was not executed.
   template <typename Result, typename Reply, typename Issue, typename Decode>
   std::optional<Reply> TryCall(const sunrpc_auth::Credential& credential, Repeat repeat,
                                Budget& budget, Issue issue, Decode decode) {
@@ -75,7 +75,7 @@ class Nfs3Caller {
   uint64_t retries() const { return retry_.retries(); }
 
  private:
-  Nfs3Caller(const TransportOptions& options, std::string machine_name);
+  RpcCaller(const TransportOptions& options, std::string machine_name);
 
   SendResult Send(RpcCall& call, const sunrpc_auth::Credential& credential, Repeat repeat,
                   Budget& budget);
@@ -88,4 +88,4 @@ class Nfs3Caller {
 
 }  // namespace nfswalk::protocol
 
-#endif  // NFSWALK_NFSCLIENT_PROTOCOL_NFS3_CALLER_H_
+#endif  // NFSWALK_NFSCLIENT_PROTOCOL_RPC_CALLER_H_

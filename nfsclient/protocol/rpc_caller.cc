@@ -1,4 +1,4 @@
-#include "nfsclient/protocol/nfs3_caller.h"
+#include "nfsclient/protocol/rpc_caller.h"
 
 #include <unistd.h>
 
@@ -19,11 +19,11 @@ constexpr milliseconds kConnectTimeoutMax{10'000};
 
 }  // namespace
 
-std::expected<std::unique_ptr<Nfs3Caller>, std::errc> Nfs3Caller::Open(
+std::expected<std::unique_ptr<RpcCaller>, std::errc> RpcCaller::Open(
     const RpcEndpoint& endpoint, const TransportOptions& options) {
   char machine_name[sunrpc_auth::kMachineNameBytesMax + 1] = "";
   gethostname(machine_name, sizeof machine_name - 1);
-  std::unique_ptr<Nfs3Caller> caller(new Nfs3Caller(options, machine_name));
+  std::unique_ptr<RpcCaller> caller(new RpcCaller(options, machine_name));
   const milliseconds connect_timeout = std::clamp(milliseconds{100} * int64_t{options.timeo_ds},
                                                   milliseconds{100}, kConnectTimeoutMax);
   const uint32_t connections = std::clamp<uint32_t>(options.nconnect, 1, kConnectionsMax);
@@ -35,11 +35,11 @@ std::expected<std::unique_ptr<Nfs3Caller>, std::errc> Nfs3Caller::Open(
   return caller;
 }
 
-Nfs3Caller::Nfs3Caller(const TransportOptions& options, std::string machine_name)
+RpcCaller::RpcCaller(const TransportOptions& options, std::string machine_name)
     : machine_name_(std::move(machine_name)), retry_(options) {}
 
-SendResult Nfs3Caller::Send(RpcCall& call, const sunrpc_auth::Credential& credential, Repeat repeat,
-                            Budget& budget) {
+SendResult RpcCaller::Send(RpcCall& call, const sunrpc_auth::Credential& credential, Repeat repeat,
+                           Budget& budget) {
   const auto body = sunrpc_auth::MarshalAuthBody(credential, machine_name_, 0);
   if (!body) return {SendResult::Kind::kFailed, body.error()};
   call.auth = &*body;
@@ -47,24 +47,24 @@ SendResult Nfs3Caller::Send(RpcCall& call, const sunrpc_auth::Credential& creden
 }
 
 // Round robin per thread: no shared counter, and threads start at different connections.
-RpcChannel& Nfs3Caller::NextChannel() {
+RpcChannel& RpcCaller::NextChannel() {
   static std::atomic<uint32_t> threads{0};
   thread_local uint32_t turn = threads.fetch_add(1);
   return *channels_[turn++ % channels_.size()];
 }
 
-void Nfs3Caller::Shutdown() {
+void RpcCaller::Shutdown() {
   retry_.Shutdown();
   for (const auto& channel : channels_) channel->Shutdown();
 }
 
-uint64_t Nfs3Caller::calls_sent() const {
+uint64_t RpcCaller::calls_sent() const {
   uint64_t sum = 0;
   for (const auto& channel : channels_) sum += channel->calls_sent();
   return sum;
 }
 
-uint64_t Nfs3Caller::connections_opened() const {
+uint64_t RpcCaller::connections_opened() const {
   uint64_t sum = 0;
   for (const auto& channel : channels_) sum += channel->connections_opened();
   return sum;
