@@ -192,15 +192,24 @@ Result<std::unique_ptr<File>> Client::Open(std::string_view path, uint32_t mode,
         if (IsDirectory(inode)) return std::errc::is_a_directory;
         auto type = inode.type.load(std::memory_order_relaxed);
         if (type == protocol::FileType::kSymlink) return std::errc::too_many_symbolic_link_levels;
-        // Close-to-open: what others wrote before they closed is seen (nfs_semantics 1.3).
         const Credential& key = walk.credential()->key();
-        std::errc failed = nfs::Revalidate(superblock, inode, key, !superblock.options.nocto);
+        auto stamp = nfs::Stamp(superblock);
+        auto opened =
+            superblock.protocol->Open(walk.parent().inode()->handle(), walk.last(), inode.handle(),
+                                      (mode & kMayRead) != 0, (mode & kMayWrite) != 0, key);
+        std::errc failed = opened.error;
+        if (failed == kOk && opened.attributes) {
+          failed = nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp);
+        }
+        // Close-to-open: what others wrote before they closed is seen (nfs_semantics 1.3).
+        const bool ask = !superblock.options.nocto && !opened.attributes;
+        if (failed == kOk) failed = nfs::Revalidate(superblock, inode, key, ask);
         if (failed == kOk) {
           failed = nfs::PermissionRef(superblock, inode, walk.credential(), mode);
         }
         if (failed == kOk) {
           file = std::make_unique<OpenFile>(superblock, vfs::InodeCache::Hold(inode),
-                                            walk.credential(), mode);
+                                            std::move(opened.state), walk.credential(), mode);
         }
         return failed;
       });

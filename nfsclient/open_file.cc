@@ -8,9 +8,11 @@
 namespace nfswalk {
 
 OpenFile::OpenFile(Superblock& superblock, vfs::InodeRef inode,
+                   std::unique_ptr<protocol::OpenState> state,
                    sunrpc_auth::CredentialRef credential, uint32_t mode)
     : superblock_(superblock),
       inode_(std::move(inode)),
+      state_(std::move(state)),
       credential_(std::move(credential)),
       mode_(mode) {}
 
@@ -20,8 +22,9 @@ Result<size_t> OpenFile::PRead(std::span<std::byte> into, uint64_t offset_bytes)
   while (done < into.size()) {
     size_t chunk = std::min<size_t>(into.size() - done, superblock_.limits.read_bytes_max);
     auto stamp = nfs::Stamp(superblock_);
-    auto reply = superblock_.protocol->Read(inode_->handle(), offset_bytes + done,
-                                            into.subspan(done, chunk), credential_->key());
+    auto reply =
+        superblock_.protocol->Read(inode_->handle(), offset_bytes + done, into.subspan(done, chunk),
+                                   state_.get(), credential_->key());
     if (reply.error == protocol::kStale) nfs::MarkStale(superblock_, *inode_);
     if (reply.error != std::errc{}) return std::unexpected(reply.error);
     if (reply.attributes) {
@@ -39,8 +42,9 @@ Result<size_t> OpenFile::PWrite(std::span<const std::byte> data, uint64_t offset
   while (done < data.size()) {
     size_t chunk = std::min<size_t>(data.size() - done, superblock_.limits.write_bytes_max);
     auto stamp = nfs::Stamp(superblock_);
-    auto reply = superblock_.protocol->Write(inode_->handle(), offset_bytes + done,
-                                             data.subspan(done, chunk), credential_->key());
+    auto reply =
+        superblock_.protocol->Write(inode_->handle(), offset_bytes + done,
+                                    data.subspan(done, chunk), state_.get(), credential_->key());
     nfs::UpdateAfterOwnChange(superblock_, *inode_, reply.file, stamp);
     if (reply.error == protocol::kStale) nfs::MarkStale(superblock_, *inode_);
     if (reply.error != std::errc{}) return std::unexpected(reply.error);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "nfsclient/client.h"
@@ -14,8 +15,8 @@ namespace nfswalk {
 
 class OpenFile : public File {
  public:
-  OpenFile(Superblock& superblock, vfs::InodeRef inode, sunrpc_auth::CredentialRef credential,
-           uint32_t mode);
+  OpenFile(Superblock& superblock, vfs::InodeRef inode, std::unique_ptr<protocol::OpenState> state,
+           sunrpc_auth::CredentialRef credential, uint32_t mode);
 
   Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes) override;
   Result<size_t> PWrite(std::span<const std::byte> data, uint64_t offset_bytes) override;
@@ -24,6 +25,7 @@ class OpenFile : public File {
  private:
   Superblock& superblock_;
   const vfs::InodeRef inode_;
+  const std::unique_ptr<protocol::OpenState> state_;
   const sunrpc_auth::CredentialRef credential_;
   const uint32_t mode_;
 };

@@ -170,8 +170,7 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   Attributes known;
   inode.attributes.Load(known);
   bool trusted = (inode.invalid.load(std::memory_order_relaxed) & vfs::kInvalidChange) == 0;
-  bool ours = trusted && wcc.before && wcc.before->size_bytes == known.size_bytes &&
-              wcc.before->mtime == known.mtime && wcc.before->ctime == known.ctime;
+  bool ours = trusted && wcc.before && wcc.before->Matches(known);
   // A racing GETATTR may have brought our own result before this reply did.
   bool already = trusted && wcc.after && !ContentChanged(known, *wcc.after);
   stamp.generation = Barrier(superblock);  // no read that went out before may undo our change

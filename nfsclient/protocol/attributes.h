@@ -48,14 +48,22 @@ struct Attributes {
   friend bool operator==(const Attributes&, const Attributes&) = default;
 };
 
-// RFC 1813 2.6 wcc_attr: what a directory was like just before our own change to it.
+// What a directory was like just before our own change to it. Version 3: RFC 1813 2.6 wcc_attr, and
+// no `change`. Version 4: `change` alone (RFC 7530 2.2.8 change_info4).
 struct PreOpAttributes {
   uint64_t size_bytes = 0;
   Time mtime;
   Time ctime;
+  std::optional<uint64_t> change = {};
+
+  // True if these are the attributes that we know.
+  bool Matches(const Attributes& known) const {
+    if (change) return *change == known.change;
+    return size_bytes == known.size_bytes && mtime == known.mtime && ctime == known.ctime;
+  }
 };
 
-// RFC 1813 2.6 wcc_data. Absent parts were not sent.
+// RFC 1813 2.6 wcc_data. Absent parts were not sent, or may hide a change of somebody else.
 struct WeakCacheConsistency {
   std::optional<PreOpAttributes> before = {};
   std::optional<Attributes> after = {};

@@ -105,7 +105,7 @@ ReadLinkReply Nfs3::ReadLink(const FileHandle& link, const Credential& credentia
 }
 
 ReadReply Nfs3::Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
-                     const Credential& credential) {
+                     const OpenState*, const Credential& credential) {
   if (const std::errc error = CheckHandle(file); error != kOk) return Failure<ReadReply>(error);
   into = into.first(std::min<size_t>(into.size(), kTransferBytesMax));
   READ3args args{ToWire(file), offset_bytes, static_cast<count3>(into.size())};
@@ -118,7 +118,8 @@ ReadReply Nfs3::Read(const FileHandle& file, uint64_t offset_bytes, std::span<st
 }
 
 WriteReply Nfs3::Write(const FileHandle& file, uint64_t offset_bytes,
-                       std::span<const std::byte> data, const Credential& credential) {
+                       std::span<const std::byte> data, const OpenState*,
+                       const Credential& credential) {
   if (const std::errc error = CheckHandle(file); error != kOk) return Failure<WriteReply>(error);
   data = data.first(std::min<size_t>(data.size(), kTransferBytesMax));
   WRITE3args args{};

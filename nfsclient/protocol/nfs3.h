@@ -41,9 +41,9 @@ class Nfs3 final : public Protocol {
   AccessReply Access(const FileHandle& file, const Credential& credential) override;
   ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) override;
   ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
-                 const Credential& credential) override;
+                 const OpenState* state, const Credential& credential) override;
   WriteReply Write(const FileHandle& file, uint64_t offset_bytes, std::span<const std::byte> data,
-                   const Credential& credential) override;
+                   const OpenState* state, const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;
 

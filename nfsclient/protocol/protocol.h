@@ -1,11 +1,13 @@
-// protocol: the one seam to the wire. NFSv3 (nfs3.h) implements it, tests decorate it.
+// protocol: the one seam to the wire. NFSv3 (nfs3.h) and NFSv4 (nfs4.h) implement it, tests
+// decorate it.
 //
 // Every call blocks its caller until the server answered, the deadline of a soft mount passed
 // (errc::timed_out) or the connection was closed for good (errc::operation_canceled). A reply whose
 // `error` is not errc{} carries only the post-operation attributes that the server sent with the
 // error. Errors are errno values: the table of RFC 1813 2.6 maps each nfsstat3 to the errno of the
-// same name, NFS3ERR_JUKEBOX is retried inside, NFS3ERR_BADHANDLE reads as ESTALE, anything that
-// does not parse is errc::io_error (EIO).
+// same name, as RFC 7530 13 does for nfsstat4; NFS3ERR_JUKEBOX is retried inside, as are
+// NFS4ERR_DELAY and NFS4ERR_GRACE; NFS3ERR_BADHANDLE reads as ESTALE, anything that does not parse
+// is errc::io_error (EIO).
 //
 // Thread safety: all calls may be made from any number of threads at once.
 // Preconditions of all calls: the caller holds no spin lock and is in no RCU read section.
@@ -15,7 +17,9 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -46,6 +50,30 @@ struct LookupReply {
   FileHandle handle;
   OptionalAttributes attributes;
   OptionalAttributes directory;
+};
+// One name of a path that was resolved.
+struct PathStep {
+  FileHandle handle;
+  Attributes attributes;
+  uint32_t granted = 0;  // as AccessReply's
+};
+struct LookupPathReply {
+  std::errc error{};  // why the name behind the last of `steps` has none; errc{} if there is none
+  // Of the directory where the path begins.
+  OptionalAttributes directory;
+  uint32_t granted = 0;  // meaningful with `directory`
+  std::vector<PathStep> steps;
+};
+// What the server keeps for an open file: version 4's share reservation (RFC 7530 9.9). Its
+// destructor tells the server, and may wait for it.
+class OpenState {
+ public:
+  virtual ~OpenState() = default;
+};
+struct OpenReply {
+  std::errc error{};
+  std::unique_ptr<OpenState> state;  // null where the server keeps nothing
+  OptionalAttributes attributes;
 };
 struct AccessReply {
   std::errc error{};
@@ -107,7 +135,7 @@ struct ReadDirReply {
   bool eof = false;
   OptionalAttributes directory;
 };
-// FSINFO and PATHCONF, clamped to what the transport can carry.
+// FSINFO and PATHCONF, or the attributes of version 4, clamped to what the transport can carry.
 struct ServerLimits {
   uint32_t read_bytes_max = 0;
   uint32_t write_bytes_max = 0;
@@ -155,14 +183,33 @@ class Protocol {
   virtual AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) = 0;
   virtual LookupReply Lookup(const FileHandle& directory, std::string_view name,
                              const Credential& credential) = 0;
+  // Resolves several names below `directory`, one below the other, in as few round trips as the
+  // server allows, and asks for every bit in kAccessAll on the way. Stops as single lookups would:
+  // at a name that is not there, may not be searched for, or is no directory though more names
+  // follow (not_a_directory, too_many_symbolic_link_levels for a link). The steps up to there are
+  // good. Only where can_lookup_paths().
+  virtual LookupPathReply LookupPath(const FileHandle&, std::span<const std::string_view>,
+                                     const Credential&) {
+    return {std::errc::operation_not_supported, {}, 0, {}};
+  }
+  virtual bool can_lookup_paths() const { return false; }
   // Asks for every bit in kAccessAll at once.
   virtual AccessReply Access(const FileHandle& file, const Credential& credential) = 0;
   virtual ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) = 0;
+  // Tells the server that `file`, which is `name` in `directory`, is open from now on. kStale if
+  // the name leads elsewhere by now. A server of version 3 is not told.
+  virtual OpenReply Open(const FileHandle& /*directory*/, std::string_view /*name*/,
+                         const FileHandle& /*file*/, bool /*read*/, bool /*write*/,
+                         const Credential&) {
+    return {};
+  }
+  // `state`: of an Open() of this file by this Protocol, or null.
   virtual ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
-                         const Credential& credential) = 0;
+                         const OpenState* state, const Credential& credential) = 0;
   // FILE_SYNC: the data is on stable storage when this returns.
   virtual WriteReply Write(const FileHandle& file, uint64_t offset_bytes,
-                           std::span<const std::byte> data, const Credential& credential) = 0;
+                           std::span<const std::byte> data, const OpenState* state,
+                           const Credential& credential) = 0;
   // One chunk. READDIRPLUS where `plus`, else READDIR (no attributes, no handles).
   virtual ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                                const Credential& credential) = 0;

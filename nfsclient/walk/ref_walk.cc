@@ -117,6 +117,10 @@ std::errc RefWalk::StepToChild(const Name& name, bool* more) {
     *more = true;
     return FollowLink(*inode, rest);
   }
+  if (!*more) {
+    parent_ = std::move(at_);
+    last_ = name.view();
+  }
   at_ = std::move(*child);
   if (*more && type != protocol::FileType::kDirectory) return std::errc::not_a_directory;
   path_.AdvanceTo(rest);

@@ -34,6 +34,10 @@ class RefWalk {
   const std::string& last() const { return last_; }
   bool trailing_slash() const { return trailing_slash_; }
 
+  // After Resolve(): the directory in which last() led to the position; empty if the walk did not
+  // end with a name.
+  const vfs::DentryRef& parent() const { return parent_; }
+
   vfs::DentryRef& position() { return at_; }
   vfs::Inode& inode() { return *at_.inode(); }
   const sunrpc_auth::CredentialRef& credential() const { return credential_; }
@@ -52,6 +56,7 @@ class RefWalk {
   const WalkFlags flags_;
   const bool force_;
   vfs::DentryRef at_;
+  vfs::DentryRef parent_;
   int links_ = 0;
   LastKind last_kind_ = LastKind::kRoot;
   std::string last_;

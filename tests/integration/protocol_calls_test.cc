@@ -64,11 +64,11 @@ TEST_F(ProtocolCalls, DataIsReadBackAndTheEndIsSeen) {
   const FileHandle file = MakeFile("f");
   const std::string text(100'000, 'x');
   const auto bytes = std::as_bytes(std::span(text));
-  const WriteReply written = nfs().Write(file, 0, bytes, kRoot);
+  const WriteReply written = nfs().Write(file, 0, bytes, nullptr, kRoot);
   ASSERT_EQ(written.error, kOk);
   EXPECT_EQ(written.count_bytes, text.size());
   std::vector<std::byte> into(text.size() + 1);
-  const ReadReply read = nfs().Read(file, 0, into, kRoot);
+  const ReadReply read = nfs().Read(file, 0, into, nullptr, kRoot);
   ASSERT_EQ(read.error, kOk);
   EXPECT_EQ(read.count_bytes, text.size());
   EXPECT_TRUE(read.eof);
@@ -78,9 +78,9 @@ TEST_F(ProtocolCalls, DataIsReadBackAndTheEndIsSeen) {
 TEST_F(ProtocolCalls, OneMebibyteFitsIntoOneReadAndOneWrite) {
   const FileHandle file = MakeFile("f");
   const std::vector<std::byte> data(1024 * 1024, std::byte{7});
-  EXPECT_EQ(nfs().Write(file, 0, data, kRoot).count_bytes, data.size());
+  EXPECT_EQ(nfs().Write(file, 0, data, nullptr, kRoot).count_bytes, data.size());
   std::vector<std::byte> into(data.size());
-  EXPECT_EQ(nfs().Read(file, 0, into, kRoot).count_bytes, data.size());
+  EXPECT_EQ(nfs().Read(file, 0, into, nullptr, kRoot).count_bytes, data.size());
   EXPECT_EQ(into, data);
 }
 
@@ -161,7 +161,7 @@ TEST_F(ProtocolCalls, ErrorsAreThoseOfTheSystemCalls) {
   EXPECT_EQ(nfs().Rename(root(), "x", root(), "y", kRoot).error,
             std::errc::no_such_file_or_directory);
   EXPECT_EQ(nfs().ReadLink(file, kRoot).error, std::errc::invalid_argument);
-  EXPECT_EQ(nfs().Read(directory, 0, byte, kRoot).error, std::errc::is_a_directory);
+  EXPECT_EQ(nfs().Read(directory, 0, byte, nullptr, kRoot).error, std::errc::is_a_directory);
   EXPECT_EQ(nfs().ReadDir(file, {}, true, kRoot).error, std::errc::not_a_directory);
   EXPECT_EQ(nfs().MakeDirectory(root(), "new", {.mode = 0755}, kRoot).error, kOk);
   const std::string not_mine = "in somebody else's directory";

@@ -109,7 +109,7 @@ TEST(XdrGuard, RepliesOfRandomWordsCostNoMemorySafety) {
     (void)nfs.ReadLink(server.handle(), kUser);
     (void)nfs.ReadDir(server.handle(), {}, true, kUser);
     (void)nfs.ReadDir(server.handle(), {}, false, kUser);
-    (void)nfs.Read(server.handle(), 0, into, kUser);
+    (void)nfs.Read(server.handle(), 0, into, nullptr, kUser);
     (void)nfs.Access(server.handle(), kUser);
     (void)nfs.GetAttributes(server.handle(), kUser);
     (void)nfs.MakeDirectory(server.handle(), "d", {}, kUser);
