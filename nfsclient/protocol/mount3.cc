@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "nfsclient/protocol/failed_call.h"
 #include "sunrpc_auth/auth_body.h"
 #include "sunrpc_auth/credential.h"
 
@@ -49,7 +50,8 @@ std::expected<void, ConnectError> CallOnce(const RpcEndpoint& endpoint, const st
   call.fail_if_unreachable = true;
   const CallOutcome outcome = (*channel)->Execute(call);
   if (outcome == CallOutcome::kReplied) return {};
-  return std::unexpected(ExplainFailedCall(call, outcome, service, host, endpoint.port));
+  return std::unexpected(
+      ExplainFailedCall(call, outcome, service + " version 3", host, endpoint.port));
 }
 
 struct MountReply {
@@ -112,27 +114,6 @@ sunrpc_auth::AuthBody BodyOfProcess() {
 }
 
 }  // namespace
-
-ConnectError ExplainFailedCall(const RpcCall& call, CallOutcome outcome, const std::string& service,
-                               const std::string& host, uint16_t port) {
-  const std::string what = service + " service on " + host + " port " + std::to_string(port) + ": ";
-  if (outcome == CallOutcome::kTimedOut || call.connect_errno() == ETIMEDOUT) {
-    return {std::errc::timed_out, what + "no answer in time; is the server hung?"};
-  }
-  if (outcome == CallOutcome::kUnreachable && call.connect_errno() != 0) {
-    const std::errc error{call.connect_errno()};
-    return {error, what + std::make_error_code(error).message() + "; is the service running?"};
-  }
-  if (outcome == CallOutcome::kRejected && call.reject_reason() == RejectReason::kDenied) {
-    return {std::errc::permission_denied,
-            what + "the server refused our credential; it must accept AUTH_SYS"};
-  }
-  if (outcome == CallOutcome::kCanceled) return {std::errc::operation_canceled, what + "canceled"};
-  return {std::errc::protocol_not_supported,
-          what + "does not speak " + service + " version 3 (" +
-              (call.failure_text().empty() ? "it closed the connection" : call.failure_text()) +
-              "); check the port"};
-}
 
 std::expected<uint16_t, ConnectError> AskPortmapper(const std::string& host,
                                                     const std::string& address, uint32_t program,

@@ -42,11 +42,6 @@ std::expected<FileHandle, ConnectError> Mount3(const MountPoint& point,
 // UMNT: lets the server forget its note of our mount. Advisory, so nothing is reported.
 void Unmount3(const MountPoint& point, RpcCall::Clock::time_point deadline);
 
-// What a failed first call to `service` on host:port means, in words. Preconditions: the call is
-// finished and was not answered.
-ConnectError ExplainFailedCall(const RpcCall& call, CallOutcome outcome, const std::string& service,
-                               const std::string& host, uint16_t port);
-
 }  // namespace nfswalk::protocol
 
 #endif  // NFSWALK_NFSCLIENT_PROTOCOL_MOUNT3_H_

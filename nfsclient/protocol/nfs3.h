@@ -2,7 +2,7 @@
 //
 // protocol.h says what the calls do. Repetition and patience: rpc_retry.h; connections:
 // rpc_channel.h; what a lost reply means for a call that may not be repeated: the table in
-// nfs3_change.h. A link text longer than about 3300 bytes cannot be sent (libnfs encodes a call
+// lost_reply.h. A link text longer than about 3300 bytes cannot be sent (libnfs encodes a call
 // into 4096 bytes): MakeSymlink() answers filename_too_long.
 //
 // Thread safety: all functions. The connections live in the network namespace of the thread that

@@ -1,4 +1,4 @@
-#include "nfsclient/protocol/nfs3_change.h"
+#include "nfsclient/protocol/nfs3.h"
 
 // libnfs.h defines what the raw headers need, so it comes first.
 // clang-format off
@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "nfsclient/protocol/nfs3.h"
+#include "nfsclient/protocol/lost_reply.h"
 #include "nfsclient/protocol/nfs3_decode.h"
 #include "nfsclient/protocol/nfs3_encode.h"
 
@@ -22,29 +22,7 @@ std::errc FirstError(const FileHandle& directory, const WireName& name) {
   return name.error() != kOk ? name.error() : CheckHandle(directory);
 }
 
-// For the calls that take something away.
-std::optional<RemoveReply> JudgeRemoved(const LookupReply& found) {
-  if (found.error == kOk) return std::nullopt;
-  RemoveReply reply;
-  reply.directory.after = found.directory;
-  if (found.error != std::errc::no_such_file_or_directory) reply.error = found.error;
-  return reply;
-}
-
 }  // namespace
-
-bool LooksFresh(const Attributes& found, FileType type, const SetAttributes& asked,
-                const Credential& credential) {
-  // A server may squash root to somebody else.
-  const uint32_t uid = asked.uid.value_or(credential.uid());
-  const bool owner = found.uid == uid || credential.uid() == 0;
-  // A directory may inherit the set-group-ID bit; links have no mode of their own.
-  const bool mode =
-      type == FileType::kSymlink || !asked.mode || ((found.mode ^ *asked.mode) & 0777) == 0;
-  const uint32_t links_max = type == FileType::kDirectory ? 2 : 1;
-  const bool empty = type != FileType::kRegular || found.size_bytes == asked.size_bytes.value_or(0);
-  return found.type == type && owner && mode && found.nlink <= links_max && empty;
-}
 
 CreateReply Nfs3::MakeDirectory(const FileHandle& directory, std::string_view name,
                                 const SetAttributes& attributes, const Credential& credential) {
@@ -77,10 +55,8 @@ CreateReply Nfs3::MakeSymlink(const FileHandle& directory, std::string_view name
                               std::string_view target, const SetAttributes& attributes,
                               const Credential& credential) {
   const WireName wire_name(name);
-  std::errc error = FirstError(directory, wire_name);
-  if (target.size() > kSentLinkBytesMax) error = std::errc::filename_too_long;
-  if (target.empty()) error = std::errc::no_such_file_or_directory;
-  if (target.find('\0') != std::string_view::npos) error = std::errc::invalid_argument;
+  std::errc error = CheckLinkText(target);
+  if (error == kOk) error = FirstError(directory, wire_name);
   if (error != kOk) return Failure<CreateReply>(error);
 
   Budget budget = caller_->NewBudget();
@@ -125,16 +101,7 @@ LinkReply Nfs3::Link(const FileHandle& file, const FileHandle& directory, std::s
             },
             kDecode);
       },
-      [&]() -> std::optional<LinkReply> {
-        const LookupReply found = LookupWithin(budget, directory, name, credential);
-        if (found.error == std::errc::no_such_file_or_directory) return std::nullopt;
-        if (found.error != kOk) return Failure<LinkReply>(found.error);
-        if (found.handle != file) return Failure<LinkReply>(std::errc::file_exists);
-        LinkReply reply;
-        reply.attributes = found.attributes;
-        reply.directory.after = found.directory;
-        return reply;
-      });
+      [&] { return JudgeLinked(LookupWithin(budget, directory, name, credential), file); });
 }
 
 RenameReply Nfs3::Rename(const FileHandle& from_directory, std::string_view from_name,
@@ -158,18 +125,10 @@ RenameReply Nfs3::Rename(const FileHandle& from_directory, std::string_view from
             },
             kDecode);
       },
-      [&]() -> std::optional<RenameReply> {
-        const LookupReply source = LookupWithin(budget, from_directory, from_name, credential);
-        if (source.error == kOk) return std::nullopt;
-        if (source.error != std::errc::no_such_file_or_directory) {
-          return Failure<RenameReply>(source.error);
-        }
-        const LookupReply target = LookupWithin(budget, to_directory, to_name, credential);
-        RenameReply reply;
-        reply.error = target.error;
-        reply.from_directory.after = source.directory;
-        reply.to_directory.after = target.directory;
-        return reply;
+      [&] {
+        return JudgeRenamed(LookupWithin(budget, from_directory, from_name, credential), [&] {
+          return LookupWithin(budget, to_directory, to_name, credential);
+        });
       });
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "nfsclient/protocol/failed_call.h"
 #include "nfsclient/protocol/nfs3.h"
 #include "nfsclient/protocol/server_contact.h"
 
@@ -76,7 +77,7 @@ std::expected<void, ConnectError> SeeAnswer(RpcCaller& caller, const ServerAddre
   null_call.fail_if_unreachable = true;
   const CallOutcome outcome = caller.Probe(null_call);
   if (outcome == CallOutcome::kReplied) return {};
-  return std::unexpected(ExplainFailedCall(null_call, outcome, "NFS", server.host, port));
+  return std::unexpected(ExplainFailedCall(null_call, outcome, "NFS version 3", server.host, port));
 }
 
 }  // namespace

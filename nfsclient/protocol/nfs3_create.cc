@@ -8,11 +8,9 @@
 #include <nfsc/libnfs-raw.h>
 // clang-format on
 
-#include <atomic>
 #include <cstring>
-#include <random>
 
-#include "nfsclient/protocol/nfs3_change.h"
+#include "nfsclient/protocol/lost_reply.h"
 #include "nfsclient/protocol/nfs3_decode.h"
 #include "nfsclient/protocol/nfs3_encode.h"
 
@@ -20,15 +18,6 @@ namespace nfswalk::protocol {
 namespace {
 
 using Repeat = RpcCaller::Repeat;
-
-// Differs from every other one of this process, and very likely from those of all others.
-uint64_t NewVerifier() {
-  static std::atomic<uint64_t> next = [] {
-    std::random_device random;
-    return uint64_t{random()} << 32 | random();
-  }();
-  return next.fetch_add(0x9e3779b97f4a7c15u);
-}
 
 }  // namespace
 
@@ -51,7 +40,7 @@ CreateReply Nfs3::Create(const FileHandle& directory, std::string_view name, Cre
     return *caller_->TryCall<CREATE3res, CreateReply>(credential, Repeat::kIdempotent, budget,
                                                       issue, kDecode);
   }
-  const uint64_t verifier = NewVerifier();
+  const uint64_t verifier = NewExclusiveVerifier();
   args.how.mode = EXCLUSIVE;
   static_assert(sizeof args.how.createhow3_u.verf == sizeof verifier);
   std::memcpy(args.how.createhow3_u.verf, &verifier, sizeof verifier);

@@ -16,6 +16,7 @@
 #include <span>
 
 #include "nfsclient/protocol/protocol.h"
+#include "nfsclient/protocol/wire_limits.h"
 
 struct ACCESS3res;
 struct CREATE3res;
@@ -39,21 +40,6 @@ struct WRITE3res;
 namespace nfswalk::protocol {
 
 inline constexpr size_t kNfs3HandleBytesMax = 64;
-inline constexpr size_t kNameBytesMax = 255;
-inline constexpr size_t kLinkBytesMax = 4096;
-// A call is encoded into 4096 bytes, of which credential, handle, name and attributes take up to
-// 792.
-inline constexpr size_t kSentLinkBytesMax = 3300;
-// The largest record that libnfs takes is 1 MiB and 4 KiB (libnfs_ganesha 1.8).
-inline constexpr uint32_t kTransferBytesMax = 1024 * 1024;
-
-// A reply that holds nothing but `error`.
-template <typename Reply>
-Reply Failure(std::errc error) {
-  Reply reply;
-  reply.error = error;
-  return reply;
-}
 
 void DecodeReply(const GETATTR3res& wire, AttributesReply& reply);
 void DecodeReply(const LOOKUP3res& wire, LookupReply& reply);

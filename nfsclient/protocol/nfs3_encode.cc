@@ -11,21 +11,14 @@
 namespace nfswalk::protocol {
 namespace {
 
-constexpr std::string_view kNotInNames("/\0", 2);
-
 nfstime3 ToWire(const Time& time) { return {static_cast<u_int>(time.seconds), time.nanoseconds}; }
 
 }  // namespace
 
-WireName::WireName(std::string_view name) {
-  if (name.size() > kNameBytesMax) {
-    error_ = std::errc::filename_too_long;
-  } else if (name.empty() || name.find_first_of(kNotInNames) != std::string_view::npos) {
-    error_ = std::errc::invalid_argument;
-  } else {
-    std::memcpy(bytes_.data(), name.data(), name.size());
-    bytes_[name.size()] = '\0';
-  }
+WireName::WireName(std::string_view name) : error_(CheckName(name)) {
+  if (error_ != kOk) return;
+  std::memcpy(bytes_.data(), name.data(), name.size());
+  bytes_[name.size()] = '\0';
 }
 
 std::errc CheckHandle(const FileHandle& handle) {

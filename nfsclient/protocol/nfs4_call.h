@@ -34,9 +34,8 @@ std::optional<Reply> TryCompound(RpcCaller& caller, Compound& compound,
 
 // The same for a COMPOUND that may be repeated: there is always a reply.
 template <typename Reply, typename Decode>
-Reply CallCompound(RpcCaller& caller, Compound& compound,
-                   const sunrpc_auth::Credential& credential, RpcCaller::Budget& budget,
-                   Decode decode) {
+Reply CallCompound(RpcCaller& caller, Compound& compound, const sunrpc_auth::Credential& credential,
+                   RpcCaller::Budget& budget, Decode decode) {
   return *TryCompound<Reply>(caller, compound, credential, RpcCaller::Repeat::kIdempotent, budget,
                              decode);
 }

@@ -8,6 +8,7 @@
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_COMPOUND_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_NFS4_COMPOUND_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -23,6 +24,7 @@
 #include "nfsclient/protocol/rpc_call.h"
 
 struct COMPOUND4res;
+struct fattr4;
 struct nfs_argop4;
 struct nfs_resop4;
 
@@ -85,11 +87,14 @@ class Compound {
   int Issue(rpc_context* rpc, ReplyCallback callback, void* data);
 
  private:
+  // `argument_bytes`: of the encoded arguments, so far as they are known.
   nfs_argop4& Add(int operation, size_t argument_bytes);
+  fattr4 Keep(const SetAttributes& attributes);
 
   std::vector<nfs_argop4> operations_;
-  std::deque<std::string> bytes_;  // what the operations point to
-  std::deque<std::vector<uint32_t>> masks_;
+  // What the operations point to.
+  std::deque<std::string> bytes_;
+  std::deque<std::array<uint32_t, 2>> masks_;
   size_t encoded_bytes_ = 0;
 };
 
@@ -99,7 +104,7 @@ class CompoundReader {
   explicit CompoundReader(const COMPOUND4res& wire) : wire_(wire) {}
 
   // The result of the next operation, which must be `operation` (OP_*) and have succeeded; nullptr
-  // if not, and from then on. error() then says why.
+  // if not, and from then on. error() then says why. Valid until the next call.
   const nfs_resop4* Next(int operation);
   // errc{} while all results that were asked for were there; the status of the operation that
   // failed (may be an inner error, inner_errors.h); io_error for an answer that is none to the
@@ -107,11 +112,16 @@ class CompoundReader {
   std::errc error() const { return error_; }
   // The raw nfsstat4 behind error(), 0 if there is none.
   int status() const { return status_; }
-  // For what the caller finds wrong in a result: error() is io_error from now on.
-  void Fail() { error_ = std::errc::io_error; }
+  // For what the caller finds wrong in a result: error() is `why` from now on.
+  void Fail(std::errc why = std::errc::io_error) { error_ = why; }
 
  private:
+  // Of an nfs_resop4.
+  static constexpr size_t kResultBytes = 160;
+
   const COMPOUND4res& wire_;
+  // libnfs packs what it allocates to four bytes, less than a result's fields may be read at.
+  alignas(8) std::array<std::byte, kResultBytes> result_;
   size_t next_ = 0;
   std::errc error_{};
   int status_ = 0;

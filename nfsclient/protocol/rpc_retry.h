@@ -50,6 +50,12 @@ class RpcRetry {
   explicit RpcRetry(const TransportOptions& options);
 
   Budget NewBudget() const;
+  // For a first contact: until `deadline`, hard or soft.
+  static Budget BudgetUntil(Clock::time_point deadline) {
+    Budget budget;
+    budget.give_up = deadline;
+    return budget;
+  }
 
   // Sets the call's deadline and executes it, as often as it takes. Blocks.
   // Errors (kFailed): timed_out (soft); operation_canceled; host_unreachable (only with

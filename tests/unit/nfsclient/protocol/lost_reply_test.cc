@@ -1,4 +1,4 @@
-#include "nfsclient/protocol/nfs3_change.h"
+#include "nfsclient/protocol/lost_reply.h"
 
 #include <gtest/gtest.h>
 

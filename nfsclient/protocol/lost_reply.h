@@ -1,27 +1,24 @@
-// nfs3_change: what a call that changes a directory does when its reply is lost.
+// lost_reply: what became of a call that changes something, when its reply is lost.
 //
-// The server keeps replies for a repeated call per connection only (libnfs_ganesha 1.6), so a call
+// A server keeps replies for a repeated call per connection only (libnfs_ganesha 1.6), so a call
 // whose connection died may have been executed, and sending it again blindly could execute it
-// twice.
+// twice. Version 3 and version 4.0 alike:
 //
 //   call              is it repeated?        after a lost reply
 //   CREATE unchecked  yes: idempotent        -
 //   CREATE guarded    yes: sent as EXCLUSIVE with a verifier of ours, which the server keeps with
-//   the
-//                     file and recognises (RFC 1813 3.3.8); SETATTR then sets the attributes
+//                     the file and recognises (RFC 1813 3.3.8, RFC 7530 16.16); SETATTR then sets
+//                     the attributes
 //   ... if the server has no EXCLUSIVE: as MKDIR
 //   MKDIR             after a LOOKUP         nothing there: send again. A fresh directory that
-//   looks like
-//                                            ours (type, owner, mode, no subdirectory): it is ours.
-//                                            Anything else: EEXIST
+//                                            looks like ours (type, owner, mode, no subdirectory):
+//                                            it is ours. Anything else: EEXIST
 //   SYMLINK           after a LOOKUP         nothing there: again. A link of ours with the same
-//   text: it
-//                                            is ours. Anything else: EEXIST
+//                                            text: it is ours. Anything else: EEXIST
 //   LINK              after a LOOKUP         nothing there: again. The same file: done. Else EEXIST
 //   REMOVE, RMDIR     after a LOOKUP         nothing there: done. Anything there: again
 //   RENAME            after LOOKUPs          source there: again. Source gone and target there:
-//   done.
-//                                            Both gone: ENOENT
+//                                            done. Both gone: ENOENT
 //   SETATTR, WRITE    yes: idempotent        -
 //
 // The same questions are asked when a repeated call fails with the error that its own first
@@ -32,8 +29,8 @@
 // as more than a wrong EEXIST or ENOENT, or success, for this one name.
 //
 // Thread safety: pure functions.
-#ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS3_CHANGE_H_
-#define NFSWALK_NFSCLIENT_PROTOCOL_NFS3_CHANGE_H_
+#ifndef NFSWALK_NFSCLIENT_PROTOCOL_LOST_REPLY_H_
+#define NFSWALK_NFSCLIENT_PROTOCOL_LOST_REPLY_H_
 
 #include <optional>
 #include <system_error>
@@ -75,6 +72,28 @@ std::optional<CreateReply> JudgeMade(const LookupReply& found, IsOurs is_ours) {
   return reply;
 }
 
+// For the calls that take something away.
+std::optional<RemoveReply> JudgeRemoved(const LookupReply& found);
+// For LINK of `file`.
+std::optional<LinkReply> JudgeLinked(const LookupReply& found, const FileHandle& file);
+// For RENAME. `look_target()` looks the new name up, if it must.
+template <typename LookTarget>
+std::optional<RenameReply> JudgeRenamed(const LookupReply& source, LookTarget look_target) {
+  RenameReply reply;
+  if (source.error == kOk) return std::nullopt;
+  reply.error = source.error;
+  if (source.error != std::errc::no_such_file_or_directory) return reply;
+  const LookupReply target = look_target();
+  reply.error = target.error;
+  reply.from_directory.after = source.directory;
+  reply.to_directory.after = target.directory;
+  return reply;
+}
+
+// The verifier of an EXCLUSIVE create: differs from every other one of this process, and very
+// likely from those of all others.
+uint64_t NewExclusiveVerifier();
+
 }  // namespace nfswalk::protocol
 
-#endif  // NFSWALK_NFSCLIENT_PROTOCOL_NFS3_CHANGE_H_
+#endif  // NFSWALK_NFSCLIENT_PROTOCOL_LOST_REPLY_H_
