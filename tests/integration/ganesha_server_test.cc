@@ -1,6 +1,7 @@
 #include "tests/fixtures/ganesha_server.h"
 
 #include <gtest/gtest.h>
+#include <nfsc/libnfs.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -68,6 +69,21 @@ uint64_t SizeOf(Client& client, std::string_view path) {
   return attributes ? attributes->size_bytes : 0;
 }
 
+// The attributes of `path` over NFSv4 by a client that is not ours; all zero, and a failure, if
+// there are none.
+nfs_stat_64 Stat4(const GaneshaServer& server, const std::string& path) {
+  const GaneshaServer::NetworkScope inside(server);
+  const std::unique_ptr<nfs_context, decltype(&nfs_destroy_context)> context(nfs_init_context(),
+                                                                             nfs_destroy_context);
+  nfs_stat_64 found{};
+  nfs_set_version(context.get(), 4);
+  nfs_set_autoreconnect(context.get(), 0);
+  EXPECT_EQ(nfs_mount(context.get(), server.host().c_str(), server.export_path().c_str()), 0)
+      << nfs_get_error(context.get());
+  EXPECT_EQ(nfs_stat64(context.get(), path.c_str(), &found), 0) << nfs_get_error(context.get());
+  return found;
+}
+
 class GaneshaServerTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -89,6 +105,16 @@ TEST_F(GaneshaServerTest, ShowsWhatIsPutBehindItAndStoresWhatIsPutThroughIt) {
   struct stat seen {};
   ASSERT_EQ(stat((server_->backing_directory() + "/through").c_str(), &seen), 0);
   EXPECT_EQ(seen.st_mode, S_IFDIR | mode_t{0750});
+}
+
+TEST_F(GaneshaServerTest, ShowsTheSameFilesOverNfs4) {
+  WriteBehind(*server_, "behind", "12345");
+  const auto client = MountOn(*server_);
+  ASSERT_NE(client, nullptr);
+  const nfs_stat_64 found = Stat4(*server_, "/behind");
+  EXPECT_EQ(found.nfs_size, 5u);
+  EXPECT_EQ(found.nfs_uid, 0u);  // numeric_owners: libnfs reads no other
+  EXPECT_EQ(found.nfs_ino, client->Stat("behind", kRoot)->fileid);
 }
 
 TEST_F(GaneshaServerTest, DoesNotHideChangesBehindItInACacheOfItsOwn) {
@@ -152,6 +178,34 @@ TEST(GaneshaServerOptionsTest, RootSquashTakesRootsRights) {
   const auto client = MountOn(**started);
   ASSERT_NE(client, nullptr);
   EXPECT_EQ(client->MakeDirectory("closed/new", 0755, kRoot).error(), std::errc::permission_denied);
+}
+
+TEST(GaneshaServerOptionsTest, OwnersAreNamesWhereTheyAreNotAskedToBeNumbers) {
+  if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
+  auto started = GaneshaServer::Start({.numeric_owners = false});
+  ASSERT_TRUE(started.has_value()) << started.error();
+  WriteBehind(**started, "file", "");
+  constexpr uint64_t kNobody = 65534;
+  EXPECT_EQ(Stat4(**started, "/file").nfs_uid, kNobody) << "libnfs makes this of root@localdomain";
+}
+
+TEST(GaneshaServerOptionsTest, TheInnerFileSystemIsAnotherOneAndNfs4CrossesIntoIt) {
+  if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
+  auto started = GaneshaServer::Start({.inner_file_system = true});
+  ASSERT_TRUE(started.has_value()) << started.error();
+  const std::string inner(GaneshaServer::inner_directory());
+  WriteBehind(**started, "outside", "1");
+  WriteBehind(**started, inner + "/inside", "22");
+  struct stat outside {
+  }, inside{};
+  ASSERT_EQ(stat(((*started)->backing_directory() + "/outside").c_str(), &outside), 0);
+  ASSERT_EQ(stat(((*started)->backing_directory() + "/" + inner + "/inside").c_str(), &inside), 0);
+  EXPECT_NE(outside.st_dev, inside.st_dev);
+  EXPECT_EQ(Stat4(**started, "/outside").nfs_size, 1u);
+  EXPECT_EQ(Stat4(**started, "/" + inner + "/inside").nfs_size, 2u);
+  const auto client = MountOn(**started);
+  ASSERT_NE(client, nullptr);
+  EXPECT_EQ(client->Stat(inner + "/inside", kRoot).error(), protocol::kStale);
 }
 
 TEST_F(GaneshaServerTest, ANetworkScopeEndsWhereItBegan) {
