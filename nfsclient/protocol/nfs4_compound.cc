@@ -7,12 +7,12 @@
 #include <nfsc/libnfs-raw-nfs4.h>
 // clang-format on
 
-#include <algorithm>
 #include <cstring>
 #include <initializer_list>
 
+#include "nfsclient/protocol/nfs4_arguments.h"
+#include "nfsclient/protocol/nfs4_owner.h"
 #include "nfsclient/protocol/nfs4_status.h"
-#include "nfsclient/protocol/nfs4_wire.h"
 #include "nfsclient/protocol/wire_value.h"
 
 namespace nfswalk::protocol {
@@ -28,18 +28,18 @@ constexpr Mask MaskOf(std::initializer_list<int> attributes) {
 
 constexpr Mask Both(const Mask& a, const Mask& b) { return {a[0] | b[0], a[1] | b[1]}; }
 
+constexpr Mask kTypeMask = MaskOf({FATTR4_TYPE});
 // What Attributes holds.
 constexpr Mask kFileMask =
     MaskOf({FATTR4_TYPE, FATTR4_CHANGE, FATTR4_SIZE, FATTR4_FSID, FATTR4_FILEID, FATTR4_MODE,
             FATTR4_NUMLINKS, FATTR4_OWNER, FATTR4_OWNER_GROUP, FATTR4_RAWDEV, FATTR4_SPACE_USED,
             FATTR4_TIME_ACCESS, FATTR4_TIME_METADATA, FATTR4_TIME_MODIFY});
 // What ServerFacts holds.
-constexpr Mask kLimitsMask = MaskOf({FATTR4_LEASE_TIME, FATTR4_CASE_INSENSITIVE, FATTR4_MAXNAME,
-                                     FATTR4_MAXREAD, FATTR4_MAXWRITE});
+constexpr Mask kLimitsMask = MaskOf(
+    {FATTR4_LEASE_TIME, FATTR4_CASE_INSENSITIVE, FATTR4_MAXNAME, FATTR4_MAXREAD, FATTR4_MAXWRITE});
 // An entry whose attributes cannot be had says so in RDATTR_ERROR; else the whole READDIR would
 // fail (RFC 7530 5.8.1.12).
-constexpr Mask kEntryMask =
-    MaskOf({FATTR4_RDATTR_ERROR, FATTR4_FILEID, FATTR4_MOUNTED_ON_FILEID});
+constexpr Mask kEntryMask = MaskOf({FATTR4_RDATTR_ERROR, FATTR4_FILEID, FATTR4_MOUNTED_ON_FILEID});
 constexpr Mask kEntryPlusMask =
     Both(kFileMask, MaskOf({FATTR4_RDATTR_ERROR, FATTR4_FILEHANDLE, FATTR4_MOUNTED_ON_FILEID}));
 
@@ -67,8 +67,7 @@ void Append(std::string& values, const std::string& text) {
 }
 
 void Append(std::string& values, const SetTime& time) {
-  Append(values,
-         static_cast<uint32_t>(time.time ? SET_TO_CLIENT_TIME4 : SET_TO_SERVER_TIME4));
+  Append(values, static_cast<uint32_t>(time.time ? SET_TO_CLIENT_TIME4 : SET_TO_SERVER_TIME4));
   if (!time.time) return;
   Append(values, static_cast<uint64_t>(time.time->seconds));
   Append(values, time.time->nanoseconds);
@@ -97,12 +96,26 @@ fattr4 Compound::Keep(const SetAttributes& attributes) {
   };
   if (attributes.size_bytes) put(FATTR4_SIZE, *attributes.size_bytes);
   if (attributes.mode) put(FATTR4_MODE, *attributes.mode & 07777);
-  if (attributes.uid) put(FATTR4_OWNER, UidText(*attributes.uid));
-  if (attributes.gid) put(FATTR4_OWNER_GROUP, GidText(*attributes.gid));
+  if (attributes.uid) {
+    put(FATTR4_OWNER,
+        names_ ? names_->NameOfUid(*attributes.uid) : std::to_string(*attributes.uid));
+  }
+  if (attributes.gid) {
+    put(FATTR4_OWNER_GROUP,
+        names_ ? names_->NameOfGid(*attributes.gid) : std::to_string(*attributes.gid));
+  }
   if (attributes.atime) put(FATTR4_TIME_ACCESS_SET, *attributes.atime);
   if (attributes.mtime) put(FATTR4_TIME_MODIFY_SET, *attributes.mtime);
   encoded_bytes_ += kMaskBytes + kXdrWordBytes + values.size();
-  return {ToWire(mask), {static_cast<u_int>(values.size()), values.data()}};
+  return {ToWire(mask), Counted<attrlist4>(values)};
+}
+
+stateid4 ToWire(const StateId& state) {
+  stateid4 wire{};
+  wire.seqid = state.sequence;
+  static_assert(sizeof wire.other == sizeof state.other);
+  std::memcpy(wire.other, state.other.data(), sizeof wire.other);
+  return wire;
 }
 
 Compound& Compound::PutRoot() {
@@ -113,8 +126,7 @@ Compound& Compound::PutRoot() {
 Compound& Compound::PutHandle(const FileHandle& handle) {
   const auto bytes = handle.bytes();
   std::string& kept = bytes_.emplace_back(bytes.begin(), bytes.end());
-  Add(OP_PUTFH, XdrCounted(kept.size())).nfs_argop4_u.opputfh.object = {
-      static_cast<u_int>(kept.size()), kept.data()};
+  Add(OP_PUTFH, XdrCounted(kept.size())).nfs_argop4_u.opputfh.object = Counted<nfs_fh4>(kept);
   return *this;
 }
 
@@ -134,7 +146,7 @@ Compound& Compound::RestoreHandle() {
 }
 
 Compound& Compound::Lookup(std::string_view name) {
-  Add(OP_LOOKUP, XdrCounted(name.size())).nfs_argop4_u.oplookup.objname = ToWire(name);
+  Add(OP_LOOKUP, XdrCounted(name.size())).nfs_argop4_u.oplookup.objname = Counted<component4>(name);
   return *this;
 }
 
@@ -153,6 +165,19 @@ Compound& Compound::GetLimits() {
   return *this;
 }
 
+Compound& Compound::RequireDirectory(bool is_directory) {
+  std::string& type = bytes_.emplace_back();
+  Append(type, static_cast<uint32_t>(NF4DIR));
+  const fattr4 wanted{ToWire(kTypeMask), Counted<attrlist4>(type)};
+  const size_t bytes = kMaskBytes + XdrCounted(type.size());
+  if (is_directory) {
+    Add(OP_VERIFY, bytes).nfs_argop4_u.opverify.obj_attributes = wanted;
+  } else {
+    Add(OP_NVERIFY, bytes).nfs_argop4_u.opnverify.obj_attributes = wanted;
+  }
+  return *this;
+}
+
 Compound& Compound::Access(uint32_t rights) {
   Add(OP_ACCESS, kXdrWordBytes).nfs_argop4_u.opaccess.access = rights;
   return *this;
@@ -165,7 +190,7 @@ Compound& Compound::ReadLink() {
 
 Compound& Compound::Read(const StateId& state, uint64_t offset_bytes, uint32_t count_bytes) {
   READ4args& args =
-      Add(OP_READ, kStateIdBytes + sizeof offset_bytes + kXdrWordBytes).nfs_argop4_u.opread;
+      Add(OP_READ, kStateIdBytes + kXdrHyperBytes + kXdrWordBytes).nfs_argop4_u.opread;
   args.stateid = ToWire(state);
   args.offset = offset_bytes;
   args.count = count_bytes;
@@ -174,9 +199,9 @@ Compound& Compound::Read(const StateId& state, uint64_t offset_bytes, uint32_t c
 
 Compound& Compound::Write(const StateId& state, uint64_t offset_bytes,
                           std::span<const std::byte> data) {
-  WRITE4args& args = Add(OP_WRITE, kStateIdBytes + sizeof offset_bytes + kXdrWordBytes +
-                                       XdrCounted(data.size()))
-                         .nfs_argop4_u.opwrite;
+  WRITE4args& args =
+      Add(OP_WRITE, kStateIdBytes + kXdrHyperBytes + kXdrWordBytes + XdrCounted(data.size()))
+          .nfs_argop4_u.opwrite;
   args.stateid = ToWire(state);
   args.offset = offset_bytes;
   args.stable = FILE_SYNC4;
@@ -187,7 +212,7 @@ Compound& Compound::Write(const StateId& state, uint64_t offset_bytes,
 
 Compound& Compound::ReadDir(ReadDirPosition position, uint32_t max_bytes, bool plus) {
   READDIR4args& args =
-      Add(OP_READDIR, sizeof position + 2 * kXdrWordBytes + kMaskBytes).nfs_argop4_u.opreaddir;
+      Add(OP_READDIR, 2 * kXdrHyperBytes + 2 * kXdrWordBytes + kMaskBytes).nfs_argop4_u.opreaddir;
   args.cookie = position.cookie;
   static_assert(sizeof args.cookieverf == sizeof position.verifier);
   std::memcpy(args.cookieverf, &position.verifier, sizeof args.cookieverf);

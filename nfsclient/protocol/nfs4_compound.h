@@ -30,6 +30,8 @@ struct nfs_resop4;
 
 namespace nfswalk::protocol {
 
+class OwnerNames;
+
 class Compound {
  public:
   // libnfs encodes a call into 4096 bytes, of which header and credential take up to 460.
@@ -52,6 +54,9 @@ class Compound {
   // What ServerLimits holds, and the lease time.
   Compound& GetLimits();
   Compound& Access(uint32_t rights);
+  // Ends the COMPOUND here, with NFS4ERR_NOT_SAME or NFS4ERR_SAME, unless the current file is (or is
+  // not) a directory.
+  Compound& RequireDirectory(bool is_directory);
   Compound& ReadLink();
   Compound& Read(const StateId& state, uint64_t offset_bytes, uint32_t count_bytes);
   // FILE_SYNC4.
@@ -69,6 +74,9 @@ class Compound {
   // The saved handle, under `name` in the current directory.
   Compound& Link(std::string_view name);
   Compound& SetAttributesOf(const StateId& state, const SetAttributes& attributes);
+  // From now on owners go as names, which `names` gives, and not as digits. It must live until the
+  // operations are added.
+  Compound& NameOwners(const OwnerNames& names);
 
   Compound& SetClientId(uint64_t verifier, std::string_view id);
   Compound& ConfirmClientId(uint64_t client_id, uint64_t verifier);
@@ -96,6 +104,7 @@ class Compound {
   std::deque<std::string> bytes_;
   std::deque<std::array<uint32_t, 2>> masks_;
   size_t encoded_bytes_ = 0;
+  const OwnerNames* names_ = nullptr;
 };
 
 // Reads the results in the order of the operations.

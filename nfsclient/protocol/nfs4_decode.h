@@ -1,17 +1,25 @@
 // nfs4_decode: results of an NFSv4 server, checked before anybody uses them.
 //
-// Lengths, counts and types are checked as in nfs3_decode.h; a fattr4 is read by the bitmap that
-// came with it, in which every attribute's length must be known (RFC 7530 5). What does not parse
-// is false, and the caller keeps nothing of the reply. Names and texts are counted strings here: a
-// NUL inside is an error.
+// Lengths, counts and types are checked as in nfs3_decode.h, handles up to 128 bytes. What does not
+// parse is false, and the caller keeps nothing of the reply. Names and texts are counted strings
+// here: a NUL inside is an error, as are the names "." and ".." and a cookie of 0 in a directory.
+//
+// A fattr4 is read by the bitmap that came with it, in which every attribute's length must be known
+// (RFC 7530 5): all but ACLs, locations and those that can only be set. The values must end where
+// the bitmap says. The two halves of an fsid go side by side if they fit into 32 bits each, so that
+// those stay apart for sure; others are hashed into 64 bits. Nanoseconds are below 10^9, cut if need
+// be.
 //
 // Thread safety: all functions (OwnerNames is).
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_DECODE_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_NFS4_DECODE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <system_error>
 
 #include "nfsclient/protocol/nfs4_compound.h"
 #include "nfsclient/protocol/nfs4_owner.h"
@@ -19,8 +27,6 @@
 #include "nfsclient/protocol/protocol.h"
 
 struct fattr4;
-struct change_info4;
-struct nfs_fh4;
 
 namespace nfswalk::protocol {
 
@@ -32,13 +38,15 @@ struct FileFacts {
   std::optional<FileHandle> handle;
   uint64_t mounted_on_fileid = 0;  // as attributes.fileid if the server did not say
   std::errc rdattr_error{};        // READDIR: why there are no attributes
-  bool complete = false;           // all that GetAttributes() asks for was there
+  // All that GetAttributes() asks for was there, but for what a server need not have: the space used
+  // (the size stands in), the device (0) and the time of access (that of modification).
+  bool complete = false;
 };
 bool DecodeFacts(const fattr4& wire, const OwnerNames& owners, FileFacts& facts);
 
 struct ServerFacts {
-  ServerLimits limits;  // clamped as those of version 3
-  uint32_t lease_seconds = 0;
+  ServerLimits limits;         // clamped as those of version 3; 64 KiB, 255 if the server did not say
+  uint32_t lease_seconds = 0;  // at least 1
 };
 bool DecodeServerFacts(const fattr4& wire, ServerFacts& facts);
 

@@ -44,21 +44,21 @@ constexpr Row kRows[] = {
     {10008, static_cast<int>(kJukebox)},
     {10012, EAGAIN},  // LOCKED: somebody's mandatory lock
     {10013, static_cast<int>(kJukebox)},
-    {10014, ESTALE},      // FHEXPIRED
-    {10015, EACCES},      // SHARE_DENIED
-    {10016, EPERM},       // WRONGSEC
-    {10018, EREMOTEIO},   // RESOURCE
-    {10019, EREMOTE},     // MOVED
+    {10014, ESTALE},           // FHEXPIRED
+    {10015, EACCES},           // SHARE_DENIED
+    {10016, EPERM},            // WRONGSEC
+    {10018, EREMOTEIO},        // RESOURCE
+    {10019, EREMOTE},          // MOVED
     {10021, EPROTONOSUPPORT},  // MINOR_VERS_MISMATCH
-    {10027, EINVAL},      // NOT_SAME: READDIR's verifier is as old as a bad cookie (16.24.4)
-    {10029, ELOOP},       // SYMLINK
-    {10032, EOPNOTSUPP},  // ATTRNOTSUPP
-    {10039, EINVAL},      // BADOWNER
-    {10040, EINVAL},      // BADCHAR
-    {10041, EINVAL},      // BADNAME
-    {10042, EINVAL},      // BAD_RANGE
-    {10044, EOPNOTSUPP},  // OP_ILLEGAL
-    {10046, EBUSY},       // FILE_OPEN
+    {10027, EINVAL},           // NOT_SAME: READDIR's verifier is as old as a bad cookie (16.24)
+    {10029, ELOOP},            // SYMLINK
+    {10032, EOPNOTSUPP},       // ATTRNOTSUPP
+    {10039, EINVAL},           // BADOWNER
+    {10040, EINVAL},           // BADCHAR
+    {10041, EINVAL},           // BADNAME
+    {10042, EINVAL},           // BAD_RANGE
+    {10044, EOPNOTSUPP},       // OP_ILLEGAL
+    {10046, EBUSY},            // FILE_OPEN
 };
 
 }  // namespace
