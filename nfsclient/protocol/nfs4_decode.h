@@ -7,8 +7,8 @@
 // A fattr4 is read by the bitmap that came with it, in which every attribute's length must be known
 // (RFC 7530 5): all but ACLs, locations and those that can only be set. The values must end where
 // the bitmap says. The two halves of an fsid go side by side if they fit into 32 bits each, so that
-// those stay apart for sure; others are hashed into 64 bits. Nanoseconds are below 10^9, cut if need
-// be.
+// those stay apart for sure; others are hashed into 64 bits. Nanoseconds are below 10^9, cut if
+// need be.
 //
 // Thread safety: all functions (OwnerNames is).
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_DECODE_H_
@@ -38,14 +38,14 @@ struct FileFacts {
   std::optional<FileHandle> handle;
   uint64_t mounted_on_fileid = 0;  // as attributes.fileid if the server did not say
   std::errc rdattr_error{};        // READDIR: why there are no attributes
-  // All that GetAttributes() asks for was there, but for what a server need not have: the space used
-  // (the size stands in), the device (0) and the time of access (that of modification).
+  // All that GetAttributes() asks for was there, but for what a server need not have: the space
+  // used (the size stands in), the device (0) and the time of access (that of modification).
   bool complete = false;
 };
 bool DecodeFacts(const fattr4& wire, const OwnerNames& owners, FileFacts& facts);
 
 struct ServerFacts {
-  ServerLimits limits;         // clamped as those of version 3; 64 KiB, 255 if the server did not say
+  ServerLimits limits;  // clamped as those of version 3; 64 KiB, 255 if the server did not say
   uint32_t lease_seconds = 0;  // at least 1
 };
 bool DecodeServerFacts(const fattr4& wire, ServerFacts& facts);

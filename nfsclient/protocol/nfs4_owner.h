@@ -21,10 +21,11 @@ inline constexpr uint32_t kNobody = 65534;
 
 class OwnerNames {
  public:
-  // `domain`: empty, to find it as said above.
+  // `domain`: empty, to find it as said above when it is first needed, which may wait for DNS.
   explicit OwnerNames(std::string_view domain = {});
   ~OwnerNames();
 
+  // Digits take neither a lock nor memory; a name may wait for the system.
   uint32_t UidOf(std::string_view owner) const;
   uint32_t GidOf(std::string_view group) const;
   // "name@domain", or the number if the system has no name for it. For a server that refuses
