@@ -13,12 +13,12 @@
 namespace nfswalk {
 namespace {
 
-using fixtures::MountedExport;
+using fixtures::VersionedExport;
 
-class Change : public MountedExport {
+class Change : public VersionedExport {
  protected:
   void SetUp() override {
-    MountedExport::SetUp();
+    VersionedExport::SetUp();
     if (IsSkipped()) return;
     client_ = Mount("actimeo=600");
     ASSERT_NE(client_, nullptr);
@@ -34,7 +34,9 @@ class Change : public MountedExport {
   std::unique_ptr<Client> client_;
 };
 
-TEST_F(Change, OwnChangesKeepTheSiblingsValid) {
+INSTANTIATE_TEST_SUITE_P(Versions, Change, fixtures::AllVersions(), fixtures::VersionTestName);
+
+TEST_P(Change, OwnChangesKeepTheSiblingsValid) {
   constexpr int kSiblings = 50;
   for (int i = 0; i < kSiblings; ++i) MakeFile("sibling" + std::to_string(i));
   auto look = [&] {
@@ -56,7 +58,7 @@ TEST_F(Change, OwnChangesKeepTheSiblingsValid) {
   EXPECT_EQ(Rpcs(), after) << "a sibling was looked up again";
 }
 
-TEST_F(Change, AForeignChangeInBetweenDropsTheSiblings) {
+TEST_P(Change, AForeignChangeInBetweenDropsTheSiblings) {
   MakeFile("sibling");
   EXPECT_TRUE(Exists("sibling"));
   EXPECT_FALSE(Exists("foreign"));
@@ -66,7 +68,7 @@ TEST_F(Change, AForeignChangeInBetweenDropsTheSiblings) {
   EXPECT_TRUE(Exists("foreign"));
 }
 
-TEST_F(Change, CreatedNamesAreKnownAndRemovedOnesKnownToBeGone) {
+TEST_P(Change, CreatedNamesAreKnownAndRemovedOnesKnownToBeGone) {
   ASSERT_TRUE(client_->Create(Path("file"), 0600, true, root_).has_value());
   uint64_t before = Rpcs();
   EXPECT_TRUE(Exists("file"));
@@ -78,7 +80,7 @@ TEST_F(Change, CreatedNamesAreKnownAndRemovedOnesKnownToBeGone) {
   EXPECT_FALSE(std::filesystem::exists(Backing("file")));
 }
 
-TEST_F(Change, RenamingADirectoryKeepsItsChildren) {
+TEST_P(Change, RenamingADirectoryKeepsItsChildren) {
   MakeDirectory("old/inner");
   MakeFile("old/inner/file");
   EXPECT_TRUE(Exists("old/inner/file"));
@@ -92,7 +94,7 @@ TEST_F(Change, RenamingADirectoryKeepsItsChildren) {
   EXPECT_LE(Rpcs() - before, 2u);
 }
 
-TEST_F(Change, RenameReplacesItsTarget) {
+TEST_P(Change, RenameReplacesItsTarget) {
   MakeFile("a", "aaa");
   MakeFile("b", "b");
   EXPECT_TRUE(Exists("a"));
@@ -102,7 +104,7 @@ TEST_F(Change, RenameReplacesItsTarget) {
   EXPECT_EQ(client_->Stat(Path("b"), root_)->size_bytes, 3u);
 }
 
-TEST_F(Change, RenamingOneOfTwoLinksOntoTheOtherChangesNothing) {
+TEST_P(Change, RenamingOneOfTwoLinksOntoTheOtherChangesNothing) {
   MakeFile("one");
   std::filesystem::create_hard_link(Backing("one"), Backing("two"));
   EXPECT_TRUE(Exists("one"));
@@ -112,7 +114,7 @@ TEST_F(Change, RenamingOneOfTwoLinksOntoTheOtherChangesNothing) {
   EXPECT_EQ(Exists("two"), std::filesystem::exists(Backing("two")));
 }
 
-TEST_F(Change, LinksCount) {
+TEST_P(Change, LinksCount) {
   MakeFile("file");
   EXPECT_EQ(client_->Stat(Path("file"), root_)->nlink, 1u);
   ASSERT_EQ(client_->Link(Path("file"), Path("link"), root_), std::errc{});
@@ -122,7 +124,7 @@ TEST_F(Change, LinksCount) {
   EXPECT_EQ(client_->Stat(Path("link"), root_)->nlink, 1u);
 }
 
-TEST_F(Change, SetAttributesIsSeenAtOnceAndDropsRights) {
+TEST_P(Change, SetAttributesIsSeenAtOnceAndDropsRights) {
   MakeFile("file", "12345");
   chmod(Backing("file").c_str(), 0644);
   const Credential other(1001, 1001);
@@ -134,7 +136,7 @@ TEST_F(Change, SetAttributesIsSeenAtOnceAndDropsRights) {
   EXPECT_EQ(client_->Access(Path("file"), kMayRead, other), std::errc::permission_denied);
 }
 
-TEST_F(Change, RefusalsHaveTheErrnoOfTheSystemCall) {
+TEST_P(Change, RefusalsHaveTheErrnoOfTheSystemCall) {
   MakeFile("file");
   MakeDirectory("dir/inner");
   auto error = [](const auto& result) { return result ? std::errc{} : result.error(); };
@@ -155,7 +157,7 @@ TEST_F(Change, RefusalsHaveTheErrnoOfTheSystemCall) {
   EXPECT_EQ(client_->Link(Path("dir"), Path("x"), root_), std::errc::operation_not_permitted);
 }
 
-TEST_F(Change, ListingPrimesTheCaches) {
+TEST_P(Change, ListingPrimesTheCaches) {
   std::set<std::string> expected;
   constexpr int kFiles = 3000;
   MakeDirectory("list");
@@ -177,7 +179,7 @@ TEST_F(Change, ListingPrimesTheCaches) {
   EXPECT_EQ(Rpcs(), before);
 }
 
-TEST_F(Change, DataIsReadAndWritten) {
+TEST_P(Change, DataIsReadAndWritten) {
   ASSERT_TRUE(client_->Create(Path("file"), 0644, true, root_).has_value());
   auto file = client_->Open(Path("file"), kMayRead | kMayWrite, root_);
   ASSERT_TRUE(file.has_value());
@@ -195,7 +197,7 @@ TEST_F(Change, DataIsReadAndWritten) {
   EXPECT_EQ(client_->Open(Path(""), kMayRead, root_).error(), std::errc::is_a_directory);
 }
 
-TEST_F(Change, EightThreadsOfMixedLoadAgreeWithTheServer) {
+TEST_P(Change, EightThreadsOfMixedLoadAgreeWithTheServer) {
   constexpr int kThreads = 8, kRounds = 60;
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {

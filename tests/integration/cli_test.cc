@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "tests/fixtures/ganesha_server.h"
+#include "tests/fixtures/protocol_versions.h"
 
 namespace nfswalk {
 namespace {
@@ -94,7 +95,7 @@ struct Ran {
   }
 };
 
-class CliTest : public testing::Test {
+class CliTest : public testing::TestWithParam<int> {
  protected:
   static void SetUpTestSuite() {
     if (geteuid() != 0) return;
@@ -135,7 +136,7 @@ class CliTest : public testing::Test {
     return ran;
   }
 
-  static std::string Url() { return server_->Url(); }
+  static std::string Url() { return server_->Url("", GetParam()); }
 
   static std::unique_ptr<GaneshaServer> server_;
   std::unique_ptr<GaneshaServer::NetworkScope> scope_;
@@ -144,7 +145,9 @@ class CliTest : public testing::Test {
 
 std::unique_ptr<GaneshaServer> CliTest::server_;
 
-TEST_F(CliTest, StatShowsWhatTheServerHas) {
+INSTANTIATE_TEST_SUITE_P(Versions, CliTest, fixtures::AllVersions(), fixtures::VersionTestName);
+
+TEST_P(CliTest, StatShowsWhatTheServerHas) {
   File("f", "hello");
   ASSERT_EQ(chmod(Backing("f").c_str(), 04751), 0);
   ASSERT_EQ(chown(Backing("f").c_str(), 1000, 100), 0);
@@ -156,7 +159,7 @@ TEST_F(CliTest, StatShowsWhatTheServerHas) {
                              HasSubstr("(4751/-rwsr-x--x)  Uid: 1000  Gid: 100\n")));
 }
 
-TEST_F(CliTest, StatShowsALinkOrWhatItPointsTo) {
+TEST_P(CliTest, StatShowsALinkOrWhatItPointsTo) {
   File("f", "hello");
   Link("l", "f");
   EXPECT_THAT(Run({"stat", Url(), "l"}).out, StartsWith("  File: l -> f\n"));
@@ -164,7 +167,7 @@ TEST_F(CliTest, StatShowsALinkOrWhatItPointsTo) {
   EXPECT_THAT(followed.out, AllOf(StartsWith("  File: l\n"), HasSubstr("regular file")));
 }
 
-TEST_F(CliTest, JsonHasOneObjectForEachPathInOrderAlsoForFailures) {
+TEST_P(CliTest, JsonHasOneObjectForEachPathInOrderAlsoForFailures) {
   File("f", "hello");
   Link("l", "f");
   const Ran ran = Run({"stat", "--json", Url(), "f", "missing", "l"});
@@ -180,7 +183,7 @@ TEST_F(CliTest, JsonHasOneObjectForEachPathInOrderAlsoForFailures) {
   EXPECT_THAT(ran.err, StartsWith("nfswalk: stat 'missing': No such file or directory ("));
 }
 
-TEST_F(CliTest, NamesThatAreNoTextArriveWhole) {
+TEST_P(CliTest, NamesThatAreNoTextArriveWhole) {
   for (const char* name : {"[a,b]", "{}", "new\nline", "\xff"}) File(name);
   EXPECT_EQ(Run({"stat", Url(), "[a,b]"}).exit_code, 0);
   EXPECT_EQ(Run({"stat", Url(), "{}"}).exit_code, 0);
@@ -190,7 +193,7 @@ TEST_F(CliTest, NamesThatAreNoTextArriveWhole) {
   EXPECT_THAT(listed.out, HasSubstr("\"name_base64\":\"/w==\""));
 }
 
-TEST_F(CliTest, LsSortsAndHidesNamesWithADot) {
+TEST_P(CliTest, LsSortsAndHidesNamesWithADot) {
   Directory("d");
   for (const char* name : {"d/b", "d/a", "d/.hidden"}) File(name);
   EXPECT_THAT(Run({"ls", Url(), "d"}).lines(), ElementsAre("a", "b"));
@@ -198,14 +201,14 @@ TEST_F(CliTest, LsSortsAndHidesNamesWithADot) {
   EXPECT_THAT(Run({"ls", Url()}).lines(), ElementsAre("d"));
 }
 
-TEST_F(CliTest, LsOfSeveralPathsPutsHeadingsOnDirectories) {
+TEST_P(CliTest, LsOfSeveralPathsPutsHeadingsOnDirectories) {
   Directory("d");
   File("d/a");
   File("f");
   EXPECT_EQ(Run({"ls", Url(), "f", "d"}).out, "f\n\nd:\na\n");
 }
 
-TEST_F(CliTest, LongLsShowsRightsSizesAndTargets) {
+TEST_P(CliTest, LongLsShowsRightsSizesAndTargets) {
   Directory("d");
   File("d/f", "12345");
   Link("d/l", "f");
@@ -215,13 +218,13 @@ TEST_F(CliTest, LongLsShowsRightsSizesAndTargets) {
   EXPECT_THAT(lines[1], AllOf(StartsWith("lrwxrwxrwx 1 0 0 1 "), EndsWith(" l -> f")));
 }
 
-TEST_F(CliTest, LsShowsEveryEntryOfALargeDirectory) {
+TEST_P(CliTest, LsShowsEveryEntryOfALargeDirectory) {
   Directory("many");
   for (int i = 0; i < 2500; ++i) File("many/" + std::to_string(i));
   EXPECT_EQ(Run({"ls", Url(), "many"}).lines().size(), 2500u);
 }
 
-TEST_F(CliTest, ReadlinkPrintsTargetsAndRefusesTheRest) {
+TEST_P(CliTest, ReadlinkPrintsTargetsAndRefusesTheRest) {
   Link("l", "no/such target");
   File("f");
   const Ran ran = Run({"readlink", Url(), "l", "f"});
@@ -230,7 +233,7 @@ TEST_F(CliTest, ReadlinkPrintsTargetsAndRefusesTheRest) {
   EXPECT_THAT(ran.err, HasSubstr("readlink 'f': Invalid argument (not a symbolic link"));
 }
 
-TEST_F(CliTest, AccessAnswersForTheUserThatIsNamed) {
+TEST_P(CliTest, AccessAnswersForTheUserThatIsNamed) {
   File("f");
   ASSERT_EQ(chmod(Backing("f").c_str(), 0640), 0);
   ASSERT_EQ(chown(Backing("f").c_str(), 1000, 27), 0);
@@ -245,7 +248,7 @@ TEST_F(CliTest, AccessAnswersForTheUserThatIsNamed) {
   EXPECT_THAT(denied.err, AllOf(HasSubstr("Permission denied"), HasSubstr("uid 7 gid 5")));
 }
 
-TEST_F(CliTest, CatIsBinarySafeAndJoinsFiles) {
+TEST_P(CliTest, CatIsBinarySafeAndJoinsFiles) {
   std::string large(3 * 1024 * 1024 + 7, '\0');
   for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i * 7 + i / 256);
   File("large", large);
@@ -256,7 +259,7 @@ TEST_F(CliTest, CatIsBinarySafeAndJoinsFiles) {
   EXPECT_TRUE(ran.out == large + "end") << ran.out.size() << " bytes";
 }
 
-TEST_F(CliTest, CatGoesOnAfterAFailure) {
+TEST_P(CliTest, CatGoesOnAfterAFailure) {
   Directory("d");
   File("f", "data");
   const Ran ran = Run({"cat", Url(), "d", "missing", "f"});
@@ -265,7 +268,7 @@ TEST_F(CliTest, CatGoesOnAfterAFailure) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("cat 'd': Is a directory"), HasSubstr("cat 'missing'")));
 }
 
-TEST_F(CliTest, OutputThatCannotBeWrittenIsAFailure) {
+TEST_P(CliTest, OutputThatCannotBeWrittenIsAFailure) {
   File("f", "data");
   const Descriptor full(open("/dev/full", O_WRONLY));
   const Descriptor err(memfd_create("err", 0));
@@ -273,7 +276,7 @@ TEST_F(CliTest, OutputThatCannotBeWrittenIsAFailure) {
   EXPECT_THAT(Contents(err.fd), HasSubstr("cannot write standard output: No space left"));
 }
 
-TEST_F(CliTest, AReaderThatLeavesEndsTheWorkQuietly) {
+TEST_P(CliTest, AReaderThatLeavesEndsTheWorkQuietly) {
   File("f", std::string(4 * 1024 * 1024, 'x'));
   std::array<int, 2> ends;
   ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
@@ -284,7 +287,7 @@ TEST_F(CliTest, AReaderThatLeavesEndsTheWorkQuietly) {
   EXPECT_EQ(Contents(err.fd), "");
 }
 
-TEST_F(CliTest, FindPrintsTheWholeTreeAndFollowsNoLinks) {
+TEST_P(CliTest, FindPrintsTheWholeTreeAndFollowsNoLinks) {
   Directory("d");
   Directory("d/sub");
   File("d/sub/x.h");
@@ -298,21 +301,21 @@ TEST_F(CliTest, FindPrintsTheWholeTreeAndFollowsNoLinks) {
   EXPECT_THAT(Run({"find", Url(), "d", "--maxdepth", "0"}).lines(), ElementsAre("d"));
 }
 
-TEST_F(CliTest, FindPrintsADirectoryBeforeWhatIsInIt) {
+TEST_P(CliTest, FindPrintsADirectoryBeforeWhatIsInIt) {
   Directory("d");
   Directory("d/sub");
   File("d/sub/x");
   EXPECT_THAT(Run({"find", Url(), "d"}).lines(), ElementsAre("d", "d/sub", "d/sub/x"));
 }
 
-TEST_F(CliTest, FindEndsPathsWithANulWhereAsked) {
+TEST_P(CliTest, FindEndsPathsWithANulWhereAsked) {
   Directory("d");
   File("d/new\nline");
   EXPECT_THAT(Split(Run({"find", Url(), "d", "--print0"}).out, '\0'),
               ElementsAre("d", "d/new\nline"));
 }
 
-TEST_F(CliTest, FindGoesOnWhereItMayNotLook) {
+TEST_P(CliTest, FindGoesOnWhereItMayNotLook) {
   Directory("d");
   Directory("d/private", 0700);
   File("d/private/x");
@@ -323,7 +326,7 @@ TEST_F(CliTest, FindGoesOnWhereItMayNotLook) {
   EXPECT_THAT(ran.err, HasSubstr("find 'd/private': Permission denied"));
 }
 
-TEST_F(CliTest, PathsThatCannotExistEndInTheirErrno) {
+TEST_P(CliTest, PathsThatCannotExistEndInTheirErrno) {
   File("f");
   Link("a", "b");
   Link("b", "a");
@@ -344,7 +347,7 @@ TEST_F(CliTest, PathsThatCannotExistEndInTheirErrno) {
   EXPECT_EQ(error_of("a/x"), "ELOOP");
 }
 
-TEST_F(CliTest, AnExportThatCannotBeMountedIsExplained) {
+TEST_P(CliTest, AnExportThatCannotBeMountedIsExplained) {
   const auto refusal = [](const std::string& url) {
     const Ran ran = Run({"stat", url, "."});
     EXPECT_EQ(ran.exit_code, 3) << url;
@@ -352,13 +355,17 @@ TEST_F(CliTest, AnExportThatCannotBeMountedIsExplained) {
     EXPECT_THAT(ran.err, StartsWith("nfswalk: mount '" + url + "': "));
     return ran.err;
   };
-  EXPECT_THAT(refusal("nfs://no-such-host.invalid/export"), HasSubstr("no-such-host.invalid"));
-  EXPECT_THAT(refusal("nfs://127.0.0.1:1/export?mountport=1"), HasSubstr("Connection refused"));
-  EXPECT_THAT(refusal("nfs://127.0.0.1:2049/wrong?mountport=20048"), HasSubstr("/wrong"));
-  EXPECT_THAT(refusal("nfs://127.0.0.1:111/export?mountport=111"), HasSubstr("111"));
+  const auto on = [](const std::string& location, int mount_port) {
+    return "nfs://" + location + "?version=" + std::to_string(GetParam()) +
+           "&mountport=" + std::to_string(mount_port);
+  };
+  EXPECT_THAT(refusal(on("no-such-host.invalid/export", 1)), HasSubstr("no-such-host.invalid"));
+  EXPECT_THAT(refusal(on("127.0.0.1:1/export", 1)), HasSubstr("Connection refused"));
+  EXPECT_THAT(refusal(on("127.0.0.1:2049/wrong", 20048)), HasSubstr("/wrong"));
+  EXPECT_THAT(refusal(on("127.0.0.1:111/export", 111)), HasSubstr("111"));
 }
 
-TEST_F(CliTest, ADeadServerIsAnErrorOfTheServer) {
+TEST_P(CliTest, ADeadServerIsAnErrorOfTheServer) {
   server_->Kill();
   const Ran ran = Run({"ls", Url()});
   EXPECT_EQ(server_->Restart(), "");
@@ -366,7 +373,7 @@ TEST_F(CliTest, ADeadServerIsAnErrorOfTheServer) {
   EXPECT_THAT(ran.err, HasSubstr("Connection refused"));
 }
 
-TEST_F(CliTest, AWrongCommandLineIsExplainedWithoutASearchForAServer) {
+TEST_P(CliTest, AWrongCommandLineIsExplainedWithoutASearchForAServer) {
   for (const Strings& arguments : std::vector<Strings>{
            {},
            {"bogus"},
@@ -386,7 +393,7 @@ TEST_F(CliTest, AWrongCommandLineIsExplainedWithoutASearchForAServer) {
   }
 }
 
-TEST_F(CliTest, HelpHasExamplesAndExitCodes) {
+TEST_P(CliTest, HelpHasExamplesAndExitCodes) {
   EXPECT_THAT(Run({"--help"}).out, HasSubstr("Exit codes:"));
   for (const char* command : {"stat", "ls", "readlink", "access", "cat", "find"}) {
     const Ran ran = Run({command, "--help"});
@@ -397,7 +404,7 @@ TEST_F(CliTest, HelpHasExamplesAndExitCodes) {
 }
 
 // Standard error is a terminal here, and the server hangs until the line has appeared.
-TEST_F(CliTest, WaitingForAServerShowsAndIsWiped) {
+TEST_P(CliTest, WaitingForAServerShowsAndIsWiped) {
   File("f");
   int controller = -1;
   int terminal = -1;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "tests/fixtures/inode_caches.h"
@@ -15,21 +16,32 @@ namespace {
 
 using fixtures::MountedExport;
 
-class InodePolicies : public MountedExport, public testing::WithParamInterface<vfs::InodePolicy> {
+class InodePolicies : public MountedExport,
+                      public testing::WithParamInterface<std::tuple<vfs::InodePolicy, int>> {
  protected:
+  int version() const override { return std::get<1>(GetParam()); }
   std::string Options() const {
+    const vfs::InodePolicy& policy = std::get<0>(GetParam());
     std::string options = "actimeo=600&inode_hash=";
-    options += vfs::PolicyName(GetParam().hash);
+    options += vfs::PolicyName(policy.hash);
     options += "&inode_list=";
-    options += vfs::PolicyName(GetParam().list);
+    options += vfs::PolicyName(policy.list);
     options += "&inode_lru=";
-    options += vfs::PolicyName(GetParam().lru);
+    options += vfs::PolicyName(policy.lru);
     return options;
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Policies, InodePolicies, testing::ValuesIn(vfs::AllInodePolicies()),
-                         vfs::InodePolicyTestName);
+std::string PolicyAndVersion(
+    const testing::TestParamInfo<std::tuple<vfs::InodePolicy, int>>& test) {
+  const auto& [policy, version] = test.param;
+  return vfs::InodePolicyTestName({policy, test.index}) + "_" + fixtures::VersionName(version);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, InodePolicies,
+                         testing::Combine(testing::ValuesIn(vfs::AllInodePolicies()),
+                                          fixtures::AllVersions()),
+                         PolicyAndVersion);
 
 TEST_P(InodePolicies, AnswerTheSameColdWarmAndAfterTheCachesWereDropped) {
   auto client = Mount(Options());
@@ -80,10 +92,13 @@ TEST_P(InodePolicies, InvalidatedCachesAreConfirmedByTheServer) {
   EXPECT_EQ(client->Stat(Path("file"), root_)->size_bytes, 5u);
 }
 
-class InodePolicyMount : public MountedExport {};
+using InodePolicyMount = fixtures::VersionedExport;
 
-TEST_F(InodePolicyMount, APolicyThatDoesNotFitIsRefusedWithTheWayOut) {
-  auto parsed = ParseMountUrl(server().Url("inode_hash=bit_rcu&inode_list=none"));
+INSTANTIATE_TEST_SUITE_P(Versions, InodePolicyMount, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+TEST_P(InodePolicyMount, APolicyThatDoesNotFitIsRefusedWithTheWayOut) {
+  auto parsed = ParseMountUrl(server().Url("inode_hash=bit_rcu&inode_list=none", version()));
   ASSERT_TRUE(parsed.has_value());
   fixtures::GaneshaServer::NetworkScope scope(server());
   auto client = Client::Mount(*parsed);
@@ -93,7 +108,7 @@ TEST_F(InodePolicyMount, APolicyThatDoesNotFitIsRefusedWithTheWayOut) {
   EXPECT_NE(client.error().message.find("inode_hash=index"), std::string::npos);
 }
 
-TEST_F(InodePolicyMount, AScanLeavesNothingBehindAndWhatOthersUseStays) {
+TEST_P(InodePolicyMount, AScanLeavesNothingBehindAndWhatOthersUseStays) {
   auto client = Mount("actimeo=600");
   ASSERT_NE(client, nullptr);
   constexpr int kFiles = 50;

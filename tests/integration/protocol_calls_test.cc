@@ -16,7 +16,10 @@ namespace {
 
 using ProtocolCalls = ProtocolSession;
 
-TEST_F(ProtocolCalls, TheRootIsADirectoryAndTheLimitsFitTheTransport) {
+INSTANTIATE_TEST_SUITE_P(Versions, ProtocolCalls, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+TEST_P(ProtocolCalls, TheRootIsADirectoryAndTheLimitsFitTheTransport) {
   const RootReply root = nfs().GetRoot(kRoot);
   EXPECT_EQ(root.error, kOk);
   EXPECT_EQ(root.attributes.type, FileType::kDirectory);
@@ -26,7 +29,7 @@ TEST_F(ProtocolCalls, TheRootIsADirectoryAndTheLimitsFitTheTransport) {
   EXPECT_LE(root.limits.write_bytes_max, 1024u * 1024);
 }
 
-TEST_F(ProtocolCalls, WhatIsMadeIsFoundAgainUnderItsHandle) {
+TEST_P(ProtocolCalls, WhatIsMadeIsFoundAgainUnderItsHandle) {
   const CreateReply made = nfs().MakeDirectory(root(), "d", {.mode = 0750}, kRoot);
   ASSERT_EQ(made.error, kOk);
   const LookupReply found = nfs().Lookup(root(), "d", kRoot);
@@ -37,7 +40,7 @@ TEST_F(ProtocolCalls, WhatIsMadeIsFoundAgainUnderItsHandle) {
   EXPECT_EQ(nfs().GetAttributes(found.handle, kRoot).attributes, *found.attributes);
 }
 
-TEST_F(ProtocolCalls, OwnChangesCarryTheDirectoryBeforeAndAfter) {
+TEST_P(ProtocolCalls, OwnChangesCarryTheDirectoryBeforeAndAfter) {
   const Attributes before = nfs().GetAttributes(root(), kRoot).attributes;
   // Not MKDIR: nfs-ganesha 4.3 sends no pre-operation attributes with it.
   const CreateReply made = nfs().MakeSymlink(root(), "s", "t", {}, kRoot);
@@ -46,7 +49,7 @@ TEST_F(ProtocolCalls, OwnChangesCarryTheDirectoryBeforeAndAfter) {
   EXPECT_NE(made.directory.after->change, before.change);
 }
 
-TEST_F(ProtocolCalls, AnExclusiveFileHasTheModeAndTimesAskedFor) {
+TEST_P(ProtocolCalls, AnExclusiveFileHasTheModeAndTimesAskedFor) {
   SetAttributes wanted{.mode = 0604};
   wanted.mtime = SetTime{Time{1'000'000'000, 123'000'000}};
   const CreateReply made = nfs().Create(root(), "f", CreateMode::kGuarded, wanted, kUser);
@@ -60,7 +63,7 @@ TEST_F(ProtocolCalls, AnExclusiveFileHasTheModeAndTimesAskedFor) {
   EXPECT_EQ(nfs().Create(root(), "f", CreateMode::kUnchecked, wanted, kUser).error, kOk);
 }
 
-TEST_F(ProtocolCalls, DataIsReadBackAndTheEndIsSeen) {
+TEST_P(ProtocolCalls, DataIsReadBackAndTheEndIsSeen) {
   const FileHandle file = MakeFile("f");
   const std::string text(100'000, 'x');
   const auto bytes = std::as_bytes(std::span(text));
@@ -75,7 +78,7 @@ TEST_F(ProtocolCalls, DataIsReadBackAndTheEndIsSeen) {
   EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), into.begin()));
 }
 
-TEST_F(ProtocolCalls, OneMebibyteFitsIntoOneReadAndOneWrite) {
+TEST_P(ProtocolCalls, OneMebibyteFitsIntoOneReadAndOneWrite) {
   const FileHandle file = MakeFile("f");
   const std::vector<std::byte> data(1024 * 1024, std::byte{7});
   EXPECT_EQ(nfs().Write(file, 0, data, nullptr, kRoot).count_bytes, data.size());
@@ -84,7 +87,7 @@ TEST_F(ProtocolCalls, OneMebibyteFitsIntoOneReadAndOneWrite) {
   EXPECT_EQ(into, data);
 }
 
-TEST_F(ProtocolCalls, ALinkTextComesBackByteForByte) {
+TEST_P(ProtocolCalls, ALinkTextComesBackByteForByte) {
   for (const std::string& text : {std::string("../a/./b"), std::string(3300, 'x')}) {
     const CreateReply made = nfs().MakeSymlink(root(), "s", text, {}, kRoot);
     ASSERT_EQ(made.error, kOk) << text.size();
@@ -93,7 +96,7 @@ TEST_F(ProtocolCalls, ALinkTextComesBackByteForByte) {
   }
 }
 
-TEST_F(ProtocolCalls, LinkRenameAndRemoveMoveNamesNotFiles) {
+TEST_P(ProtocolCalls, LinkRenameAndRemoveMoveNamesNotFiles) {
   const FileHandle file = MakeFile("a");
   EXPECT_EQ(nfs().Link(file, root(), "b", kRoot).error, kOk);
   EXPECT_EQ(nfs().GetAttributes(file, kRoot).attributes.nlink, 2u);
@@ -103,7 +106,7 @@ TEST_F(ProtocolCalls, LinkRenameAndRemoveMoveNamesNotFiles) {
   EXPECT_EQ(nfs().GetAttributes(file, kRoot).attributes.nlink, 1u);
 }
 
-TEST_F(ProtocolCalls, AttributesAreSetAndTheServersTimeIsNow) {
+TEST_P(ProtocolCalls, AttributesAreSetAndTheServersTimeIsNow) {
   const FileHandle file = MakeFile("f");
   SetAttributes old{.mode = 0400, .uid = 5, .gid = 6, .size_bytes = 10};
   old.mtime = SetTime{Time{1, 0}};
@@ -120,7 +123,7 @@ TEST_F(ProtocolCalls, AttributesAreSetAndTheServersTimeIsNow) {
   EXPECT_GT(nfs().SetAttributesOf(file, now, kRoot).file.after->mtime.seconds, 1'000'000'000);
 }
 
-TEST_F(ProtocolCalls, ADirectoryOfManyChunksIsReadWholeInFewCalls) {
+TEST_P(ProtocolCalls, ADirectoryOfManyChunksIsReadWholeInFewCalls) {
   const FileHandle directory = *nfs().MakeDirectory(root(), "big", {.mode = 0755}, kRoot).handle;
   constexpr int kEntries = 3'000;
   for (int i = 0; i < kEntries; ++i) {
@@ -146,7 +149,7 @@ TEST_F(ProtocolCalls, ADirectoryOfManyChunksIsReadWholeInFewCalls) {
   }
 }
 
-TEST_F(ProtocolCalls, ErrorsAreThoseOfTheSystemCalls) {
+TEST_P(ProtocolCalls, ErrorsAreThoseOfTheSystemCalls) {
   const FileHandle file = MakeFile("f");
   const FileHandle directory = *nfs().MakeDirectory(root(), "d", {.mode = 0755}, kRoot).handle;
   ASSERT_EQ(nfs().MakeDirectory(directory, "full", {.mode = 0755}, kRoot).error, kOk);
@@ -169,7 +172,7 @@ TEST_F(ProtocolCalls, ErrorsAreThoseOfTheSystemCalls) {
             std::errc::permission_denied);
 }
 
-TEST_F(ProtocolCalls, AHandleOfARemovedFileIsStale) {
+TEST_P(ProtocolCalls, AHandleOfARemovedFileIsStale) {
   const FileHandle file = MakeFile("f");
   ASSERT_EQ(nfs().Remove(root(), "f", kRoot).error, kOk);
   EXPECT_EQ(nfs().GetAttributes(file, kRoot).error, kStale);
@@ -177,7 +180,7 @@ TEST_F(ProtocolCalls, AHandleOfARemovedFileIsStale) {
   EXPECT_EQ(nfs().GetAttributes(FileHandle(garbage), kRoot).error, kStale);
 }
 
-TEST_F(ProtocolCalls, EachCallCarriesItsOwnCredential) {
+TEST_P(ProtocolCalls, EachCallCarriesItsOwnCredential) {
   SetAttributes group_only{.mode = 0640, .uid = 7, .gid = 1001};
   const FileHandle file = MakeFile("f");
   ASSERT_EQ(nfs().SetAttributesOf(file, group_only, kRoot).error, kOk);
@@ -198,7 +201,7 @@ TEST_F(ProtocolCalls, EachCallCarriesItsOwnCredential) {
   EXPECT_FALSE(readable(Credential(8, 8, seventeen))) << "AUTH_SYS carries the first 16 only";
 }
 
-TEST_F(ProtocolCalls, AuthNoneIsNobodyInParticular) {
+TEST_P(ProtocolCalls, AuthNoneIsNobodyInParticular) {
   const FileHandle file = MakeFile("f");
   ASSERT_EQ(nfs().SetAttributesOf(file, {.mode = 0604}, kRoot).error, kOk);
   EXPECT_EQ(nfs().Access(file, Credential()).granted &
@@ -208,7 +211,7 @@ TEST_F(ProtocolCalls, AuthNoneIsNobodyInParticular) {
   EXPECT_EQ(nfs().Access(file, Credential()).granted & access_cache::kServerRead, 0u);
 }
 
-TEST_F(ProtocolCalls, CredentialsOfManyThreadsDoNotMixOnOneConnection) {
+TEST_P(ProtocolCalls, CredentialsOfManyThreadsDoNotMixOnOneConnection) {
   constexpr uint32_t kThreads = 4;
   constexpr int kRounds = 300;
   std::vector<FileHandle> files;
@@ -235,7 +238,7 @@ TEST_F(ProtocolCalls, CredentialsOfManyThreadsDoNotMixOnOneConnection) {
   EXPECT_EQ(right, static_cast<int>(kThreads) * kRounds);
 }
 
-TEST_F(ProtocolCalls, OneCallIsOneRpc) {
+TEST_P(ProtocolCalls, OneCallIsOneRpc) {
   const uint64_t before = nfs().rpcs_sent();
   (void)nfs().GetAttributes(root(), kRoot);
   (void)nfs().Lookup(root(), "nothing", kRoot);

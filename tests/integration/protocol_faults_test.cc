@@ -15,6 +15,9 @@ namespace {
 
 using ProtocolFaults = ProtocolSession;
 
+INSTANTIATE_TEST_SUITE_P(Versions, ProtocolFaults, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
 constexpr TransportOptions kSoft{
     .nconnect = 1, .hard = false, .timeo_ds = 2, .retrans = 1, .mount_timeout_ms = 10'000};
 
@@ -46,7 +49,7 @@ int ErrorsOfOneWorker(Protocol& nfs, const FileHandle& root, int worker,
   return errors;
 }
 
-TEST_F(ProtocolFaults, AHardMountLosesNothingWhenTheServerIsKilledAndRestartedUnderLoad) {
+TEST_P(ProtocolFaults, AHardMountLosesNothingWhenTheServerIsKilledAndRestartedUnderLoad) {
   constexpr int kWorkers = 4;
   constexpr int kRestarts = 5;
   auto connected = Connect({.nconnect = 2});
@@ -69,11 +72,11 @@ TEST_F(ProtocolFaults, AHardMountLosesNothingWhenTheServerIsKilledAndRestartedUn
     stop = true;
   }
   EXPECT_EQ(errors, 0);
-  EXPECT_GE(static_cast<Nfs3&>(*hard).retries(), static_cast<uint64_t>(kRestarts));
+  EXPECT_GE(Retries(*hard), static_cast<uint64_t>(kRestarts));
   EXPECT_EQ(hard->ReadDir(root(), {}, true, kRoot).entries.size(), 2u) << "only . and .. remain";
 }
 
-TEST_F(ProtocolFaults, ASoftMountOfAHungServerTimesOutAndRecoversWithIt) {
+TEST_P(ProtocolFaults, ASoftMountOfAHungServerTimesOutAndRecoversWithIt) {
   auto connected = Connect(kSoft);
   ASSERT_TRUE(connected.has_value()) << connected.error().message;
   Protocol& soft = **connected;
@@ -89,7 +92,7 @@ TEST_F(ProtocolFaults, ASoftMountOfAHungServerTimesOutAndRecoversWithIt) {
   EXPECT_EQ(error, kOk);
 }
 
-TEST_F(ProtocolFaults, ASoftMountOfADeadServerTimesOut) {
+TEST_P(ProtocolFaults, ASoftMountOfADeadServerTimesOut) {
   auto connected = Connect(kSoft);
   ASSERT_TRUE(connected.has_value()) << connected.error().message;
   server().Kill();
@@ -97,7 +100,7 @@ TEST_F(ProtocolFaults, ASoftMountOfADeadServerTimesOut) {
   EXPECT_EQ(server().Restart(), "");
 }
 
-TEST_F(ProtocolFaults, AHardMountWaitsForAHungServer) {
+TEST_P(ProtocolFaults, AHardMountWaitsForAHungServer) {
   server().Hang();
   std::atomic<bool> answered = false;
   std::jthread caller([&] {
@@ -110,7 +113,7 @@ TEST_F(ProtocolFaults, AHardMountWaitsForAHungServer) {
   EXPECT_TRUE(answered);
 }
 
-TEST_F(ProtocolFaults, ShutdownFreesCallersOfAHungServer) {
+TEST_P(ProtocolFaults, ShutdownFreesCallersOfAHungServer) {
   constexpr int kCallers = 8;
   server().Hang();
   const uint64_t sent = nfs().rpcs_sent();
@@ -132,7 +135,7 @@ TEST_F(ProtocolFaults, ShutdownFreesCallersOfAHungServer) {
   server().Resume();
 }
 
-TEST_F(ProtocolFaults, PortsComeFromThePortmapperWhereNoneAreGiven) {
+TEST_P(ProtocolFaults, PortsComeFromThePortmapperWhereNoneAreGiven) {
   ServerAddress address = Address();
   address.nfs_port = address.mount_port = 0;
   auto connected = Connect(address, {});
@@ -140,7 +143,7 @@ TEST_F(ProtocolFaults, PortsComeFromThePortmapperWhereNoneAreGiven) {
   EXPECT_EQ((*connected)->GetRoot(kRoot).handle, root());
 }
 
-TEST_F(ProtocolFaults, AWrongExportIsNamed) {
+TEST_P(ProtocolFaults, AWrongExportIsNamed) {
   ServerAddress address = Address();
   address.export_path = "/no/such/export";
   const auto connected = Connect(address, {});
@@ -150,7 +153,7 @@ TEST_F(ProtocolFaults, AWrongExportIsNamed) {
   EXPECT_NE(connected.error().message.find("/no/such/export"), std::string::npos);
 }
 
-TEST_F(ProtocolFaults, ARefusedPortIsNamed) {
+TEST_P(ProtocolFaults, ARefusedPortIsNamed) {
   ServerAddress address = Address();
   address.nfs_port = 1;
   const auto connected = Connect(address, {});
@@ -160,7 +163,7 @@ TEST_F(ProtocolFaults, ARefusedPortIsNamed) {
       << connected.error().message;
 }
 
-TEST_F(ProtocolFaults, APortOfAnotherRpcProgramIsToldApart) {
+TEST_P(ProtocolFaults, APortOfAnotherRpcProgramIsToldApart) {
   ServerAddress address = Address();
   address.nfs_port = 111;
   const auto connected = Connect(address, {});
@@ -169,7 +172,7 @@ TEST_F(ProtocolFaults, APortOfAnotherRpcProgramIsToldApart) {
       << connected.error().message;
 }
 
-TEST_F(ProtocolFaults, AHungServerDoesNotHoldUpTheMount) {
+TEST_P(ProtocolFaults, AHungServerDoesNotHoldUpTheMount) {
   server().Hang();
   TransportOptions options;
   options.mount_timeout_ms = 200;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <expected>
 #include <memory>
 #include <string>
@@ -12,13 +13,14 @@
 
 #include "nfsclient/protocol/nfs3.h"
 #include "tests/fixtures/ganesha_server.h"
+#include "tests/fixtures/protocol_versions.h"
 
 namespace nfswalk::protocol {
 
 inline const Credential kRoot(0, 0);
 inline const Credential kUser(1234, 1234);
 
-class ProtocolSession : public testing::Test {
+class ProtocolSession : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
     auto started = fixtures::GaneshaServer::Start();
@@ -40,7 +42,12 @@ class ProtocolSession : public testing::Test {
     return Nfs3::ConnectNfs3(address, options);
   }
   ServerAddress Address() const {
-    return {server_->host(), server_->export_path(), server_->nfs_port(), server_->mount_port(), 3};
+    return {server_->host(), server_->export_path(), server_->nfs_port(), server_->mount_port(),
+            GetParam()};
+  }
+  // How often calls of `protocol`, which Connect() made, were repeated.
+  static uint64_t Retries(const Protocol& protocol) {
+    return static_cast<const Nfs3&>(protocol).retries();
   }
 
   FileHandle MakeFile(const std::string& name) {

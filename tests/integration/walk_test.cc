@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "tests/fixtures/mounted_export.h"
@@ -18,16 +19,19 @@ namespace {
 
 using fixtures::MountedExport;
 
-class Walk : public MountedExport, public testing::WithParamInterface<std::string> {
+class Walk : public MountedExport,
+             public testing::WithParamInterface<std::tuple<std::string, int>> {
  protected:
   void SetUp() override {
     MountedExport::SetUp();
     if (IsSkipped()) return;
-    client_ = Mount("actimeo=600&walk=" + GetParam());
+    client_ = Mount("actimeo=600&walk=" + mode());
     ASSERT_NE(client_, nullptr);
   }
 
-  bool rcu() const { return GetParam() != "ref"; }
+  std::string mode() const { return std::get<0>(GetParam()); }
+  int version() const override { return std::get<1>(GetParam()); }
+  bool rcu() const { return mode() != "ref"; }
 
   int StatError(std::string_view path, ResolveFlags flags = {}) {
     auto attributes = client_->Stat(path, root_, flags);
@@ -44,11 +48,13 @@ class Walk : public MountedExport, public testing::WithParamInterface<std::strin
 };
 
 INSTANTIATE_TEST_SUITE_P(Modes, Walk,
-                         testing::Values("ref", "rcu-locked", "rcu-peek", "rcu-search"),
-                         [](const auto& mode) {
-                           std::string name = mode.param;
+                         testing::Combine(testing::Values("ref", "rcu-locked", "rcu-peek",
+                                                          "rcu-search"),
+                                          fixtures::AllVersions()),
+                         [](const auto& test) {
+                           std::string name = std::get<0>(test.param);
                            std::erase(name, '-');
-                           return name;
+                           return name + "_" + fixtures::VersionName(std::get<1>(test.param));
                          });
 
 TEST_P(Walk, StatShowsWhatTheServerHas) {
@@ -247,7 +253,7 @@ TEST_P(Walk, NobodyExecutesAFileWithoutAnExecuteBit) {
 }
 
 TEST_P(Walk, ForeignChangesShowOnceTheAttributesAreOld) {
-  auto impatient = Mount("noac&walk=" + GetParam());
+  auto impatient = Mount("noac&walk=" + mode());
   MakeFile("file", "a");
   EXPECT_FALSE(impatient->Stat(Path("later"), root_).has_value());
   EXPECT_EQ(impatient->Stat(Path("file"), root_)->size_bytes, 1u);
@@ -263,7 +269,7 @@ TEST_P(Walk, ForeignChangesShowOnceTheAttributesAreOld) {
 }
 
 TEST_P(Walk, LookupcachePositiveAsksAgainForWhatWasMissing) {
-  auto client = Mount("actimeo=600&lookupcache=pos&walk=" + GetParam());
+  auto client = Mount("actimeo=600&lookupcache=pos&walk=" + mode());
   EXPECT_FALSE(client->Stat(Path("new"), root_).has_value());
   MakeFile("new");
   EXPECT_TRUE(client->Stat(Path("new"), root_).has_value());
@@ -285,7 +291,7 @@ TEST_P(Walk, EightThreadsMissingOneNameSendOneLookup) {
 }
 
 TEST_P(Walk, AWalkOverMoreFilesThanTheLimitStaysBounded) {
-  auto client = Mount("actimeo=600&dentries=1000&inodes=1000&walk=" + GetParam());
+  auto client = Mount("actimeo=600&dentries=1000&inodes=1000&walk=" + mode());
   MakeDirectory("many");
   constexpr int kFiles = 5000;
   for (int i = 0; i < kFiles; ++i) MakeFile("many/" + std::to_string(i));

@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "rcu/lock_order.h"
@@ -34,15 +35,25 @@ namespace {
 
 using fixtures::MountedExport;
 
-class WarmWalk : public MountedExport, public testing::WithParamInterface<std::string> {};
+class WarmWalk : public MountedExport,
+                 public testing::WithParamInterface<std::tuple<std::string, int>> {
+ protected:
+  std::string mode() const { return std::get<0>(GetParam()); }
+  int version() const override { return std::get<1>(GetParam()); }
+};
 
-INSTANTIATE_TEST_SUITE_P(Modes, WarmWalk, testing::Values("rcu-peek", "rcu-search"),
-                         [](const auto& mode) {
-                           return std::string(mode.param == "rcu-peek" ? "Peek" : "Search");
-                         });
+std::string ModeAndVersion(const testing::TestParamInfo<std::tuple<std::string, int>>& test) {
+  const auto& [mode, version] = test.param;
+  return (mode == "rcu-peek" ? "Peek_" : "Search_") + fixtures::VersionName(version);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, WarmWalk,
+                         testing::Combine(testing::Values("rcu-peek", "rcu-search"),
+                                          fixtures::AllVersions()),
+                         ModeAndVersion);
 
 TEST_P(WarmWalk, NoRpcNoLockNoAllocationNoSharedStore) {
-  auto client = Mount("actimeo=600&walk=" + GetParam());
+  auto client = Mount("actimeo=600&walk=" + mode());
   ASSERT_NE(client, nullptr);
   MakeDirectory("a/b/c");
   MakeLink("b/c", "a/link");
@@ -112,7 +123,7 @@ TEST_P(WarmWalk, NoRpcNoLockNoAllocationNoSharedStore) {
 
 // The check itself can fail: a name not seen before has to be written into the frozen memory.
 TEST_P(WarmWalk, AStoreToFrozenMemoryIsFatal) {
-  auto client = Mount("actimeo=600&walk=" + GetParam());
+  auto client = Mount("actimeo=600&walk=" + mode());
   ASSERT_NE(client, nullptr);
   EXPECT_FALSE(client->Stat(Path("known"), root_).has_value());
   EXPECT_EXIT(
