@@ -140,6 +140,30 @@ std::string CurvesText(std::span<const SimulatedCurve> curves) {
          "\nonset: processors from which on one global lock sets the pace; a prediction.\n";
 }
 
+std::string ValidationText(std::span<const ScaleRow> rows, std::span<const SimulatedCurve> curves,
+                           size_t processors) {
+  std::string text;
+  for (const SimulatedCurve& curve : curves) {
+    for (const CurvePoint& point : curve.points) {
+      const auto row = std::ranges::find_if(rows, [&](const ScaleRow& candidate) {
+        return candidate.workload == "bulkstat" && candidate.threads == point.processors &&
+               candidate.threads <= processors && BundleOf(candidate) == curve.name;
+      });
+      if (row == rows.end() || row->seconds <= 0) continue;
+      const double part = point.seconds / row->seconds;
+      text += fmt::format("  {:<{}}  {:>2}  {:.2f}{}\n", curve.name, kCurveWidth, point.processors,
+                          part, std::abs(part - 1) > kTolerance ? "  OFF" : "");
+    }
+  }
+  if (text.empty()) return {};
+  return fmt::format(
+             "Simulated over measured time, by processors (OFF: by more than {:.0f} %; the "
+             "simulation "
+             "of that\nbundle leaves out what decides here)\n",
+             kTolerance * 100) +
+         text;
+}
+
 std::string ClaimsText(std::span<const ScaleRow> rows, size_t processors) {
   std::string text = MeasurableText(processors);
   text += StreamText(rows, processors);
@@ -160,7 +184,9 @@ std::string ClaimsText(std::span<const ScaleRow> rows, size_t processors) {
 std::string ScaleReport(std::span<const ScaleRow> rows, std::span<const SimulatedCurve> curves,
                         size_t processors) {
   std::string text = ScaleTable(rows, processors) + "\n";
-  if (!curves.empty()) text += CurvesText(curves) + "\n";
+  if (!curves.empty()) {
+    text += CurvesText(curves) + "\n" + ValidationText(rows, curves, processors) + "\n";
+  }
   return text + ClaimsText(rows, processors);
 }
 

@@ -18,11 +18,18 @@ std::string ScaleJson(std::span<const ScaleRow> rows);
 // T(n) of each curve, marked as simulated. Empty without curves.
 std::string CurvesText(std::span<const SimulatedCurve> curves);
 
+// How the curves agree with the bulkstat rows of as many threads, up to `processors`: the part of
+// the measured time that the simulated one is. Beyond kTolerance a curve is said to be off. Empty
+// where nothing can be compared.
+inline constexpr double kTolerance = 0.25;
+std::string ValidationText(std::span<const ScaleRow> rows, std::span<const SimulatedCurve> curves,
+                           size_t processors);
+
 // Which ratios this machine can show, which follow from counts and simulation alone, and which rows
 // show only how more threads than processors are borne.
 std::string ClaimsText(std::span<const ScaleRow> rows, size_t processors);
 
-// For people: the table beside the letters', the curves, the claims.
+// For people: the table beside the letters', the curves and how far to trust them, the claims.
 std::string ScaleReport(std::span<const ScaleRow> rows, std::span<const SimulatedCurve> curves,
                         size_t processors);
 

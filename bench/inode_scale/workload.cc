@@ -113,30 +113,33 @@ void SyntheticFiles::Fill(vfs::Inode& inode) {
   inode.attributes.Store(attributes);
 }
 
+uint64_t VisitFile(Workload workload, vfs::InodeCache& cache, SyntheticFiles& source,
+                   uint64_t fileid) {
+  if (workload == Workload::kCreate) {
+    Create(cache, source, fileid);
+    return 0;
+  }
+  vfs::InodeRef inode = LookUp(cache, source, fileid);
+  switch (workload) {
+    case Workload::kChmod:
+      ChangeMode(cache, *inode);
+      return 0;
+    case Workload::kUnlink:
+      inode->flags.store(vfs::kUnlinked, std::memory_order_relaxed);
+      return 0;
+    case Workload::kBulkstat:
+      cache.MarkDontCache(*inode);
+      [[fallthrough]];
+    default:
+      return ReadAttributes(*inode);
+  }
+}
+
 uint64_t RunWorkload(Workload workload, vfs::InodeCache& cache, SyntheticFiles& source,
                      uint64_t thread, uint64_t files) {
   uint64_t checksum = 0;
-  const uint64_t first = thread << 40;
   for (uint64_t i = 0; i < files * VisitsOf(workload); ++i) {
-    const uint64_t fileid = first + i % files;
-    if (workload == Workload::kCreate) {
-      Create(cache, source, fileid);
-      continue;
-    }
-    vfs::InodeRef inode = LookUp(cache, source, fileid);
-    switch (workload) {
-      case Workload::kChmod:
-        ChangeMode(cache, *inode);
-        break;
-      case Workload::kUnlink:
-        inode->flags.store(vfs::kUnlinked, std::memory_order_relaxed);
-        break;
-      case Workload::kBulkstat:
-        cache.MarkDontCache(*inode);
-        [[fallthrough]];
-      default:
-        checksum += ReadAttributes(*inode);
-    }
+    checksum += VisitFile(workload, cache, source, FirstFileOf(thread) + i % files);
   }
   return checksum;
 }

@@ -1,7 +1,7 @@
 // workload: the letters' workloads on a directory tree that is made up as it is read, so that
 // nothing but the inode cache is measured (icache 6.5).
 //
-// Every thread has directories of its own: thread t reads the file ids from t << 40 on.
+// Every thread has directories of its own: thread t reads the file ids from FirstFileOf(t) on.
 #ifndef NFSWALK_BENCH_INODE_SCALE_WORKLOAD_H_
 #define NFSWALK_BENCH_INODE_SCALE_WORKLOAD_H_
 
@@ -69,6 +69,12 @@ class SyntheticFiles final : public vfs::InodeOperations {
 // How often a workload visits each file. Warm visits are so short that once would time the start of
 // the threads.
 constexpr uint64_t VisitsOf(Workload workload) { return workload == Workload::kWarm ? 20 : 1; }
+
+constexpr uint64_t FirstFileOf(uint64_t thread) { return thread << 40; }
+
+// What one visit is. Returns a checksum over what it read.
+uint64_t VisitFile(Workload workload, vfs::InodeCache& cache, SyntheticFiles& source,
+                   uint64_t fileid);
 
 // What one thread does: `files` files, each VisitsOf(workload) times. Returns a checksum over what
 // it read.

@@ -103,6 +103,21 @@ TEST(CurvesText, AColumnIsAsWideAsItsName) {
   EXPECT_THAT(CurvesText({&curve, 1}), HasSubstr("         1                    0.5000 (1.00)\n"));
 }
 
+TEST(ValidationText, ComparesWithTheRowOfAsManyThreadsAndSaysWhatIsOff) {
+  const std::vector<ScaleRow> rows = {Bulkstat("H0", "L0", 1, 1, 5), Bulkstat("H0", "L0", 2, 1, 5),
+                                      Bulkstat("H0", "L0", 4, 1, 5)};
+  const std::vector<SimulatedCurve> curves = {
+      {.name = "H0+L0+U0", .onset = 2, .points = {{1, 1.01}, {2, 1.3}, {4, 1.0}}},
+      {.name = "H3+L1+U0", .onset = 2, .points = {{1, 1.0}}}};
+  const std::string text = ValidationText(rows, curves, 2);
+  EXPECT_THAT(text, HasSubstr("H0+L0+U0               1  1.01\n"));
+  EXPECT_THAT(text, HasSubstr("H0+L0+U0               2  1.30  OFF\n"));
+  // More threads than processors measure no parallelism; H3 was not measured at all.
+  EXPECT_THAT(text, Not(HasSubstr(" 4  ")));
+  EXPECT_THAT(text, Not(HasSubstr("H3")));
+  EXPECT_THAT(ValidationText({}, curves, 2), IsEmpty());
+}
+
 TEST(ClaimsText, LargeRatiosAreLeftToCountsAndSimulation) {
   EXPECT_THAT(ClaimsText({}, 2),
               HasSubstr("What only counts and simulation show on fewer than 8 to 64 processors\n"
