@@ -1,0 +1,584 @@
+#include "nfsclient/protocol/nfs4_decode.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/protocol/inner_errors.h"
+#include "tests/fixtures/fake_server.h"
+#include "tests/unit/nfsclient/protocol/wire_reply.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using fixtures::Xdr;
+
+const OwnerNames kOwners("example.org");
+
+// The values of a fattr4 by attribute number.
+using Values = std::map<int, std::string>;
+
+std::string U32(uint32_t value) { return Xdr().U32(value).str(); }
+std::string U64(uint64_t value) { return Xdr().U64(value).str(); }
+std::string Text(std::string_view text) { return Xdr().Bytes(text).str(); }
+std::string TimeOf(uint64_t seconds, uint32_t nanoseconds) {
+  return Xdr().U64(seconds).U32(nanoseconds).str();
+}
+
+Values GoodValues() {
+  return {{FATTR4_TYPE, U32(NF4DIR)},
+          {FATTR4_CHANGE, U64(0x1122334455667788)},
+          {FATTR4_SIZE, U64(1ull << 33)},
+          {FATTR4_FSID, U64(3) + U64(4)},
+          {FATTR4_FILEID, U64(99)},
+          {FATTR4_MODE, U32(0102755)},
+          {FATTR4_NUMLINKS, U32(2)},
+          {FATTR4_OWNER, Text("1000")},
+          {FATTR4_OWNER_GROUP, Text("root@EXAMPLE.org")},
+          {FATTR4_RAWDEV, U32(8) + U32(1)},
+          {FATTR4_SPACE_USED, U64(4096)},
+          {FATTR4_TIME_ACCESS, TimeOf(~0ull, 1)},
+          {FATTR4_TIME_METADATA, TimeOf(5, 6)},
+          {FATTR4_TIME_MODIFY, TimeOf(7, 999'999'999)}};
+}
+
+// The bitmap and the values as one encoded fattr4.
+std::string Encoded(const std::vector<uint32_t>& mask, const std::string& values) {
+  Xdr xdr;
+  xdr.U32(mask.size());
+  for (const uint32_t word : mask) xdr.U32(word);
+  return xdr.Bytes(values).str();
+}
+
+std::string Encoded(const Values& values) {
+  std::vector<uint32_t> mask(2);
+  std::string bytes;
+  for (const auto& [number, value] : values) {
+    mask.resize(std::max<size_t>(mask.size(), number / 32 + 1));
+    mask[number / 32] |= 1u << number % 32;
+    bytes += value;
+  }
+  return Encoded(mask, bytes);
+}
+
+bool Decodes(const std::string& encoded, FileFacts& facts) {
+  const WireReply<fattr4> reply(encoded, zdr_fattr4);
+  return reply.parsed() && DecodeFacts(reply.wire(), kOwners, facts);
+}
+bool Decodes(const std::string& encoded) {
+  FileFacts facts;
+  return Decodes(encoded, facts);
+}
+FileFacts FactsOf(const Values& values) {
+  FileFacts facts;
+  EXPECT_TRUE(Decodes(Encoded(values), facts));
+  return facts;
+}
+Values With(int number, std::string value) {
+  Values values = GoodValues();
+  values[number] = std::move(value);
+  return values;
+}
+
+TEST(DecodeFacts, ReadsEveryAttributeOfAFile) {
+  const FileFacts facts = FactsOf(GoodValues());
+  const Attributes expected = {.type = FileType::kDirectory,
+                               .mode = 02755,
+                               .nlink = 2,
+                               .uid = 1000,
+                               .gid = 0,
+                               .size_bytes = 1ull << 33,
+                               .used_bytes = 4096,
+                               .rdev_major = 8,
+                               .rdev_minor = 1,
+                               .fsid = 3ull << 32 | 4,
+                               .fileid = 99,
+                               .atime = {-1, 1},
+                               .mtime = {7, 999'999'999},
+                               .ctime = {5, 6},
+                               .change = 0x1122334455667788};
+  EXPECT_EQ(facts.attributes, expected);
+  EXPECT_TRUE(facts.complete);
+  EXPECT_FALSE(facts.handle);
+  EXPECT_EQ(facts.mounted_on_fileid, 99u) << "as the file id if the server did not say";
+}
+
+TEST(DecodeFacts, KnowsEveryTypeOfFile) {
+  const std::map<int, FileType> types = {
+      {NF4REG, FileType::kRegular},     {NF4DIR, FileType::kDirectory},
+      {NF4BLK, FileType::kBlockDevice}, {NF4CHR, FileType::kCharacterDevice},
+      {NF4LNK, FileType::kSymlink},     {NF4SOCK, FileType::kSocket},
+      {NF4FIFO, FileType::kFifo}};
+  for (const auto& [wire, type] : types) {
+    EXPECT_EQ(FactsOf(With(FATTR4_TYPE, U32(wire))).attributes.type, type) << wire;
+  }
+}
+
+TEST(DecodeFacts, OfAnUnknownTypeOrANamedAttributeAreRefused) {
+  for (const uint32_t type : {0u, 8u, 9u, 10u, ~0u}) {
+    EXPECT_FALSE(Decodes(Encoded(With(FATTR4_TYPE, U32(type))))) << type;
+  }
+}
+
+TEST(DecodeFacts, CutsImpossibleNanoseconds) {
+  for (const uint32_t nanoseconds : {1'000'000'000u, 0x3fffffffu, ~0u}) {
+    const FileFacts facts = FactsOf(With(FATTR4_TIME_MODIFY, TimeOf(1, nanoseconds)));
+    EXPECT_EQ(facts.attributes.mtime, (Time{1, 999'999'999}));
+  }
+}
+
+TEST(DecodeFacts, EndWhereTheBitmapSays) {
+  const Values good = GoodValues();
+  std::vector<uint32_t> mask(2);
+  std::string values;
+  for (const auto& [number, value] : good) {
+    mask[number / 32] |= 1u << number % 32;
+    values += value;
+  }
+  EXPECT_TRUE(Decodes(Encoded(mask, values)));
+  for (size_t size = 0; size < values.size(); ++size) {
+    EXPECT_FALSE(Decodes(Encoded(mask, values.substr(0, size)))) << size;
+  }
+  for (const size_t more : {1, 4, 400}) {
+    EXPECT_FALSE(Decodes(Encoded(mask, values + std::string(more, '\0')))) << more;
+  }
+}
+
+TEST(DecodeFacts, WithAnAttributeOfUnknownLengthAreRefused) {
+  for (const int number : {FATTR4_ACL, FATTR4_FS_LOCATIONS, FATTR4_TIME_ACCESS_SET,
+                           FATTR4_TIME_MODIFY_SET, 56, 63, 64, 75, 95}) {
+    EXPECT_FALSE(Decodes(Encoded(With(number, U32(0))))) << number;
+  }
+}
+
+TEST(DecodeFacts, PassOverWhatWasNotAskedFor) {
+  Values values = GoodValues();
+  const std::string skipped[] = {U32(0), U64(0), TimeOf(0, 0), Xdr().U32(2).U64(0).str(),
+                                 Text("text/plain")};
+  const std::map<int, int> kinds = {
+      {FATTR4_SUPPORTED_ATTRS, 3},  {FATTR4_FH_EXPIRE_TYPE, 0},   {FATTR4_LINK_SUPPORT, 0},
+      {FATTR4_SYMLINK_SUPPORT, 0},  {FATTR4_NAMED_ATTR, 0},       {FATTR4_UNIQUE_HANDLES, 0},
+      {FATTR4_LEASE_TIME, 0},       {FATTR4_ACLSUPPORT, 0},       {FATTR4_ARCHIVE, 0},
+      {FATTR4_CANSETTIME, 0},       {FATTR4_CASE_INSENSITIVE, 0}, {FATTR4_CASE_PRESERVING, 0},
+      {FATTR4_CHOWN_RESTRICTED, 0}, {FATTR4_FILES_AVAIL, 1},      {FATTR4_FILES_FREE, 1},
+      {FATTR4_FILES_TOTAL, 1},      {FATTR4_HIDDEN, 0},           {FATTR4_HOMOGENEOUS, 0},
+      {FATTR4_MAXFILESIZE, 1},      {FATTR4_MAXLINK, 0},          {FATTR4_MAXNAME, 0},
+      {FATTR4_MAXREAD, 1},          {FATTR4_MAXWRITE, 1},         {FATTR4_MIMETYPE, 4},
+      {FATTR4_NO_TRUNC, 0},         {FATTR4_QUOTA_AVAIL_HARD, 1}, {FATTR4_QUOTA_AVAIL_SOFT, 1},
+      {FATTR4_QUOTA_USED, 1},       {FATTR4_SPACE_AVAIL, 1},      {FATTR4_SPACE_FREE, 1},
+      {FATTR4_SPACE_TOTAL, 1},      {FATTR4_SYSTEM, 0},           {FATTR4_TIME_BACKUP, 2},
+      {FATTR4_TIME_CREATE, 2},      {FATTR4_TIME_DELTA, 2}};
+  const Attributes expected = FactsOf(values).attributes;
+  for (const auto& [number, kind] : kinds) {
+    EXPECT_EQ(FactsOf(With(number, skipped[kind])).attributes, expected) << number;
+    values[number] = skipped[kind];
+  }
+  EXPECT_EQ(FactsOf(values).attributes, expected) << "all of them at once";
+}
+
+TEST(DecodeFacts, WithLengthsBeyondTheValuesAreRefused) {
+  for (const int number : {FATTR4_OWNER, FATTR4_OWNER_GROUP, FATTR4_FILEHANDLE, FATTR4_MIMETYPE,
+                           FATTR4_SUPPORTED_ATTRS}) {
+    for (const uint32_t length : {1u << 31, 0x7fffffffu, ~0u, ~0u - 3, 1000u}) {
+      EXPECT_FALSE(Decodes(Encoded(With(number, U32(length) + "1000")))) << number << ' ' << length;
+    }
+  }
+}
+
+TEST(DecodeFacts, TakeALongBitmapIfItHoldsNothingMore) {
+  const std::string empty = Encoded(std::vector<uint32_t>(1000), "");
+  EXPECT_TRUE(Decodes(empty));
+  std::vector<uint32_t> mask(1000);
+  mask[999] = 1;
+  EXPECT_FALSE(Decodes(Encoded(mask, U32(0))));
+  EXPECT_FALSE(Decodes(Encoded(std::vector<uint32_t>(1000, ~0u), std::string(4000, '\0'))));
+}
+
+TEST(DecodeFacts, OfAPartAreNotComplete) {
+  EXPECT_FALSE(FactsOf({}).complete);
+  for (const auto& [number, value] : GoodValues()) {
+    Values values = GoodValues();
+    values.erase(number);
+    const bool has_stand_in =
+        number == FATTR4_RAWDEV || number == FATTR4_SPACE_USED || number == FATTR4_TIME_ACCESS;
+    EXPECT_EQ(FactsOf(values).complete, has_stand_in) << number;
+  }
+}
+
+TEST(DecodeFacts, HaveStandInsForWhatAServerNeedNotHave) {
+  Values values = GoodValues();
+  values.erase(FATTR4_RAWDEV);
+  values.erase(FATTR4_SPACE_USED);
+  values.erase(FATTR4_TIME_ACCESS);
+  const Attributes attributes = FactsOf(values).attributes;
+  EXPECT_EQ(attributes.rdev_major, 0u);
+  EXPECT_EQ(attributes.used_bytes, attributes.size_bytes);
+  EXPECT_EQ(attributes.atime, attributes.mtime);
+}
+
+TEST(DecodeFacts, OfDifferentFileSystemsHaveDifferentIds) {
+  const auto id = [](uint64_t major, uint64_t minor) {
+    return FactsOf(With(FATTR4_FSID, U64(major) + U64(minor))).attributes.fsid;
+  };
+  std::vector<uint64_t> ids;
+  for (const uint64_t major : {0ull, 1ull, 152ull, 1ull << 31, 1ull << 32, 1ull << 63, ~0ull}) {
+    for (const uint64_t minor : {0ull, 1ull, 152ull, 1ull << 31, 1ull << 32, 1ull << 63, ~0ull}) {
+      ids.push_back(id(major, minor));
+      EXPECT_EQ(ids.back(), id(major, minor));
+    }
+  }
+  std::sort(ids.begin(), ids.end());
+  EXPECT_EQ(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+TEST(DecodeFacts, NamesOfForeignDomainsAreNobody) {
+  for (const char* owner : {"root@elsewhere", "root", "", "@example.org",
+                            "no such user@example.org", "-1", "4294967296", "0x0", " 0", "00"}) {
+    EXPECT_EQ(FactsOf(With(FATTR4_OWNER, Text(owner))).attributes.uid, kNobody) << owner;
+  }
+}
+
+TEST(DecodeFacts, HoldAHandleOfAnySizeThatVersion4Knows) {
+  for (const size_t size : {1, 64, 128}) {
+    const FileFacts facts = FactsOf(With(FATTR4_FILEHANDLE, Text(std::string(size, 'h'))));
+    ASSERT_TRUE(facts.handle);
+    EXPECT_EQ(facts.handle->size(), size);
+  }
+  for (const size_t size : {0, 129, 1000}) {
+    EXPECT_FALSE(Decodes(Encoded(With(FATTR4_FILEHANDLE, Text(std::string(size, 'h')))))) << size;
+  }
+}
+
+bool DecodesServer(const Values& values, ServerFacts& facts) {
+  const WireReply<fattr4> reply(Encoded(values), zdr_fattr4);
+  return reply.parsed() && DecodeServerFacts(reply.wire(), facts);
+}
+
+TEST(DecodeServerFacts, ClampsWhatTheServerCanDo) {
+  ServerFacts facts;
+  ASSERT_TRUE(DecodesServer({{FATTR4_LEASE_TIME, U32(90)},
+                             {FATTR4_CASE_INSENSITIVE, U32(1)},
+                             {FATTR4_MAXNAME, U32(1000)},
+                             {FATTR4_MAXREAD, U64(1ull << 40)},
+                             {FATTR4_MAXWRITE, U64(0)}},
+                            facts));
+  EXPECT_EQ(facts.lease_seconds, 90u);
+  EXPECT_TRUE(facts.limits.case_insensitive);
+  EXPECT_EQ(facts.limits.name_bytes_max, 255u);
+  EXPECT_EQ(facts.limits.read_bytes_max, 1024u * 1024);
+  EXPECT_EQ(facts.limits.readdir_bytes_max, 1024u * 1024);
+  EXPECT_EQ(facts.limits.write_bytes_max, 1024u);
+}
+
+TEST(DecodeServerFacts, NeedALeaseTimeAndNothingElse) {
+  ServerFacts facts;
+  EXPECT_FALSE(DecodesServer({{FATTR4_MAXREAD, U64(65536)}}, facts));
+  EXPECT_TRUE(DecodesServer({{FATTR4_LEASE_TIME, U32(0)}}, facts));
+  EXPECT_EQ(facts.lease_seconds, 1u);
+  EXPECT_FALSE(facts.limits.case_insensitive);
+  EXPECT_EQ(facts.limits.name_bytes_max, 255u);
+  EXPECT_EQ(facts.limits.read_bytes_max, 64u * 1024);
+}
+
+// A COMPOUND of one result that succeeded.
+class OneResult {
+ public:
+  OneResult(int operation, const Xdr& body)
+      : reply_(Xdr().U32(0).Bytes("").U32(1).U32(operation).U32(0).Raw(body.str()).str(),
+               zdr_COMPOUND4res),
+        reader_(reply_.wire()) {
+    EXPECT_TRUE(reply_.parsed());
+  }
+  CompoundReader& reader() { return reader_; }
+  std::errc error() const { return reader_.error(); }
+
+ private:
+  WireReply<COMPOUND4res> reply_;
+  CompoundReader reader_;
+};
+
+TEST(TakeHandle, TakesWhatVersion4Allows) {
+  for (const size_t size : {0, 1, 128, 129}) {
+    OneResult result(OP_GETFH, Xdr().Bytes(std::string(size, 'h')));
+    FileHandle handle;
+    const bool good = size >= 1 && size <= 128;
+    EXPECT_EQ(TakeHandle(result.reader(), handle), good) << size;
+    EXPECT_EQ(result.error(), good ? kOk : std::errc::io_error);
+    EXPECT_EQ(handle.size(), good ? size : 0);
+  }
+}
+
+TEST(TakeAttributes, NeedsAllOfThem) {
+  Attributes attributes;
+  OneResult whole(OP_GETATTR, Xdr().Raw(Encoded(GoodValues())));
+  EXPECT_TRUE(TakeAttributes(whole.reader(), kOwners, attributes));
+  EXPECT_EQ(attributes.fileid, 99u);
+  Values less = GoodValues();
+  less.erase(FATTR4_TYPE);
+  OneResult part(OP_GETATTR, Xdr().Raw(Encoded(less)));
+  EXPECT_FALSE(TakeAttributes(part.reader(), kOwners, attributes));
+  EXPECT_EQ(part.error(), std::errc::io_error);
+}
+
+TEST(TakeLimits, TakesThoseOfTheServer) {
+  ServerFacts facts;
+  OneResult result(OP_GETATTR, Xdr().Raw(Encoded(Values{{FATTR4_LEASE_TIME, U32(60)}})));
+  EXPECT_TRUE(TakeLimits(result.reader(), facts));
+  EXPECT_EQ(facts.lease_seconds, 60u);
+  OneResult none(OP_GETATTR, Xdr().Raw(Encoded(Values{})));
+  EXPECT_FALSE(TakeLimits(none.reader(), facts));
+  EXPECT_EQ(none.error(), std::errc::io_error);
+}
+
+TEST(TakeAccess, GrantsOnlyWhatTheServerChecked) {
+  OneResult result(OP_ACCESS, Xdr().U32(0xffffff1f).U32(0xffffffff));
+  uint32_t granted = 0;
+  EXPECT_TRUE(TakeAccess(result.reader(), granted));
+  EXPECT_EQ(granted, 0x1fu);
+}
+
+TEST(TakeLinkText, HoldsNoNulAndIsNeitherEmptyNorEndless) {
+  const std::pair<std::string, bool> rows[] = {{"../a/b", true},
+                                               {std::string(4096, 'l'), true},
+                                               {"", false},
+                                               {std::string(4097, 'l'), false},
+                                               {std::string("a\0b", 3), false}};
+  for (const auto& [text, good] : rows) {
+    OneResult result(OP_READLINK, Xdr().Bytes(text));
+    std::string target;
+    EXPECT_EQ(TakeLinkText(result.reader(), target), good) << text.size();
+    EXPECT_EQ(target, good ? text : "");
+    EXPECT_EQ(result.error(), good ? kOk : std::errc::io_error);
+  }
+}
+
+TEST(TakeRead, CopiesWhatFitsAndKnowsTheEnd) {
+  std::array<std::byte, 4> into{};
+  ReadReply reply;
+  OneResult result(OP_READ, Xdr().U32(1).Bytes("abc"));
+  EXPECT_TRUE(TakeRead(result.reader(), into, reply));
+  EXPECT_EQ(reply.count_bytes, 3u);
+  EXPECT_TRUE(reply.eof);
+  EXPECT_EQ(std::memcmp(into.data(), "abc", 4), 0);
+}
+
+TEST(TakeRead, RefusesMoreThanAskedForAndNothingBeforeTheEnd) {
+  std::array<std::byte, 4> into{};
+  for (const Xdr& body : {Xdr().U32(1).Bytes("abcde"), Xdr().U32(0).Bytes("")}) {
+    ReadReply reply;
+    OneResult result(OP_READ, body);
+    EXPECT_FALSE(TakeRead(result.reader(), into, reply));
+    EXPECT_EQ(result.error(), std::errc::io_error);
+    EXPECT_EQ(reply.count_bytes, 0u);
+  }
+}
+
+TEST(TakeWrite, BelievesOnlyWhatIsOnDiskAndWasSent) {
+  const struct {
+    uint32_t count, committed;
+    bool good;
+  } rows[] = {{10, 2, true},  {1, 2, true},   {0, 2, false},  {11, 2, false},
+              {10, 0, false}, {10, 1, false}, {10, 77, false}};
+  for (const auto& row : rows) {
+    OneResult result(OP_WRITE, Xdr().U32(row.count).U32(row.committed).U64(0));
+    size_t count = 0;
+    EXPECT_EQ(TakeWrite(result.reader(), 10, count), row.good) << row.count << row.committed;
+    EXPECT_EQ(count, row.good ? row.count : 0);
+  }
+}
+
+struct Listed {
+  std::string name = "name";
+  uint64_t cookie = 3;
+  std::string attributes = Encoded(GoodValues());
+};
+
+Xdr Listing(const std::vector<Listed>& entries, bool eof) {
+  Xdr xdr;
+  xdr.Raw("verifier");
+  for (const Listed& entry : entries) {
+    xdr.U32(1).U64(entry.cookie).Bytes(entry.name).Raw(entry.attributes);
+  }
+  return xdr.U32(0).U32(eof);
+}
+
+std::errc ErrorOf(const Xdr& listing, ReadDirReply& reply, ReadDirPosition asked = {}) {
+  OneResult result(OP_READDIR, listing);
+  const bool taken = TakeEntries(result.reader(), kOwners, asked, reply);
+  EXPECT_EQ(taken, result.error() == kOk);
+  return result.error();
+}
+std::errc ErrorOf(const Xdr& listing, ReadDirPosition asked = {}) {
+  ReadDirReply reply;
+  const std::errc error = ErrorOf(listing, reply, asked);
+  EXPECT_TRUE(error == kOk || reply.entries.empty());
+  return error;
+}
+
+TEST(TakeEntries, GivesNamesAttributesAndHandles) {
+  Values values = GoodValues();
+  values[FATTR4_RDATTR_ERROR] = U32(0);
+  values[FATTR4_FILEHANDLE] = Text("handle");
+  values[FATTR4_MOUNTED_ON_FILEID] = U64(77);
+  ReadDirReply reply;
+  ASSERT_EQ(ErrorOf(Listing({{"a", 3, Encoded(values)}, {"b", 4, Encoded(Values{})}}, true), reply),
+            kOk);
+  EXPECT_TRUE(reply.eof);
+  EXPECT_EQ(std::memcmp(&reply.verifier, "verifier", 8), 0);
+  ASSERT_EQ(reply.entries.size(), 2u);
+  const DirectoryEntry& entry = reply.entries[0];
+  EXPECT_EQ(entry.name, "a");
+  EXPECT_EQ(entry.cookie, 3u);
+  EXPECT_EQ(entry.fileid, 77u) << "as readdir(3) has it: of what is mounted on";
+  ASSERT_TRUE(entry.attributes && entry.handle);
+  EXPECT_EQ(entry.attributes->fileid, 99u);
+  EXPECT_FALSE(reply.entries[1].attributes || reply.entries[1].handle);
+}
+
+TEST(TakeEntries, KeepsTheNameOfAnEntryWhoseAttributesCannotBeHad) {
+  ReadDirReply reply;
+  const Values values = {{FATTR4_RDATTR_ERROR, U32(NFS4ERR_ACCESS)},
+                         {FATTR4_MOUNTED_ON_FILEID, U64(5)}};
+  ASSERT_EQ(ErrorOf(Listing({{"secret", 3, Encoded(values)}}, true), reply), kOk);
+  EXPECT_EQ(reply.entries.at(0).name, "secret");
+  EXPECT_EQ(reply.entries.at(0).fileid, 5u);
+  EXPECT_FALSE(reply.entries.at(0).attributes);
+}
+
+TEST(TakeEntries, RefusesNamesThatNoDirectoryHolds) {
+  for (const std::string& name :
+       {std::string(), std::string("."), std::string(".."), std::string("a/b"), std::string("/"),
+        std::string("a\0b", 3), std::string("\0", 1), std::string(256, 'n')}) {
+    EXPECT_EQ(ErrorOf(Listing({{"good", 3}, {name, 4}}, true)), std::errc::io_error) << name;
+  }
+  for (const std::string& name : {std::string("..."), std::string(".a"), std::string(255, 'n')}) {
+    EXPECT_EQ(ErrorOf(Listing({{name, 3}}, true)), kOk) << name;
+  }
+}
+
+TEST(TakeEntries, RefusesAnEntryWhoseAttributesDoNotParse) {
+  const std::string broken = Encoded(With(FATTR4_TYPE, U32(9)));
+  EXPECT_EQ(ErrorOf(Listing({{"a", 3}, {"b", 4, broken}}, true)), std::errc::io_error);
+}
+
+TEST(TakeEntries, RefusesADirectoryThatNeverEnds) {
+  EXPECT_EQ(ErrorOf(Listing({{"a", 9}}, false), {9, 1}), std::errc::io_error);
+  EXPECT_EQ(ErrorOf(Listing({{"a", 9}}, true), {9, 1}), kOk);
+  EXPECT_EQ(ErrorOf(Listing({{"a", 0}}, false), {9, 1}), std::errc::io_error);
+}
+
+TEST(TakeEntries, TakesAnEmptyChunkBeforeTheEndForTooSmall) {
+  EXPECT_EQ(ErrorOf(Listing({}, false)), kTooSmall);
+  EXPECT_EQ(ErrorOf(Listing({}, true)), kOk);
+}
+
+Xdr Change(bool atomic, uint64_t before, uint64_t after) {
+  return Xdr().U32(atomic).U64(before).U64(after);
+}
+
+TEST(TakeChanges, OfEveryKindSayWhatTheDirectoryWasLike) {
+  ChangeInfo change;
+  OneResult created(OP_CREATE, Change(true, 1, 2).U32(0));
+  EXPECT_TRUE(TakeCreated(created.reader(), change));
+  EXPECT_TRUE(change.atomic && change.before == 1 && change.after == 2);
+  OneResult removed(OP_REMOVE, Change(false, 3, 4));
+  EXPECT_TRUE(TakeRemoved(removed.reader(), change));
+  EXPECT_TRUE(!change.atomic && change.before == 3 && change.after == 4);
+  OneResult linked(OP_LINK, Change(true, 5, 6));
+  EXPECT_TRUE(TakeLinked(linked.reader(), change));
+  EXPECT_TRUE(change.before == 5 && change.after == 6);
+  ChangeInfo to;
+  OneResult renamed(OP_RENAME, Change(true, 7, 8).Raw(Change(true, 9, 10).str()));
+  EXPECT_TRUE(TakeRenamed(renamed.reader(), change, to));
+  EXPECT_TRUE(change.before == 7 && change.after == 8 && to.before == 9 && to.after == 10);
+}
+
+TEST(Consistency, TellsOfTheStateBeforeOnlyIfNobodyElseCanHaveChangedIt) {
+  Attributes now;
+  now.change = 2;
+  const auto before = Consistency({true, 1, 2}, now).before;
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->change, 1u);
+  EXPECT_EQ(Consistency({true, 1, 2}, now).after, now);
+  EXPECT_FALSE(Consistency({false, 1, 2}, now).before) << "others may have come in between";
+  EXPECT_FALSE(Consistency({true, 1, 3}, now).before) << "others came later";
+  EXPECT_FALSE(Consistency({true, 1, 2}, std::nullopt).before);
+}
+
+TEST(TakeState, OfEveryKindAsTheServerGaveIt) {
+  ClientIdGrant client;
+  OneResult asked(OP_SETCLIENTID, Xdr().U64(17).Raw("verifier"));
+  EXPECT_TRUE(TakeClientId(asked.reader(), client));
+  EXPECT_EQ(client.client_id, 17u);
+  EXPECT_EQ(std::memcmp(&client.verifier, "verifier", 8), 0);
+
+  const StateId expected{7, {'t', 'w', 'e', 'l', 'v', 'e', ' ', 'b', 'y', 't', 'e', 's'}};
+  const Xdr state = Xdr().U32(7).Raw("twelve bytes");
+  for (const uint32_t flags : {0u, 2u, 4u, 6u}) {
+    OpenGrant grant;
+    OneResult opened(OP_OPEN,
+                     Xdr().Raw(state.str()).Raw(Change(true, 1, 2).str()).U32(flags).U32(0).U32(0));
+    EXPECT_TRUE(TakeOpen(opened.reader(), grant));
+    EXPECT_EQ(grant.state, expected);
+    EXPECT_EQ(grant.directory.after, 2u);
+    EXPECT_EQ(grant.must_confirm, (flags & 2) != 0);
+  }
+  StateId confirmed;
+  OneResult confirm(OP_OPEN_CONFIRM, state);
+  EXPECT_TRUE(TakeConfirmed(confirm.reader(), confirmed));
+  EXPECT_EQ(confirmed, expected);
+  OneResult closed(OP_CLOSE, state);
+  EXPECT_TRUE(TakeClosed(closed.reader()));
+}
+
+TEST(Take, NothingOfTheResultOfAnotherOperation) {
+  const auto refuses = [](auto take) {
+    OneResult other(OP_PUTFH, Xdr());
+    EXPECT_FALSE(take(other.reader()));
+    EXPECT_EQ(other.error(), std::errc::io_error);
+  };
+  FileHandle handle;
+  Attributes attributes;
+  ServerFacts limits;
+  uint32_t granted = 0;
+  std::string target;
+  ReadReply read;
+  size_t count = 0;
+  ReadDirReply entries;
+  ChangeInfo change;
+  ClientIdGrant client;
+  OpenGrant open;
+  StateId state;
+  refuses([&](CompoundReader& r) { return TakeHandle(r, handle); });
+  refuses([&](CompoundReader& r) { return TakeAttributes(r, kOwners, attributes); });
+  refuses([&](CompoundReader& r) { return TakeLimits(r, limits); });
+  refuses([&](CompoundReader& r) { return TakeAccess(r, granted); });
+  refuses([&](CompoundReader& r) { return TakeLinkText(r, target); });
+  refuses([&](CompoundReader& r) { return TakeRead(r, {}, read); });
+  refuses([&](CompoundReader& r) { return TakeWrite(r, 0, count); });
+  refuses([&](CompoundReader& r) { return TakeEntries(r, kOwners, {}, entries); });
+  refuses([&](CompoundReader& r) { return TakeCreated(r, change); });
+  refuses([&](CompoundReader& r) { return TakeRemoved(r, change); });
+  refuses([&](CompoundReader& r) { return TakeLinked(r, change); });
+  refuses([&](CompoundReader& r) { return TakeRenamed(r, change, change); });
+  refuses([&](CompoundReader& r) { return TakeClientId(r, client); });
+  refuses([&](CompoundReader& r) { return TakeOpen(r, open); });
+  refuses([&](CompoundReader& r) { return TakeConfirmed(r, state); });
+  refuses([&](CompoundReader& r) { return TakeClosed(r); });
+}
+
+}  // namespace
+}  // namespace nfswalk::protocol

@@ -1,0 +1,129 @@
+#include "nfsclient/protocol/nfs4_owner.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "nfsclient/protocol/answer_memory.h"
+#include "nfsclient/protocol/idmap_domain.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::nanoseconds;
+
+TEST(OwnerNames, DigitsAreTheNumberItself) {
+  const OwnerNames names("example.org");
+  EXPECT_EQ(names.UidOf("0"), 0u);
+  EXPECT_EQ(names.GidOf("1001"), 1001u);
+  EXPECT_EQ(names.UidOf("4294967295"), 4294967295u);
+}
+
+TEST(OwnerNames, WhatIsAlmostANumberIsNobody) {
+  const OwnerNames names("example.org");
+  for (const char* owner : {"", "4294967296", "99999999999999999999", "-1", "+1", " 1", "1 ", "0x1",
+                            "01", "00", "1.0", "1@", "1@example.org"}) {
+    EXPECT_EQ(names.UidOf(owner), kNobody) << owner;
+    EXPECT_EQ(names.GidOf(owner), kNobody) << owner;
+  }
+}
+
+TEST(OwnerNames, NamesOfOurDomainAreAskedOfTheSystem) {
+  const OwnerNames names("example.org");
+  EXPECT_EQ(names.domain(), "example.org");
+  EXPECT_EQ(names.UidOf("root@example.org"), 0u);
+  EXPECT_EQ(names.GidOf("root@Example.ORG"), 0u);
+  EXPECT_EQ(names.UidOf("root@example.org"), 0u) << "remembered";
+}
+
+TEST(OwnerNames, AllElseIsNobody) {
+  const OwnerNames names("example.org");
+  for (const std::string& owner :
+       {std::string("root"), std::string("root@"), std::string("@example.org"),
+        std::string("root@example.or"), std::string("root@example.orgs"),
+        std::string("root@sub.example.org"), std::string("root@x@example.org"),
+        std::string("no such user@example.org"), std::string("root\0@example.org", 17),
+        std::string(1 << 20, 'r') + "@example.org"}) {
+    EXPECT_EQ(names.UidOf(owner), kNobody) << owner.substr(0, 40);
+    EXPECT_EQ(names.GidOf(owner), kNobody) << owner.substr(0, 40);
+  }
+}
+
+TEST(OwnerNames, NumbersHaveTheNamesThatTheSystemGivesThem) {
+  const OwnerNames names("example.org");
+  EXPECT_EQ(names.NameOfUid(0), "root@example.org");
+  EXPECT_EQ(names.NameOfGid(0), "root@example.org");
+  EXPECT_EQ(names.NameOfUid(4123456789), "4123456789");
+  EXPECT_EQ(names.NameOfGid(4123456789), "4123456789");
+}
+
+TEST(OwnerNames, FindADomainThatNobodyNamed) {
+  const OwnerNames names;
+  ASSERT_FALSE(names.domain().empty());
+  EXPECT_EQ(names.UidOf("root@" + names.domain()), 0u);
+}
+
+TEST(OwnerNames, AnswerManyThreadsAtOnce) {
+  const OwnerNames names("example.org");
+  std::vector<std::jthread> threads;
+  for (uint32_t thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (uint32_t i = 0; i < 50; ++i) {
+        EXPECT_EQ(names.UidOf("root@example.org"), 0u);
+        EXPECT_EQ(names.GidOf("stranger" + std::to_string(i % 5) + "@example.org"), kNobody);
+        EXPECT_EQ(names.NameOfUid(0), "root@example.org");
+        EXPECT_EQ(names.UidOf(std::to_string(thread)), thread);
+      }
+    });
+  }
+}
+
+TEST(IdmapDomain, IsThatOfTheSectionGeneral) {
+  EXPECT_EQ(ConfiguredIdmapDomain("[General]\nDomain = example.org\n"), "example.org");
+  EXPECT_EQ(ConfiguredIdmapDomain(" [ general ]\r\nVerbosity = 0\r\n\tDOMAIN=a.b \r\n"), "a.b");
+  EXPECT_EQ(ConfiguredIdmapDomain("[Translation]\nDomain = no\n[General]\nDomain = yes"), "yes");
+}
+
+TEST(IdmapDomain, IsNotWhatIsCommentedOutElsewhereOrEmpty) {
+  for (const char* text :
+       {"", "Domain = a", "[General]\n# Domain = a\n;Domain = a\n", "[Mapping]\nDomain = a\n",
+        "[General\nDomain = a\n", "[]\n[", "[General]\nDomain =\n", "[General]\nDomain\n",
+        "[General]\nDomains = a\n"}) {
+    EXPECT_EQ(ConfiguredIdmapDomain(text), std::nullopt) << text;
+  }
+}
+
+using Memory = AnswerMemory<std::string, int>;
+constexpr Memory::Clock::time_point kNow{};
+
+TEST(AnswerMemory, KnowsWhatItWasToldForTenMinutes) {
+  Memory memory;
+  EXPECT_EQ(memory.Find("a", kNow), std::nullopt);
+  memory.Store("a", 1, kNow);
+  EXPECT_EQ(memory.Find("a", kNow), 1);
+  EXPECT_EQ(memory.Find("a", kNow + minutes(10) - nanoseconds(1)), 1);
+  EXPECT_EQ(memory.Find("a", kNow + minutes(10)), std::nullopt);
+}
+
+TEST(AnswerMemory, KeepsTheNewestAnswer) {
+  Memory memory;
+  memory.Store("a", 1, kNow);
+  memory.Store("a", 2, kNow + minutes(9));
+  EXPECT_EQ(memory.Find("a", kNow + minutes(18)), 2);
+}
+
+TEST(AnswerMemory, NeverHoldsMoreThanItsLimit) {
+  Memory memory;
+  for (size_t i = 0; i < Memory::kAnswersMax; ++i) memory.Store(std::to_string(i), 1, kNow);
+  EXPECT_EQ(memory.Find("0", kNow), 1);
+  memory.Store("one too many", 1, kNow);
+  EXPECT_EQ(memory.Find("0", kNow), std::nullopt);
+  EXPECT_EQ(memory.Find("one too many", kNow), 1);
+}
+
+}  // namespace
+}  // namespace nfswalk::protocol
