@@ -12,6 +12,7 @@
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/open_file.h"
 #include "nfsclient/protocol/nfs3.h"
+#include "nfsclient/protocol/nfs4.h"
 #include "nfsclient/walk/walk.h"
 #include "rcu/coarse_clock.h"
 
@@ -58,7 +59,9 @@ Client::Client(std::unique_ptr<Superblock> superblock) : superblock_(std::move(s
 Client::~Client() = default;
 
 std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOptions& options) {
-  auto protocol = protocol::Nfs3::ConnectNfs3(options.server, options.transport);
+  auto protocol = options.server.version == 4
+                      ? protocol::Nfs4::ConnectNfs4(options.server, options.transport)
+                      : protocol::Nfs3::ConnectNfs3(options.server, options.transport);
   if (!protocol)
     return std::unexpected(MountError{protocol.error().error, protocol.error().message});
   return MountOver(std::move(*protocol), options);

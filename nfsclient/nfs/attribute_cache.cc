@@ -98,6 +98,11 @@ void StoreAttributes(Inode& inode, const Attributes& attributes, SendStamp stamp
                       std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
+Standing StandingOf(const Inode& inode) {
+  return {inode.attribute_generation, inode.cookie.load(std::memory_order_relaxed),
+          inode.access.epoch()};
+}
+
 void ForgetLocked(Superblock& superblock, Inode& inode) {
   NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
   AddInvalid(inode, vfs::kInvalidChange);
@@ -126,15 +131,21 @@ void CopyAttributes(Inode& inode, Attributes& into) {
   inode.attributes.Load(into);
 }
 
-void InitializeAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
-                          SendStamp stamp) {
+bool Stands(Inode& inode, const Standing& standing) {
+  std::lock_guard guard(inode.lock);
+  return standing.generation != 0 && inode.attribute_generation == standing.generation;
+}
+
+Standing InitializeAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
+                              SendStamp stamp) {
   inode.cookie.store(NewCookie(superblock), std::memory_order_relaxed);
   StoreAttributes(inode, attributes, stamp);
   RestartLifetime(superblock, inode, stamp.sent_at_ns);
+  return StandingOf(inode);
 }
 
 std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
-                           SendStamp stamp) {
+                           SendStamp stamp, Standing* standing) {
   std::lock_guard guard(inode.lock);
   if (attributes.fileid != inode.fileid ||
       attributes.type != inode.type.load(std::memory_order_relaxed)) {
@@ -157,10 +168,12 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
     stamp.generation = Barrier(superblock);
   } else if (OwnershipChanged(known, attributes)) {
     inode.access.Invalidate();
+    stamp.generation = Barrier(superblock);
   } else {
     GrowLifetime(superblock, inode, now);
   }
   StoreAttributes(inode, attributes, stamp);
+  if (standing != nullptr) *standing = StandingOf(inode);
   return {};
 }
 
@@ -202,8 +215,11 @@ void InvalidateAttributes(Superblock& superblock, Inode& inode) {
 
 void InvalidateAll(Superblock& superblock) {
   superblock.inodes->IterInodes({}, [&superblock](Inode& inode) {
-    inode.access.Invalidate();
     InvalidateAttributes(superblock, inode);
+    // Nor what is under way by now.
+    std::lock_guard guard(inode.lock);
+    inode.access.Invalidate();
+    inode.attribute_generation = Barrier(superblock);
     return vfs::IterStep::kNext;
   });
 }

@@ -22,6 +22,17 @@ struct SendStamp {
 };
 SendStamp Stamp(Superblock& superblock);
 
+// What may be learned of an inode's names and rights from a reply, as long as nothing newer is
+// known of it. Version 4 answers for a whole path at once, so that the cookies and epochs of most
+// of its directories cannot be taken before the call is sent.
+struct Standing {
+  uint64_t generation = 0;  // 0: something newer is known already
+  uint64_t cookie = 0;      // the verifier of names that the reply tells of
+  uint64_t epoch = 0;       // the epoch of rights that the reply tells of
+};
+// True while no reply to a later request, and no change of our own, has been taken in since.
+bool Stands(vfs::Inode& inode, const Standing& standing);
+
 // --- reading ---
 
 // True if the attributes have neither timed out nor been marked invalid. The interval is half open:
@@ -46,13 +57,14 @@ void CopyAttributes(vfs::Inode& inode, protocol::Attributes& into);
 // --- writing ---
 
 // Completes a new inode: others wait for its kNew.
-void InitializeAttributes(Superblock& superblock, vfs::Inode& inode,
-                          const protocol::Attributes& attributes, SendStamp stamp);
+Standing InitializeAttributes(Superblock& superblock, vfs::Inode& inode,
+                              const protocol::Attributes& attributes, SendStamp stamp);
 
 // Takes in the attributes of a reply. errc{}, or kStale if they belong to another file (fileid or
-// type differ): the inode is then forgotten.
+// type differ): the inode is then forgotten. `standing` (may be null) is filled in.
 std::errc UpdateAttributes(Superblock& superblock, vfs::Inode& inode,
-                           const protocol::Attributes& attributes, SendStamp stamp);
+                           const protocol::Attributes& attributes, SendStamp stamp,
+                           Standing* standing = nullptr);
 
 // The same after our own change: if the server's "before" is what we had, the difference is ours,
 // and names and rights below a directory stay valid (nfs_semantics 2.5). Absent data marks the
@@ -60,7 +72,7 @@ std::errc UpdateAttributes(Superblock& superblock, vfs::Inode& inode,
 // reply tells of: a later cookie would vouch for them though others have changed the directory
 // since.
 uint64_t UpdateAfterOwnChange(Superblock& superblock, vfs::Inode& inode,
-                          const protocol::WeakCacheConsistency& wcc, SendStamp stamp);
+                              const protocol::WeakCacheConsistency& wcc, SendStamp stamp);
 
 // The next use asks the server.
 void InvalidateAttributes(Superblock& superblock, vfs::Inode& inode);

@@ -60,8 +60,8 @@ std::expected<DentryRef, std::errc> LookupCached(Superblock& superblock, DentryR
 
 std::expected<InodeRef, std::errc> InodeOf(Superblock& superblock,
                                            const protocol::FileHandle& handle,
-                                           const protocol::Attributes& attributes,
-                                           SendStamp stamp) {
+                                           const protocol::Attributes& attributes, SendStamp stamp,
+                                           Standing* standing) {
   FileIdentity identity(handle, attributes.fileid, attributes.type,
                         superblock.inode_operations.bytes());
   vfs::InodeCache& inodes = *superblock.inodes;
@@ -69,10 +69,11 @@ std::expected<InodeRef, std::errc> InodeOf(Superblock& superblock,
   // Nothing of ours is created by file id alone, so that memory is all that can be short.
   if (!found) return std::unexpected(std::errc::not_enough_memory);
   if (found->is_new) {
-    InitializeAttributes(superblock, *found->inode, attributes, stamp);
+    const Standing now = InitializeAttributes(superblock, *found->inode, attributes, stamp);
+    if (standing != nullptr) *standing = now;
     inodes.UnlockNew(*found->inode);
   } else {
-    auto error = UpdateAttributes(superblock, *found->inode, attributes, stamp);
+    auto error = UpdateAttributes(superblock, *found->inode, attributes, stamp, standing);
     if (error != std::errc{}) return std::unexpected(error);
   }
   return std::move(found->inode);

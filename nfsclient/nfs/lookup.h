@@ -22,11 +22,12 @@ std::expected<vfs::DentryRef, std::errc> LookupChild(Superblock& superblock,
                                                      const sunrpc_auth::Credential& credential,
                                                      bool force);
 
-// The inode of a handle that the server just gave us, with its attributes taken in.
+// The inode of a handle that the server just gave us, with its attributes taken in. `standing` as
+// UpdateAttributes() has it.
 std::expected<vfs::InodeRef, std::errc> InodeOf(Superblock& superblock,
                                                 const protocol::FileHandle& handle,
                                                 const protocol::Attributes& attributes,
-                                                SendStamp stamp);
+                                                SendStamp stamp, Standing* standing = nullptr);
 
 // Puts a name with its inode (empty: negative) into the cache. A directory that is known under
 // another name is moved here, so that it keeps its children (vfs_walk 5, d_splice_alias).

@@ -95,16 +95,18 @@ constexpr FlagOption kFlags[] = {
     {"noac", [](Parsed& parsed) { parsed.noac = true; }},
     {"cto", [](Parsed& parsed) { parsed.options.nocto = false; }},
     {"nocto", [](Parsed& parsed) { parsed.options.nocto = true; }},
+    {"compound", [](Parsed& parsed) { parsed.options.compound = true; }},
+    {"nocompound", [](Parsed& parsed) { parsed.options.compound = false; }},
     {"strict", [](Parsed& parsed) { parsed.options.contract = WalkContract::kStrict; }},
 };
 
 Status SetVersion(MountOptions& options, std::string_view value) {
-  if (value == "3") {
-    options.server.version = 3;
-    return {};
+  if (value != "3" && value != "4" && value != "4.0") {
+    return std::unexpected(
+        fmt::format("NFS version '{}' is not supported: accepted are 3, 4 and 4.0", value));
   }
-  return std::unexpected(
-      fmt::format("NFS version '{}' is not supported: version 3 is what this build speaks", value));
+  options.server.version = value[0] - '0';
+  return {};
 }
 
 Status SetLookupCache(MountOptions& options, std::string_view value) {

@@ -43,6 +43,12 @@ std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& a
   return rights;
 }
 
+bool KnowsRights(const Superblock& superblock, vfs::Inode& inode,
+                 const sunrpc_auth::CredentialRef& credential) {
+  const auto age = AgeOf(superblock, inode, rcu::CoarseNowNs());
+  return inode.access.SearchLocked(credential.get(), age).has_value();
+}
+
 std::errc PermissionRef(Superblock& superblock, vfs::Inode& inode,
                         const sunrpc_auth::CredentialRef& credential, uint32_t may_mask) {
   if (may_mask == 0) return {};

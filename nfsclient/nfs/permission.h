@@ -60,6 +60,11 @@ bool MayBeExecuted(vfs::Inode& file);
   return {NeedRef::kNone, granted};
 }
 
+// True if PermissionRef() would not have to ask, were the attributes fresh. Preconditions: a
+// reference.
+bool KnowsRights(const Superblock& superblock, vfs::Inode& inode,
+                 const sunrpc_auth::CredentialRef& credential);
+
 // Preconditions: a reference on the inode; may sleep.
 std::errc PermissionRef(Superblock& superblock, vfs::Inode& inode,
                         const sunrpc_auth::CredentialRef& credential, uint32_t may_mask);

@@ -1,33 +1,19 @@
 #include "nfsclient/nfs/readdir.h"
 
-#include <utility>
-
-#include "nfsclient/nfs/lookup.h"
-#include "nfsclient/nfs/revalidate.h"
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/prime.h"
 
 namespace nfswalk::nfs {
 
 namespace {
 
-// Puts one entry into the caches. `cookie` is the directory's from before the RPC.
-void Prime(Superblock& superblock, vfs::DentryRef& directory, const protocol::DirectoryEntry& entry,
-           SendStamp stamp, uint64_t cookie) {
+// `cookie` is the directory's from before the RPC.
+void PrimeEntry(Superblock& superblock, vfs::DentryRef& directory,
+                const protocol::DirectoryEntry& entry, SendStamp stamp, uint64_t cookie) {
   if (!entry.attributes || !entry.handle || entry.name.size() > vfs::kNameMax) return;
-  vfs::PaddedName padded(entry.name, directory.get());
-  const vfs::Name& name = padded.name();
-  vfs::DentryRef known = superblock.dentries.Lookup(*directory, name);
-  if (known) {
-    vfs::Inode* inode = known.inode();
-    if (inode != nullptr && inode->HasHandle(*entry.handle) &&
-        UpdateAttributes(superblock, *inode, *entry.attributes, stamp) == std::errc{}) {
-      StoreVerifier(*known, *directory.inode(), cookie);
-      return;
-    }
-    superblock.dentries.Drop(*known);
-  }
-  auto inode = InodeOf(superblock, *entry.handle, *entry.attributes, stamp);
-  // Priming is a gift: what does not fit is looked up when somebody asks for it.
-  if (inode) (void)SpliceChild(superblock, directory, name, std::move(*inode), cookie);
+  const vfs::PaddedName name(entry.name, directory.get());
+  (void)PrimeName(superblock, directory, name.name(), *entry.handle, *entry.attributes, stamp,
+                  cookie);
 }
 
 }  // namespace
@@ -49,7 +35,7 @@ std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
       if (reply.error != std::errc{}) return reply.error;
       for (const auto& entry : reply.entries) {
         if (entry.name == "." || entry.name == "..") continue;
-        Prime(superblock, directory, entry, stamp, cookie);
+        PrimeEntry(superblock, directory, entry, stamp, cookie);
       }
     }
     for (const auto& entry : reply.entries) {

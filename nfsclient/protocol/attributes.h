@@ -52,8 +52,8 @@ struct Attributes {
 // no `change`. Version 4: `change` alone (RFC 7530 2.2.8 change_info4).
 struct PreOpAttributes {
   uint64_t size_bytes = 0;
-  Time mtime;
-  Time ctime;
+  Time mtime = {};
+  Time ctime = {};
   std::optional<uint64_t> change = {};
 
   // True if these are the attributes that we know.

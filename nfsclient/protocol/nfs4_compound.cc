@@ -222,6 +222,8 @@ Compound& Compound::ReadDir(ReadDirPosition position, uint32_t max_bytes, bool p
   return *this;
 }
 
+size_t Compound::operations() const { return operations_.size(); }
+
 size_t Compound::EncodedBytesOfStep(std::string_view name) {
   constexpr size_t kOperations = 4;
   return kOperations * kXdrWordBytes + XdrCounted(name.size()) + kMaskBytes + kXdrWordBytes;

@@ -54,8 +54,8 @@ class Compound {
   // What ServerLimits holds, and the lease time.
   Compound& GetLimits();
   Compound& Access(uint32_t rights);
-  // Ends the COMPOUND here, with NFS4ERR_NOT_SAME or NFS4ERR_SAME, unless the current file is (or is
-  // not) a directory.
+  // Ends the COMPOUND here, with NFS4ERR_NOT_SAME or NFS4ERR_SAME, unless the current file is (or
+  // is not) a directory.
   Compound& RequireDirectory(bool is_directory);
   Compound& ReadLink();
   Compound& Read(const StateId& state, uint64_t offset_bytes, uint32_t count_bytes);
@@ -85,7 +85,7 @@ class Compound {
   Compound& ConfirmOpen(const StateId& state, uint32_t sequence);
   Compound& Close(const StateId& state, uint32_t sequence);
 
-  size_t operations() const { return operations_.size(); }
+  size_t operations() const;
   // Bytes of the encoded operations.
   size_t encoded_bytes() const { return encoded_bytes_; }
   // Bytes that Lookup(name), GetHandle(), GetAttributes() and Access() add.

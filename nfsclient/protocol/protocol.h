@@ -55,13 +55,13 @@ struct LookupReply {
 struct PathStep {
   FileHandle handle;
   Attributes attributes;
-  uint32_t granted = 0;  // as AccessReply's
+  std::optional<uint32_t> granted = {};  // as AccessReply's
 };
 struct LookupPathReply {
   std::errc error{};  // why the name behind the last of `steps` has none; errc{} if there is none
   // Of the directory where the path begins.
   OptionalAttributes directory;
-  uint32_t granted = 0;  // meaningful with `directory`
+  std::optional<uint32_t> granted = {};
   std::vector<PathStep> steps;
 };
 // What the server keeps for an open file: version 4's share reservation (RFC 7530 9.9). Its
@@ -183,14 +183,14 @@ class Protocol {
   virtual AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) = 0;
   virtual LookupReply Lookup(const FileHandle& directory, std::string_view name,
                              const Credential& credential) = 0;
-  // Resolves several names below `directory`, one below the other, in as few round trips as the
-  // server allows, and asks for every bit in kAccessAll on the way. Stops as single lookups would:
+  // Resolves several names from `directory` on, one after the other (".." leads back up), in as few
+  // round trips as the server allows, and asks for every bit in kAccessAll on the way. Stops as single lookups would:
   // at a name that is not there, may not be searched for, or is no directory though more names
   // follow (not_a_directory, too_many_symbolic_link_levels for a link). The steps up to there are
   // good. Only where can_lookup_paths().
   virtual LookupPathReply LookupPath(const FileHandle&, std::span<const std::string_view>,
                                      const Credential&) {
-    return {std::errc::operation_not_supported, {}, 0, {}};
+    return {std::errc::operation_not_supported, {}, {}, {}};
   }
   virtual bool can_lookup_paths() const { return false; }
   // Asks for every bit in kAccessAll at once.

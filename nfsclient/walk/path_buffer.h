@@ -46,6 +46,7 @@ class PathBuffer {
   }
   bool AtEnd() const { return at_ == end_; }
   const char* at() const { return at_; }
+  std::string_view rest() const { return {at_, static_cast<size_t>(end_ - at_)}; }
   void AdvanceTo(const char* position) { at_ += position - at_; }
 
   // Puts a link's text in front of the rest, which begins at `rest`. False, with nothing changed,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "nfsclient/nfs/lookup.h"
+#include "nfsclient/nfs/path_lookup.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/readlink.h"
 
@@ -18,11 +19,21 @@ namespace {
 bool IsDots(const Name& name) {
   return name.data[0] == '.' && name.length <= 2 && (name.length == 1 || name.data[1] == '.');
 }
+
+std::string_view WithoutLast(std::string_view path) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
+}
 }  // namespace
 
 RefWalk::RefWalk(Superblock& superblock, PathBuffer& path,
                  const sunrpc_auth::CredentialRef& credential, WalkFlags flags, bool force)
-    : superblock_(superblock), path_(path), credential_(credential), flags_(flags), force_(force) {}
+    : superblock_(superblock),
+      path_(path),
+      credential_(credential),
+      flags_(flags),
+      force_(force),
+      asks_for_whole_paths_(!force && nfs::AsksForWholePaths(superblock)) {}
 
 void RefWalk::StartAtRoot() { at_ = superblock_.root.Copy(); }
 
@@ -36,6 +47,7 @@ std::errc RefWalk::Resolve() {
   while (more) {
     path_.SkipSlashes();
     if (path_.AtEnd()) break;
+    Prime(path_.rest());
     if (std::errc error = Enter(); error != std::errc{}) return error;
 
     Name name = vfs::ScanName(path_.at(), at_.get());
@@ -64,6 +76,7 @@ std::errc RefWalk::ResolveParent() {
       last_kind_ = LastKind::kRoot;
       return {};
     }
+    Prime(WithoutLast(path_.rest()));
     if (std::errc error = Enter(); error != std::errc{}) return error;
     Name name = vfs::ScanName(path_.at(), at_.get());
     if (IsLast(name)) {
@@ -83,6 +96,14 @@ std::errc RefWalk::ResolveParent() {
     if (std::errc error = StepToChild(name, &more); error != std::errc{}) return error;
   }
   return {};
+}
+
+// What the walk is about to ask for, asked for at once.
+void RefWalk::Prime(std::string_view path) {
+  const size_t left = path_.rest().size();
+  if (!asks_for_whole_paths_ || left > unprimed_) return;
+  const size_t primed = nfs::PrimePath(superblock_, at_, path, credential_);
+  if (primed != 0) unprimed_ = left - primed;
 }
 
 bool RefWalk::IsLast(const Name& name) {
@@ -135,6 +156,7 @@ std::errc RefWalk::FollowLink(Inode& inode, const char* rest) {
   bool absolute = text->front() == '/';
   if (absolute && flags_.beneath) return std::errc::cross_device_link;
   path_.Splice(*text, rest, true);
+  unprimed_ = SIZE_MAX;
   ++links_;
   if (absolute) at_ = superblock_.root.Copy();
   return {};

@@ -4,7 +4,10 @@
 #ifndef NFSWALK_NFSCLIENT_WALK_REF_WALK_H_
 #define NFSWALK_NFSCLIENT_WALK_REF_WALK_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "nfsclient/nfs/superblock.h"
@@ -44,6 +47,7 @@ class RefWalk {
   bool force() const { return force_; }
 
  private:
+  void Prime(std::string_view path);
   std::errc Enter();
   std::errc StepToParent();
   std::errc StepToChild(const vfs::Name& name, bool* more);
@@ -55,6 +59,9 @@ class RefWalk {
   const sunrpc_auth::CredentialRef& credential_;
   const WalkFlags flags_;
   const bool force_;
+  const bool asks_for_whole_paths_;
+  // Bytes of the path, counted from its end, that PrimePath() has not been asked for.
+  size_t unprimed_ = SIZE_MAX;
   vfs::DentryRef at_;
   vfs::DentryRef parent_;
   int links_ = 0;

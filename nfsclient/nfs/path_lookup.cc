@@ -1,0 +1,185 @@
+#include "nfsclient/nfs/path_lookup.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/lookup.h"
+#include "nfsclient/nfs/permission.h"
+#include "nfsclient/nfs/prime.h"
+#include "rcu/coarse_clock.h"
+#include "rcu/sync_point.h"
+
+namespace nfswalk::nfs {
+
+using sunrpc_auth::CredentialRef;
+using vfs::DentryRef;
+using vfs::DirectoryLocks;
+using vfs::Inode;
+using vfs::Name;
+
+namespace {
+
+// More than paths have in practice; bounds what one walk asks for at once.
+constexpr size_t kNamesMax = 64;
+
+struct Names {
+  std::vector<std::string_view> names;
+  size_t bytes = 0;  // of the path, up to the end of the last
+};
+
+Names Split(const Superblock& superblock, std::string_view path) {
+  Names result;
+  size_t at = 0;
+  while (at < path.size() && result.names.size() < kNamesMax) {
+    const size_t length = std::min(path.find('/', at), path.size()) - at;
+    const std::string_view name = path.substr(at, length);
+    if (length > vfs::kNameMax || length > superblock.limits.name_bytes_max) break;
+    if (length != 0 && name != ".") result.names.push_back(name);
+    result.bytes = at + length;
+    at = result.bytes + 1;
+  }
+  return result;
+}
+
+// What the walk would ask the server at this directory and for this name in it.
+struct Missing {
+  bool rights;
+  bool name;
+};
+Missing WhatIsMissing(Superblock& superblock, DentryRef& directory, const Name& name,
+                      const CredentialRef& credential) {
+  Inode& inode = *directory.inode();
+  const bool fresh = AttributesFresh(inode, rcu::CoarseNowNs());
+  const DentryRef child = superblock.dentries.Lookup(*directory, name);
+  const bool known = child && child->verifier.load(std::memory_order_relaxed) ==
+                                  inode.cookie.load(std::memory_order_relaxed);
+  return {!fresh || !KnowsRights(superblock, inode, credential), !fresh || !known};
+}
+
+// Puts a reply into the caches, name by name.
+class PathPrimer {
+ public:
+  // `lock`: on the directory where the path begins, held since the request was sent.
+  PathPrimer(Superblock& superblock, const CredentialRef& credential, SendStamp stamp,
+             DirectoryLocks::Shared lock)
+      : superblock_(superblock), credential_(credential), stamp_(stamp), lock_(std::move(lock)) {}
+
+  void Begin(DentryRef& directory, const protocol::LookupPathReply& reply) {
+    at_ = directory.Copy();
+    Inode& inode = *at_.inode();
+    if (reply.error == protocol::kStale && reply.steps.empty()) MarkStale(superblock_, inode);
+    if (!reply.directory) return;
+    (void)UpdateAttributes(superblock_, inode, *reply.directory, stamp_, &standing_);
+    NoteRights(inode, reply.granted);
+  }
+
+  // False if the rest of the path cannot be primed.
+  bool Step(std::string_view name, const protocol::PathStep& step) {
+    return name == ".." ? StepUp(step) : StepDown(name, step);
+  }
+
+  // The name is not there.
+  void End(std::string_view name) {
+    const vfs::PaddedName padded(name, at_.get());
+    auto lock = Lock();
+    if (!Stands(*at_.inode(), standing_)) return;
+    if (DentryRef known = superblock_.dentries.Lookup(*at_, padded.name())) {
+      superblock_.dentries.Drop(*known);
+    }
+    (void)SpliceChild(superblock_, at_, padded.name(), {}, standing_.cookie);
+  }
+
+ private:
+  // The lock of the directory that the walk is at; before the first step it is held already.
+  DirectoryLocks::Shared Lock() {
+    if (lock_) return std::move(lock_);
+    return superblock_.directory_locks.LockShared(*at_.inode());
+  }
+
+  void NoteRights(Inode& inode, std::optional<uint32_t> granted) {
+    if (!granted || standing_.generation == 0) return;
+    inode.access.Insert(credential_, *granted, stamp_.sent_at_ns, standing_.epoch,
+                        superblock_.access_lru);
+  }
+
+  bool StepDown(std::string_view name, const protocol::PathStep& step) {
+    const vfs::PaddedName padded(name, at_.get());
+    Standing standing;
+    DentryRef child;
+    {
+      auto lock = Lock();
+      if (!Stands(*at_.inode(), standing_)) return false;
+      child = PrimeName(superblock_, at_, padded.name(), step.handle, step.attributes, stamp_,
+                        standing_.cookie, &standing);
+    }
+    if (!child || child.inode() == nullptr) return false;
+    at_ = std::move(child);
+    standing_ = standing;
+    NoteRights(*at_.inode(), step.granted);
+    return true;
+  }
+
+  // The walk goes to the directory where it came from, whatever the server thinks.
+  bool StepUp(const protocol::PathStep& step) {
+    if (at_.get() == superblock_.root.get()) return false;
+    at_ = superblock_.dentries.Parent(*at_);
+    Inode& inode = *at_.inode();
+    Standing standing;
+    if (!inode.HasHandle(step.handle) ||
+        UpdateAttributes(superblock_, inode, step.attributes, stamp_, &standing) != std::errc{}) {
+      return false;
+    }
+    standing_ = standing;
+    NoteRights(inode, step.granted);
+    return true;
+  }
+
+  Superblock& superblock_;
+  const CredentialRef& credential_;
+  const SendStamp stamp_;
+  DirectoryLocks::Shared lock_;
+  DentryRef at_;
+  Standing standing_;
+};
+
+}  // namespace
+
+bool AsksForWholePaths(const Superblock& superblock) {
+  return superblock.options.compound && superblock.protocol->can_lookup_paths() &&
+         superblock.acdirmax_ns != 0 && superblock.options.lookupcache != LookupCache::kNone;
+}
+
+size_t PrimePath(Superblock& superblock, DentryRef& directory, std::string_view path,
+                 const CredentialRef& credential) {
+  const Names names = Split(superblock, path);
+  if (names.names.empty() || names.names.front() == "..") return 0;
+  const vfs::PaddedName first(names.names.front(), directory.get());
+  const auto is_worth_it = [&] {
+    const Missing missing = WhatIsMissing(superblock, directory, first.name(), credential);
+    return names.names.size() == 1 ? missing.rights && missing.name
+                                   : missing.rights || missing.name;
+  };
+  if (!is_worth_it()) return 0;
+  auto ticket = superblock.lookups.Begin(*directory, first.name());
+  if (!ticket.owned() && !is_worth_it()) return 0;  // somebody has just asked
+
+  Inode& inode = *directory.inode();
+  auto lock = superblock.directory_locks.LockShared(inode);
+  const SendStamp stamp = Stamp(superblock);
+  const auto reply =
+      superblock.protocol->LookupPath(inode.handle(), names.names, credential->key());
+  NFSWALK_SYNC_POINT("path-lookup:after-rpc");
+  PathPrimer primer(superblock, credential, stamp, std::move(lock));
+  primer.Begin(directory, reply);
+  for (size_t i = 0; i < reply.steps.size(); ++i) {
+    if (!primer.Step(names.names[i], reply.steps[i])) return names.bytes;
+  }
+  if (reply.error == std::errc::no_such_file_or_directory) {
+    primer.End(names.names[reply.steps.size()]);
+  }
+  return names.bytes;
+}
+
+}  // namespace nfswalk::nfs

@@ -1,0 +1,23 @@
+// prime: what a reply tells of a name that nobody asked for, put into the caches.
+//
+// Thread safety: any. May sleep.
+#ifndef NFSWALK_NFSCLIENT_NFS_PRIME_H_
+#define NFSWALK_NFSCLIENT_NFS_PRIME_H_
+
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/vfs/dentry_cache.h"
+
+namespace nfswalk::nfs {
+
+// The child, or empty if it was not to be had: priming is a gift, and what does not fit is looked
+// up when somebody asks for it. `cookie`: the directory's, from when the reply was true of it.
+// `standing` as UpdateAttributes() has it, of the child. Preconditions: `directory` is locked,
+// shared or exclusively; `name` is fit for a dentry.
+vfs::DentryRef PrimeName(Superblock& superblock, vfs::DentryRef& directory, const vfs::Name& name,
+                         const protocol::FileHandle& handle, const protocol::Attributes& attributes,
+                         SendStamp stamp, uint64_t cookie, Standing* standing = nullptr);
+
+}  // namespace nfswalk::nfs
+
+#endif  // NFSWALK_NFSCLIENT_NFS_PRIME_H_

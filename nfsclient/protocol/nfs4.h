@@ -1,0 +1,135 @@
+// nfs4: an export of an NFSv4.0 server (RFC 7530), over TCP with AUTH_SYS or AUTH_NONE.
+//
+// protocol.h says what the calls do; each is one COMPOUND. Repetition and patience: rpc_retry.h;
+// connections: rpc_channel.h; a lost reply: lost_reply.h; open files and the lease: nfs4_opens.h.
+// File handles are taken for persistent: one that expires (NFS4ERR_FHEXPIRED) is ESTALE, and the
+// walk asks for the name again. Delegations are not asked for.
+//
+// libnfs encodes a call into 4096 bytes, so that a WRITE carries 3 KiB and a link text is at most
+// 3300 bytes long.
+//
+// Thread safety: all functions. The connections live in the network namespace of the thread that
+// called ConnectNfs4().
+#ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_H_
+#define NFSWALK_NFSCLIENT_PROTOCOL_NFS4_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "nfsclient/protocol/connect_error.h"
+#include "nfsclient/protocol/nfs4_call.h"
+#include "nfsclient/protocol/nfs4_decode.h"
+#include "nfsclient/protocol/nfs4_opens.h"
+#include "nfsclient/protocol/nfs4_owner.h"
+#include "nfsclient/protocol/protocol.h"
+#include "nfsclient/protocol/rpc_caller.h"
+#include "nfsclient/protocol/transport_options.h"
+
+namespace nfswalk::protocol {
+
+class Nfs4 final : public Protocol {
+ public:
+  // Resolves the host, connects (port 2049 unless the address says otherwise) and walks from the
+  // server's root to the export, all within options.mount_timeout_ms. Errors: those of
+  // server_contact.h and failed_call.h, and what the server says of the export's path.
+  static std::expected<std::unique_ptr<Protocol>, ConnectError> ConnectNfs4(
+      const ServerAddress& server, const TransportOptions& options);
+  // Shuts down and waits for the I/O threads. Preconditions: no call is inside.
+  ~Nfs4() override;
+
+  RootReply GetRoot(const Credential& credential) override;
+  AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) override;
+  LookupReply Lookup(const FileHandle& directory, std::string_view name,
+                     const Credential& credential) override;
+  LookupPathReply LookupPath(const FileHandle& directory, std::span<const std::string_view> names,
+                             const Credential& credential) override;
+  bool can_lookup_paths() const override { return true; }
+  AccessReply Access(const FileHandle& file, const Credential& credential) override;
+  ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) override;
+  OpenReply Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
+                 bool read, bool write, const Credential& credential) override;
+  ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
+                 const OpenState* state, const Credential& credential) override;
+  WriteReply Write(const FileHandle& file, uint64_t offset_bytes, std::span<const std::byte> data,
+                   const OpenState* state, const Credential& credential) override;
+  ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
+                       const Credential& credential) override;
+
+  CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
+                     const SetAttributes& attributes, const Credential& credential) override;
+  CreateReply MakeDirectory(const FileHandle& directory, std::string_view name,
+                            const SetAttributes& attributes, const Credential& credential) override;
+  CreateReply MakeSymlink(const FileHandle& directory, std::string_view name,
+                          std::string_view target, const SetAttributes& attributes,
+                          const Credential& credential) override;
+  LinkReply Link(const FileHandle& file, const FileHandle& directory, std::string_view name,
+                 const Credential& credential) override;
+  RenameReply Rename(const FileHandle& from_directory, std::string_view from_name,
+                     const FileHandle& to_directory, std::string_view to_name,
+                     const Credential& credential) override;
+  RemoveReply Remove(const FileHandle& directory, std::string_view name,
+                     const Credential& credential) override;
+  RemoveReply RemoveDirectory(const FileHandle& directory, std::string_view name,
+                              const Credential& credential) override;
+  SetAttributesReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
+                                     const Credential& credential) override;
+
+  // NULL calls of new connections count.
+  uint64_t rpcs_sent() const override { return caller_->calls_sent(); }
+  void Shutdown() override;
+
+  // Calls repeated, and connections opened over all of nconnect. Relaxed, like rpcs_sent().
+  uint64_t retries() const { return caller_->retries(); }
+  uint64_t connections_opened() const { return caller_->connections_opened(); }
+
+ private:
+  using Budget = RpcCaller::Budget;
+
+  Nfs4(const FileHandle& root, std::unique_ptr<RpcCaller> caller);
+
+  // Sends a COMPOUND that may be repeated. `decode` as in nfs4_call.h.
+  template <typename Reply, typename Decode>
+  Reply Call(Compound& compound, const Credential& credential, Decode decode) {
+    Budget budget = caller_->NewBudget();
+    return CallCompound<Reply>(*caller_, compound, credential, budget, decode);
+  }
+  // The same for one that may not: nullopt if the reply was lost.
+  template <typename Reply, typename Decode>
+  std::optional<Reply> TryOnce(Compound& compound, const Credential& credential, Budget& budget,
+                               Decode decode) {
+    return TryCompound<Reply>(*caller_, compound, credential, RpcCaller::Repeat::kNever, budget,
+                              decode);
+  }
+
+  LookupReply LookupWithin(Budget& budget, const FileHandle& directory, std::string_view name,
+                           const Credential& credential);
+  size_t LookupSome(const FileHandle& directory, std::span<const std::string_view> names,
+                    const Credential& credential, LookupPathReply& reply);
+  void LearnOperationsMax(size_t refused);
+  template <typename Build, typename IsOurs>
+  CreateReply Make(const FileHandle& directory, std::string_view name, const Credential& credential,
+                   Build build, IsOurs is_ours);
+  CreateReply FinishExclusive(CreateReply created, const FileHandle& directory,
+                              std::string_view name, SetAttributes attributes,
+                              const Credential& credential);
+  RemoveReply RemoveIf(bool is_directory, const FileHandle& directory, std::string_view name,
+                       const Credential& credential);
+
+  const FileHandle root_;
+  const std::unique_ptr<RpcCaller> caller_;
+  const OwnerNames owners_;
+  Nfs4Opens opens_;
+  // The most operations that the server was not seen to refuse in one COMPOUND (NFS4ERR_RESOURCE).
+  std::atomic<size_t> operations_max_;
+  // Set once the server refused an owner in digits (NFS4ERR_BADOWNER).
+  std::atomic<bool> names_owners_{false};
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_PROTOCOL_NFS4_H_

@@ -1,0 +1,258 @@
+// What changes a directory or a file. Each COMPOUND reads the attributes that the change left, so
+// that no further call is needed to know them; only the change itself decides about success.
+#include "nfsclient/protocol/nfs4.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <string>
+#include <utility>
+
+#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/lost_reply.h"
+#include "nfsclient/protocol/wire_limits.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+bool TakePlain(CompoundReader& reader, int operation) { return reader.Next(operation) != nullptr; }
+
+OptionalAttributes TakeOptional(CompoundReader& reader, const OwnerNames& owners) {
+  Attributes attributes;
+  if (!TakeAttributes(reader, owners, attributes)) return std::nullopt;
+  return attributes;
+}
+
+}  // namespace
+
+// CREATE, for all but regular files: `build(compound)` adds it. `is_ours(found)` as in
+// lost_reply.h.
+template <typename Build, typename IsOurs>
+CreateReply Nfs4::Make(const FileHandle& directory, std::string_view name,
+                       const Credential& credential, Build build, IsOurs is_ours) {
+  Compound compound;
+  if (names_owners_.load()) compound.NameOwners(owners_);
+  compound.PutHandle(directory);
+  build(compound);
+  compound.GetHandle().GetAttributes().PutHandle(directory).GetAttributes();
+  Budget budget = caller_->NewBudget();
+  return SendUntilKnown<CreateReply>(
+      std::errc::file_exists,
+      [&] {
+        return TryOnce<CreateReply>(
+            compound, credential, budget, [&](CompoundReader& reader, CreateReply& reply) {
+              ChangeInfo change;
+              if (!TakePlain(reader, OP_PUTFH) || !TakeCreated(reader, change)) {
+                reply.error = reader.error();
+                return;
+              }
+              FileHandle handle;
+              if (TakeHandle(reader, handle)) reply.handle = handle;
+              reply.attributes = TakeOptional(reader, owners_);
+              TakePlain(reader, OP_PUTFH);
+              reply.directory = Consistency(change, TakeOptional(reader, owners_));
+            });
+      },
+      [&] { return JudgeMade(LookupWithin(budget, directory, name, credential), is_ours); });
+}
+
+CreateReply Nfs4::MakeDirectory(const FileHandle& directory, std::string_view name,
+                                const SetAttributes& attributes, const Credential& credential) {
+  if (const std::errc error = CheckName(name); error != kOk) return Failure<CreateReply>(error);
+  return Make(
+      directory, name, credential,
+      [&](Compound& compound) { compound.MakeDirectory(name, attributes); },
+      [&](const LookupReply& found) {
+        return found.attributes &&
+               LooksFresh(*found.attributes, FileType::kDirectory, attributes, credential);
+      });
+}
+
+CreateReply Nfs4::MakeSymlink(const FileHandle& directory, std::string_view name,
+                              std::string_view target, const SetAttributes& attributes,
+                              const Credential& credential) {
+  std::errc error = CheckLinkText(target);
+  if (error == kOk) error = CheckName(name);
+  if (error != kOk) return Failure<CreateReply>(error);
+  return Make(
+      directory, name, credential,
+      [&](Compound& compound) { compound.MakeSymlink(name, target, attributes); },
+      [&](const LookupReply& found) {
+        return found.attributes &&
+               LooksFresh(*found.attributes, FileType::kSymlink, attributes, credential) &&
+               ReadLink(found.handle, credential).target == target;
+      });
+}
+
+// A regular file is made by opening it. An OPEN may be repeated (nfs4_opens.h).
+CreateReply Nfs4::Create(const FileHandle& directory, std::string_view name, CreateMode how,
+                         const SetAttributes& attributes, const Credential& credential) {
+  if (const std::errc error = CheckName(name); error != kOk) return Failure<CreateReply>(error);
+  using How = OpenArguments::How;
+  Budget budget = caller_->NewBudget();
+  Nfs4Opens::Wish wish{.directory = directory,
+                       .name = name,
+                       .write = true,
+                       .how = How::kUnchecked,
+                       .attributes = attributes};
+  const auto open = [&] {
+    Nfs4Opens::Opened opened = opens_.Open(wish, credential, budget);
+    return CreateReply{opened.error, opened.handle, opened.attributes, opened.directory};
+  };
+  if (how == CreateMode::kUnchecked) return open();
+  wish.how = How::kExclusive;
+  wish.exclusive_verifier = NewExclusiveVerifier();
+  CreateReply created = open();
+  if (created.error == kOk) {
+    return FinishExclusive(std::move(created), directory, name, attributes, credential);
+  }
+  if (created.error != std::errc::operation_not_supported) return created;
+  wish.how = How::kGuarded;
+  return open();
+}
+
+// An EXCLUSIVE file has no attributes yet, and most servers keep the verifier in its times.
+CreateReply Nfs4::FinishExclusive(CreateReply created, const FileHandle& directory,
+                                  std::string_view name, SetAttributes attributes,
+                                  const Credential& credential) {
+  if (!attributes.atime) attributes.atime.emplace();
+  if (!attributes.mtime) attributes.mtime.emplace();
+  const SetAttributesReply set = SetAttributesOf(*created.handle, attributes, credential);
+  if (set.error == kOk) {
+    created.attributes = set.file.after;
+    return created;
+  }
+  // Nobody asked for a file with other attributes.
+  if (set.error != std::errc::timed_out && set.error != std::errc::operation_canceled) {
+    (void)Remove(directory, name, credential);
+  }
+  return Failure<CreateReply>(set.error);
+}
+
+LinkReply Nfs4::Link(const FileHandle& file, const FileHandle& directory, std::string_view name,
+                     const Credential& credential) {
+  if (const std::errc error = CheckName(name); error != kOk) return Failure<LinkReply>(error);
+  Compound compound;
+  compound.PutHandle(file).SaveHandle().PutHandle(directory).Link(name);
+  compound.GetAttributes().RestoreHandle().GetAttributes();
+  Budget budget = caller_->NewBudget();
+  return SendUntilKnown<LinkReply>(
+      std::errc::file_exists,
+      [&] {
+        return TryOnce<LinkReply>(
+            compound, credential, budget, [&](CompoundReader& reader, LinkReply& reply) {
+              ChangeInfo change;
+              if (!TakePlain(reader, OP_PUTFH) || !TakePlain(reader, OP_SAVEFH) ||
+                  !TakePlain(reader, OP_PUTFH) || !TakeLinked(reader, change)) {
+                reply.error = reader.error();
+                return;
+              }
+              reply.directory = Consistency(change, TakeOptional(reader, owners_));
+              TakePlain(reader, OP_RESTOREFH);
+              reply.attributes = TakeOptional(reader, owners_);
+            });
+      },
+      [&] { return JudgeLinked(LookupWithin(budget, directory, name, credential), file); });
+}
+
+RenameReply Nfs4::Rename(const FileHandle& from_directory, std::string_view from_name,
+                         const FileHandle& to_directory, std::string_view to_name,
+                         const Credential& credential) {
+  std::errc error = CheckName(from_name);
+  if (error == kOk) error = CheckName(to_name);
+  if (error != kOk) return Failure<RenameReply>(error);
+  Compound compound;
+  compound.PutHandle(from_directory).SaveHandle().PutHandle(to_directory);
+  compound.Rename(from_name, to_name).GetAttributes().RestoreHandle().GetAttributes();
+  Budget budget = caller_->NewBudget();
+  return SendUntilKnown<RenameReply>(
+      std::errc::no_such_file_or_directory,
+      [&] {
+        return TryOnce<RenameReply>(
+            compound, credential, budget, [&](CompoundReader& reader, RenameReply& reply) {
+              ChangeInfo from;
+              ChangeInfo to;
+              if (!TakePlain(reader, OP_PUTFH) || !TakePlain(reader, OP_SAVEFH) ||
+                  !TakePlain(reader, OP_PUTFH) || !TakeRenamed(reader, from, to)) {
+                reply.error = reader.error();
+                return;
+              }
+              reply.to_directory = Consistency(to, TakeOptional(reader, owners_));
+              TakePlain(reader, OP_RESTOREFH);
+              reply.from_directory = Consistency(from, TakeOptional(reader, owners_));
+            });
+      },
+      [&] {
+        return JudgeRenamed(LookupWithin(budget, from_directory, from_name, credential), [&] {
+          return LookupWithin(budget, to_directory, to_name, credential);
+        });
+      });
+}
+
+RemoveReply Nfs4::Remove(const FileHandle& directory, std::string_view name,
+                         const Credential& credential) {
+  return RemoveIf(false, directory, name, credential);
+}
+
+RemoveReply Nfs4::RemoveDirectory(const FileHandle& directory, std::string_view name,
+                                  const Credential& credential) {
+  return RemoveIf(true, directory, name, credential);
+}
+
+// REMOVE takes whatever it finds, so the same COMPOUND has a look first.
+RemoveReply Nfs4::RemoveIf(bool is_directory, const FileHandle& directory, std::string_view name,
+                           const Credential& credential) {
+  if (const std::errc error = CheckName(name); error != kOk) return Failure<RemoveReply>(error);
+  Compound compound;
+  compound.PutHandle(directory).Lookup(name).RequireDirectory(is_directory);
+  compound.PutHandle(directory).Remove(name).GetAttributes();
+  Budget budget = caller_->NewBudget();
+  return SendUntilKnown<RemoveReply>(
+      std::errc::no_such_file_or_directory,
+      [&] {
+        return TryOnce<RemoveReply>(
+            compound, credential, budget, [&](CompoundReader& reader, RemoveReply& reply) {
+              ChangeInfo change;
+              if (TakePlain(reader, OP_PUTFH) && TakePlain(reader, OP_LOOKUP) &&
+                  TakePlain(reader, is_directory ? OP_VERIFY : OP_NVERIFY) &&
+                  TakePlain(reader, OP_PUTFH) && TakeRemoved(reader, change)) {
+                reply.directory = Consistency(change, TakeOptional(reader, owners_));
+                return;
+              }
+              reply.error = reader.error();
+              if (reader.status() == NFS4ERR_SAME) reply.error = std::errc::is_a_directory;
+              if (reader.status() == NFS4ERR_NOT_SAME) reply.error = std::errc::not_a_directory;
+            });
+      },
+      [&] { return JudgeRemoved(LookupWithin(budget, directory, name, credential)); });
+}
+
+SetAttributesReply Nfs4::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
+                                         const Credential& credential) {
+  for (;;) {
+    const bool names = names_owners_.load();
+    Compound compound;
+    if (names) compound.NameOwners(owners_);
+    compound.PutHandle(file).GetAttributes().SetAttributesOf({}, attributes).GetAttributes();
+    bool bad_owner = false;
+    SetAttributesReply reply = Call<SetAttributesReply>(
+        compound, credential, [&](CompoundReader& reader, SetAttributesReply& set) {
+          Attributes before;
+          if (TakePlain(reader, OP_PUTFH) && TakeAttributes(reader, owners_, before) &&
+              TakePlain(reader, OP_SETATTR)) {
+            set.file = {PreOpAttributes{.change = before.change}, TakeOptional(reader, owners_)};
+            return;
+          }
+          set.error = reader.error();
+          bad_owner = reader.status() == NFS4ERR_BADOWNER;
+        });
+    if (!bad_owner || names) return reply;
+    names_owners_.store(true);
+  }
+}
+
+}  // namespace nfswalk::protocol

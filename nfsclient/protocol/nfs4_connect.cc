@@ -1,0 +1,133 @@
+// The first contact with a server: from a name to a live Nfs4.
+#include "nfsclient/protocol/nfs4.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/protocol/failed_call.h"
+#include "nfsclient/protocol/server_contact.h"
+#include "nfsclient/protocol/wire_limits.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using Clock = RpcCall::Clock;
+using std::chrono::milliseconds;
+
+constexpr uint16_t kNfsPort = 2049;  // RFC 7530 3.1: no portmapper is asked
+
+ConnectError Refused(std::errc error, std::string message) { return {error, std::move(message)}; }
+
+// errc{} once the NFS service has answered a NULL call.
+std::expected<void, ConnectError> SeeAnswer(RpcCaller& caller, const ServerAddress& server,
+                                            uint16_t port, Clock::time_point deadline) {
+  CallOf null_call([](rpc_context* rpc, ReplyCallback callback,
+                      void* data) { return rpc_nfs4_null_async(rpc, callback, data); },
+                   [](const void*) {});
+  null_call.deadline = deadline;
+  null_call.fail_if_unreachable = true;
+  const CallOutcome outcome = caller.Probe(null_call);
+  if (outcome == CallOutcome::kReplied) return {};
+  return std::unexpected(ExplainFailedCall(null_call, outcome, "NFS version 4", server.host, port));
+}
+
+std::vector<std::string_view> NamesOf(std::string_view path) {
+  std::vector<std::string_view> names;
+  while (!path.empty()) {
+    const size_t length = std::min(path.find('/'), path.size());
+    if (length != 0) names.push_back(path.substr(0, length));
+    path.remove_prefix(std::min(length + 1, path.size()));
+  }
+  return names;
+}
+
+struct RootHandle {
+  std::errc error{};
+  FileHandle handle;
+  size_t names_found = 0;
+};
+
+// From the server's root to the export, through the pseudo file system in between (RFC 7530 7.3).
+std::expected<FileHandle, ConnectError> FindExport(RpcCaller& caller, const ServerAddress& server,
+                                                   Clock::time_point deadline) {
+  const std::vector<std::string_view> names = NamesOf(server.export_path);
+  Compound compound;
+  compound.PutRoot();
+  for (const std::string_view name : names) {
+    if (CheckName(name) != kOk) {
+      return std::unexpected(Refused(CheckName(name), "the export's path " + server.export_path +
+                                                          " has a part of more than 255 bytes"));
+    }
+    compound.Lookup(name);
+  }
+  compound.GetHandle();
+  if (compound.encoded_bytes() > Compound::kEncodedBytesMax) {
+    return std::unexpected(Refused(std::errc::filename_too_long,
+                                   "the export's path " + server.export_path + " is too long"));
+  }
+  RpcCaller::Budget budget = RpcRetry::BudgetUntil(deadline);
+  const auto found = CallCompound<RootHandle>(
+      caller, compound, Credential::OfProcess(), budget,
+      [&](CompoundReader& reader, RootHandle& reply) {
+        reader.Next(OP_PUTROOTFH);
+        while (reply.names_found < names.size() && reader.Next(OP_LOOKUP) != nullptr) {
+          ++reply.names_found;
+        }
+        TakeHandle(reader, reply.handle);
+        reply.error = reader.error();
+      });
+  if (found.error == kOk) return found.handle;
+  const std::string where = server.host + ":" + server.export_path + ": ";
+  if (found.names_found < names.size()) {
+    return std::unexpected(
+        Refused(found.error, where + "\"" + std::string(names[found.names_found]) +
+                                 "\": " + std::make_error_code(found.error).message() +
+                                 "; version 4 paths begin at the server's pseudo root, which may "
+                                 "differ from those of version 3"));
+  }
+  return std::unexpected(Refused(found.error, where + std::make_error_code(found.error).message()));
+}
+
+}  // namespace
+
+std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs4::ConnectNfs4(
+    const ServerAddress& server, const TransportOptions& options) {
+  const Clock::time_point deadline = Clock::now() + milliseconds{options.mount_timeout_ms};
+  const auto addresses = ResolveHost(server.host, deadline);
+  if (!addresses) return std::unexpected(addresses.error());
+  const uint16_t port = server.nfs_port != 0 ? server.nfs_port : kNfsPort;
+  const auto address = FindListening(*addresses, port, "NFS", server.host, deadline);
+  if (!address) return std::unexpected(address.error());
+
+  auto caller = RpcCaller::Open({*address, port, NFS4_PROGRAM, NFS_V4}, options);
+  if (!caller) {
+    return std::unexpected(
+        Refused(caller.error(), "cannot start an I/O thread for " + server.host + ": " +
+                                    std::make_error_code(caller.error()).message()));
+  }
+  if (auto seen = SeeAnswer(**caller, server, port, deadline); !seen) {
+    return std::unexpected(seen.error());
+  }
+  const auto root = FindExport(**caller, server, deadline);
+  if (!root) return std::unexpected(root.error());
+  return std::unique_ptr<Protocol>(new Nfs4(*root, std::move(*caller)));
+}
+
+Nfs4::Nfs4(const FileHandle& root, std::unique_ptr<RpcCaller> caller)
+    : root_(root),
+      caller_(std::move(caller)),
+      opens_(*caller_, owners_),
+      operations_max_(std::numeric_limits<size_t>::max()) {}
+
+Nfs4::~Nfs4() { Shutdown(); }
+
+}  // namespace nfswalk::protocol

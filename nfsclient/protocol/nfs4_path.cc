@@ -1,0 +1,113 @@
+// Whole paths: as many names as one COMPOUND carries. A directory's rights and names are asked for
+// after its attributes: a change in between then shows when the attributes are read next.
+#include "nfsclient/protocol/nfs4.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <algorithm>
+
+#include "nfsclient/protocol/wire_limits.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+constexpr size_t kOperationsBefore = 3;  // PUTFH, GETATTR, ACCESS
+constexpr size_t kOperationsOfStep = 4;  // LOOKUP, GETFH, GETATTR, ACCESS
+// A server that takes no more than one name at a time takes nothing that we could send.
+constexpr size_t kOperationsMin = kOperationsBefore + kOperationsOfStep;
+
+bool IsDotDot(std::string_view name) { return name == ".."; }
+
+// The results of one name. False at the first that is missing.
+bool TakeStep(CompoundReader& reader, const OwnerNames& owners, std::string_view name,
+              std::vector<PathStep>& steps) {
+  PathStep step;
+  if (reader.Next(IsDotDot(name) ? OP_LOOKUPP : OP_LOOKUP) == nullptr) return false;
+  if (!TakeHandle(reader, step.handle) || !TakeAttributes(reader, owners, step.attributes)) {
+    return false;
+  }
+  steps.push_back(step);
+  uint32_t granted = 0;
+  if (!TakeAccess(reader, granted)) return false;
+  steps.back().granted = granted;
+  return true;
+}
+
+}  // namespace
+
+LookupPathReply Nfs4::LookupPath(const FileHandle& directory,
+                                 std::span<const std::string_view> names,
+                                 const Credential& credential) {
+  for (const std::string_view name : names) {
+    if (const std::errc error = CheckName(name); error != kOk) {
+      return Failure<LookupPathReply>(error);
+    }
+  }
+  LookupPathReply reply;
+  FileHandle at = directory;
+  while (!names.empty() && reply.error == kOk) {
+    const size_t known = reply.steps.size();
+    names = names.subspan(LookupSome(at, names, credential, reply));
+    if (reply.steps.size() > known) at = reply.steps.back().handle;
+  }
+  return reply;
+}
+
+// Resolves as many of `names` as fit into one COMPOUND and appends them to `reply`. Returns how
+// many were resolved; 0 with an error, or after the server refused so many operations.
+size_t Nfs4::LookupSome(const FileHandle& directory, std::span<const std::string_view> names,
+                        const Credential& credential, LookupPathReply& reply) {
+  const size_t operations_max = operations_max_.load();
+  Compound compound;
+  compound.PutHandle(directory).GetAttributes().Access(kAccessAll);
+  size_t count = 0;
+  while (count < names.size() && compound.operations() + kOperationsOfStep <= operations_max &&
+         compound.encoded_bytes() + Compound::EncodedBytesOfStep(names[count]) <=
+             Compound::kEncodedBytesMax) {
+    const std::string_view name = names[count++];
+    (IsDotDot(name) ? compound.LookupParent() : compound.Lookup(name))
+        .GetHandle()
+        .GetAttributes()
+        .Access(kAccessAll);
+  }
+  int status = 0;
+  LookupPathReply part = Call<LookupPathReply>(
+      compound, credential, [&](CompoundReader& reader, LookupPathReply& got) {
+        Attributes attributes;
+        uint32_t granted = 0;
+        if (reader.Next(OP_PUTFH) != nullptr && TakeAttributes(reader, owners_, attributes)) {
+          got.directory = attributes;
+        }
+        if (TakeAccess(reader, granted)) got.granted = granted;
+        for (size_t i = 0; i < count && TakeStep(reader, owners_, names[i], got.steps); ++i) {
+        }
+        got.error = reader.error();
+        status = reader.status();
+      });
+  if (reply.steps.empty() && !reply.directory) {
+    reply.directory = part.directory;
+    reply.granted = part.granted;
+  }
+  reply.steps.insert(reply.steps.end(), part.steps.begin(), part.steps.end());
+  const bool refused = status == NFS4ERR_RESOURCE && compound.operations() > kOperationsMin;
+  if (refused) {
+    LearnOperationsMax(compound.operations());
+  } else {
+    reply.error = part.error;
+  }
+  return part.steps.size();
+}
+
+void Nfs4::LearnOperationsMax(size_t refused) {
+  const size_t less = std::max(kOperationsMin, refused / 2);
+  size_t known = operations_max_.load();
+  while (less < known && !operations_max_.compare_exchange_weak(known, less)) {
+  }
+}
+
+}  // namespace nfswalk::protocol
