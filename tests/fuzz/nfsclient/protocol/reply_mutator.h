@@ -1,0 +1,112 @@
+// reply_mutator: valid replies made into what a hostile server, or a broken one, might send.
+#ifndef NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_REPLY_MUTATOR_H_
+#define NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_REPLY_MUTATOR_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+
+#include "tests/fixtures/fake_server.h"
+#include "tests/fuzz/nfsclient/protocol/reply_sample.h"
+
+namespace nfswalk::protocol {
+
+class ReplyMutator {
+ public:
+  // `samples` outlive it. The same seed makes the same replies.
+  ReplyMutator(std::span<const ReplySample> samples, uint64_t seed)
+      : samples_(samples), random_(seed) {}
+
+  const ReplySample& SomeSample() { return samples_[Below(samples_.size())]; }
+
+  std::string Damaged(const ReplySample& sample) {
+    std::string bytes = sample.bytes;
+    // Mostly a single damage: the first that is noticed hides the others.
+    for (size_t left = Below(2) ? 1 : 1 + Below(kDamagesMax); left > 0; --left) Damage(bytes);
+    return bytes;
+  }
+
+ private:
+  static constexpr size_t kDamagesMax = 6;
+  static constexpr size_t kPieceWordsMax = 40;
+  // Around the limits of XDR, of integers and of the decoders.
+  static constexpr auto kExtremes = std::to_array<uint32_t>({0,
+                                                             1,
+                                                             2,
+                                                             3,
+                                                             4,
+                                                             5,
+                                                             63,
+                                                             64,
+                                                             65,
+                                                             127,
+                                                             128,
+                                                             129,
+                                                             255,
+                                                             256,
+                                                             257,
+                                                             1000,
+                                                             4096,
+                                                             4097,
+                                                             1u << 20,
+                                                             1u << 30,
+                                                             0x7ffffffc,
+                                                             0x7fffffff,
+                                                             0x80000000,
+                                                             0x80000001,
+                                                             0xfffffffc,
+                                                             0xfffffffe,
+                                                             0xffffffff,
+                                                             0x3fffffff,
+                                                             1'000'000'000});
+
+  size_t Below(size_t bound) { return random_() % bound; }
+  size_t SomeWord(const std::string& bytes) { return Below(bytes.size() / 4 + 1) * 4; }
+
+  void Damage(std::string& bytes) {
+    if (bytes.empty()) return;
+    switch (Below(8)) {
+      case 0:
+      case 1:
+        bytes[Below(bytes.size())] ^= static_cast<char>(1 << Below(8));
+        return;
+      case 2:
+        bytes[Below(bytes.size())] = static_cast<char>(Below(256));
+        return;
+      case 3:
+      case 4:
+        return Replace(bytes, kExtremes[Below(kExtremes.size())]);
+      case 5:
+        return bytes.resize(Below(bytes.size()));
+      case 6:
+        bytes.erase(std::min(SomeWord(bytes), bytes.size()), 4 * (1 + Below(kPieceWordsMax)));
+        return;
+      default:
+        return Splice(bytes);
+    }
+  }
+
+  void Replace(std::string& bytes, uint32_t value) {
+    const std::string word = fixtures::Xdr().U32(value).str();
+    bytes.replace(std::min(SomeWord(bytes), bytes.size()), word.size(), word);
+  }
+
+  // A piece of any reply in front of, or in place of, what is there.
+  void Splice(std::string& bytes) {
+    const std::string& other = SomeSample().bytes;
+    const size_t from = std::min(SomeWord(other), other.size());
+    const std::string piece = other.substr(from, 4 * (1 + Below(kPieceWordsMax)));
+    const size_t at = std::min(SomeWord(bytes), bytes.size());
+    bytes.replace(at, Below(2) ? piece.size() : 0, piece);
+  }
+
+  const std::span<const ReplySample> samples_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_REPLY_MUTATOR_H_
