@@ -1,9 +1,11 @@
 #include "rcu/slab_pool.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <mutex>
 #include <new>
+#include <thread>
 
 #include "rcu/allocation_fault.h"
 #include "rcu/page_region.h"
@@ -40,7 +42,23 @@ struct SlabPool::Slab {
   }
 };
 
-SlabPool::SlabPool(const Layout& layout) : layout_(layout) {
+namespace {
+
+// Enough that the processors of this machine rarely meet.
+size_t ShardsForThisMachine() {
+  return std::clamp<size_t>(std::bit_ceil(std::max(1u, std::thread::hardware_concurrency())), 8,
+                            64);
+}
+
+// So that running out of objects costs the same on a machine of any size.
+constexpr size_t kVictimsMax = 7;
+
+}  // namespace
+
+SlabPool::SlabPool(const Layout& layout)
+    : layout_(layout),
+      shard_count_(ShardsForThisMachine()),
+      shards_(std::make_unique<Shard[]>(shard_count_)) {
   assert(layout.object_bytes % layout.alignment == 0);
   assert(layout.object_bytes <= kMaxObjectBytes);
   const auto offset_for = [&layout](size_t capacity) {
@@ -56,11 +74,11 @@ SlabPool::SlabPool(const Layout& layout) : layout_(layout) {
 SlabPool::~SlabPool() {
   if (live() != 0) Barrier();
   // The callback that freed the last object may be inside its lock still, about to retire the slab.
-  for (Shard& shard : shards_) std::lock_guard leaves(shard.lock);
+  for (Shard& shard : shards()) std::lock_guard leaves(shard.lock);
   // For slabs retired by callbacks, also by those that ran during the first wait.
   while (retiring_.load(std::memory_order_acquire) != 0) Barrier();  // pairs with UnmapWhollyFree()
   assert(live() == 0);
-  for (Shard& shard : shards_) {
+  for (Shard& shard : shards()) {
     while (shard.first != nullptr) {
       Slab* const slab = shard.first;
       Unlink(shard, *slab);
@@ -94,7 +112,7 @@ void SlabPool::Unlink(Shard& shard, Slab& slab) {
 
 void* SlabPool::Allocate() {
   if (AllocationFault::ShouldFail()) return nullptr;
-  Shard& shard = shards_[ThreadIndex() % kShards];
+  Shard& shard = shards_[ThreadIndex() & (shard_count_ - 1)];
   {
     std::lock_guard lock(shard.lock);
     if (shard.first != nullptr || StealSlab(shard)) return Take(shard);
@@ -119,13 +137,15 @@ void* SlabPool::Take(Shard& shard) {
   return object;
 }
 
-// Under the thief's lock; only tries the others' (I3).
+// Under the thief's lock; only tries the others' (I3). The last free objects of a shard stay (I5).
 bool SlabPool::StealSlab(Shard& thief) {
-  for (Shard& shard : shards_) {
+  for (size_t i = 0; i <= kVictimsMax; ++i) {
+    Shard& shard = shards_[thief.next_victim++ & (shard_count_ - 1)];
     if (&shard == &thief) continue;
     std::unique_lock lock(shard.lock, std::try_to_lock);
     if (!lock.owns_lock() || shard.first == nullptr) continue;
-    Slab& slab = *shard.first;
+    Slab& slab = *shard.last;
+    if (shard.first == shard.last && slab.free_count != capacity_) continue;
     Unlink(shard, slab);
     if (slab.free_count == capacity_) {
       --shard.free_slabs;
@@ -267,7 +287,7 @@ void SlabPool::UnmapSlab(Slab* slab) {
 
 size_t SlabPool::live() const {
   int64_t live = 0;
-  for (const Shard& shard : shards_) live += shard.live.load(std::memory_order_relaxed);
+  for (const Shard& shard : shards()) live += shard.live.load(std::memory_order_relaxed);
   return live > 0 ? static_cast<size_t>(live) : 0;
 }
 

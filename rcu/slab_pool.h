@@ -10,12 +10,14 @@
 //             that are in use: what comes and goes with each grace period would cost more to map
 //             than all else that is done with it. I3 a slab changes its shard only under both
 //             shards' locks. I4 a slab waits for one grace period at a time, with all objects that
-//             had been retired when the wait began; those retired since share the next.
+//             had been retired when the wait began; those retired since share the next. I5 the only
+//             slab of a shard with a free object is not taken by another shard while it is in use:
+//             threads that run out of objects in turn would take it from each other each time.
 // Protocol    free: s = slab.shard; lock(s); if (slab.shard != s) unlock and again.
 // Ordering    the shard locks give all of it.
 // Progress    retiring an object costs a shard lock, and one deferred callback a slab and grace
 //             period: a queue of single objects would be a line that all processors write.
-//             An allocation locks its own shard only, and tries the others before it maps a slab.
+//             An allocation locks its own shard only, and tries some others before it maps a slab.
 // Lifetime    a retired object is given out again after one or two grace periods. A slab is
 //             unmapped a grace period after its last object was freed.
 // Tests       tests/unit/rcu/object_pool_test.cc, tests/race/rcu_object_pool_race_test.cc
@@ -26,6 +28,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 
 #include "rcu/defer.h"
 #include "rcu/spin_lock.h"
@@ -45,6 +49,7 @@ class SlabPool {
     void (*destroy)(void* object);    // runs before a slab is unmapped
   };
 
+  // With a shard for each processor, 8 to 64 of them. Throws std::bad_alloc.
   explicit SlabPool(const Layout& layout);
   // Preconditions: every object was freed (asserted) or is on its way through FreeDeferred(), which
   // this waits for; not in a read-side section.
@@ -78,12 +83,13 @@ class SlabPool {
     size_t slabs = 0;
     size_t free_slabs = 0;         // wholly free ones, last in the list
     std::atomic<int64_t> live{0};  // allocations less frees; written under lock
+    size_t next_victim = 0;        // where StealSlab() goes on
   };
-  static constexpr size_t kShards = 8;
 
   // At most two, the rest null: off every list, to be unmapped.
   using SurplusSlabs = std::array<Slab*, 2>;
 
+  std::span<Shard> shards() const { return {shards_.get(), shard_count_}; }
   static Slab* SlabOf(void* object);
   static uint16_t IndexOf(Slab& slab, void* object);
   static Shard& LockShardOf(Slab& slab);
@@ -106,7 +112,8 @@ class SlabPool {
   size_t objects_offset_;  // of the first object in a slab
   std::atomic<size_t> slabs_{0};
   std::atomic<size_t> retiring_{0};  // wholly free slabs waiting to be unmapped
-  std::array<Shard, kShards> shards_;
+  const size_t shard_count_;             // a power of two
+  const std::unique_ptr<Shard[]> shards_;
 };
 
 }  // namespace nfswalk::rcu
