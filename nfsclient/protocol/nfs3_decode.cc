@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "nfsclient/protocol/nfs3_status.h"
+#include "nfsclient/protocol/wire_value.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -23,16 +24,6 @@ constexpr uint32_t kNanosecondsMax = 999'999'999;
 constexpr uint32_t kTransferBytesMin = 1024;
 
 // Each Get() returns false if the wire breaks the RFC.
-// libnfs stores whatever the server sent into its enumerations; only as a number may that be looked
-// at.
-template <typename Enumeration>
-int32_t WireValue(const Enumeration& wire) {
-  int32_t value;
-  static_assert(sizeof value == sizeof wire);
-  std::memcpy(&value, &wire, sizeof value);
-  return value;
-}
-
 bool Get(const ftype3& wire, FileType& type) {
   switch (WireValue(wire)) {
     case NF3REG:
@@ -254,7 +245,7 @@ void DecodeReply(const WRITE3res& wire, size_t asked_bytes, WriteReply& reply) {
   const WRITE3resok& ok = wire.WRITE3res_u.resok;
   const bool good = WireValue(wire.status) == NFS3_OK
                         ? ok.count <= asked_bytes && (ok.count > 0 || asked_bytes == 0) &&
-                              ok.committed == FILE_SYNC && Get(ok.file_wcc, reply.file)
+                              WireValue(ok.committed) == FILE_SYNC && Get(ok.file_wcc, reply.file)
                         : Get(wire.WRITE3res_u.resfail.file_wcc, reply.file);
   if (!good) return SetMalformed(reply);
   if (WireValue(wire.status) == NFS3_OK) reply.count_bytes = ok.count;
