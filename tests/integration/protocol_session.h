@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "nfsclient/protocol/nfs3.h"
+#include "nfsclient/protocol/nfs4.h"
 #include "tests/fixtures/ganesha_server.h"
 #include "tests/fixtures/protocol_versions.h"
 
@@ -39,7 +40,8 @@ class ProtocolSession : public testing::TestWithParam<int> {
   std::expected<std::unique_ptr<Protocol>, ConnectError> Connect(const ServerAddress& address,
                                                                  const TransportOptions& options) {
     const fixtures::GaneshaServer::NetworkScope inside(*server_);
-    return Nfs3::ConnectNfs3(address, options);
+    return address.version == 3 ? Nfs3::ConnectNfs3(address, options)
+                                : Nfs4::ConnectNfs4(address, options);
   }
   ServerAddress Address() const {
     return {server_->host(), server_->export_path(), server_->nfs_port(), server_->mount_port(),
@@ -47,7 +49,8 @@ class ProtocolSession : public testing::TestWithParam<int> {
   }
   // How often calls of `protocol`, which Connect() made, were repeated.
   static uint64_t Retries(const Protocol& protocol) {
-    return static_cast<const Nfs3&>(protocol).retries();
+    return GetParam() == 3 ? static_cast<const Nfs3&>(protocol).retries()
+                           : static_cast<const Nfs4&>(protocol).retries();
   }
 
   FileHandle MakeFile(const std::string& name) {

@@ -1,0 +1,34 @@
+// cold_tree: the tree that cold walks go over: files at depth 6, a hundred in a directory.
+#ifndef NFSWALK_BENCH_COLD_WALK_COLD_TREE_H_
+#define NFSWALK_BENCH_COLD_WALK_COLD_TREE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bench/make_replay/tree.h"
+
+namespace nfswalk::bench {
+
+class ColdTree {
+ public:
+  static constexpr size_t kDepth = 6;
+  static constexpr uint64_t kFilesPerDirectory = 100;
+  // A file at depth 8, apart from the others.
+  static constexpr const char* kDeepFile = "deep/1/2/3/4/5/6/file";
+  static constexpr size_t kDeepDepth = 8;
+
+  explicit ColdTree(uint64_t files);
+
+  // Relative paths, each once, in a random order that is the same every time; without kDeepFile.
+  const std::vector<std::string>& paths() const { return paths_; }
+  Tree Build() const;
+
+ private:
+  std::vector<std::string> paths_;
+};
+
+}  // namespace nfswalk::bench
+
+#endif  // NFSWALK_BENCH_COLD_WALK_COLD_TREE_H_

@@ -1,0 +1,63 @@
+// cold_walk: see options.cc for what it does, or run it with --help.
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "bench/cold_walk/cold_report.h"
+#include "bench/cold_walk/cold_run.h"
+#include "bench/cold_walk/options.h"
+#include "bench/cold_walk/raw_calls.h"
+#include "bench/stop_on_signals.h"
+#include "fmt/format.h"
+
+namespace nfswalk::bench {
+namespace {
+
+constexpr int kFailed = 1;
+
+int Fail(std::string_view why) {
+  fmt::print(stderr, "cold_walk: {}\n", why);
+  return kFailed;
+}
+
+void Progress(std::string_view what) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr, "\r\033[K{}", what);
+  std::fflush(stderr);
+}
+
+int Run(const ColdOptions& options, const std::atomic<bool>& stop) {
+  auto server =
+      options.server.empty() ? ReplayServer::StartOwn() : ReplayServer::Use(options.server);
+  if (!server) return Fail(server.error());
+  const auto rows = RunColdWalks(options, **server, Progress, stop);
+  Progress("");
+  if (!rows) return Fail(rows.error());
+  fmt::print(
+      "On {}: {} files at depth {} in directories of {}; medians of {} turns; the ceiling has {} "
+      "calls in flight.\n\n{}\n{}",
+      (*server)->description(), options.files, ColdTree::kDepth, ColdTree::kFilesPerDirectory,
+      options.repetitions, kRawWindow, ColdTable(*rows), FiguresText(*rows));
+  if (!options.json_file.empty()) {
+    std::ofstream file(options.json_file);
+    file << ColdJson(*rows);
+    file.close();
+    if (!file) return Fail(fmt::format("cannot write \"{}\"", options.json_file));
+  }
+  return stop.load() ? kExitInterrupted : 0;
+}
+
+}  // namespace
+}  // namespace nfswalk::bench
+
+int main(int argc, char** argv) {
+  const auto options = nfswalk::bench::ParseColdOptions(argc, argv);
+  if (const int* exit_code = std::get_if<int>(&options)) return *exit_code;
+  return nfswalk::bench::Run(std::get<nfswalk::bench::ColdOptions>(options),
+                             nfswalk::bench::StopOnSignals());
+}
