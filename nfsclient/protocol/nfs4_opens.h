@@ -11,7 +11,7 @@
 // Sequence: the OPEN, OPEN_CONFIRM and CLOSE calls of one open-owner go one after the other, with
 // sequence numbers that the server checks (RFC 7530 9.1.7); a call that was not answered is sent
 // again with the same number and gets the same answer, so it is safe to repeat. There are as many
-// owners as calls were under way at once.
+// owners as files were open at once (nfs4_open_owner.h).
 //
 // Thread safety: all functions; an OpenState as any value, but StateOf() and Recover() may be
 // called from any number of threads.
@@ -72,7 +72,7 @@ class Nfs4Opens {
 
  private:
   class Impl;
-  const std::unique_ptr<Impl> impl_;
+  const std::shared_ptr<Impl> impl_;  // with every OpenState
 };
 
 }  // namespace nfswalk::protocol

@@ -65,6 +65,10 @@ class RpcCaller {
     return *TryCall<Result, Reply>(credential, Repeat::kIdempotent, budget, issue, decode);
   }
 
+  // Waits as long as after kJukebox, for a call that must not be repeated as it was. Errors:
+  // timed_out, operation_canceled.
+  [[nodiscard]] std::errc PauseForJukebox(Budget& budget) { return retry_.PauseForJukebox(budget); }
+
   // Executes `call` once on the first connection, as its own settings say.
   CallOutcome Probe(RpcCall& call) { return channels_.front()->Execute(call); }
 

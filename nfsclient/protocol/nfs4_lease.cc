@@ -1,0 +1,113 @@
+#include "nfsclient/protocol/nfs4_lease.h"
+
+#include <utility>
+
+namespace nfswalk::protocol {
+namespace {
+
+// How often in a row a client id may be gone as soon as it is made.
+constexpr int kReplacementsMax = 4;
+
+}  // namespace
+
+Lease::Lease(RpcCaller& caller, ReopenAll reopen_all)
+    : caller_(caller), reopen_all_(std::move(reopen_all)), identity_(caller) {}
+
+void Lease::Join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+std::expected<LiveClient, std::errc> Lease::Client(RpcCaller::Budget& budget) {
+  if (Known().generation == 0) {
+    const std::errc error = Replace(0, StateTrouble::kNone, budget);
+    if (error != std::errc{}) return std::unexpected(error);
+  }
+  return Known();
+}
+
+std::errc Lease::Replace(uint64_t generation, StateTrouble trouble, RpcCaller::Budget& budget) {
+  const std::lock_guard replacing(replacing_);
+  for (int made = 0; made < kReplacementsMax; ++made) {
+    if (Known().generation != generation) return {};
+    const std::errc error = Make(trouble == StateTrouble::kServerRestart, budget);
+    if (error != std::errc{}) return error;
+    const LiveClient client = Known();
+    trouble = reopen_all_(client, budget);
+    if (!ConcernsClient(trouble)) return {};
+    generation = client.generation;
+  }
+  return std::errc::io_error;
+}
+
+// Under replacing_.
+std::errc Lease::Make(bool may_reclaim, RpcCaller::Budget& budget) {
+  const std::errc started = StartThread();
+  if (started != std::errc{}) return started;
+  const ClientIdentity::Grant made = identity_.Establish(budget);
+  if (made.error != std::errc{}) return made.error;
+  const std::lock_guard lock(mutex_);
+  live_ = {made.client_id, live_.generation + 1, may_reclaim};
+  period_ = std::chrono::milliseconds(made.lease) / 3;
+  changed_.notify_all();
+  return {};
+}
+
+LiveClient Lease::Known() const {
+  const std::lock_guard lock(mutex_);
+  return live_;
+}
+
+void Lease::Hold() {
+  const std::lock_guard lock(mutex_);
+  if (++files_open_ == 1) changed_.notify_all();
+}
+
+void Lease::Drop() {
+  const std::lock_guard lock(mutex_);
+  --files_open_;
+}
+
+void Lease::Stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  changed_.notify_all();
+}
+
+std::errc Lease::StartThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return std::errc::operation_canceled;
+  }
+  if (thread_.joinable()) return {};
+  try {
+    thread_ = std::thread(&Lease::KeepAlive, this);
+  } catch (const std::system_error& failure) {
+    return std::errc{failure.code().value()};
+  }
+  return {};
+}
+
+// An OPEN renews the lease too, so that the first period begins with the first file.
+void Lease::KeepAlive() {
+  std::unique_lock lock(mutex_);
+  while (!stopped_) {
+    changed_.wait(lock, [this] { return stopped_ || (files_open_ > 0 && live_.generation != 0); });
+    const Clock::time_point due = Clock::now() + period_;
+    if (changed_.wait_until(lock, due, [this] { return stopped_; })) return;
+    if (files_open_ == 0) continue;
+    lock.unlock();
+    Renew();
+    lock.lock();
+  }
+}
+
+// What fails here for want of an answer is tried again after the next period.
+void Lease::Renew() {
+  const LiveClient client = Known();
+  RpcCaller::Budget budget = caller_.NewBudget();
+  const ClientIdentity::Renewal renewed = identity_.Renew(client.id, budget);
+  const StateTrouble trouble = TroubleOf(renewed.status);
+  if (ConcernsClient(trouble)) (void)Replace(client.generation, trouble, budget);
+}
+
+}  // namespace nfswalk::protocol
