@@ -26,6 +26,7 @@
 #include "nfsclient/protocol/nfs4_decode.h"
 #include "nfsclient/protocol/nfs4_opens.h"
 #include "nfsclient/protocol/nfs4_owner.h"
+#include "nfsclient/protocol/operations_limit.h"
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/protocol/rpc_caller.h"
 #include "nfsclient/protocol/transport_options.h"
@@ -110,7 +111,6 @@ class Nfs4 final : public Protocol {
                            const Credential& credential);
   size_t LookupSome(const FileHandle& directory, std::span<const std::string_view> names,
                     const Credential& credential, LookupPathReply& reply);
-  void LearnOperationsMax(size_t refused);
   template <typename Build, typename IsOurs>
   CreateReply Make(const FileHandle& directory, std::string_view name, const Credential& credential,
                    Build build, IsOurs is_ours);
@@ -124,8 +124,7 @@ class Nfs4 final : public Protocol {
   const std::unique_ptr<RpcCaller> caller_;
   const OwnerNames owners_;
   Nfs4Opens opens_;
-  // The most operations that the server was not seen to refuse in one COMPOUND (NFS4ERR_RESOURCE).
-  std::atomic<size_t> operations_max_;
+  OperationsLimit operations_limit_;
   // Set once the server refused an owner in digits (NFS4ERR_BADOWNER).
   std::atomic<bool> names_owners_{false};
 };

@@ -8,7 +8,6 @@
 #include <nfsc/libnfs-raw-nfs4.h>
 // clang-format on
 
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -123,10 +122,7 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs4::ConnectNfs4(
 }
 
 Nfs4::Nfs4(const FileHandle& root, std::unique_ptr<RpcCaller> caller)
-    : root_(root),
-      caller_(std::move(caller)),
-      opens_(*caller_, owners_),
-      operations_max_(std::numeric_limits<size_t>::max()) {}
+    : root_(root), caller_(std::move(caller)), opens_(*caller_, owners_) {}
 
 Nfs4::~Nfs4() { Shutdown(); }
 

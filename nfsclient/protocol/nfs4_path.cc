@@ -20,6 +20,7 @@ constexpr size_t kOperationsBefore = 3;  // PUTFH, GETATTR, ACCESS
 constexpr size_t kOperationsOfStep = 4;  // LOOKUP, GETFH, GETATTR, ACCESS
 // A server that takes no more than one name at a time takes nothing that we could send.
 constexpr size_t kOperationsMin = kOperationsBefore + kOperationsOfStep;
+static_assert(kOperationsMin == OperationsLimit::kMin);
 
 bool IsDotDot(std::string_view name) { return name == ".."; }
 
@@ -62,7 +63,7 @@ LookupPathReply Nfs4::LookupPath(const FileHandle& directory,
 // many were resolved; 0 with an error, or after the server refused so many operations.
 size_t Nfs4::LookupSome(const FileHandle& directory, std::span<const std::string_view> names,
                         const Credential& credential, LookupPathReply& reply) {
-  const size_t operations_max = operations_max_.load();
+  const size_t operations_max = operations_limit_.Try();
   Compound compound;
   compound.PutHandle(directory).GetAttributes().Access(kAccessAll);
   size_t count = 0;
@@ -95,19 +96,9 @@ size_t Nfs4::LookupSome(const FileHandle& directory, std::span<const std::string
   }
   reply.steps.insert(reply.steps.end(), part.steps.begin(), part.steps.end());
   const bool refused = status == NFS4ERR_RESOURCE && compound.operations() > kOperationsMin;
-  if (refused) {
-    LearnOperationsMax(compound.operations());
-  } else {
-    reply.error = part.error;
-  }
+  operations_limit_.Learn(compound.operations(), refused);
+  if (!refused) reply.error = part.error;
   return part.steps.size();
-}
-
-void Nfs4::LearnOperationsMax(size_t refused) {
-  const size_t less = std::max(kOperationsMin, refused / 2);
-  size_t known = operations_max_.load();
-  while (less < known && !operations_max_.compare_exchange_weak(known, less)) {
-  }
 }
 
 }  // namespace nfswalk::protocol

@@ -60,9 +60,9 @@ struct PathStep {
 struct LookupPathReply {
   std::errc error{};  // why the name behind the last of `steps` has none; errc{} if there is none
   // Of the directory where the path begins.
-  OptionalAttributes directory;
+  OptionalAttributes directory = {};
   std::optional<uint32_t> granted = {};
-  std::vector<PathStep> steps;
+  std::vector<PathStep> steps = {};
 };
 // What the server keeps for an open file: version 4's share reservation (RFC 7530 9.9). Its
 // destructor tells the server, and may wait for it.

@@ -1,0 +1,244 @@
+// Cold paths over version 4, against a real server: as few calls as can be, and caches that look as
+// if every name had been asked for by itself.
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tests/fixtures/mounted_export.h"
+
+namespace nfswalk {
+namespace {
+
+using fixtures::GaneshaServer;
+using fixtures::MountedExport;
+
+constexpr std::string_view kLasting = "actimeo=600";
+constexpr std::string_view kSingle = "actimeo=600&nocompound";
+
+class WholePath : public MountedExport {
+ protected:
+  int version() const override { return 4; }
+
+  static uint64_t Rpcs(Client& client, auto&& call) {
+    const uint64_t before = client.stats().rpcs;
+    call();
+    return client.stats().rpcs - before;
+  }
+  // The clock that files are stamped with stands still for some milliseconds: a change within them
+  // cannot be told from what was before.
+  void AwaitClockTick(std::string_view directory) {
+    struct stat then, now;
+    ASSERT_EQ(stat(Backing(directory).c_str(), &then), 0);
+    do {
+      MakeFile("clock");
+      ASSERT_EQ(stat(Backing("clock").c_str(), &now), 0);
+    } while (now.st_ctim.tv_sec == then.st_ctim.tv_sec &&
+             now.st_ctim.tv_nsec == then.st_ctim.tv_nsec);
+  }
+  int StatError(Client& client, std::string_view path, const Credential& who) {
+    auto attributes = client.Stat(path, who, {.no_follow = true});
+    return attributes ? 0 : static_cast<int>(attributes.error());
+  }
+};
+
+TEST_F(WholePath, AColdPathOfDepthEightIsOneRoundTrip) {
+  // The test's own directory is the first of the eight.
+  MakeDirectory("2/3/4/5/6/7");
+  MakeFile("2/3/4/5/6/7/8", "text");
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  EXPECT_EQ(Rpcs(*client,
+                 [&] {
+                   auto attributes = client->Stat(Path("2/3/4/5/6/7/8"), root_);
+                   ASSERT_TRUE(attributes.has_value());
+                   EXPECT_EQ(attributes->size_bytes, 4u);
+                 }),
+            1u);
+}
+
+// Whatever a path ends in, one call more or less leaves the same behind.
+TEST_F(WholePath, LeavesTheCachesAsSingleLookupsDo) {
+  MakeDirectory("a/b/c/d");
+  MakeFile("a/b/c/file");
+  MakeFile("a/secret/file");
+  MakeLink("b/c", "a/link");
+  chmod(Backing("a/secret").c_str(), 0700);
+  const std::string tree[] = {"a",         "a/b",         "a/b/c",     "a/b/c/d", "a/b/c/file",
+                              "a/secret",  "a/link",      "a/missing", "a/b/x",   "a/link/d",
+                              "a/b/c/d/x", "a/b/../link", ""};
+  const std::string ends[] = {"a/b/c/file",   "a/b/c/d/",        "a/b/c/missing",    "a/b/x/y/z",
+                              "a/b/c/file/x", "a/link/d",        "a/link/nothing/x", "a/b/./c//d",
+                              "a/b/../b/c/d", "a/b/c/../../x/y", "a/secret/file"};
+  for (const std::string& end : ends) {
+    for (const Credential& who : {Credential(0, 0), Credential(1001, 1001)}) {
+      auto whole = Mount(kLasting);
+      auto single = Mount(kSingle);
+      ASSERT_TRUE(whole && single);
+      int whole_error = 0;
+      int single_error = 0;
+      const auto whole_rpcs =
+          Rpcs(*whole, [&] { whole_error = StatError(*whole, Path(end), who); });
+      const auto single_rpcs =
+          Rpcs(*single, [&] { single_error = StatError(*single, Path(end), who); });
+      EXPECT_EQ(whole_error, single_error) << end;
+      EXPECT_LT(whole_rpcs, single_rpcs) << end;
+      // All that single lookups made known is known, and says the same.
+      for (const std::string& path : tree) {
+        const ResolveFlags cached{.no_follow = true, .cached = true};
+        const auto expected = single->Stat(Path(path), who, cached);
+        if (!expected && expected.error() == std::errc::resource_unavailable_try_again) continue;
+        const auto found = whole->Stat(Path(path), who, cached);
+        EXPECT_EQ(found.has_value(), expected.has_value()) << end << ": " << path;
+        if (found && expected) {
+          EXPECT_EQ(*found, *expected) << path;
+        }
+        if (!found && !expected) {
+          EXPECT_EQ(found.error(), expected.error()) << end << ": " << path;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(WholePath, WhereItStopsIsKnownWithoutAFurtherCall) {
+  MakeDirectory("a/b/closed/c");
+  chmod(Backing("a/b/closed").c_str(), 0700);
+  MakeFile("a/b/file");
+  const Credential user(1001, 1001);
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  const std::vector<std::pair<std::string, int>> ends = {
+      {"a/b/missing/c/d", ENOENT}, {"a/b/closed/c", EACCES}, {"a/b/file/c", ENOTDIR}};
+  for (const auto& [path, error] : ends) {
+    client->DropCaches();
+    EXPECT_EQ(Rpcs(*client, [&] { EXPECT_EQ(StatError(*client, Path(path), user), error); }), 1u)
+        << path;
+    EXPECT_EQ(Rpcs(*client, [&] { EXPECT_EQ(StatError(*client, Path(path), user), error); }), 0u)
+        << path;
+  }
+}
+
+TEST_F(WholePath, ALinkOnTheWayCostsItsTextAndTheRest) {
+  MakeDirectory("a/b/c/d");
+  MakeLink("b/c", "a/link");
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  EXPECT_EQ(Rpcs(*client, [&] { EXPECT_EQ(StatError(*client, Path("a/link/d"), root_), 0); }), 3u);
+}
+
+TEST_F(WholePath, TheServersLimitOfOperationsIsLearntOnce) {
+  std::string deep;
+  for (int i = 0; i < 60; ++i) deep += deep.empty() ? "d" : "/d";
+  MakeDirectory(deep);
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  // 61 names of four operations each, where nfs-ganesha takes 100 at once: 24 names, 24 and 13.
+  constexpr uint64_t kCalls = 3;
+  constexpr int kWalks = 10;
+  uint64_t sent = 0;
+  uint64_t last = 0;
+  for (int i = 0; i < kWalks; ++i) {
+    client->DropCaches();
+    last = Rpcs(*client, [&] { EXPECT_EQ(StatError(*client, Path(deep), root_), 0); });
+    sent += last;
+  }
+  EXPECT_EQ(last, kCalls);
+  constexpr uint64_t kRefusedMax = 8;
+  EXPECT_LE(sent, kWalks * kCalls + kRefusedMax);
+}
+
+TEST_F(WholePath, LongNamesAreSplitOverSeveralCalls) {
+  std::string deep;
+  for (int i = 0; i < 15; ++i) deep += (deep.empty() ? "" : "/") + std::string(200, 'n');
+  MakeDirectory(deep);
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  EXPECT_LE(Rpcs(*client, [&] { EXPECT_EQ(StatError(*client, Path(deep), root_), 0); }), 2u);
+}
+
+TEST_F(WholePath, AnExpiredPathIsConfirmedInOneCall) {
+  MakeDirectory("a/b/c");
+  MakeFile("a/b/c/file");
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  ASSERT_EQ(StatError(*client, Path("a/b/c/file"), root_), 0);
+  client->InvalidateCaches();
+  EXPECT_EQ(Rpcs(*client, [&] { EXPECT_EQ(StatError(*client, Path("a/b/c/file"), root_), 0); }),
+            1u);
+}
+
+TEST_F(WholePath, AForeignChangeOnTheWayIsSeen) {
+  MakeDirectory("a/b");
+  MakeFile("a/b/file");
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  ASSERT_EQ(StatError(*client, Path("a/b/file"), root_), 0);
+  AwaitClockTick("a");
+  // By way of the server, which would otherwise not notice at once itself.
+  auto other = Mount(kLasting);
+  ASSERT_EQ(other->Rename(Path("a/b"), Path("a/c"), root_), std::errc{});
+  ASSERT_TRUE(other->MakeDirectory(Path("a/b"), 0755, root_).has_value());
+  client->InvalidateCaches();
+  EXPECT_EQ(StatError(*client, Path("a/b/file"), root_), ENOENT);
+  EXPECT_EQ(StatError(*client, Path("a/c/file"), root_), 0);
+}
+
+TEST_F(WholePath, NoIdentityGetsAnothersRights) {
+  MakeDirectory("a/b/c");
+  MakeFile("a/b/c/file");
+  chmod(Backing("a/b").c_str(), 0750);
+  chown(Backing("a/b").c_str(), 1001, 1001);
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  for (int warm = 0; warm < 2; ++warm) {
+    EXPECT_EQ(StatError(*client, Path("a/b/c/file"), Credential(1001, 5)), 0);
+    EXPECT_EQ(StatError(*client, Path("a/b/c/file"), Credential(1002, 1001)), 0);
+    EXPECT_EQ(StatError(*client, Path("a/b/c/file"), Credential(1002, 5)), EACCES);
+  }
+}
+
+// A second file system on the server, mounted inside of the export: another fsid.
+TEST(MountCrossing, LeadsIntoTheOtherFileSystemAndBack) {
+  auto server = GaneshaServer::Start({.inner_file_system = true});
+  ASSERT_TRUE(server.has_value()) << server.error();
+  const std::string inner(GaneshaServer::inner_directory());
+  const std::string backing = (*server)->backing_directory();
+  std::ofstream(backing + "/outside") << "out";
+  auto client = [&] {
+    const GaneshaServer::NetworkScope scope(**server);
+    return Client::Mount(*ParseMountUrl((*server)->Url(kLasting, 4)));
+  }();
+  ASSERT_TRUE(client.has_value()) << client.error().message;
+  const Credential root(0, 0);
+  ASSERT_TRUE((*client)->Create(inner + "/made", 0644, true, root).has_value());
+  const auto top = (*client)->Stat("/", root);
+  const auto crossed = (*client)->Stat(inner, root);
+  const auto made = (*client)->Stat(inner + "/made", root);
+  const auto back = (*client)->Stat(inner + "/../outside", root);
+  ASSERT_TRUE(top && crossed && made && back);
+  EXPECT_NE(crossed->fsid, top->fsid);
+  EXPECT_EQ(made->fsid, crossed->fsid);
+  EXPECT_EQ(back->fsid, top->fsid);
+  EXPECT_EQ(back->size_bytes, 3u);
+  EXPECT_EQ((*client)->Rename("outside", inner + "/outside", root), std::errc::cross_device_link);
+  EXPECT_EQ((*client)->Link("outside", inner + "/outside", root), std::errc::cross_device_link);
+  // A listing tells the number of the directory that is mounted on, as d_ino does, and the
+  // attributes of what is mounted there.
+  bool listed = false;
+  EXPECT_EQ((*client)->ReadDir("/", root,
+                               [&](const DirectoryEntry& entry) {
+                                 if (entry.name != inner) return true;
+                                 listed =
+                                     entry.attributes && entry.attributes->fsid == crossed->fsid;
+                                 return false;
+                               }),
+            std::errc{});
+  EXPECT_TRUE(listed);
+}
+
+}  // namespace
+}  // namespace nfswalk
