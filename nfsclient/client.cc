@@ -188,9 +188,10 @@ Result<std::unique_ptr<File>> Client::Open(std::string_view path, uint32_t mode,
   if (flags.cached) return std::unexpected(std::errc::resource_unavailable_try_again);
   Superblock& superblock = *superblock_;
   std::unique_ptr<File> file;
+  WalkFlags walk_flags = FlagsOf(superblock, flags);
+  walk_flags.open = superblock.protocol->opens_by_name();
   std::errc error = walk::ResolveRef(
-      superblock, path, credential, FlagsOf(superblock, flags), &RefWalk::Resolve,
-      [&](RefWalk& walk) -> std::errc {
+      superblock, path, credential, walk_flags, &RefWalk::Resolve, [&](RefWalk& walk) -> std::errc {
         vfs::Inode& inode = walk.inode();
         if (IsDirectory(inode)) return std::errc::is_a_directory;
         auto type = inode.type.load(std::memory_order_relaxed);

@@ -71,7 +71,7 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
       return *reply.attributes;
     }
   }
-  auto child = LookupChild(superblock, directory, name.name(), credential, false);
+  auto child = LookupChild(superblock, directory, name.name(), credential, LookupIntent::kWalk);
   if (!child) return std::unexpected(child.error());
   if (child->inode() == nullptr) return std::unexpected(std::errc::no_such_file_or_directory);
   Attributes attributes;

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "nfsclient/nfs/inode_operations.h"
-#include "nfsclient/nfs/revalidate.h"
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
 
@@ -46,10 +45,10 @@ std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef&
 // A dentry that the cache has and that may be believed; empty if there is none.
 std::expected<DentryRef, std::errc> LookupCached(Superblock& superblock, DentryRef& directory,
                                                  const Name& name, const Credential& credential,
-                                                 bool force) {
+                                                 LookupIntent intent) {
   DentryRef found = superblock.dentries.Lookup(*directory, name);
   if (!found) return found;
-  auto verdict = RevalidateRef(superblock, found, name, *directory.inode(), credential, force);
+  auto verdict = RevalidateRef(superblock, found, name, *directory.inode(), credential, intent);
   if (!verdict) return std::unexpected(verdict.error());
   if (*verdict == Verdict::kValid) return found;
   superblock.dentries.Drop(*found);
@@ -102,16 +101,16 @@ std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRe
 
 std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRef& directory,
                                                 const Name& name, const Credential& credential,
-                                                bool force) {
+                                                LookupIntent intent) {
   if (name.length > vfs::kNameMax || name.length > superblock.limits.name_bytes_max) {
     return std::unexpected(std::errc::filename_too_long);
   }
   for (;;) {
-    auto cached = LookupCached(superblock, directory, name, credential, force);
+    auto cached = LookupCached(superblock, directory, name, credential, intent);
     if (!cached || *cached) return cached;
     auto ticket = superblock.lookups.Begin(*directory, name);
     if (!ticket.owned()) {
-      force = false;  // somebody has just asked
+      intent = LookupIntent::kWalk;  // somebody has just asked
       continue;
     }
     auto lock = superblock.directory_locks.LockShared(*directory.inode());

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/vfs/dentry_cache.h"
 
@@ -15,12 +16,11 @@ namespace nfswalk::nfs {
 
 // The child `name` of a directory, revalidated; a negative dentry if the server says ENOENT.
 // Errors: filename_too_long (more than limits.name_bytes_max), not_enough_memory, and the server's.
-// `force`: LOOKUP_REVAL.
 std::expected<vfs::DentryRef, std::errc> LookupChild(Superblock& superblock,
                                                      vfs::DentryRef& directory,
                                                      const vfs::Name& name,
                                                      const sunrpc_auth::Credential& credential,
-                                                     bool force);
+                                                     LookupIntent intent);
 
 // The inode of a handle that the server just gave us, with its attributes taken in. `standing` as
 // UpdateAttributes() has it.

@@ -65,7 +65,8 @@ void StoreVerifier(Dentry& dentry, const Inode& directory, uint64_t cookie) {
 std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, DentryRef& dentry,
                                                 const vfs::Name& name, Inode& directory,
                                                 const sunrpc_auth::Credential& credential,
-                                                bool force) {
+                                                LookupIntent intent) {
+  const bool force = intent == LookupIntent::kForce;
   Inode* inode = dentry.inode();
   if (inode == nullptr) {
     // A negative dentry is never asked about, only believed or thrown away (nfs_semantics 1.4).
@@ -75,6 +76,10 @@ std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, DentryRe
   }
   uint16_t flags = inode->flags.load(std::memory_order_relaxed);
   if ((flags & vfs::kStale) != 0) return Verdict::kInvalid;
+  if (intent == LookupIntent::kOpenByName &&
+      inode->type.load(std::memory_order_relaxed) == protocol::FileType::kRegular) {
+    return Verdict::kValid;
+  }
   if (!force && CheckVerifier(superblock, *dentry, directory, credential)) {
     if ((flags & vfs::kUnlinked) == 0) return Verdict::kValid;
     // The name was believed and its file is gone: what else we know of the directory is in doubt.

@@ -43,13 +43,22 @@ inline NeedRef RevalidateRcu(const Superblock& superblock, const vfs::Dentry& de
 
 enum class Verdict { kValid, kInvalid };
 
-// `name` is what the dentry was found under; its own name may change at any time. `force`:
-// LOOKUP_REVAL, the third pass; ask the server whatever the caches say. Preconditions: references
-// on the dentry and its parent; may sleep.
+// What the name is wanted for.
+enum class LookupIntent : uint8_t {
+  kWalk,
+  // LOOKUP_OPEN of version 4: the server will be asked to open the file by this name, and says so
+  // if the name leads elsewhere by now. The directory is not evaluated for a regular file
+  // (nfs_semantics 1.6).
+  kOpenByName,
+  kForce,  // LOOKUP_REVAL, the third pass: ask the server whatever the caches say
+};
+
+// `name` is what the dentry was found under; its own name may change at any time. Preconditions:
+// references on the dentry and its parent; may sleep.
 std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, vfs::DentryRef& dentry,
                                                 const vfs::Name& name, vfs::Inode& directory,
                                                 const sunrpc_auth::Credential& credential,
-                                                bool force);
+                                                LookupIntent intent);
 
 // Notes that the name was right when the directory's cookie was `cookie`, unless the directory has
 // changed since (nfs_semantics 1.1: never an older value over a newer one).

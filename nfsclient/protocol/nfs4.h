@@ -54,6 +54,7 @@ class Nfs4 final : public Protocol {
   ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) override;
   OpenReply Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
                  bool read, bool write, const Credential& credential) override;
+  bool opens_by_name() const override { return true; }
   ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                  const OpenState* state, const Credential& credential) override;
   WriteReply Write(const FileHandle& file, uint64_t offset_bytes, std::span<const std::byte> data,

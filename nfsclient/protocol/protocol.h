@@ -184,10 +184,10 @@ class Protocol {
   virtual LookupReply Lookup(const FileHandle& directory, std::string_view name,
                              const Credential& credential) = 0;
   // Resolves several names from `directory` on, one after the other (".." leads back up), in as few
-  // round trips as the server allows, and asks for every bit in kAccessAll on the way. Stops as single lookups would:
-  // at a name that is not there, may not be searched for, or is no directory though more names
-  // follow (not_a_directory, too_many_symbolic_link_levels for a link). The steps up to there are
-  // good. Only where can_lookup_paths().
+  // round trips as the server allows, and asks for every bit in kAccessAll on the way. Stops as
+  // single lookups would: at a name that is not there, may not be searched for, or is no directory
+  // though more names follow (not_a_directory, too_many_symbolic_link_levels for a link). The steps
+  // up to there are good. Only where can_lookup_paths().
   virtual LookupPathReply LookupPath(const FileHandle&, std::span<const std::string_view>,
                                      const Credential&) {
     return {std::errc::operation_not_supported, {}, {}, {}};
@@ -203,6 +203,7 @@ class Protocol {
                          const Credential&) {
     return {};
   }
+  virtual bool opens_by_name() const { return false; }
   // `state`: of an Open() of this file by this Protocol, or null.
   virtual ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                          const OpenState* state, const Credential& credential) = 0;

@@ -18,6 +18,10 @@ namespace {
 
 constexpr size_t kPruneBatch = 64;
 
+// The part of a large limit by which threads may exceed it together before any of them evicts more
+// than its own share.
+constexpr size_t kSlackShare = 32;
+
 // Each thread looks at the limit once in so many insertions; at small limits each time.
 uint64_t LimitCheckMask(size_t inodes_max) { return inodes_max >= 16'384 ? 31 : 0; }
 
@@ -83,14 +87,21 @@ Inode* InodeCache::Allocate() {
 void InodeCache::CountAllocated() {
   if ((inodes_.Add(1) & limit_check_mask_) != 0) return;
   const size_t size = this->size();
-  if (size > options_.inodes_max) {
-    Prune(std::min(kPruneBatch, size - options_.inodes_max + limit_check_mask_));
+  if (size <= options_.inodes_max) return;
+  // As many as this thread has allocated since it last looked, so that each pays for itself: else
+  // who happens to look gives up its own for those of the others, and in the end takes theirs.
+  const size_t excess = size - options_.inodes_max;
+  const size_t own = limit_check_mask_ + 1;
+  if (own == 1 || excess > options_.inodes_max / kSlackShare) {
+    Prune(std::min(kPruneBatch, excess));
+  } else {
+    Prune(own);
   }
 }
 
 void InodeCache::FreeUnpublished(Inode* inode) {
   operations_.EvictInode(*inode);
-  inodes_.Add(-1);
+  inodes_.Subtract(1);
   pool_.Free(inode);
 }
 
@@ -248,7 +259,7 @@ void InodeCache::Evict(Inode* inode) {
   assert(inode->state.load(std::memory_order_relaxed) == (kFreeing | kClear));
   assert(inode->count.load(std::memory_order_relaxed) == 0);
   assert(!inode->hashed() && inode->list_shard == kOffList && inode->lru_shard == kOffList);
-  inodes_.Add(-1);
+  inodes_.Subtract(1);
   pool_.FreeDeferred(inode);
 }
 

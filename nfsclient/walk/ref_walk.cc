@@ -126,7 +126,7 @@ std::errc RefWalk::StepToParent() {
 }
 
 std::errc RefWalk::StepToChild(const Name& name, bool* more) {
-  auto child = nfs::LookupChild(superblock_, at_, name, credential_->key(), force_);
+  auto child = nfs::LookupChild(superblock_, at_, name, credential_->key(), IntentOf(name));
   if (!child) return child.error();
   Inode* inode = child->inode();
   if (inode == nullptr) return std::errc::no_such_file_or_directory;
@@ -146,6 +146,12 @@ std::errc RefWalk::StepToChild(const Name& name, bool* more) {
   if (*more && type != protocol::FileType::kDirectory) return std::errc::not_a_directory;
   path_.AdvanceTo(rest);
   return {};
+}
+
+nfs::LookupIntent RefWalk::IntentOf(const Name& name) const {
+  if (force_) return nfs::LookupIntent::kForce;
+  const bool opens = flags_.open && name.data[name.length] == 0;
+  return opens ? nfs::LookupIntent::kOpenByName : nfs::LookupIntent::kWalk;
 }
 
 std::errc RefWalk::FollowLink(Inode& inode, const char* rest) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/path_buffer.h"
 #include "nfsclient/walk/walk_flags.h"
@@ -51,6 +52,7 @@ class RefWalk {
   std::errc Enter();
   std::errc StepToParent();
   std::errc StepToChild(const vfs::Name& name, bool* more);
+  nfs::LookupIntent IntentOf(const vfs::Name& name) const;
   std::errc FollowLink(vfs::Inode& inode, const char* rest);
   bool IsLast(const vfs::Name& name);
 

@@ -13,6 +13,7 @@ struct WalkFlags {
   bool beneath = false;
   bool strict = false;
   bool cached = false;      // EAGAIN instead of anything that may sleep
+  bool open = false;        // LOOKUP_OPEN: the file will be opened by its name on the server
   bool dont_cache = false;  // what the walk ends at leaves the cache with it if it brought it in
 };
 
