@@ -61,12 +61,18 @@ class CounterSet {
 // One number that grows and shrinks.
 class ShardedCounter {
  public:
-  uint64_t Add(int64_t n) { return counter_.Add(0, static_cast<uint64_t>(n)); }
-  // Exact if no Add() is concurrent; otherwise it may even be negative for a moment.
-  int64_t Sum() const { return static_cast<int64_t>(counter_.Sum(0)); }
+  // Returns how much this thread's slot has been raised by so far. It never shrinks, so who acts
+  // once in so many additions does so also if as much is taken away in between.
+  uint64_t Add(uint64_t n) { return counters_.Add(kAdded, n); }
+  void Subtract(uint64_t n) { counters_.Add(kSubtracted, n); }
+  // Exact if no change is concurrent; otherwise it may even be negative for a moment.
+  int64_t Sum() const {
+    return static_cast<int64_t>(counters_.Sum(kAdded) - counters_.Sum(kSubtracted));
+  }
 
  private:
-  CounterSet<1> counter_;
+  enum : size_t { kAdded, kSubtracted, kCounters };
+  CounterSet<kCounters> counters_;
 };
 
 }  // namespace nfswalk::rcu

@@ -157,7 +157,7 @@ class HashTable {
     void Remove(Node* node) {
       AssertLocked();
       head_->Remove(node);
-      table_->nodes_.Add(-1);
+      table_->nodes_.Subtract(1);
     }
 
    private:

@@ -112,7 +112,7 @@ class SlabPool {
   size_t objects_offset_;  // of the first object in a slab
   std::atomic<size_t> slabs_{0};
   std::atomic<size_t> retiring_{0};  // wholly free slabs waiting to be unmapped
-  const size_t shard_count_;             // a power of two
+  const size_t shard_count_;         // a power of two
   const std::unique_ptr<Shard[]> shards_;
 };
 

@@ -100,7 +100,8 @@ using IgetResult = std::expected<FoundInode, InodeError>;
 struct InodeCacheOptions {
   InodePolicy policy{};
   // Beyond it unused inodes are evicted as others are allocated. From 16384 on each thread looks
-  // at it once in 32 allocations.
+  // at it once in 32 allocations, and evicts as many; together they exceed it by a 32nd at most as
+  // long as there is something to evict.
   size_t inodes_max = 4'000'000;
   // Mean chain length at which the table doubles; 1 to 64.
   size_t chain_load = 1;

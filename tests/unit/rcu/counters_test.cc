@@ -53,10 +53,20 @@ TEST(Counters, AnIndexIsUsedAgainAfterItsThreadExits) {
   EXPECT_EQ(first, second);
 }
 
+// Else a thread whose number hovers at a multiple would act at each addition, or never.
+TEST(ShardedCounter, ANumberThatComesAndGoesStillCountsItsAdditions) {
+  ShardedCounter counter;
+  for (uint64_t i = 1; i <= 100; ++i) {
+    EXPECT_EQ(counter.Add(1), i);
+    counter.Subtract(1);
+  }
+  EXPECT_EQ(counter.Sum(), 0);
+}
+
 TEST(ShardedCounter, GoesUpAndDownAcrossThreads) {
   ShardedCounter counter;
   counter.Add(5);
-  std::thread([&] { counter.Add(-7); }).join();
+  std::thread([&] { counter.Subtract(7); }).join();
   EXPECT_EQ(counter.Sum(), -2);
 }
 
