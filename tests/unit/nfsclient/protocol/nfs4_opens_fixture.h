@@ -1,0 +1,114 @@
+// nfs4_opens_fixture: an Nfs4Opens that talks to a FakeNfs4, for nfs4_opens*_test.cc.
+#ifndef NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_NFS4_OPENS_FIXTURE_H_
+#define NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_NFS4_OPENS_FIXTURE_H_
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <gtest/gtest.h>
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "nfsclient/protocol/nfs4_call.h"
+#include "nfsclient/protocol/nfs4_decode.h"
+#include "nfsclient/protocol/nfs4_opens.h"
+#include "tests/fixtures/fake_nfs4.h"
+
+namespace nfswalk::protocol {
+
+using fixtures::FakeNfs4;
+using fixtures::FakeNode;
+using fixtures::Nfs4Fault;
+using Op = fixtures::Nfs4Operation;
+using Kind = Nfs4Fault::Kind;
+using How = OpenArguments::How;
+
+inline const Credential kUser(1000, 100);
+inline const Credential kOther(2000, 100);
+
+inline FileHandle HandleOf(const std::string& bytes) {
+  return FileHandle({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+}
+
+constexpr Nfs4Fault Fails(fixtures::Nfs4Status status) { return {Kind::kStatus, status}; }
+
+class Nfs4OpensTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    server_.Put("f", {.mode = 0666, .data = "hello"});
+    Connect({});
+  }
+  void TearDown() override {
+    if (caller_ != nullptr) caller_->Shutdown();
+    if (opens_ != nullptr) opens_->Shutdown();
+  }
+
+  void Connect(const TransportOptions& options) {
+    opens_.reset();
+    caller_ = std::move(RpcCaller::Open({"127.0.0.1", server_.port(), 100003, 4}, options).value());
+    opens_ = std::make_unique<Nfs4Opens>(*caller_, owners_);
+  }
+
+  Nfs4Opens::Opened Open(const Nfs4Opens::Wish& wish, const Credential& credential = kUser) {
+    RpcCaller::Budget budget = caller_->NewBudget();
+    return opens_->Open(wish, credential, budget);
+  }
+  Nfs4Opens::Wish Wish(const std::string& name = "f") {
+    return {.directory = root_, .name = names_.emplace_back(name), .read = true, .write = true};
+  }
+  std::unique_ptr<OpenState> OpenFile(const std::string& name = "f") {
+    Nfs4Opens::Opened opened = Open(Wish(name));
+    EXPECT_EQ(opened.error, kOk);
+    file_ = opened.handle;
+    return std::move(opened.state);
+  }
+
+  struct DataReply {
+    std::errc error{};
+    int status = 0;
+    std::string data;
+  };
+  // READ, as Nfs4::Read() does it.
+  DataReply Read(const OpenState* state, const FileHandle& file) {
+    RpcCaller::Budget budget = caller_->NewBudget();
+    for (;;) {
+      const StateId used = Nfs4Opens::StateOf(state);
+      Compound compound;
+      compound.PutHandle(file).Read(used, 0, 100);
+      auto reply = CallCompound<DataReply>(
+          *caller_, compound, kUser, budget, [](CompoundReader& reader, DataReply& got) {
+            std::byte bytes[100];
+            ReadReply read;
+            reader.Next(OP_PUTFH);
+            if (TakeRead(reader, bytes, read)) {
+              got.data.assign(reinterpret_cast<char*>(bytes), read.count_bytes);
+            }
+            got.error = reader.error();
+            got.status = reader.status();
+          });
+      if (reply.error == kOk || reply.status == 0) return reply;
+      reply.error = opens_->Recover(state, used, reply.status, budget);
+      if (reply.error != kOk) return reply;
+    }
+  }
+  DataReply Read(const OpenState* state) { return Read(state, file_); }
+
+  FakeNfs4 server_;
+  const OwnerNames owners_;
+  const FileHandle root_ = HandleOf(FakeNfs4::root_handle());
+  FileHandle file_;
+  std::list<std::string> names_;
+  std::unique_ptr<RpcCaller> caller_;
+  std::unique_ptr<Nfs4Opens> opens_;
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_NFS4_OPENS_FIXTURE_H_
