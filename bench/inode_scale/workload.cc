@@ -1,10 +1,8 @@
 #include "bench/inode_scale/workload.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -13,9 +11,6 @@
 namespace nfswalk::bench {
 
 namespace {
-
-constexpr std::string_view kNames[] = {"create",   "walk",   "chmod", "unlink",
-                                       "bulkstat", "fstree", "warm"};
 
 class FileId final : public vfs::InodeIdentity {
  public:
@@ -76,20 +71,6 @@ void ChangeMode(vfs::InodeCache& cache, vfs::Inode& inode) {
 }
 
 }  // namespace
-
-std::string_view WorkloadName(Workload workload) { return kNames[static_cast<size_t>(workload)]; }
-
-std::expected<Workload, std::string> ParseWorkload(std::string_view name) {
-  const auto* const at = std::ranges::find(kNames, name);
-  if (at != std::end(kNames)) return static_cast<Workload>(at - std::begin(kNames));
-  std::string accepted;
-  for (const std::string_view known : kNames) {
-    if (!accepted.empty()) accepted += ", ";
-    accepted += known;
-  }
-  return std::unexpected("workload '" + std::string(name) + "' is not known: accepted are " +
-                         accepted);
-}
 
 SyntheticFiles::SyntheticFiles(Work work, bool keep_index, size_t initial_buckets,
                                size_t chain_load)

@@ -7,34 +7,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <expected>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <system_error>
 
+#include "bench/inode_scale/workload_name.h"
 #include "nfsclient/vfs/inode_cache.h"
 #include "nfsclient/vfs/inode_index.h"
 #include "rcu/spin_lock.h"
 
 namespace nfswalk::bench {
-
-enum class Workload : uint8_t {
-  kCreate,    // new inode, insert, complete, put: kept
-  kWalk,      // look up, read the attributes, put: kept
-  kChmod,     // walk, lock, change the mode, mark dirty, put
-  kUnlink,    // look up, no link left, put: evicted
-  kBulkstat,  // look up, mark as not to be cached, read, put: evicted
-  kFstree,    // walk with a cache for a quarter of the files: each evicts another
-  kWarm,      // look up what is cached, read, put
-};
-inline constexpr Workload kAllWorkloads[] = {
-    Workload::kCreate,   Workload::kWalk,   Workload::kChmod, Workload::kUnlink,
-    Workload::kBulkstat, Workload::kFstree, Workload::kWarm};
-
-std::string_view WorkloadName(Workload workload);
-// The error lists what is accepted.
-std::expected<Workload, std::string> ParseWorkload(std::string_view name);
 
 // The file system behind the cache. Thread safety: all functions.
 class SyntheticFiles final : public vfs::InodeOperations {

@@ -1,0 +1,32 @@
+#include "bench/shared_lines/machine.h"
+
+#include "bench/shared_lines/recorder.h"
+
+struct rcu_head;
+
+namespace nfswalk::bench {
+
+namespace {
+unsigned processors_here = 1;
+}  // namespace
+
+void SetProcessors(unsigned processors) { processors_here = processors; }
+
+}  // namespace nfswalk::bench
+
+// The names are those that the linker knows.
+extern "C" {
+
+// std::thread::hardware_concurrency()
+unsigned __wrap__ZNSt6thread20hardware_concurrencyEv() { return nfswalk::bench::processors_here; }
+
+// std::random_device::_M_getval(), behind its operator()
+unsigned __wrap__ZNSt13random_device9_M_getvalEv(void*) { return 0x9e3779b9; }
+
+void __real_urcu_memb_call_rcu(rcu_head* head, void (*callback)(rcu_head*));
+void __wrap_urcu_memb_call_rcu(rcu_head* head, void (*callback)(rcu_head*)) {
+  nfswalk::bench::Recorder::OnCallback();
+  __real_urcu_memb_call_rcu(head, callback);
+}
+
+}  // extern "C"

@@ -1,0 +1,168 @@
+// M4 of icache 6.6, on the inode cache itself: what the policies share, and what they do not.
+#include "bench/shared_lines/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nfswalk::bench {
+namespace {
+
+constexpr Workload kOnPrivateFiles[] = {Workload::kCreate, Workload::kWalk, Workload::kUnlink,
+                                        Workload::kBulkstat, Workload::kWarm};
+// A table in which no two files of different threads share a line of eight heads, by the hash that
+// a fixed seed gives: the chance that two of 64 threads do is 6 in 100.
+constexpr uint64_t kFewFiles = 16;
+constexpr uint64_t kBucketsToSpare = 1024;
+
+struct PerVisit {
+  double writes;
+  double reads;
+};
+
+ReplayPlan PlanOf(std::string_view policy, Workload workload, size_t threads) {
+  return {.policy = *vfs::ParseInodePolicy(policy), .workload = workload, .threads = threads};
+}
+
+PerVisit Shared(const ReplayPlan& plan) {
+  const auto count = Replay(plan);
+  if (!count) {
+    ADD_FAILURE() << count.error();
+    return {};
+  }
+  const auto visits = static_cast<double>(count->visits);
+  return {static_cast<double>(count->lines.among_threads.writes) / visits,
+          static_cast<double>(count->lines.among_threads.reads) / visits};
+}
+
+PerVisit SharedApart(std::string_view policy, Workload workload, size_t threads) {
+  ReplayPlan plan = PlanOf(policy, workload, threads);
+  plan.files_per_thread = kFewFiles;
+  plan.buckets_per_file = kBucketsToSpare;
+  return Shared(plan);
+}
+
+std::string Named(Workload workload, size_t threads) {
+  return std::string(WorkloadName(workload)) + " by " + std::to_string(threads);
+}
+
+TEST(ReplayTest, OneThreadSharesNothing) {
+  for (const char* policy : {"H0+L0+U0", "H3+L1+U1", "H7+L1+U1", "H8+L3+U1"}) {
+    for (const Workload workload : kOnPrivateFiles) {
+      const PerVisit shared = SharedApart(policy, workload, 1);
+      EXPECT_EQ(shared.writes, 0) << policy << WorkloadName(workload);
+      EXPECT_EQ(shared.reads, 0) << policy << WorkloadName(workload);
+    }
+  }
+}
+
+TEST(ReplayTest, TheSameReplayCountsTheSame) {
+  const ReplayPlan plan = PlanOf("H6+L0+U0", Workload::kWalk, 8);
+  const PerVisit once = Shared(plan), again = Shared(plan);
+  EXPECT_EQ(once.writes, again.writes);
+  EXPECT_EQ(once.reads, again.reads);
+  EXPECT_GT(once.writes, 0);
+}
+
+TEST(ReplayTest, PoliciesWithoutAGlobalLockWriteNoLineOfAnotherThread) {
+  for (const char* policy : {"H2+L1+U1", "H3+L1+U1", "H4+L1+U1", "H7+L1+U1", "H7+L3+U1"}) {
+    for (const Workload workload : kOnPrivateFiles) {
+      for (const size_t threads : {2, 32}) {
+        const PerVisit shared = SharedApart(policy, workload, threads);
+        EXPECT_EQ(shared.writes, 0) << policy << " " << Named(workload, threads);
+        // One in 32 allocations and one in 256 insertions sums the counters of all threads.
+        const bool allocates = workload != Workload::kUnlink && workload != Workload::kWarm;
+        const double sums = allocates ? 2.0 / kFewFiles : 0;
+        EXPECT_LE(shared.reads, sums * static_cast<double>(threads - 1))
+            << policy << " " << Named(workload, threads);
+      }
+    }
+  }
+}
+
+// The lock, the list's head, and the link of the inode that was first; and its owner, when that
+// adds the next one to its LRU, finds the line of both links taken.
+TEST(ReplayTest, AddingToAGlobalListWritesThreeLinesOfOthersToAShardedOneNone) {
+  for (const Workload workload : {Workload::kCreate, Workload::kWalk}) {
+    for (const size_t threads : {2, 8, 64}) {
+      SCOPED_TRACE(Named(workload, threads));
+      const PerVisit global = SharedApart("H3+L0+U1", workload, threads);
+      EXPECT_GE(global.writes, 3);
+      EXPECT_LE(global.writes, 4);
+      EXPECT_EQ(SharedApart("H3+L1+U1", workload, threads).writes, 0);
+    }
+  }
+}
+
+// The lock and two neighbours; and what their owners find taken, as above, on both sides.
+TEST(ReplayTest, RemovingFromAGlobalListWritesTheLockAndTheNeighboursOfOthers) {
+  for (const size_t threads : {2, 8, 64}) {
+    const PerVisit global = SharedApart("H3+L0+U1", Workload::kUnlink, threads);
+    EXPECT_GE(global.writes, 3) << threads;
+    EXPECT_LE(global.writes, 5) << threads;
+  }
+}
+
+TEST(ReplayTest, AGlobalLruWritesLinesOfOthersForEachInodeThatIsKept) {
+  for (const size_t threads : {2, 8, 64}) {
+    EXPECT_GE(SharedApart("H3+L1+U0", Workload::kWalk, threads).writes, 3) << threads;
+    EXPECT_EQ(SharedApart("H3+L1+U0", Workload::kBulkstat, threads).writes, 0) << "none is kept";
+  }
+}
+
+// Once a visit: until its end nobody else takes it.
+TEST(ReplayTest, AGlobalHashLockIsAnotherThreadsAtEachVisitThatTakesIt) {
+  for (const size_t threads : {2, 8, 64}) {
+    EXPECT_EQ(SharedApart("H0+L1+U1", Workload::kWarm, threads).writes, 1) << threads;
+    EXPECT_EQ(SharedApart("H1+L1+U1", Workload::kWarm, threads).writes, 0) << "a hit under RCU";
+    EXPECT_EQ(SharedApart("H0+L1+U1", Workload::kBulkstat, threads).writes, 1) << threads;
+    EXPECT_EQ(SharedApart("H1+L1+U1", Workload::kBulkstat, threads).writes, 1) << threads;
+  }
+}
+
+// Locks that are chosen by the hash of a file are nobody's own. File ids come in groups of eight,
+// so that a thread uses one of them eight times; another thread is at the same one by chance.
+TEST(ReplayTest, LocksByHashAreSharedTheMoreThreadsThereAreForALock) {
+  struct Case {
+    const char* policy;
+    double locks;
+  };
+  for (const auto& [policy, locks] : {Case{"H5+L1+U1", 32}, Case{"H8+L3+U1", 64}}) {
+    for (const size_t threads : {2, 8, 64}) {
+      const auto others = static_cast<double>(threads - 1);
+      const PerVisit shared = Shared(PlanOf(policy, Workload::kBulkstat, threads));
+      EXPECT_GT(shared.writes, 0) << policy << " " << threads;
+      // A new group's lock is another's, or somebody else is at it now; and three times the share
+      // of heads for chance, as below.
+      EXPECT_LE(shared.writes, std::min(1.0, 1.0 / 8 + 2 * others / locks) + 3.0 / 16)
+          << policy << " " << threads;
+    }
+  }
+}
+
+// A full cache: each thread evicts as many inodes as it allocates, its own.
+TEST(ReplayTest, ThreadsThatReclaimDoSoFromTheirOwnLruIfItIsSharded) {
+  for (const size_t threads : {2, 4}) {
+    EXPECT_LE(Shared(PlanOf("H3+L1+U1", Workload::kFstree, threads)).writes, 3.0 / 16) << threads;
+    EXPECT_GE(Shared(PlanOf("H3+L1+U0", Workload::kFstree, threads)).writes, 3) << threads;
+  }
+}
+
+// Two threads' files in one line of eight heads: of 16 buckets a file, one line in 16 that a file
+// falls on is another's too.
+TEST(ReplayTest, LinesOfHeadsAreSharedByChanceAsTheTableIsLarge) {
+  for (const Workload workload : kOnPrivateFiles) {
+    for (const size_t threads : {8, 64}) {
+      const PerVisit shared = Shared(PlanOf("H2+L1+U1", workload, threads));
+      EXPECT_LE(shared.writes, 3.0 / 16) << Named(workload, threads);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nfswalk::bench
