@@ -183,14 +183,19 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   Attributes known;
   inode.attributes.Load(known);
   bool trusted = (inode.invalid.load(std::memory_order_relaxed) & vfs::kInvalidChange) == 0;
-  bool ours = trusted && wcc.before && wcc.before->Matches(known);
+  bool as_known = trusted && wcc.before && wcc.before->Matches(known);
+  bool ours = as_known && wcc.atomic;
   // A racing GETATTR may have brought our own result before this reply did.
   bool already = trusted && wcc.after && !ContentChanged(known, *wcc.after);
   stamp.generation = Barrier(superblock);  // no read that went out before may undo our change
   AddInvalid(inode, vfs::kInvalidData);
   uint64_t cookie = inode.cookie.load(std::memory_order_relaxed);
   bool late = false;
-  if (!ours && !already) {
+  if (as_known && !ours && !already && IsDirectory(inode)) {
+    // Names may have changed together with ours; owner and mode are what the reply says.
+    cookie = NewCookie(superblock);
+    inode.cookie.store(cookie, std::memory_order_relaxed);
+  } else if (!ours && !already) {
     NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
     // The other change came before ours, or after it: then its reply was faster than ours, which
     // must neither bring back what was before it nor vouch for a name.

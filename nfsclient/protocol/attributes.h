@@ -63,10 +63,12 @@ struct PreOpAttributes {
   }
 };
 
-// RFC 1813 2.6 wcc_data. Absent parts were not sent, or may hide a change of somebody else.
+// RFC 1813 2.6 wcc_data, RFC 7530 2.2.8 change_info4. Absent parts were not sent.
 struct WeakCacheConsistency {
   std::optional<PreOpAttributes> before = {};
   std::optional<Attributes> after = {};
+  // False: the server says that others may have changed the directory between `before` and `after`.
+  bool atomic = true;
 };
 
 }  // namespace nfswalk::protocol

@@ -200,11 +200,9 @@ bool TakeRenamed(CompoundReader& reader, ChangeInfo& from_directory, ChangeInfo&
 }
 
 WeakCacheConsistency Consistency(const ChangeInfo& change, const OptionalAttributes& now) {
-  WeakCacheConsistency consistency{.after = now};
-  if (change.atomic && now && now->change == change.after) {
-    consistency.before.emplace().change = change.before;
-  }
-  return consistency;
+  return {.before = PreOpAttributes{.change = change.before},
+          .after = now,
+          .atomic = change.atomic && now && now->change == change.after};
 }
 
 bool TakeClientId(CompoundReader& reader, ClientIdGrant& grant) {

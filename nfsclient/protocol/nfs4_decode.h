@@ -74,8 +74,8 @@ bool TakeCreated(CompoundReader& reader, ChangeInfo& directory);
 bool TakeRemoved(CompoundReader& reader, ChangeInfo& directory);
 bool TakeLinked(CompoundReader& reader, ChangeInfo& directory);
 bool TakeRenamed(CompoundReader& reader, ChangeInfo& from_directory, ChangeInfo& to_directory);
-// `now`: the directory's attributes, read by the same COMPOUND after the change. `before` is only
-// filled in if nobody else can have changed the directory from then until `now`.
+// `now`: the directory's attributes, read by the same COMPOUND after the change. Atomic only if
+// nobody else can have changed the directory from `change.before` until then.
 WeakCacheConsistency Consistency(const ChangeInfo& change, const OptionalAttributes& now);
 
 struct ClientIdGrant {

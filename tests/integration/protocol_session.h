@@ -60,6 +60,7 @@ class ProtocolSession : public testing::TestWithParam<int> {
     return made.handle.value_or(FileHandle());
   }
 
+  static int version() { return GetParam(); }
   fixtures::GaneshaServer& server() { return *server_; }
   Protocol& nfs() { return *nfs_; }
   const FileHandle& root() const { return root_; }

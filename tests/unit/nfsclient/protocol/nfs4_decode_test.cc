@@ -506,16 +506,17 @@ TEST(TakeChanges, OfEveryKindSayWhatTheDirectoryWasLike) {
   EXPECT_TRUE(change.before == 7 && change.after == 8 && to.before == 9 && to.after == 10);
 }
 
-TEST(Consistency, TellsOfTheStateBeforeOnlyIfNobodyElseCanHaveChangedIt) {
+TEST(Consistency, IsAtomicOnlyIfNobodyElseCanHaveChangedTheDirectory) {
   Attributes now;
   now.change = 2;
   const auto before = Consistency({true, 1, 2}, now).before;
   ASSERT_TRUE(before);
   EXPECT_EQ(before->change, 1u);
   EXPECT_EQ(Consistency({true, 1, 2}, now).after, now);
-  EXPECT_FALSE(Consistency({false, 1, 2}, now).before) << "others may have come in between";
-  EXPECT_FALSE(Consistency({true, 1, 3}, now).before) << "others came later";
-  EXPECT_FALSE(Consistency({true, 1, 2}, std::nullopt).before);
+  EXPECT_TRUE(Consistency({true, 1, 2}, now).atomic);
+  EXPECT_FALSE(Consistency({false, 1, 2}, now).atomic) << "others may have come in between";
+  EXPECT_FALSE(Consistency({true, 1, 3}, now).atomic) << "others came later";
+  EXPECT_FALSE(Consistency({true, 1, 2}, std::nullopt).atomic);
 }
 
 TEST(TakeState, OfEveryKindAsTheServerGaveIt) {
