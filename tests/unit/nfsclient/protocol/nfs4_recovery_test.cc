@@ -1,0 +1,241 @@
+// What becomes of open files when the server has forgotten them.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <barrier>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "nfsclient/protocol/nfs4_opens.h"
+#include "tests/unit/nfsclient/protocol/nfs4_opens_fixture.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using Nfs4RecoveryTest = Nfs4OpensTest;
+
+TEST_F(Nfs4RecoveryTest, AfterARestartTheFileIsOpenedByName) {
+  std::unique_ptr<OpenState> state = OpenFile();
+  const StateId before = Nfs4Opens::StateOf(state.get());
+  server_.Restart(false);
+  EXPECT_EQ(Read(state.get()).data, "hello");
+  EXPECT_NE(Nfs4Opens::StateOf(state.get()), before);
+  EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
+  EXPECT_EQ(server_.opens(), 1u);
+  state.reset();
+  EXPECT_EQ(server_.opens(), 0u);
+}
+
+TEST_F(Nfs4RecoveryTest, WhileTheServerIsInItsGracePeriodTheFileIsReclaimed) {
+  std::unique_ptr<OpenState> state = OpenFile();
+  server_.Restart(true);
+  EXPECT_EQ(Read(state.get()).data, "hello");
+  EXPECT_EQ(server_.calls(Op::kOpen), 2);
+  EXPECT_EQ(server_.calls(Op::kConfirmOpen), 1);
+  state.reset();
+  EXPECT_EQ(server_.opens(), 0u);
+}
+
+TEST_F(Nfs4RecoveryTest, ARenamedFileIsReclaimedByItsHandle) {
+  server_.Put("old", {.mode = 0666, .nlink = 2, .data = "moved"});
+  const std::unique_ptr<OpenState> state = OpenFile("old");
+  server_.Erase("old");
+  server_.Restart(true);
+  EXPECT_EQ(Read(state.get()).data, "moved");
+}
+
+// Before the first of them is opened by name, which lasts until nothing can be reclaimed.
+TEST_F(Nfs4RecoveryTest, AllFilesAreReclaimedEvenIfOneCannotBe) {
+  constexpr int kFiles = 5;
+  std::vector<std::unique_ptr<OpenState>> states;
+  for (int i = 0; i < kFiles; ++i) states.push_back(OpenFile());
+  server_.Restart(true);
+  server_.Inject(Op::kOpen, Fails(fixtures::kNfs4ReclaimBad));
+  std::thread grace([&] {
+    server_.AwaitCalls(Op::kOpen, 2 * kFiles + 1);
+    server_.EndGrace();
+  });
+  for (const auto& state : states) EXPECT_EQ(Read(state.get()).data, "hello");
+  grace.join();
+  EXPECT_EQ(server_.opens(), size_t{kFiles});
+}
+
+TEST_F(Nfs4RecoveryTest, AClientThatMayNotReclaimWaitsForTheEndOfTheGracePeriod) {
+  const std::unique_ptr<OpenState> state = OpenFile();
+  server_.Restart(true);
+  server_.Restart(true);  // what was open then, the server has forgotten as well
+  std::thread grace([&] {
+    server_.AwaitCalls(Op::kOpen, 4);  // the first, a reclaim, two by name
+    server_.EndGrace();
+  });
+  EXPECT_EQ(Read(state.get()).data, "hello");
+  grace.join();
+}
+
+TEST_F(Nfs4RecoveryTest, AfterTheLeaseExpiredTheFileIsOpenedByNameAtOnce) {
+  const std::unique_ptr<OpenState> state = OpenFile();
+  server_.ExpireLeases();
+  EXPECT_EQ(Read(state.get()).data, "hello");
+  EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
+  EXPECT_EQ(server_.calls(Op::kOpen), 2);
+}
+
+TEST_F(Nfs4RecoveryTest, AnOpenFindsTheLeaseExpired) {
+  OpenFile();
+  server_.ExpireLeases();
+  EXPECT_EQ(Read(OpenFile().get()).data, "hello");
+  EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
+}
+
+TEST_F(Nfs4RecoveryTest, AStateThatTheServerDroppedConcernsItsFileAlone) {
+  const std::unique_ptr<OpenState> dropped = OpenFile();
+  server_.Put("g", {.mode = 0666, .data = "other"});
+  const std::unique_ptr<OpenState> kept = OpenFile("g");
+  const FileHandle other = file_;
+  const StateId before = Nfs4Opens::StateOf(kept.get());
+  server_.ForgetOpens("f");
+  EXPECT_EQ(Read(dropped.get(), HandleOf(server_.Find("f")->handle())).data, "hello");
+  EXPECT_EQ(Read(kept.get(), other).data, "other");
+  EXPECT_EQ(Nfs4Opens::StateOf(kept.get()), before);
+  EXPECT_EQ(server_.calls(Op::kSetClientId), 1);
+}
+
+TEST_F(Nfs4RecoveryTest, AFileWithoutItsNameIsLostForGood) {
+  server_.Put("old", {.mode = 0666, .nlink = 2});
+  std::unique_ptr<OpenState> state = OpenFile("old");
+  server_.Erase("old");
+  server_.Restart(false);
+  EXPECT_EQ(Read(state.get()).error, std::errc::io_error);
+  server_.Put("old", {.mode = 0666});
+  EXPECT_EQ(Read(state.get()).error, std::errc::io_error);
+  state.reset();
+  EXPECT_EQ(server_.calls(Op::kClose), 0);
+}
+
+TEST_F(Nfs4RecoveryTest, AFileWhoseNameIsAnotherFilesIsLostAndTheOtherNotKeptOpen) {
+  server_.Put("old", {.mode = 0666, .nlink = 2});
+  const std::unique_ptr<OpenState> state = OpenFile("old");
+  server_.Erase("old");
+  server_.Put("old", {.mode = 0666});
+  server_.ExpireLeases();
+  EXPECT_EQ(Read(state.get()).error, std::errc::io_error);
+  EXPECT_EQ(server_.opens(), 0u);
+}
+
+TEST_F(Nfs4RecoveryTest, AFileThatIsGoneIsStaleAsInVersion3) {
+  const std::unique_ptr<OpenState> state = OpenFile();
+  server_.Erase("f");
+  server_.Restart(true);
+  EXPECT_EQ(Read(state.get()).error, kStale);
+}
+
+TEST_F(Nfs4RecoveryTest, ARevokedOpenIsAnErrorAndNotTakenBack) {
+  const std::unique_ptr<OpenState> state = OpenFile();
+  constexpr auto kAdminRevoked = static_cast<fixtures::Nfs4Status>(10047);
+  server_.Inject(Op::kRead, Fails(kAdminRevoked));
+  EXPECT_EQ(Read(state.get()).error, std::errc::io_error);
+  EXPECT_EQ(server_.calls(Op::kOpen), 1);
+}
+
+TEST_F(Nfs4RecoveryTest, WithoutAStateThereIsNothingToRecover) {
+  RpcCaller::Budget budget = caller_->NewBudget();
+  EXPECT_EQ(Nfs4Opens::StateOf(nullptr), StateId{});
+  EXPECT_EQ(opens_->Recover(nullptr, {}, fixtures::kNfs4BadStateId, budget), std::errc::io_error);
+  EXPECT_EQ(opens_->Recover(nullptr, {}, fixtures::kNfs4Access, budget),
+            std::errc::permission_denied);
+  EXPECT_EQ(opens_->Recover(nullptr, {}, fixtures::kNfs4Delay, budget), kOk);
+}
+
+TEST_F(Nfs4RecoveryTest, TheReopeningItselfSurvivesDelaysLostRepliesAndAnotherRestart) {
+  const std::unique_ptr<OpenState> state = OpenFile();
+  server_.Restart(false);
+  server_.Inject(Op::kSetClientId, {Kind::kLoseReply, {}});
+  server_.Inject(Op::kConfirmClientId, {Kind::kLoseReply, {}});
+  server_.Inject(Op::kOpen, Fails(fixtures::kNfs4Delay));
+  server_.Before(Op::kConfirmOpen, [](FakeNfs4& server) { server.Restart(false); });
+  EXPECT_EQ(Read(state.get()).data, "hello");
+  EXPECT_EQ(server_.opens(), 1u);
+}
+
+TEST_F(Nfs4RecoveryTest, WhatASoftMountCouldNotReopenInTimeIsReopenedLater) {
+  Connect({.hard = false, .timeo_ds = 10, .retrans = 0});
+  const std::unique_ptr<OpenState> state = OpenFile();
+  server_.Restart(false);
+  server_.Inject(Op::kOpen, {Kind::kSilence, {}});
+  EXPECT_EQ(Read(state.get()).error, std::errc::timed_out);
+  EXPECT_EQ(Read(state.get()).data, "hello");
+  EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
+}
+
+TEST_F(Nfs4RecoveryTest, ManyThreadsThatSeeTheRestartTogetherCauseOneClientId) {
+  constexpr int kThreads = 8;
+  constexpr int kRestarts = 5;
+  std::vector<std::unique_ptr<OpenState>> states;
+  for (int i = 0; i < kThreads; ++i) states.push_back(OpenFile());
+  std::barrier together(kThreads, [&]() noexcept { server_.Restart(true); });
+  std::atomic<int> read{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, state = states[i].get()] {
+      for (int n = 0; n < kRestarts; ++n) {
+        together.arrive_and_wait();
+        read += Read(state).data == "hello";
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(read.load(), kThreads * kRestarts);
+  EXPECT_EQ(server_.calls(Op::kSetClientId), 1 + kRestarts);
+  EXPECT_EQ(server_.calls(Op::kOpen), kThreads * (1 + kRestarts));
+}
+
+TEST_F(Nfs4RecoveryTest, ThreadsThatOpenAndCloseWhileTheServerRestartsLeaveNothingOpen) {
+  constexpr int kThreads = 8;
+  constexpr int kRounds = 50;
+  std::atomic<int> running{kThreads};
+  std::atomic<int> good{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      for (int n = 0; n < kRounds; ++n) {
+        Nfs4Opens::Opened opened =
+            Open({.directory = root_, .name = "f", .read = true}, Credential(1000 + i % 3u, 100));
+        good += opened.error == kOk && Read(opened.state.get(), opened.handle).data == "hello";
+      }
+      --running;
+    });
+  }
+  int restarts = 0;
+  for (int calls = 20; running.load() > 0; calls += 20, ++restarts) {
+    while (running.load() > 0 && server_.calls(Op::kRead) < calls) std::this_thread::yield();
+    server_.Restart(false);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(restarts, 5);
+  EXPECT_EQ(good.load(), kThreads * kRounds);
+  EXPECT_EQ(server_.opens(), 0u);
+}
+
+TEST_F(Nfs4RecoveryTest, TheLeaseOfAnOpenFileIsRenewed) {
+  server_.set_lease_seconds(1);
+  const std::unique_ptr<OpenState> state = OpenFile();
+  server_.AwaitCalls(Op::kRenew, 2);
+  EXPECT_EQ(server_.last_uid(Op::kRenew), Credential::OfProcess().uid());
+  EXPECT_EQ(server_.calls(Op::kSetClientId), 1);
+}
+
+TEST_F(Nfs4RecoveryTest, ARenewalThatFindsTheServerRestartedReclaimsTheFiles) {
+  server_.set_lease_seconds(1);
+  const std::unique_ptr<OpenState> state = OpenFile();
+  server_.Before(Op::kRenew, [](FakeNfs4& server) { server.Restart(true); });
+  server_.AwaitCalls(Op::kRenew, 2);  // the next one comes after the files are open again
+  EXPECT_EQ(server_.opens(), 1u);
+  EXPECT_EQ(Read(state.get()).data, "hello");
+  EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
+}
+
+}  // namespace
+}  // namespace nfswalk::protocol
