@@ -1,0 +1,282 @@
+// Open files against a real server, which dies, comes back and lets leases end.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/protocol/nfs4.h"
+#include "tests/fixtures/ganesha_server.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using fixtures::GaneshaServer;
+
+const Credential kRoot(0, 0);
+const Credential kUser(1000, 100);
+const Credential kOther(2000, 200);
+
+class Nfs4OpensOnServer : public testing::Test {
+ protected:
+  void Start(GaneshaServer::Options options) {
+    auto started = GaneshaServer::Start(options);
+    ASSERT_TRUE(started.has_value()) << started.error();
+    server_ = std::move(*started);
+    nfs_ = Connect();
+    ASSERT_NE(nfs_, nullptr);
+    root_ = nfs_->GetRoot(kRoot).handle;
+  }
+  std::unique_ptr<Protocol> Connect() {
+    const GaneshaServer::NetworkScope inside(*server_);
+    auto connected =
+        Nfs4::ConnectNfs4({server_->host(), server_->export_path(), server_->nfs_port(), 0, 4}, {});
+    EXPECT_TRUE(connected.has_value()) << connected.error().message;
+    return connected ? std::move(*connected) : nullptr;
+  }
+  void Restart() {
+    server_->Kill();
+    const std::string failure = server_->Restart();
+    ASSERT_EQ(failure, "");
+  }
+
+  std::string Backing(const std::string& name) const {
+    return server_->backing_directory() + "/" + name;
+  }
+  void Put(const std::string& name, const std::string& data, mode_t mode = 0666) {
+    std::ofstream(Backing(name)) << data;
+    ASSERT_EQ(chmod(Backing(name).c_str(), mode), 0);
+  }
+  FileHandle HandleOf(const std::string& name) { return nfs_->Lookup(root_, name, kRoot).handle; }
+
+  struct File {
+    std::errc error{};
+    FileHandle handle;
+    std::unique_ptr<OpenState> state;
+  };
+  File Open(const std::string& name, const Credential& credential = kUser) {
+    File file;
+    file.handle = HandleOf(name);
+    OpenReply opened = nfs_->Open(root_, name, file.handle, true, true, credential);
+    file.error = opened.error;
+    file.state = std::move(opened.state);
+    return file;
+  }
+  std::errc ErrorOfRead(const File& file) {
+    std::byte bytes[64];
+    return nfs_->Read(file.handle, 0, bytes, file.state.get(), kUser).error;
+  }
+  std::string Read(const File& file) {
+    std::byte bytes[64];
+    const ReadReply read = nfs_->Read(file.handle, 0, bytes, file.state.get(), kUser);
+    EXPECT_EQ(read.error, kOk);
+    return std::string(reinterpret_cast<const char*>(bytes), read.count_bytes);
+  }
+  void Write(const File& file, std::string_view data) {
+    const WriteReply written =
+        nfs_->Write(file.handle, 0, std::as_bytes(std::span(data)), file.state.get(), kUser);
+    EXPECT_EQ(written.error, kOk);
+    EXPECT_EQ(written.count_bytes, data.size());
+  }
+
+  std::unique_ptr<GaneshaServer> server_;
+  std::unique_ptr<Protocol> nfs_;
+  FileHandle root_;
+};
+
+TEST_F(Nfs4OpensOnServer, AFileIsOpenedReadWrittenAndClosedBySeveralIdentities) {
+  ASSERT_NO_FATAL_FAILURE(Start({}));
+  Put("f", "hello");
+  for (const Credential& credential : {kRoot, kUser, kOther, kUser}) {
+    const File file = Open("f", credential);
+    ASSERT_EQ(file.error, kOk);
+    ASSERT_NE(file.state, nullptr);
+    EXPECT_EQ(Read(file), "hello");
+    Write(file, "HELLO");
+    EXPECT_EQ(Read(file), "HELLO");
+    Write(file, "hello");
+  }
+}
+
+TEST_F(Nfs4OpensOnServer, TheServerRefusesWhoMayNotOpenAndTheNextOpenGoesWell) {
+  ASSERT_NO_FATAL_FAILURE(Start({}));
+  Put("secret", "s", 0600);
+  Put("f", "hello");
+  EXPECT_EQ(Open("secret", kUser).error, std::errc::permission_denied);
+  EXPECT_EQ(Open("secret", kRoot).error, kOk);
+  EXPECT_EQ(Read(Open("f", kUser)), "hello");
+}
+
+// An OPEN and a CLOSE; the owner's first needs a confirmation more.
+TEST_F(Nfs4OpensOnServer, AnOpenAndACloseTakeTwoCallsOnceTheOwnerIsKnown) {
+  ASSERT_NO_FATAL_FAILURE(Start({}));
+  Put("f", "hello");
+  const FileHandle handle = HandleOf("f");
+  (void)nfs_->Open(root_, "f", handle, true, false, kUser);
+  const uint64_t before = nfs_->rpcs_sent();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(nfs_->Open(root_, "f", handle, true, false, kUser).error, kOk);
+  }
+  EXPECT_EQ(nfs_->rpcs_sent() - before, 20u);
+}
+
+TEST_F(Nfs4OpensOnServer, AFileMadeGuardedIsMadeOnce) {
+  ASSERT_NO_FATAL_FAILURE(Start({}));
+  const CreateReply made = nfs_->Create(root_, "new", CreateMode::kGuarded, {.mode = 0640}, kUser);
+  ASSERT_EQ(made.error, kOk);
+  EXPECT_EQ(made.attributes->mode, 0640u);
+  EXPECT_EQ(made.attributes->uid, kUser.uid());
+  EXPECT_EQ(nfs_->Create(root_, "new", CreateMode::kGuarded, {.mode = 0640}, kUser).error,
+            std::errc::file_exists);
+  EXPECT_EQ(nfs_->Create(root_, "new", CreateMode::kUnchecked, {.mode = 0640}, kUser).error, kOk);
+}
+
+TEST_F(Nfs4OpensOnServer, OneFileOpenedTwiceIsClosedOnceAtATime) {
+  ASSERT_NO_FATAL_FAILURE(Start({}));
+  Put("f", "hello");
+  const File first = Open("f");
+  { const File second = Open("f"); }
+  EXPECT_EQ(Read(first), "hello");
+  Write(first, "HELLO");
+}
+
+class RestartedServer : public Nfs4OpensOnServer, public testing::WithParamInterface<uint32_t> {};
+
+TEST_P(RestartedServer, ReadsAndWritesOfOpenFilesGoOn) {
+  ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = GetParam(), .lease_seconds = 2}));
+  Put("f", "hello");
+  Put("g", "other");
+  File file = Open("f");
+  const File second = Open("g", kOther);
+  ASSERT_EQ(file.error, kOk);
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    ASSERT_NO_FATAL_FAILURE(Restart());
+    EXPECT_EQ(Read(file), "hello");
+    Write(file, "HELLO");
+    Write(file, "hello");
+    EXPECT_EQ(Read(second), "other");
+  }
+  file.state.reset();
+  EXPECT_EQ(Read(Open("f")), "hello");
+}
+
+TEST_P(RestartedServer, AFileThatWasRemovedMeanwhileIsAnError) {
+  ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = GetParam()}));
+  Put("f", "hello");
+  const File file = Open("f");
+  server_->Kill();
+  ASSERT_EQ(unlink(Backing("f").c_str()), 0);
+  ASSERT_EQ(server_->Restart(), "");
+  const std::errc error = ErrorOfRead(file);
+  EXPECT_TRUE(error == kStale || error == std::errc::io_error) << static_cast<int>(error);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RestartedServer, testing::Values(0u, 2u), [](const auto& test) {
+  return test.param == 0 ? std::string("WithoutGrace") : std::string("WithGrace");
+});
+
+TEST_F(Nfs4OpensOnServer, AFileThatWasReplacedMeanwhileIsAnErrorFromThenOn) {
+  ASSERT_NO_FATAL_FAILURE(Start({}));
+  Put("f", "hello");
+  ASSERT_EQ(link(Backing("f").c_str(), Backing("kept").c_str()), 0);
+  const File file = Open("f");
+  server_->Kill();
+  ASSERT_EQ(unlink(Backing("f").c_str()), 0);
+  Put("f", "another");
+  ASSERT_EQ(server_->Restart(), "");
+  EXPECT_EQ(ErrorOfRead(file), std::errc::io_error);
+  EXPECT_EQ(ErrorOfRead(file), std::errc::io_error);
+  EXPECT_EQ(Read(Open("f")), "another");
+}
+
+TEST_F(Nfs4OpensOnServer, AFileThatWasRenamedMeanwhileIsReclaimed) {
+  ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = 4}));
+  Put("f", "hello");
+  const File file = Open("f");
+  server_->Kill();
+  ASSERT_EQ(rename(Backing("f").c_str(), Backing("g").c_str()), 0);
+  ASSERT_EQ(server_->Restart(), "");
+  EXPECT_EQ(Read(file), "hello");
+}
+
+TEST_F(Nfs4OpensOnServer, WhatIsNotReclaimedWaitsForTheEndOfTheGracePeriod) {
+  ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = 2, .lease_seconds = 2}));
+  Put("f", "hello");
+  const File held = Open("f");  // so that the server has somebody to wait for
+  ASSERT_NO_FATAL_FAILURE(Restart());
+  EXPECT_EQ(Read(Open("f", kOther)), "hello");
+}
+
+TEST_F(Nfs4OpensOnServer, ThreadsOpenAndCloseWhileTheServerRestarts) {
+  ASSERT_NO_FATAL_FAILURE(Start({}));
+  constexpr int kThreads = 8;
+  constexpr int kRounds = 60;
+  Put("f", "hello");
+  const FileHandle handle = HandleOf("f");
+  std::atomic<int> rounds{0};
+  std::atomic<int> good{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      const Credential credential(1000 + i % 3u, 100);
+      for (int n = 0; n < kRounds; ++n) {
+        const OpenReply opened = nfs_->Open(root_, "f", handle, true, true, credential);
+        std::byte bytes[8];
+        const ReadReply read = nfs_->Read(handle, 0, bytes, opened.state.get(), credential);
+        good += opened.error == kOk && read.error == kOk && read.count_bytes == 5;
+        ++rounds;
+        rounds.notify_all();
+      }
+    });
+  }
+  int restarts = 0;
+  for (int until = 100; until < kThreads * kRounds; until += 100, ++restarts) {
+    for (int now = rounds.load(); now < until; now = rounds.load()) rounds.wait(now);
+    ASSERT_NO_FATAL_FAILURE(Restart());
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(restarts, 4);
+  EXPECT_EQ(good.load(), kThreads * kRounds);
+}
+
+// nfs-ganesha counts whole seconds: a lease of one would end with every turn of the clock.
+constexpr uint32_t kLeaseSeconds = 2;
+constexpr int kLongerMs = 3000;
+
+// The server stands still for longer than the lease, so that no renewal reaches it in time.
+TEST_F(Nfs4OpensOnServer, AfterTheLeaseExpiredTheFileIsOpenedAgainAndReadOn) {
+  ASSERT_NO_FATAL_FAILURE(Start({.lease_seconds = kLeaseSeconds}));
+  Put("f", "hello");
+  const File file = Open("f");
+  const StateId before = Nfs4Opens::StateOf(file.state.get());
+  server_->Hang();
+  poll(nullptr, 0, kLongerMs);
+  server_->Resume();
+  EXPECT_EQ(Read(file), "hello");
+  Write(file, "HELLO");
+  EXPECT_NE(Nfs4Opens::StateOf(file.state.get()), before);
+}
+
+TEST_F(Nfs4OpensOnServer, AnOpenFileOutlivesItsLease) {
+  ASSERT_NO_FATAL_FAILURE(Start({.lease_seconds = kLeaseSeconds}));
+  Put("f", "hello");
+  const File file = Open("f");
+  const StateId before = Nfs4Opens::StateOf(file.state.get());
+  poll(nullptr, 0, kLongerMs);
+  EXPECT_EQ(Read(file), "hello");
+  EXPECT_EQ(Nfs4Opens::StateOf(file.state.get()), before);
+}
+
+}  // namespace
+}  // namespace nfswalk::protocol
