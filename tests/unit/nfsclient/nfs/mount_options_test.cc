@@ -128,13 +128,15 @@ TEST(MountUrl, AnExportLongerThanTheProtocolAllowsIsRefused) {
               AllOf(HasSubstr("1025"), HasSubstr("1024")));
 }
 
-TEST(MountUrl, OnlyVersion3IsSpoken) {
+TEST(MountUrl, Versions3And4Point0AreSpoken) {
   for (const char* name : {"version", "vers", "nfsvers"}) {
     EXPECT_EQ(WithOptions(std::string(name) + "=3").server.version, 3);
-    for (const char* version : {"2", "4", "4.1", "", "three"}) {
+    EXPECT_EQ(WithOptions(std::string(name) + "=4").server.version, 4);
+    EXPECT_EQ(WithOptions(std::string(name) + "=4.0").server.version, 4);
+    for (const char* version : {"2", "4.1", "", "three"}) {
       EXPECT_THAT(RefusalOf(std::string(name) + "=" + version),
                   AllOf(HasSubstr("'" + std::string(version) + "'"),
-                        HasSubstr("version 3 is what this build speaks")));
+                        HasSubstr("accepted are 3, 4 and 4.0")));
     }
   }
 }
@@ -221,11 +223,15 @@ TEST(MountUrl, LookupcacheHasThreeMeanings) {
 TEST(MountUrl, CloseToOpenAndStrictAreFlags) {
   EXPECT_TRUE(WithOptions("nocto").nocto);
   EXPECT_FALSE(WithOptions("nocto&cto").nocto);
+  EXPECT_TRUE(WithOptions("").compound);
+  EXPECT_FALSE(WithOptions("nocompound").compound);
+  EXPECT_TRUE(WithOptions("nocompound&compound").compound);
   EXPECT_EQ(WithOptions("strict").contract, WalkContract::kStrict);
 }
 
 TEST(MountUrl, AFlagWithAValueIsRefused) {
-  for (const char* name : {"hard", "soft", "ac", "noac", "cto", "nocto", "strict"}) {
+  for (const char* name :
+       {"hard", "soft", "ac", "noac", "cto", "nocto", "compound", "nocompound", "strict"}) {
     EXPECT_THAT(RefusalOf(std::string(name) + "=1"), HasSubstr("takes no value"));
   }
 }
