@@ -54,6 +54,8 @@ Acquired OpenAcquirer::Acquire(const LiveClient& client, const FileHandle& at,
     if (TroubleOf(opened.status) == StateTrouble::kWait) {
       const std::errc error = caller_.PauseForJukebox(budget);
       if (error != kOk) return Failure<Acquired>(error);
+      // A server may not count what it put off; then the next number is one too many every time.
+      disagreements = 0;
     } else if (IsDisagreement(opened.status)) {
       ++disagreements;
     } else if (opened.status == NFS4ERR_BADOWNER && !name_owners) {
