@@ -25,7 +25,7 @@ struct OpenOwner {
   uint32_t sequence = 0;
   // The client id that the server knows it by (nfs4_lease.h).
   uint64_t generation = 0;
-  sunrpc_auth::Credential credential;
+  sunrpc_auth::Credential credential = {};
   // False once it is not known which number the server expects next.
   bool usable = true;
 

@@ -147,6 +147,17 @@ TEST_F(Nfs4OpensTest, AServerThatNeverAgreesIsAnError) {
   EXPECT_LT(server_.calls(Op::kOpen), 10);
 }
 
+// Its next number is one less than ours each time.
+TEST_F(Nfs4OpensTest, AServerMayNotCountWhatItPutOff) {
+  constexpr int kPutOffs = 4;
+  for (int i = 0; i < kPutOffs; ++i) {
+    server_.Inject(Op::kOpen, Fails(fixtures::kNfs4Grace));
+    server_.Inject(Op::kOpen, Fails(fixtures::kNfs4BadSeqId));
+  }
+  EXPECT_EQ(Open(Wish()).error, kOk);
+  EXPECT_EQ(server_.calls(Op::kOpen), 2 * kPutOffs + 1);
+}
+
 TEST_F(Nfs4OpensTest, AServerThatForgetsEveryClientIdIsAnError) {
   server_.Inject(Op::kOpen, Fails(fixtures::kNfs4StaleClientId), 100);
   EXPECT_EQ(Open(Wish()).error, std::errc::io_error);

@@ -1,0 +1,97 @@
+#include "nfsclient/protocol/nfs4_open_owner.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/protocol/nfs4_state_trouble.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using sunrpc_auth::Credential;
+
+const Credential kUser(1000, 100);
+const Credential kOther(2000, 100);
+
+// RFC 7530 9.1.7.
+TEST(OpenOwner, AllButEightErrorsUseUpASequenceNumber) {
+  const std::set<int> kept = {NFS4ERR_STALE_CLIENTID, NFS4ERR_STALE_STATEID, NFS4ERR_BAD_STATEID,
+                              NFS4ERR_BAD_SEQID,      NFS4ERR_BADZDR,        NFS4ERR_RESOURCE,
+                              NFS4ERR_NOFILEHANDLE,   NFS4ERR_MOVED};
+  for (int status = 0; status <= NFS4ERR_CB_PATH_DOWN; ++status) {
+    OpenOwner owner{.name = "o", .sequence = 7};
+    owner.Executed(status);
+    EXPECT_EQ(owner.sequence, kept.contains(status) ? 7u : 8u) << status;
+  }
+}
+
+TEST(OpenOwner, TheSequenceGoesRoundThroughZero) {
+  OpenOwner owner{.name = "o", .sequence = 0xffffffff};
+  owner.Executed(NFS4_OK);
+  EXPECT_EQ(owner.sequence, 0u);
+}
+
+TEST(OpenOwnerPool, AnOwnerGoesToItsCredentialOnly) {
+  OpenOwnerPool pool;
+  OpenOwner owner = pool.Take(kUser, 1);
+  const std::string name = owner.name;
+  owner.sequence = 5;
+  pool.Put(std::move(owner));
+  EXPECT_NE(pool.Take(kOther, 1).name, name);
+  const OpenOwner again = pool.Take(kUser, 1);
+  EXPECT_EQ(again.name, name);
+  EXPECT_EQ(again.sequence, 5u);
+  EXPECT_NE(pool.Take(kUser, 1).name, name);
+}
+
+TEST(OpenOwnerPool, AnOwnerOfAnEarlierClientIdOrOutOfStepIsForgotten) {
+  OpenOwnerPool pool;
+  std::set<std::string> names;
+  names.insert(pool.Take(kUser, 1).name);
+  pool.Put(pool.Take(kUser, 1));
+  names.insert(pool.Take(kUser, 2).name);
+  OpenOwner owner = pool.Take(kUser, 2);
+  names.insert(owner.name);
+  owner.Executed(NFS4ERR_BAD_SEQID);
+  pool.Put(std::move(owner));
+  names.insert(pool.Take(kUser, 2).name);
+  EXPECT_EQ(names.size(), 4u);
+}
+
+TEST(OpenOwnerPool, IdleOwnersAreBoundedAndTheOldestGoes) {
+  OpenOwnerPool pool;
+  std::vector<OpenOwner> owners;
+  for (size_t i = 0; i <= OpenOwnerPool::kIdleMax; ++i) owners.push_back(pool.Take(kUser, 1));
+  const std::string oldest = owners.front().name;
+  for (OpenOwner& owner : owners) pool.Put(std::move(owner));
+  std::set<std::string> kept;
+  for (size_t i = 0; i < OpenOwnerPool::kIdleMax; ++i) kept.insert(pool.Take(kUser, 1).name);
+  EXPECT_FALSE(kept.contains(oldest));
+  EXPECT_EQ(kept.size(), OpenOwnerPool::kIdleMax);
+}
+
+TEST(StateTrouble, SaysWhatIsToBeDone) {
+  EXPECT_EQ(TroubleOf(NFS4ERR_GRACE), StateTrouble::kWait);
+  EXPECT_EQ(TroubleOf(NFS4ERR_OLD_STATEID), StateTrouble::kState);
+  EXPECT_EQ(TroubleOf(NFS4ERR_ADMIN_REVOKED), StateTrouble::kRevoked);
+  for (const int status : {NFS4ERR_EXPIRED, NFS4ERR_STALE_CLIENTID, NFS4ERR_STALE_STATEID}) {
+    EXPECT_TRUE(ConcernsClient(TroubleOf(status))) << status;
+  }
+  for (const int status : {NFS4_OK, NFS4ERR_ACCESS, NFS4ERR_OPENMODE, NFS4ERR_BAD_STATEID}) {
+    EXPECT_FALSE(ConcernsClient(TroubleOf(status))) << status;
+  }
+}
+
+}  // namespace
+}  // namespace nfswalk::protocol
