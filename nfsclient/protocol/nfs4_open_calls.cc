@@ -30,11 +30,7 @@ template <typename Reply, typename Decode>
 Reply OpenCalls::Send(OpenOwner& owner, Compound& compound, RpcCaller::Budget& budget,
                       Decode decode) const {
   Reply reply = CallCompound<Reply>(caller_, compound, owner.credential, budget, decode);
-  if (reply.error != kOk) {
-    owner.usable = false;
-  } else if (reply.executed) {
-    owner.Executed(reply.status);
-  }
+  if (reply.error == kOk && reply.executed) owner.Executed(reply.status);
   return reply;
 }
 

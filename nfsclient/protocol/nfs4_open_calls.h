@@ -2,9 +2,9 @@
 // with the sequence number of an owner.
 //
 // A call that was not answered is sent again as it is for as long as the budget lasts: the server
-// answers the same number in the same way (RFC 7530 9.1.9). An owner whose call got no answer in
-// the end, or none that parses, is not usable any more. A status is never repeated here, since most
-// use up the number, DELAY and GRACE too.
+// answers the same number in the same way (RFC 7530 9.1.9). After a call that got no answer in
+// the end, or none that parses, its owner must not be used again. A status is never repeated here,
+// since most use up the number, DELAY and GRACE too.
 //
 // Thread safety: all functions; the owner of a call is one thread's.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_OPEN_CALLS_H_

@@ -80,6 +80,7 @@ void OpenFiles::Settle(By by, OpenFile& file, Acquired acquired, const LiveClien
   if (acquired.error == kOk && acquired.handle == file.handle) {
     later.id = acquired.state;
     later.generation = client.generation;
+    later.reopened = std::chrono::steady_clock::now();
     file.owner = std::move(acquired.owner);
   } else if (acquired.error == kOk) {
     acquirer_.Release(std::move(acquired.owner), acquired.handle, acquired.state, budget);

@@ -11,6 +11,7 @@
 #define NFSWALK_NFSCLIENT_PROTOCOL_NFS4_OPEN_FILES_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -34,6 +35,8 @@ struct OpenFile {
     StateId id;
     uint64_t generation = 0;  // of the client id that it belongs to
     bool lost = false;        // cannot be opened again
+    // When it was opened again, if it was.
+    std::chrono::steady_clock::time_point reopened = {};
   };
 
   State Now() const {

@@ -1,6 +1,7 @@
 #include "nfsclient/protocol/nfs4_opens.h"
 
 #include <atomic>
+#include <chrono>
 #include <utility>
 
 #include "nfsclient/protocol/nfs4_lease.h"
@@ -15,6 +16,8 @@ namespace {
 
 // How often one operation starts over because its client id or its state is gone.
 constexpr int kRecoveriesMax = 4;
+// A state that does not last that long is opened again only after a pause.
+constexpr std::chrono::milliseconds kSoundState{100};
 
 }  // namespace
 
@@ -110,7 +113,7 @@ std::unique_ptr<OpenState> Nfs4Opens::Impl::Register(const Wish& wish, const Cre
   file->credential = credential;
   file->handle = acquired.handle;
   file->owner = std::move(acquired.owner);
-  file->state = {acquired.state, generation, false};
+  file->state = {.id = acquired.state, .generation = generation};
   files_.Add(file);
   lease_.Hold();
   return std::make_unique<OpenOnServer<Impl>>(shared_from_this(), std::move(file));
@@ -118,6 +121,11 @@ std::unique_ptr<OpenState> Nfs4Opens::Impl::Register(const Wish& wish, const Cre
 
 std::errc Nfs4Opens::Impl::Recover(OpenFile& file, const StateId& used, StateTrouble trouble,
                                    RpcCaller::Budget& budget) {
+  const bool was_sound = std::chrono::steady_clock::now() - file.Now().reopened >= kSoundState;
+  if (!was_sound && file.Now().id == used) {
+    const std::errc error = caller_.PauseForJukebox(budget);
+    if (error != kOk) return error;
+  }
   for (int tries = 0; tries < kRecoveriesMax; ++tries) {
     const OpenFile::State now = file.Now();
     if (now.lost) return std::errc::io_error;

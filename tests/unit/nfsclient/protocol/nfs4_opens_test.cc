@@ -243,13 +243,18 @@ TEST_F(Nfs4OpensTest, AfterShutdownAnOpenIsCanceledAndACloseIsNotSent) {
   std::unique_ptr<OpenState> state = OpenFile();
   caller_->Shutdown();
   opens_->Shutdown();
-  const uint64_t sent = caller_->calls_sent();
   EXPECT_EQ(Open(Wish()).error, std::errc::operation_canceled);
   opens_.reset();
   caller_.reset();
   state.reset();  // touches neither
   EXPECT_EQ(server_.calls(Op::kClose), 0);
-  EXPECT_GT(sent, 0u);
+}
+
+TEST_F(Nfs4OpensTest, AtShutdownNothingIsClosedEvenIfTheServerWouldAnswer) {
+  std::unique_ptr<OpenState> state = OpenFile();
+  opens_->Shutdown();
+  state.reset();
+  EXPECT_EQ(server_.calls(Op::kClose), 0);
 }
 
 TEST_F(Nfs4OpensTest, AStateThatOutlivesTheOpensCloses) {

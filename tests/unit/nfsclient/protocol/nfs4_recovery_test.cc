@@ -103,6 +103,20 @@ TEST_F(Nfs4RecoveryTest, AStateThatTheServerDroppedConcernsItsFileAlone) {
   EXPECT_EQ(server_.calls(Op::kSetClientId), 1);
 }
 
+TEST_F(Nfs4RecoveryTest, AServerThatTakesNoneOfItsStatesIsAskedWithPauses) {
+  const std::unique_ptr<OpenState> state = OpenFile();
+  server_.Inject(Op::kRead, Fails(fixtures::kNfs4BadStateId), 3);
+  EXPECT_EQ(Read(state.get()).data, "hello");
+  EXPECT_EQ(caller_->retries(), 2u);
+}
+
+TEST_F(Nfs4RecoveryTest, ASoftMountGivesUpOnAServerThatTakesNoneOfItsStates) {
+  Connect({.hard = false, .timeo_ds = 5, .retrans = 0});
+  const std::unique_ptr<OpenState> state = OpenFile();
+  server_.Inject(Op::kRead, Fails(fixtures::kNfs4Expired), 1'000'000);
+  EXPECT_EQ(Read(state.get()).error, std::errc::timed_out);
+}
+
 TEST_F(Nfs4RecoveryTest, AFileWithoutItsNameIsLostForGood) {
   server_.Put("old", {.mode = 0666, .nlink = 2});
   std::unique_ptr<OpenState> state = OpenFile("old");
