@@ -39,6 +39,7 @@ std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef&
   }
   auto inode = InodeOf(superblock, reply.handle, *reply.attributes, stamp);
   if (!inode) return std::unexpected(inode.error());
+  parent.names_asked.Add();
   return SpliceChild(superblock, directory, name, std::move(*inode), cookie);
 }
 
@@ -116,8 +117,7 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
     auto lock = superblock.directory_locks.LockShared(*directory.inode());
     // Once more: another thread may have answered between our look and our ticket.
     if (DentryRef found = superblock.dentries.Lookup(*directory, name)) {
-      if (found->verifier.load(std::memory_order_relaxed) ==
-              directory.inode()->cookie.load(std::memory_order_relaxed) &&
+      if (VerifierMatches(*found, *directory.inode()) &&
           superblock.options.lookupcache == LookupCache::kAll) {
         return found;
       }

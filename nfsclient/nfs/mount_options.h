@@ -43,6 +43,9 @@ struct MountOptions {
   uint32_t acdirmax_s = 60;
   LookupCache lookupcache = LookupCache::kAll;
   bool nocto = false;
+  // Directories are listed with the attributes of their entries, which fill the caches; also ahead,
+  // when name after name is asked for (list_ahead.h).
+  bool rdirplus = true;
   // Version 4: ask for whole paths at once (path_lookup.h).
   bool compound = true;
 
@@ -62,13 +65,13 @@ struct MountOptions {
 // Reads `nfs://host[:port]/export?option[=value]&...`, options named as in nfs(5) and in libnfs'
 // URLs: version (vers, nfsvers), port (nfsport, as host:port), mountport, nconnect, hard, soft,
 // timeo (tenths of a second), retrans, acregmin, acregmax, acdirmin, acdirmax, actimeo, noac, ac,
-// lookupcache, cto, nocto, and ours: walk=ref|rcu-locked|rcu-peek|rcu-search, strict, compound,
-// nocompound, dentries, inodes, access_entries, credentials, inode_hash, inode_list, inode_lru. Of
-// options that
-// contradict each other the last one counts, as with mount(8); noac outweighs every lifetime
-// wherever it stands, unless `ac` follows it. Percent escapes are decoded in the export's path,
-// nowhere else. An IPv6 address stands in brackets, without a zone. The error is a sentence that
-// names the offending part of the URL and what is accepted there; it may quote any byte of the URL.
+// lookupcache, cto, nocto, rdirplus, nordirplus, and ours: walk=ref|rcu-locked|rcu-peek|rcu-search,
+// strict, compound, nocompound, dentries, inodes, access_entries, credentials, inode_hash,
+// inode_list, inode_lru. Of options that contradict each other the last one counts, as with
+// mount(8); noac outweighs every lifetime wherever it stands, unless `ac` follows it. Percent
+// escapes are decoded in the export's path, nowhere else. An IPv6 address stands in brackets,
+// without a zone. The error is a sentence that names the offending part of the URL and what is
+// accepted there; it may quote any byte of the URL.
 std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url);
 
 // The name used in URLs, tables and JSON: "rcu-search".

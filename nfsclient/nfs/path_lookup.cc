@@ -8,6 +8,7 @@
 #include "nfsclient/nfs/lookup.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/prime.h"
+#include "nfsclient/nfs/revalidate.h"
 #include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
 
@@ -53,8 +54,7 @@ Missing WhatIsMissing(Superblock& superblock, DentryRef& directory, const Name& 
   Inode& inode = *directory.inode();
   const bool fresh = AttributesFresh(inode, rcu::CoarseNowNs());
   const DentryRef child = superblock.dentries.Lookup(*directory, name);
-  const bool known = child && child->verifier.load(std::memory_order_relaxed) ==
-                                  inode.cookie.load(std::memory_order_relaxed);
+  const bool known = child && VerifierMatches(*child, inode);
   return {!fresh || !KnowsRights(superblock, inode, credential), !fresh || !known};
 }
 

@@ -29,7 +29,8 @@ std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
       auto lock = superblock.directory_locks.LockShared(inode);
       SendStamp stamp = Stamp(superblock);
       uint64_t cookie = inode.cookie.load(std::memory_order_relaxed);
-      reply = superblock.protocol->ReadDir(inode.handle(), position, true, credential);
+      reply = superblock.protocol->ReadDir(inode.handle(), position, superblock.options.rdirplus,
+                                           credential);
       if (reply.directory) UpdateAttributes(superblock, inode, *reply.directory, stamp);
       if (reply.error == protocol::kStale) MarkStale(superblock, inode);
       if (reply.error != std::errc{}) return reply.error;

@@ -11,11 +11,6 @@ using vfs::Inode;
 
 namespace {
 
-bool VerifierMatches(const Dentry& dentry, const Inode& directory) {
-  return dentry.verifier.load(std::memory_order_relaxed) ==
-         directory.cookie.load(std::memory_order_relaxed);
-}
-
 // nfs_check_verifier. The cookie first: a mismatch costs no RPC here. An error of the GETATTR reads
 // as no match; the LOOKUP that follows tells the truth.
 bool CheckVerifier(Superblock& superblock, const Dentry& dentry, Inode& directory,
@@ -55,6 +50,11 @@ std::expected<Verdict, std::errc> RevalidateByLookup(Superblock& superblock, Den
 }
 
 }  // namespace
+
+bool VerifierMatches(const Dentry& dentry, const Inode& directory) {
+  return dentry.verifier.load(std::memory_order_relaxed) ==
+         directory.cookie.load(std::memory_order_relaxed);
+}
 
 void StoreVerifier(Dentry& dentry, const Inode& directory, uint64_t cookie) {
   if (directory.cookie.load(std::memory_order_relaxed) == cookie) {

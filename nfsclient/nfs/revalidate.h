@@ -60,6 +60,9 @@ std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, vfs::Den
                                                 const sunrpc_auth::Credential& credential,
                                                 LookupIntent intent);
 
+// True if the name was last known right when the directory was as we know it now.
+bool VerifierMatches(const vfs::Dentry& dentry, const vfs::Inode& directory);
+
 // Notes that the name was right when the directory's cookie was `cookie`, unless the directory has
 // changed since (nfs_semantics 1.1: never an older value over a newer one).
 void StoreVerifier(vfs::Dentry& dentry, const vfs::Inode& directory, uint64_t cookie);

@@ -34,6 +34,7 @@
 #include "access_cache/access_cache.h"
 #include "nfsclient/protocol/attributes.h"
 #include "nfsclient/protocol/file_handle.h"
+#include "nfsclient/vfs/names_asked.h"
 #include "rcu/byte_pool.h"
 #include "rcu/hash_link.h"
 #include "rcu/seqcount.h"
@@ -105,6 +106,7 @@ struct alignas(64) Inode {
   uint64_t fileid = 0;
   rcu::ByteString* long_handle = nullptr;  // handles of more than kInlineHandle bytes
   rcu::SpinLock lock{rcu::LockClass::kInode};
+  NamesAsked names_asked;          // a directory's
   std::atomic<uint32_t> count{0};  // may fall to 1, and rise from 1, without the lock
   std::atomic<uint16_t> state{0};
   uint8_t lru_shard = kOffList;   // under `lock` and the LRU's lock

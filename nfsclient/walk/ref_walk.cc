@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "nfsclient/nfs/list_ahead.h"
 #include "nfsclient/nfs/lookup.h"
 #include "nfsclient/nfs/path_lookup.h"
 #include "nfsclient/nfs/permission.h"
@@ -130,6 +131,8 @@ std::errc RefWalk::StepToChild(const Name& name, bool* more) {
   if (!child) return child.error();
   Inode* inode = child->inode();
   if (inode == nullptr) return std::errc::no_such_file_or_directory;
+
+  if (!flags_.dont_cache) nfs::ListAhead(superblock_, at_, credential_->key());
 
   const char* rest = name.data + name.length;
   *more = *rest == '/';

@@ -223,6 +223,9 @@ TEST(MountUrl, LookupcacheHasThreeMeanings) {
 TEST(MountUrl, CloseToOpenAndStrictAreFlags) {
   EXPECT_TRUE(WithOptions("nocto").nocto);
   EXPECT_FALSE(WithOptions("nocto&cto").nocto);
+  EXPECT_TRUE(WithOptions("").rdirplus);
+  EXPECT_FALSE(WithOptions("nordirplus").rdirplus);
+  EXPECT_TRUE(WithOptions("nordirplus&rdirplus").rdirplus);
   EXPECT_TRUE(WithOptions("").compound);
   EXPECT_FALSE(WithOptions("nocompound").compound);
   EXPECT_TRUE(WithOptions("nocompound&compound").compound);
@@ -230,8 +233,8 @@ TEST(MountUrl, CloseToOpenAndStrictAreFlags) {
 }
 
 TEST(MountUrl, AFlagWithAValueIsRefused) {
-  for (const char* name :
-       {"hard", "soft", "ac", "noac", "cto", "nocto", "compound", "nocompound", "strict"}) {
+  for (const char* name : {"hard", "soft", "ac", "noac", "cto", "nocto", "compound", "nocompound",
+                           "rdirplus", "nordirplus", "strict"}) {
     EXPECT_THAT(RefusalOf(std::string(name) + "=1"), HasSubstr("takes no value"));
   }
 }
