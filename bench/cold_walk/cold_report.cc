@@ -9,6 +9,7 @@ namespace nfswalk::bench {
 namespace {
 
 constexpr std::string_view kOurs = "nfswalk";
+constexpr std::string_view kNotAhead = "nfswalk nordirplus";
 constexpr std::string_view kLibnfs = "libnfs sync";
 constexpr std::string_view kCeiling = "raw calls";
 
@@ -63,6 +64,12 @@ std::string FiguresOf(std::span<const ColdRow> rows, int version) {
     const double ratio = path->files_per_s() / libnfs->files_per_s();
     text += Verdict(fmt::format("v{}, cold stat over libnfs' synchronous calls: 4x", version),
                     fmt::format("{:.2f}x", ratio), ratio >= kOverLibnfsMin);
+    const ColdRow* one_by_one =
+        Find(rows, {std::string(kNotAhead), version, ColdMode::kPath, kThreadsOfFigures});
+    if (one_by_one != nullptr) {
+      text += fmt::format("    without listing directories ahead {:>36.2f}x\n",
+                          one_by_one->files_per_s() / libnfs->files_per_s());
+    }
   }
   for (const ColdRow* row : {path, find}) {
     if (row == nullptr || !row->of_ceiling) continue;

@@ -17,8 +17,19 @@ namespace {
 using Subjects = std::vector<std::unique_ptr<ColdSubject>>;
 using Rows = std::expected<std::vector<ColdRow>, std::string>;
 
-// Whom a client is on the wire. Version 3 has no COMPOUND to switch off.
-constexpr std::pair<int, bool> kClients[] = {{3, true}, {4, true}, {4, false}};
+// Our client in all its settings: version 3 has no COMPOUND to switch off, and a listing is not
+// listed ahead.
+std::vector<NfswalkSetting> SettingsOf(ColdMode mode) {
+  std::vector<NfswalkSetting> settings = {{.version = 3, .mode = mode},
+                                          {.version = 4, .mode = mode},
+                                          {.version = 4, .compound = false, .mode = mode}};
+  if (mode == ColdMode::kPath) {
+    settings.push_back({.version = 3, .list_ahead = false, .mode = mode});
+    settings.push_back({.version = 4, .list_ahead = false, .mode = mode});
+  }
+  return settings;
+}
+
 constexpr int kVersions[] = {3, 4};
 
 class ColdRun {
@@ -54,10 +65,9 @@ class ColdRun {
   std::string Assemble() {
     const uint64_t files = place_.tree.paths().size();
     for (const ColdMode mode : {ColdMode::kPath, ColdMode::kFind}) {
-      for (const auto& [version, compound] : kClients) {
-        NfswalkSetting setting{.version = version, .compound = compound, .mode = mode};
-        progress_(fmt::format("the calls of {}, v{} {}", SubjectOf(setting, "nfswalk"), version,
-                              NameOf(mode)));
+      for (NfswalkSetting setting : SettingsOf(mode)) {
+        progress_(fmt::format("the calls of {}, v{} {}", SubjectOf(setting, "nfswalk"),
+                              setting.version, NameOf(mode)));
         auto record = RecordWalk(place_, setting, stop_);
         if (!record) return std::move(record.error());
         for (const size_t threads : options_.threads) {
@@ -74,9 +84,8 @@ class ColdRun {
         }
       }
     }
-    for (const auto& [version, compound] : kClients) {
-      subjects_.push_back(MakeNfswalkSubject(
-          place_, {.version = version, .compound = compound, .mode = ColdMode::kDeep}));
+    for (const NfswalkSetting& setting : SettingsOf(ColdMode::kDeep)) {
+      subjects_.push_back(MakeNfswalkSubject(place_, setting));
     }
     return {};
   }

@@ -134,6 +134,7 @@ MountOptions OptionsOf(const ColdPlace& place, const NfswalkSetting& setting) {
   MountOptions options = place.server.OptionsFor(place.directory);
   options.server.version = setting.version;
   options.compound = setting.compound;
+  options.rdirplus = setting.list_ahead;
   return options;
 }
 
@@ -178,7 +179,8 @@ class NfswalkSubject final : public ColdSubject {
 }  // namespace
 
 std::string SubjectOf(const NfswalkSetting& setting, std::string_view who) {
-  return fmt::format("{}{}", who, setting.compound ? "" : " nocompound");
+  return fmt::format("{}{}{}", who, setting.compound ? "" : " nocompound",
+                     setting.list_ahead ? "" : " nordirplus");
 }
 
 std::unique_ptr<ColdSubject> MakeNfswalkSubject(const ColdPlace& place,

@@ -22,11 +22,12 @@ struct ColdPlace {
 
 struct NfswalkSetting {
   int version = 3;
-  bool compound = true;  // whole paths at once, where the version can
+  bool compound = true;    // whole paths at once, where the version can
+  bool list_ahead = true;  // mount option rdirplus
   ColdMode mode = ColdMode::kPath;
   size_t threads = 1;
 };
-// "nfswalk", "nfswalk nocompound".
+// "nfswalk", "nfswalk nocompound", "nfswalk nordirplus".
 std::string SubjectOf(const NfswalkSetting& setting, std::string_view who);
 
 // A mount of its own for every turn.

@@ -90,14 +90,17 @@ TEST(ColdWalkTest, CountsTheRoundTripsOfEveryWalkOverBothVersions) {
             0)
       << Contents(TempFile("err"));
   const Json rows = Json::parse(Contents(json_file));
-  // Three clients, two modes, two numbers of threads and the raw calls; libnfs; the deep file.
-  EXPECT_EQ(rows.size(), 3u * 2 * 3 + 2 * 2 + 3);
+  // Five settings by path and three by listing, with two numbers of threads and the raw calls;
+  // libnfs; the deep file.
+  EXPECT_EQ(rows.size(), (5u + 3) * 3 + 2 * 2 + 3);
   constexpr int kFiles = 300;
-  const Json& whole_paths = RowOf(rows, "nfswalk", "v4", "path", 1);
+  const Json& whole_paths = RowOf(rows, "nfswalk nordirplus", "v4", "path", 1);
   EXPECT_EQ(whole_paths["files"], kFiles);
   EXPECT_EQ(whole_paths["rpcs"], kFiles) << "one COMPOUND a path";
-  EXPECT_GT(RowOf(rows, "nfswalk nocompound", "v4", "path", 1)["rpcs"], kFiles);
-  EXPECT_GT(RowOf(rows, "nfswalk", "v3", "path", 1)["rpcs"], kFiles);
+  EXPECT_GT(RowOf(rows, "nfswalk nordirplus", "v3", "path", 1)["rpcs"], kFiles);
+  for (const char* protocol : {"v3", "v4"}) {
+    EXPECT_LT(RowOf(rows, "nfswalk", protocol, "path", 1)["rpcs"], kFiles / 4) << "listed ahead";
+  }
   EXPECT_EQ(RowOf(rows, "nfswalk", "v4", "deep", 1)["rpcs"], 1);
   EXPECT_EQ(RowOf(rows, "nfswalk nocompound", "v4", "deep", 1)["rpcs"], 16);
   EXPECT_EQ(RowOf(rows, "libnfs sync", "v3", "path", 4)["rpcs"], kFiles / 3 * 7);

@@ -83,6 +83,13 @@ TEST(ColdReportTest, EveryFigureSaysWhetherItWasReached) {
   EXPECT_THAT(FiguresText(rows), Not(HasSubstr("NOT REACHED")));
 }
 
+TEST(ColdReportTest, WhatListingAheadIsWorthStandsBesideTheFigure) {
+  std::vector<ColdRow> rows = Rows();
+  EXPECT_THAT(FiguresText(rows), Not(HasSubstr("without listing")));
+  rows.push_back(Row("nfswalk nordirplus", 4, ColdMode::kPath, 4, 1000, 1000, 5.0));
+  EXPECT_THAT(FiguresText(rows), testing::ContainsRegex("without listing .* 2.00x"));
+}
+
 TEST(ColdReportTest, NothingMeasuredHasNoFigures) { EXPECT_EQ(FiguresText({}), ""); }
 
 }  // namespace
