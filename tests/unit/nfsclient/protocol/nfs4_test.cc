@@ -1,0 +1,206 @@
+// NFSv4 calls, and a client on top of them, against a server that fails as it is told.
+#include "nfsclient/protocol/nfs4.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nfsclient/client.h"
+#include "tests/fixtures/fake_nfs4.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using fixtures::FakeNfs4;
+using fixtures::FakeNode;
+using fixtures::Nfs4Fault;
+using Kind = Nfs4Fault::Kind;
+using Op = fixtures::Nfs4Operation;
+using Names = std::vector<std::string_view>;
+
+constexpr int kForEver = 1'000'000;
+const Credential kUser(1000, 100);
+
+class Nfs4Test : public testing::Test {
+ protected:
+  Nfs4Test() {
+    for (const char* directory : {"a", "a/b", "a/b/c"}) {
+      server_.Put(directory, {.type = FakeNode::Type::kDirectory, .mode = 0755, .nlink = 2});
+    }
+    server_.Put("a/b/c/file", {.data = "text"});
+    server_.Put("a/link", {.type = FakeNode::Type::kSymlink, .data = "b"});
+    nfs_ = std::move(*Nfs4::ConnectNfs4({"127.0.0.1", "/", server_.port(), 0, 4}, {}));
+    root_ = nfs_->GetRoot(kUser).handle;
+  }
+
+  std::unique_ptr<Client> MountClient() {
+    auto client = Client::Mount(*ParseMountUrl("nfs://127.0.0.1:" + std::to_string(server_.port()) +
+                                               "/?version=4&actimeo=600"));
+    EXPECT_TRUE(client.has_value());
+    return client ? std::move(*client) : nullptr;
+  }
+  LookupPathReply LookupPath(const Names& names) { return nfs_->LookupPath(root_, names, kUser); }
+  uint64_t FileidOf(const std::string& path) { return server_.Find(path)->fileid; }
+  // The steps there are, are those of `names`.
+  void ExpectSteps(const LookupPathReply& reply, const std::vector<std::string>& paths) {
+    ASSERT_EQ(reply.steps.size(), paths.size());
+    for (size_t i = 0; i < paths.size(); ++i) {
+      EXPECT_EQ(reply.steps[i].attributes.fileid, FileidOf(paths[i]));
+      EXPECT_EQ(nfs_->GetAttributes(reply.steps[i].handle, kUser).attributes.fileid,
+                FileidOf(paths[i]));
+    }
+  }
+
+  FakeNfs4 server_;
+  std::unique_ptr<Protocol> nfs_;
+  FileHandle root_;
+};
+
+TEST_F(Nfs4Test, AWholePathComesWithHandlesAttributesAndRights) {
+  const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
+  EXPECT_EQ(reply.error, kOk);
+  EXPECT_TRUE(reply.directory && reply.granted);
+  ExpectSteps(reply, {"a", "a/b", "a/b/c", "a/b/c/file"});
+  for (const PathStep& step : reply.steps) EXPECT_TRUE(step.granted.has_value());
+}
+
+TEST_F(Nfs4Test, AWholePathStopsWhereSingleLookupsWould) {
+  const LookupPathReply missing = LookupPath({"a", "b", "none", "x"});
+  EXPECT_EQ(missing.error, std::errc::no_such_file_or_directory);
+  ExpectSteps(missing, {"a", "a/b"});
+  const LookupPathReply through_a_file = LookupPath({"a", "b", "c", "file", "x"});
+  EXPECT_EQ(through_a_file.error, std::errc::not_a_directory);
+  ExpectSteps(through_a_file, {"a", "a/b", "a/b/c", "a/b/c/file"});
+  const LookupPathReply up = LookupPath({"a", "b", "..", "b", "c"});
+  EXPECT_EQ(up.error, kOk);
+  ExpectSteps(up, {"a", "a/b", "a", "a/b", "a/b/c"});
+}
+
+TEST_F(Nfs4Test, APathThatIsPutOffInTheMiddleIsAskedForAgain) {
+  for (const Op operation : {Op::kLookup, Op::kGetAttributes, Op::kGetHandle, Op::kAccess}) {
+    server_.Inject(operation, {.status = fixtures::kNfs4Delay}, 1, 2);
+    const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
+    EXPECT_EQ(reply.error, kOk);
+    ExpectSteps(reply, {"a", "a/b", "a/b/c", "a/b/c/file"});
+  }
+}
+
+// Whatever is wrong with a reply, what was taken from it is true, and what is said of the rest is
+// an error.
+TEST_F(Nfs4Test, ABrokenReplyGivesAnErrorAndATruePrefix) {
+  const std::vector<std::string> paths = {"a", "a/b", "a/b/c", "a/b/c/file"};
+  for (const Kind kind : {Kind::kCutShort, Kind::kOutOfOrder, Kind::kMalformed, Kind::kGarbage}) {
+    for (const Op operation : {Op::kLookup, Op::kGetAttributes, Op::kGetHandle, Op::kAccess}) {
+      if (kind == Kind::kMalformed && operation != Op::kGetAttributes) continue;
+      for (int after = 0; after < 4; ++after) {
+        server_.Inject(operation, {.kind = kind}, 1, after);
+        const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
+        if (reply.error == kOk) {
+          ExpectSteps(reply, paths);  // the answer was lost as a whole, and asked for again
+        } else {
+          EXPECT_EQ(reply.error, std::errc::io_error);
+          ExpectSteps(reply, {paths.begin(), paths.begin() + reply.steps.size()});
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Nfs4Test, AServerThatTakesFewOperationsIsAskedInPieces) {
+  // Refused once: 3 + 4 * 4 operations; then halfway to what any server takes.
+  server_.Inject(Op::kPutHandle, {.status = fixtures::kNfs4Resource});
+  const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
+  EXPECT_EQ(reply.error, kOk);
+  ExpectSteps(reply, {"a", "a/b", "a/b/c", "a/b/c/file"});
+}
+
+TEST_F(Nfs4Test, HandlesThatTheServerForgotAreStale) {
+  for (const auto status :
+       {fixtures::kNfs4FhExpired, fixtures::kNfs4BadHandle, fixtures::kNfs4Stale}) {
+    server_.Inject(Op::kPutHandle, {.status = status});
+    EXPECT_EQ(nfs_->GetAttributes(root_, kUser).error, kStale);
+  }
+}
+
+TEST_F(Nfs4Test, AChangeIsMadeOnceThoughItsReplyIsLost) {
+  server_.Inject(Op::kCreate, {.kind = Kind::kLoseReply});
+  const CreateReply made = nfs_->MakeDirectory(root_, "new", {.mode = 0755}, Credential(0, 0));
+  EXPECT_EQ(made.error, kOk);
+  EXPECT_EQ(server_.calls(Op::kCreate), 1);
+
+  server_.Inject(Op::kRemove, {.kind = Kind::kLoseReply});
+  EXPECT_EQ(nfs_->RemoveDirectory(root_, "new", Credential(0, 0)).error, kOk);
+  EXPECT_FALSE(server_.Find("new").has_value());
+}
+
+TEST_F(Nfs4Test, AnOperationBehindAChangeDoesNotRepeatIt) {
+  server_.Inject(Op::kGetAttributes, {.status = fixtures::kNfs4Delay});
+  const CreateReply made = nfs_->MakeSymlink(root_, "new", "text", {}, Credential(0, 0));
+  EXPECT_EQ(made.error, kOk);
+  EXPECT_FALSE(made.attributes.has_value());
+  EXPECT_EQ(server_.calls(Op::kCreate), 1);
+}
+
+TEST_F(Nfs4Test, RemoveLooksWhatItTakes) {
+  EXPECT_EQ(nfs_->Remove(root_, "a", kUser).error, std::errc::is_a_directory);
+  const FileHandle c = LookupPath({"a", "b", "c"}).steps.back().handle;
+  EXPECT_EQ(nfs_->RemoveDirectory(c, "file", kUser).error, std::errc::not_a_directory);
+  EXPECT_TRUE(server_.Find("a/b/c/file").has_value());
+  EXPECT_EQ(nfs_->Remove(c, "file", kUser).error, kOk);
+  EXPECT_EQ(nfs_->Remove(c, "file", kUser).error, std::errc::no_such_file_or_directory);
+}
+
+TEST_F(Nfs4Test, NothingIsCachedFromAReplyThatDoesNotParse) {
+  auto client = MountClient();
+  server_.Inject(Op::kGetAttributes, {.kind = Kind::kMalformed}, kForEver, 3);
+  EXPECT_EQ(client->Stat("a/b/c/file", kUser).error(), std::errc::io_error);
+  // What came before is true, and known; of the rest nothing is.
+  const ResolveFlags cached{.cached = true};
+  EXPECT_EQ(client->Stat("a/b/c", kUser, cached).error(),
+            std::errc::resource_unavailable_try_again);
+  EXPECT_EQ(client->Stat("a/b/c/file", kUser, cached).error(),
+            std::errc::resource_unavailable_try_again);
+  auto other = Client::MountOver(std::move(nfs_), {});
+  EXPECT_FALSE(other.has_value()) << "the root's attributes do not parse either";
+}
+
+TEST_F(Nfs4Test, AHandleThatExpiresOnTheWayIsLookedUpAgain) {
+  auto client = MountClient();
+  ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
+  client->InvalidateCaches();
+  server_.Inject(Op::kPutHandle, {.status = fixtures::kNfs4FhExpired});
+  const auto found = client->Stat("a/b/c/file", kUser);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->fileid, FileidOf("a/b/c/file"));
+}
+
+// The name leads to another file by the time it is opened.
+TEST_F(Nfs4Test, AnOpenFindsTheNewFileUnderAnOldName) {
+  server_.Put("a/b/c/file", {.mode = 0666, .data = "old"});
+  auto client = MountClient();
+  ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
+  server_.Erase("a/b/c/file");
+  server_.Put("a/b/c/file", {.mode = 0666, .data = "new"});
+  auto file = client->Open("a/b/c/file", kMayRead, kUser);
+  ASSERT_TRUE(file.has_value());
+  std::array<std::byte, 8> into;
+  ASSERT_EQ((*file)->PRead(into, 0), 3u);
+  EXPECT_EQ(static_cast<char>(into[0]), 'n');
+}
+
+TEST_F(Nfs4Test, AnOpenOfAKnownFileDoesNotEvaluateItsDirectory) {
+  auto client = MountClient();
+  ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
+  ASSERT_TRUE(client->Open("a/b/c/file", kMayRead, kUser).has_value());
+  const int lookups = server_.calls(Op::kLookup);
+  const int opens = server_.calls(Op::kOpen);
+  ASSERT_TRUE(client->Open("a/b/c/file", kMayRead, kUser).has_value());
+  EXPECT_EQ(server_.calls(Op::kLookup), lookups);
+  EXPECT_EQ(server_.calls(Op::kOpen), opens + 1);
+}
+
+}  // namespace
+}  // namespace nfswalk::protocol
