@@ -11,6 +11,11 @@ namespace nfswalk {
 namespace {
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 constexpr size_t kPruneBatch = 64;
+
+// Half a megabyte for each of two tables, so that a walk over a source tree does not spend its time
+// on making them grow: each doubling moves everything that is there.
+constexpr size_t kInitialBucketsMax = 65536;
+size_t InitialBuckets(size_t objects_max) { return std::min(objects_max, kInitialBucketsMax); }
 }  // namespace
 
 Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
@@ -24,14 +29,15 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
       credentials({.entries_max = options.credentials_max}),
       access_lru(options.access_entries_max),
       inode_operations(options.inode_policy, access_lru),
-      dentries(options.dentries_max) {}
+      dentries(options.dentries_max, InitialBuckets(options.dentries_max)) {}
 
 std::expected<std::unique_ptr<Superblock>, std::string> Superblock::Create(
     std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) {
   std::unique_ptr<Superblock> superblock(new Superblock(std::move(protocol), options));
-  auto inodes =
-      vfs::InodeCache::Create({.policy = options.inode_policy, .inodes_max = options.inodes_max},
-                              superblock->inode_operations);
+  auto inodes = vfs::InodeCache::Create({.policy = options.inode_policy,
+                                         .inodes_max = options.inodes_max,
+                                         .initial_buckets = InitialBuckets(options.inodes_max)},
+                                        superblock->inode_operations);
   if (!inodes) return std::unexpected(std::move(inodes.error()));
   superblock->inodes = std::move(*inodes);
   return superblock;

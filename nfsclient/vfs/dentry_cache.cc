@@ -46,7 +46,8 @@ DentryRef DentryRef::Copy() const {
   return {cache_, dentry_};
 }
 
-DentryCache::DentryCache(size_t dentries_max) : dentries_max_(dentries_max) {}
+DentryCache::DentryCache(size_t dentries_max, size_t initial_buckets)
+    : dentries_max_(dentries_max), table_(initial_buckets) {}
 
 DentryCache::~DentryCache() {
   while (lru_.size() > 0) Prune(kPruneBatch);

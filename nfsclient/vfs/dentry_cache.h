@@ -68,7 +68,9 @@ class DentryRef {
 
 class DentryCache {
  public:
-  explicit DentryCache(size_t dentries_max);
+  // `initial_buckets`: the table begins with as many chains, and doubles at a mean of one name a
+  // chain.
+  explicit DentryCache(size_t dentries_max, size_t initial_buckets = 1024);
   // Preconditions: no references but the root's, no walker inside.
   ~DentryCache();
 
