@@ -37,6 +37,15 @@ TEST(BundleModel, OneProcessorTakesTheTimeThatWasMeasured) {
   }
 }
 
+// Holds that were measured in colder caches, say.
+TEST(BundleModel, LocksAreNotHeldLongerThanTheWholeTakes) {
+  constexpr double kShort_ns = 60;
+  const auto result =
+      Simulate(BulkstatModel(*vfs::ParseInodePolicy("H0+L0+U0"), kTimes, kShort_ns, kFiles), 1);
+  ASSERT_TRUE(result.has_value());
+  EXPECT_NEAR(static_cast<double>(result->makespan_ns), kShort_ns * kFiles, 5.0 * kFiles);
+}
+
 TEST(BundleModel, OneGlobalLockSaturatesAndNoneDoesNot) {
   EXPECT_LT(SaturationOnset(ModelOf("H0+L0+U0")), 4);
   const auto one = Simulate(ModelOf("H8+L3+U1"), 1), many = Simulate(ModelOf("H8+L3+U1"), 64);
