@@ -244,7 +244,9 @@ SetAttributesReply Nfs4::SetAttributesOf(const FileHandle& file, const SetAttrib
           Attributes before;
           if (TakePlain(reader, OP_PUTFH) && TakeAttributes(reader, owners_, before) &&
               TakePlain(reader, OP_SETATTR)) {
-            set.file = {PreOpAttributes{.change = before.change}, TakeOptional(reader, owners_)};
+            // Others may have changed a directory's names between the two operations.
+            set.file = {PreOpAttributes{.change = before.change}, TakeOptional(reader, owners_),
+                        before.type != FileType::kDirectory};
             return;
           }
           set.error = reader.error();

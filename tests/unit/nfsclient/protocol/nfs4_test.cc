@@ -144,6 +144,13 @@ TEST_F(Nfs4Test, AnOperationBehindAChangeDoesNotRepeatIt) {
   EXPECT_EQ(server_.calls(Op::kCreate), 1);
 }
 
+TEST_F(Nfs4Test, NewAttributesOfADirectoryDoNotVouchForItsNames) {
+  const LookupPathReply path = LookupPath({"a", "b", "c", "file"});
+  const SetAttributes mode{.mode = 0700};
+  EXPECT_FALSE(nfs_->SetAttributesOf(path.steps[0].handle, mode, kUser).file.atomic);
+  EXPECT_TRUE(nfs_->SetAttributesOf(path.steps[3].handle, mode, kUser).file.atomic);
+}
+
 TEST_F(Nfs4Test, RemoveLooksWhatItTakes) {
   EXPECT_EQ(nfs_->Remove(root_, "a", kUser).error, std::errc::is_a_directory);
   const FileHandle c = LookupPath({"a", "b", "c"}).steps.back().handle;
