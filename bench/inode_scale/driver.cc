@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "rcu/defer.h"
+
 namespace nfswalk::bench {
 
 namespace {
@@ -43,10 +45,12 @@ class Subject {
             .global_acquisitions = cache_->lock_acquisitions().global - global_before};
   }
 
-  // Cold again: through the iterators, as dropping the caches does.
+  // Cold again: through the iterators, as dropping the caches does. What that defers is done before
+  // the next workload begins, which would else be measured together with it.
   void Cool() {
     cache_->Sync();
     cache_->EvictUnused();
+    rcu::Barrier();
   }
 
  private:
