@@ -46,6 +46,13 @@ bool IsDirectory(const vfs::Inode& inode) {
   return inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
 }
 
+// What an open by name says that would not have been asked had the name led to a regular file.
+bool SaysOtherFile(std::errc error) {
+  return error == std::errc::no_such_file_or_directory || error == std::errc::is_a_directory ||
+         error == std::errc::not_a_directory || error == std::errc::invalid_argument ||
+         error == std::errc::too_many_symbolic_link_levels;
+}
+
 MountError RootError(std::errc error, const MountOptions& options) {
   return {error, "cannot read the root of " + options.server.host + ":" +
                      options.server.export_path + ": " +
@@ -202,6 +209,8 @@ Result<std::unique_ptr<File>> Client::Open(std::string_view path, uint32_t mode,
             superblock.protocol->Open(walk.parent().inode()->handle(), walk.last(), inode.handle(),
                                       (mode & kMayRead) != 0, (mode & kMayWrite) != 0, key);
         std::errc failed = opened.error;
+        // The name leads elsewhere, or nowhere, by now: the third pass finds out where to.
+        if (!walk.force() && SaysOtherFile(failed)) return protocol::kStale;
         if (failed == kOk && opened.attributes) {
           failed = nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp);
         }

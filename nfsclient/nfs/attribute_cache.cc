@@ -71,6 +71,15 @@ uint64_t Barrier(Superblock& superblock) {
   return superblock.attribute_generation.fetch_add(1, std::memory_order_relaxed);
 }
 
+// What an inode forgot with its memory: replies to requests sent before our last change say nothing
+// of names or rights of an inode that only they make known.
+void NoteLocalChange(Superblock& superblock, uint64_t generation) {
+  uint64_t known = superblock.last_local_change.load(std::memory_order_relaxed);
+  while (known < generation && !superblock.last_local_change.compare_exchange_weak(
+                                   known, generation, std::memory_order_relaxed)) {
+  }
+}
+
 // A cookie that no directory ever had: the verifier of a name that was moved, or whose inode's
 // memory is used again, matches that of its own directory only. Greater than all before.
 uint64_t NewCookie(Superblock& superblock) { return Barrier(superblock); }
@@ -141,7 +150,9 @@ Standing InitializeAttributes(Superblock& superblock, Inode& inode, const Attrib
   inode.cookie.store(NewCookie(superblock), std::memory_order_relaxed);
   StoreAttributes(inode, attributes, stamp);
   RestartLifetime(superblock, inode, stamp.sent_at_ns);
-  return StandingOf(inode);
+  const bool overtaken =
+      superblock.last_local_change.load(std::memory_order_relaxed) > stamp.generation;
+  return overtaken ? Standing{} : StandingOf(inode);
 }
 
 std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
@@ -188,6 +199,7 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   // A racing GETATTR may have brought our own result before this reply did.
   bool already = trusted && wcc.after && !ContentChanged(known, *wcc.after);
   stamp.generation = Barrier(superblock);  // no read that went out before may undo our change
+  NoteLocalChange(superblock, stamp.generation);
   AddInvalid(inode, vfs::kInvalidData);
   uint64_t cookie = inode.cookie.load(std::memory_order_relaxed);
   bool late = false;
@@ -215,16 +227,15 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
 void InvalidateAttributes(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
   AddInvalid(inode, vfs::kInvalidChange);
+  inode.attribute_generation = Barrier(superblock);  // nor is what is under way by now believed
   inode.lifetime_ns.store(LifetimeMin(superblock, inode), std::memory_order_relaxed);
 }
 
 void InvalidateAll(Superblock& superblock) {
+  NoteLocalChange(superblock, Barrier(superblock));
   superblock.inodes->IterInodes({}, [&superblock](Inode& inode) {
     InvalidateAttributes(superblock, inode);
-    // Nor what is under way by now.
-    std::lock_guard guard(inode.lock);
     inode.access.Invalidate();
-    inode.attribute_generation = Barrier(superblock);
     return vfs::IterStep::kNext;
   });
 }

@@ -8,7 +8,7 @@ void ListAhead(Superblock& superblock, vfs::DentryRef& directory,
                const sunrpc_auth::Credential& credential) {
   if (!directory.inode()->names_asked.TakeDue()) return;
   const MountOptions& options = superblock.options;
-  if (!options.rdirplus || superblock.acdirmax_ns == 0 ||
+  if (!options.rdirplus || superblock.acdirmin_ns == 0 ||
       options.lookupcache == LookupCache::kNone) {
     return;
   }

@@ -110,14 +110,11 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
     auto cached = LookupCached(superblock, directory, name, credential, intent);
     if (!cached || *cached) return cached;
     auto ticket = superblock.lookups.Begin(*directory, name);
-    if (!ticket.owned()) {
-      intent = LookupIntent::kWalk;  // somebody has just asked
-      continue;
-    }
+    if (!ticket.owned()) continue;  // somebody has just asked
     auto lock = superblock.directory_locks.LockShared(*directory.inode());
     // Once more: another thread may have answered between our look and our ticket.
     if (DentryRef found = superblock.dentries.Lookup(*directory, name)) {
-      if (VerifierMatches(*found, *directory.inode()) &&
+      if (intent != LookupIntent::kForce && VerifierMatches(*found, *directory.inode()) &&
           superblock.options.lookupcache == LookupCache::kAll) {
         return found;
       }

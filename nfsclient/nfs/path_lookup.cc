@@ -148,11 +148,11 @@ class PathPrimer {
 
 bool AsksForWholePaths(const Superblock& superblock) {
   return superblock.options.compound && superblock.protocol->can_lookup_paths() &&
-         superblock.acdirmax_ns != 0 && superblock.options.lookupcache != LookupCache::kNone;
+         superblock.acdirmin_ns != 0 && superblock.options.lookupcache != LookupCache::kNone;
 }
 
-size_t PrimePath(Superblock& superblock, DentryRef& directory, std::string_view path,
-                 const CredentialRef& credential) {
+std::expected<size_t, std::errc> PrimePath(Superblock& superblock, DentryRef& directory,
+                                           std::string_view path, const CredentialRef& credential) {
   const Names names = Split(superblock, path);
   if (names.names.empty() || names.names.front() == "..") return 0;
   const vfs::PaddedName first(names.names.front(), directory.get());
@@ -171,12 +171,16 @@ size_t PrimePath(Superblock& superblock, DentryRef& directory, std::string_view 
   const auto reply =
       superblock.protocol->LookupPath(inode.handle(), names.names, credential->key());
   NFSWALK_SYNC_POINT("path-lookup:after-rpc");
+  // The walk has no patience left to ask for itself.
+  if (reply.error == std::errc::timed_out || reply.error == std::errc::operation_canceled) {
+    return std::unexpected(reply.error);
+  }
   PathPrimer primer(superblock, credential, stamp, std::move(lock));
   primer.Begin(directory, reply);
-  for (size_t i = 0; i < reply.steps.size(); ++i) {
+  for (size_t i = 0; i < std::min(reply.steps.size(), names.names.size()); ++i) {
     if (!primer.Step(names.names[i], reply.steps[i])) return names.bytes;
   }
-  if (reply.error == std::errc::no_such_file_or_directory) {
+  if (reply.name_is_missing && reply.steps.size() < names.names.size()) {
     primer.End(names.names[reply.steps.size()]);
   }
   return names.bytes;

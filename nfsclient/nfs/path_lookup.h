@@ -9,7 +9,10 @@
 #ifndef NFSWALK_NFSCLIENT_NFS_PATH_LOOKUP_H_
 #define NFSWALK_NFSCLIENT_NFS_PATH_LOOKUP_H_
 
+#include <cstddef>
+#include <expected>
 #include <string_view>
+#include <system_error>
 
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/vfs/dentry_cache.h"
@@ -23,10 +26,11 @@ bool AsksForWholePaths(const Superblock& superblock);
 
 // Asks for `path` (no leading slash, followed by kNamePadding readable bytes), which begins in
 // `directory`, if the walk would otherwise have to ask twice. Returns how many of its bytes need
-// not be looked at again: those of the names that were asked for, or of the first, which needs no
-// call or a single one. Errors are left for the walk to meet.
-size_t PrimePath(Superblock& superblock, vfs::DentryRef& directory, std::string_view path,
-                 const sunrpc_auth::CredentialRef& credential);
+// not be looked at again: those of the names that were asked for, 0 if nothing was. Errors:
+// timed_out and operation_canceled; all others are left for the walk to meet.
+std::expected<size_t, std::errc> PrimePath(Superblock& superblock, vfs::DentryRef& directory,
+                                           std::string_view path,
+                                           const sunrpc_auth::CredentialRef& credential);
 
 }  // namespace nfswalk::nfs
 

@@ -25,7 +25,10 @@ DentryRef PrimeName(Superblock& superblock, DentryRef& directory, const vfs::Nam
   auto inode = InodeOf(superblock, handle, attributes, stamp, standing);
   if (!inode) return {};
   auto child = SpliceChild(superblock, directory, name, std::move(*inode), cookie);
-  return child ? std::move(*child) : DentryRef();
+  // Another thread may have been faster, with what it learned of the name: that is not what this
+  // reply tells of.
+  const bool ours = child && child->inode() != nullptr && child->inode()->HasHandle(handle);
+  return ours ? std::move(*child) : DentryRef();
 }
 
 }  // namespace nfswalk::nfs

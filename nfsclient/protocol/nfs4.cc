@@ -21,6 +21,12 @@ constexpr uint32_t kReadDirBytes = 256 * 1024;
 // What libnfs' buffer for a call leaves for the data of a WRITE.
 constexpr uint32_t kWriteBytesMax = 3 * 1024;
 
+// A reply of the last attempt, and the nfsstat4 behind its error.
+template <typename Reply>
+struct Judged : Reply {
+  int status = 0;
+};
+
 // True if the COMPOUND's first operation, PUTFH, went well.
 bool TakeCurrent(CompoundReader& reader) { return reader.Next(OP_PUTFH) != nullptr; }
 
@@ -131,19 +137,19 @@ ReadReply Nfs4::Read(const FileHandle& file, uint64_t offset_bytes, std::span<st
     compound.PutHandle(file)
         .Read(used, offset_bytes, static_cast<uint32_t>(into.size()))
         .GetAttributes();
-    int status = 0;
-    ReadReply reply = CallCompound<ReadReply>(
-        *caller_, compound, credential, budget, [&](CompoundReader& reader, ReadReply& read) {
-          Attributes attributes;
-          if (TakeCurrent(reader) && TakeRead(reader, into, read) &&
-              TakeAttributes(reader, owners_, attributes)) {
-            read.attributes = attributes;
-          }
-          read.error = reader.error();
-          status = reader.status();
-        });
-    if (reply.error == kOk || state == nullptr || status == 0) return reply;
-    const std::errc error = opens_.Recover(state, used, status, budget);
+    Judged<ReadReply> reply =
+        CallCompound<Judged<ReadReply>>(*caller_, compound, credential, budget,
+                                        [&](CompoundReader& reader, Judged<ReadReply>& read) {
+                                          Attributes attributes;
+                                          if (TakeCurrent(reader) && TakeRead(reader, into, read) &&
+                                              TakeAttributes(reader, owners_, attributes)) {
+                                            read.attributes = attributes;
+                                          }
+                                          read.error = reader.error();
+                                          read.status = reader.status();
+                                        });
+    if (reply.error == kOk || state == nullptr || reply.status == 0) return reply;
+    const std::errc error = opens_.Recover(state, used, reply.status, budget);
     if (error != kOk) return Failure<ReadReply>(error);
   }
 }
@@ -157,9 +163,9 @@ WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
     const StateId used = Nfs4Opens::StateOf(state);
     Compound compound;
     compound.PutHandle(file).GetAttributes().Write(used, offset_bytes, data).GetAttributes();
-    int status = 0;
-    WriteReply reply = CallCompound<WriteReply>(
-        *caller_, compound, credential, budget, [&](CompoundReader& reader, WriteReply& written) {
+    Judged<WriteReply> reply = CallCompound<Judged<WriteReply>>(
+        *caller_, compound, credential, budget,
+        [&](CompoundReader& reader, Judged<WriteReply>& written) {
           Attributes before;
           Attributes after;
           if (TakeCurrent(reader) && TakeAttributes(reader, owners_, before) &&
@@ -168,11 +174,11 @@ WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
             if (TakeAttributes(reader, owners_, after)) written.file.after = after;
           } else {
             written.error = reader.error();
-            status = reader.status();
+            written.status = reader.status();
           }
         });
-    if (reply.error == kOk || state == nullptr || status == 0) return reply;
-    const std::errc error = opens_.Recover(state, used, status, budget);
+    if (reply.error == kOk || state == nullptr || reply.status == 0) return reply;
+    const std::errc error = opens_.Recover(state, used, reply.status, budget);
     if (error != kOk) return Failure<WriteReply>(error);
   }
 }

@@ -110,8 +110,9 @@ class Nfs4 final : public Protocol {
 
   LookupReply LookupWithin(Budget& budget, const FileHandle& directory, std::string_view name,
                            const Credential& credential);
-  size_t LookupSome(const FileHandle& directory, std::span<const std::string_view> names,
-                    const Credential& credential, LookupPathReply& reply);
+  size_t LookupSome(Budget& budget, const FileHandle& directory,
+                    std::span<const std::string_view> names, const Credential& credential,
+                    LookupPathReply& reply);
   template <typename Build, typename IsOurs>
   CreateReply Make(const FileHandle& directory, std::string_view name, const Credential& credential,
                    Build build, IsOurs is_ours);

@@ -126,8 +126,9 @@ CreateReply Nfs4::FinishExclusive(CreateReply created, const FileHandle& directo
     created.attributes = set.file.after;
     return created;
   }
-  // Nobody asked for a file with other attributes.
-  if (set.error != std::errc::timed_out && set.error != std::errc::operation_canceled) {
+  // Nobody asked for a file with other attributes. If it is gone, the name may be another's.
+  if (set.error != std::errc::timed_out && set.error != std::errc::operation_canceled &&
+      set.error != kStale) {
     (void)Remove(directory, name, credential);
   }
   return Failure<CreateReply>(set.error);

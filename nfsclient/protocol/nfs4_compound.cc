@@ -10,6 +10,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "nfsclient/protocol/inner_errors.h"
 #include "nfsclient/protocol/nfs4_arguments.h"
 #include "nfsclient/protocol/nfs4_owner.h"
 #include "nfsclient/protocol/nfs4_status.h"
@@ -255,6 +256,7 @@ const nfs_resop4* CompoundReader::Next(int operation) {
   // Every result begins with its status.
   status_ = WireValue(result->nfs_resop4_u.opillegal.status);
   error_ = ErrnoOfStatus4(status_);
+  if (error_ == kTooSmall && operation != OP_READDIR) Fail();  // nobody else would understand it
   return status_ == NFS4_OK ? result : nullptr;
 }
 

@@ -200,9 +200,11 @@ bool TakeRenamed(CompoundReader& reader, ChangeInfo& from_directory, ChangeInfo&
 }
 
 WeakCacheConsistency Consistency(const ChangeInfo& change, const OptionalAttributes& now) {
+  // What somebody else has done since would be taken for known together with our own change.
+  const bool ours = now && now->change == change.after;
   return {.before = PreOpAttributes{.change = change.before},
-          .after = now,
-          .atomic = change.atomic && now && now->change == change.after};
+          .after = ours ? now : std::nullopt,
+          .atomic = change.atomic && ours};
 }
 
 bool TakeClientId(CompoundReader& reader, ClientIdGrant& grant) {

@@ -74,8 +74,9 @@ bool TakeCreated(CompoundReader& reader, ChangeInfo& directory);
 bool TakeRemoved(CompoundReader& reader, ChangeInfo& directory);
 bool TakeLinked(CompoundReader& reader, ChangeInfo& directory);
 bool TakeRenamed(CompoundReader& reader, ChangeInfo& from_directory, ChangeInfo& to_directory);
-// `now`: the directory's attributes, read by the same COMPOUND after the change. Atomic only if
-// nobody else can have changed the directory from `change.before` until then.
+// `now`: the directory's attributes, read by the same COMPOUND after the change. They are left
+// out if somebody else has changed the directory since; atomic only if nobody can have done so from
+// `change.before` until then.
 WeakCacheConsistency Consistency(const ChangeInfo& change, const OptionalAttributes& now);
 
 struct ClientIdGrant {

@@ -26,16 +26,20 @@ bool IsDotDot(std::string_view name) { return name == ".."; }
 
 // The results of one name. False at the first that is missing.
 bool TakeStep(CompoundReader& reader, const OwnerNames& owners, std::string_view name,
-              std::vector<PathStep>& steps) {
+              LookupPathReply& reply) {
+  if (reader.error() != kOk) return false;
   PathStep step;
-  if (reader.Next(IsDotDot(name) ? OP_LOOKUPP : OP_LOOKUP) == nullptr) return false;
+  if (reader.Next(IsDotDot(name) ? OP_LOOKUPP : OP_LOOKUP) == nullptr) {
+    reply.name_is_missing = !IsDotDot(name) && reader.status() == NFS4ERR_NOENT;
+    return false;
+  }
   if (!TakeHandle(reader, step.handle) || !TakeAttributes(reader, owners, step.attributes)) {
     return false;
   }
-  steps.push_back(step);
+  reply.steps.push_back(step);
   uint32_t granted = 0;
   if (!TakeAccess(reader, granted)) return false;
-  steps.back().granted = granted;
+  reply.steps.back().granted = granted;
   return true;
 }
 
@@ -49,11 +53,12 @@ LookupPathReply Nfs4::LookupPath(const FileHandle& directory,
       return Failure<LookupPathReply>(error);
     }
   }
+  Budget budget = caller_->NewBudget();
   LookupPathReply reply;
   FileHandle at = directory;
   while (!names.empty() && reply.error == kOk) {
     const size_t known = reply.steps.size();
-    names = names.subspan(LookupSome(at, names, credential, reply));
+    names = names.subspan(LookupSome(budget, at, names, credential, reply));
     if (reply.steps.size() > known) at = reply.steps.back().handle;
   }
   return reply;
@@ -61,8 +66,9 @@ LookupPathReply Nfs4::LookupPath(const FileHandle& directory,
 
 // Resolves as many of `names` as fit into one COMPOUND and appends them to `reply`. Returns how
 // many were resolved; 0 with an error, or after the server refused so many operations.
-size_t Nfs4::LookupSome(const FileHandle& directory, std::span<const std::string_view> names,
-                        const Credential& credential, LookupPathReply& reply) {
+size_t Nfs4::LookupSome(Budget& budget, const FileHandle& directory,
+                        std::span<const std::string_view> names, const Credential& credential,
+                        LookupPathReply& reply) {
   const size_t operations_max = operations_limit_.Try();
   Compound compound;
   compound.PutHandle(directory).GetAttributes().Access(kAccessAll);
@@ -77,15 +83,15 @@ size_t Nfs4::LookupSome(const FileHandle& directory, std::span<const std::string
         .Access(kAccessAll);
   }
   int status = 0;
-  LookupPathReply part = Call<LookupPathReply>(
-      compound, credential, [&](CompoundReader& reader, LookupPathReply& got) {
+  LookupPathReply part = CallCompound<LookupPathReply>(
+      *caller_, compound, credential, budget, [&](CompoundReader& reader, LookupPathReply& got) {
         Attributes attributes;
         uint32_t granted = 0;
         if (reader.Next(OP_PUTFH) != nullptr && TakeAttributes(reader, owners_, attributes)) {
           got.directory = attributes;
         }
         if (TakeAccess(reader, granted)) got.granted = granted;
-        for (size_t i = 0; i < count && TakeStep(reader, owners_, names[i], got.steps); ++i) {
+        for (size_t i = 0; i < count && TakeStep(reader, owners_, names[i], got); ++i) {
         }
         got.error = reader.error();
         status = reader.status();
@@ -96,8 +102,10 @@ size_t Nfs4::LookupSome(const FileHandle& directory, std::span<const std::string
   }
   reply.steps.insert(reply.steps.end(), part.steps.begin(), part.steps.end());
   const bool refused = status == NFS4ERR_RESOURCE && compound.operations() > kOperationsMin;
-  operations_limit_.Learn(compound.operations(), refused);
+  // Of a COMPOUND that ended early it is not known whether the server would have taken all of it.
+  if (refused || part.error == kOk) operations_limit_.Learn(compound.operations(), refused);
   if (!refused) reply.error = part.error;
+  reply.name_is_missing = part.name_is_missing;
   return part.steps.size();
 }
 

@@ -58,7 +58,9 @@ struct PathStep {
   std::optional<uint32_t> granted = {};  // as AccessReply's
 };
 struct LookupPathReply {
-  std::errc error{};  // why the name behind the last of `steps` has none; errc{} if there is none
+  std::errc error{};  // why it ended early; errc{} if all names were resolved
+  // The server has said of the name behind the last of `steps` that it is not there.
+  bool name_is_missing = false;
   // Of the directory where the path begins.
   OptionalAttributes directory = {};
   std::optional<uint32_t> granted = {};
@@ -190,7 +192,7 @@ class Protocol {
   // up to there are good. Only where can_lookup_paths().
   virtual LookupPathReply LookupPath(const FileHandle&, std::span<const std::string_view>,
                                      const Credential&) {
-    return {std::errc::operation_not_supported, {}, {}, {}};
+    return {std::errc::operation_not_supported, false, {}, {}, {}};
   }
   virtual bool can_lookup_paths() const { return false; }
   // Asks for every bit in kAccessAll at once.

@@ -48,7 +48,9 @@ std::errc RefWalk::Resolve() {
   while (more) {
     path_.SkipSlashes();
     if (path_.AtEnd()) break;
-    Prime(path_.rest());
+    // What the walk brings in by name leaves with it, what is primed would not.
+    std::string_view primed = flags_.dont_cache ? WithoutLast(path_.rest()) : path_.rest();
+    if (std::errc error = Prime(primed); error != std::errc{}) return error;
     if (std::errc error = Enter(); error != std::errc{}) return error;
 
     Name name = vfs::ScanName(path_.at(), at_.get());
@@ -77,7 +79,7 @@ std::errc RefWalk::ResolveParent() {
       last_kind_ = LastKind::kRoot;
       return {};
     }
-    Prime(WithoutLast(path_.rest()));
+    if (std::errc error = Prime(WithoutLast(path_.rest())); error != std::errc{}) return error;
     if (std::errc error = Enter(); error != std::errc{}) return error;
     Name name = vfs::ScanName(path_.at(), at_.get());
     if (IsLast(name)) {
@@ -100,11 +102,13 @@ std::errc RefWalk::ResolveParent() {
 }
 
 // What the walk is about to ask for, asked for at once.
-void RefWalk::Prime(std::string_view path) {
+std::errc RefWalk::Prime(std::string_view path) {
   const size_t left = path_.rest().size();
-  if (!asks_for_whole_paths_ || left > unprimed_) return;
-  const size_t primed = nfs::PrimePath(superblock_, at_, path, credential_);
-  if (primed != 0) unprimed_ = left - primed;
+  if (!asks_for_whole_paths_ || left > unprimed_) return {};
+  const auto primed = nfs::PrimePath(superblock_, at_, path, credential_);
+  if (!primed) return primed.error();
+  if (*primed != 0) unprimed_ = left - *primed;
+  return {};
 }
 
 bool RefWalk::IsLast(const Name& name) {

@@ -48,7 +48,7 @@ class RefWalk {
   bool force() const { return force_; }
 
  private:
-  void Prime(std::string_view path);
+  std::errc Prime(std::string_view path);
   std::errc Enter();
   std::errc StepToParent();
   std::errc StepToChild(const vfs::Name& name, bool* more);

@@ -516,6 +516,7 @@ TEST(Consistency, IsAtomicOnlyIfNobodyElseCanHaveChangedTheDirectory) {
   EXPECT_TRUE(Consistency({true, 1, 2}, now).atomic);
   EXPECT_FALSE(Consistency({false, 1, 2}, now).atomic) << "others may have come in between";
   EXPECT_FALSE(Consistency({true, 1, 3}, now).atomic) << "others came later";
+  EXPECT_FALSE(Consistency({true, 1, 3}, now).after) << "which is not to be taken for ours";
   EXPECT_FALSE(Consistency({true, 1, 2}, std::nullopt).atomic);
 }
 

@@ -174,6 +174,21 @@ TEST_F(Nfs4Test, NothingIsCachedFromAReplyThatDoesNotParse) {
   EXPECT_FALSE(other.has_value()) << "the root's attributes do not parse either";
 }
 
+// Only what LOOKUP says of a name is about that name.
+TEST_F(Nfs4Test, ANoEntOfAnotherOperationMakesNoNameNegative) {
+  for (int after = 0; after < 5; ++after) {
+    server_.Inject(Op::kAccess, {.status = fixtures::kNfs4NoEnt}, 1, after);
+    auto client = MountClient();
+    EXPECT_TRUE(client->Stat("a/b/c/file", kUser).has_value()) << after;
+    EXPECT_TRUE(client->Stat("a/b/c/file", kUser).has_value()) << after;
+  }
+}
+
+TEST_F(Nfs4Test, TooSmallIsNoAnswerButToAListing) {
+  server_.Inject(Op::kGetAttributes, {.status = fixtures::kNfs4TooSmall});
+  EXPECT_EQ(nfs_->GetAttributes(root_, kUser).error, std::errc::io_error);
+}
+
 TEST_F(Nfs4Test, AHandleThatExpiresOnTheWayIsLookedUpAgain) {
   auto client = MountClient();
   ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
@@ -196,6 +211,24 @@ TEST_F(Nfs4Test, AnOpenFindsTheNewFileUnderAnOldName) {
   std::array<std::byte, 8> into;
   ASSERT_EQ((*file)->PRead(into, 0), 3u);
   EXPECT_EQ(static_cast<char>(into[0]), 'n');
+}
+
+// A name that was a regular file and is a link, or nothing, by now.
+TEST_F(Nfs4Test, AnOpenFollowsALinkThatReplacedTheFile) {
+  server_.Put("a/b/c/target", {.mode = 0666, .data = "target"});
+  auto client = MountClient();
+  ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
+  server_.Erase("a/b/c/file");
+  server_.Put("a/b/c/file", {.type = FakeNode::Type::kSymlink, .data = "target"});
+  auto file = client->Open("a/b/c/file", kMayRead, kUser);
+  ASSERT_TRUE(file.has_value());
+  EXPECT_EQ((*file)->attributes().fileid, FileidOf("a/b/c/target"));
+
+  server_.Erase("a/b/c/target");
+  EXPECT_EQ(client->Open("a/b/c/target", kMayRead, kUser).error(),
+            std::errc::no_such_file_or_directory);
+  EXPECT_EQ(client->Stat("a/b/c/target", kUser, {.cached = true}).error(),
+            std::errc::no_such_file_or_directory);
 }
 
 TEST_F(Nfs4Test, AnOpenOfAKnownFileDoesNotEvaluateItsDirectory) {
