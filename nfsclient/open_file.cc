@@ -45,7 +45,7 @@ Result<size_t> OpenFile::PWrite(std::span<const std::byte> data, uint64_t offset
     auto reply =
         superblock_.protocol->Write(inode_->handle(), offset_bytes + done,
                                     data.subspan(done, chunk), state_.get(), credential_->key());
-    nfs::UpdateAfterOwnChange(superblock_, *inode_, reply.file, stamp);
+    nfs::UpdateAfterOwnChange(superblock_, *inode_, reply.file, stamp, reply.error);
     if (reply.error == protocol::kStale) nfs::MarkStale(superblock_, *inode_);
     if (reply.error != std::errc{}) return std::unexpected(reply.error);
     if (reply.count_bytes == 0) return std::unexpected(std::errc::io_error);

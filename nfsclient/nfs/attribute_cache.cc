@@ -112,6 +112,12 @@ Standing StandingOf(const Inode& inode) {
           inode.access.epoch()};
 }
 
+// False if the change was made, or may have been.
+bool WasRefused(std::errc outcome) {
+  return outcome != std::errc{} && outcome != std::errc::timed_out &&
+         outcome != std::errc::operation_canceled && outcome != std::errc::io_error;
+}
+
 void ForgetLocked(Superblock& superblock, Inode& inode) {
   NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
   AddInvalid(inode, vfs::kInvalidChange);
@@ -189,7 +195,11 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
 }
 
 uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
-                              const protocol::WeakCacheConsistency& wcc, SendStamp stamp) {
+                              const protocol::WeakCacheConsistency& wcc, SendStamp stamp,
+                              std::errc outcome) {
+  if (WasRefused(outcome) && !wcc.before && !wcc.after) {
+    return inode.cookie.load(std::memory_order_relaxed);
+  }
   std::lock_guard guard(inode.lock);
   Attributes known;
   inode.attributes.Load(known);

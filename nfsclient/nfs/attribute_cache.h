@@ -70,9 +70,11 @@ std::errc UpdateAttributes(Superblock& superblock, vfs::Inode& inode,
 // and names and rights below a directory stay valid (nfs_semantics 2.5). Absent data marks the
 // attributes invalid. Returns the cookie as this reply left it, the verifier of names that the
 // reply tells of: a later cookie would vouch for them though others have changed the directory
-// since.
+// since. `outcome`: that of the change; where the server refused it and, as version 4 does, sent
+// nothing of the directory, nothing is in doubt.
 uint64_t UpdateAfterOwnChange(Superblock& superblock, vfs::Inode& inode,
-                              const protocol::WeakCacheConsistency& wcc, SendStamp stamp);
+                              const protocol::WeakCacheConsistency& wcc, SendStamp stamp,
+                              std::errc outcome = {});
 
 // The next use asks the server.
 void InvalidateAttributes(Superblock& superblock, vfs::Inode& inode);

@@ -57,7 +57,7 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
     auto lock = superblock.directory_locks.Lock(parent);
     SendStamp stamp = Stamp(superblock);
     protocol::CreateReply reply = send(parent.handle());
-    uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp);
+    uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
     NFSWALK_SYNC_POINT("change:taken-in");
     // Also after an error: the name may exist after all, so what we believed of it is void.
     DropName(superblock, directory, name.name());
@@ -90,7 +90,7 @@ std::errc RemoveName(Superblock& superblock, DentryRef& directory, std::string_v
   DentryRef known = superblock.dentries.Lookup(*directory, name.name());
   SendStamp stamp = Stamp(superblock);
   protocol::RemoveReply reply = send(parent.handle());
-  uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp);
+  uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
   NFSWALK_SYNC_POINT("change:taken-in");
   if (reply.error == std::errc{}) {
     if (known && known.inode() != nullptr) LoseLink(superblock, *known.inode());
@@ -138,7 +138,7 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   auto lock = superblock.directory_locks.Lock(parent);
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->Link(file.handle(), parent.handle(), text, credential);
-  uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp);
+  uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
   DropName(superblock, directory, name.name());
   if (reply.error != std::errc{}) return reply.error;
   UpdateAfterOwnChange(superblock, file, {.before = {}, .after = reply.attributes}, stamp);
@@ -176,10 +176,11 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->Rename(from_parent.handle(), from_text, to_parent.handle(),
                                            to_text, credential);
-  uint64_t from_cookie = UpdateAfterOwnChange(superblock, from_parent, reply.from_directory, stamp);
+  uint64_t from_cookie =
+      UpdateAfterOwnChange(superblock, from_parent, reply.from_directory, stamp, reply.error);
   uint64_t to_cookie = from_cookie;
   if (&from_parent != &to_parent) {
-    to_cookie = UpdateAfterOwnChange(superblock, to_parent, reply.to_directory, stamp);
+    to_cookie = UpdateAfterOwnChange(superblock, to_parent, reply.to_directory, stamp, reply.error);
   }
   NFSWALK_SYNC_POINT("change:taken-in");
   if (reply.error != std::errc{}) {
@@ -218,7 +219,7 @@ std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, In
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->SetAttributesOf(inode.handle(), attributes, credential);
   if (reply.error == protocol::kStale) MarkStale(superblock, inode);
-  UpdateAfterOwnChange(superblock, inode, reply.file, stamp);
+  UpdateAfterOwnChange(superblock, inode, reply.file, stamp, reply.error);
   if (reply.error != std::errc{}) return std::unexpected(reply.error);
   if (auto error = Revalidate(superblock, inode, credential); error != std::errc{}) {
     return std::unexpected(error);

@@ -64,6 +64,15 @@ TEST_F(ChangeInfo, AChangeThatIsNotAtomicCostsEachNameOneLookup) {
   EXPECT_EQ(Rpcs([&] { Look(); }), 0u);
 }
 
+TEST_F(ChangeInfo, AChangeThatTheServerRefusesCostsNothing) {
+  Mount(false);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(client_->MakeDirectory("d/sibling", 0755, me_).error(), std::errc::file_exists);
+  }
+  // The name that was asked for is looked up anew, and nothing else.
+  EXPECT_EQ(Rpcs([&] { Look(); }), 1u);
+}
+
 TEST_F(ChangeInfo, AForeignChangeBeforeOursIsSeenEitherWay) {
   for (const bool atomic : {true, false}) {
     Mount(atomic);
