@@ -4,6 +4,7 @@ import posixpath
 import re
 from typing import NamedTuple
 
+import claims
 from source_text import cxx_code, cxx_functions, python_functions
 
 FILE_LINES_MAX = 600
@@ -197,8 +198,18 @@ def broken_link(tree):
                     yield Violation(path, number, "broken-link", f"{target} leads nowhere")
 
 
+def named_test(tree):
+    return (Violation(path, line, "named-test", message)
+            for path, line, message in claims.named_test(tree))
+
+
+def mutant(tree):
+    return (Violation(path, line, "mutant", message)
+            for path, line, message in claims.mutants(tree))
+
+
 RULES = [file_size, function_size, include_direction, library_home, lockfree_list, ordering_partner,
-         vague_name, unfinished, machine_path, dead_file, test_sleep, broken_link]
+         vague_name, unfinished, machine_path, dead_file, test_sleep, broken_link, named_test, mutant]
 
 
 def check(tree, exceptions=()):

@@ -198,5 +198,31 @@ class Messages(unittest.TestCase):
                          ["rcu/a.cc:3: library-home: <nfsc/libnfs.h> belongs to nfsclient/protocol/"])
 
 
+class Claims(unittest.TestCase):
+    TEST = {"tests/race/BUILD": '"a_test.cc"', "tests/race/a_test.cc": "TEST_F(ARace, B01_Holds) {\n}\n"}
+    PATCH = ("# red: //tests/race:a_test ARace.*\n# what it breaks\ndiff --git a/rcu/a.cc b/rcu/a.cc\n"
+             "--- a/rcu/a.cc\n+++ b/rcu/a.cc\n@@ -1,2 +1,2 @@ F\n \n-int a;\n+int b;\n")
+
+    def test_a_document_names_a_test_that_is_not_there(self):
+        for text, broken in [("`ARace.B01_Holds`", []), ("`ARace.*`", []),
+                             ("`ARace.B02_Holds`", ["named-test"]), ("`OtherRace.*`", ["named-test"]),
+                             ("`Client.Stat`", [])]:
+            with self.subTest(text=text):
+                self.assertEqual(rules_broken({**self.TEST, "docs/a.md": text + "\n"}), broken)
+
+    def test_a_mutant_does_not_fit_the_code_any_more(self):
+        for code, broken in [("\nint a;\n", []), ("\nint c;\n", ["mutant"])]:
+            with self.subTest(code=code):
+                files = {**self.TEST, "rcu/a.cc": code, "tests/mutants/a.patch": self.PATCH}
+                self.assertEqual(rules_broken(files), broken)
+
+    def test_a_mutant_names_no_test_that_sees_it(self):
+        for head in ["", "# red: //tests/race:a_test\n", "# red: //tests/race:a_test Other.*\n"]:
+            with self.subTest(head=head):
+                patch = head + self.PATCH.split("\n", 1)[1]
+                files = {**self.TEST, "rcu/a.cc": "\nint a;\n", "tests/mutants/a.patch": patch}
+                self.assertEqual(rules_broken(files), ["mutant"])
+
+
 if __name__ == "__main__":
     unittest.main()
