@@ -6,7 +6,7 @@ packages=(
   bazel-bootstrap bazel-rules-java g++ python3
   libnfs-dev liburcu-dev libtirpc-dev libboost-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev liblzma-dev
-  googletest libbenchmark-dev
+  googletest libbenchmark-dev gcovr
   nfs-ganesha nfs-ganesha-vfs nfs-ganesha-mem rpcbind xz-utils
 )
 
