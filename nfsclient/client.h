@@ -127,6 +127,8 @@ class Client {
   Stats stats() const;
 
  private:
+  friend struct ClientInternals;  // for tests that look behind the calls
+
   explicit Client(std::unique_ptr<Superblock> superblock);
   std::unique_ptr<Superblock> superblock_;
 };

@@ -3,136 +3,366 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
-#include <new>
+#include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "nfsclient/protocol/nfs3.h"
+#include "nfsclient/protocol/nfs4.h"
+#include "rcu/defer.h"
 #include "rcu/lock_order.h"
 #include "rcu/page_region.h"
+#include "tests/fixtures/client_internals.h"
+#include "tests/fixtures/freezable_heap.h"
+#include "tests/fixtures/gated_protocol.h"
 #include "tests/fixtures/mounted_export.h"
-
-namespace {
-// Allocations of the calling thread.
-thread_local uint64_t allocations = 0;
-}  // namespace
-
-// NOLINTBEGIN: the replaceable functions have the names they have.
-void* operator new(size_t size) {
-  ++allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  std::abort();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-// NOLINTEND
+#include "tests/fixtures/thread_calls.h"
+#include "tests/integration/warm_tree.h"
 
 namespace nfswalk {
 namespace {
 
+using fixtures::FreezableHeap;
+using fixtures::GatedProtocol;
 using fixtures::MountedExport;
+
+constexpr int kThreads = 4;
+constexpr std::chrono::milliseconds kWalkingTime{2000};
+
+// The sanitizer does not understand fences, so that rcu/seqcount.h stores where it else loads.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kStoresBySanitizer = true;
+#else
+constexpr bool kStoresBySanitizer = false;
+#endif
+
+// While it lives, a store to a dentry, an inode, an access entry, a credential, a hash chain, a
+// text, or to what the mount has from operator new but its counters, is fatal.
+class Frozen {
+ public:
+  Frozen() {
+    rcu::Barrier();  // what was deferred may store
+    if (!kStoresBySanitizer) rcu::PageRegion::FreezeAll();
+  }
+  ~Frozen() { rcu::PageRegion::ThawAll(); }
+  Frozen(const Frozen&) = delete;
+  Frozen& operator=(const Frozen&) = delete;
+};
 
 class WarmWalk : public MountedExport,
                  public testing::WithParamInterface<std::tuple<std::string, int>> {
  protected:
+  struct Tally {
+    std::atomic<uint64_t> walks{0}, wrong{0}, allocations{0}, pthread_locks{0}, spin_locks{0};
+  };
+
+  void SetUp() override {
+    MountedExport::SetUp();
+    if (IsSkipped()) return;
+    tree_ = std::make_unique<WarmTree>(Backing(""), Path(""));
+    client_ = MountCounted();
+    ASSERT_NE(client_, nullptr);
+  }
+
   std::string mode() const { return std::get<0>(GetParam()); }
   int version() const override { return std::get<1>(GetParam()); }
+  Client& client() { return *client_; }
+  const WarmTree& tree() const { return *tree_; }
+
+  // Walks all ways at least once, and then until `time` is over, as `who(thread)`, with everything
+  // frozen.
+  void WalkFrozen(const std::function<const WarmIdentity&(int thread)>& who,
+                  std::chrono::milliseconds time, Tally& tally);
+
+  // Nobody but the walkers of `tally` did anything since `before`, and they only under RCU.
+  void ExpectNothingButRcuWalks(const Stats& before, uint64_t calls_before, const Tally& tally);
+
+  uint64_t calls() const { return protocol_->calls(); }
+
+ private:
+  std::unique_ptr<Client> MountCounted() {
+    fixtures::GaneshaServer::NetworkScope scope(server());
+    auto options = ParseMountUrl(server().Url("actimeo=600&walk=" + mode(), version()));
+    if (!options) return nullptr;
+    auto connected = version() == 4
+                         ? protocol::Nfs4::ConnectNfs4(options->server, options->transport)
+                         : protocol::Nfs3::ConnectNfs3(options->server, options->transport);
+    if (!connected) return nullptr;
+    auto counted = std::make_unique<GatedProtocol>(std::move(*connected));
+    protocol_ = counted.get();
+    FreezableHeap::Scope heap;
+    auto client = Client::MountOver(std::move(counted), *options);
+    return client ? std::move(*client) : nullptr;
+  }
+
+  void WalkUntil(const WarmIdentity& who, std::chrono::steady_clock::time_point deadline,
+                 Tally& tally);
+
+  GatedProtocol* protocol_ = nullptr;  // the client's
+  std::unique_ptr<WarmTree> tree_;
+  std::unique_ptr<Client> client_;
 };
+
+void WarmWalk::WalkUntil(const WarmIdentity& who, std::chrono::steady_clock::time_point deadline,
+                         Tally& tally) {
+  const uint64_t allocations = fixtures::ThreadAllocations();
+  const uint64_t pthread_locks = fixtures::ThreadPthreadLocks();
+  const uint64_t spin_locks = rcu::ThreadLockCount();
+  uint64_t walks = 0, wrong = 0;
+  for (size_t round = 0; round == 0 || std::chrono::steady_clock::now() < deadline; ++round) {
+    for (size_t i = 0; i < tree().ways().size(); ++i) {
+      if (round > 0 && i % 128 == 0 && std::chrono::steady_clock::now() >= deadline) break;
+      wrong += static_cast<uint64_t>(tree().Look(client(), who, tree().ways()[i], i + round));
+      walks += WarmTree::kCallsPerLook;
+    }
+  }
+  tally.allocations += fixtures::ThreadAllocations() - allocations;
+  tally.pthread_locks += fixtures::ThreadPthreadLocks() - pthread_locks;
+  tally.spin_locks += rcu::ThreadLockCount() - spin_locks;
+  tally.walks += walks;
+  tally.wrong += wrong;
+}
+
+void WarmWalk::WalkFrozen(const std::function<const WarmIdentity&(int thread)>& who,
+                          std::chrono::milliseconds time, Tally& tally) {
+  std::atomic<int> ready{0};
+  std::atomic<bool> frozen{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      // A thread's first walk registers it and takes the index of its counters.
+      tally.wrong += static_cast<uint64_t>(tree().Look(client(), who(t), tree().ways().front(), 0));
+      tally.walks += WarmTree::kCallsPerLook;
+      ready.fetch_add(1);
+      ready.notify_all();
+      frozen.wait(false);
+      WalkUntil(who(t), std::chrono::steady_clock::now() + time, tally);
+    });
+  }
+  for (int now = ready; now < kThreads; now = ready) ready.wait(now);
+  const size_t mapped = rcu::PageRegion::mapped_bytes();
+  {
+    Frozen memory;
+    frozen = true;
+    frozen.notify_all();
+    for (auto& thread : threads) thread.join();
+  }
+  EXPECT_EQ(rcu::PageRegion::mapped_bytes(), mapped);
+}
+
+void WarmWalk::ExpectNothingButRcuWalks(const Stats& before, uint64_t calls_before,
+                                        const Tally& tally) {
+  EXPECT_EQ(tally.wrong, 0u);
+  EXPECT_EQ(tally.allocations, 0u);
+  EXPECT_EQ(tally.pthread_locks, 0u);
+  EXPECT_EQ(tally.spin_locks, 0u);
+  const Stats after = client().stats();
+  EXPECT_EQ(calls(), calls_before);
+  EXPECT_EQ(after.rpcs, before.rpcs);
+  EXPECT_EQ(after.ref_walks, before.ref_walks);
+  EXPECT_EQ(after.need_ref, before.need_ref);
+  EXPECT_EQ(after.locked_hits, before.locked_hits);
+  EXPECT_EQ(after.rcu_walks - before.rcu_walks, tally.walks);
+  EXPECT_GE(tally.walks, kThreads * WarmTree::kWays * WarmTree::kCallsPerLook);
+}
 
 std::string ModeAndVersion(const testing::TestParamInfo<std::tuple<std::string, int>>& test) {
   const auto& [mode, version] = test.param;
   return (mode == "rcu-peek" ? "Peek_" : "Search_") + fixtures::VersionName(version);
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, WarmWalk,
-                         testing::Combine(testing::Values("rcu-peek", "rcu-search"),
-                                          fixtures::AllVersions()),
+class SearchWarmWalk : public WarmWalk {};
+INSTANTIATE_TEST_SUITE_P(Modes, SearchWarmWalk,
+                         testing::Combine(testing::Values("rcu-search"), fixtures::AllVersions()),
+                         ModeAndVersion);
+class PeekWarmWalk : public WarmWalk {};
+INSTANTIATE_TEST_SUITE_P(Modes, PeekWarmWalk,
+                         testing::Combine(testing::Values("rcu-peek"), fixtures::AllVersions()),
                          ModeAndVersion);
 
-TEST_P(WarmWalk, NoRpcNoLockNoAllocationNoSharedStore) {
-  auto client = Mount("actimeo=600&walk=" + mode());
-  ASSERT_NE(client, nullptr);
-  MakeDirectory("a/b/c");
-  MakeLink("b/c", "a/link");
-  constexpr int kFiles = 100;
-  std::vector<std::string> paths;
-  for (int i = 0; i < kFiles; ++i) {
-    const std::string name = "file" + std::to_string(i);
-    MakeFile("a/b/c/" + name);
-    paths.push_back(Path("a/b/c/" + name));
-    paths.push_back(Path("a/link/../c/" + name));
-    paths.push_back(Path("a/b/c/missing" + std::to_string(i)));
-  }
-  std::string link = Path("a/link");
-  std::array<char, 64> text;
-  auto look = [&](std::array<char, 64>& into) {
-    int found = 0;
-    for (const std::string& path : paths) {
-      found += client->Stat(path, root_).has_value();
-      found += client->Stat(path, root_, {.no_follow = true}).has_value();
-      found += client->Access(path, kMayRead, root_) == std::errc{};
-    }
-    found += client->ReadLink(link, into, root_).has_value();
-    return found;
-  };
-  const int expected = look(text);
-  EXPECT_EQ(expected, 6 * kFiles + 1);
-  ASSERT_EQ(look(text), expected);
-  const Stats before = client->stats();
+TEST_P(SearchWarmWalk, FourIdentitiesAtOnceCostNoRpcNoLockNoAllocationNoSharedStore) {
+  for (const WarmIdentity& who : tree().identities()) ASSERT_EQ(tree().Warm(client(), who), 0);
+  // All that is counted below can be counted.
+  EXPECT_GT(calls(), tree().ways().size() / 10);
+  EXPECT_GT(fixtures::ThreadAllocations(), tree().ways().size() / 10);
+  EXPECT_GT(fixtures::ThreadPthreadLocks(), tree().ways().size() / 10);
+  EXPECT_GT(rcu::ThreadLockCount(), tree().ways().size() / 10);
 
-  constexpr int kThreads = 4, kRounds = 20;
-  std::atomic<int> wrong{0};
-  std::atomic<uint64_t> allocated{0}, locked{0};
-  std::atomic<int> ready{0};
-  std::atomic<bool> frozen{false};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&] {
-      std::array<char, 64> own;
-      wrong += look(own) != expected;  // registers the thread, takes its counters' index
-      ready.fetch_add(1);
-      frozen.wait(false);
-      const uint64_t allocations_before = allocations;
-      const uint64_t locks_before = rcu::ThreadLockCount();
-      for (int round = 0; round < kRounds; ++round) wrong += look(own) != expected;
-      allocated += allocations - allocations_before;
-      locked += rcu::ThreadLockCount() - locks_before;
-    });
-  }
-  while (ready < kThreads) std::this_thread::yield();
-  // From here on a store to a dentry, an inode, an access entry, a credential or a hash chain is
-  // fatal.
-  rcu::PageRegion::FreezeAll();
-  frozen = true;
-  frozen.notify_all();
-  for (auto& thread : threads) thread.join();
-  rcu::PageRegion::ThawAll();
-
-  EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(allocated, 0u);
-  EXPECT_EQ(locked, 0u);
-  const Stats after = client->stats();
-  EXPECT_EQ(after.rpcs, before.rpcs);
-  EXPECT_EQ(after.ref_walks, before.ref_walks);
-  const uint64_t calls = paths.size() * 3 + 1;
-  EXPECT_EQ(after.rcu_walks - before.rcu_walks, calls * kThreads * (kRounds + 1));
+  const Stats before = client().stats();
+  const uint64_t calls_before = calls();
+  Tally tally;
+  WalkFrozen([&](int t) -> const WarmIdentity& { return tree().identities()[t]; }, kWalkingTime,
+             tally);
+  ExpectNothingButRcuWalks(before, calls_before, tally);
+  // Three of the four were the newest nowhere.
+  EXPECT_GT(client().stats().search_hits - before.search_hits, tally.walks / 2);
 }
 
-// The check itself can fail: a name not seen before has to be written into the frozen memory.
-TEST_P(WarmWalk, AStoreToFrozenMemoryIsFatal) {
-  auto client = Mount("actimeo=600&walk=" + mode());
-  ASSERT_NE(client, nullptr);
-  EXPECT_FALSE(client->Stat(Path("known"), root_).has_value());
+// What rcu-peek promises: the identity that used an inode last needs no lock for it.
+TEST_P(PeekWarmWalk, TheNewestIdentityCostsNoRpcNoLockNoAllocationNoSharedStore) {
+  for (const WarmIdentity& who : tree().identities()) ASSERT_EQ(tree().Warm(client(), who), 0);
+  for (const WarmIdentity& who : tree().identities()) {
+    ASSERT_EQ(tree().Warm(client(), who), 0);  // makes it the newest everywhere
+    const Stats before = client().stats();
+    const uint64_t calls_before = calls();
+    Tally tally;
+    WalkFrozen([&](int) -> const WarmIdentity& { return who; },
+               kWalkingTime / tree().identities().size(), tally);
+    ExpectNothingButRcuWalks(before, calls_before, tally);
+    EXPECT_GT(client().stats().peek_hits - before.peek_hits, tally.walks / 2);
+    EXPECT_EQ(client().stats().search_hits, before.search_hits);
+  }
+}
+
+// And what it does not: another one stays in RCU mode and asks nobody, but takes the inode's lock.
+TEST_P(PeekWarmWalk, AnIdentityThatIsNotTheNewestTakesALockAndAsksNobody) {
+  const WarmIdentity& first = tree().identities().front();
+  ASSERT_EQ(tree().Warm(client(), tree().stranger()), 0);
+  ASSERT_EQ(tree().Warm(client(), first), 0);
+  const Stats before = client().stats();
+  const uint64_t calls_before = calls(), locks_before = rcu::ThreadLockCount();
+  int wrong = 0;
+  for (const WarmWay& way : tree().ways()) {
+    wrong += tree().Look(client(), tree().stranger(), way, 0);
+    wrong += tree().Look(client(), first, way, 0);
+  }
+  EXPECT_EQ(wrong, 0);
+  const Stats after = client().stats();
+  EXPECT_GT(after.locked_hits - before.locked_hits, 2 * tree().ways().size());
+  EXPECT_GT(rcu::ThreadLockCount() - locks_before, 2 * tree().ways().size());
+  EXPECT_EQ(after.ref_walks, before.ref_walks);
+  EXPECT_EQ(calls(), calls_before);
+}
+
+// The check itself can fail, for each kind of memory that is frozen.
+class FrozenMemoryWarmWalk : public WarmWalk {
+ protected:
+  static constexpr int kFaultedThere = 10, kFaultedElsewhere = 11;
+
+  // In a child process: freezes, stores, and exits with where that ended.
+  [[noreturn]] static void Store(const void* begin, size_t size,
+                                 const std::function<void()>& store) {
+    expected_begin_ = reinterpret_cast<uintptr_t>(begin);
+    expected_size_ = size;
+    struct sigaction action {};
+    action.sa_flags = SA_SIGINFO;
+    action.sa_sigaction = [](int, siginfo_t* info, void*) {
+      const auto at = reinterpret_cast<uintptr_t>(info->si_addr);
+      std::_Exit(at - expected_begin_ < expected_size_ ? kFaultedThere : kFaultedElsewhere);
+    };
+    sigaction(SIGSEGV, &action, nullptr);
+    rcu::PageRegion::FreezeAll();
+    store();
+    std::_Exit(0);
+  }
+
+  // A byte of `object` is written as it is.
+  template <class T>
+  static void ExpectFrozen(const T* object) {
+    ASSERT_NE(object, nullptr);
+    EXPECT_EXIT(Store(object, sizeof *object,
+                      [object] {
+                        auto* const byte = reinterpret_cast<volatile char*>(const_cast<T*>(object));
+                        *byte = *byte;
+                      }),
+                testing::ExitedWithCode(kFaultedThere), "");
+  }
+
+  vfs::DentryRef Find(std::string_view way) {
+    Superblock& superblock = ClientInternals::SuperblockOf(client());
+    vfs::DentryRef at = superblock.root.Copy();
+    std::string path(way);
+    path += '\0';
+    for (const char* rest = path.c_str(); at && *rest != '\0';) {
+      const vfs::Name name = vfs::ScanName(rest, at.get());
+      at = superblock.dentries.Lookup(*at, name);
+      rest = name.data + name.length;
+      if (*rest == '/') ++rest;
+    }
+    return at;
+  }
+
+ private:
+  static inline uintptr_t expected_begin_ = 0;
+  static inline size_t expected_size_ = 0;
+};
+INSTANTIATE_TEST_SUITE_P(Modes, FrozenMemoryWarmWalk,
+                         testing::Combine(testing::Values("rcu-peek"), testing::Values(3)),
+                         ModeAndVersion);
+
+TEST_P(FrozenMemoryWarmWalk, AStoreToAnythingAWalkerReadsIsFatal) {
+  const WarmIdentity& who = tree().identities().front();
+  ASSERT_EQ(tree().Warm(client(), who), 0);
+  Superblock& superblock = ClientInternals::SuperblockOf(client());
+  const vfs::DentryRef long_name = Find(Path("open/d0/n0" + std::string(100, 'x')));
+  const vfs::DentryRef link = Find(Path("open/d0/n3"));
+  ASSERT_TRUE(long_name);
+  ASSERT_TRUE(link);
+  const auto credential = superblock.credentials.Lookup(who.credential);
+  ASSERT_TRUE(credential);
+  rcu::Barrier();
+
+  ExpectFrozen(long_name.get());
+  ExpectFrozen(long_name->long_name.load());
+  ExpectFrozen(link.inode());
+  ExpectFrozen(link.inode()->link_body.load());
+  ExpectFrozen(credential->get());
+  ExpectFrozen(&superblock);
+}
+
+// Locks of chains are bits in their heads.
+TEST_P(FrozenMemoryWarmWalk, AStoreToAHashTableIsFatal) {
+  ASSERT_EQ(tree().Warm(client(), tree().identities().front()), 0);
+  Superblock& superblock = ClientInternals::SuperblockOf(client());
+  const vfs::DentryRef dentry = Find(Path("open/d0"));
+  ASSERT_TRUE(dentry);
+  EXPECT_EXIT(Store(dentry.get(), sizeof *dentry, [&] { superblock.dentries.Drop(*dentry); }),
+              testing::ExitedWithCode(kFaultedElsewhere), "");
+  vfs::Inode& inode = *dentry.inode();
+  const auto pass_over = [](vfs::Inode&) { return vfs::InodeCache::Take::kNext; };
   EXPECT_EXIT(
-      {
-        rcu::PageRegion::FreezeAll();
-        client->DropCaches();
-        std::_Exit(0);
-      },
-      testing::KilledBySignal(SIGSEGV), "");
+      Store(&inode, sizeof inode, [&] { superblock.inodes->FindNoWait(inode.hash, pass_over); }),
+      testing::ExitedWithCode(kFaultedElsewhere), "");
+}
+
+// A cache that is not in frozen memory, of entries that are.
+TEST_P(FrozenMemoryWarmWalk, AStoreToAnAccessEntryIsFatal) {
+  Superblock& superblock = ClientInternals::SuperblockOf(client());
+  access_cache::AccessCache cache;
+  const auto older = superblock.credentials.Lookup(tree().identities().front().credential);
+  const auto newer = superblock.credentials.Lookup(tree().stranger().credential);
+  ASSERT_TRUE(older && newer);
+  cache.Insert(*older, 1, 1, cache.epoch(), superblock.access_lru);
+  cache.Insert(*newer, 2, 1, cache.epoch(), superblock.access_lru);
+  const access_cache::AccessAge fresh{2, 1000};
+  EXPECT_EXIT(Store(&cache, sizeof cache, [&] { (void)cache.SearchLocked(older->get(), fresh); }),
+              testing::ExitedWithCode(kFaultedElsewhere), "");
+  EXPECT_EQ(cache.SearchLocked(older->get(), fresh), 1u);  // where nothing is frozen
+  cache.Clear(superblock.access_lru);
+}
+
+TEST_P(FrozenMemoryWarmWalk, ACallThatHasToStoreIsFatal) {
+  const WarmIdentity& newest = tree().identities().front();
+  ASSERT_EQ(tree().Warm(client(), tree().stranger()), 0);
+  ASSERT_EQ(tree().Warm(client(), newest), 0);
+  rcu::Barrier();
+  const WarmWay& way = tree().ways().front();
+  const auto look = [&](const WarmIdentity& who) {
+    return [&] { (void)client().Stat(way.path, who.credential, {.cached = true}); };
+  };
+  EXPECT_EXIT(Store(nullptr, 0, look(newest)), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(Store(nullptr, 0, look(tree().stranger())),
+              testing::ExitedWithCode(kFaultedElsewhere), "");
+  EXPECT_EXIT(Store(nullptr, 0, [&] { client().DropCaches(); }),
+              testing::ExitedWithCode(kFaultedElsewhere), "");
 }
 
 }  // namespace

@@ -1,0 +1,143 @@
+#include "tests/integration/warm_tree.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace nfswalk {
+namespace {
+
+constexpr int kDirectories = 10;
+constexpr int kNames = 50;
+constexpr uid_t kOwner = 1000;
+constexpr gid_t kGroup = 3000;
+constexpr std::errc kDenied = std::errc::permission_denied;
+constexpr std::errc kNotDirectory = std::errc::not_a_directory;
+constexpr std::errc kAbsent = std::errc::no_such_file_or_directory;
+
+enum Kind { kReadable, kGroupOnly, kExecutable, kLink };  // a name's number modulo 4
+
+std::string NameOf(int number) {
+  const std::string name = "n" + std::to_string(number);
+  return number % 10 == 0 ? name + std::string(100, 'x') : name;
+}
+
+void Own(const std::string& path, mode_t mode) {
+  const bool is_link = std::filesystem::is_symlink(path);
+  if (lchown(path.c_str(), kOwner, kGroup) != 0) std::abort();
+  if (!is_link && chmod(path.c_str(), mode) != 0) std::abort();
+}
+
+void MakeName(const std::string& directory, int number) {
+  const std::string path = directory + "/" + NameOf(number);
+  if (number % 4 == kLink) {
+    std::filesystem::create_symlink(NameOf(number - 1), path);
+  } else {
+    std::ofstream(path) << number;
+  }
+  constexpr mode_t kModes[] = {0644, 0640, 0755, 0777};
+  Own(path, kModes[number % 4]);
+}
+
+}  // namespace
+
+WarmTree::WarmTree(const std::string& backing, const std::string& mounted)
+    : identities_{{{Credential(kOwner, 1000), true, true},
+                   {Credential(2000, 2000, {10, kGroup, 20}), true, true},
+                   {Credential(0, 0), true, true},
+                   {Credential(4000, 4000, {40, 41}), false, false}}} {
+  MakeBacking(backing);
+  ways_.reserve(kWays);
+  for (const std::string_view place : {"open", "closed"}) {
+    for (int directory = 0; directory < kDirectories; ++directory) {
+      for (int number = 0; number < kNames; ++number) AddWays(mounted, place, directory, number);
+    }
+  }
+}
+
+void WarmTree::MakeBacking(const std::string& backing) const {
+  for (const std::string place : {"open", "closed"}) {
+    const std::string top = backing + "/" + place;
+    std::filesystem::create_directory(top);
+    for (int directory = 0; directory < kDirectories; ++directory) {
+      const std::string path = top + "/d" + std::to_string(directory);
+      std::filesystem::create_directory(path);
+      for (int number = 0; number < kNames; ++number) MakeName(path, number);
+      Own(path, 0755);
+    }
+    Own(top, place == "open" ? 0755 : 0750);
+    std::filesystem::create_symlink(place, backing + "/to_" + place);
+  }
+}
+
+void WarmTree::AddWays(const std::string& mounted, std::string_view place, int directory,
+                       int number) {
+  const std::string d = "d" + std::to_string(directory), n = NameOf(number);
+  const std::string top = mounted + "/" + std::string(place);
+  const std::string linked = mounted + "/to_" + std::string(place);
+  WarmWay way;
+  way.through_closed = place == "closed";
+
+  way.ends_at_0640 = number % 4 == kGroupOnly;
+  if (number % 4 == kExecutable) way.access_mode = kMayRead | kMayExecute;
+  if (number % 4 != kLink) way.answers.readlink = std::errc::invalid_argument;
+  for (const std::string& path : {top + "/" + d + "/" + n, "/" + top + "/" + d + "/" + n,
+                                  linked + "/" + d + "/" + n, top + "/" + d + "/../" + d + "/" + n,
+                                  linked + "/../" + std::string(place) + "/" + d + "/./" + n}) {
+    way.path = path;
+    ways_.push_back(way);
+  }
+
+  way.ends_at_0640 = false;
+  way.access_mode = kMayRead;
+  way.answers = {kNotDirectory, kNotDirectory, kNotDirectory, kNotDirectory};
+  for (const std::string& path :
+       {top + "/" + d + "/" + n + "/below", linked + "//" + d + "/" + n + "/",
+        top + "/" + d + "/" + n + "/.."}) {
+    way.path = path;
+    ways_.push_back(way);
+  }
+
+  way.answers = {kAbsent, kAbsent, kAbsent, kAbsent};
+  for (const std::string& path :
+       {top + "/" + d + "/no_" + n, linked + "/" + d + "/../no_" + n + "/below"}) {
+    way.path = path;
+    ways_.push_back(way);
+  }
+}
+
+int WarmTree::Look(Client& client, const WarmIdentity& who, const WarmWay& way, size_t turn,
+                   bool cold) const {
+  WarmAnswers expected = way.answers;
+  if (way.ends_at_0640 && !who.may_read_0640) expected.access = kDenied;
+  if (way.through_closed && !who.may_enter_closed) expected = {kDenied, kDenied, kDenied, kDenied};
+  const auto flags = [&](size_t call, bool no_follow) {
+    const size_t which = turn + call;
+    return ResolveFlags{
+        .no_follow = no_follow, .cached = !cold && which % 2 == 1, .strict = which / 2 % 2 == 1};
+  };
+  std::array<char, 256> text;
+  const auto stat = client.Stat(way.path, who.credential, flags(0, false));
+  const auto lstat = client.Stat(way.path, who.credential, flags(1, true));
+  const auto access = client.Access(way.path, way.access_mode, who.credential, flags(2, false));
+  const auto link = client.ReadLink(way.path, text, who.credential, flags(3, true));
+  int wrong = 0;
+  wrong += (stat ? std::errc{} : stat.error()) != expected.stat;
+  wrong += (lstat ? std::errc{} : lstat.error()) != expected.lstat;
+  wrong += access != expected.access;
+  wrong += (link ? std::errc{} : link.error()) != expected.readlink;
+  return wrong;
+}
+
+int WarmTree::Warm(Client& client, const WarmIdentity& who) const {
+  int wrong = 0;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const WarmWay& way : ways_) wrong += Look(client, who, way, 0, true);
+  }
+  return wrong;
+}
+
+}  // namespace nfswalk
