@@ -27,6 +27,19 @@ void DropName(Superblock& superblock, DentryRef& directory, const vfs::Name& nam
   }
 }
 
+// Whose name it is, in the caches from now on: a file that loses a link has other names that show
+// it, one that is renamed has a new ctime. Asks the server where nothing is known, as a kernel
+// does; what is known need not be fresh. Empty if it cannot be found out, which the change itself
+// will explain.
+DentryRef KnowName(Superblock& superblock, DentryRef& directory, std::string_view text,
+                   const Credential& credential) {
+  if (TooLong(superblock, text)) return {};
+  PaddedName name(text, directory.get());
+  if (DentryRef known = superblock.dentries.Lookup(*directory, name.name())) return known;
+  auto asked = LookupChild(superblock, directory, name.name(), credential, LookupIntent::kWalk);
+  return asked ? std::move(*asked) : DentryRef();
+}
+
 // A name of this file went away.
 void LoseLink(Superblock& superblock, Inode& inode) {
   Attributes known;
@@ -148,6 +161,7 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
 
 std::errc RemoveFile(Superblock& superblock, DentryRef& directory, std::string_view name,
                      const Credential& credential) {
+  const DentryRef kept = KnowName(superblock, directory, name, credential);
   return RemoveName(superblock, directory, name, [&](const auto& handle) {
     return superblock.protocol->Remove(handle, name, credential);
   });
@@ -165,6 +179,8 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
   if (TooLong(superblock, from_text) || TooLong(superblock, to_text)) {
     return std::errc::filename_too_long;
   }
+  const DentryRef kept_source = KnowName(superblock, from_directory, from_text, credential);
+  const DentryRef kept_target = KnowName(superblock, to_directory, to_text, credential);
   PaddedName from(from_text, from_directory.get());
   PaddedName to(to_text, to_directory.get());
   Inode& from_parent = *from_directory.inode();
