@@ -101,6 +101,10 @@ CreateReply Nfs4::Create(const FileHandle& directory, std::string_view name, Cre
                        .attributes = attributes};
   const auto open = [&] {
     Nfs4Opens::Opened opened = opens_.Open(wish, credential, budget);
+    // An OPEN tells what is there instead (RFC 7530 16.16), open(2) with O_EXCL that it is.
+    const bool is_other = opened.error == std::errc::too_many_symbolic_link_levels ||
+                          opened.error == std::errc::is_a_directory;
+    if (is_other && how == CreateMode::kGuarded) opened.error = std::errc::file_exists;
     return CreateReply{opened.error, opened.handle, opened.attributes, opened.directory};
   };
   if (how == CreateMode::kUnchecked) return open();
