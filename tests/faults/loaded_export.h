@@ -1,0 +1,51 @@
+// loaded_export: an export under mixed load, and what must hold when the load and its troubles are
+// over.
+#ifndef NFSWALK_TESTS_FAULTS_LOADED_EXPORT_H_
+#define NFSWALK_TESTS_FAULTS_LOADED_EXPORT_H_
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "rcu/defer.h"
+#include "tests/faults/mixed_load.h"
+#include "tests/faults/tree_check.h"
+#include "tests/fixtures/mounted_export.h"
+
+namespace nfswalk::faults {
+
+class LoadedExport : public fixtures::VersionedExport {
+ protected:
+  std::string LoadPath() const { return Path("load"); }
+  std::string LoadBacking() const { return Backing("load"); }
+
+  void SetUp() override {
+    VersionedExport::SetUp();
+    if (IsSkipped()) return;
+    MakeDirectory("load");
+    std::filesystem::permissions(LoadBacking(), std::filesystem::perms::all);
+  }
+
+  // The client answers as the server's directory is: from its caches, after it asked again, and
+  // with empty caches; and nothing is held that nobody uses.
+  void ExpectAllWell(Client& client, MixedLoad& load) {
+    load.ExpectModels();
+    EXPECT_GT(ExpectSameTree(client, LoadPath(), LoadBacking(), "from the caches"), 20);
+    client.InvalidateCaches();
+    ExpectSameTree(client, LoadPath(), LoadBacking(), "after InvalidateCaches()");
+    client.DropCaches();
+    ExpectSameTree(client, LoadPath(), LoadBacking(), "after DropCaches()");
+    client.DropCaches();
+    rcu::Barrier();  // access rights give up their credentials a grace period later
+    client.DropCaches();
+    const Stats stats = client.stats();
+    EXPECT_EQ(stats.dentries, 1u) << "the root alone";
+    EXPECT_EQ(stats.inodes, 1u);
+    EXPECT_EQ(stats.access_entries, 0u);
+    EXPECT_EQ(stats.credentials, 0u);
+  }
+};
+
+}  // namespace nfswalk::faults
+
+#endif  // NFSWALK_TESTS_FAULTS_LOADED_EXPORT_H_

@@ -1,0 +1,65 @@
+#include "tests/faults/mixed_load.h"
+
+#include <filesystem>
+
+namespace nfswalk::faults {
+
+namespace {
+
+constexpr uint32_t kWorkers = 4;
+
+}  // namespace
+
+MixedLoad::MixedLoad(Client& client, const std::string& directory, const std::string& backing,
+                     const FaultCounts& faults, LoadTerms terms) {
+  std::filesystem::create_directory(backing + "/shared");
+  std::filesystem::permissions(backing + "/shared", std::filesystem::perms::all);
+  for (uint32_t w = 0; w < kWorkers; ++w) {
+    workers_.push_back(std::make_unique<LoadWorker>(client, directory, backing, w, faults, terms));
+    workers_.back()->Begin();
+  }
+}
+
+void MixedLoad::Start() {
+  for (const auto& worker : workers_) {
+    threads_.emplace_back([this, &worker] {
+      while (!stop_) worker->Step();
+    });
+  }
+}
+
+void MixedLoad::AwaitSteps(uint64_t steps) const {
+  std::vector<uint64_t> until;
+  for (const auto& worker : workers_) until.push_back(worker->done() + steps);
+  for (size_t w = 0; w < workers_.size(); ++w) workers_[w]->AwaitDone(until[w]);
+}
+
+void MixedLoad::Stop() {
+  stop_ = true;
+  threads_.clear();
+  for (const auto& worker : workers_) worker->End();
+}
+
+void MixedLoad::ExpectModels() {
+  for (const auto& worker : workers_) worker->StatEverything();
+}
+
+uint64_t MixedLoad::steps() const {
+  uint64_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->done();
+  return sum;
+}
+
+uint64_t MixedLoad::strangers() const {
+  uint64_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->strangers();
+  return sum;
+}
+
+uint64_t MixedLoad::in_doubt() const {
+  uint64_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->in_doubt();
+  return sum;
+}
+
+}  // namespace nfswalk::faults

@@ -1,0 +1,41 @@
+// nfs-ganesha dies under load and comes back, again and again.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "tests/faults/loaded_export.h"
+
+namespace nfswalk::faults {
+namespace {
+
+using ServerRestart = LoadedExport;
+
+INSTANTIATE_TEST_SUITE_P(Versions, ServerRestart, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+TEST_P(ServerRestart, TwentyDeathsUnderLoadLoseAndRepeatNothing) {
+  constexpr int kDeaths = 20;
+  constexpr uint64_t kStepsBetween = 40;
+  const auto client = Mount("hard&nconnect=2&actimeo=600");
+  ASSERT_NE(client, nullptr);
+  FaultCounts faults;
+  MixedLoad load(*client, LoadPath(), LoadBacking(), faults, {.server_dies = true});
+  load.Start();
+  for (int death = 0; death < kDeaths; ++death) {
+    load.AwaitSteps(kStepsBetween);
+    ++faults.begun;
+    server().Kill();
+    ASSERT_EQ(server().Restart(), "");
+    ++faults.ended;
+  }
+  load.AwaitSteps(kStepsBetween);
+  load.Stop();
+  RecordProperty("steps", std::to_string(load.steps()));
+  RecordProperty("strangers", std::to_string(load.strangers()));
+  EXPECT_LE(load.strangers(), static_cast<uint64_t>(kDeaths)) << "EEXIST for names of our own";
+  ExpectAllWell(*client, load);
+}
+
+}  // namespace
+}  // namespace nfswalk::faults

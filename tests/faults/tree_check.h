@@ -1,0 +1,20 @@
+// tree_check: holds what a client says of a directory and all below against the place where the
+// server keeps it.
+#ifndef NFSWALK_TESTS_FAULTS_TREE_CHECK_H_
+#define NFSWALK_TESTS_FAULTS_TREE_CHECK_H_
+
+#include <string>
+
+#include "nfsclient/client.h"
+
+namespace nfswalk::faults {
+
+// Fails the test for each difference: in names (looked up one by one, then listed), types, file
+// ids, modes, owners, link counts, sizes, mtimes, ctimes, link texts and data. Returns how many
+// files were compared. `when` is for messages: "from the caches".
+int ExpectSameTree(Client& client, const std::string& path, const std::string& backing,
+                   const std::string& when);
+
+}  // namespace nfswalk::faults
+
+#endif  // NFSWALK_TESTS_FAULTS_TREE_CHECK_H_
