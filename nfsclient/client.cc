@@ -1,6 +1,7 @@
 #include "nfsclient/client.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "nfsclient/nfs/attribute_cache.h"
@@ -60,22 +61,27 @@ MountError RootError(std::errc error, const MountOptions& options) {
                      "; does the server still export it?"};
 }
 
+// So short that the text needs no memory of its own.
+MountError OutOfMemory() { return {std::errc::not_enough_memory, "out of memory"}; }
+
 }  // namespace
 
 Client::Client(std::unique_ptr<Superblock> superblock) : superblock_(std::move(superblock)) {}
 Client::~Client() = default;
 
-std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOptions& options) {
+std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOptions& options) try {
   auto protocol = options.server.version == 4
                       ? protocol::Nfs4::ConnectNfs4(options.server, options.transport)
                       : protocol::Nfs3::ConnectNfs3(options.server, options.transport);
   if (!protocol)
     return std::unexpected(MountError{protocol.error().error, protocol.error().message});
   return MountOver(std::move(*protocol), options);
+} catch (const std::bad_alloc&) {
+  return std::unexpected(OutOfMemory());
 }
 
 std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
-    std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) {
+    std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) try {
   auto created = Superblock::Create(std::move(protocol), options);
   if (!created) {
     return std::unexpected(MountError{std::errc::invalid_argument, std::move(created.error())});
@@ -88,10 +94,16 @@ std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
   auto& name_max = superblock->limits.name_bytes_max;
   name_max = name_max == 0 ? vfs::kNameMax : std::min<uint32_t>(name_max, vfs::kNameMax);
   auto inode = nfs::InodeOf(*superblock, reply.handle, reply.attributes, stamp);
-  if (!inode) return std::unexpected(RootError(inode.error(), options));
+  if (!inode) {
+    return std::unexpected(inode.error() == std::errc::not_enough_memory
+                               ? OutOfMemory()
+                               : RootError(inode.error(), options));
+  }
   superblock->root = superblock->dentries.MakeRoot(std::move(*inode));
-  if (!superblock->root) return std::unexpected(RootError(std::errc::not_enough_memory, options));
+  if (!superblock->root) return std::unexpected(OutOfMemory());
   return std::unique_ptr<Client>(new Client(std::move(superblock)));
+} catch (const std::bad_alloc&) {
+  return std::unexpected(OutOfMemory());
 }
 
 Result<Attributes> Client::Stat(std::string_view path, const Credential& credential,

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <new>
 
 #include "rcu/allocation_fault.h"
 
@@ -112,7 +113,12 @@ void* PageRegion::Map(size_t bytes, size_t alignment) {
   void* area = TakeParked(registry, bytes, alignment);
   if (area == nullptr) area = MapAligned(bytes, alignment);
   if (area == nullptr) return nullptr;
-  registry.areas.emplace(area, bytes);
+  try {
+    registry.areas.emplace(area, bytes);
+  } catch (const std::bad_alloc&) {
+    munmap(area, bytes);
+    return nullptr;
+  }
   NoteMapped(area, bytes);
   registry.mapped_bytes += bytes;
   return area;
@@ -128,7 +134,11 @@ void PageRegion::Unmap(void* area) {
   registry.mapped_bytes -= bytes;
   if (munmap(area, bytes) == 0) return;
   madvise(area, bytes, MADV_DONTNEED);
-  registry.parked.emplace(bytes, area);
+  try {
+    registry.parked.emplace(bytes, area);
+  } catch (const std::bad_alloc&) {
+    // The addresses are lost; their pages were given back.
+  }
 }
 
 void PageRegion::FreezeAll() { ProtectAll(PROT_READ); }

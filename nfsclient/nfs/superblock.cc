@@ -1,6 +1,7 @@
 #include "nfsclient/nfs/superblock.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -50,9 +51,13 @@ Superblock::~Superblock() {
 }
 
 void Superblock::DropCaches() {
-  // A second chance costs each entry one more visit, hence two rounds.
-  for (size_t left = 2 * dentries.size(); left > 0; left -= std::min(left, kPruneBatch)) {
-    dentries.Prune(kPruneBatch);
+  // Leaf by leaf: a directory is held by the names in it, and goes in a pass after theirs. A second
+  // chance costs each entry one more visit, hence two rounds a pass.
+  for (size_t before = SIZE_MAX; dentries.size() < before;) {
+    before = dentries.size();
+    for (size_t left = 2 * before; left > 0; left -= std::min(left, kPruneBatch)) {
+      dentries.Prune(kPruneBatch);
+    }
   }
   if (inodes != nullptr) inodes->EvictUnused();
   access_lru.Shrink(access_lru.entries());

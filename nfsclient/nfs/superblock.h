@@ -38,7 +38,7 @@ enum Counter : size_t {
 
 class Superblock {
  public:
-  // The error says which of the options do not fit and what would.
+  // The error says which of the options do not fit and what would. Throws std::bad_alloc.
   static std::expected<std::unique_ptr<Superblock>, std::string> Create(
       std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options);
   ~Superblock();

@@ -380,8 +380,8 @@ Dentry* DentryCache::Destroy(Dentry* dentry) {
 }
 
 size_t DentryCache::Prune(size_t count) {
-  std::vector<Dentry*> victims;
-  victims.reserve(std::min(count, kPruneBatch));
+  std::array<Dentry*, kPruneBatch> victims;
+  size_t found = 0;
   lru_.Shrink(
       std::min(count, kPruneBatch),
       [](Dentry& dentry) {
@@ -400,9 +400,9 @@ size_t DentryCache::Prune(size_t count) {
         dentry.lockref.Unlock();
         return verdict;
       },
-      [&](Dentry& dentry) { victims.push_back(&dentry); });
-  for (Dentry* victim : victims) Put(Destroy(victim));
-  return victims.size();
+      [&](Dentry& dentry) { victims[found++] = &dentry; });
+  for (size_t i = 0; i < found; ++i) Put(Destroy(victims[i]));
+  return found;
 }
 
 void DentryCache::MarkUsed(Dentry& dentry) const {

@@ -24,7 +24,6 @@
 #include <cstdint>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "nfsclient/vfs/dentry.h"
 #include "nfsclient/vfs/inode_cache.h"
@@ -110,7 +109,8 @@ class DentryCache {
 
   void Put(Dentry* dentry);
 
-  // Destroys up to `count` unused dentries; returns how many.
+  // Destroys up to `count` unused dentries, of at most 64 that it looks at; returns how many. Needs
+  // no memory.
   size_t Prune(size_t count);
 
   // True while the cache is close to its limit: walkers then mark what they use (one store per

@@ -122,7 +122,8 @@ struct LockAcquisitions {
 // section.
 class InodeCache {
  public:
-  // The error says what does not fit and what would. `operations` outlives the cache.
+  // The error says what does not fit and what would. `operations` outlives the cache. Throws
+  // std::bad_alloc.
   static std::expected<std::unique_ptr<InodeCache>, std::string> Create(
       const InodeCacheOptions& options, InodeOperations& operations);
   // Preconditions: no references, no call inside. Evicts everything.

@@ -1,7 +1,6 @@
 // Puts an inode cache together out of the policies that were chosen, or says why they do not fit.
 #include <unistd.h>
 
-#include <new>
 #include <utility>
 
 #include "nfsclient/vfs/inode_index.h"
@@ -95,13 +94,11 @@ Created MakeOverPolicy(const InodeCacheOptions& options, InodeOperations& operat
 
 }  // namespace
 
-Created InodeCache::Create(const InodeCacheOptions& options, InodeOperations& operations) try {
+Created InodeCache::Create(const InodeCacheOptions& options, InodeOperations& operations) {
   if (std::string refusal = Refusal(options, operations); !refusal.empty()) {
     return std::unexpected(std::move(refusal));
   }
   return MakeOverPolicy(options, operations);
-} catch (const std::bad_alloc&) {
-  return std::unexpected("not enough memory for the inode cache");
 }
 
 }  // namespace nfswalk::vfs

@@ -5,6 +5,7 @@
 #ifndef NFSWALK_NFSCLIENT_WALK_WALK_H_
 #define NFSWALK_NFSCLIENT_WALK_WALK_H_
 
+#include <new>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -45,12 +46,14 @@ inline bool TellsOfTheTree(std::errc error) {
          error == std::errc::invalid_argument;
 }
 
-// Passes two and three. `position` is where pass one left off, or empty.
+// Passes two and three. `position` is where pass one left off, or empty. Here std::bad_alloc of the
+// strings and containers below becomes not_enough_memory: whatever they had begun goes with its
+// references.
 template <class Finish>
 std::errc WithReferences(Superblock& superblock, PathBuffer& buffer, std::string_view path,
                          const sunrpc_auth::Credential& credential, WalkFlags flags,
                          vfs::DentryRef position, int links, std::errc (RefWalk::*resolve)(),
-                         Finish&& finish) {
+                         Finish&& finish) try {
   superblock.Count(kRefWalks);
   auto reference = superblock.credentials.Lookup(credential);
   if (!reference) return reference.error();
@@ -67,6 +70,8 @@ std::errc WithReferences(Superblock& superblock, PathBuffer& buffer, std::string
     if (error == std::errc{}) error = finish(walk);
     if (error != protocol::kStale || force) return error;
   }
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
 }
 
 }  // namespace internal
