@@ -16,6 +16,19 @@ using vfs::Name;
 
 namespace {
 
+// The name as the server has just told it. A listing, or a whole path, may have brought something
+// else meanwhile, from an answer that is older than this: who asked gets what it was told.
+std::expected<DentryRef, std::errc> SpliceAnswer(Superblock& superblock, DentryRef& directory,
+                                                 const Name& name, const InodeRef& inode,
+                                                 uint64_t cookie) {
+  for (;;) {
+    InodeRef told = inode ? vfs::InodeCache::Hold(*inode) : InodeRef();
+    auto child = SpliceChild(superblock, directory, name, std::move(told), cookie);
+    if (!child || child->inode() == inode.get()) return child;
+    superblock.dentries.Drop(**child);
+  }
+}
+
 // The LOOKUP itself. Preconditions: the directory is locked.
 std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef& directory,
                                               const Name& name, const Credential& credential) {
@@ -28,7 +41,7 @@ std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef&
   NFSWALK_SYNC_POINT("lookup:after-rpc");
   if (reply.directory) UpdateAttributes(superblock, parent, *reply.directory, stamp);
   if (reply.error == std::errc::no_such_file_or_directory) {
-    return SpliceChild(superblock, directory, name, {}, cookie);
+    return SpliceAnswer(superblock, directory, name, {}, cookie);
   }
   if (reply.error == protocol::kStale) MarkStale(superblock, parent);
   if (reply.error != std::errc{}) return std::unexpected(reply.error);
@@ -40,7 +53,7 @@ std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef&
   auto inode = InodeOf(superblock, reply.handle, *reply.attributes, stamp);
   if (!inode) return std::unexpected(inode.error());
   parent.names_asked.Add();
-  return SpliceChild(superblock, directory, name, std::move(*inode), cookie);
+  return SpliceAnswer(superblock, directory, name, *inode, cookie);
 }
 
 // A dentry that the cache has and that may be believed; empty if there is none.
