@@ -4,6 +4,7 @@
 
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/lookup.h"
+#include "nfsclient/nfs/revalidate.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
@@ -15,6 +16,9 @@ using vfs::Inode;
 using vfs::PaddedName;
 
 namespace {
+
+// No directory ever has it: the verifier of a name to be asked for.
+constexpr uint64_t kNoCookie = 0;
 
 bool TooLong(const Superblock& superblock, std::string_view name) {
   return name.size() > vfs::kNameMax || name.size() > superblock.limits.name_bytes_max;
@@ -56,6 +60,11 @@ void MakeNegative(Superblock& superblock, DentryRef& directory, const vfs::Name&
                   uint64_t cookie) {
   DropName(superblock, directory, name);
   (void)SpliceChild(superblock, directory, name, {}, cookie);
+}
+
+// True if the server shows that it has changed nothing.
+bool ChangedNothing(const protocol::WeakCacheConsistency& directory) {
+  return directory.before && directory.after && directory.before->Matches(*directory.after);
 }
 
 // CREATE, MKDIR and SYMLINK alike. `send(handle)` answers a CreateReply.
@@ -217,11 +226,15 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
   Attributes attributes;
   CopyAttributes(*moved, attributes);
   InvalidateAttributes(superblock, *moved);  // its ctime
-  // Two links of one file: the server did nothing at all, and we cannot tell. Nor may we keep a
-  // dentry that could not be moved.
-  bool several_links = attributes.type != FileType::kDirectory && attributes.nlink > 1;
-  if (several_links ||
-      superblock.dentries.Move(*source, *to_directory, to.name(), to_cookie) != std::errc{}) {
+  // Two links of one file: the server did nothing at all, and does not say so in every version; nor
+  // do we know of every link. Nor may we keep a dentry that could not be moved.
+  const bool several_links = attributes.type != FileType::kDirectory && attributes.nlink > 1;
+  // The reply does not say which file was moved: it is the one that we know only if its name was
+  // right and nobody else has changed the directory, which would have replaced the cookie.
+  const bool is_known = VerifierMatches(*source, from_parent);
+  if (several_links || ChangedNothing(reply.from_directory) ||
+      superblock.dentries.Move(*source, *to_directory, to.name(),
+                               is_known ? to_cookie : kNoCookie) != std::errc{}) {
     superblock.dentries.Drop(*source);
     return {};
   }
