@@ -1,0 +1,57 @@
+// hang_watchdog: a test that does not end says where, and dies, instead of being timed out.
+#ifndef NFSWALK_TESTS_STRESS_HANG_WATCHDOG_H_
+#define NFSWALK_TESTS_STRESS_HANG_WATCHDOG_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace nfswalk {
+
+// Aborts the process if it lives for longer than 5 seconds: six times that under a sanitizer. That
+// is no measurement; what it guards takes a hundredth.
+class HangWatchdog {
+ public:
+  explicit HangWatchdog(std::string what)
+      : what_(std::move(what)), thread_(&HangWatchdog::Watch, this) {}
+  ~HangWatchdog() {
+    {
+      std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  HangWatchdog(const HangWatchdog&) = delete;
+  HangWatchdog& operator=(const HangWatchdog&) = delete;
+
+ private:
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  static constexpr std::chrono::seconds kPatience{30};
+#else
+  static constexpr std::chrono::seconds kPatience{5};
+#endif
+
+  void Watch() {
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, kPatience, [this] { return over_; })) return;
+    std::fprintf(stderr, "%s: hangs for %lld s\n", what_.c_str(),
+                 static_cast<long long>(kPatience.count()));
+    std::abort();
+  }
+
+  const std::string what_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace nfswalk
+
+#endif  // NFSWALK_TESTS_STRESS_HANG_WATCHDOG_H_

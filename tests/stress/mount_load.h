@@ -1,0 +1,92 @@
+// mount_load: threads that use one mount in every way, and share its ownership: the last to leave
+// unmounts it.
+//
+// Two walk, one changes what is there and keeps files open, one reclaims, invalidates and iterates.
+#ifndef NFSWALK_TESTS_STRESS_MOUNT_LOAD_H_
+#define NFSWALK_TESTS_STRESS_MOUNT_LOAD_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "nfsclient/client.h"
+
+namespace nfswalk {
+
+// Of any number of loads.
+struct LoadTally {
+  std::atomic<uint64_t> calls{0};
+  std::atomic<uint64_t> canceled{0};         // calls that the shutdown ended
+  std::atomic<uint64_t> wrong{0};            // answers that can never have been true
+  std::atomic<uint64_t> files_left_open{0};  // when the load was told to stop
+  std::atomic<uint64_t> inodes_iterated{0};
+};
+
+class MountLoad {
+ public:
+  static constexpr size_t kWorkers = 4;
+  static constexpr int kStableFiles = 24;
+
+  // Names, in the directory `base` of the mount, that must be there: directories "stable" (with
+  // files "f0" to "f23") and "work" (empty), and "link" to "stable".
+  static constexpr const char* kStable = "stable";
+  static constexpr const char* kWork = "work";
+  static constexpr const char* kLink = "link";
+
+  // Starts the threads; each has a share of `client` until its last call.
+  MountLoad(const std::shared_ptr<Client>& client, std::string base, uint64_t seed,
+            LoadTally& tally);
+  // Preconditions: told to stop.
+  ~MountLoad();
+  MountLoad(const MountLoad&) = delete;
+  MountLoad& operator=(const MountLoad&) = delete;
+
+  // Returns once every thread has done something.
+  void AwaitWork();
+  // The threads end after the calls they are in.
+  void Stop() { stop_ = true; }
+  // Returns once every thread has made its last call and given up its share. They live on until
+  // Release().
+  void AwaitLastCalls();
+  void Release();
+
+ private:
+  static constexpr uint32_t kStepsBeforeWork = 8;
+
+  struct Worker {
+    std::shared_ptr<Client> client;
+    std::mt19937_64 random;
+    std::deque<std::unique_ptr<File>> files = {};
+    uint64_t turn = 0;
+  };
+
+  void Run(Worker worker, void (MountLoad::*step)(Worker&));
+  void Walk(Worker& worker);
+  void Change(Worker& worker);
+  void Reclaim(Worker& worker);
+  void UseFiles(Worker& worker);
+
+  // Counts a call and what became of it. Names of `stable` are always there.
+  void Note(std::errc error, bool is_stable = false);
+  std::string Name(const char* directory, const std::string& name) const {
+    return base_ + "/" + directory + "/" + name;
+  }
+
+  const std::string base_;
+  LoadTally& tally_;
+  std::atomic<bool> stop_{false}, released_{false};
+  std::atomic<uint32_t> working_{0}, made_last_call_{0};
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace nfswalk
+
+#endif  // NFSWALK_TESTS_STRESS_MOUNT_LOAD_H_

@@ -1,0 +1,262 @@
+// Unmounting a mount that is in use, a thousand times and in every way that client.h allows: the
+// calls in flight are cut by Protocol::Shutdown(), and the last who has a share destroys the
+// client. What must not happen, use after free, shows under the sanitizers; a hang ends the test.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/client.h"
+#include "rcu/defer.h"
+#include "rcu/page_region.h"
+#include "rcu/read_guard.h"
+#include "tests/fixtures/gated_protocol.h"
+#include "tests/fixtures/inode_caches.h"
+#include "tests/fixtures/memory_server.h"
+#include "tests/stress/hang_watchdog.h"
+#include "tests/stress/mount_load.h"
+
+namespace nfswalk {
+namespace {
+
+using fixtures::GatedProtocol;
+using fixtures::MemoryServer;
+using protocol::FileType;
+
+constexpr uint64_t kUnmounts = 1000;
+constexpr uint64_t kRunners = 8;
+
+const Credential kMe(0, 0);
+
+struct Mount {
+  std::shared_ptr<Client> client;
+  GatedProtocol* protocol;  // the client's
+};
+
+// A small mount of small caches: they reclaim all the time. Each `variant` locks and walks in
+// another way.
+Mount MakeMount(uint64_t variant, const std::function<void()>& on_unmount) {
+  auto server = std::make_unique<MemoryServer>();
+  const uint64_t stable =
+      server->Add(MemoryServer::kRoot, MountLoad::kStable, FileType::kDirectory);
+  for (int i = 0; i < MountLoad::kStableFiles; ++i) {
+    server->Add(stable, "f" + std::to_string(i), FileType::kRegular);
+  }
+  server->Add(MemoryServer::kRoot, MountLoad::kWork, FileType::kDirectory);
+  server->Add(MemoryServer::kRoot, MountLoad::kLink, FileType::kSymlink, MountLoad::kStable);
+  if (variant % 3 == 0) server->AnswerWholePaths();
+
+  static const std::vector<vfs::InodePolicy> policies = vfs::AllInodePolicies();
+  constexpr std::array kModes{WalkMode::kRcuSearch, WalkMode::kRcuPeek, WalkMode::kRcuLocked,
+                              WalkMode::kRef};
+  MountOptions options;
+  options.dentries_max = options.inodes_max = options.access_entries_max = 16;
+  options.inode_policy = policies[variant % policies.size()];
+  options.walk = kModes[variant / 2 % kModes.size()];
+  auto protocol = std::make_unique<GatedProtocol>(std::move(server));
+  GatedProtocol* const gate = protocol.get();
+  auto client = Client::MountOver(std::move(protocol), options);
+  if (!client) {
+    ADD_FAILURE() << client.error().message;
+    return {nullptr, nullptr};
+  }
+  return {std::shared_ptr<Client>(client->release(),
+                                  [on_unmount](Client* mounted) {
+                                    on_unmount();
+                                    delete mounted;
+                                  }),
+          gate};
+}
+
+// Runs `unmount(i)` for 0 <= i < `count`, on a few threads, since an unmount waits more than it
+// works.
+void Repeat(uint64_t count, const std::function<void(uint64_t i)>& unmount) {
+  std::atomic<uint64_t> next{0};
+  std::vector<std::thread> runners;
+  for (uint64_t r = 0; r < kRunners; ++r) {
+    runners.emplace_back([&] {
+      for (uint64_t i = next++; i < count; i = next++) unmount(i);
+    });
+  }
+  for (std::thread& runner : runners) runner.join();
+}
+
+class Shutdown : public testing::Test {
+ protected:
+  Shutdown() {
+    rcu::Barrier();
+    mapped_before_ = rcu::PageRegion::mapped_bytes();
+  }
+  void TearDown() override {
+    EXPECT_EQ(tally_.wrong, 0u);
+    rcu::Barrier();
+    EXPECT_EQ(rcu::PageRegion::mapped_bytes(), mapped_before_);  // nothing is left of any mount
+  }
+
+  LoadTally tally_;
+
+ private:
+  size_t mapped_before_;
+};
+
+// Every other time the server has gone silent, so that calls are in flight that only the shutdown
+// ends.
+TEST_F(Shutdown, UnderLoadTheLastToLeaveUnmounts) {
+  std::atomic<uint64_t> unmounted_by_worker{0}, unmounted_by_owner{0};
+  Repeat(kUnmounts, [&](uint64_t i) {
+    const auto owner = std::this_thread::get_id();
+    auto [client, protocol] = MakeMount(i, [&, owner] {
+      ++(std::this_thread::get_id() == owner ? unmounted_by_owner : unmounted_by_worker);
+    });
+    MountLoad load(client, "", i, tally_);
+    load.AwaitWork();
+    if (i % 2 == 0) {
+      protocol->GoSilent();
+      protocol->AwaitPending(1);
+    }
+    HangWatchdog watchdog("unmount " + std::to_string(i));
+    if (i % 4 < 2) load.Stop();
+    protocol->Shutdown();
+    if (i % 4 >= 2) load.Stop();
+    if (i % 8 == 7) load.AwaitLastCalls();  // then the owner is the last to leave
+    client.reset();
+    load.AwaitLastCalls();
+  });
+  EXPECT_EQ(unmounted_by_worker + unmounted_by_owner, kUnmounts);
+  EXPECT_GE(unmounted_by_worker, kUnmounts / 2);
+  EXPECT_GE(unmounted_by_owner, kUnmounts / 8);
+  EXPECT_GE(tally_.canceled, kUnmounts / 2);
+  EXPECT_GE(tally_.files_left_open, kUnmounts / 8);
+  EXPECT_GE(tally_.inodes_iterated, kUnmounts);
+}
+
+// Nobody has called Shutdown(); what was given back waits for a grace period that cannot end before
+// the unmount has begun, and the threads that were inside live on.
+TEST_F(Shutdown, StraightAfterTheLastCallWithCallbacksPending) {
+  struct Marker {
+    rcu::DeferHead head;
+    bool passed = false;
+  };
+  Repeat(kUnmounts / 10, [&](uint64_t i) {
+    auto [client, protocol] = MakeMount(i, [] {});
+    MountLoad load(client, "", i, tally_);
+    load.AwaitWork();
+    std::atomic<bool> reading{false};
+    std::thread reader([&reading, gate = protocol] {
+      rcu::ReadGuard guard;
+      reading = true;
+      reading.notify_all();
+      gate->AwaitShutdown();
+    });
+    reading.wait(false);
+    load.Stop();
+    load.AwaitLastCalls();
+    EXPECT_TRUE(client->Stat("stable/f1", kMe));
+    const uint64_t dentries = client->stats().dentries;
+    client->DropCaches();
+    EXPECT_LT(client->stats().dentries, dentries);
+    Marker marker;  // behind all that was deferred
+    rcu::Defer(&marker.head,
+               [](rcu::DeferHead* head) { reinterpret_cast<Marker*>(head)->passed = true; });
+    HangWatchdog watchdog("unmount " + std::to_string(i));
+    client.reset();
+    EXPECT_TRUE(marker.passed);
+    reader.join();
+  });
+}
+
+TEST_F(Shutdown, OfOneMountWhileAnotherIsWalked) {
+  auto [other, other_protocol] = MakeMount(0, [] {});
+  LoadTally others;
+  MountLoad walked(other, "", 1, others);
+  walked.AwaitWork();
+  Repeat(kUnmounts / 10, [&](uint64_t i) {
+    auto [client, protocol] = MakeMount(i, [] {});
+    MountLoad load(client, "", i, tally_);
+    load.AwaitWork();
+    HangWatchdog watchdog("unmount " + std::to_string(i));
+    load.Stop();
+    protocol->Shutdown();
+    client.reset();
+    load.AwaitLastCalls();
+  });
+  const uint64_t calls = others.calls;
+  EXPECT_TRUE(other->Stat("stable/f1", kMe));
+  walked.Stop();
+  walked.AwaitLastCalls();
+  EXPECT_GT(calls, kUnmounts / 10);
+  EXPECT_EQ(others.wrong, 0u);
+  EXPECT_EQ(others.canceled, 0u);
+}
+
+// One thread a call; some wait for the server, others for them: for a lookup of the same name, for
+// the lock of the directory.
+TEST_F(Shutdown, EndsCallsOfEveryKindThatASilentServerNeverAnswers) {
+  using Call = std::function<std::errc(Client&, File&)>;
+  const auto error_of = [](const auto& result) { return result ? std::errc{} : result.error(); };
+  const auto all = [](const DirectoryEntry&) { return true; };
+  const std::vector<Call> calls{
+      [&](Client& c, File&) { return error_of(c.Stat("work/same", kMe)); },
+      [&](Client& c, File&) { return error_of(c.Stat("work/same", kMe, {.strict = true})); },
+      [&](Client& c, File&) { return error_of(c.Stat("work/other", kMe, {.no_follow = true})); },
+      [&](Client& c, File&) { return c.Access("link/f1", kMayRead, kMe); },
+      [&](Client& c, File&) {
+        std::array<char, 8> text;
+        return error_of(c.ReadLink("link", text, kMe));
+      },
+      [&](Client& c, File&) { return c.ReadDir("work", kMe, all); },
+      [&](Client& c, File&) { return error_of(c.Open("stable/f2", kMayRead, kMe)); },
+      [&](Client& c, File&) { return error_of(c.Create("work/new", 0644, true, kMe)); },
+      [&](Client& c, File&) { return error_of(c.MakeDirectory("work/d", 0755, kMe)); },
+      [&](Client& c, File&) { return error_of(c.MakeSymlink("x", "work/l", kMe)); },
+      [&](Client& c, File&) { return c.Link("stable/f1", "work/f1", kMe); },
+      [&](Client& c, File&) { return c.Rename("stable/f1", "work/same", kMe); },
+      [&](Client& c, File&) { return c.Unlink("stable/f3", kMe); },
+      [&](Client& c, File&) { return c.RemoveDirectory("work/same", kMe); },
+      [&](Client& c, File&) {
+        return error_of(c.SetAttributesOf("stable/f4", {.mode = 0600}, kMe));
+      },
+      [&](Client&, File& file) {
+        std::array<std::byte, 4> bytes{};
+        return error_of(file.PWrite(bytes, 0));
+      },
+      [&](Client&, File& file) {
+        std::array<std::byte, 4> bytes{};
+        return error_of(file.PRead(bytes, 0));
+      },
+  };
+  Repeat(kUnmounts / 20, [&](uint64_t i) {
+    auto [client, protocol] = MakeMount(i, [] {});
+    auto file = client->Open("stable/f0", kMayRead | kMayWrite, kMe);
+    ASSERT_TRUE(file);
+    client->InvalidateCaches();
+    protocol->GoSilent();
+    std::atomic<size_t> started{0};
+    std::vector<std::thread> threads;
+    for (size_t n = 0; n < calls.size(); ++n) {
+      threads.emplace_back([&, n, &mounted = *client, &open = **file] {
+        ++started;
+        started.notify_all();
+        EXPECT_EQ(calls[n](mounted, open), std::errc::operation_canceled) << "call " << n;
+      });
+    }
+    for (size_t now = started; now < calls.size(); now = started) started.wait(now);
+    protocol->AwaitPending(2);  // those of the open file, at least
+    HangWatchdog watchdog("unmount " + std::to_string(i));
+    protocol->Shutdown();
+    for (std::thread& thread : threads) thread.join();
+    file->reset();
+    client.reset();
+  });
+}
+
+}  // namespace
+}  // namespace nfswalk
