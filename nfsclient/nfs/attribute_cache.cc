@@ -118,6 +118,13 @@ bool WasRefused(std::errc outcome) {
          outcome != std::errc::operation_canceled && outcome != std::errc::io_error;
 }
 
+// The server has used its handle for another file, or no longer knows it: nothing said of it is
+// believed ever again, or walkers under RCU, who look at nothing else of a directory that they
+// stand on, would believe it while those with references say ESTALE.
+bool IsForgotten(const Inode& inode) {
+  return (inode.flags.load(std::memory_order_relaxed) & vfs::kStale) != 0;
+}
+
 void ForgetLocked(Superblock& superblock, Inode& inode) {
   NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
   AddInvalid(inode, vfs::kInvalidChange);
@@ -164,6 +171,7 @@ Standing InitializeAttributes(Superblock& superblock, Inode& inode, const Attrib
 std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
                            SendStamp stamp, Standing* standing) {
   std::lock_guard guard(inode.lock);
+  if (IsForgotten(inode)) return protocol::kStale;
   if (attributes.fileid != inode.fileid ||
       attributes.type != inode.type.load(std::memory_order_relaxed)) {
     SetFlag(inode, vfs::kStale, true);
@@ -224,7 +232,7 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
     late = wcc.after && ContentChanged(known, *wcc.after) && !Later(wcc.after->ctime, known.ctime);
     if (!late) cookie = inode.cookie.load(std::memory_order_relaxed);
   }
-  if (late || !wcc.after || wcc.after->fileid != inode.fileid) {
+  if (late || !wcc.after || wcc.after->fileid != inode.fileid || IsForgotten(inode)) {
     AddInvalid(inode, vfs::kInvalidChange);
     inode.attribute_generation = stamp.generation;
     return cookie;
