@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "rcu/coarse_clock.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
 
@@ -165,7 +166,10 @@ Standing InitializeAttributes(Superblock& superblock, Inode& inode, const Attrib
   RestartLifetime(superblock, inode, stamp.sent_at_ns);
   const bool overtaken =
       superblock.last_local_change.load(std::memory_order_relaxed) > stamp.generation;
-  return overtaken ? Standing{} : StandingOf(inode);
+  if (!overtaken) return StandingOf(inode);
+  // What the memory of this inode knew of that change went with it, and the reply may be older.
+  AddInvalid(inode, vfs::kInvalidChange);
+  return {};
 }
 
 std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
@@ -216,6 +220,9 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   bool ours = as_known && wcc.atomic;
   // A racing GETATTR may have brought our own result before this reply did.
   bool already = trusted && wcc.after && !ContentChanged(known, *wcc.after);
+  // What made us doubt was noticed after this change was sent, and the reply may be older than that.
+  const bool overtaken =
+      !trusted && static_cast<int64_t>(stamp.generation - inode.attribute_generation) < 0;
   stamp.generation = Barrier(superblock);  // no read that went out before may undo our change
   NoteLocalChange(superblock, stamp.generation);
   AddInvalid(inode, vfs::kInvalidData);
@@ -229,7 +236,8 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
     NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
     // The other change came before ours, or after it: then its reply was faster than ours, which
     // must neither bring back what was before it nor vouch for a name.
-    late = wcc.after && ContentChanged(known, *wcc.after) && !Later(wcc.after->ctime, known.ctime);
+    late = overtaken || (wcc.after && ContentChanged(known, *wcc.after) &&
+                         !Later(wcc.after->ctime, known.ctime));
     if (!late) cookie = inode.cookie.load(std::memory_order_relaxed);
   }
   if (late || !wcc.after || wcc.after->fileid != inode.fileid || IsForgotten(inode)) {
@@ -268,11 +276,23 @@ std::errc Revalidate(Superblock& superblock, Inode& inode,
                      const sunrpc_auth::Credential& credential, bool force) {
   if ((inode.flags.load(std::memory_order_relaxed) & vfs::kStale) != 0) return protocol::kStale;
   if (!force && AttributesFresh(inode, rcu::CoarseNowNs())) return {};
-  SendStamp stamp = Stamp(superblock);
-  auto reply = superblock.protocol->GetAttributes(inode.handle(), credential);
-  if (reply.error == protocol::kStale) MarkStale(superblock, inode);
-  if (reply.error != std::errc{}) return reply.error;
-  return UpdateAttributes(superblock, inode, reply.attributes, stamp);
+  // A change of our own that is made meanwhile outdates the reply, and what is left is from before
+  // this call.
+  constexpr int kTries = 16;
+  for (int tries = 0;; ++tries) {
+    SendStamp stamp = Stamp(superblock);
+    auto reply = superblock.protocol->GetAttributes(inode.handle(), credential);
+    NFSWALK_SYNC_POINT("revalidate:after-getattr");
+    if (reply.error == protocol::kStale) MarkStale(superblock, inode);
+    if (reply.error != std::errc{}) return reply.error;
+    Standing standing;
+    auto error = UpdateAttributes(superblock, inode, reply.attributes, stamp, &standing);
+    const bool outdated =
+        standing.generation == 0 &&
+        (inode.invalid.load(std::memory_order_acquire) &  // pairs with StoreAttributes()
+         vfs::kInvalidChange) != 0;
+    if (error != std::errc{} || !outdated || tries == kTries) return error;
+  }
 }
 
 }  // namespace nfswalk::nfs

@@ -212,8 +212,15 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
     if (reply.error == std::errc::no_such_file_or_directory) {
       DropName(superblock, from_directory, from.name());
     }
+    for (DentryRef* known : {&source, &target}) {
+      if (*known && known->inode() != nullptr) {
+        UpdateAfterOwnChange(superblock, *known->inode(), {}, stamp, reply.error);
+      }
+    }
     return reply.error;
   }
+  // Onto itself: nothing has happened (rename(2)).
+  if (from_directory.get() == to_directory.get() && from_text == to_text) return {};
   Inode* moved = source ? source.inode() : nullptr;
   if (target && target.inode() != nullptr && target.inode() != moved) {
     LoseLink(superblock, *target.inode());

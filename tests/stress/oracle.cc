@@ -1,0 +1,286 @@
+#include "tests/stress/oracle.h"
+
+#include <algorithm>
+#include <compare>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace nfswalk::stress {
+
+namespace {
+
+constexpr int kLinksMax = 40;         // path_resolution(7)
+constexpr int kStepsMax = 1'000'000;  // of one search
+constexpr int kShortSearch = 300;     // steps that are taken without remembering them
+
+// How far a search has come, and what it had to believe for that.
+struct State {
+  NodeId at = kRootNode;
+  std::string rest;  // of the path
+  int links = 0;
+  // kStrict: the moments at which everything so far was true. Else: the moment of the last step,
+  // and the end of the call.
+  Tick lo;
+  Tick hi;
+  // kLadder: until when the position may be where it was found, and the change that moved it.
+  Tick held_until = kForever;
+  const Change* held_before = nullptr;
+  // Changes under way that must have taken effect; kStrict: that must not.
+  std::vector<const Change*> made = {};
+  std::vector<const Change*> unmade = {};
+
+  friend auto operator<=>(const State&, const State&) = default;
+};
+
+bool Contains(const std::vector<const Change*>& changes, const Change* change) {
+  return std::ranges::find(changes, change) != changes.end();
+}
+
+class Search {
+ public:
+  Search(const History& history, const Walk& walk, Promise promise)
+      : history_(history), question_(walk.question), answer_(walk.answer), promise_(promise) {}
+
+  // From now on all that is tried is written down.
+  void WriteDown() { writes_down_ = true; }
+  const std::set<std::string>& tried() const { return tried_; }
+
+  // True if the rest of the path may lead to the answer.
+  bool GoOn(State state);
+  bool gave_up() const { return steps_ > kStepsMax; }
+
+ private:
+  // A value of `past` is believed; with `whole`, so are the other names that its change is about.
+  template <class Value>
+  bool Believe(State& state, const Past<Value>& past, const typename Past<Value>::Version& version,
+               bool whole) const;
+  // Tries all values that the fact may have: next(version, state).
+  template <class Value, class Next>
+  bool Some(const Past<Value>& past, const State& state, bool whole, Next&& next);
+  template <class Value>
+  void WriteDown(const State& state, const typename Past<Value>::Version& version);
+
+  bool Component(const State& state);
+  bool ToParent(const State& state, std::string_view rest);
+  bool ToChild(const State& state, std::string_view name, std::string_view rest);
+  bool Arrive(State state, NodeId child, std::string_view rest);
+  bool Finish(const State& state);
+  bool Is(std::errc error) const { return answer_.error == error; }
+  State With(const State& state, std::string_view rest) const {
+    State next = state;
+    next.rest = rest;
+    return next;
+  }
+
+  const History& history_;
+  const Question& question_;
+  const Answer& answer_;
+  const Promise promise_;
+  int steps_ = 0;
+  std::set<State> in_vain_;  // links that lead to each other would be followed in ever new ways
+  bool writes_down_ = false;
+  std::set<std::string> tried_;
+};
+
+std::string TextOf(NodeId node) { return "leads to " + std::to_string(node); }
+std::string TextOf(uint32_t mode) { return "may be used as " + std::to_string(mode & 7); }
+std::string TextOf(const Place& place) {
+  return "is '" + place.name + "' in " + std::to_string(place.parent);
+}
+std::string TextOf(const Attributes& attributes) {
+  return "has ctime " + std::to_string(attributes.ctime.seconds);
+}
+
+template <class Value>
+void Search::WriteDown(const State& state, const typename Past<Value>::Version& version) {
+  std::string text = std::to_string(state.at);
+  if constexpr (std::is_same_v<Value, NodeId>) {
+    text += "/" + state.rest.substr(0, state.rest.find('/'));
+  }
+  tried_.insert(text + " " + TextOf(version.value) + " from " +
+                std::to_string(version.change->made) + " to " + std::to_string(version.until));
+}
+
+template <class Value>
+bool Search::Believe(State& state, const Past<Value>& past,
+                     const typename Past<Value>::Version& version, bool whole) const {
+  const auto possible = past.Between(state.lo, state.hi);
+  state.lo = std::max(state.lo, version.change->made);
+  if (promise_ == Promise::kStrict) {
+    state.hi = std::min(state.hi, version.until);
+    if (state.lo > state.hi) return false;
+  } else {
+    const Tick held = promise_ == Promise::kLadder ? state.held_until : kForever;
+    if (state.lo > std::min({state.hi, version.until, held})) return false;
+  }
+  if (!whole) return true;
+  for (const auto& other : possible) {
+    if (&other <= &version) {
+      if (other.change->returned < state.lo) continue;  // beyond doubt
+      if (Contains(state.unmade, other.change)) return false;
+      if (promise_ == Promise::kLadder && state.held_before == other.change) return false;
+      if (!Contains(state.made, other.change)) state.made.push_back(other.change);
+    } else {
+      if (Contains(state.made, other.change)) return false;
+      if (promise_ == Promise::kStrict) state.unmade.push_back(other.change);
+    }
+  }
+  return true;
+}
+
+template <class Value, class Next>
+bool Search::Some(const Past<Value>& past, const State& state, bool whole, Next&& next) {
+  for (const auto& version : past.Between(state.lo, state.hi)) {
+    if (++steps_ > kStepsMax) return false;
+    if (writes_down_) WriteDown<Value>(state, version);
+    State then = state;
+    if (Believe(then, past, version, whole) && next(version, std::move(then))) return true;
+  }
+  return false;
+}
+
+bool Search::GoOn(State state) {
+  state.rest.erase(0, std::min(state.rest.find_first_not_of('/'), state.rest.size()));
+  if (state.rest.empty()) return Finish(state);
+  if (steps_ > kShortSearch && !in_vain_.insert(state).second) return false;
+  if (question_.superuser) return Component(state);
+  return Some(history_.at(state.at).mode, state, false, [&](const auto& mode, State then) {
+    constexpr uint32_t kSearch = 1;
+    if ((MayBits(mode.value, false) & kSearch) == 0) return Is(std::errc::permission_denied);
+    return Component(then);
+  });
+}
+
+bool Search::Component(const State& state) {
+  const std::string_view path = state.rest;
+  const std::string_view name = path.substr(0, path.find('/'));
+  const std::string_view rest = path.substr(name.size());
+  if (name == ".") return GoOn(With(state, rest));
+  if (name == "..") return ToParent(state, rest);
+  return ToChild(state, name, rest);
+}
+
+bool Search::ToParent(const State& state, std::string_view rest) {
+  if (state.at == kRootNode) return GoOn(With(state, rest));
+  const auto& place = history_.at(state.at).place;
+  return Some(place, state, true, [&](const auto& here, State then) {
+    const NodeId parent = here.value.parent;
+    if (promise_ == Promise::kLadder) {
+      // Wherever the parent is at that moment, it is held there.
+      then.held_until = std::min(then.held_until, here.until);
+      return Some(history_.at(parent).place, then, false, [&](const auto& there, State above) {
+        above.held_until = there.until;
+        above.held_before = history_.at(parent).place.EndOf(there);
+        above.at = parent;
+        return GoOn(With(above, rest));
+      });
+    }
+    then.at = parent;
+    return GoOn(With(then, rest));
+  });
+}
+
+bool Search::ToChild(const State& state, std::string_view name, std::string_view rest) {
+  const Node& directory = history_.at(state.at);
+  const auto known = directory.names.find(name);
+  if (known == directory.names.end()) return Is(std::errc::no_such_file_or_directory);
+  return Some(known->second, state, true, [&](const auto& child, State then) {
+    if (child.value == kNothing) return Is(std::errc::no_such_file_or_directory);
+    const bool link = history_.at(child.value).type == FileType::kSymlink;
+    const bool follows = question_.follow && question_.kind != Question::Kind::kReadLink;
+    if (!link || (rest.empty() && !follows)) {
+      then.held_until = child.until;
+      then.held_before = known->second.EndOf(child);
+      return Arrive(std::move(then), child.value, rest);
+    }
+    if (then.links++ == kLinksMax) return Is(std::errc::too_many_symbolic_link_levels);
+    const std::string& target = history_.at(child.value).target;
+    if (target.front() == '/') {
+      then.at = kRootNode;
+      then.held_until = kForever;
+      then.held_before = nullptr;
+    }
+    then.rest = target + std::string(rest);
+    return GoOn(std::move(then));
+  });
+}
+
+bool Search::Arrive(State state, NodeId child, std::string_view rest) {
+  state.at = child;
+  if (!rest.empty() && history_.at(child).type != FileType::kDirectory) {
+    return Is(std::errc::not_a_directory);
+  }
+  state.rest = rest;
+  return GoOn(std::move(state));
+}
+
+bool Search::Finish(const State& state) {
+  const Node& node = history_.at(state.at);
+  switch (question_.kind) {
+    case Question::Kind::kReadLink:
+      if (node.type != FileType::kSymlink) return Is(std::errc::invalid_argument);
+      return Is(std::errc{}) && answer_.text == node.target;
+    case Question::Kind::kAccess:
+      return Some(node.mode, state, false, [&](const auto& mode, const State&) {
+        const bool granted =
+            (MayBits(mode.value, question_.superuser) & question_.mask) == question_.mask;
+        return Is(granted ? std::errc{} : std::errc::permission_denied);
+      });
+    case Question::Kind::kStat:
+      if (!Is(std::errc{}) || answer_.attributes.fileid != state.at) return false;
+      return Some(node.attributes, state, false, [&](const auto& attributes, const State&) {
+        return attributes.value == answer_.attributes;
+      });
+  }
+  return false;
+}
+
+const char* NameOf(Question::Kind kind) {
+  switch (kind) {
+    case Question::Kind::kStat:
+      return "stat";
+    case Question::Kind::kAccess:
+      return "access";
+    case Question::Kind::kReadLink:
+      return "readlink";
+  }
+  return "?";
+}
+
+}  // namespace
+
+Verdict Judge(const History& history, const Walk& walk, Promise promise) {
+  Search search(history, walk, promise);
+  State start{.rest = walk.question.path, .lo = walk.begin, .hi = walk.end};
+  if (search.GoOn(std::move(start))) return Verdict::kLegal;
+  return search.gave_up() ? Verdict::kUndecided : Verdict::kIllegal;
+}
+
+std::string Describe(const History& history, const Walk& walk, Promise promise) {
+  constexpr size_t kLinesMax = 60;
+  constexpr const char* kPromises[] = {"steps", "ladder", "strict"};
+  const auto& [question, answer, begin, end] = walk;
+  std::ostringstream text;
+  text << kPromises[static_cast<size_t>(promise)] << " " << NameOf(question.kind) << " '"
+       << question.path << "'" << (question.follow ? "" : " nofollow")
+       << (question.superuser ? " as superuser" : "") << " mask " << question.mask << " from "
+       << begin << " to " << end << " -> " << std::make_error_code(answer.error).message()
+       << ", node " << answer.attributes.fileid << " mode " << std::oct << answer.attributes.mode
+       << std::dec << " nlink " << answer.attributes.nlink << " size "
+       << answer.attributes.size_bytes << " ctime " << answer.attributes.ctime.seconds << " text '"
+       << answer.text << "'\n";
+  Search search(history, walk, Promise::kSteps);
+  search.WriteDown();
+  (void)search.GoOn({.rest = question.path, .lo = begin, .hi = end});
+  size_t lines = 0;
+  for (const std::string& fact : search.tried()) {
+    if (++lines <= kLinesMax) text << "  " << fact << "\n";
+  }
+  return text.str();
+}
+
+}  // namespace nfswalk::stress

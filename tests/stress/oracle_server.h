@@ -1,0 +1,111 @@
+// oracle_server: a Protocol that is a file tree in memory and writes down its own history, with
+// ticks taken inside its critical section. It enforces modes as a server does, knows removed files
+// for a while (as if somebody had them open: link count 0) and forgets others at once (ESTALE).
+//
+// Thread safety: all functions but history(), which is for when no call is inside.
+#ifndef NFSWALK_TESTS_STRESS_ORACLE_SERVER_H_
+#define NFSWALK_TESTS_STRESS_ORACLE_SERVER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "nfsclient/protocol/protocol.h"
+#include "tests/stress/oracle_history.h"
+
+namespace nfswalk::stress {
+
+class OracleServer : public protocol::Protocol {
+ public:
+  using Credential = sunrpc_auth::Credential;
+  using FileHandle = protocol::FileHandle;
+  static constexpr uint32_t kSuperuser = 0;  // the uid that may do everything
+
+  struct Options {
+    // Tells of changes as version 4 does (change_info4), else as version 3 (wcc_data).
+    bool change_info = false;
+    // Runs on the caller's thread when an answer is complete but not yet received; `call` is the
+    // function's name.
+    std::function<void(std::string_view call)> on_reply;
+  };
+
+  // `clock` outlives the server.
+  OracleServer(TickClock& clock, Options options);
+
+  History& history() { return history_; }
+  // The change that the last call of this thread has made, if it made one. To be asked once.
+  static Change* TakeChange();
+
+  protocol::RootReply GetRoot(const Credential&) override;
+  protocol::AttributesReply GetAttributes(const FileHandle& file, const Credential&) override;
+  protocol::LookupReply Lookup(const FileHandle& directory, std::string_view name,
+                               const Credential& who) override;
+  protocol::AccessReply Access(const FileHandle& file, const Credential& who) override;
+  protocol::ReadLinkReply ReadLink(const FileHandle& link, const Credential&) override;
+  protocol::ReadDirReply ReadDir(const FileHandle& directory, protocol::ReadDirPosition, bool plus,
+                                 const Credential& who) override;
+  protocol::CreateReply Create(const FileHandle& directory, std::string_view name,
+                               protocol::CreateMode, const protocol::SetAttributes&,
+                               const Credential&) override;
+  protocol::CreateReply MakeDirectory(const FileHandle& directory, std::string_view name,
+                                      const protocol::SetAttributes&, const Credential&) override;
+  protocol::CreateReply MakeSymlink(const FileHandle& directory, std::string_view name,
+                                    std::string_view target, const protocol::SetAttributes&,
+                                    const Credential&) override;
+  protocol::LinkReply Link(const FileHandle& file, const FileHandle& directory,
+                           std::string_view name, const Credential&) override;
+  protocol::RenameReply Rename(const FileHandle& from_directory, std::string_view from_name,
+                               const FileHandle& to_directory, std::string_view to_name,
+                               const Credential&) override;
+  protocol::RemoveReply Remove(const FileHandle& directory, std::string_view name,
+                               const Credential&) override;
+  protocol::RemoveReply RemoveDirectory(const FileHandle& directory, std::string_view name,
+                                        const Credential&) override;
+  protocol::SetAttributesReply SetAttributesOf(const FileHandle& file,
+                                               const protocol::SetAttributes&,
+                                               const Credential&) override;
+  protocol::ReadReply Read(const FileHandle&, uint64_t, std::span<std::byte>,
+                           const protocol::OpenState*, const Credential&) override;
+  protocol::WriteReply Write(const FileHandle&, uint64_t, std::span<const std::byte>,
+                             const protocol::OpenState*, const Credential&) override;
+  uint64_t rpcs_sent() const override { return rpcs_; }
+  void Shutdown() override {}
+
+ private:
+  // All of these: under the mutex.
+  const Attributes& Now(NodeId node) const { return history_.at(node).attributes.now(); }
+  // kNothing for a handle that is no longer known.
+  NodeId NodeOf(const FileHandle& handle) const;
+  Change& Begin(std::string what);
+  Attributes Touched(const Attributes& attributes);
+  void Touch(NodeId node, const Change& change);
+  protocol::WeakCacheConsistency Before(NodeId node) const;
+  void After(protocol::WeakCacheConsistency& wcc, NodeId node) const;
+  bool IsEmpty(NodeId directory) const;
+  bool IsBelow(NodeId node, NodeId ancestor) const;
+  void LoseName(NodeId directory, std::string_view name, NodeId node, const Change& change);
+  std::errc CheckRename(NodeId from, NodeId moved, NodeId to, NodeId replaced) const;
+
+  protocol::CreateReply CreateNode(std::string_view call, const FileHandle& directory,
+                                   std::string_view name, FileType type, std::string_view target,
+                                   const protocol::SetAttributes& attributes);
+  protocol::RemoveReply RemoveNode(std::string_view call, const FileHandle& directory,
+                                   std::string_view name, bool is_directory);
+  // Outside the mutex: counts the call, and lets the hook hold its answer back.
+  template <class Reply>
+  Reply Send(std::string_view call, Reply reply);
+
+  TickClock& clock_;
+  const Options options_;
+  std::mutex mutex_;
+  History history_;
+  int64_t seconds_ = 1'000'000;  // moves with every change
+  std::atomic<uint64_t> rpcs_{0};
+};
+
+}  // namespace nfswalk::stress
+
+#endif  // NFSWALK_TESTS_STRESS_ORACLE_SERVER_H_

@@ -1,0 +1,145 @@
+// Every answer that a client gives while its tree is being changed through it is one that it may
+// give: Oracles A and B of vfs_walk 8.1 over random changes, walks and evictions by 8 threads.
+//
+// --walks=N (over all tests of the binary) and --seed=N; both are printed.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "rcu/sync_point.h"
+#include "tests/stress/oracle_load.h"
+
+namespace nfswalk::stress {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr uint64_t kWalksByDefault = 150'000;
+#else
+constexpr uint64_t kWalksByDefault = 2'100'000;
+#endif
+constexpr uint64_t kWalksOfRound = 20'000;
+
+uint64_t walks_of_binary = kWalksByDefault;
+uint64_t seed_of_binary = std::random_device{}();
+
+struct Setting {
+  const char* name;
+  WalkMode walk;
+  bool tight;  // room in the caches for a part of the tree only
+  bool change_info;
+};
+
+constexpr Setting kSettings[] = {
+    {"SearchAmple", WalkMode::kRcuSearch, false, false},
+    {"SearchTight", WalkMode::kRcuSearch, true, true},
+    {"PeekAmple", WalkMode::kRcuPeek, false, true},
+    {"PeekTight", WalkMode::kRcuPeek, true, false},
+    {"LockedAmple", WalkMode::kRcuLocked, false, false},
+    {"RefAmple", WalkMode::kRef, false, false},
+    {"RefTight", WalkMode::kRef, true, true},
+};
+constexpr uint64_t kSettingCount = std::size(kSettings);
+
+// Where a walker or a writer is given time to be overtaken.
+constexpr std::string_view kWindows[] = {
+    "walk:after-child-sample",
+    "walk:before-dotdot-check",
+    "walk:after-link-text",
+    "unlazy:after-reference",
+    "readlink-rcu:between-loads",
+    "lookup:before-reference",
+    "lookup:after-rpc",
+    "revalidate:after-getattr",
+    "access:after-rpc",
+    "revalidate:after-lookup",
+    "change:taken-in",
+    "move:between-chains",
+    "dentry:dying",
+};
+
+class OracleStress : public testing::TestWithParam<Setting> {
+ protected:
+  OracleStress() {
+    for (std::string_view window : kWindows) {
+      rcu::SyncPointScript::OnReach(window, OracleLoad::Hesitate);
+    }
+  }
+  ~OracleStress() override { rcu::SyncPointScript::ClearAll(); }
+
+  static MountOptions Options() {
+    MountOptions options;
+    options.walk = GetParam().walk;
+    if (GetParam().tight) {
+      options.dentries_max = 24;
+      options.inodes_max = 20;
+      options.access_entries_max = 8;
+    }
+    return options;
+  }
+
+  // What a run without any meaning would not reach.
+  static void ExpectMuchHappened(const Tally& tally) {
+    EXPECT_GT(tally.changes, tally.walks / 20);
+    EXPECT_GT(tally.overtaken + tally.found, tally.walks / 10);
+    EXPECT_GT(tally.found, tally.walks / 10);
+    EXPECT_GT(tally.absent, tally.walks / 50);
+    EXPECT_GT(tally.denied, tally.walks / 200);
+    EXPECT_GT(tally.not_directory, 0u);
+    EXPECT_LT(tally.stale, tally.walks / 20);
+    if (GetParam().walk == WalkMode::kRef) return;
+    EXPECT_GT(tally.cached, tally.walks / 50);
+    EXPECT_GT(tally.strict, tally.walks / 50);
+  }
+};
+
+TEST_P(OracleStress, EveryAnswerIsOneThatTheTreeMayHaveGiven) {
+  std::cout << "--seed=" << seed_of_binary << " --walks=" << walks_of_binary << std::endl;
+  OracleLoad load(
+      {.mount = Options(), .change_info = GetParam().change_info, .seed = seed_of_binary});
+  const uint64_t walks = walks_of_binary / kSettingCount;
+  while (load.tally().walks < walks && load.faults().empty()) load.Round(kWalksOfRound);
+  for (const std::string& fault : load.faults()) ADD_FAILURE() << fault;
+
+  const Tally& tally = load.tally();
+  std::cout << tally.walks << " walks (" << tally.cached << " by pass one alone, " << tally.strict
+            << " strict): " << tally.found << " found, " << tally.absent << " absent, "
+            << tally.denied << " denied, " << tally.not_directory << " not a directory; "
+            << tally.changes << " changes; not at one moment: " << tally.torn
+            << ", not even overlapping: " << tally.loose << "; " << tally.unanswered << " EAGAIN, "
+            << tally.stale << " ESTALE" << std::endl;
+  if (load.faults().empty()) ExpectMuchHappened(tally);
+
+  load.client().DropCaches();
+  EXPECT_EQ(load.client().stats().dentries, 1u);
+  EXPECT_EQ(load.client().stats().inodes, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OracleStress, testing::ValuesIn(kSettings),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace nfswalk::stress
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    const auto value = [&](std::string_view name) {
+      return argument.starts_with(name) ? argument.data() + name.size() : nullptr;
+    };
+    if (const char* walks = value("--walks=")) {
+      nfswalk::stress::walks_of_binary = std::strtoull(walks, nullptr, 10);
+    } else if (const char* seed = value("--seed=")) {
+      nfswalk::stress::seed_of_binary = std::strtoull(seed, nullptr, 10);
+    } else {
+      std::cerr << "unknown argument " << argument << ": --walks=N, --seed=N" << std::endl;
+      return 2;
+    }
+  }
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,111 @@
+// What the oracle has found, each with the interleaving that made it: after our own changes the
+// client knows what the server knows.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "nfsclient/client.h"
+#include "tests/stress/oracle_server.h"
+
+namespace nfswalk::stress {
+namespace {
+
+class OwnChange : public testing::Test {
+ protected:
+  OwnChange() {
+    auto server = std::make_unique<OracleServer>(
+        clock_, OracleServer::Options{.on_reply = [this](std::string_view call) {
+          if (call == awaited_call_) std::exchange(meanwhile_, [] {})();
+        }});
+    server_ = server.get();
+    MountOptions options;
+    options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s = 600;
+    client_ = std::move(*Client::MountOver(std::move(server), options));
+  }
+
+  // Runs `meanwhile` while the next reply of `call` is on its way to the client.
+  void WhileReplyIsUnderWay(std::string_view call, std::function<void()> meanwhile) {
+    awaited_call_ = call;
+    meanwhile_ = [this, meanwhile = std::move(meanwhile)] {
+      came_ = true;
+      meanwhile();
+    };
+  }
+  Attributes Stat(std::string_view path) {
+    auto attributes = client_->Stat(path, me_);
+    EXPECT_TRUE(attributes.has_value()) << path;
+    return attributes.value_or(Attributes{});
+  }
+  const Attributes& AtServer(NodeId node) { return server_->history().at(node).attributes.now(); }
+  NodeId MakeDirectory(std::string_view path) {
+    auto made = client_->MakeDirectory(path, 0755, me_);
+    EXPECT_TRUE(made.has_value()) << path;
+    return made ? made->fileid : kNothing;
+  }
+  NodeId MakeFile(std::string_view path) {
+    auto made = client_->Create(path, 0644, true, me_);
+    EXPECT_TRUE(made.has_value()) << path;
+    return made ? made->fileid : kNothing;
+  }
+  void Rename(std::string_view from, std::string_view to) {
+    EXPECT_EQ(client_->Rename(from, to, me_), std::errc{}) << from << " to " << to;
+  }
+
+  TickClock clock_;
+  const Credential me_{OracleServer::kSuperuser, 0};
+  OracleServer* server_;
+  std::string_view awaited_call_;
+  std::function<void()> meanwhile_ = [] {};
+  bool came_ = false;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(OwnChange, AFileThatIsRenamedOntoItselfIsStillFound) {
+  const NodeId file = MakeFile("f");
+  Rename("f", "f");
+  EXPECT_EQ(Stat("f").fileid, file);
+}
+
+// The reply to the creation is older than the rename that has come in between.
+TEST_F(OwnChange, TheReplyToACreationDoesNotBringBackWhatARenameMadeDoubtful) {
+  const NodeId directory = MakeDirectory("d");
+  WhileReplyIsUnderWay("Create", [&] { Rename("d", "e"); });
+  MakeFile("d/f");
+  EXPECT_TRUE(came_);
+  EXPECT_EQ(Stat("e"), AtServer(directory));
+}
+
+// The inode that our change was noted in was forgotten while the older answer was on its way.
+TEST_F(OwnChange, AnAnswerFromBeforeAChangeOfOursDoesNotFillANewInode) {
+  const NodeId file = MakeFile("f");
+  ASSERT_EQ(client_->Link("f", "g", me_), std::errc{});
+  ASSERT_EQ(Stat("g").fileid, file);
+  client_->DropCaches();
+  ASSERT_EQ(Stat("f").fileid, file);
+  WhileReplyIsUnderWay("Lookup", [&] {
+    EXPECT_TRUE(client_->SetAttributesOf("f", {.mode = 0600}, me_).has_value());
+    client_->DropCaches();
+  });
+  (void)Stat("g");
+  EXPECT_TRUE(came_);
+  EXPECT_EQ(Stat("g"), AtServer(file));
+}
+
+// The answer to our question was refused as outdated, and what was left was older than the
+// question.
+TEST_F(OwnChange, AStatThatIsOvertakenByARenameDoesNotAnswerWithWhatWasBeforeIt) {
+  const NodeId file = MakeFile("a");
+  Rename("a", "b");
+  const Attributes since = AtServer(file);
+  WhileReplyIsUnderWay("GetAttributes", [&] { Rename("b", "c"); });
+  const Attributes seen = Stat("b");
+  EXPECT_TRUE(came_);
+  EXPECT_GE(seen.ctime.seconds, since.ctime.seconds);
+}
+
+}  // namespace
+}  // namespace nfswalk::stress
