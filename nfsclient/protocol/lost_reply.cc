@@ -18,6 +18,12 @@ bool LooksFresh(const Attributes& found, FileType type, const SetAttributes& ask
   return found.type == type && owner && mode && found.nlink <= links_max && empty;
 }
 
+std::errc JudgeFresh(const LookupReply& found, FileType type, const SetAttributes& asked,
+                     const Credential& credential) {
+  const bool ours = found.attributes && LooksFresh(*found.attributes, type, asked, credential);
+  return ours ? kOk : std::errc::file_exists;
+}
+
 std::optional<RemoveReply> JudgeRemoved(const LookupReply& found) {
   if (found.error == kOk) return std::nullopt;
   RemoveReply reply;

@@ -33,6 +33,7 @@
 #define NFSWALK_NFSCLIENT_PROTOCOL_LOST_REPLY_H_
 
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "nfsclient/protocol/protocol.h"
@@ -57,19 +58,35 @@ Reply SendUntilKnown(std::errc suspicious, Send send, Look look) {
 bool LooksFresh(const Attributes& found, FileType type, const SetAttributes& asked,
                 const Credential& credential);
 
-// For look() of the calls that make something: `is_ours(found)` judges what stands under the name
-// now.
-template <typename IsOurs>
-std::optional<CreateReply> JudgeMade(const LookupReply& found, IsOurs is_ours) {
+// For look() of the calls that make something: `judge(found)` says of what stands under the name
+// now whether it is ours, if not file_exists, or why that cannot be known.
+template <typename Judge>
+std::optional<CreateReply> JudgeMade(const LookupReply& found, Judge judge) {
   if (found.error == std::errc::no_such_file_or_directory) return std::nullopt;
   CreateReply reply;
   reply.error = found.error;
-  if (found.error == kOk && !is_ours(found)) reply.error = std::errc::file_exists;
+  if (found.error == kOk) reply.error = judge(found);
   reply.directory.after = found.directory;
   if (reply.error != kOk) return reply;
   reply.handle = found.handle;
   reply.attributes = found.attributes;
   return reply;
+}
+
+// judge() for all but links, as LooksFresh().
+std::errc JudgeFresh(const LookupReply& found, FileType type, const SetAttributes& asked,
+                     const Credential& credential);
+// judge() for a link to `target`; `read_link()` asks where the one that was found leads.
+template <typename ReadLink>
+std::errc JudgeLink(const LookupReply& found, std::string_view target, const SetAttributes& asked,
+                    const Credential& credential, ReadLink read_link) {
+  const std::errc fresh = JudgeFresh(found, FileType::kSymlink, asked, credential);
+  if (fresh != kOk) return fresh;
+  const ReadLinkReply read = read_link();
+  const bool unknown =
+      read.error == std::errc::timed_out || read.error == std::errc::operation_canceled;
+  if (unknown) return read.error;
+  return read.target == target ? kOk : std::errc::file_exists;
 }
 
 // For the calls that take something away.

@@ -43,11 +43,10 @@ CreateReply Nfs3::MakeDirectory(const FileHandle& directory, std::string_view na
             kDecode);
       },
       [&] {
-        return JudgeMade(
-            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
-              return found.attributes &&
-                     LooksFresh(*found.attributes, FileType::kDirectory, attributes, credential);
-            });
+        return JudgeMade(LookupWithin(budget, directory, name, credential),
+                         [&](const LookupReply& found) {
+                           return JudgeFresh(found, FileType::kDirectory, attributes, credential);
+                         });
       });
 }
 
@@ -73,12 +72,11 @@ CreateReply Nfs3::MakeSymlink(const FileHandle& directory, std::string_view name
             kDecode);
       },
       [&] {
-        return JudgeMade(
-            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
-              return found.attributes &&
-                     LooksFresh(*found.attributes, FileType::kSymlink, attributes, credential) &&
-                     ReadLink(found.handle, credential).target == target;
-            });
+        return JudgeMade(LookupWithin(budget, directory, name, credential),
+                         [&](const LookupReply& found) {
+                           return JudgeLink(found, target, attributes, credential,
+                                            [&] { return ReadLink(found.handle, credential); });
+                         });
       });
 }
 

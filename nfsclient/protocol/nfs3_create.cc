@@ -59,11 +59,10 @@ CreateReply Nfs3::Create(const FileHandle& directory, std::string_view name, Cre
                                                          kDecode);
       },
       [&] {
-        return JudgeMade(
-            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
-              return found.attributes &&
-                     LooksFresh(*found.attributes, FileType::kRegular, attributes, credential);
-            });
+        return JudgeMade(LookupWithin(budget, directory, name, credential),
+                         [&](const LookupReply& found) {
+                           return JudgeFresh(found, FileType::kRegular, attributes, credential);
+                         });
       });
 }
 

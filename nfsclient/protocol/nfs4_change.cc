@@ -29,11 +29,11 @@ OptionalAttributes TakeOptional(CompoundReader& reader, const OwnerNames& owners
 
 }  // namespace
 
-// CREATE, for all but regular files: `build(compound)` adds it. `is_ours(found)` as in
+// CREATE, for all but regular files: `build(compound)` adds it. `judge(found)` as in
 // lost_reply.h.
-template <typename Build, typename IsOurs>
+template <typename Build, typename Judge>
 CreateReply Nfs4::Make(const FileHandle& directory, std::string_view name,
-                       const Credential& credential, Build build, IsOurs is_ours) {
+                       const Credential& credential, Build build, Judge judge) {
   Compound compound;
   if (names_owners_.load()) compound.NameOwners(owners_);
   compound.PutHandle(directory);
@@ -57,7 +57,7 @@ CreateReply Nfs4::Make(const FileHandle& directory, std::string_view name,
               reply.directory = Consistency(change, TakeOptional(reader, owners_));
             });
       },
-      [&] { return JudgeMade(LookupWithin(budget, directory, name, credential), is_ours); });
+      [&] { return JudgeMade(LookupWithin(budget, directory, name, credential), judge); });
 }
 
 CreateReply Nfs4::MakeDirectory(const FileHandle& directory, std::string_view name,
@@ -67,8 +67,7 @@ CreateReply Nfs4::MakeDirectory(const FileHandle& directory, std::string_view na
       directory, name, credential,
       [&](Compound& compound) { compound.MakeDirectory(name, attributes); },
       [&](const LookupReply& found) {
-        return found.attributes &&
-               LooksFresh(*found.attributes, FileType::kDirectory, attributes, credential);
+        return JudgeFresh(found, FileType::kDirectory, attributes, credential);
       });
 }
 
@@ -82,9 +81,8 @@ CreateReply Nfs4::MakeSymlink(const FileHandle& directory, std::string_view name
       directory, name, credential,
       [&](Compound& compound) { compound.MakeSymlink(name, target, attributes); },
       [&](const LookupReply& found) {
-        return found.attributes &&
-               LooksFresh(*found.attributes, FileType::kSymlink, attributes, credential) &&
-               ReadLink(found.handle, credential).target == target;
+        return JudgeLink(found, target, attributes, credential,
+                         [&] { return ReadLink(found.handle, credential); });
       });
 }
 

@@ -193,6 +193,19 @@ TEST_F(LostReply, SetattrIsSimplyRepeated) {
   EXPECT_EQ(server_.Find("f")->mode, 0640u);
 }
 
+// A soft mount may give up in between.
+TEST(JudgeLink, DoesNotTakeALinkThatItCouldNotReadForAStrangers) {
+  LookupReply found;
+  found.attributes.emplace();
+  found.attributes->type = FileType::kSymlink;
+  found.attributes->uid = kUser.uid();
+  for (const std::errc error : {std::errc::timed_out, std::errc::operation_canceled}) {
+    ReadLinkReply read;
+    read.error = error;
+    EXPECT_EQ(JudgeLink(found, "target", {}, kUser, [&] { return read; }), error);
+  }
+}
+
 TEST(LooksFresh, JudgesTypeOwnerModeLinksAndSize) {
   Attributes file;
   file.mode = 0640;
