@@ -94,6 +94,7 @@ class HashTable {
     for (;;) {
       const Head& head = table.HeadFor(hash);
       for (Node* node = head.FirstRcu(); node != nullptr; node = Head::NextRcu(*node)) {
+        NFSWALK_SYNC_POINT("hash_table:search-step");
         if (Traits::Hash(*node) == hash && match(*node)) return node;
       }
       if (!head.moved()) [[likely]]

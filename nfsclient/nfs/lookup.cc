@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "nfsclient/nfs/inode_operations.h"
-#include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
@@ -95,22 +94,26 @@ std::expected<InodeRef, std::errc> InodeOf(Superblock& superblock,
 std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRef& directory,
                                                 const Name& name, InodeRef inode,
                                                 uint64_t verifier) {
-  DentryRef alias;
-  if (inode && inode->type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory) {
-    rcu::ReadGuard guard;
-    vfs::Dentry* known = inode->alias.load(std::memory_order_relaxed);
-    if (known != nullptr) alias = superblock.dentries.TryReference(known);
-    if (alias && alias.inode() != inode.get()) alias = {};
+  vfs::DentryCache& dentries = superblock.dentries;
+  const bool is_directory =
+      inode && inode->type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
+  for (;;) {
+    if (DentryRef alias = is_directory ? dentries.AliasOf(*inode) : DentryRef()) {
+      // The server moved the directory, or we had dropped its name and see it again.
+      auto error = dentries.Move(*alias, *directory, name, verifier);
+      if (error != std::errc{}) return std::unexpected(error);
+      return alias;
+    }
+    NFSWALK_SYNC_POINT("splice:no-alias");
+    InodeRef given = is_directory ? vfs::InodeCache::Hold(*inode) : std::move(inode);
+    if (DentryRef dentry = dentries.Insert(*directory, name, std::move(given), verifier)) {
+      return dentry;
+    }
+    // No memory, unless another thread has just come to know the directory by another name.
+    if (!is_directory || inode->alias.load(std::memory_order_relaxed) == nullptr) {
+      return std::unexpected(std::errc::not_enough_memory);
+    }
   }
-  if (!alias) {
-    DentryRef dentry = superblock.dentries.Insert(*directory, name, std::move(inode), verifier);
-    if (!dentry) return std::unexpected(std::errc::not_enough_memory);
-    return dentry;
-  }
-  // The server moved the directory, or we had dropped its name and see it again.
-  auto error = superblock.dentries.Move(*alias, *directory, name, verifier);
-  if (error != std::errc{}) return std::unexpected(error);
-  return alias;
 }
 
 std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRef& directory,

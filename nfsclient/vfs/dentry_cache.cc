@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "rcu/defer.h"
+#include "rcu/lock_order.h"
 #include "rcu/read_guard.h"
 #include "rcu/spin_wait.h"
 #include "rcu/sync_point.h"
@@ -16,6 +17,8 @@ namespace nfswalk::vfs {
 namespace {
 
 constexpr size_t kPruneBatch = 64;
+// So many tries that a rename has spoilt are followed by one that keeps renames out.
+constexpr int kSpoiltTriesMax = 16;
 
 // A new life for memory whose last one ended dead.
 void TakeFirstReference(Dentry& dentry) {
@@ -30,6 +33,7 @@ bool Dentry::HasRestOfName(const Name& name) const {
   if (name.length > kInlineName) {
     const rcu::ByteString* text =
         long_name.load(std::memory_order_acquire);  // pairs with DentryCache::SetName()
+    NFSWALK_SYNC_POINT("dentry:long-name-loaded");
     return text != nullptr && text->size == name.length &&
            std::memcmp(text->data(), name.data, name.length) == 0;
   }
@@ -46,8 +50,8 @@ DentryRef DentryRef::Copy() const {
   return {cache_, dentry_};
 }
 
-DentryCache::DentryCache(size_t dentries_max, size_t initial_buckets)
-    : dentries_max_(dentries_max), table_(initial_buckets) {}
+DentryCache::DentryCache(size_t dentries_max, size_t initial_buckets, size_t names_per_chain)
+    : dentries_max_(dentries_max), table_(initial_buckets, names_per_chain) {}
 
 DentryCache::~DentryCache() {
   while (lru_.size() > 0) Prune(kPruneBatch);
@@ -109,10 +113,18 @@ DentryRef DentryCache::TryReference(Dentry* dentry) {
   return dentry->lockref.GetNotDead() ? DentryRef(this, dentry) : DentryRef();
 }
 
+std::unique_lock<rcu::SpinLock> DentryCache::KeepRenamesOut(int tries) {
+  if (tries < kSpoiltTriesMax) [[likely]]
+    return {};
+  NFSWALK_SYNC_POINT("dentry:keep-renames-out");
+  return std::unique_lock(rename_lock_);
+}
+
 DentryRef DentryCache::Lookup(Dentry& parent, const Name& name) {
-  for (;;) {
+  for (int tries = 0;; ++tries) {
+    DentryRef found;  // if in vain, it goes after the section and the lock
+    const auto no_renames = KeepRenamesOut(tries);
     uint64_t renames = rename_seq_.Begin();
-    DentryRef found;
     bool stable;
     {
       rcu::ReadGuard guard;
@@ -133,6 +145,7 @@ DentryRef DentryCache::Lookup(Dentry& parent, const Name& name) {
         // walker may find the name after it.
         if (!found) Drop(*dentry);
       }
+      NFSWALK_SYNC_POINT("lookup:before-check");
       stable = found && !dentry->seq.Changed(seq);
     }
     if (stable) return found;
@@ -141,12 +154,14 @@ DentryRef DentryCache::Lookup(Dentry& parent, const Name& name) {
 }
 
 DentryRef DentryCache::Parent(Dentry& child) {
-  for (;;) {
+  for (int tries = 0;; ++tries) {
     DentryRef parent;
+    const auto no_renames = KeepRenamesOut(tries);
     {
       rcu::ReadGuard guard;
       uint64_t seq = child.seq.Begin();
       parent = TryReference(child.parent.load(std::memory_order_relaxed));
+      NFSWALK_SYNC_POINT("parent:before-check");
       // The sequence, not the pointer, is compared: the child may have gone and come back
       // (vfs_walk 8.9).
       if (parent && !child.seq.Changed(seq)) return parent;
@@ -154,11 +169,32 @@ DentryRef DentryCache::Parent(Dentry& child) {
   }
 }
 
+// False if the inode is a directory that another dentry leads to.
+bool DentryCache::BecomeAlias(Inode& inode, Dentry* dentry) {
+  if (inode.type.load(std::memory_order_relaxed) != protocol::FileType::kDirectory) return true;
+  Dentry* none = nullptr;
+  return inode.alias.compare_exchange_strong(none, dentry,
+                                             std::memory_order_release,  // pairs with AliasOf()
+                                             std::memory_order_relaxed);
+}
+
+DentryRef DentryCache::AliasOf(Inode& directory) {
+  DentryRef alias;
+  rcu::ReadGuard guard;
+  Dentry* known = directory.alias.load(std::memory_order_acquire);  // pairs with BecomeAlias()
+  if (known == nullptr) return alias;
+  alias = TryReference(known);
+  // One that dies makes room for its successor; its memory is not used again in this section.
+  if (!alias) directory.alias.compare_exchange_strong(known, nullptr, std::memory_order_relaxed);
+  return alias;
+}
+
 DentryRef DentryCache::Insert(Dentry& parent, const Name& name, InodeRef inode, uint64_t verifier) {
   Dentry* own = Allocate(parent, name, inode.get(), verifier);
   if (own == nullptr) return {};
   parent.lockref.Get();
   DentryRef existing;
+  bool taken = false;
   {
     auto chain = table_.Lock(name.hash);
     Dentry* there = chain.Find([&](const Dentry& d) { return Matches(d, &parent, name); });
@@ -168,13 +204,11 @@ DentryRef DentryCache::Insert(Dentry& parent, const Name& name, InodeRef inode, 
         Unhash(chain, *there);
         there->seq.WriteEnd();
       }
-      if (inode && inode->type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory) {
-        inode->alias.store(own, std::memory_order_relaxed);
-      }
-      chain.Insert(own);
+      taken = inode && !BecomeAlias(*inode, own);
+      if (!taken) chain.Insert(own);
     }
   }
-  if (existing) {
+  if (existing || taken) {
     own->inode.store(nullptr, std::memory_order_relaxed);
     own->hash.store(0, std::memory_order_relaxed);
     live_.fetch_sub(1, std::memory_order_relaxed);
@@ -316,6 +350,7 @@ void DentryCache::MarkDontCache(Dentry& dentry) {
 }
 
 void DentryCache::Put(Dentry* dentry) {
+  rcu::AssertMaySleep();
   while (dentry != nullptr) {
     {
       // The section keeps the memory: another thread may destroy the dentry once our count is gone.
@@ -363,6 +398,10 @@ Dentry* DentryCache::Destroy(Dentry* dentry) {
   NFSWALK_SYNC_POINT("dentry:dying");
   Drop(*dentry);
   NFSWALK_SYNC_POINT("dentry:destroy");
+  // Also if it was unhashed long ago: a walker may have come to it since, by `..` from a child
+  // (vfs_walk 8.3).
+  dentry->seq.WriteBegin();
+  dentry->seq.WriteEnd();
   Dentry* parent = dentry->parent.load(std::memory_order_relaxed);
   // The inode pointer stays readable: a walker's copy of it is refused by seq, not by a null.
   if (Inode* inode = dentry->inode.load(std::memory_order_relaxed)) {

@@ -11,8 +11,8 @@
 //             O2 HashTable insert (release) -> FindRcu() (acquire): a found dentry is complete.
 // Staleness   between the match and the caller's check of seq the dentry may have been dropped or
 //             moved.
-// Progress    FindRcu() is bounded by the chain. Lookup() repeats only if a rename happened
-//             meanwhile.
+// Progress    FindRcu() is bounded by the chain. Lookup() and Parent() repeat if a rename happened
+//             meanwhile, and keep renames out after 16 tries.
 // Lifetime    count 0 and hashed: cached, on the LRU, revived by any Lookup(). Unhashed: destroyed
 //             with its last reference. A child's reference keeps every directory above it.
 // Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/race/dentry_race_test.cc
@@ -22,6 +22,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -33,6 +34,7 @@
 #include "rcu/hash_table.h"
 #include "rcu/object_pool.h"
 #include "rcu/spin_lock.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::vfs {
 
@@ -67,9 +69,10 @@ class DentryRef {
 
 class DentryCache {
  public:
-  // `initial_buckets`: the table begins with as many chains, and doubles at a mean of one name a
-  // chain.
-  explicit DentryCache(size_t dentries_max, size_t initial_buckets = 1024);
+  // `initial_buckets`: the table begins with as many chains, and doubles at a mean of
+  // `names_per_chain`.
+  explicit DentryCache(size_t dentries_max, size_t initial_buckets = 1024,
+                       size_t names_per_chain = 1);
   // Preconditions: no references but the root's, no walker inside.
   ~DentryCache();
 
@@ -91,8 +94,12 @@ class DentryCache {
   DentryRef Parent(Dentry& child);
 
   // Adds a name; `inode` empty for a negative one. If the name is there already, that dentry is
-  // returned and the arguments are dropped. Empty if memory is out.
+  // returned and the arguments are dropped. Empty if memory is out, or if the inode is a directory
+  // that has a dentry already: it never has two (vfs_walk 5).
   DentryRef Insert(Dentry& parent, const Name& name, InodeRef inode, uint64_t verifier);
+
+  // d_find_alias: the dentry of a directory, hashed or not; empty if it has none that lives.
+  DentryRef AliasOf(Inode& directory);
 
   // d_drop: no lookup finds it any more. Idempotent.
   void Drop(Dentry& dentry);
@@ -130,6 +137,8 @@ class DentryCache {
 
   using Table = rcu::HashTable<Dentry, Traits>;
 
+  std::unique_lock<rcu::SpinLock> KeepRenamesOut(int tries);
+  static bool BecomeAlias(Inode& inode, Dentry* dentry);
   static bool Matches(const Dentry& dentry, const Dentry* parent, const Name& name);
   Dentry* Allocate(Dentry& parent, const Name& name, Inode* inode, uint64_t verifier);
   static bool IsAncestor(const Dentry& ancestor, const Dentry& dentry);
@@ -166,6 +175,7 @@ inline bool DentryCache::Matches(const Dentry& dentry, const Dentry* parent, con
 [[gnu::always_inline]] inline Dentry* DentryCache::FindRcu(const Dentry* parent, const Name& name,
                                                            uint64_t* seq) const {
   return table_.FindRcu(name.hash, [&](const Dentry& dentry) {
+    NFSWALK_SYNC_POINT("dentry:before-sample");
     *seq = dentry.seq.Begin();
     return Matches(dentry, parent, name);  // compares the hash again: I2 of dentry.h
   });

@@ -32,6 +32,7 @@ RcuWalk::Position RcuWalk::Root() const {
 }
 
 RcuOutcome RcuWalk::Confirm(std::errc error) const {
+  NFSWALK_SYNC_POINT("walk:before-confirm");
   if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
   for (size_t i = 0; i < visited_count_; ++i) {
     if (visited_[i].count->Changed(visited_[i].sample)) return {NeedRef::kChanged};
@@ -99,6 +100,7 @@ RcuOutcome RcuWalk::Resolve() {
   while (more) {
     path_.SkipSlashes();
     if (path_.AtEnd()) break;
+    NFSWALK_SYNC_POINT("walk:next-component");
     if (RcuOutcome entered = Enter(); !entered.ok()) return entered;
 
     Name name = vfs::ScanName(path_.at(), at_.dentry);

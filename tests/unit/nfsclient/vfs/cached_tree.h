@@ -18,9 +18,11 @@ namespace nfswalk::vfs {
 
 class CachedTree {
  public:
-  explicit CachedTree(size_t dentries_max = 1'000'000)
+  // `buckets` and `names_per_chain`: as DentryCache has them.
+  explicit CachedTree(size_t dentries_max = 1'000'000, size_t buckets = 1024,
+                      size_t names_per_chain = 1)
       : inodes_(*vfs::InodeCache::Create({.inodes_max = 1'000'000}, operations_)),
-        dentries_(dentries_max),
+        dentries_(dentries_max, buckets, names_per_chain),
         root_(dentries_.MakeRoot(NewInode(1, protocol::FileType::kDirectory))) {}
 
   DentryCache& dentries() { return dentries_; }

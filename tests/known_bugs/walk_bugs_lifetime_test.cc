@@ -1,0 +1,427 @@
+// The known bugs of path walks (vfs_walk 8) that are about how long things live: references that
+// are taken in vain, memory that goes while a walker looks at it, lookups that are under way.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "tests/known_bugs/walked_mount.h"
+
+namespace nfswalk {
+namespace {
+
+using protocol::FileType;
+
+constexpr int64_t Failed(std::errc error) { return -static_cast<int64_t>(error); }
+constexpr int64_t kMissing = Failed(std::errc::no_such_file_or_directory);
+
+// Of `cached` and `strict`.
+constexpr int64_t kTryAgain = Failed(std::errc::resource_unavailable_try_again);
+
+class WalkBugs : public WalkedMount {
+ protected:
+  // "a/l1/c/l2/f", where "l1" leads to "a/b", and "l2" to "a/b/c/d".
+  void MakeNestedLinks() {
+    const uint64_t a = server_->Add(kRoot, "a", FileType::kDirectory);
+    const uint64_t b = server_->Add(a, "b", FileType::kDirectory);
+    const uint64_t c = server_->Add(b, "c", FileType::kDirectory);
+    const uint64_t d = server_->Add(c, "d", FileType::kDirectory);
+    server_->Add(a, "l1", FileType::kSymlink, "b");
+    server_->Add(c, "l2", FileType::kSymlink, "/a/b/c/d");
+    f_ = static_cast<int64_t>(server_->Add(d, "f", FileType::kRegular));
+  }
+  static constexpr const char* kPath = "a/l1/c/l2/f";
+  // What of it is known, and the directory in which pass one then ends.
+  struct Step {
+    const char* known;
+    const char* stops_in;
+  };
+  static constexpr Step kSteps[] = {
+      {"a", "a"}, {"a/l1", "a/b"}, {"a/l1/c", "a/b/c"}, {"a/l1/c/l2", "a/b/c/d"}};
+
+  void Know(const char* path) {
+    client_->DropCaches();
+    Warm(path);
+  }
+
+  int64_t f_ = 0;
+};
+
+#ifndef NDEBUG
+
+// The directory has long been taken out of its place when the walker comes to it from below; then
+// its last child goes, and the directory with it.
+TEST_F(WalkBugs, B03_ADirectoryThatDiesUnhashedUnderTheWalkerIsNoAnswer) {
+  for (const bool strict : {false, true}) {
+    Mount({});
+    const uint64_t d = server_->Add(kRoot, "d", FileType::kDirectory);
+    server_->Add(d, "e", FileType::kDirectory);
+    for (int i = 0; i < kCold; ++i) {
+      ASSERT_EQ(Stat("d/e/..", {.strict = strict}), static_cast<int64_t>(d));
+    }
+    bool unhashed = false, destroyed = false;
+    const auto walker = std::this_thread::get_id();
+    rcu::SyncPointScript::OnReach("walk:next-component", [&, turn = 0]() mutable {
+      if (std::this_thread::get_id() != walker || ++turn != 3) return;
+      unhashed = true;
+      Elsewhere([&] {
+        server_->Take(kRoot, "d");
+        List("/");
+        EXPECT_EQ(Stat("d"), kMissing);
+      });
+    });
+    rcu::SyncPointScript::OnReach("walk:before-confirm", [&] {
+      if (std::this_thread::get_id() != walker || destroyed) return;
+      destroyed = true;
+      Elsewhere([&] {
+        client_->DropCaches();
+        EXPECT_EQ(client_->stats().dentries, 1u);
+      });
+    });
+    EXPECT_EQ(Stat("d/e/..", {.strict = strict}), kMissing);
+    EXPECT_TRUE(unhashed && destroyed);
+    rcu::SyncPointScript::ClearAll();
+  }
+}
+
+// Wherever pass one stops, its position has moved by the time that it has a reference on it. The
+// reference goes, whatever else the call is, and the walk begins anew.
+TEST_F(WalkBugs, B07_AnUnlazyThatFailsLeavesNothingBehind) {
+  MakeNestedLinks();
+  for (const Step& step : kSteps) {
+    for (const bool cached : {false, true}) {
+      Know(step.known);
+      At("unlazy:after-reference", 1, [&] {
+        Rename(step.stops_in, "a/elsewhere");
+        Rename("a/elsewhere", step.stops_in);
+      });
+      if (step.stops_in == std::string_view("a")) {
+        At("unlazy:after-reference", 1, [&] {
+          Rename("a", "elsewhere");
+          Rename("elsewhere", "a");
+        });
+      }
+      EXPECT_EQ(Stat(kPath, {.cached = cached}), cached ? kTryAgain : f_) << step.known;
+      EXPECT_TRUE(Taken()) << step.known;
+      rcu::SyncPointScript::ClearAll();
+      ExpectNothingHeld();
+    }
+  }
+}
+
+// As above, but the reference is the last one of a directory that is gone: it dies with it, when
+// the section is over.
+TEST_F(WalkBugs, B06_TheLastReferenceTakenInVainGoesAfterTheSection) {
+  for (const bool cached : {false, true}) {
+    for (const Step& step : kSteps) {
+      Mount({});
+      MakeNestedLinks();
+      Know(step.known);
+      At("unlazy:after-reference", 1, [&] { Remove(FileType::kDirectory, step.stops_in); });
+      EXPECT_EQ(Stat(kPath, {.cached = cached}), cached ? kTryAgain : kMissing) << step.known;
+      EXPECT_TRUE(Taken()) << step.known;
+      rcu::SyncPointScript::ClearAll();
+      ExpectNothingHeld();
+    }
+  }
+}
+
+// Links, followed or not, in walks that go on and in walks that stop, leave no reference.
+TEST_F(WalkBugs, B08_FollowingALinkTakesAndLeavesNoReference) {
+  MakeNestedLinks();
+  for (const char* known : {"a", "a/l1", "a/l1/c/l2", kPath}) {
+    for (const ResolveFlags flags :
+         {ResolveFlags{}, ResolveFlags{.no_follow = true}, ResolveFlags{.no_symlinks = true},
+          ResolveFlags{.beneath = true}, ResolveFlags{.cached = true},
+          ResolveFlags{.strict = true}}) {
+      for (const char* path : {kPath, "a/l1", "a/l1/c/l2", "a/l1/c/l2/", "a/l1/c/l2/missing"}) {
+        Know(known);
+        for (int i = 0; i < 3; ++i) (void)Stat(path, flags);
+        ExpectNothingHeld();
+      }
+    }
+  }
+}
+
+// Everything that a walker reads is taken from it while it stands there: the names and the inodes
+// are evicted, texts and rights dropped, and thousands of others made.
+TEST_F(WalkBugs, B16_B20_B21_WhatIsEvictedUnderAWalkerStaysReadable) {
+  constexpr const char* kPoints[] = {"hash_table:search-step",   "dentry:before-sample",
+                                     "dentry:long-name-loaded",  "walk:next-component",
+                                     "walk:after-child-sample",  "walk:after-link-text",
+                                     "walk:before-confirm",      "readlink-rcu:between-loads",
+                                     "access_cache:peek-loaded", "walk:before-dotdot-check"};
+  const std::string long_name(100, 'n');
+  const std::string path = "d/" + long_name + "/../l/f";
+  int taken = 0;
+  for (const char* point : kPoints) {
+    for (int turn = 1; turn <= 4; ++turn) {
+      Mount({});
+      const uint64_t d = server_->Add(kRoot, "d", FileType::kDirectory);
+      const uint64_t e = server_->Add(kRoot, "e", FileType::kDirectory);
+      server_->Add(d, long_name, FileType::kDirectory);
+      server_->Add(d, "l", FileType::kSymlink, "/e/./././././././././././././././././././.");
+      const int64_t f = static_cast<int64_t>(server_->Add(e, "f", FileType::kRegular));
+      for (int i = 0; i < kCold; ++i) {
+        ASSERT_EQ(Stat(path), f);
+      }
+      At(point, turn, [&] {
+        server_->Take(kRoot, "d");
+        List("/");
+        (void)Stat("d");
+        client_->DropCaches();
+        const uint64_t other = server_->Add(kRoot, "other", FileType::kDirectory);
+        for (int i = 0; i < 100; ++i) {
+          const std::string name = std::string(100, 'm') + std::to_string(i);
+          server_->Add(other, name, FileType::kSymlink, std::string(41, 'x'));
+          EXPECT_EQ(Link("other/" + name), std::string(41, 'x'));
+        }
+      });
+      const int64_t answer = Stat(path);
+      EXPECT_TRUE(answer == f || answer == kMissing) << answer << " at " << point << " " << turn;
+      taken += Taken();
+      rcu::SyncPointScript::ClearAll();
+    }
+  }
+  EXPECT_GE(taken, 25);
+}
+
+// The walker has the text of a link when that is replaced, over and over: it goes where the text
+// led.
+TEST_F(WalkBugs, B21_ALinkThatIsReplacedUnderTheWalkerLeadsWhereItsTextLed) {
+  std::vector<int64_t> targets;
+  for (int i = 0; i < 20; ++i) {
+    targets.push_back(static_cast<int64_t>(
+        server_->Add(kRoot, std::string(200, static_cast<char>('A' + i)), FileType::kRegular)));
+  }
+  const uint64_t link = server_->Add(kRoot, "link", FileType::kSymlink, "");
+  for (const bool strict : {false, true}) {
+    server_->SetTarget(link, std::string(200, 'A'));
+    List("/");
+    for (int i = 0; i < kCold; ++i) {
+      ASSERT_EQ(Stat("link", {.strict = strict}), targets[0]);
+    }
+    At("walk:after-link-text", 1, [&] {
+      for (int i = 0; i < 20; ++i) {
+        server_->SetTarget(link, std::string(200, static_cast<char>('A' + i)));
+        List("/");
+        EXPECT_EQ(Stat("link"), targets[i]);
+      }
+    });
+    const int64_t answer = Stat("link", {.strict = strict});
+    EXPECT_TRUE(Taken());
+    rcu::SyncPointScript::ClearAll();
+    // The text was right when it was read; a strict walk looks again.
+    EXPECT_EQ(answer, targets[strict ? 19 : 0]);
+  }
+}
+
+// Two threads come to know one directory by two names at once, as it is moved on the server: it has
+// one dentry, where it was seen last.
+TEST_F(WalkBugs, ADirectoryMetUnderTwoNamesAtOnceHasOneDentry) {
+  const uint64_t a = server_->Add(kRoot, "a", FileType::kDirectory);
+  const uint64_t b = server_->Add(kRoot, "b", FileType::kDirectory);
+  const int64_t x = static_cast<int64_t>(server_->Add(a, "x", FileType::kDirectory));
+  ASSERT_EQ(Stat("a"), static_cast<int64_t>(a));
+  ASSERT_EQ(Stat("b"), static_cast<int64_t>(b));
+  At("splice:no-alias", 1, [&] {
+    server_->Move(a, b, "x");
+    EXPECT_EQ(Stat("b/x"), x);
+    EXPECT_EQ(Stat("b/x/file"), kMissing);
+  });
+  EXPECT_EQ(Stat("a/x"), x);  // its answer is older than the move
+  EXPECT_TRUE(Taken());
+  EXPECT_EQ(client_->stats().dentries, 5u) << "the root, a, b, x, and that it has no file";
+  rcu::SyncPointScript::ClearAll();
+  ExpectNothingHeld();
+}
+
+#endif
+
+// Eight threads want one name; the answer of the one LOOKUP that is sent waits until all of them
+// have begun.
+TEST_F(WalkBugs, B11_OneNameWantedByManyIsAskedForOnce) {
+  constexpr int kThreads = 8, kNames = 50;
+  MountOptions options;
+  options.rdirplus = false;  // no listing tells of the names
+  Mount(options);
+  std::atomic<int> begun{0};
+  const auto hold_back = [&](std::string_view call, std::string_view) {
+    if (call != "Lookup") return;
+    for (int now = begun; now % kThreads != 0; now = begun) begun.wait(now);
+  };
+  std::array<int64_t, kNames> answers;
+  answers.fill(kMissing);
+  const auto name_of = [](int name) { return "name" + std::to_string(name); };
+  for (int name = 0; name < kNames; name += 2) {
+    answers[name] = static_cast<int64_t>(server_->Add(kRoot, name_of(name), FileType::kRegular));
+  }
+  // Else the first answer would tell of a change, and cast doubt on itself.
+  Warm("warm");
+  on_reply_ = hold_back;
+  for (int name = 0; name < kNames; ++name) {
+    const std::string path = name_of(name);
+    const int64_t answer = answers[name];
+    const uint64_t before = server_->lookups();
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&] {
+        ++begun;
+        begun.notify_all();
+        wrong += Stat(path) != answer;
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(wrong, 0) << path;
+    EXPECT_EQ(server_->lookups(), before + 1) << path;
+  }
+}
+
+// Names that are not there are asked for over and over by some, while others add and remove names
+// beside them and nothing may be believed: everybody gets on.
+TEST_F(WalkBugs, B10_LookupsOfMissingNamesAndAddersDoNotHoldEachOtherUp) {
+  MountOptions options;
+  options.lookupcache = LookupCache::kNone;
+  Mount(options);
+  std::atomic<int> wrong{0}, looking{4};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 400; ++i) wrong += Stat("missing" + std::to_string(i % 3)) != kMissing;
+      --looking;
+    });
+  }
+  int64_t added = 0;
+  for (int i = 0; looking > 0; ++i) {
+    const std::string name = "new" + std::to_string(i % 5);
+    added = Make(FileType::kRegular, name);
+    EXPECT_EQ(Stat(name), added);
+    Remove(FileType::kRegular, name);
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(added, 0);
+}
+
+// Whoever reclaims or goes through the caches meets no lookup that is only half done.
+TEST_F(WalkBugs, B12_ReclaimAndInvalidationMeetNoHalfMadeName) {
+  MountOptions options;
+  options.dentries_max = 16;
+  options.inodes_max = 16;
+  options.access_entries_max = 4;
+  Mount(options);
+  constexpr int kDirectories = 4, kFiles = 8;
+  int64_t files[kDirectories][kFiles];
+  for (int d = 0; d < kDirectories; ++d) {
+    const uint64_t dir = server_->Add(kRoot, std::to_string(d), FileType::kDirectory);
+    for (int f = 0; f < kFiles; ++f) {
+      files[d][f] = static_cast<int64_t>(server_->Add(dir, std::to_string(f), FileType::kRegular));
+    }
+  }
+  std::atomic<int> wrong{0}, looking{3};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = t; i < 4000; ++i) {
+        const int d = i % kDirectories, f = i * 7 % (kFiles + 2);
+        const std::string path = std::to_string(d) + "/../" + std::to_string(d) + "/";
+        const int64_t answer = f < kFiles ? files[d][f] : kMissing;
+        const bool strict = t == 0 && i % 16 == 0;
+        const int64_t got =
+            Stat(path + std::to_string(f), {.strict = strict, .dont_cache = i % 5 == 0});
+        // A strict walk may give up.
+        wrong += got != answer && !(strict && got == kTryAgain);
+      }
+      --looking;
+    });
+  }
+  uint64_t passes = 0;
+  for (; looking > 0; ++passes)
+    passes % 2 == 0 ? client_->DropCaches() : client_->InvalidateCaches();
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(passes, 1u);
+  ExpectNothingHeld();
+}
+
+// Texts of all sizes, replaced while others read them and go where they lead.
+TEST_F(WalkBugs, B21_ATextIsAlwaysOneThatTheLinkHad) {
+  std::vector<std::string> texts;
+  std::set<int64_t> targets;
+  for (const size_t length : {1, 7, 8, 30, 31, 100, 200, 255}) {
+    texts.emplace_back(length, static_cast<char>('a' + texts.size()));
+    targets.insert(static_cast<int64_t>(server_->Add(kRoot, texts.back(), FileType::kRegular)));
+  }
+  const uint64_t link = server_->Add(kRoot, "link", FileType::kSymlink, texts[0]);
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> wrong{0}, read{0};
+  std::vector<std::thread> readers;
+  for (int t = 0; t < 2; ++t) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        const std::string text = Link("link");
+        wrong += std::find(texts.begin(), texts.end(), text) == texts.end();
+        wrong += !targets.contains(Stat("link"));
+        ++read;
+      }
+    });
+  }
+  for (size_t i = 0; i < 1500 || read < 500; ++i) {
+    server_->SetTarget(link, texts[i % texts.size()]);
+    List("/");
+  }
+  stop = true;
+  for (auto& reader : readers) reader.join();
+  EXPECT_EQ(wrong, 0u);
+}
+
+// What a walk with references still needs of a directory or a file it has a reference on: while a
+// reply is under way the file is removed, the caches are dropped and their memory used for others.
+TEST_F(WalkBugs, B22_NothingIsReadOfWhatTheWalkNoLongerHolds) {
+  const uint64_t d = server_->Add(kRoot, "d", FileType::kDirectory);
+  for (const std::string_view reply : {"Access", "Lookup", "GetAttributes", "ReadLink"}) {
+    for (int turn = 1; turn <= 6; ++turn) {
+      server_->Add(d, "link", FileType::kSymlink, "dir/script");
+      const uint64_t dir = server_->Add(d, "dir", FileType::kDirectory);
+      server_->Add(dir, "script", FileType::kRegular);
+      client_->DropCaches();
+      int replies = 0;
+      on_reply_ = [&](std::string_view call, std::string_view) {
+        if (call != reply || ++replies != turn) return;
+        Elsewhere([&] {
+          server_->Take(dir, "script");
+          server_->Take(d, "dir");
+          client_->InvalidateCaches();
+          client_->DropCaches();
+          for (int i = 0; i < 50; ++i) {
+            const std::string name = "other" + std::to_string(i);
+            server_->Add(kRoot, name, FileType::kRegular);
+            EXPECT_GT(Stat(name), 0);
+          }
+        });
+      };
+      const std::errc answer = client_->Access("d/link", kMayExecute, me_);
+      EXPECT_TRUE(answer == std::errc{} || answer == std::errc::no_such_file_or_directory)
+          << static_cast<int>(answer) << " at " << reply << " " << turn;
+      on_reply_ = nullptr;
+      if (replies < turn) {
+        server_->Take(dir, "script");
+        server_->Take(d, "dir");
+      }
+      server_->Take(d, "link");
+      ExpectNothingHeld();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nfswalk
