@@ -4,7 +4,7 @@
 // (model_tree.h). What a fault may cost is written down once, in Expect(): all else is a failure of
 // the test.
 //
-// Thread safety: one thread per worker; done() and AwaitDone() from any.
+// Thread safety: one thread per worker; the counters and AwaitDone() from any.
 #ifndef NFSWALK_TESTS_FAULTS_LOAD_WORKER_H_
 #define NFSWALK_TESTS_FAULTS_LOAD_WORKER_H_
 
@@ -55,8 +55,8 @@ class LoadWorker {
   void AwaitDone(uint64_t steps) const;
 
   // How often what the terms tolerate has happened.
-  uint64_t strangers() const { return strangers_; }
-  uint64_t in_doubt() const { return in_doubt_; }
+  uint64_t strangers() const { return strangers_.load(); }
+  uint64_t in_doubt() const { return in_doubt_.load(); }
   const ModelTree& model() const { return model_; }
 
  private:
@@ -118,8 +118,8 @@ class LoadWorker {
   ModelTree model_;
   std::minstd_rand random_;
   std::unique_ptr<File> held_;
-  uint64_t strangers_ = 0;
-  uint64_t in_doubt_ = 0;
+  std::atomic<uint64_t> strangers_{0};
+  std::atomic<uint64_t> in_doubt_{0};
   int failures_ = 0;
   std::atomic<uint64_t> done_{0};
 };

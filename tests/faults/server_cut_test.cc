@@ -1,0 +1,128 @@
+// The connection to nfs-ganesha is cut under load, at any byte and in every way that TCP has.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <tuple>
+
+#include "tests/faults/loaded_export.h"
+#include "tests/fixtures/cutting_proxy.h"
+
+namespace nfswalk::faults {
+namespace {
+
+using fixtures::ConnectionFate;
+using fixtures::CuttingProxy;
+
+class ServerCut : public LoadedExport {
+ protected:
+  using Ending = ConnectionFate::Ending;
+  using Place = ConnectionFate::Place;
+
+  std::unique_ptr<CuttingProxy> Proxy(std::function<ConnectionFate()> fate) {
+    fixtures::GaneshaServer::NetworkScope scope(server());
+    return std::make_unique<CuttingProxy>(
+        server().nfs_port(),
+        CuttingProxy::Listeners{.fate = std::move(fate),
+                                .on_cut = [this] { faults_.begun = faults_.begun + 1; },
+                                .on_connected = [this] { faults_.ended = faults_.begun.load(); }});
+  }
+  std::unique_ptr<Client> MountThrough(const CuttingProxy& proxy, const std::string& options) {
+    return Mount(options + "&actimeo=600&port=" + std::to_string(proxy.port()));
+  }
+
+  // A fate that has not been met before, at random; on the proxy's thread.
+  ConnectionFate DrawFate(Ending worst) {
+    const auto draw = [&](auto last) {
+      return static_cast<decltype(last)>(random_() % (static_cast<uint32_t>(last) + 1));
+    };
+    ConnectionFate fate;
+    fate.direction = draw(ConnectionFate::Direction::kToClient);
+    // Records 0 and 1 would be the NULL call and the first one over this connection: a server that
+    // always hangs up on them is come back to ever more slowly.
+    fate.records = 2 + static_cast<uint32_t>(random_() % 12);
+    fate.place = draw(Place::kBody);
+    fate.byte = static_cast<uint32_t>(random_());
+    fate.ending = draw(worst);
+    fate.delivery = draw(ConnectionFate::Delivery::kCoalesced);
+    fate.stray_replies = random_() % 8 == 0;
+    ++met_[{fate.direction, fate.place, fate.ending}];
+    return fate;
+  }
+  // All combinations of direction, place and ending have been drawn.
+  void ExpectAllMet(Ending worst) const {
+    EXPECT_EQ(met_.size(), 2u * 4u * (static_cast<size_t>(worst) + 1));
+  }
+
+  FaultCounts faults_;
+
+ private:
+  std::minstd_rand random_{7};
+  std::map<std::tuple<ConnectionFate::Direction, Place, Ending>, int> met_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, ServerCut, fixtures::AllVersions(), fixtures::VersionTestName);
+
+TEST_P(ServerCut, AHardMountLosesAndRepeatsNothingOverHundredsOfCuts) {
+  constexpr uint64_t kCuts = 300;
+  const auto proxy = Proxy([this] { return DrawFate(Ending::kHalfClose); });
+  const auto client = MountThrough(*proxy, "hard");
+  ASSERT_NE(client, nullptr);
+  MixedLoad load(*client, LoadPath(), LoadBacking(), faults_, {});
+  load.Start();
+  while (proxy->cuts() < kCuts) load.AwaitSteps(10);
+  load.Stop();
+  proxy->LeaveInPeace();
+  RecordProperty("steps", std::to_string(load.steps()));
+  EXPECT_EQ(proxy->undrained(), 0u);
+  EXPECT_GT(proxy->stray_replies(), 0u);
+  ExpectAllMet(Ending::kHalfClose);
+  ExpectAllWell(*client, load);
+}
+
+// Each connection stalls once, for as long as a call of a soft mount has patience.
+TEST_P(ServerCut, ASoftMountEndsInTimeOutsOnlyAndRecovers) {
+  constexpr uint64_t kInDoubt = 8;
+  const auto proxy = Proxy([this] { return DrawFate(Ending::kStall); });
+  const auto client = MountThrough(*proxy, "soft&timeo=1&retrans=1");
+  ASSERT_NE(client, nullptr);
+  MixedLoad load(*client, LoadPath(), LoadBacking(), faults_, {.soft = true});
+  load.Start();
+  while (load.in_doubt() < kInDoubt) load.AwaitSteps(10);
+  proxy->LeaveInPeace();
+  load.AwaitSteps(100);
+  load.Stop();
+  RecordProperty("steps", std::to_string(load.steps()));
+  RecordProperty("in_doubt", std::to_string(load.in_doubt()));
+  EXPECT_EQ(proxy->undrained(), 0u);
+  ExpectAllWell(*client, load);
+}
+
+TEST_P(ServerCut, AStalledConnectionHoldsAHardMountUntilItGoesOn) {
+  const auto proxy = Proxy([] {
+    return ConnectionFate{.records = 5, .place = Place::kHeader, .ending = Ending::kStall};
+  });
+  const auto client = MountThrough(*proxy, "hard");
+  ASSERT_NE(client, nullptr);
+  std::atomic<bool> done = false;
+  std::jthread caller([&] {
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_TRUE(client->MakeDirectory(LoadPath() + "/" + std::to_string(i), 0755, root_));
+    }
+    done = true;
+  });
+  for (int stalls = 0; stalls < 3; ++stalls) {
+    proxy->AwaitStall();
+    EXPECT_FALSE(done);
+    if (stalls == 2) proxy->LeaveInPeace();
+    proxy->Release();
+  }
+  caller.join();
+  ExpectSameTree(*client, LoadPath(), LoadBacking(), "after the stalls");
+}
+
+}  // namespace
+}  // namespace nfswalk::faults
