@@ -1,0 +1,356 @@
+// The known bugs of path walks (vfs_walk 8) that show as a wrong answer: the tree changes under a
+// walker, at a point of the test's choosing, and what the walker says must have been true.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/known_bugs/walked_mount.h"
+
+namespace nfswalk {
+namespace {
+
+using protocol::FileType;
+
+constexpr int64_t Failed(std::errc error) { return -static_cast<int64_t>(error); }
+constexpr int64_t kMissing = Failed(std::errc::no_such_file_or_directory);
+constexpr int64_t kNoDirectory = Failed(std::errc::not_a_directory);
+constexpr int64_t kFound = 0;  // whatever was made there
+constexpr int64_t kDenied = Failed(std::errc::permission_denied);
+
+// What a name may stand for. The link leads to the directory "target", in which is "in".
+enum class What { kNothing, kFile, kDirectory, kLink };
+constexpr What kAll[] = {What::kNothing, What::kFile, What::kDirectory, What::kLink};
+
+constexpr FileType TypeOf(What what) {
+  return what == What::kDirectory ? FileType::kDirectory
+         : what == What::kLink    ? FileType::kSymlink
+                                  : FileType::kRegular;
+}
+
+// Everything one can ask about the name "t".
+enum class Question { kOfItself, kOfWhatItLeadsTo, kOfWhatIsInIt, kItsText };
+constexpr Question kQuestions[] = {Question::kOfItself, Question::kOfWhatItLeadsTo,
+                                   Question::kOfWhatIsInIt, Question::kItsText};
+
+class WalkBugs : public WalkedMount {
+ protected:
+  WalkBugs() {
+    target_ = server_->Add(kRoot, "target", FileType::kDirectory);
+    in_ = server_->Add(target_, "in", FileType::kRegular);
+  }
+
+  void Become(What from, What to) const {
+    if (from != What::kNothing) Remove(TypeOf(from), "t");
+    if (to != What::kNothing) Make(TypeOf(to), "t");
+  }
+  int64_t Ask(Question question, bool strict = false) const {
+    switch (question) {
+      case Question::kOfItself:
+        return Stat("t", {.no_follow = true, .strict = strict});
+      case Question::kOfWhatItLeadsTo:
+        return Stat("t", {.strict = strict});
+      case Question::kOfWhatIsInIt:
+        return Stat("t/in", {.strict = strict});
+      default:
+        return Link("t") == "target" ? 1 : -1;
+    }
+  }
+
+  // The answer of a walker that is overtaken at `point` by a change of "t", and what was true
+  // before and after; nothing if it does not come by there.
+  struct Overtaken {
+    int64_t before, answer, after;
+  };
+  std::optional<Overtaken> Overtake(std::string_view point, What from, What to, Question question,
+                                    bool strict) {
+    Become(What::kNothing, from);
+    Overtaken result;
+    for (int i = 0; i < kCold; ++i) result.before = Ask(question, strict);
+    At(point, 1, [&] { Become(from, to); });
+    result.answer = Ask(question, strict);
+    rcu::SyncPointScript::ClearAll();
+    const bool taken = Taken();
+    if (!taken) Become(from, to);
+    result.after = Ask(question, strict);
+    Become(to, What::kNothing);
+    return taken ? std::optional(result) : std::nullopt;
+  }
+
+  int64_t target_ = 0, in_ = 0;
+};
+
+#ifndef NDEBUG
+
+// At each of these points the walker has drawn a conclusion from what "t" was, or is about to.
+TEST_F(WalkBugs, B01_B02_WhatANameBecameUnderTheWalkerIsTheAnswer) {
+  int overtaken = 0;
+  for (const char* point : {"dentry:before-sample", "walk:after-child-sample",
+                            "walk:before-confirm", "walk:after-link-text"}) {
+    for (const What from : kAll) {
+      for (const What to : kAll) {
+        for (const Question question : kQuestions) {
+          for (const bool strict : {false, true}) {
+            const auto seen = Overtake(point, from, to, question, strict);
+            if (!seen) continue;
+            ++overtaken;
+            // Behind a link, or inside a directory, a ladder walk has left the name: it may say
+            // what was true before. A strict one looks at it again.
+            const bool left =
+                !strict && (question == Question::kOfWhatIsInIt ||
+                            (from == What::kLink && question == Question::kOfWhatItLeadsTo));
+            EXPECT_TRUE(seen->answer == seen->after || (left && seen->answer == seen->before))
+                << point << ": from " << static_cast<int>(from) << " to " << static_cast<int>(to)
+                << ", question " << static_cast<int>(question) << ", strict " << strict << ": "
+                << seen->answer << " instead of " << seen->after;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(overtaken, 250);
+}
+
+// EACCES of a directory whose place a file has taken; ENOTDIR of a file whose place a directory has
+// taken: reported only while the name is what it was.
+TEST_F(WalkBugs, B04_AnErrorUnderRcuIsValidatedBeforeItIsReported) {
+  const auto errors = [&](std::string_view point, int turn, int64_t before, int64_t after,
+                          std::string_view path, std::function<void()> change) {
+    Warm(path);
+    const uint64_t walks = client_->stats().rcu_walks;
+    EXPECT_EQ(Stat(path), before);
+    EXPECT_EQ(client_->stats().rcu_walks, walks + 1) << "the error was no answer of RCU mode";
+    At(point, turn, std::move(change));
+    const int64_t answer = Stat(path);
+    EXPECT_TRUE(after != kFound ? answer == after : answer > 0)
+        << answer << ": " << path << " at " << point;
+    EXPECT_TRUE(Taken());
+    rcu::SyncPointScript::ClearAll();
+  };
+  server_->Refuse(server_->Add(kRoot, "closed", FileType::kDirectory), me_.uid());
+  errors("walk:before-confirm", 1, kDenied, kNoDirectory, "closed/x", [&] {
+    Remove(FileType::kDirectory, "closed");
+    Make(FileType::kRegular, "closed");
+  });
+  server_->Refuse(server_->Add(kRoot, "closed2", FileType::kDirectory), me_.uid());
+  errors("walk:next-component", 2, kDenied, kMissing, "closed2/x",
+         [&] { Rename("closed2", "elsewhere"); });
+  int64_t inside = 0;
+  server_->Add(kRoot, "file", FileType::kRegular);
+  Warm("file/x");
+  At("walk:before-confirm", 1, [&] {
+    Remove(FileType::kRegular, "file");
+    Make(FileType::kDirectory, "file");
+    inside = Make(FileType::kRegular, "file/x");
+  });
+  EXPECT_EQ(Stat("file/x"), inside);
+  EXPECT_TRUE(Taken());
+  server_->Add(kRoot, "dir", FileType::kDirectory);
+  const std::string too_long = "dir/" + std::string(256, 'n');
+  errors("walk:before-confirm", 1, Failed(std::errc::filename_too_long), kNoDirectory, too_long,
+         [&] {
+           Remove(FileType::kDirectory, "dir");
+           Make(FileType::kRegular, "dir");
+         });
+  server_->Add(kRoot, "up", FileType::kDirectory);
+  errors("walk:before-confirm", 1, kMissing, kFound, "up/missing",
+         [&] { Make(FileType::kRegular, "up/missing"); });
+}
+
+// The directory is moved out of the way and back, or elsewhere, while `..` is resolved in it.
+TEST_F(WalkBugs, B09_ADirectoryThatIsMovedUnderDotDotIsNoticedEvenIfItComesBack) {
+  const uint64_t p = server_->Add(kRoot, "p", FileType::kDirectory);
+  const uint64_t q = server_->Add(kRoot, "q", FileType::kDirectory);
+  server_->Add(p, "d", FileType::kDirectory);
+  const int64_t in_p = server_->Add(p, "f", FileType::kRegular);
+  server_->Add(q, "f", FileType::kRegular);
+  Warm("p/d/../f");
+  const uint64_t changed = NeedRef(NeedRef::kChanged);
+  At("walk:before-dotdot-check", 1, [&] {
+    Rename("p/d", "q/d");
+    Rename("q/d", "p/d");
+  });
+  EXPECT_EQ(Stat("p/d/../f"), in_p);
+  EXPECT_TRUE(Taken());
+  EXPECT_EQ(NeedRef(NeedRef::kChanged), changed + 1);
+  At("walk:before-dotdot-check", 1, [&] { Rename("p/d", "q/d"); });
+  EXPECT_EQ(Stat("p/d/../f"), kMissing);
+  EXPECT_TRUE(Taken());
+}
+
+// Wherever the walker is when the directories above it move to the root, or below others, it does
+// not come out above the root, and `beneath` says so.
+TEST_F(WalkBugs, B19_NoMoveTakesAWalkerOutOfItsScope) {
+  const uint64_t in = server_->Add(kRoot, "in", FileType::kDirectory);
+  const uint64_t a = server_->Add(in, "a", FileType::kDirectory);
+  server_->Add(a, "b", FileType::kDirectory);
+  const int64_t x = server_->Add(kRoot, "x", FileType::kRegular);
+  constexpr int64_t kEscaped = Failed(std::errc::cross_device_link);
+  const std::string path = "in/a/b/../../../x";
+  int taken = 0;
+  for (const bool beneath : {true, false}) {
+    for (const bool strict : {true, false}) {
+      for (const char* point : {"walk:before-dotdot-check", "walk:next-component",
+                                "walk:before-confirm", "walk:after-child-sample"}) {
+        for (int turn = 1; turn <= 7; ++turn) {
+          const ResolveFlags flags{.beneath = beneath, .in_root = !beneath, .strict = strict};
+          Warm(path);
+          At(point, turn, [&] { Rename("in/a", "a"); });
+          const int64_t answer = Stat(path, flags);
+          rcu::SyncPointScript::ClearAll();
+          EXPECT_TRUE(answer == x || answer == kMissing || (beneath && answer == kEscaped))
+              << answer << " at " << point << " " << turn;
+          if (!Taken()) continue;
+          ++taken;
+          EXPECT_EQ(Stat("a/b/../../../x", flags), beneath ? kEscaped : x);
+          Rename("a", "in/a");
+        }
+      }
+    }
+  }
+  EXPECT_GE(taken, 4 * 12);
+}
+
+#endif
+
+// One name that is always there, replaced over and over; another that comes and goes. Nobody misses
+// the one; nobody sees of the other what was gone before he asked, or misses what stayed.
+TEST_F(WalkBugs, B01_B18_ALiveNameIsNeverMissedAndADeadOneNeverFound) {
+  constexpr int kRounds = 1500;
+  std::atomic<int64_t> replaced{Make(FileType::kRegular, "always")};
+  std::atomic<int64_t> created{0}, removing{0}, removed{0};
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> wrong{0}, seen{0}, missed{0};
+  std::vector<std::thread> readers;
+  for (int t = 0; t < 2; ++t) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        const int64_t oldest = replaced;
+        wrong += Stat("always") < oldest;
+        const int64_t alive = created, gone = removed;
+        const int64_t found = Stat("sometimes");
+        const bool stayed = alive > removing;
+        wrong += found < 0 ? found != kMissing || stayed : found <= gone;
+        found < 0 ? ++missed : ++seen;
+      }
+    });
+  }
+  for (int i = 0; i < kRounds || seen < 100 || missed < 100; ++i) {
+    const int64_t next = Make(FileType::kRegular, "next");
+    created = Make(FileType::kRegular, "sometimes");
+    Rename("next", "always");
+    replaced = next;
+    removing = created.load();
+    Remove(FileType::kRegular, "sometimes");
+    removed = created.load();
+  }
+  stop = true;
+  for (auto& reader : readers) reader.join();
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_GT(client_->stats().rcu_walks, 100u);
+}
+
+// The name is a file, a directory, a link and nothing in turn.
+TEST_F(WalkBugs, B02_TheTypeAndTheInodeOfANameBelongTogether) {
+  constexpr int kRounds = 800;
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> wrong{0}, seen{0};
+  std::atomic<int64_t> first{0};
+  std::vector<std::thread> readers;
+  for (int t = 0; t < 2; ++t) {
+    readers.emplace_back([&] {
+      while (!stop) {
+        if (auto attributes = client_->Stat("t", me_, {.no_follow = true})) {
+          // They are made in this order, and numbered.
+          const int64_t since = static_cast<int64_t>(attributes->fileid) - first;
+          wrong += since >= 0 && attributes->type != TypeOf(kAll[1 + since % 3]);
+          ++seen;
+        }
+        const int64_t inside = Stat("t/in");
+        wrong += inside != in_ && inside != kMissing && inside != kNoDirectory;
+        const std::string text = Link("t");
+        wrong += text != "target" && text != "error";
+      }
+    });
+  }
+  for (int i = 0; i < kRounds || seen < 100; ++i) {
+    for (const What what : {What::kFile, What::kDirectory, What::kLink}) {
+      const int64_t made = Make(TypeOf(what), "t");
+      if (first == 0) first = made;
+      Remove(TypeOf(what), "t");
+    }
+  }
+  stop = true;
+  for (auto& reader : readers) reader.join();
+  EXPECT_EQ(wrong, 0u);
+}
+
+// A file that nobody may use and a directory that all may use take turns under one name: a path
+// through it is never refused.
+TEST_F(WalkBugs, B04_AFileThatNobodyMayUseDoesNotRefuseAPathThroughItsName) {
+  constexpr int kRounds = 1500;
+  server_->RefuseFiles(me_.uid());
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> wrong{0}, not_a_directory{0}, missing{0};
+  std::vector<std::thread> readers;
+  for (int t = 0; t < 2; ++t) {
+    readers.emplace_back([&, t] {
+      while (!stop) {
+        const int64_t inside =
+            t == 0 ? Stat("t/x") : -static_cast<int64_t>(client_->Access("t/x", kMayRead, me_));
+        wrong += inside != kMissing && inside != kNoDirectory;
+        if (inside == kMissing) ++missing;
+        if (inside == kNoDirectory) ++not_a_directory;
+        (void)client_->Access("t", kMayRead, me_);  // brings the rights of either
+      }
+    });
+  }
+  for (int i = 0; i < kRounds || not_a_directory < 100 || missing < 100; ++i) {
+    const FileType type = i % 2 == 0 ? FileType::kRegular : FileType::kDirectory;
+    Make(type, "t");
+    if (i % 16 < 2) {
+      std::this_thread::yield();
+    }
+    Remove(type, "t");
+  }
+  stop = true;
+  for (auto& reader : readers) reader.join();
+  EXPECT_EQ(wrong, 0u);
+}
+
+// Moved to and fro between two directories while its `..` is asked for: a strict walk never comes
+// out in the directory that it did not come from (a ladder walk may, vfs_walk 2.9).
+TEST_F(WalkBugs, B09_AStrictWalkThroughDotDotComesOutWhereItCameFrom) {
+  const uint64_t p = server_->Add(kRoot, "p", FileType::kDirectory);
+  const uint64_t q = server_->Add(kRoot, "q", FileType::kDirectory);
+  server_->Add(p, "d", FileType::kDirectory);
+  const int64_t in_p = server_->Add(p, "f", FileType::kRegular);
+  server_->Add(q, "f", FileType::kRegular);
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> wrong{0}, found{0}, missing{0};
+  std::thread reader([&] {
+    while (!stop) {
+      const int64_t answer = Stat("p/d/../f", {.strict = true});
+      wrong += answer != in_p && answer != kMissing &&
+               answer != Failed(std::errc::resource_unavailable_try_again);
+      if (answer == in_p) ++found;
+      if (answer == kMissing) ++missing;
+    }
+  });
+  for (int i = 0; i < 1000 || found < 20 || missing < 20; ++i) {
+    Rename(i % 2 == 0 ? "p/d" : "q/d", i % 2 == 0 ? "q/d" : "p/d");
+  }
+  stop = true;
+  reader.join();
+  EXPECT_EQ(wrong, 0u);
+}
+
+}  // namespace
+}  // namespace nfswalk
