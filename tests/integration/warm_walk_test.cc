@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -20,8 +21,10 @@
 #include "rcu/defer.h"
 #include "rcu/lock_order.h"
 #include "rcu/page_region.h"
+#include "rcu/thread_index.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/freezable_heap.h"
+#include "tests/fixtures/frozen_globals.h"
 #include "tests/fixtures/gated_protocol.h"
 #include "tests/fixtures/mounted_export.h"
 #include "tests/fixtures/thread_calls.h"
@@ -44,18 +47,36 @@ constexpr bool kStoresBySanitizer = true;
 constexpr bool kStoresBySanitizer = false;
 #endif
 
+// Lines are counted in the libraries' own variables where their coverage is measured.
+extern "C" [[gnu::weak]] void __gcov_init(void*);
+
 // While it lives, a store to a dentry, an inode, an access entry, a credential, a hash chain, a
-// text, or to what the mount has from operator new but its counters, is fatal.
+// text, to what the mount has from operator new but its counters, or to a variable of the client's
+// libraries is fatal.
 class Frozen {
  public:
   Frozen() {
     rcu::Barrier();  // what was deferred may store
-    if (!kStoresBySanitizer) rcu::PageRegion::FreezeAll();
+    if (kStoresBySanitizer) return;
+    rcu::PageRegion::FreezeAll();
+    if (__gcov_init != nullptr) return;
+    globals_.emplace(kLibraries);
+    EXPECT_GE(globals_->libraries(), 20u) << "is it linked statically?";
   }
-  ~Frozen() { rcu::PageRegion::ThawAll(); }
+  ~Frozen() {
+    globals_.reset();
+    rcu::PageRegion::ThawAll();
+  }
   Frozen(const Frozen&) = delete;
   Frozen& operator=(const Frozen&) = delete;
+
+  static const std::vector<const char*> kLibraries;
+
+ private:
+  std::optional<fixtures::FrozenGlobals> globals_;
 };
+const std::vector<const char*> Frozen::kLibraries{"/librcu_", "/libsunrpc_Uauth_",
+                                                  "/libaccess_Ucache_", "/libnfsclient_"};
 
 class WarmWalk : public MountedExport,
                  public testing::WithParamInterface<std::tuple<std::string, int>> {
@@ -133,8 +154,11 @@ void WarmWalk::WalkUntil(const WarmIdentity& who, std::chrono::steady_clock::tim
 
 void WarmWalk::WalkFrozen(const std::function<const WarmIdentity&(int thread)>& who,
                           std::chrono::milliseconds time, Tally& tally) {
-  std::atomic<int> ready{0};
+  std::atomic<int> ready{0}, done{0};
   std::atomic<bool> frozen{false};
+  const auto await_all = [](const std::atomic<int>& count) {
+    for (int now = count; now < kThreads; now = count) count.wait(now);
+  };
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
@@ -145,16 +169,22 @@ void WarmWalk::WalkFrozen(const std::function<const WarmIdentity&(int thread)>& 
       ready.notify_all();
       frozen.wait(false);
       WalkUntil(who(t), std::chrono::steady_clock::now() + time, tally);
+      done.fetch_add(1);
+      done.notify_all();
+      frozen.wait(true);  // the end of a thread gives its index back
     });
   }
-  for (int now = ready; now < kThreads; now = ready) ready.wait(now);
+  await_all(ready);
   const size_t mapped = rcu::PageRegion::mapped_bytes();
   {
     Frozen memory;
     frozen = true;
     frozen.notify_all();
-    for (auto& thread : threads) thread.join();
+    await_all(done);
   }
+  frozen = false;
+  frozen.notify_all();
+  for (auto& thread : threads) thread.join();
   EXPECT_EQ(rcu::PageRegion::mapped_bytes(), mapped);
 }
 
@@ -260,6 +290,8 @@ class FrozenMemoryWarmWalk : public WarmWalk {
     };
     sigaction(SIGSEGV, &action, nullptr);
     rcu::PageRegion::FreezeAll();
+    const fixtures::FrozenGlobals globals(__gcov_init == nullptr ? Frozen::kLibraries
+                                                                 : std::vector<const char*>());
     store();
     std::_Exit(0);
   }
@@ -347,6 +379,13 @@ TEST_P(FrozenMemoryWarmWalk, AStoreToAnAccessEntryIsFatal) {
               testing::ExitedWithCode(kFaultedElsewhere), "");
   EXPECT_EQ(cache.SearchLocked(older->get(), fresh), 1u);  // where nothing is frozen
   cache.Clear(superblock.access_lru);
+}
+
+// A thread's first count takes an index, which is written down in a variable of rcu/.
+TEST_P(FrozenMemoryWarmWalk, AStoreToAGlobalIsFatal) {
+  if (kStoresBySanitizer || __gcov_init != nullptr) GTEST_SKIP() << "globals are not frozen";
+  EXPECT_EXIT(Store(nullptr, 0, [] { std::thread([] { (void)rcu::ThreadIndex(); }).join(); }),
+              testing::ExitedWithCode(kFaultedElsewhere), "");
 }
 
 TEST_P(FrozenMemoryWarmWalk, ACallThatHasToStoreIsFatal) {
