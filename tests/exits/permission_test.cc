@@ -1,0 +1,343 @@
+// Permission, row by row of nfs_semantics 3.1 to 3.5: what RCU mode answers in that state, what
+// references answer and what they ask the server. docs/exits.md lists the rows.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "access_cache/access_cache.h"
+#include "access_cache/access_rights.h"
+#include "tests/exits/exits.h"
+
+namespace nfswalk::exits {
+namespace {
+
+using access_cache::kServerDelete;
+using access_cache::kServerExecute;
+using access_cache::kServerExtend;
+using access_cache::kServerLookup;
+using access_cache::kServerModify;
+using access_cache::kServerRead;
+
+constexpr std::errc kOk{};
+constexpr std::errc kDenied = std::errc::permission_denied;
+constexpr std::errc kEio = std::errc::io_error;
+
+// Rights on single files; all rights on the others.
+class Permission : public Exits {
+ protected:
+  Permission() {
+    server_->Grant([this](uint64_t file, const Credential&) {
+      const auto told = rights_.find(file);
+      return told == rights_.end() ? protocol::kAccessAll : told->second;
+    });
+  }
+  std::map<uint64_t, uint32_t> rights_;
+};
+
+using Permission3_1 = Permission;
+
+TEST_F(Permission3_1, NothingWantedIsGrantedWithoutKnowingAnything) {
+  Mount();
+  Warm(AccessTo("d/f", 0));
+  Doubt("d/f");
+  Answered(AccessTo("d/f", 0));
+}
+
+TEST_F(Permission3_1, AccessSkipsNothing) {
+  Mount();
+  Warm(StatOf("d/f"));
+  Warm(StatOf("d/s"));
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 3"});
+  Answered(AccessTo("d/f", kMayRead));
+  Left(AccessTo("d/s", kMayWrite), NeedRef::kAccessRpc, kOk, {"ACCESS 5"});
+  Answered(AccessTo("d/s", kMayWrite));
+}
+
+TEST_F(Permission3_1, ALinkIsFollowedWithoutAskingForRights) {
+  rights_[kDL] = 0;
+  Mount();
+  for (const auto& call : Warm(StatOf("d/l"))) EXPECT_NE(call, "ACCESS 4");
+  EXPECT_EQ(Answered(StatOf("d/l")).attributes.fileid, kDF);
+  for (const auto& call : Warm(TextOf("d/l"))) EXPECT_NE(call, "ACCESS 4");
+  EXPECT_EQ(Answered(TextOf("d/l")).text, "f");
+}
+
+// The kernel skips this since 4.x where opening is by name; we ask as 3.18 did.
+TEST_F(Permission3_1, AnOpenAsksForRights) {
+  rights_[kDF] = 0;
+  server_->OpenByName();
+  options_.nocto = true;
+  Mount();
+  Warm(StatOf("d/f"));
+  const auto file = client_->Open("d/f", kMayRead, me_);
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error(), kDenied);
+  EXPECT_EQ(server_->TakeCalls(), (Calls{"OPEN f", "ACCESS 3"}));
+}
+
+TEST_F(Permission3_1, WritingToADirectoryIsLeftToTheOperation) {
+  rights_[kD] = kServerLookup;
+  Mount();
+  Warm(StatOf("d/n"));
+  EXPECT_TRUE(client_->Create("d/n", 0644, true, me_));  // the server's word
+  EXPECT_EQ(server_->TakeCalls(), Calls{});
+}
+
+TEST_F(Permission3_1, NobodyExecutesAFileWithoutAnExecuteBit) {
+  server_->Edit(kDF, [](auto& attributes) { attributes.mode = 0644; });
+  Mount();
+  Warm(AccessTo("d/f", kMayExecute));
+  Answered(AccessTo("d/f", kMayExecute), kDenied);
+  Answered(AccessTo("d/f", kMayRead | kMayWrite));
+}
+
+TEST_F(Permission3_1, ADirectoryNeedsNoExecuteBit) {
+  server_->Edit(kD, [](auto& attributes) { attributes.mode = 0600; });
+  Mount();
+  Warm(StatOf("d/f"));
+  Answered(StatOf("d/f"));
+  Answered(AccessTo("d", kMayExecute));
+}
+
+TEST_F(Permission3_1, TheExecuteBitIsThatOfFreshAttributes) {
+  Mount();
+  Warm(AccessTo("d/f", kMayExecute));
+  Answered(AccessTo("d/f", kMayExecute));
+  server_->Edit(
+      kDF, [](auto& attributes) { attributes.mode = 0644; }, true);
+  Doubt("d/f");
+  Left(AccessTo("d/f", kMayExecute), NeedRef::kGetattrRpc, kDenied, {"GETATTR 3", "ACCESS 3"});
+  Answered(AccessTo("d/f", kMayExecute), kDenied);
+}
+
+TEST_F(Permission3_1, ACachedDenialIsAnAnswer) {
+  rights_[kDF] = kServerRead;
+  Mount();
+  Warm(AccessTo("d/f", kMayWrite));
+  Answered(AccessTo("d/f", kMayWrite), kDenied);
+  Answered(AccessTo("d/f", kMayRead));
+  Answered(AccessTo("d/f", kMayRead | kMayWrite), kDenied);
+}
+
+TEST_F(Permission3_1, ACachedDenialOfSearchIsAnAnswer) {
+  rights_[kD] = kServerRead | kServerExecute;
+  Mount();
+  Warm(StatOf("d/f"));
+  Answered(StatOf("d/f"), kDenied);
+  Answered(AccessTo("d/.", 0), kDenied);
+  Answered(AccessTo("d", kMayRead));
+}
+
+using Permission3_2 = Permission;
+
+TEST_F(Permission3_2, WhatNeitherSearchFindsIsAsked) {
+  for (const WalkMode mode : {WalkMode::kRcuLocked, WalkMode::kRcuPeek, WalkMode::kRcuSearch}) {
+    SCOPED_TRACE(WalkModeName(mode));
+    options_.walk = mode;
+    auto server = std::make_unique<ToldServer>();
+    ToldServer& told = *server;
+    auto client = std::move(*Client::MountOver(std::move(server), options_));
+    (void)Ask(*client, AccessTo("/", 0));  // makes the credential known, and asks for no rights
+    (void)Ask(*client, StatOf("/"));
+    EXPECT_EQ(told.TakeCalls(), Calls{});
+    EXPECT_EQ(AskRcu(*client, AccessTo("/", kMayRead)).need, NeedRef::kAccessRpc);
+    EXPECT_EQ(AskRef(*client, AccessTo("/", kMayRead)).error, kOk);
+    EXPECT_EQ(told.TakeCalls(), Calls{"ACCESS 1"});
+    EXPECT_EQ(AskRcu(*client, AccessTo("/", kMayRead)).need, NeedRef::kNone);
+  }
+}
+
+TEST_F(Permission3_2, ALockedSearchAnswersUnderRcuAsWell) {
+  options_.walk = WalkMode::kRcuPeek;
+  Mount();
+  Warm(AccessTo("/", kMayRead));
+  Warm(AccessBy(another_, "/", kMayRead));
+  const Stats before = client_->stats();
+  EXPECT_EQ(AskRcu(*client_, AccessTo("/", kMayRead)).need, NeedRef::kNone);
+  const Stats after = client_->stats();
+  EXPECT_EQ(after.locked_hits, before.locked_hits + 1);
+  EXPECT_EQ(after.peek_hits, before.peek_hits);
+}
+
+TEST_F(Permission3_2, AStaleFileIsForgottenAndLookedUpAgain) {
+  Mount();
+  Warm(StatOf("d/f"));
+  server_->Fail("ACCESS", protocol::kStale);
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, protocol::kStale,
+       {"ACCESS 3", "LOOKUP d", "LOOKUP f", "ACCESS 3"});
+  server_->Fail("ACCESS", kOk);
+  Left(AccessTo("d/f", kMayRead), NeedRef::kLookupRpc, kOk, {"LOOKUP f", "ACCESS 3"});
+  Answered(AccessTo("d/f", kMayRead));
+}
+
+TEST_F(Permission3_2, AStaleDirectoryMayComeBack) {
+  Mount();
+  Warm(StatOf("d"));
+  server_->Fail("ACCESS", protocol::kStale);
+  EXPECT_EQ(AskRef(*client_, AccessTo("d", kMayRead)).error, protocol::kStale);
+  server_->Fail("ACCESS", kOk);
+  Left(AccessTo("d", kMayRead), NeedRef::kGetattrRpc, kOk, {"ACCESS 2"});
+  Answered(AccessTo("d", kMayRead));
+}
+
+TEST_F(Permission3_2, AnErrorIsNotCached) {
+  Mount();
+  Warm(StatOf("d/f"));
+  server_->Fail("ACCESS", kEio);
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kEio, {"ACCESS 3"});
+  server_->Fail("ACCESS", kOk);
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 3"});
+}
+
+TEST_F(Permission3_2, TheRawBitsDecide) {
+  struct Row {
+    uint64_t file;
+    uint32_t granted, wanted;
+    std::errc error;
+  };
+  const Row rows[] = {
+      {kDS, kServerModify | kServerExtend, kMayWrite, kDenied},
+      {kDS, kServerModify | kServerExtend | kServerDelete, kMayWrite, kOk},
+      {kDS, kServerExecute, kMayExecute, kDenied},
+      {kDS, kServerLookup, kMayExecute, kOk},
+      {kDF, kServerModify, kMayWrite, kDenied},
+      {kDF, kServerExtend | kServerDelete, kMayWrite, kDenied},
+      {kDF, kServerModify | kServerExtend, kMayWrite, kOk},
+      {kDF, kServerLookup, kMayExecute, kDenied},
+      {kDF, kServerExecute, kMayExecute, kOk},
+      {kDF, kServerRead, kMayRead | kMayExecute, kDenied},
+  };
+  Mount();
+  uint32_t uid = 100;
+  for (const Row& row : rows) {
+    SCOPED_TRACE(uid);
+    rights_ = {{row.file, row.granted}};
+    const Question question =
+        AccessBy(Credential(++uid, 1), row.file == kDS ? "d/s" : "d/f", row.wanted);
+    Warm(question);
+    Answered(question, row.error);
+  }
+}
+
+using Permission3_3 = Permission;
+
+TEST_F(Permission3_3, AtTheLimitTheOldestRightsGo) {
+  options_.access_entries_max = 1;
+  Mount();
+  Warm(AccessTo("/", kMayRead));
+  Answered(AccessTo("/", kMayRead));
+  Warm(AccessBy(another_, "/", kMayRead));
+  Left(AccessTo("/", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 1"});
+}
+
+TEST_F(Permission3_3, AHitOfTheLockedSearchIsThePeeksNext) {
+  options_.walk = WalkMode::kRcuPeek;
+  Mount();
+  Warm(AccessTo("/", kMayRead));
+  Warm(AccessBy(another_, "/", kMayRead));
+  (void)AskRcu(*client_, AccessTo("/", kMayRead));
+  const uint64_t peeks = client_->stats().peek_hits;
+  EXPECT_EQ(AskRcu(*client_, AccessTo("/", kMayRead)).need, NeedRef::kNone);
+  EXPECT_EQ(client_->stats().peek_hits, peeks + 1);
+}
+
+// R9: nor is the first answer after an invalidation lost.
+TEST_F(Permission3_3, AChangeInvalidatesTheRightsOfAll) {
+  Mount();
+  Warm(AccessTo("d/f", kMayRead));
+  Warm(AccessBy(another_, "d/f", kMayRead));
+  rights_[kDF] = 0;
+  server_->Edit(kDF, [](auto& attributes) { attributes.mode = 0; });
+  Doubt("d/f");
+  Warm(StatOf("d/f"));
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kDenied, {"ACCESS 3"});
+  Answered(AccessTo("d/f", kMayRead), kDenied);
+  Left(AccessBy(another_, "d/f", kMayRead), NeedRef::kAccessRpc, kDenied, {"ACCESS 3"});
+}
+
+TEST_F(Permission3_3, RightsAreBelievedWhileTheAttributesAre) {
+  Mount();
+  Warm(AccessTo("d/f", kMayRead));
+  Warm(AccessBy(another_, "d/f", kMayRead));
+  Doubt("d/f");
+  Left(AccessTo("d/f", kMayRead), NeedRef::kGetattrRpc, kOk, {"GETATTR 3"});
+  Answered(AccessTo("d/f", kMayRead));
+  Answered(AccessBy(another_, "d/f", kMayRead));  // one GETATTR renewed them all
+}
+
+using Permission3_4 = Permission;
+
+TEST_F(Permission3_4, AnotherCredentialInFrontIsSearchedPast) {
+  for (const WalkMode mode : {WalkMode::kRcuLocked, WalkMode::kRcuPeek, WalkMode::kRcuSearch}) {
+    SCOPED_TRACE(WalkModeName(mode));
+    options_.walk = mode;
+    auto client = std::move(*Client::MountOver(std::make_unique<ToldServer>(), options_));
+    (void)Ask(*client, AccessTo("/", kMayRead));
+    (void)Ask(*client, AccessBy(another_, "/", kMayRead));
+    const Stats before = client->stats();
+    EXPECT_EQ(AskRcu(*client, AccessTo("/", kMayRead)).need, NeedRef::kNone);
+    const Stats after = client->stats();
+    EXPECT_EQ(after.peek_hits, before.peek_hits);
+    EXPECT_EQ(after.search_hits - before.search_hits, mode == WalkMode::kRcuSearch);
+    EXPECT_EQ(after.locked_hits - before.locked_hits, mode != WalkMode::kRcuSearch);
+  }
+}
+
+// The one exit that needs neither the server nor memory: a search without a lock is bounded.
+TEST_F(Permission3_4, BehindMoreCredentialsThanASearchLooksAtReferencesFindIt) {
+  Mount();
+  Warm(AccessTo("/", kMayRead));
+  for (uint32_t i = 0; i < access_cache::AccessCache::kSearchStepsMax; ++i) {
+    Warm(AccessBy(Credential(100 + i, 1), "/", kMayRead));
+  }
+  Left(AccessTo("/", kMayRead), NeedRef::kAccessRpc, kOk, {});
+  Answered(AccessTo("/", kMayRead));
+}
+
+// Rights are at most ac{reg,dir}max old, however often the attributes are confirmed: a denial, too.
+// The bound takes the place of the kernel's "clear on login" (3.5).
+class Permission3_5 : public Permission {
+ protected:
+  // After this `path` has attributes that are fresh, and rights of 60 s less 1 ns ago.
+  void GrowAlmostOld(const Question& question) {
+    options_.acregmin_s = 3;
+    options_.acregmax_s = 60;
+    Mount();
+    Warm(question);
+    SteeredClock::Pass(57 * kSecond);
+    Warm(StatOf("d/f"));
+    SteeredClock::Pass(3 * kSecond - 1);
+  }
+};
+
+TEST_F(Permission3_5, AGrantEndsAtItsMaximalAge) {
+  GrowAlmostOld(AccessTo("d/f", kMayRead));
+  Answered(AccessTo("d/f", kMayRead));
+  SteeredClock::Pass(1);
+  rights_[kDF] = 0;
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kDenied, {"ACCESS 3"});
+  Answered(AccessTo("d/f", kMayRead), kDenied);
+}
+
+TEST_F(Permission3_5, ADenialEndsAtItsMaximalAge) {
+  rights_[kDF] = 0;
+  GrowAlmostOld(AccessTo("d/f", kMayRead));
+  Answered(AccessTo("d/f", kMayRead), kDenied);
+  SteeredClock::Pass(1);
+  rights_.clear();
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 3"});
+}
+
+TEST_F(Permission3_5, TheKeyIsTheWholeCredentialInOrder) {
+  Mount();
+  Warm(AccessBy(Credential(1, 1, {7, 8}), "/", kMayRead));
+  for (const Credential& who :
+       {Credential(1, 1, {8, 7}), Credential(1, 1, {7}), Credential(1, 7, {7, 8}),
+        Credential(2, 1, {7, 8}), Credential(1, 1, {7, 8, 9}), Credential()}) {
+    Left(AccessBy(who, "/", kMayRead), NeedRef::kAllocation, kOk, {"ACCESS 1"});
+  }
+  Answered(AccessBy(Credential(1, 1, {7, 8}), "/", kMayRead));
+}
+
+}  // namespace
+}  // namespace nfswalk::exits
