@@ -1,5 +1,6 @@
 #include "nfsclient/nfs/change.h"
 
+#include <new>
 #include <utility>
 
 #include "nfsclient/nfs/attribute_cache.h"
@@ -67,6 +68,27 @@ bool ChangedNothing(const protocol::WeakCacheConsistency& directory) {
   return directory.before && directory.after && directory.before->Matches(*directory.after);
 }
 
+// What is said of a change that was made, if what came of it cannot be seen: neither an error that
+// means it was not made nor one (ESTALE) on which it would be made again.
+std::errc MadeUnseen(std::errc error) {
+  const bool says_so = error == std::errc::timed_out || error == std::errc::operation_canceled;
+  return says_so ? error : std::errc::io_error;
+}
+
+// What the server made without saying what it is.
+std::expected<Attributes, std::errc> LookAtMade(Superblock& superblock, DentryRef& directory,
+                                                const vfs::Name& name,
+                                                const Credential& credential) try {
+  auto child = LookupChild(superblock, directory, name, credential, LookupIntent::kWalk);
+  if (!child) return std::unexpected(MadeUnseen(child.error()));
+  if (child->inode() == nullptr) return std::unexpected(std::errc::no_such_file_or_directory);
+  Attributes attributes;
+  CopyAttributes(*child->inode(), attributes);
+  return attributes;
+} catch (const std::bad_alloc&) {
+  return std::unexpected(MadeUnseen(std::errc::not_enough_memory));
+}
+
 // CREATE, MKDIR and SYMLINK alike. `send(handle)` answers a CreateReply.
 template <class Send>
 std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& directory,
@@ -93,12 +115,7 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
       return *reply.attributes;
     }
   }
-  auto child = LookupChild(superblock, directory, name.name(), credential, LookupIntent::kWalk);
-  if (!child) return std::unexpected(child.error());
-  if (child->inode() == nullptr) return std::unexpected(std::errc::no_such_file_or_directory);
-  Attributes attributes;
-  CopyAttributes(*child->inode(), attributes);
-  return attributes;
+  return LookAtMade(superblock, directory, name.name(), credential);
 }
 
 // REMOVE and RMDIR alike. `send(handle)` answers a RemoveReply.
@@ -119,6 +136,8 @@ std::errc RemoveName(Superblock& superblock, DentryRef& directory, std::string_v
     MakeNegative(superblock, directory, name.name(), cookie);
   } else if (reply.error == std::errc::no_such_file_or_directory) {
     DropName(superblock, directory, name.name());
+  } else if (known && known.inode() != nullptr) {
+    UpdateAfterOwnChange(superblock, *known.inode(), {}, stamp, reply.error);  // its other names
   }
   return reply.error;
 }
@@ -162,8 +181,10 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   auto reply = superblock.protocol->Link(file.handle(), parent.handle(), text, credential);
   uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
   DropName(superblock, directory, name.name());
+  // Also where the change may have been made all the same.
+  UpdateAfterOwnChange(superblock, file, {.before = {}, .after = reply.attributes}, stamp,
+                       reply.error);
   if (reply.error != std::errc{}) return reply.error;
-  UpdateAfterOwnChange(superblock, file, {.before = {}, .after = reply.attributes}, stamp);
   (void)SpliceChild(superblock, directory, name.name(), vfs::InodeCache::Hold(file), cookie);
   return {};
 }
@@ -258,7 +279,7 @@ std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, In
   UpdateAfterOwnChange(superblock, inode, reply.file, stamp, reply.error);
   if (reply.error != std::errc{}) return std::unexpected(reply.error);
   if (auto error = Revalidate(superblock, inode, credential); error != std::errc{}) {
-    return std::unexpected(error);
+    return std::unexpected(MadeUnseen(error));
   }
   Attributes now;
   CopyAttributes(inode, now);

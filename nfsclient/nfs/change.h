@@ -5,7 +5,8 @@
 // data, so that the other names of a directory that only we changed stay valid without an RPC.
 //
 // Thread safety: any. May sleep. Errors: the server's; filename_too_long; not_enough_memory for the
-// reply's caching is not an error (the name is looked up when next used).
+// reply's caching is not an error (the name is looked up when next used). After timed_out,
+// operation_canceled or io_error the change may have been made; after any other it was not.
 #ifndef NFSWALK_NFSCLIENT_NFS_CHANGE_H_
 #define NFSWALK_NFSCLIENT_NFS_CHANGE_H_
 

@@ -1,0 +1,256 @@
+// Mixed load through a protocol that delays, reorders, loses, refuses and truncates: what the
+// client answers stays true meanwhile, and afterwards it knows the server's tree.
+#include "tests/fixtures/faulty_protocol.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "nfsclient/client.h"
+#include "rcu/defer.h"
+#include "tests/faults/doubtful_worker.h"
+#include "tests/fixtures/faulty_mount.h"
+#include "tests/fixtures/memory_server.h"
+#include "tests/fixtures/mounted_export.h"
+
+namespace nfswalk {
+namespace {
+
+using faults::DoubtfulWorker;
+using faults::Known;
+using fixtures::Fault;
+using fixtures::FaultPlan;
+using fixtures::FaultyProtocol;
+using fixtures::MemoryServer;
+
+constexpr int kWorkers = 6;
+
+// --- what the server says, asked without a client in between ---
+
+struct Truth {
+  Attributes attributes;
+  std::string target;
+};
+using Tree = std::map<std::string, Truth>;
+
+void ReadTree(protocol::Protocol& server, const protocol::FileHandle& directory,
+              const std::string& prefix, const Credential& me, Tree& tree) {
+  protocol::ReadDirPosition position;
+  for (bool more = true; more;) {
+    const auto listed = server.ReadDir(directory, position, false, me);
+    ASSERT_EQ(listed.error, std::errc{}) << prefix;
+    for (const auto& entry : listed.entries) {
+      position = {entry.cookie, listed.verifier};
+      if (entry.name == "." || entry.name == "..") continue;
+      const auto found = server.Lookup(directory, entry.name, me);
+      ASSERT_EQ(found.error, std::errc{}) << prefix << entry.name;
+      Truth& truth = tree[prefix + entry.name];
+      truth.attributes = server.GetAttributes(found.handle, me).attributes;
+      const auto type = truth.attributes.type;
+      if (type == protocol::FileType::kSymlink) {
+        truth.target = server.ReadLink(found.handle, me).target;
+      } else if (type == protocol::FileType::kDirectory) {
+        ReadTree(server, found.handle, prefix + entry.name + "/", me, tree);
+      }
+    }
+    more = !listed.eof;
+  }
+}
+
+// All that does not change by being looked at.
+std::string Shown(const Attributes& a) {
+  const auto time = [](const protocol::Time& t) {
+    return std::to_string(t.seconds) + "." + std::to_string(t.nanoseconds);
+  };
+  return "type " + std::to_string(static_cast<int>(a.type)) + " id " + std::to_string(a.fileid) +
+         " mode " + std::to_string(a.mode) + " links " + std::to_string(a.nlink) + " owner " +
+         std::to_string(a.uid) + "/" + std::to_string(a.gid) + " size " +
+         std::to_string(a.size_bytes) + " mtime " + time(a.mtime) + " ctime " + time(a.ctime);
+}
+
+// --- one client and its load ---
+
+struct World {
+  std::unique_ptr<Client> client;
+  FaultyProtocol* protocol = nullptr;
+  std::string base;  // "" or "directory/"
+  Credential me{0, 0};
+
+  void MakeDirectories() const;
+  Tree ServersTree() const;
+  void ExpectTree(const Tree& tree, const std::vector<DoubtfulWorker>& workers) const;
+  void ExpectAllEvictable() const;
+  void RunLoad(int steps);
+};
+
+void World::MakeDirectories() const {
+  for (int i = 0; i < DoubtfulWorker::kDirectories; ++i) {
+    ASSERT_TRUE(client->MakeDirectory(DoubtfulWorker::DirectoryIn(base, i), 0755, me).has_value());
+  }
+}
+
+Tree World::ServersTree() const {
+  Tree tree;
+  protocol::Protocol& server = protocol->inner();
+  protocol::FileHandle top = server.GetRoot(me).handle;
+  if (!base.empty()) {
+    top = server.Lookup(top, std::string_view(base).substr(0, base.size() - 1), me).handle;
+  }
+  ReadTree(server, top, base, me, tree);
+  return tree;
+}
+
+void World::ExpectTree(const Tree& tree, const std::vector<DoubtfulWorker>& workers) const {
+  for (const auto& [path, truth] : tree) {
+    const auto found = client->Stat(path, me, {.no_follow = true});
+    ASSERT_TRUE(found.has_value()) << path << std::make_error_code(found.error()).message();
+    EXPECT_EQ(Shown(*found), Shown(truth.attributes)) << path;
+    if (truth.attributes.type != protocol::FileType::kSymlink) continue;
+    std::array<char, 4096> text;
+    const auto size = client->ReadLink(path, text, me);
+    ASSERT_TRUE(size.has_value()) << path;
+    EXPECT_EQ(std::string_view(text.data(), *size), truth.target) << path;
+  }
+  for (const DoubtfulWorker& worker : workers) {
+    for (const auto& name : worker.names()) {
+      const bool there = tree.contains(name.path);
+      if (name.known != Known::kDoubtful) {
+        EXPECT_EQ(there, name.known == Known::kPresent) << name.path << " on the server";
+      }
+      if (!there) {
+        const auto found = client->Stat(name.path, me, {.no_follow = true});
+        ASSERT_FALSE(found.has_value()) << name.path;
+        EXPECT_EQ(found.error(), std::errc::no_such_file_or_directory) << name.path;
+      }
+    }
+  }
+  Tree listed;
+  for (int i = 0; i < DoubtfulWorker::kDirectories; ++i) {
+    const std::string directory = DoubtfulWorker::DirectoryIn(base, i);
+    listed[directory];
+    EXPECT_EQ(client->ReadDir(directory, me,
+                              [&](const DirectoryEntry& entry) {
+                                listed[directory + "/" + entry.name];
+                                return true;
+                              }),
+              std::errc{});
+  }
+  EXPECT_EQ(listed.size(), tree.size());
+  for (const auto& [path, nothing] : listed) EXPECT_TRUE(tree.contains(path)) << path;
+}
+
+void World::ExpectAllEvictable() const {
+  client->DropCaches();
+  rcu::Barrier();  // the last that held credentials
+  client->DropCaches();
+  const Stats stats = client->stats();
+  EXPECT_EQ(stats.dentries, 1u);
+  EXPECT_EQ(stats.inodes, 1u);
+  EXPECT_EQ(stats.access_entries, 0u);
+  EXPECT_EQ(stats.credentials, 0u);
+}
+
+void World::RunLoad(int steps) {
+  protocol->SetOn(false);
+  MakeDirectories();
+  std::vector<DoubtfulWorker> workers;
+  for (int i = 0; i < kWorkers; ++i) {
+    workers.emplace_back(*client, base, i, Credential(0, 0, {static_cast<uint32_t>(i % 3)}));
+    workers.back().Begin();
+  }
+  protocol->SetOn(true);
+  std::vector<std::thread> threads;
+  for (DoubtfulWorker& worker : workers) {
+    threads.emplace_back([&worker, steps] {
+      for (int i = 0; i < steps; ++i) worker.Step();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  protocol->SetOn(false);
+
+  int done = 0, doubtful = 0;
+  for (const DoubtfulWorker& worker : workers) {
+    for (const std::string& sentence : worker.contradictions()) ADD_FAILURE() << sentence;
+    done += worker.done();
+    doubtful += worker.doubtful();
+  }
+  EXPECT_GT(done, kWorkers * steps / 5);
+  EXPECT_GT(doubtful, kWorkers * steps / 200);
+  const Tree tree = ServersTree();
+  {
+    SCOPED_TRACE("what the caches believe");
+    ExpectTree(tree, workers);
+  }
+  {
+    SCOPED_TRACE("what the server confirms");
+    client->InvalidateCaches();
+    ExpectTree(tree, workers);
+  }
+  ExpectAllEvictable();
+}
+
+void ExpectEveryFault(const FaultyProtocol& protocol, uint64_t times) {
+  for (size_t i = 0; i < fixtures::kFaults; ++i) {
+    EXPECT_GE(protocol.count(static_cast<Fault>(i)), times) << "fault " << i;
+  }
+  EXPECT_GE(protocol.overtaken(), times);
+}
+
+constexpr uint32_t kPerMille = 12;  // of each of eight faults
+
+MountOptions Believing(MountOptions options) {
+  options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s = 600;
+  return options;
+}
+
+// Whole paths; change info, as version 4 has it, that is atomic or not, or weak cache consistency.
+enum class Tells { kTimes, kChange, kChangeNotAtomic };
+class FaultyMemory : public testing::TestWithParam<std::tuple<bool, Tells, int>> {};
+
+INSTANTIATE_TEST_SUITE_P(Servers, FaultyMemory,
+                         testing::Combine(testing::Bool(),
+                                          testing::Values(Tells::kTimes, Tells::kChange,
+                                                          Tells::kChangeNotAtomic),
+                                          testing::Range(1, 4)));
+
+TEST_P(FaultyMemory, LeavesNothingUntrueBehind) {
+  const auto [whole_paths, tells, seed] = GetParam();
+  auto server = std::make_unique<MemoryServer>();
+  if (whole_paths) server->AnswerWholePaths();
+  if (tells != Tells::kTimes) server->AnswerChangeInfo(tells == Tells::kChange);
+  auto protocol =
+      std::make_unique<FaultyProtocol>(std::move(server), FaultPlan::Everything(seed, kPerMille));
+  World world;
+  world.protocol = protocol.get();
+  world.client = std::move(*Client::MountOver(std::move(protocol), Believing({})));
+  world.RunLoad(1000);
+  ExpectEveryFault(*world.protocol, 10);
+}
+
+class FaultyExport : public fixtures::VersionedExport {};
+
+INSTANTIATE_TEST_SUITE_P(Versions, FaultyExport, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+TEST_P(FaultyExport, LeavesNothingUntrueBehind) {
+  const fixtures::GaneshaServer::NetworkScope scope(server());
+  World world;
+  auto client =
+      fixtures::MountWithFaults(Believing(*ParseMountUrl(server().Url("", version()))),
+                                FaultPlan::Everything(version(), kPerMille), &world.protocol);
+  ASSERT_TRUE(client.has_value()) << client.error().message;
+  world.client = std::move(*client);
+  world.base = Path("");
+  world.RunLoad(250);
+  ExpectEveryFault(*world.protocol, 5);
+}
+
+}  // namespace
+}  // namespace nfswalk
