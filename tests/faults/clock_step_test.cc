@@ -1,0 +1,294 @@
+// The clocks leap: the wall clock concerns nobody, the monotonic one makes everything expire.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "nfsclient/protocol/nfs3.h"
+#include "nfsclient/protocol/nfs4.h"
+#include "rcu/coarse_clock.h"
+#include "rcu/defer.h"
+#include "tests/faults/clock_steps.h"
+#include "tests/fixtures/memory_server.h"
+#include "tests/fixtures/mounted_export.h"
+
+namespace nfswalk::faults {
+namespace {
+
+using fixtures::MemoryServer;
+using std::chrono::hours;
+
+constexpr hours kYear{365 * 24};
+
+class ClockStep : public fixtures::VersionedExport {
+ protected:
+  static constexpr int kFiles = 20;
+
+  void SetUp() override {
+    VersionedExport::SetUp();
+    if (IsSkipped()) return;
+    MakeDirectory("tree");
+    for (int i = 0; i < kFiles; ++i) {
+      MakeFile(File(i), std::string(static_cast<size_t>(i), 'x'));
+      chmod(Backing(File(i)).c_str(), 0644);
+    }
+    MakeLink("tree/0", "link");
+  }
+  void TearDown() override {
+    RestoreClocks();
+    VersionedExport::TearDown();
+  }
+
+  static std::string File(int number) { return "tree/" + std::to_string(number); }
+
+  // Everything once; how many calls that took.
+  uint64_t LookAtAll(Client& client) {
+    const uint64_t before = client.stats().rpcs;
+    for (int i = 0; i < kFiles; ++i) {
+      const auto found = client.Stat(Path(File(i)), user_);
+      EXPECT_TRUE(found && found->size_bytes == sizes_ + static_cast<uint64_t>(i)) << i;
+      EXPECT_EQ(client.Access(Path(File(i)), kMayRead, user_), readable_) << i;
+    }
+    EXPECT_EQ(ReadLink(client, Path("link"), user_), link_);
+    EXPECT_EQ(client.Access(Path("nothing"), 0, user_), std::errc::no_such_file_or_directory);
+    return client.stats().rpcs - before;
+  }
+  // Changes, a listing and data; how many calls that took. Needs no time out to be over.
+  uint64_t ChangeThings(Client& client) {
+    const uint64_t before = client.stats().rpcs;
+    EXPECT_TRUE(client.Create(Path("new"), 0644, true, root_));
+    {
+      auto file = client.Open(Path("new"), kMayRead | kMayWrite, root_);
+      EXPECT_TRUE(file && (*file)->PWrite(std::as_bytes(std::span("text", 4)), 0) == 4u);
+    }
+    EXPECT_EQ(client.Rename(Path("new"), Path("newer"), root_), std::errc{});
+    int entries = 0;
+    EXPECT_EQ(client.ReadDir(Path(""), root_, [&](const auto&) { return ++entries; }), std::errc{});
+    EXPECT_EQ(entries, 3);
+    EXPECT_EQ(client.Unlink(Path("newer"), root_), std::errc{});
+    return client.stats().rpcs - before;
+  }
+  // What another client does, behind the back of ours.
+  void ChangeEverythingOnTheServer() {
+    for (int i = 0; i < kFiles; ++i) {
+      MakeFile(File(i), std::string(static_cast<size_t>(i) + 100, 'y'));
+      chmod(Backing(File(i)).c_str(), 0600);
+    }
+    std::filesystem::remove(Backing("link"));
+    MakeLink("elsewhere", "link");
+    sizes_ = 100;
+    readable_ = std::errc::permission_denied;
+    link_ = "elsewhere";
+  }
+
+  const Credential user_{1000, 100};
+  // What LookAtAll() expects.
+  uint64_t sizes_ = 0;
+  std::errc readable_{};
+  std::string link_ = "tree/0";
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, ClockStep, fixtures::AllVersions(), fixtures::VersionTestName);
+
+TEST_P(ClockStep, AYearOnTheWallClockChangesNothing) {
+  const auto client = Mount("");
+  ASSERT_NE(client, nullptr);
+  ChangeThings(*client);  // the first open of version 4 costs more
+  const uint64_t usual = ChangeThings(*client);
+  for (const hours step : {kYear, -2 * kYear, kYear}) {
+    LookAtAll(*client);
+    const Stats before = client->stats();
+    const uint64_t readings = ClockReadings();
+    StepRealtime(step);
+    EXPECT_EQ(LookAtAll(*client), 0u) << "after " << step.count() << " hours";
+    EXPECT_GT(ClockReadings(), readings) << "the client does not ask the clock that we moved";
+    EXPECT_EQ(client->stats().credentials, before.credentials);
+    EXPECT_EQ(client->stats().access_entries, before.access_entries);
+    EXPECT_EQ(ChangeThings(*client), usual) << "a call was repeated";
+  }
+}
+
+TEST_P(ClockStep, AYearLaterEverythingIsAskedAgainAndRight) {
+  const auto client = Mount("");
+  ASSERT_NE(client, nullptr);
+  LookAtAll(*client);
+  ASSERT_EQ(LookAtAll(*client), 0u);
+  ChangeThings(*client);
+  const uint64_t usual = ChangeThings(*client);
+  for (uint32_t uid = 5000; uid < 5010; ++uid) {
+    EXPECT_TRUE(client->Stat(Path("tree"), {uid, uid}).has_value());
+  }
+  client->DropCaches();  // of access rights too, so that the credentials are idle
+  rcu::Barrier();
+  LookAtAll(*client);
+  ChangeEverythingOnTheServer();
+  StepMonotonic(kYear);
+  EXPECT_GT(LookAtAll(*client), static_cast<uint64_t>(kFiles));
+  EXPECT_EQ(LookAtAll(*client), 0u);
+  ChangeThings(*client);  // asks for root's rights again, too
+  EXPECT_EQ(ChangeThings(*client), usual) << "a call was repeated";
+  EXPECT_GE(client->stats().credentials, 10u);
+  EXPECT_TRUE(client->Stat(Path("tree"), {6000, 6000}).has_value());
+  EXPECT_LE(client->stats().credentials, 3u) << "a new one sends those away that were idle";
+}
+
+// It cannot happen. Were it to, a time of before its start would not keep anything fresh for ever
+// (nfs_semantics 6, R3).
+TEST_P(ClockStep, AnHourEarlierEverythingIsAskedAgainAndThenKept) {
+  const auto client = Mount("");
+  ASSERT_NE(client, nullptr);
+  LookAtAll(*client);
+  ASSERT_EQ(LookAtAll(*client), 0u);
+  ChangeThings(*client);
+  const uint64_t usual = ChangeThings(*client);
+  LookAtAll(*client);
+  ChangeEverythingOnTheServer();
+  StepMonotonic(-hours(1));
+  EXPECT_GT(LookAtAll(*client), static_cast<uint64_t>(kFiles));
+  EXPECT_EQ(LookAtAll(*client), 0u);
+  ChangeThings(*client);  // asks for root's rights again, too
+  EXPECT_EQ(ChangeThings(*client), usual) << "a call was repeated";
+}
+
+// Deadlines of calls are in the monotonic clock: what is in flight is overdue after the leap.
+class ClockLeapInFlight : public ClockStep {
+ protected:
+  std::unique_ptr<protocol::Protocol> Connect(bool hard) const {
+    const fixtures::GaneshaServer::NetworkScope inside(server());
+    const protocol::ServerAddress address{server().host(), server().export_path(),
+                                          server().nfs_port(), server().mount_port(), version()};
+    const protocol::TransportOptions options{.hard = hard};
+    auto connected = version() == 3 ? protocol::Nfs3::ConnectNfs3(address, options)
+                                    : protocol::Nfs4::ConnectNfs4(address, options);
+    EXPECT_TRUE(connected.has_value());
+    return std::move(*connected);
+  }
+  uint64_t Retries(const protocol::Protocol& nfs) const {
+    return version() == 3 ? static_cast<const protocol::Nfs3&>(nfs).retries()
+                          : static_cast<const protocol::Nfs4&>(nfs).retries();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, ClockLeapInFlight, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+TEST_P(ClockLeapInFlight, RepeatsACallOnceOnAHardMount) {
+  const auto nfs = Connect(true);
+  const auto root = nfs->GetRoot(root_).handle;
+  server().Hang();
+  const uint64_t before = nfs->rpcs_sent();
+  const auto ask = [&] { EXPECT_EQ(nfs->GetAttributes(root, root_).error, std::errc{}); };
+  std::jthread overdue(ask);
+  while (nfs->rpcs_sent() == before) std::this_thread::yield();
+  StepMonotonic(kYear);
+  std::jthread later(ask);  // wakes the connection's thread
+  while (Retries(*nfs) == 0) std::this_thread::yield();
+  server().Resume();
+  overdue.join();
+  later.join();
+  EXPECT_EQ(Retries(*nfs), 1u);
+  EXPECT_EQ(nfs->rpcs_sent() - before, 4u) << "two calls, one again, and a NULL call";
+}
+
+TEST_P(ClockLeapInFlight, EndsACallInATimeOutOnASoftMountAndTheNextGoesWell) {
+  const auto nfs = Connect(false);
+  const auto root = nfs->GetRoot(root_).handle;
+  server().Hang();
+  const uint64_t before = nfs->rpcs_sent();
+  std::jthread overdue(
+      [&] { EXPECT_EQ(nfs->GetAttributes(root, root_).error, std::errc::timed_out); });
+  while (nfs->rpcs_sent() == before) std::this_thread::yield();
+  StepMonotonic(kYear);
+  std::jthread later([&] { EXPECT_EQ(nfs->GetAttributes(root, root_).error, std::errc{}); });
+  overdue.join();
+  server().Resume();
+}
+
+// The clock as it stands, to the nanosecond, in every mode of the walk.
+class LifetimeBoundary : public testing::TestWithParam<WalkMode> {
+ protected:
+  static constexpr uint32_t kLifetime = 10;
+
+  void SetUp() override {
+    auto server = std::make_unique<MemoryServer>();
+    server->Add(MemoryServer::kRoot, "file", protocol::FileType::kRegular);
+    server->Add(MemoryServer::kRoot, "link", protocol::FileType::kSymlink, "file");
+    MountOptions options;
+    options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s = kLifetime;
+    options.walk = GetParam();
+    FreezeCoarse(start_ns_);
+    auto client = Client::MountOver(std::move(server), options);
+    ASSERT_TRUE(client.has_value());
+    client_ = std::move(*client);
+  }
+  void TearDown() override { RestoreClocks(); }
+
+  uint64_t RpcsOf(const std::function<void()>& look) {
+    const uint64_t before = client_->stats().rpcs;
+    look();
+    return client_->stats().rpcs - before;
+  }
+  // Answered from the caches for as long as the lifetime lasts and not a nanosecond longer, nor a
+  // nanosecond before it began.
+  void ExpectLifetime(const std::function<void()>& look) {
+    const uint64_t lifetime_ns = uint64_t{kLifetime} * 1'000'000'000;
+    for (const uint64_t expired_at : {start_ns_ + lifetime_ns, start_ns_ + 5 * lifetime_ns - 1}) {
+      FreezeCoarse(start_ns_);
+      client_->InvalidateCaches();
+      EXPECT_GT(RpcsOf(look), 0u);
+      FreezeCoarse(start_ns_ + lifetime_ns - 1);
+      EXPECT_EQ(RpcsOf(look), 0u) << "a nanosecond before the end";
+      FreezeCoarse(expired_at);
+      EXPECT_GT(RpcsOf(look), 0u) << "at the end";
+      EXPECT_EQ(RpcsOf(look), 0u);
+      FreezeCoarse(expired_at - 1);
+      EXPECT_GT(RpcsOf(look), 0u) << "before the beginning";
+      EXPECT_EQ(RpcsOf(look), 0u);
+    }
+  }
+
+  const uint64_t start_ns_ = rcu::CoarseNowNs();
+  const Credential user_{1000, 100};
+  std::unique_ptr<Client> client_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Modes, LifetimeBoundary,
+                         testing::Values(WalkMode::kRef, WalkMode::kRcuLocked, WalkMode::kRcuPeek,
+                                         WalkMode::kRcuSearch),
+                         [](const auto& test) {
+                           std::string name(WalkModeName(test.param));
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST_P(LifetimeBoundary, OfAttributesIsHalfOpen) {
+  ExpectLifetime([&] { EXPECT_TRUE(client_->Stat("file", user_).has_value()); });
+}
+
+TEST_P(LifetimeBoundary, OfRightsIsHalfOpen) {
+  ExpectLifetime([&] { EXPECT_EQ(client_->Access("file", kMayRead, user_), std::errc{}); });
+}
+
+TEST_P(LifetimeBoundary, OfLinkTextsIsHalfOpen) {
+  ExpectLifetime([&] {
+    char text[8];
+    EXPECT_EQ(client_->ReadLink("link", text, user_), 4u);
+  });
+}
+
+TEST_P(LifetimeBoundary, OfMissingNamesIsHalfOpen) {
+  ExpectLifetime([&] {
+    EXPECT_EQ(client_->Access("nothing", 0, user_), std::errc::no_such_file_or_directory);
+  });
+}
+
+}  // namespace
+}  // namespace nfswalk::faults
