@@ -3,9 +3,9 @@
 // The server decides (ACCESS); we remember its answers per inode and credential, and believe them
 // while the inode's attributes are fresh, at most ac{dir,reg}max.
 //
-// RCU form: possible answers are granted, denied, or need-ref with kGetattrRpc, kAccessRpc or
-// kRefMode. A cached denial is an answer; the walk confirms the directory's sequence before it
-// reports EACCES. Reference form: errc{}, errc::permission_denied, or the error of an RPC.
+// RCU form: possible answers are granted, denied, or need-ref with kGetattrRpc or kAccessRpc. A
+// cached denial is an answer; the walk confirms the directory's sequence before it reports EACCES.
+// Reference form: errc{}, errc::permission_denied, or the error of an RPC.
 #ifndef NFSWALK_NFSCLIENT_NFS_PERMISSION_H_
 #define NFSWALK_NFSCLIENT_NFS_PERMISSION_H_
 
@@ -15,13 +15,14 @@
 
 #include "access_cache/access_rights.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/reason_of.h"
 #include "nfsclient/nfs/superblock.h"
 #include "sunrpc_auth/credential_cache.h"
 
 namespace nfswalk::nfs {
 
 struct RcuPermission {
-  NeedRef need = NeedRef::kNone;
+  ReasonOf<NeedRef::kGetattrRpc, NeedRef::kAccessRpc> need;
   bool granted = false;  // meaningful if need is kNone
 };
 

@@ -9,13 +9,14 @@
 #include <system_error>
 
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/reason_of.h"
 #include "nfsclient/nfs/superblock.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
 
 struct RcuLink {
-  NeedRef need = NeedRef::kNone;
+  ReasonOf<NeedRef::kGetattrRpc, NeedRef::kReadlinkRpc> need;
   std::string_view text;  // NUL terminated, padded to whole words; valid in this RCU section
 };
 

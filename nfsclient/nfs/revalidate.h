@@ -15,17 +15,20 @@
 #include <system_error>
 
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/reason_of.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/vfs/dentry_cache.h"
 
 namespace nfswalk::nfs {
 
+using RevalidateReason = ReasonOf<NeedRef::kLookupRpc>;
+
 // `directory` is the parent's inode, `inode` the dentry's as copied in the caller's window
 // (nullptr: negative). Preconditions: RCU section, in which PermissionRcu() has seen that the
 // directory's attributes are fresh. A change noted since then raised the cookie, or is one that
 // this walk came before.
-inline NeedRef RevalidateRcu(const Superblock& superblock, const vfs::Dentry& dentry,
-                             const vfs::Inode* inode, const vfs::Inode& directory) {
+inline RevalidateReason RevalidateRcu(const Superblock& superblock, const vfs::Dentry& dentry,
+                                      const vfs::Inode* inode, const vfs::Inode& directory) {
   if (superblock.options.lookupcache != LookupCache::kAll) [[unlikely]] {
     if (inode == nullptr || superblock.options.lookupcache == LookupCache::kNone) {
       return NeedRef::kLookupRpc;
