@@ -16,6 +16,7 @@
 #include "nfsclient/protocol/nfs4.h"
 #include "nfsclient/walk/walk.h"
 #include "rcu/coarse_clock.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk {
 
@@ -116,6 +117,7 @@ Result<Attributes> Client::Stat(std::string_view path, const Credential& credent
       superblock, path, credential, FlagsOf(superblock, flags),
       [&](RcuWalk& walk) -> RcuOutcome {
         if (!nfs::AttributesFresh(walk.inode(), walk.now_ns())) return {NeedRef::kGetattrRpc};
+        NFSWALK_SYNC_POINT("stat:before-attributes");
         // This window lies inside the dentry's, so that both were true at one instant
         // (vfs_walk 6.2).
         if (!nfs::CopyAttributesRcu(walk.inode(), attributes)) return {NeedRef::kChanged};

@@ -99,7 +99,9 @@ void StoreAttributes(Inode& inode, const Attributes& attributes, SendStamp stamp
   inode.attributes_seq.WriteBegin();
   inode.attributes.Store(attributes);
   inode.attributes_seq.WriteEnd();
-  SetFlag(inode, vfs::kUnlinked, attributes.nlink == 0);
+  // What was unhashed stays unlinked, whatever the reply to a link(2) of ours says
+  // (MarkUnlinked()).
+  SetFlag(inode, vfs::kUnlinked, attributes.nlink == 0 || !inode.hashed());
   inode.attribute_generation = stamp.generation;
   // Last, as they make walkers believe all the rest.
   inode.read_at_ns.store(stamp.sent_at_ns,
@@ -220,7 +222,8 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   bool ours = as_known && wcc.atomic;
   // A racing GETATTR may have brought our own result before this reply did.
   bool already = trusted && wcc.after && !ContentChanged(known, *wcc.after);
-  // What made us doubt was noticed after this change was sent, and the reply may be older than that.
+  // What made us doubt was noticed after this change was sent, and the reply may be older than
+  // that.
   const bool overtaken =
       !trusted && static_cast<int64_t>(stamp.generation - inode.attribute_generation) < 0;
   stamp.generation = Barrier(superblock);  // no read that went out before may undo our change
@@ -264,6 +267,11 @@ void InvalidateAll(Superblock& superblock) {
     inode.access.Invalidate();
     return vfs::IterStep::kNext;
   });
+}
+
+void MarkUnlinked(Inode& inode) {
+  std::lock_guard guard(inode.lock);
+  SetFlag(inode, vfs::kUnlinked, true);
 }
 
 void MarkStale(Superblock& superblock, Inode& inode) {

@@ -81,6 +81,10 @@ void InvalidateAttributes(Superblock& superblock, vfs::Inode& inode);
 // The same for every inode of the mount, and for the access rights.
 void InvalidateAll(Superblock& superblock);
 
+// Our own change took the last link that we know of, and the inode is no longer hashed: if another
+// is left after all, it leads to an inode of its own, so no name may lead to this one any more.
+void MarkUnlinked(vfs::Inode& inode);
+
 // The server answered ESTALE (nfs_semantics 2.4): a directory may come back, anything else is gone.
 void MarkStale(Superblock& superblock, vfs::Inode& inode);
 

@@ -52,7 +52,10 @@ void LoseLink(Superblock& superblock, Inode& inode) {
   InvalidateAttributes(superblock, inode);
   // Most likely gone: not found again, destroyed with its last reference. If another link is left
   // after all, the next lookup makes a new inode of it.
-  if (known.nlink <= 1 || known.type == FileType::kDirectory) superblock.inodes->Unhash(inode);
+  if (known.nlink <= 1 || known.type == FileType::kDirectory) {
+    superblock.inodes->Unhash(inode);
+    MarkUnlinked(inode);
+  }
 }
 
 // The name is now known to lead nowhere. `cookie`: as the reply that says so left the directory's.

@@ -62,7 +62,7 @@ inline constexpr uint32_t kInvalidData = 2;    // the text of a symbolic link
 
 // Inode::flags.
 inline constexpr uint16_t kStale = 1;     // NFS_STALE: the server no longer knows the handle
-inline constexpr uint16_t kUnlinked = 2;  // the last attributes had nlink 0
+inline constexpr uint16_t kUnlinked = 2;  // nlink was 0, or our own change took the last
 
 // protocol::Attributes as words that a seqcount can protect.
 class AttributeWords {

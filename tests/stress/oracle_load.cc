@@ -93,8 +93,7 @@ void Tally::Add(const Tally& other) {
 
 void OracleLoad::Hesitate() {
   thread_local std::minstd_rand random{std::random_device{}()};
-  const auto drawn = random() % 256;
-  if (drawn < 3) std::this_thread::yield();
+  if (random() % 32 == 0) std::this_thread::yield();
 }
 
 OracleLoad::OracleLoad(Options options) : options_(std::move(options)) {

@@ -47,19 +47,13 @@ constexpr uint64_t kSettingCount = std::size(kSettings);
 
 // Where a walker or a writer is given time to be overtaken.
 constexpr std::string_view kWindows[] = {
-    "walk:after-child-sample",
-    "walk:before-dotdot-check",
-    "walk:after-link-text",
-    "unlazy:after-reference",
-    "readlink-rcu:between-loads",
-    "lookup:before-reference",
-    "lookup:after-rpc",
-    "revalidate:after-getattr",
-    "access:after-rpc",
-    "revalidate:after-lookup",
-    "change:taken-in",
-    "move:between-chains",
-    "dentry:dying",
+    "walk:after-child-sample",  "stat:before-attributes",
+    "walk:before-dotdot-check", "walk:after-link-text",
+    "unlazy:after-reference",   "readlink-rcu:between-loads",
+    "lookup:before-reference",  "lookup:after-rpc",
+    "revalidate:after-getattr", "access:after-rpc",
+    "revalidate:after-lookup",  "change:taken-in",
+    "move:between-chains",      "dentry:dying",
 };
 
 class OracleStress : public testing::TestWithParam<Setting> {

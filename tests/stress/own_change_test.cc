@@ -107,5 +107,25 @@ TEST_F(OwnChange, AStatThatIsOvertakenByARenameDoesNotAnswerWithWhatWasBeforeIt)
   EXPECT_GE(seen.ctime.seconds, since.ctime.seconds);
 }
 
+// The unlink knew of one name only, so that the inode which the new name leads to was no longer
+// found by its handle: what was changed by another name was not seen by this one.
+TEST_F(OwnChange, ALinkThatIsMadeWhileTheOnlyNameGoesLeadsToTheSameInodeAsOthers) {
+  MakeDirectory("d");
+  const NodeId file = MakeFile("f");
+  ASSERT_EQ(Stat("f").nlink, 1u);
+  WhileReplyIsUnderWay("Link", [&] { EXPECT_EQ(client_->Unlink("f", me_), std::errc{}); });
+  ASSERT_EQ(client_->Link("f", "d/g", me_), std::errc{});
+  EXPECT_TRUE(came_);
+  ASSERT_EQ(client_->Link("d/g", "d/h", me_), std::errc{});
+  // One name is forgotten while a walk is at the other.
+  ASSERT_EQ(client_->Access("d", kMayRead, me_), std::errc{});
+  came_ = false;
+  WhileReplyIsUnderWay("Access", [&] { client_->DropCaches(); });
+  ASSERT_EQ(client_->Access("d/g", kMayRead, me_), std::errc{});
+  ASSERT_TRUE(came_);
+  ASSERT_TRUE(client_->SetAttributesOf("d/h", {.mode = 0600}, me_).has_value());
+  EXPECT_EQ(Stat("d/g"), AtServer(file));
+}
+
 }  // namespace
 }  // namespace nfswalk::stress
