@@ -55,9 +55,12 @@ std::errc PermissionRef(Superblock& superblock, vfs::Inode& inode,
   // An entry is worth a GETATTR to keep it; without one ACCESS brings the attributes as well.
   for (bool asked = false;; asked = true) {
     uint64_t now = rcu::CoarseNowNs();
+    // First, as in PermissionRcu(): what makes the attributes fresh may void the rights.
+    const bool fresh = AttributesFresh(inode, now);
+    NFSWALK_SYNC_POINT("permission:between-loads");
     auto rights = inode.access.SearchLocked(credential.get(), AgeOf(superblock, inode, now));
     if (!rights) break;
-    if (AttributesFresh(inode, now)) {
+    if (fresh) {
       superblock.Count(kLockedHits);
       return Judge(inode, *rights, may_mask);
     }
@@ -74,10 +77,11 @@ std::errc PermissionRef(Superblock& superblock, vfs::Inode& inode,
   NFSWALK_SYNC_POINT("access:after-rpc");
   if (reply.error == protocol::kStale) MarkStale(superblock, inode);
   if (reply.error != std::errc{}) return reply.error;
-  if (reply.attributes) {
-    auto error = UpdateAttributes(superblock, inode, *reply.attributes, stamp);
-    if (error != std::errc{}) return error;
-  }
+  // Without them the rights would have nothing to go by, nor would an execute bit.
+  const auto error = reply.attributes
+                         ? UpdateAttributes(superblock, inode, *reply.attributes, stamp)
+                         : Revalidate(superblock, inode, credential->key());
+  if (error != std::errc{}) return error;
   inode.access.Insert(credential, reply.granted, stamp.sent_at_ns, epoch, superblock.access_lru);
   return Judge(inode, reply.granted, may_mask);
 }
