@@ -48,6 +48,10 @@ bool IsDirectory(const vfs::Inode& inode) {
   return inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
 }
 
+bool IsUnlinked(const vfs::Inode& inode) {
+  return (inode.flags.load(std::memory_order_relaxed) & vfs::kUnlinked) != 0;
+}
+
 // What an open by name says that would not have been asked had the name led to a regular file.
 bool SaysOtherFile(std::errc error) {
   return error == std::errc::no_such_file_or_directory || error == std::errc::is_a_directory ||
@@ -231,6 +235,9 @@ Result<std::unique_ptr<File>> Client::Open(std::string_view path, uint32_t mode,
         // Close-to-open: what others wrote before they closed is seen (nfs_semantics 1.3).
         const bool ask = !superblock.options.nocto && !opened.attributes;
         if (failed == kOk) failed = nfs::Revalidate(superblock, inode, key, ask);
+        // A server may know a file by its handle for as long as somebody has it open. Its name is
+        // gone, or another file's.
+        if (failed == kOk && !walk.force() && IsUnlinked(inode)) return protocol::kStale;
         if (failed == kOk) {
           failed = nfs::PermissionRef(superblock, inode, walk.credential(), mode);
         }

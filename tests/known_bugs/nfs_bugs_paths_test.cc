@@ -1,0 +1,162 @@
+// Whole paths in one reply, which no kernel has: the bugs of late and overtaken replies once more.
+// docs/known_bugs.md has a line for each.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "tests/known_bugs/nfs_bugs.h"
+
+namespace nfswalk {
+namespace {
+
+class NfsBugsOfPaths : public NfsBugs {
+ protected:
+  NfsBugsOfPaths() {
+    sub_ = server_->Add(directory_, "sub", FileType::kDirectory);
+    leaf_ = server_->Add(sub_, "leaf", FileType::kRegular);
+  }
+  // Runs `change` after the n-th operation of the next path. False if it has fewer.
+  bool StatInSteps(int n, const std::function<void()>& change) {
+    int done = 0;
+    server_->OnReply([&, me = std::this_thread::get_id()](std::string_view, std::string_view) {
+      if (std::this_thread::get_id() == me && ++done == n) change();
+    });
+    server_->StepByStep();
+    Mount();
+    (void)client_->Stat("d/sub/leaf", me_);
+    const bool reached = done >= n;
+    done = n;
+    return reached;
+  }
+
+  uint64_t sub_ = 0, leaf_ = 0;  // "d/sub", "d/sub/leaf"
+};
+
+INSTANTIATE_TEST_SUITE_P(Version, NfsBugsOfPaths, testing::Values(4), VersionOfTest);
+
+// A directory that only the reply makes known, replaced in every interval between the operations.
+TEST_P(NfsBugsOfPaths, B08_AChangeBetweenTheOperationsOfAPathShowsOnceTheDirectoryIsLookedAt) {
+  int operations = 0;
+  for (int n = 1;; ++n) {
+    uint64_t now = 0;
+    if (!StatInSteps(n, [&] { now = Replace(sub_, "leaf"); })) break;
+    operations = n;
+    Notice("d/sub");
+    ASSERT_EQ(Stat("d/sub/leaf"), now) << "after operation " << n;
+    NewServer();
+    sub_ = server_->Add(directory_, "sub", FileType::kDirectory);
+    leaf_ = server_->Add(sub_, "leaf", FileType::kRegular);
+  }
+  EXPECT_GE(operations, 8);
+}
+
+// The same for rights: those of the file, taken away between any two operations.
+TEST_P(NfsBugsOfPaths, R06_RightsTakenAwayBetweenTheOperationsOfAPathAreGoneOnceTheModeIsSeen) {
+  int operations = 0;
+  for (int n = 1;; ++n) {
+    const auto close = [&] {
+      server_->Grant(leaf_, 0);
+      server_->Edit(leaf_, [](protocol::Attributes& attributes) { attributes.mode = 0; });
+    };
+    if (!StatInSteps(n, close)) break;
+    operations = n;
+    List("d/sub");
+    ASSERT_EQ(client_->Access("d/sub/leaf", kMayRead, me_), std::errc::permission_denied)
+        << "after operation " << n;
+    NewServer();
+    sub_ = server_->Add(directory_, "sub", FileType::kDirectory);
+    leaf_ = server_->Add(sub_, "leaf", FileType::kRegular);
+  }
+  EXPECT_GE(operations, 8);
+}
+
+// A directory that the reply was to make known is known, and has changed, when it arrives.
+TEST_P(NfsBugsOfPaths, B08_AnOverdueReplyDoesNotVouchForADirectoryThatOthersMadeKnownSince) {
+  Mount();
+  ASSERT_EQ(Stat("d/never"), 0u);
+  uint64_t now = 0;
+  WhileReplyIsUnderWay("LookupPath", [&] {
+    EXPECT_EQ(Stat("d/sub/leaf"), leaf_);
+    now = Replace(sub_, "leaf");
+    List("d/sub");
+  });
+  (void)StatAs(another_, "d/sub/leaf");
+  ASSERT_TRUE(reply_came_);
+  EXPECT_EQ(Stat("d/sub/leaf"), now);
+  EXPECT_EQ(StatAs(another_, "d/sub/leaf"), now);
+}
+
+// One path from the root and one from further down, whose reply is newer and arrives first.
+TEST_P(NfsBugsOfPaths, B09_OfTwoPathsTheOlderThatArrivesLastDoesNotWin) {
+  Mount();
+  ASSERT_EQ(Stat("d/never"), 0u);
+  List("d");
+  uint64_t now = 0;
+  WhileReplyIsUnderWay("LookupPath", [&] {
+    now = Replace(sub_, "leaf");
+    EXPECT_EQ(Stat("d/sub/leaf"), now);
+    EXPECT_EQ(server_->Calls("LookupPath"), 3);
+  });
+  ASSERT_EQ(server_->Calls("LookupPath"), 1);
+  (void)StatAs(another_, "d/sub/leaf");
+  ASSERT_TRUE(reply_came_);
+  EXPECT_EQ(Stat("d/sub/leaf"), now);
+  EXPECT_EQ(StatAs(another_, "d/sub/leaf"), now);
+}
+
+#ifndef NDEBUG
+// A LOOKUP that found the file, and an older path that did not.
+TEST_P(NfsBugsOfPaths, B10_ALookupIsAnsweredByItsOwnReplyNotByAnOlderPath) {
+  Mount();
+  ASSERT_EQ(Stat("d/never"), 0u);
+  uint64_t now = 0, found = 0;
+  std::unique_ptr<Actor> asker;
+  StopAt stop("lookup:after-rpc");
+  WhileReplyIsUnderWay("LookupPath", [&] {
+    now = server_->Add(directory_, "new", FileType::kRegular);
+    asker = std::make_unique<Actor>([&] { found = Stat("d/new"); });
+    ASSERT_TRUE(stop.Reached(*asker));
+  });
+  (void)StatAs(another_, "d/new");
+  ASSERT_NE(asker, nullptr);
+  stop.LetGo();
+  asker->Join();
+  EXPECT_EQ(found, now);
+  EXPECT_EQ(Stat("d/new"), now);
+}
+#endif
+
+TEST_P(NfsBugsOfPaths, R06_AGrantInAnOverduePathIsNotKept) {
+  Mount();
+  ASSERT_EQ(Stat("d/sub/leaf"), leaf_);
+  WhileReplyIsUnderWay("LookupPath", [&] {
+    server_->Grant(leaf_, 0);
+    server_->Edit(leaf_, [](protocol::Attributes& attributes) { attributes.mode = 0; });
+    List("d/sub");
+  });
+  (void)client_->Access("d/sub/leaf", kMayRead, another_);
+  ASSERT_TRUE(reply_came_);
+  EXPECT_EQ(client_->Access("d/sub/leaf", kMayRead, another_), std::errc::permission_denied);
+  EXPECT_EQ(client_->Access("d/sub/leaf", kMayRead, me_), std::errc::permission_denied);
+}
+
+TEST_P(NfsBugsOfPaths, B06_APathThatFailsLeavesWhatIsKnownAlone) {
+  Mount();
+  ASSERT_EQ(Stat("d/sub/leaf"), leaf_);
+  for (const std::errc error : {std::errc::interrupted, std::errc::timed_out, std::errc::io_error,
+                                std::errc::operation_not_permitted}) {
+    client_->InvalidateCaches();
+    const uint64_t dentries = client_->stats().dentries;
+    server_->Fail("LookupPath", error);
+    const std::errc seen = StatError("d/sub/leaf");
+    EXPECT_EQ(seen, error == std::errc::timed_out ? error : std::errc{});
+    EXPECT_EQ(client_->stats().dentries, dentries);
+    server_->Fail("LookupPath", {});
+    EXPECT_EQ(Stat("d/sub/leaf"), leaf_);
+  }
+}
+
+}  // namespace
+}  // namespace nfswalk

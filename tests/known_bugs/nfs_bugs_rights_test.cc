@@ -1,0 +1,252 @@
+// Rights and attributes that were right once: bugs of other clients in permission and in the
+// attribute cache, played against this one. docs/known_bugs.md has a line for each.
+#include <gtest/gtest.h>
+
+#include <system_error>
+
+#include "nfsclient/nfs/attribute_cache.h"
+#include "tests/known_bugs/nfs_bugs.h"
+
+namespace nfswalk {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Versions, NfsBugs, testing::Values(3, 4), VersionOfTest);
+
+class NfsBugsOfRights : public NfsBugs {
+ protected:
+  std::errc Access(uint32_t mode) { return client_->Access("d/f", mode, me_); }
+  // Another client takes everybody's rights to the file away.
+  void Close() {
+    server_->Grant(file_, 0);
+    server_->Edit(file_, [](protocol::Attributes& attributes) { attributes.mode = 0; });
+  }
+  void ChangeMode(uint32_t mode) {
+    server_->Edit(file_, [mode](protocol::Attributes& attributes) { attributes.mode = mode; });
+  }
+  uint64_t SizeOf(std::string_view path) {
+    auto attributes = client_->Stat(path, me_);
+    return attributes ? attributes->size_bytes : ~0ull;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, NfsBugsOfRights, testing::Values(3, 4), VersionOfTest);
+
+// A server may leave the attributes out of its answer to ACCESS.
+TEST_P(NfsBugsOfRights, B14_AnExecuteBitIsNotReadFromOldAttributes) {
+  server_->LeaveOutAttributes("Access");
+  ChangeMode(0644);
+  Mount();
+  EXPECT_EQ(Access(kMayExecute), std::errc::permission_denied);
+  for (const uint32_t mode : {0755u, 0644u, 0711u}) {
+    ChangeMode(mode);
+    client_->InvalidateCaches();
+    const std::errc expected = mode == 0644u ? std::errc::permission_denied : std::errc{};
+    EXPECT_EQ(Access(kMayExecute), expected) << std::oct << mode;
+    EXPECT_EQ(Access(kMayExecute), expected) << std::oct << mode;
+  }
+}
+
+// The rights stay where they are if only the contents of the directory are in doubt, and the walk
+// under RCU uses them.
+TEST_P(NfsBugsOfRights, B14_ADirectoryIsSearchedUnderRcuWithTheRightsThatAreKnown) {
+  Mount();
+  ASSERT_EQ(Stat("d/f"), file_);
+  server_->Edit(directory_, [](protocol::Attributes& attributes) { attributes.mode = 0644; });
+  EXPECT_EQ(Cached("d/f"), file_);  // nothing is known of the change yet
+  server_->Grant(directory_, 0);
+  Notice("/");
+  EXPECT_EQ(Cached("d/f"), file_);
+  client_->InvalidateCaches();
+  EXPECT_EQ(StatError("d/f"), std::errc::permission_denied);
+}
+
+// An entry that replaces another is as good as a new one.
+TEST_P(NfsBugsOfRights, B16_WhoseRightsWereRenewedIsNotAskedForAgain) {
+  Mount();
+  const auto look = [&] {
+    for (const Credential& who : {me_, another_, me_, another_}) {
+      EXPECT_EQ(client_->Access("d/f", kMayRead, who), std::errc{});
+    }
+  };
+  for (int round = 0; round < 3; ++round) {
+    look();
+    EXPECT_EQ(Rpcs(look), 0u) << round;
+    client_->InvalidateCaches();
+  }
+}
+
+TEST_P(NfsBugsOfRights, R06_AGrantThatArrivesAfterTheChangeOfModeIsNotKept) {
+  Mount();
+  ASSERT_EQ(Stat("d/never"), 0u);
+  List("d");
+  WhileReplyIsUnderWay("Access", [&] {
+    Close();
+    List("d");  // brings the new mode
+  });
+  EXPECT_EQ(Access(kMayRead), std::errc{});  // true when the server said so
+  ASSERT_TRUE(reply_came_);
+  EXPECT_EQ(Access(kMayRead), std::errc::permission_denied);
+}
+
+TEST_P(NfsBugsOfRights, R06_AGrantThatArrivesAfterAnInvalidationIsNotKept) {
+  Mount();
+  ASSERT_EQ(Stat("d/never"), 0u);
+  List("d");
+  WhileReplyIsUnderWay("Access", [&] {
+    Close();
+    client_->InvalidateCaches();
+  });
+  (void)Access(kMayRead);
+  ASSERT_TRUE(reply_came_);
+  EXPECT_EQ(Access(kMayRead), std::errc::permission_denied);
+}
+
+#ifndef NDEBUG
+// Rights that were found while the attributes were in doubt, and attributes that are good by now
+// because another thread has just seen the change of mode.
+TEST_P(NfsBugsOfRights, R06_RightsAreNotUsedWithAttributesThatVoidedThem) {
+  Mount();
+  ASSERT_EQ(Access(kMayRead), std::errc{});
+  ASSERT_EQ(client_->Rename("d/f", "d/g", me_), std::errc{});  // its ctime is not known any more
+  Close();
+  AtNth(1, "permission:between-loads", [&] {
+    auto attributes = client_->Stat("d/g", another_);
+    ASSERT_TRUE(attributes);
+    EXPECT_EQ(attributes->mode, 0u);
+  });
+  EXPECT_EQ(client_->Access("d/g", kMayRead, me_), std::errc::permission_denied);
+  EXPECT_TRUE(reached_);
+}
+#endif
+
+// Requests are in order, times are not: a clock may be coarse, or be set back.
+TEST_P(NfsBugsOfRights, B21_LaterAttributesAreTakenWhateverTheirTimes) {
+  Mount();
+  ASSERT_EQ(SizeOf("d/f"), 0u);
+  const auto resize = [&](uint64_t size, int64_t seconds) {
+    server_->Edit(
+        file_,
+        [&](protocol::Attributes& attributes) {
+          attributes.size_bytes = size;
+          attributes.mtime.seconds += seconds;
+          attributes.ctime.seconds += seconds;
+          attributes.change += static_cast<uint64_t>(seconds);
+        },
+        true);
+    client_->InvalidateCaches();
+  };
+  resize(1, 0);
+  EXPECT_EQ(SizeOf("d/f"), 1u);
+  resize(2, -100);
+  EXPECT_EQ(SizeOf("d/f"), 2u);
+  resize(3, 0);
+  EXPECT_EQ(SizeOf("d/f"), 3u);
+}
+
+// Two changes within one tick, and the answer to the earlier request arrives last.
+TEST_P(NfsBugsOfRights, B21_AnOverdueAnswerFromTheSameTickDoesNotUndoALaterOne) {
+  Mount();
+  ASSERT_EQ(Access(kMayRead), std::errc{});
+  ASSERT_EQ(client_->Rename("d/f", "d/g", me_), std::errc{});
+  WhileReplyIsUnderWay("GetAttributes", [&] {
+    server_->Edit(
+        file_, [](protocol::Attributes& attributes) { attributes.size_bytes = 7; }, true);
+    List("d");
+    EXPECT_EQ(SizeOf("d/g"), 7u);
+  });
+  (void)SizeOf("d/g");
+  ASSERT_TRUE(reply_came_);
+  EXPECT_EQ(SizeOf("d/g"), 7u);
+}
+
+TEST_P(NfsBugsOfRights, B22_OfAChangeThatIsKnownByItsResultTheNameIsKnown) {
+  Mount();
+  ASSERT_EQ(Stat("d/f"), file_);
+  WhileReplyIsUnderWay("Create", [&] { Notice("d"); });
+  ASSERT_TRUE(client_->Create("d/own", 0644, true, me_));
+  ASSERT_TRUE(reply_came_);
+  EXPECT_EQ(client_->Access("d", kMayRead, me_), std::errc{});
+  EXPECT_NE(Stat("d/own"), 0u);
+  EXPECT_EQ(server_->Asked("own"), 0);
+  EXPECT_EQ(Stat("d/f"), file_);
+}
+
+// The other change came after ours, and we heard of it first.
+TEST_P(NfsBugsOfRights, B22_ANameRemovedByOthersBeforeOurReplyArrivesIsNotFound) {
+  Mount();
+  ASSERT_EQ(Stat("d/f"), file_);
+  WhileReplyIsUnderWay("Create", [&] {
+    server_->Take(directory_, "own");
+    Notice("d");
+  });
+  ASSERT_TRUE(client_->Create("d/own", 0644, true, me_));
+  ASSERT_TRUE(reply_came_);
+  EXPECT_EQ(Stat("d/own"), 0u);
+}
+
+TEST(NfsBugsOfTime, R03_AttributesAreFreshFromTheirRequestUpToAndWithoutTheirEnd) {
+  vfs::Inode inode;
+  inode.read_at_ns = 1000;
+  inode.lifetime_ns = 10;
+  EXPECT_FALSE(nfs::AttributesFresh(inode, 999)) << "a clock that stepped back";
+  EXPECT_FALSE(nfs::AttributesFresh(inode, 1));
+  EXPECT_TRUE(nfs::AttributesFresh(inode, 1000));
+  EXPECT_TRUE(nfs::AttributesFresh(inode, 1009));
+  EXPECT_FALSE(nfs::AttributesFresh(inode, 1010));
+  EXPECT_FALSE(nfs::AttributesFresh(inode, ~0ull));
+  inode.lifetime_ns = 0;
+  EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
+  inode.lifetime_ns = 10;
+  inode.invalid = vfs::kInvalidChange;
+  EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
+}
+
+// What the mount says is not to be believed, no walk under RCU believes.
+TEST_P(NfsBugs, R11_UnderRcuNothingIsBelievedThatTheMountSaysIsNot) {
+  Mount([](MountOptions& options) { options.lookupcache = LookupCache::kPositive; });
+  ASSERT_EQ(Stat("d/f"), file_);
+  ASSERT_EQ(Stat("d/never"), 0u);
+  EXPECT_EQ(Cached("d/f"), file_);
+  EXPECT_EQ(Cached("d/never"), std::nullopt);
+
+  NewServer();
+  Mount([](MountOptions& options) { options.lookupcache = LookupCache::kNone; });
+  ASSERT_EQ(Stat("d/f"), file_);
+  EXPECT_EQ(Cached("d/f"), std::nullopt);
+  EXPECT_EQ(Cached("d"), std::nullopt);
+  EXPECT_EQ(Cached("/"), kRoot);
+
+  for (const bool directories : {true, false}) {
+    NewServer();
+    Mount([&](MountOptions& options) {  // noac, and acregmin=0,acregmax=0 alone
+      options.acregmin_s = options.acregmax_s = 0;
+      if (directories) options.acdirmin_s = options.acdirmax_s = 0;
+    });
+    ASSERT_EQ(Stat("d/f"), file_);
+    ASSERT_EQ(Stat("d/never"), 0u);
+    EXPECT_EQ(Cached("d/f"), std::nullopt);
+    if (directories) {
+      EXPECT_EQ(Cached("d/never"), std::nullopt);
+      EXPECT_EQ(Cached("/"), std::nullopt);
+    }
+  }
+}
+
+// And what it says is asked for at every use is seen at once.
+TEST_P(NfsBugs, R11_WithoutAnAttributeCacheEveryChangeIsSeenAtOnce) {
+  Mount([](MountOptions& options) {
+    options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s = 0;
+  });
+  ASSERT_EQ(Stat("d/new"), 0u);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t now = Replace(directory_, "f");
+    ASSERT_EQ(Stat("d/f"), now);
+    const uint64_t added = server_->Add(directory_, "new", FileType::kRegular);
+    ASSERT_EQ(Stat("d/new"), added);
+    server_->Take(directory_, "new");
+    ASSERT_EQ(Stat("d/new"), 0u);
+  }
+}
+
+}  // namespace
+}  // namespace nfswalk
