@@ -104,6 +104,12 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
     auto lock = superblock.directory_locks.Lock(parent);
     SendStamp stamp = Stamp(superblock);
     protocol::CreateReply reply = send(parent.handle());
+    // Before our change of the directory is taken in, which would cast doubt on all older replies.
+    vfs::InodeRef made;
+    if (reply.error == std::errc{} && reply.handle && reply.attributes) {
+      auto inode = InodeOf(superblock, *reply.handle, *reply.attributes, stamp);
+      if (inode) made = std::move(*inode);
+    }
     uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
     NFSWALK_SYNC_POINT("change:taken-in");
     // Also after an error: the name may exist after all, so what we believed of it is void.
@@ -111,10 +117,7 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
     if (reply.error == protocol::kStale) MarkStale(superblock, parent);
     if (reply.error != std::errc{}) return std::unexpected(reply.error);
     if (reply.handle && reply.attributes) {
-      auto inode = InodeOf(superblock, *reply.handle, *reply.attributes, stamp);
-      if (inode) {
-        (void)SpliceChild(superblock, directory, name.name(), std::move(*inode), cookie);
-      }
+      if (made) (void)SpliceChild(superblock, directory, name.name(), std::move(made), cookie);
       return *reply.attributes;
     }
   }
