@@ -16,8 +16,8 @@
 // Memory: where there is none, a call ends in not_enough_memory (ENOMEM) with nothing half done: no
 // change was sent to the server, no reference is left, and the same call succeeds once there is
 // some. What merely finds no room in a cache is no error. A call that RCU mode cannot answer
-// without memory goes on with references. DropCaches() and the destructor need none. What the
-// threads of liburcu and of the connections cannot do without ends the process.
+// without memory goes on with references. DropCaches(), InvalidateCaches() and the destructor need
+// none. What the threads of liburcu and of the connections cannot do without ends the process.
 #ifndef NFSWALK_NFSCLIENT_CLIENT_H_
 #define NFSWALK_NFSCLIENT_CLIENT_H_
 

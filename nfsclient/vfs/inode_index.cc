@@ -1,8 +1,10 @@
 #include "nfsclient/vfs/inode_index.h"
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <new>
-#include <vector>
+#include <span>
 
 #include "nfsclient/vfs/inode_cache.h"
 #include "rcu/read_guard.h"
@@ -14,37 +16,41 @@ namespace {
 constexpr size_t kBatch = 32;
 
 // Inodes out of one or a few buckets. Adding does not allocate, as it happens under a bucket's
-// lock: what finds no room is counted, and the bucket visited again with more.
+// lock: what finds no room is counted, and the bucket visited again with more. Only a bucket of
+// more than 4 * kBatch inodes needs memory for that.
 class Batch {
  public:
-  Batch() { inodes_.reserve(4 * kBatch); }
-
-  bool has_room() const { return inodes_.size() < inodes_.capacity(); }
-  bool full() const { return inodes_.size() >= kBatch; }
+  bool has_room() const { return size_ < room_.size(); }
+  bool full() const { return size_ >= kBatch; }
   bool overflowed() const { return overflow_ > 0; }
   void Add(Inode& inode) {
     if (has_room()) {
-      inodes_.push_back(&inode);
+      room_[size_++] = &inode;
     } else {
       ++overflow_;
     }
   }
-  const std::vector<Inode*>& inodes() const { return inodes_; }
+  std::span<Inode* const> inodes() const { return room_.first(size_); }
 
   // Throws std::bad_alloc if there has to be more room, and there is no memory.
   void Clear() {
-    const size_t wanted = inodes_.size() + 2 * overflow_;
+    const size_t wanted = size_ + 2 * overflow_;
     overflow_ = 0;
-    inodes_.clear();
-    inodes_.reserve(wanted);
+    size_ = 0;
+    if (wanted <= room_.size()) return;
+    more_ = std::make_unique<Inode*[]>(wanted);
+    room_ = {more_.get(), wanted};
   }
 
  private:
-  std::vector<Inode*> inodes_;
+  std::array<Inode*, 4 * kBatch> own_;
+  std::unique_ptr<Inode*[]> more_;
+  std::span<Inode*> room_{own_};
+  size_t size_ = 0;
   size_t overflow_ = 0;
 };
 
-void PutAll(const std::vector<Inode*>& inodes) {
+void PutAll(std::span<Inode* const> inodes) {
   for (Inode* inode : inodes) inode->cache->Put(inode);
 }
 

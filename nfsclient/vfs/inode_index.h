@@ -23,7 +23,8 @@ class InodeIndex : public StripedInodeTable {
   explicit InodeIndex(size_t initial_buckets = 1024, size_t max_load = 1);
 
   // InodeCache::IterInodes(). Inodes are taken in batches, one lock acquisition each; what is
-  // visited was alive when its batch was taken. not_enough_memory ends it early.
+  // visited was alive when its batch was taken. not_enough_memory ends it early; only a bucket
+  // of more than 128 inodes needs any.
   std::errc IterInodes(const IterOptions& options, const InodeVisitor& visit);
   // InodeCache::IterInodesUnsafe().
   std::errc IterInodesUnsafe(const UnsafeInodeVisitor& visit);

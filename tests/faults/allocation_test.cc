@@ -397,6 +397,26 @@ TEST_P(AllocationTest, DroppingTheCachesNeedsNoMemory) {
   }
 }
 
+TEST_P(AllocationTest, InvalidatingTheCachesNeedsNoMemory) {
+  const auto [whole_paths, kind, extent] = GetParam();
+  for (const vfs::HashPolicy hash : {vfs::HashPolicy::kBitRcu, vfs::HashPolicy::kIndex}) {
+    MountOptions options = Options();
+    options.inode_policy.hash = hash;
+    const Mounted mounted = Mount(whole_paths, options);
+    Paths paths;
+    mounted.Add("top", paths);
+    EXPECT_EQ(StatFile(*mounted.client, paths, me_).value, paths.file_id);
+    mounted.server->Edit(paths.file_id, [](Attributes& attributes) { attributes.mode = 0111; });
+    {
+      AllocationShortage shortage(kind, extent, 0);
+      mounted.client->InvalidateCaches();
+    }
+    const auto seen = mounted.client->Stat(paths.file, me_);
+    ASSERT_TRUE(seen.has_value());
+    EXPECT_EQ(seen->mode, 0111u);
+  }
+}
+
 TEST_P(AllocationTest, UnmountingNeedsNoMemory) {
   const auto [whole_paths, kind, extent] = GetParam();
   for (const vfs::HashPolicy hash : {vfs::HashPolicy::kBitRcu, vfs::HashPolicy::kIndex}) {
