@@ -45,6 +45,12 @@ DentryRef KnowName(Superblock& superblock, DentryRef& directory, std::string_vie
   return asked ? std::move(*asked) : DentryRef();
 }
 
+// After a change of a name that KnowName() knew: by then another thread may have dropped the dentry,
+// so that the change has not met its file.
+void DoubtKnown(Superblock& superblock, const DentryRef& known) {
+  if (known && known.inode() != nullptr) InvalidateAttributes(superblock, *known.inode());
+}
+
 // A name of this file went away.
 void LoseLink(Superblock& superblock, Inode& inode) {
   Attributes known;
@@ -198,9 +204,12 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
 std::errc RemoveFile(Superblock& superblock, DentryRef& directory, std::string_view name,
                      const Credential& credential) {
   const DentryRef kept = KnowName(superblock, directory, name, credential);
-  return RemoveName(superblock, directory, name, [&](const auto& handle) {
+  NFSWALK_SYNC_POINT("change:names-known");
+  std::errc error = RemoveName(superblock, directory, name, [&](const auto& handle) {
     return superblock.protocol->Remove(handle, name, credential);
   });
+  DoubtKnown(superblock, kept);
+  return error;
 }
 
 std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::string_view name,
@@ -217,6 +226,7 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
   }
   const DentryRef kept_source = KnowName(superblock, from_directory, from_text, credential);
   const DentryRef kept_target = KnowName(superblock, to_directory, to_text, credential);
+  NFSWALK_SYNC_POINT("change:names-known");
   PaddedName from(from_text, from_directory.get());
   PaddedName to(to_text, to_directory.get());
   Inode& from_parent = *from_directory.inode();
@@ -248,6 +258,8 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
   }
   // Onto itself: nothing has happened (rename(2)).
   if (from_directory.get() == to_directory.get() && from_text == to_text) return {};
+  DoubtKnown(superblock, kept_source);
+  DoubtKnown(superblock, kept_target);
   Inode* moved = source ? source.inode() : nullptr;
   if (target && target.inode() != nullptr && target.inode() != moved) {
     LoseLink(superblock, *target.inode());

@@ -18,13 +18,15 @@ using vfs::Inode;
 using vfs::Name;
 
 RcuWalk::RcuWalk(Superblock& superblock, PathBuffer& path,
-                 const sunrpc_auth::Credential& credential, WalkFlags flags)
+                 const sunrpc_auth::Credential& credential, WalkFlags flags,
+                 std::span<Visited> visited_room)
     : superblock_(superblock),
       path_(path),
       flags_(flags),
       credential_(superblock.credentials.LookupNonblock(credential)),
       now_ns_(rcu::CoarseNowNs()),
-      at_(Root()) {}
+      at_(Root()),
+      visited_room_(visited_room) {}
 
 RcuWalk::Position RcuWalk::Root() const {
   Dentry* root = superblock_.root.get();
@@ -35,14 +37,14 @@ RcuOutcome RcuWalk::Confirm(std::errc error) const {
   NFSWALK_SYNC_POINT("walk:before-confirm");
   if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
   for (size_t i = 0; i < visited_count_; ++i) {
-    if (visited_[i].count->Changed(visited_[i].sample)) return {NeedRef::kChanged};
+    if (visited_room_[i].count->Changed(visited_room_[i].sample)) return {NeedRef::kChanged};
   }
   return {NeedRef::kNone, error};
 }
 
 bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
-  if (visited_count_ == kVisitedMax) return false;
-  visited_[visited_count_++] = {&count, sample};
+  if (visited_room_full()) return false;
+  visited_room_[visited_count_++] = {&count, sample};
   return true;
 }
 
@@ -65,6 +67,7 @@ bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
 }
 
 [[gnu::always_inline]] inline RcuOutcome RcuWalk::StepToChild(const Name& name, bool* more) {
+  NFSWALK_SYNC_POINT("walk:before-child-sample");
   uint64_t seq;
   Dentry* child = superblock_.dentries.FindRcu(at_.dentry, name, &seq);
   if (child == nullptr) return {NeedRef::kMiss};

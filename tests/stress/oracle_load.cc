@@ -83,7 +83,6 @@ void Tally::Add(const Tally& other) {
   absent += other.absent;
   denied += other.denied;
   not_directory += other.not_directory;
-  overtaken += other.overtaken;
   torn += other.torn;
   loose += other.loose;
   unanswered += other.unanswered;

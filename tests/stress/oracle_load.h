@@ -30,7 +30,6 @@ struct Tally {
   uint64_t cached = 0;  // of those: by pass one alone (kLadder)
   uint64_t strict = 0;  // of those: at one moment (kStrict)
   uint64_t found = 0, absent = 0, denied = 0, not_directory = 0;
-  uint64_t overtaken = 0;   // begun before a change returned that was made before they ended
   uint64_t torn = 0;        // kLadder answers that no single moment explains
   uint64_t loose = 0;       // kSteps answers that kLadder does not explain
   uint64_t unanswered = 0;  // EAGAIN

@@ -47,13 +47,14 @@ constexpr uint64_t kSettingCount = std::size(kSettings);
 
 // Where a walker or a writer is given time to be overtaken.
 constexpr std::string_view kWindows[] = {
-    "walk:after-child-sample",  "stat:before-attributes",
-    "walk:before-dotdot-check", "walk:after-link-text",
-    "unlazy:after-reference",   "readlink-rcu:between-loads",
-    "lookup:before-reference",  "lookup:after-rpc",
-    "revalidate:after-getattr", "access:after-rpc",
-    "revalidate:after-lookup",  "change:taken-in",
-    "move:between-chains",      "dentry:dying",
+    "walk:before-child-sample",   "walk:after-child-sample",
+    "stat:before-attributes",     "walk:before-dotdot-check",
+    "walk:after-link-text",       "unlazy:after-reference",
+    "readlink-rcu:between-loads", "lookup:before-reference",
+    "lookup:after-rpc",           "revalidate:after-getattr",
+    "access:after-rpc",           "revalidate:after-lookup",
+    "change:names-known",         "change:taken-in",
+    "move:between-chains",        "dentry:dying",
 };
 
 class OracleStress : public testing::TestWithParam<Setting> {
@@ -79,12 +80,15 @@ class OracleStress : public testing::TestWithParam<Setting> {
   // What a run without any meaning would not reach.
   static void ExpectMuchHappened(const Tally& tally) {
     EXPECT_GT(tally.changes, tally.walks / 20);
-    EXPECT_GT(tally.overtaken + tally.found, tally.walks / 10);
     EXPECT_GT(tally.found, tally.walks / 10);
     EXPECT_GT(tally.absent, tally.walks / 50);
     EXPECT_GT(tally.denied, tally.walks / 200);
     EXPECT_GT(tally.not_directory, 0u);
     EXPECT_LT(tally.stale, tally.walks / 20);
+    // Walks were overtaken by changes to what they had seen, or the promises would not differ.
+    if (tally.walks >= 100'000) {
+      EXPECT_GT(tally.torn + tally.loose, 0u);
+    }
     if (GetParam().walk == WalkMode::kRef) return;
     EXPECT_GT(tally.cached, tally.walks / 50);
     EXPECT_GT(tally.strict, tally.walks / 50);
