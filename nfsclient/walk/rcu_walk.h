@@ -18,14 +18,15 @@
 #ifndef NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_
 #define NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <system_error>
 
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/path_buffer.h"
+#include "nfsclient/walk/visited_room.h"
 #include "nfsclient/walk/walk_flags.h"
 #include "sunrpc_auth/credential_cache.h"
 
@@ -42,8 +43,9 @@ struct RcuOutcome {
 class RcuWalk {
  public:
   // Preconditions: an RCU section that outlives the walk. `path` is at its beginning.
+  // `visited_room` is for strict walks.
   RcuWalk(Superblock& superblock, PathBuffer& path, const sunrpc_auth::Credential& credential,
-          WalkFlags flags);
+          WalkFlags flags, std::span<Visited> visited_room);
 
   RcuOutcome Resolve();
 
@@ -63,6 +65,8 @@ class RcuWalk {
   const AccessHits& hits() const { return hits_; }
   uint64_t now_ns() const { return now_ns_; }
   int links() const { return links_; }
+  // Why a strict walk said kAllocation.
+  bool visited_room_full() const { return visited_count_ == visited_room_.size(); }
 
   // unlazy: a reference on the position, to resume the walk from; empty if it has changed. A
   // reference that was taken in vain is left in `unwanted`, to be dropped after the RCU section.
@@ -74,13 +78,6 @@ class RcuWalk {
     uint64_t seq;
     vfs::Inode* inode;
   };
-  // What strict mode looks at again.
-  struct Visited {
-    const rcu::SeqCount* count;
-    uint64_t sample;
-  };
-  static constexpr size_t kVisitedMax = 256;
-
   Position Root() const;
   RcuOutcome Enter();
   RcuOutcome StepToParent();
@@ -98,8 +95,8 @@ class RcuWalk {
   Position at_;
   int links_ = 0;
   AccessHits hits_;
+  const std::span<Visited> visited_room_;
   size_t visited_count_ = 0;
-  std::array<Visited, kVisitedMax> visited_;  // used by strict mode only
 };
 
 }  // namespace nfswalk::walk

@@ -87,13 +87,15 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
   // A strict answer about the tree can only come from pass one; the others fill the caches for the
   // next try.
   constexpr int kStrictTries = 64;
+  VisitedRoom visited_room;
   for (int tries = flags.strict ? kStrictTries : 1; tries > 0; --tries) {
     vfs::DentryRef position, unwanted;
     int links = 0;
+    bool room_full = false;
     RcuOutcome outcome{NeedRef::kRefMode};
     if (superblock.options.walk != WalkMode::kRef) {
       rcu::ReadGuard guard;
-      RcuWalk walk(superblock, buffer, credential, flags);
+      RcuWalk walk(superblock, buffer, credential, flags, visited_room.get());
       outcome = walk.Resolve();
       if (outcome.ok()) outcome = finish_rcu(walk);
       superblock.Count(walk.hits());
@@ -101,6 +103,7 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
         superblock.Count(kRcuWalks);
         return outcome.error;
       }
+      room_full = flags.strict && outcome.need == NeedRef::kAllocation && walk.visited_room_full();
       // A strict walk starts over: the next try wants the whole way from the root anyway.
       if (!flags.strict && outcome.need != NeedRef::kChanged && walk.credential() != nullptr) {
         position = walk.Unlazy(unwanted);
@@ -108,6 +111,7 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
       }
     }
     superblock.Count(outcome.need);
+    if (room_full && !visited_room.Grow()) return std::errc::not_enough_memory;
     if (flags.cached) return std::errc::resource_unavailable_try_again;
     std::errc error =
         internal::WithReferences(superblock, buffer, path, credential, flags, std::move(position),

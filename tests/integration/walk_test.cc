@@ -207,6 +207,18 @@ TEST_P(Walk, StrictGivesTheSameAnswers) {
   if (rcu()) ExpectStat(Path("a/b/missing"), ENOENT, {.strict = true});
 }
 
+TEST_P(Walk, AStrictWalkGoesAsFarAsAPathCan) {
+  if (!rcu()) GTEST_SKIP() << "without an RCU pass there is nothing to collect twice";
+  std::string deep = "d";
+  for (int i = 1; i < 300; ++i) deep += "/d";
+  MakeDirectory(deep);
+  MakeFile(deep + "/file");
+  ExpectStat(Path(deep + "/file"), 0, {.strict = true});
+  std::string dots;
+  while (dots.size() < 3900) dots += "./";
+  ExpectStat(Path(dots + "d"), 0, {.strict = true});
+}
+
 TEST_P(Walk, SearchPermissionIsTheServersWord) {
   MakeDirectory("closed/inner");
   MakeFile("closed/inner/file");
