@@ -167,7 +167,7 @@ TEST_F(WalksOwnReasons, Allocation_LongLinksBehindALongPathNeedMemory) {
   Left(StatOf("long/" + dots), NeedRef::kAllocation, kOk, {});
 }
 
-TEST_F(WalksOwnReasons, Allocation_AStrictWalkRemembersSoMuchAndNoMore) {
+TEST_F(WalksOwnReasons, Allocation_AStrictWalkOfALongPathNeedsMemory) {
   Mount();
   Warm(StatOf("d/s"));
   std::string path = "d";
