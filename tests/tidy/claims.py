@@ -1,5 +1,6 @@
 """Rules that hold the documents and the mutants to the tests they name."""
 
+import fnmatch
 import re
 from typing import NamedTuple
 
@@ -58,6 +59,13 @@ def hunks_of(patch):
     return hunks
 
 
+def seen_by(test_filter, suites):
+    """Whether there is a test for a filter of GoogleTest, as far as parameters let one say."""
+    return any(suite in test_filter or
+               any(fnmatch.fnmatchcase(f"{suite}.{case}", test_filter) for case in cases)
+               for suite, cases in suites.items())
+
+
 def mutants(tree):
     suites = tests_of(tree)
     for path, text in tree.files.items():
@@ -66,7 +74,7 @@ def mutants(tree):
         red = _RED.match(text.splitlines()[0]) if text else None
         if not red:
             yield path, 1, 'must begin with "# red: //label filter"'
-        elif not any(suite in red.group(2) for suite in suites):
+        elif not seen_by(red.group(2), suites):
             yield path, 1, f"no test matches {red.group(2)}"
         for hunk in hunks_of(text):
             if "".join(hunk.before) not in tree.files.get(hunk.path, ""):
