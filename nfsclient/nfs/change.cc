@@ -45,8 +45,8 @@ DentryRef KnowName(Superblock& superblock, DentryRef& directory, std::string_vie
   return asked ? std::move(*asked) : DentryRef();
 }
 
-// After a change of a name that KnowName() knew: by then another thread may have dropped the dentry,
-// so that the change has not met its file.
+// After a change of a name that KnowName() knew: by then another thread may have dropped the
+// dentry, so that the change has not met its file.
 void DoubtKnown(Superblock& superblock, const DentryRef& known) {
   if (known && known.inode() != nullptr) InvalidateAttributes(superblock, *known.inode());
 }
