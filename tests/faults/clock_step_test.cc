@@ -216,13 +216,16 @@ TEST_P(ClockLeapInFlight, EndsACallInATimeOutOnASoftMountAndTheNextGoesWell) {
 class LifetimeBoundary : public testing::TestWithParam<WalkMode> {
  protected:
   static constexpr uint32_t kLifetime = 10;
+  static constexpr uint64_t kSecond = 1'000'000'000;
 
-  void SetUp() override {
+  // The clock stands at start_ns_ afterwards.
+  void Mount(uint32_t shortest_s, uint32_t longest_s) {
     auto server = std::make_unique<MemoryServer>();
     server->Add(MemoryServer::kRoot, "file", protocol::FileType::kRegular);
     server->Add(MemoryServer::kRoot, "link", protocol::FileType::kSymlink, "file");
     MountOptions options;
-    options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s = kLifetime;
+    options.acregmin_s = options.acdirmin_s = shortest_s;
+    options.acregmax_s = options.acdirmax_s = longest_s;
     options.walk = GetParam();
     FreezeCoarse(start_ns_);
     auto client = Client::MountOver(std::move(server), options);
@@ -239,7 +242,8 @@ class LifetimeBoundary : public testing::TestWithParam<WalkMode> {
   // Answered from the caches for as long as the lifetime lasts and not a nanosecond longer, nor a
   // nanosecond before it began.
   void ExpectLifetime(const std::function<void()>& look) {
-    const uint64_t lifetime_ns = uint64_t{kLifetime} * 1'000'000'000;
+    Mount(kLifetime, kLifetime);
+    const uint64_t lifetime_ns = kLifetime * kSecond;
     for (const uint64_t expired_at : {start_ns_ + lifetime_ns, start_ns_ + 5 * lifetime_ns - 1}) {
       FreezeCoarse(start_ns_);
       client_->InvalidateCaches();
@@ -271,6 +275,26 @@ INSTANTIATE_TEST_SUITE_P(Modes, LifetimeBoundary,
 
 TEST_P(LifetimeBoundary, OfAttributesIsHalfOpen) {
   ExpectLifetime([&] { EXPECT_TRUE(client_->Stat("file", user_).has_value()); });
+}
+
+// Nothing else is asked of the root but what it is.
+TEST_P(LifetimeBoundary, OfTheRootsAttributesIsHalfOpen) {
+  ExpectLifetime([&] { EXPECT_TRUE(client_->Stat("/", user_).has_value()); });
+}
+
+TEST_P(LifetimeBoundary, OfRightsIsHalfOpenThoughAttributesLiveOn) {
+  Mount(3, kLifetime);
+  const auto look = [&] { EXPECT_EQ(client_->Access("file", kMayRead, user_), std::errc{}); };
+  look();
+  // Unchanged at the end of a lifetime, attributes are given one that is twice as long.
+  for (const uint64_t confirmed_at_s : {3, 9}) {
+    FreezeCoarse(start_ns_ + confirmed_at_s * kSecond);
+    EXPECT_GT(RpcsOf(look), 0u);
+  }
+  FreezeCoarse(start_ns_ + kLifetime * kSecond - 1);
+  EXPECT_EQ(RpcsOf(look), 0u);
+  FreezeCoarse(start_ns_ + kLifetime * kSecond);
+  EXPECT_GT(RpcsOf(look), 0u);
 }
 
 TEST_P(LifetimeBoundary, OfRightsIsHalfOpen) {
