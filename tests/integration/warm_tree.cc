@@ -10,7 +10,6 @@
 namespace nfswalk {
 namespace {
 
-constexpr int kDirectories = 10;
 constexpr int kNames = 50;
 constexpr uid_t kOwner = 1000;
 constexpr gid_t kGroup = 3000;
@@ -44,25 +43,24 @@ void MakeName(const std::string& directory, int number) {
 
 }  // namespace
 
-WarmTree::WarmTree(const std::string& backing, const std::string& mounted)
+WarmTree::WarmTree(const std::string& backing, const std::string& mounted, int directories)
     : identities_{{{Credential(kOwner, 1000), true, true},
                    {Credential(2000, 2000, {10, kGroup, 20}), true, true},
                    {Credential(0, 0), true, true},
                    {Credential(4000, 4000, {40, 41}), false, false}}} {
-  MakeBacking(backing);
-  ways_.reserve(kWays);
+  MakeBacking(backing, directories);
   for (const std::string_view place : {"open", "closed"}) {
-    for (int directory = 0; directory < kDirectories; ++directory) {
+    for (int directory = 0; directory < directories; ++directory) {
       for (int number = 0; number < kNames; ++number) AddWays(mounted, place, directory, number);
     }
   }
 }
 
-void WarmTree::MakeBacking(const std::string& backing) const {
+void WarmTree::MakeBacking(const std::string& backing, int directories) {
   for (const std::string place : {"open", "closed"}) {
     const std::string top = backing + "/" + place;
     std::filesystem::create_directory(top);
-    for (int directory = 0; directory < kDirectories; ++directory) {
+    for (int directory = 0; directory < directories; ++directory) {
       const std::string path = top + "/d" + std::to_string(directory);
       std::filesystem::create_directory(path);
       for (int number = 0; number < kNames; ++number) MakeName(path, number);

@@ -48,10 +48,11 @@ struct WarmWay {
 
 class WarmTree {
  public:
-  static constexpr size_t kWays = 10'000;
+  static constexpr int kDirectories = 10;
 
-  // `backing`: an empty directory, which the client knows as `mounted`.
-  WarmTree(const std::string& backing, const std::string& mounted);
+  // `backing`: an empty directory, which the client knows as `mounted`. With fewer `directories`
+  // there are as many fewer ways.
+  WarmTree(const std::string& backing, const std::string& mounted, int directories = kDirectories);
 
   const std::vector<WarmWay>& ways() const { return ways_; }
   const std::array<WarmIdentity, 4>& identities() const { return identities_; }
@@ -68,7 +69,7 @@ class WarmTree {
   int Warm(Client& client, const WarmIdentity& who) const;
 
  private:
-  void MakeBacking(const std::string& backing) const;
+  static void MakeBacking(const std::string& backing, int directories);
   void AddWays(const std::string& mounted, std::string_view place, int directory, int number);
 
   std::vector<WarmWay> ways_;
