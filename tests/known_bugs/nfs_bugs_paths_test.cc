@@ -2,8 +2,10 @@
 // docs/known_bugs.md has a line for each.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
-#include <thread>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "tests/known_bugs/nfs_bugs.h"
@@ -19,18 +21,17 @@ class NfsBugsOfPaths : public NfsBugs {
   }
   // Runs `change` after the n-th operation of the next path. False if it has fewer.
   bool StatInSteps(int n, const std::function<void()>& change) {
-    int done = 0;
-    server_->OnReply([&, me = std::this_thread::get_id()](std::string_view, std::string_view) {
-      if (std::this_thread::get_id() == me && ++done == n) change();
+    operations_left_ = n;
+    server_->OnReply([this, change](std::string_view, std::string_view) {
+      if (operations_left_ > 0 && --operations_left_ == 0) change();
     });
     server_->StepByStep();
     Mount();
     (void)client_->Stat("d/sub/leaf", me_);
-    const bool reached = done >= n;
-    done = n;
-    return reached;
+    return std::exchange(operations_left_, 0) == 0;
   }
 
+  int operations_left_ = 0;
   uint64_t sub_ = 0, leaf_ = 0;  // "d/sub", "d/sub/leaf"
 };
 
