@@ -33,7 +33,8 @@ struct Names {
 Names Split(const Superblock& superblock, std::string_view path) {
   Names result;
   size_t at = 0;
-  while (at < path.size() && result.names.size() < kNamesMax) {
+  // Dots and slashes count, too: this is done anew for each component of a path that is not primed.
+  for (size_t pieces = 0; at < path.size() && pieces < kNamesMax; ++pieces) {
     const size_t length = std::min(path.find('/', at), path.size()) - at;
     const std::string_view name = path.substr(at, length);
     if (length > vfs::kNameMax || length > superblock.limits.name_bytes_max) break;
