@@ -1,0 +1,90 @@
+// comparison: the client's answers beside the kernel's.
+//
+// Thread safety: one thread at a time.
+#ifndef NFSWALK_TESTS_DIFFERENTIAL_COMPARISON_H_
+#define NFSWALK_TESTS_DIFFERENTIAL_COMPARISON_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nfsclient/client.h"
+#include "tests/differential/identities.h"
+#include "tests/differential/kernel.h"
+#include "tests/differential/path_answers.h"
+
+namespace nfswalk::differential {
+
+// What is asked, and of which answers. `access_modes`: bit n for mode n of access(2).
+struct Aspects {
+  bool stat = true;
+  bool read_link = true;
+  uint8_t access_modes = 0xff;
+  bool itself = true;  // also without following a link in last place
+};
+
+struct Question {
+  std::string path;
+  size_t who = 0;  // index of AllIdentities()
+  ResolveFlags flags = {};
+  Aspects aspects = {};
+};
+
+// As C would write it in a string.
+std::string Escaped(std::string_view bytes);
+
+// A question and what the kernel said to it.
+struct AnsweredQuestion {
+  Question question;
+  PathAnswers kernel;
+};
+
+class Comparison {
+ public:
+  // Refers to its arguments.
+  Comparison(Kernel& kernel, const std::vector<Identity>& identities)
+      : kernel_(kernel), identities_(identities) {}
+
+  AnsweredQuestion AskKernel(const Question& question);
+
+  // Asks the client; what it answers otherwise than the kernel is described in differences().
+  // `situation`: of the client, for the description.
+  void Check(Client& client, const AnsweredQuestion& answered, std::string_view situation);
+
+  // Of all checks.
+  size_t checked() const { return checked_; }
+  // How often the kernel answered the stat(2) of a question with this errno.
+  size_t Answered(int error) const {
+    const auto found = errors_.find(error);
+    return found == errors_.end() ? 0 : found->second;
+  }
+  // Empty, or how many differences there are, and the first ones.
+  std::string Differences() const;
+
+ private:
+  struct Place {
+    const Question& question;
+    std::string_view situation;
+  };
+  void CheckStat(Client& client, const AnsweredQuestion& answered, bool itself, Place place);
+  void CheckAccess(Client& client, const AnsweredQuestion& answered, bool itself, Place place);
+  void CheckLink(Client& client, const AnsweredQuestion& answered, Place place);
+  void Report(Place place, std::string_view call, const std::string& client,
+              const std::string& kernel);
+  const Credential& CredentialOf(const Question& question) const {
+    return identities_[question.who].credential;
+  }
+
+  Kernel& kernel_;
+  const std::vector<Identity>& identities_;
+  size_t checked_ = 0;
+  size_t differences_ = 0;
+  std::map<int, size_t> errors_;
+  std::string first_;
+};
+
+}  // namespace nfswalk::differential
+
+#endif  // NFSWALK_TESTS_DIFFERENTIAL_COMPARISON_H_

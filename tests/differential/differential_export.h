@@ -1,0 +1,84 @@
+// differential_export: a real nfs-ganesha, and the kernel to compare it with.
+#ifndef NFSWALK_TESTS_DIFFERENTIAL_DIFFERENTIAL_EXPORT_H_
+#define NFSWALK_TESTS_DIFFERENTIAL_DIFFERENTIAL_EXPORT_H_
+
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nfsclient/client.h"
+#include "tests/differential/backing_tree.h"
+#include "tests/differential/comparison.h"
+#include "tests/differential/identities.h"
+#include "tests/differential/kernel.h"
+#include "tests/fixtures/ganesha_server.h"
+
+namespace nfswalk::differential {
+
+inline constexpr const char* kWalkModes[] = {"ref", "rcu-locked", "rcu-peek", "rcu-search"};
+
+// A server of its own for each test, whose export is an empty directory.
+class DifferentialExport : public testing::Test {
+ protected:
+  // Options of the server.
+  virtual bool root_squash() const { return false; }
+  virtual bool caches_names() const { return true; }
+
+  void SetUp() override {
+    auto started = fixtures::GaneshaServer::Start(
+        {.root_squash = root_squash(), .caches_names = caches_names()});
+    if (!started) GTEST_SKIP() << started.error();
+    server_ = std::move(*started);
+    tree_ = std::make_unique<BackingTree>(server_->backing_directory());
+    kernel_ = std::make_unique<Kernel>(server_->backing_directory(), root_squash());
+    comparison_ = std::make_unique<Comparison>(*kernel_, identities_);
+  }
+
+  std::unique_ptr<Client> Mount(int version, std::string_view options) const {
+    fixtures::GaneshaServer::NetworkScope scope(*server_);
+    auto client = Client::Mount(*ParseMountUrl(server_->Url(options, version)));
+    if (client) return std::move(*client);
+    ADD_FAILURE() << client.error().message;
+    return nullptr;
+  }
+
+  // The clock that files are stamped with stands still for some milliseconds, and on older kernels
+  // two changes within them look the same to whoever asked in between.
+  static void AwaitClockTick() {
+    timespec then, now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &then);
+    do {
+      clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    } while (now.tv_sec == then.tv_sec && now.tv_nsec == then.tv_nsec);
+  }
+
+  std::vector<AnsweredQuestion> AskKernel(const std::vector<Question>& questions) {
+    std::vector<AnsweredQuestion> answered;
+    for (const Question& question : questions) {
+      answered.push_back(comparison_->AskKernel(question));
+    }
+    return answered;
+  }
+  void Check(Client& client, const std::vector<AnsweredQuestion>& answered,
+             std::string_view situation) {
+    for (const AnsweredQuestion& one : answered) comparison_->Check(client, one, situation);
+  }
+
+  void ExpectNoDifferences() const {
+    if (std::string text = comparison_->Differences(); !text.empty()) ADD_FAILURE() << text;
+  }
+
+  const std::vector<Identity> identities_ = AllIdentities();
+  std::unique_ptr<fixtures::GaneshaServer> server_;
+  std::unique_ptr<BackingTree> tree_;
+  std::unique_ptr<Kernel> kernel_;
+  std::unique_ptr<Comparison> comparison_;
+};
+
+}  // namespace nfswalk::differential
+
+#endif  // NFSWALK_TESTS_DIFFERENTIAL_DIFFERENTIAL_EXPORT_H_

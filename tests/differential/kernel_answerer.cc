@@ -1,0 +1,171 @@
+// kernel_answerer ROOT UID GID [GROUP...]: takes the directory for its root and the identity for
+// its own, for good, and then answers PathQuestions from standard input with PathAnswers to
+// standard output until that ends.
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "tests/differential/path_answers.h"
+
+namespace nfswalk::differential {
+namespace {
+
+int ErrorOf(long result) { return result < 0 ? errno : 0; }
+
+protocol::Time TimeOf(const timespec& time) {
+  return {time.tv_sec, static_cast<uint32_t>(time.tv_nsec)};
+}
+
+StatAnswer Told(int error, const struct stat& told) {
+  StatAnswer answer{error, {}};
+  if (error != 0) return answer;
+  protocol::Attributes& attributes = answer.attributes;
+  attributes.type = static_cast<protocol::FileType>((told.st_mode & S_IFMT) >> 12);
+  attributes.mode = told.st_mode & 07777;
+  attributes.nlink = static_cast<uint32_t>(told.st_nlink);
+  attributes.uid = told.st_uid;
+  attributes.gid = told.st_gid;
+  attributes.size_bytes = static_cast<uint64_t>(told.st_size);
+  attributes.used_bytes = static_cast<uint64_t>(told.st_blocks) * 512;
+  attributes.rdev_major = major(told.st_rdev);
+  attributes.rdev_minor = minor(told.st_rdev);
+  attributes.fileid = told.st_ino;
+  attributes.atime = TimeOf(told.st_atim);
+  attributes.mtime = TimeOf(told.st_mtim);
+  attributes.ctime = TimeOf(told.st_ctim);
+  return answer;
+}
+
+// The system calls themselves: the library's faccessat() of some versions works some of it out by
+// itself.
+int AccessError(int directory, const char* path, size_t mode, int flags) {
+  return ErrorOf(
+      syscall(SYS_faccessat2, directory, path, static_cast<int>(mode), flags | AT_EACCESS));
+}
+
+void ReadLinkAt(int directory, const char* path, LinkAnswer& answer) {
+  const ssize_t count = readlinkat(directory, path, answer.text.data(), answer.text.size());
+  answer.error = ErrorOf(count);
+  if (count > 0) answer.size_bytes = static_cast<uint32_t>(count);
+}
+
+void AnswerPlain(const char* path, PathAnswers& answers) {
+  for (size_t itself : {0, 1}) {
+    const int flags = itself != 0 ? AT_SYMLINK_NOFOLLOW : 0;
+    struct stat told {};
+    answers.stat[itself] = Told(ErrorOf(fstatat(AT_FDCWD, path, &told, flags)), told);
+    for (size_t mode = 0; mode < kAccessModes; ++mode) {
+      answers.access[itself][mode] = AccessError(AT_FDCWD, path, mode, flags);
+    }
+  }
+  ReadLinkAt(AT_FDCWD, path, answers.link);
+}
+
+// Only openat2() takes RESOLVE_*; the rest is asked of what it opened. EAGAIN: something moved
+// anywhere in the system while `..` was resolved (openat2(2)); it says nothing about the path.
+int OpenScoped(int root, const PathQuestion& question, bool itself) {
+  open_how how{};
+  how.flags = static_cast<uint64_t>(O_PATH | O_CLOEXEC | (itself ? O_NOFOLLOW : 0));
+  how.resolve = (question.no_symlinks ? RESOLVE_NO_SYMLINKS : 0u) |
+                (question.beneath ? RESOLVE_BENEATH : 0u) |
+                (question.in_root ? RESOLVE_IN_ROOT : 0u);
+  long opened;
+  do {
+    opened = syscall(SYS_openat2, root, question.path.data(), &how, sizeof how);
+  } while (opened < 0 && errno == EAGAIN);
+  return static_cast<int>(opened);
+}
+
+void AnswerScoped(int root, const PathQuestion& question, PathAnswers& answers) {
+  for (size_t itself : {0, 1}) {
+    const int opened = OpenScoped(root, question, itself != 0);
+    const int error = ErrorOf(opened);
+    struct stat told {};
+    if (error == 0 && fstat(opened, &told) != 0) std::abort();
+    answers.stat[itself] = Told(error, told);
+    for (size_t mode = 0; mode < kAccessModes; ++mode) {
+      answers.access[itself][mode] =
+          error != 0 ? error : AccessError(opened, "", mode, AT_EMPTY_PATH);
+    }
+    if (itself != 0) {
+      answers.link.error = error;
+      // Of a file that is open and no link, readlinkat() says ENOENT: the empty path is to blame.
+      if (error == 0 && !S_ISLNK(told.st_mode)) {
+        answers.link.error = EINVAL;
+      } else if (error == 0) {
+        ReadLinkAt(opened, "", answers.link);
+      }
+    }
+    if (opened >= 0) close(opened);
+  }
+}
+
+bool ReadWhole(PathQuestion& question) {
+  auto* bytes = reinterpret_cast<char*>(&question);
+  for (size_t done = 0; done < sizeof question;) {
+    const ssize_t count = read(STDIN_FILENO, bytes + done, sizeof question - done);
+    if (count <= 0) return false;
+    done += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+bool WriteWhole(const PathAnswers& answers) {
+  const auto* bytes = reinterpret_cast<const char*>(&answers);
+  for (size_t done = 0; done < sizeof answers;) {
+    const ssize_t count = write(STDOUT_FILENO, bytes + done, sizeof answers - done);
+    if (count <= 0) return false;
+    done += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+bool Become(char** arguments, int count) {
+  const auto number = [&](int i) {
+    return static_cast<uint32_t>(std::strtoul(arguments[i], nullptr, 10));
+  };
+  std::vector<gid_t> groups;
+  for (int i = 4; i < count; ++i) groups.push_back(number(i));
+  const uint32_t uid = number(2), gid = number(3);
+  return chroot(arguments[1]) == 0 && chdir("/") == 0 &&
+         setgroups(groups.size(), groups.data()) == 0 && setresgid(gid, gid, gid) == 0 &&
+         setresuid(uid, uid, uid) == 0;
+}
+
+int Serve(int count, char** arguments) {
+  if (count < 4 || !Become(arguments, count)) {
+    std::perror("kernel_answerer");
+    return 1;
+  }
+  const int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  PathQuestion question;
+  while (ReadWhole(question)) {
+    PathAnswers answers;
+    if (question.scoped()) {
+      AnswerScoped(root, question, answers);
+    } else {
+      AnswerPlain(question.path.data(), answers);
+    }
+    if (!WriteWhole(answers)) break;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace nfswalk::differential
+
+int main(int count, char** arguments) {
+  // Without what runs at exit: a leak check would look for /proc, which is outside.
+  _exit(nfswalk::differential::Serve(count, arguments));
+}

@@ -1,0 +1,25 @@
+// odd_paths: paths that nobody would write by hand, from a seed.
+//
+// Thread safety: a pure function.
+#ifndef NFSWALK_TESTS_DIFFERENTIAL_ODD_PATHS_H_
+#define NFSWALK_TESTS_DIFFERENTIAL_ODD_PATHS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tests/differential/backing_tree.h"
+#include "tests/differential/comparison.h"
+
+namespace nfswalk::differential {
+
+// At least `count` questions, all about different paths, asked by everyone in turn (0 to
+// `identities` - 1), each third one with RESOLVE_* flags: slashes and dots in every place, names of
+// 254 to 257 bytes and of every byte, paths of 4094 to 4097 bytes, links in chains, loops and to
+// nowhere, `..` above the root, through files, and through directories that may not be searched.
+std::vector<Question> OddPaths(const Inventory& found, size_t count, size_t identities,
+                               uint64_t seed);
+
+}  // namespace nfswalk::differential
+
+#endif  // NFSWALK_TESTS_DIFFERENTIAL_ODD_PATHS_H_

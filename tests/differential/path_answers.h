@@ -1,0 +1,60 @@
+// path_answers: everything that can be asked about a path without changing anything, and what was
+// answered; the same for the client and for the kernel, so that the two can be laid side by side.
+//
+// Plain bytes without pointers: questions and answers travel through pipes to processes of the same
+// build.
+//
+// Thread safety: as any value.
+#ifndef NFSWALK_TESTS_DIFFERENTIAL_PATH_ANSWERS_H_
+#define NFSWALK_TESTS_DIFFERENTIAL_PATH_ANSWERS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "nfsclient/protocol/attributes.h"
+
+namespace nfswalk::differential {
+
+// Room for paths that are longer than any system call takes.
+inline constexpr size_t kPathRoom = 4224;
+inline constexpr size_t kTextRoom = 4096;
+// Bits of access(2): 0 is F_OK, 7 all three.
+inline constexpr size_t kAccessModes = 8;
+
+struct PathQuestion {
+  bool no_symlinks = false;  // RESOLVE_* of openat2(2)
+  bool beneath = false;
+  bool in_root = false;
+  std::array<char, kPathRoom> path{};  // ends in a NUL
+
+  bool scoped() const { return no_symlinks || beneath || in_root; }
+};
+
+// fsid and change are 0: no system call tells what a server makes of them.
+struct StatAnswer {
+  int error = 0;
+  protocol::Attributes attributes;
+};
+
+struct LinkAnswer {
+  int error = 0;
+  uint32_t size_bytes = 0;
+  std::array<char, kTextRoom> text{};
+};
+
+// Errors are errno values, 0 for none. Index 1 of a pair: a symbolic link in last place is itself
+// the result (AT_SYMLINK_NOFOLLOW).
+struct PathAnswers {
+  std::array<StatAnswer, 2> stat;
+  std::array<std::array<int, kAccessModes>, 2> access{};
+  LinkAnswer link;
+};
+
+static_assert(std::is_trivially_copyable_v<PathQuestion>);
+static_assert(std::is_trivially_copyable_v<PathAnswers>);
+
+}  // namespace nfswalk::differential
+
+#endif  // NFSWALK_TESTS_DIFFERENTIAL_PATH_ANSWERS_H_
