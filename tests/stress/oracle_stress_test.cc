@@ -17,12 +17,14 @@
 namespace nfswalk::stress {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr uint64_t kWalksByDefault = 150'000;
+#if defined(__SANITIZE_THREAD__)
+constexpr uint64_t kWalksByDefault = 70'000;
+#elif defined(__SANITIZE_ADDRESS__)
+constexpr uint64_t kWalksByDefault = 500'000;
 #else
 constexpr uint64_t kWalksByDefault = 2'100'000;
 #endif
-constexpr uint64_t kWalksOfRound = 20'000;
+constexpr uint64_t kWalksOfRound = 10'000;
 
 uint64_t walks_of_binary = kWalksByDefault;
 uint64_t seed_of_binary = std::random_device{}();
