@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "nfsclient/client.h"
+#include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/change.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/walk.h"
@@ -52,13 +53,31 @@ Result<Attributes> CreateAt(Superblock& superblock, std::string_view path, bool 
   return attributes;
 }
 
+// What has the name already, as open(2) with O_CREAT finds it: unless the mount says nocto, the
+// server is asked whether it is still there (nfs_semantics 1.3).
+Result<Attributes> Existing(Superblock& superblock, std::string_view path,
+                            const Credential& credential) {
+  Attributes attributes;
+  std::errc error = walk::ResolveRef(
+      superblock, path, credential, WalkFlags{}, &RefWalk::Resolve, [&](RefWalk& walk) {
+        auto asked = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(),
+                                     !superblock.options.nocto || walk.force());
+        if (asked != kOk) return asked;
+        nfs::CopyAttributes(walk.inode(), attributes);
+        // The server may know a file by its handle after its name has gone.
+        return attributes.nlink == 0 && !walk.force() ? protocol::kStale : kOk;
+      });
+  if (error != kOk) return std::unexpected(error);
+  return attributes;
+}
+
 }  // namespace
 
 Result<Attributes> Client::Create(std::string_view path, uint32_t mode, bool exclusive,
                                   const Credential& credential) {
   // Without `exclusive` an existing file will do, also one that a link leads to.
   if (!exclusive) {
-    auto existing = Stat(path, credential);
+    auto existing = Existing(*superblock_, path, credential);
     if (existing) {
       if (existing->type == protocol::FileType::kDirectory) {
         return std::unexpected(std::errc::is_a_directory);
@@ -73,7 +92,7 @@ Result<Attributes> Client::Create(std::string_view path, uint32_t mode, bool exc
                           });
   // Another client was faster.
   if (!exclusive && !created && created.error() == std::errc::file_exists) {
-    return Stat(path, credential);
+    return Existing(*superblock_, path, credential);
   }
   return created;
 }

@@ -123,6 +123,18 @@ TEST_P(NfsBugsOnServer, B28_AnOpenThatFindsItsFileGoneRepeatsTheWholeWalk) {
   EXPECT_EQ(Read("dir/file"), "new");
 }
 
+// What a create without O_EXCL does with is asked for, as an open's file is.
+TEST_P(NfsBugsOnServer, B28_ACreateThatFindsItsFileGoneMakesAnother) {
+  MakeDirectory("dir");
+  MakeFile("dir/file", "old");
+  ASSERT_EQ(client_->Create(Path("dir/file"), 0644, false, root_)->size_bytes, 3u);
+  std::filesystem::remove(Backing("dir/file"));
+  auto made = client_->Create(Path("dir/file"), 0644, false, root_);
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(made->size_bytes, 0u);
+  EXPECT_TRUE(std::filesystem::exists(Backing("dir/file")));
+}
+
 TEST_P(NfsBugsOnServer, B29_WhatBecameAFileOrADirectoryIsTreatedAsThat) {
   MakeDirectory("dir");
   MakeFile("file");
