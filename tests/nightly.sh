@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# What takes too long for every submission: the long versions of tests (tag "nightly"), the mutants, and the
+# lines that the tests reach. Each part ends with a line of its own; the exit code is 0 only if all are well.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+status=0
+part() {
+  echo "== $*"
+  "$@" || status=1
+}
+
+third_party/install.sh || exit 1
+mapfile -t long < <(bazel query --noshow_progress 'attr(tags, nightly, tests(//tests/...))' 2>/dev/null)
+part tests/run.sh "${long[@]}"
+# What .ci/run has no time for under the sanitizers.
+with_servers=(//tests/integration/... //tests/differential/... //tests/faults/...)
+part tests/run.sh --config=asan "${with_servers[@]}"
+part tests/run.sh --config=tsan "${with_servers[@]}"
+part tests/mutants/run.py
+part tests/coverage.sh
+exit "$status"
