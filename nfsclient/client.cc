@@ -194,14 +194,25 @@ std::errc Client::ReadDir(std::string_view path, const Credential& credential,
   if (auto error = CheckFlags(flags); error != kOk) return error;
   if (flags.cached) return std::errc::resource_unavailable_try_again;  // listings are not cached
   Superblock& superblock = *superblock_;
-  return walk::ResolveRef(
-      superblock, path, credential, FlagsOf(superblock, flags), &RefWalk::Resolve,
-      [&](RefWalk& walk) {
-        if (!IsDirectory(walk.inode())) return std::errc::not_a_directory;
-        std::errc error = nfs::PermissionRef(superblock, walk.inode(), walk.credential(), kMayRead);
-        if (error != kOk) return error;
-        return nfs::ReadDirectory(superblock, walk.position(), walk.credential()->key(), visit);
-      });
+  // The third pass would begin again, with entries that `visit` has seen.
+  bool began = false, stale = false;
+  const auto note_and_visit = [&](const DirectoryEntry& entry) {
+    began = true;
+    return visit(entry);
+  };
+  const std::errc error =
+      walk::ResolveRef(superblock, path, credential, FlagsOf(superblock, flags), &RefWalk::Resolve,
+                       [&](RefWalk& walk) {
+                         if (!IsDirectory(walk.inode())) return std::errc::not_a_directory;
+                         std::errc failed = nfs::PermissionRef(superblock, walk.inode(),
+                                                               walk.credential(), kMayRead);
+                         if (failed != kOk) return failed;
+                         failed = nfs::ReadDirectory(superblock, walk.position(),
+                                                     walk.credential()->key(), note_and_visit);
+                         stale = began && failed == protocol::kStale;
+                         return stale ? kOk : failed;
+                       });
+  return stale ? protocol::kStale : error;
 }
 
 Result<std::unique_ptr<File>> Client::Open(std::string_view path, uint32_t mode,

@@ -95,7 +95,8 @@ class Client {
                                         const Credential& credential, ResolveFlags flags = {});
 
   // Calls `visit` for each entry, without "." and "..", until it returns false. Attributes and
-  // handles are present where the server sent them.
+  // handles are present where the server sent them. After an error some entries may have been seen;
+  // ESTALE: the directory was removed meanwhile.
   [[nodiscard]] std::errc ReadDir(std::string_view path, const Credential& credential,
                                   const std::function<bool(const DirectoryEntry&)>& visit,
                                   ResolveFlags flags = {});
