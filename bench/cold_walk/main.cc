@@ -1,8 +1,5 @@
 // cold_walk: see options.cc for what it does, or run it with --help.
-#include <unistd.h>
-
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +9,7 @@
 #include "bench/cold_walk/cold_run.h"
 #include "bench/cold_walk/options.h"
 #include "bench/cold_walk/raw_calls.h"
+#include "bench/console.h"
 #include "bench/stop_on_signals.h"
 #include "fmt/format.h"
 
@@ -25,18 +23,12 @@ int Fail(std::string_view why) {
   return kFailed;
 }
 
-void Progress(std::string_view what) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  fmt::print(stderr, "\r\033[K{}", what);
-  std::fflush(stderr);
-}
-
 int Run(const ColdOptions& options, const std::atomic<bool>& stop) {
   auto server =
       options.server.empty() ? ReplayServer::StartOwn() : ReplayServer::Use(options.server);
   if (!server) return Fail(server.error());
-  const auto rows = RunColdWalks(options, **server, Progress, stop);
-  Progress("");
+  const auto rows = RunColdWalks(options, **server, ShowProgress, stop);
+  ShowProgress("");
   if (!rows) return Fail(rows.error());
   fmt::print(
       "On {}: {} files at depth {} in directories of {}; medians of {} turns; the ceiling has {} "
@@ -44,10 +36,8 @@ int Run(const ColdOptions& options, const std::atomic<bool>& stop) {
       (*server)->description(), options.files, ColdTree::kDepth, ColdTree::kFilesPerDirectory,
       options.repetitions, kRawWindow, ColdTable(*rows), FiguresText(*rows));
   if (!options.json_file.empty()) {
-    std::ofstream file(options.json_file);
-    file << ColdJson(*rows);
-    file.close();
-    if (!file) return Fail(fmt::format("cannot write \"{}\"", options.json_file));
+    const std::string error = WriteTextFile(options.json_file, ColdJson(*rows));
+    if (!error.empty()) return Fail(error);
   }
   return stop.load() ? kExitInterrupted : 0;
 }

@@ -2,21 +2,18 @@
 #ifndef NFSWALK_BENCH_COLD_WALK_OPTIONS_H_
 #define NFSWALK_BENCH_COLD_WALK_OPTIONS_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <variant>
-#include <vector>
+
+#include "bench/command_line.h"
 
 namespace nfswalk::bench {
 
-struct ColdOptions {
+struct ColdOptions : RunOptions {
+  ColdOptions() : RunOptions{.threads = {1, 4}, .repetitions = 5} {}
+
   uint64_t files = 100'000;
-  std::vector<size_t> threads = {1, 4};
-  size_t repetitions = 5;
   uint64_t libnfs_one_in = 10;
-  std::string server;     // an nfs:// URL; empty: a server of our own
-  std::string json_file;  // empty: none
 };
 
 // An exit code if there is nothing to run: 0 after --help, 2 after bad arguments, explained on

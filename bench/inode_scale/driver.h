@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/inode_scale/team.h"
+#include "bench/team.h"
 #include "bench/inode_scale/workload.h"
 #include "nfsclient/vfs/inode_policy.h"
 

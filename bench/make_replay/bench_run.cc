@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "bench/console.h"
 #include "bench/make_replay/kernel_subject.h"
 #include "bench/make_replay/killing_subject.h"
 #include "bench/make_replay/libnfs_subject.h"
@@ -39,7 +40,7 @@ ExitCode BenchRun::Run() {
              machine.cores, machine.kernel, machine.build, machine.backend);
   for (const std::string& file : options_.traces) {
     const std::string error = RunTrace(file);
-    Progress("");
+    ShowProgress("");
     if (stop_.load()) return ExitCode::kInterrupted;
     if (error.empty()) continue;
     fmt::print(stderr, "make_replay: {}\n", error);
@@ -57,20 +58,20 @@ ExitCode BenchRun::Run() {
 
 std::string BenchRun::RunTrace(const std::string& file) {
   const std::string name = TraceName(file);
-  Progress(name + ": reading the trace");
+  ShowProgress(name + ": reading the trace");
   const auto trace = LoadTrace(file);
   if (!trace) return trace.error();
   const ReplayPlan plan(*trace, server_->special_files());
-  Progress("");
+  ShowProgress("");
   fmt::print("\n{}\n{}", file, CoverageText(*trace, plan));
   std::fflush(stdout);
   if (plan.calls().empty()) return file + ": no call of this trace can be replayed";
-  Progress(name + ": making the tree");
+  ShowProgress(name + ": making the tree");
   // Two traces of one name, or two runs against one server, must not meet.
   const std::string directory = fmt::format("make_replay-{}-{}-{}", getpid(), rows_.size(), name);
   std::string error = server_->Prepare(plan.tree(), directory);
   if (error.empty()) error = RunPrepared(plan, name, directory);
-  Progress(name + ": removing the tree");
+  ShowProgress(name + ": removing the tree");
   const std::string removal = server_->Remove(directory);
   return error.empty() ? removal : error;
 }
@@ -113,7 +114,7 @@ std::string BenchRun::RunCold(Subjects& subjects, const ReplayPlan& plan,
     if (stop_.load()) return {};
     const bool one_pass = subject->one_pass_only();
     const size_t threads = one_pass ? 1 : std::ranges::max(options_.threads);
-    Progress(fmt::format("{}: {} {}, first pass", trace, subject->subject(), subject->mode()));
+    ShowProgress(fmt::format("{}: {} {}, first pass", trace, subject->subject(), subject->mode()));
     const Stats before = subject->stats();
     auto turn = RunOnce(*subject, plan, threads, one_pass ? options_.libnfs_one_in : 1, stop_);
     if (!turn) return turn.error();
@@ -145,8 +146,8 @@ std::string BenchRun::RunWarm(Subjects& subjects, const ReplayPlan& plan,
                           .mode = std::string(subject->mode()),
                           .threads = threads});
         }
-        Progress(fmt::format("{}: {} {}, {} threads, turn {} of {}", trace, subject->subject(),
-                             subject->mode(), threads, round + 1, options_.rounds));
+        ShowProgress(fmt::format("{}: {} {}, {} threads, turn {} of {}", trace, subject->subject(),
+                                 subject->mode(), threads, round + 1, options_.rounds));
         const Stats before = subject->stats();
         auto turn = RunFor(*subject, plan, threads,
                            options_.seconds / static_cast<double>(options_.rounds), stop_);
@@ -162,20 +163,13 @@ std::string BenchRun::RunWarm(Subjects& subjects, const ReplayPlan& plan,
 
 void BenchRun::Note(const PassResult& turn) {
   compared_ += turn.ops;
-  if (turn.mismatches != 0) Progress("");
+  if (turn.mismatches != 0) ShowProgress("");
   uint64_t shown = mismatches_;
   for (const Mismatch& mismatch : turn.first_mismatches) {
     if (shown++ >= kMismatchesShown) break;
     fmt::print(stderr, "make_replay: differs: {}\n", MismatchText(mismatch));
   }
   mismatches_ += turn.mismatches;
-}
-
-void BenchRun::Progress(const std::string& what) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  std::fflush(stdout);
-  fmt::print(stderr, "\r\033[K{}", what);
-  std::fflush(stderr);
 }
 
 }  // namespace nfswalk::bench

@@ -45,7 +45,6 @@ class BenchRun {
   std::string RunWarm(Subjects& subjects, const ReplayPlan& plan, const std::string& trace);
 
   void Note(const PassResult& turn);
-  void Progress(const std::string& what);
 
   const Options options_;
   const std::atomic<bool>& stop_;

@@ -61,8 +61,9 @@ def hunks_of(patch):
 
 def seen_by(test_filter, suites):
     """Whether there is a test for a filter of GoogleTest, as far as parameters let one say."""
+    without_parameter = re.sub(r"\*[^*]*$", "*", test_filter)
     return any(suite in test_filter or
-               any(fnmatch.fnmatchcase(f"{suite}.{case}", test_filter) for case in cases)
+               any(fnmatch.fnmatchcase(f"{suite}.{case}", without_parameter) for case in cases)
                for suite, cases in suites.items())
 
 

@@ -1,6 +1,6 @@
 // team: threads that do the same work at the same time, and how long the last of them took.
-#ifndef NFSWALK_BENCH_INODE_SCALE_TEAM_H_
-#define NFSWALK_BENCH_INODE_SCALE_TEAM_H_
+#ifndef NFSWALK_BENCH_TEAM_H_
+#define NFSWALK_BENCH_TEAM_H_
 
 #include <cstddef>
 #include <functional>
@@ -13,9 +13,11 @@ struct TeamTime {
 };
 
 // Calls work(0) ... work(threads - 1), each on a thread of its own, pinned round robin, which all
-// start together.
-TeamTime RunTeam(size_t threads, const std::function<void(size_t)>& work);
+// start together once each has done its prepare(), which is not part of the time.
+TeamTime RunTeam(
+    size_t threads, const std::function<void(size_t)>& work,
+    const std::function<void(size_t)>& prepare = [](size_t) {});
 
 }  // namespace nfswalk::bench
 
-#endif  // NFSWALK_BENCH_INODE_SCALE_TEAM_H_
+#endif  // NFSWALK_BENCH_TEAM_H_

@@ -1,4 +1,4 @@
-#include "bench/inode_scale/team.h"
+#include "bench/team.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -33,7 +33,8 @@ double ThreadCpuSeconds() {
 
 }  // namespace
 
-TeamTime RunTeam(size_t threads, const std::function<void(size_t)>& work) {
+TeamTime RunTeam(size_t threads, const std::function<void(size_t)>& work,
+                 const std::function<void(size_t)>& prepare) {
   std::vector<double> cpu_seconds(threads);
   std::vector<Clock::time_point> started(threads), ended(threads);
   std::barrier start(static_cast<std::ptrdiff_t>(threads));
@@ -42,6 +43,7 @@ TeamTime RunTeam(size_t threads, const std::function<void(size_t)>& work) {
     for (size_t t = 0; t < threads; ++t) {
       team.emplace_back([&, t] {
         PinTo(t);
+        prepare(t);
         start.arrive_and_wait();
         const double cpu_before = ThreadCpuSeconds();
         started[t] = Clock::now();

@@ -1,0 +1,35 @@
+#include "bench/command_line.h"
+
+namespace nfswalk::bench {
+namespace {
+
+constexpr size_t kThreadsMax = 256;
+constexpr size_t kRepetitionsMax = 1000;
+
+}  // namespace
+
+void AddRunOptions(CLI::App& app, RunOptions& options) {
+  app.add_option("--threads", options.threads, "Numbers of threads, one row each")
+      ->delimiter(',')
+      ->check(CLI::Range(size_t{1}, kThreadsMax))
+      ->capture_default_str();
+  app.add_option("--repetitions", options.repetitions, "Of which the median counts")
+      ->check(CLI::Range(size_t{1}, kRepetitionsMax))
+      ->capture_default_str();
+  app.add_option("--server", options.server,
+                 "Run on this nfs:// URL, in a new directory there as uid 0 [an nfs-ganesha of our "
+                 "own]");
+  app.add_option("--json", options.json_file, "Write the rows to this file too");
+}
+
+std::optional<int> ExitCodeOfParsing(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // CLI11 reports through exceptions; none passes on from here.
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return {};
+}
+
+}  // namespace nfswalk::bench

@@ -1,0 +1,30 @@
+// command_line: what the command lines of the benchmarks have in common.
+#ifndef NFSWALK_BENCH_COMMAND_LINE_H_
+#define NFSWALK_BENCH_COMMAND_LINE_H_
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace nfswalk::bench {
+
+struct RunOptions {
+  std::vector<size_t> threads;
+  size_t repetitions = 1;
+  std::string server = {};     // an nfs:// URL; empty: a server of our own
+  std::string json_file = {};  // empty: none
+};
+
+// --threads, --repetitions, --server and --json; what `options` holds now is the default. It must
+// outlive the parsing.
+void AddRunOptions(CLI::App& app, RunOptions& options);
+
+// An exit code if there is nothing to run: 0 after --help, 2 after bad arguments, explained on
+// stderr.
+std::optional<int> ExitCodeOfParsing(CLI::App& app, int argc, char** argv);
+
+}  // namespace nfswalk::bench
+
+#endif  // NFSWALK_BENCH_COMMAND_LINE_H_

@@ -1,0 +1,144 @@
+#include "bench/warm_stat/warm_tree.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
+#include <random>
+
+#include "fmt/format.h"
+
+namespace nfswalk::bench {
+namespace {
+
+constexpr uint32_t kOrderSeed = 6;
+constexpr size_t kLinksDepth = 8;
+// Directories of the first level of a tree of distinct files: 4096 files, 8 times 8 times 8
+// times 8.
+constexpr uint64_t kBitsOfFile = 12, kBitsOfDirectory = 3;
+
+// The name of file `file`'s directory at `level` (from 1) of a tree in which files lie at `depth`.
+std::string DirectoryName(size_t depth, size_t level, uint64_t file) {
+  const uint64_t bits = kBitsOfDirectory + (kBitsOfFile - 2 * kBitsOfDirectory) * (level - 1) /
+                                               std::max<size_t>(depth - 2, 1);
+  return fmt::format("level{}-{}", level, file >> (kBitsOfFile - bits));
+}
+
+std::string DirectoryOf(size_t depth, uint64_t file, size_t first_level = 1) {
+  std::string path;
+  for (size_t level = first_level; level < depth; ++level) {
+    path += level == 1 ? fmt::format("depth{}-", depth) : "";
+    path += DirectoryName(depth, level, file) + "/";
+  }
+  return path;
+}
+
+std::string DistinctPath(size_t depth, uint64_t file) {
+  return DirectoryOf(depth, file) + fmt::format("file{}.c", file);
+}
+
+// A link stands for the first two levels, so that the path has as many names less one.
+std::string LinkName(uint64_t file) { return "to-" + DirectoryName(kLinksDepth + 1, 2, file); }
+
+std::string PathInOneDirectory(uint64_t file) {
+  return fmt::format("one/directory/that/lies/as/deep/here/file{}.c", file);
+}
+
+std::string RandomPath(uint64_t file) {
+  return fmt::format("many/part{}/{}/file{}.c", file / 10'000, file / 100 % 100, file);
+}
+
+void AddWithParents(Tree& tree, const std::string& path) {
+  const std::string canonical = "/" + path;
+  for (std::string_view parent = ParentOf(canonical); !parent.empty(); parent = ParentOf(parent)) {
+    if (tree.Find(parent) != nullptr) break;
+    tree.Node(parent) = {.type = S_IFDIR, .permissions = 0755};
+  }
+  tree.Node(canonical) = {.type = S_IFREG, .permissions = 0644, .size_bytes = 0};
+}
+
+}  // namespace
+
+CourseCalls::CourseCalls(const std::vector<std::string>& paths, int16_t error) {
+  for (const std::string& path : paths) texts_.append(path).push_back('\0');
+  calls_.reserve(paths.size());
+  size_t begin = 0;
+  for (const std::string& path : paths) {
+    ReplayCall& call = calls_.emplace_back();
+    call.path = std::string_view(texts_).substr(begin, path.size());
+    call.mode = S_IFREG | 0644;
+    call.error = error;
+    begin += path.size() + 1;
+  }
+}
+
+Tree WarmTree::Build() const {
+  Tree tree;
+  tree.Node("") = {.type = S_IFDIR, .permissions = 0755};
+  for (const Course course : Courses()) {
+    if (course.pattern == Pattern::kNegative || course.pattern == Pattern::kLinks) continue;
+    for (const std::string& path : PathsOf(course)) AddWithParents(tree, path);
+  }
+  for (uint64_t file = 0; file < kDistinctFiles; ++file) {
+    AddWithParents(tree, DistinctPath(kLinksDepth + 1, file));
+    tree.Node("/" + LinkName(file)) = {
+        .type = S_IFLNK,
+        .permissions = 0777,
+        .link_text =
+            fmt::format("depth{}-{}/{}", kLinksDepth + 1, DirectoryName(kLinksDepth + 1, 1, file),
+                        DirectoryName(kLinksDepth + 1, 2, file))};
+  }
+  return tree;
+}
+
+std::vector<Course> WarmTree::Courses() {
+  std::vector<Course> courses;
+  for (const size_t depth : kDepths) courses.push_back({Pattern::kDistinct, depth});
+  for (const Pattern pattern :
+       {Pattern::kSameFile, Pattern::kSameDirectory, Pattern::kNegative, Pattern::kLinks}) {
+    courses.push_back({pattern, 8});
+  }
+  courses.push_back({Pattern::kRandom, kRandomDepth});
+  return courses;
+}
+
+std::vector<std::string> WarmTree::PathsOf(Course course) const {
+  const bool random = course.pattern == Pattern::kRandom;
+  const uint64_t count = random                                      ? random_files_
+                         : course.pattern == Pattern::kSameFile      ? 1
+                         : course.pattern == Pattern::kSameDirectory ? kFilesOfOneDirectory
+                                                                     : kDistinctFiles;
+  std::vector<uint64_t> files(count);
+  std::iota(files.begin(), files.end(), 0);
+  std::mt19937 order(kOrderSeed);
+  if (random) std::ranges::shuffle(files, order);
+  std::vector<std::string> paths;
+  paths.reserve(count);
+  for (const uint64_t file : files) {
+    switch (course.pattern) {
+      case Pattern::kDistinct:
+      case Pattern::kSameFile:
+        paths.push_back(DistinctPath(course.depth, file));
+        break;
+      case Pattern::kSameDirectory:
+        paths.push_back(PathInOneDirectory(file));
+        break;
+      case Pattern::kRandom:
+        paths.push_back(RandomPath(file));
+        break;
+      case Pattern::kNegative:
+        paths.push_back(DirectoryOf(course.depth, file) + fmt::format("none{}.c", file));
+        break;
+      case Pattern::kLinks:
+        paths.push_back(LinkName(file) + "/" + DirectoryOf(kLinksDepth + 1, file, 3) +
+                        fmt::format("file{}.c", file));
+        break;
+    }
+  }
+  return paths;
+}
+
+CourseCalls WarmTree::CallsOf(Course course) const {
+  return CourseCalls(PathsOf(course), course.pattern == Pattern::kNegative ? ENOENT : 0);
+}
+
+}  // namespace nfswalk::bench
