@@ -85,7 +85,7 @@ class ChangingTree : public DifferentialExport, public testing::WithParamInterfa
 
 TEST_P(ChangingTree, WithoutACacheChangesShowAtOnce) {
   const auto mounts = MountAll("noac");
-  constexpr int kRounds = 60;
+  constexpr int kRounds = 30;
   for (int round = 0; round < kRounds; ++round) {
     Change(8);
     CheckAll(mounts, SomeAnswers(12));
