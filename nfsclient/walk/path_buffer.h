@@ -33,8 +33,9 @@ class PathBuffer {
     if (path.empty()) return std::errc::no_such_file_or_directory;
     if (path.size() >= kPathMax) return std::errc::filename_too_long;
     if (std::memchr(path.data(), 0, path.size()) != nullptr) return std::errc::invalid_argument;
-    begin_ = inline_;
-    end_ = inline_ + kInline;
+    // A larger array that an earlier try needed serves this one, too.
+    begin_ = heap_.empty() ? inline_ : heap_.data();
+    end_ = heap_.empty() ? inline_ + kInline : begin_ + heap_.size() - vfs::kNamePadding;
     at_ = end_ - path.size();
     std::memcpy(at_, path.data(), path.size());
     std::memset(end_, 0, vfs::kNamePadding);
