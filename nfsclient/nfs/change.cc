@@ -36,19 +36,18 @@ void DropName(Superblock& superblock, DentryRef& directory, const vfs::Name& nam
 // it, one that is renamed has a new ctime. Asks the server where nothing is known, as a kernel
 // does; what is known need not be fresh. Empty if it cannot be found out, which the change itself
 // will explain.
-DentryRef KnowName(Superblock& superblock, DentryRef& directory, std::string_view text,
+DentryRef KnowName(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
                    const Credential& credential) {
-  if (TooLong(superblock, text)) return {};
-  PaddedName name(text, directory.get());
-  if (DentryRef known = superblock.dentries.Lookup(*directory, name.name())) return known;
-  auto asked = LookupChild(superblock, directory, name.name(), credential, LookupIntent::kWalk);
+  if (DentryRef known = superblock.dentries.Lookup(*directory, name)) return known;
+  auto asked = LookupChild(superblock, directory, name, credential, LookupIntent::kWalk);
   return asked ? std::move(*asked) : DentryRef();
 }
 
-// After a change of a name that KnowName() knew: by then another thread may have dropped the
-// dentry, so that the change has not met its file.
-void DoubtKnown(Superblock& superblock, const DentryRef& known) {
-  if (known && known.inode() != nullptr) InvalidateAttributes(superblock, *known.inode());
+// False if another thread of ours has changed the name since, so that the change would not meet the
+// file it is about. Preconditions: the directory is locked exclusively.
+bool StillKnown(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
+                const DentryRef& known) {
+  return superblock.dentries.Lookup(*directory, name).get() == known.get();
 }
 
 // A name of this file went away.
@@ -130,28 +129,87 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
   return LookAtMade(superblock, directory, name.name(), credential);
 }
 
-// REMOVE and RMDIR alike. `send(handle)` answers a RemoveReply.
+// REMOVE and RMDIR alike. `send(handle)` answers a RemoveReply; `known`: the name, as it was
+// found. Preconditions: the directory is locked exclusively.
 template <class Send>
-std::errc RemoveName(Superblock& superblock, DentryRef& directory, std::string_view text,
-                     Send&& send) {
-  if (TooLong(superblock, text)) return std::errc::filename_too_long;
-  PaddedName name(text, directory.get());
+std::errc RemoveName(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
+                     const DentryRef& known, Send&& send) {
   Inode& parent = *directory.inode();
-  auto lock = superblock.directory_locks.Lock(parent);
-  DentryRef known = superblock.dentries.Lookup(*directory, name.name());
   SendStamp stamp = Stamp(superblock);
   protocol::RemoveReply reply = send(parent.handle());
   uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
   NFSWALK_SYNC_POINT("change:taken-in");
   if (reply.error == std::errc{}) {
     if (known && known.inode() != nullptr) LoseLink(superblock, *known.inode());
-    MakeNegative(superblock, directory, name.name(), cookie);
+    MakeNegative(superblock, directory, name, cookie);
   } else if (reply.error == std::errc::no_such_file_or_directory) {
-    DropName(superblock, directory, name.name());
+    DropName(superblock, directory, name);
   } else if (known && known.inode() != nullptr) {
     UpdateAfterOwnChange(superblock, *known.inode(), {}, stamp, reply.error);  // its other names
   }
   return reply.error;
+}
+
+// A name, and what it was found to be.
+struct KnownName {
+  DentryRef& directory;
+  const vfs::Name& name;
+  const DentryRef& dentry;
+
+  Inode& parent() const { return *directory.inode(); }
+  Inode* inode() const { return dentry ? dentry.inode() : nullptr; }
+};
+
+// The RENAME itself. Preconditions: both directories are locked exclusively.
+std::errc RenameKnown(Superblock& superblock, const KnownName& from, const KnownName& to,
+                      const Credential& credential) {
+  SendStamp stamp = Stamp(superblock);
+  auto reply = superblock.protocol->Rename(from.parent().handle(), from.name.view(),
+                                           to.parent().handle(), to.name.view(), credential);
+  uint64_t from_cookie =
+      UpdateAfterOwnChange(superblock, from.parent(), reply.from_directory, stamp, reply.error);
+  uint64_t to_cookie = from_cookie;
+  if (&from.parent() != &to.parent()) {
+    to_cookie =
+        UpdateAfterOwnChange(superblock, to.parent(), reply.to_directory, stamp, reply.error);
+  }
+  NFSWALK_SYNC_POINT("change:taken-in");
+  Inode* const moved = from.inode();
+  Inode* const replaced = to.inode();
+  if (reply.error != std::errc{}) {
+    if (reply.error == std::errc::no_such_file_or_directory) {
+      DropName(superblock, from.directory, from.name);
+    }
+    for (Inode* known : {moved, replaced}) {
+      if (known != nullptr) UpdateAfterOwnChange(superblock, *known, {}, stamp, reply.error);
+    }
+    return reply.error;
+  }
+  // Onto itself: nothing has happened (rename(2)).
+  if (from.directory.get() == to.directory.get() && from.name.view() == to.name.view()) return {};
+  if (replaced != nullptr && replaced != moved) LoseLink(superblock, *replaced);
+  DropName(superblock, to.directory, to.name);
+  if (moved == nullptr) {
+    DropName(superblock, from.directory, from.name);
+    return {};
+  }
+  Attributes attributes;
+  CopyAttributes(*moved, attributes);
+  InvalidateAttributes(superblock, *moved);  // its ctime
+  // Two links of one file: the server did nothing at all, and does not say so in every version; nor
+  // do we know of every link. Nor may we keep a dentry that could not be moved.
+  const bool several_links = attributes.type != FileType::kDirectory && attributes.nlink > 1;
+  // The reply does not say which file was moved: it is the one that we know only if its name was
+  // right and nobody else has changed the directory, which would have replaced the cookie.
+  const bool is_known = VerifierMatches(*from.dentry, from.parent());
+  if (several_links || ChangedNothing(reply.from_directory) ||
+      superblock.dentries.Move(*from.dentry, *to.directory, to.name,
+                               is_known ? to_cookie : kNoCookie) != std::errc{}) {
+    superblock.dentries.Drop(*from.dentry);
+    return {};
+  }
+  MakeNegative(superblock, from.directory, from.name, from_cookie);
+  return {};
 }
 
 }  // namespace
@@ -201,21 +259,29 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   return {};
 }
 
-std::errc RemoveFile(Superblock& superblock, DentryRef& directory, std::string_view name,
+std::errc RemoveFile(Superblock& superblock, DentryRef& directory, std::string_view text,
                      const Credential& credential) {
-  const DentryRef kept = KnowName(superblock, directory, name, credential);
-  NFSWALK_SYNC_POINT("change:names-known");
-  std::errc error = RemoveName(superblock, directory, name, [&](const auto& handle) {
-    return superblock.protocol->Remove(handle, name, credential);
-  });
-  DoubtKnown(superblock, kept);
-  return error;
+  if (TooLong(superblock, text)) return std::errc::filename_too_long;
+  PaddedName name(text, directory.get());
+  for (;;) {
+    const DentryRef known = KnowName(superblock, directory, name.name(), credential);
+    NFSWALK_SYNC_POINT("change:names-known");
+    auto lock = superblock.directory_locks.Lock(*directory.inode());
+    if (!StillKnown(superblock, directory, name.name(), known)) continue;
+    return RemoveName(superblock, directory, name.name(), known, [&](const auto& handle) {
+      return superblock.protocol->Remove(handle, text, credential);
+    });
+  }
 }
 
-std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::string_view name,
+std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::string_view text,
                           const Credential& credential) {
-  return RemoveName(superblock, directory, name, [&](const auto& handle) {
-    return superblock.protocol->RemoveDirectory(handle, name, credential);
+  if (TooLong(superblock, text)) return std::errc::filename_too_long;
+  PaddedName name(text, directory.get());
+  auto lock = superblock.directory_locks.Lock(*directory.inode());
+  const DentryRef known = superblock.dentries.Lookup(*directory, name.name());
+  return RemoveName(superblock, directory, name.name(), known, [&](const auto& handle) {
+    return superblock.protocol->RemoveDirectory(handle, text, credential);
   });
 }
 
@@ -224,68 +290,20 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
   if (TooLong(superblock, from_text) || TooLong(superblock, to_text)) {
     return std::errc::filename_too_long;
   }
-  const DentryRef kept_source = KnowName(superblock, from_directory, from_text, credential);
-  const DentryRef kept_target = KnowName(superblock, to_directory, to_text, credential);
-  NFSWALK_SYNC_POINT("change:names-known");
   PaddedName from(from_text, from_directory.get());
   PaddedName to(to_text, to_directory.get());
-  Inode& from_parent = *from_directory.inode();
-  Inode& to_parent = *to_directory.inode();
-  auto locks = superblock.directory_locks.LockPair(from_parent, to_parent);
-  DentryRef source = superblock.dentries.Lookup(*from_directory, from.name());
-  DentryRef target = superblock.dentries.Lookup(*to_directory, to.name());
-
-  SendStamp stamp = Stamp(superblock);
-  auto reply = superblock.protocol->Rename(from_parent.handle(), from_text, to_parent.handle(),
-                                           to_text, credential);
-  uint64_t from_cookie =
-      UpdateAfterOwnChange(superblock, from_parent, reply.from_directory, stamp, reply.error);
-  uint64_t to_cookie = from_cookie;
-  if (&from_parent != &to_parent) {
-    to_cookie = UpdateAfterOwnChange(superblock, to_parent, reply.to_directory, stamp, reply.error);
-  }
-  NFSWALK_SYNC_POINT("change:taken-in");
-  if (reply.error != std::errc{}) {
-    if (reply.error == std::errc::no_such_file_or_directory) {
-      DropName(superblock, from_directory, from.name());
+  for (;;) {
+    const DentryRef source = KnowName(superblock, from_directory, from.name(), credential);
+    const DentryRef target = KnowName(superblock, to_directory, to.name(), credential);
+    NFSWALK_SYNC_POINT("change:names-known");
+    auto locks =
+        superblock.directory_locks.LockPair(*from_directory.inode(), *to_directory.inode());
+    if (StillKnown(superblock, from_directory, from.name(), source) &&
+        StillKnown(superblock, to_directory, to.name(), target)) {
+      return RenameKnown(superblock, {from_directory, from.name(), source},
+                         {to_directory, to.name(), target}, credential);
     }
-    for (DentryRef* known : {&source, &target}) {
-      if (*known && known->inode() != nullptr) {
-        UpdateAfterOwnChange(superblock, *known->inode(), {}, stamp, reply.error);
-      }
-    }
-    return reply.error;
   }
-  // Onto itself: nothing has happened (rename(2)).
-  if (from_directory.get() == to_directory.get() && from_text == to_text) return {};
-  DoubtKnown(superblock, kept_source);
-  DoubtKnown(superblock, kept_target);
-  Inode* moved = source ? source.inode() : nullptr;
-  if (target && target.inode() != nullptr && target.inode() != moved) {
-    LoseLink(superblock, *target.inode());
-  }
-  DropName(superblock, to_directory, to.name());
-  if (moved == nullptr) {
-    DropName(superblock, from_directory, from.name());
-    return {};
-  }
-  Attributes attributes;
-  CopyAttributes(*moved, attributes);
-  InvalidateAttributes(superblock, *moved);  // its ctime
-  // Two links of one file: the server did nothing at all, and does not say so in every version; nor
-  // do we know of every link. Nor may we keep a dentry that could not be moved.
-  const bool several_links = attributes.type != FileType::kDirectory && attributes.nlink > 1;
-  // The reply does not say which file was moved: it is the one that we know only if its name was
-  // right and nobody else has changed the directory, which would have replaced the cookie.
-  const bool is_known = VerifierMatches(*source, from_parent);
-  if (several_links || ChangedNothing(reply.from_directory) ||
-      superblock.dentries.Move(*source, *to_directory, to.name(),
-                               is_known ? to_cookie : kNoCookie) != std::errc{}) {
-    superblock.dentries.Drop(*source);
-    return {};
-  }
-  MakeNegative(superblock, from_directory, from.name(), from_cookie);
-  return {};
 }
 
 std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, Inode& inode,

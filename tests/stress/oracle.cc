@@ -62,7 +62,8 @@ class Search {
   template <class Value, class Next>
   bool Some(const Past<Value>& past, const State& state, bool whole, Next&& next);
   template <class Value>
-  void WriteDown(const State& state, const typename Past<Value>::Version& version);
+  void WriteDown(const State& state, const Past<Value>& past,
+                 const typename Past<Value>::Version& version);
 
   bool Component(const State& state);
   bool ToParent(const State& state, std::string_view rest);
@@ -95,14 +96,22 @@ std::string TextOf(const Attributes& attributes) {
   return "has ctime " + std::to_string(attributes.ctime.seconds);
 }
 
+// With what was before it, which a wrong answer is most often.
 template <class Value>
-void Search::WriteDown(const State& state, const typename Past<Value>::Version& version) {
-  std::string text = std::to_string(state.at);
+void Search::WriteDown(const State& state, const Past<Value>& past,
+                       const typename Past<Value>::Version& version) {
+  constexpr ptrdiff_t kEarlierMax = 3;
+  std::string fact = std::to_string(state.at);
   if constexpr (std::is_same_v<Value, NodeId>) {
-    text += "/" + state.rest.substr(0, state.rest.find('/'));
+    fact += "/" + state.rest.substr(0, state.rest.find('/'));
   }
-  tried_.insert(text + " " + TextOf(version.value) + " from " +
-                std::to_string(version.change->made) + " to " + std::to_string(version.until));
+  const ptrdiff_t tried = &version - past.all().data();
+  for (ptrdiff_t i = std::max<ptrdiff_t>(0, tried - kEarlierMax); i <= tried; ++i) {
+    const auto& earlier = past.all()[i];
+    tried_.insert(fact + " " + TextOf(earlier.value) + " from " +
+                  std::to_string(earlier.change->made) + " to " + std::to_string(earlier.until) +
+                  ": " + earlier.change->what);
+  }
 }
 
 template <class Value>
@@ -136,7 +145,7 @@ template <class Value, class Next>
 bool Search::Some(const Past<Value>& past, const State& state, bool whole, Next&& next) {
   for (const auto& version : past.Between(state.lo, state.hi)) {
     if (++steps_ > kStepsMax) return false;
-    if (writes_down_) WriteDown<Value>(state, version);
+    if (writes_down_) WriteDown<Value>(state, past, version);
     State then = state;
     if (Believe(then, past, version, whole) && next(version, std::move(then))) return true;
   }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "nfsclient/client.h"
+#include "rcu/sync_point.h"
 #include "tests/stress/oracle_server.h"
 
 namespace nfswalk::stress {
@@ -125,6 +126,46 @@ TEST_F(OwnChange, ALinkThatIsMadeWhileTheOnlyNameGoesLeadsToTheSameInodeAsOthers
   ASSERT_TRUE(came_);
   ASSERT_TRUE(client_->SetAttributesOf("d/h", {.mode = 0600}, me_).has_value());
   EXPECT_EQ(Stat("d/g"), AtServer(file));
+}
+
+// A file of two names of which one takes the place of `x` just when a change of `x` has found out
+// what it is about: what the change does to the file is to be seen by its other name, `r`.
+class OwnChangeOfAnotherFile : public OwnChange {
+ protected:
+  OwnChangeOfAnotherFile() : file_(MakeFile("q")) {
+    MakeFile("x");
+    EXPECT_EQ(client_->Link("q", "r", me_), std::errc{});
+    EXPECT_EQ(Stat("r").nlink, 2u);
+    rcu::SyncPointScript::OnReach("change:names-known", [this] {
+      if (std::exchange(came_, true)) return;
+      Rename("q", "x");
+      EXPECT_EQ(Stat("r"), AtServer(file_));
+    });
+  }
+  ~OwnChangeOfAnotherFile() override { rcu::SyncPointScript::ClearAll(); }
+
+  void ExpectKnownAsItIs() {
+    EXPECT_TRUE(came_);
+    EXPECT_EQ(Stat("r"), AtServer(file_));
+  }
+
+  const NodeId file_;
+};
+
+TEST_F(OwnChangeOfAnotherFile, AnUnlinkTakesALinkFromTheFileThatItRemovedAName) {
+  EXPECT_EQ(client_->Unlink("x", me_), std::errc{});
+  ExpectKnownAsItIs();
+}
+
+TEST_F(OwnChangeOfAnotherFile, ARenameTakesALinkFromTheFileThatItReplaced) {
+  MakeFile("y");
+  Rename("y", "x");
+  ExpectKnownAsItIs();
+}
+
+TEST_F(OwnChangeOfAnotherFile, ARenameGivesANewTimeToTheFileThatItMoved) {
+  Rename("x", "z");
+  ExpectKnownAsItIs();
 }
 
 }  // namespace
