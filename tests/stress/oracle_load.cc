@@ -85,6 +85,7 @@ void Tally::Add(const Tally& other) {
   not_directory += other.not_directory;
   torn += other.torn;
   loose += other.loose;
+  undecided += other.undecided;
   unanswered += other.unanswered;
   stale += other.stale;
   changes += other.changes;
@@ -390,15 +391,20 @@ void OracleLoad::JudgeLog(Actor& actor) {
     tally.absent += error == std::errc::no_such_file_or_directory;
     tally.denied += error == std::errc::permission_denied;
     tally.not_directory += error == std::errc::not_a_directory;
+    // What keeps a greater promise keeps the lesser ones as well.
+    bool undecided = false;
     const auto is_legal = [&](Promise asked) {
       const Verdict verdict = Judge(history, walk, asked);
-      if (verdict == Verdict::kUndecided) Fault("undecided", Describe(history, walk, promise));
+      undecided |= verdict == Verdict::kUndecided;
       return verdict == Verdict::kLegal;
     };
-    // What keeps a greater promise keeps the lesser ones as well.
     const bool steps = is_legal(Promise::kSteps);
     const bool ladder = steps && is_legal(Promise::kLadder);
     const bool strict = ladder && is_legal(Promise::kStrict);
+    if (undecided) {
+      ++tally.undecided;
+      continue;
+    }
     if (!steps) Fault("no walk gives this", Describe(history, walk, promise));
     if (steps && !ladder && promise != Promise::kSteps) {
       Fault("no steps that overlap give this", Describe(history, walk, promise));

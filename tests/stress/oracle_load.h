@@ -32,6 +32,7 @@ struct Tally {
   uint64_t found = 0, absent = 0, denied = 0, not_directory = 0;
   uint64_t torn = 0;        // kLadder answers that no single moment explains
   uint64_t loose = 0;       // kSteps answers that kLadder does not explain
+  uint64_t undecided = 0;   // so many changes during the call that it may have seen anything
   uint64_t unanswered = 0;  // EAGAIN
   uint64_t stale = 0;       // ESTALE, which is no answer either
   uint64_t changes = 0;

@@ -90,6 +90,7 @@ class OracleStress : public testing::TestWithParam<Setting> {
     EXPECT_GT(tally.denied, tally.walks / 200);
     EXPECT_GT(tally.not_directory, 0u);
     EXPECT_LT(tally.stale, tally.walks / 20);
+    EXPECT_LE(tally.undecided, 1 + tally.walks / 10'000);
     // Walks were overtaken by changes to what they had seen, or the promises would not differ.
     if (tally.walks >= 100'000) {
       EXPECT_GT(tally.torn + tally.loose, 0u);
@@ -119,8 +120,8 @@ TEST_P(OracleStress, EveryAnswerIsOneThatTheTreeMayHaveGiven) {
             << " strict): " << tally.found << " found, " << tally.absent << " absent, "
             << tally.denied << " denied, " << tally.not_directory << " not a directory; "
             << tally.changes << " changes; not at one moment: " << tally.torn
-            << ", not even overlapping: " << tally.loose << "; " << tally.unanswered << " EAGAIN, "
-            << tally.stale << " ESTALE" << std::endl;
+            << ", not even overlapping: " << tally.loose << "; undecided: " << tally.undecided
+            << "; " << tally.unanswered << " EAGAIN, " << tally.stale << " ESTALE" << std::endl;
   if (!HasFailure()) ExpectMuchHappened(tally);
 }
 
