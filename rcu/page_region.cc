@@ -35,8 +35,8 @@ void NoteUnmapped([[maybe_unused]] void* area, [[maybe_unused]] size_t bytes) {
 struct Registry {
   std::mutex mutex;
   std::map<void*, size_t> areas;
-  // Areas munmap() refused to give back because it would have split a mapping beyond the kernel's
-  // limit. Their pages are gone; the addresses are reused.
+  // Zeroed areas that nobody has, by size: the rest of a huge page, and what munmap() refused to
+  // give back because it would have split a mapping beyond the kernel's limit.
   std::multimap<size_t, void*> parked;
   size_t mapped_bytes = 0;
 };
@@ -53,6 +53,7 @@ bool Aligned(const void* address, size_t alignment) {
 
 constexpr size_t kPopulateUpTo_bytes = size_t{64} << 10;
 constexpr size_t kHugePagesFrom_bytes = size_t{4} << 20;
+constexpr size_t kHugePage_bytes = size_t{2} << 20;
 
 void* MapPages(size_t bytes) {
   // Small areas are filled at once by their owner: one call instead of a fault for each page.
@@ -78,6 +79,21 @@ void* MapAligned(size_t bytes, size_t alignment) {
   munmap(begin, head);
   if (past != 0) munmap(begin + head + bytes, past);
   return begin + head;
+}
+
+// An area at the beginning of a huge page, the rest of which waits in `parked`: a large cache is
+// read at random as well. `bytes` is a power of two.
+void* CutHugePage(Registry& registry, size_t bytes) {
+  auto* const page = static_cast<char*>(MapAligned(kHugePage_bytes, kHugePage_bytes));
+  if (page == nullptr) return nullptr;
+  madvise(page, kHugePage_bytes, MADV_HUGEPAGE);
+  size_t cut = bytes;
+  try {
+    for (; cut < kHugePage_bytes; cut += bytes) registry.parked.emplace(bytes, page + cut);
+  } catch (const std::bad_alloc&) {
+    munmap(page + cut, kHugePage_bytes - cut);
+  }
+  return page;
 }
 
 void* TakeParked(Registry& registry, size_t bytes, size_t alignment) {
@@ -111,6 +127,9 @@ void* PageRegion::Map(size_t bytes, size_t alignment) {
   Registry& registry = TheRegistry();
   std::lock_guard lock(registry.mutex);
   void* area = TakeParked(registry, bytes, alignment);
+  const bool slab_of_many = bytes == alignment && bytes < kHugePage_bytes &&
+                            registry.mapped_bytes >= kHugePagesFrom_bytes;
+  if (area == nullptr && slab_of_many) area = CutHugePage(registry, bytes);
   if (area == nullptr) area = MapAligned(bytes, alignment);
   if (area == nullptr) return nullptr;
   try {

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <random>
+#include <vector>
 
 namespace nfswalk::rcu {
 namespace {
@@ -16,6 +20,34 @@ TEST(PageRegion, GivesZeroedMemoryOfTheAskedAlignmentAndCountsIt) {
   for (size_t i = 0; i < 100'000; ++i) ASSERT_EQ(static_cast<char*>(area)[i], 0);
   EXPECT_GE(PageRegion::mapped_bytes(), before + 100'000);
   PageRegion::Unmap(area);
+  EXPECT_EQ(PageRegion::mapped_bytes(), before);
+}
+
+// Beyond a few megabytes slabs are pieces of larger areas: still zeroed, aligned, and one's own.
+TEST(PageRegion, GivesManySlabsThatDoNotOverlapAndTakesThemBackInAnyOrder) {
+  constexpr size_t kSlab = 64 * 1024;
+  constexpr size_t kSlabs = 200;
+  const size_t before = PageRegion::mapped_bytes();
+  std::vector<char*> slabs;
+  for (int round = 0; round < 2; ++round) {
+    while (slabs.size() < kSlabs) {
+      auto* const slab = static_cast<char*>(PageRegion::Map(kSlab, kSlab));
+      ASSERT_NE(slab, nullptr);
+      ASSERT_EQ(reinterpret_cast<uintptr_t>(slab) % kSlab, 0u);
+      ASSERT_EQ(std::count(slab, slab + kSlab, 0), ptrdiff_t{kSlab});
+      std::memset(slab, 1 + static_cast<int>(slabs.size()), kSlab);
+      slabs.push_back(slab);
+    }
+    EXPECT_EQ(PageRegion::mapped_bytes(), before + kSlabs * kSlab);
+    std::ranges::shuffle(slabs, std::mt19937(1));
+    for (; slabs.size() > kSlabs / 2; slabs.pop_back()) PageRegion::Unmap(slabs.back());
+  }
+  std::ranges::sort(slabs);
+  for (size_t i = 1; i < slabs.size(); ++i) EXPECT_GE(slabs[i] - slabs[i - 1], ptrdiff_t{kSlab});
+  for (char* const slab : slabs) {
+    EXPECT_EQ(slab[0], slab[kSlab - 1]);
+    PageRegion::Unmap(slab);
+  }
   EXPECT_EQ(PageRegion::mapped_bytes(), before);
 }
 
