@@ -8,18 +8,26 @@ constexpr size_t kRepetitionsMax = 1000;
 
 }  // namespace
 
+void AddRepetitions(CLI::App& app, size_t& repetitions) {
+  app.add_option("--repetitions", repetitions, "Of which the median counts")
+      ->check(CLI::Range(size_t{1}, kRepetitionsMax))
+      ->capture_default_str();
+}
+
+void AddJsonFile(CLI::App& app, std::string& json_file) {
+  app.add_option("--json", json_file, "Write the rows to this file too");
+}
+
 void AddRunOptions(CLI::App& app, RunOptions& options) {
   app.add_option("--threads", options.threads, "Numbers of threads, one row each")
       ->delimiter(',')
       ->check(CLI::Range(size_t{1}, kThreadsMax))
       ->capture_default_str();
-  app.add_option("--repetitions", options.repetitions, "Of which the median counts")
-      ->check(CLI::Range(size_t{1}, kRepetitionsMax))
-      ->capture_default_str();
+  AddRepetitions(app, options.repetitions);
   app.add_option("--server", options.server,
                  "Run on this nfs:// URL, in a new directory there as uid 0 [an nfs-ganesha of our "
                  "own]");
-  app.add_option("--json", options.json_file, "Write the rows to this file too");
+  AddJsonFile(app, options.json_file);
 }
 
 std::optional<int> ExitCodeOfParsing(CLI::App& app, int argc, char** argv) {

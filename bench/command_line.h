@@ -17,8 +17,10 @@ struct RunOptions {
   std::string json_file = {};  // empty: none
 };
 
-// --threads, --repetitions, --server and --json; what `options` holds now is the default. It must
-// outlive the parsing.
+// What the arguments hold now is the default. They must outlive the parsing.
+void AddRepetitions(CLI::App& app, size_t& repetitions);
+void AddJsonFile(CLI::App& app, std::string& json_file);  // --json
+// --threads, --repetitions, --server and --json.
 void AddRunOptions(CLI::App& app, RunOptions& options);
 
 // An exit code if there is nothing to run: 0 after --help, 2 after bad arguments, explained on

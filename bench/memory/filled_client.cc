@@ -1,0 +1,69 @@
+#include "bench/memory/filled_client.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "bench/memory/synthetic_protocol.h"
+#include "fmt/format.h"
+
+namespace nfswalk::bench {
+namespace {
+
+constexpr uint32_t kOrderSeed = 6;
+constexpr uint32_t kAttributeTimeoutS = 24 * 60 * 60;
+constexpr std::errc kOk{};
+
+std::string Failed(std::string_view what, std::string_view path, std::errc error) {
+  return fmt::format("{} {}: {}", what, path, std::make_error_code(error).message());
+}
+
+std::string FillDirectory(Client& client, const SyntheticTree& tree, uint64_t directory) {
+  const std::string path = tree.PathOfDirectory(directory);
+  const auto each = [](const DirectoryEntry&) { return true; };
+  std::errc error = client.ReadDir(path, kMemoryAsker, each);
+  if (error != kOk) return Failed("list", path, error);
+  const auto files = tree.EntriesOf({SyntheticTree::Kind::kDirectory, directory});
+  for (uint64_t file = files.begin; file < files.end; ++file) {
+    const std::string name = path + "/" + tree.NameOf({SyntheticTree::Kind::kFile, file});
+    error = client.Access(name, kMayRead, kMemoryAsker);
+    if (error != kOk) return Failed("access", name, error);
+  }
+  return {};
+}
+
+}  // namespace
+
+const Credential kMemoryAsker(1000, 1000);
+
+std::expected<std::unique_ptr<Client>, std::string> MountSynthetic(const SyntheticTree& tree) {
+  MountOptions options;
+  options.acregmin_s = options.acregmax_s = kAttributeTimeoutS;
+  options.acdirmin_s = options.acdirmax_s = kAttributeTimeoutS;
+  // Twice what is needed: near a limit a cache looks for what to give up.
+  const uint64_t nodes = tree.files() + tree.directories() + tree.parts() + 1;
+  options.dentries_max = options.inodes_max = options.access_entries_max = 2 * nodes;
+  auto client = Client::MountOver(std::make_unique<SyntheticProtocol>(tree), options);
+  if (!client) return std::unexpected(client.error().message);
+  return std::move(*client);
+}
+
+std::string Fill(Client& client, const SyntheticTree& tree, const std::atomic<bool>& stop) {
+  std::vector<uint64_t> directories(tree.directories());
+  std::iota(directories.begin(), directories.end(), 0);
+  std::mt19937 order(kOrderSeed);
+  std::ranges::shuffle(directories, order);
+  for (const uint64_t directory : directories) {
+    if (stop.load()) return {};
+    if (std::string error = FillDirectory(client, tree, directory); !error.empty()) return error;
+  }
+  const Stats stats = client.stats();
+  const uint64_t least = std::min({stats.dentries, stats.inodes, stats.access_entries});
+  if (least >= tree.files()) return {};
+  return fmt::format("of {} files only {} are cached", tree.files(), least);
+}
+
+}  // namespace nfswalk::bench
