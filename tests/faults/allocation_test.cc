@@ -17,19 +17,19 @@
 #include "nfsclient/client.h"
 #include "nfsclient/vfs/inode_policy.h"
 #include "rcu/defer.h"
-#include "tests/faults/allocation_shortage.h"
+#include "tests/fixtures/allocation_shortage.h"
 #include "tests/fixtures/faulty_protocol.h"
 #include "tests/fixtures/memory_server.h"
 
 namespace nfswalk {
 namespace {
 
-using faults::AllocationShortage;
-using faults::Extent;
-using faults::MemoryKind;
-using faults::OtherMemory;
+using fixtures::AllocationShortage;
+using fixtures::Extent;
 using fixtures::FaultyProtocol;
+using fixtures::MemoryKind;
 using fixtures::MemoryServer;
+using fixtures::OtherMemory;
 using protocol::FileType;
 
 constexpr uint64_t kRoot = MemoryServer::kRoot;
@@ -455,12 +455,12 @@ TEST_F(RcuAllocationTest, WarmCallsAskForNone) {
     ASSERT_EQ(Access(client_, paths_, me_).error, std::errc{});
   }
   const uint64_t ref_walks = client_.stats().ref_walks;
-  const int64_t allocations = faults::HeapAllocations();
+  const int64_t allocations = fixtures::HeapAllocations();
   EXPECT_EQ(Of(client_.Stat(paths_.link, me_, {.no_follow = true})).error, std::errc{});
   EXPECT_EQ(ReadLink(client_, paths_, me_).value, 250u);
   EXPECT_EQ(Access(client_, paths_, me_).error, std::errc{});
   EXPECT_EQ(StatFile(client_, paths_, me_).value, paths_.file_id);
-  EXPECT_EQ(faults::HeapAllocations(), allocations);
+  EXPECT_EQ(fixtures::HeapAllocations(), allocations);
   EXPECT_EQ(client_.stats().ref_walks, ref_walks);
   EXPECT_EQ(NeedsMemory(), 1u) << "for the first credential";
 }

@@ -2,55 +2,25 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <new>
-#include <vector>
 
 #include "nfsclient/vfs/inode_cache.h"
 #include "rcu/allocation_fault.h"
+#include "tests/fixtures/allocation_shortage.h"
 #include "tests/fixtures/inode_caches.h"
-
-namespace {
-
-// The calling thread's `operator new` fails once, after so many that succeed. Negative: never.
-thread_local int64_t news_until_failure = -1;
-
-void* AllocateOrThrow(size_t bytes, size_t alignment) {
-  if (news_until_failure >= 0 && news_until_failure-- == 0) throw std::bad_alloc();
-  void* const memory =
-      std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(size_t bytes) { return AllocateOrThrow(bytes, alignof(max_align_t)); }
-void* operator new(size_t bytes, std::align_val_t alignment) {
-  return AllocateOrThrow(bytes, static_cast<size_t>(alignment));
-}
-void* operator new[](size_t bytes) { return operator new(bytes); }
-void* operator new[](size_t bytes, std::align_val_t alignment) {
-  return operator new(bytes, alignment);
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace nfswalk::vfs {
 namespace {
+
+using fixtures::AllocationShortage;
+using fixtures::Extent;
+using fixtures::MemoryKind;
 
 class InodeAllocationTest : public testing::TestWithParam<InodePolicy> {
  protected:
   ~InodeAllocationTest() override {
     rcu::AllocationFault::Clear();
     rcu::MappingFault::Clear();
-    news_until_failure = -1;
   }
   static InodeCacheOptions SmallTable() { return {.policy = GetParam(), .initial_buckets = 16}; }
 
@@ -145,13 +115,12 @@ TEST_P(InodeAllocationTest, ACacheIsMadeWholeOrNotAtAll) {
   bool created = false;
   int64_t failures = 0;
   while (!created) {
-    news_until_failure = failures;
+    const AllocationShortage shortage(MemoryKind::kHeap, Extent::kOnce, failures);
     try {
       auto cache = InodeCache::Create(SmallTable(), operations);
       created = true;
       EXPECT_TRUE(cache.has_value());
-      EXPECT_GE(news_until_failure, 0) << "it did not come to that";
-      news_until_failure = -1;
+      EXPECT_FALSE(shortage.occurred());
     } catch (const std::bad_alloc&) {
       ++failures;
     }
@@ -177,11 +146,13 @@ TEST_P(InodeAllocationTest, AnIterationWithoutMemoryEndsWithAnErrorAndNoReferenc
     ++visited;
     return IterStep::kNext;
   };
-  news_until_failure = 0;
-  const std::errc error = caches.cache->IterInodes({}, visit);
-  news_until_failure = 0;
-  const std::errc unsafe_error = caches.cache->IterInodesUnsafe(visit_unsafe);
-  news_until_failure = -1;
+  const auto without_memory = [](const auto& iterate) {
+    const AllocationShortage shortage(MemoryKind::kHeap, Extent::kOnce, 0);
+    return iterate();
+  };
+  const std::errc error = without_memory([&] { return caches.cache->IterInodes({}, visit); });
+  const std::errc unsafe_error =
+      without_memory([&] { return caches.cache->IterInodesUnsafe(visit_unsafe); });
   EXPECT_EQ(error, asks ? std::errc::not_enough_memory : std::errc{});
   EXPECT_EQ(unsafe_error, asks ? std::errc::not_enough_memory : std::errc{});
   EXPECT_EQ(visited, asks ? 0u : 600u) << "none twice, when it is tried again";
@@ -192,9 +163,10 @@ TEST_P(InodeAllocationTest, EvictingAllNeedsNoMemory) {
   InodeCaches caches(SmallTable());
   GetWhatMemoryAllows(caches, 300);
   GetWhatMemoryAllows(caches, 200);  // used again
-  news_until_failure = 0;
-  EXPECT_EQ(caches.cache->EvictUnused(), 300u);
-  news_until_failure = -1;
+  {
+    const AllocationShortage shortage(MemoryKind::kHeap, Extent::kFromThenOn, 0);
+    EXPECT_EQ(caches.cache->EvictUnused(), 300u);
+  }
   EXPECT_EQ(caches.cache->size(), 0u);
 }
 
