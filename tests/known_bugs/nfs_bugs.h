@@ -115,6 +115,18 @@ class NfsBugs : public testing::TestWithParam<int> {
       EXPECT_EQ(client_->Access("d", kMayRead, who), std::errc{});
     }
   }
+  // While the reply of `call`, which `ask` leads to, is on its way, "d/f" is replaced and the
+  // client sees that "d" has changed: what the reply says of the name is not believed.
+  void ExpectOvertakenReplyIsDoubted(std::string_view call, const std::function<void()>& ask) {
+    uint64_t now = 0;
+    WhileReplyIsUnderWay(call, [&] {
+      now = Replace(directory_, "f");
+      Notice("d");
+    });
+    ask();
+    ASSERT_TRUE(reply_came_) << "nothing led to a " << call;
+    EXPECT_EQ(Stat("d/f"), now);
+  }
   uint64_t Rpcs(const std::function<void()>& story) {
     const uint64_t before = server_->rpcs_sent();
     story();
