@@ -65,7 +65,7 @@ class RcuWalk {
   const AccessHits& hits() const { return hits_; }
   uint64_t now_ns() const { return now_ns_; }
   int links() const { return links_; }
-  // Why a strict walk said kAllocation.
+  // A strict walk may not have had enough of it; another never uses any.
   bool visited_room_full() const { return visited_count_ == visited_room_.size(); }
 
   // unlazy: a reference on the position, to resume the walk from; empty if it has changed. A

@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <span>
+#include <utility>
 
 #include "rcu/seqcount.h"
 
@@ -23,20 +24,26 @@ struct Visited {
 
 class VisitedRoom {
  public:
-  std::span<Visited> get() { return more_ ? std::span(more_.get(), more_size_) : std::span(first_); }
+  VisitedRoom() = default;
+  VisitedRoom(const VisitedRoom&) = delete;
+  VisitedRoom& operator=(const VisitedRoom&) = delete;
+
+  std::span<Visited> get() { return room_; }
 
   // Makes it eight times as large, and forgets what is in it. False if memory is out.
   [[nodiscard]] bool Grow() {
-    const size_t size = get().size() * 8;
-    more_.reset(new (std::nothrow) Visited[size]);
-    more_size_ = size;
-    return more_ != nullptr;
+    const size_t size = room_.size() * 8;
+    std::unique_ptr<Visited[]> more(new (std::nothrow) Visited[size]);
+    if (!more) return false;
+    room_ = {more.get(), size};
+    more_ = std::move(more);
+    return true;
   }
 
  private:
   std::array<Visited, 256> first_;
   std::unique_ptr<Visited[]> more_;
-  size_t more_size_ = 0;
+  std::span<Visited> room_{first_};
 };
 
 }  // namespace nfswalk::walk

@@ -103,7 +103,7 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
         superblock.Count(kRcuWalks);
         return outcome.error;
       }
-      room_full = flags.strict && outcome.need == NeedRef::kAllocation && walk.visited_room_full();
+      room_full = walk.visited_room_full();
       // A strict walk starts over: the next try wants the whole way from the root anyway.
       if (!flags.strict && outcome.need != NeedRef::kChanged && walk.credential() != nullptr) {
         position = walk.Unlazy(unwanted);
@@ -111,8 +111,8 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
       }
     }
     superblock.Count(outcome.need);
-    if (room_full && !visited_room.Grow()) return std::errc::not_enough_memory;
     if (flags.cached) return std::errc::resource_unavailable_try_again;
+    if (room_full && !visited_room.Grow()) return std::errc::not_enough_memory;
     std::errc error =
         internal::WithReferences(superblock, buffer, path, credential, flags, std::move(position),
                                  links, &RefWalk::Resolve, finish_ref);

@@ -500,5 +500,30 @@ TEST_F(RcuAllocationTest, APathThatOutgrowsItsBufferIsAReasonForAWalkWithReferen
   ExpectAllEvictable(client_);
 }
 
+TEST_F(RcuAllocationTest, AStrictWalkThatOutgrowsItsRoomIsAReasonForAWalkWithReferences) {
+  std::string far = paths_.directory;
+  while (far.size() < 3000) far += "/../d";
+  const auto stat = [&](bool cached) {
+    return Of(client_.Stat(far, me_, {.cached = cached, .strict = true}));
+  };
+  const Answer found = stat(false);
+  ASSERT_EQ(found.error, std::errc{});
+  const uint64_t before = NeedsMemory();
+  Answer cached, uncached;
+  bool cached_asked = false;
+  {
+    AllocationShortage shortage(MemoryKind::kHeap, Extent::kFromThenOn, 0);
+    cached = stat(true);
+    cached_asked = shortage.occurred();
+    uncached = stat(false);
+  }
+  EXPECT_EQ(cached.error, std::errc::resource_unavailable_try_again);
+  EXPECT_FALSE(cached_asked);
+  EXPECT_EQ(uncached.error, std::errc::not_enough_memory);
+  EXPECT_EQ(NeedsMemory(), before + 2);
+  EXPECT_EQ(stat(false), found);
+  ExpectAllEvictable(client_);
+}
+
 }  // namespace
 }  // namespace nfswalk
