@@ -13,26 +13,39 @@ AccessCache::AccessCache() : lock_(rcu::LockClass::kAccess) {}
 
 AccessCache::~AccessCache() = default;
 
-std::optional<uint32_t> AccessCache::SearchRcu(const CachedCredential* credential,
-                                               AccessAge age) const {
+const AccessEntry* AccessCache::FindRcu(const CachedCredential* credential, AccessAge age) const {
   const AccessEntry* first =
       newest_.load(std::memory_order_acquire);  // O1: pairs with PushFrontLocked(), UnlinkLocked()
   const AccessEntry* entry = first;
   for (size_t step = 0; step < kSearchStepsMax; ++step) {
     if (entry == nullptr) {
       entry = newest_.load(std::memory_order_acquire);  // O1: pairs with PushFrontLocked()
-      if (entry == first || entry == nullptr) return std::nullopt;
+      if (entry == first || entry == nullptr) return nullptr;
       first = entry;
     }
     if (entry->credential.get() == credential) {
-      const auto rights = entry->Rights(epoch_.load(std::memory_order_relaxed), age);
-      if (rights) return rights;  // else it may be the one just replaced: look on
+      // Else it may be the one just replaced: look on.
+      if (entry->Rights(epoch_.load(std::memory_order_relaxed), age)) return entry;
     }
     NFSWALK_SYNC_POINT("access_cache:search-step");
     entry = entry->older.load(
         std::memory_order_acquire);  // O1: pairs with PushFrontLocked(), UnlinkLocked()
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+std::optional<uint32_t> AccessCache::SearchRcu(const CachedCredential* credential,
+                                               AccessAge age) const {
+  const AccessEntry* const entry = FindRcu(credential, age);
+  if (entry == nullptr) return std::nullopt;
+  return entry->rights();
+}
+
+std::optional<uint64_t> AccessCache::GrantedAtRcu(const CachedCredential* credential,
+                                                  AccessAge age) const {
+  const AccessEntry* const entry = FindRcu(credential, age);
+  if (entry == nullptr) return std::nullopt;
+  return entry->granted_at_ns;
 }
 
 std::optional<uint32_t> AccessCache::SearchLocked(const CachedCredential* credential,

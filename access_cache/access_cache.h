@@ -76,6 +76,10 @@ class AccessCache {
   std::optional<uint32_t> SearchRcu(const sunrpc_auth::CachedCredential* credential,
                                     AccessAge age) const;
 
+  // When the server granted what SearchRcu() answers with.
+  std::optional<uint64_t> GrantedAtRcu(const sunrpc_auth::CachedCredential* credential,
+                                       AccessAge age) const;
+
   // The same in the tree, under this cache's spinlock, which stands for the inode's lock of
   // nfs_semantics 3.2. A hit makes the entry the newest, which is how the next peek finds it; an
   // entry too old to answer is dropped. May be called inside an RCU section.
@@ -116,6 +120,8 @@ class AccessCache {
       AccessEntry,
       boost::intrusive::member_hook<AccessEntry, AccessEntry::TreeHook, &AccessEntry::tree_hook>,
       boost::intrusive::key_of_value<KeyOfEntry>, boost::intrusive::constant_time_size<false>>;
+
+  const AccessEntry* FindRcu(const sunrpc_auth::CachedCredential* credential, AccessAge age) const;
 
   // The cache lock is held for all of these. What leaves goes to `dropped`.
   void PushFrontLocked(AccessEntry& entry);

@@ -46,6 +46,7 @@ struct alignas(64) AccessEntry {
   ~AccessEntry() {}
 
   uint64_t epoch() const { return epoch_and_rights >> kRightsBits; }
+  uint32_t rights() const { return static_cast<uint32_t>(epoch_and_rights & kRightsMask); }
 
   // The rights, if the entry is of `current_epoch` and granted_at <= now < granted_at + lifetime.
   // The one judgement behind every lookup, so that they cannot disagree (nfs_semantics bug 15).
@@ -54,7 +55,7 @@ struct alignas(64) AccessEntry {
         age.now_ns - granted_at_ns >= age.lifetime_ns) {
       return std::nullopt;
     }
-    return static_cast<uint32_t>(epoch_and_rights & kRightsMask);
+    return rights();
   }
 
   const sunrpc_auth::CredentialRef credential;

@@ -27,8 +27,8 @@ void FreeEntry(rcu::DeferHead* head) {
 
 }  // namespace
 
-AccessLru::AccessLru(size_t entries_max)
-    : entries_max_(entries_max), lock_(rcu::LockClass::kAccessLru) {}
+AccessLru::AccessLru(size_t entries_max, rcu::ChangeCount& drops)
+    : entries_max_(entries_max), drops_(drops), lock_(rcu::LockClass::kAccessLru) {}
 
 AccessLru::~AccessLru() { rcu::Barrier(); }
 
@@ -54,6 +54,7 @@ void AccessLru::LeaveLocked(AccessCache& cache) {
 }
 
 void AccessLru::ScanLocked(size_t entries_wanted, size_t visits_max, DroppedEntries& dropped) {
+  rcu::ChangeCount::Change change(drops_);
   const size_t before = dropped.count;
   for (size_t visit = 0; visit < visits_max && dropped.count - before < entries_wanted; ++visit) {
     if (caches_.empty()) break;

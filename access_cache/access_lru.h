@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "access_cache/access_entry.h"
+#include "rcu/change_count.h"
 #include "rcu/object_pool.h"
 #include "rcu/spin_lock.h"
 #include "sunrpc_auth/credential_cache.h"
@@ -31,7 +32,8 @@ class AccessLru {
   using Hook = boost::intrusive::list_base_hook<>;
   struct Link : Hook {};
 
-  explicit AccessLru(size_t entries_max);
+  // `drops`, which outlives it, counts each time that entries are dropped to make room.
+  AccessLru(size_t entries_max, rcu::ChangeCount& drops);
   ~AccessLru();
   AccessLru(const AccessLru&) = delete;
   AccessLru& operator=(const AccessLru&) = delete;
@@ -62,6 +64,7 @@ class AccessLru {
   void Dismiss(const DroppedEntries& dropped);
 
   const size_t entries_max_;
+  rcu::ChangeCount& drops_;
   alignas(64) rcu::SpinLock lock_;
   boost::intrusive::list<Link, boost::intrusive::constant_time_size<false>> caches_;
   std::atomic<size_t> entries_{0};

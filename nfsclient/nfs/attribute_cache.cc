@@ -14,15 +14,11 @@ using vfs::Inode;
 
 namespace {
 
-bool IsDirectory(const Inode& inode) {
-  return inode.type.load(std::memory_order_relaxed) == FileType::kDirectory;
-}
-
 uint64_t LifetimeMin(const Superblock& superblock, const Inode& inode) {
-  return IsDirectory(inode) ? superblock.acdirmin_ns : superblock.acregmin_ns;
+  return inode.is_directory() ? superblock.acdirmin_ns : superblock.acregmin_ns;
 }
 uint64_t LifetimeMax(const Superblock& superblock, const Inode& inode) {
-  return IsDirectory(inode) ? superblock.acdirmax_ns : superblock.acregmax_ns;
+  return inode.is_directory() ? superblock.acdirmax_ns : superblock.acregmax_ns;
 }
 
 // Version 3 has no change attribute of its own: times and size are compared as well.
@@ -41,16 +37,34 @@ bool OwnershipChanged(const Attributes& a, const Attributes& b) {
 
 // Preconditions of the rest: the inode is locked, or not yet published.
 
-void SetFlag(Inode& inode, uint16_t flag, bool on) {
+void SetFlag(Superblock& superblock, Inode& inode, uint16_t flag, bool on) {
   uint16_t flags = inode.flags.load(std::memory_order_relaxed);
   uint16_t wanted = static_cast<uint16_t>(on ? flags | flag : flags & ~flag);
-  if (wanted != flags) inode.flags.store(wanted, std::memory_order_relaxed);
+  if (wanted == flags) return;
+  DirectoryChange change(superblock, inode);
+  inode.flags.store(wanted, std::memory_order_relaxed);
+}
+
+void SetCookie(Superblock& superblock, Inode& inode, uint64_t cookie) {
+  DirectoryChange change(superblock, inode);
+  inode.cookie.store(cookie, std::memory_order_relaxed);
+}
+
+void InvalidateRights(Superblock& superblock, Inode& inode) {
+  DirectoryChange change(superblock, inode);
+  inode.access.Invalidate();
 }
 
 void AddInvalid(Inode& inode, uint32_t bits) {
   // Release, as every store to the word: a bit that it leaves clear was cleared by somebody.
   inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) | bits,
                       std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
+}
+
+// The attributes are asked for again before they are believed.
+void Doubt(Superblock& superblock, Inode& inode) {
+  DirectoryChange change(superblock, inode);
+  AddInvalid(inode, vfs::kInvalidChange);
 }
 
 void RestartLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
@@ -87,7 +101,8 @@ uint64_t NewCookie(Superblock& superblock) { return Barrier(superblock); }
 
 // Somebody else changed the file: names, rights and contents that we know are in doubt.
 void NoteForeignChange(Superblock& superblock, Inode& inode, uint64_t now_ns) {
-  if (IsDirectory(inode)) {
+  DirectoryChange change(superblock, inode);
+  if (inode.is_directory()) {
     inode.cookie.store(NewCookie(superblock), std::memory_order_relaxed);
   }
   inode.access.Invalidate();
@@ -95,13 +110,14 @@ void NoteForeignChange(Superblock& superblock, Inode& inode, uint64_t now_ns) {
   RestartLifetime(superblock, inode, now_ns);
 }
 
-void StoreAttributes(Inode& inode, const Attributes& attributes, SendStamp stamp) {
+void StoreAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
+                     SendStamp stamp) {
   inode.attributes_seq.WriteBegin();
   inode.attributes.Store(attributes);
   inode.attributes_seq.WriteEnd();
   // What was unhashed stays unlinked, whatever the reply to a link(2) of ours says
   // (MarkUnlinked()).
-  SetFlag(inode, vfs::kUnlinked, attributes.nlink == 0 || !inode.hashed());
+  SetFlag(superblock, inode, vfs::kUnlinked, attributes.nlink == 0 || !inode.hashed());
   inode.attribute_generation = stamp.generation;
   // Last, as they make walkers believe all the rest.
   inode.read_at_ns.store(stamp.sent_at_ns,
@@ -130,7 +146,7 @@ bool IsForgotten(const Inode& inode) {
 
 void ForgetLocked(Superblock& superblock, Inode& inode) {
   NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
-  AddInvalid(inode, vfs::kInvalidChange);
+  Doubt(superblock, inode);
 }
 
 }  // namespace
@@ -164,13 +180,13 @@ bool Stands(Inode& inode, const Standing& standing) {
 Standing InitializeAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
                               SendStamp stamp) {
   inode.cookie.store(NewCookie(superblock), std::memory_order_relaxed);
-  StoreAttributes(inode, attributes, stamp);
+  StoreAttributes(superblock, inode, attributes, stamp);
   RestartLifetime(superblock, inode, stamp.sent_at_ns);
   const bool overtaken =
       superblock.last_local_change.load(std::memory_order_relaxed) > stamp.generation;
   if (!overtaken) return StandingOf(inode);
   // What the memory of this inode knew of that change went with it, and the reply may be older.
-  AddInvalid(inode, vfs::kInvalidChange);
+  Doubt(superblock, inode);
   return {};
 }
 
@@ -180,7 +196,7 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   if (IsForgotten(inode)) return protocol::kStale;
   if (attributes.fileid != inode.fileid ||
       attributes.type != inode.type.load(std::memory_order_relaxed)) {
-    SetFlag(inode, vfs::kStale, true);
+    SetFlag(superblock, inode, vfs::kStale, true);
     ForgetLocked(superblock, inode);
     return protocol::kStale;
   }
@@ -190,7 +206,7 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   bool in_order = static_cast<int64_t>(stamp.generation - inode.attribute_generation) > 0;
   if (!in_order) {
     // An older answer than what we have: it may only make us doubt (nfs_semantics 2.6).
-    if (changed || OwnershipChanged(known, attributes)) AddInvalid(inode, vfs::kInvalidChange);
+    if (changed || OwnershipChanged(known, attributes)) Doubt(superblock, inode);
     return {};
   }
   uint64_t now = rcu::CoarseNowNs();
@@ -198,12 +214,12 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
     NoteForeignChange(superblock, inode, now);
     stamp.generation = Barrier(superblock);
   } else if (OwnershipChanged(known, attributes)) {
-    inode.access.Invalidate();
+    InvalidateRights(superblock, inode);
     stamp.generation = Barrier(superblock);
   } else {
     GrowLifetime(superblock, inode, now);
   }
-  StoreAttributes(inode, attributes, stamp);
+  StoreAttributes(superblock, inode, attributes, stamp);
   if (standing != nullptr) *standing = StandingOf(inode);
   return {};
 }
@@ -231,10 +247,10 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   AddInvalid(inode, vfs::kInvalidData);
   uint64_t cookie = inode.cookie.load(std::memory_order_relaxed);
   bool late = false;
-  if (as_known && !ours && !already && IsDirectory(inode)) {
+  if (as_known && !ours && !already && inode.is_directory()) {
     // Names may have changed together with ours; owner and mode are what the reply says.
     cookie = NewCookie(superblock);
-    inode.cookie.store(cookie, std::memory_order_relaxed);
+    SetCookie(superblock, inode, cookie);
   } else if (!ours && !already) {
     NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
     // The other change came before ours, or after it: then its reply was faster than ours, which
@@ -244,18 +260,18 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
     if (!late) cookie = inode.cookie.load(std::memory_order_relaxed);
   }
   if (late || !wcc.after || wcc.after->fileid != inode.fileid || IsForgotten(inode)) {
-    AddInvalid(inode, vfs::kInvalidChange);
+    Doubt(superblock, inode);
     inode.attribute_generation = stamp.generation;
     return cookie;
   }
-  if (OwnershipChanged(known, *wcc.after)) inode.access.Invalidate();
-  StoreAttributes(inode, *wcc.after, stamp);
+  if (OwnershipChanged(known, *wcc.after)) InvalidateRights(superblock, inode);
+  StoreAttributes(superblock, inode, *wcc.after, stamp);
   return cookie;
 }
 
 void InvalidateAttributes(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
-  AddInvalid(inode, vfs::kInvalidChange);
+  Doubt(superblock, inode);
   inode.attribute_generation = Barrier(superblock);  // nor is what is under way by now believed
   inode.lifetime_ns.store(LifetimeMin(superblock, inode), std::memory_order_relaxed);
 }
@@ -264,19 +280,19 @@ void InvalidateAll(Superblock& superblock) {
   NoteLocalChange(superblock, Barrier(superblock));
   superblock.inodes->IterInodes({}, [&superblock](Inode& inode) {
     InvalidateAttributes(superblock, inode);
-    inode.access.Invalidate();
+    InvalidateRights(superblock, inode);
     return vfs::IterStep::kNext;
   });
 }
 
-void MarkUnlinked(Inode& inode) {
+void MarkUnlinked(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
-  SetFlag(inode, vfs::kUnlinked, true);
+  SetFlag(superblock, inode, vfs::kUnlinked, true);
 }
 
 void MarkStale(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
-  if (!IsDirectory(inode)) SetFlag(inode, vfs::kStale, true);
+  if (!inode.is_directory()) SetFlag(superblock, inode, vfs::kStale, true);
   ForgetLocked(superblock, inode);
 }
 

@@ -83,7 +83,7 @@ void InvalidateAll(Superblock& superblock);
 
 // Our own change took the last link that we know of, and the inode is no longer hashed: if another
 // is left after all, it leads to an inode of its own, so no name may lead to this one any more.
-void MarkUnlinked(vfs::Inode& inode);
+void MarkUnlinked(Superblock& superblock, vfs::Inode& inode);
 
 // The server answered ESTALE (nfs_semantics 2.4): a directory may come back, anything else is gone.
 void MarkStale(Superblock& superblock, vfs::Inode& inode);

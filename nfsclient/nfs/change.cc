@@ -59,7 +59,7 @@ void LoseLink(Superblock& superblock, Inode& inode) {
   // after all, the next lookup makes a new inode of it.
   if (known.nlink <= 1 || known.type == FileType::kDirectory) {
     superblock.inodes->Unhash(inode);
-    MarkUnlinked(inode);
+    MarkUnlinked(superblock, inode);
   }
 }
 

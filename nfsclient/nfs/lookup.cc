@@ -95,8 +95,7 @@ std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRe
                                                 const Name& name, InodeRef inode,
                                                 uint64_t verifier) {
   vfs::DentryCache& dentries = superblock.dentries;
-  const bool is_directory =
-      inode && inode->type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
+  const bool is_directory = inode && inode->is_directory();
   for (;;) {
     if (DentryRef alias = is_directory ? dentries.AliasOf(*inode) : DentryRef()) {
       // The server moved the directory, or we had dropped its name and see it again.

@@ -99,6 +99,8 @@ constexpr FlagOption kFlags[] = {
     {"nordirplus", [](Parsed& parsed) { parsed.options.rdirplus = false; }},
     {"compound", [](Parsed& parsed) { parsed.options.compound = true; }},
     {"nocompound", [](Parsed& parsed) { parsed.options.compound = false; }},
+    {"pathcache", [](Parsed& parsed) { parsed.options.path_cache = true; }},
+    {"nopathcache", [](Parsed& parsed) { parsed.options.path_cache = false; }},
     {"strict", [](Parsed& parsed) { parsed.options.contract = WalkContract::kStrict; }},
 };
 

@@ -51,6 +51,8 @@ struct MountOptions {
 
   WalkMode walk = WalkMode::kRcuSearch;
   WalkContract contract = WalkContract::kLadder;
+  // kRcuSearch: threads remember the way to directories (walk/path_cache.h).
+  bool path_cache = true;
 
   // Limits of the caches, in objects. A mount holds about that many and hands the rest back.
   size_t dentries_max = 4'000'000;
@@ -66,12 +68,12 @@ struct MountOptions {
 // URLs: version (vers, nfsvers), port (nfsport, as host:port), mountport, nconnect, hard, soft,
 // timeo (tenths of a second), retrans, acregmin, acregmax, acdirmin, acdirmax, actimeo, noac, ac,
 // lookupcache, cto, nocto, rdirplus, nordirplus, and ours: walk=ref|rcu-locked|rcu-peek|rcu-search,
-// strict, compound, nocompound, dentries, inodes, access_entries, credentials, inode_hash,
-// inode_list, inode_lru. Of options that contradict each other the last one counts, as with
-// mount(8); noac outweighs every lifetime wherever it stands, unless `ac` follows it. Percent
-// escapes are decoded in the export's path, nowhere else. An IPv6 address stands in brackets,
-// without a zone. The error is a sentence that names the offending part of the URL and what is
-// accepted there; it may quote any byte of the URL.
+// strict, pathcache, nopathcache, compound, nocompound, dentries, inodes, access_entries,
+// credentials, inode_hash, inode_list, inode_lru. Of options that contradict each other the last
+// one counts, as with mount(8); noac outweighs every lifetime wherever it stands, unless `ac`
+// follows it. Percent escapes are decoded in the export's path, nowhere else. An IPv6 address
+// stands in brackets, without a zone. The error is a sentence that names the offending part of the
+// URL and what is accepted there; it may quote any byte of the URL.
 std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url);
 
 // The name used in URLs, tables and JSON: "rcu-search".

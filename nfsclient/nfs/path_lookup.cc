@@ -101,8 +101,7 @@ class PathPrimer {
 
   void NoteRights(Inode& inode, std::optional<uint32_t> granted) {
     if (!granted || standing_.generation == 0) return;
-    inode.access.Insert(credential_, *granted, stamp_.sent_at_ns, standing_.epoch,
-                        superblock_.access_lru);
+    nfs::NoteRights(superblock_, inode, credential_, *granted, stamp_.sent_at_ns, standing_.epoch);
   }
 
   bool StepDown(std::string_view name, const protocol::PathStep& step) {

@@ -9,12 +9,12 @@ namespace {
 
 access_cache::AccessAge AgeOf(const Superblock& superblock, const vfs::Inode& inode,
                               uint64_t now_ns) {
-  bool directory = inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
+  bool directory = inode.is_directory();
   return {now_ns, directory ? superblock.acdirmax_ns : superblock.acregmax_ns};
 }
 
 std::errc Judge(vfs::Inode& inode, uint32_t rights, uint32_t may_mask) {
-  bool directory = inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
+  bool directory = inode.is_directory();
   if (!access_cache::Grants(rights, may_mask, directory)) return std::errc::permission_denied;
   if (!directory && (may_mask & access_cache::kMayExec) != 0 && !MayBeExecuted(inode)) {
     return std::errc::permission_denied;
@@ -41,6 +41,13 @@ std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& a
   auto rights = access.SearchLocked(credential, age);
   if (rights) ++hits.locked;
   return rights;
+}
+
+void NoteRights(Superblock& superblock, vfs::Inode& inode,
+                const sunrpc_auth::CredentialRef& credential, uint32_t granted, uint64_t sent_at_ns,
+                uint64_t epoch) {
+  DirectoryChange change(superblock, inode);  // in place of what was granted before
+  inode.access.Insert(credential, granted, sent_at_ns, epoch, superblock.access_lru);
 }
 
 bool KnowsRights(const Superblock& superblock, vfs::Inode& inode,
@@ -82,7 +89,7 @@ std::errc PermissionRef(Superblock& superblock, vfs::Inode& inode,
                          ? UpdateAttributes(superblock, inode, *reply.attributes, stamp)
                          : Revalidate(superblock, inode, credential->key());
   if (error != std::errc{}) return error;
-  inode.access.Insert(credential, reply.granted, stamp.sent_at_ns, epoch, superblock.access_lru);
+  NoteRights(superblock, inode, credential, reply.granted, stamp.sent_at_ns, epoch);
   return Judge(inode, reply.granted, may_mask);
 }
 

@@ -61,6 +61,11 @@ bool MayBeExecuted(vfs::Inode& file);
   return {NeedRef::kNone, granted};
 }
 
+// What the server granted; `epoch` was taken before it was asked, at `sent_at_ns`.
+void NoteRights(Superblock& superblock, vfs::Inode& inode,
+                const sunrpc_auth::CredentialRef& credential, uint32_t granted, uint64_t sent_at_ns,
+                uint64_t epoch);
+
 // True if PermissionRef() would not have to ask, were the attributes fresh. Preconditions: a
 // reference.
 bool KnowsRights(const Superblock& superblock, vfs::Inode& inode,

@@ -42,6 +42,7 @@ struct Stats {
   uint64_t peek_hits = 0;  // see AccessHits
   uint64_t search_hits = 0;
   uint64_t locked_hits = 0;
+  uint64_t path_hits = 0;  // of rcu_walks: began where an earlier walk of the thread had come to
   uint64_t rpcs = 0;
   uint64_t dentries = 0;
   uint64_t inodes = 0;

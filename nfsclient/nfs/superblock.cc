@@ -17,20 +17,26 @@ constexpr size_t kPruneBatch = 64;
 // on making them grow: each doubling moves everything that is there.
 constexpr size_t kInitialBucketsMax = 65536;
 size_t InitialBuckets(size_t objects_max) { return std::min(objects_max, kInitialBucketsMax); }
+
+uint64_t NextMountId() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
 }  // namespace
 
 Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
                        const MountOptions& mount_options)
-    : options(mount_options),
+    : mount_id(NextMountId()),
+      options(mount_options),
       acregmin_ns(options.acregmin_s * kNsPerSecond),
       acregmax_ns(options.acregmax_s * kNsPerSecond),
       acdirmin_ns(options.acdirmin_s * kNsPerSecond),
       acdirmax_ns(options.acdirmax_s * kNsPerSecond),
       protocol(std::move(protocol_of_mount)),
       credentials({.entries_max = options.credentials_max}),
-      access_lru(options.access_entries_max),
+      access_lru(options.access_entries_max, directory_changes),
       inode_operations(options.inode_policy, access_lru),
-      dentries(options.dentries_max, InitialBuckets(options.dentries_max)) {}
+      dentries(directory_changes, options.dentries_max, InitialBuckets(options.dentries_max)) {}
 
 std::expected<std::unique_ptr<Superblock>, std::string> Superblock::Create(
     std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) {
@@ -72,6 +78,7 @@ Stats Superblock::GetStats() const {
   stats.search_hits = counters.Sum(kSearchHits);
   stats.locked_hits = counters.Sum(kLockedHits);
   for (size_t i = 0; i < kNeedRefCount; ++i) stats.need_ref[i] = counters.Sum(kFirstNeedRef + i);
+  stats.path_hits = counters.Sum(kPathHits);
   stats.rpcs = protocol->rpcs_sent();
   stats.dentries = dentries.size();
   stats.inodes = inodes->size();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "access_cache/access_lru.h"
@@ -20,6 +21,7 @@
 #include "nfsclient/vfs/directory_locks.h"
 #include "nfsclient/vfs/inode_cache.h"
 #include "nfsclient/vfs/lookups_in_flight.h"
+#include "rcu/change_count.h"
 #include "rcu/counters.h"
 #include "sunrpc_auth/credential_cache.h"
 
@@ -32,6 +34,7 @@ enum Counter : size_t {
   kPeekHits,
   kSearchHits,
   kLockedHits,
+  kPathHits,  // walks that began at the directory of their last component
   kFirstNeedRef,
   kCounters = kFirstNeedRef + kNeedRefCount,
 };
@@ -45,12 +48,17 @@ class Superblock {
   Superblock(const Superblock&) = delete;
   Superblock& operator=(const Superblock&) = delete;
 
+  const uint64_t mount_id;  // no other mount of the process has it, or ever had; not 0
   const MountOptions options;
   // The lifetimes of MountOptions in nanoseconds.
   const uint64_t acregmin_ns, acregmax_ns, acdirmin_ns, acdirmax_ns;
 
   std::unique_ptr<protocol::Protocol> protocol;
   protocol::ServerLimits limits;  // set once, at mount
+
+  // What walks through directories look at is changed under a Change of this, or could not be
+  // remembered (walk/path_cache.h).
+  rcu::ChangeCount directory_changes;
 
   sunrpc_auth::CredentialCache credentials;
   access_cache::AccessLru access_lru;
@@ -82,6 +90,21 @@ class Superblock {
   Superblock(std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options);
 };
 
+namespace nfs {
+
+// Exists while something of a directory changes that walks through it look at: whether it may be
+// searched, and for how long that and its names are believed. Of what is no directory, nothing.
+class DirectoryChange {
+ public:
+  DirectoryChange(Superblock& superblock, const vfs::Inode& inode) {
+    if (inode.is_directory()) change_.emplace(superblock.directory_changes);
+  }
+
+ private:
+  std::optional<rcu::ChangeCount::Change> change_;
+};
+
+}  // namespace nfs
 }  // namespace nfswalk
 
 #endif  // NFSWALK_NFSCLIENT_NFS_SUPERBLOCK_H_

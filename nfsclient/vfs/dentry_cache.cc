@@ -27,6 +27,11 @@ void TakeFirstReference(Dentry& dentry) {
   dentry.lockref.Unlock();
 }
 
+bool NamesDirectory(const Dentry& dentry) {
+  const Inode* inode = dentry.inode.load(std::memory_order_relaxed);
+  return inode != nullptr && inode->is_directory();
+}
+
 }  // namespace
 
 bool Dentry::HasRestOfName(const Name& name) const {
@@ -50,8 +55,11 @@ DentryRef DentryRef::Copy() const {
   return {cache_, dentry_};
 }
 
-DentryCache::DentryCache(size_t dentries_max, size_t initial_buckets, size_t names_per_chain)
-    : dentries_max_(dentries_max), table_(initial_buckets, names_per_chain) {}
+DentryCache::DentryCache(rcu::ChangeCount& directory_changes, size_t dentries_max,
+                         size_t initial_buckets, size_t names_per_chain)
+    : directory_changes_(directory_changes),
+      dentries_max_(dentries_max),
+      table_(initial_buckets, names_per_chain) {}
 
 DentryCache::~DentryCache() {
   while (lru_.size() > 0) Prune(kPruneBatch);
@@ -171,7 +179,7 @@ DentryRef DentryCache::Parent(Dentry& child) {
 
 // False if the inode is a directory that another dentry leads to.
 bool DentryCache::BecomeAlias(Inode& inode, Dentry* dentry) {
-  if (inode.type.load(std::memory_order_relaxed) != protocol::FileType::kDirectory) return true;
+  if (!inode.is_directory()) return true;
   Dentry* none = nullptr;
   return inode.alias.compare_exchange_strong(none, dentry,
                                              std::memory_order_release,  // pairs with AliasOf()
@@ -229,6 +237,9 @@ DentryRef DentryCache::Insert(Dentry& parent, const Name& name, InodeRef inode, 
 // window of its sequence: whoever sees it unhashed while the window is open waits, so that none but
 // the caller writes the sequence, and nobody frees a dentry that the caller still writes to.
 void DentryCache::Unhash(Table::Chain& chain, Dentry& dentry) {
+  // Before the memory can go: whoever finds the count as it was is in time to keep it.
+  std::optional<rcu::ChangeCount::Change> change;
+  if (NamesDirectory(dentry)) change.emplace(directory_changes_);
   dentry.seq.WriteBegin();
   chain.Remove(&dentry);
   dentry.hash.store(0, std::memory_order_relaxed);

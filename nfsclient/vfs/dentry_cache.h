@@ -31,6 +31,7 @@
 #include "nfsclient/vfs/lru_list.h"
 #include "nfsclient/vfs/name.h"
 #include "rcu/byte_pool.h"
+#include "rcu/change_count.h"
 #include "rcu/hash_table.h"
 #include "rcu/object_pool.h"
 #include "rcu/spin_lock.h"
@@ -70,9 +71,10 @@ class DentryRef {
 class DentryCache {
  public:
   // `initial_buckets`: the table begins with as many chains, and doubles at a mean of
-  // `names_per_chain`.
-  explicit DentryCache(size_t dentries_max, size_t initial_buckets = 1024,
-                       size_t names_per_chain = 1);
+  // `names_per_chain`. `directory_changes`, which outlives the cache, counts the directories' names
+  // that go, by themselves or to another place.
+  explicit DentryCache(rcu::ChangeCount& directory_changes, size_t dentries_max,
+                       size_t initial_buckets = 1024, size_t names_per_chain = 1);
   // Preconditions: no references but the root's, no walker inside.
   ~DentryCache();
 
@@ -144,13 +146,14 @@ class DentryCache {
   static bool IsAncestor(const Dentry& ancestor, const Dentry& dentry);
   bool AllocateLongName(const Name& name, rcu::ByteString** text);
   void SetName(Dentry& dentry, const Name& name, rcu::ByteString* long_name);
-  static void Unhash(Table::Chain& chain, Dentry& dentry);
+  void Unhash(Table::Chain& chain, Dentry& dentry);
   void LeaveChain(Dentry& dentry);
   void Retain(Dentry& dentry);
   // Returns the parent, whose reference the caller now has to drop.
   Dentry* Destroy(Dentry* dentry);
   void UpdatePressure();
 
+  rcu::ChangeCount& directory_changes_;
   const size_t dentries_max_;
   rcu::ObjectPool<Dentry> pool_;
   rcu::BytePool long_names_;

@@ -118,6 +118,9 @@ struct alignas(64) Inode {
   boost::intrusive::list_member_hook<> lru_hook;
   boost::intrusive::list_member_hook<> list_hook;
 
+  bool is_directory() const {
+    return type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
+  }
   bool Is(uint16_t bits) const { return (state.load(std::memory_order_relaxed) & bits) != 0; }
   bool hashed() const { return hash.load(std::memory_order_relaxed) != 0; }
   // Preconditions: the lock.

@@ -120,6 +120,21 @@ inline Name ScanName(const char* text, const Dentry* parent) {
   return {text, length, hash, word0, word1};
 }
 
+// The hash of a whole path, of at least one byte. `salt` as the caller needs it.
+inline uint64_t HashPath(std::string_view path, uint64_t salt) {
+  uint64_t state = hash_seed ^ (salt * internal::kMultiplier0);
+  const char* at = path.data();
+  size_t left = path.size();
+  for (; left > internal::kBlock; left -= internal::kBlock, at += internal::kBlock) {
+    state = internal::MixBlock(state, LoadWord(at), LoadWord(at + 8));
+  }
+  // A whole last block has no byte to be masked out.
+  const internal::LastBlock last = left == internal::kBlock
+                                       ? internal::LastBlock{LoadWord(at), LoadWord(at + 8)}
+                                       : internal::LoadLastBlock(at, left);
+  return internal::MixEnd(internal::MixBlock(state, last.word0, last.word1), path.size());
+}
+
 // A name from elsewhere (a directory listing, the last component of a new file), copied so that it
 // can be read word by word.
 class PaddedName {

@@ -19,16 +19,17 @@ using vfs::Name;
 
 RcuWalk::RcuWalk(Superblock& superblock, PathBuffer& path,
                  const sunrpc_auth::Credential& credential, WalkFlags flags,
-                 std::span<Visited> visited_room)
+                 std::span<Visited> visited_room, PathCache* path_cache)
     : superblock_(superblock),
       path_(path),
       flags_(flags),
       credential_(superblock.credentials.LookupNonblock(credential)),
       now_ns_(rcu::CoarseNowNs()),
       at_(Root()),
-      visited_room_(visited_room) {}
+      visited_room_(visited_room),
+      path_cache_(path_cache) {}
 
-RcuWalk::Position RcuWalk::Root() const {
+Position RcuWalk::Root() const {
   Dentry* root = superblock_.root.get();
   return {root, root->seq.Begin(), root->inode.load(std::memory_order_relaxed)};
 }
@@ -63,6 +64,7 @@ bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
                                        access_cache::kMayExec, now_ns_, hits_);
   if (permission.need != NeedRef::kNone) return {permission.need};
   if (!permission.granted) return Confirm(std::errc::permission_denied);
+  if (way_ && !BelieveDirectory()) way_ = {};
   return {};
 }
 
@@ -94,11 +96,13 @@ bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
   if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
   if (*more && type != protocol::FileType::kDirectory) return Confirm(std::errc::not_a_directory);
   path_.AdvanceTo(rest);
+  if (way_ && rest == way_.text.end()) ComeToEndOfWay();
   return {};
 }
 
 RcuOutcome RcuWalk::Resolve() {
   if (credential_ == nullptr) return {NeedRef::kAllocation};
+  if (path_cache_ != nullptr) TakeKnownWay();
   bool more = true;
   while (more) {
     path_.SkipSlashes();
@@ -123,9 +127,46 @@ RcuOutcome RcuWalk::Resolve() {
   return {};
 }
 
+// Begins at the directory of the last component if the thread has come to it before, or lets this
+// walk find out what to remember of it.
+[[gnu::always_inline]] inline void RcuWalk::TakeKnownWay() {
+  const auto way = PathCache::WayOf(path_.rest(), superblock_, credential_);
+  if (!way) return;
+  if (const Position* known = path_cache_->Find(way, superblock_, now_ns_)) {
+    at_ = *known;
+    knew_way_ = true;
+    path_.AdvanceTo(way.text.end());
+  } else if (path_cache_->Wants(way)) {
+    if (const auto sample = superblock_.directory_changes.Quiet()) {
+      way_ = way;
+      way_sample_ = *sample;
+    }
+  }
+}
+
+// For how long the directory may be searched and its names be believed. False if the rights are
+// gone that were there a moment ago.
+bool RcuWalk::BelieveDirectory() {
+  const Inode& directory = *at_.inode;
+  way_believed_.Narrow(directory.read_at_ns.load(std::memory_order_relaxed),
+                       directory.lifetime_ns.load(std::memory_order_relaxed));
+  const auto granted =
+      directory.access.GrantedAtRcu(credential_, {now_ns_, superblock_.acdirmax_ns});
+  if (granted) way_believed_.Narrow(*granted, superblock_.acdirmax_ns);
+  return granted.has_value();
+}
+
+void RcuWalk::ComeToEndOfWay() {
+  if (superblock_.directory_changes.Still(way_sample_)) {
+    path_cache_->Remember(way_, at_, way_sample_, way_believed_);
+  }
+  way_ = {};
+}
+
 // Rarer steps.
 
 RcuOutcome RcuWalk::StepToParent() {
+  way_ = {};
   Dentry* root = superblock_.root.get();
   if (at_.dentry == root) {
     return flags_.beneath ? Confirm(std::errc::cross_device_link) : RcuOutcome{};
@@ -140,6 +181,7 @@ RcuOutcome RcuWalk::StepToParent() {
 
 RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& inode,
                                const char* rest) {
+  way_ = {};
   if (flags_.no_symlinks || links_ == kLinksMax) {
     return Confirm(std::errc::too_many_symbolic_link_levels);
   }
@@ -160,8 +202,7 @@ RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& in
 }
 
 nfs::RcuPermission RcuWalk::Permission(uint32_t may_mask) {
-  bool directory =
-      at_.inode->type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
+  bool directory = at_.inode->is_directory();
   return nfs::PermissionRcu(superblock_, *at_.inode, directory, credential_, may_mask, now_ns_,
                             hits_);
 }

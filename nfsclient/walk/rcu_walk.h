@@ -12,6 +12,8 @@
 // Staleness   the directories behind the position may have moved since: what is shown is a chain
 //             of steps each of which was true, overlapping in time (vfs_walk 6.3). `strict`
 //             re-checks them all.
+//             What the path cache says of the way to a directory was all true at one moment of the
+//             walk; the ladder goes on from there.
 // Progress    bounded by the components of the path and of at most 40 links.
 // Lifetime    everything reached is kept by the caller's RCU section.
 // Tests       tests/integration/walk_test.cc, tests/integration/warm_walk_test.cc
@@ -26,6 +28,7 @@
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/path_buffer.h"
+#include "nfsclient/walk/path_cache.h"
 #include "nfsclient/walk/visited_room.h"
 #include "nfsclient/walk/walk_flags.h"
 #include "sunrpc_auth/credential_cache.h"
@@ -43,9 +46,9 @@ struct RcuOutcome {
 class RcuWalk {
  public:
   // Preconditions: an RCU section that outlives the walk. `path` is at its beginning.
-  // `visited_room` is for strict walks.
+  // `visited_room` is for strict walks, `path_cache` (may be null) for others.
   RcuWalk(Superblock& superblock, PathBuffer& path, const sunrpc_auth::Credential& credential,
-          WalkFlags flags, std::span<Visited> visited_room);
+          WalkFlags flags, std::span<Visited> visited_room, PathCache* path_cache);
 
   RcuOutcome Resolve();
 
@@ -65,6 +68,8 @@ class RcuWalk {
   const AccessHits& hits() const { return hits_; }
   uint64_t now_ns() const { return now_ns_; }
   int links() const { return links_; }
+  // The path cache knew the way to the last component's directory.
+  bool knew_way() const { return knew_way_; }
   // A strict walk may not have had enough of it; another never uses any.
   bool visited_room_full() const { return visited_count_ == visited_room_.size(); }
 
@@ -73,11 +78,6 @@ class RcuWalk {
   vfs::DentryRef Unlazy(vfs::DentryRef& unwanted) const;
 
  private:
-  struct Position {
-    vfs::Dentry* dentry;
-    uint64_t seq;
-    vfs::Inode* inode;
-  };
   Position Root() const;
   RcuOutcome Enter();
   RcuOutcome StepToParent();
@@ -86,6 +86,9 @@ class RcuWalk {
                         const char* rest);
   RcuOutcome MoveTo(Position position);
   bool Remember(const rcu::SeqCount& count, uint64_t sample);
+  void TakeKnownWay();
+  bool BelieveDirectory();
+  void ComeToEndOfWay();
 
   Superblock& superblock_;
   PathBuffer& path_;
@@ -97,6 +100,13 @@ class RcuWalk {
   AccessHits hits_;
   const std::span<Visited> visited_room_;
   size_t visited_count_ = 0;
+
+  PathCache* const path_cache_;
+  bool knew_way_ = false;
+  // What the path cache is to remember, if the walk gets there; else empty.
+  PathCache::Way way_ = {};
+  uint64_t way_sample_ = 0;
+  BelievedFor way_believed_ = {};
 };
 
 }  // namespace nfswalk::walk

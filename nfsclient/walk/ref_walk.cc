@@ -64,8 +64,7 @@ std::errc RefWalk::Resolve() {
     if (std::errc error = StepToChild(name, &more); error != std::errc{}) return error;
   }
   // Directories stay: whoever scans comes through them again.
-  if (flags_.dont_cache &&
-      inode().type.load(std::memory_order_relaxed) != protocol::FileType::kDirectory) {
+  if (flags_.dont_cache && !inode().is_directory()) {
     superblock_.dentries.MarkDontCache(*at_);
   }
   return {};

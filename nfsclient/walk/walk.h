@@ -88,6 +88,10 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
   // next try.
   constexpr int kStrictTries = 64;
   VisitedRoom visited_room;
+  // Before the RCU section, in which it could not be made.
+  const bool remembers_ways = superblock.options.path_cache &&
+                              superblock.options.walk == WalkMode::kRcuSearch && !flags.strict;
+  PathCache* const path_cache = remembers_ways ? PathCache::OfThread() : nullptr;
   for (int tries = flags.strict ? kStrictTries : 1; tries > 0; --tries) {
     vfs::DentryRef position, unwanted;
     int links = 0;
@@ -95,12 +99,13 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
     RcuOutcome outcome{NeedRef::kRefMode};
     if (superblock.options.walk != WalkMode::kRef) {
       rcu::ReadGuard guard;
-      RcuWalk walk(superblock, buffer, credential, flags, visited_room.get());
+      RcuWalk walk(superblock, buffer, credential, flags, visited_room.get(), path_cache);
       outcome = walk.Resolve();
       if (outcome.ok()) outcome = finish_rcu(walk);
       superblock.Count(walk.hits());
       if (outcome.need == NeedRef::kNone) [[likely]] {
         superblock.Count(kRcuWalks);
+        if (walk.knew_way()) superblock.Count(kPathHits);
         return outcome.error;
       }
       room_full = walk.visited_room_full();

@@ -94,10 +94,13 @@ class Equivalence : public testing::Test {
     return !HasFailure();
   }
 
+  void CountPathHits(const RandomWorld& world) { path_hits_ += world.client().stats().path_hits; }
+
   void Report() const {
     for (const auto& [kind, count] : answered_) {
       std::printf("%8lu under RCU: %s\n", static_cast<unsigned long>(count), kind.c_str());
     }
+    std::printf("%8lu by the path cache\n", static_cast<unsigned long>(path_hits_));
     for (const auto& [need, count] : left_) {
       std::printf("%8lu left for %s\n", static_cast<unsigned long>(count),
                   std::string(NeedRefName(need)).c_str());
@@ -118,10 +121,12 @@ class Equivalence : public testing::Test {
       EXPECT_GE(left_[need], 70u) << NeedRefName(need);
     }
     EXPECT_EQ(left_[NeedRef::kChanged], 0u);
+    EXPECT_GE(path_hits_, 800u);
   }
 
   std::map<std::string, uint64_t> answered_;
   std::map<NeedRef, uint64_t> left_;
+  uint64_t path_hits_ = 0;
 };
 
 TEST_F(Equivalence, R5_WhatIsAnsweredUnderRcuIsAnsweredAlikeWithReferencesAndBack) {
@@ -135,6 +140,7 @@ TEST_F(Equivalence, R5_WhatIsAnsweredUnderRcuIsAnsweredAlikeWithReferencesAndBac
         if (!Compare(world, seed, step)) return;
       }
     }
+    CountPathHits(world);
   }
   Report();
   if (states >= kStatesOfTheFloors) ExpectFloors();

@@ -287,6 +287,10 @@ void RandomWorld::Use() {
   for (size_t i = 1 + dice_.Below(3); i > 0; --i) {
     Question question = DrawQuestion();
     (void)(dice_.OneIn(4) ? AskRef(*client_, question) : Ask(*client_, question));
+    // As often as a thread needs to remember the way.
+    if (dice_.OneIn(3)) {
+      for (int again = 0; again < 3; ++again) (void)Ask(*client_, question);
+    }
   }
   if (dice_.OneIn(8)) {
     (void)client_->ReadDir(DrawPath(), dice_.Of(people_), [](const auto&) { return true; });
@@ -321,6 +325,7 @@ void RandomWorld::DisturbCaches() {
   if (what == 2) return void(superblock.dentries.Prune(1 + dice_.Below(10)));
   superblock.inodes->IterInodes({}, [&](vfs::Inode& inode) {
     if (dice_.OneIn(3)) {
+      nfs::DirectoryChange change(superblock, inode);
       if (what < 5) nfs::InvalidateAttributes(superblock, inode);
       if (what == 5) inode.access.Invalidate();
       if (what == 6 && dice_.OneIn(3)) nfs::MarkStale(superblock, inode);

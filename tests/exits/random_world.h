@@ -47,7 +47,7 @@ class RandomWorld {
   Question DrawQuestion();
   std::string Describe() const;  // the mount's options
 
-  Client& client() { return *client_; }
+  Client& client() const { return *client_; }
   ToldServer& server() { return *server_; }
   const MountOptions& options() const { return options_; }
 

@@ -61,7 +61,7 @@ class WalkBugs : public WalkedMount {
 // its last child goes, and the directory with it.
 TEST_F(WalkBugs, B03_ADirectoryThatDiesUnhashedUnderTheWalkerIsNoAnswer) {
   for (const bool strict : {false, true}) {
-    Mount({});
+    Mount(StepByStep());
     const uint64_t d = server_->Add(kRoot, "d", FileType::kDirectory);
     server_->Add(d, "e", FileType::kDirectory);
     for (int i = 0; i < kCold; ++i) {
@@ -122,7 +122,7 @@ TEST_F(WalkBugs, B07_AnUnlazyThatFailsLeavesNothingBehind) {
 TEST_F(WalkBugs, B06_TheLastReferenceTakenInVainGoesAfterTheSection) {
   for (const bool cached : {false, true}) {
     for (const Step& step : kSteps) {
-      Mount({});
+      Mount(StepByStep());
       MakeNestedLinks();
       Know(step.known);
       At("unlazy:after-reference", 1, [&] { Remove(FileType::kDirectory, step.stops_in); });
@@ -164,7 +164,7 @@ TEST_F(WalkBugs, B16_B20_B21_WhatIsEvictedUnderAWalkerStaysReadable) {
   int taken = 0;
   for (const char* point : kPoints) {
     for (int turn = 1; turn <= 4; ++turn) {
-      Mount({});
+      Mount(StepByStep());
       const uint64_t d = server_->Add(kRoot, "d", FileType::kDirectory);
       const uint64_t e = server_->Add(kRoot, "e", FileType::kDirectory);
       server_->Add(d, long_name, FileType::kDirectory);

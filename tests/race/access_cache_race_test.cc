@@ -65,7 +65,8 @@ class AccessCacheRaceTest : public testing::Test {
   }
 
   CredentialCache credentials_{{.entries_max = 100}};
-  AccessLru lru_{100};
+  rcu::ChangeCount drops_;
+  AccessLru lru_{100, drops_};
   AccessCache cache_;
   std::array<CredentialRef, 10> users_;
   std::atomic<int> reached_{0};
@@ -165,6 +166,7 @@ constexpr uint64_t kReadsMax = 20'000'000;
 struct Stage {
   unsigned seed;
   CredentialCache credentials{{.entries_max = 2}};
+  rcu::ChangeCount drops;
   AccessLru lru;
   AccessCache cache;
   AccessCache neighbour;
@@ -174,7 +176,7 @@ struct Stage {
   std::atomic<bool> done{false};
   std::atomic<uint64_t> peeks{0}, searches{0}, locked{0}, unknown{0}, foreign{0};
 
-  Stage(unsigned with_seed, size_t limit) : seed(with_seed), lru(limit) {}
+  Stage(unsigned with_seed, size_t limit) : seed(with_seed), lru(limit, drops) {}
   ~Stage() {
     cache.Clear(lru);
     neighbour.Clear(lru);

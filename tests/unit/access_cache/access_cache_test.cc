@@ -58,7 +58,8 @@ class AccessCacheTest : public testing::Test {
   }
 
   CredentialCache credentials_{{.entries_max = 1000}};
-  AccessLru lru_{1000};
+  rcu::ChangeCount drops_;
+  AccessLru lru_{1000, drops_};
   AccessCache cache_;
 };
 

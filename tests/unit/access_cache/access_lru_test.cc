@@ -44,7 +44,8 @@ class AccessLruTest : public testing::Test {
   }
 
   CredentialCache credentials_{{.entries_max = 1000}};
-  AccessLru lru_{4};
+  rcu::ChangeCount drops_;
+  AccessLru lru_{4, drops_};
   std::array<AccessCache, 8> inodes_;
 };
 
@@ -121,7 +122,8 @@ TEST_F(AccessLruTest, AnInodeEmptiedByALockedSearchIsPassedOver) {
 
 TEST(AccessLruSmallestTest, R8_ALimitOfOneKeepsTheLastAnswer) {
   CredentialCache credentials({.entries_max = 10});
-  AccessLru lru(1);
+  rcu::ChangeCount drops;
+  AccessLru lru(1, drops);
   std::array<AccessCache, 3> inodes;
   for (uint32_t i = 0; i < 30; ++i) {
     const CredentialRef user = *credentials.Lookup(Credential(i % 2, 1));
@@ -136,7 +138,8 @@ TEST(AccessLruSmallestTest, R8_ALimitOfOneKeepsTheLastAnswer) {
 
 TEST(AccessLruSmallestTest, ALimitOfNoneCachesNothing) {
   CredentialCache credentials({.entries_max = 10});
-  AccessLru lru(0);
+  rcu::ChangeCount drops;
+  AccessLru lru(0, drops);
   AccessCache cache;
   cache.Insert(*credentials.Lookup(Credential(1, 1)), 0x15, 10, cache.epoch(), lru);
   EXPECT_EQ(lru.entries(), 0u);
@@ -146,7 +149,8 @@ TEST(AccessLruSmallestTest, ALimitOfNoneCachesNothing) {
 
 TEST(AccessLruScanTest, AShrinkMayVisitEveryInode) {
   CredentialCache credentials({.entries_max = 10});
-  AccessLru lru(1000);
+  rcu::ChangeCount drops;
+  AccessLru lru(1000, drops);
   std::deque<AccessCache> inodes(300);
   const CredentialRef user = *credentials.Lookup(Credential(1, 1));
   for (AccessCache& cache : inodes) cache.Insert(user, 0x15, 10, cache.epoch(), lru);

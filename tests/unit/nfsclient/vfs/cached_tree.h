@@ -22,7 +22,7 @@ class CachedTree {
   explicit CachedTree(size_t dentries_max = 1'000'000, size_t buckets = 1024,
                       size_t names_per_chain = 1)
       : inodes_(*vfs::InodeCache::Create({.inodes_max = 1'000'000}, operations_)),
-        dentries_(dentries_max, buckets, names_per_chain),
+        dentries_(directory_changes_, dentries_max, buckets, names_per_chain),
         root_(dentries_.MakeRoot(NewInode(1, protocol::FileType::kDirectory))) {}
 
   DentryCache& dentries() { return dentries_; }
@@ -69,7 +69,8 @@ class CachedTree {
   }
 
  private:
-  access_cache::AccessLru access_lru_{1000};
+  rcu::ChangeCount directory_changes_;
+  access_cache::AccessLru access_lru_{1000, directory_changes_};
   nfs::InodeOperations operations_{InodePolicy{}, access_lru_};
   std::unique_ptr<InodeCache> inodes_;
   DentryCache dentries_;

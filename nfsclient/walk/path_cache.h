@@ -1,0 +1,123 @@
+// path_cache: where a thread's walks came to, so that the next one to the same directory goes there
+// at once, however deep it lies (vfs_walk 7.4).
+//
+// An entry says: at this time, by this path, with this credential, a walk under RCU comes to this
+// directory. It is right while nothing that such a walk looks at has changed
+// (Superblock::directory_changes), and as long as all attributes and rights on the way are fresh.
+// Only walks that go straight down are remembered: through a symbolic link or `..` a path may lead
+// through directories that nothing keeps in the caches. The last component is never part of it, so
+// that an entry serves a whole directory, and files may change without making it void.
+//
+// Thread safety: one thread's own, and no other reads it: a hit stores nothing at all. It holds no
+// references; what an entry points to is there while the entry is right, in an RCU section.
+// Memory: 256 KiB for each thread that walks, until it ends.
+#ifndef NFSWALK_NFSCLIENT_WALK_PATH_CACHE_H_
+#define NFSWALK_NFSCLIENT_WALK_PATH_CACHE_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string_view>
+
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/vfs/dentry.h"
+#include "sunrpc_auth/credential_cache.h"
+
+namespace nfswalk::walk {
+
+// Where a walk is. `inode` was read inside the window of the dentry's sequence that `seq` opened.
+struct Position {
+  vfs::Dentry* dentry;
+  uint64_t seq;
+  vfs::Inode* inode;
+};
+
+// The time in which something may be believed: from <= now < until, CLOCK_MONOTONIC.
+struct BelievedFor {
+  uint64_t from_ns = 0;
+  uint64_t until_ns = std::numeric_limits<uint64_t>::max();
+
+  void Narrow(uint64_t since_ns, uint64_t lifetime_ns) {
+    from_ns = std::max(from_ns, since_ns);
+    until_ns = std::min(until_ns, since_ns + lifetime_ns);
+  }
+  bool Contains(uint64_t now_ns) const { return from_ns <= now_ns && now_ns < until_ns; }
+};
+
+class PathCache {
+ public:
+  // The way to a directory; empty if there is none worth remembering.
+  struct Way {
+    std::string_view text = {};
+    uint64_t mount = 0;
+    const sunrpc_auth::CachedCredential* credential = nullptr;
+    uint64_t hash = 0;
+
+    explicit operator bool() const { return !text.empty(); }
+  };
+
+  // The calling thread's; nullptr if there is no memory, or the thread is at its end. Allocates at
+  // the first call in a thread: not for RCU sections.
+  static PathCache* OfThread();
+
+  // The way to the directory of the last component of `path`, which is readable up to
+  // vfs::kNamePadding bytes beyond its end.
+  static Way WayOf(std::string_view path, const Superblock& superblock,
+                   const sunrpc_auth::CachedCredential* credential);
+
+  // Where the way leads; nullptr if that is not known for sure. Preconditions: an RCU section, in
+  // which `way.credential` was looked up.
+  const Position* Find(const Way& way, const Superblock& superblock, uint64_t now_ns) const {
+    const Entry& entry = entries_[IndexOf(way)];
+    return entry.hash == way.hash && entry.mount == way.mount &&
+                   entry.credential == way.credential &&
+                   superblock.directory_changes.Still(entry.sample) &&
+                   entry.believed.Contains(now_ns) && entry.text() == way.text
+               ? &entry.position
+               : nullptr;
+  }
+
+  // True if a walk should remember this way: the second time in a row that it was not found in its
+  // place. What is used once drives nothing out.
+  bool Wants(const Way& way);
+
+  // `sample`: a Quiet() of superblock.directory_changes from before the walk that came to
+  // `position`, which is Still() so.
+  void Remember(const Way& way, const Position& position, uint64_t sample,
+                const BelievedFor& believed);
+
+  PathCache(const PathCache&) = delete;
+  PathCache& operator=(const PathCache&) = delete;
+
+ private:
+  static constexpr size_t kEntries = 1024;
+  static constexpr size_t kTextMax = 168;
+
+  struct alignas(64) Entry {
+    // The first line decides nearly all misses.
+    uint64_t hash = 0;
+    uint64_t mount = 0;  // 0: none
+    const sunrpc_auth::CachedCredential* credential = nullptr;
+    uint64_t sample = 0;
+    BelievedFor believed = {};
+    uint64_t wanted = 0;  // the hash that was last looked for in vain
+    size_t length = 0;
+    Position position = {};
+    std::array<char, kTextMax> bytes = {};
+
+    std::string_view text() const { return {bytes.data(), length}; }
+  };
+  static_assert(sizeof(Entry) == 256);
+
+  PathCache() = default;
+  static size_t IndexOf(const Way& way) { return (way.hash >> 32) % kEntries; }
+
+  std::array<Entry, kEntries> entries_;
+};
+
+}  // namespace nfswalk::walk
+
+#endif  // NFSWALK_NFSCLIENT_WALK_PATH_CACHE_H_

@@ -1,0 +1,239 @@
+// When a walk may begin where an earlier one of its thread came to (walk/path_cache.h): everything
+// that would have sent the walk another way, or out of RCU mode, makes it go step by step again.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/vfs/inode_cache.h"
+#include "tests/exits/steered_clock.h"
+#include "tests/fixtures/client_internals.h"
+#include "tests/known_bugs/walked_mount.h"
+
+namespace nfswalk::exits {
+namespace {
+
+class PathCacheExits : public WalkedMount {
+ protected:
+  static constexpr int64_t kMissing = -ENOENT;
+  static constexpr int64_t kDenied = -EACCES;
+  static constexpr std::string_view kFile = "a/b/c/file";
+
+  PathCacheExits() {
+    SteeredClock::Set(1'000'000 * kSecond);
+    MountTree({});
+  }
+
+  void MountTree(MountOptions options) {
+    Mount(options);
+    a_ = server_->Add(kRoot, "a", FileType::kDirectory);
+    b_ = server_->Add(a_, "b", FileType::kDirectory);
+    c_ = server_->Add(b_, "c", FileType::kDirectory);
+    file_ = static_cast<int64_t>(server_->Add(c_, "file", FileType::kRegular));
+  }
+
+  uint64_t path_hits() const { return client_->stats().path_hits; }
+  // A stat, and whether the path cache knew the way.
+  bool Hits(std::string_view path, int64_t expected, ResolveFlags flags = {}) const {
+    const uint64_t before = path_hits();
+    EXPECT_EQ(Stat(path, flags), expected) << path;
+    return path_hits() != before;
+  }
+  void Learn(std::string_view path, int64_t expected) const {
+    Warm(path);
+    Warm(path);
+    EXPECT_TRUE(Hits(path, expected)) << path;
+  }
+  // The way is learnt, `change` happens, and the path is not believed to be what it was.
+  void ExpectForgottenAfter(const std::function<void()>& change, int64_t expected) const {
+    Learn(kFile, file_);
+    change();
+    EXPECT_FALSE(Hits(kFile, expected));
+  }
+  // The client comes to know what others did to a directory.
+  void LookAt(uint64_t directory) const {
+    Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+    superblock.inodes->IterInodes({}, [&](vfs::Inode& inode) {
+      if (inode.fileid == directory) {
+        EXPECT_EQ(nfs::Revalidate(superblock, inode, another_, true), std::errc{});
+      }
+      return vfs::IterStep::kNext;
+    });
+  }
+
+  uint64_t a_ = 0, b_ = 0, c_ = 0;
+  int64_t file_ = 0;
+};
+
+TEST_F(PathCacheExits, TheThirdWalkToADirectoryBeginsThere) {
+  EXPECT_FALSE(Hits(kFile, file_));
+  Warm(kFile);
+  Warm(kFile);
+  EXPECT_TRUE(Hits(kFile, file_));
+  EXPECT_TRUE(Hits("a/b/c/none", kMissing) || Hits("a/b/c/none", kMissing));
+  EXPECT_FALSE(Hits("a/b", static_cast<int64_t>(b_)));
+}
+
+TEST_F(PathCacheExits, AWayThatEndsInSlashesIsTheSame) {
+  Learn("a/b/c//file", file_);
+  Learn("a/b/c/", static_cast<int64_t>(c_));
+  Learn("/a/b/c/.", static_cast<int64_t>(c_));
+  EXPECT_TRUE(Hits("a/b/c/..", static_cast<int64_t>(b_)));
+}
+
+TEST_F(PathCacheExits, OwnRenamesOfAnyDirectoryOnTheWayAreSeen) {
+  for (const std::string directory : {"a", "a/b", "a/b/c"}) {
+    MountTree({});
+    ExpectForgottenAfter([&] { Rename(directory, "elsewhere"); }, kMissing);
+  }
+}
+
+TEST_F(PathCacheExits, AnotherDirectoryInThePlaceOfOneOnTheWayIsSeen) {
+  const uint64_t other = server_->Add(kRoot, "other", FileType::kDirectory);
+  const uint64_t other_c = server_->Add(other, "c", FileType::kDirectory);
+  const auto other_file = static_cast<int64_t>(server_->Add(other_c, "file", FileType::kRegular));
+  ExpectForgottenAfter(
+      [&] {
+        Rename("a/b", "away");
+        Rename("other", "a/b");
+      },
+      other_file);
+}
+
+TEST_F(PathCacheExits, ForeignChangesAreSeenWhenTheDirectoryIsLookedAt) {
+  ExpectForgottenAfter(
+      [&] {
+        server_->Move(a_, kRoot, "b");
+        LookAt(a_);
+      },
+      kMissing);
+}
+
+TEST_F(PathCacheExits, RightsThatAreTakenAwayAreSeenWhenTheDirectoryIsLookedAt) {
+  for (const int level : {0, 1, 2}) {
+    MountTree({});
+    ExpectForgottenAfter(
+        [&] {
+          const uint64_t directory = level == 0 ? a_ : level == 1 ? b_ : c_;
+          server_->Refuse(directory, me_.uid());
+          server_->Edit(directory, [](auto& attributes) { attributes.mode = 0700; });
+          LookAt(directory);
+        },
+        kDenied);
+  }
+}
+
+TEST_F(PathCacheExits, OwnChangesOfModesAreSeen) {
+  ExpectForgottenAfter(
+      [&] {
+        server_->Refuse(a_, me_.uid());
+        EXPECT_TRUE(client_->SetAttributesOf("a", {.mode = 0700}, another_).has_value());
+      },
+      kDenied);
+}
+
+TEST_F(PathCacheExits, WhatIsInvalidatedOrDroppedIsAskedForAgain) {
+  ExpectForgottenAfter([&] { client_->InvalidateCaches(); }, file_);
+  ExpectForgottenAfter([&] { client_->DropCaches(); }, file_);
+}
+
+TEST_F(PathCacheExits, AWayIsBelievedForAsLongAsTheDirectoriesOnIt) {
+  constexpr uint64_t kLifetime = 600 * kSecond;
+  const uint64_t asked_at = SteeredClock::Now();
+  Learn(kFile, file_);
+  SteeredClock::Set(asked_at + kLifetime - 1);
+  EXPECT_TRUE(Hits(kFile, file_));
+  const uint64_t rpcs = client_->stats().rpcs;
+  SteeredClock::Set(asked_at + kLifetime);
+  EXPECT_FALSE(Hits(kFile, file_));
+  EXPECT_GT(client_->stats().rpcs, rpcs);
+  Learn(kFile, file_);
+  SteeredClock::Set(asked_at - 1);
+  EXPECT_FALSE(Hits(kFile, file_));
+}
+
+TEST_F(PathCacheExits, NobodyGoesTheWayOfAnother) {
+  server_->Refuse(b_, another_.uid());
+  const auto as_others = [&] {
+    EXPECT_EQ(client_->Stat(kFile, another_).error(), std::errc::permission_denied);
+    EXPECT_TRUE(client_->Stat(kFile, Credential(1, 1, {7})).has_value());
+    EXPECT_TRUE(client_->Stat(kFile, Credential(1, 2)).has_value());
+  };
+  for (int i = 0; i < kCold; ++i) as_others();  // what they may do is known
+  Learn(kFile, file_);
+  const uint64_t before = path_hits();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(client_->Stat(kFile, another_).error(), std::errc::permission_denied);
+  }
+  EXPECT_EQ(path_hits(), before);
+  EXPECT_TRUE(Hits(kFile, file_));
+  for (int i = 0; i < 6; ++i) as_others();
+  Learn(kFile, file_);
+}
+
+TEST_F(PathCacheExits, LinksAndParentsAreWalkedEachTime) {
+  server_->Add(kRoot, "to-b", FileType::kSymlink, "a/b");
+  for (const std::string path : {"to-b/c/file", "a/../a/b/c/file", "../a/b/c/file"}) {
+    Warm(path);
+    Warm(path);
+    EXPECT_FALSE(Hits(path, file_)) << path;
+  }
+}
+
+TEST_F(PathCacheExits, StrictWalksLookAtEverything) {
+  Learn(kFile, file_);
+  EXPECT_FALSE(Hits(kFile, file_, {.strict = true}));
+}
+
+TEST_F(PathCacheExits, OtherModesAndAMountWithoutItWalkEachTime) {
+  for (const WalkMode mode : {WalkMode::kRef, WalkMode::kRcuLocked, WalkMode::kRcuPeek}) {
+    MountOptions options;
+    options.walk = mode;
+    MountTree(options);
+    Warm(kFile);
+    Warm(kFile);
+    EXPECT_FALSE(Hits(kFile, file_));
+  }
+  MountTree(StepByStep());
+  Warm(kFile);
+  Warm(kFile);
+  EXPECT_FALSE(Hits(kFile, file_));
+}
+
+TEST_F(PathCacheExits, AWayTooLongToBeRememberedIsWalked) {
+  uint64_t at = kRoot;
+  std::string path;
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "directory-number-" + std::to_string(i);
+    at = server_->Add(at, name, FileType::kDirectory);
+    path += name + "/";
+  }
+  const auto file = static_cast<int64_t>(server_->Add(at, "file", FileType::kRegular));
+  Warm(path + "file");
+  Warm(path + "file");
+  EXPECT_FALSE(Hits(path + "file", file));
+}
+
+// The memory of the first mount may be that of the second.
+TEST_F(PathCacheExits, AMountKnowsNothingOfOneBefore) {
+  for (int i = 0; i < 5; ++i) {
+    MountTree({});
+    EXPECT_FALSE(Hits(kFile, file_));
+    Learn(kFile, file_);
+  }
+}
+
+TEST_F(PathCacheExits, EachThreadLearnsForItself) {
+  Learn(kFile, file_);
+  std::thread([&] {
+    EXPECT_FALSE(Hits(kFile, file_));
+    Learn(kFile, file_);
+  }).join();
+  EXPECT_TRUE(Hits(kFile, file_));
+}
+
+}  // namespace
+}  // namespace nfswalk::exits

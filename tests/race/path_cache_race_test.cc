@@ -1,0 +1,151 @@
+// Changes that meet a walk while it finds out the way to a directory, or takes it from the path
+// cache (walk/path_cache.h, rcu/change_count.h).
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <mutex>
+#include <optional>
+#include <semaphore>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "rcu/change_count.h"
+#include "rcu/sync_point.h"
+#include "tests/known_bugs/walked_mount.h"
+#include "tests/race/interleavings.h"
+
+namespace nfswalk {
+namespace {
+
+constexpr int64_t kMissing = -ENOENT;
+constexpr std::string_view kFile = "a/b/file";
+
+class PathCacheRace : public WalkedMount {
+ protected:
+  PathCacheRace() {
+    Mount({});
+    a_ = server_->Add(kRoot, "a", FileType::kDirectory);
+    b_ = server_->Add(a_, "b", FileType::kDirectory);
+    file_ = static_cast<int64_t>(server_->Add(b_, "file", FileType::kRegular));
+  }
+
+  uint64_t path_hits() const { return client_->stats().path_hits; }
+
+  uint64_t a_ = 0, b_ = 0;
+  int64_t file_ = 0;
+};
+
+// A directory is moved at each step of walks that would remember the way through it.
+TEST_F(PathCacheRace, AWayThatChangesWhileItIsLearntIsNotRemembered) {
+  int met = 0;
+  for (const std::string_view point :
+       {"walk:next-component", "walk:before-child-sample", "walk:after-child-sample"}) {
+    for (const std::string_view moved : {"a", "a/b"}) {
+      for (int turn = 1; turn <= 24; ++turn) {
+        At(point, turn, [&] { Rename(moved, "elsewhere"); });
+        for (int i = 0; i < 8 && !Taken(); ++i) (void)Stat(kFile);
+        rcu::SyncPointScript::ClearAll();
+        if (!Taken()) continue;
+        ++met;
+        EXPECT_EQ(Stat(kFile), kMissing) << point << ", turn " << turn;
+        Rename("elsewhere", moved);
+        EXPECT_EQ(Stat(kFile), file_);
+      }
+    }
+  }
+  EXPECT_GT(met, 40);
+}
+
+// The way was right when it was taken; then the directory goes.
+TEST_F(PathCacheRace, ADirectoryThatMovesAfterItsWayWasTakenIsNoAnswer) {
+  for (const std::string_view point : {"walk:next-component", "walk:before-child-sample",
+                                       "walk:after-child-sample", "walk:before-confirm"}) {
+    Warm(kFile);
+    Warm(kFile);
+    const uint64_t before = path_hits();
+    At(point, 1, [&] {
+      Rename("a/b/file", "a/b/other");
+      Rename("a/b", "a/c");
+    });
+    EXPECT_EQ(Stat(kFile), kMissing) << point;
+    EXPECT_TRUE(Taken());
+    rcu::SyncPointScript::ClearAll();
+    EXPECT_GE(path_hits(), before);
+    Rename("a/c", "a/b");
+    Rename("a/b/other", "a/b/file");
+  }
+}
+
+// While a directory is on its way out nobody takes the way through it, nor learns it anew.
+TEST_F(PathCacheRace, NoWayIsTakenWhileADirectoryLeavesItsPlace) {
+  std::binary_semaphore asked{0}, answered{0};
+  std::atomic<bool> done{false};
+  std::vector<uint64_t> hits;  // at each name that is taken out of its chain, the last being `a`
+  std::thread asker([&] {
+    Warm(kFile);
+    Warm(kFile);
+    answered.release();
+    for (asked.acquire(); !done; asked.acquire()) {
+      const uint64_t before = path_hits();
+      // The chain of the name is locked: only what RCU mode answers may be asked.
+      for (int i = 0; i < 4; ++i) (void)Stat(kFile, {.cached = true});
+      hits.push_back(path_hits() - before);
+      answered.release();
+    }
+  });
+  answered.acquire();
+  EXPECT_GT(path_hits(), 0u);
+  rcu::SyncPointScript::OnReach("unhash:window-open", [&] {
+    asked.release();
+    answered.acquire();
+  });
+  Rename("a", "elsewhere");
+  rcu::SyncPointScript::ClearAll();
+  done = true;
+  asked.release();
+  asker.join();
+  ASSERT_FALSE(hits.empty());
+  EXPECT_EQ(hits.back(), 0u);
+  EXPECT_EQ(Stat(kFile), kMissing);
+}
+
+// Two writers overlap; whoever reads in between keeps nothing.
+TEST(ChangeCountRace, NothingReadDuringAChangeIsKept) {
+  struct Shared {
+    rcu::ChangeCount count;
+    std::atomic<uint64_t> left{0}, right{0};  // equal, unless somebody is changing them
+  } shared;
+  constexpr int kWrites = 20'000;
+  std::atomic<int> writing{2};
+  std::mutex one_at_a_time;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < kWrites; ++n) {
+        rcu::ChangeCount::Change change(shared.count);
+        std::lock_guard lock(one_at_a_time);
+        shared.left.fetch_add(1, std::memory_order_relaxed);
+        shared.right.fetch_add(1, std::memory_order_relaxed);
+      }
+      --writing;
+    });
+  }
+  uint64_t kept = 0;
+  while (writing > 0 || kept == 0) {
+    const auto sample = shared.count.Quiet();
+    if (!sample) continue;
+    const uint64_t left = shared.left.load(std::memory_order_relaxed);
+    const uint64_t right = shared.right.load(std::memory_order_relaxed);
+    if (!shared.count.Still(*sample)) continue;
+    ASSERT_EQ(left, right);
+    ASSERT_EQ(left, *sample);
+    ++kept;
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(shared.count.Quiet(), std::optional<uint64_t>(2 * kWrites));
+}
+
+}  // namespace
+}  // namespace nfswalk
