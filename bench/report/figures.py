@@ -14,7 +14,7 @@ class Figure(NamedTuple):
     text: str
     asked: str
     measured: str
-    reached: bool
+    reached: bool  # None: a letter's figure, of another machine, to hold ours against
     disturbed: bool
 
 
@@ -79,18 +79,23 @@ def memory_figures(in_bytes, costs):
 
 
 def replay_figures(rows):
-    """Of make_replay: what its letter is about."""
+    """Of make_replay, beside what the letter about NFS and RCU-walk reports of 4 threads on 2 cores."""
     warm = [row for row in rows if row["phase"] == "warm"]
     for trace in dict.fromkeys(row["trace"] for row in warm):
         def ns_of(mode, threads, trace=trace):
             key = {"subject": mode} if mode == KERNEL else {"mode": mode}
             return find(warm, trace=trace, threads=threads, **key)
-        for text, ours, other in (
-                ("rcu-search over ref, 4 threads", ns_of(BEST, 4), ns_of("ref", 4)),
-                ("rcu-search over the kernel, 1 thread", ns_of(BEST, 1), ns_of(KERNEL, 1))):
+        for text, letter, ours, other in (
+                ("rcu-locked over ref, 4 threads", "the letter: about 1.2x", ns_of("rcu-locked", 4),
+                 ns_of("ref", 4)),
+                ("rcu-peek over rcu-locked, 4 threads", "the letter: about 1.02x",
+                 ns_of("rcu-peek", 4), ns_of("rcu-locked", 4)),
+                ("rcu-search over ref, 4 threads", "", ns_of(BEST, 4), ns_of("ref", 4)),
+                ("rcu-search over the kernel, 1 thread", "", ns_of(BEST, 1), ns_of(KERNEL, 1))):
             if ours and other:
-                yield Figure(f"{trace}: {text}", "", f"{other['ns_per_op'] / ours['ns_per_op']:.2f}x",
-                             True, _share(ours, other) < CPU_SHARE_MIN)
+                yield Figure(f"{trace}: {text}", letter,
+                             f"{other['ns_per_op'] / ours['ns_per_op']:.2f}x", None,
+                             _share(ours, other) < CPU_SHARE_MIN)
 
 
 def cold_figures(rows):

@@ -161,7 +161,7 @@ def letters_tables(rows, letters, cores):
 def figures_table(figures):
     def verdict(figure):
         words = []
-        if figure.asked:
+        if figure.reached is not None:
             words.append("reached" if figure.reached else "NOT REACHED")
         if figure.disturbed:
             words.append("(disturbed by other work)")

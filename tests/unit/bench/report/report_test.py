@@ -174,10 +174,17 @@ class MissingParts(OnRecordedRows):
 class Figures(OnRecordedRows):
     def test_each_figure_that_was_asked_for_is_computed(self):
         results = result_rows.load(self.directory)
-        asked = [figure.text for figure in figures.all_figures(results) if figure.asked]
+        asked = [figure.text for figure in figures.all_figures(results)]
         for part in ("depth 8, distinct", "depth 16", "random order", "same file", "4 identities",
                      "over ref", "negative", "bytes per cached file", "10 million", "round trips"):
             self.assertTrue(any(part in text for text in asked), part)
+
+    def test_a_letters_figure_stands_beside_ours_without_a_verdict(self):
+        results = result_rows.load(self.directory)
+        lines = tables.figures_table(figures.replay_figures(results.make_replay)).lines
+        line, = (line for line in lines if "rcu-locked over ref" in line[0])
+        self.assertIn("the letter", line[1])
+        self.assertNotIn("reached", line[3].lower())
 
     def test_a_ratio_is_that_of_its_two_rows(self):
         rows = [{"subject": "nfswalk", "mode": "rcu-search", "pattern": "distinct", "depth": 8,
