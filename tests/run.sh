@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-third_party/install.sh
+third_party/install.sh report
 
 targets=()
 for argument in "$@"; do

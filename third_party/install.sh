@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what nfswalk is built and tested with, from Debian 12's packages alone. Does nothing if all is there.
+# Installs what nfswalk is built and run with, from Debian 12's packages alone; with the argument "report"
+# what bench/report needs, too. Does nothing if all is there.
 set -euo pipefail
 
 packages=(
@@ -9,6 +10,9 @@ packages=(
   googletest libbenchmark-dev gcovr
   nfs-ganesha nfs-ganesha-vfs nfs-ganesha-mem rpcbind xz-utils
 )
+if [ "${1-}" = report ]; then
+  packages+=(python3-jinja2 python3-matplotlib)
+fi
 
 missing=()
 for package in "${packages[@]}"; do

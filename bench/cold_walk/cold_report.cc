@@ -121,6 +121,8 @@ std::string ColdJson(std::span<const ColdRow> rows) {
     object["rpcs"] = row.rpcs;
     object["rpcs_per_file"] = row.rpcs_per_file();
     object["seconds"] = row.seconds;
+    object["seconds_min"] = row.seconds_min;
+    object["seconds_max"] = row.seconds_max;
     object["files_per_s"] = row.files_per_s();
     object["of_ceiling"] = nullptr;
     if (row.of_ceiling) object["of_ceiling"] = *row.of_ceiling;

@@ -36,7 +36,7 @@ ColdRow RowOf(const ColdKey& key, std::vector<ColdTurn> turns);
 void CompareWithCeilings(std::span<ColdRow> rows);
 
 // An array of objects: subject, protocol ("v3"), mode, threads, files, rpcs, rpcs_per_file,
-// seconds, files_per_s, of_ceiling (null where there is no ceiling).
+// seconds, seconds_min, seconds_max, files_per_s, of_ceiling (null where there is no ceiling).
 std::string ColdJson(std::span<const ColdRow> rows);
 
 // For people: the rows, and the figures.

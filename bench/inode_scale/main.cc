@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -10,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "bench/console.h"
 #include "bench/inode_scale/bundle_model.h"
 #include "bench/inode_scale/export_driver.h"
 #include "bench/inode_scale/hold_times.h"
@@ -114,12 +114,12 @@ int Run(const ScaleOptions& options, const std::atomic<bool>& stop) {
     if (!RunOne(plan, server.get(), stop, rows)) return kFailed;
   }
   const int exit_code = stop ? kExitInterrupted : 0;
-  if (options.json_file.empty()) return exit_code;
-  std::ofstream file(options.json_file);
-  file << ScaleJson(rows);
-  file.close();
-  if (!file) {
-    fmt::print(stderr, "inode_scale: cannot write \"{}\"\n", options.json_file);
+  for (const auto& [file, text] : {std::pair(options.json_file, ScaleJson(rows)),
+                                   std::pair(options.letters_file, LettersJson())}) {
+    if (file.empty()) continue;
+    const std::string error = WriteTextFile(file, text);
+    if (error.empty()) continue;
+    fmt::print(stderr, "inode_scale: {}\n", error);
     return kFailed;
   }
   return exit_code;

@@ -49,6 +49,7 @@ struct Arguments {
   bool on_export = false;
   std::string server;
   std::string json_file;
+  std::string letters_file;
 };
 
 void Declare(CLI::App& app, Arguments& arguments) {
@@ -91,6 +92,8 @@ void Declare(CLI::App& app, Arguments& arguments) {
          "uid 0, or without a value on an nfs-ganesha of our own")
       ->expected(0, 1);
   app.add_option("--json", arguments.json_file, "Write the rows to this file too");
+  app.add_option("--letters-json", arguments.letters_file,
+                 "Write the letters' figures to this file, to hold the rows against");
 }
 
 std::expected<std::vector<vfs::InodePolicy>, std::string> ReadPolicies(
@@ -146,6 +149,7 @@ std::expected<ScaleOptions, std::string> Settle(const Arguments& arguments) {
   ScaleOptions options;
   if (arguments.on_export) options.server = arguments.server;
   options.json_file = arguments.json_file;
+  options.letters_file = arguments.letters_file;
   for (const uint64_t fill_ns : arguments.fills_ns) {
     plan.work.fill_ns = arguments.on_export ? 0 : fill_ns;
     plan.files_per_thread =

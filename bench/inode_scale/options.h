@@ -17,7 +17,8 @@ struct ScaleOptions {
   std::vector<Plan> plans;
   // Run on a real export: on this nfs:// URL, or on a server of our own if it is empty.
   std::optional<std::string> server;
-  std::string json_file;  // empty: none
+  std::string json_file;     // empty: none
+  std::string letters_file;  // empty: none
 };
 
 // An exit code if there is nothing to run: 0 after --help, 2 after bad arguments, explained on

@@ -112,6 +112,25 @@ std::string ScaleJson(std::span<const ScaleRow> rows) {
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+std::string LettersJson() {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const LetterTable& table : kLetterTables) {
+    for (const LetterRow& row : table.rows) {
+      for (size_t i = 0; i < kLetterWorkloads.size(); ++i) {
+        if (!row.times[i].reported()) continue;
+        json.push_back({{"letter", LetterSubject(table.letter)},
+                        {"filesystem", table.filesystem},
+                        {"workload", kLetterWorkloads[i]},
+                        {"threads", row.threads},
+                        {"files", row.threads * table.files_per_thread},
+                        {"before_s", row.times[i].before_s},
+                        {"after_s", row.times[i].after_s}});
+      }
+    }
+  }
+  return json.dump(2) + "\n";
+}
+
 std::string CurvesText(std::span<const SimulatedCurve> curves) {
   if (curves.empty()) return {};
   std::set<size_t> processors;

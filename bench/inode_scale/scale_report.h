@@ -15,6 +15,10 @@ namespace nfswalk::bench {
 // An array of objects whose keys are the members of ScaleRow. A figure that is no number is null.
 std::string ScaleJson(std::span<const ScaleRow> rows);
 
+// An array of objects: letter, filesystem, workload, threads, files, before_s, after_s: every cell
+// of the letters' tables.
+std::string LettersJson();
+
 // T(n) of each curve, marked as simulated. Empty without curves.
 std::string CurvesText(std::span<const SimulatedCurve> curves);
 

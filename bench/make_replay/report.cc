@@ -35,6 +35,11 @@ std::string NeedRefText(const Stats& stats) {
   return text.empty() ? "-" : text;
 }
 
+double NsAt(double ops_per_s, const Row& row, unsigned cores) {
+  if (ops_per_s == 0) return 0;
+  return 1e9 * static_cast<double>(std::min<size_t>(row.threads, cores)) / ops_per_s;
+}
+
 // Null unless the trace has such a warm row.
 const Row* FindRow(const std::vector<Row>& rows, const std::string& trace, std::string_view mode,
                    size_t threads) {
@@ -125,10 +130,7 @@ double MedianOpsPerSecond(const Row& row) {
   return rates.size() % 2 == 1 ? rates[middle] : (rates[middle - 1] + rates[middle]) / 2;
 }
 
-double NsPerOp(const Row& row, unsigned cores) {
-  const double rate = MedianOpsPerSecond(row);
-  return rate == 0 ? 0 : 1e9 * static_cast<double>(std::min<size_t>(row.threads, cores)) / rate;
-}
+double NsPerOp(const Row& row, unsigned cores) { return NsAt(MedianOpsPerSecond(row), row, cores); }
 
 double CpuShare(const Row& row, unsigned cores) {
   const double wanted = row.seconds * static_cast<double>(std::min<size_t>(row.threads, cores));
@@ -256,12 +258,15 @@ std::string WriteJson(const std::string& file, std::vector<Row>& rows, const Mac
     for (size_t i = 1; i < kNeedRefCount; ++i) {
       need_ref[std::string(NeedRefName(static_cast<NeedRef>(i)))] = row.stats.need_ref[i];
     }
+    const auto [slowest, fastest] = std::ranges::minmax(row.ops_per_s);
     json["rows"].push_back({{"subject", row.subject},
                             {"mode", row.mode},
                             {"threads", row.threads},
                             {"ops", row.ops},
                             {"ops_per_s", MedianOpsPerSecond(row)},
                             {"ns_per_op", NsPerOp(row, machine.cores)},
+                            {"ns_min", NsAt(fastest, row, machine.cores)},
+                            {"ns_max", NsAt(slowest, row, machine.cores)},
                             {"rpcs", row.stats.rpcs},
                             {"compared", row.ops},
                             {"mismatches", row.mismatches},

@@ -140,9 +140,10 @@ std::string MemoryTables(const MemoryRows& rows) {
 std::string MemoryFigures(const MemoryRows& rows) {
   std::string text;
   for (const BytesRow& row : rows.bytes) {
-    text += Verdict(
-        fmt::format("bytes per cached file, {} files: {:.0f} at most", row.files, kBytesPerFileMax),
-        fmt::format("{:.1f}", row.bytes_per_file), row.bytes_per_file <= kBytesPerFileMax, false);
+    text += Verdict(fmt::format("bytes a file, {} cached{}: {:.0f} at most", row.files,
+                                row.long_names ? ", some names long" : "", kBytesPerFileMax),
+                    fmt::format("{:.1f}", row.bytes_per_file),
+                    row.bytes_per_file <= kBytesPerFileMax, false);
   }
   for (const CostRow& row : rows.costs) {
     if (row.entries != kLargest || !row.over_1e5) continue;

@@ -11,7 +11,7 @@ namespace {
 
 // More than a cached file takes. Part of what is available is left to others: a machine that swaps,
 // or that ends processes, measures nothing.
-constexpr uint64_t kBytesPerFile = 600;
+constexpr uint64_t kBytesPerFile = 800;
 constexpr uint64_t kUsableOf10 = 8;
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 

@@ -22,7 +22,7 @@ std::variant<WarmOptions, int> ParseWarmOptions(int argc, char** argv) {
       "warm_stat");
   app.add_flag_callback(
       "--quick", [&] { ShortenRun(options); },
-      "Under a minute: fewer files and shorter turns, where nothing else is said");
+      "Fewer files and repetitions, shorter turns, where nothing else is said");
   app.add_option("--files", options.random_files, "Files that are asked for in random order")
       ->check(CLI::Range(uint64_t{1}, kRandomFilesMax))
       ->capture_default_str();

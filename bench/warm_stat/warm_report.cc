@@ -129,6 +129,7 @@ std::string WarmJson(std::span<const WarmRow> rows) {
     if (row.scaling > 0) object["scaling"] = row.scaling;
     object["ns_min"] = row.ns_min;
     object["ns_max"] = row.ns_max;
+    object["cpu_share"] = row.cpu_share;
     array.push_back(std::move(object));
   }
   return array.dump(2) + "\n";

@@ -48,7 +48,7 @@ WarmRow RowOf(const WarmKey& key, std::span<const WarmTurn> turns, size_t proces
 void CompareWithOneThread(std::span<WarmRow> rows);
 
 // An array of objects: subject, mode, pattern, depth, threads, identities, ns_per_op, ops_per_s,
-// scaling (null where one thread was not measured), ns_min, ns_max.
+// scaling (null where one thread was not measured), ns_min, ns_max, cpu_share.
 std::string WarmJson(std::span<const WarmRow> rows);
 
 // For people: a table for each number of threads, and the figures.

@@ -60,8 +60,9 @@ TEST(ColdReportTest, JsonRowsHaveTheKeysThatWereAskedForAndNoOthers) {
   ASSERT_EQ(json.size(), 7u);
   std::vector<std::string> keys;
   for (const auto& [key, value] : json[0].items()) keys.push_back(key);
-  EXPECT_THAT(keys, ElementsAre("subject", "protocol", "mode", "threads", "files", "rpcs",
-                                "rpcs_per_file", "seconds", "files_per_s", "of_ceiling"));
+  EXPECT_THAT(
+      keys, ElementsAre("subject", "protocol", "mode", "threads", "files", "rpcs", "rpcs_per_file",
+                        "seconds", "seconds_min", "seconds_max", "files_per_s", "of_ceiling"));
   EXPECT_EQ(json[0]["protocol"], "v4");
   EXPECT_EQ(json[0]["mode"], "path");
   EXPECT_EQ(json[0]["rpcs_per_file"], 1.0);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "bench/inode_scale/letter_tables.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -71,6 +72,24 @@ TEST(ScaleJson, WhatIsNoNumberIsNull) {
   std::vector<ScaleRow> rows = {Bulkstat("H0", "L0", 2, 4e6, 5)};
   rows[0].efficiency = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(nlohmann::json::parse(ScaleJson(rows))[0]["efficiency"].is_null());
+}
+
+TEST(LettersJsonTest, EveryReportedCellIsThereWithBothItsTimes) {
+  size_t reported = 0;
+  for (const LetterTable& table : kLetterTables) {
+    for (const LetterRow& row : table.rows) {
+      for (const BeforeAfter& times : row.times) reported += times.reported();
+    }
+  }
+  const auto json = nlohmann::json::parse(LettersJson());
+  EXPECT_EQ(json.size(), reported);
+  EXPECT_EQ(json.back(), (nlohmann::json{{"letter", "the RCU inode lookup letter"},
+                                         {"filesystem", "btrfs"},
+                                         {"workload", "fstree"},
+                                         {"threads", 20},
+                                         {"files", 20'000'000},
+                                         {"before_s", 45.549},
+                                         {"after_s", 37.932}}));
 }
 
 TEST(CurvesText, SaysThatItIsSimulated) {
