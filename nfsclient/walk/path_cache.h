@@ -85,7 +85,7 @@ class PathCache {
   bool Wants(const Way& way);
 
   // `sample`: a Quiet() of superblock.directory_changes from before the walk that came to
-  // `position`, which is Still() so.
+  // `position`. If something has changed since, the entry is never right.
   void Remember(const Way& way, const Position& position, uint64_t sample,
                 const BelievedFor& believed);
 

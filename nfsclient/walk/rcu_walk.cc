@@ -96,7 +96,10 @@ bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
   if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
   if (*more && type != protocol::FileType::kDirectory) return Confirm(std::errc::not_a_directory);
   path_.AdvanceTo(rest);
-  if (way_ && rest == way_.text.end()) ComeToEndOfWay();
+  if (way_ && rest == way_.text.end()) {
+    path_cache_->Remember(way_, at_, way_sample_, way_believed_);
+    way_ = {};
+  }
   return {};
 }
 
@@ -154,13 +157,6 @@ bool RcuWalk::BelieveDirectory() {
       directory.access.GrantedAtRcu(credential_, {now_ns_, superblock_.acdirmax_ns});
   if (granted) way_believed_.Narrow(*granted, superblock_.acdirmax_ns);
   return granted.has_value();
-}
-
-void RcuWalk::ComeToEndOfWay() {
-  if (superblock_.directory_changes.Still(way_sample_)) {
-    path_cache_->Remember(way_, at_, way_sample_, way_believed_);
-  }
-  way_ = {};
 }
 
 // Rarer steps.

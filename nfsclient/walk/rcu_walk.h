@@ -88,7 +88,6 @@ class RcuWalk {
   bool Remember(const rcu::SeqCount& count, uint64_t sample);
   void TakeKnownWay();
   bool BelieveDirectory();
-  void ComeToEndOfWay();
 
   Superblock& superblock_;
   PathBuffer& path_;

@@ -78,6 +78,7 @@ std::string Beside(const std::string& path, std::string_view name) {
 void Tally::Add(const Tally& other) {
   walks += other.walks;
   cached += other.cached;
+  path_hits += other.path_hits;
   strict += other.strict;
   found += other.found;
   absent += other.absent;

@@ -98,6 +98,8 @@ class OracleStress : public testing::TestWithParam<Setting> {
     if (GetParam().walk == WalkMode::kRef) return;
     EXPECT_GT(tally.cached, tally.walks / 50);
     EXPECT_GT(tally.strict, tally.walks / 50);
+    if (GetParam().walk != WalkMode::kRcuSearch) return;
+    EXPECT_GT(tally.path_hits, tally.walks / 2000);
   }
 };
 
@@ -111,15 +113,17 @@ TEST_P(OracleStress, EveryAnswerIsOneThatTheTreeMayHaveGiven) {
     while (load.tally().walks < walks_of_tree && load.faults().empty()) load.Round(kWalksOfRound);
     for (const std::string& fault : load.faults()) ADD_FAILURE() << fault;
     tally.Add(load.tally());
+    tally.path_hits += load.client().stats().path_hits;
 
     load.client().DropCaches();
     EXPECT_EQ(load.client().stats().dentries, 1u);
     EXPECT_EQ(load.client().stats().inodes, 1u);
   }
   std::cout << tally.walks << " walks (" << tally.cached << " by pass one alone, " << tally.strict
-            << " strict): " << tally.found << " found, " << tally.absent << " absent, "
-            << tally.denied << " denied, " << tally.not_directory << " not a directory; "
-            << tally.changes << " changes; not at one moment: " << tally.torn
+            << " strict, " << tally.path_hits << " by the path cache): " << tally.found
+            << " found, " << tally.absent << " absent, " << tally.denied << " denied, "
+            << tally.not_directory << " not a directory; " << tally.changes
+            << " changes; not at one moment: " << tally.torn
             << ", not even overlapping: " << tally.loose << "; undecided: " << tally.undecided
             << "; " << tally.unanswered << " EAGAIN, " << tally.stale << " ESTALE" << std::endl;
   if (!HasFailure()) ExpectMuchHappened(tally);
