@@ -73,7 +73,7 @@ class Page(OnRecordedRows):
         page = self.page()
         cells = texts_of(page.replace("&gt;", ">"))
         for row in self.rows("make_replay"):
-            expected = (tables.ns_cell(row) if row["phase"] == "warm" else f"{row['compared']:,}")
+            expected = (tables.ns_cell(row) if row["phase"] == "warm" else f"{row['ns_per_op']:,.0f}")
             self.assertIn(expected, cells, row)
         for row in self.rows("warm_stat"):
             self.assertIn(tables.ns_cell(row), cells, row)
