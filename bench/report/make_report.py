@@ -60,12 +60,10 @@ def page(results):
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(os.path.dirname(os.path.abspath(__file__))), autoescape=True,
         undefined=jinja2.StrictUndefined)
-    timed = [row for row in results.make_replay if row["phase"] == "warm"]
-    timed += results.warm_stat + results.costs
     return environment.get_template("page.html.j2").render(
         machine=results.machine, sections=_sections(results),
         figures=tables.figures_table(figures.all_figures(results)),
-        least_share=min((row["cpu_share"] for row in timed), default=1),
+        least_share=figures.least_cpu_share(results),
         share_min=figures.CPU_SHARE_MIN)
 
 

@@ -39,8 +39,8 @@ def _answers(rows):
             f"sent {rpcs:,} RPCs, and those of the rcu modes left RCU mode {exits:,} times.")
 
 
-def _warning(rows):
-    least = min(row["cpu_share"] for row in rows)
+def _warning(results):
+    least = figures.least_cpu_share(results)
     if least >= figures.CPU_SHARE_MIN:
         return []
     return [f"Other work ran on the machine: some rows got {100 * least:.0f} % of the processor time "
@@ -49,14 +49,13 @@ def _warning(rows):
 
 def results_text(results):
     """Everything between the markers."""
-    warm = [row for row in results.make_replay if row["phase"] == "warm"]
     paragraphs = [_text("The null `make`, warm: nanoseconds of one call on one core, the median of turns "
                         "that all rows took in one run (least-most). " + _where(results.machine))]
     for table in tables.replay_tables(results.make_replay)[:-1]:
         named = tables.Table(table.title, [table.title.split(",")[0], *table.header[1:]], table.lines)
         paragraphs.append(_markdown(named))
     paragraphs.append(_text(_answers(results.make_replay)))
-    paragraphs += map(_text, _warning(warm + results.warm_stat + results.costs))
+    paragraphs += map(_text, _warning(results))
     paragraphs.append("What was asked for, and what that run gave:")
     paragraphs.append(_markdown(tables.figures_table(figures.all_figures(results))))
     return "\n\n".join(paragraphs)

@@ -21,7 +21,7 @@ TEST(RoomTest, AvailableMemoryIsReadInKilobytesWhereverItsLineStands) {
 
 TEST(RoomTest, WhatDoesNotFitIsRefusedByItsSizeWithOneThatDoes) {
   constexpr std::array<uint64_t, 2> kSizes = {1'000'000, 10'000'000};
-  EXPECT_EQ(NoRoomFor(kSizes, 10 * kGibibyte), "");
+  EXPECT_EQ(NoRoomFor(kSizes, 12 * kGibibyte), "");
   const std::string refusal = NoRoomFor(kSizes, 4 * kGibibyte);
   EXPECT_THAT(refusal, HasSubstr("10000000"));
   EXPECT_THAT(refusal, HasSubstr("8.2 GiB"));
