@@ -33,21 +33,24 @@ namespace nfswalk::rcu {
 // Thread safety: everything, from any thread, any number of changes at once.
 class ChangeCount {
  public:
-  // Exists while something is being changed. Changes may overlap and nest.
+  // Exists while something is being changed. Changes may overlap and nest. With `counts` false it
+  // is about something of another kind, and does nothing.
   class Change {
    public:
-    explicit Change(ChangeCount& count) : count_(count) {
-      count_.begun_.fetch_add(1, std::memory_order_relaxed);
+    explicit Change(ChangeCount& count, bool counts = true) : count_(counts ? &count : nullptr) {
+      if (!counts) return;
+      count.begun_.fetch_add(1, std::memory_order_relaxed);
       std::atomic_thread_fence(std::memory_order_release);  // O2: pairs with Still()
     }
     ~Change() {
-      count_.ended_.fetch_add(1, std::memory_order_release);  // O1: pairs with Quiet()
+      if (count_ == nullptr) return;
+      count_->ended_.fetch_add(1, std::memory_order_release);  // O1: pairs with Quiet()
     }
     Change(const Change&) = delete;
     Change& operator=(const Change&) = delete;
 
    private:
-    ChangeCount& count_;
+    ChangeCount* const count_;
   };
 
   // A sample for Still(); nullopt while something is being changed.

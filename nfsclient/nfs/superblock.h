@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "access_cache/access_lru.h"
@@ -96,12 +95,11 @@ namespace nfs {
 // searched, and for how long that and its names are believed. Of what is no directory, nothing.
 class DirectoryChange {
  public:
-  DirectoryChange(Superblock& superblock, const vfs::Inode& inode) {
-    if (inode.is_directory()) change_.emplace(superblock.directory_changes);
-  }
+  DirectoryChange(Superblock& superblock, const vfs::Inode& inode)
+      : change_(superblock.directory_changes, inode.is_directory()) {}
 
  private:
-  std::optional<rcu::ChangeCount::Change> change_;
+  rcu::ChangeCount::Change change_;
 };
 
 }  // namespace nfs

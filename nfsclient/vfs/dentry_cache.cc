@@ -238,8 +238,7 @@ DentryRef DentryCache::Insert(Dentry& parent, const Name& name, InodeRef inode, 
 // the caller writes the sequence, and nobody frees a dentry that the caller still writes to.
 void DentryCache::Unhash(Table::Chain& chain, Dentry& dentry) {
   // Before the memory can go: whoever finds the count as it was is in time to keep it.
-  std::optional<rcu::ChangeCount::Change> change;
-  if (NamesDirectory(dentry)) change.emplace(directory_changes_);
+  rcu::ChangeCount::Change change(directory_changes_, NamesDirectory(dentry));
   dentry.seq.WriteBegin();
   chain.Remove(&dentry);
   dentry.hash.store(0, std::memory_order_relaxed);
