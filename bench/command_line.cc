@@ -5,12 +5,19 @@ namespace {
 
 constexpr size_t kThreadsMax = 256;
 constexpr size_t kRepetitionsMax = 1000;
+constexpr uint64_t kTurnMsMax = 60'000;
 
 }  // namespace
 
 void AddRepetitions(CLI::App& app, size_t& repetitions) {
   app.add_option("--repetitions", repetitions, "Of which the median counts")
       ->check(CLI::Range(size_t{1}, kRepetitionsMax))
+      ->capture_default_str();
+}
+
+void AddTurnMs(CLI::App& app, uint64_t& turn_ms) {
+  app.add_option("--turn-ms", turn_ms, "How long each repetition takes")
+      ->check(CLI::Range(uint64_t{1}, kTurnMsMax))
       ->capture_default_str();
 }
 

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct RunOptions {
 
 // What the arguments hold now is the default. They must outlive the parsing.
 void AddRepetitions(CLI::App& app, size_t& repetitions);
+void AddTurnMs(CLI::App& app, uint64_t& turn_ms);         // --turn-ms, up to a minute
 void AddJsonFile(CLI::App& app, std::string& json_file);  // --json
 // --threads, --repetitions, --server and --json.
 void AddRunOptions(CLI::App& app, RunOptions& options);

@@ -121,20 +121,17 @@ Result<Attributes> Client::MakeSymlink(std::string_view target, std::string_view
 std::errc Client::Link(std::string_view existing, std::string_view path,
                        const Credential& credential) {
   Superblock& superblock = *superblock_;
+  const auto link_to = [&](RefWalk& source) -> std::errc {
+    if (source.inode().is_directory()) return std::errc::operation_not_permitted;
+    return WithParent(superblock, path, credential, AlreadyThere, [&](RefWalk& walk) {
+      if (walk.trailing_slash()) return std::errc::no_such_file_or_directory;
+      return nfs::MakeLink(superblock, source.inode(), walk.position(), walk.last(),
+                           walk.credential()->key());
+    });
+  };
   // link(2) does not follow a link in last place.
   return walk::ResolveRef(superblock, existing, credential, WalkFlags{.follow_last = false},
-                          &RefWalk::Resolve, [&](RefWalk& source) -> std::errc {
-                            if (source.inode().is_directory()) {
-                              return std::errc::operation_not_permitted;
-                            }
-                            return WithParent(
-                                superblock, path, credential, AlreadyThere, [&](RefWalk& walk) {
-                                  if (walk.trailing_slash())
-                                    return std::errc::no_such_file_or_directory;
-                                  return nfs::MakeLink(superblock, source.inode(), walk.position(),
-                                                       walk.last(), walk.credential()->key());
-                                });
-                          });
+                          &RefWalk::Resolve, link_to);
 }
 
 std::errc Client::Rename(std::string_view from, std::string_view to, const Credential& credential) {

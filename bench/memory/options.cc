@@ -8,7 +8,6 @@ namespace {
 
 constexpr uint64_t kSmallestCache = 1000;
 constexpr uint64_t kGrowthSizes[] = {100'000, 1'000'000};
-constexpr uint64_t kTurnMsMax = 60'000;
 
 void ShortenRun(MemoryOptions& options) {
   options.files_max = 1'000'000;
@@ -37,9 +36,7 @@ std::variant<MemoryOptions, int> ParseMemoryOptions(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::Range(uint64_t{1}, SyntheticTree::kFilesMax))
       ->capture_default_str();
-  app.add_option("--turn-ms", options.turn_ms, "How long each repetition takes")
-      ->check(CLI::Range(uint64_t{1}, kTurnMsMax))
-      ->capture_default_str();
+  AddTurnMs(app, options.turn_ms);
   AddRepetitions(app, options.repetitions);
   AddJsonFile(app, options.json_file);
   if (const auto exit_code = ExitCodeOfParsing(app, argc, argv)) return *exit_code;

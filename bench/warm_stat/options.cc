@@ -4,7 +4,6 @@ namespace nfswalk::bench {
 namespace {
 
 constexpr uint64_t kRandomFilesMax = 3'000'000;  // with room below a mount's limit of dentries
-constexpr uint64_t kTurnMsMax = 60'000;
 
 void ShortenRun(WarmOptions& options) {
   options.random_files = 100'000;
@@ -26,9 +25,7 @@ std::variant<WarmOptions, int> ParseWarmOptions(int argc, char** argv) {
   app.add_option("--files", options.random_files, "Files that are asked for in random order")
       ->check(CLI::Range(uint64_t{1}, kRandomFilesMax))
       ->capture_default_str();
-  app.add_option("--turn-ms", options.turn_ms, "How long each repetition takes")
-      ->check(CLI::Range(uint64_t{1}, kTurnMsMax))
-      ->capture_default_str();
+  AddTurnMs(app, options.turn_ms);
   AddRunOptions(app, options);
   if (const auto exit_code = ExitCodeOfParsing(app, argc, argv)) return *exit_code;
   return options;

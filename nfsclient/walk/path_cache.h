@@ -4,9 +4,11 @@
 // An entry says: at this time, by this path, with this credential, a walk under RCU comes to this
 // directory. It is right while nothing that such a walk looks at has changed
 // (Superblock::directory_changes), and as long as all attributes and rights on the way are fresh.
-// Only walks that go straight down are remembered: through a symbolic link or `..` a path may lead
-// through directories that nothing keeps in the caches. The last component is never part of it, so
-// that an entry serves a whole directory, and files may change without making it void.
+// That rests on a clock that never goes back, as CLOCK_MONOTONIC does not: if it did, an entry
+// could be right for a time at which a directory on the way, asked for again since, is not believed
+// yet. Only walks that go straight down are remembered: through a symbolic link or `..` a path may
+// lead through directories that nothing keeps in the caches. The last component is never part of
+// it, so that an entry serves a whole directory, and files may change without making it void.
 //
 // Thread safety: one thread's own, and no other reads it: a hit stores nothing at all. It holds no
 // references; what an entry points to is there while the entry is right, in an RCU section.

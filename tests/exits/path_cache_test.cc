@@ -169,10 +169,19 @@ TEST_F(PathCacheExits, AWayIsBelievedForAsLongAsEveryDirectoryOnIt) {
   EXPECT_FALSE(Hits(kFile, file_));
 }
 
-TEST_F(PathCacheExits, AWayIsNotBelievedBeforeItWasLearnt) {
+// The clock goes back to a time at which only the directory at the end had been asked for.
+TEST_F(PathCacheExits, AWayIsNotBelievedBeforeEveryDirectoryOnIt) {
   const uint64_t asked_at = SteeredClock::Now();
+  Warm(kFile);
+  SteeredClock::Pass(100 * kSecond);
+  LookAt(a_);
+  // Only asking for `a` again leaves what was learnt before as it was.
+  {
+    nfswalk::rcu::ChangeCount::Change change(
+        ClientInternals::SuperblockOf(*client_).directory_changes);
+  }
   Learn(kFile, file_);
-  SteeredClock::Set(asked_at - 1);
+  SteeredClock::Set(asked_at + 50 * kSecond);
   EXPECT_FALSE(Hits(kFile, file_));
 }
 
