@@ -26,8 +26,28 @@ struct EndOfThread {
 
 PathCache* PathCache::OfThread() {
   thread_local EndOfThread end;
-  if (end.cache == nullptr && !end.has_come) end.cache = new (std::nothrow) PathCache;
-  return end.cache;
+  if (end.cache == nullptr) {
+    if (end.has_come) return nullptr;
+    std::unique_ptr<PathCache> created(new (std::nothrow) PathCache);
+    if (created == nullptr || !created->Grow(kSetsAtFirst)) return nullptr;
+    end.cache = created.release();
+  }
+  PathCache& cache = *end.cache;
+  const bool crowded = cache.driven_out_ > cache.set_count_ * kSlots;
+  if (crowded && cache.set_count_ < kSetsMax) [[unlikely]] cache.Grow(2 * cache.set_count_);
+  return &cache;
+}
+
+// With nothing in it. False, and as it was, if there is no memory.
+bool PathCache::Grow(size_t set_count) {
+  driven_out_ = 0;
+  std::unique_ptr<Set[]> sets(new (std::nothrow) Set[set_count]);
+  std::unique_ptr<Entry[]> entries(new (std::nothrow) Entry[set_count * kSlots]);
+  if (sets == nullptr || entries == nullptr) return false;
+  sets_ = std::move(sets);
+  entries_ = std::move(entries);
+  set_count_ = set_count;
+  return true;
 }
 
 PathCache::Way PathCache::WayOf(std::string_view path, const Superblock& superblock,
@@ -43,22 +63,45 @@ PathCache::Way PathCache::WayOf(std::string_view path, const Superblock& superbl
 }
 
 bool PathCache::Wants(const Way& way) {
-  uint64_t& wanted = entries_[IndexOf(way)].wanted;
+  uint64_t& wanted = sets_[SetOf(way)].wanted;
   if (wanted == way.hash) return true;
   wanted = way.hash;
   return false;
 }
 
-void PathCache::Remember(const Way& way, const Position& position, uint64_t sample,
-                         const BelievedFor& believed) {
-  Entry& entry = entries_[IndexOf(way)];
-  entry.hash = way.hash;
+// False for what will never be right again, as far as the superblock knows.
+bool PathCache::MayBeRight(const Entry& entry, const Superblock& superblock) {
+  if (entry.mount != superblock.mount_id) return entry.mount != 0;
+  return superblock.directory_changes.Still(entry.sample);
+}
+
+// The way's own slot, if it has been there before; else one whose entry is not right; else any, but
+// for each way always the same, so that those that take turns do not drive out all others.
+size_t PathCache::SlotFor(const Way& way, const Superblock& superblock) const {
+  const size_t set = SetOf(way);
+  const auto& hashes = sets_[set].hashes;
+  for (size_t slot = 0; slot < kSlots; ++slot) {
+    if (hashes[slot] == way.hash) return slot;
+  }
+  for (size_t slot = 0; slot < kSlots; ++slot) {
+    if (!MayBeRight(entries_[set * kSlots + slot], superblock)) return slot;
+  }
+  return (way.hash >> 8) % kSlots;
+}
+
+void PathCache::Remember(const Way& way, const Position& position, const Superblock& superblock,
+                         uint64_t sample, const BelievedFor& believed) {
+  const size_t set = SetOf(way), slot = SlotFor(way, superblock);
+  uint64_t& hash = sets_[set].hashes[slot];
+  Entry& entry = entries_[set * kSlots + slot];
+  if (hash != way.hash && MayBeRight(entry, superblock)) ++driven_out_;
+  hash = way.hash;
   entry.mount = way.mount;
   entry.credential = way.credential;
   entry.sample = sample;
   entry.believed = believed;
-  entry.length = way.text.size();
   entry.position = position;
+  entry.length = static_cast<uint16_t>(way.text.size());
   std::memcpy(entry.bytes.data(), way.text.data(), way.text.size());
 }
 

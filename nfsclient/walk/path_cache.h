@@ -2,7 +2,7 @@
 // at once, however deep it lies (vfs_walk 7.4).
 //
 // An entry says: at this time, by this path, with this credential, a walk under RCU comes to this
-// directory. It is right while nothing that such a walk looks at has changed
+// directory and may search it. It is right while nothing that such a walk looks at has changed
 // (Superblock::directory_changes), and as long as all attributes and rights on the way are fresh.
 // That rests on a clock that never goes back, as CLOCK_MONOTONIC does not: if it did, an entry
 // could be right for a time at which a directory on the way, asked for again since, is not believed
@@ -10,9 +10,13 @@
 // lead through directories that nothing keeps in the caches. The last component is never part of
 // it, so that an entry serves a whole directory, and files may change without making it void.
 //
+// Entries lie in sets of seven. What is asked for once drives nothing out; if what is still right
+// is driven out again and again, the cache grows and learns anew.
+//
 // Thread safety: one thread's own, and no other reads it: a hit stores nothing at all. It holds no
 // references; what an entry points to is there while the entry is right, in an RCU section.
-// Memory: 256 KiB for each thread that walks, until it ends.
+// Memory: for each thread that walks, until it ends, 288 KiB; up to 2.3 MiB for one that goes to
+// thousands of directories.
 #ifndef NFSWALK_NFSCLIENT_WALK_PATH_CACHE_H_
 #define NFSWALK_NFSCLIENT_WALK_PATH_CACHE_H_
 
@@ -61,8 +65,8 @@ class PathCache {
     explicit operator bool() const { return !text.empty(); }
   };
 
-  // The calling thread's; nullptr if there is no memory, or the thread is at its end. Allocates at
-  // the first call in a thread: not for RCU sections.
+  // The calling thread's; nullptr if there is no memory, or the thread is at its end. May allocate:
+  // not for RCU sections.
   static PathCache* OfThread();
 
   // The way to the directory of the last component of `path`, which is readable up to
@@ -70,54 +74,68 @@ class PathCache {
   static Way WayOf(std::string_view path, const Superblock& superblock,
                    const sunrpc_auth::CachedCredential* credential);
 
-  // Where the way leads; nullptr if that is not known for sure. Preconditions: an RCU section, in
-  // which `way.credential` was looked up.
+  // Where the way leads, a directory that the credential may search; nullptr if that is not known
+  // for sure. Preconditions: an RCU section, in which `way.credential` was looked up.
   const Position* Find(const Way& way, const Superblock& superblock, uint64_t now_ns) const {
-    const Entry& entry = entries_[IndexOf(way)];
-    return entry.hash == way.hash && entry.mount == way.mount &&
-                   entry.credential == way.credential &&
-                   superblock.directory_changes.Still(entry.sample) &&
-                   entry.believed.Contains(now_ns) && entry.text() == way.text
-               ? &entry.position
-               : nullptr;
+    const size_t set = SetOf(way);
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      if (sets_[set].hashes[slot] != way.hash) continue;
+      const Entry& entry = entries_[set * kSlots + slot];
+      return entry.mount == way.mount && entry.credential == way.credential &&
+                     superblock.directory_changes.Still(entry.sample) &&
+                     entry.believed.Contains(now_ns) && entry.text() == way.text
+                 ? &entry.position
+                 : nullptr;
+    }
+    return nullptr;
   }
 
   // True if a walk should remember this way: the second time in a row that it was not found in its
-  // place. What is used once drives nothing out.
+  // set.
   bool Wants(const Way& way);
 
   // `sample`: a Quiet() of superblock.directory_changes from before the walk that came to
   // `position`. If something has changed since, the entry is never right.
-  void Remember(const Way& way, const Position& position, uint64_t sample,
-                const BelievedFor& believed);
+  void Remember(const Way& way, const Position& position, const Superblock& superblock,
+                uint64_t sample, const BelievedFor& believed);
 
   PathCache(const PathCache&) = delete;
   PathCache& operator=(const PathCache&) = delete;
 
  private:
-  static constexpr size_t kEntries = 1024;
-  static constexpr size_t kTextMax = 168;
+  static constexpr size_t kSlots = 7;
+  static constexpr size_t kSetsAtFirst = 128;
+  static constexpr size_t kSetsMax = 1024;
+  static constexpr size_t kTextMax = 254;
 
+  // One line decides nearly all misses.
+  struct alignas(64) Set {
+    std::array<uint64_t, kSlots> hashes = {};  // each at most once; 0: none, which no way has
+    uint64_t wanted = 0;                       // the hash that was last looked for in vain
+  };
   struct alignas(64) Entry {
-    // The first line decides nearly all misses.
-    uint64_t hash = 0;
-    uint64_t mount = 0;  // 0: none
+    uint64_t mount = 0;
     const sunrpc_auth::CachedCredential* credential = nullptr;
     uint64_t sample = 0;
     BelievedFor believed = {};
-    uint64_t wanted = 0;  // the hash that was last looked for in vain
-    size_t length = 0;
     Position position = {};
+    uint16_t length = 0;
     std::array<char, kTextMax> bytes = {};
 
     std::string_view text() const { return {bytes.data(), length}; }
   };
-  static_assert(sizeof(Entry) == 256);
+  static_assert(sizeof(Entry) == 320);
 
   PathCache() = default;
-  static size_t IndexOf(const Way& way) { return (way.hash >> 32) % kEntries; }
+  size_t SetOf(const Way& way) const { return (way.hash >> 32) % set_count_; }
+  static bool MayBeRight(const Entry& entry, const Superblock& superblock);
+  size_t SlotFor(const Way& way, const Superblock& superblock) const;
+  bool Grow(size_t set_count);
 
-  std::array<Entry, kEntries> entries_;
+  size_t set_count_ = 0;  // a power of two
+  std::unique_ptr<Set[]> sets_;
+  std::unique_ptr<Entry[]> entries_;
+  size_t driven_out_ = 0;  // how many were still right, since it last grew
 };
 
 }  // namespace nfswalk::walk

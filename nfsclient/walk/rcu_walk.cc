@@ -64,7 +64,7 @@ bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
                                        access_cache::kMayExec, now_ns_, hits_);
   if (permission.need != NeedRef::kNone) return {permission.need};
   if (!permission.granted) return Confirm(std::errc::permission_denied);
-  if (way_ && !BelieveDirectory()) way_ = {};
+  if (way_) LearnWay();
   return {};
 }
 
@@ -96,22 +96,22 @@ bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
   if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
   if (*more && type != protocol::FileType::kDirectory) return Confirm(std::errc::not_a_directory);
   path_.AdvanceTo(rest);
-  if (way_ && rest == way_.text.end()) {
-    path_cache_->Remember(way_, at_, way_sample_, way_believed_);
-    way_ = {};
-  }
   return {};
 }
 
 RcuOutcome RcuWalk::Resolve() {
   if (credential_ == nullptr) return {NeedRef::kAllocation};
-  if (path_cache_ != nullptr) TakeKnownWay();
+  // The way is known to directories that may be searched.
+  bool may_search = path_cache_ != nullptr && TakeKnownWay();
   bool more = true;
   while (more) {
     path_.SkipSlashes();
     if (path_.AtEnd()) break;
     NFSWALK_SYNC_POINT("walk:next-component");
-    if (RcuOutcome entered = Enter(); !entered.ok()) return entered;
+    if (!may_search) {
+      if (RcuOutcome entered = Enter(); !entered.ok()) return entered;
+    }
+    may_search = false;
 
     Name name = vfs::ScanName(path_.at(), at_.dentry);
     const char* text = path_.at();
@@ -132,31 +132,40 @@ RcuOutcome RcuWalk::Resolve() {
 
 // Begins at the directory of the last component if the thread has come to it before, or lets this
 // walk find out what to remember of it.
-[[gnu::always_inline]] inline void RcuWalk::TakeKnownWay() {
+[[gnu::always_inline]] inline bool RcuWalk::TakeKnownWay() {
   const auto way = PathCache::WayOf(path_.rest(), superblock_, credential_);
-  if (!way) return;
+  if (!way) return false;
   if (const Position* known = path_cache_->Find(way, superblock_, now_ns_)) {
     at_ = *known;
     knew_way_ = true;
     path_.AdvanceTo(way.text.end());
-  } else if (path_cache_->Wants(way)) {
+    return true;
+  }
+  if (path_cache_->Wants(way)) {
     if (const auto sample = superblock_.directory_changes.Quiet()) {
       way_ = way;
       way_sample_ = *sample;
     }
   }
+  return false;
 }
 
-// For how long the directory may be searched and its names be believed. False if the rights are
-// gone that were there a moment ago.
-bool RcuWalk::BelieveDirectory() {
+// For how long the directory that was just entered may be searched and its names be believed; if
+// it is the last of the way, that is remembered.
+void RcuWalk::LearnWay() {
   const Inode& directory = *at_.inode;
-  way_believed_.Narrow(directory.read_at_ns.load(std::memory_order_relaxed),
-                       directory.lifetime_ns.load(std::memory_order_relaxed));
   const auto granted =
       directory.access.GrantedAtRcu(credential_, {now_ns_, superblock_.acdirmax_ns});
-  if (granted) way_believed_.Narrow(*granted, superblock_.acdirmax_ns);
-  return granted.has_value();
+  if (!granted) {  // a moment ago they were there
+    way_ = {};
+    return;
+  }
+  way_believed_.Narrow(*granted, superblock_.acdirmax_ns);
+  way_believed_.Narrow(directory.read_at_ns.load(std::memory_order_relaxed),
+                       directory.lifetime_ns.load(std::memory_order_relaxed));
+  if (path_.at() < way_.text.end()) return;
+  path_cache_->Remember(way_, at_, superblock_, way_sample_, way_believed_);
+  way_ = {};
 }
 
 // Rarer steps.

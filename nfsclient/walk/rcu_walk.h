@@ -86,8 +86,8 @@ class RcuWalk {
                         const char* rest);
   RcuOutcome MoveTo(Position position);
   bool Remember(const rcu::SeqCount& count, uint64_t sample);
-  void TakeKnownWay();
-  bool BelieveDirectory();
+  bool TakeKnownWay();
+  void LearnWay();
 
   Superblock& superblock_;
   PathBuffer& path_;

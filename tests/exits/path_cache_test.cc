@@ -236,7 +236,7 @@ TEST_F(PathCacheExits, OtherModesAndAMountWithoutItWalkEachTime) {
 TEST_F(PathCacheExits, AWayTooLongToBeRememberedIsWalked) {
   uint64_t at = kRoot;
   std::string path;
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 16; ++i) {
     const std::string name = "directory-number-" + std::to_string(i);
     at = server_->Add(at, name, FileType::kDirectory);
     path += name + "/";
@@ -245,6 +245,26 @@ TEST_F(PathCacheExits, AWayTooLongToBeRememberedIsWalked) {
   Warm(path + "file");
   Warm(path + "file");
   EXPECT_FALSE(Hits(path + "file", file));
+}
+
+// More directories than it has room for at first.
+TEST_F(PathCacheExits, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
+  constexpr int kDirectories = 2000;
+  const auto path = [](int i) { return "a/" + std::to_string(i) + "/file"; };
+  for (int i = 0; i < kDirectories; ++i) {
+    const uint64_t directory = server_->Add(a_, std::to_string(i), FileType::kDirectory);
+    server_->Add(directory, "file", FileType::kRegular);
+    Warm(path(i));
+  }
+  for (int round = 0; round < 8; ++round) {
+    for (int i = 0; i < kDirectories; ++i) {
+      (void)Stat(path(i));
+      (void)Stat(path(i));
+    }
+  }
+  const uint64_t before = path_hits();
+  for (int i = 0; i < kDirectories; ++i) (void)Stat(path(i));
+  EXPECT_GT(path_hits() - before, kDirectories * 9 / 10);
 }
 
 // The memory of the first mount may be that of the second.
