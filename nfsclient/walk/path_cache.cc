@@ -34,7 +34,8 @@ PathCache* PathCache::OfThread() {
   }
   PathCache& cache = *end.cache;
   const bool crowded = cache.driven_out_ > cache.set_count_ * kSlots;
-  if (crowded && cache.set_count_ < kSetsMax) [[unlikely]] cache.Grow(2 * cache.set_count_);
+  if (crowded && cache.set_count_ < kSetsMax) [[unlikely]]
+    cache.Grow(2 * cache.set_count_);
   return &cache;
 }
 

@@ -18,7 +18,7 @@ using vfs::Inode;
 using vfs::Name;
 
 RcuWalk::RcuWalk(Superblock& superblock, PathBuffer& path,
-                 const sunrpc_auth::Credential& credential, WalkFlags flags,
+                 const sunrpc_auth::Credential& credential, const WalkFlags& flags,
                  std::span<Visited> visited_room, PathCache* path_cache)
     : superblock_(superblock),
       path_(path),

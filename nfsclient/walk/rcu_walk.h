@@ -48,7 +48,7 @@ class RcuWalk {
   // Preconditions: an RCU section that outlives the walk. `path` is at its beginning.
   // `visited_room` is for strict walks, `path_cache` (may be null) for others.
   RcuWalk(Superblock& superblock, PathBuffer& path, const sunrpc_auth::Credential& credential,
-          WalkFlags flags, std::span<Visited> visited_room, PathCache* path_cache);
+          const WalkFlags& flags, std::span<Visited> visited_room, PathCache* path_cache);
 
   RcuOutcome Resolve();
 
@@ -91,7 +91,7 @@ class RcuWalk {
 
   Superblock& superblock_;
   PathBuffer& path_;
-  const WalkFlags flags_;
+  const WalkFlags& flags_;
   const sunrpc_auth::CachedCredential* const credential_;
   const uint64_t now_ns_;
   Position at_;

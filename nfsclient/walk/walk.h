@@ -24,7 +24,7 @@ namespace nfswalk::walk {
 // `finish_ref(RefWalk&)` answers errc. Exactly one of them ends the call, though both may run.
 template <class FinishRcu, class FinishRef>
 std::errc Resolve(Superblock& superblock, std::string_view path,
-                  const sunrpc_auth::Credential& credential, WalkFlags flags,
+                  const sunrpc_auth::Credential& credential, const WalkFlags& flags,
                   FinishRcu&& finish_rcu, FinishRef&& finish_ref);
 
 // A walk with references only, for calls that change something or open a file. `resolve` is
@@ -78,7 +78,7 @@ std::errc WithReferences(Superblock& superblock, PathBuffer& buffer, std::string
 
 template <class FinishRcu, class FinishRef>
 std::errc Resolve(Superblock& superblock, std::string_view path,
-                  const sunrpc_auth::Credential& credential, WalkFlags flags,
+                  const sunrpc_auth::Credential& credential, const WalkFlags& flags,
                   FinishRcu&& finish_rcu, FinishRef&& finish_ref) {
   PathBuffer buffer;
   if (auto error = buffer.Assign(path); error != std::errc{}) return error;
