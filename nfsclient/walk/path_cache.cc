@@ -1,5 +1,6 @@
 #include "nfsclient/walk/path_cache.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -33,9 +34,9 @@ PathCache* PathCache::OfThread() {
     end.cache = created.release();
   }
   PathCache& cache = *end.cache;
-  const bool crowded = cache.driven_out_ > cache.set_count_ * kSlots;
+  const bool crowded = cache.driven_out_ > cache.set_count_ * kSlots / 2;
   if (crowded && cache.set_count_ < kSetsMax) [[unlikely]]
-    cache.Grow(2 * cache.set_count_);
+    cache.Grow(std::min(4 * cache.set_count_, kSetsMax));
   return &cache;
 }
 
