@@ -90,7 +90,7 @@ std::string BenchRun::MakeSubjects(const ReplayPlan& plan, const std::string& di
   for (const WalkMode mode : options_.modes) {
     auto client = server_->Mount(directory, mode);
     if (!client) return client.error();
-    subjects.push_back(MakeNfswalkSubject(std::move(*client), mode));
+    subjects.push_back(MakeNfswalkSubject(std::move(*client), WalkModeName(mode)));
     if (options_.kill_server_after == 0) continue;
     subjects.back() =
         MakeKillingSubject(std::move(subjects.back()), *server_, options_.kill_server_after);

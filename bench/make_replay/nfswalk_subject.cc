@@ -44,11 +44,12 @@ class NfswalkThread final : public SubjectThread {
 
 class NfswalkSubject final : public Subject {
  public:
-  NfswalkSubject(std::unique_ptr<Client> client, WalkMode mode, std::vector<Credential> identities)
+  NfswalkSubject(std::unique_ptr<Client> client, std::string_view mode,
+                 std::vector<Credential> identities)
       : client_(std::move(client)), mode_(mode), identities_(std::move(identities)) {}
 
   std::string_view subject() const override { return "nfswalk"; }
-  std::string_view mode() const override { return WalkModeName(mode_); }
+  std::string_view mode() const override { return mode_; }
   std::expected<std::unique_ptr<SubjectThread>, std::string> StartThread() override {
     return std::make_unique<NfswalkThread>(*client_, identities_);
   }
@@ -56,13 +57,13 @@ class NfswalkSubject final : public Subject {
 
  private:
   const std::unique_ptr<Client> client_;
-  const WalkMode mode_;
+  const std::string_view mode_;
   const std::vector<Credential> identities_;
 };
 
 }  // namespace
 
-std::unique_ptr<Subject> MakeNfswalkSubject(std::unique_ptr<Client> client, WalkMode mode,
+std::unique_ptr<Subject> MakeNfswalkSubject(std::unique_ptr<Client> client, std::string_view mode,
                                             std::vector<Credential> identities) {
   return std::make_unique<NfswalkSubject>(std::move(client), mode, std::move(identities));
 }

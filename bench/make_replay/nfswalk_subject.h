@@ -1,8 +1,9 @@
-// nfswalk_subject: a mounted export in one walk mode, asked through the public API.
+// nfswalk_subject: a mounted export, asked through the public API.
 #ifndef NFSWALK_BENCH_MAKE_REPLAY_NFSWALK_SUBJECT_H_
 #define NFSWALK_BENCH_MAKE_REPLAY_NFSWALK_SUBJECT_H_
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "bench/make_replay/subject.h"
@@ -10,8 +11,9 @@
 
 namespace nfswalk::bench {
 
-// Each thread asks its calls as one of `identities` after the other. Preconditions: not empty.
-std::unique_ptr<Subject> MakeNfswalkSubject(std::unique_ptr<Client> client, WalkMode mode,
+// Each thread asks its calls as one of `identities` after the other. Preconditions: not empty;
+// `mode` outlives the subject.
+std::unique_ptr<Subject> MakeNfswalkSubject(std::unique_ptr<Client> client, std::string_view mode,
                                             std::vector<Credential> identities = {{0, 0}});
 
 }  // namespace nfswalk::bench

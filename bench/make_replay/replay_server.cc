@@ -112,9 +112,11 @@ MountOptions ReplayServer::OptionsFor(const std::string& name) const {
 }
 
 std::expected<std::unique_ptr<Client>, std::string> ReplayServer::Mount(const std::string& name,
-                                                                        WalkMode mode) {
+                                                                        WalkMode mode,
+                                                                        bool path_cache) {
   MountOptions options = OptionsFor(name);
   options.walk = mode;
+  options.path_cache = path_cache;
   std::expected<std::unique_ptr<Client>, MountError> client;
   InItsNetwork([&] { client = Client::Mount(options); });
   if (!client) return std::unexpected(client.error().message);

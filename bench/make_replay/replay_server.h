@@ -39,7 +39,8 @@ class ReplayServer {
 
   // A mount of the directory `name`, with attribute timeouts longer than any replay.
   MountOptions OptionsFor(const std::string& name) const;
-  std::expected<std::unique_ptr<Client>, std::string> Mount(const std::string& name, WalkMode mode);
+  std::expected<std::unique_ptr<Client>, std::string> Mount(const std::string& name, WalkMode mode,
+                                                            bool path_cache = true);
   // The same directory for libnfs.
   std::string LibnfsUrl(const std::string& name) const;
 

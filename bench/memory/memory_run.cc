@@ -77,7 +77,8 @@ class CostRun {
       if (std::string error = Fill(**client, tree, stop_); !error.empty()) return error;
       caches_.push_back(
           {.files = files,
-           .subject = MakeNfswalkSubject(std::move(*client), WalkMode::kRcuSearch, {kMemoryAsker}),
+           .subject = MakeNfswalkSubject(std::move(*client), WalkModeName(WalkMode::kRcuSearch),
+                                         {kMemoryAsker}),
            .turns = std::vector<std::vector<WarmTurn>>(options_.hot_files.size())});
     }
     for (const uint64_t hot : options_.hot_files) {

@@ -16,7 +16,8 @@ matplotlib.use("svg")
 from matplotlib import pyplot  # after its back end is chosen
 
 _COLOURS = {"ref": "#7f7f7f", "rcu-locked": "#d98c21", "rcu-peek": "#4c9f70",
-            "rcu-search": "#1f5fa8", "kernel, tmpfs": "#b03a2e", "libnfs sync": "#8e5ea2"}
+            "nopathcache": "#8fc1e3", "rcu-search": "#1f5fa8", "kernel, tmpfs": "#b03a2e",
+            "libnfs sync": "#8e5ea2"}
 _OTHER_COLOURS = ["#1f5fa8", "#b03a2e", "#4c9f70", "#d98c21", "#8e5ea2", "#7f7f7f"]
 _BAR_ERRORS = {"linewidth": 0.8, "ecolor": "#222222"}
 _PANEL = (5.2, 3.6)  # inches, of each panel

@@ -19,8 +19,16 @@ namespace {
 
 using Rows = std::expected<std::vector<WarmRow>, std::string>;
 
-constexpr WalkMode kModes[] = {WalkMode::kRef, WalkMode::kRcuLocked, WalkMode::kRcuPeek,
-                               WalkMode::kRcuSearch};
+struct Setting {
+  std::string_view name;
+  WalkMode mode;
+  bool path_cache = true;
+};
+constexpr Setting kSettings[] = {{"ref", WalkMode::kRef},
+                                 {"rcu-locked", WalkMode::kRcuLocked},
+                                 {"rcu-peek", WalkMode::kRcuPeek},
+                                 {"nopathcache", WalkMode::kRcuSearch, false},
+                                 {"rcu-search", WalkMode::kRcuSearch}};
 // Nobody but uid 0 owns anything, and everybody may search and look.
 const std::vector<Credential> kFourIdentities = {{0, 0}, {1000, 1000}, {1001, 1001}, {1002, 1000}};
 constexpr Course kCourseOfFour{Pattern::kDistinct, 8};
@@ -60,11 +68,11 @@ class WarmRun {
   // Empty, or the error.
   std::string Assemble(const WarmTree& tree) {
     for (const auto& identities : {std::vector<Credential>{{0, 0}}, kFourIdentities}) {
-      for (const WalkMode mode : kModes) {
-        auto client = server_.Mount(directory_, mode);
+      for (const auto& [name, mode, path_cache] : kSettings) {
+        auto client = server_.Mount(directory_, mode, path_cache);
         if (!client) return client.error();
         participants_.push_back(
-            {MakeNfswalkSubject(std::move(*client), mode, identities), identities.size()});
+            {MakeNfswalkSubject(std::move(*client), name, identities), identities.size()});
       }
     }
     progress_("making the kernel's tree");

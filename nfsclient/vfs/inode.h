@@ -89,10 +89,10 @@ struct alignas(64) Inode {
   std::atomic<uint16_t> flags{0};
   std::atomic<protocol::FileType> type{protocol::FileType::kRegular};
   access_cache::AccessCache access;
-
-  // What the end of a stat reads.
-  AttributeWords attributes;
   std::atomic<rcu::ByteString*> link_body{nullptr};
+
+  // What the end of a stat reads: two cache lines.
+  alignas(64) AttributeWords attributes;
 
   // Under `lock`; what changes attributes reads.
   uint64_t attribute_generation = 0;    // nfs_semantics 2.6

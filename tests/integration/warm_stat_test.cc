@@ -42,13 +42,13 @@ TEST(WarmStatTest, EverySubjectTakesEveryCourseAndAnswersRight) {
     EXPECT_GT(row["scaling"], 0) << row;
   }
   // Nine courses, with one thread and with two; one of them also as four identities.
-  for (const char* mode : {"ref", "rcu-locked", "rcu-peek", "rcu-search"}) {
+  for (const char* mode : {"ref", "rcu-locked", "rcu-peek", "nopathcache", "rcu-search"}) {
     EXPECT_EQ((courses[{"nfswalk", mode, 1}]), 9 * 2) << mode;
     EXPECT_EQ((courses[{"nfswalk", mode, 4}]), 1 * 2) << mode;
   }
   EXPECT_EQ((courses[{"kernel, tmpfs", "-", 1}]), 9 * 2);
   EXPECT_EQ((courses[{"libnfs sync", "-", 1}]), 9 * 2);
-  EXPECT_EQ(courses.size(), 10u);
+  EXPECT_EQ(courses.size(), 12u);
   EXPECT_THAT(run.out, HasSubstr("Figures to reach"));
 }
 
