@@ -65,9 +65,9 @@ PathCache::Way PathCache::WayOf(std::string_view path, const Superblock& superbl
 }
 
 bool PathCache::Wants(const Way& way) {
-  uint64_t& wanted = sets_[SetOf(way)].wanted;
-  if (wanted == way.hash) return true;
-  wanted = way.hash;
+  Set& set = sets_[SetOf(way)];
+  if (set.wanted == way.hash || set.hashes.back() == 0) return true;
+  set.wanted = way.hash;
   return false;
 }
 
@@ -77,7 +77,8 @@ bool PathCache::MayBeRight(const Entry& entry, const Superblock& superblock) {
   return superblock.directory_changes.Still(entry.sample);
 }
 
-// The way's own slot, if it has been there before; else one whose entry is not right; else any, but
+// The way's own slot, if it has been there before; else the first whose entry is not right, so that
+// unused ones are filled in their order, the last of all for Wants() to see; else any, but
 // for each way always the same, so that those that take turns do not drive out all others.
 size_t PathCache::SlotFor(const Way& way, const Superblock& superblock) const {
   const size_t set = SetOf(way);

@@ -90,8 +90,8 @@ class PathCache {
     return nullptr;
   }
 
-  // True if a walk should remember this way: the second time in a row that it was not found in its
-  // set.
+  // True if a walk should remember this way: its set has room, or it is the second time in a row
+  // that it was not found there.
   bool Wants(const Way& way);
 
   // `sample`: a Quiet() of superblock.directory_changes from before the walk that came to

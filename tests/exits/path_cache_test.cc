@@ -64,6 +64,19 @@ class PathCacheExits : public WalkedMount {
     });
   }
 
+  // More than the cache has room for at first. They are known afterwards, but not to this thread.
+  static constexpr int kManyDirectories = 2000;
+  static std::string ManyPath(int i) { return "a/" + std::to_string(i) + "/file"; }
+  void AddManyDirectories() const {
+    for (int i = 0; i < kManyDirectories; ++i) {
+      server_->Add(server_->Add(a_, std::to_string(i), FileType::kDirectory), "file",
+                   FileType::kRegular);
+    }
+    std::thread([&] {
+      for (int i = 0; i < kManyDirectories; ++i) Warm(ManyPath(i));
+    }).join();
+  }
+
   uint64_t a_ = 0, b_ = 0, c_ = 0;
   int64_t file_ = 0;
 };
@@ -247,24 +260,24 @@ TEST_F(PathCacheExits, AWayTooLongToBeRememberedIsWalked) {
   EXPECT_FALSE(Hits(path + "file", file));
 }
 
-// More directories than it has room for at first.
 TEST_F(PathCacheExits, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
-  constexpr int kDirectories = 2000;
-  const auto path = [](int i) { return "a/" + std::to_string(i) + "/file"; };
-  for (int i = 0; i < kDirectories; ++i) {
-    const uint64_t directory = server_->Add(a_, std::to_string(i), FileType::kDirectory);
-    server_->Add(directory, "file", FileType::kRegular);
-    Warm(path(i));
-  }
+  AddManyDirectories();
   for (int round = 0; round < 8; ++round) {
-    for (int i = 0; i < kDirectories; ++i) {
-      (void)Stat(path(i));
-      (void)Stat(path(i));
+    for (int i = 0; i < kManyDirectories; ++i) {
+      (void)Stat(ManyPath(i));
+      (void)Stat(ManyPath(i));
     }
   }
   const uint64_t before = path_hits();
-  for (int i = 0; i < kDirectories; ++i) (void)Stat(path(i));
-  EXPECT_GT(path_hits() - before, kDirectories * 9 / 10);
+  for (int i = 0; i < kManyDirectories; ++i) (void)Stat(ManyPath(i));
+  EXPECT_GT(path_hits() - before, kManyDirectories * 9 / 10);
+}
+
+TEST_F(PathCacheExits, WhatIsUsedOnceDrivesNothingOut) {
+  AddManyDirectories();
+  Learn(kFile, file_);
+  for (int i = 0; i < kManyDirectories; ++i) (void)Stat(ManyPath(i));
+  EXPECT_TRUE(Hits(kFile, file_));
 }
 
 // The memory of the first mount may be that of the second.
