@@ -208,9 +208,13 @@ TEST_P(NodeCalls, ARenameLeadsNoScopedWalkOutOfItsNode) {
 #ifdef NDEBUG
   GTEST_SKIP() << "needs the sync points of a debug build";
 #endif
-  const std::pair<const char*, const char*> kModes[] = {{"ref", "parent:before-check"},
-                                                        {"rcu-search", "walk:before-dotdot-check"}};
-  for (auto [mode, where] : kModes) {
+  struct Moment {
+    const char* mode;
+    const char* where;
+    int reached;  // how often, until the first `..`
+  };
+  for (auto [mode, where, reached] :
+       {Moment{"ref", "parent:before-check", 1}, Moment{"rcu-search", "walk:next-component", 3}}) {
     for (bool in_root : {false, true}) {
       auto client = Mount("actimeo=600&walk=" + std::string(mode));
       ASSERT_NE(client, nullptr);
@@ -220,7 +224,9 @@ TEST_P(NodeCalls, ARenameLeadsNoScopedWalkOutOfItsNode) {
       ASSERT_EQ(StatOf(**node, "sub/deep/../../.."), InodeOf(""));
       ASSERT_EQ(client->Stat(Path("outside"), root_)->fileid, Inode("outside"));
       bool moved = false;
+      int left = reached;
       rcu::SyncPointScript::OnReach(where, [&] {
+        if (--left > 0) return;
         rcu::SyncPointScript::ClearAll();
         std::thread([&] {
           moved = client->Rename(Path("top/sub"), Path("outside/sub"), root_) == std::errc{};
