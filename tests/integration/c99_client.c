@@ -1,6 +1,6 @@
 /* Every call of nfswalk.h once, from C99: usage: c99_client URL DIRECTORY
- * DIRECTORY is an empty directory of the export that user 0 may write to. Exits 0 if all is as it should
- * be; else names the line. */
+ * DIRECTORY is an empty directory of the export that user 0 may write to. Exits 0 if all is as it
+ * should be; else names the line. */
 
 #include <errno.h>
 #include <poll.h>
@@ -15,12 +15,12 @@
 #include "nfsclient/nfswalk.h"
 #endif
 
-#define CHECK(condition)                                                    \
-  do {                                                                      \
-    if (!(condition)) {                                                     \
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
       fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                              \
-    }                                                                       \
+      exit(1);                                                                \
+    }                                                                         \
   } while (0)
 
 static nfswalk_client* client;
