@@ -4,7 +4,8 @@
 //   auto attributes = (*client)->Stat("usr/include/stdio.h", nfswalk::Credential::OfProcess());
 //
 // Thread safety: all calls on one Client may be made from any number of threads at once; destroy it
-// when none is inside. A call that is answered from the caches (Stat, Access, ReadLink in an rcu-*
+// when none is inside, its Nodes and Files before it. Shutdown() makes those that are inside come
+// out. A call that is answered from the caches (Stat, Access, ReadLink in an rcu-*
 // walk mode) takes no lock, allocates nothing and stores to no shared memory; any other may wait
 // for the server as long as the mount's hard/soft, timeo and retrans say.
 //
@@ -73,6 +74,9 @@ class Superblock;
 // An open file: the handle is pinned, data is not cached. Must not outlive its Client.
 class File;
 
+// A file, directory or link that stays resolved. Must not outlive its Client.
+class Node;
+
 class Client {
  public:
   // Contacts the server. Bounded by TransportOptions::mount_timeout_ms.
@@ -125,6 +129,19 @@ class Client {
                                                    const Credential& credential,
                                                    ResolveFlags flags = {});
 
+  // Resolves once, for calls relative to the result later. Needs no right to the file itself, as
+  // open(2) with O_PATH.
+  [[nodiscard]] Result<std::unique_ptr<Node>> Resolve(std::string_view path,
+                                                      const Credential& credential,
+                                                      ResolveFlags flags = {});
+
+  // Ends the use of the server, for good: calls that wait for it, on a hard mount too, end in
+  // operation_canceled (ECANCELED), and so do all that come later, whatever the caches know; those
+  // of Files and Nodes alike. A call in progress that does not need the server may still succeed. A
+  // change that was under way may have been made or not. DropCaches(), InvalidateCaches() and
+  // stats() go on working. Does not block, may be called again, from any thread.
+  void Shutdown();
+
   // Forgets what nobody uses: dentries, inodes, access rights.
   void DropCaches();
   // Keeps everything, but believes none of it until the server has confirmed it: for a caller who
@@ -148,6 +165,46 @@ class File {
   [[nodiscard]] virtual Result<size_t> PWrite(std::span<const std::byte> data,
                                               uint64_t offset_bytes) = 0;
   virtual Attributes attributes() const = 0;
+};
+
+// What a path led to: a reference on it, as a descriptor opened with O_PATH is. It stays with the
+// file through renames, and DropCaches() does not drop it. Once the server has no such file any
+// more, calls end in ESTALE as soon as the attribute caches let them find out; to go on, resolve
+// anew.
+//
+// Paths: "" is the node itself (AT_EMPTY_PATH: also a link that no_follow kept). Others begin at
+// the node, which must be a directory (ENOTDIR), or with '/' at the export's root. `..` and
+// absolute links lead out of the node, up to the export's root, as from a working directory. Not
+// with `beneath`: EXDEV for them and for absolute paths; nor with `in_root`, where the node is the
+// root that absolute paths and links begin at and `..` ends at. If a rename moves a directory out
+// of the node while such a walk is in it, `..` ends in EAGAIN, as openat2(2) has it.
+//
+// The other errors and flags, and what is answered without a lock, are those of Client's calls of
+// the same name. Threads do not remember the way to directories below a node as they do from the
+// root (`path_hits` of Stats): every name is looked up in the cache.
+//
+// Thread safety: all calls at once from any number of threads; destroy it when none is inside.
+class Node {
+ public:
+  virtual ~Node() = default;
+  [[nodiscard]] virtual Result<Attributes> Stat(std::string_view path, const Credential& credential,
+                                                ResolveFlags flags = {}) const = 0;
+  [[nodiscard]] virtual std::errc Access(std::string_view path, uint32_t mode,
+                                         const Credential& credential,
+                                         ResolveFlags flags = {}) const = 0;
+  [[nodiscard]] virtual Result<size_t> ReadLink(std::string_view path, std::span<char> into,
+                                                const Credential& credential,
+                                                ResolveFlags flags = {}) const = 0;
+  [[nodiscard]] virtual std::errc ReadDir(std::string_view path, const Credential& credential,
+                                          const std::function<bool(const DirectoryEntry&)>& visit,
+                                          ResolveFlags flags = {}) const = 0;
+  // ENOENT for "": a file is opened by its name.
+  [[nodiscard]] virtual Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t mode,
+                                                           const Credential& credential,
+                                                           ResolveFlags flags = {}) const = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<Node>> Resolve(std::string_view path,
+                                                              const Credential& credential,
+                                                              ResolveFlags flags = {}) const = 0;
 };
 
 }  // namespace nfswalk

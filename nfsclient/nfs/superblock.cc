@@ -32,6 +32,7 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
       acregmax_ns(options.acregmax_s * kNsPerSecond),
       acdirmin_ns(options.acdirmin_s * kNsPerSecond),
       acdirmax_ns(options.acdirmax_s * kNsPerSecond),
+      walks_under_rcu(options.walk != WalkMode::kRef),
       protocol(std::move(protocol_of_mount)),
       credentials({.entries_max = options.credentials_max}),
       access_lru(options.access_entries_max, directory_changes),
@@ -54,6 +55,12 @@ Superblock::~Superblock() {
   protocol->Shutdown();
   root = {};
   DropCaches();
+}
+
+void Superblock::Shutdown() {
+  shut_down.store(true);
+  walks_under_rcu.store(false);
+  protocol->Shutdown();
 }
 
 void Superblock::DropCaches() {

@@ -1,6 +1,6 @@
 // superblock: one mounted export: the protocol, the caches, the rules' settings and the counters.
 //
-// Everything a walker reads from it is constant for the life of the mount.
+// Everything a walker reads from it is constant from mount to shutdown.
 // Lifetime: destroyed when no call is inside; Client sees to that.
 #ifndef NFSWALK_NFSCLIENT_NFS_SUPERBLOCK_H_
 #define NFSWALK_NFSCLIENT_NFS_SUPERBLOCK_H_
@@ -52,6 +52,11 @@ class Superblock {
   // The lifetimes of MountOptions in nanoseconds.
   const uint64_t acregmin_ns, acregmax_ns, acdirmin_ns, acdirmax_ns;
 
+  // False where walk=ref is asked for, and once `shut_down`, which only walks with references look
+  // at: a warm call pays nothing for it.
+  std::atomic<bool> walks_under_rcu;
+  std::atomic<bool> shut_down{false};
+
   std::unique_ptr<protocol::Protocol> protocol;
   protocol::ServerLimits limits;  // set once, at mount
 
@@ -83,6 +88,9 @@ class Superblock {
   void Count(NeedRef reason) { counters.Add(kFirstNeedRef + static_cast<size_t>(reason)); }
 
   void DropCaches();
+  // Ends every call in progress, and those to come, with operation_canceled. Idempotent; any
+  // thread.
+  void Shutdown();
   Stats GetStats() const;
 
  private:

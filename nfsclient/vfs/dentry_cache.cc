@@ -265,7 +265,14 @@ void DentryCache::Drop(Dentry& dentry) {
   }
 }
 
-// Preconditions: the rename lock, so that no parent changes.
+Below DentryCache::IsBelow(const Dentry& directory, const Dentry& dentry) const {
+  const uint64_t renames = rename_seq_.Begin();
+  const bool below = IsAncestor(directory, dentry);
+  if (rename_seq_.Changed(renames)) return Below::kUnknown;
+  return below ? Below::kYes : Below::kNo;
+}
+
+// Preconditions: the rename lock, so that no parent changes; or that is found out afterwards.
 bool DentryCache::IsAncestor(const Dentry& ancestor, const Dentry& dentry) {
   const Dentry* at = &dentry;
   for (;;) {

@@ -68,6 +68,9 @@ class DentryRef {
   Dentry* dentry_ = nullptr;
 };
 
+// kUnknown: renames went on meanwhile.
+enum class Below { kYes, kNo, kUnknown };
+
 class DentryCache {
  public:
   // `initial_buckets`: the table begins with as many chains, and doubles at a mean of
@@ -94,6 +97,10 @@ class DentryCache {
   DentryRef Lookup(Dentry& parent, const Name& name);
   // dget_parent: the parent as it is now.
   DentryRef Parent(Dentry& child);
+
+  // Whether `dentry` is `directory` or something below it, at one moment of the call.
+  // Preconditions: RCU section.
+  Below IsBelow(const Dentry& directory, const Dentry& dentry) const;
 
   // Adds a name; `inode` empty for a negative one. If the name is there already, that dentry is
   // returned and the arguments are dropped. Empty if memory is out, or if the inode is a directory

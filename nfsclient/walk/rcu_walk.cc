@@ -17,21 +17,21 @@ using vfs::Dentry;
 using vfs::Inode;
 using vfs::Name;
 
-RcuWalk::RcuWalk(Superblock& superblock, PathBuffer& path,
+RcuWalk::RcuWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
                  const sunrpc_auth::Credential& credential, const WalkFlags& flags,
                  std::span<Visited> visited_room, PathCache* path_cache)
     : superblock_(superblock),
+      start_(start),
       path_(path),
       flags_(flags),
       credential_(superblock.credentials.LookupNonblock(credential)),
       now_ns_(rcu::CoarseNowNs()),
-      at_(Root()),
+      at_(PositionOf(start.at)),
       visited_room_(visited_room),
       path_cache_(path_cache) {}
 
-Position RcuWalk::Root() const {
-  Dentry* root = superblock_.root.get();
-  return {root, root->seq.Begin(), root->inode.load(std::memory_order_relaxed)};
+Position RcuWalk::PositionOf(const vfs::DentryRef& start) {
+  return {start.get(), start->seq.Begin(), start.inode()};
 }
 
 RcuOutcome RcuWalk::Confirm(std::errc error) const {
@@ -172,8 +172,7 @@ void RcuWalk::LearnWay() {
 
 RcuOutcome RcuWalk::StepToParent() {
   way_ = {};
-  Dentry* root = superblock_.root.get();
-  if (at_.dentry == root) {
+  if (at_.dentry == start_.root.get()) {
     return flags_.beneath ? Confirm(std::errc::cross_device_link) : RcuOutcome{};
   }
   Dentry* parent = at_.dentry->parent.load(std::memory_order_relaxed);
@@ -181,6 +180,10 @@ RcuOutcome RcuWalk::StepToParent() {
   Inode* inode = parent->inode.load(std::memory_order_relaxed);
   NFSWALK_SYNC_POINT("walk:before-dotdot-check");
   if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
+  if (start_.scoped(superblock_) &&
+      superblock_.dentries.IsBelow(*start_.root, *parent) != vfs::Below::kYes) {
+    return {NeedRef::kChanged};
+  }
   return MoveTo({parent, seq, inode});
 }
 
@@ -203,7 +206,7 @@ RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& in
   if (absolute && flags_.beneath) return Confirm(std::errc::cross_device_link);
   if (!path_.Splice(body.text, rest, false)) return {NeedRef::kAllocation};
   ++links_;
-  return absolute ? MoveTo(Root()) : RcuOutcome{};
+  return absolute ? MoveTo(PositionOf(start_.root)) : RcuOutcome{};
 }
 
 nfs::RcuPermission RcuWalk::Permission(uint32_t may_mask) {

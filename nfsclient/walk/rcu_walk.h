@@ -31,6 +31,7 @@
 #include "nfsclient/walk/path_cache.h"
 #include "nfsclient/walk/visited_room.h"
 #include "nfsclient/walk/walk_flags.h"
+#include "nfsclient/walk/walk_start.h"
 #include "sunrpc_auth/credential_cache.h"
 
 namespace nfswalk::walk {
@@ -46,9 +47,11 @@ struct RcuOutcome {
 class RcuWalk {
  public:
   // Preconditions: an RCU section that outlives the walk. `path` is at its beginning.
-  // `visited_room` is for strict walks, `path_cache` (may be null) for others.
-  RcuWalk(Superblock& superblock, PathBuffer& path, const sunrpc_auth::Credential& credential,
-          const WalkFlags& flags, std::span<Visited> visited_room, PathCache* path_cache);
+  // `visited_room` is for strict walks, `path_cache` (may be null) for others that begin at the
+  // export's root.
+  RcuWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
+          const sunrpc_auth::Credential& credential, const WalkFlags& flags,
+          std::span<Visited> visited_room, PathCache* path_cache);
 
   RcuOutcome Resolve();
 
@@ -78,7 +81,7 @@ class RcuWalk {
   vfs::DentryRef Unlazy(vfs::DentryRef& unwanted) const;
 
  private:
-  Position Root() const;
+  static Position PositionOf(const vfs::DentryRef& start);
   RcuOutcome Enter();
   RcuOutcome StepToParent();
   RcuOutcome StepToChild(const vfs::Name& name, bool* more);
@@ -90,6 +93,7 @@ class RcuWalk {
   void LearnWay();
 
   Superblock& superblock_;
+  const WalkStart start_;
   PathBuffer& path_;
   const WalkFlags& flags_;
   const sunrpc_auth::CachedCredential* const credential_;

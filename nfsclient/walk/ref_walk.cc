@@ -7,6 +7,7 @@
 #include "nfsclient/nfs/path_lookup.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/readlink.h"
+#include "rcu/read_guard.h"
 
 // Read beside rcu_walk.cc: the same steps in the same order.
 
@@ -17,6 +18,10 @@ using vfs::Inode;
 using vfs::Name;
 
 namespace {
+
+// How often renames may get in the way.
+constexpr int kScopeTries = 16;
+
 bool IsDots(const Name& name) {
   return name.data[0] == '.' && name.length <= 2 && (name.length == 1 || name.data[1] == '.');
 }
@@ -27,16 +32,17 @@ std::string_view WithoutLast(std::string_view path) {
 }
 }  // namespace
 
-RefWalk::RefWalk(Superblock& superblock, PathBuffer& path,
+RefWalk::RefWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
                  const sunrpc_auth::CredentialRef& credential, WalkFlags flags, bool force)
     : superblock_(superblock),
+      start_(start),
       path_(path),
       credential_(credential),
       flags_(flags),
       force_(force),
       asks_for_whole_paths_(!force && nfs::AsksForWholePaths(superblock)) {}
 
-void RefWalk::StartAtRoot() { at_ = superblock_.root.Copy(); }
+void RefWalk::Start() { at_ = start_.at.Copy(); }
 
 void RefWalk::Resume(DentryRef position, int links) {
   at_ = std::move(position);
@@ -122,11 +128,22 @@ std::errc RefWalk::Enter() {
 }
 
 std::errc RefWalk::StepToParent() {
-  if (at_.get() == superblock_.root.get()) {
+  if (at_.get() == start_.root.get()) {
     return flags_.beneath ? std::errc::cross_device_link : std::errc{};
   }
   at_ = superblock_.dentries.Parent(*at_);
-  return {};
+  return start_.scoped(superblock_) ? StaysInScope() : std::errc{};
+}
+
+// What was below the walk's own root may have been moved out of it, so that `..` leads past it.
+std::errc RefWalk::StaysInScope() const {
+  for (int tries = 0; tries < kScopeTries; ++tries) {
+    rcu::ReadGuard guard;
+    const vfs::Below below = superblock_.dentries.IsBelow(*start_.root, *at_);
+    if (below == vfs::Below::kYes) return {};
+    if (below == vfs::Below::kNo) break;
+  }
+  return std::errc::resource_unavailable_try_again;
 }
 
 std::errc RefWalk::StepToChild(const Name& name, bool* more) {
@@ -170,7 +187,7 @@ std::errc RefWalk::FollowLink(Inode& inode, const char* rest) {
   path_.Splice(*text, rest, true);
   unprimed_ = SIZE_MAX;
   ++links_;
-  if (absolute) at_ = superblock_.root.Copy();
+  if (absolute) at_ = start_.root.Copy();
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/path_buffer.h"
 #include "nfsclient/walk/walk_flags.h"
+#include "nfsclient/walk/walk_start.h"
 #include "sunrpc_auth/credential_cache.h"
 
 namespace nfswalk::walk {
@@ -21,11 +22,11 @@ namespace nfswalk::walk {
 class RefWalk {
  public:
   // `force`: LOOKUP_REVAL, every name is asked for again.
-  RefWalk(Superblock& superblock, PathBuffer& path, const sunrpc_auth::CredentialRef& credential,
-          WalkFlags flags, bool force);
+  RefWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
+          const sunrpc_auth::CredentialRef& credential, WalkFlags flags, bool force);
 
-  // From the root, or from where a walk under RCU left off, having followed `links`.
-  void StartAtRoot();
+  // From the start, or from where a walk under RCU left off, having followed `links`.
+  void Start();
   void Resume(vfs::DentryRef position, int links);
 
   std::errc Resolve();
@@ -51,12 +52,14 @@ class RefWalk {
   std::errc Prime(std::string_view path);
   std::errc Enter();
   std::errc StepToParent();
+  std::errc StaysInScope() const;
   std::errc StepToChild(const vfs::Name& name, bool* more);
   nfs::LookupIntent IntentOf(const vfs::Name& name) const;
   std::errc FollowLink(vfs::Inode& inode, const char* rest);
   bool IsLast(const vfs::Name& name);
 
   Superblock& superblock_;
+  const WalkStart start_;
   PathBuffer& path_;
   const sunrpc_auth::CredentialRef& credential_;
   const WalkFlags flags_;

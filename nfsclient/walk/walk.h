@@ -15,24 +15,36 @@
 #include "nfsclient/walk/rcu_walk.h"
 #include "nfsclient/walk/ref_walk.h"
 #include "nfsclient/walk/walk_flags.h"
+#include "nfsclient/walk/walk_start.h"
 #include "rcu/read_guard.h"
 
 namespace nfswalk::walk {
 
 // Resolves `path` and lets the call's own end have the result. `finish_rcu(RcuWalk&)` runs inside
 // the RCU section and answers an RcuOutcome, having closed the window with Confirm();
-// `finish_ref(RefWalk&)` answers errc. Exactly one of them ends the call, though both may run.
+// `finish_ref(RefWalk&)` answers errc. Exactly one of them ends the call, though both may run. A
+// path that begins with '/' begins at `start`, too. operation_canceled once the superblock is shut
+// down.
 template <class FinishRcu, class FinishRef>
-std::errc Resolve(Superblock& superblock, std::string_view path,
+std::errc Resolve(Superblock& superblock, const WalkStart& start, std::string_view path,
                   const sunrpc_auth::Credential& credential, const WalkFlags& flags,
                   FinishRcu&& finish_rcu, FinishRef&& finish_ref);
 
 // A walk with references only, for calls that change something or open a file. `resolve` is
 // &RefWalk::Resolve or &RefWalk::ResolveParent.
 template <class Finish>
-std::errc ResolveRef(Superblock& superblock, std::string_view path,
+std::errc ResolveRef(Superblock& superblock, const WalkStart& start, std::string_view path,
                      const sunrpc_auth::Credential& credential, WalkFlags flags,
                      std::errc (RefWalk::*resolve)(), Finish&& finish);
+
+// The same from the export's root.
+template <class Finish>
+std::errc ResolveRef(Superblock& superblock, std::string_view path,
+                     const sunrpc_auth::Credential& credential, WalkFlags flags,
+                     std::errc (RefWalk::*resolve)(), Finish&& finish) {
+  return ResolveRef(superblock, AtRoot(superblock), path, credential, flags, resolve,
+                    std::forward<Finish>(finish));
+}
 
 namespace internal {
 
@@ -50,21 +62,22 @@ inline bool TellsOfTheTree(std::errc error) {
 // strings and containers below becomes not_enough_memory: whatever they had begun goes with its
 // references.
 template <class Finish>
-std::errc WithReferences(Superblock& superblock, PathBuffer& buffer, std::string_view path,
-                         const sunrpc_auth::Credential& credential, WalkFlags flags,
-                         vfs::DentryRef position, int links, std::errc (RefWalk::*resolve)(),
-                         Finish&& finish) try {
+std::errc WithReferences(Superblock& superblock, const WalkStart& start, PathBuffer& buffer,
+                         std::string_view path, const sunrpc_auth::Credential& credential,
+                         WalkFlags flags, vfs::DentryRef position, int links,
+                         std::errc (RefWalk::*resolve)(), Finish&& finish) try {
+  if (superblock.shut_down.load()) return std::errc::operation_canceled;
   superblock.Count(kRefWalks);
   auto reference = superblock.credentials.Lookup(credential);
   if (!reference) return reference.error();
   for (bool force = false;; force = true) {
-    RefWalk walk(superblock, buffer, *reference, flags, force);
+    RefWalk walk(superblock, start, buffer, *reference, flags, force);
     if (position) {
       walk.Resume(std::move(position), links);
       position = {};
     } else {
       if (auto error = buffer.Assign(path); error != std::errc{}) return error;
-      walk.StartAtRoot();
+      walk.Start();
     }
     std::errc error = (walk.*resolve)();
     if (error == std::errc{}) error = finish(walk);
@@ -77,7 +90,7 @@ std::errc WithReferences(Superblock& superblock, PathBuffer& buffer, std::string
 }  // namespace internal
 
 template <class FinishRcu, class FinishRef>
-std::errc Resolve(Superblock& superblock, std::string_view path,
+std::errc Resolve(Superblock& superblock, const WalkStart& start, std::string_view path,
                   const sunrpc_auth::Credential& credential, const WalkFlags& flags,
                   FinishRcu&& finish_rcu, FinishRef&& finish_ref) {
   PathBuffer buffer;
@@ -88,18 +101,19 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
   // next try.
   constexpr int kStrictTries = 64;
   VisitedRoom visited_room;
-  // Before the RCU section, in which it could not be made.
+  // Before the RCU section, in which it could not be made. It knows ways from the export's root.
   const bool remembers_ways = superblock.options.path_cache &&
-                              superblock.options.walk == WalkMode::kRcuSearch && !flags.strict;
+                              superblock.options.walk == WalkMode::kRcuSearch && !flags.strict &&
+                              &start.at == &superblock.root;
   PathCache* const path_cache = remembers_ways ? PathCache::OfThread() : nullptr;
   for (int tries = flags.strict ? kStrictTries : 1; tries > 0; --tries) {
     vfs::DentryRef position, unwanted;
     int links = 0;
     bool room_full = false;
     RcuOutcome outcome{NeedRef::kRefMode};
-    if (superblock.options.walk != WalkMode::kRef) {
+    if (superblock.walks_under_rcu.load()) {
       rcu::ReadGuard guard;
-      RcuWalk walk(superblock, buffer, credential, flags, visited_room.get(), path_cache);
+      RcuWalk walk(superblock, start, buffer, credential, flags, visited_room.get(), path_cache);
       outcome = walk.Resolve();
       if (outcome.ok()) outcome = finish_rcu(walk);
       superblock.Count(walk.hits());
@@ -109,18 +123,20 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
         return outcome.error;
       }
       room_full = walk.visited_room_full();
-      // A strict walk starts over: the next try wants the whole way from the root anyway.
+      // A strict walk starts over: the next try wants the whole way from its start anyway.
       if (!flags.strict && outcome.need != NeedRef::kChanged && walk.credential() != nullptr) {
         position = walk.Unlazy(unwanted);
         links = walk.links();
       }
     }
     superblock.Count(outcome.need);
-    if (flags.cached) return std::errc::resource_unavailable_try_again;
+    if (flags.cached && !superblock.shut_down.load()) {
+      return std::errc::resource_unavailable_try_again;
+    }
     if (room_full && !visited_room.Grow()) return std::errc::not_enough_memory;
     std::errc error =
-        internal::WithReferences(superblock, buffer, path, credential, flags, std::move(position),
-                                 links, &RefWalk::Resolve, finish_ref);
+        internal::WithReferences(superblock, start, buffer, path, credential, flags,
+                                 std::move(position), links, &RefWalk::Resolve, finish_ref);
     if (!flags.strict || !internal::TellsOfTheTree(error)) return error;
     if (auto again = buffer.Assign(path); again != std::errc{}) return again;
   }
@@ -128,14 +144,14 @@ std::errc Resolve(Superblock& superblock, std::string_view path,
 }
 
 template <class Finish>
-std::errc ResolveRef(Superblock& superblock, std::string_view path,
+std::errc ResolveRef(Superblock& superblock, const WalkStart& start, std::string_view path,
                      const sunrpc_auth::Credential& credential, WalkFlags flags,
                      std::errc (RefWalk::*resolve)(), Finish&& finish) {
   PathBuffer buffer;
   if (auto error = buffer.Assign(path); error != std::errc{}) return error;
   if (flags.beneath && path.front() == '/') return std::errc::cross_device_link;
-  return internal::WithReferences(superblock, buffer, path, credential, flags, {}, 0, resolve,
-                                  std::forward<Finish>(finish));
+  return internal::WithReferences(superblock, start, buffer, path, credential, flags, {}, 0,
+                                  resolve, std::forward<Finish>(finish));
 }
 
 }  // namespace nfswalk::walk

@@ -14,7 +14,7 @@ PARTNER_LINES = 3  # how far from an ordered access its comment may be
 # A folder includes itself and what stands before it.
 LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/vfs",
           "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/cli"]
-ABOVE_ALL = ["tests", "bench"]
+ABOVE_ALL = ["tests", "bench", "docs"]
 # Headers of a library -> the one folder that may include them, and its tests.
 LIBRARY_HOMES = {"nfsc/": "nfsclient/protocol", "rpc/": "sunrpc_auth", "tirpc/": "sunrpc_auth",
                  "urcu": "rcu"}

@@ -1,0 +1,151 @@
+/* stat_server: one thread, one epoll loop, any number of clients; none waits for another's file.
+ * usage: stat_server URL SOCKET
+ * Listens on the UNIX socket SOCKET. A client writes a path on a line and gets "SIZE PATH" or
+ * "-ERRNO PATH" back, in the order in which the answers are known. Ends when standard input does.
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <nfswalk.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define LINE_BYTES 4096
+
+/* Lives until it has hung up and the last answer for it has come. */
+struct peer {
+  int fd; /* -1: hung up */
+  unsigned asked;
+  size_t filled;
+  char line[LINE_BYTES];
+};
+
+struct request {
+  struct peer* peer;
+  char path[];
+};
+
+static int epoll;
+static nfswalk_queue* queue;
+
+static void forget_if_done(struct peer* peer) {
+  if (peer->fd < 0 && peer->asked == 0) free(peer);
+}
+
+static void hang_up(struct peer* peer) {
+  close(peer->fd);
+  peer->fd = -1;
+}
+
+static void answer(void* data, int result, const struct nfswalk_attributes* found) {
+  struct request* request = data;
+  struct peer* peer = request->peer;
+  if (peer->fd >= 0) {
+    char text[LINE_BYTES + 32];
+    const int length =
+        snprintf(text, sizeof text, "%lld %s\n",
+                 result < 0 ? (long long)result : (long long)found->size_bytes, request->path);
+    /* Who does not read what it asked for is not waited for. */
+    if (send(peer->fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) != length) hang_up(peer);
+  }
+  --peer->asked;
+  forget_if_done(peer);
+  free(request);
+}
+
+static void ask(struct peer* peer, const char* path) {
+  struct request* request = malloc(sizeof *request + strlen(path) + 1);
+  if (request == NULL) return;
+  request->peer = peer;
+  strcpy(request->path, path);
+  ++peer->asked;
+  const int taken = nfswalk_queue_stat(queue, NULL, path, NULL, 0, answer, request);
+  if (taken < 0) answer(request, taken, NULL);
+}
+
+static void listen_to(struct peer* peer) {
+  ++peer->asked; /* so that no answer frees it meanwhile */
+  const ssize_t count =
+      recv(peer->fd, peer->line + peer->filled, sizeof peer->line - 1 - peer->filled, MSG_DONTWAIT);
+  if (count > 0) {
+    char* line = peer->line;
+    peer->filled += (size_t)count;
+    peer->line[peer->filled] = '\0';
+    for (char* end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+      *end = '\0';
+      ask(peer, line);
+    }
+    peer->filled = strlen(line);
+    memmove(peer->line, line, peer->filled + 1);
+  }
+  const int full = peer->filled == sizeof peer->line - 1; /* no path is so long */
+  if (peer->fd >= 0 && (count == 0 || full || (count < 0 && errno != EAGAIN))) hang_up(peer);
+  --peer->asked;
+  forget_if_done(peer);
+}
+
+static void watch(int fd, void* what) {
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
+  if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+    perror("epoll_ctl");
+    exit(1);
+  }
+}
+
+static int listen_on(const char* path) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+  if (fd < 0 || bind(fd, (struct sockaddr*)&address, sizeof address) != 0 || listen(fd, 100) != 0) {
+    perror(path);
+    exit(1);
+  }
+  return fd;
+}
+
+int main(int argc, char** argv) {
+  static int listening, input; /* their addresses tell events apart */
+  char text[512];
+  nfswalk_client* client;
+  if (argc != 3) return fprintf(stderr, "usage: %s URL SOCKET\n", argv[0]), 2;
+  if (nfswalk_mount(argv[1], &client, text, sizeof text) < 0) {
+    return fprintf(stderr, "%s\n", text), 3;
+  }
+  /* At most 32 calls wait for the server at a time; what the caches know is not among them. */
+  if (nfswalk_queue_create(client, 32, &queue) < 0) return 3;
+  epoll = epoll_create1(EPOLL_CLOEXEC);
+  listening = listen_on(argv[2]);
+  watch(listening, &listening);
+  watch(nfswalk_queue_fd(queue), queue);
+  watch(input, &input);
+  puts("ready");
+  fflush(stdout);
+
+  for (int end = 0; !end;) {
+    struct epoll_event event;
+    if (epoll_wait(epoll, &event, 1, -1) != 1) continue;
+    if (event.data.ptr == &listening) {
+      const int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+      struct peer* peer = fd >= 0 ? calloc(1, sizeof *peer) : NULL;
+      if (peer != NULL) {
+        peer->fd = fd;
+        watch(fd, peer);
+      }
+    } else if (event.data.ptr == queue) {
+      nfswalk_queue_dispatch(queue, 0);
+    } else if (event.data.ptr == &input) {
+      end = read(input, text, sizeof text) <= 0;
+    } else {
+      listen_to(event.data.ptr);
+    }
+  }
+  nfswalk_shutdown(client); /* a server that is away keeps nobody */
+  nfswalk_queue_destroy(queue);
+  nfswalk_unmount(client);
+  return 0;
+}

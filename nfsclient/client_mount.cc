@@ -1,0 +1,79 @@
+// Client from its mount to its end, and what concerns all of it.
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "nfsclient/client.h"
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/lookup.h"
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/protocol/nfs3.h"
+#include "nfsclient/protocol/nfs4.h"
+
+namespace nfswalk {
+
+namespace {
+
+constexpr std::errc kOk{};
+
+MountError RootError(std::errc error, const MountOptions& options) {
+  return {error, "cannot read the root of " + options.server.host + ":" +
+                     options.server.export_path + ": " +
+                     std::make_error_condition(error).message() +
+                     "; does the server still export it?"};
+}
+
+// So short that the text needs no memory of its own.
+MountError OutOfMemory() { return {std::errc::not_enough_memory, "out of memory"}; }
+
+}  // namespace
+
+Client::Client(std::unique_ptr<Superblock> superblock) : superblock_(std::move(superblock)) {}
+Client::~Client() = default;
+
+std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOptions& options) try {
+  auto protocol = options.server.version == 4
+                      ? protocol::Nfs4::ConnectNfs4(options.server, options.transport)
+                      : protocol::Nfs3::ConnectNfs3(options.server, options.transport);
+  if (!protocol)
+    return std::unexpected(MountError{protocol.error().error, protocol.error().message});
+  return MountOver(std::move(*protocol), options);
+} catch (const std::bad_alloc&) {
+  return std::unexpected(OutOfMemory());
+}
+
+std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
+    std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) try {
+  auto created = Superblock::Create(std::move(protocol), options);
+  if (!created) {
+    return std::unexpected(MountError{std::errc::invalid_argument, std::move(created.error())});
+  }
+  std::unique_ptr<Superblock> superblock = std::move(*created);
+  auto stamp = nfs::Stamp(*superblock);
+  auto reply = superblock->protocol->GetRoot(Credential::OfProcess());
+  if (reply.error != kOk) return std::unexpected(RootError(reply.error, options));
+  superblock->limits = reply.limits;
+  auto& name_max = superblock->limits.name_bytes_max;
+  name_max = name_max == 0 ? vfs::kNameMax : std::min<uint32_t>(name_max, vfs::kNameMax);
+  auto inode = nfs::InodeOf(*superblock, reply.handle, reply.attributes, stamp);
+  if (!inode) {
+    return std::unexpected(inode.error() == std::errc::not_enough_memory
+                               ? OutOfMemory()
+                               : RootError(inode.error(), options));
+  }
+  superblock->root = superblock->dentries.MakeRoot(std::move(*inode));
+  if (!superblock->root) return std::unexpected(OutOfMemory());
+  return std::unique_ptr<Client>(new Client(std::move(superblock)));
+} catch (const std::bad_alloc&) {
+  return std::unexpected(OutOfMemory());
+}
+
+void Client::Shutdown() { superblock_->Shutdown(); }
+
+void Client::DropCaches() { superblock_->DropCaches(); }
+void Client::InvalidateCaches() { nfs::InvalidateAll(*superblock_); }
+
+Stats Client::stats() const { return superblock_->GetStats(); }
+
+}  // namespace nfswalk

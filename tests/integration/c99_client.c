@@ -1,0 +1,232 @@
+/* Every call of nfswalk.h once, from C99: usage: c99_client URL DIRECTORY
+ * DIRECTORY is an empty directory of the export that user 0 may write to. Exits 0 if all is as it
+ * should be; else names the line. */
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#ifdef NFSWALK_INSTALLED
+#include <nfswalk.h>
+#else
+#include "nfsclient/nfswalk.h"
+#endif
+
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      exit(1);                                                                \
+    }                                                                         \
+  } while (0)
+
+static nfswalk_client* client;
+static const char* directory;
+
+/* A name of the test's directory; two at a time. */
+static const char* path(const char* name) {
+  static char texts[2][4096];
+  static int turn;
+  char* text = texts[turn++ % 2];
+  snprintf(text, sizeof texts[0], "%s/%s", directory, name);
+  return text;
+}
+
+static void mounting(const char* url) {
+  char text[200];
+  CHECK(nfswalk_mount("http://nowhere", &client, text, sizeof text) == -EINVAL);
+  CHECK(strstr(text, "nfs://") != NULL);
+  CHECK(nfswalk_mount("http://nowhere", &client, text, 4) == -EINVAL && strlen(text) == 3);
+  CHECK(nfswalk_mount("http://nowhere", &client, NULL, 0) == -EINVAL);
+  const int mounted = nfswalk_mount(url, &client, text, sizeof text);
+  if (mounted != 0) fprintf(stderr, "%s\n", text);
+  CHECK(mounted == 0);
+  CHECK(strcmp(nfswalk_version(), "0.1.0") == 0);
+}
+
+static void files(void) {
+  struct nfswalk_attributes attributes;
+  nfswalk_file* file;
+  char data[16];
+  CHECK(nfswalk_create(client, path("file"), 0640, 1, NULL, &attributes) == 0);
+  CHECK(S_ISREG(attributes.mode) && (attributes.mode & 07777) == 0640);
+  CHECK(nfswalk_create(client, path("file"), 0640, 1, NULL, NULL) == -EEXIST);
+  CHECK(nfswalk_open(client, path("file"), NFSWALK_READ | NFSWALK_WRITE, NULL, 0, &file) == 0);
+  CHECK(nfswalk_pwrite(file, "hello", 5, 0) == 5);
+  CHECK(nfswalk_pread(file, data, sizeof data, 1) == 4 && memcmp(data, "ello", 4) == 0);
+  CHECK(nfswalk_fstat(file, &attributes) == 0 && attributes.size_bytes == 5);
+  nfswalk_close(file);
+  CHECK(nfswalk_open(client, path("none"), NFSWALK_READ, NULL, 0, &file) == -ENOENT);
+
+  struct nfswalk_changes changes = {0};
+  changes.set = NFSWALK_SET_SIZE | NFSWALK_SET_MODE | NFSWALK_SET_MTIME | NFSWALK_SET_ATIME_NOW;
+  changes.size_bytes = 2;
+  changes.mode = 0600;
+  changes.mtime.seconds = 1000;
+  CHECK(nfswalk_setattr(client, path("file"), &changes, NULL, 0, &attributes) == 0);
+  CHECK(attributes.size_bytes == 2 && (attributes.mode & 07777) == 0600);
+  CHECK(attributes.mtime.seconds == 1000 && attributes.atime.seconds > 1000);
+}
+
+static int count(void* data, const struct nfswalk_entry* entry) {
+  int* seen = data;
+  CHECK(strchr(entry->name, '/') == NULL);
+  CHECK(entry->attributes == NULL || entry->attributes->fileid == entry->fileid);
+  ++*seen;
+  return 0;
+}
+
+static int stop(void* data, const struct nfswalk_entry* entry) {
+  (void)entry;
+  ++*(int*)data;
+  return 1;
+}
+
+static void names(void) {
+  struct nfswalk_attributes attributes;
+  char target[16];
+  int seen = 0;
+  CHECK(nfswalk_mkdir(client, path("dir"), 0755, NULL, NULL) == 0);
+  CHECK(nfswalk_symlink(client, "../file", path("dir/link"), NULL, NULL) == 0);
+  CHECK(nfswalk_link(client, path("file"), path("dir/second"), NULL) == 0);
+  CHECK(nfswalk_stat(client, path("dir/link"), NULL, 0, &attributes) == 0);
+  CHECK(S_ISREG(attributes.mode) && attributes.nlink == 2);
+  CHECK(nfswalk_lstat(client, path("dir/link"), NULL, 0, &attributes) == 0);
+  CHECK(S_ISLNK(attributes.mode));
+  CHECK(nfswalk_stat(client, path("dir/link"), NULL, NFSWALK_NO_SYMLINKS, &attributes) == -ELOOP);
+  CHECK(nfswalk_stat(client, "/", NULL, NFSWALK_BENEATH, &attributes) == -EXDEV);
+  CHECK(nfswalk_readlink(client, path("dir/link"), target, sizeof target, NULL, 0) == 7);
+  CHECK(memcmp(target, "../file", 7) == 0);
+  CHECK(nfswalk_readlink(client, path("file"), target, sizeof target, NULL, 0) == -EINVAL);
+  CHECK(nfswalk_readdir(client, path("dir"), count, &seen, NULL, 0) == 0 && seen == 2);
+  CHECK(nfswalk_readdir(client, path("dir"), stop, &seen, NULL, 0) == 0 && seen == 3);
+  CHECK(nfswalk_rename(client, path("dir/second"), path("third"), NULL) == 0);
+  CHECK(nfswalk_stat(client, path("dir/second"), NULL, 0, &attributes) == -ENOENT);
+}
+
+static void identities(void) {
+  const uint32_t groups[] = {4, 24};
+  nfswalk_credential *stranger, *process, *nobody;
+  CHECK(nfswalk_credential_create(1000, 1000, groups, 2, &stranger) == 0);
+  CHECK(nfswalk_credential_of_process(&process) == 0);
+  CHECK(nfswalk_credential_create_none(&nobody) == 0);
+  CHECK(nfswalk_access(client, path("file"), NFSWALK_READ | NFSWALK_WRITE, process, 0) == 0);
+  CHECK(nfswalk_access(client, path("file"), NFSWALK_READ, NULL, 0) == 0);
+  CHECK(nfswalk_access(client, path("file"), NFSWALK_READ, stranger, 0) == -EACCES);
+  CHECK(nfswalk_access(client, path("file"), 8, NULL, 0) == -EINVAL);
+  nfswalk_credential_destroy(stranger);
+  nfswalk_credential_destroy(process);
+  nfswalk_credential_destroy(nobody);
+}
+
+static void nodes(void) {
+  struct nfswalk_attributes attributes, other;
+  nfswalk_node *node, *link;
+  nfswalk_file* file;
+  char target[16];
+  int seen = 0;
+  CHECK(nfswalk_resolve(client, path("dir"), NULL, 0, &node) == 0);
+  CHECK(nfswalk_stat_at(node, "", NULL, 0, &attributes) == 0 && S_ISDIR(attributes.mode));
+  CHECK(nfswalk_stat_at(node, "../file", NULL, 0, &attributes) == 0);
+  CHECK(nfswalk_stat_at(node, "../file", NULL, NFSWALK_BENEATH, &attributes) == -EXDEV);
+  CHECK(nfswalk_stat_at(node, "..", NULL, NFSWALK_IN_ROOT, &other) == 0 && S_ISDIR(other.mode));
+  CHECK(nfswalk_access_at(node, "link", NFSWALK_READ, NULL, 0) == 0);
+  CHECK(nfswalk_readdir_at(node, "", count, &seen, NULL, 0) == 0 && seen == 1);
+  CHECK(nfswalk_open_at(node, "link", NFSWALK_READ, NULL, 0, &file) == 0);
+  nfswalk_close(file);
+  CHECK(nfswalk_open_at(node, "", NFSWALK_READ, NULL, 0, &file) == -ENOENT);
+  CHECK(nfswalk_resolve_at(node, "link", NULL, NFSWALK_NOFOLLOW, &link) == 0);
+  CHECK(nfswalk_readlink_at(link, "", target, sizeof target, NULL, 0) == 7);
+  nfswalk_node_release(link);
+  nfswalk_node_release(node);
+}
+
+static void caches(void) {
+  struct nfswalk_attributes attributes;
+  struct nfswalk_stats before, after;
+  CHECK(nfswalk_stat(client, path("file"), NULL, 0, &attributes) == 0);
+  CHECK(nfswalk_stats(client, &before) == 0);
+  CHECK(nfswalk_stat(client, path("file"), NULL, NFSWALK_CACHED, &attributes) == 0);
+  CHECK(nfswalk_stats(client, &after) == 0);
+  CHECK(after.rpcs == before.rpcs && after.rcu_walks == before.rcu_walks + 1);
+  CHECK(nfswalk_invalidate_caches(client) == 0);
+  CHECK(nfswalk_stat(client, path("file"), NULL, NFSWALK_CACHED, &attributes) == -EAGAIN);
+  CHECK(nfswalk_stat(client, path("file"), NULL, 0, &attributes) == 0);
+  CHECK(nfswalk_drop_caches(client) == 0);
+  CHECK(nfswalk_stats(client, &after) == 0 && after.dentries < before.dentries);
+}
+
+struct answers {
+  int stats, accesses, links;
+};
+
+static void on_stat(void* data, int result, const struct nfswalk_attributes* attributes) {
+  CHECK(result == 0 ? attributes->size_bytes == 2 : result == -ENOENT && attributes == NULL);
+  ++((struct answers*)data)->stats;
+}
+
+static void on_access(void* data, int result) {
+  CHECK(result == 0);
+  ++((struct answers*)data)->accesses;
+}
+
+static void on_link(void* data, ssize_t result, const char* target) {
+  CHECK(result == 7 && strcmp(target, "../file") == 0);
+  ++((struct answers*)data)->links;
+}
+
+static void queues(void) {
+  struct answers answers = {0, 0, 0};
+  nfswalk_queue* queue;
+  CHECK(nfswalk_queue_create(client, 0, &queue) == -EINVAL);
+  CHECK(nfswalk_queue_create(client, 2, &queue) == 0);
+  CHECK(nfswalk_queue_dispatch(queue, 0) == 0);
+  CHECK(nfswalk_queue_stat(queue, NULL, path("file"), NULL, 0, on_stat, &answers) == 0);
+  CHECK(nfswalk_queue_stat(queue, NULL, path("none"), NULL, 0, on_stat, &answers) == 0);
+  CHECK(nfswalk_queue_access(queue, NULL, path("file"), NFSWALK_READ, NULL, 0, on_access,
+                             &answers) == 0);
+  CHECK(nfswalk_queue_readlink(queue, NULL, path("dir/link"), NULL, 0, on_link, &answers) == 0);
+  for (int called = 0; called < 4;) {
+    struct pollfd ready = {nfswalk_queue_fd(queue), POLLIN, 0};
+    CHECK(poll(&ready, 1, -1) == 1);
+    called += nfswalk_queue_dispatch(queue, 0);
+  }
+  CHECK(answers.stats == 2 && answers.accesses == 1 && answers.links == 1);
+  CHECK(nfswalk_queue_stat(queue, NULL, path("file"), NULL, 0, on_stat, &answers) == 0);
+  nfswalk_queue_dispatch(queue, 1);
+  nfswalk_queue_destroy(queue);
+  CHECK(answers.stats == 3);
+}
+
+static void end(void) {
+  struct nfswalk_attributes attributes;
+  CHECK(nfswalk_unlink(client, path("dir/link"), NULL) == 0);
+  CHECK(nfswalk_rmdir(client, path("dir"), NULL) == 0);
+  CHECK(nfswalk_unlink(client, path("third"), NULL) == 0);
+  CHECK(nfswalk_unlink(client, path("file"), NULL) == 0);
+  CHECK(nfswalk_shutdown(client) == 0);
+  CHECK(nfswalk_stat(client, "/", NULL, 0, &attributes) == -ECANCELED);
+  nfswalk_unmount(client);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    fprintf(stderr, "usage: %s URL DIRECTORY\n", argv[0]);
+    return 2;
+  }
+  directory = argv[2];
+  mounting(argv[1]);
+  files();
+  names();
+  identities();
+  nodes();
+  /* The queue is asked while the caches know nothing and, at its end, once they do. */
+  caches();
+  queues();
+  end();
+  puts("every call of nfswalk.h did what it says");
+  return 0;
+}

@@ -1,0 +1,209 @@
+// nfswalk.h against a real server: what C99 sees of it (c99_client.c makes every call), bad
+// arguments, and callbacks while the server is away.
+
+#include <poll.h>
+
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "nfsclient/nfswalk.h"
+#include "tests/fixtures/mounted_export.h"
+#include "tests/fixtures/program_run.h"
+
+namespace nfswalk {
+namespace {
+
+struct Answer {
+  std::atomic<int> calls{0};
+  std::atomic<int> result{1};
+};
+
+void Note(void* data, int result, const nfswalk_attributes* attributes) {
+  auto& answer = *static_cast<Answer*>(data);
+  EXPECT_EQ(result == 0, attributes != nullptr);
+  answer.result = result;
+  ++answer.calls;
+}
+
+class CApi : public fixtures::VersionedExport {
+ protected:
+  void SetUp() override {
+    VersionedExport::SetUp();
+    if (IsSkipped()) return;
+    MakeFile("file", "hello");
+    fixtures::GaneshaServer::NetworkScope scope(server());
+    std::array<char, 300> text;
+    ASSERT_EQ(nfswalk_mount(server().Url("actimeo=600&hard", version()).c_str(), &client_,
+                            text.data(), text.size()),
+              0)
+        << text.data();
+  }
+  void TearDown() override { nfswalk_unmount(client_); }
+
+  bool Ready(const nfswalk_queue* queue, int timeout_ms) {
+    pollfd event{nfswalk_queue_fd(queue), POLLIN, 0};
+    return poll(&event, 1, timeout_ms) == 1;
+  }
+
+  nfswalk_client* client_ = nullptr;
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, CApi, fixtures::AllVersions(), fixtures::VersionTestName);
+
+TEST_P(CApi, AProgramInC99CanMakeEveryCall) {
+  MakeDirectory("own");
+  std::filesystem::permissions(Backing("own"), std::filesystem::perms::all);
+  fixtures::GaneshaServer::NetworkScope scope(server());
+  const auto run = fixtures::RunProgram("tests/integration/c99_client",
+                                        {server().Url("actimeo=600", version()), Path("own")});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "every call of nfswalk.h did what it says\n");
+}
+
+TEST_P(CApi, BadArgumentsAreRefusedAndNothingIsDone) {
+  nfswalk_attributes attributes;
+  nfswalk_node* node = nullptr;
+  nfswalk_file* file = nullptr;
+  nfswalk_queue* queue = nullptr;
+  nfswalk_credential* credential = nullptr;
+  std::array<char, 100> text = {};
+  EXPECT_EQ(nfswalk_mount(nullptr, &client_, text.data(), text.size()), -EFAULT);
+  EXPECT_NE(std::string(text.data()).find("nfs://server/export"), std::string::npos);
+  EXPECT_EQ(nfswalk_shutdown(nullptr), -EFAULT);
+  EXPECT_EQ(nfswalk_stat(nullptr, "x", nullptr, 0, &attributes), -EFAULT);
+  EXPECT_EQ(nfswalk_stat(client_, nullptr, nullptr, 0, &attributes), -EFAULT);
+  EXPECT_EQ(nfswalk_stat(client_, "x", nullptr, 0, nullptr), -EFAULT);
+  EXPECT_EQ(nfswalk_stat(client_, "x", nullptr, 0x80, &attributes), -EINVAL);
+  EXPECT_EQ(nfswalk_stat(client_, "x", nullptr, NFSWALK_BENEATH | NFSWALK_IN_ROOT, &attributes),
+            -EINVAL);
+  EXPECT_EQ(nfswalk_stat(client_, "", nullptr, 0, &attributes), -ENOENT);
+  EXPECT_EQ(nfswalk_readdir(client_, "/", nullptr, nullptr, nullptr, 0), -EFAULT);
+  EXPECT_EQ(nfswalk_readlink(client_, "/", nullptr, 1, nullptr, 0), -EFAULT);
+  EXPECT_EQ(nfswalk_open(client_, Path("file").c_str(), 0, nullptr, 0, &file), -EINVAL);
+  EXPECT_EQ(nfswalk_open(client_, Path("file").c_str(), 8, nullptr, 0, &file), -EINVAL);
+  EXPECT_EQ(nfswalk_create(client_, Path("new").c_str(), 010000, 0, nullptr, nullptr), -EINVAL);
+  EXPECT_EQ(nfswalk_resolve(client_, "/", nullptr, 0, nullptr), -EFAULT);
+  EXPECT_EQ(nfswalk_stat_at(nullptr, "x", nullptr, 0, &attributes), -EFAULT);
+  EXPECT_EQ(nfswalk_credential_create(0, 0, nullptr, 1, &credential), -EFAULT);
+  const uint32_t group = 0;
+  EXPECT_EQ(nfswalk_credential_create(0, 0, &group, 65537, &credential), -EINVAL);
+  EXPECT_EQ(nfswalk_queue_create(client_, 257, &queue), -EINVAL);
+  EXPECT_EQ(nfswalk_queue_stat(nullptr, nullptr, "x", nullptr, 0, Note, nullptr), -EFAULT);
+  EXPECT_EQ(nfswalk_queue_fd(nullptr), -EFAULT);
+
+  nfswalk_changes changes = {};
+  const std::string path = Path("file");
+  const auto change = [&] {
+    return nfswalk_setattr(client_, path.c_str(), &changes, nullptr, 0, nullptr);
+  };
+  changes.set = 0x100;
+  EXPECT_EQ(change(), -EINVAL);
+  changes.set = NFSWALK_SET_ATIME | NFSWALK_SET_ATIME_NOW;
+  EXPECT_EQ(change(), -EINVAL);
+  changes = {.set = NFSWALK_SET_MTIME,
+             .mode = 0,
+             .uid = 0,
+             .gid = 0,
+             .size_bytes = 0,
+             .atime = {},
+             .mtime = {0, 1'000'000'000, 0}};
+  EXPECT_EQ(change(), -EINVAL);
+  changes = {.set = NFSWALK_SET_MODE,
+             .mode = 010000,
+             .uid = 0,
+             .gid = 0,
+             .size_bytes = 0,
+             .atime = {},
+             .mtime = {}};
+  EXPECT_EQ(change(), -EINVAL);
+
+  EXPECT_EQ(node, nullptr);
+  EXPECT_EQ(file, nullptr);
+  EXPECT_EQ(queue, nullptr);
+  EXPECT_EQ(credential, nullptr);
+  EXPECT_FALSE(std::filesystem::exists(Backing("new")));
+  nfswalk_unmount(nullptr);
+  nfswalk_close(nullptr);
+  nfswalk_node_release(nullptr);
+  nfswalk_credential_destroy(nullptr);
+  nfswalk_queue_destroy(nullptr);
+}
+
+// The only thread of the queue hangs; what the caches know does not go through it.
+TEST_P(CApi, WhatTheCachesKnowIsAnsweredThoughAllThreadsHang) {
+  nfswalk_queue* queue = nullptr;
+  ASSERT_EQ(nfswalk_queue_create(client_, 1, &queue), 0);
+  nfswalk_attributes attributes;
+  ASSERT_EQ(nfswalk_stat(client_, Path("file").c_str(), nullptr, 0, &attributes), 0);
+  Answer cached, hanging, behind, only_cached;
+  server().Hang();
+  EXPECT_EQ(nfswalk_queue_stat(queue, nullptr, Path("x").c_str(), nullptr, 0, Note, &hanging), 0);
+  EXPECT_EQ(nfswalk_queue_stat(queue, nullptr, Path("y").c_str(), nullptr, 0, Note, &behind), 0);
+  EXPECT_FALSE(Ready(queue, 0));
+  EXPECT_EQ(nfswalk_queue_stat(queue, nullptr, Path("file").c_str(), nullptr, 0, Note, &cached), 0);
+  EXPECT_EQ(nfswalk_queue_stat(queue, nullptr, Path("z").c_str(), nullptr, NFSWALK_CACHED, Note,
+                               &only_cached),
+            0);
+  EXPECT_TRUE(Ready(queue, 0));
+  EXPECT_EQ(cached.calls, 0);  // callbacks run where they are dispatched
+  EXPECT_EQ(nfswalk_queue_dispatch(queue, 0), 2);
+  EXPECT_EQ(cached.result, 0);
+  EXPECT_EQ(only_cached.result, -EAGAIN);
+  EXPECT_FALSE(Ready(queue, 0));
+
+  server().Resume();
+  while (hanging.calls + behind.calls < 2) {
+    EXPECT_TRUE(Ready(queue, -1));
+    nfswalk_queue_dispatch(queue, 0);
+  }
+  EXPECT_EQ(hanging.result, -ENOENT);
+  EXPECT_EQ(behind.result, -ENOENT);
+  nfswalk_queue_destroy(queue);
+}
+
+TEST_P(CApi, AShutDownLetsAQueueOfADeadServerGo) {
+  nfswalk_queue* queue = nullptr;
+  ASSERT_EQ(nfswalk_queue_create(client_, 2, &queue), 0);
+  std::vector<Answer> answers(10);
+  server().Hang();
+  for (size_t i = 0; i < answers.size(); ++i) {
+    EXPECT_EQ(nfswalk_queue_stat(queue, nullptr, Path("x" + std::to_string(i)).c_str(), nullptr, 0,
+                                 Note, &answers[i]),
+              0);
+  }
+  std::thread destroyer([&] { nfswalk_queue_destroy(queue); });
+  EXPECT_EQ(nfswalk_shutdown(client_), 0);
+  destroyer.join();
+  for (const Answer& answer : answers) {
+    EXPECT_EQ(answer.calls, 1);
+    EXPECT_EQ(answer.result, -ECANCELED);
+  }
+  server().Resume();
+}
+
+TEST_P(CApi, ACallBeginsAtANodeAlsoInAQueue) {
+  MakeDirectory("dir");
+  MakeFile("dir/inner");
+  nfswalk_queue* queue = nullptr;
+  nfswalk_node* node = nullptr;
+  ASSERT_EQ(nfswalk_queue_create(client_, 1, &queue), 0);
+  ASSERT_EQ(nfswalk_resolve(client_, Path("dir").c_str(), nullptr, 0, &node), 0);
+  Answer inner, outside;
+  EXPECT_EQ(nfswalk_queue_stat(queue, node, "inner", nullptr, 0, Note, &inner), 0);
+  EXPECT_EQ(nfswalk_queue_stat(queue, node, "..", nullptr, NFSWALK_BENEATH, Note, &outside), 0);
+  while (inner.calls + outside.calls < 2) {
+    EXPECT_TRUE(Ready(queue, -1));
+    EXPECT_EQ(nfswalk_queue_dispatch(queue, 1), 1);
+  }
+  EXPECT_EQ(inner.result, 0);
+  EXPECT_EQ(outside.result, -EXDEV);
+  nfswalk_node_release(node);
+  nfswalk_queue_destroy(queue);
+}
+
+}  // namespace
+}  // namespace nfswalk

@@ -1,0 +1,131 @@
+// docs/examples, as a reader runs them.
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include "tests/fixtures/mounted_export.h"
+#include "tests/fixtures/program_run.h"
+
+namespace nfswalk {
+namespace {
+
+class Examples : public fixtures::VersionedExport {
+ protected:
+  std::string Url() const { return "'" + server().Url("actimeo=60", version()) + "'"; }
+  fixtures::ProgramRun Run(const std::string& program, std::vector<std::string> arguments) {
+    fixtures::GaneshaServer::NetworkScope scope(server());
+    arguments.insert(arguments.begin(), server().Url("actimeo=60", version()));
+    return fixtures::RunProgram("docs/examples/" + program, std::move(arguments));
+  }
+  void Touch(std::string_view name, int64_t seconds) const {
+    MakeFile(name);
+    const timespec times[2] = {{seconds, 0}, {seconds, 0}};
+    ASSERT_EQ(utimensat(AT_FDCWD, Backing(name).c_str(), times, 0), 0);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, Examples, fixtures::AllVersions(), fixtures::VersionTestName);
+
+TEST_P(Examples, DuCountsEveryFileOnce) {
+  uint64_t expected = 0;
+  for (int d = 0; d < 10; ++d) {
+    const std::string directory = "d" + std::to_string(d) + "/below";
+    MakeDirectory(directory);
+    for (int f = 0; f < 10; ++f) {
+      const std::string file = directory + "/" + std::to_string(f);
+      MakeFile(file, std::string(1000 * (d + f), 'x'));
+      struct stat found = {};
+      ASSERT_EQ(stat(Backing(file).c_str(), &found), 0);
+      expected += static_cast<uint64_t>(found.st_blocks) * 512;
+    }
+  }
+  std::filesystem::create_hard_link(Backing("d9/below/9"), Backing("d0/again"));
+  const auto run = Run("du", {Path(""), "4"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, std::to_string(expected) + "\n");
+  EXPECT_EQ(Run("du", {Path("missing")}).exit_code, 1);
+}
+
+TEST_P(Examples, TheEpollServerAnswersEveryLine) {
+  MakeFile("five", "hello");
+  MakeFile("none");
+  const std::string place = getenv("TEST_TMPDIR");
+  const std::string fifo = place + "/ready", socket_path = place + "/socket";
+  std::filesystem::remove(socket_path);
+  std::filesystem::remove(fifo);
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  FILE* program;
+  {
+    fixtures::GaneshaServer::NetworkScope scope(server());
+    program = popen(
+        ("exec docs/examples/stat_server " + Url() + " " + socket_path + " > " + fifo).c_str(),
+        "w");
+  }
+  ASSERT_NE(program, nullptr);
+  std::ifstream output(fifo);
+  std::string line;
+  ASSERT_TRUE(std::getline(output, line));
+  ASSERT_EQ(line, "ready");
+
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{AF_UNIX, {}};
+  socket_path.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  std::multiset<std::string> expected;
+  std::string questions;
+  for (int i = 0; i < 100; ++i) {
+    questions += Path("five") + "\n" + Path("none") + "\n" + Path("missing") + "\n";
+    expected.insert({"5 " + Path("five"), "0 " + Path("none"), "-2 " + Path("missing")});
+  }
+  ASSERT_EQ(write(fd, questions.data(), questions.size()), static_cast<ssize_t>(questions.size()));
+  std::multiset<std::string> answers;
+  FILE* const stream = fdopen(fd, "r");
+  char text[4200];
+  while (answers.size() < expected.size() && fgets(text, sizeof text, stream) != nullptr) {
+    answers.insert(std::string(text, strcspn(text, "\n")));
+  }
+  EXPECT_EQ(answers, expected);
+  // One who asks and hangs up does no harm.
+  const int rude = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(connect(rude, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(write(rude, questions.data(), questions.size()),
+            static_cast<ssize_t>(questions.size()));
+  close(rude);
+  fclose(stream);
+  EXPECT_EQ(pclose(program), 0);
+}
+
+TEST_P(Examples, WhatIsOlderThanItsSourcesIsNamedWithTheReason) {
+  Touch("old.c", 1000);
+  Touch("new.c", 3000);
+  Touch("made.o", 2000);
+  const std::string list = std::string(getenv("TEST_TMPDIR")) + "/list";
+  const auto ask = [&](const std::string& text) {
+    std::ofstream(list) << text;
+    fixtures::GaneshaServer::NetworkScope scope(server());
+    const std::string command = "exec docs/examples/up_to_date " + Url() + " < " + list;
+    FILE* const pipe = popen(command.c_str(), "r");
+    char buffer[4096];
+    const size_t count = fread(buffer, 1, sizeof buffer, pipe);
+    const int status = pclose(pipe);
+    return std::to_string(WEXITSTATUS(status)) + "\n" + std::string(buffer, count);
+  };
+  const std::string made = Path("made.o"), older = Path("old.c"), newer = Path("new.c");
+  EXPECT_EQ(ask(made + " " + older + "\n\n" + newer + "\n"), "0\n");
+  EXPECT_EQ(ask(made + " " + older + " " + newer), "1\n" + made + ": " + newer + "\n");
+  EXPECT_EQ(ask(Path("x") + " " + older + "\n"), "1\n" + Path("x") + ": it is missing\n");
+}
+
+}  // namespace
+}  // namespace nfswalk
