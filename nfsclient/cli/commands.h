@@ -24,6 +24,7 @@ void AddReadlinkCommand(CLI::App& app, Invocation& invocation);
 void AddAccessCommand(CLI::App& app, Invocation& invocation);
 void AddCatCommand(CLI::App& app, Invocation& invocation);
 void AddFindCommand(CLI::App& app, Invocation& invocation);
+void AddDuCommand(CLI::App& app, Invocation& invocation);
 
 }  // namespace nfswalk::cli
 

@@ -8,12 +8,15 @@
 #include <ctime>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "nfsclient/cli/commands.h"
 #include "nfsclient/cli/console.h"
 #include "nfsclient/cli/error_text.h"
 #include "nfsclient/cli/escape.h"
 #include "nfsclient/cli/exit_code.h"
+#include "nfsclient/cli/find_spelling.h"
 #include "nfsclient/cli/progress_thread.h"
 #include "nfsclient/cli/session.h"
 #include "nfsclient/cli/verbatim.h"
@@ -22,7 +25,7 @@
 namespace nfswalk::cli {
 namespace {
 
-constexpr const char* kCommandNames = "stat, ls, readlink, access, cat and find";
+constexpr const char* kCommandNames = "stat, ls, readlink, access, cat, find and du";
 
 constexpr const char* kFooter =
     "Each command takes the URL of an export, then paths inside it:\n"
@@ -56,6 +59,7 @@ void Declare(CLI::App& app, Invocation& invocation) {
   AddAccessCommand(app, invocation);
   AddCatCommand(app, invocation);
   AddFindCommand(app, invocation);
+  AddDuCommand(app, invocation);
 }
 
 // A reader that left early, as `head` does, is no reason for a message.
@@ -91,8 +95,10 @@ int Main(int argc, char** argv) {
   CLI::App app("Looks at an NFS export without mounting it.", "nfswalk");
   Invocation invocation;
   Declare(app, invocation);
+  std::vector<std::string> arguments = ProtectArguments(argc, argv);
+  AcceptFindSpelling(arguments);
   try {
-    app.parse(ProtectArguments(argc, argv));
+    app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
   }
