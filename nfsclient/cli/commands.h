@@ -25,6 +25,7 @@ void AddAccessCommand(CLI::App& app, Invocation& invocation);
 void AddCatCommand(CLI::App& app, Invocation& invocation);
 void AddFindCommand(CLI::App& app, Invocation& invocation);
 void AddDuCommand(CLI::App& app, Invocation& invocation);
+void AddCpCommand(CLI::App& app, Invocation& invocation);
 
 }  // namespace nfswalk::cli
 

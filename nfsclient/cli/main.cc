@@ -25,7 +25,7 @@
 namespace nfswalk::cli {
 namespace {
 
-constexpr const char* kCommandNames = "stat, ls, readlink, access, cat, find and du";
+constexpr const char* kCommandNames = "stat, ls, readlink, access, cat, find, du and cp";
 
 constexpr const char* kFooter =
     "Each command takes the URL of an export, then paths inside it:\n"
@@ -60,6 +60,7 @@ void Declare(CLI::App& app, Invocation& invocation) {
   AddCatCommand(app, invocation);
   AddFindCommand(app, invocation);
   AddDuCommand(app, invocation);
+  AddCpCommand(app, invocation);
 }
 
 // A reader that left early, as `head` does, is no reason for a message.
