@@ -25,7 +25,7 @@
 namespace nfswalk::cli {
 namespace {
 
-constexpr const char* kCommandNames = "stat, ls, readlink, access, cat, find, du and cp";
+constexpr const char* kCommandNames = "stat, ls, readlink, access, cat, find, du, cp and doctor";
 
 constexpr const char* kFooter =
     "Each command takes the URL of an export, then paths inside it:\n"
@@ -61,6 +61,7 @@ void Declare(CLI::App& app, Invocation& invocation) {
   AddFindCommand(app, invocation);
   AddDuCommand(app, invocation);
   AddCpCommand(app, invocation);
+  AddDoctorCommand(app, invocation);
 }
 
 // A reader that left early, as `head` does, is no reason for a message.
@@ -78,6 +79,10 @@ ExitCode ReportOutput(Console& console) {
 ExitCode Run(const Invocation& invocation) {
   Console console(Console::ProcessStreams(), invocation.command);
   const ProgressThread progress(console);
+  if (invocation.examine) {
+    const ExitCode code = invocation.examine(console);
+    return std::max(code, ReportOutput(console));
+  }
   auto client = Client::Mount(invocation.common.mount);
   if (!client) {
     console.Complain(fmt::format("mount '{}': {}", Escape(invocation.common.url),
