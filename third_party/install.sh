@@ -8,7 +8,7 @@ packages=(
   libnfs-dev liburcu-dev libtirpc-dev libboost-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev liblzma-dev
   googletest libbenchmark-dev gcovr
-  nfs-ganesha nfs-ganesha-vfs nfs-ganesha-mem rpcbind xz-utils
+  nfs-ganesha nfs-ganesha-vfs nfs-ganesha-mem rpcbind xz-utils groff-base
 )
 if [ "${1-}" = report ]; then
   packages+=(python3-jinja2 python3-matplotlib)

@@ -1,17 +1,13 @@
 #include <cstddef>
-#include <expected>
-#include <iterator>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "nfsclient/cli/commands.h"
 #include "nfsclient/cli/find_filter.h"
-#include "nfsclient/cli/join_path.h"
+#include "nfsclient/cli/tree_command.h"
+#include "nfsclient/cli/tree_walk.h"
 #include "nfsclient/cli/verbatim.h"
 
 namespace nfswalk::cli {
@@ -19,94 +15,93 @@ namespace {
 
 constexpr const char* kExamples =
     "Prints each PATH (the root of the export if none is given) and all that is below it, each\n"
-    "directory before its entries, in the server's order. Symbolic links are never followed. What\n"
-    "cannot be read is an error; the search goes on.\n"
+    "directory before its entries, in the server's order, whatever the number of threads. All "
+    "tests\n"
+    "have to hold. Symbolic links are never followed. What cannot be read is an error; the search\n"
+    "goes on. Options may be spelled as in find(1), too: -name, -type, -size ...\n"
     "\n"
     "Examples:\n"
-    "  nfswalk find nfs://server/export usr --name '*.h' --type f\n"
+    "  nfswalk find nfs://server/export usr -name '*.h' -type f\n"
+    "  nfswalk find nfs://server/export home -size +100M -newer home/.backup-stamp\n"
     "  nfswalk find --print0 nfs://server/export home | xargs -0 -n1 echo\n"
     "  nfswalk find --json --maxdepth 1 nfs://server/export | jq -r .path\n";
 
 struct FindOptions {
   FindFilter filter;
-  size_t depth_max = std::numeric_limits<size_t>::max();
+  TreeOptions tree;
+  size_t depth_min = 0;
+  std::optional<std::string> newer;  // a path of the export
   bool print0 = false;
 };
 
-struct Found {
-  std::string path;
-  std::optional<Attributes> attributes;
-};
-
-class Search {
+class Search : public TreeVisitor {
  public:
   Search(Session& session, const FindOptions& options) : session_(session), options_(options) {}
 
-  // Depth first. An explicit stack, since a server may nest as deep as a path is long.
-  void Run(const std::string& start) {
-    Visit({start, std::nullopt}, 0);
-    while (!stack_.empty() && !session_.done()) {
-      if (stack_.back().empty()) {
-        stack_.pop_back();
-        continue;
-      }
-      const Found found = std::move(stack_.back().back());
-      stack_.back().pop_back();
-      Visit(found, stack_.size());
-    }
+  void Enter(const TreeEntry& entry) override {
+    session_.console().Advance(1, "files");
+    if (entry.depth < options_.depth_min) return;
+    if (options_.filter.Matches(entry.path, entry.attributes)) Print(entry);
   }
+  void Fail(const std::string& path, std::errc error) override { session_.Fail(path, error); }
+  bool done() const override { return session_.done(); }
 
  private:
-  void Visit(const Found& found, size_t depth) {
-    auto attributes = found.attributes;
-    if (!attributes) {
-      auto asked = session_.client().Stat(found.path, session_.credential(),
-                                          {.no_follow = true, .dont_cache = true});
-      if (!asked) return session_.Fail(found.path, asked.error());
-      attributes = *asked;
-    }
-    session_.console().Advance(1, "files");
-    if (options_.filter.Matches(found.path, attributes->type)) Print(found.path, *attributes);
-    const bool directory = attributes->type == protocol::FileType::kDirectory;
-    if (directory && depth < options_.depth_max) Push(found.path);
-  }
-
-  // The entries stand on the stack in reverse, to be taken from its end in the server's order.
-  void Push(const std::string& directory) {
-    std::vector<Found> entries;
-    const std::errc error = session_.client().ReadDir(
-        directory, session_.credential(), [&](const DirectoryEntry& entry) {
-          entries.push_back({JoinPath(directory, entry.name), entry.attributes});
-          return true;
-        });
-    if (error != std::errc{}) session_.Fail(directory, error);
-    stack_.emplace_back(std::make_move_iterator(entries.rbegin()),
-                        std::make_move_iterator(entries.rend()));
-  }
-
-  void Print(const std::string& path, const Attributes& attributes) {
+  void Print(const TreeEntry& entry) {
     if (session_.json()) {
-      Json object = PathJson(path);
-      AddAttributes(object, attributes);
+      Json object = PathJson(entry.path);
+      AddAttributes(object, entry.attributes);
       return session_.Print(object);
     }
-    if (options_.print0) return session_.console().Print(path + '\0');
-    session_.console().Print(session_.console().ForOutput(path) + "\n");
+    if (options_.print0) return session_.console().Print(entry.path + '\0');
+    session_.console().Print(session_.console().ForOutput(entry.path) + "\n");
   }
 
   Session& session_;
   const FindOptions& options_;
-  std::vector<std::vector<Found>> stack_;  // one list of entries for each directory we are inside
 };
 
-std::expected<char, std::string> ParseType(const std::string& text) {
-  static constexpr std::string_view kLetters = "fdlbcps";
-  if (text.size() == 1 && kLetters.find(text[0]) != std::string_view::npos) return text[0];
-  return std::unexpected("'" + text +
-                         "': accepted is one of f (file), d (directory), l (link), b, c, p, s");
+void Find(Session& session, const std::vector<std::string>& paths, FindOptions& options) {
+  if (options.newer) {
+    const auto reference = session.client().Stat(*options.newer, session.credential(),
+                                                 {.no_follow = true, .dont_cache = true});
+    if (!reference) return session.Fail(*options.newer, reference.error());
+    options.filter.newer = reference->mtime;
+  }
+  Search search(session, options);
+  for (const std::string& path : paths) {
+    if (session.done()) return;
+    WalkTree(session.client(), session.credential(), path, options.tree, search);
+  }
 }
 
-std::expected<std::string, std::string> ParsePattern(const std::string& text) { return text; }
+std::expected<std::string, std::string> ParseText(const std::string& text) { return text; }
+
+void DeclareTests(CLI::App& command, FindOptions& options) {
+  FindFilter& filter = options.filter;
+  AddValue(command, "--name", filter.name, "only files with such a name: * ? [a-z]", ParseText)
+      ->type_name("PATTERN");
+  AddValue(command, "--iname", filter.iname, "the same, whatever the case", ParseText)
+      ->type_name("PATTERN");
+  AddValue(command, "--path", filter.path, "only files with such a path; * matches a slash, too",
+           ParseText)
+      ->type_name("PATTERN");
+  AddValue(command, "--type", filter.types, "only files of this type: f, d, l, b, c, p, s",
+           ParseTypes)
+      ->type_name("LETTER,...");
+  AddValue(command, "--size", filter.size,
+           "only files of this size: [+-]number[cwbkMG], as find(1)", ParseSizeTest)
+      ->type_name("SIZE");
+  AddValue(command, "--newer", options.newer, "only files modified after this one of the export",
+           ParseText)
+      ->type_name("PATH");
+  AddValue(command, "--mindepth", options.depth_min, "not the first levels, so many, of each PATH",
+           ParseNumber)
+      ->type_name("NUMBER");
+  AddValue(command, "--maxdepth", options.tree.depth_max, "at most so many levels below each PATH",
+           ParseNumber)
+      ->type_name("NUMBER");
+}
 
 }  // namespace
 
@@ -114,25 +109,15 @@ void AddFindCommand(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("find", "walk directory trees");
   DeclareCommonOptions(*command, invocation.common, Paths::kDefaultToRoot, kExamples);
   auto options = std::make_shared<FindOptions>();
-  AddValue(*command, "--name", options->filter.name, "only files with such a name: * ? [a-z]",
-           ParsePattern)
-      ->type_name("PATTERN");
-  AddValue(*command, "--type", options->filter.type, "only files of this type: f, d, l, b, c, p, s",
-           ParseType)
-      ->type_name("LETTER");
-  AddValue(*command, "--maxdepth", options->depth_max, "at most so many levels below each PATH",
-           ParseNumber)
-      ->type_name("NUMBER");
+  DeclareTests(*command, *options);
+  DeclareThreads(*command, options->tree);
   CLI::Option* print0 =
       command->add_flag("--print0", options->print0, "end each path with a NUL, not a newline");
   print0->excludes(command->get_option("--json"));
   command->callback([&invocation, options] {
+    LimitCaches(invocation.common.mount);
     invocation.run = [&paths = invocation.common.paths, options](Session& session) {
-      Search search(session, *options);
-      for (const std::string& path : paths) {
-        if (session.done()) return;
-        search.Run(path);
-      }
+      Find(session, paths, *options);
     };
   });
 }

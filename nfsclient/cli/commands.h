@@ -15,7 +15,9 @@ namespace nfswalk::cli {
 struct Invocation {
   std::string command;
   CommonOptions common;
+  // One of both: over the mounted export, or on its own, with an ExitCode.
   std::function<void(Session&)> run;
+  std::function<ExitCode(Console&)> examine;
 };
 
 void AddStatCommand(CLI::App& app, Invocation& invocation);
@@ -24,6 +26,9 @@ void AddReadlinkCommand(CLI::App& app, Invocation& invocation);
 void AddAccessCommand(CLI::App& app, Invocation& invocation);
 void AddCatCommand(CLI::App& app, Invocation& invocation);
 void AddFindCommand(CLI::App& app, Invocation& invocation);
+void AddDuCommand(CLI::App& app, Invocation& invocation);
+void AddCpCommand(CLI::App& app, Invocation& invocation);
+void AddDoctorCommand(CLI::App& app, Invocation& invocation);
 
 }  // namespace nfswalk::cli
 

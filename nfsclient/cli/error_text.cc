@@ -25,7 +25,7 @@ std::string WhatToDo(std::string_view command, std::errc error,
     case std::errc::not_a_directory:
       return "a file stands where the path needs a directory";
     case std::errc::is_a_directory:
-      return "use ls or find to look into a directory";
+      return command == "cp" ? "-r copies directories" : "use ls or find to look into a directory";
     case std::errc::filename_too_long:
       return "a path has at most 4095 bytes, a component what the server allows, mostly 255";
     case std::errc::too_many_symbolic_link_levels:
@@ -35,12 +35,38 @@ std::string WhatToDo(std::string_view command, std::errc error,
                                    : "the server refused the request for this file";
     case std::errc::read_only_file_system:
       return "the export is read-only";
+    case std::errc::operation_not_supported:
+      return command == "cp" ? "only files, directories and symbolic links are copied" : "";
     case std::errc::timed_out:
       return "the server did not answer; is it running? without soft the call waits for it";
     case std::errc::operation_canceled:
       return "the connection to the server was closed for good";
     case std::errc::io_error:
       return "the server could not read it, or sent a reply that makes no sense; see its log";
+    default:
+      return {};
+  }
+}
+
+std::string_view WhatToDoLocally(std::errc error) {
+  switch (error) {
+    case std::errc::no_such_file_or_directory:
+      return "make the directory first; a link to nowhere is not written through";
+    case std::errc::permission_denied:
+    case std::errc::operation_not_permitted:
+    case std::errc::read_only_file_system:
+      return "this process may not write there";
+    case std::errc::is_a_directory:
+      return "a directory is not replaced; remove it or choose another name";
+    case std::errc::not_a_directory:
+      return "a file stands where a directory is needed; remove it or choose another name";
+    case std::errc::file_exists:
+      return "what is no file is not replaced; cat writes to pipes and devices";
+    case std::errc::no_space_on_device:
+    case std::errc::file_too_large:
+      return "make room there; nothing of this file is left";
+    case std::errc::filename_too_long:
+      return "the local file system does not take names or paths that long";
     default:
       return {};
   }
@@ -59,6 +85,15 @@ std::string FailureText(std::string_view command, std::string_view path, std::er
                         const sunrpc_auth::Credential& credential) {
   std::string text = fmt::format("{} '{}': {}", command, Escape(path), ErrorMessage(error));
   const std::string advice = WhatToDo(command, error, credential);
+  if (!advice.empty()) text += fmt::format(" ({})", advice);
+  return text;
+}
+
+std::string LocalFailureText(std::string_view command, std::string_view path,
+                             std::string_view local_path, std::errc error) {
+  std::string text = fmt::format("{} '{}' to '{}': {}", command, Escape(path), Escape(local_path),
+                                 ErrorMessage(error));
+  const std::string_view advice = WhatToDoLocally(error);
   if (!advice.empty()) text += fmt::format(" ({})", advice);
   return text;
 }

@@ -22,6 +22,11 @@ std::string ErrorMessage(std::errc error);
 std::string FailureText(std::string_view command, std::string_view path, std::errc error,
                         const sunrpc_auth::Credential& credential);
 
+// "cp 'usr/x' to '/tmp/x': No space left on device (what to do)": the local file is at fault. Both
+// paths are escaped.
+std::string LocalFailureText(std::string_view command, std::string_view path,
+                             std::string_view local_path, std::errc error);
+
 // The server, not the path, is at fault: soft timeout or a connection closed for good.
 bool IsServerFailure(std::errc error);
 

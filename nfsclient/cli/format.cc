@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <ctime>
 
@@ -40,10 +39,6 @@ const TypeRow& RowOf(FileType type) {
   return kUnknownType;
 }
 
-bool IsDevice(FileType type) {
-  return type == FileType::kCharacterDevice || type == FileType::kBlockDevice;
-}
-
 // The execute column of one class: `special` is its setuid, setgid or sticky bit.
 char ExecuteLetter(bool execute, bool special, char letter) {
   if (!special) return execute ? 'x' : '-';
@@ -62,16 +57,18 @@ tm LocalFields(const protocol::Time& time) {
   return fields;
 }
 
-std::string SizeColumn(const Attributes& attributes) {
-  if (IsDevice(attributes.type)) {
-    return fmt::format("{}, {}", attributes.rdev_major, attributes.rdev_minor);
-  }
-  return fmt::format("{}", attributes.size_bytes);
-}
-
 }  // namespace
 
 std::string_view TypeName(FileType type) { return RowOf(type).name; }
+
+std::string_view TypeNameOf(const Attributes& attributes) {
+  const bool empty_file = attributes.type == FileType::kRegular && attributes.size_bytes == 0;
+  return empty_file ? "regular empty file" : TypeName(attributes.type);
+}
+
+bool IsDevice(FileType type) {
+  return type == FileType::kCharacterDevice || type == FileType::kBlockDevice;
+}
 
 char TypeLetter(FileType type) { return RowOf(type).letter; }
 
@@ -94,52 +91,15 @@ std::string LocalTime(const protocol::Time& time) {
                      Strftime("%z", fields));
 }
 
+std::string LocalMinute(const protocol::Time& time) {
+  return Strftime("%Y-%m-%d %H:%M", LocalFields(time));
+}
+
 std::string UtcTime(const protocol::Time& time) {
   const time_t seconds = time.seconds;
   tm fields{};
   gmtime_r(&seconds, &fields);
   return fmt::format("{}.{:09}Z", Strftime("%Y-%m-%dT%H:%M:%S", fields), time.nanoseconds);
-}
-
-std::string StatBlock(std::string_view title, const Attributes& attributes) {
-  const bool empty_file = attributes.type == FileType::kRegular && attributes.size_bytes == 0;
-  std::string device_type;
-  if (IsDevice(attributes.type)) {
-    device_type = fmt::format("  Device type: {},{}", attributes.rdev_major, attributes.rdev_minor);
-  }
-  return fmt::format(
-      "  File: {}\n"
-      "  Size: {:<10}  Used: {:<10}  {}\n"
-      "  Fsid: {:<16x}  Inode: {:<10}  Links: {}{}\n"
-      "Access: ({:04o}/{})  Uid: {}  Gid: {}\n"
-      "Access: {}\n"
-      "Modify: {}\n"
-      "Change: {}\n",
-      title, attributes.size_bytes, attributes.used_bytes,
-      empty_file ? "regular empty file" : TypeName(attributes.type), attributes.fsid,
-      attributes.fileid, attributes.nlink, device_type, attributes.mode, ModeString(attributes),
-      attributes.uid, attributes.gid, LocalTime(attributes.atime), LocalTime(attributes.mtime),
-      LocalTime(attributes.ctime));
-}
-
-std::string LongListing(const std::vector<ListedFile>& files) {
-  size_t links = 0, uid = 0, gid = 0, size = 0;  // column widths
-  auto widen = [](size_t& width, size_t length) { width = std::max(width, length); };
-  for (const ListedFile& file : files) {
-    widen(links, fmt::formatted_size("{}", file.attributes.nlink));
-    widen(uid, fmt::formatted_size("{}", file.attributes.uid));
-    widen(gid, fmt::formatted_size("{}", file.attributes.gid));
-    widen(size, SizeColumn(file.attributes).size());
-  }
-  std::string text;
-  for (const ListedFile& file : files) {
-    const Attributes& attributes = file.attributes;
-    text += fmt::format("{} {:>{}} {:>{}} {:>{}} {:>{}} {} {}\n", ModeString(attributes),
-                        attributes.nlink, links, attributes.uid, uid, attributes.gid, gid,
-                        SizeColumn(attributes), size,
-                        Strftime("%Y-%m-%d %H:%M", LocalFields(attributes.mtime)), file.title);
-  }
-  return text;
 }
 
 void AddBytes(Json& object, const std::string& key, std::string_view bytes) {

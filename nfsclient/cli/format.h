@@ -1,7 +1,6 @@
 // format: attributes as people and programs like to read them.
 //
-// Names that go to a terminal are escaped by the caller (escape.h): these functions print them as
-// they are. Thread safety: pure functions, but for the time zone of the process (tzset(3)).
+// Thread safety: pure functions, but for the time zone of the process (tzset(3)).
 #ifndef NFSWALK_NFSCLIENT_CLI_FORMAT_H_
 #define NFSWALK_NFSCLIENT_CLI_FORMAT_H_
 
@@ -9,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "nfsclient/client.h"
 
@@ -20,6 +18,9 @@ using Json = nlohmann::ordered_json;
 
 // "regular file", "directory", ... as stat(1) says.
 std::string_view TypeName(protocol::FileType type);
+// The same, but "regular empty file" for those without a byte, as stat(1) says it too.
+std::string_view TypeNameOf(const Attributes& attributes);
+bool IsDevice(protocol::FileType type);
 // One letter as in `find -type`: f, d, l, b, c, p, s.
 char TypeLetter(protocol::FileType type);
 // "drwxr-xr-x", setuid, setgid and sticky bits included.
@@ -27,19 +28,10 @@ std::string ModeString(const Attributes& attributes);
 
 // "2026-01-31 13:59:00.000000001 +0100", in the process' time zone.
 std::string LocalTime(const protocol::Time& time);
+// "2026-01-31 13:59".
+std::string LocalMinute(const protocol::Time& time);
 // "2026-01-31T12:59:00.000000001Z".
 std::string UtcTime(const protocol::Time& time);
-
-// The block that stat(1) prints, one newline at its end. `title`: the name, "name -> target" for
-// links.
-std::string StatBlock(std::string_view title, const Attributes& attributes);
-
-struct ListedFile {
-  std::string title;
-  Attributes attributes;
-};
-// One line for each file as `ls -l` has them, columns aligned, users and groups as numbers.
-std::string LongListing(const std::vector<ListedFile>& files);
 
 // {"path": ...}. JSON has no bytes: where the path is not UTF-8, what does not fit reads as U+FFFD
 // and a key "path_base64" holds the truth. The same for other keys.

@@ -8,12 +8,15 @@
 #include <ctime>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "nfsclient/cli/commands.h"
 #include "nfsclient/cli/console.h"
 #include "nfsclient/cli/error_text.h"
 #include "nfsclient/cli/escape.h"
 #include "nfsclient/cli/exit_code.h"
+#include "nfsclient/cli/find_spelling.h"
 #include "nfsclient/cli/progress_thread.h"
 #include "nfsclient/cli/session.h"
 #include "nfsclient/cli/verbatim.h"
@@ -22,7 +25,7 @@
 namespace nfswalk::cli {
 namespace {
 
-constexpr const char* kCommandNames = "stat, ls, readlink, access, cat and find";
+constexpr const char* kCommandNames = "stat, ls, readlink, access, cat, find, du, cp and doctor";
 
 constexpr const char* kFooter =
     "Each command takes the URL of an export, then paths inside it:\n"
@@ -56,6 +59,9 @@ void Declare(CLI::App& app, Invocation& invocation) {
   AddAccessCommand(app, invocation);
   AddCatCommand(app, invocation);
   AddFindCommand(app, invocation);
+  AddDuCommand(app, invocation);
+  AddCpCommand(app, invocation);
+  AddDoctorCommand(app, invocation);
 }
 
 // A reader that left early, as `head` does, is no reason for a message.
@@ -73,6 +79,10 @@ ExitCode ReportOutput(Console& console) {
 ExitCode Run(const Invocation& invocation) {
   Console console(Console::ProcessStreams(), invocation.command);
   const ProgressThread progress(console);
+  if (invocation.examine) {
+    const ExitCode code = invocation.examine(console);
+    return std::max(code, ReportOutput(console));
+  }
   auto client = Client::Mount(invocation.common.mount);
   if (!client) {
     console.Complain(fmt::format("mount '{}': {}", Escape(invocation.common.url),
@@ -91,8 +101,10 @@ int Main(int argc, char** argv) {
   CLI::App app("Looks at an NFS export without mounting it.", "nfswalk");
   Invocation invocation;
   Declare(app, invocation);
+  std::vector<std::string> arguments = ProtectArguments(argc, argv);
+  AcceptFindSpelling(arguments);
   try {
-    app.parse(ProtectArguments(argc, argv));
+    app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
   }

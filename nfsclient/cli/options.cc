@@ -28,7 +28,12 @@ void DeclareCommonOptions(CLI::App& command, CommonOptions& options, Paths paths
   };
   AddValue(command, "URL", options.mount, "nfs://host[:port]/export[?option&...]", set_mount)
       ->required();
-  const CLI::callback_t set_paths = [&options](const CLI::results_t& results) {
+  const CLI::callback_t set_paths = [&options, paths](const CLI::results_t& results) {
+    if (paths == Paths::kTwoOrMore && results.size() < 2) {
+      throw CLI::ValidationError("PATH", "'" + Verbatim(results.front()) +
+                                             "' alone: wanted are what to copy and, behind it, "
+                                             "where to on this machine");
+    }
     options.paths.clear();
     for (const std::string& path : results) options.paths.push_back(Verbatim(path));
     return true;
@@ -39,10 +44,10 @@ void DeclareCommonOptions(CLI::App& command, CommonOptions& options, Paths paths
                       "paths inside the export, from its root (after -- if one begins with a dash)")
           ->expected(1, -1)
           ->allow_extra_args();
-  if (paths == Paths::kOneOrMore) {
-    path->required();
-  } else {
+  if (paths == Paths::kDefaultToRoot) {
     options.paths = {"."};
+  } else {
+    path->required();
   }
   command.add_flag("--json", options.json, "print JSON lines, one object per result");
   AddValue(command, "--uid", options.uid, "ask as this user", ParseNumber)->type_name("NUMBER");

@@ -25,7 +25,8 @@ struct CommonOptions {
   std::optional<std::vector<uint32_t>> groups;
 };
 
-enum class Paths { kOneOrMore, kDefaultToRoot };
+// kTwoOrMore: the last one is a path of this machine.
+enum class Paths { kOneOrMore, kDefaultToRoot, kTwoOrMore };
 
 // Declares URL, PATH, --json, --uid, --gid and --groups, and the end of the help text: `examples`,
 // then the exit codes. Wrong values are CLI::ValidationErrors that name the value and what is

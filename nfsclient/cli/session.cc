@@ -24,4 +24,15 @@ void Session::Fail(std::string_view path, std::errc error) {
   exit_code_ = std::max(exit_code_, IsServerFailure(error) ? kExitServerFailed : kExitPathFailed);
 }
 
+void Session::FailLocally(std::string_view path, std::string_view local_path, std::errc error) {
+  if (json_) {
+    Json object = PathJson(path);
+    AddBytes(object, "to", local_path);
+    AddError(object, error);
+    Print(object);
+  }
+  console_.Complain(LocalFailureText(command_, path, local_path, error));
+  exit_code_ = std::max(exit_code_, kExitPathFailed);
+}
+
 }  // namespace nfswalk::cli

@@ -33,6 +33,10 @@ class Session {
   // so that every path asked for has its object. The run goes on and ends with a failure.
   void Fail(std::string_view path, std::errc error);
 
+  // The same where the local file is at fault to which `path` was to be copied; the object has a
+  // key "to" as well.
+  void FailLocally(std::string_view path, std::string_view local_path, std::errc error);
+
   // Nobody reads our output: the rest of the work is in vain.
   bool done() const { return console_.output_error() != 0; }
 

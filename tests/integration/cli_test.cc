@@ -1,149 +1,29 @@
 // The nfswalk command as a user runs it, against a real nfs-ganesha.
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pty.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
-#include <fstream>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "tests/fixtures/ganesha_server.h"
-#include "tests/fixtures/protocol_versions.h"
+#include "tests/integration/command_run.h"
 
 namespace nfswalk {
 namespace {
 
-using fixtures::GaneshaServer;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 using testing::UnorderedElementsAre;
-using Json = nlohmann::json;
-using Strings = std::vector<std::string>;
 
-// Relative to the runfiles, where Bazel starts a test.
-constexpr const char* kBinary = "nfsclient/cli/nfswalk";
-
-struct Descriptor {
-  explicit Descriptor(int opened) : fd(opened) { EXPECT_GE(fd, 0); }
-  ~Descriptor() { close(fd); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  const int fd;
-};
-
-std::string Contents(int fd) {
-  std::string text(static_cast<size_t>(lseek(fd, 0, SEEK_END)), '\0');
-  EXPECT_EQ(pread(fd, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
-  return text;
-}
-
-pid_t Spawn(Strings arguments, int out, int err) {
-  arguments.insert(arguments.begin(), kBinary);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out, 1);
-  posix_spawn_file_actions_adddup2(&actions, err, 2);
-  pid_t pid = -1;
-  EXPECT_EQ(posix_spawn(&pid, kBinary, &actions, nullptr, argv.data(), environ), 0);
-  posix_spawn_file_actions_destroy(&actions);
-  return pid;
-}
-
-int Wait(pid_t pid) {
-  int status = -1;
-  EXPECT_EQ(waitpid(pid, &status, 0), pid);
-  EXPECT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
-  return WEXITSTATUS(status);
-}
-
-Strings Split(const std::string& text, char end) {
-  Strings parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, end);) parts.push_back(part);
-  return parts;
-}
-
-struct Ran {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-
-  Strings lines() const { return Split(out, '\n'); }
-  std::vector<Json> objects() const {
-    std::vector<Json> parsed;
-    for (const std::string& line : lines()) parsed.push_back(Json::parse(line));
-    return parsed;
-  }
-};
-
-class CliTest : public testing::TestWithParam<int> {
- protected:
-  static void SetUpTestSuite() {
-    if (geteuid() != 0) return;
-    auto started = GaneshaServer::Start();
-    ASSERT_TRUE(started.has_value()) << started.error();
-    server_ = std::move(*started);
-  }
-  static void TearDownTestSuite() { server_.reset(); }
-
-  void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "nfs-ganesha's FSAL VFS opens files by handle: needs root";
-    ASSERT_NE(server_, nullptr);
-    scope_ = std::make_unique<GaneshaServer::NetworkScope>(*server_);
-    root_ = server_->backing_directory();
-    for (const auto& entry : std::filesystem::directory_iterator(root_)) {
-      std::filesystem::remove_all(entry.path());
-    }
-  }
-
-  std::filesystem::path Backing(const std::string& path) const { return root_ / path; }
-  void File(const std::string& path, const std::string& contents = "") const {
-    std::ofstream(Backing(path), std::ios::binary) << contents;
-  }
-  void Directory(const std::string& path, mode_t mode = 0755) const {
-    ASSERT_EQ(mkdir(Backing(path).c_str(), mode), 0);
-  }
-  void Link(const std::string& path, const std::string& target) const {
-    std::filesystem::create_symlink(target, Backing(path));
-  }
-
-  static Ran Run(const Strings& arguments) {
-    const Descriptor out(memfd_create("out", 0));
-    const Descriptor err(memfd_create("err", 0));
-    Ran ran;
-    ran.exit_code = Wait(Spawn(arguments, out.fd, err.fd));
-    ran.out = Contents(out.fd);
-    ran.err = Contents(err.fd);
-    return ran;
-  }
-
-  static std::string Url() { return server_->Url("", GetParam()); }
-
-  static std::unique_ptr<GaneshaServer> server_;
-  std::unique_ptr<GaneshaServer::NetworkScope> scope_;
-  std::filesystem::path root_;
-};
-
-std::unique_ptr<GaneshaServer> CliTest::server_;
+class CliTest : public CommandRun {};
 
 INSTANTIATE_TEST_SUITE_P(Versions, CliTest, fixtures::AllVersions(), fixtures::VersionTestName);
 
@@ -156,7 +36,7 @@ TEST_P(CliTest, StatShowsWhatTheServerHas) {
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_EQ(ran.err, "");
   EXPECT_THAT(ran.out, AllOf(StartsWith("  File: f\n  Size: 5 "), HasSubstr("regular file\n"),
-                             HasSubstr("(4751/-rwsr-x--x)  Uid: 1000  Gid: 100\n")));
+                             HasSubstr("(4751/-rwsr-x--x)  Uid: ( 1000/")));
 }
 
 TEST_P(CliTest, StatShowsALinkOrWhatItPointsTo) {
@@ -212,10 +92,11 @@ TEST_P(CliTest, LongLsShowsRightsSizesAndTargets) {
   Directory("d");
   File("d/f", "12345");
   Link("d/l", "f");
-  const auto lines = Run({"ls", "-l", Url(), "d"}).lines();
-  ASSERT_EQ(lines.size(), 2u);
-  EXPECT_THAT(lines[0], AllOf(StartsWith("-rw-r--r-- 1 0 0 5 "), EndsWith(" f")));
-  EXPECT_THAT(lines[1], AllOf(StartsWith("lrwxrwxrwx 1 0 0 1 "), EndsWith(" l -> f")));
+  const auto lines = Run({"ls", "-n", Url(), "d"}).lines();
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[0], StartsWith("total "));
+  EXPECT_THAT(lines[1], AllOf(StartsWith("-rw-r--r-- 1 0 0 5 "), EndsWith(" f")));
+  EXPECT_THAT(lines[2], AllOf(StartsWith("lrwxrwxrwx 1 0 0 1 "), EndsWith(" l -> f")));
 }
 
 TEST_P(CliTest, LsShowsEveryEntryOfALargeDirectory) {

@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/cli/commands.h"
+#include "nfsclient/cli/doctor_report.h"
+#include "nfsclient/cli/escape.h"
+#include "nfsclient/cli/server_examination.h"
+
+namespace nfswalk::cli {
+namespace {
+
+constexpr const char* kExamples =
+    "Says what the server offers: versions, the time of a round trip, what it takes in one call, "
+    "what\n"
+    "it grants to who asks. Looks each PATH up (the root if none is given) as programs would, and "
+    "says\n"
+    "what makes lookups leave RCU mode, with the options of this URL.\n"
+    "\n"
+    "Examples:\n"
+    "  nfswalk doctor nfs://server/export\n"
+    "  nfswalk doctor 'nfs://server/export?version=4&actimeo=600' usr/include/stdio.h\n"
+    "  nfswalk doctor --json nfs://server/export | jq .round_trip.median_ns\n";
+
+std::string RefusalOf(const ServerExamination& server, int version) {
+  for (const OfferedVersion& offered : server.versions) {
+    if (offered.version == version) return offered.refusal;
+  }
+  return {};
+}
+
+ExitCode Report(Console& console, const CommonOptions& options, const DoctorFindings& findings) {
+  console.Print(options.json ? JsonLine(DoctorJson(findings)) : DoctorText(findings));
+  if (findings.server.reached) return kExitOk;
+  console.Complain(fmt::format("mount '{}': {}", Escape(options.url),
+                               Escape(RefusalOf(findings.server, options.mount.server.version))));
+  return kExitServerFailed;
+}
+
+ExitCode Examine(Console& console, const CommonOptions& options) {
+  DoctorFindings findings{options.url, options.mount, CredentialOf(options), {}, {}, {}, {}};
+  ExaminedServer examined = ExamineServer(options.mount, findings.credential);
+  findings.server = std::move(examined.found);
+  findings.on_lookups = AdviseOnLookups(options.mount, findings.server);
+  findings.on_credential = AdviseOnCredential(findings.credential, findings.server);
+  if (!findings.server.reached) return Report(console, options, findings);
+  auto client = Client::MountOver(std::move(examined.protocol), options.mount);
+  if (!client) {
+    console.Complain(
+        fmt::format("mount '{}': {}", Escape(options.url), Escape(client.error().message)));
+    return kExitServerFailed;
+  }
+  Session session(**client, console, "doctor", options);
+  std::vector<std::pair<std::string, WarmLookups>> failed;
+  for (const std::string& path : options.paths) {
+    const WarmLookups lookups = ExamineLookups(**client, path, findings.credential);
+    auto& found = lookups.error == std::errc{} ? findings.lookups : failed;
+    found.emplace_back(path, lookups);
+  }
+  const ExitCode reported = Report(console, options, findings);
+  for (const auto& [path, lookups] : failed) session.Fail(path, lookups.error);
+  return std::max(reported, session.exit_code());
+}
+
+}  // namespace
+
+void AddDoctorCommand(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("doctor", "say what the server offers, and what is slow");
+  DeclareCommonOptions(*command, invocation.common, Paths::kDefaultToRoot, kExamples);
+  command->callback([&invocation] {
+    invocation.examine = [&options = invocation.common](Console& console) {
+      return Examine(console, options);
+    };
+  });
+}
+
+}  // namespace nfswalk::cli

@@ -1,0 +1,29 @@
+// doctor_advice: what keeps a mount slow, or leads it astray, and what to do about it.
+//
+// Thread safety: pure functions.
+#ifndef NFSWALK_NFSCLIENT_CLI_DOCTOR_ADVICE_H_
+#define NFSWALK_NFSCLIENT_CLI_DOCTOR_ADVICE_H_
+
+#include <string>
+#include <vector>
+
+#include "nfsclient/cli/server_examination.h"
+#include "nfsclient/client.h"
+
+namespace nfswalk::cli {
+
+struct Advice {
+  std::string name;     // stable, for programs: "short_lifetimes"
+  std::string message;  // what it costs, and the way out
+};
+
+// What makes lookups leave RCU mode: of the mount's options, and of what the server does.
+std::vector<Advice> AdviseOnLookups(const MountOptions& options, const ServerExamination& found);
+
+// What the server makes of who asks.
+std::vector<Advice> AdviseOnCredential(const Credential& credential,
+                                       const ServerExamination& found);
+
+}  // namespace nfswalk::cli
+
+#endif  // NFSWALK_NFSCLIENT_CLI_DOCTOR_ADVICE_H_

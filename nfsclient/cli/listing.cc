@@ -1,0 +1,108 @@
+#include "nfsclient/cli/listing.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "nfsclient/cli/color.h"
+#include "nfsclient/cli/link_target.h"
+
+namespace nfswalk::cli {
+namespace {
+
+bool IsNewer(const protocol::Time& a, const protocol::Time& b) {
+  return std::pair(a.seconds, a.nanoseconds) > std::pair(b.seconds, b.nanoseconds);
+}
+
+// Ties are broken by name.
+bool ComesBefore(const ListedEntry& a, const ListedEntry& b, ListOrder order) {
+  if (order == ListOrder::kTime && a.attributes->mtime != b.attributes->mtime) {
+    return IsNewer(a.attributes->mtime, b.attributes->mtime);
+  }
+  if (order == ListOrder::kSize && a.attributes->size_bytes != b.attributes->size_bytes) {
+    return a.attributes->size_bytes > b.attributes->size_bytes;
+  }
+  return a.name < b.name;
+}
+
+}  // namespace
+
+bool Listing::NeedsAttributes() const {
+  return session_.json() || options_.details || options_.colored ||
+         options_.order != ListOrder::kName;
+}
+
+void Listing::Complete(std::vector<ListedEntry>& entries) {
+  std::erase_if(entries, [&](ListedEntry& entry) {
+    if (entry.attributes) return false;
+    const auto attributes =
+        session_.client().Stat(entry.path, session_.credential(), {.no_follow = true});
+    if (!attributes) {
+      session_.Fail(entry.path, attributes.error());
+      return true;
+    }
+    entry.attributes = *attributes;
+    return false;
+  });
+}
+
+void Listing::Sort(std::vector<ListedEntry>& entries) const {
+  std::ranges::sort(entries, [&](const ListedEntry& a, const ListedEntry& b) {
+    return options_.reversed ? ComesBefore(b, a, options_.order)
+                             : ComesBefore(a, b, options_.order);
+  });
+}
+
+std::vector<ListedEntry> Listing::Print(std::vector<ListedEntry> entries, bool total) {
+  if (NeedsAttributes()) Complete(entries);
+  Sort(entries);
+  if (!session_.json() && options_.details) {
+    PrintDetails(entries, total);
+    return entries;
+  }
+  for (const ListedEntry& entry : entries) {
+    if (session_.done()) break;
+    if (session_.json()) {
+      PrintJson(entry);
+    } else {
+      session_.console().Print(Title(entry) + "\n");
+    }
+  }
+  return entries;
+}
+
+// "" for all but links. A link that cannot be read has been complained about.
+std::string Listing::TargetOf(const ListedEntry& entry) {
+  if (entry.attributes->type != protocol::FileType::kSymlink) return {};
+  auto target = ReadLinkTarget(session_, entry.path);
+  if (target) return *std::move(target);
+  session_.Fail(entry.path, target.error());
+  return {};
+}
+
+std::string Listing::Title(const ListedEntry& entry) const {
+  std::string name = session_.console().ForOutput(entry.name);
+  return options_.colored ? Colored(name, *entry.attributes) : name;
+}
+
+void Listing::PrintJson(const ListedEntry& entry) {
+  const std::string target = TargetOf(entry);
+  Json object = PathJson(entry.path);
+  AddBytes(object, "name", entry.name);
+  AddAttributes(object, *entry.attributes);
+  if (!target.empty()) AddBytes(object, "target", target);
+  session_.Print(object);
+}
+
+void Listing::PrintDetails(const std::vector<ListedEntry>& entries, bool total) {
+  std::vector<ListedFile> files;
+  for (const ListedEntry& entry : entries) {
+    const std::string target = TargetOf(entry);
+    std::string title = Title(entry);
+    if (!target.empty()) title += " -> " + session_.console().ForOutput(target);
+    files.push_back({std::move(title), *entry.attributes});
+  }
+  if (total) session_.console().Print(TotalLine(files, options_.style));
+  session_.console().Print(LongListing(files, options_.style));
+}
+
+}  // namespace nfswalk::cli

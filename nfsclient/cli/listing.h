@@ -1,0 +1,59 @@
+// listing: what `ls` prints of a set of files: in which order and in which of its forms.
+//
+// Thread safety: one thread, as Session.
+#ifndef NFSWALK_NFSCLIENT_CLI_LISTING_H_
+#define NFSWALK_NFSCLIENT_CLI_LISTING_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nfsclient/cli/long_listing.h"
+#include "nfsclient/cli/session.h"
+#include "nfsclient/client.h"
+
+namespace nfswalk::cli {
+
+struct ListedEntry {
+  std::string path;
+  std::string name;  // what is printed
+  std::optional<Attributes> attributes = {};
+};
+
+enum class ListOrder { kName, kTime, kSize };  // the newest, the largest first
+
+struct ListingOptions {
+  bool details = false;
+  LongStyle style;
+  ListOrder order = ListOrder::kName;
+  bool reversed = false;
+  bool colored = false;
+};
+
+class Listing {
+ public:
+  // Borrows both.
+  Listing(Session& session, const ListingOptions& options) : session_(session), options_(options) {}
+
+  // Asks for attributes where they are missing and the form needs them; entries that fail have been
+  // complained about and are gone. `total`: in the long form begin with TotalLine(). Returns the
+  // entries as they were printed.
+  std::vector<ListedEntry> Print(std::vector<ListedEntry> entries, bool total);
+  // All of them have attributes, or the order is that of names.
+  void Sort(std::vector<ListedEntry>& entries) const;
+
+ private:
+  bool NeedsAttributes() const;
+  void Complete(std::vector<ListedEntry>& entries);
+  std::string TargetOf(const ListedEntry& entry);
+  std::string Title(const ListedEntry& entry) const;
+  void PrintJson(const ListedEntry& entry);
+  void PrintDetails(const std::vector<ListedEntry>& entries, bool total);
+
+  Session& session_;
+  const ListingOptions& options_;
+};
+
+}  // namespace nfswalk::cli
+
+#endif  // NFSWALK_NFSCLIENT_CLI_LISTING_H_

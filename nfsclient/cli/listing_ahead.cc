@@ -1,0 +1,96 @@
+#include "nfsclient/cli/listing_ahead.h"
+
+#include <utility>
+
+#include "nfsclient/cli/join_path.h"
+
+namespace nfswalk::cli {
+
+ListingAhead::ListingAhead(Client& client, const Credential& credential, const TreeOptions& options)
+    : client_(client), credential_(credential), options_(options) {
+  if (options_.threads == 1) return;  // the calling one
+  for (unsigned i = 0; i < options_.threads; ++i) {
+    threads_.emplace_back([this](const std::stop_token& stop) { Run(stop); });
+  }
+}
+
+ListingAhead::~ListingAhead() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
+}
+
+void ListingAhead::Take(ListedDirectory& directory) {
+  std::unique_lock lock(mutex_);
+  if (ahead_.contains(directory.place)) {
+    changed_.wait(lock, [&] { return directory.listed; });
+    ahead_.erase(directory.place);
+    changed_.notify_all();
+    return;
+  }
+  waiting_.erase(directory.place);
+  lock.unlock();
+  List(directory);
+}
+
+void ListingAhead::Run(const std::stop_token& stop) {
+  while (const auto directory = Next(stop)) List(*directory);
+}
+
+std::shared_ptr<ListedDirectory> ListingAhead::Next(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait(lock, stop, [&] { return MayTakeFirst(); })) return nullptr;
+  if (stop.stop_requested()) return nullptr;
+  auto directory = std::move(waiting_.begin()->second);
+  waiting_.erase(waiting_.begin());
+  ahead_.emplace(directory->place, 0);
+  return directory;
+}
+
+// What comes after it does not count: else the walk could wait alone in a large tree for what was
+// listed of the next.
+bool ListingAhead::MayTakeFirst() const {
+  if (waiting_.empty()) return false;
+  size_t directories = 0;
+  size_t entries = 0;
+  for (const auto& [place, count] : ahead_) {
+    if (place > waiting_.begin()->first) break;
+    entries += count;
+    if (++directories >= TreeOptions::kAheadDirectories || entries >= TreeOptions::kAheadEntries) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void ListingAhead::List(ListedDirectory& directory) {
+  std::vector<ListedChild>& children = directory.children;
+  directory.error = client_.ReadDir(directory.path, credential_, [&](const DirectoryEntry& entry) {
+    children.push_back({entry.name, std::unexpected(std::errc{}), nullptr});
+    if (entry.attributes) children.back().attributes = *entry.attributes;
+    return true;
+  });
+  for (ListedChild& child : children) AskFor(directory, child);
+  const std::lock_guard lock(mutex_);
+  for (const ListedChild& child : children) {
+    if (child.inside != nullptr) waiting_.emplace(child.inside->place, child.inside);
+  }
+  if (const auto entry = ahead_.find(directory.place); entry != ahead_.end()) {
+    entry->second = children.size();
+  }
+  directory.listed = true;
+  changed_.notify_all();
+}
+
+void ListingAhead::AskFor(ListedDirectory& directory, ListedChild& child) {
+  if (!child.attributes) {
+    child.attributes = client_.Stat(JoinPath(directory.path, child.name), credential_,
+                                    {.no_follow = true, .dont_cache = true});
+  }
+  if (!child.attributes || child.attributes->type != protocol::FileType::kDirectory) return;
+  if (directory.place.size() + 1 >= options_.depth_max) return;
+  child.inside =
+      std::make_shared<ListedDirectory>(JoinPath(directory.path, child.name), directory.place);
+  child.inside->place.push_back(static_cast<uint32_t>(&child - directory.children.data()));
+}
+
+}  // namespace nfswalk::cli

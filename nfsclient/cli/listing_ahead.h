@@ -1,0 +1,80 @@
+// listing_ahead: directories that will be needed soon, listed by threads before they are.
+//
+// A directory has a place, the numbers of the entries that lead to it: the order of places is that
+// of the walk. Threads take the first directory that nobody has taken, unless too much that comes
+// before it was listed already and waits.
+//
+// Thread safety: Add() and Take() by the walking thread; the threads are inside.
+#ifndef NFSWALK_NFSCLIENT_CLI_LISTING_AHEAD_H_
+#define NFSWALK_NFSCLIENT_CLI_LISTING_AHEAD_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "nfsclient/cli/tree_walk.h"
+#include "nfsclient/client.h"
+
+namespace nfswalk::cli {
+
+using Place = std::vector<uint32_t>;
+
+struct ListedDirectory;
+
+struct ListedChild {
+  std::string name;
+  Result<Attributes> attributes;
+  std::shared_ptr<ListedDirectory> inside;  // null unless it is to be looked into
+};
+
+struct ListedDirectory {
+  std::string path;
+  Place place;
+  bool listed = false;  // guarded by ListingAhead's mutex
+  // Of the thread that lists it, then of the walking thread.
+  std::vector<ListedChild> children = {};
+  std::errc error = {};  // why `children` is not all
+};
+
+class ListingAhead {
+ public:
+  ListingAhead(Client& client, const Credential& credential, const TreeOptions& options);
+  ~ListingAhead();  // waits for calls that are under way
+  ListingAhead(const ListingAhead&) = delete;
+  ListingAhead& operator=(const ListingAhead&) = delete;
+
+  // The directory is listed when this returns: by a thread, or by this call.
+  void Take(ListedDirectory& directory);
+
+ private:
+  void Run(const std::stop_token& stop);
+  // Null: stopped.
+  std::shared_ptr<ListedDirectory> Next(const std::stop_token& stop);
+  bool MayTakeFirst() const;
+  void List(ListedDirectory& directory);
+  void AskFor(ListedDirectory& directory, ListedChild& child);
+
+  Client& client_;
+  const Credential& credential_;
+  const TreeOptions options_;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable_any changed_;
+  std::map<Place, std::shared_ptr<ListedDirectory>> waiting_;
+  std::map<Place, size_t> ahead_;  // taken by a thread, and how many entries it has
+
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace nfswalk::cli
+
+#endif  // NFSWALK_NFSCLIENT_CLI_LISTING_AHEAD_H_

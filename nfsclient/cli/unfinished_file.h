@@ -1,0 +1,66 @@
+// unfinished_file: a local file, or symbolic link, that appears under its name when it is whole, or
+// not at all.
+//
+// It comes into being under another name of the same directory, ".nfswalk-" and six letters, and is
+// renamed at its end. What is not renamed is removed: by the destructor, or, while an
+// InterruptGuard lives, before a signal ends the process.
+//
+// Thread safety: one UnfinishedFile at a time. Errors are those of open(2), write(2), rename(2) ...
+#ifndef NFSWALK_NFSCLIENT_CLI_UNFINISHED_FILE_H_
+#define NFSWALK_NFSCLIENT_CLI_UNFINISHED_FILE_H_
+
+#include <csignal>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+
+#include "nfsclient/client.h"
+
+namespace nfswalk::cli {
+
+class UnfinishedFile {
+ public:
+  UnfinishedFile() = default;
+  ~UnfinishedFile();
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+
+  // An empty file that only its owner may open, or a link; in `directory`. One of both, once.
+  [[nodiscard]] std::errc Create(const std::string& directory);
+  [[nodiscard]] std::errc CreateLink(const std::string& directory, const std::string& target);
+
+  // What follows is for files. Writes behind what was written before.
+  [[nodiscard]] std::errc Write(std::span<const std::byte> data);
+  [[nodiscard]] std::errc SetMode(uint32_t mode);
+
+  // For both. Last of all before Finish().
+  [[nodiscard]] std::errc SetTimes(const Attributes& attributes);
+  // Takes the place of a file that is there.
+  [[nodiscard]] std::errc Finish(const std::string& path);
+
+ private:
+  [[nodiscard]] std::errc Close();
+
+  int fd_ = -1;
+  std::string path_;  // "" when there is nothing to remove
+};
+
+// SIGINT, SIGTERM and SIGHUP end the process as ever, but not before the unfinished file is gone.
+// Those that are ignored stay so. Construct and destroy on one thread; one at a time.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  std::jthread thread_;
+};
+
+}  // namespace nfswalk::cli
+
+#endif  // NFSWALK_NFSCLIENT_CLI_UNFINISHED_FILE_H_

@@ -1,0 +1,111 @@
+// `nfswalk doctor` on a server that is well, or is not there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/integration/command_run.h"
+
+namespace nfswalk {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class DoctorCommandTest : public CommandRun {
+ protected:
+  static std::vector<std::string> Names(const Json& advice) {
+    std::vector<std::string> names;
+    for (const Json& each : advice) names.push_back(each["name"]);
+    return names;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, DoctorCommandTest, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+TEST_P(DoctorCommandTest, SaysWhatTheServerOffers) {
+  Directory("d");
+  File("d/f");
+  const Ran ran = Run({"doctor", Url(), "d/f"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  EXPECT_THAT(ran.out,
+              AllOf(StartsWith("Version 3    offered"), HasSubstr("\nVersion 4.0  offered"),
+                    HasSubstr("\nRound trip   median "), HasSubstr("\nRead         "),
+                    HasSubstr("with attributes of the entries"), HasSubstr("255 bytes at most"),
+                    HasSubstr("\nAsked as     uid 0 gid 0"),
+                    HasSubstr("allowed: read, search, modify, extend, delete\n"),
+                    HasSubstr("\nWarm stat    'd/f': 100 of 100 in RCU mode")));
+}
+
+TEST_P(DoctorCommandTest, JsonHasItsKeysWithTheirTypes) {
+  Directory("d");
+  const auto objects =
+      Run({"doctor", "--json", "--uid", "7", "--gid", "8", "--groups", "9", Url(), "d"}).objects();
+  ASSERT_EQ(objects.size(), 1u);
+  const Json& report = objects[0];
+  EXPECT_EQ(report["url"], Url());
+  EXPECT_EQ(report["version"], GetParam());
+  EXPECT_EQ(report["versions"].size(), 2u);
+  EXPECT_EQ(report["versions"][0]["offered"], true);
+  EXPECT_EQ(report["credential"], Json::parse(R"({"uid": 7, "gid": 8, "groups": [9]})"));
+  EXPECT_EQ(report["round_trip"]["calls"], 32);
+  EXPECT_GT(report["round_trip"]["median_ns"].get<uint64_t>(), 0u);
+  EXPECT_GT(report["limits"]["read_bytes"].get<uint64_t>(), 4095u);
+  EXPECT_EQ(report["limits"]["name_bytes"], 255);
+  EXPECT_EQ(report["listings_with_attributes"], true);
+  EXPECT_EQ(report["names_per_compound"].is_number(), GetParam() == 4);
+  EXPECT_EQ(report["lookups"][0]["path"], "d");
+  EXPECT_EQ(report["lookups"][0]["in_rcu_mode"], 100);
+  EXPECT_EQ(report["lookups"][0]["left"]["getattr_rpc"], 0);
+  EXPECT_EQ(Names(report["leaving_rcu_mode"]).empty(), GetParam() == 4);
+}
+
+TEST_P(DoctorCommandTest, OptionsThatKeepLookupsFromTheCachesShowInWhatIsMeasured) {
+  File("f");
+  const std::string url = server_->Url("noac", GetParam());
+  const auto objects = Run({"doctor", "--json", url, "f"}).objects();
+  ASSERT_EQ(objects.size(), 1u);
+  EXPECT_THAT(Names(objects[0]["leaving_rcu_mode"]), Contains("no_attribute_cache"));
+  EXPECT_EQ(objects[0]["lookups"][0]["in_rcu_mode"], 0);
+  const auto references = Run({"doctor", "--json", server_->Url("walk=ref", GetParam())}).objects();
+  EXPECT_THAT(Names(references.at(0)["leaving_rcu_mode"]), Contains("ref_mode"));
+  EXPECT_EQ(references[0]["lookups"][0]["left"]["ref_mode"], 100);
+}
+
+TEST_P(DoctorCommandTest, APathThatIsMissingDoesNotHideTheRest) {
+  const Ran ran = Run({"doctor", Url(), "missing"});
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("doctor 'missing': No such file"));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("Round trip"), Not(HasSubstr("Warm stat"))));
+}
+
+TEST_P(DoctorCommandTest, WhoMayNotEnterIsTold) {
+  ASSERT_EQ(chmod(root_.c_str(), 0700), 0);
+  const Ran ran = Run({"doctor", "--json", "--uid", "7", "--gid", "7", Url()});
+  ASSERT_EQ(chmod(root_.c_str(), 0755), 0);
+  EXPECT_THAT(Names(ran.objects().at(0)["who_asks"]), ElementsAre("root_denied")) << ran.out;
+}
+
+TEST_P(DoctorCommandTest, AServerThatIsNotThereIsSaidToBe) {
+  const std::string url =
+      "nfs://127.0.0.1:1/export?version=" + std::to_string(GetParam()) + "&mountport=1";
+  const Ran ran = Run({"doctor", url});
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.err, StartsWith("nfswalk: mount '" + url + "': "));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("Version 3    not offered: "),
+                             HasSubstr("Version 4.0  not offered: ")));
+  const Ran json = Run({"doctor", "--json", url});
+  EXPECT_EQ(json.exit_code, 3);
+  EXPECT_EQ(json.objects().at(0)["versions"][0]["offered"], false);
+}
+
+}  // namespace
+}  // namespace nfswalk

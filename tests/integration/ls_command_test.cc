@@ -1,0 +1,119 @@
+// `nfswalk ls`, compared with coreutils' ls on the exported directory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "tests/integration/command_run.h"
+
+namespace nfswalk {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class LsCommandTest : public CommandRun {
+ protected:
+  void SetUp() override {
+    CommandRun::SetUp();
+    if (IsSkipped()) return;
+    Directory("d");
+    Directory("d/sub");
+    Directory("d/sub/deep");
+    Directory("d/other", 01777);
+    File("d/.hidden", "1234");
+    File("d/b", std::string(123456, 'x'));
+    File("d/a", "12345");
+    File("d/program", "12345");
+    File("d/sub/x", "1");
+    Link("d/l", "a");
+    Link("d/nowhere", "no/such");
+    ASSERT_EQ(chmod(Backing("d/other").c_str(), 01777), 0);
+    ASSERT_EQ(chmod(Backing("d/program").c_str(), 0755), 0);
+    ASSERT_EQ(chown(Backing("d/b").c_str(), 1, 4123456), 0);
+    ASSERT_EQ(mknod(Backing("d/c").c_str(), S_IFCHR | 0620, makedev(204, 64)), 0);
+    Shell("touch -hd '2001-02-03 04:05:06' d/a d/b d/l; touch -d '2001-02-03 04:05:07.5' d/sub");
+  }
+  // With the same flags, from the same directory.
+  void ExpectAsLs(const Strings& flags, const Strings& paths) {
+    Strings arguments{"ls"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    arguments.push_back(Url());
+    std::string command = "ls --time-style=long-iso -1";
+    for (const std::string& flag : flags) command += " " + flag;
+    for (const std::string& path : paths) {
+      arguments.push_back(path);
+      command += " " + path;
+    }
+    EXPECT_EQ(Run(arguments).out, Shell(command)) << command;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, LsCommandTest, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+TEST_P(LsCommandTest, ListsAsCoreutils) {
+  for (const Strings& flags : std::vector<Strings>{{},
+                                                   {"-a"},
+                                                   {"-A"},
+                                                   {"-r"},
+                                                   {"-t"},
+                                                   {"-tr"},
+                                                   {"-S"},
+                                                   {"-Sr"},
+                                                   {"-R"},
+                                                   {"-AR"},
+                                                   {"-d"},
+                                                   {"-l"},
+                                                   {"-n"},
+                                                   {"-lh"},
+                                                   {"-lt"},
+                                                   {"-lA"},
+                                                   {"-lR"},
+                                                   {"-ld"}}) {
+    ExpectAsLs(flags, {"d"});
+  }
+}
+
+TEST_P(LsCommandTest, FilesComeBeforeDirectories) {
+  ExpectAsLs({}, {"d/sub", "d/b", "d/nowhere", "d/a", "d/other"});
+  ExpectAsLs({"-l"}, {"d/sub", "d/b", "d/l", "d/a"});
+}
+
+TEST_P(LsCommandTest, LongListingsOfTheRootHaveItsParentsToo) {
+  const Ran ran = Run({"ls", "-la", Url()});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.lines().size(), 4u);  // total . .. d
+}
+
+TEST_P(LsCommandTest, ColoursAreForTerminalsOrOnDemand) {
+  EXPECT_EQ(Run({"ls", Url(), "d"}).out.find('\033'), std::string::npos);
+  EXPECT_EQ(Run({"ls", "--color=auto", Url(), "d"}).out.find('\033'), std::string::npos);
+  const Ran colored = Run({"ls", "--color=always", Url(), "d"});
+  EXPECT_THAT(colored.lines(), ElementsAre("a", "b", "\033[01;33mc\033[0m", "\033[01;36ml\033[0m",
+                                           "\033[01;36mnowhere\033[0m", "\033[30;42mother\033[0m",
+                                           "\033[01;32mprogram\033[0m", "\033[01;34msub\033[0m"));
+  EXPECT_EQ(Run({"ls", "--json", "--color=always", Url(), "d"}).objects().size(), 8u);
+}
+
+TEST_P(LsCommandTest, ContradictionsAndWrongWordsAreExplained) {
+  const Ran both = Run({"ls", "-tS", Url()});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, HasSubstr("-t excludes -S"));
+  const Ran color = Run({"ls", "--color=red", Url()});
+  EXPECT_EQ(color.exit_code, 2);
+  EXPECT_THAT(color.err, HasSubstr("'red': accepted is auto, always or never"));
+}
+
+TEST_P(LsCommandTest, AMissingPathDoesNotHideTheOthers) {
+  const Ran ran = Run({"ls", Url(), "missing", "d/a"});
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_EQ(ran.out, "d/a\n");
+  EXPECT_THAT(ran.err, HasSubstr("ls 'missing': No such file"));
+}
+
+}  // namespace
+}  // namespace nfswalk

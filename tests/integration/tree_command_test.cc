@@ -1,0 +1,172 @@
+// `nfswalk find` and `nfswalk du`, compared with findutils and coreutils on the exported directory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/integration/command_run.h"
+
+namespace nfswalk {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class TreeCommandTest : public CommandRun {
+ protected:
+  void SetUp() override {
+    CommandRun::SetUp();
+    if (IsSkipped()) return;
+    Shell(
+        "mkdir -p d/one/two/three d/empty d/other 'd/with space'\n"
+        "for i in $(seq 40); do mkdir d/other/$i; echo $i > d/other/$i/File$i.h; done\n"
+        "head -c 5000 /dev/zero > d/one/large.c; head -c 1024 /dev/zero > d/one/two/exact.c\n"
+        "head -c 3000000 /dev/zero > d/one/two/three/huge; : > d/one/none\n"
+        "touch -d '2001-01-01 00:00:00.25' d/one/large.c\n"
+        "touch -d '2001-01-01 00:00:00.5' d/stamp\n"
+        "ln d/one/large.c d/one/again; ln d/one/large.c d/other/third; ln -s one d/link\n"
+        "mkfifo d/fifo");
+  }
+
+  static Strings Sorted(Strings lines) {
+    std::ranges::sort(lines);
+    return lines;
+  }
+  // The same words for both, `paths` first.
+  void ExpectAsFind(const std::string& words) {
+    Strings arguments{"find", Url()};
+    for (const std::string& word : Split(words, ' ')) arguments.push_back(word);
+    const Ran ran = Run(arguments);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    const Strings expected = Sorted(Split(Shell("set -f; find " + words), '\n'));
+    EXPECT_EQ(Sorted(ran.lines()), expected) << words;
+    EXPECT_FALSE(expected.empty()) << words;
+  }
+  // Lines are compared in the order of paths: that of directories is the server's.
+  void ExpectAsDu(const Strings& flags, const Strings& paths) {
+    Strings arguments{"du"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    arguments.push_back(Url());
+    std::string command = "du";
+    for (const std::string& flag : flags) command += " " + flag;
+    for (const std::string& path : paths) {
+      arguments.push_back(path);
+      command += " " + path;
+    }
+    const Ran ran = Run(arguments);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_EQ(Sorted(ran.lines()), Sorted(Split(Shell(command), '\n'))) << command;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, TreeCommandTest, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+TEST_P(TreeCommandTest, FindFindsWhatFindFinds) {
+  for (const char* words : {"d",
+                            ".",
+                            "d/one d/other",
+                            "d -name *.h",
+                            "d -iname file1*",
+                            "d -path */two/*",
+                            "d -type d",
+                            "d -type f,l",
+                            "d -type p",
+                            "d -size 10",
+                            "d -size +4k",
+                            "d -size -2k",
+                            "d -size 1024c",
+                            "d -size +2M",
+                            "d -size 0",
+                            "d -newer d/stamp",
+                            "d -mindepth 2",
+                            "d -mindepth 1 -maxdepth 2",
+                            "d -maxdepth 0",
+                            "d -type f -name *.c -size +1k"}) {
+    ExpectAsFind(words);
+  }
+}
+
+TEST_P(TreeCommandTest, FindHasOneOrderForAnyNumberOfThreads) {
+  const Ran alone = Run({"find", Url(), "d", "--threads", "1"});
+  EXPECT_GT(alone.lines().size(), 90u);
+  for (const char* threads : {"2", "8", "64"}) {
+    EXPECT_EQ(Run({"find", Url(), "d", "--threads", threads}).out, alone.out);
+  }
+}
+
+TEST_P(TreeCommandTest, FindNeedsTheFileThatOthersAreNewerThan) {
+  const Ran ran = Run({"find", Url(), "d", "-newer", "d/missing"});
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("find 'd/missing': No such file or directory"));
+}
+
+TEST_P(TreeCommandTest, WrongValuesAreNamedWithRightOnes) {
+  const auto refusal = [](const Strings& arguments) {
+    const Ran ran = Run(arguments);
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_EQ(ran.out, "");
+    return ran.err;
+  };
+  EXPECT_THAT(refusal({"find", Url(), "-size", "big"}),
+              AllOf(HasSubstr("'big'"), HasSubstr("+10M")));
+  EXPECT_THAT(refusal({"find", Url(), "-type", "f,x"}), HasSubstr("'f,x'"));
+  EXPECT_THAT(refusal({"find", Url(), "--threads", "0"}), HasSubstr("from 1 to 64"));
+  EXPECT_THAT(refusal({"find", Url(), "-mtime", "1"}), HasSubstr("-mtime"));
+  EXPECT_THAT(refusal({"du", "-sa", Url()}), HasSubstr("--summarize excludes --all"));
+  EXPECT_THAT(refusal({"du", "-d", "x", Url()}), HasSubstr("'x'"));
+}
+
+TEST_P(TreeCommandTest, DuSumsUpAsDu) {
+  for (const Strings& flags : std::vector<Strings>{{},
+                                                   {"-s"},
+                                                   {"-a"},
+                                                   {"-h"},
+                                                   {"-sh"},
+                                                   {"--apparent-size"},
+                                                   {"-d", "1"},
+                                                   {"-d", "0"},
+                                                   {"-a", "-d", "2", "-h"}}) {
+    ExpectAsDu(flags, {"d"});
+  }
+  ExpectAsDu({"-s"}, {"d/one/none", "d/other"});
+}
+
+TEST_P(TreeCommandTest, DuCountsHardLinksOnce) {
+  ExpectAsDu({}, {"d/one"});
+  ExpectAsDu({"-s"}, {"d/one", "d/other"});
+  const auto objects = Run({"du", "--json", "-s", Url(), "d/one/large.c", "d/one/again"}).objects();
+  ASSERT_EQ(objects.size(), 1u);
+  EXPECT_EQ(objects[0]["size_bytes"], 5000);
+}
+
+TEST_P(TreeCommandTest, DuInJsonHasBothSums) {
+  const auto objects = Run({"du", "--json", Url(), "d/one/two"}).objects();
+  ASSERT_EQ(objects.size(), 2u);
+  EXPECT_EQ(objects[0]["path"], "d/one/two/three");
+  EXPECT_EQ(objects[1]["path"], "d/one/two");
+  EXPECT_EQ(objects[1]["files"], 4);
+  EXPECT_EQ(objects[1]["used_bytes"].get<uint64_t>() / 1024,
+            std::stoull(Shell("du -s d/one/two | cut -f1")));
+}
+
+TEST_P(TreeCommandTest, DuGoesOnWhereItMayNotLook) {
+  ASSERT_EQ(chmod(Backing("d/one").c_str(), 0700), 0);
+  const Ran ran = Run({"du", "-s", "--uid", "1000", "--gid", "1000", Url(), "d"});
+  EXPECT_EQ(ran.exit_code, 1);
+  EXPECT_EQ(ran.lines().size(), 1u);
+  EXPECT_THAT(ran.err, HasSubstr("du 'd/one': Permission denied"));
+}
+
+TEST_P(TreeCommandTest, TreesWithoutAttributesInTheirListingsAreWalkedAlike) {
+  const std::string plain = server_->Url("nordirplus", GetParam());
+  EXPECT_EQ(Run({"find", plain, "d"}).out, Run({"find", Url(), "d"}).out);
+  EXPECT_EQ(Run({"du", plain, "d"}).out, Run({"du", Url(), "d"}).out);
+}
+
+}  // namespace
+}  // namespace nfswalk

@@ -1,0 +1,167 @@
+#include "nfsclient/cli/tree_walk.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tests/fixtures/memory_server.h"
+
+namespace nfswalk::cli {
+namespace {
+
+using fixtures::MemoryServer;
+using protocol::FileType;
+using testing::ElementsAre;
+using testing::StartsWith;
+
+// Writes down what it is told.
+class Recorder : public TreeVisitor {
+ public:
+  void Enter(const TreeEntry& entry) override {
+    seen.push_back("+" + entry.path);
+    if (on_enter) on_enter(entry);
+  }
+  void Leave(const TreeEntry& directory) override { seen.push_back("-" + directory.path); }
+  void Fail(const std::string& path, std::errc) override { seen.push_back("!" + path); }
+  bool done() const override { return seen.size() >= done_after; }
+
+  std::vector<std::string> seen;
+  std::function<void(const TreeEntry&)> on_enter;
+  size_t done_after = SIZE_MAX;
+};
+
+class TreeWalkTest : public testing::Test {
+ protected:
+  void Mount() {
+    auto server = std::make_unique<MemoryServer>();
+    server_ = server.get();
+    auto client = Client::MountOver(std::move(server), MountOptions());
+    ASSERT_TRUE(client.has_value());
+    client_ = std::move(*client);
+  }
+  void SetUp() override { Mount(); }
+
+  void Walk(Recorder& recorder, unsigned threads, size_t depth_max = SIZE_MAX,
+            const std::string& start = ".") {
+    WalkTree(*client_, credential_, start, {.threads = threads, .depth_max = depth_max}, recorder);
+  }
+
+  const Credential credential_{0, 0};
+  std::unique_ptr<Client> client_;
+  MemoryServer* server_ = nullptr;  // client_'s
+};
+
+TEST_F(TreeWalkTest, EachDirectoryIsEnteredBeforeAndLeftAfterItsEntries) {
+  const uint64_t a = server_->Add(MemoryServer::kRoot, "a", FileType::kDirectory);
+  const uint64_t b = server_->Add(a, "b", FileType::kDirectory);
+  server_->Add(b, "link", FileType::kSymlink, "..");
+  Recorder recorder;
+  Walk(recorder, 8);
+  EXPECT_THAT(recorder.seen,
+              ElementsAre("+.", "+./a", "+./a/b", "+./a/b/link", "-./a/b", "-./a", "-."));
+}
+
+TEST_F(TreeWalkTest, NothingIsLookedIntoBelowTheLastLevel) {
+  const uint64_t a = server_->Add(MemoryServer::kRoot, "a", FileType::kDirectory);
+  const uint64_t b = server_->Add(a, "b", FileType::kDirectory);
+  server_->Add(b, "f", FileType::kRegular);
+  Recorder start, one;
+  Walk(start, 4, 0);
+  EXPECT_THAT(start.seen, ElementsAre("+."));
+  Walk(one, 4, 1);
+  EXPECT_THAT(one.seen, ElementsAre("+.", "+./a", "-."));
+}
+
+TEST_F(TreeWalkTest, AFileIsATreeAndWhatIsMissingAFailure) {
+  server_->Add(MemoryServer::kRoot, "f", FileType::kRegular);
+  Recorder file, missing;
+  Walk(file, 2, SIZE_MAX, "f");
+  EXPECT_THAT(file.seen, ElementsAre("+f"));
+  Walk(missing, 2, SIZE_MAX, "g");
+  EXPECT_THAT(missing.seen, ElementsAre("!g"));
+}
+
+TEST_F(TreeWalkTest, WhenTheRestIsInVainNothingMoreIsSeen) {
+  for (const char* name : {"a", "b", "c"}) {
+    server_->Add(MemoryServer::kRoot, name, FileType::kDirectory);
+  }
+  Recorder recorder;
+  recorder.done_after = 2;
+  Walk(recorder, 4);
+  EXPECT_THAT(recorder.seen, ElementsAre("+.", StartsWith("+./")));
+}
+
+TEST_F(TreeWalkTest, TheOrderIsThatOfOneThreadWhateverTheirNumber) {
+  std::mt19937 random(7);
+  std::vector<uint64_t> directories{MemoryServer::kRoot};
+  for (int i = 0; i < 3000; ++i) {
+    const uint64_t parent = directories[random() % directories.size()];
+    const bool directory = random() % 3 == 0;
+    const uint64_t added = server_->Add(parent, "n" + std::to_string(i),
+                                        directory ? FileType::kDirectory : FileType::kRegular);
+    if (directory) directories.push_back(added);
+  }
+  Recorder alone;
+  Walk(alone, 1);
+  ASSERT_GT(alone.seen.size(), 3000u);
+  for (int round = 0; round < 5; ++round) {
+    Recorder together;
+    Walk(together, 8);
+    ASSERT_EQ(together.seen, alone.seen) << "round " << round;
+  }
+}
+
+// Each call waits until four are inside at once: with fewer the test does not end.
+TEST_F(TreeWalkTest, ThreadsListDirectoriesAtTheSameTime) {
+  for (int i = 0; i < 8; ++i) {
+    server_->Add(MemoryServer::kRoot, "d" + std::to_string(i), FileType::kDirectory);
+  }
+  std::mutex mutex;
+  std::condition_variable changed;
+  int calls = 0;
+  server_->OnReply([&](std::string_view call, std::string_view) {
+    if (call != "ReadDir") return;
+    std::unique_lock lock(mutex);
+    if (++calls == 1) return;  // the root's, which all others depend on
+    changed.notify_all();
+    changed.wait(lock, [&] { return calls >= 5; });
+  });
+  Recorder recorder;
+  Walk(recorder, 4);
+  EXPECT_EQ(recorder.seen.size(), 18u);
+}
+
+TEST_F(TreeWalkTest, NoMoreIsListedAheadThanIsPromised) {
+  constexpr unsigned kThreads = 8;
+  for (int i = 0; i < 500; ++i) {
+    server_->Add(MemoryServer::kRoot, "d" + std::to_string(i), FileType::kDirectory);
+  }
+  std::atomic<size_t> listed = 0;
+  size_t most_ahead = 0;
+  server_->OnReply([&](std::string_view call, std::string_view) {
+    if (call == "ReadDir") ++listed;
+  });
+  size_t entered = 0;
+  Recorder recorder;
+  recorder.on_enter = [&](const TreeEntry&) {
+    most_ahead = std::max(most_ahead, listed - std::min(listed.load(), entered));
+    ++entered;
+  };
+  Walk(recorder, kThreads);
+  EXPECT_EQ(listed, 501u);
+  EXPECT_LE(most_ahead, TreeOptions::kAheadDirectories + kThreads);
+}
+
+}  // namespace
+}  // namespace nfswalk::cli

@@ -1,0 +1,117 @@
+#include "nfsclient/cli/unfinished_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <span>
+#include <string>
+
+namespace nfswalk::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class UnfinishedFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(directory_);
+    fs::create_directory(directory_);
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  std::set<std::string> Names() const {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(directory_)) {
+      names.insert(entry.path().filename());
+    }
+    return names;
+  }
+  std::string Text(const std::string& name) const {
+    std::ifstream file(directory_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static std::errc Write(UnfinishedFile& file, std::string_view text) {
+    return file.Write(std::as_bytes(std::span(text)));
+  }
+
+  const fs::path directory_ = fs::path(testing::TempDir()) / "unfinished_file_test";
+};
+
+TEST_F(UnfinishedFileTest, HasItsNameOnlyAtTheEnd) {
+  UnfinishedFile file;
+  ASSERT_EQ(file.Create(directory_), std::errc{});
+  ASSERT_EQ(Write(file, "hello "), std::errc{});
+  ASSERT_EQ(Write(file, "world"), std::errc{});
+  EXPECT_FALSE(fs::exists(directory_ / "f"));
+  ASSERT_EQ(file.Finish(directory_ / "f"), std::errc{});
+  EXPECT_THAT(Names(), ElementsAre("f"));
+  EXPECT_EQ(Text("f"), "hello world");
+}
+
+TEST_F(UnfinishedFileTest, IsGoneIfItIsNotFinished) {
+  {
+    UnfinishedFile file, link;
+    ASSERT_EQ(file.Create(directory_), std::errc{});
+    EXPECT_EQ(Names().size(), 1u);
+  }
+  EXPECT_THAT(Names(), IsEmpty());
+  {
+    UnfinishedFile link;
+    ASSERT_EQ(link.CreateLink(directory_, "/no/such"), std::errc{});
+    EXPECT_EQ(Names().size(), 1u);
+  }
+  EXPECT_THAT(Names(), IsEmpty());
+}
+
+TEST_F(UnfinishedFileTest, ReplacesAFileButNoDirectory) {
+  std::ofstream(directory_ / "f") << "old";
+  fs::create_directory(directory_ / "d");
+  {
+    UnfinishedFile file;
+    ASSERT_EQ(file.Create(directory_), std::errc{});
+    ASSERT_EQ(Write(file, "new"), std::errc{});
+    EXPECT_EQ(file.Finish(directory_ / "d"), std::errc::is_a_directory);
+    EXPECT_EQ(file.Finish(directory_ / "f"), std::errc{});
+  }
+  EXPECT_EQ(Text("f"), "new");
+  EXPECT_THAT(Names(), ElementsAre("d", "f"));
+}
+
+TEST_F(UnfinishedFileTest, KeepsModesAndTimesThatItIsGiven) {
+  Attributes attributes;
+  attributes.atime = {1'000'000'000, 5};
+  attributes.mtime = {1'100'000'000, 7};
+  UnfinishedFile file, link;
+  ASSERT_EQ(file.Create(directory_), std::errc{});
+  ASSERT_EQ(file.SetMode(0751), std::errc{});
+  ASSERT_EQ(file.SetTimes(attributes), std::errc{});
+  ASSERT_EQ(file.Finish(directory_ / "f"), std::errc{});
+  ASSERT_EQ(link.CreateLink(directory_, "f"), std::errc{});
+  ASSERT_EQ(link.SetTimes(attributes), std::errc{});
+  ASSERT_EQ(link.Finish(directory_ / "l"), std::errc{});
+  for (const char* name : {"f", "l"}) {
+    struct stat found {};
+    ASSERT_EQ(lstat((directory_ / name).c_str(), &found), 0);
+    EXPECT_EQ(found.st_mtim.tv_sec, 1'100'000'000) << name;
+    EXPECT_EQ(found.st_mtim.tv_nsec, 7) << name;
+    EXPECT_EQ(found.st_atim.tv_sec, 1'000'000'000) << name;
+  }
+  EXPECT_EQ(fs::status(directory_ / "f").permissions(), static_cast<fs::perms>(0751));
+  EXPECT_EQ(fs::read_symlink(directory_ / "l"), "f");
+}
+
+TEST_F(UnfinishedFileTest, NeedsADirectoryThatIsThere) {
+  UnfinishedFile file, link;
+  EXPECT_EQ(file.Create(directory_ / "no"), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(link.CreateLink(directory_ / "no", "x"), std::errc::no_such_file_or_directory);
+}
+
+}  // namespace
+}  // namespace nfswalk::cli
