@@ -5,8 +5,8 @@ import sys
 
 from rules import Tree, check
 
-FOLDERS = ["rcu", "sunrpc_auth", "access_cache", "nfsclient", "tests", "bench", "docs", "third_party",
-           ".ci"]
+FOLDERS = ["rcu", "sunrpc_auth", "access_cache", "nfsclient", "tests", "bench", "docs", "dist",
+           "third_party", ".ci"]
 TEXT_ENDS = (".cc", ".h", ".py", ".sh", ".md", ".txt", ".bzl", "BUILD", ".BUILD", "WORKSPACE", "run",
              ".bazelrc", ".patch")
 
