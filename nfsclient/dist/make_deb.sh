@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# usage: make_deb.sh STAGE_SH VERSION OUT FILE...
+#
+# A binary package for Debian 12 from the same files, for whoever has no use for a source package.
+set -euo pipefail
+stage=$1 version=$2 out=$3
+shift 3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+multiarch=$(gcc -print-multiarch)
+"$stage" "$version" "$work/usr" "lib/$multiarch" /usr "$@"
+mv "$work/usr/share/doc/nfswalk/LICENSE" "$work/usr/share/doc/nfswalk/copyright"
+mkdir "$work/DEBIAN"
+cat >"$work/DEBIAN/control" <<END
+Package: nfswalk
+Version: $version
+Architecture: $(dpkg --print-architecture)
+Maintainer: The nfswalk developers <nfswalk@localhost>
+Installed-Size: $(du -sk --apparent-size "$work/usr" | cut -f1)
+Depends: libc6 (>= 2.36), libfmt9 (>= 9.1.0), libgcc-s1 (>= 12), libnfs13 (>= 4.0.0), libstdc++6 (>= 12), libtirpc3 (>= 1.3.3), liburcu8 (>= 0.13.2)
+Section: net
+Priority: optional
+Description: NFS client in user space, with cached lookups that take no lock
+ A command and a C library that look at an NFS export (versions 3 and 4.0)
+ without mounting it. What was looked up once is answered from caches by an
+ RCU path walk, as the kernel does for local files.
+END
+printf 'activate-noawait ldconfig\n' >"$work/DEBIAN/triggers"
+chmod -R u=rwX,go=rX "$work"
+SOURCE_DATE_EPOCH=0 dpkg-deb --root-owner-group -Zgzip --build "$work" "$out" >&2
