@@ -276,7 +276,8 @@ TEST_P(CliTest, AWrongCommandLineIsExplainedWithoutASearchForAServer) {
 
 TEST_P(CliTest, HelpHasExamplesAndExitCodes) {
   EXPECT_THAT(Run({"--help"}).out, HasSubstr("Exit codes:"));
-  for (const char* command : {"stat", "ls", "readlink", "access", "cat", "find"}) {
+  for (const char* command :
+       {"stat", "ls", "readlink", "access", "cat", "find", "du", "cp", "doctor"}) {
     const Ran ran = Run({command, "--help"});
     EXPECT_EQ(ran.exit_code, 0);
     EXPECT_THAT(ran.out, AllOf(HasSubstr("Examples:\n  nfswalk " + std::string(command)),

@@ -1,10 +1,12 @@
 // `nfswalk ls`, compared with coreutils' ls on the exported directory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <array>
 #include <string>
 
 #include "tests/integration/command_run.h"
@@ -97,6 +99,34 @@ TEST_P(LsCommandTest, ColoursAreForTerminalsOrOnDemand) {
                                            "\033[01;36mnowhere\033[0m", "\033[30;42mother\033[0m",
                                            "\033[01;32mprogram\033[0m", "\033[01;34msub\033[0m"));
   EXPECT_EQ(Run({"ls", "--json", "--color=always", Url(), "d"}).objects().size(), 8u);
+}
+
+TEST_P(LsCommandTest, ATerminalSeesColoursUnlessTheEnvironmentForbidsThem) {
+  const auto seen = [](const Strings& environment) {
+    int controller = -1;
+    int terminal = -1;
+    EXPECT_EQ(openpty(&controller, &terminal, nullptr, nullptr, nullptr), 0);
+    const Descriptor reader(controller);
+    const Descriptor null(open("/dev/null", O_WRONLY));
+    Strings arguments{"env", "TERM=xterm", "NO_COLOR="};
+    arguments.insert(arguments.end(), environment.begin(), environment.end());
+    for (const std::string& argument :
+         {std::string(kBinary), std::string("ls"), Url(), std::string("d/sub")}) {
+      arguments.push_back(argument);
+    }
+    const pid_t pid = SpawnProgram(arguments, terminal, null.fd);
+    close(terminal);
+    std::string text;
+    std::array<char, 512> bytes;
+    for (ssize_t count; (count = read(reader.fd, bytes.data(), bytes.size())) > 0;) {
+      text.append(bytes.data(), static_cast<size_t>(count));
+    }
+    EXPECT_EQ(Wait(pid), 0);
+    return text;
+  };
+  EXPECT_EQ(seen({}), "\033[01;34mdeep\033[0m\r\nx\r\n");
+  EXPECT_EQ(seen({"NO_COLOR=1"}), "deep\r\nx\r\n");
+  EXPECT_EQ(seen({"TERM=dumb"}), "deep\r\nx\r\n");
 }
 
 TEST_P(LsCommandTest, ContradictionsAndWrongWordsAreExplained) {

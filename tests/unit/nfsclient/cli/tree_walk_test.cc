@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -12,6 +11,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -142,25 +142,27 @@ TEST_F(TreeWalkTest, ThreadsListDirectoriesAtTheSameTime) {
   EXPECT_EQ(recorder.seen.size(), 18u);
 }
 
+// The walk waits at the first of many directories until as many are listed as may be, and gives the
+// threads time to list more.
 TEST_F(TreeWalkTest, NoMoreIsListedAheadThanIsPromised) {
-  constexpr unsigned kThreads = 8;
   for (int i = 0; i < 500; ++i) {
     server_->Add(MemoryServer::kRoot, "d" + std::to_string(i), FileType::kDirectory);
   }
   std::atomic<size_t> listed = 0;
-  size_t most_ahead = 0;
   server_->OnReply([&](std::string_view call, std::string_view) {
     if (call == "ReadDir") ++listed;
   });
-  size_t entered = 0;
+  size_t listed_at_first = 0;
   Recorder recorder;
-  recorder.on_enter = [&](const TreeEntry&) {
-    most_ahead = std::max(most_ahead, listed - std::min(listed.load(), entered));
-    ++entered;
+  recorder.on_enter = [&](const TreeEntry& entry) {
+    if (entry.depth == 0 || listed_at_first != 0) return;
+    while (listed < 1 + TreeOptions::kAheadDirectories) std::this_thread::yield();
+    for (int i = 0; i < 20'000; ++i) std::this_thread::yield();
+    listed_at_first = listed;
   };
-  Walk(recorder, kThreads);
+  Walk(recorder, 8);
   EXPECT_EQ(listed, 501u);
-  EXPECT_LE(most_ahead, TreeOptions::kAheadDirectories + kThreads);
+  EXPECT_EQ(listed_at_first, 1 + TreeOptions::kAheadDirectories);
 }
 
 }  // namespace
