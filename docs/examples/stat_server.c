@@ -19,6 +19,7 @@
 
 /* Lives until it has hung up and the last answer for it has come. */
 struct peer {
+  struct peer* next;
   int fd; /* -1: hung up */
   unsigned asked;
   size_t filled;
@@ -32,9 +33,14 @@ struct request {
 
 static int epoll;
 static nfswalk_queue* queue;
+static struct peer* peers;
 
 static void forget_if_done(struct peer* peer) {
-  if (peer->fd < 0 && peer->asked == 0) free(peer);
+  struct peer** place = &peers;
+  if (peer->fd >= 0 || peer->asked > 0) return;
+  while (*place != peer) place = &(*place)->next;
+  *place = peer->next;
+  free(peer);
 }
 
 static void hang_up(struct peer* peer) {
@@ -134,6 +140,8 @@ int main(int argc, char** argv) {
       struct peer* peer = fd >= 0 ? calloc(1, sizeof *peer) : NULL;
       if (peer != NULL) {
         peer->fd = fd;
+        peer->next = peers;
+        peers = peer;
         watch(fd, peer);
       }
     } else if (event.data.ptr == queue) {
@@ -143,6 +151,11 @@ int main(int argc, char** argv) {
     } else {
       listen_to(event.data.ptr);
     }
+  }
+  for (struct peer *next, *peer = peers; peer != NULL; peer = next) {
+    next = peer->next;
+    if (peer->fd >= 0) hang_up(peer);
+    forget_if_done(peer);
   }
   nfswalk_shutdown(client); /* a server that is away keeps nobody */
   nfswalk_queue_destroy(queue);
