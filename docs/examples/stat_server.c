@@ -16,13 +16,17 @@
 #include <unistd.h>
 
 #define LINE_BYTES 4096
+#define ANSWER_BYTES (1 << 18)
 
 /* Lives until it has hung up and the last answer for it has come. */
 struct peer {
+  struct peer* next;
   int fd; /* -1: hung up */
   unsigned asked;
   size_t filled;
   char line[LINE_BYTES];
+  size_t unsent;
+  char answers[ANSWER_BYTES];
 };
 
 struct request {
@@ -32,9 +36,14 @@ struct request {
 
 static int epoll;
 static nfswalk_queue* queue;
+static struct peer* peers;
 
 static void forget_if_done(struct peer* peer) {
-  if (peer->fd < 0 && peer->asked == 0) free(peer);
+  struct peer** place = &peers;
+  if (peer->fd >= 0 || peer->asked > 0) return;
+  while (*place != peer) place = &(*place)->next;
+  *place = peer->next;
+  free(peer);
 }
 
 static void hang_up(struct peer* peer) {
@@ -42,16 +51,36 @@ static void hang_up(struct peer* peer) {
   peer->fd = -1;
 }
 
+/* Sends what can be sent now; the rest when the socket takes more. */
+static void send_answers(struct peer* peer) {
+  const ssize_t sent = send(peer->fd, peer->answers, peer->unsent, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0 && errno != EAGAIN) {
+    hang_up(peer);
+    return;
+  }
+  if (sent > 0) {
+    peer->unsent -= (size_t)sent;
+    memmove(peer->answers, peer->answers + sent, peer->unsent);
+  }
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = peer};
+  if (peer->unsent > 0) event.events |= EPOLLOUT;
+  epoll_ctl(epoll, EPOLL_CTL_MOD, peer->fd, &event);
+}
+
 static void answer(void* data, int result, const struct nfswalk_attributes* found) {
   struct request* request = data;
   struct peer* peer = request->peer;
   if (peer->fd >= 0) {
-    char text[LINE_BYTES + 32];
+    const size_t room = ANSWER_BYTES - peer->unsent;
     const int length =
-        snprintf(text, sizeof text, "%lld %s\n",
+        snprintf(peer->answers + peer->unsent, room, "%lld %s\n",
                  result < 0 ? (long long)result : (long long)found->size_bytes, request->path);
-    /* Who does not read what it asked for is not waited for. */
-    if (send(peer->fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) != length) hang_up(peer);
+    if ((size_t)length >= room) {
+      hang_up(peer); /* it asks and does not read */
+    } else {
+      peer->unsent += (size_t)length;
+      send_answers(peer);
+    }
   }
   --peer->asked;
   forget_if_done(peer);
@@ -68,10 +97,12 @@ static void ask(struct peer* peer, const char* path) {
   if (taken < 0) answer(request, taken, NULL);
 }
 
-static void listen_to(struct peer* peer) {
+static void serve(struct peer* peer) {
   ++peer->asked; /* so that no answer frees it meanwhile */
-  const ssize_t count =
-      recv(peer->fd, peer->line + peer->filled, sizeof peer->line - 1 - peer->filled, MSG_DONTWAIT);
+  if (peer->unsent > 0) send_answers(peer);
+  const ssize_t count = peer->fd < 0 ? 0
+                                     : recv(peer->fd, peer->line + peer->filled,
+                                            sizeof peer->line - 1 - peer->filled, MSG_DONTWAIT);
   if (count > 0) {
     char* line = peer->line;
     peer->filled += (size_t)count;
@@ -134,6 +165,8 @@ int main(int argc, char** argv) {
       struct peer* peer = fd >= 0 ? calloc(1, sizeof *peer) : NULL;
       if (peer != NULL) {
         peer->fd = fd;
+        peer->next = peers;
+        peers = peer;
         watch(fd, peer);
       }
     } else if (event.data.ptr == queue) {
@@ -141,8 +174,13 @@ int main(int argc, char** argv) {
     } else if (event.data.ptr == &input) {
       end = read(input, text, sizeof text) <= 0;
     } else {
-      listen_to(event.data.ptr);
+      serve(event.data.ptr);
     }
+  }
+  for (struct peer *next, *peer = peers; peer != NULL; peer = next) {
+    next = peer->next;
+    if (peer->fd >= 0) hang_up(peer);
+    forget_if_done(peer);
   }
   nfswalk_shutdown(client); /* a server that is away keeps nobody */
   nfswalk_queue_destroy(queue);

@@ -63,8 +63,8 @@ bool Ready(const CallbackQueue& queue, int timeout_ms) {
 }
 
 TEST(CallbackQueue, WhatCanBeAnsweredAtOnceIsAnsweredBySubmitterAndDeliveredOnlyWhenDispatched) {
-  auto queue = MakeQueue(1);
   Fate fate;
+  auto queue = MakeQueue(1);
   ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(fate, true)), std::errc{});
   EXPECT_EQ(fate.answered_by, std::this_thread::get_id());
   EXPECT_EQ(fate.delivered, 0);
@@ -73,8 +73,8 @@ TEST(CallbackQueue, WhatCanBeAnsweredAtOnceIsAnsweredBySubmitterAndDeliveredOnly
 }
 
 TEST(CallbackQueue, WhatHasToWaitIsAnsweredByAThreadOfTheQueue) {
-  auto queue = MakeQueue(1);
   Fate fate;
+  auto queue = MakeQueue(1);
   ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(fate, false)), std::errc{});
   EXPECT_TRUE(Ready(*queue, -1));
   EXPECT_EQ(queue->Dispatch(0), 1u);
@@ -83,8 +83,8 @@ TEST(CallbackQueue, WhatHasToWaitIsAnsweredByAThreadOfTheQueue) {
 }
 
 TEST(CallbackQueue, TheDescriptorIsReadableExactlyWhileAnswersAreThere) {
-  auto queue = MakeQueue(1);
   std::vector<Fate> fates(5);
+  auto queue = MakeQueue(1);
   EXPECT_FALSE(Ready(*queue, 0));
   for (Fate& fate : fates) {
     ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(fate, true)), std::errc{});
@@ -99,9 +99,9 @@ TEST(CallbackQueue, TheDescriptorIsReadableExactlyWhileAnswersAreThere) {
 }
 
 TEST(CallbackQueue, NoMoreCallsAreBegunThanThereAreThreads) {
-  auto queue = MakeQueue(2);
   std::latch let_go(1), two_begun(2), three_more(3);
   std::vector<Fate> fates(5);
+  auto queue = MakeQueue(2);
   for (size_t i = 0; i < 5; ++i) {
     auto* const begun = i < 2 ? &two_begun : &three_more;
     ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(fates[i], false, &let_go, begun)),
@@ -116,6 +116,7 @@ TEST(CallbackQueue, NoMoreCallsAreBegunThanThereAreThreads) {
 TEST(CallbackQueue, DestructionCancelsWhatHasNotBegunWaitsForTheRestAndDeliversAllOnce) {
   std::latch let_go(1), begun(1);
   Fate in_progress, waiting, known;
+  std::thread liberator;
   {
     auto queue = MakeQueue(1);
     ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(in_progress, false, &let_go, &begun)),
@@ -124,11 +125,12 @@ TEST(CallbackQueue, DestructionCancelsWhatHasNotBegunWaitsForTheRestAndDeliversA
     ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(waiting, false)), std::errc{});
     ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(known, true)), std::errc{});
     // The destructor cancels before it waits for this one.
-    std::thread([&] {
+    liberator = std::thread([&] {
       while (waiting.canceled == 0) std::this_thread::yield();
       let_go.count_down();
-    }).detach();
+    });
   }
+  liberator.join();
   EXPECT_EQ(in_progress.answered, 1);
   EXPECT_EQ(waiting.answered, 0);
   EXPECT_EQ(waiting.canceled, 1);
