@@ -131,7 +131,12 @@ static void watch(int fd, void* what) {
 static int listen_on(const char* path) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+  if (strlen(path) >= sizeof address.sun_path) {
+    fprintf(stderr, "%s: a socket's path has at most %zu bytes\n", path,
+            sizeof address.sun_path - 1);
+    exit(1);
+  }
+  strcpy(address.sun_path, path);
   if (fd < 0 || bind(fd, (struct sockaddr*)&address, sizeof address) != 0 || listen(fd, 100) != 0) {
     perror(path);
     exit(1);

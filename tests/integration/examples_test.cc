@@ -1,6 +1,7 @@
 // docs/examples, as a reader runs them.
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -60,10 +62,12 @@ TEST_P(Examples, DuCountsEveryFileOnce) {
 TEST_P(Examples, TheEpollServerAnswersEveryLine) {
   MakeFile("five", "hello");
   MakeFile("none");
-  const std::string place = getenv("TEST_TMPDIR");
-  const std::string fifo = place + "/ready", socket_path = place + "/socket";
-  std::filesystem::remove(socket_path);
-  std::filesystem::remove(fifo);
+  char place[] = "/tmp/nfswalk-XXXXXX";  // TEST_TMPDIR may be too long for a socket
+  ASSERT_NE(mkdtemp(place), nullptr);
+  const std::unique_ptr<char, void (*)(char*)> removed(
+      place, [](char* folder) { std::filesystem::remove_all(folder); });
+  const std::string fifo = std::string(place) + "/ready";
+  const std::string socket_path = std::string(place) + "/socket";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   FILE* program;
   {
@@ -104,6 +108,10 @@ TEST_P(Examples, TheEpollServerAnswersEveryLine) {
   close(rude);
   fclose(stream);
   EXPECT_EQ(pclose(program), 0);
+
+  const auto refused = Run("stat_server", {std::string(200, 'x')});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.err, testing::HasSubstr("xxx: a socket's path has at most 107 bytes"));
 }
 
 TEST_P(Examples, WhatIsOlderThanItsSourcesIsNamedWithTheReason) {
