@@ -127,7 +127,7 @@ class PathCache {
   static_assert(sizeof(Entry) == 320);
 
   PathCache() = default;
-  size_t SetOf(const Way& way) const { return (way.hash >> 32) % set_count_; }
+  size_t SetOf(const Way& way) const { return (way.hash >> 32) & (set_count_ - 1); }
   static bool MayBeRight(const Entry& entry, const Superblock& superblock);
   size_t SlotFor(const Way& way, const Superblock& superblock) const;
   bool Grow(size_t set_count);
