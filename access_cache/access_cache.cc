@@ -1,51 +1,47 @@
 #include "access_cache/access_cache.h"
 
-#include <algorithm>
+#include <cassert>
 #include <mutex>
+#include <utility>
 
-#include "rcu/lock_order.h"
+#include "rcu/read_guard.h"
 
 namespace nfswalk::access_cache {
 
 using sunrpc_auth::CachedCredential;
+using sunrpc_auth::CredentialRef;
 
-AccessCache::AccessCache() : lock_(rcu::LockClass::kAccess) {}
+AccessCache::AccessCache(rcu::SpinLock& lock) : lock_(lock) {}
 
-AccessCache::~AccessCache() = default;
-
-const AccessEntry* AccessCache::FindRcu(const CachedCredential* credential, AccessAge age) const {
-  const AccessEntry* first =
-      newest_.load(std::memory_order_acquire);  // O1: pairs with PushFrontLocked(), UnlinkLocked()
-  const AccessEntry* entry = first;
-  for (size_t step = 0; step < kSearchStepsMax; ++step) {
-    if (entry == nullptr) {
-      entry = newest_.load(std::memory_order_acquire);  // O1: pairs with PushFrontLocked()
-      if (entry == first || entry == nullptr) return nullptr;
-      first = entry;
-    }
-    if (entry->credential.get() == credential) {
-      // Else it may be the one just replaced: look on.
-      if (entry->Rights(epoch_.load(std::memory_order_relaxed), age)) return entry;
-    }
-    NFSWALK_SYNC_POINT("access_cache:search-step");
-    entry = entry->older.load(
-        std::memory_order_acquire);  // O1: pairs with PushFrontLocked(), UnlinkLocked()
-  }
-  return nullptr;
-}
+AccessCache::~AccessCache() { assert(holder_.load(std::memory_order_relaxed) == 0); }
 
 std::optional<uint32_t> AccessCache::SearchRcu(const CachedCredential* credential,
                                                AccessAge age) const {
-  const AccessEntry* const entry = FindRcu(credential, age);
-  if (entry == nullptr) return std::nullopt;
-  return entry->rights();
+  const uint64_t answer =
+      epoch_and_rights_.load(std::memory_order_acquire);  // O1: pairs with Install()
+  const uintptr_t holder =
+      holder_.load(std::memory_order_acquire);  // O1, O3: pairs with Install(), MoveToList()
+  if (holder == HolderOf(credential)) [[likely]]
+    return OwnRights(answer, OwnGrantedAt(), age);
+  if (!IsList(holder)) return std::nullopt;
+  const AccessEntry* const entry = ListOf(holder).FindRcu(credential, epoch_, age);
+  // Judged when it was found.
+  return entry != nullptr ? std::optional(BitsOf(entry->answer)) : std::nullopt;
 }
 
 std::optional<uint64_t> AccessCache::GrantedAtRcu(const CachedCredential* credential,
                                                   AccessAge age) const {
-  const AccessEntry* const entry = FindRcu(credential, age);
-  if (entry == nullptr) return std::nullopt;
-  return entry->granted_at_ns;
+  const uint64_t answer =
+      epoch_and_rights_.load(std::memory_order_acquire);  // O1: pairs with Install()
+  const uintptr_t holder =
+      holder_.load(std::memory_order_acquire);  // O1, O3: pairs with Install(), MoveToList()
+  if (holder == HolderOf(credential)) {
+    const uint64_t granted_at_ns = OwnGrantedAt();
+    return OwnRights(answer, granted_at_ns, age) ? std::optional(granted_at_ns) : std::nullopt;
+  }
+  if (!IsList(holder)) return std::nullopt;
+  const AccessEntry* const entry = ListOf(holder).FindRcu(credential, epoch_, age);
+  return entry != nullptr ? std::optional(entry->granted_at_ns) : std::nullopt;
 }
 
 std::optional<uint32_t> AccessCache::SearchLocked(const CachedCredential* credential,
@@ -55,100 +51,156 @@ std::optional<uint32_t> AccessCache::SearchLocked(const CachedCredential* creden
   std::optional<uint32_t> rights;
   {
     std::lock_guard lock(lock_);
-    lru = lru_.load(std::memory_order_relaxed);
-    const auto found = tree_.find(credential);
-    if (found == tree_.end()) return std::nullopt;
-    rights = found->Rights(epoch_.load(std::memory_order_relaxed), age);
-    if (!rights) {
-      DropLocked(*found, dropped);
-    } else if (newest_.load(std::memory_order_relaxed) != &*found) {
-      UnlinkLocked(*found);
-      NFSWALK_SYNC_POINT("access_cache:moving");
-      PushFrontLocked(*found);
+    const uint64_t epoch = epoch_.load(std::memory_order_relaxed);
+    const uintptr_t holder = holder_.load(std::memory_order_relaxed);
+    if (!IsList(holder)) {
+      if (holder != HolderOf(credential)) return std::nullopt;
+      return RightsOf(epoch_and_rights_.load(std::memory_order_relaxed),
+                      granted_at_ns_.load(std::memory_order_relaxed), epoch, age);
     }
+    lru = ListOf(holder).lru;
+    rights = ListOf(holder).SearchLocked(credential, epoch, age, dropped);
   }
   if (dropped.count != 0) lru->Dismiss(dropped);
   return rights;
 }
 
-void AccessCache::Insert(sunrpc_auth::CredentialRef credential, uint32_t granted,
-                         uint64_t granted_at_ns, uint64_t epoch, AccessLru& lru) {
-  AccessEntry* const entry = lru.Allocate(std::move(credential), granted, granted_at_ns, epoch);
-  if (entry == nullptr) return;
+void AccessCache::Insert(CredentialRef credential, uint32_t granted, uint64_t granted_at_ns,
+                         uint64_t epoch, AccessLru& lru) {
   NFSWALK_SYNC_POINT("access_cache:inserting");
+  if (InsertAsFirst(credential, PackAnswer(epoch, granted), granted_at_ns, lru)) return;
+  InsertInList(std::move(credential), PackAnswer(epoch, granted), granted_at_ns, lru);
+}
+
+// False if it belongs in the list. What the inode held, and is not its own any more, is swapped
+// into `credential`, to be unpinned without the lock.
+bool AccessCache::InsertAsFirst(CredentialRef& credential, uint64_t answer, uint64_t granted_at_ns,
+                                AccessLru& lru) {
+  std::lock_guard lock(lock_);
+  const uintptr_t holder = holder_.load(std::memory_order_relaxed);
+  if (IsList(holder)) return false;
+  if (EpochOf(answer) != epoch_.load(std::memory_order_relaxed)) return true;  // born stale
+  if (holder == HolderOf(credential.get())) {
+    Install(holder, answer, granted_at_ns);
+    return true;
+  }
+  // I4.
+  if (EpochOf(epoch_and_rights_.load(std::memory_order_relaxed)) == EpochOf(answer)) return false;
+  if (holder == 0) lru.FirstTaken();
+  Install(HolderOf(credential.release()), answer, granted_at_ns);
+  credential = CredentialRef::Adopt(CredentialIn(holder));
+  return true;
+}
+
+void AccessCache::Install(uintptr_t holder, uint64_t answer, uint64_t granted_at_ns) {
+  epoch_and_rights_.store(0, std::memory_order_relaxed);
+  NFSWALK_SYNC_POINT("access_cache:installing");
+  // O1: all three pair with PeekRcu(), SearchRcu(), GrantedAtRcu().
+  holder_.store(holder, std::memory_order_release);
+  granted_at_ns_.store(granted_at_ns, std::memory_order_release);
+  epoch_and_rights_.store(answer, std::memory_order_release);
+}
+
+void AccessCache::InsertInList(CredentialRef credential, uint64_t answer, uint64_t granted_at_ns,
+                               AccessLru& lru) {
+  AccessLru::Room room(lru);
+  if (!IsList(holder_.load(std::memory_order_relaxed)) && !room.Allocate()) return;
+  AccessEntry* const entry = lru.Allocate(std::move(credential), answer, granted_at_ns);
+  if (entry == nullptr) return;
   DroppedEntries dropped;
   {
     std::lock_guard list_lock(lru.lock_);
+    AccessList* list;
     {
       std::lock_guard lock(lock_);
-      lru_.store(&lru, std::memory_order_relaxed);
-      AddLocked(*entry, dropped);
+      list = ListOrRoomFor(room);
+      if (list != nullptr) {
+        list->Add(*entry, epoch_.load(std::memory_order_relaxed), dropped);
+      } else {
+        dropped.Push(*entry);  // there was one, and it was cleared since
+      }
     }
-    lru.AddedLocked(*this, dropped);
+    lru.AddedLocked(list, dropped);
   }
   lru.Free(dropped);
 }
 
+// nullptr if there is neither.
+AccessList* AccessCache::ListOrRoomFor(AccessLru::Room& room) {
+  const uintptr_t holder = holder_.load(std::memory_order_relaxed);
+  if (IsList(holder)) return &ListOf(holder);
+  return room.list != nullptr ? &MoveToList(holder, room) : nullptr;
+}
+
+// What the inode held moves too, and is found in one place or the other at any time.
+AccessList& AccessCache::MoveToList(uintptr_t holder, AccessLru::Room& room) {
+  AccessList& list = *std::exchange(room.list, nullptr);
+  list.lock = &lock_;
+  list.lru = &room.lru;
+  if (holder != 0) {
+    room.lru.FirstLeft();
+    CredentialRef first = CredentialRef::Adopt(CredentialIn(holder));
+    const uint64_t answer = epoch_and_rights_.load(std::memory_order_relaxed);
+    if (EpochOf(answer) == epoch_.load(std::memory_order_relaxed)) {
+      DroppedEntries none;
+      list.Add(
+          room.TakeEntry(std::move(first), answer, granted_at_ns_.load(std::memory_order_relaxed)),
+          EpochOf(answer), none);
+    } else {
+      room.unpinned = std::move(first);
+    }
+  }
+  holder_.store(reinterpret_cast<uintptr_t>(&list) | kIsList,
+                std::memory_order_release);  // O3: pairs with PeekRcu() and the other lookups
+  NFSWALK_SYNC_POINT("access_cache:list-published");
+  return list;
+}
+
 void AccessCache::Clear(AccessLru& lru) {
   Invalidate();
-  // Never inserted into: nothing to drop, and the many inodes of this kind spare the mount's lock.
-  if (lru_.load(std::memory_order_relaxed) == nullptr) return;
+  NFSWALK_SYNC_POINT("access_cache:clearing");
+  // Never inserted into: nothing to drop, and the many inodes of this kind spare the locks.
+  if (holder_.load(std::memory_order_relaxed) == 0) return;
+  if (!ClearOwn(lru)) ClearList(lru);
+}
+
+// False if there is a list instead.
+bool AccessCache::ClearOwn(AccessLru& lru) {
+  CredentialRef unpinned;
+  std::lock_guard lock(lock_);
+  const uintptr_t holder = holder_.load(std::memory_order_relaxed);
+  if (IsList(holder)) return false;
+  if (holder == 0) return true;
+  Invalidate();  // I4: it may have come since Clear() began
+  unpinned = CredentialRef::Adopt(CredentialIn(holder));
+  lru.FirstLeft();
+  Install(0, 0, 0);
+  return true;
+}
+
+void AccessCache::ClearList(AccessLru& lru) {
   DroppedEntries dropped;
+  AccessList* list;
   {
     std::lock_guard list_lock(lru.lock_);
     std::lock_guard lock(lock_);
-    while (oldest_ != nullptr) DropLocked(*oldest_, dropped);
-    lru.LeaveLocked(*this);
-    lru_.store(nullptr, std::memory_order_relaxed);
+    const uintptr_t holder = holder_.load(std::memory_order_relaxed);
+    if (!IsList(holder)) return;  // another thread has cleared it
+    list = &ListOf(holder);
+    Invalidate();  // as in ClearOwn()
+    while (list->DropOldest(dropped)) {
+    }
+    lru.LeaveLocked(*list);
+    holder_.store(0, std::memory_order_relaxed);
   }
   lru.Dismiss(dropped);
+  lru.FreeList(*list);
 }
 
-// An entry of another epoch is born stale: it goes straight to `dropped`. The new one is reachable
-// before the one it replaces leaves, so that readers always find one of the two.
-void AccessCache::AddLocked(AccessEntry& entry, DroppedEntries& dropped) {
-  lock_.AssertHeld();
-  const uint64_t epoch = epoch_.load(std::memory_order_relaxed);
-  if (entry.epoch() != epoch) return dropped.Push(entry);
-  size_.store(size() + 1, std::memory_order_relaxed);
-  PushFrontLocked(entry);
-  // All entries of an earlier epoch are at the old end, since none of them can move to the front.
-  while (oldest_ != &entry && oldest_->epoch() != epoch) DropLocked(*oldest_, dropped);
-  auto [place, fresh] = tree_.insert(entry);
-  if (!fresh) {
-    DropLocked(*place, dropped);
-    tree_.insert(entry);
-  }
-}
-
-// Makes `entry`, which is in no list, the newest.
-void AccessCache::PushFrontLocked(AccessEntry& entry) {
-  AccessEntry* const second = newest_.load(std::memory_order_relaxed);
-  entry.newer = nullptr;
-  entry.older.store(second, std::memory_order_release);  // O1: pairs with SearchRcu()
-  (second != nullptr ? second->newer : oldest_) = &entry;
-  newest_.store(&entry, std::memory_order_release);  // O1: pairs with PeekRcu() and SearchRcu()
-}
-
-// Takes `entry` out of the list; `older` stays for readers that stand on it.
-void AccessCache::UnlinkLocked(AccessEntry& entry) {
-  AccessEntry* const older = entry.older.load(std::memory_order_relaxed);
-  std::atomic<AccessEntry*>& link = entry.newer != nullptr ? entry.newer->older : newest_;
-  link.store(older, std::memory_order_release);  // O1: pairs with PeekRcu() and SearchRcu()
-  (older != nullptr ? older->newer : oldest_) = entry.newer;
-}
-
-void AccessCache::DropLocked(AccessEntry& entry, DroppedEntries& dropped) {
-  UnlinkLocked(entry);
-  tree_.erase(tree_.iterator_to(entry));
-  size_.store(size() - 1, std::memory_order_relaxed);
-  dropped.Push(entry);
-}
-
-bool AccessCache::DropOldest(DroppedEntries& dropped) {
-  std::lock_guard lock(lock_);
-  if (oldest_ != nullptr) DropLocked(*oldest_, dropped);
-  return oldest_ != nullptr;
+size_t AccessCache::size() const {
+  rcu::ReadGuard guard;
+  const uintptr_t holder = holder_.load(std::memory_order_acquire);  // O3: pairs with MoveToList()
+  return IsList(holder) ? ListOf(holder).size() : holder != 0;
 }
 
 }  // namespace nfswalk::access_cache

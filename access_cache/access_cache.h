@@ -1,41 +1,52 @@
-// access_cache: the rights that the server granted on one inode, one entry per credential. A part
+// access_cache: the rights that the server granted on one inode, one answer per credential. A part
 // of the inode.
+//
+// The first credential's answer lies in the inode itself; when a second one comes, both move to a
+// list (access_list.h) that serves this inode from then on. Nearly all inodes are asked for by one
+// user, who so pays no memory and no cache line beyond the inode's.
 //
 // Contract    a lookup answers with the server's ACCESS bits for exactly this credential, or
 //             nullopt, which means "ask further", never "denied". A cached denial is an answer.
-// Data        field                        | written by
-//             epoch_                       | Invalidate(), Clear(): one increment, no lock
-//             newest_, older               | cache lock; read by anybody in an RCU section
-//             newer, oldest_, tree_, size_ | cache lock
-//             lru_                         | cache lock
-//             link_                        | the AccessLru's lock
-// Invariants  I1 the list and the tree hold the same entries, one per credential. I2 a published
-//             entry is never edited. I3 the list is ordered by last use, as Insert() and
-//             SearchLocked() saw it. I4 an entry answers only in its own epoch. I5 after an
-//             insertion no entry of an earlier epoch is left.
-// Protocol    locked:  lock; find in tree; too old -> drop it; else move to the front; unlock.
-//             here:    peek: e = newest_, once; ours and Rights() -> hit.
-//                      search: e = newest_; until ours and Rights(): e = e->older; at the end,
-//                      again if newest_ moved, since a move to the front can hide an entry from us.
-// Ordering    O1 PushFrontLocked() and UnlinkLocked() release stores -> PeekRcu() and SearchRcu()
-//                acquire loads: an entry reached is whole.
-//             O2 epoch_ is read after newest_: an Invalidate() that precedes the section, or whose
-//                effects the reader has seen, is seen here too.
-// Staleness   a reader may use an entry that was replaced or dropped since its section began: an
-//             answer as of then, within its lifetime and epoch. It may miss a moving entry.
-// Progress    PeekRcu() one entry; SearchRcu() at most kSearchStepsMax.
-// Lifetime    entries are freed a grace period after they leave, and their credentials with them.
+// Data        field                       | written by
+//             epoch_                      | Invalidate(), Clear(): one increment, no lock
+//             holder_, epoch_and_rights_, | `lock_`; read by anybody in an RCU section
+//               granted_at_ns_            |
+//             the list                    | `lock_`; that of the AccessLru is taken before it
+// Invariants  I1 holder_ is nothing, the first credential (pinned), or the list. A list stays until
+//             Clear(). I2 epoch_and_rights_ is 0, which no epoch answers, while whose answer it is
+//             or its time changes. I3 an answer answers only in its own epoch. I4 in one epoch the
+//             inode itself holds the answers of one credential at most: another one replaces only
+//             what is of an earlier epoch, and what is cleared takes its epoch along.
+// Protocol    locked:  lock; is the holder this credential, and the answer fresh?; unlock.
+//             here:    r = epoch_and_rights_; holder_ is ours?; t = granted_at_ns_; again r? ->
+//             hit.
+// Ordering    O1 the writer stores 0, holder_ (release), granted_at_ns_ (release), the new
+//                epoch_and_rights_ (release). A reader loads epoch_and_rights_ (acquire), holder_
+//                (acquire), granted_at_ns_ (acquire), epoch_and_rights_ again. If it finds the same
+//                word twice, nothing of another credential is between: I4 gives that another word,
+//                and the 0 before it is seen by whoever saw what was stored after.
+//             O2 epoch_ is read after the answer: an Invalidate() that precedes the section, or
+//                whose effects the reader has seen, is seen here too.
+//             O3 holder_ release -> acquire: a list that is found is whole.
+// Staleness   a reader may use an answer that was replaced or dropped since its section began: an
+//             answer as of then, within its lifetime and epoch. It may miss one that is being
+//             replaced, or an entry that moves in the list.
+// Progress    PeekRcu() one answer; SearchRcu() at most AccessList::kSearchStepsMax.
+// Lifetime    the inode's own pin on a credential ends at once, but after holder_ has changed.
+//             Readers compare its address with one that is valid in their section and never follow
+//             it; the address is used again only a grace period after the pin ended, by when
+//             everybody sees the change. A list is freed a grace period after it left.
 // Tests       tests/unit/access_cache/access_cache_test.cc, tests/race/access_cache_race_test.cc
 #ifndef NFSWALK_ACCESS_CACHE_ACCESS_CACHE_H_
 #define NFSWALK_ACCESS_CACHE_ACCESS_CACHE_H_
 
 #include <atomic>
-#include <boost/intrusive/set.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
-#include "access_cache/access_entry.h"
+#include "access_cache/access_answer.h"
+#include "access_cache/access_list.h"
 #include "access_cache/access_lru.h"
 #include "rcu/spin_lock.h"
 #include "rcu/sync_point.h"
@@ -47,32 +58,34 @@ namespace nfswalk::access_cache {
 // and store nothing; the others may take spinlocks.
 class AccessCache {
  public:
-  // Entries that one SearchRcu() looks at. More credentials than this on one inode are served by
-  // SearchLocked().
-  static constexpr size_t kSearchStepsMax = 128;
-
-  AccessCache();
+  // `lock`, of class kAccess, is this cache's own. It lies elsewhere in the inode: nothing that a
+  // walker looks at is beside it.
+  explicit AccessCache(rcu::SpinLock& lock);
   // Preconditions:
   //   - cleared, if anything was ever inserted.
   ~AccessCache();
   AccessCache(const AccessCache&) = delete;
   AccessCache& operator=(const AccessCache&) = delete;
 
-  // Rights of `credential` if its entry is the most recently used one. A miss says nothing about
-  // the other entries.
+  // Rights of `credential` if its answer is the most recently used one. A miss says nothing about
+  // the others.
   //
   // Preconditions:
   //   - inside the RCU section that obtained `credential`, or with a reference to it.
   std::optional<uint32_t> PeekRcu(const sunrpc_auth::CachedCredential* credential,
                                   AccessAge age) const {
-    const AccessEntry* entry =
-        newest_.load(std::memory_order_acquire);  // O1: pairs with PushFrontLocked()
+    const uint64_t answer =
+        epoch_and_rights_.load(std::memory_order_acquire);  // O1: pairs with Install()
+    const uintptr_t holder =
+        holder_.load(std::memory_order_acquire);  // O1, O3: pairs with Install(), MoveToList()
     NFSWALK_SYNC_POINT("access_cache:peek-loaded");
-    if (entry == nullptr || entry->credential.get() != credential) return std::nullopt;
-    return entry->Rights(epoch_.load(std::memory_order_relaxed), age);
+    if (holder == HolderOf(credential)) [[likely]]
+      return OwnRights(answer, OwnGrantedAt(), age);
+    if (!IsList(holder)) return std::nullopt;
+    return ListOf(holder).PeekRcu(credential, epoch_, age);
   }
 
-  // The same over all entries.
+  // The same over all answers.
   std::optional<uint32_t> SearchRcu(const sunrpc_auth::CachedCredential* credential,
                                     AccessAge age) const;
 
@@ -80,9 +93,9 @@ class AccessCache {
   std::optional<uint64_t> GrantedAtRcu(const sunrpc_auth::CachedCredential* credential,
                                        AccessAge age) const;
 
-  // The same in the tree, under this cache's spinlock, which stands for the inode's lock of
-  // nfs_semantics 3.2. A hit makes the entry the newest, which is how the next peek finds it; an
-  // entry too old to answer is dropped. May be called inside an RCU section.
+  // The same under this cache's spinlock, which stands for the inode's lock of nfs_semantics 3.2. A
+  // hit makes the answer the most recently used one, which is how the next peek finds it; an entry
+  // of the list that is too old to answer is dropped. May be called inside an RCU section.
   std::optional<uint32_t> SearchLocked(const sunrpc_auth::CachedCredential* credential,
                                        AccessAge age);
 
@@ -98,53 +111,60 @@ class AccessCache {
   void Insert(sunrpc_auth::CredentialRef credential, uint32_t granted, uint64_t granted_at_ns,
               uint64_t epoch, AccessLru& lru);
 
-  // No entry granted so far answers any longer.
+  // No answer given so far is given any longer.
   void Invalidate() {
     epoch_.fetch_add(1, std::memory_order_release);  // pairs with epoch()
   }
 
-  // Drops all entries and leaves the list of `lru`. Afterwards the inode may be freed, or the cache
+  // Drops all answers and leaves the list of `lru`. Afterwards the inode may be freed, or the cache
   // used again.
   void Clear(AccessLru& lru);
 
-  size_t size() const { return size_.load(std::memory_order_relaxed); }
+  size_t size() const;
 
  private:
-  friend class AccessLru;
+  // holder_: 0, the address of a credential, or that of a list with this bit.
+  static constexpr uintptr_t kIsList = 1;
+  static uintptr_t HolderOf(const sunrpc_auth::CachedCredential* credential) {
+    return reinterpret_cast<uintptr_t>(credential);
+  }
+  static const sunrpc_auth::CachedCredential* CredentialIn(uintptr_t holder) {
+    return reinterpret_cast<const sunrpc_auth::CachedCredential*>(holder);
+  }
+  static bool IsList(uintptr_t holder) { return (holder & kIsList) != 0; }
+  static AccessList& ListOf(uintptr_t holder) {
+    return *reinterpret_cast<AccessList*>(holder & ~kIsList);
+  }
 
-  struct KeyOfEntry {
-    using type = const sunrpc_auth::CachedCredential*;
-    type operator()(const AccessEntry& entry) const { return entry.credential.get(); }
-  };
-  using Tree = boost::intrusive::set<
-      AccessEntry,
-      boost::intrusive::member_hook<AccessEntry, AccessEntry::TreeHook, &AccessEntry::tree_hook>,
-      boost::intrusive::key_of_value<KeyOfEntry>, boost::intrusive::constant_time_size<false>>;
+  uint64_t OwnGrantedAt() const {
+    return granted_at_ns_.load(std::memory_order_acquire);  // O1: pairs with Install()
+  }
+  // The rights in `answer`, if it is still there after it, the holder and the time of grant were
+  // loaded in this order, and if it answers now.
+  std::optional<uint32_t> OwnRights(uint64_t answer, uint64_t granted_at_ns, AccessAge age) const {
+    if (epoch_and_rights_.load(std::memory_order_relaxed) != answer) return std::nullopt;
+    return RightsOf(answer, granted_at_ns, epoch_.load(std::memory_order_relaxed), age);
+  }
 
-  const AccessEntry* FindRcu(const sunrpc_auth::CachedCredential* credential, AccessAge age) const;
+  bool InsertAsFirst(sunrpc_auth::CredentialRef& credential, uint64_t answer,
+                     uint64_t granted_at_ns, AccessLru& lru);
+  void InsertInList(sunrpc_auth::CredentialRef credential, uint64_t answer, uint64_t granted_at_ns,
+                    AccessLru& lru);
+  bool ClearOwn(AccessLru& lru);
+  void ClearList(AccessLru& lru);
 
-  // The cache lock is held for all of these. What leaves goes to `dropped`.
-  void PushFrontLocked(AccessEntry& entry);
-  void UnlinkLocked(AccessEntry& entry);
-  void DropLocked(AccessEntry& entry, DroppedEntries& dropped);
-  void AddLocked(AccessEntry& entry, DroppedEntries& dropped);
+  // The cache lock is held for these.
+  void Install(uintptr_t holder, uint64_t answer, uint64_t granted_at_ns);
+  AccessList* ListOrRoomFor(AccessLru::Room& room);
+  AccessList& MoveToList(uintptr_t holder, AccessLru::Room& room);
 
-  // For AccessLru: drops the oldest entry, if any. True if entries are left.
-  bool DropOldest(DroppedEntries& dropped);
-
-  // Hot: all that a lookup without a lock reads here.
-  std::atomic<uint64_t> epoch_{0};
-  std::atomic<AccessEntry*> newest_{nullptr};
-
-  // Cold.
-  AccessEntry* oldest_ = nullptr;
-  Tree tree_;
-  AccessLru::Link link_;
-  std::atomic<AccessLru*> lru_{nullptr};
-  std::atomic<uint32_t> size_{0};
-  rcu::SpinLock lock_;
+  std::atomic<uint64_t> epoch_and_rights_{0};  // access_answer.h
+  std::atomic<uintptr_t> holder_{0};
+  std::atomic<uint64_t> granted_at_ns_{0};
+  std::atomic<uint64_t> epoch_{1};
+  rcu::SpinLock& lock_;
 };
-static_assert(sizeof(AccessCache) <= 104);
+static_assert(sizeof(AccessCache) == 40);
 
 }  // namespace nfswalk::access_cache
 

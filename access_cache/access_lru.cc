@@ -9,10 +9,13 @@
 #include <utility>
 
 #include "access_cache/access_cache.h"
+#include "access_cache/access_list.h"
 #include "rcu/defer.h"
 #include "rcu/lock_order.h"
 
 namespace nfswalk::access_cache {
+
+using sunrpc_auth::CredentialRef;
 
 namespace {
 
@@ -32,37 +35,60 @@ AccessLru::AccessLru(size_t entries_max, rcu::ChangeCount& drops)
 
 AccessLru::~AccessLru() { rcu::Barrier(); }
 
-AccessEntry* AccessLru::Allocate(sunrpc_auth::CredentialRef credential, uint32_t granted,
-                                 uint64_t granted_at_ns, uint64_t epoch) {
-  AccessEntry* const memory = pool_.Allocate();
-  if (memory == nullptr) return nullptr;
-  // Counted before it can be found and dropped, so that the count never passes below zero.
-  entries_.fetch_add(1, std::memory_order_relaxed);
-  return ::new (memory) AccessEntry(std::move(credential), granted, granted_at_ns, epoch);
+bool AccessLru::Room::Allocate() {
+  list = lru.list_pool_.Allocate();
+  entry = lru.entry_pool_.Allocate();
+  return list != nullptr && entry != nullptr;
 }
 
-void AccessLru::AddedLocked(AccessCache& cache, DroppedEntries& dropped) {
+AccessLru::Room::~Room() {
+  if (list != nullptr) lru.list_pool_.Free(list);
+  if (entry != nullptr) lru.entry_pool_.Free(entry);
+}
+
+AccessEntry& AccessLru::Room::TakeEntry(CredentialRef credential, uint64_t answer,
+                                        uint64_t granted_at_ns) {
+  return lru.Construct(*std::exchange(entry, nullptr), std::move(credential), answer,
+                       granted_at_ns);
+}
+
+AccessEntry* AccessLru::Allocate(CredentialRef credential, uint64_t answer,
+                                 uint64_t granted_at_ns) {
+  AccessEntry* const memory = entry_pool_.Allocate();
+  if (memory == nullptr) return nullptr;
+  return &Construct(*memory, std::move(credential), answer, granted_at_ns);
+}
+
+AccessEntry& AccessLru::Construct(AccessEntry& memory, CredentialRef credential, uint64_t answer,
+                                  uint64_t granted_at_ns) {
+  // Counted before it can be found and dropped, so that the count never passes below zero.
+  entries_.fetch_add(1, std::memory_order_relaxed);
+  return *::new (&memory) AccessEntry(std::move(credential), answer, granted_at_ns);
+}
+
+void AccessLru::AddedLocked(AccessList* list, DroppedEntries& dropped) {
   lock_.AssertHeld();
-  if (!cache.link_.is_linked()) caches_.push_back(cache.link_);
+  if (list != nullptr && !list->link.is_linked()) lists_.push_back(list->link);
   const size_t now = entries_.fetch_sub(dropped.count, std::memory_order_relaxed) - dropped.count;
   if (now > entries_max_) ScanLocked(std::min(now - entries_max_, kScanMax), kScanMax, dropped);
 }
 
-void AccessLru::LeaveLocked(AccessCache& cache) {
+void AccessLru::LeaveLocked(AccessList& list) {
   lock_.AssertHeld();
-  if (cache.link_.is_linked()) caches_.erase(caches_.iterator_to(cache.link_));
+  if (list.link.is_linked()) lists_.erase(lists_.iterator_to(list.link));
 }
 
 void AccessLru::ScanLocked(size_t entries_wanted, size_t visits_max, DroppedEntries& dropped) {
   rcu::ChangeCount::Change change(drops_);
   const size_t before = dropped.count;
   for (size_t visit = 0; visit < visits_max && dropped.count - before < entries_wanted; ++visit) {
-    if (caches_.empty()) break;
-    Link& link = caches_.front();
-    caches_.pop_front();
-    AccessCache* const cache =
-        boost::intrusive::get_parent_from_member<AccessCache>(&link, &AccessCache::link_);
-    if (cache->DropOldest(dropped)) caches_.push_back(link);
+    if (lists_.empty()) break;
+    Link& link = lists_.front();
+    lists_.pop_front();
+    AccessList* const list =
+        boost::intrusive::get_parent_from_member<AccessList>(&link, &AccessList::link);
+    std::lock_guard lock(*list->lock);
+    if (list->DropOldest(dropped)) lists_.push_back(link);
   }
   entries_.fetch_sub(dropped.count - before, std::memory_order_relaxed);
 }
@@ -89,6 +115,9 @@ void AccessLru::Free(const DroppedEntries& dropped) {
     entry = next;
   }
 }
+
+// A grace period after the last reader could come to it.
+void AccessLru::FreeList(AccessList& list) { list_pool_.FreeDeferred(&list); }
 
 void AccessLru::Dismiss(const DroppedEntries& dropped) {
   entries_.fetch_sub(dropped.count, std::memory_order_relaxed);

@@ -50,6 +50,7 @@ namespace nfswalk::rcu {
 //   static std::atomic<Node*>& Next(Node&);
 //   static uint64_t Hash(const Node&);  // a relaxed load; changes only while in no chain
 //   static constexpr int kSlotBits;     // optional, see below
+//   Companion(), kCompanionBytes        // optional, see rcu_chain.h
 // The hash must be well mixed above its low 8 bits, which may hold something else; buckets are
 // chosen by its highest bits.
 //
@@ -93,6 +94,7 @@ class HashTable {
     TableRef table = Current();
     for (;;) {
       const Head& head = table.HeadFor(hash);
+      head.PrefetchCompanion();
       for (Node* node = head.FirstRcu(); node != nullptr; node = Head::NextRcu(*node)) {
         NFSWALK_SYNC_POINT("hash_table:search-step");
         if (Traits::Hash(*node) == hash && match(*node)) return node;

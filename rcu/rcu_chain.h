@@ -5,6 +5,8 @@
 //             its next pointer, so a reader standing on it finds its way on.
 // Data        head_ = pointer | moved (bit 1) | locked (bit 0, owned by BitLockChain); Next(node):
 //             written under the lock. Node pointers never carry bits.
+//             companion_ (optional): what whoever finds the first node reads next. It is only ever
+//             prefetched, at the same time as the node itself, so it may be anything.
 // Invariants  I1 moved is for ever: the nodes are in another table, this chain stays empty.
 // Protocol    locked: lock; for (n = head; n; n = n->next); unlock.
 //             here:   read section; for (n = FirstRcu(); n; n = NextRcu(*n)).
@@ -20,11 +22,15 @@
 
 #include <atomic>
 #include <cassert>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace nfswalk::rcu {
 
-// Traits: static std::atomic<Node*>& Next(Node&). alignof(Node) >= 4.
+// Traits: static std::atomic<Node*>& Next(Node&). alignof(Node) >= 4. Optional:
+//   static const void* Companion(const Node&);  // a relaxed load, under the lock
+//   static constexpr size_t kCompanionBytes;
 template <class Node, class Traits>
 class RcuChain {
  public:
@@ -38,6 +44,15 @@ class RcuChain {
   }
   static Node* NextRcu(Node& node) {
     return Traits::Next(node).load(std::memory_order_acquire);  // O1: InsertHead(), Remove()
+  }
+  void PrefetchCompanion() const {
+    if constexpr (kHasCompanion) {
+      const auto* const at = static_cast<const char*>(companion_.load(std::memory_order_relaxed));
+      if (at == nullptr) return;  // no page is there: a walk of the page tables each time
+      for (size_t byte = 0; byte < Traits::kCompanionBytes; byte += kCacheLineBytes) {
+        __builtin_prefetch(at + byte);
+      }
+    }
   }
   bool moved() const {
     return (head_.load(std::memory_order_acquire) & kMoved) != 0;  // O2: pairs with MarkMoved()
@@ -75,6 +90,9 @@ class RcuChain {
 
  private:
   static constexpr uintptr_t kMoved = 2;
+  static constexpr size_t kCacheLineBytes = 64;
+  static constexpr bool kHasCompanion = requires(const Node& node) { Traits::Companion(node); };
+  struct None {};
 
   static Node* Pointer(uintptr_t head) {
     return reinterpret_cast<Node*>(head & ~(kLocked | kMoved));
@@ -85,7 +103,14 @@ class RcuChain {
     const uintptr_t bits = head_.load(std::memory_order_relaxed) & (kLocked | kMoved);
     head_.store(reinterpret_cast<uintptr_t>(node) | bits,
                 std::memory_order_release);  // O1: pairs with FirstRcu()
+    if constexpr (kHasCompanion) {
+      companion_.store(node != nullptr ? Traits::Companion(*node) : nullptr,
+                       std::memory_order_relaxed);
+    }
   }
+
+  [[no_unique_address]] std::conditional_t<kHasCompanion, std::atomic<const void*>, None>
+      companion_{};
 };
 
 }  // namespace nfswalk::rcu

@@ -117,6 +117,13 @@ class CredentialRef {
   const CachedCredential* operator->() const { return credential_; }
   explicit operator bool() const { return credential_ != nullptr; }
 
+  // Gives the reference away without dropping it, for whoever has room for a bare address only;
+  // Adopt() makes it a CredentialRef again.
+  const CachedCredential* release() { return std::exchange(credential_, nullptr); }
+  static CredentialRef Adopt(const CachedCredential* released) {
+    return CredentialRef(const_cast<CachedCredential*>(released));
+  }
+
  private:
   friend class CredentialCache;
   explicit CredentialRef(CachedCredential* counted) : credential_(counted) {}

@@ -112,7 +112,7 @@ class CostRun {
     // A thread that one of a team starts runs on the processor that this one is pinned to.
     RunTeam(1, [&](size_t) { error = AskEachOnce(*cache.subject, calls, 1, stop_); });
     if (!error.empty()) return error;
-    auto turn = TakeTurn(*cache.subject, calls, 1, static_cast<double>(options_.turn_ms) / 1000);
+    auto turn = TakeTurn(*cache.subject, calls, 0, 1, static_cast<double>(options_.turn_ms) / 1000);
     if (!turn) return std::move(turn.error());
     if (cache.subject->stats().rpcs != rpcs_before) {
       return fmt::format("a cache of {} files had to ask its server", cache.files);

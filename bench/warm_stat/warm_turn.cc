@@ -74,13 +74,14 @@ std::string AskEachOnce(Subject& subject, std::span<const ReplayCall> calls, siz
 }
 
 std::expected<WarmTurn, std::string> TakeTurn(Subject& subject, std::span<const ReplayCall> calls,
-                                              size_t threads, double seconds) {
+                                              size_t start, size_t threads, double seconds) {
   std::vector<Share> shares(threads);
   const TeamTime time = RunTeam(
       threads,
       [&](size_t t) {
         if (shares[t].error.empty()) {
-          shares[t].Run(subject, calls, calls.size() * t / threads, seconds);
+          const size_t at = (start + calls.size() * t / threads) % calls.size();
+          shares[t].Run(subject, calls, at, seconds);
         }
       },
       [&](size_t t) {

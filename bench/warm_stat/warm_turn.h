@@ -18,10 +18,10 @@ namespace nfswalk::bench {
 std::string AskEachOnce(Subject& subject, std::span<const ReplayCall> calls, size_t rounds,
                         const std::atomic<bool>& stop);
 
-// `threads` pinned threads, each from another place of `calls` on, round and round. Answers are
-// compared. The error is a sentence.
+// `threads` pinned threads, each from another place of `calls` on, round and round, the first from
+// `start`. Answers are compared. The error is a sentence.
 std::expected<WarmTurn, std::string> TakeTurn(Subject& subject, std::span<const ReplayCall> calls,
-                                              size_t threads, double seconds);
+                                              size_t start, size_t threads, double seconds);
 
 }  // namespace nfswalk::bench
 

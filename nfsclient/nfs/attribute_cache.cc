@@ -55,7 +55,7 @@ void InvalidateRights(Superblock& superblock, Inode& inode) {
   inode.access.Invalidate();
 }
 
-void AddInvalid(Inode& inode, uint32_t bits) {
+void AddInvalid(Inode& inode, uint16_t bits) {
   // Release, as every store to the word: a bit that it leaves clear was cleared by somebody.
   inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) | bits,
                       std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()

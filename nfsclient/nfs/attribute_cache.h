@@ -42,7 +42,7 @@ bool Stands(vfs::Inode& inode, const Standing& standing);
 inline bool AttributesFresh(const vfs::Inode& inode, uint64_t now_ns) {
   const uint64_t read_at_ns =
       inode.read_at_ns.load(std::memory_order_acquire);  // pairs with StoreAttributes()
-  const uint32_t invalid =
+  const uint16_t invalid =
       inode.invalid.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint64_t age = now_ns - read_at_ns;           // wraps if `now` is before
   return age < inode.lifetime_ns.load(std::memory_order_relaxed) &&

@@ -1,6 +1,8 @@
 #include "nfsclient/nfs/inode_operations.h"
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 
 namespace nfswalk::nfs {
 
@@ -14,17 +16,22 @@ bool FileIdentity::Test(const vfs::Inode& inode) const {
 
 std::errc FileIdentity::Set(vfs::Inode& inode) {
   const auto bytes = handle_.bytes();
-  inode.long_handle = nullptr;
   if (bytes.size() > vfs::Inode::kInlineHandle) {
-    inode.long_handle =
+    const rcu::ByteString* const elsewhere =
         bytes_.Allocate({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    if (inode.long_handle == nullptr) return std::errc::not_enough_memory;
+    if (elsewhere == nullptr) return std::errc::not_enough_memory;
+    std::memcpy(inode.handle_bytes.data(), &elsewhere, sizeof elsewhere);
   } else {
     std::ranges::copy(bytes, inode.handle_bytes.begin());
   }
   inode.handle_size = static_cast<uint8_t>(bytes.size());
   inode.fileid = fileid_;
   inode.type.store(type_, std::memory_order_relaxed);
+  if (type_ == protocol::FileType::kSymlink) {
+    std::construct_at(&inode.link_body, nullptr);
+  } else {
+    std::construct_at(&inode.alias, nullptr);
+  }
   return {};
 }
 
@@ -36,12 +43,14 @@ InodeOperations::InodeOperations(const vfs::InodePolicy& policy,
 
 void InodeOperations::EvictInode(vfs::Inode& inode) {
   inode.access.Clear(access_lru_);
-  if (auto* body = inode.link_body.exchange(nullptr, std::memory_order_relaxed)) {
-    bytes_.FreeDeferred(body);
+  if (inode.type.load(std::memory_order_relaxed) == protocol::FileType::kSymlink) {
+    auto* const body = inode.link_body.exchange(nullptr, std::memory_order_relaxed);
+    if (body != nullptr) bytes_.FreeDeferred(body);
+  } else {
+    inode.alias.store(nullptr, std::memory_order_relaxed);
   }
   // The pointer stays: others may be comparing handles until the grace period ends.
-  if (inode.long_handle != nullptr) bytes_.FreeDeferred(inode.long_handle);
-  inode.alias.store(nullptr, std::memory_order_relaxed);
+  if (auto* const elsewhere = inode.long_handle()) bytes_.FreeDeferred(elsewhere);
 }
 
 }  // namespace nfswalk::nfs

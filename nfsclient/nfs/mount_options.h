@@ -54,7 +54,8 @@ struct MountOptions {
   // kRcuSearch: threads remember the way to directories (walk/path_cache.h).
   bool path_cache = true;
 
-  // Limits of the caches, in objects. A mount holds about that many and hands the rest back.
+  // Limits of the caches, in objects. A mount holds about that many and hands the rest back. Access
+  // rights count from the second credential on that asks for an inode.
   size_t dentries_max = 4'000'000;
   size_t inodes_max = 4'000'000;
   size_t access_entries_max = 4'000'000;

@@ -163,7 +163,8 @@ std::expected<size_t, std::errc> PrimePath(Superblock& superblock, DentryRef& di
   };
   if (!is_worth_it()) return 0;
   auto ticket = superblock.lookups.Begin(*directory, first.name());
-  if (!ticket.owned() && !is_worth_it()) return 0;  // somebody has just asked
+  // Somebody may have asked and be done by now, whoever owns the ticket.
+  if (!is_worth_it()) return 0;
 
   Inode& inode = *directory.inode();
   auto lock = superblock.directory_locks.LockShared(inode);

@@ -26,7 +26,7 @@ inline RcuLink ReadLinkRcu(const vfs::Inode& link, uint64_t now_ns) {
   if (!AttributesFresh(link, now_ns)) return {NeedRef::kGetattrRpc, {}};
   // The bit that would refuse the text comes first: InstallLinkText() clears it last, so that who
   // finds it clear finds the text it was cleared for, or a later one.
-  const uint32_t invalid =
+  const uint16_t invalid =
       link.invalid.load(std::memory_order_acquire);  // pairs with InstallLinkText()
   NFSWALK_SYNC_POINT("readlink-rcu:between-loads");
   const rcu::ByteString* body =

@@ -72,7 +72,15 @@ void Superblock::DropCaches() {
       dentries.Prune(kPruneBatch);
     }
   }
-  if (inodes != nullptr) inodes->EvictUnused();
+  if (inodes != nullptr) {
+    inodes->EvictUnused();
+    inodes->IterInodes({}, [this](vfs::Inode& in_use) {
+      nfs::DirectoryChange change(*this, in_use);
+      in_use.access.Clear(access_lru);
+      return vfs::IterStep::kNext;
+    });
+  }
+  // Of inodes that are being made or dying, too.
   access_lru.Shrink(access_lru.entries());
   credentials.Prune(std::numeric_limits<uint64_t>::max());
 }
@@ -90,7 +98,7 @@ Stats Superblock::GetStats() const {
   stats.dentries = dentries.size();
   stats.inodes = inodes->size();
   stats.inode_global_locks = inodes->lock_acquisitions().global;
-  stats.access_entries = access_lru.entries();
+  stats.access_entries = access_lru.answers();
   stats.credentials = credentials.size();
   return stats;
 }

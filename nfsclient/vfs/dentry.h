@@ -41,10 +41,11 @@ inline constexpr uint8_t kReferenced = 2;  // DCACHE_REFERENCED: second chance
 inline constexpr uint8_t kNotCached = 4;   // DCACHE_DONTCACHE; never with kOnLru
 
 struct alignas(64) Dentry {
-  static constexpr size_t kInlineWords = 7;
+  static constexpr size_t kInlineWords = 5;
   static constexpr size_t kInlineName = kInlineWords * 8;
 
-  // Read by every search. Nothing here is written by taking or dropping a reference (vfs_walk 9.7).
+  // One cache line, up to the second name word: all that a search reads of a name of up to 16
+  // bytes. Nothing there is written by taking or dropping a reference (vfs_walk 9.7).
   rcu::SeqCount seq;
   std::atomic<Dentry*> hash_next{nullptr};
   std::atomic<uint64_t> hash{0};
@@ -56,7 +57,7 @@ struct alignas(64) Dentry {
   // words: a reader overtaken by a rename must never take bytes for an address.
   std::atomic<rcu::ByteString*> long_name{nullptr};
 
-  alignas(64) rcu::Lockref lockref;
+  rcu::Lockref lockref;
   std::atomic<uint8_t> lru_state{0};
   boost::intrusive::list_member_hook<> lru_hook;
 
@@ -67,6 +68,7 @@ struct alignas(64) Dentry {
  private:
   bool HasRestOfName(const Name& name) const;
 };
+static_assert(sizeof(Dentry) == 128);
 
 inline bool Dentry::HasName(const Name& name) const {
   return name_words[0].load(std::memory_order_relaxed) == name.word0 &&

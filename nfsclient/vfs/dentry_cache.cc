@@ -111,7 +111,8 @@ DentryRef DentryCache::MakeRoot(InodeRef inode) {
   if (root == nullptr) return {};
   TakeFirstReference(*root);
   root->parent.store(root, std::memory_order_relaxed);
-  inode->alias.store(root, std::memory_order_relaxed);
+  // Nothing keeps a server from exporting a file, or a symbolic link.
+  if (inode->is_directory()) inode->alias.store(root, std::memory_order_relaxed);
   root->inode.store(inode.release(), std::memory_order_relaxed);
   live_.fetch_add(1, std::memory_order_relaxed);
   return {this, root};
@@ -423,7 +424,9 @@ Dentry* DentryCache::Destroy(Dentry* dentry) {
   // The inode pointer stays readable: a walker's copy of it is refused by seq, not by a null.
   if (Inode* inode = dentry->inode.load(std::memory_order_relaxed)) {
     Dentry* self = dentry;
-    inode->alias.compare_exchange_strong(self, nullptr, std::memory_order_relaxed);
+    if (inode->is_directory()) {
+      inode->alias.compare_exchange_strong(self, nullptr, std::memory_order_relaxed);
+    }
     inode->cache->Put(inode);
   }
   if (auto* text = dentry->long_name.exchange(nullptr, std::memory_order_relaxed)) {

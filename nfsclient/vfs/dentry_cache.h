@@ -142,6 +142,11 @@ class DentryCache {
     static uint64_t Hash(const Dentry& dentry) {
       return dentry.hash.load(std::memory_order_relaxed);
     }
+    // What a stat reads of the inode.
+    static const void* Companion(const Dentry& dentry) {
+      return dentry.inode.load(std::memory_order_relaxed);
+    }
+    static constexpr size_t kCompanionBytes = 192;
   };
 
   using Table = rcu::HashTable<Dentry, Traits>;

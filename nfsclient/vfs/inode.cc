@@ -1,6 +1,7 @@
 #include "nfsclient/vfs/inode.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace nfswalk::vfs {
 
@@ -49,20 +50,24 @@ void AttributeWords::Load(protocol::Attributes& a) const {
   a.change = word(12);
 }
 
-protocol::FileHandle Inode::handle() const {
-  const uint8_t* bytes = long_handle != nullptr
-                             ? reinterpret_cast<const uint8_t*>(long_handle->data())
-                             : handle_bytes.data();
-  return protocol::FileHandle({bytes, handle_size});
+rcu::ByteString* Inode::long_handle() const {
+  if (handle_size <= kInlineHandle) return nullptr;
+  rcu::ByteString* elsewhere;
+  std::memcpy(&elsewhere, handle_bytes.data(), sizeof elsewhere);
+  return elsewhere;
 }
 
+std::span<const uint8_t> Inode::HandleBytes() const {
+  const rcu::ByteString* elsewhere = long_handle();
+  return {elsewhere != nullptr ? reinterpret_cast<const uint8_t*>(elsewhere->data())
+                               : handle_bytes.data(),
+          handle_size};
+}
+
+protocol::FileHandle Inode::handle() const { return protocol::FileHandle(HandleBytes()); }
+
 bool Inode::HasHandle(const protocol::FileHandle& other) const {
-  auto bytes = other.bytes();
-  if (bytes.size() != handle_size) return false;
-  const uint8_t* own = long_handle != nullptr
-                           ? reinterpret_cast<const uint8_t*>(long_handle->data())
-                           : handle_bytes.data();
-  return std::equal(bytes.begin(), bytes.end(), own);
+  return std::ranges::equal(HandleBytes(), other.bytes());
 }
 
 }  // namespace nfswalk::vfs

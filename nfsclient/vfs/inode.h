@@ -8,7 +8,8 @@
 //             cookie, read_at_ns,   | nfs/attribute_cache.cc, `lock` | nothing: single relaxed
 //               lifetime_ns,        |                                |   words, see Staleness
 //               invalid, flags      |                                |
-//             link_body             | nfs/readlink.cc, `lock`        | acquire load, RCU
+//             link_body (links)     | nfs/readlink.cc, `lock`        | acquire load, RCU
+//             alias (directories)   | vfs/dentry_cache.cc            | acquire load, a reference
 //             access                | its own lock                   | access_cache.h
 //             state, count 0 -> 1   | vfs/inode_cache.cc, `lock`     | a hint without it
 //             hash, hash_link       | the table's chain lock and     | the table's rules
@@ -30,6 +31,7 @@
 #include <atomic>
 #include <boost/intrusive/list_hook.hpp>
 #include <cstdint>
+#include <span>
 
 #include "access_cache/access_cache.h"
 #include "nfsclient/protocol/attributes.h"
@@ -57,8 +59,8 @@ inline constexpr uint16_t kDirty = 128;     // attributes that were not written 
 inline constexpr uint16_t kDying = kWillFree | kFreeing;
 
 // Inode::invalid (nfs_semantics 2.2). Access rights have an epoch of their own instead of a bit.
-inline constexpr uint32_t kInvalidChange = 1;  // attributes, and whether a directory changed
-inline constexpr uint32_t kInvalidData = 2;    // the text of a symbolic link
+inline constexpr uint16_t kInvalidChange = 1;  // attributes, and whether a directory changed
+inline constexpr uint16_t kInvalidData = 2;    // the text of a symbolic link
 
 // Inode::flags.
 inline constexpr uint16_t kStale = 1;     // NFS_STALE: the server no longer knows the handle
@@ -80,43 +82,49 @@ class AttributeWords {
 inline constexpr uint8_t kOffList = 0xff;
 
 struct alignas(64) Inode {
-  // What a walk through a directory reads: one cache line, with the first three words of `access`.
+  // What a walk through a directory reads, with the first three words of `access`: one cache line.
+  // The epoch of `access` is on the next.
   rcu::SeqCount attributes_seq;
   std::atomic<uint64_t> cookie{1};  // nfs_semantics 1.1: raised when others changed the directory
   std::atomic<uint64_t> read_at_ns{0};   // when the RPC that gave the attributes was sent
   std::atomic<uint64_t> lifetime_ns{0};  // how long from then on they may be believed
-  std::atomic<uint32_t> invalid{0};
+  std::atomic<uint16_t> invalid{0};
   std::atomic<uint16_t> flags{0};
   std::atomic<protocol::FileType> type{protocol::FileType::kRegular};
-  access_cache::AccessCache access;
-  std::atomic<rcu::ByteString*> link_body{nullptr};
-
-  // What the end of a stat reads: two cache lines.
-  alignas(64) AttributeWords attributes;
-
-  // Under `lock`; what changes attributes reads.
-  uint64_t attribute_generation = 0;    // nfs_semantics 2.6
-  uint64_t lifetime_since_ns = 0;       // when lifetime_ns was last started or grown
-  std::atomic<Dentry*> alias{nullptr};  // a directory's only dentry (vfs_walk 5)
-
-  // What a lookup by file handle reads and writes: one cache line. Identity first.
-  rcu::HashLink<Inode> hash_link;
-  std::atomic<uint64_t> hash{0};  // 0: not hashed
-  InodeCache* cache = nullptr;
-  uint64_t fileid = 0;
-  rcu::ByteString* long_handle = nullptr;  // handles of more than kInlineHandle bytes
-  rcu::SpinLock lock{rcu::LockClass::kInode};
-  NamesAsked names_asked;          // a directory's
-  std::atomic<uint32_t> count{0};  // may fall to 1, and rise from 1, without the lock
-  std::atomic<uint16_t> state{0};
+  uint8_t handle_size = 0;
   uint8_t lru_shard = kOffList;   // under `lock` and the LRU's lock
   uint8_t list_shard = kOffList;  // under the list's lock
-  static constexpr size_t kInlineHandle = 31;
-  uint8_t handle_size = 0;
-  std::array<uint8_t, kInlineHandle> handle_bytes{};
+  access_cache::AccessCache access{access_lock};
+  // A directory's only dentry (vfs_walk 5), or a symbolic link's text.
+  union {
+    std::atomic<Dentry*> alias{nullptr};
+    std::atomic<rcu::ByteString*> link_body;
+  };
 
+  // What the end of a stat reads beside the first line: the rest of this one, and the next.
+  AttributeWords attributes;
+
+  // What a lookup by file handle compares, with `cache` and the first line.
+  rcu::HashLink<Inode> hash_link;
+  std::atomic<uint64_t> hash{0};  // 0: not hashed
+  uint64_t fileid = 0;
+  static constexpr size_t kInlineHandle = 28;
+  // Longer ones lie elsewhere; then their address is here.
+  alignas(rcu::ByteString*) std::array<uint8_t, kInlineHandle> handle_bytes{};
+  std::atomic<uint16_t> state{0};
+  rcu::SpinLock access_lock{rcu::LockClass::kAccess};
+
+  // What is written by taking references, and the rest.
+  InodeCache* cache = nullptr;
+  std::atomic<uint32_t> count{0};  // may fall to 1, and rise from 1, without the lock
+  NamesAsked names_asked;          // a directory's
+  rcu::SpinLock lock{rcu::LockClass::kInode};
+  uint64_t attribute_generation = 0;  // under `lock` (nfs_semantics 2.6)
+  uint64_t lifetime_since_ns = 0;     // under `lock`: when lifetime_ns was last started or grown
   boost::intrusive::list_member_hook<> lru_hook;
   boost::intrusive::list_member_hook<> list_hook;
+
+  Inode() {}  // for the union
 
   bool is_directory() const {
     return type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
@@ -154,9 +162,15 @@ struct alignas(64) Inode {
     return count.fetch_sub(1, std::memory_order_acq_rel) == 1;  // pairs with InodeCache::Put()
   }
 
+  // Where a handle of more than kInlineHandle bytes lies; else nullptr.
+  rcu::ByteString* long_handle() const;
   protocol::FileHandle handle() const;
   bool HasHandle(const protocol::FileHandle& other) const;
+
+ private:
+  std::span<const uint8_t> HandleBytes() const;
 };
+static_assert(sizeof(Inode) == 320);
 
 }  // namespace nfswalk::vfs
 

@@ -76,7 +76,6 @@ Inode* InodeCache::Allocate() {
   inode->flags.store(0, std::memory_order_relaxed);
   inode->invalid.store(0, std::memory_order_relaxed);
   inode->fileid = 0;
-  inode->long_handle = nullptr;
   inode->names_asked.Reset();
   inode->handle_size = 0;
   inode->count.store(1, std::memory_order_relaxed);

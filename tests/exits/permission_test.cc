@@ -287,7 +287,7 @@ TEST_F(Permission3_4, AnotherCredentialInFrontIsSearchedPast) {
 TEST_F(Permission3_4, BehindMoreCredentialsThanASearchLooksAtReferencesFindIt) {
   Mount();
   Warm(AccessTo("/", kMayRead));
-  for (uint32_t i = 0; i < access_cache::AccessCache::kSearchStepsMax; ++i) {
+  for (uint32_t i = 0; i < access_cache::AccessList::kSearchStepsMax; ++i) {
     Warm(AccessBy(Credential(100 + i, 1), "/", kMayRead));
   }
   Left(AccessTo("/", kMayRead), NeedRef::kAccessRpc, kOk, {});

@@ -22,6 +22,7 @@
 #include "rcu/lock_order.h"
 #include "rcu/page_region.h"
 #include "rcu/thread_index.h"
+#include "tests/fixtures/access_caches.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/freezable_heap.h"
 #include "tests/fixtures/frozen_globals.h"
@@ -371,7 +372,7 @@ TEST_P(FrozenMemoryWarmWalk, AStoreToAHashTableIsFatal) {
 // A cache that is not in frozen memory, of entries that are.
 TEST_P(FrozenMemoryWarmWalk, AStoreToAnAccessEntryIsFatal) {
   Superblock& superblock = ClientInternals::SuperblockOf(client());
-  access_cache::AccessCache cache;
+  access_cache::LoneAccessCache cache;
   const auto older = superblock.credentials.Lookup(tree().identities().front().credential);
   const auto newer = superblock.credentials.Lookup(tree().stranger().credential);
   ASSERT_TRUE(older && newer);

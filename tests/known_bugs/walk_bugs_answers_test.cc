@@ -269,8 +269,9 @@ TEST_F(WalkBugs, B02_TheTypeAndTheInodeOfANameBelongTogether) {
       while (!stop) {
         if (auto attributes = client_->Stat("t", me_, {.no_follow = true})) {
           // They are made in this order, and numbered.
-          const int64_t since = static_cast<int64_t>(attributes->fileid) - first;
-          wrong += since >= 0 && attributes->type != TypeOf(kAll[1 + since % 3]);
+          const int64_t from = first;  // 0: this is the first, and not written down yet
+          const int64_t since = static_cast<int64_t>(attributes->fileid) - from;
+          wrong += from != 0 && since >= 0 && attributes->type != TypeOf(kAll[1 + since % 3]);
           ++seen;
         }
         const int64_t inside = Stat("t/in");

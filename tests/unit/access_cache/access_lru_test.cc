@@ -11,6 +11,7 @@
 #include "access_cache/access_cache.h"
 #include "rcu/read_guard.h"
 #include "sunrpc_auth/credential_cache.h"
+#include "tests/fixtures/access_caches.h"
 
 namespace nfswalk::access_cache {
 namespace {
@@ -21,9 +22,12 @@ using sunrpc_auth::CredentialRef;
 
 constexpr AccessAge kFresh = {.now_ns = 10, .lifetime_ns = 1000};
 
-// A few inodes' caches over one limit.
+// A few inodes over one limit, each of which several credentials have asked for.
 class AccessLruTest : public testing::Test {
  protected:
+  AccessLruTest() {
+    for (AccessCache& cache : inodes_) ServeFromList(cache, credentials_, lru_);
+  }
   ~AccessLruTest() override {
     for (AccessCache& cache : inodes_) cache.Clear(lru_);
   }
@@ -46,7 +50,7 @@ class AccessLruTest : public testing::Test {
   CredentialCache credentials_{{.entries_max = 1000}};
   rcu::ChangeCount drops_;
   AccessLru lru_{4, drops_};
-  std::array<AccessCache, 8> inodes_;
+  std::array<LoneAccessCache, 8> inodes_;
 };
 
 TEST_F(AccessLruTest, TheLimitHoldsAfterEveryInsertion) {
@@ -124,7 +128,8 @@ TEST(AccessLruSmallestTest, R8_ALimitOfOneKeepsTheLastAnswer) {
   CredentialCache credentials({.entries_max = 10});
   rcu::ChangeCount drops;
   AccessLru lru(1, drops);
-  std::array<AccessCache, 3> inodes;
+  std::array<LoneAccessCache, 3> inodes;
+  for (AccessCache& cache : inodes) ServeFromList(cache, credentials, lru);
   for (uint32_t i = 0; i < 30; ++i) {
     const CredentialRef user = *credentials.Lookup(Credential(i % 2, 1));
     AccessCache& cache = inodes[i % 3];
@@ -136,23 +141,32 @@ TEST(AccessLruSmallestTest, R8_ALimitOfOneKeepsTheLastAnswer) {
   for (AccessCache& cache : inodes) cache.Clear(lru);
 }
 
-TEST(AccessLruSmallestTest, ALimitOfNoneCachesNothing) {
+// The limit is one of memory, of which the answer that the inode holds itself takes none.
+TEST(AccessLruSmallestTest, ALimitOfNoneLeavesTheFirstAnswerOfEachInode) {
   CredentialCache credentials({.entries_max = 10});
   rcu::ChangeCount drops;
   AccessLru lru(0, drops);
-  AccessCache cache;
-  cache.Insert(*credentials.Lookup(Credential(1, 1)), 0x15, 10, cache.epoch(), lru);
+  std::array<LoneAccessCache, 3> inodes;
+  const CredentialRef first = *credentials.Lookup(Credential(1, 1));
+  const CredentialRef second = *credentials.Lookup(Credential(2, 1));
+  for (AccessCache& cache : inodes) cache.Insert(first, 0x15, 10, cache.epoch(), lru);
+  EXPECT_EQ(lru.answers(), 3u);
   EXPECT_EQ(lru.entries(), 0u);
-  EXPECT_EQ(cache.size(), 0u);
-  cache.Clear(lru);
+  inodes[0].Insert(second, 0x15, 10, inodes[0].epoch(), lru);
+  EXPECT_EQ(lru.answers(), 2u);
+  EXPECT_EQ(lru.entries(), 0u);
+  EXPECT_EQ(inodes[0].size(), 0u);
+  for (AccessCache& cache : inodes) cache.Clear(lru);
+  EXPECT_EQ(lru.answers(), 0u);
 }
 
 TEST(AccessLruScanTest, AShrinkMayVisitEveryInode) {
   CredentialCache credentials({.entries_max = 10});
   rcu::ChangeCount drops;
   AccessLru lru(1000, drops);
-  std::deque<AccessCache> inodes(300);
+  std::deque<LoneAccessCache> inodes(300);
   const CredentialRef user = *credentials.Lookup(Credential(1, 1));
+  for (AccessCache& cache : inodes) ServeFromList(cache, credentials, lru);
   for (AccessCache& cache : inodes) cache.Insert(user, 0x15, 10, cache.epoch(), lru);
   EXPECT_EQ(lru.Shrink(250), 250u);
   EXPECT_EQ(lru.entries(), 50u);

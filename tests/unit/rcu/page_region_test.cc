@@ -1,6 +1,8 @@
 #include "rcu/page_region.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -49,6 +51,23 @@ TEST(PageRegion, GivesManySlabsThatDoNotOverlapAndTakesThemBackInAnyOrder) {
     PageRegion::Unmap(slab);
   }
   EXPECT_EQ(PageRegion::mapped_bytes(), before);
+}
+
+// A huge page is made of what is in use to its end: the last one costs no more than its slabs.
+TEST(PageRegion, TheFirstSlabOfAHugePageTakesNoMoreMemoryThanItself) {
+  constexpr size_t kSlab = 64 * 1024, kHugePage = size_t{2} << 20;
+  std::vector<char*> slabs;
+  do {
+    slabs.push_back(static_cast<char*>(PageRegion::Map(kSlab, kSlab)));
+    ASSERT_NE(slabs.back(), nullptr);
+    ASSERT_LT(slabs.size(), 400u);
+  } while (PageRegion::mapped_bytes() < 2 * kHugePage + kSlab ||
+           reinterpret_cast<uintptr_t>(slabs.back()) % kHugePage != 0);
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> resident((kHugePage - kSlab) / page);
+  ASSERT_EQ(mincore(slabs.back() + kSlab, kHugePage - kSlab, resident.data()), 0);
+  EXPECT_TRUE(std::ranges::none_of(resident, [](unsigned char bits) { return (bits & 1) != 0; }));
+  for (char* const slab : slabs) PageRegion::Unmap(slab);
 }
 
 TEST(PageRegion, AnswersNullWhenTheSystemRefuses) {

@@ -138,5 +138,14 @@ TEST(DentryCache, TheLimitHolds) {
   EXPECT_TRUE(tree.dentries().under_pressure());
 }
 
+// Servers export such things, too. The text lies where a directory's only dentry is written down.
+TEST(DentryCache, ARootThatIsALinkKeepsItsText) {
+  CachedTree tree;
+  rcu::ChangeCount changes;
+  DentryCache dentries(changes, 10);
+  const DentryRef root = dentries.MakeRoot(tree.NewInode(7, protocol::FileType::kSymlink));
+  EXPECT_EQ(root.inode()->link_body.load(), nullptr);
+}
+
 }  // namespace
 }  // namespace nfswalk::vfs

@@ -332,7 +332,7 @@ TEST(InodeMeasureTest, GrowthKeepsTheMeanChainNearTheChosenLoad) {
 
 // M8. Debug builds have larger locks, sanitizers a heap of their own.
 #ifdef NDEBUG
-static_assert(sizeof(Inode) <= 384);
+static_assert(sizeof(Inode) <= 320);
 
 class InodeBytesTest : public testing::TestWithParam<InodePolicy> {};
 
