@@ -18,6 +18,7 @@ using sunrpc_auth::CredentialRef;
 using vfs::DentryRef;
 using vfs::DirectoryLocks;
 using vfs::Inode;
+using vfs::LookupsInFlight;
 using vfs::Name;
 
 namespace {
@@ -144,6 +145,13 @@ class PathPrimer {
   Standing standing_;
 };
 
+// The name behind `step`, which is names[at]; owned unless somebody else owns it or there is none.
+LookupsInFlight::Ticket TakeNext(Superblock& superblock, const std::vector<std::string_view>& names,
+                                 size_t at, const protocol::PathStep& step) {
+  if (at + 1 == names.size() || names[at + 1] == "..") return {};
+  return superblock.lookups.TryBegin(step.handle, names[at + 1]);
+}
+
 }  // namespace
 
 bool AsksForWholePaths(const Superblock& superblock) {
@@ -162,11 +170,11 @@ std::expected<size_t, std::errc> PrimePath(Superblock& superblock, DentryRef& di
                                    : missing.rights || missing.name;
   };
   if (!is_worth_it()) return 0;
-  auto ticket = superblock.lookups.Begin(*directory, first.name());
+  Inode& inode = *directory.inode();
+  auto ticket = superblock.lookups.Begin(inode.handle(), first.name().view());
   // Somebody may have asked and be done by now, whoever owns the ticket.
   if (!is_worth_it()) return 0;
 
-  Inode& inode = *directory.inode();
   auto lock = superblock.directory_locks.LockShared(inode);
   const SendStamp stamp = Stamp(superblock);
   const auto reply =
@@ -179,7 +187,11 @@ std::expected<size_t, std::errc> PrimePath(Superblock& superblock, DentryRef& di
   PathPrimer primer(superblock, credential, stamp, std::move(lock));
   primer.Begin(directory, reply);
   for (size_t i = 0; i < std::min(reply.steps.size(), names.names.size()); ++i) {
+    // Who comes along behind must not ask for the next name before it is here, too.
+    auto next = TakeNext(superblock, names.names, i, reply.steps[i]);
     if (!primer.Step(names.names[i], reply.steps[i])) return names.bytes;
+    ticket = std::move(next);
+    NFSWALK_SYNC_POINT("path-lookup:between-names");
   }
   if (reply.name_is_missing && reply.steps.size() < names.names.size()) {
     primer.End(names.names[reply.steps.size()]);

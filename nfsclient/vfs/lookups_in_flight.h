@@ -5,6 +5,9 @@
 // and then look at the dentry cache again. The owner searches the cache once more after Begin() and
 // inserts its answer before the ticket goes, so nobody can miss an answer that came in between.
 //
+// A name is known by its directory's handle, so that it can be taken before the directory has a
+// dentry: whoever brings a whole path owns the next name before others can come to its directory.
+//
 // Thread safety: any. May sleep.
 #ifndef NFSWALK_NFSCLIENT_VFS_LOOKUPS_IN_FLIGHT_H_
 #define NFSWALK_NFSCLIENT_VFS_LOOKUPS_IN_FLIGHT_H_
@@ -12,12 +15,15 @@
 #include <array>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 
-#include "nfsclient/vfs/name.h"
+#include "nfsclient/protocol/file_handle.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::vfs {
 
@@ -25,17 +31,30 @@ class LookupsInFlight {
   struct Shard {
     std::mutex mutex;
     std::condition_variable done;
-    std::unordered_set<std::string> names;  // the parent's address, then the name's bytes
+    std::unordered_set<std::string> names;  // as KeyOf() has them
   };
 
  public:
   // Ownership of one name; gives it up, and wakes those who wait, when destroyed.
   class Ticket {
    public:
+    Ticket() = default;  // owns nothing
     Ticket(Ticket&& other) noexcept
         : shard_(std::exchange(other.shard_, nullptr)), key_(std::move(other.key_)) {}
-    Ticket& operator=(Ticket&&) = delete;
-    ~Ticket() {
+    Ticket& operator=(Ticket&& other) noexcept {
+      GiveUp();
+      shard_ = std::exchange(other.shard_, nullptr);
+      key_ = std::move(other.key_);
+      return *this;
+    }
+    ~Ticket() { GiveUp(); }
+    bool owned() const { return shard_ != nullptr; }
+
+   private:
+    friend class LookupsInFlight;
+    Ticket(Shard* shard, std::string key) : shard_(shard), key_(std::move(key)) {}
+
+    void GiveUp() {
       if (shard_ == nullptr) return;
       {
         std::lock_guard guard(shard_->mutex);
@@ -43,29 +62,42 @@ class LookupsInFlight {
       }
       shard_->done.notify_all();
     }
-    // False: another thread owned the name and has finished; look into the cache again.
-    bool owned() const { return shard_ != nullptr; }
 
-   private:
-    friend class LookupsInFlight;
-    Ticket(Shard* shard, std::string key) : shard_(shard), key_(std::move(key)) {}
-    Shard* shard_;
+    Shard* shard_ = nullptr;
     std::string key_;
   };
 
-  // Takes the name, or waits until its owner is done.
-  Ticket Begin(const Dentry& parent, const Name& name) {
-    const Dentry* address = &parent;
-    std::string key(reinterpret_cast<const char*>(&address), sizeof address);
-    key.append(name.view());
-    Shard& shard = shards_[(name.hash >> 8) % kShards];
+  // Takes the name, or waits until its owner is done: a ticket that is not owned says so. Whoever
+  // calls this owns no other name.
+  Ticket Begin(const protocol::FileHandle& directory, std::string_view name) {
+    std::string key = KeyOf(directory, name);
+    Shard& shard = ShardOf(key);
     std::unique_lock lock(shard.mutex);
     if (shard.names.insert(key).second) return Ticket(&shard, std::move(key));
+    NFSWALK_SYNC_POINT("lookups:before-wait");
     shard.done.wait(lock, [&] { return !shard.names.contains(key); });
-    return Ticket(nullptr, {});
+    return {};
+  }
+
+  // Takes the name, or leaves it to its owner. Does not wait.
+  Ticket TryBegin(const protocol::FileHandle& directory, std::string_view name) {
+    std::string key = KeyOf(directory, name);
+    Shard& shard = ShardOf(key);
+    std::lock_guard lock(shard.mutex);
+    if (!shard.names.insert(key).second) return {};
+    return Ticket(&shard, std::move(key));
   }
 
  private:
+  // A slash, which no name holds, stands before the name.
+  static std::string KeyOf(const protocol::FileHandle& directory, std::string_view name) {
+    std::string key(reinterpret_cast<const char*>(directory.bytes().data()), directory.size());
+    return key.append("/").append(name);
+  }
+  Shard& ShardOf(const std::string& key) {
+    return shards_[std::hash<std::string>{}(key) % kShards];
+  }
+
   static constexpr size_t kShards = 64;
   std::array<Shard, kShards> shards_;
 };

@@ -12,6 +12,7 @@
 #include "nfsclient/client.h"
 #include "rcu/sync_point.h"
 #include "tests/fixtures/memory_server.h"
+#include "tests/race/interleavings.h"
 
 namespace nfswalk {
 namespace {
@@ -36,6 +37,8 @@ class WholePathRace : public testing::Test {
     options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s = 600;
     client_ = std::move(*Client::MountOver(std::move(server), options));
   }
+
+  void TearDown() override { rcu::SyncPointScript::ClearAll(); }
 
   // Runs `meanwhile` on a thread of its own while the next reply of a whole path is on its way.
   void WhileReplyIsUnderWay(std::function<void()> meanwhile) {
@@ -138,6 +141,22 @@ TEST_F(WholePathRace, EightThreadsThatMissTheSamePathSendOneCall) {
     threads.emplace_back([&] { EXPECT_TRUE(client_->Stat("a/b/file", me_).has_value()); });
   }
   for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(server_->rpcs_sent(), 1u);
+}
+
+// The second thread comes to a directory that the first has just brought, and wants a name in it
+// that is part of the same reply.
+TEST_F(WholePathRace, WhoFollowsBehindAReplyWaitsForTheNamesToCome) {
+  StopAt between("path-lookup:between-names");
+  StopAt waits("lookups:before-wait");
+  Actor first([&] { EXPECT_EQ(Stat("a/b/file"), file_); });
+  ASSERT_TRUE(between.Reached(first));
+  Actor second([&] { EXPECT_EQ(Stat("a/b/file"), file_); });
+  EXPECT_TRUE(waits.Reached(second));
+  waits.LetGo();
+  between.LetGo();
+  first.Join();
+  second.Join();
   EXPECT_EQ(server_->rpcs_sent(), 1u);
 }
 
