@@ -94,7 +94,7 @@ class HashTable {
     TableRef table = Current();
     for (;;) {
       const Head& head = table.HeadFor(hash);
-      head.PrefetchCompanion();
+      head.PrefetchCompanion(hash);
       for (Node* node = head.FirstRcu(); node != nullptr; node = Head::NextRcu(*node)) {
         NFSWALK_SYNC_POINT("hash_table:search-step");
         if (Traits::Hash(*node) == hash && match(*node)) return node;

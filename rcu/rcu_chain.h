@@ -5,8 +5,9 @@
 //             its next pointer, so a reader standing on it finds its way on.
 // Data        head_ = pointer | moved (bit 1) | locked (bit 0, owned by BitLockChain); Next(node):
 //             written under the lock. Node pointers never carry bits.
-//             companion_ (optional): what whoever finds the first node reads next. It is only ever
-//             prefetched, at the same time as the node itself, so it may be anything.
+//             companion_ (optional) = address | 16 bits of the first node's hash: what whoever
+//             looks for that node reads next. It is only ever prefetched, at the same time as the
+//             node itself, so it may be anything.
 // Invariants  I1 moved is for ever: the nodes are in another table, this chain stays empty.
 // Protocol    locked: lock; for (n = head; n; n = n->next); unlock.
 //             here:   read section; for (n = FirstRcu(); n; n = NextRcu(*n)).
@@ -29,8 +30,9 @@
 namespace nfswalk::rcu {
 
 // Traits: static std::atomic<Node*>& Next(Node&). alignof(Node) >= 4. Optional:
-//   static const void* Companion(const Node&);  // a relaxed load, under the lock
+//   static const void* Companion(const Node&);  // a relaxed load, under the lock; may be null
 //   static constexpr size_t kCompanionBytes;
+//   static uint64_t Hash(const Node&);  // with a companion; its bits 8 to 23 well mixed
 template <class Node, class Traits>
 class RcuChain {
  public:
@@ -45,10 +47,12 @@ class RcuChain {
   static Node* NextRcu(Node& node) {
     return Traits::Next(node).load(std::memory_order_acquire);  // O1: InsertHead(), Remove()
   }
-  void PrefetchCompanion() const {
+  // What the node of this hash will be read with, if it is the first.
+  void PrefetchCompanion(uint64_t hash) const {
     if constexpr (kHasCompanion) {
-      const auto* const at = static_cast<const char*>(companion_.load(std::memory_order_relaxed));
-      if (at == nullptr) return;  // no page is there: a walk of the page tables each time
+      const uint64_t word = companion_.load(std::memory_order_relaxed);
+      if (((word ^ TagOf(hash)) >> kAddressBits) != 0) return;
+      const auto* const at = reinterpret_cast<const char*>(word & kAddressMask);
       for (size_t byte = 0; byte < Traits::kCompanionBytes; byte += kCacheLineBytes) {
         __builtin_prefetch(at + byte);
       }
@@ -91,11 +95,23 @@ class RcuChain {
  private:
   static constexpr uintptr_t kMoved = 2;
   static constexpr size_t kCacheLineBytes = 64;
+  static constexpr int kAddressBits = 48;
+  static constexpr uint64_t kAddressMask = (uint64_t{1} << kAddressBits) - 1;
   static constexpr bool kHasCompanion = requires(const Node& node) { Traits::Companion(node); };
   struct None {};
 
   static Node* Pointer(uintptr_t head) {
     return reinterpret_cast<Node*>(head & ~(kLocked | kMoved));
+  }
+
+  // The bits next to the low 8, which hashes may use for something else, where no address has any.
+  static uint64_t TagOf(uint64_t hash) { return (hash << (kAddressBits - 8)) & ~kAddressMask; }
+  // None is told by a tag that does not match.
+  static uint64_t CompanionWord(const Node* node) {
+    if (node == nullptr) return 0;
+    const auto address = reinterpret_cast<uintptr_t>(Traits::Companion(*node));
+    const uint64_t tag = TagOf(Traits::Hash(*node));
+    return address != 0 ? (address & kAddressMask) | tag : ~tag & ~kAddressMask;
   }
 
   void SetFirst(Node* node) {
@@ -104,13 +120,11 @@ class RcuChain {
     head_.store(reinterpret_cast<uintptr_t>(node) | bits,
                 std::memory_order_release);  // O1: pairs with FirstRcu()
     if constexpr (kHasCompanion) {
-      companion_.store(node != nullptr ? Traits::Companion(*node) : nullptr,
-                       std::memory_order_relaxed);
+      companion_.store(CompanionWord(node), std::memory_order_relaxed);
     }
   }
 
-  [[no_unique_address]] std::conditional_t<kHasCompanion, std::atomic<const void*>, None>
-      companion_{};
+  [[no_unique_address]] std::conditional_t<kHasCompanion, std::atomic<uint64_t>, None> companion_{};
 };
 
 }  // namespace nfswalk::rcu

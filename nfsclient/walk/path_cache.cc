@@ -66,7 +66,7 @@ PathCache::Way PathCache::WayOf(std::string_view path, const Superblock& superbl
 
 bool PathCache::Wants(const Way& way) {
   Set& set = sets_[SetOf(way)];
-  if (set.wanted == way.hash || set.hashes.back() == 0) return true;
+  if (set.wanted == way.hash || set.slots.back() == 0) return true;
   set.wanted = way.hash;
   return false;
 }
@@ -80,30 +80,27 @@ bool PathCache::MayBeRight(const Entry& entry, const Superblock& superblock) {
 // The way's own slot, if it has been there before; else the first whose entry is not right, so that
 // unused ones are filled in their order, the last of all for Wants() to see; else any, but
 // for each way always the same, so that those that take turns do not drive out all others.
-size_t PathCache::SlotFor(const Way& way, const Superblock& superblock) const {
+size_t PathCache::SlotFor(const Way& way, const Superblock& superblock) {
   const size_t set = SetOf(way);
-  const auto& hashes = sets_[set].hashes;
-  for (size_t slot = 0; slot < kSlots; ++slot) {
-    if (hashes[slot] == way.hash) return slot;
-  }
+  if (const size_t slot = sets_[set].Find(way.hash); slot != kSlots) return slot;
   for (size_t slot = 0; slot < kSlots; ++slot) {
     if (!MayBeRight(entries_[set * kSlots + slot], superblock)) return slot;
   }
-  return (way.hash >> 8) % kSlots;
+  ++driven_out_;
+  return (way.hash >> 24) % kSlots;
 }
 
 void PathCache::Remember(const Way& way, const Position& position, const Superblock& superblock,
                          uint64_t sample, const BelievedFor& believed) {
   const size_t set = SetOf(way), slot = SlotFor(way, superblock);
-  uint64_t& hash = sets_[set].hashes[slot];
+  sets_[set].Put(slot, way.hash, position.dentry);
   Entry& entry = entries_[set * kSlots + slot];
-  if (hash != way.hash && MayBeRight(entry, superblock)) ++driven_out_;
-  hash = way.hash;
   entry.mount = way.mount;
   entry.credential = way.credential;
   entry.sample = sample;
   entry.believed = believed;
-  entry.position = position;
+  entry.seq = position.seq;
+  entry.inode = position.inode;
   entry.length = static_cast<uint16_t>(way.text.size());
   std::memcpy(entry.bytes.data(), way.text.data(), way.text.size());
 }

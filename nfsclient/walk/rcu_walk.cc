@@ -135,8 +135,8 @@ RcuOutcome RcuWalk::Resolve() {
 [[gnu::always_inline]] inline bool RcuWalk::TakeKnownWay() {
   const auto way = PathCache::WayOf(path_.rest(), superblock_, credential_);
   if (!way) return false;
-  if (const Position* known = path_cache_->Find(way, superblock_, now_ns_)) {
-    at_ = *known;
+  if (Position known; path_cache_->Find(way, superblock_, now_ns_, &known)) {
+    at_ = known;
     knew_way_ = true;
     path_.AdvanceTo(way.text.end());
     return true;

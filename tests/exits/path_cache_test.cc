@@ -1,14 +1,19 @@
 // When a walk may begin where an earlier one of its thread came to (walk/path_cache.h): everything
 // that would have sent the walk another way, or out of RCU mode, makes it go step by step again.
+#include "nfsclient/walk/path_cache.h"
+
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <functional>
 #include <string>
 #include <thread>
+#include <unordered_map>
+#include <utility>
 
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/vfs/inode_cache.h"
+#include "rcu/read_guard.h"
 #include "tests/exits/steered_clock.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/known_bugs/walked_mount.h"
@@ -75,6 +80,24 @@ class PathCacheExits : public WalkedMount {
     std::thread([&] {
       for (int i = 0; i < kManyDirectories; ++i) Warm(ManyPath(i));
     }).join();
+  }
+
+  // Two directories in `a` whose ways have the same set of a new cache, and there the same bits of
+  // their hashes: of so many, two have.
+  std::pair<std::string, std::string> NamesThatLookAlike() const {
+    constexpr size_t kNames = 400'000;
+    constexpr uint64_t kBitsInSet = ~uint64_t{0} << 41, kSetBits = 0x7f00;
+    Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+    rcu::ReadGuard credential_stays;
+    const auto* const credential = superblock.credentials.LookupNonblock(me_);
+    std::unordered_map<uint64_t, size_t> seen;
+    for (size_t i = 0; i < kNames; ++i) {
+      const std::string path = "a/" + std::to_string(i) + "/file" + std::string(16, '\0');
+      const auto way = walk::PathCache::WayOf(path, superblock, credential);
+      const auto [found, is_new] = seen.emplace(way.hash & (kBitsInSet | kSetBits), i);
+      if (!is_new) return {std::to_string(found->second), std::to_string(i)};
+    }
+    return {};
   }
 
   uint64_t a_ = 0, b_ = 0, c_ = 0;
@@ -215,6 +238,23 @@ TEST_F(PathCacheExits, NobodyGoesTheWayOfAnother) {
   EXPECT_TRUE(Hits(kFile, file_));
   for (int i = 0; i < 6; ++i) as_others();
   Learn(kFile, file_);
+}
+
+TEST_F(PathCacheExits, WaysThatLookAlikeAreToldApart) {
+  Warm(kFile);
+  const auto [one, other] = NamesThatLookAlike();
+  ASSERT_FALSE(one.empty());
+  const auto add = [&](const std::string& name) {
+    const uint64_t directory = server_->Add(a_, name, FileType::kDirectory);
+    return static_cast<int64_t>(server_->Add(directory, "file", FileType::kRegular));
+  };
+  const int64_t one_file = add(one), other_file = add(other);
+  std::thread([&] {  // whose cache is new
+    Learn("a/" + one + "/file", one_file);
+    Learn("a/" + other + "/file", other_file);
+    EXPECT_FALSE(Hits("a/" + one + "/file", one_file)) << "they were meant to take turns";
+  })
+      .join();
 }
 
 TEST_F(PathCacheExits, LinksAndParentsAreWalkedEachTime) {
