@@ -10,7 +10,6 @@
 #include "bench/memory/filled_client.h"
 #include "bench/memory/growth.h"
 #include "bench/memory/synthetic_tree.h"
-#include "bench/team.h"
 #include "bench/warm_stat/warm_report.h"
 #include "bench/warm_stat/warm_tree.h"
 #include "bench/warm_stat/warm_turn.h"
@@ -103,15 +102,9 @@ class CostRun {
     return {};
   }
 
-  // The round before the clock starts brings back what the other caches drove out of the
-  // processor's: a large hot set has only a few rounds in a turn.
   std::string TakeTurnOf(Cache& cache, size_t set) {
     const std::vector<ReplayCall>& calls = hot_sets_[set]->calls();
     const uint64_t rpcs_before = cache.subject->stats().rpcs;
-    std::string error;
-    // A thread that one of a team starts runs on the processor that this one is pinned to.
-    RunTeam(1, [&](size_t) { error = AskEachOnce(*cache.subject, calls, 1, stop_); });
-    if (!error.empty()) return error;
     auto turn = TakeTurn(*cache.subject, calls, 0, 1, static_cast<double>(options_.turn_ms) / 1000);
     if (!turn) return std::move(turn.error());
     if (cache.subject->stats().rpcs != rpcs_before) {

@@ -19,7 +19,8 @@ std::string AskEachOnce(Subject& subject, std::span<const ReplayCall> calls, siz
                         const std::atomic<bool>& stop);
 
 // `threads` pinned threads, each from another place of `calls` on, round and round, the first from
-// `start`. Answers are compared. The error is a sentence.
+// `start`; for a quarter of `seconds` more before the clock starts. Answers are compared. The error
+// is a sentence.
 std::expected<WarmTurn, std::string> TakeTurn(Subject& subject, std::span<const ReplayCall> calls,
                                               size_t start, size_t threads, double seconds);
 
