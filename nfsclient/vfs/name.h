@@ -135,6 +135,11 @@ inline uint64_t HashPath(std::string_view path, uint64_t salt) {
   return internal::MixEnd(internal::MixBlock(state, last.word0, last.word1), path.size());
 }
 
+// A hash that stands for what `hash` does and for the object together.
+inline uint64_t HashOfBoth(uint64_t hash, const void* object) {
+  return internal::MixEnd(hash ^ (reinterpret_cast<uintptr_t>(object) * internal::kMultiplier0), 0);
+}
+
 // A name from elsewhere (a directory listing, the last component of a new file), copied so that it
 // can be read word by word.
 class PaddedName {

@@ -60,14 +60,20 @@ PathCache::Way PathCache::WayOf(std::string_view path, const Superblock& superbl
   while (length > 0 && path[length - 1] == '/') --length;
   if (length == 0 || length > kTextMax) return {};
   const std::string_view text = path.substr(0, length);
-  return {text, superblock.mount_id, credential,
-          vfs::HashPath(text, superblock.mount_id ^ reinterpret_cast<uintptr_t>(credential))};
+  return {text, superblock.mount_id, credential, vfs::HashPath(text, superblock.mount_id)};
 }
 
-bool PathCache::Wants(const Way& way) {
-  Set& set = sets_[SetOf(way)];
-  if (set.wanted == way.hash || set.slots.back() == 0) return true;
-  set.wanted = way.hash;
+bool PathCache::FindOwn(const Way& way, const Superblock& superblock, uint64_t now_ns,
+                        Position* position) const {
+  const Entry* const entry = Lookup(way.own_hash(), position);
+  return entry != nullptr && entry->IsRight(way, superblock, now_ns) &&
+         entry->Serves(way.credential);
+}
+
+bool PathCache::Wants(uint64_t hash) {
+  Set& set = sets_[SetOf(hash)];
+  if (set.wanted == hash || set.slots.back() == 0 || set.Find(hash) != kSlots) return true;
+  set.wanted = hash;
   return false;
 }
 
@@ -77,32 +83,55 @@ bool PathCache::MayBeRight(const Entry& entry, const Superblock& superblock) {
   return superblock.directory_changes.Still(entry.sample);
 }
 
-// The way's own slot, if it has been there before; else the first whose entry is not right, so that
-// unused ones are filled in their order, the last of all for Wants() to see; else any, but
-// for each way always the same, so that those that take turns do not drive out all others.
-size_t PathCache::SlotFor(const Way& way, const Superblock& superblock) {
-  const size_t set = SetOf(way);
-  if (const size_t slot = sets_[set].Find(way.hash); slot != kSlots) return slot;
+// The hash's own slot, if it has been there before; else the first whose entry is not right, so
+// that unused ones are filled in their order, the last of all for Wants() to see; else any, but for
+// each hash always the same, so that those that take turns do not drive out all others.
+size_t PathCache::SlotFor(uint64_t hash, const Superblock& superblock) {
+  const size_t set = SetOf(hash);
+  if (const size_t slot = sets_[set].Find(hash); slot != kSlots) return slot;
   for (size_t slot = 0; slot < kSlots; ++slot) {
     if (!MayBeRight(entries_[set * kSlots + slot], superblock)) return slot;
   }
   ++driven_out_;
-  return (way.hash >> 24) % kSlots;
+  return (hash >> 24) % kSlots;
 }
 
 void PathCache::Remember(const Way& way, const Position& position, const Superblock& superblock,
-                         uint64_t sample, const BelievedFor& believed) {
-  const size_t set = SetOf(way), slot = SlotFor(way, superblock);
-  sets_[set].Put(slot, way.hash, position.dentry);
+                         uint64_t sample, const BelievedFor& believed, uint64_t now_ns) {
+  uint64_t hash = way.hash;
+  if (Entry* const shared = Shared(way, position, superblock, sample, now_ns)) {
+    if (!shared->full()) {
+      *std::ranges::find(shared->credentials, nullptr) = way.credential;
+      shared->believed.Narrow(believed);
+      return;
+    }
+    hash = way.own_hash();
+    if (!Wants(hash)) return;
+  }
+  const size_t set = SetOf(hash), slot = SlotFor(hash, superblock);
+  sets_[set].Put(slot, hash, position.dentry);
   Entry& entry = entries_[set * kSlots + slot];
   entry.mount = way.mount;
-  entry.credential = way.credential;
   entry.sample = sample;
   entry.believed = believed;
   entry.seq = position.seq;
   entry.inode = position.inode;
+  entry.credentials = {way.credential};
   entry.length = static_cast<uint16_t>(way.text.size());
   std::memcpy(entry.bytes.data(), way.text.data(), way.text.size());
+}
+
+// The entry in which others have come to this position by this way; nullptr if there is none.
+PathCache::Entry* PathCache::Shared(const Way& way, const Position& position,
+                                    const Superblock& superblock, uint64_t sample,
+                                    uint64_t now_ns) {
+  Position known;
+  const Entry* const entry = Lookup(way.hash, &known);
+  if (entry == nullptr || !entry->IsRight(way, superblock, now_ns) || entry->sample != sample ||
+      entry->Serves(way.credential) || known != position) {
+    return nullptr;
+  }
+  return const_cast<Entry*>(entry);
 }
 
 }  // namespace nfswalk::walk

@@ -1,17 +1,19 @@
 // path_cache: where a thread's walks came to, so that the next one to the same directory goes there
 // at once, however deep it lies (vfs_walk 7.4).
 //
-// An entry says: at this time, by this path, with this credential, a walk under RCU comes to this
-// directory and may search it. It is right while nothing that such a walk looks at has changed
-// (Superblock::directory_changes), and as long as all attributes and rights on the way are fresh.
-// That rests on a clock that never goes back, as CLOCK_MONOTONIC does not: if it did, an entry
-// could be right for a time at which a directory on the way, asked for again since, is not believed
-// yet. Only walks that go straight down are remembered: through a symbolic link or `..` a path may
-// lead through directories that nothing keeps in the caches. The last component is never part of
-// it, so that an entry serves a whole directory, and files may change without making it void.
+// An entry says: at this time, by this path, with each of these credentials, a walk under RCU comes
+// to this directory and may search it. It is right while nothing that such a walk looks at has
+// changed (Superblock::directory_changes), and as long as all attributes and rights on the way are
+// fresh. That rests on a clock that never goes back, as CLOCK_MONOTONIC does not: if it did, an
+// entry could be right for a time at which a directory on the way, asked for again since, is not
+// believed yet. Only walks that go straight down are remembered: through a symbolic link or `..` a
+// path may lead through directories that nothing keeps in the caches. The last component is never
+// part of it, so that an entry serves a whole directory, and files may change without making it
+// void.
 //
 // Entries lie in sets of seven. A set alone, one line, says which directory an entry leads to, so
-// that the search for a name in it can begin while the entry is still on its way from memory. What
+// that the search for a name in it can begin while the entry is still on its way from memory. A few
+// credentials share an entry; others, where that is full, have entries of their own. What
 // is asked for once drives nothing out; if what is still right is driven out again and again, the
 // cache grows and learns anew.
 //
@@ -42,6 +44,8 @@ struct Position {
   vfs::Dentry* dentry;
   uint64_t seq;
   vfs::Inode* inode;
+
+  friend bool operator==(const Position&, const Position&) = default;
 };
 
 // The time in which something may be believed: from <= now < until, CLOCK_MONOTONIC.
@@ -53,6 +57,10 @@ struct BelievedFor {
     from_ns = std::max(from_ns, since_ns);
     until_ns = std::min(until_ns, since_ns + lifetime_ns);
   }
+  void Narrow(const BelievedFor& other) {
+    from_ns = std::max(from_ns, other.from_ns);
+    until_ns = std::min(until_ns, other.until_ns);
+  }
   bool Contains(uint64_t now_ns) const { return from_ns <= now_ns && now_ns < until_ns; }
 };
 
@@ -63,9 +71,11 @@ class PathCache {
     std::string_view text = {};
     uint64_t mount = 0;
     const sunrpc_auth::CachedCredential* credential = nullptr;
-    uint64_t hash = 0;
+    uint64_t hash = 0;  // of the text and the mount
 
     explicit operator bool() const { return !text.empty(); }
+    // Where it is to be found if the credential does not share an entry.
+    uint64_t own_hash() const { return vfs::HashOfBoth(hash, credential); }
   };
 
   // The calling thread's; nullptr if there is no memory, or the thread is at its end. May allocate:
@@ -81,25 +91,21 @@ class PathCache {
   // for sure. Preconditions: an RCU section, in which `way.credential` was looked up.
   bool Find(const Way& way, const Superblock& superblock, uint64_t now_ns,
             Position* position) const {
-    const size_t set = SetOf(way);
-    const size_t slot = sets_[set].Find(way.hash);
-    if (slot == kSlots) return false;
-    const Entry& entry = entries_[set * kSlots + slot];
-    // Not the entry's own, which would have to arrive first.
-    *position = {sets_[set].Directory(slot), entry.seq, entry.inode};
-    return entry.mount == way.mount && entry.credential == way.credential &&
-           superblock.directory_changes.Still(entry.sample) && entry.believed.Contains(now_ns) &&
-           entry.text() == way.text;
+    const Entry* const entry = Lookup(way.hash, position);
+    if (entry == nullptr || !entry->IsRight(way, superblock, now_ns)) return false;
+    if (entry->Serves(way.credential)) [[likely]]
+      return true;
+    return entry->full() && FindOwn(way, superblock, now_ns, position);
   }
 
-  // True if a walk should remember this way: its set has room, or it is the second time in a row
-  // that it was not found there.
-  bool Wants(const Way& way);
+  // True if a walk should remember this way: its set has room or holds it already, or it is the
+  // second time in a row that it was not found there.
+  bool Wants(const Way& way) { return Wants(way.hash); }
 
   // `sample`: a Quiet() of superblock.directory_changes from before the walk that came to
   // `position`. If something has changed since, the entry is never right.
   void Remember(const Way& way, const Position& position, const Superblock& superblock,
-                uint64_t sample, const BelievedFor& believed);
+                uint64_t sample, const BelievedFor& believed, uint64_t now_ns);
 
   PathCache(const PathCache&) = delete;
   PathCache& operator=(const PathCache&) = delete;
@@ -108,7 +114,8 @@ class PathCache {
   static constexpr size_t kSlots = 7;
   static constexpr size_t kSetsAtFirst = 128;
   static constexpr size_t kSetsMax = 2048;
-  static constexpr size_t kTextMax = 262;
+  static constexpr size_t kCredentials = 4;
+  static constexpr size_t kTextMax = 238;
 
   // One line decides nearly all misses.
   struct alignas(64) Set {
@@ -138,22 +145,52 @@ class PathCache {
   };
   struct alignas(64) Entry {
     uint64_t mount = 0;
-    const sunrpc_auth::CachedCredential* credential = nullptr;
     uint64_t sample = 0;
-    BelievedFor believed = {};
-    uint64_t seq = 0;  // of the directory, as in Position
+    BelievedFor believed = {};  // with every credential
+    uint64_t seq = 0;           // of the directory, as in Position
     vfs::Inode* inode = nullptr;
+    // The first ones; behind them nullptr. None dies while the entry is right: rights that it may
+    // search hold on to it, and are dropped under a change of directories.
+    std::array<const sunrpc_auth::CachedCredential*, kCredentials> credentials = {};
     uint16_t length = 0;
     std::array<char, kTextMax> bytes = {};
 
     std::string_view text() const { return {bytes.data(), length}; }
+    bool full() const { return credentials.back() != nullptr; }
+    // Without a jump: which one asks cannot be guessed.
+    bool Serves(const sunrpc_auth::CachedCredential* credential) const {
+      bool serves = false;
+      for (const auto* served : credentials) serves |= served == credential;
+      return serves;
+    }
+    // Whoever asks.
+    bool IsRight(const Way& way, const Superblock& superblock, uint64_t now_ns) const {
+      return mount == way.mount && superblock.directory_changes.Still(sample) &&
+             believed.Contains(now_ns) && text() == way.text;
+    }
   };
   static_assert(sizeof(Entry) == 320);
 
   PathCache() = default;
-  size_t SetOf(const Way& way) const { return (way.hash >> 8) & (set_count_ - 1); }
+  size_t SetOf(uint64_t hash) const { return (hash >> 8) & (set_count_ - 1); }
+
+  // The entry that the hash stands for, and where it leads if it is right.
+  const Entry* Lookup(uint64_t hash, Position* position) const {
+    const size_t set = SetOf(hash);
+    const size_t slot = sets_[set].Find(hash);
+    if (slot == kSlots) return nullptr;
+    const Entry& entry = entries_[set * kSlots + slot];
+    // The directory's address is not the entry's, which would have to arrive first.
+    *position = {sets_[set].Directory(slot), entry.seq, entry.inode};
+    return &entry;
+  }
+  bool FindOwn(const Way& way, const Superblock& superblock, uint64_t now_ns,
+               Position* position) const;
+  bool Wants(uint64_t hash);
   static bool MayBeRight(const Entry& entry, const Superblock& superblock);
-  size_t SlotFor(const Way& way, const Superblock& superblock);
+  size_t SlotFor(uint64_t hash, const Superblock& superblock);
+  Entry* Shared(const Way& way, const Position& position, const Superblock& superblock,
+                uint64_t sample, uint64_t now_ns);
   bool Grow(size_t set_count);
 
   size_t set_count_ = 0;  // a power of two

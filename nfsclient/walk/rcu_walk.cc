@@ -164,7 +164,7 @@ void RcuWalk::LearnWay() {
   way_believed_.Narrow(directory.read_at_ns.load(std::memory_order_relaxed),
                        directory.lifetime_ns.load(std::memory_order_relaxed));
   if (path_.at() < way_.text.end()) return;
-  path_cache_->Remember(way_, at_, superblock_, way_sample_, way_believed_);
+  path_cache_->Remember(way_, at_, superblock_, way_sample_, way_believed_, now_ns_);
   way_ = {};
 }
 

@@ -10,10 +10,10 @@
 #include <thread>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/vfs/inode_cache.h"
-#include "rcu/read_guard.h"
 #include "tests/exits/steered_clock.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/known_bugs/walked_mount.h"
@@ -88,12 +88,10 @@ class PathCacheExits : public WalkedMount {
     constexpr size_t kNames = 400'000;
     constexpr uint64_t kBitsInSet = ~uint64_t{0} << 41, kSetBits = 0x7f00;
     Superblock& superblock = ClientInternals::SuperblockOf(*client_);
-    rcu::ReadGuard credential_stays;
-    const auto* const credential = superblock.credentials.LookupNonblock(me_);
     std::unordered_map<uint64_t, size_t> seen;
     for (size_t i = 0; i < kNames; ++i) {
       const std::string path = "a/" + std::to_string(i) + "/file" + std::string(16, '\0');
-      const auto way = walk::PathCache::WayOf(path, superblock, credential);
+      const auto way = walk::PathCache::WayOf(path, superblock, nullptr);
       const auto [found, is_new] = seen.emplace(way.hash & (kBitsInSet | kSetBits), i);
       if (!is_new) return {std::to_string(found->second), std::to_string(i)};
     }
@@ -240,8 +238,41 @@ TEST_F(PathCacheExits, NobodyGoesTheWayOfAnother) {
   Learn(kFile, file_);
 }
 
+// More than share an entry.
+TEST_F(PathCacheExits, AnyNumberOfUsersTakeTheWayInTurn) {
+  std::vector<Credential> users;
+  for (uint32_t uid = 1; uid <= 9; ++uid) users.emplace_back(uid, uid);
+  const auto all = [&] {
+    const uint64_t before = path_hits();
+    for (const Credential& user : users) EXPECT_TRUE(client_->Stat(kFile, user).has_value());
+    return path_hits() - before;
+  };
+  for (int i = 0; i < 2 * kCold; ++i) all();
+  EXPECT_EQ(all(), users.size());
+  EXPECT_EQ(all(), users.size());
+}
+
+TEST_F(PathCacheExits, WhoSharesAWayIsBelievedNoLongerThanAlone) {
+  constexpr uint64_t kLifetime = 600 * kSecond;
+  const auto hits_as_another = [&] {
+    const uint64_t before = path_hits();
+    EXPECT_TRUE(client_->Stat(kFile, another_).has_value());
+    return path_hits() != before;
+  };
+  const uint64_t asked_at = SteeredClock::Now();
+  for (int i = 0; i < kCold; ++i) hits_as_another();
+  // Younger than what the other may do: everything else.
+  SteeredClock::Pass(100 * kSecond);
+  for (const uint64_t id : {kRoot, a_, b_, c_, static_cast<uint64_t>(file_)}) LookAt(id);
+  Learn(kFile, file_);
+  for (int i = 0; i < kCold; ++i) hits_as_another();
+  SteeredClock::Set(asked_at + kLifetime - 1);
+  EXPECT_TRUE(hits_as_another());
+  SteeredClock::Set(asked_at + kLifetime);
+  EXPECT_FALSE(hits_as_another());
+}
+
 TEST_F(PathCacheExits, WaysThatLookAlikeAreToldApart) {
-  Warm(kFile);
   const auto [one, other] = NamesThatLookAlike();
   ASSERT_FALSE(one.empty());
   const auto add = [&](const std::string& name) {
