@@ -63,11 +63,15 @@ PathCache::Way PathCache::WayOf(std::string_view path, const Superblock& superbl
   return {text, superblock.mount_id, credential, vfs::HashPath(text, superblock.mount_id)};
 }
 
-bool PathCache::FindOwn(const Way& way, const Superblock& superblock, uint64_t now_ns,
-                        Position* position) const {
-  const Entry* const entry = Lookup(way.own_hash(), position);
-  return entry != nullptr && entry->IsRight(way, superblock, now_ns) &&
-         entry->Serves(way.credential);
+const vfs::Dentry* PathCache::FindOwn(const Way& way, const Superblock& superblock, uint64_t now_ns,
+                                      Position* position) const {
+  const Known known = Lookup(way.own_hash());
+  if (known.entry == nullptr || !known.entry->IsRight(way, superblock, now_ns) ||
+      !known.entry->Serves(way.credential)) {
+    return nullptr;
+  }
+  *position = known.position();
+  return known.directory;
 }
 
 bool PathCache::Wants(uint64_t hash) {
@@ -125,13 +129,12 @@ void PathCache::Remember(const Way& way, const Position& position, const Superbl
 PathCache::Entry* PathCache::Shared(const Way& way, const Position& position,
                                     const Superblock& superblock, uint64_t sample,
                                     uint64_t now_ns) {
-  Position known;
-  const Entry* const entry = Lookup(way.hash, &known);
-  if (entry == nullptr || !entry->IsRight(way, superblock, now_ns) || entry->sample != sample ||
-      entry->Serves(way.credential) || known != position) {
-    return nullptr;
-  }
-  return const_cast<Entry*>(entry);
+  const Known known = Lookup(way.hash);
+  Entry* const entry = known.entry;
+  const bool shared = entry != nullptr && entry->IsRight(way, superblock, now_ns) &&
+                      entry->sample == sample && !entry->Serves(way.credential) &&
+                      known.position() == position;
+  return shared ? entry : nullptr;
 }
 
 }  // namespace nfswalk::walk

@@ -87,15 +87,18 @@ class PathCache {
   static Way WayOf(std::string_view path, const Superblock& superblock,
                    const sunrpc_auth::CachedCredential* credential);
 
-  // Where the way leads, a directory that the credential may search; false if that is not known
-  // for sure. Preconditions: an RCU section, in which `way.credential` was looked up.
-  bool Find(const Way& way, const Superblock& superblock, uint64_t now_ns,
-            Position* position) const {
-    const Entry* const entry = Lookup(way.hash, position);
-    if (entry == nullptr || !entry->IsRight(way, superblock, now_ns)) return false;
-    if (entry->Serves(way.credential)) [[likely]]
-      return true;
-    return entry->full() && FindOwn(way, superblock, now_ns, position);
+  // Where the way leads, a directory that the credential may search; nullptr if that is not known
+  // for sure. *position is the same once the entry has arrived; what is returned comes from the set
+  // alone, for the search that is to begin before that. Preconditions: an RCU section, in which
+  // `way.credential` was looked up.
+  const vfs::Dentry* Find(const Way& way, const Superblock& superblock, uint64_t now_ns,
+                          Position* position) const {
+    const Known known = Lookup(way.hash);
+    if (known.entry == nullptr || !known.entry->IsRight(way, superblock, now_ns)) return nullptr;
+    if (!known.entry->Serves(way.credential)) [[unlikely]]
+      return known.entry->full() ? FindOwn(way, superblock, now_ns, position) : nullptr;
+    *position = known.position();
+    return known.directory;
   }
 
   // True if a walk should remember this way: its set has room or holds it already, or it is the
@@ -134,6 +137,7 @@ class PathCache {
     // kSlots: none. Looks at all of them: which one it is cannot be guessed.
     size_t Find(uint64_t hash) const {
       unsigned found = 1u << kSlots;
+#pragma GCC unroll 7
       for (size_t slot = 0; slot < kSlots; ++slot) {
         found |= static_cast<unsigned>((slots[slot] ^ hash) <= kDirectoryMask) << slot;
       }
@@ -160,6 +164,7 @@ class PathCache {
     // Without a jump: which one asks cannot be guessed.
     bool Serves(const sunrpc_auth::CachedCredential* credential) const {
       bool serves = false;
+#pragma GCC unroll 4
       for (const auto* served : credentials) serves |= served == credential;
       return serves;
     }
@@ -174,18 +179,21 @@ class PathCache {
   PathCache() = default;
   size_t SetOf(uint64_t hash) const { return (hash >> 8) & (set_count_ - 1); }
 
-  // The entry that the hash stands for, and where it leads if it is right.
-  const Entry* Lookup(uint64_t hash, Position* position) const {
+  // The entry that a hash stands for, and the directory that it leads to if it is right.
+  struct Known {
+    Entry* entry;
+    vfs::Dentry* directory;
+
+    Position position() const { return {directory, entry->seq, entry->inode}; }
+  };
+  Known Lookup(uint64_t hash) const {
     const size_t set = SetOf(hash);
     const size_t slot = sets_[set].Find(hash);
-    if (slot == kSlots) return nullptr;
-    const Entry& entry = entries_[set * kSlots + slot];
-    // The directory's address is not the entry's, which would have to arrive first.
-    *position = {sets_[set].Directory(slot), entry.seq, entry.inode};
-    return &entry;
+    if (slot == kSlots) return {};
+    return {&entries_[set * kSlots + slot], sets_[set].Directory(slot)};
   }
-  bool FindOwn(const Way& way, const Superblock& superblock, uint64_t now_ns,
-               Position* position) const;
+  const vfs::Dentry* FindOwn(const Way& way, const Superblock& superblock, uint64_t now_ns,
+                             Position* position) const;
   bool Wants(uint64_t hash);
   static bool MayBeRight(const Entry& entry, const Superblock& superblock);
   size_t SlotFor(uint64_t hash, const Superblock& superblock);

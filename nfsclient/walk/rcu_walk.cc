@@ -101,20 +101,22 @@ bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
 
 RcuOutcome RcuWalk::Resolve() {
   if (credential_ == nullptr) return {NeedRef::kAllocation};
-  // The way is known to directories that may be searched.
-  bool may_search = path_cache_ != nullptr && TakeKnownWay();
+  // The way is known to directories that may be searched. Until the first step it is where the walk
+  // is, too.
+  const Dentry* known = path_cache_ != nullptr ? TakeKnownWay() : nullptr;
   bool more = true;
   while (more) {
     path_.SkipSlashes();
     if (path_.AtEnd()) break;
     NFSWALK_SYNC_POINT("walk:next-component");
-    if (!may_search) {
+    if (known == nullptr) {
       if (RcuOutcome entered = Enter(); !entered.ok()) return entered;
     }
-    may_search = false;
-
-    Name name = vfs::ScanName(path_.at(), at_.dentry);
     const char* text = path_.at();
+    // Scanned twice in the text, so that the one does not wait for at_, which comes from memory.
+    const Name name =
+        known != nullptr ? vfs::ScanName(text, known) : vfs::ScanName(text, at_.dentry);
+    known = nullptr;
     if (text[0] == '.' && name.length <= 2 && (name.length == 1 || text[1] == '.')) {
       if (name.length == 2) {
         if (RcuOutcome up = StepToParent(); !up.ok()) return up;
@@ -132,14 +134,13 @@ RcuOutcome RcuWalk::Resolve() {
 
 // Begins at the directory of the last component if the thread has come to it before, or lets this
 // walk find out what to remember of it.
-[[gnu::always_inline]] inline bool RcuWalk::TakeKnownWay() {
+[[gnu::always_inline]] inline const Dentry* RcuWalk::TakeKnownWay() {
   const auto way = PathCache::WayOf(path_.rest(), superblock_, credential_);
-  if (!way) return false;
-  if (Position known; path_cache_->Find(way, superblock_, now_ns_, &known)) {
-    at_ = known;
+  if (!way) return nullptr;
+  if (const Dentry* const known = path_cache_->Find(way, superblock_, now_ns_, &at_)) {
     knew_way_ = true;
     path_.AdvanceTo(way.text.end());
-    return true;
+    return known;
   }
   if (path_cache_->Wants(way)) {
     if (const auto sample = superblock_.directory_changes.Quiet()) {
@@ -147,7 +148,7 @@ RcuOutcome RcuWalk::Resolve() {
       way_sample_ = *sample;
     }
   }
-  return false;
+  return nullptr;
 }
 
 // For how long the directory that was just entered may be searched and its names be believed; if

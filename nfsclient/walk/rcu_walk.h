@@ -89,7 +89,7 @@ class RcuWalk {
                         const char* rest);
   RcuOutcome MoveTo(Position position);
   bool Remember(const rcu::SeqCount& count, uint64_t sample);
-  bool TakeKnownWay();
+  const vfs::Dentry* TakeKnownWay();
   void LearnWay();
 
   Superblock& superblock_;
