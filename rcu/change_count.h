@@ -1,8 +1,7 @@
 // change_count: tells whether anything of a kind has changed since, at the price of one load.
 //
 // Contract    what was read between Quiet() and a Still() that is true is what it was at Quiet(),
-// and
-//             stays so as long as Still() is true.
+//             and stays so as long as Still() is true.
 // Data        field  | written by
 //             begun_ | Change(), one increment
 //             ended_ | ~Change(), one increment

@@ -52,9 +52,9 @@ class RcuChain {
     if constexpr (kHasCompanion) {
       const uint64_t word = companion_.load(std::memory_order_relaxed);
       if (((word ^ TagOf(hash)) >> kAddressBits) != 0) return;
-      const auto* const at = reinterpret_cast<const char*>(word & kAddressMask);
+      const uintptr_t at = word & kAddressMask;
       for (size_t byte = 0; byte < Traits::kCompanionBytes; byte += kCacheLineBytes) {
-        __builtin_prefetch(at + byte);
+        __builtin_prefetch(reinterpret_cast<const void*>(at + byte));
       }
     }
   }
@@ -106,12 +106,11 @@ class RcuChain {
 
   // The bits next to the low 8, which hashes may use for something else, where no address has any.
   static uint64_t TagOf(uint64_t hash) { return (hash << (kAddressBits - 8)) & ~kAddressMask; }
-  // None is told by a tag that does not match.
+  // 0: none, which one hash in 65,536 prefetches in vain.
   static uint64_t CompanionWord(const Node* node) {
-    if (node == nullptr) return 0;
-    const auto address = reinterpret_cast<uintptr_t>(Traits::Companion(*node));
-    const uint64_t tag = TagOf(Traits::Hash(*node));
-    return address != 0 ? (address & kAddressMask) | tag : ~tag & ~kAddressMask;
+    const void* const companion = node != nullptr ? Traits::Companion(*node) : nullptr;
+    if (companion == nullptr) return 0;
+    return (reinterpret_cast<uintptr_t>(companion) & kAddressMask) | TagOf(Traits::Hash(*node));
   }
 
   void SetFirst(Node* node) {

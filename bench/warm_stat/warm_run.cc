@@ -33,7 +33,7 @@ constexpr Setting kSettings[] = {{"ref", WalkMode::kRef},
 const std::vector<Credential> kFourIdentities = {{0, 0}, {1000, 1000}, {1001, 1001}, {1002, 1000}};
 constexpr Course kCourseOfFour{Pattern::kDistinct, 8};
 
-// What a new thread has to learn of ten thousand directories is part of a turn, but not most of it.
+// There are ten thousand directories to learn before the clock starts.
 constexpr uint64_t kRandomTurnFactor = 10;
 
 struct Participant {

@@ -125,7 +125,7 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
     auto cached = LookupCached(superblock, directory, name, credential, intent);
     if (!cached || *cached) return cached;
     auto ticket = superblock.lookups.Begin(directory.inode()->handle(), name.view());
-    if (!ticket.owned()) continue;  // somebody has just asked
+    if (!ticket.owned()) continue;  // somebody has just brought it
     auto lock = superblock.directory_locks.LockShared(*directory.inode());
     // Once more: another thread may have answered between our look and our ticket.
     if (DentryRef found = superblock.dentries.Lookup(*directory, name)) {

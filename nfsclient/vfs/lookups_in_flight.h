@@ -2,11 +2,13 @@
 // d_alloc_parallel).
 //
 // The first thread to Begin() a name owns it and asks the server; the others sleep until it is done
-// and then look at the dentry cache again. The owner searches the cache once more after Begin() and
+// and then look at the dentry cache again: once for each time that somebody answers, since an owner
+// may come back without one. The owner searches the cache once more after Begin() and
 // inserts its answer before the ticket goes, so nobody can miss an answer that came in between.
 //
 // A name is known by its directory's handle, so that it can be taken before the directory has a
-// dentry: whoever brings a whole path owns the next name before others can come to its directory.
+// dentry: whoever brings a whole path owns the next name, with TryBegin(), before others can come
+// to its directory.
 //
 // Thread safety: any. May sleep.
 #ifndef NFSWALK_NFSCLIENT_VFS_LOOKUPS_IN_FLIGHT_H_
@@ -74,7 +76,7 @@ class LookupsInFlight {
     Shard& shard = ShardOf(key);
     std::unique_lock lock(shard.mutex);
     if (shard.names.insert(key).second) return Ticket(&shard, std::move(key));
-    NFSWALK_SYNC_POINT("lookups:before-wait");
+    NFSWALK_SYNC_POINT("lookups:before-wait");  // holds the mutex, which the owner will need
     shard.done.wait(lock, [&] { return !shard.names.contains(key); });
     return {};
   }

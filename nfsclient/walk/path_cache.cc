@@ -82,19 +82,20 @@ bool PathCache::Wants(uint64_t hash) {
 }
 
 // False for what will never be right again, as far as the superblock knows.
-bool PathCache::MayBeRight(const Entry& entry, const Superblock& superblock) {
-  if (entry.mount != superblock.mount_id) return entry.mount != 0;
+bool PathCache::MayBeRight(const Entry& entry, const Superblock& superblock, uint64_t now_ns) {
+  if (entry.mount == 0 || entry.believed.until_ns <= now_ns) return false;
+  if (entry.mount != superblock.mount_id) return true;
   return superblock.directory_changes.Still(entry.sample);
 }
 
 // The hash's own slot, if it has been there before; else the first whose entry is not right, so
 // that unused ones are filled in their order, the last of all for Wants() to see; else any, but for
 // each hash always the same, so that those that take turns do not drive out all others.
-size_t PathCache::SlotFor(uint64_t hash, const Superblock& superblock) {
+size_t PathCache::SlotFor(uint64_t hash, const Superblock& superblock, uint64_t now_ns) {
   const size_t set = SetOf(hash);
   if (const size_t slot = sets_[set].Find(hash); slot != kSlots) return slot;
   for (size_t slot = 0; slot < kSlots; ++slot) {
-    if (!MayBeRight(entries_[set * kSlots + slot], superblock)) return slot;
+    if (!MayBeRight(entries_[set * kSlots + slot], superblock, now_ns)) return slot;
   }
   ++driven_out_;
   return (hash >> 24) % kSlots;
@@ -112,7 +113,7 @@ void PathCache::Remember(const Way& way, const Position& position, const Superbl
     hash = way.own_hash();
     if (!Wants(hash)) return;
   }
-  const size_t set = SetOf(hash), slot = SlotFor(hash, superblock);
+  const size_t set = SetOf(hash), slot = SlotFor(hash, superblock, now_ns);
   sets_[set].Put(slot, hash, position.dentry);
   Entry& entry = entries_[set * kSlots + slot];
   entry.mount = way.mount;

@@ -19,7 +19,7 @@
 //
 // Thread safety: one thread's own, and no other reads it: a hit stores nothing at all. It holds no
 // references; what an entry points to is there while the entry is right, in an RCU section.
-// Memory: for each thread that walks, until it ends, 288 KiB; up to 4.6 MiB for one that goes to
+// Memory: for each thread that walks, until it ends, 288 KiB; up to 4.5 MiB for one that goes to
 // ten thousand directories.
 #ifndef NFSWALK_NFSCLIENT_WALK_PATH_CACHE_H_
 #define NFSWALK_NFSCLIENT_WALK_PATH_CACHE_H_
@@ -27,6 +27,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -90,7 +91,7 @@ class PathCache {
   // Where the way leads, a directory that the credential may search; nullptr if that is not known
   // for sure. *position is the same once the entry has arrived; what is returned comes from the set
   // alone, for the search that is to begin before that. Preconditions: an RCU section, in which
-  // `way.credential` was looked up.
+  // `way.credential` was looked up and `now_ns` was read.
   const vfs::Dentry* Find(const Way& way, const Superblock& superblock, uint64_t now_ns,
                           Position* position) const {
     const Known known = Lookup(way.hash);
@@ -133,6 +134,7 @@ class PathCache {
 
     void Put(size_t slot, uint64_t hash, const vfs::Dentry* directory) {
       slots[slot] = (hash & ~kDirectoryMask) | reinterpret_cast<uintptr_t>(directory) >> kZeroBits;
+      assert(Directory(slot) == directory);  // user space has 47 bits
     }
     // kSlots: none. Looks at all of them: which one it is cannot be guessed.
     size_t Find(uint64_t hash) const {
@@ -153,8 +155,9 @@ class PathCache {
     BelievedFor believed = {};  // with every credential
     uint64_t seq = 0;           // of the directory, as in Position
     vfs::Inode* inode = nullptr;
-    // The first ones; behind them nullptr. None dies while the entry is right: rights that it may
-    // search hold on to it, and are dropped under a change of directories.
+    // The first ones; behind them nullptr. None of them dies while the entry is right, so that
+    // nobody else has its address: its rights on the way hold on to it, and are dropped under a
+    // change of directories, or when they have expired, and the entry with them.
     std::array<const sunrpc_auth::CachedCredential*, kCredentials> credentials = {};
     uint16_t length = 0;
     std::array<char, kTextMax> bytes = {};
@@ -195,8 +198,8 @@ class PathCache {
   const vfs::Dentry* FindOwn(const Way& way, const Superblock& superblock, uint64_t now_ns,
                              Position* position) const;
   bool Wants(uint64_t hash);
-  static bool MayBeRight(const Entry& entry, const Superblock& superblock);
-  size_t SlotFor(uint64_t hash, const Superblock& superblock);
+  static bool MayBeRight(const Entry& entry, const Superblock& superblock, uint64_t now_ns);
+  size_t SlotFor(uint64_t hash, const Superblock& superblock, uint64_t now_ns);
   Entry* Shared(const Way& way, const Position& position, const Superblock& superblock,
                 uint64_t sample, uint64_t now_ns);
   bool Grow(size_t set_count);

@@ -113,7 +113,7 @@ RcuOutcome RcuWalk::Resolve() {
       if (RcuOutcome entered = Enter(); !entered.ok()) return entered;
     }
     const char* text = path_.at();
-    // Scanned twice in the text, so that the one does not wait for at_, which comes from memory.
+    // Two calls, lest the compiler make them one that waits for at_, which is still on its way.
     const Name name =
         known != nullptr ? vfs::ScanName(text, known) : vfs::ScanName(text, at_.dentry);
     known = nullptr;

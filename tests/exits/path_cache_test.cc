@@ -252,6 +252,53 @@ TEST_F(PathCacheExits, AnyNumberOfUsersTakeTheWayInTurn) {
   EXPECT_EQ(all(), users.size());
 }
 
+TEST_F(PathCacheExits, AUserForWhomAWayHasNoRoomIsNotLetThrough) {
+  server_->Refuse(b_, another_.uid());
+  for (uint32_t uid = 101; uid <= 104; ++uid) {
+    for (int i = 0; i < 2 * kCold; ++i) (void)client_->Stat(kFile, Credential(uid, uid));
+  }
+  const uint64_t before = path_hits();
+  for (int i = 0; i < 2 * kCold; ++i) {
+    EXPECT_EQ(client_->Stat(kFile, another_).error(), std::errc::permission_denied);
+  }
+  EXPECT_EQ(path_hits(), before);
+}
+
+// What this user may do is older than what the others may, who share the entry.
+TEST_F(PathCacheExits, WhoHasAnEntryAloneIsBelievedNoLonger) {
+  constexpr uint64_t kLifetime = 600 * kSecond;
+  const uint64_t asked_at = SteeredClock::Now();
+  Warm(kFile);
+  SteeredClock::Pass(100 * kSecond);
+  for (const uint64_t id : {kRoot, a_, b_, c_, static_cast<uint64_t>(file_)}) LookAt(id);
+  std::thread([&] {
+    for (uint32_t uid = 101; uid <= 104; ++uid) {
+      for (int i = 0; i < 2 * kCold; ++i) (void)client_->Stat(kFile, Credential(uid, uid));
+    }
+    Learn(kFile, file_);
+    SteeredClock::Set(asked_at + kLifetime - 1);
+    EXPECT_TRUE(Hits(kFile, file_));
+    SteeredClock::Set(asked_at + kLifetime);
+    EXPECT_FALSE(Hits(kFile, file_));
+  }).join();
+}
+
+TEST_F(PathCacheExits, TheLongestWaysThatFitAreToldApart) {
+  const std::string stem(230, 'd');
+  std::vector<std::pair<std::string, int64_t>> files;
+  for (const std::string end : {"123456", "123457", "1234567"}) {  // "a/" and 236 or 237 bytes
+    const uint64_t directory = server_->Add(a_, stem + end, FileType::kDirectory);
+    files.emplace_back("a/" + stem + end + "/file",
+                       server_->Add(directory, "file", FileType::kRegular));
+  }
+  for (int i = 0; i < 2 * kCold; ++i) {
+    for (const auto& [path, file] : files) EXPECT_EQ(Stat(path), file);
+  }
+  EXPECT_TRUE(Hits(files[0].first, files[0].second));
+  EXPECT_TRUE(Hits(files[1].first, files[1].second));
+  EXPECT_FALSE(Hits(files[2].first, files[2].second)) << "one byte more than there is room for";
+}
+
 TEST_F(PathCacheExits, WhoSharesAWayIsBelievedNoLongerThanAlone) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const auto hits_as_another = [&] {
