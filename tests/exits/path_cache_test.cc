@@ -82,6 +82,15 @@ class PathCacheExits : public WalkedMount {
     }).join();
   }
 
+  // As many as share an entry; how many of them went a way that was known.
+  uint64_t FourUsersStat() const {
+    const uint64_t before = path_hits();
+    for (uint32_t uid = 101; uid <= 104; ++uid) {
+      EXPECT_TRUE(client_->Stat(kFile, Credential(uid, uid)).has_value());
+    }
+    return path_hits() - before;
+  }
+
   // Two directories in `a` whose ways have the same set of a new cache, and there the same bits of
   // their hashes: of so many, two have.
   std::pair<std::string, std::string> NamesThatLookAlike() const {
@@ -254,13 +263,17 @@ TEST_F(PathCacheExits, AnyNumberOfUsersTakeTheWayInTurn) {
 
 TEST_F(PathCacheExits, AUserForWhomAWayHasNoRoomIsNotLetThrough) {
   server_->Refuse(b_, another_.uid());
-  for (uint32_t uid = 101; uid <= 104; ++uid) {
-    for (int i = 0; i < 2 * kCold; ++i) (void)client_->Stat(kFile, Credential(uid, uid));
-  }
-  const uint64_t before = path_hits();
+  const auto refused = [&] {
+    const auto answer = client_->Stat(kFile, another_);
+    return !answer && answer.error() == std::errc::permission_denied;
+  };
   for (int i = 0; i < 2 * kCold; ++i) {
-    EXPECT_EQ(client_->Stat(kFile, another_).error(), std::errc::permission_denied);
+    FourUsersStat();
+    EXPECT_TRUE(refused());
   }
+  EXPECT_EQ(FourUsersStat(), 4u);
+  const uint64_t before = path_hits();
+  EXPECT_TRUE(refused());
   EXPECT_EQ(path_hits(), before);
 }
 
@@ -272,9 +285,8 @@ TEST_F(PathCacheExits, WhoHasAnEntryAloneIsBelievedNoLonger) {
   SteeredClock::Pass(100 * kSecond);
   for (const uint64_t id : {kRoot, a_, b_, c_, static_cast<uint64_t>(file_)}) LookAt(id);
   std::thread([&] {
-    for (uint32_t uid = 101; uid <= 104; ++uid) {
-      for (int i = 0; i < 2 * kCold; ++i) (void)client_->Stat(kFile, Credential(uid, uid));
-    }
+    for (int i = 0; i < 2 * kCold; ++i) FourUsersStat();
+    EXPECT_EQ(FourUsersStat(), 4u);
     Learn(kFile, file_);
     SteeredClock::Set(asked_at + kLifetime - 1);
     EXPECT_TRUE(Hits(kFile, file_));
