@@ -298,7 +298,9 @@ struct Stage {
     ++hits;
     if (*answer / 4 != identity) ++foreign;
   }
-  bool Satisfied() const { return peeks > kFloor && searches > kFloor && locked > kFloor; }
+  bool Satisfied() const {
+    return peeks > kFloor && searches > kFloor && locked > kFloor && unknown > 0;
+  }
 };
 
 void AskAs(Stage& stage, uint32_t identity) {
