@@ -164,7 +164,8 @@ TEST(CredentialTorture, ReadersNeverSeeAnotherOrAHalfFreedCredential) {
     }
     std::jthread creator([&] {
       std::minstd_rand random(seed + 10);
-      for (int i = 0; i < kRounds || (tally.hits <= kFloor && i < 100 * kRounds); ++i) {
+      const auto enough = [&] { return tally.hits > kFloor && tally.misses > 0; };
+      for (int i = 0; i < kRounds || (!enough() && i < 100 * kRounds); ++i) {
         const CredentialRef reference = *cache.Lookup(users[random() % users.size()]);
         if (reference->key().uid() != 1) ++tally.wrong;
         if (i % 4 == 0) tally.dropped += cache.Prune(kEverExpired);
