@@ -8,7 +8,6 @@
 #include <new>
 #include <utility>
 
-#include "access_cache/access_cache.h"
 #include "access_cache/access_list.h"
 #include "rcu/defer.h"
 #include "rcu/lock_order.h"

@@ -17,8 +17,7 @@ std::variant<WarmOptions, int> ParseWarmOptions(int argc, char** argv) {
   WarmOptions options;
   CLI::App app(
       "stat of files that are cached: nfswalk in every walk mode and with nopathcache, the "
-      "kernel's "
-      "stat(2) on a tmpfs with the same tree, and libnfs' nfs_stat64. All take turns.",
+      "kernel's stat(2) on a tmpfs with the same tree, and libnfs' nfs_stat64. All take turns.",
       "warm_stat");
   app.add_flag_callback(
       "--quick", [&] { ShortenRun(options); },

@@ -13,8 +13,8 @@ namespace {
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 constexpr size_t kPruneBatch = 64;
 
-// Half a megabyte for the inodes' table, one for the dentries', so that a walk over a source tree does not spend its time
-// on making them grow: each doubling moves everything that is there.
+// Half a megabyte for the inodes' table, one for the dentries', so that a walk over a source tree
+// does not spend its time on making them grow: each doubling moves everything that is there.
 constexpr size_t kInitialBucketsMax = 65536;
 size_t InitialBuckets(size_t objects_max) { return std::min(objects_max, kInitialBucketsMax); }
 

@@ -2,9 +2,10 @@
 // d_alloc_parallel).
 //
 // The first thread to Begin() a name owns it and asks the server; the others sleep until it is done
-// and then look at the dentry cache again: once for each time that somebody answers, since an owner
-// may come back without one. The owner searches the cache once more after Begin() and
-// inserts its answer before the ticket goes, so nobody can miss an answer that came in between.
+// and then look at the dentry cache again. If the owner came back without an answer, as from a
+// server that is gone, they begin anew (lookup.cc) or ask each for itself (path_lookup.cc). The
+// owner searches the cache once more after Begin() and inserts its answer before the ticket goes,
+// so nobody can miss an answer that came in between.
 //
 // A name is known by its directory's handle, so that it can be taken before the directory has a
 // dentry: whoever brings a whole path owns the next name, with TryBegin(), before others can come
