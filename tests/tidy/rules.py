@@ -5,6 +5,7 @@ import re
 from typing import NamedTuple
 
 import claims
+import mutants
 from source_text import cxx_code, cxx_functions, python_functions
 
 FILE_LINES_MAX = 600
@@ -205,7 +206,7 @@ def named_test(tree):
 
 def mutant(tree):
     return (Violation(path, line, "mutant", message)
-            for path, line, message in claims.mutants(tree))
+            for path, line, message in mutants.mutants(tree))
 
 
 RULES = [file_size, function_size, include_direction, library_home, lockfree_list, ordering_partner,
