@@ -189,6 +189,15 @@ TEST_F(AccessListRaceTest, AnEntryReplacedWhileItIsPeekedAnswersAsOfTheLoad) {
   EXPECT_EQ(Peek(1), 0x01);
 }
 
+TEST_F(AccessListRaceTest, TheNewEntryIsFoundBeforeTheReplacedOneLeaves) {
+  Grant(1, 0x15);
+  Answer during;
+  Once("access_list:replaced", [&] { during = Search(1); });
+  Grant(1, 0x01);
+  EXPECT_EQ(reached_, 1);
+  EXPECT_EQ(during, 0x01);
+}
+
 TEST_F(AccessListRaceTest, AnInvalidationAfterTheLoadIsSeenByThePeek) {
   Grant(1, 0x15);
   Once("access_list:peek-loaded", [&] { cache_.Invalidate(); });

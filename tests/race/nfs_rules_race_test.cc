@@ -130,6 +130,23 @@ TEST_F(NfsRulesRace, AFileThatIsCreatedRightAfterItsRemovalIsFound) {
   EXPECT_EQ(Stat("file"), created);
 }
 
+// Else the ENOENT of a LOOKUP that was sent before could be cached after it (i_rwsem).
+TEST_F(NfsRulesRace, ACreationWaitsForTheLookupsInItsDirectory) {
+  std::atomic<bool> created{false};
+  std::thread creator;
+  rcu::SyncPointScript::OnReach("lookup:after-rpc", [&] {
+    if (reached_.exchange(true)) return;
+    creator = std::thread([&] { created = client_->Create("new", 0644, true, me_).has_value(); });
+    // Far more turns than a creation takes.
+    for (int turns = 0; turns < 10'000 && !created; ++turns) std::this_thread::yield();
+    EXPECT_FALSE(created);
+  });
+  EXPECT_EQ(Stat("other"), 0u);
+  ASSERT_TRUE(reached_);
+  creator.join();
+  EXPECT_TRUE(created);
+}
+
 TEST_F(NfsRulesRace, AFileThatIsMovedOnRightAfterItsRenameIsNotFound) {
   server_->Add(kRoot, "from", FileType::kRegular);
   ASSERT_NE(Stat("from"), 0u);

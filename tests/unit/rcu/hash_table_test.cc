@@ -362,7 +362,7 @@ TYPED_TEST(HashTableTest, ALockerThatWaitedForAMovingBucketGetsTheNewOne) {
   const size_t buckets = table.bucket_count();
   Node& node = this->AddWithHash(table, 1, 0x105);
   std::latch moving(1);
-  std::atomic<bool> asked{false};
+  std::atomic<bool> asked{false}, locked{false};
   bool first_time = true;
   SyncPointScript::OnReach("hash_table:node-moved", [&] {
     if (!std::exchange(first_time, false)) return;
@@ -370,12 +370,14 @@ TYPED_TEST(HashTableTest, ALockerThatWaitedForAMovingBucketGetsTheNewOne) {
     while (!asked.load()) std::this_thread::yield();
     // Far more turns than the locker needs to get from there to the locked head.
     for (int i = 0; i < 2000; ++i) std::this_thread::yield();
+    EXPECT_FALSE(locked.load()) << "of a bucket that has moved in part";
   });
   Node* found = nullptr;
   std::jthread locker([&] {
     moving.wait();
     asked.store(true);
     auto chain = table.Lock(0x105);
+    locked.store(true);
     found = chain.Find(0x105, [](const Node& n) { return n.key == 1; });
   });
   for (uint64_t key = 10; table.bucket_count() == buckets || table.growing(); ++key)

@@ -7,6 +7,7 @@
 #include <latch>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "rcu/allocation_fault.h"
@@ -202,6 +203,38 @@ TEST(ObjectPool, AFreeFollowsItsSlabToTheShardThatStoleIt) {
   EXPECT_NE(first, second);
   pool.Free(first);
   pool.Free(second);
+}
+
+TEST(ObjectPool, AnObjectRetiredAfterAGracePeriodWaitsForTheNext) {
+  ObjectPool<Object> pool;
+  Object* const first = pool.Allocate();
+  Object* const second = pool.Allocate();
+  ASSERT_EQ(SlabNumber(first), SlabNumber(second));
+  std::latch over(1), retired(1), freed(1);
+  bool waited = false;
+  {
+    ReadGuard holds_the_period;
+    pool.FreeDeferred(first);
+    SyncPointScript::OnReach("slab_pool:shard-chosen", [&] {
+      if (std::exchange(waited, true)) return;
+      over.count_down();
+      retired.wait();
+    });
+    SyncPointScript::OnReach("slab_pool:retired-freed", [&] {
+      if (!freed.try_wait()) freed.count_down();
+    });
+  }
+  over.wait();
+  {
+    ReadGuard reader;  // of the second
+    pool.FreeDeferred(second);
+    retired.count_down();
+    freed.wait();
+    EXPECT_EQ(pool.live(), 1u);
+  }
+  Barrier();
+  SyncPointScript::ClearAll();
+  EXPECT_EQ(pool.live(), 0u);
 }
 
 TEST(ObjectPool, InjectedFaultsFailEveryAllocationAfterTheNth) {
