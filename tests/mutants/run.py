@@ -22,7 +22,7 @@ PASSED, DID_NOT_BUILD, FAILED = 0, 1, 3  # exit codes of `bazel test`
 BAZELRC = """
 build --copt=-g0 --copt=-w
 build --disk_cache={cache}
-test --nocache_test_results --test_sharding_strategy=disabled --test_timeout=120
+test --nocache_test_results --test_sharding_strategy=disabled
 """
 
 
@@ -41,16 +41,16 @@ class Checkout:
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
 
-    def test(self, label, test_filter):
-        return self.bazel("test", label, f"--test_filter={test_filter}")
+    def test(self, label, test_filter, *arguments):
+        return self.bazel("test", label, f"--test_filter={test_filter}", *arguments)
 
     def close(self):
         self.bazel("clean", "--expunge")
         subprocess.run(["git", "worktree", "remove", "--force", str(self.root)], cwd=FOLDER, check=True)
 
 
-def verdict(checkout, mutant):
-    """"red", or why the mutant was not seen."""
+def verdict(checkout, mutant, timeout_s):
+    """"red", or why the mutant was not seen. A test that hangs is red, too."""
     originals = {edit.file: (checkout.root / edit.file).read_text() for edit in mutant.edits}
     mutated = dict(originals)
     try:
@@ -61,7 +61,7 @@ def verdict(checkout, mutant):
     try:
         for file, code in mutated.items():
             (checkout.root / file).write_text(code)
-        ran = checkout.test(mutant.label, mutant.test_filter)
+        ran = checkout.test(mutant.label, mutant.test_filter, f"--test_timeout={timeout_s}")
     finally:
         for file, code in originals.items():
             (checkout.root / file).write_text(code)
@@ -69,17 +69,25 @@ def verdict(checkout, mutant):
             FAILED: "red"}.get(ran.returncode, f"BAZEL FAILED:\n{ran.stdout}")
 
 
+def verdicts(checkout, mutants):
+    """Yields (mutant, verdict) for the mutants that one label sees."""
+    label = mutants[0].label
+    checkout.bazel("build", label)
+    begin = time.monotonic()
+    healthy = checkout.test(label, ":".join(mutant.test_filter for mutant in mutants))
+    timeout_s = 10 + 3 * int(time.monotonic() - begin)
+    for mutant in mutants:
+        yield mutant, (verdict(checkout, mutant, timeout_s) if healthy.returncode == PASSED else
+                       f"FAILS WITHOUT THE MUTANT:\n{healthy.stdout}")
+
+
 def run(mutants):
     """Yields (mutant, verdict), label by label."""
     with tempfile.TemporaryDirectory(prefix="nfswalk-mutants-") as scratch:
         checkout = Checkout(pathlib.Path(scratch))
         try:
-            for label, group in itertools.groupby(mutants, key=lambda mutant: mutant.label):
-                group = list(group)
-                healthy = checkout.test(label, ":".join(mutant.test_filter for mutant in group))
-                for mutant in group:
-                    yield mutant, (verdict(checkout, mutant) if healthy.returncode == PASSED else
-                                   f"FAILS WITHOUT THE MUTANT:\n{healthy.stdout}")
+            for _, group in itertools.groupby(mutants, key=lambda mutant: mutant.label):
+                yield from verdicts(checkout, list(group))
         finally:
             checkout.close()
 
