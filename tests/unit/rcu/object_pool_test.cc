@@ -171,6 +171,7 @@ TEST(ObjectPool, AFreeFollowsItsSlabToTheShardThatStoleIt) {
   pool.Free(pool.Allocate());  // this thread's index is taken
   std::latch chosen(1);
   std::latch stolen(1);
+  std::atomic<bool> last_freed{false};
   std::thread freer([&] {
     // A full slab, of which one object comes back, and one in use after it.
     std::vector<Object*> objects = {pool.Allocate()};
@@ -186,14 +187,22 @@ TEST(ObjectPool, AFreeFollowsItsSlabToTheShardThatStoleIt) {
       stolen.wait();
     });
     pool.Free(last);
+    last_freed = true;
     for (Object* object : objects) pool.Free(object);
   });
   chosen.wait();
   SyncPointScript::ClearAll();
-  Object* const mine = pool.Allocate();  // steals the slab of the last one
-  pool.Free(mine);
-  stolen.count_down();
+  Object* const mine = pool.Allocate();                      // steals the slab of the last one
+  SyncPointScript::OnReach("slab_pool:retired-freed", [&] {  // under the lock of the new shard
+    stolen.count_down();
+    // Far more turns than a free takes.
+    for (int turns = 0; turns < 2000 && !last_freed; ++turns) std::this_thread::yield();
+    EXPECT_FALSE(last_freed);
+  });
+  pool.FreeDeferred(mine);
   freer.join();
+  Barrier();
+  SyncPointScript::ClearAll();
   EXPECT_EQ(pool.live(), 0u);
   EXPECT_EQ(pool.capacity_bytes(), 2 * SlabPool::kSlabBytes);
   // In one list only: two threads cannot be given the same object.
