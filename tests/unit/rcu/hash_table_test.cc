@@ -357,6 +357,22 @@ TYPED_TEST(HashTableTest, AReaderWhoseBucketMovesUnderItEndsAndThenFindsTheNode)
   EXPECT_EQ(second_try, &wanted);
 }
 
+// Else two moves in opposite directions wait for each other.
+TYPED_TEST(HashTableOfChainLocksTest, LockTwoLocksTheLowerHashFirst) {
+  constexpr uint64_t kLow = 0x105, kHigh = ~uint64_t{0xff};
+  auto table = this->Make(2);
+  int reached = 0;
+  SyncPointScript::OnReach("hash_table:first-of-two-locked", [&] {
+    ++reached;
+    std::jthread([&] { table.Lock(kHigh).Unlock(); }).join();
+  });
+  for (const auto& [first, second] : {std::pair(kLow, kHigh), std::pair(kHigh, kLow)}) {
+    const auto chains = table.LockTwo(first, second);
+  }
+  SyncPointScript::ClearAll();
+  EXPECT_EQ(reached, 2);
+}
+
 TYPED_TEST(HashTableTest, ALockerThatWaitedForAMovingBucketGetsTheNewOne) {
   auto table = this->Make(2);
   const size_t buckets = table.bucket_count();
