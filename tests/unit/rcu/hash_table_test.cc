@@ -376,7 +376,7 @@ TYPED_TEST(HashTableOfChainLocksTest, LockTwoLocksTheLowerHashFirst) {
 TYPED_TEST(HashTableTest, ALockerThatWaitedForAMovingBucketGetsTheNewOne) {
   auto table = this->Make(2);
   const size_t buckets = table.bucket_count();
-  Node& node = this->AddWithHash(table, 1, 0x105);
+  Node& node = this->AddWithHash(table, 1, 0x101);  // in the bucket that moves first
   std::latch moving(1);
   std::atomic<bool> asked{false}, locked{false};
   bool first_time = true;
@@ -392,9 +392,9 @@ TYPED_TEST(HashTableTest, ALockerThatWaitedForAMovingBucketGetsTheNewOne) {
   std::jthread locker([&] {
     moving.wait();
     asked.store(true);
-    auto chain = table.Lock(0x105);
+    auto chain = table.Lock(0x101);
     locked.store(true);
-    found = chain.Find(0x105, [](const Node& n) { return n.key == 1; });
+    found = chain.Find(0x101, [](const Node& n) { return n.key == 1; });
   });
   for (uint64_t key = 10; table.bucket_count() == buckets || table.growing(); ++key)
     this->Add(table, key);
