@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "bench/measure/outcome.h"
 
@@ -62,7 +63,6 @@ class RowWriter {
   };
 
   RowWriter(std::string_view bench, std::string name) : bench_(bench), name_(std::move(name)) {}
-  void WriteLine(const Row& row);
 
   std::string bench_;
   std::string name_;                           // of the file, for errors
