@@ -104,6 +104,8 @@ def _ns_lines(axis, rows, key):
 
 def _replay(run):
     warm = [row for row in run.with_key("phase") if row["phase"] == "warm" and is_timed(row)]
+    if not warm:
+        return []
     traces = in_order(row["trace"] for row in warm)
     figure, axes = _panels(len(traces))
     for axis, trace in zip(axes, traces):
@@ -113,12 +115,14 @@ def _replay(run):
         axis.set_ylim(bottom=0)
         axis.set_title(trace)
     _legend(figure, axes)
-    return _svg(figure, "make_replay")
+    return [_svg(figure, "make_replay")]
 
 
 def _depths(rows):
     """Distinct files by depth, for each number of threads."""
     shown = [row for row in rows if row["pattern"] == "distinct" and row["identities"] == 1]
+    if not shown:
+        return []
     counts = sorted({row["threads"] for row in shown})
     figure, axes = _panels(len(counts), 3)
     for axis, threads in zip(axes, counts):
@@ -128,11 +132,13 @@ def _depths(rows):
         axis.set_yscale("log")
         axis.set_title(f"distinct files, {threads_text(threads)}")
     _legend(figure, axes)
-    return _svg(figure, "depth")
+    return [_svg(figure, "depth")]
 
 
 def _threads(rows, processors):
     """What all threads together do, at depth 8."""
+    if not rows:
+        return []
     panels = [("distinct files, one identity", "distinct", 1),
               ("distinct files, four identities in turn", "distinct", 4), ("one file", "same-file", 1)]
     figure, axes = _panels(len(panels), 3)
@@ -149,16 +155,18 @@ def _threads(rows, processors):
         axis.set_ylabel("million calls a second, all threads")
         axis.set_title(title)
     _legend(figure, axes)
-    return _svg(figure, "threads")
+    return [_svg(figure, "threads")]
 
 
 def _patterns(rows):
     """Bars for each pattern, with one thread."""
     shown = [row for row in rows if row["threads"] == 1 and row["identities"] == 1]
+    if not shown:
+        return []
     courses = in_order((row["pattern"], row["depth"]) for row in shown)
     names = in_order(map(name_of, shown))
     figure, (axis,) = _panels(1, size=(3 * _PANEL[0], _PANEL[1]))
-    width = 0.8 / max(1, len(names))
+    width = 0.8 / len(names)
     for place, name in enumerate(names):
         points = [(courses.index((row["pattern"], row["depth"])) + width * place, row["ns_per_op"],
                    row["ns_min"], row["ns_max"]) for row in shown if name_of(row) == name]
@@ -170,12 +178,12 @@ def _patterns(rows):
     axis.set_ylabel(_NS)
     axis.set_title("every pattern, 1 thread")
     _legend(figure, [axis])
-    return _svg(figure, "pattern")
+    return [_svg(figure, "pattern")]
 
 
 def _warm(run):
     rows = [row for row in run.rows if is_timed(row)]
-    return [_threads(rows, run.facts["processors"]), _depths(rows), _patterns(rows)]
+    return _threads(rows, run.facts["processors"]) + _depths(rows) + _patterns(rows)
 
 
 def _memory(run):
@@ -195,11 +203,13 @@ def _memory(run):
         cost.legend()
     cost.set_ylim(bottom=0)
     cost.set_title("ns of a warm stat")
-    return _svg(figure, "memory")
+    return [_svg(figure, "memory")]
 
 
 def _cold(run):
     """Files a second at the most threads that each subject was run with."""
+    if not any(map(is_timed, run.rows)):
+        return []
     figure, axes = _panels(2, size=(1.5 * _PANEL[0], _PANEL[1]), legend=False)
     titles = {"path": "stat of every file, random order", "find": "every directory listed"}
     for axis, (mode, title) in zip(axes, titles.items()):
@@ -219,16 +229,13 @@ def _cold(run):
         axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axis.set_xlabel("files a second")
         axis.set_title(title)
-    return _svg(figure, "cold_walk")
+    return [_svg(figure, "cold_walk")]
+
+
+_OF = {"make_replay": _replay, "warm_stat": _warm, "memory": _memory, "cold_walk": _cold}
 
 
 def plots(runs):
     """{benchmark: [SVG]}."""
-    made = {}
     with matplotlib.rc_context(_STYLE):
-        for bench, draw in (("make_replay", _replay), ("warm_stat", _warm), ("memory", _memory),
-                            ("cold_walk", _cold)):
-            if bench in runs:
-                drawn = draw(runs[bench])
-                made[bench] = drawn if isinstance(drawn, list) else [drawn]
-    return made
+        return {bench: draw(runs[bench]) for bench, draw in _OF.items() if bench in runs}
