@@ -9,16 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "bench/measure/run_options.h"
+
 namespace nfswalk::bench {
 
 inline constexpr int kExitUsage = 2;
-
-struct RunOptions {
-  std::vector<size_t> threads;
-  size_t repetitions = 1;
-  std::string server = {};     // an nfs:// URL; empty: a server of our own
-  std::string json_file = {};  // empty: stdout
-};
 
 // The current value of an argument is the default of its option. Arguments outlive the parsing.
 void AddThreads(CLI::App& app, std::vector<size_t>& threads);

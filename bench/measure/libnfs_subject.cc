@@ -85,6 +85,7 @@ class LibnfsSubject final : public Subject {
     return std::make_unique<LibnfsThread>(std::move(*context));
   }
   bool caches() const override { return false; }
+  pid_t server_pid() const override { return server_.server_pid(); }
 
  private:
   const std::string url_;

@@ -4,6 +4,8 @@
 #ifndef NFSWALK_BENCH_MEASURE_SUBJECT_H_
 #define NFSWALK_BENCH_MEASURE_SUBJECT_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -72,8 +74,10 @@ class Subject {
   virtual std::expected<std::unique_ptr<SubjectThread>, std::string> StartThread() = 0;
   // Counters so far; zeros for a subject that keeps none.
   virtual Stats stats() const { return {}; }
-  // False for a subject that sends RPCs for every call.
+  // False for a subject that sends RPCs for every call, so that its threads wait.
   virtual bool caches() const { return true; }
+  // The process that serves a subject that does not cache, for MachineShare; 0: none here.
+  virtual pid_t server_pid() const { return 0; }
 };
 
 }  // namespace nfswalk::bench

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "bench/measure/interrupt.h"
+#include "bench/measure/machine_share.h"
 #include "bench/measure/team.h"
 #include "fmt/format.h"
 
@@ -95,6 +96,7 @@ Outcome AskEachOnce(Subject& subject, std::span<const Call> calls, size_t identi
 std::expected<Turn, std::string> TakeWarmTurn(Subject& subject, std::span<const Call> calls,
                                               size_t start, size_t threads, double seconds) {
   std::vector<Share> shares(threads);
+  const MachineShare machine(subject.server_pid());
   const auto time = RunTeam(
       threads, Placement::kPinned,
       [&](size_t t) { return shares[t].Run(subject, calls, seconds); },
@@ -106,7 +108,7 @@ std::expected<Turn, std::string> TakeWarmTurn(Subject& subject, std::span<const 
         return shares[t].Run(subject, calls, kWarmUp * seconds);
       });
   if (!time) return std::unexpected(time.error());
-  Turn turn{.seconds = time->seconds, .share = time->share};
+  Turn turn{.seconds = time->seconds, .share = subject.caches() ? time->share : machine.Share()};
   for (const Share& share : shares) turn.ops += share.ops;
   return turn;
 }
