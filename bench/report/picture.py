@@ -6,7 +6,7 @@ from headline import time_text
 from rows import is_timed
 
 _WIDTH, _LABEL, _VALUE, _RATIO, _MARGIN = 760, 150, 130, 110, 24
-_BAR, _STEP, _TITLE = 16, 24, 34
+_BAR, _STEP, _TITLE = 16, 24, 34  # heights
 _BARS = _WIDTH - _LABEL - _VALUE - _RATIO - 2 * _MARGIN  # pixels of the longest bar
 
 # A card with a background of its own, so that what is around it does not matter.
@@ -33,43 +33,47 @@ def _text(x, y, text, more="", anchor="start"):
     return f'<text class="nw-text {more}" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _bars_of(headline):
+def _bars_of(pair):
     """(label, class, row) of each bar, ours first."""
-    bars = []
-    for pair in headline.pairs:
-        suffix = f", {pair.label}" if pair.label else ""
-        bars.append((f"nfswalk{suffix}", "nw-ours", pair.ours))
-        if pair.reference_walk:
-            bars.append(("nfswalk, ref-walk", "nw-walk", pair.reference_walk))
-        bars.append((f"{pair.best_name()}{suffix}", "nw-other", pair.best))
-    return [bar for bar in bars if is_timed(bar[2])]
+    suffix = f", {pair.label}" if pair.label else ""
+    bars = [(f"nfswalk{suffix}", "nw-ours", pair.ours),
+            ("nfswalk, ref-walk", "nw-walk", pair.reference_walk),
+            (f"{pair.best_name()}{suffix}", "nw-other", pair.best)]
+    return [bar for bar in bars if bar[2] and is_timed(bar[2])]
+
+
+def _pair(headline, pair, top, longest):
+    """The elements of its bars and its ratio."""
+    bars, elements, left = _bars_of(pair), [], _MARGIN + _LABEL
+    like = pair.ours.get("ns_per_op", longest)
+    for place, (label, colour, row) in enumerate(bars):
+        y = top + place * _STEP
+        length, low, high = (max(1.5, row[key] / longest * _BARS) for key in ("ns_per_op", "ns_min", "ns_max"))
+        elements += [
+            _text(left - 10, y + 13, label, anchor="end"),
+            f'<rect class="{colour}" x="{left}" y="{y:g}" width="{length:.1f}" height="{_BAR}" rx="2"/>',
+            f'<path class="nw-range" d="M{left + low:.1f} {y + _BAR / 2:g}H{left + high:.1f}" fill="none"/>',
+            _text(left + max(length, high) + 8, y + 13, f"{time_text(row['ns_per_op'], like)} {headline.per}",
+                  "nw-small"),
+        ]
+    if not pair.disturbed():
+        middle = top + ((len(bars) - 1) * _STEP + _BAR) / 2
+        elements.append(_text(_WIDTH - _MARGIN, middle + 9, f"{pair.ratio():.1f}×", "nw-ratio", "end"))
+    return elements
 
 
 def _panel(headline, top):
     """([elements], where the panel ends)."""
-    bars = _bars_of(headline)
     elements = [_text(_MARGIN, top + 16, headline.what.replace("`", ""), "nw-title")]
-    if not bars:
-        return elements + [_text(_MARGIN, top + 38, "left out: other work ran on the machine", "nw-small")], top + 58
-    longest = max(row["ns_max"] for _, _, row in bars)
-    like = headline.pairs[0].ours.get("ns_per_op", longest)
-    left = _MARGIN + _LABEL
-    for place, (label, colour, row) in enumerate(bars):
-        y = top + _TITLE - 8 + place * _STEP
-        length, low, high = (max(1.5, row[key] / longest * _BARS) for key in ("ns_per_op", "ns_min", "ns_max"))
-        middle = y + _BAR / 2
-        elements += [
-            _text(left - 10, y + 13, label, anchor="end"),
-            f'<rect class="{colour}" x="{left}" y="{y:g}" width="{length:.1f}" height="{_BAR}" rx="2"/>',
-            f'<path class="nw-range" d="M{left + low:.1f} {middle:g}H{left + high:.1f}" fill="none"/>',
-            _text(left + high + 8, y + 13, f"{time_text(row['ns_per_op'], like)} {headline.per}", "nw-small"),
-        ]
-    bottom = top + _TITLE + len(bars) * _STEP
-    ratios = [f"{pair.ratio():.1f}×" for pair in headline.pairs if not pair.disturbed()]
-    first = (top + _TITLE - 8 + bottom - 16) / 2 + 9 - 15 * (len(ratios) - 1)
-    elements += [_text(_WIDTH - _MARGIN, first + 30 * place, ratio, "nw-ratio", "end")
-                 for place, ratio in enumerate(ratios)]
-    return elements, bottom + 6
+    top += _TITLE - 8
+    times = [bar[2]["ns_max"] for pair in headline.pairs for bar in _bars_of(pair)]
+    if not times:
+        elements.append(_text(_MARGIN, top + 13, "left out: other work ran on the machine", "nw-small"))
+        return elements, top + _STEP + 14
+    for pair in headline.pairs:
+        elements += _pair(headline, pair, top, max(times))
+        top += len(_bars_of(pair)) * _STEP + 4
+    return elements, top + 10
 
 
 def picture(found, caption):

@@ -29,8 +29,8 @@ def terminal_text(runs):
 
 def drawn(runs):
     machine = runs["machine"].facts
-    return picture(headlines(runs), f"Bars: median; lines: least to most. {machine['cores']} cores, "
-                   f"nfs-ganesha over loopback, {machine['date'][:10]}")
+    return picture(headlines(runs), "Shorter is better. Bars: medians; lines: least to most. "
+                   f"{machine['cores']} cores, nfs-ganesha over loopback, {machine['date'][:10]}")
 
 
 def _check_complete(runs):
