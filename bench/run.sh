@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds optimised, runs a benchmark and shows its rows as tables. Each starts an
-# nfs-ganesha of its own where it needs one.
+# Installs what is missing, builds optimised, runs a benchmark and shows its rows as tables. Each
+# starts an nfs-ganesha of its own where it needs one.
 #
-# bench/run.sh [NAME] [ARGUMENTS]             one benchmark, of those below [make_replay]; takes --help
-# bench/run.sh --all [--quick] [--out DIR]    all of them; leaves their rows, report.html, results.md and
-#                                             results.svg in DIR [bench-results]
+# bench/run.sh [NAME] [ARGUMENTS]           one of those below [make_replay]; takes --help
+# bench/run.sh --all [--quick] [--out DIR]  all of them; leaves their rows, report.html, results.md
+#                                           and results.svg in DIR [bench-results]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -103,10 +103,11 @@ run_all() {
     files+=("$out/$name.jsonl")
     render "$out/machine.jsonl" "$out/$name.jsonl"
   done
-  render "${files[@]}" --page "$out/report.html" --results "$out/results.md" --picture "$out/results.svg"
+  render "${files[@]}" --page "$out/report.html" --results "$out/results.md" \
+    --picture "$out/results.svg"
   echo "the page: $out/report.html" >&2
-  echo "to keep the results: $python bench/report/render.py ${files[*]} --results docs/results.md \\" >&2
-  echo "  --picture docs/results.svg --readme README.md" >&2
+  echo "to keep the results: $python bench/report/render.py $out/*.jsonl \\
+  --results docs/results.md --picture docs/results.svg --readme README.md" >&2
 }
 
 if [ "${1-}" = --all ]; then

@@ -7,24 +7,26 @@ from sections import sections
 from table import as_markdown, wrapped
 
 MARKER = "<!-- results -->"
+METHOD = ("A row is the median of turns that all rows of a benchmark took in one run, with the "
+          "least and the most. Turns in which the processes got less than 95 % of the processors "
+          "they could use were repeated; a row that could not be had undisturbed is left out, with "
+          "the reason.")
 
 
 def where(machine):
     """The machine, the versions and the date, in a sentence."""
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
-    return (f"{machine['date']}: {machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB, "
-            f"Linux {machine['kernel']}; {versions}.")
+    return (f"{machine['date']}: {machine['cpu']}, {machine['cores']} cores, "
+            f"{machine['memory_gib']} GiB, Linux {machine['kernel']}; {versions}.")
 
 
 def results_text(runs, picture="results.svg"):
     """docs/results.md."""
     parts = ["# Results",
-             wrapped("Made by `bench/run.sh --all --out DIR`; [benchmarks.md](benchmarks.md) says how each "
-                     "figure comes about and what it can show. " + where(runs["machine"].facts)),
-             wrapped("A row is the median of turns that all rows of a benchmark took in one run, with the "
-                     "least and the most. Turns in which the processes got less than 95 % of the processors "
-                     "they could use were repeated; a row for which they did not suffice is left out, with "
-                     "the reason."),
+             wrapped("Made by `bench/run.sh --all --out DIR`; [benchmarks.md](benchmarks.md) says "
+                     "how each figure comes about and what it can show. " +
+                     where(runs["machine"].facts)),
+             wrapped(METHOD),
              f"![The three rows below as bars]({picture})",
              as_markdown(headline_table(headlines(runs))),
              *map(wrapped, sentences(runs)),
@@ -43,8 +45,8 @@ def readme_text(runs):
         as_markdown(headline_table(headlines(runs))),
         "\n".join("- " + wrapped(sentence).replace("\n", "\n  ") for sentence in sentences(runs)),
         wrapped(f"Medians of one run of `bench/run.sh --all` on {machine['date'][:10]}, "
-                f"{machine['cores']} cores of {machine['cpu']}, against an nfs-ganesha over loopback; "
-                "all rows, their spread and the versions are in [docs/results.md](docs/results.md).")])
+                f"{machine['cores']} cores of {machine['cpu']}, nfs-ganesha over loopback; all "
+                "rows, their spread and the versions are in [docs/results.md](docs/results.md).")])
 
 
 def with_results(readme, text):

@@ -1,4 +1,4 @@
-"""The three rows of README.md: nfswalk beside the best of the others, and the sentences below them."""
+"""The three rows of README.md, nfswalk beside the best of the others, and the sentences below."""
 
 from typing import NamedTuple
 
@@ -35,7 +35,8 @@ class Headline(NamedTuple):
 def _fastest(rows):
     """Of those that are timed; any one if none is; None of none."""
     rows = list(rows)
-    return min(filter(is_timed, rows), key=lambda row: row["ns_per_op"], default=rows[0] if rows else None)
+    return min(filter(is_timed, rows), key=lambda row: row["ns_per_op"],
+               default=rows[0] if rows else None)
 
 
 def _pair(rows, our_mode, label="", **key):
@@ -43,7 +44,9 @@ def _pair(rows, our_mode, label="", **key):
     rows = [row for row in rows if all(row[name] == value for name, value in key.items())]
     ours = find(rows, subject="nfswalk", mode=our_mode)
     best = _fastest(row for row in rows if row["subject"] in _OTHERS)
-    return [Pair(label, ours, best, find(rows, subject="nfswalk", mode="ref"))] if ours and best else []
+    if not (ours and best):
+        return []
+    return [Pair(label, ours, best, find(rows, subject="nfswalk", mode="ref"))]
 
 
 def headlines(runs):
@@ -56,11 +59,12 @@ def headlines(runs):
         Headline("null `make` of Linux replayed, 4 threads", "a call",
                  _pair(replayed, BEST, trace="linux-null", phase="warm", threads=4)),
         Headline("warm `stat` at depth 8", "a call",
-                 _pair(rows_of("warm_stat", "pattern"), BEST, pattern="distinct", depth=8, threads=1,
-                       identities=1)),
+                 _pair(rows_of("warm_stat", "pattern"), BEST, pattern="distinct", depth=8,
+                       threads=1, identities=1)),
         Headline(f"cold `find` over {files:,} files, 4 threads, NFS v3 / v4", "a file",
                  [pair for version in ("v3", "v4")
-                  for pair in _pair(cold, "find", version, mode="find", protocol=version, threads=4)]),
+                  for pair in _pair(cold, "find", version, mode="find", protocol=version,
+                                    threads=4)]),
     ]
     return [headline for headline in found if headline.pairs]
 
@@ -87,8 +91,8 @@ def headline_table(found):
             best.append(time_text(pair.best["ns_per_op"], like))
             ratio.append(f"{pair.ratio():.1f}x")
         name = headline.pairs[-1].best_name()
-        lines.append([headline.what, f"{' / '.join(ours)} {headline.per}", f"{' / '.join(best)}, {name}",
-                      " / ".join(ratio)])
+        lines.append([headline.what, f"{' / '.join(ours)} {headline.per}",
+                      f"{' / '.join(best)}, {name}", " / ".join(ratio)])
     return Table("", ["", "nfswalk", "best of the others", "ratio"], lines, reasons.notes())
 
 
@@ -99,12 +103,13 @@ def sentences(runs):
         rows = runs["make_replay"].with_key("phase")
         warm = [row for row in rows if row["phase"] == "warm"]
         exits = sum(sum(row["need_ref"].values()) for row in warm if row["mode"].startswith("rcu-"))
-        found.append(f"Correctness: {sum(row['ops'] for row in rows):,} answers compared with the recorded "
-                     f"ones, {sum(row['mismatches'] for row in rows):,} differ; warm calls sent "
-                     f"{sum(row['rpcs'] for row in warm):,} RPCs and left RCU-walk {exits:,} times.")
+        found.append(f"Correctness: {sum(row['ops'] for row in rows):,} answers compared with the "
+                     f"recorded ones, {sum(row['mismatches'] for row in rows):,} differ; warm "
+                     f"calls sent {sum(row['rpcs'] for row in warm):,} RPCs and left RCU-walk "
+                     f"{exits:,} times.")
     cold = runs["cold_walk"].rows if "cold_walk" in runs else []
-    listings = [row for version in ("v3", "v4")
-                for row in [find(cold, subject="nfswalk", mode="find", protocol=version, threads=4)] if row]
+    key = {"subject": "nfswalk", "mode": "find", "threads": 4}
+    listings = list(filter(None, (find(cold, protocol=version, **key) for version in ("v3", "v4"))))
     deep = find(cold, subject="nfswalk", mode="deep", protocol="v4")
     rpcs = []
     if listings:
@@ -119,6 +124,6 @@ def sentences(runs):
     sizes = runs["memory"].with_key("bytes_per_file") if "memory" in runs else []
     if sizes:
         largest = max(sizes, key=lambda row: (row["files"], row["bytes_per_file"]))
-        found.append(f"Memory: {largest['bytes_per_file']:.0f} bytes a cached file, {largest['files']:,} "
-                     f"files with names of {largest['names']}.")
+        found.append(f"Memory: {largest['bytes_per_file']:.0f} bytes a cached file, "
+                     f"{largest['files']:,} files with names of {largest['names']}.")
     return found

@@ -3,7 +3,7 @@
 import os
 import re
 
-from documents import where
+from documents import METHOD, where
 from headline import headline_table, headlines, sentences
 from plots import plots
 from ratios import ratio_table, ratios
@@ -30,7 +30,7 @@ def page(runs, drawn):
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["code"] = _code
     return environment.get_template("page.html.j2").render(
-        date=runs["machine"].facts["date"], where=where(runs["machine"].facts),
+        date=runs["machine"].facts["date"], where=where(runs["machine"].facts), method=METHOD,
         picture=drawn.replace(' xmlns="http://www.w3.org/2000/svg"', ""),
         headlines=headline_table(headlines(runs)), sentences=sentences(runs),
         ratios=ratio_table(ratios(runs)), sections=sections(runs), plots=plots(runs))

@@ -30,7 +30,8 @@ _STYLE = """
 
 
 def _text(x, y, text, more="", anchor="start"):
-    return f'<text class="nw-text {more}" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{escape(text)}</text>'
+    return (f'<text class="nw-text {more}" x="{x:g}" y="{y:g}" text-anchor="{anchor}">'
+            f"{escape(text)}</text>")
 
 
 def _bars_of(pair):
@@ -48,17 +49,20 @@ def _pair(headline, pair, top, longest):
     like = pair.ours.get("ns_per_op", longest)
     for place, (label, colour, row) in enumerate(bars):
         y = top + place * _STEP
-        length, low, high = (max(1.5, row[key] / longest * _BARS) for key in ("ns_per_op", "ns_min", "ns_max"))
+        length, low, high = (max(1.5, row[key] / longest * _BARS)
+                             for key in ("ns_per_op", "ns_min", "ns_max"))
+        time = f"{time_text(row['ns_per_op'], like)} {headline.per}"
         elements += [
             _text(left - 10, y + 13, label, anchor="end"),
-            f'<rect class="{colour}" x="{left}" y="{y:g}" width="{length:.1f}" height="{_BAR}" rx="2"/>',
-            f'<path class="nw-range" d="M{left + low:.1f} {y + _BAR / 2:g}H{left + high:.1f}" fill="none"/>',
-            _text(left + max(length, high) + 8, y + 13, f"{time_text(row['ns_per_op'], like)} {headline.per}",
-                  "nw-small"),
+            f'<rect class="{colour}" x="{left}" y="{y:g}" width="{length:.1f}" height="{_BAR}" '
+            'rx="2"/>',
+            f'<path class="nw-range" d="M{left + low:.1f} {y + _BAR / 2:g}H{left + high:.1f}"/>',
+            _text(left + max(length, high) + 8, y + 13, time, "nw-small"),
         ]
     if not pair.disturbed():
         middle = top + ((len(bars) - 1) * _STEP + _BAR) / 2
-        elements.append(_text(_WIDTH - _MARGIN, middle + 9, f"{pair.ratio():.1f}×", "nw-ratio", "end"))
+        elements.append(_text(_WIDTH - _MARGIN, middle + 9, f"{pair.ratio():.1f}×", "nw-ratio",
+                              "end"))
     return elements
 
 
@@ -68,7 +72,8 @@ def _panel(headline, top):
     top += _TITLE - 8
     times = [bar[2]["ns_max"] for pair in headline.pairs for bar in _bars_of(pair)]
     if not times:
-        elements.append(_text(_MARGIN, top + 13, "left out: other work ran on the machine", "nw-small"))
+        left_out = "left out: other work ran on the machine"
+        elements.append(_text(_MARGIN, top + 13, left_out, "nw-small"))
         return elements, top + _STEP + 14
     for pair in headline.pairs:
         elements += _pair(headline, pair, top, max(times))
@@ -87,7 +92,9 @@ def picture(found, caption):
     what = "Times of nfswalk beside the best of the others: " + "; ".join(
         headline.what.replace("`", "") for headline in found)
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:g}" width="{_WIDTH}" '
-        f'height="{height:g}" role="img" aria-label="{escape(what)}">', f"<style>{_STYLE}</style>",
-        f'<rect class="nw-card" x="0.5" y="0.5" width="{_WIDTH - 1}" height="{height - 1:g}" rx="8"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:g}" '
+        f'width="{_WIDTH}" height="{height:g}" role="img" aria-label="{escape(what)}">',
+        f"<style>{_STYLE}</style>",
+        f'<rect class="nw-card" x="0.5" y="0.5" width="{_WIDTH - 1}" height="{height - 1:g}" '
+        'rx="8"/>',
         *elements, "</svg>"]) + "\n"

@@ -1,5 +1,5 @@
-"""Plots of the rows that have times, each an SVG element that stands in a page by itself and takes the
-page's colours."""
+"""Plots of the rows that have times, each an SVG element that stands in a page by itself and takes
+the page's colours."""
 
 import io
 import re
@@ -17,8 +17,9 @@ except ImportError as error:
 matplotlib.use("svg")
 from matplotlib import pyplot  # after its back end is chosen
 
-_COLOURS = {"ref": "#8a93a0", "rcu-locked": "#d98c21", "rcu-peek": "#4c9f70", "nopathcache": "#7fb2e5",
-            "rcu-search": "#2f74d0", "kernel, tmpfs": "#c2473a", "libnfs sync": "#9a6bb0"}
+_COLOURS = {"ref": "#8a93a0", "rcu-locked": "#d98c21", "rcu-peek": "#4c9f70",
+            "nopathcache": "#7fb2e5", "rcu-search": "#2f74d0", "kernel, tmpfs": "#c2473a",
+            "libnfs sync": "#9a6bb0"}
 _OTHER_COLOURS = ["#2f74d0", "#c2473a", "#4c9f70", "#d98c21", "#9a6bb0", "#8a93a0"]
 _FOREGROUND = "#000000"  # the page's, once it is in a page
 _BAR_ERRORS = {"linewidth": 0.8, "ecolor": _FOREGROUND}
@@ -37,7 +38,8 @@ def _svg(figure, name):
     without."""
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": name}):
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        figure.savefig(text, format="svg", transparent=True,
+                       metadata={"Date": None, "Creator": None})
     pyplot.close(figure)
     svg = text.getvalue()
     svg = svg[svg.index("<svg"):]
@@ -51,7 +53,8 @@ def _panels(count, columns=2, size=_PANEL, legend=True):
     columns = min(count, columns)
     lines = (count + columns - 1) // columns
     height = size[1] * lines + (_LEGEND if legend else 0)
-    figure, axes = pyplot.subplots(lines, columns, squeeze=False, figsize=(size[0] * columns, height))
+    figure, axes = pyplot.subplots(lines, columns, squeeze=False,
+                                   figsize=(size[0] * columns, height))
     if legend:
         figure.get_layout_engine().set(rect=(0, 0, 1, 1 - _LEGEND / height))
     axes = [axis for line in axes for axis in line]
@@ -78,8 +81,8 @@ def _reach(points):
 def _line(axis, points, label, colour, **style):
     """`points`: (x, median, least, most)."""
     points = sorted(points)
-    axis.errorbar([point[0] for point in points], [point[1] for point in points], yerr=_reach(points),
-                  label=label, color=colour,
+    axis.errorbar([point[0] for point in points], [point[1] for point in points],
+                  yerr=_reach(points), label=label, color=colour,
                   **{"marker": "o", "markersize": 4, "capsize": 2, "linewidth": 1.6, **style})
 
 
@@ -140,7 +143,8 @@ def _threads(rows, processors):
     if not rows:
         return []
     panels = [("distinct files, one identity", "distinct", 1),
-              ("distinct files, four identities in turn", "distinct", 4), ("one file", "same-file", 1)]
+              ("distinct files, four identities in turn", "distinct", 4),
+              ("one file", "same-file", 1)]
     figure, axes = _panels(len(panels), 3)
     for axis, (title, pattern, identities) in zip(axes, panels):
         shown = [row for row in rows if row["subject"] != "libnfs sync" and row["depth"] == 8 and
@@ -188,10 +192,11 @@ def _warm(run):
 
 def _memory(run):
     figure, (size, cost) = _panels(2, size=(1.4 * _PANEL[0], _PANEL[1]), legend=False)
-    sizes = [(f"{row['files']:,} files\n{row['names'].replace(', ', chr(10))}", row["bytes_per_file"],
-              row["bytes_min"], row["bytes_max"]) for row in run.with_key("bytes_per_file")]
-    size.bar([point[0] for point in sizes], [point[1] for point in sizes], width=0.6, yerr=_reach(sizes),
-             color=_OTHER_COLOURS[0], error_kw=_BAR_ERRORS)
+    sizes = [(f"{row['files']:,} files\n{row['names'].replace(', ', chr(10))}",
+              row["bytes_per_file"], row["bytes_min"], row["bytes_max"])
+             for row in run.with_key("bytes_per_file")]
+    size.bar([point[0] for point in sizes], [point[1] for point in sizes], width=0.6,
+             yerr=_reach(sizes), color=_OTHER_COLOURS[0], error_kw=_BAR_ERRORS)
     size.set_title("resident bytes of a cached file")
     size.tick_params(axis="x", labelsize=7)
     costs = [row for row in run.with_key("entries") if is_timed(row)]
@@ -216,15 +221,17 @@ def _cold(run):
         most = {}
         for row in run.rows:
             label = f"{row['subject']}, {row['protocol']}"
-            if row["mode"] == mode and is_timed(row) and row["threads"] >= most.get(label, row)["threads"]:
+            if row["mode"] != mode or not is_timed(row):
+                continue
+            if row["threads"] >= most.get(label, row)["threads"]:
                 most[label] = row
         bars = [(f"{label}, {threads_text(row['threads'])}",
                  *(1e9 / row[key] for key in ("ns_per_op", "ns_max", "ns_min")))
                 for label, row in reversed(most.items())]
         colours = [_OTHER_COLOURS[1 if label.startswith(RAW) else 4 if "libnfs" in label else 0]
                    for label, *_ in bars]
-        axis.barh([bar[0] for bar in bars], [bar[1] for bar in bars], xerr=_reach(bars), color=colours,
-                  error_kw=_BAR_ERRORS)
+        axis.barh([bar[0] for bar in bars], [bar[1] for bar in bars], xerr=_reach(bars),
+                  color=colours, error_kw=_BAR_ERRORS)
         axis.xaxis.set_major_locator(pyplot.MaxNLocator(5))
         axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axis.set_xlabel("files a second")

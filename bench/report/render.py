@@ -1,5 +1,5 @@
-"""Shows the rows of benchmarks: as tables on the terminal, as a page, as docs/results.md and its picture,
-and in README.md. Needs nothing but Python; a page needs jinja2 and matplotlib."""
+"""Shows the rows of benchmarks: as tables on the terminal, as a page, as docs/results.md and its
+picture, and in README.md. Needs nothing but Python; a page needs jinja2 and matplotlib."""
 
 import argparse
 import signal

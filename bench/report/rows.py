@@ -2,10 +2,10 @@
 
 import dataclasses
 import json
-import sys
 
 BENCHES = ["make_replay", "warm_stat", "cold_walk", "memory", "inode_scale", "shared_lines"]
 
+_OTHER_VERSION = "is it of another version?"
 _TIME_KEYS = ["ns_per_op", "ns_min", "ns_max"]
 # Of each kind of row: benchmark, a key that no other kind of the benchmark has, the other keys,
 # whether it has a time (or the reason why not).
@@ -18,8 +18,10 @@ _KINDS = [
     ("memory", "bytes_per_file", ["names", "files", "bytes_min", "bytes_max"], False),
     ("memory", "entries", ["mode", "hot"], True),
     ("inode_scale", "hold", ["files"], True),
-    ("inode_scale", "workload", ["policy", "threads", "fill_ns", "inodes", "global_acq_per_inode"], True),
-    ("shared_lines", "workload", ["policy", "threads", "visits", "shared_writes", "shared_reads"], False),
+    ("inode_scale", "workload", ["policy", "threads", "fill_ns", "inodes",
+                                 "global_acq_per_inode"], True),
+    ("shared_lines", "workload", ["policy", "threads", "visits", "shared_writes",
+                                  "shared_reads"], False),
 ]
 
 
@@ -46,11 +48,11 @@ def _check(place, row):
     kinds = [kind for kind in _KINDS if kind[0] == row["bench"]]
     kind = next((kind for kind in kinds if kind[1] in row), None)
     if kind is None:
-        raise ReportError(f"{place}: no row of {row['bench']} looks like this: is it of another version?")
+        raise ReportError(f"{place}: no row of {row['bench']} looks like this: {_OTHER_VERSION}")
     _, _, keys, has_time = kind
     for key in keys + (_TIME_KEYS if has_time and is_timed(row) else []):
         if key not in row:
-            raise ReportError(f'{place}: a row of {row["bench"]} has no "{key}": is it of another version?')
+            raise ReportError(f'{place}: a row of {row["bench"]} has no "{key}": {_OTHER_VERSION}')
 
 
 def _read_line(place, line, runs):
@@ -77,7 +79,7 @@ def read(paths):
     runs = {}
     for path in paths:
         try:
-            with (sys.stdin if path == "-" else open(path, encoding="utf-8", errors="replace")) as file:
+            with open(0 if path == "-" else path, encoding="utf-8", errors="replace") as file:
                 for number, line in enumerate(file, 1):
                     if line.strip():
                         _read_line(f"{path}, line {number}", line, runs)
@@ -91,8 +93,8 @@ def read(paths):
 
 def find(rows, **wanted):
     """The first row with these values, or None."""
-    return next((row for row in rows if all(row.get(key) == value for key, value in wanted.items())),
-                None)
+    return next((row for row in rows
+                 if all(row.get(key) == value for key, value in wanted.items())), None)
 
 
 def in_order(values):

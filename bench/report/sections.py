@@ -16,27 +16,27 @@ class Section(NamedTuple):
 _TEXTS = {
     "make_replay": (
         "The null make, replayed",
-        "The file system calls of a recorded make, warm, in every walk mode, beside the kernel's own on a "
-        "tmpfs with the same tree. Every answer is compared with the recorded one."),
+        "The file system calls of a recorded make, warm, in every walk mode, beside the kernel's "
+        "own on a tmpfs with the same tree. Every answer is compared with the recorded one."),
     "warm_stat": (
         "Warm stat by threads, depth and pattern",
-        "stat of cached files, beside the kernel's fstatat(2) on a tmpfs with the same tree and libnfs' "
-        "nfs_stat64, which asks the server each time."),
+        "stat of cached files, beside the kernel's fstatat(2) on a tmpfs with the same tree and "
+        "libnfs' nfs_stat64, which asks the server each time."),
     "cold_walk": (
         "Cold walks",
-        "Walks that begin with empty caches, beside libnfs' synchronous calls and beside the same calls "
-        "without a client around them (\"raw calls\", the ceiling)."),
+        "Walks that begin with empty caches, beside libnfs' synchronous calls and beside the same "
+        "calls without a client around them (\"raw calls\", the ceiling)."),
     "memory": (
         "Bytes and time of a cached file",
         "Resident memory, and a warm stat of the same files as the cache around them grows."),
     "inode_scale": (
         "Locking policies of the inode cache",
-        "The workloads of the letters about the kernel's inode cache, with interchangeable policies for "
-        "its hash (H), list (L) and LRU (U); what each is, docs/inode_cache.md says."),
+        "The workloads of the letters about the kernel's inode cache, with interchangeable "
+        "policies for its hash (H), list (L) and LRU (U); what each is, docs/inode_cache.md says."),
     "shared_lines": (
         "Cache lines shared in the inode cache",
-        "Writes and reads of a visit that hit a cache line which another virtual thread wrote last. "
-        "Counts, the same on any machine."),
+        "Writes and reads of a visit that hit a cache line which another virtual thread wrote "
+        "last. Counts, the same on any machine."),
 }
 
 
@@ -51,10 +51,14 @@ def _tables_of(bench, run):
             "cold_walk": tables.cold_tables, "memory": tables.memory_tables}[bench](run)
 
 
+def _fact_text(value):
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def _conditions(run):
-    shown = [f"{name.replace('_', ' ')}: {', '.join(map(str, value)) if isinstance(value, list) else value}"
-             for name, value in run.facts.items() if value not in (None, "", False) and name != "optimised"]
-    sentences = ["; ".join(shown) + "."]
+    shown = {name.replace("_", " "): value for name, value in run.facts.items()
+             if name != "optimised" and value not in (None, "", False)}
+    sentences = ["; ".join(f"{name}: {_fact_text(value)}" for name, value in shown.items()) + "."]
     if not run.facts.get("optimised", True):
         sentences.append("NOT OPTIMISED: the times are of a debug build.")
     if run.totals is None:

@@ -48,7 +48,8 @@ def as_markdown(table):
     """The title as a paragraph above a pipe table, the notes as paragraphs below."""
     parts = [wrapped(table.title)] if table.title else []
     if table.lines:
-        rule = ["---" if place < table.text_columns else "---:" for place in range(len(table.header))]
+        rule = ["---" if place < table.text_columns else "---:"
+                for place in range(len(table.header))]
         lines = [table.header, rule, *table.lines]
         parts.append("\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |"
                                for line in lines))
@@ -56,7 +57,7 @@ def as_markdown(table):
 
 
 def cross(title, rows, line_keys, column_key, cell, header, column=str):
-    """A line for each `line_keys(row)`, a column for each `column_key(row)`, in the order of the rows."""
+    """A line for each `line_keys(row)`, a column for each `column_key(row)`, as they come."""
     columns = list(dict.fromkeys(column_key(row) for row in rows))
     lines = {}
     for row in rows:

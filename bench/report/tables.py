@@ -4,6 +4,10 @@ from ratios import ceiling_of, files_per_s, name_of
 from rows import find, in_order, is_timed
 from table import Reasons, Table, cross
 
+_REPLAY_NOTE = ("p50, p99: of every 64th call, without the time that reading the clock takes. open "
+                "is replayed as access(R_OK), the walk and the permission check of open(2). "
+                "Directories are listed in the first pass only. Sizes of directories are not "
+                "compared.")
 _NS = "nanoseconds of one call on one core, median (least-most)"
 
 
@@ -31,8 +35,9 @@ def turns_note(rows):
         return []
     repeated = sum(row.get("repeated", 0) for row in rows)
     shares = [row["share"] for row in rows if row.get("share") is not None]
-    worst = f"; the least share of the processors in a turn that counts is {min(shares):.3f}" if shares else ""
-    return [f"{counted:,} turns count, {repeated:,} were repeated because other work ran{worst}."]
+    worst = f"; a turn that counts got at least {min(shares):.1%} of them" if shares else ""
+    return [f"{counted:,} turns count; {repeated:,} got less than 95 % of the processors they "
+            f"could use and were repeated{worst}."]
 
 
 def _coverage_table(row):
@@ -41,8 +46,8 @@ def _coverage_table(row):
              for name, key in (("lines of the trace", "lines"), ("stat calls", "stat_calls"),
                                ("answers ENOENT", "noent_answers"), ("processes", "processes"),
                                ("names of the tree", "names")) if key in covered]
-    lines += [[f"compared: {kind}", f"{count:,}"] for kind, count in covered.get("compared", {}).items()
-              if count]
+    lines += [[f"compared: {kind}", f"{count:,}"]
+              for kind, count in covered.get("compared", {}).items() if count]
     lines += [[f"left out: {reason}", f"{count:,}"]
               for reason, count in covered.get("left_out", {}).items() if count]
     notes = [f"Conflicting answers: {name}." for name in covered.get("conflicting", [])]
@@ -54,7 +59,8 @@ def _coverage_table(row):
 
 
 def _exits(row):
-    return " ".join(f"{reason}={count}" for reason, count in row["need_ref"].items() if count) or "-"
+    exits = [f"{reason}={count}" for reason, count in row["need_ref"].items() if count]
+    return " ".join(exits) or "-"
 
 
 def _replay_details(run):
@@ -71,12 +77,9 @@ def _replay_details(run):
                       f"{row['rpcs']:,}", f"{row['peek_hits']:,}", f"{row['ops']:,}",
                       f"{row['mismatches']:,}", _exits(row)])
     return Table("First passes with empty caches (cold), and warm turns",
-                 ["trace", "", "", "threads", "ns", "calls a second (least-most)", "p50 ns", "p99 ns", "RPCs",
-                  "peek hits", "compared", "differ", "exits from RCU mode"], lines,
-                 reasons.notes() +
-                 ["p50, p99: of every 64th call, without the time that reading the clock takes. open is "
-                  "replayed as access(R_OK), the walk and the permission check of open(2). Directories "
-                  "are listed in the first pass only. Sizes of directories are not compared."], 3)
+                 ["trace", "", "", "threads", "ns", "calls a second (least-most)", "p50 ns",
+                  "p99 ns", "RPCs", "peek hits", "compared", "differ", "left RCU-walk"], lines,
+                 reasons.notes() + [_REPLAY_NOTE], 3)
 
 
 def replay_tables(run):
@@ -117,13 +120,13 @@ def memory_tables(run):
         if not (reference and is_timed(reference) and is_timed(row)):
             return ns_cell(row)
         return f"{ns_cell(row)}, {row['ns_per_op'] / reference['ns_per_op']:.2f}x"
-    table = cross("A warm stat of the same files as the cache around them grows: nanoseconds, median "
-                  "(least-most), and over that among 100,000", costs,
-                  lambda row: (f"{row['entries']:,}",), lambda row: row["hot"], cell, ["files cached"],
-                  lambda hot: f"{hot:,} files asked for")
-    return [Table("Resident growth of a process for each cached file: dentry, inode, name, hash tables and "
-                  "access rights, with the share of the directories above. Bytes, median (least-most)",
-                  ["names", "files", "bytes a file"], sizes),
+    table = cross("A warm stat of the same files as the cache around them grows: nanoseconds, "
+                  "median (least-most), and over that among 100,000", costs,
+                  lambda row: (f"{row['entries']:,}",), lambda row: row["hot"], cell,
+                  ["files cached"], lambda hot: f"{hot:,} files asked for")
+    return [Table("Resident growth of a process for each cached file: dentry, inode, name, hash "
+                  "tables and access rights, with the share of the directories above. Bytes, "
+                  "median (least-most)", ["names", "files", "bytes a file"], sizes),
             table._replace(notes=reasons.notes() + turns_note(costs))]
 
 
@@ -141,7 +144,9 @@ def cold_tables(run):
         if ceiling and is_timed(ceiling) and is_timed(row):
             times[2] = f"{files_per_s(row) / files_per_s(ceiling):.2f}"
         lines.append([row["subject"], row["protocol"], row["mode"], str(row["threads"]),
-                      f"{row['files']:,}", f"{row['rpcs']:,}", f"{row['rpcs'] / row['files']:.4f}", *times])
+                      f"{row['files']:,}", f"{row['rpcs']:,}", f"{row['rpcs'] / row['files']:.4f}",
+                      *times])
     return [Table("Walks with empty caches: seconds, median (least-most)",
                   ["", "NFS", "walk", "threads", "files", "RPCs", "RPCs a file", "seconds",
-                   "files a second", "of the ceiling"], lines, reasons.notes() + turns_note(run.rows), 3)]
+                   "files a second", "of the ceiling"], lines,
+                  reasons.notes() + turns_note(run.rows), 3)]

@@ -8,10 +8,10 @@ import unittest
 
 BENCHES = ["make_replay", "warm_stat", "cold_walk", "memory", "inode_scale", "shared_lines"]
 ROWS = """{"bench": "memory", "facts": {"processors": 2, "optimised": true}}
-{"bench": "memory", "names": "short", "files": 1, "bytes_per_file": 417, "bytes_min": 1, "bytes_max": 2}
+{"bench": "memory", "names": "a", "files": 1, "bytes_per_file": 417, "bytes_min": 1, "bytes_max": 2}
 {"bench": "memory", "totals": {}}
 """
-# Notes its arguments, writes rows and exits with $CODE; with $FAILING set that benchmark alone fails.
+# Notes its arguments, writes rows, exits with $CODE; with $FAILING set that benchmark alone fails.
 BENCHMARK = """#!/bin/sh
 echo "$@" >>"$NOTES/NAME.arguments"
 [ "${FAILING:-}" = NAME ] && exit "$CODE"
@@ -49,9 +49,10 @@ class RunScript(unittest.TestCase):
         return os.path.join(self.root, *parts)
 
     def run_script(self, *arguments, **environment):
-        return subprocess.run([self.path("bench/run.sh"), *arguments], capture_output=True, text=True,
-                              env={**os.environ, "PATH": f"{self.path('bin')}:{os.environ['PATH']}",
-                                   "NOTES": self.path("notes"), **environment}, check=False)
+        environment = {**os.environ, "PATH": f"{self.path('bin')}:{os.environ['PATH']}",
+                       "NOTES": self.path("notes"), **environment}
+        return subprocess.run([self.path("bench/run.sh"), *arguments], capture_output=True,
+                              env=environment, text=True, check=False)
 
     def arguments_of(self, name):
         with open(self.path(f"notes/{name}.arguments"), encoding="utf-8") as file:
@@ -60,7 +61,7 @@ class RunScript(unittest.TestCase):
     def test_rows_become_tables(self):
         done = self.run_script("memory", "--quick")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"short +1 +417.0 \(1.0-2.0\)")
+        self.assertRegex(done.stdout, r"a +1 +417.0 \(1.0-2.0\)")
         self.assertEqual(self.arguments_of("memory")[2:], ["--quick"])
 
     def test_make_replay_is_the_one_to_begin_with(self):
