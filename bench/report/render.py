@@ -37,8 +37,8 @@ def _check_complete(runs):
     if "machine" not in runs:
         raise ReportError("no row names the machine: bench/run.sh --all writes one")
     for bench, run in runs.items():
-        if bench != "machine" and run.totals is None:
-            raise ReportError(f"the run of {bench} ended early: its last line is missing")
+        if bench != "machine" and not run.is_complete():
+            raise ReportError(f"the run of {bench} ended early")
 
 
 def _write(path, text):

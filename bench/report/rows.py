@@ -36,6 +36,9 @@ class Run:
     rows: list = dataclasses.field(default_factory=list)
     totals: dict = None
 
+    def is_complete(self):
+        return self.totals is not None and not self.totals.get("interrupted")
+
     def with_key(self, key):
         return [row for row in self.rows if key in row]
 

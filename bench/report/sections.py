@@ -61,7 +61,7 @@ def _conditions(run):
     sentences = ["; ".join(f"{name}: {_fact_text(value)}" for name, value in shown.items()) + "."]
     if not run.facts.get("optimised", True):
         sentences.append("NOT OPTIMISED: the times are of a debug build.")
-    if run.totals is None:
+    if not run.is_complete():
         sentences.append("The run ended early.")
     return " ".join(sentences)
 

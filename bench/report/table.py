@@ -1,5 +1,6 @@
 """A table of cells of text, for a terminal, for Markdown and for a page."""
 
+import re
 import textwrap
 from typing import NamedTuple
 
@@ -15,16 +16,23 @@ class Table(NamedTuple):
 
 
 class Reasons:
-    """Reasons why cells are left out, each with the number that stands in its cells."""
+    """Reasons why cells are left out, each with the number that stands in its cells. Reasons that
+    differ in nothing but figures share one."""
 
     def __init__(self):
-        self._numbers = {}
+        self._alike = {}  # {reason without figures: [reason]}
 
     def cell(self, reason):
-        return f"left out [{self._numbers.setdefault(reason, len(self._numbers) + 1)}]"
+        kind = re.sub(r"\d+", "", reason)
+        self._alike.setdefault(kind, []).append(reason)
+        return f"left out [{list(self._alike).index(kind) + 1}]"
 
     def notes(self):
-        return [f"[{number}] {reason}" for reason, number in self._numbers.items()]
+        notes = []
+        for number, reasons in enumerate(self._alike.values(), 1):
+            others = f" (the first of {len(reasons):,})" if len(set(reasons)) > 1 else ""
+            notes.append(f"[{number}] {reasons[0]}{others}")
+        return notes
 
 
 def wrapped(paragraph):

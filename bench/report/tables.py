@@ -35,9 +35,8 @@ def turns_note(rows):
         return []
     repeated = sum(row.get("repeated", 0) for row in rows)
     shares = [row["share"] for row in rows if row.get("share") is not None]
-    worst = f"; a turn that counts got at least {min(shares):.1%} of them" if shares else ""
-    return [f"{counted:,} turns count; {repeated:,} got less than 95 % of the processors they "
-            f"could use and were repeated{worst}."]
+    least = f", with at least {100 * min(shares):.1f} % of the processors" if shares else ""
+    return [f"{counted:,} turns count{least}; {repeated:,} were disturbed and repeated."]
 
 
 def _coverage_table(row):
