@@ -31,6 +31,8 @@ class Row {
     return Append(key, std::to_string(value));
   }
   Row& Set(std::string_view key, const Row& object) { return Append(key, object.text()); }
+  // `json`: a value that is JSON already.
+  Row& SetJson(std::string_view key, std::string_view json) { return Append(key, json); }
   Row& Set(std::string_view key, std::span<const size_t> numbers);
   Row& Set(std::string_view key, std::span<const std::string> texts);
 
