@@ -4,6 +4,8 @@ the page's colours."""
 import io
 import re
 
+import inode_scale
+import letters
 from ratios import RAW, name_of
 from rows import ReportError, in_order, is_timed
 from tables import threads_text
@@ -20,11 +22,13 @@ from matplotlib import pyplot  # after its back end is chosen
 _COLOURS = {"ref": "#8a93a0", "rcu-locked": "#d98c21", "rcu-peek": "#4c9f70",
             "nopathcache": "#7fb2e5", "rcu-search": "#2f74d0", "kernel, tmpfs": "#c2473a",
             "libnfs sync": "#9a6bb0"}
+_LETTER_COLOURS = ["#c2473a", "#d98c21", "#4c9f70", "#9a6bb0", "#8a93a0", "#3aa6a6", "#a8743a",
+                   "#c96f9b"]
 _OTHER_COLOURS = ["#2f74d0", "#c2473a", "#4c9f70", "#d98c21", "#9a6bb0", "#8a93a0"]
 _FOREGROUND = "#000000"  # the page's, once it is in a page
 _BAR_ERRORS = {"linewidth": 0.8, "ecolor": _FOREGROUND}
 _PANEL = (4.6, 3.2)  # inches, of each panel
-_LEGEND = 0.35  # inches, above all panels
+_LEGEND = 0.45  # inches, above all panels
 _STYLE = {"svg.fonttype": "none", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3,
           "axes.titlesize": 10, "axes.titleweight": "bold", "axes.titlelocation": "left",
           "axes.edgecolor": _FOREGROUND, "axes.linewidth": 0.6, "axes.axisbelow": True,
@@ -64,13 +68,14 @@ def _panels(count, columns=2, size=_PANEL, legend=True):
 
 
 def _legend(figure, axes):
-    """One for all panels, above them."""
+    """One for all panels, above them, of at most two lines."""
     known = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels()):
             known.setdefault(label, handle)
     if known:
-        figure.legend(known.values(), known.keys(), loc="upper left", ncols=len(known))
+        figure.legend(known.values(), known.keys(), loc="upper left",
+                      ncols=len(known) if len(known) <= 7 else (len(known) + 1) // 2)
 
 
 def _reach(points):
@@ -239,7 +244,39 @@ def _cold(run):
     return [_svg(figure, "cold_walk")]
 
 
-_OF = {"make_replay": _replay, "warm_stat": _warm, "memory": _memory, "cold_walk": _cold}
+def _letters(run):
+    """How many times as fast each workload becomes, by threads: ours and the letters'. Shaded: as
+    many threads as there are processors here."""
+    processors = run.facts["processors"]
+    rows = inode_scale.without_fill(run.rows)
+    workloads = in_order(row["workload"] for row in [*rows, *letters.rows()])
+    figure, axes = _panels(len(workloads), 3)
+    theirs = in_order((row["letter"], row["filesystem"]) for row in letters.rows())
+    for axis, workload in zip(axes, workloads):
+        ours = inode_scale.speedups(rows, workload, processors)
+        _line(axis, [(threads, before["ns_per_op"] / after["ns_per_op"],
+                      before["ns_min"] / after["ns_max"], before["ns_max"] / after["ns_min"])
+                     for threads, (before, after) in ours.items()], "ours", _OTHER_COLOURS[0])
+        counts = list(ours)
+        for place, (letter, filesystem) in enumerate(theirs):
+            points = [(row["threads"], row["before_s"] / row["after_s"]) for row in letters.rows()
+                      if (row["letter"], row["filesystem"], row["workload"]) ==
+                      (letter, filesystem, workload)]
+            counts += [threads for threads, _ in points]
+            _line(axis, [(threads, ratio, ratio, ratio) for threads, ratio in points],
+                  f"{letter.removeprefix('the ')}, {filesystem}", _LETTER_COLOURS[place],
+                  linestyle="--", linewidth=1, markersize=3, capsize=0)
+        axis.axvspan(0.9, processors + 0.1, color=_OTHER_COLOURS[0], alpha=0.08)
+        _counts(axis, counts, "threads")
+        policy = inode_scale.best_policy(rows, workload, processors)
+        axis.set_title(f"{workload}, ours with {policy}" if policy else workload)
+        axis.set_ylabel(f"times as fast (ours: as {inode_scale.BASELINE})")
+    _legend(figure, axes)
+    return [_svg(figure, "letters")]
+
+
+_OF = {"make_replay": _replay, "warm_stat": _warm, "cold_walk": _cold, "memory": _memory,
+       "inode_scale": _letters}
 
 
 def plots(runs):

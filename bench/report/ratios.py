@@ -106,9 +106,9 @@ def of_warm_stat(run):
 
 def of_memory(run):
     for row in run.with_key("bytes_per_file"):
-        yield from _figure(f"bytes of a cached file, {row['files']:,} files, {row['names']}",
-                           (row,), lambda row: row["bytes_per_file"], unit="", digits=0,
-                           at_most=500)
+        yield from _figure(f"bytes of a cached file, {row['files']:,} files, names of "
+                           f"{row['names']}", (row,), lambda row: row["bytes_per_file"], unit="",
+                           digits=0, at_most=500)
     costs = run.with_key("entries")
     for row in costs:
         if row["entries"] == 10_000_000:

@@ -2,7 +2,11 @@
 
 from typing import NamedTuple
 
+import inode_scale
+import letters
+import shared_lines
 import tables
+from table import cross
 
 
 class Section(NamedTuple):
@@ -11,6 +15,7 @@ class Section(NamedTuple):
     what: str
     conditions: str  # what held for the whole run
     tables: list
+    more: list  # tables for the page alone
 
 
 _TEXTS = {
@@ -42,13 +47,19 @@ _TEXTS = {
 
 def _tables_of(bench, run):
     if bench == "inode_scale":
-        import inode_scale
         return inode_scale.tables(run.facts, run.rows)
     if bench == "shared_lines":
-        import shared_lines
         return shared_lines.tables(run.facts, run.rows)
     return {"make_replay": tables.replay_tables, "warm_stat": tables.warm_tables,
             "cold_walk": tables.cold_tables, "memory": tables.memory_tables}[bench](run)
+
+
+def _letters_table():
+    return cross("All that the letters report: seconds before and after, and their ratio",
+                 letters.rows(), lambda row: (row["letter"], row["filesystem"], row["threads"]),
+                 lambda row: row["workload"],
+                 lambda row: f"{row['before_s']:.3f} -> {row['after_s']:.3f} "
+                 f"{row['before_s'] / row['after_s']:.2f}x", ["", "", "threads"])
 
 
 def _fact_text(value):
@@ -67,5 +78,6 @@ def _conditions(run):
 
 
 def sections(runs):
-    return [Section(bench, *_TEXTS[bench], _conditions(run), _tables_of(bench, run))
+    return [Section(bench, *_TEXTS[bench], _conditions(run), _tables_of(bench, run),
+                    [_letters_table()] if bench == "inode_scale" else [])
             for bench, run in runs.items() if bench != "machine"]

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ElementTree
 
 import documents
 import headline
+import letters
 import picture
 import ratios
 import render
@@ -124,6 +125,10 @@ class Tables(unittest.TestCase):
 
 def cells_of(row):
     """What a reader must find of a row in some cell."""
+    if row["bench"] == "shared_lines":
+        return [f"{row['shared_writes']:.2f} / {row['shared_reads']:.2f}"]
+    if row["bench"] == "inode_scale":
+        return [tables.spread(row["ns_per_op"], row["ns_min"], row["ns_max"])]
     if "bytes_per_file" in row:
         return [tables.spread(row["bytes_per_file"], row["bytes_min"], row["bytes_max"], 1)]
     if row["bench"] in ("make_replay", "warm_stat") and row.get("phase") != "cold":
@@ -137,12 +142,9 @@ def cells_of(row):
 
 
 class EveryRow(unittest.TestCase):
-    """Of the benchmarks whose tables are in tables.py."""
-
     def measured(self):
-        benches = ("make_replay", "warm_stat", "cold_walk", "memory")
         return [line for line in recorded()
-                if line["bench"] in benches and not {"facts", "totals", "coverage"} & set(line)]
+                if not {"facts", "totals", "coverage", "hold"} & set(line)]
 
     def test_is_in_a_table_on_the_terminal_and_in_the_results(self):
         runs = read(recorded())
@@ -299,9 +301,15 @@ class Page(unittest.TestCase):
 
     def test_has_plots_of_every_benchmark_with_times(self):
         sections = self.page().split("<h2")
-        for bench, count in (("make_replay", 1), ("warm_stat", 3), ("cold_walk", 1), ("memory", 1)):
+        for bench, count in (("make_replay", 1), ("warm_stat", 3), ("cold_walk", 1), ("memory", 1),
+                             ("inode_scale", 1), ("shared_lines", 0)):
             section, = (section for section in sections if f'id="{bench}"' in section)
             self.assertEqual(len(re.findall(r"<svg\b", section)), count, bench)
+
+    def test_has_every_figure_of_the_letters(self):
+        page = self.page()
+        for row in letters.rows():
+            self.assertIn(f"{row['before_s']:.3f} -&gt; {row['after_s']:.3f} ", page, row)
 
     def test_names_the_machine_and_the_versions(self):
         page = self.page()
