@@ -21,7 +21,7 @@ constexpr Turn kDisturbed{.ops = 1, .seconds = 100, .share = 0.94};
 
 // Lets every row take its turns, `turn(row, round)`; returns who took one in each round.
 template <class TakeTurn>
-std::vector<std::string> Run(Turns& turns, size_t rows, TakeTurn&& turn) {
+std::vector<std::string> TakeAll(Turns& turns, size_t rows, TakeTurn&& turn) {
   std::vector<std::string> rounds;
   while (turns.BeginRound()) {
     std::string& round = rounds.emplace_back();
@@ -37,14 +37,14 @@ std::vector<std::string> Run(Turns& turns, size_t rows, TakeTurn&& turn) {
 TEST(Turns, EveryRowTakesOneTurnARound) {
   Turns turns(3);
   for (const size_t row : {0, 1, 2}) EXPECT_EQ(turns.AddRow(), row);
-  EXPECT_EQ(Run(turns, 3, [](size_t, size_t) { return Undisturbed(); }),
+  EXPECT_EQ(TakeAll(turns, 3, [](size_t, size_t) { return Undisturbed(); }),
             (std::vector<std::string>{"abc", "abc", "abc"}));
 }
 
 TEST(Turns, DisturbedTurnIsTakenAgainAndNeverCounted) {
   Turns turns(2);
   turns.AddRow(), turns.AddRow();
-  const auto rounds = Run(turns, 2, [](size_t row, size_t round) {
+  const auto rounds = TakeAll(turns, 2, [](size_t row, size_t round) {
     return row == 1 && round == 0 ? kDisturbed : Undisturbed();
   });
   EXPECT_EQ(rounds, (std::vector<std::string>{"ab", "ab", "b"}));
@@ -60,7 +60,7 @@ TEST(Turns, DisturbedTurnIsTakenAgainAndNeverCounted) {
 TEST(Turns, RowIsGivenUpAfterTwiceItsRepetitionsAndHasNoTimes) {
   Turns turns(3);
   turns.AddRow();
-  const auto rounds = Run(turns, 1, [](size_t, size_t round) {
+  const auto rounds = TakeAll(turns, 1, [](size_t, size_t round) {
     return round == 4 ? Undisturbed() : kDisturbed;
   });
   EXPECT_EQ(rounds.size(), 6u);
@@ -75,7 +75,7 @@ TEST(Turns, RowIsGivenUpAfterTwiceItsRepetitionsAndHasNoTimes) {
 TEST(Turns, HalfOfTheRepetitionsUndisturbedMakeARow) {
   Turns turns(4);
   turns.AddRow();
-  Run(turns, 1, [](size_t, size_t round) { return round < 2 ? Undisturbed() : kDisturbed; });
+  TakeAll(turns, 1, [](size_t, size_t round) { return round < 2 ? Undisturbed() : kDisturbed; });
   EXPECT_EQ(turns.WhyDisturbed(0), "");
   EXPECT_EQ(turns.Of(0, [](const Turn& turn) { return turn.seconds; }).most, 1);
 }
