@@ -153,7 +153,9 @@ Outcome Run(const Options& options) {
     }
     if (!ran) return ran;
   }
-  return Interrupted() ? Outcome() : writer->Close(Row());
+  Row totals;
+  totals.Set("interrupted", Interrupted());
+  return writer->Close(totals);
 }
 
 int Main(int argc, char** argv) {

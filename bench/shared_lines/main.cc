@@ -122,7 +122,7 @@ Outcome ReplayAll(const Options& options, RowWriter& writer) {
       }
     }
   }
-  return writer.Close(Row());
+  return {};
 }
 
 Outcome Run(const Options& options) {
@@ -130,7 +130,10 @@ Outcome Run(const Options& options) {
   facts.Set("files_per_thread", options.files).Set("buckets_per_file", options.buckets_per_file);
   auto writer = RowWriter::Open("shared_lines", options.json_file, facts);
   if (!writer) return std::unexpected(std::move(writer.error()));
-  return ReplayAll(options, *writer);
+  if (auto replayed = ReplayAll(options, *writer); !replayed) return replayed;
+  Row totals;
+  totals.Set("interrupted", Interrupted());
+  return writer->Close(totals);
 }
 
 int Main(int argc, char** argv) {

@@ -2,57 +2,40 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
-#include <vector>
+#include <thread>
 
-#include "tests/fixtures/program_run.h"
+#include "tests/fixtures/ganesha_server.h"
+#include "tests/integration/benchmark_run.h"
 
 namespace nfswalk {
 namespace {
 
-using fixtures::ProgramRun;
-using fixtures::RunProgram;
+using fixtures::GaneshaServer;
 using testing::HasSubstr;
-using Json = nlohmann::json;
 
-constexpr const char* kBinary = "bench/inode_scale/inode_scale";
-
-std::string JsonFile() { return testing::TempDir() + "/rows.jsonl"; }
-
-// What a run has written. Rows of workloads and of hold times have times, or the reason why not.
-struct Written {
-  Json facts, totals;
-  std::vector<Json> workloads, holds;
-};
-Written Read() {
-  Written written;
-  std::ifstream lines(JsonFile());
-  for (std::string line; std::getline(lines, line);) {
-    const Json row = Json::parse(line);
-    EXPECT_EQ(row["bench"], "inode_scale");
-    if (row.contains("facts")) written.facts = row["facts"];
-    if (row.contains("totals")) written.totals = row["totals"];
-    if (!row.contains("workload") && !row.contains("hold")) continue;
-    (row.contains("hold") ? written.holds : written.workloads).push_back(row);
-    EXPECT_TRUE(row.contains("disturbed") || row["ns_per_op"] > 0) << row;
-  }
-  EXPECT_TRUE(written.totals.is_object()) << "the last line is missing";
-  return written;
-}
+constexpr const char* kBench = "inode_scale";
 
 TEST(InodeScaleTest, EveryWorkloadHasARowForEachPolicyNumberOfThreadsAndFillTime) {
-  const ProgramRun run = RunProgram(
-      kBinary, {"--policies", "H0+L0+U0,H2+L1+U0,H8+L3+U1", "--threads", "1,2", "--files", "500",
-                "--repetitions", "1", "--fill-ns", "0,1000", "--json", JsonFile()});
+  const BenchmarkRun run =
+      RunBenchmark(kBench, {"--policies", "H0+L0+U0,H2+L1+U0,H8+L3+U1", "--threads", "1,2",
+                            "--files", "500", "--repetitions", "1", "--fill-ns", "0,1000"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  const Written written = Read();
-  EXPECT_EQ(written.facts["files_per_thread"], 500);
-  std::set<std::string> seen;
-  for (const Json& row : written.workloads) {
+  EXPECT_EQ(run.facts["files_per_thread"], 500);
+  EXPECT_EQ(run.totals["interrupted"], false);
+  std::set<std::string> seen, holds;
+  for (const Json& row : run.rows) {
+    ExpectTimesOrReason(row);
+    if (row.contains("hold")) {
+      holds.insert(row["hold"]);
+      continue;
+    }
     const std::string policy = row["policy"], workload = row["workload"];
     const int threads = row["threads"], fill_ns = row["fill_ns"];
     seen.insert(policy + workload + std::to_string(threads) + "+" + std::to_string(fill_ns));
@@ -62,47 +45,79 @@ TEST(InodeScaleTest, EveryWorkloadHasARowForEachPolicyNumberOfThreadsAndFillTime
     EXPECT_EQ(row["global_acq_per_inode"], policy == "H0+L0+U0" ? 5 : 0) << row;
   }
   EXPECT_EQ(seen.size(), 7u * 3 * 2 * 2);
-  EXPECT_EQ(written.workloads.size(), seen.size());
-  std::set<std::string> holds;
-  for (const Json& row : written.holds) holds.insert(row["hold"]);
+  EXPECT_EQ(run.rows.size(), seen.size() + holds.size());
   holds.erase("transfer");  // not on one processor
   EXPECT_EQ(holds, (std::set<std::string>{"hash_find", "hash_insert", "hash_unhash", "list"}));
 }
 
 TEST(InodeScaleTest, OnAServerOfItsOwnTheClientDoesTheSame) {
-  const ProgramRun run =
-      RunProgram(kBinary, {"--server", "--policies", "H0+L0+U0,H8+L3+U1", "--threads", "2",
-                           "--files", "20", "--repetitions", "1", "--json", JsonFile()});
+  if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
+  const BenchmarkRun run = RunBenchmark(
+      kBench, {"--policies", "H0+L0+U0,H8+L3+U1", "--threads", "2", "--files", "20",
+               "--repetitions", "1", "--server"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  const Written written = Read();
-  EXPECT_EQ(written.workloads.size(), 7u * 2);
-  EXPECT_TRUE(written.holds.empty());
-  EXPECT_THAT(written.facts["server"].get<std::string>(), HasSubstr("nfs-ganesha"));
+  EXPECT_EQ(run.rows.size(), 7u * 2);
+  for (const Json& row : run.rows) ExpectTimesOrReason(row);
+  EXPECT_THAT(run.facts["server"].get<std::string>(), HasSubstr("nfs-ganesha"));
+}
+
+// On a server that outlives the run, which ends early.
+class InodeScaleOnAGivenServer : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
+    auto server = GaneshaServer::Start();
+    ASSERT_TRUE(server) << server.error();
+    server_ = std::move(*server);
+  }
+
+  // Starts a run and returns once it has begun to work.
+  StartedBenchmark StartRun(const std::string& options = "") {
+    const GaneshaServer::NetworkScope scope(*server_);
+    StartedBenchmark run(kBench, {"--policies", "H3+L1+U1", "--threads", "1", "--files", "20",
+                                  "--repetitions", "1000", "--server", server_->Url(options)});
+    while (std::filesystem::is_empty(server_->backing_directory())) std::this_thread::yield();
+    return run;
+  }
+
+  std::unique_ptr<GaneshaServer> server_;
+};
+
+TEST_F(InodeScaleOnAGivenServer, InterruptedRunRemovesItsDirectory) {
+  StartedBenchmark run = StartRun();
+  kill(run.pid(), SIGINT);
+  const BenchmarkRun ended = run.Wait();
+  EXPECT_EQ(ended.exit_code, 130) << ended.err;
+  EXPECT_EQ(ended.totals["interrupted"], true);
+  EXPECT_TRUE(std::filesystem::is_empty(server_->backing_directory()));
+}
+
+TEST_F(InodeScaleOnAGivenServer, ServerThatDiesEndsTheRunWithAnError) {
+  StartedBenchmark run = StartRun("soft&timeo=1&retrans=1");
+  server_->Kill();
+  const BenchmarkRun ended = run.Wait();
+  EXPECT_EQ(ended.exit_code, 1);
+  EXPECT_THAT(ended.err, HasSubstr("inode_scale: "));
+  EXPECT_TRUE(ended.totals.is_null());
 }
 
 TEST(InodeScaleTest, BadArgumentsAreRefusedByName) {
-  const std::vector<std::vector<std::string>> cases = {
-      {"--policies", "H9+L0+U0", "\"H9+L0+U0\": hash policy must be one of"},
-      {"--policies", "H3+L1", "H3+L1+U1"},
-      {"--policies", "H1+L3+U0", "use H8+L3"},
-      {"--workloads", "dance", "'dance' is not known: accepted are create"},
-      {"--threads", "0", "--threads"},
-      {"--files", "0", "--files"},
-      {"--load", "65", "--load"},
-      {"--fill-ns", "-1", "--fill-ns"}};
-  for (const auto& refused : cases) {
-    const ProgramRun run = RunProgram(kBinary, {refused[0], refused[1]});
-    EXPECT_EQ(run.exit_code, 2) << refused[1];
-    EXPECT_THAT(run.err, HasSubstr(refused[2]));
-  }
+  ExpectRefused(kBench, {{"--policies", "H9+L0+U0"},
+                         {"--policies", "H3+L1"},
+                         {"--policies", "H1+L3+U0"},
+                         {"--workloads", "dance"},
+                         {"--threads", "0"},
+                         {"--files", "0"},
+                         {"--load", "65"},
+                         {"--fill-ns", "-1"},
+                         {"stray"}});
+  EXPECT_THAT(RunBenchmark(kBench, {"--policies", "H1+L3+U0"}).err, HasSubstr("use H8+L3"));
 }
 
-TEST(InodeScaleTest, AFileThatCannotBeWrittenIsAnError) {
-  const ProgramRun run =
-      RunProgram(kBinary, {"--policies", "H3+L1+U0", "--threads", "1", "--files", "10",
-                           "--repetitions", "1", "--fill-ns", "0", "--json", "/nowhere/rows.json"});
+TEST(InodeScaleTest, FileThatCannotBeWrittenIsNamed) {
+  const BenchmarkRun run = RunBenchmark(kBench, {"--quick", "--json", "/nowhere/rows.jsonl"});
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.err, HasSubstr("/nowhere/rows.json"));
+  EXPECT_THAT(run.err, HasSubstr("/nowhere/rows.jsonl"));
 }
 
 }  // namespace
