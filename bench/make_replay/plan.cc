@@ -196,9 +196,8 @@ std::expected<ReplayPlan, std::string> LoadPlan(const std::string& file, bool sp
     const std::string_view line = left.substr(0, left.find('\n'));
     left.remove_prefix(std::min(line.size() + 1, left.size()));
     if (number == 1 ? line == kFirstLine : reader.Read(line)) continue;
-    return std::unexpected(
-        fmt::format("{}, line {}: no line of a plan as bench/trace/make_plan.py writes it", file,
-                    number));
+    return std::unexpected(fmt::format(
+        "{}, line {}: no line of a plan as bench/trace/make_plan.py writes it", file, number));
   }
   if (!reader.ended()) return std::unexpected(file + ": the plan stops in the middle");
   ReplayPlan plan = reader.Take();

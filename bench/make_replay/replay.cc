@@ -42,9 +42,9 @@ std::string AnswerText(const Call& call, const Answer& answer, std::string_view 
   if (answer.error != 0) return std::strerror(answer.error);
   if (call.kind == CallKind::kReadLink) return fmt::format("\"{}\"", link_text);
   if (call.kind != CallKind::kStat) return "success";
-  return fmt::format("mode {:o}, size {}", answer.mode,
-                     answer.size_bytes == kSizeNotCompared ? "any"
-                                                           : std::to_string(answer.size_bytes));
+  return fmt::format(
+      "mode {:o}, size {}", answer.mode,
+      answer.size_bytes == kSizeNotCompared ? "any" : std::to_string(answer.size_bytes));
 }
 
 // What one thread asks. Its counters are its own until it has ended.
@@ -62,7 +62,8 @@ class alignas(64) Player {
   void Play(const Call& call) {
     ++result_.turn.ops;
     const Answer answer = thread_->Ask(call, link_text_);
-    if (!Matches(call, answer, link_text_.data())) [[unlikely]] Miss(call, answer);
+    if (!Matches(call, answer, link_text_.data())) [[unlikely]]
+      Miss(call, answer);
   }
 
   void PlayTimed(const Call& call) {

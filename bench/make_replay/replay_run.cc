@@ -60,15 +60,16 @@ struct Tally {
     mismatches += pass.mismatches;
     rpcs += after.rpcs - before.rpcs;
     peek_hits += after.peek_hits - before.peek_hits;
-    for (size_t i = 0; i < kNeedRefCount; ++i) need_ref[i] += after.need_ref[i] - before.need_ref[i];
+    for (size_t i = 0; i < kNeedRefCount; ++i)
+      need_ref[i] += after.need_ref[i] - before.need_ref[i];
     if (pass.turn.share < kShareMin) return;
     latencies_ns.insert(latencies_ns.end(), pass.latencies_ns.begin(), pass.latencies_ns.end());
   }
 
   // Preconditions: there are latencies. Reorders them.
   uint32_t Percentile(size_t percent) {
-    const auto rank = latencies_ns.begin() +
-                      static_cast<ptrdiff_t>((latencies_ns.size() - 1) * percent / 100);
+    const auto rank =
+        latencies_ns.begin() + static_cast<ptrdiff_t>((latencies_ns.size() - 1) * percent / 100);
     std::ranges::nth_element(latencies_ns, rank);
     return *rank;
   }
@@ -126,9 +127,8 @@ class ReplayRun {
                                        const std::string& directory) {
     if (mode == "kernel") return [&plan] { return MakeKernelSubject(plan.tree); };
     if (mode == "libnfs") {
-      return [this, &directory] {
-        return MakeLibnfsSubject(server_.LibnfsUrl(directory), server_);
-      };
+      return
+          [this, &directory] { return MakeLibnfsSubject(server_.LibnfsUrl(directory), server_); };
     }
     return [this, &mode, &directory]() -> MadeSubject {
       MountOptions options = server_.OptionsFor(directory);
@@ -181,15 +181,14 @@ class ReplayRun {
         phase == Phase::kCold
             ? ReplayOnce(subject, plan, entry.threads,
                          subject.caches() ? 1 : options_.libnfs_one_in, server_.server_pid())
-            : ReplayFor(subject, plan, entry.threads,
-                        static_cast<double>(options_.turn_ms) / 1000);
+            : ReplayFor(subject, plan, entry.threads, static_cast<double>(options_.turn_ms) / 1000);
     if (!pass) return std::unexpected(pass.error());
     for (size_t i = 0; i < pass->first_mismatches.size(); ++i) {
       if (mismatches_ + i < kMismatchesShown) Warn(kBench, "differs: " + pass->first_mismatches[i]);
     }
     compared_ += pass->turn.ops;
     mismatches_ += pass->mismatches;
-    if (Interrupted()) return {};  // it was cut short
+    if (Interrupted()) return {};                 // it was cut short
     if (phase == Phase::kCold) entry.tally = {};  // the counts of a first pass are those of one
     entry.tally.Add(*pass, before, subject.stats());
     turns.Add(row, pass->turn);

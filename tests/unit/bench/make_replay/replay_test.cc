@@ -84,8 +84,9 @@ TEST_F(ReplayTest, AWrongAnswerIsCountedAndToldWithItsLine) {
   for (const auto& [line, text] : {
            std::pair{1, "line 1: stat /f: recorded mode 100644, size 3, got Input/output error"},
            std::pair{2, "line 2: readlink /l: recorded \"f\", got Input/output error"},
-           std::pair{3, "line 3: stat /gone: recorded No such file or directory, got "
-                        "Input/output error"},
+           std::pair{3,
+                     "line 3: stat /gone: recorded No such file or directory, got "
+                     "Input/output error"},
            std::pair{5, "line 5: access /f: recorded success, got Input/output error"},
        }) {
     EchoSubject subject(static_cast<uint32_t>(line));
