@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bench/measure/interrupt.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {
@@ -63,6 +64,7 @@ void AddWithParents(FileTree& tree, const std::string& path, const FileNode& nod
 Outcome MakeLocally(const FileTree& tree, int root_fd) {
   for (const auto& [path, node] : tree) {
     if (path.empty()) continue;
+    if (Interrupted()) return {};
     if (const int error = MakeNode(root_fd, path.c_str() + 1, node); error != 0) {
       return std::unexpected(fmt::format("cannot make {}: {}", path, std::strerror(error)));
     }

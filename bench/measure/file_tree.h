@@ -33,7 +33,7 @@ FileTree EmptyTree();
 void AddWithParents(FileTree& tree, const std::string& path, const FileNode& node);
 
 // Fills the empty directory `root_fd`, and gives it the root's mode; the umask does not matter.
-// After an error what was made so far stays, here as below.
+// Ends early after an interrupt; then and after an error what was made so far stays, here as below.
 Outcome MakeLocally(const FileTree& tree, int root_fd);
 
 // Makes the directory `name` in the root of the export and the tree beneath it, special files left

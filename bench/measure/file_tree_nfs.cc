@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "bench/measure/file_tree.h"
+#include "bench/measure/interrupt.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {
@@ -32,8 +33,7 @@ std::errc MakeNode(Client& client, const std::string& path, const FileNode& node
   return ErrorOf(client.SetAttributesOf(path, attributes, root, {.no_follow = true}));
 }
 
-std::unexpected<std::string> Failed(std::string_view what, std::string_view path,
-                                    std::errc error) {
+std::unexpected<std::string> Failed(std::string_view what, std::string_view path, std::errc error) {
   const std::string hint =
       error == std::errc::permission_denied || error == std::errc::operation_not_permitted
           ? " (the export must let uid 0 be uid 0: no_root_squash)"
@@ -48,6 +48,7 @@ Outcome MakeThroughNfs(const FileTree& tree, Client& client, const std::string& 
   const Credential root(0, 0);
   for (const auto& [canonical, node] : tree) {
     if (IsSpecial(node)) continue;
+    if (Interrupted()) return {};
     const std::string path = name + canonical;
     const std::errc error = MakeNode(client, path, node, root);
     if (error != kOk) return Failed("make", path, error);

@@ -1,5 +1,3 @@
-#include "bench/measure/subjects.h"
-
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sched.h>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "bench/measure/owned_fd.h"
+#include "bench/measure/subjects.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {

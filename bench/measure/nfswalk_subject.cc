@@ -1,6 +1,6 @@
-#include "bench/measure/subjects.h"
-
 #include <utility>
+
+#include "bench/measure/subjects.h"
 
 namespace nfswalk::bench {
 namespace {

@@ -64,8 +64,7 @@ std::expected<RowWriter, std::string> RowWriter::Open(std::string_view bench,
   RowWriter writer(bench, json_file.empty() ? "stdout" : fmt::format("\"{}\"", json_file));
   if (!json_file.empty()) writer.own_.reset(std::fopen(json_file.c_str(), "we"));
   if (!json_file.empty() && writer.own_ == nullptr) {
-    return std::unexpected(
-        fmt::format("cannot write {}: {}", writer.name_, std::strerror(errno)));
+    return std::unexpected(fmt::format("cannot write {}: {}", writer.name_, std::strerror(errno)));
   }
   Row common;
   common.Set("processors", Processors()).Set("optimised", kOptimised).Extend(facts);

@@ -67,8 +67,8 @@ class RowWriter {
   RowWriter(std::string_view bench, std::string name) : bench_(bench), name_(std::move(name)) {}
 
   std::string bench_;
-  std::string name_;                     // of the file, for errors
-  std::unique_ptr<FILE, Closer> own_;    // none: stdout
+  std::string name_;                   // of the file, for errors
+  std::unique_ptr<FILE, Closer> own_;  // none: stdout
 };
 
 }  // namespace nfswalk::bench

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "bench/measure/interrupt.h"
 #include "bench/measure/owned_fd.h"
 #include "fmt/format.h"
 #include "tests/fixtures/ganesha_server.h"
@@ -61,8 +62,7 @@ class OwnServer final : public ServerExport {
 
  private:
   static std::unexpected<std::string> Failed(std::string_view what, std::string_view directory) {
-    return std::unexpected(
-        fmt::format("cannot {} {}: {}", what, directory, std::strerror(errno)));
+    return std::unexpected(fmt::format("cannot {} {}: {}", what, directory, std::strerror(errno)));
   }
 
   std::mutex mutex_;
@@ -113,7 +113,7 @@ std::expected<std::unique_ptr<ServerExport>, std::string> ServerExport::Open(
 Outcome ServerExport::WithTree(const FileTree& tree, const std::string& name,
                                const std::function<Outcome()>& work) {
   Outcome outcome = Make(tree, name);
-  if (outcome) outcome = work();
+  if (outcome && !Interrupted()) outcome = work();
   Outcome removed = Remove(name);
   return outcome ? removed : outcome;
 }

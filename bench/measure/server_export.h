@@ -39,8 +39,8 @@ class ServerExport {
   // SIGKILL, then a new start on the same files: only for a server of our own.
   virtual Outcome KillAndRestart() = 0;
 
-  // Makes `tree` in `name`, runs `work`, and removes `name` again whatever happened. Returns the
-  // first error.
+  // Makes `tree` in `name`, runs `work` unless interrupted meanwhile, and removes `name` again
+  // whatever happened. Returns the first error.
   Outcome WithTree(const FileTree& tree, const std::string& name,
                    const std::function<Outcome()>& work);
 

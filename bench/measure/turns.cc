@@ -1,6 +1,7 @@
 #include "bench/measure/turns.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "bench/measure/interrupt.h"
 #include "fmt/format.h"
@@ -57,9 +58,10 @@ std::string Turns::WhyDisturbed(size_t row) const {
   const auto& [counted, disturbed, best_share] = rows_[row];
   if (!counted.empty() && counted.size() * kPartThatCounts >= repetitions_) return {};
   return fmt::format(
-      "other work on the machine: only {} of {} turns got {:.0f} % of the processor time they could "
+      "other work on the machine: only {} of {} turns got {:.0f} % of the processor time they "
+      "could "
       "use, the best of the others {:.0f} %",
-      counted.size(), counted.size() + disturbed, 100 * kShareMin, 100 * best_share);
+      counted.size(), counted.size() + disturbed, 100 * kShareMin, std::floor(100 * best_share));
 }
 
 Spread Turns::Of(size_t row, const std::function<double(const Turn&)>& figure) const {

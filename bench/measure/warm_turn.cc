@@ -98,8 +98,7 @@ std::expected<Turn, std::string> TakeWarmTurn(Subject& subject, std::span<const 
   std::vector<Share> shares(threads);
   const MachineShare machine(subject.server_pid());
   const auto time = RunTeam(
-      threads, Placement::kPinned,
-      [&](size_t t) { return shares[t].Run(subject, calls, seconds); },
+      threads, Placement::kPinned, [&](size_t t) { return shares[t].Run(subject, calls, seconds); },
       [&](size_t t) -> Outcome {
         auto thread = subject.StartThread();
         if (!thread) return std::unexpected(std::move(thread.error()));

@@ -120,9 +120,8 @@ class WarmRun {
         if (!turns.Wants(i)) continue;
         const auto& [contender, threads] = entries[i];
         Show(course, contender, fmt::format("{} threads, turn {}", threads, turns.round() + 1));
-        const auto turn =
-            TakeWarmTurn(*contender.subject, calls.calls(), start, threads,
-                         contender.SecondsOfTurn(course, options_.turn_ms));
+        const auto turn = TakeWarmTurn(*contender.subject, calls.calls(), start, threads,
+                                       contender.SecondsOfTurn(course, options_.turn_ms));
         if (!turn) return std::unexpected(turn.error());
         turns.Add(i, *turn);
       }

@@ -14,9 +14,7 @@
 namespace nfswalk {
 namespace {
 
-std::string OutputFile(const char* name) {
-  return testing::TempDir() + "/benchmark_run." + name;
-}
+std::string OutputFile(const char* name) { return testing::TempDir() + "/benchmark_run." + name; }
 
 }  // namespace
 
@@ -68,7 +66,8 @@ BenchmarkRun RunBenchmark(const std::string& name, Arguments arguments) {
 void ExpectTimesOrReason(const Json& row) {
   if (row.contains("disturbed")) {
     EXPECT_NE(row["disturbed"], "") << row;
-    for (const char* key : {"ns_per_op", "ns_min", "ns_max"}) EXPECT_FALSE(row.contains(key)) << row;
+    for (const char* key : {"ns_per_op", "ns_min", "ns_max"})
+      EXPECT_FALSE(row.contains(key)) << row;
     return;
   }
   EXPECT_GT(row.value("ns_min", 0.0), 0) << row;

@@ -84,11 +84,9 @@ TEST(MemoryTest, RowsThatCannotBeWrittenAreAnError) {
 }
 
 TEST(MemoryTest, BadArgumentsAreRefusedByName) {
-  ExpectRefused(kBench, {{"--files-max", "999"},
-                         {"--hot", "0"},
-                         {"--turn-ms", "0"},
-                         {"--threads"},
-                         {"stray"}});
+  ExpectRefused(
+      kBench,
+      {{"--files-max", "999"}, {"--hot", "0"}, {"--turn-ms", "0"}, {"--threads"}, {"stray"}});
 }
 
 }  // namespace

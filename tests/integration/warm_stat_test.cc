@@ -24,9 +24,8 @@ constexpr const char* kBench = "warm_stat";
 
 TEST(WarmStatTest, EverySubjectTakesEveryCourseAndAnswersRight) {
   if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
-  const BenchmarkRun run = RunBenchmark(
-      kBench, {"--quick", "--files", "200", "--repetitions", "1", "--turn-ms", "1", "--threads",
-               "1,2"});
+  const BenchmarkRun run = RunBenchmark(kBench, {"--quick", "--files", "200", "--repetitions", "1",
+                                                 "--turn-ms", "1", "--threads", "1,2"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.facts["files"], 200);
   EXPECT_EQ(run.totals["interrupted"], false);
@@ -78,7 +77,7 @@ TEST_F(WarmStatOnAGivenServer, InterruptedRunRemovesItsTree) {
 }
 
 TEST_F(WarmStatOnAGivenServer, ServerThatDiesEndsTheRunWithAnError) {
-  StartedBenchmark run = StartRun("soft,timeo=1,retrans=1");
+  StartedBenchmark run = StartRun("soft&timeo=1&retrans=1");
   server_->Kill();
   const BenchmarkRun ended = run.Wait();
   EXPECT_EQ(ended.exit_code, 1);

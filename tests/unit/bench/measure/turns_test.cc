@@ -60,9 +60,8 @@ TEST(Turns, DisturbedTurnIsTakenAgainAndNeverCounted) {
 TEST(Turns, RowIsGivenUpAfterTwiceItsRepetitionsAndHasNoTimes) {
   Turns turns(3);
   turns.AddRow();
-  const auto rounds = TakeAll(turns, 1, [](size_t, size_t round) {
-    return round == 4 ? Undisturbed() : kDisturbed;
-  });
+  const auto rounds = TakeAll(
+      turns, 1, [](size_t, size_t round) { return round == 4 ? Undisturbed() : kDisturbed; });
   EXPECT_EQ(rounds.size(), 6u);
   EXPECT_TRUE(turns.Complete(0));
   Row row;
@@ -88,9 +87,8 @@ TEST(Turns, TimeIsThatOfTheProcessorsInUseOverTheCalls) {
   }
   Row row;
   AddTiming(row, turns, 0, 2);
-  EXPECT_EQ(row.text(),
-            R"({"ns_per_op": 4, "ns_min": 2, "ns_max": 6, "turns": 3, "repeated": 0, )"
-            R"("share": 0.96})");
+  EXPECT_EQ(row.text(), R"({"ns_per_op": 4, "ns_min": 2, "ns_max": 6, "turns": 3, "repeated": 0, )"
+                        R"("share": 0.96})");
 }
 
 TEST(Turns, MedianOfAnEvenNumberIsTheMeanOfTheTwoInTheMiddle) {

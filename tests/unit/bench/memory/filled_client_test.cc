@@ -32,7 +32,8 @@ TEST(FilledClientTest, NameOutsideTheTreeIsENOENTAndTheTreeIsReadOnly) {
   ASSERT_TRUE(client) << client.error();
   EXPECT_EQ((*client)->Stat(tree.PathOfFile(200), kMemoryCredential).error(),
             std::errc::no_such_file_or_directory);
-  EXPECT_EQ((*client)->Unlink(tree.PathOfFile(0), kMemoryCredential), std::errc::read_only_file_system);
+  EXPECT_EQ((*client)->Unlink(tree.PathOfFile(0), kMemoryCredential),
+            std::errc::read_only_file_system);
 }
 
 }  // namespace

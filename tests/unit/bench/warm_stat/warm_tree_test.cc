@@ -16,8 +16,7 @@ std::optional<std::string> Resolve(const FileTree& tree, const std::string& path
   const auto first = tree.find("/" + path.substr(0, end));
   if (first == tree.end()) return std::nullopt;
   const bool link = first->second.type == S_IFLNK;
-  const std::string real =
-      (link ? "/" + first->second.link_text : first->first) + path.substr(end);
+  const std::string real = (link ? "/" + first->second.link_text : first->first) + path.substr(end);
   if (!tree.contains(real)) return std::nullopt;
   return real;
 }
