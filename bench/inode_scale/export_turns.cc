@@ -121,8 +121,7 @@ class ExportRun {
     auto client = Mount(/*inodes_max=*/0);
     if (!client) return std::unexpected(std::move(client.error()));
     for (size_t thread = 0; thread < threads_; ++thread) {
-      const Outcome made =
-          ThreadFiles(**client, thread, plan_.files_per_thread).MakeDirectories();
+      const Outcome made = ThreadFiles(**client, thread, plan_.files_per_thread).MakeDirectories();
       if (!made) return made;
     }
     for (const Workload workload : workloads) {
@@ -163,12 +162,11 @@ class ExportRun {
       return ThreadFiles(client, thread, plan_.files_per_thread).Run(workload);
     });
     if (!time) return std::unexpected(time.error());
-    return WorkloadTurn{
-        .workload = workload,
-        .turn = {.ops = threads_ * plan_.files_per_thread * VisitsOf(workload),
-                 .seconds = time->seconds,
-                 .share = share.Share()},
-        .global_acquisitions = client.stats().inode_global_locks - global_before};
+    return WorkloadTurn{.workload = workload,
+                        .turn = {.ops = threads_ * plan_.files_per_thread * VisitsOf(workload),
+                                 .seconds = time->seconds,
+                                 .share = share.Share()},
+                        .global_acquisitions = client.stats().inode_global_locks - global_before};
   }
 
   // `inodes_max`: 0 for as many as come.

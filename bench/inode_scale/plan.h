@@ -35,9 +35,9 @@ struct WorkloadTurn {
 using ReportTurn = std::function<void(const WorkloadTurn&)>;
 
 // Takes a turn of each of `workloads`, all with one policy and one number of threads.
-using TakeTurns = std::function<Outcome(const vfs::InodePolicy& policy, size_t threads,
-                                        std::span<const Workload> workloads,
-                                        const ReportTurn& report)>;
+using TakeTurns =
+    std::function<Outcome(const vfs::InodePolicy& policy, size_t threads,
+                          std::span<const Workload> workloads, const ReportTurn& report)>;
 
 // Runs `plan` round by round, every policy in each, and writes a row for each number of threads,
 // policy and workload. After an interrupt only the rows that are complete.

@@ -1,4 +1,4 @@
-// workload_name: what the letters' workloads are, and what they are called.
+// workload_name: the letters' workloads and their names.
 #ifndef NFSWALK_BENCH_INODE_SCALE_WORKLOAD_NAME_H_
 #define NFSWALK_BENCH_INODE_SCALE_WORKLOAD_NAME_H_
 
@@ -16,7 +16,7 @@ enum class Workload : uint8_t {
   kUnlink,    // look up, no link left, put: evicted
   kBulkstat,  // look up, mark as not to be cached, read, put: evicted
   kFstree,    // walk with a cache for a quarter of the files: each evicts another
-  kWarm,      // look up what is cached, read, put
+  kWarm,      // walk over files that are cached
 };
 inline constexpr Workload kAllWorkloads[] = {
     Workload::kCreate,   Workload::kWalk,   Workload::kChmod, Workload::kUnlink,

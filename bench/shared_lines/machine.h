@@ -1,12 +1,11 @@
-// machine: the machine that the code under the recorder finds itself on: as many processors as
-// virtual threads, and the same random numbers in each run. Takes the place of functions of the
-// library by the linker's --wrap (see BUILD).
+// machine: the machine that recorded code sees: as many processors as virtual threads, and the same
+// random numbers in each run. Replaces library functions by the linker's --wrap (see BUILD).
 #ifndef NFSWALK_BENCH_SHARED_LINES_MACHINE_H_
 #define NFSWALK_BENCH_SHARED_LINES_MACHINE_H_
 
 namespace nfswalk::bench {
 
-// What std::thread::hardware_concurrency() answers from now on. While nobody asks.
+// Sets what std::thread::hardware_concurrency() returns. Not while another thread calls that.
 void SetProcessors(unsigned processors);
 
 }  // namespace nfswalk::bench

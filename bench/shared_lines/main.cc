@@ -42,7 +42,10 @@ std::string WhyWorkloadRefused(const std::string& name) {
 
 void Declare(CLI::App& app, Options& options) {
   app.add_flag_callback(
-      "--quick", [&] { options.threads = {1, 2, 8}; },
+      "--quick",
+      [&] {
+        options.threads = {1, 2, 8};
+      },
       "1, 2 and 8 threads, where nothing else is said");
   app.add_option("--policies", options.policies,
                  "Bundles of a hash, a list and an LRU policy; of H7 only what the cache does, not "

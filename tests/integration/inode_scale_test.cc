@@ -52,9 +52,9 @@ TEST(InodeScaleTest, EveryWorkloadHasARowForEachPolicyNumberOfThreadsAndFillTime
 
 TEST(InodeScaleTest, OnAServerOfItsOwnTheClientDoesTheSame) {
   if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
-  const BenchmarkRun run = RunBenchmark(
-      kBench, {"--policies", "H0+L0+U0,H8+L3+U1", "--threads", "2", "--files", "20",
-               "--repetitions", "1", "--server"});
+  const BenchmarkRun run =
+      RunBenchmark(kBench, {"--policies", "H0+L0+U0,H8+L3+U1", "--threads", "2", "--files", "20",
+                            "--repetitions", "1", "--server"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.rows.size(), 7u * 2);
   for (const Json& row : run.rows) ExpectTimesOrReason(row);

@@ -60,8 +60,8 @@ TEST(SyntheticTurns, EveryWorkloadRunsOverEveryPolicyAndGlobalLocksAreCountedExa
     for (const size_t threads : plan.threads) {
       SCOPED_TRACE(vfs::PolicyLabel(policy));
       std::vector<Workload> taken;
-      const Outcome ran = SyntheticTurns(plan)(
-          policy, threads, plan.workloads, [&](const WorkloadTurn& turn) {
+      const Outcome ran =
+          SyntheticTurns(plan)(policy, threads, plan.workloads, [&](const WorkloadTurn& turn) {
             taken.push_back(turn.workload);
             EXPECT_GT(turn.turn.seconds, 0);
             EXPECT_EQ(turn.turn.ops, threads * plan.files_per_thread * VisitsOf(turn.workload));
@@ -93,16 +93,18 @@ TEST(RunPlan, EveryNumberOfThreadsPolicyAndWorkloadHasARow) {
 TEST(RunPlan, OnlyDisturbedTurnsAreTakenAgainAndNeverCounted) {
   const Plan plan = PlanOf({"H3+L1+U1"}, {Workload::kWalk, Workload::kChmod, Workload::kUnlink});
   std::map<std::pair<size_t, Workload>, int> turns;
-  const auto rows = RowsOf(plan, [&](const vfs::InodePolicy&, size_t threads,
-                                     std::span<const Workload> workloads,
-                                     const ReportTurn& report) -> Outcome {
-    for (const Workload workload : workloads) {
-      const int turn = ++turns[{threads, workload}];
-      const bool calm = workload == Workload::kWalk || (workload == Workload::kUnlink && turn > 1);
-      report({workload, calm ? kUndisturbed : kDisturbed, /*global_acquisitions=*/300});
-    }
-    return {};
-  });
+  const auto rows =
+      RowsOf(plan,
+             [&](const vfs::InodePolicy&, size_t threads, std::span<const Workload> workloads,
+                 const ReportTurn& report) -> Outcome {
+               for (const Workload workload : workloads) {
+                 const int turn = ++turns[{threads, workload}];
+                 const bool calm =
+                     workload == Workload::kWalk || (workload == Workload::kUnlink && turn > 1);
+                 report({workload, calm ? kUndisturbed : kDisturbed, /*global_acquisitions=*/300});
+               }
+               return {};
+             });
   EXPECT_EQ((turns[{1, Workload::kWalk}]), 2);
   EXPECT_EQ((turns[{1, Workload::kChmod}]), 4);
   EXPECT_EQ((turns[{2, Workload::kUnlink}]), 3);
@@ -117,27 +119,29 @@ TEST(RunPlan, OnlyDisturbedTurnsAreTakenAgainAndNeverCounted) {
   EXPECT_EQ(chmod["global_acq_per_inode"], 3) << "counts need no quiet machine";
 }
 
-TEST(RunPlan, PoliciesTakeTurnsSoThatADisturbanceFallsOnAll) {
+TEST(RunPlan, PoliciesTakeTurnsInEveryRound) {
   const Plan plan = PlanOf({"H0+L0+U0", "H3+L1+U1"}, {Workload::kWalk});
   std::vector<std::string> order;
-  RowsOf(plan, [&](const vfs::InodePolicy& policy, size_t threads, std::span<const Workload>,
-                   const ReportTurn& report) -> Outcome {
-    order.push_back(vfs::PolicyLabel(policy.hash).data() + std::to_string(threads));
-    report({Workload::kWalk, kUndisturbed, 0});
-    return {};
-  });
-  EXPECT_EQ(order, (std::vector<std::string>{"H01", "H31", "H02", "H32", "H01", "H31", "H02",
-                                             "H32"}));
+  RowsOf(plan,
+         [&](const vfs::InodePolicy& policy, size_t threads, std::span<const Workload>,
+             const ReportTurn& report) -> Outcome {
+           order.push_back(vfs::PolicyLabel(policy.hash).data() + std::to_string(threads));
+           report({Workload::kWalk, kUndisturbed, 0});
+           return {};
+         });
+  EXPECT_EQ(order,
+            (std::vector<std::string>{"H01", "H31", "H02", "H32", "H01", "H31", "H02", "H32"}));
 }
 
-TEST(RunPlan, AnErrorEndsTheRun) {
+TEST(RunPlan, ErrorEndsTheRun) {
   const Plan plan = PlanOf({"H0+L0+U0"}, {Workload::kWalk});
   auto writer = RowWriter::Open("inode_scale", testing::TempDir() + "/error.jsonl", Row());
   ASSERT_TRUE(writer.has_value());
   int calls = 0;
   const Outcome ran = RunPlan(
       plan,
-      [&](const vfs::InodePolicy&, size_t, std::span<const Workload>, const ReportTurn&) -> Outcome {
+      [&](const vfs::InodePolicy&, size_t, std::span<const Workload>,
+          const ReportTurn&) -> Outcome {
         ++calls;
         return std::unexpected("no such policy");
       },
@@ -152,19 +156,19 @@ void InterruptAfterFirstTurn() {
   CatchInterrupts();
   const Plan plan = PlanOf({"H0+L0+U0"}, {Workload::kWalk, Workload::kWarm});
   int turns = 0;
-  const auto rows = RowsOf(plan, [&](const vfs::InodePolicy& policy, size_t threads,
-                                     std::span<const Workload> workloads,
-                                     const ReportTurn& report) {
-    return SyntheticTurns(plan)(policy, threads, workloads, [&](const WorkloadTurn& turn) {
-      report(turn);
-      ++turns;
-      std::raise(SIGINT);
-    });
-  });
+  const auto rows =
+      RowsOf(plan, [&](const vfs::InodePolicy& policy, size_t threads,
+                       std::span<const Workload> workloads, const ReportTurn& report) {
+        return SyntheticTurns(plan)(policy, threads, workloads, [&](const WorkloadTurn& turn) {
+          report(turn);
+          ++turns;
+          std::raise(SIGINT);
+        });
+      });
   _exit(turns == 1 && rows.empty() ? 0 : 1);
 }
 
-TEST(RunPlanDeathTest, AnInterruptEndsItBetweenTwoTurns) {
+TEST(RunPlanDeathTest, InterruptEndsTheRunBetweenTwoTurns) {
   EXPECT_EXIT(InterruptAfterFirstTurn(), testing::ExitedWithCode(0), "");
 }
 
