@@ -3,6 +3,7 @@
 # starts an nfs-ganesha of its own where it needs one.
 #
 # bench/run.sh [NAME] [ARGUMENTS]           one of those below [make_replay]; takes --help
+# bench/run.sh make_replay --trace FILE     another recording of `strace -f -y -e trace=%file,...`
 # bench/run.sh --all [--quick] [--out DIR]  all of them; leaves their rows, report.html, results.md
 #                                           and results.svg in DIR [bench-results]
 set -euo pipefail
@@ -43,7 +44,7 @@ render() {
 }
 
 run_one() {
-  local name=make_replay status=0 keep="" arguments=() scratch
+  local name=make_replay status=0 keep="" arguments=() traces=() trace scratch
   if [ $# -gt 0 ] && [[ $1 != -* ]]; then
     name=$1
     shift
@@ -57,6 +58,11 @@ run_one() {
         shift
         ;;
       --json=*) keep=${1#--json=} ;;
+      --trace)
+        [ -n "${2-}" ] || fail 2 "--trace needs a file"
+        traces+=("$2")
+        shift
+        ;;
       *) arguments+=("$1") ;;
     esac
     shift
@@ -68,6 +74,11 @@ run_one() {
   # shellcheck disable=SC2064
   trap "rm -rf '$scratch'" EXIT
   "$python" bench/report/machine_facts.py >"$scratch/machine.jsonl"
+  for trace in "${traces[@]}"; do
+    "$python" bench/trace/make_plan.py --out "$scratch" "$trace"
+    trace=${trace##*/}
+    arguments+=(--plan "$scratch/${trace%%.*}.plan")
+  done
   # Ctrl-C is for the benchmark, which cleans up; what it found by then is shown.
   trap : INT
   measure "$name" "$scratch/rows.jsonl" "${arguments[@]}" || status=$?

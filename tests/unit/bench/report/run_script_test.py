@@ -69,6 +69,13 @@ class RunScript(unittest.TestCase):
             self.run_script(*arguments)
             self.assertEqual(self.arguments_of("make_replay")[-len(arguments) - 2:][2:], arguments)
 
+    def test_a_recording_becomes_a_plan(self):
+        write(self.path("bench/trace/make_plan.py"), "import sys\nprint(*sys.argv[1:])\n")
+        done = self.run_script("--trace", "a.b/mine.strace.xz", "--quick")
+        out, trace = done.stdout.split("\n")[0].split()[1:]
+        self.assertEqual(trace, "a.b/mine.strace.xz")
+        self.assertEqual(self.arguments_of("make_replay")[2:], ["--quick", "--plan", f"{out}/mine.plan"])
+
     def test_rows_are_kept_where_they_are_wanted(self):
         for arguments in (["--json", self.path("kept")], [f"--json={self.path('kept')}"]):
             done = self.run_script("memory", *arguments)
