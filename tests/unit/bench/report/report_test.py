@@ -204,7 +204,9 @@ class Headlines(unittest.TestCase):
 
     def test_no_ratio_is_made_of_a_disturbed_row(self):
         kernel = warm("kernel, tmpfs", "-", 350)
-        for measured in ((disturbed(self.OURS), kernel), (self.OURS, disturbed(kernel))):
+        libnfs = warm("libnfs sync", "-", 90000)
+        for measured in ((disturbed(self.OURS), kernel), (self.OURS, disturbed(kernel)),
+                         (self.OURS, libnfs, disturbed(kernel))):
             table = self.lines(*measured)
             self.assertEqual(table.lines[0][3], "-")
             self.assertEqual(table.notes, [f"[1] {REASON}"])
