@@ -48,7 +48,7 @@ std::expected<std::unique_ptr<Client>, std::string> MountSynthetic(const Synthet
   // Twice what is needed: near a limit a cache looks for what to give up.
   const uint64_t nodes = tree.files() + tree.directories() + tree.parts() + 1;
   options.dentries_max = options.inodes_max = options.access_entries_max = 2 * nodes;
-  auto client = Client::MountOver(std::make_unique<SyntheticProtocol>(tree), options);
+  auto client = Client::MountOver(MakeSyntheticProtocol(tree), options);
   if (!client) return std::unexpected(client.error().message);
   return std::move(*client);
 }
