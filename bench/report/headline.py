@@ -89,6 +89,9 @@ def headline_table(found):
             ours.append(time_text(like, like))
             best.append(time_text(pair.best["ns_per_op"], like))
             ratio.append(f"{pair.ratio():.1f}x")
+        if all(pair.disturbed() for pair in headline.pairs):
+            lines.append([headline.what, ours[0], "-", "-"])
+            continue
         name = headline.pairs[-1].best_name()
         lines.append([headline.what, f"{' / '.join(ours)} {headline.per}",
                       f"{' / '.join(best)}, {name}", " / ".join(ratio)])
