@@ -39,6 +39,8 @@ def _check_complete(runs):
     for bench, run in runs.items():
         if bench != "machine" and not run.is_complete():
             raise ReportError(f"the run of {bench} ended early")
+        if not run.facts.get("optimised", True):
+            raise ReportError(f"the times of {bench} are of a debug build: build it with -c opt")
 
 
 def _write(path, text):

@@ -357,10 +357,11 @@ class Refusals(unittest.TestCase):
                 self.check(recorded(), module, "third_party/install.sh report",
                            environment={"PYTHONPATH": absent})
 
-    def test_a_debug_build_is_called_one(self):
+    def test_a_debug_build_is_called_one_and_refused_for_a_page(self):
         lines = recorded()
         for line in lines:
             line.get("facts", {})["optimised"] = False
+        self.check(lines, "debug build", "-c opt")
         self.assertIn("NOT OPTIMISED", render.terminal_text(read(lines)))
         self.assertNotIn("NOT OPTIMISED", render.terminal_text(read(recorded())))
 
