@@ -36,7 +36,8 @@ def main(arguments):
                                      "trace, for make_replay --plan.")
     parser.add_argument("traces", nargs="+", metavar="TRACE",
                         help="output of `strace -f -y -e trace=%%file,...`, plain or .xz")
-    parser.add_argument("--out", default=".", metavar="DIR", help="where the plans go [%(default)s]")
+    parser.add_argument("--out", default=".", metavar="DIR",
+                        help="where the plans go [%(default)s]")
     options = parser.parse_args(arguments)
     try:
         for file in options.traces:

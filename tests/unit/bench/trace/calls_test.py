@@ -220,19 +220,20 @@ class WorkingDirectories(unittest.TestCase):
         for spawn in (b"fork() = 6\n", b"vfork() = 6\n",
                       b"clone(child_stack=NULL, flags=SIGCHLD) = 6\n",
                       b"clone3({flags=CLONE_VM|CLONE_VFORK, exit_signal=SIGCHLD}, 88) = 6\n"):
-            trace = calls.parse(b'5 chdir("/w") = 0\n5 ' + spawn + b'6 stat("a", 0x1) = ' + self.GONE
-                                + b'6 chdir("/other") = 0\n5 stat("b", 0x1) = ' + self.GONE)
+            trace = calls.parse(b'5 chdir("/w") = 0\n5 ' + spawn + b'6 stat("a", 0x1) = ' +
+                                self.GONE + b'6 chdir("/other") = 0\n5 stat("b", 0x1) = ' + self.GONE)
             self.assertEqual([(call.path, call.pid) for call in trace.calls],
                              [(b"/w/a", 6), (b"/w/b", 5)], spawn)
 
     def test_a_child_is_known_before_its_parents_call_is_answered(self):
         self.assertEqual(
-            paths_of(b'5 chdir("/w") = 0\n5 vfork( <unfinished ...>\n6 stat("a", 0x1) = ' + self.GONE
-                     + b"5 <... vfork resumed>) = 6\n"), [b"/w/a"])
+            paths_of(b'5 chdir("/w") = 0\n5 vfork( <unfinished ...>\n6 stat("a", 0x1) = ' +
+                     self.GONE + b"5 <... vfork resumed>) = 6\n"), [b"/w/a"])
 
     def test_a_thread_that_changes_the_directory_changes_it_for_all(self):
         self.assertEqual(
-            paths_of(b'5 chdir("/w") = 0\n5 clone3({flags=CLONE_VM|CLONE_FS|CLONE_THREAD}, 88) = 6\n'
+            paths_of(b'5 chdir("/w") = 0\n'
+                     b"5 clone3({flags=CLONE_VM|CLONE_FS|CLONE_THREAD}, 88) = 6\n"
                      b'6 chdir("/x") = 0\n5 stat("a", 0x1) = ' + self.GONE), [b"/x/a"])
 
     def test_a_reused_pid_inherits_from_its_new_parent(self):

@@ -128,7 +128,8 @@ class Files(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             good, bad, empty = (os.path.join(directory, name)
                                 for name in ("good.strace", "bad.strace", "empty.strace"))
-            for file, text in [(good, FILE % b"f"), (bad, b"hello\n" * 2), (empty, b"5 sync() = 0\n")]:
+            for file, text in [(good, FILE % b"f"), (bad, b"hello\n" * 2),
+                               (empty, b"5 sync() = 0\n")]:
                 with open(file, "wb") as stream:
                     stream.write(text)
             self.assertEqual(make_plan.main(["--out", directory, good]), 0)

@@ -109,8 +109,8 @@ class Lines(unittest.TestCase):
             joined(b"\x7fELF\x02\x01 binary")
 
     def test_unknown_calls_are_passed_over_but_their_lines_are_checked(self):
-        self.assertEqual(joined(b"5 fcntl(3</a>, F_GETFD) = 0\n5 statfs(\"/\", {f_type=1}) = 0\n")
-                         .calls, [])
+        unknown = b'5 fcntl(3</a>, F_GETFD) = 0\n5 statfs("/", {f_type=1}) = 0\n'
+        self.assertEqual(joined(unknown).calls, [])
         with self.assertRaises(strace.TraceError):
             joined(b"5 fcntl(3</a>, F_GETFD\n5 close(3) = 0\n")
 
