@@ -10,7 +10,6 @@
 #include "bench/inode_scale/export_turns.h"
 #include "bench/inode_scale/hold_times.h"
 #include "bench/inode_scale/plan.h"
-#include "bench/inode_scale/synthetic_turns.h"
 #include "bench/measure/command_line.h"
 #include "bench/measure/interrupt.h"
 #include "bench/measure/progress.h"

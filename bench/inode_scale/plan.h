@@ -39,6 +39,11 @@ using TakeTurns =
     std::function<Outcome(const vfs::InodePolicy& policy, size_t threads,
                           std::span<const Workload> workloads, const ReportTurn& report)>;
 
+// Takes turns on directories that are made up as they are read, so that nothing but the inode cache
+// is measured. `plan` outlives the result, whose error names a policy that cannot be built. Ends
+// early after an interrupt.
+TakeTurns SyntheticTurns(const Plan& plan);
+
 // Runs `plan` round by round, every policy in each, and writes a row for each number of threads,
 // policy and workload. After an interrupt only the rows that are complete.
 Outcome RunPlan(const Plan& plan, const TakeTurns& take_turns, RowWriter& writer);

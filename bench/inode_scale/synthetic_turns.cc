@@ -1,5 +1,3 @@
-#include "bench/inode_scale/synthetic_turns.h"
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -8,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "bench/inode_scale/plan.h"
 #include "bench/measure/interrupt.h"
 #include "bench/measure/team.h"
 #include "nfsclient/vfs/inode_cache.h"

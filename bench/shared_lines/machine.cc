@@ -1,5 +1,3 @@
-#include "bench/shared_lines/machine.h"
-
 #include "bench/shared_lines/recorder.h"
 
 struct rcu_head;
@@ -10,7 +8,7 @@ namespace {
 unsigned processors_here = 0;  // 0: those of the real machine
 }  // namespace
 
-void SetProcessors(unsigned processors) { processors_here = processors; }
+void Recorder::SetProcessors(unsigned processors) { processors_here = processors; }
 
 }  // namespace nfswalk::bench
 

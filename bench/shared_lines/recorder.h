@@ -6,7 +6,10 @@
 // once until the line is written again, as it then is in the reader's cache. Not seen: a thread's
 // own stack, libraries, and blocks that the compiler copies without a call.
 //
-// Deterministic if the threads take turns. Thread safety: all functions.
+// The code sees a machine with as many processors as virtual threads and the same random numbers in
+// each run, by the linker's --wrap (machine.cc, BUILD).
+//
+// Deterministic if the threads take turns. Thread safety: all functions but SetProcessors().
 #ifndef NFSWALK_BENCH_SHARED_LINES_RECORDER_H_
 #define NFSWALK_BENCH_SHARED_LINES_RECORDER_H_
 
@@ -41,6 +44,9 @@ class Recorder {
     uintptr_t code;
     SharedAccesses accesses;
   };
+
+  // Sets what std::thread::hardware_concurrency() returns.
+  static void SetProcessors(unsigned processors);
 
   // Makes the calling thread this virtual thread until End().
   static void Begin(uint32_t thread);

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "bench/inode_scale/workload.h"
-#include "bench/shared_lines/machine.h"
 #include "nfsclient/vfs/inode_cache.h"
 #include "rcu/defer.h"
 
@@ -192,7 +191,7 @@ void Conduct(Baton& baton, const std::vector<Phase>& phases) {
 }  // namespace
 
 std::expected<ReplayCount, std::string> Replay(const ReplayPlan& plan) {
-  SetProcessors(static_cast<unsigned>(plan.threads));
+  Recorder::SetProcessors(static_cast<unsigned>(plan.threads));
   Recorder::Forget();
   auto subject = Subject::Create(plan);
   if (!subject) return std::unexpected(std::move(subject.error()));

@@ -1,4 +1,4 @@
-#include "bench/inode_scale/synthetic_turns.h"
+#include "bench/inode_scale/plan.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "bench/inode_scale/plan.h"
 #include "bench/measure/interrupt.h"
 
 namespace nfswalk::bench {
