@@ -74,7 +74,8 @@ class RunScript(unittest.TestCase):
         done = self.run_script("--trace", "a.b/mine.strace.xz", "--quick")
         out, trace = done.stdout.split("\n")[0].split()[1:]
         self.assertEqual(trace, "a.b/mine.strace.xz")
-        self.assertEqual(self.arguments_of("make_replay")[2:], ["--quick", "--plan", f"{out}/mine.plan"])
+        self.assertEqual(self.arguments_of("make_replay")[2:],
+                         ["--quick", "--plan", f"{out}/mine.plan"])
 
     def test_rows_are_kept_where_they_are_wanted(self):
         for arguments in (["--json", self.path("kept")], [f"--json={self.path('kept')}"]):
