@@ -2,18 +2,16 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <time.h>
 
+#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <latch>
 #include <set>
-#include <thread>
 #include <vector>
 
 namespace nfswalk::bench {
 namespace {
-
-Outcome Nothing(size_t) { return {}; }
 
 TEST(Team, AllThreadsWorkAtTheSameTimeOnceAllArePrepared) {
   constexpr size_t kThreads = 4;
@@ -73,20 +71,41 @@ TEST(Team, PinnedThreadsStayOnAProcessorEach) {
   EXPECT_EQ(std::count(allowed.begin(), allowed.end(), -1), 0);
 }
 
-TEST(Team, ThreadsThatSleepHaveASmallShareAndPreparationHasNoPartInTheTime) {
-  using std::chrono::milliseconds;
-  const auto sleep = [](milliseconds time) {
-    return [time](size_t) {
-      std::this_thread::sleep_for(time);
-      return Outcome();
-    };
-  };
-  const auto time =
-      RunTeam(2, Placement::kAnywhere, sleep(milliseconds(30)), sleep(milliseconds(200)));
+double ThreadCpuSeconds() {
+  timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+void Burn(double cpu_seconds) {
+  const double end = ThreadCpuSeconds() + cpu_seconds;
+  while (ThreadCpuSeconds() < end) {
+  }
+}
+
+TEST(Team, ThreadThatWaitsHasNoShare) {
+  std::latch worked(1);
+  const auto time = RunTeam(2, Placement::kAnywhere, [&](size_t thread) {
+    if (thread == 0) Burn(0.03);
+    if (thread == 0) worked.count_down();
+    worked.wait();
+    return Outcome();
+  });
   ASSERT_TRUE(time) << time.error();
   EXPECT_GE(time->seconds, 0.03);
-  EXPECT_LT(time->share, 0.5);
-  EXPECT_GE(RunTeam(1, Placement::kAnywhere, Nothing)->share, 0);
+  EXPECT_GT(time->share, 0);
+  EXPECT_LT(time->share, Processors() > 1 ? 0.8 : 1.1);
+}
+
+TEST(Team, PreparationHasNoPartInTheProcessorTime) {
+  const auto time = RunTeam(
+      1, Placement::kAnywhere, [](size_t) { return Outcome(); },
+      [](size_t) {
+        Burn(0.03);
+        return Outcome();
+      });
+  ASSERT_TRUE(time) << time.error();
+  EXPECT_LE(time->share * time->seconds, 0.02);
 }
 
 }  // namespace
