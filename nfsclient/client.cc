@@ -88,16 +88,16 @@ std::errc CachedAnswer(const Superblock& superblock) {
                                      : std::errc::resource_unavailable_try_again;
 }
 
-bool IsDirectory(const vfs::Inode& inode) {
+bool IsDirectory(const icache::Inode& inode) {
   return inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
 }
 
-bool IsUnlinked(const vfs::Inode& inode) {
-  return (inode.flags.load(std::memory_order_relaxed) & vfs::kUnlinked) != 0;
+bool IsUnlinked(const icache::Inode& inode) {
+  return (inode.flags.load(std::memory_order_relaxed) & icache::kUnlinked) != 0;
 }
 
 // What an open by name says that would not have been asked had the name led to a regular file.
-bool SaysOtherFile(std::errc error) {
+bool NameChangedOnServer(std::errc error) {
   return error == std::errc::no_such_file_or_directory || error == std::errc::is_a_directory ||
          error == std::errc::not_a_directory || error == std::errc::invalid_argument ||
          error == std::errc::too_many_symbolic_link_levels;
@@ -223,7 +223,7 @@ Result<std::unique_ptr<File>> Open(const Question& question, uint32_t mode) {
   std::errc error = walk::ResolveRef(
       superblock, route.start, route.path, question.credential, route.flags, &RefWalk::Resolve,
       [&](RefWalk& walk) -> std::errc {
-        vfs::Inode& inode = walk.inode();
+        icache::Inode& inode = walk.inode();
         if (IsDirectory(inode)) return std::errc::is_a_directory;
         auto type = inode.type.load(std::memory_order_relaxed);
         if (type == protocol::FileType::kSymlink) return std::errc::too_many_symbolic_link_levels;
@@ -234,7 +234,7 @@ Result<std::unique_ptr<File>> Open(const Question& question, uint32_t mode) {
                                       (mode & kMayRead) != 0, (mode & kMayWrite) != 0, key);
         std::errc failed = opened.error;
         // The name leads elsewhere, or nowhere, by now: the third pass finds out where to.
-        if (!walk.force() && SaysOtherFile(failed)) return protocol::kStale;
+        if (!walk.force() && NameChangedOnServer(failed)) return protocol::kStale;
         if (failed == kOk && opened.attributes) {
           failed = nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp);
         }
@@ -248,7 +248,7 @@ Result<std::unique_ptr<File>> Open(const Question& question, uint32_t mode) {
           failed = nfs::PermissionRef(superblock, inode, walk.credential(), mode);
         }
         if (failed == kOk) {
-          file = std::make_unique<OpenFile>(superblock, vfs::InodeCache::Hold(inode),
+          file = std::make_unique<OpenFile>(superblock, icache::InodeCache::Hold(inode),
                                             std::move(opened.state), walk.credential(), mode);
         }
         return failed;

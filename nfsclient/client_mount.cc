@@ -56,7 +56,7 @@ std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
   superblock->limits = reply.limits;
   auto& name_max = superblock->limits.name_bytes_max;
   name_max = name_max == 0 ? vfs::kNameMax : std::min<uint32_t>(name_max, vfs::kNameMax);
-  auto inode = nfs::InodeOf(*superblock, reply.handle, reply.attributes, stamp);
+  auto inode = nfs::FetchInode(*superblock, reply.handle, reply.attributes, stamp);
   if (!inode) {
     return std::unexpected(inode.error() == std::errc::not_enough_memory
                                ? OutOfMemory()

@@ -7,7 +7,7 @@
 
 namespace nfswalk {
 
-OpenFile::OpenFile(Superblock& superblock, vfs::InodeRef inode,
+OpenFile::OpenFile(Superblock& superblock, icache::InodeRef inode,
                    std::unique_ptr<protocol::OpenState> state,
                    sunrpc_auth::CredentialRef credential, uint32_t mode)
     : superblock_(superblock),

@@ -15,8 +15,9 @@ namespace nfswalk {
 
 class OpenFile : public File {
  public:
-  OpenFile(Superblock& superblock, vfs::InodeRef inode, std::unique_ptr<protocol::OpenState> state,
-           sunrpc_auth::CredentialRef credential, uint32_t mode);
+  OpenFile(Superblock& superblock, icache::InodeRef inode,
+           std::unique_ptr<protocol::OpenState> state, sunrpc_auth::CredentialRef credential,
+           uint32_t mode);
 
   Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes) override;
   Result<size_t> PWrite(std::span<const std::byte> data, uint64_t offset_bytes) override;
@@ -24,7 +25,7 @@ class OpenFile : public File {
 
  private:
   Superblock& superblock_;
-  const vfs::InodeRef inode_;
+  const icache::InodeRef inode_;
   const std::unique_ptr<protocol::OpenState> state_;
   const sunrpc_auth::CredentialRef credential_;
   const uint32_t mode_;

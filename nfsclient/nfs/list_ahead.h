@@ -4,7 +4,7 @@
 //
 // Names that are not there do not count: a compiler that searches its include path asks for
 // thousands of them in directories of which it wants next to nothing. A directory is listed at the
-// 4th name found, the 64th, ... (names_asked.h), and no further than kEntriesMax entries: what
+// 4th name found, the 64th, ... (lookup_misses.h), and no further than kEntriesMax entries: what
 // a listing costs stays in proportion to what was asked for.
 //
 // Thread safety: any. ListAhead() may sleep: no spin lock, no RCU section.

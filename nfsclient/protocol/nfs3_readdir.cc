@@ -10,7 +10,7 @@
 
 #include <cstring>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/nfs3_decode.h"
 #include "nfsclient/protocol/nfs3_encode.h"
 

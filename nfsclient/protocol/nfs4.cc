@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/wire_limits.h"
 
 namespace nfswalk::protocol {

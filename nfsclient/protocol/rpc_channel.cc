@@ -267,7 +267,7 @@ void RpcChannel::OnConnectCallback(rpc_context* rpc, int status, void* result, v
 void RpcChannel::ConnectionFailed() {
   DropConnection();
   BackOff();
-  FailUnwilling();
+  FailFastCalls();
 }
 
 void RpcChannel::DropConnection() {
@@ -286,7 +286,7 @@ void RpcChannel::BackOff() {
   backoff_ = std::min(backoff_ * 2, kBackoffMax);
 }
 
-void RpcChannel::FailUnwilling() {
+void RpcChannel::FailFastCalls() {
   waiting_.remove_and_dispose_if([](const RpcCall& call) { return call.fail_if_unreachable; },
                                  [this](RpcCall* call) {
                                    call->connect_errno_ = connect_errno_;

@@ -101,7 +101,7 @@ class RpcChannel {
   void ConnectionFailed();
   void DropConnection();
   void BackOff();
-  void FailUnwilling();
+  void FailFastCalls();
   void ExpireOverdue(Clock::time_point now);
   void NoteDeadline(const RpcCall& call);
 

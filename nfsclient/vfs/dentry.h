@@ -27,7 +27,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "nfsclient/vfs/inode.h"
+#include "nfsclient/icache/inode.h"
 #include "nfsclient/vfs/name.h"
 #include "rcu/byte_pool.h"
 #include "rcu/lockref.h"
@@ -49,9 +49,9 @@ struct alignas(64) Dentry {
   rcu::SeqCount seq;
   std::atomic<Dentry*> hash_next{nullptr};
   std::atomic<uint64_t> hash{0};
-  std::atomic<Dentry*> parent{nullptr};  // the root: itself
-  std::atomic<Inode*> inode{nullptr};    // nullptr: a negative dentry
-  std::atomic<uint64_t> verifier{0};     // the parent's cookie when the name was last known right
+  std::atomic<Dentry*> parent{nullptr};        // the root: itself
+  std::atomic<icache::Inode*> inode{nullptr};  // nullptr: a negative dentry
+  std::atomic<uint64_t> verifier{0};  // the parent's change_id when the name was last known right
   std::array<std::atomic<uint64_t>, kInlineWords> name_words{};
   // Holds the whole name if it is longer than kInlineName. A field of its own, not a union with the
   // words: a reader overtaken by a rename must never take bytes for an address.

@@ -26,9 +26,9 @@
 #include <system_error>
 #include <utility>
 
+#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/lru_list.h"
 #include "nfsclient/vfs/dentry.h"
-#include "nfsclient/vfs/inode_cache.h"
-#include "nfsclient/vfs/lru_list.h"
 #include "nfsclient/vfs/name.h"
 #include "rcu/byte_pool.h"
 #include "rcu/change_count.h"
@@ -61,7 +61,7 @@ class DentryRef {
   explicit operator bool() const { return dentry_ != nullptr; }
   DentryRef Copy() const;
   // Stable for as long as the reference is held.
-  Inode* inode() const { return dentry_->inode.load(std::memory_order_relaxed); }
+  icache::Inode* inode() const { return dentry_->inode.load(std::memory_order_relaxed); }
 
  private:
   DentryCache* cache_ = nullptr;
@@ -82,7 +82,7 @@ class DentryCache {
   ~DentryCache();
 
   // Takes over the inode reference. Once, at mount.
-  DentryRef MakeRoot(InodeRef inode);
+  DentryRef MakeRoot(icache::InodeRef inode);
 
   // The child called `name`, and in *seq the sample under which {hash, parent, name} matched.
   // Preconditions: RCU section.
@@ -105,10 +105,10 @@ class DentryCache {
   // Adds a name; `inode` empty for a negative one. If the name is there already, that dentry is
   // returned and the arguments are dropped. Empty if memory is out, or if the inode is a directory
   // that has a dentry already: it never has two (vfs_walk 5).
-  DentryRef Insert(Dentry& parent, const Name& name, InodeRef inode, uint64_t verifier);
+  DentryRef Insert(Dentry& parent, const Name& name, icache::InodeRef inode, uint64_t verifier);
 
   // d_find_alias: the dentry of a directory, hashed or not; empty if it has none that lives.
-  DentryRef AliasOf(Inode& directory);
+  DentryRef AliasOf(icache::Inode& directory);
 
   // d_drop: no lookup finds it any more. Idempotent.
   void Drop(Dentry& dentry);
@@ -152,9 +152,9 @@ class DentryCache {
   using Table = rcu::HashTable<Dentry, Traits>;
 
   std::unique_lock<rcu::SpinLock> KeepRenamesOut(int tries);
-  static bool BecomeAlias(Inode& inode, Dentry* dentry);
+  static bool BecomeAlias(icache::Inode& inode, Dentry* dentry);
   static bool Matches(const Dentry& dentry, const Dentry* parent, const Name& name);
-  Dentry* Allocate(Dentry& parent, const Name& name, Inode* inode, uint64_t verifier);
+  Dentry* Allocate(Dentry& parent, const Name& name, icache::Inode* inode, uint64_t verifier);
   static bool IsAncestor(const Dentry& ancestor, const Dentry& dentry);
   bool AllocateLongName(const Name& name, rcu::ByteString** text);
   void SetName(Dentry& dentry, const Name& name, rcu::ByteString* long_name);
@@ -173,7 +173,7 @@ class DentryCache {
   // Renames, one at a time; readers of `rename_seq_` repeat a miss (vfs_walk 2.9).
   rcu::SpinLock rename_lock_{rcu::LockClass::kRename};
   rcu::SeqCount rename_seq_;
-  LruList<Dentry> lru_;
+  icache::LruList<Dentry> lru_;
   std::atomic<size_t> live_{0};
   std::atomic<bool> under_pressure_{false};
 };

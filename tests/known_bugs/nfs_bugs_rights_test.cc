@@ -185,7 +185,7 @@ TEST_P(NfsBugsOfRights, B22_ANameRemovedByOthersBeforeOurReplyArrivesIsNotFound)
 }
 
 TEST(NfsBugsOfTime, R03_AttributesAreFreshFromTheirRequestUpToAndWithoutTheirEnd) {
-  vfs::Inode inode;
+  icache::Inode inode;
   inode.read_at_ns = 1000;
   inode.lifetime_ns = 10;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 999)) << "a clock that stepped back";
@@ -197,7 +197,7 @@ TEST(NfsBugsOfTime, R03_AttributesAreFreshFromTheirRequestUpToAndWithoutTheirEnd
   inode.lifetime_ns = 0;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
   inode.lifetime_ns = 10;
-  inode.invalid = vfs::kInvalidChange;
+  inode.invalid = icache::kInvalidChange;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
 }
 

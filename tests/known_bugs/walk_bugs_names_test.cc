@@ -273,7 +273,7 @@ TEST_F(WalkBugs, B16_MemoryIsNotUsedAgainWhileAReaderMayLookAtIt) {
     uint64_t seq = 0;
     Dentry* const dentry = dentries().FindRcu(root().get(), name.name(), &seq);
     ASSERT_NE(dentry, nullptr);
-    Inode* const inode = dentry->inode.load();
+    icache::Inode* const inode = dentry->inode.load();
     Elsewhere([&] {
       while (dentries().size() > 1) dentries().Prune(64);
       tree_.inodes().EvictUnused();
@@ -438,9 +438,9 @@ TEST_F(WalkBugs, B24_CountAndLruLieBesideNothingThatAWalkerReads) {
   for (const auto a : read) {
     for (const auto b : written) EXPECT_NE(a, b);
   }
-  const Inode& inode = *ref.inode();
+  const icache::Inode& inode = *ref.inode();
   const std::array inode_read = {
-      line(&inode.attributes_seq), line(&inode.cookie),        line(&inode.read_at_ns),
+      line(&inode.attributes_seq), line(&inode.change_id),     line(&inode.read_at_ns),
       line(&inode.lifetime_ns),    line(&inode.invalid),       line(&inode.flags),
       line(&inode.type),           line(&inode.access),        last_line(inode.access),
       line(&inode.attributes),     last_line(inode.attributes)};

@@ -9,13 +9,13 @@
 #include <thread>
 #include <utility>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/inode_cache.h"
 #include "rcu/allocation_fault.h"
 #include "rcu/lock_order.h"
 #include "tests/race/inode_race.h"
 
 #ifndef NDEBUG
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 constexpr std::errc kTaken = std::errc::device_or_resource_busy;
@@ -216,5 +216,5 @@ TEST_P(InodeRace, R20_AnInodeNotYetListedIsWaitedForAndNotIterated) {
 }
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache
 #endif

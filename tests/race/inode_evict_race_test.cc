@@ -4,11 +4,11 @@
 
 #include <cstddef>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/inode_cache.h"
 #include "tests/race/inode_race.h"
 
 #ifndef NDEBUG
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 class InodeRaceDeathTest : public InodeRace {};
@@ -112,5 +112,5 @@ TEST_P(InodeRace, R27_AnInodeNotToBeKeptIsWrittenBackAndThenEvicted) {
 }
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache
 #endif

@@ -7,12 +7,12 @@
 #include <system_error>
 #include <utility>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/inode_cache.h"
 #include "rcu/sync_point.h"
 #include "tests/race/inode_race.h"
 
 #ifndef NDEBUG
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 // Inodes of different keys in one chain, and a table that can be made to grow.
@@ -257,5 +257,5 @@ TEST_P(InodeRaceWithChainLocks, R28_WhatIsInsertedAndUnhashedDuringAGrowthIsInTh
 }
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache
 #endif

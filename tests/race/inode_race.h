@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/inode_cache.h"
 #include "rcu/sync_point.h"
 #include "tests/fixtures/inode_caches.h"
 #include "tests/race/interleavings.h"
 
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 
 inline std::vector<InodePolicy> InodePoliciesWhere(bool (*fits)(HashPolicy)) {
   std::vector<InodePolicy> all = AllInodePolicies();
@@ -77,6 +77,6 @@ class InodeRace : public testing::TestWithParam<InodePolicy> {
   InodeCache& cache_ = *caches_.cache;
 };
 
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache
 
 #endif  // NFSWALK_TESTS_RACE_INODE_RACE_H_

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/inode_cache.h"
 #include "rcu/defer.h"
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
@@ -10,7 +10,7 @@
 #include "tests/race/inode_race.h"
 
 #ifndef NDEBUG
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 class InodeRaceUnderRcu : public InodeRace {};
@@ -191,5 +191,5 @@ TEST_P(InodeRace, R23_OneWakeServesThoseWhoWaitedForEitherInodeOfAKey) {
 }
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache
 #endif

@@ -61,7 +61,7 @@ class OracleTest : public testing::Test {
       return verdict == Verdict::kLegal;
     };
     const bool steps = legal(Promise::kSteps);
-    const bool ladder = legal(Promise::kLadder);
+    const bool ladder = legal(Promise::kHandOverHand);
     const bool strict = legal(Promise::kStrict);
     EXPECT_TRUE(steps || !ladder);
     EXPECT_TRUE(ladder || !strict);

@@ -12,8 +12,8 @@ FUNCTION_LINES_MAX = 70
 PARTNER_LINES = 3  # how far from an ordered access its comment may be
 
 # A folder includes itself and what stands before it.
-LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/vfs",
-          "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/cli"]
+LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/icache", "nfsclient/vfs",
+          "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/c_api", "nfsclient/cli"]
 ABOVE_ALL = ["tests", "bench", "docs"]
 # Headers of a library -> the one folder that may include them, and its tests.
 LIBRARY_HOMES = {"nfsc/": "nfsclient/protocol", "rpc/": "sunrpc_auth", "tirpc/": "sunrpc_auth",

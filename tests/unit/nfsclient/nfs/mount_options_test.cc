@@ -47,7 +47,7 @@ TEST(MountUrl, TheShortestOneMeansTheDefaultsOfNfs5) {
   EXPECT_EQ(options.acdirmax_s, 60u);
   EXPECT_EQ(options.lookupcache, LookupCache::kAll);
   EXPECT_EQ(options.walk, WalkMode::kRcuSearch);
-  EXPECT_EQ(options.contract, WalkContract::kLadder);
+  EXPECT_EQ(options.contract, WalkContract::kHandOverHand);
 }
 
 TEST(MountUrl, AnExportKeepsItsDepthAndTheRootIsAnExport) {

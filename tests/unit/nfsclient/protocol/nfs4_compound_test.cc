@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/nfs4_owner.h"
 #include "nfsclient/protocol/rpc_channel.h"
 #include "sunrpc_auth/auth_body.h"

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "tests/fixtures/fake_server.h"
 #include "tests/unit/nfsclient/protocol/wire_reply.h"
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/protocol/nfs4_state_trouble.h"
+#include "nfsclient/protocol/nfs4_state_error.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -81,15 +81,15 @@ TEST(OpenOwnerPool, IdleOwnersAreBoundedAndTheOldestGoes) {
   EXPECT_EQ(kept.size(), OpenOwnerPool::kIdleMax);
 }
 
-TEST(StateTrouble, SaysWhatIsToBeDone) {
-  EXPECT_EQ(TroubleOf(NFS4ERR_GRACE), StateTrouble::kWait);
-  EXPECT_EQ(TroubleOf(NFS4ERR_OLD_STATEID), StateTrouble::kState);
-  EXPECT_EQ(TroubleOf(NFS4ERR_ADMIN_REVOKED), StateTrouble::kRevoked);
+TEST(StateError, SaysWhatIsToBeDone) {
+  EXPECT_EQ(StateErrorOf(NFS4ERR_GRACE), StateError::kWait);
+  EXPECT_EQ(StateErrorOf(NFS4ERR_OLD_STATEID), StateError::kState);
+  EXPECT_EQ(StateErrorOf(NFS4ERR_ADMIN_REVOKED), StateError::kRevoked);
   for (const int status : {NFS4ERR_EXPIRED, NFS4ERR_STALE_CLIENTID, NFS4ERR_STALE_STATEID}) {
-    EXPECT_TRUE(ConcernsClient(TroubleOf(status))) << status;
+    EXPECT_TRUE(ConcernsClient(StateErrorOf(status))) << status;
   }
   for (const int status : {NFS4_OK, NFS4ERR_ACCESS, NFS4ERR_OPENMODE, NFS4ERR_BAD_STATEID}) {
-    EXPECT_FALSE(ConcernsClient(TroubleOf(status))) << status;
+    EXPECT_FALSE(ConcernsClient(StateErrorOf(status))) << status;
   }
 }
 
