@@ -117,7 +117,7 @@ bool NameChangedOnServer(std::errc error) {
         if (!nfs::AttributesFresh(walk.inode(), walk.now_ns())) return {NeedRef::kGetattrRpc};
         NFSWALK_SYNC_POINT("stat:before-attributes");
         // This window lies inside the dentry's, so that both were true at one instant
-        // (vfs_walk 6.2).
+        // (WALK-14).
         if (!nfs::CopyAttributesRcu(walk.inode(), attributes)) return {NeedRef::kChanged};
         return walk.ConfirmUsed();
       },
@@ -238,7 +238,7 @@ Result<std::unique_ptr<File>> Open(const Question& question, uint32_t mode) {
         if (failed == kOk && opened.attributes) {
           failed = nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp);
         }
-        // Close-to-open: what others wrote before they closed is seen (nfs_semantics 1.3).
+        // Close-to-open: what others wrote before they closed is seen (NAME-5).
         const bool ask = !superblock.options.nocto && !opened.attributes;
         if (failed == kOk) failed = nfs::Revalidate(superblock, inode, key, ask);
         // A server may know a file by its handle for as long as somebody has it open. Its name is

@@ -1,5 +1,5 @@
 // workload: the letters' workloads on a directory tree that is made up as it is read, so that
-// nothing but the inode cache is measured (icache 6.5).
+// nothing but the inode cache is measured (docs/benchmarks.md).
 //
 // Every thread has directories of its own: thread t reads the file ids from FirstFileOf(t) on.
 #ifndef NFSWALK_BENCH_INODE_SCALE_WORKLOAD_H_

@@ -18,7 +18,7 @@
 //             the attributes for at most the longer of two lifetimes that were both granted: an
 //             update only ever confirms what was known, or raises `change_id`, which is checked
 //             too.
-// States      (icache 1.1; all changes under `lock`)
+// States      (INODE-1; all changes under `lock`)
 //             allocated -> kNew [-> kNew|kCreating] -> live <-> on the LRU (count 0)
 //             live -> kWillFree (written back by its last user) -> kFreeing -> kFreeing|kClear
 //             kNew: found, but to be waited for. kWillFree, kFreeing: found, never referenced
@@ -62,7 +62,7 @@ inline constexpr uint16_t kDontCache = 64;  // I_DONTCACHE: not kept after the l
 inline constexpr uint16_t kDirty = 128;     // attributes that were not written back yet
 inline constexpr uint16_t kDying = kWillFree | kFreeing;
 
-// Inode::invalid (nfs_semantics 2.2). Access rights have an epoch of their own instead of a bit.
+// Inode::invalid (ATTR-1, ATTR-15). Access rights have an epoch of their own instead of a bit.
 inline constexpr uint16_t kInvalidChange = 1;  // attributes, and whether a directory changed
 inline constexpr uint16_t kInvalidData = 2;    // the text of a symbolic link
 
@@ -90,7 +90,7 @@ struct alignas(64) Inode {
   // The epoch of `access` is on the next.
   rcu::SeqCount attributes_seq;
   std::atomic<uint64_t> change_id{
-      1};  // nfs_semantics 1.1: raised when others changed the directory
+      1};  // ATTR-6: replaced when others changed the directory
   std::atomic<uint64_t> read_at_ns{0};   // when the RPC that gave the attributes was sent
   std::atomic<uint64_t> lifetime_ns{0};  // how long from then on they may be believed
   std::atomic<uint16_t> invalid{0};
@@ -100,7 +100,7 @@ struct alignas(64) Inode {
   uint8_t lru_shard = kOffList;   // under `lock` and the LRU's lock
   uint8_t list_shard = kOffList;  // under the list's lock
   access_cache::AccessCache access{access_lock};
-  // A directory's only dentry (vfs_walk 5), or a symbolic link's text.
+  // A directory's only dentry (WALK-22), or a symbolic link's text.
   union {
     std::atomic<vfs::Dentry*> alias{nullptr};
     std::atomic<rcu::ByteString*> link_body;
@@ -124,7 +124,7 @@ struct alignas(64) Inode {
   std::atomic<uint32_t> count{0};  // may fall to 1, and rise from 1, without the lock
   LookupMisses lookup_misses;      // a directory's
   rcu::SpinLock lock{rcu::LockClass::kInode};
-  uint64_t attribute_generation = 0;  // under `lock` (nfs_semantics 2.6)
+  uint64_t attribute_generation = 0;  // under `lock` (ATTR-9)
   uint64_t lifetime_since_ns = 0;     // under `lock`: when lifetime_ns was last started or grown
   boost::intrusive::list_member_hook<> lru_hook;
   boost::intrusive::list_member_hook<> list_hook;

@@ -137,7 +137,7 @@ void InodeCache::DiscardNew(InodeRef inode) {
   {
     std::lock_guard lock(inode->lock);
     assert(inode->Is(kNew));
-    // kCreating stays: nobody may take this for a file until it has left the hash (icache 1.5).
+    // kCreating stays: nobody may take this for a file until it has left the hash (INODE-6).
     inode->Reset(kNew);
     inode->flags.store(inode->flags.load(std::memory_order_relaxed) | kUnlinked,
                        std::memory_order_relaxed);
@@ -241,7 +241,7 @@ void InodeCache::WriteBack(Inode& inode, std::unique_lock<rcu::SpinLock>& lock) 
   lock.lock();
 }
 
-// Preconditions: kFreeing, off the LRU, no lock held. The order is icache 1.6: not to be iterated
+// Preconditions: kFreeing, off the LRU, no lock held. The order is INODE-9: not to be iterated
 // any more, but still found and waited for; the file system's part dies; then it leaves the hash.
 void InodeCache::Evict(Inode* inode) {
   rcu::AssertMaySleep();

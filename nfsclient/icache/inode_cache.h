@@ -76,7 +76,7 @@ class InodeIdentity {
  public:
   virtual ~InodeIdentity() = default;
   // May see an inode in any state, repeatedly; does not block, take references or store anything
-  // (icache 1.7).
+  // (INODE-11).
   virtual bool Test(const Inode& inode) const = 0;
   // Gives a new inode its identity, before anybody can see it, under the chain's lock. An error
   // inserts nothing.
@@ -132,7 +132,7 @@ class InodeCache {
   InodeCache& operator=(const InodeCache&) = delete;
 
   // What the table is looked up by: two rounds of a 64-bit finaliser under a seed of the
-  // superblock's own, since file ids use high bits and strides (icache 2.2). Eight file ids in a
+  // superblock's own, since file ids use high bits and strides (INODE-15). Eight file ids in a
   // row, as files made together have, differ in the slot alone: their heads share a cache line.
   // Never 0.
   uint64_t HashOf(uint64_t fileid) const;
@@ -194,10 +194,10 @@ class InodeCache {
   size_t Prune(size_t count);
 
   // Calls visit() for every inode that is neither new nor dying, with a reference and no lock held:
-  // it may block. Each inode that lives all the while is visited exactly once (icache 4.1).
+  // it may block. Each inode that lives all the while is visited exactly once (INODE-16).
   std::errc IterInodes(const IterOptions& options, const InodeVisitor& visit);
   // The same without a reference and whatever the inode's state: visit() runs in an RCU section,
-  // under the list's lock if there is a list; only the memory is safe (icache 4.2).
+  // under the list's lock if there is a list; only the memory is safe (INODE-17).
   std::errc IterInodesUnsafe(const UnsafeInodeVisitor& visit);
   // For iter_inodes operations: takes the reference that IterInodes() would take, or says that the
   // inode is passed over.
@@ -209,7 +209,7 @@ class InodeCache {
   std::errc Sync();
   // Inodes that somebody holds, hashed or not; exact if nothing happens meanwhile.
   size_t CountBusy();
-  // Syncs, stops to keep anything, evicts all (icache 4.7); what cannot be written back is lost.
+  // Syncs, stops to keep anything, evicts all (INODE-18); what cannot be written back is lost.
   // Returns the inodes that are still held, which go with their last reference.
   size_t Unmount();
 
@@ -220,7 +220,7 @@ class InodeCache {
   LockAcquisitions lock_acquisitions() const;
   // Of the inodes, without the table.
   size_t inode_bytes() const { return pool_.capacity_bytes(); }
-  // Calls fn for the length of each chain (icache 6.6, M7). Nothing for kLfht.
+  // Calls fn for the length of each chain (INODE-15). Nothing for kLfht.
   virtual void ForEachChain(const std::function<void(size_t)>& fn) = 0;
 
  protected:

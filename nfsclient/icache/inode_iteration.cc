@@ -1,4 +1,4 @@
-// The iterators of icache 4, and what walks over all inodes.
+// The iterators (INODE-16, INODE-17), and what walks over all inodes.
 #include <array>
 #include <cassert>
 #include <functional>
@@ -104,7 +104,7 @@ std::errc InodeCache::Sync() {
 }
 
 size_t InodeCache::CountBusy() {
-  // All but the idle ones: of those that are not hashed an index knows nothing (icache 4.7).
+  // All but the idle ones: of those that are not hashed an index knows nothing (INODE-18).
   size_t idle = 0;
   IterInodesUnsafe([&](Inode& inode) {
     idle += inode.count.load(std::memory_order_relaxed) == 0 ? 1 : 0;

@@ -2,7 +2,7 @@
 //
 // The policies differ in which lock Table::Lock() takes, in whether the first lookup of the calls
 // named Rcu takes it, and in who arbitrates among creators: the chain's lock, or, for a table
-// without locks, AddUnique(). The order of steps is icache 1.3 and 1.4.
+// without locks, AddUnique(). The order of steps is INODE-4 and INODE-5.
 #ifndef NFSWALK_NFSCLIENT_ICACHE_INODE_LOOKUP_H_
 #define NFSWALK_NFSCLIENT_ICACHE_INODE_LOOKUP_H_
 
@@ -252,7 +252,7 @@ bool InodeCacheOver<Table>::Publish(Chain& chain, Inode& own, uint64_t hash, uin
                                     [[maybe_unused]] const MatchInode& match) {
   NFSWALK_SYNC_POINT("insert:before-publish");
   assert(!own.hashed());
-  // Not yet reachable, so without its lock (icache 2.1, option b).
+  // Not yet reachable, so without its lock (INODE-1).
   own.state.store(state, std::memory_order_relaxed);
   own.hash.store(hash, std::memory_order_relaxed);
   if constexpr (Table::kLockFree) {

@@ -1,4 +1,4 @@
-// inode_lru: the unused inodes of a mount, in one LRU (policy U0) or in several (U1, icache 5).
+// inode_lru: the unused inodes of a mount, in one LRU (policy U0) or in several (U1; INODE-19).
 //
 // An inode remembers its shard and stays there until it leaves; with several shards the order of
 // age holds within each.

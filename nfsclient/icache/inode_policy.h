@@ -1,4 +1,4 @@
-// inode_policy: the interchangeable locking policies of the inode cache (icache 2.3, 3, 5).
+// inode_policy: the interchangeable locking policies of the inode cache (INODE-13).
 //
 // Two orthogonal choices make a hash policy: what one chain lock covers, and whether the first
 // lookup takes it. Nothing here has an effect of its own; InodeCache::Create() puts a cache
@@ -49,7 +49,7 @@ struct InodePolicy {
   bool operator==(const InodePolicy&) const = default;
 };
 
-// The names users write: "bit_rcu", "sharded". Those of a policy's column in the design: "H3".
+// The names users write: "bit_rcu", "sharded". Those of docs/inode_cache.md: "H3".
 std::string_view PolicyName(HashPolicy policy);
 std::string_view PolicyName(ListPolicy policy);
 std::string_view PolicyName(LruPolicy policy);

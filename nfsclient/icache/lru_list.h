@@ -5,7 +5,7 @@
 // list, what was used again gets a second chance, the rest is handed to the caller for destruction.
 //
 // Thread safety: Add and Remove need the object's own lock; Shrink takes the list's lock first and
-// only ever tries the object's (the inverse order), so it skips what is busy (icache 1.2).
+// only ever tries the object's (the inverse order), so it skips what is busy (INODE-3).
 #ifndef NFSWALK_NFSCLIENT_ICACHE_LRU_LIST_H_
 #define NFSWALK_NFSCLIENT_ICACHE_LRU_LIST_H_
 

@@ -72,7 +72,7 @@ void RestartLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns
   inode.lifetime_since_ns = now_ns;
 }
 
-// nfs_semantics 2.3: unchanged for a whole lifetime, so the next one is twice as long.
+// ATTR-3: unchanged for a whole lifetime, so the next one is twice as long.
 void GrowLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
   uint64_t lifetime = inode.lifetime_ns.load(std::memory_order_relaxed);
   if (now_ns - inode.lifetime_since_ns < lifetime) return;
@@ -81,7 +81,7 @@ void GrowLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
   inode.lifetime_since_ns = now_ns;
 }
 
-// Replies to requests sent before this moment are older than what we now know (nfs_semantics 2.6).
+// Replies to requests sent before this moment are older than what we now know (ATTR-9).
 uint64_t Barrier(Superblock& superblock) {
   return superblock.attribute_generation.fetch_add(1, std::memory_order_relaxed);
 }
@@ -205,7 +205,7 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   bool changed = ContentChanged(known, attributes);
   bool in_order = static_cast<int64_t>(stamp.generation - inode.attribute_generation) > 0;
   if (!in_order) {
-    // An older answer than what we have: it may only make us doubt (nfs_semantics 2.6).
+    // An older answer than what we have: it may only make us doubt (ATTR-9).
     if (changed || OwnershipChanged(known, attributes)) InvalidateLocked(superblock, inode);
     return {};
   }

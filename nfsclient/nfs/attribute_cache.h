@@ -1,5 +1,5 @@
 // attribute_cache: how long what the server said about a file is believed, and what follows when it
-// says something else (nfs_semantics 2).
+// says something else (docs/rules/attributes.md).
 //
 // Thread safety: the functions of the first group read only, from RCU sections or with a reference.
 // The others take the inode's lock.
@@ -36,7 +36,7 @@ bool IsLatest(icache::Inode& inode, const ReplyContext& context);
 // --- reading ---
 
 // True if the attributes have neither timed out nor been marked invalid. The interval is half open:
-// a lifetime of 0 is always expired, as is a clock before its start (nfs_semantics 2.3). Acquire:
+// a lifetime of 0 is always expired, as is a clock before its start (ATTR-1). Acquire:
 // whoever sees that an update made the attributes fresh sees also what it found changed (the
 // change_id, the epoch of the rights, kInvalidData), and the attributes.
 inline bool AttributesFresh(const icache::Inode& inode, uint64_t now_ns) {
@@ -67,7 +67,7 @@ std::errc UpdateAttributes(Superblock& superblock, icache::Inode& inode,
                            ReplyContext* context = nullptr);
 
 // The same after our own change: if the server's "before" is what we had, the difference is ours,
-// and names and rights below a directory stay valid (nfs_semantics 2.5). Absent data marks the
+// and names and rights below a directory stay valid (ATTR-11). Absent data marks the
 // attributes invalid. Returns the change_id as this reply left it, the verifier of names that the
 // reply tells of: a later change_id would vouch for them though others have changed the directory
 // since. `outcome`: that of the change; where the server refused it and, as version 4 does, sent
@@ -85,7 +85,7 @@ void InvalidateAll(Superblock& superblock);
 // is left after all, it leads to an inode of its own, so no name may lead to this one any more.
 void MarkUnlinked(Superblock& superblock, icache::Inode& inode);
 
-// The server answered ESTALE (nfs_semantics 2.4): a directory may come back, anything else is gone.
+// The server answered ESTALE (ATTR-8): a directory may come back, anything else is gone.
 void MarkStale(Superblock& superblock, icache::Inode& inode);
 
 // GETATTR if the attributes are not fresh, or if `force`. errc{} or the server's error.

@@ -1,5 +1,5 @@
 // change: our own changes to a directory or a file, and what they do to the caches
-// (nfs_semantics 2.5, 5.1).
+// (ATTR-11, NAME-18).
 //
 // Each call locks the directories concerned, sends one RPC and takes in its weak cache consistency
 // data, so that the other names of a directory that only we changed stay valid without an RPC.

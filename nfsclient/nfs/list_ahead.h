@@ -1,6 +1,6 @@
 // list_ahead: a directory of which one name after the other is asked for is listed once instead, so
 // that the names to come are known already. The kernel decides by the same sign, lookups that miss,
-// when a listing should bring attributes (nfs_semantics 5.3).
+// when a listing should bring attributes (NAME-21).
 //
 // Names that are not there do not count: a compiler that searches its include path asks for
 // thousands of them in directories of which it wants next to nothing. A directory is listed at the

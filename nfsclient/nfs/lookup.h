@@ -31,7 +31,7 @@ std::expected<icache::InodeRef, std::errc> FetchInode(Superblock& superblock,
                                                       ReplyContext* context = nullptr);
 
 // Puts a name with its inode (empty: negative) into the cache. A directory that is known under
-// another name is moved here, so that it keeps its children (vfs_walk 5, d_splice_alias).
+// another name is moved here, so that it keeps its children (WALK-22).
 // Preconditions: `directory` is locked, shared or exclusively.
 std::expected<vfs::DentryRef, std::errc> SpliceChild(Superblock& superblock,
                                                      vfs::DentryRef& directory,

@@ -352,7 +352,7 @@ std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url) {
   if (Status lifetimes = CheckLifetimes(options); !lifetimes) {
     return std::unexpected(std::move(lifetimes.error()));
   }
-  // Whatever actimeo and its like say, before or after (nfs_semantics 2.3).
+  // Whatever actimeo and its like say, before or after (ATTR-4).
   if (parsed.noac) SetAllLifetimes(options, 0);
   return options;
 }

@@ -15,8 +15,8 @@
 
 namespace nfswalk {
 
-// How much of a path walk runs without references (design 2). Each step can be measured against the
-// one before it.
+// How much of a path walk runs without references (docs/walk.md). Each step can be measured against
+// the one before it.
 enum class WalkMode {
   kRef,        // every hook answers "need a reference walk" at once
   kRcuLocked,  // RCU walk, access rights searched under the inode's lock
@@ -27,7 +27,7 @@ enum class WalkMode {
 // nfs(5) lookupcache=.
 enum class LookupCache { kAll, kPositive, kNone };
 
-// Which contract a walk gives (nfs_semantics; vfs_walk 6.3). `strict`: the whole walk is
+// Which contract a walk gives (WALK-15, WALK-16). `strict`: the whole walk is
 // linearizable.
 enum class WalkContract { kHandOverHand, kStrict };
 

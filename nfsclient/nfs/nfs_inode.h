@@ -17,7 +17,7 @@
 namespace nfswalk::nfs {
 
 // Handle, file id and type. An inode whose handle the server has forgotten is nobody's any more: a
-// new one is made beside it (icache 1.7). References what it is made from.
+// new one is made beside it (INODE-11). References what it is made from.
 class FileIdentity final : public icache::InodeIdentity {
  public:
   FileIdentity(const protocol::FileHandle& handle, uint64_t fileid, protocol::FileType type,

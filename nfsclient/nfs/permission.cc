@@ -79,7 +79,7 @@ std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
 
   SendStamp stamp = Stamp(superblock);
   uint64_t epoch =
-      inode.access.epoch();  // before the RPC: a late grant must not outlive a change (R6)
+      inode.access.epoch();  // before the RPC: a late grant must not outlive a change (ACCESS-8)
   auto reply = superblock.protocol->Access(inode.handle(), credential->key());
   NFSWALK_SYNC_POINT("access:after-rpc");
   if (reply.error == protocol::kStale) MarkStale(superblock, inode);

@@ -1,4 +1,5 @@
-// permission: may this credential do that with this inode, as the server sees it (nfs_semantics 3).
+// permission: may this credential do that with this inode, as the server sees it
+// (docs/rules/access.md).
 //
 // The server decides (ACCESS); we remember its answers per inode and credential, and believe them
 // while the inode's attributes are fresh, at most ac{dir,reg}max.
@@ -31,7 +32,7 @@ std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& a
                                      const sunrpc_auth::CachedCredential* credential,
                                      access_cache::AccessAge age, AccessHits& hits);
 
-// execute_ok (nfs_semantics 3.1): nobody executes a file without an execute bit, whatever the
+// execute_ok (ACCESS-2): nobody executes a file without an execute bit, whatever the
 // server grants root.
 bool MayBeExecuted(icache::Inode& file);
 

@@ -1,5 +1,5 @@
 // readlink: the text of a symbolic link, cached until the link's attributes say that it changed
-// (nfs_semantics 5.2).
+// (ATTR-15).
 #ifndef NFSWALK_NFSCLIENT_NFS_READLINK_H_
 #define NFSWALK_NFSCLIENT_NFS_READLINK_H_
 

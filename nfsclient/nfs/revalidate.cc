@@ -69,7 +69,7 @@ std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, DentryRe
   const bool force = intent == LookupIntent::kForce;
   Inode* inode = dentry.inode();
   if (inode == nullptr) {
-    // A negative dentry is never asked about, only believed or thrown away (nfs_semantics 1.4).
+    // A negative dentry is never asked about, only believed or thrown away (NAME-7).
     bool trusted = !force && superblock.options.lookupcache == LookupCache::kAll &&
                    CheckVerifier(superblock, *dentry, directory, credential);
     return trusted ? Verdict::kValid : Verdict::kInvalid;

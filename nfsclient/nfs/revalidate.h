@@ -1,4 +1,4 @@
-// revalidate: may this dentry still be believed (nfs_semantics 1).
+// revalidate: may this dentry still be believed (NAME-1).
 //
 // A name is believed while its verifier equals the parent's change_id and the parent's attributes
 // are fresh. The child's own attributes do not matter for that.
@@ -51,7 +51,7 @@ enum class LookupIntent : uint8_t {
   kWalk,
   // LOOKUP_OPEN of version 4: the server will be asked to open the file by this name, and says so
   // if the name leads elsewhere by now. The directory is not evaluated for a regular file
-  // (nfs_semantics 1.6).
+  // (NAME-15).
   kOpenByName,
   kForce,  // LOOKUP_REVAL, the third pass: ask the server whatever the caches say
 };
@@ -67,7 +67,7 @@ std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, vfs::Den
 bool VerifierMatches(const vfs::Dentry& dentry, const icache::Inode& directory);
 
 // Notes that the name was right when the directory's change_id was `change_id`, unless the
-// directory has changed since (nfs_semantics 1.1: never an older value over a newer one).
+// directory has changed since (NAME-12).
 void StoreVerifier(vfs::Dentry& dentry, const icache::Inode& directory, uint64_t change_id);
 
 }  // namespace nfswalk::nfs

@@ -74,7 +74,7 @@ class Superblock {
   vfs::DentryRef root;
 
   rcu::CounterSet<kCounters> counters;
-  // nfs_semantics 2.6: orders attribute replies by when their requests were sent.
+  // ATTR-9: orders attribute replies by when their requests were sent.
   std::atomic<uint64_t> attribute_generation{1};
   // The generation of the last change of our own, or invalidation of all, anywhere in the mount.
   std::atomic<uint64_t> last_local_change{0};

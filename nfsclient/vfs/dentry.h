@@ -12,7 +12,7 @@
 //             lockref, lru_state | DentryCache                             | not read by walkers
 // Invariants  I1 seq changes with every change of {hash, parent, name}, also when the dentry dies.
 //             I2 hash is 0 exactly while the dentry is in no chain, so a search that compares it
-//                after sampling seq cannot accept a dropped dentry (vfs_walk 2.4).
+//                after sampling seq cannot accept a dropped dentry (WALK-4).
 //             I3 a dentry holds a reference on its parent and on its inode.
 //             I4 the name words beyond the name are zero, and hold its beginning however long it
 //                is, so that names compare by words.
@@ -45,7 +45,7 @@ struct alignas(64) Dentry {
   static constexpr size_t kInlineName = kInlineWords * 8;
 
   // One cache line, up to the second name word: all that a search reads of a name of up to 16
-  // bytes. Nothing there is written by taking or dropping a reference (vfs_walk 9.7).
+  // bytes. Nothing there is written by taking or dropping a reference (WALK-27).
   rcu::SeqCount seq;
   std::atomic<Dentry*> hash_next{nullptr};
   std::atomic<uint64_t> hash{0};

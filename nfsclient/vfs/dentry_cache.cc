@@ -173,7 +173,7 @@ DentryRef DentryCache::Parent(Dentry& child) {
       parent = TryReference(child.parent.load(std::memory_order_relaxed));
       NFSWALK_SYNC_POINT("parent:before-check");
       // The sequence, not the pointer, is compared: the child may have gone and come back
-      // (vfs_walk 8.9).
+      // (WALK-12).
       if (parent && !child.seq.Changed(seq)) return parent;
     }
   }
@@ -419,7 +419,7 @@ Dentry* DentryCache::Destroy(Dentry* dentry) {
   Drop(*dentry);
   NFSWALK_SYNC_POINT("dentry:destroy");
   // Also if it was unhashed long ago: a walker may have come to it since, by `..` from a child
-  // (vfs_walk 8.3).
+  // (WALK-5).
   dentry->seq.WriteBegin();
   dentry->seq.WriteEnd();
   Dentry* parent = dentry->parent.load(std::memory_order_relaxed);

@@ -1,12 +1,12 @@
 // dentry_cache: every name a mount knows, positive and negative, in one RCU hash table.
 //
 // Contract    FindRcu() finds a dentry or says nothing: a miss is never evidence of absence, since
-//             a rename or a growing table can divert a reader (vfs_walk 2.1). Lookup() does the
+//             a rename or a growing table can divert a reader (WALK-6). Lookup() does the
 //             same with a reference, and is authoritative: it repeats a miss that a rename may have
 //             caused. Insert() keeps to one hashed dentry for each (parent, name).
 // Protocol    locked: lock chain; search; take a reference; unlock.
 //             here:   search; sample seq; compare {hash, parent, name}; the caller re-checks seq
-//                     once it has read what it wants (the ladder rule, vfs_walk 2.4).
+//                     once it has read what it wants (hand-over-hand, WALK-3).
 // Ordering    O1 SeqCount::WriteEnd() -> SeqCount::Begin(): a key that matches is whole.
 //             O2 HashTable insert (release) -> FindRcu() (acquire): a found dentry is complete.
 // Staleness   between the match and the caller's check of seq the dentry may have been dropped or
@@ -104,7 +104,7 @@ class DentryCache {
 
   // Adds a name; `inode` empty for a negative one. If the name is there already, that dentry is
   // returned and the arguments are dropped. Empty if memory is out, or if the inode is a directory
-  // that has a dentry already: it never has two (vfs_walk 5).
+  // that has a dentry already: it never has two (WALK-22).
   DentryRef Insert(Dentry& parent, const Name& name, icache::InodeRef inode, uint64_t verifier);
 
   // d_find_alias: the dentry of a directory, hashed or not; empty if it has none that lives.
@@ -170,7 +170,7 @@ class DentryCache {
   rcu::ObjectPool<Dentry> pool_;
   rcu::BytePool long_names_;
   Table table_;
-  // Renames, one at a time; readers of `rename_seq_` repeat a miss (vfs_walk 2.9).
+  // Renames, one at a time; readers of `rename_seq_` repeat a miss (WALK-6).
   rcu::SpinLock rename_lock_{rcu::LockClass::kRename};
   rcu::SeqCount rename_seq_;
   icache::LruList<Dentry> lru_;

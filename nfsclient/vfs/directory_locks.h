@@ -2,7 +2,7 @@
 //
 // Lookups and listings hold a directory's lock shared across their RPC and the insertion of what it
 // answered; create, unlink, rename hold it exclusive (i_rwsem of the kernel). So the ENOENT of a
-// LOOKUP sent before our own CREATE cannot be cached after it (vfs_walk 5). The locks are an array
+// LOOKUP sent before our own CREATE cannot be cached after it (NAME-23). The locks are an array
 // indexed by inode address: an inode stays small, two directories may share a lock, which costs a
 // wait and cannot deadlock, since nobody takes two but LockPair().
 //

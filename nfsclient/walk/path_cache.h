@@ -1,5 +1,5 @@
 // path_cache: where a thread's walks came to, so that the next one to the same directory goes there
-// at once, however deep it lies (vfs_walk 7.4).
+// at once, however deep it lies (WALK-17).
 //
 // An entry says: at this time, by this path, with each of these credentials, a walk under RCU comes
 // to this directory and may search it. It is right while nothing that such a walk looks at has

@@ -8,7 +8,7 @@
 // Read beside ref_walk.cc: the same steps in the same order. What is different is what RCU
 // replaces.
 //
-// Checks in their order (vfs_walk 4.1): search permission on the directory; "." and ".."; length of
+// Checks in their order (WALK-7): search permission on the directory; "." and ".."; length of
 // the name; the cache; revalidation; absence; symbolic link; not a directory.
 
 namespace nfswalk::walk {

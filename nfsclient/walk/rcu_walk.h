@@ -3,14 +3,14 @@
 //
 // Contract    Resolve() ends in a position, in an error that was as true as a success would have
 //             been, or in the reason why a reference walk is needed. It is never retried:
-//             inconsistency means kChanged, and the caller goes on with references (vfs_walk 1.1).
+//             inconsistency means kChanged, and the caller goes on with references (WALK-1).
 // Invariants  I1 the position is {dentry, seq, inode}, inode having been read inside seq's window.
-//             I2 a child's window is open before its parent's is closed (vfs_walk 2.4).
+//             I2 a child's window is open before its parent's is closed (WALK-3).
 //             I3 no error and no success leaves without a last look at the position's seq.
 // Protocol    with locks:  lock(dir); child = find(name); lock(child); unlock(dir); dir = child
 //             here:        child, s = find(name); read child; check dir's seq; check s; dir = child
 // Staleness   the directories behind the position may have moved since: what is shown is a chain
-//             of steps each of which was true, overlapping in time (vfs_walk 6.3). `strict`
+//             of steps each of which was true, overlapping in time (WALK-15). `strict`
 //             re-checks them all.
 //             What the path cache says of the way to a directory was all true at one moment of the
 //             walk; the ladder goes on from there.

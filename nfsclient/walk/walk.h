@@ -1,4 +1,4 @@
-// walk: the three passes of a path resolution (vfs_walk 1): RCU; with references from where that
+// walk: the three passes of a path resolution (WALK-1): RCU; with references from where that
 // left off, or from the start; with references and every name asked for again, after ESTALE.
 //
 // Thread safety: any number at once. May sleep unless WalkFlags say cached.

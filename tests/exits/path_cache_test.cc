@@ -111,6 +111,7 @@ class PathCacheExits : public WalkedMount {
   int64_t file_ = 0;
 };
 
+// WALK-17.
 TEST_F(PathCacheExits, TheThirdWalkToADirectoryBeginsThere) {
   EXPECT_FALSE(Hits(kFile, file_));
   Warm(kFile);
@@ -228,6 +229,7 @@ TEST_F(PathCacheExits, AWayIsNotBelievedBeforeEveryDirectoryOnIt) {
   EXPECT_FALSE(Hits(kFile, file_));
 }
 
+// WALK-17.
 TEST_F(PathCacheExits, NobodyGoesTheWayOfAnother) {
   server_->Refuse(b_, another_.uid());
   const auto as_others = [&] {
@@ -403,6 +405,7 @@ TEST_F(PathCacheExits, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
   EXPECT_GT(path_hits() - before, kManyDirectories * 9 / 10);
 }
 
+// WALK-18.
 TEST_F(PathCacheExits, WhatIsUsedOnceDrivesNothingOut) {
   AddManyDirectories();
   Learn(kFile, file_);

@@ -466,6 +466,7 @@ TEST_F(RcuAllocationTest, WarmCallsAskForNone) {
 }
 
 #ifndef NDEBUG
+// WALK-28.
 TEST_F(RcuAllocationTest, ANewCredentialIsAReasonForAWalkWithReferences) {
   ASSERT_EQ(StatFile(client_, paths_, me_).value, paths_.file_id);
   const uint64_t before = NeedsMemory();

@@ -43,6 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, InodePolicies,
                                           fixtures::AllVersions()),
                          PolicyAndVersion);
 
+// INODE-13.
 TEST_P(InodePolicies, AnswerTheSameColdWarmAndAfterTheCachesWereDropped) {
   auto client = Mount(Options());
   ASSERT_NE(client, nullptr);

@@ -222,6 +222,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, PeekWarmWalk,
                          testing::Combine(testing::Values("rcu-peek"), fixtures::AllVersions()),
                          ModeAndVersion);
 
+// WALK-20.
 TEST_P(SearchWarmWalk, FourIdentitiesAtOnceCostNoRpcNoLockNoAllocationNoSharedStore) {
   for (const WarmIdentity& who : tree().identities()) ASSERT_EQ(tree().Warm(client(), who), 0);
   // All that is counted below can be counted.

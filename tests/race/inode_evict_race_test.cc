@@ -27,6 +27,7 @@ TEST_P(InodeRace, R12_AnInodeFoundBeforeItsLastReferenceIsDroppedStays) {
   EXPECT_EQ(cache_.unused(), 0u);
 }
 
+// INODE-10.
 TEST_P(InodeRace, R12_WhoeverHoldsTheInodesLockDecidesWhetherItLives) {
   InodeRef dropped = GetDoomed(7), found;
   StopAt last("iput:before-final");
@@ -39,6 +40,7 @@ TEST_P(InodeRace, R12_WhoeverHoldsTheInodesLockDecidesWhetherItLives) {
   EXPECT_FALSE(found->Is(kDying));
 }
 
+// INODE-3.
 TEST_P(InodeRace, R13_ReclaimSkipsAnInodeThatIsBeingFound) {
   caches_.Get(7);
   size_t pruned = 1;
@@ -69,6 +71,7 @@ TEST_P(InodeRace, R14_AnInodeFoundWhileAllUnusedAreEvictedStays) {
   EXPECT_FALSE(found->Is(kDying));
 }
 
+// INODE-1.
 TEST_P(InodeRace, R21_OnceAnInodeIsDyingNobodyTakesAReference) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash");

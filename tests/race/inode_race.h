@@ -1,4 +1,4 @@
-// inode_race: what the tests of icache 1.8 share; their names begin with the row of that table.
+// inode_race: what the tests of the inode cache's races share.
 #ifndef NFSWALK_TESTS_RACE_INODE_RACE_H_
 #define NFSWALK_TESTS_RACE_INODE_RACE_H_
 

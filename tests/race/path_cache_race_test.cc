@@ -37,7 +37,7 @@ class PathCacheRace : public WalkedMount {
   int64_t file_ = 0;
 };
 
-// A directory is moved at each step of walks that would remember the way through it.
+// A directory is moved at each step of walks that would remember the way through it. WALK-18.
 TEST_F(PathCacheRace, AWayThatChangesWhileItIsLearntIsNotRemembered) {
   int met = 0;
   for (const std::string_view point :

@@ -1,4 +1,4 @@
-// oracle: could a correct client have answered a walk like this? (vfs_walk 6.3 and 8.1)
+// oracle: could a correct client have answered a walk like this? (WALK-15, WALK-16)
 //
 // A walk looks at facts, one after the other: may the directory be searched, what does the name
 // lead to, what are the attributes in the end. The oracle tries all values that each fact may have

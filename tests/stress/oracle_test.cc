@@ -113,7 +113,7 @@ TEST_F(OracleTest, WhoSawALaterChangeReturnDoesNotSeeWhatWasBeforeAnEarlierOne) 
   EXPECT_EQ(Allows(31, 40, {.path = "f"}, {.attributes = first}), "");
 }
 
-// vfs_walk 6.3: the walker is in b; mv /a /x; then mv /t/c /x/b/c.
+// WALK-15: the walker is in b; mv /a /x; then mv /t/c /x/b/c.
 TEST_F(OracleTest, APathThatNeverWasIsALadderButNoMoment) {
   const NodeId a = MakeDirectory(kRootNode, "a");
   const NodeId b = MakeDirectory(a, "b");

@@ -45,6 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, InodeAllocationTest, testing::ValuesIn(AllIno
                          InodePolicyTestName);
 
 #ifndef NDEBUG
+// INODE-23.
 TEST_P(InodeAllocationTest, WithoutAnInodeNothingIsCreatedAndThePresentIsFound) {
   InodeCaches caches(GetParam());
   InodeCache& cache = *caches.cache;

@@ -1,5 +1,5 @@
-// A1 to A10 of icache 1.7: who breaks the cache's contract dies in a debug build. A2 and A10 are
-// the table's (tests/unit/rcu/hash_table_test.cc).
+// INODE-12: who breaks the cache's contract dies in a debug build. Two assertions are the table's
+// (tests/unit/rcu/hash_table_test.cc).
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -65,6 +65,7 @@ const std::vector<std::pair<std::string, Call>>& SleepingCalls() {
   return calls;
 }
 
+// INODE-12.
 TEST_P(InodeAssertDeathTest, A1_NoCallThatLooksUnderRcuHoldsAHashLock) {
   rcu::CountedLock chain;
   std::lock_guard lock(chain);

@@ -36,6 +36,7 @@ TEST_P(InodeCacheTest, AnUnhashedInodeIsReplacedAndGoesWithItsLastReference) {
   EXPECT_EQ(cache_.size(), 1u);
 }
 
+// INODE-2.
 TEST_P(InodeCacheTest, AnInodeTheServerForgotIsNotGivenOutAgain) {
   InodeRef stale = caches_.Get(7);
   stale->flags.store(kStale);

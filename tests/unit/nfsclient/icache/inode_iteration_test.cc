@@ -1,4 +1,4 @@
-// The iterators of icache 4, over every policy. P1 to P7 are the pitfalls of icache 4.5.
+// The iterators (INODE-16, INODE-17), over every policy.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -112,6 +112,7 @@ TEST_P(InodeIterationTest, TheCallbackHasAReferenceAndNoLock) {
   EXPECT_EQ(cache_.CountBusy(), 1u);
 }
 
+// INODE-16.
 TEST_P(InodeIterationTest, ThePreviousInodeIsPutOnceTheCursorHasMovedOn) {
   Fill(1, 100);
   uint64_t visited = 0;
@@ -201,6 +202,7 @@ TEST_P(InodeIterationTest, P3_AtTheEndOfAWalkEveryShardCanBeChanged) {
   EXPECT_EQ(cache_.size(), 0u);
 }
 
+// INODE-17.
 TEST_P(InodeIterationTest, P4_TheUnsafeFormTakesNoReferenceAndShowsEveryState) {
   Fill(1, 100);
   const FoundInode fresh = caches_.GetNew(101);
@@ -306,6 +308,7 @@ TEST_P(InodeIterationTest, TheCursorSurvivesInsertionAndTheGrowthOfTheTable) {
   }
 }
 
+// INODE-16.
 TEST_P(InodeIterationTest, WhatLivesThroughoutIsVisitedOnceHoweverTheRestComesAndGoes) {
   constexpr uint64_t kLasting = 300;
   Fill(1, kLasting);

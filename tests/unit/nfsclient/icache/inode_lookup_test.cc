@@ -1,4 +1,4 @@
-// The table of icache 1.4: what every entry point answers in every state of the inode, over every
+// INODE-13: what every entry point answers in every state of the inode, over every
 // policy.
 #include <gtest/gtest.h>
 
@@ -173,6 +173,7 @@ TEST_P(InodeLookupTest, OfAnAbsentInodeIgetMakesOneAndLookupsFindNone) {
   EXPECT_EQ(Peek(kKey), nullptr);
 }
 
+// INODE-13.
 TEST_P(InodeLookupTest, APresentInodeIsFoundByAll) {
   const InodeRef inode = caches_.Get(kKey);
   for (const Call& call : AllCalls()) {
@@ -440,6 +441,7 @@ TEST_P(InodeLookupTest, OneHashHoldsManyIdentities) {
   EXPECT_FALSE(cache_.Ilookup5(hash, KeyIdentity(51)));
 }
 
+// INODE-22.
 TEST_P(InodeLookupTest, SuperblocksThatShareATableDoNotFindEachOthersInodes) {
   if (GetParam().hash == HashPolicy::kIndex) GTEST_SKIP() << "an index has one owner";
   CountingOperations operations({.policy = GetParam()});

@@ -1,4 +1,4 @@
-// The measures that do not depend on the machine (icache 6.6): lock acquisitions, chains, bytes.
+// The measures that do not depend on the machine (INODE-20): lock acquisitions, chains, bytes.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -40,7 +40,7 @@ LockAcquisitions operator-(const LockAcquisitions& after, const LockAcquisitions
           after.hottest - before.hottest};
 }
 
-// M1: what a scan costs that instantiates each inode, looks at it and lets it go.
+// INODE-20: what a scan costs that instantiates each inode, looks at it and lets it go.
 LockAcquisitions StreamInodes(const InodePolicy& policy) {
   const InodeCacheOptions options = WithoutGrowth(policy);
   SelfIndexedOperations operations(options);
@@ -101,6 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, StreamCostTest, testing::ValuesIn(kStreamCost
                                   std::string(PolicyLabel(info.param.list));
                          });
 
+// INODE-20.
 TEST_P(StreamCostTest, AStreamedInodeTakesExactlySoManyGlobalAndShardedLocks) {
   const auto& [hash, list, global, sharded] = GetParam();
   for (const LruPolicy lru : {LruPolicy::kSingle, LruPolicy::kSharded}) {
@@ -110,7 +111,7 @@ TEST_P(StreamCostTest, AStreamedInodeTakesExactlySoManyGlobalAndShardedLocks) {
   }
 }
 
-// M2.
+// INODE-20: the hottest lock.
 TEST(InodeMeasureTest, TheHottestLockIsTakenByEveryInodeIfItIsGlobalElseByFew) {
   const auto hottest_per_inode = [](HashPolicy hash, ListPolicy list) {
     return static_cast<double>(StreamInodes({hash, list, LruPolicy::kSharded}).hottest) / kInodes;
@@ -149,7 +150,7 @@ uint64_t Taken(rcu::LockClass lock_class, Operation&& operation) {
   return rcu::ThreadLockCount(lock_class) - before;
 }
 
-// M1 for one operation after the other.
+// INODE-20 for one operation after the other.
 class OperationCostTest : public testing::TestWithParam<InodePolicy> {
  protected:
   template <class Operation>
@@ -230,7 +231,7 @@ TEST(InodeMeasureTest, ASingleLruIsAGlobalLockTheLettersPoliciesDoNotRemove) {
   }
 }
 
-// M9.
+// INODE-16: the price of an iteration.
 TEST(InodeMeasureTest, IterationTakesOneListLockAnInodeOrOneIndexLockABatch) {
   const auto cost = [](HashPolicy hash, ListPolicy list) {
     InodeCaches caches(WithoutGrowth({hash, list, LruPolicy::kSharded}));
@@ -255,7 +256,7 @@ TEST(InodeMeasureTest, IterationTakesOneListLockAnInodeOrOneIndexLockABatch) {
   EXPECT_LE(index.sharded, 64 * 8 + kInodes / 32);
 }
 
-// M7.
+// INODE-15.
 struct ChainStatistics {
   uint64_t chains = 0;
   uint64_t nodes = 0;
@@ -286,6 +287,7 @@ ChainStatistics ChainsOf(InodeCache& cache) {
 constexpr HashPolicy kTables[] = {HashPolicy::kGlobal, HashPolicy::kBit, HashPolicy::kRealLock,
                                   HashPolicy::kArray, HashPolicy::kIndex};
 
+// INODE-15.
 TEST(InodeMeasureTest, FileIdsOfAnyStrideFallOnChainsAtRandom) {
   constexpr size_t kChains = 1 << 14;
   for (const HashPolicy hash : kTables) {
@@ -330,7 +332,7 @@ TEST(InodeMeasureTest, GrowthKeepsTheMeanChainNearTheChosenLoad) {
   }
 }
 
-// M8. Debug builds have larger locks, sanitizers a heap of their own.
+// Debug builds have larger locks, sanitizers a heap of their own.
 #ifdef NDEBUG
 static_assert(sizeof(Inode) <= 320);
 

@@ -1,4 +1,4 @@
-// What leaves the cache and when: reclaim, the limit, writing back, unmount (icache 4.6, 4.7, 5).
+// What leaves the cache and when: reclaim, the limit, writing back, unmount (INODE-18, INODE-19).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,12 +28,14 @@ class InodeReclaimTest : public testing::TestWithParam<InodePolicy> {
 INSTANTIATE_TEST_SUITE_P(Policies, InodeReclaimTest, testing::ValuesIn(AllInodePolicies()),
                          InodePolicyTestName);
 
+// INODE-19.
 TEST_P(InodeReclaimTest, PruneEvictsTheOldestFirst) {
   Fill(1, 10);
   EXPECT_EQ(cache_.Prune(3), 3u);
   for (uint64_t key = 1; key <= 10; ++key) EXPECT_EQ(bool(caches_.Find(key)), key > 3) << key;
 }
 
+// INODE-19.
 TEST_P(InodeReclaimTest, PruneGivesASecondChanceToWhatWasUsedAgain) {
   Fill(1, 10);
   Fill(1, 1);
@@ -167,6 +169,7 @@ TEST_P(InodeReclaimTest, CountBusyKnowsOfInodesThatNoLookupFinds) {
   EXPECT_EQ(cache_.Unmount(), 2u);
 }
 
+// INODE-18.
 TEST_P(InodeReclaimTest, UnmountWritesBackEvictsAllAndNamesTheBusyOnes) {
   Fill(1, 100);
   Dirty(7);

@@ -192,6 +192,7 @@ TEST(MountUrl, ActimeoSetsAllFourLifetimesAndLaterOnesChangeTheirs) {
   EXPECT_EQ(options.acdirmax_s, 600u);
 }
 
+// ATTR-4.
 TEST(MountUrl, NoacOutweighsLifetimesUnlessAcFollows) {
   for (const char* text : {"noac", "noac&actimeo=60", "actimeo=60&noac", "ac&noac"}) {
     const MountOptions options = WithOptions(text);

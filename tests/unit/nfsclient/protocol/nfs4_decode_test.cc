@@ -189,6 +189,7 @@ TEST(DecodeFacts, PassOverWhatWasNotAskedFor) {
   EXPECT_EQ(FactsOf(values).attributes, expected) << "all of them at once";
 }
 
+// WIRE-8.
 TEST(DecodeFacts, WithLengthsBeyondTheValuesAreRefused) {
   for (const int number : {FATTR4_OWNER, FATTR4_OWNER_GROUP, FATTR4_FILEHANDLE, FATTR4_MIMETYPE,
                            FATTR4_SUPPORTED_ATTRS}) {

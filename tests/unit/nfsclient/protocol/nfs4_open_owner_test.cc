@@ -24,7 +24,7 @@ using sunrpc_auth::Credential;
 const Credential kUser(1000, 100);
 const Credential kOther(2000, 100);
 
-// RFC 7530 9.1.7.
+// RFC 7530 9.1.7. WIRE-16.
 TEST(OpenOwner, AllButEightErrorsUseUpASequenceNumber) {
   const std::set<int> kept = {NFS4ERR_STALE_CLIENTID, NFS4ERR_STALE_STATEID, NFS4ERR_BAD_STATEID,
                               NFS4ERR_BAD_SEQID,      NFS4ERR_BADZDR,        NFS4ERR_RESOURCE,

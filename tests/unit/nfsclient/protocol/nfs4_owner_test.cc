@@ -32,6 +32,7 @@ TEST(OwnerNames, WhatIsAlmostANumberIsNobody) {
   }
 }
 
+// WIRE-15.
 TEST(OwnerNames, NamesOfOurDomainAreAskedOfTheSystem) {
   const OwnerNames names("example.org");
   EXPECT_EQ(names.domain(), "example.org");

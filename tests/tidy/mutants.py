@@ -1,14 +1,11 @@
-"""Rules that hold the documents and the mutants to the tests they name."""
+"""Holds each patch of tests/mutants to the code that it breaks and the test that sees it."""
 
 import fnmatch
 import re
 from typing import NamedTuple
 
-# `Suite.Case` or `Suite.*` in a document; what it says is proven ends with the test it names.
-_NAMED_TEST = re.compile(r"`([A-Z]\w*)\.([A-Z]\w*|\*)`")
-_TEST = re.compile(r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\(\s*(\w+),\s*(\w+)\)")
-# The class tells a suite from the other dotted names that documents are full of.
-_SUITE_END = re.compile(r"(Test|Race|Bugs|Stress|Walk|Faults|Exits|Oracle)\w*$")
+from citations import tests_of
+
 _PATCHED_FILE = re.compile(r"^\+\+\+ b/(\S+)")
 _HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _RED = re.compile(r"# red: (//\S+:\S+) (\S+)$")
@@ -18,30 +15,6 @@ class Hunk(NamedTuple):
     path: str
     line: int  # of the patch
     before: list  # the lines, each with its end
-
-
-def tests_of(tree):
-    """{suite: {case}} of every GoogleTest case."""
-    suites = {}
-    for path, text in tree.cxx():
-        if path.startswith(("tests/", "bench/")):
-            for suite, case in _TEST.findall(text):
-                suites.setdefault(suite, set()).add(case)
-    return suites
-
-
-def named_test(tree):
-    suites = tests_of(tree)
-    for path, text in tree.files.items():
-        if not (path.startswith("docs/") and path.endswith(".md")):
-            continue
-        for number, line in enumerate(text.splitlines(), 1):
-            for suite, case in _NAMED_TEST.findall(line):
-                cases = suites.get(suite, set())
-                if case in cases or (cases and case == "*"):
-                    continue
-                if cases or _SUITE_END.search(suite):
-                    yield path, number, f"there is no test {suite}.{case}"
 
 
 def hunks_of(patch):
