@@ -258,7 +258,7 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   UpdateAfterOwnChange(superblock, file, {.before = {}, .after = reply.attributes}, stamp,
                        reply.error);
   if (reply.error != std::errc{}) return reply.error;
-  (void)SpliceChild(superblock, directory, name.name(), icache::InodeCache::Hold(file), change_id);
+  (void)SpliceChild(superblock, directory, name.name(), icache::Hold(file), change_id);
   return {};
 }
 

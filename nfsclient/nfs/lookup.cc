@@ -21,7 +21,7 @@ std::expected<DentryRef, std::errc> SpliceAnswer(Superblock& superblock, DentryR
                                                  const Name& name, const InodeRef& inode,
                                                  uint64_t change_id) {
   for (;;) {
-    InodeRef told = inode ? icache::InodeCache::Hold(*inode) : InodeRef();
+    InodeRef told = inode ? icache::Hold(*inode) : InodeRef();
     auto child = SpliceChild(superblock, directory, name, std::move(told), change_id);
     if (!child || child->inode() == inode.get()) return child;
     superblock.dentries.Drop(**child);
@@ -77,7 +77,7 @@ std::expected<InodeRef, std::errc> FetchInode(Superblock& superblock,
   FileIdentity identity(handle, attributes.fileid, attributes.type,
                         superblock.inode_operations.bytes());
   icache::InodeCache& inodes = *superblock.inodes;
-  icache::IgetResult found = inodes.Iget5Rcu(inodes.HashOf(attributes.fileid), identity);
+  icache::IgetResult found = inodes.Fetch(attributes.fileid, identity);
   // Nothing of ours is created by file id alone, so that memory is all that can be short.
   if (!found) return std::unexpected(std::errc::not_enough_memory);
   if (found->is_new) {
@@ -104,7 +104,7 @@ std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRe
       return alias;
     }
     NFSWALK_SYNC_POINT("splice:no-alias");
-    InodeRef given = is_directory ? icache::InodeCache::Hold(*inode) : std::move(inode);
+    InodeRef given = is_directory ? icache::Hold(*inode) : std::move(inode);
     if (DentryRef dentry = dentries.Insert(*directory, name, std::move(given), verifier)) {
       return dentry;
     }

@@ -100,7 +100,7 @@ class Exits : public testing::Test {
     EXPECT_EQ(
         walk::ResolveRef(superblock(), path, me_, {.follow_last = false}, &walk::RefWalk::Resolve,
                          [&](walk::RefWalk& walk) {
-                           inode = icache::InodeCache::Hold(walk.inode());
+                           inode = icache::Hold(walk.inode());
                            return std::errc{};
                          }),
         std::errc{});
