@@ -1,8 +1,8 @@
-// iget_family_over: the iget family, written once over all tables.
+// iget_family_over: the iget family over any table.
 //
-// The policies differ in which lock Table::Lock() takes, in whether the first lookup of the calls
-// named Rcu takes it, and in who arbitrates among creators: the chain's lock, or, for a table
-// without locks, AddUnique(). The order of steps is INODE-4 and INODE-5.
+// Policies differ in the lock that Table::Lock() takes, in whether the first lookup of the Rcu
+// calls takes it, and in what arbitrates among creators: the chain's lock, or AddUnique() of a
+// lock-free table. The order of steps is INODE-4 and INODE-5.
 #ifndef NFSWALK_NFSCLIENT_ICACHE_IGET_FAMILY_OVER_H_
 #define NFSWALK_NFSCLIENT_ICACHE_IGET_FAMILY_OVER_H_
 
@@ -143,8 +143,9 @@ class IgetFamilyOver final : public IgetFamily {
   const bool first_lookup_is_rcu_;
 };
 
-// Takes a reference on what matches. Waits for a dying one to leave the hash, without the chain's
-// lock, and starts again. `chain` is nullptr for a lookup under RCU alone, else the locked chain.
+// find_inode: a reference on the inode that matches. Waits, without the chain's lock, for a dying
+// one to leave the hash, and starts again. `chain`: the locked chain; nullptr for a lookup under
+// RCU.
 template <class Table>
 template <class MatchInode>
 auto IgetFamilyOver<Table>::Find(uint64_t hash, const MatchInode& match,
@@ -157,7 +158,7 @@ auto IgetFamilyOver<Table>::Find(uint64_t hash, const MatchInode& match,
       Inode* inode = chain != nullptr ? (*chain)->Find(hash, match) : table_->FindRcu(hash, match);
       if (inode == nullptr) return {};
       NFSWALK_SYNC_POINT("find:after-match");
-      // The identity cannot have changed: memory is given out again only after a grace period.
+      // The identity is unchanged: memory is reused only after a grace period.
       std::lock_guard lock(inode->lock);
       NFSWALK_SYNC_POINT("find:after-ilock");
       if (!inode->Is(kDying)) {
@@ -165,7 +166,7 @@ auto IgetFamilyOver<Table>::Find(uint64_t hash, const MatchInode& match,
         inode->TakeReferenceLocked();
         return {.inode = inode, .is_new = inode->Is(kNew)};
       }
-      if (!inode->hashed()) {  // its waiters were woken already: never sleep now
+      if (!inode->hashed()) {  // its waiters were woken: must not sleep
         assert(chain == nullptr || Table::kLockFree);
         continue;
       }
@@ -178,8 +179,8 @@ auto IgetFamilyOver<Table>::Find(uint64_t hash, const MatchInode& match,
   }
 }
 
-// Waits until a found inode is complete. False, and no reference is left, if it was given up
-// meanwhile: the caller starts again.
+// wait_on_inode: waits until kNew is cleared. False, without a reference, if the inode was
+// discarded meanwhile: the caller starts again.
 template <class Table>
 bool IgetFamilyOver<Table>::Settle(const Found& found) {
   if (found.is_new) WaitNew(*found.inode);
@@ -217,7 +218,7 @@ IgetResult IgetFamilyOver<Table>::IgetOrCreate(uint64_t hash, InodeIdentity& ide
   return result;
 }
 
-// inode_insert5: under the chain's lock, what is there, or `own`.
+// inode_insert5: under the chain's lock, the existing inode, or `own`.
 template <class Table>
 IgetResult IgetFamilyOver<Table>::Insert(Inode& own, uint64_t hash, InodeIdentity& identity) {
   const auto match = Match(identity);
@@ -245,14 +246,14 @@ IgetResult IgetFamilyOver<Table>::Insert(Inode& own, uint64_t hash, InodeIdentit
   }
 }
 
-// False if another was first, which only a table without locks can tell this late.
+// False if another thread was first, which only a lock-free table detects here.
 template <class Table>
 template <class MatchInode>
 bool IgetFamilyOver<Table>::Publish(Chain& chain, Inode& own, uint64_t hash, uint16_t state,
                                     [[maybe_unused]] const MatchInode& match) {
   NFSWALK_SYNC_POINT("insert:before-publish");
   assert(!own.hashed());
-  // Not yet reachable, so without its lock (INODE-1).
+  // Unreachable yet, so without its lock (INODE-1).
   own.state.store(state, std::memory_order_relaxed);
   own.hash.store(hash, std::memory_order_relaxed);
   if constexpr (Table::kLockFree) {
@@ -271,7 +272,7 @@ template <class Table>
 std::errc IgetFamilyOver<Table>::InsertLocked(Inode& fresh) {
   rcu::AssertMaySleep();
   const uint64_t hash = HashOf(fresh.fileid);
-  // A dying one does not stand in the way: ours goes in front of it and is met first.
+  // A dying inode is no conflict: this one is inserted in front of it and found first.
   const auto match = [&](const Inode& inode) {
     return inode.cache == this && inode.fileid == fresh.fileid && !inode.Is(kDying);
   };
@@ -312,7 +313,7 @@ void IgetFamilyOver<Table>::Unhash(Inode& inode) {
     rcu::ReadGuard guard;
     Chain chain = table_->Lock(hash);
     std::lock_guard lock(inode.lock);
-    // Somebody else may have unhashed it since; then it is in no chain, or in another.
+    // It may have been unhashed since, and be in no chain or in another.
     if (inode.hash.load(std::memory_order_relaxed) != hash) continue;
     chain.Remove(&inode);
     inode.hash.store(0, std::memory_order_relaxed);

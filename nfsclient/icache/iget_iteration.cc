@@ -1,4 +1,4 @@
-// The iterators (INODE-16, INODE-17), and what walks over all inodes.
+// The iterators (INODE-16, INODE-17) and their users.
 #include <array>
 #include <cassert>
 #include <functional>
@@ -50,7 +50,7 @@ size_t IgetFamily::EvictUnused() {
   rcu::AssertMaySleep();
   constexpr size_t kBatch = 256;
   std::array<Inode*, kBatch> victims;
-  // After Unmount() has tried to write it back, what is still dirty is lost.
+  // Includes inodes that are still dirty once Unmount() has tried to write them back.
   const uint16_t spared = kDying | kNew | (active_.load(std::memory_order_relaxed) ? kDirty : 0);
   size_t evicted = 0;
   for (;;) {
@@ -66,14 +66,14 @@ size_t IgetFamily::EvictUnused() {
       victims[found++] = &inode;
       return found < kBatch ? IterStep::kNext : IterStep::kStop;
     };
-    // By reference, as a copy would take memory, and there may be none.
+    // By reference: a copy would allocate.
     const std::errc error = IterInodesUnsafe(std::ref(take));
     for (size_t i = 0; i < found; ++i) Evict(victims[i]);
     evicted += found;
     if (found == 0 && error == std::errc{}) return evicted;
     if (error != std::errc{}) {
-      // Without memory for the index's batches the LRU still knows what is unused; the first pass
-      // only takes the second chance from what was used again.
+      // No memory for the index's batches: prune the LRU, in two passes because of the second
+      // chance.
       evicted += Prune(lru_.size());
       return evicted + Prune(lru_.size());
     }
@@ -104,7 +104,7 @@ std::errc IgetFamily::Sync() {
 }
 
 size_t IgetFamily::CountBusy() {
-  // All but the idle ones: of those that are not hashed an index knows nothing (INODE-18).
+  // All inodes less the unused ones: an index does not hold unhashed inodes (INODE-18).
   size_t idle = 0;
   IterInodesUnsafe([&](Inode& inode) {
     idle += inode.count.load(std::memory_order_relaxed) == 0 ? 1 : 0;

@@ -15,9 +15,9 @@ namespace {
 
 constexpr size_t kBatch = 32;
 
-// Inodes out of one or a few buckets. Adding does not allocate, as it happens under a bucket's
-// lock: what finds no room is counted, and the bucket visited again with more. Only a bucket of
-// more than 4 * kBatch inodes needs memory for that.
+// Inodes of one or a few buckets. Add() runs under a bucket's lock and does not allocate: inodes
+// that do not fit are counted, and the bucket is visited again with more space. Only a bucket of
+// more than 4 * kBatch inodes allocates.
 class Batch {
  public:
   bool has_room() const { return size_ < room_.size(); }
@@ -32,7 +32,7 @@ class Batch {
   }
   std::span<Inode* const> inodes() const { return room_.first(size_); }
 
-  // Throws std::bad_alloc if there has to be more room, and there is no memory.
+  // Throws std::bad_alloc.
   void Clear() {
     const size_t wanted = size_ + 2 * overflow_;
     overflow_ = 0;

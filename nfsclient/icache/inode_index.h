@@ -1,9 +1,8 @@
-// inode_index: an index of inodes that belongs to one file system: its hash (policy H8), and its
-// iter_inodes operation (L3).
+// inode_index: one file system's own index of its inodes: its hash (policy H8) and its iter_inodes
+// operation (L3).
 //
-// A table of its own, ordered by hash, in shards with a lock each, which no other superblock
-// shares. The cursor of an iteration is a hash, not an inode, so that nothing has to be kept in
-// place and no list is needed beside it: the best part is no part.
+// A hash table of its own in shards with a lock each. The cursor of an iteration is a hash, not an
+// inode: no inode has to be pinned, and no list is needed.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_ICACHE_INODE_INDEX_H_
@@ -22,11 +21,11 @@ class InodeIndex : public StripedInodeTable {
   // Throws std::bad_alloc.
   explicit InodeIndex(size_t initial_buckets = 1024, size_t max_load = 1);
 
-  // InodeCache::IterInodes(). Inodes are taken in batches, one lock acquisition each; what is
-  // visited was alive when its batch was taken. not_enough_memory ends it early; only a bucket
-  // of more than 128 inodes needs any.
+  // InodeCache::IterInodes(). References are taken in batches, one lock acquisition each; a visited
+  // inode was live when its batch was taken. not_enough_memory ends it early, and is possible only
+  // for a bucket of more than 128 inodes.
   std::errc IterInodes(const IterOptions& options, const InodeVisitor& visit);
-  // InodeCache::IterInodesUnsafe().
+  // IgetFamily::IterInodesUnsafe().
   std::errc IterInodesUnsafe(const UnsafeInodeVisitor& visit);
 
  private:

@@ -26,7 +26,7 @@ void InodeList::Add(Inode& inode) {
 }
 
 void InodeList::Remove(Inode& inode) {
-  // Set before the inode could be found by who removes it, and never changed while it is listed.
+  // Set before the inode can be found and removed; constant while it is listed.
   if (inode.list_shard == kOffList) return;
   Shard& shard = shards_[inode.list_shard];
   std::lock_guard guard(shard.lock);

@@ -1,9 +1,9 @@
-// inode_list: all inodes of a superblock (s_inodes), for those who must visit every one.
+// inode_list: all inodes of a superblock (s_inodes), for iteration.
 //
-// One list under one lock (policy L0), or as many as the machine has processors, of which an inode
-// joins that of the thread that adds it and remembers it (L1, the letters' dlist): it may be
-// removed by any thread. An inode that is referenced is not removed, so a reference keeps a place
-// in the list.
+// One list under one lock (policy L0), or a shard for each processor (L1, dlist of the vfs
+// scalability letter): an inode joins the shard of the thread that adds it and records it, so that
+// any thread may remove it. A referenced inode is not removed: a reference pins its place in the
+// list.
 //
 // Thread safety: all functions. Lock order: the list's lock, then an inode's.
 #ifndef NFSWALK_NFSCLIENT_ICACHE_INODE_LIST_H_
@@ -21,20 +21,20 @@ namespace nfswalk::icache {
 
 class InodeList {
  public:
-  // At most 254 shards; 0 makes a list that nothing is ever added to (L3).
+  // At most 254 shards; 0 for policy L3, which adds nothing.
   explicit InodeList(size_t shards);
   ~InodeList();
 
   // Preconditions: on no list.
   void Add(Inode& inode);
-  // Does nothing if it is on no list. Preconditions: nobody else removes it.
+  // Does nothing if it is on no list. Preconditions: no concurrent Remove() of the inode.
   void Remove(Inode& inode);
 
-  // Looks at all shards one after the other: exact if nobody changes them.
+  // Checks the shards one after the other: exact if none changes.
   bool empty() const;
 
-  // A place between two inodes. Nothing is missed or seen twice while others come and go: what is
-  // added behind the cursor or to a shard already passed is not seen. Not thread safe.
+  // A position in the list. Visits every inode that stays on it exactly once while others come and
+  // go; not those added behind it or to a shard already passed. Not thread safe.
   class Cursor {
    public:
     // Locks the first shard that is not empty.
@@ -46,10 +46,10 @@ class InodeList {
 
     // The inode under the cursor, or nullptr at the end. Preconditions: locked, or at the end.
     Inode* current() const { return current_; }
-    // On to the next one, of the next shard if need be.
+    // Moves to the next inode, or to the next shard.
     void Advance();
-    // For the time of a call that may block. Preconditions: a reference on current(), which keeps
-    // the place, until Relock() has returned.
+    // Around a call that may block. Preconditions: a reference on current(), which pins the
+    // position, until Relock() has returned.
     void Unlock();
     void Relock();
 

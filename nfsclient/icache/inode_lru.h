@@ -1,7 +1,6 @@
 // inode_lru: the unused inodes of a mount, in one LRU (policy U0) or in several (U1; INODE-19).
 //
-// An inode remembers its shard and stays there until it leaves; with several shards the order of
-// age holds within each.
+// An inode records its shard. With several shards the LRU order holds within each.
 //
 // Thread safety: as LruList.
 #ifndef NFSWALK_NFSCLIENT_ICACHE_INODE_LRU_H_
@@ -51,7 +50,7 @@ class InodeLru {
     }
   }
 
-  // Relaxed: a moment ago.
+  // Relaxed: a recent value.
   size_t size() const {
     size_t sum = 0;
     for (size_t i = 0; i < shard_count_; ++i) sum += shards_[i].size();

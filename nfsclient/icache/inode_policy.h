@@ -1,8 +1,7 @@
 // inode_policy: the interchangeable locking policies of the inode cache (INODE-13).
 //
-// Two orthogonal choices make a hash policy: what one chain lock covers, and whether the first
-// lookup takes it. Nothing here has an effect of its own; InodeCache::Create() puts a cache
-// together.
+// A hash policy is two orthogonal choices: what one chain lock covers, and whether the first lookup
+// takes it. InodeCache::Create() builds a cache from them.
 #ifndef NFSWALK_NFSCLIENT_ICACHE_INODE_POLICY_H_
 #define NFSWALK_NFSCLIENT_ICACHE_INODE_POLICY_H_
 
@@ -49,7 +48,8 @@ struct InodePolicy {
   bool operator==(const InodePolicy&) const = default;
 };
 
-// The names users write: "bit_rcu", "sharded". Those of docs/inode_cache.md: "H3".
+// PolicyName: mount option values ("bit_rcu", "sharded"). PolicyLabel: as in docs/inode_cache.md
+// ("H3").
 std::string_view PolicyName(HashPolicy policy);
 std::string_view PolicyName(ListPolicy policy);
 std::string_view PolicyName(LruPolicy policy);
@@ -73,7 +73,7 @@ constexpr bool FirstLookupIsRcu(HashPolicy policy) {
          policy == HashPolicy::kIndex;
 }
 
-// Shards for lists and LRUs: enough that the processors of this machine rarely meet.
+// Shards of lists and LRUs, by the number of processors.
 size_t ShardsForThisMachine();
 
 }  // namespace nfswalk::icache

@@ -1,4 +1,4 @@
-// inode_table: the hash tables an inode cache can stand on; all have one interface.
+// inode_table: the hash tables of the inode cache's policies; all have one interface.
 #ifndef NFSWALK_NFSCLIENT_ICACHE_INODE_TABLE_H_
 #define NFSWALK_NFSCLIENT_ICACHE_INODE_TABLE_H_
 
@@ -14,7 +14,7 @@
 namespace nfswalk::icache {
 
 struct InodeHashTraits {
-  // Eight heads, which is a cache line: file ids in a row share it (InodeCache::HashOf()).
+  // Eight heads, a cache line: consecutive file ids share it (IgetFamily::HashOf()).
   static constexpr int kSlotBits = 3;
   static std::atomic<Inode*>& Next(Inode& inode) { return inode.hash_link.next; }
   static uint64_t Hash(const Inode& inode) { return inode.hash.load(std::memory_order_relaxed); }

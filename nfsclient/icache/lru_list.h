@@ -1,11 +1,11 @@
-// lru_list: the objects that nobody uses, oldest first, and the way to give some back.
+// lru_list: unused objects, least recently used first, with a second chance (list_lru).
 //
-// An object enters when its last reference goes and stays on the list when it is used again (lazy
-// removal: taking a reference touches no list). Shrink() sorts that out: what is in use leaves the
-// list, what was used again gets a second chance, the rest is handed to the caller for destruction.
+// An object is added with its last reference and stays when it is used again: taking a reference
+// does not touch the list. Shrink() removes objects in use, rotates those used since, and passes
+// the rest to the caller for destruction.
 //
 // Thread safety: Add and Remove need the object's own lock; Shrink takes the list's lock first and
-// only ever tries the object's (the inverse order), so it skips what is busy (INODE-3).
+// only tries the object's (the inverse order), so that it skips locked objects (INODE-3).
 #ifndef NFSWALK_NFSCLIENT_ICACHE_LRU_LIST_H_
 #define NFSWALK_NFSCLIENT_ICACHE_LRU_LIST_H_
 
@@ -20,7 +20,7 @@
 
 namespace nfswalk::icache {
 
-// What Shrink() does with one object. The callback has decided under the object's lock.
+// What Shrink() does with one object, decided by its callback under the object's lock.
 enum class LruVerdict { kSkip, kRotate, kRemove, kReclaim };
 
 template <class T>
@@ -38,10 +38,10 @@ class LruList {
     size_.store(list_.size(), std::memory_order_relaxed);
   }
 
-  // Looks at up to `count` objects, oldest first. Each is taken off the list before `judge(T&)`
-  // answers a verdict and, for kRemove and kReclaim, notes in the object that it is off: as soon as
-  // judge has let go of the object's lock, another thread may add it to another list. Reclaimed
-  // objects are passed to `take` while the list is still locked, to be put aside.
+  // Examines up to `count` objects, oldest first. Unlinks each before `judge(T&)`, which answers a
+  // verdict and, for kRemove and kReclaim, records in the object that it is off the list: once
+  // judge drops the object's lock, another thread may add it to another list. Passes reclaimed
+  // objects to `take` with the list locked.
   template <class Judge, class Take>
   void Shrink(size_t count, Judge&& judge, Take&& take) {
     std::lock_guard guard(lock_);
@@ -59,7 +59,7 @@ class LruList {
     size_.store(list_.size(), std::memory_order_relaxed);
   }
 
-  // Relaxed: a moment ago.
+  // Relaxed: a recent value.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   uint64_t lock_acquisitions() const { return lock_.acquisitions(); }
 
