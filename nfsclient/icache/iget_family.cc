@@ -9,6 +9,7 @@
 #include "nfsclient/icache/inode_table.h"
 #include "rcu/defer.h"
 #include "rcu/lock_order.h"
+#include "rcu/mix64.h"
 #include "rcu/sync_point.h"
 #include "rcu/wait_table.h"
 
@@ -18,11 +19,10 @@ namespace {
 
 constexpr size_t kPruneBatch = 64;
 
-// The part of a large limit by which threads may exceed it together before any of them evicts more
-// than its own share.
+// A large limit may be exceeded by this fraction before a thread evicts more than it allocated.
 constexpr size_t kSlackShare = 32;
 
-// Each thread looks at the limit once in so many insertions; at small limits each time.
+// Each thread checks the limit once in so many allocations; at small limits each time.
 uint64_t LimitCheckMask(size_t inodes_max) { return inodes_max >= 16'384 ? 31 : 0; }
 
 uint64_t NewSeed() {
@@ -46,7 +46,7 @@ size_t ListShards(ListPolicy policy) {
 
 IgetFamily::IgetFamily(const InodeCacheOptions& options, InodeOperations& operations)
     : options_(options),
-      // One table needs one hash.
+      // A shared table needs one hash function.
       seed_(options.share_table_with != nullptr ? options.share_table_with->seed_ : NewSeed()),
       limit_check_mask_(LimitCheckMask(options.inodes_max)),
       operations_(operations),
@@ -56,17 +56,14 @@ IgetFamily::IgetFamily(const InodeCacheOptions& options, InodeOperations& operat
 IgetFamily::~IgetFamily() { rcu::Barrier(); }
 
 uint64_t IgetFamily::HashOf(uint64_t fileid) const {
-  uint64_t h = (fileid >> InodeHashTraits::kSlotBits) ^ seed_;
-  h = (h ^ (h >> 33)) * 0xff51afd7ed558ccd;
-  h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53;
-  h ^= h >> 33;
-  // A permutation of the slots that differs from group to group, so that strides spread too.
+  const uint64_t h = rcu::Mix64((fileid >> InodeHashTraits::kSlotBits) ^ seed_);
+  // Permutes the slots by group, so that strides spread too.
   constexpr uint64_t kSlots = uint64_t{1} << InodeHashTraits::kSlotBits;
   const uint64_t slot = (fileid ^ (h >> 8)) & (kSlots - 1);
   return (h & ~(2 * kSlots - 1)) | slot << 1 | 1;
 }
 
-// Everything but what the file system owns and the identity, which Set() writes.
+// Initializes all but the file system's fields and the identity, which Set() writes.
 Inode* IgetFamily::Allocate() {
   Inode* inode = pool_.Allocate();
   if (inode == nullptr) return nullptr;
@@ -83,13 +80,13 @@ Inode* IgetFamily::Allocate() {
   return inode;
 }
 
-// Counted from its allocation to its end, as some are never published.
+// Counts from allocation to eviction: some inodes are never published.
 void IgetFamily::CountAllocated() {
   if ((inodes_.Add(1) & limit_check_mask_) != 0) return;
   const size_t size = this->size();
   if (size <= options_.inodes_max) return;
-  // As many as this thread has allocated since it last looked, so that each pays for itself: else
-  // who happens to look gives up its own for those of the others, and in the end takes theirs.
+  // Evicts as many as this thread has allocated since its last check: if one thread evicted for
+  // all, it would take the other threads' pools' memory.
   const size_t excess = size - options_.inodes_max;
   const size_t own = limit_check_mask_ + 1;
   if (own == 1 || excess > options_.inodes_max / kSlackShare) {
@@ -137,7 +134,7 @@ void IgetFamily::DiscardNew(InodeRef inode) {
   {
     std::lock_guard lock(inode->lock);
     assert(inode->Is(kNew));
-    // kCreating stays: nobody may take this for a file until it has left the hash (INODE-6).
+    // kCreating stays set: no lookup may return this inode until it is unhashed (INODE-6).
     inode->Reset(kNew);
     inode->flags.store(inode->flags.load(std::memory_order_relaxed) | kUnlinked,
                        std::memory_order_relaxed);
@@ -222,7 +219,7 @@ void IgetFamily::PutLast(Inode* inode) {
         (inode->flags.load(std::memory_order_relaxed) & (kStale | kUnlinked)) == 0) {
       WriteBack(*inode, lock);
     }
-    // In this order, as dying is for ever to those who look without the lock.
+    // In this order: a reader without the lock must never see a dying inode become live.
     inode->Set(kFreeing);
     NFSWALK_SYNC_POINT("iput:freeing");
     inode->Reset(kWillFree);
@@ -231,7 +228,7 @@ void IgetFamily::PutLast(Inode* inode) {
   Evict(inode);
 }
 
-// Preconditions: the inode's lock, count 0, which stays so. Drops the lock meanwhile; finders wait.
+// Drops the lock meanwhile; finders wait. Preconditions: the inode's lock; count is 0 and stays so.
 void IgetFamily::WriteBack(Inode& inode, std::unique_lock<rcu::SpinLock>& lock) {
   inode.Set(kWillFree);
   inode.Reset(kDirty);
@@ -241,8 +238,8 @@ void IgetFamily::WriteBack(Inode& inode, std::unique_lock<rcu::SpinLock>& lock) 
   lock.lock();
 }
 
-// Preconditions: kFreeing, off the LRU, no lock held. The order is INODE-9: not to be iterated
-// any more, but still found and waited for; the file system's part dies; then it leaves the hash.
+// Preconditions: kFreeing, off the LRU, no lock held. In the order of INODE-9: off the
+// list, while finders still wait for it; the file system's EvictInode(); then out of the hash.
 void IgetFamily::Evict(Inode* inode) {
   rcu::AssertMaySleep();
   assert(inode->Is(kFreeing) && inode->lru_shard == kOffList);
@@ -274,11 +271,11 @@ size_t IgetFamily::Prune(size_t count) {
     lru_.Shrink(
         batch,
         [](Inode& inode) {
-          // The lists' lock is held, which ranks below the inode's: only a try.
+          // Under the list's lock, which ranks below the inode's: trylock.
           if (!inode.lock.try_lock()) return LruVerdict::kSkip;
           std::lock_guard lock(inode.lock, std::adopt_lock);
           NFSWALK_SYNC_POINT("lru:after-trylock");
-          // One with kWillFree is evicted by who writes it back.
+          // One with kWillFree is evicted by the thread that writes it back.
           if (inode.count.load(std::memory_order_relaxed) > 0 || inode.Is(kDirty | kDying)) {
             inode.Reset(kUsedAgain);
             inode.lru_shard = kOffList;

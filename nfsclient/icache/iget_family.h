@@ -1,8 +1,8 @@
-// iget_family: the inode cache in full: the iget family, references, reclaim and iteration.
+// iget_family: the whole interface of fs/inode.c: the iget family, reclaim and iteration.
 //
-// Contract    At most one inode of a key is alive: hashed, not dying and accepted by its identity's
-//             Test(). Calls named Rcu look without a lock first if the policy says so; what they
-//             miss is looked for again under the chain's lock before anything is inserted.
+// Contract    At most one inode of a key is live: hashed, not dying and accepted by its identity's
+//             Test(). Calls named Rcu search without a lock first if the policy says so, and again
+//             under the chain's lock before they insert.
 // Data        field                  | written under             | read
 //             Inode::state, lru      | Inode::lock               | under it; without it: a hint
 //             Inode::hash, link      | chain lock + Inode::lock  | RCU; a false negative is legal
@@ -10,16 +10,17 @@
 //                                    |   1 -> 0 under the lock   |   under the lock
 //             Inode identity         | unpublished               | RCU, immutable while hashed
 // Invariants  I1 kFreeing is for ever, and its count stays 0. I2 a dying inode stays in the hash
-//             until the file system's part is gone: who finds it waits, so that two lives of one
-//             file do not overlap. I3 an inode with references is neither evicted nor taken off the
-//             superblock's list. I4 what is unhashed wakes its waiters, and is slept on by nobody.
+//             until EvictInode() returns; finders wait for that, so that two inodes of one file
+//             never coexist. I3 an inode with references is neither evicted nor removed from the
+//             superblock's list. I4 unhashing wakes the waiters; no thread sleeps on an unhashed
+//             inode.
 // Protocol    locked: lock chain; find; lock inode; dying ? wait, from the start : take reference.
 //             here:   RCU; find; lock inode; the same; unhashed ? from the start without a sleep.
 // Ordering    the inode's lock orders finders, waiters and evict; O1 table insert -> FindRcu(): a
 //             found inode has its identity.
 // Staleness   an RCU lookup may miss an inode that is being inserted or whose bucket moves.
 // Progress    a finder restarts once for each dying inode it meets; dying ends with its evict.
-// Lifetime    a reference, or an RCU section: memory is given out again a grace period after evict.
+// Lifetime    a reference, or an RCU section: memory is reused a grace period after evict.
 // Tests       tests/unit/nfsclient/icache/inode_*_test.cc, tests/race/inode_*_test.cc
 #ifndef NFSWALK_NFSCLIENT_ICACHE_IGET_FAMILY_H_
 #define NFSWALK_NFSCLIENT_ICACHE_IGET_FAMILY_H_
@@ -57,14 +58,14 @@ class IgetFamily : public InodeCache {
 
   // What the table is looked up by: two rounds of a 64-bit finaliser under a seed of the
   // superblock's own, since file ids use high bits and strides (INODE-15). Eight file ids in a
-  // row, as files made together have, differ in the slot alone: their heads share a cache line.
+  // row, as files created together have, differ in the slot alone: their heads share a cache line.
   // Never 0.
   uint64_t HashOf(uint64_t fileid) const;
 
   IgetResult Fetch(uint64_t fileid, InodeIdentity& identity) final {
     return Iget5Rcu(HashOf(fileid), identity);
   }
-  // Lookup by file id alone. All that find an inode wait until it is neither new nor dying.
+  // Lookup by file id alone. All calls that find an inode wait until it is neither new nor dying.
   virtual IgetResult Iget(uint64_t fileid) = 0;   // iget_locked
   virtual InodeRef Ilookup(uint64_t fileid) = 0;  // ilookup; empty if there is none
   // Lookup by hash and identity.
@@ -72,7 +73,7 @@ class IgetFamily : public InodeCache {
   virtual IgetResult Iget5Rcu(uint64_t hash, InodeIdentity& identity) = 0;
   virtual InodeRef Ilookup5(uint64_t hash, const InodeIdentity& identity) = 0;
   virtual InodeRef Ilookup5Rcu(uint64_t hash, const InodeIdentity& identity) = 0;
-  // Does not wait for kNew, but for the end of a dying one.
+  // Waits for a dying inode, not for kNew.
   virtual InodeRef Ilookup5NoWait(uint64_t hash, const InodeIdentity& identity) = 0;
   virtual InodeRef Ilookup5NoWaitRcu(uint64_t hash, const InodeIdentity& identity) = 0;
 
@@ -80,48 +81,48 @@ class IgetFamily : public InodeCache {
   // Never sleeps (find_inode_nowait). `match` runs under the chain's lock; for kTake it has taken a
   // reference under the inode's lock, which becomes the result.
   virtual InodeRef FindNoWait(uint64_t hash, const std::function<Take(Inode&)>& match) = 0;
-  // Without a reference, and none may be taken of it: for a look (find_inode_rcu). Passes over
-  // dying inodes. Preconditions: RCU section.
+  // find_inode_rcu: without a reference; the caller must not take one. Skips dying inodes.
+  // Preconditions: RCU section.
   virtual const Inode* FindRcu(uint64_t hash, const InodeIdentity& identity) const = 0;
 
-  // An inode of this superblock that nobody can find yet (new_inode_pseudo); empty if memory is
-  // out.
+  // new_inode_pseudo: an unhashed inode of this superblock; empty without memory.
   InodeRef NewInode();
-  // inode_insert5: the inode that is there already, or `fresh` under this identity, locked by kNew.
+  // inode_insert5: the existing inode, or `fresh` with this identity, locked by kNew.
   virtual IgetResult Insert5(InodeRef fresh, uint64_t hash, InodeIdentity& identity) = 0;
-  // insert_inode_locked: a file that is being created, with fresh->fileid as its key, beside dying
-  // ones. errc{}, or device_or_resource_busy.
+  // insert_inode_locked: inserts a file that is being created under fresh->fileid, beside dying
+  // inodes. device_or_resource_busy if the key is taken.
   virtual std::errc InsertLocked(Inode& fresh) = 0;
 
   void UnlockNew(Inode& inode) final;
-  // The file is not to be created after all (discard_new_inode): it goes with its last reference,
-  // and if it came from InsertLocked(), no lookup finds it until then.
+  // discard_new_inode: the inode is evicted with its last reference; if it came from
+  // InsertLocked(), no lookup finds it until then.
   void DiscardNew(InodeRef inode);
-  // The inode could not be completed: whoever waits for it starts again (iget_failed).
+  // iget_failed: unhashes an inode that could not be filled in; its waiters start again.
   void IgetFailed(InodeRef inode);
 
-  // WriteInode() will be called for it.
+  // mark_inode_dirty: WriteInode() will be called for it.
   void MarkDirty(Inode& inode);
 
-  // Evicts up to `count` unused inodes, oldest first; returns how many. Looks at twice as many, and
-  // at none twice: what was used again since it was last looked at stays.
+  // prune_icache_sb: evicts up to `count` unused inodes, least recently used first; returns how
+  // many. Examines at most twice as many, none twice; the second chance spares those used since.
   size_t Prune(size_t count);
 
   std::errc IterInodes(const IterOptions& options, const InodeVisitor& visit) final;
-  // IterInodes() without a reference and whatever the inode's state: visit() runs in an RCU
-  // section, under the list's lock if there is a list; only the memory is safe (INODE-17).
+  // IterInodes() without references, in any state: visit() runs in an RCU section, under the list's
+  // lock if there is a list; only the memory is safe (INODE-17).
   std::errc IterInodesUnsafe(const UnsafeInodeVisitor& visit);
-  // For iter_inodes operations: takes the reference that IterInodes() would take, or says that the
-  // inode is passed over.
+  // For iter_inodes operations: takes the reference that IterInodes() would take; false if it skips
+  // the inode.
   static bool IterGrab(Inode& inode, const IterOptions& options);
 
   size_t EvictUnused() final;
-  // Writes back all dirty inodes; the first error, after all were tried.
+  // Writes back all dirty inodes; returns the first error after all were tried.
   std::errc Sync();
-  // Inodes that somebody holds, hashed or not; exact if nothing happens meanwhile.
+  // Inodes with references, hashed or not; exact without concurrent changes.
   size_t CountBusy();
-  // Syncs, stops to keep anything, evicts all (INODE-18); what cannot be written back is lost.
-  // Returns the inodes that are still held, which go with their last reference.
+  // generic_shutdown_super: syncs, clears SB_ACTIVE, evicts all (INODE-18); inodes that cannot be
+  // written back are lost. Returns the number of inodes that are still referenced, which are
+  // evicted with their last reference.
   size_t Unmount();
 
   size_t size() const final;
@@ -129,7 +130,7 @@ class IgetFamily : public InodeCache {
   size_t inodes_max() const { return options_.inodes_max; }
   const InodePolicy& policy() const { return options_.policy; }
   LockAcquisitions lock_acquisitions() const final;
-  // Of the inodes, without the table.
+  // Memory of the inodes, without the table.
   size_t inode_bytes() const { return pool_.capacity_bytes(); }
   // Calls fn for the length of each chain (INODE-15). Nothing for kLfht.
   virtual void ForEachChain(const std::function<void(size_t)>& fn) = 0;
@@ -139,10 +140,10 @@ class IgetFamily : public InodeCache {
 
   virtual LockAcquisitions table_lock_acquisitions() const = 0;
 
-  // Sees to the limit.
+  // Evicts unused inodes beyond the limit.
   Inode* Allocate();
   void FreeUnpublished(Inode* inode);
-  // After an inode was published: it joins the list.
+  // inode_sb_list_add, after the inode was published.
   void Enlist(Inode& inode);
   static void WaitNew(Inode& inode);
 

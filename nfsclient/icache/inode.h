@@ -1,30 +1,28 @@
-// inode: one file of the server as this client knows it: its handle, its cached attributes, the
-// access rights of those who asked, the text of a symbolic link.
+// inode: a file of the server: its handle, cached attributes, access rights, and a symbolic link's
+// text.
 //
-// Contract    The identity (handle, fileid, type) is set before the inode is published and never
-//             changes until its memory is reused, a grace period after it left the hash.
-// Data        field                 | written by, under which lock   | a reader validates it by
-//             attributes            | nfs/attribute_cache.cc, `lock` | attributes_seq
-//             change_id, read_at_ns,   | nfs/attribute_cache.cc, `lock` | nothing: single relaxed
-//               lifetime_ns,        |                                |   words, see Staleness
-//               invalid, flags      |                                |
-//             link_body (links)     | nfs/readlink.cc, `lock`        | acquire load, RCU
-//             alias (directories)   | vfs/dentry_cache.cc            | acquire load, a reference
-//             access                | its own lock                   | access_cache.h
-//             state, count 0 -> 1   | icache/iget_family.cc, `lock`     | a hint without it
-//             hash, hash_link       | the table's chain lock and     | the table's rules
-//                                   |   `lock`                       |
-// Staleness   A walker that sees an old lifetime with a new read_at_ns, or the reverse, believes
-//             the attributes for at most the longer of two lifetimes that were both granted: an
-//             update only ever confirms what was known, or raises `change_id`, which is checked
-//             too.
+// Contract    The identity (handle, fileid, type) is set before the inode is published and constant
+//             until its memory is reused, a grace period after it was unhashed.
+// Data        field                 | written by, under which lock    | a reader validates it by
+//             attributes            | nfs/attribute_cache.cc, `lock`  | attributes_seq
+//             change_id, read_at_ns | nfs/attribute_cache.cc, `lock`  | nothing: single relaxed
+//               lifetime_ns,        |                                 |   words, see Staleness
+//               invalid, flags      |                                 |
+//             link_body (links)     | nfs/readlink.cc, `lock`         | acquire load, RCU
+//             alias (directories)   | vfs/dentry_cache.cc             | acquire load, a reference
+//             access                | its own lock                    | access_cache.h
+//             state, count 0 -> 1   | icache/iget_family.cc, `lock`   | a hint without it
+//             hash, hash_link       | the table's chain lock, `lock`  | the table's rules
+// Staleness   A reader that pairs an old lifetime with a new read_at_ns, or the reverse, trusts the
+//             attributes for at most the longer of two lifetimes that were both granted: an update
+//             either confirms the attributes or advances `change_id`, which is checked too.
 // States      (INODE-1; all changes under `lock`)
 //             allocated -> kNew [-> kNew|kCreating] -> live <-> on the LRU (count 0)
 //             live -> kWillFree (written back by its last user) -> kFreeing -> kFreeing|kClear
-//             kNew: found, but to be waited for. kWillFree, kFreeing: found, never referenced
-//             again, to be waited for until it has left the hash.
+//             kNew: finders wait until it is cleared. kWillFree, kFreeing: finders wait until the
+//             inode is unhashed and never take a reference.
 // Lifetime    A reference (InodeRef) or an RCU section.
-// Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/integration/walk_test.cc
+// Tests       tests/unit/nfsclient/icache, tests/race/inode_*_test.cc
 #ifndef NFSWALK_NFSCLIENT_ICACHE_INODE_H_
 #define NFSWALK_NFSCLIENT_ICACHE_INODE_H_
 
@@ -70,7 +68,7 @@ inline constexpr uint16_t kInvalidData = 2;    // the text of a symbolic link
 inline constexpr uint16_t kStale = 1;     // NFS_STALE: the server no longer knows the handle
 inline constexpr uint16_t kUnlinked = 2;  // nlink was 0, or our own change took the last
 
-// protocol::Attributes as words that a seqcount can protect.
+// protocol::Attributes as atomic words, for readers under a seqcount.
 class AttributeWords {
  public:
   void Store(const protocol::Attributes& attributes);

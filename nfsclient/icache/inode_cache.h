@@ -23,15 +23,14 @@ namespace nfswalk::icache {
 
 class IgetFamily;
 
-// What tells one inode from another with the same hash: `test`, `set` and `data` of iget5_locked().
+// Distinguishes inodes with the same hash: `test`, `set` and `data` of iget5_locked().
 class InodeIdentity {
  public:
   virtual ~InodeIdentity() = default;
-  // May see an inode in any state, repeatedly; does not block, take references or store anything
+  // Called on inodes in any state, repeatedly; must not block, take references or store
   // (INODE-11).
   virtual bool Test(const Inode& inode) const = 0;
-  // Gives a new inode its identity, before anybody can see it, under the chain's lock. An error
-  // inserts nothing.
+  // Sets the identity of an unpublished inode, under the chain's lock. An error inserts nothing.
   virtual std::errc Set(Inode& inode) = 0;
 };
 
@@ -51,18 +50,18 @@ using IgetResult = std::expected<FoundInode, InodeError>;
 
 struct InodeCacheOptions {
   InodePolicy policy{};
-  // Beyond it unused inodes are evicted as others are allocated. From 16384 on each thread looks
-  // at it once in 32 allocations, and evicts as many; together they exceed it by a 32nd at most as
-  // long as there is something to evict.
+  // Beyond it each allocation evicts unused inodes. From 16384 on a thread checks it once in 32
+  // allocations and evicts as many; all together exceed it by at most a 32nd while there are unused
+  // inodes.
   size_t inodes_max = 4'000'000;
   // Mean chain length at which the table doubles; 1 to 64.
   size_t chain_load = 1;
   size_t initial_buckets = 1024;
-  // The table of another superblock, of the same policy (the kernel's table is one for all).
+  // Shares the table of another superblock with the same policy, as the kernel's superblocks do.
   IgetFamily* share_table_with = nullptr;
 };
 
-// Taken since the cache was made, on locks that every inode goes through, whatever the thread.
+// Acquisitions, since the cache was created, of locks that are not an inode's own.
 struct LockAcquisitions {
   uint64_t global = 0;
   uint64_t sharded = 0;
@@ -71,8 +70,8 @@ struct LockAcquisitions {
 
 class InodeCache {
  public:
-  // The error says what does not fit and what would. `operations` outlives the cache. Throws
-  // std::bad_alloc.
+  // The error names the option at fault and accepted values. `operations` outlives the cache.
+  // Throws std::bad_alloc.
   static std::expected<std::unique_ptr<InodeCache>, std::string> Create(
       const InodeCacheOptions& options, InodeOperations& operations);
   // Preconditions: no references, no call inside. Evicts everything.
@@ -91,7 +90,7 @@ class InodeCache {
   // Evicts every unused clean inode (evict_inodes, drop_caches); returns how many.
   virtual size_t EvictUnused() = 0;
 
-  // All inodes; exact if nothing happens meanwhile.
+  // All inodes; exact without concurrent changes.
   virtual size_t size() const = 0;
   virtual LockAcquisitions lock_acquisitions() const = 0;
 };

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "nfsclient/icache/inode.h"
+#include "rcu/mix64.h"
 
 namespace nfswalk::vfs {
 
@@ -42,7 +43,7 @@ class DirectoryLocks {
  private:
   static constexpr size_t kLocks = 1024;
   std::shared_mutex& At(const icache::Inode& directory) {
-    return locks_[(reinterpret_cast<uintptr_t>(&directory) * 0x9E3779B97F4A7C15 >> 32) % kLocks];
+    return locks_[rcu::Mix64(reinterpret_cast<uintptr_t>(&directory)) % kLocks];
   }
   std::array<std::shared_mutex, kLocks> locks_;
 };
