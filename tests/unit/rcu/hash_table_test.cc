@@ -57,7 +57,8 @@ struct KindName {
 
 // Mixed above the low byte, which holds a length as in names, and for slots in bits 1 to 3.
 uint64_t HashOf(uint64_t key) {
-  return (Mix64(key + 1) & ~uint64_t{0xff}) | (x & 7) << 1 | 1;
+  const uint64_t x = Mix64(key + 1);
+  return (x & ~uint64_t{0xff}) | (x & 7) << 1 | 1;
 }
 
 template <class KindUnderTest>
