@@ -34,7 +34,7 @@ constexpr uint32_t ServerBitsFor(uint32_t may_mask, bool directory) {
   return bits;
 }
 
-// True if `server_bits` allow everything in `may_mask`; an empty mask asks for nothing.
+// True if `server_bits` allow everything in `may_mask`; an empty mask is always granted.
 constexpr bool Grants(uint32_t server_bits, uint32_t may_mask, bool directory) {
   const uint32_t needed = ServerBitsFor(may_mask, directory);
   return (server_bits & needed) == needed;

@@ -1,7 +1,7 @@
 // bit_lock_chain: an RcuChain with its lock in bit 0 of the head's pointer, or a real one beside
 // it.
 //
-// Contract    mutual exclusion among those who change the chain; readers take no part.
+// Contract    mutual exclusion among writers of the chain; readers do not take the lock.
 // Data        bit 0 of head_, unless kRealLock.
 // Invariants  I1 while bit 0 is set only the holder changes the head.
 // Protocol    lock: set the bit if it is clear, else spin. unlock: clear it.

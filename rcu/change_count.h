@@ -1,24 +1,21 @@
-// change_count: tells whether anything of a kind has changed since, at the price of one load.
+// change_count: detects with one load whether anything of a kind has changed since a sample.
 //
-// Contract    what was read between TrySample() and a Validate() that is true is what it was at
-// TrySample(),
-//             and stays so as long as Validate() is true.
+// Contract    what was read between TrySample() and a Validate() that returns true is as it was at
+//             TrySample(), and stays so while Validate() returns true.
 // Data        field  | written by
 //             begun_ | Change(), one increment
 //             ended_ | ~Change(), one increment
-// Invariants  I1 ended_ <= begun_. I2 neither ever decreases or wraps (64 bits). I3 what is counted
-//             is changed only while a Change exists.
-// Protocol    locked:  lock; read; keep; unlock. lock; kept things are right; unlock.
-//             here:    s = TrySample(); read; if Validate(s) keep {things, s}.  later: if
-//             Validate(s) they are right.
+// Invariants  I1 ended_ <= begun_. I2 neither decreases or wraps (64 bits). I3 the guarded state
+//             changes only while a Change exists.
+// Protocol    locked:  lock; read; keep; unlock. Later: lock; use what was kept; unlock.
+//             here:    s = TrySample(); read; if Validate(s) keep {values, s}. Later: if
+//             Validate(s) use them.
 // Ordering    O1 ~Change() release increment -> TrySample() acquire load: a reader that begins
-// after a
-//                change sees all of it.
+//                after a change sees all of it.
 //             O2 Change() release fence -> Validate() acquire fence: a reader that saw one store of
-//             a
-//                change sees that it has begun.
-//             O3 Validate() is an acquire load as well: what is read after it is no older than it.
-// Staleness   none: a change that has begun counts although it may not have changed anything yet.
+//                a change sees that it has begun.
+//             O3 Validate() is an acquire load as well: later reads are no older than it.
+// Staleness   none: a change counts once it has begun, before it has stored anything.
 // Progress    readers never wait; writers are wait-free.
 // Lifetime    the owner's. If memory is freed a grace period after a Change that made it
 //             unreachable, it is there for an RCU section in which Validate() was true.

@@ -1,4 +1,4 @@
-// counted_lock: a spin lock on a cache line of its own that knows how often it was taken.
+// counted_lock: a spin lock, on a cache line of its own, that counts its acquisitions.
 //
 // Lock acquisitions per inode are the machine-independent measure of the inode cache's policies
 // (INODE-20). The count costs its holder one plain add to the line that it owns anyway, so it is

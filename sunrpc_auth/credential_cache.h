@@ -1,9 +1,8 @@
 // credential_cache: one object per credential in use, so that rights can be keyed by its address.
 //
 // Contract    LookupNonblock() answers with the one cached object equal to the argument, or
-//             nullptr, which means "take a reference walk" and nothing else. Equal arguments give
-//             the same address for as long as somebody holds a reference, or stays in the RCU
-//             section of the answer.
+//             nullptr, which means only "continue in ref-walk". Equal arguments give
+//             the same address while a reference is held, or within the RCU section of the lookup.
 // Data        field                        | written by
 //             hash_, groups_, key_, ...    | the creator, before the object is published
 //             buckets_, next_              | Link(), Unlink(): table lock
@@ -117,8 +116,7 @@ class CredentialRef {
   const CachedCredential* operator->() const { return credential_; }
   explicit operator bool() const { return credential_ != nullptr; }
 
-  // Gives the reference away without dropping it, for whoever has room for a bare address only;
-  // Adopt() makes it a CredentialRef again.
+  // Hands the reference over as a plain address; Adopt() makes it a CredentialRef again.
   const CachedCredential* release() { return std::exchange(credential_, nullptr); }
   static CredentialRef Adopt(const CachedCredential* released) {
     return CredentialRef(const_cast<CachedCredential*>(released));
