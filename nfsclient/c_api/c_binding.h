@@ -1,5 +1,4 @@
-// c_binding: what the functions of nfswalk.h have in common: the objects behind the opaque types,
-// and how values of C become values of C++ and back.
+// c_binding: the objects behind nfswalk.h's opaque types, and conversions between C and C++ values.
 #ifndef NFSWALK_NFSCLIENT_C_API_C_BINDING_H_
 #define NFSWALK_NFSCLIENT_C_API_C_BINDING_H_
 
@@ -45,8 +44,9 @@ inline ResolveFlags FlagsOf(unsigned flags) {
           .dont_cache = (flags & NFSWALK_DONT_CACHE) != 0};
 }
 
-inline const Credential& Who(const nfswalk_client& client, const nfswalk_credential* who) {
-  return who != nullptr ? who->value : client.mounter;
+inline const Credential& CredentialOrMounters(const nfswalk_client& client,
+                                              const nfswalk_credential* credential) {
+  return credential != nullptr ? credential->value : client.mounter;
 }
 
 inline nfswalk_time TimeOf(const protocol::Time& time) {
@@ -70,7 +70,7 @@ inline nfswalk_attributes AttributesOf(const Attributes& from) {
           .ctime = TimeOf(from.ctime)};
 }
 
-// Runs `call`, which answers 0, a count or a negative errno. No exception goes on into C.
+// Runs `call`, which answers 0, a count or a negative errno; turns exceptions into errnos.
 template <class Call>
 auto Guarded(Call&& call) noexcept -> decltype(call()) try {
   return call();
@@ -80,7 +80,7 @@ auto Guarded(Call&& call) noexcept -> decltype(call()) try {
   return -error.code().value();
 }
 
-// Hands `made` out as what the caller of C knows: a Handle around it.
+// Returns `made` to C in a Handle.
 template <class Handle, class Made, class... More>
 int HandOut(Result<std::unique_ptr<Made>> made, Handle** out, More... more) {
   if (!made) return ResultOf(made.error());

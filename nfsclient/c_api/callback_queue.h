@@ -1,13 +1,12 @@
-// callback_queue: calls that a caller does not wait for, and a descriptor that says when to come
-// for the answers.
+// callback_queue: asynchronous calls with a descriptor that is readable while results wait.
 //
-// Contract    Every call that Submit() took is delivered exactly once, in a thread that is inside
-//             Dispatch() or the destructor. What can be answered without waiting is answered by the
-//             submitter, before it waits for a thread.
-// Data        pending_ (to be answered), answered_ (to be delivered): under mutex_.
+// Contract    Every call accepted by Submit() is delivered exactly once, in a thread inside
+// Dispatch()
+//             or the destructor. Submit() itself answers calls that need not wait.
+// Data        pending_ (not answered yet), answered_ (not delivered yet): under mutex_.
 // Invariants  The descriptor is readable exactly while answered_ holds something.
 // Thread safety: Submit() and Dispatch() at once from any number of threads; the destructor when
-// nobody is inside them.
+// no other call is in progress.
 #ifndef NFSWALK_NFSCLIENT_C_API_CALLBACK_QUEUE_H_
 #define NFSWALK_NFSCLIENT_C_API_CALLBACK_QUEUE_H_
 
@@ -23,16 +22,16 @@
 
 namespace nfswalk {
 
-// One call on its way: asked for by one thread, answered by the same or another, delivered by a
-// third. The queue orders these; no two overlap. None throws.
+// One call: submitted, answered and delivered by up to three threads, which the queue orders. No
+// function throws.
 class QueuedCall {
  public:
   virtual ~QueuedCall() = default;
-  // Answers without waiting for anybody; false if that is not possible.
+  // Answers without blocking; false if that is impossible.
   virtual bool AnswerAtOnce() = 0;
   // Answers; may wait for the server.
   virtual void Answer() = 0;
-  // Takes operation_canceled for the answer.
+  // Sets operation_canceled as the result.
   virtual void Cancel() = 0;
   // Runs the callback.
   virtual void Deliver() = 0;
@@ -56,7 +55,7 @@ class CallbackQueue {
   size_t Dispatch(size_t max);
 
  private:
-  // Nodes move from list to list, so that no answer is lost for want of memory.
+  // Spliced from list to list, so that no result is lost without memory.
   using Calls = std::list<std::unique_ptr<QueuedCall>>;
 
   explicit CallbackQueue(int answered_fd) : answered_fd_(answered_fd) {}

@@ -20,12 +20,12 @@ using nfswalk::ResolveFlags;
 using nfswalk::Result;
 using nfswalk::SetAttributes;
 using nfswalk::c_binding::AttributesOf;
+using nfswalk::c_binding::CredentialOrMounters;
 using nfswalk::c_binding::FlagsOf;
 using nfswalk::c_binding::Guarded;
 using nfswalk::c_binding::HandOut;
 using nfswalk::c_binding::kAllFlags;
 using nfswalk::c_binding::ResultOf;
-using nfswalk::c_binding::Who;
 
 namespace {
 
@@ -71,12 +71,13 @@ nfswalk_client* ClientOf(nfswalk_client* client) { return client; }
 nfswalk_client* ClientOf(const nfswalk_node* node) { return node->client; }
 
 template <class From>
-int Stat(From* from, const char* path, const nfswalk_credential* who, unsigned flags,
+int Stat(From* from, const char* path, const nfswalk_credential* credential, unsigned flags,
          nfswalk_attributes* out) {
   if (from == nullptr || path == nullptr || out == nullptr) return -EFAULT;
   if ((flags & ~kAllFlags) != 0) return -EINVAL;
   return Guarded([&] {
-    auto found = OriginOf(from)->Stat(path, Who(*ClientOf(from), who), FlagsOf(flags));
+    auto found = OriginOf(from)->Stat(path, CredentialOrMounters(*ClientOf(from), credential),
+                                      FlagsOf(flags));
     if (!found) return ResultOf(found.error());
     *out = AttributesOf(*found);
     return 0;
@@ -84,31 +85,32 @@ int Stat(From* from, const char* path, const nfswalk_credential* who, unsigned f
 }
 
 template <class From>
-int Access(From* from, const char* path, unsigned rights, const nfswalk_credential* who,
+int Access(From* from, const char* path, unsigned rights, const nfswalk_credential* credential,
            unsigned flags) {
   if (from == nullptr || path == nullptr) return -EFAULT;
   if ((flags & ~kAllFlags) != 0) return -EINVAL;
   return Guarded([&] {
-    return ResultOf(
-        OriginOf(from)->Access(path, rights, Who(*ClientOf(from), who), FlagsOf(flags)));
+    return ResultOf(OriginOf(from)->Access(
+        path, rights, CredentialOrMounters(*ClientOf(from), credential), FlagsOf(flags)));
   });
 }
 
 template <class From>
 ssize_t ReadLink(From* from, const char* path, char* target, size_t bytes,
-                 const nfswalk_credential* who, unsigned flags) {
+                 const nfswalk_credential* credential, unsigned flags) {
   if (from == nullptr || path == nullptr || target == nullptr) return -EFAULT;
   if ((flags & ~kAllFlags) != 0) return -EINVAL;
   return Guarded([&]() -> ssize_t {
-    auto count = OriginOf(from)->ReadLink(path, std::span(target, bytes), Who(*ClientOf(from), who),
-                                          FlagsOf(flags));
+    auto count =
+        OriginOf(from)->ReadLink(path, std::span(target, bytes),
+                                 CredentialOrMounters(*ClientOf(from), credential), FlagsOf(flags));
     return count ? static_cast<ssize_t>(*count) : ResultOf(count.error());
   });
 }
 
 template <class From>
 int ReadDir(From* from, const char* path, nfswalk_visit visit, void* data,
-            const nfswalk_credential* who, unsigned flags) {
+            const nfswalk_credential* credential, unsigned flags) {
   if (from == nullptr || path == nullptr || visit == nullptr) return -EFAULT;
   if ((flags & ~kAllFlags) != 0) return -EINVAL;
   const auto hand_on = [&](const nfswalk::DirectoryEntry& found) {
@@ -121,30 +123,33 @@ int ReadDir(From* from, const char* path, nfswalk_visit visit, void* data,
     return visit(data, &entry) == 0;
   };
   return Guarded([&] {
-    return ResultOf(
-        OriginOf(from)->ReadDir(path, Who(*ClientOf(from), who), hand_on, FlagsOf(flags)));
+    return ResultOf(OriginOf(from)->ReadDir(path, CredentialOrMounters(*ClientOf(from), credential),
+                                            hand_on, FlagsOf(flags)));
   });
 }
 
 template <class From>
-int Open(From* from, const char* path, unsigned rights, const nfswalk_credential* who,
+int Open(From* from, const char* path, unsigned rights, const nfswalk_credential* credential,
          unsigned flags, nfswalk_file** out) {
   if (from == nullptr || path == nullptr || out == nullptr) return -EFAULT;
   if ((flags & ~kAllFlags) != 0) return -EINVAL;
   return Guarded([&] {
-    return HandOut(OriginOf(from)->Open(path, rights, Who(*ClientOf(from), who), FlagsOf(flags)),
-                   out);
+    return HandOut(
+        OriginOf(from)->Open(path, rights, CredentialOrMounters(*ClientOf(from), credential),
+                             FlagsOf(flags)),
+        out);
   });
 }
 
 template <class From>
-int ResolveNode(From* from, const char* path, const nfswalk_credential* who, unsigned flags,
+int ResolveNode(From* from, const char* path, const nfswalk_credential* credential, unsigned flags,
                 nfswalk_node** out) {
   if (from == nullptr || path == nullptr || out == nullptr) return -EFAULT;
   if ((flags & ~kAllFlags) != 0) return -EINVAL;
   return Guarded([&] {
-    return HandOut(OriginOf(from)->Resolve(path, Who(*ClientOf(from), who), FlagsOf(flags)), out,
-                   ClientOf(from));
+    return HandOut(OriginOf(from)->Resolve(path, CredentialOrMounters(*ClientOf(from), credential),
+                                           FlagsOf(flags)),
+                   out, ClientOf(from));
   });
 }
 
@@ -154,7 +159,7 @@ int HandBack(const Result<Attributes>& made, nfswalk_attributes* out) {
   return 0;
 }
 
-// False where what is asked for makes no sense.
+// False where what is request for makes no sense.
 bool ReadChanges(const nfswalk_changes& from, SetAttributes* to) {
   const auto has = [&](uint32_t bit) { return (from.set & bit) != 0; };
   if ((from.set & ~kAllChanges) != 0) return false;
@@ -230,59 +235,60 @@ int nfswalk_credential_create_none(nfswalk_credential** credential) {
 
 void nfswalk_credential_destroy(nfswalk_credential* credential) { delete credential; }
 
-int nfswalk_stat(nfswalk_client* client, const char* path, const nfswalk_credential* who,
+int nfswalk_stat(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
                  unsigned flags, nfswalk_attributes* attributes) {
-  return Stat(client, path, who, flags, attributes);
+  return Stat(client, path, credential, flags, attributes);
 }
 
-int nfswalk_stat_at(const nfswalk_node* from, const char* path, const nfswalk_credential* who,
-                    unsigned flags, nfswalk_attributes* attributes) {
-  return Stat(from, path, who, flags, attributes);
+int nfswalk_stat_at(const nfswalk_node* from, const char* path,
+                    const nfswalk_credential* credential, unsigned flags,
+                    nfswalk_attributes* attributes) {
+  return Stat(from, path, credential, flags, attributes);
 }
 
-int nfswalk_lstat(nfswalk_client* client, const char* path, const nfswalk_credential* who,
+int nfswalk_lstat(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
                   unsigned flags, nfswalk_attributes* attributes) {
-  return Stat(client, path, who, flags | NFSWALK_NOFOLLOW, attributes);
+  return Stat(client, path, credential, flags | NFSWALK_NOFOLLOW, attributes);
 }
 
 int nfswalk_access(nfswalk_client* client, const char* path, unsigned rights,
-                   const nfswalk_credential* who, unsigned flags) {
-  return Access(client, path, rights, who, flags);
+                   const nfswalk_credential* credential, unsigned flags) {
+  return Access(client, path, rights, credential, flags);
 }
 
 int nfswalk_access_at(const nfswalk_node* from, const char* path, unsigned rights,
-                      const nfswalk_credential* who, unsigned flags) {
-  return Access(from, path, rights, who, flags);
+                      const nfswalk_credential* credential, unsigned flags) {
+  return Access(from, path, rights, credential, flags);
 }
 
 ssize_t nfswalk_readlink(nfswalk_client* client, const char* path, char* target, size_t bytes,
-                         const nfswalk_credential* who, unsigned flags) {
-  return ReadLink(client, path, target, bytes, who, flags);
+                         const nfswalk_credential* credential, unsigned flags) {
+  return ReadLink(client, path, target, bytes, credential, flags);
 }
 
 ssize_t nfswalk_readlink_at(const nfswalk_node* from, const char* path, char* target, size_t bytes,
-                            const nfswalk_credential* who, unsigned flags) {
-  return ReadLink(from, path, target, bytes, who, flags);
+                            const nfswalk_credential* credential, unsigned flags) {
+  return ReadLink(from, path, target, bytes, credential, flags);
 }
 
 int nfswalk_readdir(nfswalk_client* client, const char* path, nfswalk_visit visit, void* data,
-                    const nfswalk_credential* who, unsigned flags) {
-  return ReadDir(client, path, visit, data, who, flags);
+                    const nfswalk_credential* credential, unsigned flags) {
+  return ReadDir(client, path, visit, data, credential, flags);
 }
 
 int nfswalk_readdir_at(const nfswalk_node* from, const char* path, nfswalk_visit visit, void* data,
-                       const nfswalk_credential* who, unsigned flags) {
-  return ReadDir(from, path, visit, data, who, flags);
+                       const nfswalk_credential* credential, unsigned flags) {
+  return ReadDir(from, path, visit, data, credential, flags);
 }
 
 int nfswalk_open(nfswalk_client* client, const char* path, unsigned rights,
-                 const nfswalk_credential* who, unsigned flags, nfswalk_file** file) {
-  return Open(client, path, rights, who, flags, file);
+                 const nfswalk_credential* credential, unsigned flags, nfswalk_file** file) {
+  return Open(client, path, rights, credential, flags, file);
 }
 
 int nfswalk_open_at(const nfswalk_node* from, const char* path, unsigned rights,
-                    const nfswalk_credential* who, unsigned flags, nfswalk_file** file) {
-  return Open(from, path, rights, who, flags, file);
+                    const nfswalk_credential* credential, unsigned flags, nfswalk_file** file) {
+  return Open(from, path, rights, credential, flags, file);
 }
 
 ssize_t nfswalk_pread(nfswalk_file* file, void* into, size_t bytes, uint64_t offset_bytes) {
@@ -310,75 +316,90 @@ int nfswalk_fstat(nfswalk_file* file, nfswalk_attributes* attributes) {
 void nfswalk_close(nfswalk_file* file) { delete file; }
 
 int nfswalk_create(nfswalk_client* client, const char* path, unsigned mode, int exclusive,
-                   const nfswalk_credential* who, nfswalk_attributes* attributes) {
+                   const nfswalk_credential* credential, nfswalk_attributes* attributes) {
   if (client == nullptr || path == nullptr) return -EFAULT;
   if (mode > 07777) return -EINVAL;
   return Guarded([&] {
-    return HandBack(client->client->Create(path, mode, exclusive != 0, Who(*client, who)),
+    return HandBack(client->client->Create(path, mode, exclusive != 0,
+                                           CredentialOrMounters(*client, credential)),
                     attributes);
   });
 }
 
 int nfswalk_mkdir(nfswalk_client* client, const char* path, unsigned mode,
-                  const nfswalk_credential* who, nfswalk_attributes* attributes) {
+                  const nfswalk_credential* credential, nfswalk_attributes* attributes) {
   if (client == nullptr || path == nullptr) return -EFAULT;
   if (mode > 07777) return -EINVAL;
   return Guarded([&] {
-    return HandBack(client->client->MakeDirectory(path, mode, Who(*client, who)), attributes);
-  });
-}
-
-int nfswalk_symlink(nfswalk_client* client, const char* target, const char* path,
-                    const nfswalk_credential* who, nfswalk_attributes* attributes) {
-  if (client == nullptr || target == nullptr || path == nullptr) return -EFAULT;
-  return Guarded([&] {
-    return HandBack(client->client->MakeSymlink(target, path, Who(*client, who)), attributes);
-  });
-}
-
-int nfswalk_link(nfswalk_client* client, const char* existing, const char* path,
-                 const nfswalk_credential* who) {
-  if (client == nullptr || existing == nullptr || path == nullptr) return -EFAULT;
-  return Guarded([&] { return ResultOf(client->client->Link(existing, path, Who(*client, who))); });
-}
-
-int nfswalk_rename(nfswalk_client* client, const char* from, const char* to,
-                   const nfswalk_credential* who) {
-  if (client == nullptr || from == nullptr || to == nullptr) return -EFAULT;
-  return Guarded([&] { return ResultOf(client->client->Rename(from, to, Who(*client, who))); });
-}
-
-int nfswalk_unlink(nfswalk_client* client, const char* path, const nfswalk_credential* who) {
-  if (client == nullptr || path == nullptr) return -EFAULT;
-  return Guarded([&] { return ResultOf(client->client->Unlink(path, Who(*client, who))); });
-}
-
-int nfswalk_rmdir(nfswalk_client* client, const char* path, const nfswalk_credential* who) {
-  if (client == nullptr || path == nullptr) return -EFAULT;
-  return Guarded(
-      [&] { return ResultOf(client->client->RemoveDirectory(path, Who(*client, who))); });
-}
-
-int nfswalk_setattr(nfswalk_client* client, const char* path, const nfswalk_changes* changes,
-                    const nfswalk_credential* who, unsigned flags, nfswalk_attributes* attributes) {
-  if (client == nullptr || path == nullptr || changes == nullptr) return -EFAULT;
-  SetAttributes wanted;
-  if ((flags & ~kSetattrFlags) != 0 || !ReadChanges(*changes, &wanted)) return -EINVAL;
-  return Guarded([&] {
     return HandBack(
-        client->client->SetAttributesOf(path, wanted, Who(*client, who), FlagsOf(flags)),
+        client->client->MakeDirectory(path, mode, CredentialOrMounters(*client, credential)),
         attributes);
   });
 }
 
-int nfswalk_resolve(nfswalk_client* client, const char* path, const nfswalk_credential* who,
-                    unsigned flags, nfswalk_node** node) {
-  return ResolveNode(client, path, who, flags, node);
+int nfswalk_symlink(nfswalk_client* client, const char* target, const char* path,
+                    const nfswalk_credential* credential, nfswalk_attributes* attributes) {
+  if (client == nullptr || target == nullptr || path == nullptr) return -EFAULT;
+  return Guarded([&] {
+    return HandBack(
+        client->client->MakeSymlink(target, path, CredentialOrMounters(*client, credential)),
+        attributes);
+  });
 }
 
-int nfswalk_resolve_at(const nfswalk_node* from, const char* path, const nfswalk_credential* who,
-                       unsigned flags, nfswalk_node** node) {
-  return ResolveNode(from, path, who, flags, node);
+int nfswalk_link(nfswalk_client* client, const char* existing, const char* path,
+                 const nfswalk_credential* credential) {
+  if (client == nullptr || existing == nullptr || path == nullptr) return -EFAULT;
+  return Guarded([&] {
+    return ResultOf(
+        client->client->Link(existing, path, CredentialOrMounters(*client, credential)));
+  });
+}
+
+int nfswalk_rename(nfswalk_client* client, const char* from, const char* to,
+                   const nfswalk_credential* credential) {
+  if (client == nullptr || from == nullptr || to == nullptr) return -EFAULT;
+  return Guarded([&] {
+    return ResultOf(client->client->Rename(from, to, CredentialOrMounters(*client, credential)));
+  });
+}
+
+int nfswalk_unlink(nfswalk_client* client, const char* path, const nfswalk_credential* credential) {
+  if (client == nullptr || path == nullptr) return -EFAULT;
+  return Guarded([&] {
+    return ResultOf(client->client->Unlink(path, CredentialOrMounters(*client, credential)));
+  });
+}
+
+int nfswalk_rmdir(nfswalk_client* client, const char* path, const nfswalk_credential* credential) {
+  if (client == nullptr || path == nullptr) return -EFAULT;
+  return Guarded([&] {
+    return ResultOf(
+        client->client->RemoveDirectory(path, CredentialOrMounters(*client, credential)));
+  });
+}
+
+int nfswalk_setattr(nfswalk_client* client, const char* path, const nfswalk_changes* changes,
+                    const nfswalk_credential* credential, unsigned flags,
+                    nfswalk_attributes* attributes) {
+  if (client == nullptr || path == nullptr || changes == nullptr) return -EFAULT;
+  SetAttributes wanted;
+  if ((flags & ~kSetattrFlags) != 0 || !ReadChanges(*changes, &wanted)) return -EINVAL;
+  return Guarded([&] {
+    return HandBack(client->client->SetAttributesOf(
+                        path, wanted, CredentialOrMounters(*client, credential), FlagsOf(flags)),
+                    attributes);
+  });
+}
+
+int nfswalk_resolve(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                    unsigned flags, nfswalk_node** node) {
+  return ResolveNode(client, path, credential, flags, node);
+}
+
+int nfswalk_resolve_at(const nfswalk_node* from, const char* path,
+                       const nfswalk_credential* credential, unsigned flags, nfswalk_node** node) {
+  return ResolveNode(from, path, credential, flags, node);
 }
 
 void nfswalk_node_release(nfswalk_node* node) { delete node; }

@@ -19,11 +19,11 @@ using nfswalk::QueuedCall;
 using nfswalk::ResolveFlags;
 using nfswalk::Result;
 using nfswalk::c_binding::AttributesOf;
+using nfswalk::c_binding::CredentialOrMounters;
 using nfswalk::c_binding::FlagsOf;
 using nfswalk::c_binding::Guarded;
 using nfswalk::c_binding::kAllFlags;
 using nfswalk::c_binding::ResultOf;
-using nfswalk::c_binding::Who;
 
 struct nfswalk_queue {
   nfswalk_client* client;
@@ -34,14 +34,14 @@ namespace {
 
 constexpr unsigned kThreadsMax = 256;
 
-// What all calls ask with, copied from the submitter.
-struct Asked {
-  Asked(const nfswalk_queue& queue, const nfswalk_node* from, const char* where,
-        const nfswalk_credential* who, unsigned flag_bits)
+// The arguments that all calls share, copied from the submitter.
+struct Request {
+  Request(const nfswalk_queue& queue, const nfswalk_node* from, const char* where,
+          const nfswalk_credential* credential, unsigned flag_bits)
       : client(*queue.client->client),
         node(from != nullptr ? from->node.get() : nullptr),
         path(where),
-        credential(Who(*queue.client, who)),
+        credential(CredentialOrMounters(*queue.client, credential)),
         flags(FlagsOf(flag_bits)) {}
 
   // `call(origin)` with the Node or the Client: they have calls of the same names.
@@ -57,28 +57,28 @@ struct Asked {
   ResolveFlags flags;
 };
 
-// `Kind` has Ask(asked, flags), which sets and returns a result, and Deliver(result).
+// `Kind` has Run(request, flags), which sets and returns a result, and Deliver(result).
 template <class Kind>
 class Call : public QueuedCall {
  public:
-  Call(Asked asked, Kind kind) : asked_(std::move(asked)), kind_(kind) {}
+  Call(Request request, Kind kind) : request_(std::move(request)), kind_(kind) {}
 
   bool AnswerAtOnce() override {
-    ResolveFlags flags = asked_.flags;
+    ResolveFlags flags = request_.flags;
     flags.cached = true;
-    Ask(flags);
-    return asked_.flags.cached || result_ != -EAGAIN;
+    Run(flags);
+    return request_.flags.cached || result_ != -EAGAIN;
   }
-  void Answer() override { Ask(asked_.flags); }
+  void Answer() override { Run(request_.flags); }
   void Cancel() override { result_ = -ECANCELED; }
   void Deliver() override { kind_.Deliver(result_); }
 
  private:
-  void Ask(ResolveFlags flags) {
-    result_ = Guarded([&]() -> ssize_t { return kind_.Ask(asked_, flags); });
+  void Run(ResolveFlags flags) {
+    result_ = Guarded([&]() -> ssize_t { return kind_.Run(request_, flags); });
   }
 
-  const Asked asked_;
+  const Request request_;
   Kind kind_;
   ssize_t result_ = -ECANCELED;
 };
@@ -88,9 +88,9 @@ struct StatCall {
   void* data;
   nfswalk_attributes attributes = {};
 
-  ssize_t Ask(const Asked& asked, ResolveFlags flags) {
-    auto found =
-        asked.From([&](auto& from) { return from.Stat(asked.path, asked.credential, flags); });
+  ssize_t Run(const Request& request, ResolveFlags flags) {
+    auto found = request.From(
+        [&](auto& from) { return from.Stat(request.path, request.credential, flags); });
     if (!found) return ResultOf(found.error());
     attributes = AttributesOf(*found);
     return 0;
@@ -105,9 +105,9 @@ struct AccessCall {
   void* data;
   unsigned rights;
 
-  ssize_t Ask(const Asked& asked, ResolveFlags flags) {
-    return ResultOf(asked.From(
-        [&](auto& from) { return from.Access(asked.path, rights, asked.credential, flags); }));
+  ssize_t Run(const Request& request, ResolveFlags flags) {
+    return ResultOf(request.From(
+        [&](auto& from) { return from.Access(request.path, rights, request.credential, flags); }));
   }
   void Deliver(ssize_t result) { callback(data, static_cast<int>(result)); }
 };
@@ -117,10 +117,10 @@ struct ReadLinkCall {
   void* data;
   std::string target = {};
 
-  ssize_t Ask(const Asked& asked, ResolveFlags flags) {
+  ssize_t Run(const Request& request, ResolveFlags flags) {
     std::array<char, 4096> text;
-    auto count = asked.From(
-        [&](auto& from) { return from.ReadLink(asked.path, text, asked.credential, flags); });
+    auto count = request.From(
+        [&](auto& from) { return from.ReadLink(request.path, text, request.credential, flags); });
     if (!count) return ResultOf(count.error());
     target.assign(text.data(), *count);
     return static_cast<ssize_t>(*count);
@@ -130,12 +130,12 @@ struct ReadLinkCall {
 
 template <class Kind>
 int Submit(nfswalk_queue* queue, const nfswalk_node* from, const char* path,
-           const nfswalk_credential* who, unsigned flags, Kind kind) {
+           const nfswalk_credential* credential, unsigned flags, Kind kind) {
   if (queue == nullptr || path == nullptr || kind.callback == nullptr) return -EFAULT;
   if ((flags & ~kAllFlags) != 0) return -EINVAL;
   return Guarded([&] {
-    return ResultOf(queue->calls->Submit(
-        std::make_unique<Call<Kind>>(Asked(*queue, from, path, who, flags), std::move(kind))));
+    return ResultOf(queue->calls->Submit(std::make_unique<Call<Kind>>(
+        Request(*queue, from, path, credential, flags), std::move(kind))));
   });
 }
 
@@ -157,21 +157,21 @@ int nfswalk_queue_fd(const nfswalk_queue* queue) {
 }
 
 int nfswalk_queue_stat(nfswalk_queue* queue, const nfswalk_node* from, const char* path,
-                       const nfswalk_credential* who, unsigned flags,
+                       const nfswalk_credential* credential, unsigned flags,
                        nfswalk_stat_callback callback, void* data) {
-  return Submit(queue, from, path, who, flags, StatCall{callback, data});
+  return Submit(queue, from, path, credential, flags, StatCall{callback, data});
 }
 
 int nfswalk_queue_access(nfswalk_queue* queue, const nfswalk_node* from, const char* path,
-                         unsigned rights, const nfswalk_credential* who, unsigned flags,
+                         unsigned rights, const nfswalk_credential* credential, unsigned flags,
                          nfswalk_access_callback callback, void* data) {
-  return Submit(queue, from, path, who, flags, AccessCall{callback, data, rights});
+  return Submit(queue, from, path, credential, flags, AccessCall{callback, data, rights});
 }
 
 int nfswalk_queue_readlink(nfswalk_queue* queue, const nfswalk_node* from, const char* path,
-                           const nfswalk_credential* who, unsigned flags,
+                           const nfswalk_credential* credential, unsigned flags,
                            nfswalk_readlink_callback callback, void* data) {
-  return Submit(queue, from, path, who, flags, ReadLinkCall{callback, data});
+  return Submit(queue, from, path, credential, flags, ReadLinkCall{callback, data});
 }
 
 int nfswalk_queue_dispatch(nfswalk_queue* queue, unsigned max) {

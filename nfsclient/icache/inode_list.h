@@ -1,6 +1,6 @@
 // inode_list: all inodes of a superblock (s_inodes), for iteration.
 //
-// One list under one lock (policy L0), or a shard for each processor (L1, dlist of the vfs
+// One list under one lock (policy L0), or a shard for each processor (L1, dlist of the VFS
 // scalability letter): an inode joins the shard of the thread that adds it and records it, so that
 // any thread may remove it. A referenced inode is not removed: a reference pins its place in the
 // list.
