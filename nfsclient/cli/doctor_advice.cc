@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "access_cache/access_rights.h"
+#include "nfsclient/client.h"
 #include "sunrpc_auth/auth_body.h"
 
 namespace nfswalk::cli {

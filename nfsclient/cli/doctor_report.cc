@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
-#include "access_cache/access_rights.h"
 #include "nfsclient/cli/escape.h"
 #include "nfsclient/cli/human_size.h"
+#include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 namespace {

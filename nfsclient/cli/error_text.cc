@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "nfsclient/cli/escape.h"
-#include "nfsclient/protocol/protocol.h"
+#include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 namespace {

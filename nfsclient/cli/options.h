@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nfsclient/nfs/mount_options.h"
-#include "sunrpc_auth/credential.h"
+#include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "nfsclient/cli/tree_walk.h"
-#include "nfsclient/nfs/mount_options.h"
+#include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 

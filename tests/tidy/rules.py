@@ -16,6 +16,15 @@ PARTNER_LINES = 3  # how far from an ordered access its comment may be
 LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/icache", "nfsclient/vfs",
           "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/c_api", "nfsclient/cli"]
 ABOVE_ALL = ["tests", "bench", "docs"]
+# All that the command may include of the client (docs/architecture.md), besides what a file needs that
+# speaks to a server by itself.
+COMMAND = "nfsclient/cli"
+COMMAND_INCLUDES = {"nfsclient/client.h"}
+COMMAND_EXCEPTIONS = {
+    "nfsclient/cli/server_examination.cc": {"nfsclient/protocol/nfs3.h", "nfsclient/protocol/nfs4.h"},
+    "nfsclient/cli/doctor_advice.cc": {"sunrpc_auth/auth_body.h"},
+    "nfsclient/cli/local_copy.cc": {"nfsclient/protocol/wire_limits.h"},
+}
 # Headers of a library -> the one folder that may include them, and its tests.
 LIBRARY_HOMES = {"nfsc/": "nfsclient/protocol", "rpc/": "sunrpc_auth", "tirpc/": "sunrpc_auth",
                  "urcu": "rcu"}
@@ -109,6 +118,19 @@ def include_direction(tree):
             above, other = _layer(header)
             if place is None or above is None or above > place:
                 yield Violation(path, line, "include-direction", f"{folder} may not include {other}")
+
+
+def command_includes(tree):
+    for path, _ in tree.cxx():
+        if not path.startswith(COMMAND + "/"):
+            continue
+        allowed = COMMAND_INCLUDES | COMMAND_EXCEPTIONS.get(path, set())
+        for line, bracket, header in _includes(tree, path):
+            _, folder = _layer(header)
+            inside = folder in LAYERS and folder != COMMAND
+            if bracket == '"' and inside and header not in allowed:
+                yield Violation(path, line, "command-includes",
+                                f'"{header}": the command includes nfsclient/client.h')
 
 
 def library_home(tree):
@@ -224,8 +246,8 @@ def mutant(tree):
             for path, line, message in mutants.mutants(tree))
 
 
-RULES = [file_size, function_size, include_direction, library_home, lockfree_list, ordering_partner,
-         vague_name, unfinished, machine_path, dead_file, test_sleep, broken_link, named_test,
+RULES = [file_size, function_size, include_direction, command_includes, library_home, lockfree_list,
+         ordering_partner, vague_name, unfinished, machine_path, dead_file, test_sleep, broken_link, named_test,
          rule_citation, unshipped_citation, letter_citation, mutant]
 
 

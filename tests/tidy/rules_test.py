@@ -65,14 +65,14 @@ class Includes(unittest.TestCase):
 
     def test_upwards(self):
         for path, header in [("rcu/a.cc", "sunrpc_auth/c.h"), ("nfsclient/vfs/a.cc", "nfsclient/nfs/c.h"),
-                             ("nfsclient/walk/a.cc", "nfsclient/c.h"), ("nfsclient/a.cc", "tests/c.h"),
+                             ("nfsclient/walk/a.cc", "nfsclient/client.h"), ("nfsclient/a.cc", "tests/c.h"),
                              ("nfsclient/cli/a.cc", "bench/x/c.h")]:
             with self.subTest(path=path, header=header):
                 self.assertEqual(self.check_include(path, header), ["include-direction"])
 
     def test_downwards(self):
         for path, header in [("sunrpc_auth/a.cc", "rcu/c.h"), ("nfsclient/a.cc", "nfsclient/nfs/c.h"),
-                             ("nfsclient/cli/a.cc", "nfsclient/c.h"), ("bench/x/a.cc", "tests/c.h")]:
+                             ("nfsclient/cli/a.cc", "nfsclient/client.h"), ("bench/x/a.cc", "tests/c.h")]:
             with self.subTest(path=path, header=header):
                 self.assertEqual(self.check_include(path, header), [])
 
@@ -163,6 +163,19 @@ class Tests(unittest.TestCase):
                 self.assertEqual(rules_broken({**build, "tests/a.cc": call}), ["test-sleep"])
                 self.assertEqual(rules_broken({"rcu/a.cc": call}), [])
         self.assertEqual(rules_broken({**build, "tests/a.cc": "poll(&p, 1, 9); Asleep(x);"}), [])
+
+
+class Command(unittest.TestCase):
+    def test_includes_the_client_and_its_own_files(self):
+        build = {"nfsclient/cli/BUILD": BUILD_A, "nfsclient/cli/b.h": "", "nfsclient/client.h": "",
+                 "nfsclient/protocol/protocol.h": ""}
+        build["nfsclient/cli/BUILD"] += ' "b.h"'
+        for header, broken in [("nfsclient/client.h", []), ("nfsclient/cli/b.h", []),
+                               ("nfsclient/protocol/protocol.h", ["command-includes"])]:
+            with self.subTest(header=header):
+                tree = {**build, "nfsclient/cli/a.cc": f'#include "{header}"\n'}
+                found = [rule for rule in rules_broken(tree) if rule != "dead-file"]
+                self.assertEqual(found, broken)
 
 
 class Links(unittest.TestCase):
