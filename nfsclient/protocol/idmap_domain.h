@@ -13,8 +13,7 @@ namespace nfswalk::protocol {
 // Returns Domain in section General of an idmapd.conf(5); nullopt if it is not set.
 std::optional<std::string> ConfiguredIdmapDomain(std::string_view idmapd_conf);
 
-// Returns Domain of /etc/idmapd.conf, else the host's DNS domain, else "localdomain". May block on
-// DNS.
+// Returns Domain of /etc/idmapd.conf, the host's DNS domain or "localdomain". May block on DNS.
 std::string SystemIdmapDomain();
 
 }  // namespace nfswalk::protocol

@@ -93,8 +93,7 @@ std::errc CheckCreatedSymlink(const LookupReply& found, std::string_view target,
 std::optional<RemoveReply> OutcomeOfRemove(const LookupReply& found);
 // find_outcome() of LINK of `file`.
 std::optional<LinkReply> OutcomeOfLink(const LookupReply& found, const FileHandle& file);
-// find_outcome() of RENAME. `lookup_target()` looks the new name up; called only if the old one is
-// gone.
+// find_outcome() of RENAME. Calls `lookup_target()`, a LOOKUP of the new name, if the old is gone.
 template <typename LookupTarget>
 std::optional<RenameReply> OutcomeOfRename(const LookupReply& source, LookupTarget lookup_target) {
   RenameReply reply;

@@ -66,8 +66,8 @@ CreateReply Nfs3::Create(const FileHandle& directory, std::string_view name, Cre
       });
 }
 
-// Sets the attributes of a file created EXCLUSIVE. Times too: most servers store the verifier
-// there.
+// Sets the attributes of a file created EXCLUSIVE, and its times, where most servers store the
+// verifier.
 CreateReply Nfs3::FinishExclusive(CreateReply created, Budget& budget, const FileHandle& directory,
                                   std::string_view name, SetAttributes attributes,
                                   const Credential& credential) {

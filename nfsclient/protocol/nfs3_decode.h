@@ -3,8 +3,8 @@
 // A reply that violates RFC 1813 (a handle that is empty or longer than 64 bytes, an unknown file
 // type, a name that is empty, longer than 255 bytes or contains '/', more data than requested, a
 // link text that is empty or longer than 4096 bytes, a listing without progress) decodes to
-// io_error and nothing else. libnfs returns names and link texts as C strings: an embedded NUL ends
-// them.
+// io_error and nothing else. Names and link texts are C strings in libnfs and end at an embedded
+// NUL.
 //
 // Each DecodeReply() fills a default-constructed reply, which does not point into libnfs' memory.
 //

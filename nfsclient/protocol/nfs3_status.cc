@@ -12,8 +12,7 @@ struct Row {
   int error_number;
 };
 
-// RFC 1813 2.6, in its order. Numbers below 10000 are BSD errno values, some of which differ from
-// Linux'.
+// RFC 1813 2.6, in its order. Numbers below 10000 are BSD's errno values; some differ on Linux.
 constexpr Row kRows[] = {
     {0, 0},
     {1, EPERM},

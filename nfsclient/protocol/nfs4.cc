@@ -16,8 +16,7 @@
 namespace nfswalk::protocol {
 namespace {
 
-// maxcount of READDIR. 10,000 entries take 6 to 8 calls; larger values are no faster (nfs-ganesha
-// 4.3).
+// maxcount of READDIR. 10,000 entries take 6 to 8 calls; more is not faster (nfs-ganesha 4.3).
 constexpr uint32_t kReadDirBytes = 256 * 1024;
 // Data of a WRITE: libnfs encodes a call into 4096 bytes.
 constexpr uint32_t kWriteBytesMax = 3 * 1024;

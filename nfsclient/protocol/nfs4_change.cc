@@ -117,8 +117,8 @@ CreateReply Nfs4::Create(const FileHandle& directory, std::string_view name, Cre
   return open();
 }
 
-// Sets the attributes of a file created EXCLUSIVE. Times too: most servers store the verifier
-// there.
+// Sets the attributes of a file created EXCLUSIVE, and its times, where most servers store the
+// verifier.
 CreateReply Nfs4::FinishExclusive(CreateReply created, const FileHandle& directory,
                                   std::string_view name, SetAttributes attributes,
                                   const Credential& credential) {

@@ -115,9 +115,8 @@ class CompoundReader {
   // Returns the next result if it is of `operation` (OP_*) and succeeded; else sets error() and
   // returns nullptr, as do all later calls. Valid until the next call.
   const nfs_resop4* Next(int operation);
-  // Returns errc{} while every Next() succeeded; else the status of the operation that failed (may
-  // be an internal error, internal_errors.h), or io_error for results that do not match the
-  // operations.
+  // Returns errc{} while every Next() succeeded; else the errno of the failed operation (may be one
+  // of internal_errors.h), or io_error for results that do not match the operations.
   std::errc error() const { return error_; }
   // Returns the nfsstat4 of error(), 0 if it has none.
   int status() const { return status_; }

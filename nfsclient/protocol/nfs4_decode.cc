@@ -53,8 +53,7 @@ StateId ToStateId(const stateid4& wire) {
   return state;
 }
 
-// Refuses cookie 0, the beginning of a directory (RFC 7530 16.24): continuing from there would
-// loop.
+// Refuses cookie 0, the beginning of a directory (RFC 7530 16.24), from which a listing would loop.
 bool GetEntry(const entry4& wire, const OwnerNames& owners, DirectoryEntry& entry) {
   FileAttributes decoded;
   if (wire.cookie == 0 || !GetName(wire.name, entry.name) ||

@@ -7,8 +7,8 @@
 //
 // A fattr4 is decoded by its own bitmap (RFC 7530 5), for which the length of every attribute must
 // be known: all but ACLs, locations and write-only ones. The values must end where the bitmap says.
-// An fsid whose halves are below 2^32 is kept as it is, others are hashed into 64 bits. Nanoseconds
-// are cut to 10^9 - 1.
+// fsid halves below 2^32 are concatenated, others hashed into 64 bits. Nanoseconds of a second and
+// more are cut to 999999999.
 //
 // Thread safety: all functions (OwnerNames is).
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_DECODE_H_

@@ -1,9 +1,8 @@
 // nfs4_lease: the current client id: established, renewed and replaced (RFC 7530 9.5, 9.6).
 //
 // Established at the first Client(). While a file is open a thread renews the lease at a third of
-// the server's lease time. When the server no longer knows the client id, the first thread that
-// calls Replace() establishes another and reopens all files; other threads block until that is
-// done.
+// the server's lease time. When the server no longer knows the client id, the first thread in
+// Replace() establishes another and reopens all files; other threads block until then.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_LEASE_H_

@@ -54,8 +54,7 @@ Acquired OpenAcquirer::Acquire(const LiveClient& client, const FileHandle& at,
     if (StateErrorOf(opened.status) == StateError::kWait) {
       const std::errc error = caller_.PauseForJukebox(budget);
       if (error != kOk) return Failure<Acquired>(error);
-      // Restarts the count: a server that does not count delayed calls returns BAD_SEQID after
-      // each.
+      // Resets the limit: a server that does not count delayed calls answers BAD_SEQID after each.
       restarts = 0;
     } else if (IsBadSeqidOrStateid(opened.status)) {
       ++restarts;

@@ -17,8 +17,7 @@ OptionalAttributes TakeOptional(CompoundReader& reader, const OwnerNames& owners
   return attributes;
 }
 
-// Sets status and error of the operation with the sequence number. `done`: it succeeded and its
-// result was decoded.
+// Sets status and error after the sequenced operation. `done`: it succeeded and was decoded.
 void SetStatus(const CompoundReader& reader, bool done, SequencedReply& reply) {
   if (done) return;
   reply.status = reader.status();

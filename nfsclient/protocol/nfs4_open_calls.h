@@ -3,8 +3,7 @@
 //
 // A call without a reply is retransmitted with the same number, which the server executes once (RFC
 // 7530 9.1.9), until the budget ends. If it never gets a reply that parses, the caller must drop
-// the owner. A status is returned, never repeated here: most advance the sequence, DELAY and GRACE
-// too.
+// the owner. No status is retried here: most advance the sequence, DELAY and GRACE too.
 //
 // Thread safety: all functions; an owner is used by one thread at a time.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_OPEN_CALLS_H_

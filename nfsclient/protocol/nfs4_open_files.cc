@@ -75,8 +75,7 @@ OpenFiles::Reopened OpenFiles::ReopenByClaim(Claim claim, OpenFile& file, const 
   return {};
 }
 
-// Stores the result of an OPEN that was granted or refused. Preconditions: file.reopen_mutex is
-// held.
+// Stores the result of an OPEN, granted or refused. Preconditions: file.reopen_mutex is held.
 void OpenFiles::StoreResult(Claim claim, OpenFile& file, Acquired acquired,
                             const LiveClient& client, RpcCaller::Budget& budget) {
   OpenFile::State later = file.CurrentState();

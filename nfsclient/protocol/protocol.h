@@ -177,8 +177,7 @@ class Protocol {
  public:
   virtual ~Protocol() = default;
 
-  // Returns handle and attributes of the export's root and the server's limits. Called once per
-  // mount.
+  // Returns handle and attributes of the export's root and the server's limits.
   virtual RootReply GetRoot(const Credential& credential) = 0;
 
   virtual AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) = 0;
@@ -213,8 +212,8 @@ class Protocol {
   virtual WriteReply Write(const FileHandle& file, uint64_t offset_bytes,
                            std::span<const std::byte> data, const OpenState* state,
                            const Credential& credential) = 0;
-  // Returns one chunk, with attributes and handles if `plus` (READDIRPLUS) and the server sends
-  // them.
+  // Returns one chunk; if `plus`, with the attributes and handles that the server sends
+  // (READDIRPLUS).
   virtual ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                                const Credential& credential) = 0;
 
@@ -241,8 +240,7 @@ class Protocol {
                                              const SetAttributes& attributes,
                                              const Credential& credential) = 0;
 
-  // Returns the RPCs sent, including retransmissions. Relaxed: exact only while no call is in
-  // progress.
+  // Returns the RPCs sent, including retransmissions. Relaxed: exact while no call is in progress.
   virtual uint64_t rpcs_sent() const = 0;
 
   // Fails all calls in flight and all later ones with errc::operation_canceled. For unmount.
