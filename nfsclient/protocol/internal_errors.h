@@ -1,6 +1,7 @@
-// internal_errors: what a server's status can mean beyond the errno values that callers see. They
-// are answered inside this folder. They have no errno in user space; these are the numbers that
-// Linux uses inside its own client.
+// internal_errors: errors that do not leave this directory.
+//
+// They have no errno in user space; the numbers are those of Linux' include/linux/errno.h
+// (EJUKEBOX, ETOOSMALL).
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_INTERNAL_ERRORS_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_INTERNAL_ERRORS_H_
 
@@ -8,7 +9,7 @@
 
 namespace nfswalk::protocol {
 
-// Not executed, ask again later: NFS3ERR_JUKEBOX, NFS4ERR_DELAY, NFS4ERR_GRACE.
+// Not executed, to be repeated later: NFS3ERR_JUKEBOX, NFS4ERR_DELAY, NFS4ERR_GRACE.
 inline constexpr std::errc kJukebox{528};
 // NFS3ERR_TOOSMALL, NFS4ERR_TOOSMALL.
 inline constexpr std::errc kTooSmall{525};

@@ -1,4 +1,4 @@
-// The first contact with a server: from a name to a live Nfs4.
+// ConnectNfs4(): resolves, pings and looks the export up.
 #include "nfsclient/protocol/nfs4.h"
 
 // libnfs.h defines what the raw headers need, so it comes first.
@@ -22,11 +22,11 @@ namespace {
 using Clock = RpcCall::Clock;
 using std::chrono::milliseconds;
 
-constexpr uint16_t kNfsPort = 2049;  // RFC 7530 3.1: no portmapper is asked
+constexpr uint16_t kNfsPort = 2049;  // RFC 7530 3.1: no portmapper
 
 ConnectError Refused(std::errc error, std::string message) { return {error, std::move(message)}; }
 
-// errc{} once the NFS service has answered a NULL call.
+// Sends a NULL call.
 std::expected<void, ConnectError> PingNfs(RpcCaller& caller, const ServerAddress& server,
                                           uint16_t port, Clock::time_point deadline) {
   CallOf null_call([](rpc_context* rpc, ReplyCallback callback,
@@ -55,7 +55,7 @@ struct RootHandle {
   size_t names_found = 0;
 };
 
-// From the server's root to the export, through the pseudo file system in between (RFC 7530 7.3).
+// Looks up the export from the server's root, through the pseudo file system (RFC 7530 7.3).
 std::expected<FileHandle, ConnectError> FindExport(RpcCaller& caller, const ServerAddress& server,
                                                    Clock::time_point deadline) {
   const std::vector<std::string_view> names = NamesOf(server.export_path);

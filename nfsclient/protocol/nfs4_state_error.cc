@@ -36,7 +36,7 @@ bool AdvancesSequence(int nfsstat4) {
     case NFS4ERR_STALE_STATEID:
     case NFS4ERR_BAD_STATEID:
     case NFS4ERR_BAD_SEQID:
-    case NFS4ERR_BADZDR:  // so spelt in libnfs: BADXDR
+    case NFS4ERR_BADZDR:  // libnfs' spelling of BADXDR
     case NFS4ERR_RESOURCE:
     case NFS4ERR_NOFILEHANDLE:
     case NFS4ERR_MOVED:

@@ -1,5 +1,4 @@
-// nfs4_state_error: what a status says of the state that a server keeps for us (RFC 7530
-// 9, 13.1).
+// nfs4_state_error: classifies nfsstat4 by the state that it invalidates (RFC 7530 9, 13.1).
 //
 // Thread safety: pure functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_STATE_ERROR_H_
@@ -10,24 +9,24 @@
 namespace nfswalk::protocol {
 
 enum class StateError : uint8_t {
-  kNone,           // nothing
-  kWait,           // DELAY, GRACE: not executed, ask again later
-  kOwner,          // BAD_SEQID: server and client count the owner's calls differently
+  kNone,           // not about state
+  kWait,           // DELAY, GRACE: not executed, to be repeated later
+  kOwner,          // BAD_SEQID: the open-owner's sequence
   kState,          // BAD_STATEID, OLD_STATEID: this state id alone
-  kLeaseExpired,   // EXPIRED: all that this client had
+  kLeaseExpired,   // EXPIRED: the client id and all its state
   kServerRestart,  // STALE_CLIENTID, STALE_STATEID: the same, and it may be reclaimed
-  kRevoked,        // ADMIN_REVOKED: for good
+  kRevoked,        // ADMIN_REVOKED: this state id, not to be recovered
 };
 
 StateError StateErrorOf(int nfsstat4);
 
-// True if the client id itself is gone.
-constexpr bool ConcernsClient(StateError trouble) {
-  return trouble == StateError::kLeaseExpired || trouble == StateError::kServerRestart;
+// Returns whether the client id itself is gone.
+constexpr bool ConcernsClient(StateError state_error) {
+  return state_error == StateError::kLeaseExpired || state_error == StateError::kServerRestart;
 }
 
-// True if an OPEN, OPEN_CONFIRM or CLOSE that was executed and ended in `nfsstat4` used up its
-// sequence number, as nearly all errors do (RFC 7530 9.1.7).
+// Returns whether an OPEN, OPEN_CONFIRM or CLOSE executed with `nfsstat4` advances the open-owner's
+// sequence, as all but eight errors do (RFC 7530 9.1.7).
 bool AdvancesSequence(int nfsstat4);
 
 }  // namespace nfswalk::protocol

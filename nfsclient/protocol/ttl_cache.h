@@ -1,7 +1,7 @@
-// ttl_cache: what a slow authority answered, for a while.
+// ttl_cache: a map whose entries expire after ten minutes.
 //
-// Holds at most kAnswersMax answers; the one that would be too many empties it first, so that who
-// invents questions gains no memory.
+// Holds at most kEntriesMax entries: the insertion that would exceed the limit clears the map
+// first, which bounds the memory that a server can make the client use.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_TTL_CACHE_H_
@@ -18,36 +18,36 @@
 
 namespace nfswalk::protocol {
 
-template <typename Question, typename Answer>
+template <typename Key, typename Value>
 class TtlCache {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr size_t kAnswersMax = 4096;
+  static constexpr size_t kEntriesMax = 4096;
   static constexpr Clock::duration kAgeMax = std::chrono::minutes(10);
 
-  // `asked`: anything that compares with a Question.
-  template <typename Asked>
-  std::optional<Answer> Find(const Asked& asked, Clock::time_point now) const {
+  // Returns the value of `key`, of any type that compares with Key, if it has not expired.
+  template <typename LookupKey>
+  std::optional<Value> Find(const LookupKey& key, Clock::time_point now) const {
     const std::shared_lock lock(mutex_);
-    const auto found = answers_.find(asked);
-    if (found == answers_.end() || now >= found->second.until) return std::nullopt;
-    return found->second.answer;
+    const auto found = entries_.find(key);
+    if (found == entries_.end() || now >= found->second.until) return std::nullopt;
+    return found->second.value;
   }
 
-  void Store(Question question, Answer answer, Clock::time_point now) {
+  void Store(Key key, Value value, Clock::time_point now) {
     const std::unique_lock lock(mutex_);
-    if (answers_.size() >= kAnswersMax) answers_.clear();
-    answers_.insert_or_assign(std::move(question), Remembered{std::move(answer), now + kAgeMax});
+    if (entries_.size() >= kEntriesMax) entries_.clear();
+    entries_.insert_or_assign(std::move(key), Entry{std::move(value), now + kAgeMax});
   }
 
  private:
-  struct Remembered {
-    Answer answer;
+  struct Entry {
+    Value value;
     Clock::time_point until;
   };
 
   mutable std::shared_mutex mutex_;
-  std::map<Question, Remembered, std::less<>> answers_;
+  std::map<Key, Entry, std::less<>> entries_;
 };
 
 }  // namespace nfswalk::protocol

@@ -70,7 +70,7 @@ TEST(DecodeAttributes, CutsImpossibleNanoseconds) {
 TEST(DecodeAttributes, ChangeDiffersWhereverCtimeMtimeOrSizeDiffer) {
   const uint64_t base = Decode(GoodAttributes()).attributes.change;
   EXPECT_EQ(base, Decode(GoodAttributes()).attributes.change);
-  fattr3 later = GoodAttributes();  // a write moves both times alike
+  fattr3 later = GoodAttributes();  // a write sets both times to one instant
   later.mtime.nseconds = later.ctime.nseconds = 6;
   EXPECT_NE(Decode(later).attributes.change, base);
   fattr3 longer = GoodAttributes();
@@ -96,7 +96,7 @@ TEST(DecodeLookup, TakesHandlesOfOneToSixtyFourBytes) {
 }
 
 // WIRE-7.
-TEST(DecodeLookup, RefusesEmptyAndOverlongHandlesAndLeavesNothingBehind) {
+TEST(DecodeLookup, RefusesEmptyAndOverlongHandlesWithAnEmptyReply) {
   for (const size_t size : {0, 65, 128, 129, 100'000}) {
     const LookupReply reply = DecodeLookup(std::string(size, 'x'));
     EXPECT_EQ(reply.error, std::errc::io_error) << size;
@@ -105,7 +105,7 @@ TEST(DecodeLookup, RefusesEmptyAndOverlongHandlesAndLeavesNothingBehind) {
   }
 }
 
-TEST(DecodeLookup, KeepsTheDirectoryOfAMiss) {
+TEST(DecodeLookup, KeepsTheDirectoryAttributesOfAFailure) {
   LOOKUP3res wire{};
   wire.status = NFS3ERR_NOENT;
   wire.LOOKUP3res_u.resfail.dir_attributes = Follows(GoodAttributes());
@@ -156,7 +156,7 @@ ReadReply DecodeRead(std::string data, u_int count, bool eof, std::span<std::byt
   return reply;
 }
 
-TEST(DecodeRead, CopiesWhatCame) {
+TEST(DecodeRead, CopiesTheData) {
   std::array<std::byte, 4> into{};
   const ReadReply reply = DecodeRead("abc", 3, true, into);
   EXPECT_EQ(reply.error, kOk);
@@ -164,7 +164,7 @@ TEST(DecodeRead, CopiesWhatCame) {
   EXPECT_EQ(into[2], std::byte{'c'});
 }
 
-TEST(DecodeRead, RefusesMoreThanWasAskedForAndWritesNothing) {
+TEST(DecodeRead, RefusesMoreThanRequestedAndWritesNothing) {
   std::array<std::byte, 4> into{};
   EXPECT_EQ(DecodeRead("abcde", 5, true, into).error, std::errc::io_error);
   EXPECT_EQ(into[0], std::byte{0});
@@ -176,7 +176,7 @@ TEST(DecodeRead, RefusesACountThatIsNotTheLengthOfTheData) {
   EXPECT_EQ(DecodeRead("ab", 1, true, into).error, std::errc::io_error);
 }
 
-TEST(DecodeRead, RefusesNothingBeforeTheEnd) {
+TEST(DecodeRead, RefusesAnEmptyReadBeforeEof) {
   std::array<std::byte, 4> into{};
   EXPECT_EQ(DecodeRead("", 0, false, into).error, std::errc::io_error);
   EXPECT_EQ(DecodeRead("", 0, true, into).error, kOk);
@@ -257,7 +257,7 @@ TEST(DecodeReadDir, RefusesAnEntryWithABadHandle) {
   EXPECT_EQ(reply.error, std::errc::io_error);
 }
 
-TEST(DecodeCreated, MayComeWithoutHandleAndAttributes) {
+TEST(DecodeCreated, HandleAndAttributesAreOptional) {
   CREATE3res wire{};
   CreateReply reply;
   DecodeReply(wire, reply);
@@ -265,7 +265,7 @@ TEST(DecodeCreated, MayComeWithoutHandleAndAttributes) {
   EXPECT_FALSE(reply.handle.has_value());
 }
 
-TEST(DecodeCreated, BringsWeakCacheConsistencyWithAFailureToo) {
+TEST(DecodeCreated, KeepsWeakCacheConsistencyOfAFailure) {
   MKDIR3res wire{};
   wire.status = NFS3ERR_EXIST;
   wcc_data& wcc = wire.MKDIR3res_u.resfail.dir_wcc;
@@ -282,7 +282,7 @@ TEST(DecodeCreated, BringsWeakCacheConsistencyWithAFailureToo) {
 }
 
 // WIRE-10.
-TEST(DecodeLimits, AreClampedToWhatTheTransportCarries) {
+TEST(DecodeLimits, AreClampedToTheTransport) {
   FSINFO3res wire{};
   wire.FSINFO3res_u.resok.rtmax = 64 * 1024 * 1024;
   wire.FSINFO3res_u.resok.dtpref = 8192;

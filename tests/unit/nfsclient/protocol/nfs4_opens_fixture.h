@@ -1,4 +1,5 @@
-// nfs4_opens_fixture: an Nfs4Opens that talks to a FakeNfs4, for nfs4_opens*_test.cc.
+// nfs4_opens_fixture: an Nfs4Opens and its FakeNfs4, for nfs4_opens_test.cc and
+// nfs4_recovery_test.cc.
 #ifndef NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_NFS4_OPENS_FIXTURE_H_
 #define NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_NFS4_OPENS_FIXTURE_H_
 
@@ -56,9 +57,10 @@ class Nfs4OpensTest : public testing::Test {
     opens_ = std::make_unique<Nfs4Opens>(*caller_, owners_);
   }
 
-  Nfs4Opens::Opened Open(const Nfs4Opens::OpenRequest& wish, const Credential& credential = kUser) {
+  Nfs4Opens::Opened Open(const Nfs4Opens::OpenRequest& request,
+                         const Credential& credential = kUser) {
     RpcCaller::Budget budget = caller_->NewBudget();
-    return opens_->Open(wish, credential, budget);
+    return opens_->Open(request, credential, budget);
   }
   Nfs4Opens::OpenRequest OpenRequest(const std::string& name = "f") {
     return {.directory = root_, .name = names_.emplace_back(name), .read = true, .write = true};
@@ -75,7 +77,7 @@ class Nfs4OpensTest : public testing::Test {
     int status = 0;
     std::string data;
   };
-  // READ, as Nfs4::Read() does it.
+  // Sends READ and recovers, as Nfs4::Read() does.
   DataReply Read(const OpenState* state, const FileHandle& file) {
     RpcCaller::Budget budget = caller_->NewBudget();
     for (;;) {
