@@ -13,9 +13,8 @@
 //             credentials share an entry; further ones have entries of their own.
 //             A prefix is inserted into a full set only if it missed there twice in a row; if valid
 //             entries evict each other, the cache grows and begins empty (WALK-18).
-// Staleness   none within the clock's: CLOCK_MONOTONIC never goes back. If it did, an entry could
-// be
-//             valid at a time before a directory on its prefix was last revalidated.
+// Staleness   none, as CLOCK_MONOTONIC never goes back. If it did, an entry could be valid at a
+//             time before a directory on its prefix was last revalidated.
 // Lifetime    holds no references. What a valid entry points to has not been freed, in an RCU
 //             section (rcu/change_count.h, Lifetime).
 // Tests       tests/exits/path_cache_test.cc, tests/race/path_cache_race_test.cc

@@ -14,8 +14,7 @@ struct WalkFlags {
   bool strict = false;       // linearizable (WALK-16)
   bool cached = false;       // LOOKUP_CACHED: EAGAIN instead of anything that may sleep
   bool open = false;         // LOOKUP_OPEN: the server opens the file by its name
-  bool dont_cache =
-      false;  // evict what the walk ends at with its last reference, if it brought it in
+  bool dont_cache = false;   // what the walk brought in and ends at goes with its last reference
 };
 
 }  // namespace nfswalk::walk
