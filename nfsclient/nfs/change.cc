@@ -42,6 +42,18 @@ DentryRef FindOrLookup(Superblock& superblock, DentryRef& directory, const vfs::
   return asked ? std::move(*asked) : DentryRef();
 }
 
+// The name, revalidated, if it leads to a directory. Errors: no_such_file_or_directory;
+// not_a_directory, also for a symbolic link; LookupChild()'s.
+std::expected<DentryRef, std::errc> FindDirectory(Superblock& superblock, DentryRef& directory,
+                                                  const vfs::Name& name,
+                                                  const Credential& credential) {
+  auto child = LookupChild(superblock, directory, name, credential, LookupIntent::kWalk);
+  if (!child) return child;
+  if (child->inode() == nullptr) return std::unexpected(std::errc::no_such_file_or_directory);
+  if (!child->inode()->is_directory()) return std::unexpected(std::errc::not_a_directory);
+  return child;
+}
+
 // False if another thread has changed the name since FindOrLookup(). Preconditions: the directory
 // is locked exclusively.
 bool IsCurrent(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
@@ -289,14 +301,22 @@ std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::str
 }
 
 std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_view from_text,
-                 DentryRef& to_directory, std::string_view to_text, const Credential& credential) {
+                 DentryRef& to_directory, std::string_view to_text, bool directories_only,
+                 const Credential& credential) {
   if (TooLong(superblock, from_text) || TooLong(superblock, to_text)) {
     return std::errc::filename_too_long;
   }
   PaddedName from(from_text, from_directory.get());
   PaddedName to(to_text, to_directory.get());
   for (;;) {
-    const DentryRef source = FindOrLookup(superblock, from_directory, from.name(), credential);
+    DentryRef source;
+    if (directories_only) {
+      auto directory = FindDirectory(superblock, from_directory, from.name(), credential);
+      if (!directory) return directory.error();
+      source = std::move(*directory);
+    } else {
+      source = FindOrLookup(superblock, from_directory, from.name(), credential);
+    }
     const DentryRef target = FindOrLookup(superblock, to_directory, to.name(), credential);
     NFSWALK_SYNC_POINT("change:names-known");
     auto locks =

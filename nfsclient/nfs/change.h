@@ -38,8 +38,10 @@ std::errc RemoveFile(Superblock& superblock, vfs::DentryRef& directory, std::str
                      const Credential& credential);
 std::errc RemoveDirectory(Superblock& superblock, vfs::DentryRef& directory, std::string_view name,
                           const Credential& credential);
+// `directories_only`: not_a_directory, and nothing is sent, unless `from_name` is a directory, as a
+// trailing slash of either path asks for (WALK-11).
 std::errc Rename(Superblock& superblock, vfs::DentryRef& from_directory, std::string_view from_name,
-                 vfs::DentryRef& to_directory, std::string_view to_name,
+                 vfs::DentryRef& to_directory, std::string_view to_name, bool directories_only,
                  const Credential& credential);
 std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, icache::Inode& inode,
                                                       const protocol::SetAttributes& attributes,

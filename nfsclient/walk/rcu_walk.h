@@ -1,34 +1,34 @@
-// rcu_walk: the first pass. It takes no lock and no reference, allocates nothing and stores to
-// nothing that another thread can see.
+// rcu_walk: RCU-walk (path_lookupat() with LOOKUP_RCU): takes no lock and no reference, allocates
+// nothing and stores to nothing that another thread reads (WALK-20).
 //
-// Contract    Resolve() ends in a position, in an error that was as true as a success would have
-//             been, or in the reason why a reference walk is needed. It is never retried:
-//             inconsistency means kChanged, and the caller goes on with references (WALK-1).
+// Contract    Resolve() ends in a position, in an error that was compared like a success, or in the
+//             reason why ref-walk is needed. It is never retried: inconsistency means kChanged, and
+//             the caller goes on with ref-walk (WALK-1).
 // Invariants  I1 the position is {dentry, seq, inode}, inode having been read inside seq's window.
-//             I2 a child's window is open before its parent's is closed (WALK-3).
-//             I3 no error and no success leaves without a last look at the position's seq.
+//             I2 a child's window is opened before its parent's is closed (WALK-3).
+//             I3 no error and no success leaves without a last comparison of the position's seq
+//             (WALK-8).
 // Protocol    with locks:  lock(dir); child = find(name); lock(child); unlock(dir); dir = child
 //             here:        child, s = find(name); read child; check dir's seq; check s; dir = child
-// Staleness   the directories behind the position may have moved since: what is shown is a chain
-//             of steps each of which was true, overlapping in time (WALK-15). `strict`
-//             re-checks them all.
-//             What the path cache says of the way to a directory was all true at one moment of the
-//             walk; the ladder goes on from there.
+// Staleness   the directories behind the position may have moved since: the steps were each true,
+//             consecutive ones at overlapping times (WALK-15). A strict walk compares them all
+//             again (WALK-16).
+//             What the path cache has of a prefix was all true at one moment of the walk; the walk
+//             goes on from there hand-over-hand.
 // Progress    bounded by the components of the path and of at most 40 links.
-// Lifetime    everything reached is kept by the caller's RCU section.
+// Lifetime    everything reached is kept by the caller's RCU section (WALK-25).
 // Tests       tests/integration/walk_test.cc, tests/integration/warm_walk_test.cc
 #ifndef NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_
 #define NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <system_error>
 
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/path_buffer.h"
 #include "nfsclient/walk/path_cache.h"
+#include "nfsclient/walk/prefix_recorder.h"
 #include "nfsclient/walk/read_set.h"
 #include "nfsclient/walk/walk_flags.h"
 #include "nfsclient/walk/walk_start.h"
@@ -36,7 +36,7 @@
 
 namespace nfswalk::walk {
 
-// Either a reason to go on with references, or an answer: errc{} or the call's error.
+// Either a reason to go on with ref-walk, or an answer: errc{} or the call's error.
 struct RcuOutcome {
   NeedRef need = NeedRef::kNone;
   std::errc error{};
@@ -46,19 +46,19 @@ struct RcuOutcome {
 
 class RcuWalk {
  public:
-  // Preconditions: an RCU section that outlives the walk. `path` is at its beginning.
-  // `read_set` is for strict walks, `path_cache` (may be null) for others that begin at the
-  // export's root.
+  // Preconditions: an RCU section that outlives the walk. `path` is at its beginning. `read_set`:
+  // of a strict walk, else null. `path_cache`: for a walk from the export's root, else null.
   RcuWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
-          const sunrpc_auth::Credential& credential, const WalkFlags& flags,
-          std::span<Visited> read_set, PathCache* path_cache);
+          const sunrpc_auth::Credential& credential, const WalkFlags& flags, ReadSet* read_set,
+          PathCache* path_cache);
 
   RcuOutcome Resolve();
 
   // Closes the position's window; the last thing before an answer is given.
   RcuOutcome Confirm(std::errc error = {}) const;
 
-  // The same for success; near the cache's limit it also tells reclaim that the dentry is in use.
+  // The same for success; near the cache's limit it also marks the dentry as used, for reclaim
+  // (DCACHE_REFERENCED, WALK-24).
   RcuOutcome ConfirmUsed() const {
     if (superblock_.dentries.under_pressure()) superblock_.dentries.MarkUsed(*at_.dentry);
     return Confirm();
@@ -71,26 +71,22 @@ class RcuWalk {
   const AccessHits& hits() const { return hits_; }
   uint64_t now_ns() const { return now_ns_; }
   int links() const { return links_; }
-  // The path cache knew the way to the last component's directory.
-  bool prefix_hit() const { return prefix_hit_; }
-  // A strict walk may not have had enough of it; another never uses any.
-  bool read_set_full() const { return visited_count_ == read_set_.size(); }
+  // True if the walk began at the directory of its last component.
+  bool prefix_hit() const { return prefix_.hit(); }
 
-  // unlazy: a reference on the position, to resume the walk from; empty if it has changed. A
-  // reference that was taken in vain is left in `unwanted`, to be dropped after the RCU section.
+  // try_to_unlazy(): a reference on the position, to resume the walk from; empty if it has changed.
+  // A reference that was taken in vain is left in `unwanted`, to be dropped after the RCU section
+  // (WALK-2).
   vfs::DentryRef Unlazy(vfs::DentryRef& unwanted) const;
 
  private:
   static Position PositionOf(const vfs::DentryRef& start);
-  RcuOutcome Enter();
-  RcuOutcome StepToParent();
+  RcuOutcome MayLookup();
+  RcuOutcome FollowDotDot();
   RcuOutcome StepToChild(const vfs::Name& name, bool* more);
   RcuOutcome FollowLink(const vfs::Dentry& link, uint64_t seq, const icache::Inode& inode,
                         const char* rest);
   RcuOutcome MoveTo(Position position);
-  bool Remember(const rcu::SeqCount& count, uint64_t sample);
-  const vfs::Dentry* TakePrefix();
-  void RecordPrefix();
 
   Superblock& superblock_;
   const WalkStart start_;
@@ -101,15 +97,8 @@ class RcuWalk {
   Position at_;
   int links_ = 0;
   AccessHits hits_;
-  const std::span<Visited> read_set_;
-  size_t visited_count_ = 0;
-
-  PathCache* const path_cache_;
-  bool prefix_hit_ = false;
-  // What the path cache is to remember, if the walk gets there; else empty.
-  PathCache::Prefix prefix_ = {};
-  uint64_t prefix_sample_ = 0;
-  ValidityInterval prefix_validity_ = {};
+  ReadSet* const read_set_;
+  PrefixRecorder prefix_;
 };
 
 }  // namespace nfswalk::walk

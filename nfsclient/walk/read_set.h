@@ -1,7 +1,9 @@
-// read_set: where a strict walk keeps what it looks at again in the end: two samples for each
-// name on its way. A way of ordinary length needs no memory.
+// read_set: the samples of every sequence count that a strict walk has read under, two for each
+// component, to be compared once more at its end (WALK-16).
 //
-// Thread safety: of one walk.
+// Thread safety: one walk's own. Lifetime: the counts are those of one RCU section; Clear() or
+// Grow() before the next.
+// Memory: none up to 256 samples.
 #ifndef NFSWALK_NFSCLIENT_WALK_READ_SET_H_
 #define NFSWALK_NFSCLIENT_WALK_READ_SET_H_
 
@@ -17,33 +19,51 @@
 
 namespace nfswalk::walk {
 
-struct Visited {
-  const rcu::SeqCount* count;
-  uint64_t sample;
-};
-
 class ReadSet {
  public:
   ReadSet() = default;
   ReadSet(const ReadSet&) = delete;
   ReadSet& operator=(const ReadSet&) = delete;
 
-  std::span<Visited> get() { return room_; }
+  void Clear() { size_ = 0; }
+  // False if full.
+  [[nodiscard]] bool Add(const rcu::SeqCount& count, uint64_t sample) {
+    if (full()) return false;
+    samples_[size_++] = {&count, sample};
+    return true;
+  }
+  bool full() const { return size_ == samples_.size(); }
 
-  // Makes it eight times as large, and forgets what is in it. False if memory is out.
+  // True if any count has changed since its sample was taken.
+  bool Changed() const {
+    for (const Sample& sample : samples_.first(size_)) {
+      if (sample.count->Changed(sample.value)) return true;
+    }
+    return false;
+  }
+
+  // Clears it and makes it eight times as large. False, and unchanged, without memory. May
+  // allocate: not in an RCU section.
   [[nodiscard]] bool Grow() {
-    const size_t size = room_.size() * 8;
-    std::unique_ptr<Visited[]> more(new (std::nothrow) Visited[size]);
-    if (!more) return false;
-    room_ = {more.get(), size};
-    more_ = std::move(more);
+    const size_t capacity = samples_.size() * 8;
+    std::unique_ptr<Sample[]> larger(new (std::nothrow) Sample[capacity]);
+    if (!larger) return false;
+    samples_ = {larger.get(), capacity};
+    heap_ = std::move(larger);
+    size_ = 0;
     return true;
   }
 
  private:
-  std::array<Visited, 256> first_;
-  std::unique_ptr<Visited[]> more_;
-  std::span<Visited> room_{first_};
+  struct Sample {
+    const rcu::SeqCount* count;
+    uint64_t value;
+  };
+
+  size_t size_ = 0;
+  std::array<Sample, 256> inline_;  // not cleared: written before it is read
+  std::unique_ptr<Sample[]> heap_;
+  std::span<Sample> samples_{inline_};
 };
 
 }  // namespace nfswalk::walk
