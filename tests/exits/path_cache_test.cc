@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/vfs/inode_cache.h"
 #include "tests/exits/steered_clock.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/known_bugs/walked_mount.h"
@@ -60,12 +60,12 @@ class PathCacheExits : public WalkedMount {
   }
   // The client comes to know what others did to a directory.
   void LookAt(uint64_t directory) const {
-    Superblock& superblock = ClientInternals::SuperblockOf(*client_);
-    superblock.inodes->IterInodes({}, [&](vfs::Inode& inode) {
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+    superblock.inodes->IterInodes({}, [&](icache::Inode& inode) {
       if (inode.fileid == directory) {
         EXPECT_EQ(nfs::Revalidate(superblock, inode, another_, true), std::errc{});
       }
-      return vfs::IterStep::kNext;
+      return icache::IterStep::kNext;
     });
   }
 
@@ -96,11 +96,11 @@ class PathCacheExits : public WalkedMount {
   std::pair<std::string, std::string> NamesThatLookAlike() const {
     constexpr size_t kNames = 400'000;
     constexpr uint64_t kBitsInSet = ~uint64_t{0} << 41, kSetBits = 0x7f00;
-    Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
     std::unordered_map<uint64_t, size_t> seen;
     for (size_t i = 0; i < kNames; ++i) {
       const std::string path = "a/" + std::to_string(i) + "/file" + std::string(16, '\0');
-      const auto way = walk::PathCache::WayOf(path, superblock, nullptr);
+      const auto way = walk::PathCache::PrefixKeyOf(path, superblock, nullptr);
       const auto [found, is_new] = seen.emplace(way.hash & (kBitsInSet | kSetBits), i);
       if (!is_new) return {std::to_string(found->second), std::to_string(i)};
     }
@@ -111,6 +111,7 @@ class PathCacheExits : public WalkedMount {
   int64_t file_ = 0;
 };
 
+// WALK-17.
 TEST_F(PathCacheExits, TheThirdWalkToADirectoryBeginsThere) {
   EXPECT_FALSE(Hits(kFile, file_));
   Warm(kFile);
@@ -188,11 +189,11 @@ TEST_F(PathCacheExits, WhatIsInvalidatedOrDroppedIsAskedForAgain) {
 TEST_F(PathCacheExits, ADirectoryThatIsEvictedIsForgotten) {
   ExpectForgottenAfter(
       [&] {
-        Superblock& superblock = ClientInternals::SuperblockOf(*client_);
-        const auto sample = superblock.directory_changes.Quiet();
+        nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+        const auto sample = superblock.directory_changes.TrySample();
         ASSERT_TRUE(sample);
         while (superblock.dentries.size() > 1) superblock.dentries.Prune(64);
-        EXPECT_FALSE(superblock.directory_changes.Still(*sample));
+        EXPECT_FALSE(superblock.directory_changes.Validate(*sample));
       },
       file_);
 }
@@ -228,6 +229,7 @@ TEST_F(PathCacheExits, AWayIsNotBelievedBeforeEveryDirectoryOnIt) {
   EXPECT_FALSE(Hits(kFile, file_));
 }
 
+// WALK-17.
 TEST_F(PathCacheExits, NobodyGoesTheWayOfAnother) {
   server_->Refuse(b_, another_.uid());
   const auto as_others = [&] {
@@ -403,6 +405,7 @@ TEST_F(PathCacheExits, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
   EXPECT_GT(path_hits() - before, kManyDirectories * 9 / 10);
 }
 
+// WALK-18.
 TEST_F(PathCacheExits, WhatIsUsedOnceDrivesNothingOut) {
   AddManyDirectories();
   Learn(kFile, file_);

@@ -1,5 +1,5 @@
-// Permission, row by row of nfs_semantics 3.1 to 3.5: what RCU mode answers in that state, what
-// references answer and what they ask the server. docs/exits.md lists the rows.
+// Permission, row by row of docs/rules/access.md: what RCU mode answers in that state, what
+// references answer and what they ask the server. See docs/exits.md.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -36,6 +36,7 @@ class Permission : public Exits {
 
 using Permission3_1 = Permission;
 
+// ACCESS-1.
 TEST_F(Permission3_1, NothingWantedIsGrantedWithoutKnowingAnything) {
   Mount();
   Warm(AccessTo("d/f", 0));
@@ -43,6 +44,7 @@ TEST_F(Permission3_1, NothingWantedIsGrantedWithoutKnowingAnything) {
   Answered(AccessTo("d/f", 0));
 }
 
+// ACCESS-1.
 TEST_F(Permission3_1, AccessSkipsNothing) {
   Mount();
   Warm(StatOf("d/f"));
@@ -83,6 +85,7 @@ TEST_F(Permission3_1, WritingToADirectoryIsLeftToTheOperation) {
   EXPECT_EQ(server_->TakeCalls(), Calls{});
 }
 
+// ACCESS-2.
 TEST_F(Permission3_1, NobodyExecutesAFileWithoutAnExecuteBit) {
   server_->Edit(kDF, [](auto& attributes) { attributes.mode = 0644; });
   Mount();
@@ -110,6 +113,7 @@ TEST_F(Permission3_1, TheExecuteBitIsThatOfFreshAttributes) {
   Answered(AccessTo("d/f", kMayExecute), kDenied);
 }
 
+// ACCESS-5.
 TEST_F(Permission3_1, ACachedDenialIsAnAnswer) {
   rights_[kDF] = kServerRead;
   Mount();
@@ -130,6 +134,7 @@ TEST_F(Permission3_1, ACachedDenialOfSearchIsAnAnswer) {
 
 using Permission3_2 = Permission;
 
+// ACCESS-4.
 TEST_F(Permission3_2, WhatNeitherSearchFindsIsAsked) {
   for (const WalkMode mode : {WalkMode::kRcuLocked, WalkMode::kRcuPeek, WalkMode::kRcuSearch}) {
     SCOPED_TRACE(WalkModeName(mode));
@@ -147,6 +152,7 @@ TEST_F(Permission3_2, WhatNeitherSearchFindsIsAsked) {
   }
 }
 
+// ACCESS-4.
 TEST_F(Permission3_2, ALockedSearchAnswersUnderRcuAsWell) {
   options_.walk = WalkMode::kRcuPeek;
   Mount();
@@ -170,6 +176,7 @@ TEST_F(Permission3_2, AStaleFileIsForgottenAndLookedUpAgain) {
   Answered(AccessTo("d/f", kMayRead));
 }
 
+// ATTR-8.
 TEST_F(Permission3_2, AStaleDirectoryMayComeBack) {
   Mount();
   Warm(StatOf("d"));
@@ -180,6 +187,7 @@ TEST_F(Permission3_2, AStaleDirectoryMayComeBack) {
   Answered(AccessTo("d", kMayRead));
 }
 
+// ACCESS-9.
 TEST_F(Permission3_2, AnErrorIsNotCached) {
   Mount();
   Warm(StatOf("d/f"));
@@ -189,6 +197,7 @@ TEST_F(Permission3_2, AnErrorIsNotCached) {
   Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 3"});
 }
 
+// ACCESS-3.
 TEST_F(Permission3_2, TheRawBitsDecide) {
   struct Row {
     uint64_t file;
@@ -221,6 +230,7 @@ TEST_F(Permission3_2, TheRawBitsDecide) {
 
 using Permission3_3 = Permission;
 
+// ACCESS-13.
 TEST_F(Permission3_3, AtTheLimitTheOldestRightsGo) {
   options_.access_entries_max = 1;
   Mount();
@@ -241,7 +251,7 @@ TEST_F(Permission3_3, AHitOfTheLockedSearchIsThePeeksNext) {
   EXPECT_EQ(client_->stats().peek_hits, peeks + 1);
 }
 
-// R9: nor is the first answer after an invalidation lost.
+// ACCESS-7: nor is the first answer after an invalidation lost.
 TEST_F(Permission3_3, AChangeInvalidatesTheRightsOfAll) {
   Mount();
   Warm(AccessTo("d/f", kMayRead));
@@ -295,7 +305,7 @@ TEST_F(Permission3_4, BehindMoreCredentialsThanASearchLooksAtReferencesFindIt) {
 }
 
 // Rights are at most ac{reg,dir}max old, however often the attributes are confirmed: a denial, too.
-// The bound takes the place of the kernel's "clear on login" (3.5).
+// The bound takes the place of the kernel's "clear on login".
 class Permission3_5 : public Permission {
  protected:
   // After this `path` has attributes that are fresh, and rights of 60 s less 1 ns ago.
@@ -310,6 +320,7 @@ class Permission3_5 : public Permission {
   }
 };
 
+// ACCESS-6.
 TEST_F(Permission3_5, AGrantEndsAtItsMaximalAge) {
   GrowAlmostOld(AccessTo("d/f", kMayRead));
   Answered(AccessTo("d/f", kMayRead));

@@ -322,12 +322,12 @@ void RandomWorld::ChangeByClient() {
 }
 
 void RandomWorld::DisturbCaches() {
-  Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
   const size_t what = dice_.Below(8);
   if (what == 0) return client_->InvalidateCaches();
   if (what == 1) return client_->DropCaches();
   if (what == 2) return void(superblock.dentries.Prune(1 + dice_.Below(10)));
-  superblock.inodes->IterInodes({}, [&](vfs::Inode& inode) {
+  superblock.inodes->IterInodes({}, [&](icache::Inode& inode) {
     if (dice_.OneIn(3)) {
       nfs::DirectoryChange change(superblock, inode);
       if (what < 5) nfs::InvalidateAttributes(superblock, inode);
@@ -335,7 +335,7 @@ void RandomWorld::DisturbCaches() {
       if (what == 6 && dice_.OneIn(3)) nfs::MarkStale(superblock, inode);
       if (what == 7) inode.access.Clear(superblock.access_lru);
     }
-    return vfs::IterStep::kNext;
+    return icache::IterStep::kNext;
   });
 }
 

@@ -1,5 +1,5 @@
-// Dentry revalidation, row by row of the tables in nfs_semantics 1.2 to 1.9: what RCU mode answers
-// in that state, what references answer and what they ask the server. docs/exits.md lists the rows.
+// Dentry revalidation, rule by rule of docs/rules/names.md: what RCU mode answers
+// in that state, what references answer and what they ask the server. See docs/exits.md.
 #include "nfsclient/nfs/revalidate.h"
 
 #include <gtest/gtest.h>
@@ -19,6 +19,7 @@ using protocol::kStale;
 // nfs_check_verifier.
 using Revalidate1_2 = Exits;
 
+// NAME-1.
 TEST_F(Revalidate1_2, TheRootIsAlwaysValid) {
   options_.lookupcache = LookupCache::kNone;
   Mount();
@@ -29,6 +30,7 @@ TEST_F(Revalidate1_2, TheRootIsAlwaysValid) {
   Answered(StatOf("/"));
 }
 
+// NAME-2.
 TEST_F(Revalidate1_2, AnotherCookieCostsALookupAndNoGetattr) {
   Mount();
   Warm(StatOf("d/f"));
@@ -38,7 +40,7 @@ TEST_F(Revalidate1_2, AnotherCookieCostsALookupAndNoGetattr) {
   Answered(StatOf("d/f"));
 }
 
-// The search permission looks at the directory's attributes first, hence the reason.
+// The search permission looks at the directory's attributes first, hence the reason. NAME-3.
 TEST_F(Revalidate1_2, ADirectoryInDoubtIsAskedForAndItsNamesAreNot) {
   Mount();
   Warm(StatOf("d/f"));
@@ -56,6 +58,7 @@ TEST_F(Revalidate1_2, ADirectoryThatTheGetattrShowsChangedIsLookedUpIn) {
   Answered(StatOf("d/f"));
 }
 
+// NAME-3.
 TEST_F(Revalidate1_2, AWalkEndsWithTheErrorOfTheGetattr) {
   Mount();
   Warm(StatOf("d/f"));
@@ -90,6 +93,7 @@ TEST_F(Revalidate1_2, AnErrorOfTheGetattrReadsAsNoMatch) {
 // nfs_lookup_verify_inode.
 using Revalidate1_3 = Exits;
 
+// NAME-4.
 TEST_F(Revalidate1_3, TheAgeOfTheChildDoesNotMatter) {
   Mount();
   Warm(AccessTo("d/f", 0));
@@ -102,6 +106,7 @@ TEST_F(Revalidate1_3, TheAgeOfTheChildDoesNotMatter) {
   Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk, {"GETATTR 3"});  // what stat itself wants
 }
 
+// NAME-5.
 TEST_F(Revalidate1_3, AnOpenAsksForTheFileUnlessNocto) {
   for (const bool nocto : {false, true}) {
     SCOPED_TRACE(nocto);
@@ -119,6 +124,7 @@ TEST_F(Revalidate1_3, AnOpenAsksForTheFileUnlessNocto) {
   }
 }
 
+// NAME-17, WALK-1.
 TEST_F(Revalidate1_3, AfterEstaleEveryNameIsAskedForAgain) {
   Mount();
   Warm(StatOf("d/f"));
@@ -128,6 +134,7 @@ TEST_F(Revalidate1_3, AfterEstaleEveryNameIsAskedForAgain) {
        {"GETATTR 3", "LOOKUP d", "LOOKUP f", "GETATTR 3"});
 }
 
+// NAME-6.
 TEST_F(Revalidate1_3, AFileWithoutLinksIsLookedUp) {
   Mount();
   Warm(StatOf("d/f"));
@@ -141,6 +148,7 @@ TEST_F(Revalidate1_3, AFileWithoutLinksIsLookedUp) {
 // nfs_neg_need_reval.
 using Revalidate1_4 = Exits;
 
+// NAME-8.
 TEST_F(Revalidate1_4, Row1_ANameThatIsToBeMadeIsNotLookedUp) {
   Mount();
   Warm(StatOf("d/n"));
@@ -151,6 +159,7 @@ TEST_F(Revalidate1_4, Row1_ANameThatIsToBeMadeIsNotLookedUp) {
   for (const auto& call : calls) EXPECT_FALSE(call.starts_with("LOOKUP")) << call;
 }
 
+// NAME-9.
 TEST_F(Revalidate1_4, Row2_LookupcachePositiveDoesNotBelieveIt) {
   options_.lookupcache = LookupCache::kPositive;
   Mount();
@@ -159,6 +168,7 @@ TEST_F(Revalidate1_4, Row2_LookupcachePositiveDoesNotBelieveIt) {
   Left(StatOf("d/n"), NeedRef::kLookupRpc, kNoEntry, {"LOOKUP n"});
 }
 
+// NAME-7.
 TEST_F(Revalidate1_4, Row4_ItIsBelievedWhileTheCookieFits) {
   Mount();
   Warm(StatOf("d/n"));
@@ -195,6 +205,7 @@ TEST_F(Revalidate1_5, Row3_AStaleInodeIsDroppedWithoutAskingForIt) {
   Answered(StatOf("d/f"));
 }
 
+// NAME-8.
 TEST_F(Revalidate1_5, Row5_AnExclusiveCreateAsksForNothing) {
   Mount();
   Warm(StatOf("d/f"));
@@ -204,6 +215,7 @@ TEST_F(Revalidate1_5, Row5_AnExclusiveCreateAsksForNothing) {
   EXPECT_EQ(server_->TakeCalls(), Calls{});
 }
 
+// NAME-1.
 TEST_F(Revalidate1_5, Row6_AMatchIsValid) {
   Mount();
   Warm(StatOf("d/f"));
@@ -211,6 +223,7 @@ TEST_F(Revalidate1_5, Row6_AMatchIsValid) {
   Answered(StatOf("d/f/"), std::errc::not_a_directory);
 }
 
+// NAME-6.
 TEST_F(Revalidate1_5, Row7_AMatchWithoutLinksCastsDoubtOnTheDirectory) {
   Mount();
   Warm(StatOf("d/f"));
@@ -224,6 +237,7 @@ TEST_F(Revalidate1_5, Row7_AMatchWithoutLinksCastsDoubtOnTheDirectory) {
   Left(StatOf("d/s"), NeedRef::kGetattrRpc, kOk, {"GETATTR 2"});
 }
 
+// NAME-10.
 TEST_F(Revalidate1_5, Row8_TheSameFileIsValidFromThenOn) {
   Mount();
   Warm(StatOf("d/f"));
@@ -232,6 +246,7 @@ TEST_F(Revalidate1_5, Row8_TheSameFileIsValidFromThenOn) {
   Answered(StatOf("d/f"));
 }
 
+// NAME-10.
 TEST_F(Revalidate1_5, Row8_AnotherFileTakesTheNamesPlace) {
   Mount();
   Warm(StatOf("d/f"));
@@ -243,6 +258,7 @@ TEST_F(Revalidate1_5, Row8_AnotherFileTakesTheNamesPlace) {
   Answered(StatOf("d/f"));
 }
 
+// ATTR-7.
 TEST_F(Revalidate1_5, Row8_AFileThatIsNotWhatItsHandleSaidIsLookedUpAnew) {
   Mount();
   Warm(StatOf("d/f"));
@@ -275,6 +291,7 @@ class Revalidate1_5Moving : public Exits {
   int reached_ = 0;
 };
 
+// NAME-14.
 TEST_F(Revalidate1_5Moving, Row9_ANameThatMovesUnderTheWalkIsChanged) {
   MoveUnderTheWalk("d/f", "d/s/f");
 }
@@ -296,6 +313,7 @@ class Revalidate1_6 : public Exits {
   }
 };
 
+// NAME-15.
 TEST_F(Revalidate1_6, ARegularFileIsLeftToTheOpen) {
   options_.nocto = true;
   Mount();
@@ -328,6 +346,7 @@ TEST_F(Revalidate1_6, WhatTheOpenFindsStaleIsLookedUpNameByName) {
 // After a failed revalidation with references.
 using Revalidate1_7 = Exits;
 
+// NAME-11.
 TEST_F(Revalidate1_7, AnErrorIsReportedAndTheDentryKept) {
   Mount();
   Warm(StatOf("d/f"));
@@ -338,6 +357,7 @@ TEST_F(Revalidate1_7, AnErrorIsReportedAndTheDentryKept) {
   Left(StatOf("d/f"), NeedRef::kLookupRpc, kOk, {"LOOKUP f"});
 }
 
+// NAME-11.
 TEST_F(Revalidate1_7, EnoentAndEstaleDropTheDentry) {
   Mount();
   Warm(StatOf("d/f"));
@@ -381,6 +401,7 @@ TEST_F(Revalidate1_8, PositiveBelievesWhatIsThere) {
   Left(StatOf("d/n"), NeedRef::kLookupRpc, kNoEntry, {"LOOKUP n"});
 }
 
+// NAME-9.
 TEST_F(Revalidate1_8, NoneBelievesTheRootOnly) {
   options_.lookupcache = LookupCache::kNone;
   Mount();
@@ -395,6 +416,7 @@ TEST_F(Revalidate1_8, NoneBelievesTheRootOnly) {
 // nfs_weak_revalidate: a walk that ends with a jump.
 using Revalidate1_9 = Exits;
 
+// NAME-16.
 TEST_F(Revalidate1_9, AJumpEndsAtFreshAttributesOrAsksForThem) {
   Mount();
   Warm(StatOf("d/s/.."));

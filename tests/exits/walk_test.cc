@@ -1,5 +1,5 @@
-// The other hooks and the walk's own reasons (docs/walk.md): attributes (nfs_semantics 2.3), links
-// (5.2), credentials (4.2). What RCU mode answers in each state, what references answer and what
+// The other hooks and the walk's own reasons (docs/walk.md): attributes (ATTR-1), links (ATTR-15),
+// credentials (CRED-2). What RCU mode answers in each state, what references answer and what
 // they ask the server.
 #include <gtest/gtest.h>
 
@@ -15,6 +15,7 @@ constexpr std::errc kEio = std::errc::io_error;
 
 using AttributesFresh2_3 = Exits;
 
+// ATTR-1.
 TEST_F(AttributesFresh2_3, TheLastNanosecondIsFreshAndTheNextIsNot) {
   options_.acregmin_s = options_.acregmax_s = 3;
   Mount();
@@ -35,6 +36,7 @@ TEST_F(AttributesFresh2_3, AClockBeforeTheBeginningIsTooLate) {
   Answered(StatOf("d/f"));
 }
 
+// ATTR-4.
 TEST_F(AttributesFresh2_3, NoacIsNeverFresh) {
   options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 0;
   Mount();
@@ -76,6 +78,7 @@ TEST_F(ReadLink5_2, OldAttributesAreAskedForAndTheTextIsKept) {
   Answered(StatOf("d/l"));
 }
 
+// ATTR-15.
 TEST_F(ReadLink5_2, AChangedLinkIsReadAgain) {
   Mount();
   Warm(TextOf("d/l"));
@@ -144,6 +147,7 @@ TEST_F(WalksOwnReasons, Miss_AnUnknownNameIsLookedUp) {
   Answered(StatOf("d/n"), kNoEntry);
 }
 
+// WALK-1.
 TEST_F(WalksOwnReasons, RefMode_NothingIsTriedUnderRcu) {
   options_.walk = WalkMode::kRef;
   Mount();
@@ -155,6 +159,7 @@ TEST_F(WalksOwnReasons, RefMode_NothingIsTriedUnderRcu) {
 }
 
 // A path may be 4095 bytes long and so may a link's text; the buffer has room for two of them.
+// WALK-28.
 TEST_F(WalksOwnReasons, Allocation_LongLinksBehindALongPathNeedMemory) {
   std::string dots;
   while (dots.size() < 4000) dots += "./";
@@ -215,6 +220,7 @@ TEST_F(WalksOwnReasonsMoving, Changed_ALinkIsMovedWhileItsTextIsRead) {
 }
 
 // What is found changed while a reference is taken is not resumed from: the walk begins anew.
+// WALK-1.
 TEST_F(WalksOwnReasonsMoving, Changed_APositionThatMovesIsNotResumedFrom) {
   Mount();
   Warm(StatOf("d/s"));

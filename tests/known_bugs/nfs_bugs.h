@@ -1,5 +1,5 @@
 // nfs_bugs: a client of a scripted server, and the verbs in which the bugs that others had are
-// told. docs/known_bugs.md has the numbers.
+// told. See docs/known_bugs.md.
 #ifndef NFSWALK_TESTS_KNOWN_BUGS_NFS_BUGS_H_
 #define NFSWALK_TESTS_KNOWN_BUGS_NFS_BUGS_H_
 

@@ -1,5 +1,5 @@
 // Names that were right once: bugs of other clients in revalidation, played against this one.
-// docs/known_bugs.md has a line for each.
+// See docs/known_bugs.md.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -42,6 +42,7 @@ TEST_P(NfsBugs, B01_ANameRemovedWhileAWalkerLooksAtItIsNotFound) {
 }
 #endif
 
+// NAME-7.
 TEST_P(NfsBugs, B02_AFileThatAppearedOnTheServerIsFoundBehindItsCachedAbsence) {
   Mount();
   ASSERT_EQ(Stat("d/new"), 0u);
@@ -62,7 +63,7 @@ TEST_P(NfsBugs, B02_AnAbsenceIsBelievedNoLongerThanItsDirectory) {
   EXPECT_EQ(Stat("d/new"), created);
 }
 
-// The dentry whose name is asked for goes elsewhere meanwhile, and its own text is freed.
+// The dentry whose name is asked for goes elsewhere meanwhile, and its own text is freed. NAME-25.
 TEST_P(NfsBugs, B05_TheNameInALookupIsTheCallersNotTheDentrys) {
   const std::string name(200, 'x');
   const uint64_t elsewhere = server_->Add(kRoot, "e", FileType::kDirectory);
@@ -114,6 +115,7 @@ TEST_P(NfsBugs, B06_ANameThatTheServerDeniesIsDropped) {
   EXPECT_EQ(Cached("d/f"), 0u);
 }
 
+// NAME-20.
 TEST_P(NfsBugs, B07_DotsAreNeverLookedUpByName) {
   server_->Add(directory_, "sub", FileType::kDirectory);
   Mount();
@@ -130,6 +132,7 @@ TEST_P(NfsBugs, B07_DotsAreNeverLookedUpByName) {
   EXPECT_EQ(server_->Asked("."), 0);
 }
 
+// NAME-12.
 TEST_P(NfsBugs, B08_AChangeBetweenServerAndReplyOfALookupLeavesTheNameInDoubt) {
   Mount();
   ASSERT_EQ(Stat("d"), directory_);
@@ -176,7 +179,7 @@ TEST_P(NfsBugs, B08_AChangeBetweenServerAndReplyOfAListingAheadLeavesItsNamesInD
   });
 }
 
-// Of two answers the older one arrives last.
+// Of two answers the older one arrives last. NAME-12.
 TEST_P(NfsBugs, B09_AnOverdueRevalidationDoesNotBringTheOldFileBack) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -236,7 +239,7 @@ TEST_P(NfsBugs, B10_ALookupIsAnsweredByItsOwnReplyNotByAnOlderListing) {
 }
 #endif
 
-// A file is removed while another thread asks whether it is there.
+// A file is removed while another thread asks whether it is there. NAME-23.
 TEST_P(NfsBugs, B19_ARevalidationDoesNotBringBackAFileThatWeRemoveMeanwhile) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -255,6 +258,7 @@ TEST_P(NfsBugs, B19_ARevalidationDoesNotBringBackAFileThatWeRemoveMeanwhile) {
 }
 
 // The answer to RENAME does not say which file was moved: it need not be the one that we know.
+// NAME-19.
 TEST_P(NfsBugs, B23_ARenameMovesTheFileThatTheServerHasUnderTheName) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -284,7 +288,7 @@ TEST_P(NfsBugs, B23_ADirectoryRenamedInDoubtKeepsItsChildren) {
   EXPECT_EQ(server_->Asked("leaf"), asked);
 }
 
-// The same for the loop of the report: one client moves the file away and makes a new one.
+// The same for the loop of the report: one client moves the file away and makes a new one. ATTR-6.
 TEST_P(NfsBugs, B23_AFileThatIsReplacedOverAndOverIsSeenEveryTime) {
   Mount();
   for (int round = 0; round < 20; ++round) {
@@ -299,7 +303,7 @@ TEST_P(NfsBugs, B23_AFileThatIsReplacedOverAndOverIsSeenEveryTime) {
   }
 }
 
-// One stale name among many costs a listing at most, not a call for each.
+// One stale name among many costs a listing at most, not a call for each. NAME-21.
 TEST_P(NfsBugs, B26_OneStaleNameDoesNotCostEveryOtherACall) {
   constexpr int kNames = 1000;
   for (int i = 0; i < kNames; ++i) {
@@ -347,6 +351,7 @@ TEST_P(NfsBugs, R01_ANameThatMovesAwayAndBackUnderAWalkerIsNoAnswerEither) {
   EXPECT_EQ(Stat("d/f"), file_);
 }
 
+// ATTR-6.
 TEST_P(NfsBugs, R02_AChangeNoticedBehindAWalkerIsSeenByTheNext) {
   const uint64_t sub = server_->Add(directory_, "sub", FileType::kDirectory);
   const uint64_t leaf = server_->Add(sub, "leaf", FileType::kRegular);
@@ -366,6 +371,7 @@ TEST_P(NfsBugs, R02_AChangeNoticedBehindAWalkerIsSeenByTheNext) {
 }
 #endif
 
+// NAME-11.
 TEST_P(NfsBugs, R13_TheRootOutlivesEveryErrorOfItsServer) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -381,7 +387,7 @@ TEST_P(NfsBugs, R13_TheRootOutlivesEveryErrorOfItsServer) {
   }
 }
 
-// A file that is gone by its handle, though its name was believed.
+// A file that is gone by its handle, though its name was believed. ATTR-8.
 TEST_P(NfsBugs, R14_AStaleFileIsNotAskedAboutAgainAndItsNameLooksForAnother) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);

@@ -1,5 +1,5 @@
 // Opens by a name that leads elsewhere by now: bugs of other clients in open, played against this
-// one. docs/known_bugs.md has a line for each.
+// one. See docs/known_bugs.md.
 #include <gtest/gtest.h>
 
 #include <system_error>
@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, NfsBugsOfOpen, testing::Values(3, 4), Version
 class NfsBugsOfOpenByName : public NfsBugsOfOpen {};
 INSTANTIATE_TEST_SUITE_P(Version, NfsBugsOfOpenByName, testing::Values(4), VersionOfTest);
 
-// Another client saves the file: a new one takes its name.
+// Another client saves the file: a new one takes its name. NAME-26.
 TEST_P(NfsBugsOfOpenByName, B12_AnOpenOpensTheFileThatHasTheNameNow) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -38,7 +38,7 @@ TEST_P(NfsBugsOfOpenByName, B12_AnOpenOpensTheFileThatHasTheNameNow) {
   }
 }
 
-// A directory on the way is another one by now: the whole walk is repeated.
+// A directory on the way is another one by now: the whole walk is repeated. NAME-15.
 TEST_P(NfsBugsOfOpenByName, B28_AStaleOpenRepeatsTheWholeWalk) {
   const uint64_t sub = server_->Add(directory_, "sub", FileType::kDirectory);
   server_->Add(sub, "leaf", FileType::kRegular);

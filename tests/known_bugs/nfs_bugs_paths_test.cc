@@ -1,5 +1,5 @@
 // Whole paths in one reply, which no kernel has: the bugs of late and overtaken replies once more.
-// docs/known_bugs.md has a line for each.
+// See docs/known_bugs.md.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -73,7 +73,7 @@ TEST_P(NfsBugsOfPaths, R06_RightsTakenAwayBetweenTheOperationsOfAPathAreGoneOnce
   EXPECT_GE(operations, 8);
 }
 
-// A directory that the reply was to make known is known, and has changed, when it arrives.
+// A directory that the reply was to make known is known, and has changed, when it arrives. NAME-24.
 TEST_P(NfsBugsOfPaths, B08_AnOverdueReplyDoesNotVouchForADirectoryThatOthersMadeKnownSince) {
   Mount();
   ASSERT_EQ(Stat("d/never"), 0u);

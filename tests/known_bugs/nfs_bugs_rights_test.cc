@@ -1,5 +1,5 @@
 // Rights and attributes that were right once: bugs of other clients in permission and in the
-// attribute cache, played against this one. docs/known_bugs.md has a line for each.
+// attribute cache, played against this one. See docs/known_bugs.md.
 #include <gtest/gtest.h>
 
 #include <system_error>
@@ -31,7 +31,7 @@ class NfsBugsOfRights : public NfsBugs {
 
 INSTANTIATE_TEST_SUITE_P(Versions, NfsBugsOfRights, testing::Values(3, 4), VersionOfTest);
 
-// A server may leave the attributes out of its answer to ACCESS.
+// A server may leave the attributes out of its answer to ACCESS. ACCESS-2.
 TEST_P(NfsBugsOfRights, B14_AnExecuteBitIsNotReadFromOldAttributes) {
   server_->LeaveOutAttributes("Access");
   ChangeMode(0644);
@@ -75,6 +75,7 @@ TEST_P(NfsBugsOfRights, B16_WhoseRightsWereRenewedIsNotAskedForAgain) {
   }
 }
 
+// ACCESS-8.
 TEST_P(NfsBugsOfRights, R06_AGrantThatArrivesAfterTheChangeOfModeIsNotKept) {
   Mount();
   ASSERT_EQ(Stat("d/never"), 0u);
@@ -103,7 +104,7 @@ TEST_P(NfsBugsOfRights, R06_AGrantThatArrivesAfterAnInvalidationIsNotKept) {
 
 #ifndef NDEBUG
 // Rights that were found while the attributes were in doubt, and attributes that are good by now
-// because another thread has just seen the change of mode.
+// because another thread has just seen the change of mode. ATTR-14.
 TEST_P(NfsBugsOfRights, R06_RightsAreNotUsedWithAttributesThatVoidedThem) {
   Mount();
   ASSERT_EQ(Access(kMayRead), std::errc{});
@@ -119,7 +120,7 @@ TEST_P(NfsBugsOfRights, R06_RightsAreNotUsedWithAttributesThatVoidedThem) {
 }
 #endif
 
-// Requests are in order, times are not: a clock may be coarse, or be set back.
+// Requests are in order, times are not: a clock may be coarse, or be set back. ATTR-5.
 TEST_P(NfsBugsOfRights, B21_LaterAttributesAreTakenWhateverTheirTimes) {
   Mount();
   ASSERT_EQ(SizeOf("d/f"), 0u);
@@ -143,7 +144,7 @@ TEST_P(NfsBugsOfRights, B21_LaterAttributesAreTakenWhateverTheirTimes) {
   EXPECT_EQ(SizeOf("d/f"), 3u);
 }
 
-// Two changes within one tick, and the answer to the earlier request arrives last.
+// Two changes within one tick, and the answer to the earlier request arrives last. ATTR-9.
 TEST_P(NfsBugsOfRights, B21_AnOverdueAnswerFromTheSameTickDoesNotUndoALaterOne) {
   Mount();
   ASSERT_EQ(Access(kMayRead), std::errc{});
@@ -159,6 +160,7 @@ TEST_P(NfsBugsOfRights, B21_AnOverdueAnswerFromTheSameTickDoesNotUndoALaterOne) 
   EXPECT_EQ(SizeOf("d/g"), 7u);
 }
 
+// ATTR-11.
 TEST_P(NfsBugsOfRights, B22_OfAChangeThatIsKnownByItsResultTheNameIsKnown) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -184,8 +186,9 @@ TEST_P(NfsBugsOfRights, B22_ANameRemovedByOthersBeforeOurReplyArrivesIsNotFound)
   EXPECT_EQ(Stat("d/own"), 0u);
 }
 
+// ATTR-1, ATTR-2.
 TEST(NfsBugsOfTime, R03_AttributesAreFreshFromTheirRequestUpToAndWithoutTheirEnd) {
-  vfs::Inode inode;
+  icache::Inode inode;
   inode.read_at_ns = 1000;
   inode.lifetime_ns = 10;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 999)) << "a clock that stepped back";
@@ -197,7 +200,7 @@ TEST(NfsBugsOfTime, R03_AttributesAreFreshFromTheirRequestUpToAndWithoutTheirEnd
   inode.lifetime_ns = 0;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
   inode.lifetime_ns = 10;
-  inode.invalid = vfs::kInvalidChange;
+  inode.invalid = icache::kInvalidChange;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
 }
 

@@ -1,5 +1,5 @@
 // What path walks got wrong about the path itself: how far it is read, how many links it follows
-// and how long it may be (vfs_walk 8.23, 8.1, 4.2).
+// and how long it may be (WALK-9, WALK-10, WALK-11).
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -93,6 +93,7 @@ class WalkBugs : public WalkedMount {
 #ifndef NDEBUG
 
 // However the first pass ends, and after however many links: 40 are followed and 41 are not.
+// WALK-10.
 TEST_F(WalkBugs, B23_LinksOfAPassThatFailedDoNotCount) {
   MakeLinks();
   const auto expect_both = [&](int link, const std::function<void()>& prepare,
@@ -156,7 +157,7 @@ TEST_F(WalkBugs, B23_LinksBeforeAStaleHandleDoNotCountInTheThirdPass) {
   }
 }
 
-// Paths of every length, and names of every length in last place, at the end of a page.
+// Paths of every length, and names of every length in last place, at the end of a page. WALK-9.
 TEST_F(WalkBugs, PathsThatEndWithAPageAreReadNoFurther) {
   std::vector<int64_t> files(256);
   for (const WalkMode mode : {WalkMode::kRcuSearch, WalkMode::kRef}) {
@@ -208,7 +209,7 @@ TEST_F(WalkBugs, NamesAndTextsThatEndWithAPageAreReadAndWrittenNoFurther) {
   }
 }
 
-// On both sides of the longest name and the longest path, under RCU and with references.
+// On both sides of the longest name and the longest path, under RCU and with references. WALK-9.
 TEST_F(WalkBugs, TheLongestNamesAndPathsAreWalkedAndLongerOnesAreNot) {
   for (const WalkMode mode : {WalkMode::kRcuSearch, WalkMode::kRef}) {
     MountIn(mode);
@@ -236,7 +237,7 @@ TEST_F(WalkBugs, TheLongestNamesAndPathsAreWalkedAndLongerOnesAreNot) {
   }
 }
 
-// Names with and without slashes behind them, of all that a name may be.
+// Names with and without slashes behind them, of all that a name may be. WALK-11.
 TEST_F(WalkBugs, ATrailingSlashAsksForADirectoryAndFollowsLinks) {
   const int64_t dir = static_cast<int64_t>(dir_);
   const int64_t file = static_cast<int64_t>(server_->Add(dir_, "file", FileType::kRegular));

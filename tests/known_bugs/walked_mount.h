@@ -1,5 +1,5 @@
 // walked_mount: a client of a server in memory, and the verbs with which the tests of the walk's
-// known bugs (vfs_walk 8) tell their stories.
+// known bugs (docs/known_bugs.md) tell their stories.
 #ifndef NFSWALK_TESTS_KNOWN_BUGS_WALKED_MOUNT_H_
 #define NFSWALK_TESTS_KNOWN_BUGS_WALKED_MOUNT_H_
 

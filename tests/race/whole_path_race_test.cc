@@ -70,6 +70,7 @@ class WholePathRace : public testing::Test {
   std::vector<std::string> calls_;
 };
 
+// NAME-24.
 TEST_F(WholePathRace, OneCallBringsThePathAndEverythingOnIt) {
   EXPECT_EQ(CallsOf([&] { EXPECT_EQ(Stat("a/b/file"), file_); }), 1u);
   EXPECT_EQ(CallsOf([&] {
@@ -115,6 +116,7 @@ TEST_F(WholePathRace, AnOlderAnswerDoesNotVouchForANameAfterAChangeThatWeKnowOf)
   EXPECT_EQ(Stat("a/b/file"), 0u);
 }
 
+// ATTR-17.
 TEST_F(WholePathRace, WhatIsInvalidatedMeanwhileIsAskedForAgain) {
   WhileReplyIsUnderWay([&] {
     server_->Take(b_, "file");

@@ -97,7 +97,7 @@ TEST_F(OwnChange, AnAnswerFromBeforeAChangeOfOursDoesNotFillANewInode) {
 }
 
 // The answer to our question was refused as outdated, and what was left was older than the
-// question.
+// question. ATTR-10.
 TEST_F(OwnChange, AStatThatIsOvertakenByARenameDoesNotAnswerWithWhatWasBeforeIt) {
   const NodeId file = MakeFile("a");
   Rename("a", "b");
@@ -152,6 +152,7 @@ class OwnChangeOfAnotherFile : public OwnChange {
   const NodeId file_;
 };
 
+// ATTR-16.
 TEST_F(OwnChangeOfAnotherFile, AnUnlinkTakesALinkFromTheFileThatItRemovedAName) {
   EXPECT_EQ(client_->Unlink("x", me_), std::errc{});
   ExpectKnownAsItIs();

@@ -4,7 +4,8 @@ import posixpath
 import re
 from typing import NamedTuple
 
-import claims
+import citations
+import mutants
 from source_text import cxx_code, cxx_functions, python_functions
 
 FILE_LINES_MAX = 600
@@ -12,9 +13,18 @@ FUNCTION_LINES_MAX = 70
 PARTNER_LINES = 3  # how far from an ordered access its comment may be
 
 # A folder includes itself and what stands before it.
-LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/vfs",
-          "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/cli"]
+LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/icache", "nfsclient/vfs",
+          "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/c_api", "nfsclient/cli"]
 ABOVE_ALL = ["tests", "bench", "docs"]
+# All that the command may include of the client (docs/architecture.md), besides what a file needs that
+# speaks to a server by itself.
+COMMAND = "nfsclient/cli"
+COMMAND_INCLUDES = {"nfsclient/client.h"}
+COMMAND_EXCEPTIONS = {
+    "nfsclient/cli/server_examination.cc": {"nfsclient/protocol/nfs3.h", "nfsclient/protocol/nfs4.h"},
+    "nfsclient/cli/doctor_advice.cc": {"sunrpc_auth/auth_body.h"},
+    "nfsclient/cli/local_copy.cc": {"nfsclient/protocol/wire_limits.h"},
+}
 # Headers of a library -> the one folder that may include them, and its tests.
 LIBRARY_HOMES = {"nfsc/": "nfsclient/protocol", "rpc/": "sunrpc_auth", "tirpc/": "sunrpc_auth",
                  "urcu": "rcu"}
@@ -110,6 +120,19 @@ def include_direction(tree):
                 yield Violation(path, line, "include-direction", f"{folder} may not include {other}")
 
 
+def command_includes(tree):
+    for path, _ in tree.cxx():
+        if not path.startswith(COMMAND + "/"):
+            continue
+        allowed = COMMAND_INCLUDES | COMMAND_EXCEPTIONS.get(path, set())
+        for line, bracket, header in _includes(tree, path):
+            _, folder = _layer(header)
+            inside = folder in LAYERS and folder != COMMAND
+            if bracket == '"' and inside and header not in allowed:
+                yield Violation(path, line, "command-includes",
+                                f'"{header}": the command includes nfsclient/client.h')
+
+
 def library_home(tree):
     for path, _ in tree.cxx():
         for line, bracket, header in _includes(tree, path):
@@ -200,16 +223,32 @@ def broken_link(tree):
 
 def named_test(tree):
     return (Violation(path, line, "named-test", message)
-            for path, line, message in claims.named_test(tree))
+            for path, line, message in citations.named_tests(tree))
+
+
+def rule_citation(tree):
+    return (Violation(path, line, "rule-citation", message)
+            for path, line, message in citations.rules(tree))
+
+
+def unshipped_citation(tree):
+    return (Violation(path, line, "unshipped-citation", message)
+            for path, line, message in citations.unshipped(tree))
+
+
+def letter_citation(tree):
+    return (Violation(path, line, "letter-citation", message)
+            for path, line, message in citations.letters(tree))
 
 
 def mutant(tree):
     return (Violation(path, line, "mutant", message)
-            for path, line, message in claims.mutants(tree))
+            for path, line, message in mutants.mutants(tree))
 
 
-RULES = [file_size, function_size, include_direction, library_home, lockfree_list, ordering_partner,
-         vague_name, unfinished, machine_path, dead_file, test_sleep, broken_link, named_test, mutant]
+RULES = [file_size, function_size, include_direction, command_includes, library_home, lockfree_list,
+         ordering_partner, vague_name, unfinished, machine_path, dead_file, test_sleep, broken_link, named_test,
+         rule_citation, unshipped_citation, letter_citation, mutant]
 
 
 def check(tree, exceptions=()):

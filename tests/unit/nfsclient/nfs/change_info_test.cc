@@ -1,4 +1,4 @@
-// What our own changes do to what we know of the directory (nfs_semantics 2.5), as version 4 tells
+// What our own changes do to what we know of the directory (ATTR-11), as version 4 tells
 // of them.
 #include <gtest/gtest.h>
 
@@ -48,6 +48,7 @@ class ChangeInfo : public testing::Test {
   std::unique_ptr<Client> client_;
 };
 
+// ATTR-11.
 TEST_F(ChangeInfo, AnAtomicChangeOfOursCostsTheSiblingsNothing) {
   Mount(true);
   ChangeSomething();
@@ -55,6 +56,7 @@ TEST_F(ChangeInfo, AnAtomicChangeOfOursCostsTheSiblingsNothing) {
 }
 
 // Somebody may have come in between: each name is asked for once more, rights and attributes not.
+// ATTR-12.
 TEST_F(ChangeInfo, AChangeThatIsNotAtomicCostsEachNameOneLookup) {
   Mount(false);
   ChangeSomething();
@@ -64,6 +66,7 @@ TEST_F(ChangeInfo, AChangeThatIsNotAtomicCostsEachNameOneLookup) {
   EXPECT_EQ(Rpcs([&] { Look(); }), 0u);
 }
 
+// ATTR-12.
 TEST_F(ChangeInfo, AChangeThatTheServerRefusesCostsNothing) {
   Mount(false);
   for (int i = 0; i < 3; ++i) {

@@ -50,6 +50,7 @@ class ListAhead : public testing::Test {
   std::unique_ptr<Client> client_;
 };
 
+// NAME-21.
 TEST_F(ListAhead, TheFourthNameBringsTheRest) {
   Mount();
   LookAtAll();
