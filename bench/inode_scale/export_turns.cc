@@ -110,7 +110,7 @@ class ThreadFiles {
 class ExportRun {
  public:
   ExportRun(const Plan& plan, ServerExport& server, std::string directory,
-            const vfs::InodePolicy& policy, size_t threads)
+            const icache::InodePolicy& policy, size_t threads)
       : plan_(plan),
         server_(server),
         directory_(std::move(directory)),
@@ -180,7 +180,7 @@ class ExportRun {
   const Plan& plan_;
   ServerExport& server_;
   const std::string directory_;
-  const vfs::InodePolicy policy_;
+  const icache::InodePolicy policy_;
   const size_t threads_;
   bool files_exist_ = false;
 };
@@ -188,7 +188,7 @@ class ExportRun {
 }  // namespace
 
 TakeTurns ExportTurns(const Plan& plan, ServerExport& server) {
-  return [&plan, &server, number = 0](const vfs::InodePolicy& policy, size_t threads,
+  return [&plan, &server, number = 0](const icache::InodePolicy& policy, size_t threads,
                                       std::span<const Workload> workloads,
                                       const ReportTurn& report) mutable {
     // A new name each time: servers remember what became of old ones.

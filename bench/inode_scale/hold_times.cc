@@ -10,9 +10,9 @@
 
 #include "bench/measure/team.h"
 #include "bench/measure/turns.h"
-#include "nfsclient/vfs/inode.h"
-#include "nfsclient/vfs/inode_list.h"
-#include "nfsclient/vfs/inode_table.h"
+#include "nfsclient/icache/inode.h"
+#include "nfsclient/icache/inode_list.h"
+#include "nfsclient/icache/inode_table.h"
 
 namespace nfswalk::bench {
 namespace {
@@ -54,16 +54,16 @@ class HeldInodes {
     }
   }
   void JoinAndLeaveList() {
-    for (vfs::Inode& inode : inodes_) list_.Add(inode);
-    for (vfs::Inode& inode : inodes_) list_.Remove(inode);
+    for (icache::Inode& inode : inodes_) list_.Add(inode);
+    for (icache::Inode& inode : inodes_) list_.Remove(inode);
   }
 
  private:
-  static bool NoMatch(const vfs::Inode&) { return false; }
+  static bool NoMatch(const icache::Inode&) { return false; }
 
-  std::vector<vfs::Inode> inodes_;
-  vfs::StripedInodeTable table_;
-  vfs::InodeList list_{1};
+  std::vector<icache::Inode> inodes_;
+  icache::StripedInodeTable table_;
+  icache::InodeList list_{1};
 };
 
 // Two processors take turns at writing one line.

@@ -48,9 +48,9 @@ struct Options {
 // Empty if all is well.
 std::string WhyBundleRefused(const std::string& name) {
   if (name == "all") return {};
-  const auto policy = vfs::ParseInodePolicy(name);
+  const auto policy = icache::ParseInodePolicy(name);
   if (!policy) return "\"" + name + "\": " + policy.error();
-  if (policy->list == vfs::ListPolicy::kNone && policy->hash != vfs::HashPolicy::kIndex) {
+  if (policy->list == icache::ListPolicy::kNone && policy->hash != icache::HashPolicy::kIndex) {
     return "\"" + name + "\": without a list only an index can be iterated: use H8+L3";
   }
   return {};
@@ -114,7 +114,7 @@ Plan PlanOf(const Options& options, uint64_t fill_ns) {
   Plan plan = options.plan;
   const bool all = std::ranges::find(options.bundles, "all") != options.bundles.end();
   for (const std::string& name : all ? kAllBundles : options.bundles) {
-    plan.policies.push_back(*vfs::ParseInodePolicy(name));
+    plan.policies.push_back(*icache::ParseInodePolicy(name));
   }
   for (const std::string& name : options.workloads) plan.workloads.push_back(*ParseWorkload(name));
   plan.work.fill_ns = fill_ns;

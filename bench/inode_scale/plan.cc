@@ -13,7 +13,7 @@ class PlanRun {
   PlanRun(const Plan& plan, const TakeTurns& take_turns)
       : plan_(plan), take_turns_(take_turns), turns_(plan.repetitions) {
     for (const size_t threads : plan.threads) {
-      for (const vfs::InodePolicy& policy : plan.policies) {
+      for (const icache::InodePolicy& policy : plan.policies) {
         for (const Workload workload : plan.workloads) {
           turns_.AddRow();
           rows_.push_back({policy, workload, threads});
@@ -28,7 +28,7 @@ class PlanRun {
         if (Interrupted()) return {};
         ShowProgress(fmt::format("fill {} ns, turn {}: {} threads, {}", plan_.work.fill_ns,
                                  turns_.round() + 1, rows_[first].threads,
-                                 vfs::PolicyLabel(rows_[first].policy)));
+                                 icache::PolicyLabel(rows_[first].policy)));
         if (auto taken = TakeGroup(first); !taken) return taken;
       }
     }
@@ -41,7 +41,7 @@ class PlanRun {
       const RowOfPlan& row = rows_[number];
       Row json;
       json.Set("workload", WorkloadName(row.workload))
-          .Set("policy", vfs::PolicyLabel(row.policy))
+          .Set("policy", icache::PolicyLabel(row.policy))
           .Set("threads", row.threads)
           .Set("fill_ns", plan_.work.fill_ns)
           .Set("inodes", row.inodes)
@@ -54,7 +54,7 @@ class PlanRun {
 
  private:
   struct RowOfPlan {
-    vfs::InodePolicy policy;
+    icache::InodePolicy policy;
     Workload workload;
     size_t threads;
     uint64_t inodes = 0;            // of one turn

@@ -12,12 +12,12 @@
 #include "bench/measure/outcome.h"
 #include "bench/measure/row.h"
 #include "bench/measure/turns.h"
-#include "nfsclient/vfs/inode_policy.h"
+#include "nfsclient/icache/inode_policy.h"
 
 namespace nfswalk::bench {
 
 struct Plan {
-  std::vector<vfs::InodePolicy> policies;
+  std::vector<icache::InodePolicy> policies;
   std::vector<Workload> workloads;
   std::vector<size_t> threads;
   uint64_t files_per_thread = 100'000;
@@ -36,7 +36,7 @@ using ReportTurn = std::function<void(const WorkloadTurn&)>;
 
 // Takes a turn of each of `workloads`, all with one policy and one number of threads.
 using TakeTurns =
-    std::function<Outcome(const vfs::InodePolicy& policy, size_t threads,
+    std::function<Outcome(const icache::InodePolicy& policy, size_t threads,
                           std::span<const Workload> workloads, const ReportTurn& report)>;
 
 // Takes turns on directories that are made up as they are read, so that nothing but the inode cache

@@ -9,7 +9,7 @@
 #include "bench/inode_scale/plan.h"
 #include "bench/measure/interrupt.h"
 #include "bench/measure/team.h"
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/defer.h"
 
 namespace nfswalk::bench {
@@ -19,15 +19,15 @@ namespace {
 class CachedFiles {
  public:
   static std::expected<std::unique_ptr<CachedFiles>, std::string> Create(
-      const Plan& plan, const vfs::InodePolicy& policy, size_t threads, size_t inodes_max) {
+      const Plan& plan, const icache::InodePolicy& policy, size_t threads, size_t inodes_max) {
     const uint64_t files = threads * plan.files_per_thread;
     const size_t buckets = std::bit_ceil(std::max<uint64_t>(1024, files / plan.chain_load));
     std::unique_ptr<CachedFiles> created(new CachedFiles(plan, policy, threads, buckets));
-    auto cache = vfs::InodeCache::Create({.policy = policy,
-                                          .inodes_max = inodes_max,
-                                          .chain_load = plan.chain_load,
-                                          .initial_buckets = buckets},
-                                         created->source_);
+    auto cache = icache::IgetFamily::Create({.policy = policy,
+                                             .inodes_max = inodes_max,
+                                             .chain_load = plan.chain_load,
+                                             .initial_buckets = buckets},
+                                            created->source_);
     if (!cache) return std::unexpected(std::move(cache.error()));
     created->cache_ = std::move(*cache);
     return created;
@@ -57,15 +57,15 @@ class CachedFiles {
   }
 
  private:
-  CachedFiles(const Plan& plan, const vfs::InodePolicy& policy, size_t threads, size_t buckets)
+  CachedFiles(const Plan& plan, const icache::InodePolicy& policy, size_t threads, size_t buckets)
       : threads_(threads),
         files_per_thread_(plan.files_per_thread),
-        source_(plan.work, policy.hash == vfs::HashPolicy::kIndex, buckets, plan.chain_load) {}
+        source_(plan.work, policy.hash == icache::HashPolicy::kIndex, buckets, plan.chain_load) {}
 
   const size_t threads_;
   const uint64_t files_per_thread_;
   SyntheticFiles source_;
-  std::unique_ptr<vfs::InodeCache> cache_;
+  std::unique_ptr<icache::IgetFamily> cache_;
 };
 
 // Runs `before` untimed, then `workload`.
@@ -80,7 +80,7 @@ Outcome TakeTurn(CachedFiles& files, const Workload* before, Workload workload,
   return {};
 }
 
-Outcome TakeAll(const Plan& plan, const vfs::InodePolicy& policy, size_t threads,
+Outcome TakeAll(const Plan& plan, const icache::InodePolicy& policy, size_t threads,
                 std::span<const Workload> workloads, const ReportTurn& report) {
   const uint64_t files = threads * plan.files_per_thread;
   auto roomy = CachedFiles::Create(plan, policy, threads, 2 * files);
@@ -106,7 +106,7 @@ Outcome TakeAll(const Plan& plan, const vfs::InodePolicy& policy, size_t threads
 }  // namespace
 
 TakeTurns SyntheticTurns(const Plan& plan) {
-  return [&plan](const vfs::InodePolicy& policy, size_t threads,
+  return [&plan](const icache::InodePolicy& policy, size_t threads,
                  std::span<const Workload> workloads, const ReportTurn& report) {
     return TakeAll(plan, policy, threads, workloads, report);
   };

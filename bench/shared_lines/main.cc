@@ -30,7 +30,7 @@ struct Options {
 
 // Empty if all is well; so is the next one.
 std::string WhyPolicyRefused(const std::string& name) {
-  const auto policy = vfs::ParseInodePolicy(name);
+  const auto policy = icache::ParseInodePolicy(name);
   return policy ? "" : "\"" + name + "\": " + policy.error();
 }
 
@@ -81,7 +81,7 @@ void PrintPlaces(const ReplayPlan& plan, uint64_t visits, size_t most) {
   const std::vector<Recorder::Place> places = Recorder::Places();
   if (most == 0 || places.empty()) return;
   fmt::print(stderr, "\n{} {} with {} threads: addr2line -ifCe <this program>\n",
-             WorkloadName(plan.workload), vfs::PolicyLabel(plan.policy), plan.threads);
+             WorkloadName(plan.workload), icache::PolicyLabel(plan.policy), plan.threads);
   for (size_t i = 0; i < std::min(most, places.size()); ++i) {
     const auto& [code, accesses] = places[i];
     fmt::print(stderr, "  {:#x}: {} writes, {} reads of {} visits\n", code, accesses.writes,
@@ -96,7 +96,7 @@ Row RowOf(const ReplayPlan& plan, const ReplayCount& count) {
   const auto& [among_threads, after_callbacks, callbacks] = count.lines;
   Row row;
   row.Set("workload", WorkloadName(plan.workload))
-      .Set("policy", vfs::PolicyLabel(plan.policy))
+      .Set("policy", icache::PolicyLabel(plan.policy))
       .Set("threads", plan.threads)
       .Set("visits", count.visits)
       .Set("shared_writes", per_visit(among_threads.writes))
@@ -113,7 +113,7 @@ Outcome ReplayAll(const Options& options, RowWriter& writer) {
       for (const size_t threads : options.threads) {
         if (Interrupted()) return {};
         ShowProgress(fmt::format("{}, {}: {} threads", workload, policy, threads));
-        const ReplayPlan plan{.policy = *vfs::ParseInodePolicy(policy),
+        const ReplayPlan plan{.policy = *icache::ParseInodePolicy(policy),
                               .workload = *ParseWorkload(workload),
                               .threads = threads,
                               .files_per_thread = options.files,

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 constexpr Turn kUndisturbed = {.ops = 100, .seconds = 1e-6, .share = 1};
 constexpr Turn kDisturbed = {.ops = 100, .seconds = 5e-6, .share = 0.9};
 
-vfs::InodePolicy Policy(const std::string& label) { return *vfs::ParseInodePolicy(label); }
+icache::InodePolicy Policy(const std::string& label) { return *icache::ParseInodePolicy(label); }
 
 Plan PlanOf(const std::vector<std::string>& labels, std::vector<Workload> workloads) {
   Plan plan;
@@ -55,9 +55,9 @@ TEST(SyntheticTurns, EveryWorkloadRunsOverEveryPolicyAndGlobalLocksAreCountedExa
                            {std::begin(kAllWorkloads), std::end(kAllWorkloads)});
   const std::map<std::string, uint64_t> streamed = {
       {"H0+L0+U0", 5}, {"H1+L0+U0", 4}, {"H2+L0+U0", 2}};
-  for (const vfs::InodePolicy& policy : plan.policies) {
+  for (const icache::InodePolicy& policy : plan.policies) {
     for (const size_t threads : plan.threads) {
-      SCOPED_TRACE(vfs::PolicyLabel(policy));
+      SCOPED_TRACE(icache::PolicyLabel(policy));
       std::vector<Workload> taken;
       const Outcome ran =
           SyntheticTurns(plan)(policy, threads, plan.workloads, [&](const WorkloadTurn& turn) {
@@ -65,7 +65,7 @@ TEST(SyntheticTurns, EveryWorkloadRunsOverEveryPolicyAndGlobalLocksAreCountedExa
             EXPECT_GT(turn.turn.seconds, 0);
             EXPECT_EQ(turn.turn.ops, threads * plan.files_per_thread * VisitsOf(turn.workload));
             if (turn.workload != Workload::kBulkstat) return;
-            const auto expected = streamed.find(vfs::PolicyLabel(policy));
+            const auto expected = streamed.find(icache::PolicyLabel(policy));
             EXPECT_EQ(turn.global_acquisitions,
                       expected == streamed.end() ? 0 : expected->second * turn.turn.ops);
           });
@@ -94,7 +94,7 @@ TEST(RunPlan, OnlyDisturbedTurnsAreTakenAgainAndNeverCounted) {
   std::map<std::pair<size_t, Workload>, int> turns;
   const auto rows =
       RowsOf(plan,
-             [&](const vfs::InodePolicy&, size_t threads, std::span<const Workload> workloads,
+             [&](const icache::InodePolicy&, size_t threads, std::span<const Workload> workloads,
                  const ReportTurn& report) -> Outcome {
                for (const Workload workload : workloads) {
                  const int turn = ++turns[{threads, workload}];
@@ -122,9 +122,9 @@ TEST(RunPlan, PoliciesTakeTurnsInEveryRound) {
   const Plan plan = PlanOf({"H0+L0+U0", "H3+L1+U1"}, {Workload::kWalk});
   std::vector<std::string> order;
   RowsOf(plan,
-         [&](const vfs::InodePolicy& policy, size_t threads, std::span<const Workload>,
+         [&](const icache::InodePolicy& policy, size_t threads, std::span<const Workload>,
              const ReportTurn& report) -> Outcome {
-           order.push_back(vfs::PolicyLabel(policy.hash).data() + std::to_string(threads));
+           order.push_back(icache::PolicyLabel(policy.hash).data() + std::to_string(threads));
            report({Workload::kWalk, kUndisturbed, 0});
            return {};
          });
@@ -139,7 +139,7 @@ TEST(RunPlan, ErrorEndsTheRun) {
   int calls = 0;
   const Outcome ran = RunPlan(
       plan,
-      [&](const vfs::InodePolicy&, size_t, std::span<const Workload>,
+      [&](const icache::InodePolicy&, size_t, std::span<const Workload>,
           const ReportTurn&) -> Outcome {
         ++calls;
         return std::unexpected("no such policy");
@@ -156,7 +156,7 @@ void InterruptAfterFirstTurn() {
   const Plan plan = PlanOf({"H0+L0+U0"}, {Workload::kWalk, Workload::kWarm});
   int turns = 0;
   const auto rows =
-      RowsOf(plan, [&](const vfs::InodePolicy& policy, size_t threads,
+      RowsOf(plan, [&](const icache::InodePolicy& policy, size_t threads,
                        std::span<const Workload> workloads, const ReportTurn& report) {
         return SyntheticTurns(plan)(policy, threads, workloads, [&](const WorkloadTurn& turn) {
           report(turn);

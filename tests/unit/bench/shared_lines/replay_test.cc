@@ -26,7 +26,7 @@ struct PerVisit {
 };
 
 ReplayPlan PlanOf(std::string_view policy, Workload workload, size_t threads) {
-  return {.policy = *vfs::ParseInodePolicy(policy), .workload = workload, .threads = threads};
+  return {.policy = *icache::ParseInodePolicy(policy), .workload = workload, .threads = threads};
 }
 
 PerVisit Shared(const ReplayPlan& plan) {
