@@ -20,11 +20,11 @@
 namespace nfswalk::exits {
 namespace {
 
-class PathCacheExits : public MemoryMount {
+class PathCache : public MemoryMount {
  protected:
   static constexpr std::string_view kFile = "a/b/c/file";
 
-  PathCacheExits() {
+  PathCache() {
     SteeredClock::Set(1'000'000 * kSecond);
     MountTree();
   }
@@ -108,7 +108,7 @@ class PathCacheExits : public MemoryMount {
   uint64_t file_ = 0;
 };
 
-TEST_F(PathCacheExits, TheThirdWalkToADirectoryBeginsThere) {
+TEST_F(PathCache, TheThirdWalkToADirectoryBeginsThere) {
   EXPECT_FALSE(Hits(kFile, file_));
   Warm(kFile);
   Warm(kFile);
@@ -117,21 +117,21 @@ TEST_F(PathCacheExits, TheThirdWalkToADirectoryBeginsThere) {
   EXPECT_FALSE(Hits("a/b", b_));
 }
 
-TEST_F(PathCacheExits, AWayThatEndsInSlashesIsTheSame) {
+TEST_F(PathCache, AWayThatEndsInSlashesIsTheSame) {
   Learn("a/b/c//file", file_);
   Learn("a/b/c/", c_);
   Learn("/a/b/c/.", c_);
   EXPECT_TRUE(Hits("a/b/c/..", b_));
 }
 
-TEST_F(PathCacheExits, OwnRenamesOfAnyDirectoryOnTheWayAreSeen) {
+TEST_F(PathCache, OwnRenamesOfAnyDirectoryOnTheWayAreSeen) {
   for (const std::string directory : {"a", "a/b", "a/b/c"}) {
     MountTree();
     ExpectForgottenAfter([&] { Rename(directory, "elsewhere"); }, kMissing);
   }
 }
 
-TEST_F(PathCacheExits, AnotherDirectoryInThePlaceOfOneOnTheWayIsSeen) {
+TEST_F(PathCache, AnotherDirectoryInThePlaceOfOneOnTheWayIsSeen) {
   const uint64_t other = server_->Add(kRoot, "other", FileType::kDirectory);
   const uint64_t other_c = server_->Add(other, "c", FileType::kDirectory);
   const auto other_file = server_->Add(other_c, "file", FileType::kRegular);
@@ -143,7 +143,7 @@ TEST_F(PathCacheExits, AnotherDirectoryInThePlaceOfOneOnTheWayIsSeen) {
       other_file);
 }
 
-TEST_F(PathCacheExits, ForeignChangesAreSeenWhenTheDirectoryIsLookedAt) {
+TEST_F(PathCache, ForeignChangesAreSeenWhenTheDirectoryIsLookedAt) {
   ExpectForgottenAfter(
       [&] {
         server_->Move(a_, kRoot, "b");
@@ -152,7 +152,7 @@ TEST_F(PathCacheExits, ForeignChangesAreSeenWhenTheDirectoryIsLookedAt) {
       kMissing);
 }
 
-TEST_F(PathCacheExits, RightsThatAreTakenAwayAreSeenWhenTheDirectoryIsLookedAt) {
+TEST_F(PathCache, RightsThatAreTakenAwayAreSeenWhenTheDirectoryIsLookedAt) {
   for (const int level : {0, 1, 2}) {
     MountTree();
     ExpectForgottenAfter(
@@ -166,7 +166,7 @@ TEST_F(PathCacheExits, RightsThatAreTakenAwayAreSeenWhenTheDirectoryIsLookedAt) 
   }
 }
 
-TEST_F(PathCacheExits, OwnChangesOfModesAreSeen) {
+TEST_F(PathCache, OwnChangesOfModesAreSeen) {
   ExpectForgottenAfter(
       [&] {
         server_->Grant(a_, 0, me_.uid());
@@ -175,14 +175,14 @@ TEST_F(PathCacheExits, OwnChangesOfModesAreSeen) {
       kDenied);
 }
 
-TEST_F(PathCacheExits, WhatIsInvalidatedOrDroppedIsAskedForAgain) {
+TEST_F(PathCache, WhatIsInvalidatedOrDroppedIsAskedForAgain) {
   ExpectForgottenAfter([&] { client_->InvalidateCaches(); }, file_);
   ExpectForgottenAfter([&] { client_->DropCaches(); }, file_);
 }
 
 // What the entry points to may be another directory's by now, or no memory at all: so it must not
 // even be looked at.
-TEST_F(PathCacheExits, ADirectoryThatIsEvictedIsForgotten) {
+TEST_F(PathCache, ADirectoryThatIsEvictedIsForgotten) {
   ExpectForgottenAfter(
       [&] {
         Superblock& superblock = ClientInternals::SuperblockOf(*client_);
@@ -195,7 +195,7 @@ TEST_F(PathCacheExits, ADirectoryThatIsEvictedIsForgotten) {
 }
 
 // The directory at the end is known for longer than those on the way.
-TEST_F(PathCacheExits, AWayIsBelievedForAsLongAsEveryDirectoryOnIt) {
+TEST_F(PathCache, AWayIsBelievedForAsLongAsEveryDirectoryOnIt) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const uint64_t asked_at = SteeredClock::Now();
   Warm("a/b/none");
@@ -210,7 +210,7 @@ TEST_F(PathCacheExits, AWayIsBelievedForAsLongAsEveryDirectoryOnIt) {
 }
 
 // The clock goes back to a time at which only the directory at the end had been asked for.
-TEST_F(PathCacheExits, AWayIsNotBelievedBeforeEveryDirectoryOnIt) {
+TEST_F(PathCache, AWayIsNotBelievedBeforeEveryDirectoryOnIt) {
   const uint64_t asked_at = SteeredClock::Now();
   Warm(kFile);
   SteeredClock::Pass(100 * kSecond);
@@ -225,7 +225,7 @@ TEST_F(PathCacheExits, AWayIsNotBelievedBeforeEveryDirectoryOnIt) {
   EXPECT_FALSE(Hits(kFile, file_));
 }
 
-TEST_F(PathCacheExits, NobodyGoesTheWayOfAnother) {
+TEST_F(PathCache, NobodyGoesTheWayOfAnother) {
   server_->Grant(b_, 0, another_.uid());
   const auto as_others = [&] {
     EXPECT_EQ(client_->Stat(kFile, another_).error(), std::errc::permission_denied);
@@ -245,7 +245,7 @@ TEST_F(PathCacheExits, NobodyGoesTheWayOfAnother) {
 }
 
 // More than share an entry.
-TEST_F(PathCacheExits, AnyNumberOfUsersTakeTheWayInTurn) {
+TEST_F(PathCache, AnyNumberOfUsersTakeTheWayInTurn) {
   std::vector<Credential> users;
   for (uint32_t uid = 1; uid <= 9; ++uid) users.emplace_back(uid, uid);
   const auto all = [&] {
@@ -258,7 +258,7 @@ TEST_F(PathCacheExits, AnyNumberOfUsersTakeTheWayInTurn) {
   EXPECT_EQ(all(), users.size());
 }
 
-TEST_F(PathCacheExits, AUserForWhomAWayHasNoRoomIsNotLetThrough) {
+TEST_F(PathCache, AUserForWhomAWayHasNoRoomIsNotLetThrough) {
   server_->Grant(b_, 0, another_.uid());
   const auto refused = [&] {
     const auto answer = client_->Stat(kFile, another_);
@@ -275,7 +275,7 @@ TEST_F(PathCacheExits, AUserForWhomAWayHasNoRoomIsNotLetThrough) {
 }
 
 // What this user may do is older than what the others may, who share the entry.
-TEST_F(PathCacheExits, WhoHasAnEntryAloneIsBelievedNoLonger) {
+TEST_F(PathCache, WhoHasAnEntryAloneIsBelievedNoLonger) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const uint64_t asked_at = SteeredClock::Now();
   Warm(kFile);
@@ -292,7 +292,7 @@ TEST_F(PathCacheExits, WhoHasAnEntryAloneIsBelievedNoLonger) {
   }).join();
 }
 
-TEST_F(PathCacheExits, TheLongestWaysThatFitAreToldApart) {
+TEST_F(PathCache, TheLongestWaysThatFitAreToldApart) {
   const std::string stem(230, 'd');
   std::vector<std::pair<std::string, uint64_t>> files;
   for (const std::string end : {"123456", "123457", "1234567"}) {  // "a/" and 236 or 237 bytes
@@ -308,7 +308,7 @@ TEST_F(PathCacheExits, TheLongestWaysThatFitAreToldApart) {
   EXPECT_FALSE(Hits(files[2].first, files[2].second)) << "one byte more than there is room for";
 }
 
-TEST_F(PathCacheExits, WhoSharesAWayIsBelievedNoLongerThanAlone) {
+TEST_F(PathCache, WhoSharesAWayIsBelievedNoLongerThanAlone) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const auto hits_as_another = [&] {
     const uint64_t before = path_hits();
@@ -328,7 +328,7 @@ TEST_F(PathCacheExits, WhoSharesAWayIsBelievedNoLongerThanAlone) {
   EXPECT_FALSE(hits_as_another());
 }
 
-TEST_F(PathCacheExits, WaysThatLookAlikeAreToldApart) {
+TEST_F(PathCache, WaysThatLookAlikeAreToldApart) {
   const auto [one, other] = NamesThatLookAlike();
   ASSERT_FALSE(one.empty());
   const auto add = [&](const std::string& name) {
@@ -344,7 +344,7 @@ TEST_F(PathCacheExits, WaysThatLookAlikeAreToldApart) {
       .join();
 }
 
-TEST_F(PathCacheExits, LinksAndParentsAreWalkedEachTime) {
+TEST_F(PathCache, LinksAndParentsAreWalkedEachTime) {
   server_->Add(kRoot, "to-b", FileType::kSymlink, "a/b");
   for (const std::string path : {"to-b/c/file", "a/../a/b/c/file", "../a/b/c/file"}) {
     Warm(path);
@@ -353,12 +353,12 @@ TEST_F(PathCacheExits, LinksAndParentsAreWalkedEachTime) {
   }
 }
 
-TEST_F(PathCacheExits, StrictWalksLookAtEverything) {
+TEST_F(PathCache, StrictWalksLookAtEverything) {
   Learn(kFile, file_);
   EXPECT_FALSE(Hits(kFile, file_, {.strict = true}));
 }
 
-TEST_F(PathCacheExits, OtherModesAndAMountWithoutItWalkEachTime) {
+TEST_F(PathCache, OtherModesAndAMountWithoutItWalkEachTime) {
   for (const WalkMode mode : {WalkMode::kRef, WalkMode::kRcuLocked, WalkMode::kRcuPeek}) {
     options_.walk = mode;
     MountTree();
@@ -374,7 +374,7 @@ TEST_F(PathCacheExits, OtherModesAndAMountWithoutItWalkEachTime) {
   EXPECT_FALSE(Hits(kFile, file_));
 }
 
-TEST_F(PathCacheExits, AWayTooLongToBeRememberedIsWalked) {
+TEST_F(PathCache, AWayTooLongToBeRememberedIsWalked) {
   uint64_t at = kRoot;
   std::string path;
   for (int i = 0; i < 16; ++i) {
@@ -388,7 +388,7 @@ TEST_F(PathCacheExits, AWayTooLongToBeRememberedIsWalked) {
   EXPECT_FALSE(Hits(path + "file", file));
 }
 
-TEST_F(PathCacheExits, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
+TEST_F(PathCache, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
   AddManyDirectories();
   for (int round = 0; round < 8; ++round) {
     for (int i = 0; i < kManyDirectories; ++i) {
@@ -401,7 +401,7 @@ TEST_F(PathCacheExits, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
   EXPECT_GT(path_hits() - before, kManyDirectories * 9 / 10);
 }
 
-TEST_F(PathCacheExits, WhatIsUsedOnceDrivesNothingOut) {
+TEST_F(PathCache, WhatIsUsedOnceDrivesNothingOut) {
   AddManyDirectories();
   Learn(kFile, file_);
   for (int i = 0; i < kManyDirectories; ++i) (void)Stat(ManyPath(i));
@@ -409,7 +409,7 @@ TEST_F(PathCacheExits, WhatIsUsedOnceDrivesNothingOut) {
 }
 
 // The memory of the first mount may be that of the second.
-TEST_F(PathCacheExits, AMountKnowsNothingOfOneBefore) {
+TEST_F(PathCache, AMountKnowsNothingOfOneBefore) {
   for (int i = 0; i < 5; ++i) {
     MountTree();
     EXPECT_FALSE(Hits(kFile, file_));
@@ -417,7 +417,7 @@ TEST_F(PathCacheExits, AMountKnowsNothingOfOneBefore) {
   }
 }
 
-TEST_F(PathCacheExits, EachThreadLearnsForItself) {
+TEST_F(PathCache, EachThreadLearnsForItself) {
   Learn(kFile, file_);
   std::thread([&] {
     EXPECT_FALSE(Hits(kFile, file_));

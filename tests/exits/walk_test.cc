@@ -9,13 +9,9 @@
 namespace nfswalk::exits {
 namespace {
 
-constexpr std::errc kOk{};
-constexpr std::errc kNoEntry = std::errc::no_such_file_or_directory;
-constexpr std::errc kEio = std::errc::io_error;
+using AttributesFresh = Exits;
 
-using AttributesFresh2_3 = Exits;
-
-TEST_F(AttributesFresh2_3, TheLastNanosecondIsFreshAndTheNextIsNot) {
+TEST_F(AttributesFresh, TheLastNanosecondIsFreshAndTheNextIsNot) {
   options_.acregmin_s = options_.acregmax_s = 3;
   Mount();
   Warm(StatOf("d/f"));
@@ -26,7 +22,7 @@ TEST_F(AttributesFresh2_3, TheLastNanosecondIsFreshAndTheNextIsNot) {
   Answered(StatOf("d/f"));
 }
 
-TEST_F(AttributesFresh2_3, AClockBeforeTheBeginningIsTooLate) {
+TEST_F(AttributesFresh, AClockBeforeTheBeginningIsTooLate) {
   Mount();
   Warm(StatOf("d/f"));
   SteeredClock::Set(SteeredClock::Now() - 1);
@@ -35,7 +31,7 @@ TEST_F(AttributesFresh2_3, AClockBeforeTheBeginningIsTooLate) {
   Answered(StatOf("d/f"));
 }
 
-TEST_F(AttributesFresh2_3, NoacIsNeverFresh) {
+TEST_F(AttributesFresh, NoacIsNeverFresh) {
   options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 0;
   Mount();
   Warm(StatOf("d/f"));
@@ -44,20 +40,19 @@ TEST_F(AttributesFresh2_3, NoacIsNeverFresh) {
   Left(StatOf("/"), NeedRef::kGetattrRpc, kOk, {"GETATTR 1"});
 }
 
-TEST_F(AttributesFresh2_3, WhatNeedsNoAttributesDoesNotAsk) {
+TEST_F(AttributesFresh, WhatNeedsNoAttributesDoesNotAsk) {
   Mount();
   Warm(AccessTo("d/f", 0));
-  Doubt("d/f");
+  InvalidateAttributes("d/f");
   Answered(AccessTo("d/f", 0));
   Answered(TextOf("d/f"), std::errc::invalid_argument);
 }
 
-using ReadLink5_2 = Exits;
+using LinkTextCache = Exits;
 
-TEST_F(ReadLink5_2, ATextThatWasNeverReadIsRead) {
+TEST_F(LinkTextCache, ATextThatWasNeverReadIsRead) {
   Mount();
-  Question itself = StatOf("d/l");
-  itself.flags.no_follow = true;
+  const Question itself = StatOfLink("d/l");
   Warm(itself);
   Warm(StatOf("d/f"));
   Answered(itself);
@@ -66,56 +61,54 @@ TEST_F(ReadLink5_2, ATextThatWasNeverReadIsRead) {
   Answered(StatOf("d/l"));
 }
 
-TEST_F(ReadLink5_2, OldAttributesAreAskedForAndTheTextIsKept) {
+TEST_F(LinkTextCache, OldAttributesAreAskedForAndTheTextIsKept) {
   Mount();
   Warm(StatOf("d/l"));
-  Doubt("d/l");
+  InvalidateAttributes("d/l");
   Left(TextOf("d/l"), NeedRef::kGetattrRpc, kOk, {"GETATTR 4"});
-  Doubt("d/l");
+  InvalidateAttributes("d/l");
   Left(StatOf("d/l"), NeedRef::kGetattrRpc, kOk, {"GETATTR 4"});
   Answered(StatOf("d/l"));
 }
 
-TEST_F(ReadLink5_2, AChangedLinkIsReadAgain) {
+TEST_F(LinkTextCache, AChangedLinkIsReadAgain) {
   Mount();
   Warm(TextOf("d/l"));
   server_->SetTarget(kDL, "s");
-  Doubt("d/l");
+  InvalidateAttributes("d/l");
   EXPECT_EQ(Left(TextOf("d/l"), NeedRef::kGetattrRpc, kOk, {"GETATTR 4", "READLINK 4"}).text, "s");
   EXPECT_EQ(Answered(TextOf("d/l")).text, "s");
 }
 
-TEST_F(ReadLink5_2, FreshAttributesOfAChangedLinkDoNotVouchForItsText) {
+TEST_F(LinkTextCache, FreshAttributesOfAChangedLinkDoNotVouchForItsText) {
   Mount();
   Warm(TextOf("d/l"));
   server_->SetTarget(kDL, "s");
-  Question itself = StatOf("d/l");
-  itself.flags.no_follow = true;
-  Doubt("d/l");
+  const Question itself = StatOfLink("d/l");
+  InvalidateAttributes("d/l");
   Warm(itself);
   EXPECT_EQ(Left(TextOf("d/l"), NeedRef::kReadlinkRpc, kOk, {"READLINK 4"}).text, "s");
 }
 
-TEST_F(ReadLink5_2, AnErrorIsNotCached) {
+TEST_F(LinkTextCache, AnErrorIsNotCached) {
   Mount();
-  Question itself = StatOf("d/l");
-  itself.flags.no_follow = true;
+  const Question itself = StatOfLink("d/l");
   Warm(itself);
-  server_->Fail("READLINK", kEio);
+  protocol_->Fail("READLINK", kEio);
   Left(TextOf("d/l"), NeedRef::kReadlinkRpc, kEio, {"READLINK 4"});
-  server_->Fail("READLINK", kOk);
+  protocol_->Fail("READLINK", kOk);
   Left(TextOf("d/l"), NeedRef::kReadlinkRpc, kOk, {"READLINK 4"});
 }
 
-using Credential4_2 = Exits;
+using KnownCredential = Exits;
 
-TEST_F(Credential4_2, OneThatWasNeverSeenNeedsMemory) {
+TEST_F(KnownCredential, OneThatWasNeverSeenNeedsMemory) {
   Mount();
   Left(StatOf("/"), NeedRef::kAllocation, kOk, {});
   Answered(StatOf("/"));
 }
 
-TEST_F(Credential4_2, OneThatNobodyUsedForAMinuteMayGo) {
+TEST_F(KnownCredential, OneThatNobodyUsedForAMinuteMayGo) {
   Mount();
   Warm(StatOf("/"));
   SteeredClock::Pass(60 * kSecond);
@@ -126,16 +119,16 @@ TEST_F(Credential4_2, OneThatNobodyUsedForAMinuteMayGo) {
   Left(StatOf("/"), NeedRef::kAllocation, kOk, {});
 }
 
-TEST_F(Credential4_2, DroppedCachesKnowNobody) {
+TEST_F(KnownCredential, DroppedCachesKnowNobody) {
   Mount();
   Warm(StatOf("/"));
   client_->DropCaches();
   Left(StatOf("/"), NeedRef::kAllocation, kOk, {});
 }
 
-using WalksOwnReasons = Exits;
+using WalkReason = Exits;
 
-TEST_F(WalksOwnReasons, Miss_AnUnknownNameIsLookedUp) {
+TEST_F(WalkReason, AnUnknownNameIsLookedUp) {
   Mount();
   Warm(StatOf("d/f"));
   Left(StatOf("d/s"), NeedRef::kMiss, kOk, {"LOOKUP s"});
@@ -144,7 +137,7 @@ TEST_F(WalksOwnReasons, Miss_AnUnknownNameIsLookedUp) {
   Answered(StatOf("d/n"), kNoEntry);
 }
 
-TEST_F(WalksOwnReasons, RefMode_NothingIsTriedUnderRcu) {
+TEST_F(WalkReason, NothingIsTriedUnderRcu) {
   options_.walk = WalkMode::kRef;
   Mount();
   Warm(StatOf("d/f"));
@@ -155,7 +148,7 @@ TEST_F(WalksOwnReasons, RefMode_NothingIsTriedUnderRcu) {
 }
 
 // A path may be 4095 bytes long and so may a link's text; the buffer has room for two of them.
-TEST_F(WalksOwnReasons, Allocation_LongLinksBehindALongPathNeedMemory) {
+TEST_F(WalkReason, LongLinksBehindALongPathNeedMemory) {
   std::string dots;
   while (dots.size() < 4000) dots += "./";
   server_->Add(kRoot, "long", FileType::kSymlink, "short/" + dots);
@@ -167,7 +160,7 @@ TEST_F(WalksOwnReasons, Allocation_LongLinksBehindALongPathNeedMemory) {
   Left(StatOf("long/" + dots), NeedRef::kAllocation, kOk, {});
 }
 
-TEST_F(WalksOwnReasons, Allocation_AStrictWalkOfALongPathNeedsMemory) {
+TEST_F(WalkReason, AStrictWalkOfALongPathNeedsMemory) {
   Mount();
   Warm(StatOf("d/s"));
   std::string path = "d";
@@ -181,60 +174,45 @@ TEST_F(WalksOwnReasons, Allocation_AStrictWalkOfALongPathNeedsMemory) {
 }
 
 #ifndef NDEBUG
-class WalksOwnReasonsMoving : public Exits {
- protected:
-  ~WalksOwnReasonsMoving() override { rcu::SyncPointScript::ClearAll(); }
-
-  // Another thread renames `from` to `to` the first time that the walk reaches `point`.
-  void MoveAt(std::string_view point, std::string from, std::string to) {
-    rcu::SyncPointScript::OnReach(point, [this, from, to] {
-      if (moved_) return;
-      moved_ = true;
-      std::thread([&] { EXPECT_EQ(client_->Rename(from, to, me_), kOk); }).join();
-    });
-  }
-  bool moved_ = false;
-};
-
-TEST_F(WalksOwnReasonsMoving, Changed_ADirectoryIsMovedBeforeDotDot) {
+TEST_F(WalkReason, ADirectoryIsMovedBeforeDotDot) {
   Mount();
   Warm(StatOf("d/s/.."));
-  MoveAt("walk:before-dotdot-check", "d/s", "s");
+  At("walk:before-dotdot-check", 1, [&] { Rename("d/s", "s"); });
   EXPECT_EQ(AskRcu(*client_, StatOf("d/s/..")).need, NeedRef::kChanged);
-  EXPECT_TRUE(moved_);
+  EXPECT_TRUE(reached_);
   EXPECT_EQ(AskRef(*client_, StatOf("d/s/..")).error, kNoEntry);
 }
 
-TEST_F(WalksOwnReasonsMoving, Changed_ALinkIsMovedWhileItsTextIsRead) {
+TEST_F(WalkReason, ALinkIsMovedWhileItsTextIsRead) {
   Mount();
   Warm(StatOf("d/l"));
-  MoveAt("walk:after-link-text", "d/l", "l");
+  At("walk:after-link-text", 1, [&] { Rename("d/l", "l"); });
   EXPECT_EQ(AskRcu(*client_, StatOf("d/l")).need, NeedRef::kChanged);
-  EXPECT_TRUE(moved_);
+  EXPECT_TRUE(reached_);
   EXPECT_EQ(AskRef(*client_, StatOf("d/l")).error, kNoEntry);
 }
 
 // What is found changed while a reference is taken is not resumed from: the walk begins anew.
-TEST_F(WalksOwnReasonsMoving, Changed_APositionThatMovesIsNotResumedFrom) {
+TEST_F(WalkReason, APositionThatMovesIsNotResumedFrom) {
   Mount();
   Warm(StatOf("d/s"));
-  MoveAt("unlazy:after-reference", "d/s", "s");
+  At("unlazy:after-reference", 1, [&] { Rename("d/s", "s"); });
   EXPECT_EQ(Ask(*client_, StatOf("d/s/n")).error, kNoEntry);
-  EXPECT_TRUE(moved_);
+  EXPECT_TRUE(reached_);
 }
 #endif
 
-TEST_F(WalksOwnReasons, Cached_IsToldWithoutACall) {
+TEST_F(WalkReason, IsToldWithoutACall) {
   Mount();
   Question question = StatOf("d/f");
   question.flags.cached = true;
   EXPECT_EQ(Ask(*client_, question).error, std::errc::resource_unavailable_try_again);
-  EXPECT_EQ(server_->TakeCalls(), Calls{});
+  EXPECT_EQ(TakeCalls(), Calls{});
   Warm(StatOf("d/f"));
   EXPECT_EQ(Ask(*client_, question).error, kOk);
 }
 
-TEST_F(WalksOwnReasons, None_ErrorsOfThePathAreAnsweredUnderRcu) {
+TEST_F(WalkReason, ErrorsOfThePathAreAnsweredUnderRcu) {
   Mount();
   Warm(StatOf("d/f"));
   Warm(StatOf("d/l"));

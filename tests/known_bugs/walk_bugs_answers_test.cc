@@ -168,14 +168,14 @@ TEST_F(OvertakenWalk, ADirectoryThatIsMovedUnderDotDotIsNoticedEvenIfItComesBack
   const uint64_t in_p = server_->Add(p, "f", FileType::kRegular);
   server_->Add(q, "f", FileType::kRegular);
   Warm("p/d/../f");
-  const uint64_t changed = NeedRef(NeedRef::kChanged);
+  const uint64_t changed = Needs(NeedRef::kChanged);
   At("walk:before-dotdot-check", 1, [&] {
     Rename("p/d", "q/d");
     Rename("q/d", "p/d");
   });
   EXPECT_EQ(Stat("p/d/../f"), in_p);
   EXPECT_TRUE(reached_);
-  EXPECT_EQ(NeedRef(NeedRef::kChanged), changed + 1);
+  EXPECT_EQ(Needs(NeedRef::kChanged), changed + 1);
   At("walk:before-dotdot-check", 1, [&] { Rename("p/d", "q/d"); });
   EXPECT_EQ(Stat("p/d/../f"), kMissing);
   EXPECT_TRUE(reached_);
