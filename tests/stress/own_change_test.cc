@@ -2,154 +2,107 @@
 // client knows what the server knows.
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <memory>
-#include <string>
 #include <string_view>
-#include <utility>
 
-#include "nfsclient/client.h"
-#include "rcu/sync_point.h"
-#include "tests/stress/oracle_server.h"
+#include "tests/fixtures/memory_mount.h"
 
-namespace nfswalk::stress {
+namespace nfswalk {
 namespace {
 
-class OwnChange : public testing::Test {
+class OwnChange : public MemoryMount {
  protected:
-  OwnChange() {
-    auto server = std::make_unique<OracleServer>(
-        clock_, OracleServer::Options{.on_reply = [this](std::string_view call) {
-          if (call == awaited_call_) std::exchange(meanwhile_, [] {})();
-        }});
-    server_ = server.get();
-    MountOptions options;
-    options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s = 600;
-    client_ = std::move(*Client::MountOver(std::move(server), options));
-  }
+  OwnChange() { Mount(); }
 
-  // Runs `meanwhile` while the next reply of `call` is on its way to the client.
-  void WhileReplyIsUnderWay(std::string_view call, std::function<void()> meanwhile) {
-    awaited_call_ = call;
-    meanwhile_ = [this, meanwhile = std::move(meanwhile)] {
-      came_ = true;
-      meanwhile();
-    };
-  }
-  Attributes Stat(std::string_view path) {
+  Attributes Get(std::string_view path) const {
     auto attributes = client_->Stat(path, me_);
     EXPECT_TRUE(attributes.has_value()) << path;
     return attributes.value_or(Attributes{});
   }
-  const Attributes& AtServer(NodeId node) { return server_->history().at(node).attributes.now(); }
-  NodeId MakeDirectory(std::string_view path) {
-    auto made = client_->MakeDirectory(path, 0755, me_);
-    EXPECT_TRUE(made.has_value()) << path;
-    return made ? made->fileid : kNothing;
-  }
-  NodeId MakeFile(std::string_view path) {
-    auto made = client_->Create(path, 0644, true, me_);
-    EXPECT_TRUE(made.has_value()) << path;
-    return made ? made->fileid : kNothing;
-  }
-  void Rename(std::string_view from, std::string_view to) {
-    EXPECT_EQ(client_->Rename(from, to, me_), std::errc{}) << from << " to " << to;
-  }
-
-  TickClock clock_;
-  const Credential me_{OracleServer::kSuperuser, 0};
-  OracleServer* server_;
-  std::string_view awaited_call_;
-  std::function<void()> meanwhile_ = [] {};
-  bool came_ = false;
-  std::unique_ptr<Client> client_;
 };
 
 TEST_F(OwnChange, AFileThatIsRenamedOntoItselfIsStillFound) {
-  const NodeId file = MakeFile("f");
+  const uint64_t file = Make(FileType::kRegular, "f");
   Rename("f", "f");
-  EXPECT_EQ(Stat("f").fileid, file);
+  EXPECT_EQ(Get("f").fileid, file);
 }
 
 // The reply to the creation is older than the rename that has come in between.
 TEST_F(OwnChange, TheReplyToACreationDoesNotBringBackWhatARenameMadeDoubtful) {
-  const NodeId directory = MakeDirectory("d");
-  WhileReplyIsUnderWay("Create", [&] { Rename("d", "e"); });
-  MakeFile("d/f");
-  EXPECT_TRUE(came_);
-  EXPECT_EQ(Stat("e"), AtServer(directory));
+  const uint64_t directory = Make(FileType::kDirectory, "d");
+  WhileReplyIsUnderWay("CREATE", [&] { Rename("d", "e"); });
+  Make(FileType::kRegular, "d/f");
+  EXPECT_TRUE(reply_came_);
+  EXPECT_EQ(Get("e"), server_->Get(directory));
 }
 
 // The inode that our change was noted in was forgotten while the older answer was on its way.
 TEST_F(OwnChange, AnAnswerFromBeforeAChangeOfOursDoesNotFillANewInode) {
-  const NodeId file = MakeFile("f");
+  const uint64_t file = Make(FileType::kRegular, "f");
   ASSERT_EQ(client_->Link("f", "g", me_), std::errc{});
-  ASSERT_EQ(Stat("g").fileid, file);
+  ASSERT_EQ(Get("g").fileid, file);
   client_->DropCaches();
-  ASSERT_EQ(Stat("f").fileid, file);
-  WhileReplyIsUnderWay("Lookup", [&] {
+  ASSERT_EQ(Get("f").fileid, file);
+  WhileReplyIsUnderWay("LOOKUP", [&] {
     EXPECT_TRUE(client_->SetAttributesOf("f", {.mode = 0600}, me_).has_value());
     client_->DropCaches();
   });
-  (void)Stat("g");
-  EXPECT_TRUE(came_);
-  EXPECT_EQ(Stat("g"), AtServer(file));
+  (void)Get("g");
+  EXPECT_TRUE(reply_came_);
+  EXPECT_EQ(Get("g"), server_->Get(file));
 }
 
 // The answer to our question was refused as outdated, and what was left was older than the
 // question.
 TEST_F(OwnChange, AStatThatIsOvertakenByARenameDoesNotAnswerWithWhatWasBeforeIt) {
-  const NodeId file = MakeFile("a");
+  const uint64_t file = Make(FileType::kRegular, "a");
   Rename("a", "b");
-  const Attributes since = AtServer(file);
-  WhileReplyIsUnderWay("GetAttributes", [&] { Rename("b", "c"); });
-  const Attributes seen = Stat("b");
-  EXPECT_TRUE(came_);
+  const Attributes since = server_->Get(file);
+  WhileReplyIsUnderWay("GETATTR", [&] { Rename("b", "c"); });
+  const Attributes seen = Get("b");
+  EXPECT_TRUE(reply_came_);
   EXPECT_GE(seen.ctime.seconds, since.ctime.seconds);
 }
 
 // The unlink knew of one name only, so that the inode which the new name leads to was no longer
 // found by its handle: what was changed by another name was not seen by this one.
 TEST_F(OwnChange, ALinkThatIsMadeWhileTheOnlyNameGoesLeadsToTheSameInodeAsOthers) {
-  MakeDirectory("d");
-  const NodeId file = MakeFile("f");
-  ASSERT_EQ(Stat("f").nlink, 1u);
-  WhileReplyIsUnderWay("Link", [&] { EXPECT_EQ(client_->Unlink("f", me_), std::errc{}); });
+  Make(FileType::kDirectory, "d");
+  const uint64_t file = Make(FileType::kRegular, "f");
+  ASSERT_EQ(Get("f").nlink, 1u);
+  WhileReplyIsUnderWay("LINK", [&] { EXPECT_EQ(client_->Unlink("f", me_), std::errc{}); });
   ASSERT_EQ(client_->Link("f", "d/g", me_), std::errc{});
-  EXPECT_TRUE(came_);
+  EXPECT_TRUE(reply_came_);
   ASSERT_EQ(client_->Link("d/g", "d/h", me_), std::errc{});
   // One name is forgotten while a walk is at the other.
   ASSERT_EQ(client_->Access("d", kMayRead, me_), std::errc{});
-  came_ = false;
-  WhileReplyIsUnderWay("Access", [&] { client_->DropCaches(); });
+  WhileReplyIsUnderWay("ACCESS", [&] { client_->DropCaches(); });
   ASSERT_EQ(client_->Access("d/g", kMayRead, me_), std::errc{});
-  ASSERT_TRUE(came_);
+  ASSERT_TRUE(reply_came_);
   ASSERT_TRUE(client_->SetAttributesOf("d/h", {.mode = 0600}, me_).has_value());
-  EXPECT_EQ(Stat("d/g"), AtServer(file));
+  EXPECT_EQ(Get("d/g"), server_->Get(file));
 }
 
 // A file of two names of which one takes the place of `x` just when a change of `x` has found out
 // what it is about: what the change does to the file is to be seen by its other name, `r`.
 class OwnChangeOfAnotherFile : public OwnChange {
  protected:
-  OwnChangeOfAnotherFile() : file_(MakeFile("q")) {
-    MakeFile("x");
+  OwnChangeOfAnotherFile() : file_(Make(FileType::kRegular, "q")) {
+    Make(FileType::kRegular, "x");
     EXPECT_EQ(client_->Link("q", "r", me_), std::errc{});
-    EXPECT_EQ(Stat("r").nlink, 2u);
-    rcu::SyncPointScript::OnReach("change:names-known", [this] {
-      if (std::exchange(came_, true)) return;
+    EXPECT_EQ(Get("r").nlink, 2u);
+    OnceAt("change:names-known", [this] {
+      reached_ = true;
       Rename("q", "x");
-      EXPECT_EQ(Stat("r"), AtServer(file_));
+      EXPECT_EQ(Get("r"), server_->Get(file_));
     });
   }
-  ~OwnChangeOfAnotherFile() override { rcu::SyncPointScript::ClearAll(); }
 
   void ExpectKnownAsItIs() {
-    EXPECT_TRUE(came_);
-    EXPECT_EQ(Stat("r"), AtServer(file_));
+    EXPECT_TRUE(reached_);
+    EXPECT_EQ(Get("r"), server_->Get(file_));
   }
 
-  const NodeId file_;
+  const uint64_t file_;
 };
 
 TEST_F(OwnChangeOfAnotherFile, AnUnlinkTakesALinkFromTheFileThatItRemovedAName) {
@@ -158,7 +111,7 @@ TEST_F(OwnChangeOfAnotherFile, AnUnlinkTakesALinkFromTheFileThatItRemovedAName) 
 }
 
 TEST_F(OwnChangeOfAnotherFile, ARenameTakesALinkFromTheFileThatItReplaced) {
-  MakeFile("y");
+  Make(FileType::kRegular, "y");
   Rename("y", "x");
   ExpectKnownAsItIs();
 }
@@ -169,4 +122,4 @@ TEST_F(OwnChangeOfAnotherFile, ARenameGivesANewTimeToTheFileThatItMoved) {
 }
 
 }  // namespace
-}  // namespace nfswalk::stress
+}  // namespace nfswalk
