@@ -128,7 +128,7 @@ class Equivalence : public testing::Test {
   uint64_t path_hits_ = 0;
 };
 
-TEST_F(Equivalence, R5_WhatIsAnsweredUnderRcuIsAnsweredAlikeWithReferencesAndBack) {
+TEST_F(Equivalence, WhatIsAnsweredUnderRcuIsAnsweredAlikeWithReferencesAndBack) {
   const uint64_t states = FromEnvironment("NFSWALK_EXITS_STATES", kStatesOfTheFloors);
   uint64_t seed = FromEnvironment("NFSWALK_EXITS_SEED", 1);
   for (uint64_t done = 0; done < states; ++seed) {

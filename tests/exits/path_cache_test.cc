@@ -117,7 +117,7 @@ TEST_F(PathCache, TheThirdWalkToADirectoryBeginsThere) {
   EXPECT_FALSE(Hits("a/b", b_));
 }
 
-TEST_F(PathCache, AWayThatEndsInSlashesIsTheSame) {
+TEST_F(PathCache, APrefixThatEndsInSlashesIsTheSame) {
   Learn("a/b/c//file", file_);
   Learn("a/b/c/", c_);
   Learn("/a/b/c/.", c_);
@@ -195,7 +195,7 @@ TEST_F(PathCache, ADirectoryThatIsEvictedIsForgotten) {
 }
 
 // The directory at the end is known for longer than those on the way.
-TEST_F(PathCache, AWayIsBelievedForAsLongAsEveryDirectoryOnIt) {
+TEST_F(PathCache, APrefixIsTrustedForAsLongAsEveryDirectoryOnIt) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const uint64_t asked_at = SteeredClock::Now();
   Warm("a/b/none");
@@ -210,7 +210,7 @@ TEST_F(PathCache, AWayIsBelievedForAsLongAsEveryDirectoryOnIt) {
 }
 
 // The clock goes back to a time at which only the directory at the end had been asked for.
-TEST_F(PathCache, AWayIsNotBelievedBeforeEveryDirectoryOnIt) {
+TEST_F(PathCache, APrefixIsNotTrustedBeforeEveryDirectoryOnIt) {
   const uint64_t asked_at = SteeredClock::Now();
   Warm(kFile);
   SteeredClock::Pass(100 * kSecond);
@@ -225,7 +225,7 @@ TEST_F(PathCache, AWayIsNotBelievedBeforeEveryDirectoryOnIt) {
   EXPECT_FALSE(Hits(kFile, file_));
 }
 
-TEST_F(PathCache, NobodyGoesTheWayOfAnother) {
+TEST_F(PathCache, NobodyUsesThePrefixOfAnother) {
   server_->Grant(b_, 0, another_.uid());
   const auto as_others = [&] {
     EXPECT_EQ(client_->Stat(kFile, another_).error(), std::errc::permission_denied);
@@ -245,7 +245,7 @@ TEST_F(PathCache, NobodyGoesTheWayOfAnother) {
 }
 
 // More than share an entry.
-TEST_F(PathCache, AnyNumberOfUsersTakeTheWayInTurn) {
+TEST_F(PathCache, AnyNumberOfUsersUseAPrefixInTurn) {
   std::vector<Credential> users;
   for (uint32_t uid = 1; uid <= 9; ++uid) users.emplace_back(uid, uid);
   const auto all = [&] {
@@ -258,7 +258,7 @@ TEST_F(PathCache, AnyNumberOfUsersTakeTheWayInTurn) {
   EXPECT_EQ(all(), users.size());
 }
 
-TEST_F(PathCache, AUserForWhomAWayHasNoRoomIsNotLetThrough) {
+TEST_F(PathCache, AUserForWhomAnEntryHasNoRoomIsNotLetThrough) {
   server_->Grant(b_, 0, another_.uid());
   const auto refused = [&] {
     const auto answer = client_->Stat(kFile, another_);
@@ -275,7 +275,7 @@ TEST_F(PathCache, AUserForWhomAWayHasNoRoomIsNotLetThrough) {
 }
 
 // What this user may do is older than what the others may, who share the entry.
-TEST_F(PathCache, WhoHasAnEntryAloneIsBelievedNoLonger) {
+TEST_F(PathCache, WhoHasAnEntryAloneIsTrustedNoLonger) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const uint64_t asked_at = SteeredClock::Now();
   Warm(kFile);
@@ -292,7 +292,7 @@ TEST_F(PathCache, WhoHasAnEntryAloneIsBelievedNoLonger) {
   }).join();
 }
 
-TEST_F(PathCache, TheLongestWaysThatFitAreToldApart) {
+TEST_F(PathCache, TheLongestPrefixesThatFitAreToldApart) {
   const std::string stem(230, 'd');
   std::vector<std::pair<std::string, uint64_t>> files;
   for (const std::string end : {"123456", "123457", "1234567"}) {  // "a/" and 236 or 237 bytes
@@ -308,7 +308,7 @@ TEST_F(PathCache, TheLongestWaysThatFitAreToldApart) {
   EXPECT_FALSE(Hits(files[2].first, files[2].second)) << "one byte more than there is room for";
 }
 
-TEST_F(PathCache, WhoSharesAWayIsBelievedNoLongerThanAlone) {
+TEST_F(PathCache, WhoSharesAnEntryIsTrustedNoLongerThanAlone) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const auto hits_as_another = [&] {
     const uint64_t before = path_hits();
@@ -328,7 +328,7 @@ TEST_F(PathCache, WhoSharesAWayIsBelievedNoLongerThanAlone) {
   EXPECT_FALSE(hits_as_another());
 }
 
-TEST_F(PathCache, WaysThatLookAlikeAreToldApart) {
+TEST_F(PathCache, PrefixesThatLookAlikeAreToldApart) {
   const auto [one, other] = NamesThatLookAlike();
   ASSERT_FALSE(one.empty());
   const auto add = [&](const std::string& name) {
@@ -374,7 +374,7 @@ TEST_F(PathCache, OtherModesAndAMountWithoutItWalkEachTime) {
   EXPECT_FALSE(Hits(kFile, file_));
 }
 
-TEST_F(PathCache, AWayTooLongToBeRememberedIsWalked) {
+TEST_F(PathCache, APrefixTooLongToBeRememberedIsWalked) {
   uint64_t at = kRoot;
   std::string path;
   for (int i = 0; i < 16; ++i) {
@@ -401,7 +401,7 @@ TEST_F(PathCache, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
   EXPECT_GT(path_hits() - before, kManyDirectories * 9 / 10);
 }
 
-TEST_F(PathCache, WhatIsUsedOnceDrivesNothingOut) {
+TEST_F(PathCache, WhatIsUsedOnceEvictsNothing) {
   AddManyDirectories();
   Learn(kFile, file_);
   for (int i = 0; i < kManyDirectories; ++i) (void)Stat(ManyPath(i));

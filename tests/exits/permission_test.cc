@@ -235,7 +235,7 @@ TEST_F(CachedRights, AChangeInvalidatesTheRightsOfAll) {
   Left(AccessBy(another_, "d/f", kMayRead), NeedRef::kAccessRpc, kDenied, {"ACCESS 3"});
 }
 
-TEST_F(CachedRights, RightsAreBelievedWhileTheAttributesAre) {
+TEST_F(CachedRights, RightsAreTrustedWhileTheAttributesAre) {
   Mount();
   Warm(AccessTo("d/f", kMayRead));
   Warm(AccessBy(another_, "d/f", kMayRead));

@@ -26,7 +26,7 @@ TEST_F(Verifier, TheRootIsAlwaysValid) {
   Answered(StatOf("/"));
 }
 
-TEST_F(Verifier, AnotherCookieCostsALookupAndNoGetattr) {
+TEST_F(Verifier, AnotherChangeIdCostsALookupAndNoGetattr) {
   Mount();
   Warm(StatOf("d/f"));
   InvalidateAttributes(
@@ -37,7 +37,7 @@ TEST_F(Verifier, AnotherCookieCostsALookupAndNoGetattr) {
 }
 
 // The search permission looks at the directory's attributes first, hence the reason.
-TEST_F(Verifier, ADirectoryInDoubtIsAskedForAndItsNamesAreNot) {
+TEST_F(Verifier, AnInvalidDirectoryIsAskedForAndItsNamesAreNot) {
   Mount();
   Warm(StatOf("d/f"));
   InvalidateAttributes("d");
@@ -145,7 +145,7 @@ TEST_F(NegativeDentry, ANameThatIsToBeMadeIsNotLookedUp) {
   for (const auto& call : calls) EXPECT_FALSE(call.starts_with("LOOKUP")) << call;
 }
 
-TEST_F(NegativeDentry, LookupcachePositiveDoesNotBelieveIt) {
+TEST_F(NegativeDentry, NotTrustedWithLookupcachePositive) {
   options_.lookupcache = LookupCache::kPositive;
   Mount();
   Warm(StatOf("d/n"));
@@ -153,7 +153,7 @@ TEST_F(NegativeDentry, LookupcachePositiveDoesNotBelieveIt) {
   Left(StatOf("d/n"), NeedRef::kLookupRpc, kNoEntry, {"LOOKUP n"});
 }
 
-TEST_F(NegativeDentry, ItIsBelievedWhileTheCookieFits) {
+TEST_F(NegativeDentry, TrustedWhileChangeIdMatches) {
   Mount();
   Warm(StatOf("d/n"));
   Answered(StatOf("d/n"), kNoEntry);
@@ -162,7 +162,7 @@ TEST_F(NegativeDentry, ItIsBelievedWhileTheCookieFits) {
   Answered(TextOf("d/n"), kNoEntry);
 }
 
-TEST_F(NegativeDentry, AnotherCookieCostsALookup) {
+TEST_F(NegativeDentry, AnotherChangeIdCostsALookup) {
   Mount();
   Warm(StatOf("d/n"));
   NoticeChangeOf(kD, "d");
@@ -170,7 +170,7 @@ TEST_F(NegativeDentry, AnotherCookieCostsALookup) {
   Answered(StatOf("d/n"), kNoEntry);
 }
 
-TEST_F(NegativeDentry, ADirectoryInDoubtIsAskedForAndTheNameIsNot) {
+TEST_F(NegativeDentry, AnInvalidDirectoryIsAskedForAndTheNameIsNot) {
   Mount();
   Warm(StatOf("d/n"));
   InvalidateAttributes("d");
@@ -205,7 +205,7 @@ TEST_F(Revalidation, AMatchIsValid) {
   Answered(StatOf("d/f/"), std::errc::not_a_directory);
 }
 
-TEST_F(Revalidation, AMatchWithoutLinksCastsDoubtOnTheDirectory) {
+TEST_F(Revalidation, AMatchWithoutLinksInvalidatesTheDirectory) {
   Mount();
   Warm(StatOf("d/f"));
   Warm(StatOf("d/s"));
@@ -295,7 +295,7 @@ TEST_F(OpenRevalidation, ADirectoryIsLookedUp) {
   EXPECT_EQ(CallsOfOpen("d/s", std::errc::is_a_directory), Calls{"LOOKUP s"});
 }
 
-TEST_F(OpenRevalidation, ANegativeNameIsBelieved) {
+TEST_F(OpenRevalidation, ANegativeDentryIsTrusted) {
   Mount();
   Warm(StatOf("d/n"));
   EXPECT_EQ(CallsOfOpen("d/n", kNoEntry), Calls{});
@@ -347,7 +347,7 @@ TEST_F(FailedRevalidation, TheRootOutlivesEveryFailure) {
 // lookupcache=.
 using Lookupcache = Exits;
 
-TEST_F(Lookupcache, AllBelievesBoth) {
+TEST_F(Lookupcache, AllTrustsBoth) {
   Mount();
   Warm(StatOf("d/f"));
   Warm(StatOf("d/n"));
@@ -355,7 +355,7 @@ TEST_F(Lookupcache, AllBelievesBoth) {
   Answered(StatOf("d/n"), kNoEntry);
 }
 
-TEST_F(Lookupcache, PositiveBelievesWhatIsThere) {
+TEST_F(Lookupcache, PositiveTrustsWhatIsThere) {
   options_.lookupcache = LookupCache::kPositive;
   Mount();
   Warm(StatOf("d/f"));
@@ -364,7 +364,7 @@ TEST_F(Lookupcache, PositiveBelievesWhatIsThere) {
   Left(StatOf("d/n"), NeedRef::kLookupRpc, kNoEntry, {"LOOKUP n"});
 }
 
-TEST_F(Lookupcache, NoneBelievesTheRootOnly) {
+TEST_F(Lookupcache, NoneTrustsTheRootOnly) {
   options_.lookupcache = LookupCache::kNone;
   Mount();
   Warm(StatOf("d/f"));

@@ -24,9 +24,9 @@
 #include "rcu/thread_index.h"
 #include "tests/fixtures/access_caches.h"
 #include "tests/fixtures/client_internals.h"
+#include "tests/fixtures/faulty_protocol.h"
 #include "tests/fixtures/freezable_heap.h"
 #include "tests/fixtures/frozen_globals.h"
-#include "tests/fixtures/faulty_protocol.h"
 #include "tests/fixtures/mounted_export.h"
 #include "tests/fixtures/thread_calls.h"
 #include "tests/integration/warm_tree.h"
@@ -34,8 +34,8 @@
 namespace nfswalk {
 namespace {
 
-using fixtures::FreezableHeap;
 using fixtures::FaultyProtocol;
+using fixtures::FreezableHeap;
 using fixtures::MountedExport;
 
 constexpr int kThreads = 4;

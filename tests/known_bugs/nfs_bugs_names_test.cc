@@ -55,7 +55,7 @@ TEST_P(NameRevalidation, AFileThatAppearedOnTheServerIsFoundBehindItsCachedAbsen
 }
 
 // The same without a sign from the server, because what is known of the directory has timed out.
-TEST_P(NameRevalidation, AnAbsenceIsBelievedNoLongerThanItsDirectory) {
+TEST_P(NameRevalidation, ANegativeDentryIsTrustedNoLongerThanItsDirectory) {
   Mount();
   ASSERT_EQ(Stat("d/new"), kMissing);
   const uint64_t created = server_->Add(directory_, "new", FileType::kRegular);
@@ -132,14 +132,14 @@ TEST_P(NameRevalidation, DotsAreNeverLookedUpByName) {
   EXPECT_EQ(protocol_->LookupsOf("."), 0u);
 }
 
-TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfALookupLeavesTheNameInDoubt) {
+TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfALookupLeavesTheNameToRevalidate) {
   Mount();
   ASSERT_EQ(Stat("d"), directory_);
   ASSERT_EQ(Stat("d/never"), kMissing);
   ExpectOvertakenReplyIsNotTrusted("LOOKUP", [&] { (void)Stat("d/f"); });
 }
 
-TEST_P(NameRevalidation, AChangeBetweenServerAndReplyLeavesAnAbsenceInDoubt) {
+TEST_P(NameRevalidation, AChangeBetweenServerAndReplyLeavesANegativeDentryToRevalidate) {
   Mount();
   ASSERT_EQ(Stat("d/never"), kMissing);
   uint64_t now = 0;
@@ -152,14 +152,14 @@ TEST_P(NameRevalidation, AChangeBetweenServerAndReplyLeavesAnAbsenceInDoubt) {
   EXPECT_EQ(Stat("d/new"), now);
 }
 
-TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfARevalidationLeavesTheNameInDoubt) {
+TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfARevalidationLeavesTheNameToRevalidate) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
   InvalidateNames();
   ExpectOvertakenReplyIsNotTrusted("LOOKUP", [&] { (void)Stat("d/f"); });
 }
 
-TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfAListingLeavesItsNamesInDoubt) {
+TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfAListingLeavesItsNamesToRevalidate) {
   Mount();
   ASSERT_EQ(Stat("d"), directory_);
   ASSERT_EQ(Stat("d/never"), kMissing);
@@ -167,7 +167,7 @@ TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfAListingLeavesItsNamesInD
 }
 
 // The same for the listing that nobody asked for.
-TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfAListingAheadLeavesItsNamesInDoubt) {
+TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfAListingAheadLeavesItsNamesToRevalidate) {
   for (int i = 0; i < 10; ++i) {
     server_->Add(directory_, "n" + std::to_string(i), FileType::kRegular);
   }
@@ -195,7 +195,7 @@ TEST_P(NameRevalidation, AnOverdueRevalidationDoesNotBringTheOldFileBack) {
 }
 
 // Nor does it take back what the newer one has confirmed.
-TEST_P(NameRevalidation, AnOverdueRevalidationDoesNotCastDoubtOnANewerOne) {
+TEST_P(NameRevalidation, AnOverdueRevalidationDoesNotInvalidateANewerOne) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
   ASSERT_EQ(StatAs(another_, "d/f"), file_);
@@ -272,7 +272,7 @@ TEST_P(NameRevalidation, ARenameMovesTheFileThatTheServerHasUnderTheName) {
 }
 
 // A directory keeps what is known of it even if the rename leaves its name in doubt.
-TEST_P(NameRevalidation, ADirectoryRenamedInDoubtKeepsItsChildren) {
+TEST_P(NameRevalidation, ADirectoryRenamedWhileInvalidKeepsItsChildren) {
   const uint64_t sub = server_->Add(directory_, "sub", FileType::kDirectory);
   const uint64_t deep = server_->Add(sub, "deep", FileType::kDirectory);
   const uint64_t leaf = server_->Add(deep, "leaf", FileType::kRegular);

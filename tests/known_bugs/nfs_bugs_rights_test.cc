@@ -200,7 +200,7 @@ TEST(AttributeAge, AttributesAreFreshFromTheirRequestUpToAndWithoutTheirEnd) {
 }
 
 // What the mount says is not to be believed, no walk under RCU believes.
-TEST_P(StaleRights, UnderRcuNothingIsBelievedThatTheMountSaysIsNot) {
+TEST_P(StaleRights, RcuWalkTrustsNothingThatTheMountSaysNotTo) {
   options_.lookupcache = LookupCache::kPositive;
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);

@@ -17,7 +17,7 @@ class NfsRulesRace : public MemoryMount {
 
 #ifndef NDEBUG
 // The text that was refused and the permission to use the next one do not go together.
-TEST_F(NfsRulesRace, AWalkerNeverBelievesALinkTextThatWasInvalidBeforeItBegan) {
+TEST_F(NfsRulesRace, AWalkerNeverTrustsALinkTextThatWasInvalidBeforeItBegan) {
   const uint64_t link = server_->Add(kRoot, "link", FileType::kSymlink, "old");
   ASSERT_EQ(LinkText("link"), "old");
   server_->SetTarget(link, "new");

@@ -35,7 +35,7 @@ class PathCacheRace : public MemoryMount {
 };
 
 // A directory is moved at each step of walks that would remember the way through it.
-TEST_F(PathCacheRace, AWayThatChangesWhileItIsLearntIsNotRemembered) {
+TEST_F(PathCacheRace, APrefixThatChangesWhileItIsRecordedIsNotKept) {
   int met = 0;
   for (const std::string_view point :
        {"walk:next-component", "walk:before-child-sample", "walk:after-child-sample"}) {
@@ -56,7 +56,7 @@ TEST_F(PathCacheRace, AWayThatChangesWhileItIsLearntIsNotRemembered) {
 }
 
 // The way was right when it was taken; then the directory goes.
-TEST_F(PathCacheRace, ADirectoryThatMovesAfterItsWayWasTakenIsNoAnswer) {
+TEST_F(PathCacheRace, ADirectoryThatMovesAfterItsPrefixWasUsedIsNoAnswer) {
   for (const std::string_view point : {"walk:next-component", "walk:before-child-sample",
                                        "walk:after-child-sample", "walk:before-confirm"}) {
     Warm(kFile);
@@ -77,7 +77,7 @@ TEST_F(PathCacheRace, ADirectoryThatMovesAfterItsWayWasTakenIsNoAnswer) {
 }
 
 // While a directory is on its way out nobody takes the way through it, nor learns it anew.
-TEST_F(PathCacheRace, NoWayIsTakenWhileADirectoryLeavesItsPlace) {
+TEST_F(PathCacheRace, NoPrefixIsUsedWhileADirectoryLeavesItsPlace) {
   std::binary_semaphore asked{0}, answered{0};
   std::atomic<bool> done{false};
   std::vector<uint64_t> hits;  // at each name that is taken out of its chain, the last being `a`

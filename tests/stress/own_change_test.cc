@@ -27,7 +27,7 @@ TEST_F(OwnChange, AFileThatIsRenamedOntoItselfIsStillFound) {
 }
 
 // The reply to the creation is older than the rename that has come in between.
-TEST_F(OwnChange, TheReplyToACreationDoesNotBringBackWhatARenameMadeDoubtful) {
+TEST_F(OwnChange, TheReplyToACreationDoesNotRevalidateWhatARenameInvalidated) {
   const uint64_t directory = Make(FileType::kDirectory, "d");
   WhileReplyIsUnderWay("CREATE", [&] { Rename("d", "e"); });
   Make(FileType::kRegular, "d/f");
