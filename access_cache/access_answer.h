@@ -29,7 +29,7 @@ constexpr uint32_t BitsOf(uint64_t answer) {
 }
 
 // The rights, if the answer is of `current_epoch` and granted_at <= now < granted_at + lifetime.
-// The one judgement behind every lookup, so that they cannot disagree (nfs_semantics bug 15).
+// The one judgement behind every lookup, so that they cannot disagree (ACCESS-6).
 constexpr std::optional<uint32_t> RightsOf(uint64_t answer, uint64_t granted_at_ns,
                                            uint64_t current_epoch, AccessAge age) {
   if (EpochOf(answer) != current_epoch || age.now_ns < granted_at_ns ||

@@ -93,9 +93,10 @@ class AccessCache {
   std::optional<uint64_t> GrantedAtRcu(const sunrpc_auth::CachedCredential* credential,
                                        AccessAge age) const;
 
-  // The same under this cache's spinlock, which stands for the inode's lock of nfs_semantics 3.2. A
-  // hit makes the answer the most recently used one, which is how the next peek finds it; an entry
-  // of the list that is too old to answer is dropped. May be called inside an RCU section.
+  // The same under this cache's spinlock, which stands for the inode's lock of
+  // nfs_access_get_cached_locked(). A hit makes the answer the most recently used one, which is how
+  // the next peek finds it; an entry of the list that is too old to answer is dropped. May be
+  // called inside an RCU section.
   std::optional<uint32_t> SearchLocked(const sunrpc_auth::CachedCredential* credential,
                                        AccessAge age);
 
@@ -106,7 +107,7 @@ class AccessCache {
 
   // Records the server's answer, in place of an earlier one for the same credential. `granted`:
   // ACCESS bits. `granted_at_ns`: when the call was sent. Does nothing if the rights were
-  // invalidated since `epoch` was taken (R6 of nfs_semantics 6) or memory is short. `lru` must
+  // invalidated since `epoch` was taken (ACCESS-8) or memory is short. `lru` must
   // always be the same.
   void Insert(sunrpc_auth::CredentialRef credential, uint32_t granted, uint64_t granted_at_ns,
               uint64_t epoch, AccessLru& lru);

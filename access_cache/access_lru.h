@@ -1,4 +1,4 @@
-// access_lru: the mount's limit on access entries, over all inodes (nfs_semantics 3.3), and where
+// access_lru: the mount's limit on access entries, over all inodes (ACCESS-13), and where
 // they come from.
 //
 // What the limit counts is on lists (access_list.h). The answer that an inode holds itself takes no

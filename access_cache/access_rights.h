@@ -1,4 +1,4 @@
-// access_rights: what the server's ACCESS bits allow (nfs_semantics 3.2; RFC 1813 3.3.4).
+// access_rights: what the server's ACCESS bits allow (ACCESS-3; RFC 1813 3.3.4).
 //
 // The raw bits are cached and judged at each question: rights merged when stored gave wrong
 // answers.

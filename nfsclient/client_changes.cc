@@ -20,7 +20,7 @@ constexpr std::errc kOk{};
 
 // Resolves all of `path` but its last name and calls `change(walk)`. `if_no_name` answers the errno
 // for
-// "/", "." and ".." in last place, which differs by call (vfs_walk 4.2).
+// "/", "." and ".." in last place, which differs by call (WALK-11).
 template <class IfNoName, class Change>
 std::errc WithParent(Superblock& superblock, std::string_view path, const Credential& credential,
                      IfNoName&& if_no_name, Change&& change) {
@@ -54,7 +54,7 @@ Result<Attributes> CreateAt(Superblock& superblock, std::string_view path, bool 
 }
 
 // What has the name already, as open(2) with O_CREAT finds it: unless the mount says nocto, the
-// server is asked whether it is still there (nfs_semantics 1.3).
+// server is asked whether it is still there (NAME-5).
 Result<Attributes> Existing(Superblock& superblock, std::string_view path,
                             const Credential& credential) {
   Attributes attributes;

@@ -7,7 +7,7 @@
 // Protocol    lock: set the bit if it is clear, else spin. unlock: clear it.
 // Ordering    O1 unlock() release -> lock() acquire: the next holder sees the last one's changes.
 // Progress    lock() spins 64 pauses, then yields the processor on each turn: a holder may have
-//             been preempted (icache 2.1).
+//             been preempted (INODE-24).
 // Lifetime    the table's.
 // Tests       tests/unit/rcu/bit_lock_chain_test.cc, tests/race/rcu_locks_race_test.cc
 #ifndef NFSWALK_RCU_BIT_LOCK_CHAIN_H_

@@ -1,4 +1,4 @@
-// chain_locks: which lock guards which chain of a HashTable (icache 2.3).
+// chain_locks: which lock guards which chain of a HashTable (INODE-14).
 //
 //   ChainLocks<false>   one lock a chain, in bit 0 of its head: no memory, no lock-order checks
 //   ChainLocks<true>    one real lock a chain, beside its head: what a lock checker understands

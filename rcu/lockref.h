@@ -11,7 +11,7 @@
 //             O2 *Put*() release -> Lock() acquire: who finds the count at zero under the lock sees
 //                all that former owners did.
 // Progress    a get waits only while the lock is held; TryPut() and PutUnlessLast() never wait.
-// Tests       tests/unit/rcu/lockref_test.cc, tests/race/rcu_locks_race_test.cc (vfs_walk 2.7)
+// Tests       tests/unit/rcu/lockref_test.cc, tests/race/rcu_locks_race_test.cc (WALK-23)
 #ifndef NFSWALK_RCU_LOCKREF_H_
 #define NFSWALK_RCU_LOCKREF_H_
 

@@ -10,7 +10,7 @@
 // Protocol    locked: cond.wait(lock).
 //             here:   t = Prepare(object); unlock; Sleep(t); lock and look again, from the start.
 // Ordering    none of its own: Prepare() and the change that Wake() reports are under one lock, so
-//             the waker sees the waiter, or the waiter saw the change (icache 1.6).
+//             the waker sees the waiter, or the waiter saw the change (INODE-8).
 // Staleness   a Wake() that reads waiters as 0 wakes nobody who had to be woken.
 // Progress    Sleep() ends with any Wake() of the bucket after its Prepare().
 // Lifetime    that of the process.

@@ -17,7 +17,7 @@
 //             again.
 // Protocol    locked:  lock table; for each in chain: equal and hashed -> ++references; unlock.
 //             here:    for each in chain: equal -> hashed and not new ? it : nullptr.
-//             The lockless search ends at the first equal object, as in nfs_semantics 4.2: one that
+//             The lockless search ends at the first equal object, as CRED-2 says: one that
 //             cannot be used hides what may stand behind it, which costs a fallback only.
 // Ordering    O1 Link() and Unlink() release stores -> LookupNonblock() acquire loads: a found
 //                object is whole.
@@ -157,7 +157,7 @@ class CredentialCache {
   const CachedCredential* LookupNonblock(const Credential& credential) const;
 
   // The object for `credential`, created if need be. Takes the table lock also on a hit, as the
-  // 2014 form does (nfs_semantics 4.2). Errors: not_enough_memory; that of the set-up.
+  // 2014 form does (CRED-2). Errors: not_enough_memory; that of the set-up.
   [[nodiscard]] std::expected<CredentialRef, std::errc> Lookup(const Credential& credential);
 
   // A reference to what LookupNonblock() returned, or an empty one if it has been dropped since.

@@ -13,14 +13,14 @@ constexpr size_t kList = 1;
 
 int64_t Rounded(double ns) { return static_cast<int64_t>(std::llround(ns)); }
 
-LockClass HashLock(vfs::HashPolicy policy) {
+LockClass HashLock(icache::HashPolicy policy) {
   switch (policy) {
-    case vfs::HashPolicy::kGlobal:
-    case vfs::HashPolicy::kGlobalRcu:
+    case icache::HashPolicy::kGlobal:
+    case icache::HashPolicy::kGlobalRcu:
       return {.name = "hash", .instances = LockInstances::kGlobal};
-    case vfs::HashPolicy::kArray:
-    case vfs::HashPolicy::kArrayRcu:
-      return {.name = "hash", .instances = LockInstances::kSharded, .shards = vfs::kArrayLocks};
+    case icache::HashPolicy::kArray:
+    case icache::HashPolicy::kArrayRcu:
+      return {.name = "hash", .instances = LockInstances::kSharded, .shards = icache::kArrayLocks};
     default:
       // A lock for each chain, or for each of many shards: two threads hardly ever meet.
       return {.name = "hash", .instances = LockInstances::kSharded, .shards = 1 << 16};
@@ -29,19 +29,20 @@ LockClass HashLock(vfs::HashPolicy policy) {
 
 }  // namespace
 
-QueueingModel BulkstatModel(const vfs::InodePolicy& policy, const HoldTimes& times, double inode_ns,
-                            size_t files_per_thread) {
+QueueingModel BulkstatModel(const icache::InodePolicy& policy, const HoldTimes& times,
+                            double inode_ns, size_t files_per_thread) {
   QueueingModel model;
-  model.locks = {HashLock(policy.hash),
-                 {.name = "list",
-                  .instances = policy.list == vfs::ListPolicy::kSingle ? LockInstances::kGlobal
-                                                                       : LockInstances::kPrivate}};
+  model.locks = {
+      HashLock(policy.hash),
+      {.name = "list",
+       .instances = policy.list == icache::ListPolicy::kSingle ? LockInstances::kGlobal
+                                                               : LockInstances::kPrivate}};
   std::vector<Step> holds;
-  if (!vfs::FirstLookupIsRcu(policy.hash)) {
+  if (!icache::FirstLookupIsRcu(policy.hash)) {
     holds.push_back(Step::Hold(kHash, Rounded(times.hash_find)));
   }
   holds.push_back(Step::Hold(kHash, Rounded(times.hash_insert)));
-  if (policy.list != vfs::ListPolicy::kNone) {
+  if (policy.list != icache::ListPolicy::kNone) {
     holds.push_back(Step::Hold(kList, Rounded(times.list)));
     holds.push_back(Step::Hold(kList, Rounded(times.list)));
   }

@@ -6,15 +6,15 @@
 
 #include "bench/inode_scale/hold_times.h"
 #include "bench/inode_scale/queueing_model.h"
-#include "nfsclient/vfs/inode_policy.h"
+#include "nfsclient/icache/inode_policy.h"
 
 namespace nfswalk::bench {
 
 // What one thread does for one inode: a lookup that misses, an insertion, joining and leaving the
 // list, leaving the hash. `inode_ns` is the time that all of it took one thread; what is not spent
 // under the locks of the policy is computation.
-QueueingModel BulkstatModel(const vfs::InodePolicy& policy, const HoldTimes& times, double inode_ns,
-                            size_t files_per_thread);
+QueueingModel BulkstatModel(const icache::InodePolicy& policy, const HoldTimes& times,
+                            double inode_ns, size_t files_per_thread);
 
 }  // namespace nfswalk::bench
 

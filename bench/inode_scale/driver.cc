@@ -14,18 +14,16 @@ namespace {
 // One policy's cache over its files.
 class Subject {
  public:
-  static std::expected<std::unique_ptr<Subject>, std::string> Create(const Plan& plan,
-                                                                     const vfs::InodePolicy& policy,
-                                                                     uint64_t files,
-                                                                     size_t inodes_max) {
+  static std::expected<std::unique_ptr<Subject>, std::string> Create(
+      const Plan& plan, const icache::InodePolicy& policy, uint64_t files, size_t inodes_max) {
     const size_t buckets = std::bit_ceil(std::max<uint64_t>(1024, files / plan.chain_load));
-    std::unique_ptr<Subject> subject(
-        new Subject(plan.work, policy.hash == vfs::HashPolicy::kIndex, buckets, plan.chain_load));
-    auto cache = vfs::InodeCache::Create({.policy = policy,
-                                          .inodes_max = inodes_max,
-                                          .chain_load = plan.chain_load,
-                                          .initial_buckets = buckets},
-                                         subject->source_);
+    std::unique_ptr<Subject> subject(new Subject(
+        plan.work, policy.hash == icache::HashPolicy::kIndex, buckets, plan.chain_load));
+    auto cache = icache::InodeCache::Create({.policy = policy,
+                                             .inodes_max = inodes_max,
+                                             .chain_load = plan.chain_load,
+                                             .initial_buckets = buckets},
+                                            subject->source_);
     if (!cache) return std::unexpected(std::move(cache.error()));
     subject->cache_ = std::move(*cache);
     return subject;
@@ -58,13 +56,13 @@ class Subject {
       : source_(work, keep_index, buckets, chain_load) {}
 
   SyntheticFiles source_;
-  std::unique_ptr<vfs::InodeCache> cache_;
+  std::unique_ptr<icache::InodeCache> cache_;
 };
 
 // All workloads of one policy with one number of threads.
 class Round {
  public:
-  Round(const Plan& plan, const vfs::InodePolicy& policy, size_t threads)
+  Round(const Plan& plan, const icache::InodePolicy& policy, size_t threads)
       : plan_(plan), policy_(policy), threads_(threads), files_(threads * plan.files_per_thread) {}
 
   std::expected<void, std::string> Run(const std::function<void(const Timing&)>& report,
@@ -97,7 +95,7 @@ class Round {
   }
 
   const Plan& plan_;
-  const vfs::InodePolicy policy_;
+  const icache::InodePolicy policy_;
   const size_t threads_;
   const uint64_t files_;
 };
@@ -109,7 +107,7 @@ std::expected<void, std::string> RunPlan(const Plan& plan,
                                          const std::atomic<bool>& stop) {
   for (size_t repetition = 0; repetition < plan.repetitions; ++repetition) {
     for (const size_t threads : plan.threads) {
-      for (const vfs::InodePolicy& policy : plan.policies) {
+      for (const icache::InodePolicy& policy : plan.policies) {
         if (stop) return {};
         if (auto ran = Round(plan, policy, threads).Run(report, stop); !ran) return ran;
       }

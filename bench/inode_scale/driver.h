@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "bench/team.h"
 #include "bench/inode_scale/workload.h"
-#include "nfsclient/vfs/inode_policy.h"
+#include "bench/team.h"
+#include "nfsclient/icache/inode_policy.h"
 
 namespace nfswalk::bench {
 
 struct Plan {
-  std::vector<vfs::InodePolicy> policies;
+  std::vector<icache::InodePolicy> policies;
   std::vector<Workload> workloads;
   std::vector<size_t> threads;
   uint64_t files_per_thread = 100'000;
@@ -29,7 +29,7 @@ struct Plan {
 // One workload, once, by all threads.
 struct Timing {
   Workload workload;
-  vfs::InodePolicy policy;
+  icache::InodePolicy policy;
   size_t threads;
   TeamTime time;
   uint64_t inodes;

@@ -108,7 +108,7 @@ class ThreadFiles {
 class ExportRound {
  public:
   ExportRound(const Plan& plan, ReplayServer& server, std::string directory,
-              const vfs::InodePolicy& policy, size_t threads)
+              const icache::InodePolicy& policy, size_t threads)
       : plan_(plan),
         server_(server),
         directory_(std::move(directory)),
@@ -209,7 +209,7 @@ class ExportRound {
   const Plan& plan_;
   ReplayServer& server_;
   const std::string directory_;
-  const vfs::InodePolicy policy_;
+  const icache::InodePolicy policy_;
   const size_t threads_;
   bool files_exist_ = false;
 };
@@ -222,7 +222,7 @@ Failure RunPlanOnExport(const Plan& plan, ReplayServer& server,
   size_t round = 0;
   for (size_t repetition = 0; repetition < plan.repetitions; ++repetition) {
     for (const size_t threads : plan.threads) {
-      for (const vfs::InodePolicy& policy : plan.policies) {
+      for (const icache::InodePolicy& policy : plan.policies) {
         if (stop) return {};
         // A new name each time: servers remember what became of old ones.
         std::string directory = fmt::format("nfswalk-inode-scale-{}-{}", getpid(), ++round);

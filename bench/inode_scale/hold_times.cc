@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "nfsclient/vfs/inode.h"
-#include "nfsclient/vfs/inode_list.h"
-#include "nfsclient/vfs/inode_table.h"
+#include "nfsclient/icache/inode.h"
+#include "nfsclient/icache/inode_list.h"
+#include "nfsclient/icache/inode_table.h"
 
 namespace nfswalk::bench {
 
@@ -43,9 +43,9 @@ uint64_t Mix(uint64_t x) {
   return (x ^ (x >> 33)) | 1;
 }
 
-void MeasureHash(std::vector<vfs::Inode>& inodes, size_t chain_load, HoldTimes& times) {
-  vfs::StripedInodeTable table(std::bit_ceil(inodes.size() / chain_load), chain_load, size_t{1});
-  const auto no_match = [](const vfs::Inode&) { return false; };
+void MeasureHash(std::vector<icache::Inode>& inodes, size_t chain_load, HoldTimes& times) {
+  icache::StripedInodeTable table(std::bit_ceil(inodes.size() / chain_load), chain_load, size_t{1});
+  const auto no_match = [](const icache::Inode&) { return false; };
   std::array<double, kRounds> find, insert, unhash;
   for (size_t round = 0; round < kRounds; ++round) {
     insert[round] = NsPerTurn(inodes.size(), [&](size_t i) {
@@ -69,8 +69,8 @@ void MeasureHash(std::vector<vfs::Inode>& inodes, size_t chain_load, HoldTimes& 
   times.hash_unhash = Median(unhash);
 }
 
-double MeasureList(std::vector<vfs::Inode>& inodes) {
-  vfs::InodeList list(1);
+double MeasureList(std::vector<icache::Inode>& inodes) {
+  icache::InodeList list(1);
   std::array<double, kRounds> rounds;
   for (double& round : rounds) {
     const double add = NsPerTurn(inodes.size(), [&](size_t i) { list.Add(inodes[i]); });
@@ -121,7 +121,7 @@ double MeasureTransfer() {
 
 HoldTimes MeasureHoldTimes(size_t inodes, size_t chain_load) {
   HoldTimes times;
-  std::vector<vfs::Inode> measured(inodes);
+  std::vector<icache::Inode> measured(inodes);
   MeasureHash(measured, chain_load, times);
   times.list = MeasureList(measured);
   times.transfer = MeasureTransfer();

@@ -1,5 +1,5 @@
 // hold_times: how long the inode cache's locks are held, measured on one thread: what the queueing
-// model is fed with (icache 6.6, M5).
+// model is fed with (docs/inode_cache.md).
 #ifndef NFSWALK_BENCH_INODE_SCALE_HOLD_TIMES_H_
 #define NFSWALK_BENCH_INODE_SCALE_HOLD_TIMES_H_
 

@@ -1,5 +1,5 @@
 // letter_tables: the times that the letters about the kernel's inode cache report, for comparison
-// (icache 6.1 to 6.3). All of them were measured by the letters' authors on their machines.
+// (docs/letters.md). All of them were measured by the letters' authors on their machines.
 #ifndef NFSWALK_BENCH_INODE_SCALE_LETTER_TABLES_H_
 #define NFSWALK_BENCH_INODE_SCALE_LETTER_TABLES_H_
 

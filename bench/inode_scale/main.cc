@@ -34,7 +34,7 @@ std::vector<SimulatedCurve> Simulate(const Plan& plan, const std::vector<ScaleRo
   for (const ScaleRow& row : rows) {
     if (row.workload != WorkloadName(Workload::kBulkstat) || row.threads != 1) continue;
     const double inode_ns = row.seconds * 1e9 / static_cast<double>(plan.files_per_thread);
-    const auto policy = vfs::ParseInodePolicy(BundleOf(row));
+    const auto policy = icache::ParseInodePolicy(BundleOf(row));
     auto curve = SimulateCurve(
         BundleOf(row), BulkstatModel(*policy, times, inode_ns, plan.files_per_thread), kProcessors);
     if (!curve) {

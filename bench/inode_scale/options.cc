@@ -96,15 +96,15 @@ void Declare(CLI::App& app, Arguments& arguments) {
                  "Write the letters' figures to this file, to hold the rows against");
 }
 
-std::expected<std::vector<vfs::InodePolicy>, std::string> ReadPolicies(
+std::expected<std::vector<icache::InodePolicy>, std::string> ReadPolicies(
     const std::vector<std::string>& names) {
-  std::vector<vfs::InodePolicy> policies;
+  std::vector<icache::InodePolicy> policies;
   for (const std::string& name : names == std::vector<std::string>{"all"} ? kAllBundles : names) {
-    const auto policy = vfs::ParseInodePolicy(name);
+    const auto policy = icache::ParseInodePolicy(name);
     if (!policy) {
       return std::unexpected(fmt::format("--policies: \"{}\": {}", name, policy.error()));
     }
-    if (policy->list == vfs::ListPolicy::kNone && policy->hash != vfs::HashPolicy::kIndex) {
+    if (policy->list == icache::ListPolicy::kNone && policy->hash != icache::HashPolicy::kIndex) {
       return std::unexpected(
           fmt::format("--policies: \"{}\": without a list the inodes can only be iterated in an "
                       "index: use H8+L3",

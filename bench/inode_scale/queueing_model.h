@@ -1,4 +1,5 @@
-// queueing_model: what more processors than this machine has would do, simulated (icache 6.6, M5).
+// queueing_model: what more processors than this machine has would do, simulated
+// (docs/inode_cache.md).
 //
 // N virtual processors run the same list of steps, `operations` times each. A step computes, which
 // costs nobody else anything, or holds one lock. Locks are first come, first served, and of those
@@ -74,8 +75,8 @@ struct QueueingResult {
 std::expected<QueueingResult, std::string> Simulate(const QueueingModel& model, size_t processors);
 
 // The number of processors from which on a global lock sets the pace: time of an operation by
-// itself over its time at the hottest global lock, hand-overs included. The saturation law of
-// icache 6.4 then says T(n) = max(T(1), n * operations * time at that lock). Infinite without such
+// itself over its time at the hottest global lock, hand-overs included. A single lock then
+// saturates: T(n) = max(T(1), n * operations * time at that lock). Infinite without such
 // a lock.
 double SaturationOnset(const QueueingModel& model);
 

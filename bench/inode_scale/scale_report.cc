@@ -49,7 +49,7 @@ std::string CountsText(std::span<const ScaleRow> rows) {
   return text;
 }
 
-// What times can show on how many processors is icache 6.5.
+// What times can show on how many processors: docs/benchmarks.md.
 std::string MeasurableText(size_t processors) {
   if (processors < 2) return "What times on one processor can show\n  what each policy costs\n";
   return fmt::format(

@@ -1,5 +1,5 @@
 // scale_report: what inode_scale found out beside its table: rows for programs, simulated curves,
-// and what may be concluded from which of them (icache 6.5).
+// and what may be concluded from which of them (docs/benchmarks.md).
 #ifndef NFSWALK_BENCH_INODE_SCALE_SCALE_REPORT_H_
 #define NFSWALK_BENCH_INODE_SCALE_SCALE_REPORT_H_
 

@@ -36,7 +36,7 @@ inline std::string BundleOf(const ScaleRow& row) {
 
 // The part of ideal speed that a run reached: 1 where the time grows only as it must, because there
 // are more threads than processors. Every thread does the same work, whatever their number, so the
-// ideal is a constant time up to there (icache 6.5). 0 without times or processors.
+// ideal is a constant time up to there (docs/benchmarks.md). 0 without times or processors.
 constexpr double Efficiency(double one_thread_s, double seconds, size_t threads,
                             size_t processors) {
   if (seconds <= 0 || processors == 0) return 0;

@@ -5,7 +5,7 @@
 namespace nfswalk::bench {
 
 void Summary::Add(const Timing& timing) {
-  Key key{timing.workload, vfs::PolicyLabel(timing.policy), timing.threads};
+  Key key{timing.workload, icache::PolicyLabel(timing.policy), timing.threads};
   std::vector<Timing>& repetitions = timings_of_[key];
   if (repetitions.empty()) order_.push_back(std::move(key));
   repetitions.push_back(timing);
@@ -18,9 +18,9 @@ ScaleRow Summary::RowOf(const std::vector<Timing>& repetitions) const {
   std::ranges::sort(sorted, {}, [](const Timing& timing) { return timing.time.seconds; });
   const Timing& median = sorted[sorted.size() / 2];
   return {.workload = std::string(WorkloadName(median.workload)),
-          .hash = std::string(vfs::PolicyLabel(median.policy.hash)),
-          .list = std::string(vfs::PolicyLabel(median.policy.list)),
-          .lru = std::string(vfs::PolicyLabel(median.policy.lru)),
+          .hash = std::string(icache::PolicyLabel(median.policy.hash)),
+          .list = std::string(icache::PolicyLabel(median.policy.list)),
+          .lru = std::string(icache::PolicyLabel(median.policy.lru)),
           .threads = median.threads,
           .fill_ns = fill_ns_,
           .seconds = median.time.seconds,

@@ -86,16 +86,16 @@ def memory_figures(in_bytes, costs):
 
 
 def replay_figures(rows):
-    """Of make_replay, beside what the letter about NFS and RCU-walk reports of 4 threads on 2 cores."""
+    """Of make_replay, beside what the NFS RCU-walk letter reports of 4 threads on 2 cores."""
     warm = [row for row in rows if row["phase"] == "warm"]
     for trace in dict.fromkeys(row["trace"] for row in warm):
         def ns_of(mode, threads, trace=trace):
             key = {"subject": mode} if mode == KERNEL else {"mode": mode}
             return find(warm, trace=trace, threads=threads, **key)
         for text, letter, ours, other in (
-                ("rcu-locked over ref, 4 threads", "the letter: about 1.2x", ns_of("rcu-locked", 4),
+                ("rcu-locked over ref, 4 threads", "NFS RCU-walk letter: about 1.2x", ns_of("rcu-locked", 4),
                  ns_of("ref", 4)),
-                ("rcu-peek over rcu-locked, 4 threads", "the letter: about 1.02x",
+                ("rcu-peek over rcu-locked, 4 threads", "NFS RCU-walk letter: about 1.02x",
                  ns_of("rcu-peek", 4), ns_of("rcu-locked", 4)),
                 ("rcu-search over ref, 4 threads", "", ns_of(BEST, 4), ns_of("ref", 4)),
                 ("rcu-search over the kernel, 1 thread", "", ns_of(BEST, 1), ns_of(KERNEL, 1))):

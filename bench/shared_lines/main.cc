@@ -31,7 +31,7 @@ void PrintPlaces(const SharedLinesRow& row, size_t most) {
 int Run(const SharedLinesOptions& options) {
   std::vector<SharedLinesRow> rows;
   for (const Workload workload : options.workloads) {
-    for (const vfs::InodePolicy& policy : options.policies) {
+    for (const icache::InodePolicy& policy : options.policies) {
       for (const size_t threads : options.threads) {
         const auto count = Replay({.policy = policy,
                                    .workload = workload,
@@ -43,7 +43,7 @@ int Run(const SharedLinesOptions& options) {
           return kFailed;
         }
         rows.push_back({.workload = std::string(WorkloadName(workload)),
-                        .policy = vfs::PolicyLabel(policy),
+                        .policy = icache::PolicyLabel(policy),
                         .threads = threads,
                         .visits = count->visits,
                         .lines = count->lines});

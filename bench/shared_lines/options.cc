@@ -62,7 +62,7 @@ std::expected<SharedLinesOptions, std::string> Settle(const Arguments& arguments
                              .places = arguments.places,
                              .json_file = arguments.json_file};
   for (const std::string& name : arguments.policies) {
-    const auto policy = vfs::ParseInodePolicy(name);
+    const auto policy = icache::ParseInodePolicy(name);
     if (!policy) {
       return std::unexpected(fmt::format("--policies: \"{}\": {}", name, policy.error()));
     }

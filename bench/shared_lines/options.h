@@ -13,7 +13,7 @@
 namespace nfswalk::bench {
 
 struct SharedLinesOptions {
-  std::vector<vfs::InodePolicy> policies;
+  std::vector<icache::InodePolicy> policies;
   std::vector<Workload> workloads;
   std::vector<size_t> threads;
   uint64_t files_per_thread;

@@ -4,7 +4,7 @@
 // The compiler calls an entry point at each load and store (tsan_entry_points.cc). Here a line
 // belongs to who wrote it last. A write to a line that is another's is a shared write. A read of
 // one is a shared read, once until the line is written again, as it then is in the reader's cache.
-// That is M4 of icache 6.6. Left out is what a thread does on its own stack, and what code does
+// INODE-21 states the result. Left out is what a thread does on its own stack, and what code does
 // that is not compiled so: libraries, and the blocks that the compiler copies by itself.
 //
 // Deterministic if the threads take turns. Thread safety: all functions.

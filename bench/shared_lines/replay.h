@@ -15,12 +15,12 @@
 
 #include "bench/inode_scale/workload_name.h"
 #include "bench/shared_lines/recorder.h"
-#include "nfsclient/vfs/inode_policy.h"
+#include "nfsclient/icache/inode_policy.h"
 
 namespace nfswalk::bench {
 
 struct ReplayPlan {
-  vfs::InodePolicy policy;
+  icache::InodePolicy policy;
   // All but kChmod, whose dirty inodes would have to be written back between laps.
   Workload workload;
   size_t threads;  // at most Recorder::kThreadsMax

@@ -8,9 +8,9 @@
 
 namespace nfswalk::nfs {
 
+using icache::Inode;
 using protocol::Attributes;
 using protocol::FileType;
-using vfs::Inode;
 
 namespace {
 
@@ -45,9 +45,9 @@ void SetFlag(Superblock& superblock, Inode& inode, uint16_t flag, bool on) {
   inode.flags.store(wanted, std::memory_order_relaxed);
 }
 
-void SetCookie(Superblock& superblock, Inode& inode, uint64_t cookie) {
+void SetChangeId(Superblock& superblock, Inode& inode, uint64_t change_id) {
   DirectoryChange change(superblock, inode);
-  inode.cookie.store(cookie, std::memory_order_relaxed);
+  inode.change_id.store(change_id, std::memory_order_relaxed);
 }
 
 void InvalidateRights(Superblock& superblock, Inode& inode) {
@@ -62,9 +62,9 @@ void AddInvalid(Inode& inode, uint16_t bits) {
 }
 
 // The attributes are asked for again before they are believed.
-void Doubt(Superblock& superblock, Inode& inode) {
+void InvalidateLocked(Superblock& superblock, Inode& inode) {
   DirectoryChange change(superblock, inode);
-  AddInvalid(inode, vfs::kInvalidChange);
+  AddInvalid(inode, icache::kInvalidChange);
 }
 
 void RestartLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
@@ -72,7 +72,7 @@ void RestartLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns
   inode.lifetime_since_ns = now_ns;
 }
 
-// nfs_semantics 2.3: unchanged for a whole lifetime, so the next one is twice as long.
+// ATTR-3: unchanged for a whole lifetime, so the next one is twice as long.
 void GrowLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
   uint64_t lifetime = inode.lifetime_ns.load(std::memory_order_relaxed);
   if (now_ns - inode.lifetime_since_ns < lifetime) return;
@@ -81,7 +81,7 @@ void GrowLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
   inode.lifetime_since_ns = now_ns;
 }
 
-// Replies to requests sent before this moment are older than what we now know (nfs_semantics 2.6).
+// Replies to requests sent before this moment are older than what we now know (ATTR-9).
 uint64_t Barrier(Superblock& superblock) {
   return superblock.attribute_generation.fetch_add(1, std::memory_order_relaxed);
 }
@@ -95,18 +95,18 @@ void NoteLocalChange(Superblock& superblock, uint64_t generation) {
   }
 }
 
-// A cookie that no directory ever had: the verifier of a name that was moved, or whose inode's
+// A change_id that no directory ever had: the verifier of a name that was moved, or whose inode's
 // memory is used again, matches that of its own directory only. Greater than all before.
-uint64_t NewCookie(Superblock& superblock) { return Barrier(superblock); }
+uint64_t NewChangeId(Superblock& superblock) { return Barrier(superblock); }
 
 // Somebody else changed the file: names, rights and contents that we know are in doubt.
 void NoteForeignChange(Superblock& superblock, Inode& inode, uint64_t now_ns) {
   DirectoryChange change(superblock, inode);
   if (inode.is_directory()) {
-    inode.cookie.store(NewCookie(superblock), std::memory_order_relaxed);
+    inode.change_id.store(NewChangeId(superblock), std::memory_order_relaxed);
   }
   inode.access.Invalidate();
-  AddInvalid(inode, vfs::kInvalidData);
+  AddInvalid(inode, icache::kInvalidData);
   RestartLifetime(superblock, inode, now_ns);
 }
 
@@ -117,17 +117,17 @@ void StoreAttributes(Superblock& superblock, Inode& inode, const Attributes& att
   inode.attributes_seq.WriteEnd();
   // What was unhashed stays unlinked, whatever the reply to a link(2) of ours says
   // (MarkUnlinked()).
-  SetFlag(superblock, inode, vfs::kUnlinked, attributes.nlink == 0 || !inode.hashed());
+  SetFlag(superblock, inode, icache::kUnlinked, attributes.nlink == 0 || !inode.hashed());
   inode.attribute_generation = stamp.generation;
   // Last, as they make walkers believe all the rest.
   inode.read_at_ns.store(stamp.sent_at_ns,
                          std::memory_order_release);  // pairs with AttributesFresh()
-  inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) & ~vfs::kInvalidChange,
+  inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) & ~icache::kInvalidChange,
                       std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
-Standing StandingOf(const Inode& inode) {
-  return {inode.attribute_generation, inode.cookie.load(std::memory_order_relaxed),
+ReplyContext ReplyContextOf(const Inode& inode) {
+  return {inode.attribute_generation, inode.change_id.load(std::memory_order_relaxed),
           inode.access.epoch()};
 }
 
@@ -141,12 +141,12 @@ bool WasRefused(std::errc outcome) {
 // believed ever again, or walkers under RCU, who look at nothing else of a directory that they
 // stand on, would believe it while those with references say ESTALE.
 bool IsForgotten(const Inode& inode) {
-  return (inode.flags.load(std::memory_order_relaxed) & vfs::kStale) != 0;
+  return (inode.flags.load(std::memory_order_relaxed) & icache::kStale) != 0;
 }
 
 void ForgetLocked(Superblock& superblock, Inode& inode) {
   NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
-  Doubt(superblock, inode);
+  InvalidateLocked(superblock, inode);
 }
 
 }  // namespace
@@ -172,31 +172,31 @@ void CopyAttributes(Inode& inode, Attributes& into) {
   inode.attributes.Load(into);
 }
 
-bool Stands(Inode& inode, const Standing& standing) {
+bool IsLatest(Inode& inode, const ReplyContext& context) {
   std::lock_guard guard(inode.lock);
-  return standing.generation != 0 && inode.attribute_generation == standing.generation;
+  return context.generation != 0 && inode.attribute_generation == context.generation;
 }
 
-Standing InitializeAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
-                              SendStamp stamp) {
-  inode.cookie.store(NewCookie(superblock), std::memory_order_relaxed);
+ReplyContext InitializeAttributes(Superblock& superblock, Inode& inode,
+                                  const Attributes& attributes, SendStamp stamp) {
+  inode.change_id.store(NewChangeId(superblock), std::memory_order_relaxed);
   StoreAttributes(superblock, inode, attributes, stamp);
   RestartLifetime(superblock, inode, stamp.sent_at_ns);
   const bool overtaken =
       superblock.last_local_change.load(std::memory_order_relaxed) > stamp.generation;
-  if (!overtaken) return StandingOf(inode);
+  if (!overtaken) return ReplyContextOf(inode);
   // What the memory of this inode knew of that change went with it, and the reply may be older.
-  Doubt(superblock, inode);
+  InvalidateLocked(superblock, inode);
   return {};
 }
 
 std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
-                           SendStamp stamp, Standing* standing) {
+                           SendStamp stamp, ReplyContext* context) {
   std::lock_guard guard(inode.lock);
   if (IsForgotten(inode)) return protocol::kStale;
   if (attributes.fileid != inode.fileid ||
       attributes.type != inode.type.load(std::memory_order_relaxed)) {
-    SetFlag(superblock, inode, vfs::kStale, true);
+    SetFlag(superblock, inode, icache::kStale, true);
     ForgetLocked(superblock, inode);
     return protocol::kStale;
   }
@@ -205,8 +205,8 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   bool changed = ContentChanged(known, attributes);
   bool in_order = static_cast<int64_t>(stamp.generation - inode.attribute_generation) > 0;
   if (!in_order) {
-    // An older answer than what we have: it may only make us doubt (nfs_semantics 2.6).
-    if (changed || OwnershipChanged(known, attributes)) Doubt(superblock, inode);
+    // An older answer than what we have: it may only make us doubt (ATTR-9).
+    if (changed || OwnershipChanged(known, attributes)) InvalidateLocked(superblock, inode);
     return {};
   }
   uint64_t now = rcu::CoarseNowNs();
@@ -220,7 +220,7 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
     GrowLifetime(superblock, inode, now);
   }
   StoreAttributes(superblock, inode, attributes, stamp);
-  if (standing != nullptr) *standing = StandingOf(inode);
+  if (context != nullptr) *context = ReplyContextOf(inode);
   return {};
 }
 
@@ -228,12 +228,12 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
                               const protocol::WeakCacheConsistency& wcc, SendStamp stamp,
                               std::errc outcome) {
   if (WasRefused(outcome) && !wcc.before && !wcc.after) {
-    return inode.cookie.load(std::memory_order_relaxed);
+    return inode.change_id.load(std::memory_order_relaxed);
   }
   std::lock_guard guard(inode.lock);
   Attributes known;
   inode.attributes.Load(known);
-  bool trusted = (inode.invalid.load(std::memory_order_relaxed) & vfs::kInvalidChange) == 0;
+  bool trusted = (inode.invalid.load(std::memory_order_relaxed) & icache::kInvalidChange) == 0;
   bool as_known = trusted && wcc.before && wcc.before->Matches(known);
   bool ours = as_known && wcc.atomic;
   // A racing GETATTR may have brought our own result before this reply did.
@@ -244,34 +244,34 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
       !trusted && static_cast<int64_t>(stamp.generation - inode.attribute_generation) < 0;
   stamp.generation = Barrier(superblock);  // no read that went out before may undo our change
   NoteLocalChange(superblock, stamp.generation);
-  AddInvalid(inode, vfs::kInvalidData);
-  uint64_t cookie = inode.cookie.load(std::memory_order_relaxed);
+  AddInvalid(inode, icache::kInvalidData);
+  uint64_t change_id = inode.change_id.load(std::memory_order_relaxed);
   bool late = false;
   if (as_known && !ours && !already && inode.is_directory()) {
     // Names may have changed together with ours; owner and mode are what the reply says.
-    cookie = NewCookie(superblock);
-    SetCookie(superblock, inode, cookie);
+    change_id = NewChangeId(superblock);
+    SetChangeId(superblock, inode, change_id);
   } else if (!ours && !already) {
     NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
     // The other change came before ours, or after it: then its reply was faster than ours, which
     // must neither bring back what was before it nor vouch for a name.
     late = overtaken || (wcc.after && ContentChanged(known, *wcc.after) &&
                          !Later(wcc.after->ctime, known.ctime));
-    if (!late) cookie = inode.cookie.load(std::memory_order_relaxed);
+    if (!late) change_id = inode.change_id.load(std::memory_order_relaxed);
   }
   if (late || !wcc.after || wcc.after->fileid != inode.fileid || IsForgotten(inode)) {
-    Doubt(superblock, inode);
+    InvalidateLocked(superblock, inode);
     inode.attribute_generation = stamp.generation;
-    return cookie;
+    return change_id;
   }
   if (OwnershipChanged(known, *wcc.after)) InvalidateRights(superblock, inode);
   StoreAttributes(superblock, inode, *wcc.after, stamp);
-  return cookie;
+  return change_id;
 }
 
 void InvalidateAttributes(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
-  Doubt(superblock, inode);
+  InvalidateLocked(superblock, inode);
   inode.attribute_generation = Barrier(superblock);  // nor is what is under way by now believed
   inode.lifetime_ns.store(LifetimeMin(superblock, inode), std::memory_order_relaxed);
 }
@@ -281,24 +281,24 @@ void InvalidateAll(Superblock& superblock) {
   superblock.inodes->IterInodes({}, [&superblock](Inode& inode) {
     InvalidateAttributes(superblock, inode);
     InvalidateRights(superblock, inode);
-    return vfs::IterStep::kNext;
+    return icache::IterStep::kNext;
   });
 }
 
 void MarkUnlinked(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
-  SetFlag(superblock, inode, vfs::kUnlinked, true);
+  SetFlag(superblock, inode, icache::kUnlinked, true);
 }
 
 void MarkStale(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
-  if (!inode.is_directory()) SetFlag(superblock, inode, vfs::kStale, true);
+  if (!inode.is_directory()) SetFlag(superblock, inode, icache::kStale, true);
   ForgetLocked(superblock, inode);
 }
 
 std::errc Revalidate(Superblock& superblock, Inode& inode,
                      const sunrpc_auth::Credential& credential, bool force) {
-  if ((inode.flags.load(std::memory_order_relaxed) & vfs::kStale) != 0) return protocol::kStale;
+  if ((inode.flags.load(std::memory_order_relaxed) & icache::kStale) != 0) return protocol::kStale;
   if (!force && AttributesFresh(inode, rcu::CoarseNowNs())) return {};
   // A change of our own that is made meanwhile outdates the reply, and what is left is from before
   // this call.
@@ -309,12 +309,12 @@ std::errc Revalidate(Superblock& superblock, Inode& inode,
     NFSWALK_SYNC_POINT("revalidate:after-getattr");
     if (reply.error == protocol::kStale) MarkStale(superblock, inode);
     if (reply.error != std::errc{}) return reply.error;
-    Standing standing;
-    auto error = UpdateAttributes(superblock, inode, reply.attributes, stamp, &standing);
+    ReplyContext context;
+    auto error = UpdateAttributes(superblock, inode, reply.attributes, stamp, &context);
     const bool outdated =
-        standing.generation == 0 &&
+        context.generation == 0 &&
         (inode.invalid.load(std::memory_order_acquire) &  // pairs with StoreAttributes()
-         vfs::kInvalidChange) != 0;
+         icache::kInvalidChange) != 0;
     if (error != std::errc{} || !outdated || tries == kTries) return error;
   }
 }

@@ -1,5 +1,5 @@
 // attribute_cache: how long what the server said about a file is believed, and what follows when it
-// says something else (nfs_semantics 2).
+// says something else (docs/rules/attributes.md).
 //
 // Thread safety: the functions of the first group read only, from RCU sections or with a reference.
 // The others take the inode's lock.
@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <system_error>
 
+#include "nfsclient/icache/inode.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/attributes.h"
-#include "nfsclient/vfs/inode.h"
 
 namespace nfswalk::nfs {
 
@@ -25,71 +25,71 @@ SendStamp Stamp(Superblock& superblock);
 // What may be learned of an inode's names and rights from a reply, as long as nothing newer is
 // known of it. Version 4 answers for a whole path at once, so that the cookies and epochs of most
 // of its directories cannot be taken before the call is sent.
-struct Standing {
+struct ReplyContext {
   uint64_t generation = 0;  // 0: something newer is known already
-  uint64_t cookie = 0;      // the verifier of names that the reply tells of
+  uint64_t change_id = 0;   // the verifier of names that the reply tells of
   uint64_t epoch = 0;       // the epoch of rights that the reply tells of
 };
 // True while no reply to a later request, and no change of our own, has been taken in since.
-bool Stands(vfs::Inode& inode, const Standing& standing);
+bool IsLatest(icache::Inode& inode, const ReplyContext& context);
 
 // --- reading ---
 
 // True if the attributes have neither timed out nor been marked invalid. The interval is half open:
-// a lifetime of 0 is always expired, as is a clock before its start (nfs_semantics 2.3). Acquire:
+// a lifetime of 0 is always expired, as is a clock before its start (ATTR-1). Acquire:
 // whoever sees that an update made the attributes fresh sees also what it found changed (the
-// cookie, the epoch of the rights, kInvalidData), and the attributes.
-inline bool AttributesFresh(const vfs::Inode& inode, uint64_t now_ns) {
+// change_id, the epoch of the rights, kInvalidData), and the attributes.
+inline bool AttributesFresh(const icache::Inode& inode, uint64_t now_ns) {
   const uint64_t read_at_ns =
       inode.read_at_ns.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint16_t invalid =
       inode.invalid.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint64_t age = now_ns - read_at_ns;           // wraps if `now` is before
   return age < inode.lifetime_ns.load(std::memory_order_relaxed) &&
-         (invalid & vfs::kInvalidChange) == 0;
+         (invalid & icache::kInvalidChange) == 0;
 }
 
 // Copies attributes that all held at one instant; false if writers kept interfering (bounded: 8
 // tries). Preconditions: RCU section or a reference.
-bool CopyAttributesRcu(const vfs::Inode& inode, protocol::Attributes& into);
-void CopyAttributes(vfs::Inode& inode, protocol::Attributes& into);
+bool CopyAttributesRcu(const icache::Inode& inode, protocol::Attributes& into);
+void CopyAttributes(icache::Inode& inode, protocol::Attributes& into);
 
 // --- writing ---
 
 // Completes a new inode: others wait for its kNew.
-Standing InitializeAttributes(Superblock& superblock, vfs::Inode& inode,
-                              const protocol::Attributes& attributes, SendStamp stamp);
+ReplyContext InitializeAttributes(Superblock& superblock, icache::Inode& inode,
+                                  const protocol::Attributes& attributes, SendStamp stamp);
 
 // Takes in the attributes of a reply. errc{}, or kStale if they belong to another file (fileid or
-// type differ): the inode is then forgotten. `standing` (may be null) is filled in.
-std::errc UpdateAttributes(Superblock& superblock, vfs::Inode& inode,
+// type differ): the inode is then forgotten. `context` (may be null) is filled in.
+std::errc UpdateAttributes(Superblock& superblock, icache::Inode& inode,
                            const protocol::Attributes& attributes, SendStamp stamp,
-                           Standing* standing = nullptr);
+                           ReplyContext* context = nullptr);
 
 // The same after our own change: if the server's "before" is what we had, the difference is ours,
-// and names and rights below a directory stay valid (nfs_semantics 2.5). Absent data marks the
-// attributes invalid. Returns the cookie as this reply left it, the verifier of names that the
-// reply tells of: a later cookie would vouch for them though others have changed the directory
+// and names and rights below a directory stay valid (ATTR-11). Absent data marks the
+// attributes invalid. Returns the change_id as this reply left it, the verifier of names that the
+// reply tells of: a later change_id would vouch for them though others have changed the directory
 // since. `outcome`: that of the change; where the server refused it and, as version 4 does, sent
 // nothing of the directory, nothing is in doubt.
-uint64_t UpdateAfterOwnChange(Superblock& superblock, vfs::Inode& inode,
+uint64_t UpdateAfterOwnChange(Superblock& superblock, icache::Inode& inode,
                               const protocol::WeakCacheConsistency& wcc, SendStamp stamp,
                               std::errc outcome = {});
 
 // The next use asks the server.
-void InvalidateAttributes(Superblock& superblock, vfs::Inode& inode);
+void InvalidateAttributes(Superblock& superblock, icache::Inode& inode);
 // The same for every inode of the mount, and for the access rights.
 void InvalidateAll(Superblock& superblock);
 
 // Our own change took the last link that we know of, and the inode is no longer hashed: if another
 // is left after all, it leads to an inode of its own, so no name may lead to this one any more.
-void MarkUnlinked(Superblock& superblock, vfs::Inode& inode);
+void MarkUnlinked(Superblock& superblock, icache::Inode& inode);
 
-// The server answered ESTALE (nfs_semantics 2.4): a directory may come back, anything else is gone.
-void MarkStale(Superblock& superblock, vfs::Inode& inode);
+// The server answered ESTALE (ATTR-8): a directory may come back, anything else is gone.
+void MarkStale(Superblock& superblock, icache::Inode& inode);
 
 // GETATTR if the attributes are not fresh, or if `force`. errc{} or the server's error.
-std::errc Revalidate(Superblock& superblock, vfs::Inode& inode,
+std::errc Revalidate(Superblock& superblock, icache::Inode& inode,
                      const sunrpc_auth::Credential& credential, bool force = false);
 
 }  // namespace nfswalk::nfs

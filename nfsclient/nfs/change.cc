@@ -10,16 +10,16 @@
 
 namespace nfswalk::nfs {
 
+using icache::Inode;
 using protocol::FileType;
 using protocol::SetAttributes;
 using vfs::DentryRef;
-using vfs::Inode;
 using vfs::PaddedName;
 
 namespace {
 
 // No directory ever has it: the verifier of a name to be asked for.
-constexpr uint64_t kNoCookie = 0;
+constexpr uint64_t kNoChangeId = 0;
 
 bool TooLong(const Superblock& superblock, std::string_view name) {
   return name.size() > vfs::kNameMax || name.size() > superblock.limits.name_bytes_max;
@@ -36,8 +36,8 @@ void DropName(Superblock& superblock, DentryRef& directory, const vfs::Name& nam
 // it, one that is renamed has a new ctime. Asks the server where nothing is known, as a kernel
 // does; what is known need not be fresh. Empty if it cannot be found out, which the change itself
 // will explain.
-DentryRef KnowName(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
-                   const Credential& credential) {
+DentryRef FindOrLookup(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
+                       const Credential& credential) {
   if (DentryRef known = superblock.dentries.Lookup(*directory, name)) return known;
   auto asked = LookupChild(superblock, directory, name, credential, LookupIntent::kWalk);
   return asked ? std::move(*asked) : DentryRef();
@@ -45,13 +45,13 @@ DentryRef KnowName(Superblock& superblock, DentryRef& directory, const vfs::Name
 
 // False if another thread of ours has changed the name since, so that the change would not meet the
 // file it is about. Preconditions: the directory is locked exclusively.
-bool StillKnown(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
-                const DentryRef& known) {
+bool IsCurrent(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
+               const DentryRef& known) {
   return superblock.dentries.Lookup(*directory, name).get() == known.get();
 }
 
 // A name of this file went away.
-void LoseLink(Superblock& superblock, Inode& inode) {
+void DropLink(Superblock& superblock, Inode& inode) {
   Attributes known;
   CopyAttributes(inode, known);
   InvalidateAttributes(superblock, inode);
@@ -63,12 +63,12 @@ void LoseLink(Superblock& superblock, Inode& inode) {
   }
 }
 
-// The name is now known to lead nowhere. `cookie`: as the reply that says so left the directory's.
-// Preconditions: the directory is locked exclusively.
+// The name is now known to lead nowhere. `change_id`: as the reply that says so left the
+// directory's. Preconditions: the directory is locked exclusively.
 void MakeNegative(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
-                  uint64_t cookie) {
+                  uint64_t change_id) {
   DropName(superblock, directory, name);
-  (void)SpliceChild(superblock, directory, name, {}, cookie);
+  (void)SpliceChild(superblock, directory, name, {}, change_id);
 }
 
 // True if the server shows that it has changed nothing.
@@ -78,23 +78,23 @@ bool ChangedNothing(const protocol::WeakCacheConsistency& directory) {
 
 // What is said of a change that was made, if what came of it cannot be seen: neither an error that
 // means it was not made nor one (ESTALE) on which it would be made again.
-std::errc MadeUnseen(std::errc error) {
+std::errc OutcomeUnknown(std::errc error) {
   const bool says_so = error == std::errc::timed_out || error == std::errc::operation_canceled;
   return says_so ? error : std::errc::io_error;
 }
 
 // What the server made without saying what it is.
-std::expected<Attributes, std::errc> LookAtMade(Superblock& superblock, DentryRef& directory,
-                                                const vfs::Name& name,
-                                                const Credential& credential) try {
+std::expected<Attributes, std::errc> LookupCreated(Superblock& superblock, DentryRef& directory,
+                                                   const vfs::Name& name,
+                                                   const Credential& credential) try {
   auto child = LookupChild(superblock, directory, name, credential, LookupIntent::kWalk);
-  if (!child) return std::unexpected(MadeUnseen(child.error()));
+  if (!child) return std::unexpected(OutcomeUnknown(child.error()));
   if (child->inode() == nullptr) return std::unexpected(std::errc::no_such_file_or_directory);
   Attributes attributes;
   CopyAttributes(*child->inode(), attributes);
   return attributes;
 } catch (const std::bad_alloc&) {
-  return std::unexpected(MadeUnseen(std::errc::not_enough_memory));
+  return std::unexpected(OutcomeUnknown(std::errc::not_enough_memory));
 }
 
 // CREATE, MKDIR and SYMLINK alike. `send(handle)` answers a CreateReply.
@@ -110,23 +110,24 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
     SendStamp stamp = Stamp(superblock);
     protocol::CreateReply reply = send(parent.handle());
     // Before our change of the directory is taken in, which would cast doubt on all older replies.
-    vfs::InodeRef made;
+    icache::InodeRef made;
     if (reply.error == std::errc{} && reply.handle && reply.attributes) {
-      auto inode = InodeOf(superblock, *reply.handle, *reply.attributes, stamp);
+      auto inode = FetchInode(superblock, *reply.handle, *reply.attributes, stamp);
       if (inode) made = std::move(*inode);
     }
-    uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
+    uint64_t change_id =
+        UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
     NFSWALK_SYNC_POINT("change:taken-in");
     // Also after an error: the name may exist after all, so what we believed of it is void.
     DropName(superblock, directory, name.name());
     if (reply.error == protocol::kStale) MarkStale(superblock, parent);
     if (reply.error != std::errc{}) return std::unexpected(reply.error);
     if (reply.handle && reply.attributes) {
-      if (made) (void)SpliceChild(superblock, directory, name.name(), std::move(made), cookie);
+      if (made) (void)SpliceChild(superblock, directory, name.name(), std::move(made), change_id);
       return *reply.attributes;
     }
   }
-  return LookAtMade(superblock, directory, name.name(), credential);
+  return LookupCreated(superblock, directory, name.name(), credential);
 }
 
 // REMOVE and RMDIR alike. `send(handle)` answers a RemoveReply; `known`: the name, as it was
@@ -137,11 +138,12 @@ std::errc RemoveName(Superblock& superblock, DentryRef& directory, const vfs::Na
   Inode& parent = *directory.inode();
   SendStamp stamp = Stamp(superblock);
   protocol::RemoveReply reply = send(parent.handle());
-  uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
+  uint64_t change_id =
+      UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
   NFSWALK_SYNC_POINT("change:taken-in");
   if (reply.error == std::errc{}) {
-    if (known && known.inode() != nullptr) LoseLink(superblock, *known.inode());
-    MakeNegative(superblock, directory, name, cookie);
+    if (known && known.inode() != nullptr) DropLink(superblock, *known.inode());
+    MakeNegative(superblock, directory, name, change_id);
   } else if (reply.error == std::errc::no_such_file_or_directory) {
     DropName(superblock, directory, name);
   } else if (known && known.inode() != nullptr) {
@@ -166,11 +168,11 @@ std::errc RenameKnown(Superblock& superblock, const KnownName& from, const Known
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->Rename(from.parent().handle(), from.name.view(),
                                            to.parent().handle(), to.name.view(), credential);
-  uint64_t from_cookie =
+  uint64_t from_change_id =
       UpdateAfterOwnChange(superblock, from.parent(), reply.from_directory, stamp, reply.error);
-  uint64_t to_cookie = from_cookie;
+  uint64_t to_change_id = from_change_id;
   if (&from.parent() != &to.parent()) {
-    to_cookie =
+    to_change_id =
         UpdateAfterOwnChange(superblock, to.parent(), reply.to_directory, stamp, reply.error);
   }
   NFSWALK_SYNC_POINT("change:taken-in");
@@ -187,7 +189,7 @@ std::errc RenameKnown(Superblock& superblock, const KnownName& from, const Known
   }
   // Onto itself: nothing has happened (rename(2)).
   if (from.directory.get() == to.directory.get() && from.name.view() == to.name.view()) return {};
-  if (replaced != nullptr && replaced != moved) LoseLink(superblock, *replaced);
+  if (replaced != nullptr && replaced != moved) DropLink(superblock, *replaced);
   DropName(superblock, to.directory, to.name);
   if (moved == nullptr) {
     DropName(superblock, from.directory, from.name);
@@ -200,15 +202,15 @@ std::errc RenameKnown(Superblock& superblock, const KnownName& from, const Known
   // do we know of every link. Nor may we keep a dentry that could not be moved.
   const bool several_links = attributes.type != FileType::kDirectory && attributes.nlink > 1;
   // The reply does not say which file was moved: it is the one that we know only if its name was
-  // right and nobody else has changed the directory, which would have replaced the cookie.
+  // right and nobody else has changed the directory, which would have replaced the change_id.
   const bool is_known = VerifierMatches(*from.dentry, from.parent());
   if (several_links || ChangedNothing(reply.from_directory) ||
       superblock.dentries.Move(*from.dentry, *to.directory, to.name,
-                               is_known ? to_cookie : kNoCookie) != std::errc{}) {
+                               is_known ? to_change_id : kNoChangeId) != std::errc{}) {
     superblock.dentries.Drop(*from.dentry);
     return {};
   }
-  MakeNegative(superblock, from.directory, from.name, from_cookie);
+  MakeNegative(superblock, from.directory, from.name, from_change_id);
   return {};
 }
 
@@ -249,13 +251,14 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   auto lock = superblock.directory_locks.Lock(parent);
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->Link(file.handle(), parent.handle(), text, credential);
-  uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
+  uint64_t change_id =
+      UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
   DropName(superblock, directory, name.name());
   // Also where the change may have been made all the same.
   UpdateAfterOwnChange(superblock, file, {.before = {}, .after = reply.attributes}, stamp,
                        reply.error);
   if (reply.error != std::errc{}) return reply.error;
-  (void)SpliceChild(superblock, directory, name.name(), vfs::InodeCache::Hold(file), cookie);
+  (void)SpliceChild(superblock, directory, name.name(), icache::InodeCache::Hold(file), change_id);
   return {};
 }
 
@@ -264,10 +267,10 @@ std::errc RemoveFile(Superblock& superblock, DentryRef& directory, std::string_v
   if (TooLong(superblock, text)) return std::errc::filename_too_long;
   PaddedName name(text, directory.get());
   for (;;) {
-    const DentryRef known = KnowName(superblock, directory, name.name(), credential);
+    const DentryRef known = FindOrLookup(superblock, directory, name.name(), credential);
     NFSWALK_SYNC_POINT("change:names-known");
     auto lock = superblock.directory_locks.Lock(*directory.inode());
-    if (!StillKnown(superblock, directory, name.name(), known)) continue;
+    if (!IsCurrent(superblock, directory, name.name(), known)) continue;
     return RemoveName(superblock, directory, name.name(), known, [&](const auto& handle) {
       return superblock.protocol->Remove(handle, text, credential);
     });
@@ -293,13 +296,13 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
   PaddedName from(from_text, from_directory.get());
   PaddedName to(to_text, to_directory.get());
   for (;;) {
-    const DentryRef source = KnowName(superblock, from_directory, from.name(), credential);
-    const DentryRef target = KnowName(superblock, to_directory, to.name(), credential);
+    const DentryRef source = FindOrLookup(superblock, from_directory, from.name(), credential);
+    const DentryRef target = FindOrLookup(superblock, to_directory, to.name(), credential);
     NFSWALK_SYNC_POINT("change:names-known");
     auto locks =
         superblock.directory_locks.LockPair(*from_directory.inode(), *to_directory.inode());
-    if (StillKnown(superblock, from_directory, from.name(), source) &&
-        StillKnown(superblock, to_directory, to.name(), target)) {
+    if (IsCurrent(superblock, from_directory, from.name(), source) &&
+        IsCurrent(superblock, to_directory, to.name(), target)) {
       return RenameKnown(superblock, {from_directory, from.name(), source},
                          {to_directory, to.name(), target}, credential);
     }
@@ -315,7 +318,7 @@ std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, In
   UpdateAfterOwnChange(superblock, inode, reply.file, stamp, reply.error);
   if (reply.error != std::errc{}) return std::unexpected(reply.error);
   if (auto error = Revalidate(superblock, inode, credential); error != std::errc{}) {
-    return std::unexpected(MadeUnseen(error));
+    return std::unexpected(OutcomeUnknown(error));
   }
   Attributes now;
   CopyAttributes(inode, now);

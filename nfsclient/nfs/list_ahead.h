@@ -1,10 +1,10 @@
 // list_ahead: a directory of which one name after the other is asked for is listed once instead, so
 // that the names to come are known already. The kernel decides by the same sign, lookups that miss,
-// when a listing should bring attributes (nfs_semantics 5.3).
+// when a listing should bring attributes (NAME-21).
 //
 // Names that are not there do not count: a compiler that searches its include path asks for
 // thousands of them in directories of which it wants next to nothing. A directory is listed at the
-// 4th name found, the 64th, ... (names_asked.h), and no further than kEntriesMax entries: what
+// 4th name found, the 64th, ... (lookup_misses.h), and no further than kEntriesMax entries: what
 // a listing costs stays in proportion to what was asked for.
 //
 // Thread safety: any. ListAhead() may sleep: no spin lock, no RCU section.

@@ -2,15 +2,15 @@
 
 #include <utility>
 
-#include "nfsclient/nfs/inode_operations.h"
+#include "nfsclient/nfs/nfs_inode.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
 
+using icache::Inode;
+using icache::InodeRef;
 using sunrpc_auth::Credential;
 using vfs::DentryRef;
-using vfs::Inode;
-using vfs::InodeRef;
 using vfs::Name;
 
 namespace {
@@ -19,10 +19,10 @@ namespace {
 // else meanwhile, from an answer that is older than this: who asked gets what it was told.
 std::expected<DentryRef, std::errc> SpliceAnswer(Superblock& superblock, DentryRef& directory,
                                                  const Name& name, const InodeRef& inode,
-                                                 uint64_t cookie) {
+                                                 uint64_t change_id) {
   for (;;) {
-    InodeRef told = inode ? vfs::InodeCache::Hold(*inode) : InodeRef();
-    auto child = SpliceChild(superblock, directory, name, std::move(told), cookie);
+    InodeRef told = inode ? icache::InodeCache::Hold(*inode) : InodeRef();
+    auto child = SpliceChild(superblock, directory, name, std::move(told), change_id);
     if (!child || child->inode() == inode.get()) return child;
     superblock.dentries.Drop(**child);
   }
@@ -35,12 +35,12 @@ std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef&
   SendStamp stamp = Stamp(superblock);
   // Sampled before the RPC: a change that races with it makes the new dentry's verifier stale at
   // birth.
-  uint64_t cookie = parent.cookie.load(std::memory_order_relaxed);
+  uint64_t change_id = parent.change_id.load(std::memory_order_relaxed);
   auto reply = superblock.protocol->Lookup(parent.handle(), name.view(), credential);
   NFSWALK_SYNC_POINT("lookup:after-rpc");
   if (reply.directory) UpdateAttributes(superblock, parent, *reply.directory, stamp);
   if (reply.error == std::errc::no_such_file_or_directory) {
-    return SpliceAnswer(superblock, directory, name, {}, cookie);
+    return SpliceAnswer(superblock, directory, name, {}, change_id);
   }
   if (reply.error == protocol::kStale) MarkStale(superblock, parent);
   if (reply.error != std::errc{}) return std::unexpected(reply.error);
@@ -49,10 +49,10 @@ std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef&
     if (attributes.error != std::errc{}) return std::unexpected(attributes.error);
     reply.attributes = attributes.attributes;
   }
-  auto inode = InodeOf(superblock, reply.handle, *reply.attributes, stamp);
+  auto inode = FetchInode(superblock, reply.handle, *reply.attributes, stamp);
   if (!inode) return std::unexpected(inode.error());
-  parent.names_asked.Add();
-  return SpliceAnswer(superblock, directory, name, *inode, cookie);
+  parent.lookup_misses.Add();
+  return SpliceAnswer(superblock, directory, name, *inode, change_id);
 }
 
 // A dentry that the cache has and that may be believed; empty if there is none.
@@ -70,22 +70,22 @@ std::expected<DentryRef, std::errc> LookupCached(Superblock& superblock, DentryR
 
 }  // namespace
 
-std::expected<InodeRef, std::errc> InodeOf(Superblock& superblock,
-                                           const protocol::FileHandle& handle,
-                                           const protocol::Attributes& attributes, SendStamp stamp,
-                                           Standing* standing) {
+std::expected<InodeRef, std::errc> FetchInode(Superblock& superblock,
+                                              const protocol::FileHandle& handle,
+                                              const protocol::Attributes& attributes,
+                                              SendStamp stamp, ReplyContext* context) {
   FileIdentity identity(handle, attributes.fileid, attributes.type,
                         superblock.inode_operations.bytes());
-  vfs::InodeCache& inodes = *superblock.inodes;
-  vfs::IgetResult found = inodes.Iget5Rcu(inodes.HashOf(attributes.fileid), identity);
+  icache::InodeCache& inodes = *superblock.inodes;
+  icache::IgetResult found = inodes.Iget5Rcu(inodes.HashOf(attributes.fileid), identity);
   // Nothing of ours is created by file id alone, so that memory is all that can be short.
   if (!found) return std::unexpected(std::errc::not_enough_memory);
   if (found->is_new) {
-    const Standing now = InitializeAttributes(superblock, *found->inode, attributes, stamp);
-    if (standing != nullptr) *standing = now;
+    const ReplyContext now = InitializeAttributes(superblock, *found->inode, attributes, stamp);
+    if (context != nullptr) *context = now;
     inodes.UnlockNew(*found->inode);
   } else {
-    auto error = UpdateAttributes(superblock, *found->inode, attributes, stamp, standing);
+    auto error = UpdateAttributes(superblock, *found->inode, attributes, stamp, context);
     if (error != std::errc{}) return std::unexpected(error);
   }
   return std::move(found->inode);
@@ -104,7 +104,7 @@ std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRe
       return alias;
     }
     NFSWALK_SYNC_POINT("splice:no-alias");
-    InodeRef given = is_directory ? vfs::InodeCache::Hold(*inode) : std::move(inode);
+    InodeRef given = is_directory ? icache::InodeCache::Hold(*inode) : std::move(inode);
     if (DentryRef dentry = dentries.Insert(*directory, name, std::move(given), verifier)) {
       return dentry;
     }

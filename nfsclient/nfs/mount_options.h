@@ -10,13 +10,13 @@
 #include <string>
 #include <string_view>
 
+#include "nfsclient/icache/inode_policy.h"
 #include "nfsclient/protocol/transport_options.h"
-#include "nfsclient/vfs/inode_policy.h"
 
 namespace nfswalk {
 
-// How much of a path walk runs without references (design 2). Each step can be measured against the
-// one before it.
+// How much of a path walk runs without references (docs/walk.md). Each step can be measured against
+// the one before it.
 enum class WalkMode {
   kRef,        // every hook answers "need a reference walk" at once
   kRcuLocked,  // RCU walk, access rights searched under the inode's lock
@@ -27,9 +27,9 @@ enum class WalkMode {
 // nfs(5) lookupcache=.
 enum class LookupCache { kAll, kPositive, kNone };
 
-// Which contract a walk gives (nfs_semantics; vfs_walk 6.3). `strict`: the whole walk is
+// Which contract a walk gives (WALK-15, WALK-16). `strict`: the whole walk is
 // linearizable.
-enum class WalkContract { kLadder, kStrict };
+enum class WalkContract { kHandOverHand, kStrict };
 
 struct MountOptions {
   protocol::ServerAddress server;
@@ -50,7 +50,7 @@ struct MountOptions {
   bool compound = true;
 
   WalkMode walk = WalkMode::kRcuSearch;
-  WalkContract contract = WalkContract::kLadder;
+  WalkContract contract = WalkContract::kHandOverHand;
   // kRcuSearch: threads remember the way to directories (walk/path_cache.h).
   bool path_cache = true;
 
@@ -62,7 +62,7 @@ struct MountOptions {
   size_t credentials_max = 4096;
 
   // How the inode cache is locked (inode_policy.h).
-  vfs::InodePolicy inode_policy;
+  icache::InodePolicy inode_policy;
 };
 
 // Reads `nfs://host[:port]/export?option[=value]&...`, options named as in nfs(5) and in libnfs'

@@ -14,10 +14,10 @@
 
 namespace nfswalk::nfs {
 
+using icache::Inode;
 using sunrpc_auth::CredentialRef;
 using vfs::DentryRef;
 using vfs::DirectoryLocks;
-using vfs::Inode;
 using vfs::LookupsInFlight;
 using vfs::Name;
 
@@ -57,7 +57,7 @@ Missing WhatIsMissing(Superblock& superblock, DentryRef& directory, const Name& 
   const bool fresh = AttributesFresh(inode, rcu::CoarseNowNs());
   const DentryRef child = superblock.dentries.Lookup(*directory, name);
   const bool known = child && VerifierMatches(*child, inode);
-  return {!fresh || !KnowsRights(superblock, inode, credential), !fresh || !known};
+  return {!fresh || !HasCachedAccess(superblock, inode, credential), !fresh || !known};
 }
 
 // Puts a reply into the caches, name by name.
@@ -73,8 +73,8 @@ class PathPrimer {
     Inode& inode = *at_.inode();
     if (reply.error == protocol::kStale && reply.steps.empty()) MarkStale(superblock_, inode);
     if (!reply.directory) return;
-    (void)UpdateAttributes(superblock_, inode, *reply.directory, stamp_, &standing_);
-    NoteRights(inode, reply.granted);
+    (void)UpdateAttributes(superblock_, inode, *reply.directory, stamp_, &context_);
+    CacheAccess(inode, reply.granted);
   }
 
   // False if the rest of the path cannot be primed.
@@ -86,11 +86,11 @@ class PathPrimer {
   void End(std::string_view name) {
     const vfs::PaddedName padded(name, at_.get());
     auto lock = Lock();
-    if (!Stands(*at_.inode(), standing_)) return;
+    if (!IsLatest(*at_.inode(), context_)) return;
     if (DentryRef known = superblock_.dentries.Lookup(*at_, padded.name())) {
       superblock_.dentries.Drop(*known);
     }
-    (void)SpliceChild(superblock_, at_, padded.name(), {}, standing_.cookie);
+    (void)SpliceChild(superblock_, at_, padded.name(), {}, context_.change_id);
   }
 
  private:
@@ -100,25 +100,25 @@ class PathPrimer {
     return superblock_.directory_locks.LockShared(*at_.inode());
   }
 
-  void NoteRights(Inode& inode, std::optional<uint32_t> granted) {
-    if (!granted || standing_.generation == 0) return;
-    nfs::NoteRights(superblock_, inode, credential_, *granted, stamp_.sent_at_ns, standing_.epoch);
+  void CacheAccess(Inode& inode, std::optional<uint32_t> granted) {
+    if (!granted || context_.generation == 0) return;
+    nfs::CacheAccess(superblock_, inode, credential_, *granted, stamp_.sent_at_ns, context_.epoch);
   }
 
   bool StepDown(std::string_view name, const protocol::PathStep& step) {
     const vfs::PaddedName padded(name, at_.get());
-    Standing standing;
+    ReplyContext context;
     DentryRef child;
     {
       auto lock = Lock();
-      if (!Stands(*at_.inode(), standing_)) return false;
+      if (!IsLatest(*at_.inode(), context_)) return false;
       child = PrimeName(superblock_, at_, padded.name(), step.handle, step.attributes, stamp_,
-                        standing_.cookie, &standing);
+                        context_.change_id, &context);
     }
     if (!child || child.inode() == nullptr) return false;
     at_ = std::move(child);
-    standing_ = standing;
-    NoteRights(*at_.inode(), step.granted);
+    context_ = context;
+    CacheAccess(*at_.inode(), step.granted);
     return true;
   }
 
@@ -127,13 +127,13 @@ class PathPrimer {
     if (at_.get() == superblock_.root.get()) return false;
     at_ = superblock_.dentries.Parent(*at_);
     Inode& inode = *at_.inode();
-    Standing standing;
+    ReplyContext context;
     if (!inode.HasHandle(step.handle) ||
-        UpdateAttributes(superblock_, inode, step.attributes, stamp_, &standing) != std::errc{}) {
+        UpdateAttributes(superblock_, inode, step.attributes, stamp_, &context) != std::errc{}) {
       return false;
     }
-    standing_ = standing;
-    NoteRights(inode, step.granted);
+    context_ = context;
+    CacheAccess(inode, step.granted);
     return true;
   }
 
@@ -142,7 +142,7 @@ class PathPrimer {
   const SendStamp stamp_;
   DirectoryLocks::Shared lock_;
   DentryRef at_;
-  Standing standing_;
+  ReplyContext context_;
 };
 
 // The name behind `step`, which is names[at]; owned unless somebody else owns it or there is none.

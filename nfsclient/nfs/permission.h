@@ -1,4 +1,5 @@
-// permission: may this credential do that with this inode, as the server sees it (nfs_semantics 3).
+// permission: may this credential do that with this inode, as the server sees it
+// (docs/rules/access.md).
 //
 // The server decides (ACCESS); we remember its answers per inode and credential, and believe them
 // while the inode's attributes are fresh, at most ac{dir,reg}max.
@@ -31,15 +32,15 @@ std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& a
                                      const sunrpc_auth::CachedCredential* credential,
                                      access_cache::AccessAge age, AccessHits& hits);
 
-// execute_ok (nfs_semantics 3.1): nobody executes a file without an execute bit, whatever the
+// execute_ok (ACCESS-2): nobody executes a file without an execute bit, whatever the
 // server grants root.
-bool MayBeExecuted(vfs::Inode& file);
+bool MayBeExecuted(icache::Inode& file);
 
 // Asks for `may_mask` (kMay* of access(2)); 0 is always granted.
 // Preconditions: RCU section; `credential` was looked up in it; `directory` is what the inode's
 // type says.
 [[gnu::always_inline]] inline RcuPermission PermissionRcu(
-    const Superblock& superblock, vfs::Inode& inode, bool directory,
+    const Superblock& superblock, icache::Inode& inode, bool directory,
     const sunrpc_auth::CachedCredential* credential, uint32_t may_mask, uint64_t now_ns,
     AccessHits& hits) {
   if (!AttributesFresh(inode, now_ns)) return {NeedRef::kGetattrRpc};
@@ -62,17 +63,17 @@ bool MayBeExecuted(vfs::Inode& file);
 }
 
 // What the server granted; `epoch` was taken before it was asked, at `sent_at_ns`.
-void NoteRights(Superblock& superblock, vfs::Inode& inode,
-                const sunrpc_auth::CredentialRef& credential, uint32_t granted, uint64_t sent_at_ns,
-                uint64_t epoch);
+void CacheAccess(Superblock& superblock, icache::Inode& inode,
+                 const sunrpc_auth::CredentialRef& credential, uint32_t granted,
+                 uint64_t sent_at_ns, uint64_t epoch);
 
 // True if PermissionRef() would not have to ask, were the attributes fresh. Preconditions: a
 // reference.
-bool KnowsRights(const Superblock& superblock, vfs::Inode& inode,
-                 const sunrpc_auth::CredentialRef& credential);
+bool HasCachedAccess(const Superblock& superblock, icache::Inode& inode,
+                     const sunrpc_auth::CredentialRef& credential);
 
 // Preconditions: a reference on the inode; may sleep.
-std::errc PermissionRef(Superblock& superblock, vfs::Inode& inode,
+std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
                         const sunrpc_auth::CredentialRef& credential, uint32_t may_mask);
 
 }  // namespace nfswalk::nfs

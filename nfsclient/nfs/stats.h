@@ -12,7 +12,7 @@
 
 namespace nfswalk {
 
-// Why a walk left RCU mode (design 2). kNone is no reason.
+// Why a walk left RCU mode (docs/walk.md). kNone is no reason.
 enum class NeedRef : uint8_t {
   kNone,
   kLookupRpc,

@@ -42,10 +42,10 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
 std::expected<std::unique_ptr<Superblock>, std::string> Superblock::Create(
     std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) {
   std::unique_ptr<Superblock> superblock(new Superblock(std::move(protocol), options));
-  auto inodes = vfs::InodeCache::Create({.policy = options.inode_policy,
-                                         .inodes_max = options.inodes_max,
-                                         .initial_buckets = InitialBuckets(options.inodes_max)},
-                                        superblock->inode_operations);
+  auto inodes = icache::InodeCache::Create({.policy = options.inode_policy,
+                                            .inodes_max = options.inodes_max,
+                                            .initial_buckets = InitialBuckets(options.inodes_max)},
+                                           superblock->inode_operations);
   if (!inodes) return std::unexpected(std::move(inodes.error()));
   superblock->inodes = std::move(*inodes);
   return superblock;
@@ -74,10 +74,10 @@ void Superblock::DropCaches() {
   }
   if (inodes != nullptr) {
     inodes->EvictUnused();
-    inodes->IterInodes({}, [this](vfs::Inode& in_use) {
+    inodes->IterInodes({}, [this](icache::Inode& in_use) {
       nfs::DirectoryChange change(*this, in_use);
       in_use.access.Clear(access_lru);
-      return vfs::IterStep::kNext;
+      return icache::IterStep::kNext;
     });
   }
   // Of inodes that are being made or dying, too.

@@ -12,13 +12,13 @@
 #include <string>
 
 #include "access_cache/access_lru.h"
-#include "nfsclient/nfs/inode_operations.h"
+#include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/nfs/mount_options.h"
+#include "nfsclient/nfs/nfs_inode.h"
 #include "nfsclient/nfs/stats.h"
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "nfsclient/vfs/directory_locks.h"
-#include "nfsclient/vfs/inode_cache.h"
 #include "nfsclient/vfs/lookups_in_flight.h"
 #include "rcu/change_count.h"
 #include "rcu/counters.h"
@@ -67,14 +67,14 @@ class Superblock {
   sunrpc_auth::CredentialCache credentials;
   access_cache::AccessLru access_lru;
   nfs::InodeOperations inode_operations;
-  std::unique_ptr<vfs::InodeCache> inodes;
+  std::unique_ptr<icache::InodeCache> inodes;
   vfs::DentryCache dentries;
   vfs::DirectoryLocks directory_locks;
   vfs::LookupsInFlight lookups;
   vfs::DentryRef root;
 
   rcu::CounterSet<kCounters> counters;
-  // nfs_semantics 2.6: orders attribute replies by when their requests were sent.
+  // ATTR-9: orders attribute replies by when their requests were sent.
   std::atomic<uint64_t> attribute_generation{1};
   // The generation of the last change of our own, or invalidation of all, anywhere in the mount.
   std::atomic<uint64_t> last_local_change{0};
@@ -103,7 +103,7 @@ namespace nfs {
 // searched, and for how long that and its names are believed. Of what is no directory, nothing.
 class DirectoryChange {
  public:
-  DirectoryChange(Superblock& superblock, const vfs::Inode& inode)
+  DirectoryChange(Superblock& superblock, const icache::Inode& inode)
       : change_(superblock.directory_changes, inode.is_directory()) {}
 
  private:

@@ -43,7 +43,7 @@ struct Attributes {
   Time mtime;
   Time ctime;
   // Version 4: the server's change attribute. Version 3 has none: derived from ctime
-  // (nfs_semantics 2.4: its order is undefined, only equality means anything).
+  // (ATTR-5: only equality means anything).
   uint64_t change = 0;
   friend bool operator==(const Attributes&, const Attributes&) = default;
 };

@@ -1,6 +1,6 @@
 // lost_reply: what became of a call that changes something, when its reply is lost.
 //
-// A server keeps replies for a repeated call per connection only (libnfs_ganesha 1.6), so a call
+// A server keeps replies for a repeated call per connection only (WIRE-2), so a call
 // whose connection died may have been executed, and sending it again blindly could execute it
 // twice. Version 3 and version 4.0 alike:
 //

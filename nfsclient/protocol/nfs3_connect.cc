@@ -68,8 +68,8 @@ std::expected<Ports, ConnectError> FindPorts(const ServerAddress& server,
 }
 
 // errc{} once the NFS service has answered a NULL call.
-std::expected<void, ConnectError> SeeAnswer(RpcCaller& caller, const ServerAddress& server,
-                                            uint16_t port, Clock::time_point deadline) {
+std::expected<void, ConnectError> PingNfs(RpcCaller& caller, const ServerAddress& server,
+                                          uint16_t port, Clock::time_point deadline) {
   CallOf null_call([](rpc_context* rpc, ReplyCallback callback,
                       void* data) { return rpc_nfs3_null_async(rpc, callback, data); },
                    [](const void*) {});
@@ -94,7 +94,7 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs3::ConnectNfs3(
         ConnectError{caller.error(), "cannot start an I/O thread for " + server.host + ": " +
                                          std::make_error_code(caller.error()).message()});
   }
-  if (auto seen = SeeAnswer(**caller, server, ports->nfs, deadline); !seen) {
+  if (auto seen = PingNfs(**caller, server, ports->nfs, deadline); !seen) {
     return std::unexpected(seen.error());
   }
   MountPoint point{server.host, ports->address, ports->mount, server.export_path};

@@ -51,7 +51,7 @@ bool Get(const ftype3& wire, FileType& type) {
   return false;
 }
 
-// A server was seen to send 0x3fffffff nanoseconds (libnfs_ganesha 5.4): cut, not refused.
+// A server was seen to send 0x3fffffff nanoseconds (WIRE-9): cut, not refused.
 Time ToTime(const nfstime3& wire) {
   return {wire.seconds, std::min(wire.nseconds, kNanosecondsMax)};
 }

@@ -10,15 +10,15 @@
 
 #include <cstring>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/nfs3_decode.h"
 #include "nfsclient/protocol/nfs3_encode.h"
 
 namespace nfswalk::protocol {
 namespace {
 
-// 10 000 entries take 6 to 8 calls with these, and larger ones are no faster (libnfs_ganesha 4).
-// Servers cut what is too much for them.
+// 10 000 entries take 6 to 8 calls with these, and larger ones are no faster (measured with
+// nfs-ganesha 4.3). Servers cut what is too much for them.
 constexpr uint32_t kDirectoryBytes = 64 * 1024;
 constexpr uint32_t kReplyBytes = 256 * 1024;
 

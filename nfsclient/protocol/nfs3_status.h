@@ -9,7 +9,7 @@
 namespace nfswalk::protocol {
 
 // errc{} for NFS3_OK, io_error for a status that RFC 1813 does not know; may be an inner error
-// (inner_errors.h).
+// (internal_errors.h).
 std::errc ErrnoOfStatus(int nfsstat3);
 
 }  // namespace nfswalk::protocol

@@ -10,13 +10,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/wire_limits.h"
 
 namespace nfswalk::protocol {
 namespace {
 
-// 10 000 entries take 6 to 8 calls with this, and larger ones are no faster (libnfs_ganesha 4).
+// 10 000 entries take 6 to 8 calls with this, and larger ones are no faster (measured with
+// nfs-ganesha 4.3).
 constexpr uint32_t kReadDirBytes = 256 * 1024;
 // What libnfs' buffer for a call leaves for the data of a WRITE.
 constexpr uint32_t kWriteBytesMax = 3 * 1024;

@@ -57,7 +57,7 @@ class ValueReader {
     const size_t size = U32();
     return Take((size + 3) / 4 * 4).substr(0, good_ ? size : 0);
   }
-  // nanoseconds: cut, not refused, as in version 3 (libnfs_ganesha 5.4).
+  // nanoseconds: cut, not refused, as in version 3 (WIRE-9).
   Time Timestamp() {
     const auto seconds = static_cast<int64_t>(U64());
     return {seconds, std::min(U32(), kNanosecondsMax)};

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/lost_reply.h"
 #include "nfsclient/protocol/wire_limits.h"
 
@@ -92,11 +92,11 @@ CreateReply Nfs4::Create(const FileHandle& directory, std::string_view name, Cre
   if (const std::errc error = CheckName(name); error != kOk) return Failure<CreateReply>(error);
   using How = OpenArguments::How;
   Budget budget = caller_->NewBudget();
-  Nfs4Opens::Wish wish{.directory = directory,
-                       .name = name,
-                       .write = true,
-                       .how = How::kUnchecked,
-                       .attributes = attributes};
+  Nfs4Opens::OpenRequest wish{.directory = directory,
+                              .name = name,
+                              .write = true,
+                              .how = How::kUnchecked,
+                              .attributes = attributes};
   const auto open = [&] {
     Nfs4Opens::Opened opened = opens_.Open(wish, credential, budget);
     // An OPEN tells what is there instead (RFC 7530 16.16), open(2) with O_EXCL that it is.

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/nfs4_arguments.h"
 #include "nfsclient/protocol/nfs4_owner.h"
 #include "nfsclient/protocol/nfs4_status.h"

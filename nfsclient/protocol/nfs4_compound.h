@@ -116,7 +116,7 @@ class CompoundReader {
   // if not, and from then on. error() then says why. Valid until the next call.
   const nfs_resop4* Next(int operation);
   // errc{} while all results that were asked for were there; the status of the operation that
-  // failed (may be an inner error, inner_errors.h); io_error for an answer that is none to the
+  // failed (may be an inner error, internal_errors.h); io_error for an answer that is none to the
   // question.
   std::errc error() const { return error_; }
   // The raw nfsstat4 behind error(), 0 if there is none.

@@ -27,8 +27,8 @@ constexpr uint16_t kNfsPort = 2049;  // RFC 7530 3.1: no portmapper is asked
 ConnectError Refused(std::errc error, std::string message) { return {error, std::move(message)}; }
 
 // errc{} once the NFS service has answered a NULL call.
-std::expected<void, ConnectError> SeeAnswer(RpcCaller& caller, const ServerAddress& server,
-                                            uint16_t port, Clock::time_point deadline) {
+std::expected<void, ConnectError> PingNfs(RpcCaller& caller, const ServerAddress& server,
+                                          uint16_t port, Clock::time_point deadline) {
   CallOf null_call([](rpc_context* rpc, ReplyCallback callback,
                       void* data) { return rpc_nfs4_null_async(rpc, callback, data); },
                    [](const void*) {});
@@ -113,7 +113,7 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs4::ConnectNfs4(
         Refused(caller.error(), "cannot start an I/O thread for " + server.host + ": " +
                                     std::make_error_code(caller.error()).message()));
   }
-  if (auto seen = SeeAnswer(**caller, server, port, deadline); !seen) {
+  if (auto seen = PingNfs(**caller, server, port, deadline); !seen) {
     return std::unexpected(seen.error());
   }
   const auto root = FindExport(**caller, server, deadline);

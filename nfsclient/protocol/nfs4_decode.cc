@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/protocol/wire_value.h"
 

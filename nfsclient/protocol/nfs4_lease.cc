@@ -19,17 +19,17 @@ void Lease::Join() {
 
 std::expected<LiveClient, std::errc> Lease::Client(RpcCaller::Budget& budget) {
   if (Known().generation == 0) {
-    const std::errc error = Replace(0, StateTrouble::kNone, budget);
+    const std::errc error = Replace(0, StateError::kNone, budget);
     if (error != std::errc{}) return std::unexpected(error);
   }
   return Known();
 }
 
-std::errc Lease::Replace(uint64_t generation, StateTrouble trouble, RpcCaller::Budget& budget) {
+std::errc Lease::Replace(uint64_t generation, StateError trouble, RpcCaller::Budget& budget) {
   const std::lock_guard replacing(replacing_);
   for (int made = 0; made < kReplacementsMax; ++made) {
     if (Known().generation != generation) return {};
-    const std::errc error = Make(trouble == StateTrouble::kServerRestart, budget);
+    const std::errc error = Make(trouble == StateError::kServerRestart, budget);
     if (error != std::errc{}) return error;
     const LiveClient client = Known();
     trouble = reopen_all_(client, budget);
@@ -106,7 +106,7 @@ void Lease::Renew() {
   const LiveClient client = Known();
   RpcCaller::Budget budget = caller_.NewBudget();
   const ClientIdentity::Renewal renewed = identity_.Renew(client.id, budget);
-  const StateTrouble trouble = TroubleOf(renewed.status);
+  const StateError trouble = StateErrorOf(renewed.status);
   if (ConcernsClient(trouble)) (void)Replace(client.generation, trouble, budget);
 }
 

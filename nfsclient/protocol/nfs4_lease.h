@@ -20,7 +20,7 @@
 
 #include "nfsclient/protocol/nfs4_client_id.h"
 #include "nfsclient/protocol/nfs4_open_acquire.h"
-#include "nfsclient/protocol/nfs4_state_trouble.h"
+#include "nfsclient/protocol/nfs4_state_error.h"
 #include "nfsclient/protocol/rpc_caller.h"
 
 namespace nfswalk::protocol {
@@ -29,7 +29,7 @@ class Lease {
  public:
   // Opens again, under the new client, what is open. Answers with trouble that concerns the client
   // if that one is gone as well, else kNone.
-  using ReopenAll = std::function<StateTrouble(const LiveClient&, RpcCaller::Budget&)>;
+  using ReopenAll = std::function<StateError(const LiveClient&, RpcCaller::Budget&)>;
 
   // `caller` outlives it.
   Lease(RpcCaller& caller, ReopenAll reopen_all);
@@ -40,7 +40,7 @@ class Lease {
   // Stop().
   std::expected<LiveClient, std::errc> Client(RpcCaller::Budget& budget);
   // The one of `generation` met `trouble`. errc{} once there is a later one; the same errors.
-  std::errc Replace(uint64_t generation, StateTrouble trouble, RpcCaller::Budget& budget);
+  std::errc Replace(uint64_t generation, StateError trouble, RpcCaller::Budget& budget);
   LiveClient Known() const;
 
   // One more file is open, one less.

@@ -25,8 +25,8 @@ Acquired Refused(int status) {
 }
 
 bool IsDisagreement(int status) {
-  const StateTrouble trouble = TroubleOf(status);
-  return trouble == StateTrouble::kOwner || trouble == StateTrouble::kState;
+  const StateError trouble = StateErrorOf(status);
+  return trouble == StateError::kOwner || trouble == StateError::kState;
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ Acquired OpenAcquirer::Acquire(const LiveClient& client, const FileHandle& at,
       continue;
     }
     pool_.Put(std::move(owner));
-    if (TroubleOf(opened.status) == StateTrouble::kWait) {
+    if (StateErrorOf(opened.status) == StateError::kWait) {
       const std::errc error = caller_.PauseForJukebox(budget);
       if (error != kOk) return Failure<Acquired>(error);
       // A server may not count what it put off; then the next number is one too many every time.
@@ -96,7 +96,7 @@ void OpenAcquirer::Confirm(Acquired& acquired, RpcCaller::Budget& budget) {
         calls_.Confirm(acquired.owner, acquired.handle, acquired.state, budget);
     acquired.error = reply.error;
     if (reply.error != kOk) return;
-    if (TroubleOf(reply.status) != StateTrouble::kWait) {
+    if (StateErrorOf(reply.status) != StateError::kWait) {
       acquired.status = reply.status;
       acquired.error = ErrnoOfStatus4(reply.status);
       acquired.state = reply.state;
@@ -112,7 +112,7 @@ void OpenAcquirer::Release(OpenOwner owner, const FileHandle& file, const StateI
   for (;;) {
     const SequencedReply reply = calls_.Close(owner, file, state, budget);
     if (reply.error != kOk) return;
-    if (TroubleOf(reply.status) != StateTrouble::kWait) {
+    if (StateErrorOf(reply.status) != StateError::kWait) {
       // Else the owner may still have the file open.
       if (reply.status == NFS4_OK) pool_.Put(std::move(owner));
       return;

@@ -17,7 +17,7 @@
 
 #include "nfsclient/protocol/nfs4_open_calls.h"
 #include "nfsclient/protocol/nfs4_open_owner.h"
-#include "nfsclient/protocol/nfs4_state_trouble.h"
+#include "nfsclient/protocol/nfs4_state_error.h"
 
 namespace nfswalk::protocol {
 

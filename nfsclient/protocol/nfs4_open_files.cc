@@ -34,22 +34,22 @@ bool OpenFiles::MayReclaim(const LiveClient& client) const {
   return client.may_reclaim && reclaimed_generation_.load() < client.generation;
 }
 
-StateTrouble OpenFiles::ReopenAll(const LiveClient& client, RpcCaller::Budget& budget) {
+StateError OpenFiles::ReopenAll(const LiveClient& client, RpcCaller::Budget& budget) {
   for (const By by : {By::kHandle, By::kName}) {
     for (const std::shared_ptr<OpenFile>& file : OpenedBefore(client.generation)) {
       if (by == By::kHandle && !MayReclaim(client)) break;
       const Reopened reopened = OpenAgain(by, *file, file->Now().id, client, budget);
-      if (reopened.trouble != StateTrouble::kNone || reopened.error != kOk) return reopened.trouble;
+      if (reopened.trouble != StateError::kNone || reopened.error != kOk) return reopened.trouble;
     }
   }
-  return StateTrouble::kNone;
+  return StateError::kNone;
 }
 
 OpenFiles::Reopened OpenFiles::Reopen(OpenFile& file, const StateId& used, const LiveClient& client,
                                       RpcCaller::Budget& budget) {
   if (MayReclaim(client) && file.Now().generation < client.generation) {
     const Reopened reclaimed = OpenAgain(By::kHandle, file, used, client, budget);
-    if (reclaimed.trouble != StateTrouble::kNone || reclaimed.error != kOk) return reclaimed;
+    if (reclaimed.trouble != StateError::kNone || reclaimed.error != kOk) return reclaimed;
   }
   return OpenAgain(By::kName, file, used, client, budget);
 }
@@ -66,7 +66,7 @@ OpenFiles::Reopened OpenFiles::OpenAgain(By by, OpenFile& file, const StateId& u
   arguments.reclaim = by == By::kHandle;
   const FileHandle& at = arguments.reclaim ? file.handle : file.directory;
   Acquired acquired = acquirer_.Acquire(client, at, arguments, file.credential, budget);
-  const StateTrouble trouble = TroubleOf(acquired.status);
+  const StateError trouble = StateErrorOf(acquired.status);
   if (ConcernsClient(trouble)) return {kOk, trouble};
   if (acquired.error != kOk && acquired.status == NFS4_OK) return {acquired.error};
   Settle(by, file, std::move(acquired), client, budget);

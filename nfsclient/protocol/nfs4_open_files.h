@@ -23,7 +23,7 @@
 #include "nfsclient/protocol/nfs4_open_acquire.h"
 #include "nfsclient/protocol/nfs4_open_owner.h"
 #include "nfsclient/protocol/nfs4_state.h"
-#include "nfsclient/protocol/nfs4_state_trouble.h"
+#include "nfsclient/protocol/nfs4_state_error.h"
 #include "nfsclient/protocol/protocol.h"
 
 namespace nfswalk::protocol {
@@ -71,7 +71,7 @@ class OpenFiles {
     // There was no answer, or none that parses: the file may be tried again.
     std::errc error{};
     // kServerRestart, kLeaseExpired: the client id is gone, so nothing was done; else kNone.
-    StateTrouble trouble = StateTrouble::kNone;
+    StateError trouble = StateError::kNone;
   };
 
   // `acquirer` outlives it.
@@ -82,7 +82,7 @@ class OpenFiles {
 
   // Opens again what was opened under earlier clients than `client`. Ends early where the budget
   // does; what is left over is for Reopen(). Returns trouble with `client` itself, else kNone.
-  StateTrouble ReopenAll(const LiveClient& client, RpcCaller::Budget& budget);
+  StateError ReopenAll(const LiveClient& client, RpcCaller::Budget& budget);
   // Opens `file` again unless its state is not `used` any more.
   Reopened Reopen(OpenFile& file, const StateId& used, const LiveClient& client,
                   RpcCaller::Budget& budget);

@@ -7,7 +7,7 @@
 #include "nfsclient/protocol/nfs4_lease.h"
 #include "nfsclient/protocol/nfs4_open_acquire.h"
 #include "nfsclient/protocol/nfs4_open_files.h"
-#include "nfsclient/protocol/nfs4_state_trouble.h"
+#include "nfsclient/protocol/nfs4_state_error.h"
 #include "nfsclient/protocol/nfs4_status.h"
 #include "nfsclient/protocol/wire_limits.h"
 
@@ -31,8 +31,8 @@ class Nfs4Opens::Impl : public std::enable_shared_from_this<Impl> {
           return files_.ReopenAll(client, budget);
         }) {}
 
-  Opened Open(const Wish& wish, const Credential& credential, RpcCaller::Budget& budget);
-  std::errc Recover(OpenFile& file, const StateId& used, StateTrouble trouble,
+  Opened Open(const OpenRequest& wish, const Credential& credential, RpcCaller::Budget& budget);
+  std::errc Recover(OpenFile& file, const StateId& used, StateError trouble,
                     RpcCaller::Budget& budget);
   std::errc Pause(RpcCaller::Budget& budget) { return caller_.PauseForJukebox(budget); }
   void Close(const std::shared_ptr<OpenFile>& file);
@@ -47,7 +47,7 @@ class Nfs4Opens::Impl : public std::enable_shared_from_this<Impl> {
   }
 
  private:
-  std::unique_ptr<OpenState> Register(const Wish& wish, const Credential& credential,
+  std::unique_ptr<OpenState> Register(const OpenRequest& wish, const Credential& credential,
                                       uint64_t generation, Acquired acquired);
 
   RpcCaller& caller_;
@@ -76,7 +76,7 @@ class OpenOnServer final : public OpenState {
 
 }  // namespace
 
-Nfs4Opens::Opened Nfs4Opens::Impl::Open(const Wish& wish, const Credential& credential,
+Nfs4Opens::Opened Nfs4Opens::Impl::Open(const OpenRequest& wish, const Credential& credential,
                                         RpcCaller::Budget& budget) {
   OpenArguments arguments;
   arguments.read = wish.read;
@@ -89,7 +89,7 @@ Nfs4Opens::Opened Nfs4Opens::Impl::Open(const Wish& wish, const Credential& cred
     const auto client = lease_.Client(budget);
     if (!client) return Failure<Opened>(client.error());
     Acquired acquired = acquirer_.Acquire(*client, wish.directory, arguments, credential, budget);
-    const StateTrouble trouble = TroubleOf(acquired.status);
+    const StateError trouble = StateErrorOf(acquired.status);
     if (ConcernsClient(trouble)) {
       const std::errc error = lease_.Replace(client->generation, trouble, budget);
       if (error != kOk) return Failure<Opened>(error);
@@ -103,7 +103,8 @@ Nfs4Opens::Opened Nfs4Opens::Impl::Open(const Wish& wish, const Credential& cred
   return Failure<Opened>(std::errc::io_error);
 }
 
-std::unique_ptr<OpenState> Nfs4Opens::Impl::Register(const Wish& wish, const Credential& credential,
+std::unique_ptr<OpenState> Nfs4Opens::Impl::Register(const OpenRequest& wish,
+                                                     const Credential& credential,
                                                      uint64_t generation, Acquired acquired) {
   auto file = std::make_shared<OpenFile>();
   file->directory = wish.directory;
@@ -119,7 +120,7 @@ std::unique_ptr<OpenState> Nfs4Opens::Impl::Register(const Wish& wish, const Cre
   return std::make_unique<OpenOnServer<Impl>>(shared_from_this(), std::move(file));
 }
 
-std::errc Nfs4Opens::Impl::Recover(OpenFile& file, const StateId& used, StateTrouble trouble,
+std::errc Nfs4Opens::Impl::Recover(OpenFile& file, const StateId& used, StateError trouble,
                                    RpcCaller::Budget& budget) {
   const bool was_sound = std::chrono::steady_clock::now() - file.Now().reopened >= kSoundState;
   if (!was_sound && file.Now().id == used) {
@@ -134,7 +135,7 @@ std::errc Nfs4Opens::Impl::Recover(OpenFile& file, const StateId& used, StateTro
       const std::errc error = lease_.Replace(now.generation, trouble, budget);
       if (error != kOk) return error;
       // Somebody may have made the client id but not have come to this file.
-      trouble = StateTrouble::kState;
+      trouble = StateError::kState;
       continue;
     }
     const auto client = lease_.Client(budget);
@@ -166,7 +167,7 @@ Nfs4Opens::Nfs4Opens(RpcCaller& caller, const OwnerNames& owners)
 
 Nfs4Opens::~Nfs4Opens() { impl_->EndLease(); }
 
-Nfs4Opens::Opened Nfs4Opens::Open(const Wish& wish, const Credential& credential,
+Nfs4Opens::Opened Nfs4Opens::Open(const OpenRequest& wish, const Credential& credential,
                                   RpcCaller::Budget& budget) {
   return impl_->Open(wish, credential, budget);
 }
@@ -178,19 +179,19 @@ StateId Nfs4Opens::StateOf(const OpenState* state) {
 
 std::errc Nfs4Opens::Recover(const OpenState* state, const StateId& used, int status,
                              RpcCaller::Budget& budget) {
-  const StateTrouble trouble = TroubleOf(status);
+  const StateError trouble = StateErrorOf(status);
   switch (trouble) {
-    case StateTrouble::kWait:
+    case StateError::kWait:
       return impl_->Pause(budget);
-    case StateTrouble::kState:
-    case StateTrouble::kLeaseExpired:
-    case StateTrouble::kServerRestart:
+    case StateError::kState:
+    case StateError::kLeaseExpired:
+    case StateError::kServerRestart:
       if (state == nullptr) break;
       return impl_->Recover(static_cast<const OpenOnServer<Impl>*>(state)->file(), used, trouble,
                             budget);
-    case StateTrouble::kNone:
-    case StateTrouble::kOwner:
-    case StateTrouble::kRevoked:
+    case StateError::kNone:
+    case StateError::kOwner:
+    case StateError::kRevoked:
       break;
   }
   return ErrnoOfStatus4(status);

@@ -33,7 +33,7 @@ namespace nfswalk::protocol {
 class Nfs4Opens {
  public:
   // What Open() is asked for.
-  struct Wish {
+  struct OpenRequest {
     FileHandle directory;
     std::string_view name;
     bool read = false;
@@ -58,7 +58,7 @@ class Nfs4Opens {
   Nfs4Opens& operator=(const Nfs4Opens&) = delete;
 
   // `budget`: the caller's patience (hard, soft).
-  Opened Open(const Wish& wish, const Credential& credential, RpcCaller::Budget& budget);
+  Opened Open(const OpenRequest& wish, const Credential& credential, RpcCaller::Budget& budget);
 
   // For READ, WRITE, SETATTR. Null: the anonymous state id.
   static StateId StateOf(const OpenState* state);

@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "nfsclient/protocol/answer_memory.h"
 #include "nfsclient/protocol/idmap_domain.h"
+#include "nfsclient/protocol/ttl_cache.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -100,8 +100,8 @@ class Accounts {
  private:
   using Clock = std::chrono::steady_clock;
 
-  AnswerMemory<std::string, uint32_t> ids_;
-  AnswerMemory<uint32_t, std::string> names_;
+  TtlCache<std::string, uint32_t> ids_;
+  TtlCache<uint32_t, std::string> names_;
 };
 
 }  // namespace

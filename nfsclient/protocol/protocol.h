@@ -218,7 +218,7 @@ class Protocol {
                                const Credential& credential) = 0;
 
   // Not idempotent. A call whose connection died is not sent twice blindly: its outcome is looked
-  // up first (design 4), so `error` is what happened, as far as the server lets us know.
+  // up first (WIRE-2), so `error` is what happened, as far as the server lets us know.
   virtual CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
                              const SetAttributes& attributes, const Credential& credential) = 0;
   virtual CreateReply MakeDirectory(const FileHandle& directory, std::string_view name,

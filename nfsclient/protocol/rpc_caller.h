@@ -13,7 +13,7 @@
 #include <system_error>
 #include <vector>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/rpc_call.h"
 #include "nfsclient/protocol/rpc_channel.h"
 #include "nfsclient/protocol/rpc_retry.h"

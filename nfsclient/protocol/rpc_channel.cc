@@ -29,7 +29,7 @@ constexpr milliseconds kBackoffMax{1000};
 constexpr milliseconds kPollMax{60'000};
 
 // rpc_init_context() and rpc_connect_port_async() write unlocked statics and call getservbyport()
-// (libnfs_ganesha 1.9).
+// (libnfs 4.0.0).
 std::mutex& ConnectMutex() {
   static std::mutex mutex;
   return mutex;
@@ -39,7 +39,7 @@ std::string TextOf(const void* result) {
   return result != nullptr ? static_cast<const char*>(result) : "no reason given";
 }
 
-// libnfs hands over sentences instead of codes (libnfs_ganesha 1.4).
+// libnfs hands over sentences instead of codes (libnfs 4.0.0).
 RejectReason ReasonOf(std::string_view text) {
   if (text == "RPC Packet not accepted by the server") return RejectReason::kDenied;
   if (text == "Server responded: Program not available") return RejectReason::kProgramUnavailable;
@@ -206,7 +206,7 @@ bool RpcChannel::IssueWaiting() {
 
 void RpcChannel::Issue(RpcCall& call) {
   // libnfs encodes the credential into the call's own buffer before Issue() returns, and would
-  // free() a body left in the slot (libnfs_ganesha 2): so the slot only borrows.
+  // free() a body left in the slot (libnfs 4.0.0): so the slot only borrows.
   if (call.auth != nullptr && call.auth->flavor == sunrpc_auth::Flavor::kSys) {
     auth_slot_->ah_cred = {AUTH_UNIX, const_cast<char*>(call.auth->bytes.data()), call.auth->size};
   }
@@ -256,7 +256,8 @@ void RpcChannel::OnConnectCallback(rpc_context* rpc, int status, void* result, v
     self.connect_error_ = TextOf(result);
     return;
   }
-  // Without it a call waits about 40 ms behind an unacknowledged one (libnfs_ganesha 1.10).
+  // Without it a call waits about 40 ms behind an unacknowledged one (libnfs 4.0.0 does not set
+  // it).
   const int on = 1;
   setsockopt(rpc_get_fd(rpc), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   self.state_ = State::kUp;
@@ -267,7 +268,7 @@ void RpcChannel::OnConnectCallback(rpc_context* rpc, int status, void* result, v
 void RpcChannel::ConnectionFailed() {
   DropConnection();
   BackOff();
-  FailUnwilling();
+  FailFastCalls();
 }
 
 void RpcChannel::DropConnection() {
@@ -286,7 +287,7 @@ void RpcChannel::BackOff() {
   backoff_ = std::min(backoff_ * 2, kBackoffMax);
 }
 
-void RpcChannel::FailUnwilling() {
+void RpcChannel::FailFastCalls() {
   waiting_.remove_and_dispose_if([](const RpcCall& call) { return call.fail_if_unreachable; },
                                  [this](RpcCall* call) {
                                    call->connect_errno_ = connect_errno_;

@@ -1,7 +1,7 @@
 // rpc_channel: one TCP connection to one RPC program, kept alive by one I/O thread.
 //
 // Submit() from any thread; the I/O thread alone touches libnfs. One libnfs context lives at a time
-// and none outlives an error (libnfs_ganesha 1.5 to 1.7: its timeouts and reconnects corrupt data,
+// and none outlives an error (libnfs 4.0.0: its timeouts and reconnects corrupt data,
 // and a context that saw an error keeps half a reply). So connecting, deadlines, back-off and
 // backpressure are here. A call is put on the wire at most once per Submit(): sending again is
 // rpc_retry's decision.
@@ -101,7 +101,7 @@ class RpcChannel {
   void ConnectionFailed();
   void DropConnection();
   void BackOff();
-  void FailUnwilling();
+  void FailFastCalls();
   void ExpireOverdue(Clock::time_point now);
   void NoteDeadline(const RpcCall& call);
 

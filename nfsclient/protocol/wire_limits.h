@@ -16,7 +16,7 @@ inline constexpr size_t kLinkBytesMax = 4096;
 // libnfs encodes a call into 4096 bytes, of which credential, handle, name and attributes take up
 // to 792.
 inline constexpr size_t kSentLinkBytesMax = 3300;
-// The largest record that libnfs takes is 1 MiB and 4 KiB (libnfs_ganesha 1.8).
+// The largest record that libnfs takes is 1 MiB and 4 KiB (WIRE-10).
 inline constexpr uint32_t kTransferBytesMax = 1024 * 1024;
 
 // errc{} for a name that is fit for the wire; filename_too_long above 255 bytes, invalid_argument

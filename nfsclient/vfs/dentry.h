@@ -12,7 +12,7 @@
 //             lockref, lru_state | DentryCache                             | not read by walkers
 // Invariants  I1 seq changes with every change of {hash, parent, name}, also when the dentry dies.
 //             I2 hash is 0 exactly while the dentry is in no chain, so a search that compares it
-//                after sampling seq cannot accept a dropped dentry (vfs_walk 2.4).
+//                after sampling seq cannot accept a dropped dentry (WALK-4).
 //             I3 a dentry holds a reference on its parent and on its inode.
 //             I4 the name words beyond the name are zero, and hold its beginning however long it
 //                is, so that names compare by words.
@@ -27,7 +27,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "nfsclient/vfs/inode.h"
+#include "nfsclient/icache/inode.h"
 #include "nfsclient/vfs/name.h"
 #include "rcu/byte_pool.h"
 #include "rcu/lockref.h"
@@ -45,13 +45,13 @@ struct alignas(64) Dentry {
   static constexpr size_t kInlineName = kInlineWords * 8;
 
   // One cache line, up to the second name word: all that a search reads of a name of up to 16
-  // bytes. Nothing there is written by taking or dropping a reference (vfs_walk 9.7).
+  // bytes. Nothing there is written by taking or dropping a reference (WALK-27).
   rcu::SeqCount seq;
   std::atomic<Dentry*> hash_next{nullptr};
   std::atomic<uint64_t> hash{0};
-  std::atomic<Dentry*> parent{nullptr};  // the root: itself
-  std::atomic<Inode*> inode{nullptr};    // nullptr: a negative dentry
-  std::atomic<uint64_t> verifier{0};     // the parent's cookie when the name was last known right
+  std::atomic<Dentry*> parent{nullptr};        // the root: itself
+  std::atomic<icache::Inode*> inode{nullptr};  // nullptr: a negative dentry
+  std::atomic<uint64_t> verifier{0};  // the parent's change_id when the name was last known right
   std::array<std::atomic<uint64_t>, kInlineWords> name_words{};
   // Holds the whole name if it is longer than kInlineName. A field of its own, not a union with the
   // words: a reader overtaken by a rename must never take bytes for an address.

@@ -28,7 +28,7 @@ void TakeFirstReference(Dentry& dentry) {
 }
 
 bool NamesDirectory(const Dentry& dentry) {
-  const Inode* inode = dentry.inode.load(std::memory_order_relaxed);
+  const icache::Inode* inode = dentry.inode.load(std::memory_order_relaxed);
   return inode != nullptr && inode->is_directory();
 }
 
@@ -87,7 +87,8 @@ bool DentryCache::AllocateLongName(const Name& name, rcu::ByteString** text) {
 }
 
 // The memory may have been a dentry before: its sequence count goes on from where it was.
-Dentry* DentryCache::Allocate(Dentry& parent, const Name& name, Inode* inode, uint64_t verifier) {
+Dentry* DentryCache::Allocate(Dentry& parent, const Name& name, icache::Inode* inode,
+                              uint64_t verifier) {
   rcu::ByteString* text;
   if (!AllocateLongName(name, &text)) return nullptr;
   Dentry* dentry = pool_.Allocate();
@@ -106,7 +107,7 @@ Dentry* DentryCache::Allocate(Dentry& parent, const Name& name, Inode* inode, ui
   return dentry;
 }
 
-DentryRef DentryCache::MakeRoot(InodeRef inode) {
+DentryRef DentryCache::MakeRoot(icache::InodeRef inode) {
   Dentry* root = pool_.Allocate();
   if (root == nullptr) return {};
   TakeFirstReference(*root);
@@ -172,14 +173,14 @@ DentryRef DentryCache::Parent(Dentry& child) {
       parent = TryReference(child.parent.load(std::memory_order_relaxed));
       NFSWALK_SYNC_POINT("parent:before-check");
       // The sequence, not the pointer, is compared: the child may have gone and come back
-      // (vfs_walk 8.9).
+      // (WALK-12).
       if (parent && !child.seq.Changed(seq)) return parent;
     }
   }
 }
 
 // False if the inode is a directory that another dentry leads to.
-bool DentryCache::BecomeAlias(Inode& inode, Dentry* dentry) {
+bool DentryCache::BecomeAlias(icache::Inode& inode, Dentry* dentry) {
   if (!inode.is_directory()) return true;
   Dentry* none = nullptr;
   return inode.alias.compare_exchange_strong(none, dentry,
@@ -187,7 +188,7 @@ bool DentryCache::BecomeAlias(Inode& inode, Dentry* dentry) {
                                              std::memory_order_relaxed);
 }
 
-DentryRef DentryCache::AliasOf(Inode& directory) {
+DentryRef DentryCache::AliasOf(icache::Inode& directory) {
   DentryRef alias;
   rcu::ReadGuard guard;
   Dentry* known = directory.alias.load(std::memory_order_acquire);  // pairs with BecomeAlias()
@@ -198,7 +199,8 @@ DentryRef DentryCache::AliasOf(Inode& directory) {
   return alias;
 }
 
-DentryRef DentryCache::Insert(Dentry& parent, const Name& name, InodeRef inode, uint64_t verifier) {
+DentryRef DentryCache::Insert(Dentry& parent, const Name& name, icache::InodeRef inode,
+                              uint64_t verifier) {
   Dentry* own = Allocate(parent, name, inode.get(), verifier);
   if (own == nullptr) return {};
   parent.lockref.Get();
@@ -361,7 +363,7 @@ void DentryCache::MarkDontCache(Dentry& dentry) {
       dentry.lru_state.load(std::memory_order_relaxed) == 0 && dentry.lockref.count() == 1;
   if (fresh) dentry.lru_state.store(kNotCached, std::memory_order_relaxed);
   dentry.lockref.Unlock();
-  Inode* const inode = dentry.inode.load(std::memory_order_relaxed);
+  icache::Inode* const inode = dentry.inode.load(std::memory_order_relaxed);
   if (fresh && inode != nullptr && inode->count.load(std::memory_order_relaxed) == 1) {
     inode->cache->MarkDontCache(*inode);
   }
@@ -417,12 +419,12 @@ Dentry* DentryCache::Destroy(Dentry* dentry) {
   Drop(*dentry);
   NFSWALK_SYNC_POINT("dentry:destroy");
   // Also if it was unhashed long ago: a walker may have come to it since, by `..` from a child
-  // (vfs_walk 8.3).
+  // (WALK-5).
   dentry->seq.WriteBegin();
   dentry->seq.WriteEnd();
   Dentry* parent = dentry->parent.load(std::memory_order_relaxed);
   // The inode pointer stays readable: a walker's copy of it is refused by seq, not by a null.
-  if (Inode* inode = dentry->inode.load(std::memory_order_relaxed)) {
+  if (icache::Inode* inode = dentry->inode.load(std::memory_order_relaxed)) {
     Dentry* self = dentry;
     if (inode->is_directory()) {
       inode->alias.compare_exchange_strong(self, nullptr, std::memory_order_relaxed);
@@ -444,14 +446,14 @@ size_t DentryCache::Prune(size_t count) {
   lru_.Shrink(
       std::min(count, kPruneBatch),
       [](Dentry& dentry) {
-        if (!dentry.lockref.TryLock()) return LruVerdict::kSkip;
-        LruVerdict verdict = LruVerdict::kReclaim;
+        if (!dentry.lockref.TryLock()) return icache::LruVerdict::kSkip;
+        icache::LruVerdict verdict = icache::LruVerdict::kReclaim;
         if (dentry.lockref.count() > 0) {
           dentry.lru_state.store(0, std::memory_order_relaxed);
-          verdict = LruVerdict::kRemove;
+          verdict = icache::LruVerdict::kRemove;
         } else if ((dentry.lru_state.load(std::memory_order_relaxed) & kReferenced) != 0) {
           dentry.lru_state.store(kOnLru, std::memory_order_relaxed);
-          verdict = LruVerdict::kRotate;
+          verdict = icache::LruVerdict::kRotate;
         } else {
           dentry.lru_state.store(0, std::memory_order_relaxed);
           dentry.lockref.MarkDead();

@@ -1,12 +1,12 @@
 // dentry_cache: every name a mount knows, positive and negative, in one RCU hash table.
 //
 // Contract    FindRcu() finds a dentry or says nothing: a miss is never evidence of absence, since
-//             a rename or a growing table can divert a reader (vfs_walk 2.1). Lookup() does the
+//             a rename or a growing table can divert a reader (WALK-6). Lookup() does the
 //             same with a reference, and is authoritative: it repeats a miss that a rename may have
 //             caused. Insert() keeps to one hashed dentry for each (parent, name).
 // Protocol    locked: lock chain; search; take a reference; unlock.
 //             here:   search; sample seq; compare {hash, parent, name}; the caller re-checks seq
-//                     once it has read what it wants (the ladder rule, vfs_walk 2.4).
+//                     once it has read what it wants (hand-over-hand, WALK-3).
 // Ordering    O1 SeqCount::WriteEnd() -> SeqCount::Begin(): a key that matches is whole.
 //             O2 HashTable insert (release) -> FindRcu() (acquire): a found dentry is complete.
 // Staleness   between the match and the caller's check of seq the dentry may have been dropped or
@@ -26,9 +26,9 @@
 #include <system_error>
 #include <utility>
 
+#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/lru_list.h"
 #include "nfsclient/vfs/dentry.h"
-#include "nfsclient/vfs/inode_cache.h"
-#include "nfsclient/vfs/lru_list.h"
 #include "nfsclient/vfs/name.h"
 #include "rcu/byte_pool.h"
 #include "rcu/change_count.h"
@@ -61,7 +61,7 @@ class DentryRef {
   explicit operator bool() const { return dentry_ != nullptr; }
   DentryRef Copy() const;
   // Stable for as long as the reference is held.
-  Inode* inode() const { return dentry_->inode.load(std::memory_order_relaxed); }
+  icache::Inode* inode() const { return dentry_->inode.load(std::memory_order_relaxed); }
 
  private:
   DentryCache* cache_ = nullptr;
@@ -82,7 +82,7 @@ class DentryCache {
   ~DentryCache();
 
   // Takes over the inode reference. Once, at mount.
-  DentryRef MakeRoot(InodeRef inode);
+  DentryRef MakeRoot(icache::InodeRef inode);
 
   // The child called `name`, and in *seq the sample under which {hash, parent, name} matched.
   // Preconditions: RCU section.
@@ -104,11 +104,11 @@ class DentryCache {
 
   // Adds a name; `inode` empty for a negative one. If the name is there already, that dentry is
   // returned and the arguments are dropped. Empty if memory is out, or if the inode is a directory
-  // that has a dentry already: it never has two (vfs_walk 5).
-  DentryRef Insert(Dentry& parent, const Name& name, InodeRef inode, uint64_t verifier);
+  // that has a dentry already: it never has two (WALK-22).
+  DentryRef Insert(Dentry& parent, const Name& name, icache::InodeRef inode, uint64_t verifier);
 
   // d_find_alias: the dentry of a directory, hashed or not; empty if it has none that lives.
-  DentryRef AliasOf(Inode& directory);
+  DentryRef AliasOf(icache::Inode& directory);
 
   // d_drop: no lookup finds it any more. Idempotent.
   void Drop(Dentry& dentry);
@@ -152,9 +152,9 @@ class DentryCache {
   using Table = rcu::HashTable<Dentry, Traits>;
 
   std::unique_lock<rcu::SpinLock> KeepRenamesOut(int tries);
-  static bool BecomeAlias(Inode& inode, Dentry* dentry);
+  static bool BecomeAlias(icache::Inode& inode, Dentry* dentry);
   static bool Matches(const Dentry& dentry, const Dentry* parent, const Name& name);
-  Dentry* Allocate(Dentry& parent, const Name& name, Inode* inode, uint64_t verifier);
+  Dentry* Allocate(Dentry& parent, const Name& name, icache::Inode* inode, uint64_t verifier);
   static bool IsAncestor(const Dentry& ancestor, const Dentry& dentry);
   bool AllocateLongName(const Name& name, rcu::ByteString** text);
   void SetName(Dentry& dentry, const Name& name, rcu::ByteString* long_name);
@@ -170,10 +170,10 @@ class DentryCache {
   rcu::ObjectPool<Dentry> pool_;
   rcu::BytePool long_names_;
   Table table_;
-  // Renames, one at a time; readers of `rename_seq_` repeat a miss (vfs_walk 2.9).
+  // Renames, one at a time; readers of `rename_seq_` repeat a miss (WALK-6).
   rcu::SpinLock rename_lock_{rcu::LockClass::kRename};
   rcu::SeqCount rename_seq_;
-  LruList<Dentry> lru_;
+  icache::LruList<Dentry> lru_;
   std::atomic<size_t> live_{0};
   std::atomic<bool> under_pressure_{false};
 };

@@ -2,7 +2,7 @@
 //
 // Lookups and listings hold a directory's lock shared across their RPC and the insertion of what it
 // answered; create, unlink, rename hold it exclusive (i_rwsem of the kernel). So the ENOENT of a
-// LOOKUP sent before our own CREATE cannot be cached after it (vfs_walk 5). The locks are an array
+// LOOKUP sent before our own CREATE cannot be cached after it (NAME-23). The locks are an array
 // indexed by inode address: an inode stays small, two directories may share a lock, which costs a
 // wait and cannot deadlock, since nobody takes two but LockPair().
 //
@@ -17,7 +17,7 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "nfsclient/vfs/inode.h"
+#include "nfsclient/icache/inode.h"
 
 namespace nfswalk::vfs {
 
@@ -26,11 +26,11 @@ class DirectoryLocks {
   using Exclusive = std::unique_lock<std::shared_mutex>;
   using Shared = std::shared_lock<std::shared_mutex>;
 
-  Shared LockShared(const Inode& directory) { return Shared(At(directory)); }
-  Exclusive Lock(const Inode& directory) { return Exclusive(At(directory)); }
+  Shared LockShared(const icache::Inode& directory) { return Shared(At(directory)); }
+  Exclusive Lock(const icache::Inode& directory) { return Exclusive(At(directory)); }
 
   // Both directories of a rename, in address order; the second is empty if they share a lock.
-  std::pair<Exclusive, Exclusive> LockPair(const Inode& a, const Inode& b) {
+  std::pair<Exclusive, Exclusive> LockPair(const icache::Inode& a, const icache::Inode& b) {
     std::shared_mutex* first = &At(a);
     std::shared_mutex* second = &At(b);
     if (first == second) return {Exclusive(*first), Exclusive()};
@@ -41,7 +41,7 @@ class DirectoryLocks {
 
  private:
   static constexpr size_t kLocks = 1024;
-  std::shared_mutex& At(const Inode& directory) {
+  std::shared_mutex& At(const icache::Inode& directory) {
     return locks_[(reinterpret_cast<uintptr_t>(&directory) * 0x9E3779B97F4A7C15 >> 32) % kLocks];
   }
   std::array<std::shared_mutex, kLocks> locks_;

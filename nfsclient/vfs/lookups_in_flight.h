@@ -1,5 +1,4 @@
-// lookups_in_flight: one LOOKUP per missing name, however many threads want it (vfs_walk 5,
-// d_alloc_parallel).
+// lookups_in_flight: one LOOKUP per missing name, however many threads want it (NAME-22).
 //
 // The first thread to Begin() a name owns it and asks the server; the others sleep until it is done
 // and then look at the dentry cache again. If the owner came back without an answer, as from a

@@ -1,7 +1,7 @@
 // name: one path component and its 64-bit hash.
 //
 // The hash mixes the parent's address and a secret per-process seed with the bytes, so that equal
-// names in different directories spread and nobody can choose colliding ones (vfs_walk 3). Its low
+// names in different directories spread and nobody can choose colliding ones (WALK-26). Its low
 // 8 bits are the length (names have at most 255 bytes), so one comparison of words decides nearly
 // all misses.
 //

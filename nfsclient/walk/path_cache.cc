@@ -34,7 +34,7 @@ PathCache* PathCache::OfThread() {
     end.cache = created.release();
   }
   PathCache& cache = *end.cache;
-  const bool crowded = cache.driven_out_ > cache.set_count_ * kSlots / 2;
+  const bool crowded = cache.conflict_evictions_ > cache.set_count_ * kSlots / 2;
   if (crowded && cache.set_count_ < kSetsMax) [[unlikely]]
     cache.Grow(std::min(4 * cache.set_count_, kSetsMax));
   return &cache;
@@ -42,7 +42,7 @@ PathCache* PathCache::OfThread() {
 
 // With nothing in it. False, and as it was, if there is no memory.
 bool PathCache::Grow(size_t set_count) {
-  driven_out_ = 0;
+  conflict_evictions_ = 0;
   std::unique_ptr<Set[]> sets(new (std::nothrow) Set[set_count]);
   std::unique_ptr<Entry[]> entries(new (std::nothrow) Entry[set_count * kSlots]);
   if (sets == nullptr || entries == nullptr) return false;
@@ -52,8 +52,8 @@ bool PathCache::Grow(size_t set_count) {
   return true;
 }
 
-PathCache::Way PathCache::WayOf(std::string_view path, const Superblock& superblock,
-                                const sunrpc_auth::CachedCredential* credential) {
+PathCache::Prefix PathCache::PrefixKeyOf(std::string_view path, const Superblock& superblock,
+                                         const sunrpc_auth::CachedCredential* credential) {
   const void* const slash = memrchr(path.data(), '/', path.size());
   if (slash == nullptr) return {};
   size_t length = static_cast<size_t>(static_cast<const char*>(slash) - path.data());
@@ -63,18 +63,18 @@ PathCache::Way PathCache::WayOf(std::string_view path, const Superblock& superbl
   return {text, superblock.mount_id, credential, vfs::HashPath(text, superblock.mount_id)};
 }
 
-const vfs::Dentry* PathCache::FindOwn(const Way& way, const Superblock& superblock, uint64_t now_ns,
-                                      Position* position) const {
-  const Known known = Lookup(way.own_hash());
-  if (known.entry == nullptr || !known.entry->IsRight(way, superblock, now_ns) ||
-      !known.entry->Serves(way.credential)) {
+const vfs::Dentry* PathCache::FindOwn(const Prefix& prefix, const Superblock& superblock,
+                                      uint64_t now_ns, Position* position) const {
+  const Known known = Lookup(prefix.own_hash());
+  if (known.entry == nullptr || !known.entry->IsValid(prefix, superblock, now_ns) ||
+      !known.entry->Serves(prefix.credential)) {
     return nullptr;
   }
   *position = known.position();
   return known.directory;
 }
 
-bool PathCache::Wants(uint64_t hash) {
+bool PathCache::ShouldInsert(uint64_t hash) {
   Set& set = sets_[SetOf(hash)];
   if (set.wanted == hash || set.slots.back() == 0 || set.Find(hash) != kSlots) return true;
   set.wanted = hash;
@@ -82,58 +82,59 @@ bool PathCache::Wants(uint64_t hash) {
 }
 
 // False for what will never be right again, as far as the superblock knows.
-bool PathCache::MayBeRight(const Entry& entry, const Superblock& superblock, uint64_t now_ns) {
-  if (entry.mount == 0 || entry.believed.until_ns <= now_ns) return false;
+bool PathCache::MayBeValid(const Entry& entry, const Superblock& superblock, uint64_t now_ns) {
+  if (entry.mount == 0 || entry.validity.until_ns <= now_ns) return false;
   if (entry.mount != superblock.mount_id) return true;
-  return superblock.directory_changes.Still(entry.sample);
+  return superblock.directory_changes.Validate(entry.sample);
 }
 
 // The hash's own slot, if it has been there before; else the first whose entry is not right, so
-// that unused ones are filled in their order, the last of all for Wants() to see; else any, but for
-// each hash always the same, so that those that take turns do not drive out all others.
+// that unused ones are filled in their order, the last of all for ShouldInsert() to see; else any,
+// but for each hash always the same, so that those that take turns do not drive out all others.
 size_t PathCache::SlotFor(uint64_t hash, const Superblock& superblock, uint64_t now_ns) {
   const size_t set = SetOf(hash);
   if (const size_t slot = sets_[set].Find(hash); slot != kSlots) return slot;
   for (size_t slot = 0; slot < kSlots; ++slot) {
-    if (!MayBeRight(entries_[set * kSlots + slot], superblock, now_ns)) return slot;
+    if (!MayBeValid(entries_[set * kSlots + slot], superblock, now_ns)) return slot;
   }
-  ++driven_out_;
+  ++conflict_evictions_;
   return (hash >> 24) % kSlots;
 }
 
-void PathCache::Remember(const Way& way, const Position& position, const Superblock& superblock,
-                         uint64_t sample, const BelievedFor& believed, uint64_t now_ns) {
-  uint64_t hash = way.hash;
-  if (Entry* const shared = Shared(way, position, superblock, sample, now_ns)) {
+void PathCache::Remember(const Prefix& prefix, const Position& position,
+                         const Superblock& superblock, uint64_t sample,
+                         const ValidityInterval& validity, uint64_t now_ns) {
+  uint64_t hash = prefix.hash;
+  if (Entry* const shared = Shared(prefix, position, superblock, sample, now_ns)) {
     if (!shared->full()) {
-      *std::ranges::find(shared->credentials, nullptr) = way.credential;
-      shared->believed.Narrow(believed);
+      *std::ranges::find(shared->credentials, nullptr) = prefix.credential;
+      shared->validity.Narrow(validity);
       return;
     }
-    hash = way.own_hash();
-    if (!Wants(hash)) return;
+    hash = prefix.own_hash();
+    if (!ShouldInsert(hash)) return;
   }
   const size_t set = SetOf(hash), slot = SlotFor(hash, superblock, now_ns);
   sets_[set].Put(slot, hash, position.dentry);
   Entry& entry = entries_[set * kSlots + slot];
-  entry.mount = way.mount;
+  entry.mount = prefix.mount;
   entry.sample = sample;
-  entry.believed = believed;
+  entry.validity = validity;
   entry.seq = position.seq;
   entry.inode = position.inode;
-  entry.credentials = {way.credential};
-  entry.length = static_cast<uint16_t>(way.text.size());
-  std::memcpy(entry.bytes.data(), way.text.data(), way.text.size());
+  entry.credentials = {prefix.credential};
+  entry.length = static_cast<uint16_t>(prefix.text.size());
+  std::memcpy(entry.bytes.data(), prefix.text.data(), prefix.text.size());
 }
 
-// The entry in which others have come to this position by this way; nullptr if there is none.
-PathCache::Entry* PathCache::Shared(const Way& way, const Position& position,
+// The entry in which others have come to this position by this prefix; nullptr if there is none.
+PathCache::Entry* PathCache::Shared(const Prefix& prefix, const Position& position,
                                     const Superblock& superblock, uint64_t sample,
                                     uint64_t now_ns) {
-  const Known known = Lookup(way.hash);
+  const Known known = Lookup(prefix.hash);
   Entry* const entry = known.entry;
-  const bool shared = entry != nullptr && entry->IsRight(way, superblock, now_ns) &&
-                      entry->sample == sample && !entry->Serves(way.credential) &&
+  const bool shared = entry != nullptr && entry->IsValid(prefix, superblock, now_ns) &&
+                      entry->sample == sample && !entry->Serves(prefix.credential) &&
                       known.position() == position;
   return shared ? entry : nullptr;
 }

@@ -1,20 +1,20 @@
 // path_cache: where a thread's walks came to, so that the next one to the same directory goes there
-// at once, however deep it lies (vfs_walk 7.4).
+// at once, however deep it lies (WALK-17).
 //
 // An entry says: at this time, by this path, with each of these credentials, a walk under RCU comes
 // to this directory and may search it. It is right while nothing that such a walk looks at has
-// changed (Superblock::directory_changes), and as long as all attributes and rights on the way are
-// fresh. That rests on a clock that never goes back, as CLOCK_MONOTONIC does not: if it did, an
-// entry could be right for a time at which a directory on the way, asked for again since, is not
-// believed yet. Only walks that go straight down are remembered: through a symbolic link or `..` a
+// changed (Superblock::directory_changes), and as long as all attributes and rights on the prefix
+// are fresh. That rests on a clock that never goes back, as CLOCK_MONOTONIC does not: if it did, an
+// entry could be right for a time at which a directory on the prefix, asked for again since, is not
+// validity yet. Only walks that go straight down are remembered: through a symbolic link or `..` a
 // path may lead through directories that nothing keeps in the caches. The last component is never
 // part of it, so that an entry serves a whole directory, and files may change without making it
 // void.
 //
 // Entries lie in sets of seven. A set alone, one line, says which directory an entry leads to, so
-// that the search for a name in it can begin while the entry is still on its way from memory. A few
-// credentials share an entry; others, where that is full, have entries of their own. What
-// is asked for once drives nothing out; if what is still right is driven out again and again, the
+// that the search for a name in it can begin while the entry is still on its prefix from memory. A
+// few credentials share an entry; others, where that is full, have entries of their own. What is
+// asked for once drives nothing out; if what is still right is driven out again and again, the
 // cache grows and learns anew.
 //
 // Thread safety: one thread's own, and no other reads it: a hit stores nothing at all. It holds no
@@ -44,13 +44,13 @@ namespace nfswalk::walk {
 struct Position {
   vfs::Dentry* dentry;
   uint64_t seq;
-  vfs::Inode* inode;
+  icache::Inode* inode;
 
   friend bool operator==(const Position&, const Position&) = default;
 };
 
-// The time in which something may be believed: from <= now < until, CLOCK_MONOTONIC.
-struct BelievedFor {
+// The time in which something may be validity: from <= now < until, CLOCK_MONOTONIC.
+struct ValidityInterval {
   uint64_t from_ns = 0;
   uint64_t until_ns = std::numeric_limits<uint64_t>::max();
 
@@ -58,7 +58,7 @@ struct BelievedFor {
     from_ns = std::max(from_ns, since_ns);
     until_ns = std::min(until_ns, since_ns + lifetime_ns);
   }
-  void Narrow(const BelievedFor& other) {
+  void Narrow(const ValidityInterval& other) {
     from_ns = std::max(from_ns, other.from_ns);
     until_ns = std::min(until_ns, other.until_ns);
   }
@@ -67,8 +67,8 @@ struct BelievedFor {
 
 class PathCache {
  public:
-  // The way to a directory; empty if there is none worth remembering.
-  struct Way {
+  // The prefix to a directory; empty if there is none worth remembering.
+  struct Prefix {
     std::string_view text = {};
     uint64_t mount = 0;
     const sunrpc_auth::CachedCredential* credential = nullptr;
@@ -83,33 +83,33 @@ class PathCache {
   // not for RCU sections.
   static PathCache* OfThread();
 
-  // The way to the directory of the last component of `path`, which is readable up to
+  // The prefix to the directory of the last component of `path`, which is readable up to
   // vfs::kNamePadding bytes beyond its end.
-  static Way WayOf(std::string_view path, const Superblock& superblock,
-                   const sunrpc_auth::CachedCredential* credential);
+  static Prefix PrefixKeyOf(std::string_view path, const Superblock& superblock,
+                            const sunrpc_auth::CachedCredential* credential);
 
-  // Where the way leads, a directory that the credential may search; nullptr if that is not known
-  // for sure. *position is the same once the entry has arrived; what is returned comes from the set
-  // alone, for the search that is to begin before that. Preconditions: an RCU section, in which
-  // `way.credential` was looked up and `now_ns` was read.
-  const vfs::Dentry* Find(const Way& way, const Superblock& superblock, uint64_t now_ns,
+  // Where the prefix leads, a directory that the credential may search; nullptr if that is not
+  // known for sure. *position is the same once the entry has arrived; what is returned comes from
+  // the set alone, for the search that is to begin before that. Preconditions: an RCU section, in
+  // which `prefix.credential` was looked up and `now_ns` was read.
+  const vfs::Dentry* Find(const Prefix& prefix, const Superblock& superblock, uint64_t now_ns,
                           Position* position) const {
-    const Known known = Lookup(way.hash);
-    if (known.entry == nullptr || !known.entry->IsRight(way, superblock, now_ns)) return nullptr;
-    if (!known.entry->Serves(way.credential)) [[unlikely]]
-      return known.entry->full() ? FindOwn(way, superblock, now_ns, position) : nullptr;
+    const Known known = Lookup(prefix.hash);
+    if (known.entry == nullptr || !known.entry->IsValid(prefix, superblock, now_ns)) return nullptr;
+    if (!known.entry->Serves(prefix.credential)) [[unlikely]]
+      return known.entry->full() ? FindOwn(prefix, superblock, now_ns, position) : nullptr;
     *position = known.position();
     return known.directory;
   }
 
-  // True if a walk should remember this way: its set has room or holds it already, or it is the
+  // True if a walk should remember this prefix: its set has room or holds it already, or it is the
   // second time in a row that it was not found there.
-  bool Wants(const Way& way) { return Wants(way.hash); }
+  bool ShouldInsert(const Prefix& prefix) { return ShouldInsert(prefix.hash); }
 
-  // `sample`: a Quiet() of superblock.directory_changes from before the walk that came to
+  // `sample`: a TrySample() of superblock.directory_changes from before the walk that came to
   // `position`. If something has changed since, the entry is never right.
-  void Remember(const Way& way, const Position& position, const Superblock& superblock,
-                uint64_t sample, const BelievedFor& believed, uint64_t now_ns);
+  void Remember(const Prefix& prefix, const Position& position, const Superblock& superblock,
+                uint64_t sample, const ValidityInterval& validity, uint64_t now_ns);
 
   PathCache(const PathCache&) = delete;
   PathCache& operator=(const PathCache&) = delete;
@@ -123,7 +123,7 @@ class PathCache {
 
   // One line decides nearly all misses.
   struct alignas(64) Set {
-    // The upper bits of the way's hash, each combination at most once, and the address of the
+    // The upper bits of the prefix's hash, each combination at most once, and the address of the
     // directory, without the bits that are zero in all of them. 0: none.
     std::array<uint64_t, kSlots> slots = {};
     uint64_t wanted = 0;  // the hash that was last looked for in vain
@@ -152,11 +152,11 @@ class PathCache {
   struct alignas(64) Entry {
     uint64_t mount = 0;
     uint64_t sample = 0;
-    BelievedFor believed = {};  // with every credential
-    uint64_t seq = 0;           // of the directory, as in Position
-    vfs::Inode* inode = nullptr;
+    ValidityInterval validity = {};  // with every credential
+    uint64_t seq = 0;                // of the directory, as in Position
+    icache::Inode* inode = nullptr;
     // The first ones; behind them nullptr. None of them dies while the entry is right, so that
-    // nobody else has its address: its rights on the way hold on to it, and are dropped under a
+    // nobody else has its address: its rights on the prefix hold on to it, and are dropped under a
     // change of directories, or when they have expired, and the entry with them.
     std::array<const sunrpc_auth::CachedCredential*, kCredentials> credentials = {};
     uint16_t length = 0;
@@ -172,9 +172,9 @@ class PathCache {
       return serves;
     }
     // Whoever asks.
-    bool IsRight(const Way& way, const Superblock& superblock, uint64_t now_ns) const {
-      return mount == way.mount && superblock.directory_changes.Still(sample) &&
-             believed.Contains(now_ns) && text() == way.text;
+    bool IsValid(const Prefix& prefix, const Superblock& superblock, uint64_t now_ns) const {
+      return mount == prefix.mount && superblock.directory_changes.Validate(sample) &&
+             validity.Contains(now_ns) && text() == prefix.text;
     }
   };
   static_assert(sizeof(Entry) == 320);
@@ -195,19 +195,19 @@ class PathCache {
     if (slot == kSlots) return {};
     return {&entries_[set * kSlots + slot], sets_[set].Directory(slot)};
   }
-  const vfs::Dentry* FindOwn(const Way& way, const Superblock& superblock, uint64_t now_ns,
+  const vfs::Dentry* FindOwn(const Prefix& prefix, const Superblock& superblock, uint64_t now_ns,
                              Position* position) const;
-  bool Wants(uint64_t hash);
-  static bool MayBeRight(const Entry& entry, const Superblock& superblock, uint64_t now_ns);
+  bool ShouldInsert(uint64_t hash);
+  static bool MayBeValid(const Entry& entry, const Superblock& superblock, uint64_t now_ns);
   size_t SlotFor(uint64_t hash, const Superblock& superblock, uint64_t now_ns);
-  Entry* Shared(const Way& way, const Position& position, const Superblock& superblock,
+  Entry* Shared(const Prefix& prefix, const Position& position, const Superblock& superblock,
                 uint64_t sample, uint64_t now_ns);
   bool Grow(size_t set_count);
 
   size_t set_count_ = 0;  // a power of two
   std::unique_ptr<Set[]> sets_;
   std::unique_ptr<Entry[]> entries_;
-  size_t driven_out_ = 0;  // how many were still right, since it last grew
+  size_t conflict_evictions_ = 0;  // how many were still right, since it last grew
 };
 
 }  // namespace nfswalk::walk

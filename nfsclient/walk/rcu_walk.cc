@@ -8,18 +8,18 @@
 // Read beside ref_walk.cc: the same steps in the same order. What is different is what RCU
 // replaces.
 //
-// Checks in their order (vfs_walk 4.1): search permission on the directory; "." and ".."; length of
+// Checks in their order (WALK-7): search permission on the directory; "." and ".."; length of
 // the name; the cache; revalidation; absence; symbolic link; not a directory.
 
 namespace nfswalk::walk {
 
+using icache::Inode;
 using vfs::Dentry;
-using vfs::Inode;
 using vfs::Name;
 
 RcuWalk::RcuWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
                  const sunrpc_auth::Credential& credential, const WalkFlags& flags,
-                 std::span<Visited> visited_room, PathCache* path_cache)
+                 std::span<Visited> read_set, PathCache* path_cache)
     : superblock_(superblock),
       start_(start),
       path_(path),
@@ -27,7 +27,7 @@ RcuWalk::RcuWalk(Superblock& superblock, const WalkStart& start, PathBuffer& pat
       credential_(superblock.credentials.LookupNonblock(credential)),
       now_ns_(rcu::CoarseNowNs()),
       at_(PositionOf(start.at)),
-      visited_room_(visited_room),
+      read_set_(read_set),
       path_cache_(path_cache) {}
 
 Position RcuWalk::PositionOf(const vfs::DentryRef& start) {
@@ -38,14 +38,14 @@ RcuOutcome RcuWalk::Confirm(std::errc error) const {
   NFSWALK_SYNC_POINT("walk:before-confirm");
   if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
   for (size_t i = 0; i < visited_count_; ++i) {
-    if (visited_room_[i].count->Changed(visited_room_[i].sample)) return {NeedRef::kChanged};
+    if (read_set_[i].count->Changed(read_set_[i].sample)) return {NeedRef::kChanged};
   }
   return {NeedRef::kNone, error};
 }
 
 bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
-  if (visited_room_full()) return false;
-  visited_room_[visited_count_++] = {&count, sample};
+  if (read_set_full()) return false;
+  read_set_[visited_count_++] = {&count, sample};
   return true;
 }
 
@@ -64,7 +64,7 @@ bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
                                        access_cache::kMayExec, now_ns_, hits_);
   if (permission.need != NeedRef::kNone) return {permission.need};
   if (!permission.granted) return Confirm(std::errc::permission_denied);
-  if (way_) LearnWay();
+  if (prefix_) RecordPrefix();
   return {};
 }
 
@@ -103,7 +103,7 @@ RcuOutcome RcuWalk::Resolve() {
   if (credential_ == nullptr) return {NeedRef::kAllocation};
   // The way is known to directories that may be searched. Until the first step it is where the walk
   // is, too.
-  const Dentry* known = path_cache_ != nullptr ? TakeKnownWay() : nullptr;
+  const Dentry* known = path_cache_ != nullptr ? TakePrefix() : nullptr;
   bool more = true;
   while (more) {
     path_.SkipSlashes();
@@ -134,18 +134,18 @@ RcuOutcome RcuWalk::Resolve() {
 
 // Begins at the directory of the last component if the thread has come to it before, or lets this
 // walk find out what to remember of it.
-[[gnu::always_inline]] inline const Dentry* RcuWalk::TakeKnownWay() {
-  const auto way = PathCache::WayOf(path_.rest(), superblock_, credential_);
+[[gnu::always_inline]] inline const Dentry* RcuWalk::TakePrefix() {
+  const auto way = PathCache::PrefixKeyOf(path_.rest(), superblock_, credential_);
   if (!way) return nullptr;
   if (const Dentry* const known = path_cache_->Find(way, superblock_, now_ns_, &at_)) {
-    knew_way_ = true;
+    prefix_hit_ = true;
     path_.AdvanceTo(way.text.end());
     return known;
   }
-  if (path_cache_->Wants(way)) {
-    if (const auto sample = superblock_.directory_changes.Quiet()) {
-      way_ = way;
-      way_sample_ = *sample;
+  if (path_cache_->ShouldInsert(way)) {
+    if (const auto sample = superblock_.directory_changes.TrySample()) {
+      prefix_ = way;
+      prefix_sample_ = *sample;
     }
   }
   return nullptr;
@@ -153,26 +153,26 @@ RcuOutcome RcuWalk::Resolve() {
 
 // For how long the directory that was just entered may be searched and its names be believed; if
 // it is the last of the way, that is remembered.
-void RcuWalk::LearnWay() {
+void RcuWalk::RecordPrefix() {
   const Inode& directory = *at_.inode;
   const auto granted =
       directory.access.GrantedAtRcu(credential_, {now_ns_, superblock_.acdirmax_ns});
   if (!granted) {  // a moment ago they were there
-    way_ = {};
+    prefix_ = {};
     return;
   }
-  way_believed_.Narrow(*granted, superblock_.acdirmax_ns);
-  way_believed_.Narrow(directory.read_at_ns.load(std::memory_order_relaxed),
-                       directory.lifetime_ns.load(std::memory_order_relaxed));
-  if (path_.at() < way_.text.end()) return;
-  path_cache_->Remember(way_, at_, superblock_, way_sample_, way_believed_, now_ns_);
-  way_ = {};
+  prefix_validity_.Narrow(*granted, superblock_.acdirmax_ns);
+  prefix_validity_.Narrow(directory.read_at_ns.load(std::memory_order_relaxed),
+                          directory.lifetime_ns.load(std::memory_order_relaxed));
+  if (path_.at() < prefix_.text.end()) return;
+  path_cache_->Remember(prefix_, at_, superblock_, prefix_sample_, prefix_validity_, now_ns_);
+  prefix_ = {};
 }
 
 // Rarer steps.
 
 RcuOutcome RcuWalk::StepToParent() {
-  way_ = {};
+  prefix_ = {};
   if (at_.dentry == start_.root.get()) {
     return flags_.beneath ? Confirm(std::errc::cross_device_link) : RcuOutcome{};
   }
@@ -190,7 +190,7 @@ RcuOutcome RcuWalk::StepToParent() {
 
 RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& inode,
                                const char* rest) {
-  way_ = {};
+  prefix_ = {};
   if (flags_.no_symlinks || links_ == kLinksMax) {
     return Confirm(std::errc::too_many_symbolic_link_levels);
   }

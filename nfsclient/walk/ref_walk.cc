@@ -13,8 +13,8 @@
 
 namespace nfswalk::walk {
 
+using icache::Inode;
 using vfs::DentryRef;
-using vfs::Inode;
 using vfs::Name;
 
 namespace {

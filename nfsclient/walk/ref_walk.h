@@ -44,7 +44,7 @@ class RefWalk {
   const vfs::DentryRef& parent() const { return parent_; }
 
   vfs::DentryRef& position() { return at_; }
-  vfs::Inode& inode() { return *at_.inode(); }
+  icache::Inode& inode() { return *at_.inode(); }
   const sunrpc_auth::CredentialRef& credential() const { return credential_; }
   bool force() const { return force_; }
 
@@ -55,7 +55,7 @@ class RefWalk {
   std::errc StaysInScope() const;
   std::errc StepToChild(const vfs::Name& name, bool* more);
   nfs::LookupIntent IntentOf(const vfs::Name& name) const;
-  std::errc FollowLink(vfs::Inode& inode, const char* rest);
+  std::errc FollowLink(icache::Inode& inode, const char* rest);
   bool IsLast(const vfs::Name& name);
 
   Superblock& superblock_;

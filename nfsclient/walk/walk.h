@@ -1,4 +1,4 @@
-// walk: the three passes of a path resolution (vfs_walk 1): RCU; with references from where that
+// walk: the three passes of a path resolution (WALK-1): RCU; with references from where that
 // left off, or from the start; with references and every name asked for again, after ESTALE.
 //
 // Thread safety: any number at once. May sleep unless WalkFlags say cached.
@@ -50,7 +50,7 @@ namespace internal {
 
 // True for what pass one can answer as well. Everything else comes from the server, from the wire
 // or from want of memory, and is no statement about the tree.
-inline bool TellsOfTheTree(std::errc error) {
+inline bool IsTreeError(std::errc error) {
   return error == std::errc{} || error == std::errc::no_such_file_or_directory ||
          error == std::errc::not_a_directory || error == std::errc::permission_denied ||
          error == std::errc::too_many_symbolic_link_levels ||
@@ -100,7 +100,7 @@ std::errc Resolve(Superblock& superblock, const WalkStart& start, std::string_vi
   // A strict answer about the tree can only come from pass one; the others fill the caches for the
   // next try.
   constexpr int kStrictTries = 64;
-  VisitedRoom visited_room;
+  ReadSet read_set;
   // Before the RCU section, in which it could not be made. It knows ways from the export's root.
   const bool remembers_ways = superblock.options.path_cache &&
                               superblock.options.walk == WalkMode::kRcuSearch && !flags.strict &&
@@ -113,16 +113,16 @@ std::errc Resolve(Superblock& superblock, const WalkStart& start, std::string_vi
     RcuOutcome outcome{NeedRef::kRefMode};
     if (superblock.walks_under_rcu.load()) {
       rcu::ReadGuard guard;
-      RcuWalk walk(superblock, start, buffer, credential, flags, visited_room.get(), path_cache);
+      RcuWalk walk(superblock, start, buffer, credential, flags, read_set.get(), path_cache);
       outcome = walk.Resolve();
       if (outcome.ok()) outcome = finish_rcu(walk);
       superblock.Count(walk.hits());
       if (outcome.need == NeedRef::kNone) [[likely]] {
         superblock.Count(kRcuWalks);
-        if (walk.knew_way()) superblock.Count(kPathHits);
+        if (walk.prefix_hit()) superblock.Count(kPathHits);
         return outcome.error;
       }
-      room_full = walk.visited_room_full();
+      room_full = walk.read_set_full();
       // A strict walk starts over: the next try wants the whole way from its start anyway.
       if (!flags.strict && outcome.need != NeedRef::kChanged && walk.credential() != nullptr) {
         position = walk.Unlazy(unwanted);
@@ -133,11 +133,11 @@ std::errc Resolve(Superblock& superblock, const WalkStart& start, std::string_vi
     if (flags.cached && !superblock.shut_down.load()) {
       return std::errc::resource_unavailable_try_again;
     }
-    if (room_full && !visited_room.Grow()) return std::errc::not_enough_memory;
+    if (room_full && !read_set.Grow()) return std::errc::not_enough_memory;
     std::errc error =
         internal::WithReferences(superblock, start, buffer, path, credential, flags,
                                  std::move(position), links, &RefWalk::Resolve, finish_ref);
-    if (!flags.strict || !internal::TellsOfTheTree(error)) return error;
+    if (!flags.strict || !internal::IsTreeError(error)) return error;
     if (auto again = buffer.Assign(path); again != std::errc{}) return again;
   }
   return std::errc::resource_unavailable_try_again;

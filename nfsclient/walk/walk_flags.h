@@ -4,7 +4,7 @@
 
 namespace nfswalk::walk {
 
-// path_resolution(7) and vfs_walk 4.2: all links of one call together, not nested ones.
+// path_resolution(7), WALK-10: all links of one call together, not nested ones.
 inline constexpr int kLinksMax = 40;
 
 struct WalkFlags {

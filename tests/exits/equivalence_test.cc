@@ -1,4 +1,4 @@
-// R5 of nfs_semantics 6: in every state of the caches, what is answered under RCU is what the walk
+// WALK-19: in every state of the caches, what is answered under RCU is what the walk
 // with references answers without the server. And back: what that walk can answer without the
 // server and without memory is answered under RCU, except where it says so below.
 //
@@ -128,6 +128,7 @@ class Equivalence : public testing::Test {
   uint64_t path_hits_ = 0;
 };
 
+// WALK-19.
 TEST_F(Equivalence, WhatIsAnsweredUnderRcuIsAnsweredAlikeWithReferencesAndBack) {
   const uint64_t states = FromEnvironment("NFSWALK_EXITS_STATES", kStatesOfTheFloors);
   uint64_t seed = FromEnvironment("NFSWALK_EXITS_SEED", 1);

@@ -12,9 +12,9 @@
 #include <system_error>
 #include <utility>
 
+#include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/superblock.h"
-#include "nfsclient/vfs/inode_cache.h"
 #include "nfsclient/walk/walk.h"
 #include "tests/exits/frozen_question.h"
 #include "tests/exits/steered_clock.h"
@@ -111,12 +111,12 @@ class Exits : public MemoryMount {
   Superblock& superblock() { return ClientInternals::SuperblockOf(*client_); }
 
   // The inode that a path ends at, links not followed.
-  vfs::InodeRef InodeOf(std::string_view path) {
-    vfs::InodeRef inode;
+  icache::InodeRef InodeOf(std::string_view path) {
+    icache::InodeRef inode;
     EXPECT_EQ(
         walk::ResolveRef(superblock(), path, me_, {.follow_last = false}, &walk::RefWalk::Resolve,
                          [&](walk::RefWalk& walk) {
-                           inode = vfs::InodeCache::Hold(walk.inode());
+                           inode = icache::InodeCache::Hold(walk.inode());
                            return kOk;
                          }),
         kOk);

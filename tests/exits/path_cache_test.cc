@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/vfs/inode_cache.h"
 #include "tests/exits/steered_clock.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/memory_mount.h"
@@ -58,11 +58,11 @@ class PathCache : public MemoryMount {
   // The client comes to know what others did to a directory.
   void LookAt(uint64_t directory) const {
     Superblock& superblock = ClientInternals::SuperblockOf(*client_);
-    superblock.inodes->IterInodes({}, [&](vfs::Inode& inode) {
+    superblock.inodes->IterInodes({}, [&](icache::Inode& inode) {
       if (inode.fileid == directory) {
         EXPECT_EQ(nfs::Revalidate(superblock, inode, another_, true), std::errc{});
       }
-      return vfs::IterStep::kNext;
+      return icache::IterStep::kNext;
     });
   }
 
@@ -97,7 +97,7 @@ class PathCache : public MemoryMount {
     std::unordered_map<uint64_t, size_t> seen;
     for (size_t i = 0; i < kNames; ++i) {
       const std::string path = "a/" + std::to_string(i) + "/file" + std::string(16, '\0');
-      const auto way = walk::PathCache::WayOf(path, superblock, nullptr);
+      const auto way = walk::PathCache::PrefixKeyOf(path, superblock, nullptr);
       const auto [found, is_new] = seen.emplace(way.hash & (kBitsInSet | kSetBits), i);
       if (!is_new) return {std::to_string(found->second), std::to_string(i)};
     }
@@ -108,6 +108,7 @@ class PathCache : public MemoryMount {
   uint64_t file_ = 0;
 };
 
+// WALK-17.
 TEST_F(PathCache, TheThirdWalkToADirectoryBeginsThere) {
   EXPECT_FALSE(Hits(kFile, file_));
   Warm(kFile);
@@ -186,10 +187,10 @@ TEST_F(PathCache, ADirectoryThatIsEvictedIsForgotten) {
   ExpectForgottenAfter(
       [&] {
         Superblock& superblock = ClientInternals::SuperblockOf(*client_);
-        const auto sample = superblock.directory_changes.Quiet();
+        const auto sample = superblock.directory_changes.TrySample();
         ASSERT_TRUE(sample);
         while (superblock.dentries.size() > 1) superblock.dentries.Prune(64);
-        EXPECT_FALSE(superblock.directory_changes.Still(*sample));
+        EXPECT_FALSE(superblock.directory_changes.Validate(*sample));
       },
       file_);
 }
@@ -225,6 +226,7 @@ TEST_F(PathCache, APrefixIsNotTrustedBeforeEveryDirectoryOnIt) {
   EXPECT_FALSE(Hits(kFile, file_));
 }
 
+// WALK-17.
 TEST_F(PathCache, NobodyUsesThePrefixOfAnother) {
   server_->Grant(b_, 0, another_.uid());
   const auto as_others = [&] {
@@ -401,6 +403,7 @@ TEST_F(PathCache, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
   EXPECT_GT(path_hits() - before, kManyDirectories * 9 / 10);
 }
 
+// WALK-18.
 TEST_F(PathCache, WhatIsUsedOnceEvictsNothing) {
   AddManyDirectories();
   Learn(kFile, file_);

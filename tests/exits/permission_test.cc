@@ -1,5 +1,5 @@
-// Permission, row by row of nfs_semantics 3.1 to 3.5: what RCU mode answers in that state, what
-// references answer and what they ask the server. docs/exits.md lists the rows.
+// Permission, row by row of docs/rules/access.md: what RCU mode answers in that state, what
+// references answer and what they ask the server. See docs/exits.md.
 #include <gtest/gtest.h>
 
 #include "access_cache/access_cache.h"
@@ -20,6 +20,7 @@ constexpr std::errc kDenied = std::errc::permission_denied;
 
 using PermissionCheck = Exits;
 
+// ACCESS-1.
 TEST_F(PermissionCheck, NothingWantedIsGrantedWithoutKnowingAnything) {
   Mount();
   Warm(AccessTo("d/f", 0));
@@ -27,6 +28,7 @@ TEST_F(PermissionCheck, NothingWantedIsGrantedWithoutKnowingAnything) {
   Answered(AccessTo("d/f", 0));
 }
 
+// ACCESS-1.
 TEST_F(PermissionCheck, AccessSkipsNothing) {
   Mount();
   Warm(StatOf("d/f"));
@@ -67,6 +69,7 @@ TEST_F(PermissionCheck, WritingToADirectoryIsLeftToTheOperation) {
   EXPECT_EQ(TakeCalls(), Calls{"CREATE n"});
 }
 
+// ACCESS-2.
 TEST_F(PermissionCheck, NobodyExecutesAFileWithoutAnExecuteBit) {
   server_->Edit(kDF, [](auto& attributes) { attributes.mode = 0644; });
   Mount();
@@ -94,6 +97,7 @@ TEST_F(PermissionCheck, TheExecuteBitIsThatOfFreshAttributes) {
   Answered(AccessTo("d/f", kMayExecute), kDenied);
 }
 
+// ACCESS-5.
 TEST_F(PermissionCheck, ACachedDenialIsAnAnswer) {
   server_->Grant(kDF, kServerRead);
   Mount();
@@ -114,6 +118,7 @@ TEST_F(PermissionCheck, ACachedDenialOfSearchIsAnAnswer) {
 
 using AccessCall = Exits;
 
+// ACCESS-4.
 TEST_F(AccessCall, WhatNeitherSearchFindsIsAsked) {
   for (const WalkMode mode : {WalkMode::kRcuLocked, WalkMode::kRcuPeek, WalkMode::kRcuSearch}) {
     SCOPED_TRACE(WalkModeName(mode));
@@ -127,6 +132,7 @@ TEST_F(AccessCall, WhatNeitherSearchFindsIsAsked) {
   }
 }
 
+// ACCESS-4.
 TEST_F(AccessCall, ALockedSearchAnswersUnderRcuAsWell) {
   options_.walk = WalkMode::kRcuPeek;
   Mount();
@@ -150,6 +156,7 @@ TEST_F(AccessCall, AStaleFileIsForgottenAndLookedUpAgain) {
   Answered(AccessTo("d/f", kMayRead));
 }
 
+// ATTR-8.
 TEST_F(AccessCall, AStaleDirectoryMayComeBack) {
   Mount();
   Warm(StatOf("d"));
@@ -160,6 +167,7 @@ TEST_F(AccessCall, AStaleDirectoryMayComeBack) {
   Answered(AccessTo("d", kMayRead));
 }
 
+// ACCESS-9.
 TEST_F(AccessCall, AnErrorIsNotCached) {
   Mount();
   Warm(StatOf("d/f"));
@@ -169,6 +177,7 @@ TEST_F(AccessCall, AnErrorIsNotCached) {
   Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 3"});
 }
 
+// ACCESS-3.
 TEST_F(AccessCall, TheRawBitsDecide) {
   struct Row {
     uint64_t file;
@@ -201,6 +210,7 @@ TEST_F(AccessCall, TheRawBitsDecide) {
 
 using CachedRights = Exits;
 
+// ACCESS-13.
 TEST_F(CachedRights, AtTheLimitTheOldestRightsGo) {
   options_.access_entries_max = 1;
   Mount();
@@ -221,7 +231,7 @@ TEST_F(CachedRights, AHitOfTheLockedSearchIsThePeeksNext) {
   EXPECT_EQ(client_->stats().peek_hits, peeks + 1);
 }
 
-// R9: nor is the first answer after an invalidation lost.
+// ACCESS-7: nor is the first answer after an invalidation lost.
 TEST_F(CachedRights, AChangeInvalidatesTheRightsOfAll) {
   Mount();
   Warm(AccessTo("d/f", kMayRead));
@@ -275,7 +285,7 @@ TEST_F(RightsSearch, BehindMoreCredentialsThanASearchLooksAtReferencesFindIt) {
 }
 
 // Rights are at most ac{reg,dir}max old, however often the attributes are confirmed: a denial, too.
-// The bound takes the place of the kernel's "clear on login" (3.5).
+// The bound takes the place of the kernel's "clear on login".
 class RightsAge : public Exits {
  protected:
   // After this `path` has attributes that are fresh, and rights of 60 s less 1 ns ago.
@@ -290,6 +300,7 @@ class RightsAge : public Exits {
   }
 };
 
+// ACCESS-6.
 TEST_F(RightsAge, AGrantEndsAtItsMaximalAge) {
   GrowAlmostOld(AccessTo("d/f", kMayRead));
   Answered(AccessTo("d/f", kMayRead));

@@ -330,7 +330,7 @@ void RandomWorld::DisturbCaches() {
   if (what == 0) return client_->InvalidateCaches();
   if (what == 1) return client_->DropCaches();
   if (what == 2) return void(superblock.dentries.Prune(1 + dice_.Below(10)));
-  superblock.inodes->IterInodes({}, [&](vfs::Inode& inode) {
+  superblock.inodes->IterInodes({}, [&](icache::Inode& inode) {
     if (dice_.OneIn(3)) {
       nfs::DirectoryChange change(superblock, inode);
       if (what < 5) nfs::InvalidateAttributes(superblock, inode);
@@ -338,7 +338,7 @@ void RandomWorld::DisturbCaches() {
       if (what == 6 && dice_.OneIn(3)) nfs::MarkStale(superblock, inode);
       if (what == 7) inode.access.Clear(superblock.access_lru);
     }
-    return vfs::IterStep::kNext;
+    return icache::IterStep::kNext;
   });
 }
 

@@ -1,5 +1,5 @@
-// Dentry revalidation, row by row of the tables in nfs_semantics 1.2 to 1.9: what RCU mode answers
-// in that state, what references answer and what they ask the server. docs/exits.md lists the rows.
+// Dentry revalidation, rule by rule of docs/rules/names.md: what RCU mode answers
+// in that state, what references answer and what they ask the server. See docs/exits.md.
 #include "nfsclient/nfs/revalidate.h"
 
 #include <gtest/gtest.h>
@@ -16,6 +16,7 @@ using protocol::kStale;
 // nfs_check_verifier.
 using Verifier = Exits;
 
+// NAME-1.
 TEST_F(Verifier, TheRootIsAlwaysValid) {
   options_.lookupcache = LookupCache::kNone;
   Mount();
@@ -26,6 +27,7 @@ TEST_F(Verifier, TheRootIsAlwaysValid) {
   Answered(StatOf("/"));
 }
 
+// NAME-2.
 TEST_F(Verifier, AnotherChangeIdCostsALookupAndNoGetattr) {
   Mount();
   Warm(StatOf("d/f"));
@@ -36,7 +38,7 @@ TEST_F(Verifier, AnotherChangeIdCostsALookupAndNoGetattr) {
   Answered(StatOf("d/f"));
 }
 
-// The search permission looks at the directory's attributes first, hence the reason.
+// The search permission looks at the directory's attributes first, hence the reason. NAME-3.
 TEST_F(Verifier, AnInvalidDirectoryIsAskedForAndItsNamesAreNot) {
   Mount();
   Warm(StatOf("d/f"));
@@ -54,6 +56,7 @@ TEST_F(Verifier, ADirectoryThatTheGetattrShowsChangedIsLookedUpIn) {
   Answered(StatOf("d/f"));
 }
 
+// NAME-3.
 TEST_F(Verifier, AWalkEndsWithTheErrorOfTheGetattr) {
   Mount();
   Warm(StatOf("d/f"));
@@ -88,6 +91,7 @@ TEST_F(Verifier, AnErrorOfTheGetattrReadsAsNoMatch) {
 // nfs_lookup_verify_inode.
 using ChildInode = Exits;
 
+// NAME-4.
 TEST_F(ChildInode, TheAgeOfTheChildDoesNotMatter) {
   Mount();
   Warm(AccessTo("d/f", 0));
@@ -100,6 +104,7 @@ TEST_F(ChildInode, TheAgeOfTheChildDoesNotMatter) {
   Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk, {"GETATTR 3"});  // what stat itself wants
 }
 
+// NAME-5.
 TEST_F(ChildInode, AnOpenAsksForTheFileUnlessNocto) {
   for (const bool nocto : {false, true}) {
     SCOPED_TRACE(nocto);
@@ -113,6 +118,7 @@ TEST_F(ChildInode, AnOpenAsksForTheFileUnlessNocto) {
   }
 }
 
+// NAME-17, WALK-1.
 TEST_F(ChildInode, AfterEstaleEveryNameIsAskedForAgain) {
   Mount();
   Warm(StatOf("d/f"));
@@ -122,6 +128,7 @@ TEST_F(ChildInode, AfterEstaleEveryNameIsAskedForAgain) {
        {"GETATTR 3", "LOOKUP d", "LOOKUP f", "GETATTR 3"});
 }
 
+// NAME-6.
 TEST_F(ChildInode, AFileWithoutLinksIsLookedUp) {
   Mount();
   Warm(StatOf("d/f"));
@@ -135,6 +142,7 @@ TEST_F(ChildInode, AFileWithoutLinksIsLookedUp) {
 // nfs_neg_need_reval.
 using NegativeDentry = Exits;
 
+// NAME-8.
 TEST_F(NegativeDentry, ANameThatIsToBeMadeIsNotLookedUp) {
   Mount();
   Warm(StatOf("d/n"));
@@ -145,6 +153,7 @@ TEST_F(NegativeDentry, ANameThatIsToBeMadeIsNotLookedUp) {
   for (const auto& call : calls) EXPECT_FALSE(call.starts_with("LOOKUP")) << call;
 }
 
+// NAME-9.
 TEST_F(NegativeDentry, NotTrustedWithLookupcachePositive) {
   options_.lookupcache = LookupCache::kPositive;
   Mount();
@@ -153,6 +162,7 @@ TEST_F(NegativeDentry, NotTrustedWithLookupcachePositive) {
   Left(StatOf("d/n"), NeedRef::kLookupRpc, kNoEntry, {"LOOKUP n"});
 }
 
+// NAME-7.
 TEST_F(NegativeDentry, TrustedWhileChangeIdMatches) {
   Mount();
   Warm(StatOf("d/n"));
@@ -189,6 +199,7 @@ TEST_F(Revalidation, AStaleInodeIsDroppedWithoutAskingForIt) {
   Answered(StatOf("d/f"));
 }
 
+// NAME-8.
 TEST_F(Revalidation, AnExclusiveCreateAsksForNothing) {
   Mount();
   Warm(StatOf("d/f"));
@@ -198,6 +209,7 @@ TEST_F(Revalidation, AnExclusiveCreateAsksForNothing) {
   EXPECT_EQ(TakeCalls(), Calls{"CREATE f"});
 }
 
+// NAME-1.
 TEST_F(Revalidation, AMatchIsValid) {
   Mount();
   Warm(StatOf("d/f"));
@@ -205,6 +217,7 @@ TEST_F(Revalidation, AMatchIsValid) {
   Answered(StatOf("d/f/"), std::errc::not_a_directory);
 }
 
+// NAME-6.
 TEST_F(Revalidation, AMatchWithoutLinksInvalidatesTheDirectory) {
   Mount();
   Warm(StatOf("d/f"));
@@ -218,6 +231,7 @@ TEST_F(Revalidation, AMatchWithoutLinksInvalidatesTheDirectory) {
   Left(StatOf("d/s"), NeedRef::kGetattrRpc, kOk, {"GETATTR 2"});
 }
 
+// NAME-10.
 TEST_F(Revalidation, TheSameFileIsValidFromThenOn) {
   Mount();
   Warm(StatOf("d/f"));
@@ -226,6 +240,7 @@ TEST_F(Revalidation, TheSameFileIsValidFromThenOn) {
   Answered(StatOf("d/f"));
 }
 
+// NAME-10.
 TEST_F(Revalidation, AnotherFileTakesTheNamesPlace) {
   Mount();
   Warm(StatOf("d/f"));
@@ -237,6 +252,7 @@ TEST_F(Revalidation, AnotherFileTakesTheNamesPlace) {
   Answered(StatOf("d/f"));
 }
 
+// ATTR-7.
 TEST_F(Revalidation, AFileThatIsNotWhatItsHandleSaidIsLookedUpAnew) {
   Mount();
   Warm(StatOf("d/f"));
@@ -261,6 +277,7 @@ class RevalidationMoving : public Exits {
   }
 };
 
+// NAME-14.
 TEST_F(RevalidationMoving, ANameThatMovesUnderTheWalkIsChanged) {
   MoveUnderTheWalk("d/f", "d/s/f");
 }
@@ -279,6 +296,7 @@ class OpenRevalidation : public Exits {
   }
 };
 
+// NAME-15.
 TEST_F(OpenRevalidation, ARegularFileIsLeftToTheOpen) {
   options_.nocto = true;
   Mount();
@@ -311,6 +329,7 @@ TEST_F(OpenRevalidation, WhatTheOpenFindsStaleIsLookedUpNameByName) {
 // After a failed revalidation with references.
 using FailedRevalidation = Exits;
 
+// NAME-11.
 TEST_F(FailedRevalidation, AnErrorIsReportedAndTheDentryKept) {
   Mount();
   Warm(StatOf("d/f"));
@@ -321,6 +340,7 @@ TEST_F(FailedRevalidation, AnErrorIsReportedAndTheDentryKept) {
   Left(StatOf("d/f"), NeedRef::kLookupRpc, kOk, {"LOOKUP f"});
 }
 
+// NAME-11.
 TEST_F(FailedRevalidation, EnoentAndEstaleDropTheDentry) {
   Mount();
   Warm(StatOf("d/f"));
@@ -364,6 +384,7 @@ TEST_F(Lookupcache, PositiveTrustsWhatIsThere) {
   Left(StatOf("d/n"), NeedRef::kLookupRpc, kNoEntry, {"LOOKUP n"});
 }
 
+// NAME-9.
 TEST_F(Lookupcache, NoneTrustsTheRootOnly) {
   options_.lookupcache = LookupCache::kNone;
   Mount();
@@ -378,6 +399,7 @@ TEST_F(Lookupcache, NoneTrustsTheRootOnly) {
 // nfs_weak_revalidate: a walk that ends with a jump.
 using JumpRevalidation = Exits;
 
+// NAME-16.
 TEST_F(JumpRevalidation, AJumpEndsAtFreshAttributesOrAsksForThem) {
   Mount();
   Warm(StatOf("d/s/.."));

@@ -1,5 +1,5 @@
-// The other hooks and the walk's own reasons (docs/walk.md): attributes (nfs_semantics 2.3), links
-// (5.2), credentials (4.2). What RCU mode answers in each state, what references answer and what
+// The other hooks and the walk's own reasons (docs/walk.md): attributes (ATTR-1), links (ATTR-15),
+// credentials (CRED-2). What RCU mode answers in each state, what references answer and what
 // they ask the server.
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@ namespace {
 
 using AttributesFresh = Exits;
 
+// ATTR-1.
 TEST_F(AttributesFresh, TheLastNanosecondIsFreshAndTheNextIsNot) {
   options_.acregmin_s = options_.acregmax_s = 3;
   Mount();
@@ -31,6 +32,7 @@ TEST_F(AttributesFresh, AClockBeforeTheBeginningIsTooLate) {
   Answered(StatOf("d/f"));
 }
 
+// ATTR-4.
 TEST_F(AttributesFresh, NoacIsNeverFresh) {
   options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 0;
   Mount();
@@ -71,6 +73,7 @@ TEST_F(LinkTextCache, OldAttributesAreAskedForAndTheTextIsKept) {
   Answered(StatOf("d/l"));
 }
 
+// ATTR-15.
 TEST_F(LinkTextCache, AChangedLinkIsReadAgain) {
   Mount();
   Warm(TextOf("d/l"));
@@ -137,6 +140,7 @@ TEST_F(WalkReason, AnUnknownNameIsLookedUp) {
   Answered(StatOf("d/n"), kNoEntry);
 }
 
+// WALK-1.
 TEST_F(WalkReason, NothingIsTriedUnderRcu) {
   options_.walk = WalkMode::kRef;
   Mount();
@@ -148,6 +152,7 @@ TEST_F(WalkReason, NothingIsTriedUnderRcu) {
 }
 
 // A path may be 4095 bytes long and so may a link's text; the buffer has room for two of them.
+// WALK-28.
 TEST_F(WalkReason, LongLinksBehindALongPathNeedMemory) {
   std::string dots;
   while (dots.size() < 4000) dots += "./";
@@ -193,6 +198,7 @@ TEST_F(WalkReason, ALinkIsMovedWhileItsTextIsRead) {
 }
 
 // What is found changed while a reference is taken is not resumed from: the walk begins anew.
+// WALK-1.
 TEST_F(WalkReason, APositionThatMovesIsNotResumedFrom) {
   Mount();
   Warm(StatOf("d/s"));

@@ -222,6 +222,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, PeekWarmWalk,
                          testing::Combine(testing::Values("rcu-peek"), fixtures::AllVersions()),
                          ModeAndVersion);
 
+// WALK-20.
 TEST_P(SearchWarmWalk, FourIdentitiesAtOnceCostNoRpcNoLockNoAllocationNoSharedStore) {
   for (const WarmIdentity& who : tree().identities()) ASSERT_EQ(tree().Warm(client(), who), 0);
   // All that is counted below can be counted.
@@ -362,8 +363,8 @@ TEST_P(FrozenMemoryWarmWalk, AStoreToAHashTableIsFatal) {
   ASSERT_TRUE(dentry);
   EXPECT_EXIT(Store(dentry.get(), sizeof *dentry, [&] { superblock.dentries.Drop(*dentry); }),
               testing::ExitedWithCode(kFaultedElsewhere), "");
-  vfs::Inode& inode = *dentry.inode();
-  const auto pass_over = [](vfs::Inode&) { return vfs::InodeCache::Take::kNext; };
+  icache::Inode& inode = *dentry.inode();
+  const auto pass_over = [](icache::Inode&) { return icache::InodeCache::Take::kNext; };
   EXPECT_EXIT(
       Store(&inode, sizeof inode, [&] { superblock.inodes->FindNoWait(inode.hash, pass_over); }),
       testing::ExitedWithCode(kFaultedElsewhere), "");

@@ -1,5 +1,5 @@
 // Names that were right once: bugs of other clients in revalidation, played against this one.
-// docs/known_bugs.md has a line for each.
+// See docs/known_bugs.md.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -44,6 +44,7 @@ TEST_P(NameRevalidation, ANameRemovedWhileAWalkerLooksAtItIsNotFound) {
 }
 #endif
 
+// NAME-7.
 TEST_P(NameRevalidation, AFileThatAppearedOnTheServerIsFoundBehindItsCachedAbsence) {
   Mount();
   ASSERT_EQ(Stat("d/new"), kMissing);
@@ -64,7 +65,7 @@ TEST_P(NameRevalidation, ANegativeDentryIsTrustedNoLongerThanItsDirectory) {
   EXPECT_EQ(Stat("d/new"), created);
 }
 
-// The dentry whose name is asked for goes elsewhere meanwhile, and its own text is freed.
+// The dentry whose name is asked for goes elsewhere meanwhile, and its own text is freed. NAME-25.
 TEST_P(NameRevalidation, TheNameInALookupIsTheCallersNotTheDentrys) {
   const std::string name(200, 'x');
   const uint64_t elsewhere = server_->Add(kRoot, "e", FileType::kDirectory);
@@ -116,6 +117,7 @@ TEST_P(NameRevalidation, ANameThatTheServerDeniesIsDropped) {
   EXPECT_EQ(Cached("d/f"), kMissing);
 }
 
+// NAME-20.
 TEST_P(NameRevalidation, DotsAreNeverLookedUpByName) {
   server_->Add(directory_, "sub", FileType::kDirectory);
   Mount();
@@ -132,6 +134,7 @@ TEST_P(NameRevalidation, DotsAreNeverLookedUpByName) {
   EXPECT_EQ(protocol_->LookupsOf("."), 0u);
 }
 
+// NAME-12.
 TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfALookupLeavesTheNameToRevalidate) {
   Mount();
   ASSERT_EQ(Stat("d"), directory_);
@@ -178,7 +181,7 @@ TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfAListingAheadLeavesItsNam
   });
 }
 
-// Of two answers the older one arrives last.
+// Of two answers the older one arrives last. NAME-12.
 TEST_P(NameRevalidation, AnOverdueRevalidationDoesNotBringTheOldFileBack) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -238,7 +241,7 @@ TEST_P(NameRevalidation, ALookupIsAnsweredByItsOwnReplyNotByAnOlderListing) {
 }
 #endif
 
-// A file is removed while another thread asks whether it is there.
+// A file is removed while another thread asks whether it is there. NAME-23.
 TEST_P(NameRevalidation, ARevalidationDoesNotBringBackAFileThatWeRemoveMeanwhile) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -257,6 +260,7 @@ TEST_P(NameRevalidation, ARevalidationDoesNotBringBackAFileThatWeRemoveMeanwhile
 }
 
 // The answer to RENAME does not say which file was moved: it need not be the one that we know.
+// NAME-19.
 TEST_P(NameRevalidation, ARenameMovesTheFileThatTheServerHasUnderTheName) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -286,7 +290,7 @@ TEST_P(NameRevalidation, ADirectoryRenamedWhileInvalidKeepsItsChildren) {
   EXPECT_EQ(protocol_->LookupsOf("leaf"), asked);
 }
 
-// The same for the loop of the report: one client moves the file away and makes a new one.
+// The same for the loop of the report: one client moves the file away and makes a new one. ATTR-6.
 TEST_P(NameRevalidation, AFileThatIsReplacedOverAndOverIsSeenEveryTime) {
   Mount();
   for (int round = 0; round < 20; ++round) {
@@ -301,7 +305,7 @@ TEST_P(NameRevalidation, AFileThatIsReplacedOverAndOverIsSeenEveryTime) {
   }
 }
 
-// One stale name among many costs a listing at most, not a call for each.
+// One stale name among many costs a listing at most, not a call for each. NAME-21.
 TEST_P(NameRevalidation, OneStaleNameDoesNotCostEveryOtherACall) {
   constexpr int kNames = 1000;
   for (int i = 0; i < kNames; ++i) {
@@ -349,6 +353,7 @@ TEST_P(NameRevalidation, ANameThatMovesAwayAndBackUnderAWalkerIsNoAnswerEither) 
   EXPECT_EQ(Stat("d/f"), file_);
 }
 
+// ATTR-6.
 TEST_P(NameRevalidation, AChangeNoticedBehindAWalkerIsSeenByTheNext) {
   const uint64_t sub = server_->Add(directory_, "sub", FileType::kDirectory);
   const uint64_t leaf = server_->Add(sub, "leaf", FileType::kRegular);
@@ -368,6 +373,7 @@ TEST_P(NameRevalidation, AChangeNoticedBehindAWalkerIsSeenByTheNext) {
 }
 #endif
 
+// NAME-11.
 TEST_P(NameRevalidation, TheRootOutlivesEveryErrorOfItsServer) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -383,7 +389,7 @@ TEST_P(NameRevalidation, TheRootOutlivesEveryErrorOfItsServer) {
   }
 }
 
-// A file that is gone by its handle, though its name was believed.
+// A file that is gone by its handle, though its name was believed. ATTR-8.
 TEST_P(NameRevalidation, AStaleFileIsNotAskedAboutAgainAndItsNameLooksForAnother) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);

@@ -1,5 +1,5 @@
 // Opens by a name that leads elsewhere by now: bugs of other clients in open, played against this
-// one. docs/known_bugs.md has a line for each.
+// one. See docs/known_bugs.md.
 #include <gtest/gtest.h>
 
 #include <system_error>
@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, StaleOpen, testing::Values(3, 4), VersionOfTe
 class StaleOpenByName : public StaleOpen {};
 INSTANTIATE_TEST_SUITE_P(Version, StaleOpenByName, testing::Values(4), VersionOfTest);
 
-// Another client saves the file: a new one takes its name.
+// Another client saves the file: a new one takes its name. NAME-26.
 TEST_P(StaleOpenByName, AnOpenOpensTheFileThatHasTheNameNow) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -34,7 +34,7 @@ TEST_P(StaleOpenByName, AnOpenOpensTheFileThatHasTheNameNow) {
   }
 }
 
-// A directory on the way is another one by now: the whole walk is repeated.
+// A directory on the way is another one by now: the whole walk is repeated. NAME-15.
 TEST_P(StaleOpenByName, AStaleOpenRepeatsTheWholeWalk) {
   const uint64_t sub = server_->Add(directory_, "sub", FileType::kDirectory);
   server_->Add(sub, "leaf", FileType::kRegular);

@@ -1,5 +1,5 @@
 // Whole paths in one reply, which no kernel has: the bugs of late and overtaken replies once more.
-// docs/known_bugs.md has a line for each.
+// See docs/known_bugs.md.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -76,7 +76,7 @@ TEST_P(WholePath, RightsTakenAwayBetweenTheOperationsOfAPathAreGoneOnceTheModeIs
   EXPECT_GE(operations, 8);
 }
 
-// A directory that the reply was to make known is known, and has changed, when it arrives.
+// A directory that the reply was to make known is known, and has changed, when it arrives. NAME-24.
 TEST_P(WholePath, AnOverdueReplyDoesNotVouchForADirectoryThatOthersMadeKnownSince) {
   Mount();
   ASSERT_EQ(Stat("d/never"), kMissing);

@@ -1,5 +1,5 @@
 // Rights and attributes that were right once: bugs of other clients in permission and in the
-// attribute cache, played against this one. docs/known_bugs.md has a line for each.
+// attribute cache, played against this one. See docs/known_bugs.md.
 #include <gtest/gtest.h>
 
 #include <system_error>
@@ -29,7 +29,7 @@ class StaleRights : public VersionedMount {
 
 INSTANTIATE_TEST_SUITE_P(Versions, StaleRights, testing::Values(3, 4), VersionOfTest);
 
-// A server may leave the attributes out of its answer to ACCESS.
+// A server may leave the attributes out of its answer to ACCESS. ACCESS-2.
 TEST_P(StaleRights, AnExecuteBitIsNotReadFromOldAttributes) {
   protocol_->LeaveOutAttributes("ACCESS");
   ChangeMode(0644);
@@ -73,6 +73,7 @@ TEST_P(StaleRights, WhoseRightsWereRenewedIsNotAskedForAgain) {
   }
 }
 
+// ACCESS-8.
 TEST_P(StaleRights, AGrantThatArrivesAfterTheChangeOfModeIsNotKept) {
   Mount();
   ASSERT_EQ(Stat("d/never"), kMissing);
@@ -101,7 +102,7 @@ TEST_P(StaleRights, AGrantThatArrivesAfterAnInvalidationIsNotKept) {
 
 #ifndef NDEBUG
 // Rights that were found while the attributes were in doubt, and attributes that are good by now
-// because another thread has just seen the change of mode.
+// because another thread has just seen the change of mode. ATTR-14.
 TEST_P(StaleRights, RightsAreNotUsedWithAttributesThatVoidedThem) {
   Mount();
   ASSERT_EQ(Access(kMayRead), std::errc{});
@@ -117,7 +118,7 @@ TEST_P(StaleRights, RightsAreNotUsedWithAttributesThatVoidedThem) {
 }
 #endif
 
-// Requests are in order, times are not: a clock may be coarse, or be set back.
+// Requests are in order, times are not: a clock may be coarse, or be set back. ATTR-5.
 TEST_P(StaleRights, LaterAttributesAreTakenWhateverTheirTimes) {
   Mount();
   ASSERT_EQ(SizeOf("d/f"), 0u);
@@ -141,7 +142,7 @@ TEST_P(StaleRights, LaterAttributesAreTakenWhateverTheirTimes) {
   EXPECT_EQ(SizeOf("d/f"), 3u);
 }
 
-// Two changes within one tick, and the answer to the earlier request arrives last.
+// Two changes within one tick, and the answer to the earlier request arrives last. ATTR-9.
 TEST_P(StaleRights, AnOverdueAnswerFromTheSameTickDoesNotUndoALaterOne) {
   Mount();
   ASSERT_EQ(Access(kMayRead), std::errc{});
@@ -157,6 +158,7 @@ TEST_P(StaleRights, AnOverdueAnswerFromTheSameTickDoesNotUndoALaterOne) {
   EXPECT_EQ(SizeOf("d/g"), 7u);
 }
 
+// ATTR-11.
 TEST_P(StaleRights, OfAChangeThatIsKnownByItsResultTheNameIsKnown) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -182,6 +184,7 @@ TEST_P(StaleRights, ANameRemovedByOthersBeforeOurReplyArrivesIsNotFound) {
   EXPECT_EQ(Stat("d/own"), kMissing);
 }
 
+// ATTR-1, ATTR-2.
 TEST(AttributeAge, AttributesAreFreshFromTheirRequestUpToAndWithoutTheirEnd) {
   vfs::Inode inode;
   inode.read_at_ns = 1000;
@@ -195,7 +198,7 @@ TEST(AttributeAge, AttributesAreFreshFromTheirRequestUpToAndWithoutTheirEnd) {
   inode.lifetime_ns = 0;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
   inode.lifetime_ns = 10;
-  inode.invalid = vfs::kInvalidChange;
+  inode.invalid = icache::kInvalidChange;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
 }
 

@@ -1,5 +1,5 @@
 // Bugs of other clients in which the server's own behaviour matters, against a real one.
-// docs/known_bugs.md has a line for each.
+// See docs/known_bugs.md.
 #include <sys/stat.h>
 
 #include <array>

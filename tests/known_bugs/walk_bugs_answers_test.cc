@@ -1,5 +1,5 @@
-// The known bugs of path walks (vfs_walk 8) that show as a wrong answer: the tree changes under a
-// walker, at a point of the test's choosing, and what the walker says must have been true.
+// The known bugs of path walks (docs/known_bugs.md) that show as a wrong answer: the tree changes
+// under a walker, at a point of the test's choosing, and what the walker says must have been true.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -86,6 +86,7 @@ class OvertakenWalk : public MemoryMount {
 #ifndef NDEBUG
 
 // At each of these points the walker has drawn a conclusion from what "t" was, or is about to.
+// WALK-3.
 TEST_F(OvertakenWalk, WhatANameBecameUnderTheWalkerIsTheAnswer) {
   int overtaken = 0;
   for (const char* point : {"dentry:before-sample", "walk:after-child-sample",
@@ -115,7 +116,7 @@ TEST_F(OvertakenWalk, WhatANameBecameUnderTheWalkerIsTheAnswer) {
 }
 
 // EACCES of a directory whose place a file has taken; ENOTDIR of a file whose place a directory has
-// taken: reported only while the name is what it was.
+// taken: reported only while the name is what it was. WALK-8.
 TEST_F(OvertakenWalk, AnErrorUnderRcuIsValidatedBeforeItIsReported) {
   const auto errors = [&](std::string_view point, int turn, uint64_t before, uint64_t after,
                           std::string_view path, std::function<void()> change) {
@@ -326,7 +327,7 @@ TEST_F(OvertakenWalk, AFileThatNobodyMayUseDoesNotRefuseAPathThroughItsName) {
 }
 
 // Moved to and fro between two directories while its `..` is asked for: a strict walk never comes
-// out in the directory that it did not come from (a ladder walk may, vfs_walk 2.9).
+// out in the directory that it did not come from (a walk that is not strict may, WALK-15). WALK-16.
 TEST_F(OvertakenWalk, AStrictWalkThroughDotDotComesOutWhereItCameFrom) {
   const uint64_t p = server_->Add(kRoot, "p", FileType::kDirectory);
   const uint64_t q = server_->Add(kRoot, "q", FileType::kDirectory);

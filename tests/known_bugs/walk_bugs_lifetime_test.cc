@@ -1,5 +1,5 @@
-// The known bugs of path walks (vfs_walk 8) that are about how long things live: references that
-// are taken in vain, memory that goes while a walker looks at it, lookups that are under way.
+// The known bugs of path walks (docs/known_bugs.md) that are about how long things live: references
+// that are taken in vain, memory that goes while a walker looks at it, lookups that are under way.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ TEST_F(WalkLifetime, ADirectoryThatDiesUnhashedUnderTheWalkerIsNoAnswer) {
 }
 
 // Wherever pass one stops, its position has moved by the time that it has a reference on it. The
-// reference goes, whatever else the call is, and the walk begins anew.
+// reference goes, whatever else the call is, and the walk begins anew. WALK-2.
 TEST_F(WalkLifetime, AnUnlazyThatFailsLeavesNothingBehind) {
   MakeNestedLinks();
   for (const Step& step : kSteps) {
@@ -115,7 +115,7 @@ TEST_F(WalkLifetime, AnUnlazyThatFailsLeavesNothingBehind) {
 }
 
 // As above, but the reference is the last one of a directory that is gone: it dies with it, when
-// the section is over.
+// the section is over. WALK-2.
 TEST_F(WalkLifetime, TheLastReferenceTakenInVainGoesAfterTheSection) {
   for (const bool cached : {false, true}) {
     for (const Step& step : kSteps) {
@@ -149,7 +149,7 @@ TEST_F(WalkLifetime, FollowingALinkTakesAndLeavesNoReference) {
 }
 
 // Everything that a walker reads is taken from it while it stands there: the names and the inodes
-// are evicted, texts and rights dropped, and thousands of others made.
+// are evicted, texts and rights dropped, and thousands of others made. WALK-25.
 TEST_F(WalkLifetime, WhatIsEvictedUnderAWalkerStaysReadable) {
   constexpr const char* kPoints[] = {"hash_table:search-step",   "dentry:before-sample",
                                      "dentry:long-name-loaded",  "walk:next-component",
@@ -224,7 +224,7 @@ TEST_F(WalkLifetime, ALinkThatIsReplacedUnderTheWalkerLeadsWhereItsTextLed) {
 }
 
 // Two threads come to know one directory by two names at once, as it is moved on the server: it has
-// one dentry, where it was seen last.
+// one dentry, where it was seen last. WALK-22.
 TEST_F(WalkLifetime, ADirectoryMetUnderTwoNamesAtOnceHasOneDentry) {
   const uint64_t a = server_->Add(kRoot, "a", FileType::kDirectory);
   const uint64_t b = server_->Add(kRoot, "b", FileType::kDirectory);
@@ -246,7 +246,7 @@ TEST_F(WalkLifetime, ADirectoryMetUnderTwoNamesAtOnceHasOneDentry) {
 #endif
 
 // Eight threads want one name; the answer of the one LOOKUP that is sent waits until all of them
-// have begun.
+// have begun. NAME-22.
 TEST_F(WalkLifetime, OneNameWantedByManyIsAskedForOnce) {
   constexpr int kThreads = 8, kNames = 50;
   options_.path_cache = true;

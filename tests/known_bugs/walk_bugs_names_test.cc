@@ -1,5 +1,5 @@
-// The known bugs of path walks (vfs_walk 8) that are about one name in one table: forced on the
-// dentry cache itself, most of them in a table of two chains.
+// The known bugs of path walks (docs/known_bugs.md) that are about one name in one table: forced on
+// the dentry cache itself, most of them in a table of two chains.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -66,6 +66,7 @@ class DentryNames : public testing::Test {
 };
 
 // The inode pointer of a dropped dentry stays readable, so its sequence alone says that it died.
+// WALK-5.
 TEST_F(DentryNames, TheEndOfADentryThatWasUnhashedLongAgoSpoilsItsSamples) {
   DentryRef held = tree_.Add(root(), "dir", 2, FileType::kDirectory);
   Dentry* const dentry = held.get();
@@ -102,7 +103,7 @@ TEST_F(DentryNames, ALookupThatIsOvertakenDestroysWhatItHoldsOutsideItsSection) 
   EXPECT_EQ(dentries().size(), 1u);
 }
 
-// The parent's address is the same again, and yet it was another in between.
+// The parent's address is the same again, and yet it was another in between. WALK-12.
 TEST_F(DentryNames, AParentIsTakenByTheSequenceNotByItsAddress) {
   DentryRef p = tree_.Add(root(), "p", 2, FileType::kDirectory);
   DentryRef q = tree_.Add(root(), "q", 3, FileType::kDirectory);
@@ -126,6 +127,7 @@ TEST_F(DentryNames, AParentIsTakenByTheSequenceNotByItsAddress) {
 }
 
 // A rename at every try would keep a lookup busy for ever; after some tries renames have to wait.
+// WALK-12.
 TEST_F(DentryNames, ALookupAndAParentThatRenamesOvertakeEachTimeComeToAnEnd) {
   constexpr int kTooMany = 1000;
   DentryRef p = tree_.Add(root(), "p", 2, FileType::kDirectory);
@@ -156,7 +158,7 @@ TEST_F(DentryNames, ALookupAndAParentThatRenamesOvertakeEachTimeComeToAnEnd) {
 }
 
 // The reader stands at a dentry that is dropped before it samples the sequence: the sample holds,
-// and only the test for "unhashed" inside the search tells.
+// and only the test for "unhashed" inside the search tells. WALK-4.
 TEST_F(DentryNames, ADentryDroppedBeforeItsSampleIsTakenIsNotFound) {
   DentryRef old = tree_.Add(root(), "file", 2);
   uint64_t meanwhile = 0;
@@ -171,7 +173,7 @@ TEST_F(DentryNames, ADentryDroppedBeforeItsSampleIsTakenIsNotFound) {
   EXPECT_EQ(tree_.Lookup(root(), "file").inode()->fileid, 3u);
 }
 
-// A reader at the dentry while its name becomes another one, of any length to any other.
+// A reader at the dentry while its name becomes another one, of any length to any other. WALK-26.
 TEST_F(DentryNames, ANameThatChangesUnderAReaderIsNotFound) {
   DentryRef file = tree_.Add(root(), NameOf(1), 42);
   size_t now = 1;
@@ -200,7 +202,7 @@ TEST_F(DentryNames, ANameThatChangesUnderAReaderIsNotFound) {
 }
 
 // The reader has the address of a long name's bytes when the name is given up; they stay what they
-// were for as long as it is in its section.
+// were for as long as it is in its section. WALK-25.
 TEST_F(DentryNames, TheBytesOfALongNameOutliveTheNameForAsLongAsAReaderMayCompareThem) {
   for (const size_t length : {41, 100, 255}) {
     const std::string name(length, 'n');
@@ -273,7 +275,7 @@ TEST_F(DentryNames, MemoryIsNotUsedAgainWhileAReaderMayLookAtIt) {
     uint64_t seq = 0;
     Dentry* const dentry = dentries().FindRcu(root().get(), name.name(), &seq);
     ASSERT_NE(dentry, nullptr);
-    Inode* const inode = dentry->inode.load();
+    icache::Inode* const inode = dentry->inode.load();
     Elsewhere([&] {
       while (dentries().size() > 1) dentries().Prune(64);
       tree_.inodes().EvictUnused();
@@ -371,7 +373,7 @@ TEST_F(DentryNames, ReclaimOfWholeBranchesByManyLeavesNothingBehind) {
 #ifndef NDEBUG
 
 // The reader stands at a dentry that is moved to the other chain, and goes on there: a file of its
-// own chain that it never came to is there all the same.
+// own chain that it never came to is there all the same. WALK-6.
 TEST_F(DentryNames, AReaderLedIntoAnotherChainProvesNothing) {
   const std::string stays = NameInChain("stays", 0);
   const std::string here = NameInChain("wanderer", 0), away = NameInChain("wanderer", 1);
@@ -420,7 +422,7 @@ TEST_F(DentryNames, AFileBetweenTwoNamesIsFoundByOneOfThem) {
 
 #endif
 
-// Nothing that references and reclaim write to lies in a line that walkers read.
+// Nothing that references and reclaim write to lies in a line that walkers read. WALK-27.
 TEST_F(DentryNames, CountAndLruLieBesideNothingThatAWalkerReads) {
   const DentryRef ref = tree_.Add(root(), "file", 2);
   const Dentry& dentry = *ref;
@@ -438,9 +440,9 @@ TEST_F(DentryNames, CountAndLruLieBesideNothingThatAWalkerReads) {
   for (const auto a : read) {
     for (const auto b : written) EXPECT_NE(a, b);
   }
-  const Inode& inode = *ref.inode();
+  const icache::Inode& inode = *ref.inode();
   const std::array inode_read = {
-      line(&inode.attributes_seq), line(&inode.cookie),        line(&inode.read_at_ns),
+      line(&inode.attributes_seq), line(&inode.change_id),     line(&inode.read_at_ns),
       line(&inode.lifetime_ns),    line(&inode.invalid),       line(&inode.flags),
       line(&inode.type),           line(&inode.access),        last_line(inode.access),
       line(&inode.attributes),     last_line(inode.attributes)};

@@ -1,5 +1,5 @@
 // What path walks got wrong about the path itself: how far it is read, how many links it follows
-// and how long it may be (vfs_walk 8.23, 8.1, 4.2).
+// and how long it may be (WALK-9, WALK-10, WALK-11).
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -92,6 +92,7 @@ class WalkedPath : public MemoryMount {
 #ifndef NDEBUG
 
 // However the first pass ends, and after however many links: 40 are followed and 41 are not.
+// WALK-10.
 TEST_F(WalkedPath, LinksOfAPassThatFailedDoNotCount) {
   MakeLinks();
   const auto expect_both = [&](int link, const std::function<void()>& prepare,
@@ -155,7 +156,7 @@ TEST_F(WalkedPath, LinksBeforeAStaleHandleDoNotCountInTheThirdPass) {
   }
 }
 
-// Paths of every length, and names of every length in last place, at the end of a page.
+// Paths of every length, and names of every length in last place, at the end of a page. WALK-9.
 TEST_F(WalkedPath, PathsThatEndWithAPageAreReadNoFurther) {
   std::vector<uint64_t> files(256);
   for (const WalkMode mode : {WalkMode::kRcuSearch, WalkMode::kRef}) {
@@ -204,7 +205,7 @@ TEST_F(WalkedPath, NamesAndTextsThatEndWithAPageAreReadAndWrittenNoFurther) {
   }
 }
 
-// On both sides of the longest name and the longest path, under RCU and with references.
+// On both sides of the longest name and the longest path, under RCU and with references. WALK-9.
 TEST_F(WalkedPath, TheLongestNamesAndPathsAreWalkedAndLongerOnesAreNot) {
   for (const WalkMode mode : {WalkMode::kRcuSearch, WalkMode::kRef}) {
     MountIn(mode);
@@ -230,7 +231,7 @@ TEST_F(WalkedPath, TheLongestNamesAndPathsAreWalkedAndLongerOnesAreNot) {
   }
 }
 
-// Names with and without slashes behind them, of all that a name may be.
+// Names with and without slashes behind them, of all that a name may be. WALK-11.
 TEST_F(WalkedPath, ATrailingSlashAsksForADirectoryAndFollowsLinks) {
   const uint64_t dir = dir_;
   const uint64_t file = server_->Add(dir_, "file", FileType::kRegular);

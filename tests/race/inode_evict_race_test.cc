@@ -4,11 +4,11 @@
 
 #include <cstddef>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/inode_cache.h"
 #include "tests/race/inode_race.h"
 
 #ifndef NDEBUG
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 class InodeRaceDeathTest : public InodeRace {};
@@ -27,6 +27,7 @@ TEST_P(InodeRace, R12_AnInodeFoundBeforeItsLastReferenceIsDroppedStays) {
   EXPECT_EQ(cache_.unused(), 0u);
 }
 
+// INODE-10.
 TEST_P(InodeRace, R12_WhoeverHoldsTheInodesLockDecidesWhetherItLives) {
   InodeRef dropped = GetDoomed(7), found;
   StopAt last("iput:before-final");
@@ -39,6 +40,7 @@ TEST_P(InodeRace, R12_WhoeverHoldsTheInodesLockDecidesWhetherItLives) {
   EXPECT_FALSE(found->Is(kDying));
 }
 
+// INODE-3.
 TEST_P(InodeRace, R13_ReclaimSkipsAnInodeThatIsBeingFound) {
   caches_.Get(7);
   size_t pruned = 1;
@@ -69,6 +71,7 @@ TEST_P(InodeRace, R14_AnInodeFoundWhileAllUnusedAreEvictedStays) {
   EXPECT_FALSE(found->Is(kDying));
 }
 
+// INODE-1.
 TEST_P(InodeRace, R21_OnceAnInodeIsDyingNobodyTakesAReference) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash");
@@ -112,5 +115,5 @@ TEST_P(InodeRace, R27_AnInodeNotToBeKeptIsWrittenBackAndThenEvicted) {
 }
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache
 #endif

@@ -7,12 +7,12 @@
 #include <system_error>
 #include <utility>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/inode_cache.h"
 #include "rcu/sync_point.h"
 #include "tests/race/inode_race.h"
 
 #ifndef NDEBUG
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 // Inodes of different keys in one chain, and a table that can be made to grow.
@@ -79,6 +79,7 @@ class StandingIdentity final : public InodeIdentity {
   mutable std::function<void()> meanwhile_;
 };
 
+// INODE-9.
 TEST_P(InodeRace, R15_OfTwoWhoUnhashAnInodeOneRemovesIt) {
   InodeRef inode = caches_.Get(7);
   OnceAt("unhash:before-lock", [&] { Elsewhere([&] { cache_.Unhash(*inode); }); });
@@ -95,6 +96,7 @@ TEST_P(InodeRaceWithChainLocks, R15_AnInodeWhoseChainMovesBeforeItIsUnhashedIsRe
   EXPECT_FALSE(LookupLocked(7));
 }
 
+// INODE-11.
 TEST_P(InodeRaceWithBoth, R16_AWalkerWhoseInodeMovesToAnotherTableEndsAndCreatesNoSecond) {
   InodeRef wanted = GetInChain(1), passed = GetInChain(2);
   StandingIdentity identity(1, 2, [&] { GrowTable(); });
@@ -168,6 +170,7 @@ TEST_P(InodeRaceOfTwoSuperblocks, R17_NoIdentityIsAskedAboutAnInodeOfTheOther) {
   cache_.UnlockNew(*ours->inode);
 }
 
+// INODE-11.
 TEST_P(InodeRace, R22_AnIdentityMayBeAskedWhileTheFileSystemsPartDies) {
   InodeRef doomed = GetDoomed(7);
   StopAt asleep("wait:before-sleep");
@@ -257,5 +260,5 @@ TEST_P(InodeRaceWithChainLocks, R28_WhatIsInsertedAndUnhashedDuringAGrowthIsInTh
 }
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache
 #endif

@@ -21,11 +21,11 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/inode_cache.h"
 #include "rcu/read_guard.h"
 #include "tests/fixtures/inode_caches.h"
 
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 enum Outcome : size_t {
@@ -111,7 +111,7 @@ class Scene {
   // By its creator, before anybody else may change the inode.
   void Claim(Inode& inode, bool beside_dying) {
     rcu::ReadGuard guard;  // the one before may be evicted now
-    inode.cookie = kLives;
+    inode.change_id = kLives;
     const Inode* const before = alive_[inode.fileid].exchange(&inode);
     if (before != nullptr) Count(kBesideADyingOne);
     Check(before == nullptr || (beside_dying && before->Is(kDying)));
@@ -148,7 +148,7 @@ class Scene {
 
   void Evicted(Inode& inode) {
     // Not those that lost the race to be inserted.
-    if (inode.cookie.exchange(0) != kLives) return;
+    if (inode.change_id.exchange(0) != kLives) return;
     ++ended_;
     if (ended_ % 4 == 0) std::this_thread::yield();
     Retire(inode);
@@ -162,8 +162,7 @@ class Scene {
 // What one thread does.
 class Worker {
  public:
-  Worker(Scene& scene, uint64_t seed)
-      : scene_(scene), cache_(*scene.caches.cache), random_(seed) {}
+  Worker(Scene& scene, uint64_t seed) : scene_(scene), cache_(*scene.caches.cache), random_(seed) {}
 
   void Run() {
     const uint64_t rounds = scene_.plan.rounds;
@@ -327,8 +326,8 @@ class Worker {
 
   void Iterate(const IterOptions& options, size_t steps) {
     size_t visited = 0;
-    const std::errc result = cache_.IterInodes(
-        options, [&](Inode& inode) -> std::expected<IterStep, std::errc> {
+    const std::errc result =
+        cache_.IterInodes(options, [&](Inode& inode) -> std::expected<IterStep, std::errc> {
           scene_.Check(inode.count > 0 && !inode.Is(kDying | kNew));
           if (++visited < steps) return IterStep::kNext;
           if (steps % 2 == 0) return IterStep::kStop;
@@ -380,8 +379,12 @@ TEST_P(InodeStress, R28_InsertFindAndUnhashWhileTheTableGrows) {
 
 // Each life of the inode ends with its last reference, and the next begins: all threads get on.
 TEST_P(InodeStress, R25_ThousandsOfLivesOfOneKey) {
-  Scene scene(GetParam(), {.keys = 1, .inodes_max = 100, .initial_buckets = 2, .rounds = 0,
-                           .iteration_each = 0, .floors = false});
+  Scene scene(GetParam(), {.keys = 1,
+                           .inodes_max = 100,
+                           .initial_buckets = 2,
+                           .rounds = 0,
+                           .iteration_each = 0,
+                           .floors = false});
   std::vector<std::thread> threads;
   for (size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&scene] {
@@ -403,4 +406,4 @@ TEST_P(InodeStress, R25_ThousandsOfLivesOfOneKey) {
 }
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache

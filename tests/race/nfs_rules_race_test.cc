@@ -28,7 +28,7 @@ TEST_F(NfsRulesRace, AWalkerNeverTrustsALinkTextThatWasInvalidBeforeItBegan) {
 }
 
 // There never was a file that the link led to: it led to "d/a" before that was made, and to "d/b",
-// which is missing, afterwards. A ladder walk may say otherwise (vfs_walk 6.3).
+// which is missing, afterwards. A walk that is not strict may say otherwise (WALK-15). WALK-16.
 TEST_F(NfsRulesRace, AStrictWalkDoesNotFollowALinkThatChangesUnderIt) {
   const uint64_t directory = server_->Add(kRoot, "d", FileType::kDirectory);
   const uint64_t link = server_->Add(kRoot, "link", FileType::kSymlink, "d/a");
@@ -46,7 +46,7 @@ TEST_F(NfsRulesRace, AStrictWalkDoesNotFollowALinkThatChangesUnderIt) {
 }
 
 // What our own call told us of a name is as old as its reply: a change by others that was noticed
-// since then casts doubt on it as on every other name of the directory.
+// since then casts doubt on it as on every other name of the directory. NAME-18.
 TEST_F(NfsRulesRace, AFileThatIsRemovedRightAfterItsCreationIsNotFound) {
   ASSERT_EQ(Stat("file"), kMissing);
   At("change:taken-in", 1, [&] {
@@ -85,7 +85,7 @@ TEST_F(NfsRulesRace, AFileThatIsMovedOnRightAfterItsRenameIsNotFound) {
 #endif
 
 // A READLINK that was answered before the link changed must not bless its text after the change
-// was seen (as R6 of nfs_semantics 6 for rights).
+// was seen (ATTR-15; ACCESS-8 for rights).
 TEST_F(NfsRulesRace, ALateLinkTextDoesNotOutliveAChange) {
   const uint64_t link = server_->Add(kRoot, "link", FileType::kSymlink, "old");
   ASSERT_EQ(Stat("link", {.no_follow = true}), link);
@@ -123,7 +123,7 @@ TEST_F(NfsRulesRace, ARevalidationInTheOldDirectoryDoesNotVouchForTheNameInTheNe
   EXPECT_EQ(Stat("b/moved"), kMissing);
 }
 
-// A reply that took longer than that to a later change is older than what we know.
+// A reply that took longer than that to a later change is older than what we know. ATTR-10.
 TEST_F(NfsRulesRace, TheReplyToAWriteDoesNotUndoThatOfALaterOne) {
   server_->Add(kRoot, "file", FileType::kRegular);
   auto file = client_->Open("file", kMayWrite, me_);

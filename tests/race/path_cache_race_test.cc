@@ -34,7 +34,7 @@ class PathCacheRace : public MemoryMount {
   uint64_t file_ = 0;
 };
 
-// A directory is moved at each step of walks that would remember the way through it.
+// A directory is moved at each step of walks that would remember the way through it. WALK-18.
 TEST_F(PathCacheRace, APrefixThatChangesWhileItIsRecordedIsNotKept) {
   int met = 0;
   for (const std::string_view point :
@@ -132,17 +132,17 @@ TEST(ChangeCountRace, NothingReadDuringAChangeIsKept) {
   }
   uint64_t kept = 0;
   while (writing > 0 || kept == 0) {
-    const auto sample = shared.count.Quiet();
+    const auto sample = shared.count.TrySample();
     if (!sample) continue;
     const uint64_t left = shared.left.load(std::memory_order_relaxed);
     const uint64_t right = shared.right.load(std::memory_order_relaxed);
-    if (!shared.count.Still(*sample)) continue;
+    if (!shared.count.Validate(*sample)) continue;
     ASSERT_EQ(left, right);
     ASSERT_EQ(left, *sample);
     ++kept;
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(shared.count.Quiet(), std::optional<uint64_t>(2 * kWrites));
+  EXPECT_EQ(shared.count.TrySample(), std::optional<uint64_t>(2 * kWrites));
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ class HashTableRace : public testing::Test {
   Table table_{2};
 };
 
+// INODE-14.
 TEST_F(HashTableRace, NodesThatStayAreFoundAllThroughGrowthAndChurn) {
   constexpr uint64_t kStable = 64;
   constexpr uint64_t kChurnKeys = 20'000;  // doubles the table more than ten times

@@ -30,6 +30,7 @@ class WholePathRace : public MemoryMount {
   uint64_t a_ = 0, b_ = 0, file_ = 0;
 };
 
+// NAME-24.
 TEST_F(WholePathRace, OneCallBringsThePathAndEverythingOnIt) {
   EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Stat("a/b/file"), file_); }), 1u);
   EXPECT_EQ(Rpcs([&] {
@@ -74,6 +75,7 @@ TEST_F(WholePathRace, AnOlderAnswerDoesNotVouchForANameAfterAChangeThatWeKnowOf)
   EXPECT_EQ(Stat("a/b/file"), kMissing);
 }
 
+// ATTR-17.
 TEST_F(WholePathRace, WhatIsInvalidatedMeanwhileIsAskedForAgain) {
   Meanwhile([&] {
     server_->Take(b_, "file");

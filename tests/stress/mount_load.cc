@@ -153,15 +153,15 @@ void MountLoad::Reclaim(Worker& worker) {
       superblock.inodes->Prune(8);
       break;
     case 4:
-      (void)superblock.inodes->IterInodes({}, [&](vfs::Inode&) {
+      (void)superblock.inodes->IterInodes({}, [&](icache::Inode&) {
         ++tally_.inodes_iterated;
-        return vfs::IterStep::kNext;
+        return icache::IterStep::kNext;
       });
       break;
     default:
-      (void)superblock.inodes->IterInodesUnsafe([&](vfs::Inode&) {
+      (void)superblock.inodes->IterInodesUnsafe([&](icache::Inode&) {
         ++tally_.inodes_iterated;
-        return vfs::IterStep::kNext;
+        return icache::IterStep::kNext;
       });
       (void)client.stats();
   }

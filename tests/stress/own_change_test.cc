@@ -52,7 +52,7 @@ TEST_F(OwnChange, AnAnswerFromBeforeAChangeOfOursDoesNotFillANewInode) {
 }
 
 // The answer to our question was refused as outdated, and what was left was older than the
-// question.
+// question. ATTR-10.
 TEST_F(OwnChange, AStatThatIsOvertakenByARenameDoesNotAnswerWithWhatWasBeforeIt) {
   const uint64_t file = Make(FileType::kRegular, "a");
   Rename("a", "b");
@@ -105,6 +105,7 @@ class OwnChangeOfAnotherFile : public OwnChange {
   const uint64_t file_;
 };
 
+// ATTR-16.
 TEST_F(OwnChangeOfAnotherFile, AnUnlinkTakesALinkFromTheFileThatItRemovedAName) {
   EXPECT_EQ(client_->Unlink("x", me_), std::errc{});
   ExpectKnownAsItIs();

@@ -54,7 +54,7 @@ Mount MakeMount(uint64_t variant, const std::function<void()>& on_unmount) {
   server->Add(MemoryServer::kRoot, MountLoad::kLink, FileType::kSymlink, MountLoad::kStable);
   if (variant % 3 == 0) server->AnswerWholePaths();
 
-  static const std::vector<vfs::InodePolicy> policies = vfs::AllInodePolicies();
+  static const std::vector<icache::InodePolicy> policies = icache::AllInodePolicies();
   constexpr std::array kModes{WalkMode::kRcuSearch, WalkMode::kRcuPeek, WalkMode::kRcuLocked,
                               WalkMode::kRef};
   MountOptions options;

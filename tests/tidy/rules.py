@@ -4,7 +4,8 @@ import posixpath
 import re
 from typing import NamedTuple
 
-import claims
+import citations
+import mutants
 from source_text import cxx_code, cxx_functions, python_functions
 
 FILE_LINES_MAX = 600
@@ -12,8 +13,8 @@ FUNCTION_LINES_MAX = 70
 PARTNER_LINES = 3  # how far from an ordered access its comment may be
 
 # A folder includes itself and what stands before it.
-LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/vfs",
-          "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/cli"]
+LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/icache", "nfsclient/vfs",
+          "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/c_api", "nfsclient/cli"]
 ABOVE_ALL = ["tests", "bench", "docs"]
 # Headers of a library -> the one folder that may include them, and its tests.
 LIBRARY_HOMES = {"nfsc/": "nfsclient/protocol", "rpc/": "sunrpc_auth", "tirpc/": "sunrpc_auth",
@@ -200,16 +201,32 @@ def broken_link(tree):
 
 def named_test(tree):
     return (Violation(path, line, "named-test", message)
-            for path, line, message in claims.named_test(tree))
+            for path, line, message in citations.named_tests(tree))
+
+
+def rule_citation(tree):
+    return (Violation(path, line, "rule-citation", message)
+            for path, line, message in citations.rules(tree))
+
+
+def unshipped_citation(tree):
+    return (Violation(path, line, "unshipped-citation", message)
+            for path, line, message in citations.unshipped(tree))
+
+
+def letter_citation(tree):
+    return (Violation(path, line, "letter-citation", message)
+            for path, line, message in citations.letters(tree))
 
 
 def mutant(tree):
     return (Violation(path, line, "mutant", message)
-            for path, line, message in claims.mutants(tree))
+            for path, line, message in mutants.mutants(tree))
 
 
 RULES = [file_size, function_size, include_direction, library_home, lockfree_list, ordering_partner,
-         vague_name, unfinished, machine_path, dead_file, test_sleep, broken_link, named_test, mutant]
+         vague_name, unfinished, machine_path, dead_file, test_sleep, broken_link, named_test,
+         rule_citation, unshipped_citation, letter_citation, mutant]
 
 
 def check(tree, exceptions=()):

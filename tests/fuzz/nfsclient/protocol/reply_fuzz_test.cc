@@ -61,6 +61,7 @@ TEST_P(ReplyFuzz, EveryBeginningOfAReplyIsRefusedOrSound) {
   }
 }
 
+// WIRE-7.
 TEST_P(ReplyFuzz, DamagedRepliesAreRefusedOrSound) {
   ReplyMutator mutator(GetParam().samples, kSeed);
   int unreadable = 0;

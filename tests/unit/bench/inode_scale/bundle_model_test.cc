@@ -14,7 +14,7 @@ constexpr double kInode_ns = 400;
 constexpr size_t kFiles = 1000;
 
 QueueingModel ModelOf(const std::string& label) {
-  return BulkstatModel(*vfs::ParseInodePolicy(label), kTimes, kInode_ns, kFiles);
+  return BulkstatModel(*icache::ParseInodePolicy(label), kTimes, kInode_ns, kFiles);
 }
 
 size_t Holds(const QueueingModel& model) {
@@ -41,7 +41,7 @@ TEST(BundleModel, OneProcessorTakesTheTimeThatWasMeasured) {
 TEST(BundleModel, LocksAreNotHeldLongerThanTheWholeTakes) {
   constexpr double kShort_ns = 60;
   const auto result =
-      Simulate(BulkstatModel(*vfs::ParseInodePolicy("H0+L0+U0"), kTimes, kShort_ns, kFiles), 1);
+      Simulate(BulkstatModel(*icache::ParseInodePolicy("H0+L0+U0"), kTimes, kShort_ns, kFiles), 1);
   ASSERT_TRUE(result.has_value());
   EXPECT_NEAR(static_cast<double>(result->makespan_ns), kShort_ns * kFiles, 5.0 * kFiles);
 }

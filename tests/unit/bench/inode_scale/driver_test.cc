@@ -13,7 +13,7 @@
 namespace nfswalk::bench {
 namespace {
 
-vfs::InodePolicy Policy(const std::string& label) { return *vfs::ParseInodePolicy(label); }
+icache::InodePolicy Policy(const std::string& label) { return *icache::ParseInodePolicy(label); }
 
 // Every policy with every workload, as small as it gets.
 Plan SmallPlan() {

@@ -183,7 +183,7 @@ class Figures(OnRecordedRows):
         results = result_rows.load(self.directory)
         lines = tables.figures_table(figures.replay_figures(results.make_replay)).lines
         line, = (line for line in lines if "rcu-locked over ref" in line[0])
-        self.assertIn("the letter", line[1])
+        self.assertIn("NFS RCU-walk letter", line[1])
         self.assertNotIn("reached", line[3].lower())
 
     def test_a_ratio_is_that_of_its_two_rows(self):

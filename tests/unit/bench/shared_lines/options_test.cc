@@ -32,7 +32,7 @@ TEST(SharedLinesOptionsTest, ListsAreSeparatedByCommas) {
   ASSERT_TRUE(std::holds_alternative<SharedLinesOptions>(options));
   const auto& chosen = std::get<SharedLinesOptions>(options);
   ASSERT_EQ(chosen.policies.size(), 2u);
-  EXPECT_EQ(vfs::PolicyLabel(chosen.policies[1]), "H3+L1+U1");
+  EXPECT_EQ(icache::PolicyLabel(chosen.policies[1]), "H3+L1+U1");
   EXPECT_EQ(chosen.workloads, (std::vector{Workload::kFstree, Workload::kWarm}));
   EXPECT_EQ(chosen.threads, (std::vector<size_t>{2, 3}));
   EXPECT_EQ(chosen.json_file, "rows.json");

@@ -1,4 +1,4 @@
-// M4 of icache 6.6, on the inode cache itself: what the policies share, and what they do not.
+// INODE-21, on the inode cache itself: what the policies share, and what they do not.
 #include "bench/shared_lines/replay.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct PerVisit {
 };
 
 ReplayPlan PlanOf(std::string_view policy, Workload workload, size_t threads) {
-  return {.policy = *vfs::ParseInodePolicy(policy), .workload = workload, .threads = threads};
+  return {.policy = *icache::ParseInodePolicy(policy), .workload = workload, .threads = threads};
 }
 
 PerVisit Shared(const ReplayPlan& plan) {

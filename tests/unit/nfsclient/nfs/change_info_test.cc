@@ -1,4 +1,4 @@
-// What our own changes do to what we know of the directory, as version 4 tells of them
+// What our own changes do to what we know of the directory (ATTR-11), as version 4 tells of them
 // (RFC 7530 2.2.8).
 #include <gtest/gtest.h>
 
@@ -30,6 +30,7 @@ class ChangeInfo : public MemoryMount {
   uint64_t directory_ = 0;
 };
 
+// ATTR-11.
 TEST_F(ChangeInfo, AnAtomicChangeOfOursCostsTheSiblingsNothing) {
   MountWith(true);
   ChangeSomething();
@@ -37,6 +38,7 @@ TEST_F(ChangeInfo, AnAtomicChangeOfOursCostsTheSiblingsNothing) {
 }
 
 // Somebody may have come in between: each name is asked for once more, rights and attributes not.
+// ATTR-12.
 TEST_F(ChangeInfo, AChangeThatIsNotAtomicCostsEachNameOneLookup) {
   MountWith(false);
   ChangeSomething();
@@ -46,6 +48,7 @@ TEST_F(ChangeInfo, AChangeThatIsNotAtomicCostsEachNameOneLookup) {
   EXPECT_EQ(Rpcs([&] { Look(); }), 0u);
 }
 
+// ATTR-12.
 TEST_F(ChangeInfo, AChangeThatTheServerRefusesCostsNothing) {
   MountWith(false);
   for (int i = 0; i < 3; ++i) {

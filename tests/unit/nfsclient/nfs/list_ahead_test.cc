@@ -32,6 +32,7 @@ class ListAhead : public MemoryMount {
   uint64_t directory_ = 0;
 };
 
+// NAME-21.
 TEST_F(ListAhead, TheFourthNameBringsTheRest) {
   MountAnew();
   LookAtAll();

@@ -46,6 +46,7 @@ class LostReply : public testing::Test {
   FileHandle root_;
 };
 
+// WIRE-3.
 TEST_F(LostReply, GuardedCreateIsRepeatedAndRecognisedByItsVerifier) {
   server_.Inject(Nfs3Procedure::kCreate, Fault::kLoseReply, 2);
   const CreateReply reply = nfs_->Create(root_, "f", CreateMode::kGuarded, kMode, kUser);
@@ -88,6 +89,7 @@ TEST_F(LostReply, UncheckedCreateIsSimplyRepeated) {
   EXPECT_EQ(server_.calls(Nfs3Procedure::kLookup), 0);
 }
 
+// WIRE-2.
 TEST_F(LostReply, MkdirThatWasExecutedSucceedsAndIsNotRepeated) {
   server_.Inject(Nfs3Procedure::kMakeDirectory, Fault::kLoseReply);
   const CreateReply reply = nfs_->MakeDirectory(root_, "d", kMode, kUser);

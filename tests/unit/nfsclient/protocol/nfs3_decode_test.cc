@@ -59,12 +59,14 @@ TEST(DecodeAttributes, OfAnUnknownTypeIsAnError) {
   }
 }
 
+// WIRE-9.
 TEST(DecodeAttributes, CutsImpossibleNanoseconds) {
   fattr3 a = GoodAttributes();
   a.mtime.nseconds = 0x3fffffff;
   EXPECT_EQ(Decode(a).attributes.mtime.nanoseconds, 999'999'999u);
 }
 
+// ATTR-5.
 TEST(DecodeAttributes, ChangeDiffersWhereverCtimeMtimeOrSizeDiffer) {
   const uint64_t base = Decode(GoodAttributes()).attributes.change;
   EXPECT_EQ(base, Decode(GoodAttributes()).attributes.change);
@@ -93,6 +95,7 @@ TEST(DecodeLookup, TakesHandlesOfOneToSixtyFourBytes) {
   EXPECT_EQ(DecodeLookup(std::string(64, 'x')).handle.size(), 64u);
 }
 
+// WIRE-7.
 TEST(DecodeLookup, RefusesEmptyAndOverlongHandlesAndLeavesNothingBehind) {
   for (const size_t size : {0, 65, 128, 129, 100'000}) {
     const LookupReply reply = DecodeLookup(std::string(size, 'x'));
@@ -232,6 +235,7 @@ TEST(DecodeReadDir, RefusesNamesThatAreEmptyOverlongOrHoldASlash) {
   }
 }
 
+// WIRE-11.
 TEST(DecodeReadDir, RefusesAChunkThatMakesNoProgress) {
   EXPECT_EQ(DecodeDirectory({}, false).error, std::errc::io_error);
   EXPECT_EQ(DecodeDirectory({{"a", 9}}, false, {9, 0}).error, std::errc::io_error);
@@ -277,6 +281,7 @@ TEST(DecodeCreated, BringsWeakCacheConsistencyWithAFailureToo) {
   EXPECT_TRUE(reply.directory.after.has_value());
 }
 
+// WIRE-10.
 TEST(DecodeLimits, AreClampedToWhatTheTransportCarries) {
   FSINFO3res wire{};
   wire.FSINFO3res_u.resok.rtmax = 64 * 1024 * 1024;

@@ -24,6 +24,7 @@ TEST(Nfs3Status, AnUnknownStatusIsAnInputOutputError) {
   }
 }
 
+// WIRE-12.
 TEST(Nfs3Status, EveryOtherStatusOfTheRfcIsTheErrnoOfItsName) {
   const struct {
     int status;

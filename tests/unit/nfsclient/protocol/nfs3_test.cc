@@ -50,6 +50,7 @@ FakeAnswer MountAnswer(uint32_t status, std::string_view handle, uint32_t flavor
   return {FakeAnswer::Kind::kReply, xdr.str(), 0};
 }
 
+// WIRE-4.
 TEST(Nfs3, AnAnswerOfTryLaterIsWaitedForAndNeverShown) {
   FakeExport server;
   server.Put("f", {});
@@ -69,6 +70,7 @@ TEST(Nfs3, ASoftMountDoesNotWaitForeverForAServerThatSaysTryLater) {
   EXPECT_EQ(nfs->GetAttributes(Handle("root"), kUser).error, std::errc::timed_out);
 }
 
+// WIRE-11.
 TEST(Nfs3, ReaddirplusFallsBackToReaddirForGoodWhereItIsNotSupported) {
   FakeExport server;
   server.Put("f", {});
@@ -182,6 +184,7 @@ struct MountCase {
 
 class Nfs3Mount : public testing::TestWithParam<MountCase> {};
 
+// WIRE-18.
 TEST_P(Nfs3Mount, FailureNamesTheExport) {
   const MountCase& c = GetParam();
   FakeServer server([&](const FakeCall& call) {

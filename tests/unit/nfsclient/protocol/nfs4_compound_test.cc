@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/nfs4_owner.h"
 #include "nfsclient/protocol/rpc_channel.h"
 #include "sunrpc_auth/auth_body.h"
@@ -376,6 +376,7 @@ TEST(CompoundReader, ReadsResultsAtAnyAddressThatLibnfsGives) {
   EXPECT_NE(reader.Next(OP_LOOKUP), nullptr);
 }
 
+// WIRE-14.
 TEST(CompoundReader, EndsAtTheOperationThatFailedAndSaysWhy) {
   std::vector<nfs_resop4> results = {Result(OP_PUTFH, 0), Result(OP_LOOKUP, NFS4ERR_NOENT)};
   const COMPOUND4res wire = Results(NFS4ERR_NOENT, results);

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "tests/fixtures/fake_server.h"
 #include "tests/unit/nfsclient/protocol/wire_reply.h"
 
@@ -189,6 +189,7 @@ TEST(DecodeFacts, PassOverWhatWasNotAskedFor) {
   EXPECT_EQ(FactsOf(values).attributes, expected) << "all of them at once";
 }
 
+// WIRE-8.
 TEST(DecodeFacts, WithLengthsBeyondTheValuesAreRefused) {
   for (const int number : {FATTR4_OWNER, FATTR4_OWNER_GROUP, FATTR4_FILEHANDLE, FATTR4_MIMETYPE,
                            FATTR4_SUPPORTED_ATTRS}) {

@@ -56,15 +56,15 @@ class Nfs4OpensTest : public testing::Test {
     opens_ = std::make_unique<Nfs4Opens>(*caller_, owners_);
   }
 
-  Nfs4Opens::Opened Open(const Nfs4Opens::Wish& wish, const Credential& credential = kUser) {
+  Nfs4Opens::Opened Open(const Nfs4Opens::OpenRequest& wish, const Credential& credential = kUser) {
     RpcCaller::Budget budget = caller_->NewBudget();
     return opens_->Open(wish, credential, budget);
   }
-  Nfs4Opens::Wish Wish(const std::string& name = "f") {
+  Nfs4Opens::OpenRequest OpenRequest(const std::string& name = "f") {
     return {.directory = root_, .name = names_.emplace_back(name), .read = true, .write = true};
   }
   std::unique_ptr<OpenState> OpenFile(const std::string& name = "f") {
-    Nfs4Opens::Opened opened = Open(Wish(name));
+    Nfs4Opens::Opened opened = Open(OpenRequest(name));
     EXPECT_EQ(opened.error, kOk);
     file_ = opened.handle;
     return std::move(opened.state);

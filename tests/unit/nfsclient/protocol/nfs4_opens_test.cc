@@ -27,7 +27,7 @@ TEST_F(Nfs4OpensTest, AnOpenFileIsReadThroughItsStateAndClosedByItsDestructor) {
 }
 
 TEST_F(Nfs4OpensTest, AnOpenTellsTheFileAndWhatItDidToTheDirectory) {
-  Nfs4Opens::Wish wish = Wish("new");
+  Nfs4Opens::OpenRequest wish = OpenRequest("new");
   wish.how = How::kUnchecked;
   wish.attributes.mode = 0640;
   const Nfs4Opens::Opened opened = Open(wish);
@@ -57,9 +57,9 @@ TEST_F(Nfs4OpensTest, OneFileOpenedTwiceIsStillOpenAfterOneClose) {
 }
 
 TEST_F(Nfs4OpensTest, IdentitiesHaveOwnersOfTheirOwnAndTheClientIdIsTheProcesss) {
-  EXPECT_EQ(Open(Wish(), kUser).error, kOk);
+  EXPECT_EQ(Open(OpenRequest(), kUser).error, kOk);
   EXPECT_EQ(server_.last_uid(Op::kOpen), 1000u);
-  EXPECT_EQ(Open(Wish(), kOther).error, kOk);
+  EXPECT_EQ(Open(OpenRequest(), kOther).error, kOk);
   EXPECT_EQ(server_.last_uid(Op::kClose), 2000u);
   EXPECT_EQ(server_.owners(), 2u);
   EXPECT_EQ(server_.last_uid(Op::kSetClientId), Credential::OfProcess().uid());
@@ -67,8 +67,8 @@ TEST_F(Nfs4OpensTest, IdentitiesHaveOwnersOfTheirOwnAndTheClientIdIsTheProcesss)
 
 TEST_F(Nfs4OpensTest, ARefusedOpenLeavesNothingBehindAndTheOwnerGoesOn) {
   server_.Put("secret", {.mode = 0600, .uid = 1});
-  EXPECT_EQ(Open(Wish("secret")).error, std::errc::permission_denied);
-  EXPECT_EQ(Open(Wish("none")).error, std::errc::no_such_file_or_directory);
+  EXPECT_EQ(Open(OpenRequest("secret")).error, std::errc::permission_denied);
+  EXPECT_EQ(Open(OpenRequest("none")).error, std::errc::no_such_file_or_directory);
   EXPECT_EQ(server_.opens(), 0u);
   OpenFile();
   EXPECT_EQ(server_.calls(Op::kOpen), 3);
@@ -105,7 +105,7 @@ struct LostCall {
 class LostOpenCall : public Nfs4OpensTest, public testing::WithParamInterface<LostCall> {};
 
 TEST_P(LostOpenCall, IsSentAgainAndExecutedOnce) {
-  Nfs4Opens::Wish wish = Wish("new");
+  Nfs4Opens::OpenRequest wish = OpenRequest("new");
   wish.how = How::kGuarded;
   server_.Inject(GetParam().operation, {GetParam().kind, {}}, 2);
   Nfs4Opens::Opened opened = Open(wish);
@@ -143,7 +143,7 @@ TEST_F(Nfs4OpensTest, AnOwnerThatTheServerCountsDifferentlyIsReplaced) {
 
 TEST_F(Nfs4OpensTest, AServerThatNeverAgreesIsAnError) {
   server_.Inject(Op::kOpen, Fails(fixtures::kNfs4BadSeqId), 100);
-  EXPECT_EQ(Open(Wish()).error, std::errc::io_error);
+  EXPECT_EQ(Open(OpenRequest()).error, std::errc::io_error);
   EXPECT_LT(server_.calls(Op::kOpen), 10);
 }
 
@@ -154,22 +154,22 @@ TEST_F(Nfs4OpensTest, AServerMayNotCountWhatItPutOff) {
     server_.Inject(Op::kOpen, Fails(fixtures::kNfs4Grace));
     server_.Inject(Op::kOpen, Fails(fixtures::kNfs4BadSeqId));
   }
-  EXPECT_EQ(Open(Wish()).error, kOk);
+  EXPECT_EQ(Open(OpenRequest()).error, kOk);
   EXPECT_EQ(server_.calls(Op::kOpen), 2 * kPutOffs + 1);
 }
 
 TEST_F(Nfs4OpensTest, AServerThatForgetsEveryClientIdIsAnError) {
   server_.Inject(Op::kOpen, Fails(fixtures::kNfs4StaleClientId), 100);
-  EXPECT_EQ(Open(Wish()).error, std::errc::io_error);
+  EXPECT_EQ(Open(OpenRequest()).error, std::errc::io_error);
   EXPECT_LT(server_.calls(Op::kSetClientId), 10);
 }
 
 TEST_F(Nfs4OpensTest, AGuardedCreateWhoseStateWasLostDoesNotMeetItsOwnFile) {
-  Nfs4Opens::Wish wish = Wish("new");
+  Nfs4Opens::OpenRequest wish = OpenRequest("new");
   wish.how = How::kGuarded;
   server_.Inject(Op::kConfirmOpen, Fails(fixtures::kNfs4BadStateId));
   EXPECT_EQ(Open(wish).error, kOk);
-  wish = Wish("newer");
+  wish = OpenRequest("newer");
   wish.how = How::kGuarded;
   server_.Before(Op::kConfirmOpen, [](FakeNfs4& server) { server.Restart(false); });
   server_.ExpireLeases();  // a new owner, to be confirmed
@@ -178,7 +178,7 @@ TEST_F(Nfs4OpensTest, AGuardedCreateWhoseStateWasLostDoesNotMeetItsOwnFile) {
 }
 
 TEST_F(Nfs4OpensTest, AnOwnerInDigitsThatIsRefusedGoesAsAName) {
-  Nfs4Opens::Wish wish = Wish("new");
+  Nfs4Opens::OpenRequest wish = OpenRequest("new");
   wish.how = How::kUnchecked;
   wish.attributes.uid = 1000;
   server_.Inject(Op::kOpen, Fails(fixtures::kNfs4BadOwner));
@@ -198,7 +198,7 @@ class BrokenOpenAnswer : public Nfs4OpensTest, public testing::WithParamInterfac
 
 TEST_P(BrokenOpenAnswer, DoesNotLoseTheOpen) {
   server_.Inject(GetParam().operation, GetParam().fault, 1, GetParam().after);
-  Nfs4Opens::Opened opened = Open(Wish());
+  Nfs4Opens::Opened opened = Open(OpenRequest());
   ASSERT_EQ(opened.error, kOk);
   EXPECT_EQ(opened.handle, HandleOf(server_.Find("f").value().handle()));
   file_ = opened.handle;
@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(Nfs4OpensTest, AnAnswerThatIsNoneToTheOpenIsAnErrorAndTheOwnerIsNotUsedAgain) {
   for (const Kind kind : {Kind::kGarbage, Kind::kOutOfOrder}) {
     server_.Inject(Op::kOpen, {kind, {}});
-    const Nfs4Opens::Opened opened = Open(Wish());
+    const Nfs4Opens::Opened opened = Open(OpenRequest());
     EXPECT_EQ(opened.error, std::errc::io_error);
     EXPECT_EQ(opened.state, nullptr);
   }
@@ -234,7 +234,7 @@ TEST_F(Nfs4OpensTest, AfterAnOpenThatTimedOutTheNextOneHasAnotherOwner) {
   Connect({.hard = false, .timeo_ds = 10, .retrans = 0});
   OpenFile();
   server_.Inject(Op::kOpen, {Kind::kSilence, {}});
-  EXPECT_EQ(Open(Wish()).error, std::errc::timed_out);
+  EXPECT_EQ(Open(OpenRequest()).error, std::errc::timed_out);
   EXPECT_EQ(Read(OpenFile().get()).data, "hello");
   EXPECT_EQ(server_.owners(), 2u);
 }
@@ -243,7 +243,7 @@ TEST_F(Nfs4OpensTest, AfterShutdownAnOpenIsCanceledAndACloseIsNotSent) {
   std::unique_ptr<OpenState> state = OpenFile();
   caller_->Shutdown();
   opens_->Shutdown();
-  EXPECT_EQ(Open(Wish()).error, std::errc::operation_canceled);
+  EXPECT_EQ(Open(OpenRequest()).error, std::errc::operation_canceled);
   opens_.reset();
   caller_.reset();
   state.reset();  // touches neither

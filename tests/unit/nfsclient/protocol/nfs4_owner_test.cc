@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "nfsclient/protocol/answer_memory.h"
 #include "nfsclient/protocol/idmap_domain.h"
+#include "nfsclient/protocol/ttl_cache.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -32,6 +32,7 @@ TEST(OwnerNames, WhatIsAlmostANumberIsNobody) {
   }
 }
 
+// WIRE-15.
 TEST(OwnerNames, NamesOfOurDomainAreAskedOfTheSystem) {
   const OwnerNames names("example.org");
   EXPECT_EQ(names.domain(), "example.org");
@@ -97,10 +98,10 @@ TEST(IdmapDomain, IsNotWhatIsCommentedOutElsewhereOrEmpty) {
   }
 }
 
-using Memory = AnswerMemory<std::string, int>;
+using Memory = TtlCache<std::string, int>;
 constexpr Memory::Clock::time_point kNow{};
 
-TEST(AnswerMemory, KnowsWhatItWasToldForTenMinutes) {
+TEST(TtlCache, KnowsWhatItWasToldForTenMinutes) {
   Memory memory;
   EXPECT_EQ(memory.Find("a", kNow), std::nullopt);
   memory.Store("a", 1, kNow);
@@ -109,14 +110,14 @@ TEST(AnswerMemory, KnowsWhatItWasToldForTenMinutes) {
   EXPECT_EQ(memory.Find("a", kNow + minutes(10)), std::nullopt);
 }
 
-TEST(AnswerMemory, KeepsTheNewestAnswer) {
+TEST(TtlCache, KeepsTheNewestAnswer) {
   Memory memory;
   memory.Store("a", 1, kNow);
   memory.Store("a", 2, kNow + minutes(9));
   EXPECT_EQ(memory.Find("a", kNow + minutes(18)), 2);
 }
 
-TEST(AnswerMemory, NeverHoldsMoreThanItsLimit) {
+TEST(TtlCache, NeverHoldsMoreThanItsLimit) {
   Memory memory;
   for (size_t i = 0; i < Memory::kAnswersMax; ++i) memory.Store(std::to_string(i), 1, kNow);
   EXPECT_EQ(memory.Find("0", kNow), 1);

@@ -29,6 +29,7 @@ TEST_F(Nfs4RecoveryTest, AfterARestartTheFileIsOpenedByName) {
   EXPECT_EQ(server_.opens(), 0u);
 }
 
+// WIRE-17.
 TEST_F(Nfs4RecoveryTest, WhileTheServerIsInItsGracePeriodTheFileIsReclaimed) {
   std::unique_ptr<OpenState> state = OpenFile();
   server_.Restart(true);

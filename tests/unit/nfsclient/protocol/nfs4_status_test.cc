@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 
 namespace nfswalk::protocol {
 namespace {

@@ -34,6 +34,7 @@ TEST(OperationsLimit, ComesCloseToTheServersWithFewCallsRefused) {
   }
 }
 
+// WIRE-14.
 TEST(OperationsLimit, AServerThatTakesLessThanBeforeIsAskedForLess) {
   OperationsLimit limit;
   RefusedUntilSettled(limit, 1000, 100);

@@ -95,6 +95,7 @@ TEST(RpcChannel, CallsInFlightAreLostWithTheirConnectionAndTheNextCallOpensAnoth
   EXPECT_EQ(channel->connections_opened(), 2u);
 }
 
+// WIRE-5.
 TEST(RpcChannel, AnOverdueCallTimesOutAndTakesItsNeighboursDown) {
   std::counting_semaphore<> seen(0);
   FakeServer server(WithNull([&](const FakeCall&) {
@@ -168,6 +169,7 @@ struct Rejection {
 
 class RpcChannelRejection : public testing::TestWithParam<Rejection> {};
 
+// WIRE-13.
 TEST_P(RpcChannelRejection, IsReportedWithItsReasonAndCostsNoConnection) {
   const Rejection& rejection = GetParam();
   FakeServer server(WithNull([&](const FakeCall& call) {
@@ -202,6 +204,7 @@ TEST(RpcChannel, ATruncatedReplyIsRejectedAsMalformed) {
   EXPECT_EQ(call.reject_reason(), RejectReason::kMalformedReply);
 }
 
+// WIRE-6.
 TEST(RpcChannel, ShutdownEndsCallsInFlightAndThoseToCome) {
   std::counting_semaphore<> seen(0);
   FakeServer server(WithNull([&](const FakeCall&) {

@@ -51,6 +51,7 @@ TEST(RpcRetry, AnIdempotentCallIsSentAgainOverANewConnection) {
   EXPECT_EQ(channel->connections_opened(), 3u);
 }
 
+// WIRE-2.
 TEST(RpcRetry, TheOutcomeOfANonIdempotentCallIsUnknownOnceItsConnectionDied) {
   FakeServer server(First(1, FakeAnswer::Kind::kHangUp));
   const auto channel = OpenChannel(server.port());
@@ -61,6 +62,7 @@ TEST(RpcRetry, TheOutcomeOfANonIdempotentCallIsUnknownOnceItsConnectionDied) {
   EXPECT_EQ(retry.retries(), 0u);
 }
 
+// WIRE-1.
 TEST(RpcRetry, AHardMountRepeatsACallThatGotNoAnswer) {
   FakeServer server(First(1, FakeAnswer::Kind::kSilence));
   const auto channel = OpenChannel(server.port());
@@ -73,6 +75,7 @@ TEST(RpcRetry, AHardMountRepeatsACallThatGotNoAnswer) {
   EXPECT_EQ(retry.retries(), 1u);
 }
 
+// WIRE-1.
 TEST(RpcRetry, ASoftMountGivesUpAfterRetransRepetitions) {
   std::atomic<int> seen = 0;
   FakeServer server([&](const FakeCall& call) {

@@ -85,6 +85,7 @@ TEST(XdrGuard, ALongestHonestListPasses) {
   EXPECT_EQ(server.nfs().ReadDir(server.handle(), {}, false, kUser).entries.size(), kEntries);
 }
 
+// WIRE-8.
 TEST(XdrGuard, RepliesOfRandomWordsCostNoMemorySafety) {
   constexpr int kRounds = 300;
   constexpr unsigned kSeed = 20261121;
