@@ -4,7 +4,6 @@
 
 #include <system_error>
 
-#include "nfsclient/nfs/attribute_cache.h"
 #include "tests/known_bugs/versioned_mount.h"
 
 namespace nfswalk {
@@ -182,24 +181,6 @@ TEST_P(StaleRights, ANameRemovedByOthersBeforeOurReplyArrivesIsNotFound) {
   ASSERT_TRUE(client_->Create("d/own", 0644, true, me_));
   ASSERT_TRUE(reply_came_);
   EXPECT_EQ(Stat("d/own"), kMissing);
-}
-
-// ATTR-1, ATTR-2.
-TEST(AttributeAge, AttributesAreFreshFromTheirRequestUpToAndWithoutTheirEnd) {
-  vfs::Inode inode;
-  inode.read_at_ns = 1000;
-  inode.lifetime_ns = 10;
-  EXPECT_FALSE(nfs::AttributesFresh(inode, 999)) << "a clock that stepped back";
-  EXPECT_FALSE(nfs::AttributesFresh(inode, 1));
-  EXPECT_TRUE(nfs::AttributesFresh(inode, 1000));
-  EXPECT_TRUE(nfs::AttributesFresh(inode, 1009));
-  EXPECT_FALSE(nfs::AttributesFresh(inode, 1010));
-  EXPECT_FALSE(nfs::AttributesFresh(inode, ~0ull));
-  inode.lifetime_ns = 0;
-  EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
-  inode.lifetime_ns = 10;
-  inode.invalid = icache::kInvalidChange;
-  EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
 }
 
 // What the mount says is not to be believed, no walk under RCU believes.

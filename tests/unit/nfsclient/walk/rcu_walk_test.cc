@@ -1,6 +1,7 @@
-// The other hooks and the walk's own reasons (docs/walk.md): attributes (ATTR-1), links (ATTR-15),
-// credentials (CRED-2). What RCU mode answers in each state, what references answer and what
-// they ask the server.
+// The reasons for which RCU-walk leaves (docs/walk.md), but for those of its hooks, and what
+// ref-walk then answers and asks the server. Credentials: CRED-2.
+#include "nfsclient/walk/rcu_walk.h"
+
 #include <gtest/gtest.h>
 
 #include "rcu/sync_point.h"
@@ -8,100 +9,6 @@
 
 namespace nfswalk::exits {
 namespace {
-
-using AttributesFresh = Exits;
-
-// ATTR-1.
-TEST_F(AttributesFresh, TheLastNanosecondIsFreshAndTheNextIsNot) {
-  options_.acregmin_s = options_.acregmax_s = 3;
-  Mount();
-  Warm(StatOf("d/f"));
-  SteeredClock::Pass(3 * kSecond - 1);
-  Answered(StatOf("d/f"));
-  SteeredClock::Pass(1);
-  Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk, {"GETATTR 3"});
-  Answered(StatOf("d/f"));
-}
-
-TEST_F(AttributesFresh, AClockBeforeTheBeginningIsTooLate) {
-  Mount();
-  Warm(StatOf("d/f"));
-  SteeredClock::Set(SteeredClock::Now() - 1);
-  Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk,
-       {"ACCESS 1", "ACCESS 2", "GETATTR 3"});  // rights do not hold before they were given either
-  Answered(StatOf("d/f"));
-}
-
-// ATTR-4.
-TEST_F(AttributesFresh, NoacIsNeverFresh) {
-  options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 0;
-  Mount();
-  Warm(StatOf("d/f"));
-  Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk,
-       {"ACCESS 1", "GETATTR 1", "ACCESS 2", "GETATTR 2", "GETATTR 3"});
-  Left(StatOf("/"), NeedRef::kGetattrRpc, kOk, {"GETATTR 1"});
-}
-
-TEST_F(AttributesFresh, WhatNeedsNoAttributesDoesNotAsk) {
-  Mount();
-  Warm(AccessTo("d/f", 0));
-  InvalidateAttributes("d/f");
-  Answered(AccessTo("d/f", 0));
-  Answered(TextOf("d/f"), std::errc::invalid_argument);
-}
-
-using LinkTextCache = Exits;
-
-TEST_F(LinkTextCache, ATextThatWasNeverReadIsRead) {
-  Mount();
-  const Question itself = StatOfLink("d/l");
-  Warm(itself);
-  Warm(StatOf("d/f"));
-  Answered(itself);
-  Left(StatOf("d/l"), NeedRef::kReadlinkRpc, kOk, {"READLINK 4"});
-  EXPECT_EQ(Answered(TextOf("d/l")).text, "f");
-  Answered(StatOf("d/l"));
-}
-
-TEST_F(LinkTextCache, OldAttributesAreAskedForAndTheTextIsKept) {
-  Mount();
-  Warm(StatOf("d/l"));
-  InvalidateAttributes("d/l");
-  Left(TextOf("d/l"), NeedRef::kGetattrRpc, kOk, {"GETATTR 4"});
-  InvalidateAttributes("d/l");
-  Left(StatOf("d/l"), NeedRef::kGetattrRpc, kOk, {"GETATTR 4"});
-  Answered(StatOf("d/l"));
-}
-
-// ATTR-15.
-TEST_F(LinkTextCache, AChangedLinkIsReadAgain) {
-  Mount();
-  Warm(TextOf("d/l"));
-  server_->SetTarget(kDL, "s");
-  InvalidateAttributes("d/l");
-  EXPECT_EQ(Left(TextOf("d/l"), NeedRef::kGetattrRpc, kOk, {"GETATTR 4", "READLINK 4"}).text, "s");
-  EXPECT_EQ(Answered(TextOf("d/l")).text, "s");
-}
-
-TEST_F(LinkTextCache, FreshAttributesOfAChangedLinkDoNotVouchForItsText) {
-  Mount();
-  Warm(TextOf("d/l"));
-  server_->SetTarget(kDL, "s");
-  const Question itself = StatOfLink("d/l");
-  InvalidateAttributes("d/l");
-  Warm(itself);
-  EXPECT_EQ(Left(TextOf("d/l"), NeedRef::kReadlinkRpc, kOk, {"READLINK 4"}).text, "s");
-}
-
-TEST_F(LinkTextCache, AnErrorIsNotCached) {
-  Mount();
-  const Question itself = StatOfLink("d/l");
-  Warm(itself);
-  protocol_->Fail("READLINK", kEio);
-  Left(TextOf("d/l"), NeedRef::kReadlinkRpc, kEio, {"READLINK 4"});
-  protocol_->Fail("READLINK", kOk);
-  Left(TextOf("d/l"), NeedRef::kReadlinkRpc, kOk, {"READLINK 4"});
-}
 
 using KnownCredential = Exits;
 
