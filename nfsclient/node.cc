@@ -250,7 +250,7 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
         }
         if (failed == kOk) {
           file.reset(new File(
-              std::make_unique<File::State>(superblock_, icache::InodeCache::Hold(inode),
+              std::make_unique<File::State>(superblock_, icache::Hold(inode),
                                             std::move(opened.state), walk.credential(), mode)));
         }
         return failed;

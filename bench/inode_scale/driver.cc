@@ -19,7 +19,7 @@ class Subject {
     const size_t buckets = std::bit_ceil(std::max<uint64_t>(1024, files / plan.chain_load));
     std::unique_ptr<Subject> subject(new Subject(
         plan.work, policy.hash == icache::HashPolicy::kIndex, buckets, plan.chain_load));
-    auto cache = icache::InodeCache::Create({.policy = policy,
+    auto cache = icache::IgetFamily::Create({.policy = policy,
                                              .inodes_max = inodes_max,
                                              .chain_load = plan.chain_load,
                                              .initial_buckets = buckets},
@@ -56,7 +56,7 @@ class Subject {
       : source_(work, keep_index, buckets, chain_load) {}
 
   SyntheticFiles source_;
-  std::unique_ptr<icache::InodeCache> cache_;
+  std::unique_ptr<icache::IgetFamily> cache_;
 };
 
 // All workloads of one policy with one number of threads.

@@ -31,7 +31,7 @@ class FileId final : public icache::InodeIdentity {
   std::exit(EXIT_FAILURE);
 }
 
-icache::InodeRef LookUp(icache::InodeCache& cache, SyntheticFiles& source, uint64_t fileid) {
+icache::InodeRef LookUp(icache::IgetFamily& cache, SyntheticFiles& source, uint64_t fileid) {
   FileId identity(fileid);
   icache::IgetResult found = cache.Iget5Rcu(cache.HashOf(fileid), identity);
   if (!found) Fail("no memory for an inode");
@@ -48,7 +48,7 @@ uint64_t ReadAttributes(const icache::Inode& inode) {
   return attributes.fileid + attributes.mode;
 }
 
-void Create(icache::InodeCache& cache, SyntheticFiles& source, uint64_t fileid) {
+void Create(icache::IgetFamily& cache, SyntheticFiles& source, uint64_t fileid) {
   icache::InodeRef inode = cache.NewInode();
   if (!inode) Fail("no memory for an inode");
   inode->fileid = fileid;
@@ -57,7 +57,7 @@ void Create(icache::InodeCache& cache, SyntheticFiles& source, uint64_t fileid) 
   cache.UnlockNew(*inode);
 }
 
-void ChangeMode(icache::InodeCache& cache, icache::Inode& inode) {
+void ChangeMode(icache::IgetFamily& cache, icache::Inode& inode) {
   {
     std::lock_guard lock(inode.lock);
     protocol::Attributes attributes;
@@ -94,7 +94,7 @@ void SyntheticFiles::Fill(icache::Inode& inode) {
   inode.attributes.Store(attributes);
 }
 
-uint64_t VisitFile(Workload workload, icache::InodeCache& cache, SyntheticFiles& source,
+uint64_t VisitFile(Workload workload, icache::IgetFamily& cache, SyntheticFiles& source,
                    uint64_t fileid) {
   if (workload == Workload::kCreate) {
     Create(cache, source, fileid);
@@ -109,14 +109,14 @@ uint64_t VisitFile(Workload workload, icache::InodeCache& cache, SyntheticFiles&
       inode->flags.store(icache::kUnlinked, std::memory_order_relaxed);
       return 0;
     case Workload::kBulkstat:
-      cache.MarkDontCache(*inode);
+      MarkDontCache(*inode);
       [[fallthrough]];
     default:
       return ReadAttributes(*inode);
   }
 }
 
-uint64_t RunWorkload(Workload workload, icache::InodeCache& cache, SyntheticFiles& source,
+uint64_t RunWorkload(Workload workload, icache::IgetFamily& cache, SyntheticFiles& source,
                      uint64_t thread, uint64_t files) {
   uint64_t checksum = 0;
   for (uint64_t i = 0; i < files * VisitsOf(workload); ++i) {

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "bench/inode_scale/workload_name.h"
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "nfsclient/icache/inode_index.h"
 #include "rcu/spin_lock.h"
 
@@ -55,12 +55,12 @@ constexpr uint64_t VisitsOf(Workload workload) { return workload == Workload::kW
 constexpr uint64_t FirstFileOf(uint64_t thread) { return thread << 40; }
 
 // What one visit is. Returns a checksum over what it read.
-uint64_t VisitFile(Workload workload, icache::InodeCache& cache, SyntheticFiles& source,
+uint64_t VisitFile(Workload workload, icache::IgetFamily& cache, SyntheticFiles& source,
                    uint64_t fileid);
 
 // What one thread does: `files` files, each VisitsOf(workload) times. Returns a checksum over what
 // it read.
-uint64_t RunWorkload(Workload workload, icache::InodeCache& cache, SyntheticFiles& source,
+uint64_t RunWorkload(Workload workload, icache::IgetFamily& cache, SyntheticFiles& source,
                      uint64_t thread, uint64_t files);
 
 }  // namespace nfswalk::bench

@@ -11,7 +11,7 @@
 #include "bench/inode_scale/workload.h"
 #include "bench/shared_lines/baton.h"
 #include "bench/shared_lines/machine.h"
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/defer.h"
 
 namespace nfswalk::bench {
@@ -76,7 +76,7 @@ class Subject {
     const uint64_t files = FilesOf(plan) * plan.threads;
     const size_t buckets = std::bit_ceil(plan.buckets_per_file * files);
     std::unique_ptr<Subject> subject(new Subject(plan, buckets));
-    auto cache = icache::InodeCache::Create(
+    auto cache = icache::IgetFamily::Create(
         {.policy = plan.policy,
          .inodes_max = plan.workload == Workload::kFstree ? files / 4 : kInodesToSpare,
          .initial_buckets = buckets},
@@ -104,7 +104,7 @@ class Subject {
                 buckets, /*chain_load=*/1) {}
 
   SyntheticFiles source_;
-  std::unique_ptr<icache::InodeCache> cache_;
+  std::unique_ptr<icache::IgetFamily> cache_;
 };
 
 void RunThread(Subject& subject, Baton& baton, const std::vector<Phase>& phases, size_t thread) {

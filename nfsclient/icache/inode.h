@@ -11,7 +11,7 @@
 //             link_body (links)     | nfs/readlink.cc, `lock`        | acquire load, RCU
 //             alias (directories)   | vfs/dentry_cache.cc            | acquire load, a reference
 //             access                | its own lock                   | access_cache.h
-//             state, count 0 -> 1   | vfs/inode_cache.cc, `lock`     | a hint without it
+//             state, count 0 -> 1   | icache/iget_family.cc, `lock`     | a hint without it
 //             hash, hash_link       | the table's chain lock and     | the table's rules
 //                                   |   `lock`                       |
 // Staleness   A walker that sees an old lifetime with a new read_at_ns, or the reverse, believes
@@ -23,7 +23,7 @@
 //             live -> kWillFree (written back by its last user) -> kFreeing -> kFreeing|kClear
 //             kNew: found, but to be waited for. kWillFree, kFreeing: found, never referenced
 //             again, to be waited for until it has left the hash.
-// Lifetime    A reference (InodeCache::Put) or an RCU section.
+// Lifetime    A reference (InodeRef) or an RCU section.
 // Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/integration/walk_test.cc
 #ifndef NFSWALK_NFSCLIENT_ICACHE_INODE_H_
 #define NFSWALK_NFSCLIENT_ICACHE_INODE_H_
@@ -49,7 +49,7 @@ struct Dentry;
 
 namespace nfswalk::icache {
 
-class InodeCache;
+class IgetFamily;
 
 // Inode::state.
 inline constexpr uint16_t kNew = 1;         // I_NEW: being filled in by its creator
@@ -89,8 +89,7 @@ struct alignas(64) Inode {
   // What a walk through a directory reads, with the first three words of `access`: one cache line.
   // The epoch of `access` is on the next.
   rcu::SeqCount attributes_seq;
-  std::atomic<uint64_t> change_id{
-      1};  // ATTR-6: replaced when others changed the directory
+  std::atomic<uint64_t> change_id{1};    // ATTR-6: replaced when others changed the directory
   std::atomic<uint64_t> read_at_ns{0};   // when the RPC that gave the attributes was sent
   std::atomic<uint64_t> lifetime_ns{0};  // how long from then on they may be believed
   std::atomic<uint16_t> invalid{0};
@@ -120,7 +119,7 @@ struct alignas(64) Inode {
   rcu::SpinLock access_lock{rcu::LockClass::kAccess};
 
   // What is written by taking references, and the rest.
-  InodeCache* cache = nullptr;
+  IgetFamily* cache = nullptr;
   std::atomic<uint32_t> count{0};  // may fall to 1, and rise from 1, without the lock
   LookupMisses lookup_misses;      // a directory's
   rcu::SpinLock lock{rcu::LockClass::kInode};
@@ -160,11 +159,11 @@ struct alignas(64) Inode {
   // True if it was the last.
   bool DropReferenceLocked() {
     lock.AssertHeld();
-    if (count.load(std::memory_order_acquire) == 1) {  // pairs with InodeCache::Put()
+    if (count.load(std::memory_order_acquire) == 1) {  // pairs with Put()
       count.store(0, std::memory_order_relaxed);
       return true;
     }
-    return count.fetch_sub(1, std::memory_order_acq_rel) == 1;  // pairs with InodeCache::Put()
+    return count.fetch_sub(1, std::memory_order_acq_rel) == 1;  // pairs with Put()
   }
 
   // Where a handle of more than kInlineHandle bytes lies; else nullptr.

@@ -1,314 +1,109 @@
-#include "nfsclient/icache/inode_cache.h"
+// Puts an inode cache together out of the policies that were chosen, or says why they do not fit.
+#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cassert>
-#include <mutex>
-#include <random>
+#include <utility>
 
-#include "nfsclient/icache/inode_table.h"
-#include "rcu/defer.h"
-#include "rcu/lock_order.h"
-#include "rcu/sync_point.h"
-#include "rcu/wait_table.h"
+#include "nfsclient/icache/iget_family_over.h"
+#include "nfsclient/icache/inode_index.h"
 
 namespace nfswalk::icache {
 
 namespace {
 
-constexpr size_t kPruneBatch = 64;
+using Created = std::expected<std::unique_ptr<IgetFamily>, std::string>;
 
-// The part of a large limit by which threads may exceed it together before any of them evicts more
-// than its own share.
-constexpr size_t kSlackShare = 32;
-
-// Each thread looks at the limit once in so many insertions; at small limits each time.
-uint64_t LimitCheckMask(size_t inodes_max) { return inodes_max >= 16'384 ? 31 : 0; }
-
-uint64_t NewSeed() {
-  std::random_device device;
-  return (uint64_t{device()} << 32) | device();
+std::string Quoted(std::string_view option, std::string_view value) {
+  std::string text(option);
+  text += '=';
+  text += value;
+  return text;
 }
 
-size_t ListShards(ListPolicy policy) {
-  switch (policy) {
-    case ListPolicy::kSingle:
-      return 1;
-    case ListPolicy::kSharded:
-      return ShardsForThisMachine();
-    case ListPolicy::kNone:
-      return 0;
+// Empty if the options can be met.
+std::string Refusal(const InodeCacheOptions& options, const InodeOperations& operations) {
+  const std::string max = std::to_string(options.inodes_max);
+  if (options.inodes_max == 0) return "inodes=0: the cache must hold at least one inode";
+  const auto memory_bytes =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (options.inodes_max > memory_bytes / sizeof(Inode)) {
+    return "inodes=" + max + ": more than the memory of this machine holds, which is " +
+           std::to_string(memory_bytes / sizeof(Inode));
+  }
+  if (options.chain_load < 1 || options.chain_load > 64) {
+    return "chain load " + std::to_string(options.chain_load) + ": must be 1 to 64";
+  }
+  if (options.policy.list == ListPolicy::kNone && !operations.can_iterate()) {
+    return Quoted("inode_list", PolicyName(options.policy.list)) +
+           ": this file system cannot iterate its inodes without a list; use inode_list=" +
+           std::string(PolicyName(ListPolicy::kSharded)) +
+           " or inode_hash=" + std::string(PolicyName(HashPolicy::kIndex));
+  }
+  if (options.share_table_with == nullptr) return {};
+  const HashPolicy shared = options.share_table_with->policy().hash;
+  if (options.policy.hash == HashPolicy::kIndex || options.policy.hash != shared) {
+    return Quoted("inode_hash", PolicyName(options.policy.hash)) +
+           ": cannot share the table of a superblock with inode_hash=" +
+           std::string(PolicyName(shared));
+  }
+  return {};
+}
+
+template <class Table, class... TableArguments>
+Created Make(const InodeCacheOptions& options, InodeOperations& operations,
+             TableArguments... table_arguments) {
+  std::shared_ptr<Table> table;
+  if (options.share_table_with != nullptr) {
+    table = static_cast<IgetFamilyOver<Table>*>(options.share_table_with)->table();
+  } else {
+    table = std::make_shared<Table>(options.initial_buckets, table_arguments...);
+  }
+  return std::make_unique<IgetFamilyOver<Table>>(options, operations, std::move(table));
+}
+
+Created MakeOverIndex(const InodeCacheOptions& options, InodeOperations& operations) {
+  std::shared_ptr<InodeIndex> index = operations.index();
+  if (index == nullptr) {
+    return std::unexpected(Quoted("inode_hash", PolicyName(HashPolicy::kIndex)) +
+                           ": this file system keeps no index of its own; use inode_hash=" +
+                           std::string(PolicyName(HashPolicy::kBitRcu)));
+  }
+  return std::make_unique<IgetFamilyOver<InodeIndex>>(options, operations, std::move(index));
+}
+
+Created MakeOverPolicy(const InodeCacheOptions& options, InodeOperations& operations) {
+  const size_t load = options.chain_load;
+  switch (options.policy.hash) {
+    case HashPolicy::kGlobal:
+    case HashPolicy::kGlobalRcu:
+      return Make<StripedInodeTable>(options, operations, load, size_t{1});
+    case HashPolicy::kArray:
+    case HashPolicy::kArrayRcu:
+      return Make<StripedInodeTable>(options, operations, load, kArrayLocks);
+    case HashPolicy::kBit:
+    case HashPolicy::kBitRcu:
+      return Make<BitLockInodeTable>(options, operations, load);
+    case HashPolicy::kRealLock:
+      return Make<RealLockInodeTable>(options, operations, load);
+    case HashPolicy::kLfht:
+      return Make<LfhtInodeTable>(options, operations);
+    case HashPolicy::kIndex:
+      return MakeOverIndex(options, operations);
   }
   __builtin_unreachable();
 }
 
 }  // namespace
 
-InodeCache::InodeCache(const InodeCacheOptions& options, InodeOperations& operations)
-    : options_(options),
-      // One table needs one hash.
-      seed_(options.share_table_with != nullptr ? options.share_table_with->seed_ : NewSeed()),
-      limit_check_mask_(LimitCheckMask(options.inodes_max)),
-      operations_(operations),
-      list_(ListShards(options.policy.list)),
-      lru_(options.policy.lru == LruPolicy::kSingle ? 1 : ShardsForThisMachine()) {}
-
-InodeCache::~InodeCache() { rcu::Barrier(); }
-
-uint64_t InodeCache::HashOf(uint64_t fileid) const {
-  uint64_t h = (fileid >> InodeHashTraits::kSlotBits) ^ seed_;
-  h = (h ^ (h >> 33)) * 0xff51afd7ed558ccd;
-  h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53;
-  h ^= h >> 33;
-  // A permutation of the slots that differs from group to group, so that strides spread too.
-  constexpr uint64_t kSlots = uint64_t{1} << InodeHashTraits::kSlotBits;
-  const uint64_t slot = (fileid ^ (h >> 8)) & (kSlots - 1);
-  return (h & ~(2 * kSlots - 1)) | slot << 1 | 1;
-}
-
-// Everything but what the file system owns and the identity, which Set() writes.
-Inode* InodeCache::Allocate() {
-  Inode* inode = pool_.Allocate();
-  if (inode == nullptr) return nullptr;
-  inode->cache = this;
-  inode->hash.store(0, std::memory_order_relaxed);
-  inode->state.store(0, std::memory_order_relaxed);
-  inode->flags.store(0, std::memory_order_relaxed);
-  inode->invalid.store(0, std::memory_order_relaxed);
-  inode->fileid = 0;
-  inode->lookup_misses.Reset();
-  inode->handle_size = 0;
-  inode->count.store(1, std::memory_order_relaxed);
-  CountAllocated();
-  return inode;
-}
-
-// Counted from its allocation to its end, as some are never published.
-void InodeCache::CountAllocated() {
-  if ((inodes_.Add(1) & limit_check_mask_) != 0) return;
-  const size_t size = this->size();
-  if (size <= options_.inodes_max) return;
-  // As many as this thread has allocated since it last looked, so that each pays for itself: else
-  // who happens to look gives up its own for those of the others, and in the end takes theirs.
-  const size_t excess = size - options_.inodes_max;
-  const size_t own = limit_check_mask_ + 1;
-  if (own == 1 || excess > options_.inodes_max / kSlackShare) {
-    Prune(std::min(kPruneBatch, excess));
-  } else {
-    Prune(own);
+Created IgetFamily::Create(const InodeCacheOptions& options, InodeOperations& operations) {
+  if (std::string refusal = Refusal(options, operations); !refusal.empty()) {
+    return std::unexpected(std::move(refusal));
   }
+  return MakeOverPolicy(options, operations);
 }
 
-void InodeCache::FreeUnpublished(Inode* inode) {
-  operations_.EvictInode(*inode);
-  inodes_.Subtract(1);
-  pool_.Free(inode);
-}
-
-InodeRef InodeCache::NewInode() { return InodeRef(Allocate()); }
-
-void InodeCache::Enlist(Inode& inode) { list_.Add(inode); }
-
-// wait_on_inode. Preconditions: a reference.
-void InodeCache::WaitNew(Inode& inode) {
-  for (;;) {
-    inode.lock.lock();
-    if (!inode.Is(kNew)) {
-      inode.lock.unlock();
-      return;
-    }
-    const rcu::WaitTable::Ticket ticket = rcu::WaitTable::Prepare(&inode);
-    NFSWALK_SYNC_POINT("wait-new:after-ticket");
-    inode.lock.unlock();
-    rcu::WaitTable::Sleep(ticket);
-  }
-}
-
-void InodeCache::UnlockNew(Inode& inode) {
-  {
-    std::lock_guard lock(inode.lock);
-    assert(inode.Is(kNew));
-    inode.Reset(kNew | kCreating);
-  }
-  rcu::WaitTable::Wake(&inode);
-}
-
-void InodeCache::DiscardNew(InodeRef inode) {
-  {
-    std::lock_guard lock(inode->lock);
-    assert(inode->Is(kNew));
-    // kCreating stays: nobody may take this for a file until it has left the hash (INODE-6).
-    inode->Reset(kNew);
-    inode->flags.store(inode->flags.load(std::memory_order_relaxed) | kUnlinked,
-                       std::memory_order_relaxed);
-  }
-  rcu::WaitTable::Wake(inode.get());
-}
-
-void InodeCache::IgetFailed(InodeRef inode) {
-  Unhash(*inode);
-  UnlockNew(*inode);
-}
-
-InodeRef InodeCache::Hold(Inode& inode) {
-  [[maybe_unused]] const uint32_t before = inode.count.fetch_add(1, std::memory_order_relaxed);
-  assert(before > 0);
-  return InodeRef(&inode);
-}
-
-InodeRef InodeCache::Grab(Inode& inode) {
-  std::lock_guard lock(inode.lock);
-  if (inode.Is(kDying)) return {};
-  inode.TakeReferenceLocked();
-  return InodeRef(&inode);
-}
-
-bool InodeCache::IterGrab(Inode& inode, const IterOptions& options) {
-  std::lock_guard lock(inode.lock);
-  if (inode.Is(kDying | kNew)) return false;
-  if (options.referenced_only && inode.count.load(std::memory_order_relaxed) == 0) return false;
-  if (options.filter && !options.filter(inode)) return false;
-  inode.TakeReferenceLocked();
-  return true;
-}
-
-void InodeCache::MarkDontCache(Inode& inode) {
-  std::lock_guard lock(inode.lock);
-  inode.Set(kDontCache);
-}
-
-void InodeCache::MarkDirty(Inode& inode) {
-  std::lock_guard lock(inode.lock);
-  inode.Set(kDirty);
-}
-
-void InodeCache::Put(Inode* inode) {
-  rcu::AssertMaySleep();
-  uint32_t count = inode->count.load(std::memory_order_relaxed);
-  assert(count > 0 && !inode->Is(kClear));
-  while (count > 1) {
-    if (inode->count.compare_exchange_weak(count, count - 1,
-                                           std::memory_order_release)) {  // pairs with PutLast()
-      return;
-    }
-  }
-  PutLast(inode);
-}
-
-// True if an unused inode stays in the cache. Preconditions: its lock.
-bool InodeCache::Keep(const Inode& inode) const {
-  const bool forgotten = (inode.flags.load(std::memory_order_relaxed) & (kStale | kUnlinked)) != 0;
-  return !forgotten && inode.hashed() && !inode.Is(kDontCache) &&
-         active_.load(std::memory_order_relaxed);
-}
-
-// iput_final.
-void InodeCache::PutLast(Inode* inode) {
-  NFSWALK_SYNC_POINT("iput:before-final");
-  {
-    std::unique_lock lock(inode->lock);
-    assert(!inode->Is(kClear));
-    if (!inode->DropReferenceLocked()) return;
-    assert(!inode->Is(kNew));
-    if (Keep(*inode)) {
-      if (inode->lru_shard != kOffList) {
-        inode->Set(kUsedAgain);
-      } else if (!inode->Is(kDirty)) {  // Sync() puts it there once it is clean
-        lru_.Add(*inode);
-      }
-      return;
-    }
-    if (inode->Is(kDirty) && inode->hashed() &&
-        (inode->flags.load(std::memory_order_relaxed) & (kStale | kUnlinked)) == 0) {
-      WriteBack(*inode, lock);
-    }
-    // In this order, as dying is for ever to those who look without the lock.
-    inode->Set(kFreeing);
-    NFSWALK_SYNC_POINT("iput:freeing");
-    inode->Reset(kWillFree);
-    lru_.Remove(*inode);
-  }
-  Evict(inode);
-}
-
-// Preconditions: the inode's lock, count 0, which stays so. Drops the lock meanwhile; finders wait.
-void InodeCache::WriteBack(Inode& inode, std::unique_lock<rcu::SpinLock>& lock) {
-  inode.Set(kWillFree);
-  inode.Reset(kDirty);
-  lock.unlock();
-  NFSWALK_SYNC_POINT("iput:writing-back");
-  operations_.WriteInode(inode);
-  lock.lock();
-}
-
-// Preconditions: kFreeing, off the LRU, no lock held. The order is INODE-9: not to be iterated
-// any more, but still found and waited for; the file system's part dies; then it leaves the hash.
-void InodeCache::Evict(Inode* inode) {
-  rcu::AssertMaySleep();
-  assert(inode->Is(kFreeing) && inode->lru_shard == kOffList);
-  list_.Remove(*inode);
-  NFSWALK_SYNC_POINT("evict:after-sblist-del");
-  operations_.EvictInode(*inode);
-  {
-    std::lock_guard lock(inode->lock);
-    inode->Reset(kUsedAgain | kDontCache | kDirty | kCreating);
-    inode->Set(kClear);
-  }
-  NFSWALK_SYNC_POINT("evict:before-unhash");
-  Unhash(*inode);
-  assert(inode->state.load(std::memory_order_relaxed) == (kFreeing | kClear));
-  assert(inode->count.load(std::memory_order_relaxed) == 0);
-  assert(!inode->hashed() && inode->list_shard == kOffList && inode->lru_shard == kOffList);
-  inodes_.Subtract(1);
-  pool_.FreeDeferred(inode);
-}
-
-size_t InodeCache::Prune(size_t count) {
-  std::array<Inode*, kPruneBatch> victims;
-  size_t evicted = 0;
-  size_t looks = std::min(2 * count, lru_.size());
-  while (evicted < count && looks > 0) {
-    size_t found = 0;
-    const size_t batch = std::min({count - evicted, looks, kPruneBatch});
-    looks -= batch;
-    lru_.Shrink(
-        batch,
-        [](Inode& inode) {
-          // The lists' lock is held, which ranks below the inode's: only a try.
-          if (!inode.lock.try_lock()) return LruVerdict::kSkip;
-          std::lock_guard lock(inode.lock, std::adopt_lock);
-          NFSWALK_SYNC_POINT("lru:after-trylock");
-          // One with kWillFree is evicted by who writes it back.
-          if (inode.count.load(std::memory_order_relaxed) > 0 || inode.Is(kDirty | kDying)) {
-            inode.Reset(kUsedAgain);
-            inode.lru_shard = kOffList;
-            return LruVerdict::kRemove;
-          }
-          if (inode.Is(kUsedAgain)) {
-            inode.Reset(kUsedAgain);
-            return LruVerdict::kRotate;
-          }
-          inode.Set(kFreeing);
-          inode.lru_shard = kOffList;
-          return LruVerdict::kReclaim;
-        },
-        [&](Inode& inode) { victims[found++] = &inode; });
-    for (size_t i = 0; i < found; ++i) Evict(victims[i]);
-    evicted += found;
-  }
-  return evicted;
-}
-
-size_t InodeCache::size() const { return static_cast<size_t>(std::max<int64_t>(inodes_.Sum(), 0)); }
-size_t InodeCache::unused() const { return lru_.size(); }
-
-LockAcquisitions InodeCache::lock_acquisitions() const {
-  LockAcquisitions all = table_lock_acquisitions();
-  (list_.shards() == 1 ? all.global : all.sharded) += list_.lock_acquisitions();
-  (lru_.shards() == 1 ? all.global : all.sharded) += lru_.lock_acquisitions();
-  all.hottest = std::max(
-      {all.hottest, list_.lock_acquisitions_of_hottest(), lru_.lock_acquisitions_of_hottest()});
-  return all;
+std::expected<std::unique_ptr<InodeCache>, std::string> InodeCache::Create(
+    const InodeCacheOptions& options, InodeOperations& operations) {
+  return IgetFamily::Create(options, operations);
 }
 
 }  // namespace nfswalk::icache

@@ -1,75 +1,27 @@
-// inode_cache: all inodes of a mount: the iget family, references, reclaim and iteration.
+// inode_cache: the inodes of one mount, as the client uses them: fetched by file id and identity,
+// iterated, evicted. iget_family.h has the rest of the kernel's interface, for benchmarks and
+// tests.
 //
-// Contract    At most one inode of a key is alive: hashed, not dying and accepted by its identity's
-//             Test(). Calls named Rcu look without a lock first if the policy says so; what they
-//             miss is looked for again under the chain's lock before anything is inserted.
-// Data        field                  | written under             | read
-//             Inode::state, lru      | Inode::lock               | under it; without it: a hint
-//             Inode::hash, link      | chain lock + Inode::lock  | RCU; a false negative is legal
-//             Inode::count           | atomically; 0 -> 1 and    | the last reference is decided
-//                                    |   1 -> 0 under the lock   |   under the lock
-//             Inode identity         | unpublished               | RCU, immutable while hashed
-// Invariants  I1 kFreeing is for ever, and its count stays 0. I2 a dying inode stays in the hash
-//             until the file system's part is gone: who finds it waits, so that two lives of one
-//             file do not overlap. I3 an inode with references is neither evicted nor taken off the
-//             superblock's list. I4 what is unhashed wakes its waiters, and is slept on by nobody.
-// Protocol    locked: lock chain; find; lock inode; dying ? wait, from the start : take reference.
-//             here:   RCU; find; lock inode; the same; unhashed ? from the start without a sleep.
-// Ordering    the inode's lock orders finders, waiters and evict; O1 table insert -> FindRcu(): a
-//             found inode has its identity.
-// Staleness   an RCU lookup may miss an inode that is being inserted or whose bucket moves.
-// Progress    a finder restarts once for each dying inode it meets; dying ends with its evict.
-// Lifetime    a reference, or an RCU section: memory is given out again a grace period after evict.
-// Tests       tests/unit/nfsclient/icache/inode_*_test.cc, tests/race/inode_*_test.cc
+// Thread safety: every function from any thread, with no spinning lock held and outside of RCU
+// sections.
 #ifndef NFSWALK_NFSCLIENT_ICACHE_INODE_CACHE_H_
 #define NFSWALK_NFSCLIENT_ICACHE_INODE_CACHE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <system_error>
-#include <utility>
 
 #include "nfsclient/icache/inode.h"
-#include "nfsclient/icache/inode_list.h"
-#include "nfsclient/icache/inode_lru.h"
 #include "nfsclient/icache/inode_operations.h"
 #include "nfsclient/icache/inode_policy.h"
-#include "rcu/counters.h"
-#include "rcu/object_pool.h"
+#include "nfsclient/icache/inode_ref.h"
 
 namespace nfswalk::icache {
 
-class InodeCache;
-
-// A counted reference. Move-only; dropping it may evict the inode, which may block.
-class InodeRef {
- public:
-  InodeRef() = default;
-  // Takes over a reference that the caller holds.
-  explicit InodeRef(Inode* inode) : inode_(inode) {}
-  InodeRef(InodeRef&& other) noexcept : inode_(std::exchange(other.inode_, nullptr)) {}
-  InodeRef& operator=(InodeRef&& other) noexcept {
-    std::swap(inode_, other.inode_);
-    return *this;
-  }
-  ~InodeRef();
-
-  Inode* get() const { return inode_; }
-  Inode* operator->() const { return inode_; }
-  Inode& operator*() const { return *inode_; }
-  explicit operator bool() const { return inode_ != nullptr; }
-  // Hands the reference to the caller, who must Put() it.
-  Inode* release() { return std::exchange(inode_, nullptr); }
-
- private:
-  Inode* inode_ = nullptr;
-};
+class IgetFamily;
 
 // What tells one inode from another with the same hash: `test`, `set` and `data` of iget5_locked().
 class InodeIdentity {
@@ -107,7 +59,7 @@ struct InodeCacheOptions {
   size_t chain_load = 1;
   size_t initial_buckets = 1024;
   // The table of another superblock, of the same policy (the kernel's table is one for all).
-  InodeCache* share_table_with = nullptr;
+  IgetFamily* share_table_with = nullptr;
 };
 
 // Taken since the cache was made, on locks that every inode goes through, whatever the thread.
@@ -117,9 +69,6 @@ struct LockAcquisitions {
   uint64_t hottest = 0;  // of the one lock most often taken
 };
 
-// Thread safety: every function from any thread. No function that takes or drops a reference, and
-// none that iterates, may be called with a spinning lock held or, unless it says so, inside an RCU
-// section.
 class InodeCache {
  public:
   // The error says what does not fit and what would. `operations` outlives the cache. Throws
@@ -127,136 +76,25 @@ class InodeCache {
   static std::expected<std::unique_ptr<InodeCache>, std::string> Create(
       const InodeCacheOptions& options, InodeOperations& operations);
   // Preconditions: no references, no call inside. Evicts everything.
-  virtual ~InodeCache();
-  InodeCache(const InodeCache&) = delete;
-  InodeCache& operator=(const InodeCache&) = delete;
+  virtual ~InodeCache() = default;
 
-  // What the table is looked up by: two rounds of a 64-bit finaliser under a seed of the
-  // superblock's own, since file ids use high bits and strides (INODE-15). Eight file ids in a
-  // row, as files made together have, differ in the slot alone: their heads share a cache line.
-  // Never 0.
-  uint64_t HashOf(uint64_t fileid) const;
-
-  // Lookup by file id alone. All that find an inode wait until it is neither new nor dying.
-  virtual IgetResult Iget(uint64_t fileid) = 0;   // iget_locked
-  virtual InodeRef Ilookup(uint64_t fileid) = 0;  // ilookup; empty if there is none
-  // Lookup by hash and identity.
-  virtual IgetResult Iget5(uint64_t hash, InodeIdentity& identity) = 0;
-  virtual IgetResult Iget5Rcu(uint64_t hash, InodeIdentity& identity) = 0;
-  virtual InodeRef Ilookup5(uint64_t hash, const InodeIdentity& identity) = 0;
-  virtual InodeRef Ilookup5Rcu(uint64_t hash, const InodeIdentity& identity) = 0;
-  // Does not wait for kNew, but for the end of a dying one.
-  virtual InodeRef Ilookup5NoWait(uint64_t hash, const InodeIdentity& identity) = 0;
-  virtual InodeRef Ilookup5NoWaitRcu(uint64_t hash, const InodeIdentity& identity) = 0;
-
-  enum class Take : uint8_t { kNext, kTake, kStop };
-  // Never sleeps (find_inode_nowait). `match` runs under the chain's lock; for kTake it has taken a
-  // reference under the inode's lock, which becomes the result.
-  virtual InodeRef FindNoWait(uint64_t hash, const std::function<Take(Inode&)>& match) = 0;
-  // Without a reference, and none may be taken of it: for a look (find_inode_rcu). Passes over
-  // dying inodes. Preconditions: RCU section.
-  virtual const Inode* FindRcu(uint64_t hash, const InodeIdentity& identity) const = 0;
-
-  // An inode of this superblock that nobody can find yet (new_inode_pseudo); empty if memory is
-  // out.
-  InodeRef NewInode();
-  // inode_insert5: the inode that is there already, or `fresh` under this identity, locked by kNew.
-  virtual IgetResult Insert5(InodeRef fresh, uint64_t hash, InodeIdentity& identity) = 0;
-  // insert_inode_locked: a file that is being created, with fresh->fileid as its key, beside dying
-  // ones. errc{}, or device_or_resource_busy.
-  virtual std::errc InsertLocked(Inode& fresh) = 0;
-
-  // Ends kNew and wakes those who wait for it.
-  void UnlockNew(Inode& inode);
-  // The file is not to be created after all (discard_new_inode): it goes with its last reference,
-  // and if it came from InsertLocked(), no lookup finds it until then.
-  void DiscardNew(InodeRef inode);
-  // The inode could not be completed: whoever waits for it starts again (iget_failed).
-  void IgetFailed(InodeRef inode);
-
-  // ihold. Preconditions: the caller holds a reference, or a dentry that does.
-  static InodeRef Hold(Inode& inode);
-  // igrab: empty if the inode is dying. Preconditions: the inode's memory is safe. Any context that
-  // may take a spinning lock.
-  static InodeRef Grab(Inode& inode);
-  // iput.
-  void Put(Inode* inode);
-
-  // The inode's last reference evicts it; no lookup finds it any more.
+  // iget5_locked_rcu: the inode of `fileid` that `identity` accepts, with a reference; a new one if
+  // there is none. Waits while it is new or dying.
+  virtual IgetResult Fetch(uint64_t fileid, InodeIdentity& identity) = 0;
+  // unlock_new_inode: ends kNew and wakes those who wait for it.
+  virtual void UnlockNew(Inode& inode) = 0;
+  // remove_inode_hash: no lookup finds the inode any more; its last reference evicts it.
   virtual void Unhash(Inode& inode) = 0;
-  // It is not kept after its last reference (I_DONTCACHE); if dirty, written back first.
-  void MarkDontCache(Inode& inode);
-  // WriteInode() will be called for it.
-  void MarkDirty(Inode& inode);
-
-  // Evicts up to `count` unused inodes, oldest first; returns how many. Looks at twice as many, and
-  // at none twice: what was used again since it was last looked at stays.
-  size_t Prune(size_t count);
-
   // Calls visit() for every inode that is neither new nor dying, with a reference and no lock held:
-  // it may block. Each inode that lives all the while is visited exactly once (INODE-16).
-  std::errc IterInodes(const IterOptions& options, const InodeVisitor& visit);
-  // The same without a reference and whatever the inode's state: visit() runs in an RCU section,
-  // under the list's lock if there is a list; only the memory is safe (INODE-17).
-  std::errc IterInodesUnsafe(const UnsafeInodeVisitor& visit);
-  // For iter_inodes operations: takes the reference that IterInodes() would take, or says that the
-  // inode is passed over.
-  static bool IterGrab(Inode& inode, const IterOptions& options);
-
+  // it may block. Visits each inode that lives all the while exactly once (INODE-16).
+  virtual std::errc IterInodes(const IterOptions& options, const InodeVisitor& visit) = 0;
   // Evicts every unused clean inode (evict_inodes, drop_caches); returns how many.
-  size_t EvictUnused();
-  // Writes back all dirty inodes; the first error, after all were tried.
-  std::errc Sync();
-  // Inodes that somebody holds, hashed or not; exact if nothing happens meanwhile.
-  size_t CountBusy();
-  // Syncs, stops to keep anything, evicts all (INODE-18); what cannot be written back is lost.
-  // Returns the inodes that are still held, which go with their last reference.
-  size_t Unmount();
+  virtual size_t EvictUnused() = 0;
 
-  size_t size() const;    // all inodes; exact if nothing happens meanwhile
-  size_t unused() const;  // on the LRU
-  size_t inodes_max() const { return options_.inodes_max; }
-  const InodePolicy& policy() const { return options_.policy; }
-  LockAcquisitions lock_acquisitions() const;
-  // Of the inodes, without the table.
-  size_t inode_bytes() const { return pool_.capacity_bytes(); }
-  // Calls fn for the length of each chain (INODE-15). Nothing for kLfht.
-  virtual void ForEachChain(const std::function<void(size_t)>& fn) = 0;
-
- protected:
-  InodeCache(const InodeCacheOptions& options, InodeOperations& operations);
-
-  virtual LockAcquisitions table_lock_acquisitions() const = 0;
-
-  // Sees to the limit.
-  Inode* Allocate();
-  void FreeUnpublished(Inode* inode);
-  // After an inode was published: it joins the list.
-  void Enlist(Inode& inode);
-  static void WaitNew(Inode& inode);
-
- private:
-  void CountAllocated();
-  bool Keep(const Inode& inode) const;
-  void PutLast(Inode* inode);
-  void WriteBack(Inode& inode, std::unique_lock<rcu::SpinLock>& lock);
-  void Evict(Inode* inode);
-  std::errc SyncInode(Inode& inode);
-
-  const InodeCacheOptions options_;
-  const uint64_t seed_;
-  const uint64_t limit_check_mask_;
-  InodeOperations& operations_;
-  rcu::ObjectPool<Inode> pool_;
-  InodeList list_;
-  InodeLru lru_;
-  rcu::ShardedCounter inodes_;
-  std::atomic<bool> active_{true};  // SB_ACTIVE
+  // All inodes; exact if nothing happens meanwhile.
+  virtual size_t size() const = 0;
+  virtual LockAcquisitions lock_acquisitions() const = 0;
 };
-
-inline InodeRef::~InodeRef() {
-  if (inode_ != nullptr) inode_->cache->Put(inode_);
-}
 
 }  // namespace nfswalk::icache
 

@@ -6,7 +6,7 @@
 #include <new>
 #include <span>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/read_guard.h"
 
 namespace nfswalk::icache {
@@ -51,7 +51,7 @@ class Batch {
 };
 
 void PutAll(std::span<Inode* const> inodes) {
-  for (Inode* inode : inodes) inode->cache->Put(inode);
+  for (Inode* inode : inodes) Put(inode);
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ std::errc InodeIndex::IterInodes(const IterOptions& options, const InodeVisitor&
     const uint64_t next = VisitInOrder(
         cursor,
         [&](Inode& inode) {
-          if (!batch.has_room() || InodeCache::IterGrab(inode, options)) batch.Add(inode);
+          if (!batch.has_room() || IgetFamily::IterGrab(inode, options)) batch.Add(inode);
         },
         [&] { return !batch.full(); });
     again = batch.overflowed();

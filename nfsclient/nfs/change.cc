@@ -18,24 +18,23 @@ using vfs::PaddedName;
 
 namespace {
 
-// No directory ever has it: the verifier of a name to be asked for.
+// Never the change id of a directory: the verifier of a name that must be looked up.
 constexpr uint64_t kNoChangeId = 0;
 
 bool TooLong(const Superblock& superblock, std::string_view name) {
   return name.size() > vfs::kNameMax || name.size() > superblock.limits.name_bytes_max;
 }
 
-// Whatever the cache knows of a name, forgotten.
+// d_drop of the name's dentry, if it has one.
 void DropName(Superblock& superblock, DentryRef& directory, const vfs::Name& name) {
   if (DentryRef known = superblock.dentries.Lookup(*directory, name)) {
     superblock.dentries.Drop(*known);
   }
 }
 
-// Whose name it is, in the caches from now on: a file that loses a link has other names that show
-// it, one that is renamed has a new ctime. Asks the server where nothing is known, as a kernel
-// does; what is known need not be fresh. Empty if it cannot be found out, which the change itself
-// will explain.
+// Returns the name's dentry, looked up on the server if it is not cached (lookup_one()): the change
+// affects its inode's nlink or ctime, which other names show. A cached one need not be valid. Empty
+// on an error, which the change itself will meet.
 DentryRef FindOrLookup(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
                        const Credential& credential) {
   if (DentryRef known = superblock.dentries.Lookup(*directory, name)) return known;
@@ -43,47 +42,47 @@ DentryRef FindOrLookup(Superblock& superblock, DentryRef& directory, const vfs::
   return asked ? std::move(*asked) : DentryRef();
 }
 
-// False if another thread of ours has changed the name since, so that the change would not meet the
-// file it is about. Preconditions: the directory is locked exclusively.
+// False if another thread has changed the name since FindOrLookup(). Preconditions: the directory
+// is locked exclusively.
 bool IsCurrent(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
                const DentryRef& known) {
   return superblock.dentries.Lookup(*directory, name).get() == known.get();
 }
 
-// A name of this file went away.
+// nfs_drop_nlink: one name of the inode was removed.
 void DropLink(Superblock& superblock, Inode& inode) {
   Attributes known;
   CopyAttributes(inode, known);
   InvalidateAttributes(superblock, inode);
-  // Most likely gone: not found again, destroyed with its last reference. If another link is left
-  // after all, the next lookup makes a new inode of it.
+  // Probably the last link: evicted with its last reference. If another link is left after all, the
+  // next lookup creates a new inode for it.
   if (known.nlink <= 1 || known.type == FileType::kDirectory) {
     superblock.inodes->Unhash(inode);
     MarkUnlinked(superblock, inode);
   }
 }
 
-// The name is now known to lead nowhere. `change_id`: as the reply that says so left the
-// directory's. Preconditions: the directory is locked exclusively.
+// Replaces the name by a negative dentry. `change_id`: the directory's, as the reply left it.
+// Preconditions: the directory is locked exclusively.
 void MakeNegative(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
                   uint64_t change_id) {
   DropName(superblock, directory, name);
   (void)SpliceChild(superblock, directory, name, {}, change_id);
 }
 
-// True if the server shows that it has changed nothing.
+// True if the reply proves that the directory did not change.
 bool ChangedNothing(const protocol::WeakCacheConsistency& directory) {
   return directory.before && directory.after && directory.before->Matches(*directory.after);
 }
 
-// What is said of a change that was made, if what came of it cannot be seen: neither an error that
-// means it was not made nor one (ESTALE) on which it would be made again.
+// Maps the error of a lookup after a change that was made: never to an error that means "not made",
+// nor to ESTALE, which would make the change again.
 std::errc OutcomeUnknown(std::errc error) {
   const bool says_so = error == std::errc::timed_out || error == std::errc::operation_canceled;
   return says_so ? error : std::errc::io_error;
 }
 
-// What the server made without saying what it is.
+// Looks up what a reply without handle or attributes created.
 std::expected<Attributes, std::errc> LookupCreated(Superblock& superblock, DentryRef& directory,
                                                    const vfs::Name& name,
                                                    const Credential& credential) try {
@@ -109,7 +108,8 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
     auto lock = superblock.directory_locks.Lock(parent);
     SendStamp stamp = Stamp(superblock);
     protocol::CreateReply reply = send(parent.handle());
-    // Before our change of the directory is taken in, which would cast doubt on all older replies.
+    // Before UpdateAfterOwnChange(), which makes replies to earlier requests too old to initialize
+    // it.
     icache::InodeRef made;
     if (reply.error == std::errc{} && reply.handle && reply.attributes) {
       auto inode = FetchInode(superblock, *reply.handle, *reply.attributes, stamp);
@@ -118,7 +118,7 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
     uint64_t change_id =
         UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
     NFSWALK_SYNC_POINT("change:taken-in");
-    // Also after an error: the name may exist after all, so what we believed of it is void.
+    // Also after an error: the name may exist now.
     DropName(superblock, directory, name.name());
     if (reply.error == protocol::kStale) MarkStale(superblock, parent);
     if (reply.error != std::errc{}) return std::unexpected(reply.error);
@@ -152,7 +152,7 @@ std::errc RemoveName(Superblock& superblock, DentryRef& directory, const vfs::Na
   return reply.error;
 }
 
-// A name, and what it was found to be.
+// A name and its dentry, if it has one.
 struct KnownName {
   DentryRef& directory;
   const vfs::Name& name;
@@ -187,7 +187,7 @@ std::errc RenameKnown(Superblock& superblock, const KnownName& from, const Known
     }
     return reply.error;
   }
-  // Onto itself: nothing has happened (rename(2)).
+  // A rename onto itself does nothing (rename(2)).
   if (from.directory.get() == to.directory.get() && from.name.view() == to.name.view()) return {};
   if (replaced != nullptr && replaced != moved) DropLink(superblock, *replaced);
   DropName(superblock, to.directory, to.name);
@@ -198,11 +198,11 @@ std::errc RenameKnown(Superblock& superblock, const KnownName& from, const Known
   Attributes attributes;
   CopyAttributes(*moved, attributes);
   InvalidateAttributes(superblock, *moved);  // its ctime
-  // Two links of one file: the server did nothing at all, and does not say so in every version; nor
-  // do we know of every link. Nor may we keep a dentry that could not be moved.
+  // Both names may be links of one file, and the server then does nothing, which not every version
+  // reports. Drop the dentry in that case, and where Move() fails.
   const bool several_links = attributes.type != FileType::kDirectory && attributes.nlink > 1;
-  // The reply does not say which file was moved: it is the one that we know only if its name was
-  // right and nobody else has changed the directory, which would have replaced the change_id.
+  // The reply does not identify the moved file: it is the cached one only if the dentry's verifier
+  // still matches, that is if no other client has changed the directory.
   const bool is_known = VerifierMatches(*from.dentry, from.parent());
   if (several_links || ChangedNothing(reply.from_directory) ||
       superblock.dentries.Move(*from.dentry, *to.directory, to.name,
@@ -254,11 +254,11 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   uint64_t change_id =
       UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
   DropName(superblock, directory, name.name());
-  // Also where the change may have been made all the same.
+  // Also after an error with an unknown outcome.
   UpdateAfterOwnChange(superblock, file, {.before = {}, .after = reply.attributes}, stamp,
                        reply.error);
   if (reply.error != std::errc{}) return reply.error;
-  (void)SpliceChild(superblock, directory, name.name(), icache::InodeCache::Hold(file), change_id);
+  (void)SpliceChild(superblock, directory, name.name(), icache::Hold(file), change_id);
   return {};
 }
 

@@ -15,20 +15,20 @@ using vfs::Name;
 
 namespace {
 
-// The name as the server has just told it. A listing, or a whole path, may have brought something
-// else meanwhile, from an answer that is older than this: who asked gets what it was told.
+// Installs the LOOKUP's result. Replaces a dentry that a listing or a whole-path lookup installed
+// meanwhile from an older reply: the caller gets the result of its own request.
 std::expected<DentryRef, std::errc> SpliceAnswer(Superblock& superblock, DentryRef& directory,
                                                  const Name& name, const InodeRef& inode,
                                                  uint64_t change_id) {
   for (;;) {
-    InodeRef told = inode ? icache::InodeCache::Hold(*inode) : InodeRef();
+    InodeRef told = inode ? icache::Hold(*inode) : InodeRef();
     auto child = SpliceChild(superblock, directory, name, std::move(told), change_id);
     if (!child || child->inode() == inode.get()) return child;
     superblock.dentries.Drop(**child);
   }
 }
 
-// The LOOKUP itself. Preconditions: the directory is locked.
+// Sends the LOOKUP. Preconditions: the directory is locked.
 std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef& directory,
                                               const Name& name, const Credential& credential) {
   Inode& parent = *directory.inode();
@@ -55,7 +55,7 @@ std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef&
   return SpliceAnswer(superblock, directory, name, *inode, change_id);
 }
 
-// A dentry that the cache has and that may be believed; empty if there is none.
+// Returns the cached dentry if it is valid; empty if there is none.
 std::expected<DentryRef, std::errc> LookupCached(Superblock& superblock, DentryRef& directory,
                                                  const Name& name, const Credential& credential,
                                                  LookupIntent intent) {
@@ -77,8 +77,8 @@ std::expected<InodeRef, std::errc> FetchInode(Superblock& superblock,
   FileIdentity identity(handle, attributes.fileid, attributes.type,
                         superblock.inode_operations.bytes());
   icache::InodeCache& inodes = *superblock.inodes;
-  icache::IgetResult found = inodes.Iget5Rcu(inodes.HashOf(attributes.fileid), identity);
-  // Nothing of ours is created by file id alone, so that memory is all that can be short.
+  icache::IgetResult found = inodes.Fetch(attributes.fileid, identity);
+  // The only possible error: nothing here is created by file id alone (I_CREATING).
   if (!found) return std::unexpected(std::errc::not_enough_memory);
   if (found->is_new) {
     const ReplyContext now = InitializeAttributes(superblock, *found->inode, attributes, stamp);
@@ -98,17 +98,17 @@ std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRe
   const bool is_directory = inode && inode->is_directory();
   for (;;) {
     if (DentryRef alias = is_directory ? dentries.AliasOf(*inode) : DentryRef()) {
-      // The server moved the directory, or we had dropped its name and see it again.
+      // The directory was moved on the server, or its dentry was dropped here (d_splice_alias).
       auto error = dentries.Move(*alias, *directory, name, verifier);
       if (error != std::errc{}) return std::unexpected(error);
       return alias;
     }
     NFSWALK_SYNC_POINT("splice:no-alias");
-    InodeRef given = is_directory ? icache::InodeCache::Hold(*inode) : std::move(inode);
+    InodeRef given = is_directory ? icache::Hold(*inode) : std::move(inode);
     if (DentryRef dentry = dentries.Insert(*directory, name, std::move(given), verifier)) {
       return dentry;
     }
-    // No memory, unless another thread has just come to know the directory by another name.
+    // No memory, unless another thread has just given the directory a dentry.
     if (!is_directory || inode->alias.load(std::memory_order_relaxed) == nullptr) {
       return std::unexpected(std::errc::not_enough_memory);
     }
@@ -125,9 +125,9 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
     auto cached = LookupCached(superblock, directory, name, credential, intent);
     if (!cached || *cached) return cached;
     auto ticket = superblock.lookups.Begin(directory.inode()->handle(), name.view());
-    if (!ticket.owned()) continue;  // somebody has just brought it
+    if (!ticket.owned()) continue;  // another thread filled it
     auto lock = superblock.directory_locks.LockShared(*directory.inode());
-    // Once more: another thread may have answered between our look and our ticket.
+    // Again: another thread may have finished its lookup before this one began.
     if (DentryRef found = superblock.dentries.Lookup(*directory, name)) {
       if (intent != LookupIntent::kForce && VerifierMatches(*found, *directory.inode()) &&
           superblock.options.lookupcache == LookupCache::kAll) {

@@ -22,16 +22,16 @@ std::expected<vfs::DentryRef, std::errc> LookupChild(Superblock& superblock,
                                                      const sunrpc_auth::Credential& credential,
                                                      LookupIntent intent);
 
-// The inode of a handle that the server just gave us, with its attributes taken in. `context` as
-// UpdateAttributes() has it.
+// nfs_fhget: the inode of a handle from a reply, with the reply's attributes taken in. `context` as
+// in UpdateAttributes().
 std::expected<icache::InodeRef, std::errc> FetchInode(Superblock& superblock,
                                                       const protocol::FileHandle& handle,
                                                       const protocol::Attributes& attributes,
                                                       SendStamp stamp,
                                                       ReplyContext* context = nullptr);
 
-// Puts a name with its inode (empty: negative) into the cache. A directory that is known under
-// another name is moved here, so that it keeps its children (WALK-22).
+// Caches a name with its inode (empty: negative). A directory that has a dentry already is moved
+// here and keeps its children (WALK-22).
 // Preconditions: `directory` is locked, shared or exclusively.
 std::expected<vfs::DentryRef, std::errc> SpliceChild(Superblock& superblock,
                                                      vfs::DentryRef& directory,

@@ -49,7 +49,7 @@ void InodeOperations::EvictInode(icache::Inode& inode) {
   } else {
     inode.alias.store(nullptr, std::memory_order_relaxed);
   }
-  // The pointer stays: others may be comparing handles until the grace period ends.
+  // Keeps the pointer: readers may compare handles until the grace period ends.
   if (auto* const elsewhere = inode.long_handle()) bytes_.FreeDeferred(elsewhere);
 }
 

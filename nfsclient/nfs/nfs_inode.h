@@ -1,4 +1,4 @@
-// inode_operations: what an inode of NFS is told from another by, and what goes when it is evicted.
+// nfs_inode: the identity of an NFS inode (nfs_find_actor()), and its eviction (nfs_evict_inode()).
 #ifndef NFSWALK_NFSCLIENT_NFS_NFS_INODE_H_
 #define NFSWALK_NFSCLIENT_NFS_NFS_INODE_H_
 
@@ -16,8 +16,8 @@
 
 namespace nfswalk::nfs {
 
-// Handle, file id and type. An inode whose handle the server has forgotten is nobody's any more: a
-// new one is made beside it (INODE-11). References what it is made from.
+// Handle, file id and type. A stale inode matches nothing; a new one is created beside it
+// (INODE-11). Refers to its arguments.
 class FileIdentity final : public icache::InodeIdentity {
  public:
   FileIdentity(const protocol::FileHandle& handle, uint64_t fileid, protocol::FileType type,
@@ -41,7 +41,7 @@ class InodeOperations final : public icache::InodeOperations {
   // `access_lru` outlives it. Keeps an index if the policy asks for it. Throws std::bad_alloc.
   InodeOperations(const icache::InodePolicy& policy, access_cache::AccessLru& access_lru);
 
-  // Every change of attributes is sent to the server before it is cached, so that nothing is dirty.
+  // Nothing is ever dirty: attributes are sent to the server before they are cached.
   void EvictInode(icache::Inode& inode) override;
   std::shared_ptr<icache::InodeIndex> index() override { return index_; }
   bool can_iterate() const override { return index_ != nullptr; }
@@ -53,7 +53,7 @@ class InodeOperations final : public icache::InodeOperations {
     return index_->IterInodesUnsafe(visit);
   }
 
-  // Where the texts of symbolic links and long handles live.
+  // Allocates symbolic links' texts and long handles.
   rcu::BytePool& bytes() { return bytes_; }
 
  private:

@@ -46,7 +46,7 @@ std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& a
 void CacheAccess(Superblock& superblock, icache::Inode& inode,
                  const sunrpc_auth::CredentialRef& credential, uint32_t granted,
                  uint64_t sent_at_ns, uint64_t epoch) {
-  DirectoryChange change(superblock, inode);  // in place of what was granted before
+  DirectoryChange change(superblock, inode);  // replaces what was granted before
   inode.access.Insert(credential, granted, sent_at_ns, epoch, superblock.access_lru);
 }
 
@@ -59,10 +59,12 @@ bool HasCachedAccess(const Superblock& superblock, icache::Inode& inode,
 std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
                         const sunrpc_auth::CredentialRef& credential, uint32_t may_mask) {
   if (may_mask == 0) return {};
-  // An entry is worth a GETATTR to keep it; without one ACCESS brings the attributes as well.
+  // With a cached entry a GETATTR may revalidate it; without one, ACCESS returns the attributes
+  // too.
   for (bool asked = false;; asked = true) {
     uint64_t now = rcu::CoarseNowNs();
-    // First, as in PermissionRcu(): what makes the attributes fresh may void the rights.
+    // Before the search, as in PermissionRcu(): the update that refreshes the attributes may
+    // invalidate the rights.
     const bool fresh = AttributesFresh(inode, now);
     NFSWALK_SYNC_POINT("permission:between-loads");
     auto rights = inode.access.SearchLocked(credential.get(), AgeOf(superblock, inode, now));
@@ -84,7 +86,7 @@ std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
   NFSWALK_SYNC_POINT("access:after-rpc");
   if (reply.error == protocol::kStale) MarkStale(superblock, inode);
   if (reply.error != std::errc{}) return reply.error;
-  // Without them the rights would have nothing to go by, nor would an execute bit.
+  // Rights are valid only with fresh attributes, which also hold the execute bits.
   const auto error = reply.attributes
                          ? UpdateAttributes(superblock, inode, *reply.attributes, stamp)
                          : Revalidate(superblock, inode, credential->key());

@@ -25,8 +25,7 @@ DentryRef PrimeName(Superblock& superblock, DentryRef& directory, const vfs::Nam
   auto inode = FetchInode(superblock, handle, attributes, stamp, context);
   if (!inode) return {};
   auto child = SpliceChild(superblock, directory, name, std::move(*inode), change_id);
-  // Another thread may have been faster, with what it learned of the name: that is not what this
-  // reply tells of.
+  // Another thread may have installed the name first, from another reply.
   const bool ours = child && child->inode() != nullptr && child->inode()->HasHandle(handle);
   return ours ? std::move(*child) : DentryRef();
 }

@@ -9,9 +9,8 @@ namespace nfswalk::nfs {
 
 namespace {
 
-// Publishes the text of a reply to a request of `stamp`, unless attributes of a later request were
-// taken in meanwhile: they may have invalidated this very text. Without memory it is not cached
-// either.
+// Publishes the text of a reply, unless attributes of a later request were taken in meanwhile,
+// which may have invalidated it. Without memory the text is not cached.
 void InstallLinkText(Superblock& superblock, icache::Inode& link, std::string_view text,
                      SendStamp stamp) {
   rcu::ByteString* body = superblock.inode_operations.bytes().Allocate(text);
@@ -36,7 +35,7 @@ std::expected<std::string, std::errc> ReadLinkRef(Superblock& superblock, icache
   if (link.type.load(std::memory_order_relaxed) != protocol::FileType::kSymlink) {
     return std::unexpected(std::errc::invalid_argument);
   }
-  // Refetched if old: a change drops the text we have.
+  // First: attributes that changed invalidate the cached text.
   if (auto error = Revalidate(superblock, link, credential); error != std::errc{}) {
     return std::unexpected(error);
   }

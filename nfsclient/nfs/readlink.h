@@ -24,8 +24,8 @@ struct RcuLink {
 // section.
 inline RcuLink ReadLinkRcu(const icache::Inode& link, uint64_t now_ns) {
   if (!AttributesFresh(link, now_ns)) return {NeedRef::kGetattrRpc, {}};
-  // The bit that would refuse the text comes first: InstallLinkText() clears it last, so that who
-  // finds it clear finds the text it was cleared for, or a later one.
+  // Read before the text: InstallLinkText() clears the bit after it published the text, so that a
+  // reader of a clear bit sees that text or a later one.
   const uint16_t invalid =
       link.invalid.load(std::memory_order_acquire);  // pairs with InstallLinkText()
   NFSWALK_SYNC_POINT("readlink-rcu:between-loads");

@@ -11,8 +11,8 @@ using vfs::DentryRef;
 
 namespace {
 
-// nfs_check_verifier. The change_id first: a mismatch costs no RPC here. An error of the GETATTR
-// reads as no match; the LOOKUP that follows tells the truth.
+// nfs_check_verifier. Compares first: a mismatch costs no RPC. An error of the GETATTR counts as a
+// mismatch; the LOOKUP that follows is authoritative.
 bool CheckVerifier(Superblock& superblock, const Dentry& dentry, Inode& directory,
                    const sunrpc_auth::Credential& credential) {
   if (superblock.options.lookupcache == LookupCache::kNone) return false;
@@ -23,7 +23,7 @@ bool CheckVerifier(Superblock& superblock, const Dentry& dentry, Inode& director
   return VerifierMatches(dentry, directory);  // the GETATTR may have raised the change_id
 }
 
-// Asks the server whether the name still leads to the same file.
+// Sends a LOOKUP: does the name still lead to the same file?
 std::expected<Verdict, std::errc> RevalidateByLookup(Superblock& superblock, DentryRef& dentry,
                                                      const vfs::Name& name, Inode& directory,
                                                      const sunrpc_auth::Credential& credential) {
@@ -69,7 +69,7 @@ std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, DentryRe
   const bool force = intent == LookupIntent::kForce;
   Inode* inode = dentry.inode();
   if (inode == nullptr) {
-    // A negative dentry is never asked about, only believed or thrown away (NAME-7).
+    // A negative dentry is valid or dropped, never looked up (NAME-7).
     bool trusted = !force && superblock.options.lookupcache == LookupCache::kAll &&
                    CheckVerifier(superblock, *dentry, directory, credential);
     return trusted ? Verdict::kValid : Verdict::kInvalid;
@@ -82,7 +82,7 @@ std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, DentryRe
   }
   if (!force && CheckVerifier(superblock, *dentry, directory, credential)) {
     if ((flags & icache::kUnlinked) == 0) return Verdict::kValid;
-    // The name was believed and its file is gone: what else we know of the directory is in doubt.
+    // A valid name of an unlinked file: the directory's attributes are out of date.
     InvalidateAttributes(superblock, directory);
     return Verdict::kInvalid;
   }

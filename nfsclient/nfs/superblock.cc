@@ -14,7 +14,7 @@ constexpr uint64_t kNsPerSecond = 1'000'000'000;
 constexpr size_t kPruneBatch = 64;
 
 // Half a megabyte for the inodes' table, one for the dentries', so that a walk over a source tree
-// does not spend its time on making them grow: each doubling moves everything that is there.
+// does not spend its time growing them: each doubling moves every entry.
 constexpr size_t kInitialBucketsMax = 65536;
 size_t InitialBuckets(size_t objects_max) { return std::min(objects_max, kInitialBucketsMax); }
 
@@ -64,8 +64,8 @@ void Superblock::Shutdown() {
 }
 
 void Superblock::DropCaches() {
-  // Leaf by leaf: a directory is held by the names in it, and goes in a pass after theirs. A second
-  // chance costs each entry one more visit, hence two rounds a pass.
+  // Leaves first: names hold their directory, which is pruned in a later pass. The second chance
+  // costs each entry one more visit, hence two rounds a pass.
   for (size_t before = SIZE_MAX; dentries.size() < before;) {
     before = dentries.size();
     for (size_t left = 2 * before; left > 0; left -= std::min(left, kPruneBatch)) {
@@ -80,7 +80,7 @@ void Superblock::DropCaches() {
       return icache::IterStep::kNext;
     });
   }
-  // Of inodes that are being made or dying, too.
+  // Includes those of inodes that are new or dying.
   access_lru.Shrink(access_lru.entries());
   credentials.Prune(std::numeric_limits<uint64_t>::max());
 }

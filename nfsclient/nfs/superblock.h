@@ -1,7 +1,7 @@
-// superblock: one mounted export: the protocol, the caches, the rules' settings and the counters.
+// superblock: one mounted export: protocol, caches, options and counters.
 //
 // Everything a walker reads from it is constant from mount to shutdown.
-// Lifetime: destroyed when no call is inside; Client sees to that.
+// Lifetime: owned by Client; destroyed when no call is inside.
 #ifndef NFSWALK_NFSCLIENT_NFS_SUPERBLOCK_H_
 #define NFSWALK_NFSCLIENT_NFS_SUPERBLOCK_H_
 
@@ -29,11 +29,11 @@ namespace nfswalk {
 // Indices into Superblock::counters; the NeedRef reasons follow kFirstNeedRef.
 enum Counter : size_t {
   kRcuWalks,  // walks that ended under RCU
-  kRefWalks,  // walks that ended, or changed something, with references
+  kRefWalks,  // walks that ended in ref-walk
   kPeekHits,
   kSearchHits,
   kLockedHits,
-  kPathHits,  // walks that began at the directory of their last component
+  kPathHits,  // walks that began at a prefix from the path cache
   kFirstNeedRef,
   kCounters = kFirstNeedRef + kNeedRefCount,
 };
@@ -47,21 +47,20 @@ class Superblock {
   Superblock(const Superblock&) = delete;
   Superblock& operator=(const Superblock&) = delete;
 
-  const uint64_t mount_id;  // no other mount of the process has it, or ever had; not 0
+  const uint64_t mount_id;  // unique in the process for all time; not 0
   const MountOptions options;
   // The lifetimes of MountOptions in nanoseconds.
   const uint64_t acregmin_ns, acregmax_ns, acdirmin_ns, acdirmax_ns;
 
-  // False where walk=ref is asked for, and once `shut_down`, which only walks with references look
-  // at: a warm call pays nothing for it.
+  // False with walk=ref and after Shutdown(), so that RCU-walk need not check `shut_down`.
   std::atomic<bool> walks_under_rcu;
   std::atomic<bool> shut_down{false};
 
   std::unique_ptr<protocol::Protocol> protocol;
   protocol::ServerLimits limits;  // set once, at mount
 
-  // What walks through directories look at is changed under a Change of this, or could not be
-  // remembered (walk/path_cache.h).
+  // Every change to what a walk through directories reads happens under a Change of this: the path
+  // cache validates against it (walk/path_cache.h).
   rcu::ChangeCount directory_changes;
 
   sunrpc_auth::CredentialCache credentials;
@@ -99,8 +98,8 @@ class Superblock {
 
 namespace nfs {
 
-// Exists while something of a directory changes that walks through it look at: whether it may be
-// searched, and for how long that and its names are believed. Of what is no directory, nothing.
+// Brackets a change to what walks through a directory read: search permission, its validity and
+// that of the names. Does nothing for other inodes.
 class DirectoryChange {
  public:
   DirectoryChange(Superblock& superblock, const icache::Inode& inode)

@@ -365,7 +365,7 @@ void DentryCache::MarkDontCache(Dentry& dentry) {
   dentry.lockref.Unlock();
   icache::Inode* const inode = dentry.inode.load(std::memory_order_relaxed);
   if (fresh && inode != nullptr && inode->count.load(std::memory_order_relaxed) == 1) {
-    inode->cache->MarkDontCache(*inode);
+    icache::MarkDontCache(*inode);
   }
 }
 
@@ -429,7 +429,7 @@ Dentry* DentryCache::Destroy(Dentry* dentry) {
     if (inode->is_directory()) {
       inode->alias.compare_exchange_strong(self, nullptr, std::memory_order_relaxed);
     }
-    inode->cache->Put(inode);
+    icache::Put(inode);
   }
   if (auto* text = dentry->long_name.exchange(nullptr, std::memory_order_relaxed)) {
     long_names_.FreeDeferred(text);

@@ -116,7 +116,7 @@ class Exits : public MemoryMount {
     EXPECT_EQ(
         walk::ResolveRef(superblock(), path, me_, {.follow_last = false}, &walk::RefWalk::Resolve,
                          [&](walk::RefWalk& walk) {
-                           inode = icache::InodeCache::Hold(walk.inode());
+                           inode = icache::Hold(walk.inode());
                            return kOk;
                          }),
         kOk);

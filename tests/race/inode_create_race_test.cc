@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/allocation_fault.h"
 #include "rcu/lock_order.h"
 #include "tests/race/inode_race.h"
@@ -101,7 +101,7 @@ TEST_P(InodeRace, R9_AFileBeingCreatedSinceALookupMissedItIsStaleToTheInserter) 
 
 TEST_P(InodeRace, R9_AFileNotCreatedAfterAllIsStaleUntilItIsGone) {
   InodeRef file = Creating(7);
-  InodeRef other = InodeCache::Hold(*file);
+  InodeRef other = icache::Hold(*file);
   cache_.DiscardNew(std::move(file));
   EXPECT_FALSE(LookupRcu(7));
   EXPECT_EQ(Iget5Rcu(7).error(), InodeError::kStale);

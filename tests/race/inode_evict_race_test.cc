@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "tests/race/inode_race.h"
 
 #ifndef NDEBUG
@@ -78,15 +78,15 @@ TEST_P(InodeRace, R21_OnceAnInodeIsDyingNobodyTakesAReference) {
   Inode& inode = *doomed;
   Actor evictor([&] { doomed = {}; });
   EXPECT_TRUE(dying.Reached(evictor));
-  EXPECT_FALSE(InodeCache::Grab(inode));
-  EXPECT_FALSE(InodeCache::IterGrab(inode, {}));
+  EXPECT_FALSE(icache::Grab(inode));
+  EXPECT_FALSE(IgetFamily::IterGrab(inode, {}));
   EXPECT_EQ(inode.count, 0u);
   dying.LetGo();
 }
 
 TEST_P(InodeRaceDeathTest, R21_AHoldWithoutAReferenceIsRefused) {
   Inode* unused = caches_.Get(7).get();
-  EXPECT_DEATH(InodeCache::Hold(*unused).release(), "Assertion");
+  EXPECT_DEATH(icache::Hold(*unused).release(), "Assertion");
 }
 
 TEST_P(InodeRace, R26_TheLastReferenceToGoAfterAnUnmountEvictsAtOnce) {
@@ -105,10 +105,10 @@ TEST_P(InodeRace, R27_AnInodeNotToBeKeptIsWrittenBackAndThenEvicted) {
   OnceAt("iput:before-final", [&] {
     Elsewhere([&] {
       cache_.MarkDirty(*found);
-      cache_.MarkDontCache(*found);
+      MarkDontCache(*found);
     });
   });
-  cache_.Put(found);
+  Put(found);
   EXPECT_EQ(caches_.operations.written, 1u);
   EXPECT_EQ(caches_.operations.evicted, 1u);
   EXPECT_EQ(cache_.size(), 0u);

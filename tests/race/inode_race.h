@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/sync_point.h"
 #include "tests/fixtures/inode_caches.h"
 #include "tests/race/interleavings.h"
@@ -47,7 +47,7 @@ class InodeRace : public testing::TestWithParam<InodePolicy> {
   // An inode that its last reference evicts.
   InodeRef GetDoomed(uint64_t key) {
     InodeRef inode = caches_.Get(key);
-    cache_.MarkDontCache(*inode);
+    MarkDontCache(*inode);
     return inode;
   }
   // An inode for a file of this key that is to be created; nobody knows it yet.
@@ -74,7 +74,7 @@ class InodeRace : public testing::TestWithParam<InodePolicy> {
   }
 
   InodeCaches caches_{GetParam()};
-  InodeCache& cache_ = *caches_.cache;
+  IgetFamily& cache_ = *caches_.cache;
 };
 
 }  // namespace nfswalk::icache

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/read_guard.h"
 #include "tests/fixtures/inode_caches.h"
 
@@ -260,9 +260,9 @@ class Worker {
 
   void TakeWithoutWaiting(uint64_t key, uint64_t hash) {
     InodeRef taken = cache_.FindNoWait(hash, [key](Inode& inode) {
-      if (inode.fileid != key) return InodeCache::Take::kNext;
-      return InodeCache::Grab(inode).release() != nullptr ? InodeCache::Take::kTake
-                                                          : InodeCache::Take::kNext;
+      if (inode.fileid != key) return IgetFamily::Take::kNext;
+      return icache::Grab(inode).release() != nullptr ? IgetFamily::Take::kTake
+                                                      : IgetFamily::Take::kNext;
     });
     if (taken) scene_.Count(kTakenWithoutWaiting);
     FoundAtOnce(key, std::move(taken));
@@ -290,17 +290,17 @@ class Worker {
         break;
       case 2:
         scene_.Count(kNotKept);
-        cache_.MarkDontCache(*inode);
+        MarkDontCache(*inode);
         break;
       case 3:
       case 4:
         cache_.MarkDirty(*inode);
         break;
       case 5:
-        scene_.Check(static_cast<bool>(InodeCache::Grab(*inode)));
+        scene_.Check(static_cast<bool>(icache::Grab(*inode)));
         break;
       case 6:
-        InodeCache::Hold(*inode);
+        icache::Hold(*inode);
         break;
       case 7:
         held_ = std::move(inode);  // the one held before goes
@@ -338,7 +338,7 @@ class Worker {
   }
 
   Scene& scene_;
-  InodeCache& cache_;
+  IgetFamily& cache_;
   std::mt19937_64 random_;
   InodeRef held_;
 };
@@ -390,9 +390,9 @@ TEST_P(InodeStress, R25_ThousandsOfLivesOfOneKey) {
     threads.emplace_back([&scene] {
       for (int i = 0; i < 500 || scene.count(kCreated) < 2000; ++i) {
         FoundInode found = scene.caches.GetNew(0);
-        InodeCache& cache = *found.inode->cache;
+        IgetFamily& cache = *found.inode->cache;
         if (found.is_new) scene.Claim(*found.inode, /*beside_dying=*/false);
-        cache.MarkDontCache(*found.inode);
+        MarkDontCache(*found.inode);
         if (found.is_new) cache.UnlockNew(*found.inode);
         scene.Check(found.inode->fileid == 0 && !found.inode->Is(kDying));
         found.inode = {};

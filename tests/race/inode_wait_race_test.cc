@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/defer.h"
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <new>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/allocation_fault.h"
 #include "tests/fixtures/allocation_shortage.h"
 #include "tests/fixtures/inode_caches.h"
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, InodeAllocationTest, testing::ValuesIn(AllIno
 // INODE-23.
 TEST_P(InodeAllocationTest, WithoutAnInodeNothingIsCreatedAndThePresentIsFound) {
   InodeCaches caches(GetParam());
-  InodeCache& cache = *caches.cache;
+  IgetFamily& cache = *caches.cache;
   const InodeRef present = caches.Get(1);
   KeyIdentity identity(2);
   const auto no_memory = [](const IgetResult& result) {
@@ -118,7 +118,7 @@ TEST_P(InodeAllocationTest, ACacheIsMadeWholeOrNotAtAll) {
   while (!created) {
     const AllocationShortage shortage(MemoryKind::kHeap, Extent::kOnce, failures);
     try {
-      auto cache = InodeCache::Create(SmallTable(), operations);
+      auto cache = IgetFamily::Create(SmallTable(), operations);
       created = true;
       EXPECT_TRUE(cache.has_value());
       EXPECT_FALSE(shortage.occurred());

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/counted_lock.h"
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
@@ -25,7 +25,7 @@ class InodeAssertDeathTest : public testing::TestWithParam<HashPolicy> {
   InodeAssertDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 
   InodeCaches caches_{InodePolicy{.hash = GetParam()}};
-  InodeCache& cache_ = *caches_.cache;
+  IgetFamily& cache_ = *caches_.cache;
 };
 
 // One of each kind of table.
@@ -36,31 +36,31 @@ INSTANTIATE_TEST_SUITE_P(Tables, InodeAssertDeathTest,
                            return std::string(PolicyLabel(info.param));
                          });
 
-using Call = std::function<void(InodeCache&)>;
+using Call = std::function<void(IgetFamily&)>;
 
 // Every call that may wait or evict.
 const std::vector<std::pair<std::string, Call>>& SleepingCalls() {
   static KeyIdentity identity(kKey);
   static const std::vector<std::pair<std::string, Call>> calls = {
-      {"Iget", [](InodeCache& cache) { (void)cache.Iget(kKey); }},
-      {"Iget5", [](InodeCache& cache) { (void)cache.Iget5(cache.HashOf(kKey), identity); }},
-      {"Iget5Rcu", [](InodeCache& cache) { (void)cache.Iget5Rcu(cache.HashOf(kKey), identity); }},
-      {"Ilookup", [](InodeCache& cache) { cache.Ilookup(kKey); }},
-      {"Ilookup5", [](InodeCache& cache) { cache.Ilookup5(cache.HashOf(kKey), identity); }},
-      {"Ilookup5Rcu", [](InodeCache& cache) { cache.Ilookup5Rcu(cache.HashOf(kKey), identity); }},
+      {"Iget", [](IgetFamily& cache) { (void)cache.Iget(kKey); }},
+      {"Iget5", [](IgetFamily& cache) { (void)cache.Iget5(cache.HashOf(kKey), identity); }},
+      {"Iget5Rcu", [](IgetFamily& cache) { (void)cache.Iget5Rcu(cache.HashOf(kKey), identity); }},
+      {"Ilookup", [](IgetFamily& cache) { cache.Ilookup(kKey); }},
+      {"Ilookup5", [](IgetFamily& cache) { cache.Ilookup5(cache.HashOf(kKey), identity); }},
+      {"Ilookup5Rcu", [](IgetFamily& cache) { cache.Ilookup5Rcu(cache.HashOf(kKey), identity); }},
       {"Ilookup5NoWait",
-       [](InodeCache& cache) { cache.Ilookup5NoWait(cache.HashOf(kKey), identity); }},
+       [](IgetFamily& cache) { cache.Ilookup5NoWait(cache.HashOf(kKey), identity); }},
       {"Ilookup5NoWaitRcu",
-       [](InodeCache& cache) { cache.Ilookup5NoWaitRcu(cache.HashOf(kKey), identity); }},
+       [](IgetFamily& cache) { cache.Ilookup5NoWaitRcu(cache.HashOf(kKey), identity); }},
       {"Insert5",
-       [](InodeCache& cache) {
+       [](IgetFamily& cache) {
          (void)cache.Insert5(cache.NewInode(), cache.HashOf(kKey), identity);
        }},
-      {"InsertLocked", [](InodeCache& cache) { cache.InsertLocked(*cache.NewInode().release()); }},
+      {"InsertLocked", [](IgetFamily& cache) { cache.InsertLocked(*cache.NewInode().release()); }},
       {"IterInodes",
-       [](InodeCache& cache) { cache.IterInodes({}, [](Inode&) { return IterStep::kNext; }); }},
-      {"EvictUnused", [](InodeCache& cache) { cache.EvictUnused(); }},
-      {"Put", [](InodeCache& cache) { cache.Put(cache.NewInode().release()); }},
+       [](IgetFamily& cache) { cache.IterInodes({}, [](Inode&) { return IterStep::kNext; }); }},
+      {"EvictUnused", [](IgetFamily& cache) { cache.EvictUnused(); }},
+      {"Put", [](IgetFamily& cache) { Put(cache.NewInode().release()); }},
   };
   return calls;
 }
@@ -104,8 +104,8 @@ TEST_P(InodeAssertDeathTest, A4_AnUnhashedInodeIsNotMetInALockedChain) {
 TEST_P(InodeAssertDeathTest, A5_OnlyANewInodeIsUnlockedDiscardedOrFailed) {
   InodeRef inode = caches_.Get(kKey);
   EXPECT_DEATH(cache_.UnlockNew(*inode), "kNew");
-  EXPECT_DEATH(cache_.DiscardNew(InodeCache::Hold(*inode)), "kNew");
-  EXPECT_DEATH(cache_.IgetFailed(InodeCache::Hold(*inode)), "kNew");
+  EXPECT_DEATH(cache_.DiscardNew(icache::Hold(*inode)), "kNew");
+  EXPECT_DEATH(cache_.IgetFailed(icache::Hold(*inode)), "kNew");
 }
 
 TEST_P(InodeAssertDeathTest, A6_TheLastReferenceOfANewInodeIsNotPut) {
@@ -114,8 +114,8 @@ TEST_P(InodeAssertDeathTest, A6_TheLastReferenceOfANewInodeIsNotPut) {
 
 TEST_P(InodeAssertDeathTest, A6_AReferenceThatNobodyHoldsIsNotPut) {
   Inode* const inode = caches_.Get(kKey).get();
-  EXPECT_DEATH(cache_.Put(inode), "count > 0");
-  EXPECT_DEATH(InodeCache::Hold(*inode), "before > 0");
+  EXPECT_DEATH(Put(inode), "count > 0");
+  EXPECT_DEATH(icache::Hold(*inode), "before > 0");
 }
 
 TEST_P(InodeAssertDeathTest, A6_AClearedInodeIsNotPut) {
@@ -124,7 +124,7 @@ TEST_P(InodeAssertDeathTest, A6_AClearedInodeIsNotPut) {
       {
         inode->state.store(kFreeing | kClear);
         inode = {};
-        cache_.Put(inode.release());
+        Put(inode.release());
       },
       "kClear");
 }
@@ -134,7 +134,7 @@ TEST_P(InodeAssertDeathTest, A6_AnInodeIsNotPutUnderItsOwnLock) {
   EXPECT_DEATH(
       {
         std::lock_guard lock(one->lock);
-        cache_.Put(other.release());
+        Put(other.release());
       },
       "must not be held: inode");
 }
@@ -149,7 +149,7 @@ TEST_P(InodeAssertDeathTest, A8_AnInodeIsNotDestroyedOnAList) {
 TEST_P(InodeAssertDeathTest, A9_AHashedInodeIsNotInserted) {
   InodeRef inode = caches_.Get(kKey);
   KeyIdentity other(kKey + 1);
-  EXPECT_DEATH((void)cache_.Insert5(InodeCache::Hold(*inode), cache_.HashOf(kKey + 1), other),
+  EXPECT_DEATH((void)cache_.Insert5(icache::Hold(*inode), cache_.HashOf(kKey + 1), other),
                "own.hashed");
 }
 
@@ -177,7 +177,7 @@ TEST(InodeEvictDeathTest, A7_OnlyADyingInodeIsEvicted) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const InodeCacheOptions options = {.policy = {HashPolicy::kIndex, ListPolicy::kNone}};
   MeddlingOperations operations(options);
-  const auto cache = *InodeCache::Create(options, operations);
+  const auto cache = *IgetFamily::Create(options, operations);
   cache->UnlockNew(*cache->Iget(kKey)->inode);
   EXPECT_DEATH(
       {

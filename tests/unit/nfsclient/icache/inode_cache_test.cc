@@ -1,10 +1,9 @@
-#include "nfsclient/icache/inode_cache.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <set>
 
+#include "nfsclient/icache/iget_family.h"
 #include "tests/fixtures/inode_caches.h"
 
 namespace nfswalk::icache {
@@ -13,7 +12,7 @@ namespace {
 class InodeCacheTest : public testing::TestWithParam<InodePolicy> {
  protected:
   InodeCaches caches_{GetParam()};
-  InodeCache& cache_ = *caches_.cache;
+  IgetFamily& cache_ = *caches_.cache;
 };
 
 INSTANTIATE_TEST_SUITE_P(Policies, InodeCacheTest, testing::ValuesIn(AllInodePolicies()),

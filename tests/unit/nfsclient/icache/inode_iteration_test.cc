@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/lock_order.h"
 #include "rcu/read_guard.h"
 #include "tests/fixtures/inode_caches.h"
@@ -90,7 +90,7 @@ class InodeIterationTest : public testing::TestWithParam<InodePolicy> {
   bool has_list() const { return GetParam().hash != HashPolicy::kIndex; }
 
   InodeCaches caches_{InodeCacheOptions{.policy = GetParam(), .initial_buckets = 4}};
-  InodeCache& cache_ = *caches_.cache;
+  IgetFamily& cache_ = *caches_.cache;
 };
 
 INSTANTIATE_TEST_SUITE_P(Policies, InodeIterationTest, testing::ValuesIn(AllInodePolicies()),
@@ -122,7 +122,7 @@ TEST_P(InodeIterationTest, ThePreviousInodeIsPutOnceTheCursorHasMovedOn) {
       EXPECT_EQ(caches_.operations.evicted, visited);
     }
     ++visited;
-    cache_.MarkDontCache(inode);
+    MarkDontCache(inode);
   });
   EXPECT_EQ(visited, 100u);
   EXPECT_EQ(caches_.operations.evicted, 100u);
@@ -142,7 +142,7 @@ TEST_P(InodeIterationTest, NewAndDyingInodesArePassedOver) {
   {
     InodeRef inode = caches_.Get(5);
     cache_.MarkDirty(*inode);
-    cache_.MarkDontCache(*inode);
+    MarkDontCache(*inode);
   }
   Keys expected = KeysFromTo(1, 10);
   expected.erase(5);

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
 #include "tests/fixtures/inode_caches.h"
@@ -35,10 +35,10 @@ struct Call {
   std::string name;
   bool creates;
   bool waits_for_new;
-  std::function<Answer(InodeCache&, uint64_t key)> make;
+  std::function<Answer(IgetFamily&, uint64_t key)> make;
 };
 
-Answer AnswerOf(InodeCache& cache, IgetResult result) {
+Answer AnswerOf(IgetFamily& cache, IgetResult result) {
   if (!result) {
     switch (result.error()) {
       case InodeError::kStale:
@@ -62,38 +62,38 @@ Answer AnswerOf(const InodeRef& inode) {
 const std::vector<Call>& AllCalls() {
   static const std::vector<Call> calls = {
       {"Iget", true, true,
-       [](InodeCache& cache, uint64_t key) { return AnswerOf(cache, cache.Iget(key)); }},
+       [](IgetFamily& cache, uint64_t key) { return AnswerOf(cache, cache.Iget(key)); }},
       {"Iget5", true, true,
-       [](InodeCache& cache, uint64_t key) {
+       [](IgetFamily& cache, uint64_t key) {
          KeyIdentity identity(key);
          return AnswerOf(cache, cache.Iget5(cache.HashOf(key), identity));
        }},
       {"Iget5Rcu", true, true,
-       [](InodeCache& cache, uint64_t key) {
+       [](IgetFamily& cache, uint64_t key) {
          KeyIdentity identity(key);
          return AnswerOf(cache, cache.Iget5Rcu(cache.HashOf(key), identity));
        }},
       {"Insert5", true, true,
-       [](InodeCache& cache, uint64_t key) {
+       [](IgetFamily& cache, uint64_t key) {
          KeyIdentity identity(key);
          return AnswerOf(cache, cache.Insert5(cache.NewInode(), cache.HashOf(key), identity));
        }},
       {"Ilookup", false, true,
-       [](InodeCache& cache, uint64_t key) { return AnswerOf(cache.Ilookup(key)); }},
+       [](IgetFamily& cache, uint64_t key) { return AnswerOf(cache.Ilookup(key)); }},
       {"Ilookup5", false, true,
-       [](InodeCache& cache, uint64_t key) {
+       [](IgetFamily& cache, uint64_t key) {
          return AnswerOf(cache.Ilookup5(cache.HashOf(key), KeyIdentity(key)));
        }},
       {"Ilookup5Rcu", false, true,
-       [](InodeCache& cache, uint64_t key) {
+       [](IgetFamily& cache, uint64_t key) {
          return AnswerOf(cache.Ilookup5Rcu(cache.HashOf(key), KeyIdentity(key)));
        }},
       {"Ilookup5NoWait", false, false,
-       [](InodeCache& cache, uint64_t key) {
+       [](IgetFamily& cache, uint64_t key) {
          return AnswerOf(cache.Ilookup5NoWait(cache.HashOf(key), KeyIdentity(key)));
        }},
       {"Ilookup5NoWaitRcu", false, false,
-       [](InodeCache& cache, uint64_t key) {
+       [](IgetFamily& cache, uint64_t key) {
          return AnswerOf(cache.Ilookup5NoWaitRcu(cache.HashOf(key), KeyIdentity(key)));
        }},
   };
@@ -145,7 +145,7 @@ class InodeLookupTest : public testing::TestWithParam<InodePolicy> {
   void WhileDying(std::function<void(Inode&)> then) {
     while_dying_ = std::move(then);
     InodeRef inode = caches_.Get(kKey);
-    cache_.MarkDontCache(*inode);
+    MarkDontCache(*inode);
     doomed_ = inode.get();
   }
   const Inode* Peek(uint64_t hash, uint64_t key) {
@@ -158,7 +158,7 @@ class InodeLookupTest : public testing::TestWithParam<InodePolicy> {
   std::atomic<Inode*> doomed_{nullptr};
   std::function<void(Inode&)> while_dying_;
   InodeCaches caches_{GetParam()};
-  InodeCache& cache_ = *caches_.cache;
+  IgetFamily& cache_ = *caches_.cache;
 };
 
 INSTANTIATE_TEST_SUITE_P(Policies, InodeLookupTest, testing::ValuesIn(AllInodePolicies()),
@@ -215,7 +215,7 @@ TEST_P(InodeLookupTest, AnInodeThatCannotBeCompletedIsNotFoundByThoseWhoWaited) 
   for (const Call& call : AllCalls()) {
     if (!call.waits_for_new) continue;
     FoundInode fresh = caches_.GetNew(kKey);
-    const InodeRef kept = InodeCache::Hold(*fresh.inode);
+    const InodeRef kept = icache::Hold(*fresh.inode);
     const Answer answer = AnswerAfterWaiting(call, "wait-new:after-ticket",
                                              [&] { cache_.IgetFailed(std::move(fresh.inode)); });
     EXPECT_EQ(answer.got, Miss(call)) << call.name;
@@ -243,7 +243,7 @@ TEST_P(InodeLookupTest, AFileThatIsBeingCreatedIsStaleToAllAndNotWaitedFor) {
 
 TEST_P(InodeLookupTest, AFileThatIsNotCreatedAfterAllIsStaleUntilItsLastReferenceGoes) {
   InodeRef creating = caches_.Create(kKey);
-  InodeRef kept = InodeCache::Hold(*creating);
+  InodeRef kept = icache::Hold(*creating);
   cache_.DiscardNew(std::move(creating));
   for (const Call& call : AllCalls()) {
     EXPECT_EQ(call.make(cache_, kKey).got, call.creates ? Got::kStale : Got::kNothing) << call.name;
@@ -283,7 +283,7 @@ TEST_P(InodeLookupTest, AnInodeThatIsWrittenBackByItsLastUserIsWaitedForByAll) {
     std::jthread last_user([&] {
       InodeRef inode = caches_.Get(kKey);
       cache_.MarkDirty(*inode);
-      cache_.MarkDontCache(*inode);
+      MarkDontCache(*inode);
     });
     writing.wait();
     EXPECT_EQ(Peek(kKey), nullptr);
@@ -364,7 +364,7 @@ TEST_P(InodeLookupTest, ANewFileIsInsertedBesideAnUnhashedOrADyingOne) {
 }
 
 TEST_P(InodeLookupTest, ANewFileWaitsForAnInodeOfItsKeyAndTakesItsPlaceIfThatFails) {
-  const Call insert = {"InsertLocked", true, true, [](InodeCache& cache, uint64_t key) -> Answer {
+  const Call insert = {"InsertLocked", true, true, [](IgetFamily& cache, uint64_t key) -> Answer {
                          InodeRef fresh = cache.NewInode();
                          fresh->fileid = key;
                          if (cache.InsertLocked(*fresh) != std::errc{}) return {Got::kBusy};
@@ -385,7 +385,7 @@ TEST_P(InodeLookupTest, ANewFileWaitsForAnInodeOfItsKeyAndTakesItsPlaceIfThatFai
 }
 
 TEST_P(InodeLookupTest, FindNoWaitGoesOnTakesOrStopsAsItsCallerSays) {
-  using Take = InodeCache::Take;
+  using Take = IgetFamily::Take;
   const uint64_t hash = cache_.HashOf(kKey);
   for (const uint64_t key : {1, 2, 3}) {
     KeyIdentity identity(key);
@@ -418,11 +418,11 @@ TEST_P(InodeLookupTest, FindNoWaitAndFindRcuDoNotWaitForTheDying) {
     bool met = false;
     EXPECT_FALSE(cache_.FindNoWait(cache_.HashOf(kKey), [&](Inode& inode) {
       met = &inode == &dying && inode.Is(kDying);
-      return InodeCache::Take::kStop;
+      return IgetFamily::Take::kStop;
     }));
     EXPECT_TRUE(met) << "it decides about any state by itself";
     EXPECT_EQ(Peek(kKey), nullptr);
-    EXPECT_FALSE(InodeCache::Grab(dying));
+    EXPECT_FALSE(icache::Grab(dying));
   });
 }
 
@@ -446,7 +446,7 @@ TEST_P(InodeLookupTest, SuperblocksThatShareATableDoNotFindEachOthersInodes) {
   if (GetParam().hash == HashPolicy::kIndex) GTEST_SKIP() << "an index has one owner";
   CountingOperations operations({.policy = GetParam()});
   const auto other =
-      *InodeCache::Create({.policy = GetParam(), .share_table_with = &cache_}, operations);
+      *IgetFamily::Create({.policy = GetParam(), .share_table_with = &cache_}, operations);
   const InodeRef ours = caches_.Get(kKey);
   for (const Call& call : AllCalls()) {
     if (call.creates) continue;

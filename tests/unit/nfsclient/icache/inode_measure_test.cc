@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/defer.h"
 #include "rcu/lock_order.h"
 #include "rcu/page_region.h"
@@ -44,14 +44,14 @@ LockAcquisitions operator-(const LockAcquisitions& after, const LockAcquisitions
 LockAcquisitions StreamInodes(const InodePolicy& policy) {
   const InodeCacheOptions options = WithoutGrowth(policy);
   SelfIndexedOperations operations(options);
-  const auto cache = *InodeCache::Create(options, operations);
+  const auto cache = *IgetFamily::Create(options, operations);
   const LockAcquisitions before = cache->lock_acquisitions();
   for (uint64_t i = 1; i <= kInodes; ++i) {
     const uint64_t key = 64 * i;  // no neighbours, which may share a lock
     KeyIdentity identity(key);
     IgetResult found = cache->Iget5Rcu(cache->HashOf(key), identity);
     cache->UnlockNew(*found->inode);
-    cache->MarkDontCache(*found->inode);
+    MarkDontCache(*found->inode);
   }
   EXPECT_EQ(operations.evicted, kInodes);
   return cache->lock_acquisitions() - before;
@@ -170,7 +170,7 @@ class OperationCostTest : public testing::TestWithParam<InodePolicy> {
   }
 
   InodeCaches caches_{WithoutGrowth(GetParam())};
-  InodeCache& cache_ = *caches_.cache;
+  IgetFamily& cache_ = *caches_.cache;
   const bool has_chain_locks_ = GetParam().hash != HashPolicy::kLfht;
   const bool has_list_ = GetParam().list != ListPolicy::kNone;
   const bool rcu_ = FirstLookupIsRcu(GetParam().hash);
@@ -266,7 +266,7 @@ struct ChainStatistics {
   double mean() const { return static_cast<double>(nodes) / static_cast<double>(chains); }
 };
 
-ChainStatistics ChainsOf(InodeCache& cache) {
+ChainStatistics ChainsOf(IgetFamily& cache) {
   ChainStatistics statistics;
   std::vector<size_t> lengths;
   cache.ForEachChain([&](size_t length) {

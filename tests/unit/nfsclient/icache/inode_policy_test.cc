@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "tests/fixtures/inode_caches.h"
 
 namespace nfswalk::icache {
@@ -114,7 +114,7 @@ enum class Index : uint8_t { kNone, kKept };
 std::string RefusalOf(const InodeCacheOptions& options, Index index) {
   CountingOperations operations(
       {.policy = {.hash = index == Index::kKept ? HashPolicy::kIndex : HashPolicy::kGlobal}});
-  const auto created = InodeCache::Create(options, operations);
+  const auto created = IgetFamily::Create(options, operations);
   return created ? "" : created.error();
 }
 
@@ -166,7 +166,7 @@ TEST(InodeCacheCreateTest, ATableBeyondMemoryIsRefused) {
 
 TEST(InodeCacheCreateTest, ATableIsSharedAmongSuperblocksOfOneHashPolicyOnly) {
   InodeCaches caches(InodePolicy{.hash = HashPolicy::kGlobal});
-  InodeCache* const owner = caches.cache.get();
+  IgetFamily* const owner = caches.cache.get();
   const auto refusal_of = [&](HashPolicy hash, Index index) {
     return RefusalOf({.policy = {.hash = hash}, .share_table_with = owner}, index);
   };
@@ -189,7 +189,7 @@ TEST(InodeCacheCreateTest, AnIndexIsNotSharedEvenWithAnother) {
 TEST(InodeCacheCreateTest, ASharedTableOutlivesItsFirstOwner) {
   auto first = std::make_unique<InodeCaches>(InodePolicy{.hash = HashPolicy::kBit});
   CountingOperations operations(InodeCacheOptions{});
-  const auto second = *InodeCache::Create(
+  const auto second = *IgetFamily::Create(
       {.policy = {.hash = HashPolicy::kBit}, .share_table_with = first->cache.get()}, operations);
   second->UnlockNew(*second->Iget(7)->inode);
   first = nullptr;

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <vector>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "tests/fixtures/inode_caches.h"
 
 namespace nfswalk::icache {
@@ -22,7 +22,7 @@ class InodeReclaimTest : public testing::TestWithParam<InodePolicy> {
   uint64_t written() const { return caches_.operations.written; }
 
   InodeCaches caches_{GetParam()};
-  InodeCache& cache_ = *caches_.cache;
+  IgetFamily& cache_ = *caches_.cache;
 };
 
 INSTANTIATE_TEST_SUITE_P(Policies, InodeReclaimTest, testing::ValuesIn(AllInodePolicies()),
@@ -116,7 +116,7 @@ TEST_P(InodeReclaimTest, AFailedWriteIsReportedAfterAllWereTriedAndTriedAgain) {
 
 TEST_P(InodeReclaimTest, AnInodeThatIsNotToBeCachedGoesWithItsLastReference) {
   InodeRef one = caches_.Get(1), other = caches_.Get(1);
-  cache_.MarkDontCache(*one);
+  MarkDontCache(*one);
   one = {};
   EXPECT_EQ(evicted(), 0u);
   other = {};
@@ -132,7 +132,7 @@ TEST_P(InodeReclaimTest, AnInodeThatIsNotToBeCachedIsWrittenBackBeforeItGoes) {
   };
   InodeRef inode = caches_.Get(1);
   cache_.MarkDirty(*inode);
-  cache_.MarkDontCache(*inode);
+  MarkDontCache(*inode);
   inode = {};
   EXPECT_EQ(written(), 1u);
   EXPECT_EQ(evicted(), 1u);
@@ -140,7 +140,7 @@ TEST_P(InodeReclaimTest, AnInodeThatIsNotToBeCachedIsWrittenBackBeforeItGoes) {
 
 TEST_P(InodeReclaimTest, AnInodeThatWasOnTheLruGoesToo) {
   Fill(1, 3);
-  cache_.MarkDontCache(*caches_.Get(2));
+  MarkDontCache(*caches_.Get(2));
   EXPECT_EQ(cache_.unused(), 2u);
   EXPECT_FALSE(caches_.Find(2));
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "access_cache/access_lru.h"
+#include "nfsclient/icache/iget_family.h"
 #include "nfsclient/nfs/nfs_inode.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "rcu/read_guard.h"
@@ -21,12 +22,12 @@ class CachedTree {
   // `buckets` and `names_per_chain`: as DentryCache has them.
   explicit CachedTree(size_t dentries_max = 1'000'000, size_t buckets = 1024,
                       size_t names_per_chain = 1)
-      : inodes_(*icache::InodeCache::Create({.inodes_max = 1'000'000}, operations_)),
+      : inodes_(*icache::IgetFamily::Create({.inodes_max = 1'000'000}, operations_)),
         dentries_(directory_changes_, dentries_max, buckets, names_per_chain),
         root_(dentries_.MakeRoot(NewInode(1, protocol::FileType::kDirectory))) {}
 
   DentryCache& dentries() { return dentries_; }
-  icache::InodeCache& inodes() { return *inodes_; }
+  icache::IgetFamily& inodes() { return *inodes_; }
   DentryRef& root() { return root_; }
 
   icache::InodeRef NewInode(uint64_t fileid, protocol::FileType type) {
@@ -72,7 +73,7 @@ class CachedTree {
   rcu::ChangeCount directory_changes_;
   access_cache::AccessLru access_lru_{1000, directory_changes_};
   nfs::InodeOperations operations_{icache::InodePolicy{}, access_lru_};
-  std::unique_ptr<icache::InodeCache> inodes_;
+  std::unique_ptr<icache::IgetFamily> inodes_;
   DentryCache dentries_;
   DentryRef root_;
 };

@@ -1,10 +1,10 @@
-// inode_lookup: the iget family, written once over all tables.
+// iget_family_over: the iget family, written once over all tables.
 //
 // The policies differ in which lock Table::Lock() takes, in whether the first lookup of the calls
 // named Rcu takes it, and in who arbitrates among creators: the chain's lock, or, for a table
 // without locks, AddUnique(). The order of steps is INODE-4 and INODE-5.
-#ifndef NFSWALK_NFSCLIENT_ICACHE_INODE_LOOKUP_H_
-#define NFSWALK_NFSCLIENT_ICACHE_INODE_LOOKUP_H_
+#ifndef NFSWALK_NFSCLIENT_ICACHE_IGET_FAMILY_OVER_H_
+#define NFSWALK_NFSCLIENT_ICACHE_IGET_FAMILY_OVER_H_
 
 #include <cassert>
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "nfsclient/icache/inode_table.h"
 #include "rcu/lock_order.h"
 #include "rcu/read_guard.h"
@@ -25,14 +25,14 @@
 namespace nfswalk::icache {
 
 template <class Table>
-class InodeCacheOver final : public InodeCache {
+class IgetFamilyOver final : public IgetFamily {
  public:
-  InodeCacheOver(const InodeCacheOptions& options, InodeOperations& operations,
+  IgetFamilyOver(const InodeCacheOptions& options, InodeOperations& operations,
                  std::shared_ptr<Table> table)
-      : InodeCache(options, operations),
+      : IgetFamily(options, operations),
         table_(std::move(table)),
         first_lookup_is_rcu_(FirstLookupIsRcu(options.policy.hash)) {}
-  ~InodeCacheOver() override { Unmount(); }
+  ~IgetFamilyOver() override { Unmount(); }
 
   const std::shared_ptr<Table>& table() const { return table_; }
 
@@ -147,7 +147,7 @@ class InodeCacheOver final : public InodeCache {
 // lock, and starts again. `chain` is nullptr for a lookup under RCU alone, else the locked chain.
 template <class Table>
 template <class MatchInode>
-auto InodeCacheOver<Table>::Find(uint64_t hash, const MatchInode& match,
+auto IgetFamilyOver<Table>::Find(uint64_t hash, const MatchInode& match,
                                  std::optional<Chain>* chain) -> Found {
   if (chain == nullptr) rcu::AssertMaySleep();
   for (;;) {
@@ -181,7 +181,7 @@ auto InodeCacheOver<Table>::Find(uint64_t hash, const MatchInode& match,
 // Waits until a found inode is complete. False, and no reference is left, if it was given up
 // meanwhile: the caller starts again.
 template <class Table>
-bool InodeCacheOver<Table>::Settle(const Found& found) {
+bool IgetFamilyOver<Table>::Settle(const Found& found) {
   if (found.is_new) WaitNew(*found.inode);
   if (found.inode->hashed()) return true;
   Put(found.inode);
@@ -190,7 +190,7 @@ bool InodeCacheOver<Table>::Settle(const Found& found) {
 
 template <class Table>
 template <class MatchInode>
-InodeRef InodeCacheOver<Table>::Lookup(uint64_t hash, const MatchInode& match, bool rcu,
+InodeRef IgetFamilyOver<Table>::Lookup(uint64_t hash, const MatchInode& match, bool rcu,
                                        bool wait_new) {
   rcu::AssertMaySleep();
   for (;;) {
@@ -201,7 +201,7 @@ InodeRef InodeCacheOver<Table>::Lookup(uint64_t hash, const MatchInode& match, b
 }
 
 template <class Table>
-IgetResult InodeCacheOver<Table>::IgetOrCreate(uint64_t hash, InodeIdentity& identity, bool rcu) {
+IgetResult IgetFamilyOver<Table>::IgetOrCreate(uint64_t hash, InodeIdentity& identity, bool rcu) {
   rcu::AssertMaySleep();
   for (;;) {
     const Found found = FindFirst(hash, Match(identity), rcu);
@@ -219,7 +219,7 @@ IgetResult InodeCacheOver<Table>::IgetOrCreate(uint64_t hash, InodeIdentity& ide
 
 // inode_insert5: under the chain's lock, what is there, or `own`.
 template <class Table>
-IgetResult InodeCacheOver<Table>::Insert(Inode& own, uint64_t hash, InodeIdentity& identity) {
+IgetResult IgetFamilyOver<Table>::Insert(Inode& own, uint64_t hash, InodeIdentity& identity) {
   const auto match = Match(identity);
   bool is_set = false;
   for (;;) {
@@ -248,7 +248,7 @@ IgetResult InodeCacheOver<Table>::Insert(Inode& own, uint64_t hash, InodeIdentit
 // False if another was first, which only a table without locks can tell this late.
 template <class Table>
 template <class MatchInode>
-bool InodeCacheOver<Table>::Publish(Chain& chain, Inode& own, uint64_t hash, uint16_t state,
+bool IgetFamilyOver<Table>::Publish(Chain& chain, Inode& own, uint64_t hash, uint16_t state,
                                     [[maybe_unused]] const MatchInode& match) {
   NFSWALK_SYNC_POINT("insert:before-publish");
   assert(!own.hashed());
@@ -268,7 +268,7 @@ bool InodeCacheOver<Table>::Publish(Chain& chain, Inode& own, uint64_t hash, uin
 }
 
 template <class Table>
-std::errc InodeCacheOver<Table>::InsertLocked(Inode& fresh) {
+std::errc IgetFamilyOver<Table>::InsertLocked(Inode& fresh) {
   rcu::AssertMaySleep();
   const uint64_t hash = HashOf(fresh.fileid);
   // A dying one does not stand in the way: ours goes in front of it and is met first.
@@ -304,7 +304,7 @@ std::errc InodeCacheOver<Table>::InsertLocked(Inode& fresh) {
 }
 
 template <class Table>
-void InodeCacheOver<Table>::Unhash(Inode& inode) {
+void IgetFamilyOver<Table>::Unhash(Inode& inode) {
   for (;;) {
     const uint64_t hash = inode.hash.load(std::memory_order_relaxed);
     if (hash == 0) break;
@@ -324,7 +324,7 @@ void InodeCacheOver<Table>::Unhash(Inode& inode) {
 }
 
 template <class Table>
-LockAcquisitions InodeCacheOver<Table>::table_lock_acquisitions() const {
+LockAcquisitions IgetFamilyOver<Table>::table_lock_acquisitions() const {
   LockAcquisitions taken;
   if constexpr (requires { table_->locks().acquisitions(); }) {
     const rcu::StripedLocks& locks = table_->locks();
@@ -335,7 +335,7 @@ LockAcquisitions InodeCacheOver<Table>::table_lock_acquisitions() const {
 }
 
 template <class Table>
-void InodeCacheOver<Table>::ForEachChain(const std::function<void(size_t)>& fn) {
+void IgetFamilyOver<Table>::ForEachChain(const std::function<void(size_t)>& fn) {
   if constexpr (!Table::kLockFree) {
     uint64_t hash = 0;
     do {
@@ -349,4 +349,4 @@ void InodeCacheOver<Table>::ForEachChain(const std::function<void(size_t)>& fn) 
 
 }  // namespace nfswalk::icache
 
-#endif  // NFSWALK_NFSCLIENT_ICACHE_INODE_LOOKUP_H_
+#endif  // NFSWALK_NFSCLIENT_ICACHE_IGET_FAMILY_OVER_H_

@@ -4,7 +4,7 @@
 #include <functional>
 #include <mutex>
 
-#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/defer.h"
 #include "rcu/lock_order.h"
 #include "rcu/read_guard.h"
@@ -12,7 +12,7 @@
 
 namespace nfswalk::icache {
 
-std::errc InodeCache::IterInodes(const IterOptions& options, const InodeVisitor& visit) {
+std::errc IgetFamily::IterInodes(const IterOptions& options, const InodeVisitor& visit) {
   rcu::AssertMaySleep();
   if (operations_.can_iterate()) return operations_.IterInodes(options, visit);
   // Keeps the cursor's place; put only when the cursor has moved on, and never under the lock.
@@ -37,7 +37,7 @@ std::errc InodeCache::IterInodes(const IterOptions& options, const InodeVisitor&
   return {};
 }
 
-std::errc InodeCache::IterInodesUnsafe(const UnsafeInodeVisitor& visit) {
+std::errc IgetFamily::IterInodesUnsafe(const UnsafeInodeVisitor& visit) {
   if (operations_.can_iterate()) return operations_.IterInodesUnsafe(visit);
   rcu::ReadGuard memory_stays;
   for (InodeList::Cursor cursor(list_); cursor.current() != nullptr; cursor.Advance()) {
@@ -46,7 +46,7 @@ std::errc InodeCache::IterInodesUnsafe(const UnsafeInodeVisitor& visit) {
   return {};
 }
 
-size_t InodeCache::EvictUnused() {
+size_t IgetFamily::EvictUnused() {
   rcu::AssertMaySleep();
   constexpr size_t kBatch = 256;
   std::array<Inode*, kBatch> victims;
@@ -80,7 +80,7 @@ size_t InodeCache::EvictUnused() {
   }
 }
 
-std::errc InodeCache::SyncInode(Inode& inode) {
+std::errc IgetFamily::SyncInode(Inode& inode) {
   {
     std::lock_guard lock(inode.lock);
     if (!inode.Is(kDirty)) return {};
@@ -91,7 +91,7 @@ std::errc InodeCache::SyncInode(Inode& inode) {
   return error;
 }
 
-std::errc InodeCache::Sync() {
+std::errc IgetFamily::Sync() {
   std::errc first{};
   const std::errc error =
       IterInodes({.filter = [](const Inode& inode) { return inode.Is(kDirty); }},
@@ -103,7 +103,7 @@ std::errc InodeCache::Sync() {
   return first != std::errc{} ? first : error;
 }
 
-size_t InodeCache::CountBusy() {
+size_t IgetFamily::CountBusy() {
   // All but the idle ones: of those that are not hashed an index knows nothing (INODE-18).
   size_t idle = 0;
   IterInodesUnsafe([&](Inode& inode) {
@@ -114,7 +114,7 @@ size_t InodeCache::CountBusy() {
   return all > idle ? all - idle : 0;
 }
 
-size_t InodeCache::Unmount() {
+size_t IgetFamily::Unmount() {
   Sync();
   active_.store(false, std::memory_order_relaxed);
   EvictUnused();
