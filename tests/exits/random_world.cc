@@ -34,14 +34,17 @@ RandomWorld::RandomWorld(uint64_t seed)
     : dice_(seed), options_(DrawOptions(dice_)), people_{{0, 0},         {1, 1}, {1, 1, {7, 8}},
                                                          {1, 1, {8, 7}}, {2, 1}, {}} {
   SteeredClock::Set(1'000'000 * kSecond);
-  auto server = std::make_unique<ToldServer>();
+  auto server = std::make_unique<fixtures::MemoryServer>();
   server_ = server.get();
   if (dice_.OneIn(4)) server_->AnswerWholePaths();
-  server_->Grant(
-      [this](uint64_t file, const Credential& credential) { return RightsOf(file, credential); });
+  server_->GrantBy([this](const Attributes& file, const Credential& credential) {
+    return RightsOf(file.fileid, credential);
+  });
   rights_seed_ = dice_.Next();
   Grow();
-  client_ = std::move(*Client::MountOver(std::move(server), options_));
+  auto protocol = std::make_unique<fixtures::FaultyProtocol>(std::move(server));
+  protocol_ = protocol.get();
+  client_ = std::move(*Client::MountOver(std::move(protocol), options_));
 }
 
 MountOptions RandomWorld::DrawOptions(Dice& dice) {

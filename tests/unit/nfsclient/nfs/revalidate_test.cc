@@ -11,16 +11,13 @@
 namespace nfswalk::exits {
 namespace {
 
-constexpr std::errc kOk{};
-constexpr std::errc kNoEntry = std::errc::no_such_file_or_directory;
-constexpr std::errc kEio = std::errc::io_error;
 using protocol::kStale;
 
 // nfs_check_verifier.
-using Revalidate1_2 = Exits;
+using Verifier = Exits;
 
 // NAME-1.
-TEST_F(Revalidate1_2, TheRootIsAlwaysValid) {
+TEST_F(Verifier, TheRootIsAlwaysValid) {
   options_.lookupcache = LookupCache::kNone;
   Mount();
   Warm(StatOf("/.."));
@@ -31,46 +28,47 @@ TEST_F(Revalidate1_2, TheRootIsAlwaysValid) {
 }
 
 // NAME-2.
-TEST_F(Revalidate1_2, AnotherCookieCostsALookupAndNoGetattr) {
+TEST_F(Verifier, AnotherChangeIdCostsALookupAndNoGetattr) {
   Mount();
   Warm(StatOf("d/f"));
-  Doubt("d/f");  // nor does the age of the child matter: LOOKUP brings its attributes
+  InvalidateAttributes(
+      "d/f");  // nor does the age of the child matter: LOOKUP brings its attributes
   NoticeChangeOf(kD, "d");
   Left(StatOf("d/f"), NeedRef::kLookupRpc, kOk, {"LOOKUP f"});
   Answered(StatOf("d/f"));
 }
 
 // The search permission looks at the directory's attributes first, hence the reason. NAME-3.
-TEST_F(Revalidate1_2, ADirectoryInDoubtIsAskedForAndItsNamesAreNot) {
+TEST_F(Verifier, AnInvalidDirectoryIsAskedForAndItsNamesAreNot) {
   Mount();
   Warm(StatOf("d/f"));
-  Doubt("d");
+  InvalidateAttributes("d");
   Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk, {"GETATTR 2"});
   Answered(StatOf("d/f"));
 }
 
-TEST_F(Revalidate1_2, ADirectoryThatTheGetattrShowsChangedIsLookedUpIn) {
+TEST_F(Verifier, ADirectoryThatTheGetattrShowsChangedIsLookedUpIn) {
   Mount();
   Warm(StatOf("d/f"));
-  Doubt("d");
+  InvalidateAttributes("d");
   server_->Add(kD, "new", FileType::kRegular);
   Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk, {"GETATTR 2", "ACCESS 2", "LOOKUP f"});
   Answered(StatOf("d/f"));
 }
 
 // NAME-3.
-TEST_F(Revalidate1_2, AWalkEndsWithTheErrorOfTheGetattr) {
+TEST_F(Verifier, AWalkEndsWithTheErrorOfTheGetattr) {
   Mount();
   Warm(StatOf("d/f"));
-  Doubt("d");
-  server_->Fail("GETATTR", kEio);
+  InvalidateAttributes("d");
+  protocol_->Fail("GETATTR", kEio);
   Left(StatOf("d/f"), NeedRef::kGetattrRpc, kEio, {"GETATTR 2"});
-  server_->Fail("GETATTR", kOk);
+  protocol_->Fail("GETATTR", kOk);
   Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk, {"GETATTR 2"});
 }
 
 // The hook by itself: a walk has asked for the directory's attributes already.
-TEST_F(Revalidate1_2, AnErrorOfTheGetattrReadsAsNoMatch) {
+TEST_F(Verifier, AnErrorOfTheGetattrReadsAsNoMatch) {
   Mount();
   Warm(StatOf("d/f"));
   vfs::DentryRef directory;
@@ -81,25 +79,25 @@ TEST_F(Revalidate1_2, AnErrorOfTheGetattrReadsAsNoMatch) {
                          });
   const vfs::PaddedName name("f", directory.get());
   vfs::DentryRef child = superblock().dentries.Lookup(*directory, name.name());
-  Doubt("d");
-  server_->Fail("GETATTR", kEio);
+  InvalidateAttributes("d");
+  protocol_->Fail("GETATTR", kEio);
   const auto verdict = nfs::RevalidateRef(superblock(), child, name.name(), *directory.inode(), me_,
                                           nfs::LookupIntent::kWalk);
   ASSERT_TRUE(verdict);
   EXPECT_EQ(*verdict, nfs::Verdict::kValid);
-  EXPECT_EQ(server_->TakeCalls(), (Calls{"GETATTR 2", "LOOKUP f"}));
+  EXPECT_EQ(TakeCalls(), (Calls{"GETATTR 2", "LOOKUP f"}));
 }
 
 // nfs_lookup_verify_inode.
-using Revalidate1_3 = Exits;
+using ChildInode = Exits;
 
 // NAME-4.
-TEST_F(Revalidate1_3, TheAgeOfTheChildDoesNotMatter) {
+TEST_F(ChildInode, TheAgeOfTheChildDoesNotMatter) {
   Mount();
   Warm(AccessTo("d/f", 0));
   Warm(AccessTo("d/s", 0));
-  Doubt("d/f");
-  Doubt("d/s");
+  InvalidateAttributes("d/f");
+  InvalidateAttributes("d/s");
   Answered(AccessTo("d/f", 0));
   Answered(AccessTo("d/s", 0));
   Answered(StatOf("d/f/x"), std::errc::not_a_directory);
@@ -107,60 +105,56 @@ TEST_F(Revalidate1_3, TheAgeOfTheChildDoesNotMatter) {
 }
 
 // NAME-5.
-TEST_F(Revalidate1_3, AnOpenAsksForTheFileUnlessNocto) {
+TEST_F(ChildInode, AnOpenAsksForTheFileUnlessNocto) {
   for (const bool nocto : {false, true}) {
     SCOPED_TRACE(nocto);
     options_.nocto = nocto;
-    auto server = std::make_unique<ToldServer>();
-    ToldServer& told = *server;
-    told.Add(kRoot, "f", FileType::kRegular);
-    auto client = std::move(*Client::MountOver(std::move(server), options_));
-    ASSERT_EQ(client->Access("f", kMayRead, me_), kOk);
-    (void)told.TakeCalls();
-    const uint64_t rcu_walks = client->stats().rcu_walks;
-    EXPECT_TRUE(client->Open("f", kMayRead, me_));
-    EXPECT_EQ(told.TakeCalls(), nocto ? Calls{} : Calls{"GETATTR 2"});
-    EXPECT_EQ(client->stats().rcu_walks, rcu_walks);  // an open never walks under RCU
+    MountAnew();
+    Warm(AccessTo("d/f", kMayRead));
+    const uint64_t rcu_walks = client_->stats().rcu_walks;
+    EXPECT_EQ(Open("d/f"), kOk);
+    EXPECT_EQ(TakeCalls(), nocto ? Calls{} : Calls{"GETATTR 3"});
+    EXPECT_EQ(client_->stats().rcu_walks, rcu_walks);  // an open never walks under RCU
   }
 }
 
 // NAME-17, WALK-1.
-TEST_F(Revalidate1_3, AfterEstaleEveryNameIsAskedForAgain) {
+TEST_F(ChildInode, AfterEstaleEveryNameIsAskedForAgain) {
   Mount();
   Warm(StatOf("d/f"));
-  Doubt("d/f");
-  server_->Fail("GETATTR", kStale);
+  InvalidateAttributes("d/f");
+  protocol_->Fail("GETATTR", kStale);
   Left(StatOf("d/f"), NeedRef::kGetattrRpc, kStale,
        {"GETATTR 3", "LOOKUP d", "LOOKUP f", "GETATTR 3"});
 }
 
 // NAME-6.
-TEST_F(Revalidate1_3, AFileWithoutLinksIsLookedUp) {
+TEST_F(ChildInode, AFileWithoutLinksIsLookedUp) {
   Mount();
   Warm(StatOf("d/f"));
   server_->Edit(kDF, [](auto& attributes) { attributes.nlink = 0; });
-  Doubt("d/f");
+  InvalidateAttributes("d/f");
   Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk, {"GETATTR 3"});
   server_->Take(kD, "f");
   Left(StatOf("d/f"), NeedRef::kLookupRpc, kNoEntry, {"LOOKUP f"});
 }
 
 // nfs_neg_need_reval.
-using Revalidate1_4 = Exits;
+using NegativeDentry = Exits;
 
 // NAME-8.
-TEST_F(Revalidate1_4, Row1_ANameThatIsToBeMadeIsNotLookedUp) {
+TEST_F(NegativeDentry, ANameThatIsToBeMadeIsNotLookedUp) {
   Mount();
   Warm(StatOf("d/n"));
   Warm(StatOf("d/m"));
   EXPECT_TRUE(client_->Create("d/n", 0644, true, me_));
   EXPECT_EQ(client_->Rename("d/n", "d/m", me_), kOk);
-  const Calls calls = server_->TakeCalls();
+  const Calls calls = TakeCalls();
   for (const auto& call : calls) EXPECT_FALSE(call.starts_with("LOOKUP")) << call;
 }
 
 // NAME-9.
-TEST_F(Revalidate1_4, Row2_LookupcachePositiveDoesNotBelieveIt) {
+TEST_F(NegativeDentry, NotTrustedWithLookupcachePositive) {
   options_.lookupcache = LookupCache::kPositive;
   Mount();
   Warm(StatOf("d/n"));
@@ -169,7 +163,7 @@ TEST_F(Revalidate1_4, Row2_LookupcachePositiveDoesNotBelieveIt) {
 }
 
 // NAME-7.
-TEST_F(Revalidate1_4, Row4_ItIsBelievedWhileTheCookieFits) {
+TEST_F(NegativeDentry, TrustedWhileChangeIdMatches) {
   Mount();
   Warm(StatOf("d/n"));
   Answered(StatOf("d/n"), kNoEntry);
@@ -178,7 +172,7 @@ TEST_F(Revalidate1_4, Row4_ItIsBelievedWhileTheCookieFits) {
   Answered(TextOf("d/n"), kNoEntry);
 }
 
-TEST_F(Revalidate1_4, Row4_AnotherCookieCostsALookup) {
+TEST_F(NegativeDentry, AnotherChangeIdCostsALookup) {
   Mount();
   Warm(StatOf("d/n"));
   NoticeChangeOf(kD, "d");
@@ -186,18 +180,18 @@ TEST_F(Revalidate1_4, Row4_AnotherCookieCostsALookup) {
   Answered(StatOf("d/n"), kNoEntry);
 }
 
-TEST_F(Revalidate1_4, Row4_ADirectoryInDoubtIsAskedForAndTheNameIsNot) {
+TEST_F(NegativeDentry, AnInvalidDirectoryIsAskedForAndTheNameIsNot) {
   Mount();
   Warm(StatOf("d/n"));
-  Doubt("d");
+  InvalidateAttributes("d");
   Left(StatOf("d/n"), NeedRef::kGetattrRpc, kNoEntry, {"GETATTR 2"});
   Answered(StatOf("d/n"), kNoEntry);
 }
 
 // nfs_lookup_revalidate.
-using Revalidate1_5 = Exits;
+using Revalidation = Exits;
 
-TEST_F(Revalidate1_5, Row3_AStaleInodeIsDroppedWithoutAskingForIt) {
+TEST_F(Revalidation, AStaleInodeIsDroppedWithoutAskingForIt) {
   Mount();
   Warm(StatOf("d/f"));
   nfs::MarkStale(superblock(), *InodeOf("d/f"));
@@ -206,17 +200,17 @@ TEST_F(Revalidate1_5, Row3_AStaleInodeIsDroppedWithoutAskingForIt) {
 }
 
 // NAME-8.
-TEST_F(Revalidate1_5, Row5_AnExclusiveCreateAsksForNothing) {
+TEST_F(Revalidation, AnExclusiveCreateAsksForNothing) {
   Mount();
   Warm(StatOf("d/f"));
   const auto created = client_->Create("d/f", 0644, true, me_);
   ASSERT_FALSE(created);
   EXPECT_EQ(created.error(), std::errc::file_exists);
-  EXPECT_EQ(server_->TakeCalls(), Calls{});
+  EXPECT_EQ(TakeCalls(), Calls{"CREATE f"});
 }
 
 // NAME-1.
-TEST_F(Revalidate1_5, Row6_AMatchIsValid) {
+TEST_F(Revalidation, AMatchIsValid) {
   Mount();
   Warm(StatOf("d/f"));
   EXPECT_EQ(Answered(StatOf("d/f")).attributes.fileid, kDF);
@@ -224,21 +218,21 @@ TEST_F(Revalidate1_5, Row6_AMatchIsValid) {
 }
 
 // NAME-6.
-TEST_F(Revalidate1_5, Row7_AMatchWithoutLinksCastsDoubtOnTheDirectory) {
+TEST_F(Revalidation, AMatchWithoutLinksInvalidatesTheDirectory) {
   Mount();
   Warm(StatOf("d/f"));
   Warm(StatOf("d/s"));
   server_->Edit(kDF, [](auto& attributes) { attributes.nlink = 0; });
-  Doubt("d/f");
+  InvalidateAttributes("d/f");
   Warm(StatOf("d/f"));
-  server_->Fail("LOOKUP", kEio);
+  protocol_->Fail("LOOKUP", kEio);
   Left(StatOf("d/f"), NeedRef::kLookupRpc, kEio, {"LOOKUP f"});
-  server_->Fail("LOOKUP", kOk);
+  protocol_->Fail("LOOKUP", kOk);
   Left(StatOf("d/s"), NeedRef::kGetattrRpc, kOk, {"GETATTR 2"});
 }
 
 // NAME-10.
-TEST_F(Revalidate1_5, Row8_TheSameFileIsValidFromThenOn) {
+TEST_F(Revalidation, TheSameFileIsValidFromThenOn) {
   Mount();
   Warm(StatOf("d/f"));
   NoticeChangeOf(kD, "d");
@@ -247,7 +241,7 @@ TEST_F(Revalidate1_5, Row8_TheSameFileIsValidFromThenOn) {
 }
 
 // NAME-10.
-TEST_F(Revalidate1_5, Row8_AnotherFileTakesTheNamesPlace) {
+TEST_F(Revalidation, AnotherFileTakesTheNamesPlace) {
   Mount();
   Warm(StatOf("d/f"));
   server_->Take(kD, "f");
@@ -259,7 +253,7 @@ TEST_F(Revalidate1_5, Row8_AnotherFileTakesTheNamesPlace) {
 }
 
 // ATTR-7.
-TEST_F(Revalidate1_5, Row8_AFileThatIsNotWhatItsHandleSaidIsLookedUpAnew) {
+TEST_F(Revalidation, AFileThatIsNotWhatItsHandleSaidIsLookedUpAnew) {
   Mount();
   Warm(StatOf("d/f"));
   server_->Edit(kDF, [](auto& attributes) { attributes.fileid = 777; });
@@ -270,95 +264,84 @@ TEST_F(Revalidate1_5, Row8_AFileThatIsNotWhatItsHandleSaidIsLookedUpAnew) {
 }
 
 #ifndef NDEBUG
-// Renames by another thread, once the walk has sampled "f".
-class Revalidate1_5Moving : public Exits {
+class RevalidationMoving : public Exits {
  protected:
-  ~Revalidate1_5Moving() override { rcu::SyncPointScript::ClearAll(); }
-
-  void MoveUnderTheWalk(std::string from, std::string to) {
+  // Another thread renames, once the walk has sampled "f".
+  void MoveUnderTheWalk(const std::string& from, const std::string& to) {
     Mount();
     Warm(StatOf("d/f"));
-    rcu::SyncPointScript::OnReach("walk:after-child-sample", [this, from, to] {
-      if (++reached_ != 2) return;  // "d", then "f"
-      std::thread([&] { EXPECT_EQ(client_->Rename(from, to, me_), kOk); }).join();
-    });
+    At("walk:after-child-sample", 2, [&] { Rename(from, to); });  // "d", then "f"
     EXPECT_EQ(AskRcu(*client_, StatOf("d/f")).need, NeedRef::kChanged);
-    rcu::SyncPointScript::ClearAll();
     EXPECT_EQ(AskRef(*client_, StatOf("d/f")).error, kNoEntry);
     EXPECT_EQ(AskRef(*client_, StatOf(to == "e" ? "e/f" : to)).error, kOk);
   }
-
-  int reached_ = 0;
 };
 
 // NAME-14.
-TEST_F(Revalidate1_5Moving, Row9_ANameThatMovesUnderTheWalkIsChanged) {
+TEST_F(RevalidationMoving, ANameThatMovesUnderTheWalkIsChanged) {
   MoveUnderTheWalk("d/f", "d/s/f");
 }
 
-TEST_F(Revalidate1_5Moving, Row9_ADirectoryThatMovesUnderTheWalkIsChanged) {
-  MoveUnderTheWalk("d", "e");
-}
+TEST_F(RevalidationMoving, ADirectoryThatMovesUnderTheWalkIsChanged) { MoveUnderTheWalk("d", "e"); }
 #endif
 
 // nfs4_lookup_revalidate: where opening is by name. An open never walks under RCU.
-class Revalidate1_6 : public Exits {
+class OpenRevalidation : public Exits {
  protected:
-  Revalidate1_6() { server_->OpenByName(); }
+  OpenRevalidation() { server_->OpenByName(); }
 
-  Calls Open(std::string_view path, std::errc error) {
-    auto file = client_->Open(path, kMayRead, me_);
-    EXPECT_EQ(file ? kOk : file.error(), error);
-    return server_->TakeCalls();
+  Calls CallsOfOpen(std::string_view path, std::errc error) {
+    EXPECT_EQ(Open(path), error);
+    return TakeCalls();
   }
 };
 
 // NAME-15.
-TEST_F(Revalidate1_6, ARegularFileIsLeftToTheOpen) {
+TEST_F(OpenRevalidation, ARegularFileIsLeftToTheOpen) {
   options_.nocto = true;
   Mount();
   Warm(AccessTo("d/f", kMayRead));
   NoticeChangeOf(kD, "d");
-  EXPECT_EQ(Open("d/f", kOk), Calls{"OPEN f"});
+  EXPECT_EQ(CallsOfOpen("d/f", kOk), Calls{"OPEN f"});
   Left(StatOf("d/f"), NeedRef::kLookupRpc, kOk, {"LOOKUP f"});  // nor did it vouch for the name
 }
 
-TEST_F(Revalidate1_6, ADirectoryIsLookedUp) {
+TEST_F(OpenRevalidation, ADirectoryIsLookedUp) {
   Mount();
   Warm(StatOf("d/s"));
   NoticeChangeOf(kD, "d");
-  EXPECT_EQ(Open("d/s", std::errc::is_a_directory), Calls{"LOOKUP s"});
+  EXPECT_EQ(CallsOfOpen("d/s", std::errc::is_a_directory), Calls{"LOOKUP s"});
 }
 
-TEST_F(Revalidate1_6, ANegativeNameIsBelieved) {
+TEST_F(OpenRevalidation, ANegativeDentryIsTrusted) {
   Mount();
   Warm(StatOf("d/n"));
-  EXPECT_EQ(Open("d/n", kNoEntry), Calls{});
+  EXPECT_EQ(CallsOfOpen("d/n", kNoEntry), Calls{});
 }
 
-TEST_F(Revalidate1_6, WhatTheOpenFindsStaleIsLookedUpNameByName) {
+TEST_F(OpenRevalidation, WhatTheOpenFindsStaleIsLookedUpNameByName) {
   Mount();
   Warm(StatOf("d/f"));
-  server_->Fail("OPEN", kStale);
-  EXPECT_EQ(Open("d/f", kStale), (Calls{"OPEN f", "LOOKUP d", "LOOKUP f", "OPEN f"}));
+  protocol_->Fail("OPEN", kStale);
+  EXPECT_EQ(CallsOfOpen("d/f", kStale), (Calls{"OPEN f", "LOOKUP d", "LOOKUP f", "OPEN f"}));
 }
 
 // After a failed revalidation with references.
-using Revalidate1_7 = Exits;
+using FailedRevalidation = Exits;
 
 // NAME-11.
-TEST_F(Revalidate1_7, AnErrorIsReportedAndTheDentryKept) {
+TEST_F(FailedRevalidation, AnErrorIsReportedAndTheDentryKept) {
   Mount();
   Warm(StatOf("d/f"));
   NoticeChangeOf(kD, "d");
-  server_->Fail("LOOKUP", kEio);
+  protocol_->Fail("LOOKUP", kEio);
   Left(StatOf("d/f"), NeedRef::kLookupRpc, kEio, {"LOOKUP f"});
-  server_->Fail("LOOKUP", kOk);
+  protocol_->Fail("LOOKUP", kOk);
   Left(StatOf("d/f"), NeedRef::kLookupRpc, kOk, {"LOOKUP f"});
 }
 
 // NAME-11.
-TEST_F(Revalidate1_7, EnoentAndEstaleDropTheDentry) {
+TEST_F(FailedRevalidation, EnoentAndEstaleDropTheDentry) {
   Mount();
   Warm(StatOf("d/f"));
   server_->Take(kD, "f");
@@ -367,24 +350,24 @@ TEST_F(Revalidate1_7, EnoentAndEstaleDropTheDentry) {
   Answered(StatOf("d/f"), kNoEntry);
 }
 
-TEST_F(Revalidate1_7, TheRootOutlivesEveryFailure) {
+TEST_F(FailedRevalidation, TheRootOutlivesEveryFailure) {
   Mount();
   Warm(StatOf("d/f"));
   for (const std::errc error : {kEio, kStale}) {
-    Doubt("/");
-    server_->Fail("GETATTR", error);
+    InvalidateAttributes("/");
+    protocol_->Fail("GETATTR", error);
     EXPECT_EQ(AskRef(*client_, StatOf("/")).error, error);
     EXPECT_EQ(AskRcu(*client_, StatOf("/")).need, NeedRef::kGetattrRpc);
-    server_->Fail("GETATTR", kOk);
+    protocol_->Fail("GETATTR", kOk);
     EXPECT_EQ(AskRef(*client_, StatOf("/")).error, kOk);
     Answered(StatOf("/"));
   }
 }
 
 // lookupcache=.
-using Revalidate1_8 = Exits;
+using Lookupcache = Exits;
 
-TEST_F(Revalidate1_8, AllBelievesBoth) {
+TEST_F(Lookupcache, AllTrustsBoth) {
   Mount();
   Warm(StatOf("d/f"));
   Warm(StatOf("d/n"));
@@ -392,7 +375,7 @@ TEST_F(Revalidate1_8, AllBelievesBoth) {
   Answered(StatOf("d/n"), kNoEntry);
 }
 
-TEST_F(Revalidate1_8, PositiveBelievesWhatIsThere) {
+TEST_F(Lookupcache, PositiveTrustsWhatIsThere) {
   options_.lookupcache = LookupCache::kPositive;
   Mount();
   Warm(StatOf("d/f"));
@@ -402,7 +385,7 @@ TEST_F(Revalidate1_8, PositiveBelievesWhatIsThere) {
 }
 
 // NAME-9.
-TEST_F(Revalidate1_8, NoneBelievesTheRootOnly) {
+TEST_F(Lookupcache, NoneTrustsTheRootOnly) {
   options_.lookupcache = LookupCache::kNone;
   Mount();
   Warm(StatOf("d/f"));
@@ -414,26 +397,26 @@ TEST_F(Revalidate1_8, NoneBelievesTheRootOnly) {
 }
 
 // nfs_weak_revalidate: a walk that ends with a jump.
-using Revalidate1_9 = Exits;
+using JumpRevalidation = Exits;
 
 // NAME-16.
-TEST_F(Revalidate1_9, AJumpEndsAtFreshAttributesOrAsksForThem) {
+TEST_F(JumpRevalidation, AJumpEndsAtFreshAttributesOrAsksForThem) {
   Mount();
   Warm(StatOf("d/s/.."));
   Answered(StatOf("d/."));
   Answered(StatOf("d/s/.."));
-  Doubt("d");
+  InvalidateAttributes("d");
   Left(StatOf("d/."), NeedRef::kGetattrRpc, kOk, {"GETATTR 2"});
-  Doubt("/");
+  InvalidateAttributes("/");
   Left(StatOf("/"), NeedRef::kGetattrRpc, kOk, {"GETATTR 1"});
 }
 
 // Once a handle has stood for another file, no later reply makes walkers believe it again, in
 // either form.
-TEST_F(Revalidate1_9, AJumpToABadInodeIsStaleForGood) {
+TEST_F(JumpRevalidation, AJumpToABadInodeIsStaleForGood) {
   Mount();
   Warm(StatOf("d/f"));
-  Doubt("/");
+  InvalidateAttributes("/");
   server_->ConfuseNextGetattr(777);
   Left(StatOf("/"), NeedRef::kGetattrRpc, kStale, {"GETATTR 1"});
   Warm(AccessBy(another_, "/", kMayRead));  // a reply that fits

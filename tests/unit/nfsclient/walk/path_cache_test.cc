@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cerrno>
 #include <functional>
 #include <string>
 #include <thread>
@@ -16,44 +15,42 @@
 #include "nfsclient/nfs/attribute_cache.h"
 #include "tests/exits/steered_clock.h"
 #include "tests/fixtures/client_internals.h"
-#include "tests/known_bugs/walked_mount.h"
+#include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk::exits {
 namespace {
 
-class PathCacheExits : public WalkedMount {
+class PathCache : public MemoryMount {
  protected:
-  static constexpr int64_t kMissing = -ENOENT;
-  static constexpr int64_t kDenied = -EACCES;
   static constexpr std::string_view kFile = "a/b/c/file";
 
-  PathCacheExits() {
+  PathCache() {
     SteeredClock::Set(1'000'000 * kSecond);
-    MountTree({});
+    MountTree();
   }
 
-  void MountTree(MountOptions options) {
-    Mount(options);
+  void MountTree() {
+    MountAnew();
     a_ = server_->Add(kRoot, "a", FileType::kDirectory);
     b_ = server_->Add(a_, "b", FileType::kDirectory);
     c_ = server_->Add(b_, "c", FileType::kDirectory);
-    file_ = static_cast<int64_t>(server_->Add(c_, "file", FileType::kRegular));
+    file_ = server_->Add(c_, "file", FileType::kRegular);
   }
 
   uint64_t path_hits() const { return client_->stats().path_hits; }
   // A stat, and whether the path cache knew the way.
-  bool Hits(std::string_view path, int64_t expected, ResolveFlags flags = {}) const {
+  bool Hits(std::string_view path, uint64_t expected, ResolveFlags flags = {}) const {
     const uint64_t before = path_hits();
     EXPECT_EQ(Stat(path, flags), expected) << path;
     return path_hits() != before;
   }
-  void Learn(std::string_view path, int64_t expected) const {
+  void Learn(std::string_view path, uint64_t expected) const {
     Warm(path);
     Warm(path);
     EXPECT_TRUE(Hits(path, expected)) << path;
   }
   // The way is learnt, `change` happens, and the path is not believed to be what it was.
-  void ExpectForgottenAfter(const std::function<void()>& change, int64_t expected) const {
+  void ExpectForgottenAfter(const std::function<void()>& change, uint64_t expected) const {
     Learn(kFile, file_);
     change();
     EXPECT_FALSE(Hits(kFile, expected));
@@ -108,37 +105,37 @@ class PathCacheExits : public WalkedMount {
   }
 
   uint64_t a_ = 0, b_ = 0, c_ = 0;
-  int64_t file_ = 0;
+  uint64_t file_ = 0;
 };
 
 // WALK-17.
-TEST_F(PathCacheExits, TheThirdWalkToADirectoryBeginsThere) {
+TEST_F(PathCache, TheThirdWalkToADirectoryBeginsThere) {
   EXPECT_FALSE(Hits(kFile, file_));
   Warm(kFile);
   Warm(kFile);
   EXPECT_TRUE(Hits(kFile, file_));
   EXPECT_TRUE(Hits("a/b/c/none", kMissing) || Hits("a/b/c/none", kMissing));
-  EXPECT_FALSE(Hits("a/b", static_cast<int64_t>(b_)));
+  EXPECT_FALSE(Hits("a/b", b_));
 }
 
-TEST_F(PathCacheExits, AWayThatEndsInSlashesIsTheSame) {
+TEST_F(PathCache, APrefixThatEndsInSlashesIsTheSame) {
   Learn("a/b/c//file", file_);
-  Learn("a/b/c/", static_cast<int64_t>(c_));
-  Learn("/a/b/c/.", static_cast<int64_t>(c_));
-  EXPECT_TRUE(Hits("a/b/c/..", static_cast<int64_t>(b_)));
+  Learn("a/b/c/", c_);
+  Learn("/a/b/c/.", c_);
+  EXPECT_TRUE(Hits("a/b/c/..", b_));
 }
 
-TEST_F(PathCacheExits, OwnRenamesOfAnyDirectoryOnTheWayAreSeen) {
+TEST_F(PathCache, OwnRenamesOfAnyDirectoryOnTheWayAreSeen) {
   for (const std::string directory : {"a", "a/b", "a/b/c"}) {
-    MountTree({});
+    MountTree();
     ExpectForgottenAfter([&] { Rename(directory, "elsewhere"); }, kMissing);
   }
 }
 
-TEST_F(PathCacheExits, AnotherDirectoryInThePlaceOfOneOnTheWayIsSeen) {
+TEST_F(PathCache, AnotherDirectoryInThePlaceOfOneOnTheWayIsSeen) {
   const uint64_t other = server_->Add(kRoot, "other", FileType::kDirectory);
   const uint64_t other_c = server_->Add(other, "c", FileType::kDirectory);
-  const auto other_file = static_cast<int64_t>(server_->Add(other_c, "file", FileType::kRegular));
+  const auto other_file = server_->Add(other_c, "file", FileType::kRegular);
   ExpectForgottenAfter(
       [&] {
         Rename("a/b", "away");
@@ -147,7 +144,7 @@ TEST_F(PathCacheExits, AnotherDirectoryInThePlaceOfOneOnTheWayIsSeen) {
       other_file);
 }
 
-TEST_F(PathCacheExits, ForeignChangesAreSeenWhenTheDirectoryIsLookedAt) {
+TEST_F(PathCache, ForeignChangesAreSeenWhenTheDirectoryIsLookedAt) {
   ExpectForgottenAfter(
       [&] {
         server_->Move(a_, kRoot, "b");
@@ -156,13 +153,13 @@ TEST_F(PathCacheExits, ForeignChangesAreSeenWhenTheDirectoryIsLookedAt) {
       kMissing);
 }
 
-TEST_F(PathCacheExits, RightsThatAreTakenAwayAreSeenWhenTheDirectoryIsLookedAt) {
+TEST_F(PathCache, RightsThatAreTakenAwayAreSeenWhenTheDirectoryIsLookedAt) {
   for (const int level : {0, 1, 2}) {
-    MountTree({});
+    MountTree();
     ExpectForgottenAfter(
         [&] {
           const uint64_t directory = level == 0 ? a_ : level == 1 ? b_ : c_;
-          server_->Refuse(directory, me_.uid());
+          server_->Grant(directory, 0, me_.uid());
           server_->Edit(directory, [](auto& attributes) { attributes.mode = 0700; });
           LookAt(directory);
         },
@@ -170,23 +167,23 @@ TEST_F(PathCacheExits, RightsThatAreTakenAwayAreSeenWhenTheDirectoryIsLookedAt) 
   }
 }
 
-TEST_F(PathCacheExits, OwnChangesOfModesAreSeen) {
+TEST_F(PathCache, OwnChangesOfModesAreSeen) {
   ExpectForgottenAfter(
       [&] {
-        server_->Refuse(a_, me_.uid());
+        server_->Grant(a_, 0, me_.uid());
         EXPECT_TRUE(client_->SetAttributesOf("a", {.mode = 0700}, another_).has_value());
       },
       kDenied);
 }
 
-TEST_F(PathCacheExits, WhatIsInvalidatedOrDroppedIsAskedForAgain) {
+TEST_F(PathCache, WhatIsInvalidatedOrDroppedIsAskedForAgain) {
   ExpectForgottenAfter([&] { client_->InvalidateCaches(); }, file_);
   ExpectForgottenAfter([&] { client_->DropCaches(); }, file_);
 }
 
 // What the entry points to may be another directory's by now, or no memory at all: so it must not
 // even be looked at.
-TEST_F(PathCacheExits, ADirectoryThatIsEvictedIsForgotten) {
+TEST_F(PathCache, ADirectoryThatIsEvictedIsForgotten) {
   ExpectForgottenAfter(
       [&] {
         nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
@@ -199,7 +196,7 @@ TEST_F(PathCacheExits, ADirectoryThatIsEvictedIsForgotten) {
 }
 
 // The directory at the end is known for longer than those on the way.
-TEST_F(PathCacheExits, AWayIsBelievedForAsLongAsEveryDirectoryOnIt) {
+TEST_F(PathCache, APrefixIsTrustedForAsLongAsEveryDirectoryOnIt) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const uint64_t asked_at = SteeredClock::Now();
   Warm("a/b/none");
@@ -214,7 +211,7 @@ TEST_F(PathCacheExits, AWayIsBelievedForAsLongAsEveryDirectoryOnIt) {
 }
 
 // The clock goes back to a time at which only the directory at the end had been asked for.
-TEST_F(PathCacheExits, AWayIsNotBelievedBeforeEveryDirectoryOnIt) {
+TEST_F(PathCache, APrefixIsNotTrustedBeforeEveryDirectoryOnIt) {
   const uint64_t asked_at = SteeredClock::Now();
   Warm(kFile);
   SteeredClock::Pass(100 * kSecond);
@@ -230,8 +227,8 @@ TEST_F(PathCacheExits, AWayIsNotBelievedBeforeEveryDirectoryOnIt) {
 }
 
 // WALK-17.
-TEST_F(PathCacheExits, NobodyGoesTheWayOfAnother) {
-  server_->Refuse(b_, another_.uid());
+TEST_F(PathCache, NobodyUsesThePrefixOfAnother) {
+  server_->Grant(b_, 0, another_.uid());
   const auto as_others = [&] {
     EXPECT_EQ(client_->Stat(kFile, another_).error(), std::errc::permission_denied);
     EXPECT_TRUE(client_->Stat(kFile, Credential(1, 1, {7})).has_value());
@@ -250,7 +247,7 @@ TEST_F(PathCacheExits, NobodyGoesTheWayOfAnother) {
 }
 
 // More than share an entry.
-TEST_F(PathCacheExits, AnyNumberOfUsersTakeTheWayInTurn) {
+TEST_F(PathCache, AnyNumberOfUsersUseAPrefixInTurn) {
   std::vector<Credential> users;
   for (uint32_t uid = 1; uid <= 9; ++uid) users.emplace_back(uid, uid);
   const auto all = [&] {
@@ -263,8 +260,8 @@ TEST_F(PathCacheExits, AnyNumberOfUsersTakeTheWayInTurn) {
   EXPECT_EQ(all(), users.size());
 }
 
-TEST_F(PathCacheExits, AUserForWhomAWayHasNoRoomIsNotLetThrough) {
-  server_->Refuse(b_, another_.uid());
+TEST_F(PathCache, AUserForWhomAnEntryHasNoRoomIsNotLetThrough) {
+  server_->Grant(b_, 0, another_.uid());
   const auto refused = [&] {
     const auto answer = client_->Stat(kFile, another_);
     return !answer && answer.error() == std::errc::permission_denied;
@@ -280,12 +277,12 @@ TEST_F(PathCacheExits, AUserForWhomAWayHasNoRoomIsNotLetThrough) {
 }
 
 // What this user may do is older than what the others may, who share the entry.
-TEST_F(PathCacheExits, WhoHasAnEntryAloneIsBelievedNoLonger) {
+TEST_F(PathCache, WhoHasAnEntryAloneIsTrustedNoLonger) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const uint64_t asked_at = SteeredClock::Now();
   Warm(kFile);
   SteeredClock::Pass(100 * kSecond);
-  for (const uint64_t id : {kRoot, a_, b_, c_, static_cast<uint64_t>(file_)}) LookAt(id);
+  for (const uint64_t id : {kRoot, a_, b_, c_, file_}) LookAt(id);
   std::thread([&] {
     for (int i = 0; i < 2 * kCold; ++i) FourUsersStat();
     EXPECT_EQ(FourUsersStat(), 4u);
@@ -297,9 +294,9 @@ TEST_F(PathCacheExits, WhoHasAnEntryAloneIsBelievedNoLonger) {
   }).join();
 }
 
-TEST_F(PathCacheExits, TheLongestWaysThatFitAreToldApart) {
+TEST_F(PathCache, TheLongestPrefixesThatFitAreToldApart) {
   const std::string stem(230, 'd');
-  std::vector<std::pair<std::string, int64_t>> files;
+  std::vector<std::pair<std::string, uint64_t>> files;
   for (const std::string end : {"123456", "123457", "1234567"}) {  // "a/" and 236 or 237 bytes
     const uint64_t directory = server_->Add(a_, stem + end, FileType::kDirectory);
     files.emplace_back("a/" + stem + end + "/file",
@@ -313,7 +310,7 @@ TEST_F(PathCacheExits, TheLongestWaysThatFitAreToldApart) {
   EXPECT_FALSE(Hits(files[2].first, files[2].second)) << "one byte more than there is room for";
 }
 
-TEST_F(PathCacheExits, WhoSharesAWayIsBelievedNoLongerThanAlone) {
+TEST_F(PathCache, WhoSharesAnEntryIsTrustedNoLongerThanAlone) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const auto hits_as_another = [&] {
     const uint64_t before = path_hits();
@@ -324,7 +321,7 @@ TEST_F(PathCacheExits, WhoSharesAWayIsBelievedNoLongerThanAlone) {
   for (int i = 0; i < kCold; ++i) hits_as_another();
   // Younger than what the other may do: everything else.
   SteeredClock::Pass(100 * kSecond);
-  for (const uint64_t id : {kRoot, a_, b_, c_, static_cast<uint64_t>(file_)}) LookAt(id);
+  for (const uint64_t id : {kRoot, a_, b_, c_, file_}) LookAt(id);
   Learn(kFile, file_);
   for (int i = 0; i < kCold; ++i) hits_as_another();
   SteeredClock::Set(asked_at + kLifetime - 1);
@@ -333,14 +330,14 @@ TEST_F(PathCacheExits, WhoSharesAWayIsBelievedNoLongerThanAlone) {
   EXPECT_FALSE(hits_as_another());
 }
 
-TEST_F(PathCacheExits, WaysThatLookAlikeAreToldApart) {
+TEST_F(PathCache, PrefixesThatLookAlikeAreToldApart) {
   const auto [one, other] = NamesThatLookAlike();
   ASSERT_FALSE(one.empty());
   const auto add = [&](const std::string& name) {
     const uint64_t directory = server_->Add(a_, name, FileType::kDirectory);
-    return static_cast<int64_t>(server_->Add(directory, "file", FileType::kRegular));
+    return server_->Add(directory, "file", FileType::kRegular);
   };
-  const int64_t one_file = add(one), other_file = add(other);
+  const uint64_t one_file = add(one), other_file = add(other);
   std::thread([&] {  // whose cache is new
     Learn("a/" + one + "/file", one_file);
     Learn("a/" + other + "/file", other_file);
@@ -349,7 +346,7 @@ TEST_F(PathCacheExits, WaysThatLookAlikeAreToldApart) {
       .join();
 }
 
-TEST_F(PathCacheExits, LinksAndParentsAreWalkedEachTime) {
+TEST_F(PathCache, LinksAndParentsAreWalkedEachTime) {
   server_->Add(kRoot, "to-b", FileType::kSymlink, "a/b");
   for (const std::string path : {"to-b/c/file", "a/../a/b/c/file", "../a/b/c/file"}) {
     Warm(path);
@@ -358,27 +355,28 @@ TEST_F(PathCacheExits, LinksAndParentsAreWalkedEachTime) {
   }
 }
 
-TEST_F(PathCacheExits, StrictWalksLookAtEverything) {
+TEST_F(PathCache, StrictWalksLookAtEverything) {
   Learn(kFile, file_);
   EXPECT_FALSE(Hits(kFile, file_, {.strict = true}));
 }
 
-TEST_F(PathCacheExits, OtherModesAndAMountWithoutItWalkEachTime) {
+TEST_F(PathCache, OtherModesAndAMountWithoutItWalkEachTime) {
   for (const WalkMode mode : {WalkMode::kRef, WalkMode::kRcuLocked, WalkMode::kRcuPeek}) {
-    MountOptions options;
-    options.walk = mode;
-    MountTree(options);
+    options_.walk = mode;
+    MountTree();
     Warm(kFile);
     Warm(kFile);
     EXPECT_FALSE(Hits(kFile, file_));
   }
-  MountTree(StepByStep());
+  options_.walk = WalkMode::kRcuSearch;
+  options_.path_cache = false;
+  MountTree();
   Warm(kFile);
   Warm(kFile);
   EXPECT_FALSE(Hits(kFile, file_));
 }
 
-TEST_F(PathCacheExits, AWayTooLongToBeRememberedIsWalked) {
+TEST_F(PathCache, APrefixTooLongToBeRememberedIsWalked) {
   uint64_t at = kRoot;
   std::string path;
   for (int i = 0; i < 16; ++i) {
@@ -386,13 +384,13 @@ TEST_F(PathCacheExits, AWayTooLongToBeRememberedIsWalked) {
     at = server_->Add(at, name, FileType::kDirectory);
     path += name + "/";
   }
-  const auto file = static_cast<int64_t>(server_->Add(at, "file", FileType::kRegular));
+  const auto file = server_->Add(at, "file", FileType::kRegular);
   Warm(path + "file");
   Warm(path + "file");
   EXPECT_FALSE(Hits(path + "file", file));
 }
 
-TEST_F(PathCacheExits, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
+TEST_F(PathCache, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
   AddManyDirectories();
   for (int round = 0; round < 8; ++round) {
     for (int i = 0; i < kManyDirectories; ++i) {
@@ -406,7 +404,7 @@ TEST_F(PathCacheExits, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
 }
 
 // WALK-18.
-TEST_F(PathCacheExits, WhatIsUsedOnceDrivesNothingOut) {
+TEST_F(PathCache, WhatIsUsedOnceEvictsNothing) {
   AddManyDirectories();
   Learn(kFile, file_);
   for (int i = 0; i < kManyDirectories; ++i) (void)Stat(ManyPath(i));
@@ -414,15 +412,15 @@ TEST_F(PathCacheExits, WhatIsUsedOnceDrivesNothingOut) {
 }
 
 // The memory of the first mount may be that of the second.
-TEST_F(PathCacheExits, AMountKnowsNothingOfOneBefore) {
+TEST_F(PathCache, AMountKnowsNothingOfOneBefore) {
   for (int i = 0; i < 5; ++i) {
-    MountTree({});
+    MountTree();
     EXPECT_FALSE(Hits(kFile, file_));
     Learn(kFile, file_);
   }
 }
 
-TEST_F(PathCacheExits, EachThreadLearnsForItself) {
+TEST_F(PathCache, EachThreadLearnsForItself) {
   Learn(kFile, file_);
   std::thread([&] {
     EXPECT_FALSE(Hits(kFile, file_));
