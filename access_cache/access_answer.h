@@ -1,7 +1,7 @@
-// access_answer: what the server allowed somebody to do with an inode, and for how long that holds.
+// access_answer: the access rights that the server granted one credential, and their validity.
 //
-// The server's bits and the epoch that they belong to share a word: 56 bits of epoch do not wrap in
-// anybody's lifetime. Epoch 0 is nobody's.
+// The server's bits and the epoch that they belong to share a word: 56 bits of epoch do not wrap
+// in practice. Epoch 0 is never current.
 //
 // Thread safety: pure functions.
 #ifndef NFSWALK_ACCESS_CACHE_ACCESS_ANSWER_H_
@@ -12,7 +12,7 @@
 
 namespace nfswalk::access_cache {
 
-// When the question is asked, and for how long an answer of the server holds. CLOCK_MONOTONIC.
+// The time of a lookup, and the lifetime of granted rights. CLOCK_MONOTONIC.
 struct AccessAge {
   uint64_t now_ns;
   uint64_t lifetime_ns;
@@ -29,7 +29,7 @@ constexpr uint32_t BitsOf(uint64_t answer) {
 }
 
 // The rights, if the answer is of `current_epoch` and granted_at <= now < granted_at + lifetime.
-// The one judgement behind every lookup, so that they cannot disagree (nfs_semantics bug 15).
+// Used by every lookup, so that they cannot disagree (ACCESS-6).
 constexpr std::optional<uint32_t> RightsOf(uint64_t answer, uint64_t granted_at_ns,
                                            uint64_t current_epoch, AccessAge age) {
   if (EpochOf(answer) != current_epoch || age.now_ns < granted_at_ns ||

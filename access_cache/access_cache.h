@@ -1,15 +1,15 @@
 // access_cache: the rights that the server granted on one inode, one answer per credential. A part
 // of the inode.
 //
-// The first credential's answer lies in the inode itself; when a second one comes, both move to a
-// list (access_list.h) that serves this inode from then on. Nearly all inodes are asked for by one
-// user, who so pays no memory and no cache line beyond the inode's.
+// The first credential's answer is stored in the inode; a second credential moves both to a list
+// (access_list.h), which serves the inode from then on. Most inodes are used by one credential and
+// need no memory and no cache line beyond their own.
 //
 // Contract    a lookup answers with the server's ACCESS bits for exactly this credential, or
-//             nullopt, which means "ask further", never "denied". A cached denial is an answer.
+//             nullopt, which means "not cached", never "denied". A cached denial is an answer.
 // Data        field                       | written by
 //             epoch_                      | Invalidate(), Clear(): one increment, no lock
-//             holder_, epoch_and_rights_, | `lock_`; read by anybody in an RCU section
+//             holder_, epoch_and_rights_, | `lock_`; read in RCU sections
 //               granted_at_ns_            |
 //             the list                    | `lock_`; that of the AccessLru is taken before it
 // Invariants  I1 holder_ is nothing, the first credential (pinned), or the list. A list stays until
@@ -24,7 +24,7 @@
 //                epoch_and_rights_ (release). A reader loads epoch_and_rights_ (acquire), holder_
 //                (acquire), granted_at_ns_ (acquire), epoch_and_rights_ again. If it finds the same
 //                word twice, nothing of another credential is between: I4 gives that another word,
-//                and the 0 before it is seen by whoever saw what was stored after.
+//                and a reader of a later store sees the 0 before it.
 //             O2 epoch_ is read after the answer: an Invalidate() that precedes the section, or
 //                whose effects the reader has seen, is seen here too.
 //             O3 holder_ release -> acquire: a list that is found is whole.
@@ -34,8 +34,8 @@
 // Progress    PeekRcu() one answer; SearchRcu() at most AccessList::kSearchStepsMax.
 // Lifetime    the inode's own pin on a credential ends at once, but after holder_ has changed.
 //             Readers compare its address with one that is valid in their section and never follow
-//             it; the address is used again only a grace period after the pin ended, by when
-//             everybody sees the change. A list is freed a grace period after it left.
+//             it; the address is reused only a grace period after the pin ended, when every
+//             reader sees the change. A list is freed a grace period after it left.
 // Tests       tests/unit/access_cache/access_cache_test.cc, tests/race/access_cache_race_test.cc
 #ifndef NFSWALK_ACCESS_CACHE_ACCESS_CACHE_H_
 #define NFSWALK_ACCESS_CACHE_ACCESS_CACHE_H_
@@ -93,9 +93,10 @@ class AccessCache {
   std::optional<uint64_t> GrantedAtRcu(const sunrpc_auth::CachedCredential* credential,
                                        AccessAge age) const;
 
-  // The same under this cache's spinlock, which stands for the inode's lock of nfs_semantics 3.2. A
-  // hit makes the answer the most recently used one, which is how the next peek finds it; an entry
-  // of the list that is too old to answer is dropped. May be called inside an RCU section.
+  // The same under this cache's spinlock, which stands for the inode's lock of
+  // nfs_access_get_cached_locked(). A hit makes the answer the most recently used one, which is how
+  // the next peek finds it; an entry of the list that is too old to answer is dropped. May be
+  // called inside an RCU section.
   std::optional<uint32_t> SearchLocked(const sunrpc_auth::CachedCredential* credential,
                                        AccessAge age);
 
@@ -106,7 +107,7 @@ class AccessCache {
 
   // Records the server's answer, in place of an earlier one for the same credential. `granted`:
   // ACCESS bits. `granted_at_ns`: when the call was sent. Does nothing if the rights were
-  // invalidated since `epoch` was taken (R6 of nfs_semantics 6) or memory is short. `lru` must
+  // invalidated since `epoch` was taken (ACCESS-8) or memory is short. `lru` must
   // always be the same.
   void Insert(sunrpc_auth::CredentialRef credential, uint32_t granted, uint64_t granted_at_ns,
               uint64_t epoch, AccessLru& lru);

@@ -1,9 +1,9 @@
-// access_entry: one answer on the list of an inode that several credentials ask for. Immutable once
-// published; another answer of the server is another entry.
+// access_entry: one credential's answer on an inode's list. Immutable once published; a new ACCESS
+// reply makes a new entry.
 //
 // Internal to access_cache/. An entry is on its list, which RCU readers follow, and in its tree. It
 // pins its credential until a grace period after it left both, so an address that compares equal is
-// the same credential (nfs_semantics 4.4) and a reader never follows freed memory (bug 18 there).
+// the same credential (ACCESS-11) and a reader never follows freed memory (WALK-25).
 #ifndef NFSWALK_ACCESS_CACHE_ACCESS_ENTRY_H_
 #define NFSWALK_ACCESS_CACHE_ACCESS_ENTRY_H_
 

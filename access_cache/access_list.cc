@@ -41,8 +41,8 @@ std::optional<uint32_t> AccessList::SearchLocked(const CachedCredential* credent
   return rights;
 }
 
-// An entry of another epoch is born stale: it goes straight to `dropped`. The new one is reachable
-// before the one it replaces leaves, so that readers always find one of the two.
+// Drops an entry of another epoch: it is stale already. Publishes the entry before it unlinks the
+// one that it replaces, so that readers always find one of the two.
 void AccessList::Add(AccessEntry& entry, uint64_t epoch, DroppedEntries& dropped) {
   lock->AssertHeld();
   if (EpochOf(entry.answer) != epoch) return dropped.Push(entry);

@@ -1,10 +1,10 @@
-// access_list: the answers for an inode that more than one credential asks for, one entry each.
+// access_list: the answers of an inode that several credentials use, one entry each.
 //
 // Internal to access_cache/.
 //
 // Contract    as that of access_cache.h, whose epoch is passed to each call.
 // Data        field                        | written by
-//             newest_, older               | the cache lock; read by anybody in an RCU section
+//             newest_, older               | the cache lock; read in RCU sections
 //             newer, oldest_, tree_, size_ | the cache lock
 //             lock, lru                    | before the list is published
 //             link                         | the AccessLru's lock
@@ -14,7 +14,7 @@
 // Protocol    locked:  lock; find in tree; too old -> drop it; else move to the front; unlock.
 //             here:    peek: e = newest_, once; ours and Rights() -> hit.
 //                      search: e = newest_; until ours and Rights(): e = e->older; at the end,
-//                      again if newest_ moved, since a move to the front can hide an entry from us.
+//                      again if newest_ moved, since a move to the front can hide an entry.
 // Ordering    O1 PushFront() and Unlink() release stores -> PeekRcu() and FindRcu() acquire loads:
 //                an entry reached is whole.
 //             O2 the epoch is read after newest_ (O2 of access_cache.h).
@@ -63,8 +63,8 @@ class alignas(64) AccessList {
 
   size_t size() const { return size_.load(std::memory_order_relaxed); }
 
-  // The cache lock, which is that of the inode's AccessCache, is held for the rest. What leaves
-  // goes to `dropped`.
+  // Preconditions of the rest: the cache lock, that of the inode's AccessCache. Removed entries are
+  // pushed to `dropped`.
 
   // Makes a hit the newest, and drops an entry that is too old.
   std::optional<uint32_t> SearchLocked(const sunrpc_auth::CachedCredential* credential,

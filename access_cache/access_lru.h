@@ -1,8 +1,8 @@
-// access_lru: the mount's limit on access entries, over all inodes (nfs_semantics 3.3), and where
-// they come from.
+// access_lru: the mount's limit on access entries, over all inodes (ACCESS-13), and
+// their allocator.
 //
-// What the limit counts is on lists (access_list.h). The answer that an inode holds itself takes no
-// memory of its own and goes with the inode; it is counted, but not limited.
+// What the limit counts is on lists (access_list.h). The answer that an inode stores itself takes
+// no memory of its own and lives as long as the inode; it is counted, but not limited.
 //
 // A list of the lists that have entries, next victim first. Over the limit, a scan visits a few of
 // them, drops the oldest entry of each and moves it to the end.

@@ -1,4 +1,4 @@
-// access_rights: what the server's ACCESS bits allow (nfs_semantics 3.2; RFC 1813 3.3.4).
+// access_rights: what the server's ACCESS bits allow (ACCESS-3; RFC 1813 3.3.4).
 //
 // The raw bits are cached and judged at each question: rights merged when stored gave wrong
 // answers.
@@ -34,7 +34,7 @@ constexpr uint32_t ServerBitsFor(uint32_t may_mask, bool directory) {
   return bits;
 }
 
-// True if `server_bits` allow everything in `may_mask`; an empty mask asks for nothing.
+// True if `server_bits` allow everything in `may_mask`; an empty mask is always granted.
 constexpr bool Grants(uint32_t server_bits, uint32_t may_mask, bool directory) {
   const uint32_t needed = ServerBitsFor(may_mask, directory);
   return (server_bits & needed) == needed;

@@ -1,24 +1,38 @@
-// client: mount an NFS export and look at it, as fast as memory allows.
+// client: the C++ API: mounts an NFS export and resolves paths in it from caches read under RCU.
 //
-//   auto client = nfswalk::Client::Mount(*nfswalk::ParseMountUrl("nfs://server/export"));
-//   auto attributes = (*client)->Stat("usr/include/stdio.h", nfswalk::Credential::OfProcess());
+//   auto options = nfswalk::ParseMountUrl("nfs://server/export?actimeo=60");
+//   if (!options) return Fail(options.error());  // names the part of the URL that is wrong
+//   auto client = nfswalk::Client::Mount(*options);
+//   if (!client) return Fail(client.error().message);
+//   const auto who = nfswalk::Credential::OfProcess();
+//   auto attributes = (*client)->Stat("usr/include/stdio.h", who);
+//   if (!attributes) return static_cast<int>(attributes.error());  // an errno, as stat(2) gives
 //
-// Thread safety: all calls on one Client may be made from any number of threads at once; destroy it
-// when none is inside, its Nodes and Files before it. Shutdown() makes those that are inside come
-// out. A call that is answered from the caches (Stat, Access, ReadLink in an rcu-*
-// walk mode) takes no lock, allocates nothing and stores to no shared memory; any other may wait
-// for the server as long as the mount's hard/soft, timeo and retrans say.
+// Cost of a call, one thread (docs/results.md has the tables and how they were measured):
 //
-// Paths: bytes, at most 4095, '/' separated, resolved from the export's root whether or not they
-// begin with '/'; symbolic links as path_resolution(7) has them, absolute ones from the export's
-// root. Errors: the errno that the system call of the same name gives (stat(2), access(2),
-// openat2(2), ...); ESTALE is protocol::kStale. No exception leaves this API.
+//   answered from the caches under RCU  Stat, Access, ReadLink   150 to 250 ns
+//     takes no lock, allocates nothing, stores to no shared memory
+//   answered from the caches in ref-walk  the same, walk=ref     420 to 460 ns
+//   needs the server                    everything else, cold    one round trip (loopback: 45 us);
+//     version 4 resolves all missing names of a path in one
 //
-// Memory: where there is none, a call ends in not_enough_memory (ENOMEM) with nothing half done: no
-// change was sent to the server, no reference is left, and the same call succeeds once there is
-// some. What merely finds no room in a cache is no error. A call that RCU mode cannot answer
-// without memory goes on with references. DropCaches(), InvalidateCaches() and the destructor need
-// none. What the threads of liburcu and of the connections cannot do without ends the process.
+// Thread safety: any number of threads may be in any calls of one Client at once. Destroy its Nodes
+// and Files before it, and it when no call is inside; Shutdown() makes those that wait return.
+//
+// Blocking: a call that needs the server waits as long as hard/soft, timeo and retrans of the mount
+// allow.
+//
+// Paths: bytes, at most 4095, separated by '/'; absolute or not, they begin at the export's root.
+// Symbolic links resolve as path_resolution(7) has it, absolute ones from the export's root.
+//
+// Errors: the errno of the system call of the same name (stat(2), access(2), openat2(2), ...);
+// ESTALE is protocol::kStale. No exception leaves this API.
+//
+// Memory: without it a call ends in not_enough_memory (ENOMEM) with nothing half done: no change
+// was sent, no reference is left, the same call succeeds later. An insertion into a cache that
+// finds no memory is skipped and is no error; a walk that RCU mode cannot finish without memory
+// continues in ref-walk. DropCaches(), InvalidateCaches() and destructors allocate nothing. Threads
+// of liburcu and of the connections that find no memory end the process.
 #ifndef NFSWALK_NFSCLIENT_CLIENT_H_
 #define NFSWALK_NFSCLIENT_CLIENT_H_
 
@@ -40,6 +54,18 @@
 
 namespace nfswalk {
 
+using nfs::AccessHits;
+using nfs::kNeedRefCount;
+using nfs::LookupCache;
+using nfs::MountOptions;
+using nfs::NeedRef;
+using nfs::NeedRefName;
+using nfs::ParseMountUrl;
+using nfs::ParseWalkMode;
+using nfs::Stats;
+using nfs::WalkContract;
+using nfs::WalkMode;
+using nfs::WalkModeName;
 using protocol::Attributes;
 using protocol::DirectoryEntry;
 using protocol::SetAttributes;
@@ -50,13 +76,13 @@ using Result = std::expected<T, std::errc>;
 
 // openat2(2) RESOLVE_*, plus AT_SYMLINK_NOFOLLOW.
 struct ResolveFlags {
-  bool no_follow = false;    // a symbolic link in last place is itself the result
+  bool no_follow = false;    // a symbolic link as last component is itself the result
   bool no_symlinks = false;  // ELOOP if any link would have to be followed
-  bool beneath = false;      // EXDEV for absolute paths, absolute links and `..` at the root
-  bool in_root = false;      // as after chroot: those stay inside the root
+  bool beneath = false;      // EXDEV for absolute paths, absolute links and `..` at the start
+  bool in_root = false;      // as after chroot(2): those stay inside the start
   bool cached = false;       // EAGAIN (errc::resource_unavailable_try_again) instead of an RPC
-  bool strict = false;       // this call is linearizable even where the mount is not
-  bool dont_cache = false;   // for scans: a file this call brings into the caches leaves with it
+  bool strict = false;       // linearizable, even where the mount is not
+  bool dont_cache = false;  // for scans: does not keep a file that this call brings into the caches
 };
 
 // Bits of access(2).
@@ -66,18 +92,100 @@ inline constexpr uint32_t kMayRead = access_cache::kMayRead;
 
 struct MountError {
   std::errc error{};
-  std::string message;  // what, where, and what to do
+  std::string message;  // what failed, where, and what to do
 };
 
+namespace nfs {
 class Superblock;
+}
+namespace vfs {
+class DentryRef;
+}
 
-// An open file: the handle is pinned, data is not cached. Must not outlive its Client.
-class File;
+// An open file: the server's open state and the file's handle. Data is not cached. Must not outlive
+// its Client.
+//
+// Thread safety: all calls at once from any number of threads.
+class File final {
+ public:
+  ~File();
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
 
-// A file, directory or link that stays resolved. Must not outlive its Client.
-class Node;
+  // Reads until `into` is full or the file ends; bad_file_descriptor without kMayRead.
+  [[nodiscard]] Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes);
+  // Returns when the data is on the server's stable storage; bad_file_descriptor without kMayWrite.
+  [[nodiscard]] Result<size_t> PWrite(std::span<const std::byte> data, uint64_t offset_bytes);
+  // As of the last reply of any call about the file.
+  Attributes attributes() const;
 
-class Client {
+ private:
+  friend class Node;
+  struct State;
+
+  explicit File(std::unique_ptr<State> state);
+
+  const std::unique_ptr<State> state_;
+};
+
+// A resolved file, directory or symbolic link: a reference, as a descriptor opened with O_PATH.
+// Follows the file through renames; DropCaches() does not drop it. Once the server has removed the
+// file, calls end in ESTALE as soon as the attribute caches notice. Must not outlive its Client.
+//
+// Paths: "" is the node itself (AT_EMPTY_PATH; also a link that no_follow resolved). Others begin
+// at the node, which must be a directory (ENOTDIR), or with '/' at the export's root. `..` and
+// absolute links lead out of the node, up to the export's root, as from a working directory.
+// `beneath` answers EXDEV for them and for absolute paths; `in_root` makes the node the root where
+// absolute paths and links begin and `..` ends. If a rename moves a directory out of the node while
+// such a walk is in it, `..` ends in EAGAIN, as openat2(2) has it.
+//
+// The path cache serves walks from the export's root only (`path_hits` of Stats).
+//
+// Thread safety: all calls at once from any number of threads; destroy it when none is inside.
+class Node final {
+ public:
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  [[nodiscard]] Result<Attributes> Stat(std::string_view path, const Credential& credential,
+                                        ResolveFlags flags = {}) const;
+  // mode: kMay* bits; 0 asks for existence only. errc{}, or permission_denied among others.
+  [[nodiscard]] std::errc Access(std::string_view path, uint32_t mode, const Credential& credential,
+                                 ResolveFlags flags = {}) const;
+  // Copies at most into.size() bytes, as readlink(2): no NUL, truncated silently; returns their
+  // number.
+  [[nodiscard]] Result<size_t> ReadLink(std::string_view path, std::span<char> into,
+                                        const Credential& credential,
+                                        ResolveFlags flags = {}) const;
+  // Calls `visit` for each entry but "." and ".." until it returns false. Entries have attributes
+  // and handles where the server sent them. After an error some entries may have been visited;
+  // ESTALE: the directory was removed meanwhile.
+  [[nodiscard]] std::errc ReadDir(std::string_view path, const Credential& credential,
+                                  const std::function<bool(const DirectoryEntry&)>& visit,
+                                  ResolveFlags flags = {}) const;
+  // Opens for kMayRead, kMayWrite or both; close-to-open consistency unless nocto. ENOENT for "":
+  // version 4.0 opens by name (RFC 7530 16.16).
+  [[nodiscard]] Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t mode,
+                                                   const Credential& credential,
+                                                   ResolveFlags flags = {}) const;
+  // Needs no right to the file itself, as open(2) with O_PATH.
+  [[nodiscard]] Result<std::unique_ptr<Node>> Resolve(std::string_view path,
+                                                      const Credential& credential,
+                                                      ResolveFlags flags = {}) const;
+
+ private:
+  friend class Client;
+
+  // `at` null: the export's root, for which "" is ENOENT and `in_root` changes nothing.
+  Node(nfs::Superblock& superblock, std::unique_ptr<const vfs::DentryRef> at);
+
+  nfs::Superblock& superblock_;
+  const std::unique_ptr<const vfs::DentryRef> at_;
+};
+
+// A mount: the node of the export's root, the calls that change the export, and the caches.
+class Client final {
  public:
   // Contacts the server. Bounded by TransportOptions::mount_timeout_ms.
   static std::expected<std::unique_ptr<Client>, MountError> Mount(const MountOptions& options);
@@ -88,30 +196,38 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
+  // The calls of Node, from the export's root; "" is ENOENT.
   [[nodiscard]] Result<Attributes> Stat(std::string_view path, const Credential& credential,
-                                        ResolveFlags flags = {});
-  // mode: kMay* bits, 0 asks for existence only. errc{} or permission_denied among others.
+                                        ResolveFlags flags = {}) {
+    return root_.Stat(path, credential, flags);
+  }
   [[nodiscard]] std::errc Access(std::string_view path, uint32_t mode, const Credential& credential,
-                                 ResolveFlags flags = {});
-  // Copies at most into.size() bytes, as readlink(2): no NUL, cut without an error; returns their
-  // count.
+                                 ResolveFlags flags = {}) {
+    return root_.Access(path, mode, credential, flags);
+  }
   [[nodiscard]] Result<size_t> ReadLink(std::string_view path, std::span<char> into,
-                                        const Credential& credential, ResolveFlags flags = {});
-
-  // Calls `visit` for each entry, without "." and "..", until it returns false. Attributes and
-  // handles are present where the server sent them. After an error some entries may have been seen;
-  // ESTALE: the directory was removed meanwhile.
+                                        const Credential& credential, ResolveFlags flags = {}) {
+    return root_.ReadLink(path, into, credential, flags);
+  }
   [[nodiscard]] std::errc ReadDir(std::string_view path, const Credential& credential,
                                   const std::function<bool(const DirectoryEntry&)>& visit,
-                                  ResolveFlags flags = {});
-
-  // Opens by permission check alone (kMayRead, kMayWrite); close-to-open unless nocto.
+                                  ResolveFlags flags = {}) {
+    return root_.ReadDir(path, credential, visit, flags);
+  }
   [[nodiscard]] Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t mode,
                                                    const Credential& credential,
-                                                   ResolveFlags flags = {});
+                                                   ResolveFlags flags = {}) {
+    return root_.Open(path, mode, credential, flags);
+  }
+  [[nodiscard]] Result<std::unique_ptr<Node>> Resolve(std::string_view path,
+                                                      const Credential& credential,
+                                                      ResolveFlags flags = {}) {
+    return root_.Resolve(path, credential, flags);
+  }
 
-  // Changing operations. `mode`: permission bits. All update the caches with the reply's weak cache
-  // consistency data, so that our own changes do not cost the siblings their validity.
+  // Changes. `mode`: permission bits. Each updates the caches with the reply's weak cache
+  // consistency data, so that our own changes do not invalidate the directory's other names.
+  // `exclusive` false: an existing file is the result (O_CREAT without O_EXCL).
   [[nodiscard]] Result<Attributes> Create(std::string_view path, uint32_t mode, bool exclusive,
                                           const Credential& credential);
   [[nodiscard]] Result<Attributes> MakeDirectory(std::string_view path, uint32_t mode,
@@ -129,82 +245,28 @@ class Client {
                                                    const Credential& credential,
                                                    ResolveFlags flags = {});
 
-  // Resolves once, for calls relative to the result later. Needs no right to the file itself, as
-  // open(2) with O_PATH.
-  [[nodiscard]] Result<std::unique_ptr<Node>> Resolve(std::string_view path,
-                                                      const Credential& credential,
-                                                      ResolveFlags flags = {});
-
-  // Ends the use of the server, for good: calls that wait for it, on a hard mount too, end in
-  // operation_canceled (ECANCELED), and so do all that come later, whatever the caches know; those
-  // of Files and Nodes alike. A call in progress that does not need the server may still succeed. A
-  // change that was under way may have been made or not. DropCaches(), InvalidateCaches() and
-  // stats() go on working. Does not block, may be called again, from any thread.
+  // Stops using the server, for good: calls that wait for it, on a hard mount too, and all later
+  // ones, also of Files and Nodes, end in operation_canceled (ECANCELED), whatever is cached. A
+  // call in progress that needs no server may still succeed. A change in progress may or may not
+  // have been made. DropCaches(), InvalidateCaches() and stats() keep working. Does not block;
+  // idempotent; any thread.
   void Shutdown();
 
-  // Forgets what nobody uses: dentries, inodes, access rights.
+  // Drops every dentry, inode and access right that is not in use.
   void DropCaches();
-  // Keeps everything, but believes none of it until the server has confirmed it: for a caller who
-  // knows that others have just changed the export.
+  // Keeps everything, and revalidates each entry with the server before its next use: for callers
+  // that know that another client has changed the export.
   void InvalidateCaches();
 
   Stats stats() const;
 
  private:
-  friend struct ClientInternals;  // for tests that look behind the calls
+  friend struct ClientInternals;  // for tests
 
-  explicit Client(std::unique_ptr<Superblock> superblock);
-  std::unique_ptr<Superblock> superblock_;
-};
+  explicit Client(std::unique_ptr<nfs::Superblock> superblock);
 
-class File {
- public:
-  virtual ~File() = default;
-  [[nodiscard]] virtual Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes) = 0;
-  // Returns when the data is on the server's stable storage.
-  [[nodiscard]] virtual Result<size_t> PWrite(std::span<const std::byte> data,
-                                              uint64_t offset_bytes) = 0;
-  virtual Attributes attributes() const = 0;
-};
-
-// What a path led to: a reference on it, as a descriptor opened with O_PATH is. It stays with the
-// file through renames, and DropCaches() does not drop it. Once the server has no such file any
-// more, calls end in ESTALE as soon as the attribute caches let them find out; to go on, resolve
-// anew.
-//
-// Paths: "" is the node itself (AT_EMPTY_PATH: also a link that no_follow kept). Others begin at
-// the node, which must be a directory (ENOTDIR), or with '/' at the export's root. `..` and
-// absolute links lead out of the node, up to the export's root, as from a working directory. Not
-// with `beneath`: EXDEV for them and for absolute paths; nor with `in_root`, where the node is the
-// root that absolute paths and links begin at and `..` ends at. If a rename moves a directory out
-// of the node while such a walk is in it, `..` ends in EAGAIN, as openat2(2) has it.
-//
-// The other errors and flags, and what is answered without a lock, are those of Client's calls of
-// the same name. Threads do not remember the way to directories below a node as they do from the
-// root (`path_hits` of Stats): every name is looked up in the cache.
-//
-// Thread safety: all calls at once from any number of threads; destroy it when none is inside.
-class Node {
- public:
-  virtual ~Node() = default;
-  [[nodiscard]] virtual Result<Attributes> Stat(std::string_view path, const Credential& credential,
-                                                ResolveFlags flags = {}) const = 0;
-  [[nodiscard]] virtual std::errc Access(std::string_view path, uint32_t mode,
-                                         const Credential& credential,
-                                         ResolveFlags flags = {}) const = 0;
-  [[nodiscard]] virtual Result<size_t> ReadLink(std::string_view path, std::span<char> into,
-                                                const Credential& credential,
-                                                ResolveFlags flags = {}) const = 0;
-  [[nodiscard]] virtual std::errc ReadDir(std::string_view path, const Credential& credential,
-                                          const std::function<bool(const DirectoryEntry&)>& visit,
-                                          ResolveFlags flags = {}) const = 0;
-  // ENOENT for "": a file is opened by its name.
-  [[nodiscard]] virtual Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t mode,
-                                                           const Credential& credential,
-                                                           ResolveFlags flags = {}) const = 0;
-  [[nodiscard]] virtual Result<std::unique_ptr<Node>> Resolve(std::string_view path,
-                                                              const Credential& credential,
-                                                              ResolveFlags flags = {}) const = 0;
+  const std::unique_ptr<nfs::Superblock> superblock_;
+  const Node root_;
 };
 
 }  // namespace nfswalk

@@ -1,5 +1,4 @@
-// The changing operations of Client: resolve the directory, refuse what has no name, hand over to
-// nfs/change.
+// Client's changes of the tree: resolve the parent, refuse what is no name, call nfs/change.h.
 
 #include <utility>
 
@@ -7,23 +6,24 @@
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/change.h"
 #include "nfsclient/nfs/superblock.h"
+#include "nfsclient/walk/path_walk.h"
 #include "nfsclient/walk/walk.h"
 
 namespace nfswalk {
 
 using walk::RefWalk;
+using walk::Revalidation;
 using walk::WalkFlags;
 
 namespace {
 
 constexpr std::errc kOk{};
 
-// Resolves all of `path` but its last name and calls `change(walk)`. `if_no_name` answers the errno
-// for
-// "/", "." and ".." in last place, which differs by call (vfs_walk 4.2).
+// Resolves the parent of `path` and calls `change(walk)`. `if_no_name(kind)` returns the errno of
+// the call for "/", "." and ".." as the last component (WALK-11).
 template <class IfNoName, class Change>
-std::errc WithParent(Superblock& superblock, std::string_view path, const Credential& credential,
-                     IfNoName&& if_no_name, Change&& change) {
+std::errc WithParent(nfs::Superblock& superblock, std::string_view path,
+                     const Credential& credential, IfNoName&& if_no_name, Change&& change) {
   return walk::ResolveRef(superblock, path, credential, WalkFlags{}, &RefWalk::ResolveParent,
                           [&](RefWalk& walk) -> std::errc {
                             if (walk.last_kind() != RefWalk::LastKind::kName) {
@@ -37,12 +37,12 @@ std::errc AlreadyThere(RefWalk::LastKind) { return std::errc::file_exists; }
 
 // Creates by `create(directory, name, credential)`.
 template <class Create>
-Result<Attributes> CreateAt(Superblock& superblock, std::string_view path, bool directory,
+Result<Attributes> CreateAt(nfs::Superblock& superblock, std::string_view path, bool directory,
                             const Credential& credential, Create&& create) {
   Attributes attributes;
   std::errc error =
       WithParent(superblock, path, credential, AlreadyThere, [&](RefWalk& walk) -> std::errc {
-        // "x/" names a directory, which open(2) and symlink(2) cannot make.
+        // "x/" is a directory, which open(2) and symlink(2) cannot make.
         if (walk.trailing_slash() && !directory) return std::errc::is_a_directory;
         auto made = create(walk.position(), walk.last(), walk.credential()->key());
         if (!made) return made.error();
@@ -53,9 +53,9 @@ Result<Attributes> CreateAt(Superblock& superblock, std::string_view path, bool 
   return attributes;
 }
 
-// What has the name already, as open(2) with O_CREAT finds it: unless the mount says nocto, the
-// server is asked whether it is still there (nfs_semantics 1.3).
-Result<Attributes> Existing(Superblock& superblock, std::string_view path,
+// The attributes of an existing file, as for open(2) with O_CREAT: close-to-open, revalidated at
+// the server unless the mount has nocto (NAME-5).
+Result<Attributes> Existing(nfs::Superblock& superblock, std::string_view path,
                             const Credential& credential) {
   Attributes attributes;
   std::errc error = walk::ResolveRef(
@@ -64,7 +64,7 @@ Result<Attributes> Existing(Superblock& superblock, std::string_view path,
                                      !superblock.options.nocto || walk.force());
         if (asked != kOk) return asked;
         nfs::CopyAttributes(walk.inode(), attributes);
-        // The server may know a file by its handle after its name has gone.
+        // The server may know the handle of a file whose name is gone.
         return attributes.nlink == 0 && !walk.force() ? protocol::kStale : kOk;
       });
   if (error != kOk) return std::unexpected(error);
@@ -75,7 +75,7 @@ Result<Attributes> Existing(Superblock& superblock, std::string_view path,
 
 Result<Attributes> Client::Create(std::string_view path, uint32_t mode, bool exclusive,
                                   const Credential& credential) {
-  // Without `exclusive` an existing file will do, also one that a link leads to.
+  // Without `exclusive`, an existing file is the result, also behind a symbolic link.
   if (!exclusive) {
     auto existing = Existing(*superblock_, path, credential);
     if (existing) {
@@ -90,7 +90,7 @@ Result<Attributes> Client::Create(std::string_view path, uint32_t mode, bool exc
                           [&](auto& directory, const std::string& name, const Credential& who) {
                             return nfs::CreateFile(*superblock_, directory, name, mode, who);
                           });
-  // Another client was faster.
+  // Another client has created it meanwhile.
   if (!exclusive && !created && created.error() == std::errc::file_exists) {
     return Existing(*superblock_, path, credential);
   }
@@ -120,7 +120,7 @@ Result<Attributes> Client::MakeSymlink(std::string_view target, std::string_view
 
 std::errc Client::Link(std::string_view existing, std::string_view path,
                        const Credential& credential) {
-  Superblock& superblock = *superblock_;
+  nfs::Superblock& superblock = *superblock_;
   const auto link_to = [&](RefWalk& source) -> std::errc {
     if (source.inode().is_directory()) return std::errc::operation_not_permitted;
     return WithParent(superblock, path, credential, AlreadyThere, [&](RefWalk& walk) {
@@ -129,26 +129,36 @@ std::errc Client::Link(std::string_view existing, std::string_view path,
                            walk.credential()->key());
     });
   };
-  // link(2) does not follow a link in last place.
+  // link(2) does not follow a symbolic link in the last component.
   return walk::ResolveRef(superblock, existing, credential, WalkFlags{.follow_last = false},
                           &RefWalk::Resolve, link_to);
 }
 
+// As do_renameat2(): both parents, then the change; after ESTALE once more, with both walks under
+// forced revalidation.
 std::errc Client::Rename(std::string_view from, std::string_view to, const Credential& credential) {
-  Superblock& superblock = *superblock_;
-  auto busy = [](RefWalk::LastKind) { return std::errc::device_or_resource_busy; };
-  return WithParent(superblock, from, credential, busy, [&](RefWalk& source) {
-    return WithParent(superblock, to, credential, busy, [&](RefWalk& target) -> std::errc {
-      // A trailing slash, which the server never sees, says that a directory is meant.
-      if (source.trailing_slash() || target.trailing_slash()) {
-        auto attributes = Stat(from, credential, {.no_follow = true});
-        if (!attributes) return attributes.error();
-        if (attributes->type != protocol::FileType::kDirectory) return std::errc::not_a_directory;
-      }
-      return nfs::Rename(superblock, source.position(), source.last(), target.position(),
-                         target.last(), source.credential()->key());
+  nfs::Superblock& superblock = *superblock_;
+  const WalkFlags flags;
+  walk::PathWalk from_walk(superblock, walk::AtRoot(superblock), from, credential, flags);
+  walk::PathWalk to_walk(superblock, walk::AtRoot(superblock), to, credential, flags);
+  const auto has_no_name = [](const RefWalk& walk) {
+    return walk.last_kind() != RefWalk::LastKind::kName;
+  };
+  const auto rename = [&](Revalidation revalidation) {
+    return from_walk.Ref(revalidation, &RefWalk::ResolveParent, [&](RefWalk& source) {
+      if (has_no_name(source)) return std::errc::device_or_resource_busy;
+      if (std::errc error = to_walk.Begin(); error != kOk) return error;
+      return to_walk.Ref(revalidation, &RefWalk::ResolveParent, [&](RefWalk& target) {
+        if (has_no_name(target)) return std::errc::device_or_resource_busy;
+        const bool directories_only = source.trailing_slash() || target.trailing_slash();
+        return nfs::Rename(superblock, source.position(), source.last(), target.position(),
+                           target.last(), directories_only, source.credential()->key());
+      });
     });
-  });
+  };
+  if (std::errc error = from_walk.Begin(); error != kOk) return error;
+  const std::errc error = rename(Revalidation::kAsNeeded);
+  return error == protocol::kStale ? rename(Revalidation::kForced) : error;
 }
 
 std::errc Client::Unlink(std::string_view path, const Credential& credential) {

@@ -21,7 +21,7 @@ class FaultOf {
   // Allocations that failed since the last of these.
   static int64_t failures() { return failures_.load(std::memory_order_relaxed); }
 
-  // For those who allocate, once per allocation.
+  // Called by allocators, once per allocation.
   static bool ShouldFail() {
 #ifdef NDEBUG
     return false;

@@ -1,13 +1,13 @@
 // bit_lock_chain: an RcuChain with its lock in bit 0 of the head's pointer, or a real one beside
 // it.
 //
-// Contract    mutual exclusion among those who change the chain; readers take no part.
+// Contract    mutual exclusion among writers of the chain; readers do not take the lock.
 // Data        bit 0 of head_, unless kRealLock.
 // Invariants  I1 while bit 0 is set only the holder changes the head.
 // Protocol    lock: set the bit if it is clear, else spin. unlock: clear it.
 // Ordering    O1 unlock() release -> lock() acquire: the next holder sees the last one's changes.
 // Progress    lock() spins 64 pauses, then yields the processor on each turn: a holder may have
-//             been preempted (icache 2.1).
+//             been preempted (INODE-24).
 // Lifetime    the table's.
 // Tests       tests/unit/rcu/bit_lock_chain_test.cc, tests/race/rcu_locks_race_test.cc
 #ifndef NFSWALK_RCU_BIT_LOCK_CHAIN_H_

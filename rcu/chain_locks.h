@@ -1,4 +1,4 @@
-// chain_locks: which lock guards which chain of a HashTable (icache 2.3).
+// chain_locks: which lock guards which chain of a HashTable (INODE-14).
 //
 //   ChainLocks<false>   one lock a chain, in bit 0 of its head: no memory, no lock-order checks
 //   ChainLocks<true>    one real lock a chain, beside its head: what a lock checker understands
@@ -60,7 +60,7 @@ class StripedLocks {
 
   // As in ChainLocks: buckets and stripes divide the hashes in the same way.
   size_t size() const { return size_t{1} << stripe_bits_; }
-  // Of all locks, or of the one most often taken; exact when nobody holds one.
+  // Of all locks, or of the one most often taken; exact while none is held.
   uint64_t acquisitions() const {
     uint64_t sum = 0;
     for (size_t i = 0; i < size(); ++i) sum += stripes_[i].acquisitions();

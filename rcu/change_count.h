@@ -1,24 +1,24 @@
-// change_count: tells whether anything of a kind has changed since, at the price of one load.
+// change_count: detects with one load whether anything of a kind has changed since a sample.
 //
-// Contract    what was read between Quiet() and a Still() that is true is what it was at Quiet(),
-//             and stays so as long as Still() is true.
+// Contract    what was read between TrySample() and a Validate() that returns true is as it was at
+//             TrySample(), and stays so while Validate() returns true.
 // Data        field  | written by
 //             begun_ | Change(), one increment
 //             ended_ | ~Change(), one increment
-// Invariants  I1 ended_ <= begun_. I2 neither ever decreases or wraps (64 bits). I3 what is counted
-//             is changed only while a Change exists.
-// Protocol    locked:  lock; read; keep; unlock. lock; kept things are right; unlock.
-//             here:    s = Quiet(); read; if Still(s) keep {things, s}.  later: if Still(s) they
-//             are right.
-// Ordering    O1 ~Change() release increment -> Quiet() acquire load: a reader that begins after a
-//                change sees all of it.
-//             O2 Change() release fence -> Still() acquire fence: a reader that saw one store of a
-//                change sees that it has begun.
-//             O3 Still() is an acquire load as well: what is read after it is no older than it.
-// Staleness   none: a change that has begun counts although it may not have changed anything yet.
+// Invariants  I1 ended_ <= begun_. I2 neither decreases or wraps (64 bits). I3 the guarded state
+//             changes only while a Change exists.
+// Protocol    locked:  lock; read; keep; unlock. Later: lock; use what was kept; unlock.
+//             here:    s = TrySample(); read; if Validate(s) keep {values, s}. Later: if
+//             Validate(s) use them.
+// Ordering    O1 ~Change() release increment -> TrySample() acquire load: a reader that begins
+//                after a change sees all of it.
+//             O2 Change() release fence -> Validate() acquire fence: a reader that saw one store of
+//                a change sees that it has begun.
+//             O3 Validate() is an acquire load as well: later reads are no older than it.
+// Staleness   none: a change counts once it has begun, before it has stored anything.
 // Progress    readers never wait; writers are wait-free.
 // Lifetime    the owner's. If memory is freed a grace period after a Change that made it
-//             unreachable, it is there for an RCU section in which Still() was true.
+//             unreachable, it is there for an RCU section in which Validate() was true.
 // Tests       tests/unit/rcu/change_count_test.cc, tests/race/path_cache_race_test.cc
 #ifndef NFSWALK_RCU_CHANGE_COUNT_H_
 #define NFSWALK_RCU_CHANGE_COUNT_H_
@@ -39,11 +39,11 @@ class ChangeCount {
     explicit Change(ChangeCount& count, bool counts = true) : count_(counts ? &count : nullptr) {
       if (!counts) return;
       count.begun_.fetch_add(1, std::memory_order_relaxed);
-      std::atomic_thread_fence(std::memory_order_release);  // O2: pairs with Still()
+      std::atomic_thread_fence(std::memory_order_release);  // O2: pairs with Validate()
     }
     ~Change() {
       if (count_ == nullptr) return;
-      count_->ended_.fetch_add(1, std::memory_order_release);  // O1: pairs with Quiet()
+      count_->ended_.fetch_add(1, std::memory_order_release);  // O1: pairs with TrySample()
     }
     Change(const Change&) = delete;
     Change& operator=(const Change&) = delete;
@@ -52,14 +52,14 @@ class ChangeCount {
     ChangeCount* const count_;
   };
 
-  // A sample for Still(); nullopt while something is being changed.
-  std::optional<uint64_t> Quiet() const {
+  // A sample for Validate(); nullopt while something is being changed.
+  std::optional<uint64_t> TrySample() const {
     const uint64_t ended = ended_.load(std::memory_order_acquire);  // O1: pairs with ~Change()
     if (begun_.load(std::memory_order_relaxed) != ended) return std::nullopt;
     return ended;
   }
 
-  bool Still(uint64_t sample) const {
+  bool Validate(uint64_t sample) const {
     std::atomic_thread_fence(std::memory_order_acquire);      // O2: pairs with Change()
     return begun_.load(std::memory_order_acquire) == sample;  // O3: pairs with Change()
   }

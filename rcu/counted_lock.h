@@ -1,7 +1,7 @@
-// counted_lock: a spin lock on a cache line of its own that knows how often it was taken.
+// counted_lock: a spin lock, on a cache line of its own, that counts its acquisitions.
 //
 // Lock acquisitions per inode are the machine-independent measure of the inode cache's policies
-// (icache 6.6). The count costs its holder one plain add to the line that it owns anyway, so it is
+// (INODE-20). The count costs its holder one plain add to the line that it owns anyway, so it is
 // part of every build and the same for all policies.
 #ifndef NFSWALK_RCU_COUNTED_LOCK_H_
 #define NFSWALK_RCU_COUNTED_LOCK_H_

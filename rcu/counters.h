@@ -61,8 +61,8 @@ class CounterSet {
 // One number that grows and shrinks.
 class ShardedCounter {
  public:
-  // Returns how much this thread's slot has been raised by so far. It never shrinks, so who acts
-  // once in so many additions does so also if as much is taken away in between.
+  // Returns the sum of this thread's additions, which subtractions do not lower: a caller can act
+  // once in so many additions.
   uint64_t Add(uint64_t n) { return counters_.Add(kAdded, n); }
   void Subtract(uint64_t n) { counters_.Add(kSubtracted, n); }
   // Exact if no change is concurrent; otherwise it may even be negative for a moment.

@@ -39,8 +39,8 @@ void MarkerPassed(DeferHead* head) {
 }  // namespace
 
 void Defer(DeferHead* head, void (*fn)(DeferHead*)) {
-  // The section registers the thread, which liburcu asks of callers of call_rcu. Its end also tells
-  // the sanitizer that what this thread wrote happens before the callback.
+  // Registers the thread, as call_rcu() requires. The end of the section annotates, for the
+  // sanitizer, that this thread's stores happen before the callback.
   ReadGuard registered;
 #ifdef NFSWALK_TSAN
   head->callback = fn;

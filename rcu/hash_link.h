@@ -1,16 +1,16 @@
-// hash_link: the two words by which an object hangs in a HashTable or in an LfhtTable.
+// hash_link: the hook of an object in a HashTable or an LfhtTable.
 #ifndef NFSWALK_RCU_HASH_LINK_H_
 #define NFSWALK_RCU_HASH_LINK_H_
 
 #include <atomic>
 
 #include "rcu/read_guard.h"
-// Wants the flavour's header first.
+// Needs the flavour's header before it.
 #include <urcu/rculfhash.h>
 
 namespace nfswalk::rcu {
 
-// Which member is in use is a matter of the table the object is in; never both at once.
+// The table that holds the object determines the member in use.
 template <class Node>
 union HashLink {
   HashLink() : next(nullptr) {}

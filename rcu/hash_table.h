@@ -8,8 +8,8 @@
 //             Table::next: set once, when growth begins. Heads: see bit_lock_chain.
 // Invariants  I1 a node is in exactly one chain: of the newest table if its old bucket is marked
 //             moved, else of the old one. I2 the group b of a table of n becomes 2b and 2b+1 of
-//             the next, of 2n; a bucket keeps its slot in the group. I3 nobody can reach the two
-//             buckets that replace b before b is marked moved. I4 no third table exists before
+//             the next, of 2n; a bucket keeps its slot in the group. I3 the two buckets that
+//             replace b are unreachable until b is marked moved. I4 no third table exists before
 //             every bucket of the first has moved.
 // Protocol    locked: lock(bucket); walk; unlock.
 //             here:   walk the bucket; on a miss, if it is marked moved, walk the next table's.
@@ -55,8 +55,8 @@ namespace nfswalk::rcu {
 // chosen by its highest bits.
 //
 // With kSlotBits = n, groups of 2^n neighbouring buckets are chosen by the highest bits, and the
-// bucket in its group by bits 1 to n, which must be well mixed too. So whoever hashes keys that are
-// used together to one group, and to its buckets evenly, has them in one cache line of heads.
+// bucket in its group by bits 1 to n, which must be well mixed too. Keys that are used together, if
+// hashed to one group and evenly to its buckets, share a cache line of heads.
 // Locks: which lock guards which bucket, see chain_locks.h.
 template <class Node, class Traits, class Locks = ChainLocks<>>
 class HashTable {
@@ -194,7 +194,7 @@ class HashTable {
   };
   [[nodiscard]] TwoChains LockTwo(uint64_t first, uint64_t second) requires(!Locks::kShared);
 
-  // Nodes in the table; exact if nobody changes it.
+  // Nodes in the table; exact without concurrent changes.
   size_t size() const;
   // Of the newest table.
   size_t bucket_count() const;

@@ -5,7 +5,7 @@
 // Data        liburcu's.
 // Invariants  I1 at most one node for which no matching one was there when it was added.
 // Protocol    locked: lock chain; look; insert. here: AddUnique() looks and inserts in one step.
-// Ordering    liburcu's; told to ThreadSanitizer here, which does not see into the library:
+// Ordering    liburcu's; annotated here for ThreadSanitizer, which does not see into the library:
 //             O1 AddUnique() -> FindRcu(): a node that is found is complete.
 // Progress    lock-free; the table is resized by a thread of liburcu's.
 // Lifetime    nodes: the caller's, at least a grace period after Remove().
@@ -73,14 +73,14 @@ class LfhtTable {
     return there != link ? &Traits::FromLink(*there) : nullptr;
   }
 
-  // What HashTable calls a locked bucket; here it excludes nobody. In a read section.
+  // HashTable's locked bucket; without mutual exclusion here. Preconditions: an RCU section.
   class [[nodiscard]] Chain {
    public:
     template <class Match>
     Node* Find(uint64_t hash, Match&& match) const {
       return table_->FindRcu(hash, match);
     }
-    // Precondition: the node is in the table, and nobody else removes it.
+    // Preconditions: the node is in the table; no concurrent Remove() of it.
     void Remove(Node* node) { cds_lfht_del(table_->table_, &Traits::Link(*node)); }
 
    private:
@@ -90,7 +90,7 @@ class LfhtTable {
   };
   Chain Lock(uint64_t) { return Chain(this); }
 
-  // Nodes in the table; exact if nobody changes it. Walks all of them.
+  // Nodes in the table; exact without concurrent changes. Walks all of them.
   size_t size() const {
     ReadGuard guard;
     long before, after;

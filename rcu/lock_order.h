@@ -1,9 +1,9 @@
 // lock_order: which lock may be taken under which, checked at run time in debug builds.
 //
 // Every spinning lock has a class. A thread may only block on a class that ranks after all classes
-// it holds; a second lock of the class it took last needs the nested form, whose caller knows an
-// order inside the class (ancestor first, lower address first). A try-lock cannot deadlock and is
-// recorded, not checked. A violation prints both classes and aborts.
+// it holds; a second lock of the class it took last needs the nested form, whose caller guarantees
+// an order inside the class (ancestor first, lower address first). A try-lock cannot deadlock and
+// is recorded, not checked. A violation prints both classes and aborts.
 //
 // Compiled in unless NDEBUG is set (or if NFSWALK_LOCK_ORDER is defined); otherwise every function
 // is empty. Thread safety: all state is per thread.

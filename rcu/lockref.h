@@ -4,14 +4,14 @@
 //             compare-exchange while the lock is free. A dead object never gets a reference again.
 // Data        word_ = count (high half, signed) | lock class (bits 8-15, constant) | lock (bit 0).
 // Invariants  I1 while bit 0 is set only the holder writes the word. I2 count < 0 <=> dead.
-//             I3 dead is for ever, until Revive() by the object's next owner.
+//             I3 dead stays dead until Revive(), by the next user of the memory.
 // Protocol    locked: lock; if (count < 0) fail; ++count; unlock.
 //             here:   loop { w = word; if locked(w) wait; if (count(w) < 0) fail; cas(w, w + 1) }
 // Ordering    O1 Unlock() release -> Lock(), Get*() acquire: what was done under the lock is seen.
-//             O2 *Put*() release -> Lock() acquire: who finds the count at zero under the lock sees
-//                all that former owners did.
+//             O2 *Put*() release -> Lock() acquire: a thread that finds the count at zero under the
+//                lock sees all that former holders did.
 // Progress    a get waits only while the lock is held; TryPut() and PutUnlessLast() never wait.
-// Tests       tests/unit/rcu/lockref_test.cc, tests/race/rcu_locks_race_test.cc (vfs_walk 2.7)
+// Tests       tests/unit/rcu/lockref_test.cc, tests/race/rcu_locks_race_test.cc (WALK-23)
 #ifndef NFSWALK_RCU_LOCKREF_H_
 #define NFSWALK_RCU_LOCKREF_H_
 
@@ -33,7 +33,8 @@ class Lockref {
   Lockref(const Lockref&) = delete;
   Lockref& operator=(const Lockref&) = delete;
 
-  // Takes a reference. Precondition: the caller holds one, or knows otherwise that it is not dead.
+  // Takes a reference. Preconditions: the object is not dead, for instance since the caller holds a
+  // reference.
   void Get() {
     [[maybe_unused]] const bool got = GetIfAbove(-1);
     assert(got);
@@ -80,7 +81,7 @@ class Lockref {
   // References held now; a hint unless the lock is held. Negative if dead.
   int32_t count() const { return CountOf(word_.load(std::memory_order_relaxed)); }
   bool dead() const { return count() < 0; }
-  // Of anybody; a hint.
+  // By any thread; a hint.
   bool locked() const { return IsLocked(word_.load(std::memory_order_relaxed)); }
   void AssertHeld() const { AssertLockHeld(this); }
 

@@ -36,7 +36,7 @@ void NoteUnmapped([[maybe_unused]] void* area, [[maybe_unused]] size_t bytes) {
 struct Registry {
   std::mutex mutex;
   std::map<void*, size_t> areas;
-  // Zeroed areas that nobody has, by size: the rest of a huge page, and what munmap() refused to
+  // Zeroed areas that are free, by size: the rest of a huge page, and what munmap() refused to
   // give back because it would have split a mapping beyond the kernel's limit.
   std::multimap<size_t, void*> parked;
   // What will be huge pages once their last piece is taken.
@@ -120,8 +120,8 @@ void* UsedUpPage(Registry& registry, void* area, size_t bytes) {
   return registry.cut_pages.erase(page) != 0 ? page : nullptr;
 }
 
-// Only a page that is in use to its end, so that the last of them does not take memory that nobody
-// needs. Advice: part of it may have been unmapped.
+// Only for a page that is used to its end, so that the last one does not take unused memory. Only
+// advice: part of it may have been unmapped.
 void MakeHuge(void* page) {
   madvise(page, kHugePage_bytes, MADV_HUGEPAGE);
   madvise(page, kHugePage_bytes, kMadviseCollapse);  // else it is done in the kernel's own time

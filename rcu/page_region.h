@@ -1,5 +1,5 @@
-// page_region: page-aligned memory for everything a walker can reach, which a test can make
-// read-only as a whole to prove that walkers store nothing.
+// page_region: page-aligned memory for all objects that an RCU-walk can reach, which a test can
+// make read-only to prove that RCU-walks store nothing.
 #ifndef NFSWALK_RCU_PAGE_REGION_H_
 #define NFSWALK_RCU_PAGE_REGION_H_
 
@@ -17,8 +17,8 @@ class PageRegion {
   static void Unmap(void* area);
 
   // Makes every area mapped now read-only: any store to one is a SIGSEGV until ThawAll(). Areas
-  // mapped later stay writable. Preconditions: nobody is about to write (no changing operation, no
-  // deferred callback runs).
+  // mapped later stay writable. Preconditions: no thread is about to write (no changing operation,
+  // no deferred callback runs).
   static void FreezeAll();
   static void ThawAll();
 

@@ -1,23 +1,23 @@
-// rcu_chain: the head of an RCU hash chain: a pointer, and room beside it in the same word.
+// rcu_chain: the head of an RCU hash chain: a pointer and two flag bits in one word.
 //
 // Contract    readers walk the chain inside a read-side section without a lock; changes need the
 //             lock that guards the chain, wherever that is (chain_locks.h). A removed node keeps
-//             its next pointer, so a reader standing on it finds its way on.
+//             its next pointer, so a reader on it reaches the rest of the chain.
 // Data        head_ = pointer | moved (bit 1) | locked (bit 0, owned by BitLockChain); Next(node):
 //             written under the lock. Node pointers never carry bits.
-//             companion_ (optional) = address | 16 bits of the first node's hash: what whoever
-//             looks for that node reads next. It is only ever prefetched, at the same time as the
-//             node itself, so it may be anything.
-// Invariants  I1 moved is for ever: the nodes are in another table, this chain stays empty.
+//             companion_ (optional) = address | 16 bits of the first node's hash: the object
+//             that a reader of that node reads next. Only prefetched, together with the node, so
+//             that a stale value is harmless.
+// Invariants  I1 moved is never cleared: the nodes are in another table, this chain stays empty.
 // Protocol    locked: lock; for (n = head; n; n = n->next); unlock.
 //             here:   read section; for (n = FirstRcu(); n; n = NextRcu(*n)).
 // Ordering    O1 InsertHead()/Remove() release -> FirstRcu(), NextRcu() acquire: a reader that sees
 //                a node sees it initialised.
-//             O2 MarkMoved() release -> moved() acquire: who sees the mark sees the new table.
-// Staleness   a reader may miss a node that is being moved to another chain: a miss proves nothing.
-// Progress    as long as the chain.
-// Lifetime    nodes are freed a grace period after Remove(), or live in type-stable memory.
-// Tests       tests/unit/rcu/bit_lock_chain_test.cc, tests/race/rcu_locks_race_test.cc
+//             O2 MarkMoved() release -> moved() acquire: a reader of the mark sees the new table.
+// Staleness   a reader may miss a node that is being moved to another chain: a miss is not
+// authoritative. Progress    as long as the chain. Lifetime    nodes are freed a grace period after
+// Remove(), or live in type-stable memory. Tests       tests/unit/rcu/bit_lock_chain_test.cc,
+// tests/race/rcu_locks_race_test.cc
 #ifndef NFSWALK_RCU_RCU_CHAIN_H_
 #define NFSWALK_RCU_RCU_CHAIN_H_
 

@@ -1,9 +1,9 @@
 // read_guard: an RCU read-side critical section over liburcu-memb.
 //
 // A thread registers with liburcu the first time it enters a section and unregisters when it exits;
-// nobody calls urcu_memb_register_thread(). Entering costs two plain stores to the thread's own
-// memory (sys_membarrier moves the fences to the updater). Sections nest. Inside one, do not sleep,
-// wait for a lock that may sleep, send an RPC or drop a reference that may free something.
+// no other code calls urcu_memb_register_thread(). Entering costs two plain stores to the thread's
+// own memory (sys_membarrier moves the fences to the updater). Sections nest. Inside one, do not
+// sleep, wait for a lock that may sleep, send an RPC or drop a reference that may free something.
 //
 // Thread safety: every function may be called from any thread.
 #ifndef NFSWALK_RCU_READ_GUARD_H_

@@ -7,12 +7,12 @@
 //             not written to. All but Slab::shard is under the lock of the slab's shard.
 // Invariants  I1 a slab is in its shard's list if and only if it has a free object; the wholly free
 //             ones are last. I2 a shard keeps at most one wholly free slab, and one for every two
-//             that are in use: what comes and goes with each grace period would cost more to map
-//             than all else that is done with it. I3 a slab changes its shard only under both
-//             shards' locks. I4 a slab waits for one grace period at a time, with all objects that
-//             had been retired when the wait began; those retired since share the next. I5 the only
-//             slab of a shard with a free object is not taken by another shard while it is in use:
-//             threads that run out of objects in turn would take it from each other each time.
+//             that are in use: mapping and unmapping slabs with each grace period would dominate
+//             the cost of an object. I3 a slab changes its shard only under both shards' locks. I4
+//             a slab waits for one grace period at a time, with all objects that had been retired
+//             when the wait began; those retired since share the next. I5 the only slab of a shard
+//             with a free object is not taken by another shard while it is in use: threads that run
+//             out of objects in turn would take it from each other each time.
 // Protocol    free: s = slab.shard; lock(s); if (slab.shard != s) unlock and again.
 // Ordering    the shard locks give all of it.
 // Progress    retiring an object costs a shard lock, and one deferred callback a slab and grace
@@ -83,7 +83,7 @@ class SlabPool {
     size_t slabs = 0;
     size_t free_slabs = 0;         // wholly free ones, last in the list
     std::atomic<int64_t> live{0};  // allocations less frees; written under lock
-    size_t next_victim = 0;        // where StealSlab() goes on
+    size_t next_victim = 0;        // where StealSlab() continues
   };
 
   // At most two, the rest null: off every list, to be unmapped.

@@ -10,7 +10,7 @@
 // Ordering    O1 unlock() release -> lock()/try_lock() acquire: the next holder sees the last one's
 //                stores.
 // Progress    a waiter spins, then yields, then sleeps between two looks (SpinWait): a preempted
-//             holder gets the processor (icache 0).
+//             holder gets the processor (INODE-24).
 // Tests       tests/unit/rcu/spin_lock_test.cc, tests/race/rcu_locks_race_test.cc
 #ifndef NFSWALK_RCU_SPIN_LOCK_H_
 #define NFSWALK_RCU_SPIN_LOCK_H_

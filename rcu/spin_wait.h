@@ -18,7 +18,7 @@ inline void CpuRelax() {
 }
 
 // Pauses a bounded number of times, then gives up the processor on every turn: in userspace the
-// holder may be waiting for the very processor its waiter burns (icache 0). In the end it sleeps
+// holder may be waiting for the very processor its waiter burns (INODE-24). In the end it sleeps
 // between turns, since a yield gives way only to threads of the same or a higher priority.
 class SpinWait {
  public:

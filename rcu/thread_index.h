@@ -1,8 +1,8 @@
-// thread_index: a small number that no other live thread has.
+// thread_index: a small number, unique among live threads.
 //
 // Contract    ThreadIndex() is the same for the whole life of a thread, and below kMaxThreadIndex
-//             unless that many other threads live. An index returns at thread exit and is given out
-//             again; who gets it sees all that its former owner stored.
+//             unless that many other threads live. An index is reused after its thread exits; the
+//             new thread sees all stores of the old one.
 // Thread safety: any thread, also from destructors of thread-local objects (then kNoThreadIndex).
 #ifndef NFSWALK_RCU_THREAD_INDEX_H_
 #define NFSWALK_RCU_THREAD_INDEX_H_

@@ -1,7 +1,7 @@
-// tsan: what ThreadSanitizer must be told about liburcu, said once.
+// tsan: ThreadSanitizer annotations of liburcu, the only ones.
 //
 // liburcu orders "end of a read section" before "callback that frees" with sys_membarrier, which
-// the sanitizer cannot see. We tell it with one address: leaving a section releases, a deferred
+// the sanitizer cannot see. Annotated with one address: leaving a section releases, a deferred
 // callback acquires. Everything below is empty in other builds.
 #ifndef NFSWALK_RCU_TSAN_H_
 #define NFSWALK_RCU_TSAN_H_

@@ -3,13 +3,14 @@
 #include <array>
 
 #include "rcu/lock_order.h"
+#include "rcu/mix64.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::rcu {
 
 auto WaitTable::BucketOf(const void* object) -> Bucket& {
   static constinit std::array<Bucket, size_t{1} << kBucketBits> buckets{};
-  return buckets[(reinterpret_cast<uintptr_t>(object) * 0x9e3779b97f4a7c15) >> (64 - kBucketBits)];
+  return buckets[Mix64(reinterpret_cast<uintptr_t>(object)) >> (64 - kBucketBits)];
 }
 
 auto WaitTable::Prepare(const void* object) -> Ticket {

@@ -1,17 +1,17 @@
-// wait_table: sleeping until an object changes its state, without a word of its own to sleep on.
+// wait_table: wait queues shared by address (bit_waitqueue()).
 //
-// Contract    a thread that sees, under the object's lock, that it has to wait, takes a ticket,
-//             drops every lock and sleeps; whoever changes the state, under the same lock, wakes
-//             all who took a ticket before. Wake-ups may be spurious. A sleeper does not touch the
-//             object again: it may be gone.
+// Contract    a thread that must wait takes a ticket under the object's lock, drops every lock and
+//             sleeps; the thread that changes the state, under the same lock, wakes all tickets
+//             taken before. Wake-ups may be spurious. A woken thread must not touch the object: it
+//             may be freed.
 // Data        a fixed number of buckets, chosen by the object's address, which outlive all objects.
-//             waiters: tickets not yet used up. sequence: raised by each wake-up.
+//             waiters: outstanding tickets. sequence: advanced by each wake-up.
 // Invariants  I1 a ticket's sequence was read under the object's lock, before its state changed.
 // Protocol    locked: cond.wait(lock).
-//             here:   t = Prepare(object); unlock; Sleep(t); lock and look again, from the start.
+//             here:   t = Prepare(object); unlock; Sleep(t); lock and check again, from the start.
 // Ordering    none of its own: Prepare() and the change that Wake() reports are under one lock, so
-//             the waker sees the waiter, or the waiter saw the change (icache 1.6).
-// Staleness   a Wake() that reads waiters as 0 wakes nobody who had to be woken.
+//             the waker sees the waiter, or the waiter saw the change (INODE-8).
+// Staleness   a Wake() that reads waiters as 0 has no waiter to wake.
 // Progress    Sleep() ends with any Wake() of the bucket after its Prepare().
 // Lifetime    that of the process.
 // Tests       tests/unit/rcu/wait_table_test.cc, tests/race/inode_wait_race_test.cc
@@ -46,7 +46,7 @@ class WaitTable {
   static void Sleep(const Ticket& ticket);
 
   // Preconditions: the change was made under the lock; it may have been dropped since. Costs one
-  // load if nobody waits.
+  // load without waiters.
   static void Wake(const void* object);
 
  private:

@@ -6,23 +6,13 @@
 
 #include <utility>
 
+#include "rcu/mix64.h"
 namespace nfswalk::sunrpc_auth {
 namespace {
 
-// One round of a 64-bit mixer: every input bit reaches every output bit, so that low bits can index
-// a table although uids are small and dense.
-uint64_t Mix(uint64_t state, uint64_t word) {
-  uint64_t x = state ^ word;
-  x ^= x >> 32;
-  x *= 0x9e3779b97f4a7c15u;
-  x ^= x >> 29;
-  x *= 0xd6e8feb86659fd93u;
-  return x ^ (x >> 32);
-}
-
 uint64_t HashOf(Flavor flavor, uint32_t uid, uint32_t gid, std::span<const uint32_t> groups) {
-  uint64_t hash = Mix(static_cast<uint64_t>(flavor) + 1, uint64_t{uid} << 32 | gid);
-  for (uint32_t group : groups) hash = Mix(hash, group);
+  uint64_t hash = rcu::Mix64(static_cast<uint64_t>(flavor), uint64_t{uid} << 32 | gid);
+  for (uint32_t group : groups) hash = rcu::Mix64(hash, group);
   return hash;
 }
 

@@ -1,7 +1,7 @@
-// credential: who asks. A value: uid, gid and the supplementary groups in the caller's order, or
-// AUTH_NONE (nobody in particular).
+// credential: the identity that a call is made for. A value: uid, gid and the supplementary groups
+// in the caller's order, or AUTH_NONE.
 //
-// Two credentials are equal if uid, gid and every group in order are equal (nfs_semantics 4.1); all
+// Two credentials are equal if uid, gid and every group in order are equal (CRED-1); all
 // groups count, though AUTH_SYS carries only the first 16 (RFC 5531 appendix A). The hash is
 // computed once, at construction, so that a lookup of a long group list costs one word.
 //

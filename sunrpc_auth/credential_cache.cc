@@ -40,7 +40,7 @@ CachedCredential::CachedCredential(CredentialCache& cache, Credential&& key, uin
               groups_.begin());
 }
 
-// The pool wants its objects back as it made them: without a group list.
+// Resets the object to the state in which the pool constructed it: without a group list.
 void CachedCredential::Free(CachedCredential* credential) {
   std::destroy_at(credential);
   std::construct_at(credential);
@@ -175,7 +175,7 @@ void CredentialCache::ReferenceLocked(CachedCredential& credential) {
 
 CredentialRef CredentialCache::TakeReference(const CachedCredential* borrowed) {
   auto& credential = const_cast<CachedCredential&>(*borrowed);
-  // While somebody else holds a reference the object stays hashed (I3; it is not NEW).
+  // While another reference is held the object stays hashed (I3; it is not NEW).
   uint64_t count = credential.references_.load(std::memory_order_relaxed);
   while (count != 0) {
     if (credential.references_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed)) {
@@ -252,7 +252,7 @@ void CredentialCache::Link(CachedCredential& credential) {
 }
 
 // `next_` keeps its value for readers that stand on the object.
-// Preconditions: the table lock is held, or nobody else is left.
+// Preconditions: the table lock is held, or no other thread uses the cache.
 void CredentialCache::Unlink(CachedCredential& credential) {
   std::atomic<CachedCredential*>* link = &BucketOf(credential.hash_);
   while (link->load(std::memory_order_relaxed) != &credential) {
@@ -264,8 +264,8 @@ void CredentialCache::Unlink(CachedCredential& credential) {
   size_.store(size() - 1, std::memory_order_relaxed);
 }
 
-// Runs the set-up of a NEW object unless another thread has. All who waited for one that failed get
-// its error; the object is out of the table by then, so that the next Lookup() starts afresh.
+// Runs the set-up of a NEW object unless another thread has. After a failure all waiters return its
+// error; the object is unhashed by then, so that the next Lookup() creates another.
 std::errc CredentialCache::SetUp(CachedCredential& credential) {
   if ((credential.state_.load(std::memory_order_acquire) & kNew) == 0) {  // O2: pairs with SetUp()
     return {};

@@ -1,9 +1,8 @@
 // credential_cache: one object per credential in use, so that rights can be keyed by its address.
 //
 // Contract    LookupNonblock() answers with the one cached object equal to the argument, or
-//             nullptr, which means "take a reference walk" and nothing else. Equal arguments give
-//             the same address for as long as somebody holds a reference, or stays in the RCU
-//             section of the answer.
+//             nullptr, which means only "continue in ref-walk". Equal arguments give
+//             the same address while a reference is held, or within the RCU section of the lookup.
 // Data        field                        | written by
 //             hash_, groups_, key_, ...    | the creator, before the object is published
 //             buckets_, next_              | Link(), Unlink(): table lock
@@ -17,7 +16,7 @@
 //             again.
 // Protocol    locked:  lock table; for each in chain: equal and hashed -> ++references; unlock.
 //             here:    for each in chain: equal -> hashed and not new ? it : nullptr.
-//             The lockless search ends at the first equal object, as in nfs_semantics 4.2: one that
+//             The lockless search ends at the first equal object, as CRED-2 says: one that
 //             cannot be used hides what may stand behind it, which costs a fallback only.
 // Ordering    O1 Link() and Unlink() release stores -> LookupNonblock() acquire loads: a found
 //                object is whole.
@@ -117,8 +116,7 @@ class CredentialRef {
   const CachedCredential* operator->() const { return credential_; }
   explicit operator bool() const { return credential_ != nullptr; }
 
-  // Gives the reference away without dropping it, for whoever has room for a bare address only;
-  // Adopt() makes it a CredentialRef again.
+  // Hands the reference over as a plain address; Adopt() makes it a CredentialRef again.
   const CachedCredential* release() { return std::exchange(credential_, nullptr); }
   static CredentialRef Adopt(const CachedCredential* released) {
     return CredentialRef(const_cast<CachedCredential*>(released));
@@ -157,7 +155,7 @@ class CredentialCache {
   const CachedCredential* LookupNonblock(const Credential& credential) const;
 
   // The object for `credential`, created if need be. Takes the table lock also on a hit, as the
-  // 2014 form does (nfs_semantics 4.2). Errors: not_enough_memory; that of the set-up.
+  // 2014 form does (CRED-2). Errors: not_enough_memory; that of the set-up.
   [[nodiscard]] std::expected<CredentialRef, std::errc> Lookup(const Credential& credential);
 
   // A reference to what LookupNonblock() returned, or an empty one if it has been dropped since.

@@ -12,11 +12,11 @@ namespace nfswalk::bench {
 
 namespace {
 
-class FileId final : public vfs::InodeIdentity {
+class FileId final : public icache::InodeIdentity {
  public:
   explicit FileId(uint64_t fileid) : fileid_(fileid) {}
-  bool Test(const vfs::Inode& inode) const override { return inode.fileid == fileid_; }
-  std::errc Set(vfs::Inode& inode) override {
+  bool Test(const icache::Inode& inode) const override { return inode.fileid == fileid_; }
+  std::errc Set(icache::Inode& inode) override {
     inode.fileid = fileid_;
     return {};
   }
@@ -25,15 +25,15 @@ class FileId final : public vfs::InodeIdentity {
   const uint64_t fileid_;
 };
 
-// Nothing can go wrong here that a benchmark could go on after.
+// Ends the process: no failure here leaves a benchmark that could continue.
 [[noreturn]] void Fail(const char* what) {
   std::fprintf(stderr, "inode_scale: %s\n", what);
   std::exit(EXIT_FAILURE);
 }
 
-vfs::InodeRef LookUp(vfs::InodeCache& cache, SyntheticFiles& source, uint64_t fileid) {
+icache::InodeRef LookUp(icache::IgetFamily& cache, SyntheticFiles& source, uint64_t fileid) {
   FileId identity(fileid);
-  vfs::IgetResult found = cache.Iget5Rcu(cache.HashOf(fileid), identity);
+  icache::IgetResult found = cache.Iget5Rcu(cache.HashOf(fileid), identity);
   if (!found) Fail("no memory for an inode");
   if (found->is_new) {
     source.Fill(*found->inode);
@@ -42,14 +42,14 @@ vfs::InodeRef LookUp(vfs::InodeCache& cache, SyntheticFiles& source, uint64_t fi
   return std::move(found->inode);
 }
 
-uint64_t ReadAttributes(const vfs::Inode& inode) {
+uint64_t ReadAttributes(const icache::Inode& inode) {
   protocol::Attributes attributes;
   inode.attributes.Load(attributes);
   return attributes.fileid + attributes.mode;
 }
 
-void Create(vfs::InodeCache& cache, SyntheticFiles& source, uint64_t fileid) {
-  vfs::InodeRef inode = cache.NewInode();
+void Create(icache::IgetFamily& cache, SyntheticFiles& source, uint64_t fileid) {
+  icache::InodeRef inode = cache.NewInode();
   if (!inode) Fail("no memory for an inode");
   inode->fileid = fileid;
   if (cache.InsertLocked(*inode) != std::errc{}) Fail("a file to be created is there already");
@@ -57,7 +57,7 @@ void Create(vfs::InodeCache& cache, SyntheticFiles& source, uint64_t fileid) {
   cache.UnlockNew(*inode);
 }
 
-void ChangeMode(vfs::InodeCache& cache, vfs::Inode& inode) {
+void ChangeMode(icache::IgetFamily& cache, icache::Inode& inode) {
   {
     std::lock_guard lock(inode.lock);
     protocol::Attributes attributes;
@@ -75,10 +75,10 @@ void ChangeMode(vfs::InodeCache& cache, vfs::Inode& inode) {
 SyntheticFiles::SyntheticFiles(Work work, bool keep_index, size_t initial_buckets,
                                size_t chain_load)
     : work_(work),
-      index_(keep_index ? std::make_shared<vfs::InodeIndex>(initial_buckets, chain_load)
+      index_(keep_index ? std::make_shared<icache::InodeIndex>(initial_buckets, chain_load)
                         : nullptr) {}
 
-void SyntheticFiles::Fill(vfs::Inode& inode) {
+void SyntheticFiles::Fill(icache::Inode& inode) {
   if (work_.fill_ns > 0) {
     std::unique_lock lock(fill_lock_, std::defer_lock);
     if (work_.under_one_lock) lock.lock();
@@ -94,29 +94,29 @@ void SyntheticFiles::Fill(vfs::Inode& inode) {
   inode.attributes.Store(attributes);
 }
 
-uint64_t VisitFile(Workload workload, vfs::InodeCache& cache, SyntheticFiles& source,
+uint64_t VisitFile(Workload workload, icache::IgetFamily& cache, SyntheticFiles& source,
                    uint64_t fileid) {
   if (workload == Workload::kCreate) {
     Create(cache, source, fileid);
     return 0;
   }
-  vfs::InodeRef inode = LookUp(cache, source, fileid);
+  icache::InodeRef inode = LookUp(cache, source, fileid);
   switch (workload) {
     case Workload::kChmod:
       ChangeMode(cache, *inode);
       return 0;
     case Workload::kUnlink:
-      inode->flags.store(vfs::kUnlinked, std::memory_order_relaxed);
+      inode->flags.store(icache::kUnlinked, std::memory_order_relaxed);
       return 0;
     case Workload::kBulkstat:
-      cache.MarkDontCache(*inode);
+      MarkDontCache(*inode);
       [[fallthrough]];
     default:
       return ReadAttributes(*inode);
   }
 }
 
-uint64_t RunWorkload(Workload workload, vfs::InodeCache& cache, SyntheticFiles& source,
+uint64_t RunWorkload(Workload workload, icache::IgetFamily& cache, SyntheticFiles& source,
                      uint64_t thread, uint64_t files) {
   uint64_t checksum = 0;
   for (uint64_t i = 0; i < files * VisitsOf(workload); ++i) {

@@ -6,7 +6,7 @@ namespace nfswalk::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "Asks the server, as access(2) does, whether the user may read, write and execute (search) "
+    "Checks with the server, as access(2) does, whether the user may read, write, execute (search) "
     "each\n"
     "PATH; without -r, -w and -x, whether it exists. Prints the paths that are allowed; one that "
     "is\n"
@@ -44,7 +44,7 @@ void AccessOne(Session& session, const std::string& path, const Wanted& wanted) 
 }  // namespace
 
 void AddAccessCommand(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("access", "ask whether a user may read, write, execute");
+  CLI::App* command = app.add_subcommand("access", "check whether a user may read, write, execute");
   DeclareCommonOptions(*command, invocation.common, Paths::kOneOrMore, kExamples);
   auto wanted = std::make_shared<Wanted>();
   command->add_flag("-r,--read", wanted->read, "may read");

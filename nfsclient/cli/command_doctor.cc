@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kExamples =
     "Says what the server offers: versions, the time of a round trip, what it takes in one call, "
     "what\n"
-    "it grants to who asks. Looks each PATH up (the root if none is given) as programs would, and "
+    "it grants the user. Looks each PATH up (the root if none is given) as programs would, and "
     "says\n"
     "what makes lookups leave RCU mode, with the options of this URL.\n"
     "\n"

@@ -90,10 +90,10 @@ class Ls {
 
   bool IsDirectory(const ListedEntry& entry) {
     if (entry.attributes) return entry.attributes->type == protocol::FileType::kDirectory;
-    const auto asked =
+    const auto attributes =
         session_.client().Stat(entry.path, session_.credential(), {.no_follow = true});
-    if (!asked) session_.Fail(entry.path, asked.error());
-    return asked && asked->type == protocol::FileType::kDirectory;
+    if (!attributes) session_.Fail(entry.path, attributes.error());
+    return attributes && attributes->type == protocol::FileType::kDirectory;
   }
 
   std::vector<ListedEntry> ListOne(const std::string& path) {

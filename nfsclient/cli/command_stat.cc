@@ -11,12 +11,12 @@ namespace nfswalk::cli {
 namespace {
 
 constexpr const char* kExamples =
-    "Prints what the server says about each PATH. A symbolic link shows itself, unless -L is "
+    "Prints the attributes of each PATH. A symbolic link shows itself, unless -L is "
     "given.\n"
     "The directives of --format are those of stat(1): %a %A %b %B %d %D %f %F %g %G %h %i %n %N\n"
     "%r %R %Hr %Lr %s %t %T %u %U %x %X %y %Y %z %Z %%, with flags (- 0 #), width and precision.\n"
     "%d and %D are the server's number of the file system. There is no birth time, block size of\n"
-    "I/O, mount point or security context: NFS does not tell.\n"
+    "I/O, mount point or security context: NFS does not carry them.\n"
     "\n"
     "Examples:\n"
     "  nfswalk stat nfs://server/export usr/include/stdio.h\n"

@@ -1,5 +1,5 @@
-// commands: the subcommands of nfswalk. Each declares its options on `app`; once it is the one that
-// was asked for, `invocation` holds what to run. Both arguments live until the run is over.
+// commands: the subcommands of nfswalk. Each declares its options on `app` and, if it is the one on
+// the command line, stores what to run in `invocation`. Both arguments outlive the run.
 #ifndef NFSWALK_NFSCLIENT_CLI_COMMANDS_H_
 #define NFSWALK_NFSCLIENT_CLI_COMMANDS_H_
 
@@ -15,7 +15,7 @@ namespace nfswalk::cli {
 struct Invocation {
   std::string command;
   CommonOptions common;
-  // One of both: over the mounted export, or on its own, with an ExitCode.
+  // One of the two: over the mounted export, or without a mount.
   std::function<void(Session&)> run;
   std::function<ExitCode(Console&)> examine;
 };

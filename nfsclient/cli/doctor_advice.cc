@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "access_cache/access_rights.h"
+#include "nfsclient/client.h"
 #include "sunrpc_auth/auth_body.h"
 
 namespace nfswalk::cli {
@@ -16,15 +16,16 @@ constexpr size_t kFewObjects = 10'000;
 void AdviseOnLifetimes(const MountOptions& options, std::vector<Advice>& advice) {
   const MountOptions usual;
   if (options.acregmax_s == 0 && options.acdirmax_s == 0) {
-    advice.push_back({"no_attribute_cache",
-                      "noac: no attribute is believed, each lookup asks the server (getattr_rpc); "
-                      "leave noac out, or set actimeo="});
+    advice.push_back(
+        {"no_attribute_cache",
+         "noac: attributes are never valid, each lookup needs the server (getattr_rpc); "
+         "leave noac out, or set actimeo="});
     return;
   }
   if (options.acregmin_s >= usual.acregmin_s && options.acdirmin_s >= usual.acdirmin_s) return;
   advice.push_back({"short_lifetimes",
-                    fmt::format("attributes are believed for only {} s (files) and {} s "
-                                "(directories) at first, then lookups ask again (getattr_rpc, "
+                    fmt::format("attributes are valid for only {} s (files) and {} s "
+                                "(directories) at first, then lookups revalidate (getattr_rpc, "
                                 "lookup_rpc); raise actimeo=, or acregmin= and acdirmin=",
                                 options.acregmin_s, options.acdirmin_s)});
 }
@@ -36,11 +37,11 @@ void AdviseOnOptions(const MountOptions& options, std::vector<Advice>& advice) {
   }
   if (options.lookupcache == LookupCache::kNone) {
     advice.push_back({"lookupcache",
-                      "lookupcache=none: each name is asked for each time (lookup_rpc); leave it "
+                      "lookupcache=none: each name is looked up each time (lookup_rpc); leave it "
                       "out, or lookupcache=positive"});
   } else if (options.lookupcache == LookupCache::kPositive) {
     advice.push_back({"lookupcache",
-                      "lookupcache=positive: names that are missing are asked for each time "
+                      "lookupcache=positive: names that do not exist are looked up each time "
                       "(lookup_rpc); leave it out if programs look for many"});
   }
   AdviseOnLifetimes(options, advice);
@@ -48,10 +49,9 @@ void AdviseOnOptions(const MountOptions& options, std::vector<Advice>& advice) {
       std::min({options.dentries_max, options.inodes_max, options.access_entries_max});
   if (least < kFewObjects) {
     advice.push_back(
-        {"small_caches",
-         fmt::format("the caches hold only {} objects; what found no room is asked for "
-                     "again (miss); raise dentries=, inodes= and access_entries=",
-                     least)});
+        {"small_caches", fmt::format("the caches hold only {} objects; evicted ones are looked up "
+                                     "again (miss); raise dentries=, inodes= and access_entries=",
+                                     least)});
   }
 }
 
@@ -80,7 +80,7 @@ std::vector<Advice> AdviseOnLookups(const MountOptions& options, const ServerExa
         {"no_change_attribute",
          fmt::format("version 3 has no change attribute: the change time of a directory stands in "
                      "for it, two changes within one tick of the server's clock look like one, and "
-                     "any change there has all its names asked for again (lookup_rpc){}",
+                     "any change there revalidates all its names (lookup_rpc){}",
                      IsOffered(found, 4) ? "; version=4 has one and is offered" : "")});
   } else if (found.reached && found.root.change == 0) {
     advice.push_back({"no_change_attribute",
@@ -104,12 +104,12 @@ std::vector<Advice> AdviseOnCredential(const Credential& credential,
   if (!access_cache::Grants(found.root_granted, kMayRead | kMayExecute, true)) {
     advice.push_back(
         {"root_denied", fmt::format("uid {} gid {} may not read and search the root of the export; "
-                                    "--uid, --gid and --groups ask as somebody else",
+                                    "--uid, --gid and --groups choose another identity",
                                     credential.uid(), credential.gid())});
   } else if (credential.uid() == 0 && !access_cache::Grants(found.root_granted, kMayWrite, true)) {
     advice.push_back({"root_squashed",
                       "uid 0 may not write to the root of the export: it is read-only, or the "
-                      "server takes root for nobody (root_squash)"});
+                      "server maps root to nobody (root_squash)"});
   }
   return advice;
 }

@@ -20,7 +20,7 @@ struct Advice {
 // What makes lookups leave RCU mode: of the mount's options, and of what the server does.
 std::vector<Advice> AdviseOnLookups(const MountOptions& options, const ServerExamination& found);
 
-// What the server makes of who asks.
+// Advice on the credential, as the server sees it.
 std::vector<Advice> AdviseOnCredential(const Credential& credential,
                                        const ServerExamination& found);
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 
-#include "access_cache/access_rights.h"
 #include "nfsclient/cli/escape.h"
 #include "nfsclient/cli/human_size.h"
+#include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 namespace {
@@ -161,7 +161,7 @@ void AddServer(Json& object, const DoctorFindings& findings) {
 
 std::string DoctorText(const DoctorFindings& findings) {
   std::string text = ServerText(findings);
-  text += Line("Asked as", CredentialText(findings.credential));
+  text += Line("Called as", CredentialText(findings.credential));
   if (findings.server.reached) {
     const Attributes& root = findings.server.root;
     text += Line("Root", fmt::format("{}, of uid {} gid {}; allowed: {}", ModeString(root),
@@ -170,7 +170,7 @@ std::string DoctorText(const DoctorFindings& findings) {
   for (const auto& [path, lookups] : findings.lookups) text += LookupText(path, lookups);
   text += AdviceText("What makes lookups leave RCU mode", findings.on_lookups);
   if (!findings.on_credential.empty()) {
-    text += AdviceText("Who asks", findings.on_credential);
+    text += AdviceText("Credential", findings.on_credential);
   }
   return text;
 }

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "nfsclient/cli/escape.h"
-#include "nfsclient/protocol/protocol.h"
+#include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 namespace {
@@ -20,8 +20,9 @@ std::string WhatToDo(std::string_view command, std::errc error,
       return "check the spelling; paths start at the root of the export";
     case std::errc::permission_denied:
     case std::errc::operation_not_permitted:
-      return fmt::format("asked as uid {} gid {}; --uid, --gid and --groups ask as somebody else",
-                         credential.uid(), credential.gid());
+      return fmt::format(
+          "called as uid {} gid {}; --uid, --gid and --groups choose another identity",
+          credential.uid(), credential.gid());
     case std::errc::not_a_directory:
       return "a file stands where the path needs a directory";
     case std::errc::is_a_directory:

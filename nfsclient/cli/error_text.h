@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "sunrpc_auth/credential.h"
+#include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 

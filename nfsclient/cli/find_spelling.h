@@ -7,7 +7,7 @@
 
 namespace nfswalk::cli {
 
-// `arguments`: of the program, the last one first, as CLI::App::parse wants them. Those that are
+// `arguments`: of the program, the last one first, as CLI::App::parse takes them. Those that are
 // spelled as in find(1) get their second dash, if the command is `find`; values of options, and
 // what stands behind "--", stay as they are.
 void AcceptFindSpelling(std::vector<std::string>& arguments);

@@ -34,7 +34,7 @@ std::string LocalMinute(const protocol::Time& time);
 std::string UtcTime(const protocol::Time& time);
 
 // {"path": ...}. JSON has no bytes: where the path is not UTF-8, what does not fit reads as U+FFFD
-// and a key "path_base64" holds the truth. The same for other keys.
+// and a key "path_base64" holds the bytes. The same for other keys.
 Json PathJson(std::string_view path);
 void AddBytes(Json& object, const std::string& key, std::string_view bytes);
 // The keys type, mode (octal string), nlink, uid, gid, size_bytes, used_bytes, rdev_major,

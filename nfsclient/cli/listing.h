@@ -35,7 +35,7 @@ class Listing {
   // Borrows both.
   Listing(Session& session, const ListingOptions& options) : session_(session), options_(options) {}
 
-  // Asks for attributes where they are missing and the form needs them; entries that fail have been
+  // Fetches attributes that the format needs and the listing lacks; entries that fail have been
   // complained about and are gone. `total`: in the long form begin with TotalLine(). Returns the
   // entries as they were printed.
   std::vector<ListedEntry> Print(std::vector<ListedEntry> entries, bool total);

@@ -1,7 +1,7 @@
 // listing_ahead: directories that will be needed soon, listed by threads before they are.
 //
 // A directory has a place, the numbers of the entries that lead to it: the order of places is that
-// of the walk. Threads take the first directory that nobody has taken, unless too much that comes
+// of the walk. Threads take the first directory not taken yet, unless too much that comes
 // before it was listed already and waits.
 //
 // Thread safety: Add() and Take() by the walking thread; the threads are inside.

@@ -31,8 +31,8 @@ void DeclareCommonOptions(CLI::App& command, CommonOptions& options, Paths paths
   const CLI::callback_t set_paths = [&options, paths](const CLI::results_t& results) {
     if (paths == Paths::kTwoOrMore && results.size() < 2) {
       throw CLI::ValidationError("PATH", "'" + Verbatim(results.front()) +
-                                             "' alone: wanted are what to copy and, behind it, "
-                                             "where to on this machine");
+                                             "' alone: accepted are paths of the export and, last, "
+                                             "a path of this machine");
     }
     options.paths.clear();
     for (const std::string& path : results) options.paths.push_back(Verbatim(path));
@@ -50,8 +50,8 @@ void DeclareCommonOptions(CLI::App& command, CommonOptions& options, Paths paths
     path->required();
   }
   command.add_flag("--json", options.json, "print JSON lines, one object per result");
-  AddValue(command, "--uid", options.uid, "ask as this user", ParseNumber)->type_name("NUMBER");
-  AddValue(command, "--gid", options.gid, "ask as this group", ParseNumber)->type_name("NUMBER");
+  AddValue(command, "--uid", options.uid, "call as this user", ParseNumber)->type_name("NUMBER");
+  AddValue(command, "--gid", options.gid, "call as this group", ParseNumber)->type_name("NUMBER");
   AddValue(command, "--groups", options.groups, "with these supplementary groups", ParseNumbers)
       ->type_name("NUMBER,...");
   command.footer(examples + kExitCodes);

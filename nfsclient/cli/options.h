@@ -1,4 +1,4 @@
-// options: what all commands have in common on the command line.
+// options: the command line options of all commands.
 #ifndef NFSWALK_NFSCLIENT_CLI_OPTIONS_H_
 #define NFSWALK_NFSCLIENT_CLI_OPTIONS_H_
 
@@ -10,14 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "nfsclient/nfs/mount_options.h"
-#include "sunrpc_auth/credential.h"
+#include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 
 struct CommonOptions {
   MountOptions mount;
-  std::string url;  // what `mount` was read from
+  std::string url;  // the source of `mount`
   std::vector<std::string> paths;
   bool json = false;
   std::optional<uint32_t> uid;
@@ -34,8 +33,8 @@ enum class Paths { kOneOrMore, kDefaultToRoot, kTwoOrMore };
 void DeclareCommonOptions(CLI::App& command, CommonOptions& options, Paths paths,
                           const std::string& examples);
 
-// Who asks: this process, unless one of uid, gid and groups is given. Then those not given are this
-// process' effective uid and gid, and no supplementary groups.
+// The credential of the calls: this process's, unless uid, gid or groups is given. Then uid and gid
+// default to the process's effective ones, groups to none.
 sunrpc_auth::Credential CredentialOf(const CommonOptions& options);
 
 // Decimal, 0 to 4294967295: users, groups, depths.

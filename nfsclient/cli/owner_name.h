@@ -12,7 +12,7 @@
 
 namespace nfswalk::cli {
 
-// "" where nobody here has that number. Each number is looked up once.
+// "" for an unknown number. Each number is looked up once.
 const std::string& UserName(uint32_t uid);
 const std::string& GroupName(uint32_t gid);
 

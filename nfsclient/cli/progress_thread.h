@@ -1,5 +1,5 @@
 // progress_thread: keeps the console's progress line alive while the main thread waits for a
-// server, which may be for ever.
+// server, without a limit on hard mounts.
 //
 // Thread safety: construct and destroy on one thread. The destructor ends the thread.
 #ifndef NFSWALK_NFSCLIENT_CLI_PROGRESS_THREAD_H_
@@ -23,7 +23,7 @@ class ProgressThread {
   void Run(const std::stop_token& stop);
 
   Console& console_;
-  std::mutex mutex_;  // guards nothing: the condition variable wants one
+  std::mutex mutex_;  // for the condition variable; guards nothing
   std::condition_variable_any stopped_;
   std::jthread thread_;
 };

@@ -127,7 +127,7 @@ ExaminedServer ExamineServer(const MountOptions& options, const Credential& cred
 
 WarmLookups ExamineLookups(Client& client, const std::string& path, const Credential& credential) {
   WarmLookups lookups;
-  // The second fills what the first was not asked for: rights, and the way to the directory.
+  // The second call fills what the first did not need: access rights, the path cache.
   for (int i = 0; i < 2; ++i) {
     const auto first = client.Stat(path, credential);
     if (!first) {

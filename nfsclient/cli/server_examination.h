@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "nfsclient/client.h"
-#include "nfsclient/protocol/protocol.h"
 
 namespace nfswalk::cli {
 

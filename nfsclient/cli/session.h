@@ -1,5 +1,5 @@
-// session: one run of one command over a mounted export: who asks, where results and failures go,
-// and how the run will end.
+// session: one run of a command over a mounted export: its credential, output, failures and exit
+// code.
 //
 // Thread safety: one thread.
 #ifndef NFSWALK_NFSCLIENT_CLI_SESSION_H_
@@ -30,14 +30,15 @@ class Session {
   void Print(const Json& object) { console_.Print(JsonLine(object)); }
 
   // A sentence on standard error; with --json also an object {"path", "error"} on standard output,
-  // so that every path asked for has its object. The run goes on and ends with a failure.
+  // so that every path on the command line has an object. The run continues; its exit code is a
+  // failure.
   void Fail(std::string_view path, std::errc error);
 
-  // The same where the local file is at fault to which `path` was to be copied; the object has a
-  // key "to" as well.
+  // The same for an error of the local file that `path` is copied to; the object also has a key
+  // "to".
   void FailLocally(std::string_view path, std::string_view local_path, std::errc error);
 
-  // Nobody reads our output: the rest of the work is in vain.
+  // True once the output failed (EPIPE): the command stops.
   bool done() const { return console_.output_error() != 0; }
 
   ExitCode exit_code() const { return exit_code_; }

@@ -36,7 +36,7 @@ std::string UnknownDirective(std::string_view directive) {
   return fmt::format("'{}' is no directive: accepted are {}", directive, kAccepted);
 }
 
-// Seconds since 1970, with as many digits of the fraction as asked for; later ones are cut off.
+// Seconds since 1970 with the given number of fractional digits, truncated.
 std::string EpochSeconds(const protocol::Time& time, const std::optional<size_t>& precision) {
   if (!precision) return fmt::format("{}", time.seconds);
   int64_t seconds = time.seconds;

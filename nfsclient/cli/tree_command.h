@@ -1,19 +1,18 @@
-// tree_command: what commands that walk whole trees have in common on the command line.
+// tree_command: command line options of the commands that walk trees.
 #ifndef NFSWALK_NFSCLIENT_CLI_TREE_COMMAND_H_
 #define NFSWALK_NFSCLIENT_CLI_TREE_COMMAND_H_
 
 #include <CLI/CLI.hpp>
 
 #include "nfsclient/cli/tree_walk.h"
-#include "nfsclient/nfs/mount_options.h"
+#include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 
 // Declares --threads. `options` lives until parsing is over.
 void DeclareThreads(CLI::App& command, TreeOptions& options);
 
-// Whoever looks at everything once needs no room for all of it: limits of the caches that the URL
-// left as they are become those of a scan, 50,000 objects.
+// Lowers cache limits that the URL does not set to 50,000 objects: a scan uses each entry once.
 void LimitCaches(MountOptions& mount);
 
 }  // namespace nfswalk::cli

@@ -32,7 +32,7 @@ class TreeVisitor {
   virtual void Enter(const TreeEntry& entry) = 0;
   // After the entries of a directory that was looked into, whether or not that succeeded.
   virtual void Leave(const TreeEntry& /*directory*/) {}
-  // A file that cannot be asked about, or a directory that cannot be listed to its end.
+  // A file whose attributes cannot be read, or a directory that cannot be listed to its end.
   virtual void Fail(const std::string& path, std::errc error) = 0;
   // The rest of the walk is in vain.
   virtual bool done() const = 0;

@@ -76,7 +76,7 @@ std::errc UnfinishedFile::CreateLink(const std::string& directory, const std::st
   for (int i = 0; i < kLinkNames; ++i) {
     std::string path = Template(directory);
     const std::lock_guard lock(g_mutex);
-    const int fd = mkostemp(path.data(), O_CLOEXEC);  // for a name that nobody has
+    const int fd = mkostemp(path.data(), O_CLOEXEC);  // for a unique name
     if (fd < 0) return Errno();
     close(fd);
     unlink(path.c_str());

@@ -1,8 +1,8 @@
-// verbatim: arguments that reach us byte by byte. CLI11 takes one that looks like "[a,b]" or "{}"
-// for a list where several values are allowed; here both are names of files.
+// verbatim: keeps CLI11 from parsing an argument like "[a,b]" or "{}" as a list: here both are file
+// names.
 //
-// An argument cannot contain a NUL, so one at its end marks those that CLI11 would take apart:
-// ProtectArguments() puts it there, Verbatim() takes it away.
+// Arguments cannot contain NUL: ProtectArguments() appends one to those that CLI11 would split,
+// Verbatim() removes it.
 #ifndef NFSWALK_NFSCLIENT_CLI_VERBATIM_H_
 #define NFSWALK_NFSCLIENT_CLI_VERBATIM_H_
 
@@ -13,7 +13,7 @@
 
 namespace nfswalk::cli {
 
-// The arguments of main(), without the program's name, in the order that CLI::App::parse wants: the
+// The arguments of main(), without the program's name, in the order of CLI::App::parse: the
 // last one first.
 std::vector<std::string> ProtectArguments(int argc, const char* const* argv);
 

@@ -8,9 +8,9 @@
 
 namespace nfswalk::nfs {
 
+using icache::Inode;
 using protocol::Attributes;
 using protocol::FileType;
-using vfs::Inode;
 
 namespace {
 
@@ -21,7 +21,7 @@ uint64_t LifetimeMax(const Superblock& superblock, const Inode& inode) {
   return inode.is_directory() ? superblock.acdirmax_ns : superblock.acregmax_ns;
 }
 
-// Version 3 has no change attribute of its own: times and size are compared as well.
+// Compares times and size as well: version 3 has no change attribute.
 bool ContentChanged(const Attributes& a, const Attributes& b) {
   return a.change != b.change || a.ctime != b.ctime || a.mtime != b.mtime ||
          a.size_bytes != b.size_bytes;
@@ -35,7 +35,7 @@ bool OwnershipChanged(const Attributes& a, const Attributes& b) {
   return a.mode != b.mode || a.uid != b.uid || a.gid != b.gid;
 }
 
-// Preconditions of the rest: the inode is locked, or not yet published.
+// Preconditions of the functions below: the inode is locked, or not yet published.
 
 void SetFlag(Superblock& superblock, Inode& inode, uint16_t flag, bool on) {
   uint16_t flags = inode.flags.load(std::memory_order_relaxed);
@@ -45,9 +45,9 @@ void SetFlag(Superblock& superblock, Inode& inode, uint16_t flag, bool on) {
   inode.flags.store(wanted, std::memory_order_relaxed);
 }
 
-void SetCookie(Superblock& superblock, Inode& inode, uint64_t cookie) {
+void SetChangeId(Superblock& superblock, Inode& inode, uint64_t change_id) {
   DirectoryChange change(superblock, inode);
-  inode.cookie.store(cookie, std::memory_order_relaxed);
+  inode.change_id.store(change_id, std::memory_order_relaxed);
 }
 
 void InvalidateRights(Superblock& superblock, Inode& inode) {
@@ -56,15 +56,15 @@ void InvalidateRights(Superblock& superblock, Inode& inode) {
 }
 
 void AddInvalid(Inode& inode, uint16_t bits) {
-  // Release, as every store to the word: a bit that it leaves clear was cleared by somebody.
+  // Release, as every store to this word: it republishes bits that another store cleared.
   inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) | bits,
                       std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
-// The attributes are asked for again before they are believed.
-void Doubt(Superblock& superblock, Inode& inode) {
+// Makes the next use of the attributes send a GETATTR.
+void InvalidateLocked(Superblock& superblock, Inode& inode) {
   DirectoryChange change(superblock, inode);
-  AddInvalid(inode, vfs::kInvalidChange);
+  AddInvalid(inode, icache::kInvalidChange);
 }
 
 void RestartLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
@@ -72,7 +72,7 @@ void RestartLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns
   inode.lifetime_since_ns = now_ns;
 }
 
-// nfs_semantics 2.3: unchanged for a whole lifetime, so the next one is twice as long.
+// Doubles the lifetime of attributes that stayed unchanged for all of it (ATTR-3).
 void GrowLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
   uint64_t lifetime = inode.lifetime_ns.load(std::memory_order_relaxed);
   if (now_ns - inode.lifetime_since_ns < lifetime) return;
@@ -81,13 +81,14 @@ void GrowLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
   inode.lifetime_since_ns = now_ns;
 }
 
-// Replies to requests sent before this moment are older than what we now know (nfs_semantics 2.6).
+// Orders replies: those to requests sent before this call are older than the inode's state
+// (ATTR-9).
 uint64_t Barrier(Superblock& superblock) {
   return superblock.attribute_generation.fetch_add(1, std::memory_order_relaxed);
 }
 
-// What an inode forgot with its memory: replies to requests sent before our last change say nothing
-// of names or rights of an inode that only they make known.
+// Records the generation of a change of our own for inodes that are not in memory: a reply to a
+// request sent before it must not initialize names or rights of an inode that it creates.
 void NoteLocalChange(Superblock& superblock, uint64_t generation) {
   uint64_t known = superblock.last_local_change.load(std::memory_order_relaxed);
   while (known < generation && !superblock.last_local_change.compare_exchange_weak(
@@ -95,18 +96,18 @@ void NoteLocalChange(Superblock& superblock, uint64_t generation) {
   }
 }
 
-// A cookie that no directory ever had: the verifier of a name that was moved, or whose inode's
-// memory is used again, matches that of its own directory only. Greater than all before.
-uint64_t NewCookie(Superblock& superblock) { return Barrier(superblock); }
+// Returns a change id that no directory of the mount has had; greater than all before. A verifier
+// of a moved dentry, or of a reused inode, can only match its own directory.
+uint64_t NewChangeId(Superblock& superblock) { return Barrier(superblock); }
 
-// Somebody else changed the file: names, rights and contents that we know are in doubt.
+// Handles a change by another client: cached names, access rights and contents are invalid.
 void NoteForeignChange(Superblock& superblock, Inode& inode, uint64_t now_ns) {
   DirectoryChange change(superblock, inode);
   if (inode.is_directory()) {
-    inode.cookie.store(NewCookie(superblock), std::memory_order_relaxed);
+    inode.change_id.store(NewChangeId(superblock), std::memory_order_relaxed);
   }
   inode.access.Invalidate();
-  AddInvalid(inode, vfs::kInvalidData);
+  AddInvalid(inode, icache::kInvalidData);
   RestartLifetime(superblock, inode, now_ns);
 }
 
@@ -115,19 +116,19 @@ void StoreAttributes(Superblock& superblock, Inode& inode, const Attributes& att
   inode.attributes_seq.WriteBegin();
   inode.attributes.Store(attributes);
   inode.attributes_seq.WriteEnd();
-  // What was unhashed stays unlinked, whatever the reply to a link(2) of ours says
+  // An unhashed inode stays unlinked, whatever nlink a reply to our own LINK carries
   // (MarkUnlinked()).
-  SetFlag(superblock, inode, vfs::kUnlinked, attributes.nlink == 0 || !inode.hashed());
+  SetFlag(superblock, inode, icache::kUnlinked, attributes.nlink == 0 || !inode.hashed());
   inode.attribute_generation = stamp.generation;
-  // Last, as they make walkers believe all the rest.
+  // Last: these two make walkers trust all of the above.
   inode.read_at_ns.store(stamp.sent_at_ns,
                          std::memory_order_release);  // pairs with AttributesFresh()
-  inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) & ~vfs::kInvalidChange,
+  inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) & ~icache::kInvalidChange,
                       std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
-Standing StandingOf(const Inode& inode) {
-  return {inode.attribute_generation, inode.cookie.load(std::memory_order_relaxed),
+ReplyContext ReplyContextOf(const Inode& inode) {
+  return {inode.attribute_generation, inode.change_id.load(std::memory_order_relaxed),
           inode.access.epoch()};
 }
 
@@ -137,16 +138,15 @@ bool WasRefused(std::errc outcome) {
          outcome != std::errc::operation_canceled && outcome != std::errc::io_error;
 }
 
-// The server has used its handle for another file, or no longer knows it: nothing said of it is
-// believed ever again, or walkers under RCU, who look at nothing else of a directory that they
-// stand on, would believe it while those with references say ESTALE.
+// True once the server has reused or dropped the handle. No later reply revalidates such an inode:
+// RCU-walk would accept it while ref-walk answers ESTALE.
 bool IsForgotten(const Inode& inode) {
-  return (inode.flags.load(std::memory_order_relaxed) & vfs::kStale) != 0;
+  return (inode.flags.load(std::memory_order_relaxed) & icache::kStale) != 0;
 }
 
 void ForgetLocked(Superblock& superblock, Inode& inode) {
   NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
-  Doubt(superblock, inode);
+  InvalidateLocked(superblock, inode);
 }
 
 }  // namespace
@@ -172,31 +172,32 @@ void CopyAttributes(Inode& inode, Attributes& into) {
   inode.attributes.Load(into);
 }
 
-bool Stands(Inode& inode, const Standing& standing) {
+bool IsLatest(Inode& inode, const ReplyContext& context) {
   std::lock_guard guard(inode.lock);
-  return standing.generation != 0 && inode.attribute_generation == standing.generation;
+  return context.generation != 0 && inode.attribute_generation == context.generation;
 }
 
-Standing InitializeAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
-                              SendStamp stamp) {
-  inode.cookie.store(NewCookie(superblock), std::memory_order_relaxed);
+ReplyContext InitializeAttributes(Superblock& superblock, Inode& inode,
+                                  const Attributes& attributes, SendStamp stamp) {
+  inode.change_id.store(NewChangeId(superblock), std::memory_order_relaxed);
   StoreAttributes(superblock, inode, attributes, stamp);
   RestartLifetime(superblock, inode, stamp.sent_at_ns);
   const bool overtaken =
       superblock.last_local_change.load(std::memory_order_relaxed) > stamp.generation;
-  if (!overtaken) return StandingOf(inode);
-  // What the memory of this inode knew of that change went with it, and the reply may be older.
-  Doubt(superblock, inode);
+  if (!overtaken) return ReplyContextOf(inode);
+  // A change of our own came after the request was sent, and this inode was not in memory to record
+  // it: the reply may be older.
+  InvalidateLocked(superblock, inode);
   return {};
 }
 
 std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
-                           SendStamp stamp, Standing* standing) {
+                           SendStamp stamp, ReplyContext* context) {
   std::lock_guard guard(inode.lock);
   if (IsForgotten(inode)) return protocol::kStale;
   if (attributes.fileid != inode.fileid ||
       attributes.type != inode.type.load(std::memory_order_relaxed)) {
-    SetFlag(superblock, inode, vfs::kStale, true);
+    SetFlag(superblock, inode, icache::kStale, true);
     ForgetLocked(superblock, inode);
     return protocol::kStale;
   }
@@ -205,8 +206,8 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   bool changed = ContentChanged(known, attributes);
   bool in_order = static_cast<int64_t>(stamp.generation - inode.attribute_generation) > 0;
   if (!in_order) {
-    // An older answer than what we have: it may only make us doubt (nfs_semantics 2.6).
-    if (changed || OwnershipChanged(known, attributes)) Doubt(superblock, inode);
+    // An older reply may only invalidate (ATTR-9).
+    if (changed || OwnershipChanged(known, attributes)) InvalidateLocked(superblock, inode);
     return {};
   }
   uint64_t now = rcu::CoarseNowNs();
@@ -220,7 +221,7 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
     GrowLifetime(superblock, inode, now);
   }
   StoreAttributes(superblock, inode, attributes, stamp);
-  if (standing != nullptr) *standing = StandingOf(inode);
+  if (context != nullptr) *context = ReplyContextOf(inode);
   return {};
 }
 
@@ -228,51 +229,50 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
                               const protocol::WeakCacheConsistency& wcc, SendStamp stamp,
                               std::errc outcome) {
   if (WasRefused(outcome) && !wcc.before && !wcc.after) {
-    return inode.cookie.load(std::memory_order_relaxed);
+    return inode.change_id.load(std::memory_order_relaxed);
   }
   std::lock_guard guard(inode.lock);
   Attributes known;
   inode.attributes.Load(known);
-  bool trusted = (inode.invalid.load(std::memory_order_relaxed) & vfs::kInvalidChange) == 0;
+  bool trusted = (inode.invalid.load(std::memory_order_relaxed) & icache::kInvalidChange) == 0;
   bool as_known = trusted && wcc.before && wcc.before->Matches(known);
   bool ours = as_known && wcc.atomic;
-  // A racing GETATTR may have brought our own result before this reply did.
+  // A racing GETATTR may have returned our own change before this reply arrived.
   bool already = trusted && wcc.after && !ContentChanged(known, *wcc.after);
-  // What made us doubt was noticed after this change was sent, and the reply may be older than
-  // that.
+  // The invalidation came after this change was sent: the reply may be older than its reason.
   const bool overtaken =
       !trusted && static_cast<int64_t>(stamp.generation - inode.attribute_generation) < 0;
-  stamp.generation = Barrier(superblock);  // no read that went out before may undo our change
+  stamp.generation = Barrier(superblock);  // no reply to an earlier request may undo our change
   NoteLocalChange(superblock, stamp.generation);
-  AddInvalid(inode, vfs::kInvalidData);
-  uint64_t cookie = inode.cookie.load(std::memory_order_relaxed);
+  AddInvalid(inode, icache::kInvalidData);
+  uint64_t change_id = inode.change_id.load(std::memory_order_relaxed);
   bool late = false;
   if (as_known && !ours && !already && inode.is_directory()) {
-    // Names may have changed together with ours; owner and mode are what the reply says.
-    cookie = NewCookie(superblock);
-    SetCookie(superblock, inode, cookie);
+    // Not atomic: other names may have changed with ours; owner and mode are those of the reply.
+    change_id = NewChangeId(superblock);
+    SetChangeId(superblock, inode, change_id);
   } else if (!ours && !already) {
     NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
-    // The other change came before ours, or after it: then its reply was faster than ours, which
-    // must neither bring back what was before it nor vouch for a name.
+    // The other client's change came before ours, or after it. After it, this reply is the older
+    // one: it must neither restore attributes nor validate a name.
     late = overtaken || (wcc.after && ContentChanged(known, *wcc.after) &&
                          !Later(wcc.after->ctime, known.ctime));
-    if (!late) cookie = inode.cookie.load(std::memory_order_relaxed);
+    if (!late) change_id = inode.change_id.load(std::memory_order_relaxed);
   }
   if (late || !wcc.after || wcc.after->fileid != inode.fileid || IsForgotten(inode)) {
-    Doubt(superblock, inode);
+    InvalidateLocked(superblock, inode);
     inode.attribute_generation = stamp.generation;
-    return cookie;
+    return change_id;
   }
   if (OwnershipChanged(known, *wcc.after)) InvalidateRights(superblock, inode);
   StoreAttributes(superblock, inode, *wcc.after, stamp);
-  return cookie;
+  return change_id;
 }
 
 void InvalidateAttributes(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
-  Doubt(superblock, inode);
-  inode.attribute_generation = Barrier(superblock);  // nor is what is under way by now believed
+  InvalidateLocked(superblock, inode);
+  inode.attribute_generation = Barrier(superblock);  // rejects replies that are in flight
   inode.lifetime_ns.store(LifetimeMin(superblock, inode), std::memory_order_relaxed);
 }
 
@@ -281,27 +281,26 @@ void InvalidateAll(Superblock& superblock) {
   superblock.inodes->IterInodes({}, [&superblock](Inode& inode) {
     InvalidateAttributes(superblock, inode);
     InvalidateRights(superblock, inode);
-    return vfs::IterStep::kNext;
+    return icache::IterStep::kNext;
   });
 }
 
 void MarkUnlinked(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
-  SetFlag(superblock, inode, vfs::kUnlinked, true);
+  SetFlag(superblock, inode, icache::kUnlinked, true);
 }
 
 void MarkStale(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
-  if (!inode.is_directory()) SetFlag(superblock, inode, vfs::kStale, true);
+  if (!inode.is_directory()) SetFlag(superblock, inode, icache::kStale, true);
   ForgetLocked(superblock, inode);
 }
 
 std::errc Revalidate(Superblock& superblock, Inode& inode,
                      const sunrpc_auth::Credential& credential, bool force) {
-  if ((inode.flags.load(std::memory_order_relaxed) & vfs::kStale) != 0) return protocol::kStale;
+  if ((inode.flags.load(std::memory_order_relaxed) & icache::kStale) != 0) return protocol::kStale;
   if (!force && AttributesFresh(inode, rcu::CoarseNowNs())) return {};
-  // A change of our own that is made meanwhile outdates the reply, and what is left is from before
-  // this call.
+  // A change of our own between request and reply makes the reply older than the inode: ask again.
   constexpr int kTries = 16;
   for (int tries = 0;; ++tries) {
     SendStamp stamp = Stamp(superblock);
@@ -309,12 +308,12 @@ std::errc Revalidate(Superblock& superblock, Inode& inode,
     NFSWALK_SYNC_POINT("revalidate:after-getattr");
     if (reply.error == protocol::kStale) MarkStale(superblock, inode);
     if (reply.error != std::errc{}) return reply.error;
-    Standing standing;
-    auto error = UpdateAttributes(superblock, inode, reply.attributes, stamp, &standing);
+    ReplyContext context;
+    auto error = UpdateAttributes(superblock, inode, reply.attributes, stamp, &context);
     const bool outdated =
-        standing.generation == 0 &&
+        context.generation == 0 &&
         (inode.invalid.load(std::memory_order_acquire) &  // pairs with StoreAttributes()
-         vfs::kInvalidChange) != 0;
+         icache::kInvalidChange) != 0;
     if (error != std::errc{} || !outdated || tries == kTries) return error;
   }
 }

@@ -1,7 +1,7 @@
-// attribute_cache: how long what the server said about a file is believed, and what follows when it
-// says something else (nfs_semantics 2).
+// attribute_cache: how long cached attributes of a file are valid, and what a reply that differs
+// from them invalidates (docs/rules/attributes.md).
 //
-// Thread safety: the functions of the first group read only, from RCU sections or with a reference.
+// Thread safety: the functions under `reading` only read, in an RCU section or with a reference.
 // The others take the inode's lock.
 #ifndef NFSWALK_NFSCLIENT_NFS_ATTRIBUTE_CACHE_H_
 #define NFSWALK_NFSCLIENT_NFS_ATTRIBUTE_CACHE_H_
@@ -9,87 +9,87 @@
 #include <cstdint>
 #include <system_error>
 
+#include "nfsclient/icache/inode.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/attributes.h"
-#include "nfsclient/vfs/inode.h"
 
 namespace nfswalk::nfs {
 
-// When a request was sent, in time and in order; taken before the request goes out.
+// When a request was sent: the time, and its place in the order of requests and changes. Taken
+// before the request is sent.
 struct SendStamp {
   uint64_t sent_at_ns;
   uint64_t generation;
 };
 SendStamp Stamp(Superblock& superblock);
 
-// What may be learned of an inode's names and rights from a reply, as long as nothing newer is
-// known of it. Version 4 answers for a whole path at once, so that the cookies and epochs of most
-// of its directories cannot be taken before the call is sent.
-struct Standing {
-  uint64_t generation = 0;  // 0: something newer is known already
-  uint64_t cookie = 0;      // the verifier of names that the reply tells of
-  uint64_t epoch = 0;       // the epoch of rights that the reply tells of
+// The state of an inode that a reply's names and access rights belong to, valid until something
+// newer is taken in. For version 4's whole-path lookups, whose directories' change ids and epochs
+// cannot be sampled before the request is sent.
+struct ReplyContext {
+  uint64_t generation = 0;  // 0: the reply was older than the inode
+  uint64_t change_id = 0;   // the verifier of the reply's names
+  uint64_t epoch = 0;       // the epoch of the reply's access rights
 };
-// True while no reply to a later request, and no change of our own, has been taken in since.
-bool Stands(vfs::Inode& inode, const Standing& standing);
+// True while no reply to a later request and no change of our own has been taken in.
+bool IsLatest(icache::Inode& inode, const ReplyContext& context);
 
 // --- reading ---
 
 // True if the attributes have neither timed out nor been marked invalid. The interval is half open:
-// a lifetime of 0 is always expired, as is a clock before its start (nfs_semantics 2.3). Acquire:
-// whoever sees that an update made the attributes fresh sees also what it found changed (the
-// cookie, the epoch of the rights, kInvalidData), and the attributes.
-inline bool AttributesFresh(const vfs::Inode& inode, uint64_t now_ns) {
+// a lifetime of 0 is always expired, and so is a clock before its start (ATTR-1). Acquire:
+// a reader that sees an update make the attributes fresh sees what the update changed: attributes,
+// change id, access epoch, kInvalidData.
+inline bool AttributesFresh(const icache::Inode& inode, uint64_t now_ns) {
   const uint64_t read_at_ns =
       inode.read_at_ns.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint16_t invalid =
       inode.invalid.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint64_t age = now_ns - read_at_ns;           // wraps if `now` is before
   return age < inode.lifetime_ns.load(std::memory_order_relaxed) &&
-         (invalid & vfs::kInvalidChange) == 0;
+         (invalid & icache::kInvalidChange) == 0;
 }
 
-// Copies attributes that all held at one instant; false if writers kept interfering (bounded: 8
-// tries). Preconditions: RCU section or a reference.
-bool CopyAttributesRcu(const vfs::Inode& inode, protocol::Attributes& into);
-void CopyAttributes(vfs::Inode& inode, protocol::Attributes& into);
+// Copies a consistent set of attributes; false if writers interfered 8 times. Preconditions: RCU
+// section or a reference.
+bool CopyAttributesRcu(const icache::Inode& inode, protocol::Attributes& into);
+void CopyAttributes(icache::Inode& inode, protocol::Attributes& into);
 
 // --- writing ---
 
-// Completes a new inode: others wait for its kNew.
-Standing InitializeAttributes(Superblock& superblock, vfs::Inode& inode,
-                              const protocol::Attributes& attributes, SendStamp stamp);
+// Fills in a new inode, whose other finders wait for kNew.
+ReplyContext InitializeAttributes(Superblock& superblock, icache::Inode& inode,
+                                  const protocol::Attributes& attributes, SendStamp stamp);
 
-// Takes in the attributes of a reply. errc{}, or kStale if they belong to another file (fileid or
-// type differ): the inode is then forgotten. `standing` (may be null) is filled in.
-std::errc UpdateAttributes(Superblock& superblock, vfs::Inode& inode,
+// nfs_update_inode: takes in the attributes of a reply. kStale if they belong to another file
+// (fileid or type differ): the inode is then stale for good. `context` (may be null) is filled in.
+std::errc UpdateAttributes(Superblock& superblock, icache::Inode& inode,
                            const protocol::Attributes& attributes, SendStamp stamp,
-                           Standing* standing = nullptr);
+                           ReplyContext* context = nullptr);
 
-// The same after our own change: if the server's "before" is what we had, the difference is ours,
-// and names and rights below a directory stay valid (nfs_semantics 2.5). Absent data marks the
-// attributes invalid. Returns the cookie as this reply left it, the verifier of names that the
-// reply tells of: a later cookie would vouch for them though others have changed the directory
-// since. `outcome`: that of the change; where the server refused it and, as version 4 does, sent
-// nothing of the directory, nothing is in doubt.
-uint64_t UpdateAfterOwnChange(Superblock& superblock, vfs::Inode& inode,
+// The same after a change of our own: if the server's "before" matches the cache, the difference is
+// ours, and the directory's other names and access rights stay valid (ATTR-11). Without data in the
+// reply the attributes are invalid. Returns the change id as this reply left it, the verifier for
+// the names in the reply: a later change id would validate names that others have changed since.
+// `outcome`: the change's errno; a refusal without data (version 4) invalidates nothing.
+uint64_t UpdateAfterOwnChange(Superblock& superblock, icache::Inode& inode,
                               const protocol::WeakCacheConsistency& wcc, SendStamp stamp,
                               std::errc outcome = {});
 
-// The next use asks the server.
-void InvalidateAttributes(Superblock& superblock, vfs::Inode& inode);
+// Makes the next use send a GETATTR.
+void InvalidateAttributes(Superblock& superblock, icache::Inode& inode);
 // The same for every inode of the mount, and for the access rights.
 void InvalidateAll(Superblock& superblock);
 
-// Our own change took the last link that we know of, and the inode is no longer hashed: if another
-// is left after all, it leads to an inode of its own, so no name may lead to this one any more.
-void MarkUnlinked(Superblock& superblock, vfs::Inode& inode);
+// Marks an inode whose last known link our own change removed, after it was unhashed: no name may
+// lead to it again; a link that is left after all gets an inode of its own.
+void MarkUnlinked(Superblock& superblock, icache::Inode& inode);
 
-// The server answered ESTALE (nfs_semantics 2.4): a directory may come back, anything else is gone.
-void MarkStale(Superblock& superblock, vfs::Inode& inode);
+// The server answered ESTALE (ATTR-8): a directory may come back, anything else is gone.
+void MarkStale(Superblock& superblock, icache::Inode& inode);
 
 // GETATTR if the attributes are not fresh, or if `force`. errc{} or the server's error.
-std::errc Revalidate(Superblock& superblock, vfs::Inode& inode,
+std::errc Revalidate(Superblock& superblock, icache::Inode& inode,
                      const sunrpc_auth::Credential& credential, bool force = false);
 
 }  // namespace nfswalk::nfs

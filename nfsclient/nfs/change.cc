@@ -10,91 +10,102 @@
 
 namespace nfswalk::nfs {
 
+using icache::Inode;
 using protocol::FileType;
 using protocol::SetAttributes;
 using vfs::DentryRef;
-using vfs::Inode;
 using vfs::PaddedName;
 
 namespace {
 
-// No directory ever has it: the verifier of a name to be asked for.
-constexpr uint64_t kNoCookie = 0;
+// Never the change id of a directory: the verifier of a name that must be looked up.
+constexpr uint64_t kNoChangeId = 0;
 
 bool TooLong(const Superblock& superblock, std::string_view name) {
   return name.size() > vfs::kNameMax || name.size() > superblock.limits.name_bytes_max;
 }
 
-// Whatever the cache knows of a name, forgotten.
+// d_drop of the name's dentry, if it has one.
 void DropName(Superblock& superblock, DentryRef& directory, const vfs::Name& name) {
   if (DentryRef known = superblock.dentries.Lookup(*directory, name)) {
     superblock.dentries.Drop(*known);
   }
 }
 
-// Whose name it is, in the caches from now on: a file that loses a link has other names that show
-// it, one that is renamed has a new ctime. Asks the server where nothing is known, as a kernel
-// does; what is known need not be fresh. Empty if it cannot be found out, which the change itself
-// will explain.
-DentryRef KnowName(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
-                   const Credential& credential) {
+// Returns the name's dentry, looked up on the server if it is not cached (lookup_one()): the change
+// affects its inode's nlink or ctime, which other names show. A cached one need not be valid. Empty
+// on an error, which the change itself will meet.
+DentryRef FindOrLookup(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
+                       const Credential& credential) {
   if (DentryRef known = superblock.dentries.Lookup(*directory, name)) return known;
   auto asked = LookupChild(superblock, directory, name, credential, LookupIntent::kWalk);
   return asked ? std::move(*asked) : DentryRef();
 }
 
-// False if another thread of ours has changed the name since, so that the change would not meet the
-// file it is about. Preconditions: the directory is locked exclusively.
-bool StillKnown(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
-                const DentryRef& known) {
+// The name, revalidated, if it leads to a directory. Errors: no_such_file_or_directory;
+// not_a_directory, also for a symbolic link; LookupChild()'s.
+std::expected<DentryRef, std::errc> FindDirectory(Superblock& superblock, DentryRef& directory,
+                                                  const vfs::Name& name,
+                                                  const Credential& credential) {
+  auto child = LookupChild(superblock, directory, name, credential, LookupIntent::kWalk);
+  if (!child) return child;
+  if (child->inode() == nullptr) return std::unexpected(std::errc::no_such_file_or_directory);
+  if (!child->inode()->is_directory()) return std::unexpected(std::errc::not_a_directory);
+  return child;
+}
+
+// False if another thread has changed the name since FindOrLookup(). Preconditions: the directory
+// is locked exclusively.
+bool IsCurrent(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
+               const DentryRef& known) {
   return superblock.dentries.Lookup(*directory, name).get() == known.get();
 }
 
-// A name of this file went away.
-void LoseLink(Superblock& superblock, Inode& inode) {
+// nfs_drop_nlink: one name of the inode was removed.
+void DropLink(Superblock& superblock, Inode& inode) {
   Attributes known;
   CopyAttributes(inode, known);
   InvalidateAttributes(superblock, inode);
-  // Most likely gone: not found again, destroyed with its last reference. If another link is left
-  // after all, the next lookup makes a new inode of it.
+  // Probably the last link: evicted with its last reference. If another link is left after all, the
+  // next lookup creates a new inode for it.
   if (known.nlink <= 1 || known.type == FileType::kDirectory) {
     superblock.inodes->Unhash(inode);
     MarkUnlinked(superblock, inode);
   }
 }
 
-// The name is now known to lead nowhere. `cookie`: as the reply that says so left the directory's.
+// Replaces the name by a negative dentry. `change_id`: the directory's, as the reply left it.
 // Preconditions: the directory is locked exclusively.
 void MakeNegative(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
-                  uint64_t cookie) {
+                  uint64_t change_id) {
   DropName(superblock, directory, name);
-  (void)SpliceChild(superblock, directory, name, {}, cookie);
+  (void)SpliceChild(superblock, directory, name, {}, change_id);
 }
 
-// True if the server shows that it has changed nothing.
+// True if the reply proves that the directory did not change.
 bool ChangedNothing(const protocol::WeakCacheConsistency& directory) {
   return directory.before && directory.after && directory.before->Matches(*directory.after);
 }
 
-// What is said of a change that was made, if what came of it cannot be seen: neither an error that
-// means it was not made nor one (ESTALE) on which it would be made again.
-std::errc MadeUnseen(std::errc error) {
+// Maps the error of a lookup after a change that was made: never to an error that means "not made",
+// nor to ESTALE, which would make the change again.
+std::errc OutcomeUnknown(std::errc error) {
   const bool says_so = error == std::errc::timed_out || error == std::errc::operation_canceled;
   return says_so ? error : std::errc::io_error;
 }
 
-// What the server made without saying what it is.
-std::expected<Attributes, std::errc> LookAtMade(Superblock& superblock, DentryRef& directory,
-                                                const vfs::Name& name,
-                                                const Credential& credential) try {
+// Looks up what a reply without handle or attributes created.
+std::expected<Attributes, std::errc> LookupCreated(Superblock& superblock, DentryRef& directory,
+                                                   const vfs::Name& name,
+                                                   const Credential& credential) try {
   auto child = LookupChild(superblock, directory, name, credential, LookupIntent::kWalk);
-  if (!child) return std::unexpected(MadeUnseen(child.error()));
+  if (!child) return std::unexpected(OutcomeUnknown(child.error()));
   if (child->inode() == nullptr) return std::unexpected(std::errc::no_such_file_or_directory);
   Attributes attributes;
   CopyAttributes(*child->inode(), attributes);
   return attributes;
 } catch (const std::bad_alloc&) {
-  return std::unexpected(MadeUnseen(std::errc::not_enough_memory));
+  return std::unexpected(OutcomeUnknown(std::errc::not_enough_memory));
 }
 
 // CREATE, MKDIR and SYMLINK alike. `send(handle)` answers a CreateReply.
@@ -109,24 +120,26 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
     auto lock = superblock.directory_locks.Lock(parent);
     SendStamp stamp = Stamp(superblock);
     protocol::CreateReply reply = send(parent.handle());
-    // Before our change of the directory is taken in, which would cast doubt on all older replies.
-    vfs::InodeRef made;
+    // Before UpdateAfterOwnChange(), which makes replies to earlier requests too old to initialize
+    // it.
+    icache::InodeRef made;
     if (reply.error == std::errc{} && reply.handle && reply.attributes) {
-      auto inode = InodeOf(superblock, *reply.handle, *reply.attributes, stamp);
+      auto inode = FetchInode(superblock, *reply.handle, *reply.attributes, stamp);
       if (inode) made = std::move(*inode);
     }
-    uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
+    uint64_t change_id =
+        UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
     NFSWALK_SYNC_POINT("change:taken-in");
-    // Also after an error: the name may exist after all, so what we believed of it is void.
+    // Also after an error: the name may exist now.
     DropName(superblock, directory, name.name());
     if (reply.error == protocol::kStale) MarkStale(superblock, parent);
     if (reply.error != std::errc{}) return std::unexpected(reply.error);
     if (reply.handle && reply.attributes) {
-      if (made) (void)SpliceChild(superblock, directory, name.name(), std::move(made), cookie);
+      if (made) (void)SpliceChild(superblock, directory, name.name(), std::move(made), change_id);
       return *reply.attributes;
     }
   }
-  return LookAtMade(superblock, directory, name.name(), credential);
+  return LookupCreated(superblock, directory, name.name(), credential);
 }
 
 // REMOVE and RMDIR alike. `send(handle)` answers a RemoveReply; `known`: the name, as it was
@@ -137,11 +150,12 @@ std::errc RemoveName(Superblock& superblock, DentryRef& directory, const vfs::Na
   Inode& parent = *directory.inode();
   SendStamp stamp = Stamp(superblock);
   protocol::RemoveReply reply = send(parent.handle());
-  uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
+  uint64_t change_id =
+      UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
   NFSWALK_SYNC_POINT("change:taken-in");
   if (reply.error == std::errc{}) {
-    if (known && known.inode() != nullptr) LoseLink(superblock, *known.inode());
-    MakeNegative(superblock, directory, name, cookie);
+    if (known && known.inode() != nullptr) DropLink(superblock, *known.inode());
+    MakeNegative(superblock, directory, name, change_id);
   } else if (reply.error == std::errc::no_such_file_or_directory) {
     DropName(superblock, directory, name);
   } else if (known && known.inode() != nullptr) {
@@ -150,7 +164,7 @@ std::errc RemoveName(Superblock& superblock, DentryRef& directory, const vfs::Na
   return reply.error;
 }
 
-// A name, and what it was found to be.
+// A name and its dentry, if it has one.
 struct KnownName {
   DentryRef& directory;
   const vfs::Name& name;
@@ -166,11 +180,11 @@ std::errc RenameKnown(Superblock& superblock, const KnownName& from, const Known
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->Rename(from.parent().handle(), from.name.view(),
                                            to.parent().handle(), to.name.view(), credential);
-  uint64_t from_cookie =
+  uint64_t from_change_id =
       UpdateAfterOwnChange(superblock, from.parent(), reply.from_directory, stamp, reply.error);
-  uint64_t to_cookie = from_cookie;
+  uint64_t to_change_id = from_change_id;
   if (&from.parent() != &to.parent()) {
-    to_cookie =
+    to_change_id =
         UpdateAfterOwnChange(superblock, to.parent(), reply.to_directory, stamp, reply.error);
   }
   NFSWALK_SYNC_POINT("change:taken-in");
@@ -185,9 +199,9 @@ std::errc RenameKnown(Superblock& superblock, const KnownName& from, const Known
     }
     return reply.error;
   }
-  // Onto itself: nothing has happened (rename(2)).
+  // A rename onto itself does nothing (rename(2)).
   if (from.directory.get() == to.directory.get() && from.name.view() == to.name.view()) return {};
-  if (replaced != nullptr && replaced != moved) LoseLink(superblock, *replaced);
+  if (replaced != nullptr && replaced != moved) DropLink(superblock, *replaced);
   DropName(superblock, to.directory, to.name);
   if (moved == nullptr) {
     DropName(superblock, from.directory, from.name);
@@ -196,19 +210,19 @@ std::errc RenameKnown(Superblock& superblock, const KnownName& from, const Known
   Attributes attributes;
   CopyAttributes(*moved, attributes);
   InvalidateAttributes(superblock, *moved);  // its ctime
-  // Two links of one file: the server did nothing at all, and does not say so in every version; nor
-  // do we know of every link. Nor may we keep a dentry that could not be moved.
+  // Both names may be links of one file, and the server then does nothing, which not every version
+  // reports. Drop the dentry in that case, and where Move() fails.
   const bool several_links = attributes.type != FileType::kDirectory && attributes.nlink > 1;
-  // The reply does not say which file was moved: it is the one that we know only if its name was
-  // right and nobody else has changed the directory, which would have replaced the cookie.
+  // The reply does not identify the moved file: it is the cached one only if the dentry's verifier
+  // still matches, that is if no other client has changed the directory.
   const bool is_known = VerifierMatches(*from.dentry, from.parent());
   if (several_links || ChangedNothing(reply.from_directory) ||
       superblock.dentries.Move(*from.dentry, *to.directory, to.name,
-                               is_known ? to_cookie : kNoCookie) != std::errc{}) {
+                               is_known ? to_change_id : kNoChangeId) != std::errc{}) {
     superblock.dentries.Drop(*from.dentry);
     return {};
   }
-  MakeNegative(superblock, from.directory, from.name, from_cookie);
+  MakeNegative(superblock, from.directory, from.name, from_change_id);
   return {};
 }
 
@@ -249,13 +263,14 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   auto lock = superblock.directory_locks.Lock(parent);
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->Link(file.handle(), parent.handle(), text, credential);
-  uint64_t cookie = UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
+  uint64_t change_id =
+      UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
   DropName(superblock, directory, name.name());
-  // Also where the change may have been made all the same.
+  // Also after an error with an unknown outcome.
   UpdateAfterOwnChange(superblock, file, {.before = {}, .after = reply.attributes}, stamp,
                        reply.error);
   if (reply.error != std::errc{}) return reply.error;
-  (void)SpliceChild(superblock, directory, name.name(), vfs::InodeCache::Hold(file), cookie);
+  (void)SpliceChild(superblock, directory, name.name(), icache::Hold(file), change_id);
   return {};
 }
 
@@ -264,10 +279,10 @@ std::errc RemoveFile(Superblock& superblock, DentryRef& directory, std::string_v
   if (TooLong(superblock, text)) return std::errc::filename_too_long;
   PaddedName name(text, directory.get());
   for (;;) {
-    const DentryRef known = KnowName(superblock, directory, name.name(), credential);
+    const DentryRef known = FindOrLookup(superblock, directory, name.name(), credential);
     NFSWALK_SYNC_POINT("change:names-known");
     auto lock = superblock.directory_locks.Lock(*directory.inode());
-    if (!StillKnown(superblock, directory, name.name(), known)) continue;
+    if (!IsCurrent(superblock, directory, name.name(), known)) continue;
     return RemoveName(superblock, directory, name.name(), known, [&](const auto& handle) {
       return superblock.protocol->Remove(handle, text, credential);
     });
@@ -286,20 +301,28 @@ std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::str
 }
 
 std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_view from_text,
-                 DentryRef& to_directory, std::string_view to_text, const Credential& credential) {
+                 DentryRef& to_directory, std::string_view to_text, bool directories_only,
+                 const Credential& credential) {
   if (TooLong(superblock, from_text) || TooLong(superblock, to_text)) {
     return std::errc::filename_too_long;
   }
   PaddedName from(from_text, from_directory.get());
   PaddedName to(to_text, to_directory.get());
   for (;;) {
-    const DentryRef source = KnowName(superblock, from_directory, from.name(), credential);
-    const DentryRef target = KnowName(superblock, to_directory, to.name(), credential);
+    DentryRef source;
+    if (directories_only) {
+      auto directory = FindDirectory(superblock, from_directory, from.name(), credential);
+      if (!directory) return directory.error();
+      source = std::move(*directory);
+    } else {
+      source = FindOrLookup(superblock, from_directory, from.name(), credential);
+    }
+    const DentryRef target = FindOrLookup(superblock, to_directory, to.name(), credential);
     NFSWALK_SYNC_POINT("change:names-known");
     auto locks =
         superblock.directory_locks.LockPair(*from_directory.inode(), *to_directory.inode());
-    if (StillKnown(superblock, from_directory, from.name(), source) &&
-        StillKnown(superblock, to_directory, to.name(), target)) {
+    if (IsCurrent(superblock, from_directory, from.name(), source) &&
+        IsCurrent(superblock, to_directory, to.name(), target)) {
       return RenameKnown(superblock, {from_directory, from.name(), source},
                          {to_directory, to.name(), target}, credential);
     }
@@ -315,7 +338,7 @@ std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, In
   UpdateAfterOwnChange(superblock, inode, reply.file, stamp, reply.error);
   if (reply.error != std::errc{}) return std::unexpected(reply.error);
   if (auto error = Revalidate(superblock, inode, credential); error != std::errc{}) {
-    return std::unexpected(MadeUnseen(error));
+    return std::unexpected(OutcomeUnknown(error));
   }
   Attributes now;
   CopyAttributes(inode, now);

@@ -1,5 +1,5 @@
 // change: our own changes to a directory or a file, and what they do to the caches
-// (nfs_semantics 2.5, 5.1).
+// (ATTR-11, NAME-18).
 //
 // Each call locks the directories concerned, sends one RPC and takes in its weak cache consistency
 // data, so that the other names of a directory that only we changed stay valid without an RPC.
@@ -31,17 +31,19 @@ std::expected<Attributes, std::errc> MakeDirectory(Superblock& superblock,
 std::expected<Attributes, std::errc> MakeSymlink(Superblock& superblock, vfs::DentryRef& directory,
                                                  std::string_view name, std::string_view target,
                                                  const Credential& credential);
-std::errc MakeLink(Superblock& superblock, vfs::Inode& file, vfs::DentryRef& directory,
+std::errc MakeLink(Superblock& superblock, icache::Inode& file, vfs::DentryRef& directory,
                    std::string_view name, const Credential& credential);
 
 std::errc RemoveFile(Superblock& superblock, vfs::DentryRef& directory, std::string_view name,
                      const Credential& credential);
 std::errc RemoveDirectory(Superblock& superblock, vfs::DentryRef& directory, std::string_view name,
                           const Credential& credential);
+// `directories_only`: not_a_directory, and nothing is sent, unless `from_name` is a directory, as a
+// trailing slash of either path asks for (WALK-11).
 std::errc Rename(Superblock& superblock, vfs::DentryRef& from_directory, std::string_view from_name,
-                 vfs::DentryRef& to_directory, std::string_view to_name,
+                 vfs::DentryRef& to_directory, std::string_view to_name, bool directories_only,
                  const Credential& credential);
-std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, vfs::Inode& inode,
+std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, icache::Inode& inode,
                                                       const protocol::SetAttributes& attributes,
                                                       const Credential& credential);
 

@@ -6,7 +6,7 @@ namespace nfswalk::nfs {
 
 void ListAhead(Superblock& superblock, vfs::DentryRef& directory,
                const sunrpc_auth::Credential& credential) {
-  if (!directory.inode()->names_asked.TakeDue()) return;
+  if (!directory.inode()->lookup_misses.TakeReaddirHint()) return;
   const MountOptions& options = superblock.options;
   if (!options.rdirplus || superblock.acdirmin_ns == 0 ||
       options.lookupcache == LookupCache::kNone) {

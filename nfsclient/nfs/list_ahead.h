@@ -1,11 +1,11 @@
-// list_ahead: a directory of which one name after the other is asked for is listed once instead, so
-// that the names to come are known already. The kernel decides by the same sign, lookups that miss,
-// when a listing should bring attributes (nfs_semantics 5.3).
+// list_ahead: lists a directory whose names are looked up one after the other, so that the next
+// names are cached. nfs_use_readdirplus() decides by the same counter, lookup misses, whether a
+// listing fetches attributes (NAME-21).
 //
-// Names that are not there do not count: a compiler that searches its include path asks for
-// thousands of them in directories of which it wants next to nothing. A directory is listed at the
-// 4th name found, the 64th, ... (names_asked.h), and no further than kEntriesMax entries: what
-// a listing costs stays in proportion to what was asked for.
+// Names that do not exist do not count: a compiler that searches its include path misses thousands
+// of them in directories of which it needs few files. A directory is listed at the 4th name found,
+// the 64th, ... (lookup_misses.h), and no further than kEntriesMax entries: what a listing costs
+// stays in proportion to what was asked for.
 //
 // Thread safety: any. ListAhead() may sleep: no spin lock, no RCU section.
 #ifndef NFSWALK_NFSCLIENT_NFS_LIST_AHEAD_H_
@@ -20,8 +20,8 @@ namespace nfswalk::nfs {
 
 inline constexpr size_t kEntriesMax = 4096;
 
-// Lists the directory if that is due and the mount wants it (rdirplus, and caches that may be
-// believed). What goes wrong is met by the lookups that follow.
+// Lists the directory if that is due and the mount wants it (rdirplus, and caches
+// with a lifetime). Errors are ignored; the lookups that follow meet them.
 void ListAhead(Superblock& superblock, vfs::DentryRef& directory,
                const sunrpc_auth::Credential& credential);
 

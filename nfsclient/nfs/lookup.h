@@ -22,19 +22,20 @@ std::expected<vfs::DentryRef, std::errc> LookupChild(Superblock& superblock,
                                                      const sunrpc_auth::Credential& credential,
                                                      LookupIntent intent);
 
-// The inode of a handle that the server just gave us, with its attributes taken in. `standing` as
-// UpdateAttributes() has it.
-std::expected<vfs::InodeRef, std::errc> InodeOf(Superblock& superblock,
-                                                const protocol::FileHandle& handle,
-                                                const protocol::Attributes& attributes,
-                                                SendStamp stamp, Standing* standing = nullptr);
+// nfs_fhget: the inode of a handle from a reply, with the reply's attributes taken in. `context` as
+// in UpdateAttributes().
+std::expected<icache::InodeRef, std::errc> FetchInode(Superblock& superblock,
+                                                      const protocol::FileHandle& handle,
+                                                      const protocol::Attributes& attributes,
+                                                      SendStamp stamp,
+                                                      ReplyContext* context = nullptr);
 
-// Puts a name with its inode (empty: negative) into the cache. A directory that is known under
-// another name is moved here, so that it keeps its children (vfs_walk 5, d_splice_alias).
+// Caches a name with its inode (empty: negative). A directory that has a dentry already is moved
+// here and keeps its children (WALK-22).
 // Preconditions: `directory` is locked, shared or exclusively.
 std::expected<vfs::DentryRef, std::errc> SpliceChild(Superblock& superblock,
                                                      vfs::DentryRef& directory,
-                                                     const vfs::Name& name, vfs::InodeRef inode,
+                                                     const vfs::Name& name, icache::InodeRef inode,
                                                      uint64_t verifier);
 
 }  // namespace nfswalk::nfs

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 namespace {
 
 using Status = std::expected<void, std::string>;
@@ -137,9 +137,9 @@ Status SetInodePolicy(MountOptions& options, std::string_view value) {
   return {};
 }
 
-constexpr auto SetInodeHash = SetInodePolicy<vfs::ParseHashPolicy, &vfs::InodePolicy::hash>;
-constexpr auto SetInodeList = SetInodePolicy<vfs::ParseListPolicy, &vfs::InodePolicy::list>;
-constexpr auto SetInodeLru = SetInodePolicy<vfs::ParseLruPolicy, &vfs::InodePolicy::lru>;
+constexpr auto SetInodeHash = SetInodePolicy<icache::ParseHashPolicy, &icache::InodePolicy::hash>;
+constexpr auto SetInodeList = SetInodePolicy<icache::ParseListPolicy, &icache::InodePolicy::list>;
+constexpr auto SetInodeLru = SetInodePolicy<icache::ParseLruPolicy, &icache::InodePolicy::lru>;
 
 Status SetWalk(MountOptions& options, std::string_view value) {
   auto mode = ParseWalkMode(value);
@@ -352,7 +352,7 @@ std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url) {
   if (Status lifetimes = CheckLifetimes(options); !lifetimes) {
     return std::unexpected(std::move(lifetimes.error()));
   }
-  // Whatever actimeo and its like say, before or after (nfs_semantics 2.3).
+  // Whatever actimeo and its like say, before or after (ATTR-4).
   if (parsed.noac) SetAllLifetimes(options, 0);
   return options;
 }
@@ -372,4 +372,4 @@ std::expected<WalkMode, std::string> ParseWalkMode(std::string_view name) {
       "walk mode '{}' is not known: accepted are ref, rcu-locked, rcu-peek and rcu-search", name));
 }
 
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs

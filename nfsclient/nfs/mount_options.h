@@ -10,13 +10,13 @@
 #include <string>
 #include <string_view>
 
+#include "nfsclient/icache/inode_policy.h"
 #include "nfsclient/protocol/transport_options.h"
-#include "nfsclient/vfs/inode_policy.h"
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 
-// How much of a path walk runs without references (design 2). Each step can be measured against the
-// one before it.
+// How much of a path walk runs without references (docs/walk.md). Each step can be measured against
+// the one before it.
 enum class WalkMode {
   kRef,        // every hook answers "need a reference walk" at once
   kRcuLocked,  // RCU walk, access rights searched under the inode's lock
@@ -27,9 +27,9 @@ enum class WalkMode {
 // nfs(5) lookupcache=.
 enum class LookupCache { kAll, kPositive, kNone };
 
-// Which contract a walk gives (nfs_semantics; vfs_walk 6.3). `strict`: the whole walk is
+// Which contract a walk gives (WALK-15, WALK-16). `strict`: the whole walk is
 // linearizable.
-enum class WalkContract { kLadder, kStrict };
+enum class WalkContract { kHandOverHand, kStrict };
 
 struct MountOptions {
   protocol::ServerAddress server;
@@ -43,26 +43,26 @@ struct MountOptions {
   uint32_t acdirmax_s = 60;
   LookupCache lookupcache = LookupCache::kAll;
   bool nocto = false;
-  // Directories are listed with the attributes of their entries, which fill the caches; also ahead,
-  // when name after name is asked for (list_ahead.h).
+  // Listings fetch attributes, which fill the caches; directories with many lookup misses are
+  // listed ahead (list_ahead.h).
   bool rdirplus = true;
-  // Version 4: ask for whole paths at once (path_lookup.h).
+  // Version 4: one COMPOUND for all missing names of a path (path_lookup.h).
   bool compound = true;
 
   WalkMode walk = WalkMode::kRcuSearch;
-  WalkContract contract = WalkContract::kLadder;
-  // kRcuSearch: threads remember the way to directories (walk/path_cache.h).
+  WalkContract contract = WalkContract::kHandOverHand;
+  // kRcuSearch: each thread caches the prefixes of its paths (walk/path_cache.h).
   bool path_cache = true;
 
-  // Limits of the caches, in objects. A mount holds about that many and hands the rest back. Access
-  // rights count from the second credential on that asks for an inode.
+  // Limits of the caches, in objects; the rest is freed. Access rights count from an inode's second
+  // credential on: the first is stored in the inode.
   size_t dentries_max = 4'000'000;
   size_t inodes_max = 4'000'000;
   size_t access_entries_max = 4'000'000;
   size_t credentials_max = 4096;
 
   // How the inode cache is locked (inode_policy.h).
-  vfs::InodePolicy inode_policy;
+  icache::InodePolicy inode_policy;
 };
 
 // Reads `nfs://host[:port]/export?option[=value]&...`, options named as in nfs(5) and in libnfs'
@@ -70,17 +70,17 @@ struct MountOptions {
 // timeo (tenths of a second), retrans, acregmin, acregmax, acdirmin, acdirmax, actimeo, noac, ac,
 // lookupcache, cto, nocto, rdirplus, nordirplus, and ours: walk=ref|rcu-locked|rcu-peek|rcu-search,
 // strict, pathcache, nopathcache, compound, nocompound, dentries, inodes, access_entries,
-// credentials, inode_hash, inode_list, inode_lru. Of options that contradict each other the last
-// one counts, as with mount(8); noac outweighs every lifetime wherever it stands, unless `ac`
-// follows it. Percent escapes are decoded in the export's path, nowhere else. An IPv6 address
-// stands in brackets, without a zone. The error is a sentence that names the offending part of the
-// URL and what is accepted there; it may quote any byte of the URL.
+// credentials, inode_hash, inode_list, inode_lru. The last of contradicting options wins,
+// as with mount(8); noac overrides every lifetime option wherever it stands, unless `ac` follows
+// it. Percent escapes are decoded in the export's path, nowhere else. An IPv6 address stands in
+// brackets, without a zone. The error is a sentence that names the offending part of the URL and
+// what is accepted there; it may quote any byte of the URL.
 std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url);
 
 // The name used in URLs, tables and JSON: "rcu-search".
 std::string_view WalkModeName(WalkMode mode);
 std::expected<WalkMode, std::string> ParseWalkMode(std::string_view name);
 
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs
 
 #endif  // NFSWALK_NFSCLIENT_NFS_MOUNT_OPTIONS_H_

@@ -14,16 +14,16 @@
 
 namespace nfswalk::nfs {
 
+using icache::Inode;
 using sunrpc_auth::CredentialRef;
 using vfs::DentryRef;
 using vfs::DirectoryLocks;
-using vfs::Inode;
 using vfs::LookupsInFlight;
 using vfs::Name;
 
 namespace {
 
-// More than paths have in practice; bounds what one walk asks for at once.
+// Bounds one request; more than paths have in practice.
 constexpr size_t kNamesMax = 64;
 
 struct Names {
@@ -34,7 +34,7 @@ struct Names {
 Names Split(const Superblock& superblock, std::string_view path) {
   Names result;
   size_t at = 0;
-  // Dots and slashes count, too: this is done anew for each component of a path that is not primed.
+  // Dots and slashes count too: the split is repeated for each component of a path not primed.
   for (size_t pieces = 0; at < path.size() && pieces < kNamesMax; ++pieces) {
     const size_t length = std::min(path.find('/', at), path.size()) - at;
     const std::string_view name = path.substr(at, length);
@@ -46,7 +46,8 @@ Names Split(const Superblock& superblock, std::string_view path) {
   return result;
 }
 
-// What the walk would ask the server at this directory and for this name in it.
+// What the walk would have to ask the server for: search permission on the directory, the name in
+// it.
 struct Missing {
   bool rights;
   bool name;
@@ -57,13 +58,13 @@ Missing WhatIsMissing(Superblock& superblock, DentryRef& directory, const Name& 
   const bool fresh = AttributesFresh(inode, rcu::CoarseNowNs());
   const DentryRef child = superblock.dentries.Lookup(*directory, name);
   const bool known = child && VerifierMatches(*child, inode);
-  return {!fresh || !KnowsRights(superblock, inode, credential), !fresh || !known};
+  return {!fresh || !HasCachedAccess(superblock, inode, credential), !fresh || !known};
 }
 
-// Puts a reply into the caches, name by name.
+// Takes a reply into the caches, name by name.
 class PathPrimer {
  public:
-  // `lock`: on the directory where the path begins, held since the request was sent.
+  // `lock`: of the directory where the path begins, held since before the request was sent.
   PathPrimer(Superblock& superblock, const CredentialRef& credential, SendStamp stamp,
              DirectoryLocks::Shared lock)
       : superblock_(superblock), credential_(credential), stamp_(stamp), lock_(std::move(lock)) {}
@@ -73,8 +74,8 @@ class PathPrimer {
     Inode& inode = *at_.inode();
     if (reply.error == protocol::kStale && reply.steps.empty()) MarkStale(superblock_, inode);
     if (!reply.directory) return;
-    (void)UpdateAttributes(superblock_, inode, *reply.directory, stamp_, &standing_);
-    NoteRights(inode, reply.granted);
+    (void)UpdateAttributes(superblock_, inode, *reply.directory, stamp_, &context_);
+    CacheAccess(inode, reply.granted);
   }
 
   // False if the rest of the path cannot be primed.
@@ -82,58 +83,58 @@ class PathPrimer {
     return name == ".." ? StepUp(step) : StepDown(name, step);
   }
 
-  // The name is not there.
+  // The name does not exist.
   void End(std::string_view name) {
     const vfs::PaddedName padded(name, at_.get());
     auto lock = Lock();
-    if (!Stands(*at_.inode(), standing_)) return;
+    if (!IsLatest(*at_.inode(), context_)) return;
     if (DentryRef known = superblock_.dentries.Lookup(*at_, padded.name())) {
       superblock_.dentries.Drop(*known);
     }
-    (void)SpliceChild(superblock_, at_, padded.name(), {}, standing_.cookie);
+    (void)SpliceChild(superblock_, at_, padded.name(), {}, context_.change_id);
   }
 
  private:
-  // The lock of the directory that the walk is at; before the first step it is held already.
+  // Locks the current directory; the first one is locked already.
   DirectoryLocks::Shared Lock() {
     if (lock_) return std::move(lock_);
     return superblock_.directory_locks.LockShared(*at_.inode());
   }
 
-  void NoteRights(Inode& inode, std::optional<uint32_t> granted) {
-    if (!granted || standing_.generation == 0) return;
-    nfs::NoteRights(superblock_, inode, credential_, *granted, stamp_.sent_at_ns, standing_.epoch);
+  void CacheAccess(Inode& inode, std::optional<uint32_t> granted) {
+    if (!granted || context_.generation == 0) return;
+    nfs::CacheAccess(superblock_, inode, credential_, *granted, stamp_.sent_at_ns, context_.epoch);
   }
 
   bool StepDown(std::string_view name, const protocol::PathStep& step) {
     const vfs::PaddedName padded(name, at_.get());
-    Standing standing;
+    ReplyContext context;
     DentryRef child;
     {
       auto lock = Lock();
-      if (!Stands(*at_.inode(), standing_)) return false;
+      if (!IsLatest(*at_.inode(), context_)) return false;
       child = PrimeName(superblock_, at_, padded.name(), step.handle, step.attributes, stamp_,
-                        standing_.cookie, &standing);
+                        context_.change_id, &context);
     }
     if (!child || child.inode() == nullptr) return false;
     at_ = std::move(child);
-    standing_ = standing;
-    NoteRights(*at_.inode(), step.granted);
+    context_ = context;
+    CacheAccess(*at_.inode(), step.granted);
     return true;
   }
 
-  // The walk goes to the directory where it came from, whatever the server thinks.
+  // `..` is the dentry's parent, whatever directory the server answered with.
   bool StepUp(const protocol::PathStep& step) {
     if (at_.get() == superblock_.root.get()) return false;
     at_ = superblock_.dentries.Parent(*at_);
     Inode& inode = *at_.inode();
-    Standing standing;
+    ReplyContext context;
     if (!inode.HasHandle(step.handle) ||
-        UpdateAttributes(superblock_, inode, step.attributes, stamp_, &standing) != std::errc{}) {
+        UpdateAttributes(superblock_, inode, step.attributes, stamp_, &context) != std::errc{}) {
       return false;
     }
-    standing_ = standing;
-    NoteRights(inode, step.granted);
+    context_ = context;
+    CacheAccess(inode, step.granted);
     return true;
   }
 
@@ -142,10 +143,11 @@ class PathPrimer {
   const SendStamp stamp_;
   DirectoryLocks::Shared lock_;
   DentryRef at_;
-  Standing standing_;
+  ReplyContext context_;
 };
 
-// The name behind `step`, which is names[at]; owned unless somebody else owns it or there is none.
+// Reserves the name after `step`, which is names[at]; not owned if another thread has reserved it
+// or there is none.
 LookupsInFlight::Ticket TakeNext(Superblock& superblock, const std::vector<std::string_view>& names,
                                  size_t at, const protocol::PathStep& step) {
   if (at + 1 == names.size() || names[at + 1] == "..") return {};
@@ -172,7 +174,7 @@ std::expected<size_t, std::errc> PrimePath(Superblock& superblock, DentryRef& di
   if (!is_worth_it()) return 0;
   Inode& inode = *directory.inode();
   auto ticket = superblock.lookups.Begin(inode.handle(), first.name().view());
-  // Somebody may have asked and be done by now, whoever owns the ticket.
+  // Again: another thread may have finished its lookup before this one began.
   if (!is_worth_it()) return 0;
 
   auto lock = superblock.directory_locks.LockShared(inode);
@@ -180,14 +182,15 @@ std::expected<size_t, std::errc> PrimePath(Superblock& superblock, DentryRef& di
   const auto reply =
       superblock.protocol->LookupPath(inode.handle(), names.names, credential->key());
   NFSWALK_SYNC_POINT("path-lookup:after-rpc");
-  // The walk has no patience left to ask for itself.
+  // Out of time: the walk must not send requests of its own.
   if (reply.error == std::errc::timed_out || reply.error == std::errc::operation_canceled) {
     return std::unexpected(reply.error);
   }
   PathPrimer primer(superblock, credential, stamp, std::move(lock));
   primer.Begin(directory, reply);
   for (size_t i = 0; i < std::min(reply.steps.size(), names.names.size()); ++i) {
-    // Who comes along behind must not ask for the next name before it is here, too.
+    // Reserve the next name before this one becomes visible: a walk right behind must wait for it
+    // instead of sending a LOOKUP.
     auto next = TakeNext(superblock, names.names, i, reply.steps[i]);
     if (!primer.Step(names.names[i], reply.steps[i])) return names.bytes;
     ticket = std::move(next);

@@ -1,9 +1,9 @@
-// path_lookup: a whole path in one round trip, where the protocol can (version 4's COMPOUND).
+// path_lookup: resolves a whole path in one round trip (version 4's COMPOUND).
 //
-// The walk stays as it is, one name after the other; what it is about to ask for is put into the
-// caches before it asks: dentries, inodes and access rights of every name on the way, and the
-// negative dentry where the path ends early, as single lookups would have left them. What another
-// request, or a change of our own, has overtaken meanwhile is left out, and the walk asks again.
+// Ref-walk still goes name by name; this primes the caches ahead of it with dentries, inodes and
+// access rights of every component, and the negative dentry where the path ends early, as single
+// LOOKUPs would have. Results that another request or a change of our own has made stale meanwhile
+// are left out, and the walk looks those names up.
 //
 // Thread safety: any. May sleep: no spin lock, no RCU section.
 #ifndef NFSWALK_NFSCLIENT_NFS_PATH_LOOKUP_H_
@@ -20,14 +20,13 @@
 
 namespace nfswalk::nfs {
 
-// True if whole paths are asked for on this mount: the protocol can, the mount option `compound`
-// says so, and the caches may be believed for a while.
+// True if this mount resolves whole paths: the protocol can, the mount option `compound` is on, and
+// the caches have a lifetime.
 bool AsksForWholePaths(const Superblock& superblock);
 
 // Asks for `path` (no leading slash, followed by kNamePadding readable bytes), which begins in
-// `directory`, if the walk would otherwise have to ask twice. Returns how many of its bytes need
-// not be looked at again: those of the names that were asked for, 0 if nothing was. Errors:
-// timed_out and operation_canceled; all others are left for the walk to meet.
+// `directory`, if the walk would otherwise need two requests. Returns the bytes of the path that
+// were primed, 0 if none. Errors: timed_out and operation_canceled; the walk meets all others.
 std::expected<size_t, std::errc> PrimePath(Superblock& superblock, vfs::DentryRef& directory,
                                            std::string_view path,
                                            const sunrpc_auth::CredentialRef& credential);

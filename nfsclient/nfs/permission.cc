@@ -7,13 +7,13 @@ namespace nfswalk::nfs {
 
 namespace {
 
-access_cache::AccessAge AgeOf(const Superblock& superblock, const vfs::Inode& inode,
+access_cache::AccessAge AgeOf(const Superblock& superblock, const icache::Inode& inode,
                               uint64_t now_ns) {
   bool directory = inode.is_directory();
   return {now_ns, directory ? superblock.acdirmax_ns : superblock.acregmax_ns};
 }
 
-std::errc Judge(vfs::Inode& inode, uint32_t rights, uint32_t may_mask) {
+std::errc CheckAccess(icache::Inode& inode, uint32_t rights, uint32_t may_mask) {
   bool directory = inode.is_directory();
   if (!access_cache::Grants(rights, may_mask, directory)) return std::errc::permission_denied;
   if (!directory && (may_mask & access_cache::kMayExec) != 0 && !MayBeExecuted(inode)) {
@@ -24,7 +24,7 @@ std::errc Judge(vfs::Inode& inode, uint32_t rights, uint32_t may_mask) {
 
 }  // namespace
 
-bool MayBeExecuted(vfs::Inode& file) {
+bool MayBeExecuted(icache::Inode& file) {
   protocol::Attributes attributes;
   CopyAttributes(file, attributes);
   return (attributes.mode & 0111) != 0;
@@ -43,33 +43,35 @@ std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& a
   return rights;
 }
 
-void NoteRights(Superblock& superblock, vfs::Inode& inode,
-                const sunrpc_auth::CredentialRef& credential, uint32_t granted, uint64_t sent_at_ns,
-                uint64_t epoch) {
-  DirectoryChange change(superblock, inode);  // in place of what was granted before
+void CacheAccess(Superblock& superblock, icache::Inode& inode,
+                 const sunrpc_auth::CredentialRef& credential, uint32_t granted,
+                 uint64_t sent_at_ns, uint64_t epoch) {
+  DirectoryChange change(superblock, inode);  // replaces what was granted before
   inode.access.Insert(credential, granted, sent_at_ns, epoch, superblock.access_lru);
 }
 
-bool KnowsRights(const Superblock& superblock, vfs::Inode& inode,
-                 const sunrpc_auth::CredentialRef& credential) {
+bool HasCachedAccess(const Superblock& superblock, icache::Inode& inode,
+                     const sunrpc_auth::CredentialRef& credential) {
   const auto age = AgeOf(superblock, inode, rcu::CoarseNowNs());
   return inode.access.SearchLocked(credential.get(), age).has_value();
 }
 
-std::errc PermissionRef(Superblock& superblock, vfs::Inode& inode,
+std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
                         const sunrpc_auth::CredentialRef& credential, uint32_t may_mask) {
   if (may_mask == 0) return {};
-  // An entry is worth a GETATTR to keep it; without one ACCESS brings the attributes as well.
+  // With a cached entry a GETATTR may revalidate it; without one, ACCESS returns the attributes
+  // too.
   for (bool asked = false;; asked = true) {
     uint64_t now = rcu::CoarseNowNs();
-    // First, as in PermissionRcu(): what makes the attributes fresh may void the rights.
+    // Before the search, as in PermissionRcu(): the update that refreshes the attributes may
+    // invalidate the rights.
     const bool fresh = AttributesFresh(inode, now);
     NFSWALK_SYNC_POINT("permission:between-loads");
     auto rights = inode.access.SearchLocked(credential.get(), AgeOf(superblock, inode, now));
     if (!rights) break;
     if (fresh) {
       superblock.Count(kLockedHits);
-      return Judge(inode, *rights, may_mask);
+      return CheckAccess(inode, *rights, may_mask);
     }
     if (asked) break;
     if (auto error = Revalidate(superblock, inode, credential->key()); error != std::errc{}) {
@@ -79,18 +81,18 @@ std::errc PermissionRef(Superblock& superblock, vfs::Inode& inode,
 
   SendStamp stamp = Stamp(superblock);
   uint64_t epoch =
-      inode.access.epoch();  // before the RPC: a late grant must not outlive a change (R6)
+      inode.access.epoch();  // before the RPC: a late grant must not outlive a change (ACCESS-8)
   auto reply = superblock.protocol->Access(inode.handle(), credential->key());
   NFSWALK_SYNC_POINT("access:after-rpc");
   if (reply.error == protocol::kStale) MarkStale(superblock, inode);
   if (reply.error != std::errc{}) return reply.error;
-  // Without them the rights would have nothing to go by, nor would an execute bit.
+  // Rights are valid only with fresh attributes, which also hold the execute bits.
   const auto error = reply.attributes
                          ? UpdateAttributes(superblock, inode, *reply.attributes, stamp)
                          : Revalidate(superblock, inode, credential->key());
   if (error != std::errc{}) return error;
-  NoteRights(superblock, inode, credential, reply.granted, stamp.sent_at_ns, epoch);
-  return Judge(inode, reply.granted, may_mask);
+  CacheAccess(superblock, inode, credential, reply.granted, stamp.sent_at_ns, epoch);
+  return CheckAccess(inode, reply.granted, may_mask);
 }
 
 }  // namespace nfswalk::nfs

@@ -1,7 +1,8 @@
-// permission: may this credential do that with this inode, as the server sees it (nfs_semantics 3).
+// permission: checks a credential's access to an inode by the server's ACCESS
+// (docs/rules/access.md).
 //
-// The server decides (ACCESS); we remember its answers per inode and credential, and believe them
-// while the inode's attributes are fresh, at most ac{dir,reg}max.
+// Replies are cached per inode and credential, and valid while the inode's attributes are fresh, at
+// most ac{dir,reg}max.
 //
 // RCU form: possible answers are granted, denied, or need-ref with kGetattrRpc or kAccessRpc. A
 // cached denial is an answer; the walk confirms the directory's sequence before it reports EACCES.
@@ -26,20 +27,20 @@ struct RcuPermission {
   bool granted = false;  // meaningful if need is kNone
 };
 
-// Rights that the newest entry does not tell, by what the walk mode allows.
+// Searches beyond the newest entry, as the walk mode allows.
 std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& access,
                                      const sunrpc_auth::CachedCredential* credential,
                                      access_cache::AccessAge age, AccessHits& hits);
 
-// execute_ok (nfs_semantics 3.1): nobody executes a file without an execute bit, whatever the
-// server grants root.
-bool MayBeExecuted(vfs::Inode& file);
+// execute_ok: a file without an execute bit cannot be executed, whatever the server grants root
+// (ACCESS-2).
+bool MayBeExecuted(icache::Inode& file);
 
-// Asks for `may_mask` (kMay* of access(2)); 0 is always granted.
+// Checks `may_mask` (kMay* of access(2)); 0 is always granted.
 // Preconditions: RCU section; `credential` was looked up in it; `directory` is what the inode's
 // type says.
 [[gnu::always_inline]] inline RcuPermission PermissionRcu(
-    const Superblock& superblock, vfs::Inode& inode, bool directory,
+    const Superblock& superblock, icache::Inode& inode, bool directory,
     const sunrpc_auth::CachedCredential* credential, uint32_t may_mask, uint64_t now_ns,
     AccessHits& hits) {
   if (!AttributesFresh(inode, now_ns)) return {NeedRef::kGetattrRpc};
@@ -61,18 +62,17 @@ bool MayBeExecuted(vfs::Inode& file);
   return {NeedRef::kNone, granted};
 }
 
-// What the server granted; `epoch` was taken before it was asked, at `sent_at_ns`.
-void NoteRights(Superblock& superblock, vfs::Inode& inode,
-                const sunrpc_auth::CredentialRef& credential, uint32_t granted, uint64_t sent_at_ns,
-                uint64_t epoch);
+// Caches what the server granted; `epoch` was sampled before the request, sent at `sent_at_ns`.
+void CacheAccess(Superblock& superblock, icache::Inode& inode,
+                 const sunrpc_auth::CredentialRef& credential, uint32_t granted,
+                 uint64_t sent_at_ns, uint64_t epoch);
 
-// True if PermissionRef() would not have to ask, were the attributes fresh. Preconditions: a
-// reference.
-bool KnowsRights(const Superblock& superblock, vfs::Inode& inode,
-                 const sunrpc_auth::CredentialRef& credential);
+// True if PermissionRef() needs no RPC once the attributes are fresh. Preconditions: a reference.
+bool HasCachedAccess(const Superblock& superblock, icache::Inode& inode,
+                     const sunrpc_auth::CredentialRef& credential);
 
 // Preconditions: a reference on the inode; may sleep.
-std::errc PermissionRef(Superblock& superblock, vfs::Inode& inode,
+std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
                         const sunrpc_auth::CredentialRef& credential, uint32_t may_mask);
 
 }  // namespace nfswalk::nfs

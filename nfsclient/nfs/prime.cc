@@ -11,22 +11,21 @@ using vfs::DentryRef;
 
 DentryRef PrimeName(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
                     const protocol::FileHandle& handle, const protocol::Attributes& attributes,
-                    SendStamp stamp, uint64_t cookie, Standing* standing) {
+                    SendStamp stamp, uint64_t change_id, ReplyContext* context) {
   DentryRef known = superblock.dentries.Lookup(*directory, name);
   if (known) {
-    vfs::Inode* inode = known.inode();
+    icache::Inode* inode = known.inode();
     if (inode != nullptr && inode->HasHandle(handle) &&
-        UpdateAttributes(superblock, *inode, attributes, stamp, standing) == std::errc{}) {
-      StoreVerifier(*known, *directory.inode(), cookie);
+        UpdateAttributes(superblock, *inode, attributes, stamp, context) == std::errc{}) {
+      StoreVerifier(*known, *directory.inode(), change_id);
       return known;
     }
     superblock.dentries.Drop(*known);
   }
-  auto inode = InodeOf(superblock, handle, attributes, stamp, standing);
+  auto inode = FetchInode(superblock, handle, attributes, stamp, context);
   if (!inode) return {};
-  auto child = SpliceChild(superblock, directory, name, std::move(*inode), cookie);
-  // Another thread may have been faster, with what it learned of the name: that is not what this
-  // reply tells of.
+  auto child = SpliceChild(superblock, directory, name, std::move(*inode), change_id);
+  // Another thread may have installed the name first, from another reply.
   const bool ours = child && child->inode() != nullptr && child->inode()->HasHandle(handle);
   return ours ? std::move(*child) : DentryRef();
 }

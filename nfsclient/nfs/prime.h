@@ -1,4 +1,4 @@
-// prime: what a reply tells of a name that nobody asked for, put into the caches.
+// prime: caches a name from a reply to a request for something else (READDIRPLUS, whole paths).
 //
 // Thread safety: any. May sleep.
 #ifndef NFSWALK_NFSCLIENT_NFS_PRIME_H_
@@ -10,13 +10,12 @@
 
 namespace nfswalk::nfs {
 
-// The child, or empty if it was not to be had: priming is a gift, and what does not fit is looked
-// up when somebody asks for it. `cookie`: the directory's, from when the reply was true of it.
-// `standing` as UpdateAttributes() has it, of the child. Preconditions: `directory` is locked,
-// shared or exclusively; `name` is fit for a dentry.
+// Returns the child, or empty on an error: priming is best effort. `change_id`: the directory's,
+// from when the reply was true of it. `context`: as in UpdateAttributes(), the child's.
+// Preconditions: `directory` is locked, shared or exclusively; `name` is fit for a dentry.
 vfs::DentryRef PrimeName(Superblock& superblock, vfs::DentryRef& directory, const vfs::Name& name,
                          const protocol::FileHandle& handle, const protocol::Attributes& attributes,
-                         SendStamp stamp, uint64_t cookie, Standing* standing = nullptr);
+                         SendStamp stamp, uint64_t change_id, ReplyContext* context = nullptr);
 
 }  // namespace nfswalk::nfs
 

@@ -7,13 +7,13 @@ namespace nfswalk::nfs {
 
 namespace {
 
-// `cookie` is the directory's from before the RPC.
+// `change_id` is the directory's from before the RPC.
 void PrimeEntry(Superblock& superblock, vfs::DentryRef& directory,
-                const protocol::DirectoryEntry& entry, SendStamp stamp, uint64_t cookie) {
+                const protocol::DirectoryEntry& entry, SendStamp stamp, uint64_t change_id) {
   if (!entry.attributes || !entry.handle || entry.name.size() > vfs::kNameMax) return;
   const vfs::PaddedName name(entry.name, directory.get());
   (void)PrimeName(superblock, directory, name.name(), *entry.handle, *entry.attributes, stamp,
-                  cookie);
+                  change_id);
 }
 
 }  // namespace
@@ -21,14 +21,14 @@ void PrimeEntry(Superblock& superblock, vfs::DentryRef& directory,
 std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
                         const sunrpc_auth::Credential& credential,
                         const std::function<bool(const protocol::DirectoryEntry&)>& visit) {
-  vfs::Inode& inode = *directory.inode();
+  icache::Inode& inode = *directory.inode();
   protocol::ReadDirPosition position;
   for (;;) {
     protocol::ReadDirReply reply;
     {
       auto lock = superblock.directory_locks.LockShared(inode);
       SendStamp stamp = Stamp(superblock);
-      uint64_t cookie = inode.cookie.load(std::memory_order_relaxed);
+      uint64_t change_id = inode.change_id.load(std::memory_order_relaxed);
       reply = superblock.protocol->ReadDir(inode.handle(), position, superblock.options.rdirplus,
                                            credential);
       if (reply.directory) UpdateAttributes(superblock, inode, *reply.directory, stamp);
@@ -36,7 +36,7 @@ std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
       if (reply.error != std::errc{}) return reply.error;
       for (const auto& entry : reply.entries) {
         if (entry.name == "." || entry.name == "..") continue;
-        PrimeEntry(superblock, directory, entry, stamp, cookie);
+        PrimeEntry(superblock, directory, entry, stamp, change_id);
       }
     }
     for (const auto& entry : reply.entries) {

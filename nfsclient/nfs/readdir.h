@@ -1,5 +1,5 @@
-// readdir: listing a directory. Nothing of a listing is cached as such; what READDIRPLUS says about
-// each entry primes the dentry and attribute caches (nfs_semantics 5.3).
+// readdir: lists a directory. Listings are not cached; each entry of a READDIRPLUS primes the
+// dentry and attribute caches (NAME-20).
 #ifndef NFSWALK_NFSCLIENT_NFS_READDIR_H_
 #define NFSWALK_NFSCLIENT_NFS_READDIR_H_
 

@@ -9,10 +9,9 @@ namespace nfswalk::nfs {
 
 namespace {
 
-// Publishes the text of a reply to a request of `stamp`, unless attributes of a later request were
-// taken in meanwhile: they may have invalidated this very text. Without memory it is not cached
-// either.
-void InstallLinkText(Superblock& superblock, vfs::Inode& link, std::string_view text,
+// Publishes the text of a reply, unless attributes of a later request were taken in meanwhile,
+// which may have invalidated it. Without memory the text is not cached.
+void InstallLinkText(Superblock& superblock, icache::Inode& link, std::string_view text,
                      SendStamp stamp) {
   rcu::ByteString* body = superblock.inode_operations.bytes().Allocate(text);
   if (body == nullptr) return;
@@ -22,7 +21,7 @@ void InstallLinkText(Superblock& superblock, vfs::Inode& link, std::string_view 
     if (static_cast<int64_t>(stamp.generation - link.attribute_generation) >= 0) {
       unused = link.link_body.load(std::memory_order_relaxed);
       link.link_body.store(body, std::memory_order_release);  // pairs with ReadLinkRcu()
-      link.invalid.store(link.invalid.load(std::memory_order_relaxed) & ~vfs::kInvalidData,
+      link.invalid.store(link.invalid.load(std::memory_order_relaxed) & ~icache::kInvalidData,
                          std::memory_order_release);  // pairs with ReadLinkRcu(): after the text
     }
   }
@@ -31,12 +30,12 @@ void InstallLinkText(Superblock& superblock, vfs::Inode& link, std::string_view 
 
 }  // namespace
 
-std::expected<std::string, std::errc> ReadLinkRef(Superblock& superblock, vfs::Inode& link,
+std::expected<std::string, std::errc> ReadLinkRef(Superblock& superblock, icache::Inode& link,
                                                   const sunrpc_auth::Credential& credential) {
   if (link.type.load(std::memory_order_relaxed) != protocol::FileType::kSymlink) {
     return std::unexpected(std::errc::invalid_argument);
   }
-  // Refetched if old: a change drops the text we have.
+  // First: attributes that changed invalidate the cached text.
   if (auto error = Revalidate(superblock, link, credential); error != std::errc{}) {
     return std::unexpected(error);
   }

@@ -1,5 +1,5 @@
 // readlink: the text of a symbolic link, cached until the link's attributes say that it changed
-// (nfs_semantics 5.2).
+// (ATTR-15).
 #ifndef NFSWALK_NFSCLIENT_NFS_READLINK_H_
 #define NFSWALK_NFSCLIENT_NFS_READLINK_H_
 
@@ -22,22 +22,22 @@ struct RcuLink {
 
 // Possible answers: the text, or need-ref with kGetattrRpc or kReadlinkRpc. Preconditions: RCU
 // section.
-inline RcuLink ReadLinkRcu(const vfs::Inode& link, uint64_t now_ns) {
+inline RcuLink ReadLinkRcu(const icache::Inode& link, uint64_t now_ns) {
   if (!AttributesFresh(link, now_ns)) return {NeedRef::kGetattrRpc, {}};
-  // The bit that would refuse the text comes first: InstallLinkText() clears it last, so that who
-  // finds it clear finds the text it was cleared for, or a later one.
+  // Read before the text: InstallLinkText() clears the bit after it published the text, so that a
+  // reader of a clear bit sees that text or a later one.
   const uint16_t invalid =
       link.invalid.load(std::memory_order_acquire);  // pairs with InstallLinkText()
   NFSWALK_SYNC_POINT("readlink-rcu:between-loads");
   const rcu::ByteString* body =
       link.link_body.load(std::memory_order_acquire);  // pairs with InstallLinkText()
-  if (body == nullptr || (invalid & vfs::kInvalidData) != 0) return {NeedRef::kReadlinkRpc, {}};
+  if (body == nullptr || (invalid & icache::kInvalidData) != 0) return {NeedRef::kReadlinkRpc, {}};
   return {NeedRef::kNone, {body->data(), body->size}};
 }
 
 // invalid_argument if the inode is no link, else the server's errors. Preconditions: a reference;
 // may sleep.
-std::expected<std::string, std::errc> ReadLinkRef(Superblock& superblock, vfs::Inode& link,
+std::expected<std::string, std::errc> ReadLinkRef(Superblock& superblock, icache::Inode& link,
                                                   const sunrpc_auth::Credential& credential);
 
 }  // namespace nfswalk::nfs

@@ -1,5 +1,5 @@
-// reason_of: the reasons that a hook of the RCU walk may give, as its header lists them. A hook
-// that gives another one does not compile.
+// reason_of: the NeedRef reasons that an RCU hook may answer, as its header lists them. A hook that
+// answers another one does not compile.
 #ifndef NFSWALK_NFSCLIENT_NFS_REASON_OF_H_
 #define NFSWALK_NFSCLIENT_NFS_REASON_OF_H_
 

@@ -5,14 +5,14 @@
 
 namespace nfswalk::nfs {
 
+using icache::Inode;
 using vfs::Dentry;
 using vfs::DentryRef;
-using vfs::Inode;
 
 namespace {
 
-// nfs_check_verifier. The cookie first: a mismatch costs no RPC here. An error of the GETATTR reads
-// as no match; the LOOKUP that follows tells the truth.
+// nfs_check_verifier. Compares first: a mismatch costs no RPC. An error of the GETATTR counts as a
+// mismatch; the LOOKUP that follows is authoritative.
 bool CheckVerifier(Superblock& superblock, const Dentry& dentry, Inode& directory,
                    const sunrpc_auth::Credential& credential) {
   if (superblock.options.lookupcache == LookupCache::kNone) return false;
@@ -20,10 +20,10 @@ bool CheckVerifier(Superblock& superblock, const Dentry& dentry, Inode& director
   if (!AttributesFresh(directory, rcu::CoarseNowNs())) {
     if (Revalidate(superblock, directory, credential) != std::errc{}) return false;
   }
-  return VerifierMatches(dentry, directory);  // the GETATTR may have raised the cookie
+  return VerifierMatches(dentry, directory);  // the GETATTR may have raised the change_id
 }
 
-// Asks the server whether the name still leads to the same file.
+// Sends a LOOKUP: does the name still lead to the same file?
 std::expected<Verdict, std::errc> RevalidateByLookup(Superblock& superblock, DentryRef& dentry,
                                                      const vfs::Name& name, Inode& directory,
                                                      const sunrpc_auth::Credential& credential) {
@@ -31,7 +31,7 @@ std::expected<Verdict, std::errc> RevalidateByLookup(Superblock& superblock, Den
   auto lock = superblock.directory_locks.LockShared(directory);
   if (dentry->hash.load(std::memory_order_relaxed) != name.hash) return Verdict::kInvalid;
   SendStamp stamp = Stamp(superblock);
-  uint64_t cookie = directory.cookie.load(std::memory_order_relaxed);
+  uint64_t change_id = directory.change_id.load(std::memory_order_relaxed);
   auto reply = superblock.protocol->Lookup(directory.handle(), name.view(), credential);
   NFSWALK_SYNC_POINT("revalidate:after-lookup");
   if (reply.directory) UpdateAttributes(superblock, directory, *reply.directory, stamp);
@@ -45,7 +45,7 @@ std::expected<Verdict, std::errc> RevalidateByLookup(Superblock& superblock, Den
       return Verdict::kInvalid;
     }
   }
-  StoreVerifier(*dentry, directory, cookie);
+  StoreVerifier(*dentry, directory, change_id);
   return Verdict::kValid;
 }
 
@@ -53,12 +53,12 @@ std::expected<Verdict, std::errc> RevalidateByLookup(Superblock& superblock, Den
 
 bool VerifierMatches(const Dentry& dentry, const Inode& directory) {
   return dentry.verifier.load(std::memory_order_relaxed) ==
-         directory.cookie.load(std::memory_order_relaxed);
+         directory.change_id.load(std::memory_order_relaxed);
 }
 
-void StoreVerifier(Dentry& dentry, const Inode& directory, uint64_t cookie) {
-  if (directory.cookie.load(std::memory_order_relaxed) == cookie) {
-    dentry.verifier.store(cookie, std::memory_order_relaxed);
+void StoreVerifier(Dentry& dentry, const Inode& directory, uint64_t change_id) {
+  if (directory.change_id.load(std::memory_order_relaxed) == change_id) {
+    dentry.verifier.store(change_id, std::memory_order_relaxed);
   }
 }
 
@@ -69,20 +69,20 @@ std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, DentryRe
   const bool force = intent == LookupIntent::kForce;
   Inode* inode = dentry.inode();
   if (inode == nullptr) {
-    // A negative dentry is never asked about, only believed or thrown away (nfs_semantics 1.4).
+    // A negative dentry is valid or dropped, never looked up (NAME-7).
     bool trusted = !force && superblock.options.lookupcache == LookupCache::kAll &&
                    CheckVerifier(superblock, *dentry, directory, credential);
     return trusted ? Verdict::kValid : Verdict::kInvalid;
   }
   uint16_t flags = inode->flags.load(std::memory_order_relaxed);
-  if ((flags & vfs::kStale) != 0) return Verdict::kInvalid;
+  if ((flags & icache::kStale) != 0) return Verdict::kInvalid;
   if (intent == LookupIntent::kOpenByName &&
       inode->type.load(std::memory_order_relaxed) == protocol::FileType::kRegular) {
     return Verdict::kValid;
   }
   if (!force && CheckVerifier(superblock, *dentry, directory, credential)) {
-    if ((flags & vfs::kUnlinked) == 0) return Verdict::kValid;
-    // The name was believed and its file is gone: what else we know of the directory is in doubt.
+    if ((flags & icache::kUnlinked) == 0) return Verdict::kValid;
+    // A valid name of an unlinked file: the directory's attributes are out of date.
     InvalidateAttributes(superblock, directory);
     return Verdict::kInvalid;
   }

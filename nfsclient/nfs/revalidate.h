@@ -1,12 +1,12 @@
-// revalidate: may this dentry still be believed (nfs_semantics 1).
+// revalidate: is this dentry valid (nfs_lookup_revalidate(); NAME-1).
 //
-// A name is believed while its verifier equals the parent's cookie and the parent's attributes are
-// fresh. The child's own attributes do not matter for that.
+// A dentry is valid while its verifier equals the parent's change id and the parent's attributes
+// are fresh, whatever the child's own attributes.
 //
 // RCU form: possible answers are kNone (valid) and kLookupRpc (the verifier fails, the mount says
 // lookupcache=none, or a negative one under lookupcache=pos). Never "invalid": that takes an RPC to
-// know. Reference form: kValid, kInvalid (drop it and look the name up), or an error that leaves
-// the dentry alone.
+// know. Reference form: kValid, kInvalid (drop it and look the name up), or an error, which leaves
+// the dentry as it is.
 #ifndef NFSWALK_NFSCLIENT_NFS_REVALIDATE_H_
 #define NFSWALK_NFSCLIENT_NFS_REVALIDATE_H_
 
@@ -25,21 +25,21 @@ using RevalidateReason = ReasonOf<NeedRef::kLookupRpc>;
 
 // `directory` is the parent's inode, `inode` the dentry's as copied in the caller's window
 // (nullptr: negative). Preconditions: RCU section, in which PermissionRcu() has seen that the
-// directory's attributes are fresh. A change noted since then raised the cookie, or is one that
-// this walk came before.
+// directory's attributes are fresh. A change since then has raised the change id, or is
+// ordered after this walk.
 inline RevalidateReason RevalidateRcu(const Superblock& superblock, const vfs::Dentry& dentry,
-                                      const vfs::Inode* inode, const vfs::Inode& directory) {
+                                      const icache::Inode* inode, const icache::Inode& directory) {
   if (superblock.options.lookupcache != LookupCache::kAll) [[unlikely]] {
     if (inode == nullptr || superblock.options.lookupcache == LookupCache::kNone) {
       return NeedRef::kLookupRpc;
     }
   }
   if (dentry.verifier.load(std::memory_order_relaxed) !=
-      directory.cookie.load(std::memory_order_relaxed)) {
+      directory.change_id.load(std::memory_order_relaxed)) {
     return NeedRef::kLookupRpc;
   }
   if (inode != nullptr && inode->flags.load(std::memory_order_relaxed) != 0) {
-    return NeedRef::kLookupRpc;  // stale, or its last link is gone
+    return NeedRef::kLookupRpc;  // stale or unlinked
   }
   return NeedRef::kNone;
 }
@@ -49,26 +49,25 @@ enum class Verdict { kValid, kInvalid };
 // What the name is wanted for.
 enum class LookupIntent : uint8_t {
   kWalk,
-  // LOOKUP_OPEN of version 4: the server will be asked to open the file by this name, and says so
-  // if the name leads elsewhere by now. The directory is not evaluated for a regular file
-  // (nfs_semantics 1.6).
+  // LOOKUP_OPEN of version 4: the OPEN that follows names the file and fails if the name has
+  // changed, so that a regular file's dentry needs no validation (NAME-15).
   kOpenByName,
-  kForce,  // LOOKUP_REVAL, the third pass: ask the server whatever the caches say
+  kForce,  // LOOKUP_REVAL: forced revalidation
 };
 
 // `name` is what the dentry was found under; its own name may change at any time. Preconditions:
 // references on the dentry and its parent; may sleep.
 std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, vfs::DentryRef& dentry,
-                                                const vfs::Name& name, vfs::Inode& directory,
+                                                const vfs::Name& name, icache::Inode& directory,
                                                 const sunrpc_auth::Credential& credential,
                                                 LookupIntent intent);
 
-// True if the name was last known right when the directory was as we know it now.
-bool VerifierMatches(const vfs::Dentry& dentry, const vfs::Inode& directory);
+// True if the dentry was last valid at the directory's current change id.
+bool VerifierMatches(const vfs::Dentry& dentry, const icache::Inode& directory);
 
-// Notes that the name was right when the directory's cookie was `cookie`, unless the directory has
-// changed since (nfs_semantics 1.1: never an older value over a newer one).
-void StoreVerifier(vfs::Dentry& dentry, const vfs::Inode& directory, uint64_t cookie);
+// Records that the dentry was valid when the directory's change_id was `change_id`, unless the
+// directory has changed since (NAME-12).
+void StoreVerifier(vfs::Dentry& dentry, const icache::Inode& directory, uint64_t change_id);
 
 }  // namespace nfswalk::nfs
 

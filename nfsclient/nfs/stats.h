@@ -1,7 +1,6 @@
-// stats: what a mount has done so far, for tables, tests and the curious.
+// stats: counters of a mount, for reports and tests.
 //
-// Counters are kept per thread and summed when read: exact once the threads are quiet, otherwise a
-// little behind.
+// Counted per thread and summed when read: exact when no call is in progress.
 #ifndef NFSWALK_NFSCLIENT_NFS_STATS_H_
 #define NFSWALK_NFSCLIENT_NFS_STATS_H_
 
@@ -10,9 +9,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 
-// Why a walk left RCU mode (design 2). kNone is no reason.
+// Why a walk left RCU mode (docs/walk.md). kNone is no reason.
 enum class NeedRef : uint8_t {
   kNone,
   kLookupRpc,
@@ -28,8 +27,7 @@ inline constexpr size_t kNeedRefCount = 9;
 // As in tables and JSON: "lookup_rpc".
 std::string_view NeedRefName(NeedRef reason);
 
-// How often which search of the access cache answered. A walk adds its own up and hands them in at
-// its end.
+// Which search of the access cache answered, counted by a walk and added to the mount's at its end.
 struct AccessHits {
   uint32_t peek = 0;    // the newest entry
   uint32_t search = 0;  // the lockless search of all entries
@@ -42,7 +40,7 @@ struct Stats {
   uint64_t peek_hits = 0;  // see AccessHits
   uint64_t search_hits = 0;
   uint64_t locked_hits = 0;
-  uint64_t path_hits = 0;  // of rcu_walks: began where an earlier walk of the thread had come to
+  uint64_t path_hits = 0;  // of rcu_walks: began at a prefix from the thread's path cache
   uint64_t rpcs = 0;
   uint64_t dentries = 0;
   uint64_t inodes = 0;
@@ -52,6 +50,6 @@ struct Stats {
   std::array<uint64_t, kNeedRefCount> need_ref{};  // indexed by NeedRef
 };
 
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs
 
 #endif  // NFSWALK_NFSCLIENT_NFS_STATS_H_

@@ -7,14 +7,14 @@
 
 #include "rcu/coarse_clock.h"
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 
 namespace {
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
 constexpr size_t kPruneBatch = 64;
 
 // Half a megabyte for the inodes' table, one for the dentries', so that a walk over a source tree
-// does not spend its time on making them grow: each doubling moves everything that is there.
+// does not spend its time growing them: each doubling moves every entry.
 constexpr size_t kInitialBucketsMax = 65536;
 size_t InitialBuckets(size_t objects_max) { return std::min(objects_max, kInitialBucketsMax); }
 
@@ -42,10 +42,10 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
 std::expected<std::unique_ptr<Superblock>, std::string> Superblock::Create(
     std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) {
   std::unique_ptr<Superblock> superblock(new Superblock(std::move(protocol), options));
-  auto inodes = vfs::InodeCache::Create({.policy = options.inode_policy,
-                                         .inodes_max = options.inodes_max,
-                                         .initial_buckets = InitialBuckets(options.inodes_max)},
-                                        superblock->inode_operations);
+  auto inodes = icache::InodeCache::Create({.policy = options.inode_policy,
+                                            .inodes_max = options.inodes_max,
+                                            .initial_buckets = InitialBuckets(options.inodes_max)},
+                                           superblock->inode_operations);
   if (!inodes) return std::unexpected(std::move(inodes.error()));
   superblock->inodes = std::move(*inodes);
   return superblock;
@@ -64,8 +64,8 @@ void Superblock::Shutdown() {
 }
 
 void Superblock::DropCaches() {
-  // Leaf by leaf: a directory is held by the names in it, and goes in a pass after theirs. A second
-  // chance costs each entry one more visit, hence two rounds a pass.
+  // Leaves first: names hold their directory, which is pruned in a later pass. The second chance
+  // costs each entry one more visit, hence two rounds a pass.
   for (size_t before = SIZE_MAX; dentries.size() < before;) {
     before = dentries.size();
     for (size_t left = 2 * before; left > 0; left -= std::min(left, kPruneBatch)) {
@@ -74,13 +74,13 @@ void Superblock::DropCaches() {
   }
   if (inodes != nullptr) {
     inodes->EvictUnused();
-    inodes->IterInodes({}, [this](vfs::Inode& in_use) {
-      nfs::DirectoryChange change(*this, in_use);
+    inodes->IterInodes({}, [this](icache::Inode& in_use) {
+      DirectoryChange change(*this, in_use);
       in_use.access.Clear(access_lru);
-      return vfs::IterStep::kNext;
+      return icache::IterStep::kNext;
     });
   }
-  // Of inodes that are being made or dying, too.
+  // Includes those of inodes that are new or dying.
   access_lru.Shrink(access_lru.entries());
   credentials.Prune(std::numeric_limits<uint64_t>::max());
 }
@@ -103,4 +103,4 @@ Stats Superblock::GetStats() const {
   return stats;
 }
 
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs

@@ -1,7 +1,7 @@
-// superblock: one mounted export: the protocol, the caches, the rules' settings and the counters.
+// superblock: one mounted export: protocol, caches, options and counters.
 //
 // Everything a walker reads from it is constant from mount to shutdown.
-// Lifetime: destroyed when no call is inside; Client sees to that.
+// Lifetime: owned by Client; destroyed when no call is inside.
 #ifndef NFSWALK_NFSCLIENT_NFS_SUPERBLOCK_H_
 #define NFSWALK_NFSCLIENT_NFS_SUPERBLOCK_H_
 
@@ -12,28 +12,28 @@
 #include <string>
 
 #include "access_cache/access_lru.h"
-#include "nfsclient/nfs/inode_operations.h"
+#include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/nfs/mount_options.h"
+#include "nfsclient/nfs/nfs_inode.h"
 #include "nfsclient/nfs/stats.h"
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "nfsclient/vfs/directory_locks.h"
-#include "nfsclient/vfs/inode_cache.h"
 #include "nfsclient/vfs/lookups_in_flight.h"
 #include "rcu/change_count.h"
 #include "rcu/counters.h"
 #include "sunrpc_auth/credential_cache.h"
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 
 // Indices into Superblock::counters; the NeedRef reasons follow kFirstNeedRef.
 enum Counter : size_t {
   kRcuWalks,  // walks that ended under RCU
-  kRefWalks,  // walks that ended, or changed something, with references
+  kRefWalks,  // walks that ended in ref-walk
   kPeekHits,
   kSearchHits,
   kLockedHits,
-  kPathHits,  // walks that began at the directory of their last component
+  kPathHits,  // walks that began at a prefix from the path cache
   kFirstNeedRef,
   kCounters = kFirstNeedRef + kNeedRefCount,
 };
@@ -47,34 +47,33 @@ class Superblock {
   Superblock(const Superblock&) = delete;
   Superblock& operator=(const Superblock&) = delete;
 
-  const uint64_t mount_id;  // no other mount of the process has it, or ever had; not 0
+  const uint64_t mount_id;  // unique in the process for all time; not 0
   const MountOptions options;
   // The lifetimes of MountOptions in nanoseconds.
   const uint64_t acregmin_ns, acregmax_ns, acdirmin_ns, acdirmax_ns;
 
-  // False where walk=ref is asked for, and once `shut_down`, which only walks with references look
-  // at: a warm call pays nothing for it.
+  // False with walk=ref and after Shutdown(), so that RCU-walk need not check `shut_down`.
   std::atomic<bool> walks_under_rcu;
   std::atomic<bool> shut_down{false};
 
   std::unique_ptr<protocol::Protocol> protocol;
   protocol::ServerLimits limits;  // set once, at mount
 
-  // What walks through directories look at is changed under a Change of this, or could not be
-  // remembered (walk/path_cache.h).
+  // Every change to what a walk through directories reads happens under a Change of this: the path
+  // cache validates against it (walk/path_cache.h).
   rcu::ChangeCount directory_changes;
 
   sunrpc_auth::CredentialCache credentials;
   access_cache::AccessLru access_lru;
-  nfs::InodeOperations inode_operations;
-  std::unique_ptr<vfs::InodeCache> inodes;
+  InodeOperations inode_operations;
+  std::unique_ptr<icache::InodeCache> inodes;
   vfs::DentryCache dentries;
   vfs::DirectoryLocks directory_locks;
   vfs::LookupsInFlight lookups;
   vfs::DentryRef root;
 
   rcu::CounterSet<kCounters> counters;
-  // nfs_semantics 2.6: orders attribute replies by when their requests were sent.
+  // ATTR-9: orders attribute replies by when their requests were sent.
   std::atomic<uint64_t> attribute_generation{1};
   // The generation of the last change of our own, or invalidation of all, anywhere in the mount.
   std::atomic<uint64_t> last_local_change{0};
@@ -97,20 +96,17 @@ class Superblock {
   Superblock(std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options);
 };
 
-namespace nfs {
-
-// Exists while something of a directory changes that walks through it look at: whether it may be
-// searched, and for how long that and its names are believed. Of what is no directory, nothing.
+// Brackets a change to what walks through a directory read: search permission, its validity and
+// that of the names. Does nothing for other inodes.
 class DirectoryChange {
  public:
-  DirectoryChange(Superblock& superblock, const vfs::Inode& inode)
+  DirectoryChange(Superblock& superblock, const icache::Inode& inode)
       : change_(superblock.directory_changes, inode.is_directory()) {}
 
  private:
   rcu::ChangeCount::Change change_;
 };
 
-}  // namespace nfs
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs
 
 #endif  // NFSWALK_NFSCLIENT_NFS_SUPERBLOCK_H_

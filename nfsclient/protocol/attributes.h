@@ -1,4 +1,4 @@
-// attributes: what a server says about a file, the same for every protocol version.
+// attributes: the attributes of a file, independent of the protocol version.
 //
 // Thread safety: as any value.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_ATTRIBUTES_H_
@@ -42,32 +42,32 @@ struct Attributes {
   Time atime;
   Time mtime;
   Time ctime;
-  // Version 4: the server's change attribute. Version 3 has none: derived from ctime
-  // (nfs_semantics 2.4: its order is undefined, only equality means anything).
+  // Version 4: the change attribute. Version 3: derived from ctime, mtime and size. Compare for
+  // equality only (ATTR-5).
   uint64_t change = 0;
   friend bool operator==(const Attributes&, const Attributes&) = default;
 };
 
-// What a directory was like just before our own change to it. Version 3: RFC 1813 2.6 wcc_attr, and
-// no `change`. Version 4: `change` alone (RFC 7530 2.2.8 change_info4).
+// The pre-operation attributes of a file or directory. Version 3: RFC 1813 2.6 wcc_attr, without
+// `change`. Version 4: `change` alone (RFC 7530 2.2.8 change_info4).
 struct PreOpAttributes {
   uint64_t size_bytes = 0;
   Time mtime = {};
   Time ctime = {};
   std::optional<uint64_t> change = {};
 
-  // True if these are the attributes that we know.
+  // Returns whether these are the attributes `known`.
   bool Matches(const Attributes& known) const {
     if (change) return *change == known.change;
     return size_bytes == known.size_bytes && mtime == known.mtime && ctime == known.ctime;
   }
 };
 
-// RFC 1813 2.6 wcc_data, RFC 7530 2.2.8 change_info4. Absent parts were not sent.
+// RFC 1813 2.6 wcc_data, RFC 7530 2.2.8 change_info4. nullopt: not sent.
 struct WeakCacheConsistency {
   std::optional<PreOpAttributes> before = {};
   std::optional<Attributes> after = {};
-  // False: the server says that others may have changed the directory between `before` and `after`.
+  // False: another client may have changed the directory between `before` and `after`.
   bool atomic = true;
 };
 

@@ -1,4 +1,4 @@
-// connect_error: why the first contact with a server failed.
+// connect_error: why a mount could not reach its server.
 //
 // Thread safety: as any value.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_CONNECT_ERROR_H_
@@ -11,7 +11,7 @@ namespace nfswalk::protocol {
 
 struct ConnectError {
   std::errc error{};
-  std::string message;  // names host, port and export, and what to do about it
+  std::string message;  // names host, port and export, with advice
 };
 
 }  // namespace nfswalk::protocol

@@ -1,4 +1,4 @@
-// failed_call: a first call to a service that was not answered, in words for the user.
+// failed_call: the message for a call that failed while mounting.
 //
 // Thread safety: pure function.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_FAILED_CALL_H_
@@ -12,8 +12,8 @@
 
 namespace nfswalk::protocol {
 
-// `service`: with its version, "NFS version 3". `host`: the name that the user gave.
-// Preconditions: the call is finished and was not answered.
+// Returns the error and message of a finished call. `service` includes the version ("NFS version
+// 3"), `host` is the name that the user gave. Preconditions: `outcome` is not kReplied.
 ConnectError ExplainFailedCall(const RpcCall& call, CallOutcome outcome, const std::string& service,
                                const std::string& host, uint16_t port);
 

@@ -1,6 +1,6 @@
-// file_handle: the opaque name a server gives to a file (RFC 1813 2.3.3, RFC 7530 4).
+// file_handle: the opaque file handle of a server (RFC 1813 2.3.3, RFC 7530 4).
 //
-// A value of at most 128 bytes (version 3: 64). Compared byte by byte, never interpreted.
+// At most 128 bytes (version 3: 64), compared byte by byte, never interpreted.
 // Thread safety: as any value.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_FILE_HANDLE_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_FILE_HANDLE_H_

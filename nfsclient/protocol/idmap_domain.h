@@ -1,4 +1,4 @@
-// idmap_domain: the domain behind the '@' of NFSv4's users and groups (RFC 7530 5.9).
+// idmap_domain: the domain in NFSv4's "name@domain" owners and groups (RFC 7530 5.9).
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_IDMAP_DOMAIN_H_
@@ -10,10 +10,10 @@
 
 namespace nfswalk::protocol {
 
-// What idmapd.conf(5) says: Domain in its section General; nullopt if it does not.
+// Returns Domain in section General of an idmapd.conf(5); nullopt if it is not set.
 std::optional<std::string> ConfiguredIdmapDomain(std::string_view idmapd_conf);
 
-// Domain of /etc/idmapd.conf, else the host's DNS domain, else "localdomain". May wait for DNS.
+// Returns Domain of /etc/idmapd.conf, the host's DNS domain or "localdomain". May block on DNS.
 std::string SystemIdmapDomain();
 
 }  // namespace nfswalk::protocol

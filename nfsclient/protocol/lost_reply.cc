@@ -5,26 +5,28 @@
 
 namespace nfswalk::protocol {
 
-bool LooksFresh(const Attributes& found, FileType type, const SetAttributes& asked,
-                const Credential& credential) {
-  // A server may squash root to somebody else.
-  const uint32_t uid = asked.uid.value_or(credential.uid());
+bool LooksNewlyCreated(const Attributes& found, FileType type, const SetAttributes& requested,
+                       const Credential& credential) {
+  // A server may squash root to any user.
+  const uint32_t uid = requested.uid.value_or(credential.uid());
   const bool owner = found.uid == uid || credential.uid() == 0;
-  // A directory may inherit the set-group-ID bit; links have no mode of their own.
+  // A directory may inherit the set-group-ID bit; symbolic links have no mode.
   const bool mode =
-      type == FileType::kSymlink || !asked.mode || ((found.mode ^ *asked.mode) & 0777) == 0;
+      type == FileType::kSymlink || !requested.mode || ((found.mode ^ *requested.mode) & 0777) == 0;
   const uint32_t links_max = type == FileType::kDirectory ? 2 : 1;
-  const bool empty = type != FileType::kRegular || found.size_bytes == asked.size_bytes.value_or(0);
+  const bool empty =
+      type != FileType::kRegular || found.size_bytes == requested.size_bytes.value_or(0);
   return found.type == type && owner && mode && found.nlink <= links_max && empty;
 }
 
-std::errc JudgeFresh(const LookupReply& found, FileType type, const SetAttributes& asked,
-                     const Credential& credential) {
-  const bool ours = found.attributes && LooksFresh(*found.attributes, type, asked, credential);
+std::errc CheckCreated(const LookupReply& found, FileType type, const SetAttributes& requested,
+                       const Credential& credential) {
+  const bool ours =
+      found.attributes && LooksNewlyCreated(*found.attributes, type, requested, credential);
   return ours ? kOk : std::errc::file_exists;
 }
 
-std::optional<RemoveReply> JudgeRemoved(const LookupReply& found) {
+std::optional<RemoveReply> OutcomeOfRemove(const LookupReply& found) {
   if (found.error == kOk) return std::nullopt;
   RemoveReply reply;
   reply.directory.after = found.directory;
@@ -32,7 +34,7 @@ std::optional<RemoveReply> JudgeRemoved(const LookupReply& found) {
   return reply;
 }
 
-std::optional<LinkReply> JudgeLinked(const LookupReply& found, const FileHandle& file) {
+std::optional<LinkReply> OutcomeOfLink(const LookupReply& found, const FileHandle& file) {
   LinkReply reply;
   if (found.error == std::errc::no_such_file_or_directory) return std::nullopt;
   reply.error = found.error;

@@ -36,7 +36,7 @@ milliseconds Until(Clock::time_point deadline) {
   return std::max(std::chrono::ceil<milliseconds>(deadline - Clock::now()), milliseconds{1});
 }
 
-// One call over a connection of its own.
+// Executes `call` over a new connection.
 std::expected<void, ConnectError> CallOnce(const RpcEndpoint& endpoint, const std::string& service,
                                            const std::string& host, Clock::time_point deadline,
                                            RpcCall& call) {
@@ -72,7 +72,7 @@ MountReply Decode(const mountres3* result) {
   reply.parsed = size > 0 && size <= FHSIZE3 && ok.fhandle.fhandle3_val != nullptr;
   if (!reply.parsed) return reply;
   reply.root = FileHandle({reinterpret_cast<const uint8_t*>(ok.fhandle.fhandle3_val), size});
-  // An empty list is what servers older than RFC 2623 send.
+  // Servers older than RFC 2623 send an empty list.
   reply.flavor_ok = ok.auth_flavors.auth_flavors_len == 0;
   for (uint32_t i = 0; i < ok.auth_flavors.auth_flavors_len; ++i) {
     const int flavor = ok.auth_flavors.auth_flavors_val[i];
@@ -115,10 +115,10 @@ sunrpc_auth::AuthBody BodyOfProcess() {
 
 }  // namespace
 
-std::expected<uint16_t, ConnectError> AskPortmapper(const std::string& host,
-                                                    const std::string& address, uint32_t program,
-                                                    const std::string& name,
-                                                    Clock::time_point deadline) {
+std::expected<uint16_t, ConnectError> QueryPortmapper(const std::string& host,
+                                                      const std::string& address, uint32_t program,
+                                                      const std::string& name,
+                                                      Clock::time_point deadline) {
   uint32_t port = 0;
   CallOf call(
       [&](rpc_context* rpc, ReplyCallback callback, void* data) {

@@ -30,7 +30,7 @@ LimitsReply Nfs3::GetLimits(const Credential& credential) {
         return rpc_nfs3_pathconf_async(rpc, callback, &names_args, data);
       },
       kDecode);
-  // A server that does not say has the usual limits.
+  // Without PATHCONF the defaults of ServerLimits apply.
   if (names.error == kOk) {
     reply.limits.name_bytes_max = names.limits.name_bytes_max;
     reply.limits.case_insensitive = names.limits.case_insensitive;

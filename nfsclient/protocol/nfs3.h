@@ -1,9 +1,8 @@
 // nfs3: an export of an NFSv3 server (RFC 1813), over TCP with AUTH_SYS or AUTH_NONE.
 //
-// protocol.h says what the calls do. Repetition and patience: rpc_retry.h; connections:
-// rpc_channel.h; what a lost reply means for a call that may not be repeated: the table in
-// lost_reply.h. A link text longer than about 3300 bytes cannot be sent (libnfs encodes a call
-// into 4096 bytes): MakeSymlink() answers filename_too_long.
+// Calls: protocol.h. Retries and timeouts: rpc_retry.h. Connections: rpc_channel.h. Lost replies of
+// non-idempotent calls: the table in lost_reply.h. libnfs encodes a call into 4096 bytes, so
+// MakeSymlink() fails with filename_too_long for a text above 3300 bytes (wire_limits.h).
 //
 // Thread safety: all functions. The connections live in the network namespace of the thread that
 // called ConnectNfs3().
@@ -26,12 +25,12 @@ namespace nfswalk::protocol {
 
 class Nfs3 final : public Protocol {
  public:
-  // Resolves the host, finds the ports, mounts the export and sees the NFS service answer, all
-  // within options.mount_timeout_ms. Errors: see mount3.h and server_contact.h.
+  // Resolves the host, finds the ports, pings the NFS service and mounts the export, all within
+  // options.mount_timeout_ms. Errors: those of server_contact.h, mount3.h and failed_call.h.
   static std::expected<std::unique_ptr<Protocol>, ConnectError> ConnectNfs3(
       const ServerAddress& server, const TransportOptions& options);
-  // Shuts down, waits for the I/O threads, tells the server that the mount is gone (one second at
-  // most). Preconditions: no call is inside.
+  // Shuts down, sends UMNT (blocks for one second at most) and joins the I/O threads.
+  // Preconditions: no call is in progress.
   ~Nfs3() override;
 
   RootReply GetRoot(const Credential& credential) override;
@@ -66,11 +65,11 @@ class Nfs3 final : public Protocol {
   SetAttributesReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
                                      const Credential& credential) override;
 
-  // NULL calls of new connections count, those to the portmapper and to MOUNT do not.
+  // Includes the NULL calls of new connections, but no calls to the portmapper and to MOUNT.
   uint64_t rpcs_sent() const override { return caller_->calls_sent(); }
   void Shutdown() override { caller_->Shutdown(); }
 
-  // Calls repeated, and connections opened over all of nconnect. Relaxed, like rpcs_sent().
+  // Calls repeated; connections opened, over all of nconnect. Relaxed, as rpcs_sent().
   uint64_t retries() const { return caller_->retries(); }
   uint64_t connections_opened() const { return caller_->connections_opened(); }
 
@@ -93,7 +92,7 @@ class Nfs3 final : public Protocol {
   const MountPoint mount_point_;
   const FileHandle root_;
   const std::unique_ptr<RpcCaller> caller_;
-  // Set once the server said NFS3ERR_NOTSUPP to READDIRPLUS.
+  // Set once the server answered READDIRPLUS with NFS3ERR_NOTSUPP.
   std::atomic<bool> no_readdirplus_{false};
 };
 

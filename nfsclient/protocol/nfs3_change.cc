@@ -32,7 +32,7 @@ CreateReply Nfs3::MakeDirectory(const FileHandle& directory, std::string_view na
   }
   Budget budget = caller_->NewBudget();
   MKDIR3args args{ToWire(directory, wire_name), ToWire(attributes)};
-  return SendUntilKnown<CreateReply>(
+  return SendUntilOutcomeKnown<CreateReply>(
       std::errc::file_exists,
       [&] {
         return caller_->TryCall<MKDIR3res, CreateReply>(
@@ -43,10 +43,10 @@ CreateReply Nfs3::MakeDirectory(const FileHandle& directory, std::string_view na
             kDecode);
       },
       [&] {
-        return JudgeMade(LookupWithin(budget, directory, name, credential),
-                         [&](const LookupReply& found) {
-                           return JudgeFresh(found, FileType::kDirectory, attributes, credential);
-                         });
+        return OutcomeOfCreate(
+            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
+              return CheckCreated(found, FileType::kDirectory, attributes, credential);
+            });
       });
 }
 
@@ -61,7 +61,7 @@ CreateReply Nfs3::MakeSymlink(const FileHandle& directory, std::string_view name
   Budget budget = caller_->NewBudget();
   std::string text(target);
   SYMLINK3args args{ToWire(directory, wire_name), {ToWire(attributes), text.data()}};
-  return SendUntilKnown<CreateReply>(
+  return SendUntilOutcomeKnown<CreateReply>(
       std::errc::file_exists,
       [&] {
         return caller_->TryCall<SYMLINK3res, CreateReply>(
@@ -72,11 +72,11 @@ CreateReply Nfs3::MakeSymlink(const FileHandle& directory, std::string_view name
             kDecode);
       },
       [&] {
-        return JudgeMade(LookupWithin(budget, directory, name, credential),
-                         [&](const LookupReply& found) {
-                           return JudgeLink(found, target, attributes, credential,
-                                            [&] { return ReadLink(found.handle, credential); });
-                         });
+        return OutcomeOfCreate(
+            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
+              return CheckCreatedSymlink(found, target, attributes, credential,
+                                         [&] { return ReadLink(found.handle, credential); });
+            });
       });
 }
 
@@ -89,7 +89,7 @@ LinkReply Nfs3::Link(const FileHandle& file, const FileHandle& directory, std::s
 
   Budget budget = caller_->NewBudget();
   LINK3args args{ToWire(file), ToWire(directory, wire_name)};
-  return SendUntilKnown<LinkReply>(
+  return SendUntilOutcomeKnown<LinkReply>(
       std::errc::file_exists,
       [&] {
         return caller_->TryCall<LINK3res, LinkReply>(
@@ -99,7 +99,7 @@ LinkReply Nfs3::Link(const FileHandle& file, const FileHandle& directory, std::s
             },
             kDecode);
       },
-      [&] { return JudgeLinked(LookupWithin(budget, directory, name, credential), file); });
+      [&] { return OutcomeOfLink(LookupWithin(budget, directory, name, credential), file); });
 }
 
 RenameReply Nfs3::Rename(const FileHandle& from_directory, std::string_view from_name,
@@ -113,7 +113,7 @@ RenameReply Nfs3::Rename(const FileHandle& from_directory, std::string_view from
 
   Budget budget = caller_->NewBudget();
   RENAME3args args{ToWire(from_directory, from), ToWire(to_directory, to)};
-  return SendUntilKnown<RenameReply>(
+  return SendUntilOutcomeKnown<RenameReply>(
       std::errc::no_such_file_or_directory,
       [&] {
         return caller_->TryCall<RENAME3res, RenameReply>(
@@ -124,7 +124,7 @@ RenameReply Nfs3::Rename(const FileHandle& from_directory, std::string_view from
             kDecode);
       },
       [&] {
-        return JudgeRenamed(LookupWithin(budget, from_directory, from_name, credential), [&] {
+        return OutcomeOfRename(LookupWithin(budget, from_directory, from_name, credential), [&] {
           return LookupWithin(budget, to_directory, to_name, credential);
         });
       });
@@ -138,7 +138,7 @@ RemoveReply Nfs3::Remove(const FileHandle& directory, std::string_view name,
   }
   Budget budget = caller_->NewBudget();
   REMOVE3args args{ToWire(directory, wire_name)};
-  return SendUntilKnown<RemoveReply>(
+  return SendUntilOutcomeKnown<RemoveReply>(
       std::errc::no_such_file_or_directory,
       [&] {
         return caller_->TryCall<REMOVE3res, RemoveReply>(
@@ -148,7 +148,7 @@ RemoveReply Nfs3::Remove(const FileHandle& directory, std::string_view name,
             },
             kDecode);
       },
-      [&] { return JudgeRemoved(LookupWithin(budget, directory, name, credential)); });
+      [&] { return OutcomeOfRemove(LookupWithin(budget, directory, name, credential)); });
 }
 
 RemoveReply Nfs3::RemoveDirectory(const FileHandle& directory, std::string_view name,
@@ -159,7 +159,7 @@ RemoveReply Nfs3::RemoveDirectory(const FileHandle& directory, std::string_view 
   }
   Budget budget = caller_->NewBudget();
   RMDIR3args args{ToWire(directory, wire_name)};
-  return SendUntilKnown<RemoveReply>(
+  return SendUntilOutcomeKnown<RemoveReply>(
       std::errc::no_such_file_or_directory,
       [&] {
         return caller_->TryCall<RMDIR3res, RemoveReply>(
@@ -169,7 +169,7 @@ RemoveReply Nfs3::RemoveDirectory(const FileHandle& directory, std::string_view 
             },
             kDecode);
       },
-      [&] { return JudgeRemoved(LookupWithin(budget, directory, name, credential)); });
+      [&] { return OutcomeOfRemove(LookupWithin(budget, directory, name, credential)); });
 }
 
 SetAttributesReply Nfs3::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,

@@ -1,4 +1,4 @@
-// The first contact with a server: from a name to a live Nfs3.
+// ConnectNfs3(): resolves, pings and mounts.
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -24,7 +24,7 @@ using Clock = RpcCall::Clock;
 using std::chrono::milliseconds;
 
 constexpr uint16_t kPortmapperPort = 111;
-constexpr milliseconds kUnmountPatience{1000};
+constexpr milliseconds kUnmountTimeout{1000};
 
 struct Ports {
   std::string address;
@@ -46,7 +46,7 @@ std::expected<Ports, ConnectError> FindPorts(const ServerAddress& server,
     const auto ask = [&](uint16_t& port, uint32_t program,
                          const char* name) -> std::expected<void, ConnectError> {
       if (port != 0) return {};
-      const auto answer = AskPortmapper(server.host, *address, program, name, deadline);
+      const auto answer = QueryPortmapper(server.host, *address, program, name, deadline);
       if (!answer) return std::unexpected(answer.error());
       port = *answer;
       return {};
@@ -67,9 +67,9 @@ std::expected<Ports, ConnectError> FindPorts(const ServerAddress& server,
   return ports;
 }
 
-// errc{} once the NFS service has answered a NULL call.
-std::expected<void, ConnectError> SeeAnswer(RpcCaller& caller, const ServerAddress& server,
-                                            uint16_t port, Clock::time_point deadline) {
+// Sends a NULL call.
+std::expected<void, ConnectError> PingNfs(RpcCaller& caller, const ServerAddress& server,
+                                          uint16_t port, Clock::time_point deadline) {
   CallOf null_call([](rpc_context* rpc, ReplyCallback callback,
                       void* data) { return rpc_nfs3_null_async(rpc, callback, data); },
                    [](const void*) {});
@@ -94,7 +94,7 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs3::ConnectNfs3(
         ConnectError{caller.error(), "cannot start an I/O thread for " + server.host + ": " +
                                          std::make_error_code(caller.error()).message()});
   }
-  if (auto seen = SeeAnswer(**caller, server, ports->nfs, deadline); !seen) {
+  if (auto seen = PingNfs(**caller, server, ports->nfs, deadline); !seen) {
     return std::unexpected(seen.error());
   }
   MountPoint point{server.host, ports->address, ports->mount, server.export_path};
@@ -108,7 +108,7 @@ Nfs3::Nfs3(MountPoint mount_point, const FileHandle& root, std::unique_ptr<RpcCa
 
 Nfs3::~Nfs3() {
   Shutdown();
-  Unmount3(mount_point_, Clock::now() + kUnmountPatience);
+  Unmount3(mount_point_, Clock::now() + kUnmountTimeout);
 }
 
 }  // namespace nfswalk::protocol

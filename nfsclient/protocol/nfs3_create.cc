@@ -1,4 +1,4 @@
-// Creating regular files: the one change that the protocol lets us repeat safely.
+// CREATE: idempotent if UNCHECKED or EXCLUSIVE, else as lost_reply.h says.
 #include "nfsclient/protocol/nfs3.h"
 
 // libnfs.h defines what the raw headers need, so it comes first.
@@ -52,21 +52,22 @@ CreateReply Nfs3::Create(const FileHandle& directory, std::string_view name, Cre
 
   args.how.mode = GUARDED;
   args.how.createhow3_u.g_obj_attributes = ToWire(attributes);
-  return SendUntilKnown<CreateReply>(
+  return SendUntilOutcomeKnown<CreateReply>(
       std::errc::file_exists,
       [&] {
         return caller_->TryCall<CREATE3res, CreateReply>(credential, Repeat::kNever, budget, issue,
                                                          kDecode);
       },
       [&] {
-        return JudgeMade(LookupWithin(budget, directory, name, credential),
-                         [&](const LookupReply& found) {
-                           return JudgeFresh(found, FileType::kRegular, attributes, credential);
-                         });
+        return OutcomeOfCreate(
+            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
+              return CheckCreated(found, FileType::kRegular, attributes, credential);
+            });
       });
 }
 
-// An EXCLUSIVE file has no attributes yet, and most servers keep the verifier in its times.
+// Sets the attributes of a file created EXCLUSIVE, and its times, where most servers store the
+// verifier.
 CreateReply Nfs3::FinishExclusive(CreateReply created, Budget& budget, const FileHandle& directory,
                                   std::string_view name, SetAttributes attributes,
                                   const Credential& credential) {
@@ -82,7 +83,7 @@ CreateReply Nfs3::FinishExclusive(CreateReply created, Budget& budget, const Fil
     created.attributes = set.file.after;
     return created;
   }
-  // Nobody asked for a file with other attributes.
+  // Leaves no file with other attributes than requested.
   if (set.error != std::errc::timed_out && set.error != std::errc::operation_canceled) {
     (void)Remove(directory, name, credential);
   }

@@ -23,7 +23,7 @@ constexpr uint32_t kPermissionBits = 07777;
 constexpr uint32_t kNanosecondsMax = 999'999'999;
 constexpr uint32_t kTransferBytesMin = 1024;
 
-// Each Get() returns false if the wire breaks the RFC.
+// Each Get() returns false if the value violates RFC 1813.
 bool Get(const ftype3& wire, FileType& type) {
   switch (WireValue(wire)) {
     case NF3REG:
@@ -51,14 +51,14 @@ bool Get(const ftype3& wire, FileType& type) {
   return false;
 }
 
-// A server was seen to send 0x3fffffff nanoseconds (libnfs_ganesha 5.4): cut, not refused.
+// Cuts nanoseconds of a second and more (WIRE-9): servers were seen to send 0x3fffffff.
 Time ToTime(const nfstime3& wire) {
   return {wire.seconds, std::min(wire.nseconds, kNanosecondsMax)};
 }
 
-// Stands in for the change attribute that version 3 lacks. Only equality means anything. The parts
-// are spread by different odd factors before they are combined: a bare exclusive or of ctime and
-// mtime would cancel out in the most common case, where a write sets both to the same instant.
+// Replaces the change attribute that version 3 lacks; compared for equality only. Multiplies each
+// part by a different odd factor first: a bare exclusive or of ctime and mtime would cancel out
+// where a write sets both to the same instant.
 uint64_t ChangeOf(const Attributes& a) {
   const auto nanoseconds = [](const Time& t) {
     return static_cast<uint64_t>(t.seconds) * 1'000'000'000u + t.nanoseconds;
@@ -144,26 +144,26 @@ bool GetEntry(const entryplus3& wire, DirectoryEntry& entry) {
 }
 
 template <typename Ok>
-bool GetEntries(const Ok& ok, ReadDirPosition asked, ReadDirReply& reply) {
+bool GetEntries(const Ok& ok, ReadDirPosition requested, ReadDirReply& reply) {
   static_assert(sizeof ok.cookieverf == sizeof reply.verifier);
   std::memcpy(&reply.verifier, ok.cookieverf, sizeof reply.verifier);
   reply.eof = ok.reply.eof != 0;
-  // libnfs packs list elements to four bytes, less than their eight-byte fields may be read at.
+  // Copied: libnfs aligns list elements to four bytes, their 64-bit fields need eight.
   std::remove_pointer_t<decltype(ok.reply.entries)> wire;
   for (const void* at = ok.reply.entries; at != nullptr; at = wire.nextentry) {
     std::memcpy(&wire, at, sizeof wire);
     if (!GetEntry(wire, reply.entries.emplace_back())) return false;
   }
-  const bool moved = !reply.entries.empty() && reply.entries.back().cookie != asked.cookie;
+  const bool moved = !reply.entries.empty() && reply.entries.back().cookie != requested.cookie;
   return (moved || reply.eof) && Get(ok.dir_attributes, reply.directory);
 }
 
 template <typename Ok, typename Fail>
-void DecodeDirectory(int status, const Ok& ok, const Fail& fail, ReadDirPosition asked,
+void DecodeDirectory(int status, const Ok& ok, const Fail& fail, ReadDirPosition requested,
                      ReadDirReply& reply) {
   reply.error = ErrnoOfStatus(status);
-  const bool good =
-      status == NFS3_OK ? GetEntries(ok, asked, reply) : Get(fail.dir_attributes, reply.directory);
+  const bool good = status == NFS3_OK ? GetEntries(ok, requested, reply)
+                                      : Get(fail.dir_attributes, reply.directory);
   if (!good) SetMalformed(reply);
 }
 
@@ -229,7 +229,7 @@ void DecodeReply(const READ3res& wire, std::span<std::byte> into, ReadReply& rep
   }
   const READ3resok& ok = wire.READ3res_u.resok;
   const size_t size = ok.data.data_len;
-  // No data before the end of the file would keep a reader asking for ever.
+  // An empty READ before the end of the file would make a reader loop.
   const bool stuck = size == 0 && ok.eof == 0 && !into.empty();
   const bool good = size == ok.count && size <= into.size() && !stuck &&
                     (size == 0 || ok.data.data_val != nullptr) &&
@@ -240,25 +240,25 @@ void DecodeReply(const READ3res& wire, std::span<std::byte> into, ReadReply& rep
   reply.eof = ok.eof != 0;
 }
 
-void DecodeReply(const WRITE3res& wire, size_t asked_bytes, WriteReply& reply) {
+void DecodeReply(const WRITE3res& wire, size_t sent_bytes, WriteReply& reply) {
   reply.error = ErrnoOfStatus(WireValue(wire.status));
   const WRITE3resok& ok = wire.WRITE3res_u.resok;
   const bool good = WireValue(wire.status) == NFS3_OK
-                        ? ok.count <= asked_bytes && (ok.count > 0 || asked_bytes == 0) &&
+                        ? ok.count <= sent_bytes && (ok.count > 0 || sent_bytes == 0) &&
                               WireValue(ok.committed) == FILE_SYNC && Get(ok.file_wcc, reply.file)
                         : Get(wire.WRITE3res_u.resfail.file_wcc, reply.file);
   if (!good) return SetMalformed(reply);
   if (WireValue(wire.status) == NFS3_OK) reply.count_bytes = ok.count;
 }
 
-void DecodeReply(const READDIR3res& wire, ReadDirPosition asked, ReadDirReply& reply) {
+void DecodeReply(const READDIR3res& wire, ReadDirPosition requested, ReadDirReply& reply) {
   DecodeDirectory(WireValue(wire.status), wire.READDIR3res_u.resok, wire.READDIR3res_u.resfail,
-                  asked, reply);
+                  requested, reply);
 }
 
-void DecodeReply(const READDIRPLUS3res& wire, ReadDirPosition asked, ReadDirReply& reply) {
+void DecodeReply(const READDIRPLUS3res& wire, ReadDirPosition requested, ReadDirReply& reply) {
   DecodeDirectory(WireValue(wire.status), wire.READDIRPLUS3res_u.resok,
-                  wire.READDIRPLUS3res_u.resfail, asked, reply);
+                  wire.READDIRPLUS3res_u.resfail, requested, reply);
 }
 
 void DecodeReply(const CREATE3res& wire, CreateReply& reply) {
@@ -276,7 +276,7 @@ void DecodeReply(const SYMLINK3res& wire, CreateReply& reply) {
 
 void DecodeReply(const LINK3res& wire, LinkReply& reply) {
   reply.error = ErrnoOfStatus(WireValue(wire.status));
-  // resok and resfail have the same fields.
+  // LINK3resok and LINK3resfail have the same fields.
   const LINK3resok& ok = wire.LINK3res_u.resok;
   const LINK3resfail& fail = wire.LINK3res_u.resfail;
   const bool good =

@@ -1,12 +1,13 @@
-// nfs3_decode: replies of an NFSv3 server, checked before anybody uses them.
+// nfs3_decode: decodes and checks the replies of an NFSv3 server.
 //
-// A reply that breaks RFC 1813 in a way that matters (a handle that is empty or longer than 64
-// bytes, an unknown file type, a name that is empty, longer than 255 bytes or holds '/', more data
-// than was asked for, a link text that is empty or longer than 4096 bytes, a directory that never
-// ends) reads as io_error, with nothing else in it. Names and link texts come out of libnfs as C
-// strings: an embedded NUL ends them.
+// A reply that violates RFC 1813 (a handle that is empty or longer than 64 bytes, an unknown file
+// type, a name that is empty, longer than 255 bytes or contains '/', more data than requested, a
+// link text that is empty or longer than 4096 bytes, a listing without progress) decodes to
+// io_error and nothing else. Names and link texts are C strings in libnfs and end at an embedded
+// NUL.
 //
-// Each DecodeReply() fills a default-constructed reply. Nothing in it points into libnfs' memory.
+// Each DecodeReply() fills a default-constructed reply, which does not point into libnfs' memory.
+//
 // Thread safety: pure functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS3_DECODE_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_NFS3_DECODE_H_
@@ -45,14 +46,14 @@ void DecodeReply(const GETATTR3res& wire, AttributesReply& reply);
 void DecodeReply(const LOOKUP3res& wire, LookupReply& reply);
 void DecodeReply(const ACCESS3res& wire, AccessReply& reply);
 void DecodeReply(const READLINK3res& wire, ReadLinkReply& reply);
-// Copies the data into `into`, which is as long as the count that was asked for.
+// Copies the data to `into`, whose size is the count sent.
 void DecodeReply(const READ3res& wire, std::span<std::byte> into, ReadReply& reply);
-// `asked_bytes`: the length of the data that was sent.
-void DecodeReply(const WRITE3res& wire, size_t asked_bytes, WriteReply& reply);
-// `asked`: the position that was sent. A chunk that ends there again, or is empty without being the
-// last, is io_error: whoever asked on would never finish.
-void DecodeReply(const READDIR3res& wire, ReadDirPosition asked, ReadDirReply& reply);
-void DecodeReply(const READDIRPLUS3res& wire, ReadDirPosition asked, ReadDirReply& reply);
+// `sent_bytes`: size of the data sent.
+void DecodeReply(const WRITE3res& wire, size_t sent_bytes, WriteReply& reply);
+// `requested`: the position sent. A chunk that ends there, or is empty but not the last, is
+// io_error: continuing would loop.
+void DecodeReply(const READDIR3res& wire, ReadDirPosition requested, ReadDirReply& reply);
+void DecodeReply(const READDIRPLUS3res& wire, ReadDirPosition requested, ReadDirReply& reply);
 void DecodeReply(const CREATE3res& wire, CreateReply& reply);
 void DecodeReply(const MKDIR3res& wire, CreateReply& reply);
 void DecodeReply(const SYMLINK3res& wire, CreateReply& reply);
@@ -66,11 +67,11 @@ struct LimitsReply {
   std::errc error{};
   ServerLimits limits;
 };
-// Sizes are clamped to 1024 .. kTransferBytesMax: some servers say 0, others 64 MiB.
+// Clamp sizes to 1024 .. kTransferBytesMax: some servers send 0, others 64 MiB.
 void DecodeReply(const FSINFO3res& wire, LimitsReply& reply);
 void DecodeReply(const PATHCONF3res& wire, LimitsReply& reply);
 
-// Those above that need to know nothing but the wire.
+// The overloads without further arguments, as a function object.
 inline constexpr auto kDecode = [](const auto& wire, auto& reply) { DecodeReply(wire, reply); };
 
 }  // namespace nfswalk::protocol

@@ -1,6 +1,7 @@
-// nfs3_encode: arguments as libnfs wants them.
+// nfs3_encode: arguments of NFSv3 calls as libnfs' structures.
 //
-// What these return borrows from what they were given: both must live until the call is encoded.
+// Results borrow from the arguments, which must live until the call is encoded.
+//
 // Thread safety: pure functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS3_ENCODE_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_NFS3_ENCODE_H_
@@ -19,11 +20,10 @@ struct sattr3;
 
 namespace nfswalk::protocol {
 
-// A name that is fit for the wire, with the NUL that libnfs wants at its end.
+// A checked name with a terminating NUL, as libnfs takes it.
 class WireName {
  public:
-  // error(): filename_too_long above 255 bytes, invalid_argument if empty or with '/' or NUL
-  // inside.
+  // Sets error() as CheckName() does.
   explicit WireName(std::string_view name);
 
   std::errc error() const { return error_; }
@@ -34,10 +34,10 @@ class WireName {
   mutable std::array<char, kNameBytesMax + 1> bytes_;
 };
 
-// errc{}, or kStale for a handle that no NFSv3 server can have given.
+// Returns kStale for a handle that is empty or longer than NFSv3 allows, else errc{}.
 std::errc CheckHandle(const FileHandle& handle);
 
-// Preconditions: CheckHandle() and WireName::error() said errc{}.
+// Preconditions: CheckHandle() and WireName::error() returned errc{}.
 nfs_fh3 ToWire(const FileHandle& handle);
 diropargs3 ToWire(const FileHandle& directory, const WireName& name);
 sattr3 ToWire(const SetAttributes& attributes);

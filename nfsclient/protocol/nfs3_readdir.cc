@@ -1,4 +1,4 @@
-// Reading directories: READDIRPLUS where it is wanted and the server has it, else READDIR.
+// READDIRPLUS if requested and supported, else READDIR.
 #include "nfsclient/protocol/nfs3.h"
 
 // libnfs.h defines what the raw headers need, so it comes first.
@@ -10,15 +10,15 @@
 
 #include <cstring>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/nfs3_decode.h"
 #include "nfsclient/protocol/nfs3_encode.h"
 
 namespace nfswalk::protocol {
 namespace {
 
-// 10 000 entries take 6 to 8 calls with these, and larger ones are no faster (libnfs_ganesha 4).
-// Servers cut what is too much for them.
+// dircount and maxcount. 10,000 entries take 6 to 8 calls; larger values are no faster (nfs-ganesha
+// 4.3). Servers reduce what is too large for them.
 constexpr uint32_t kDirectoryBytes = 64 * 1024;
 constexpr uint32_t kReplyBytes = 256 * 1024;
 
@@ -40,7 +40,7 @@ ReadDirReply Nfs3::ReadDir(const FileHandle& directory, ReadDirPosition position
   if (plus && !no_readdirplus_.load()) {
     ReadDirReply reply = ReadDirPlus(directory, position, credential);
     if (reply.error == std::errc::operation_not_supported) no_readdirplus_.store(true);
-    // An entry may fit without its attributes and handle where it does not fit with them.
+    // TOOSMALL: an entry may fit without its attributes and handle.
     const bool fall_back =
         reply.error == std::errc::operation_not_supported || reply.error == kTooSmall;
     if (!fall_back) return reply;

@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -12,7 +12,7 @@ struct Row {
   int error_number;
 };
 
-// RFC 1813 2.6, in its order. The numbers below 10000 were those of some Unix, not of this one.
+// RFC 1813 2.6, in its order. Numbers below 10000 are BSD's errno values; some differ on Linux.
 constexpr Row kRows[] = {
     {0, 0},
     {1, EPERM},
@@ -35,8 +35,8 @@ constexpr Row kRows[] = {
     {69, EDQUOT},
     {70, ESTALE},
     {71, EREMOTE},
-    {10001, ESTALE},      // BADHANDLE: we only send handles that the server gave us
-    {10002, EIO},         // NOT_SYNC: we send no guard that could fail
+    {10001, ESTALE},      // BADHANDLE: all handles sent are from the server
+    {10002, EIO},         // NOT_SYNC: SETATTR is sent without a guard
     {10003, EINVAL},      // BAD_COOKIE
     {10004, EOPNOTSUPP},  // NOTSUPP
     {10005, static_cast<int>(kTooSmall)},

@@ -8,8 +8,8 @@
 
 namespace nfswalk::protocol {
 
-// errc{} for NFS3_OK, io_error for a status that RFC 1813 does not know; may be an inner error
-// (inner_errors.h).
+// Returns errc{} for NFS3_OK, io_error for a status that is not in RFC 1813. JUKEBOX is kJukebox,
+// TOOSMALL is kTooSmall (internal_errors.h).
 std::errc ErrnoOfStatus(int nfsstat3);
 
 }  // namespace nfswalk::protocol

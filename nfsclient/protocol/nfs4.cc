@@ -10,27 +10,27 @@
 #include <algorithm>
 #include <utility>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/wire_limits.h"
 
 namespace nfswalk::protocol {
 namespace {
 
-// 10 000 entries take 6 to 8 calls with this, and larger ones are no faster (libnfs_ganesha 4).
+// maxcount of READDIR. 10,000 entries take 6 to 8 calls; more is not faster (nfs-ganesha 4.3).
 constexpr uint32_t kReadDirBytes = 256 * 1024;
-// What libnfs' buffer for a call leaves for the data of a WRITE.
+// Data of a WRITE: libnfs encodes a call into 4096 bytes.
 constexpr uint32_t kWriteBytesMax = 3 * 1024;
 
-// A reply of the last attempt, and the nfsstat4 behind its error.
+// A reply and the nfsstat4 of its error.
 template <typename Reply>
-struct Judged : Reply {
+struct WithStatus : Reply {
   int status = 0;
 };
 
-// True if the COMPOUND's first operation, PUTFH, went well.
-bool TakeCurrent(CompoundReader& reader) { return reader.Next(OP_PUTFH) != nullptr; }
+// Returns whether PUTFH, the first operation, succeeded.
+bool TakePutHandle(CompoundReader& reader) { return reader.Next(OP_PUTFH) != nullptr; }
 
-// The attributes of the directory in front of what was asked for it, which says nothing of them.
+// Takes the directory's attributes. A failure is left to the operations that follow.
 void TakeDirectory(CompoundReader& reader, const OwnerNames& owners,
                    OptionalAttributes& directory) {
   Attributes attributes;
@@ -43,13 +43,13 @@ RootReply Nfs4::GetRoot(const Credential& credential) {
   Compound compound;
   compound.PutHandle(root_).GetAttributes().GetLimits();
   return Call<RootReply>(compound, credential, [&](CompoundReader& reader, RootReply& reply) {
-    ServerFacts facts;
-    if (TakeCurrent(reader) && TakeAttributes(reader, owners_, reply.attributes)) {
-      TakeLimits(reader, facts);
+    ServerAttributes decoded;
+    if (TakePutHandle(reader) && TakeAttributes(reader, owners_, reply.attributes)) {
+      TakeLimits(reader, decoded);
     }
     reply.error = reader.error();
     reply.handle = root_;
-    reply.limits = facts.limits;
+    reply.limits = decoded.limits;
     reply.limits.write_bytes_max = std::min(reply.limits.write_bytes_max, kWriteBytesMax);
     reply.limits.readdir_bytes_max = kReadDirBytes;
   });
@@ -60,7 +60,7 @@ AttributesReply Nfs4::GetAttributes(const FileHandle& file, const Credential& cr
   compound.PutHandle(file).GetAttributes();
   return Call<AttributesReply>(compound, credential,
                                [&](CompoundReader& reader, AttributesReply& reply) {
-                                 if (TakeCurrent(reader))
+                                 if (TakePutHandle(reader))
                                    TakeAttributes(reader, owners_, reply.attributes);
                                  reply.error = reader.error();
                                });
@@ -79,7 +79,7 @@ LookupReply Nfs4::LookupWithin(Budget& budget, const FileHandle& directory, std:
   compound.PutHandle(directory).GetAttributes().Lookup(name).GetHandle().GetAttributes();
   return CallCompound<LookupReply>(
       *caller_, compound, credential, budget, [&](CompoundReader& reader, LookupReply& reply) {
-        if (TakeCurrent(reader)) TakeDirectory(reader, owners_, reply.directory);
+        if (TakePutHandle(reader)) TakeDirectory(reader, owners_, reply.directory);
         Attributes attributes;
         if (reader.Next(OP_LOOKUP) != nullptr && TakeHandle(reader, reply.handle) &&
             TakeAttributes(reader, owners_, attributes)) {
@@ -94,7 +94,7 @@ AccessReply Nfs4::Access(const FileHandle& file, const Credential& credential) {
   compound.PutHandle(file).Access(kAccessAll).GetAttributes();
   return Call<AccessReply>(compound, credential, [&](CompoundReader& reader, AccessReply& reply) {
     Attributes attributes;
-    if (TakeCurrent(reader) && TakeAccess(reader, reply.granted) &&
+    if (TakePutHandle(reader) && TakeAccess(reader, reply.granted) &&
         TakeAttributes(reader, owners_, attributes)) {
       reply.attributes = attributes;
     }
@@ -108,7 +108,7 @@ ReadLinkReply Nfs4::ReadLink(const FileHandle& link, const Credential& credentia
   return Call<ReadLinkReply>(compound, credential,
                              [&](CompoundReader& reader, ReadLinkReply& reply) {
                                Attributes attributes;
-                               if (TakeCurrent(reader) && TakeLinkText(reader, reply.target) &&
+                               if (TakePutHandle(reader) && TakeLinkText(reader, reply.target) &&
                                    TakeAttributes(reader, owners_, attributes)) {
                                  reply.attributes = attributes;
                                }
@@ -137,17 +137,17 @@ ReadReply Nfs4::Read(const FileHandle& file, uint64_t offset_bytes, std::span<st
     compound.PutHandle(file)
         .Read(used, offset_bytes, static_cast<uint32_t>(into.size()))
         .GetAttributes();
-    Judged<ReadReply> reply =
-        CallCompound<Judged<ReadReply>>(*caller_, compound, credential, budget,
-                                        [&](CompoundReader& reader, Judged<ReadReply>& read) {
-                                          Attributes attributes;
-                                          if (TakeCurrent(reader) && TakeRead(reader, into, read) &&
-                                              TakeAttributes(reader, owners_, attributes)) {
-                                            read.attributes = attributes;
-                                          }
-                                          read.error = reader.error();
-                                          read.status = reader.status();
-                                        });
+    WithStatus<ReadReply> reply = CallCompound<WithStatus<ReadReply>>(
+        *caller_, compound, credential, budget,
+        [&](CompoundReader& reader, WithStatus<ReadReply>& read) {
+          Attributes attributes;
+          if (TakePutHandle(reader) && TakeRead(reader, into, read) &&
+              TakeAttributes(reader, owners_, attributes)) {
+            read.attributes = attributes;
+          }
+          read.error = reader.error();
+          read.status = reader.status();
+        });
     if (reply.error == kOk || state == nullptr || reply.status == 0) return reply;
     const std::errc error = opens_.Recover(state, used, reply.status, budget);
     if (error != kOk) return Failure<ReadReply>(error);
@@ -163,12 +163,12 @@ WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
     const StateId used = Nfs4Opens::StateOf(state);
     Compound compound;
     compound.PutHandle(file).GetAttributes().Write(used, offset_bytes, data).GetAttributes();
-    Judged<WriteReply> reply = CallCompound<Judged<WriteReply>>(
+    WithStatus<WriteReply> reply = CallCompound<WithStatus<WriteReply>>(
         *caller_, compound, credential, budget,
-        [&](CompoundReader& reader, Judged<WriteReply>& written) {
+        [&](CompoundReader& reader, WithStatus<WriteReply>& written) {
           Attributes before;
           Attributes after;
-          if (TakeCurrent(reader) && TakeAttributes(reader, owners_, before) &&
+          if (TakePutHandle(reader) && TakeAttributes(reader, owners_, before) &&
               TakeWrite(reader, data.size(), written.count_bytes)) {
             written.file.before = PreOpAttributes{.change = before.change};
             if (TakeAttributes(reader, owners_, after)) written.file.after = after;
@@ -189,12 +189,12 @@ ReadDirReply Nfs4::ReadDir(const FileHandle& directory, ReadDirPosition position
   compound.PutHandle(directory).GetAttributes().ReadDir(position, kReadDirBytes, plus);
   ReadDirReply reply =
       Call<ReadDirReply>(compound, credential, [&](CompoundReader& reader, ReadDirReply& listed) {
-        if (TakeCurrent(reader)) TakeDirectory(reader, owners_, listed.directory);
+        if (TakePutHandle(reader)) TakeDirectory(reader, owners_, listed.directory);
         TakeEntries(reader, owners_, position, listed);
         listed.error = reader.error();
       });
   if (reply.error != kTooSmall) return reply;
-  // An entry may fit without its attributes and handle where it does not fit with them.
+  // TOOSMALL: an entry may fit without its attributes and handle.
   return plus ? ReadDir(directory, position, false, credential)
               : Failure<ReadDirReply>(std::errc::io_error);
 }

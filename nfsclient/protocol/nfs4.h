@@ -1,12 +1,12 @@
 // nfs4: an export of an NFSv4.0 server (RFC 7530), over TCP with AUTH_SYS or AUTH_NONE.
 //
-// protocol.h says what the calls do; each is one COMPOUND. Repetition and patience: rpc_retry.h;
-// connections: rpc_channel.h; a lost reply: lost_reply.h; open files and the lease: nfs4_opens.h.
-// File handles are taken for persistent: one that expires (NFS4ERR_FHEXPIRED) is ESTALE, and the
-// walk asks for the name again. Delegations are not asked for.
+// Calls: protocol.h; each is one COMPOUND. Retries and timeouts: rpc_retry.h. Connections:
+// rpc_channel.h. Lost replies: lost_reply.h. Open files and the lease: nfs4_opens.h.
+// File handles are assumed persistent: NFS4ERR_FHEXPIRED is ESTALE, and the walk looks the name up
+// again. No delegations are requested.
 //
-// libnfs encodes a call into 4096 bytes, so that a WRITE carries 3 KiB and a link text is at most
-// 3300 bytes long.
+// libnfs encodes a call into 4096 bytes, so a WRITE carries 3 KiB and the text of a symbolic link
+// is limited to 3300 bytes.
 //
 // Thread safety: all functions. The connections live in the network namespace of the thread that
 // called ConnectNfs4().
@@ -35,12 +35,12 @@ namespace nfswalk::protocol {
 
 class Nfs4 final : public Protocol {
  public:
-  // Resolves the host, connects (port 2049 unless the address says otherwise) and walks from the
-  // server's root to the export, all within options.mount_timeout_ms. Errors: those of
-  // server_contact.h and failed_call.h, and what the server says of the export's path.
+  // Resolves the host, connects (default port 2049), pings the NFS service and looks up the export
+  // from the server's root, all within options.mount_timeout_ms. Errors: those of server_contact.h
+  // and failed_call.h, and the server's for the export's path.
   static std::expected<std::unique_ptr<Protocol>, ConnectError> ConnectNfs4(
       const ServerAddress& server, const TransportOptions& options);
-  // Shuts down and waits for the I/O threads. Preconditions: no call is inside.
+  // Shuts down and joins the I/O threads. Preconditions: no call is in progress.
   ~Nfs4() override;
 
   RootReply GetRoot(const Credential& credential) override;
@@ -81,11 +81,11 @@ class Nfs4 final : public Protocol {
   SetAttributesReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
                                      const Credential& credential) override;
 
-  // NULL calls of new connections count.
+  // Includes the NULL calls of new connections.
   uint64_t rpcs_sent() const override { return caller_->calls_sent(); }
   void Shutdown() override;
 
-  // Calls repeated, and connections opened over all of nconnect. Relaxed, like rpcs_sent().
+  // Calls repeated; connections opened, over all of nconnect. Relaxed, as rpcs_sent().
   uint64_t retries() const { return caller_->retries(); }
   uint64_t connections_opened() const { return caller_->connections_opened(); }
 
@@ -94,13 +94,13 @@ class Nfs4 final : public Protocol {
 
   Nfs4(const FileHandle& root, std::unique_ptr<RpcCaller> caller);
 
-  // Sends a COMPOUND that may be repeated. `decode` as in nfs4_call.h.
+  // Sends an idempotent COMPOUND. `decode` as in nfs4_call.h.
   template <typename Reply, typename Decode>
   Reply Call(Compound& compound, const Credential& credential, Decode decode) {
     Budget budget = caller_->NewBudget();
     return CallCompound<Reply>(*caller_, compound, credential, budget, decode);
   }
-  // The same for one that may not: nullopt if the reply was lost.
+  // Sends a COMPOUND that is not idempotent. Returns nullopt if the reply is lost.
   template <typename Reply, typename Decode>
   std::optional<Reply> TryOnce(Compound& compound, const Credential& credential, Budget& budget,
                                Decode decode) {
@@ -114,8 +114,8 @@ class Nfs4 final : public Protocol {
                     std::span<const std::string_view> names, const Credential& credential,
                     LookupPathReply& reply);
   template <typename Build, typename IsOurs>
-  CreateReply Make(const FileHandle& directory, std::string_view name, const Credential& credential,
-                   Build build, IsOurs is_ours);
+  CreateReply CreateObject(const FileHandle& directory, std::string_view name,
+                           const Credential& credential, Build build, IsOurs is_ours);
   CreateReply FinishExclusive(CreateReply created, const FileHandle& directory,
                               std::string_view name, SetAttributes attributes,
                               const Credential& credential);
@@ -127,8 +127,8 @@ class Nfs4 final : public Protocol {
   const OwnerNames owners_;
   Nfs4Opens opens_;
   OperationsLimit operations_limit_;
-  // Set once the server refused an owner in digits (NFS4ERR_BADOWNER).
-  std::atomic<bool> names_owners_{false};
+  // Set once the server refused a numeric owner (NFS4ERR_BADOWNER).
+  std::atomic<bool> owners_as_names_{false};
 };
 
 }  // namespace nfswalk::protocol

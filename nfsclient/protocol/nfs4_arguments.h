@@ -1,4 +1,4 @@
-// nfs4_arguments: what the encoders of the operations share (nfs4_compound*.cc).
+// nfs4_arguments: XDR sizes and conversions for nfs4_compound*.cc.
 //
 // Thread safety: pure functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_ARGUMENTS_H_
@@ -14,18 +14,18 @@ struct stateid4;
 
 namespace nfswalk::protocol {
 
-// RFC 4506 4: everything is made of words.
+// RFC 4506 3: the basic block is four bytes.
 inline constexpr size_t kXdrWordBytes = 4;
 inline constexpr size_t kXdrHyperBytes = 8;
 constexpr size_t XdrPadded(size_t bytes) { return (bytes + 3) / 4 * 4; }
-// Of bytes that go with their length.
+// Encoded size of variable-length opaque data: length, bytes, padding.
 constexpr size_t XdrCounted(size_t bytes) { return kXdrWordBytes + XdrPadded(bytes); }
 
 inline constexpr size_t kStateIdBytes = 16;
 stateid4 ToWire(const StateId& state);
 
-// As one of libnfs' pairs of length and pointer, which borrows. libnfs takes what it only reads as
-// pointers to non-const.
+// Returns `bytes` as a pair of length and pointer, which borrows. libnfs' pointers are not const
+// even where it only reads.
 template <typename Wire>
 Wire Counted(std::string_view bytes) {
   return {static_cast<uint32_t>(bytes.size()), const_cast<char*>(bytes.data())};

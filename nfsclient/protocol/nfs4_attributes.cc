@@ -1,4 +1,4 @@
-// fattr4: values without names, in the order of the bits of a bitmap (RFC 7530 2.2.7, 5).
+// Decodes fattr4: the values in the order of the bits of a bitmap (RFC 7530 2.2.7, 5).
 #include <bit>
 #include <cstring>
 #include <string_view>
@@ -21,18 +21,18 @@ namespace {
 constexpr uint32_t kPermissionBits = 07777;
 constexpr uint32_t kNanosecondsMax = 999'999'999;
 constexpr uint32_t kTransferBytesMin = 1024;
-// For a server that does not say what it takes.
-constexpr uint32_t kTransferBytesUnsaid = 64 * 1024;
+// Used if the server sends no MAXREAD and MAXWRITE.
+constexpr uint32_t kTransferBytesDefault = 64 * 1024;
 
 constexpr uint64_t Bit(int attribute) { return uint64_t{1} << attribute; }
 
-// Without these a file is of no use to us. The others have a stand-in.
-constexpr uint64_t kNeeded = Bit(FATTR4_TYPE) | Bit(FATTR4_CHANGE) | Bit(FATTR4_SIZE) |
-                             Bit(FATTR4_FSID) | Bit(FATTR4_FILEID) | Bit(FATTR4_MODE) |
-                             Bit(FATTR4_NUMLINKS) | Bit(FATTR4_OWNER) | Bit(FATTR4_OWNER_GROUP) |
-                             Bit(FATTR4_TIME_METADATA) | Bit(FATTR4_TIME_MODIFY);
+// Attributes without a substitute (FileAttributes::complete).
+constexpr uint64_t kRequired = Bit(FATTR4_TYPE) | Bit(FATTR4_CHANGE) | Bit(FATTR4_SIZE) |
+                               Bit(FATTR4_FSID) | Bit(FATTR4_FILEID) | Bit(FATTR4_MODE) |
+                               Bit(FATTR4_NUMLINKS) | Bit(FATTR4_OWNER) | Bit(FATTR4_OWNER_GROUP) |
+                               Bit(FATTR4_TIME_METADATA) | Bit(FATTR4_TIME_MODIFY);
 
-// Reads the values; past the end it yields zeros and is not good() any more.
+// Reads the values. Past the end returns zeros and clears good().
 class ValueReader {
  public:
   explicit ValueReader(const attrlist4& wire)
@@ -52,12 +52,12 @@ class ValueReader {
     const uint64_t high = U32();
     return high << 32 | U32();
   }
-  // Length, bytes, padding.
+  // Reads variable-length opaque data: length, bytes, padding.
   std::string_view Bytes() {
     const size_t size = U32();
     return Take((size + 3) / 4 * 4).substr(0, good_ ? size : 0);
   }
-  // nanoseconds: cut, not refused, as in version 3 (libnfs_ganesha 5.4).
+  // Cuts nanoseconds of a second and more (WIRE-9).
   Time Timestamp() {
     const auto seconds = static_cast<int64_t>(U64());
     return {seconds, std::min(U32(), kNanosecondsMax)};
@@ -80,8 +80,8 @@ class ValueReader {
   bool good_;
 };
 
-// RFC 7530 5.6, 5.7: attributes that we do not look at but that a server may send. Not known: the
-// two that can only be set, ACLs and locations, which nobody sends who was not asked.
+// Skips an attribute that was not requested (RFC 7530 5.6, 5.7). Refuses ACLs, locations and the
+// two write-only attributes.
 void SkipAttribute(int number, ValueReader& values) {
   switch (number) {
     case FATTR4_SUPPORTED_ATTRS:
@@ -148,15 +148,15 @@ void SkipAttribute(int number, ValueReader& values) {
   }
 }
 
-// Runs read(number, values) for each attribute that is there; `present` gets their bits. False if
-// the values do not end where the list of them does.
+// Runs read(number, values) for each attribute of the bitmap and sets its bit in `present`. Returns
+// false unless the values end where attrlist4 does.
 template <typename Read>
 bool ForEachAttribute(const fattr4& wire, uint64_t& present, Read read) {
   ValueReader values(wire.attr_vals);
   const bitmap4& mask = wire.attrmask;
   for (u_int word = 0; word < mask.bitmap4_len; ++word) {
     for (uint32_t bits = mask.bitmap4_val[word]; bits != 0; bits &= bits - 1) {
-      if (word > 1) return false;  // RFC 7530 knows no attribute above 55
+      if (word > 1) return false;  // RFC 7530 5: the highest number is 55
       const int number = static_cast<int>(word) * 32 + std::countr_zero(bits);
       present |= Bit(number);
       read(number, values);
@@ -190,13 +190,13 @@ void ReadType(ValueReader& values, FileType& type) {
       type = FileType::kFifo;
       return;
     default:
-      // Also the types of named attributes, which we never open.
+      // Includes named attributes, which are not supported.
       return values.Refuse();
   }
 }
 
-// 128 bits as 64. Halves that fit into 32 bits go side by side, so that those stay apart for sure;
-// others are hashed: of two file systems whose ids differ, one in 2^64 pairs is taken for one.
+// Reduces fsid4 to 64 bits: concatenates halves below 2^32, which is injective, and hashes others
+// (two file systems collide with a probability of 2^-64).
 uint64_t CombineFsid(uint64_t major, uint64_t minor) {
   if ((major | minor) >> 32 == 0) return major << 32 | minor;
   uint64_t hash = major * 0x9e3779b97f4a7c15u;
@@ -211,32 +211,32 @@ void ReadHandle(ValueReader& values, std::optional<FileHandle>& handle) {
   handle = FileHandle({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
 }
 
-// Those that say what the file is called by whom; the rest is in ReadFile().
-void ReadIdentity(int number, ValueReader& values, FileFacts& facts) {
+// Reads the ids, the handle and RDATTR_ERROR, for ReadFile().
+void ReadIdentity(int number, ValueReader& values, FileAttributes& decoded) {
   switch (number) {
     case FATTR4_FSID: {
       const uint64_t major = values.U64();
-      facts.attributes.fsid = CombineFsid(major, values.U64());
+      decoded.attributes.fsid = CombineFsid(major, values.U64());
       return;
     }
     case FATTR4_FILEID:
-      facts.attributes.fileid = values.U64();
+      decoded.attributes.fileid = values.U64();
       return;
     case FATTR4_MOUNTED_ON_FILEID:
-      facts.mounted_on_fileid = values.U64();
+      decoded.mounted_on_fileid = values.U64();
       return;
     case FATTR4_FILEHANDLE:
-      return ReadHandle(values, facts.handle);
+      return ReadHandle(values, decoded.handle);
     case FATTR4_RDATTR_ERROR:
-      facts.rdattr_error = ErrnoOfStatus4(static_cast<int>(values.U32()));
+      decoded.rdattr_error = ErrnoOfStatus4(static_cast<int>(values.U32()));
       return;
     default:
       return SkipAttribute(number, values);
   }
 }
 
-void ReadFile(int number, ValueReader& values, const OwnerNames& owners, FileFacts& facts) {
-  Attributes& a = facts.attributes;
+void ReadFile(int number, ValueReader& values, const OwnerNames& owners, FileAttributes& decoded) {
+  Attributes& a = decoded.attributes;
   switch (number) {
     case FATTR4_TYPE:
       return ReadType(values, a.type);
@@ -275,7 +275,7 @@ void ReadFile(int number, ValueReader& values, const OwnerNames& owners, FileFac
       a.mtime = values.Timestamp();
       return;
     default:
-      return ReadIdentity(number, values, facts);
+      return ReadIdentity(number, values, decoded);
   }
 }
 
@@ -285,32 +285,32 @@ uint32_t ClampTransfer(uint64_t bytes) {
 
 }  // namespace
 
-bool DecodeFacts(const fattr4& wire, const OwnerNames& owners, FileFacts& facts) {
+bool DecodeFileAttributes(const fattr4& wire, const OwnerNames& owners, FileAttributes& decoded) {
   uint64_t present = 0;
   const bool good = ForEachAttribute(wire, present, [&](int number, ValueReader& values) {
-    ReadFile(number, values, owners, facts);
+    ReadFile(number, values, owners, decoded);
   });
   if (!good) return false;
   if ((present & Bit(FATTR4_MOUNTED_ON_FILEID)) == 0) {
-    facts.mounted_on_fileid = facts.attributes.fileid;
+    decoded.mounted_on_fileid = decoded.attributes.fileid;
   }
   if ((present & Bit(FATTR4_SPACE_USED)) == 0) {
-    facts.attributes.used_bytes = facts.attributes.size_bytes;
+    decoded.attributes.used_bytes = decoded.attributes.size_bytes;
   }
-  if ((present & Bit(FATTR4_TIME_ACCESS)) == 0) facts.attributes.atime = facts.attributes.mtime;
-  facts.complete = (present & kNeeded) == kNeeded && facts.rdattr_error == std::errc{};
+  if ((present & Bit(FATTR4_TIME_ACCESS)) == 0) decoded.attributes.atime = decoded.attributes.mtime;
+  decoded.complete = (present & kRequired) == kRequired && decoded.rdattr_error == std::errc{};
   return true;
 }
 
-bool DecodeServerFacts(const fattr4& wire, ServerFacts& facts) {
-  ServerLimits& limits = facts.limits;
-  limits.read_bytes_max = limits.write_bytes_max = kTransferBytesUnsaid;
+bool DecodeServerAttributes(const fattr4& wire, ServerAttributes& decoded) {
+  ServerLimits& limits = decoded.limits;
+  limits.read_bytes_max = limits.write_bytes_max = kTransferBytesDefault;
   limits.name_bytes_max = kNameBytesMax;
   uint64_t present = 0;
   const bool good = ForEachAttribute(wire, present, [&](int number, ValueReader& values) {
     switch (number) {
       case FATTR4_LEASE_TIME:
-        facts.lease_seconds = std::max(values.U32(), 1u);
+        decoded.lease_seconds = std::max(values.U32(), 1u);
         return;
       case FATTR4_CASE_INSENSITIVE:
         limits.case_insensitive = values.U32() != 0;

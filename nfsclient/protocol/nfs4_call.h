@@ -12,10 +12,10 @@
 
 namespace nfswalk::protocol {
 
-// `decode(CompoundReader&, Reply&)` takes what it wants of the results and sets `reply.error`;
-// kJukebox there sends the whole COMPOUND again after a while, so it must not be answered once an
-// operation that may not be repeated was executed. nullopt: sent, not answered, may not be
-// repeated.
+// Sends `compound`. `decode(CompoundReader&, Reply&)` reads the results and sets `reply.error`.
+// kJukebox repeats the whole COMPOUND after a pause: `decode` must not return it once a
+// non-idempotent operation was executed. Returns nullopt if the call was sent, is not idempotent
+// and its reply is lost.
 template <typename Reply, typename Decode>
 std::optional<Reply> TryCompound(RpcCaller& caller, Compound& compound,
                                  const sunrpc_auth::Credential& credential,
@@ -32,7 +32,7 @@ std::optional<Reply> TryCompound(RpcCaller& caller, Compound& compound,
       });
 }
 
-// The same for a COMPOUND that may be repeated: there is always a reply.
+// Sends an idempotent COMPOUND, which always has a reply.
 template <typename Reply, typename Decode>
 Reply CallCompound(RpcCaller& caller, Compound& compound, const sunrpc_auth::Credential& credential,
                    RpcCaller::Budget& budget, Decode decode) {

@@ -1,5 +1,5 @@
-// What changes a directory or a file. Each COMPOUND reads the attributes that the change left, so
-// that no further call is needed to know them; only the change itself decides about success.
+// Operations that change directories and files. Each COMPOUND also reads the attributes afterwards;
+// the reply's error is that of the change alone.
 #include "nfsclient/protocol/nfs4.h"
 
 // libnfs.h defines what the raw headers need, so it comes first.
@@ -12,14 +12,14 @@
 #include <string>
 #include <utility>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/lost_reply.h"
 #include "nfsclient/protocol/wire_limits.h"
 
 namespace nfswalk::protocol {
 namespace {
 
-bool TakePlain(CompoundReader& reader, int operation) { return reader.Next(operation) != nullptr; }
+bool Succeeded(CompoundReader& reader, int operation) { return reader.Next(operation) != nullptr; }
 
 OptionalAttributes TakeOptional(CompoundReader& reader, const OwnerNames& owners) {
   Attributes attributes;
@@ -29,45 +29,45 @@ OptionalAttributes TakeOptional(CompoundReader& reader, const OwnerNames& owners
 
 }  // namespace
 
-// CREATE, for all but regular files: `build(compound)` adds it. `judge(found)` as in
+// Creates an object that is not a regular file. `build(compound)` adds CREATE; `check(found)` as in
 // lost_reply.h.
-template <typename Build, typename Judge>
-CreateReply Nfs4::Make(const FileHandle& directory, std::string_view name,
-                       const Credential& credential, Build build, Judge judge) {
+template <typename Build, typename Check>
+CreateReply Nfs4::CreateObject(const FileHandle& directory, std::string_view name,
+                               const Credential& credential, Build build, Check check) {
   Compound compound;
-  if (names_owners_.load()) compound.NameOwners(owners_);
+  if (owners_as_names_.load()) compound.SendOwnersAsNames(owners_);
   compound.PutHandle(directory);
   build(compound);
   compound.GetHandle().GetAttributes().PutHandle(directory).GetAttributes();
   Budget budget = caller_->NewBudget();
-  return SendUntilKnown<CreateReply>(
+  return SendUntilOutcomeKnown<CreateReply>(
       std::errc::file_exists,
       [&] {
         return TryOnce<CreateReply>(
             compound, credential, budget, [&](CompoundReader& reader, CreateReply& reply) {
               ChangeInfo change;
-              if (!TakePlain(reader, OP_PUTFH) || !TakeCreated(reader, change)) {
+              if (!Succeeded(reader, OP_PUTFH) || !TakeCreated(reader, change)) {
                 reply.error = reader.error();
                 return;
               }
               FileHandle handle;
               if (TakeHandle(reader, handle)) reply.handle = handle;
               reply.attributes = TakeOptional(reader, owners_);
-              TakePlain(reader, OP_PUTFH);
+              Succeeded(reader, OP_PUTFH);
               reply.directory = Consistency(change, TakeOptional(reader, owners_));
             });
       },
-      [&] { return JudgeMade(LookupWithin(budget, directory, name, credential), judge); });
+      [&] { return OutcomeOfCreate(LookupWithin(budget, directory, name, credential), check); });
 }
 
 CreateReply Nfs4::MakeDirectory(const FileHandle& directory, std::string_view name,
                                 const SetAttributes& attributes, const Credential& credential) {
   if (const std::errc error = CheckName(name); error != kOk) return Failure<CreateReply>(error);
-  return Make(
+  return CreateObject(
       directory, name, credential,
       [&](Compound& compound) { compound.MakeDirectory(name, attributes); },
       [&](const LookupReply& found) {
-        return JudgeFresh(found, FileType::kDirectory, attributes, credential);
+        return CheckCreated(found, FileType::kDirectory, attributes, credential);
       });
 }
 
@@ -77,47 +77,48 @@ CreateReply Nfs4::MakeSymlink(const FileHandle& directory, std::string_view name
   std::errc error = CheckLinkText(target);
   if (error == kOk) error = CheckName(name);
   if (error != kOk) return Failure<CreateReply>(error);
-  return Make(
+  return CreateObject(
       directory, name, credential,
       [&](Compound& compound) { compound.MakeSymlink(name, target, attributes); },
       [&](const LookupReply& found) {
-        return JudgeLink(found, target, attributes, credential,
-                         [&] { return ReadLink(found.handle, credential); });
+        return CheckCreatedSymlink(found, target, attributes, credential,
+                                   [&] { return ReadLink(found.handle, credential); });
       });
 }
 
-// A regular file is made by opening it. An OPEN may be repeated (nfs4_opens.h).
+// Creates a regular file by OPEN, whose sequence number makes it safe to repeat (nfs4_opens.h).
 CreateReply Nfs4::Create(const FileHandle& directory, std::string_view name, CreateMode how,
                          const SetAttributes& attributes, const Credential& credential) {
   if (const std::errc error = CheckName(name); error != kOk) return Failure<CreateReply>(error);
   using How = OpenArguments::How;
   Budget budget = caller_->NewBudget();
-  Nfs4Opens::Wish wish{.directory = directory,
-                       .name = name,
-                       .write = true,
-                       .how = How::kUnchecked,
-                       .attributes = attributes};
+  Nfs4Opens::OpenRequest request{.directory = directory,
+                                 .name = name,
+                                 .write = true,
+                                 .how = How::kUnchecked,
+                                 .attributes = attributes};
   const auto open = [&] {
-    Nfs4Opens::Opened opened = opens_.Open(wish, credential, budget);
-    // An OPEN tells what is there instead (RFC 7530 16.16), open(2) with O_EXCL that it is.
+    Nfs4Opens::Opened opened = opens_.Open(request, credential, budget);
+    // OPEN fails with SYMLINK or ISDIR for these (RFC 7530 16.16), open(2) with O_EXCL with EEXIST.
     const bool is_other = opened.error == std::errc::too_many_symbolic_link_levels ||
                           opened.error == std::errc::is_a_directory;
     if (is_other && how == CreateMode::kGuarded) opened.error = std::errc::file_exists;
     return CreateReply{opened.error, opened.handle, opened.attributes, opened.directory};
   };
   if (how == CreateMode::kUnchecked) return open();
-  wish.how = How::kExclusive;
-  wish.exclusive_verifier = NewExclusiveVerifier();
+  request.how = How::kExclusive;
+  request.exclusive_verifier = NewExclusiveVerifier();
   CreateReply created = open();
   if (created.error == kOk) {
     return FinishExclusive(std::move(created), directory, name, attributes, credential);
   }
   if (created.error != std::errc::operation_not_supported) return created;
-  wish.how = How::kGuarded;
+  request.how = How::kGuarded;
   return open();
 }
 
-// An EXCLUSIVE file has no attributes yet, and most servers keep the verifier in its times.
+// Sets the attributes of a file created EXCLUSIVE, and its times, where most servers store the
+// verifier.
 CreateReply Nfs4::FinishExclusive(CreateReply created, const FileHandle& directory,
                                   std::string_view name, SetAttributes attributes,
                                   const Credential& credential) {
@@ -128,7 +129,8 @@ CreateReply Nfs4::FinishExclusive(CreateReply created, const FileHandle& directo
     created.attributes = set.file.after;
     return created;
   }
-  // Nobody asked for a file with other attributes. If it is gone, the name may be another's.
+  // Leaves no file with other attributes than requested. If it is stale, the name may lead to
+  // another client's file.
   if (set.error != std::errc::timed_out && set.error != std::errc::operation_canceled &&
       set.error != kStale) {
     (void)Remove(directory, name, credential);
@@ -143,23 +145,23 @@ LinkReply Nfs4::Link(const FileHandle& file, const FileHandle& directory, std::s
   compound.PutHandle(file).SaveHandle().PutHandle(directory).Link(name);
   compound.GetAttributes().RestoreHandle().GetAttributes();
   Budget budget = caller_->NewBudget();
-  return SendUntilKnown<LinkReply>(
+  return SendUntilOutcomeKnown<LinkReply>(
       std::errc::file_exists,
       [&] {
         return TryOnce<LinkReply>(
             compound, credential, budget, [&](CompoundReader& reader, LinkReply& reply) {
               ChangeInfo change;
-              if (!TakePlain(reader, OP_PUTFH) || !TakePlain(reader, OP_SAVEFH) ||
-                  !TakePlain(reader, OP_PUTFH) || !TakeLinked(reader, change)) {
+              if (!Succeeded(reader, OP_PUTFH) || !Succeeded(reader, OP_SAVEFH) ||
+                  !Succeeded(reader, OP_PUTFH) || !TakeLinked(reader, change)) {
                 reply.error = reader.error();
                 return;
               }
               reply.directory = Consistency(change, TakeOptional(reader, owners_));
-              TakePlain(reader, OP_RESTOREFH);
+              Succeeded(reader, OP_RESTOREFH);
               reply.attributes = TakeOptional(reader, owners_);
             });
       },
-      [&] { return JudgeLinked(LookupWithin(budget, directory, name, credential), file); });
+      [&] { return OutcomeOfLink(LookupWithin(budget, directory, name, credential), file); });
 }
 
 RenameReply Nfs4::Rename(const FileHandle& from_directory, std::string_view from_name,
@@ -172,25 +174,25 @@ RenameReply Nfs4::Rename(const FileHandle& from_directory, std::string_view from
   compound.PutHandle(from_directory).SaveHandle().PutHandle(to_directory);
   compound.Rename(from_name, to_name).GetAttributes().RestoreHandle().GetAttributes();
   Budget budget = caller_->NewBudget();
-  return SendUntilKnown<RenameReply>(
+  return SendUntilOutcomeKnown<RenameReply>(
       std::errc::no_such_file_or_directory,
       [&] {
         return TryOnce<RenameReply>(
             compound, credential, budget, [&](CompoundReader& reader, RenameReply& reply) {
               ChangeInfo from;
               ChangeInfo to;
-              if (!TakePlain(reader, OP_PUTFH) || !TakePlain(reader, OP_SAVEFH) ||
-                  !TakePlain(reader, OP_PUTFH) || !TakeRenamed(reader, from, to)) {
+              if (!Succeeded(reader, OP_PUTFH) || !Succeeded(reader, OP_SAVEFH) ||
+                  !Succeeded(reader, OP_PUTFH) || !TakeRenamed(reader, from, to)) {
                 reply.error = reader.error();
                 return;
               }
               reply.to_directory = Consistency(to, TakeOptional(reader, owners_));
-              TakePlain(reader, OP_RESTOREFH);
+              Succeeded(reader, OP_RESTOREFH);
               reply.from_directory = Consistency(from, TakeOptional(reader, owners_));
             });
       },
       [&] {
-        return JudgeRenamed(LookupWithin(budget, from_directory, from_name, credential), [&] {
+        return OutcomeOfRename(LookupWithin(budget, from_directory, from_name, credential), [&] {
           return LookupWithin(budget, to_directory, to_name, credential);
         });
       });
@@ -206,7 +208,7 @@ RemoveReply Nfs4::RemoveDirectory(const FileHandle& directory, std::string_view 
   return RemoveIf(true, directory, name, credential);
 }
 
-// REMOVE takes whatever it finds, so the same COMPOUND has a look first.
+// Checks the type in the same COMPOUND: REMOVE removes files and directories alike.
 RemoveReply Nfs4::RemoveIf(bool is_directory, const FileHandle& directory, std::string_view name,
                            const Credential& credential) {
   if (const std::errc error = CheckName(name); error != kOk) return Failure<RemoveReply>(error);
@@ -214,15 +216,15 @@ RemoveReply Nfs4::RemoveIf(bool is_directory, const FileHandle& directory, std::
   compound.PutHandle(directory).Lookup(name).RequireDirectory(is_directory);
   compound.PutHandle(directory).Remove(name).GetAttributes();
   Budget budget = caller_->NewBudget();
-  return SendUntilKnown<RemoveReply>(
+  return SendUntilOutcomeKnown<RemoveReply>(
       std::errc::no_such_file_or_directory,
       [&] {
         return TryOnce<RemoveReply>(
             compound, credential, budget, [&](CompoundReader& reader, RemoveReply& reply) {
               ChangeInfo change;
-              if (TakePlain(reader, OP_PUTFH) && TakePlain(reader, OP_LOOKUP) &&
-                  TakePlain(reader, is_directory ? OP_VERIFY : OP_NVERIFY) &&
-                  TakePlain(reader, OP_PUTFH) && TakeRemoved(reader, change)) {
+              if (Succeeded(reader, OP_PUTFH) && Succeeded(reader, OP_LOOKUP) &&
+                  Succeeded(reader, is_directory ? OP_VERIFY : OP_NVERIFY) &&
+                  Succeeded(reader, OP_PUTFH) && TakeRemoved(reader, change)) {
                 reply.directory = Consistency(change, TakeOptional(reader, owners_));
                 return;
               }
@@ -231,23 +233,23 @@ RemoveReply Nfs4::RemoveIf(bool is_directory, const FileHandle& directory, std::
               if (reader.status() == NFS4ERR_NOT_SAME) reply.error = std::errc::not_a_directory;
             });
       },
-      [&] { return JudgeRemoved(LookupWithin(budget, directory, name, credential)); });
+      [&] { return OutcomeOfRemove(LookupWithin(budget, directory, name, credential)); });
 }
 
 SetAttributesReply Nfs4::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
                                          const Credential& credential) {
   for (;;) {
-    const bool names = names_owners_.load();
+    const bool names = owners_as_names_.load();
     Compound compound;
-    if (names) compound.NameOwners(owners_);
+    if (names) compound.SendOwnersAsNames(owners_);
     compound.PutHandle(file).GetAttributes().SetAttributesOf({}, attributes).GetAttributes();
     bool bad_owner = false;
     SetAttributesReply reply = Call<SetAttributesReply>(
         compound, credential, [&](CompoundReader& reader, SetAttributesReply& set) {
           Attributes before;
-          if (TakePlain(reader, OP_PUTFH) && TakeAttributes(reader, owners_, before) &&
-              TakePlain(reader, OP_SETATTR)) {
-            // Others may have changed a directory's names between the two operations.
+          if (Succeeded(reader, OP_PUTFH) && TakeAttributes(reader, owners_, before) &&
+              Succeeded(reader, OP_SETATTR)) {
+            // Not atomic for a directory: its names may have changed between the two operations.
             set.file = {PreOpAttributes{.change = before.change}, TakeOptional(reader, owners_),
                         before.type != FileType::kDirectory};
             return;
@@ -256,7 +258,7 @@ SetAttributesReply Nfs4::SetAttributesOf(const FileHandle& file, const SetAttrib
           bad_owner = reader.status() == NFS4ERR_BADOWNER;
         });
     if (!bad_owner || names) return reply;
-    names_owners_.store(true);
+    owners_as_names_.store(true);
   }
 }
 

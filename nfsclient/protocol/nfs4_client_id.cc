@@ -23,7 +23,7 @@ uint64_t Random() {
   return uint64_t{random()} << 32 | random();
 }
 
-// The host and the process are for whoever reads the server's list of clients.
+// Host and process identify the client in the server's list of clients.
 std::string NewId() {
   constexpr size_t kHostBytesMax = 64;
   char host[kHostBytesMax + 1] = "";
@@ -41,7 +41,7 @@ struct OfferReply {
 struct ConfirmReply {
   std::errc error{};
   int status = 0;
-  ServerFacts facts;
+  ServerAttributes server;
 };
 
 OfferReply Offer(RpcCaller& caller, uint64_t verifier, const std::string& id,
@@ -56,7 +56,7 @@ OfferReply Offer(RpcCaller& caller, uint64_t verifier, const std::string& id,
                                   });
 }
 
-// Repeated, a confirmation that was executed is good again (RFC 7530 16.34).
+// SETCLIENTID_CONFIRM. Safe to repeat (RFC 7530 16.34).
 ConfirmReply Confirm(RpcCaller& caller, const ClientIdGrant& grant,
                      const sunrpc_auth::Credential& credential, RpcCaller::Budget& budget) {
   Compound compound;
@@ -67,7 +67,7 @@ ConfirmReply Confirm(RpcCaller& caller, const ClientIdGrant& grant,
                                       reply.error = reader.error();
                                       reply.status = reader.status();
                                       if (reader.Next(OP_PUTROOTFH) != nullptr)
-                                        TakeLimits(reader, reply.facts);
+                                        TakeLimits(reader, reply.server);
                                     });
 }
 
@@ -90,15 +90,15 @@ ClientIdentity::Grant ClientIdentity::Establish(RpcCaller::Budget& budget) {
       status = confirmed.status;
       made.error = confirmed.error;
       made.client_id = offered.grant.client_id;
-      if (const uint32_t told = confirmed.facts.lease_seconds; told != 0) {
-        made.lease = std::chrono::seconds(told);
+      if (const uint32_t lease_seconds = confirmed.server.lease_seconds; lease_seconds != 0) {
+        made.lease = std::chrono::seconds(lease_seconds);
       }
     }
     if (made.error == std::errc{}) return made;
-    // Somebody else has our name, or we had it under another identity.
+    // The id string is in use under another credential.
     if (status == NFS4ERR_CLID_INUSE) {
       id_ = NewId();
-    } else if (status != NFS4ERR_STALE_CLIENTID) {  // restarted between the two calls
+    } else if (status != NFS4ERR_STALE_CLIENTID) {  // the server restarted between the two calls
       return made;
     }
   }

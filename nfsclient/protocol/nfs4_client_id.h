@@ -1,10 +1,10 @@
-// nfs4_client_id: who we are to the server (RFC 7530 9.1.1, 16.33, 16.34), and that we still are.
+// nfs4_client_id: the client id of version 4.0 (RFC 7530 9.1.1, 16.33, 16.34).
 //
-// Every object is a client of its own, with an id string that nobody else uses and a verifier that
-// stays the same for its life: so a server that restarted recognises it and lets it reclaim. The
-// calls go with the process's own identity, whoever opens files.
+// Each object is a client of its own: its id string is unique and its verifier constant, so that a
+// restarted server recognises it and lets it reclaim. Calls use the credential of the process,
+// independent of who opens files.
 //
-// Thread safety: Renew(): any number of threads; Establish(): one at a time.
+// Thread safety: Renew(): any number of threads; Establish(): one thread at a time.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_CLIENT_ID_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_NFS4_CLIENT_ID_H_
 
@@ -20,25 +20,25 @@ namespace nfswalk::protocol {
 
 class ClientIdentity {
  public:
-  // For a server that does not tell its own.
-  static constexpr std::chrono::seconds kUsualLease{90};
+  // Used if the server sends no lease time.
+  static constexpr std::chrono::seconds kDefaultLease{90};
 
   struct Grant {
     std::errc error{};
     uint64_t client_id = 0;
-    std::chrono::seconds lease = kUsualLease;
+    std::chrono::seconds lease = kDefaultLease;
   };
   struct Renewal {
     std::errc error{};
-    int status = 0;  // nfsstat4, if there was an answer
+    int status = 0;  // nfsstat4, if there was a reply
   };
 
   // `caller` outlives it.
   explicit ClientIdentity(RpcCaller& caller);
 
-  // SETCLIENTID and SETCLIENTID_CONFIRM. Errors: those of rpc_retry.h, what the server says.
+  // Sends SETCLIENTID and SETCLIENTID_CONFIRM. Errors: those of rpc_retry.h and the server's.
   Grant Establish(RpcCaller::Budget& budget);
-  // RENEW.
+  // Sends RENEW.
   Renewal Renew(uint64_t client_id, RpcCaller::Budget& budget) const;
 
  private:

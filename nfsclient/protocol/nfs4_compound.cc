@@ -10,7 +10,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/nfs4_arguments.h"
 #include "nfsclient/protocol/nfs4_owner.h"
 #include "nfsclient/protocol/nfs4_status.h"
@@ -30,24 +30,24 @@ constexpr Mask MaskOf(std::initializer_list<int> attributes) {
 constexpr Mask Both(const Mask& a, const Mask& b) { return {a[0] | b[0], a[1] | b[1]}; }
 
 constexpr Mask kTypeMask = MaskOf({FATTR4_TYPE});
-// What Attributes holds.
+// The members of Attributes.
 constexpr Mask kFileMask =
     MaskOf({FATTR4_TYPE, FATTR4_CHANGE, FATTR4_SIZE, FATTR4_FSID, FATTR4_FILEID, FATTR4_MODE,
             FATTR4_NUMLINKS, FATTR4_OWNER, FATTR4_OWNER_GROUP, FATTR4_RAWDEV, FATTR4_SPACE_USED,
             FATTR4_TIME_ACCESS, FATTR4_TIME_METADATA, FATTR4_TIME_MODIFY});
-// What ServerFacts holds.
+// The members of ServerAttributes.
 constexpr Mask kLimitsMask = MaskOf(
     {FATTR4_LEASE_TIME, FATTR4_CASE_INSENSITIVE, FATTR4_MAXNAME, FATTR4_MAXREAD, FATTR4_MAXWRITE});
-// An entry whose attributes cannot be had says so in RDATTR_ERROR; else the whole READDIR would
-// fail (RFC 7530 5.8.1.12).
+// RDATTR_ERROR: without it the whole READDIR fails if the attributes of one entry cannot be read
+// (RFC 7530 5.8.1.12).
 constexpr Mask kEntryMask = MaskOf({FATTR4_RDATTR_ERROR, FATTR4_FILEID, FATTR4_MOUNTED_ON_FILEID});
 constexpr Mask kEntryPlusMask =
     Both(kFileMask, MaskOf({FATTR4_RDATTR_ERROR, FATTR4_FILEHANDLE, FATTR4_MOUNTED_ON_FILEID}));
 
-// Encoded: the length and the words.
+// Encoded size: the length and the words.
 constexpr size_t kMaskBytes = kXdrWordBytes + sizeof(Mask);
 
-// libnfs takes what it only reads as pointers to non-const.
+// libnfs' pointers are not const even where it only reads.
 bitmap4 ToWire(const Mask& mask) {
   return {static_cast<u_int>(mask.size()), const_cast<uint32_t*>(mask.data())};
 }
@@ -87,8 +87,8 @@ nfs_argop4& Compound::Add(int operation, size_t argument_bytes) {
   return added;
 }
 
-// RFC 7530 2.2.7: the values in the order of the attributes' numbers.
-fattr4 Compound::Keep(const SetAttributes& attributes) {
+// Encodes in the order of the attributes' numbers (RFC 7530 2.2.7).
+fattr4 Compound::EncodeAttributes(const SetAttributes& attributes) {
   std::string& values = bytes_.emplace_back();
   Mask& mask = masks_.emplace_back();
   const auto put = [&](int number, const auto& value) {
@@ -241,7 +241,7 @@ const nfs_resop4* CompoundReader::Next(int operation) {
   static_assert(sizeof(nfs_resop4) == kResultBytes && alignof(nfs_resop4) <= 8);
   if (error_ != std::errc{}) return nullptr;
   if (next_ >= wire_.resarray.resarray_len || wire_.resarray.resarray_val == nullptr) {
-    // The server may have refused the whole, as it does when there are too many operations.
+    // No result: the server may have refused the whole COMPOUND (NFS4ERR_RESOURCE).
     status_ = WireValue(wire_.status);
     error_ = status_ == NFS4_OK ? std::errc::io_error : ErrnoOfStatus4(status_);
     return nullptr;
@@ -253,10 +253,10 @@ const nfs_resop4* CompoundReader::Next(int operation) {
     Fail();
     return nullptr;
   }
-  // Every result begins with its status.
+  // Every member of the union begins with the status.
   status_ = WireValue(result->nfs_resop4_u.opillegal.status);
   error_ = ErrnoOfStatus4(status_);
-  if (error_ == kTooSmall && operation != OP_READDIR) Fail();  // nobody else would understand it
+  if (error_ == kTooSmall && operation != OP_READDIR) Fail();  // valid for READDIR only
   return status_ == NFS4_OK ? result : nullptr;
 }
 

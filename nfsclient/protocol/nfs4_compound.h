@@ -1,10 +1,10 @@
-// nfs4_compound: the operations of one COMPOUND (RFC 7530 15.2), and how its results are read.
+// nfs4_compound: encodes one COMPOUND (RFC 7530 15.2) and reads its results.
 //
-// A Compound borrows the names, texts and data that it is given, and copies handles and attributes;
-// what it borrows must live until the call is answered, since it may be sent more than once.
-// Operations work on the current file handle, as RFC 7530 16 says of each.
+// A Compound borrows names, texts and data, and copies handles and attributes. What it borrows must
+// live until the call has returned, since it may be sent more than once. Operations work on the
+// current file handle (RFC 7530 16).
 //
-// Thread safety: a Compound is one thread's; Issue() and CompoundReader run on the I/O thread.
+// Thread safety: none; Issue() and CompoundReader run on the I/O thread.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_COMPOUND_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_NFS4_COMPOUND_H_
 
@@ -34,7 +34,7 @@ class OwnerNames;
 
 class Compound {
  public:
-  // libnfs encodes a call into 4096 bytes, of which header and credential take up to 460.
+  // libnfs encodes a call into 4096 bytes; header and credential take up to 460.
   static constexpr size_t kEncodedBytesMax = 3600;
 
   Compound();
@@ -49,19 +49,19 @@ class Compound {
   Compound& RestoreHandle();
   Compound& Lookup(std::string_view name);
   Compound& LookupParent();
-  // All that Attributes holds.
+  // Requests the members of Attributes.
   Compound& GetAttributes();
-  // What ServerLimits holds, and the lease time.
+  // Requests the members of ServerAttributes.
   Compound& GetLimits();
   Compound& Access(uint32_t rights);
-  // Ends the COMPOUND here, with NFS4ERR_NOT_SAME or NFS4ERR_SAME, unless the current file is (or
-  // is not) a directory.
+  // Adds VERIFY (is_directory) or NVERIFY of the type: the COMPOUND ends here with NFS4ERR_NOT_SAME
+  // or NFS4ERR_SAME if the current file is not (is) a directory.
   Compound& RequireDirectory(bool is_directory);
   Compound& ReadLink();
   Compound& Read(const StateId& state, uint64_t offset_bytes, uint32_t count_bytes);
-  // FILE_SYNC4.
+  // With FILE_SYNC4.
   Compound& Write(const StateId& state, uint64_t offset_bytes, std::span<const std::byte> data);
-  // Handles and attributes with each entry where `plus`, else the file id alone. `max_bytes` bounds
+  // Requests handle and attributes of each entry if `plus`, else the file id. `max_bytes` bounds
   // the reply.
   Compound& ReadDir(ReadDirPosition position, uint32_t max_bytes, bool plus);
 
@@ -69,14 +69,14 @@ class Compound {
   Compound& MakeSymlink(std::string_view name, std::string_view target,
                         const SetAttributes& attributes);
   Compound& Remove(std::string_view name);
-  // From the saved handle's directory into the current one.
+  // Moves from the saved directory to the current one.
   Compound& Rename(std::string_view from, std::string_view to);
-  // The saved handle, under `name` in the current directory.
+  // Links the saved file as `name` in the current directory.
   Compound& Link(std::string_view name);
   Compound& SetAttributesOf(const StateId& state, const SetAttributes& attributes);
-  // From now on owners go as names, which `names` gives, and not as digits. It must live until the
-  // operations are added.
-  Compound& NameOwners(const OwnerNames& names);
+  // Encodes owners of the operations added from now on as names by `names`, not as numbers. `names`
+  // must live until they are added.
+  Compound& SendOwnersAsNames(const OwnerNames& names);
 
   Compound& SetClientId(uint64_t verifier, std::string_view id);
   Compound& ConfirmClientId(uint64_t client_id, uint64_t verifier);
@@ -86,21 +86,21 @@ class Compound {
   Compound& Close(const StateId& state, uint32_t sequence);
 
   size_t operations() const;
-  // Bytes of the encoded operations.
+  // Returns the size of the encoded operations.
   size_t encoded_bytes() const { return encoded_bytes_; }
-  // Bytes that Lookup(name), GetHandle(), GetAttributes() and Access() add.
+  // Returns the size of Lookup(name), GetHandle(), GetAttributes() and Access().
   static size_t EncodedBytesOfStep(std::string_view name);
 
-  // RpcCall::Issue().
+  // As RpcCall::Issue().
   int Issue(rpc_context* rpc, ReplyCallback callback, void* data);
 
  private:
-  // `argument_bytes`: of the encoded arguments, so far as they are known.
+  // Adds an operation. `argument_bytes`: encoded size of its arguments, as far as known.
   nfs_argop4& Add(int operation, size_t argument_bytes);
-  fattr4 Keep(const SetAttributes& attributes);
+  fattr4 EncodeAttributes(const SetAttributes& attributes);
 
   std::vector<nfs_argop4> operations_;
-  // What the operations point to.
+  // Storage that the operations point to.
   std::deque<std::string> bytes_;
   std::deque<std::array<uint32_t, 2>> masks_;
   size_t encoded_bytes_ = 0;
@@ -112,24 +112,23 @@ class CompoundReader {
  public:
   explicit CompoundReader(const COMPOUND4res& wire) : wire_(wire) {}
 
-  // The result of the next operation, which must be `operation` (OP_*) and have succeeded; nullptr
-  // if not, and from then on. error() then says why. Valid until the next call.
+  // Returns the next result if it is of `operation` (OP_*) and succeeded; else sets error() and
+  // returns nullptr, as do all later calls. Valid until the next call.
   const nfs_resop4* Next(int operation);
-  // errc{} while all results that were asked for were there; the status of the operation that
-  // failed (may be an inner error, inner_errors.h); io_error for an answer that is none to the
-  // question.
+  // Returns errc{} while every Next() succeeded; else the errno of the failed operation (may be one
+  // of internal_errors.h), or io_error for results that do not match the operations.
   std::errc error() const { return error_; }
-  // The raw nfsstat4 behind error(), 0 if there is none.
+  // Returns the nfsstat4 of error(), 0 if it has none.
   int status() const { return status_; }
-  // For what the caller finds wrong in a result: error() is `why` from now on.
+  // Sets error(), for a result that the caller refuses.
   void Fail(std::errc why = std::errc::io_error) { error_ = why; }
 
  private:
-  // Of an nfs_resop4.
+  // sizeof(nfs_resop4), which is incomplete here.
   static constexpr size_t kResultBytes = 160;
 
   const COMPOUND4res& wire_;
-  // libnfs packs what it allocates to four bytes, less than a result's fields may be read at.
+  // A copy: libnfs aligns its allocations to four bytes, a result's 64-bit fields need eight.
   alignas(8) std::array<std::byte, kResultBytes> result_;
   size_t next_ = 0;
   std::errc error_{};

@@ -1,4 +1,4 @@
-// The operations that change the name space, and those that make and end state.
+// Operations that change the name space, attributes and state.
 #include "nfsclient/protocol/nfs4_compound.h"
 
 // libnfs.h defines what the raw headers need, so it comes first.
@@ -14,11 +14,11 @@
 namespace nfswalk::protocol {
 namespace {
 
-// Nobody listens for callbacks: RFC 7530 16.33 lets such a client be without delegations.
+// No callback service: the server grants no delegations then (RFC 7530 16.33).
 constexpr std::string_view kNetwork = "tcp";
 constexpr std::string_view kAddress = "0.0.0.0.0.0";
 
-// Verifiers are eight bytes without an order.
+// Copies the bytes: a verifier4 is opaque.
 void Store(verifier4& wire, uint64_t verifier) {
   static_assert(sizeof wire == sizeof verifier);
   std::memcpy(wire, &verifier, sizeof wire);
@@ -45,7 +45,7 @@ createmode4 ToWire(OpenArguments::How how) {
 }  // namespace
 
 Compound& Compound::MakeDirectory(std::string_view name, const SetAttributes& attributes) {
-  const fattr4 kept = Keep(attributes);
+  const fattr4 kept = EncodeAttributes(attributes);
   CREATE4args& args = Add(OP_CREATE, kXdrWordBytes + XdrCounted(name.size())).nfs_argop4_u.opcreate;
   args.objtype.type = NF4DIR;
   args.objname = Counted<component4>(name);
@@ -55,7 +55,7 @@ Compound& Compound::MakeDirectory(std::string_view name, const SetAttributes& at
 
 Compound& Compound::MakeSymlink(std::string_view name, std::string_view target,
                                 const SetAttributes& attributes) {
-  const fattr4 kept = Keep(attributes);
+  const fattr4 kept = EncodeAttributes(attributes);
   CREATE4args& args =
       Add(OP_CREATE, kXdrWordBytes + XdrCounted(target.size()) + XdrCounted(name.size()))
           .nfs_argop4_u.opcreate;
@@ -83,12 +83,12 @@ Compound& Compound::Link(std::string_view name) {
 }
 
 Compound& Compound::SetAttributesOf(const StateId& state, const SetAttributes& attributes) {
-  const fattr4 kept = Keep(attributes);
+  const fattr4 kept = EncodeAttributes(attributes);
   Add(OP_SETATTR, kStateIdBytes).nfs_argop4_u.opsetattr = {protocol::ToWire(state), kept};
   return *this;
 }
 
-Compound& Compound::NameOwners(const OwnerNames& names) {
+Compound& Compound::SendOwnersAsNames(const OwnerNames& names) {
   names_ = &names;
   return *this;
 }
@@ -122,8 +122,8 @@ Compound& Compound::Renew(uint64_t client_id) {
 Compound& Compound::Open(const OpenArguments& arguments) {
   using How = OpenArguments::How;
   const bool has_attributes = arguments.how == How::kUnchecked || arguments.how == How::kGuarded;
-  const fattr4 kept = has_attributes ? Keep(arguments.attributes) : fattr4{};
-  // The sequence, both shares, the kind of opening, the kind of claim.
+  const fattr4 kept = has_attributes ? EncodeAttributes(arguments.attributes) : fattr4{};
+  // Words: seqid, share_access, share_deny, opentype, claim.
   OPEN4args& args =
       Add(OP_OPEN, 5 * kXdrWordBytes + kXdrHyperBytes + XdrCounted(arguments.owner.size()))
           .nfs_argop4_u.opopen;

@@ -1,4 +1,4 @@
-// The first contact with a server: from a name to a live Nfs4.
+// ConnectNfs4(): resolves, pings and looks the export up.
 #include "nfsclient/protocol/nfs4.h"
 
 // libnfs.h defines what the raw headers need, so it comes first.
@@ -22,13 +22,13 @@ namespace {
 using Clock = RpcCall::Clock;
 using std::chrono::milliseconds;
 
-constexpr uint16_t kNfsPort = 2049;  // RFC 7530 3.1: no portmapper is asked
+constexpr uint16_t kNfsPort = 2049;  // RFC 7530 3.1: no portmapper
 
 ConnectError Refused(std::errc error, std::string message) { return {error, std::move(message)}; }
 
-// errc{} once the NFS service has answered a NULL call.
-std::expected<void, ConnectError> SeeAnswer(RpcCaller& caller, const ServerAddress& server,
-                                            uint16_t port, Clock::time_point deadline) {
+// Sends a NULL call.
+std::expected<void, ConnectError> PingNfs(RpcCaller& caller, const ServerAddress& server,
+                                          uint16_t port, Clock::time_point deadline) {
   CallOf null_call([](rpc_context* rpc, ReplyCallback callback,
                       void* data) { return rpc_nfs4_null_async(rpc, callback, data); },
                    [](const void*) {});
@@ -55,7 +55,7 @@ struct RootHandle {
   size_t names_found = 0;
 };
 
-// From the server's root to the export, through the pseudo file system in between (RFC 7530 7.3).
+// Looks up the export from the server's root, through the pseudo file system (RFC 7530 7.3).
 std::expected<FileHandle, ConnectError> FindExport(RpcCaller& caller, const ServerAddress& server,
                                                    Clock::time_point deadline) {
   const std::vector<std::string_view> names = NamesOf(server.export_path);
@@ -113,7 +113,7 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs4::ConnectNfs4(
         Refused(caller.error(), "cannot start an I/O thread for " + server.host + ": " +
                                     std::make_error_code(caller.error()).message()));
   }
-  if (auto seen = SeeAnswer(**caller, server, port, deadline); !seen) {
+  if (auto seen = PingNfs(**caller, server, port, deadline); !seen) {
     return std::unexpected(seen.error());
   }
   const auto root = FindExport(**caller, server, deadline);

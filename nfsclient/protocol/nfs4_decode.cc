@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/protocol/wire_value.h"
 
@@ -23,7 +23,7 @@ bool Checked(CompoundReader& reader, bool good) {
   return good;
 }
 
-// What libnfs gives as length and pointer.
+// Returns a pair of length and pointer of libnfs as a view.
 std::string_view BytesOf(size_t size, const char* data) {
   return data == nullptr ? std::string_view() : std::string_view(data, size);
 }
@@ -35,7 +35,7 @@ bool Get(const utf8string& wire, size_t bytes_max, std::string& text) {
   return true;
 }
 
-// A server of version 4 leaves "." and ".." out (RFC 7530 16.24).
+// Refuses "." and ".." too: READDIR returns neither (RFC 7530 16.24).
 bool GetName(const utf8string& wire, std::string& name) {
   return Get(wire, kNameBytesMax, name) && name.find('/') == name.npos && name != "." &&
          name != "..";
@@ -53,25 +53,24 @@ StateId ToStateId(const stateid4& wire) {
   return state;
 }
 
-// Cookie 0 is the beginning of every directory (RFC 7530 16.24): whoever asked on from there
-// would never finish.
+// Refuses cookie 0, the beginning of a directory (RFC 7530 16.24), from which a listing would loop.
 bool GetEntry(const entry4& wire, const OwnerNames& owners, DirectoryEntry& entry) {
-  FileFacts facts;
+  FileAttributes decoded;
   if (wire.cookie == 0 || !GetName(wire.name, entry.name) ||
-      !DecodeFacts(wire.attrs, owners, facts)) {
+      !DecodeFileAttributes(wire.attrs, owners, decoded)) {
     return false;
   }
   entry.cookie = wire.cookie;
-  entry.fileid = facts.mounted_on_fileid;
-  if (!facts.complete) return true;
-  entry.attributes = facts.attributes;
-  entry.handle = facts.handle;
+  entry.fileid = decoded.mounted_on_fileid;
+  if (!decoded.complete) return true;
+  entry.attributes = decoded.attributes;
+  entry.handle = decoded.handle;
   return true;
 }
 
 bool GetEntries(const entry4* first, const OwnerNames& owners,
                 std::vector<DirectoryEntry>& entries) {
-  // libnfs packs list elements to four bytes, less than their eight-byte fields may be read at.
+  // Copied: libnfs aligns list elements to four bytes, their 64-bit fields need eight.
   entry4 wire;
   for (const void* at = first; at != nullptr; at = wire.nextentry) {
     std::memcpy(&wire, at, sizeof wire);
@@ -96,17 +95,18 @@ bool TakeAttributes(CompoundReader& reader, const OwnerNames& owners, Attributes
   const nfs_resop4* result = reader.Next(OP_GETATTR);
   if (result == nullptr) return false;
   const fattr4& wire = result->nfs_resop4_u.opgetattr.GETATTR4res_u.resok4.obj_attributes;
-  FileFacts facts;
-  if (!Checked(reader, DecodeFacts(wire, owners, facts) && facts.complete)) return false;
-  attributes = facts.attributes;
+  FileAttributes decoded;
+  if (!Checked(reader, DecodeFileAttributes(wire, owners, decoded) && decoded.complete))
+    return false;
+  attributes = decoded.attributes;
   return true;
 }
 
-bool TakeLimits(CompoundReader& reader, ServerFacts& facts) {
+bool TakeLimits(CompoundReader& reader, ServerAttributes& decoded) {
   const nfs_resop4* result = reader.Next(OP_GETATTR);
   if (result == nullptr) return false;
   const fattr4& wire = result->nfs_resop4_u.opgetattr.GETATTR4res_u.resok4.obj_attributes;
-  return Checked(reader, DecodeServerFacts(wire, facts));
+  return Checked(reader, DecodeServerAttributes(wire, decoded));
 }
 
 bool TakeAccess(CompoundReader& reader, uint32_t& granted) {
@@ -129,7 +129,7 @@ bool TakeRead(CompoundReader& reader, std::span<std::byte> into, ReadReply& repl
   if (result == nullptr) return false;
   const READ4resok& ok = result->nfs_resop4_u.opread.READ4res_u.resok4;
   const std::string_view data = BytesOf(ok.data.data_len, ok.data.data_val);
-  // No data before the end of the file would keep a reader asking for ever.
+  // An empty READ before the end of the file would make a reader loop.
   const bool stuck = data.empty() && ok.eof == 0 && !into.empty();
   if (!Checked(reader, data.size() <= into.size() && !stuck)) return false;
   if (!data.empty()) std::memcpy(into.data(), data.data(), data.size());
@@ -138,18 +138,18 @@ bool TakeRead(CompoundReader& reader, std::span<std::byte> into, ReadReply& repl
   return true;
 }
 
-bool TakeWrite(CompoundReader& reader, size_t asked_bytes, size_t& count_bytes) {
+bool TakeWrite(CompoundReader& reader, size_t sent_bytes, size_t& count_bytes) {
   const nfs_resop4* result = reader.Next(OP_WRITE);
   if (result == nullptr) return false;
   const WRITE4resok& ok = result->nfs_resop4_u.opwrite.WRITE4res_u.resok4;
-  const bool good = ok.count <= asked_bytes && (ok.count > 0 || asked_bytes == 0) &&
+  const bool good = ok.count <= sent_bytes && (ok.count > 0 || sent_bytes == 0) &&
                     WireValue(ok.committed) == FILE_SYNC4;
   if (!Checked(reader, good)) return false;
   count_bytes = ok.count;
   return true;
 }
 
-bool TakeEntries(CompoundReader& reader, const OwnerNames& owners, ReadDirPosition asked,
+bool TakeEntries(CompoundReader& reader, const OwnerNames& owners, ReadDirPosition requested,
                  ReadDirReply& reply) {
   const nfs_resop4* result = reader.Next(OP_READDIR);
   if (result == nullptr) return false;
@@ -161,7 +161,7 @@ bool TakeEntries(CompoundReader& reader, const OwnerNames& owners, ReadDirPositi
     reader.Fail(kTooSmall);
     return false;
   }
-  if (!Checked(reader, eof || entries.back().cookie != asked.cookie)) return false;
+  if (!Checked(reader, eof || entries.back().cookie != requested.cookie)) return false;
   static_assert(sizeof ok.cookieverf == sizeof reply.verifier);
   std::memcpy(&reply.verifier, ok.cookieverf, sizeof reply.verifier);
   reply.entries = std::move(entries);
@@ -200,7 +200,7 @@ bool TakeRenamed(CompoundReader& reader, ChangeInfo& from_directory, ChangeInfo&
 }
 
 WeakCacheConsistency Consistency(const ChangeInfo& change, const OptionalAttributes& now) {
-  // What somebody else has done since would be taken for known together with our own change.
+  // Leaves `now` out if it includes a later change by another client.
   const bool ours = now && now->change == change.after;
   return {.before = PreOpAttributes{.change = change.before},
           .after = ours ? now : std::nullopt,

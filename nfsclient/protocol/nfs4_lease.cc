@@ -5,7 +5,7 @@
 namespace nfswalk::protocol {
 namespace {
 
-// How often in a row a client id may be gone as soon as it is made.
+// Limit of client ids replaced in a row by one call.
 constexpr int kReplacementsMax = 4;
 
 }  // namespace
@@ -18,29 +18,29 @@ void Lease::Join() {
 }
 
 std::expected<LiveClient, std::errc> Lease::Client(RpcCaller::Budget& budget) {
-  if (Known().generation == 0) {
-    const std::errc error = Replace(0, StateTrouble::kNone, budget);
+  if (Current().generation == 0) {
+    const std::errc error = Replace(0, StateError::kNone, budget);
     if (error != std::errc{}) return std::unexpected(error);
   }
-  return Known();
+  return Current();
 }
 
-std::errc Lease::Replace(uint64_t generation, StateTrouble trouble, RpcCaller::Budget& budget) {
+std::errc Lease::Replace(uint64_t generation, StateError state_error, RpcCaller::Budget& budget) {
   const std::lock_guard replacing(replacing_);
   for (int made = 0; made < kReplacementsMax; ++made) {
-    if (Known().generation != generation) return {};
-    const std::errc error = Make(trouble == StateTrouble::kServerRestart, budget);
+    if (Current().generation != generation) return {};
+    const std::errc error = EstablishClientId(state_error == StateError::kServerRestart, budget);
     if (error != std::errc{}) return error;
-    const LiveClient client = Known();
-    trouble = reopen_all_(client, budget);
-    if (!ConcernsClient(trouble)) return {};
+    const LiveClient client = Current();
+    state_error = reopen_all_(client, budget);
+    if (!ConcernsClient(state_error)) return {};
     generation = client.generation;
   }
   return std::errc::io_error;
 }
 
-// Under replacing_.
-std::errc Lease::Make(bool may_reclaim, RpcCaller::Budget& budget) {
+// Preconditions: replacing_ is held.
+std::errc Lease::EstablishClientId(bool may_reclaim, RpcCaller::Budget& budget) {
   const std::errc started = StartThread();
   if (started != std::errc{}) return started;
   const ClientIdentity::Grant made = identity_.Establish(budget);
@@ -52,17 +52,17 @@ std::errc Lease::Make(bool may_reclaim, RpcCaller::Budget& budget) {
   return {};
 }
 
-LiveClient Lease::Known() const {
+LiveClient Lease::Current() const {
   const std::lock_guard lock(mutex_);
   return live_;
 }
 
-void Lease::Hold() {
+void Lease::FileOpened() {
   const std::lock_guard lock(mutex_);
   if (++files_open_ == 1) changed_.notify_all();
 }
 
-void Lease::Drop() {
+void Lease::FileClosed() {
   const std::lock_guard lock(mutex_);
   --files_open_;
 }
@@ -87,7 +87,8 @@ std::errc Lease::StartThread() {
   return {};
 }
 
-// An OPEN renews the lease too, so that the first period begins with the first file.
+// Renews every period_ while a file is open. The first period begins with the first file, whose
+// OPEN renews too.
 void Lease::KeepAlive() {
   std::unique_lock lock(mutex_);
   while (!stopped_) {
@@ -101,13 +102,13 @@ void Lease::KeepAlive() {
   }
 }
 
-// What fails here for want of an answer is tried again after the next period.
+// A renewal without a reply is repeated after the next period.
 void Lease::Renew() {
-  const LiveClient client = Known();
+  const LiveClient client = Current();
   RpcCaller::Budget budget = caller_.NewBudget();
   const ClientIdentity::Renewal renewed = identity_.Renew(client.id, budget);
-  const StateTrouble trouble = TroubleOf(renewed.status);
-  if (ConcernsClient(trouble)) (void)Replace(client.generation, trouble, budget);
+  const StateError state_error = StateErrorOf(renewed.status);
+  if (ConcernsClient(state_error)) (void)Replace(client.generation, state_error, budget);
 }
 
 }  // namespace nfswalk::protocol

@@ -1,9 +1,8 @@
-// nfs4_lease: the client id that is good at the moment, kept alive and replaced when it is not
-// (RFC 7530 9.5, 9.6).
+// nfs4_lease: the current client id: established, renewed and replaced (RFC 7530 9.5, 9.6).
 //
-// Made when it is first asked for. While a file is open a thread renews it at a third of the
-// server's lease time. Whoever learns that the server has forgotten it has it replaced: the first
-// one does so and has everything opened again, those who come meanwhile wait and find it done.
+// Established at the first Client(). While a file is open a thread renews the lease at a third of
+// the server's lease time. When the server no longer knows the client id, the first thread in
+// Replace() establishes another and reopens all files; other threads block until then.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_LEASE_H_
@@ -20,42 +19,45 @@
 
 #include "nfsclient/protocol/nfs4_client_id.h"
 #include "nfsclient/protocol/nfs4_open_acquire.h"
-#include "nfsclient/protocol/nfs4_state_trouble.h"
+#include "nfsclient/protocol/nfs4_state_error.h"
 #include "nfsclient/protocol/rpc_caller.h"
 
 namespace nfswalk::protocol {
 
 class Lease {
  public:
-  // Opens again, under the new client, what is open. Answers with trouble that concerns the client
-  // if that one is gone as well, else kNone.
-  using ReopenAll = std::function<StateTrouble(const LiveClient&, RpcCaller::Budget&)>;
+  // Reopens all open files under a new client id. Returns kLeaseExpired or kServerRestart if that
+  // one is gone as well, else kNone.
+  using ReopenAll = std::function<StateError(const LiveClient&, RpcCaller::Budget&)>;
 
   // `caller` outlives it.
   Lease(RpcCaller& caller, ReopenAll reopen_all);
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  // Errors: those of ClientIdentity::Establish() and of pthread_create(3); operation_canceled after
-  // Stop().
+  // Returns the current client id; establishes the first. Errors: those of
+  // ClientIdentity::Establish() and pthread_create(3); operation_canceled after Stop().
   std::expected<LiveClient, std::errc> Client(RpcCaller::Budget& budget);
-  // The one of `generation` met `trouble`. errc{} once there is a later one; the same errors.
-  std::errc Replace(uint64_t generation, StateTrouble trouble, RpcCaller::Budget& budget);
-  LiveClient Known() const;
+  // Replaces the client id of `generation`, which got `state_error`, unless a later one exists.
+  // Errors: those of Client(); io_error if the server keeps forgetting client ids.
+  std::errc Replace(uint64_t generation, StateError state_error, RpcCaller::Budget& budget);
+  // Returns the current client id; generation 0: none yet.
+  LiveClient Current() const;
 
-  // One more file is open, one less.
-  void Hold();
-  void Drop();
+  // Count open files: the lease is renewed while there is one.
+  void FileOpened();
+  void FileClosed();
 
-  // Ends the renewals, for good. Does not wait.
+  // Ends the renewals for good. Does not block.
   void Stop();
-  // Waits for the thread. Once, after Stop(), before the end; no call is inside or comes.
+  // Joins the thread. Call once, after Stop() and before destruction. Preconditions: no other call
+  // is in progress or follows.
   void Join();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  std::errc Make(bool may_reclaim, RpcCaller::Budget& budget);
+  std::errc EstablishClientId(bool may_reclaim, RpcCaller::Budget& budget);
   std::errc StartThread();
   void KeepAlive();
   void Renew();
@@ -63,8 +65,8 @@ class Lease {
   RpcCaller& caller_;
   const ReopenAll reopen_all_;
 
-  std::mutex replacing_;     // held while a client id is made; before mutex_
-  ClientIdentity identity_;  // guarded by replacing_, but for Renew()
+  std::mutex replacing_;     // held while a client id is established; before mutex_
+  ClientIdentity identity_;  // guarded by replacing_, except Renew()
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

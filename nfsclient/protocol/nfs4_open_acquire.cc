@@ -14,8 +14,8 @@
 namespace nfswalk::protocol {
 namespace {
 
-// How often an OPEN is begun anew because the server does not know its owner or its state.
-constexpr int kDisagreementsMax = 4;
+// Limit of OPENs repeated because of BAD_SEQID or BAD_STATEID.
+constexpr int kRestartsMax = 4;
 
 Acquired Refused(int status) {
   Acquired refused;
@@ -24,9 +24,9 @@ Acquired Refused(int status) {
   return refused;
 }
 
-bool IsDisagreement(int status) {
-  const StateTrouble trouble = TroubleOf(status);
-  return trouble == StateTrouble::kOwner || trouble == StateTrouble::kState;
+bool IsBadSeqidOrStateid(int status) {
+  const StateError state_error = StateErrorOf(status);
+  return state_error == StateError::kOwner || state_error == StateError::kState;
 }
 
 }  // namespace
@@ -35,10 +35,10 @@ Acquired OpenAcquirer::Acquire(const LiveClient& client, const FileHandle& at,
                                OpenArguments& arguments, const Credential& credential,
                                RpcCaller::Budget& budget) {
   arguments.client_id = client.id;
-  for (int disagreements = 0; disagreements < kDisagreementsMax;) {
+  for (int restarts = 0; restarts < kRestartsMax;) {
     OpenOwner owner = pool_.Take(credential, client.generation);
-    const bool name_owners = name_owners_.load();
-    const OpenedReply opened = calls_.Open(owner, at, arguments, name_owners, budget);
+    const bool owners_as_names = owners_as_names_.load();
+    const OpenedReply opened = calls_.Open(owner, at, arguments, owners_as_names, budget);
     if (opened.error != kOk) return Failure<Acquired>(opened.error);
     if (opened.granted) {
       Acquired acquired = Finish(std::move(owner), opened, at, arguments, budget);
@@ -46,20 +46,20 @@ Acquired OpenAcquirer::Acquire(const LiveClient& client, const FileHandle& at,
       if (arguments.how == OpenArguments::How::kGuarded) {
         arguments.how = OpenArguments::How::kNoCreate;
       }
-      if (!IsDisagreement(acquired.status)) return acquired;
-      ++disagreements;
+      if (!IsBadSeqidOrStateid(acquired.status)) return acquired;
+      ++restarts;
       continue;
     }
     pool_.Put(std::move(owner));
-    if (TroubleOf(opened.status) == StateTrouble::kWait) {
+    if (StateErrorOf(opened.status) == StateError::kWait) {
       const std::errc error = caller_.PauseForJukebox(budget);
       if (error != kOk) return Failure<Acquired>(error);
-      // A server may not count what it put off; then the next number is one too many every time.
-      disagreements = 0;
-    } else if (IsDisagreement(opened.status)) {
-      ++disagreements;
-    } else if (opened.status == NFS4ERR_BADOWNER && !name_owners) {
-      name_owners_.store(true);
+      // Resets the limit: a server that does not count delayed calls answers BAD_SEQID after each.
+      restarts = 0;
+    } else if (IsBadSeqidOrStateid(opened.status)) {
+      ++restarts;
+    } else if (opened.status == NFS4ERR_BADOWNER && !owners_as_names) {
+      owners_as_names_.store(true);
     } else {
       return Refused(opened.status);
     }
@@ -67,7 +67,7 @@ Acquired OpenAcquirer::Acquire(const LiveClient& client, const FileHandle& at,
   return Failure<Acquired>(std::errc::io_error);
 }
 
-// The owner is not given back to the pool on a failure: the server may have the file open.
+// Drops the owner on failure: the server may have the file open.
 Acquired OpenAcquirer::Finish(OpenOwner owner, const OpenedReply& opened, const FileHandle& at,
                               const OpenArguments& arguments, RpcCaller::Budget& budget) {
   Acquired acquired;
@@ -96,7 +96,7 @@ void OpenAcquirer::Confirm(Acquired& acquired, RpcCaller::Budget& budget) {
         calls_.Confirm(acquired.owner, acquired.handle, acquired.state, budget);
     acquired.error = reply.error;
     if (reply.error != kOk) return;
-    if (TroubleOf(reply.status) != StateTrouble::kWait) {
+    if (StateErrorOf(reply.status) != StateError::kWait) {
       acquired.status = reply.status;
       acquired.error = ErrnoOfStatus4(reply.status);
       acquired.state = reply.state;
@@ -112,8 +112,8 @@ void OpenAcquirer::Release(OpenOwner owner, const FileHandle& file, const StateI
   for (;;) {
     const SequencedReply reply = calls_.Close(owner, file, state, budget);
     if (reply.error != kOk) return;
-    if (TroubleOf(reply.status) != StateTrouble::kWait) {
-      // Else the owner may still have the file open.
+    if (StateErrorOf(reply.status) != StateError::kWait) {
+      // Dropped on failure: the server may still have the file open.
       if (reply.status == NFS4_OK) pool_.Put(std::move(owner));
       return;
     }

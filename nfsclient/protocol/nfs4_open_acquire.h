@@ -1,11 +1,10 @@
-// nfs4_open_acquire: from a wish to a state id that works, under one client id, and back.
+// nfs4_open_acquire: acquires and releases the state id of an open file, under one client id.
 //
-// An OPEN is repeated while the server asks for patience (DELAY, GRACE), with another owner if it
-// counts the calls of this one differently (BAD_SEQID), and with users as names if it refuses
-// numbers (BADOWNER). The first OPEN of an owner is confirmed (RFC 7530 16.18). A handle that does
-// not come with the answer is looked up. What is refused leaves nothing on the server; what is not
-// answered in time, or cannot be confirmed, leaves at most an open that the server forgets with the
-// lease, and the owner is not used again.
+// Repeats OPEN after a pause (DELAY, GRACE), with another owner (BAD_SEQID), and with owners as
+// names if the server refuses numbers (BADOWNER). Confirms the first OPEN of an owner (RFC
+// 7530 16.18). Looks the file up if the reply has no handle. A refused OPEN leaves no state on the
+// server. One without a reply, or not confirmed, may leave an open until the lease ends, and its
+// owner is dropped.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_OPEN_ACQUIRE_H_
@@ -17,20 +16,20 @@
 
 #include "nfsclient/protocol/nfs4_open_calls.h"
 #include "nfsclient/protocol/nfs4_open_owner.h"
-#include "nfsclient/protocol/nfs4_state_trouble.h"
+#include "nfsclient/protocol/nfs4_state_error.h"
 
 namespace nfswalk::protocol {
 
-// The id that the server knows us by at the moment. Each new one has the next generation.
+// A client id. Each has the next generation.
 struct LiveClient {
   uint64_t id = 0;
   uint64_t generation = 0;   // 0: none yet
-  bool may_reclaim = false;  // the one before was forgotten by a server that restarted
+  bool may_reclaim = false;  // the previous one ended with a restart of the server
 };
 
 struct Acquired {
   std::errc error{};
-  // Why, if the server said no; 0 if it said nothing.
+  // nfsstat4 of a refusal; 0 if there was no reply.
   int status = 0;
   OpenOwner owner;
   StateId state;
@@ -41,17 +40,17 @@ struct Acquired {
 
 class OpenAcquirer {
  public:
-  // Both outlive it.
+  // `caller` and `owners` must outlive it.
   OpenAcquirer(RpcCaller& caller, const OwnerNames& owners)
       : caller_(caller), calls_(caller, owners) {}
 
-  // `at`, `arguments`: as of OpenCalls::Open(), without client id, owner and sequence. Changes
-  // `arguments` to what a further try must ask for: a guarded create that was granted once must not
-  // meet its own file. Errors: the server's, those of rpc_retry.h, io_error if server and client do
-  // not come to terms.
+  // Opens and confirms. `at`, `arguments`: as of OpenCalls::Open(); fills in client id, owner and
+  // sequence. Turns kGuarded into kNoCreate once the file was created, so that a repeated OPEN does
+  // not fail with EEXIST. Errors: the server's, those of rpc_retry.h, io_error after too many
+  // repetitions.
   Acquired Acquire(const LiveClient& client, const FileHandle& at, OpenArguments& arguments,
                    const Credential& credential, RpcCaller::Budget& budget);
-  // Closes. Nothing that the server may say to it concerns the caller.
+  // Sends CLOSE and returns the owner to the pool. Errors are ignored.
   void Release(OpenOwner owner, const FileHandle& file, const StateId& state,
                RpcCaller::Budget& budget);
 
@@ -63,8 +62,8 @@ class OpenAcquirer {
   RpcCaller& caller_;
   const OpenCalls calls_;
   OpenOwnerPool pool_;
-  // Set once the server refused an owner in digits.
-  std::atomic<bool> name_owners_{false};
+  // Set once the server refused a numeric owner (NFS4ERR_BADOWNER).
+  std::atomic<bool> owners_as_names_{false};
 };
 
 }  // namespace nfswalk::protocol

@@ -17,8 +17,8 @@ OptionalAttributes TakeOptional(CompoundReader& reader, const OwnerNames& owners
   return attributes;
 }
 
-// After the operation with the sequence number. `done`: its result was there and good.
-void NoteStatus(const CompoundReader& reader, bool done, SequencedReply& reply) {
+// Sets status and error after the sequenced operation. `done`: it succeeded and was decoded.
+void SetStatus(const CompoundReader& reader, bool done, SequencedReply& reply) {
   if (done) return;
   reply.status = reader.status();
   if (reply.status == NFS4_OK) reply.error = std::errc::io_error;
@@ -35,19 +35,19 @@ Reply OpenCalls::Send(OpenOwner& owner, Compound& compound, RpcCaller::Budget& b
 }
 
 OpenedReply OpenCalls::Open(OpenOwner& owner, const FileHandle& at, OpenArguments arguments,
-                            bool name_owners, RpcCaller::Budget& budget) const {
+                            bool owners_as_names, RpcCaller::Budget& budget) const {
   arguments.owner = owner.name;
   arguments.sequence = owner.sequence;
   Compound compound;
-  if (name_owners) compound.NameOwners(owners_);
+  if (owners_as_names) compound.SendOwnersAsNames(owners_);
   compound.PutHandle(at).SaveHandle().Open(arguments).GetHandle().GetAttributes();
   compound.RestoreHandle().GetAttributes();
   return Send<OpenedReply>(
       owner, compound, budget, [&](CompoundReader& reader, OpenedReply& reply) {
         reply.executed = reader.Next(OP_PUTFH) != nullptr && reader.Next(OP_SAVEFH) != nullptr;
         reply.granted = TakeOpen(reader, reply.grant);
-        NoteStatus(reader, reply.granted, reply);
-        // From here on the file is open, whatever else fails.
+        SetStatus(reader, reply.granted, reply);
+        // The file is open: later failures leave parts of the reply out.
         FileHandle handle;
         if (TakeHandle(reader, handle)) reply.handle = handle;
         reply.attributes = TakeOptional(reader, owners_);
@@ -62,7 +62,7 @@ SequencedReply OpenCalls::Confirm(OpenOwner& owner, const FileHandle& file, cons
   return Send<SequencedReply>(owner, compound, budget,
                               [](CompoundReader& reader, SequencedReply& reply) {
                                 reply.executed = reader.Next(OP_PUTFH) != nullptr;
-                                NoteStatus(reader, TakeConfirmed(reader, reply.state), reply);
+                                SetStatus(reader, TakeConfirmed(reader, reply.state), reply);
                               });
 }
 
@@ -73,7 +73,7 @@ SequencedReply OpenCalls::Close(OpenOwner& owner, const FileHandle& file, const 
   return Send<SequencedReply>(owner, compound, budget,
                               [](CompoundReader& reader, SequencedReply& reply) {
                                 reply.executed = reader.Next(OP_PUTFH) != nullptr;
-                                NoteStatus(reader, TakeClosed(reader), reply);
+                                SetStatus(reader, TakeClosed(reader), reply);
                               });
 }
 

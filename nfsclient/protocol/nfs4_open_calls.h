@@ -1,12 +1,11 @@
 // nfs4_open_calls: OPEN, OPEN_CONFIRM and CLOSE (RFC 7530 16.16, 16.18, 16.2), one COMPOUND each,
-// with the sequence number of an owner.
+// with an owner's sequence number.
 //
-// A call that was not answered is sent again as it is for as long as the budget lasts: the server
-// answers the same number in the same way (RFC 7530 9.1.9). After a call that got no answer in
-// the end, or none that parses, its owner must not be used again. A status is never repeated here,
-// since most use up the number, DELAY and GRACE too.
+// A call without a reply is retransmitted with the same number, which the server executes once (RFC
+// 7530 9.1.9), until the budget ends. If it never gets a reply that parses, the caller must drop
+// the owner. No status is retried here: most advance the sequence, DELAY and GRACE too.
 //
-// Thread safety: all functions; the owner of a call is one thread's.
+// Thread safety: all functions; an owner is used by one thread at a time.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_OPEN_CALLS_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_NFS4_OPEN_CALLS_H_
 
@@ -22,17 +21,17 @@
 namespace nfswalk::protocol {
 
 struct SequencedReply {
-  // There was no answer (rpc_retry.h), or none that parses (io_error).
+  // No reply (errors of rpc_retry.h), or a malformed one (io_error).
   std::errc error{};
-  // Else what the server said: nfsstat4.
+  // nfsstat4 if error is errc{}.
   int status = 0;
-  // The operation with the sequence number was executed, whatever its status.
+  // The operation with the sequence number was executed, with any status.
   bool executed = false;
   StateId state;  // OPEN_CONFIRM
 };
 
 struct OpenedReply : SequencedReply {
-  bool granted = false;  // and what follows is valid, so far as the server went on to tell
+  bool granted = false;  // the members below are valid, as far as sent
   OpenGrant grant;
   std::optional<FileHandle> handle;
   OptionalAttributes attributes;
@@ -41,18 +40,18 @@ struct OpenedReply : SequencedReply {
 
 class OpenCalls {
  public:
-  // Both outlive it.
+  // `caller` and `owners` must outlive it.
   OpenCalls(RpcCaller& caller, const OwnerNames& owners) : caller_(caller), owners_(owners) {}
 
-  // `at`: the directory; the file with arguments.reclaim. Fills in the arguments' owner and its
-  // sequence. `name_owners`: users go as names in the attributes.
+  // `at`: the directory, or the file if arguments.reclaim. Fills in owner and sequence of
+  // `arguments`. `owners_as_names`: encodes owners in the attributes as names.
   OpenedReply Open(OpenOwner& owner, const FileHandle& at, OpenArguments arguments,
-                   bool name_owners, RpcCaller::Budget& budget) const;
+                   bool owners_as_names, RpcCaller::Budget& budget) const;
   SequencedReply Confirm(OpenOwner& owner, const FileHandle& file, const StateId& state,
                          RpcCaller::Budget& budget) const;
   SequencedReply Close(OpenOwner& owner, const FileHandle& file, const StateId& state,
                        RpcCaller::Budget& budget) const;
-  // For an OPEN that was granted but not followed by a handle.
+  // Looks up the file of an OPEN that was granted without a handle.
   LookupReply FindOpened(const FileHandle& directory, std::string_view name,
                          const Credential& credential, RpcCaller::Budget& budget) const;
 

@@ -24,7 +24,7 @@ std::vector<std::shared_ptr<OpenFile>> OpenFiles::OpenedBefore(uint64_t generati
   const std::lock_guard lock(mutex_);
   std::vector<std::shared_ptr<OpenFile>> before;
   for (const std::shared_ptr<OpenFile>& file : files_) {
-    const OpenFile::State now = file->Now();
+    const OpenFile::State now = file->CurrentState();
     if (now.generation < generation && !now.lost) before.push_back(file);
   }
   return before;
@@ -34,49 +34,51 @@ bool OpenFiles::MayReclaim(const LiveClient& client) const {
   return client.may_reclaim && reclaimed_generation_.load() < client.generation;
 }
 
-StateTrouble OpenFiles::ReopenAll(const LiveClient& client, RpcCaller::Budget& budget) {
-  for (const By by : {By::kHandle, By::kName}) {
+StateError OpenFiles::ReopenAll(const LiveClient& client, RpcCaller::Budget& budget) {
+  for (const Claim claim : {Claim::kPrevious, Claim::kNull}) {
     for (const std::shared_ptr<OpenFile>& file : OpenedBefore(client.generation)) {
-      if (by == By::kHandle && !MayReclaim(client)) break;
-      const Reopened reopened = OpenAgain(by, *file, file->Now().id, client, budget);
-      if (reopened.trouble != StateTrouble::kNone || reopened.error != kOk) return reopened.trouble;
+      if (claim == Claim::kPrevious && !MayReclaim(client)) break;
+      const Reopened reopened =
+          ReopenByClaim(claim, *file, file->CurrentState().id, client, budget);
+      if (reopened.state_error != StateError::kNone || reopened.error != kOk)
+        return reopened.state_error;
     }
   }
-  return StateTrouble::kNone;
+  return StateError::kNone;
 }
 
 OpenFiles::Reopened OpenFiles::Reopen(OpenFile& file, const StateId& used, const LiveClient& client,
                                       RpcCaller::Budget& budget) {
-  if (MayReclaim(client) && file.Now().generation < client.generation) {
-    const Reopened reclaimed = OpenAgain(By::kHandle, file, used, client, budget);
-    if (reclaimed.trouble != StateTrouble::kNone || reclaimed.error != kOk) return reclaimed;
+  if (MayReclaim(client) && file.CurrentState().generation < client.generation) {
+    const Reopened reclaimed = ReopenByClaim(Claim::kPrevious, file, used, client, budget);
+    if (reclaimed.state_error != StateError::kNone || reclaimed.error != kOk) return reclaimed;
   }
-  return OpenAgain(By::kName, file, used, client, budget);
+  return ReopenByClaim(Claim::kNull, file, used, client, budget);
 }
 
-OpenFiles::Reopened OpenFiles::OpenAgain(By by, OpenFile& file, const StateId& used,
-                                         const LiveClient& client, RpcCaller::Budget& budget) {
-  const std::lock_guard busy(file.busy);
-  const OpenFile::State now = file.Now();
+OpenFiles::Reopened OpenFiles::ReopenByClaim(Claim claim, OpenFile& file, const StateId& used,
+                                             const LiveClient& client, RpcCaller::Budget& budget) {
+  const std::lock_guard lock(file.reopen_mutex);
+  const OpenFile::State now = file.CurrentState();
   if (file.closed || now.lost || now.id != used) return {};
   OpenArguments arguments;
   arguments.read = file.read;
   arguments.write = file.write;
   arguments.name = file.name;
-  arguments.reclaim = by == By::kHandle;
+  arguments.reclaim = claim == Claim::kPrevious;
   const FileHandle& at = arguments.reclaim ? file.handle : file.directory;
   Acquired acquired = acquirer_.Acquire(client, at, arguments, file.credential, budget);
-  const StateTrouble trouble = TroubleOf(acquired.status);
-  if (ConcernsClient(trouble)) return {kOk, trouble};
+  const StateError state_error = StateErrorOf(acquired.status);
+  if (ConcernsClient(state_error)) return {kOk, state_error};
   if (acquired.error != kOk && acquired.status == NFS4_OK) return {acquired.error};
-  Settle(by, file, std::move(acquired), client, budget);
+  StoreResult(claim, file, std::move(acquired), client, budget);
   return {};
 }
 
-// Under file.busy. The server has said yes or no.
-void OpenFiles::Settle(By by, OpenFile& file, Acquired acquired, const LiveClient& client,
-                       RpcCaller::Budget& budget) {
-  OpenFile::State later = file.Now();
+// Stores the result of an OPEN, granted or refused. Preconditions: file.reopen_mutex is held.
+void OpenFiles::StoreResult(Claim claim, OpenFile& file, Acquired acquired,
+                            const LiveClient& client, RpcCaller::Budget& budget) {
+  OpenFile::State later = file.CurrentState();
   if (acquired.error == kOk && acquired.handle == file.handle) {
     later.id = acquired.state;
     later.generation = client.generation;
@@ -85,12 +87,12 @@ void OpenFiles::Settle(By by, OpenFile& file, Acquired acquired, const LiveClien
   } else if (acquired.error == kOk) {
     acquirer_.Release(std::move(acquired.owner), acquired.handle, acquired.state, budget);
     later.lost = true;
-  } else if (by == By::kName) {
+  } else if (claim == Claim::kNull) {
     later.lost = true;
   } else if (acquired.status == NFS4ERR_NO_GRACE) {
     reclaimed_generation_.store(client.generation);
   }
-  file.Become(later);
+  file.SetState(later);
 }
 
 }  // namespace nfswalk::protocol

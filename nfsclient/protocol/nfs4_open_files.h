@@ -1,10 +1,9 @@
-// nfs4_open_files: the files that are open on the server, and how they are opened again when it has
-// forgotten them (RFC 7530 9.6).
+// nfs4_open_files: the set of files open on the server, and their recovery (RFC 7530 9.6).
 //
-// After a restart of the server every file is first reclaimed by its handle (CLAIM_PREVIOUS); only
-// then those that the server would not give back are opened by name, since that has to wait for the
-// end of the grace period, after which nothing can be reclaimed. A file that the server will not
-// open again, or that is another one by now, is lost for good.
+// After a restart of the server all files are first reclaimed by handle (CLAIM_PREVIOUS); then
+// those refused are opened by name (CLAIM_NULL), which waits for the end of the grace period, after
+// which nothing can be reclaimed. A file that cannot be reopened, or whose name leads to another
+// file, is lost for good.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_OPEN_FILES_H_
@@ -23,32 +22,32 @@
 #include "nfsclient/protocol/nfs4_open_acquire.h"
 #include "nfsclient/protocol/nfs4_open_owner.h"
 #include "nfsclient/protocol/nfs4_state.h"
-#include "nfsclient/protocol/nfs4_state_trouble.h"
+#include "nfsclient/protocol/nfs4_state_error.h"
 #include "nfsclient/protocol/protocol.h"
 
 namespace nfswalk::protocol {
 
-// Lock order: `busy` before `mutex`.
+// Lock order: `reopen_mutex` before `mutex`.
 struct OpenFile {
-  // What a READ or WRITE needs, and what became of it.
+  // What READ and WRITE use.
   struct State {
     StateId id;
-    uint64_t generation = 0;  // of the client id that it belongs to
-    bool lost = false;        // cannot be opened again
-    // When it was opened again, if it was.
+    uint64_t generation = 0;  // of its client id
+    bool lost = false;        // cannot be reopened
+    // Time of the last reopening, if any.
     std::chrono::steady_clock::time_point reopened = {};
   };
 
-  State Now() const {
+  State CurrentState() const {
     const std::lock_guard lock(mutex);
     return state;
   }
-  void Become(const State& later) {
+  void SetState(const State& later) {
     const std::lock_guard lock(mutex);
     state = later;
   }
 
-  // How to open it again.
+  // What the file is reopened with. Constant once it is in OpenFiles.
   FileHandle directory;
   std::string name;
   bool read = false;
@@ -56,10 +55,10 @@ struct OpenFile {
   Credential credential;
   FileHandle handle;
 
-  // Held while the file is opened again or closed.
-  std::mutex busy;
-  OpenOwner owner;      // guarded by busy
-  bool closed = false;  // guarded by busy
+  // Held while the file is reopened or closed.
+  std::mutex reopen_mutex;
+  OpenOwner owner;      // guarded by reopen_mutex
+  bool closed = false;  // guarded by reopen_mutex
 
   mutable std::mutex mutex;
   State state;  // guarded by mutex
@@ -68,37 +67,37 @@ struct OpenFile {
 class OpenFiles {
  public:
   struct Reopened {
-    // There was no answer, or none that parses: the file may be tried again.
+    // No reply, or a malformed one: may be retried.
     std::errc error{};
-    // kServerRestart, kLeaseExpired: the client id is gone, so nothing was done; else kNone.
-    StateTrouble trouble = StateTrouble::kNone;
+    // kServerRestart, kLeaseExpired: the client id is gone, nothing was done. Else kNone.
+    StateError state_error = StateError::kNone;
   };
 
-  // `acquirer` outlives it.
+  // `acquirer` must outlive it.
   explicit OpenFiles(OpenAcquirer& acquirer) : acquirer_(acquirer) {}
 
   void Add(std::shared_ptr<OpenFile> file);
   void Remove(const std::shared_ptr<OpenFile>& file);
 
-  // Opens again what was opened under earlier clients than `client`. Ends early where the budget
-  // does; what is left over is for Reopen(). Returns trouble with `client` itself, else kNone.
-  StateTrouble ReopenAll(const LiveClient& client, RpcCaller::Budget& budget);
-  // Opens `file` again unless its state is not `used` any more.
+  // Reopens all files of earlier client ids under `client`. Stops where the budget ends and leaves
+  // the rest to Reopen(). Returns kServerRestart or kLeaseExpired if `client` is gone, else kNone.
+  StateError ReopenAll(const LiveClient& client, RpcCaller::Budget& budget);
+  // Reopens `file` if its state id is still `used`.
   Reopened Reopen(OpenFile& file, const StateId& used, const LiveClient& client,
                   RpcCaller::Budget& budget);
 
  private:
-  enum class By : uint8_t { kHandle, kName };
+  enum class Claim : uint8_t { kPrevious, kNull };
 
   std::vector<std::shared_ptr<OpenFile>> OpenedBefore(uint64_t generation);
   bool MayReclaim(const LiveClient& client) const;
-  Reopened OpenAgain(By by, OpenFile& file, const StateId& used, const LiveClient& client,
-                     RpcCaller::Budget& budget);
-  void Settle(By by, OpenFile& file, Acquired acquired, const LiveClient& client,
-              RpcCaller::Budget& budget);
+  Reopened ReopenByClaim(Claim claim, OpenFile& file, const StateId& used, const LiveClient& client,
+                         RpcCaller::Budget& budget);
+  void StoreResult(Claim claim, OpenFile& file, Acquired acquired, const LiveClient& client,
+                   RpcCaller::Budget& budget);
 
   OpenAcquirer& acquirer_;
-  // The last client for which the server said that the time to reclaim is over.
+  // Generation of the last client id for which the server answered NO_GRACE.
   std::atomic<uint64_t> reclaimed_generation_{0};
   std::mutex mutex_;
   std::unordered_set<std::shared_ptr<OpenFile>> files_;  // guarded by mutex_

@@ -4,13 +4,13 @@
 #include <iterator>
 #include <utility>
 
-#include "nfsclient/protocol/nfs4_state_trouble.h"
+#include "nfsclient/protocol/nfs4_state_error.h"
 
 namespace nfswalk::protocol {
 
 void OpenOwner::Executed(int nfsstat4) {
   if (AdvancesSequence(nfsstat4)) ++sequence;
-  if (TroubleOf(nfsstat4) == StateTrouble::kOwner) usable = false;
+  if (StateErrorOf(nfsstat4) == StateError::kOwner) usable = false;
 }
 
 OpenOwner OpenOwnerPool::Take(const sunrpc_auth::Credential& credential, uint64_t generation) {

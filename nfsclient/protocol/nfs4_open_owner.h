@@ -1,11 +1,11 @@
-// nfs4_open_owner: open-owners, in whose name files are opened (RFC 7530 9.1.3, 9.1.7).
+// nfs4_open_owner: open-owners and their sequence numbers (RFC 7530 9.1.3, 9.1.7).
 //
-// An owner has at most one file open at a time: a second OPEN of the same file would widen the
-// first one's state instead of making another, and the first CLOSE would end both (RFC 7530 9.9).
-// So nothing of two files, or of two threads, ever waits for one another. An owner whose file is
-// closed is kept for the next OPEN by the same credential, which needs no OPEN_CONFIRM then.
+// An owner has at most one file open: a second OPEN of the same file would upgrade the first's
+// state instead of creating another, and one CLOSE would end both (RFC 7530 9.9). So calls for
+// different files are never serialised by a sequence. After CLOSE an owner is kept for the next
+// OPEN of its credential, which then needs no OPEN_CONFIRM.
 //
-// Thread safety: the pool: all functions; an OpenOwner as any value.
+// Thread safety: OpenOwnerPool: all functions; OpenOwner: as any value.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_OPEN_OWNER_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_NFS4_OPEN_OWNER_H_
 
@@ -21,26 +21,26 @@ namespace nfswalk::protocol {
 
 struct OpenOwner {
   std::string name;
-  // Of the next call.
+  // Sequence number of the next call.
   uint32_t sequence = 0;
-  // The client id that the server knows it by (nfs4_lease.h).
+  // Generation of its client id (nfs4_lease.h).
   uint64_t generation = 0;
   sunrpc_auth::Credential credential = {};
-  // False once it is not known which number the server expects next.
+  // False once the number that the server expects is unknown.
   bool usable = true;
 
-  // After a call with a sequence number that the server executed.
+  // Updates the sequence after a call that the server executed with `nfsstat4`.
   void Executed(int nfsstat4);
 };
 
 class OpenOwnerPool {
  public:
-  // Owners that are kept without a file.
+  // Limit of owners kept without a file.
   static constexpr size_t kIdleMax = 64;
 
-  // One that nobody else has, idle or new.
+  // Returns an owner for exclusive use, idle or new.
   OpenOwner Take(const sunrpc_auth::Credential& credential, uint64_t generation);
-  // Takes back an owner that has no file. One that is not usable is forgotten.
+  // Takes back an owner without a file. Drops it if it is not usable.
   void Put(OpenOwner owner);
 
  private:

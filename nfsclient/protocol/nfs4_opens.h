@@ -1,20 +1,19 @@
-// nfs4_opens: the files that this client has open on the server, and the lease under which the
-// server keeps them (RFC 7530 9).
+// nfs4_opens: open files on the server and their lease (RFC 7530 9).
 //
-// Nothing is asked of the server before the first Open(): a client that only looks has no client id
-// and no lease. From then on a thread renews the lease for as long as a file is open. When the
-// server has forgotten us (STALE_CLIENTID after a restart, EXPIRED after we were cut off) a new
-// client id is made and every open file is opened again: with CLAIM_PREVIOUS while a restarted
-// server is in its grace period, else by name; what cannot be reopened, because it is gone or
-// another file by now, answers io_error from then on (RFC 7530 9.6.3).
+// Sends nothing before the first Open(): a client without open files has no client id and no lease.
+// While a file is open a thread renews the lease. When the client id is gone (STALE_CLIENTID after
+// a restart of the server, EXPIRED after a partition) a new one is established and every file is
+// reopened: with CLAIM_PREVIOUS in the grace period of a restarted server, else by name. A file
+// that cannot be reopened, because it is gone or its name leads to another, fails with io_error
+// from then on (RFC 7530 9.6.3).
 //
-// Sequence: the OPEN, OPEN_CONFIRM and CLOSE calls of one open-owner go one after the other, with
-// sequence numbers that the server checks (RFC 7530 9.1.7); a call that was not answered is sent
-// again with the same number and gets the same answer, so it is safe to repeat. There are as many
-// owners as files were open at once (nfs4_open_owner.h).
+// Sequence: OPEN, OPEN_CONFIRM and CLOSE of one open-owner follow each other with sequence numbers
+// that the server checks (RFC 7530 9.1.7). A retransmission with the same number gets the same
+// reply, so all three are safe to repeat. There are as many owners as files open at once
+// (nfs4_open_owner.h).
 //
-// Thread safety: all functions; an OpenState as any value, but StateOf() and Recover() may be
-// called from any number of threads.
+// Thread safety: all functions; StateOf() and Recover() also on one OpenState. Destroying an
+// OpenState needs exclusive access to it.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_OPENS_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_NFS4_OPENS_H_
 
@@ -32,8 +31,8 @@ namespace nfswalk::protocol {
 
 class Nfs4Opens {
  public:
-  // What Open() is asked for.
-  struct Wish {
+  // The arguments of Open().
+  struct OpenRequest {
     FileHandle directory;
     std::string_view name;
     bool read = false;
@@ -47,24 +46,25 @@ class Nfs4Opens {
     FileHandle handle;
     OptionalAttributes attributes;
     WeakCacheConsistency directory;
-    std::unique_ptr<OpenState> state;  // its destructor closes, also after this object is gone
+    std::unique_ptr<OpenState> state;  // closes when destroyed; may outlive the Nfs4Opens
   };
 
-  // `caller` and `owners` outlive it and all its states.
+  // `caller` and `owners` must outlive it and all its OpenStates.
   Nfs4Opens(RpcCaller& caller, const OwnerNames& owners);
-  // Ends the lease's thread. Preconditions: no call is inside.
+  // Joins the thread that renews. Preconditions: no call is in progress.
   ~Nfs4Opens();
   Nfs4Opens(const Nfs4Opens&) = delete;
   Nfs4Opens& operator=(const Nfs4Opens&) = delete;
 
-  // `budget`: the caller's patience (hard, soft).
-  Opened Open(const Wish& wish, const Credential& credential, RpcCaller::Budget& budget);
+  // Opens or creates a file. `budget`: time left to the operation (rpc_retry.h).
+  Opened Open(const OpenRequest& request, const Credential& credential, RpcCaller::Budget& budget);
 
-  // For READ, WRITE, SETATTR. Null: the anonymous state id.
+  // Returns the state id for READ, WRITE and SETATTR; of null, the anonymous one.
   static StateId StateOf(const OpenState* state);
-  // After a READ, WRITE or SETATTR with `used` ended in `status` (nfsstat4). errc{}: opened again,
-  // or somebody else had done so; repeat with a fresh StateOf(). Else the error to report; a status
-  // that says nothing of the state is handed back as its errno.
+  // Recovers from the `status` (nfsstat4) of a READ, WRITE or SETATTR with the state id `used`.
+  // Returns errc{} once the file is reopened, by this or another thread: repeat with a new
+  // StateOf(). Else returns the error to report: that of the recovery, or the errno of a status
+  // that is not about state.
   std::errc Recover(const OpenState* state, const StateId& used, int status,
                     RpcCaller::Budget& budget);
 
@@ -72,7 +72,7 @@ class Nfs4Opens {
 
  private:
   class Impl;
-  const std::shared_ptr<Impl> impl_;  // with every OpenState
+  const std::shared_ptr<Impl> impl_;  // shared with every OpenState
 };
 
 }  // namespace nfswalk::protocol

@@ -11,18 +11,18 @@
 #include <optional>
 #include <vector>
 
-#include "nfsclient/protocol/answer_memory.h"
 #include "nfsclient/protocol/idmap_domain.h"
+#include "nfsclient/protocol/ttl_cache.h"
 
 namespace nfswalk::protocol {
 namespace {
 
-// No system has longer names; a server may send a megabyte.
+// Longer names are nobody without a query.
 constexpr size_t kAccountBytesMax = 255;
 constexpr size_t kRecordBytes = 1024;
 constexpr size_t kRecordBytesMax = 1024 * 1024;
 
-// RFC 7530 5.9: decimal, without leading zeros.
+// Parses a decimal number without leading zeros (RFC 7530 5.9).
 std::optional<uint32_t> NumberOf(std::string_view text) {
   if (text.empty() || (text.front() == '0' && text.size() > 1)) return std::nullopt;
   uint32_t number = 0;
@@ -48,15 +48,14 @@ struct Groups {
   static std::string NameOf(const group& record) { return record.gr_name; }
 };
 
-// getpwnam_r(3): every other error may mean that there is no such name.
-bool MayKnowLater(int error) {
+// All other errors may mean that the name does not exist (getpwnam_r(3)).
+bool IsTransientError(int error) {
   return error == EIO || error == EMFILE || error == ENFILE || error == ENOMEM || error == ERANGE;
 }
 
-// Asks the system for the record of `key` and runs found(record) if there is one. False if the
-// system could not say.
+// Runs found(record) if the database has a record of `key`. Returns false on a transient error.
 template <typename Record, typename Query, typename Key, typename Found>
-bool AskSystem(Query query, Key key, Found found) {
+bool QueryAccount(Query query, Key key, Found found) {
   std::vector<char> buffer(kRecordBytes);
   for (;;) {
     Record record;
@@ -66,42 +65,42 @@ bool AskSystem(Query query, Key key, Found found) {
     if (error == ERANGE && buffer.size() < kRecordBytesMax) {
       buffer.resize(buffer.size() * 4);
     } else if (error != EINTR) {
-      return !MayKnowLater(error);
+      return !IsTransientError(error);
     }
   }
 }
 
-// One of the system's databases and what it has said.
+// A cache in front of passwd(5) or group(5).
 template <typename Kind>
 class Accounts {
  public:
   uint32_t IdOf(std::string_view name) {
     const auto now = Clock::now();
     if (const std::optional<uint32_t> known = ids_.Find(name, now)) return *known;
-    std::string asked(name);
+    std::string key(name);
     uint32_t id = kNobody;
     const auto found = [&](const auto& record) { id = Kind::IdOf(record); };
-    if (AskSystem<typename Kind::Record>(Kind::kByName, asked.c_str(), found)) {
-      ids_.Store(std::move(asked), id, now);
+    if (QueryAccount<typename Kind::Record>(Kind::kByName, key.c_str(), found)) {
+      ids_.Store(std::move(key), id, now);
     }
     return id;
   }
 
-  // Empty if there is none.
+  // Returns "" if `id` has no name.
   std::string NameOf(uint32_t id) {
     const auto now = Clock::now();
     if (const std::optional<std::string> known = names_.Find(id, now)) return *known;
     std::string name;
     const auto found = [&](const auto& record) { name = Kind::NameOf(record); };
-    if (AskSystem<typename Kind::Record>(Kind::kById, id, found)) names_.Store(id, name, now);
+    if (QueryAccount<typename Kind::Record>(Kind::kById, id, found)) names_.Store(id, name, now);
     return name;
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  AnswerMemory<std::string, uint32_t> ids_;
-  AnswerMemory<uint32_t, std::string> names_;
+  TtlCache<std::string, uint32_t> ids_;
+  TtlCache<uint32_t, std::string> names_;
 };
 
 }  // namespace
@@ -110,9 +109,9 @@ class OwnerNames::Cache {
  public:
   explicit Cache(std::string_view domain) : domain_(domain) {}
 
-  // Found out when it is first needed: where owners are numbers nobody waits for DNS.
+  // Determined when first needed: numeric owners need no DNS.
   const std::string& domain() {
-    std::call_once(domain_known_, [this] {
+    std::call_once(domain_once_, [this] {
       if (domain_.empty()) domain_ = SystemIdmapDomain();
     });
     return domain_;
@@ -123,7 +122,7 @@ class OwnerNames::Cache {
     const size_t at = owner.rfind('@');
     if (at == owner.npos || at == 0 || at > kAccountBytesMax) return kNobody;
     const std::string_view name = owner.substr(0, at);
-    if (name.find('\0') != name.npos || !IsOurs(owner.substr(at + 1))) return kNobody;
+    if (name.find('\0') != name.npos || !IsLocalDomain(owner.substr(at + 1))) return kNobody;
     return accounts.IdOf(name);
   }
 
@@ -137,13 +136,13 @@ class OwnerNames::Cache {
   Accounts<Groups> groups;
 
  private:
-  bool IsOurs(std::string_view domain) {
-    const std::string& ours = this->domain();
-    return domain.size() == ours.size() &&
-           strncasecmp(domain.data(), ours.data(), ours.size()) == 0;
+  bool IsLocalDomain(std::string_view domain) {
+    const std::string& local = this->domain();
+    return domain.size() == local.size() &&
+           strncasecmp(domain.data(), local.data(), local.size()) == 0;
   }
 
-  std::once_flag domain_known_;
+  std::once_flag domain_once_;
   std::string domain_;
 };
 

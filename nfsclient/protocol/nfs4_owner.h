@@ -1,10 +1,9 @@
-// nfs4_owner: users and groups are strings in NFSv4 (RFC 7530 5.9).
+// nfs4_owner: maps NFSv4's owner and group strings to ids and back (RFC 7530 5.9).
 //
-// A string of digits is the number itself, as servers and clients with AUTH_SYS use it (RFC 7530
-// 5.9, Linux' nfs4_disable_idmapping). "name@domain" is looked up in the system's user database if
-// the domain is ours: Domain of /etc/idmapd.conf, else the host's DNS domain, else "localdomain".
-// All else is nobody (65534). What the system said is remembered for ten minutes, also that it
-// knew nothing.
+// A decimal string is the id itself, as usual with AUTH_SYS (RFC 7530 5.9, Linux'
+// nfs4_disable_idmapping). "name@domain" is looked up in passwd(5) or group(5) if the domain is the
+// local one (idmap_domain.h). All others are nobody (65534). Results, negative ones too, are cached
+// for ten minutes (ttl_cache.h).
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_OWNER_H_
@@ -21,15 +20,16 @@ inline constexpr uint32_t kNobody = 65534;
 
 class OwnerNames {
  public:
-  // `domain`: empty, to find it as said above when it is first needed, which may wait for DNS.
+  // `domain`: if empty, SystemIdmapDomain() when first needed, which may block on DNS.
   explicit OwnerNames(std::string_view domain = {});
   ~OwnerNames();
 
-  // Digits take neither a lock nor memory; a name may wait for the system.
+  // Return the id, or kNobody. Numbers take no lock and allocate nothing; a name may block on the
+  // user database.
   uint32_t UidOf(std::string_view owner) const;
   uint32_t GidOf(std::string_view group) const;
-  // "name@domain", or the number if the system has no name for it. For a server that refuses
-  // numbers (NFS4ERR_BADOWNER).
+  // Return "name@domain", or the number if it has no name. For servers that refuse numbers
+  // (NFS4ERR_BADOWNER).
   std::string NameOfUid(uint32_t uid) const;
   std::string NameOfGid(uint32_t gid) const;
   const std::string& domain() const;

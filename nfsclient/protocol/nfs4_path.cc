@@ -1,5 +1,5 @@
-// Whole paths: as many names as one COMPOUND carries. A directory's rights and names are asked for
-// after its attributes: a change in between then shows when the attributes are read next.
+// LookupPath(): as many names as one COMPOUND carries. Reads a directory's attributes before its
+// rights and names: a change in between then shows when the attributes are read next.
 #include "nfsclient/protocol/nfs4.h"
 
 // libnfs.h defines what the raw headers need, so it comes first.
@@ -18,13 +18,13 @@ namespace {
 
 constexpr size_t kOperationsBefore = 3;  // PUTFH, GETATTR, ACCESS
 constexpr size_t kOperationsOfStep = 4;  // LOOKUP, GETFH, GETATTR, ACCESS
-// A server that takes no more than one name at a time takes nothing that we could send.
+// The smallest request: one name.
 constexpr size_t kOperationsMin = kOperationsBefore + kOperationsOfStep;
 static_assert(kOperationsMin == OperationsLimit::kMin);
 
 bool IsDotDot(std::string_view name) { return name == ".."; }
 
-// The results of one name. False at the first that is missing.
+// Takes the results of one name. Returns false at the first that failed.
 bool TakeStep(CompoundReader& reader, const OwnerNames& owners, std::string_view name,
               LookupPathReply& reply) {
   if (reader.error() != kOk) return false;
@@ -65,11 +65,11 @@ LookupPathReply Nfs4::LookupPath(const FileHandle& directory,
 }
 
 // Resolves as many of `names` as fit into one COMPOUND and appends them to `reply`. Returns how
-// many were resolved; 0 with an error, or after the server refused so many operations.
+// many were resolved: 0 with an error, or if the server refused the number of operations.
 size_t Nfs4::LookupSome(Budget& budget, const FileHandle& directory,
                         std::span<const std::string_view> names, const Credential& credential,
                         LookupPathReply& reply) {
-  const size_t operations_max = operations_limit_.Try();
+  const size_t operations_max = operations_limit_.MaxToSend();
   Compound compound;
   compound.PutHandle(directory).GetAttributes().Access(kAccessAll);
   size_t count = 0;
@@ -102,8 +102,8 @@ size_t Nfs4::LookupSome(Budget& budget, const FileHandle& directory,
   }
   reply.steps.insert(reply.steps.end(), part.steps.begin(), part.steps.end());
   const bool refused = status == NFS4ERR_RESOURCE && compound.operations() > kOperationsMin;
-  // Of a COMPOUND that ended early it is not known whether the server would have taken all of it.
-  if (refused || part.error == kOk) operations_limit_.Learn(compound.operations(), refused);
+  // A COMPOUND that ended early does not show whether the server would have accepted all of it.
+  if (refused || part.error == kOk) operations_limit_.Record(compound.operations(), refused);
   if (!refused) reply.error = part.error;
   reply.name_is_missing = part.name_is_missing;
   return part.steps.size();

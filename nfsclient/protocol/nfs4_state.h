@@ -1,4 +1,4 @@
-// nfs4_state: what a server keeps for a client (RFC 7530 9), as values.
+// nfs4_state: state ids and the arguments of OPEN (RFC 7530 9).
 //
 // Thread safety: as any value.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_NFS4_STATE_H_
@@ -14,14 +14,14 @@
 
 namespace nfswalk::protocol {
 
-// RFC 7530 9.1.4. All zeros: the anonymous one, for a READ, WRITE or SETATTR without an OPEN.
+// stateid4 (RFC 7530 9.1.4). All zeros: the anonymous state id, for I/O without an OPEN.
 struct StateId {
   uint32_t sequence = 0;
   std::array<char, 12> other{};
   friend bool operator==(const StateId&, const StateId&) = default;
 };
 
-// RFC 7530 16.16. The current handle is the directory; with `reclaim`, the file.
+// OPEN4args (RFC 7530 16.16). The current file handle is the directory; with `reclaim`, the file.
 struct OpenArguments {
   enum class How : uint8_t { kNoCreate, kUnchecked, kGuarded, kExclusive };
 

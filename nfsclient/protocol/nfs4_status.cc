@@ -2,7 +2,7 @@
 
 #include <cerrno>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -12,9 +12,9 @@ struct Row {
   int error_number;
 };
 
-// RFC 7530 13.1, by number. What is missing is EIO: state that is gone (EXPIRED, STALE_CLIENTID,
-// BAD_STATEID, RECLAIM_*, ADMIN_REVOKED, ...), which is recovered from by the number itself, and
-// answers to what we never ask for or must not have sent (SAME, BAD_SEQID, BADXDR, ...).
+// RFC 7530 13.1, by number. All others are EIO: lost state (EXPIRED, STALE_CLIENTID, BAD_STATEID,
+// RECLAIM_*, ADMIN_REVOKED, ...), which nfs4_state_error.h classifies, and replies to operations or
+// arguments that this client does not send (SAME, BAD_SEQID, BADXDR, ...).
 constexpr Row kRows[] = {
     {0, 0},
     {1, EPERM},
@@ -35,14 +35,14 @@ constexpr Row kRows[] = {
     {66, ENOTEMPTY},
     {69, EDQUOT},
     {70, ESTALE},
-    {10001, ESTALE},      // BADHANDLE: we only send handles that the server gave us
+    {10001, ESTALE},      // BADHANDLE: all handles sent are from the server
     {10003, EINVAL},      // BAD_COOKIE
     {10004, EOPNOTSUPP},  // NOTSUPP
     {10005, static_cast<int>(kTooSmall)},
     {10006, EREMOTEIO},  // SERVERFAULT
     {10007, EINVAL},     // BADTYPE
     {10008, static_cast<int>(kJukebox)},
-    {10012, EAGAIN},  // LOCKED: somebody's mandatory lock
+    {10012, EAGAIN},  // LOCKED: a mandatory lock
     {10013, static_cast<int>(kJukebox)},
     {10014, ESTALE},           // FHEXPIRED
     {10015, EACCES},           // SHARE_DENIED
@@ -50,7 +50,7 @@ constexpr Row kRows[] = {
     {10018, EREMOTEIO},        // RESOURCE
     {10019, EREMOTE},          // MOVED
     {10021, EPROTONOSUPPORT},  // MINOR_VERS_MISMATCH
-    {10027, EINVAL},           // NOT_SAME: READDIR's verifier is as old as a bad cookie (16.24)
+    {10027, EINVAL},           // NOT_SAME: READDIR's cookie verifier (16.24)
     {10029, ELOOP},            // SYMLINK
     {10032, EOPNOTSUPP},       // ATTRNOTSUPP
     {10039, EINVAL},           // BADOWNER

@@ -8,10 +8,10 @@
 
 namespace nfswalk::protocol {
 
-// errc{} for NFS4_OK, io_error for a status that RFC 7530 does not know or that tells of a mistake
-// of ours. DELAY and GRACE are kJukebox, TOOSMALL is kTooSmall (inner_errors.h). STALE, BADHANDLE
-// and FHEXPIRED are ESTALE: the name leads to a handle that works (RFC 7530 4.2.3). SYMLINK is
-// ELOOP where it is not asked for: an operation on a symbolic link that does not follow any.
+// Returns errc{} for NFS4_OK, io_error for a status that is not in RFC 7530, reports lost state or
+// an error of this client. DELAY and GRACE are kJukebox, TOOSMALL is kTooSmall (internal_errors.h).
+// STALE, BADHANDLE and FHEXPIRED are ESTALE: the handle must be looked up again (RFC 7530 4.2.3).
+// SYMLINK, of an operation that does not follow symbolic links, is ELOOP.
 std::errc ErrnoOfStatus4(int nfsstat4);
 
 }  // namespace nfswalk::protocol

@@ -1,7 +1,7 @@
-// operations_limit: how many operations a server takes in one COMPOUND, learnt from what it refuses
-// (NFS4ERR_RESOURCE; version 4.0 has no way to ask).
+// operations_limit: estimates how many operations a server accepts in one COMPOUND, from what it
+// refuses (NFS4ERR_RESOURCE; version 4.0 has no attribute for it).
 //
-// Thread safety: all functions. Threads that learn at once may learn a little less.
+// Thread safety: all functions. Concurrent Record() calls may lower the estimate more than needed.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_OPERATIONS_LIMIT_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_OPERATIONS_LIMIT_H_
 
@@ -13,37 +13,38 @@ namespace nfswalk::protocol {
 
 class OperationsLimit {
  public:
-  // Taken by any server.
+  // Accepted by any server: one name.
   static constexpr size_t kMin = 7;
-  // Not worth a refused call to find out better.
-  static constexpr size_t kExactEnough = 4;
+  // The search ends this close to the server's limit, to save refused calls.
+  static constexpr size_t kPrecision = 4;
 
-  // The most operations to send next. No limit until something was refused, then halfway between
-  // what was taken and what was not.
-  size_t Try() const {
+  // Returns the most operations to send. Unlimited until a COMPOUND is refused, then halfway
+  // between the largest accepted and the smallest refused.
+  size_t MaxToSend() const {
     std::lock_guard guard(mutex_);
     if (refused_ == kNone) return kNone;
-    if (refused_ - taken_ <= kExactEnough) return taken_;
-    return taken_ + (refused_ - taken_) / 2;
+    if (refused_ - accepted_ <= kPrecision) return accepted_;
+    return accepted_ + (refused_ - accepted_) / 2;
   }
 
-  void Learn(size_t operations, bool refused) {
+  // Records whether the server refused a COMPOUND of that many operations.
+  void Record(size_t operations, bool refused) {
     std::lock_guard guard(mutex_);
     if (!refused) {
-      taken_ = std::max(taken_, operations);
+      accepted_ = std::max(accepted_, operations);
     } else {
       refused_ = std::min(refused_, operations);
     }
-    // A server may take less than before, when it is short of memory.
-    if (taken_ >= refused_) taken_ = std::max(kMin, refused_ / 2);
-    if (taken_ >= refused_) refused_ = taken_ + 1;
+    // The server's limit may shrink, with its memory.
+    if (accepted_ >= refused_) accepted_ = std::max(kMin, refused_ / 2);
+    if (accepted_ >= refused_) refused_ = accepted_ + 1;
   }
 
  private:
   static constexpr size_t kNone = ~size_t{0};
 
   mutable std::mutex mutex_;
-  size_t taken_ = kMin;
+  size_t accepted_ = kMin;
   size_t refused_ = kNone;
 };
 

@@ -1,16 +1,15 @@
-// protocol: the one seam to the wire. NFSv3 (nfs3.h) and NFSv4 (nfs4.h) implement it, tests
-// decorate it.
+// protocol: the interface to an NFS server. Implemented by NFSv3 (nfs3.h) and NFSv4 (nfs4.h),
+// decorated by tests.
 //
-// Every call blocks its caller until the server answered, the deadline of a soft mount passed
-// (errc::timed_out) or the connection was closed for good (errc::operation_canceled). A reply whose
-// `error` is not errc{} carries only the post-operation attributes that the server sent with the
-// error. Errors are errno values: the table of RFC 1813 2.6 maps each nfsstat3 to the errno of the
-// same name, as RFC 7530 13 does for nfsstat4; NFS3ERR_JUKEBOX is retried inside, as are
-// NFS4ERR_DELAY and NFS4ERR_GRACE; NFS3ERR_BADHANDLE reads as ESTALE, anything that does not parse
-// is errc::io_error (EIO).
+// Every call blocks until the server replied, the deadline of a soft mount passed (errc::timed_out)
+// or Shutdown() was called (errc::operation_canceled). A reply with an `error` carries only the
+// post-operation attributes that the server sent with it. Errors are errno values: nfs3_status.h
+// and nfs4_status.h map nfsstat3 (RFC 1813 2.6) and nfsstat4 (RFC 7530 13). NFS3ERR_JUKEBOX,
+// NFS4ERR_DELAY and NFS4ERR_GRACE are retried here. A malformed reply is errc::io_error (EIO).
 //
-// Thread safety: all calls may be made from any number of threads at once.
 // Preconditions of all calls: the caller holds no spin lock and is in no RCU read section.
+//
+// Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_PROTOCOL_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_PROTOCOL_H_
 
@@ -35,7 +34,7 @@ namespace nfswalk::protocol {
 inline constexpr std::errc kStale{ESTALE};
 inline constexpr std::errc kOk{};
 
-// All bits of ACCESS (RFC 1813 3.3.4), which access_cache/access_rights.h names.
+// All bits of ACCESS (RFC 1813 3.3.4); names in access_cache/access_rights.h.
 inline constexpr uint32_t kAccessAll = 0x3f;
 
 using OptionalAttributes = std::optional<Attributes>;
@@ -51,30 +50,30 @@ struct LookupReply {
   OptionalAttributes attributes;
   OptionalAttributes directory;
 };
-// One name of a path that was resolved.
+// One resolved name of a path.
 struct PathStep {
   FileHandle handle;
   Attributes attributes;
-  std::optional<uint32_t> granted = {};  // as AccessReply's
+  std::optional<uint32_t> granted = {};  // as in AccessReply
 };
 struct LookupPathReply {
-  std::errc error{};  // why it ended early; errc{} if all names were resolved
-  // The server has said of the name behind the last of `steps` that it is not there.
+  std::errc error{};  // errc{}: all names were resolved
+  // The server answered the name after the last of `steps` with NFS4ERR_NOENT.
   bool name_is_missing = false;
-  // Of the directory where the path begins.
+  // Of the directory in which the path begins.
   OptionalAttributes directory = {};
   std::optional<uint32_t> granted = {};
   std::vector<PathStep> steps = {};
 };
-// What the server keeps for an open file: version 4's share reservation (RFC 7530 9.9). Its
-// destructor tells the server, and may wait for it.
+// The server's state of an open file: a share reservation of version 4 (RFC 7530 9.9). The
+// destructor sends CLOSE, which may block.
 class OpenState {
  public:
   virtual ~OpenState() = default;
 };
 struct OpenReply {
   std::errc error{};
-  std::unique_ptr<OpenState> state;  // null where the server keeps nothing
+  std::unique_ptr<OpenState> state;  // null if the server keeps no state (version 3)
   OptionalAttributes attributes;
 };
 struct AccessReply {
@@ -98,7 +97,7 @@ struct WriteReply {
   size_t count_bytes = 0;
   WeakCacheConsistency file;
 };
-// CREATE, MKDIR, SYMLINK. A server may leave out the handle: look the name up then.
+// CREATE, MKDIR, SYMLINK. Without a handle the caller must look the name up.
 struct CreateReply {
   std::errc error{};
   std::optional<FileHandle> handle;
@@ -137,7 +136,7 @@ struct ReadDirReply {
   bool eof = false;
   OptionalAttributes directory;
 };
-// FSINFO and PATHCONF, or the attributes of version 4, clamped to what the transport can carry.
+// FSINFO and PATHCONF, or the attributes of version 4, clamped to the limits of the transport.
 struct ServerLimits {
   uint32_t read_bytes_max = 0;
   uint32_t write_bytes_max = 0;
@@ -152,11 +151,11 @@ struct RootReply {
   ServerLimits limits;
 };
 
-// Fields that are absent stay as they are. A time of nullopt inside SetTime means "the server's
-// now".
+// A time to set; nullopt: the server's current time.
 struct SetTime {
   std::optional<Time> time = {};
 };
+// sattr3. nullopt: not changed.
 struct SetAttributes {
   std::optional<uint32_t> mode = {};
   std::optional<uint32_t> uid = {};
@@ -168,7 +167,7 @@ struct SetAttributes {
 
 enum class CreateMode { kUnchecked, kGuarded };
 
-// A position in a directory: {0, 0} is the beginning.
+// Cookie and cookie verifier of READDIR; {0, 0}: the beginning.
 struct ReadDirPosition {
   uint64_t cookie = 0;
   uint64_t verifier = 0;
@@ -178,47 +177,48 @@ class Protocol {
  public:
   virtual ~Protocol() = default;
 
-  // The handle and attributes of the export's root, and what the server can take (sent once, at
-  // mount).
+  // Returns handle and attributes of the export's root and the server's limits.
   virtual RootReply GetRoot(const Credential& credential) = 0;
 
   virtual AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) = 0;
   virtual LookupReply Lookup(const FileHandle& directory, std::string_view name,
                              const Credential& credential) = 0;
-  // Resolves several names from `directory` on, one after the other (".." leads back up), in as few
-  // round trips as the server allows, and asks for every bit in kAccessAll on the way. Stops as
-  // single lookups would: at a name that is not there, may not be searched for, or is no directory
-  // though more names follow (not_a_directory, too_many_symbolic_link_levels for a link). The steps
-  // up to there are good. Only where can_lookup_paths().
+  // Resolves the names one after the other from `directory` on (".." is the parent) in as few round
+  // trips as the server allows, and requests kAccessAll of each. Stops where single lookups would:
+  // at a name that does not exist, a directory without search permission, or a file that is not a
+  // directory but not the last (not_a_directory; too_many_symbolic_link_levels for a symbolic
+  // link). The steps up to there are valid. Preconditions: can_lookup_paths().
   virtual LookupPathReply LookupPath(const FileHandle&, std::span<const std::string_view>,
                                      const Credential&) {
     return {std::errc::operation_not_supported, false, {}, {}, {}};
   }
   virtual bool can_lookup_paths() const { return false; }
-  // Asks for every bit in kAccessAll at once.
+  // Requests kAccessAll.
   virtual AccessReply Access(const FileHandle& file, const Credential& credential) = 0;
   virtual ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) = 0;
-  // Tells the server that `file`, which is `name` in `directory`, is open from now on. kStale if
-  // the name leads elsewhere by now. A server of version 3 is not told.
+  // Opens `file`, which is `name` in `directory`. Version 3 sends nothing. Errors: kStale if the
+  // name leads to another file.
   virtual OpenReply Open(const FileHandle& /*directory*/, std::string_view /*name*/,
                          const FileHandle& /*file*/, bool /*read*/, bool /*write*/,
                          const Credential&) {
     return {};
   }
+  // Returns whether Open() uses `directory` and `name`.
   virtual bool opens_by_name() const { return false; }
-  // `state`: of an Open() of this file by this Protocol, or null.
+  // `state`: from Open() of `file`, or null.
   virtual ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                          const OpenState* state, const Credential& credential) = 0;
-  // FILE_SYNC: the data is on stable storage when this returns.
+  // Writes with FILE_SYNC: the data is on stable storage on return. May write less than `data`.
   virtual WriteReply Write(const FileHandle& file, uint64_t offset_bytes,
                            std::span<const std::byte> data, const OpenState* state,
                            const Credential& credential) = 0;
-  // One chunk. READDIRPLUS where `plus`, else READDIR (no attributes, no handles).
+  // Returns one chunk; if `plus`, with the attributes and handles that the server sends
+  // (READDIRPLUS).
   virtual ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                                const Credential& credential) = 0;
 
-  // Not idempotent. A call whose connection died is not sent twice blindly: its outcome is looked
-  // up first (design 4), so `error` is what happened, as far as the server lets us know.
+  // Create() to RemoveDirectory() are not idempotent: before one is retransmitted over another
+  // connection its outcome is looked up (WIRE-2, lost_reply.h).
   virtual CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
                              const SetAttributes& attributes, const Credential& credential) = 0;
   virtual CreateReply MakeDirectory(const FileHandle& directory, std::string_view name,
@@ -240,11 +240,10 @@ class Protocol {
                                              const SetAttributes& attributes,
                                              const Credential& credential) = 0;
 
-  // RPCs sent so far, retransmissions included. Relaxed; only the difference over a quiet period
-  // counts.
+  // Returns the RPCs sent, including retransmissions. Relaxed: exact while no call is in progress.
   virtual uint64_t rpcs_sent() const = 0;
 
-  // Fails every call in flight and to come with errc::operation_canceled. For unmount.
+  // Fails all calls in flight and all later ones with errc::operation_canceled. For unmount.
   virtual void Shutdown() = 0;
 };
 

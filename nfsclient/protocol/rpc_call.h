@@ -1,11 +1,10 @@
-// rpc_call: one remote procedure call on its way through an RpcChannel.
+// rpc_call: one remote procedure call through an RpcChannel.
 //
-// The caller owns the object, usually on its stack: set the public settings, hand it to
-// RpcChannel::Submit(), Wait(). Between the two it belongs to the channel's I/O thread; a finished
-// call may be submitted again.
+// Owned by the caller, usually on its stack: set the public settings, call RpcChannel::Submit() and
+// Wait(). Between the two only the channel's I/O thread may access it. A finished call may be
+// submitted again.
 //
-// Thread safety: none beyond that hand-over. Submit() and Wait() order all fields between the
-// threads.
+// Thread safety: none. Submit() and Wait() order all fields between the caller and the I/O thread.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_RPC_CALL_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_RPC_CALL_H_
 
@@ -27,16 +26,16 @@ using ReplyCallback = void (*)(rpc_context*, int status, void* result, void* dat
 
 enum class CallOutcome : uint32_t {
   kPending,
-  kReplied,       // OnReply() was run with the result
-  kRejected,      // the server refused the call itself: reject_reason() says why
-  kNotEncodable,  // never sent: the arguments do not fit into libnfs' encode buffer
-  kLost,          // the connection died while the call was on it
-  kTimedOut,      // the deadline passed; was_sent() tells whether the server may have seen it
-  kUnreachable,   // never sent: no connection, and the call was not willing to wait for one
+  kReplied,       // OnReply() has run
+  kRejected,      // refused by the server's RPC layer, or malformed: see reject_reason()
+  kNotEncodable,  // not sent: the arguments exceed libnfs' encode buffer
+  kLost,          // the connection died while the call was in flight
+  kTimedOut,      // the deadline passed; the server may have executed it if was_sent()
+  kUnreachable,   // not sent: connecting failed and fail_if_unreachable is set
   kCanceled,      // the channel was shut down
 };
 
-// RFC 5531 9: why a call was not executed. libnfs tells MSG_DENIED's reasons not apart.
+// reject_stat and accept_stat (RFC 5531 9). libnfs does not distinguish the reasons of MSG_DENIED.
 enum class RejectReason : uint8_t {
   kNone,
   kDenied,
@@ -59,10 +58,9 @@ class RpcCall : public boost::intrusive::list_base_hook<> {
 
   // Settings, read by the I/O thread.
   Clock::time_point deadline = Clock::time_point::max();
-  // Not owned; nullptr sends AUTH_NONE.
+  // Borrowed. nullptr: AUTH_NONE.
   const sunrpc_auth::AuthBody* auth = nullptr;
-  // Ends in kUnreachable as soon as an attempt to connect fails, instead of waiting for the next
-  // one.
+  // Ends in kUnreachable once an attempt to connect fails, instead of waiting for the next one.
   bool fail_if_unreachable = false;
 
   // Blocks until the call is finished.
@@ -74,17 +72,17 @@ class RpcCall : public boost::intrusive::list_base_hook<> {
   // Valid after Wait().
   bool was_sent() const { return was_sent_; }
   RejectReason reject_reason() const { return reject_reason_; }
-  // errno of the failed connect(2), 0 if it was not that. Valid after kUnreachable.
+  // errno of the failed connect(2), 0 if something else failed. Valid after kUnreachable.
   int connect_errno() const { return connect_errno_; }
-  // libnfs' words for kRejected and kUnreachable.
+  // libnfs' message. Valid after kRejected and kUnreachable.
   const std::string& failure_text() const { return failure_text_; }
 
  protected:
   // Encodes and queues the call with one of libnfs' rpc_*_async(rpc, callback, ..., data) and
-  // returns its value (0: queued). On the I/O thread.
+  // returns its result (0: queued). Runs on the I/O thread.
   virtual int Issue(rpc_context* rpc, ReplyCallback callback, void* data) = 0;
-  // `result` is libnfs' result struct, nullptr for a void procedure; it and all that it points to
-  // die when this returns. On the I/O thread.
+  // Receives libnfs' result struct (nullptr: void), which is freed with all that it points to on
+  // return. Runs on the I/O thread.
   virtual void OnReply(const void* result) noexcept = 0;
 
  private:
@@ -98,8 +96,8 @@ class RpcCall : public boost::intrusive::list_base_hook<> {
     failure_text_.clear();
     outcome_.store(CallOutcome::kPending);
   }
-  // The waiter may destroy the call as soon as the store is visible: nothing is touched after it
-  // but the address, which the futex behind notify_all() does not follow.
+  // Publishes all fields to Wait(), whose caller may destroy the call as soon as the store is
+  // visible: notify_all() then uses the address alone, without dereferencing it.
   void Complete(CallOutcome outcome) {
     outcome_.store(outcome);
     outcome_.notify_all();
@@ -114,8 +112,7 @@ class RpcCall : public boost::intrusive::list_base_hook<> {
   std::atomic<CallOutcome> outcome_{CallOutcome::kPending};
 };
 
-// An RpcCall made of two functions: issue(rpc, callback, data) -> int and on_reply(const void*
-// result).
+// An RpcCall from two functions: int issue(rpc, callback, data) and void on_reply(const void*).
 template <typename IssueFunction, typename ReplyFunction>
 class CallOf final : public RpcCall {
  public:

@@ -46,7 +46,7 @@ SendResult RpcCaller::Send(RpcCall& call, const sunrpc_auth::Credential& credent
   return retry_.Send(NextChannel(), call, repeat == Repeat::kIdempotent, budget);
 }
 
-// Round robin per thread: no shared counter, and threads start at different connections.
+// Round robin per thread, without a shared counter; threads start at different connections.
 RpcChannel& RpcCaller::NextChannel() {
   static std::atomic<uint32_t> threads{0};
   thread_local uint32_t turn = threads.fetch_add(1);

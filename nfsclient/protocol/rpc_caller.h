@@ -1,5 +1,5 @@
-// rpc_caller: sends one call with a credential over one of several connections, for as long as the
-// mount options ask.
+// rpc_caller: sends calls with a credential over one of several connections, retried as the mount
+// options say.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_RPC_CALLER_H_
@@ -13,7 +13,7 @@
 #include <system_error>
 #include <vector>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/rpc_call.h"
 #include "nfsclient/protocol/rpc_channel.h"
 #include "nfsclient/protocol/rpc_retry.h"
@@ -27,15 +27,15 @@ class RpcCaller {
   using Budget = RpcRetry::Budget;
   enum class Repeat : bool { kNever, kIdempotent };
 
-  // `options.nconnect` (1..16, else cut) connections, opened when first used.
+  // Starts `options.nconnect` channels (clamped to 1..16), which connect when first used.
   static std::expected<std::unique_ptr<RpcCaller>, std::errc> Open(const RpcEndpoint& endpoint,
                                                                    const TransportOptions& options);
 
   Budget NewBudget() const { return retry_.NewBudget(); }
 
-  // `issue(rpc, callback, data)` queues the call, `decode(const Result&, Reply&)` fills the reply
-  // on the I/O thread. Returns nullopt if the call was sent but not answered and may not be
-  // repeated. kJukebox is waited for in any case: it says that the call was not executed.
+  // Sends a call: `issue(rpc, callback, data)` queues it, `decode(const Result&, Reply&)` fills the
+  // reply on the I/O thread. Returns nullopt if a call that is not idempotent was sent and its
+  // reply is lost. Repeats after kJukebox even then: it means that the call was not executed.
   template <typename Result, typename Reply, typename Issue, typename Decode>
   std::optional<Reply> TryCall(const sunrpc_auth::Credential& credential, Repeat repeat,
                                Budget& budget, Issue issue, Decode decode) {
@@ -58,18 +58,18 @@ class RpcCaller {
     }
   }
 
-  // The same for an idempotent call with a fresh budget: there is always a reply.
+  // Sends an idempotent call with a new budget. Always has a reply.
   template <typename Result, typename Reply, typename Issue, typename Decode>
   Reply Call(const sunrpc_auth::Credential& credential, Issue issue, Decode decode) {
     Budget budget = NewBudget();
     return *TryCall<Result, Reply>(credential, Repeat::kIdempotent, budget, issue, decode);
   }
 
-  // Waits as long as after kJukebox, for a call that must not be repeated as it was. Errors:
-  // timed_out, operation_canceled.
+  // Pauses as after kJukebox, for calls that the caller repeats itself. Errors: timed_out,
+  // operation_canceled.
   [[nodiscard]] std::errc PauseForJukebox(Budget& budget) { return retry_.PauseForJukebox(budget); }
 
-  // Executes `call` once on the first connection, as its own settings say.
+  // Executes `call` once on the first connection, with its own settings.
   CallOutcome Probe(RpcCall& call) { return channels_.front()->Execute(call); }
 
   void Shutdown();

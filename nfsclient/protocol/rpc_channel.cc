@@ -28,8 +28,8 @@ constexpr milliseconds kBackoffMin{10};
 constexpr milliseconds kBackoffMax{1000};
 constexpr milliseconds kPollMax{60'000};
 
-// rpc_init_context() and rpc_connect_port_async() write unlocked statics and call getservbyport()
-// (libnfs_ganesha 1.9).
+// Serialises rpc_init_context() and rpc_connect_port_async(), which write unlocked statics and call
+// getservbyport() (libnfs 4.0.0).
 std::mutex& ConnectMutex() {
   static std::mutex mutex;
   return mutex;
@@ -39,7 +39,7 @@ std::string TextOf(const void* result) {
   return result != nullptr ? static_cast<const char*>(result) : "no reason given";
 }
 
-// libnfs hands over sentences instead of codes (libnfs_ganesha 1.4).
+// libnfs 4.0.0 reports messages, not codes.
 RejectReason ReasonOf(std::string_view text) {
   if (text == "RPC Packet not accepted by the server") return RejectReason::kDenied;
   if (text == "Server responded: Program not available") return RejectReason::kProgramUnavailable;
@@ -52,7 +52,7 @@ RejectReason ReasonOf(std::string_view text) {
   return RejectReason::kMalformedReply;
 }
 
-// What libnfs says to all calls in flight when it notices by itself that the connection is gone.
+// Returns whether `text` is libnfs' message to all calls in flight when it loses the connection.
 bool IsConnectionLoss(std::string_view text) { return text.starts_with("RPC ERROR:"); }
 
 }  // namespace
@@ -108,7 +108,7 @@ void RpcChannel::Run() {
     ExpireOverdue(now);
     if (context_ == nullptr) state_ = waiting_.empty() ? State::kIdle : State::kBackingOff;
     if (state_ == State::kBackingOff && now >= next_attempt_) Connect();
-    // Written at once: asking poll() whether the socket takes it would cost as much as the write.
+    // Writes without a poll() first, which would cost as much as the write.
     if (state_ == State::kUp && IssueWaiting()) Service(POLLOUT);
     PollAndService();
   }
@@ -117,10 +117,10 @@ void RpcChannel::Run() {
   waiting_.clear_and_dispose([](RpcCall* call) { call->Complete(CallOutcome::kCanceled); });
 }
 
-// False once the channel is to be closed: from then on Submit() adds nothing.
+// Returns false once Shutdown() was called; Submit() adds nothing then.
 bool RpcChannel::TakeSubmitted() {
   std::lock_guard lock(mutex_);
-  for (const RpcCall& call : submitted_) NoteDeadline(call);
+  for (const RpcCall& call : submitted_) TrackDeadline(call);
   waiting_.splice(waiting_.end(), submitted_);
   return !closing_;
 }
@@ -151,7 +151,7 @@ void RpcChannel::Connect() {
 void RpcChannel::PollAndService() {
   pollfd fds[2] = {{wake_fd_, POLLIN, 0}, {-1, 0, 0}};
   if (context_ != nullptr) {
-    // Both change from turn to turn.
+    // Both may change with every rpc_service().
     fds[1].fd = rpc_get_fd(context_);
     fds[1].events = static_cast<short>(rpc_which_events(context_));
   }
@@ -164,7 +164,7 @@ void RpcChannel::PollAndService() {
   if (state_ == State::kConnecting && (fds[1].revents & (POLLERR | POLLHUP)) != 0) {
     socklen_t size = sizeof connect_errno_;
     getsockopt(fds[1].fd, SOL_SOCKET, SO_ERROR, &connect_errno_, &size);
-    // Not from connect(2): somebody accepted and hung up on our NULL call.
+    // Not from connect(2): the server accepted and closed before it answered the NULL call.
     if (connect_errno_ == ECONNRESET) connect_errno_ = 0;
   }
   Service(fds[1].revents);
@@ -192,7 +192,7 @@ int RpcChannel::PollTimeoutMs() const {
   return static_cast<int>(std::chrono::ceil<milliseconds>(until - now).count());
 }
 
-// True if anything was given to libnfs.
+// Returns whether a call was passed to libnfs.
 bool RpcChannel::IssueWaiting() {
   bool issued = false;
   while (!waiting_.empty() && in_flight_.size() < kInFlightMax) {
@@ -205,8 +205,7 @@ bool RpcChannel::IssueWaiting() {
 }
 
 void RpcChannel::Issue(RpcCall& call) {
-  // libnfs encodes the credential into the call's own buffer before Issue() returns, and would
-  // free() a body left in the slot (libnfs_ganesha 2): so the slot only borrows.
+  // Borrowed during Issue() only, which encodes it: libnfs would free() a body left in the slot.
   if (call.auth != nullptr && call.auth->flavor == sunrpc_auth::Flavor::kSys) {
     auth_slot_->ah_cred = {AUTH_UNIX, const_cast<char*>(call.auth->bytes.data()), call.auth->size};
   }
@@ -251,12 +250,12 @@ void RpcChannel::OnConnectCallback(rpc_context* rpc, int status, void* result, v
   RpcChannel& self = *static_cast<RpcChannel*>(data);
   if (self.dropping_) return;
   if (status != RPC_STATUS_SUCCESS) {
-    // Called from within rpc_service(), where the context may not be destroyed.
+    // Within rpc_service(), where the context must not be destroyed: Service() does it.
     self.connect_failed_ = true;
     self.connect_error_ = TextOf(result);
     return;
   }
-  // Without it a call waits about 40 ms behind an unacknowledged one (libnfs_ganesha 1.10).
+  // Not set by libnfs 4.0.0. Without it a call waits about 40 ms for the ACK of the one before.
   const int on = 1;
   setsockopt(rpc_get_fd(rpc), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   self.state_ = State::kUp;
@@ -267,13 +266,13 @@ void RpcChannel::OnConnectCallback(rpc_context* rpc, int status, void* result, v
 void RpcChannel::ConnectionFailed() {
   DropConnection();
   BackOff();
-  FailUnwilling();
+  FailFastCalls();
 }
 
 void RpcChannel::DropConnection() {
   if (context_ == nullptr) return;
   dropping_ = true;
-  rpc_disconnect(context_, "connection dropped");  // runs the callback of every call in flight
+  rpc_disconnect(context_, "connection dropped");  // completes every call in flight
   rpc_destroy_context(context_);
   dropping_ = false;
   context_ = nullptr;
@@ -286,7 +285,7 @@ void RpcChannel::BackOff() {
   backoff_ = std::min(backoff_ * 2, kBackoffMax);
 }
 
-void RpcChannel::FailUnwilling() {
+void RpcChannel::FailFastCalls() {
   waiting_.remove_and_dispose_if([](const RpcCall& call) { return call.fail_if_unreachable; },
                                  [this](RpcCall* call) {
                                    call->connect_errno_ = connect_errno_;
@@ -314,11 +313,11 @@ void RpcChannel::ExpireOverdue(Clock::time_point now) {
   waiting_.remove_and_dispose_if([now](const RpcCall& call) { return now >= call.deadline; },
                                  [](RpcCall* call) { call->Complete(CallOutcome::kTimedOut); });
   earliest_deadline_ = Clock::time_point::max();
-  for (const RpcCall& call : in_flight_) NoteDeadline(call);
-  for (const RpcCall& call : waiting_) NoteDeadline(call);
+  for (const RpcCall& call : in_flight_) TrackDeadline(call);
+  for (const RpcCall& call : waiting_) TrackDeadline(call);
 }
 
-void RpcChannel::NoteDeadline(const RpcCall& call) {
+void RpcChannel::TrackDeadline(const RpcCall& call) {
   earliest_deadline_ = std::min(earliest_deadline_, call.deadline);
 }
 

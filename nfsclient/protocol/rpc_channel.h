@@ -1,28 +1,26 @@
-// rpc_channel: one TCP connection to one RPC program, kept alive by one I/O thread.
+// rpc_channel: one TCP connection to one RPC program, with an I/O thread.
 //
-// Submit() from any thread; the I/O thread alone touches libnfs. One libnfs context lives at a time
-// and none outlives an error (libnfs_ganesha 1.5 to 1.7: its timeouts and reconnects corrupt data,
-// and a context that saw an error keeps half a reply). So connecting, deadlines, back-off and
-// backpressure are here. A call is put on the wire at most once per Submit(): sending again is
-// rpc_retry's decision.
+// The I/O thread alone calls libnfs. It uses one context at a time and destroys it at the first
+// error (libnfs 4.0.0: its timeouts and reconnects corrupt data, and a context keeps half a reply
+// after an error), so connecting, deadlines, back-off and backpressure are implemented here. Each
+// Submit() sends a call at most once; retransmission: rpc_retry.h.
 //
 //   state        may hold                      left by
 //   kIdle        no context, no calls          a call arrives -> Connect()
-//   kConnecting  waiting calls                 TCP and NULL answered -> kUp; failure -> kBackingOff
+//   kConnecting  waiting calls                 NULL replied -> kUp; failure -> kBackingOff
 //   kUp          waiting and in-flight calls   error, or an overdue call -> DropConnection()
 //   kBackingOff  no context, waiting calls     the pause ends -> Connect()
 //   (all)                                      Shutdown() -> kClosed, for good
 //
-// Back-off: 10 ms after a loss, doubled up to 1 s with each attempt, back to 10 ms once a call has
-// been answered (not when the connection opens: a server that accepts and then hangs up must not be
-// hammered). Deadlines: a call that passes its own while in flight takes the connection down, since
-// a TCP stream cannot forget it; its neighbours end in kLost. A call that passes it in the queue
-// just ends. Backpressure: at most kInFlightMax calls are given to libnfs (about 4.3 KB each); more
-// wait here. Calls are issued only outside rpc_service(): libnfs aborts if one is queued while it
-// purges others.
+// Back-off: 10 ms after a loss, doubled with each attempt up to 1 s, reset by a reply (not by an
+// accepted connection, which the server may close at once). Deadlines: a call overdue in flight
+// closes the connection, since a call on a TCP stream cannot be cancelled; the other calls on it
+// end in kLost. A call overdue in the queue ends alone. Backpressure: at most kInFlightMax calls
+// are passed to libnfs (about 4.3 KB each), the others wait. Calls are issued outside of
+// rpc_service() only: libnfs aborts if one is queued while it purges others.
 //
-// Thread safety: all public functions. The threads that the channel starts inherit the network
-// namespace of the thread that called Open().
+// Thread safety: all public functions. The I/O thread inherits the network namespace of the thread
+// that called Open().
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_RPC_CHANNEL_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_RPC_CHANNEL_H_
 
@@ -44,7 +42,7 @@ struct AUTH;
 namespace nfswalk::protocol {
 
 struct RpcEndpoint {
-  std::string address;  // numeric: nothing is resolved here
+  std::string address;  // numeric
   uint16_t port = 0;
   uint32_t program = 0;
   uint32_t version = 0;
@@ -55,28 +53,28 @@ class RpcChannel {
   using Clock = RpcCall::Clock;
   static constexpr size_t kInFlightMax = 256;
 
-  // Starts the I/O thread; connects when the first call comes. `connect_timeout` bounds one
-  // attempt. Errors: those of eventfd(2) and pthread_create(3).
+  // Starts the I/O thread, which connects at the first call. `connect_timeout` bounds one attempt.
+  // Errors: those of eventfd(2) and pthread_create(3).
   static std::expected<std::unique_ptr<RpcChannel>, std::errc> Open(
       RpcEndpoint endpoint, std::chrono::milliseconds connect_timeout);
-  // Shuts down and joins. Preconditions: nobody is inside Submit().
+  // Shuts down and joins the I/O thread. Preconditions: no Submit() is in progress.
   ~RpcChannel();
   RpcChannel(const RpcChannel&) = delete;
   RpcChannel& operator=(const RpcChannel&) = delete;
 
-  // The call must stay alive until its Wait() returned.
+  // Queues `call`, which must live until its Wait() has returned.
   void Submit(RpcCall& call);
   CallOutcome Execute(RpcCall& call) {
     Submit(call);
     return call.Wait();
   }
 
-  // Ends every call with kCanceled, those to come too. Does not block; idempotent.
+  // Ends all calls, later ones too, with kCanceled. Does not block; idempotent.
   void Shutdown();
 
-  // Calls put on the wire, the NULL call of each connection included.
+  // Calls sent, including the NULL call of each connection.
   uint64_t calls_sent() const { return calls_sent_.load(); }
-  // Connections opened, the first included.
+  // Connections opened, including the first.
   uint64_t connections_opened() const { return connections_opened_.load(); }
 
  private:
@@ -101,9 +99,9 @@ class RpcChannel {
   void ConnectionFailed();
   void DropConnection();
   void BackOff();
-  void FailUnwilling();
+  void FailFastCalls();
   void ExpireOverdue(Clock::time_point now);
-  void NoteDeadline(const RpcCall& call);
+  void TrackDeadline(const RpcCall& call);
 
   const RpcEndpoint endpoint_;
   const std::chrono::milliseconds connect_timeout_;
@@ -119,7 +117,7 @@ class RpcChannel {
   // All below: I/O thread only.
   State state_ = State::kIdle;
   rpc_context* context_ = nullptr;
-  AUTH* auth_slot_ = nullptr;  // owned by context_; empty except while a call is being encoded
+  AUTH* auth_slot_ = nullptr;  // owned by context_; AUTH_NONE except while a call is encoded
   bool connect_failed_ = false;
   bool dropping_ = false;
   int connect_errno_ = 0;

@@ -8,7 +8,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kAttemptTimeoutMax{600'000};
-constexpr uint32_t kRetransMax = 1000;  // about a week
+constexpr uint32_t kRetransMax = 1000;  // about a week with kAttemptTimeoutMax
 constexpr milliseconds kJukeboxPauseMin{100};
 constexpr milliseconds kJukeboxPauseMax{5'000};
 

@@ -1,13 +1,13 @@
-// rpc_retry: how patiently a call is repeated, in the words of nfs(5): hard, soft, timeo, retrans.
+// rpc_retry: retries and timeouts of nfs(5): hard, soft, timeo, retrans.
 //
-// A call that got no answer for timeo is repeated; the n-th repetition waits (n + 1) * timeo, at
-// most 600 s (the linear back-off of nfs(5) over TCP). On a soft mount an operation ends in
-// timed_out when the sum of those waits for `retrans` repetitions is over, whatever it waited for;
-// on a hard one never. A call whose connection died is repeated at once, which costs no repetition:
-// the channel backs off. Only idempotent calls are repeated here. For the others the caller is told
-// that the outcome is unknown.
+// A call without a reply is retransmitted after timeo; the n-th retransmission waits (n + 1) *
+// timeo, at most 600 s (linear back-off, as nfs(5) has it for TCP). On a soft mount an operation
+// fails with timed_out after the sum of these times for `retrans` retransmissions, independent of
+// what it waited for; on a hard mount never. A call whose connection died is retransmitted at once
+// and not counted: the channel backs off. Only idempotent calls are retransmitted here; others end
+// in kOutcomeUnknown.
 //
-// Thread safety: all functions; a Budget belongs to one thread.
+// Thread safety: all functions; a Budget is used by one thread.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_RPC_RETRY_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_RPC_RETRY_H_
 
@@ -26,9 +26,9 @@ namespace nfswalk::protocol {
 
 struct SendResult {
   enum class Kind : uint8_t {
-    kReplied,         // OnReply() was run
-    kFailed,          // `error` says why; the server did not execute the call, or never will answer
-    kOutcomeUnknown,  // sent, never answered, not idempotent: the server may have executed it
+    kReplied,         // OnReply() has run
+    kFailed,          // with `error`; final
+    kOutcomeUnknown,  // not idempotent, sent, no reply: the server may have executed it
   };
   Kind kind = Kind::kFailed;
   std::errc error{};
@@ -38,7 +38,7 @@ class RpcRetry {
  public:
   using Clock = RpcCall::Clock;
 
-  // The patience left to one operation, over all calls that it takes.
+  // The time left to one operation, over all its calls.
   class Budget {
    private:
     friend class RpcRetry;
@@ -50,29 +50,28 @@ class RpcRetry {
   explicit RpcRetry(const TransportOptions& options);
 
   Budget NewBudget() const;
-  // For a first contact: until `deadline`, hard or soft.
+  // Returns a budget until `deadline`, hard or soft. For mounting.
   static Budget BudgetUntil(Clock::time_point deadline) {
     Budget budget;
     budget.give_up = deadline;
     return budget;
   }
 
-  // Sets the call's deadline and executes it, as often as it takes. Blocks.
-  // Errors (kFailed): timed_out (soft); operation_canceled; host_unreachable (only with
-  // fail_if_unreachable); permission_denied, protocol_not_supported, operation_not_supported,
-  // io_error (the server refused the call: RFC 5531 9); argument_list_too_long (does not fit into a
-  // call).
+  // Executes `call` with deadlines from `budget` until it ends. Blocks.
+  // Errors (kFailed): timed_out (soft); operation_canceled; host_unreachable (fail_if_unreachable
+  // only); permission_denied, protocol_not_supported, operation_not_supported, io_error (rejected:
+  // RFC 5531 9); argument_list_too_long (exceeds libnfs' encode buffer).
   [[nodiscard]] SendResult Send(RpcChannel& channel, RpcCall& call, bool idempotent,
                                 Budget& budget);
 
-  // Waits before asking again a server that answered NFS3ERR_JUKEBOX: 100 ms, doubled up to 5 s.
+  // Pauses before a call is repeated after NFS3ERR_JUKEBOX: 100 ms, doubled up to 5 s.
   // Errors: timed_out, operation_canceled.
   [[nodiscard]] std::errc PauseForJukebox(Budget& budget);
 
-  // Ends all pauses with operation_canceled. The channels are shut down by their owner.
+  // Ends all pauses with operation_canceled. Does not shut down the channels.
   void Shutdown();
 
-  // Calls repeated because of a lost connection, a timeout or NFS3ERR_JUKEBOX.
+  // Calls repeated after a lost connection, a timeout or NFS3ERR_JUKEBOX.
   uint64_t retries() const { return retries_.load(); }
 
  private:

@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Shared with the resolver's thread, which may outlive the caller's interest.
+// Shared with the resolver's thread, which may outlive ResolveHost().
 struct Resolution {
   std::mutex mutex;
   std::condition_variable finished;
@@ -54,7 +54,7 @@ void Resolve(const std::string& host, Resolution& resolution) {
   resolution.finished.notify_all();
 }
 
-// errno of a connect(2) that gets until `deadline`; 0: somebody listens.
+// Returns the errno of a connect(2) bounded by `deadline`, 0 if it succeeded.
 int TryConnect(const std::string& address, uint16_t port, ContactDeadline deadline) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;

@@ -1,8 +1,7 @@
-// server_contact: from the name of a host to an address whose port accepts connections.
+// server_contact: resolves a host name to an address whose port accepts connections.
 //
-// libnfs would resolve the name inside its connect call, for as long as the resolver likes, and
-// says "POLLHUP" for every failure; a connection of our own, closed at once, tells refused from
-// unreachable.
+// Not left to libnfs, which resolves without a timeout and reports "POLLHUP" for every failure: a
+// probing connection, closed at once, distinguishes refused from unreachable.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_SERVER_CONTACT_H_
@@ -20,15 +19,14 @@ namespace nfswalk::protocol {
 
 using ContactDeadline = std::chrono::steady_clock::time_point;
 
-// The numeric addresses of `host`, in the resolver's order, at least one. A resolver that does not
-// come back in time is left to itself on a thread of its own. Errors: host_unreachable (unknown
-// host), timed_out.
+// Returns the numeric addresses of `host`, at least one, in the resolver's order. After `deadline`
+// the resolver continues on a detached thread. Errors: host_unreachable (unknown host), timed_out.
 std::expected<std::vector<std::string>, ConnectError> ResolveHost(const std::string& host,
                                                                   ContactDeadline deadline);
 
-// The first of `addresses` (numeric) that accepts a TCP connection on `port`. `what` names the
-// service in messages ("NFS"), `host` is the name that the user gave. Errors: connection_refused,
-// timed_out, or the errno of connect(2) for the last address tried.
+// Returns the first of `addresses` (numeric) that accepts a TCP connection on `port`. For messages:
+// `what` is the service ("NFS"), `host` the name that the user gave. Errors: connection_refused,
+// timed_out, or the errno of connect(2) for the last address.
 std::expected<std::string, ConnectError> FindListening(const std::vector<std::string>& addresses,
                                                        uint16_t port, const std::string& what,
                                                        const std::string& host,

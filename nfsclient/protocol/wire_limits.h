@@ -1,4 +1,4 @@
-// wire_limits: what fits into a call or a reply, whatever the protocol's version.
+// wire_limits: limits of calls and replies, for both protocol versions.
 //
 // Thread safety: pure functions.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_WIRE_LIMITS_H_
@@ -13,29 +13,28 @@ namespace nfswalk::protocol {
 
 inline constexpr size_t kNameBytesMax = 255;
 inline constexpr size_t kLinkBytesMax = 4096;
-// libnfs encodes a call into 4096 bytes, of which credential, handle, name and attributes take up
-// to 792.
+// libnfs encodes a call into 4096 bytes; credential, handle, name and attributes take up to 792.
 inline constexpr size_t kSentLinkBytesMax = 3300;
-// The largest record that libnfs takes is 1 MiB and 4 KiB (libnfs_ganesha 1.8).
+// libnfs' largest record is 1 MiB and 4 KiB (WIRE-10).
 inline constexpr uint32_t kTransferBytesMax = 1024 * 1024;
 
-// errc{} for a name that is fit for the wire; filename_too_long above 255 bytes, invalid_argument
-// if empty or with '/' or NUL inside.
+// Checks a component name. Errors: filename_too_long above 255 bytes, invalid_argument if it is
+// empty or contains '/' or NUL.
 inline std::errc CheckName(std::string_view name) {
   if (name.size() > kNameBytesMax) return std::errc::filename_too_long;
   constexpr std::string_view kNotInNames("/\0", 2);
   const bool fit = !name.empty() && name.find_first_of(kNotInNames) == name.npos;
   return fit ? std::errc{} : std::errc::invalid_argument;
 }
-// The same for the text of a symbolic link: filename_too_long above kSentLinkBytesMax,
-// no_such_file_or_directory if empty, invalid_argument with NUL inside.
+// Checks the text of a symbolic link. Errors: filename_too_long above kSentLinkBytesMax,
+// no_such_file_or_directory if empty, invalid_argument if it contains NUL.
 inline std::errc CheckLinkText(std::string_view text) {
   if (text.size() > kSentLinkBytesMax) return std::errc::filename_too_long;
   if (text.empty()) return std::errc::no_such_file_or_directory;
   return text.find('\0') == text.npos ? std::errc{} : std::errc::invalid_argument;
 }
 
-// A reply that holds nothing but `error`.
+// Returns an empty reply with `error`.
 template <typename Reply>
 Reply Failure(std::errc error) {
   Reply reply;

@@ -1,7 +1,8 @@
-// wire_value: enumerations that libnfs read off the wire.
+// wire_value: reads an enumeration that libnfs decoded.
 //
-// libnfs stores whatever the server sent into its enumerations; only as a number may that be looked
-// at.
+// libnfs stores any number that the server sent in its enumerations, whose values are then invalid
+// in C++: read them as integers.
+//
 // Thread safety: pure function.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_WIRE_VALUE_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_WIRE_VALUE_H_

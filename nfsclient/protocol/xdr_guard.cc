@@ -17,8 +17,8 @@ namespace nfswalk::protocol {
 namespace {
 
 constexpr uint32_t kWordBytes = 4;
-// The longest list that we ask for (READDIRPLUS, 256 KiB) has about 8000 entries; a thread's stack
-// takes several times as many.
+// The longest list requested (READDIRPLUS, 256 KiB) has about 8000 entries; a thread's stack holds
+// several times as many.
 constexpr int kListDepthMax = 16'384;
 
 template <typename Function>
@@ -31,7 +31,7 @@ bool Fits(const ZDR* zdr, uint64_t bytes) {
          bytes <= static_cast<uint64_t>(zdr->size - zdr->pos);
 }
 
-// The length that comes next on the wire, if there is one.
+// Returns the next word on the wire, a length, if there is one.
 std::optional<uint32_t> NextLength(const ZDR* zdr) {
   if (!Fits(zdr, kWordBytes)) return std::nullopt;
   uint32_t wire;
@@ -39,7 +39,7 @@ std::optional<uint32_t> NextLength(const ZDR* zdr) {
   return ntohl(wire);
 }
 
-// Variable-length data of `unit_bytes` or more for each of the elements that its length counts.
+// Returns whether an array of elements of at least `unit_bytes` fits into the rest of the buffer.
 bool MayDecode(const ZDR* zdr, uint32_t unit_bytes) {
   if (zdr->x_op != ZDR_DECODE) return true;
   const std::optional<uint32_t> length = NextLength(zdr);
@@ -70,7 +70,7 @@ bool_t libnfs_zdr_string(ZDR* zdr, char** text, uint32_t size_max) {
 bool_t libnfs_zdr_array(ZDR* zdr, char** elements, uint32_t* count, uint32_t count_max,
                         uint32_t element_size, zdrproc_t proc) {
   static const auto original = Original(&libnfs_zdr_array, "libnfs_zdr_array");
-  // No XDR type that is put into arrays takes less than a word.
+  // The smallest XDR type is a word.
   return MayDecode(zdr, kWordBytes) ? original(zdr, elements, count, count_max, element_size, proc)
                                     : FALSE;
 }

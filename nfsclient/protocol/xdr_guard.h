@@ -1,21 +1,19 @@
-// xdr_guard: stands between libnfs and a hostile server.
+// xdr_guard: checks lengths in replies before libnfs decodes them.
 //
-// libnfs 4.0.0 adds a length from the wire to a signed position: a length of 2^31 or more moves it
-// in front of the buffer, an array's length is allocated unseen, and a list is decoded by
-// recursion. A server could crash us with one reply. So this file defines libnfs' own decoders of
-// bytes, strings, opaques, arrays and pointers once more. The dynamic linker binds libnfs' calls to
-// them, since the program and its first libraries come before libnfs in its search order; they
-// check, then call the originals. A reply that fails reads as malformed
-// (RejectReason::kMalformedReply).
+// libnfs 4.0.0 adds a length from the wire to a signed position (2^31 or more moves it in front of
+// the buffer), allocates an array's length unchecked and decodes a list by recursion, so one reply
+// could crash the client. This file interposes libnfs' decoders of bytes, strings, opaques, arrays
+// and pointers: the program precedes libnfs in the dynamic linker's search order. Each checks, then
+// calls the original. A reply that fails is RejectReason::kMalformedReply.
 //
-// Thread safety: the decoders, as those of libnfs, one thread a context.
+// Thread safety: as libnfs: one thread per context.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_XDR_GUARD_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_XDR_GUARD_H_
 
 namespace nfswalk::protocol {
 
-// True if the search order is as said above. False where the program itself is linked with libnfs
-// in front of this library.
+// Returns whether libnfs calls these decoders. False if the program is linked with libnfs before
+// this library.
 bool XdrGuardIsInPlace();
 
 }  // namespace nfswalk::protocol

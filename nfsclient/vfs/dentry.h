@@ -1,21 +1,20 @@
-// dentry: one name in one directory, and the inode it leads to, or the knowledge that it leads
-// nowhere.
+// dentry: one name in one directory and its inode; without an inode a negative dentry.
 //
-// Contract    `inode` is set before the dentry is published and stays until it is destroyed: a
-//             name that changes its meaning gets a new dentry (the old one is dropped first). Only
-//             a rename changes parent and name of a living dentry, so that a directory keeps its
+// Contract    `inode` is set before the dentry is published and constant until it is destroyed: a
+//             name that leads to another inode gets a new dentry, after the old one is dropped.
+//             Only d_move changes parent and name of a live dentry, so that a directory keeps its
 //             children.
 // Data        field              | written by, under which lock            | validated by
 //             hash, parent, name | DentryCache::Move(), Drop(): chain lock | seq
 //             verifier           | Move(); nfs/revalidate.cc, relaxed      | nothing: an older
 //                                |                                         |   value costs a LOOKUP
-//             lockref, lru_state | DentryCache                             | not read by walkers
-// Invariants  I1 seq changes with every change of {hash, parent, name}, also when the dentry dies.
+//             lockref, lru_state | DentryCache                             | not read in RCU mode
+// Invariants  I1 seq advances with every change of {hash, parent, name} and when the dentry dies.
 //             I2 hash is 0 exactly while the dentry is in no chain, so a search that compares it
-//                after sampling seq cannot accept a dropped dentry (vfs_walk 2.4).
+//                after sampling seq cannot accept a dropped dentry (WALK-4).
 //             I3 a dentry holds a reference on its parent and on its inode.
-//             I4 the name words beyond the name are zero, and hold its beginning however long it
-//                is, so that names compare by words.
+//             I4 the name words hold the start of the name, however long it is, and zeros beyond
+//                its end, so that names compare by words.
 // Lifetime    A reference, or an RCU section; the memory is type-stable.
 // Tests       tests/unit/nfsclient/vfs/dentry_cache_test.cc, tests/race/dentry_race_test.cc
 #ifndef NFSWALK_NFSCLIENT_VFS_DENTRY_H_
@@ -27,7 +26,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "nfsclient/vfs/inode.h"
+#include "nfsclient/icache/inode.h"
 #include "nfsclient/vfs/name.h"
 #include "rcu/byte_pool.h"
 #include "rcu/lockref.h"
@@ -45,24 +44,24 @@ struct alignas(64) Dentry {
   static constexpr size_t kInlineName = kInlineWords * 8;
 
   // One cache line, up to the second name word: all that a search reads of a name of up to 16
-  // bytes. Nothing there is written by taking or dropping a reference (vfs_walk 9.7).
+  // bytes. Nothing there is written by taking or dropping a reference (WALK-27).
   rcu::SeqCount seq;
   std::atomic<Dentry*> hash_next{nullptr};
   std::atomic<uint64_t> hash{0};
-  std::atomic<Dentry*> parent{nullptr};  // the root: itself
-  std::atomic<Inode*> inode{nullptr};    // nullptr: a negative dentry
-  std::atomic<uint64_t> verifier{0};     // the parent's cookie when the name was last known right
+  std::atomic<Dentry*> parent{nullptr};        // the root: itself
+  std::atomic<icache::Inode*> inode{nullptr};  // nullptr: a negative dentry
+  std::atomic<uint64_t> verifier{0};           // the parent's change id when last valid
   std::array<std::atomic<uint64_t>, kInlineWords> name_words{};
-  // Holds the whole name if it is longer than kInlineName. A field of its own, not a union with the
-  // words: a reader overtaken by a rename must never take bytes for an address.
+  // The whole name if it is longer than kInlineName. Not a union with the words: a reader that
+  // races with a rename must never take bytes for an address.
   std::atomic<rcu::ByteString*> long_name{nullptr};
 
   rcu::Lockref lockref;
   std::atomic<uint8_t> lru_state{0};
   boost::intrusive::list_member_hook<> lru_hook;
 
-  // True if the name's bytes are these; meaningless unless `seq` validates afterwards.
-  // Preconditions: `name.hash == hash` was just seen, so the lengths agree; RCU section.
+  // Compares the bytes; the result counts only if `seq` validates afterwards. Preconditions:
+  // `name.hash == hash` was seen, so that the lengths are equal; RCU section.
   bool HasName(const Name& name) const;
 
  private:

@@ -17,10 +17,10 @@ namespace nfswalk::vfs {
 namespace {
 
 constexpr size_t kPruneBatch = 64;
-// So many tries that a rename has spoilt are followed by one that keeps renames out.
+// Tries before a reader takes the rename lock.
 constexpr int kSpoiltTriesMax = 16;
 
-// A new life for memory whose last one ended dead.
+// Reinitializes the lockref of memory whose previous dentry was marked dead.
 void TakeFirstReference(Dentry& dentry) {
   dentry.lockref.Lock();
   dentry.lockref.Revive(1);
@@ -28,7 +28,7 @@ void TakeFirstReference(Dentry& dentry) {
 }
 
 bool NamesDirectory(const Dentry& dentry) {
-  const Inode* inode = dentry.inode.load(std::memory_order_relaxed);
+  const icache::Inode* inode = dentry.inode.load(std::memory_order_relaxed);
   return inode != nullptr && inode->is_directory();
 }
 
@@ -66,8 +66,8 @@ DentryCache::~DentryCache() {
   rcu::Barrier();
 }
 
-// Preconditions: seq is odd, or the dentry is unpublished. Takes over `long_name`, which is set
-// exactly if the name does not fit inline.
+// Takes over `long_name`, set exactly if the name does not fit inline. Preconditions: seq is odd,
+// or the dentry is unpublished.
 void DentryCache::SetName(Dentry& dentry, const Name& name, rcu::ByteString* long_name) {
   std::array<uint64_t, Dentry::kInlineWords> words{};
   std::memcpy(words.data(), name.data, std::min(name.length, Dentry::kInlineName));
@@ -86,8 +86,9 @@ bool DentryCache::AllocateLongName(const Name& name, rcu::ByteString** text) {
   return *text != nullptr;
 }
 
-// The memory may have been a dentry before: its sequence count goes on from where it was.
-Dentry* DentryCache::Allocate(Dentry& parent, const Name& name, Inode* inode, uint64_t verifier) {
+// Type-stable memory: the sequence count continues from the previous dentry's.
+Dentry* DentryCache::Allocate(Dentry& parent, const Name& name, icache::Inode* inode,
+                              uint64_t verifier) {
   rcu::ByteString* text;
   if (!AllocateLongName(name, &text)) return nullptr;
   Dentry* dentry = pool_.Allocate();
@@ -106,12 +107,12 @@ Dentry* DentryCache::Allocate(Dentry& parent, const Name& name, Inode* inode, ui
   return dentry;
 }
 
-DentryRef DentryCache::MakeRoot(InodeRef inode) {
+DentryRef DentryCache::MakeRoot(icache::InodeRef inode) {
   Dentry* root = pool_.Allocate();
   if (root == nullptr) return {};
   TakeFirstReference(*root);
   root->parent.store(root, std::memory_order_relaxed);
-  // Nothing keeps a server from exporting a file, or a symbolic link.
+  // A server may export a file or a symbolic link.
   if (inode->is_directory()) inode->alias.store(root, std::memory_order_relaxed);
   root->inode.store(inode.release(), std::memory_order_relaxed);
   live_.fetch_add(1, std::memory_order_relaxed);
@@ -140,7 +141,7 @@ DentryRef DentryCache::Lookup(Dentry& parent, const Name& name) {
       uint64_t seq = 0;
       Dentry* dentry = FindRcu(&parent, name, &seq);
       if (dentry == nullptr) {
-        // The chain's lock makes the miss exact, but for a rename between two chains.
+        // Under the chain's lock a miss is exact, except for a rename between two chains.
         auto chain = table_.Lock(name.hash);
         dentry = chain.Find([&](const Dentry& candidate) {
           seq = candidate.seq.Begin();
@@ -150,8 +151,8 @@ DentryRef DentryCache::Lookup(Dentry& parent, const Name& name) {
       NFSWALK_SYNC_POINT("lookup:before-reference");
       if (dentry != nullptr) {
         found = TryReference(dentry);
-        // Its destroyer may be far from dropping it. The caller takes a miss for the truth, so no
-        // walker may find the name after it.
+        // It is dying but may still be hashed. Unhash it: the miss is authoritative, so no later
+        // RCU-walk may find the name.
         if (!found) Drop(*dentry);
       }
       NFSWALK_SYNC_POINT("lookup:before-check");
@@ -171,15 +172,15 @@ DentryRef DentryCache::Parent(Dentry& child) {
       uint64_t seq = child.seq.Begin();
       parent = TryReference(child.parent.load(std::memory_order_relaxed));
       NFSWALK_SYNC_POINT("parent:before-check");
-      // The sequence, not the pointer, is compared: the child may have gone and come back
-      // (vfs_walk 8.9).
+      // Compares the sequence, not the pointer: the child may have moved away and back
+      // (WALK-12).
       if (parent && !child.seq.Changed(seq)) return parent;
     }
   }
 }
 
-// False if the inode is a directory that another dentry leads to.
-bool DentryCache::BecomeAlias(Inode& inode, Dentry* dentry) {
+// False if the inode is a directory with another dentry.
+bool DentryCache::BecomeAlias(icache::Inode& inode, Dentry* dentry) {
   if (!inode.is_directory()) return true;
   Dentry* none = nullptr;
   return inode.alias.compare_exchange_strong(none, dentry,
@@ -187,18 +188,19 @@ bool DentryCache::BecomeAlias(Inode& inode, Dentry* dentry) {
                                              std::memory_order_relaxed);
 }
 
-DentryRef DentryCache::AliasOf(Inode& directory) {
+DentryRef DentryCache::AliasOf(icache::Inode& directory) {
   DentryRef alias;
   rcu::ReadGuard guard;
   Dentry* known = directory.alias.load(std::memory_order_acquire);  // pairs with BecomeAlias()
   if (known == nullptr) return alias;
   alias = TryReference(known);
-  // One that dies makes room for its successor; its memory is not used again in this section.
+  // A dying one is replaced; its memory is not reused during this section.
   if (!alias) directory.alias.compare_exchange_strong(known, nullptr, std::memory_order_relaxed);
   return alias;
 }
 
-DentryRef DentryCache::Insert(Dentry& parent, const Name& name, InodeRef inode, uint64_t verifier) {
+DentryRef DentryCache::Insert(Dentry& parent, const Name& name, icache::InodeRef inode,
+                              uint64_t verifier) {
   Dentry* own = Allocate(parent, name, inode.get(), verifier);
   if (own == nullptr) return {};
   parent.lockref.Get();
@@ -234,11 +236,11 @@ DentryRef DentryCache::Insert(Dentry& parent, const Name& name, InodeRef inode, 
   return {this, own};
 }
 
-// Takes a dentry out of its chain, which the caller has locked and called `chain`. Opens the write
-// window of its sequence: whoever sees it unhashed while the window is open waits, so that none but
-// the caller writes the sequence, and nobody frees a dentry that the caller still writes to.
+// Removes a dentry from its locked chain and opens the write window of its sequence. Others that
+// see it unhashed wait until the window closes: only the caller writes the sequence, and the dentry
+// is not freed meanwhile.
 void DentryCache::Unhash(Table::Chain& chain, Dentry& dentry) {
-  // Before the memory can go: whoever finds the count as it was is in time to keep it.
+  // Before the dentry can be freed: a reader whose sample of the count validates has a live dentry.
   rcu::ChangeCount::Change change(directory_changes_, NamesDirectory(dentry));
   dentry.seq.WriteBegin();
   chain.Remove(&dentry);
@@ -251,8 +253,7 @@ void DentryCache::Drop(Dentry& dentry) {
   for (;;) {
     uint64_t hash = dentry.hash.load(std::memory_order_relaxed);
     if (hash == 0) {
-      // Dropped; or about to be, or in Move() on the way to another chain, which is a matter of
-      // instructions.
+      // Dropped. With the window open: being dropped, or moving to another chain.
       if (!dentry.seq.Changed(dentry.seq.Begin())) return;
       NFSWALK_SYNC_POINT("dentry:wait-for-unhash");
       wait.Once();
@@ -273,7 +274,7 @@ Below DentryCache::IsBelow(const Dentry& directory, const Dentry& dentry) const 
   return below ? Below::kYes : Below::kNo;
 }
 
-// Preconditions: the rename lock, so that no parent changes; or that is found out afterwards.
+// Preconditions: the rename lock; or the caller validates `rename_seq_` afterwards.
 bool DentryCache::IsAncestor(const Dentry& ancestor, const Dentry& dentry) {
   const Dentry* at = &dentry;
   for (;;) {
@@ -301,7 +302,7 @@ std::errc DentryCache::Move(Dentry& dentry, Dentry& new_parent, const Name& new_
     LeaveChain(dentry);
     NFSWALK_SYNC_POINT("move:between-chains");
     dentry.parent.store(&new_parent, std::memory_order_relaxed);
-    // Before it is found there: that of the old place may be a later one of the same directory.
+    // Before it is hashed there: within one directory the old verifier may be a newer change id.
     dentry.verifier.store(verifier, std::memory_order_relaxed);
     SetName(dentry, new_name, text);
     {
@@ -322,14 +323,14 @@ std::errc DentryCache::Move(Dentry& dentry, Dentry& new_parent, const Name& new_
   return {};
 }
 
-// Opens the write window of a dentry that is about to move. One that was dropped, but that somebody
-// still holds, is moved all the same and thereby revived.
+// Opens the write window of a dentry that will move. A dropped one with references moves as well
+// and is hashed again.
 void DentryCache::LeaveChain(Dentry& dentry) {
   rcu::SpinWait wait;
   for (;;) {
     uint64_t hash = dentry.hash.load(std::memory_order_relaxed);
     if (hash == 0) {
-      // Renames go one at a time, so an open window is that of a drop about to end.
+      // Renames are serialized: an open window is that of a concurrent drop.
       if (!dentry.seq.Changed(dentry.seq.Begin())) break;
       NFSWALK_SYNC_POINT("dentry:wait-for-unhash");
       wait.Once();
@@ -343,7 +344,7 @@ void DentryCache::LeaveChain(Dentry& dentry) {
   dentry.seq.WriteBegin();
 }
 
-// Called with the dentry locked and its count just become zero.
+// Preconditions: the dentry is locked and its count has just become zero.
 void DentryCache::Retain(Dentry& dentry) {
   uint8_t state = dentry.lru_state.load(std::memory_order_relaxed);
   if ((state & kOnLru) != 0) {
@@ -356,14 +357,14 @@ void DentryCache::Retain(Dentry& dentry) {
 
 void DentryCache::MarkDontCache(Dentry& dentry) {
   dentry.lockref.Lock();
-  // On the LRU comes who was put before; held by others is who is in use.
+  // Used before if it is on the LRU; in use if others hold references.
   const bool fresh =
       dentry.lru_state.load(std::memory_order_relaxed) == 0 && dentry.lockref.count() == 1;
   if (fresh) dentry.lru_state.store(kNotCached, std::memory_order_relaxed);
   dentry.lockref.Unlock();
-  Inode* const inode = dentry.inode.load(std::memory_order_relaxed);
+  icache::Inode* const inode = dentry.inode.load(std::memory_order_relaxed);
   if (fresh && inode != nullptr && inode->count.load(std::memory_order_relaxed) == 1) {
-    inode->cache->MarkDontCache(*inode);
+    icache::MarkDontCache(*inode);
   }
 }
 
@@ -371,10 +372,10 @@ void DentryCache::Put(Dentry* dentry) {
   rcu::AssertMaySleep();
   while (dentry != nullptr) {
     {
-      // The section keeps the memory: another thread may destroy the dentry once our count is gone.
+      // Keeps the memory: another thread may destroy the dentry once this reference is dropped.
       rcu::ReadGuard guard;
-      // The count goes first and the rest is read after it: Prune() takes what is in use off the
-      // LRU, and may have done so until the count was zero.
+      // Drops the count before reading lru_state: Prune() takes dentries in use off the LRU, and
+      // may do so until the count is zero.
       const std::optional<uint32_t> left = dentry->lockref.TryPut();
       if (left.has_value()) {
         if (*left > 0) return;
@@ -416,18 +417,18 @@ Dentry* DentryCache::Destroy(Dentry* dentry) {
   NFSWALK_SYNC_POINT("dentry:dying");
   Drop(*dentry);
   NFSWALK_SYNC_POINT("dentry:destroy");
-  // Also if it was unhashed long ago: a walker may have come to it since, by `..` from a child
-  // (vfs_walk 8.3).
+  // Also if it was unhashed before: an RCU-walk may have reached it by `..` from a child
+  // (WALK-5).
   dentry->seq.WriteBegin();
   dentry->seq.WriteEnd();
   Dentry* parent = dentry->parent.load(std::memory_order_relaxed);
-  // The inode pointer stays readable: a walker's copy of it is refused by seq, not by a null.
-  if (Inode* inode = dentry->inode.load(std::memory_order_relaxed)) {
+  // Leaves the inode pointer: a walker's copy of it is refused by seq.
+  if (icache::Inode* inode = dentry->inode.load(std::memory_order_relaxed)) {
     Dentry* self = dentry;
     if (inode->is_directory()) {
       inode->alias.compare_exchange_strong(self, nullptr, std::memory_order_relaxed);
     }
-    inode->cache->Put(inode);
+    icache::Put(inode);
   }
   if (auto* text = dentry->long_name.exchange(nullptr, std::memory_order_relaxed)) {
     long_names_.FreeDeferred(text);
@@ -444,14 +445,14 @@ size_t DentryCache::Prune(size_t count) {
   lru_.Shrink(
       std::min(count, kPruneBatch),
       [](Dentry& dentry) {
-        if (!dentry.lockref.TryLock()) return LruVerdict::kSkip;
-        LruVerdict verdict = LruVerdict::kReclaim;
+        if (!dentry.lockref.TryLock()) return icache::LruVerdict::kSkip;
+        icache::LruVerdict verdict = icache::LruVerdict::kReclaim;
         if (dentry.lockref.count() > 0) {
           dentry.lru_state.store(0, std::memory_order_relaxed);
-          verdict = LruVerdict::kRemove;
+          verdict = icache::LruVerdict::kRemove;
         } else if ((dentry.lru_state.load(std::memory_order_relaxed) & kReferenced) != 0) {
           dentry.lru_state.store(kOnLru, std::memory_order_relaxed);
-          verdict = LruVerdict::kRotate;
+          verdict = icache::LruVerdict::kRotate;
         } else {
           dentry.lru_state.store(0, std::memory_order_relaxed);
           dentry.lockref.MarkDead();
@@ -466,7 +467,7 @@ size_t DentryCache::Prune(size_t count) {
 
 void DentryCache::MarkUsed(Dentry& dentry) const {
   uint8_t state = kOnLru;
-  // Only a dentry at rest on the LRU is marked; losing the race leaves it as it was.
+  // Marks only a dentry that is on the LRU; a lost race leaves it unmarked.
   dentry.lru_state.compare_exchange_strong(state, kOnLru | kReferenced, std::memory_order_relaxed);
 }
 

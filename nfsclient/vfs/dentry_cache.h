@@ -1,16 +1,15 @@
-// dentry_cache: every name a mount knows, positive and negative, in one RCU hash table.
+// dentry_cache: the dentries of a mount, positive and negative, in one RCU hash table.
 //
-// Contract    FindRcu() finds a dentry or says nothing: a miss is never evidence of absence, since
-//             a rename or a growing table can divert a reader (vfs_walk 2.1). Lookup() does the
-//             same with a reference, and is authoritative: it repeats a miss that a rename may have
-//             caused. Insert() keeps to one hashed dentry for each (parent, name).
+// Contract    FindRcu() may miss a dentry that is there: a rename or a growing table can divert a
+//             reader (WALK-6). Lookup() takes a
+//             reference and is authoritative: it repeats a miss that a rename may have caused.
+//             Insert() keeps at most one hashed dentry of each (parent, name).
 // Protocol    locked: lock chain; search; take a reference; unlock.
 //             here:   search; sample seq; compare {hash, parent, name}; the caller re-checks seq
-//                     once it has read what it wants (the ladder rule, vfs_walk 2.4).
+//                     once it has read what it wants (hand-over-hand, WALK-3).
 // Ordering    O1 SeqCount::WriteEnd() -> SeqCount::Begin(): a key that matches is whole.
 //             O2 HashTable insert (release) -> FindRcu() (acquire): a found dentry is complete.
-// Staleness   between the match and the caller's check of seq the dentry may have been dropped or
-//             moved.
+// Staleness   the dentry may be dropped or moved between the match and the caller's check of seq.
 // Progress    FindRcu() is bounded by the chain. Lookup() and Parent() repeat if a rename happened
 //             meanwhile, and keep renames out after 16 tries.
 // Lifetime    count 0 and hashed: cached, on the LRU, revived by any Lookup(). Unhashed: destroyed
@@ -26,9 +25,9 @@
 #include <system_error>
 #include <utility>
 
+#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/icache/lru_list.h"
 #include "nfsclient/vfs/dentry.h"
-#include "nfsclient/vfs/inode_cache.h"
-#include "nfsclient/vfs/lru_list.h"
 #include "nfsclient/vfs/name.h"
 #include "rcu/byte_pool.h"
 #include "rcu/change_count.h"
@@ -61,76 +60,75 @@ class DentryRef {
   explicit operator bool() const { return dentry_ != nullptr; }
   DentryRef Copy() const;
   // Stable for as long as the reference is held.
-  Inode* inode() const { return dentry_->inode.load(std::memory_order_relaxed); }
+  icache::Inode* inode() const { return dentry_->inode.load(std::memory_order_relaxed); }
 
  private:
   DentryCache* cache_ = nullptr;
   Dentry* dentry_ = nullptr;
 };
 
-// kUnknown: renames went on meanwhile.
+// kUnknown: a rename interfered.
 enum class Below { kYes, kNo, kUnknown };
 
 class DentryCache {
  public:
   // `initial_buckets`: the table begins with as many chains, and doubles at a mean of
-  // `names_per_chain`. `directory_changes`, which outlives the cache, counts the directories' names
-  // that go, by themselves or to another place.
+  // `names_per_chain`. `directory_changes`, which outlives the cache, counts directories that are
+  // dropped or moved.
   explicit DentryCache(rcu::ChangeCount& directory_changes, size_t dentries_max,
                        size_t initial_buckets = 1024, size_t names_per_chain = 1);
   // Preconditions: no references but the root's, no walker inside.
   ~DentryCache();
 
   // Takes over the inode reference. Once, at mount.
-  DentryRef MakeRoot(InodeRef inode);
+  DentryRef MakeRoot(icache::InodeRef inode);
 
-  // The child called `name`, and in *seq the sample under which {hash, parent, name} matched.
+  // __d_lookup_rcu: the child called `name`, and in *seq the sample in which {hash, parent, name}
+  // matched; nullptr: a miss.
   // Preconditions: RCU section.
   Dentry* FindRcu(const Dentry* parent, const Name& name, uint64_t* seq) const;
 
-  // Turns a dentry found under RCU into a reference, unless it is being destroyed. The caller
-  // re-checks its sequence sample afterwards; a failed check means dropping the reference outside
+  // lockref_get_not_dead: a reference on a dentry found under RCU; empty if it is being destroyed.
+  // The caller re-checks its sample afterwards and, on a mismatch, drops the reference outside of
   // the section. Preconditions: RCU section.
   DentryRef TryReference(Dentry* dentry);
 
   // Preconditions: a reference on `parent`; no RCU section.
   DentryRef Lookup(Dentry& parent, const Name& name);
-  // dget_parent: the parent as it is now.
+  // dget_parent: the current parent.
   DentryRef Parent(Dentry& child);
 
-  // Whether `dentry` is `directory` or something below it, at one moment of the call.
+  // is_subdir: whether `dentry` was `directory` or below it at one moment of the call.
   // Preconditions: RCU section.
   Below IsBelow(const Dentry& directory, const Dentry& dentry) const;
 
-  // Adds a name; `inode` empty for a negative one. If the name is there already, that dentry is
-  // returned and the arguments are dropped. Empty if memory is out, or if the inode is a directory
-  // that has a dentry already: it never has two (vfs_walk 5).
-  DentryRef Insert(Dentry& parent, const Name& name, InodeRef inode, uint64_t verifier);
+  // Adds a dentry; `inode` empty for a negative one. Returns the existing one if the name has one.
+  // Empty without memory, or if the inode is a directory with a dentry: it never has two (WALK-22).
+  DentryRef Insert(Dentry& parent, const Name& name, icache::InodeRef inode, uint64_t verifier);
 
-  // d_find_alias: the dentry of a directory, hashed or not; empty if it has none that lives.
-  DentryRef AliasOf(Inode& directory);
+  // d_find_alias: the live dentry of a directory, hashed or not; empty if there is none.
+  DentryRef AliasOf(icache::Inode& directory);
 
-  // d_drop: no lookup finds it any more. Idempotent.
+  // d_drop: unhashes it. Idempotent.
   void Drop(Dentry& dentry);
 
-  // d_move: gives a living dentry a new place, of which a dentry already there is dropped, and the
-  // verifier with which the name is right there. errc{};
-  // not_enough_memory or, if it would become its own ancestor, too_many_symbolic_link_levels
-  // (nothing changed then). Preconditions: references on both.
+  // d_move: moves a dentry to a new parent and name, with the verifier that is valid there, and
+  // drops the dentry that was there. not_enough_memory, or too_many_symbolic_link_levels if it
+  // would become its own ancestor; nothing has changed then. Preconditions: references on both.
   std::errc Move(Dentry& dentry, Dentry& new_parent, const Name& new_name, uint64_t verifier);
 
-  // d_mark_dontcache: neither the dentry nor its inode is kept after its last reference. For scans,
-  // which must not drive out what others use: only marks what nobody has used before.
+  // d_mark_dontcache: the dentry and its inode are destroyed with the last reference. Does nothing
+  // if the dentry was used before, so that a scan does not evict other users' entries.
   void MarkDontCache(Dentry& dentry);
 
   void Put(Dentry* dentry);
 
-  // Destroys up to `count` unused dentries, of at most 64 that it looks at; returns how many. Needs
-  // no memory.
+  // Destroys up to `count` unused dentries out of at most 64 examined; returns how many. Allocates
+  // nothing.
   size_t Prune(size_t count);
 
-  // True while the cache is close to its limit: walkers then mark what they use (one store per
-  // dentry and reclaim cycle), so that reclaim spares it. Otherwise a walk stores nothing.
+  // True near the cache's limit: walks then mark the dentries they use, one store per dentry and
+  // reclaim cycle, for the second chance. Otherwise a walk stores nothing.
   bool under_pressure() const { return under_pressure_.load(std::memory_order_relaxed); }
   void MarkUsed(Dentry& dentry) const;
 
@@ -142,7 +140,7 @@ class DentryCache {
     static uint64_t Hash(const Dentry& dentry) {
       return dentry.hash.load(std::memory_order_relaxed);
     }
-    // What a stat reads of the inode.
+    // The lines of the inode that a stat reads.
     static const void* Companion(const Dentry& dentry) {
       return dentry.inode.load(std::memory_order_relaxed);
     }
@@ -152,9 +150,9 @@ class DentryCache {
   using Table = rcu::HashTable<Dentry, Traits>;
 
   std::unique_lock<rcu::SpinLock> KeepRenamesOut(int tries);
-  static bool BecomeAlias(Inode& inode, Dentry* dentry);
+  static bool BecomeAlias(icache::Inode& inode, Dentry* dentry);
   static bool Matches(const Dentry& dentry, const Dentry* parent, const Name& name);
-  Dentry* Allocate(Dentry& parent, const Name& name, Inode* inode, uint64_t verifier);
+  Dentry* Allocate(Dentry& parent, const Name& name, icache::Inode* inode, uint64_t verifier);
   static bool IsAncestor(const Dentry& ancestor, const Dentry& dentry);
   bool AllocateLongName(const Name& name, rcu::ByteString** text);
   void SetName(Dentry& dentry, const Name& name, rcu::ByteString* long_name);
@@ -170,10 +168,10 @@ class DentryCache {
   rcu::ObjectPool<Dentry> pool_;
   rcu::BytePool long_names_;
   Table table_;
-  // Renames, one at a time; readers of `rename_seq_` repeat a miss (vfs_walk 2.9).
+  // Serializes renames; readers of `rename_seq_` repeat a miss (WALK-6).
   rcu::SpinLock rename_lock_{rcu::LockClass::kRename};
   rcu::SeqCount rename_seq_;
-  LruList<Dentry> lru_;
+  icache::LruList<Dentry> lru_;
   std::atomic<size_t> live_{0};
   std::atomic<bool> under_pressure_{false};
 };

@@ -1,10 +1,10 @@
-// directory_locks: who may change a directory's names while somebody else looks one up.
+// directory_locks: i_rwsem of directories.
 //
-// Lookups and listings hold a directory's lock shared across their RPC and the insertion of what it
-// answered; create, unlink, rename hold it exclusive (i_rwsem of the kernel). So the ENOENT of a
-// LOOKUP sent before our own CREATE cannot be cached after it (vfs_walk 5). The locks are an array
-// indexed by inode address: an inode stays small, two directories may share a lock, which costs a
-// wait and cannot deadlock, since nobody takes two but LockPair().
+// Lookups and listings hold a directory's lock shared across their RPC and the insertion of its
+// result; create, unlink and rename hold it exclusively. So the ENOENT of a LOOKUP sent before our
+// own CREATE cannot be cached after it (NAME-23). The locks are an array
+// indexed by a hash of the inode's address, which keeps inodes small. Two directories may share a
+// lock; no deadlock follows, since only LockPair() takes two.
 //
 // Thread safety: any. May sleep: no spin lock, no RCU section.
 #ifndef NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_
@@ -17,7 +17,8 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "nfsclient/vfs/inode.h"
+#include "nfsclient/icache/inode.h"
+#include "rcu/mix64.h"
 
 namespace nfswalk::vfs {
 
@@ -26,11 +27,11 @@ class DirectoryLocks {
   using Exclusive = std::unique_lock<std::shared_mutex>;
   using Shared = std::shared_lock<std::shared_mutex>;
 
-  Shared LockShared(const Inode& directory) { return Shared(At(directory)); }
-  Exclusive Lock(const Inode& directory) { return Exclusive(At(directory)); }
+  Shared LockShared(const icache::Inode& directory) { return Shared(At(directory)); }
+  Exclusive Lock(const icache::Inode& directory) { return Exclusive(At(directory)); }
 
-  // Both directories of a rename, in address order; the second is empty if they share a lock.
-  std::pair<Exclusive, Exclusive> LockPair(const Inode& a, const Inode& b) {
+  // lock_rename: both directories, in address order; the second is empty if they share a lock.
+  std::pair<Exclusive, Exclusive> LockPair(const icache::Inode& a, const icache::Inode& b) {
     std::shared_mutex* first = &At(a);
     std::shared_mutex* second = &At(b);
     if (first == second) return {Exclusive(*first), Exclusive()};
@@ -41,8 +42,8 @@ class DirectoryLocks {
 
  private:
   static constexpr size_t kLocks = 1024;
-  std::shared_mutex& At(const Inode& directory) {
-    return locks_[(reinterpret_cast<uintptr_t>(&directory) * 0x9E3779B97F4A7C15 >> 32) % kLocks];
+  std::shared_mutex& At(const icache::Inode& directory) {
+    return locks_[rcu::Mix64(reinterpret_cast<uintptr_t>(&directory)) % kLocks];
   }
   std::array<std::shared_mutex, kLocks> locks_;
 };

@@ -1,15 +1,14 @@
-// lookups_in_flight: one LOOKUP per missing name, however many threads want it (vfs_walk 5,
-// d_alloc_parallel).
+// lookups_in_flight: one LOOKUP per missing name for any number of threads (d_alloc_parallel();
+// NAME-22).
 //
-// The first thread to Begin() a name owns it and asks the server; the others sleep until it is done
-// and then look at the dentry cache again. If the owner came back without an answer, as from a
-// server that is gone, they begin anew (lookup.cc) or ask each for itself (path_lookup.cc). The
-// owner searches the cache once more after Begin() and inserts its answer before the ticket goes,
-// so nobody can miss an answer that came in between.
+// The first thread to Begin() a name owns it and sends the LOOKUP; the others sleep until it is
+// done and search the dentry cache again. If the owner's LOOKUP failed, they begin again
+// (lookup.cc) or send their own (path_lookup.cc). The owner searches the cache again after Begin()
+// and inserts the result before it releases the ticket, so that no result is missed.
 //
-// A name is known by its directory's handle, so that it can be taken before the directory has a
-// dentry: whoever brings a whole path owns the next name, with TryBegin(), before others can come
-// to its directory.
+// The key is the directory's handle and the name, so that a name can be owned before its directory
+// has a dentry: a whole-path lookup owns the next name, by TryBegin(), before other walks can reach
+// its directory.
 //
 // Thread safety: any. May sleep.
 #ifndef NFSWALK_NFSCLIENT_VFS_LOOKUPS_IN_FLIGHT_H_
@@ -38,7 +37,7 @@ class LookupsInFlight {
   };
 
  public:
-  // Ownership of one name; gives it up, and wakes those who wait, when destroyed.
+  // Owns one name; releases it and wakes the waiters when destroyed.
   class Ticket {
    public:
     Ticket() = default;  // owns nothing
@@ -70,19 +69,19 @@ class LookupsInFlight {
     std::string key_;
   };
 
-  // Takes the name, or waits until its owner is done: a ticket that is not owned says so. Whoever
-  // calls this owns no other name.
+  // Owns the name, or waits until its owner is done and returns a ticket that owns nothing.
+  // Preconditions: the calling thread owns no name.
   Ticket Begin(const protocol::FileHandle& directory, std::string_view name) {
     std::string key = KeyOf(directory, name);
     Shard& shard = ShardOf(key);
     std::unique_lock lock(shard.mutex);
     if (shard.names.insert(key).second) return Ticket(&shard, std::move(key));
-    NFSWALK_SYNC_POINT("lookups:before-wait");  // holds the mutex, which the owner will need
+    NFSWALK_SYNC_POINT("lookups:before-wait");  // with the mutex, which the owner needs
     shard.done.wait(lock, [&] { return !shard.names.contains(key); });
     return {};
   }
 
-  // Takes the name, or leaves it to its owner. Does not wait.
+  // Owns the name unless it is owned. Does not wait.
   Ticket TryBegin(const protocol::FileHandle& directory, std::string_view name) {
     std::string key = KeyOf(directory, name);
     Shard& shard = ShardOf(key);
@@ -92,7 +91,7 @@ class LookupsInFlight {
   }
 
  private:
-  // A slash, which no name holds, stands before the name.
+  // Separated by '/', which no name contains.
   static std::string KeyOf(const protocol::FileHandle& directory, std::string_view name) {
     std::string key(reinterpret_cast<const char*>(directory.bytes().data()), directory.size());
     return key.append("/").append(name);

@@ -1,9 +1,9 @@
 // name: one path component and its 64-bit hash.
 //
 // The hash mixes the parent's address and a secret per-process seed with the bytes, so that equal
-// names in different directories spread and nobody can choose colliding ones (vfs_walk 3). Its low
-// 8 bits are the length (names have at most 255 bytes), so one comparison of words decides nearly
-// all misses.
+// names in different directories spread and a server cannot choose colliding ones (WALK-26). Its
+// low 8 bits are the length (names have at most 255 bytes), so one comparison of words decides
+// nearly all misses.
 //
 // Names are read sixteen bytes at a time and therefore live in memory that is readable up to
 // kNamePadding bytes beyond their end: PathBuffer and PaddedName give that.
@@ -59,7 +59,7 @@ inline constexpr size_t kBlock = 16;
 inline uint64_t MixStart(const Dentry* parent) {
   return hash_seed ^ (reinterpret_cast<uintptr_t>(parent) * kMultiplier0);
 }
-// The two products do not wait for each other.
+// The two products are independent, for the processor to overlap them.
 inline uint64_t MixBlock(uint64_t state, uint64_t word0, uint64_t word1) {
   return ((state ^ word0) * kMultiplier0) ^ std::rotl((state + word1) * kMultiplier1, 29);
 }
@@ -135,13 +135,12 @@ inline uint64_t HashPath(std::string_view path, uint64_t salt) {
   return internal::MixEnd(internal::MixBlock(state, last.word0, last.word1), path.size());
 }
 
-// A hash that stands for what `hash` does and for the object together.
+// Combines `hash` with an object's address.
 inline uint64_t HashOfBoth(uint64_t hash, const void* object) {
   return internal::MixEnd(hash ^ (reinterpret_cast<uintptr_t>(object) * internal::kMultiplier0), 0);
 }
 
-// A name from elsewhere (a directory listing, the last component of a new file), copied so that it
-// can be read word by word.
+// A copy, with padding, of a name that is not part of a PathBuffer (of a listing, of a new file).
 class PaddedName {
  public:
   // Preconditions: name.size() <= kNameMax, no NUL, no '/', not empty.

@@ -1,10 +1,9 @@
 // path_buffer: the part of a path that is still to be walked.
 //
-// The path is copied once, to the end of a fixed array, with padding that lets names be read by
-// words. Following a symbolic link writes its text in front of what is left, so a walk needs no
-// stack of links and holds on to none of them. The array has room for one longest path in front of
-// another; what needs more (long links behind long paths) goes to the heap, which RCU mode may not
-// touch.
+// A copy of the path at the end of a fixed array, padded so that names can be read by words.
+// Following a symbolic link writes its text in front of the rest (WALK-10): a walk needs no stack
+// of links and keeps none of them alive. The array takes one longest path in front of another; more
+// (long links in long paths) goes to the heap, which RCU-walk may not use (WALK-28).
 //
 // Thread safety: one walk's own.
 #ifndef NFSWALK_NFSCLIENT_WALK_PATH_BUFFER_H_
@@ -28,12 +27,12 @@ class PathBuffer {
   PathBuffer(const PathBuffer&) = delete;
   PathBuffer& operator=(const PathBuffer&) = delete;
 
-  // errc{}; no_such_file_or_directory for ""; filename_too_long; invalid_argument for a NUL inside.
+  // Errors: no_such_file_or_directory for ""; filename_too_long; invalid_argument for a NUL inside.
   std::errc Assign(std::string_view path) {
     if (path.empty()) return std::errc::no_such_file_or_directory;
     if (path.size() >= kPathMax) return std::errc::filename_too_long;
     if (std::memchr(path.data(), 0, path.size()) != nullptr) return std::errc::invalid_argument;
-    // A larger array that an earlier try needed serves this one, too.
+    // Keeps the larger array of an earlier pass.
     begin_ = heap_.empty() ? inline_ : heap_.data();
     end_ = heap_.empty() ? inline_ + kInline : begin_ + heap_.size() - vfs::kNamePadding;
     at_ = end_ - path.size();
@@ -51,10 +50,10 @@ class PathBuffer {
   void AdvanceTo(const char* position) { at_ += position - at_; }
 
   // Puts a link's text in front of the rest, which begins at `rest`. False, with nothing changed,
-  // if it does not fit and `may_allocate` is false.
+  // if it does not fit and `may_allocate` is false. Throws std::bad_alloc if it is true.
   bool Splice(std::string_view text, const char* rest, bool may_allocate) {
-    size_t room = static_cast<size_t>(rest - begin_);
-    if (text.size() > room) {
+    size_t space = static_cast<size_t>(rest - begin_);
+    if (text.size() > space) {
       if (!may_allocate) return false;
       Grow(text.size(), rest);
     } else {
@@ -68,8 +67,8 @@ class PathBuffer {
  private:
   static constexpr size_t kInline = 2 * kPathMax;
 
-  // Moves the rest to the end of a larger array with room for `extra` bytes in front. 40 links of
-  // 4095 bytes bound it.
+  // Moves the rest to the end of a larger array, `extra` bytes and more in front of it. Bounded by
+  // 40 links of 4095 bytes.
   void Grow(size_t extra, const char* rest) {
     size_t left = static_cast<size_t>(end_ - rest);
     std::vector<char> larger;
@@ -88,6 +87,11 @@ class PathBuffer {
   std::vector<char> heap_;
   char inline_[kInline + vfs::kNamePadding];  // not cleared: written before it is read
 };
+
+// True for "." and "..".
+inline bool IsDots(const vfs::Name& name) {
+  return name.data[0] == '.' && name.length <= 2 && (name.length == 1 || name.data[1] == '.');
+}
 
 }  // namespace nfswalk::walk
 

@@ -11,14 +11,14 @@ namespace nfswalk::walk {
 
 namespace {
 
-// Ends the thread's cache. Calls made later on, by destructors of other objects of the thread, do
-// without.
-struct EndOfThread {
+// Deletes the cache when its thread exits. Calls by other thread_local objects' destructors, which
+// may run later, have none.
+struct ThreadExit {
   PathCache* cache = nullptr;
-  bool has_come = false;
+  bool has_run = false;
 
-  ~EndOfThread() {
-    has_come = true;
+  ~ThreadExit() {
+    has_run = true;
     delete std::exchange(cache, nullptr);
   }
 };
@@ -26,23 +26,23 @@ struct EndOfThread {
 }  // namespace
 
 PathCache* PathCache::OfThread() {
-  thread_local EndOfThread end;
-  if (end.cache == nullptr) {
-    if (end.has_come) return nullptr;
+  thread_local ThreadExit at_exit;
+  if (at_exit.cache == nullptr) {
+    if (at_exit.has_run) return nullptr;
     std::unique_ptr<PathCache> created(new (std::nothrow) PathCache);
     if (created == nullptr || !created->Grow(kSetsAtFirst)) return nullptr;
-    end.cache = created.release();
+    at_exit.cache = created.release();
   }
-  PathCache& cache = *end.cache;
-  const bool crowded = cache.driven_out_ > cache.set_count_ * kSlots / 2;
+  PathCache& cache = *at_exit.cache;
+  const bool crowded = cache.conflict_evictions_ > cache.set_count_ * kSlots / 2;
   if (crowded && cache.set_count_ < kSetsMax) [[unlikely]]
     cache.Grow(std::min(4 * cache.set_count_, kSetsMax));
   return &cache;
 }
 
-// With nothing in it. False, and as it was, if there is no memory.
+// Empties the cache. False, and unchanged, without memory.
 bool PathCache::Grow(size_t set_count) {
-  driven_out_ = 0;
+  conflict_evictions_ = 0;
   std::unique_ptr<Set[]> sets(new (std::nothrow) Set[set_count]);
   std::unique_ptr<Entry[]> entries(new (std::nothrow) Entry[set_count * kSlots]);
   if (sets == nullptr || entries == nullptr) return false;
@@ -52,8 +52,8 @@ bool PathCache::Grow(size_t set_count) {
   return true;
 }
 
-PathCache::Way PathCache::WayOf(std::string_view path, const Superblock& superblock,
-                                const sunrpc_auth::CachedCredential* credential) {
+PathCache::Prefix PathCache::PrefixKeyOf(std::string_view path, const nfs::Superblock& superblock,
+                                         const sunrpc_auth::CachedCredential* credential) {
   const void* const slash = memrchr(path.data(), '/', path.size());
   if (slash == nullptr) return {};
   size_t length = static_cast<size_t>(static_cast<const char*>(slash) - path.data());
@@ -63,79 +63,80 @@ PathCache::Way PathCache::WayOf(std::string_view path, const Superblock& superbl
   return {text, superblock.mount_id, credential, vfs::HashPath(text, superblock.mount_id)};
 }
 
-const vfs::Dentry* PathCache::FindOwn(const Way& way, const Superblock& superblock, uint64_t now_ns,
-                                      Position* position) const {
-  const Known known = Lookup(way.own_hash());
-  if (known.entry == nullptr || !known.entry->IsRight(way, superblock, now_ns) ||
-      !known.entry->Serves(way.credential)) {
+const vfs::Dentry* PathCache::FindOwn(const Prefix& prefix, const nfs::Superblock& superblock,
+                                      uint64_t now_ns, Position* position) const {
+  const Hit hit = Lookup(prefix.own_hash());
+  if (hit.entry == nullptr || !hit.entry->IsValid(prefix, superblock, now_ns) ||
+      !hit.entry->Serves(prefix.credential)) {
     return nullptr;
   }
-  *position = known.position();
-  return known.directory;
+  *position = hit.position();
+  return hit.directory;
 }
 
-bool PathCache::Wants(uint64_t hash) {
+bool PathCache::ShouldInsert(uint64_t hash) {
   Set& set = sets_[SetOf(hash)];
-  if (set.wanted == hash || set.slots.back() == 0 || set.Find(hash) != kSlots) return true;
-  set.wanted = hash;
+  if (set.last_miss == hash || set.slots.back() == 0 || set.Find(hash) != kSlots) return true;
+  set.last_miss = hash;
   return false;
 }
 
-// False for what will never be right again, as far as the superblock knows.
-bool PathCache::MayBeRight(const Entry& entry, const Superblock& superblock, uint64_t now_ns) {
-  if (entry.mount == 0 || entry.believed.until_ns <= now_ns) return false;
+// False for an entry that will never be valid again, as far as can be told from this mount.
+bool PathCache::MayBeValid(const Entry& entry, const nfs::Superblock& superblock, uint64_t now_ns) {
+  if (entry.mount == 0 || entry.validity.until_ns <= now_ns) return false;
   if (entry.mount != superblock.mount_id) return true;
-  return superblock.directory_changes.Still(entry.sample);
+  return superblock.directory_changes.Validate(entry.sample);
 }
 
-// The hash's own slot, if it has been there before; else the first whose entry is not right, so
-// that unused ones are filled in their order, the last of all for Wants() to see; else any, but for
-// each hash always the same, so that those that take turns do not drive out all others.
-size_t PathCache::SlotFor(uint64_t hash, const Superblock& superblock, uint64_t now_ns) {
+// The slot that has the hash; else the first whose entry is not valid, so that the last one is
+// filled last (ShouldInsert() looks at that alone); else one that depends on the hash alone, so
+// that prefixes in turns do not evict the whole set.
+size_t PathCache::SlotFor(uint64_t hash, const nfs::Superblock& superblock, uint64_t now_ns) {
   const size_t set = SetOf(hash);
   if (const size_t slot = sets_[set].Find(hash); slot != kSlots) return slot;
   for (size_t slot = 0; slot < kSlots; ++slot) {
-    if (!MayBeRight(entries_[set * kSlots + slot], superblock, now_ns)) return slot;
+    if (!MayBeValid(entries_[set * kSlots + slot], superblock, now_ns)) return slot;
   }
-  ++driven_out_;
+  ++conflict_evictions_;
   return (hash >> 24) % kSlots;
 }
 
-void PathCache::Remember(const Way& way, const Position& position, const Superblock& superblock,
-                         uint64_t sample, const BelievedFor& believed, uint64_t now_ns) {
-  uint64_t hash = way.hash;
-  if (Entry* const shared = Shared(way, position, superblock, sample, now_ns)) {
+void PathCache::Insert(const Prefix& prefix, const Position& position,
+                       const nfs::Superblock& superblock, uint64_t sample,
+                       const ValidityInterval& validity, uint64_t now_ns) {
+  uint64_t hash = prefix.hash;
+  if (Entry* const shared = FindShareable(prefix, position, superblock, sample, now_ns)) {
     if (!shared->full()) {
-      *std::ranges::find(shared->credentials, nullptr) = way.credential;
-      shared->believed.Narrow(believed);
+      *std::ranges::find(shared->credentials, nullptr) = prefix.credential;
+      shared->validity.Narrow(validity);
       return;
     }
-    hash = way.own_hash();
-    if (!Wants(hash)) return;
+    hash = prefix.own_hash();
+    if (!ShouldInsert(hash)) return;
   }
   const size_t set = SetOf(hash), slot = SlotFor(hash, superblock, now_ns);
   sets_[set].Put(slot, hash, position.dentry);
   Entry& entry = entries_[set * kSlots + slot];
-  entry.mount = way.mount;
+  entry.mount = prefix.mount;
   entry.sample = sample;
-  entry.believed = believed;
+  entry.validity = validity;
   entry.seq = position.seq;
   entry.inode = position.inode;
-  entry.credentials = {way.credential};
-  entry.length = static_cast<uint16_t>(way.text.size());
-  std::memcpy(entry.bytes.data(), way.text.data(), way.text.size());
+  entry.credentials = {prefix.credential};
+  entry.length = static_cast<uint16_t>(prefix.text.size());
+  std::memcpy(entry.bytes.data(), prefix.text.data(), prefix.text.size());
 }
 
-// The entry in which others have come to this position by this way; nullptr if there is none.
-PathCache::Entry* PathCache::Shared(const Way& way, const Position& position,
-                                    const Superblock& superblock, uint64_t sample,
-                                    uint64_t now_ns) {
-  const Known known = Lookup(way.hash);
-  Entry* const entry = known.entry;
-  const bool shared = entry != nullptr && entry->IsRight(way, superblock, now_ns) &&
-                      entry->sample == sample && !entry->Serves(way.credential) &&
-                      known.position() == position;
-  return shared ? entry : nullptr;
+// The valid entry of other credentials for this prefix and position; nullptr if there is none.
+PathCache::Entry* PathCache::FindShareable(const Prefix& prefix, const Position& position,
+                                           const nfs::Superblock& superblock, uint64_t sample,
+                                           uint64_t now_ns) {
+  const Hit hit = Lookup(prefix.hash);
+  Entry* const entry = hit.entry;
+  const bool shareable = entry != nullptr && entry->IsValid(prefix, superblock, now_ns) &&
+                         entry->sample == sample && !entry->Serves(prefix.credential) &&
+                         hit.position() == position;
+  return shareable ? entry : nullptr;
 }
 
 }  // namespace nfswalk::walk

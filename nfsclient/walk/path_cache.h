@@ -1,26 +1,26 @@
-// path_cache: where a thread's walks came to, so that the next one to the same directory goes there
-// at once, however deep it lies (vfs_walk 7.4).
+// path_cache: a thread's prefix cache: the directory that a prefix, all of a path but its last
+// component, leads to, so that the next walk begins there, however deep it is (WALK-17).
 //
-// An entry says: at this time, by this path, with each of these credentials, a walk under RCU comes
-// to this directory and may search it. It is right while nothing that such a walk looks at has
-// changed (Superblock::directory_changes), and as long as all attributes and rights on the way are
-// fresh. That rests on a clock that never goes back, as CLOCK_MONOTONIC does not: if it did, an
-// entry could be right for a time at which a directory on the way, asked for again since, is not
-// believed yet. Only walks that go straight down are remembered: through a symbolic link or `..` a
-// path may lead through directories that nothing keeps in the caches. The last component is never
-// part of it, so that an entry serves a whole directory, and files may change without making it
-// void.
+// Contract    an entry: for its mount, its prefix and each of its credentials, an RCU-walk from the
+//             export's root ends in this directory and may search it. A walk begins there instead.
+// Invariants  I1 an entry is valid while Superblock::directory_changes has its sample and the clock
+//             is inside its validity interval, in which all attributes and rights on the prefix are
+//             fresh. I2 only prefixes without symbolic links and ".." have entries: each directory
+//             of them is kept in the caches by the next. I3 the last component is no part of an
+//             entry, which thus serves all names of a directory and survives changes of files.
+// Data        sets of seven entries. A set by itself, one cache line, has the directory of each, so
+//             that a name's chain is prefetched while the entry is being loaded. Up to four
+//             credentials share an entry; further ones have entries of their own.
+//             A prefix is inserted into a full set only if it missed there twice in a row; if valid
+//             entries evict each other, the cache grows and begins empty (WALK-18).
+// Staleness   none, as CLOCK_MONOTONIC never goes back. If it did, an entry could be valid at a
+//             time before a directory on its prefix was last revalidated.
+// Lifetime    holds no references. What a valid entry points to has not been freed, in an RCU
+//             section (rcu/change_count.h, Lifetime).
+// Tests       tests/exits/path_cache_test.cc, tests/race/path_cache_race_test.cc
 //
-// Entries lie in sets of seven. A set alone, one line, says which directory an entry leads to, so
-// that the search for a name in it can begin while the entry is still on its way from memory. A few
-// credentials share an entry; others, where that is full, have entries of their own. What
-// is asked for once drives nothing out; if what is still right is driven out again and again, the
-// cache grows and learns anew.
-//
-// Thread safety: one thread's own, and no other reads it: a hit stores nothing at all. It holds no
-// references; what an entry points to is there while the entry is right, in an RCU section.
-// Memory: for each thread that walks, until it ends, 288 KiB; up to 4.5 MiB for one that goes to
-// ten thousand directories.
+// Thread safety: one thread's own; a hit stores nothing. Memory: for each thread that walks, until
+// it ends, 288 KiB; 4.5 MiB once it walks in ten thousand directories.
 #ifndef NFSWALK_NFSCLIENT_WALK_PATH_CACHE_H_
 #define NFSWALK_NFSCLIENT_WALK_PATH_CACHE_H_
 
@@ -40,17 +40,18 @@
 
 namespace nfswalk::walk {
 
-// Where a walk is. `inode` was read inside the window of the dentry's sequence that `seq` opened.
+// The position of an RCU-walk: `inode` was read inside the window of the dentry's sequence count
+// that `seq` opened.
 struct Position {
   vfs::Dentry* dentry;
   uint64_t seq;
-  vfs::Inode* inode;
+  icache::Inode* inode;
 
   friend bool operator==(const Position&, const Position&) = default;
 };
 
-// The time in which something may be believed: from <= now < until, CLOCK_MONOTONIC.
-struct BelievedFor {
+// from <= now < until, CLOCK_MONOTONIC.
+struct ValidityInterval {
   uint64_t from_ns = 0;
   uint64_t until_ns = std::numeric_limits<uint64_t>::max();
 
@@ -58,7 +59,7 @@ struct BelievedFor {
     from_ns = std::max(from_ns, since_ns);
     until_ns = std::min(until_ns, since_ns + lifetime_ns);
   }
-  void Narrow(const BelievedFor& other) {
+  void Narrow(const ValidityInterval& other) {
     from_ns = std::max(from_ns, other.from_ns);
     until_ns = std::min(until_ns, other.until_ns);
   }
@@ -67,49 +68,48 @@ struct BelievedFor {
 
 class PathCache {
  public:
-  // The way to a directory; empty if there is none worth remembering.
-  struct Way {
+  // A prefix and for whom; empty if there is none to cache.
+  struct Prefix {
     std::string_view text = {};
     uint64_t mount = 0;
     const sunrpc_auth::CachedCredential* credential = nullptr;
     uint64_t hash = 0;  // of the text and the mount
 
     explicit operator bool() const { return !text.empty(); }
-    // Where it is to be found if the credential does not share an entry.
+    // The hash of the credential's own entry, if it does not share one.
     uint64_t own_hash() const { return vfs::HashOfBoth(hash, credential); }
   };
 
-  // The calling thread's; nullptr if there is no memory, or the thread is at its end. May allocate:
-  // not for RCU sections.
+  // The calling thread's; nullptr without memory, or while the thread exits. May allocate: not in
+  // RCU sections.
   static PathCache* OfThread();
 
-  // The way to the directory of the last component of `path`, which is readable up to
-  // vfs::kNamePadding bytes beyond its end.
-  static Way WayOf(std::string_view path, const Superblock& superblock,
-                   const sunrpc_auth::CachedCredential* credential);
+  // The prefix of `path`, which is readable up to vfs::kNamePadding bytes beyond its end.
+  static Prefix PrefixKeyOf(std::string_view path, const nfs::Superblock& superblock,
+                            const sunrpc_auth::CachedCredential* credential);
 
-  // Where the way leads, a directory that the credential may search; nullptr if that is not known
-  // for sure. *position is the same once the entry has arrived; what is returned comes from the set
-  // alone, for the search that is to begin before that. Preconditions: an RCU section, in which
-  // `way.credential` was looked up and `now_ns` was read.
-  const vfs::Dentry* Find(const Way& way, const Superblock& superblock, uint64_t now_ns,
+  // The directory of a valid entry, which the credential may search, and the position in it;
+  // nullptr if there is none. The return value is loaded from the set alone, so that a search may
+  // begin before *position is loaded. Preconditions: an RCU section, in which `prefix.credential`
+  // was looked up and `now_ns` was read.
+  const vfs::Dentry* Find(const Prefix& prefix, const nfs::Superblock& superblock, uint64_t now_ns,
                           Position* position) const {
-    const Known known = Lookup(way.hash);
-    if (known.entry == nullptr || !known.entry->IsRight(way, superblock, now_ns)) return nullptr;
-    if (!known.entry->Serves(way.credential)) [[unlikely]]
-      return known.entry->full() ? FindOwn(way, superblock, now_ns, position) : nullptr;
-    *position = known.position();
-    return known.directory;
+    const Hit hit = Lookup(prefix.hash);
+    if (hit.entry == nullptr || !hit.entry->IsValid(prefix, superblock, now_ns)) return nullptr;
+    if (!hit.entry->Serves(prefix.credential)) [[unlikely]]
+      return hit.entry->full() ? FindOwn(prefix, superblock, now_ns, position) : nullptr;
+    *position = hit.position();
+    return hit.directory;
   }
 
-  // True if a walk should remember this way: its set has room or holds it already, or it is the
-  // second time in a row that it was not found there.
-  bool Wants(const Way& way) { return Wants(way.hash); }
+  // True if a walk should record this prefix: its set has a free slot or holds it already, or it is
+  // the set's second miss in a row.
+  bool ShouldInsert(const Prefix& prefix) { return ShouldInsert(prefix.hash); }
 
-  // `sample`: a Quiet() of superblock.directory_changes from before the walk that came to
-  // `position`. If something has changed since, the entry is never right.
-  void Remember(const Way& way, const Position& position, const Superblock& superblock,
-                uint64_t sample, const BelievedFor& believed, uint64_t now_ns);
+  // `sample`: a TrySample() of superblock.directory_changes from before the walk that ended in
+  // `position`. If a directory has changed since, the entry is never valid.
+  void Insert(const Prefix& prefix, const Position& position, const nfs::Superblock& superblock,
+              uint64_t sample, const ValidityInterval& validity, uint64_t now_ns);
 
   PathCache(const PathCache&) = delete;
   PathCache& operator=(const PathCache&) = delete;
@@ -121,12 +121,12 @@ class PathCache {
   static constexpr size_t kCredentials = 4;
   static constexpr size_t kTextMax = 238;
 
-  // One line decides nearly all misses.
+  // One cache line decides nearly all misses.
   struct alignas(64) Set {
-    // The upper bits of the way's hash, each combination at most once, and the address of the
+    // The upper bits of the prefix's hash, each combination at most once, and the address of the
     // directory, without the bits that are zero in all of them. 0: none.
     std::array<uint64_t, kSlots> slots = {};
-    uint64_t wanted = 0;  // the hash that was last looked for in vain
+    uint64_t last_miss = 0;  // the hash of it
 
     static constexpr int kZeroBits = std::countr_zero(alignof(vfs::Dentry));
     static constexpr int kDirectoryBits = 47 - kZeroBits;
@@ -136,7 +136,7 @@ class PathCache {
       slots[slot] = (hash & ~kDirectoryMask) | reinterpret_cast<uintptr_t>(directory) >> kZeroBits;
       assert(Directory(slot) == directory);  // user space has 47 bits
     }
-    // kSlots: none. Looks at all of them: which one it is cannot be guessed.
+    // kSlots: none. Compares all slots: a branch for each would be mispredicted.
     size_t Find(uint64_t hash) const {
       unsigned found = 1u << kSlots;
 #pragma GCC unroll 7
@@ -152,29 +152,29 @@ class PathCache {
   struct alignas(64) Entry {
     uint64_t mount = 0;
     uint64_t sample = 0;
-    BelievedFor believed = {};  // with every credential
-    uint64_t seq = 0;           // of the directory, as in Position
-    vfs::Inode* inode = nullptr;
-    // The first ones; behind them nullptr. None of them dies while the entry is right, so that
-    // nobody else has its address: its rights on the way hold on to it, and are dropped under a
-    // change of directories, or when they have expired, and the entry with them.
+    ValidityInterval validity = {};  // with every credential
+    uint64_t seq = 0;                // of the directory, as in Position
+    icache::Inode* inode = nullptr;
+    // From the front; the rest nullptr. No address is used again while the entry is valid: the
+    // rights on the prefix hold references, and are dropped under a DirectoryChange or when
+    // expired.
     std::array<const sunrpc_auth::CachedCredential*, kCredentials> credentials = {};
     uint16_t length = 0;
     std::array<char, kTextMax> bytes = {};
 
     std::string_view text() const { return {bytes.data(), length}; }
     bool full() const { return credentials.back() != nullptr; }
-    // Without a jump: which one asks cannot be guessed.
+    // Without a branch, which would be mispredicted.
     bool Serves(const sunrpc_auth::CachedCredential* credential) const {
       bool serves = false;
 #pragma GCC unroll 4
       for (const auto* served : credentials) serves |= served == credential;
       return serves;
     }
-    // Whoever asks.
-    bool IsRight(const Way& way, const Superblock& superblock, uint64_t now_ns) const {
-      return mount == way.mount && superblock.directory_changes.Still(sample) &&
-             believed.Contains(now_ns) && text() == way.text;
+    // Independent of the credential.
+    bool IsValid(const Prefix& prefix, const nfs::Superblock& superblock, uint64_t now_ns) const {
+      return mount == prefix.mount && superblock.directory_changes.Validate(sample) &&
+             validity.Contains(now_ns) && text() == prefix.text;
     }
   };
   static_assert(sizeof(Entry) == 320);
@@ -182,32 +182,32 @@ class PathCache {
   PathCache() = default;
   size_t SetOf(uint64_t hash) const { return (hash >> 8) & (set_count_ - 1); }
 
-  // The entry that a hash stands for, and the directory that it leads to if it is right.
-  struct Known {
+  // The entry of a hash, valid or not, and its directory.
+  struct Hit {
     Entry* entry;
     vfs::Dentry* directory;
 
     Position position() const { return {directory, entry->seq, entry->inode}; }
   };
-  Known Lookup(uint64_t hash) const {
+  Hit Lookup(uint64_t hash) const {
     const size_t set = SetOf(hash);
     const size_t slot = sets_[set].Find(hash);
     if (slot == kSlots) return {};
     return {&entries_[set * kSlots + slot], sets_[set].Directory(slot)};
   }
-  const vfs::Dentry* FindOwn(const Way& way, const Superblock& superblock, uint64_t now_ns,
-                             Position* position) const;
-  bool Wants(uint64_t hash);
-  static bool MayBeRight(const Entry& entry, const Superblock& superblock, uint64_t now_ns);
-  size_t SlotFor(uint64_t hash, const Superblock& superblock, uint64_t now_ns);
-  Entry* Shared(const Way& way, const Position& position, const Superblock& superblock,
-                uint64_t sample, uint64_t now_ns);
+  const vfs::Dentry* FindOwn(const Prefix& prefix, const nfs::Superblock& superblock,
+                             uint64_t now_ns, Position* position) const;
+  bool ShouldInsert(uint64_t hash);
+  static bool MayBeValid(const Entry& entry, const nfs::Superblock& superblock, uint64_t now_ns);
+  size_t SlotFor(uint64_t hash, const nfs::Superblock& superblock, uint64_t now_ns);
+  Entry* FindShareable(const Prefix& prefix, const Position& position,
+                       const nfs::Superblock& superblock, uint64_t sample, uint64_t now_ns);
   bool Grow(size_t set_count);
 
   size_t set_count_ = 0;  // a power of two
   std::unique_ptr<Set[]> sets_;
   std::unique_ptr<Entry[]> entries_;
-  size_t driven_out_ = 0;  // how many were still right, since it last grew
+  size_t conflict_evictions_ = 0;  // of valid entries, since it last grew
 };
 
 }  // namespace nfswalk::walk

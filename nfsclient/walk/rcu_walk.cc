@@ -5,21 +5,20 @@
 #include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
 
-// Read beside ref_walk.cc: the same steps in the same order. What is different is what RCU
-// replaces.
+// Read beside ref_walk.cc: the same steps in the same order. What differs is what RCU replaces.
 //
-// Checks in their order (vfs_walk 4.1): search permission on the directory; "." and ".."; length of
-// the name; the cache; revalidation; absence; symbolic link; not a directory.
+// Checks of a component in their order (WALK-7): search permission on the directory; "." and "..";
+// length of the name; the cache; revalidation; absence; symbolic link; not a directory.
 
 namespace nfswalk::walk {
 
+using icache::Inode;
 using vfs::Dentry;
-using vfs::Inode;
 using vfs::Name;
 
-RcuWalk::RcuWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
+RcuWalk::RcuWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
                  const sunrpc_auth::Credential& credential, const WalkFlags& flags,
-                 std::span<Visited> visited_room, PathCache* path_cache)
+                 ReadSet* read_set, PathCache* path_cache)
     : superblock_(superblock),
       start_(start),
       path_(path),
@@ -27,59 +26,91 @@ RcuWalk::RcuWalk(Superblock& superblock, const WalkStart& start, PathBuffer& pat
       credential_(superblock.credentials.LookupNonblock(credential)),
       now_ns_(rcu::CoarseNowNs()),
       at_(PositionOf(start.at)),
-      visited_room_(visited_room),
-      path_cache_(path_cache) {}
+      read_set_(read_set),
+      prefix_(superblock, path_cache, credential_, now_ns_) {}
 
 Position RcuWalk::PositionOf(const vfs::DentryRef& start) {
   return {start.get(), start->seq.Begin(), start.inode()};
 }
 
-RcuOutcome RcuWalk::Confirm(std::errc error) const {
-  NFSWALK_SYNC_POINT("walk:before-confirm");
-  if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
-  for (size_t i = 0; i < visited_count_; ++i) {
-    if (visited_room_[i].count->Changed(visited_room_[i].sample)) return {NeedRef::kChanged};
+// link_path_walk() and the last component.
+RcuOutcome RcuWalk::Resolve() {
+  if (credential_ == nullptr) return {nfs::NeedRef::kAllocation};
+  // The position until the first step if the prefix is cached: it may be searched. Else null.
+  const Dentry* from_cache = prefix_.Begin(path_, &at_);
+  bool more = true;
+  while (more) {
+    path_.SkipSlashes();
+    if (path_.AtEnd()) break;
+    NFSWALK_SYNC_POINT("walk:next-component");
+    if (from_cache == nullptr) {
+      if (RcuOutcome may = MayLookup(); !may.ok()) return may;
+    }
+    const char* text = path_.at();
+    // Two calls, lest the compiler merge them into one that waits for at_ to be loaded.
+    const Name name =
+        from_cache != nullptr ? vfs::ScanName(text, from_cache) : vfs::ScanName(text, at_.dentry);
+    from_cache = nullptr;
+    if (IsDots(name)) {
+      if (name.length == 2) {
+        if (RcuOutcome up = FollowDotDot(); !up.ok()) return up;
+      }
+      path_.AdvanceTo(text + name.length);
+      continue;
+    }
+    if (name.length > superblock_.limits.name_bytes_max) {
+      return Confirm(std::errc::filename_too_long);
+    }
+    if (RcuOutcome step = StepToChild(name, &more); !step.ok()) return step;
   }
-  return {NeedRef::kNone, error};
-}
-
-bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
-  if (visited_room_full()) return false;
-  visited_room_[visited_count_++] = {&count, sample};
-  return true;
-}
-
-[[gnu::always_inline]] inline RcuOutcome RcuWalk::MoveTo(Position position) {
-  if (flags_.strict && !Remember(at_.dentry->seq, at_.seq)) return {NeedRef::kAllocation};
-  at_ = position;
   return {};
 }
 
-[[gnu::always_inline]] inline RcuOutcome RcuWalk::Enter() {
-  if (flags_.strict) {
+// may_lookup().
+[[gnu::always_inline]] inline RcuOutcome RcuWalk::MayLookup() {
+  if (read_set_ != nullptr) {
     const rcu::SeqCount& count = at_.inode->attributes_seq;
-    if (!Remember(count, count.Begin())) return {NeedRef::kAllocation};
+    if (!read_set_->Add(count, count.Begin())) return {nfs::NeedRef::kAllocation};
   }
   auto permission = nfs::PermissionRcu(superblock_, *at_.inode, true, credential_,
                                        access_cache::kMayExec, now_ns_, hits_);
-  if (permission.need != NeedRef::kNone) return {permission.need};
+  if (permission.need != nfs::NeedRef::kNone) return {permission.need};
   if (!permission.granted) return Confirm(std::errc::permission_denied);
-  if (way_) LearnWay();
+  prefix_.EnterDirectory(at_, path_.at());
   return {};
 }
 
+// follow_dotdot_rcu() (WALK-12).
+RcuOutcome RcuWalk::FollowDotDot() {
+  prefix_.Forget();
+  if (at_.dentry == start_.root.get()) {
+    return flags_.beneath ? Confirm(std::errc::cross_device_link) : RcuOutcome{};
+  }
+  Dentry* parent = at_.dentry->parent.load(std::memory_order_relaxed);
+  uint64_t seq = parent->seq.Begin();
+  Inode* inode = parent->inode.load(std::memory_order_relaxed);
+  NFSWALK_SYNC_POINT("walk:before-dotdot-check");
+  if (at_.dentry->seq.Changed(at_.seq)) return {nfs::NeedRef::kChanged};
+  if (start_.scoped(superblock_) &&
+      superblock_.dentries.IsBelow(*start_.root, *parent) != vfs::Below::kYes) {
+    return {nfs::NeedRef::kChanged};
+  }
+  return MoveTo({parent, seq, inode});
+}
+
+// lookup_fast() and step_into() (WALK-3).
 [[gnu::always_inline]] inline RcuOutcome RcuWalk::StepToChild(const Name& name, bool* more) {
   NFSWALK_SYNC_POINT("walk:before-child-sample");
   uint64_t seq;
   Dentry* child = superblock_.dentries.FindRcu(at_.dentry, name, &seq);
-  if (child == nullptr) return {NeedRef::kMiss};
+  if (child == nullptr) return {nfs::NeedRef::kMiss};
   Inode* inode = child->inode.load(std::memory_order_relaxed);
   NFSWALK_SYNC_POINT("walk:after-child-sample");
-  if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
-  NeedRef need = nfs::RevalidateRcu(superblock_, *child, inode, *at_.inode);
-  // Only now is the inode, or its absence, what the name stands for.
-  if (child->seq.Changed(seq)) return {NeedRef::kChanged};
-  if (need != NeedRef::kNone) return {need};
+  if (at_.dentry->seq.Changed(at_.seq)) return {nfs::NeedRef::kChanged};
+  nfs::NeedRef need = nfs::RevalidateRcu(superblock_, *child, inode, *at_.inode);
+  // Only after this the inode, or its absence, is that of the name.
+  if (child->seq.Changed(seq)) return {nfs::NeedRef::kChanged};
+  if (need != nfs::NeedRef::kNone) return {need};
   const Position next{child, seq, inode};
   if (inode == nullptr) {
     if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
@@ -99,121 +130,49 @@ bool RcuWalk::Remember(const rcu::SeqCount& count, uint64_t sample) {
   return {};
 }
 
-RcuOutcome RcuWalk::Resolve() {
-  if (credential_ == nullptr) return {NeedRef::kAllocation};
-  // The way is known to directories that may be searched. Until the first step it is where the walk
-  // is, too.
-  const Dentry* known = path_cache_ != nullptr ? TakeKnownWay() : nullptr;
-  bool more = true;
-  while (more) {
-    path_.SkipSlashes();
-    if (path_.AtEnd()) break;
-    NFSWALK_SYNC_POINT("walk:next-component");
-    if (known == nullptr) {
-      if (RcuOutcome entered = Enter(); !entered.ok()) return entered;
-    }
-    const char* text = path_.at();
-    // Two calls, lest the compiler make them one that waits for at_, which is still on its way.
-    const Name name =
-        known != nullptr ? vfs::ScanName(text, known) : vfs::ScanName(text, at_.dentry);
-    known = nullptr;
-    if (text[0] == '.' && name.length <= 2 && (name.length == 1 || text[1] == '.')) {
-      if (name.length == 2) {
-        if (RcuOutcome up = StepToParent(); !up.ok()) return up;
-      }
-      path_.AdvanceTo(text + name.length);
-      continue;
-    }
-    if (name.length > superblock_.limits.name_bytes_max) {
-      return Confirm(std::errc::filename_too_long);
-    }
-    if (RcuOutcome step = StepToChild(name, &more); !step.ok()) return step;
-  }
-  return {};
-}
-
-// Begins at the directory of the last component if the thread has come to it before, or lets this
-// walk find out what to remember of it.
-[[gnu::always_inline]] inline const Dentry* RcuWalk::TakeKnownWay() {
-  const auto way = PathCache::WayOf(path_.rest(), superblock_, credential_);
-  if (!way) return nullptr;
-  if (const Dentry* const known = path_cache_->Find(way, superblock_, now_ns_, &at_)) {
-    knew_way_ = true;
-    path_.AdvanceTo(way.text.end());
-    return known;
-  }
-  if (path_cache_->Wants(way)) {
-    if (const auto sample = superblock_.directory_changes.Quiet()) {
-      way_ = way;
-      way_sample_ = *sample;
-    }
-  }
-  return nullptr;
-}
-
-// For how long the directory that was just entered may be searched and its names be believed; if
-// it is the last of the way, that is remembered.
-void RcuWalk::LearnWay() {
-  const Inode& directory = *at_.inode;
-  const auto granted =
-      directory.access.GrantedAtRcu(credential_, {now_ns_, superblock_.acdirmax_ns});
-  if (!granted) {  // a moment ago they were there
-    way_ = {};
-    return;
-  }
-  way_believed_.Narrow(*granted, superblock_.acdirmax_ns);
-  way_believed_.Narrow(directory.read_at_ns.load(std::memory_order_relaxed),
-                       directory.lifetime_ns.load(std::memory_order_relaxed));
-  if (path_.at() < way_.text.end()) return;
-  path_cache_->Remember(way_, at_, superblock_, way_sample_, way_believed_, now_ns_);
-  way_ = {};
-}
-
-// Rarer steps.
-
-RcuOutcome RcuWalk::StepToParent() {
-  way_ = {};
-  if (at_.dentry == start_.root.get()) {
-    return flags_.beneath ? Confirm(std::errc::cross_device_link) : RcuOutcome{};
-  }
-  Dentry* parent = at_.dentry->parent.load(std::memory_order_relaxed);
-  uint64_t seq = parent->seq.Begin();
-  Inode* inode = parent->inode.load(std::memory_order_relaxed);
-  NFSWALK_SYNC_POINT("walk:before-dotdot-check");
-  if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
-  if (start_.scoped(superblock_) &&
-      superblock_.dentries.IsBelow(*start_.root, *parent) != vfs::Below::kYes) {
-    return {NeedRef::kChanged};
-  }
-  return MoveTo({parent, seq, inode});
-}
-
+// pick_link() and get_link().
 RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& inode,
                                const char* rest) {
-  way_ = {};
+  prefix_.Forget();
   if (flags_.no_symlinks || links_ == kLinksMax) {
     return Confirm(std::errc::too_many_symbolic_link_levels);
   }
-  const uint64_t attributes = inode.attributes_seq.Begin();  // before what they vouch for
+  const uint64_t attributes = inode.attributes_seq.Begin();  // before the text that they validate
   nfs::RcuLink body = nfs::ReadLinkRcu(inode, now_ns_);
   NFSWALK_SYNC_POINT("walk:after-link-text");
-  if (body.need != NeedRef::kNone) return {body.need};
-  if (link.seq.Changed(seq)) return {NeedRef::kChanged};
-  if (flags_.strict && !(Remember(link.seq, seq) && Remember(inode.attributes_seq, attributes))) {
-    return {NeedRef::kAllocation};
+  if (body.need != nfs::NeedRef::kNone) return {body.need};
+  if (link.seq.Changed(seq)) return {nfs::NeedRef::kChanged};
+  if (read_set_ != nullptr &&
+      !(read_set_->Add(link.seq, seq) && read_set_->Add(inode.attributes_seq, attributes))) {
+    return {nfs::NeedRef::kAllocation};
   }
   if (body.text.empty()) return Confirm(std::errc::no_such_file_or_directory);
   bool absolute = body.text.front() == '/';
   if (absolute && flags_.beneath) return Confirm(std::errc::cross_device_link);
-  if (!path_.Splice(body.text, rest, false)) return {NeedRef::kAllocation};
+  if (!path_.Splice(body.text, rest, false)) return {nfs::NeedRef::kAllocation};
   ++links_;
   return absolute ? MoveTo(PositionOf(start_.root)) : RcuOutcome{};
+}
+
+[[gnu::always_inline]] inline RcuOutcome RcuWalk::MoveTo(Position position) {
+  if (read_set_ != nullptr && !read_set_->Add(at_.dentry->seq, at_.seq)) {
+    return {nfs::NeedRef::kAllocation};
+  }
+  at_ = position;
+  return {};
 }
 
 nfs::RcuPermission RcuWalk::Permission(uint32_t may_mask) {
   bool directory = at_.inode->is_directory();
   return nfs::PermissionRcu(superblock_, *at_.inode, directory, credential_, may_mask, now_ns_,
                             hits_);
+}
+
+RcuOutcome RcuWalk::Confirm(std::errc error) const {
+  NFSWALK_SYNC_POINT("walk:before-confirm");
+  if (at_.dentry->seq.Changed(at_.seq)) return {nfs::NeedRef::kChanged};
+  if (read_set_ != nullptr && read_set_->Changed()) return {nfs::NeedRef::kChanged};
+  return {nfs::NeedRef::kNone, error};
 }
 
 vfs::DentryRef RcuWalk::Unlazy(vfs::DentryRef& unwanted) const {

@@ -1,98 +1,94 @@
-// rcu_walk: the first pass. It takes no lock and no reference, allocates nothing and stores to
-// nothing that another thread can see.
+// rcu_walk: RCU-walk (path_lookupat() with LOOKUP_RCU): takes no lock and no reference, allocates
+// nothing and stores to nothing that another thread reads (WALK-20).
 //
-// Contract    Resolve() ends in a position, in an error that was as true as a success would have
-//             been, or in the reason why a reference walk is needed. It is never retried:
-//             inconsistency means kChanged, and the caller goes on with references (vfs_walk 1.1).
+// Contract    Resolve() ends in a position, in an error that was compared like a success, or in the
+//             reason why ref-walk is needed. It is never retried: inconsistency means kChanged, and
+//             the caller goes on with ref-walk (WALK-1).
 // Invariants  I1 the position is {dentry, seq, inode}, inode having been read inside seq's window.
-//             I2 a child's window is open before its parent's is closed (vfs_walk 2.4).
-//             I3 no error and no success leaves without a last look at the position's seq.
+//             I2 a child's window is opened before its parent's is closed (WALK-3).
+//             I3 no error and no success leaves without a last comparison of the position's seq
+//             (WALK-8).
 // Protocol    with locks:  lock(dir); child = find(name); lock(child); unlock(dir); dir = child
 //             here:        child, s = find(name); read child; check dir's seq; check s; dir = child
-// Staleness   the directories behind the position may have moved since: what is shown is a chain
-//             of steps each of which was true, overlapping in time (vfs_walk 6.3). `strict`
-//             re-checks them all.
-//             What the path cache says of the way to a directory was all true at one moment of the
-//             walk; the ladder goes on from there.
+// Staleness   the directories behind the position may have moved since: the steps were each true,
+//             consecutive ones at overlapping times (WALK-15). A strict walk compares them all
+//             again (WALK-16).
+//             What the path cache has of a prefix was all true at one moment of the walk; the walk
+//             goes on from there hand-over-hand.
 // Progress    bounded by the components of the path and of at most 40 links.
-// Lifetime    everything reached is kept by the caller's RCU section.
+// Lifetime    everything reached is kept by the caller's RCU section (WALK-25).
 // Tests       tests/integration/walk_test.cc, tests/integration/warm_walk_test.cc
 #ifndef NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_
 #define NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <system_error>
 
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/path_buffer.h"
 #include "nfsclient/walk/path_cache.h"
-#include "nfsclient/walk/visited_room.h"
+#include "nfsclient/walk/prefix_recorder.h"
+#include "nfsclient/walk/read_set.h"
 #include "nfsclient/walk/walk_flags.h"
 #include "nfsclient/walk/walk_start.h"
 #include "sunrpc_auth/credential_cache.h"
 
 namespace nfswalk::walk {
 
-// Either a reason to go on with references, or an answer: errc{} or the call's error.
+// Either a reason to go on with ref-walk, or an answer: errc{} or the call's error.
 struct RcuOutcome {
-  NeedRef need = NeedRef::kNone;
+  nfs::NeedRef need = nfs::NeedRef::kNone;
   std::errc error{};
 
-  bool ok() const { return need == NeedRef::kNone && error == std::errc{}; }
+  bool ok() const { return need == nfs::NeedRef::kNone && error == std::errc{}; }
 };
 
 class RcuWalk {
  public:
-  // Preconditions: an RCU section that outlives the walk. `path` is at its beginning.
-  // `visited_room` is for strict walks, `path_cache` (may be null) for others that begin at the
-  // export's root.
-  RcuWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
-          const sunrpc_auth::Credential& credential, const WalkFlags& flags,
-          std::span<Visited> visited_room, PathCache* path_cache);
+  // Preconditions: an RCU section that outlives the walk. `path` is at its beginning. `read_set`:
+  // of a strict walk, else null. `path_cache`: for a walk from the export's root, else null.
+  RcuWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
+          const sunrpc_auth::Credential& credential, const WalkFlags& flags, ReadSet* read_set,
+          PathCache* path_cache);
 
   RcuOutcome Resolve();
 
   // Closes the position's window; the last thing before an answer is given.
   RcuOutcome Confirm(std::errc error = {}) const;
 
-  // The same for success; near the cache's limit it also tells reclaim that the dentry is in use.
+  // The same for success; near the cache's limit it also marks the dentry as used, for reclaim
+  // (DCACHE_REFERENCED, WALK-24).
   RcuOutcome ConfirmUsed() const {
     if (superblock_.dentries.under_pressure()) superblock_.dentries.MarkUsed(*at_.dentry);
     return Confirm();
   }
 
-  vfs::Inode& inode() const { return *at_.inode; }
+  icache::Inode& inode() const { return *at_.inode; }
   // PermissionRcu() on the position.
   nfs::RcuPermission Permission(uint32_t may_mask);
   const sunrpc_auth::CachedCredential* credential() const { return credential_; }
-  const AccessHits& hits() const { return hits_; }
+  const nfs::AccessHits& hits() const { return hits_; }
   uint64_t now_ns() const { return now_ns_; }
   int links() const { return links_; }
-  // The path cache knew the way to the last component's directory.
-  bool knew_way() const { return knew_way_; }
-  // A strict walk may not have had enough of it; another never uses any.
-  bool visited_room_full() const { return visited_count_ == visited_room_.size(); }
+  // True if the walk began at the directory of its last component.
+  bool prefix_hit() const { return prefix_.hit(); }
 
-  // unlazy: a reference on the position, to resume the walk from; empty if it has changed. A
-  // reference that was taken in vain is left in `unwanted`, to be dropped after the RCU section.
+  // try_to_unlazy(): a reference on the position, to resume the walk from; empty if it has changed.
+  // A reference that was taken in vain is left in `unwanted`, to be dropped after the RCU section
+  // (WALK-2).
   vfs::DentryRef Unlazy(vfs::DentryRef& unwanted) const;
 
  private:
   static Position PositionOf(const vfs::DentryRef& start);
-  RcuOutcome Enter();
-  RcuOutcome StepToParent();
+  RcuOutcome MayLookup();
+  RcuOutcome FollowDotDot();
   RcuOutcome StepToChild(const vfs::Name& name, bool* more);
-  RcuOutcome FollowLink(const vfs::Dentry& link, uint64_t seq, const vfs::Inode& inode,
+  RcuOutcome FollowLink(const vfs::Dentry& link, uint64_t seq, const icache::Inode& inode,
                         const char* rest);
   RcuOutcome MoveTo(Position position);
-  bool Remember(const rcu::SeqCount& count, uint64_t sample);
-  const vfs::Dentry* TakeKnownWay();
-  void LearnWay();
 
-  Superblock& superblock_;
+  nfs::Superblock& superblock_;
   const WalkStart start_;
   PathBuffer& path_;
   const WalkFlags& flags_;
@@ -100,16 +96,9 @@ class RcuWalk {
   const uint64_t now_ns_;
   Position at_;
   int links_ = 0;
-  AccessHits hits_;
-  const std::span<Visited> visited_room_;
-  size_t visited_count_ = 0;
-
-  PathCache* const path_cache_;
-  bool knew_way_ = false;
-  // What the path cache is to remember, if the walk gets there; else empty.
-  PathCache::Way way_ = {};
-  uint64_t way_sample_ = 0;
-  BelievedFor way_believed_ = {};
+  nfs::AccessHits hits_;
+  ReadSet* const read_set_;
+  PrefixRecorder prefix_;
 };
 
 }  // namespace nfswalk::walk

@@ -13,34 +13,32 @@
 
 namespace nfswalk::walk {
 
+using icache::Inode;
 using vfs::DentryRef;
-using vfs::Inode;
 using vfs::Name;
 
 namespace {
 
-// How often renames may get in the way.
+// Tries of IsBelow() that renames may spoil (WALK-12).
 constexpr int kScopeTries = 16;
-
-bool IsDots(const Name& name) {
-  return name.data[0] == '.' && name.length <= 2 && (name.length == 1 || name.data[1] == '.');
-}
 
 std::string_view WithoutLast(std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);
   return path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
 }
+
 }  // namespace
 
-RefWalk::RefWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
-                 const sunrpc_auth::CredentialRef& credential, WalkFlags flags, bool force)
+RefWalk::RefWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
+                 const sunrpc_auth::CredentialRef& credential, const WalkFlags& flags,
+                 Revalidation revalidation)
     : superblock_(superblock),
       start_(start),
       path_(path),
       credential_(credential),
       flags_(flags),
-      force_(force),
-      asks_for_whole_paths_(!force && nfs::AsksForWholePaths(superblock)) {}
+      revalidation_(revalidation),
+      primes_(!force() && nfs::AsksForWholePaths(superblock)) {}
 
 void RefWalk::Start() { at_ = start_.at.Copy(); }
 
@@ -50,53 +48,33 @@ void RefWalk::Resume(DentryRef position, int links) {
 }
 
 std::errc RefWalk::Resolve() {
-  bool more = true;
-  while (more) {
-    path_.SkipSlashes();
-    if (path_.AtEnd()) break;
-    // What the walk brings in by name leaves with it, what is primed would not.
-    std::string_view primed = flags_.dont_cache ? WithoutLast(path_.rest()) : path_.rest();
-    if (std::errc error = Prime(primed); error != std::errc{}) return error;
-    if (std::errc error = Enter(); error != std::errc{}) return error;
-
-    Name name = vfs::ScanName(path_.at(), at_.get());
-    if (IsDots(name)) {
-      if (name.length == 2) {
-        if (std::errc error = StepToParent(); error != std::errc{}) return error;
-      }
-      path_.AdvanceTo(name.data + name.length);
-      continue;
-    }
-    if (std::errc error = StepToChild(name, &more); error != std::errc{}) return error;
-  }
-  // Directories stay: whoever scans comes through them again.
+  if (std::errc error = LinkPathWalk(Goal::kPosition); error != std::errc{}) return error;
+  // Directories stay: a scan passes through them again.
   if (flags_.dont_cache && !inode().is_directory()) {
     superblock_.dentries.MarkDontCache(*at_);
   }
   return {};
 }
 
-std::errc RefWalk::ResolveParent() {
+std::errc RefWalk::ResolveParent() { return LinkPathWalk(Goal::kParent); }
+
+// link_path_walk() and, for kPosition, the last component.
+std::errc RefWalk::LinkPathWalk(Goal goal) {
+  // What is primed stays cached: not the name of a change, nor, with dont_cache, the walk's end.
+  const bool primes_last = goal == Goal::kPosition && !flags_.dont_cache;
   bool more = true;
   while (more) {
     path_.SkipSlashes();
-    if (path_.AtEnd()) {
-      last_kind_ = LastKind::kRoot;
-      return {};
-    }
-    if (std::errc error = Prime(WithoutLast(path_.rest())); error != std::errc{}) return error;
-    if (std::errc error = Enter(); error != std::errc{}) return error;
-    Name name = vfs::ScanName(path_.at(), at_.get());
-    if (IsLast(name)) {
-      last_ = name.view();
-      last_kind_ = !IsDots(name)      ? LastKind::kName
-                   : name.length == 1 ? LastKind::kDot
-                                      : LastKind::kDotDot;
-      return {};
-    }
+    if (path_.AtEnd()) break;
+    const std::string_view primed = primes_last ? path_.rest() : WithoutLast(path_.rest());
+    if (std::errc error = Prime(primed); error != std::errc{}) return error;
+    if (std::errc error = MayLookup(); error != std::errc{}) return error;
+
+    const Name name = vfs::ScanName(path_.at(), at_.get());
+    if (goal == Goal::kParent && TakeIfLast(name)) break;
     if (IsDots(name)) {
       if (name.length == 2) {
-        if (std::errc error = StepToParent(); error != std::errc{}) return error;
+        if (std::errc error = FollowDotDot(); error != std::errc{}) return error;
       }
       path_.AdvanceTo(name.data + name.length);
       continue;
@@ -106,28 +84,13 @@ std::errc RefWalk::ResolveParent() {
   return {};
 }
 
-// What the walk is about to ask for, asked for at once.
-std::errc RefWalk::Prime(std::string_view path) {
-  const size_t left = path_.rest().size();
-  if (!asks_for_whole_paths_ || left > unprimed_) return {};
-  const auto primed = nfs::PrimePath(superblock_, at_, path, credential_);
-  if (!primed) return primed.error();
-  if (*primed != 0) unprimed_ = left - *primed;
-  return {};
-}
-
-bool RefWalk::IsLast(const Name& name) {
-  const char* rest = name.data + name.length;
-  trailing_slash_ = *rest == '/';
-  while (*rest == '/') ++rest;
-  return *rest == 0;
-}
-
-std::errc RefWalk::Enter() {
+// may_lookup().
+std::errc RefWalk::MayLookup() {
   return nfs::PermissionRef(superblock_, *at_.inode(), credential_, access_cache::kMayExec);
 }
 
-std::errc RefWalk::StepToParent() {
+// follow_dotdot() (WALK-12).
+std::errc RefWalk::FollowDotDot() {
   if (at_.get() == start_.root.get()) {
     return flags_.beneath ? std::errc::cross_device_link : std::errc{};
   }
@@ -135,17 +98,7 @@ std::errc RefWalk::StepToParent() {
   return start_.scoped(superblock_) ? StaysInScope() : std::errc{};
 }
 
-// What was below the walk's own root may have been moved out of it, so that `..` leads past it.
-std::errc RefWalk::StaysInScope() const {
-  for (int tries = 0; tries < kScopeTries; ++tries) {
-    rcu::ReadGuard guard;
-    const vfs::Below below = superblock_.dentries.IsBelow(*start_.root, *at_);
-    if (below == vfs::Below::kYes) return {};
-    if (below == vfs::Below::kNo) break;
-  }
-  return std::errc::resource_unavailable_try_again;
-}
-
+// lookup_slow() and step_into().
 std::errc RefWalk::StepToChild(const Name& name, bool* more) {
   auto child = nfs::LookupChild(superblock_, at_, name, credential_->key(), IntentOf(name));
   if (!child) return child.error();
@@ -171,12 +124,7 @@ std::errc RefWalk::StepToChild(const Name& name, bool* more) {
   return {};
 }
 
-nfs::LookupIntent RefWalk::IntentOf(const Name& name) const {
-  if (force_) return nfs::LookupIntent::kForce;
-  const bool opens = flags_.open && name.data[name.length] == 0;
-  return opens ? nfs::LookupIntent::kOpenByName : nfs::LookupIntent::kWalk;
-}
-
+// pick_link() and get_link().
 std::errc RefWalk::FollowLink(Inode& inode, const char* rest) {
   if (flags_.no_symlinks || links_ == kLinksMax) return std::errc::too_many_symbolic_link_levels;
   auto text = nfs::ReadLinkRef(superblock_, inode, credential_->key());
@@ -189,6 +137,47 @@ std::errc RefWalk::FollowLink(Inode& inode, const char* rest) {
   ++links_;
   if (absolute) at_ = start_.root.Copy();
   return {};
+}
+
+// True if nothing but slashes follows the name, which then becomes last().
+bool RefWalk::TakeIfLast(const Name& name) {
+  const char* rest = name.data + name.length;
+  trailing_slash_ = *rest == '/';
+  while (*rest == '/') ++rest;
+  if (*rest != 0) return false;
+  last_ = name.view();
+  last_kind_ = !IsDots(name)      ? LastKind::kName
+               : name.length == 1 ? LastKind::kDot
+                                  : LastKind::kDotDot;
+  return true;
+}
+
+// Fills the caches with what the walk would ask for, component by component, in one RPC.
+std::errc RefWalk::Prime(std::string_view path) {
+  const size_t left = path_.rest().size();
+  if (!primes_ || left > unprimed_) return {};
+  const auto primed = nfs::PrimePath(superblock_, at_, path, credential_);
+  if (!primed) return primed.error();
+  if (*primed != 0) unprimed_ = left - *primed;
+  return {};
+}
+
+// EAGAIN if a rename has moved the position out of the walk's own root, so that ".." would lead
+// past it (WALK-13).
+std::errc RefWalk::StaysInScope() const {
+  for (int tries = 0; tries < kScopeTries; ++tries) {
+    rcu::ReadGuard guard;
+    const vfs::Below below = superblock_.dentries.IsBelow(*start_.root, *at_);
+    if (below == vfs::Below::kYes) return {};
+    if (below == vfs::Below::kNo) break;
+  }
+  return std::errc::resource_unavailable_try_again;
+}
+
+nfs::LookupIntent RefWalk::IntentOf(const Name& name) const {
+  if (force()) return nfs::LookupIntent::kForce;
+  const bool opens = flags_.open && name.data[name.length] == 0;
+  return opens ? nfs::LookupIntent::kOpenByName : nfs::LookupIntent::kWalk;
 }
 
 }  // namespace nfswalk::walk

@@ -1,4 +1,5 @@
-// ref_walk: the second and third pass. It holds a reference on where it is and may ask the server.
+// ref_walk: ref-walk (path_lookupat() without LOOKUP_RCU): holds a reference on its position and
+// may ask the server.
 //
 // Thread safety: one walk's own. May sleep: no spin lock, no RCU section.
 #ifndef NFSWALK_NFSCLIENT_WALK_REF_WALK_H_
@@ -19,19 +20,23 @@
 
 namespace nfswalk::walk {
 
+// kForced: LOOKUP_REVAL, the server is asked for every name.
+enum class Revalidation { kAsNeeded, kForced };
+
 class RefWalk {
  public:
-  // `force`: LOOKUP_REVAL, every name is asked for again.
-  RefWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
-          const sunrpc_auth::CredentialRef& credential, WalkFlags flags, bool force);
+  RefWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
+          const sunrpc_auth::CredentialRef& credential, const WalkFlags& flags,
+          Revalidation revalidation);
 
-  // From the start, or from where a walk under RCU left off, having followed `links`.
+  // From the start, or from where RCU-walk left off after `links` links.
   void Start();
   void Resume(vfs::DentryRef position, int links);
 
+  // path_lookupat(): the whole path.
   std::errc Resolve();
 
-  // All but the last component, which is what a changing operation will name; a link there is not
+  // path_parentat(): all but the last component, which a change will name; a link there is not
   // followed. The position is then its directory.
   enum class LastKind { kName, kDot, kDotDot, kRoot };
   std::errc ResolveParent();
@@ -44,28 +49,32 @@ class RefWalk {
   const vfs::DentryRef& parent() const { return parent_; }
 
   vfs::DentryRef& position() { return at_; }
-  vfs::Inode& inode() { return *at_.inode(); }
+  icache::Inode& inode() { return *at_.inode(); }
   const sunrpc_auth::CredentialRef& credential() const { return credential_; }
-  bool force() const { return force_; }
+  // True under forced revalidation.
+  bool force() const { return revalidation_ == Revalidation::kForced; }
 
  private:
-  std::errc Prime(std::string_view path);
-  std::errc Enter();
-  std::errc StepToParent();
-  std::errc StaysInScope() const;
+  enum class Goal { kPosition, kParent };
+  std::errc LinkPathWalk(Goal goal);
+  std::errc MayLookup();
+  std::errc FollowDotDot();
   std::errc StepToChild(const vfs::Name& name, bool* more);
-  nfs::LookupIntent IntentOf(const vfs::Name& name) const;
-  std::errc FollowLink(vfs::Inode& inode, const char* rest);
-  bool IsLast(const vfs::Name& name);
+  std::errc FollowLink(icache::Inode& inode, const char* rest);
 
-  Superblock& superblock_;
+  bool TakeIfLast(const vfs::Name& name);
+  std::errc Prime(std::string_view path);
+  std::errc StaysInScope() const;
+  nfs::LookupIntent IntentOf(const vfs::Name& name) const;
+
+  nfs::Superblock& superblock_;
   const WalkStart start_;
   PathBuffer& path_;
   const sunrpc_auth::CredentialRef& credential_;
-  const WalkFlags flags_;
-  const bool force_;
-  const bool asks_for_whole_paths_;
-  // Bytes of the path, counted from its end, that PrimePath() has not been asked for.
+  const WalkFlags& flags_;
+  const Revalidation revalidation_;
+  const bool primes_;
+  // The bytes of the path, counted from its end, that PrimePath() has not been given.
   size_t unprimed_ = SIZE_MAX;
   vfs::DentryRef at_;
   vfs::DentryRef parent_;

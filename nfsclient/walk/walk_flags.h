@@ -1,20 +1,20 @@
-// walk_flags: what both passes of a walk need to know about the call.
+// walk_flags: what a call asks of its path resolution (LOOKUP_* of include/linux/namei.h).
 #ifndef NFSWALK_NFSCLIENT_WALK_WALK_FLAGS_H_
 #define NFSWALK_NFSCLIENT_WALK_WALK_FLAGS_H_
 
 namespace nfswalk::walk {
 
-// path_resolution(7) and vfs_walk 4.2: all links of one call together, not nested ones.
+// MAXSYMLINKS: all links of one call together, nested or not (WALK-10).
 inline constexpr int kLinksMax = 40;
 
 struct WalkFlags {
-  bool follow_last = true;
-  bool no_symlinks = false;
-  bool beneath = false;
-  bool strict = false;
-  bool cached = false;      // EAGAIN instead of anything that may sleep
-  bool open = false;        // LOOKUP_OPEN: the file will be opened by its name on the server
-  bool dont_cache = false;  // what the walk ends at leaves the cache with it if it brought it in
+  bool follow_last = true;   // LOOKUP_FOLLOW
+  bool no_symlinks = false;  // LOOKUP_NO_SYMLINKS
+  bool beneath = false;      // LOOKUP_BENEATH
+  bool strict = false;       // linearizable (WALK-16)
+  bool cached = false;       // LOOKUP_CACHED: EAGAIN instead of anything that may sleep
+  bool open = false;         // LOOKUP_OPEN: the server opens the file by its name
+  bool dont_cache = false;   // what the walk brought in and ends at goes with its last reference
 };
 
 }  // namespace nfswalk::walk

@@ -1,4 +1,4 @@
-// walk_start: where a walk begins and what it takes for the root.
+// walk_start: where a path resolution begins, and its root (nd->path and nd->root).
 //
 // Thread safety: as any value. Lifetime: the references outlive the walk.
 #ifndef NFSWALK_NFSCLIENT_WALK_WALK_START_H_
@@ -11,15 +11,17 @@ namespace nfswalk::walk {
 
 struct WalkStart {
   const vfs::DentryRef& at;
-  // Where absolute links begin and `..` ends: the export's root, or `at` if the walk may not leave
-  // what is below it (openat2(2): RESOLVE_BENEATH, RESOLVE_IN_ROOT).
+  // Where absolute links begin and ".." stays: the export's root, or `at` for a scoped walk
+  // (openat2(2): RESOLVE_BENEATH, RESOLVE_IN_ROOT).
   const vfs::DentryRef& root;
 
-  // A root of its own, which a rename could carry a walker out of.
-  bool scoped(const Superblock& superblock) const { return &root != &superblock.root; }
+  // True if a rename could carry the walk out of its root (WALK-13).
+  bool scoped(const nfs::Superblock& superblock) const { return &root != &superblock.root; }
 };
 
-inline WalkStart AtRoot(const Superblock& superblock) { return {superblock.root, superblock.root}; }
+inline WalkStart AtRoot(const nfs::Superblock& superblock) {
+  return {superblock.root, superblock.root};
+}
 
 }  // namespace nfswalk::walk
 

@@ -1,4 +1,4 @@
-// R5 of nfs_semantics 6: in every state of the caches, what is answered under RCU is what the walk
+// WALK-19: in every state of the caches, what is answered under RCU is what the walk
 // with references answers without the server. And back: what that walk can answer without the
 // server and without memory is answered under RCU, except where it says so below.
 //
@@ -68,15 +68,14 @@ class Equivalence : public testing::Test {
   // One state. False: enough.
   bool Compare(RandomWorld& world, uint64_t seed, size_t step) {
     const Question question = world.DrawQuestion();
-    ToldServer& server = world.server();
-    const uint64_t calls = server.count();
-    server.Freeze(true);
+    fixtures::FaultyProtocol& protocol = world.protocol();
+    const uint64_t calls = protocol.calls();
+    protocol.Fail("", std::errc::io_error);
     const RcuAnswer under_rcu = AskRcu(world.client(), question);
-    const uint64_t calls_under_rcu = server.count() - calls;
+    const uint64_t calls_under_rcu = protocol.calls() - calls;
     const Answer with_references = AskRef(world.client(), question);
-    const uint64_t calls_with_references = server.count() - calls - calls_under_rcu;
-    server.Freeze(false);
-    (void)server.TakeCalls();
+    const uint64_t calls_with_references = protocol.calls() - calls - calls_under_rcu;
+    protocol.Fail("", {});
 
     const bool answered = under_rcu.need == NeedRef::kNone;
     const bool agree =
@@ -129,7 +128,8 @@ class Equivalence : public testing::Test {
   uint64_t path_hits_ = 0;
 };
 
-TEST_F(Equivalence, R5_WhatIsAnsweredUnderRcuIsAnsweredAlikeWithReferencesAndBack) {
+// WALK-19.
+TEST_F(Equivalence, WhatIsAnsweredUnderRcuIsAnsweredAlikeWithReferencesAndBack) {
   const uint64_t states = FromEnvironment("NFSWALK_EXITS_STATES", kStatesOfTheFloors);
   uint64_t seed = FromEnvironment("NFSWALK_EXITS_SEED", 1);
   for (uint64_t done = 0; done < states; ++seed) {

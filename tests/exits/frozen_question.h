@@ -1,5 +1,5 @@
 // frozen_question: one question to a client, asked of each form of the walk alone and of the same
-// caches, so that the answers can be compared (R5 of nfs_semantics 6).
+// caches, so that the answers can be compared (WALK-19).
 //
 // Thread safety: as the client's.
 #ifndef NFSWALK_TESTS_EXITS_FROZEN_QUESTION_H_

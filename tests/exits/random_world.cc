@@ -34,14 +34,17 @@ RandomWorld::RandomWorld(uint64_t seed)
     : dice_(seed), options_(DrawOptions(dice_)), people_{{0, 0},         {1, 1}, {1, 1, {7, 8}},
                                                          {1, 1, {8, 7}}, {2, 1}, {}} {
   SteeredClock::Set(1'000'000 * kSecond);
-  auto server = std::make_unique<ToldServer>();
+  auto server = std::make_unique<fixtures::MemoryServer>();
   server_ = server.get();
   if (dice_.OneIn(4)) server_->AnswerWholePaths();
-  server_->Grant(
-      [this](uint64_t file, const Credential& credential) { return RightsOf(file, credential); });
+  server_->GrantBy([this](const Attributes& file, const Credential& credential) {
+    return RightsOf(file.fileid, credential);
+  });
   rights_seed_ = dice_.Next();
   Grow();
-  client_ = std::move(*Client::MountOver(std::move(server), options_));
+  auto protocol = std::make_unique<fixtures::FaultyProtocol>(std::move(server));
+  protocol_ = protocol.get();
+  client_ = std::move(*Client::MountOver(std::move(protocol), options_));
 }
 
 MountOptions RandomWorld::DrawOptions(Dice& dice) {
@@ -322,12 +325,12 @@ void RandomWorld::ChangeByClient() {
 }
 
 void RandomWorld::DisturbCaches() {
-  Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
   const size_t what = dice_.Below(8);
   if (what == 0) return client_->InvalidateCaches();
   if (what == 1) return client_->DropCaches();
   if (what == 2) return void(superblock.dentries.Prune(1 + dice_.Below(10)));
-  superblock.inodes->IterInodes({}, [&](vfs::Inode& inode) {
+  superblock.inodes->IterInodes({}, [&](icache::Inode& inode) {
     if (dice_.OneIn(3)) {
       nfs::DirectoryChange change(superblock, inode);
       if (what < 5) nfs::InvalidateAttributes(superblock, inode);
@@ -335,7 +338,7 @@ void RandomWorld::DisturbCaches() {
       if (what == 6 && dice_.OneIn(3)) nfs::MarkStale(superblock, inode);
       if (what == 7) inode.access.Clear(superblock.access_lru);
     }
-    return vfs::IterStep::kNext;
+    return icache::IterStep::kNext;
   });
 }
 

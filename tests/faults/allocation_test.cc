@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "nfsclient/client.h"
-#include "nfsclient/vfs/inode_policy.h"
+#include "nfsclient/icache/inode_policy.h"
 #include "rcu/defer.h"
 #include "tests/fixtures/allocation_shortage.h"
 #include "tests/fixtures/faulty_protocol.h"
@@ -182,8 +182,8 @@ std::unique_ptr<protocol::Protocol> NewServer(bool whole_paths, MemoryServer** s
   auto memory = std::make_unique<MemoryServer>();
   if (whole_paths) memory->AnswerWholePaths();
   *server = memory.get();
-  auto front = std::make_unique<FaultyProtocol>(std::move(memory), fixtures::FaultPlan{});
-  front->Around([](const std::function<void()>& execute) {
+  auto front = std::make_unique<FaultyProtocol>(std::move(memory));
+  front->Around([](const fixtures::Call&, const std::function<void()>& execute) {
     OtherMemory of_the_server;
     execute();
   });
@@ -379,7 +379,7 @@ TEST_P(AllocationTest, AMountIsMadeWholeOrNotAtAll) {
 
 TEST_P(AllocationTest, DroppingTheCachesNeedsNoMemory) {
   const auto [whole_paths, kind, extent] = GetParam();
-  for (const vfs::HashPolicy hash : {vfs::HashPolicy::kBitRcu, vfs::HashPolicy::kIndex}) {
+  for (const icache::HashPolicy hash : {icache::HashPolicy::kBitRcu, icache::HashPolicy::kIndex}) {
     MountOptions options = Options();
     options.inode_policy.hash = hash;
     const Mounted mounted = Mount(whole_paths, options);
@@ -399,7 +399,7 @@ TEST_P(AllocationTest, DroppingTheCachesNeedsNoMemory) {
 
 TEST_P(AllocationTest, InvalidatingTheCachesNeedsNoMemory) {
   const auto [whole_paths, kind, extent] = GetParam();
-  for (const vfs::HashPolicy hash : {vfs::HashPolicy::kBitRcu, vfs::HashPolicy::kIndex}) {
+  for (const icache::HashPolicy hash : {icache::HashPolicy::kBitRcu, icache::HashPolicy::kIndex}) {
     MountOptions options = Options();
     options.inode_policy.hash = hash;
     const Mounted mounted = Mount(whole_paths, options);
@@ -419,7 +419,7 @@ TEST_P(AllocationTest, InvalidatingTheCachesNeedsNoMemory) {
 
 TEST_P(AllocationTest, UnmountingNeedsNoMemory) {
   const auto [whole_paths, kind, extent] = GetParam();
-  for (const vfs::HashPolicy hash : {vfs::HashPolicy::kBitRcu, vfs::HashPolicy::kIndex}) {
+  for (const icache::HashPolicy hash : {icache::HashPolicy::kBitRcu, icache::HashPolicy::kIndex}) {
     MountOptions options = Options();
     options.inode_policy.hash = hash;
     Mounted mounted = Mount(whole_paths, options);
@@ -466,6 +466,7 @@ TEST_F(RcuAllocationTest, WarmCallsAskForNone) {
 }
 
 #ifndef NDEBUG
+// WALK-28.
 TEST_F(RcuAllocationTest, ANewCredentialIsAReasonForAWalkWithReferences) {
   ASSERT_EQ(StatFile(client_, paths_, me_).value, paths_.file_id);
   const uint64_t before = NeedsMemory();

@@ -141,7 +141,7 @@ TEST_P(ClockStep, AYearLaterEverythingIsAskedAgainAndRight) {
 }
 
 // It cannot happen. Were it to, a time of before its start would not keep anything fresh for ever
-// (nfs_semantics 6, R3).
+// (ATTR-1).
 TEST_P(ClockStep, AnHourEarlierEverythingIsAskedAgainAndThenKept) {
   const auto client = Mount("");
   ASSERT_NE(client, nullptr);
@@ -282,6 +282,7 @@ TEST_P(LifetimeBoundary, OfTheRootsAttributesIsHalfOpen) {
   ExpectLifetime([&] { EXPECT_TRUE(client_->Stat("/", user_).has_value()); });
 }
 
+// ATTR-3.
 TEST_P(LifetimeBoundary, OfRightsIsHalfOpenThoughAttributesLiveOn) {
   Mount(3, kLifetime);
   const auto look = [&] { EXPECT_EQ(client_->Access("file", kMayRead, user_), std::errc{}); };

@@ -220,6 +220,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, FaultyMemory,
                                                           Tells::kChangeNotAtomic),
                                           testing::Range(1, 4)));
 
+// ATTR-13.
 TEST_P(FaultyMemory, LeavesNothingUntrueBehind) {
   const auto [whole_paths, tells, seed] = GetParam();
   auto server = std::make_unique<MemoryServer>();

@@ -12,7 +12,7 @@
 #ifdef NFSWALK_INSTALLED
 #include <nfswalk.h>
 #else
-#include "nfsclient/nfswalk.h"
+#include "nfsclient/c_api/nfswalk.h"
 #endif
 
 #define CHECK(condition)                                                      \

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "nfsclient/nfswalk.h"
+#include "nfsclient/c_api/nfswalk.h"
 #include "tests/fixtures/mounted_export.h"
 #include "tests/fixtures/program_run.h"
 

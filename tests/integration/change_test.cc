@@ -36,6 +36,7 @@ class Change : public VersionedExport {
 
 INSTANTIATE_TEST_SUITE_P(Versions, Change, fixtures::AllVersions(), fixtures::VersionTestName);
 
+// ATTR-11.
 TEST_P(Change, OwnChangesKeepTheSiblingsValid) {
   constexpr int kSiblings = 50;
   for (int i = 0; i < kSiblings; ++i) MakeFile("sibling" + std::to_string(i));
@@ -78,6 +79,7 @@ TEST_P(Change, AForeignChangeInBetweenDropsTheSiblings) {
   EXPECT_TRUE(Exists("foreign"));
 }
 
+// NAME-18.
 TEST_P(Change, CreatedNamesAreKnownAndRemovedOnesKnownToBeGone) {
   ASSERT_TRUE(client_->Create(Path("file"), 0600, true, root_).has_value());
   uint64_t before = Rpcs();
@@ -134,7 +136,7 @@ TEST_P(Change, LinksCount) {
   EXPECT_EQ(client_->Stat(Path("link"), root_)->nlink, 1u);
 }
 
-// Not only when the name that goes is in the caches.
+// Not only when the name that goes is in the caches. ATTR-16.
 TEST_P(Change, AFileKnowsOfItsLinksThatGoUnderNamesNeverLookedAt) {
   for (const char* name : {"file", "other"}) MakeFile(name);
   for (const char* name : {"removed", "replaced"}) {
@@ -171,6 +173,7 @@ TEST_P(Change, AnExclusiveFileIsRefusedWhateverHasItsName) {
   }
 }
 
+// WALK-11.
 TEST_P(Change, RefusalsHaveTheErrnoOfTheSystemCall) {
   MakeFile("file");
   MakeDirectory("dir/inner");
@@ -192,6 +195,7 @@ TEST_P(Change, RefusalsHaveTheErrnoOfTheSystemCall) {
   EXPECT_EQ(client_->Link(Path("dir"), Path("x"), root_), std::errc::operation_not_permitted);
 }
 
+// NAME-20.
 TEST_P(Change, ListingPrimesTheCaches) {
   std::set<std::string> expected;
   constexpr int kFiles = 3000;

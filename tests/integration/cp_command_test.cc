@@ -191,7 +191,7 @@ TEST_P(CpCommandTest, JsonTellsWhatWentWhere) {
 TEST_P(CpCommandTest, WithoutAPlaceToCopyToTheCommandLineIsWrong) {
   const Ran ran = Run({"cp", Url(), "f"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("'f' alone"), HasSubstr("where to")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("'f' alone"), HasSubstr("a path of this machine")));
 }
 
 }  // namespace

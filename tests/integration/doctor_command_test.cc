@@ -40,7 +40,7 @@ TEST_P(DoctorCommandTest, SaysWhatTheServerOffers) {
               AllOf(StartsWith("Version 3    offered"), HasSubstr("\nVersion 4.0  offered"),
                     HasSubstr("\nRound trip   median "), HasSubstr("\nRead         "),
                     HasSubstr("with attributes of the entries"), HasSubstr("255 bytes at most"),
-                    HasSubstr("\nAsked as     uid 0 gid 0"),
+                    HasSubstr("\nCalled as    uid 0 gid 0"),
                     HasSubstr("allowed: read, search, modify, extend, delete\n"),
                     HasSubstr("\nWarm stat    'd/f': 100 of 100 in RCU mode")));
 }

@@ -1,5 +1,5 @@
 // The client over every policy of its inode cache, against a real server.
-#include "nfsclient/vfs/inode_policy.h"
+#include "nfsclient/icache/inode_policy.h"
 
 #include <atomic>
 #include <cerrno>
@@ -17,32 +17,33 @@ namespace {
 using fixtures::MountedExport;
 
 class InodePolicies : public MountedExport,
-                      public testing::WithParamInterface<std::tuple<vfs::InodePolicy, int>> {
+                      public testing::WithParamInterface<std::tuple<icache::InodePolicy, int>> {
  protected:
   int version() const override { return std::get<1>(GetParam()); }
   std::string Options() const {
-    const vfs::InodePolicy& policy = std::get<0>(GetParam());
+    const icache::InodePolicy& policy = std::get<0>(GetParam());
     std::string options = "actimeo=600&inode_hash=";
-    options += vfs::PolicyName(policy.hash);
+    options += icache::PolicyName(policy.hash);
     options += "&inode_list=";
-    options += vfs::PolicyName(policy.list);
+    options += icache::PolicyName(policy.list);
     options += "&inode_lru=";
-    options += vfs::PolicyName(policy.lru);
+    options += icache::PolicyName(policy.lru);
     return options;
   }
 };
 
 std::string PolicyAndVersion(
-    const testing::TestParamInfo<std::tuple<vfs::InodePolicy, int>>& test) {
+    const testing::TestParamInfo<std::tuple<icache::InodePolicy, int>>& test) {
   const auto& [policy, version] = test.param;
-  return vfs::InodePolicyTestName({policy, test.index}) + "_" + fixtures::VersionName(version);
+  return icache::InodePolicyTestName({policy, test.index}) + "_" + fixtures::VersionName(version);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, InodePolicies,
-                         testing::Combine(testing::ValuesIn(vfs::AllInodePolicies()),
+                         testing::Combine(testing::ValuesIn(icache::AllInodePolicies()),
                                           fixtures::AllVersions()),
                          PolicyAndVersion);
 
+// INODE-13.
 TEST_P(InodePolicies, AnswerTheSameColdWarmAndAfterTheCachesWereDropped) {
   auto client = Mount(Options());
   ASSERT_NE(client, nullptr);

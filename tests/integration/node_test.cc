@@ -203,7 +203,7 @@ TEST_P(NodeCalls, ANodeWhoseFileIsGoneIsStale) {
 }
 
 // The walk is in top/sub/deep when top/sub leaves top: its `..` leads to a directory from which
-// `..` never comes past the node.
+// `..` never comes past the node. WALK-13.
 TEST_P(NodeCalls, ARenameLeadsNoScopedWalkOutOfItsNode) {
 #ifdef NDEBUG
   GTEST_SKIP() << "needs the sync points of a debug build";

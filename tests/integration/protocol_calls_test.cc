@@ -230,6 +230,7 @@ TEST_P(ProtocolCalls, AuthNoneIsNobodyInParticular) {
   EXPECT_EQ(nfs().Access(file, Credential()).granted & access_cache::kServerRead, 0u);
 }
 
+// CRED-8.
 TEST_P(ProtocolCalls, CredentialsOfManyThreadsDoNotMixOnOneConnection) {
   constexpr uint32_t kThreads = 4;
   constexpr int kRounds = 300;

@@ -136,6 +136,7 @@ TEST_P(ProtocolFaults, ShutdownFreesCallersOfAHungServer) {
   server().Resume();
 }
 
+// WIRE-18.
 TEST_P(ProtocolFaults, PortsComeFromThePortmapperWhereNoneAreGiven) {
   ServerAddress address = Address();
   address.nfs_port = address.mount_port = 0;

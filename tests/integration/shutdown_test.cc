@@ -66,6 +66,7 @@ class ShutDown : public fixtures::VersionedExport {
 
 INSTANTIATE_TEST_SUITE_P(Versions, ShutDown, fixtures::AllVersions(), fixtures::VersionTestName);
 
+// WIRE-6.
 TEST_P(ShutDown, CallsThatHangOnADeadServerAreFreed) {
   server().Hang();
   const auto calls = AllCalls();

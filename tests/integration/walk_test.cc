@@ -155,6 +155,7 @@ TEST_P(Walk, NamesOfEveryLengthAreToldApart) {
   }
 }
 
+// WALK-10.
 TEST_P(Walk, FortyLinksAreFollowedFortyOneAreNot) {
   MakeFile("target");
   std::string previous = "target";
@@ -175,6 +176,7 @@ TEST_P(Walk, AbsoluteLinksStartAtTheExportsRoot) {
   ExpectStat(Path("absolute/file"), EXDEV, {.beneath = true});
 }
 
+// WALK-13.
 TEST_P(Walk, ResolveFlags) {
   MakeDirectory("dir");
   MakeLink("dir", "link");
@@ -224,6 +226,7 @@ TEST_P(Walk, AStrictWalkGoesAsFarAsAPathCan) {
   ExpectStat(Path("outer/" + dots), 0, {.strict = true});
 }
 
+// WALK-7.
 TEST_P(Walk, SearchPermissionIsTheServersWord) {
   MakeDirectory("closed/inner");
   MakeFile("closed/inner/file");
@@ -234,7 +237,7 @@ TEST_P(Walk, SearchPermissionIsTheServersWord) {
     auto denied = client_->Stat(Path("closed/inner/file"), stranger);
     ASSERT_FALSE(denied.has_value());
     EXPECT_EQ(denied.error(), std::errc::permission_denied);
-    // Denied before the name is looked at (vfs_walk 4.1).
+    // Denied before the name is looked at (WALK-7).
     denied = client_->Stat(Path("closed/" + std::string(256, 'n')), stranger);
     ASSERT_FALSE(denied.has_value());
     EXPECT_EQ(denied.error(), std::errc::permission_denied);

@@ -24,9 +24,9 @@
 #include "rcu/thread_index.h"
 #include "tests/fixtures/access_caches.h"
 #include "tests/fixtures/client_internals.h"
+#include "tests/fixtures/faulty_protocol.h"
 #include "tests/fixtures/freezable_heap.h"
 #include "tests/fixtures/frozen_globals.h"
-#include "tests/fixtures/gated_protocol.h"
 #include "tests/fixtures/mounted_export.h"
 #include "tests/fixtures/thread_calls.h"
 #include "tests/integration/warm_tree.h"
@@ -34,8 +34,8 @@
 namespace nfswalk {
 namespace {
 
+using fixtures::FaultyProtocol;
 using fixtures::FreezableHeap;
-using fixtures::GatedProtocol;
 using fixtures::MountedExport;
 
 constexpr int kThreads = 4;
@@ -121,7 +121,7 @@ class WarmWalk : public MountedExport,
                          ? protocol::Nfs4::ConnectNfs4(options->server, options->transport)
                          : protocol::Nfs3::ConnectNfs3(options->server, options->transport);
     if (!connected) return nullptr;
-    auto counted = std::make_unique<GatedProtocol>(std::move(*connected));
+    auto counted = std::make_unique<FaultyProtocol>(std::move(*connected));
     protocol_ = counted.get();
     FreezableHeap::Scope heap;
     auto client = Client::MountOver(std::move(counted), *options);
@@ -131,7 +131,7 @@ class WarmWalk : public MountedExport,
   void WalkUntil(const WarmIdentity& who, std::chrono::steady_clock::time_point deadline,
                  Tally& tally);
 
-  GatedProtocol* protocol_ = nullptr;  // the client's
+  FaultyProtocol* protocol_ = nullptr;  // the client's
   std::unique_ptr<WarmTree> tree_;
   std::unique_ptr<Client> client_;
 };
@@ -222,6 +222,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, PeekWarmWalk,
                          testing::Combine(testing::Values("rcu-peek"), fixtures::AllVersions()),
                          ModeAndVersion);
 
+// WALK-20.
 TEST_P(SearchWarmWalk, FourIdentitiesAtOnceCostNoRpcNoLockNoAllocationNoSharedStore) {
   for (const WarmIdentity& who : tree().identities()) ASSERT_EQ(tree().Warm(client(), who), 0);
   // All that is counted below can be counted.
@@ -313,7 +314,7 @@ class FrozenMemoryWarmWalk : public WarmWalk {
   }
 
   vfs::DentryRef Find(std::string_view way) {
-    Superblock& superblock = ClientInternals::SuperblockOf(client());
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
     vfs::DentryRef at = superblock.root.Copy();
     std::string path(way);
     path += '\0';
@@ -337,7 +338,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, FrozenMemoryWarmWalk,
 TEST_P(FrozenMemoryWarmWalk, AStoreToAnythingAWalkerReadsIsFatal) {
   const WarmIdentity& who = tree().identities().front();
   ASSERT_EQ(tree().Warm(client(), who), 0);
-  Superblock& superblock = ClientInternals::SuperblockOf(client());
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
   const vfs::DentryRef long_name = Find(Path("open/d0/n0" + std::string(100, 'x')));
   const vfs::DentryRef link = Find(Path("open/d0/n3"));
   ASSERT_TRUE(long_name);
@@ -357,21 +358,21 @@ TEST_P(FrozenMemoryWarmWalk, AStoreToAnythingAWalkerReadsIsFatal) {
 // Locks of chains are bits in their heads.
 TEST_P(FrozenMemoryWarmWalk, AStoreToAHashTableIsFatal) {
   ASSERT_EQ(tree().Warm(client(), tree().identities().front()), 0);
-  Superblock& superblock = ClientInternals::SuperblockOf(client());
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
   const vfs::DentryRef dentry = Find(Path("open/d0"));
   ASSERT_TRUE(dentry);
   EXPECT_EXIT(Store(dentry.get(), sizeof *dentry, [&] { superblock.dentries.Drop(*dentry); }),
               testing::ExitedWithCode(kFaultedElsewhere), "");
-  vfs::Inode& inode = *dentry.inode();
-  const auto pass_over = [](vfs::Inode&) { return vfs::InodeCache::Take::kNext; };
-  EXPECT_EXIT(
-      Store(&inode, sizeof inode, [&] { superblock.inodes->FindNoWait(inode.hash, pass_over); }),
-      testing::ExitedWithCode(kFaultedElsewhere), "");
+  icache::Inode& inode = *dentry.inode();
+  const auto pass_over = [](icache::Inode&) { return icache::IgetFamily::Take::kNext; };
+  EXPECT_EXIT(Store(&inode, sizeof inode,
+                    [&] { ClientInternals::InodesOf(client()).FindNoWait(inode.hash, pass_over); }),
+              testing::ExitedWithCode(kFaultedElsewhere), "");
 }
 
 // A cache that is not in frozen memory, of entries that are.
 TEST_P(FrozenMemoryWarmWalk, AStoreToAnAccessEntryIsFatal) {
-  Superblock& superblock = ClientInternals::SuperblockOf(client());
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
   access_cache::LoneAccessCache cache;
   const auto older = superblock.credentials.Lookup(tree().identities().front().credential);
   const auto newer = superblock.credentials.Lookup(tree().stranger().credential);

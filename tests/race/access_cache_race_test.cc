@@ -198,6 +198,7 @@ TEST_F(AccessListRaceTest, TheNewEntryIsFoundBeforeTheReplacedOneLeaves) {
   EXPECT_EQ(during, 0x01);
 }
 
+// ACCESS-12.
 TEST_F(AccessListRaceTest, AnInvalidationAfterTheLoadIsSeenByThePeek) {
   Grant(1, 0x15);
   Once("access_list:peek-loaded", [&] { cache_.Invalidate(); });
@@ -347,7 +348,7 @@ void Grant(Stage& stage, int rounds) {
 class AccessCacheTorture : public testing::TestWithParam<size_t> {};
 
 // Property: no lookup ever answers with another identity's rights, whatever is replaced,
-// invalidated, evicted or expired meanwhile; and all books balance afterwards.
+// invalidated, evicted or expired meanwhile; and all books balance afterwards. ACCESS-10.
 TEST_P(AccessCacheTorture, R7_NobodyIsAnsweredWithAnothersRights) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

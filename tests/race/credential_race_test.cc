@@ -44,6 +44,7 @@ class CredentialRaceTest : public testing::Test {
   std::atomic<bool> reached_{false};
 };
 
+// CRED-3.
 TEST_F(CredentialRaceTest, R10_ACredentialRevivedWhileItsLastReferenceGoesIsNotIdle) {
   CredentialRef revived;
   CredentialRef last = *cache_.Lookup(self_);
@@ -76,6 +77,7 @@ TEST_F(CredentialRaceTest, TwoCreatorsOfOneCredentialEndWithOneObject) {
   EXPECT_EQ(cache_.size(), 1u);
 }
 
+// CRED-6.
 TEST(CredentialSetUpRaceTest, LookupsDuringASetUpWaitForItAndShareItsOutcome) {
   for (const std::errc outcome : {std::errc{}, std::errc::permission_denied}) {
     CredentialCache* self = nullptr;
@@ -101,7 +103,7 @@ TEST(CredentialSetUpRaceTest, LookupsDuringASetUpWaitForItAndShareItsOutcome) {
   }
 }
 
-// A few users with long group lists of equal length, so that comparisons read far (bug 18).
+// A few users with long group lists of equal length, so that comparisons read far (CRED-5).
 std::vector<Credential> LongListedUsers(uint32_t count) {
   std::vector<Credential> users;
   for (uint32_t user = 0; user < count; ++user) {
@@ -149,7 +151,7 @@ void ReadUntil(const std::atomic<bool>& done, CredentialCache& cache,
 }
 
 // Property: an answer is the credential that was asked for, whole, also while it expires; a
-// reference keeps it in the table.
+// reference keeps it in the table. CRED-5.
 TEST(CredentialTorture, ReadersNeverSeeAnotherOrAHalfFreedCredential) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

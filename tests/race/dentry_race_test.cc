@@ -14,8 +14,7 @@ namespace nfswalk::vfs {
 namespace {
 
 // A file that goes back and forth between a short and a long name is found whole or not at all: no
-// walker takes bytes of one name for the other, or follows a name that is gone (vfs_walk bugs 14,
-// 15).
+// walker takes bytes of one name for the other, or follows a name that is gone (WALK-26).
 TEST(DentryRace, ARenamedFileIsFoundWholeOrNotAtAll) {
   CachedTree tree;
   const std::string names[2] = {"short", std::string(100, 'l')};
@@ -170,7 +169,7 @@ TEST(DentryRace, AMoveDuringADropWaitsForItsEnd) {
 }
 
 // A walker that finds the name in its new place never sees the verifier of the old one
-// (nfs_semantics bug 10).
+// (NAME-13).
 TEST(DentryRace, AMovedDentryIsNotFoundBeforeItHasItsNewVerifier) {
   CachedTree tree;
   DentryRef file = tree.Add(tree.root(), "old", 2);

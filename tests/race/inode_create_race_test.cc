@@ -9,13 +9,13 @@
 #include <thread>
 #include <utility>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/allocation_fault.h"
 #include "rcu/lock_order.h"
 #include "tests/race/inode_race.h"
 
 #ifndef NDEBUG
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 constexpr std::errc kTaken = std::errc::device_or_resource_busy;
@@ -23,6 +23,7 @@ constexpr std::errc kTaken = std::errc::device_or_resource_busy;
 INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies()),
                          InodePolicyTestName);
 
+// INODE-5.
 TEST_P(InodeRace, R1_OfTwoCreatorsThatBothMissOneInserts) {
   InodeRef winner;
   OnceAt("insert:before-lock", [&] { Elsewhere([&] { winner = caches_.Get(7); }); });
@@ -49,6 +50,7 @@ TEST_P(InodeRace, R1_TheCreatorThatLostWaitsForTheInodeToBeComplete) {
   EXPECT_EQ(caches_.operations.evicted, 1u) << "the loser's own";
 }
 
+// INODE-7.
 TEST_P(InodeRace, R2_WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
   FoundInode failing = caches_.GetNew(7);
   CountAt asleep("wait:before-sleep");
@@ -75,6 +77,7 @@ TEST_P(InodeRace, R2_WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
   EXPECT_EQ(cache_.size(), 1u) << "the one that failed went with its last reference";
 }
 
+// INODE-6.
 TEST_P(InodeRace, R9_AFileBeingCreatedIsStaleToAllAtOnce) {
   InodeRef file = Creating(7);
   NobodyReaches("wait:before-sleep");
@@ -98,7 +101,7 @@ TEST_P(InodeRace, R9_AFileBeingCreatedSinceALookupMissedItIsStaleToTheInserter) 
 
 TEST_P(InodeRace, R9_AFileNotCreatedAfterAllIsStaleUntilItIsGone) {
   InodeRef file = Creating(7);
-  InodeRef other = InodeCache::Hold(*file);
+  InodeRef other = icache::Hold(*file);
   cache_.DiscardNew(std::move(file));
   EXPECT_FALSE(LookupRcu(7));
   EXPECT_EQ(Iget5Rcu(7).error(), InodeError::kStale);
@@ -145,6 +148,7 @@ TEST_P(InodeRace, R10_AnIncompleteInodeThatFailsLeavesTheKeyToWhoWaited) {
   EXPECT_EQ(LookupRcu(7).get(), fresh.get());
 }
 
+// INODE-6.
 TEST_P(InodeRace, R10_BesideADyingInodeTheKeyIsFreeAndTheNewOneIsMetFirst) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash");
@@ -216,5 +220,5 @@ TEST_P(InodeRace, R20_AnInodeNotYetListedIsWaitedForAndNotIterated) {
 }
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache
 #endif

@@ -4,11 +4,11 @@
 
 #include <cstddef>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "tests/race/inode_race.h"
 
 #ifndef NDEBUG
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 class InodeRaceDeathTest : public InodeRace {};
@@ -27,6 +27,7 @@ TEST_P(InodeRace, R12_AnInodeFoundBeforeItsLastReferenceIsDroppedStays) {
   EXPECT_EQ(cache_.unused(), 0u);
 }
 
+// INODE-10.
 TEST_P(InodeRace, R12_WhoeverHoldsTheInodesLockDecidesWhetherItLives) {
   InodeRef dropped = GetDoomed(7), found;
   StopAt last("iput:before-final");
@@ -39,6 +40,7 @@ TEST_P(InodeRace, R12_WhoeverHoldsTheInodesLockDecidesWhetherItLives) {
   EXPECT_FALSE(found->Is(kDying));
 }
 
+// INODE-3.
 TEST_P(InodeRace, R13_ReclaimSkipsAnInodeThatIsBeingFound) {
   caches_.Get(7);
   size_t pruned = 1;
@@ -69,21 +71,22 @@ TEST_P(InodeRace, R14_AnInodeFoundWhileAllUnusedAreEvictedStays) {
   EXPECT_FALSE(found->Is(kDying));
 }
 
+// INODE-1.
 TEST_P(InodeRace, R21_OnceAnInodeIsDyingNobodyTakesAReference) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash");
   Inode& inode = *doomed;
   Actor evictor([&] { doomed = {}; });
   EXPECT_TRUE(dying.Reached(evictor));
-  EXPECT_FALSE(InodeCache::Grab(inode));
-  EXPECT_FALSE(InodeCache::IterGrab(inode, {}));
+  EXPECT_FALSE(icache::Grab(inode));
+  EXPECT_FALSE(IgetFamily::IterGrab(inode, {}));
   EXPECT_EQ(inode.count, 0u);
   dying.LetGo();
 }
 
 TEST_P(InodeRaceDeathTest, R21_AHoldWithoutAReferenceIsRefused) {
   Inode* unused = caches_.Get(7).get();
-  EXPECT_DEATH(InodeCache::Hold(*unused).release(), "Assertion");
+  EXPECT_DEATH(icache::Hold(*unused).release(), "Assertion");
 }
 
 TEST_P(InodeRace, R26_TheLastReferenceToGoAfterAnUnmountEvictsAtOnce) {
@@ -102,15 +105,15 @@ TEST_P(InodeRace, R27_AnInodeNotToBeKeptIsWrittenBackAndThenEvicted) {
   OnceAt("iput:before-final", [&] {
     Elsewhere([&] {
       cache_.MarkDirty(*found);
-      cache_.MarkDontCache(*found);
+      MarkDontCache(*found);
     });
   });
-  cache_.Put(found);
+  Put(found);
   EXPECT_EQ(caches_.operations.written, 1u);
   EXPECT_EQ(caches_.operations.evicted, 1u);
   EXPECT_EQ(cache_.size(), 0u);
 }
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache
 #endif

@@ -7,12 +7,12 @@
 #include <system_error>
 #include <utility>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/sync_point.h"
 #include "tests/race/inode_race.h"
 
 #ifndef NDEBUG
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 // Inodes of different keys in one chain, and a table that can be made to grow.
@@ -79,6 +79,7 @@ class StandingIdentity final : public InodeIdentity {
   mutable std::function<void()> meanwhile_;
 };
 
+// INODE-9.
 TEST_P(InodeRace, R15_OfTwoWhoUnhashAnInodeOneRemovesIt) {
   InodeRef inode = caches_.Get(7);
   OnceAt("unhash:before-lock", [&] { Elsewhere([&] { cache_.Unhash(*inode); }); });
@@ -95,6 +96,7 @@ TEST_P(InodeRaceWithChainLocks, R15_AnInodeWhoseChainMovesBeforeItIsUnhashedIsRe
   EXPECT_FALSE(LookupLocked(7));
 }
 
+// INODE-11.
 TEST_P(InodeRaceWithBoth, R16_AWalkerWhoseInodeMovesToAnotherTableEndsAndCreatesNoSecond) {
   InodeRef wanted = GetInChain(1), passed = GetInChain(2);
   StandingIdentity identity(1, 2, [&] { GrowTable(); });
@@ -106,7 +108,7 @@ TEST_P(InodeRaceWithBoth, R16_AWalkerWhoseInodeMovesToAnotherTableEndsAndCreates
 TEST_P(InodeRaceUnderRcu, R16_AWalkerOnAnInodeThatLeavesTheChainFindsItsWayOn) {
   InodeRef wanted = GetInChain(1), middle = GetInChain(2), head = GetInChain(3);
   for (InodeRef* passed : {&middle, &head}) {
-    cache_.MarkDontCache(**passed);
+    MarkDontCache(**passed);
     StandingIdentity identity(1, (*passed)->fileid, [&] { *passed = {}; });
     InodeRef found = cache_.Ilookup5Rcu(kHash, identity);
     EXPECT_TRUE(identity.happened());
@@ -129,7 +131,7 @@ TEST_P(InodeRaceOfTwoSuperblocks, R17_BothCreateOneKeyAtOnceAndHaveAnInodeEach) 
 
 TEST_P(InodeRaceOfTwoSuperblocks, R17_ADyingInodeOfTheOtherIsNotWaitedFor) {
   InodeRef doomed = theirs_.Get(7);
-  theirs_.cache->MarkDontCache(*doomed);
+  MarkDontCache(*doomed);
   StopAt dying("evict:before-unhash");
   NobodyReaches("wait:before-sleep");
   Actor evictor([&] { doomed = {}; });
@@ -144,7 +146,7 @@ TEST_P(InodeRaceOfTwoSuperblocks, R17_ADyingInodeOfTheOtherIsNotWaitedFor) {
 TEST_P(InodeRaceOfTwoSuperblocks, R17_NoIdentityIsAskedAboutAnInodeOfTheOther) {
   class OwnIdentity final : public InodeIdentity {
    public:
-    explicit OwnIdentity(InodeCache& own) : own_(own) {}
+    explicit OwnIdentity(IgetFamily& own) : own_(own) {}
     bool Test(const Inode& inode) const override {
       EXPECT_EQ(inode.cache, &own_);
       return inode.fileid == 7;
@@ -155,19 +157,20 @@ TEST_P(InodeRaceOfTwoSuperblocks, R17_NoIdentityIsAskedAboutAnInodeOfTheOther) {
     }
 
    private:
-    InodeCache& own_;
+    IgetFamily& own_;
   } identity(cache_);
   InodeRef theirs = theirs_.Get(7);
   const uint64_t hash = cache_.HashOf(7);
   EXPECT_FALSE(cache_.Ilookup5(hash, identity));
   EXPECT_FALSE(cache_.Ilookup5Rcu(hash, identity));
-  auto match = [&](Inode& inode) { return identity.Test(inode), InodeCache::Take::kNext; };
+  auto match = [&](Inode& inode) { return identity.Test(inode), IgetFamily::Take::kNext; };
   EXPECT_FALSE(cache_.FindNoWait(hash, match));
   IgetResult ours = cache_.Iget5(hash, identity);
   EXPECT_TRUE(ours->is_new);
   cache_.UnlockNew(*ours->inode);
 }
 
+// INODE-11.
 TEST_P(InodeRace, R22_AnIdentityMayBeAskedWhileTheFileSystemsPartDies) {
   InodeRef doomed = GetDoomed(7);
   StopAt asleep("wait:before-sleep");
@@ -198,7 +201,7 @@ TEST_P(InodeRaceDeathTest, R24_NoCallThatMaySleepIsMadeUnderAChainsLock) {
   const auto under_the_lock = [&](const std::function<void()>& call) {
     cache_.FindNoWait(cache_.HashOf(7), [&](Inode&) {
       call();
-      return InodeCache::Take::kNext;
+      return IgetFamily::Take::kNext;
     });
   };
   EXPECT_DEATH(under_the_lock([&] { LookupRcu(7); }), "lock order");
@@ -257,5 +260,5 @@ TEST_P(InodeRaceWithChainLocks, R28_WhatIsInsertedAndUnhashedDuringAGrowthIsInTh
 }
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache
 #endif

@@ -5,7 +5,7 @@
 
 #include "tests/race/inode_race.h"
 
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 #ifndef NDEBUG
@@ -32,4 +32,4 @@ TEST_P(InodeLruRace, AnInodePutBackWhileReclaimTakesItOffIsInOneShard) {
 #endif
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache

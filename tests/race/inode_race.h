@@ -1,4 +1,4 @@
-// inode_race: what the tests of icache 1.8 share; their names begin with the row of that table.
+// inode_race: what the tests of the inode cache's races share.
 #ifndef NFSWALK_TESTS_RACE_INODE_RACE_H_
 #define NFSWALK_TESTS_RACE_INODE_RACE_H_
 
@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/sync_point.h"
 #include "tests/fixtures/inode_caches.h"
 #include "tests/race/interleavings.h"
 
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 
 inline std::vector<InodePolicy> InodePoliciesWhere(bool (*fits)(HashPolicy)) {
   std::vector<InodePolicy> all = AllInodePolicies();
@@ -47,7 +47,7 @@ class InodeRace : public testing::TestWithParam<InodePolicy> {
   // An inode that its last reference evicts.
   InodeRef GetDoomed(uint64_t key) {
     InodeRef inode = caches_.Get(key);
-    cache_.MarkDontCache(*inode);
+    MarkDontCache(*inode);
     return inode;
   }
   // An inode for a file of this key that is to be created; nobody knows it yet.
@@ -74,9 +74,9 @@ class InodeRace : public testing::TestWithParam<InodePolicy> {
   }
 
   InodeCaches caches_{GetParam()};
-  InodeCache& cache_ = *caches_.cache;
+  IgetFamily& cache_ = *caches_.cache;
 };
 
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache
 
 #endif  // NFSWALK_TESTS_RACE_INODE_RACE_H_

@@ -21,11 +21,11 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/read_guard.h"
 #include "tests/fixtures/inode_caches.h"
 
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 enum Outcome : size_t {
@@ -111,7 +111,7 @@ class Scene {
   // By its creator, before anybody else may change the inode.
   void Claim(Inode& inode, bool beside_dying) {
     rcu::ReadGuard guard;  // the one before may be evicted now
-    inode.cookie = kLives;
+    inode.change_id = kLives;
     const Inode* const before = alive_[inode.fileid].exchange(&inode);
     if (before != nullptr) Count(kBesideADyingOne);
     Check(before == nullptr || (beside_dying && before->Is(kDying)));
@@ -148,7 +148,7 @@ class Scene {
 
   void Evicted(Inode& inode) {
     // Not those that lost the race to be inserted.
-    if (inode.cookie.exchange(0) != kLives) return;
+    if (inode.change_id.exchange(0) != kLives) return;
     ++ended_;
     if (ended_ % 4 == 0) std::this_thread::yield();
     Retire(inode);
@@ -162,8 +162,7 @@ class Scene {
 // What one thread does.
 class Worker {
  public:
-  Worker(Scene& scene, uint64_t seed)
-      : scene_(scene), cache_(*scene.caches.cache), random_(seed) {}
+  Worker(Scene& scene, uint64_t seed) : scene_(scene), cache_(*scene.caches.cache), random_(seed) {}
 
   void Run() {
     const uint64_t rounds = scene_.plan.rounds;
@@ -261,9 +260,9 @@ class Worker {
 
   void TakeWithoutWaiting(uint64_t key, uint64_t hash) {
     InodeRef taken = cache_.FindNoWait(hash, [key](Inode& inode) {
-      if (inode.fileid != key) return InodeCache::Take::kNext;
-      return InodeCache::Grab(inode).release() != nullptr ? InodeCache::Take::kTake
-                                                          : InodeCache::Take::kNext;
+      if (inode.fileid != key) return IgetFamily::Take::kNext;
+      return icache::Grab(inode).release() != nullptr ? IgetFamily::Take::kTake
+                                                      : IgetFamily::Take::kNext;
     });
     if (taken) scene_.Count(kTakenWithoutWaiting);
     FoundAtOnce(key, std::move(taken));
@@ -291,17 +290,17 @@ class Worker {
         break;
       case 2:
         scene_.Count(kNotKept);
-        cache_.MarkDontCache(*inode);
+        MarkDontCache(*inode);
         break;
       case 3:
       case 4:
         cache_.MarkDirty(*inode);
         break;
       case 5:
-        scene_.Check(static_cast<bool>(InodeCache::Grab(*inode)));
+        scene_.Check(static_cast<bool>(icache::Grab(*inode)));
         break;
       case 6:
-        InodeCache::Hold(*inode);
+        icache::Hold(*inode);
         break;
       case 7:
         held_ = std::move(inode);  // the one held before goes
@@ -327,8 +326,8 @@ class Worker {
 
   void Iterate(const IterOptions& options, size_t steps) {
     size_t visited = 0;
-    const std::errc result = cache_.IterInodes(
-        options, [&](Inode& inode) -> std::expected<IterStep, std::errc> {
+    const std::errc result =
+        cache_.IterInodes(options, [&](Inode& inode) -> std::expected<IterStep, std::errc> {
           scene_.Check(inode.count > 0 && !inode.Is(kDying | kNew));
           if (++visited < steps) return IterStep::kNext;
           if (steps % 2 == 0) return IterStep::kStop;
@@ -339,7 +338,7 @@ class Worker {
   }
 
   Scene& scene_;
-  InodeCache& cache_;
+  IgetFamily& cache_;
   std::mt19937_64 random_;
   InodeRef held_;
 };
@@ -380,16 +379,20 @@ TEST_P(InodeStress, R28_InsertFindAndUnhashWhileTheTableGrows) {
 
 // Each life of the inode ends with its last reference, and the next begins: all threads get on.
 TEST_P(InodeStress, R25_ThousandsOfLivesOfOneKey) {
-  Scene scene(GetParam(), {.keys = 1, .inodes_max = 100, .initial_buckets = 2, .rounds = 0,
-                           .iteration_each = 0, .floors = false});
+  Scene scene(GetParam(), {.keys = 1,
+                           .inodes_max = 100,
+                           .initial_buckets = 2,
+                           .rounds = 0,
+                           .iteration_each = 0,
+                           .floors = false});
   std::vector<std::thread> threads;
   for (size_t t = 0; t < kThreads; ++t) {
     threads.emplace_back([&scene] {
       for (int i = 0; i < 500 || scene.count(kCreated) < 2000; ++i) {
         FoundInode found = scene.caches.GetNew(0);
-        InodeCache& cache = *found.inode->cache;
+        IgetFamily& cache = *found.inode->cache;
         if (found.is_new) scene.Claim(*found.inode, /*beside_dying=*/false);
-        cache.MarkDontCache(*found.inode);
+        MarkDontCache(*found.inode);
         if (found.is_new) cache.UnlockNew(*found.inode);
         scene.Check(found.inode->fileid == 0 && !found.inode->Is(kDying));
         found.inode = {};
@@ -403,4 +406,4 @@ TEST_P(InodeStress, R25_ThousandsOfLivesOfOneKey) {
 }
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "nfsclient/vfs/inode_cache.h"
+#include "nfsclient/icache/iget_family.h"
 #include "rcu/defer.h"
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
@@ -10,7 +10,7 @@
 #include "tests/race/inode_race.h"
 
 #ifndef NDEBUG
-namespace nfswalk::vfs {
+namespace nfswalk::icache {
 namespace {
 
 class InodeRaceUnderRcu : public InodeRace {};
@@ -23,6 +23,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceUnderRcu, testing::ValuesIn(InodePol
 INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceWithChainLocks,
                          testing::ValuesIn(InodePoliciesWithChainLocks()), InodePolicyTestName);
 
+// INODE-4.
 TEST_P(InodeRace, R3_WhoFindsAnInodeThatBeginsToDieWaitsAndThenMissesIt) {
   InodeRef doomed = GetDoomed(7);
   StopAt matched("find:after-match"), dying("evict:before-unhash"), asleep("wait:before-sleep");
@@ -51,7 +52,7 @@ TEST_P(InodeRace, R3_WhoWantsAnInodeThatIsDyingWaitsAndThenCreatesAnother) {
   asleep.LetGo();
 }
 
-// What was inserted in front of the dying one meanwhile is found only from the head.
+// What was inserted in front of the dying one meanwhile is found only from the head. INODE-4.
 TEST_P(InodeRaceWithChainLocks, R4_ALockedFinderSleepsWithoutTheLockAndStartsAgainAtTheHead) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
@@ -68,6 +69,7 @@ TEST_P(InodeRaceWithChainLocks, R4_ALockedFinderSleepsWithoutTheLockAndStartsAga
   EXPECT_EQ(found.get(), fresh.get());
 }
 
+// INODE-8.
 TEST_P(InodeRaceUnderRcu, R5_AFinderDoesNotSleepOnceTheInodeIsUnhashed) {
   InodeRef doomed = GetDoomed(7);
   Inode* const inode = doomed.get();
@@ -96,6 +98,7 @@ TEST_P(InodeRaceUnderRcu, TheMemoryOfAnInodeUnderAFinderIsNotReused) {
   EXPECT_NE(other.get(), found);
 }
 
+// INODE-8.
 TEST_P(InodeRace, R6_AnEvictionBetweenTicketAndSleepIsNotMissed) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
@@ -152,7 +155,7 @@ TEST_P(InodeRace, R8_AnInodeWrittenBackToDieIsWaitedForAndLeftAloneByAllOthers) 
   EXPECT_EQ(caches_.operations.evicted, 1u);
 }
 
-// To those who look without its lock, too.
+// To those who look without its lock, too. INODE-1.
 TEST_P(InodeRace, R8_AnInodeWrittenBackToDieIsDyingAtEveryMomentFromThenOn) {
   InodeRef doomed = GetDoomed(7);
   cache_.MarkDirty(*doomed);
@@ -206,5 +209,5 @@ TEST_P(InodeRace, R23_OneWakeServesThoseWhoWaitedForEitherInodeOfAKey) {
 }
 
 }  // namespace
-}  // namespace nfswalk::vfs
+}  // namespace nfswalk::icache
 #endif

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rcu/hash_table.h"
+#include "rcu/mix64.h"
 #include "rcu/object_pool.h"
 #include "rcu/read_guard.h"
 
@@ -25,11 +26,7 @@ struct Traits {
 };
 using Table = HashTable<Node, Traits>;
 
-uint64_t HashOf(uint64_t key) {
-  uint64_t x = (key + 1) * 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
-  return (x ^ (x >> 32)) & ~uint64_t{0xff};
-}
+uint64_t HashOf(uint64_t key) { return Mix64(key + 1) & ~uint64_t{0xff}; }
 
 auto KeyIs(uint64_t key) {
   return [key](const Node& node) { return node.key.load(std::memory_order_relaxed) == key; };
@@ -61,6 +58,7 @@ class HashTableRace : public testing::Test {
   Table table_{2};
 };
 
+// INODE-14.
 TEST_F(HashTableRace, NodesThatStayAreFoundAllThroughGrowthAndChurn) {
   constexpr uint64_t kStable = 64;
   constexpr uint64_t kChurnKeys = 20'000;  // doubles the table more than ten times

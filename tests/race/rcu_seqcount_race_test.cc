@@ -40,6 +40,7 @@ void ReadOnce(const Record& record, Tally& tally) {
 constexpr uint64_t kFloor = 1000;
 constexpr uint64_t kAttempts = 50'000'000;
 
+// WALK-14.
 TEST(SeqCountRace, NoTornReadPassesAlthoughTornReadsHappen) {
   Record record;
   std::atomic<bool> stop{false};

@@ -138,7 +138,7 @@ void MountLoad::UseFiles(Worker& worker) {
 
 void MountLoad::Reclaim(Worker& worker) {
   Client& client = *worker.client;
-  Superblock& superblock = ClientInternals::SuperblockOf(client);
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(client);
   switch (worker.random() % 6) {
     case 0:
       client.DropCaches();
@@ -150,18 +150,18 @@ void MountLoad::Reclaim(Worker& worker) {
       superblock.dentries.Prune(8);
       break;
     case 3:
-      superblock.inodes->Prune(8);
+      ClientInternals::InodesOf(client).Prune(8);
       break;
     case 4:
-      (void)superblock.inodes->IterInodes({}, [&](vfs::Inode&) {
+      (void)superblock.inodes->IterInodes({}, [&](icache::Inode&) {
         ++tally_.inodes_iterated;
-        return vfs::IterStep::kNext;
+        return icache::IterStep::kNext;
       });
       break;
     default:
-      (void)superblock.inodes->IterInodesUnsafe([&](vfs::Inode&) {
+      (void)ClientInternals::InodesOf(client).IterInodesUnsafe([&](icache::Inode&) {
         ++tally_.inodes_iterated;
-        return vfs::IterStep::kNext;
+        return icache::IterStep::kNext;
       });
       (void)client.stats();
   }

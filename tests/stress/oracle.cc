@@ -26,7 +26,7 @@ struct State {
   // and the end of the call.
   Tick lo;
   Tick hi;
-  // kLadder: until when the position may be where it was found, and the change that moved it.
+  // kHandOverHand: until when the position may be where it was found, and the change that moved it.
   Tick held_until = kForever;
   const Change* held_before = nullptr;
   // Changes under way that must have taken effect; kStrict: that must not.
@@ -123,7 +123,7 @@ bool Search::Believe(State& state, const Past<Value>& past,
     state.hi = std::min(state.hi, version.until);
     if (state.lo > state.hi) return false;
   } else {
-    const Tick held = promise_ == Promise::kLadder ? state.held_until : kForever;
+    const Tick held = promise_ == Promise::kHandOverHand ? state.held_until : kForever;
     if (state.lo > std::min({state.hi, version.until, held})) return false;
   }
   if (!whole) return true;
@@ -131,7 +131,7 @@ bool Search::Believe(State& state, const Past<Value>& past,
     if (&other <= &version) {
       if (other.change->returned < state.lo) continue;  // beyond doubt
       if (Contains(state.unmade, other.change)) return false;
-      if (promise_ == Promise::kLadder && state.held_before == other.change) return false;
+      if (promise_ == Promise::kHandOverHand && state.held_before == other.change) return false;
       if (!Contains(state.made, other.change)) state.made.push_back(other.change);
     } else {
       if (Contains(state.made, other.change)) return false;
@@ -178,7 +178,7 @@ bool Search::ToParent(const State& state, std::string_view rest) {
   const auto& place = history_.at(state.at).place;
   return Some(place, state, true, [&](const auto& here, State then) {
     const NodeId parent = here.value.parent;
-    if (promise_ == Promise::kLadder) {
+    if (promise_ == Promise::kHandOverHand) {
       // Wherever the parent is at that moment, it is held there.
       then.held_until = std::min(then.held_until, here.until);
       return Some(history_.at(parent).place, then, false, [&](const auto& there, State above) {

@@ -1,4 +1,4 @@
-// oracle: could a correct client have answered a walk like this? (vfs_walk 6.3 and 8.1)
+// oracle: could a correct client have answered a walk like this? (WALK-15, WALK-16)
 //
 // A walk looks at facts, one after the other: may the directory be searched, what does the name
 // lead to, what are the attributes in the end. The oracle tries all values that each fact may have
@@ -6,7 +6,8 @@
 //
 //   kSteps   each fact was true at a moment of the call, these moments being in order. What a walk
 //            with references promises: between two steps the directory it is in may be moved.
-//   kLadder  and, at each of these moments, the walk's position was where the step before had found
+//   kHandOverHand  and, at each of these moments, the walk's position was where the step before had
+//   found
 //            it: consecutive intervals overlap. What a walk under RCU promises (Oracle A).
 //   kStrict  all facts were true at one moment. A change is then seen in all names it is about or
 //            in none, since that moment comes before it or after it (Oracle B). Attributes are
@@ -25,7 +26,7 @@
 
 namespace nfswalk::stress {
 
-enum class Promise { kSteps, kLadder, kStrict };
+enum class Promise { kSteps, kHandOverHand, kStrict };
 
 struct Question {
   enum class Kind : uint8_t { kStat, kAccess, kReadLink };

@@ -6,7 +6,7 @@
 // A client with caches that is the only one to change a tree shows a change somewhere between the
 // server's critical section and the return of the changing call. So a value may be seen from the
 // moment at which the server makes it (nobody can know it earlier) until the call returns that puts
-// another one in its place (vfs_walk 8.1). Both moments are ticks of one counter.
+// another one in its place (WALK-15). Both moments are ticks of one counter.
 //
 // Thread safety: none, except that the caller of a change may write its `returned` while others add
 // to the history.

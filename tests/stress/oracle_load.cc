@@ -99,8 +99,7 @@ void OracleLoad::Hesitate() {
 
 OracleLoad::OracleLoad(Options options) : options_(std::move(options)) {
   auto server = std::make_unique<OracleServer>(
-      clock_, OracleServer::Options{.change_info = options_.change_info,
-                                    .on_reply = [](std::string_view) { Hesitate(); }});
+      clock_, OracleServer::Options{.change_info = options_.change_info, .on_reply = Hesitate});
   server_ = server.get();
   MountOptions mount = options_.mount;
   mount.acregmin_s = mount.acregmax_s = mount.acdirmin_s = mount.acdirmax_s = 100'000;
@@ -243,13 +242,13 @@ Answer OracleLoad::Ask(const Question& question, ResolveFlags flags) {
 void OracleLoad::AskSomething(Actor& actor) {
   Record record{.walk = {.question = RandomQuestion(actor.random)}, .promise = Promise::kSteps};
   ResolveFlags flags;
-  // Pass one alone keeps kLadder; a mount without it can keep neither that nor kStrict.
+  // Pass one alone keeps kHandOverHand; a mount without it can keep neither that nor kStrict.
   if (options_.mount.walk != WalkMode::kRef) {
     const size_t drawn = Below(actor.random, 4);
     flags.strict = drawn >= 2;
     flags.cached = drawn % 2 == 1;
     record.promise = flags.strict   ? Promise::kStrict
-                     : flags.cached ? Promise::kLadder
+                     : flags.cached ? Promise::kHandOverHand
                                     : Promise::kSteps;
   }
   record.walk.begin = clock_.Now();
@@ -386,7 +385,7 @@ void OracleLoad::JudgeLog(Actor& actor) {
       continue;
     }
     ++tally.walks;
-    tally.cached += promise == Promise::kLadder;
+    tally.cached += promise == Promise::kHandOverHand;
     tally.strict += promise == Promise::kStrict;
     tally.found += error == std::errc{};
     tally.absent += error == std::errc::no_such_file_or_directory;
@@ -400,7 +399,7 @@ void OracleLoad::JudgeLog(Actor& actor) {
       return verdict == Verdict::kLegal;
     };
     const bool steps = is_legal(Promise::kSteps);
-    const bool ladder = steps && is_legal(Promise::kLadder);
+    const bool ladder = steps && is_legal(Promise::kHandOverHand);
     const bool strict = ladder && is_legal(Promise::kStrict);
     if (undecided) {
       ++tally.undecided;

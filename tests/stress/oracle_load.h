@@ -27,12 +27,12 @@ namespace nfswalk::stress {
 // What has been put to the test.
 struct Tally {
   uint64_t walks = 0;      // answered and judged
-  uint64_t cached = 0;     // of those: by pass one alone (kLadder)
+  uint64_t cached = 0;     // of those: by pass one alone (kHandOverHand)
   uint64_t path_hits = 0;  // of those: begun at the directory, by the path cache
   uint64_t strict = 0;     // of those: at one moment (kStrict)
   uint64_t found = 0, absent = 0, denied = 0, not_directory = 0;
-  uint64_t torn = 0;        // kLadder answers that no single moment explains
-  uint64_t loose = 0;       // kSteps answers that kLadder does not explain
+  uint64_t torn = 0;        // kHandOverHand answers that no single moment explains
+  uint64_t loose = 0;       // kSteps answers that kHandOverHand does not explain
   uint64_t undecided = 0;   // so many changes during the call that it may have seen anything
   uint64_t unanswered = 0;  // EAGAIN
   uint64_t stale = 0;       // ESTALE, which is no answer either

@@ -1,5 +1,5 @@
 // Every answer that a client gives while its tree is being changed through it is one that it may
-// give: Oracles A and B of vfs_walk 8.1 over random changes, walks and evictions by 8 threads.
+// give: WALK-15 and WALK-16 over random changes, walks and evictions by 8 threads.
 //
 // --walks=N (over all tests of the binary) and --seed=N; both are printed.
 #include <gtest/gtest.h>
@@ -103,6 +103,7 @@ class OracleStress : public testing::TestWithParam<Setting> {
   }
 };
 
+// WALK-14, WALK-15.
 TEST_P(OracleStress, EveryAnswerIsOneThatTheTreeMayHaveGiven) {
   std::cout << "--seed=" << seed_of_binary << " --walks=" << walks_of_binary << std::endl;
   const uint64_t walks = walks_of_binary / kSettingCount;

@@ -61,7 +61,7 @@ class OracleTest : public testing::Test {
       return verdict == Verdict::kLegal;
     };
     const bool steps = legal(Promise::kSteps);
-    const bool ladder = legal(Promise::kLadder);
+    const bool ladder = legal(Promise::kHandOverHand);
     const bool strict = legal(Promise::kStrict);
     EXPECT_TRUE(steps || !ladder);
     EXPECT_TRUE(ladder || !strict);
@@ -113,7 +113,7 @@ TEST_F(OracleTest, WhoSawALaterChangeReturnDoesNotSeeWhatWasBeforeAnEarlierOne) 
   EXPECT_EQ(Allows(31, 40, {.path = "f"}, {.attributes = first}), "");
 }
 
-// vfs_walk 6.3: the walker is in b; mv /a /x; then mv /t/c /x/b/c.
+// WALK-15: the walker is in b; mv /a /x; then mv /t/c /x/b/c.
 TEST_F(OracleTest, APathThatNeverWasIsALadderButNoMoment) {
   const NodeId a = MakeDirectory(kRootNode, "a");
   const NodeId b = MakeDirectory(a, "b");

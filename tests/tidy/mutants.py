@@ -4,7 +4,7 @@ import fnmatch
 import re
 
 import mutant_table
-from claims import tests_of
+from citations import tests_of
 
 
 def _selects(pattern, suite, case):

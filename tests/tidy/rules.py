@@ -4,7 +4,7 @@ import posixpath
 import re
 from typing import NamedTuple
 
-import claims
+import citations
 import mutants
 from source_text import cxx_code, cxx_functions, python_functions
 
@@ -13,9 +13,18 @@ FUNCTION_LINES_MAX = 70
 PARTNER_LINES = 3  # how far from an ordered access its comment may be
 
 # A folder includes itself and what stands before it.
-LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/vfs",
-          "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/cli"]
+LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/icache", "nfsclient/vfs",
+          "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/c_api", "nfsclient/cli"]
 ABOVE_ALL = ["tests", "bench", "docs"]
+# All that the command may include of the client (docs/architecture.md), besides what a file needs that
+# speaks to a server by itself.
+COMMAND = "nfsclient/cli"
+COMMAND_INCLUDES = {"nfsclient/client.h"}
+COMMAND_EXCEPTIONS = {
+    "nfsclient/cli/server_examination.cc": {"nfsclient/protocol/nfs3.h", "nfsclient/protocol/nfs4.h"},
+    "nfsclient/cli/doctor_advice.cc": {"sunrpc_auth/auth_body.h"},
+    "nfsclient/cli/local_copy.cc": {"nfsclient/protocol/wire_limits.h"},
+}
 # Headers of a library -> the one folder that may include them, and its tests.
 LIBRARY_HOMES = {"nfsc/": "nfsclient/protocol", "rpc/": "sunrpc_auth", "tirpc/": "sunrpc_auth",
                  "urcu": "rcu"}
@@ -111,6 +120,19 @@ def include_direction(tree):
                 yield Violation(path, line, "include-direction", f"{folder} may not include {other}")
 
 
+def command_includes(tree):
+    for path, _ in tree.cxx():
+        if not path.startswith(COMMAND + "/"):
+            continue
+        allowed = COMMAND_INCLUDES | COMMAND_EXCEPTIONS.get(path, set())
+        for line, bracket, header in _includes(tree, path):
+            _, folder = _layer(header)
+            inside = folder in LAYERS and folder != COMMAND
+            if bracket == '"' and inside and header not in allowed:
+                yield Violation(path, line, "command-includes",
+                                f'"{header}": the command includes nfsclient/client.h')
+
+
 def library_home(tree):
     for path, _ in tree.cxx():
         for line, bracket, header in _includes(tree, path):
@@ -170,7 +192,8 @@ def dead_file(tree):
         build = posixpath.join(folder, "BUILD")
         text = tree.files.get(build, "")
         names = [name]
-        if name.endswith("_test.cc") and " for " in text:  # a comprehension adds the ends
+        # A comprehension, or tests/fixtures/test.bzl, adds the ends.
+        if name.endswith("_test.cc") and (" for " in text or "nfswalk_test" in text):
             names += [name.removesuffix(".cc"), name.removesuffix("_test.cc")]
         if not any(f'"{known}"' in text for known in names):
             yield Violation(path, 1, "dead-file", f"{build} does not name it")
@@ -201,7 +224,22 @@ def broken_link(tree):
 
 def named_test(tree):
     return (Violation(path, line, "named-test", message)
-            for path, line, message in claims.named_test(tree))
+            for path, line, message in citations.named_tests(tree))
+
+
+def rule_citation(tree):
+    return (Violation(path, line, "rule-citation", message)
+            for path, line, message in citations.rules(tree))
+
+
+def unshipped_citation(tree):
+    return (Violation(path, line, "unshipped-citation", message)
+            for path, line, message in citations.unshipped(tree))
+
+
+def letter_citation(tree):
+    return (Violation(path, line, "letter-citation", message)
+            for path, line, message in citations.letters(tree))
 
 
 def mutant(tree):
@@ -209,8 +247,9 @@ def mutant(tree):
             for path, line, message in mutants.mutants(tree))
 
 
-RULES = [file_size, function_size, include_direction, library_home, lockfree_list, ordering_partner,
-         vague_name, unfinished, machine_path, dead_file, test_sleep, broken_link, named_test, mutant]
+RULES = [file_size, function_size, include_direction, command_includes, library_home, lockfree_list,
+         ordering_partner, vague_name, unfinished, machine_path, dead_file, test_sleep, broken_link, named_test,
+         rule_citation, unshipped_citation, letter_citation, mutant]
 
 
 def check(tree, exceptions=()):

@@ -65,14 +65,14 @@ class Includes(unittest.TestCase):
 
     def test_upwards(self):
         for path, header in [("rcu/a.cc", "sunrpc_auth/c.h"), ("nfsclient/vfs/a.cc", "nfsclient/nfs/c.h"),
-                             ("nfsclient/walk/a.cc", "nfsclient/c.h"), ("nfsclient/a.cc", "tests/c.h"),
+                             ("nfsclient/walk/a.cc", "nfsclient/client.h"), ("nfsclient/a.cc", "tests/c.h"),
                              ("nfsclient/cli/a.cc", "bench/x/c.h")]:
             with self.subTest(path=path, header=header):
                 self.assertEqual(self.check_include(path, header), ["include-direction"])
 
     def test_downwards(self):
         for path, header in [("sunrpc_auth/a.cc", "rcu/c.h"), ("nfsclient/a.cc", "nfsclient/nfs/c.h"),
-                             ("nfsclient/cli/a.cc", "nfsclient/c.h"), ("bench/x/a.cc", "tests/c.h")]:
+                             ("nfsclient/cli/a.cc", "nfsclient/client.h"), ("bench/x/a.cc", "tests/c.h")]:
             with self.subTest(path=path, header=header):
                 self.assertEqual(self.check_include(path, header), [])
 
@@ -165,6 +165,19 @@ class Tests(unittest.TestCase):
         self.assertEqual(rules_broken({**build, "tests/a.cc": "poll(&p, 1, 9); Asleep(x);"}), [])
 
 
+class Command(unittest.TestCase):
+    def test_includes_the_client_and_its_own_files(self):
+        build = {"nfsclient/cli/BUILD": BUILD_A, "nfsclient/cli/b.h": "", "nfsclient/client.h": "",
+                 "nfsclient/protocol/protocol.h": ""}
+        build["nfsclient/cli/BUILD"] += ' "b.h"'
+        for header, broken in [("nfsclient/client.h", []), ("nfsclient/cli/b.h", []),
+                               ("nfsclient/protocol/protocol.h", ["command-includes"])]:
+            with self.subTest(header=header):
+                tree = {**build, "nfsclient/cli/a.cc": f'#include "{header}"\n'}
+                found = [rule for rule in rules_broken(tree) if rule != "dead-file"]
+                self.assertEqual(found, broken)
+
+
 class Links(unittest.TestCase):
     def test_a_link_to_nothing(self):
         text = "[a](walk.md) [b](../rcu/BUILD#x) [c](https://a.b/c) [d](#x) [e](../rcu)\n"
@@ -198,15 +211,55 @@ class Messages(unittest.TestCase):
                          ["rcu/a.cc:3: library-home: <nfsc/libnfs.h> belongs to nfsclient/protocol/"])
 
 
-class Claims(unittest.TestCase):
-    TEST = {"tests/race/BUILD": '"a_test.cc"', "tests/race/a_test.cc": "TEST_F(ARace, B01_Holds) {\n}\n"}
+class Citations(unittest.TestCase):
+    PAGE = "docs/rules/names.md"
+    RULE = "**NAME-1** A name\nis a name.\nSource: fs/namei.c.\n"
+    TESTED = {PAGE: RULE, "tests/BUILD": '"a_test.cc"', "tests/a_test.cc": "// NAME-1.\n"}
+
+    def broken(self, text, files=(), path="docs/a.md"):
+        return rules_broken({**self.TESTED, **dict(files), path: text})
+
+    def test_a_rule_that_is_not_there(self):
+        for text, broken in [("NAME-1 and (NAME-1).", []), ("NAME-2", ["rule-citation"]),
+                             ("NAME-11", ["rule-citation"]), ("RENAME-2 and UTF-8", [])]:
+            with self.subTest(text=text):
+                self.assertEqual(self.broken(text), broken)
+
+    def test_a_rule_that_no_test_cites(self):
+        files = {self.PAGE: self.RULE, "rcu/a.cc": "// NAME-1.\n"}
+        self.assertEqual(rules_broken(files), ["rule-citation"])
+        self.assertEqual(rules_broken({**files, "tests/a_test.py": "# NAME-1\n"}), [])
+
+    def test_a_rule_without_a_source_or_there_twice(self):
+        self.assertEqual(self.broken("**NAME-1** A name.\n", path=self.PAGE), ["rule-citation"])
+        self.assertEqual(self.broken(2 * self.RULE, path=self.PAGE), ["rule-citation"])
+
+    def test_notes_that_do_not_ship(self):
+        for text, broken in [("(vfs_walk 6.3)", 1), ("icache 6.6, M5", 1), ("style_anchors.md 4", 1),
+                             ("vfs_walk bug 13", 1), ("nfs_semantics;", 1), ("(libnfs_ganesha\n2)", 1), ("(design 2)", 1),
+                             ("nfsclient/icache/a.cc, icache.h", 0), ("vfs_walks 6", 0)]:
+            with self.subTest(text=text):
+                self.assertEqual(self.broken(text), ["unshipped-citation"] * broken)
+        self.assertEqual(self.broken("// as vfs_walk\n// 6.3 says\n", path="rcu/a.cc"),
+                         ["unshipped-citation"])
+
+    def test_a_letter_that_is_not_listed(self):
+        files = {"docs/letters.md": "| the B-tree scalability letter | A. U. Thor | 2024 |\n"}
+        for text, broken in [("the B-tree scalability letter", 0), ("the letters' figures", 0),
+                             ("as the letter says", 1), ("the other letter", 1), ("a letter's table", 0),
+                             ("the\nB-tree\nscalability letter", 0), ("The letter", 1)]:
+            with self.subTest(text=text):
+                self.assertEqual(self.broken(text, files), ["letter-citation"] * broken)
+        self.assertEqual(self.broken("the last letter", path="nfsclient/cli/a.md"), [])
+
+    NAMED = {"tests/race/BUILD": '"a_test.cc"', "tests/race/a_test.cc": "TEST_F(ARace, B01_Holds) {\n}\n"}
 
     def test_a_document_names_a_test_that_is_not_there(self):
         for text, broken in [("`ARace.B01_Holds`", []), ("`ARace.*`", []),
                              ("`ARace.B02_Holds`", ["named-test"]), ("`OtherRace.*`", ["named-test"]),
                              ("`Client.Stat`", [])]:
             with self.subTest(text=text):
-                self.assertEqual(rules_broken({**self.TEST, "docs/a.md": text + "\n"}), broken)
+                self.assertEqual(rules_broken({**self.NAMED, "docs/a.md": text + "\n"}), broken)
 
 
 class Mutants(unittest.TestCase):

@@ -159,7 +159,7 @@ TEST_F(AccessCacheTest, ANewAnswerReplacesTheOldOne) {
   EXPECT_EQ(Locked(1), 0x01);
 }
 
-// Bug 16: the entry that replaces another must carry its own time.
+// ACCESS-11: the entry that replaces another must carry its own time.
 TEST_F(AccessCacheTest, B16_AReplacingEntryHasItsOwnTimeStamp) {
   Grant(1, 0x3f, kNow);
   Grant(1, 0x3f, kNow + 900);
@@ -213,6 +213,7 @@ TEST_F(AccessCacheTest, AnInsertionSweepsOutWhatWasInvalidated) {
   EXPECT_EQ(Peek(11), 0x01);
 }
 
+// ACCESS-8.
 TEST_F(AccessCacheTest, R6_AGrantAskedForBeforeAnInvalidationIsNotCached) {
   const uint64_t epoch = cache_.epoch();
   cache_.Invalidate();
@@ -232,6 +233,7 @@ TEST_F(AccessCacheTest, R6_ALateGrantDoesNotReplaceANewerOne) {
   EXPECT_EQ(Peek(1), 0x01);
 }
 
+// ACCESS-7.
 TEST_F(AccessCacheTest, R9_TheFirstAnswerAfterInvalidatingAnEmptyCacheIsKept) {
   cache_.Invalidate();
   Grant(1, 0x15);
@@ -273,7 +275,7 @@ TEST_F(AccessCacheTest, AnEntryPinsItsCredential) {
   EXPECT_EQ(credentials_.Prune(~uint64_t{0}), 1u);
 }
 
-// Bug 18: the pin must outlast every reader that can still compare with the entry.
+// ACCESS-11: the pin must outlast every reader that can still compare with the entry.
 TEST_F(AccessCacheTest, B18_TheCredentialStaysPinnedUntilReadersOfTheEntryAreGone) {
   ServeFromList(cache_, credentials_, lru_);
   rcu::Barrier();
@@ -301,6 +303,7 @@ TEST_F(AccessCacheTest, AClearedCacheIsEmptyAndUsableAgain) {
   EXPECT_EQ(Peek(2), 0x02);
 }
 
+// ACCESS-12.
 TEST_F(AccessCacheTest, SearchWithoutALockIsBounded) {
   constexpr uint32_t kUsers = AccessList::kSearchStepsMax + 1;
   for (uint32_t uid = 1; uid <= kUsers; ++uid) Grant(uid, 0x3f);
@@ -343,7 +346,7 @@ TEST_F(AccessCacheTest, LookupsWithoutALockTakeNoneAndStoreNothing) {
   pool.Free(holder);
 }
 
-// Bug 15 and R5: in every frozen state the three lookups agree: a peek or a lockless search that
+// ACCESS-6: in every frozen state the three lookups agree: a peek or a lockless search that
 // answers says what the locked search says.
 TEST_F(AccessCacheTest, B15_NoLookupContradictsAnother) {
   const std::vector<std::pair<std::string, std::function<void()>>> steps = {

@@ -53,6 +53,7 @@ class AccessLruTest : public testing::Test {
   std::array<LoneAccessCache, 8> inodes_;
 };
 
+// ACCESS-13.
 TEST_F(AccessLruTest, TheLimitHoldsAfterEveryInsertion) {
   for (uint32_t i = 0; i < 100; ++i) {
     Grant(i * 5 % 8, i % 7);

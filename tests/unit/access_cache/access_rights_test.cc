@@ -25,6 +25,7 @@ TEST(AccessRightsTest, AFileIsExecutedByExecuteAlone) {
   EXPECT_FALSE(Grants(0x3f & ~kServerExecute, kMayExec, kFile));
 }
 
+// ACCESS-3.
 TEST(AccessRightsTest, ADirectoryIsWrittenByModifyAndExtendAndDelete) {
   constexpr uint32_t kAll = kServerModify | kServerExtend | kServerDelete;
   EXPECT_TRUE(Grants(kAll, kMayWrite, kDirectory));

@@ -30,6 +30,7 @@ TEST(ChainLocksTest, EveryChainHasALockOfItsOwn) {
   locks.Unlock(one, 1);
 }
 
+// INODE-14.
 TEST(ChainLocksTest, ALockInBitZeroCostsNoMemoryAndARealOneAWord) {
   EXPECT_EQ(sizeof(ChainLocks<false>::Head<Node, Traits>), 8u);
   EXPECT_EQ(sizeof(ChainLocks<true>::Head<Node, Traits>), 16u);

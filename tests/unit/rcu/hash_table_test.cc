@@ -1,4 +1,5 @@
 #include "rcu/hash_table.h"
+#include "rcu/mix64.h"
 
 #include <gtest/gtest.h>
 
@@ -56,9 +57,7 @@ struct KindName {
 
 // Mixed above the low byte, which holds a length as in names, and for slots in bits 1 to 3.
 uint64_t HashOf(uint64_t key) {
-  uint64_t x = (key + 1) * 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
-  x ^= x >> 32;
+  const uint64_t x = Mix64(key + 1);
   return (x & ~uint64_t{0xff}) | (x & 7) << 1 | 1;
 }
 

@@ -1,4 +1,5 @@
 #include "rcu/lfht_table.h"
+#include "rcu/mix64.h"
 
 #include <gtest/gtest.h>
 
@@ -28,11 +29,7 @@ struct Traits {
 };
 using Table = LfhtTable<Node, Traits>;
 
-uint64_t HashOf(uint64_t key) {
-  uint64_t x = (key + 1) * 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93;
-  return (x ^ (x >> 32)) | 1;
-}
+uint64_t HashOf(uint64_t key) { return Mix64(key + 1) | 1; }
 
 auto IsKey(uint64_t key) {
   return [key](const Node& node) { return node.key == key; };

@@ -47,6 +47,7 @@ TEST(LockOrder, LocksMayBeReleasedInAnyOrder) {
   AssertNoLocksHeld();
 }
 
+// INODE-3.
 TEST(LockOrderDeathTest, TakingAnOuterLockUnderAnInnerOneAborts) {
   SpinLock inode(LockClass::kInode);
   SpinLock dentry(LockClass::kDentry);

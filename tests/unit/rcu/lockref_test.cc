@@ -50,6 +50,7 @@ TEST(Lockref, GetNotDeadRevivesACachedObjectAndGetNotZeroDoesNot) {
   EXPECT_TRUE(ref.GetNotZero());
 }
 
+// WALK-23.
 TEST(Lockref, ADeadObjectGivesNoReferenceUntilItIsRevived) {
   Lockref ref;
   ref.Lock();

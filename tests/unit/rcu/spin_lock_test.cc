@@ -24,6 +24,7 @@ TEST(SpinLock, TryLockFailsWhileAnotherThreadHoldsIt) {
   EXPECT_FALSE(got);
 }
 
+// INODE-24.
 TEST(SpinLock, AWaiterThatNapsGetsTheLockInTheEnd) {
   // The holder gives the waiter far more turns than it spins and yields.
   SpinLock lock;

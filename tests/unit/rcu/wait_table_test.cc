@@ -53,6 +53,7 @@ TEST(WaitTableTest, AWakeUpEndsTheSleepOfAll) {
   EXPECT_TRUE(object.done);
 }
 
+// INODE-8.
 TEST(WaitTableTest, AWakeUpBetweenTicketAndSleepIsNotLost) {
   Object object;
   object.lock.lock();

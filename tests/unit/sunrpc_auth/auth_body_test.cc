@@ -68,6 +68,7 @@ TEST(AuthBodyTest, AuthSysDecodesToWhatWasAsked) {
   EXPECT_EQ(decoded.groups, (std::vector<uint32_t>{7, 5, 6}));
 }
 
+// CRED-7.
 TEST(AuthBodyTest, TheFirstSixteenGroupsTravel) {
   std::vector<uint32_t> groups;
   for (uint32_t i = 0; i < 40; ++i) groups.push_back(100 + i);

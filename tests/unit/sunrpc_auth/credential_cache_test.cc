@@ -37,6 +37,7 @@ class CredentialCacheTest : public testing::Test {
   CredentialCache cache_{{.entries_max = 100}};
 };
 
+// CRED-2.
 TEST_F(CredentialCacheTest, NonblockNeverCreates) {
   EXPECT_EQ(Nonblock(Credential(1, 1)), nullptr);
   EXPECT_EQ(cache_.size(), 0u);
@@ -51,6 +52,7 @@ TEST_F(CredentialCacheTest, EqualCredentialsShareOneObject) {
   EXPECT_EQ(cache_.size(), 1u);
 }
 
+// CRED-1.
 TEST_F(CredentialCacheTest, R10_SameUidWithOtherGidOrGroupsIsSomebodyElse) {
   std::vector<uint32_t> many(40), other_last;
   std::iota(many.begin(), many.end(), 500);
@@ -141,6 +143,7 @@ TEST_F(CredentialCacheTest, AnIdleCredentialStaysFindable) {
   EXPECT_EQ(MustLookup(Credential(1, 1)).get(), address);
 }
 
+// CRED-3.
 TEST_F(CredentialCacheTest, R10_KeptAt59SecondsIdleAndDroppedAt61) {
   CredentialRef reference = MustLookup(Credential(1, 1));
   const uint64_t before_ns = rcu::CoarseNowNs();
@@ -200,6 +203,7 @@ TEST_F(CredentialCacheTest, ABorrowedCredentialThatWasDroppedGivesNoReference) {
   EXPECT_EQ(borrowed->key(), Credential(1, 1));  // still whole in this section
 }
 
+// CRED-4.
 TEST(CredentialCacheLimitTest, OverTheLimitTheLongestIdleGoesFirst) {
   CredentialCache cache({.entries_max = 3});
   std::vector<CredentialRef> references;
@@ -241,7 +245,7 @@ TEST(CredentialCacheLimitTest, ALookupThatAddsAlsoExpires) {
   EXPECT_EQ(cache.size(), 1u);
 }
 
-// R10: a NEW entry in front. The set-up looks at its own credential from inside.
+// CRED-6: a NEW entry in front. The set-up looks at its own credential from inside.
 TEST(CredentialCacheSetUpTest, R10_ANewCredentialIsInvisibleWithoutAReferenceUntilSetUp) {
   CredentialCache* self = nullptr;
   int set_ups = 0;

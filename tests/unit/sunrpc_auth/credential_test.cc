@@ -36,6 +36,7 @@ TEST(CredentialTest, GroupOrderCounts) {
   EXPECT_NE(Credential(1, 2, {3, 4}).hash(), Credential(1, 2, {4, 3}).hash());
 }
 
+// CRED-1.
 TEST(CredentialTest, GroupsBeyondTheSixteenthCount) {
   std::vector<uint32_t> groups = Numbers(20);
   const Credential a(1, 2, groups);

@@ -2,7 +2,7 @@
 
 #include "nfsclient/protocol/nfs3_decode.h"
 #include "tests/fixtures/fake_server.h"
-#include "tests/fuzz/nfsclient/protocol/promises.h"
+#include "tests/fuzz/nfsclient/protocol/reply_invariants.h"
 #include "tests/fuzz/nfsclient/protocol/reply_sample.h"
 #include "tests/unit/nfsclient/protocol/wire_reply.h"
 
@@ -16,7 +16,7 @@ using fixtures::Xdr;
 
 constexpr uint32_t kFailure = 13;
 constexpr size_t kTransferBytes = 100;
-constexpr ReadDirPosition kAsked{5, 0};
+constexpr ReadDirPosition kRequested{5, 0};
 
 // RFC 1813 2.6.
 std::string File(uint32_t type) {
@@ -44,47 +44,51 @@ std::string PostOp(uint32_t type = 1) { return Xdr().U32(1).Raw(File(type)).str(
 std::string PostOpHandle() { return Xdr().U32(1).Bytes(std::string(24, 'h')).str(); }
 std::string Wcc() { return Xdr().U32(1).U64(12).U32(3).U32(4).U32(5).U32(6).Raw(PostOp(2)).str(); }
 
-Broken BrokenBy(const AttributesReply& r) { return r.error == kOk ? BrokenBy(r.attributes) : ""; }
-Broken BrokenBy(const LookupReply& r) {
-  return FirstOf({r.error == kOk ? BrokenBy(r.handle, kNfs3HandleBytesMax)
-                                 : Broken(r.handle.empty() ? "" : "no handle of what failed"),
-                  BrokenBy(r.attributes), BrokenBy(r.directory)});
+Violation ViolationIn(const AttributesReply& r) {
+  return r.error == kOk ? ViolationIn(r.attributes) : "";
 }
-Broken BrokenBy(const AccessReply& r) {
-  return FirstOf({BrokenByGranted(r.granted), BrokenBy(r.attributes)});
+Violation ViolationIn(const LookupReply& r) {
+  return FirstOf({r.error == kOk ? ViolationIn(r.handle, kNfs3HandleBytesMax)
+                                 : Violation(r.handle.empty() ? "" : "no handle in a failure"),
+                  ViolationIn(r.attributes), ViolationIn(r.directory)});
 }
-Broken BrokenBy(const ReadLinkReply& r) {
-  return FirstOf({r.error == kOk ? BrokenByLinkText(r.target)
-                                 : Broken(r.target.empty() ? "" : "no text of what failed"),
-                  BrokenBy(r.attributes)});
+Violation ViolationIn(const AccessReply& r) {
+  return FirstOf({ViolationInGranted(r.granted), ViolationIn(r.attributes)});
 }
-Broken BrokenBy(const ReadReply& r) {
-  if (r.count_bytes > kTransferBytes) return "no more than was asked for";
+Violation ViolationIn(const ReadLinkReply& r) {
+  return FirstOf({r.error == kOk ? ViolationInLinkText(r.target)
+                                 : Violation(r.target.empty() ? "" : "no text in a failure"),
+                  ViolationIn(r.attributes)});
+}
+Violation ViolationIn(const ReadReply& r) {
+  if (r.count_bytes > kTransferBytes) return "no more than requested";
   if (r.error == kOk && r.count_bytes == 0 && !r.eof) return "progress";
-  return BrokenBy(r.attributes);
+  return ViolationIn(r.attributes);
 }
-Broken BrokenBy(const WriteReply& r) {
+Violation ViolationIn(const WriteReply& r) {
   if (r.count_bytes > kTransferBytes) return "no more than was sent";
   if (r.error == kOk && r.count_bytes == 0) return "progress";
-  return BrokenBy(r.file);
+  return ViolationIn(r.file);
 }
-Broken BrokenBy(const ReadDirReply& r) { return BrokenBy(r, kAsked, kNfs3HandleBytesMax); }
-Broken BrokenBy(const CreateReply& r) {
-  return FirstOf({r.handle ? BrokenBy(*r.handle, kNfs3HandleBytesMax) : Broken(),
-                  BrokenBy(r.attributes), BrokenBy(r.directory)});
+Violation ViolationIn(const ReadDirReply& r) {
+  return ViolationIn(r, kRequested, kNfs3HandleBytesMax);
 }
-Broken BrokenBy(const LinkReply& r) {
-  return FirstOf({BrokenBy(r.attributes), BrokenBy(r.directory)});
+Violation ViolationIn(const CreateReply& r) {
+  return FirstOf({r.handle ? ViolationIn(*r.handle, kNfs3HandleBytesMax) : Violation(),
+                  ViolationIn(r.attributes), ViolationIn(r.directory)});
 }
-Broken BrokenBy(const RenameReply& r) {
-  return FirstOf({BrokenBy(r.from_directory), BrokenBy(r.to_directory)});
+Violation ViolationIn(const LinkReply& r) {
+  return FirstOf({ViolationIn(r.attributes), ViolationIn(r.directory)});
 }
-Broken BrokenBy(const RemoveReply& r) { return BrokenBy(r.directory); }
-Broken BrokenBy(const SetAttributesReply& r) { return BrokenBy(r.file); }
+Violation ViolationIn(const RenameReply& r) {
+  return FirstOf({ViolationIn(r.from_directory), ViolationIn(r.to_directory)});
+}
+Violation ViolationIn(const RemoveReply& r) { return ViolationIn(r.directory); }
+Violation ViolationIn(const SetAttributesReply& r) { return ViolationIn(r.file); }
 
 bool IsTransfer(uint32_t bytes) { return bytes >= 1024 && bytes <= kTransferBytesMax; }
-// FSINFO fills in the sizes, PATHCONF the name.
-Broken BrokenBy(const LimitsReply& r) {
+// FSINFO sets the sizes, PATHCONF the limit of names.
+Violation ViolationIn(const LimitsReply& r) {
   if (r.limits.name_bytes_max < 1 || r.limits.name_bytes_max > kNameBytesMax) return "name_max";
   if (r.limits.read_bytes_max == 0) return {};
   const bool kept = IsTransfer(r.limits.read_bytes_max) && IsTransfer(r.limits.write_bytes_max) &&
@@ -92,16 +96,16 @@ Broken BrokenBy(const LimitsReply& r) {
   return kept ? "" : "sizes that a record can carry";
 }
 
-// Adds `name` in success and, unless `failure` is empty, in failure.
+// Adds a success of `name` and, unless `failure` is empty, a failure.
 template <typename Reply, typename Wire, typename Decode>
 void Add(std::vector<ReplySample>& samples, const std::string& name, uint32_t (*zdr)(ZDR*, Wire*),
          Decode decode, const Xdr& success, const std::string& failure) {
   const auto feed = [zdr, decode](std::string_view bytes) {
     const WireReply<Wire> reply(bytes, zdr);
-    if (!reply.parsed()) return Fed{};
+    if (!reply.parsed()) return FeedResult{};
     Reply decoded;
     decode(reply.wire(), decoded);
-    return Fed{true, decoded.error, BrokenBy(decoded)};
+    return FeedResult{true, decoded.error, ViolationIn(decoded)};
   };
   samples.push_back({name, Xdr().U32(0).Raw(success.str()).str(), kOk, feed});
   samples.push_back({name + " failed", Xdr().U32(kFailure).Raw(failure).str(),
@@ -150,7 +154,7 @@ void AddListings(std::vector<ReplySample>& samples) {
     plus.U32(1).U64(100 + i).Bytes(name).U64(6 + i).Raw(PostOp()).Raw(PostOpHandle());
   }
   const auto decode = [](const auto& wire, ReadDirReply& reply) {
-    DecodeReply(wire, kAsked, reply);
+    DecodeReply(wire, kRequested, reply);
   };
   Add<ReadDirReply>(samples, "READDIR", zdr_READDIR3res, decode, plain.U32(0).U32(0), PostOp(2));
   Add<ReadDirReply>(samples, "READDIRPLUS", zdr_READDIRPLUS3res, decode, plus.U32(0).U32(1),

@@ -2,7 +2,7 @@
 
 #include "nfsclient/protocol/nfs4_decode.h"
 #include "tests/fixtures/fake_server.h"
-#include "tests/fuzz/nfsclient/protocol/promises.h"
+#include "tests/fuzz/nfsclient/protocol/reply_invariants.h"
 #include "tests/fuzz/nfsclient/protocol/reply_sample.h"
 #include "tests/unit/nfsclient/protocol/wire_reply.h"
 
@@ -15,14 +15,14 @@ namespace {
 using fixtures::Xdr;
 
 constexpr size_t kTransferBytes = 100;
-constexpr ReadDirPosition kAsked{5, 0};
+constexpr ReadDirPosition kRequested{5, 0};
 
 const OwnerNames& Owners() {
   static const OwnerNames owners("example.org");
   return owners;
 }
 
-// RFC 7530 5.6, 5.7: what GetAttributes() asks for, and what READDIR adds.
+// The attributes of GetAttributes() and of READDIR (RFC 7530 5.6, 5.7).
 constexpr uint32_t kWord0 = 1u << 1 | 1u << 3 | 1u << 4 | 1u << 8 | 1u << 20;
 constexpr uint32_t kWord1 =
     1u << 1 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 9 | 1u << 13 | 1u << 15 | 1u << 20 | 1u << 21;
@@ -64,7 +64,7 @@ std::string Entry() {
                          .U64(98);
   return Xdr().U32(2).U32(kWord0 | kEntryWord0).U32(kWord1 | kEntryWord1).Bytes(values.str()).str();
 }
-// An entry that the server may not look at.
+// An entry with RDATTR_ERROR.
 std::string SecretEntry() {
   return Xdr().U32(1).U32(1u << 11).Bytes(Xdr().U32(NFS4ERR_ACCESS).str()).str();
 }
@@ -95,45 +95,45 @@ class Results {
   Xdr results_;
 };
 
-// `take(reader)` names the promise that is not kept.
+// `take(reader)` returns the violation.
 template <typename Take>
 ReplySample Sample(std::string name, const Results& results, std::errc error, Take take) {
   return {std::move(name), results.str(), error, [take](std::string_view bytes) {
             const WireReply<COMPOUND4res> reply(bytes, zdr_COMPOUND4res);
-            if (!reply.parsed()) return Fed{};
+            if (!reply.parsed()) return FeedResult{};
             CompoundReader reader(reply.wire());
-            const Broken broken = take(reader);
-            return Fed{true, reader.error(), broken};
+            const Violation violation = take(reader);
+            return FeedResult{true, reader.error(), violation};
           }};
 }
 
-// What a reader's function returned has to be what the reader says.
-Broken BrokenByTaking(bool taken, const CompoundReader& reader) {
+// Checks the result of a Take function against its reader.
+Violation ViolationInTaking(bool taken, const CompoundReader& reader) {
   return taken == (reader.error() == kOk) ? "" : "an error for what could not be taken";
 }
 
-Broken TakeFile(CompoundReader& reader) {
+Violation TakeFile(CompoundReader& reader) {
   Attributes attributes;
   const bool taken = TakeAttributes(reader, Owners(), attributes);
-  return FirstOf({BrokenByTaking(taken, reader), taken ? BrokenBy(attributes) : Broken()});
+  return FirstOf({ViolationInTaking(taken, reader), taken ? ViolationIn(attributes) : Violation()});
 }
 
 // LOOKUP, GETFH, GETATTR, ACCESS of a name.
-Broken TakeStep(CompoundReader& reader) {
+Violation TakeStep(CompoundReader& reader) {
   FileHandle handle;
   uint32_t granted = 0;
   if (reader.Next(OP_LOOKUP) == nullptr || !TakeHandle(reader, handle)) {
-    return handle.empty() ? "" : "no handle of what failed";
+    return handle.empty() ? "" : "no handle in a failure";
   }
-  const Broken file = TakeFile(reader);
+  const Violation file = TakeFile(reader);
   TakeAccess(reader, granted);
-  return FirstOf({BrokenBy(handle, kNfs4HandleBytesMax), file, BrokenByGranted(granted)});
+  return FirstOf({ViolationIn(handle, kNfs4HandleBytesMax), file, ViolationInGranted(granted)});
 }
 
-Broken TakePath(CompoundReader& reader) {
+Violation TakePath(CompoundReader& reader) {
   reader.Next(OP_PUTFH);
   for (int step = 0; step < 3; ++step) {
-    if (const Broken broken = TakeStep(reader); !broken.empty()) return broken;
+    if (const Violation violation = TakeStep(reader); !violation.empty()) return violation;
   }
   return {};
 }
@@ -150,15 +150,16 @@ Results Path() {
   return results;
 }
 
-Broken TakeListing(CompoundReader& reader) {
+Violation TakeListing(CompoundReader& reader) {
   reader.Next(OP_PUTFH);
   ReadDirReply reply;
-  const bool taken = TakeEntries(reader, Owners(), kAsked, reply);
+  const bool taken = TakeEntries(reader, Owners(), kRequested, reply);
   reply.error = reader.error();
   for (const DirectoryEntry& entry : reply.entries) {
     if (entry.name == "." || entry.name == "..") return "no dots";
   }
-  return FirstOf({BrokenByTaking(taken, reader), BrokenBy(reply, kAsked, kNfs4HandleBytesMax)});
+  return FirstOf(
+      {ViolationInTaking(taken, reader), ViolationIn(reply, kRequested, kNfs4HandleBytesMax)});
 }
 
 Xdr Listing() {
@@ -169,40 +170,41 @@ Xdr Listing() {
   return xdr;
 }
 
-Broken TakeData(CompoundReader& reader) {
+Violation TakeData(CompoundReader& reader) {
   reader.Next(OP_PUTFH);
   std::array<std::byte, kTransferBytes> into;
   ReadReply reply;
   const bool taken = TakeRead(reader, into, reply);
-  if (reply.count_bytes > into.size()) return "no more than was asked for";
+  if (reply.count_bytes > into.size()) return "no more than requested";
   if (taken && reply.count_bytes == 0 && !reply.eof) return "progress";
-  return BrokenByTaking(taken, reader);
+  return ViolationInTaking(taken, reader);
 }
 
-Broken TakeWritten(CompoundReader& reader) {
+Violation TakeWritten(CompoundReader& reader) {
   reader.Next(OP_PUTFH);
   size_t count = 0;
   const bool taken = TakeWrite(reader, kTransferBytes, count);
   if (count > kTransferBytes) return "no more than was sent";
   if (taken && count == 0) return "progress";
-  return FirstOf({BrokenByTaking(taken, reader), taken ? TakeFile(reader) : Broken()});
+  return FirstOf({ViolationInTaking(taken, reader), taken ? TakeFile(reader) : Violation()});
 }
 
-Broken TakeText(CompoundReader& reader) {
+Violation TakeText(CompoundReader& reader) {
   reader.Next(OP_PUTFH);
   std::string target;
   const bool taken = TakeLinkText(reader, target);
-  return FirstOf({BrokenByTaking(taken, reader), taken ? BrokenByLinkText(target) : Broken()});
+  return FirstOf(
+      {ViolationInTaking(taken, reader), taken ? ViolationInLinkText(target) : Violation()});
 }
 
 bool IsTransfer(uint32_t bytes) { return bytes >= 1024 && bytes <= kTransferBytesMax; }
 
-Broken TakeServer(CompoundReader& reader) {
+Violation TakeServer(CompoundReader& reader) {
   reader.Next(OP_PUTROOTFH);
-  ServerFacts facts;
-  if (!TakeLimits(reader, facts)) return BrokenByTaking(false, reader);
-  const ServerLimits& limits = facts.limits;
-  if (facts.lease_seconds == 0) return "a lease";
+  ServerAttributes decoded;
+  if (!TakeLimits(reader, decoded)) return ViolationInTaking(false, reader);
+  const ServerLimits& limits = decoded.limits;
+  if (decoded.lease_seconds == 0) return "a lease";
   if (limits.name_bytes_max < 1 || limits.name_bytes_max > kNameBytesMax) return "the longest name";
   const bool kept = IsTransfer(limits.read_bytes_max) && IsTransfer(limits.write_bytes_max) &&
                     IsTransfer(limits.readdir_bytes_max);
@@ -218,37 +220,37 @@ Xdr Server() {
 // A change of one directory, whose attributes follow.
 template <typename Take>
 auto ChangeAnd(Take take_change) {
-  return [take_change](CompoundReader& reader) -> Broken {
+  return [take_change](CompoundReader& reader) -> Violation {
     reader.Next(OP_PUTFH);
     ChangeInfo change;
     const bool taken = take_change(reader, change);
-    return FirstOf({BrokenByTaking(taken, reader), taken ? TakeFile(reader) : Broken()});
+    return FirstOf({ViolationInTaking(taken, reader), taken ? TakeFile(reader) : Violation()});
   };
 }
 
-Broken TakeRenaming(CompoundReader& reader) {
+Violation TakeRenaming(CompoundReader& reader) {
   reader.Next(OP_PUTFH);
   reader.Next(OP_SAVEFH);
   ChangeInfo from, to;
   const bool taken = TakeRenamed(reader, from, to);
-  return FirstOf({BrokenByTaking(taken, reader), taken ? TakeFile(reader) : Broken()});
+  return FirstOf({ViolationInTaking(taken, reader), taken ? TakeFile(reader) : Violation()});
 }
 
-Broken TakeOpening(CompoundReader& reader) {
+Violation TakeOpening(CompoundReader& reader) {
   reader.Next(OP_PUTFH);
   OpenGrant grant;
   StateId state;
   FileHandle handle;
   if (!TakeOpen(reader, grant) || !TakeHandle(reader, handle)) {
-    return BrokenByTaking(false, reader);
+    return ViolationInTaking(false, reader);
   }
   const bool taken = TakeConfirmed(reader, state) && TakeClosed(reader);
-  return FirstOf({BrokenBy(handle, kNfs4HandleBytesMax), BrokenByTaking(taken, reader)});
+  return FirstOf({ViolationIn(handle, kNfs4HandleBytesMax), ViolationInTaking(taken, reader)});
 }
 
-Broken TakeClient(CompoundReader& reader) {
+Violation TakeClient(CompoundReader& reader) {
   ClientIdGrant grant;
-  return BrokenByTaking(TakeClientId(reader, grant), reader);
+  return ViolationInTaking(TakeClientId(reader, grant), reader);
 }
 
 void AddReadings(std::vector<ReplySample>& samples) {

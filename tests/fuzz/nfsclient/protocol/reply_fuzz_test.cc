@@ -1,7 +1,7 @@
-// Damaged replies of both versions: whatever a server sends, libnfs and the decoders behind the
-// guard read no byte that is not there, and what passes keeps what the headers promise.
+// Mutated replies of both versions: neither libnfs nor the decoders read beyond a reply, and
+// replies that decode satisfy reply_invariants.h.
 //
-// Seeded, so that a failure repeats; seed, round and bytes are in the message.
+// Seeded: failures repeat. A failure prints seed, round and bytes.
 
 #include <gtest/gtest.h>
 
@@ -17,9 +17,9 @@ namespace nfswalk::protocol {
 namespace {
 
 constexpr uint64_t kSeed = 20240101;
-// Of each version.
+// For each version.
 #if defined(__SANITIZE_THREAD__)
-constexpr int kRounds = 30'000;  // it is slow, and one thread races with nobody
+constexpr int kRounds = 30'000;  // slow, and there is one thread
 #else
 constexpr int kRounds = 600'000;
 #endif
@@ -41,40 +41,41 @@ struct Version {
 
 class ReplyFuzz : public testing::TestWithParam<Version> {};
 
-TEST_P(ReplyFuzz, GoesThroughTheGuard) { EXPECT_TRUE(XdrGuardIsInPlace()); }
+TEST_P(ReplyFuzz, UsesTheXdrGuard) { EXPECT_TRUE(XdrGuardIsInPlace()); }
 
 TEST_P(ReplyFuzz, ValidRepliesPass) {
   for (const ReplySample& sample : GetParam().samples) {
-    const Fed fed = sample.feed(sample.bytes);
-    EXPECT_TRUE(fed.parsed) << sample.name;
-    EXPECT_EQ(fed.error, sample.error) << sample.name;
-    EXPECT_EQ(fed.broken, "") << sample.name;
+    const FeedResult result = sample.feed(sample.bytes);
+    EXPECT_TRUE(result.parsed) << sample.name;
+    EXPECT_EQ(result.error, sample.error) << sample.name;
+    EXPECT_EQ(result.violation, "") << sample.name;
   }
 }
 
-TEST_P(ReplyFuzz, EveryBeginningOfAReplyIsRefusedOrSound) {
+TEST_P(ReplyFuzz, EveryPrefixOfAReplyIsRefusedOrValid) {
   for (const ReplySample& sample : GetParam().samples) {
     for (size_t size = 0; size < sample.bytes.size(); ++size) {
-      const Fed fed = sample.feed(sample.bytes.substr(0, size));
-      EXPECT_EQ(fed.broken, "") << sample.name << " cut to " << size;
+      const FeedResult result = sample.feed(sample.bytes.substr(0, size));
+      EXPECT_EQ(result.violation, "") << sample.name << " cut to " << size;
     }
   }
 }
 
-TEST_P(ReplyFuzz, DamagedRepliesAreRefusedOrSound) {
+// WIRE-7.
+TEST_P(ReplyFuzz, MutatedRepliesAreRefusedOrValid) {
   ReplyMutator mutator(GetParam().samples, kSeed);
   int unreadable = 0;
   int refused = 0;
   int passed = 0;
   for (int round = 0; round < kRounds; ++round) {
-    const ReplySample& sample = mutator.SomeSample();
-    const std::string bytes = mutator.Damaged(sample);
-    const Fed fed = sample.feed(bytes);
-    ASSERT_EQ(fed.broken, "") << sample.name << ", seed " << kSeed << ", round " << round << ": "
-                              << Hex(bytes);
-    ++(!fed.parsed ? unreadable : fed.error == std::errc{} ? passed : refused);
+    const ReplySample& sample = mutator.RandomSample();
+    const std::string bytes = mutator.Mutated(sample);
+    const FeedResult result = sample.feed(bytes);
+    ASSERT_EQ(result.violation, "")
+        << sample.name << ", seed " << kSeed << ", round " << round << ": " << Hex(bytes);
+    ++(!result.parsed ? unreadable : result.error == std::errc{} ? passed : refused);
   }
-  // The damage is neither always fatal nor always harmless, and both parts refuse.
+  // libnfs and the decoders both refuse some replies, and some pass.
   EXPECT_GT(unreadable, kRounds / 20);
   EXPECT_GT(refused, kRounds / 20);
   EXPECT_GT(passed, kRounds / 20);

@@ -1,4 +1,4 @@
-// reply_mutator: valid replies made into what a hostile server, or a broken one, might send.
+// reply_mutator: mutates valid replies into those of a hostile or broken server.
 #ifndef NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_REPLY_MUTATOR_H_
 #define NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_REPLY_MUTATOR_H_
 
@@ -16,23 +16,23 @@ namespace nfswalk::protocol {
 
 class ReplyMutator {
  public:
-  // `samples` outlive it. The same seed makes the same replies.
+  // `samples` must outlive it. Deterministic for one seed.
   ReplyMutator(std::span<const ReplySample> samples, uint64_t seed)
       : samples_(samples), random_(seed) {}
 
-  const ReplySample& SomeSample() { return samples_[Below(samples_.size())]; }
+  const ReplySample& RandomSample() { return samples_[Below(samples_.size())]; }
 
-  std::string Damaged(const ReplySample& sample) {
+  std::string Mutated(const ReplySample& sample) {
     std::string bytes = sample.bytes;
-    // Mostly a single damage: the first that is noticed hides the others.
-    for (size_t left = Below(2) ? 1 : 1 + Below(kDamagesMax); left > 0; --left) Damage(bytes);
+    // Mostly one mutation: the first detected hides the others.
+    for (size_t left = Below(2) ? 1 : 1 + Below(kMutationsMax); left > 0; --left) Mutate(bytes);
     return bytes;
   }
 
  private:
-  static constexpr size_t kDamagesMax = 6;
+  static constexpr size_t kMutationsMax = 6;
   static constexpr size_t kPieceWordsMax = 40;
-  // Around the limits of XDR, of integers and of the decoders.
+  // Near the limits of XDR, integers and the decoders.
   static constexpr auto kExtremes = std::to_array<uint32_t>({0,
                                                              1,
                                                              2,
@@ -64,9 +64,9 @@ class ReplyMutator {
                                                              1'000'000'000});
 
   size_t Below(size_t bound) { return random_() % bound; }
-  size_t SomeWord(const std::string& bytes) { return Below(bytes.size() / 4 + 1) * 4; }
+  size_t RandomWordOffset(const std::string& bytes) { return Below(bytes.size() / 4 + 1) * 4; }
 
-  void Damage(std::string& bytes) {
+  void Mutate(std::string& bytes) {
     if (bytes.empty()) return;
     switch (Below(8)) {
       case 0:
@@ -82,7 +82,8 @@ class ReplyMutator {
       case 5:
         return bytes.resize(Below(bytes.size()));
       case 6:
-        bytes.erase(std::min(SomeWord(bytes), bytes.size()), 4 * (1 + Below(kPieceWordsMax)));
+        bytes.erase(std::min(RandomWordOffset(bytes), bytes.size()),
+                    4 * (1 + Below(kPieceWordsMax)));
         return;
       default:
         return Splice(bytes);
@@ -91,15 +92,15 @@ class ReplyMutator {
 
   void Replace(std::string& bytes, uint32_t value) {
     const std::string word = fixtures::Xdr().U32(value).str();
-    bytes.replace(std::min(SomeWord(bytes), bytes.size()), word.size(), word);
+    bytes.replace(std::min(RandomWordOffset(bytes), bytes.size()), word.size(), word);
   }
 
-  // A piece of any reply in front of, or in place of, what is there.
+  // Inserts a piece of any reply, or overwrites with it.
   void Splice(std::string& bytes) {
-    const std::string& other = SomeSample().bytes;
-    const size_t from = std::min(SomeWord(other), other.size());
+    const std::string& other = RandomSample().bytes;
+    const size_t from = std::min(RandomWordOffset(other), other.size());
     const std::string piece = other.substr(from, 4 * (1 + Below(kPieceWordsMax)));
-    const size_t at = std::min(SomeWord(bytes), bytes.size());
+    const size_t at = std::min(RandomWordOffset(bytes), bytes.size());
     bytes.replace(at, Below(2) ? piece.size() : 0, piece);
   }
 

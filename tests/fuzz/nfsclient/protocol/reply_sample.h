@@ -1,4 +1,4 @@
-// reply_sample: valid replies of servers, and what the decoders promise of whatever they are fed.
+// reply_sample: valid replies with the functions that decode and check them.
 #ifndef NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_REPLY_SAMPLE_H_
 #define NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_REPLY_SAMPLE_H_
 
@@ -10,24 +10,23 @@
 
 namespace nfswalk::protocol {
 
-// What became of the bytes of a reply.
-struct Fed {
-  bool parsed = false;  // libnfs could read it
-  std::errc error{};    // what the decoder said then
-  std::string_view broken =
-      {};  // the promise that what passed does not keep; empty if all are kept
+// The result of decoding a reply.
+struct FeedResult {
+  bool parsed = false;              // libnfs decoded it
+  std::errc error{};                // of the decoder
+  std::string_view violation = {};  // the invariant that does not hold, if any
 };
 
 struct ReplySample {
   std::string name;
   std::string bytes;
-  std::errc error{};  // when fed as it is
-  std::function<Fed(std::string_view bytes)> feed;
+  std::errc error{};  // expected of the bytes unchanged
+  std::function<FeedResult(std::string_view bytes)> feed;
 };
 
-// Every procedure that the client uses, in success and in failure.
+// Returns a success and a failure of every procedure that the client uses.
 std::vector<ReplySample> Nfs3Samples();
-// Every operation that the client uses, in the COMPOUNDs that it uses them in.
+// Returns every operation that the client uses, in its COMPOUNDs.
 std::vector<ReplySample> Nfs4Samples();
 
 }  // namespace nfswalk::protocol

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 namespace {
 
 using testing::AllOf;
@@ -47,7 +47,7 @@ TEST(MountUrl, TheShortestOneMeansTheDefaultsOfNfs5) {
   EXPECT_EQ(options.acdirmax_s, 60u);
   EXPECT_EQ(options.lookupcache, LookupCache::kAll);
   EXPECT_EQ(options.walk, WalkMode::kRcuSearch);
-  EXPECT_EQ(options.contract, WalkContract::kLadder);
+  EXPECT_EQ(options.contract, WalkContract::kHandOverHand);
 }
 
 TEST(MountUrl, AnExportKeepsItsDepthAndTheRootIsAnExport) {
@@ -192,6 +192,7 @@ TEST(MountUrl, ActimeoSetsAllFourLifetimesAndLaterOnesChangeTheirs) {
   EXPECT_EQ(options.acdirmax_s, 600u);
 }
 
+// ATTR-4.
 TEST(MountUrl, NoacOutweighsLifetimesUnlessAcFollows) {
   for (const char* text : {"noac", "noac&actimeo=60", "actimeo=60&noac", "ac&noac"}) {
     const MountOptions options = WithOptions(text);
@@ -273,4 +274,4 @@ TEST(WalkModes, AnUnknownNameIsRefusedWithTheKnownOnes) {
 }
 
 }  // namespace
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs

@@ -46,7 +46,8 @@ class LostReply : public testing::Test {
   FileHandle root_;
 };
 
-TEST_F(LostReply, GuardedCreateIsRepeatedAndRecognisedByItsVerifier) {
+// WIRE-3.
+TEST_F(LostReply, GuardedCreateIsRepeatedWithTheSameVerifier) {
   server_.Inject(Nfs3Procedure::kCreate, Fault::kLoseReply, 2);
   const CreateReply reply = nfs_->Create(root_, "f", CreateMode::kGuarded, kMode, kUser);
   EXPECT_EQ(reply.error, kOk);
@@ -82,12 +83,13 @@ TEST_F(LostReply, GuardedCreateRemovesTheFileIfItsAttributesCannotBeSet) {
   EXPECT_FALSE(Exists("f"));
 }
 
-TEST_F(LostReply, UncheckedCreateIsSimplyRepeated) {
+TEST_F(LostReply, UncheckedCreateIsRepeatedWithoutALookup) {
   server_.Inject(Nfs3Procedure::kCreate, Fault::kLoseReply);
   EXPECT_EQ(nfs_->Create(root_, "f", CreateMode::kUnchecked, kMode, kUser).error, kOk);
   EXPECT_EQ(server_.calls(Nfs3Procedure::kLookup), 0);
 }
 
+// WIRE-2.
 TEST_F(LostReply, MkdirThatWasExecutedSucceedsAndIsNotRepeated) {
   server_.Inject(Nfs3Procedure::kMakeDirectory, Fault::kLoseReply);
   const CreateReply reply = nfs_->MakeDirectory(root_, "d", kMode, kUser);
@@ -104,7 +106,7 @@ TEST_F(LostReply, MkdirThatWasNotExecutedIsRepeated) {
 
 TEST_F(LostReply, MkdirExecutedLateByTheServerStillSucceeds) {
   server_.Inject(Nfs3Procedure::kMakeDirectory, Fault::kLoseCall);
-  // The lost call takes effect between our LOOKUP, which finds nothing, and our second MKDIR.
+  // The server executes the lost call between the client's LOOKUP and its second MKDIR.
   server_.Before(Nfs3Procedure::kLookup, [](FakeExport& e) {
     e.Before(Nfs3Procedure::kMakeDirectory,
              [](FakeExport& later) { later.Put("d", NodeOf(FakeExport::Type::kDirectory, 1000)); });
@@ -113,13 +115,13 @@ TEST_F(LostReply, MkdirExecutedLateByTheServerStillSucceeds) {
   EXPECT_EQ(server_.calls(Nfs3Procedure::kMakeDirectory), 2);
 }
 
-TEST_F(LostReply, MkdirOverSomebodyElsesDirectoryFailsWithEEXIST) {
+TEST_F(LostReply, MkdirOverAnotherUsersDirectoryFailsWithEEXIST) {
   server_.Put("d", NodeOf(FakeExport::Type::kDirectory, 2000));
   server_.Inject(Nfs3Procedure::kMakeDirectory, Fault::kLoseReply);
   EXPECT_EQ(nfs_->MakeDirectory(root_, "d", kMode, kUser).error, std::errc::file_exists);
 }
 
-TEST_F(LostReply, SymlinkWithTheSameTextIsOursAndAnotherIsNot) {
+TEST_F(LostReply, SymlinkWithTheSameTextSucceedsAndAnotherFailsWithEEXIST) {
   server_.Inject(Nfs3Procedure::kMakeSymlink, Fault::kLoseReply);
   EXPECT_EQ(nfs_->MakeSymlink(root_, "s", "target", {}, kUser).error, kOk);
   EXPECT_EQ(server_.calls(Nfs3Procedure::kMakeSymlink), 1);
@@ -153,7 +155,7 @@ TEST_F(LostReply, RemoveThatWasNotExecutedIsRepeated) {
   EXPECT_FALSE(Exists("f"));
 }
 
-TEST_F(LostReply, RemoveOfNothingFailsWhenNoReplyWasLost) {
+TEST_F(LostReply, RemoveOfAMissingNameFailsIfNoReplyIsLost) {
   EXPECT_EQ(nfs_->Remove(root_, "f", kUser).error, std::errc::no_such_file_or_directory);
 }
 
@@ -180,21 +182,21 @@ TEST_F(LostReply, RenameThatWasNotExecutedIsRepeated) {
   EXPECT_TRUE(Exists("b"));
 }
 
-TEST_F(LostReply, RenameOfNothingToNothingFails) {
+TEST_F(LostReply, RenameFailsIfNeitherNameExists) {
   server_.Inject(Nfs3Procedure::kRename, Fault::kLoseReply);
   EXPECT_EQ(nfs_->Rename(root_, "a", root_, "b", kUser).error,
             std::errc::no_such_file_or_directory);
 }
 
-TEST_F(LostReply, SetattrIsSimplyRepeated) {
+TEST_F(LostReply, SetattrIsRepeated) {
   server_.Put("f", {});
   server_.Inject(Nfs3Procedure::kSetAttributes, Fault::kLoseReply);
   EXPECT_EQ(nfs_->SetAttributesOf(HandleOf("f"), kMode, kUser).error, kOk);
   EXPECT_EQ(server_.Find("f")->mode, 0640u);
 }
 
-// A soft mount may give up in between.
-TEST(JudgeLink, DoesNotTakeALinkThatItCouldNotReadForAStrangers) {
+// READLINK of a soft mount may time out.
+TEST(CheckCreatedSymlink, ReturnsTheErrorOfAFailedReadlink) {
   LookupReply found;
   found.attributes.emplace();
   found.attributes->type = FileType::kSymlink;
@@ -202,33 +204,33 @@ TEST(JudgeLink, DoesNotTakeALinkThatItCouldNotReadForAStrangers) {
   for (const std::errc error : {std::errc::timed_out, std::errc::operation_canceled}) {
     ReadLinkReply read;
     read.error = error;
-    EXPECT_EQ(JudgeLink(found, "target", {}, kUser, [&] { return read; }), error);
+    EXPECT_EQ(CheckCreatedSymlink(found, "target", {}, kUser, [&] { return read; }), error);
   }
 }
 
-TEST(LooksFresh, JudgesTypeOwnerModeLinksAndSize) {
+TEST(LooksNewlyCreated, ChecksTypeOwnerModeLinksAndSize) {
   Attributes file;
   file.mode = 0640;
   file.nlink = 1;
   file.uid = 1000;
-  EXPECT_TRUE(LooksFresh(file, FileType::kRegular, kMode, kUser));
-  EXPECT_FALSE(LooksFresh(file, FileType::kDirectory, kMode, kUser));
-  EXPECT_FALSE(LooksFresh(file, FileType::kRegular, kMode, kOther));
-  EXPECT_FALSE(LooksFresh(file, FileType::kRegular, {.mode = 0600}, kUser));
+  EXPECT_TRUE(LooksNewlyCreated(file, FileType::kRegular, kMode, kUser));
+  EXPECT_FALSE(LooksNewlyCreated(file, FileType::kDirectory, kMode, kUser));
+  EXPECT_FALSE(LooksNewlyCreated(file, FileType::kRegular, kMode, kOther));
+  EXPECT_FALSE(LooksNewlyCreated(file, FileType::kRegular, {.mode = 0600}, kUser));
   file.nlink = 2;
-  EXPECT_FALSE(LooksFresh(file, FileType::kRegular, kMode, kUser));
+  EXPECT_FALSE(LooksNewlyCreated(file, FileType::kRegular, kMode, kUser));
   file.nlink = 1;
   file.size_bytes = 1;
-  EXPECT_FALSE(LooksFresh(file, FileType::kRegular, kMode, kUser));
+  EXPECT_FALSE(LooksNewlyCreated(file, FileType::kRegular, kMode, kUser));
 }
 
-TEST(LooksFresh, ForgivesAnInheritedSetGroupIdBitAndASquashedRoot) {
+TEST(LooksNewlyCreated, AllowsAnInheritedSetGroupIdBitAndASquashedRoot) {
   Attributes directory;
   directory.type = FileType::kDirectory;
   directory.mode = 02750;
   directory.nlink = 2;
   directory.uid = 65534;
-  EXPECT_TRUE(LooksFresh(directory, FileType::kDirectory, {.mode = 0750}, Credential(0, 0)));
+  EXPECT_TRUE(LooksNewlyCreated(directory, FileType::kDirectory, {.mode = 0750}, Credential(0, 0)));
 }
 
 }  // namespace

@@ -59,16 +59,18 @@ TEST(DecodeAttributes, OfAnUnknownTypeIsAnError) {
   }
 }
 
+// WIRE-9.
 TEST(DecodeAttributes, CutsImpossibleNanoseconds) {
   fattr3 a = GoodAttributes();
   a.mtime.nseconds = 0x3fffffff;
   EXPECT_EQ(Decode(a).attributes.mtime.nanoseconds, 999'999'999u);
 }
 
+// ATTR-5.
 TEST(DecodeAttributes, ChangeDiffersWhereverCtimeMtimeOrSizeDiffer) {
   const uint64_t base = Decode(GoodAttributes()).attributes.change;
   EXPECT_EQ(base, Decode(GoodAttributes()).attributes.change);
-  fattr3 later = GoodAttributes();  // a write moves both times alike
+  fattr3 later = GoodAttributes();  // a write sets both times to one instant
   later.mtime.nseconds = later.ctime.nseconds = 6;
   EXPECT_NE(Decode(later).attributes.change, base);
   fattr3 longer = GoodAttributes();
@@ -93,7 +95,8 @@ TEST(DecodeLookup, TakesHandlesOfOneToSixtyFourBytes) {
   EXPECT_EQ(DecodeLookup(std::string(64, 'x')).handle.size(), 64u);
 }
 
-TEST(DecodeLookup, RefusesEmptyAndOverlongHandlesAndLeavesNothingBehind) {
+// WIRE-7.
+TEST(DecodeLookup, RefusesEmptyAndOverlongHandlesWithAnEmptyReply) {
   for (const size_t size : {0, 65, 128, 129, 100'000}) {
     const LookupReply reply = DecodeLookup(std::string(size, 'x'));
     EXPECT_EQ(reply.error, std::errc::io_error) << size;
@@ -102,7 +105,7 @@ TEST(DecodeLookup, RefusesEmptyAndOverlongHandlesAndLeavesNothingBehind) {
   }
 }
 
-TEST(DecodeLookup, KeepsTheDirectoryOfAMiss) {
+TEST(DecodeLookup, KeepsTheDirectoryAttributesOfAFailure) {
   LOOKUP3res wire{};
   wire.status = NFS3ERR_NOENT;
   wire.LOOKUP3res_u.resfail.dir_attributes = Follows(GoodAttributes());
@@ -153,7 +156,7 @@ ReadReply DecodeRead(std::string data, u_int count, bool eof, std::span<std::byt
   return reply;
 }
 
-TEST(DecodeRead, CopiesWhatCame) {
+TEST(DecodeRead, CopiesTheData) {
   std::array<std::byte, 4> into{};
   const ReadReply reply = DecodeRead("abc", 3, true, into);
   EXPECT_EQ(reply.error, kOk);
@@ -161,7 +164,7 @@ TEST(DecodeRead, CopiesWhatCame) {
   EXPECT_EQ(into[2], std::byte{'c'});
 }
 
-TEST(DecodeRead, RefusesMoreThanWasAskedForAndWritesNothing) {
+TEST(DecodeRead, RefusesMoreThanRequestedAndWritesNothing) {
   std::array<std::byte, 4> into{};
   EXPECT_EQ(DecodeRead("abcde", 5, true, into).error, std::errc::io_error);
   EXPECT_EQ(into[0], std::byte{0});
@@ -173,7 +176,7 @@ TEST(DecodeRead, RefusesACountThatIsNotTheLengthOfTheData) {
   EXPECT_EQ(DecodeRead("ab", 1, true, into).error, std::errc::io_error);
 }
 
-TEST(DecodeRead, RefusesNothingBeforeTheEnd) {
+TEST(DecodeRead, RefusesAnEmptyReadBeforeEof) {
   std::array<std::byte, 4> into{};
   EXPECT_EQ(DecodeRead("", 0, false, into).error, std::errc::io_error);
   EXPECT_EQ(DecodeRead("", 0, true, into).error, kOk);
@@ -232,6 +235,7 @@ TEST(DecodeReadDir, RefusesNamesThatAreEmptyOverlongOrHoldASlash) {
   }
 }
 
+// WIRE-11.
 TEST(DecodeReadDir, RefusesAChunkThatMakesNoProgress) {
   EXPECT_EQ(DecodeDirectory({}, false).error, std::errc::io_error);
   EXPECT_EQ(DecodeDirectory({{"a", 9}}, false, {9, 0}).error, std::errc::io_error);
@@ -253,7 +257,7 @@ TEST(DecodeReadDir, RefusesAnEntryWithABadHandle) {
   EXPECT_EQ(reply.error, std::errc::io_error);
 }
 
-TEST(DecodeCreated, MayComeWithoutHandleAndAttributes) {
+TEST(DecodeCreated, HandleAndAttributesAreOptional) {
   CREATE3res wire{};
   CreateReply reply;
   DecodeReply(wire, reply);
@@ -261,7 +265,7 @@ TEST(DecodeCreated, MayComeWithoutHandleAndAttributes) {
   EXPECT_FALSE(reply.handle.has_value());
 }
 
-TEST(DecodeCreated, BringsWeakCacheConsistencyWithAFailureToo) {
+TEST(DecodeCreated, KeepsWeakCacheConsistencyOfAFailure) {
   MKDIR3res wire{};
   wire.status = NFS3ERR_EXIST;
   wcc_data& wcc = wire.MKDIR3res_u.resfail.dir_wcc;
@@ -277,7 +281,8 @@ TEST(DecodeCreated, BringsWeakCacheConsistencyWithAFailureToo) {
   EXPECT_TRUE(reply.directory.after.has_value());
 }
 
-TEST(DecodeLimits, AreClampedToWhatTheTransportCarries) {
+// WIRE-10.
+TEST(DecodeLimits, AreClampedToTheTransport) {
   FSINFO3res wire{};
   wire.FSINFO3res_u.resok.rtmax = 64 * 1024 * 1024;
   wire.FSINFO3res_u.resok.dtpref = 8192;

@@ -19,13 +19,13 @@ TEST(WireName, OfOneByteMoreIsTooLong) {
   EXPECT_EQ(WireName(std::string(256, 'x')).error(), std::errc::filename_too_long);
 }
 
-TEST(WireName, NeverHoldsASlashANulOrNothing) {
+TEST(WireName, RefusesSlashNulAndEmpty) {
   EXPECT_EQ(WireName("").error(), std::errc::invalid_argument);
   EXPECT_EQ(WireName("a/b").error(), std::errc::invalid_argument);
   EXPECT_EQ(WireName(std::string_view("a\0b", 3)).error(), std::errc::invalid_argument);
 }
 
-TEST(CheckHandle, RefusesWhatNoVersion3ServerGives) {
+TEST(CheckHandle, RefusesEmptyAndOverlongHandles) {
   const std::vector<uint8_t> bytes(65, 1);
   EXPECT_EQ(CheckHandle(FileHandle()), kStale);
   EXPECT_EQ(CheckHandle(FileHandle(bytes)), kStale);

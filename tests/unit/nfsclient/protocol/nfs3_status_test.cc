@@ -18,12 +18,13 @@ TEST(Nfs3Status, NumbersThatDifferFromLinuxAreTranslated) {
 
 TEST(Nfs3Status, ABadHandleReadsAsStale) { EXPECT_EQ(ErrnoOfStatus(10001), std::errc{ESTALE}); }
 
-TEST(Nfs3Status, AnUnknownStatusIsAnInputOutputError) {
+TEST(Nfs3Status, AnUnknownStatusIsEIO) {
   for (const int status : {-1, 3, 72, 10000, 10009, 1 << 30}) {
     EXPECT_EQ(ErrnoOfStatus(status), std::errc::io_error) << status;
   }
 }
 
+// WIRE-12.
 TEST(Nfs3Status, EveryOtherStatusOfTheRfcIsTheErrnoOfItsName) {
   const struct {
     int status;

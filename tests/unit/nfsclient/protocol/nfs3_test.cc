@@ -34,7 +34,7 @@ FileHandle Handle(std::string_view bytes) {
   return FileHandle(std::span(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()));
 }
 
-// A server that lets us mount and hands all other NFS calls to `on_call`.
+// Answers MOUNT and NULL; passes all other NFS calls to `on_call`.
 FakeServer::Handler Mountable(FakeServer::Handler on_call) {
   return [on_call = std::move(on_call)](const FakeCall& call) {
     if (call.procedure == 0) return FakeAnswer{};
@@ -50,7 +50,8 @@ FakeAnswer MountAnswer(uint32_t status, std::string_view handle, uint32_t flavor
   return {FakeAnswer::Kind::kReply, xdr.str(), 0};
 }
 
-TEST(Nfs3, AnAnswerOfTryLaterIsWaitedForAndNeverShown) {
+// WIRE-4.
+TEST(Nfs3, JukeboxIsRetriedAndNotReported) {
   FakeExport server;
   server.Put("f", {});
   const auto nfs = std::move(Connect(server.port(), server.port()).value());
@@ -61,7 +62,7 @@ TEST(Nfs3, AnAnswerOfTryLaterIsWaitedForAndNeverShown) {
   EXPECT_EQ(nfs->Remove(Handle("root"), "f", kUser).error, kOk) << "non-idempotent calls too";
 }
 
-TEST(Nfs3, ASoftMountDoesNotWaitForeverForAServerThatSaysTryLater) {
+TEST(Nfs3, ASoftMountTimesOutOnJukebox) {
   FakeExport server;
   const auto nfs = std::move(
       Connect(server.port(), server.port(), {.hard = false, .timeo_ds = 1, .retrans = 1}).value());
@@ -69,6 +70,7 @@ TEST(Nfs3, ASoftMountDoesNotWaitForeverForAServerThatSaysTryLater) {
   EXPECT_EQ(nfs->GetAttributes(Handle("root"), kUser).error, std::errc::timed_out);
 }
 
+// WIRE-11.
 TEST(Nfs3, ReaddirplusFallsBackToReaddirForGoodWhereItIsNotSupported) {
   FakeExport server;
   server.Put("f", {});
@@ -92,7 +94,7 @@ TEST(Nfs3, ReaddirplusFallsBackToReaddirOnceWhereAnEntryIsTooLarge) {
   EXPECT_TRUE(nfs->ReadDir(Handle("root"), {}, true, kUser).entries.at(0).handle.has_value());
 }
 
-TEST(Nfs3, ABadNameOrHandleNeverReachesTheWire) {
+TEST(Nfs3, ABadNameOrHandleIsNotSent) {
   FakeExport server;
   const auto nfs = std::move(Connect(server.port(), server.port()).value());
   const uint64_t before = nfs->rpcs_sent();
@@ -155,7 +157,7 @@ TEST(Nfs3Connect, AnUnknownHostIsNamed) {
   EXPECT_NE(nfs.error().message.find("no-such-host.invalid"), std::string::npos);
 }
 
-TEST(Nfs3Connect, AServerThatIsNotNfsIsToldApart) {
+TEST(Nfs3Connect, AServerThatIsNotNfsIsReported) {
   FakeServer web([](const FakeCall&) {
     return FakeAnswer{FakeAnswer::Kind::kRaw, "HTTP/1.1 400 Bad Request\r\n\r\n", 0};
   });
@@ -167,7 +169,7 @@ TEST(Nfs3Connect, AServerThatIsNotNfsIsToldApart) {
   EXPECT_EQ(Connect(other.port(), other.port()).error().error, std::errc::protocol_not_supported);
 }
 
-TEST(Nfs3Connect, AServerThatSaysNothingTimesOut) {
+TEST(Nfs3Connect, ASilentServerTimesOut) {
   FakeServer mute([](const FakeCall&) { return FakeAnswer{FakeAnswer::Kind::kSilence, {}, 0}; });
   const auto nfs = Connect(mute.port(), mute.port(), {.mount_timeout_ms = 100});
   EXPECT_EQ(nfs.error().error, std::errc::timed_out) << nfs.error().message;
@@ -182,6 +184,7 @@ struct MountCase {
 
 class Nfs3Mount : public testing::TestWithParam<MountCase> {};
 
+// WIRE-18.
 TEST_P(Nfs3Mount, FailureNamesTheExport) {
   const MountCase& c = GetParam();
   FakeServer server([&](const FakeCall& call) {

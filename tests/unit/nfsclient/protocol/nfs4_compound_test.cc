@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/nfs4_owner.h"
 #include "nfsclient/protocol/rpc_channel.h"
 #include "sunrpc_auth/auth_body.h"
@@ -75,7 +75,7 @@ class Recorder {
   const std::vector<std::string>& arguments() const { return arguments_; }
 
  private:
-  std::vector<std::string> arguments_;  // before the server whose thread fills it
+  std::vector<std::string> arguments_;  // outlives the server, whose thread fills it
   FakeServer server_;
   std::unique_ptr<RpcChannel> channel_;
 };
@@ -92,7 +92,7 @@ struct Row {
 
 class CompoundOperation : public testing::TestWithParam<Row> {};
 
-TEST_P(CompoundOperation, IsEncodedAsTheRfcSaysAndCountedToTheByte) {
+TEST_P(CompoundOperation, IsEncodedAsInTheRfcAndItsSizeIsExact) {
   Recorder recorder;
   Compound compound;
   GetParam().build(compound);
@@ -103,7 +103,7 @@ TEST_P(CompoundOperation, IsEncodedAsTheRfcSaysAndCountedToTheByte) {
   EXPECT_EQ(compound.encoded_bytes(), encoded.size());
 }
 
-const SetAttributes kEverything = {.mode = 0102755,  // the type is not for the server
+const SetAttributes kEverything = {.mode = 0102755,  // the type bits are not sent
                                    .uid = 1000,
                                    .gid = 0,
                                    .size_bytes = 1ull << 32,
@@ -270,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(
                         Xdr().U32(4).U32(5).Raw(State().str())}),
     [](const auto& row) { return row.param.name; });
 
-TEST(Compound, IsTheSameEveryTimeItIsSent) {
+TEST(Compound, IsEncodedTheSameEachTimeItIsSent) {
   Recorder recorder;
   Compound compound;
   compound.PutHandle(HandleOfFive()).SetAttributesOf(kState, kEverything).GetAttributes();
@@ -279,7 +279,7 @@ TEST(Compound, IsTheSameEveryTimeItIsSent) {
   EXPECT_EQ(recorder.arguments().at(2), recorder.arguments().at(0));
 }
 
-TEST(Compound, KeepsManyHandlesAndAttributesApart) {
+TEST(Compound, EncodesManyHandlesAndAttributes) {
   Recorder recorder;
   Compound compound;
   Xdr expected;
@@ -293,7 +293,7 @@ TEST(Compound, KeepsManyHandlesAndAttributesApart) {
   EXPECT_EQ(recorder.arguments().at(0), WholeCall(80, expected.str()));
 }
 
-TEST(Compound, OfTheMostBytesFitsBesideTheLargestCredential) {
+TEST(Compound, OfMaximalSizeFitsBesideTheLargestCredential) {
   std::vector<uint32_t> groups(sunrpc_auth::kAuthSysGroupsMax);
   std::iota(groups.begin(), groups.end(), 1000);
   const auto auth = sunrpc_auth::MarshalAuthBody(
@@ -312,7 +312,7 @@ TEST(Compound, OfTheMostBytesFitsBesideTheLargestCredential) {
   EXPECT_EQ(recorder.Send(compound, &*auth), CallOutcome::kReplied);
 }
 
-TEST(Compound, OfMoreThanLibnfsEncodesIsRefusedHere) {
+TEST(Compound, OfMoreThanLibnfsEncodesIsNotSent) {
   Recorder recorder;
   Compound compound;
   const std::string target(4096, 't');
@@ -320,7 +320,7 @@ TEST(Compound, OfMoreThanLibnfsEncodesIsRefusedHere) {
   EXPECT_EQ(recorder.Send(compound), CallOutcome::kNotEncodable);
 }
 
-TEST(Compound, AStepIsCountedAsItsOperationsAre) {
+TEST(Compound, SizeOfAStepIsThatOfItsOperations) {
   for (const size_t size : {1, 4, 5, 255}) {
     const std::string name(size, 'n');
     Compound compound;
@@ -329,11 +329,11 @@ TEST(Compound, AStepIsCountedAsItsOperationsAre) {
   }
 }
 
-TEST(Compound, SendsOwnersAsNamesWhereTheServerWantsNames) {
+TEST(Compound, EncodesOwnersAsNames) {
   const OwnerNames names("example.org");
   Recorder recorder;
   Compound compound;
-  compound.NameOwners(names).SetAttributesOf({}, {.uid = 0, .gid = 0});
+  compound.SendOwnersAsNames(names).SetAttributesOf({}, {.uid = 0, .gid = 0});
   ASSERT_EQ(recorder.Send(compound), CallOutcome::kReplied);
   const std::string owner = Xdr().Bytes("root@example.org").str();
   EXPECT_NE(recorder.arguments().at(0).find(owner + owner), std::string::npos);
@@ -354,7 +354,7 @@ COMPOUND4res Results(int status, std::vector<nfs_resop4>& results) {
   return wire;
 }
 
-TEST(CompoundReader, GivesTheResultsInOrder) {
+TEST(CompoundReader, ReturnsResultsInOrder) {
   std::vector<nfs_resop4> results = {Result(OP_PUTFH, 0), Result(OP_LOOKUP, 0)};
   const COMPOUND4res wire = Results(0, results);
   CompoundReader reader(wire);
@@ -364,7 +364,7 @@ TEST(CompoundReader, GivesTheResultsInOrder) {
   EXPECT_EQ(reader.status(), 0);
 }
 
-TEST(CompoundReader, ReadsResultsAtAnyAddressThatLibnfsGives) {
+TEST(CompoundReader, ReadsUnalignedResults) {
   std::vector<nfs_resop4> results = {Result(OP_PUTFH, 0), Result(OP_LOOKUP, 0)};
   std::vector<char> packed(4 + results.size() * sizeof(nfs_resop4));
   std::memcpy(packed.data() + 4, results.data(), packed.size() - 4);
@@ -376,7 +376,8 @@ TEST(CompoundReader, ReadsResultsAtAnyAddressThatLibnfsGives) {
   EXPECT_NE(reader.Next(OP_LOOKUP), nullptr);
 }
 
-TEST(CompoundReader, EndsAtTheOperationThatFailedAndSaysWhy) {
+// WIRE-14.
+TEST(CompoundReader, EndsAtTheFailedOperationWithItsStatus) {
   std::vector<nfs_resop4> results = {Result(OP_PUTFH, 0), Result(OP_LOOKUP, NFS4ERR_NOENT)};
   const COMPOUND4res wire = Results(NFS4ERR_NOENT, results);
   CompoundReader reader(wire);
@@ -388,7 +389,7 @@ TEST(CompoundReader, EndsAtTheOperationThatFailedAndSaysWhy) {
   EXPECT_EQ(reader.error(), std::errc::no_such_file_or_directory);
 }
 
-TEST(CompoundReader, SaysWhyTheServerRefusedTheWhole) {
+TEST(CompoundReader, ReportsTheStatusOfARefusedCompound) {
   std::vector<nfs_resop4> none;
   const COMPOUND4res wire = Results(NFS4ERR_RESOURCE, none);
   CompoundReader reader(wire);
@@ -397,7 +398,7 @@ TEST(CompoundReader, SaysWhyTheServerRefusedTheWhole) {
   EXPECT_EQ(reader.status(), NFS4ERR_RESOURCE);
 }
 
-TEST(CompoundReader, TakesMissingResultsOfASuccessForNoAnswer) {
+TEST(CompoundReader, FailsOnMissingResultsOfASuccess) {
   std::vector<nfs_resop4> results = {Result(OP_PUTFH, 0)};
   const COMPOUND4res wire = Results(0, results);
   CompoundReader reader(wire);
@@ -407,7 +408,7 @@ TEST(CompoundReader, TakesMissingResultsOfASuccessForNoAnswer) {
   EXPECT_EQ(reader.status(), 0);
 }
 
-TEST(CompoundReader, TakesTheResultOfAnotherOperationForNoAnswer) {
+TEST(CompoundReader, FailsOnTheResultOfAnotherOperation) {
   for (const int operation : {int{OP_GETFH}, int{OP_ILLEGAL}, 0, -1}) {
     std::vector<nfs_resop4> results = {Result(operation, NFS4ERR_DELAY)};
     const COMPOUND4res wire = Results(0, results);
@@ -417,7 +418,7 @@ TEST(CompoundReader, TakesTheResultOfAnotherOperationForNoAnswer) {
   }
 }
 
-TEST(CompoundReader, KeepsWhatTheCallerFoundWrong) {
+TEST(CompoundReader, KeepsTheErrorOfFail) {
   std::vector<nfs_resop4> results = {Result(OP_PUTFH, 0), Result(OP_LOOKUP, 0)};
   const COMPOUND4res wire = Results(0, results);
   CompoundReader reader(wire);

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 #include "tests/fixtures/fake_server.h"
 #include "tests/unit/nfsclient/protocol/wire_reply.h"
 
@@ -28,7 +28,7 @@ using fixtures::Xdr;
 
 const OwnerNames kOwners("example.org");
 
-// The values of a fattr4 by attribute number.
+// Encoded attribute values by number.
 using Values = std::map<int, std::string>;
 
 std::string U32(uint32_t value) { return Xdr().U32(value).str(); }
@@ -55,7 +55,7 @@ Values GoodValues() {
           {FATTR4_TIME_MODIFY, TimeOf(7, 999'999'999)}};
 }
 
-// The bitmap and the values as one encoded fattr4.
+// Returns an encoded fattr4.
 std::string Encoded(const std::vector<uint32_t>& mask, const std::string& values) {
   Xdr xdr;
   xdr.U32(mask.size());
@@ -74,18 +74,18 @@ std::string Encoded(const Values& values) {
   return Encoded(mask, bytes);
 }
 
-bool Decodes(const std::string& encoded, FileFacts& facts) {
+bool Decodes(const std::string& encoded, FileAttributes& decoded) {
   const WireReply<fattr4> reply(encoded, zdr_fattr4);
-  return reply.parsed() && DecodeFacts(reply.wire(), kOwners, facts);
+  return reply.parsed() && DecodeFileAttributes(reply.wire(), kOwners, decoded);
 }
 bool Decodes(const std::string& encoded) {
-  FileFacts facts;
-  return Decodes(encoded, facts);
+  FileAttributes decoded;
+  return Decodes(encoded, decoded);
 }
-FileFacts FactsOf(const Values& values) {
-  FileFacts facts;
-  EXPECT_TRUE(Decodes(Encoded(values), facts));
-  return facts;
+FileAttributes AttributesOf(const Values& values) {
+  FileAttributes decoded;
+  EXPECT_TRUE(Decodes(Encoded(values), decoded));
+  return decoded;
 }
 Values With(int number, std::string value) {
   Values values = GoodValues();
@@ -93,8 +93,8 @@ Values With(int number, std::string value) {
   return values;
 }
 
-TEST(DecodeFacts, ReadsEveryAttributeOfAFile) {
-  const FileFacts facts = FactsOf(GoodValues());
+TEST(DecodeFileAttributes, ReadsEveryAttributeOfAFile) {
+  const FileAttributes decoded = AttributesOf(GoodValues());
   const Attributes expected = {.type = FileType::kDirectory,
                                .mode = 02755,
                                .nlink = 2,
@@ -110,37 +110,37 @@ TEST(DecodeFacts, ReadsEveryAttributeOfAFile) {
                                .mtime = {7, 999'999'999},
                                .ctime = {5, 6},
                                .change = 0x1122334455667788};
-  EXPECT_EQ(facts.attributes, expected);
-  EXPECT_TRUE(facts.complete);
-  EXPECT_FALSE(facts.handle);
-  EXPECT_EQ(facts.mounted_on_fileid, 99u) << "as the file id if the server did not say";
+  EXPECT_EQ(decoded.attributes, expected);
+  EXPECT_TRUE(decoded.complete);
+  EXPECT_FALSE(decoded.handle);
+  EXPECT_EQ(decoded.mounted_on_fileid, 99u) << "as the file id if not sent";
 }
 
-TEST(DecodeFacts, KnowsEveryTypeOfFile) {
+TEST(DecodeFileAttributes, DecodesEveryFileType) {
   const std::map<int, FileType> types = {
       {NF4REG, FileType::kRegular},     {NF4DIR, FileType::kDirectory},
       {NF4BLK, FileType::kBlockDevice}, {NF4CHR, FileType::kCharacterDevice},
       {NF4LNK, FileType::kSymlink},     {NF4SOCK, FileType::kSocket},
       {NF4FIFO, FileType::kFifo}};
   for (const auto& [wire, type] : types) {
-    EXPECT_EQ(FactsOf(With(FATTR4_TYPE, U32(wire))).attributes.type, type) << wire;
+    EXPECT_EQ(AttributesOf(With(FATTR4_TYPE, U32(wire))).attributes.type, type) << wire;
   }
 }
 
-TEST(DecodeFacts, OfAnUnknownTypeOrANamedAttributeAreRefused) {
+TEST(DecodeFileAttributes, RefusesUnknownTypesAndNamedAttributes) {
   for (const uint32_t type : {0u, 8u, 9u, 10u, ~0u}) {
     EXPECT_FALSE(Decodes(Encoded(With(FATTR4_TYPE, U32(type))))) << type;
   }
 }
 
-TEST(DecodeFacts, CutsImpossibleNanoseconds) {
+TEST(DecodeFileAttributes, CutsImpossibleNanoseconds) {
   for (const uint32_t nanoseconds : {1'000'000'000u, 0x3fffffffu, ~0u}) {
-    const FileFacts facts = FactsOf(With(FATTR4_TIME_MODIFY, TimeOf(1, nanoseconds)));
-    EXPECT_EQ(facts.attributes.mtime, (Time{1, 999'999'999}));
+    const FileAttributes decoded = AttributesOf(With(FATTR4_TIME_MODIFY, TimeOf(1, nanoseconds)));
+    EXPECT_EQ(decoded.attributes.mtime, (Time{1, 999'999'999}));
   }
 }
 
-TEST(DecodeFacts, EndWhereTheBitmapSays) {
+TEST(DecodeFileAttributes, RefusesValuesThatDoNotEndWhereTheBitmapSays) {
   const Values good = GoodValues();
   std::vector<uint32_t> mask(2);
   std::string values;
@@ -157,14 +157,14 @@ TEST(DecodeFacts, EndWhereTheBitmapSays) {
   }
 }
 
-TEST(DecodeFacts, WithAnAttributeOfUnknownLengthAreRefused) {
+TEST(DecodeFileAttributes, RefusesAttributesOfUnknownLength) {
   for (const int number : {FATTR4_ACL, FATTR4_FS_LOCATIONS, FATTR4_TIME_ACCESS_SET,
                            FATTR4_TIME_MODIFY_SET, 56, 63, 64, 75, 95}) {
     EXPECT_FALSE(Decodes(Encoded(With(number, U32(0))))) << number;
   }
 }
 
-TEST(DecodeFacts, PassOverWhatWasNotAskedFor) {
+TEST(DecodeFileAttributes, SkipsAttributesNotRequested) {
   Values values = GoodValues();
   const std::string skipped[] = {U32(0), U64(0), TimeOf(0, 0), Xdr().U32(2).U64(0).str(),
                                  Text("text/plain")};
@@ -181,15 +181,16 @@ TEST(DecodeFacts, PassOverWhatWasNotAskedFor) {
       {FATTR4_QUOTA_USED, 1},       {FATTR4_SPACE_AVAIL, 1},      {FATTR4_SPACE_FREE, 1},
       {FATTR4_SPACE_TOTAL, 1},      {FATTR4_SYSTEM, 0},           {FATTR4_TIME_BACKUP, 2},
       {FATTR4_TIME_CREATE, 2},      {FATTR4_TIME_DELTA, 2}};
-  const Attributes expected = FactsOf(values).attributes;
+  const Attributes expected = AttributesOf(values).attributes;
   for (const auto& [number, kind] : kinds) {
-    EXPECT_EQ(FactsOf(With(number, skipped[kind])).attributes, expected) << number;
+    EXPECT_EQ(AttributesOf(With(number, skipped[kind])).attributes, expected) << number;
     values[number] = skipped[kind];
   }
-  EXPECT_EQ(FactsOf(values).attributes, expected) << "all of them at once";
+  EXPECT_EQ(AttributesOf(values).attributes, expected) << "all of them at once";
 }
 
-TEST(DecodeFacts, WithLengthsBeyondTheValuesAreRefused) {
+// WIRE-8.
+TEST(DecodeFileAttributes, RefusesLengthsBeyondTheValues) {
   for (const int number : {FATTR4_OWNER, FATTR4_OWNER_GROUP, FATTR4_FILEHANDLE, FATTR4_MIMETYPE,
                            FATTR4_SUPPORTED_ATTRS}) {
     for (const uint32_t length : {1u << 31, 0x7fffffffu, ~0u, ~0u - 3, 1000u}) {
@@ -198,7 +199,7 @@ TEST(DecodeFacts, WithLengthsBeyondTheValuesAreRefused) {
   }
 }
 
-TEST(DecodeFacts, TakeALongBitmapIfItHoldsNothingMore) {
+TEST(DecodeFileAttributes, AcceptsALongBitmapWithoutFurtherBits) {
   const std::string empty = Encoded(std::vector<uint32_t>(1000), "");
   EXPECT_TRUE(Decodes(empty));
   std::vector<uint32_t> mask(1000);
@@ -207,31 +208,31 @@ TEST(DecodeFacts, TakeALongBitmapIfItHoldsNothingMore) {
   EXPECT_FALSE(Decodes(Encoded(std::vector<uint32_t>(1000, ~0u), std::string(4000, '\0'))));
 }
 
-TEST(DecodeFacts, OfAPartAreNotComplete) {
-  EXPECT_FALSE(FactsOf({}).complete);
+TEST(DecodeFileAttributes, AreNotCompleteWithoutARequiredOne) {
+  EXPECT_FALSE(AttributesOf({}).complete);
   for (const auto& [number, value] : GoodValues()) {
     Values values = GoodValues();
     values.erase(number);
     const bool has_stand_in =
         number == FATTR4_RAWDEV || number == FATTR4_SPACE_USED || number == FATTR4_TIME_ACCESS;
-    EXPECT_EQ(FactsOf(values).complete, has_stand_in) << number;
+    EXPECT_EQ(AttributesOf(values).complete, has_stand_in) << number;
   }
 }
 
-TEST(DecodeFacts, HaveStandInsForWhatAServerNeedNotHave) {
+TEST(DecodeFileAttributes, SubstitutesOptionalAttributes) {
   Values values = GoodValues();
   values.erase(FATTR4_RAWDEV);
   values.erase(FATTR4_SPACE_USED);
   values.erase(FATTR4_TIME_ACCESS);
-  const Attributes attributes = FactsOf(values).attributes;
+  const Attributes attributes = AttributesOf(values).attributes;
   EXPECT_EQ(attributes.rdev_major, 0u);
   EXPECT_EQ(attributes.used_bytes, attributes.size_bytes);
   EXPECT_EQ(attributes.atime, attributes.mtime);
 }
 
-TEST(DecodeFacts, OfDifferentFileSystemsHaveDifferentIds) {
+TEST(DecodeFileAttributes, FsidsOfDifferentFileSystemsDiffer) {
   const auto id = [](uint64_t major, uint64_t minor) {
-    return FactsOf(With(FATTR4_FSID, U64(major) + U64(minor))).attributes.fsid;
+    return AttributesOf(With(FATTR4_FSID, U64(major) + U64(minor))).attributes.fsid;
   };
   std::vector<uint64_t> ids;
   for (const uint64_t major : {0ull, 1ull, 152ull, 1ull << 31, 1ull << 32, 1ull << 63, ~0ull}) {
@@ -244,56 +245,57 @@ TEST(DecodeFacts, OfDifferentFileSystemsHaveDifferentIds) {
   EXPECT_EQ(std::unique(ids.begin(), ids.end()), ids.end());
 }
 
-TEST(DecodeFacts, NamesOfForeignDomainsAreNobody) {
+TEST(DecodeFileAttributes, OwnersOfForeignDomainsAreNobody) {
   for (const char* owner : {"root@elsewhere", "root", "", "@example.org",
                             "no such user@example.org", "-1", "4294967296", "0x0", " 0", "00"}) {
-    EXPECT_EQ(FactsOf(With(FATTR4_OWNER, Text(owner))).attributes.uid, kNobody) << owner;
+    EXPECT_EQ(AttributesOf(With(FATTR4_OWNER, Text(owner))).attributes.uid, kNobody) << owner;
   }
 }
 
-TEST(DecodeFacts, HoldAHandleOfAnySizeThatVersion4Knows) {
+TEST(DecodeFileAttributes, AcceptsHandlesOfOneTo128Bytes) {
   for (const size_t size : {1, 64, 128}) {
-    const FileFacts facts = FactsOf(With(FATTR4_FILEHANDLE, Text(std::string(size, 'h'))));
-    ASSERT_TRUE(facts.handle);
-    EXPECT_EQ(facts.handle->size(), size);
+    const FileAttributes decoded =
+        AttributesOf(With(FATTR4_FILEHANDLE, Text(std::string(size, 'h'))));
+    ASSERT_TRUE(decoded.handle);
+    EXPECT_EQ(decoded.handle->size(), size);
   }
   for (const size_t size : {0, 129, 1000}) {
     EXPECT_FALSE(Decodes(Encoded(With(FATTR4_FILEHANDLE, Text(std::string(size, 'h')))))) << size;
   }
 }
 
-bool DecodesServer(const Values& values, ServerFacts& facts) {
+bool DecodesServer(const Values& values, ServerAttributes& decoded) {
   const WireReply<fattr4> reply(Encoded(values), zdr_fattr4);
-  return reply.parsed() && DecodeServerFacts(reply.wire(), facts);
+  return reply.parsed() && DecodeServerAttributes(reply.wire(), decoded);
 }
 
-TEST(DecodeServerFacts, ClampsWhatTheServerCanDo) {
-  ServerFacts facts;
+TEST(DecodeServerAttributes, ClampsTheLimits) {
+  ServerAttributes decoded;
   ASSERT_TRUE(DecodesServer({{FATTR4_LEASE_TIME, U32(90)},
                              {FATTR4_CASE_INSENSITIVE, U32(1)},
                              {FATTR4_MAXNAME, U32(1000)},
                              {FATTR4_MAXREAD, U64(1ull << 40)},
                              {FATTR4_MAXWRITE, U64(0)}},
-                            facts));
-  EXPECT_EQ(facts.lease_seconds, 90u);
-  EXPECT_TRUE(facts.limits.case_insensitive);
-  EXPECT_EQ(facts.limits.name_bytes_max, 255u);
-  EXPECT_EQ(facts.limits.read_bytes_max, 1024u * 1024);
-  EXPECT_EQ(facts.limits.readdir_bytes_max, 1024u * 1024);
-  EXPECT_EQ(facts.limits.write_bytes_max, 1024u);
+                            decoded));
+  EXPECT_EQ(decoded.lease_seconds, 90u);
+  EXPECT_TRUE(decoded.limits.case_insensitive);
+  EXPECT_EQ(decoded.limits.name_bytes_max, 255u);
+  EXPECT_EQ(decoded.limits.read_bytes_max, 1024u * 1024);
+  EXPECT_EQ(decoded.limits.readdir_bytes_max, 1024u * 1024);
+  EXPECT_EQ(decoded.limits.write_bytes_max, 1024u);
 }
 
-TEST(DecodeServerFacts, NeedALeaseTimeAndNothingElse) {
-  ServerFacts facts;
-  EXPECT_FALSE(DecodesServer({{FATTR4_MAXREAD, U64(65536)}}, facts));
-  EXPECT_TRUE(DecodesServer({{FATTR4_LEASE_TIME, U32(0)}}, facts));
-  EXPECT_EQ(facts.lease_seconds, 1u);
-  EXPECT_FALSE(facts.limits.case_insensitive);
-  EXPECT_EQ(facts.limits.name_bytes_max, 255u);
-  EXPECT_EQ(facts.limits.read_bytes_max, 64u * 1024);
+TEST(DecodeServerAttributes, RequiresALeaseTimeOnly) {
+  ServerAttributes decoded;
+  EXPECT_FALSE(DecodesServer({{FATTR4_MAXREAD, U64(65536)}}, decoded));
+  EXPECT_TRUE(DecodesServer({{FATTR4_LEASE_TIME, U32(0)}}, decoded));
+  EXPECT_EQ(decoded.lease_seconds, 1u);
+  EXPECT_FALSE(decoded.limits.case_insensitive);
+  EXPECT_EQ(decoded.limits.name_bytes_max, 255u);
+  EXPECT_EQ(decoded.limits.read_bytes_max, 64u * 1024);
 }
 
-// A COMPOUND of one result that succeeded.
+// A successful COMPOUND of one result.
 class OneResult {
  public:
   OneResult(int operation, const Xdr& body)
@@ -310,7 +312,7 @@ class OneResult {
   CompoundReader reader_;
 };
 
-TEST(TakeHandle, TakesWhatVersion4Allows) {
+TEST(TakeHandle, AcceptsOneTo128Bytes) {
   for (const size_t size : {0, 1, 128, 129}) {
     OneResult result(OP_GETFH, Xdr().Bytes(std::string(size, 'h')));
     FileHandle handle;
@@ -321,7 +323,7 @@ TEST(TakeHandle, TakesWhatVersion4Allows) {
   }
 }
 
-TEST(TakeAttributes, NeedsAllOfThem) {
+TEST(TakeAttributes, RequiresAllAttributes) {
   Attributes attributes;
   OneResult whole(OP_GETATTR, Xdr().Raw(Encoded(GoodValues())));
   EXPECT_TRUE(TakeAttributes(whole.reader(), kOwners, attributes));
@@ -333,24 +335,24 @@ TEST(TakeAttributes, NeedsAllOfThem) {
   EXPECT_EQ(part.error(), std::errc::io_error);
 }
 
-TEST(TakeLimits, TakesThoseOfTheServer) {
-  ServerFacts facts;
+TEST(TakeLimits, ReadsTheServersLimits) {
+  ServerAttributes decoded;
   OneResult result(OP_GETATTR, Xdr().Raw(Encoded(Values{{FATTR4_LEASE_TIME, U32(60)}})));
-  EXPECT_TRUE(TakeLimits(result.reader(), facts));
-  EXPECT_EQ(facts.lease_seconds, 60u);
+  EXPECT_TRUE(TakeLimits(result.reader(), decoded));
+  EXPECT_EQ(decoded.lease_seconds, 60u);
   OneResult none(OP_GETATTR, Xdr().Raw(Encoded(Values{})));
-  EXPECT_FALSE(TakeLimits(none.reader(), facts));
+  EXPECT_FALSE(TakeLimits(none.reader(), decoded));
   EXPECT_EQ(none.error(), std::errc::io_error);
 }
 
-TEST(TakeAccess, GrantsOnlyWhatTheServerChecked) {
+TEST(TakeAccess, GrantsOnlySupportedRights) {
   OneResult result(OP_ACCESS, Xdr().U32(0xffffff1f).U32(0xffffffff));
   uint32_t granted = 0;
   EXPECT_TRUE(TakeAccess(result.reader(), granted));
   EXPECT_EQ(granted, 0x1fu);
 }
 
-TEST(TakeLinkText, HoldsNoNulAndIsNeitherEmptyNorEndless) {
+TEST(TakeLinkText, RefusesNulEmptyAndOverlongText) {
   const std::pair<std::string, bool> rows[] = {{"../a/b", true},
                                                {std::string(4096, 'l'), true},
                                                {"", false},
@@ -365,7 +367,7 @@ TEST(TakeLinkText, HoldsNoNulAndIsNeitherEmptyNorEndless) {
   }
 }
 
-TEST(TakeRead, CopiesWhatFitsAndKnowsTheEnd) {
+TEST(TakeRead, CopiesTheDataAndEof) {
   std::array<std::byte, 4> into{};
   ReadReply reply;
   OneResult result(OP_READ, Xdr().U32(1).Bytes("abc"));
@@ -375,7 +377,7 @@ TEST(TakeRead, CopiesWhatFitsAndKnowsTheEnd) {
   EXPECT_EQ(std::memcmp(into.data(), "abc", 4), 0);
 }
 
-TEST(TakeRead, RefusesMoreThanAskedForAndNothingBeforeTheEnd) {
+TEST(TakeRead, RefusesMoreThanRequestedAndAnEmptyReadBeforeEof) {
   std::array<std::byte, 4> into{};
   for (const Xdr& body : {Xdr().U32(1).Bytes("abcde"), Xdr().U32(0).Bytes("")}) {
     ReadReply reply;
@@ -386,7 +388,7 @@ TEST(TakeRead, RefusesMoreThanAskedForAndNothingBeforeTheEnd) {
   }
 }
 
-TEST(TakeWrite, BelievesOnlyWhatIsOnDiskAndWasSent) {
+TEST(TakeWrite, RefusesUnstableDataAndCountsBeyondTheDataSent) {
   const struct {
     uint32_t count, committed;
     bool good;
@@ -428,7 +430,7 @@ std::errc ErrorOf(const Xdr& listing, ReadDirPosition asked = {}) {
   return error;
 }
 
-TEST(TakeEntries, GivesNamesAttributesAndHandles) {
+TEST(TakeEntries, ReturnsNamesAttributesAndHandles) {
   Values values = GoodValues();
   values[FATTR4_RDATTR_ERROR] = U32(0);
   values[FATTR4_FILEHANDLE] = Text("handle");
@@ -448,7 +450,7 @@ TEST(TakeEntries, GivesNamesAttributesAndHandles) {
   EXPECT_FALSE(reply.entries[1].attributes || reply.entries[1].handle);
 }
 
-TEST(TakeEntries, KeepsTheNameOfAnEntryWhoseAttributesCannotBeHad) {
+TEST(TakeEntries, KeepsAnEntryWithRdattrError) {
   ReadDirReply reply;
   const Values values = {{FATTR4_RDATTR_ERROR, U32(NFS4ERR_ACCESS)},
                          {FATTR4_MOUNTED_ON_FILEID, U64(5)}};
@@ -458,7 +460,7 @@ TEST(TakeEntries, KeepsTheNameOfAnEntryWhoseAttributesCannotBeHad) {
   EXPECT_FALSE(reply.entries.at(0).attributes);
 }
 
-TEST(TakeEntries, RefusesNamesThatNoDirectoryHolds) {
+TEST(TakeEntries, RefusesInvalidNames) {
   for (const std::string& name :
        {std::string(), std::string("."), std::string(".."), std::string("a/b"), std::string("/"),
         std::string("a\0b", 3), std::string("\0", 1), std::string(256, 'n')}) {
@@ -474,13 +476,13 @@ TEST(TakeEntries, RefusesAnEntryWhoseAttributesDoNotParse) {
   EXPECT_EQ(ErrorOf(Listing({{"a", 3}, {"b", 4, broken}}, true)), std::errc::io_error);
 }
 
-TEST(TakeEntries, RefusesADirectoryThatNeverEnds) {
+TEST(TakeEntries, RefusesAListingWithoutProgress) {
   EXPECT_EQ(ErrorOf(Listing({{"a", 9}}, false), {9, 1}), std::errc::io_error);
   EXPECT_EQ(ErrorOf(Listing({{"a", 9}}, true), {9, 1}), kOk);
   EXPECT_EQ(ErrorOf(Listing({{"a", 0}}, false), {9, 1}), std::errc::io_error);
 }
 
-TEST(TakeEntries, TakesAnEmptyChunkBeforeTheEndForTooSmall) {
+TEST(TakeEntries, ReportsAnEmptyChunkBeforeEofAsTooSmall) {
   EXPECT_EQ(ErrorOf(Listing({}, false)), kTooSmall);
   EXPECT_EQ(ErrorOf(Listing({}, true)), kOk);
 }
@@ -489,7 +491,7 @@ Xdr Change(bool atomic, uint64_t before, uint64_t after) {
   return Xdr().U32(atomic).U64(before).U64(after);
 }
 
-TEST(TakeChanges, OfEveryKindSayWhatTheDirectoryWasLike) {
+TEST(TakeChanges, ReturnTheChangeInfoOfEachOperation) {
   ChangeInfo change;
   OneResult created(OP_CREATE, Change(true, 1, 2).U32(0));
   EXPECT_TRUE(TakeCreated(created.reader(), change));
@@ -506,7 +508,7 @@ TEST(TakeChanges, OfEveryKindSayWhatTheDirectoryWasLike) {
   EXPECT_TRUE(change.before == 7 && change.after == 8 && to.before == 9 && to.after == 10);
 }
 
-TEST(Consistency, IsAtomicOnlyIfNobodyElseCanHaveChangedTheDirectory) {
+TEST(Consistency, IsAtomicOnlyIfNoOtherClientCanHaveChangedTheDirectory) {
   Attributes now;
   now.change = 2;
   const auto before = Consistency({true, 1, 2}, now).before;
@@ -520,7 +522,7 @@ TEST(Consistency, IsAtomicOnlyIfNobodyElseCanHaveChangedTheDirectory) {
   EXPECT_FALSE(Consistency({true, 1, 2}, std::nullopt).atomic);
 }
 
-TEST(TakeState, OfEveryKindAsTheServerGaveIt) {
+TEST(TakeState, ReturnsTheStateOfEachOperation) {
   ClientIdGrant client;
   OneResult asked(OP_SETCLIENTID, Xdr().U64(17).Raw("verifier"));
   EXPECT_TRUE(TakeClientId(asked.reader(), client));
@@ -546,7 +548,7 @@ TEST(TakeState, OfEveryKindAsTheServerGaveIt) {
   EXPECT_TRUE(TakeClosed(closed.reader()));
 }
 
-TEST(Take, NothingOfTheResultOfAnotherOperation) {
+TEST(Take, RefusesTheResultOfAnotherOperation) {
   const auto refuses = [](auto take) {
     OneResult other(OP_PUTFH, Xdr());
     EXPECT_FALSE(take(other.reader()));
@@ -554,7 +556,7 @@ TEST(Take, NothingOfTheResultOfAnotherOperation) {
   };
   FileHandle handle;
   Attributes attributes;
-  ServerFacts limits;
+  ServerAttributes limits;
   uint32_t granted = 0;
   std::string target;
   ReadReply read;

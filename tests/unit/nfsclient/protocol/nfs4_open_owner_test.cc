@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/protocol/nfs4_state_trouble.h"
+#include "nfsclient/protocol/nfs4_state_error.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -24,8 +24,8 @@ using sunrpc_auth::Credential;
 const Credential kUser(1000, 100);
 const Credential kOther(2000, 100);
 
-// RFC 7530 9.1.7.
-TEST(OpenOwner, AllButEightErrorsUseUpASequenceNumber) {
+// RFC 7530 9.1.7. WIRE-16.
+TEST(OpenOwner, AllButEightErrorsAdvanceTheSequence) {
   const std::set<int> kept = {NFS4ERR_STALE_CLIENTID, NFS4ERR_STALE_STATEID, NFS4ERR_BAD_STATEID,
                               NFS4ERR_BAD_SEQID,      NFS4ERR_BADZDR,        NFS4ERR_RESOURCE,
                               NFS4ERR_NOFILEHANDLE,   NFS4ERR_MOVED};
@@ -36,13 +36,13 @@ TEST(OpenOwner, AllButEightErrorsUseUpASequenceNumber) {
   }
 }
 
-TEST(OpenOwner, TheSequenceGoesRoundThroughZero) {
+TEST(OpenOwner, TheSequenceWrapsToZero) {
   OpenOwner owner{.name = "o", .sequence = 0xffffffff};
   owner.Executed(NFS4_OK);
   EXPECT_EQ(owner.sequence, 0u);
 }
 
-TEST(OpenOwnerPool, AnOwnerGoesToItsCredentialOnly) {
+TEST(OpenOwnerPool, AnOwnerIsReusedByItsCredentialOnly) {
   OpenOwnerPool pool;
   OpenOwner owner = pool.Take(kUser, 1);
   const std::string name = owner.name;
@@ -55,7 +55,7 @@ TEST(OpenOwnerPool, AnOwnerGoesToItsCredentialOnly) {
   EXPECT_NE(pool.Take(kUser, 1).name, name);
 }
 
-TEST(OpenOwnerPool, AnOwnerOfAnEarlierClientIdOrOutOfStepIsForgotten) {
+TEST(OpenOwnerPool, AnOwnerOfAnEarlierClientIdOrAfterBadSeqidIsDropped) {
   OpenOwnerPool pool;
   std::set<std::string> names;
   names.insert(pool.Take(kUser, 1).name);
@@ -69,7 +69,7 @@ TEST(OpenOwnerPool, AnOwnerOfAnEarlierClientIdOrOutOfStepIsForgotten) {
   EXPECT_EQ(names.size(), 4u);
 }
 
-TEST(OpenOwnerPool, IdleOwnersAreBoundedAndTheOldestGoes) {
+TEST(OpenOwnerPool, IdleOwnersAreBoundedAndTheOldestIsDropped) {
   OpenOwnerPool pool;
   std::vector<OpenOwner> owners;
   for (size_t i = 0; i <= OpenOwnerPool::kIdleMax; ++i) owners.push_back(pool.Take(kUser, 1));
@@ -81,15 +81,15 @@ TEST(OpenOwnerPool, IdleOwnersAreBoundedAndTheOldestGoes) {
   EXPECT_EQ(kept.size(), OpenOwnerPool::kIdleMax);
 }
 
-TEST(StateTrouble, SaysWhatIsToBeDone) {
-  EXPECT_EQ(TroubleOf(NFS4ERR_GRACE), StateTrouble::kWait);
-  EXPECT_EQ(TroubleOf(NFS4ERR_OLD_STATEID), StateTrouble::kState);
-  EXPECT_EQ(TroubleOf(NFS4ERR_ADMIN_REVOKED), StateTrouble::kRevoked);
+TEST(StateError, ClassifiesStatus) {
+  EXPECT_EQ(StateErrorOf(NFS4ERR_GRACE), StateError::kWait);
+  EXPECT_EQ(StateErrorOf(NFS4ERR_OLD_STATEID), StateError::kState);
+  EXPECT_EQ(StateErrorOf(NFS4ERR_ADMIN_REVOKED), StateError::kRevoked);
   for (const int status : {NFS4ERR_EXPIRED, NFS4ERR_STALE_CLIENTID, NFS4ERR_STALE_STATEID}) {
-    EXPECT_TRUE(ConcernsClient(TroubleOf(status))) << status;
+    EXPECT_TRUE(ConcernsClient(StateErrorOf(status))) << status;
   }
   for (const int status : {NFS4_OK, NFS4ERR_ACCESS, NFS4ERR_OPENMODE, NFS4ERR_BAD_STATEID}) {
-    EXPECT_FALSE(ConcernsClient(TroubleOf(status))) << status;
+    EXPECT_FALSE(ConcernsClient(StateErrorOf(status))) << status;
   }
 }
 

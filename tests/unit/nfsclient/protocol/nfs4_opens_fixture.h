@@ -1,4 +1,5 @@
-// nfs4_opens_fixture: an Nfs4Opens that talks to a FakeNfs4, for nfs4_opens*_test.cc.
+// nfs4_opens_fixture: an Nfs4Opens and its FakeNfs4, for nfs4_opens_test.cc and
+// nfs4_recovery_test.cc.
 #ifndef NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_NFS4_OPENS_FIXTURE_H_
 #define NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_NFS4_OPENS_FIXTURE_H_
 
@@ -56,15 +57,16 @@ class Nfs4OpensTest : public testing::Test {
     opens_ = std::make_unique<Nfs4Opens>(*caller_, owners_);
   }
 
-  Nfs4Opens::Opened Open(const Nfs4Opens::Wish& wish, const Credential& credential = kUser) {
+  Nfs4Opens::Opened Open(const Nfs4Opens::OpenRequest& request,
+                         const Credential& credential = kUser) {
     RpcCaller::Budget budget = caller_->NewBudget();
-    return opens_->Open(wish, credential, budget);
+    return opens_->Open(request, credential, budget);
   }
-  Nfs4Opens::Wish Wish(const std::string& name = "f") {
+  Nfs4Opens::OpenRequest OpenRequest(const std::string& name = "f") {
     return {.directory = root_, .name = names_.emplace_back(name), .read = true, .write = true};
   }
   std::unique_ptr<OpenState> OpenFile(const std::string& name = "f") {
-    Nfs4Opens::Opened opened = Open(Wish(name));
+    Nfs4Opens::Opened opened = Open(OpenRequest(name));
     EXPECT_EQ(opened.error, kOk);
     file_ = opened.handle;
     return std::move(opened.state);
@@ -75,7 +77,7 @@ class Nfs4OpensTest : public testing::Test {
     int status = 0;
     std::string data;
   };
-  // READ, as Nfs4::Read() does it.
+  // Sends READ and recovers, as Nfs4::Read() does.
   DataReply Read(const OpenState* state, const FileHandle& file) {
     RpcCaller::Budget budget = caller_->NewBudget();
     for (;;) {

@@ -10,7 +10,7 @@
 namespace nfswalk::protocol {
 namespace {
 
-TEST_F(Nfs4OpensTest, NothingIsAskedOfTheServerBeforeTheFirstOpen) {
+TEST_F(Nfs4OpensTest, NothingIsSentBeforeTheFirstOpen) {
   opens_.reset();
   EXPECT_EQ(caller_->calls_sent(), 0u);
   EXPECT_EQ(server_.calls(Op::kSetClientId), 0);
@@ -26,11 +26,11 @@ TEST_F(Nfs4OpensTest, AnOpenFileIsReadThroughItsStateAndClosedByItsDestructor) {
   EXPECT_EQ(server_.calls(Op::kSetClientId), 1);
 }
 
-TEST_F(Nfs4OpensTest, AnOpenTellsTheFileAndWhatItDidToTheDirectory) {
-  Nfs4Opens::Wish wish = Wish("new");
-  wish.how = How::kUnchecked;
-  wish.attributes.mode = 0640;
-  const Nfs4Opens::Opened opened = Open(wish);
+TEST_F(Nfs4OpensTest, AnOpenReturnsTheFileAndTheDirectorysChange) {
+  Nfs4Opens::OpenRequest request = OpenRequest("new");
+  request.how = How::kUnchecked;
+  request.attributes.mode = 0640;
+  const Nfs4Opens::Opened opened = Open(request);
   ASSERT_EQ(opened.error, kOk);
   const FakeNode made = server_.Find("new").value();
   EXPECT_EQ(opened.handle, HandleOf(made.handle()));
@@ -56,27 +56,27 @@ TEST_F(Nfs4OpensTest, OneFileOpenedTwiceIsStillOpenAfterOneClose) {
   EXPECT_EQ(Read(first.get()).data, "hello");
 }
 
-TEST_F(Nfs4OpensTest, IdentitiesHaveOwnersOfTheirOwnAndTheClientIdIsTheProcesss) {
-  EXPECT_EQ(Open(Wish(), kUser).error, kOk);
+TEST_F(Nfs4OpensTest, EachCredentialHasItsOwnOwnersAndTheClientIdIsTheProcesss) {
+  EXPECT_EQ(Open(OpenRequest(), kUser).error, kOk);
   EXPECT_EQ(server_.last_uid(Op::kOpen), 1000u);
-  EXPECT_EQ(Open(Wish(), kOther).error, kOk);
+  EXPECT_EQ(Open(OpenRequest(), kOther).error, kOk);
   EXPECT_EQ(server_.last_uid(Op::kClose), 2000u);
   EXPECT_EQ(server_.owners(), 2u);
   EXPECT_EQ(server_.last_uid(Op::kSetClientId), Credential::OfProcess().uid());
 }
 
-TEST_F(Nfs4OpensTest, ARefusedOpenLeavesNothingBehindAndTheOwnerGoesOn) {
+TEST_F(Nfs4OpensTest, ARefusedOpenLeavesNoStateAndItsOwnerIsReused) {
   server_.Put("secret", {.mode = 0600, .uid = 1});
-  EXPECT_EQ(Open(Wish("secret")).error, std::errc::permission_denied);
-  EXPECT_EQ(Open(Wish("none")).error, std::errc::no_such_file_or_directory);
+  EXPECT_EQ(Open(OpenRequest("secret")).error, std::errc::permission_denied);
+  EXPECT_EQ(Open(OpenRequest("none")).error, std::errc::no_such_file_or_directory);
   EXPECT_EQ(server_.opens(), 0u);
   OpenFile();
   EXPECT_EQ(server_.calls(Op::kOpen), 3);
   EXPECT_EQ(server_.owners(), 1u);
 }
 
-// The server counts both, so that the same call again would be answered like the first.
-TEST_F(Nfs4OpensTest, DelayAndGraceAreWaitedForWithTheNextSequenceNumber) {
+// The server counts the delayed call, so a retransmission would get its reply again.
+TEST_F(Nfs4OpensTest, DelayAndGraceAreRetriedWithTheNextSequenceNumber) {
   for (const fixtures::Nfs4Status status : {fixtures::kNfs4Delay, fixtures::kNfs4Grace}) {
     server_.Inject(Op::kOpen, Fails(status));
     server_.Inject(Op::kConfirmOpen, Fails(status));
@@ -90,7 +90,7 @@ TEST_F(Nfs4OpensTest, DelayAndGraceAreWaitedForWithTheNextSequenceNumber) {
   EXPECT_EQ(server_.calls(Op::kClose), 4);
 }
 
-TEST_F(Nfs4OpensTest, DelayOfAnotherOperationIsWaitedForToo) {
+TEST_F(Nfs4OpensTest, DelayOfAnotherOperationIsRetried) {
   server_.Inject(Op::kSetClientId, Fails(fixtures::kNfs4Delay));
   server_.Inject(Op::kConfirmClientId, Fails(fixtures::kNfs4Delay));
   server_.Inject(Op::kPutHandle, Fails(fixtures::kNfs4Delay));
@@ -104,11 +104,11 @@ struct LostCall {
 };
 class LostOpenCall : public Nfs4OpensTest, public testing::WithParamInterface<LostCall> {};
 
-TEST_P(LostOpenCall, IsSentAgainAndExecutedOnce) {
-  Nfs4Opens::Wish wish = Wish("new");
-  wish.how = How::kGuarded;
+TEST_P(LostOpenCall, IsRetransmittedAndExecutedOnce) {
+  Nfs4Opens::OpenRequest request = OpenRequest("new");
+  request.how = How::kGuarded;
   server_.Inject(GetParam().operation, {GetParam().kind, {}}, 2);
-  Nfs4Opens::Opened opened = Open(wish);
+  Nfs4Opens::Opened opened = Open(request);
   EXPECT_EQ(opened.error, kOk);
   EXPECT_EQ(opened.handle, HandleOf(server_.Find("new").value().handle()));
   EXPECT_EQ(server_.opens(), 1u);
@@ -116,7 +116,7 @@ TEST_P(LostOpenCall, IsSentAgainAndExecutedOnce) {
   EXPECT_EQ(server_.opens(), 0u);
   EXPECT_EQ(server_.calls(GetParam().operation), 3);
   EXPECT_EQ(server_.owners(), 1u);
-  OpenFile();  // the owner and the server count alike
+  OpenFile();  // with the sequence number that the server expects
   EXPECT_EQ(server_.owners(), 1u);
 }
 
@@ -130,10 +130,10 @@ INSTANTIATE_TEST_SUITE_P(
       const std::string operation = test.param.operation == Op::kOpen          ? "Open"
                                     : test.param.operation == Op::kConfirmOpen ? "Confirm"
                                                                                : "Close";
-      return operation + (test.param.kind == Kind::kLoseCall ? "Unheard" : "Unanswered");
+      return operation + (test.param.kind == Kind::kLoseCall ? "CallLost" : "ReplyLost");
     });
 
-TEST_F(Nfs4OpensTest, AnOwnerThatTheServerCountsDifferentlyIsReplaced) {
+TEST_F(Nfs4OpensTest, AnOwnerWithBadSeqidIsReplaced) {
   OpenFile();
   server_.Inject(Op::kOpen, Fails(fixtures::kNfs4BadSeqId));
   const auto state = OpenFile();
@@ -141,64 +141,64 @@ TEST_F(Nfs4OpensTest, AnOwnerThatTheServerCountsDifferentlyIsReplaced) {
   EXPECT_EQ(Read(state.get()).data, "hello");
 }
 
-TEST_F(Nfs4OpensTest, AServerThatNeverAgreesIsAnError) {
+TEST_F(Nfs4OpensTest, BadSeqidOfEveryOwnerIsAnError) {
   server_.Inject(Op::kOpen, Fails(fixtures::kNfs4BadSeqId), 100);
-  EXPECT_EQ(Open(Wish()).error, std::errc::io_error);
+  EXPECT_EQ(Open(OpenRequest()).error, std::errc::io_error);
   EXPECT_LT(server_.calls(Op::kOpen), 10);
 }
 
-// Its next number is one less than ours each time.
-TEST_F(Nfs4OpensTest, AServerMayNotCountWhatItPutOff) {
+// The server then answers BAD_SEQID, as it expects the number before.
+TEST_F(Nfs4OpensTest, AServerMayNotCountDelayedCalls) {
   constexpr int kPutOffs = 4;
   for (int i = 0; i < kPutOffs; ++i) {
     server_.Inject(Op::kOpen, Fails(fixtures::kNfs4Grace));
     server_.Inject(Op::kOpen, Fails(fixtures::kNfs4BadSeqId));
   }
-  EXPECT_EQ(Open(Wish()).error, kOk);
+  EXPECT_EQ(Open(OpenRequest()).error, kOk);
   EXPECT_EQ(server_.calls(Op::kOpen), 2 * kPutOffs + 1);
 }
 
 TEST_F(Nfs4OpensTest, AServerThatForgetsEveryClientIdIsAnError) {
   server_.Inject(Op::kOpen, Fails(fixtures::kNfs4StaleClientId), 100);
-  EXPECT_EQ(Open(Wish()).error, std::errc::io_error);
+  EXPECT_EQ(Open(OpenRequest()).error, std::errc::io_error);
   EXPECT_LT(server_.calls(Op::kSetClientId), 10);
 }
 
-TEST_F(Nfs4OpensTest, AGuardedCreateWhoseStateWasLostDoesNotMeetItsOwnFile) {
-  Nfs4Opens::Wish wish = Wish("new");
-  wish.how = How::kGuarded;
+TEST_F(Nfs4OpensTest, AGuardedCreateWhoseStateWasLostDoesNotFailWithEEXIST) {
+  Nfs4Opens::OpenRequest request = OpenRequest("new");
+  request.how = How::kGuarded;
   server_.Inject(Op::kConfirmOpen, Fails(fixtures::kNfs4BadStateId));
-  EXPECT_EQ(Open(wish).error, kOk);
-  wish = Wish("newer");
-  wish.how = How::kGuarded;
+  EXPECT_EQ(Open(request).error, kOk);
+  request = OpenRequest("newer");
+  request.how = How::kGuarded;
   server_.Before(Op::kConfirmOpen, [](FakeNfs4& server) { server.Restart(false); });
-  server_.ExpireLeases();  // a new owner, to be confirmed
-  EXPECT_EQ(Open(wish).error, kOk);
-  EXPECT_EQ(Open(wish).error, std::errc::file_exists);
+  server_.ExpireLeases();  // the next OPEN has a new owner, to be confirmed
+  EXPECT_EQ(Open(request).error, kOk);
+  EXPECT_EQ(Open(request).error, std::errc::file_exists);
 }
 
-TEST_F(Nfs4OpensTest, AnOwnerInDigitsThatIsRefusedGoesAsAName) {
-  Nfs4Opens::Wish wish = Wish("new");
-  wish.how = How::kUnchecked;
-  wish.attributes.uid = 1000;
+TEST_F(Nfs4OpensTest, ARefusedNumericOwnerIsSentAsAName) {
+  Nfs4Opens::OpenRequest request = OpenRequest("new");
+  request.how = How::kUnchecked;
+  request.attributes.uid = 1000;
   server_.Inject(Op::kOpen, Fails(fixtures::kNfs4BadOwner));
-  EXPECT_EQ(Open(wish).error, kOk);
+  EXPECT_EQ(Open(request).error, kOk);
   EXPECT_EQ(server_.calls(Op::kOpen), 2);
   server_.Inject(Op::kOpen, Fails(fixtures::kNfs4BadOwner));
-  EXPECT_EQ(Open(wish).error, std::errc::invalid_argument);
+  EXPECT_EQ(Open(request).error, std::errc::invalid_argument);
 }
 
-struct BrokenAnswer {
+struct BrokenReply {
   std::string name;
   Op operation;
   Nfs4Fault fault;
   int after;
 };
-class BrokenOpenAnswer : public Nfs4OpensTest, public testing::WithParamInterface<BrokenAnswer> {};
+class BrokenOpenReply : public Nfs4OpensTest, public testing::WithParamInterface<BrokenReply> {};
 
-TEST_P(BrokenOpenAnswer, DoesNotLoseTheOpen) {
+TEST_P(BrokenOpenReply, DoesNotLoseTheOpen) {
   server_.Inject(GetParam().operation, GetParam().fault, 1, GetParam().after);
-  Nfs4Opens::Opened opened = Open(Wish());
+  Nfs4Opens::Opened opened = Open(OpenRequest());
   ASSERT_EQ(opened.error, kOk);
   EXPECT_EQ(opened.handle, HandleOf(server_.Find("f").value().handle()));
   file_ = opened.handle;
@@ -208,21 +208,21 @@ TEST_P(BrokenOpenAnswer, DoesNotLoseTheOpen) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, BrokenOpenAnswer,
+    All, BrokenOpenReply,
     testing::Values(
-        BrokenAnswer{"CutShortBehindTheOpen", Op::kOpen, {Kind::kCutShort, {}}, 0},
-        BrokenAnswer{"WithoutAHandle", Op::kGetHandle, Fails(fixtures::kNfs4Delay), 0},
-        // The client id's confirmation reads the lease time first.
-        BrokenAnswer{"WithoutAttributes", Op::kGetAttributes, Fails(fixtures::kNfs4Delay), 1},
-        BrokenAnswer{"WithMalformedAttributes", Op::kGetAttributes, {Kind::kMalformed, {}}, 1},
-        BrokenAnswer{"WithoutTheDirectory", Op::kRestoreHandle, Fails(fixtures::kNfs4Delay), 0},
-        BrokenAnswer{"OutOfOrderBehindTheOpen", Op::kGetHandle, {Kind::kOutOfOrder, {}}, 0}),
+        BrokenReply{"CutShortAfterTheOpen", Op::kOpen, {Kind::kCutShort, {}}, 0},
+        BrokenReply{"WithoutAHandle", Op::kGetHandle, Fails(fixtures::kNfs4Delay), 0},
+        // The first GETATTR is that of the lease time.
+        BrokenReply{"WithoutAttributes", Op::kGetAttributes, Fails(fixtures::kNfs4Delay), 1},
+        BrokenReply{"WithMalformedAttributes", Op::kGetAttributes, {Kind::kMalformed, {}}, 1},
+        BrokenReply{"WithoutTheDirectory", Op::kRestoreHandle, Fails(fixtures::kNfs4Delay), 0},
+        BrokenReply{"OutOfOrderAfterTheOpen", Op::kGetHandle, {Kind::kOutOfOrder, {}}, 0}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(Nfs4OpensTest, AnAnswerThatIsNoneToTheOpenIsAnErrorAndTheOwnerIsNotUsedAgain) {
+TEST_F(Nfs4OpensTest, AReplyWithoutTheOpenIsAnErrorAndItsOwnerIsDropped) {
   for (const Kind kind : {Kind::kGarbage, Kind::kOutOfOrder}) {
     server_.Inject(Op::kOpen, {kind, {}});
-    const Nfs4Opens::Opened opened = Open(Wish());
+    const Nfs4Opens::Opened opened = Open(OpenRequest());
     EXPECT_EQ(opened.error, std::errc::io_error);
     EXPECT_EQ(opened.state, nullptr);
   }
@@ -234,7 +234,7 @@ TEST_F(Nfs4OpensTest, AfterAnOpenThatTimedOutTheNextOneHasAnotherOwner) {
   Connect({.hard = false, .timeo_ds = 10, .retrans = 0});
   OpenFile();
   server_.Inject(Op::kOpen, {Kind::kSilence, {}});
-  EXPECT_EQ(Open(Wish()).error, std::errc::timed_out);
+  EXPECT_EQ(Open(OpenRequest()).error, std::errc::timed_out);
   EXPECT_EQ(Read(OpenFile().get()).data, "hello");
   EXPECT_EQ(server_.owners(), 2u);
 }
@@ -243,14 +243,14 @@ TEST_F(Nfs4OpensTest, AfterShutdownAnOpenIsCanceledAndACloseIsNotSent) {
   std::unique_ptr<OpenState> state = OpenFile();
   caller_->Shutdown();
   opens_->Shutdown();
-  EXPECT_EQ(Open(Wish()).error, std::errc::operation_canceled);
+  EXPECT_EQ(Open(OpenRequest()).error, std::errc::operation_canceled);
   opens_.reset();
   caller_.reset();
-  state.reset();  // touches neither
+  state.reset();  // uses neither
   EXPECT_EQ(server_.calls(Op::kClose), 0);
 }
 
-TEST_F(Nfs4OpensTest, AtShutdownNothingIsClosedEvenIfTheServerWouldAnswer) {
+TEST_F(Nfs4OpensTest, AtShutdownNoCloseIsSent) {
   std::unique_ptr<OpenState> state = OpenFile();
   opens_->Shutdown();
   state.reset();
@@ -264,13 +264,13 @@ TEST_F(Nfs4OpensTest, AStateThatOutlivesTheOpensCloses) {
   EXPECT_EQ(server_.opens(), 0u);
 }
 
-TEST_F(Nfs4OpensTest, AClientIdInUseByAnotherIsExchangedForAFreshName) {
+TEST_F(Nfs4OpensTest, AClientIdInUseIsReplacedByANewIdString) {
   server_.Inject(Op::kSetClientId, Fails(fixtures::kNfs4ClientIdInUse));
   OpenFile();
   EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
 }
 
-TEST_F(Nfs4OpensTest, AServerThatRestartsBeforeTheConfirmationIsAskedForAnotherClientId) {
+TEST_F(Nfs4OpensTest, ARestartBeforeTheConfirmationEstablishesAnotherClientId) {
   server_.Before(Op::kConfirmClientId, [](FakeNfs4& server) { server.Restart(false); });
   OpenFile();
   EXPECT_EQ(server_.calls(Op::kSetClientId), 2);

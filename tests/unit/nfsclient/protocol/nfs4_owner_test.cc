@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "nfsclient/protocol/answer_memory.h"
 #include "nfsclient/protocol/idmap_domain.h"
+#include "nfsclient/protocol/ttl_cache.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -16,14 +16,14 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::nanoseconds;
 
-TEST(OwnerNames, DigitsAreTheNumberItself) {
+TEST(OwnerNames, DecimalStringsAreTheId) {
   const OwnerNames names("example.org");
   EXPECT_EQ(names.UidOf("0"), 0u);
   EXPECT_EQ(names.GidOf("1001"), 1001u);
   EXPECT_EQ(names.UidOf("4294967295"), 4294967295u);
 }
 
-TEST(OwnerNames, WhatIsAlmostANumberIsNobody) {
+TEST(OwnerNames, MalformedNumbersAreNobody) {
   const OwnerNames names("example.org");
   for (const char* owner : {"", "4294967296", "99999999999999999999", "-1", "+1", " 1", "1 ", "0x1",
                             "01", "00", "1.0", "1@", "1@example.org"}) {
@@ -32,12 +32,13 @@ TEST(OwnerNames, WhatIsAlmostANumberIsNobody) {
   }
 }
 
-TEST(OwnerNames, NamesOfOurDomainAreAskedOfTheSystem) {
+// WIRE-15.
+TEST(OwnerNames, NamesOfTheLocalDomainAreLookedUp) {
   const OwnerNames names("example.org");
   EXPECT_EQ(names.domain(), "example.org");
   EXPECT_EQ(names.UidOf("root@example.org"), 0u);
   EXPECT_EQ(names.GidOf("root@Example.ORG"), 0u);
-  EXPECT_EQ(names.UidOf("root@example.org"), 0u) << "remembered";
+  EXPECT_EQ(names.UidOf("root@example.org"), 0u) << "cached";
 }
 
 TEST(OwnerNames, AllElseIsNobody) {
@@ -53,7 +54,7 @@ TEST(OwnerNames, AllElseIsNobody) {
   }
 }
 
-TEST(OwnerNames, NumbersHaveTheNamesThatTheSystemGivesThem) {
+TEST(OwnerNames, IdsAreMappedToNamesOfTheLocalDomain) {
   const OwnerNames names("example.org");
   EXPECT_EQ(names.NameOfUid(0), "root@example.org");
   EXPECT_EQ(names.NameOfGid(0), "root@example.org");
@@ -61,13 +62,13 @@ TEST(OwnerNames, NumbersHaveTheNamesThatTheSystemGivesThem) {
   EXPECT_EQ(names.NameOfGid(4123456789), "4123456789");
 }
 
-TEST(OwnerNames, FindADomainThatNobodyNamed) {
+TEST(OwnerNames, DefaultToTheSystemsDomain) {
   const OwnerNames names;
   ASSERT_FALSE(names.domain().empty());
   EXPECT_EQ(names.UidOf("root@" + names.domain()), 0u);
 }
 
-TEST(OwnerNames, AnswerManyThreadsAtOnce) {
+TEST(OwnerNames, AreThreadSafe) {
   const OwnerNames names("example.org");
   std::vector<std::jthread> threads;
   for (uint32_t thread = 0; thread < 4; ++thread) {
@@ -82,13 +83,13 @@ TEST(OwnerNames, AnswerManyThreadsAtOnce) {
   }
 }
 
-TEST(IdmapDomain, IsThatOfTheSectionGeneral) {
+TEST(IdmapDomain, IsDomainOfSectionGeneral) {
   EXPECT_EQ(ConfiguredIdmapDomain("[General]\nDomain = example.org\n"), "example.org");
   EXPECT_EQ(ConfiguredIdmapDomain(" [ general ]\r\nVerbosity = 0\r\n\tDOMAIN=a.b \r\n"), "a.b");
   EXPECT_EQ(ConfiguredIdmapDomain("[Translation]\nDomain = no\n[General]\nDomain = yes"), "yes");
 }
 
-TEST(IdmapDomain, IsNotWhatIsCommentedOutElsewhereOrEmpty) {
+TEST(IdmapDomain, IgnoresCommentsOtherSectionsAndEmptyValues) {
   for (const char* text :
        {"", "Domain = a", "[General]\n# Domain = a\n;Domain = a\n", "[Mapping]\nDomain = a\n",
         "[General\nDomain = a\n", "[]\n[", "[General]\nDomain =\n", "[General]\nDomain\n",
@@ -97,32 +98,32 @@ TEST(IdmapDomain, IsNotWhatIsCommentedOutElsewhereOrEmpty) {
   }
 }
 
-using Memory = AnswerMemory<std::string, int>;
-constexpr Memory::Clock::time_point kNow{};
+using Cache = TtlCache<std::string, int>;
+constexpr Cache::Clock::time_point kNow{};
 
-TEST(AnswerMemory, KnowsWhatItWasToldForTenMinutes) {
-  Memory memory;
-  EXPECT_EQ(memory.Find("a", kNow), std::nullopt);
-  memory.Store("a", 1, kNow);
-  EXPECT_EQ(memory.Find("a", kNow), 1);
-  EXPECT_EQ(memory.Find("a", kNow + minutes(10) - nanoseconds(1)), 1);
-  EXPECT_EQ(memory.Find("a", kNow + minutes(10)), std::nullopt);
+TEST(TtlCache, EntriesExpireAfterTenMinutes) {
+  Cache cache;
+  EXPECT_EQ(cache.Find("a", kNow), std::nullopt);
+  cache.Store("a", 1, kNow);
+  EXPECT_EQ(cache.Find("a", kNow), 1);
+  EXPECT_EQ(cache.Find("a", kNow + minutes(10) - nanoseconds(1)), 1);
+  EXPECT_EQ(cache.Find("a", kNow + minutes(10)), std::nullopt);
 }
 
-TEST(AnswerMemory, KeepsTheNewestAnswer) {
-  Memory memory;
-  memory.Store("a", 1, kNow);
-  memory.Store("a", 2, kNow + minutes(9));
-  EXPECT_EQ(memory.Find("a", kNow + minutes(18)), 2);
+TEST(TtlCache, StoreReplacesTheValue) {
+  Cache cache;
+  cache.Store("a", 1, kNow);
+  cache.Store("a", 2, kNow + minutes(9));
+  EXPECT_EQ(cache.Find("a", kNow + minutes(18)), 2);
 }
 
-TEST(AnswerMemory, NeverHoldsMoreThanItsLimit) {
-  Memory memory;
-  for (size_t i = 0; i < Memory::kAnswersMax; ++i) memory.Store(std::to_string(i), 1, kNow);
-  EXPECT_EQ(memory.Find("0", kNow), 1);
-  memory.Store("one too many", 1, kNow);
-  EXPECT_EQ(memory.Find("0", kNow), std::nullopt);
-  EXPECT_EQ(memory.Find("one too many", kNow), 1);
+TEST(TtlCache, IsClearedWhenFull) {
+  Cache cache;
+  for (size_t i = 0; i < Cache::kEntriesMax; ++i) cache.Store(std::to_string(i), 1, kNow);
+  EXPECT_EQ(cache.Find("0", kNow), 1);
+  cache.Store("one too many", 1, kNow);
+  EXPECT_EQ(cache.Find("0", kNow), std::nullopt);
+  EXPECT_EQ(cache.Find("one too many", kNow), 1);
 }
 
 }  // namespace

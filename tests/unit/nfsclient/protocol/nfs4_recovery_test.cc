@@ -1,4 +1,4 @@
-// What becomes of open files when the server has forgotten them.
+// Recovery of open files after a restart of the server or the end of the lease.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -29,6 +29,7 @@ TEST_F(Nfs4RecoveryTest, AfterARestartTheFileIsOpenedByName) {
   EXPECT_EQ(server_.opens(), 0u);
 }
 
+// WIRE-17.
 TEST_F(Nfs4RecoveryTest, WhileTheServerIsInItsGracePeriodTheFileIsReclaimed) {
   std::unique_ptr<OpenState> state = OpenFile();
   server_.Restart(true);
@@ -47,7 +48,7 @@ TEST_F(Nfs4RecoveryTest, ARenamedFileIsReclaimedByItsHandle) {
   EXPECT_EQ(Read(state.get()).data, "moved");
 }
 
-// Before the first of them is opened by name, which lasts until nothing can be reclaimed.
+// CLAIM_PREVIOUS of all files precedes CLAIM_NULL of the first, which ends after the grace period.
 TEST_F(Nfs4RecoveryTest, AllFilesAreReclaimedEvenIfOneCannotBe) {
   constexpr int kFiles = 5;
   std::vector<std::unique_ptr<OpenState>> states;
@@ -66,9 +67,9 @@ TEST_F(Nfs4RecoveryTest, AllFilesAreReclaimedEvenIfOneCannotBe) {
 TEST_F(Nfs4RecoveryTest, AClientThatMayNotReclaimWaitsForTheEndOfTheGracePeriod) {
   const std::unique_ptr<OpenState> state = OpenFile();
   server_.Restart(true);
-  server_.Restart(true);  // what was open then, the server has forgotten as well
+  server_.Restart(true);  // the server no longer knows the files of before
   std::thread grace([&] {
-    server_.AwaitCalls(Op::kOpen, 4);  // the first, a reclaim, two by name
+    server_.AwaitCalls(Op::kOpen, 4);  // the first, CLAIM_PREVIOUS, CLAIM_NULL twice
     server_.EndGrace();
   });
   EXPECT_EQ(Read(state.get()).data, "hello");
@@ -83,14 +84,14 @@ TEST_F(Nfs4RecoveryTest, AfterTheLeaseExpiredTheFileIsOpenedByNameAtOnce) {
   EXPECT_EQ(server_.calls(Op::kOpen), 2);
 }
 
-TEST_F(Nfs4RecoveryTest, AnOpenFindsTheLeaseExpired) {
+TEST_F(Nfs4RecoveryTest, AnOpenAfterTheLeaseExpiredEstablishesAnotherClientId) {
   OpenFile();
   server_.ExpireLeases();
   EXPECT_EQ(Read(OpenFile().get()).data, "hello");
   EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
 }
 
-TEST_F(Nfs4RecoveryTest, AStateThatTheServerDroppedConcernsItsFileAlone) {
+TEST_F(Nfs4RecoveryTest, ADroppedStateIdReopensItsFileAlone) {
   const std::unique_ptr<OpenState> dropped = OpenFile();
   server_.Put("g", {.mode = 0666, .data = "other"});
   const std::unique_ptr<OpenState> kept = OpenFile("g");
@@ -103,14 +104,14 @@ TEST_F(Nfs4RecoveryTest, AStateThatTheServerDroppedConcernsItsFileAlone) {
   EXPECT_EQ(server_.calls(Op::kSetClientId), 1);
 }
 
-TEST_F(Nfs4RecoveryTest, AServerThatTakesNoneOfItsStatesIsAskedWithPauses) {
+TEST_F(Nfs4RecoveryTest, AServerThatRefusesItsOwnStateIdsIsRetriedWithPauses) {
   const std::unique_ptr<OpenState> state = OpenFile();
   server_.Inject(Op::kRead, Fails(fixtures::kNfs4BadStateId), 3);
   EXPECT_EQ(Read(state.get()).data, "hello");
   EXPECT_EQ(caller_->retries(), 2u);
 }
 
-TEST_F(Nfs4RecoveryTest, ASoftMountGivesUpOnAServerThatTakesNoneOfItsStates) {
+TEST_F(Nfs4RecoveryTest, ASoftMountTimesOutOnAServerThatRefusesItsOwnStateIds) {
   Connect({.hard = false, .timeo_ds = 5, .retrans = 0});
   const std::unique_ptr<OpenState> state = OpenFile();
   server_.Inject(Op::kRead, Fails(fixtures::kNfs4Expired), 1'000'000);
@@ -129,7 +130,7 @@ TEST_F(Nfs4RecoveryTest, AFileWithoutItsNameIsLostForGood) {
   EXPECT_EQ(server_.calls(Op::kClose), 0);
 }
 
-TEST_F(Nfs4RecoveryTest, AFileWhoseNameIsAnotherFilesIsLostAndTheOtherNotKeptOpen) {
+TEST_F(Nfs4RecoveryTest, AFileWhoseNameLeadsToAnotherIsLostAndTheOtherIsClosed) {
   server_.Put("old", {.mode = 0666, .nlink = 2});
   const std::unique_ptr<OpenState> state = OpenFile("old");
   server_.Erase("old");
@@ -146,7 +147,7 @@ TEST_F(Nfs4RecoveryTest, AFileThatIsGoneIsStaleAsInVersion3) {
   EXPECT_EQ(Read(state.get()).error, kStale);
 }
 
-TEST_F(Nfs4RecoveryTest, ARevokedOpenIsAnErrorAndNotTakenBack) {
+TEST_F(Nfs4RecoveryTest, ARevokedOpenIsAnErrorAndNotReopened) {
   const std::unique_ptr<OpenState> state = OpenFile();
   constexpr auto kAdminRevoked = static_cast<fixtures::Nfs4Status>(10047);
   server_.Inject(Op::kRead, Fails(kAdminRevoked));
@@ -163,7 +164,7 @@ TEST_F(Nfs4RecoveryTest, WithoutAStateThereIsNothingToRecover) {
   EXPECT_EQ(opens_->Recover(nullptr, {}, fixtures::kNfs4Delay, budget), kOk);
 }
 
-TEST_F(Nfs4RecoveryTest, TheReopeningItselfSurvivesDelaysLostRepliesAndAnotherRestart) {
+TEST_F(Nfs4RecoveryTest, ReopeningSurvivesDelaysLostRepliesAndAnotherRestart) {
   const std::unique_ptr<OpenState> state = OpenFile();
   server_.Restart(false);
   server_.Inject(Op::kSetClientId, {Kind::kLoseReply, {}});
@@ -174,7 +175,7 @@ TEST_F(Nfs4RecoveryTest, TheReopeningItselfSurvivesDelaysLostRepliesAndAnotherRe
   EXPECT_EQ(server_.opens(), 1u);
 }
 
-TEST_F(Nfs4RecoveryTest, WhatASoftMountCouldNotReopenInTimeIsReopenedLater) {
+TEST_F(Nfs4RecoveryTest, AFileThatASoftMountDidNotReopenInTimeIsReopenedLater) {
   Connect({.hard = false, .timeo_ds = 10, .retrans = 0});
   const std::unique_ptr<OpenState> state = OpenFile();
   server_.Restart(false);
@@ -184,7 +185,7 @@ TEST_F(Nfs4RecoveryTest, WhatASoftMountCouldNotReopenInTimeIsReopenedLater) {
   EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
 }
 
-TEST_F(Nfs4RecoveryTest, ManyThreadsThatSeeTheRestartTogetherCauseOneClientId) {
+TEST_F(Nfs4RecoveryTest, ConcurrentRecoveriesEstablishOneClientId) {
   constexpr int kThreads = 8;
   constexpr int kRestarts = 5;
   std::vector<std::unique_ptr<OpenState>> states;
@@ -241,11 +242,11 @@ TEST_F(Nfs4RecoveryTest, TheLeaseOfAnOpenFileIsRenewed) {
   EXPECT_EQ(server_.calls(Op::kSetClientId), 1);
 }
 
-TEST_F(Nfs4RecoveryTest, ARenewalThatFindsTheServerRestartedReclaimsTheFiles) {
+TEST_F(Nfs4RecoveryTest, ARenewalAfterARestartReclaimsTheFiles) {
   server_.set_lease_seconds(1);
   const std::unique_ptr<OpenState> state = OpenFile();
   server_.Before(Op::kRenew, [](FakeNfs4& server) { server.Restart(true); });
-  server_.AwaitCalls(Op::kRenew, 2);  // the next one comes after the files are open again
+  server_.AwaitCalls(Op::kRenew, 2);  // the second is sent after the files are reopened
   EXPECT_EQ(server_.opens(), 1u);
   EXPECT_EQ(Read(state.get()).data, "hello");
   EXPECT_EQ(server_.calls(Op::kSetClientId), 2);

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "nfsclient/protocol/inner_errors.h"
+#include "nfsclient/protocol/internal_errors.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -18,7 +18,7 @@ TEST(Nfs4Status, NothingElseIsSuccess) {
   }
 }
 
-TEST(Nfs4Status, AFileThatIsThereHasTheErrnoOfItsStatus) {
+TEST(Nfs4Status, CommonStatusIsTheErrnoOfItsName) {
   const struct {
     int status;
     int error;
@@ -33,37 +33,35 @@ TEST(Nfs4Status, AFileThatIsThereHasTheErrnoOfItsStatus) {
   }
 }
 
-TEST(Nfs4Status, ServersThatAskForPatienceAreAskedAgain) {
+TEST(Nfs4Status, DelayAndGraceAreJukebox) {
   EXPECT_EQ(ErrnoOfStatus4(10008), kJukebox);
   EXPECT_EQ(ErrnoOfStatus4(10013), kJukebox);
 }
 
-TEST(Nfs4Status, AReplyThatWouldNotFitIsAnInnerError) {
-  EXPECT_EQ(ErrnoOfStatus4(10005), kTooSmall);
-}
+TEST(Nfs4Status, TooSmallIsAnInternalError) { EXPECT_EQ(ErrnoOfStatus4(10005), kTooSmall); }
 
-TEST(Nfs4Status, ASymbolicLinkOnTheWayIsTooManyLevels) {
+TEST(Nfs4Status, SymlinkIsELOOP) {
   EXPECT_EQ(ErrnoOfStatus4(10029), std::errc::too_many_symbolic_link_levels);
 }
 
-TEST(Nfs4Status, APositionThatTheServerForgotIsInvalid) {
+TEST(Nfs4Status, BadCookieAndNotSameAreEINVAL) {
   EXPECT_EQ(ErrnoOfStatus4(10003), std::errc::invalid_argument) << "BAD_COOKIE";
   EXPECT_EQ(ErrnoOfStatus4(10027), std::errc::invalid_argument) << "NOT_SAME";
 }
 
-TEST(Nfs4Status, WhatOthersHoldIsDeniedOrBusy) {
+TEST(Nfs4Status, ShareDeniedIsEACCESAndFileOpenIsEBUSY) {
   EXPECT_EQ(ErrnoOfStatus4(10015), std::errc::permission_denied) << "SHARE_DENIED";
   EXPECT_EQ(ErrnoOfStatus4(10046), std::errc::device_or_resource_busy) << "FILE_OPEN";
 }
 
-TEST(Nfs4Status, LostStateAndMistakesOfOursAreInputOutputErrors) {
+TEST(Nfs4Status, LostStateAndErrorsOfTheClientAreEIO) {
   for (const int status : {10009, 10011, 10017, 10020, 10022, 10023, 10024, 10025, 10026, 10030,
                            10031, 10033, 10034, 10035, 10036, 10037, 10038, 10047, 10048}) {
     EXPECT_EQ(ErrnoOfStatus4(status), std::errc::io_error) << status;
   }
 }
 
-TEST(Nfs4Status, AnUnknownStatusIsAnInputOutputError) {
+TEST(Nfs4Status, AnUnknownStatusIsEIO) {
   for (const int status : {-1, 3, 19, 71, 72, 10000, 10002, 10049, 10070, 1 << 30}) {
     EXPECT_EQ(ErrnoOfStatus4(status), std::errc::io_error) << status;
   }

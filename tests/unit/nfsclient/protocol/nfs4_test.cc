@@ -1,4 +1,4 @@
-// NFSv4 calls, and a client on top of them, against a server that fails as it is told.
+// NFSv4 calls, and a client above them, against a server with injected faults.
 #include "nfsclient/protocol/nfs4.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ class Nfs4Test : public testing::Test {
   }
   LookupPathReply LookupPath(const Names& names) { return nfs_->LookupPath(root_, names, kUser); }
   uint64_t FileidOf(const std::string& path) { return server_.Find(path)->fileid; }
-  // The steps there are, are those of `names`.
+  // Expects the steps of `reply` to be the files `paths`.
   void ExpectSteps(const LookupPathReply& reply, const std::vector<std::string>& paths) {
     ASSERT_EQ(reply.steps.size(), paths.size());
     for (size_t i = 0; i < paths.size(); ++i) {
@@ -59,7 +59,7 @@ class Nfs4Test : public testing::Test {
   FileHandle root_;
 };
 
-TEST_F(Nfs4Test, AWholePathComesWithHandlesAttributesAndRights) {
+TEST_F(Nfs4Test, LookupPathReturnsHandlesAttributesAndRights) {
   const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
   EXPECT_EQ(reply.error, kOk);
   EXPECT_TRUE(reply.directory && reply.granted);
@@ -67,7 +67,7 @@ TEST_F(Nfs4Test, AWholePathComesWithHandlesAttributesAndRights) {
   for (const PathStep& step : reply.steps) EXPECT_TRUE(step.granted.has_value());
 }
 
-TEST_F(Nfs4Test, AWholePathStopsWhereSingleLookupsWould) {
+TEST_F(Nfs4Test, LookupPathStopsWhereSingleLookupsWould) {
   const LookupPathReply missing = LookupPath({"a", "b", "none", "x"});
   EXPECT_EQ(missing.error, std::errc::no_such_file_or_directory);
   ExpectSteps(missing, {"a", "a/b"});
@@ -79,7 +79,7 @@ TEST_F(Nfs4Test, AWholePathStopsWhereSingleLookupsWould) {
   ExpectSteps(up, {"a", "a/b", "a", "a/b", "a/b/c"});
 }
 
-TEST_F(Nfs4Test, APathThatIsPutOffInTheMiddleIsAskedForAgain) {
+TEST_F(Nfs4Test, LookupPathRetriesADelayOfAnyOperation) {
   for (const Op operation : {Op::kLookup, Op::kGetAttributes, Op::kGetHandle, Op::kAccess}) {
     server_.Inject(operation, {.status = fixtures::kNfs4Delay}, 1, 2);
     const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
@@ -88,9 +88,8 @@ TEST_F(Nfs4Test, APathThatIsPutOffInTheMiddleIsAskedForAgain) {
   }
 }
 
-// Whatever is wrong with a reply, what was taken from it is true, and what is said of the rest is
-// an error.
-TEST_F(Nfs4Test, ABrokenReplyGivesAnErrorAndATruePrefix) {
+// Steps decoded from a broken reply are valid, the rest is an error.
+TEST_F(Nfs4Test, ABrokenReplyGivesAnErrorAndAValidPrefix) {
   const std::vector<std::string> paths = {"a", "a/b", "a/b/c", "a/b/c/file"};
   for (const Kind kind : {Kind::kCutShort, Kind::kOutOfOrder, Kind::kMalformed, Kind::kGarbage}) {
     for (const Op operation : {Op::kLookup, Op::kGetAttributes, Op::kGetHandle, Op::kAccess}) {
@@ -99,7 +98,7 @@ TEST_F(Nfs4Test, ABrokenReplyGivesAnErrorAndATruePrefix) {
         server_.Inject(operation, {.kind = kind}, 1, after);
         const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
         if (reply.error == kOk) {
-          ExpectSteps(reply, paths);  // the answer was lost as a whole, and asked for again
+          ExpectSteps(reply, paths);  // the whole reply was dropped and the call repeated
         } else {
           EXPECT_EQ(reply.error, std::errc::io_error);
           ExpectSteps(reply, {paths.begin(), paths.begin() + reply.steps.size()});
@@ -109,15 +108,15 @@ TEST_F(Nfs4Test, ABrokenReplyGivesAnErrorAndATruePrefix) {
   }
 }
 
-TEST_F(Nfs4Test, AServerThatTakesFewOperationsIsAskedInPieces) {
-  // Refused once: 3 + 4 * 4 operations; then halfway to what any server takes.
+TEST_F(Nfs4Test, ResourceSplitsThePathIntoSmallerCompounds) {
+  // Refuses 3 + 4 * 4 operations once; the next COMPOUND has half the excess over the minimum.
   server_.Inject(Op::kPutHandle, {.status = fixtures::kNfs4Resource});
   const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
   EXPECT_EQ(reply.error, kOk);
   ExpectSteps(reply, {"a", "a/b", "a/b/c", "a/b/c/file"});
 }
 
-TEST_F(Nfs4Test, HandlesThatTheServerForgotAreStale) {
+TEST_F(Nfs4Test, ExpiredAndBadHandlesAreStale) {
   for (const auto status :
        {fixtures::kNfs4FhExpired, fixtures::kNfs4BadHandle, fixtures::kNfs4Stale}) {
     server_.Inject(Op::kPutHandle, {.status = status});
@@ -125,7 +124,7 @@ TEST_F(Nfs4Test, HandlesThatTheServerForgotAreStale) {
   }
 }
 
-TEST_F(Nfs4Test, AChangeIsMadeOnceThoughItsReplyIsLost) {
+TEST_F(Nfs4Test, AChangeWhoseReplyIsLostIsExecutedOnce) {
   server_.Inject(Op::kCreate, {.kind = Kind::kLoseReply});
   const CreateReply made = nfs_->MakeDirectory(root_, "new", {.mode = 0755}, Credential(0, 0));
   EXPECT_EQ(made.error, kOk);
@@ -136,7 +135,7 @@ TEST_F(Nfs4Test, AChangeIsMadeOnceThoughItsReplyIsLost) {
   EXPECT_FALSE(server_.Find("new").has_value());
 }
 
-TEST_F(Nfs4Test, AnOperationBehindAChangeDoesNotRepeatIt) {
+TEST_F(Nfs4Test, ADelayAfterAChangeDoesNotRepeatIt) {
   server_.Inject(Op::kGetAttributes, {.status = fixtures::kNfs4Delay});
   const CreateReply made = nfs_->MakeSymlink(root_, "new", "text", {}, Credential(0, 0));
   EXPECT_EQ(made.error, kOk);
@@ -144,14 +143,14 @@ TEST_F(Nfs4Test, AnOperationBehindAChangeDoesNotRepeatIt) {
   EXPECT_EQ(server_.calls(Op::kCreate), 1);
 }
 
-TEST_F(Nfs4Test, NewAttributesOfADirectoryDoNotVouchForItsNames) {
+TEST_F(Nfs4Test, SetattrOfADirectoryIsNotAtomic) {
   const LookupPathReply path = LookupPath({"a", "b", "c", "file"});
   const SetAttributes mode{.mode = 0700};
   EXPECT_FALSE(nfs_->SetAttributesOf(path.steps[0].handle, mode, kUser).file.atomic);
   EXPECT_TRUE(nfs_->SetAttributesOf(path.steps[3].handle, mode, kUser).file.atomic);
 }
 
-TEST_F(Nfs4Test, RemoveLooksWhatItTakes) {
+TEST_F(Nfs4Test, RemoveChecksTheType) {
   EXPECT_EQ(nfs_->Remove(root_, "a", kUser).error, std::errc::is_a_directory);
   const FileHandle c = LookupPath({"a", "b", "c"}).steps.back().handle;
   EXPECT_EQ(nfs_->RemoveDirectory(c, "file", kUser).error, std::errc::not_a_directory);
@@ -164,7 +163,7 @@ TEST_F(Nfs4Test, NothingIsCachedFromAReplyThatDoesNotParse) {
   auto client = MountClient();
   server_.Inject(Op::kGetAttributes, {.kind = Kind::kMalformed}, kForEver, 3);
   EXPECT_EQ(client->Stat("a/b/c/file", kUser).error(), std::errc::io_error);
-  // What came before is true, and known; of the rest nothing is.
+  // Nothing from the malformed result on is cached.
   const ResolveFlags cached{.cached = true};
   EXPECT_EQ(client->Stat("a/b/c", kUser, cached).error(),
             std::errc::resource_unavailable_try_again);
@@ -174,7 +173,7 @@ TEST_F(Nfs4Test, NothingIsCachedFromAReplyThatDoesNotParse) {
   EXPECT_FALSE(other.has_value()) << "the root's attributes do not parse either";
 }
 
-// Only what LOOKUP says of a name is about that name.
+// Only ENOENT of LOOKUP makes a negative dentry.
 TEST_F(Nfs4Test, ANoEntOfAnotherOperationMakesNoNameNegative) {
   for (int after = 0; after < 5; ++after) {
     server_.Inject(Op::kAccess, {.status = fixtures::kNfs4NoEnt}, 1, after);
@@ -184,12 +183,12 @@ TEST_F(Nfs4Test, ANoEntOfAnotherOperationMakesNoNameNegative) {
   }
 }
 
-TEST_F(Nfs4Test, TooSmallIsNoAnswerButToAListing) {
+TEST_F(Nfs4Test, TooSmallIsAnErrorOutsideOfReaddir) {
   server_.Inject(Op::kGetAttributes, {.status = fixtures::kNfs4TooSmall});
   EXPECT_EQ(nfs_->GetAttributes(root_, kUser).error, std::errc::io_error);
 }
 
-TEST_F(Nfs4Test, AHandleThatExpiresOnTheWayIsLookedUpAgain) {
+TEST_F(Nfs4Test, AnExpiredHandleIsLookedUpAgain) {
   auto client = MountClient();
   ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
   client->InvalidateCaches();
@@ -199,8 +198,8 @@ TEST_F(Nfs4Test, AHandleThatExpiresOnTheWayIsLookedUpAgain) {
   EXPECT_EQ(found->fileid, FileidOf("a/b/c/file"));
 }
 
-// The name leads to another file by the time it is opened.
-TEST_F(Nfs4Test, AnOpenFindsTheNewFileUnderAnOldName) {
+// The name leads to another file when it is opened.
+TEST_F(Nfs4Test, AnOpenOfAReplacedNameOpensTheNewFile) {
   server_.Put("a/b/c/file", {.mode = 0666, .data = "old"});
   auto client = MountClient();
   ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
@@ -213,7 +212,7 @@ TEST_F(Nfs4Test, AnOpenFindsTheNewFileUnderAnOldName) {
   EXPECT_EQ(static_cast<char>(into[0]), 'n');
 }
 
-// A name that was a regular file and is a link, or nothing, by now.
+// The name of a regular file leads to a symbolic link, or nowhere, when it is opened.
 TEST_F(Nfs4Test, AnOpenFollowsALinkThatReplacedTheFile) {
   server_.Put("a/b/c/target", {.mode = 0666, .data = "target"});
   auto client = MountClient();
@@ -231,7 +230,7 @@ TEST_F(Nfs4Test, AnOpenFollowsALinkThatReplacedTheFile) {
             std::errc::no_such_file_or_directory);
 }
 
-TEST_F(Nfs4Test, AnOpenOfAKnownFileDoesNotEvaluateItsDirectory) {
+TEST_F(Nfs4Test, AnOpenOfACachedFileSendsNoLookup) {
   auto client = MountClient();
   ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
   ASSERT_TRUE(client->Open("a/b/c/file", kMayRead, kUser).has_value());

@@ -29,7 +29,7 @@ std::unique_ptr<RpcChannel> OpenChannel(uint16_t port, milliseconds connect_time
   return std::move(RpcChannel::Open(NfsEndpoint(port), connect_timeout).value());
 }
 
-// Answers connection set-up; calls go to `on_call`.
+// Answers NULL; passes other calls to `on_call`.
 FakeServer::Handler WithNull(FakeServer::Handler on_call) {
   return [on_call = std::move(on_call)](const FakeCall& call) {
     return call.procedure == 0 ? FakeAnswer{} : on_call(call);
@@ -55,7 +55,7 @@ TEST(RpcChannel, AFinishedCallMayBeSubmittedAgain) {
   EXPECT_EQ(channel->calls_sent(), 4u);
 }
 
-TEST(RpcChannel, NoMoreThanTheLimitIsInFlightAndTheRestWaitsItsTurn) {
+TEST(RpcChannel, AtMostTheLimitIsInFlight) {
   std::deque<FakeCall> held;
   size_t most_held = 0;
   std::atomic<bool> release = false;
@@ -95,7 +95,8 @@ TEST(RpcChannel, CallsInFlightAreLostWithTheirConnectionAndTheNextCallOpensAnoth
   EXPECT_EQ(channel->connections_opened(), 2u);
 }
 
-TEST(RpcChannel, AnOverdueCallTimesOutAndTakesItsNeighboursDown) {
+// WIRE-5.
+TEST(RpcChannel, AnOverdueCallTimesOutAndOthersOnItsConnectionAreLost) {
   std::counting_semaphore<> seen(0);
   FakeServer server(WithNull([&](const FakeCall&) {
     seen.release();
@@ -113,7 +114,7 @@ TEST(RpcChannel, AnOverdueCallTimesOutAndTakesItsNeighboursDown) {
   EXPECT_TRUE(patient.was_sent());
 }
 
-TEST(RpcChannel, ACallThatNeverFoundAConnectionTimesOutUnsent) {
+TEST(RpcChannel, ACallWithoutAConnectionTimesOutUnsent) {
   const auto channel = OpenChannel(fixtures::UnusedPort());
   TaggedCall call(1);
   call.deadline = RpcCall::Clock::now() + milliseconds{50};
@@ -121,7 +122,7 @@ TEST(RpcChannel, ACallThatNeverFoundAConnectionTimesOutUnsent) {
   EXPECT_FALSE(call.was_sent());
 }
 
-TEST(RpcChannel, ACallUnwillingToWaitLearnsThatThePortIsRefused) {
+TEST(RpcChannel, AFailFastCallReportsARefusedPort) {
   const auto channel = OpenChannel(fixtures::UnusedPort());
   TaggedCall call(1);
   call.fail_if_unreachable = true;
@@ -130,7 +131,7 @@ TEST(RpcChannel, ACallUnwillingToWaitLearnsThatThePortIsRefused) {
   EXPECT_FALSE(call.was_sent());
 }
 
-TEST(RpcChannel, AServerThatAcceptsAndSaysNothingIsUnreachableAfterTheConnectTimeout) {
+TEST(RpcChannel, ASilentServerIsUnreachableAfterTheConnectTimeout) {
   FakeServer server([](const FakeCall&) { return FakeAnswer{FakeAnswer::Kind::kSilence, {}, 0}; });
   const auto channel = OpenChannel(server.port(), milliseconds{50});
   TaggedCall call(1);
@@ -150,7 +151,7 @@ TEST(RpcChannel, AServerThatSpeaksAnotherProtocolIsUnreachable) {
   EXPECT_EQ(channel->connections_opened(), 0u);
 }
 
-TEST(RpcChannel, AProgramThatIsNotThereIsNamedWhenConnecting) {
+TEST(RpcChannel, AnUnavailableProgramIsReportedWhenConnecting) {
   FakeServer server([](const FakeCall&) { return FakeAnswer{FakeAnswer::Kind::kRefuse, {}, 1}; });
   const auto channel = OpenChannel(server.port());
   TaggedCall call(1);
@@ -168,7 +169,8 @@ struct Rejection {
 
 class RpcChannelRejection : public testing::TestWithParam<Rejection> {};
 
-TEST_P(RpcChannelRejection, IsReportedWithItsReasonAndCostsNoConnection) {
+// WIRE-13.
+TEST_P(RpcChannelRejection, IsReportedWithItsReasonAndKeepsTheConnection) {
   const Rejection& rejection = GetParam();
   FakeServer server(WithNull([&](const FakeCall& call) {
     return TagOf(call) == 1 ? FakeAnswer{rejection.kind, {}, rejection.number}
@@ -202,7 +204,8 @@ TEST(RpcChannel, ATruncatedReplyIsRejectedAsMalformed) {
   EXPECT_EQ(call.reject_reason(), RejectReason::kMalformedReply);
 }
 
-TEST(RpcChannel, ShutdownEndsCallsInFlightAndThoseToCome) {
+// WIRE-6.
+TEST(RpcChannel, ShutdownCancelsCallsInFlightAndLaterOnes) {
   std::counting_semaphore<> seen(0);
   FakeServer server(WithNull([&](const FakeCall&) {
     seen.release();

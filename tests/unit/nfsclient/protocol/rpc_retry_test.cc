@@ -26,7 +26,7 @@ std::unique_ptr<RpcChannel> OpenChannel(uint16_t port) {
   return std::move(RpcChannel::Open(NfsEndpoint(port), seconds{10}).value());
 }
 
-// Handles the first `count` calls with `first`, the others with kNoEntry.
+// Answers the first `count` calls with `first`, the others with kNoEntry.
 FakeServer::Handler First(int count, FakeAnswer::Kind first) {
   auto left = std::make_shared<int>(count);
   return [left, first](const FakeCall& call) {
@@ -51,6 +51,7 @@ TEST(RpcRetry, AnIdempotentCallIsSentAgainOverANewConnection) {
   EXPECT_EQ(channel->connections_opened(), 3u);
 }
 
+// WIRE-2.
 TEST(RpcRetry, TheOutcomeOfANonIdempotentCallIsUnknownOnceItsConnectionDied) {
   FakeServer server(First(1, FakeAnswer::Kind::kHangUp));
   const auto channel = OpenChannel(server.port());
@@ -61,7 +62,8 @@ TEST(RpcRetry, TheOutcomeOfANonIdempotentCallIsUnknownOnceItsConnectionDied) {
   EXPECT_EQ(retry.retries(), 0u);
 }
 
-TEST(RpcRetry, AHardMountRepeatsACallThatGotNoAnswer) {
+// WIRE-1.
+TEST(RpcRetry, AHardMountRepeatsACallWithoutAReply) {
   FakeServer server(First(1, FakeAnswer::Kind::kSilence));
   const auto channel = OpenChannel(server.port());
   TransportOptions options = kHard;
@@ -73,7 +75,8 @@ TEST(RpcRetry, AHardMountRepeatsACallThatGotNoAnswer) {
   EXPECT_EQ(retry.retries(), 1u);
 }
 
-TEST(RpcRetry, ASoftMountGivesUpAfterRetransRepetitions) {
+// WIRE-1.
+TEST(RpcRetry, ASoftMountTimesOutAfterRetransRepetitions) {
   std::atomic<int> seen = 0;
   FakeServer server([&](const FakeCall& call) {
     if (call.procedure == 0) return FakeAnswer{};
@@ -91,7 +94,7 @@ TEST(RpcRetry, ASoftMountGivesUpAfterRetransRepetitions) {
   EXPECT_LE(seen, 2) << "once, and again for retrans=1";
 }
 
-TEST(RpcRetry, ASoftMountGivesUpWithoutAConnectionToo) {
+TEST(RpcRetry, ASoftMountTimesOutWithoutAConnection) {
   const auto channel = OpenChannel(fixtures::UnusedPort());
   RpcRetry retry(kSoft);
   RpcRetry::Budget budget = retry.NewBudget();
@@ -99,7 +102,7 @@ TEST(RpcRetry, ASoftMountGivesUpWithoutAConnectionToo) {
   EXPECT_EQ(retry.Send(*channel, call, false, budget).error, std::errc::timed_out);
 }
 
-TEST(RpcRetry, ABudgetThatIsUsedUpSendsNothing) {
+TEST(RpcRetry, AnExhaustedBudgetSendsNothing) {
   FakeServer server(First(0, FakeAnswer::Kind::kReply));
   const auto channel = OpenChannel(server.port());
   RpcRetry retry(kSoft);
@@ -107,13 +110,13 @@ TEST(RpcRetry, ABudgetThatIsUsedUpSendsNothing) {
   while (retry.PauseForJukebox(budget) == std::errc{}) {
   }
   TaggedCall call(1);
-  // The pauses stop short of the limit; what is left of it is over soon.
+  // The pauses end before the limit: wait for the rest.
   while (retry.Send(*channel, call, true, budget).kind == SendResult::Kind::kReplied) {
   }
   EXPECT_EQ(retry.Send(*channel, call, true, budget).error, std::errc::timed_out);
 }
 
-TEST(RpcRetry, ARefusalIsFinal) {
+TEST(RpcRetry, ARejectionIsFinal) {
   FakeServer server(First(1, FakeAnswer::Kind::kDeny));
   const auto channel = OpenChannel(server.port());
   RpcRetry retry(kHard);

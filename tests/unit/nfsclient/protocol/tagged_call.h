@@ -1,4 +1,4 @@
-// tagged_call: a GETATTR whose file handle is a number, so that a FakeServer can tell calls apart.
+// tagged_call: a GETATTR whose file handle is a number, by which a FakeServer distinguishes calls.
 #ifndef NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_TAGGED_CALL_H_
 #define NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_TAGGED_CALL_H_
 
@@ -23,7 +23,7 @@ constexpr uint32_t kGetAttributesProcedure = 1;
 class TaggedCall final : public RpcCall {
  public:
   explicit TaggedCall(uint32_t tag) : tag_(tag) {}
-  // nfsstat3 of the reply; -1: none came.
+  // Returns the nfsstat3 of the reply; -1: no reply.
   int status() const { return status_; }
 
  private:
@@ -46,7 +46,7 @@ inline uint32_t TagOf(const fixtures::FakeCall& call) {
   return tag;
 }
 
-// A GETATTR reply that holds nothing but `nfsstat3`.
+// Returns a GETATTR reply of `nfsstat3` alone.
 inline fixtures::FakeAnswer StatusAnswer(uint32_t nfsstat3) {
   return {fixtures::FakeAnswer::Kind::kReply, fixtures::Xdr().U32(nfsstat3).str(), 0};
 }

@@ -1,6 +1,6 @@
-// wire_reply: bytes as libnfs decodes them from the wire.
+// wire_reply: a reply decoded by libnfs.
 //
-// The bytes lie in memory of their exact size, so that a sanitizer sees who reads behind them.
+// Allocates the bytes in their exact size, so that a sanitizer detects reads beyond them.
 #ifndef NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_WIRE_REPLY_H_
 #define NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_WIRE_REPLY_H_
 
@@ -19,7 +19,7 @@ namespace nfswalk::protocol {
 template <typename Wire>
 class WireReply {
  public:
-  // `decode`: libnfs' zdr_NAME of Wire.
+  // `decode`: libnfs' zdr_*() of Wire.
   WireReply(std::string_view bytes, uint32_t (*decode)(ZDR*, Wire*))
       : bytes_(std::make_unique<char[]>(bytes.size())) {
     std::memcpy(bytes_.get(), bytes.data(), bytes.size());
@@ -30,7 +30,7 @@ class WireReply {
   WireReply(const WireReply&) = delete;
   WireReply& operator=(const WireReply&) = delete;
 
-  // False: libnfs would have reported a malformed reply.
+  // Returns whether libnfs decoded the reply.
   bool parsed() const { return parsed_; }
   const Wire& wire() const { return wire_; }
 

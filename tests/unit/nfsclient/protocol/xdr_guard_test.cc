@@ -21,7 +21,7 @@ using fixtures::Xdr;
 constexpr uint32_t kMountProgram = 100005;
 const Credential kUser(1000, 100);
 
-// A mount of a server that answers every NFS call with `make()`.
+// A server that answers every NFS call with `make()`, mounted.
 class Hostile {
  public:
   explicit Hostile(std::function<FakeAnswer()> make)
@@ -54,12 +54,12 @@ TEST(XdrGuard, IsInPlace) { EXPECT_TRUE(XdrGuardIsInPlace()); }
 
 class XdrGuardLength : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(XdrGuardLength, OfAHandleThatIsNotThereIsAnError) {
+TEST_P(XdrGuardLength, BeyondTheReplyOfAHandleIsAnError) {
   auto server = Answering(Xdr().U32(0).U32(GetParam()).U32(1).U32(1));
   EXPECT_EQ(server.nfs().Lookup(server.handle(), "a", kUser).error, std::errc::io_error);
 }
 
-TEST_P(XdrGuardLength, OfALinkTextThatIsNotThereIsAnError) {
+TEST_P(XdrGuardLength, BeyondTheReplyOfALinkTextIsAnError) {
   auto server = Answering(Xdr().U32(0).U32(0).U32(GetParam()));
   EXPECT_EQ(server.nfs().ReadLink(server.handle(), kUser).error, std::errc::io_error);
 }
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Absurd, XdrGuardLength,
                          testing::Values(100u, 0x7fffffffu, 0x80000000u, 0xc0000000u, 0xfffffff0u,
                                          0xffffffffu));
 
-TEST(XdrGuard, AListAsLongAsARecordCanBeIsAnErrorNotAStackOverflow) {
+TEST(XdrGuard, AnOverlongListIsAnErrorNotAStackOverflow) {
   Xdr xdr;
   xdr.U32(0).U32(0).U64(0);
   for (uint64_t i = 1; i <= 36'000; ++i) xdr.U32(1).U64(i).Bytes("a").U64(i);
@@ -76,7 +76,7 @@ TEST(XdrGuard, AListAsLongAsARecordCanBeIsAnErrorNotAStackOverflow) {
   EXPECT_EQ(server.nfs().ReadDir(server.handle(), {}, false, kUser).error, std::errc::io_error);
 }
 
-TEST(XdrGuard, ALongestHonestListPasses) {
+TEST(XdrGuard, TheLongestRequestedListPasses) {
   constexpr uint64_t kEntries = 8'000;
   Xdr xdr;
   xdr.U32(0).U32(0).U64(0);
@@ -85,7 +85,8 @@ TEST(XdrGuard, ALongestHonestListPasses) {
   EXPECT_EQ(server.nfs().ReadDir(server.handle(), {}, false, kUser).entries.size(), kEntries);
 }
 
-TEST(XdrGuard, RepliesOfRandomWordsCostNoMemorySafety) {
+// WIRE-8.
+TEST(XdrGuard, RepliesOfRandomWordsAreMemorySafe) {
   constexpr int kRounds = 300;
   constexpr unsigned kSeed = 20261121;
   constexpr uint32_t kOdd[] = {0,  1,          2,          3,          4,          7,

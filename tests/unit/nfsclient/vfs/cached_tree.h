@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "access_cache/access_lru.h"
-#include "nfsclient/nfs/inode_operations.h"
+#include "nfsclient/icache/iget_family.h"
+#include "nfsclient/nfs/nfs_inode.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "rcu/read_guard.h"
 
@@ -21,20 +22,20 @@ class CachedTree {
   // `buckets` and `names_per_chain`: as DentryCache has them.
   explicit CachedTree(size_t dentries_max = 1'000'000, size_t buckets = 1024,
                       size_t names_per_chain = 1)
-      : inodes_(*vfs::InodeCache::Create({.inodes_max = 1'000'000}, operations_)),
+      : inodes_(*icache::IgetFamily::Create({.inodes_max = 1'000'000}, operations_)),
         dentries_(directory_changes_, dentries_max, buckets, names_per_chain),
         root_(dentries_.MakeRoot(NewInode(1, protocol::FileType::kDirectory))) {}
 
   DentryCache& dentries() { return dentries_; }
-  InodeCache& inodes() { return *inodes_; }
+  icache::IgetFamily& inodes() { return *inodes_; }
   DentryRef& root() { return root_; }
 
-  InodeRef NewInode(uint64_t fileid, protocol::FileType type) {
+  icache::InodeRef NewInode(uint64_t fileid, protocol::FileType type) {
     uint8_t bytes[sizeof fileid];
     std::memcpy(bytes, &fileid, sizeof fileid);
     const protocol::FileHandle handle(bytes);
     nfs::FileIdentity identity(handle, fileid, type, operations_.bytes());
-    FoundInode found = std::move(*inodes_->Iget5Rcu(inodes_->HashOf(fileid), identity));
+    icache::FoundInode found = std::move(*inodes_->Iget5Rcu(inodes_->HashOf(fileid), identity));
     if (found.is_new) inodes_->UnlockNew(*found.inode);
     return std::move(found.inode);
   }
@@ -58,7 +59,7 @@ class CachedTree {
     uint64_t seq = 0;
     const Dentry* found = dentries_.FindRcu(parent.get(), padded.name(), &seq);
     if (found == nullptr) return 0;
-    const Inode* inode = found->inode.load();
+    const icache::Inode* inode = found->inode.load();
     const uint64_t fileid = inode != nullptr ? inode->fileid : 0;
     return found->seq.Changed(seq) ? 0 : fileid;
   }
@@ -71,8 +72,8 @@ class CachedTree {
  private:
   rcu::ChangeCount directory_changes_;
   access_cache::AccessLru access_lru_{1000, directory_changes_};
-  nfs::InodeOperations operations_{InodePolicy{}, access_lru_};
-  std::unique_ptr<InodeCache> inodes_;
+  nfs::InodeOperations operations_{icache::InodePolicy{}, access_lru_};
+  std::unique_ptr<icache::IgetFamily> inodes_;
   DentryCache dentries_;
   DentryRef root_;
 };

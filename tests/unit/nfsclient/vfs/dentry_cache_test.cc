@@ -60,11 +60,12 @@ TEST(DentryCache, ADroppedDentryIsNotFoundThoughItIsHeld) {
   tree.dentries().Drop(*held);
   tree.dentries().Drop(*held);
   EXPECT_FALSE(tree.Lookup(tree.root(), "name"));
-  // vfs_walk bug 13: a new dentry of the name is found, never the old one.
+  // WALK-4: a new dentry of the name is found, never the old one.
   tree.Add(tree.root(), "name", 3);
   EXPECT_EQ(tree.FindRcu(tree.root(), "name"), 3u);
 }
 
+// WALK-21.
 TEST(DentryCache, AMovedDirectoryKeepsItsChildren) {
   CachedTree tree;
   DentryRef from = tree.Add(tree.root(), "from", 2, kDirectory);
@@ -89,6 +90,7 @@ TEST(DentryCache, AMoveDropsWhatIsInTheWay) {
   EXPECT_EQ(tree.FindRcu(tree.root(), "target"), 2u);
 }
 
+// WALK-21.
 TEST(DentryCache, ADirectoryCannotBecomeItsOwnAncestor) {
   CachedTree tree;
   DentryRef a = tree.Add(tree.root(), "a", 2, kDirectory);
@@ -108,6 +110,7 @@ TEST(DentryCache, ASampleTakenBeforeAMoveNoLongerHolds) {
   EXPECT_TRUE(file->seq.Changed(seq));
 }
 
+// WALK-24.
 TEST(DentryCache, UnusedDentriesGoOldestFirstAndUsedOnesGetASecondChance) {
   CachedTree tree;
   for (int i = 0; i < 10; ++i) tree.Add(tree.root(), std::to_string(i), 10 + i);

@@ -27,6 +27,7 @@ class LookupsInFlightTest : public testing::Test {
   const FileHandle directory_ = Handle("directory");
 };
 
+// NAME-22.
 TEST_F(LookupsInFlightTest, ANameHasOneOwnerAtATime) {
   {
     const Ticket owner = lookups_.Begin(directory_, "name");

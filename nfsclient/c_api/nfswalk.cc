@@ -1,0 +1,437 @@
+// The calls of nfswalk.h that wait for their answer.
+
+#include "nfsclient/c_api/nfswalk.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nfsclient/c_api/c_binding.h"
+
+using nfswalk::Attributes;
+using nfswalk::Client;
+using nfswalk::Credential;
+using nfswalk::MountError;
+using nfswalk::Node;
+using nfswalk::ResolveFlags;
+using nfswalk::Result;
+using nfswalk::SetAttributes;
+using nfswalk::c_binding::AttributesOf;
+using nfswalk::c_binding::CredentialOrMounters;
+using nfswalk::c_binding::FlagsOf;
+using nfswalk::c_binding::Guarded;
+using nfswalk::c_binding::HandOut;
+using nfswalk::c_binding::kAllFlags;
+using nfswalk::c_binding::ResultOf;
+
+namespace {
+
+constexpr unsigned kSetattrFlags = NFSWALK_NOFOLLOW | NFSWALK_NO_SYMLINKS | NFSWALK_BENEATH;
+constexpr unsigned kAllChanges = NFSWALK_SET_MODE | NFSWALK_SET_UID | NFSWALK_SET_GID |
+                                 NFSWALK_SET_SIZE | NFSWALK_SET_ATIME | NFSWALK_SET_MTIME |
+                                 NFSWALK_SET_ATIME_NOW | NFSWALK_SET_MTIME_NOW;
+constexpr size_t kGroupsMax = 65536;  // NGROUPS_MAX
+constexpr uint32_t kNanosecondsPerSecond = 1'000'000'000;
+
+void Explain(std::string_view why, char* text, size_t text_bytes) {
+  if (text == nullptr || text_bytes == 0) return;
+  const size_t length = std::min(why.size(), text_bytes - 1);
+  std::memcpy(text, why.data(), length);
+  text[length] = '\0';
+}
+
+int MountInto(const char* url, nfswalk_client** out, char* text, size_t text_bytes) {
+  auto options = nfswalk::ParseMountUrl(url);
+  if (!options) {
+    Explain(options.error(), text, text_bytes);
+    return -EINVAL;
+  }
+  Credential mounter = Credential::OfProcess();
+  auto client = Client::Mount(*options);
+  if (!client) {
+    Explain(client.error().message, text, text_bytes);
+    return ResultOf(client.error().error);
+  }
+  *out = new nfswalk_client{std::move(*client), std::move(mounter)};
+  return 0;
+}
+
+int NewCredential(Credential value, nfswalk_credential** out) {
+  *out = new nfswalk_credential{std::move(value)};
+  return 0;
+}
+
+// What both kinds of origin have: Client and Node have the calls of the same name.
+Client* OriginOf(nfswalk_client* client) { return client->client.get(); }
+const Node* OriginOf(const nfswalk_node* node) { return node->node.get(); }
+nfswalk_client* ClientOf(nfswalk_client* client) { return client; }
+nfswalk_client* ClientOf(const nfswalk_node* node) { return node->client; }
+
+template <class From>
+int Stat(From* from, const char* path, const nfswalk_credential* credential, unsigned flags,
+         nfswalk_attributes* out) {
+  if (from == nullptr || path == nullptr || out == nullptr) return -EFAULT;
+  if ((flags & ~kAllFlags) != 0) return -EINVAL;
+  return Guarded([&] {
+    auto found = OriginOf(from)->Stat(path, CredentialOrMounters(*ClientOf(from), credential),
+                                      FlagsOf(flags));
+    if (!found) return ResultOf(found.error());
+    *out = AttributesOf(*found);
+    return 0;
+  });
+}
+
+template <class From>
+int Access(From* from, const char* path, unsigned rights, const nfswalk_credential* credential,
+           unsigned flags) {
+  if (from == nullptr || path == nullptr) return -EFAULT;
+  if ((flags & ~kAllFlags) != 0) return -EINVAL;
+  return Guarded([&] {
+    return ResultOf(OriginOf(from)->Access(
+        path, rights, CredentialOrMounters(*ClientOf(from), credential), FlagsOf(flags)));
+  });
+}
+
+template <class From>
+ssize_t ReadLink(From* from, const char* path, char* target, size_t bytes,
+                 const nfswalk_credential* credential, unsigned flags) {
+  if (from == nullptr || path == nullptr || target == nullptr) return -EFAULT;
+  if ((flags & ~kAllFlags) != 0) return -EINVAL;
+  return Guarded([&]() -> ssize_t {
+    auto count =
+        OriginOf(from)->ReadLink(path, std::span(target, bytes),
+                                 CredentialOrMounters(*ClientOf(from), credential), FlagsOf(flags));
+    return count ? static_cast<ssize_t>(*count) : ResultOf(count.error());
+  });
+}
+
+template <class From>
+int ReadDir(From* from, const char* path, nfswalk_visit visit, void* data,
+            const nfswalk_credential* credential, unsigned flags) {
+  if (from == nullptr || path == nullptr || visit == nullptr) return -EFAULT;
+  if ((flags & ~kAllFlags) != 0) return -EINVAL;
+  const auto hand_on = [&](const nfswalk::DirectoryEntry& found) {
+    nfswalk_entry entry{found.name.c_str(), found.fileid, nullptr};
+    nfswalk_attributes attributes;
+    if (found.attributes) {
+      attributes = AttributesOf(*found.attributes);
+      entry.attributes = &attributes;
+    }
+    return visit(data, &entry) == 0;
+  };
+  return Guarded([&] {
+    return ResultOf(OriginOf(from)->ReadDir(path, CredentialOrMounters(*ClientOf(from), credential),
+                                            hand_on, FlagsOf(flags)));
+  });
+}
+
+template <class From>
+int Open(From* from, const char* path, unsigned rights, const nfswalk_credential* credential,
+         unsigned flags, nfswalk_file** out) {
+  if (from == nullptr || path == nullptr || out == nullptr) return -EFAULT;
+  if ((flags & ~kAllFlags) != 0) return -EINVAL;
+  return Guarded([&] {
+    return HandOut(
+        OriginOf(from)->Open(path, rights, CredentialOrMounters(*ClientOf(from), credential),
+                             FlagsOf(flags)),
+        out);
+  });
+}
+
+template <class From>
+int ResolveNode(From* from, const char* path, const nfswalk_credential* credential, unsigned flags,
+                nfswalk_node** out) {
+  if (from == nullptr || path == nullptr || out == nullptr) return -EFAULT;
+  if ((flags & ~kAllFlags) != 0) return -EINVAL;
+  return Guarded([&] {
+    return HandOut(OriginOf(from)->Resolve(path, CredentialOrMounters(*ClientOf(from), credential),
+                                           FlagsOf(flags)),
+                   out, ClientOf(from));
+  });
+}
+
+int HandBack(const Result<Attributes>& made, nfswalk_attributes* out) {
+  if (!made) return ResultOf(made.error());
+  if (out != nullptr) *out = AttributesOf(*made);
+  return 0;
+}
+
+// False where what is request for makes no sense.
+bool ReadChanges(const nfswalk_changes& from, SetAttributes* to) {
+  const auto has = [&](uint32_t bit) { return (from.set & bit) != 0; };
+  if ((from.set & ~kAllChanges) != 0) return false;
+  if (has(NFSWALK_SET_ATIME) && has(NFSWALK_SET_ATIME_NOW)) return false;
+  if (has(NFSWALK_SET_MTIME) && has(NFSWALK_SET_MTIME_NOW)) return false;
+  if (has(NFSWALK_SET_MODE)) {
+    if (from.mode > 07777) return false;
+    to->mode = from.mode;
+  }
+  if (has(NFSWALK_SET_UID)) to->uid = from.uid;
+  if (has(NFSWALK_SET_GID)) to->gid = from.gid;
+  if (has(NFSWALK_SET_SIZE)) to->size_bytes = from.size_bytes;
+  const auto read_time = [](const nfswalk_time& time) {
+    return nfswalk::protocol::SetTime{nfswalk::protocol::Time{time.seconds, time.nanoseconds}};
+  };
+  if (has(NFSWALK_SET_ATIME)) to->atime = read_time(from.atime);
+  if (has(NFSWALK_SET_MTIME)) to->mtime = read_time(from.mtime);
+  if (has(NFSWALK_SET_ATIME_NOW)) to->atime.emplace();
+  if (has(NFSWALK_SET_MTIME_NOW)) to->mtime.emplace();
+  return (!has(NFSWALK_SET_ATIME) || from.atime.nanoseconds < kNanosecondsPerSecond) &&
+         (!has(NFSWALK_SET_MTIME) || from.mtime.nanoseconds < kNanosecondsPerSecond);
+}
+
+#define NFSWALK_TEXT(number) #number
+#define NFSWALK_DOTTED(major, minor, patch) \
+  NFSWALK_TEXT(major) "." NFSWALK_TEXT(minor) "." NFSWALK_TEXT(patch)
+
+}  // namespace
+
+const char* nfswalk_version(void) {
+  return NFSWALK_DOTTED(NFSWALK_VERSION_MAJOR, NFSWALK_VERSION_MINOR, NFSWALK_VERSION_PATCH);
+}
+
+int nfswalk_mount(const char* url, nfswalk_client** client, char* text, size_t text_bytes) {
+  if (url == nullptr || client == nullptr) {
+    Explain("no URL, or no place for the client; write nfs://server/export", text, text_bytes);
+    return -EFAULT;
+  }
+  const int result = Guarded([&] { return MountInto(url, client, text, text_bytes); });
+  if (result == -ENOMEM) Explain("out of memory", text, text_bytes);
+  return result;
+}
+
+int nfswalk_shutdown(nfswalk_client* client) {
+  if (client == nullptr) return -EFAULT;
+  return Guarded([&] {
+    client->client->Shutdown();
+    return 0;
+  });
+}
+
+void nfswalk_unmount(nfswalk_client* client) { delete client; }
+
+int nfswalk_credential_create(uint32_t uid, uint32_t gid, const uint32_t* groups, size_t count,
+                              nfswalk_credential** credential) {
+  if (credential == nullptr || (groups == nullptr && count > 0)) return -EFAULT;
+  if (count > kGroupsMax) return -EINVAL;
+  return Guarded([&] {
+    return NewCredential(Credential(uid, gid, std::vector<uint32_t>(groups, groups + count)),
+                         credential);
+  });
+}
+
+int nfswalk_credential_of_process(nfswalk_credential** credential) {
+  if (credential == nullptr) return -EFAULT;
+  return Guarded([&] { return NewCredential(Credential::OfProcess(), credential); });
+}
+
+int nfswalk_credential_create_none(nfswalk_credential** credential) {
+  if (credential == nullptr) return -EFAULT;
+  return Guarded([&] { return NewCredential(Credential(), credential); });
+}
+
+void nfswalk_credential_destroy(nfswalk_credential* credential) { delete credential; }
+
+int nfswalk_stat(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                 unsigned flags, nfswalk_attributes* attributes) {
+  return Stat(client, path, credential, flags, attributes);
+}
+
+int nfswalk_stat_at(const nfswalk_node* from, const char* path,
+                    const nfswalk_credential* credential, unsigned flags,
+                    nfswalk_attributes* attributes) {
+  return Stat(from, path, credential, flags, attributes);
+}
+
+int nfswalk_lstat(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                  unsigned flags, nfswalk_attributes* attributes) {
+  return Stat(client, path, credential, flags | NFSWALK_NOFOLLOW, attributes);
+}
+
+int nfswalk_access(nfswalk_client* client, const char* path, unsigned rights,
+                   const nfswalk_credential* credential, unsigned flags) {
+  return Access(client, path, rights, credential, flags);
+}
+
+int nfswalk_access_at(const nfswalk_node* from, const char* path, unsigned rights,
+                      const nfswalk_credential* credential, unsigned flags) {
+  return Access(from, path, rights, credential, flags);
+}
+
+ssize_t nfswalk_readlink(nfswalk_client* client, const char* path, char* target, size_t bytes,
+                         const nfswalk_credential* credential, unsigned flags) {
+  return ReadLink(client, path, target, bytes, credential, flags);
+}
+
+ssize_t nfswalk_readlink_at(const nfswalk_node* from, const char* path, char* target, size_t bytes,
+                            const nfswalk_credential* credential, unsigned flags) {
+  return ReadLink(from, path, target, bytes, credential, flags);
+}
+
+int nfswalk_readdir(nfswalk_client* client, const char* path, nfswalk_visit visit, void* data,
+                    const nfswalk_credential* credential, unsigned flags) {
+  return ReadDir(client, path, visit, data, credential, flags);
+}
+
+int nfswalk_readdir_at(const nfswalk_node* from, const char* path, nfswalk_visit visit, void* data,
+                       const nfswalk_credential* credential, unsigned flags) {
+  return ReadDir(from, path, visit, data, credential, flags);
+}
+
+int nfswalk_open(nfswalk_client* client, const char* path, unsigned rights,
+                 const nfswalk_credential* credential, unsigned flags, nfswalk_file** file) {
+  return Open(client, path, rights, credential, flags, file);
+}
+
+int nfswalk_open_at(const nfswalk_node* from, const char* path, unsigned rights,
+                    const nfswalk_credential* credential, unsigned flags, nfswalk_file** file) {
+  return Open(from, path, rights, credential, flags, file);
+}
+
+ssize_t nfswalk_pread(nfswalk_file* file, void* into, size_t bytes, uint64_t offset_bytes) {
+  if (file == nullptr || (into == nullptr && bytes > 0)) return -EFAULT;
+  return Guarded([&]() -> ssize_t {
+    auto count = file->file->PRead({static_cast<std::byte*>(into), bytes}, offset_bytes);
+    return count ? static_cast<ssize_t>(*count) : ResultOf(count.error());
+  });
+}
+
+ssize_t nfswalk_pwrite(nfswalk_file* file, const void* data, size_t bytes, uint64_t offset_bytes) {
+  if (file == nullptr || (data == nullptr && bytes > 0)) return -EFAULT;
+  return Guarded([&]() -> ssize_t {
+    auto count = file->file->PWrite({static_cast<const std::byte*>(data), bytes}, offset_bytes);
+    return count ? static_cast<ssize_t>(*count) : ResultOf(count.error());
+  });
+}
+
+int nfswalk_fstat(nfswalk_file* file, nfswalk_attributes* attributes) {
+  if (file == nullptr || attributes == nullptr) return -EFAULT;
+  *attributes = AttributesOf(file->file->attributes());
+  return 0;
+}
+
+void nfswalk_close(nfswalk_file* file) { delete file; }
+
+int nfswalk_create(nfswalk_client* client, const char* path, unsigned mode, int exclusive,
+                   const nfswalk_credential* credential, nfswalk_attributes* attributes) {
+  if (client == nullptr || path == nullptr) return -EFAULT;
+  if (mode > 07777) return -EINVAL;
+  return Guarded([&] {
+    return HandBack(client->client->Create(path, mode, exclusive != 0,
+                                           CredentialOrMounters(*client, credential)),
+                    attributes);
+  });
+}
+
+int nfswalk_mkdir(nfswalk_client* client, const char* path, unsigned mode,
+                  const nfswalk_credential* credential, nfswalk_attributes* attributes) {
+  if (client == nullptr || path == nullptr) return -EFAULT;
+  if (mode > 07777) return -EINVAL;
+  return Guarded([&] {
+    return HandBack(
+        client->client->MakeDirectory(path, mode, CredentialOrMounters(*client, credential)),
+        attributes);
+  });
+}
+
+int nfswalk_symlink(nfswalk_client* client, const char* target, const char* path,
+                    const nfswalk_credential* credential, nfswalk_attributes* attributes) {
+  if (client == nullptr || target == nullptr || path == nullptr) return -EFAULT;
+  return Guarded([&] {
+    return HandBack(
+        client->client->MakeSymlink(target, path, CredentialOrMounters(*client, credential)),
+        attributes);
+  });
+}
+
+int nfswalk_link(nfswalk_client* client, const char* existing, const char* path,
+                 const nfswalk_credential* credential) {
+  if (client == nullptr || existing == nullptr || path == nullptr) return -EFAULT;
+  return Guarded([&] {
+    return ResultOf(
+        client->client->Link(existing, path, CredentialOrMounters(*client, credential)));
+  });
+}
+
+int nfswalk_rename(nfswalk_client* client, const char* from, const char* to,
+                   const nfswalk_credential* credential) {
+  if (client == nullptr || from == nullptr || to == nullptr) return -EFAULT;
+  return Guarded([&] {
+    return ResultOf(client->client->Rename(from, to, CredentialOrMounters(*client, credential)));
+  });
+}
+
+int nfswalk_unlink(nfswalk_client* client, const char* path, const nfswalk_credential* credential) {
+  if (client == nullptr || path == nullptr) return -EFAULT;
+  return Guarded([&] {
+    return ResultOf(client->client->Unlink(path, CredentialOrMounters(*client, credential)));
+  });
+}
+
+int nfswalk_rmdir(nfswalk_client* client, const char* path, const nfswalk_credential* credential) {
+  if (client == nullptr || path == nullptr) return -EFAULT;
+  return Guarded([&] {
+    return ResultOf(
+        client->client->RemoveDirectory(path, CredentialOrMounters(*client, credential)));
+  });
+}
+
+int nfswalk_setattr(nfswalk_client* client, const char* path, const nfswalk_changes* changes,
+                    const nfswalk_credential* credential, unsigned flags,
+                    nfswalk_attributes* attributes) {
+  if (client == nullptr || path == nullptr || changes == nullptr) return -EFAULT;
+  SetAttributes wanted;
+  if ((flags & ~kSetattrFlags) != 0 || !ReadChanges(*changes, &wanted)) return -EINVAL;
+  return Guarded([&] {
+    return HandBack(client->client->SetAttributesOf(
+                        path, wanted, CredentialOrMounters(*client, credential), FlagsOf(flags)),
+                    attributes);
+  });
+}
+
+int nfswalk_resolve(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                    unsigned flags, nfswalk_node** node) {
+  return ResolveNode(client, path, credential, flags, node);
+}
+
+int nfswalk_resolve_at(const nfswalk_node* from, const char* path,
+                       const nfswalk_credential* credential, unsigned flags, nfswalk_node** node) {
+  return ResolveNode(from, path, credential, flags, node);
+}
+
+void nfswalk_node_release(nfswalk_node* node) { delete node; }
+
+int nfswalk_drop_caches(nfswalk_client* client) {
+  if (client == nullptr) return -EFAULT;
+  return Guarded([&] {
+    client->client->DropCaches();
+    return 0;
+  });
+}
+
+int nfswalk_invalidate_caches(nfswalk_client* client) {
+  if (client == nullptr) return -EFAULT;
+  return Guarded([&] {
+    client->client->InvalidateCaches();
+    return 0;
+  });
+}
+
+int nfswalk_stats(nfswalk_client* client, struct nfswalk_stats* stats) {
+  if (client == nullptr || stats == nullptr) return -EFAULT;
+  return Guarded([&] {
+    const nfswalk::Stats now = client->client->stats();
+    *stats = {.rcu_walks = now.rcu_walks,
+              .ref_walks = now.ref_walks,
+              .path_hits = now.path_hits,
+              .rpcs = now.rpcs,
+              .dentries = now.dentries,
+              .inodes = now.inodes,
+              .access_entries = now.access_entries,
+              .credentials = now.credentials};
+    return 0;
+  });
+}

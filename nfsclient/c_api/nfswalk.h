@@ -1,0 +1,314 @@
+/* nfswalk: the C API (C99): mounts an NFS export and resolves paths in it from caches read under
+ * RCU. The same calls as nfsclient/client.h; nfswalk(3) is the manual page.
+ *
+ *   char text[512];
+ *   nfswalk_client* client;
+ *   struct nfswalk_attributes found;
+ *   if (nfswalk_mount("nfs://server/export?actimeo=60", &client, text, sizeof text) < 0) {
+ *     fprintf(stderr, "%s\n", text);
+ *     return 1;
+ *   }
+ *   int result = nfswalk_stat(client, "usr/include/stdio.h", NULL, 0, &found);  0, or -ENOENT ...
+ *   nfswalk_unmount(client);
+ *
+ * Cost of a call, one thread (docs/results.md has the tables and how they were measured):
+ *
+ *   answered from the caches under RCU: stat, access, readlink   150 to 250 ns
+ *   needs the server                                             one round trip (loopback: 45 us)
+ *   the same through a queue                                     adds two thread switches
+ *
+ * Conventions, to which the comments below refer by number:
+ *
+ *  1. Results. Functions that can fail return a negative errno (-ENOENT), otherwise 0 or a count.
+ *     errno is not changed. Results behind pointers are written only on success. The errno of a
+ * path is that of the system call of the same name: stat(2), access(2), openat2(2) ...
+ *  2. Arguments. A NULL that is not allowed is -EFAULT, an unknown flag or bit -EINVAL; nothing has
+ *     been done then.
+ *  3. Paths are bytes, NUL-terminated, at most 4095, separated by '/', and begin at the export's
+ *     root, with a leading '/' or without; in calls that end in _at they begin at a node. Names
+ * from a server may contain any byte but '/' and NUL: escape them for a terminal.
+ *  4. Identity. Calls are made with a credential; NULL is the process's effective user, group and
+ *     supplementary groups at the time of the mount.
+ *  5. Ownership. An object returned through a pointer to a pointer is the caller's, to be released
+ *     with the function named there, which accepts NULL. Strings and structures passed in are not
+ *     used after the call. Arguments of a callback are valid until it returns.
+ *  6. Lifetimes. Release a client's nodes, files and queues before the client. A credential may be
+ *     released once no call that was given it is in progress.
+ *  7. Threads. Any number of threads may use one object at once, except to release it: no other
+ * call may be in progress then, or follow. Threads started by the library inherit the signal mask
+ * of the thread that calls nfswalk_mount, nfswalk_open or nfswalk_queue_create.
+ *  8. Waiting. stat, access and readlink take no lock, allocate nothing and store to no memory
+ * shared between threads if the caches can answer. Any other call may wait for the server as long
+ * as hard/soft, timeo and retrans of the mount allow; with NFSWALK_CACHED it returns -EAGAIN
+ * instead.
+ *  9. Memory. Without it a call returns -ENOMEM with nothing half done.
+ * 10. Callbacks must neither throw nor longjmp out of the library.
+ * 11. fork(2). A client cannot be used in the child of a fork without exec.
+ * 12. Compatibility. Structures and functions keep layout and meaning within one soname. */
+#ifndef NFSWALK_NFSCLIENT_C_API_NFSWALK_H_
+#define NFSWALK_NFSCLIENT_C_API_NFSWALK_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NFSWALK_VERSION_MAJOR 0
+#define NFSWALK_VERSION_MINOR 1
+#define NFSWALK_VERSION_PATCH 0
+
+/* "0.1.0": the version of the loaded library, not of this header. */
+const char* nfswalk_version(void);
+
+typedef struct nfswalk_client nfswalk_client;
+typedef struct nfswalk_credential nfswalk_credential;
+typedef struct nfswalk_node nfswalk_node;
+typedef struct nfswalk_file nfswalk_file;
+typedef struct nfswalk_queue nfswalk_queue;
+
+/* Mounting. */
+
+/* `url`: nfs://host[:port]/export?option=value&..., options named as in nfs(5): nfswalk(1) lists
+ * them. Returns within about ten seconds, hard mounts too. On failure stores in `text` (may be
+ * NULL) a sentence that names the error and the way out, truncated to `text_bytes` with its NUL.
+ * Release with nfswalk_unmount. */
+int nfswalk_mount(const char* url, nfswalk_client** client, char* text, size_t text_bytes);
+
+/* Stops using the server, for good: calls that wait for it, on a hard mount too, and all later ones
+ * return -ECANCELED, whatever is cached. A change in progress may or may not have been made. Does
+ * not block; idempotent; any thread, but no signal handler. */
+int nfswalk_shutdown(nfswalk_client* client);
+
+/* Preconditions: conventions 6 and 7. */
+void nfswalk_unmount(nfswalk_client* client);
+
+/* An AUTH_SYS identity. `groups`: `count` supplementary groups in the caller's order, at most 65536
+ * (-EINVAL), of which the first 16 are sent. Release with nfswalk_credential_destroy. */
+int nfswalk_credential_create(uint32_t uid, uint32_t gid, const uint32_t* groups, size_t count,
+                              nfswalk_credential** credential);
+/* This process as it is now. */
+int nfswalk_credential_of_process(nfswalk_credential** credential);
+/* AUTH_NONE. */
+int nfswalk_credential_create_none(nfswalk_credential** credential);
+void nfswalk_credential_destroy(nfswalk_credential* credential);
+
+/* Lookups. */
+
+/* Flags, as AT_SYMLINK_NOFOLLOW and RESOLVE_* of openat2(2). */
+#define NFSWALK_NOFOLLOW 0x01u    /* a link as last component is itself the result */
+#define NFSWALK_NO_SYMLINKS 0x02u /* -ELOOP if any link would have to be followed */
+#define NFSWALK_BENEATH 0x04u     /* -EXDEV where the path leads out of its start */
+#define NFSWALK_IN_ROOT 0x08u     /* the path's start is its root; not with BENEATH */
+#define NFSWALK_CACHED 0x10u      /* -EAGAIN instead of a call to the server */
+#define NFSWALK_STRICT 0x20u      /* linearizable, even if the mount is not */
+#define NFSWALK_DONT_CACHE 0x40u  /* for scans: does not keep a file that it caches */
+
+/* Rights, as R_OK, W_OK and X_OK of access(2). */
+#define NFSWALK_EXECUTE 1u
+#define NFSWALK_WRITE 2u
+#define NFSWALK_READ 4u
+
+struct nfswalk_time {
+  int64_t seconds; /* since 1970, UTC */
+  uint32_t nanoseconds;
+  uint32_t reserved; /* 0 */
+};
+
+struct nfswalk_attributes {
+  uint32_t mode; /* type and permissions as in st_mode: S_ISDIR(mode), mode & 07777 */
+  uint32_t nlink;
+  uint32_t uid;
+  uint32_t gid;
+  uint64_t size_bytes;
+  uint64_t used_bytes;
+  uint32_t rdev_major;
+  uint32_t rdev_minor;
+  uint64_t fsid;
+  uint64_t fileid; /* st_ino */
+  uint64_t change; /* differs after each change; compare for equality only */
+  struct nfswalk_time atime;
+  struct nfswalk_time mtime;
+  struct nfswalk_time ctime;
+};
+
+int nfswalk_stat(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                 unsigned flags, struct nfswalk_attributes* attributes);
+/* With NFSWALK_NOFOLLOW. */
+int nfswalk_lstat(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                  unsigned flags, struct nfswalk_attributes* attributes);
+/* `rights`: bits of NFSWALK_READ, _WRITE and _EXECUTE, 0 for existence. 0, or -EACCES ... */
+int nfswalk_access(nfswalk_client* client, const char* path, unsigned rights,
+                   const nfswalk_credential* credential, unsigned flags);
+/* Stores at most `bytes` of the target, without a NUL, truncated silently; returns their number. */
+ssize_t nfswalk_readlink(nfswalk_client* client, const char* path, char* target, size_t bytes,
+                         const nfswalk_credential* credential, unsigned flags);
+
+struct nfswalk_entry {
+  const char* name; /* NUL-terminated; never "." or ".." */
+  uint64_t fileid;
+  const struct nfswalk_attributes* attributes; /* NULL where the server sent none */
+};
+/* Returns 0 to continue. May make other calls, but not change the directory that is read. */
+typedef int (*nfswalk_visit)(void* data, const struct nfswalk_entry* entry);
+/* Calls `visit` for each entry. Returns 0 also if `visit` stopped it. After an error some entries
+ * may have been visited; -ESTALE: the directory was removed meanwhile. */
+int nfswalk_readdir(nfswalk_client* client, const char* path, nfswalk_visit visit, void* data,
+                    const nfswalk_credential* credential, unsigned flags);
+
+/* Files. Data is not cached: a read or a write is one call to the server for each piece. */
+
+/* `rights`: NFSWALK_READ, NFSWALK_WRITE or both. Creates nothing. Release with nfswalk_close,
+ * which may wait for a version 4 server. */
+int nfswalk_open(nfswalk_client* client, const char* path, unsigned rights,
+                 const nfswalk_credential* credential, unsigned flags, nfswalk_file** file);
+/* Returns the bytes read, fewer than `bytes` only at the end of the file. */
+ssize_t nfswalk_pread(nfswalk_file* file, void* into, size_t bytes, uint64_t offset_bytes);
+/* Returns `bytes` when all of them are on the server's stable storage. */
+ssize_t nfswalk_pwrite(nfswalk_file* file, const void* data, size_t bytes, uint64_t offset_bytes);
+/* As of the last reply about the file; sends nothing. */
+int nfswalk_fstat(nfswalk_file* file, struct nfswalk_attributes* attributes);
+void nfswalk_close(nfswalk_file* file);
+
+/* Changes. `mode`: permission bits, no umask is applied. `attributes` may be NULL. */
+
+/* `exclusive`: -EEXIST if the name exists; otherwise an existing file is the result, unchanged. */
+int nfswalk_create(nfswalk_client* client, const char* path, unsigned mode, int exclusive,
+                   const nfswalk_credential* credential, struct nfswalk_attributes* attributes);
+int nfswalk_mkdir(nfswalk_client* client, const char* path, unsigned mode,
+                  const nfswalk_credential* credential, struct nfswalk_attributes* attributes);
+int nfswalk_symlink(nfswalk_client* client, const char* target, const char* path,
+                    const nfswalk_credential* credential, struct nfswalk_attributes* attributes);
+int nfswalk_link(nfswalk_client* client, const char* existing, const char* path,
+                 const nfswalk_credential* credential);
+int nfswalk_rename(nfswalk_client* client, const char* from, const char* to,
+                   const nfswalk_credential* credential);
+int nfswalk_unlink(nfswalk_client* client, const char* path, const nfswalk_credential* credential);
+int nfswalk_rmdir(nfswalk_client* client, const char* path, const nfswalk_credential* credential);
+
+#define NFSWALK_SET_MODE 0x01u
+#define NFSWALK_SET_UID 0x02u
+#define NFSWALK_SET_GID 0x04u
+#define NFSWALK_SET_SIZE 0x08u
+#define NFSWALK_SET_ATIME 0x10u
+#define NFSWALK_SET_MTIME 0x20u
+#define NFSWALK_SET_ATIME_NOW 0x40u /* the server's clock; not with SET_ATIME */
+#define NFSWALK_SET_MTIME_NOW 0x80u
+struct nfswalk_changes {
+  uint32_t set; /* bits NFSWALK_SET_*: the members that are used */
+  uint32_t mode;
+  uint32_t uid;
+  uint32_t gid;
+  uint64_t size_bytes;
+  struct nfswalk_time atime;
+  struct nfswalk_time mtime;
+};
+/* chmod(2), chown(2), truncate(2) and utimensat(2). Flags: NOFOLLOW, NO_SYMLINKS, BENEATH. */
+int nfswalk_setattr(nfswalk_client* client, const char* path, const struct nfswalk_changes* changes,
+                    const nfswalk_credential* credential, unsigned flags,
+                    struct nfswalk_attributes* attributes);
+
+/* Nodes: resolved files, as descriptors opened with O_PATH. A node follows its file through
+ * renames. Once the server has removed the file, calls return -ESTALE as soon as the attribute
+ * caches notice.
+ *
+ * Paths from a node: "" is the node itself. Others begin at the node, which must be a directory
+ * (-ENOTDIR), or with '/' at the export's root. ".." and absolute links lead out of the node, as
+ * from a working directory. With NFSWALK_BENEATH they are -EXDEV; with NFSWALK_IN_ROOT the node is
+ * the root, where ".." ends. If a rename moves a directory out of the node while such a call is in
+ * it, it may end in -EAGAIN. */
+
+/* Release with nfswalk_node_release. */
+int nfswalk_resolve(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                    unsigned flags, nfswalk_node** node);
+int nfswalk_resolve_at(const nfswalk_node* from, const char* path,
+                       const nfswalk_credential* credential, unsigned flags, nfswalk_node** node);
+int nfswalk_stat_at(const nfswalk_node* from, const char* path,
+                    const nfswalk_credential* credential, unsigned flags,
+                    struct nfswalk_attributes* attributes);
+int nfswalk_access_at(const nfswalk_node* from, const char* path, unsigned rights,
+                      const nfswalk_credential* credential, unsigned flags);
+ssize_t nfswalk_readlink_at(const nfswalk_node* from, const char* path, char* target, size_t bytes,
+                            const nfswalk_credential* credential, unsigned flags);
+int nfswalk_readdir_at(const nfswalk_node* from, const char* path, nfswalk_visit visit, void* data,
+                       const nfswalk_credential* credential, unsigned flags);
+/* -ENOENT for "": version 4.0 opens by name. */
+int nfswalk_open_at(const nfswalk_node* from, const char* path, unsigned rights,
+                    const nfswalk_credential* credential, unsigned flags, nfswalk_file** file);
+void nfswalk_node_release(nfswalk_node* node);
+
+/* The caches. */
+
+/* Drops every entry that is not in use. */
+int nfswalk_drop_caches(nfswalk_client* client);
+/* Keeps everything, and revalidates each entry with the server before its next use: for callers
+ * that know that another client has changed the export. */
+int nfswalk_invalidate_caches(nfswalk_client* client);
+
+struct nfswalk_stats {
+  uint64_t rcu_walks; /* walks that ended in RCU-walk */
+  uint64_t ref_walks; /* walks that ended in ref-walk */
+  uint64_t path_hits; /* of rcu_walks: began at a prefix from the path cache */
+  uint64_t rpcs;      /* calls sent to the server */
+  uint64_t dentries;  /* entries in the caches now */
+  uint64_t inodes;
+  uint64_t access_entries;
+  uint64_t credentials;
+};
+/* Exact when no call is in progress. */
+int nfswalk_stats(nfswalk_client* client, struct nfswalk_stats* stats);
+
+/* Callbacks, for event loops.
+ *
+ * nfswalk_queue_stat(), _access() and _readlink() never wait: cached results are looked up at once,
+ * in the calling thread; the queue's own threads make the calls that wait. Either way the callback
+ * runs later, in nfswalk_queue_dispatch(), in the thread that calls it. (For a cached result
+ * without a callback, make the synchronous call with NFSWALK_CACHED first.)
+ *
+ * The callback of each call that returned 0 runs exactly once; that of a call that returned an
+ * error never. Results are delivered in the order of their completion. Callbacks may make any call
+ * but nfswalk_queue_destroy() and nfswalk_unmount(). `from`, if not NULL, is the node where the
+ * path begins; it must not be released before the callback has run. The path and the credential are
+ * copied. */
+
+/* `threads`: 1 to 256 (-EINVAL), the number of calls that can wait for the server at once. -EAGAIN
+ * if they cannot be started, -EMFILE without descriptors. Release with nfswalk_queue_destroy. */
+int nfswalk_queue_create(nfswalk_client* client, unsigned threads, nfswalk_queue** queue);
+
+/* A descriptor that is readable exactly while results wait for nfswalk_queue_dispatch(): for
+ * epoll(7) and poll(2), level or edge triggered. The queue's: neither read nor close it. */
+int nfswalk_queue_fd(const nfswalk_queue* queue);
+
+/* `result`: 0, and the attributes; or an error, and NULL. */
+typedef void (*nfswalk_stat_callback)(void* data, int result,
+                                      const struct nfswalk_attributes* attributes);
+typedef void (*nfswalk_access_callback)(void* data, int result);
+/* `result`: the length of the target, which is NUL-terminated; or an error, and NULL. */
+typedef void (*nfswalk_readlink_callback)(void* data, ssize_t result, const char* target);
+
+int nfswalk_queue_stat(nfswalk_queue* queue, const nfswalk_node* from, const char* path,
+                       const nfswalk_credential* credential, unsigned flags,
+                       nfswalk_stat_callback callback, void* data);
+int nfswalk_queue_access(nfswalk_queue* queue, const nfswalk_node* from, const char* path,
+                         unsigned rights, const nfswalk_credential* credential, unsigned flags,
+                         nfswalk_access_callback callback, void* data);
+int nfswalk_queue_readlink(nfswalk_queue* queue, const nfswalk_node* from, const char* path,
+                           const nfswalk_credential* credential, unsigned flags,
+                           nfswalk_readlink_callback callback, void* data);
+
+/* Runs the callbacks of at most `max` results (0: all that are there now); returns how many. Does
+ * not wait. */
+int nfswalk_queue_dispatch(nfswalk_queue* queue, unsigned max);
+
+/* Cancels calls that have not begun (-ECANCELED) and waits for those in progress: on a hard mount
+ * as long as the server is away, unless nfswalk_shutdown() is called. Runs every remaining callback
+ * before it returns; they cannot submit calls (-ECANCELED). */
+void nfswalk_queue_destroy(nfswalk_queue* queue);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NFSWALK_NFSCLIENT_C_API_NFSWALK_H_ */

@@ -1,0 +1,61 @@
+// Reads and writes of an open file by its handle, one RPC a piece.
+
+#include <algorithm>
+#include <utility>
+
+#include "nfsclient/client.h"
+#include "nfsclient/file_state.h"
+#include "nfsclient/nfs/attribute_cache.h"
+
+namespace nfswalk {
+
+File::File(std::unique_ptr<State> state) : state_(std::move(state)) {}
+File::~File() = default;
+
+Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {
+  const auto& [superblock, inode, open, credential, mode] = *state_;
+  if ((mode & kMayRead) == 0) return std::unexpected(std::errc::bad_file_descriptor);
+  size_t done = 0;
+  while (done < into.size()) {
+    size_t chunk = std::min<size_t>(into.size() - done, superblock.limits.read_bytes_max);
+    auto stamp = nfs::Stamp(superblock);
+    auto reply =
+        superblock.protocol->Read(inode->handle(), offset_bytes + done, into.subspan(done, chunk),
+                                  open.get(), credential->key());
+    if (reply.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
+    if (reply.error != std::errc{}) return std::unexpected(reply.error);
+    if (reply.attributes) {
+      (void)nfs::UpdateAttributes(superblock, *inode, *reply.attributes, stamp);
+    }
+    done += reply.count_bytes;
+    if (reply.eof || reply.count_bytes == 0) break;
+  }
+  return done;
+}
+
+Result<size_t> File::PWrite(std::span<const std::byte> data, uint64_t offset_bytes) {
+  const auto& [superblock, inode, open, credential, mode] = *state_;
+  if ((mode & kMayWrite) == 0) return std::unexpected(std::errc::bad_file_descriptor);
+  size_t done = 0;
+  while (done < data.size()) {
+    size_t chunk = std::min<size_t>(data.size() - done, superblock.limits.write_bytes_max);
+    auto stamp = nfs::Stamp(superblock);
+    auto reply =
+        superblock.protocol->Write(inode->handle(), offset_bytes + done, data.subspan(done, chunk),
+                                   open.get(), credential->key());
+    nfs::UpdateAfterOwnChange(superblock, *inode, reply.file, stamp, reply.error);
+    if (reply.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
+    if (reply.error != std::errc{}) return std::unexpected(reply.error);
+    if (reply.count_bytes == 0) return std::unexpected(std::errc::io_error);
+    done += reply.count_bytes;
+  }
+  return done;
+}
+
+Attributes File::attributes() const {
+  Attributes attributes;
+  nfs::CopyAttributes(*state_->inode, attributes);
+  return attributes;
+}
+
+}  // namespace nfswalk

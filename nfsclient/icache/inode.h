@@ -1,0 +1,179 @@
+// inode: a file of the server: its handle, cached attributes, access rights, and a symbolic link's
+// text.
+//
+// Contract    The identity (handle, fileid, type) is set before the inode is published and constant
+//             until its memory is reused, a grace period after it was unhashed.
+// Data        field                 | written by, under which lock    | a reader validates it by
+//             attributes            | nfs/attribute_cache.cc, `lock`  | attributes_seq
+//             change_id, read_at_ns | nfs/attribute_cache.cc, `lock`  | nothing: single relaxed
+//               lifetime_ns,        |                                 |   words, see Staleness
+//               invalid, flags      |                                 |
+//             link_body (links)     | nfs/readlink.cc, `lock`         | acquire load, RCU
+//             alias (directories)   | vfs/dentry_cache.cc             | acquire load, a reference
+//             access                | its own lock                    | access_cache.h
+//             state, count 0 -> 1   | icache/iget_family.cc, `lock`   | a hint without it
+//             hash, hash_link       | the table's chain lock, `lock`  | the table's rules
+// Staleness   A reader that pairs an old lifetime with a new read_at_ns, or the reverse, trusts the
+//             attributes for at most the longer of two lifetimes that were both granted: an update
+//             either confirms the attributes or advances `change_id`, which is checked too.
+// States      (INODE-1; all changes under `lock`)
+//             allocated -> kNew [-> kNew|kCreating] -> live <-> on the LRU (count 0)
+//             live -> kWillFree (written back by its last user) -> kFreeing -> kFreeing|kClear
+//             kNew: finders wait until it is cleared. kWillFree, kFreeing: finders wait until the
+//             inode is unhashed and never take a reference.
+// Lifetime    A reference (InodeRef) or an RCU section.
+// Tests       tests/unit/nfsclient/icache, tests/race/inode_*_test.cc
+#ifndef NFSWALK_NFSCLIENT_ICACHE_INODE_H_
+#define NFSWALK_NFSCLIENT_ICACHE_INODE_H_
+
+#include <array>
+#include <atomic>
+#include <boost/intrusive/list_hook.hpp>
+#include <cstdint>
+#include <span>
+
+#include "access_cache/access_cache.h"
+#include "nfsclient/icache/lookup_misses.h"
+#include "nfsclient/protocol/attributes.h"
+#include "nfsclient/protocol/file_handle.h"
+#include "rcu/byte_pool.h"
+#include "rcu/hash_link.h"
+#include "rcu/seqcount.h"
+#include "rcu/spin_lock.h"
+
+namespace nfswalk::vfs {
+struct Dentry;
+}
+
+namespace nfswalk::icache {
+
+class IgetFamily;
+
+// Inode::state.
+inline constexpr uint16_t kNew = 1;         // I_NEW: being filled in by its creator
+inline constexpr uint16_t kCreating = 2;    // I_CREATING: a file that is being created
+inline constexpr uint16_t kWillFree = 4;    // I_WILL_FREE: written back, then freed
+inline constexpr uint16_t kFreeing = 8;     // I_FREEING: no reference will ever be taken again
+inline constexpr uint16_t kClear = 16;      // I_CLEAR: what the file system kept is gone
+inline constexpr uint16_t kUsedAgain = 32;  // I_REFERENCED: second chance on the LRU
+inline constexpr uint16_t kDontCache = 64;  // I_DONTCACHE: not kept after the last reference
+inline constexpr uint16_t kDirty = 128;     // attributes that were not written back yet
+inline constexpr uint16_t kDying = kWillFree | kFreeing;
+
+// Inode::invalid (ATTR-1, ATTR-15). Access rights have an epoch of their own instead of a bit.
+inline constexpr uint16_t kInvalidChange = 1;  // attributes, and whether a directory changed
+inline constexpr uint16_t kInvalidData = 2;    // the text of a symbolic link
+
+// Inode::flags.
+inline constexpr uint16_t kStale = 1;     // NFS_STALE: the server no longer knows the handle
+inline constexpr uint16_t kUnlinked = 2;  // nlink was 0, or our own change took the last
+
+// protocol::Attributes as atomic words, for readers under a seqcount.
+class AttributeWords {
+ public:
+  void Store(const protocol::Attributes& attributes);
+  // Preconditions: inside a window of the inode's attributes_seq, or under the inode's lock.
+  void Load(protocol::Attributes& attributes) const;
+
+ private:
+  static constexpr size_t kWords = 13;
+  std::array<std::atomic<uint64_t>, kWords> words_{};
+};
+
+// Inode::lru_shard, list_shard: on none.
+inline constexpr uint8_t kOffList = 0xff;
+
+struct alignas(64) Inode {
+  // What a walk through a directory reads, with the first three words of `access`: one cache line.
+  // The epoch of `access` is on the next.
+  rcu::SeqCount attributes_seq;
+  std::atomic<uint64_t> change_id{1};    // ATTR-6: replaced when others changed the directory
+  std::atomic<uint64_t> read_at_ns{0};   // when the RPC that gave the attributes was sent
+  std::atomic<uint64_t> lifetime_ns{0};  // how long from then on they may be believed
+  std::atomic<uint16_t> invalid{0};
+  std::atomic<uint16_t> flags{0};
+  std::atomic<protocol::FileType> type{protocol::FileType::kRegular};
+  uint8_t handle_size = 0;
+  uint8_t lru_shard = kOffList;   // under `lock` and the LRU's lock
+  uint8_t list_shard = kOffList;  // under the list's lock
+  access_cache::AccessCache access{access_lock};
+  // A directory's only dentry (WALK-22), or a symbolic link's text.
+  union {
+    std::atomic<vfs::Dentry*> alias{nullptr};
+    std::atomic<rcu::ByteString*> link_body;
+  };
+
+  // What the end of a stat reads beside the first line: the rest of this one, and the next.
+  AttributeWords attributes;
+
+  // What a lookup by file handle compares, with `cache` and the first line.
+  rcu::HashLink<Inode> hash_link;
+  std::atomic<uint64_t> hash{0};  // 0: not hashed
+  uint64_t fileid = 0;
+  static constexpr size_t kInlineHandle = 28;
+  // Longer ones lie elsewhere; then their address is here.
+  alignas(rcu::ByteString*) std::array<uint8_t, kInlineHandle> handle_bytes{};
+  std::atomic<uint16_t> state{0};
+  rcu::SpinLock access_lock{rcu::LockClass::kAccess};
+
+  // What is written by taking references, and the rest.
+  IgetFamily* cache = nullptr;
+  std::atomic<uint32_t> count{0};  // may fall to 1, and rise from 1, without the lock
+  LookupMisses lookup_misses;      // a directory's
+  rcu::SpinLock lock{rcu::LockClass::kInode};
+  uint64_t attribute_generation = 0;  // under `lock` (ATTR-9)
+  uint64_t lifetime_since_ns = 0;     // under `lock`: when lifetime_ns was last started or grown
+  boost::intrusive::list_member_hook<> lru_hook;
+  boost::intrusive::list_member_hook<> list_hook;
+
+  Inode() {}  // for the union
+
+  bool is_directory() const {
+    return type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
+  }
+  bool Is(uint16_t bits) const { return (state.load(std::memory_order_relaxed) & bits) != 0; }
+  bool hashed() const { return hash.load(std::memory_order_relaxed) != 0; }
+  // Preconditions: the lock.
+  void Set(uint16_t bits) {
+    lock.AssertHeld();
+    state.store(state.load(std::memory_order_relaxed) | bits, std::memory_order_relaxed);
+  }
+  void Reset(uint16_t bits) {
+    lock.AssertHeld();
+    state.store(state.load(std::memory_order_relaxed) & static_cast<uint16_t>(~bits),
+                std::memory_order_relaxed);
+  }
+
+  // Only a holder of the lock raises a count of 0, and only the last reference lowers one of 1, so
+  // that these two steps need no atomic instruction.
+  void TakeReferenceLocked() {
+    lock.AssertHeld();
+    if (count.load(std::memory_order_relaxed) == 0) {
+      count.store(1, std::memory_order_relaxed);
+    } else {
+      count.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  // True if it was the last.
+  bool DropReferenceLocked() {
+    lock.AssertHeld();
+    if (count.load(std::memory_order_acquire) == 1) {  // pairs with Put()
+      count.store(0, std::memory_order_relaxed);
+      return true;
+    }
+    return count.fetch_sub(1, std::memory_order_acq_rel) == 1;  // pairs with Put()
+  }
+
+  // Where a handle of more than kInlineHandle bytes lies; else nullptr.
+  rcu::ByteString* long_handle() const;
+  protocol::FileHandle handle() const;
+  bool HasHandle(const protocol::FileHandle& other) const;
+
+ private:
+  std::span<const uint8_t> HandleBytes() const;
+};
+static_assert(sizeof(Inode) == 320);
+
+}  // namespace nfswalk::icache
+
+#endif  // NFSWALK_NFSCLIENT_ICACHE_INODE_H_

@@ -1,0 +1,283 @@
+// The calls of Node: each resolves a path and finishes at what it leads to, inside the RCU section
+// where that is possible.
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "nfsclient/client.h"
+#include "nfsclient/file_state.h"
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/permission.h"
+#include "nfsclient/nfs/readdir.h"
+#include "nfsclient/nfs/readlink.h"
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/walk/walk.h"
+#include "rcu/coarse_clock.h"
+#include "rcu/sync_point.h"
+
+namespace nfswalk {
+
+using walk::RcuOutcome;
+using walk::RcuWalk;
+using walk::RefWalk;
+using walk::WalkFlags;
+
+namespace {
+
+constexpr std::errc kOk{};
+
+WalkFlags FlagsOf(const nfs::Superblock& superblock, ResolveFlags flags) {
+  return {.follow_last = !flags.no_follow,
+          .no_symlinks = flags.no_symlinks,
+          .beneath = flags.beneath,
+          .strict = flags.strict || superblock.options.contract == WalkContract::kStrict,
+          .cached = flags.cached,
+          .dont_cache = flags.dont_cache};
+}
+
+// Where a walk starts, along which path, with which flags; `error` ends the call before it.
+struct WalkRequest {
+  walk::WalkStart start;
+  std::string_view path;
+  WalkFlags flags;
+  std::errc error = kOk;
+};
+
+// path_init() with a dirfd.
+WalkRequest RequestFromNode(const nfs::Superblock& superblock, const vfs::DentryRef& node,
+                            std::string_view path, ResolveFlags flags) {
+  const bool scoped = flags.beneath || flags.in_root;
+  WalkRequest request{.start = {node, scoped ? node : superblock.root},
+                      .path = path,
+                      .flags = FlagsOf(superblock, flags)};
+  if (path.empty()) {  // AT_EMPTY_PATH: a walk of no steps
+    request.path = "/";
+    request.flags.beneath = false;
+  } else if (path.front() == '/' && !flags.in_root) {
+    return {.start = walk::AtRoot(superblock), .path = path, .flags = request.flags};
+  } else if (!node.inode()->is_directory()) {
+    request.error = std::errc::not_a_directory;
+  }
+  return request;
+}
+
+// `node` null: the export's root, the only root there is, so that in_root changes nothing. Two
+// scopes contradict each other (openat2(2)).
+[[gnu::always_inline]] inline WalkRequest RequestOf(const nfs::Superblock& superblock,
+                                                    const vfs::DentryRef* node,
+                                                    std::string_view path, ResolveFlags flags) {
+  WalkRequest request = node != nullptr ? RequestFromNode(superblock, *node, path, flags)
+                                        : WalkRequest{.start = walk::AtRoot(superblock),
+                                                      .path = path,
+                                                      .flags = FlagsOf(superblock, flags)};
+  if (flags.beneath && flags.in_root) request.error = std::errc::invalid_argument;
+  return request;
+}
+
+// The error of a `cached` call whose answers are never cached.
+std::errc CachedError(const nfs::Superblock& superblock) {
+  return superblock.shut_down.load() ? std::errc::operation_canceled
+                                     : std::errc::resource_unavailable_try_again;
+}
+
+bool IsDirectory(const icache::Inode& inode) {
+  return inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
+}
+
+bool IsUnlinked(const icache::Inode& inode) {
+  return (inode.flags.load(std::memory_order_relaxed) & icache::kUnlinked) != 0;
+}
+
+// Errors of an OPEN by name which say that the name no longer leads to the regular file found.
+bool NameChangedOnServer(std::errc error) {
+  return error == std::errc::no_such_file_or_directory || error == std::errc::is_a_directory ||
+         error == std::errc::not_a_directory || error == std::errc::invalid_argument ||
+         error == std::errc::too_many_symbolic_link_levels;
+}
+
+}  // namespace
+
+Node::Node(nfs::Superblock& superblock, std::unique_ptr<const vfs::DentryRef> at)
+    : superblock_(superblock), at_(std::move(at)) {}
+
+Node::~Node() = default;
+
+Result<Attributes> Node::Stat(std::string_view path, const Credential& credential,
+                              ResolveFlags flags) const {
+  const WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
+  if (request.error != kOk) return std::unexpected(request.error);
+  Result<Attributes> result;
+  Attributes& attributes = *result;
+  std::errc error = walk::Resolve(
+      superblock_, request.start, request.path, credential, request.flags,
+      [&](RcuWalk& walk) -> RcuOutcome {
+        if (!nfs::AttributesFresh(walk.inode(), walk.now_ns())) return {NeedRef::kGetattrRpc};
+        NFSWALK_SYNC_POINT("stat:before-attributes");
+        // This window lies inside the dentry's, so that both were true at one instant
+        // (WALK-14).
+        if (!nfs::CopyAttributesRcu(walk.inode(), attributes)) return {NeedRef::kChanged};
+        return walk.ConfirmUsed();
+      },
+      [&](RefWalk& walk) {
+        std::errc failed =
+            nfs::Revalidate(superblock_, walk.inode(), walk.credential()->key(), walk.force());
+        if (failed == kOk) nfs::CopyAttributes(walk.inode(), attributes);
+        return failed;
+      });
+  if (error != kOk) [[unlikely]]
+    result = std::unexpected(error);
+  return result;
+}
+
+std::errc Node::Access(std::string_view path, uint32_t mode, const Credential& credential,
+                       ResolveFlags flags) const {
+  const WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
+  if (request.error != kOk) return request.error;
+  if ((mode & ~(kMayRead | kMayWrite | kMayExecute)) != 0) return std::errc::invalid_argument;
+  return walk::Resolve(
+      superblock_, request.start, request.path, credential, request.flags,
+      [&](RcuWalk& walk) -> RcuOutcome {
+        if (mode == 0) return walk.ConfirmUsed();
+        auto permission = walk.Permission(mode);
+        if (permission.need != NeedRef::kNone) return {permission.need};
+        return permission.granted ? walk.ConfirmUsed() : walk.Confirm(std::errc::permission_denied);
+      },
+      [&](RefWalk& walk) {
+        return nfs::PermissionRef(superblock_, walk.inode(), walk.credential(), mode);
+      });
+}
+
+Result<size_t> Node::ReadLink(std::string_view path, std::span<char> into,
+                              const Credential& credential, ResolveFlags flags) const {
+  WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
+  if (request.error != kOk) return std::unexpected(request.error);
+  if (into.empty()) return std::unexpected(std::errc::invalid_argument);
+  request.flags.follow_last = false;
+  size_t count = 0;
+  auto copy = [&](std::string_view text) {
+    count = std::min(text.size(), into.size());
+    std::copy_n(text.data(), count, into.data());
+  };
+  std::errc error = walk::Resolve(
+      superblock_, request.start, request.path, credential, request.flags,
+      [&](RcuWalk& walk) -> RcuOutcome {
+        if (walk.inode().type.load(std::memory_order_relaxed) != protocol::FileType::kSymlink) {
+          return walk.Confirm(std::errc::invalid_argument);
+        }
+        nfs::RcuLink link = nfs::ReadLinkRcu(walk.inode(), walk.now_ns());
+        if (link.need != NeedRef::kNone) return {link.need};
+        copy(link.text);
+        return walk.ConfirmUsed();
+      },
+      [&](RefWalk& walk) {
+        auto text = nfs::ReadLinkRef(superblock_, walk.inode(), walk.credential()->key());
+        if (!text) return text.error();
+        copy(*text);
+        return kOk;
+      });
+  if (error != kOk) return std::unexpected(error);
+  return count;
+}
+
+std::errc Node::ReadDir(std::string_view path, const Credential& credential,
+                        const std::function<bool(const DirectoryEntry&)>& visit,
+                        ResolveFlags flags) const {
+  const WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
+  if (request.error != kOk) return request.error;
+  if (request.flags.cached) return CachedError(superblock_);  // listings are not cached
+  // The third pass would begin again, with entries that `visit` has seen.
+  bool began = false, stale = false;
+  const auto note_and_visit = [&](const DirectoryEntry& entry) {
+    began = true;
+    return visit(entry);
+  };
+  const std::errc error =
+      walk::ResolveRef(superblock_, request.start, request.path, credential, request.flags,
+                       &RefWalk::Resolve, [&](RefWalk& walk) {
+                         if (!IsDirectory(walk.inode())) return std::errc::not_a_directory;
+                         std::errc failed = nfs::PermissionRef(superblock_, walk.inode(),
+                                                               walk.credential(), kMayRead);
+                         if (failed != kOk) return failed;
+                         failed = nfs::ReadDirectory(superblock_, walk.position(),
+                                                     walk.credential()->key(), note_and_visit);
+                         stale = began && failed == protocol::kStale;
+                         return stale ? kOk : failed;
+                       });
+  return stale ? protocol::kStale : error;
+}
+
+Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
+                                         const Credential& credential, ResolveFlags flags) const {
+  // Version 4.0 opens by name (RFC 7530 16.16), and a node need not have one any more.
+  if (path.empty() && at_ != nullptr) {
+    return std::unexpected(std::errc::no_such_file_or_directory);
+  }
+  WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
+  if (request.error != kOk) return std::unexpected(request.error);
+  if (mode == 0 || (mode & ~(kMayRead | kMayWrite)) != 0) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
+  if (request.flags.cached) return std::unexpected(CachedError(superblock_));
+  std::unique_ptr<File> file;
+  request.flags.open = superblock_.protocol->opens_by_name();
+  std::errc error = walk::ResolveRef(
+      superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
+      [&](RefWalk& walk) -> std::errc {
+        icache::Inode& inode = walk.inode();
+        if (IsDirectory(inode)) return std::errc::is_a_directory;
+        auto type = inode.type.load(std::memory_order_relaxed);
+        if (type == protocol::FileType::kSymlink) return std::errc::too_many_symbolic_link_levels;
+        const Credential& key = walk.credential()->key();
+        auto stamp = nfs::Stamp(superblock_);
+        auto opened =
+            superblock_.protocol->Open(walk.parent().inode()->handle(), walk.last(), inode.handle(),
+                                       (mode & kMayRead) != 0, (mode & kMayWrite) != 0, key);
+        std::errc failed = opened.error;
+        // The name leads elsewhere, or nowhere, by now: the third pass finds out where to.
+        if (!walk.force() && NameChangedOnServer(failed)) return protocol::kStale;
+        if (failed == kOk && opened.attributes) {
+          failed = nfs::UpdateAttributes(superblock_, inode, *opened.attributes, stamp);
+        }
+        // Close-to-open: what others wrote before they closed is seen (NAME-5).
+        const bool ask = !superblock_.options.nocto && !opened.attributes;
+        if (failed == kOk) failed = nfs::Revalidate(superblock_, inode, key, ask);
+        // A server may know a file by its handle for as long as somebody has it open. Its name is
+        // gone, or another file's.
+        if (failed == kOk && !walk.force() && IsUnlinked(inode)) return protocol::kStale;
+        if (failed == kOk) {
+          failed = nfs::PermissionRef(superblock_, inode, walk.credential(), mode);
+        }
+        if (failed == kOk) {
+          file.reset(new File(std::make_unique<File::State>(
+              superblock_, icache::Hold(inode), std::move(opened.state), walk.credential(), mode)));
+        }
+        return failed;
+      });
+  if (error != kOk) return std::unexpected(error);
+  return file;
+}
+
+Result<std::unique_ptr<Node>> Node::Resolve(std::string_view path, const Credential& credential,
+                                            ResolveFlags flags) const try {
+  const WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
+  if (request.error != kOk) return std::unexpected(request.error);
+  vfs::DentryRef found, unwanted;  // dropped outside of the RCU section
+  const std::errc error = walk::Resolve(
+      superblock_, request.start, request.path, credential, request.flags,
+      [&](RcuWalk& walk) -> RcuOutcome {
+        found = walk.Unlazy(unwanted);
+        return found ? walk.Confirm() : RcuOutcome{NeedRef::kChanged};
+      },
+      [&](RefWalk& walk) {
+        found = walk.position().Copy();
+        return kOk;
+      });
+  if (error != kOk) return std::unexpected(error);
+  auto at = std::make_unique<const vfs::DentryRef>(std::move(found));
+  return std::unique_ptr<Node>(new Node(superblock_, std::move(at)));
+} catch (const std::bad_alloc&) {
+  return std::unexpected(std::errc::not_enough_memory);
+}
+
+}  // namespace nfswalk

@@ -1,0 +1,131 @@
+// path_walk: one resolution of a path: what its passes share, and what RCU-walk leaves to ref-walk
+// (struct nameidata). walk.h has the order of the passes.
+//
+// Thread safety: one call's own. Lifetime: what the constructor is given outlives it. Drops
+// references when destroyed: not inside an RCU section.
+#ifndef NFSWALK_NFSCLIENT_WALK_PATH_WALK_H_
+#define NFSWALK_NFSCLIENT_WALK_PATH_WALK_H_
+
+#include <new>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/walk/path_buffer.h"
+#include "nfsclient/walk/path_cache.h"
+#include "nfsclient/walk/rcu_walk.h"
+#include "nfsclient/walk/read_set.h"
+#include "nfsclient/walk/ref_walk.h"
+#include "nfsclient/walk/walk_flags.h"
+#include "nfsclient/walk/walk_start.h"
+#include "rcu/read_guard.h"
+
+namespace nfswalk::walk {
+
+class PathWalk {
+ public:
+  PathWalk(nfs::Superblock& superblock, const WalkStart& start, std::string_view path,
+           const sunrpc_auth::Credential& credential, const WalkFlags& flags)
+      : superblock_(superblock),
+        start_(start),
+        path_(path),
+        credential_(credential),
+        flags_(flags) {}
+  PathWalk(const PathWalk&) = delete;
+  PathWalk& operator=(const PathWalk&) = delete;
+
+  // Sets the walk to the beginning of its path. Errors: PathBuffer::Assign()'s; cross_device_link
+  // (WALK-13).
+  std::errc Begin() {
+    if (std::errc error = rest_.Assign(path_); error != std::errc{}) return error;
+    return flags_.beneath && path_.front() == '/' ? std::errc::cross_device_link : std::errc{};
+  }
+
+  // RCU-walk. If a reference is needed, legitimizes where it left off (try_to_unlazy(), WALK-2) and
+  // counts the reason. A strict walk gives a `read_set`, empty, and starts over instead.
+  // Preconditions: Begin().
+  template <class Finish>
+  [[gnu::always_inline]] inline RcuOutcome Rcu(Finish&& finish, ReadSet* read_set = nullptr);
+
+  // Ref-walk, from where RCU-walk left off, once; else from the start. `resolve` is
+  // &RefWalk::Resolve or &RefWalk::ResolveParent. Errors: the walk's and those of `finish`;
+  // operation_canceled after shutdown; not_enough_memory also for a std::bad_alloc of either.
+  template <class Finish>
+  [[gnu::noinline]] std::errc Ref(Revalidation revalidation, std::errc (RefWalk::*resolve)(),
+                                  Finish&& finish);
+
+  // True if ref-walk, which may sleep, is not allowed. A walk after shutdown does not sleep.
+  bool must_not_sleep() const { return flags_.cached && !superblock_.shut_down.load(); }
+
+ private:
+  // nullptr if this walk may not use it (WALK-17). Preconditions: no RCU section: may allocate.
+  PathCache* UsablePathCache() const {
+    const bool usable = superblock_.options.path_cache &&
+                        superblock_.options.walk == nfs::WalkMode::kRcuSearch && !flags_.strict &&
+                        &start_.at == &superblock_.root;
+    return usable ? PathCache::OfThread() : nullptr;
+  }
+
+  nfs::Superblock& superblock_;
+  const WalkStart start_;
+  const std::string_view path_;
+  const sunrpc_auth::Credential& credential_;
+  const WalkFlags& flags_;
+
+  PathBuffer rest_;
+  // Where RCU-walk left off; empty: start over.
+  vfs::DentryRef position_;
+  int links_ = 0;
+  // A reference taken in vain, kept until the RCU section has ended.
+  vfs::DentryRef unwanted_;
+};
+
+template <class Finish>
+RcuOutcome PathWalk::Rcu(Finish&& finish, ReadSet* read_set) {
+  RcuOutcome outcome{nfs::NeedRef::kRefMode};
+  if (superblock_.walks_under_rcu.load()) {
+    PathCache* const path_cache = UsablePathCache();
+    rcu::ReadGuard guard;
+    RcuWalk walk(superblock_, start_, rest_, credential_, flags_, read_set, path_cache);
+    outcome = walk.Resolve();
+    if (outcome.ok()) outcome = finish(walk);
+    superblock_.Count(walk.hits());
+    if (outcome.need == nfs::NeedRef::kNone) [[likely]] {
+      superblock_.Count(nfs::kRcuWalks);
+      if (walk.prefix_hit()) superblock_.Count(nfs::kPathHits);
+      return outcome;
+    }
+    if (read_set == nullptr && outcome.need != nfs::NeedRef::kChanged &&
+        walk.credential() != nullptr) {
+      position_ = walk.Unlazy(unwanted_);
+      links_ = walk.links();
+    }
+  }
+  superblock_.Count(outcome.need);
+  return outcome;
+}
+
+template <class Finish>
+std::errc PathWalk::Ref(Revalidation revalidation, std::errc (RefWalk::*resolve)(),
+                        Finish&& finish) try {
+  if (superblock_.shut_down.load()) return std::errc::operation_canceled;
+  if (revalidation == Revalidation::kAsNeeded) superblock_.Count(nfs::kRefWalks);
+  auto credential = superblock_.credentials.Lookup(credential_);
+  if (!credential) return credential.error();
+  RefWalk walk(superblock_, start_, rest_, *credential, flags_, revalidation);
+  if (position_) {
+    walk.Resume(std::exchange(position_, {}), links_);
+  } else {
+    if (std::errc error = rest_.Assign(path_); error != std::errc{}) return error;
+    walk.Start();
+  }
+  if (std::errc error = (walk.*resolve)(); error != std::errc{}) return error;
+  return finish(walk);
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
+}
+
+}  // namespace nfswalk::walk
+
+#endif  // NFSWALK_NFSCLIENT_WALK_PATH_WALK_H_

@@ -1,0 +1,76 @@
+// prefix_recorder: what RCU-walk has to do with the path cache: begins at the directory of the last
+// component if the thread knows it (WALK-17), else records where that is (WALK-18).
+//
+// RcuWalk calls Begin() first, EnterDirectory() in every directory whose search was permitted, and
+// Forget() at each ".." and symbolic link, behind which nothing keeps the directories cached.
+//
+// Thread safety: one walk's own, in one RCU section.
+#ifndef NFSWALK_NFSCLIENT_WALK_PREFIX_RECORDER_H_
+#define NFSWALK_NFSCLIENT_WALK_PREFIX_RECORDER_H_
+
+#include <cstdint>
+
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/vfs/dentry.h"
+#include "nfsclient/walk/path_buffer.h"
+#include "nfsclient/walk/path_cache.h"
+#include "sunrpc_auth/credential_cache.h"
+
+namespace nfswalk::walk {
+
+class PrefixRecorder {
+ public:
+  // `cache` may be null: neither finds nor records anything then.
+  PrefixRecorder(const nfs::Superblock& superblock, PathCache* cache,
+                 const sunrpc_auth::CachedCredential* credential, uint64_t now_ns)
+      : superblock_(superblock), cache_(cache), credential_(credential), now_ns_(now_ns) {}
+
+  // Moves `path` and *position to the directory of the last component, which the credential may
+  // search, and returns that directory, known before *position has been loaded. nullptr, with
+  // nothing moved, if the cache does not have it.
+  [[gnu::always_inline]] inline const vfs::Dentry* Begin(PathBuffer& path, Position* position) {
+    if (cache_ == nullptr) return nullptr;
+    const auto prefix = PathCache::PrefixKeyOf(path.rest(), superblock_, credential_);
+    if (!prefix) return nullptr;
+    if (const vfs::Dentry* const directory = cache_->Find(prefix, superblock_, now_ns_, position)) {
+      hit_ = true;
+      path.AdvanceTo(prefix.text.end());
+      return directory;
+    }
+    if (cache_->ShouldInsert(prefix)) {
+      if (const auto sample = superblock_.directory_changes.TrySample()) {
+        prefix_ = prefix;
+        sample_ = *sample;
+      }
+    }
+    return nullptr;
+  }
+
+  // Narrows the validity of what is being recorded by that of the directory at `position`; inserts
+  // it once the walk, at `rest` of its path, has come to the prefix's end. Preconditions: the
+  // credential may search the directory.
+  [[gnu::always_inline]] inline void EnterDirectory(const Position& position, const char* rest) {
+    if (prefix_) Record(position, rest);
+  }
+
+  void Forget() { prefix_ = {}; }
+
+  bool hit() const { return hit_; }
+
+ private:
+  void Record(const Position& position, const char* rest);
+
+  const nfs::Superblock& superblock_;
+  PathCache* const cache_;
+  const sunrpc_auth::CachedCredential* const credential_;
+  const uint64_t now_ns_;
+  bool hit_ = false;
+  // What is being recorded; else empty.
+  PathCache::Prefix prefix_ = {};
+  uint64_t sample_ = 0;
+  ValidityInterval validity_ = {};
+};
+
+}  // namespace nfswalk::walk
+
+#endif  // NFSWALK_NFSCLIENT_WALK_PREFIX_RECORDER_H_

@@ -1,0 +1,98 @@
+// reply_invariants: checks decoded replies against protocol.h, nfs3_decode.h and nfs4_decode.h.
+//
+// Each ViolationIn*() returns the first invariant that does not hold, or "".
+#ifndef NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_PROMISES_H_
+#define NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_PROMISES_H_
+
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+#include "nfsclient/protocol/protocol.h"
+#include "nfsclient/protocol/wire_limits.h"
+
+namespace nfswalk::protocol {
+
+using Violation = std::string_view;
+
+inline Violation FirstOf(std::initializer_list<Violation> invariants) {
+  for (const Violation violation : invariants) {
+    if (!violation.empty()) return violation;
+  }
+  return {};
+}
+
+inline Violation ViolationIn(const Time& time) {
+  return time.nanoseconds < 1'000'000'000 ? "" : "nanoseconds below 10^9";
+}
+
+inline bool IsKnown(FileType type) {
+  switch (type) {
+    case FileType::kFifo:
+    case FileType::kCharacterDevice:
+    case FileType::kDirectory:
+    case FileType::kBlockDevice:
+    case FileType::kRegular:
+    case FileType::kSymlink:
+    case FileType::kSocket:
+      return true;
+  }
+  return false;
+}
+
+inline Violation ViolationIn(const Attributes& a) {
+  if (!IsKnown(a.type)) return "a known type";
+  if (a.mode > 07777) return "twelve permission bits";
+  return FirstOf({ViolationIn(a.atime), ViolationIn(a.mtime), ViolationIn(a.ctime)});
+}
+
+inline Violation ViolationIn(const FileHandle& handle, size_t bytes_max) {
+  return handle.size() >= 1 && handle.size() <= bytes_max ? "" : "the size of a handle";
+}
+
+inline Violation ViolationInName(std::string_view name) {
+  return CheckName(name) == std::errc{} ? "" : "a valid name";
+}
+
+inline Violation ViolationInLinkText(std::string_view text) {
+  const bool kept = !text.empty() && text.size() <= kLinkBytesMax && text.find('\0') == text.npos;
+  return kept ? "" : "a link text";
+}
+
+inline Violation ViolationIn(const OptionalAttributes& attributes) {
+  return attributes ? ViolationIn(*attributes) : Violation();
+}
+
+inline Violation ViolationIn(const WeakCacheConsistency& wcc) {
+  const Violation before =
+      wcc.before ? FirstOf({ViolationIn(wcc.before->mtime), ViolationIn(wcc.before->ctime)})
+                 : Violation();
+  return FirstOf({before, ViolationIn(wcc.after)});
+}
+
+inline Violation ViolationIn(const DirectoryEntry& entry, size_t handle_bytes_max) {
+  return FirstOf({ViolationInName(entry.name), ViolationIn(entry.attributes),
+                  entry.handle ? ViolationIn(*entry.handle, handle_bytes_max) : Violation()});
+}
+
+// `requested`: the position sent.
+inline Violation ViolationIn(const ReadDirReply& reply, ReadDirPosition requested,
+                             size_t handle_bytes_max) {
+  if (reply.error != kOk) return reply.entries.empty() ? "" : "no entries in a failure";
+  for (const DirectoryEntry& entry : reply.entries) {
+    if (const Violation violation = ViolationIn(entry, handle_bytes_max); !violation.empty())
+      return violation;
+  }
+  const bool ends =
+      reply.eof || (!reply.entries.empty() && reply.entries.back().cookie != requested.cookie);
+  return ends ? ViolationIn(reply.directory) : "a listing with progress";
+}
+
+inline Violation ViolationInGranted(uint32_t granted) {
+  return (granted & ~kAccessAll) == 0 ? "" : "known rights";
+}
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_PROMISES_H_

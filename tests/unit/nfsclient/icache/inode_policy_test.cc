@@ -1,0 +1,200 @@
+#include "nfsclient/icache/inode_policy.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nfsclient/icache/iget_family.h"
+#include "tests/fixtures/inode_caches.h"
+
+namespace nfswalk::icache {
+namespace {
+
+std::vector<HashPolicy> AllHashPolicies() {
+  std::vector<HashPolicy> all;
+  for (size_t i = 0; i < kHashPolicies; ++i) all.push_back(static_cast<HashPolicy>(i));
+  return all;
+}
+constexpr ListPolicy kListPolicies[] = {ListPolicy::kSingle, ListPolicy::kSharded,
+                                        ListPolicy::kNone};
+constexpr LruPolicy kLruPolicies[] = {LruPolicy::kSingle, LruPolicy::kSharded};
+
+TEST(InodePolicyTest, HashPoliciesAreLabelledInOrder) {
+  for (const HashPolicy policy : AllHashPolicies()) {
+    EXPECT_EQ(PolicyLabel(policy), "H" + std::to_string(static_cast<size_t>(policy)));
+  }
+}
+
+TEST(InodePolicyTest, EveryNameAndLabelIsReadBackAsItsPolicy) {
+  std::set<std::string_view> words;
+  for (const HashPolicy policy : AllHashPolicies()) {
+    EXPECT_EQ(ParseHashPolicy(PolicyName(policy)), policy);
+    EXPECT_EQ(ParseHashPolicy(PolicyLabel(policy)), policy);
+    words.insert({PolicyName(policy), PolicyLabel(policy)});
+  }
+  EXPECT_EQ(words.size(), 2 * kHashPolicies) << "no word has two meanings";
+  for (const ListPolicy policy : kListPolicies) {
+    EXPECT_EQ(ParseListPolicy(PolicyName(policy)), policy);
+    EXPECT_EQ(ParseListPolicy(PolicyLabel(policy)), policy);
+  }
+  for (const LruPolicy policy : kLruPolicies) {
+    EXPECT_EQ(ParseLruPolicy(PolicyName(policy)), policy);
+    EXPECT_EQ(ParseLruPolicy(PolicyLabel(policy)), policy);
+  }
+}
+
+TEST(InodePolicyTest, TheNamesAreThoseOfTheDesign) {
+  EXPECT_EQ(PolicyName(HashPolicy::kGlobal), "global");
+  EXPECT_EQ(PolicyName(HashPolicy::kBitRcu), "bit_rcu");
+  EXPECT_EQ(PolicyName(HashPolicy::kIndex), "index");
+  EXPECT_EQ(PolicyLabel(ListPolicy::kSingle), "L0");
+  EXPECT_EQ(PolicyLabel(ListPolicy::kSharded), "L1");
+  EXPECT_EQ(PolicyLabel(ListPolicy::kNone), "L3") << "L2 is L1 with another number of shards";
+  EXPECT_EQ(PolicyLabel(LruPolicy::kSharded), "U1");
+  EXPECT_EQ(PolicyLabel({HashPolicy::kArrayRcu, ListPolicy::kNone, LruPolicy::kSingle}),
+            "H6+L3+U0");
+}
+
+TEST(InodePolicyTest, AnUnknownWordIsAnsweredWithAllThatAreKnown) {
+  for (const std::string_view text : {"", "Global", "H9", "bit ", "h3"}) {
+    const auto parsed = ParseHashPolicy(text);
+    ASSERT_FALSE(parsed) << text;
+    for (const HashPolicy policy : AllHashPolicies()) {
+      EXPECT_NE(parsed.error().find(PolicyName(policy)), std::string::npos) << parsed.error();
+    }
+  }
+  EXPECT_EQ(ParseListPolicy("L2").error(), "must be one of single, sharded, none");
+  EXPECT_EQ(ParseLruPolicy("none").error(), "must be one of single, sharded");
+}
+
+TEST(InodePolicyTest, ShardsAreAPowerOfTwoAndAtLeastOneAProcessor) {
+  EXPECT_TRUE(std::has_single_bit(ShardsForThisMachine()));
+  EXPECT_GE(ShardsForThisMachine(), 4u);
+  EXPECT_LE(ShardsForThisMachine(), 64u);
+}
+
+TEST(InodePolicyTest, TheFirstLookupIsUnderRcuForHalfOfThePolicies) {
+  std::string labels;
+  for (const HashPolicy policy : AllHashPolicies()) {
+    if (FirstLookupIsRcu(policy)) labels += PolicyLabel(policy);
+  }
+  EXPECT_EQ(labels, "H1H3H6H7H8");
+}
+
+TEST(InodePolicyTest, AWholePolicyIsReadFromLabelsOrNames) {
+  for (const InodePolicy& policy : AllInodePolicies()) {
+    EXPECT_EQ(ParseInodePolicy(PolicyLabel(policy)), policy);
+  }
+  EXPECT_EQ(ParseInodePolicy("bit_rcu+sharded+single"),
+            (InodePolicy{HashPolicy::kBitRcu, ListPolicy::kSharded, LruPolicy::kSingle}));
+}
+
+TEST(InodePolicyTest, OfAWholePolicyTheAnswerNamesThePartThatIsWrong) {
+  const auto error_of = [](std::string_view text) { return ParseInodePolicy(text).error(); };
+  EXPECT_EQ(error_of("H3"), "must be a hash, a list and an LRU policy: H3+L1+U1");
+  EXPECT_EQ(error_of("H3+L1"), "must be a hash, a list and an LRU policy: H3+L1+U1");
+  EXPECT_TRUE(error_of("H9+L1+U1").starts_with("hash policy must be one of global, "));
+  EXPECT_TRUE(error_of("H3+L2+U1").starts_with("list policy must be one of single, "));
+  EXPECT_TRUE(error_of("H3+L1+U1+").starts_with("LRU policy must be one of single, "));
+}
+
+enum class Index : uint8_t { kNone, kKept };
+
+// What Create() has against the options; "" if nothing. The file system keeps an index or not,
+// whatever the options say.
+std::string RefusalOf(const InodeCacheOptions& options, Index index) {
+  CountingOperations operations(
+      {.policy = {.hash = index == Index::kKept ? HashPolicy::kIndex : HashPolicy::kGlobal}});
+  const auto created = IgetFamily::Create(options, operations);
+  return created ? "" : created.error();
+}
+
+TEST(InodeCacheCreateTest, EveryPolicyThatFitsIsAccepted) {
+  for (const InodePolicy& policy : AllInodePolicies()) {
+    const Index index = policy.hash == HashPolicy::kIndex ? Index::kKept : Index::kNone;
+    EXPECT_EQ(RefusalOf({.policy = policy}, index), "") << PolicyLabel(policy);
+  }
+  EXPECT_EQ(RefusalOf({.policy = {HashPolicy::kGlobal, ListPolicy::kNone}}, Index::kKept), "");
+}
+
+TEST(InodeCacheCreateTest, AHashByTheFileSystemsIndexNeedsOne) {
+  EXPECT_EQ(RefusalOf({.policy = {.hash = HashPolicy::kIndex}}, Index::kNone),
+            "inode_hash=index: this file system keeps no index of its own; use "
+            "inode_hash=bit_rcu");
+}
+
+TEST(InodeCacheCreateTest, NoListNeedsAFileSystemThatIterates) {
+  EXPECT_EQ(RefusalOf({.policy = {.list = ListPolicy::kNone}}, Index::kNone),
+            "inode_list=none: this file system cannot iterate its inodes without a list; use "
+            "inode_list=sharded or inode_hash=index");
+}
+
+TEST(InodeCacheCreateTest, ALimitIsAtLeastOneAndFitsIntoMemory) {
+  EXPECT_EQ(RefusalOf({.inodes_max = 0}, Index::kNone),
+            "inodes=0: the cache must hold at least one inode");
+  EXPECT_EQ(RefusalOf({.inodes_max = 1}, Index::kNone), "");
+  const uint64_t memory_holds = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                                static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / sizeof(Inode);
+  EXPECT_EQ(RefusalOf({.inodes_max = memory_holds}, Index::kNone), "");
+  const std::string holds = std::to_string(memory_holds);
+  EXPECT_EQ(RefusalOf({.inodes_max = memory_holds + 1}, Index::kNone),
+            "inodes=" + std::to_string(memory_holds + 1) +
+                ": more than the memory of this machine holds, which is " + holds);
+  EXPECT_TRUE(RefusalOf({.inodes_max = std::numeric_limits<size_t>::max()}, Index::kNone)
+                  .starts_with("inodes=18446744073709551615: more than"));
+}
+
+TEST(InodeCacheCreateTest, AChainLoadIsFrom1To64) {
+  EXPECT_EQ(RefusalOf({.chain_load = 0}, Index::kNone), "chain load 0: must be 1 to 64");
+  EXPECT_EQ(RefusalOf({.chain_load = 65}, Index::kNone), "chain load 65: must be 1 to 64");
+  EXPECT_EQ(RefusalOf({.chain_load = 1}, Index::kNone), "");
+  EXPECT_EQ(RefusalOf({.chain_load = 64}, Index::kNone), "");
+}
+
+TEST(InodeCacheCreateTest, ATableBeyondMemoryIsRefused) {
+  EXPECT_THROW(RefusalOf({.initial_buckets = size_t{1} << 50}, Index::kNone), std::bad_alloc);
+}
+
+TEST(InodeCacheCreateTest, ATableIsSharedAmongSuperblocksOfOneHashPolicyOnly) {
+  InodeCaches caches(InodePolicy{.hash = HashPolicy::kGlobal});
+  IgetFamily* const owner = caches.cache.get();
+  const auto refusal_of = [&](HashPolicy hash, Index index) {
+    return RefusalOf({.policy = {.hash = hash}, .share_table_with = owner}, index);
+  };
+  EXPECT_EQ(refusal_of(HashPolicy::kGlobal, Index::kNone), "");
+  EXPECT_EQ(refusal_of(HashPolicy::kGlobalRcu, Index::kNone),
+            "inode_hash=global_rcu: cannot share the table of a superblock with "
+            "inode_hash=global");
+  EXPECT_EQ(refusal_of(HashPolicy::kIndex, Index::kKept),
+            "inode_hash=index: cannot share the table of a superblock with inode_hash=global");
+}
+
+TEST(InodeCacheCreateTest, AnIndexIsNotSharedEvenWithAnother) {
+  InodeCaches caches(InodePolicy{.hash = HashPolicy::kIndex});
+  EXPECT_EQ(
+      RefusalOf({.policy = {.hash = HashPolicy::kIndex}, .share_table_with = caches.cache.get()},
+                Index::kKept),
+      "inode_hash=index: cannot share the table of a superblock with inode_hash=index");
+}
+
+TEST(InodeCacheCreateTest, ASharedTableOutlivesItsFirstOwner) {
+  auto first = std::make_unique<InodeCaches>(InodePolicy{.hash = HashPolicy::kBit});
+  CountingOperations operations(InodeCacheOptions{});
+  const auto second = *IgetFamily::Create(
+      {.policy = {.hash = HashPolicy::kBit}, .share_table_with = first->cache.get()}, operations);
+  second->UnlockNew(*second->Iget(7)->inode);
+  first = nullptr;
+  EXPECT_TRUE(second->Ilookup(7));
+}
+
+}  // namespace
+}  // namespace nfswalk::icache
