@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "nfsclient/vfs/inode.h"
+#include "nfsclient/icache/inode.h"
 
 namespace nfswalk::vfs {
 namespace {
