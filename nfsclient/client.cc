@@ -30,7 +30,7 @@ MountError OutOfMemory() { return {std::errc::not_enough_memory, "out of memory"
 
 }  // namespace
 
-Client::Client(std::unique_ptr<Superblock> superblock)
+Client::Client(std::unique_ptr<nfs::Superblock> superblock)
     : superblock_(std::move(superblock)), root_(*superblock_, nullptr) {}
 Client::~Client() = default;
 
@@ -47,11 +47,11 @@ std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOpti
 
 std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
     std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) try {
-  auto created = Superblock::Create(std::move(protocol), options);
+  auto created = nfs::Superblock::Create(std::move(protocol), options);
   if (!created) {
     return std::unexpected(MountError{std::errc::invalid_argument, std::move(created.error())});
   }
-  std::unique_ptr<Superblock> superblock = std::move(*created);
+  std::unique_ptr<nfs::Superblock> superblock = std::move(*created);
   auto stamp = nfs::Stamp(*superblock);
   auto reply = superblock->protocol->GetRoot(Credential::OfProcess());
   if (reply.error != kOk) return std::unexpected(RootError(reply.error, options));

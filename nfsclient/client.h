@@ -54,6 +54,18 @@
 
 namespace nfswalk {
 
+using nfs::AccessHits;
+using nfs::kNeedRefCount;
+using nfs::LookupCache;
+using nfs::MountOptions;
+using nfs::NeedRef;
+using nfs::NeedRefName;
+using nfs::ParseMountUrl;
+using nfs::ParseWalkMode;
+using nfs::Stats;
+using nfs::WalkContract;
+using nfs::WalkMode;
+using nfs::WalkModeName;
 using protocol::Attributes;
 using protocol::DirectoryEntry;
 using protocol::SetAttributes;
@@ -83,7 +95,9 @@ struct MountError {
   std::string message;  // what failed, where, and what to do
 };
 
+namespace nfs {
 class Superblock;
+}
 namespace vfs {
 class DentryRef;
 }
@@ -164,9 +178,9 @@ class Node final {
   friend class Client;
 
   // `at` null: the export's root, for which "" is ENOENT and `in_root` changes nothing.
-  Node(Superblock& superblock, std::unique_ptr<const vfs::DentryRef> at);
+  Node(nfs::Superblock& superblock, std::unique_ptr<const vfs::DentryRef> at);
 
-  Superblock& superblock_;
+  nfs::Superblock& superblock_;
   const std::unique_ptr<const vfs::DentryRef> at_;
 };
 
@@ -249,9 +263,9 @@ class Client final {
  private:
   friend struct ClientInternals;  // for tests
 
-  explicit Client(std::unique_ptr<Superblock> superblock);
+  explicit Client(std::unique_ptr<nfs::Superblock> superblock);
 
-  const std::unique_ptr<Superblock> superblock_;
+  const std::unique_ptr<nfs::Superblock> superblock_;
   const Node root_;
 };
 

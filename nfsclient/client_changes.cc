@@ -22,8 +22,8 @@ constexpr std::errc kOk{};
 // Resolves the parent of `path` and calls `change(walk)`. `if_no_name(kind)` returns the errno of
 // the call for "/", "." and ".." as the last component (WALK-11).
 template <class IfNoName, class Change>
-std::errc WithParent(Superblock& superblock, std::string_view path, const Credential& credential,
-                     IfNoName&& if_no_name, Change&& change) {
+std::errc WithParent(nfs::Superblock& superblock, std::string_view path,
+                     const Credential& credential, IfNoName&& if_no_name, Change&& change) {
   return walk::ResolveRef(superblock, path, credential, WalkFlags{}, &RefWalk::ResolveParent,
                           [&](RefWalk& walk) -> std::errc {
                             if (walk.last_kind() != RefWalk::LastKind::kName) {
@@ -37,7 +37,7 @@ std::errc AlreadyThere(RefWalk::LastKind) { return std::errc::file_exists; }
 
 // Creates by `create(directory, name, credential)`.
 template <class Create>
-Result<Attributes> CreateAt(Superblock& superblock, std::string_view path, bool directory,
+Result<Attributes> CreateAt(nfs::Superblock& superblock, std::string_view path, bool directory,
                             const Credential& credential, Create&& create) {
   Attributes attributes;
   std::errc error =
@@ -55,7 +55,7 @@ Result<Attributes> CreateAt(Superblock& superblock, std::string_view path, bool 
 
 // The attributes of an existing file, as for open(2) with O_CREAT: close-to-open, revalidated at
 // the server unless the mount has nocto (NAME-5).
-Result<Attributes> Existing(Superblock& superblock, std::string_view path,
+Result<Attributes> Existing(nfs::Superblock& superblock, std::string_view path,
                             const Credential& credential) {
   Attributes attributes;
   std::errc error = walk::ResolveRef(
@@ -120,7 +120,7 @@ Result<Attributes> Client::MakeSymlink(std::string_view target, std::string_view
 
 std::errc Client::Link(std::string_view existing, std::string_view path,
                        const Credential& credential) {
-  Superblock& superblock = *superblock_;
+  nfs::Superblock& superblock = *superblock_;
   const auto link_to = [&](RefWalk& source) -> std::errc {
     if (source.inode().is_directory()) return std::errc::operation_not_permitted;
     return WithParent(superblock, path, credential, AlreadyThere, [&](RefWalk& walk) {
@@ -137,7 +137,7 @@ std::errc Client::Link(std::string_view existing, std::string_view path,
 // As do_renameat2(): both parents, then the change; after ESTALE once more, with both walks under
 // forced revalidation.
 std::errc Client::Rename(std::string_view from, std::string_view to, const Credential& credential) {
-  Superblock& superblock = *superblock_;
+  nfs::Superblock& superblock = *superblock_;
   const WalkFlags flags;
   walk::PathWalk from_walk(superblock, walk::AtRoot(superblock), from, credential, flags);
   walk::PathWalk to_walk(superblock, walk::AtRoot(superblock), to, credential, flags);

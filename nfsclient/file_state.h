@@ -12,7 +12,7 @@
 namespace nfswalk {
 
 struct File::State {
-  Superblock& superblock;
+  nfs::Superblock& superblock;
   const icache::InodeRef inode;
   const std::unique_ptr<protocol::OpenState> open;
   const sunrpc_auth::CredentialRef credential;

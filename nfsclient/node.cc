@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::errc kOk{};
 
-WalkFlags FlagsOf(const Superblock& superblock, ResolveFlags flags) {
+WalkFlags FlagsOf(const nfs::Superblock& superblock, ResolveFlags flags) {
   return {.follow_last = !flags.no_follow,
           .no_symlinks = flags.no_symlinks,
           .beneath = flags.beneath,
@@ -45,7 +45,7 @@ struct WalkRequest {
 };
 
 // path_init() with a dirfd.
-WalkRequest RequestFromNode(const Superblock& superblock, const vfs::DentryRef& node,
+WalkRequest RequestFromNode(const nfs::Superblock& superblock, const vfs::DentryRef& node,
                             std::string_view path, ResolveFlags flags) {
   const bool scoped = flags.beneath || flags.in_root;
   WalkRequest request{.start = {node, scoped ? node : superblock.root},
@@ -64,7 +64,7 @@ WalkRequest RequestFromNode(const Superblock& superblock, const vfs::DentryRef& 
 
 // `node` null: the export's root, the only root there is, so that in_root changes nothing. Two
 // scopes contradict each other (openat2(2)).
-[[gnu::always_inline]] inline WalkRequest RequestOf(const Superblock& superblock,
+[[gnu::always_inline]] inline WalkRequest RequestOf(const nfs::Superblock& superblock,
                                                     const vfs::DentryRef* node,
                                                     std::string_view path, ResolveFlags flags) {
   WalkRequest request = node != nullptr ? RequestFromNode(superblock, *node, path, flags)
@@ -76,7 +76,7 @@ WalkRequest RequestFromNode(const Superblock& superblock, const vfs::DentryRef& 
 }
 
 // The error of a `cached` call whose answers are never cached.
-std::errc CachedError(const Superblock& superblock) {
+std::errc CachedError(const nfs::Superblock& superblock) {
   return superblock.shut_down.load() ? std::errc::operation_canceled
                                      : std::errc::resource_unavailable_try_again;
 }
@@ -98,7 +98,7 @@ bool NameChangedOnServer(std::errc error) {
 
 }  // namespace
 
-Node::Node(Superblock& superblock, std::unique_ptr<const vfs::DentryRef> at)
+Node::Node(nfs::Superblock& superblock, std::unique_ptr<const vfs::DentryRef> at)
     : superblock_(superblock), at_(std::move(at)) {}
 
 Node::~Node() = default;
@@ -249,9 +249,8 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
           failed = nfs::PermissionRef(superblock_, inode, walk.credential(), mode);
         }
         if (failed == kOk) {
-          file.reset(new File(
-              std::make_unique<File::State>(superblock_, icache::Hold(inode),
-                                            std::move(opened.state), walk.credential(), mode)));
+          file.reset(new File(std::make_unique<File::State>(
+              superblock_, icache::Hold(inode), std::move(opened.state), walk.credential(), mode)));
         }
         return failed;
       });

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 namespace {
 
 using Status = std::expected<void, std::string>;
@@ -372,4 +372,4 @@ std::expected<WalkMode, std::string> ParseWalkMode(std::string_view name) {
       "walk mode '{}' is not known: accepted are ref, rcu-locked, rcu-peek and rcu-search", name));
 }
 
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs

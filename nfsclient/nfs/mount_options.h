@@ -13,7 +13,7 @@
 #include "nfsclient/icache/inode_policy.h"
 #include "nfsclient/protocol/transport_options.h"
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 
 // How much of a path walk runs without references (docs/walk.md). Each step can be measured against
 // the one before it.
@@ -81,6 +81,6 @@ std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url);
 std::string_view WalkModeName(WalkMode mode);
 std::expected<WalkMode, std::string> ParseWalkMode(std::string_view name);
 
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs
 
 #endif  // NFSWALK_NFSCLIENT_NFS_MOUNT_OPTIONS_H_

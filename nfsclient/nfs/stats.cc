@@ -1,6 +1,6 @@
 #include "nfsclient/nfs/stats.h"
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 
 std::string_view NeedRefName(NeedRef reason) {
   switch (reason) {
@@ -26,4 +26,4 @@ std::string_view NeedRefName(NeedRef reason) {
   return "unknown";
 }
 
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs

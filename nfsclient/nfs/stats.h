@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 
 // Why a walk left RCU mode (docs/walk.md). kNone is no reason.
 enum class NeedRef : uint8_t {
@@ -50,6 +50,6 @@ struct Stats {
   std::array<uint64_t, kNeedRefCount> need_ref{};  // indexed by NeedRef
 };
 
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs
 
 #endif  // NFSWALK_NFSCLIENT_NFS_STATS_H_

@@ -7,7 +7,7 @@
 
 #include "rcu/coarse_clock.h"
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 
 namespace {
 constexpr uint64_t kNsPerSecond = 1'000'000'000;
@@ -75,7 +75,7 @@ void Superblock::DropCaches() {
   if (inodes != nullptr) {
     inodes->EvictUnused();
     inodes->IterInodes({}, [this](icache::Inode& in_use) {
-      nfs::DirectoryChange change(*this, in_use);
+      DirectoryChange change(*this, in_use);
       in_use.access.Clear(access_lru);
       return icache::IterStep::kNext;
     });
@@ -103,4 +103,4 @@ Stats Superblock::GetStats() const {
   return stats;
 }
 
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs

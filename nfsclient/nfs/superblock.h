@@ -24,7 +24,7 @@
 #include "rcu/counters.h"
 #include "sunrpc_auth/credential_cache.h"
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 
 // Indices into Superblock::counters; the NeedRef reasons follow kFirstNeedRef.
 enum Counter : size_t {
@@ -65,7 +65,7 @@ class Superblock {
 
   sunrpc_auth::CredentialCache credentials;
   access_cache::AccessLru access_lru;
-  nfs::InodeOperations inode_operations;
+  InodeOperations inode_operations;
   std::unique_ptr<icache::InodeCache> inodes;
   vfs::DentryCache dentries;
   vfs::DirectoryLocks directory_locks;
@@ -96,8 +96,6 @@ class Superblock {
   Superblock(std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options);
 };
 
-namespace nfs {
-
 // Brackets a change to what walks through a directory read: search permission, its validity and
 // that of the names. Does nothing for other inodes.
 class DirectoryChange {
@@ -109,7 +107,6 @@ class DirectoryChange {
   rcu::ChangeCount::Change change_;
 };
 
-}  // namespace nfs
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs
 
 #endif  // NFSWALK_NFSCLIENT_NFS_SUPERBLOCK_H_

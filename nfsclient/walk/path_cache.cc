@@ -52,7 +52,7 @@ bool PathCache::Grow(size_t set_count) {
   return true;
 }
 
-PathCache::Prefix PathCache::PrefixKeyOf(std::string_view path, const Superblock& superblock,
+PathCache::Prefix PathCache::PrefixKeyOf(std::string_view path, const nfs::Superblock& superblock,
                                          const sunrpc_auth::CachedCredential* credential) {
   const void* const slash = memrchr(path.data(), '/', path.size());
   if (slash == nullptr) return {};
@@ -63,7 +63,7 @@ PathCache::Prefix PathCache::PrefixKeyOf(std::string_view path, const Superblock
   return {text, superblock.mount_id, credential, vfs::HashPath(text, superblock.mount_id)};
 }
 
-const vfs::Dentry* PathCache::FindOwn(const Prefix& prefix, const Superblock& superblock,
+const vfs::Dentry* PathCache::FindOwn(const Prefix& prefix, const nfs::Superblock& superblock,
                                       uint64_t now_ns, Position* position) const {
   const Hit hit = Lookup(prefix.own_hash());
   if (hit.entry == nullptr || !hit.entry->IsValid(prefix, superblock, now_ns) ||
@@ -82,7 +82,7 @@ bool PathCache::ShouldInsert(uint64_t hash) {
 }
 
 // False for an entry that will never be valid again, as far as can be told from this mount.
-bool PathCache::MayBeValid(const Entry& entry, const Superblock& superblock, uint64_t now_ns) {
+bool PathCache::MayBeValid(const Entry& entry, const nfs::Superblock& superblock, uint64_t now_ns) {
   if (entry.mount == 0 || entry.validity.until_ns <= now_ns) return false;
   if (entry.mount != superblock.mount_id) return true;
   return superblock.directory_changes.Validate(entry.sample);
@@ -91,7 +91,7 @@ bool PathCache::MayBeValid(const Entry& entry, const Superblock& superblock, uin
 // The slot that has the hash; else the first whose entry is not valid, so that the last one is
 // filled last (ShouldInsert() looks at that alone); else one that depends on the hash alone, so
 // that prefixes in turns do not evict the whole set.
-size_t PathCache::SlotFor(uint64_t hash, const Superblock& superblock, uint64_t now_ns) {
+size_t PathCache::SlotFor(uint64_t hash, const nfs::Superblock& superblock, uint64_t now_ns) {
   const size_t set = SetOf(hash);
   if (const size_t slot = sets_[set].Find(hash); slot != kSlots) return slot;
   for (size_t slot = 0; slot < kSlots; ++slot) {
@@ -101,8 +101,9 @@ size_t PathCache::SlotFor(uint64_t hash, const Superblock& superblock, uint64_t 
   return (hash >> 24) % kSlots;
 }
 
-void PathCache::Insert(const Prefix& prefix, const Position& position, const Superblock& superblock,
-                       uint64_t sample, const ValidityInterval& validity, uint64_t now_ns) {
+void PathCache::Insert(const Prefix& prefix, const Position& position,
+                       const nfs::Superblock& superblock, uint64_t sample,
+                       const ValidityInterval& validity, uint64_t now_ns) {
   uint64_t hash = prefix.hash;
   if (Entry* const shared = FindShareable(prefix, position, superblock, sample, now_ns)) {
     if (!shared->full()) {
@@ -128,7 +129,7 @@ void PathCache::Insert(const Prefix& prefix, const Position& position, const Sup
 
 // The valid entry of other credentials for this prefix and position; nullptr if there is none.
 PathCache::Entry* PathCache::FindShareable(const Prefix& prefix, const Position& position,
-                                           const Superblock& superblock, uint64_t sample,
+                                           const nfs::Superblock& superblock, uint64_t sample,
                                            uint64_t now_ns) {
   const Hit hit = Lookup(prefix.hash);
   Entry* const entry = hit.entry;

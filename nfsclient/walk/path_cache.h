@@ -85,14 +85,14 @@ class PathCache {
   static PathCache* OfThread();
 
   // The prefix of `path`, which is readable up to vfs::kNamePadding bytes beyond its end.
-  static Prefix PrefixKeyOf(std::string_view path, const Superblock& superblock,
+  static Prefix PrefixKeyOf(std::string_view path, const nfs::Superblock& superblock,
                             const sunrpc_auth::CachedCredential* credential);
 
   // The directory of a valid entry, which the credential may search, and the position in it;
   // nullptr if there is none. The return value is loaded from the set alone, so that a search may
   // begin before *position is loaded. Preconditions: an RCU section, in which `prefix.credential`
   // was looked up and `now_ns` was read.
-  const vfs::Dentry* Find(const Prefix& prefix, const Superblock& superblock, uint64_t now_ns,
+  const vfs::Dentry* Find(const Prefix& prefix, const nfs::Superblock& superblock, uint64_t now_ns,
                           Position* position) const {
     const Hit hit = Lookup(prefix.hash);
     if (hit.entry == nullptr || !hit.entry->IsValid(prefix, superblock, now_ns)) return nullptr;
@@ -108,7 +108,7 @@ class PathCache {
 
   // `sample`: a TrySample() of superblock.directory_changes from before the walk that ended in
   // `position`. If a directory has changed since, the entry is never valid.
-  void Insert(const Prefix& prefix, const Position& position, const Superblock& superblock,
+  void Insert(const Prefix& prefix, const Position& position, const nfs::Superblock& superblock,
               uint64_t sample, const ValidityInterval& validity, uint64_t now_ns);
 
   PathCache(const PathCache&) = delete;
@@ -172,7 +172,7 @@ class PathCache {
       return serves;
     }
     // Independent of the credential.
-    bool IsValid(const Prefix& prefix, const Superblock& superblock, uint64_t now_ns) const {
+    bool IsValid(const Prefix& prefix, const nfs::Superblock& superblock, uint64_t now_ns) const {
       return mount == prefix.mount && superblock.directory_changes.Validate(sample) &&
              validity.Contains(now_ns) && text() == prefix.text;
     }
@@ -195,13 +195,13 @@ class PathCache {
     if (slot == kSlots) return {};
     return {&entries_[set * kSlots + slot], sets_[set].Directory(slot)};
   }
-  const vfs::Dentry* FindOwn(const Prefix& prefix, const Superblock& superblock, uint64_t now_ns,
-                             Position* position) const;
+  const vfs::Dentry* FindOwn(const Prefix& prefix, const nfs::Superblock& superblock,
+                             uint64_t now_ns, Position* position) const;
   bool ShouldInsert(uint64_t hash);
-  static bool MayBeValid(const Entry& entry, const Superblock& superblock, uint64_t now_ns);
-  size_t SlotFor(uint64_t hash, const Superblock& superblock, uint64_t now_ns);
-  Entry* FindShareable(const Prefix& prefix, const Position& position, const Superblock& superblock,
-                       uint64_t sample, uint64_t now_ns);
+  static bool MayBeValid(const Entry& entry, const nfs::Superblock& superblock, uint64_t now_ns);
+  size_t SlotFor(uint64_t hash, const nfs::Superblock& superblock, uint64_t now_ns);
+  Entry* FindShareable(const Prefix& prefix, const Position& position,
+                       const nfs::Superblock& superblock, uint64_t sample, uint64_t now_ns);
   bool Grow(size_t set_count);
 
   size_t set_count_ = 0;  // a power of two

@@ -25,7 +25,7 @@ namespace nfswalk::walk {
 
 class PathWalk {
  public:
-  PathWalk(Superblock& superblock, const WalkStart& start, std::string_view path,
+  PathWalk(nfs::Superblock& superblock, const WalkStart& start, std::string_view path,
            const sunrpc_auth::Credential& credential, const WalkFlags& flags)
       : superblock_(superblock),
         start_(start),
@@ -62,12 +62,12 @@ class PathWalk {
   // nullptr if this walk may not use it (WALK-17). Preconditions: no RCU section: may allocate.
   PathCache* UsablePathCache() const {
     const bool usable = superblock_.options.path_cache &&
-                        superblock_.options.walk == WalkMode::kRcuSearch && !flags_.strict &&
+                        superblock_.options.walk == nfs::WalkMode::kRcuSearch && !flags_.strict &&
                         &start_.at == &superblock_.root;
     return usable ? PathCache::OfThread() : nullptr;
   }
 
-  Superblock& superblock_;
+  nfs::Superblock& superblock_;
   const WalkStart start_;
   const std::string_view path_;
   const sunrpc_auth::Credential& credential_;
@@ -83,7 +83,7 @@ class PathWalk {
 
 template <class Finish>
 RcuOutcome PathWalk::Rcu(Finish&& finish, ReadSet* read_set) {
-  RcuOutcome outcome{NeedRef::kRefMode};
+  RcuOutcome outcome{nfs::NeedRef::kRefMode};
   if (superblock_.walks_under_rcu.load()) {
     PathCache* const path_cache = UsablePathCache();
     rcu::ReadGuard guard;
@@ -91,12 +91,13 @@ RcuOutcome PathWalk::Rcu(Finish&& finish, ReadSet* read_set) {
     outcome = walk.Resolve();
     if (outcome.ok()) outcome = finish(walk);
     superblock_.Count(walk.hits());
-    if (outcome.need == NeedRef::kNone) [[likely]] {
-      superblock_.Count(kRcuWalks);
-      if (walk.prefix_hit()) superblock_.Count(kPathHits);
+    if (outcome.need == nfs::NeedRef::kNone) [[likely]] {
+      superblock_.Count(nfs::kRcuWalks);
+      if (walk.prefix_hit()) superblock_.Count(nfs::kPathHits);
       return outcome;
     }
-    if (read_set == nullptr && outcome.need != NeedRef::kChanged && walk.credential() != nullptr) {
+    if (read_set == nullptr && outcome.need != nfs::NeedRef::kChanged &&
+        walk.credential() != nullptr) {
       position_ = walk.Unlazy(unwanted_);
       links_ = walk.links();
     }
@@ -109,7 +110,7 @@ template <class Finish>
 std::errc PathWalk::Ref(Revalidation revalidation, std::errc (RefWalk::*resolve)(),
                         Finish&& finish) try {
   if (superblock_.shut_down.load()) return std::errc::operation_canceled;
-  if (revalidation == Revalidation::kAsNeeded) superblock_.Count(kRefWalks);
+  if (revalidation == Revalidation::kAsNeeded) superblock_.Count(nfs::kRefWalks);
   auto credential = superblock_.credentials.Lookup(credential_);
   if (!credential) return credential.error();
   RefWalk walk(superblock_, start_, rest_, *credential, flags_, revalidation);

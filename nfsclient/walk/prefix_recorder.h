@@ -21,7 +21,7 @@ namespace nfswalk::walk {
 class PrefixRecorder {
  public:
   // `cache` may be null: neither finds nor records anything then.
-  PrefixRecorder(const Superblock& superblock, PathCache* cache,
+  PrefixRecorder(const nfs::Superblock& superblock, PathCache* cache,
                  const sunrpc_auth::CachedCredential* credential, uint64_t now_ns)
       : superblock_(superblock), cache_(cache), credential_(credential), now_ns_(now_ns) {}
 
@@ -60,7 +60,7 @@ class PrefixRecorder {
  private:
   void Record(const Position& position, const char* rest);
 
-  const Superblock& superblock_;
+  const nfs::Superblock& superblock_;
   PathCache* const cache_;
   const sunrpc_auth::CachedCredential* const credential_;
   const uint64_t now_ns_;

@@ -16,7 +16,7 @@ using icache::Inode;
 using vfs::Dentry;
 using vfs::Name;
 
-RcuWalk::RcuWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
+RcuWalk::RcuWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
                  const sunrpc_auth::Credential& credential, const WalkFlags& flags,
                  ReadSet* read_set, PathCache* path_cache)
     : superblock_(superblock),
@@ -35,7 +35,7 @@ Position RcuWalk::PositionOf(const vfs::DentryRef& start) {
 
 // link_path_walk() and the last component.
 RcuOutcome RcuWalk::Resolve() {
-  if (credential_ == nullptr) return {NeedRef::kAllocation};
+  if (credential_ == nullptr) return {nfs::NeedRef::kAllocation};
   // The position until the first step if the prefix is cached: it may be searched. Else null.
   const Dentry* from_cache = prefix_.Begin(path_, &at_);
   bool more = true;
@@ -70,11 +70,11 @@ RcuOutcome RcuWalk::Resolve() {
 [[gnu::always_inline]] inline RcuOutcome RcuWalk::MayLookup() {
   if (read_set_ != nullptr) {
     const rcu::SeqCount& count = at_.inode->attributes_seq;
-    if (!read_set_->Add(count, count.Begin())) return {NeedRef::kAllocation};
+    if (!read_set_->Add(count, count.Begin())) return {nfs::NeedRef::kAllocation};
   }
   auto permission = nfs::PermissionRcu(superblock_, *at_.inode, true, credential_,
                                        access_cache::kMayExec, now_ns_, hits_);
-  if (permission.need != NeedRef::kNone) return {permission.need};
+  if (permission.need != nfs::NeedRef::kNone) return {permission.need};
   if (!permission.granted) return Confirm(std::errc::permission_denied);
   prefix_.EnterDirectory(at_, path_.at());
   return {};
@@ -90,10 +90,10 @@ RcuOutcome RcuWalk::FollowDotDot() {
   uint64_t seq = parent->seq.Begin();
   Inode* inode = parent->inode.load(std::memory_order_relaxed);
   NFSWALK_SYNC_POINT("walk:before-dotdot-check");
-  if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
+  if (at_.dentry->seq.Changed(at_.seq)) return {nfs::NeedRef::kChanged};
   if (start_.scoped(superblock_) &&
       superblock_.dentries.IsBelow(*start_.root, *parent) != vfs::Below::kYes) {
-    return {NeedRef::kChanged};
+    return {nfs::NeedRef::kChanged};
   }
   return MoveTo({parent, seq, inode});
 }
@@ -103,14 +103,14 @@ RcuOutcome RcuWalk::FollowDotDot() {
   NFSWALK_SYNC_POINT("walk:before-child-sample");
   uint64_t seq;
   Dentry* child = superblock_.dentries.FindRcu(at_.dentry, name, &seq);
-  if (child == nullptr) return {NeedRef::kMiss};
+  if (child == nullptr) return {nfs::NeedRef::kMiss};
   Inode* inode = child->inode.load(std::memory_order_relaxed);
   NFSWALK_SYNC_POINT("walk:after-child-sample");
-  if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
-  NeedRef need = nfs::RevalidateRcu(superblock_, *child, inode, *at_.inode);
+  if (at_.dentry->seq.Changed(at_.seq)) return {nfs::NeedRef::kChanged};
+  nfs::NeedRef need = nfs::RevalidateRcu(superblock_, *child, inode, *at_.inode);
   // Only after this the inode, or its absence, is that of the name.
-  if (child->seq.Changed(seq)) return {NeedRef::kChanged};
-  if (need != NeedRef::kNone) return {need};
+  if (child->seq.Changed(seq)) return {nfs::NeedRef::kChanged};
+  if (need != nfs::NeedRef::kNone) return {need};
   const Position next{child, seq, inode};
   if (inode == nullptr) {
     if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
@@ -140,23 +140,23 @@ RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& in
   const uint64_t attributes = inode.attributes_seq.Begin();  // before the text that they validate
   nfs::RcuLink body = nfs::ReadLinkRcu(inode, now_ns_);
   NFSWALK_SYNC_POINT("walk:after-link-text");
-  if (body.need != NeedRef::kNone) return {body.need};
-  if (link.seq.Changed(seq)) return {NeedRef::kChanged};
+  if (body.need != nfs::NeedRef::kNone) return {body.need};
+  if (link.seq.Changed(seq)) return {nfs::NeedRef::kChanged};
   if (read_set_ != nullptr &&
       !(read_set_->Add(link.seq, seq) && read_set_->Add(inode.attributes_seq, attributes))) {
-    return {NeedRef::kAllocation};
+    return {nfs::NeedRef::kAllocation};
   }
   if (body.text.empty()) return Confirm(std::errc::no_such_file_or_directory);
   bool absolute = body.text.front() == '/';
   if (absolute && flags_.beneath) return Confirm(std::errc::cross_device_link);
-  if (!path_.Splice(body.text, rest, false)) return {NeedRef::kAllocation};
+  if (!path_.Splice(body.text, rest, false)) return {nfs::NeedRef::kAllocation};
   ++links_;
   return absolute ? MoveTo(PositionOf(start_.root)) : RcuOutcome{};
 }
 
 [[gnu::always_inline]] inline RcuOutcome RcuWalk::MoveTo(Position position) {
   if (read_set_ != nullptr && !read_set_->Add(at_.dentry->seq, at_.seq)) {
-    return {NeedRef::kAllocation};
+    return {nfs::NeedRef::kAllocation};
   }
   at_ = position;
   return {};
@@ -170,9 +170,9 @@ nfs::RcuPermission RcuWalk::Permission(uint32_t may_mask) {
 
 RcuOutcome RcuWalk::Confirm(std::errc error) const {
   NFSWALK_SYNC_POINT("walk:before-confirm");
-  if (at_.dentry->seq.Changed(at_.seq)) return {NeedRef::kChanged};
-  if (read_set_ != nullptr && read_set_->Changed()) return {NeedRef::kChanged};
-  return {NeedRef::kNone, error};
+  if (at_.dentry->seq.Changed(at_.seq)) return {nfs::NeedRef::kChanged};
+  if (read_set_ != nullptr && read_set_->Changed()) return {nfs::NeedRef::kChanged};
+  return {nfs::NeedRef::kNone, error};
 }
 
 vfs::DentryRef RcuWalk::Unlazy(vfs::DentryRef& unwanted) const {

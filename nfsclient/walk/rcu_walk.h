@@ -38,17 +38,17 @@ namespace nfswalk::walk {
 
 // Either a reason to go on with ref-walk, or an answer: errc{} or the call's error.
 struct RcuOutcome {
-  NeedRef need = NeedRef::kNone;
+  nfs::NeedRef need = nfs::NeedRef::kNone;
   std::errc error{};
 
-  bool ok() const { return need == NeedRef::kNone && error == std::errc{}; }
+  bool ok() const { return need == nfs::NeedRef::kNone && error == std::errc{}; }
 };
 
 class RcuWalk {
  public:
   // Preconditions: an RCU section that outlives the walk. `path` is at its beginning. `read_set`:
   // of a strict walk, else null. `path_cache`: for a walk from the export's root, else null.
-  RcuWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
+  RcuWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
           const sunrpc_auth::Credential& credential, const WalkFlags& flags, ReadSet* read_set,
           PathCache* path_cache);
 
@@ -68,7 +68,7 @@ class RcuWalk {
   // PermissionRcu() on the position.
   nfs::RcuPermission Permission(uint32_t may_mask);
   const sunrpc_auth::CachedCredential* credential() const { return credential_; }
-  const AccessHits& hits() const { return hits_; }
+  const nfs::AccessHits& hits() const { return hits_; }
   uint64_t now_ns() const { return now_ns_; }
   int links() const { return links_; }
   // True if the walk began at the directory of its last component.
@@ -88,7 +88,7 @@ class RcuWalk {
                         const char* rest);
   RcuOutcome MoveTo(Position position);
 
-  Superblock& superblock_;
+  nfs::Superblock& superblock_;
   const WalkStart start_;
   PathBuffer& path_;
   const WalkFlags& flags_;
@@ -96,7 +96,7 @@ class RcuWalk {
   const uint64_t now_ns_;
   Position at_;
   int links_ = 0;
-  AccessHits hits_;
+  nfs::AccessHits hits_;
   ReadSet* const read_set_;
   PrefixRecorder prefix_;
 };

@@ -29,7 +29,7 @@ std::string_view WithoutLast(std::string_view path) {
 
 }  // namespace
 
-RefWalk::RefWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
+RefWalk::RefWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
                  const sunrpc_auth::CredentialRef& credential, const WalkFlags& flags,
                  Revalidation revalidation)
     : superblock_(superblock),

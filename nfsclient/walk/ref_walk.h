@@ -25,7 +25,7 @@ enum class Revalidation { kAsNeeded, kForced };
 
 class RefWalk {
  public:
-  RefWalk(Superblock& superblock, const WalkStart& start, PathBuffer& path,
+  RefWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
           const sunrpc_auth::CredentialRef& credential, const WalkFlags& flags,
           Revalidation revalidation);
 
@@ -67,7 +67,7 @@ class RefWalk {
   std::errc StaysInScope() const;
   nfs::LookupIntent IntentOf(const vfs::Name& name) const;
 
-  Superblock& superblock_;
+  nfs::Superblock& superblock_;
   const WalkStart start_;
   PathBuffer& path_;
   const sunrpc_auth::CredentialRef& credential_;

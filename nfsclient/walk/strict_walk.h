@@ -39,7 +39,7 @@ template <class FinishRcu, class FinishRef>
   for (int tries = kStrictTries; tries > 0; --tries) {
     read_set.Clear();
     const RcuOutcome outcome = walk.Rcu(finish_rcu, &read_set);
-    if (outcome.need == NeedRef::kNone) return outcome.error;
+    if (outcome.need == nfs::NeedRef::kNone) return outcome.error;
     if (walk.must_not_sleep()) return std::errc::resource_unavailable_try_again;
     if (read_set.full() && !read_set.Grow()) return std::errc::not_enough_memory;
     std::errc error = walk.Ref(Revalidation::kAsNeeded, &RefWalk::Resolve, finish_ref);

@@ -25,7 +25,7 @@ namespace nfswalk::walk {
 // path, of the server and of the completions; operation_canceled after shutdown;
 // resource_unavailable_try_again for `cached` and `strict` (WALK-13, WALK-16).
 template <class FinishRcu, class FinishRef>
-std::errc Resolve(Superblock& superblock, const WalkStart& start, std::string_view path,
+std::errc Resolve(nfs::Superblock& superblock, const WalkStart& start, std::string_view path,
                   const sunrpc_auth::Credential& credential, const WalkFlags& flags,
                   FinishRcu&& finish_rcu, FinishRef&& finish_ref) {
   PathWalk walk(superblock, start, path, credential, flags);
@@ -34,7 +34,7 @@ std::errc Resolve(Superblock& superblock, const WalkStart& start, std::string_vi
     return ResolveStrict(walk, finish_rcu, finish_ref);
 
   const RcuOutcome outcome = walk.Rcu(finish_rcu);
-  if (outcome.need == NeedRef::kNone) [[likely]]
+  if (outcome.need == nfs::NeedRef::kNone) [[likely]]
     return outcome.error;
   if (walk.must_not_sleep()) return std::errc::resource_unavailable_try_again;
   std::errc error = walk.Ref(Revalidation::kAsNeeded, &RefWalk::Resolve, finish_ref);
@@ -47,7 +47,7 @@ std::errc Resolve(Superblock& superblock, const WalkStart& start, std::string_vi
 // Resolves by ref-walk alone, for calls that change something or open a file. `resolve` is
 // &RefWalk::Resolve or &RefWalk::ResolveParent.
 template <class Finish>
-std::errc ResolveRef(Superblock& superblock, const WalkStart& start, std::string_view path,
+std::errc ResolveRef(nfs::Superblock& superblock, const WalkStart& start, std::string_view path,
                      const sunrpc_auth::Credential& credential, const WalkFlags& flags,
                      std::errc (RefWalk::*resolve)(), Finish&& finish) {
   PathWalk walk(superblock, start, path, credential, flags);
@@ -60,7 +60,7 @@ std::errc ResolveRef(Superblock& superblock, const WalkStart& start, std::string
 
 // The same from the export's root.
 template <class Finish>
-std::errc ResolveRef(Superblock& superblock, std::string_view path,
+std::errc ResolveRef(nfs::Superblock& superblock, std::string_view path,
                      const sunrpc_auth::Credential& credential, const WalkFlags& flags,
                      std::errc (RefWalk::*resolve)(), Finish&& finish) {
   return ResolveRef(superblock, AtRoot(superblock), path, credential, flags, resolve,

@@ -16,10 +16,12 @@ struct WalkStart {
   const vfs::DentryRef& root;
 
   // True if a rename could carry the walk out of its root (WALK-13).
-  bool scoped(const Superblock& superblock) const { return &root != &superblock.root; }
+  bool scoped(const nfs::Superblock& superblock) const { return &root != &superblock.root; }
 };
 
-inline WalkStart AtRoot(const Superblock& superblock) { return {superblock.root, superblock.root}; }
+inline WalkStart AtRoot(const nfs::Superblock& superblock) {
+  return {superblock.root, superblock.root};
+}
 
 }  // namespace nfswalk::walk
 

@@ -92,7 +92,7 @@ class Exits : public testing::Test {
     return with_references;
   }
 
-  Superblock& superblock() { return ClientInternals::SuperblockOf(*client_); }
+  nfs::Superblock& superblock() { return ClientInternals::SuperblockOf(*client_); }
 
   // The inode that a path ends at, links not followed.
   icache::InodeRef InodeOf(std::string_view path) {

@@ -51,7 +51,7 @@ RcuAnswer AskRcu(Client& client, const Question& question) {
 
 // The ends are those of Client::Stat(), Access() and ReadLink() for a walk with references.
 Answer AskRef(Client& client, const Question& question) {
-  Superblock& superblock = ClientInternals::SuperblockOf(client);
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(client);
   const bool reads_link = question.kind == Question::kReadLink;
   const walk::WalkFlags flags{.follow_last = !reads_link && !question.flags.no_follow,
                               .no_symlinks = question.flags.no_symlinks,

@@ -60,7 +60,7 @@ class PathCacheExits : public WalkedMount {
   }
   // The client comes to know what others did to a directory.
   void LookAt(uint64_t directory) const {
-    Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
     superblock.inodes->IterInodes({}, [&](icache::Inode& inode) {
       if (inode.fileid == directory) {
         EXPECT_EQ(nfs::Revalidate(superblock, inode, another_, true), std::errc{});
@@ -96,7 +96,7 @@ class PathCacheExits : public WalkedMount {
   std::pair<std::string, std::string> NamesThatLookAlike() const {
     constexpr size_t kNames = 400'000;
     constexpr uint64_t kBitsInSet = ~uint64_t{0} << 41, kSetBits = 0x7f00;
-    Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
     std::unordered_map<uint64_t, size_t> seen;
     for (size_t i = 0; i < kNames; ++i) {
       const std::string path = "a/" + std::to_string(i) + "/file" + std::string(16, '\0');
@@ -189,7 +189,7 @@ TEST_F(PathCacheExits, WhatIsInvalidatedOrDroppedIsAskedForAgain) {
 TEST_F(PathCacheExits, ADirectoryThatIsEvictedIsForgotten) {
   ExpectForgottenAfter(
       [&] {
-        Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+        nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
         const auto sample = superblock.directory_changes.TrySample();
         ASSERT_TRUE(sample);
         while (superblock.dentries.size() > 1) superblock.dentries.Prune(64);

@@ -322,7 +322,7 @@ void RandomWorld::ChangeByClient() {
 }
 
 void RandomWorld::DisturbCaches() {
-  Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
   const size_t what = dice_.Below(8);
   if (what == 0) return client_->InvalidateCaches();
   if (what == 1) return client_->DropCaches();

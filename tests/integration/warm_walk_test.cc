@@ -315,7 +315,7 @@ class FrozenMemoryWarmWalk : public WarmWalk {
   }
 
   vfs::DentryRef Find(std::string_view target) {
-    Superblock& superblock = ClientInternals::SuperblockOf(client());
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
     vfs::DentryRef at = superblock.root.Copy();
     std::string path(target);
     path += '\0';
@@ -339,7 +339,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, FrozenMemoryWarmWalk,
 TEST_P(FrozenMemoryWarmWalk, AStoreToAnythingAWalkerReadsIsFatal) {
   const WarmIdentity& who = tree().identities().front();
   ASSERT_EQ(tree().Warm(client(), who), 0);
-  Superblock& superblock = ClientInternals::SuperblockOf(client());
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
   const vfs::DentryRef long_name = Find(Path("open/d0/n0" + std::string(100, 'x')));
   const vfs::DentryRef link = Find(Path("open/d0/n3"));
   ASSERT_TRUE(long_name);
@@ -359,21 +359,21 @@ TEST_P(FrozenMemoryWarmWalk, AStoreToAnythingAWalkerReadsIsFatal) {
 // A chain's lock is a bit in its head.
 TEST_P(FrozenMemoryWarmWalk, AStoreToAHashTableIsFatal) {
   ASSERT_EQ(tree().Warm(client(), tree().identities().front()), 0);
-  Superblock& superblock = ClientInternals::SuperblockOf(client());
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
   const vfs::DentryRef dentry = Find(Path("open/d0"));
   ASSERT_TRUE(dentry);
   EXPECT_EXIT(Store(dentry.get(), sizeof *dentry, [&] { superblock.dentries.Drop(*dentry); }),
               testing::ExitedWithCode(kFaultedElsewhere), "");
   icache::Inode& inode = *dentry.inode();
-  const auto pass_over = [](icache::Inode&) { return icache::InodeCache::Take::kNext; };
-  EXPECT_EXIT(
-      Store(&inode, sizeof inode, [&] { superblock.inodes->FindNoWait(inode.hash, pass_over); }),
-      testing::ExitedWithCode(kFaultedElsewhere), "");
+  const auto pass_over = [](icache::Inode&) { return icache::IgetFamily::Take::kNext; };
+  EXPECT_EXIT(Store(&inode, sizeof inode,
+                    [&] { ClientInternals::InodesOf(client()).FindNoWait(inode.hash, pass_over); }),
+              testing::ExitedWithCode(kFaultedElsewhere), "");
 }
 
 // A cache outside of frozen memory, whose entries are frozen.
 TEST_P(FrozenMemoryWarmWalk, AStoreToAnAccessEntryIsFatal) {
-  Superblock& superblock = ClientInternals::SuperblockOf(client());
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
   access_cache::LoneAccessCache cache;
   const auto older = superblock.credentials.Lookup(tree().identities().front().credential);
   const auto newer = superblock.credentials.Lookup(tree().stranger().credential);

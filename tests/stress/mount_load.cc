@@ -138,7 +138,7 @@ void MountLoad::UseFiles(Worker& worker) {
 
 void MountLoad::Reclaim(Worker& worker) {
   Client& client = *worker.client;
-  Superblock& superblock = ClientInternals::SuperblockOf(client);
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(client);
   switch (worker.random() % 6) {
     case 0:
       client.DropCaches();
@@ -150,7 +150,7 @@ void MountLoad::Reclaim(Worker& worker) {
       superblock.dentries.Prune(8);
       break;
     case 3:
-      superblock.inodes->Prune(8);
+      ClientInternals::InodesOf(client).Prune(8);
       break;
     case 4:
       (void)superblock.inodes->IterInodes({}, [&](icache::Inode&) {
@@ -159,7 +159,7 @@ void MountLoad::Reclaim(Worker& worker) {
       });
       break;
     default:
-      (void)superblock.inodes->IterInodesUnsafe([&](icache::Inode&) {
+      (void)ClientInternals::InodesOf(client).IterInodesUnsafe([&](icache::Inode&) {
         ++tally_.inodes_iterated;
         return icache::IterStep::kNext;
       });

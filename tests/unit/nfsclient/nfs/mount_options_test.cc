@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-namespace nfswalk {
+namespace nfswalk::nfs {
 namespace {
 
 using testing::AllOf;
@@ -274,4 +274,4 @@ TEST(WalkModes, AnUnknownNameIsRefusedWithTheKnownOnes) {
 }
 
 }  // namespace
-}  // namespace nfswalk
+}  // namespace nfswalk::nfs
