@@ -1,5 +1,5 @@
-// What the oracle has found, each with the interleaving that made it: after our own changes the
-// client knows what the server knows.
+// Interleavings that the oracle has found: after an own change the client's caches agree with the
+// server.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -28,7 +28,7 @@ class OwnChange : public testing::Test {
     client_ = std::move(*Client::MountOver(std::move(server), options));
   }
 
-  // Runs `meanwhile` while the next reply of `call` is on its way to the client.
+  // Runs `meanwhile` while the next reply of `call` is in flight.
   void WhileReplyIsUnderWay(std::string_view call, std::function<void()> meanwhile) {
     awaited_call_ = call;
     meanwhile_ = [this, meanwhile = std::move(meanwhile)] {
@@ -65,14 +65,14 @@ class OwnChange : public testing::Test {
   std::unique_ptr<Client> client_;
 };
 
-TEST_F(OwnChange, AFileThatIsRenamedOntoItselfIsStillFound) {
+TEST_F(OwnChange, AFileRenamedOntoItselfIsStillFound) {
   const NodeId file = MakeFile("f");
   Rename("f", "f");
   EXPECT_EQ(Stat("f").fileid, file);
 }
 
-// The reply to the creation is older than the rename that has come in between.
-TEST_F(OwnChange, TheReplyToACreationDoesNotBringBackWhatARenameMadeDoubtful) {
+// The reply to the creation is older than the concurrent rename.
+TEST_F(OwnChange, TheReplyToACreationDoesNotRevalidateWhatARenameInvalidated) {
   const NodeId directory = MakeDirectory("d");
   WhileReplyIsUnderWay("Create", [&] { Rename("d", "e"); });
   MakeFile("d/f");
@@ -80,8 +80,8 @@ TEST_F(OwnChange, TheReplyToACreationDoesNotBringBackWhatARenameMadeDoubtful) {
   EXPECT_EQ(Stat("e"), AtServer(directory));
 }
 
-// The inode that our change was noted in was forgotten while the older answer was on its way.
-TEST_F(OwnChange, AnAnswerFromBeforeAChangeOfOursDoesNotFillANewInode) {
+// The inode with the change's attributes was evicted while the older reply was in flight.
+TEST_F(OwnChange, AReplyFromBeforeAnOwnChangeDoesNotFillANewInode) {
   const NodeId file = MakeFile("f");
   ASSERT_EQ(client_->Link("f", "g", me_), std::errc{});
   ASSERT_EQ(Stat("g").fileid, file);
@@ -96,9 +96,9 @@ TEST_F(OwnChange, AnAnswerFromBeforeAChangeOfOursDoesNotFillANewInode) {
   EXPECT_EQ(Stat("g"), AtServer(file));
 }
 
-// The answer to our question was refused as outdated, and what was left was older than the
-// question. ATTR-10.
-TEST_F(OwnChange, AStatThatIsOvertakenByARenameDoesNotAnswerWithWhatWasBeforeIt) {
+// The reply was refused as outdated, and the cached attributes were older than the request.
+// ATTR-10.
+TEST_F(OwnChange, AStatOvertakenByARenameReturnsLaterAttributes) {
   const NodeId file = MakeFile("a");
   Rename("a", "b");
   const Attributes since = AtServer(file);
@@ -108,9 +108,9 @@ TEST_F(OwnChange, AStatThatIsOvertakenByARenameDoesNotAnswerWithWhatWasBeforeIt)
   EXPECT_GE(seen.ctime.seconds, since.ctime.seconds);
 }
 
-// The unlink knew of one name only, so that the inode which the new name leads to was no longer
-// found by its handle: what was changed by another name was not seen by this one.
-TEST_F(OwnChange, ALinkThatIsMadeWhileTheOnlyNameGoesLeadsToTheSameInodeAsOthers) {
+// The unlink had one name cached: the inode of the new name was no longer found by its handle, and
+// changes by other names were not seen by this one.
+TEST_F(OwnChange, ALinkMadeDuringAnUnlinkLeadsToTheInodeOfOtherLinks) {
   MakeDirectory("d");
   const NodeId file = MakeFile("f");
   ASSERT_EQ(Stat("f").nlink, 1u);
@@ -118,7 +118,7 @@ TEST_F(OwnChange, ALinkThatIsMadeWhileTheOnlyNameGoesLeadsToTheSameInodeAsOthers
   ASSERT_EQ(client_->Link("f", "d/g", me_), std::errc{});
   EXPECT_TRUE(came_);
   ASSERT_EQ(client_->Link("d/g", "d/h", me_), std::errc{});
-  // One name is forgotten while a walk is at the other.
+  // One name is evicted while a walk is at the other.
   ASSERT_EQ(client_->Access("d", kMayRead, me_), std::errc{});
   came_ = false;
   WhileReplyIsUnderWay("Access", [&] { client_->DropCaches(); });
@@ -128,8 +128,8 @@ TEST_F(OwnChange, ALinkThatIsMadeWhileTheOnlyNameGoesLeadsToTheSameInodeAsOthers
   EXPECT_EQ(Stat("d/g"), AtServer(file));
 }
 
-// A file of two names of which one takes the place of `x` just when a change of `x` has found out
-// what it is about: what the change does to the file is to be seen by its other name, `r`.
+// A file with two names of which one replaces `x` just when a change of `x` has looked up its
+// inode: the change must be visible by its other name, `r`.
 class OwnChangeOfAnotherFile : public OwnChange {
  protected:
   OwnChangeOfAnotherFile() : file_(MakeFile("q")) {
@@ -153,18 +153,18 @@ class OwnChangeOfAnotherFile : public OwnChange {
 };
 
 // ATTR-16.
-TEST_F(OwnChangeOfAnotherFile, AnUnlinkTakesALinkFromTheFileThatItRemovedAName) {
+TEST_F(OwnChangeOfAnotherFile, AnUnlinkDropsALinkOfTheFileItRemoved) {
   EXPECT_EQ(client_->Unlink("x", me_), std::errc{});
   ExpectKnownAsItIs();
 }
 
-TEST_F(OwnChangeOfAnotherFile, ARenameTakesALinkFromTheFileThatItReplaced) {
+TEST_F(OwnChangeOfAnotherFile, ARenameDropsALinkOfTheFileItReplaced) {
   MakeFile("y");
   Rename("y", "x");
   ExpectKnownAsItIs();
 }
 
-TEST_F(OwnChangeOfAnotherFile, ARenameGivesANewTimeToTheFileThatItMoved) {
+TEST_F(OwnChangeOfAnotherFile, ARenameUpdatesTheTimesOfTheFileItMoved) {
   Rename("x", "z");
   ExpectKnownAsItIs();
 }
