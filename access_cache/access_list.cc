@@ -53,6 +53,7 @@ void AccessList::Add(AccessEntry& entry, uint64_t epoch, DroppedEntries& dropped
   auto [place, fresh] = tree_.insert(entry);
   if (!fresh) {
     Drop(*place, dropped);
+    NFSWALK_SYNC_POINT("access_list:replaced");
     tree_.insert(entry);
   }
 }

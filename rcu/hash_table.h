@@ -346,6 +346,7 @@ auto HashTable<Node, Traits, Locks>::LockTwo(uint64_t first, uint64_t second) ->
   // moved is let go at once, before waiting for another.
   const bool swap = second < first;
   Head* const low = LockAuthority(swap ? second : first, /*held=*/nullptr).head;
+  NFSWALK_SYNC_POINT("hash_table:first-of-two-locked");
   Head* const high = LockAuthority(swap ? first : second, low).head;
   Chain low_chain(this, low, swap ? second : first);
   Chain high_chain(this, high, swap ? first : second);

@@ -2,119 +2,163 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
-#include "bench/cold_walk/cold_tree.h"
-#include "bench/cold_walk/libnfs_stat.h"
-#include "bench/cold_walk/nfswalk_walk.h"
-#include "bench/cold_walk/raw_calls.h"
+#include "bench/cold_walk/cold_subjects.h"
+#include "bench/measure/interrupt.h"
+#include "bench/measure/progress.h"
+#include "bench/measure/row.h"
+#include "bench/measure/turns.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {
 namespace {
 
-using Subjects = std::vector<std::unique_ptr<ColdSubject>>;
-using Rows = std::expected<std::vector<ColdRow>, std::string>;
+constexpr std::string_view kBench = "cold_walk";
+constexpr int kVersions[] = {3, 4};
 
 // Our client in all its settings: version 3 has no COMPOUND to switch off, and a listing is not
 // listed ahead.
-std::vector<NfswalkSetting> SettingsOf(ColdMode mode) {
-  std::vector<NfswalkSetting> settings = {{.version = 3, .mode = mode},
-                                          {.version = 4, .mode = mode},
-                                          {.version = 4, .compound = false, .mode = mode}};
-  if (mode == ColdMode::kPath) {
-    settings.push_back({.version = 3, .list_ahead = false, .mode = mode});
-    settings.push_back({.version = 4, .list_ahead = false, .mode = mode});
+std::vector<ColdSetting> SettingsOf(WalkKind kind) {
+  std::vector<ColdSetting> settings = {{.version = 3, .kind = kind},
+                                       {.version = 4, .kind = kind},
+                                       {.version = 4, .kind = kind, .compound = false}};
+  if (kind == WalkKind::kPath) {
+    settings.push_back({.version = 3, .kind = kind, .list_ahead = false});
+    settings.push_back({.version = 4, .kind = kind, .list_ahead = false});
   }
   return settings;
 }
 
-constexpr int kVersions[] = {3, 4};
+struct Contender {
+  std::string name;
+  ColdSetting setting;
+  std::unique_ptr<ColdSubject> subject;
+  uint64_t files = 0;
+  std::vector<uint64_t> rpcs = {};  // of each turn
+
+  std::string Title() const {
+    return fmt::format("{}, v{} {}, {} threads", name, setting.version, NameOf(setting.kind),
+                       setting.threads);
+  }
+  uint64_t MedianRpcs() {
+    const auto middle = rpcs.begin() + static_cast<ptrdiff_t>((rpcs.size() - 1) / 2);
+    std::ranges::nth_element(rpcs, middle);
+    return *middle;
+  }
+};
 
 class ColdRun {
  public:
-  ColdRun(const ColdOptions& options, const ColdPlace& place,
-          const std::function<void(std::string_view)>& progress, const std::atomic<bool>& stop)
-      : options_(options), place_(place), progress_(progress), stop_(stop) {}
+  ColdRun(const ColdOptions& options, const ColdPlace& place, RowWriter& rows)
+      : options_(options), place_(place), rows_(rows) {}
 
-  Rows Run() {
-    if (std::string error = Assemble(); !error.empty()) return std::unexpected(std::move(error));
-    std::vector<std::vector<ColdTurn>> turns(subjects_.size());
-    for (size_t repetition = 0; repetition < options_.repetitions; ++repetition) {
-      for (size_t i = 0; i < subjects_.size() && !stop_.load(); ++i) {
-        const ColdKey& key = subjects_[i]->key();
-        progress_(fmt::format("{} of {}: {}, v{} {}, {} threads", repetition + 1,
-                              options_.repetitions, key.subject, key.version, NameOf(key.mode),
-                              key.threads));
-        auto turn = subjects_[i]->Run(stop_);
-        if (!turn) return std::unexpected(key.subject + ": " + turn.error());
-        if (!stop_.load()) turns[i].push_back(*turn);  // else it was cut short
+  Outcome Run() {
+    if (Outcome assembled = Assemble(); !assembled) return assembled;
+    Turns turns(options_.repetitions);
+    for (size_t i = 0; i < contenders_.size(); ++i) turns.AddRow();
+    while (turns.BeginRound()) {
+      for (size_t i = 0; i < contenders_.size() && !Interrupted(); ++i) {
+        if (!turns.Wants(i)) continue;
+        if (Outcome taken = TakeTurn(contenders_[i], turns, i); !taken) return taken;
       }
     }
-    std::vector<ColdRow> rows;
-    for (size_t i = 0; i < subjects_.size(); ++i) {
-      if (!turns[i].empty()) rows.push_back(RowOf(subjects_[i]->key(), std::move(turns[i])));
-    }
-    CompareWithCeilings(rows);
-    return rows;
-  }
-
- private:
-  // Empty, or the error. The walks that are recorded for the ceilings warm the server up.
-  std::string Assemble() {
-    const uint64_t files = place_.tree.paths().size();
-    for (const ColdMode mode : {ColdMode::kPath, ColdMode::kFind}) {
-      for (NfswalkSetting setting : SettingsOf(mode)) {
-        progress_(fmt::format("the calls of {}, v{} {}", SubjectOf(setting, "nfswalk"),
-                              setting.version, NameOf(mode)));
-        auto record = RecordWalk(place_, setting, stop_);
-        if (!record) return std::move(record.error());
-        for (const size_t threads : options_.threads) {
-          setting.threads = threads;
-          subjects_.push_back(MakeNfswalkSubject(place_, setting));
-        }
-        const uint64_t found = mode == ColdMode::kFind ? files + 1 : files;
-        subjects_.push_back(MakeRawSubject(place_, setting, std::move(*record), found));
-      }
-      for (const int version : kVersions) {
-        if (mode != ColdMode::kPath) break;
-        for (const size_t threads : options_.threads) {
-          subjects_.push_back(MakeLibnfsSubject(place_, version, threads, options_.libnfs_one_in));
-        }
-      }
-    }
-    for (const NfswalkSetting& setting : SettingsOf(ColdMode::kDeep)) {
-      subjects_.push_back(MakeNfswalkSubject(place_, setting));
+    for (size_t i = 0; i < contenders_.size(); ++i) {
+      if (turns.Complete(i)) WriteRow(contenders_[i], turns, i);
     }
     return {};
   }
 
+ private:
+  // The walks that are recorded for the ceilings warm the server up.
+  Outcome Assemble() {
+    for (const WalkKind kind : {WalkKind::kPath, WalkKind::kFind}) {
+      for (ColdSetting setting : SettingsOf(kind)) {
+        ShowProgress("the calls of " + SubjectName("nfswalk", setting));
+        auto record = RecordWalk(place_, setting);
+        if (!record) return std::unexpected(std::move(record.error()));
+        if (Interrupted()) return {};
+        for (const size_t threads : options_.threads) {
+          setting.threads = threads;
+          AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
+        }
+        setting.threads = 1;
+        AddContender("raw calls", setting, MakeRawCalls(place_, setting, std::move(*record)), 1);
+      }
+      // A find lists all: there is nothing to look at one in so many of.
+      const uint64_t one_in = kind == WalkKind::kPath ? options_.libnfs_one_in : 1;
+      for (const int version : kVersions) {
+        for (const size_t threads : options_.threads) {
+          const ColdSetting setting{.version = version, .kind = kind, .threads = threads};
+          AddContender("libnfs sync", setting, MakeLibnfsWalk(place_, setting, one_in), one_in);
+        }
+      }
+    }
+    for (const ColdSetting& setting : SettingsOf(WalkKind::kDeep)) {
+      AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
+    }
+    return {};
+  }
+
+  void AddContender(std::string_view who, const ColdSetting& setting,
+                    std::unique_ptr<ColdSubject> subject, uint64_t one_in) {
+    contenders_.push_back({SubjectName(who, setting), setting, std::move(subject),
+                           FilesOf(setting.kind, place_.tree, one_in)});
+  }
+
+  Outcome TakeTurn(Contender& contender, Turns& turns, size_t number) {
+    ShowProgress(fmt::format("{}, turn {}", contender.Title(), turns.round() + 1));
+    const auto taken = contender.subject->Run();
+    if (!taken) return std::unexpected(contender.Title() + ": " + taken.error());
+    if (Interrupted()) return {};  // it was cut short
+    contender.rpcs.push_back(taken->rpcs);
+    turns.Add(number, taken->turn);
+    return {};
+  }
+
+  void WriteRow(Contender& contender, const Turns& turns, size_t number) {
+    Row row;
+    row.Set("subject", contender.name)
+        .Set("protocol", fmt::format("v{}", contender.setting.version))
+        .Set("mode", NameOf(contender.setting.kind))
+        .Set("threads", contender.setting.threads)
+        .Set("files", contender.files)
+        .Set("rpcs", contender.MedianRpcs());
+    AddTiming(row, turns, number, 1);
+    rows_.Write(row);
+  }
+
   const ColdOptions& options_;
   const ColdPlace place_;
-  const std::function<void(std::string_view)>& progress_;
-  const std::atomic<bool>& stop_;
-  Subjects subjects_;
+  RowWriter& rows_;
+  std::vector<Contender> contenders_;
 };
 
 }  // namespace
 
-Rows RunColdWalks(const ColdOptions& options, ReplayServer& server,
-                  const std::function<void(std::string_view)>& progress,
-                  const std::atomic<bool>& stop) {
+Outcome RunColdWalks(const ColdOptions& options) {
+  auto server = ServerExport::Open(options.server);
+  if (!server) return std::unexpected(std::move(server.error()));
+  auto rows = RowWriter::Open(kBench, options.json_file,
+                              Row()
+                                  .Set("server", (*server)->description())
+                                  .Set("files", options.files)
+                                  .Set("depth", ColdTree::kDepth)
+                                  .Set("files_per_directory", ColdTree::kFilesPerDirectory)
+                                  .Set("window", kRawWindow)
+                                  .Set("libnfs_one_in", options.libnfs_one_in)
+                                  .Set("repetitions", options.repetitions));
+  if (!rows) return std::unexpected(std::move(rows.error()));
   const ColdTree tree(options.files);
-  const ColdPlace place{server, tree, fmt::format("nfswalk-cold-walk-{}", getpid())};
-  progress("making the tree");
-  Rows rows = {};
-  if (std::string error = server.Prepare(tree.Build(), place.directory); !error.empty()) {
-    rows = std::unexpected(std::move(error));
-  } else {
-    rows = ColdRun(options, place, progress, stop).Run();
-  }
-  progress("removing the tree");
-  std::string removal = server.Remove(place.directory);
-  if (rows && !removal.empty()) return std::unexpected(std::move(removal));
-  return rows;
+  const ColdPlace place{**server, tree, fmt::format("nfswalk-cold-walk-{}", getpid())};
+  ShowProgress("making the tree");
+  Outcome ran = (*server)->WithTree(tree.Build(), place.directory,
+                                    [&] { return ColdRun(options, place, *rows).Run(); });
+  if (!ran) return ran;
+  return rows->Close(Row().Set("interrupted", Interrupted()));
 }
 
 }  // namespace nfswalk::bench

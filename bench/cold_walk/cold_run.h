@@ -2,25 +2,25 @@
 #ifndef NFSWALK_BENCH_COLD_WALK_COLD_RUN_H_
 #define NFSWALK_BENCH_COLD_WALK_COLD_RUN_H_
 
-#include <atomic>
-#include <expected>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <cstdint>
 
-#include "bench/cold_walk/cold_report.h"
-#include "bench/cold_walk/options.h"
-#include "bench/make_replay/replay_server.h"
+#include "bench/measure/outcome.h"
+#include "bench/measure/run_options.h"
 
 namespace nfswalk::bench {
 
-// Works in a new directory of the export and removes it in the end, whatever happened. `progress`
-// is told what comes next. Once `stop` is set the run ends early with the rows so far. The error is
-// a sentence.
-std::expected<std::vector<ColdRow>, std::string> RunColdWalks(
-    const ColdOptions& options, ReplayServer& server,
-    const std::function<void(std::string_view)>& progress, const std::atomic<bool>& stop);
+struct ColdOptions : RunOptions {
+  ColdOptions() : RunOptions{.threads = {1, 4}, .repetitions = 5} {}
+
+  uint64_t files = 100'000;
+  uint64_t libnfs_one_in = 10;
+};
+
+// Works in a new directory of the export and removes it again. A row has: subject, protocol ("v3"),
+// mode, threads, files and rpcs of a walk (the median of all turns), and what AddTiming() says,
+// where an operation is a file and its cost the time that passes. After an interrupt it ends early
+// with the rows that are complete.
+Outcome RunColdWalks(const ColdOptions& options);
 
 }  // namespace nfswalk::bench
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/make_replay/tree.h"
+#include "bench/measure/file_tree.h"
 
 namespace nfswalk::bench {
 
@@ -16,14 +16,15 @@ class ColdTree {
   static constexpr size_t kDepth = 6;
   static constexpr uint64_t kFilesPerDirectory = 100;
   // A file at depth 8, apart from the others.
-  static constexpr const char* kDeepFile = "deep/1/2/3/4/5/6/file";
+  static constexpr const char* kDeepFile = "/deep/1/2/3/4/5/6/file";
   static constexpr size_t kDeepDepth = 8;
 
   explicit ColdTree(uint64_t files);
 
-  // Relative paths, each once, in a random order that is the same every time; without kDeepFile.
+  // From the root, "/wide/...", each once, in a random order that is the same every time; without
+  // kDeepFile.
   const std::vector<std::string>& paths() const { return paths_; }
-  Tree Build() const;
+  FileTree Build() const;
 
  private:
   std::vector<std::string> paths_;

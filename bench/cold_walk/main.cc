@@ -1,53 +1,43 @@
-// cold_walk: see options.cc for what it does, or run it with --help.
-#include <cstdio>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <variant>
-
-#include "bench/cold_walk/cold_report.h"
+// cold_walk: walks by a client that has seen nothing of the tree.
 #include "bench/cold_walk/cold_run.h"
-#include "bench/cold_walk/options.h"
-#include "bench/cold_walk/raw_calls.h"
-#include "bench/console.h"
-#include "bench/stop_on_signals.h"
-#include "fmt/format.h"
+#include "bench/measure/command_line.h"
+#include "bench/measure/interrupt.h"
+#include "bench/measure/progress.h"
 
 namespace nfswalk::bench {
 namespace {
 
-constexpr int kFailed = 1;
+constexpr uint64_t kFilesMax = 10'000'000;
 
-int Fail(std::string_view why) {
-  fmt::print(stderr, "cold_walk: {}\n", why);
-  return kFailed;
+void ShortenRun(ColdOptions& options) {
+  options.files = 10'000;
+  options.repetitions = 3;
 }
 
-int Run(const ColdOptions& options, const std::atomic<bool>& stop) {
-  auto server =
-      options.server.empty() ? ReplayServer::StartOwn() : ReplayServer::Use(options.server);
-  if (!server) return Fail(server.error());
-  const auto rows = RunColdWalks(options, **server, ShowProgress, stop);
-  ShowProgress("");
-  if (!rows) return Fail(rows.error());
-  fmt::print(
-      "On {}: {} files at depth {} in directories of {}; medians of {} turns; the ceiling has {} "
-      "calls in flight.\n\n{}\n{}",
-      (*server)->description(), options.files, ColdTree::kDepth, ColdTree::kFilesPerDirectory,
-      options.repetitions, kRawWindow, ColdTable(*rows), FiguresText(*rows));
-  if (!options.json_file.empty()) {
-    const std::string error = WriteTextFile(options.json_file, ColdJson(*rows));
-    if (!error.empty()) return Fail(error);
-  }
-  return stop.load() ? kExitInterrupted : 0;
+int Main(int argc, char** argv) {
+  ColdOptions options;
+  CLI::App app(
+      "Walks of a tree of files at depth 6 by a client that has seen none of it, over NFSv3 and "
+      "NFSv4, against libnfs' synchronous calls and against the same calls without a client. All "
+      "take turns.",
+      "cold_walk");
+  app.add_flag_callback(
+      "--quick", [&] { ShortenRun(options); },
+      "Fewer files and repetitions, where nothing else is said");
+  app.add_option("--files", options.files, "Files of the tree, a hundred in a directory")
+      ->check(CLI::Range(uint64_t{1}, kFilesMax))
+      ->capture_default_str();
+  app.add_option("--libnfs-one-in", options.libnfs_one_in,
+                 "libnfs looks at one in so many files by path: it caches nothing")
+      ->check(CLI::Range(uint64_t{1}, kFilesMax))
+      ->capture_default_str();
+  AddRunOptions(app, options);
+  if (const auto exit_code = ExitCodeOfParsing(app, argc, argv)) return *exit_code;
+  CatchInterrupts();
+  return Finish("cold_walk", RunColdWalks(options));
 }
 
 }  // namespace
 }  // namespace nfswalk::bench
 
-int main(int argc, char** argv) {
-  const auto options = nfswalk::bench::ParseColdOptions(argc, argv);
-  if (const int* exit_code = std::get_if<int>(&options)) return *exit_code;
-  return nfswalk::bench::Run(std::get<nfswalk::bench::ColdOptions>(options),
-                             nfswalk::bench::StopOnSignals());
-}
+int main(int argc, char** argv) { return nfswalk::bench::Main(argc, argv); }

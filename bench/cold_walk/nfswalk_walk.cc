@@ -1,13 +1,8 @@
-#include "bench/cold_walk/nfswalk_walk.h"
-
-#include <condition_variable>
-#include <mutex>
-#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "bench/cold_walk/work_crew.h"
+#include "bench/cold_walk/cold_subjects.h"
 #include "fmt/format.h"
 #include "nfsclient/client.h"
 #include "nfsclient/protocol/nfs3.h"
@@ -19,118 +14,42 @@ namespace {
 constexpr std::errc kOk{};
 const Credential kRoot(0, 0);
 
-std::string Failed(std::string_view what, std::string_view path, std::errc error) {
-  return fmt::format("{} {}: {}", what, path, std::make_error_code(error).message());
+std::unexpected<std::string> Failed(std::string_view what, std::string_view path, std::errc error) {
+  return std::unexpected(
+      fmt::format("{} {}: {}", what, path, std::make_error_code(error).message()));
 }
 
-// Directories that wait to be listed, for all threads of a find.
-class FindQueue {
+class NfswalkCalls final : public WalkCalls {
  public:
-  void Push(std::string directory) {
-    const std::lock_guard guard(mutex_);
-    directories_.push_back(std::move(directory));
-    changed_.notify_one();
-  }
-  // Blocks until there is one. Empty once none can come any more. Done() follows each.
-  std::optional<std::string> Take() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !directories_.empty() || busy_ == 0; });
-    if (directories_.empty()) return std::nullopt;
-    std::string directory = std::move(directories_.back());
-    directories_.pop_back();
-    ++busy_;
-    return directory;
-  }
-  void Done() {
-    const std::lock_guard guard(mutex_);
-    if (--busy_ == 0) changed_.notify_all();
-  }
+  explicit NfswalkCalls(Client& client) : client_(client) {}
 
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::string> directories_ = {"/"};
-  size_t busy_ = 0;
-};
-
-// The walk of one turn.
-class Walker {
- public:
-  Walker(Client& client, const ColdTree& tree, const NfswalkSetting& setting,
-         const std::atomic<bool>& stop)
-      : client_(client), tree_(tree), setting_(setting), stop_(stop) {}
-
-  // Empty, or what went wrong.
-  std::string Run(size_t thread) {
-    switch (setting_.mode) {
-      case ColdMode::kPath:
-        return StatShare(thread);
-      case ColdMode::kFind:
-        return Find();
-      case ColdMode::kDeep:
-        return Stat(ColdTree::kDeepFile);
-    }
-    return {};
-  }
-  uint64_t files() const { return files_.load(); }
-  uint64_t files_expected() const {
-    const uint64_t files = tree_.paths().size();
-    return setting_.mode == ColdMode::kPath   ? files
-           : setting_.mode == ColdMode::kFind ? files + 1
-                                              : 1;
-  }
-
- private:
-  std::string Stat(const std::string& path) {
+  Outcome Stat(const std::string& path) override {
     const auto found = client_.Stat(path, kRoot);
     if (!found) return Failed("stat", path, found.error());
-    if (found->type != protocol::FileType::kRegular) return path + " is no regular file";
-    files_.fetch_add(1);
-    return {};
+    if (found->type == protocol::FileType::kRegular) return {};
+    return std::unexpected(path + " is no regular file");
   }
 
-  std::string StatShare(size_t thread) {
-    const std::vector<std::string>& paths = tree_.paths();
-    for (size_t i = thread; i < paths.size() && !stop_.load(); i += setting_.threads) {
-      if (std::string error = Stat(paths[i]); !error.empty()) return error;
-    }
-    return {};
-  }
-
-  std::string Find() {
-    std::string error;
-    while (auto directory = queue_.Take()) {
-      if (error.empty() && !stop_.load()) error = List(*directory);
-      queue_.Done();
-    }
-    return error;
-  }
-
-  std::string List(const std::string& directory) {
-    std::string error;
+  Outcome List(const std::string& directory, const EntryFound& found) override {
+    Outcome outcome;
     const std::errc listed = client_.ReadDir(directory, kRoot, [&](const DirectoryEntry& entry) {
-      std::string path = directory + (directory.ends_with('/') ? "" : "/") + entry.name;
-      if (!entry.attributes) {
-        error = "the server lists " + path + " without attributes";
-      } else if (entry.attributes->type == protocol::FileType::kDirectory) {
-        queue_.Push(std::move(path));
+      if (entry.attributes) {
+        found(entry.name, entry.attributes->type == protocol::FileType::kDirectory);
       } else {
-        files_.fetch_add(1);
+        outcome = std::unexpected(
+            fmt::format("the server lists {} in {} without attributes", entry.name, directory));
       }
-      return error.empty();
+      return outcome.has_value();
     });
-    return listed == kOk ? error : Failed("list", directory, listed);
+    if (listed != kOk) return Failed("list", directory, listed);
+    return outcome;
   }
 
+ private:
   Client& client_;
-  const ColdTree& tree_;
-  const NfswalkSetting setting_;
-  const std::atomic<bool>& stop_;
-  FindQueue queue_;
-  std::atomic<uint64_t> files_{0};
 };
 
-MountOptions OptionsOf(const ColdPlace& place, const NfswalkSetting& setting) {
+MountOptions OptionsOf(const ColdPlace& place, const ColdSetting& setting) {
   MountOptions options = place.server.OptionsFor(place.directory);
   options.server.version = setting.version;
   options.compound = setting.compound;
@@ -139,57 +58,43 @@ MountOptions OptionsOf(const ColdPlace& place, const NfswalkSetting& setting) {
 }
 
 std::expected<ColdTurn, std::string> WalkOnce(Client& client, const ColdPlace& place,
-                                              const NfswalkSetting& setting,
-                                              const std::atomic<bool>& stop) {
-  Walker walker(client, place.tree, setting, stop);
-  const uint64_t before = client.stats().rpcs;
-  const auto seconds = RunCrew(setting.threads, [&](size_t thread) { return walker.Run(thread); });
-  if (!seconds) return std::unexpected(seconds.error());
-  const ColdTurn turn{
-      .files = walker.files(), .rpcs = client.stats().rpcs - before, .seconds = *seconds};
-  if (turn.files != walker.files_expected() && !stop.load()) {
-    return std::unexpected(
-        fmt::format("{} of {} files were found", turn.files, walker.files_expected()));
-  }
-  return turn;
+                                              const ColdSetting& setting) {
+  std::vector<std::unique_ptr<WalkCalls>> calls;
+  while (calls.size() < setting.threads) calls.push_back(std::make_unique<NfswalkCalls>(client));
+  const uint64_t rpcs_before = client.stats().rpcs;
+  const auto turn = Walk(setting.kind, place.tree, 1, calls, place.server.server_pid());
+  if (!turn) return std::unexpected(turn.error());
+  return ColdTurn{.turn = *turn, .rpcs = client.stats().rpcs - rpcs_before};
 }
 
-class NfswalkSubject final : public ColdSubject {
+class NfswalkWalk final : public ColdSubject {
  public:
-  NfswalkSubject(const ColdPlace& place, const NfswalkSetting& setting)
-      : place_(place),
-        setting_(setting),
-        key_{SubjectOf(setting, "nfswalk"), setting.version, setting.mode, setting.threads} {}
+  NfswalkWalk(const ColdPlace& place, const ColdSetting& setting)
+      : place_(place), setting_(setting) {}
 
-  const ColdKey& key() const override { return key_; }
-  std::expected<ColdTurn, std::string> Run(const std::atomic<bool>& stop) override {
-    const MountOptions options = OptionsOf(place_, setting_);
-    std::expected<std::unique_ptr<Client>, MountError> client;
-    place_.server.InItsNetwork([&] { client = Client::Mount(options); });
-    if (!client) return std::unexpected(client.error().message);
-    return WalkOnce(**client, place_, setting_, stop);
+  std::expected<ColdTurn, std::string> Run() override {
+    auto client = place_.server.Mount(OptionsOf(place_, setting_));
+    if (!client) return std::unexpected(std::move(client.error()));
+    return WalkOnce(**client, place_, setting_);
   }
 
  private:
   const ColdPlace place_;
-  const NfswalkSetting setting_;
-  const ColdKey key_;
+  const ColdSetting setting_;
 };
 
 }  // namespace
 
-std::string SubjectOf(const NfswalkSetting& setting, std::string_view who) {
+std::string SubjectName(std::string_view who, const ColdSetting& setting) {
   return fmt::format("{}{}{}", who, setting.compound ? "" : " nocompound",
                      setting.list_ahead ? "" : " nordirplus");
 }
 
-std::unique_ptr<ColdSubject> MakeNfswalkSubject(const ColdPlace& place,
-                                                const NfswalkSetting& setting) {
-  return std::make_unique<NfswalkSubject>(place, setting);
+std::unique_ptr<ColdSubject> MakeNfswalkWalk(const ColdPlace& place, const ColdSetting& setting) {
+  return std::make_unique<NfswalkWalk>(place, setting);
 }
 
-std::expected<Record, std::string> RecordWalk(const ColdPlace& place, NfswalkSetting setting,
-                                              const std::atomic<bool>& stop) {
+std::expected<Record, std::string> RecordWalk(const ColdPlace& place, ColdSetting setting) {
   setting.threads = 1;
   const MountOptions options = OptionsOf(place, setting);
   std::expected<std::unique_ptr<protocol::Protocol>, protocol::ConnectError> connected;
@@ -198,12 +103,12 @@ std::expected<Record, std::string> RecordWalk(const ColdPlace& place, NfswalkSet
                     ? protocol::Nfs3::ConnectNfs3(options.server, options.transport)
                     : protocol::Nfs4::ConnectNfs4(options.server, options.transport);
   });
-  if (!connected) return std::unexpected(connected.error().message);
+  if (!connected) return std::unexpected(std::move(connected.error().message));
   Record record;
   auto client = Client::MountOver(
       std::make_unique<RecordingProtocol>(std::move(*connected), record), options);
-  if (!client) return std::unexpected(client.error().message);
-  if (auto walked = WalkOnce(**client, place, setting, stop); !walked) {
+  if (!client) return std::unexpected(std::move(client.error().message));
+  if (auto walked = WalkOnce(**client, place, setting); !walked) {
     return std::unexpected(std::move(walked.error()));
   }
   return record;

@@ -1,5 +1,3 @@
-#include "bench/cold_walk/raw_calls.h"
-
 // libnfs.h defines what the raw headers need, so it comes first.
 // clang-format off
 #include <nfsc/libnfs.h>
@@ -15,7 +13,11 @@
 #include <chrono>
 #include <cstring>
 #include <utility>
+#include <vector>
 
+#include "bench/cold_walk/cold_subjects.h"
+#include "bench/measure/interrupt.h"
+#include "bench/measure/machine_share.h"
 #include "fmt/format.h"
 #include "nfsclient/protocol/nfs3_encode.h"
 #include "nfsclient/protocol/nfs4_compound.h"
@@ -115,31 +117,30 @@ struct ContextCloser {
 // One connection and the calls on it.
 class Pipeline {
  public:
-  Pipeline(int version, const Record& record, const std::atomic<bool>& stop)
-      : version_(version), record_(record), stop_(stop), context_(rpc_init_context()) {
+  Pipeline(int version, const Record& record)
+      : version_(version), record_(record), context_(rpc_init_context()) {
     slots_.resize(kRawWindow);
     for (Slot& slot : slots_) free_.push_back(&slot);
   }
 
-  // Each returns an empty string or the error.
-  std::string Connect(const protocol::ServerAddress& server) {
+  Outcome Connect(const protocol::ServerAddress& server) {
     const int port = server.nfs_port == 0 ? kNfsPort : server.nfs_port;
     if (rpc_connect_port_async(context_.get(), server.host.c_str(), port, NFS_PROGRAM, version_,
                                OnConnect, this) != 0) {
-      return fmt::format("cannot connect to {}:{}", server.host, port);
+      return std::unexpected(fmt::format("cannot connect to {}:{}", server.host, port));
     }
-    while (!connected_ && error_.empty()) Serve();
-    if (!error_.empty()) return error_;
+    while (!connected_ && outcome_) Serve();
+    if (!outcome_) return outcome_;
     const int on = 1;
     setsockopt(rpc_get_fd(context_.get()), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return {};
   }
-  std::string Run() {
-    while (error_.empty() && answered_ < record_.size() && !stop_.load()) {
+  Outcome Run() {
+    while (outcome_ && answered_ < record_.size() && !Interrupted()) {
       Fill();
       Serve();
     }
-    return error_;
+    return outcome_;
   }
   uint64_t answered() const { return answered_; }
 
@@ -152,7 +153,7 @@ class Pipeline {
   static void OnConnect(rpc_context*, int status, void*, void* data) {
     auto& self = *static_cast<Pipeline*>(data);
     self.connected_ = status == RPC_STATUS_SUCCESS;
-    if (!self.connected_) self.error_ = "the server does not answer";
+    if (!self.connected_) self.outcome_ = std::unexpected("the server does not answer");
   }
 
   static void OnReply(rpc_context*, int status, void* result, void* data) {
@@ -161,9 +162,10 @@ class Pipeline {
     self.free_.push_back(&slot);
     ++self.answered_;
     if (status != RPC_STATUS_SUCCESS) {
-      self.error_ = "a raw call was lost";
+      self.outcome_ = std::unexpected("a raw call was lost");
     } else if (const int refusal = StatusOf(slot.kind, self.version_, result); refusal != 0) {
-      self.error_ = fmt::format("a raw call was answered with NFS status {}", refusal);
+      self.outcome_ =
+          std::unexpected(fmt::format("a raw call was answered with NFS status {}", refusal));
     }
   }
 
@@ -177,7 +179,7 @@ class Pipeline {
       const int queued = version_ == 3 ? Issue3(call, context_.get(), OnReply, slot)
                                        : Issue4(call, context_.get(), OnReply, slot);
       if (queued != 0) {
-        error_ = "a raw call could not be encoded";
+        outcome_ = std::unexpected("a raw call could not be encoded");
         return;
       }
     }
@@ -187,59 +189,58 @@ class Pipeline {
     pollfd socket{rpc_get_fd(context_.get()), static_cast<short>(rpc_which_events(context_.get())),
                   0};
     if (poll(&socket, 1, kSilenceMax_ms) == 0) {
-      error_ = "the server is silent";
+      outcome_ = std::unexpected("the server is silent");
     } else if (rpc_service(context_.get(), socket.revents) < 0) {
-      error_ = "the connection of the raw calls broke";
+      outcome_ = std::unexpected("the connection of the raw calls broke");
     }
   }
 
   const int version_;
   const Record& record_;
-  const std::atomic<bool>& stop_;
   std::vector<Slot> slots_;
   std::vector<Slot*> free_;
   size_t next_ = 0;
   uint64_t answered_ = 0;
   bool connected_ = false;
-  std::string error_;
+  Outcome outcome_;
   // Goes first: it calls OnReply() for what is in flight.
   const std::unique_ptr<rpc_context, ContextCloser> context_;
 };
 
-class RawSubject final : public ColdSubject {
+class RawCalls final : public ColdSubject {
  public:
-  RawSubject(const ColdPlace& place, const NfswalkSetting& setting, Record record, uint64_t files)
-      : place_(place),
-        key_{SubjectOf(setting, "raw calls"), setting.version, setting.mode, 1},
-        record_(std::move(record)),
-        files_(files) {}
+  RawCalls(const ColdPlace& place, const ColdSetting& setting, Record record)
+      : place_(place), setting_(setting), record_(std::move(record)) {}
 
-  const ColdKey& key() const override { return key_; }
-  std::expected<ColdTurn, std::string> Run(const std::atomic<bool>& stop) override {
+  std::expected<ColdTurn, std::string> Run() override {
     using Clock = std::chrono::steady_clock;
-    Pipeline pipeline(key_.version, record_, stop);
-    std::string error;
+    Pipeline pipeline(setting_.version, record_);
     const protocol::ServerAddress server = place_.server.OptionsFor(place_.directory).server;
-    place_.server.InItsNetwork([&] { error = pipeline.Connect(server); });
+    Outcome outcome;
+    place_.server.InItsNetwork([&] { outcome = pipeline.Connect(server); });
+    if (!outcome) return std::unexpected(std::move(outcome.error()));
+    const MachineShare machine(place_.server.server_pid());
     const Clock::time_point started = Clock::now();
-    if (error.empty()) error = pipeline.Run();
+    outcome = pipeline.Run();
     const std::chrono::duration<double> took = Clock::now() - started;
-    if (!error.empty()) return std::unexpected(std::move(error));
-    return ColdTurn{.files = files_, .rpcs = pipeline.answered(), .seconds = took.count()};
+    if (!outcome) return std::unexpected(std::move(outcome.error()));
+    return ColdTurn{.turn = {.ops = FilesOf(setting_.kind, place_.tree, 1),
+                             .seconds = took.count(),
+                             .share = machine.Share()},
+                    .rpcs = pipeline.answered()};
   }
 
  private:
   const ColdPlace place_;
-  const ColdKey key_;
+  const ColdSetting setting_;
   const Record record_;
-  const uint64_t files_;
 };
 
 }  // namespace
 
-std::unique_ptr<ColdSubject> MakeRawSubject(const ColdPlace& place, const NfswalkSetting& setting,
-                                            Record record, uint64_t files) {
-  return std::make_unique<RawSubject>(place, setting, std::move(record), files);
+std::unique_ptr<ColdSubject> MakeRawCalls(const ColdPlace& place, const ColdSetting& setting,
+                                          Record record) {
+  return std::make_unique<RawCalls>(place, setting, std::move(record));
 }
 
 }  // namespace nfswalk::bench

@@ -1,5 +1,5 @@
 // recording_protocol: hands every call on to a Protocol and writes down those that look something
-// up, so that the same ones can be made again without a client around them (raw_calls.h).
+// up, so that the same ones can be made again without a client around them (MakeRawCalls).
 //
 // Thread safety: as Protocol; the record itself is read when no call is inside.
 #ifndef NFSWALK_BENCH_COLD_WALK_RECORDING_PROTOCOL_H_

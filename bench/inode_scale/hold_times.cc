@@ -1,41 +1,24 @@
 #include "bench/inode_scale/hold_times.h"
 
-#include <pthread.h>
-#include <sched.h>
-
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <cstdint>
-#include <thread>
+#include <functional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "bench/measure/team.h"
+#include "bench/measure/turns.h"
 #include "nfsclient/icache/inode.h"
 #include "nfsclient/icache/inode_list.h"
 #include "nfsclient/icache/inode_table.h"
 
 namespace nfswalk::bench {
-
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr size_t kRounds = 5;
-
-template <class Work>
-double NsPerTurn(size_t turns, Work&& work) {
-  const Clock::time_point start = Clock::now();
-  for (size_t i = 0; i < turns; ++i) work(i);
-  const std::chrono::duration<double, std::nano> took = Clock::now() - start;
-  return took.count() / static_cast<double>(turns);
-}
-
-double Median(std::array<double, kRounds> values) {
-  std::ranges::nth_element(values, values.begin() + kRounds / 2);
-  return values[kRounds / 2];
-}
+constexpr size_t kTurns = 5;
+constexpr uint64_t kTransfers = 20'000;
 
 uint64_t Mix(uint64_t x) {
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
@@ -43,89 +26,106 @@ uint64_t Mix(uint64_t x) {
   return (x ^ (x >> 33)) | 1;
 }
 
-void MeasureHash(std::vector<icache::Inode>& inodes, size_t chain_load, HoldTimes& times) {
-  icache::StripedInodeTable table(std::bit_ceil(inodes.size() / chain_load), chain_load, size_t{1});
-  const auto no_match = [](const icache::Inode&) { return false; };
-  std::array<double, kRounds> find, insert, unhash;
-  for (size_t round = 0; round < kRounds; ++round) {
-    insert[round] = NsPerTurn(inodes.size(), [&](size_t i) {
+// The inodes, and the tables and lists that they are put into and taken out of.
+class HeldInodes {
+ public:
+  HeldInodes(size_t files, size_t chain_load)
+      : inodes_(files), table_(std::bit_ceil(files / chain_load), chain_load, size_t{1}) {}
+
+  void Insert() {
+    for (size_t i = 0; i < inodes_.size(); ++i) {
       const uint64_t hash = Mix(i);
-      inodes[i].hash.store(hash, std::memory_order_relaxed);
-      auto chain = table.Lock(hash);
-      if (chain.Find(hash, no_match) == nullptr) chain.Insert(&inodes[i]);
-    });
-    find[round] = NsPerTurn(inodes.size(), [&](size_t i) {
-      const uint64_t hash = Mix(i + inodes.size());
-      auto chain = table.Lock(hash);
-      if (chain.Find(hash, no_match) != nullptr) std::abort();
-    });
-    unhash[round] = NsPerTurn(inodes.size(), [&](size_t i) {
-      auto chain = table.Lock(Mix(i));
-      chain.Remove(&inodes[i]);
-    });
+      inodes_[i].hash.store(hash, std::memory_order_relaxed);  // no other thread
+      auto chain = table_.Lock(hash);
+      if (chain.Find(hash, NoMatch) == nullptr) chain.Insert(&inodes_[i]);
+    }
   }
-  times.hash_find = Median(find);
-  times.hash_insert = Median(insert);
-  times.hash_unhash = Median(unhash);
-}
-
-double MeasureList(std::vector<icache::Inode>& inodes) {
-  icache::InodeList list(1);
-  std::array<double, kRounds> rounds;
-  for (double& round : rounds) {
-    const double add = NsPerTurn(inodes.size(), [&](size_t i) { list.Add(inodes[i]); });
-    const double remove = NsPerTurn(inodes.size(), [&](size_t i) { list.Remove(inodes[i]); });
-    round = (add + remove) / 2;
+  void FindNothing() {
+    for (size_t i = 0; i < inodes_.size(); ++i) {
+      const uint64_t hash = Mix(i + inodes_.size());
+      auto chain = table_.Lock(hash);
+      if (chain.Find(hash, NoMatch) != nullptr) std::abort();
+    }
   }
-  return Median(rounds);
-}
+  void Unhash() {
+    for (size_t i = 0; i < inodes_.size(); ++i) {
+      auto chain = table_.Lock(Mix(i));
+      chain.Remove(&inodes_[i]);
+    }
+  }
+  void JoinAndLeaveList() {
+    for (icache::Inode& inode : inodes_) list_.Add(inode);
+    for (icache::Inode& inode : inodes_) list_.Remove(inode);
+  }
 
-void PinTo(size_t processor) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(processor, &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
+ private:
+  static bool NoMatch(const icache::Inode&) { return false; }
+
+  std::vector<icache::Inode> inodes_;
+  icache::StripedInodeTable table_;
+  icache::InodeList list_{1};
+};
 
 // Two processors take turns at writing one line.
-double MeasureTransfer() {
-  if (std::thread::hardware_concurrency() < 2) return 0;
-  constexpr uint64_t kTurns = 20'000;
-  std::array<double, kRounds> rounds;
-  for (double& round : rounds) {
-    alignas(64) std::atomic<uint64_t> turn{0};
-    std::jthread other([&] {
-      PinTo(1);
-      for (uint64_t i = 1; i < kTurns; i += 2) {
-        while (turn.load(std::memory_order_acquire) != i) {  // pairs with the other store
-        }
-        turn.store(i + 1, std::memory_order_release);  // pairs with the other load
+class PingPong {
+ public:
+  void Play(size_t thread) {
+    for (uint64_t i = thread; i < kTransfers; i += 2) {
+      while (turn_.load(std::memory_order_acquire) != i) {  // pairs with the other thread's store
       }
-    });
-    std::jthread one([&] {
-      PinTo(0);
-      round = NsPerTurn(
-                  kTurns / 2,
-                  [&](size_t i) {
-                    while (turn.load(std::memory_order_acquire) != 2 * i) {  // the other store
-                    }
-                    turn.store(2 * i + 1, std::memory_order_release);  // pairs with the other load
-                  }) /
-              2;
-    });
+      turn_.store(i + 1, std::memory_order_release);  // pairs with the other thread's load
+    }
   }
-  return Median(rounds);
-}
+
+ private:
+  alignas(64) std::atomic<uint64_t> turn_{0};
+};
+
+struct Hold {
+  std::string_view name;
+  uint64_t ops;
+  size_t threads;
+  std::function<void(size_t thread)> work;
+};
 
 }  // namespace
 
-HoldTimes MeasureHoldTimes(size_t inodes, size_t chain_load) {
-  HoldTimes times;
-  std::vector<icache::Inode> measured(inodes);
-  MeasureHash(measured, chain_load, times);
-  times.list = MeasureList(measured);
-  times.transfer = MeasureTransfer();
-  return times;
+Outcome MeasureHoldTimes(size_t files, size_t chain_load, RowWriter& writer) {
+  HeldInodes inodes(files, chain_load);
+  std::vector<Hold> holds = {
+      {"hash_insert", files, 1, [&](size_t) { inodes.Insert(); }},
+      {"hash_find", files, 1, [&](size_t) { inodes.FindNothing(); }},
+      {"hash_unhash", files, 1, [&](size_t) { inodes.Unhash(); }},
+      {"list", 2 * files, 1, [&](size_t) { inodes.JoinAndLeaveList(); }},
+  };
+  PingPong* ping_pong = nullptr;
+  if (Processors() > 1) {
+    holds.push_back({"transfer", kTransfers, 2, [&](size_t thread) { ping_pong->Play(thread); }});
+  }
+  Turns turns(kTurns);
+  for (size_t i = 0; i < holds.size(); ++i) turns.AddRow();
+  while (turns.BeginRound()) {
+    PingPong new_game;
+    ping_pong = &new_game;
+    for (size_t i = 0; i < holds.size(); ++i) {
+      const auto time =
+          RunTeam(holds[i].threads, Placement::kPinned, [&](size_t thread) -> Outcome {
+            holds[i].work(thread);
+            return {};
+          });
+      if (!time) return std::unexpected(time.error());
+      if (!turns.Wants(i)) continue;
+      turns.Add(i, {.ops = holds[i].ops, .seconds = time->seconds, .share = time->share});
+    }
+  }
+  for (size_t i = 0; i < holds.size(); ++i) {
+    if (!turns.Complete(i)) continue;
+    Row row;
+    row.Set("hold", holds[i].name).Set("threads", holds[i].threads).Set("files", files);
+    AddTiming(row, turns, i, /*processors=*/1);
+    writer.Write(row);
+  }
+  return {};
 }
 
 }  // namespace nfswalk::bench

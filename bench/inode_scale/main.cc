@@ -1,136 +1,177 @@
-// inode_scale: see options.cc for what it does, or run it with --help.
+// inode_scale: the inode cache's locking policies side by side, or on a real export.
 #include <algorithm>
-#include <atomic>
-#include <cstdio>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
-#include <thread>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "bench/console.h"
-#include "bench/inode_scale/bundle_model.h"
-#include "bench/inode_scale/export_driver.h"
+#include "bench/inode_scale/export_turns.h"
 #include "bench/inode_scale/hold_times.h"
-#include "bench/inode_scale/options.h"
-#include "bench/inode_scale/scale_report.h"
-#include "bench/inode_scale/summary.h"
-#include "bench/stop_on_signals.h"
-#include "fmt/format.h"
+#include "bench/inode_scale/plan.h"
+#include "bench/measure/command_line.h"
+#include "bench/measure/interrupt.h"
+#include "bench/measure/progress.h"
+#include "bench/measure/row.h"
 
 namespace nfswalk::bench {
 namespace {
 
-constexpr int kFailed = 1;
-constexpr size_t kProcessors[] = {1, 2, 4, 8, 16, 32, 64};
+constexpr uint64_t kFilesMax = 10'000'000;
+constexpr uint64_t kExportFiles = 300;  // each costs several round trips
+constexpr uint64_t kFillMax_ns = 1'000'000;
+// With a fill time the files are fewer, as each takes long enough to be timed.
+constexpr uint64_t kFillFileShare = 10;
 
-size_t ProcessorsHere() { return std::max(1u, std::thread::hardware_concurrency()); }
+const std::vector<std::string> kAllBundles = {
+    "H0+L0+U0", "H0+L1+U0", "H0+L0+U1", "H1+L0+U0", "H2+L0+U0", "H2+L1+U1", "H3+L1+U1",
+    "H4+L1+U1", "H5+L1+U1", "H6+L1+U1", "H7+L1+U1", "H8+L1+U1", "H8+L3+U1"};
 
-// What bulkstat over each bundle would do on more processors, from times of one thread.
-std::vector<SimulatedCurve> Simulate(const Plan& plan, const std::vector<ScaleRow>& rows) {
-  std::vector<SimulatedCurve> curves;
-  const HoldTimes times = MeasureHoldTimes(plan.files_per_thread, plan.chain_load);
-  for (const ScaleRow& row : rows) {
-    if (row.workload != WorkloadName(Workload::kBulkstat) || row.threads != 1) continue;
-    const double inode_ns = row.seconds * 1e9 / static_cast<double>(plan.files_per_thread);
-    const auto policy = icache::ParseInodePolicy(BundleOf(row));
-    auto curve = SimulateCurve(
-        BundleOf(row), BulkstatModel(*policy, times, inode_ns, plan.files_per_thread), kProcessors);
-    if (!curve) {
-      fmt::print(stderr, "inode_scale: no simulation of {}: {}\n", BundleOf(row), curve.error());
-      continue;
-    }
-    curves.push_back(std::move(*curve));
+struct Options {
+  std::vector<std::string> bundles = {"H0+L0+U0", "H1+L0+U0", "H2+L0+U0",
+                                      "H2+L1+U1", "H3+L1+U1", "H8+L3+U1"};
+  std::vector<std::string> workloads = {"create",   "walk",   "chmod", "unlink",
+                                        "bulkstat", "fstree", "warm"};
+  std::vector<uint64_t> fills_ns = {0, 1000, 5000};
+  Plan plan = {.policies = {},
+               .workloads = {},
+               .threads = {1, 2, 4, 8, 16},
+               .files_per_thread = 100'000,
+               .repetitions = 7,
+               .chain_load = 1,
+               .work = {}};
+  std::optional<std::string> server;  // an nfs:// URL; empty: a server of our own
+  std::string json_file;
+};
+
+// Empty if all is well.
+std::string WhyBundleRefused(const std::string& name) {
+  if (name == "all") return {};
+  const auto policy = icache::ParseInodePolicy(name);
+  if (!policy) return "\"" + name + "\": " + policy.error();
+  if (policy->list == icache::ListPolicy::kNone && policy->hash != icache::HashPolicy::kIndex) {
+    return "\"" + name + "\": without a list only an index can be iterated: use H8+L3";
   }
-  return curves;
+  return {};
 }
 
-std::string Heading(const Plan& plan, const ReplayServer* server) {
-  if (server != nullptr) {
-    return fmt::format(
-        "On {}, through the client: these times contain the server.\n{} files a "
-        "thread, {} repetitions\n",
-        server->description(), plan.files_per_thread, plan.repetitions);
-  }
-  return fmt::format("Fill {} ns{}, {} files a thread, {} repetitions, {} inodes a chain\n",
-                     plan.work.fill_ns, plan.work.under_one_lock ? " under one lock" : "",
-                     plan.files_per_thread, plan.repetitions, plan.chain_load);
+std::string WhyWorkloadRefused(const std::string& name) {
+  const auto workload = ParseWorkload(name);
+  return workload ? "" : workload.error();
 }
 
-// False, and explained, if it cannot be run.
-bool RunOne(const Plan& plan, ReplayServer* server, const std::atomic<bool>& stop,
-            std::vector<ScaleRow>& all_rows) {
-  Summary summary(plan.work.fill_ns, ProcessorsHere());
-  const size_t total =
-      plan.repetitions * plan.threads.size() * plan.policies.size() * plan.workloads.size();
-  const auto progress = [&](const Timing& timing) {
-    summary.Add(timing);
-    if (summary.timings() % 16 == 0 || summary.timings() == total) {
-      fmt::print(stderr, "\r{} of {} ", summary.timings(), total);
-    }
-  };
-  const auto ran = server != nullptr ? RunPlanOnExport(plan, *server, progress, stop)
-                                     : RunPlan(plan, progress, stop);
-  fmt::print(stderr, "\n");
-  if (!ran) {
-    fmt::print(stderr, "inode_scale: {}\n", ran.error());
-    return false;
-  }
-  const std::vector<ScaleRow> rows = summary.Rows();
-  all_rows.insert(all_rows.end(), rows.begin(), rows.end());
-  fmt::print("\n{}\n", Heading(plan, server));
-  const bool simulate = server == nullptr && plan.work.fill_ns == 0 && !stop;
-  fmt::print("{}",
-             ScaleReport(rows, simulate ? Simulate(plan, rows) : std::vector<SimulatedCurve>{},
-                         ProcessorsHere()));
-  // Threads that wait for a server have processor time to spare.
-  if (server == nullptr && summary.disturbed() > 0) {
-    fmt::print(
-        "WARNING: in {} of {} timings the threads got less than {:.0f} % of the processors: other "
-        "work\nruns on this machine, and the figures of several threads are worth less.\n",
-        summary.disturbed(), summary.timings(), Summary::kCpuShareMin * 100);
-  }
-  return true;
+void Shorten(Options& options) {
+  options.plan.files_per_thread = 20'000;
+  options.plan.repetitions = 3;
+  options.plan.threads = {1, 2, 4};
+  options.fills_ns = {0};
 }
 
-// Null, and explained, if it cannot be used.
-std::unique_ptr<ReplayServer> OpenServer(const std::string& url) {
-  auto server = url.empty() ? ReplayServer::StartOwn() : ReplayServer::Use(url);
-  if (server) return std::move(*server);
-  fmt::print(stderr, "inode_scale: {}\n", server.error());
-  return nullptr;
+void Declare(CLI::App& app, Options& options) {
+  app.add_flag_callback(
+      "--quick", [&] { Shorten(options); },
+      "20000 files, 3 repetitions, up to 4 threads and no fill time, where nothing else is said");
+  app.add_option_function<std::string>(
+         "--server",
+         [&options](const std::string& url) {
+           options.server = url;
+           options.plan.files_per_thread = kExportFiles;
+         },
+         "Run on a real export through the client, 300 files a thread where nothing else is said: "
+         "on an nfs:// URL, in a new directory there as uid 0, or without a value on an "
+         "nfs-ganesha of our own")
+      ->expected(0, 1);
+  app.add_option("--policies", options.bundles,
+                 "Bundles of a hash, a list and an LRU policy, H3+L1+U1; or all")
+      ->delimiter(',')
+      ->check(WhyBundleRefused)
+      ->capture_default_str();
+  app.add_option("--workloads", options.workloads, "What is done to each file")
+      ->delimiter(',')
+      ->check(WhyWorkloadRefused)
+      ->capture_default_str();
+  AddThreads(app, options.plan.threads);
+  AddRepetitions(app, options.plan.repetitions);
+  app.add_option("--files", options.plan.files_per_thread,
+                 "Files of each thread, with a fill time a tenth of them")
+      ->check(CLI::Range(uint64_t{1}, kFilesMax))
+      ->capture_default_str();
+  app.add_option("--fill-ns", options.fills_ns,
+                 "Time a file system takes to read an inode, in ns; not with --server")
+      ->delimiter(',')
+      ->check(CLI::Range(uint64_t{0}, kFillMax_ns))
+      ->capture_default_str();
+  app.add_flag("--fill-under-one-lock", options.plan.work.under_one_lock,
+               "As in a file system that is itself the bottleneck");
+  app.add_option("--load", options.plan.chain_load, "Inodes a hash chain")
+      ->check(CLI::Range(size_t{1}, size_t{64}))
+      ->capture_default_str();
+  AddJsonFile(app, options.json_file);
 }
 
-int Run(const ScaleOptions& options, const std::atomic<bool>& stop) {
-  std::unique_ptr<ReplayServer> server;
+Plan PlanOf(const Options& options, uint64_t fill_ns) {
+  Plan plan = options.plan;
+  const bool all = std::ranges::find(options.bundles, "all") != options.bundles.end();
+  for (const std::string& name : all ? kAllBundles : options.bundles) {
+    plan.policies.push_back(*icache::ParseInodePolicy(name));
+  }
+  for (const std::string& name : options.workloads) plan.workloads.push_back(*ParseWorkload(name));
+  plan.work.fill_ns = fill_ns;
+  if (fill_ns > 0) {
+    plan.files_per_thread = std::max<uint64_t>(1, plan.files_per_thread / kFillFileShare);
+  }
+  return plan;
+}
+
+Row FactsOf(const Options& options, const ServerExport* server) {
+  Row facts;
+  if (server != nullptr) facts.Set("server", server->description());
+  facts.Set("files_per_thread", options.plan.files_per_thread)
+      .Set("repetitions", options.plan.repetitions)
+      .Set("chain_load", options.plan.chain_load)
+      .Set("fill_under_one_lock", options.plan.work.under_one_lock);
+  return facts;
+}
+
+Outcome Run(const Options& options) {
+  std::unique_ptr<ServerExport> server;
   if (options.server) {
-    server = OpenServer(*options.server);
-    if (server == nullptr) return kFailed;
+    auto opened = ServerExport::Open(*options.server);
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    server = std::move(*opened);
   }
-  std::vector<ScaleRow> rows;
-  for (const Plan& plan : options.plans) {
-    if (stop) break;
-    if (!RunOne(plan, server.get(), stop, rows)) return kFailed;
+  auto writer = RowWriter::Open("inode_scale", options.json_file, FactsOf(options, server.get()));
+  if (!writer) return std::unexpected(std::move(writer.error()));
+  for (const uint64_t fill_ns : options.fills_ns) {
+    const Plan plan = PlanOf(options, fill_ns);
+    Outcome ran = RunPlan(
+        plan, server != nullptr ? ExportTurns(plan, *server) : SyntheticTurns(plan), *writer);
+    if (ran && server == nullptr && fill_ns == 0 && !Interrupted()) {
+      ran = MeasureHoldTimes(plan.files_per_thread, plan.chain_load, *writer);
+    }
+    if (!ran) return ran;
   }
-  const int exit_code = stop ? kExitInterrupted : 0;
-  for (const auto& [file, text] : {std::pair(options.json_file, ScaleJson(rows)),
-                                   std::pair(options.letters_file, LettersJson())}) {
-    if (file.empty()) continue;
-    const std::string error = WriteTextFile(file, text);
-    if (error.empty()) continue;
-    fmt::print(stderr, "inode_scale: {}\n", error);
-    return kFailed;
-  }
-  return exit_code;
+  Row totals;
+  totals.Set("interrupted", Interrupted());
+  return writer->Close(totals);
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app(
+      "The letters' workloads on the inode cache: policies side by side, interleaved. Each thread "
+      "has directories of its own, which are made up as they are read, so that nothing but the "
+      "cache is measured.",
+      "inode_scale");
+  Declare(app, options);
+  if (const auto exit_code = ExitCodeOfParsing(app, argc, argv)) return *exit_code;
+  if (options.server) options.fills_ns = {0};
+  CatchInterrupts();
+  return Finish("inode_scale", Run(options));
 }
 
 }  // namespace
 }  // namespace nfswalk::bench
 
-int main(int argc, char** argv) {
-  const auto options = nfswalk::bench::ParseScaleOptions(argc, argv);
-  if (const int* exit_code = std::get_if<int>(&options)) return *exit_code;
-  return nfswalk::bench::Run(std::get<nfswalk::bench::ScaleOptions>(options),
-                             nfswalk::bench::StopOnSignals());
-}
+int main(int argc, char** argv) { return nfswalk::bench::Main(argc, argv); }

@@ -25,7 +25,7 @@ class FileId final : public icache::InodeIdentity {
   const uint64_t fileid_;
 };
 
-// Nothing can go wrong here that a benchmark could go on after.
+// Ends the process: no failure here leaves a benchmark that could continue.
 [[noreturn]] void Fail(const char* what) {
   std::fprintf(stderr, "inode_scale: %s\n", what);
   std::exit(EXIT_FAILURE);

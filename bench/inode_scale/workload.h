@@ -1,7 +1,5 @@
-// workload: the letters' workloads on a directory tree that is made up as it is read, so that
-// nothing but the inode cache is measured (docs/benchmarks.md).
-//
-// Every thread has directories of its own: thread t reads the file ids from FirstFileOf(t) on.
+// workload: what the letters' workloads do to the inode cache, over files that are made up as they
+// are read. Each thread has its own: thread t has the file ids from FirstFileOf(t) on.
 #ifndef NFSWALK_BENCH_INODE_SCALE_WORKLOAD_H_
 #define NFSWALK_BENCH_INODE_SCALE_WORKLOAD_H_
 
@@ -21,15 +19,13 @@ namespace nfswalk::bench {
 class SyntheticFiles final : public icache::InodeOperations {
  public:
   struct Work {
-    // What a file system does to read one inode, in time.
-    uint64_t fill_ns = 0;
-    // Under a lock of its own, as file systems have that are themselves the bottleneck.
-    bool under_one_lock = false;
+    uint64_t fill_ns = 0;         // to read one inode
+    bool under_one_lock = false;  // as in a file system that is itself the bottleneck
   };
 
   SyntheticFiles(Work work, bool keep_index, size_t initial_buckets, size_t chain_load);
 
-  // Completes a new inode.
+  // Fills in a new inode, taking fill_ns.
   void Fill(icache::Inode& inode);
 
   std::shared_ptr<icache::InodeIndex> index() override { return index_; }
@@ -48,18 +44,18 @@ class SyntheticFiles final : public icache::InodeOperations {
   rcu::SpinLock fill_lock_;
 };
 
-// How often a workload visits each file. Warm visits are so short that once would time the start of
-// the threads.
+// How often a workload visits each file. Warm visits are so short that one round would time the
+// start of the threads.
 constexpr uint64_t VisitsOf(Workload workload) { return workload == Workload::kWarm ? 20 : 1; }
 
 constexpr uint64_t FirstFileOf(uint64_t thread) { return thread << 40; }
 
-// What one visit is. Returns a checksum over what it read.
+// Visits one file. Returns a checksum of what it read.
 uint64_t VisitFile(Workload workload, icache::IgetFamily& cache, SyntheticFiles& source,
                    uint64_t fileid);
 
-// What one thread does: `files` files, each VisitsOf(workload) times. Returns a checksum over what
-// it read.
+// Visits the first `files` files of `thread` in order, VisitsOf(workload) times. Returns a checksum
+// of what it read.
 uint64_t RunWorkload(Workload workload, icache::IgetFamily& cache, SyntheticFiles& source,
                      uint64_t thread, uint64_t files);
 

@@ -1,9 +1,12 @@
-// workload_name: what the letters' workloads are, and what they are called.
+// workload_name: the letters' workloads and their names.
 #ifndef NFSWALK_BENCH_INODE_SCALE_WORKLOAD_NAME_H_
 #define NFSWALK_BENCH_INODE_SCALE_WORKLOAD_NAME_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -16,15 +19,31 @@ enum class Workload : uint8_t {
   kUnlink,    // look up, no link left, put: evicted
   kBulkstat,  // look up, mark as not to be cached, read, put: evicted
   kFstree,    // walk with a cache for a quarter of the files: each evicts another
-  kWarm,      // look up what is cached, read, put
+  kWarm,      // walk over files that are cached
 };
 inline constexpr Workload kAllWorkloads[] = {
     Workload::kCreate,   Workload::kWalk,   Workload::kChmod, Workload::kUnlink,
     Workload::kBulkstat, Workload::kFstree, Workload::kWarm};
 
-std::string_view WorkloadName(Workload workload);
+inline constexpr std::string_view kWorkloadNames[] = {"create",   "walk",   "chmod", "unlink",
+                                                      "bulkstat", "fstree", "warm"};
+
+constexpr std::string_view WorkloadName(Workload workload) {
+  return kWorkloadNames[static_cast<size_t>(workload)];
+}
+
 // The error lists what is accepted.
-std::expected<Workload, std::string> ParseWorkload(std::string_view name);
+inline std::expected<Workload, std::string> ParseWorkload(std::string_view name) {
+  const auto* const at = std::ranges::find(kWorkloadNames, name);
+  if (at != std::end(kWorkloadNames)) return static_cast<Workload>(at - kWorkloadNames);
+  std::string accepted;
+  for (const std::string_view known : kWorkloadNames) {
+    accepted += accepted.empty() ? "" : ", ";
+    accepted += known;
+  }
+  return std::unexpected("workload '" + std::string(name) + "' is not known: accepted are " +
+                         accepted);
+}
 
 }  // namespace nfswalk::bench
 

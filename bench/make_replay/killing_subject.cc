@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "fmt/format.h"
+#include "bench/measure/progress.h"
 
 namespace nfswalk::bench {
 namespace {
@@ -12,22 +12,19 @@ namespace {
 // The calls left until the server dies, shared by all threads.
 class Fuse {
  public:
-  Fuse(ReplayServer& server, uint64_t after)
+  Fuse(ServerExport& server, uint64_t after)
       : server_(server), left_(static_cast<int64_t>(after)) {}
 
   void Burn() {
-    if (left_.fetch_sub(1, std::memory_order_relaxed) != 1) return;
-    const std::string error = server_.KillAndRestart();
-    if (error.empty()) {
-      fmt::print(stderr, "make_replay: killed and restarted the server\n");
-      return;
-    }
-    fmt::print(stderr, "make_replay: the server does not come back: {}\n", error);
-    std::_Exit(3);
+    if (left_.fetch_sub(1) != 1) return;
+    const Outcome restarted = server_.KillAndRestart();
+    if (restarted) return Warn("make_replay", "killed and restarted the server");
+    Warn("make_replay", "the server does not come back: " + restarted.error());
+    std::_Exit(1);
   }
 
  private:
-  ReplayServer& server_;
+  ServerExport& server_;
   std::atomic<int64_t> left_;
 };
 
@@ -35,7 +32,7 @@ class KillingThread final : public SubjectThread {
  public:
   KillingThread(std::unique_ptr<SubjectThread> thread, Fuse& fuse)
       : thread_(std::move(thread)), fuse_(fuse) {}
-  Answer Ask(const ReplayCall& call, std::span<char> link_text) override {
+  Answer Ask(const Call& call, std::span<char> link_text) override {
     fuse_.Burn();
     return thread_->Ask(call, link_text);
   }
@@ -47,13 +44,12 @@ class KillingThread final : public SubjectThread {
 
 class KillingSubject final : public Subject {
  public:
-  KillingSubject(std::unique_ptr<Subject> subject, ReplayServer& server, uint64_t after)
+  KillingSubject(std::unique_ptr<Subject> subject, ServerExport& server, uint64_t after)
       : subject_(std::move(subject)), fuse_(server, after) {}
 
   std::string_view subject() const override { return subject_->subject(); }
   std::string_view mode() const override { return subject_->mode(); }
   Stats stats() const override { return subject_->stats(); }
-  bool one_pass_only() const override { return subject_->one_pass_only(); }
   std::expected<std::unique_ptr<SubjectThread>, std::string> StartThread() override {
     auto thread = subject_->StartThread();
     if (!thread) return std::unexpected(std::move(thread.error()));
@@ -67,7 +63,7 @@ class KillingSubject final : public Subject {
 
 }  // namespace
 
-std::unique_ptr<Subject> MakeKillingSubject(std::unique_ptr<Subject> subject, ReplayServer& server,
+std::unique_ptr<Subject> MakeKillingSubject(std::unique_ptr<Subject> subject, ServerExport& server,
                                             uint64_t after) {
   return std::make_unique<KillingSubject>(std::move(subject), server, after);
 }

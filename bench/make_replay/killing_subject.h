@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <memory>
 
-#include "bench/make_replay/replay_server.h"
-#include "bench/make_replay/subject.h"
+#include "bench/measure/server_export.h"
+#include "bench/measure/subject.h"
 
 namespace nfswalk::bench {
 
 // Kills and restarts the server (SIGKILL) before call number `after` of all threads together.
 // `server` must outlive the subject. A server that does not come back ends the process with an
 // error: nothing could be compared any more.
-std::unique_ptr<Subject> MakeKillingSubject(std::unique_ptr<Subject> subject, ReplayServer& server,
+std::unique_ptr<Subject> MakeKillingSubject(std::unique_ptr<Subject> subject, ServerExport& server,
                                             uint64_t after);
 
 }  // namespace nfswalk::bench

@@ -1,16 +1,19 @@
 #include "bench/make_replay/replay.h"
 
 #include <linux/limits.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
-#include <barrier>
+#include <atomic>
 #include <chrono>
-#include <mutex>
-#include <optional>
-#include <thread>
+#include <cstring>
+#include <memory>
 #include <utility>
+
+#include "bench/measure/interrupt.h"
+#include "bench/measure/machine_share.h"
+#include "bench/measure/team.h"
+#include "fmt/format.h"
 
 namespace nfswalk::bench {
 namespace {
@@ -20,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kSampleEvery = 64;
 constexpr size_t kMismatchesKept = 10;
 constexpr size_t kLatenciesKept = size_t{1} << 18;
+// Of the time of a turn, before its clock starts.
+constexpr double kWarmUp = 0.25;
 
 uint32_t NanosecondsSince(Clock::time_point start) {
   return static_cast<uint32_t>(
@@ -33,27 +38,35 @@ uint32_t ClockCostNs() {
   return least;
 }
 
-double ThreadCpuSeconds() {
-  timespec used;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+std::string AnswerText(const Call& call, const Answer& answer, std::string_view link_text) {
+  if (answer.error != 0) return std::strerror(answer.error);
+  if (call.kind == CallKind::kReadLink) return fmt::format("\"{}\"", link_text);
+  if (call.kind != CallKind::kStat) return "success";
+  return fmt::format(
+      "mode {:o}, size {}", answer.mode,
+      answer.size_bytes == kSizeNotCompared ? "any" : std::to_string(answer.size_bytes));
 }
 
-// What one thread does; its counters are its own until it has ended.
-class Player {
+// What one thread asks. Its counters are its own until it has ended.
+class alignas(64) Player {
  public:
-  explicit Player(SubjectThread& subject) : subject_(subject), clock_cost_ns_(ClockCostNs()) {
+  Outcome Start(Subject& subject) {
+    auto thread = subject.StartThread();
+    if (!thread) return std::unexpected(std::move(thread.error()));
+    thread_ = std::move(*thread);
+    clock_cost_ns_ = ClockCostNs();
     result_.latencies_ns.reserve(kLatenciesKept);
+    return {};
   }
 
-  void Play(const ReplayCall& call) {
-    ++result_.ops;
-    const Answer answer = subject_.Ask(call, link_text_);
+  void Play(const Call& call) {
+    ++result_.turn.ops;
+    const Answer answer = thread_->Ask(call, link_text_);
     if (!Matches(call, answer, link_text_.data())) [[unlikely]]
       Miss(call, answer);
   }
 
-  void PlayTimed(const ReplayCall& call) {
+  void PlayTimed(const Call& call) {
     const Clock::time_point start = Clock::now();
     Play(call);
     const uint32_t elapsed = NanosecondsSince(start);
@@ -61,128 +74,104 @@ class Player {
     result_.latencies_ns.push_back(elapsed - std::min(elapsed, clock_cost_ns_));
   }
 
+  // Takes lots, round and round, until `seconds` are over.
+  void PlayFor(const ReplayPlan& plan, std::atomic<size_t>& next_lot, double seconds) {
+    const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+    result_.turn.ops = 0;
+    result_.latencies_ns.clear();
+    for (;;) {
+      const Lot& lot = plan.lots[next_lot.fetch_add(1) % plan.lots.size()];
+      for (size_t i = lot.begin; i < lot.end; ++i) {
+        if (result_.turn.ops % kSampleEvery != 0) {
+          Play(plan.calls[i]);
+          continue;
+        }
+        PlayTimed(plan.calls[i]);
+        if (Clock::now() >= end || Interrupted()) return;
+      }
+    }
+  }
+
   PassResult& result() { return result_; }
 
  private:
-  void Miss(const ReplayCall& call, const Answer& answer) {
+  void Miss(const Call& call, const Answer& answer) {
     ++result_.mismatches;
     if (result_.first_mismatches.size() == kMismatchesKept) return;
-    Mismatch mismatch{&call, answer};
-    if (call.kind == CallKind::kReadLink && answer.error == 0) {
-      mismatch.link_text.assign(link_text_.data(), answer.size_bytes);
-    }
-    result_.first_mismatches.push_back(std::move(mismatch));
+    const Answer recorded{.error = call.error, .mode = call.mode, .size_bytes = call.size_bytes};
+    const size_t link_bytes = std::min<size_t>(answer.size_bytes, link_text_.size());
+    result_.first_mismatches.push_back(
+        fmt::format("line {}: {} {}: recorded {}, got {}", call.trace_line, KindName(call.kind),
+                    call.path, AnswerText(call, recorded, call.link_text),
+                    AnswerText(call, answer, {link_text_.data(), link_bytes})));
   }
 
-  SubjectThread& subject_;
-  const uint32_t clock_cost_ns_;
+  std::unique_ptr<SubjectThread> thread_;
+  uint32_t clock_cost_ns_ = 0;
   PassResult result_;
   std::array<char, PATH_MAX> link_text_{};
 };
 
-void Merge(PassResult& into, PassResult&& from) {
-  into.ops += from.ops;
-  into.mismatches += from.mismatches;
-  into.cpu_seconds += from.cpu_seconds;
-  into.latencies_ns.insert(into.latencies_ns.end(), from.latencies_ns.begin(),
-                           from.latencies_ns.end());
-  for (Mismatch& mismatch : from.first_mismatches) {
-    if (into.first_mismatches.size() == kMismatchesKept) break;
-    into.first_mismatches.push_back(std::move(mismatch));
+PassResult Merged(std::vector<Player>& players, const TeamTime& time) {
+  PassResult total{.turn = {.seconds = time.seconds, .share = time.share}};
+  for (Player& player : players) {
+    PassResult& one = player.result();
+    total.turn.ops += one.turn.ops;
+    total.mismatches += one.mismatches;
+    total.latencies_ns.insert(total.latencies_ns.end(), one.latencies_ns.begin(),
+                              one.latencies_ns.end());
+    std::ranges::move(one.first_mismatches, std::back_inserter(total.first_mismatches));
   }
-}
-
-// Runs `play(player)` on every thread, all starting together.
-template <typename Play>
-std::expected<PassResult, std::string> RunThreads(Subject& subject, size_t threads,
-                                                  const Play& play) {
-  PassResult total;
-  std::optional<std::string> failure;
-  std::mutex mutex;
-  Clock::time_point start;
-  std::barrier together(static_cast<ptrdiff_t>(threads), [&]() noexcept { start = Clock::now(); });
-  std::vector<std::jthread> team;
-  for (size_t i = 0; i < threads; ++i) {
-    team.emplace_back([&] {
-      auto hands = subject.StartThread();
-      std::optional<Player> player;
-      if (hands) player.emplace(**hands);
-      together.arrive_and_wait();
-      const double cpu_before = ThreadCpuSeconds();
-      if (player) play(*player);
-      if (player) player->result().cpu_seconds = ThreadCpuSeconds() - cpu_before;
-      const std::lock_guard guard(mutex);
-      if (player) {
-        Merge(total, std::move(player->result()));
-      } else {
-        failure = hands.error();
-      }
-    });
-  }
-  for (std::jthread& thread : team) thread.join();
-  total.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  if (failure) return std::unexpected(std::move(*failure));
   return total;
 }
 
 }  // namespace
 
-bool Matches(const ReplayCall& call, const Answer& answer, const char* link_text) {
-  if (answer.error != call.error) return false;
-  if (answer.error != 0) return true;
-  switch (call.kind) {
-    case CallKind::kStat:
-      return answer.mode == call.mode &&
-             (call.size_bytes == kSizeNotCompared || answer.size_bytes == call.size_bytes);
-    case CallKind::kReadLink:
-      return std::string_view(link_text, answer.size_bytes) == call.link_text;
-    default:
-      return true;
-  }
-}
-
-std::expected<PassResult, std::string> RunOnce(Subject& subject, const ReplayPlan& plan,
-                                               size_t threads, size_t one_in,
-                                               const std::atomic<bool>& stop) {
+std::expected<PassResult, std::string> ReplayOnce(Subject& subject, const ReplayPlan& plan,
+                                                  size_t threads, size_t one_in, pid_t server) {
+  std::vector<Player> players(threads);
   std::atomic<size_t> next_lot = 0;
   std::atomic<size_t> next_listing = 0;
-  return RunThreads(subject, threads, [&](Player& player) {
-    for (size_t lot; (lot = next_lot.fetch_add(1)) < plan.lots().size();) {
-      for (size_t i = plan.lots()[lot].begin; i < plan.lots()[lot].end; ++i) {
-        if (i % one_in != 0) continue;
-        if (stop.load(std::memory_order_relaxed)) return;
-        player.PlayTimed(plan.calls()[i]);
-      }
-    }
-    for (size_t i; (i = next_listing.fetch_add(1)) < plan.listings().size();) {
-      if (stop.load(std::memory_order_relaxed)) return;
-      player.Play(plan.listings()[i]);
-    }
-  });
+  const MachineShare machine(server);
+  const auto time = RunTeam(
+      threads, Placement::kAnywhere,
+      [&](size_t thread) -> Outcome {
+        for (size_t lot; (lot = next_lot.fetch_add(1)) < plan.lots.size();) {
+          for (size_t i = plan.lots[lot].begin; i < plan.lots[lot].end; ++i) {
+            if (Interrupted()) return {};
+            if (i % one_in == 0) players[thread].PlayTimed(plan.calls[i]);
+          }
+        }
+        for (size_t i; (i = next_listing.fetch_add(1)) < plan.listings.size();) {
+          if (Interrupted()) return {};
+          players[thread].Play(plan.listings[i]);
+        }
+        return {};
+      },
+      [&](size_t thread) { return players[thread].Start(subject); });
+  if (!time) return std::unexpected(time.error());
+  PassResult result = Merged(players, *time);
+  result.turn.share = machine.Share();
+  return result;
 }
 
-std::expected<PassResult, std::string> RunFor(Subject& subject, const ReplayPlan& plan,
-                                              size_t threads, double seconds,
-                                              const std::atomic<bool>& stop) {
-  const std::vector<Lot>& lots = plan.lots();
-  if (lots.empty()) return std::unexpected(std::string("the trace has no call to replay"));
+std::expected<PassResult, std::string> ReplayFor(Subject& subject, const ReplayPlan& plan,
+                                                 size_t threads, double seconds) {
+  std::vector<Player> players(threads);
   std::atomic<size_t> next_lot = 0;
-  const auto time_to_run =
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  return RunThreads(subject, threads, [&](Player& player) {
-    const Clock::time_point end = Clock::now() + time_to_run;
-    for (;;) {
-      const Lot& lot = lots[next_lot.fetch_add(1, std::memory_order_relaxed) % lots.size()];
-      for (size_t i = lot.begin; i < lot.end; ++i) {
-        if (player.result().ops % kSampleEvery != 0) {
-          player.Play(plan.calls()[i]);
-          continue;
-        }
-        player.PlayTimed(plan.calls()[i]);
-        if (Clock::now() >= end || stop.load(std::memory_order_relaxed)) return;
-      }
-    }
-  });
+  const auto time = RunTeam(
+      threads, Placement::kPinned,
+      [&](size_t thread) -> Outcome {
+        players[thread].PlayFor(plan, next_lot, seconds);
+        return {};
+      },
+      [&](size_t thread) -> Outcome {
+        if (Outcome started = players[thread].Start(subject); !started) return started;
+        players[thread].PlayFor(plan, next_lot, kWarmUp * seconds);
+        return {};
+      });
+  if (!time) return std::unexpected(time.error());
+  return Merged(players, *time);
 }
 
 }  // namespace nfswalk::bench

@@ -6,44 +6,32 @@
 #ifndef NFSWALK_BENCH_MAKE_REPLAY_REPLAY_H_
 #define NFSWALK_BENCH_MAKE_REPLAY_REPLAY_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <string>
 #include <vector>
 
-#include "bench/make_replay/replay_plan.h"
-#include "bench/make_replay/subject.h"
+#include "bench/make_replay/plan.h"
+#include "bench/measure/subject.h"
+#include "bench/measure/turns.h"
 
 namespace nfswalk::bench {
 
-struct Mismatch {
-  const ReplayCall* call = nullptr;  // points into the plan
-  Answer answer;
-  std::string link_text = {};  // kReadLink that succeeded
-};
-
 struct PassResult {
-  uint64_t ops = 0;  // each of them compared
+  Turn turn;  // `ops`: the calls, each of them compared
   uint64_t mismatches = 0;
-  double seconds = 0;                       // from the common start to the end of the last thread
-  double cpu_seconds = 0;                   // of all threads together
-  std::vector<uint32_t> latencies_ns = {};  // a sample, without the cost of the clock
-  std::vector<Mismatch> first_mismatches = {};
+  std::vector<uint32_t> latencies_ns = {};         // a sample, without the cost of the clock
+  std::vector<std::string> first_mismatches = {};  // sentences
 };
 
-// True if `answer` is what the trace recorded: errno; type and permission bits; size; link text.
-bool Matches(const ReplayCall& call, const Answer& answer, const char* link_text);
-
-// Every `one_in`th call once, and every listing. `*stop` ends it early, here as below.
-std::expected<PassResult, std::string> RunOnce(Subject& subject, const ReplayPlan& plan,
-                                               size_t threads, size_t one_in,
-                                               const std::atomic<bool>& stop);
-// The calls without the listings, round and round until `seconds` are over.
-std::expected<PassResult, std::string> RunFor(Subject& subject, const ReplayPlan& plan,
-                                              size_t threads, double seconds,
-                                              const std::atomic<bool>& stop);
+// Every `one_in`th call once, and every listing. An interrupt ends it early, here as below.
+std::expected<PassResult, std::string> ReplayOnce(Subject& subject, const ReplayPlan& plan,
+                                                  size_t threads, size_t one_in, pid_t server);
+// The calls without the listings, round and round for `seconds`, after a quarter as long in which
+// the new threads fill their own caches.
+std::expected<PassResult, std::string> ReplayFor(Subject& subject, const ReplayPlan& plan,
+                                                 size_t threads, double seconds);
 
 }  // namespace nfswalk::bench
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/measure/interrupt.h"
 #include "bench/memory/synthetic_protocol.h"
 #include "fmt/format.h"
 
@@ -17,19 +18,20 @@ constexpr uint32_t kOrderSeed = 6;
 constexpr uint32_t kAttributeTimeoutS = 24 * 60 * 60;
 constexpr std::errc kOk{};
 
-std::string Failed(std::string_view what, std::string_view path, std::errc error) {
-  return fmt::format("{} {}: {}", what, path, std::make_error_code(error).message());
+std::unexpected<std::string> Failed(std::string_view what, std::string_view path, std::errc error) {
+  return std::unexpected(
+      fmt::format("{} {}: {}", what, path, std::make_error_code(error).message()));
 }
 
-std::string FillDirectory(Client& client, const SyntheticTree& tree, uint64_t directory) {
+Outcome FillDirectory(Client& client, const SyntheticTree& tree, uint64_t directory) {
   const std::string path = tree.PathOfDirectory(directory);
   const auto each = [](const DirectoryEntry&) { return true; };
-  std::errc error = client.ReadDir(path, kMemoryAsker, each);
+  std::errc error = client.ReadDir(path, kMemoryCredential, each);
   if (error != kOk) return Failed("list", path, error);
   const auto files = tree.EntriesOf({SyntheticTree::Kind::kDirectory, directory});
   for (uint64_t file = files.begin; file < files.end; ++file) {
     const std::string name = path + "/" + tree.NameOf({SyntheticTree::Kind::kFile, file});
-    error = client.Access(name, kMayRead, kMemoryAsker);
+    error = client.Access(name, kMayRead, kMemoryCredential);
     if (error != kOk) return Failed("access", name, error);
   }
   return {};
@@ -37,7 +39,7 @@ std::string FillDirectory(Client& client, const SyntheticTree& tree, uint64_t di
 
 }  // namespace
 
-const Credential kMemoryAsker(1000, 1000);
+const Credential kMemoryCredential(1000, 1000);
 
 std::expected<std::unique_ptr<Client>, std::string> MountSynthetic(const SyntheticTree& tree) {
   MountOptions options;
@@ -46,24 +48,24 @@ std::expected<std::unique_ptr<Client>, std::string> MountSynthetic(const Synthet
   // Twice what is needed: near a limit a cache looks for what to give up.
   const uint64_t nodes = tree.files() + tree.directories() + tree.parts() + 1;
   options.dentries_max = options.inodes_max = options.access_entries_max = 2 * nodes;
-  auto client = Client::MountOver(std::make_unique<SyntheticProtocol>(tree), options);
+  auto client = Client::MountOver(MakeSyntheticProtocol(tree), options);
   if (!client) return std::unexpected(client.error().message);
   return std::move(*client);
 }
 
-std::string Fill(Client& client, const SyntheticTree& tree, const std::atomic<bool>& stop) {
+Outcome Fill(Client& client, const SyntheticTree& tree) {
   std::vector<uint64_t> directories(tree.directories());
   std::iota(directories.begin(), directories.end(), 0);
   std::mt19937 order(kOrderSeed);
   std::ranges::shuffle(directories, order);
   for (const uint64_t directory : directories) {
-    if (stop.load()) return {};
-    if (std::string error = FillDirectory(client, tree, directory); !error.empty()) return error;
+    if (Interrupted()) return {};
+    if (Outcome filled = FillDirectory(client, tree, directory); !filled) return filled;
   }
   const Stats stats = client.stats();
   const uint64_t least = std::min({stats.dentries, stats.inodes, stats.access_entries});
   if (least >= tree.files()) return {};
-  return fmt::format("of {} files only {} are cached", tree.files(), least);
+  return std::unexpected(fmt::format("of {} files only {} are cached", tree.files(), least));
 }
 
 }  // namespace nfswalk::bench

@@ -9,11 +9,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "bench/memory/filled_client.h"
+#include "bench/memory/proc_bytes.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {
@@ -28,10 +27,7 @@ constexpr std::chrono::milliseconds kBetweenSamples(10);
 Bytes ResidentBytes() {
   malloc_trim(0);
   // Exact, where the counters of statm lag behind.
-  const std::ifstream file("/proc/self/smaps_rollup");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return ResidentBytesIn(text.str());
+  return ProcBytes("/proc/self/smaps_rollup", "Rss:");
 }
 
 Bytes ResidentBytesAtRest() {
@@ -45,13 +41,13 @@ Bytes ResidentBytesAtRest() {
   return least;
 }
 
-Bytes Grow(const SyntheticTree& tree, const std::atomic<bool>& stop) {
+Bytes Grow(const SyntheticTree& tree) {
   const auto client = MountSynthetic(tree);
   if (!client) return std::unexpected(client.error());
   const Bytes before = ResidentBytesAtRest();
   if (!before) return before;
-  if (std::string error = Fill(**client, tree, stop); !error.empty()) {
-    return std::unexpected(std::move(error));
+  if (Outcome filled = Fill(**client, tree); !filled) {
+    return std::unexpected(std::move(filled.error()));
   }
   const Bytes after = ResidentBytesAtRest();
   if (!after) return after;
@@ -79,26 +75,14 @@ std::string ReadAll(int pipe) {
 
 }  // namespace
 
-Bytes ResidentBytesIn(const std::string& smaps_rollup) {
-  constexpr uint64_t kKilobyte = 1024;
-  std::istringstream lines(smaps_rollup);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string name, unit;
-    uint64_t count = 0;
-    if (words >> name >> count >> unit && name == "Rss:" && unit == "kB") return count * kKilobyte;
-  }
-  return std::unexpected("/proc/self/smaps_rollup names no resident size");
-}
-
-Bytes ResidentGrowth(const SyntheticTree& tree, const std::atomic<bool>& stop) {
+Bytes ResidentGrowth(const SyntheticTree& tree) {
   std::array<int, 2> ends;
   if (pipe(ends.data()) != 0) return std::unexpected(std::strerror(errno));
   const pid_t child = fork();
   if (child < 0) return std::unexpected(fmt::format("fork: {}", std::strerror(errno)));
   if (child == 0) {
     close(ends[0]);
-    AnswerAndExit(ends[1], Grow(tree, stop));
+    AnswerAndExit(ends[1], Grow(tree));
   }
   close(ends[1]);
   const std::string text = ReadAll(ends[0]);

@@ -2,7 +2,6 @@
 #ifndef NFSWALK_BENCH_MEMORY_GROWTH_H_
 #define NFSWALK_BENCH_MEMORY_GROWTH_H_
 
-#include <atomic>
 #include <cstdint>
 #include <expected>
 #include <string>
@@ -13,13 +12,8 @@ namespace nfswalk::bench {
 
 // Resident bytes that filling the caches adds to a process that does nothing else, from an empty
 // mount on. The process is a child of its own, so that nothing that was freed before is reused and
-// all is given back. The error is a sentence.
-// Preconditions: the calling process has one thread and has mounted nothing yet.
-std::expected<uint64_t, std::string> ResidentGrowth(const SyntheticTree& tree,
-                                                    const std::atomic<bool>& stop);
-
-// The "Rss:" line of a smaps_rollup (proc(5)), in bytes; nothing if there is none.
-std::expected<uint64_t, std::string> ResidentBytesIn(const std::string& smaps_rollup);
+// all is given back. Preconditions: the calling process has one thread and has mounted nothing yet.
+std::expected<uint64_t, std::string> ResidentGrowth(const SyntheticTree& tree);
 
 }  // namespace nfswalk::bench
 

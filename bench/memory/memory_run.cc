@@ -4,163 +4,186 @@
 #include <memory>
 #include <random>
 #include <utility>
-#include <vector>
 
-#include "bench/make_replay/nfswalk_subject.h"
+#include "bench/measure/interrupt.h"
+#include "bench/measure/progress.h"
+#include "bench/measure/row.h"
+#include "bench/measure/subjects.h"
+#include "bench/measure/turns.h"
+#include "bench/measure/warm_turn.h"
+#include "bench/memory/cache_sizes.h"
 #include "bench/memory/filled_client.h"
 #include "bench/memory/growth.h"
+#include "bench/memory/proc_bytes.h"
 #include "bench/memory/synthetic_tree.h"
-#include "bench/warm_stat/warm_report.h"
-#include "bench/warm_stat/warm_tree.h"
-#include "bench/warm_stat/warm_turn.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {
 namespace {
 
+constexpr std::string_view kSubject = "nfswalk";
 constexpr uint32_t kOrderSeed = 6;
 constexpr size_t kGrowthRepetitionsMax = 3;  // they hardly differ
 
-// The calls of one hot set: the first files of every tree, in an order that no prefetcher guesses.
-class HotSet {
- public:
-  HotSet(const SyntheticTree& tree, uint64_t files) : files_(files), calls_(Paths(tree), 0) {}
+std::string NamesText(bool long_names) {
+  if (!long_names) return "10 to 14 bytes";
+  return fmt::format("10 to 14 bytes, 1 in {} of {}", SyntheticTree::kOneLongIn,
+                     SyntheticTree::kLongNameBytes);
+}
 
-  uint64_t files() const { return files_; }
-  const std::vector<ReplayCall>& calls() const { return calls_.calls(); }
-
- private:
-  std::vector<std::string> Paths(const SyntheticTree& tree) const {
-    std::vector<std::string> paths;
-    for (uint64_t file = 0; file < files_; ++file) paths.push_back(tree.PathOfFile(file));
-    std::mt19937 order(kOrderSeed);
-    std::ranges::shuffle(paths, order);
-    return paths;
+Outcome MeasureBytes(const MemoryOptions& options, bool long_names, uint64_t files,
+                     RowWriter& rows) {
+  std::vector<double> bytes_per_file;
+  const size_t repetitions = std::min(options.repetitions, kGrowthRepetitionsMax);
+  for (size_t repetition = 0; repetition < repetitions; ++repetition) {
+    ShowProgress(fmt::format("{} of {}: a process that caches {} files", repetition + 1,
+                             repetitions, files));
+    const auto growth = ResidentGrowth(SyntheticTree(files, long_names));
+    if (Interrupted()) return {};
+    if (!growth) return std::unexpected(growth.error());
+    bytes_per_file.push_back(static_cast<double>(*growth) / static_cast<double>(files));
   }
+  const Spread bytes = SpreadOf(std::move(bytes_per_file));
+  rows.Write(Row()
+                 .Set("kind", "bytes")
+                 .Set("subject", kSubject)
+                 .Set("names", NamesText(long_names))
+                 .Set("files", files)
+                 .Set("bytes_per_file", bytes.median)
+                 .Set("bytes_min", bytes.least)
+                 .Set("bytes_max", bytes.most));
+  return {};
+}
 
-  const uint64_t files_;
-  const CourseCalls calls_;
-};
+// Calls of the first `files` of every tree that holds as many, in an order that no prefetcher
+// guesses.
+std::unique_ptr<StatCalls> HotCalls(uint64_t files) {
+  const SyntheticTree tree(files, true);
+  std::vector<std::string> paths;
+  for (uint64_t file = 0; file < files; ++file) paths.push_back(tree.PathOfFile(file));
+  std::mt19937 order(kOrderSeed);
+  std::ranges::shuffle(paths, order);
+  return std::make_unique<StatCalls>(paths);
+}
 
-// A mount with `files` cached, and the turns that were taken with each hot set it holds.
 struct Cache {
   uint64_t files = 0;
   std::unique_ptr<Subject> subject;
-  std::vector<std::vector<WarmTurn>> turns;  // for each hot set
 };
 
 class CostRun {
  public:
-  CostRun(const MemoryOptions& options, const std::function<void(std::string_view)>& progress,
-          const std::atomic<bool>& stop)
-      : options_(options), progress_(progress), stop_(stop) {}
+  CostRun(const MemoryOptions& options, RowWriter& rows)
+      : options_(options), rows_(rows), turns_(options.repetitions) {}
 
-  // Empty, or the error.
-  std::string Run(std::vector<CostRow>& rows) {
-    std::string error = MakeCaches();
-    for (size_t repetition = 0; repetition < options_.repetitions && error.empty(); ++repetition) {
-      error = TakeTurns(repetition);
+  Outcome Run() {
+    if (Outcome made = MakeCaches(); !made) return made;
+    MakeEntries();
+    while (turns_.BeginRound()) {
+      for (size_t i = 0; i < entries_.size() && !Interrupted(); ++i) {
+        if (!turns_.Wants(i)) continue;
+        ShowProgress(fmt::format("turn {}: {} hot files among {}", turns_.round() + 1,
+                                 entries_[i].hot, entries_[i].cache.files));
+        if (Outcome taken = TakeTurnOf(i); !taken) return taken;
+      }
     }
-    if (error.empty()) AddRows(rows);
-    return error;
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      if (turns_.Complete(i)) WriteRow(i);
+    }
+    return {};
   }
 
  private:
-  std::string MakeCaches() {
-    for (const uint64_t files : CacheSizes(options_)) {
-      if (stop_.load()) return {};
-      progress_(fmt::format("filling a cache of {} files", files));
+  struct Entry {
+    uint64_t hot;
+    const StatCalls& calls;
+    Cache& cache;
+  };
+
+  Outcome MakeCaches() {
+    for (const uint64_t files : CacheSizes(options_.files_max)) {
+      if (Interrupted()) return {};
+      ShowProgress(fmt::format("filling a cache of {} files", files));
       const SyntheticTree tree(files, true);
       auto client = MountSynthetic(tree);
-      if (!client) return client.error();
-      if (std::string error = Fill(**client, tree, stop_); !error.empty()) return error;
+      if (!client) return std::unexpected(std::move(client.error()));
+      if (Outcome filled = Fill(**client, tree); !filled) return filled;
       caches_.push_back(
           {.files = files,
            .subject = MakeNfswalkSubject(std::move(*client), WalkModeName(WalkMode::kRcuSearch),
-                                         {kMemoryAsker}),
-           .turns = std::vector<std::vector<WarmTurn>>(options_.hot_files.size())});
+                                         {kMemoryCredential})});
     }
+    return {};
+  }
+
+  // Each hot set in each cache that holds it.
+  void MakeEntries() {
     for (const uint64_t hot : options_.hot_files) {
-      if (hot <= options_.files_max) {
-        hot_sets_.push_back(std::make_unique<HotSet>(SyntheticTree(options_.files_max, true), hot));
-      }
-    }
-    return {};
-  }
-
-  // One turn of each hot set in each cache.
-  std::string TakeTurns(size_t repetition) {
-    for (size_t set = 0; set < hot_sets_.size(); ++set) {
+      if (hot > options_.files_max) continue;
+      calls_.push_back(HotCalls(hot));
       for (Cache& cache : caches_) {
-        if (stop_.load()) return {};
-        if (cache.files < hot_sets_[set]->files()) continue;
-        progress_(fmt::format("{} of {}: {} hot files among {}", repetition + 1,
-                              options_.repetitions, hot_sets_[set]->files(), cache.files));
-        if (std::string error = TakeTurnOf(cache, set); !error.empty()) return error;
+        if (cache.files < hot) continue;
+        turns_.AddRow();
+        entries_.push_back({hot, *calls_.back(), cache});
       }
     }
-    return {};
   }
 
-  std::string TakeTurnOf(Cache& cache, size_t set) {
-    const std::vector<ReplayCall>& calls = hot_sets_[set]->calls();
+  Outcome TakeTurnOf(size_t number) {
+    const auto& [hot, calls, cache] = entries_[number];
     const uint64_t rpcs_before = cache.subject->stats().rpcs;
-    auto turn = TakeTurn(*cache.subject, calls, 0, 1, static_cast<double>(options_.turn_ms) / 1000);
-    if (!turn) return std::move(turn.error());
+    const auto turn = TakeWarmTurn(*cache.subject, calls.calls(), 0, 1,
+                                   static_cast<double>(options_.turn_ms) / 1000);
+    if (!turn) return std::unexpected(turn.error());
     if (cache.subject->stats().rpcs != rpcs_before) {
-      return fmt::format("a cache of {} files had to ask its server", cache.files);
+      return std::unexpected(
+          fmt::format("a warm stat in a cache of {} files sent an RPC", cache.files));
     }
-    cache.turns[set].push_back(*turn);
+    turns_.Add(number, *turn);
     return {};
   }
 
-  void AddRows(std::vector<CostRow>& rows) const {
-    for (size_t set = 0; set < hot_sets_.size(); ++set) {
-      for (const Cache& cache : caches_) {
-        if (cache.turns[set].empty()) continue;
-        const WarmRow row = RowOf({}, cache.turns[set], 1);
-        rows.push_back({.entries = cache.files,
-                        .hot = hot_sets_[set]->files(),
-                        .ns_per_op = row.ns_per_op,
-                        .ns_min = row.ns_min,
-                        .ns_max = row.ns_max,
-                        .cpu_share = row.cpu_share});
-      }
-    }
+  void WriteRow(size_t number) {
+    const Entry& entry = entries_[number];
+    Row row;
+    row.Set("kind", "cost")
+        .Set("subject", kSubject)
+        .Set("mode", entry.cache.subject->mode())
+        .Set("entries", entry.cache.files)
+        .Set("hot", entry.hot);
+    AddTiming(row, turns_, number, 1);
+    rows_.Write(row);
   }
 
   const MemoryOptions& options_;
-  const std::function<void(std::string_view)>& progress_;
-  const std::atomic<bool>& stop_;
-  std::vector<std::unique_ptr<HotSet>> hot_sets_;
+  RowWriter& rows_;
+  Turns turns_;
   std::vector<Cache> caches_;
+  std::vector<std::unique_ptr<StatCalls>> calls_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace
 
-std::expected<MemoryRows, std::string> RunMemory(
-    const MemoryOptions& options, const std::function<void(std::string_view)>& progress,
-    const std::atomic<bool>& stop) {
-  MemoryRows rows;
-  const size_t repetitions = std::min(options.repetitions, kGrowthRepetitionsMax);
+Outcome RunMemory(const MemoryOptions& options) {
+  const auto available_bytes = ProcBytes("/proc/meminfo", "MemAvailable:");
+  if (!available_bytes) return std::unexpected(available_bytes.error());
+  const Outcome fits = CheckMemoryFor(CacheSizes(options.files_max), *available_bytes);
+  if (!fits) return fits;
+  auto rows = RowWriter::Open("memory", options.json_file,
+                              Row()
+                                  .Set("files_max", options.files_max)
+                                  .Set("repetitions", options.repetitions)
+                                  .Set("turn_ms", options.turn_ms));
+  if (!rows) return std::unexpected(std::move(rows.error()));
   for (const bool long_names : {false, true}) {
-    for (const uint64_t files : GrowthSizes(options)) {
-      std::vector<uint64_t> growths_bytes;
-      for (size_t repetition = 0; repetition < repetitions; ++repetition) {
-        progress(fmt::format("{} of {}: a process that caches {} files", repetition + 1,
-                             repetitions, files));
-        const auto growth = ResidentGrowth(SyntheticTree(files, long_names), stop);
-        if (stop.load()) return rows;
-        if (!growth) return std::unexpected(growth.error());
-        growths_bytes.push_back(*growth);
-      }
-      rows.bytes.push_back(BytesRowOf(long_names, files, std::move(growths_bytes)));
+    for (const uint64_t files : GrowthSizes(options.files_max)) {
+      Outcome measured = MeasureBytes(options, long_names, files, *rows);
+      if (!measured) return measured;
     }
   }
-  std::string error = CostRun(options, progress, stop).Run(rows.costs);
-  if (!error.empty()) return std::unexpected(std::move(error));
-  CompareWith1e5(rows.costs);
-  return rows;
+  if (Outcome ran = CostRun(options, *rows).Run(); !ran) return ran;
+  return rows->Close(Row().Set("interrupted", Interrupted()));
 }
 
 }  // namespace nfswalk::bench

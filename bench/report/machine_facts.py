@@ -1,4 +1,4 @@
-"""Prints what a report says about the machine and the versions that were measured, as JSON."""
+"""Prints a row that names the machine and the versions that are measured."""
 
 import datetime
 import json
@@ -37,7 +37,7 @@ def _commit():
 
 
 def facts():
-    """Keys as result_rows.py asks for them."""
+    """What a report says about the machine."""
     versions = {"nfswalk": _commit()}
     for name, package in _PACKAGES.items():
         versions[name] = _output("dpkg-query", "-W", "-f", "${Version}", package)
@@ -52,4 +52,4 @@ def facts():
 
 
 if __name__ == "__main__":
-    print(json.dumps(facts(), indent=2))
+    print(json.dumps({"bench": "machine", "facts": facts()}))

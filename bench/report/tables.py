@@ -1,170 +1,151 @@
-"""Rows as tables: text in cells, for a page as well as for Markdown."""
+"""The rows of make_replay, warm_stat, cold_walk and memory as tables."""
 
-from typing import NamedTuple
+from ratios import ceiling_of, files_per_s, name_of
+from rows import find, in_order, is_timed
+from table import Reasons, Table, cross
 
-from result_rows import find, in_order
-
-BASELINE = "H0+L0+U0"
-_NOT_MEASURED = "-"
-_NS = "nanoseconds of one call on one core: median (min-max)"
-
-
-class Table(NamedTuple):
-    title: str
-    header: list
-    lines: list  # of lists of cells
+_REPLAY_NOTE = ("p50, p99: of every 64th call, without the time that reading the clock takes. open "
+                "is replayed as access(R_OK), the walk and the permission check of open(2). "
+                "Directories are listed in the first pass only. Sizes of directories are not "
+                "compared.")
+_NS = "nanoseconds of one call on one core, median (least-most)"
 
 
 def spread(middle, least, most, digits=0):
     """"12 (11-14)"."""
-    return f"{middle:.{digits}f} ({least:.{digits}f}-{most:.{digits}f})"
+    return f"{middle:,.{digits}f} ({least:,.{digits}f}-{most:,.{digits}f})"
 
 
-def ns_cell(row):
-    return spread(row["ns_per_op"], row["ns_min"], row["ns_max"]) if row else _NOT_MEASURED
-
-
-def name_of(row):
-    """"rcu-search", or the subject that has no modes."""
-    return row["subject"] if row["mode"] in ("-", "") else row["mode"]
-
-
-def _cross(title, rows, line_keys, column_key, cell, lines_header, column=str):
-    """A line for each combination of `line_keys`, a column for each value of `column_key`."""
-    columns = in_order(column_key(row) for row in rows)
-    lines = {}
-    for row in rows:
-        lines.setdefault(line_keys(row), {})[column_key(row)] = cell(row)
-    return Table(title, lines_header + [column(value) for value in columns],
-                 [[str(part) for part in key] + [cells.get(value, _NOT_MEASURED) for value in columns]
-                  for key, cells in lines.items()])
+def _ns_cell(reasons, digits=0):
+    def cell(row):
+        if not is_timed(row):
+            return reasons.cell(row["disturbed"])
+        return spread(row["ns_per_op"], row["ns_min"], row["ns_max"], digits)
+    return cell
 
 
 def threads_text(threads):
-    return f"{threads} thread" if threads == 1 else f"{threads} threads"
+    return "1 thread" if threads == 1 else f"{threads} threads"
 
 
-def replay_tables(rows):
-    """One for each trace, warm; and one of the first passes."""
-    tables = []
-    warm = [row for row in rows if row["phase"] == "warm"]
+def turns_note(rows):
+    """How many turns the rows are made of; nothing of rows that do not say."""
+    counted = sum(row.get("turns", 0) for row in rows)
+    if not counted:
+        return []
+    repeated = sum(row.get("repeated", 0) for row in rows)
+    shares = [row["share"] for row in rows if row.get("share") is not None]
+    least = f", with at least {100 * min(shares):.1f} % of the processors" if shares else ""
+    return [f"{counted:,} turns count{least}; {repeated:,} were disturbed and repeated."]
+
+
+def _coverage_table(row):
+    covered = row["coverage"]
+    lines = [[name.replace("_", " "), f"{covered[key]:,}"]
+             for name, key in (("lines of the trace", "lines"), ("stat calls", "stat_calls"),
+                               ("answers ENOENT", "noent_answers"), ("processes", "processes"),
+                               ("names of the tree", "names")) if key in covered]
+    lines += [[f"compared: {kind}", f"{count:,}"]
+              for kind, count in covered.get("compared", {}).items() if count]
+    lines += [[f"left out: {reason}", f"{count:,}"]
+              for reason, count in covered.get("left_out", {}).items() if count]
+    notes = [f"Conflicting answers: {name}." for name in covered.get("conflicting", [])]
+    if covered.get("truncated_last_lines"):
+        notes.append("The last line stops in the middle and is ignored.")
+    if covered.get("resumed_without_start"):
+        notes.append(f"{covered['resumed_without_start']:,} calls began before the recording.")
+    return Table(f"{row['trace']}: what is replayed, and what is not", ["", "calls"], lines, notes)
+
+
+def _exits(row):
+    exits = [f"{reason}={count}" for reason, count in row["need_ref"].items() if count]
+    return " ".join(exits) or "-"
+
+
+def _replay_details(run):
+    reasons, lines = Reasons(), []
+    for row in run.with_key("phase"):
+        if not is_timed(row):
+            times = [reasons.cell(row["disturbed"]), "-", "-", "-"]
+        else:
+            busy = min(row["threads"], run.facts["processors"]) * 1e9
+            times = [f"{row['ns_per_op']:,.0f}",
+                     spread(busy / row["ns_per_op"], busy / row["ns_max"], busy / row["ns_min"]),
+                     *(f"{row[key]:,}" if row.get(key) else "-" for key in ("p50_ns", "p99_ns"))]
+        lines.append([row["trace"], name_of(row), row["phase"], str(row["threads"]), *times,
+                      f"{row['rpcs']:,}", f"{row['peek_hits']:,}", f"{row['ops']:,}",
+                      f"{row['mismatches']:,}", _exits(row)])
+    return Table("First passes with empty caches (cold), and warm turns",
+                 ["trace", "", "", "threads", "ns", "calls a second (least-most)", "p50 ns",
+                  "p99 ns", "RPCs", "peek hits", "compared", "differ", "left RCU-walk"], lines,
+                 reasons.notes() + [_REPLAY_NOTE], 3)
+
+
+def replay_tables(run):
+    tables = [_coverage_table(row) for row in run.with_key("coverage")]
+    warm = [row for row in run.with_key("phase") if row["phase"] == "warm"]
     for trace in in_order(row["trace"] for row in warm):
-        tables.append(_cross(f"{trace}, warm: {_NS}", [row for row in warm if row["trace"] == trace],
-                             lambda row: (name_of(row),), lambda row: row["threads"], ns_cell, [""],
-                             threads_text))
-    cold = [[row["trace"], name_of(row), threads_text(row["threads"]), f"{row['compared']:,}",
-             f"{row['ns_per_op']:,.0f}", f"{row['rpcs']:,}", str(row["mismatches"])]
-            for row in rows if row["phase"] == "cold"]
-    tables.append(Table("First passes, with empty caches",
-                        ["trace", "", "", "calls", "ns a call", "RPCs", "answers that differ"], cold))
+        reasons = Reasons()
+        shown = [row for row in warm if row["trace"] == trace]
+        table = cross(f"{trace}, warm: {_NS}", shown, lambda row: (name_of(row),),
+                      lambda row: row["threads"], _ns_cell(reasons), [""], threads_text)
+        tables.append(table._replace(notes=reasons.notes() + turns_note(shown)))
+    return [*tables, _replay_details(run)]
+
+
+def warm_tables(run):
+    """One for each number of threads."""
+    tables = []
+    for threads in sorted({row["threads"] for row in run.rows}):
+        reasons = Reasons()
+        shown = [row for row in run.rows if row["threads"] == threads]
+        table = cross(f"{threads_text(threads)}: {_NS}", shown,
+                      lambda row: (row["pattern"], row["depth"], row["identities"]), name_of,
+                      _ns_cell(reasons), ["pattern", "depth", "identities"])
+        tables.append(table._replace(text_columns=1, notes=reasons.notes() + turns_note(shown)))
     return tables
 
 
-def warm_tables(rows):
-    """One for each number of threads."""
-    return [_cross(f"{threads_text(threads)}: {_NS}",
-                   [row for row in rows if row["threads"] == threads],
-                   lambda row: (row["pattern"], row["depth"], row["identities"]), name_of, ns_cell,
-                   ["pattern", "depth", "identities"])
-            for threads in sorted({row["threads"] for row in rows})]
-
-
-def memory_tables(in_bytes, costs):
+def memory_tables(run):
     sizes = [[row["names"], f"{row['files']:,}",
               spread(row["bytes_per_file"], row["bytes_min"], row["bytes_max"], 1)]
-             for row in in_bytes]
+             for row in run.with_key("bytes_per_file")]
+    costs = run.with_key("entries")
+    reasons = Reasons()
+    ns_cell = _ns_cell(reasons, 1)
 
     def cell(row):
-        over = "" if row["over_1e5"] is None else f", {row['over_1e5']:.2f}x"
-        return spread(row["ns_per_op"], row["ns_min"], row["ns_max"], 1) + over
-    return [Table("Resident growth of a process for each cached file, bytes: median (min-max)",
-                  ["names", "files", "bytes a file"], sizes),
-            _cross("A warm stat of the same files: ns, median (min-max), over that among 100,000",
-                   costs, lambda row: (f"{row['entries']:,}",), lambda row: row["hot"], cell,
-                   ["files cached"], lambda hot: f"{hot:,} files asked for")]
+        reference = find(costs, entries=100_000, hot=row["hot"])
+        if not (reference and is_timed(reference) and is_timed(row)):
+            return ns_cell(row)
+        return f"{ns_cell(row)}, {row['ns_per_op'] / reference['ns_per_op']:.2f}x"
+    table = cross("A warm stat of the same files as the cache around them grows: nanoseconds, "
+                  "median (least-most), and over that among 100,000", costs,
+                  lambda row: (f"{row['entries']:,}",), lambda row: row["hot"], cell,
+                  ["files cached"], lambda hot: f"{hot:,} files asked for")
+    return [Table("Resident growth of a process for each cached file: dentry, inode, name, hash "
+                  "tables and access rights, with the share of the directories above. Bytes, "
+                  "median (least-most)", ["names", "files", "bytes a file"], sizes),
+            table._replace(notes=reasons.notes() + turns_note(costs))]
 
 
-def cold_tables(rows):
-    lines = [[row["subject"], row["protocol"], row["mode"], str(row["threads"]), f"{row['files']:,}",
-              f"{row['rpcs']:,}", f"{row['rpcs_per_file']:.4f}",
-              spread(row["seconds"], row["seconds_min"], row["seconds_max"], 4),
-              f"{row['files_per_s']:,.0f}",
-              _NOT_MEASURED if row["of_ceiling"] is None else f"{row['of_ceiling']:.2f}"]
-             for row in rows]
-    return [Table("Walks with empty caches: seconds are medians (min-max)",
+def _seconds(row, key):
+    return row[key] * row["files"] / 1e9
+
+
+def cold_tables(run):
+    reasons, lines = Reasons(), []
+    for row in run.rows:
+        times = [reasons.cell(row["disturbed"]), "-", "-"] if not is_timed(row) else [
+            spread(*(_seconds(row, key) for key in ("ns_per_op", "ns_min", "ns_max")), digits=4),
+            f"{files_per_s(row):,.0f}", "-"]
+        ceiling = ceiling_of(run.rows, row)
+        if ceiling and is_timed(ceiling) and is_timed(row):
+            times[2] = f"{files_per_s(row) / files_per_s(ceiling):.2f}"
+        lines.append([row["subject"], row["protocol"], row["mode"], str(row["threads"]),
+                      f"{row['files']:,}", f"{row['rpcs']:,}", f"{row['rpcs'] / row['files']:.4f}",
+                      *times])
+    return [Table("Walks with empty caches: seconds, median (least-most)",
                   ["", "NFS", "walk", "threads", "files", "RPCs", "RPCs a file", "seconds",
-                   "files a second", "of the ceiling"], lines)]
-
-
-def bundle_of(row):
-    return f"{row['hash']}+{row['list']}+{row['lru']}"
-
-
-def best_bundle(rows, workload, cores):
-    """The one that took least at the most threads that the cores can run at once, as inode_scale
-    chooses it; None if nothing but the baseline was measured."""
-    others = [row for row in rows if row["workload"] == workload and bundle_of(row) != BASELINE]
-    if not others:
-        return None
-    measured = {row["threads"] for row in others}
-    threads = max((count for count in measured if count <= cores), default=min(measured))
-    return bundle_of(min((row for row in others if row["threads"] == threads),
-                         key=lambda row: row["seconds"]))
-
-
-def speedups(rows, workload, cores):
-    """{threads: (before, after)} of the rows from the baseline to the best bundle, without fill time."""
-    rows = [row for row in rows if row["fill_ns"] == 0]
-    best = best_bundle(rows, workload, cores)
-    pairs = {}
-    for threads in sorted({row["threads"] for row in rows}):
-        found = {bundle_of(row): row for row in rows
-                 if row["workload"] == workload and row["threads"] == threads}
-        if BASELINE in found and best in found:
-            pairs[threads] = (found[BASELINE], found[best])
-    return pairs
-
-
-def _change(before, after):
-    return f"{before:.4g} -> {after:.4g} s, {before / after:.2f}x"
-
-
-def letters_tables(rows, letters, cores):
-    """Ours beside the letters', and all that was measured."""
-    sources = in_order((row["letter"], row["filesystem"]) for row in letters)
-    lines = []
-    for workload in in_order(row["workload"] for row in rows):
-        ours = speedups(rows, workload, cores)
-        theirs = [row for row in letters if row["workload"] == workload]
-        for threads in sorted({*ours, *(row["threads"] for row in theirs)}):
-            cells = [workload, str(threads), _NOT_MEASURED]
-            if threads in ours:
-                before, after = ours[threads]
-                cells[2] = f"{bundle_of(after)}: {_change(before['seconds'], after['seconds'])}"
-            for letter, filesystem in sources:
-                row = find(theirs, letter=letter, filesystem=filesystem, threads=threads)
-                cells.append(_change(row["before_s"], row["after_s"]) if row else _NOT_MEASURED)
-            lines.append(cells)
-    beside = Table(f"Ours, from {BASELINE} to the fastest bundle, beside the letters' "
-                   "(other machines, whole file systems: compare shapes)",
-                   ["workload", "threads", "ours"] + [f"{letter}, {filesystem}"
-                                                      for letter, filesystem in sources], lines)
-    everything = [[row["workload"], bundle_of(row), str(row["threads"]), f"{row['fill_ns']:,}",
-                   spread(row["seconds"], row["seconds_min"], row["seconds_max"], 4),
-                   f"{row['inodes_per_s']:,.0f}", f"{row['global_acq_per_inode']:.3f}"]
-                  for row in rows]
-    return [beside, Table("All that was measured: seconds are medians (min-max)",
-                          ["workload", "bundle", "threads", "fill ns", "seconds", "inodes a second",
-                           "global locks an inode"], everything)]
-
-
-def figures_table(figures):
-    def verdict(figure):
-        words = []
-        if figure.reached is not None:
-            words.append("reached" if figure.reached else "NOT REACHED")
-        if figure.disturbed:
-            words.append("(disturbed by other work)")
-        return " ".join(words)
-    lines = [[figure.text, figure.asked, figure.measured, verdict(figure)] for figure in figures]
-    return Table("Figures to reach", ["figure", "asked", "measured", ""], lines)
+                   "files a second", "of the ceiling"], lines,
+                  reasons.notes() + turns_note(run.rows), 3)]

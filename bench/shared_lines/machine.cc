@@ -1,5 +1,3 @@
-#include "bench/shared_lines/machine.h"
-
 #include "bench/shared_lines/recorder.h"
 
 struct rcu_head;
@@ -7,10 +5,10 @@ struct rcu_head;
 namespace nfswalk::bench {
 
 namespace {
-unsigned processors_here = 1;
+unsigned processors_here = 0;  // 0: those of the real machine
 }  // namespace
 
-void SetProcessors(unsigned processors) { processors_here = processors; }
+void Recorder::SetProcessors(unsigned processors) { processors_here = processors; }
 
 }  // namespace nfswalk::bench
 
@@ -18,7 +16,11 @@ void SetProcessors(unsigned processors) { processors_here = processors; }
 extern "C" {
 
 // std::thread::hardware_concurrency()
-unsigned __wrap__ZNSt6thread20hardware_concurrencyEv() { return nfswalk::bench::processors_here; }
+unsigned __real__ZNSt6thread20hardware_concurrencyEv();
+unsigned __wrap__ZNSt6thread20hardware_concurrencyEv() {
+  using nfswalk::bench::processors_here;
+  return processors_here != 0 ? processors_here : __real__ZNSt6thread20hardware_concurrencyEv();
+}
 
 // std::random_device::_M_getval(), behind its operator()
 unsigned __wrap__ZNSt13random_device9_M_getvalEv(void*) { return 0x9e3779b9; }

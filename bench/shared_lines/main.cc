@@ -1,71 +1,158 @@
-// shared_lines: see options.cc for what it does, or run it with --help.
+// shared_lines: counts the cache lines that virtual threads share in the inode cache.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "bench/shared_lines/options.h"
+#include "bench/measure/command_line.h"
+#include "bench/measure/interrupt.h"
+#include "bench/measure/progress.h"
+#include "bench/measure/row.h"
 #include "bench/shared_lines/replay.h"
-#include "bench/shared_lines/report.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {
 namespace {
 
-constexpr int kFailed = 1;
+struct Options {
+  std::vector<std::string> policies = {"H0+L0+U0", "H1+L0+U0", "H2+L0+U0", "H2+L1+U0",
+                                       "H2+L1+U1", "H3+L1+U1", "H5+L1+U1", "H6+L1+U1",
+                                       "H7+L1+U1", "H7+L3+U1", "H8+L1+U1", "H8+L3+U1"};
+  std::vector<std::string> workloads = {"bulkstat", "create", "walk", "warm", "unlink"};
+  std::vector<size_t> threads = {1, 2, 4, 8, 16, 32, 64};
+  uint64_t files = 128;
+  uint64_t buckets_per_file = 16;
+  size_t places = 0;
+  std::string json_file;
+};
 
-void PrintPlaces(const SharedLinesRow& row, size_t most) {
+// Empty if all is well; so is the next one.
+std::string WhyPolicyRefused(const std::string& name) {
+  const auto policy = icache::ParseInodePolicy(name);
+  return policy ? "" : "\"" + name + "\": " + policy.error();
+}
+
+std::string WhyWorkloadRefused(const std::string& name) {
+  const auto workload = ParseWorkload(name);
+  if (!workload) return workload.error();
+  return *workload == Workload::kChmod ? "chmod leaves dirty inodes, which are not replayed" : "";
+}
+
+void Declare(CLI::App& app, Options& options) {
+  app.add_flag_callback(
+      "--quick",
+      [&] {
+        options.threads = {1, 2, 8};
+      },
+      "1, 2 and 8 threads, where nothing else is said");
+  app.add_option("--policies", options.policies,
+                 "Bundles of a hash, a list and an LRU policy; of H7 only what the cache does, not "
+                 "what liburcu's table does inside")
+      ->delimiter(',')
+      ->check(WhyPolicyRefused)
+      ->capture_default_str();
+  app.add_option("--workloads", options.workloads,
+                 "create, walk, unlink, bulkstat, fstree (slow), warm")
+      ->delimiter(',')
+      ->check(WhyWorkloadRefused)
+      ->capture_default_str();
+  app.add_option("--threads", options.threads,
+                 "Numbers of virtual threads, and of the processors they find, one row each")
+      ->delimiter(',')
+      ->check(CLI::Range(size_t{1}, size_t{Recorder::kThreadsMax}))
+      ->capture_default_str();
+  app.add_option("--files", options.files, "Files of each thread")
+      ->check(CLI::Range(uint64_t{8}, uint64_t{65'536}))
+      ->capture_default_str();
+  app.add_option("--buckets-per-file", options.buckets_per_file,
+                 "Size of the hash table, over the files of all threads")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{4096}))
+      ->capture_default_str();
+  app.add_option("--places", options.places,
+                 "Print to stderr so many places in the code whose accesses were shared; addr2line "
+                 "names them")
+      ->capture_default_str();
+  AddJsonFile(app, options.json_file);
+}
+
+void PrintPlaces(const ReplayPlan& plan, uint64_t visits, size_t most) {
   const std::vector<Recorder::Place> places = Recorder::Places();
   if (most == 0 || places.empty()) return;
-  fmt::print("\n{} {} with {} threads: addr2line -ifCe <this program>\n", row.workload, row.policy,
-             row.threads);
+  fmt::print(stderr, "\n{} {} with {} threads: addr2line -ifCe <this program>\n",
+             WorkloadName(plan.workload), icache::PolicyLabel(plan.policy), plan.threads);
   for (size_t i = 0; i < std::min(most, places.size()); ++i) {
     const auto& [code, accesses] = places[i];
-    fmt::print("  {:#x}: {} writes, {} reads of {} visits\n", code, accesses.writes, accesses.reads,
-               row.visits);
+    fmt::print(stderr, "  {:#x}: {} writes, {} reads of {} visits\n", code, accesses.writes,
+               accesses.reads, visits);
   }
 }
 
-int Run(const SharedLinesOptions& options) {
-  std::vector<SharedLinesRow> rows;
-  for (const Workload workload : options.workloads) {
-    for (const icache::InodePolicy& policy : options.policies) {
+Row RowOf(const ReplayPlan& plan, const ReplayCount& count) {
+  const auto per_visit = [&](uint64_t number) {
+    return static_cast<double>(number) / static_cast<double>(count.visits);
+  };
+  const auto& [among_threads, after_callbacks, callbacks] = count.lines;
+  Row row;
+  row.Set("workload", WorkloadName(plan.workload))
+      .Set("policy", icache::PolicyLabel(plan.policy))
+      .Set("threads", plan.threads)
+      .Set("visits", count.visits)
+      .Set("shared_writes", per_visit(among_threads.writes))
+      .Set("shared_reads", per_visit(among_threads.reads))
+      .Set("writes_after_callbacks", per_visit(after_callbacks.writes))
+      .Set("reads_after_callbacks", per_visit(after_callbacks.reads))
+      .Set("callbacks", per_visit(callbacks));
+  return row;
+}
+
+Outcome ReplayAll(const Options& options, RowWriter& writer) {
+  for (const std::string& workload : options.workloads) {
+    for (const std::string& policy : options.policies) {
       for (const size_t threads : options.threads) {
-        const auto count = Replay({.policy = policy,
-                                   .workload = workload,
-                                   .threads = threads,
-                                   .files_per_thread = options.files_per_thread,
-                                   .buckets_per_file = options.buckets_per_file});
-        if (!count) {
-          fmt::print(stderr, "shared_lines: {}\n", count.error());
-          return kFailed;
-        }
-        rows.push_back({.workload = std::string(WorkloadName(workload)),
-                        .policy = icache::PolicyLabel(policy),
-                        .threads = threads,
-                        .visits = count->visits,
-                        .lines = count->lines});
-        PrintPlaces(rows.back(), options.places);
+        if (Interrupted()) return {};
+        ShowProgress(fmt::format("{}, {}: {} threads", workload, policy, threads));
+        const ReplayPlan plan{.policy = *icache::ParseInodePolicy(policy),
+                              .workload = *ParseWorkload(workload),
+                              .threads = threads,
+                              .files_per_thread = options.files,
+                              .buckets_per_file = options.buckets_per_file};
+        const auto count = Replay(plan);
+        if (!count) return std::unexpected(count.error());
+        writer.Write(RowOf(plan, *count));
+        PrintPlaces(plan, count->visits, options.places);
       }
     }
   }
-  fmt::print("{}", SharedLinesTables(rows));
-  if (options.json_file.empty()) return 0;
-  std::ofstream file(options.json_file);
-  file << SharedLinesJson(rows);
-  file.close();
-  if (file) return 0;
-  fmt::print(stderr, "shared_lines: cannot write \"{}\"\n", options.json_file);
-  return kFailed;
+  return {};
+}
+
+Outcome Run(const Options& options) {
+  Row facts;
+  facts.Set("files_per_thread", options.files).Set("buckets_per_file", options.buckets_per_file);
+  auto writer = RowWriter::Open("shared_lines", options.json_file, facts);
+  if (!writer) return std::unexpected(std::move(writer.error()));
+  if (auto replayed = ReplayAll(options, *writer); !replayed) return replayed;
+  Row totals;
+  totals.Set("interrupted", Interrupted());
+  return writer->Close(totals);
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app(
+      "Counts the cache lines that virtual threads share in the inode cache: for each visit of a "
+      "file, the writes and the reads that hit a line which another thread wrote last. Each thread "
+      "has files of its own; they take turns, so that the counts are the same on any machine.",
+      "shared_lines");
+  Declare(app, options);
+  if (const auto exit_code = ExitCodeOfParsing(app, argc, argv)) return *exit_code;
+  CatchInterrupts();
+  return Finish("shared_lines", Run(options));
 }
 
 }  // namespace
 }  // namespace nfswalk::bench
 
-int main(int argc, char** argv) {
-  const auto options = nfswalk::bench::ParseSharedLinesOptions(argc, argv);
-  if (const int* exit_code = std::get_if<int>(&options)) return *exit_code;
-  return nfswalk::bench::Run(std::get<nfswalk::bench::SharedLinesOptions>(options));
-}
+int main(int argc, char** argv) { return nfswalk::bench::Main(argc, argv); }

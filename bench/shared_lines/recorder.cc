@@ -29,7 +29,7 @@ struct Ledger {
   bool counting = false;
 };
 
-// Leaked on purpose: the thread that runs callbacks may outlive static objects.
+// Leaked: the thread that runs callbacks may outlive static objects.
 Ledger& TheLedger() {
   static auto* const ledger = new Ledger;
   return *ledger;
@@ -43,8 +43,8 @@ struct Self {
 
 constinit thread_local Self self;
 
-// What the runtime itself does is nobody's: its templates may have been compiled as what it records
-// is.
+// Locks the ledger, and keeps the runtime's own accesses from being recorded: templates that it
+// uses may have been compiled with -fsanitize=thread elsewhere.
 class Recording {
  public:
   Recording() : thread_(self.thread), lock_(NoLongerRecorded(TheLedger()).mutex) {}

@@ -1,13 +1,15 @@
-// recorder: which cache lines virtual threads share, of code that is compiled with
+// recorder: counts the cache lines that virtual threads share, in code that is compiled with
 // -fsanitize=thread but linked with this runtime instead of the sanitizer's.
 //
-// The compiler calls an entry point at each load and store (tsan_entry_points.cc). Here a line
-// belongs to who wrote it last. A write to a line that is another's is a shared write. A read of
-// one is a shared read, once until the line is written again, as it then is in the reader's cache.
-// INODE-21 states the result. Left out is what a thread does on its own stack, and what code does
-// that is not compiled so: libraries, and the blocks that the compiler copies by itself.
+// The compiler calls an entry point at each load and store (tsan_entry_points.cc). A write to a
+// line that another thread wrote last is a shared write. A read of such a line is a shared read,
+// once until the line is written again, as it then is in the reader's cache. Not seen: a thread's
+// own stack, libraries, and blocks that the compiler copies without a call.
 //
-// Deterministic if the threads take turns. Thread safety: all functions.
+// The code sees a machine with as many processors as virtual threads and the same random numbers in
+// each run, by the linker's --wrap (machine.cc, BUILD).
+//
+// Deterministic if the threads take turns. Thread safety: all functions but SetProcessors().
 #ifndef NFSWALK_BENCH_SHARED_LINES_RECORDER_H_
 #define NFSWALK_BENCH_SHARED_LINES_RECORDER_H_
 
@@ -24,16 +26,16 @@ struct SharedAccesses {
 
 struct SharedLines {
   SharedAccesses among_threads;
-  // Of lines that the thread which runs the callbacks of RCU wrote last.
+  // Of lines that the thread which runs RCU callbacks wrote last.
   SharedAccesses after_callbacks;
-  // Callbacks handed to RCU: each writes the queue of liburcu, which no entry point sees.
+  // call_rcu(): each writes the queue of liburcu, which no entry point sees.
   uint64_t callbacks = 0;
 };
 
 class Recorder {
  public:
   static constexpr uint32_t kThreadsMax = 64;
-  // Who runs the callbacks; its own accesses count for nobody.
+  // The thread that runs the callbacks; its own accesses are not counted.
   static constexpr uint32_t kCallbacks = kThreadsMax;
   static constexpr size_t kLineBytes = 64;
 
@@ -43,16 +45,20 @@ class Recorder {
     SharedAccesses accesses;
   };
 
-  // From now on the calling thread is this virtual thread, until End().
+  // Sets what std::thread::hardware_concurrency() returns.
+  static void SetProcessors(unsigned processors);
+
+  // Makes the calling thread this virtual thread until End().
   static void Begin(uint32_t thread);
   static void End();
 
-  // Nobody wrote anything, and nothing is counted. Nobody is between Begin() and End().
+  // Forgets all lines and counts, and stops counting. Preconditions: no thread is between Begin()
+  // and End().
   static void Forget();
-  // Lines change hands whether or not it is counted.
+  // Starts or stops counting; who wrote which line is noted either way.
   static void SetCounting(bool counting);
   static SharedLines counts();
-  // Of the counts among threads, the most frequent first.
+  // Of the accesses among threads, the most frequent first.
   static std::vector<Place> Places();
 
   // For the entry points.

@@ -1,7 +1,10 @@
 #include "bench/shared_lines/replay.h"
 
+#include <semaphore.h>
+
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <memory>
 #include <semaphore>
 #include <thread>
@@ -9,14 +12,42 @@
 #include <vector>
 
 #include "bench/inode_scale/workload.h"
-#include "bench/shared_lines/baton.h"
-#include "bench/shared_lines/machine.h"
 #include "nfsclient/icache/iget_family.h"
 #include "rcu/defer.h"
 
 namespace nfswalk::bench {
 
 namespace {
+
+// Lets threads run strictly in turn, in the order of their numbers. Thread safety: all functions
+// but the constructor and the destructor.
+class Baton {
+ public:
+  explicit Baton(size_t threads) : threads_(threads), turns_(new sem_t[threads + 1]) {
+    for (size_t i = 0; i <= threads_; ++i) sem_init(&turns_[i], /*pshared=*/0, 0);
+  }
+  ~Baton() {
+    for (size_t i = 0; i <= threads_; ++i) sem_destroy(&turns_[i]);
+  }
+  Baton(const Baton&) = delete;
+  Baton& operator=(const Baton&) = delete;
+
+  // Gives each thread one turn, one after the other. The conductor's.
+  void Round() {
+    sem_post(&turns_[0]);
+    AwaitTurn(threads_);
+  }
+  // The next two are for thread `thread`, in pairs.
+  void AwaitTurn(size_t thread) {
+    while (sem_wait(&turns_[thread]) != 0 && errno == EINTR) {
+    }
+  }
+  void EndTurn(size_t thread) { sem_post(&turns_[thread + 1]); }
+
+ private:
+  const size_t threads_;
+  const std::unique_ptr<sem_t[]> turns_;  // one a thread, and at the end the conductor's
+};
 
 // Some visits by each thread, between two grace periods.
 struct Phase {
@@ -27,12 +58,12 @@ struct Phase {
   bool counted = false;
 };
 
-// A full cache, and so many inodes that each thread looks at the limit in one of 32 allocations.
+// Enough inodes in a full cache that each thread checks the limit in one of 32 allocations.
 constexpr uint64_t kFstreeFiles = 4 * 16'384;
-// And so many for each thread that their allocations between two looks are a small part.
+// Enough for each thread that its allocations between two checks are a small part.
 constexpr uint64_t kFstreeFilesOfOne = 8'192;
 
-// Beyond all that is ever cached here.
+// More than is ever cached here.
 constexpr size_t kInodesToSpare = 1'000'000;
 
 uint64_t FilesOf(const ReplayPlan& plan) {
@@ -55,7 +86,7 @@ std::vector<Phase> PhasesOf(const ReplayPlan& plan) {
       return {create, visit, create, visit, create, counted};
     }
     case Workload::kFstree: {
-      // Short turns also while it fills up: who came first would keep the memory for ever.
+      // Short turns while the cache fills, too: the first thread would keep all memory.
       constexpr uint64_t kTurn = 8;
       return {{.workload = visit.workload, .turns = FilesOf(plan) / kTurn, .visits_a_turn = kTurn},
               visit,
@@ -85,7 +116,7 @@ class Subject {
     subject->cache_ = std::move(*cache);
     return subject;
   }
-  // By age, as the index of a policy without a list may know nothing of the inodes.
+  // Evicts by age: without a list, an index need not know the inodes.
   ~Subject() {
     if (cache_ == nullptr) return;
     while (cache_->Prune(cache_->unused()) > 0) {
@@ -121,8 +152,8 @@ void RunThread(Subject& subject, Baton& baton, const std::vector<Phase>& phases,
   }
 }
 
-// While it is closed the thread that runs callbacks waits in it, so that none runs, nor is a grace
-// period waited for, which readers would have to report to.
+// Keeps the thread that runs callbacks waiting while it exists, so that no callback runs and no
+// grace period is waited for, which readers would have to report to.
 class CallbackGate {
  public:
   CallbackGate() {
@@ -134,7 +165,7 @@ class CallbackGate {
     });
     closed_.acquire();
   }
-  // Opens it, and returns when all callbacks have run.
+  // Returns once all callbacks have run.
   ~CallbackGate() {
     open_.release();
     rcu::Barrier();
@@ -160,7 +191,7 @@ void Conduct(Baton& baton, const std::vector<Phase>& phases) {
 }  // namespace
 
 std::expected<ReplayCount, std::string> Replay(const ReplayPlan& plan) {
-  SetProcessors(static_cast<unsigned>(plan.threads));
+  Recorder::SetProcessors(static_cast<unsigned>(plan.threads));
   Recorder::Forget();
   auto subject = Subject::Create(plan);
   if (!subject) return std::unexpected(std::move(subject.error()));

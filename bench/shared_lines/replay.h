@@ -1,10 +1,9 @@
 // replay: a workload of inode_scale on the inode cache, compiled for the Recorder, by virtual
 // threads that visit one file each in turn.
 //
-// A virtual thread is a real one, with its own thread index and its own RCU state, but runs only
-// when it has the baton: the result is the same each time, on any number of processors. No grace
-// period ends while anybody visits; one does at the end of each lap over all files, and its
-// callbacks run alone.
+// A virtual thread is a thread with its own index and RCU state that runs only in its turn, so that
+// the counts are the same each time, on any number of processors. No grace period ends during
+// visits; one ends after each lap over all files, and its callbacks run alone.
 #ifndef NFSWALK_BENCH_SHARED_LINES_REPLAY_H_
 #define NFSWALK_BENCH_SHARED_LINES_REPLAY_H_
 
@@ -25,12 +24,11 @@ struct ReplayPlan {
   Workload workload;
   size_t threads;  // at most Recorder::kThreadsMax
   uint64_t files_per_thread = 256;
-  // A thread's files are all different, and its laps all alike.
   uint64_t buckets_per_file = 16;
 };
 
-// Of one lap in a steady state: tables, pools and lists have their size. The error names a policy
-// that cannot be built. One at a time; Recorder::Places() says more about the last one.
+// Counts one lap after tables, pools and lists have reached their size. The error names a policy
+// that cannot be built. One call at a time; Recorder::Places() belongs to the last one.
 struct ReplayCount {
   SharedLines lines;
   uint64_t visits;

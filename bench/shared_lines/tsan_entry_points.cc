@@ -1,6 +1,6 @@
-// What GCC's -fsanitize=thread calls, for the Recorder instead of the thread sanitizer. Atomic
-// operations are done here, all sequentially consistent, as the sanitizer does them; a
-// read-modify-write takes the line as a write does, whatever comes of it.
+// What GCC's -fsanitize=thread calls, for the Recorder instead of the thread sanitizer. Performs
+// atomic operations, all sequentially consistent, as the sanitizer does; a read-modify-write counts
+// as a write even if it fails.
 #include <cstddef>
 #include <cstdint>
 

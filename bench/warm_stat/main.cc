@@ -1,50 +1,42 @@
-// warm_stat: see options.cc for what it does, or run it with --help.
-#include <cstdio>
-#include <memory>
-#include <string>
-#include <string_view>
+// warm_stat: stat of cached files, by depth, pattern, threads and identities.
 #include <variant>
 
-#include "bench/console.h"
-#include "bench/stop_on_signals.h"
-#include "bench/warm_stat/options.h"
-#include "bench/warm_stat/warm_report.h"
+#include "bench/measure/command_line.h"
+#include "bench/measure/interrupt.h"
+#include "bench/measure/progress.h"
 #include "bench/warm_stat/warm_run.h"
-#include "fmt/format.h"
 
 namespace nfswalk::bench {
 namespace {
 
-constexpr int kFailed = 1;
+constexpr uint64_t kRandomFilesMax = 3'000'000;  // well below a mount's limit of dentries
 
-int Fail(std::string_view why) {
-  fmt::print(stderr, "warm_stat: {}\n", why);
-  return kFailed;
+void ShortenRun(WarmOptions& options) {
+  options.random_files = 100'000;
+  options.repetitions = 3;
+  options.turn_ms = 20;
 }
 
-int Run(const WarmOptions& options, const std::atomic<bool>& stop) {
-  auto server =
-      options.server.empty() ? ReplayServer::StartOwn() : ReplayServer::Use(options.server);
-  if (!server) return Fail(server.error());
-  const auto rows = RunWarmStats(options, **server, ShowProgress, stop);
-  ShowProgress("");
-  if (!rows) return Fail(rows.error());
-  fmt::print(
-      "On {}: nanoseconds of one call on one processor (median of {} turns, min-max).\n\n{}{}",
-      (*server)->description(), options.repetitions, WarmTables(*rows), WarmFigures(*rows));
-  if (!options.json_file.empty()) {
-    const std::string error = WriteTextFile(options.json_file, WarmJson(*rows));
-    if (!error.empty()) return Fail(error);
-  }
-  return stop.load() ? kExitInterrupted : 0;
+int Main(int argc, char** argv) {
+  WarmOptions options;
+  CLI::App app(
+      "stat of files that are cached: nfswalk in every walk mode and with nopathcache, the "
+      "kernel's stat(2) on a tmpfs with the same tree, and libnfs' nfs_stat64. All take turns.",
+      "warm_stat");
+  app.add_flag_callback(
+      "--quick", [&] { ShortenRun(options); },
+      "Fewer files and repetitions, shorter turns, where nothing else is said");
+  app.add_option("--files", options.random_files, "Files of the pattern \"random\"")
+      ->check(CLI::Range(uint64_t{1}, kRandomFilesMax))
+      ->capture_default_str();
+  AddTurnMs(app, options.turn_ms);
+  AddRunOptions(app, options);
+  if (const auto exit_code = ExitCodeOfParsing(app, argc, argv)) return *exit_code;
+  CatchInterrupts();
+  return Finish("warm_stat", RunWarmStat(options));
 }
 
 }  // namespace
 }  // namespace nfswalk::bench
 
-int main(int argc, char** argv) {
-  const auto options = nfswalk::bench::ParseWarmOptions(argc, argv);
-  if (const int* exit_code = std::get_if<int>(&options)) return *exit_code;
-  return nfswalk::bench::Run(std::get<nfswalk::bench::WarmOptions>(options),
-                             nfswalk::bench::StopOnSignals());
-}
+int main(int argc, char** argv) { return nfswalk::bench::Main(argc, argv); }

@@ -2,22 +2,23 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
-#include <thread>
 #include <utility>
+#include <vector>
 
-#include "bench/make_replay/kernel_subject.h"
-#include "bench/make_replay/libnfs_subject.h"
-#include "bench/make_replay/nfswalk_subject.h"
+#include "bench/measure/interrupt.h"
+#include "bench/measure/progress.h"
+#include "bench/measure/row.h"
+#include "bench/measure/server_export.h"
+#include "bench/measure/subjects.h"
+#include "bench/measure/team.h"
+#include "bench/measure/turns.h"
+#include "bench/measure/warm_turn.h"
 #include "bench/warm_stat/warm_tree.h"
-#include "bench/warm_stat/warm_turn.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {
 namespace {
-
-using Rows = std::expected<std::vector<WarmRow>, std::string>;
 
 struct Setting {
   std::string_view name;
@@ -29,140 +30,157 @@ constexpr Setting kSettings[] = {{"ref", WalkMode::kRef},
                                  {"rcu-peek", WalkMode::kRcuPeek},
                                  {"nopathcache", WalkMode::kRcuSearch, false},
                                  {"rcu-search", WalkMode::kRcuSearch}};
-// Nobody but uid 0 owns anything, and everybody may search and look.
+// uid 0 owns everything, and everybody may search and read.
 const std::vector<Credential> kFourIdentities = {{0, 0}, {1000, 1000}, {1001, 1001}, {1002, 1000}};
 constexpr Course kCourseOfFour{Pattern::kDistinct, 8};
 
-// There are ten thousand directories to learn before the clock starts.
-constexpr uint64_t kRandomTurnFactor = 10;
+// The turns of "random" are longer: each thread has ten thousand directories to learn before its
+// clock starts. So are those of threads that wait, whose share is read from a clock of 10 ms.
+constexpr double kRandomTurnFactor = 10;
+constexpr double kWaitingTurnFactor = 3;
 
-struct Participant {
+struct Contender {
   std::unique_ptr<Subject> subject;
   size_t identities = 1;
 
-  // Four identities take one course: the directories on the way are what they share.
+  // Four identities take one course: they share the directories on the way.
   bool Takes(Course course) const { return identities == 1 || course == kCourseOfFour; }
+
+  double SecondsOfTurn(Course course, uint64_t turn_ms) const {
+    const double factor = !subject->caches()                   ? kWaitingTurnFactor
+                          : course.pattern == Pattern::kRandom ? kRandomTurnFactor
+                                                               : 1;
+    return factor * static_cast<double>(turn_ms) / 1000;
+  }
 };
 
 class WarmRun {
  public:
-  WarmRun(const WarmOptions& options, ReplayServer& server, const std::string& directory,
-          const std::function<void(std::string_view)>& progress, const std::atomic<bool>& stop)
+  WarmRun(const WarmOptions& options, ServerExport& server, RowWriter& rows)
       : options_(options),
         server_(server),
-        directory_(directory),
-        progress_(progress),
-        stop_(stop) {}
+        rows_(rows),
+        directory_(fmt::format("nfswalk-warm-stat-{}", getpid())) {}
 
-  Rows Run(const WarmTree& tree) {
-    if (std::string error = Assemble(tree); !error.empty())
-      return std::unexpected(std::move(error));
-    for (const Course course : WarmTree::Courses()) {
-      if (stop_.load()) break;
-      if (std::string error = Take(tree, course); !error.empty()) {
-        return std::unexpected(std::move(error));
+  Outcome Run() {
+    ShowProgress("making the tree");
+    const FileTree files = tree_.Build();
+    return server_.WithTree(files, directory_, [&]() -> Outcome {
+      if (Outcome made = MakeContenders(files); !made) return made;
+      for (const Course course : WarmTree::Courses()) {
+        if (Outcome taken = Take(course); !taken) return taken;
       }
-    }
-    CompareWithOneThread(rows_);
-    return std::move(rows_);
+      return {};
+    });
   }
 
  private:
-  // Empty, or the error.
-  std::string Assemble(const WarmTree& tree) {
+  struct Entry {
+    const Contender& contender;
+    size_t threads;
+  };
+
+  Outcome MakeContenders(const FileTree& files) {
     for (const auto& identities : {std::vector<Credential>{{0, 0}}, kFourIdentities}) {
       for (const auto& [name, mode, path_cache] : kSettings) {
-        auto client = server_.Mount(directory_, mode, path_cache);
-        if (!client) return client.error();
-        participants_.push_back(
+        MountOptions options = server_.OptionsFor(directory_);
+        options.walk = mode;
+        options.path_cache = path_cache;
+        auto client = server_.Mount(options);
+        if (!client) return std::unexpected(std::move(client.error()));
+        contenders_.push_back(
             {MakeNfswalkSubject(std::move(*client), name, identities), identities.size()});
       }
     }
-    progress_("making the kernel's tree");
-    auto kernel = MakeKernelSubject(tree.Build());
-    if (kernel) participants_.push_back({std::move(*kernel)});
-    if (!kernel) progress_(fmt::format("left out: kernel, tmpfs: {}\n", kernel.error()));
-    participants_.push_back({MakeLibnfsSubject(server_.LibnfsUrl(directory_), server_)});
+    ShowProgress("making the kernel's tree");
+    auto kernel = MakeKernelSubject(files);
+    if (kernel) contenders_.push_back({std::move(*kernel)});
+    if (!kernel) Warn("warm_stat", "left out: kernel, tmpfs: " + kernel.error());
+    contenders_.push_back({MakeLibnfsSubject(server_.LibnfsUrl(directory_), server_)});
     return {};
   }
 
-  // All who take part, in all numbers of threads, one after the other. Empty, or the error.
-  std::string Take(const WarmTree& tree, Course course) {
-    const CourseCalls calls = tree.CallsOf(course);
-    const std::string name = fmt::format("{}, depth {}", NameOf(course.pattern), course.depth);
-    for (const Participant& each : participants_) {
-      if (!each.Takes(course) || each.subject->one_pass_only()) continue;
-      progress_(fmt::format("{}: {} {}, first pass", name, each.subject->subject(),
-                            each.subject->mode()));
-      std::string error = AskEachOnce(*each.subject, calls.calls(), each.identities, stop_);
-      if (!error.empty()) return error;
-    }
-    std::vector<std::pair<WarmKey, std::vector<WarmTurn>>> turns;
-    for (size_t repetition = 0; repetition < options_.repetitions; ++repetition) {
-      size_t row = 0;
-      for (const size_t threads : options_.threads) {
-        for (const Participant& each : participants_) {
-          if (stop_.load()) return {};
-          if (!each.Takes(course)) continue;
-          if (repetition == 0) turns.push_back({KeyOf(each, course, threads), {}});
-          progress_(fmt::format("{}: {} of {}: {} {}, {} threads", name, repetition + 1,
-                                options_.repetitions, each.subject->subject(), each.subject->mode(),
-                                threads));
-          // Of many files, each repetition asks for others; all who take part for the same ones.
-          const size_t start = calls.calls().size() * repetition / options_.repetitions;
-          auto turn =
-              TakeTurn(*each.subject, calls.calls(), start, threads, SecondsOfTurn(each, course));
-          if (!turn) return std::move(turn.error());
-          turns[row++].second.push_back(*turn);
-        }
+  Outcome Take(Course course) {
+    const StatCalls calls(tree_.PathsOf(course), WarmTree::ErrorOf(course));
+    if (Outcome filled = FillCaches(course, calls); !filled) return filled;
+    Turns turns(options_.repetitions);
+    std::vector<Entry> entries;
+    for (const size_t threads : options_.threads) {
+      for (const Contender& contender : contenders_) {
+        if (!contender.Takes(course)) continue;
+        turns.AddRow();
+        entries.push_back({contender, threads});
       }
     }
-    const size_t processors = std::max(1u, std::thread::hardware_concurrency());
-    for (const auto& [key, all] : turns) rows_.push_back(RowOf(key, all, processors));
+    while (turns.BeginRound()) {
+      // Of many files each round asks for others; all subjects for the same ones.
+      const size_t round = turns.round() % options_.repetitions;
+      const size_t start = calls.calls().size() * round / options_.repetitions;
+      for (size_t i = 0; i < entries.size() && !Interrupted(); ++i) {
+        if (!turns.Wants(i)) continue;
+        const auto& [contender, threads] = entries[i];
+        Show(course, contender, fmt::format("{} threads, turn {}", threads, turns.round() + 1));
+        const auto turn = TakeWarmTurn(*contender.subject, calls.calls(), start, threads,
+                                       contender.SecondsOfTurn(course, options_.turn_ms));
+        if (!turn) return std::unexpected(turn.error());
+        turns.Add(i, *turn);
+      }
+    }
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (turns.Complete(i)) WriteRow(course, entries[i], turns, i);
+    }
     return {};
   }
 
-  // Those that cannot repeat a call cheaply are slow enough as it is.
-  double SecondsOfTurn(const Participant& who, Course course) const {
-    const bool longer = course.pattern == Pattern::kRandom && !who.subject->one_pass_only();
-    return static_cast<double>((longer ? kRandomTurnFactor : 1) * options_.turn_ms) / 1000;
+  Outcome FillCaches(Course course, const StatCalls& calls) const {
+    for (const Contender& each : contenders_) {
+      if (!each.Takes(course) || !each.subject->caches()) continue;
+      Show(course, each, "first pass");
+      Outcome asked = AskEachOnce(*each.subject, calls.calls(), each.identities);
+      if (!asked) return asked;
+    }
+    return {};
   }
 
-  static WarmKey KeyOf(const Participant& who, Course course, size_t threads) {
-    return {.subject = std::string(who.subject->subject()),
-            .mode = std::string(who.subject->mode()),
-            .course = course,
-            .threads = threads,
-            .identities = who.identities};
+  static void Show(Course course, const Contender& contender, std::string_view what) {
+    ShowProgress(fmt::format("{}, depth {}: {} {}, {}", NameOf(course.pattern), course.depth,
+                             contender.subject->subject(), contender.subject->mode(), what));
+  }
+
+  void WriteRow(Course course, const Entry& entry, const Turns& turns, size_t number) {
+    Row row;
+    row.Set("subject", entry.contender.subject->subject())
+        .Set("mode", entry.contender.subject->mode())
+        .Set("pattern", NameOf(course.pattern))
+        .Set("depth", course.depth)
+        .Set("threads", entry.threads)
+        .Set("identities", entry.contender.identities);
+    AddTiming(row, turns, number, static_cast<double>(UsableProcessors(entry.threads)));
+    rows_.Write(row);
   }
 
   const WarmOptions& options_;
-  ReplayServer& server_;
-  const std::string& directory_;
-  const std::function<void(std::string_view)>& progress_;
-  const std::atomic<bool>& stop_;
-  std::vector<Participant> participants_;
-  std::vector<WarmRow> rows_;
+  ServerExport& server_;
+  RowWriter& rows_;
+  const std::string directory_;
+  const WarmTree tree_{options_.random_files};
+  std::vector<Contender> contenders_;
 };
 
 }  // namespace
 
-Rows RunWarmStats(const WarmOptions& options, ReplayServer& server,
-                  const std::function<void(std::string_view)>& progress,
-                  const std::atomic<bool>& stop) {
-  const WarmTree tree(options.random_files);
-  const std::string directory = fmt::format("nfswalk-warm-stat-{}", getpid());
-  progress("making the tree");
-  Rows rows = {};
-  if (std::string error = server.Prepare(tree.Build(), directory); !error.empty()) {
-    rows = std::unexpected(std::move(error));
-  } else {
-    rows = WarmRun(options, server, directory, progress, stop).Run(tree);
-  }
-  progress("removing the tree");
-  std::string removal = server.Remove(directory);
-  if (rows && !removal.empty()) return std::unexpected(std::move(removal));
-  return rows;
+Outcome RunWarmStat(const WarmOptions& options) {
+  auto server = ServerExport::Open(options.server);
+  if (!server) return std::unexpected(std::move(server.error()));
+  auto rows = RowWriter::Open("warm_stat", options.json_file,
+                              Row()
+                                  .Set("server", (*server)->description())
+                                  .Set("repetitions", options.repetitions)
+                                  .Set("turn_ms", options.turn_ms)
+                                  .Set("files", options.random_files));
+  if (!rows) return std::unexpected(std::move(rows.error()));
+  if (Outcome ran = WarmRun(options, **server, *rows).Run(); !ran) return ran;
+  return rows->Close(Row().Set("interrupted", Interrupted()));
 }
 
 }  // namespace nfswalk::bench

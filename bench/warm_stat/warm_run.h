@@ -1,26 +1,25 @@
-// warm_run: one run of warm_stat: the tree, everyone who takes turns, the turns.
+// warm_run: one run of warm_stat: the tree, the subjects, their turns.
 #ifndef NFSWALK_BENCH_WARM_STAT_WARM_RUN_H_
 #define NFSWALK_BENCH_WARM_STAT_WARM_RUN_H_
 
-#include <atomic>
-#include <expected>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <cstdint>
 
-#include "bench/make_replay/replay_server.h"
-#include "bench/warm_stat/options.h"
-#include "bench/warm_stat/warm_report.h"
+#include "bench/measure/outcome.h"
+#include "bench/measure/run_options.h"
 
 namespace nfswalk::bench {
 
-// Works in a new directory of the export and removes it in the end, whatever happened. `progress`
-// is told what comes next. Once `stop` is set the run ends early with the rows so far. The error is
-// a sentence; an answer that is not the tree's is one, too.
-std::expected<std::vector<WarmRow>, std::string> RunWarmStats(
-    const WarmOptions& options, ReplayServer& server,
-    const std::function<void(std::string_view)>& progress, const std::atomic<bool>& stop);
+struct WarmOptions : RunOptions {
+  WarmOptions() : RunOptions{.threads = {1, 2, 4}, .repetitions = 7} {}
+
+  uint64_t random_files = 1'000'000;
+  uint64_t turn_ms = 60;
+};
+
+// Works in a new directory of the export and removes it again. A row has: subject, mode, pattern,
+// depth, threads, identities, and what AddTiming() says. An answer that is not the tree's is an
+// error. After an interrupt it ends early with the rows so far.
+Outcome RunWarmStat(const WarmOptions& options);
 
 }  // namespace nfswalk::bench
 

@@ -1,7 +1,6 @@
 #include "bench/warm_stat/warm_tree.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <numeric>
 #include <random>
 
@@ -47,40 +46,17 @@ std::string RandomPath(uint64_t file) {
   return fmt::format("many/part{}/{}/file{}.c", file / 10'000, file / 100 % 100, file);
 }
 
-void AddWithParents(Tree& tree, const std::string& path) {
-  const std::string canonical = "/" + path;
-  for (std::string_view parent = ParentOf(canonical); !parent.empty(); parent = ParentOf(parent)) {
-    if (tree.Find(parent) != nullptr) break;
-    tree.Node(parent) = {.type = S_IFDIR, .permissions = 0755};
-  }
-  tree.Node(canonical) = {.type = S_IFREG, .permissions = 0644, .size_bytes = 0};
-}
-
 }  // namespace
 
-CourseCalls::CourseCalls(const std::vector<std::string>& paths, int16_t error) {
-  for (const std::string& path : paths) texts_.append(path).push_back('\0');
-  calls_.reserve(paths.size());
-  size_t begin = 0;
-  for (const std::string& path : paths) {
-    ReplayCall& call = calls_.emplace_back();
-    call.path = std::string_view(texts_).substr(begin, path.size());
-    call.mode = S_IFREG | 0644;
-    call.error = error;
-    begin += path.size() + 1;
-  }
-}
-
-Tree WarmTree::Build() const {
-  Tree tree;
-  tree.Node("") = {.type = S_IFDIR, .permissions = 0755};
+FileTree WarmTree::Build() const {
+  FileTree tree = EmptyTree();
   for (const Course course : Courses()) {
     if (course.pattern == Pattern::kNegative || course.pattern == Pattern::kLinks) continue;
-    for (const std::string& path : PathsOf(course)) AddWithParents(tree, path);
+    for (const std::string& path : PathsOf(course)) AddWithParents(tree, "/" + path, {});
   }
   for (uint64_t file = 0; file < kDistinctFiles; ++file) {
-    AddWithParents(tree, DistinctPath(kLinksDepth + 1, file));
-    tree.Node("/" + LinkName(file)) = {
+    AddWithParents(tree, "/" + DistinctPath(kLinksDepth + 1, file), {});
+    tree["/" + LinkName(file)] = {
         .type = S_IFLNK,
         .permissions = 0777,
         .link_text =
@@ -135,10 +111,6 @@ std::vector<std::string> WarmTree::PathsOf(Course course) const {
     }
   }
   return paths;
-}
-
-CourseCalls WarmTree::CallsOf(Course course) const {
-  return CourseCalls(PathsOf(course), course.pattern == Pattern::kNegative ? ENOENT : 0);
 }
 
 }  // namespace nfswalk::bench

@@ -2,30 +2,39 @@
 #ifndef NFSWALK_BENCH_WARM_STAT_WARM_TREE_H_
 #define NFSWALK_BENCH_WARM_STAT_WARM_TREE_H_
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "bench/make_replay/replay_plan.h"
-#include "bench/make_replay/tree.h"
-#include "bench/warm_stat/pattern.h"
+#include "bench/measure/file_tree.h"
 
 namespace nfswalk::bench {
 
-// The calls of a course. Their texts lie one behind the other in the order in which they are asked
-// for, so that reading them costs every subject the same and little.
-class CourseCalls {
- public:
-  // Each call is expected to end in `error`, an errno, or in a regular file of mode 0644.
-  CourseCalls(const std::vector<std::string>& paths, int16_t error);
-  CourseCalls(const CourseCalls&) = delete;
-  CourseCalls& operator=(const CourseCalls&) = delete;
-  const std::vector<ReplayCall>& calls() const { return calls_; }
+// Which paths are asked for, and in which order.
+enum class Pattern : uint8_t {
+  kDistinct,       // every file of a small tree in turn
+  kSameFile,       // one file
+  kSameDirectory,  // every file of one directory in turn
+  kRandom,         // every file of a large tree, in an order that no prefetcher guesses
+  kNegative,       // names that do not exist, in the directories of kDistinct
+  kLinks,          // the files of kDistinct through a symbolic link
+};
 
- private:
-  std::string texts_;
-  std::vector<ReplayCall> calls_;
+constexpr std::string_view NameOf(Pattern pattern) {
+  constexpr std::string_view kNames[] = {"distinct", "same-file", "same-directory",
+                                         "random",   "negative",  "links"};
+  return kNames[static_cast<size_t>(pattern)];
+}
+
+// One list of paths: a pattern, and how many names each of its paths has.
+struct Course {
+  Pattern pattern = Pattern::kDistinct;
+  size_t depth = 8;
+
+  friend bool operator==(const Course&, const Course&) = default;
 };
 
 class WarmTree {
@@ -38,13 +47,15 @@ class WarmTree {
   // `random_files`: how many Pattern::kRandom goes over.
   explicit WarmTree(uint64_t random_files) : random_files_(random_files) {}
 
-  Tree Build() const;
+  FileTree Build() const;
   static std::vector<Course> Courses();
-  CourseCalls CallsOf(Course course) const;
+  std::vector<std::string> PathsOf(Course course) const;
+  // The errno that stat of each path of `course` ends in, 0: a regular file.
+  static int16_t ErrorOf(Course course) {
+    return course.pattern == Pattern::kNegative ? ENOENT : 0;
+  }
 
  private:
-  std::vector<std::string> PathsOf(Course course) const;
-
   const uint64_t random_files_;
 };
 

@@ -1,56 +1,60 @@
 // exits: a small tree behind a client whose every state a test can set, and the two things to say
-// of a state: it is answered under RCU, or it is left to references, for this reason and at this
-// price.
+// of a state: RCU-walk answers it, or leaves it to ref-walk, for this reason and at this price.
 #ifndef NFSWALK_TESTS_EXITS_EXITS_H_
 #define NFSWALK_TESTS_EXITS_EXITS_H_
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
-#include <thread>
+#include <system_error>
 #include <utility>
-#include <vector>
 
-#include "nfsclient/client.h"
 #include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/walk.h"
 #include "tests/exits/frozen_question.h"
 #include "tests/exits/steered_clock.h"
-#include "tests/exits/told_server.h"
 #include "tests/fixtures/client_internals.h"
+#include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk::exits {
 
-using Calls = std::vector<std::string>;
-using protocol::FileType;
+// Calls in any order: "LOOKUP a", "GETATTR 2", "ACCESS 2", "READLINK 3", "OPEN a", where a number
+// is a file id.
+using Calls = std::multiset<std::string>;
 
-class Exits : public testing::Test {
+inline constexpr std::errc kOk{};
+inline constexpr std::errc kNoEntry = std::errc::no_such_file_or_directory;
+inline constexpr std::errc kEio = std::errc::io_error;
+
+class Exits : public MemoryMount {
  protected:
   // The root is file 1.
-  static constexpr uint64_t kRoot = fixtures::MemoryServer::kRoot;
   static constexpr uint64_t kD = 2;   // "d"
   static constexpr uint64_t kDF = 3;  // "d/f", a regular file
   static constexpr uint64_t kDL = 4;  // "d/l", a link to "f"
   static constexpr uint64_t kDS = 5;  // "d/s", a directory
 
-  Exits() : server_(new ToldServer), unmounted_(server_) {
-    server_->Add(kRoot, "d", FileType::kDirectory);
-    server_->Add(kD, "f", FileType::kRegular);
-    server_->Add(kD, "l", FileType::kSymlink, "f");
-    server_->Add(kD, "s", FileType::kDirectory);
-    // Nothing grows old by itself, and nothing is known that was not asked for.
-    options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 600;
-    options_.rdirplus = false;
+  Exits() {
+    AddTree();
+    options_.rdirplus = false;  // nothing is known that was not asked for
   }
 
-  void Mount() { client_ = std::move(*Client::MountOver(std::move(unmounted_), options_)); }
+  void MountAnew() {
+    NewServer();
+    AddTree();
+    Mount();
+  }
 
   Question StatOf(std::string path) const { return {.path = std::move(path), .credential = me_}; }
+  // Of a link itself.
+  Question StatOfLink(std::string path) const {
+    return {.path = std::move(path), .credential = me_, .flags = {.no_follow = true}};
+  }
   Question AccessTo(std::string path, uint32_t mode) const { return AccessBy(me_, path, mode); }
   static Question AccessBy(const Credential& who, std::string path, uint32_t mode) {
     return {.kind = Question::kAccess, .path = std::move(path), .credential = who, .mode = mode};
@@ -59,36 +63,48 @@ class Exits : public testing::Test {
     return {.kind = Question::kReadLink, .path = std::move(path), .credential = me_};
   }
 
+  // What was called since the last time.
+  Calls TakeCalls() {
+    Calls calls;
+    for (const fixtures::LoggedCall& call : protocol_->TakeLog()) {
+      calls.insert(std::string(call.procedure) + " " +
+                   (call.names.empty() ? std::to_string(fixtures::MemoryServer::IdOf(call.file))
+                                       : call.names.front()));
+    }
+    return calls;
+  }
   // Brings into the caches what the question needs. Returns what that took.
   Calls Warm(const Question& question) {
     (void)Ask(*client_, question);
-    return server_->TakeCalls();
+    return TakeCalls();
   }
 
-  // This is answered under RCU, and alike by references without the server.
+  // RCU-walk answers this, and ref-walk alike and without the server.
   Answer Answered(const Question& question, std::errc error = {}) {
-    const uint64_t before = server_->count();
-    server_->Freeze(true);
-    const RcuAnswer under_rcu = AskRcu(*client_, question);
-    EXPECT_EQ(under_rcu.need, NeedRef::kNone);
-    EXPECT_EQ(under_rcu.answer.error, error);
-    EXPECT_EQ(AskRef(*client_, question), under_rcu.answer);
-    EXPECT_EQ(server_->count(), before) << "calls";
-    server_->Freeze(false);
+    RcuAnswer under_rcu;
+    EXPECT_EQ(Rpcs([&] {
+                protocol_->Fail("", kEio);
+                under_rcu = AskRcu(*client_, question);
+                EXPECT_EQ(under_rcu.need, NeedRef::kNone);
+                EXPECT_EQ(under_rcu.answer.error, error);
+                EXPECT_EQ(AskRef(*client_, question), under_rcu.answer);
+                protocol_->Fail("", kOk);
+              }),
+              0u);
     return under_rcu.answer;
   }
 
-  // This is left to references for `need`, without a call; they then answer with `error` after
-  // `calls`.
+  // RCU-walk leaves this to ref-walk for `need`, without a call; that then answers with `error`
+  // after `calls`.
   Answer Left(const Question& question, NeedRef need, std::errc error, const Calls& calls) {
-    (void)server_->TakeCalls();
+    (void)TakeCalls();
     const RcuAnswer under_rcu = AskRcu(*client_, question);
     EXPECT_EQ(under_rcu.need, need);
     EXPECT_EQ(under_rcu.answer.error, std::errc::resource_unavailable_try_again);
-    EXPECT_EQ(server_->TakeCalls(), Calls{});
+    EXPECT_EQ(TakeCalls(), Calls{});
     Answer with_references = AskRef(*client_, question);
     EXPECT_EQ(with_references.error, error);
-    EXPECT_EQ(server_->TakeCalls(), calls);
+    EXPECT_EQ(TakeCalls(), calls);
     return with_references;
   }
 
@@ -101,31 +117,32 @@ class Exits : public testing::Test {
         walk::ResolveRef(superblock(), path, me_, {.follow_last = false}, &walk::RefWalk::Resolve,
                          [&](walk::RefWalk& walk) {
                            inode = icache::Hold(walk.inode());
-                           return std::errc{};
+                           return kOk;
                          }),
-        std::errc{});
-    (void)server_->TakeCalls();
+        kOk);
+    (void)TakeCalls();
     return inode;
   }
-  // Its attributes are not believed any more.
-  void Doubt(std::string_view path) { nfs::InvalidateAttributes(superblock(), *InodeOf(path)); }
+  void InvalidateAttributes(std::string_view path) {
+    nfs::InvalidateAttributes(superblock(), *InodeOf(path));
+  }
 
   // Others have changed directory `id`, called `path`, and the client has noticed, asking for
   // something else; its own rights there it knows again.
   void NoticeChangeOf(uint64_t id, const std::string& path) {
-    const uint32_t number = ++changes_;
-    server_->Add(id, "new" + std::to_string(number), FileType::kRegular);
-    (void)Warm(AccessBy(Credential(1000 + number, 1), path, kMayRead));
+    server_->Add(id, "new" + std::to_string(++changes_), FileType::kRegular);
+    Notice(path);
     (void)Warm(AccessTo(path, kMayExecute));
   }
 
-  const Credential me_{1, 1}, another_{2, 2};
-  MountOptions options_;
-  ToldServer* const server_;
-  std::unique_ptr<Client> client_;
-
  private:
-  std::unique_ptr<ToldServer> unmounted_;
+  void AddTree() {
+    server_->Add(kRoot, "d", FileType::kDirectory);
+    server_->Add(kD, "f", FileType::kRegular);
+    server_->Add(kD, "l", FileType::kSymlink, "f");
+    server_->Add(kD, "s", FileType::kDirectory);
+  }
+
   uint32_t changes_ = 0;
 };
 

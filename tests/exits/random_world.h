@@ -15,7 +15,8 @@
 #include "nfsclient/client.h"
 #include "nfsclient/nfs/superblock.h"
 #include "tests/exits/frozen_question.h"
-#include "tests/exits/told_server.h"
+#include "tests/fixtures/faulty_protocol.h"
+#include "tests/fixtures/memory_server.h"
 
 namespace nfswalk::exits {
 
@@ -48,7 +49,7 @@ class RandomWorld {
   std::string Describe() const;  // the mount's options
 
   Client& client() const { return *client_; }
-  ToldServer& server() { return *server_; }
+  fixtures::FaultyProtocol& protocol() { return *protocol_; }
   const MountOptions& options() const { return options_; }
 
  private:
@@ -72,7 +73,8 @@ class RandomWorld {
 
   Dice dice_;
   MountOptions options_;
-  ToldServer* server_ = nullptr;
+  fixtures::MemoryServer* server_ = nullptr;
+  fixtures::FaultyProtocol* protocol_ = nullptr;  // in front of the server
   std::unique_ptr<Client> client_;
   std::vector<Credential> people_;
   // As the server has it, but for what the client itself has changed.

@@ -182,8 +182,8 @@ std::unique_ptr<protocol::Protocol> NewServer(bool whole_paths, MemoryServer** s
   auto memory = std::make_unique<MemoryServer>();
   if (whole_paths) memory->AnswerWholePaths();
   *server = memory.get();
-  auto front = std::make_unique<FaultyProtocol>(std::move(memory), fixtures::FaultPlan{});
-  front->Around([](const std::function<void()>& execute) {
+  auto front = std::make_unique<FaultyProtocol>(std::move(memory));
+  front->Around([](const fixtures::Call&, const std::function<void()>& execute) {
     OtherMemory of_the_server;
     execute();
   });

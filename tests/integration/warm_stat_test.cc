@@ -1,45 +1,38 @@
-// warm_stat as a user runs it, over a tiny tree: which rows there are and how it ends, never how
-// long a call takes.
+// warm_stat as a user runs it, over a tiny tree: which rows there are and how it ends.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
-#include <fstream>
+#include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <tuple>
 
 #include "tests/fixtures/ganesha_server.h"
-#include "tests/fixtures/program_run.h"
+#include "tests/integration/benchmark_run.h"
 
 namespace nfswalk {
 namespace {
 
 using fixtures::GaneshaServer;
-using fixtures::ProgramRun;
-using fixtures::RunProgram;
 using testing::HasSubstr;
-using Json = nlohmann::json;
 
-constexpr const char* kBinary = "bench/warm_stat/warm_stat";
-
-std::string JsonFile() { return testing::TempDir() + "/rows.json"; }
+constexpr const char* kBench = "warm_stat";
 
 TEST(WarmStatTest, EverySubjectTakesEveryCourseAndAnswersRight) {
   if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
-  const ProgramRun run =
-      RunProgram(kBinary, {"--quick", "--files", "200", "--repetitions", "1", "--turn-ms", "1",
-                           "--threads", "1,2", "--json", JsonFile()});
+  const BenchmarkRun run = RunBenchmark(kBench, {"--quick", "--files", "200", "--repetitions", "1",
+                                                 "--turn-ms", "1", "--threads", "1,2"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
-  const Json rows = Json::parse(std::ifstream(JsonFile()));
+  EXPECT_EQ(run.facts["files"], 200);
+  EXPECT_EQ(run.totals["interrupted"], false);
   std::map<std::tuple<std::string, std::string, int>, int> courses;
-  for (const Json& row : rows) {
+  for (const Json& row : run.rows) {
     ++courses[{row["subject"], row["mode"], row["identities"]}];
-    EXPECT_GT(row["ns_per_op"], 0) << row;
-    EXPECT_LE(row["ns_min"], row["ns_per_op"]) << row;
-    EXPECT_GT(row["scaling"], 0) << row;
+    ExpectTimesOrReason(row);
   }
   // Nine courses, with one thread and with two; one of them also as four identities.
   for (const char* mode : {"ref", "rcu-locked", "rcu-peek", "nopathcache", "rcu-search"}) {
@@ -49,14 +42,64 @@ TEST(WarmStatTest, EverySubjectTakesEveryCourseAndAnswersRight) {
   EXPECT_EQ((courses[{"kernel, tmpfs", "-", 1}]), 9 * 2);
   EXPECT_EQ((courses[{"libnfs sync", "-", 1}]), 9 * 2);
   EXPECT_EQ(courses.size(), 12u);
-  EXPECT_THAT(run.out, HasSubstr("Figures to reach"));
 }
 
-TEST(WarmStatTest, AServerThatIsNotThereIsNamed) {
-  const ProgramRun run =
-      RunProgram(kBinary, {"--server", "nfs://127.0.0.1/none?nfsport=1&version=4"});
+// On a server that outlives the run, which ends early.
+class WarmStatOnAGivenServer : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
+    auto server = GaneshaServer::Start();
+    ASSERT_TRUE(server) << server.error();
+    server_ = std::move(*server);
+  }
+
+  // Starts a run and returns once it makes its tree, which it does after it has begun to catch
+  // signals.
+  StartedBenchmark StartRun(const std::string& options = "") {
+    const GaneshaServer::NetworkScope scope(*server_);
+    StartedBenchmark run(kBench, {"--files", "20", "--repetitions", "1000", "--threads", "1",
+                                  "--turn-ms", "1", "--server", server_->Url(options)});
+    while (std::filesystem::is_empty(server_->backing_directory())) std::this_thread::yield();
+    return run;
+  }
+
+  std::unique_ptr<GaneshaServer> server_;
+};
+
+TEST_F(WarmStatOnAGivenServer, InterruptedRunRemovesItsTree) {
+  StartedBenchmark run = StartRun();
+  kill(run.pid(), SIGINT);
+  const BenchmarkRun ended = run.Wait();
+  EXPECT_EQ(ended.exit_code, 130) << ended.err;
+  EXPECT_EQ(ended.totals["interrupted"], true);
+  EXPECT_TRUE(std::filesystem::is_empty(server_->backing_directory()));
+}
+
+TEST_F(WarmStatOnAGivenServer, ServerThatDiesEndsTheRunWithAnError) {
+  StartedBenchmark run = StartRun("soft&timeo=1&retrans=1");
+  server_->Kill();
+  const BenchmarkRun ended = run.Wait();
+  EXPECT_EQ(ended.exit_code, 1);
+  EXPECT_THAT(ended.err, HasSubstr("warm_stat: "));
+  EXPECT_TRUE(ended.totals.is_null());
+}
+
+TEST(WarmStatTest, ServerThatIsMissingIsNamed) {
+  const BenchmarkRun run =
+      RunBenchmark(kBench, {"--server", "nfs://127.0.0.1/none?nfsport=1&version=4"});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.err, HasSubstr("127.0.0.1"));
+}
+
+TEST(WarmStatTest, BadArgumentsAreRefusedByName) {
+  ExpectRefused(kBench, {{"--files", "0"},
+                         {"--threads", "x"},
+                         {"--threads", "257"},
+                         {"--turn-ms", "0"},
+                         {"--repetitions", "1001"},
+                         {"--bogus"},
+                         {"stray"}});
 }
 
 }  // namespace

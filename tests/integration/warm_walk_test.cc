@@ -24,9 +24,9 @@
 #include "rcu/thread_index.h"
 #include "tests/fixtures/access_caches.h"
 #include "tests/fixtures/client_internals.h"
+#include "tests/fixtures/faulty_protocol.h"
 #include "tests/fixtures/freezable_heap.h"
 #include "tests/fixtures/frozen_globals.h"
-#include "tests/fixtures/gated_protocol.h"
 #include "tests/fixtures/mounted_export.h"
 #include "tests/fixtures/thread_calls.h"
 #include "tests/integration/warm_tree.h"
@@ -34,8 +34,8 @@
 namespace nfswalk {
 namespace {
 
+using fixtures::FaultyProtocol;
 using fixtures::FreezableHeap;
-using fixtures::GatedProtocol;
 using fixtures::MountedExport;
 
 constexpr int kThreads = 4;
@@ -121,7 +121,7 @@ class WarmWalk : public MountedExport,
                          ? protocol::Nfs4::ConnectNfs4(options->server, options->transport)
                          : protocol::Nfs3::ConnectNfs3(options->server, options->transport);
     if (!connected) return nullptr;
-    auto counted = std::make_unique<GatedProtocol>(std::move(*connected));
+    auto counted = std::make_unique<FaultyProtocol>(std::move(*connected));
     protocol_ = counted.get();
     FreezableHeap::Scope heap;
     auto client = Client::MountOver(std::move(counted), *options);
@@ -131,7 +131,7 @@ class WarmWalk : public MountedExport,
   void WalkUntil(const WarmIdentity& who, std::chrono::steady_clock::time_point deadline,
                  Tally& tally);
 
-  GatedProtocol* protocol_ = nullptr;  // the client's
+  FaultyProtocol* protocol_ = nullptr;  // the client's
   std::unique_ptr<WarmTree> tree_;
   std::unique_ptr<Client> client_;
 };

@@ -8,24 +8,25 @@
 #include <system_error>
 #include <utility>
 
-#include "tests/known_bugs/nfs_bugs.h"
+#include "tests/known_bugs/versioned_mount.h"
 
 namespace nfswalk {
 namespace {
 
-class NfsBugsOfPaths : public NfsBugs {
+class WholePath : public VersionedMount {
  protected:
-  NfsBugsOfPaths() {
-    sub_ = server_->Add(directory_, "sub", FileType::kDirectory);
-    leaf_ = server_->Add(sub_, "leaf", FileType::kRegular);
+  WholePath() { AddLeaf(); }
+
+  void NewServer() {
+    VersionedMount::NewServer();
+    AddLeaf();
   }
   // Runs `change` after the n-th operation of the next path. False if it has fewer.
   bool StatInSteps(int n, const std::function<void()>& change) {
     operations_left_ = n;
-    server_->OnReply([this, change](std::string_view, std::string_view) {
+    server_->BetweenOperations([this, change] {
       if (operations_left_ > 0 && --operations_left_ == 0) change();
     });
-    server_->StepByStep();
     Mount();
     (void)client_->Stat("d/sub/leaf", me_);
     return std::exchange(operations_left_, 0) == 0;
@@ -33,12 +34,18 @@ class NfsBugsOfPaths : public NfsBugs {
 
   int operations_left_ = 0;
   uint64_t sub_ = 0, leaf_ = 0;  // "d/sub", "d/sub/leaf"
+
+ private:
+  void AddLeaf() {
+    sub_ = server_->Add(directory_, "sub", FileType::kDirectory);
+    leaf_ = server_->Add(sub_, "leaf", FileType::kRegular);
+  }
 };
 
-INSTANTIATE_TEST_SUITE_P(Version, NfsBugsOfPaths, testing::Values(4), VersionOfTest);
+INSTANTIATE_TEST_SUITE_P(Version, WholePath, testing::Values(4), VersionOfTest);
 
 // A directory that only the reply makes known, replaced in every interval between the operations.
-TEST_P(NfsBugsOfPaths, B08_AChangeBetweenTheOperationsOfAPathShowsOnceTheDirectoryIsLookedAt) {
+TEST_P(WholePath, AChangeBetweenTheOperationsOfAPathShowsOnceTheDirectoryIsLookedAt) {
   int operations = 0;
   for (int n = 1;; ++n) {
     uint64_t now = 0;
@@ -47,14 +54,12 @@ TEST_P(NfsBugsOfPaths, B08_AChangeBetweenTheOperationsOfAPathShowsOnceTheDirecto
     Notice("d/sub");
     ASSERT_EQ(Stat("d/sub/leaf"), now) << "after operation " << n;
     NewServer();
-    sub_ = server_->Add(directory_, "sub", FileType::kDirectory);
-    leaf_ = server_->Add(sub_, "leaf", FileType::kRegular);
   }
   EXPECT_GE(operations, 8);
 }
 
 // The same for rights: those of the file, taken away between any two operations.
-TEST_P(NfsBugsOfPaths, R06_RightsTakenAwayBetweenTheOperationsOfAPathAreGoneOnceTheModeIsSeen) {
+TEST_P(WholePath, RightsTakenAwayBetweenTheOperationsOfAPathAreGoneOnceTheModeIsSeen) {
   int operations = 0;
   for (int n = 1;; ++n) {
     const auto close = [&] {
@@ -67,18 +72,16 @@ TEST_P(NfsBugsOfPaths, R06_RightsTakenAwayBetweenTheOperationsOfAPathAreGoneOnce
     ASSERT_EQ(client_->Access("d/sub/leaf", kMayRead, me_), std::errc::permission_denied)
         << "after operation " << n;
     NewServer();
-    sub_ = server_->Add(directory_, "sub", FileType::kDirectory);
-    leaf_ = server_->Add(sub_, "leaf", FileType::kRegular);
   }
   EXPECT_GE(operations, 8);
 }
 
 // A directory that the reply was to make known is known, and has changed, when it arrives. NAME-24.
-TEST_P(NfsBugsOfPaths, B08_AnOverdueReplyDoesNotVouchForADirectoryThatOthersMadeKnownSince) {
+TEST_P(WholePath, AnOverdueReplyDoesNotVouchForADirectoryThatOthersMadeKnownSince) {
   Mount();
-  ASSERT_EQ(Stat("d/never"), 0u);
+  ASSERT_EQ(Stat("d/never"), kMissing);
   uint64_t now = 0;
-  WhileReplyIsUnderWay("LookupPath", [&] {
+  WhileReplyIsUnderWay("COMPOUND", [&] {
     EXPECT_EQ(Stat("d/sub/leaf"), leaf_);
     now = Replace(sub_, "leaf");
     List("d/sub");
@@ -90,17 +93,17 @@ TEST_P(NfsBugsOfPaths, B08_AnOverdueReplyDoesNotVouchForADirectoryThatOthersMade
 }
 
 // One path from the root and one from further down, whose reply is newer and arrives first.
-TEST_P(NfsBugsOfPaths, B09_OfTwoPathsTheOlderThatArrivesLastDoesNotWin) {
+TEST_P(WholePath, OfTwoPathsTheOlderThatArrivesLastDoesNotWin) {
   Mount();
-  ASSERT_EQ(Stat("d/never"), 0u);
+  ASSERT_EQ(Stat("d/never"), kMissing);
   List("d");
   uint64_t now = 0;
-  WhileReplyIsUnderWay("LookupPath", [&] {
+  WhileReplyIsUnderWay("COMPOUND", [&] {
     now = Replace(sub_, "leaf");
     EXPECT_EQ(Stat("d/sub/leaf"), now);
-    EXPECT_EQ(server_->Calls("LookupPath"), 3);
+    EXPECT_EQ(protocol_->Calls("COMPOUND"), 3u);
   });
-  ASSERT_EQ(server_->Calls("LookupPath"), 1);
+  ASSERT_EQ(protocol_->Calls("COMPOUND"), 1u);
   (void)StatAs(another_, "d/sub/leaf");
   ASSERT_TRUE(reply_came_);
   EXPECT_EQ(Stat("d/sub/leaf"), now);
@@ -109,13 +112,13 @@ TEST_P(NfsBugsOfPaths, B09_OfTwoPathsTheOlderThatArrivesLastDoesNotWin) {
 
 #ifndef NDEBUG
 // A LOOKUP that found the file, and an older path that did not.
-TEST_P(NfsBugsOfPaths, B10_ALookupIsAnsweredByItsOwnReplyNotByAnOlderPath) {
+TEST_P(WholePath, ALookupIsAnsweredByItsOwnReplyNotByAnOlderPath) {
   Mount();
-  ASSERT_EQ(Stat("d/never"), 0u);
+  ASSERT_EQ(Stat("d/never"), kMissing);
   uint64_t now = 0, found = 0;
   std::unique_ptr<Actor> asker;
   StopAt stop("lookup:after-rpc");
-  WhileReplyIsUnderWay("LookupPath", [&] {
+  WhileReplyIsUnderWay("COMPOUND", [&] {
     now = server_->Add(directory_, "new", FileType::kRegular);
     asker = std::make_unique<Actor>([&] { found = Stat("d/new"); });
     ASSERT_TRUE(stop.Reached(*asker));
@@ -129,10 +132,10 @@ TEST_P(NfsBugsOfPaths, B10_ALookupIsAnsweredByItsOwnReplyNotByAnOlderPath) {
 }
 #endif
 
-TEST_P(NfsBugsOfPaths, R06_AGrantInAnOverduePathIsNotKept) {
+TEST_P(WholePath, AGrantInAnOverduePathIsNotKept) {
   Mount();
   ASSERT_EQ(Stat("d/sub/leaf"), leaf_);
-  WhileReplyIsUnderWay("LookupPath", [&] {
+  WhileReplyIsUnderWay("COMPOUND", [&] {
     server_->Grant(leaf_, 0);
     server_->Edit(leaf_, [](protocol::Attributes& attributes) { attributes.mode = 0; });
     List("d/sub");
@@ -143,18 +146,18 @@ TEST_P(NfsBugsOfPaths, R06_AGrantInAnOverduePathIsNotKept) {
   EXPECT_EQ(client_->Access("d/sub/leaf", kMayRead, me_), std::errc::permission_denied);
 }
 
-TEST_P(NfsBugsOfPaths, B06_APathThatFailsLeavesWhatIsKnownAlone) {
+TEST_P(WholePath, APathThatFailsLeavesWhatIsKnownAlone) {
   Mount();
   ASSERT_EQ(Stat("d/sub/leaf"), leaf_);
   for (const std::errc error : {std::errc::interrupted, std::errc::timed_out, std::errc::io_error,
                                 std::errc::operation_not_permitted}) {
     client_->InvalidateCaches();
     const uint64_t dentries = client_->stats().dentries;
-    server_->Fail("LookupPath", error);
+    protocol_->Fail("COMPOUND", error);
     const std::errc seen = StatError("d/sub/leaf");
     EXPECT_EQ(seen, error == std::errc::timed_out ? error : std::errc{});
     EXPECT_EQ(client_->stats().dentries, dentries);
-    server_->Fail("LookupPath", {});
+    protocol_->Fail("COMPOUND", {});
     EXPECT_EQ(Stat("d/sub/leaf"), leaf_);
   }
 }

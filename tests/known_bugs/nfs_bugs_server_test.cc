@@ -16,7 +16,7 @@ namespace {
 
 using fixtures::VersionedExport;
 
-class NfsBugsOnServer : public VersionedExport {
+class StaleOnServer : public VersionedExport {
  protected:
   void SetUp() override {
     VersionedExport::SetUp();
@@ -59,11 +59,11 @@ class NfsBugsOnServer : public VersionedExport {
   std::unique_ptr<Client> client_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Versions, NfsBugsOnServer, fixtures::AllVersions(),
+INSTANTIATE_TEST_SUITE_P(Versions, StaleOnServer, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
 // No delegation blesses the other name of a file.
-TEST_P(NfsBugsOnServer, B11_OfTwoLinksTheOneThatIsRenamedIsGoneAndTheOtherStays) {
+TEST_P(StaleOnServer, OfTwoLinksTheOneThatIsRenamedIsGoneAndTheOtherStays) {
   MakeFile("one", "text");
   std::filesystem::create_hard_link(Backing("one"), Backing("two"));
   ASSERT_EQ(Read("one"), "text");  // an open is when a server delegates
@@ -78,7 +78,7 @@ TEST_P(NfsBugsOnServer, B11_OfTwoLinksTheOneThatIsRenamedIsGoneAndTheOtherStays)
   EXPECT_EQ(FileId(*client_, "three"), FileId(*client_, "one"));
 }
 
-TEST_P(NfsBugsOnServer, B12_AnOpenReadsTheFileThatHasReplacedTheOldOne) {
+TEST_P(StaleOnServer, AnOpenReadsTheFileThatHasReplacedTheOldOne) {
   MakeFile("file", "old");
   ASSERT_EQ(Read("file"), "old");
   MakeFile("next", "new");
@@ -86,7 +86,7 @@ TEST_P(NfsBugsOnServer, B12_AnOpenReadsTheFileThatHasReplacedTheOldOne) {
   EXPECT_EQ(Read("file"), "new");
 }
 
-TEST_P(NfsBugsOnServer, B23_AFileThatIsMovedAwayAndMadeAnewIsSeenEveryTime) {
+TEST_P(StaleOnServer, AFileThatIsMovedAwayAndMadeAnewIsSeenEveryTime) {
   auto watcher = Mount("noac");
   ASSERT_NE(watcher, nullptr);
   MakeFile("file");
@@ -100,7 +100,7 @@ TEST_P(NfsBugsOnServer, B23_AFileThatIsMovedAwayAndMadeAnewIsSeenEveryTime) {
 }
 
 // RENAME does not say which file it moved.
-TEST_P(NfsBugsOnServer, B23_ARenamedNameShowsTheFileThatTheServerMoved) {
+TEST_P(StaleOnServer, ARenamedNameShowsTheFileThatTheServerMoved) {
   MakeFile("file", "old");
   ASSERT_TRUE(Exists("file"));
   AwaitTick("");
@@ -113,7 +113,7 @@ TEST_P(NfsBugsOnServer, B23_ARenamedNameShowsTheFileThatTheServerMoved) {
 }
 
 // The directory on the way is another one by now.
-TEST_P(NfsBugsOnServer, B28_AnOpenThatFindsItsFileGoneRepeatsTheWholeWalk) {
+TEST_P(StaleOnServer, AnOpenThatFindsItsFileGoneRepeatsTheWholeWalk) {
   MakeDirectory("dir");
   MakeFile("dir/file", "old");
   ASSERT_EQ(Read("dir/file"), "old");
@@ -124,7 +124,7 @@ TEST_P(NfsBugsOnServer, B28_AnOpenThatFindsItsFileGoneRepeatsTheWholeWalk) {
 }
 
 // What a create without O_EXCL does with is asked for, as an open's file is.
-TEST_P(NfsBugsOnServer, B28_ACreateThatFindsItsFileGoneMakesAnother) {
+TEST_P(StaleOnServer, ACreateThatFindsItsFileGoneMakesAnother) {
   MakeDirectory("dir");
   MakeFile("dir/file", "old");
   ASSERT_EQ(client_->Create(Path("dir/file"), 0644, false, root_)->size_bytes, 3u);
@@ -135,7 +135,7 @@ TEST_P(NfsBugsOnServer, B28_ACreateThatFindsItsFileGoneMakesAnother) {
   EXPECT_TRUE(std::filesystem::exists(Backing("dir/file")));
 }
 
-TEST_P(NfsBugsOnServer, B29_WhatBecameAFileOrADirectoryIsTreatedAsThat) {
+TEST_P(StaleOnServer, WhatBecameAFileOrADirectoryIsTreatedAsThat) {
   MakeDirectory("dir");
   MakeFile("file");
   ASSERT_TRUE(Exists("dir"));
@@ -152,7 +152,7 @@ TEST_P(NfsBugsOnServer, B29_WhatBecameAFileOrADirectoryIsTreatedAsThat) {
 }
 
 // The server does nothing then, and this client knew of one of the links only.
-TEST_P(NfsBugsOnServer, R12_ARenameOntoALinkThatOthersMadeLeavesBothNames) {
+TEST_P(StaleOnServer, ARenameOntoALinkThatOthersMadeLeavesBothNames) {
   MakeDirectory("x");
   MakeDirectory("y");
   MakeFile("x/file");

@@ -32,10 +32,10 @@ std::string NameOf(size_t length) {
 }
 
 // With two chains that never become more.
-class WalkBugs : public testing::Test {
+class DentryNames : public testing::Test {
  protected:
-  WalkBugs() : tree_(kUnlimited, 2, kUnlimited) {}
-  ~WalkBugs() override { rcu::SyncPointScript::ClearAll(); }
+  DentryNames() : tree_(kUnlimited, 2, kUnlimited) {}
+  ~DentryNames() override { rcu::SyncPointScript::ClearAll(); }
 
   DentryCache& dentries() { return tree_.dentries(); }
   DentryRef& root() { return tree_.root(); }
@@ -67,7 +67,7 @@ class WalkBugs : public testing::Test {
 
 // The inode pointer of a dropped dentry stays readable, so its sequence alone says that it died.
 // WALK-5.
-TEST_F(WalkBugs, B03_TheEndOfADentryThatWasUnhashedLongAgoSpoilsItsSamples) {
+TEST_F(DentryNames, TheEndOfADentryThatWasUnhashedLongAgoSpoilsItsSamples) {
   DentryRef held = tree_.Add(root(), "dir", 2, FileType::kDirectory);
   Dentry* const dentry = held.get();
   dentries().Drop(*dentry);
@@ -81,7 +81,7 @@ TEST_F(WalkBugs, B03_TheEndOfADentryThatWasUnhashedLongAgoSpoilsItsSamples) {
 
 #ifndef NDEBUG
 
-TEST_F(WalkBugs, B06_AReferenceDroppedUnderRcuIsCaughtInADebugBuild) {
+TEST_F(DentryNames, AReferenceDroppedUnderRcuIsCaughtInADebugBuild) {
   DentryRef file = tree_.Add(root(), "file", 2);
   EXPECT_DEATH(
       {
@@ -92,7 +92,7 @@ TEST_F(WalkBugs, B06_AReferenceDroppedUnderRcuIsCaughtInADebugBuild) {
 }
 
 // What was taken in vain may be the last reference: it goes when the section is over.
-TEST_F(WalkBugs, B06_ALookupThatIsOvertakenDestroysWhatItHoldsOutsideItsSection) {
+TEST_F(DentryNames, ALookupThatIsOvertakenDestroysWhatItHoldsOutsideItsSection) {
   tree_.Add(root(), "file", 2);
   Meanwhile("lookup:before-check", [&] {
     DentryRef file = tree_.Lookup(root(), "file");
@@ -104,7 +104,7 @@ TEST_F(WalkBugs, B06_ALookupThatIsOvertakenDestroysWhatItHoldsOutsideItsSection)
 }
 
 // The parent's address is the same again, and yet it was another in between. WALK-12.
-TEST_F(WalkBugs, B09_AParentIsTakenByTheSequenceNotByItsAddress) {
+TEST_F(DentryNames, AParentIsTakenByTheSequenceNotByItsAddress) {
   DentryRef p = tree_.Add(root(), "p", 2, FileType::kDirectory);
   DentryRef q = tree_.Add(root(), "q", 3, FileType::kDirectory);
   DentryRef d = tree_.Add(p, "d", 4, FileType::kDirectory);
@@ -128,7 +128,7 @@ TEST_F(WalkBugs, B09_AParentIsTakenByTheSequenceNotByItsAddress) {
 
 // A rename at every try would keep a lookup busy for ever; after some tries renames have to wait.
 // WALK-12.
-TEST_F(WalkBugs, B10_ALookupAndAParentThatRenamesOvertakeEachTimeComeToAnEnd) {
+TEST_F(DentryNames, ALookupAndAParentThatRenamesOvertakeEachTimeComeToAnEnd) {
   constexpr int kTooMany = 1000;
   DentryRef p = tree_.Add(root(), "p", 2, FileType::kDirectory);
   DentryRef q = tree_.Add(root(), "q", 3, FileType::kDirectory);
@@ -159,7 +159,7 @@ TEST_F(WalkBugs, B10_ALookupAndAParentThatRenamesOvertakeEachTimeComeToAnEnd) {
 
 // The reader stands at a dentry that is dropped before it samples the sequence: the sample holds,
 // and only the test for "unhashed" inside the search tells. WALK-4.
-TEST_F(WalkBugs, B13_ADentryDroppedBeforeItsSampleIsTakenIsNotFound) {
+TEST_F(DentryNames, ADentryDroppedBeforeItsSampleIsTakenIsNotFound) {
   DentryRef old = tree_.Add(root(), "file", 2);
   uint64_t meanwhile = 0;
   Meanwhile("dentry:before-sample", [&] {
@@ -174,7 +174,7 @@ TEST_F(WalkBugs, B13_ADentryDroppedBeforeItsSampleIsTakenIsNotFound) {
 }
 
 // A reader at the dentry while its name becomes another one, of any length to any other. WALK-26.
-TEST_F(WalkBugs, B14_ANameThatChangesUnderAReaderIsNotFound) {
+TEST_F(DentryNames, ANameThatChangesUnderAReaderIsNotFound) {
   DentryRef file = tree_.Add(root(), NameOf(1), 42);
   size_t now = 1;
   int overtaken = 0;
@@ -203,7 +203,7 @@ TEST_F(WalkBugs, B14_ANameThatChangesUnderAReaderIsNotFound) {
 
 // The reader has the address of a long name's bytes when the name is given up; they stay what they
 // were for as long as it is in its section. WALK-25.
-TEST_F(WalkBugs, B15_TheBytesOfALongNameOutliveTheNameForAsLongAsAReaderMayCompareThem) {
+TEST_F(DentryNames, TheBytesOfALongNameOutliveTheNameForAsLongAsAReaderMayCompareThem) {
   for (const size_t length : {41, 100, 255}) {
     const std::string name(length, 'n');
     DentryRef file;
@@ -231,7 +231,7 @@ TEST_F(WalkBugs, B15_TheBytesOfALongNameOutliveTheNameForAsLongAsAReaderMayCompa
 #endif
 
 // Short, long and in between, in one chain with others, under three readers.
-TEST_F(WalkBugs, B15_ANameThatGrowsAndShrinksIsNeverFoundInPart) {
+TEST_F(DentryNames, ANameThatGrowsAndShrinksIsNeverFoundInPart) {
   DentryRef file = tree_.Add(root(), NameOf(1), 42);
   for (uint64_t i = 0; i < 20; ++i) tree_.Add(root(), "bystander" + std::to_string(i), 100 + i);
   std::atomic<bool> stop{false};
@@ -264,7 +264,7 @@ TEST_F(WalkBugs, B15_ANameThatGrowsAndShrinksIsNeverFoundInPart) {
 }
 
 // Whoever is in a section since before the end sees the memory as it was, however many want some.
-TEST_F(WalkBugs, B16_MemoryIsNotUsedAgainWhileAReaderMayLookAtIt) {
+TEST_F(DentryNames, MemoryIsNotUsedAgainWhileAReaderMayLookAtIt) {
   constexpr uint64_t kOthers = 3000;
   // By a thread such as the one that will look for memory.
   Elsewhere([&] { tree_.Add(root(), "file", 2); });
@@ -298,7 +298,7 @@ TEST_F(WalkBugs, B16_MemoryIsNotUsedAgainWhileAReaderMayLookAtIt) {
 
 // Directories, the last of them unused: its end is the beginning of its parent's, and so on. Each
 // time others reclaim, look for the first of them and build a new branch beside it.
-TEST_F(WalkBugs, B17_ABranchThatDiesFromItsEndTakesNothingElseAlong) {
+TEST_F(DentryNames, ABranchThatDiesFromItsEndTakesNothingElseAlong) {
   for (const bool dropped : {false, true}) {
     std::vector<DentryRef> branch;
     branch.push_back(root().Copy());
@@ -341,7 +341,7 @@ TEST_F(WalkBugs, B17_ABranchThatDiesFromItsEndTakesNothingElseAlong) {
 #endif
 
 // Reclaim, drops and insertions along branches of directories, by three threads.
-TEST_F(WalkBugs, B17_ReclaimOfWholeBranchesByManyLeavesNothingBehind) {
+TEST_F(DentryNames, ReclaimOfWholeBranchesByManyLeavesNothingBehind) {
   std::atomic<uint64_t> fileid{10}, pruned{0}, wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
@@ -374,7 +374,7 @@ TEST_F(WalkBugs, B17_ReclaimOfWholeBranchesByManyLeavesNothingBehind) {
 
 // The reader stands at a dentry that is moved to the other chain, and goes on there: a file of its
 // own chain that it never came to is there all the same. WALK-6.
-TEST_F(WalkBugs, B18_AReaderLedIntoAnotherChainProvesNothing) {
+TEST_F(DentryNames, AReaderLedIntoAnotherChainProvesNothing) {
   const std::string stays = NameInChain("stays", 0);
   const std::string here = NameInChain("wanderer", 0), away = NameInChain("wanderer", 1);
   tree_.Add(root(), stays, 2);
@@ -396,7 +396,7 @@ TEST_F(WalkBugs, B18_AReaderLedIntoAnotherChainProvesNothing) {
 }
 
 // In neither chain, the file is not missing: who has seen that the old name is gone finds the new.
-TEST_F(WalkBugs, B18_AFileBetweenTwoNamesIsFoundByOneOfThem) {
+TEST_F(DentryNames, AFileBetweenTwoNamesIsFoundByOneOfThem) {
   const std::string from = NameInChain("from", 0), to = NameInChain("to", 1);
   DentryRef file = tree_.Add(root(), from, 2);
   bool by_old = false, by_new = false;
@@ -423,7 +423,7 @@ TEST_F(WalkBugs, B18_AFileBetweenTwoNamesIsFoundByOneOfThem) {
 #endif
 
 // Nothing that references and reclaim write to lies in a line that walkers read. WALK-27.
-TEST_F(WalkBugs, B24_CountAndLruLieBesideNothingThatAWalkerReads) {
+TEST_F(DentryNames, CountAndLruLieBesideNothingThatAWalkerReads) {
   const DentryRef ref = tree_.Add(root(), "file", 2);
   const Dentry& dentry = *ref;
   const auto line = [](const void* address) { return reinterpret_cast<uintptr_t>(address) / 64; };

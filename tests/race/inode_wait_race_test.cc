@@ -83,6 +83,21 @@ TEST_P(InodeRaceUnderRcu, R5_AFinderDoesNotSleepOnceTheInodeIsUnhashed) {
   EXPECT_EQ(sleeps, 0);
 }
 
+// Both live on threads of one index, hence in one shard of the pool.
+TEST_P(InodeRaceUnderRcu, TheMemoryOfAnInodeUnderAFinderIsNotReused) {
+  InodeRef doomed, other;
+  Elsewhere([&] { doomed = GetDoomed(7); });
+  Inode* const found = doomed.get();
+  OnceAt("find:after-match", [&] {
+    Elsewhere([&] {
+      doomed = {};
+      other = caches_.Get(8);
+    });
+  });
+  EXPECT_FALSE(LookupRcu(7));
+  EXPECT_NE(other.get(), found);
+}
+
 // INODE-8.
 TEST_P(InodeRace, R6_AnEvictionBetweenTicketAndSleepIsNotMissed) {
   InodeRef doomed = GetDoomed(7);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cerrno>
 #include <mutex>
 #include <optional>
 #include <semaphore>
@@ -13,41 +12,39 @@
 
 #include "rcu/change_count.h"
 #include "rcu/sync_point.h"
-#include "tests/known_bugs/walked_mount.h"
-#include "tests/race/interleavings.h"
+#include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk {
 namespace {
 
-constexpr int64_t kMissing = -ENOENT;
 constexpr std::string_view kFile = "a/b/file";
 
-class PathCacheRace : public WalkedMount {
+class PathCacheRace : public MemoryMount {
  protected:
   PathCacheRace() {
-    Mount({});
+    Mount();
     a_ = server_->Add(kRoot, "a", FileType::kDirectory);
     b_ = server_->Add(a_, "b", FileType::kDirectory);
-    file_ = static_cast<int64_t>(server_->Add(b_, "file", FileType::kRegular));
+    file_ = server_->Add(b_, "file", FileType::kRegular);
   }
 
   uint64_t path_hits() const { return client_->stats().path_hits; }
 
   uint64_t a_ = 0, b_ = 0;
-  int64_t file_ = 0;
+  uint64_t file_ = 0;
 };
 
 // A directory is moved at each step of walks that would remember the way through it. WALK-18.
-TEST_F(PathCacheRace, AWayThatChangesWhileItIsLearntIsNotRemembered) {
+TEST_F(PathCacheRace, APrefixThatChangesWhileItIsRecordedIsNotKept) {
   int met = 0;
   for (const std::string_view point :
        {"walk:next-component", "walk:before-child-sample", "walk:after-child-sample"}) {
     for (const std::string_view moved : {"a", "a/b"}) {
       for (int turn = 1; turn <= 24; ++turn) {
         At(point, turn, [&] { Rename(moved, "elsewhere"); });
-        for (int i = 0; i < 8 && !Taken(); ++i) (void)Stat(kFile);
+        for (int i = 0; i < 8 && !reached_; ++i) (void)Stat(kFile);
         rcu::SyncPointScript::ClearAll();
-        if (!Taken()) continue;
+        if (!reached_) continue;
         ++met;
         EXPECT_EQ(Stat(kFile), kMissing) << point << ", turn " << turn;
         Rename("elsewhere", moved);
@@ -59,7 +56,7 @@ TEST_F(PathCacheRace, AWayThatChangesWhileItIsLearntIsNotRemembered) {
 }
 
 // The way was right when it was taken; then the directory goes.
-TEST_F(PathCacheRace, ADirectoryThatMovesAfterItsWayWasTakenIsNoAnswer) {
+TEST_F(PathCacheRace, ADirectoryThatMovesAfterItsPrefixWasUsedIsNoAnswer) {
   for (const std::string_view point : {"walk:next-component", "walk:before-child-sample",
                                        "walk:after-child-sample", "walk:before-confirm"}) {
     Warm(kFile);
@@ -72,7 +69,7 @@ TEST_F(PathCacheRace, ADirectoryThatMovesAfterItsWayWasTakenIsNoAnswer) {
       Rename("a/b", "a/c");
     });
     EXPECT_EQ(Stat(kFile), kMissing) << point;
-    EXPECT_TRUE(Taken());
+    EXPECT_TRUE(reached_);
     rcu::SyncPointScript::ClearAll();
     Rename("a/c", "a/b");
     Rename("a/b/other", "a/b/file");
@@ -80,7 +77,7 @@ TEST_F(PathCacheRace, ADirectoryThatMovesAfterItsWayWasTakenIsNoAnswer) {
 }
 
 // While a directory is on its way out nobody takes the way through it, nor learns it anew.
-TEST_F(PathCacheRace, NoWayIsTakenWhileADirectoryLeavesItsPlace) {
+TEST_F(PathCacheRace, NoPrefixIsUsedWhileADirectoryLeavesItsPlace) {
   std::binary_semaphore asked{0}, answered{0};
   std::atomic<bool> done{false};
   std::vector<uint64_t> hits;  // at each name that is taken out of its chain, the last being `a`

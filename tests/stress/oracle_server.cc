@@ -121,11 +121,14 @@ void OracleServer::LoseName(NodeId directory, std::string_view name, NodeId node
   history_.SetName(directory, name, kNothing, change);
 }
 
-template <class Reply>
-Reply OracleServer::Send(std::string_view call, Reply reply) {
-  ++rpcs_;
-  if (options_.on_reply) options_.on_reply(call);
-  return reply;
+OracleServer::Inside::Inside(OracleServer& server) : server_(server) {
+  ++server_.rpcs_;
+  server_.mutex_.lock();
+}
+
+OracleServer::Inside::~Inside() {
+  server_.mutex_.unlock();
+  if (server_.options_.on_reply) server_.options_.on_reply();
 }
 
 protocol::RootReply OracleServer::GetRoot(const Credential&) {
@@ -137,7 +140,7 @@ protocol::RootReply OracleServer::GetRoot(const Credential&) {
 }
 
 protocol::AttributesReply OracleServer::GetAttributes(const FileHandle& file, const Credential&) {
-  std::unique_lock lock(mutex_);
+  const Inside inside(*this);
   const NodeId node = NodeOf(file);
   protocol::AttributesReply reply;
   if (node == kNothing) {
@@ -145,13 +148,12 @@ protocol::AttributesReply OracleServer::GetAttributes(const FileHandle& file, co
   } else {
     reply.attributes = Now(node);
   }
-  lock.unlock();
-  return Send("GetAttributes", reply);
+  return reply;
 }
 
 protocol::LookupReply OracleServer::Lookup(const FileHandle& directory, std::string_view name,
                                            const Credential& who) {
-  std::unique_lock lock(mutex_);
+  const Inside inside(*this);
   const NodeId parent = NodeOf(directory);
   protocol::LookupReply reply;
   if (parent == kNothing) {
@@ -168,32 +170,29 @@ protocol::LookupReply OracleServer::Lookup(const FileHandle& directory, std::str
       reply.attributes = Now(child);
     }
   }
-  lock.unlock();
-  return Send("Lookup", std::move(reply));
+  return reply;
 }
 
 protocol::AccessReply OracleServer::Access(const FileHandle& file, const Credential& who) {
-  std::unique_lock lock(mutex_);
+  const Inside inside(*this);
   const NodeId node = NodeOf(file);
   if (node == kNothing) return Failed<protocol::AccessReply>(kStale);
   protocol::AccessReply reply{.granted = ServerBits(MayBitsOf(Now(node), who)),
                               .attributes = Now(node)};
-  lock.unlock();
-  return Send("Access", reply);
+  return reply;
 }
 
 protocol::ReadLinkReply OracleServer::ReadLink(const FileHandle& link, const Credential&) {
-  std::unique_lock lock(mutex_);
+  const Inside inside(*this);
   const NodeId node = NodeOf(link);
   if (node == kNothing) return Failed<protocol::ReadLinkReply>(kStale);
   protocol::ReadLinkReply reply{.target = history_.at(node).target, .attributes = Now(node)};
-  lock.unlock();
-  return Send("ReadLink", std::move(reply));
+  return reply;
 }
 
 protocol::ReadDirReply OracleServer::ReadDir(const FileHandle& directory, protocol::ReadDirPosition,
                                              bool plus, const Credential& who) {
-  std::unique_lock lock(mutex_);
+  const Inside inside(*this);
   const NodeId node = NodeOf(directory);
   if (node == kNothing) return Failed<protocol::ReadDirReply>(kStale);
   if ((MayBitsOf(Now(node), who) & access_cache::kMayRead) == 0) {
@@ -213,14 +212,13 @@ protocol::ReadDirReply OracleServer::ReadDir(const FileHandle& directory, protoc
     entry.attributes = Now(child);
     entry.handle = HandleOf(child);
   }
-  lock.unlock();
-  return Send("ReadDir", std::move(reply));
+  return reply;
 }
 
-CreateReply OracleServer::CreateNode(std::string_view call, const FileHandle& directory,
-                                     std::string_view name, FileType type, std::string_view target,
+CreateReply OracleServer::CreateNode(const FileHandle& directory, std::string_view name,
+                                     FileType type, std::string_view target,
                                      const SetAttributes& attributes) {
-  std::unique_lock lock(mutex_);
+  const Inside inside(*this);
   const NodeId parent = NodeOf(directory);
   if (parent == kNothing) return Failed<CreateReply>(kStale);
   CreateReply reply;
@@ -243,30 +241,29 @@ CreateReply OracleServer::CreateNode(std::string_view call, const FileHandle& di
     reply.attributes = Now(node);
   }
   After(reply.directory, parent);
-  lock.unlock();
-  return Send(call, std::move(reply));
+  return reply;
 }
 
 CreateReply OracleServer::Create(const FileHandle& directory, std::string_view name,
                                  protocol::CreateMode, const SetAttributes& attributes,
                                  const Credential&) {
-  return CreateNode("Create", directory, name, FileType::kRegular, "", attributes);
+  return CreateNode(directory, name, FileType::kRegular, "", attributes);
 }
 
 CreateReply OracleServer::MakeDirectory(const FileHandle& directory, std::string_view name,
                                         const SetAttributes& attributes, const Credential&) {
-  return CreateNode("MakeDirectory", directory, name, FileType::kDirectory, "", attributes);
+  return CreateNode(directory, name, FileType::kDirectory, "", attributes);
 }
 
 CreateReply OracleServer::MakeSymlink(const FileHandle& directory, std::string_view name,
                                       std::string_view target, const SetAttributes& attributes,
                                       const Credential&) {
-  return CreateNode("MakeSymlink", directory, name, FileType::kSymlink, target, attributes);
+  return CreateNode(directory, name, FileType::kSymlink, target, attributes);
 }
 
 protocol::LinkReply OracleServer::Link(const FileHandle& file, const FileHandle& directory,
                                        std::string_view name, const Credential&) {
-  std::unique_lock lock(mutex_);
+  const Inside inside(*this);
   const NodeId node = NodeOf(file);
   const NodeId parent = NodeOf(directory);
   if (node == kNothing || parent == kNothing || Now(node).nlink == 0) {
@@ -286,8 +283,7 @@ protocol::LinkReply OracleServer::Link(const FileHandle& file, const FileHandle&
   }
   reply.attributes = Now(node);
   After(reply.directory, parent);
-  lock.unlock();
-  return Send("Link", std::move(reply));
+  return reply;
 }
 
 // As rename(2).
@@ -308,7 +304,7 @@ protocol::RenameReply OracleServer::Rename(const FileHandle& from_directory,
                                            std::string_view from_name,
                                            const FileHandle& to_directory, std::string_view to_name,
                                            const Credential&) {
-  std::unique_lock lock(mutex_);
+  const Inside inside(*this);
   const NodeId from = NodeOf(from_directory);
   const NodeId to = NodeOf(to_directory);
   const NodeId moved = from == kNothing ? kNothing : history_.Child(from, from_name);
@@ -330,13 +326,12 @@ protocol::RenameReply OracleServer::Rename(const FileHandle& from_directory,
   }
   if (from != kNothing) After(reply.from_directory, from);
   if (to != kNothing) After(reply.to_directory, to);
-  lock.unlock();
-  return Send("Rename", std::move(reply));
+  return reply;
 }
 
-RemoveReply OracleServer::RemoveNode(std::string_view call, const FileHandle& directory,
-                                     std::string_view name, bool is_directory) {
-  std::unique_lock lock(mutex_);
+RemoveReply OracleServer::RemoveNode(const FileHandle& directory, std::string_view name,
+                                     bool is_directory) {
+  const Inside inside(*this);
   const NodeId parent = NodeOf(directory);
   if (parent == kNothing) return Failed<RemoveReply>(kStale);
   RemoveReply reply{.directory = Before(parent)};
@@ -353,24 +348,23 @@ RemoveReply OracleServer::RemoveNode(std::string_view call, const FileHandle& di
     Touch(parent, change);
   }
   After(reply.directory, parent);
-  lock.unlock();
-  return Send(call, std::move(reply));
+  return reply;
 }
 
 RemoveReply OracleServer::Remove(const FileHandle& directory, std::string_view name,
                                  const Credential&) {
-  return RemoveNode("Remove", directory, name, false);
+  return RemoveNode(directory, name, false);
 }
 
 RemoveReply OracleServer::RemoveDirectory(const FileHandle& directory, std::string_view name,
                                           const Credential&) {
-  return RemoveNode("RemoveDirectory", directory, name, true);
+  return RemoveNode(directory, name, true);
 }
 
 protocol::SetAttributesReply OracleServer::SetAttributesOf(const FileHandle& file,
                                                            const SetAttributes& wanted,
                                                            const Credential&) {
-  std::unique_lock lock(mutex_);
+  const Inside inside(*this);
   const NodeId node = NodeOf(file);
   if (node == kNothing) return Failed<protocol::SetAttributesReply>(kStale);
   protocol::SetAttributesReply reply{.file = Before(node)};
@@ -380,8 +374,7 @@ protocol::SetAttributesReply OracleServer::SetAttributesOf(const FileHandle& fil
   if (wanted.size_bytes) now.size_bytes = *wanted.size_bytes;
   history_.SetAttributes(node, now, change);
   reply.file.after = now;
-  lock.unlock();
-  return Send("SetAttributesOf", std::move(reply));
+  return reply;
 }
 
 protocol::ReadReply OracleServer::Read(const FileHandle&, uint64_t, std::span<std::byte>,

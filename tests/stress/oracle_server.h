@@ -27,9 +27,8 @@ class OracleServer : public protocol::Protocol {
   struct Options {
     // Returns change_info4, as version 4 does, else wcc_data, as version 3.
     bool change_info = false;
-    // Runs on the caller's thread when a reply is complete but not yet delivered; `call` is the
-    // function's name.
-    std::function<void(std::string_view call)> on_reply;
+    // Runs on the caller's thread when a reply is complete but not yet delivered.
+    std::function<void()> on_reply;
   };
 
   // `clock` must outlive the server.
@@ -75,6 +74,16 @@ class OracleServer : public protocol::Protocol {
   void Shutdown() override {}
 
  private:
+  // One call: counts it, holds the mutex, and then runs on_reply.
+  class Inside {
+   public:
+    explicit Inside(OracleServer& server);
+    ~Inside();
+
+   private:
+    OracleServer& server_;
+  };
+
   // Guarded by the mutex, all of these.
   const Attributes& Now(NodeId node) const { return history_.at(node).attributes.now(); }
   // Returns kNothing for a stale handle.
@@ -89,14 +98,11 @@ class OracleServer : public protocol::Protocol {
   void LoseName(NodeId directory, std::string_view name, NodeId node, const Change& change);
   std::errc CheckRename(NodeId from, NodeId moved, NodeId to, NodeId replaced) const;
 
-  protocol::CreateReply CreateNode(std::string_view call, const FileHandle& directory,
-                                   std::string_view name, FileType type, std::string_view target,
+  protocol::CreateReply CreateNode(const FileHandle& directory, std::string_view name,
+                                   FileType type, std::string_view target,
                                    const protocol::SetAttributes& attributes);
-  protocol::RemoveReply RemoveNode(std::string_view call, const FileHandle& directory,
-                                   std::string_view name, bool is_directory);
-  // Outside the mutex: counts the call, and lets the hook delay its reply.
-  template <class Reply>
-  Reply Send(std::string_view call, Reply reply);
+  protocol::RemoveReply RemoveNode(const FileHandle& directory, std::string_view name,
+                                   bool is_directory);
 
   TickClock& clock_;
   const Options options_;

@@ -13,7 +13,7 @@
 #include "nfsclient/client.h"
 #include "nfsclient/protocol/nfs3.h"
 #include "nfsclient/protocol/nfs4.h"
-#include "tests/fixtures/gated_protocol.h"
+#include "tests/fixtures/faulty_protocol.h"
 #include "tests/fixtures/mounted_export.h"
 #include "tests/stress/hang_watchdog.h"
 #include "tests/stress/mount_load.h"
@@ -21,7 +21,7 @@
 namespace nfswalk {
 namespace {
 
-using fixtures::GatedProtocol;
+using fixtures::FaultyProtocol;
 
 constexpr uint64_t kUnmounts = 20;
 
@@ -29,7 +29,7 @@ class ServerShutdown : public fixtures::VersionedExport {
  protected:
   struct Mounted {
     std::shared_ptr<Client> client;
-    GatedProtocol* protocol = nullptr;  // the client's
+    FaultyProtocol* protocol = nullptr;  // the client's
   };
 
   void SetUp() override {
@@ -52,8 +52,8 @@ class ServerShutdown : public fixtures::VersionedExport {
                          ? protocol::Nfs4::ConnectNfs4(options->server, options->transport)
                          : protocol::Nfs3::ConnectNfs3(options->server, options->transport);
     if (!connected) return {};
-    auto gate = std::make_unique<GatedProtocol>(std::move(*connected));
-    GatedProtocol* const protocol = gate.get();
+    auto gate = std::make_unique<FaultyProtocol>(std::move(*connected));
+    FaultyProtocol* const protocol = gate.get();
     auto client = Client::MountOver(std::move(gate), *options);
     if (!client) return {};
     return {std::move(*client), protocol};

@@ -18,7 +18,7 @@
 #include "rcu/defer.h"
 #include "rcu/page_region.h"
 #include "rcu/read_guard.h"
-#include "tests/fixtures/gated_protocol.h"
+#include "tests/fixtures/faulty_protocol.h"
 #include "tests/fixtures/inode_caches.h"
 #include "tests/fixtures/memory_server.h"
 #include "tests/stress/hang_watchdog.h"
@@ -27,7 +27,7 @@
 namespace nfswalk {
 namespace {
 
-using fixtures::GatedProtocol;
+using fixtures::FaultyProtocol;
 using fixtures::MemoryServer;
 using protocol::FileType;
 
@@ -38,7 +38,7 @@ const Credential kMe(0, 0);
 
 struct Mount {
   std::shared_ptr<Client> client;
-  GatedProtocol* protocol;  // the client's
+  FaultyProtocol* protocol;  // the client's
 };
 
 // Makes a mount with small caches, which prune all the time. Each `variant` has another inode
@@ -61,8 +61,8 @@ Mount MakeMount(uint64_t variant, const std::function<void()>& on_unmount) {
   options.dentries_max = options.inodes_max = options.access_entries_max = 16;
   options.inode_policy = policies[variant % policies.size()];
   options.walk = kModes[variant / 2 % kModes.size()];
-  auto protocol = std::make_unique<GatedProtocol>(std::move(server));
-  GatedProtocol* const gate = protocol.get();
+  auto protocol = std::make_unique<FaultyProtocol>(std::move(server));
+  FaultyProtocol* const gate = protocol.get();
   auto client = Client::MountOver(std::move(protocol), options);
   if (!client) {
     ADD_FAILURE() << client.error().message;

@@ -1,55 +1,60 @@
-"""Holds each patch of tests/mutants to the code that it breaks and the test that sees it."""
+"""Holds the tables of mutants to the code that they break and to the tests that see it."""
 
 import fnmatch
 import re
-from typing import NamedTuple
 
+import mutant_table
 from citations import tests_of
 
-_PATCHED_FILE = re.compile(r"^\+\+\+ b/(\S+)")
-_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
-_RED = re.compile(r"# red: (//\S+:\S+) (\S+)$")
+
+def _selects(pattern, suite, case):
+    """Whether a pattern of --test_filter selects the test; names of parameters are taken on trust."""
+    names = (f"{suite}.{case}", f"_/{suite}.{case}/_", f"{suite}/_.{case}", f"_/{suite}/_.{case}")
+    pattern = re.sub(r"/\w+$", "/*", re.sub(r"^\w+/", "*/", pattern))
+    stars = [at for at, symbol in enumerate(pattern) if symbol == "*"]
+    known = [pattern, *(pattern[:at + 1] for at in stars if "." in pattern[:at])]
+    return any(fnmatch.fnmatchcase(name, one) for name in names for one in known)
 
 
-class Hunk(NamedTuple):
-    path: str
-    line: int  # of the patch
-    before: list  # the lines, each with its end
+def _has_test(suites, test_filter):
+    return all(any(_selects(pattern, suite, case) for suite, cases in suites.items() for case in cases)
+               for pattern in test_filter.split(":"))
 
 
-def hunks_of(patch):
-    """What each hunk of a unified diff expects to find."""
-    target, hunks = "", []
-    for number, line in enumerate(patch.splitlines(), 1):
-        if match := _PATCHED_FILE.match(line):
-            target = match.group(1)
-        elif _HUNK.match(line):
-            hunks.append(Hunk(target, number, []))
-        elif line.startswith(("diff ", "index ", "--- ", "#")):
-            continue
-        elif hunks and line[:1] in ("", " ", "-"):
-            hunks[-1].before.append(line[1:] + "\n")
-    return hunks
+def _has_target(tree, label):
+    folder, _, name = label.removeprefix("//").partition(":")
+    text = tree.files.get(f"{folder}/BUILD", "")
+    return any(f'"{known}"' in text for known in (name, name.removesuffix("_test")))
 
 
-def seen_by(test_filter, suites):
-    """Whether there is a test for a filter of GoogleTest, as far as parameters let one say."""
-    without_parameter = re.sub(r"\*[^*]*$", "*", test_filter)
-    return any(suite in test_filter or
-               any(fnmatch.fnmatchcase(f"{suite}.{case}", without_parameter) for case in cases)
-               for suite, cases in suites.items())
+def _faults(mutant, tree, suites):
+    if not _has_target(tree, mutant.label):
+        yield f"there is no {mutant.label}"
+    if not _has_test(suites, mutant.test_filter):
+        yield f"no test matches {mutant.test_filter}"
+    changed = {}
+    try:
+        for edit in mutant.edits:
+            code = changed.get(edit.file, tree.files.get(edit.file, ""))
+            changed[edit.file] = mutant_table.apply(edit, code)
+    except ValueError as error:
+        yield str(error)
 
 
 def mutants(tree):
     suites = tests_of(tree)
-    for path, text in tree.files.items():
-        if not (path.startswith("tests/mutants/") and path.endswith(".patch")):
+    first_uses = {}
+    for path, text in sorted(tree.files.items()):
+        if not (path.startswith("tests/mutants/") and path.endswith(".toml")):
             continue
-        red = _RED.match(text.splitlines()[0]) if text else None
-        if not red:
-            yield path, 1, 'must begin with "# red: //label filter"'
-        elif not seen_by(red.group(2), suites):
-            yield path, 1, f"no test matches {red.group(2)}"
-        for hunk in hunks_of(text):
-            if "".join(hunk.before) not in tree.files.get(hunk.path, ""):
-                yield path, hunk.line, f"does not apply to {hunk.path} any more"
+        try:
+            table = mutant_table.parse(text)
+        except ValueError as error:
+            yield path, 1, str(error)
+            continue
+        for mutant in table:
+            line = text[:text.index(f"[{mutant.name}]")].count("\n") + 1
+            if first_uses.setdefault(mutant.name, path) != path:
+                yield path, line, f"{mutant.name} is in {first_uses[mutant.name]} too"
+            for fault in _faults(mutant, tree, suites):
+                yield path, line, f"{mutant.name}: {fault}"

@@ -252,31 +252,52 @@ class Citations(unittest.TestCase):
                 self.assertEqual(self.broken(text, files), ["letter-citation"] * broken)
         self.assertEqual(self.broken("the last letter", path="nfsclient/cli/a.md"), [])
 
+    NAMED = {"tests/race/BUILD": '"a_test.cc"', "tests/race/a_test.cc": "TEST_F(ARace, B01_Holds) {\n}\n"}
+
     def test_a_document_names_a_test_that_is_not_there(self):
         for text, broken in [("`ARace.B01_Holds`", []), ("`ARace.*`", []),
                              ("`ARace.B02_Holds`", ["named-test"]), ("`OtherRace.*`", ["named-test"]),
                              ("`Client.Stat`", [])]:
             with self.subTest(text=text):
-                self.assertEqual(rules_broken({**Mutants.TEST, "docs/a.md": text + "\n"}), broken)
+                self.assertEqual(rules_broken({**self.NAMED, "docs/a.md": text + "\n"}), broken)
 
 
 class Mutants(unittest.TestCase):
-    TEST = {"tests/race/BUILD": '"a_test.cc"', "tests/race/a_test.cc": "TEST_F(ARace, B01_Holds) {\n}\n"}
-    PATCH = ("# red: //tests/race:a_test ARace.*\n# what it breaks\ndiff --git a/rcu/a.cc b/rcu/a.cc\n"
-             "--- a/rcu/a.cc\n+++ b/rcu/a.cc\n@@ -1,2 +1,2 @@ F\n \n-int a;\n+int b;\n")
+    TESTS = {"tests/race/BUILD": '"a_test.cc" "a_test"',
+             "tests/race/a_test.cc": "TEST_P(ARace, Holds) {\n}\nTEST(BRace, Ends) {\n}\n"}
+    TABLE = ('[b-for-a]\ninvariant = "a is a."\nred = ["//tests/race:a_test", "*ARace.Holds*"]\n'
+             'file = "rcu/a.cc"\nfind = "int a;"\nreplace = "int b;"\n')
 
-    def test_a_mutant_does_not_fit_the_code_any_more(self):
-        for code, broken in [("\nint a;\n", []), ("\nint c;\n", ["mutant"])]:
+    def broken(self, table, code="int a;\n", **more):
+        return rules_broken({**self.TESTS, "rcu/a.cc": code, "tests/mutants/a.toml": table, **more})
+
+    def test_the_code_that_it_breaks_occurs_once(self):
+        for code, broken in [("int\n  /* b */ a;  // int a;\n", []), ("int aa;\n", ["mutant"]),
+                             ("// int a;\n", ["mutant"]), ("int a;\nint a;\n", ["mutant"])]:
             with self.subTest(code=code):
-                files = {**self.TEST, "rcu/a.cc": code, "tests/mutants/a.patch": self.PATCH}
-                self.assertEqual(rules_broken(files), broken)
+                self.assertEqual(self.broken(self.TABLE, code), broken)
 
-    def test_a_mutant_names_no_test_that_sees_it(self):
-        for head in ["", "# red: //tests/race:a_test\n", "# red: //tests/race:a_test Other.*\n"]:
-            with self.subTest(head=head):
-                patch = head + self.PATCH.split("\n", 1)[1]
-                files = {**self.TEST, "rcu/a.cc": "\nint a;\n", "tests/mutants/a.patch": patch}
-                self.assertEqual(rules_broken(files), ["mutant"])
+    def test_later_edits_see_the_code_that_earlier_ones_left(self):
+        head, edit = self.TABLE.split("file", 1)
+        first = "[[b-for-a.edits]]\nfile" + edit
+        again = first.replace("int b", "int c").replace("int a", "int b")
+        self.assertEqual(self.broken(head + first + again), [])
+        self.assertEqual(self.broken(head + first + first), ["mutant"])
+
+    def test_the_test_that_sees_it_exists(self):
+        for seen, broken in [("BRace.Ends", []), ("All/ARace.Holds/v3", []), ("*/ARace.*v3", []),
+                             ("*Holds", []), ("*ARace.Holds:BRace.*", []), ("*ARace.Ends", ["mutant"]),
+                             ("*Other*", ["mutant"]), ("BRace.Ends:Other.*", ["mutant"])]:
+            with self.subTest(seen=seen):
+                self.assertEqual(self.broken(self.TABLE.replace("*ARace.Holds*", seen)), broken)
+        self.assertEqual(self.broken(self.TABLE.replace(":a_test", ":b_test")), ["mutant"])
+
+    def test_what_it_needs(self):
+        for line in self.TABLE.splitlines(keepends=True):
+            with self.subTest(line=line):
+                self.assertEqual(self.broken(self.TABLE.replace(line, "")), ["mutant"])
+        self.assertEqual(self.broken(self.TABLE + 'why = ""\n'), ["mutant"])
+        self.assertEqual(self.broken(self.TABLE, **{"tests/mutants/b.toml": self.TABLE}), ["mutant"])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from rules import Tree, check
 FOLDERS = ["rcu", "sunrpc_auth", "access_cache", "nfsclient", "tests", "bench", "docs", "third_party",
            ".ci"]
 TEXT_ENDS = (".cc", ".h", ".py", ".sh", ".md", ".txt", ".bzl", "BUILD", ".BUILD", "WORKSPACE", "run",
-             ".bazelrc", ".patch")
+             ".bazelrc", ".toml")
 
 
 def paths_below(root):

@@ -67,12 +67,15 @@ TYPED_TEST(BitLockChainTest, AReaderOnARemovedNodeFindsItsWayOn) {
   EXPECT_EQ(TestFixture::Chain::NextRcu(*standing_on), &this->b_);
 }
 
-TYPED_TEST(BitLockChainTest, AMovedChainIsEmptyForReadersAndStaysLockable) {
+TYPED_TEST(BitLockChainTest, AMovedChainIsEmptyForReadersAndStaysLockedAndLockable) {
   {
     std::lock_guard lock(this->chain_);
     this->chain_.InsertHead(&this->a_);
     EXPECT_FALSE(this->chain_.moved());
     this->chain_.MarkMoved();
+    bool got = true;
+    std::thread([&] { got = this->chain_.try_lock(); }).join();
+    EXPECT_FALSE(got);
   }
   EXPECT_TRUE(this->chain_.moved());
   EXPECT_EQ(this->chain_.FirstRcu(), nullptr);

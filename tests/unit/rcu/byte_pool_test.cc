@@ -41,6 +41,19 @@ TEST(BytePool, HoldsAStringOfMaximalLength) {
   pool.FreeDeferred(string);
 }
 
+TEST(BytePool, NeighboursDoNotOverlap) {
+  BytePool pool;
+  for (const size_t size : {31, 32, 63, 64, 4095, 4096}) {  // around the ends of size classes
+    std::vector<ByteString*> strings;
+    for (int i = 0; i < 4; ++i) strings.push_back(pool.Allocate(std::string(size, 'n')));
+    for (ByteString* string : strings) {
+      EXPECT_EQ(string->size, size);
+      EXPECT_EQ(std::strlen(string->data()), size);
+      pool.FreeDeferred(string);
+    }
+  }
+}
+
 TEST(BytePool, AReaderKeepsItsStringUntilItsSectionEnds) {
   BytePool pool;
   ByteString* const string = pool.Allocate("a name that a reader holds");

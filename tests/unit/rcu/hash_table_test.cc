@@ -356,12 +356,28 @@ TYPED_TEST(HashTableTest, AReaderWhoseBucketMovesUnderItEndsAndThenFindsTheNode)
   EXPECT_EQ(second_try, &wanted);
 }
 
+// Else two moves in opposite directions wait for each other.
+TYPED_TEST(HashTableOfChainLocksTest, LockTwoLocksTheLowerHashFirst) {
+  constexpr uint64_t kLow = 0x105, kHigh = ~uint64_t{0xff};
+  auto table = this->Make(2);
+  int reached = 0;
+  SyncPointScript::OnReach("hash_table:first-of-two-locked", [&] {
+    ++reached;
+    std::jthread([&] { table.Lock(kHigh).Unlock(); }).join();
+  });
+  for (const auto& [first, second] : {std::pair(kLow, kHigh), std::pair(kHigh, kLow)}) {
+    const auto chains = table.LockTwo(first, second);
+  }
+  SyncPointScript::ClearAll();
+  EXPECT_EQ(reached, 2);
+}
+
 TYPED_TEST(HashTableTest, ALockerThatWaitedForAMovingBucketGetsTheNewOne) {
   auto table = this->Make(2);
   const size_t buckets = table.bucket_count();
-  Node& node = this->AddWithHash(table, 1, 0x105);
+  Node& node = this->AddWithHash(table, 1, 0x101);  // in the bucket that moves first
   std::latch moving(1);
-  std::atomic<bool> asked{false};
+  std::atomic<bool> asked{false}, locked{false};
   bool first_time = true;
   SyncPointScript::OnReach("hash_table:node-moved", [&] {
     if (!std::exchange(first_time, false)) return;
@@ -369,13 +385,15 @@ TYPED_TEST(HashTableTest, ALockerThatWaitedForAMovingBucketGetsTheNewOne) {
     while (!asked.load()) std::this_thread::yield();
     // Far more turns than the locker needs to get from there to the locked head.
     for (int i = 0; i < 2000; ++i) std::this_thread::yield();
+    EXPECT_FALSE(locked.load()) << "of a bucket that has moved in part";
   });
   Node* found = nullptr;
   std::jthread locker([&] {
     moving.wait();
     asked.store(true);
-    auto chain = table.Lock(0x105);
-    found = chain.Find(0x105, [](const Node& n) { return n.key == 1; });
+    auto chain = table.Lock(0x101);
+    locked.store(true);
+    found = chain.Find(0x101, [](const Node& n) { return n.key == 1; });
   });
   for (uint64_t key = 10; table.bucket_count() == buckets || table.growing(); ++key)
     this->Add(table, key);

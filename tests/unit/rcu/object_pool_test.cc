@@ -7,6 +7,7 @@
 #include <latch>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "rcu/allocation_fault.h"
@@ -170,6 +171,7 @@ TEST(ObjectPool, AFreeFollowsItsSlabToTheShardThatStoleIt) {
   pool.Free(pool.Allocate());  // this thread's index is taken
   std::latch chosen(1);
   std::latch stolen(1);
+  std::atomic<bool> last_freed{false};
   std::thread freer([&] {
     // A full slab, of which one object comes back, and one in use after it.
     std::vector<Object*> objects = {pool.Allocate()};
@@ -185,14 +187,22 @@ TEST(ObjectPool, AFreeFollowsItsSlabToTheShardThatStoleIt) {
       stolen.wait();
     });
     pool.Free(last);
+    last_freed = true;
     for (Object* object : objects) pool.Free(object);
   });
   chosen.wait();
   SyncPointScript::ClearAll();
-  Object* const mine = pool.Allocate();  // steals the slab of the last one
-  pool.Free(mine);
-  stolen.count_down();
+  Object* const mine = pool.Allocate();                      // steals the slab of the last one
+  SyncPointScript::OnReach("slab_pool:retired-freed", [&] {  // under the lock of the new shard
+    stolen.count_down();
+    // Far more turns than a free takes.
+    for (int turns = 0; turns < 2000 && !last_freed; ++turns) std::this_thread::yield();
+    EXPECT_FALSE(last_freed);
+  });
+  pool.FreeDeferred(mine);
   freer.join();
+  Barrier();
+  SyncPointScript::ClearAll();
   EXPECT_EQ(pool.live(), 0u);
   EXPECT_EQ(pool.capacity_bytes(), 2 * SlabPool::kSlabBytes);
   // In one list only: two threads cannot be given the same object.
@@ -202,6 +212,38 @@ TEST(ObjectPool, AFreeFollowsItsSlabToTheShardThatStoleIt) {
   EXPECT_NE(first, second);
   pool.Free(first);
   pool.Free(second);
+}
+
+TEST(ObjectPool, AnObjectRetiredAfterAGracePeriodWaitsForTheNext) {
+  ObjectPool<Object> pool;
+  Object* const first = pool.Allocate();
+  Object* const second = pool.Allocate();
+  ASSERT_EQ(SlabNumber(first), SlabNumber(second));
+  std::latch over(1), retired(1), freed(1);
+  bool waited = false;
+  {
+    ReadGuard holds_the_period;
+    pool.FreeDeferred(first);
+    SyncPointScript::OnReach("slab_pool:shard-chosen", [&] {
+      if (std::exchange(waited, true)) return;
+      over.count_down();
+      retired.wait();
+    });
+    SyncPointScript::OnReach("slab_pool:retired-freed", [&] {
+      if (!freed.try_wait()) freed.count_down();
+    });
+  }
+  over.wait();
+  {
+    ReadGuard reader;  // of the second
+    pool.FreeDeferred(second);
+    retired.count_down();
+    freed.wait();
+    EXPECT_EQ(pool.live(), 1u);
+  }
+  Barrier();
+  SyncPointScript::ClearAll();
+  EXPECT_EQ(pool.live(), 0u);
 }
 
 TEST(ObjectPool, InjectedFaultsFailEveryAllocationAfterTheNth) {

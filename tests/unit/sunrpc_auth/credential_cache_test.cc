@@ -163,9 +163,11 @@ TEST_F(CredentialCacheTest, AClockThatStepsBackDropsNothing) {
 }
 
 TEST_F(CredentialCacheTest, AReferencedCredentialNeverExpires) {
-  const CredentialRef pinned = MustLookup(Credential(1, 1));
-  EXPECT_EQ(cache_.Prune(~uint64_t{0}), 0u);
-  EXPECT_EQ(Nonblock(Credential(1, 1)), pinned.get());
+  for (int was_idle : {0, 1}) {
+    const CredentialRef pinned = MustLookup(Credential(1, 1));
+    EXPECT_EQ(cache_.Prune(~uint64_t{0}), 0u) << was_idle;
+    EXPECT_EQ(Nonblock(Credential(1, 1)), pinned.get()) << was_idle;
+  }
 }
 
 TEST_F(CredentialCacheTest, ACopyOfAReferencePinsToo) {

@@ -10,14 +10,16 @@
 namespace nfswalk::bench {
 namespace {
 
-TEST(ColdTreeTest, AHundredThousandFilesLieAtDepthSixInAThousandDirectories) {
+std::string DirectoryOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+TEST(ColdTree, HundredThousandFilesLieAtDepthSixInThousandDirectories) {
   constexpr uint64_t kFiles = 100'000;
   const ColdTree tree(kFiles);
   std::map<std::string, uint64_t> files_in;
   std::set<std::string> distinct;
   for (const std::string& path : tree.paths()) {
-    ASSERT_EQ(std::ranges::count(path, '/'), static_cast<int>(ColdTree::kDepth) - 1) << path;
-    ++files_in[path.substr(0, path.rfind('/'))];
+    ASSERT_EQ(std::ranges::count(path, '/'), static_cast<int>(ColdTree::kDepth)) << path;
+    ++files_in[DirectoryOf(path)];
     distinct.insert(path);
   }
   EXPECT_EQ(distinct.size(), kFiles);
@@ -27,26 +29,26 @@ TEST(ColdTreeTest, AHundredThousandFilesLieAtDepthSixInAThousandDirectories) {
   }
 }
 
-TEST(ColdTreeTest, TheOrderIsRandomAndAlwaysTheSame) {
+TEST(ColdTree, OrderIsRandomAndAlwaysTheSame) {
   const ColdTree tree(1000), again(1000);
   EXPECT_EQ(tree.paths(), again.paths());
   EXPECT_FALSE(std::ranges::is_sorted(tree.paths()));
-  EXPECT_NE(tree.paths()[0].substr(0, tree.paths()[0].rfind('/')),
-            tree.paths()[1].substr(0, tree.paths()[1].rfind('/')));
+  EXPECT_NE(DirectoryOf(tree.paths()[0]), DirectoryOf(tree.paths()[1]));
 }
 
-TEST(ColdTreeTest, EveryParentIsMadeAndTheDeepFileIsAtItsDepth) {
-  const ColdTree cold(250);
-  const Tree tree = cold.Build();
+TEST(ColdTree, EveryFileAndParentIsBuiltAndTheDeepFileIsAtItsDepth) {
+  const FileTree tree = ColdTree(250).Build();
   uint64_t files = 0;
-  for (const std::string& path : tree.SortedPaths()) {
-    ASSERT_NE(tree.Find(ParentOf(path)), nullptr) << path;
-    EXPECT_EQ(tree.Find(ParentOf(path))->type, static_cast<uint32_t>(S_IFDIR)) << path;
-    files += tree.Find(path)->type == S_IFREG;
+  for (const auto& [path, node] : tree) {
+    if (!path.empty()) {
+      ASSERT_TRUE(tree.contains(DirectoryOf(path))) << path;
+      EXPECT_EQ(tree.at(DirectoryOf(path)).type, uint32_t{S_IFDIR}) << path;
+    }
+    files += node.type == S_IFREG;
   }
   EXPECT_EQ(files, 250u + 1);
-  const std::string deep = std::string("/") + ColdTree::kDeepFile;
-  ASSERT_NE(tree.Find(deep), nullptr);
+  const std::string deep = ColdTree::kDeepFile;
+  EXPECT_TRUE(tree.contains(deep));
   EXPECT_EQ(std::ranges::count(deep, '/'), static_cast<int>(ColdTree::kDeepDepth));
 }
 

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <string>
+#include <memory>
 #include <utility>
-
-#include "bench/make_replay/report.h"
 
 namespace nfswalk::bench {
 namespace {
@@ -20,7 +18,7 @@ class EchoSubject final : public Subject {
   std::string_view subject() const override { return "echo"; }
   std::string_view mode() const override { return "-"; }
   std::expected<std::unique_ptr<SubjectThread>, std::string> StartThread() override {
-    if (refuses) return std::unexpected(std::string("no hands"));
+    if (refuses) return std::unexpected(std::string("refused"));
     return std::make_unique<Thread>(*this);
   }
   bool refuses = false;
@@ -30,7 +28,7 @@ class EchoSubject final : public Subject {
   class Thread final : public SubjectThread {
    public:
     explicit Thread(EchoSubject& subject) : subject_(subject) {}
-    Answer Ask(const ReplayCall& call, std::span<char> link_text) override {
+    Answer Ask(const Call& call, std::span<char> link_text) override {
       subject_.asked.fetch_add(1);
       if (call.trace_line == subject_.wrong_line_) return {.error = EIO};
       if (call.kind != CallKind::kReadLink) {
@@ -46,99 +44,94 @@ class EchoSubject final : public Subject {
   const uint32_t wrong_line_;
 };
 
-ReplayPlan PlanOf(std::string_view text) {
-  const auto trace = ParseTrace(text);
-  EXPECT_TRUE(trace) << trace.error();
-  return ReplayPlan(*trace, true);
+Call MakeCall(CallKind kind, std::string_view path, uint32_t line, int16_t error = 0) {
+  Call call{};
+  call.kind = kind;
+  call.path = path;
+  call.trace_line = line;
+  call.error = error;
+  return call;
 }
 
 class ReplayTest : public testing::Test {
  protected:
-  const ReplayPlan plan_ = PlanOf(
-      "1 stat(\"/f\", {st_mode=S_IFREG|0644, st_size=3, ...}) = 0\n"
-      "1 readlink(\"/l\", \"f\", 9) = 1\n"
-      "2 stat(\"/gone\", 0x1) = -1 ENOENT (No such file or directory)\n"
-      "2 getdents64(3</d>, 0x1 /* 2 entries */, 9) = 48\n"
-      "2 access(\"/f\", R_OK) = 0\n");
-  std::atomic<bool> stop_ = false;
+  ReplayTest() {
+    plan_.calls = {MakeCall(CallKind::kStat, "/f", 1), MakeCall(CallKind::kReadLink, "/l", 2),
+                   MakeCall(CallKind::kStat, "/gone", 3, ENOENT),
+                   MakeCall(CallKind::kAccess, "/f", 5)};
+    plan_.calls[0].mode = S_IFREG | 0644;
+    plan_.calls[0].size_bytes = 3;
+    plan_.calls[1].link_text = "f";
+    plan_.lots = {{0, 2}, {2, 4}};
+    plan_.listings = {MakeCall(CallKind::kReadDir, "/d", 4)};
+  }
+
+  ReplayPlan plan_;
 };
 
 TEST_F(ReplayTest, OnePassAsksEachCallAndListingOnce) {
   EchoSubject subject;
-  const auto pass = RunOnce(subject, plan_, 3, 1, stop_);
+  const auto pass = ReplayOnce(subject, plan_, 3, 1, 0);
   ASSERT_TRUE(pass) << pass.error();
-  EXPECT_EQ(pass->ops, 5U);
-  EXPECT_EQ(subject.asked, 5U);
-  EXPECT_EQ(pass->mismatches, 0U);
+  EXPECT_EQ(pass->turn.ops, 5u);
+  EXPECT_EQ(subject.asked, 5u);
+  EXPECT_EQ(pass->mismatches, 0u);
+  EXPECT_EQ(pass->latencies_ns.size(), 4u) << "of all but the listing";
+  EXPECT_EQ(ReplayOnce(subject, plan_, 1, 2, 0)->turn.ops, 3u) << "every other call, the listing";
 }
 
 TEST_F(ReplayTest, AWrongAnswerIsCountedAndToldWithItsLine) {
-  EchoSubject subject(3);
-  const auto pass = RunOnce(subject, plan_, 1, 1, stop_);
-  ASSERT_TRUE(pass) << pass.error();
-  EXPECT_EQ(pass->mismatches, 1U);
-  ASSERT_EQ(pass->first_mismatches.size(), 1U);
-  EXPECT_EQ(MismatchText(pass->first_mismatches.front()),
-            "line 3: stat /gone: recorded No such file or directory, got Input/output error");
+  for (const auto& [line, text] : {
+           std::pair{1, "line 1: stat /f: recorded mode 100644, size 3, got Input/output error"},
+           std::pair{2, "line 2: readlink /l: recorded \"f\", got Input/output error"},
+           std::pair{3,
+                     "line 3: stat /gone: recorded No such file or directory, got "
+                     "Input/output error"},
+           std::pair{5, "line 5: access /f: recorded success, got Input/output error"},
+       }) {
+    EchoSubject subject(static_cast<uint32_t>(line));
+    const auto pass = ReplayOnce(subject, plan_, 1, 1, 0);
+    ASSERT_TRUE(pass) << pass.error();
+    EXPECT_EQ(pass->mismatches, 1u);
+    EXPECT_EQ(pass->first_mismatches, std::vector<std::string>{text});
+  }
 }
 
 TEST_F(ReplayTest, TimedTurnsGoRoundAndLeaveListingsOut) {
   EchoSubject subject(4);  // the listing would be wrong
-  const auto pass = RunFor(subject, plan_, 2, 0.01, stop_);
+  const auto pass = ReplayFor(subject, plan_, 2, 0.01);
   ASSERT_TRUE(pass) << pass.error();
-  EXPECT_GT(pass->ops, 8U);
-  EXPECT_EQ(pass->mismatches, 0U);
+  EXPECT_GT(pass->turn.ops, 8u);
+  EXPECT_LT(pass->turn.ops, subject.asked) << "the warm-up does not count";
+  EXPECT_GE(pass->turn.seconds, 0.01);
+  EXPECT_EQ(pass->mismatches, 0u);
   EXPECT_FALSE(pass->latencies_ns.empty());
-}
-
-TEST_F(ReplayTest, AStoppedTurnEndsLongBeforeItsTime) {
-  EchoSubject subject;
-  stop_ = true;
-  const auto pass = RunFor(subject, plan_, 2, 3600, stop_);
-  ASSERT_TRUE(pass) << pass.error();
-  EXPECT_LE(pass->ops, 2U);
 }
 
 TEST_F(ReplayTest, AThreadThatCannotStartFailsTheTurn) {
   EchoSubject subject;
   subject.refuses = true;
-  const auto pass = RunOnce(subject, plan_, 2, 1, stop_);
-  ASSERT_FALSE(pass);
-  EXPECT_EQ(pass.error(), "no hands");
+  EXPECT_EQ(ReplayOnce(subject, plan_, 2, 1, 0).error(), "refused");
+  EXPECT_EQ(ReplayFor(subject, plan_, 2, 0.01).error(), "refused");
 }
 
-TEST(MatchesTest, EveryComparedPartOfAnAnswerCounts) {
-  const ReplayCall stat{.path = "/f", .link_text = {}, .size_bytes = 3, .mode = 0100644};
+TEST(Matches, EveryComparedPartOfAnAnswerCounts) {
+  Call stat = MakeCall(CallKind::kStat, "/f", 1);
+  stat.size_bytes = 3;
+  stat.mode = 0100644;
   EXPECT_TRUE(Matches(stat, {.mode = 0100644, .size_bytes = 3}, ""));
   EXPECT_FALSE(Matches(stat, {.mode = 0100600, .size_bytes = 3}, ""));
   EXPECT_FALSE(Matches(stat, {.mode = 0040644, .size_bytes = 3}, ""));
   EXPECT_FALSE(Matches(stat, {.mode = 0100644, .size_bytes = 4}, ""));
   EXPECT_FALSE(Matches(stat, {.error = ENOENT}, ""));
-  const ReplayCall directory{.path = "/d", .link_text = {}, .mode = 0040755};
+  Call directory = MakeCall(CallKind::kStat, "/d", 1);
+  directory.mode = 0040755;
   EXPECT_TRUE(Matches(directory, {.mode = 0040755, .size_bytes = 4096}, ""));
-  const ReplayCall link{.path = "/l", .link_text = "f", .kind = CallKind::kReadLink};
+  Call link = MakeCall(CallKind::kReadLink, "/l", 1);
+  link.link_text = "f";
   EXPECT_TRUE(Matches(link, {.size_bytes = 1}, "f"));
   EXPECT_FALSE(Matches(link, {.size_bytes = 1}, "g"));
   EXPECT_FALSE(Matches(link, {.size_bytes = 2}, "fg"));
-}
-
-TEST(ReportTest, RatesAreMediansAndTimesAreThoseOfOneCore) {
-  Row row{.trace = "t", .subject = "s", .mode = "m", .threads = 4};
-  for (const uint64_t ops : {100, 400, 200}) {
-    AddTurn(row, {.ops = ops, .seconds = 1, .cpu_seconds = 1}, {}, {});
-  }
-  EXPECT_EQ(MedianOpsPerSecond(row), 200);
-  EXPECT_EQ(row.ops, 700U);
-  EXPECT_EQ(NsPerOp(row, 2), 1e7);  // two cores for a second, 200 calls
-  EXPECT_EQ(CpuShare(row, 2), 0.5);
-}
-
-TEST(ReportTest, PercentilesAreOrderStatistics) {
-  std::vector<uint32_t> samples = {5, 1, 4, 2, 3};
-  EXPECT_EQ(Percentile(samples, 0.5), 3U);
-  EXPECT_EQ(Percentile(samples, 1), 5U);
-  samples.clear();
-  EXPECT_EQ(Percentile(samples, 0.5), 0U);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST(SyntheticTreeTest, EveryEntryIsFoundByItsNameAndByNoOther) {
   EXPECT_EQ(ids.size(), tree.files() + tree.directories() + tree.parts() + 1);
 }
 
-TEST(SyntheticTreeTest, NamesAreAsLongAsIsSaid) {
+TEST(SyntheticTreeTest, OneNameInSixteenIsLongAndTheOthersShort) {
   const SyntheticTree shorter(1000, false), longer(1000, true);
   int longs = 0;
   for (uint64_t file = 0; file < 1000; ++file) {

@@ -1,246 +1,390 @@
-"""The report and the README's table, made of rows that were recorded in a short run (one size of
-memory, 10 million, is made up: it would be no short run)."""
+"""Terminal tables, the page, docs/results.md, its picture and README.md, made of rows that were
+recorded in a short run (the sizes of ten million are made up: they would be no short run)."""
 
 import json
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree as ElementTree
 
-import figures
-import readme_table
-import result_rows
+import documents
+import headline
+import letters
+import picture
+import ratios
+import render
+import rows
 import tables
+from table import Reasons, Table, as_markdown, as_text
 
-RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded")
-MAKE_REPORT = "bench/report/make_report.py"
+RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded", "rows.jsonl")
+RENDER = "bench/report/render.py"
 # Debian's packages belong to Debian's Python, which need not be the first in PATH.
 PYTHON = "/usr/bin/python3"
+REASON = "5 of 10 turns got less than 95 % of the processors, at best 83 %"
 
 
-def make_report(directory, environment=None):
-    """(exit code, stderr, the page or nothing)."""
-    page = os.path.join(directory, "report.html")
-    done = subprocess.run([PYTHON, "-B", MAKE_REPORT, directory, page], capture_output=True, text=True,
-                          env={**os.environ, "MPLCONFIGDIR": tempfile.gettempdir(),
-                               **(environment or {})}, check=False)
-    if not os.path.exists(page):
-        return done.returncode, done.stderr, ""
-    with open(page, encoding="utf-8") as file:
-        return done.returncode, done.stderr, file.read()
+def recorded():
+    with open(RECORDED, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
 
 
-def texts_of(page):
-    """What a reader sees in cells, whole cells only."""
-    return set(re.findall(r"<td>([^<]*)</td>", page))
+def read(lines):
+    """The runs of these rows, by way of a file."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+        for line in lines:
+            file.write((line if isinstance(line, str) else json.dumps(line)) + "\n")
+        file.flush()
+        return rows.read([file.name])
 
 
-class OnRecordedRows(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.directory = os.path.join(scratch.name, "rows")
-        shutil.copytree(RECORDED, self.directory)
-
-    def rows(self, name):
-        with open(os.path.join(RECORDED, name + ".json"), encoding="utf-8") as file:
-            rows = json.load(file)
-        return rows if isinstance(rows, list) else rows["rows"]
-
-    def change(self, name, edit):
-        path = os.path.join(self.directory, name + ".json")
-        rows = self.rows(name)
-        edit(rows)
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(rows, file)
+def disturbed(row):
+    """The row without its times, if it has any."""
+    times = ("ns_per_op", "ns_min", "ns_max", "turns", "repeated", "share", "p50_ns", "p99_ns")
+    kept = {key: value for key, value in row.items() if key not in times}
+    return {**kept, "disturbed": REASON} if "ns_per_op" in row else row
 
 
-class Page(OnRecordedRows):
+def render_files(lines, *outputs, environment=None):
+    """(exit code, stderr, [text of each output, or nothing])."""
+    with tempfile.TemporaryDirectory() as scratch:
+        source = os.path.join(scratch, "rows.jsonl")
+        with open(source, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+        paths = [os.path.join(scratch, output) for output in outputs]
+        options = [part for output, path in zip(outputs, paths) for part in (f"--{output}", path)]
+        done = subprocess.run([PYTHON, "-B", RENDER, source, *options], capture_output=True,
+                              env={**os.environ, "MPLCONFIGDIR": scratch, **(environment or {})},
+                              text=True, check=False)
+        texts = []
+        for path in paths:
+            texts.append("")
+            if os.path.exists(path):
+                with open(path, encoding="utf-8") as file:
+                    texts[-1] = file.read()
+        return done.returncode, done.stderr, texts
+
+
+class Rows(unittest.TestCase):
+    def test_runs_come_in_one_order_whatever_the_order_of_their_files(self):
+        lines = recorded()
+        backwards = sorted(lines, key=lambda line: line["bench"], reverse=True)
+        self.assertEqual(list(read(lines)), list(read(backwards)))
+
+    def test_a_later_run_takes_the_place_of_an_earlier_one(self):
+        lines = recorded()
+        again = [line for line in lines if line["bench"] == "memory"]
+        self.assertEqual(len(read(lines + again)["memory"].rows), len(read(lines)["memory"].rows))
+
+    def test_what_is_no_row_is_refused_with_its_place_and_what_is_wrong(self):
+        facts = {"bench": "warm_stat", "facts": {"processors": 2}}
+        row = next(line for line in recorded() if line.get("pattern"))
+        for lines, words in (
+                (["[{"], ["line 1", "no JSON"]),
+                (["[]"], ["line 1", "no row"]),
+                ([{"bench": "no_such"}], ["line 1", "no row"]),
+                ([row], ["before the facts", "warm_stat"]),
+                ([facts], ["warm_stat has no rows"]),
+                ([facts, {"bench": "warm_stat", "mode": "-"}], ["line 2", "another version"]),
+                ([facts, {key: row[key] for key in row if key != "ns_max"}], ["line 2", "ns_max"]),
+                ([facts, {key: row[key] for key in row if key != "depth"}], ["line 2", "depth"])):
+            with self.subTest(words), self.assertRaises(rows.ReportError) as raised:
+                read(lines)
+            for word in words:
+                self.assertIn(word, str(raised.exception))
+
+    def test_a_missing_file_is_named(self):
+        with self.assertRaisesRegex(rows.ReportError, "/nonexistent/rows: No such file"):
+            rows.read(["/nonexistent/rows"])
+
+    def test_a_disturbed_row_needs_no_times(self):
+        run = read(map(disturbed, recorded()))["warm_stat"]
+        self.assertFalse(any(map(rows.is_timed, run.rows)))
+
+
+class Tables(unittest.TestCase):
+    TABLE = Table("Title", ["what", "ns"], [["a|b", "7"], ["longer", "1,000"]], ["[1] a note"])
+
+    def test_columns_are_aligned_on_a_terminal(self):
+        self.assertEqual(as_text(self.TABLE),
+                         "Title\nwhat       ns\na|b         7\nlonger  1,000\n[1] a note")
+
+    def test_markdown_escapes_what_would_end_a_cell_and_aligns_numbers(self):
+        self.assertEqual(as_markdown(self.TABLE),
+                         "Title\n\n| what | ns |\n| --- | ---: |\n| a\\|b | 7 |\n"
+                         "| longer | 1,000 |\n\n[1] a note")
+
+    def test_reasons_that_differ_in_figures_alone_share_a_number(self):
+        reasons = Reasons()
+        cells = [reasons.cell(reason) for reason in ("a 83 %", "b", "a 7 %", "b")]
+        self.assertEqual(cells, [f"left out [{number}]" for number in (1, 2, 1, 2)])
+        self.assertEqual(reasons.notes(), ["[1] a 83 % (the first of 2)", "[2] b"])
+
+
+def cells_of(row):
+    """What a reader must find of a row in some cell."""
+    if row["bench"] == "shared_lines":
+        return [f"{row['shared_writes']:.2f} / {row['shared_reads']:.2f}"]
+    if row["bench"] == "inode_scale":
+        return [tables.spread(row["ns_per_op"], row["ns_min"], row["ns_max"])]
+    if "bytes_per_file" in row:
+        return [tables.spread(row["bytes_per_file"], row["bytes_min"], row["bytes_max"], 1)]
+    if row["bench"] in ("make_replay", "warm_stat") and row.get("phase") != "cold":
+        return [tables.spread(row["ns_per_op"], row["ns_min"], row["ns_max"])]
+    if row["bench"] == "cold_walk":
+        seconds = [row[key] * row["files"] / 1e9 for key in ("ns_per_op", "ns_min", "ns_max")]
+        return [tables.spread(*seconds, digits=4)]
+    if "entries" in row:
+        return [tables.spread(row["ns_per_op"], row["ns_min"], row["ns_max"], 1)]
+    return [f"{row['ops']:,}", f"{row['rpcs']:,}"]
+
+
+class EveryRow(unittest.TestCase):
+    def measured(self):
+        return [line for line in recorded()
+                if not {"facts", "totals", "coverage", "hold"} & set(line)]
+
+    def test_is_in_a_table_on_the_terminal_and_in_the_results(self):
+        runs = read(recorded())
+        shown = {"terminal": render.terminal_text(runs), "results": documents.results_text(runs)}
+        for row in self.measured():
+            for cell in cells_of(row):
+                for where, text in shown.items():
+                    self.assertIn(cell, text, (where, row))
+
+    def test_that_was_disturbed_has_its_reason_in_the_place_of_its_times(self):
+        runs = read(map(disturbed, recorded()))
+        for text in (render.terminal_text(runs), documents.results_text(runs)):
+            self.assertIn(REASON, " ".join(text.split()))
+            for row in self.measured():
+                if "ns_per_op" in row and row.get("phase") != "cold":
+                    self.assertNotIn(cells_of(row)[0], text)
+
+    def test_keeps_its_counts_when_it_was_disturbed(self):
+        text = render.terminal_text(read(map(disturbed, recorded())))
+        for row in self.measured():
+            if "rpcs" in row:
+                self.assertRegex(text, rf"\b{row['rpcs']:,}\b")
+
+    def test_of_a_trace_tells_what_was_left_out_of_it(self):
+        text = render.terminal_text(read(recorded()))
+        for line in recorded():
+            for reason, count in line.get("coverage", {}).get("left_out", {}).items():
+                self.assertEqual(bool(count), f"left out: {reason}" in text, reason)
+
+
+def warm(subject, mode, ns, **more):
+    key = {"pattern": "distinct", "depth": 8, "threads": 1, "identities": 1}
+    return {"bench": "warm_stat", "subject": subject, "mode": mode, **key, "ns_per_op": ns,
+            "ns_min": ns, "ns_max": ns, **more}
+
+
+def warm_runs(*measured):
+    return read([{"bench": "warm_stat", "facts": {"processors": 2}}, *measured,
+                 {"bench": "warm_stat", "totals": {}}])
+
+
+class Headlines(unittest.TestCase):
+    OURS = warm("nfswalk", "rcu-search", 100)
+
+    def lines(self, *measured):
+        return headline.headline_table(headline.headlines(warm_runs(*measured)))
+
+    def test_the_three_rows_are_found_in_a_whole_run(self):
+        found = headline.headlines(read(recorded()))
+        self.assertEqual([len(each.pairs) for each in found], [1, 1, 2])
+
+    def test_the_fastest_of_the_others_is_what_we_are_held_against(self):
+        table = self.lines(self.OURS, warm("libnfs sync", "-", 900),
+                           warm("kernel, tmpfs", "-", 350), warm("nfswalk", "ref", 150))
+        self.assertEqual(table.lines, [["warm `stat` at depth 8", "100 ns a call",
+                                        "350 ns, kernel on tmpfs", "3.5x"]])
+
+    def test_no_ratio_is_made_of_a_disturbed_row(self):
+        kernel = warm("kernel, tmpfs", "-", 350)
+        libnfs = warm("libnfs sync", "-", 90000)
+        for measured in ((disturbed(self.OURS), kernel), (self.OURS, disturbed(kernel)),
+                         (self.OURS, libnfs, disturbed(kernel))):
+            table = self.lines(*measured)
+            self.assertEqual(table.lines, [["warm `stat` at depth 8", "left out [1]", "-", "-"]])
+            self.assertEqual(table.notes, [f"[1] {REASON}"])
+
+    def test_a_time_reads_well_in_the_unit_of_ours(self):
+        for ns, like, text in ((152.4, 152, "152 ns"), (2004, 152, "2,004 ns"),
+                               (2004, 1500, "2.0 µs"), (3.2e6, 2e6, "3.2 ms")):
+            self.assertEqual(headline.time_text(ns, like), text)
+
+    def test_sentences_tell_of_answers_round_trips_and_bytes(self):
+        lines = recorded()
+        text = " ".join(headline.sentences(read(lines)))
+        self.assertIn(f"{sum(line['ops'] for line in lines if 'phase' in line):,} answers", text)
+        self.assertIn(", 0 differ", text)
+        self.assertIn("1 round trip for", text)
+        self.assertIn("bytes a cached file", text)
+
+
+class Ratios(unittest.TestCase):
+    def test_each_is_computed_from_a_whole_run(self):
+        text = " ".join(figure.text for figure in ratios.ratios(read(recorded())))
+        for part in ("depth 8, distinct", "depth 16", "random order", "one file", "4 identities",
+                     "over ref", "negative", "bytes of a cached file", "10 million", "round trips",
+                     "RPCs a file", "over libnfs", "not listed ahead", "raw-call ceiling"):
+            self.assertIn(part, text)
+
+    def test_each_is_that_of_its_two_rows(self):
+        for kernel_ns, measured, reached in ((499, "4.99x", False), (500, "5.00x", True)):
+            runs = warm_runs(warm("nfswalk", "rcu-search", 100),
+                             warm("kernel, tmpfs", "-", kernel_ns))
+            figure, = ratios.ratios(runs)
+            self.assertEqual((figure.measured, figure.reached), (measured, reached))
+
+    def test_calls_a_second_grow_by_the_processors_in_use(self):
+        one = warm("nfswalk", "rcu-search", 100, pattern="same-file")
+        figure, = ratios.ratios(warm_runs(one, {**one, "threads": 2, "ns_per_op": 125}))
+        self.assertEqual(figure.measured, "1.60x")
+
+    def test_a_letters_figure_is_no_target(self):
+        figure = next(figure for figure in ratios.ratios(read(recorded()))
+                      if "rcu-locked over ref" in figure.text)
+        self.assertIn("letter", figure.against)
+        self.assertIsNone(figure.reached)
+
+    def test_none_is_made_of_a_disturbed_row(self):
+        for figure in ratios.ratios(read(map(disturbed, recorded()))):
+            if not any(word in figure.text for word in ("bytes", "RPCs", "round trips")):
+                self.assertEqual((figure.measured, figure.reached), ("", None), figure)
+                self.assertEqual(figure.reason, REASON)
+
+
+class Picture(unittest.TestCase):
+    def test_is_an_image_with_colours_for_light_and_dark(self):
+        svg = picture.picture(headline.headlines(read(recorded())), "caption")
+        ElementTree.fromstring(svg)
+        self.assertIn("prefers-color-scheme: dark", svg)
+        self.assertEqual(len(re.findall(r'"nw-text nw-ratio"', svg)), 4)
+
+    def test_is_as_long_as_the_times_are(self):
+        svg = picture.picture(headline.headlines(warm_runs(
+            warm("nfswalk", "rcu-search", 100), warm("kernel, tmpfs", "-", 400))), "caption")
+        ours, best = map(float, re.findall(r'<rect class="nw-o.*?width="([\d.]+)"', svg))
+        self.assertAlmostEqual(best / ours, 4, places=1)
+
+    def test_without_undisturbed_rows_says_so(self):
+        svg = picture.picture(headline.headlines(read(map(disturbed, recorded()))), "caption")
+        self.assertIn("left out", svg)
+        self.assertNotIn("×", svg)
+
+
+class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        with tempfile.TemporaryDirectory() as scratch:
-            directory = shutil.copytree(RECORDED, os.path.join(scratch, "rows"))
-            cls.outcome = make_report(directory)
+        cls.outcome = render_files(recorded(), "page")
 
     def page(self):
-        code, error, page = self.outcome
+        code, error, (page,) = self.outcome
         self.assertEqual((code, error), (0, ""))
         return page
 
-    def test_every_row_of_every_benchmark_is_in_a_table(self):
+    def test_opens_with_the_picture_and_the_three_rows(self):
         page = self.page()
-        cells = texts_of(page.replace("&gt;", ">"))
-        for row in self.rows("make_replay"):
-            expected = (tables.ns_cell(row) if row["phase"] == "warm" else f"{row['ns_per_op']:,.0f}")
-            self.assertIn(expected, cells, row)
-        for row in self.rows("warm_stat"):
-            self.assertIn(tables.ns_cell(row), cells, row)
-        for row in self.rows("memory"):
-            if "files" in row:
-                wanted = tables.spread(row["bytes_per_file"], row["bytes_min"], row["bytes_max"], 1)
-            else:
-                wanted = tables.spread(row["ns_per_op"], row["ns_min"], row["ns_max"], 1)
-            self.assertTrue(any(cell.startswith(wanted) for cell in cells), row)
-        for name in ("cold_walk", "inode_scale"):
-            for row in self.rows(name):
-                wanted = tables.spread(row["seconds"], row["seconds_min"], row["seconds_max"], 4)
-                self.assertIn(wanted, cells, row)
-        for row in self.rows("letters"):
-            wanted = f"{row['before_s']:.4g} -> {row['after_s']:.4g} s"
-            self.assertTrue(any(cell.startswith(wanted) for cell in cells), row)
+        self.assertLess(page.index("nw-card"), page.index("<table"))
+        first = page[page.index("<table"):page.index("</table>")]
+        self.assertIn("best of the others", first)
+        self.assertEqual(first.count("<tr>"), 4)
 
-    def test_the_page_needs_nothing_but_itself(self):
+    def test_needs_nothing_but_itself(self):
         page = self.page()
         for outside in ("http:", "https:", "src=", "<script", "<link", "@import", "url(http"):
             self.assertNotIn(outside, page)
-        self.assertEqual(len(re.findall(r"<svg\b", page)), 7)
         ids = re.findall(r'\bid="(p[0-9a-f]+)"', page)
         self.assertEqual(len(ids), len(set(ids)), "two plots share the name of a part")
 
-    def test_machine_versions_and_what_the_benchmarks_printed_are_told(self):
+    def test_has_plots_of_every_benchmark_with_times(self):
+        sections = self.page().split("<h2")
+        for bench, count in (("make_replay", 1), ("warm_stat", 3), ("cold_walk", 1), ("memory", 1),
+                             ("inode_scale", 1), ("shared_lines", 0)):
+            section, = (section for section in sections if f'id="{bench}"' in section)
+            self.assertEqual(len(re.findall(r"<svg\b", section)), count, bench)
+
+    def test_has_every_figure_of_the_letters(self):
         page = self.page()
-        machine = result_rows.load(self.directory).machine
-        for fact in [machine["cpu"], machine["kernel"], machine["date"], *machine["versions"].values()]:
+        for row in letters.rows():
+            self.assertIn(f"{row['before_s']:.3f} -&gt; {row['after_s']:.3f} ", page, row)
+
+    def test_names_the_machine_and_the_versions(self):
+        page = self.page()
+        machine = read(recorded())["machine"].facts
+        for fact in [machine["cpu"], machine["kernel"], machine["date"],
+                     *machine["versions"].values()]:
             self.assertIn(fact, page)
-        for bench in result_rows.BENCHES:
-            self.assertIn(f"What {bench} printed", page)
 
-    def test_rows_that_other_work_disturbed_are_marked_and_others_are_not(self):
-        def calm(rows):
-            for row in rows:
-                if "cpu_share" in row and row["subject"] != "libnfs sync":
-                    row["cpu_share"] = 1
-        for name in ("make_replay", "warm_stat", "memory"):
-            self.change(name, calm)
-        self.assertNotIn("ther work", make_report(self.directory)[2])
-
-        def disturb(rows):
-            calm(rows)
-            rows[0]["cpu_share"] = 0.5
-        self.change("warm_stat", disturb)
-        self.assertIn("50 %", make_report(self.directory)[2])
-
-    def test_what_comes_from_rows_is_escaped(self):
-        def rename(rows):
-            rows[0]["trace"] = rows[1]["trace"] = "<b>make"
-        self.change("make_replay", rename)
-        _, _, page = make_report(self.directory)
+    def test_escapes_what_comes_from_rows(self):
+        lines = [{**line, "trace": "<b>make"} if "trace" in line else line for line in recorded()]
+        page = render_files(lines, "page")[2][0]
         self.assertNotIn("<b>", page)
         self.assertIn("&lt;b&gt;make", page)
 
+    def test_of_disturbed_rows_alone_has_the_reason(self):
+        code, error, (page,) = render_files(list(map(disturbed, recorded())), "page")
+        self.assertEqual((code, error), (0, ""))
+        self.assertIn(REASON, page)
 
-class MissingParts(OnRecordedRows):
-    def check_refusal(self, *words, environment=None):
-        code, error, page = make_report(self.directory, environment)
+
+class Refusals(unittest.TestCase):
+    def check(self, lines, *words, environment=None):
+        code, error, (page,) = render_files(lines, "page", environment=environment)
         self.assertEqual((code, page), (1, ""))
         for word in words:
             self.assertIn(word, error)
         self.assertNotIn("Traceback", error)
 
-    def test_a_missing_file_is_named_with_what_writes_it(self):
-        for name in sorted(os.listdir(RECORDED)):
-            with self.subTest(name):
-                os.rename(os.path.join(self.directory, name), os.path.join(self.directory, "away"))
-                self.check_refusal(name, self.directory, "bench/run.sh --all")
-                os.rename(os.path.join(self.directory, "away"), os.path.join(self.directory, name))
+    def test_a_page_of_a_run_that_ended_early(self):
+        for totals in ([], [{"bench": "cold_walk", "totals": {"interrupted": True}}]):
+            self.check([line for line in recorded()
+                        if line["bench"] != "cold_walk" or "totals" not in line] + totals,
+                       "cold_walk", "ended early")
 
-    def test_a_file_that_was_cut_short_is_named(self):
-        with open(os.path.join(self.directory, "cold_walk.json"), "w", encoding="utf-8") as file:
-            file.write("[{")
-        self.check_refusal("cold_walk.json", "no JSON")
-
-    def test_a_run_without_rows_is_named(self):
-        self.change("inode_scale", lambda rows: rows.clear())
-        self.check_refusal("inode_scale.json", "no rows")
-
-    def test_a_row_without_its_spread_is_named(self):
-        self.change("warm_stat", lambda rows: rows[2].pop("ns_max"))
-        self.check_refusal("warm_stat.json", "row 2", "ns_max")
-        shutil.copy(os.path.join(RECORDED, "warm_stat.json"), self.directory)
-        self.change("memory", lambda rows: rows[-1].pop("hot"))
-        self.check_refusal("memory.json", "hot")
+    def test_a_page_of_no_named_machine(self):
+        self.check([line for line in recorded() if line["bench"] != "machine"], "machine")
 
     def test_a_missing_package_is_named_with_what_installs_it(self):
         for module in ("matplotlib", "jinja2"):
             with self.subTest(module), tempfile.TemporaryDirectory() as absent:
                 with open(os.path.join(absent, module + ".py"), "w", encoding="utf-8") as file:
                     file.write("raise ImportError\n")
-                self.check_refusal(module, "third_party/install.sh report",
-                                   environment={"PYTHONPATH": absent})
+                self.check(recorded(), module, "third_party/install.sh report",
+                           environment={"PYTHONPATH": absent})
+
+    def test_a_debug_build_is_called_one_and_refused_for_a_page(self):
+        lines = recorded()
+        for line in lines:
+            line.get("facts", {})["optimised"] = False
+        self.check(lines, "debug build", "-c opt")
+        self.assertIn("NOT OPTIMISED", render.terminal_text(read(lines)))
+        self.assertNotIn("NOT OPTIMISED", render.terminal_text(read(recorded())))
 
 
-class Figures(OnRecordedRows):
-    def test_each_figure_that_was_asked_for_is_computed(self):
-        results = result_rows.load(self.directory)
-        asked = [figure.text for figure in figures.all_figures(results)]
-        for part in ("depth 8, distinct", "depth 16", "random order", "same file", "4 identities",
-                     "over ref", "negative", "bytes per cached file", "10 million", "round trips"):
-            self.assertTrue(any(part in text for text in asked), part)
-
-    def test_a_letters_figure_stands_beside_ours_without_a_verdict(self):
-        results = result_rows.load(self.directory)
-        lines = tables.figures_table(figures.replay_figures(results.make_replay)).lines
-        line, = (line for line in lines if "rcu-locked over ref" in line[0])
-        self.assertIn("NFS RCU-walk letter", line[1])
-        self.assertNotIn("reached", line[3].lower())
-
-    def test_a_ratio_is_that_of_its_two_rows(self):
-        rows = [{"subject": "nfswalk", "mode": "rcu-search", "pattern": "distinct", "depth": 8,
-                 "threads": 1, "identities": 1, "ns_per_op": 100, "ops_per_s": 1, "cpu_share": 1},
-                {"subject": "kernel, tmpfs", "mode": "-", "pattern": "distinct", "depth": 8,
-                 "threads": 1, "identities": 1, "ns_per_op": 499, "ops_per_s": 1, "cpu_share": 0.5}]
-        figure, = figures.warm_figures(rows)
-        self.assertEqual((figure.measured, figure.reached, figure.disturbed), ("4.99x", False, True))
-        rows[1]["ns_per_op"], rows[1]["cpu_share"] = 500, 1
-        figure, = figures.warm_figures(rows)
-        self.assertEqual((figure.measured, figure.reached, figure.disturbed), ("5.00x", True, False))
-
-
-class BestBundle(unittest.TestCase):
-    @staticmethod
-    def row(bundle, threads, seconds, fill_ns=0):
-        names = dict(zip(("hash", "list", "lru"), bundle.split("+")))
-        return {"workload": "walk", "threads": threads, "seconds": seconds, "fill_ns": fill_ns, **names}
-
-    def test_it_is_the_fastest_at_the_most_threads_that_the_cores_can_run(self):
-        rows = [self.row("H0+L0+U0", 2, 4), self.row("H1+L0+U0", 2, 2), self.row("H3+L1+U1", 2, 1),
-                self.row("H1+L0+U0", 4, 1), self.row("H3+L1+U1", 4, 3),
-                self.row("H0+L0+U0", 2, 0.1, fill_ns=1000)]
-        self.assertEqual(tables.best_bundle(rows, "walk", 2), "H3+L1+U1")
-        self.assertEqual(tables.best_bundle(rows, "walk", 4), "H1+L0+U0")
-        (before, after), = tables.speedups(rows, "walk", 2).values()
-        self.assertEqual((before["seconds"], after["seconds"]), (4, 1))
-
-    def test_a_baseline_alone_is_held_against_nothing(self):
-        self.assertEqual(tables.speedups([self.row("H0+L0+U0", 2, 4)], "walk", 2), {})
-
-
-class Readme(OnRecordedRows):
+class Readme(unittest.TestCase):
     def test_only_what_stands_between_the_markers_changes(self):
-        text = readme_table.results_text(result_rows.load(self.directory))
+        text = documents.readme_text(read(recorded()))
         before = "# a\n<!-- results -->\nold\n<!-- results -->\nafter\n"
-        after = readme_table.with_results(before, text)
+        after = documents.with_results(before, text)
         self.assertTrue(after.startswith("# a\n<!-- results -->\n"))
         self.assertTrue(after.endswith("<!-- results -->\nafter\n"))
         self.assertNotIn("\nold\n", after)
-        self.assertEqual(readme_table.with_results(after, text), after)
+        self.assertEqual(documents.with_results(after, text), after)
 
-    def test_rows_machine_versions_date_and_spread_are_there(self):
-        results = result_rows.load(self.directory)
-        text = readme_table.results_text(results)
-        for row in results.make_replay:
-            if row["phase"] == "warm":
-                self.assertIn(tables.ns_cell(row), text)
-        flat = " ".join(text.split())
-        for fact in [results.machine["cpu"], results.machine["date"], "nfs-ganesha 4.3"]:
-            self.assertIn(fact, flat)
-        self.assertIn(f"{sum(row['compared'] for row in results.make_replay):,} answers", flat)
+    def test_it_is_three_rows_of_three_columns_and_three_sentences(self):
+        lines = documents.readme_text(read(recorded())).split("\n")
+        self.assertEqual(len([line for line in lines if line.startswith("|")]), 5)
+        self.assertEqual({line.count("|") for line in lines if line.startswith("|")}, {5})
+        self.assertEqual(len([line for line in lines if line.startswith("- ")]), 3)
 
     def test_a_readme_without_its_markers_is_refused(self):
-        with self.assertRaisesRegex(result_rows.ReportError, "results"):
-            readme_table.with_results("# a\n<!-- results -->\n", "text")
+        with self.assertRaisesRegex(rows.ReportError, "results"):
+            documents.with_results("# a\n<!-- results -->\n", "text")
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ class RecorderTest : public testing::Test {
     Recorder::SetCounting(true);
   }
 
-  // What virtual thread `thread` does; all of them are this thread.
+  // Runs `operation` as virtual thread `thread`; all of them are this thread.
   template <class Operation>
   static void As(uint32_t thread, Operation&& operation) {
     Recorder::Begin(thread);
@@ -32,11 +32,11 @@ class RecorderTest : public testing::Test {
   RecordedLine line_;
 };
 
-// The fixture is on the stack of the thread that would ignore it.
+// Not in the fixture, which is on the stack, where accesses are ignored.
 RecordedLine shared[2];
 RecordedLine others[2];
 
-TEST_F(RecorderTest, AWriteToALineThatAnotherWroteLastIsShared) {
+TEST_F(RecorderTest, WriteToALineThatAnotherThreadWroteLastIsShared) {
   As(0, [] { StoreWord(shared[0], 1); });
   ExpectAmongThreads(0, 0);
   As(1, [] { StoreWord(shared[0], 2); });
@@ -44,7 +44,7 @@ TEST_F(RecorderTest, AWriteToALineThatAnotherWroteLastIsShared) {
   EXPECT_EQ(LoadWord(shared[0]), 2u);
 }
 
-TEST_F(RecorderTest, WhatAThreadDoesToItsOwnLinesIsNot) {
+TEST_F(RecorderTest, AccessesToAThreadsOwnLinesAreNotShared) {
   for (int i = 0; i < 3; ++i) {
     As(0, [] { StoreWord(shared[0], 1 + LoadWord(shared[0])); });
     As(1, [] { StoreWord(shared[1], 1 + LoadWord(shared[1])); });
@@ -52,7 +52,7 @@ TEST_F(RecorderTest, WhatAThreadDoesToItsOwnLinesIsNot) {
   ExpectAmongThreads(0, 0);
 }
 
-TEST_F(RecorderTest, AReadOfAnothersLineIsSharedOnceUntilItIsWrittenAgain) {
+TEST_F(RecorderTest, ReadOfAnotherThreadsLineIsSharedOnceUntilItIsWrittenAgain) {
   As(0, [] { StoreWord(shared[0], 1); });
   As(1, [] { LoadWord(shared[0]), LoadWord(shared[0]); });
   ExpectAmongThreads(0, 1);
@@ -63,13 +63,13 @@ TEST_F(RecorderTest, AReadOfAnothersLineIsSharedOnceUntilItIsWrittenAgain) {
   ExpectAmongThreads(0, 3);
 }
 
-TEST_F(RecorderTest, WordsOfOneLineAreSharedThoughNobodySharesAWord) {
+TEST_F(RecorderTest, DifferentWordsOfOneLineAreShared) {
   As(0, [] { StoreWord(shared[0], 1); });
   As(1, [] { LoadNeighbour(shared[0]); });
   ExpectAmongThreads(0, 1);
 }
 
-TEST_F(RecorderTest, AnAtomicOperationIsDoneAndIsAWrite) {
+TEST_F(RecorderTest, AtomicReadModifyWriteIsPerformedAndIsAWrite) {
   As(0, [] { StoreWord(shared[0], 0); });
   As(1, [] { AddAtomically(shared[0]); });
   As(2, [] { CompareExchange(shared[0]); });
@@ -77,7 +77,7 @@ TEST_F(RecorderTest, AnAtomicOperationIsDoneAndIsAWrite) {
   EXPECT_EQ(LoadWord(shared[0]), 2u);
 }
 
-TEST_F(RecorderTest, ACopiedBlockTouchesEachOfItsLines) {
+TEST_F(RecorderTest, CopiedBlockTouchesEachOfItsLines) {
   As(0, [] {
     StoreWord(shared[0], 1), StoreWord(shared[1], 1);
     StoreWord(others[0], 1), StoreWord(others[1], 1);
@@ -86,13 +86,13 @@ TEST_F(RecorderTest, ACopiedBlockTouchesEachOfItsLines) {
   ExpectAmongThreads(2, 2);
 }
 
-TEST_F(RecorderTest, AThreadsOwnStackIsNobodysBusiness) {
+TEST_F(RecorderTest, AccessesToTheOwnStackAreIgnored) {
   for (uint32_t thread : {0u, 1u, 2u}) As(thread, [] { StoreOnStack(1); });
   As(0, [this] { StoreWord(line_, 1); });
   ExpectAmongThreads(0, 0);
 }
 
-TEST_F(RecorderTest, LinesThatCallbacksWroteAreCountedApart) {
+TEST_F(RecorderTest, LinesWrittenByCallbacksAreCountedApart) {
   As(0, [] { StoreWord(shared[0], 1); });
   As(Recorder::kCallbacks, [] { StoreWord(shared[0], 2); });
   As(0, [] { LoadWord(shared[0]), StoreWord(shared[0], 3); });
@@ -101,7 +101,7 @@ TEST_F(RecorderTest, LinesThatCallbacksWroteAreCountedApart) {
   EXPECT_EQ(Recorder::counts().after_callbacks.reads, 1u);
 }
 
-TEST_F(RecorderTest, LinesChangeHandsAlsoWhileNothingIsCounted) {
+TEST_F(RecorderTest, WritersAreNotedWhileNothingIsCounted) {
   As(0, [] { StoreWord(shared[0], 1); });
   Recorder::SetCounting(false);
   As(1, [] { StoreWord(shared[0], 2); });
@@ -113,14 +113,14 @@ TEST_F(RecorderTest, LinesChangeHandsAlsoWhileNothingIsCounted) {
   ExpectAmongThreads(1, 0);
 }
 
-TEST_F(RecorderTest, OutsideOfATurnNothingIsRecorded) {
+TEST_F(RecorderTest, NothingIsRecordedOutsideOfATurn) {
   As(0, [] { StoreWord(shared[0], 1); });
   StoreWord(shared[0], 2);
   As(0, [] { StoreWord(shared[0], 3); });
   ExpectAmongThreads(0, 0);
 }
 
-TEST_F(RecorderTest, APlaceIsTheCodeThatShared) {
+TEST_F(RecorderTest, PlacesAreReturnAddressesOfSharedAccesses) {
   for (uint32_t thread : {0u, 1u, 2u}) As(thread, [] { StoreWord(shared[0], 1); });
   As(3, [] { LoadWord(shared[0]); });
   const auto places = Recorder::Places();

@@ -1,4 +1,4 @@
-// INODE-21, on the inode cache itself: what the policies share, and what they do not.
+// The inode cache itself, recorded: what its policies share, and what they do not.
 #include "bench/shared_lines/replay.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST(ReplayTest, OneThreadSharesNothing) {
   }
 }
 
-TEST(ReplayTest, TheSameReplayCountsTheSame) {
+TEST(ReplayTest, CountsAreDeterministic) {
   const ReplayPlan plan = PlanOf("H6+L0+U0", Workload::kWalk, 8);
   const PerVisit once = Shared(plan), again = Shared(plan);
   EXPECT_EQ(once.writes, again.writes);
@@ -69,7 +69,8 @@ TEST(ReplayTest, TheSameReplayCountsTheSame) {
   EXPECT_GT(once.writes, 0);
 }
 
-TEST(ReplayTest, PoliciesWithoutAGlobalLockWriteNoLineOfAnotherThread) {
+// INODE-21.
+TEST(ReplayTest, PoliciesWithoutAGlobalLockWriteNoSharedLine) {
   for (const char* policy : {"H2+L1+U1", "H3+L1+U1", "H4+L1+U1", "H7+L1+U1", "H7+L3+U1"}) {
     for (const Workload workload : kOnPrivateFiles) {
       for (const size_t threads : {2, 32}) {
@@ -85,9 +86,9 @@ TEST(ReplayTest, PoliciesWithoutAGlobalLockWriteNoLineOfAnotherThread) {
   }
 }
 
-// The lock, the list's head, and the link of the inode that was first; and its owner, when that
-// adds the next one to its LRU, finds the line of both links taken.
-TEST(ReplayTest, AddingToAGlobalListWritesThreeLinesOfOthersToAShardedOneNone) {
+// The lock, the list's head, and the link of the inode that was first, whose owner finds that line
+// written when it adds its next inode to its LRU.
+TEST(ReplayTest, InsertionWritesThreeSharedLinesInAGlobalListAndNoneInAShardedOne) {
   for (const Workload workload : {Workload::kCreate, Workload::kWalk}) {
     for (const size_t threads : {2, 8, 64}) {
       SCOPED_TRACE(Named(workload, threads));
@@ -99,8 +100,8 @@ TEST(ReplayTest, AddingToAGlobalListWritesThreeLinesOfOthersToAShardedOneNone) {
   }
 }
 
-// The lock and two neighbours; and what their owners find taken, as above, on both sides.
-TEST(ReplayTest, RemovingFromAGlobalListWritesTheLockAndTheNeighboursOfOthers) {
+// The lock and two neighbours, and what their owners find written, as above, on both sides.
+TEST(ReplayTest, RemovalFromAGlobalListWritesItsLockAndBothNeighbours) {
   for (const size_t threads : {2, 8, 64}) {
     const PerVisit global = SharedApart("H3+L0+U1", Workload::kUnlink, threads);
     EXPECT_GE(global.writes, 3) << threads;
@@ -108,15 +109,15 @@ TEST(ReplayTest, RemovingFromAGlobalListWritesTheLockAndTheNeighboursOfOthers) {
   }
 }
 
-TEST(ReplayTest, AGlobalLruWritesLinesOfOthersForEachInodeThatIsKept) {
+TEST(ReplayTest, GlobalLruWritesSharedLinesForEachInodeThatIsKept) {
   for (const size_t threads : {2, 8, 64}) {
     EXPECT_GE(SharedApart("H3+L1+U0", Workload::kWalk, threads).writes, 3) << threads;
     EXPECT_EQ(SharedApart("H3+L1+U0", Workload::kBulkstat, threads).writes, 0) << "none is kept";
   }
 }
 
-// Once a visit: until its end nobody else takes it.
-TEST(ReplayTest, AGlobalHashLockIsAnotherThreadsAtEachVisitThatTakesIt) {
+// Once a visit: no other thread takes it before its end.
+TEST(ReplayTest, GlobalHashLockIsASharedWriteOfEachVisitThatTakesIt) {
   for (const size_t threads : {2, 8, 64}) {
     EXPECT_EQ(SharedApart("H0+L1+U1", Workload::kWarm, threads).writes, 1) << threads;
     EXPECT_EQ(SharedApart("H1+L1+U1", Workload::kWarm, threads).writes, 0) << "a hit under RCU";
@@ -125,9 +126,9 @@ TEST(ReplayTest, AGlobalHashLockIsAnotherThreadsAtEachVisitThatTakesIt) {
   }
 }
 
-// Locks that are chosen by the hash of a file are nobody's own. File ids come in groups of eight,
-// so that a thread uses one of them eight times; another thread is at the same one by chance.
-TEST(ReplayTest, LocksByHashAreSharedTheMoreThreadsThereAreForALock) {
+// A lock that is chosen by the hash of a file belongs to no thread. File ids come in groups of
+// eight, so that a thread uses one lock eight times; another thread meets it by chance.
+TEST(ReplayTest, ArrayLocksAreSharedMoreAsThreadsOutnumberThem) {
   struct Case {
     const char* policy;
     double locks;
@@ -137,25 +138,24 @@ TEST(ReplayTest, LocksByHashAreSharedTheMoreThreadsThereAreForALock) {
       const auto others = static_cast<double>(threads - 1);
       const PerVisit shared = Shared(PlanOf(policy, Workload::kBulkstat, threads));
       EXPECT_GT(shared.writes, 0) << policy << " " << threads;
-      // A new group's lock is another's, or somebody else is at it now; and three times the share
-      // of heads for chance, as below.
+      // The lock of a new group was another thread's, or another uses it now; and three times the
+      // expected share of chain heads, as below.
       EXPECT_LE(shared.writes, std::min(1.0, 1.0 / 8 + 2 * others / locks) + 3.0 / 16)
           << policy << " " << threads;
     }
   }
 }
 
-// A full cache: each thread evicts as many inodes as it allocates, its own.
-TEST(ReplayTest, ThreadsThatReclaimDoSoFromTheirOwnLruIfItIsSharded) {
+// In a full cache each thread evicts as many inodes as it allocates: its own.
+TEST(ReplayTest, ReclaimStaysOnTheOwnShardOfAShardedLru) {
   for (const size_t threads : {2, 4}) {
     EXPECT_LE(Shared(PlanOf("H3+L1+U1", Workload::kFstree, threads)).writes, 3.0 / 16) << threads;
     EXPECT_GE(Shared(PlanOf("H3+L1+U0", Workload::kFstree, threads)).writes, 3) << threads;
   }
 }
 
-// Two threads' files in one line of eight heads: of 16 buckets a file, one line in 16 that a file
-// falls on is another's too.
-TEST(ReplayTest, LinesOfHeadsAreSharedByChanceAsTheTableIsLarge) {
+// Of eight heads in a line and 16 buckets a file, one line in 16 is another file's, too.
+TEST(ReplayTest, ChainHeadsOfALargeTableAreRarelyShared) {
   for (const Workload workload : kOnPrivateFiles) {
     for (const size_t threads : {8, 64}) {
       const PerVisit shared = Shared(PlanOf("H2+L1+U1", workload, threads));

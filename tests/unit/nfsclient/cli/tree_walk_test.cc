@@ -6,7 +6,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <random>
 #include <string>
@@ -15,13 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "tests/fixtures/memory_server.h"
+#include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk::cli {
 namespace {
 
-using fixtures::MemoryServer;
-using protocol::FileType;
 using testing::ElementsAre;
 using testing::StartsWith;
 
@@ -41,29 +38,18 @@ class Recorder : public TreeVisitor {
   size_t done_after = SIZE_MAX;
 };
 
-class TreeWalkTest : public testing::Test {
+class TreeWalkTest : public MemoryMount {
  protected:
-  void Mount() {
-    auto server = std::make_unique<MemoryServer>();
-    server_ = server.get();
-    auto client = Client::MountOver(std::move(server), MountOptions());
-    ASSERT_TRUE(client.has_value());
-    client_ = std::move(*client);
-  }
-  void SetUp() override { Mount(); }
+  TreeWalkTest() { Mount(); }
 
   void Walk(Recorder& recorder, unsigned threads, size_t depth_max = SIZE_MAX,
             const std::string& start = ".") {
-    WalkTree(*client_, credential_, start, {.threads = threads, .depth_max = depth_max}, recorder);
+    WalkTree(*client_, me_, start, {.threads = threads, .depth_max = depth_max}, recorder);
   }
-
-  const Credential credential_{0, 0};
-  std::unique_ptr<Client> client_;
-  MemoryServer* server_ = nullptr;  // client_'s
 };
 
 TEST_F(TreeWalkTest, EachDirectoryIsEnteredBeforeAndLeftAfterItsEntries) {
-  const uint64_t a = server_->Add(MemoryServer::kRoot, "a", FileType::kDirectory);
+  const uint64_t a = server_->Add(kRoot, "a", FileType::kDirectory);
   const uint64_t b = server_->Add(a, "b", FileType::kDirectory);
   server_->Add(b, "link", FileType::kSymlink, "..");
   Recorder recorder;
@@ -73,7 +59,7 @@ TEST_F(TreeWalkTest, EachDirectoryIsEnteredBeforeAndLeftAfterItsEntries) {
 }
 
 TEST_F(TreeWalkTest, NothingIsLookedIntoBelowTheLastLevel) {
-  const uint64_t a = server_->Add(MemoryServer::kRoot, "a", FileType::kDirectory);
+  const uint64_t a = server_->Add(kRoot, "a", FileType::kDirectory);
   const uint64_t b = server_->Add(a, "b", FileType::kDirectory);
   server_->Add(b, "f", FileType::kRegular);
   Recorder start, one;
@@ -84,7 +70,7 @@ TEST_F(TreeWalkTest, NothingIsLookedIntoBelowTheLastLevel) {
 }
 
 TEST_F(TreeWalkTest, AFileIsATreeAndWhatIsMissingAFailure) {
-  server_->Add(MemoryServer::kRoot, "f", FileType::kRegular);
+  server_->Add(kRoot, "f", FileType::kRegular);
   Recorder file, missing;
   Walk(file, 2, SIZE_MAX, "f");
   EXPECT_THAT(file.seen, ElementsAre("+f"));
@@ -94,7 +80,7 @@ TEST_F(TreeWalkTest, AFileIsATreeAndWhatIsMissingAFailure) {
 
 TEST_F(TreeWalkTest, WhenTheRestIsInVainNothingMoreIsSeen) {
   for (const char* name : {"a", "b", "c"}) {
-    server_->Add(MemoryServer::kRoot, name, FileType::kDirectory);
+    server_->Add(kRoot, name, FileType::kDirectory);
   }
   Recorder recorder;
   recorder.done_after = 2;
@@ -104,7 +90,7 @@ TEST_F(TreeWalkTest, WhenTheRestIsInVainNothingMoreIsSeen) {
 
 TEST_F(TreeWalkTest, TheOrderIsThatOfOneThreadWhateverTheirNumber) {
   std::mt19937 random(7);
-  std::vector<uint64_t> directories{MemoryServer::kRoot};
+  std::vector<uint64_t> directories{kRoot};
   for (int i = 0; i < 3000; ++i) {
     const uint64_t parent = directories[random() % directories.size()];
     const bool directory = random() % 3 == 0;
@@ -125,18 +111,18 @@ TEST_F(TreeWalkTest, TheOrderIsThatOfOneThreadWhateverTheirNumber) {
 // Each call waits until four are inside at once: with fewer the test does not end.
 TEST_F(TreeWalkTest, ThreadsListDirectoriesAtTheSameTime) {
   for (int i = 0; i < 8; ++i) {
-    server_->Add(MemoryServer::kRoot, "d" + std::to_string(i), FileType::kDirectory);
+    server_->Add(kRoot, "d" + std::to_string(i), FileType::kDirectory);
   }
   std::mutex mutex;
   std::condition_variable changed;
   int calls = 0;
-  server_->OnReply([&](std::string_view call, std::string_view) {
-    if (call != "ReadDir") return;
+  on_reply_ = [&](const fixtures::Call& call) {
+    if (call.procedure != "READDIR") return;
     std::unique_lock lock(mutex);
     if (++calls == 1) return;  // the root's, which all others depend on
     changed.notify_all();
     changed.wait(lock, [&] { return calls >= 5; });
-  });
+  };
   Recorder recorder;
   Walk(recorder, 4);
   EXPECT_EQ(recorder.seen.size(), 18u);
@@ -146,12 +132,12 @@ TEST_F(TreeWalkTest, ThreadsListDirectoriesAtTheSameTime) {
 // threads time to list more.
 TEST_F(TreeWalkTest, NoMoreIsListedAheadThanIsPromised) {
   for (int i = 0; i < 500; ++i) {
-    server_->Add(MemoryServer::kRoot, "d" + std::to_string(i), FileType::kDirectory);
+    server_->Add(kRoot, "d" + std::to_string(i), FileType::kDirectory);
   }
   std::atomic<size_t> listed = 0;
-  server_->OnReply([&](std::string_view call, std::string_view) {
-    if (call == "ReadDir") ++listed;
-  });
+  on_reply_ = [&](const fixtures::Call& call) {
+    if (call.procedure == "READDIR") ++listed;
+  };
   size_t listed_at_first = 0;
   Recorder recorder;
   recorder.on_enter = [&](const TreeEntry& entry) {

@@ -153,6 +153,15 @@ TEST_P(InodeIterationTest, NewAndDyingInodesArePassedOver) {
   EXPECT_EQ(Visit(), expected);
 }
 
+TEST_P(InodeIterationTest, ADyingInodeIsListedNoMoreWhenTheFileSystemsPartDies) {
+  Fill(1, 3);
+  Keys listed;
+  caches_.operations.on_evict = [&](Inode&) { listed = VisitUnsafe(); };
+  Evict(2);
+  caches_.operations.on_evict = {};
+  EXPECT_EQ(listed, (Keys{1, 3}));
+}
+
 TEST_P(InodeIterationTest, AnErrorEndsTheIterationAndIsItsResult) {
   Fill(1, 100);
   EXPECT_EQ(VisitUntil(7, std::unexpected(std::errc::io_error), std::errc::io_error), 7u);

@@ -4,88 +4,70 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
-#include "nfsclient/client.h"
-#include "tests/fixtures/memory_server.h"
+#include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk {
 namespace {
 
-using fixtures::MemoryServer;
-using protocol::FileType;
-
-class ListAhead : public testing::Test {
+class ListAhead : public MemoryMount {
  protected:
   static constexpr int kFiles = 20;
 
-  void Mount(const std::function<void(MountOptions&)>& change = [](MountOptions&) {}) {
-    auto server = std::make_unique<MemoryServer>();
-    server_ = server.get();
-    directory_ = server_->Add(MemoryServer::kRoot, "d", FileType::kDirectory);
+  void MountAnew() {
+    NewServer();
+    directory_ = server_->Add(kRoot, "d", FileType::kDirectory);
     for (int i = 0; i < kFiles; ++i) server_->Add(directory_, NameOf(i), FileType::kRegular);
-    server_->OnReply(
-        [this](std::string_view call, std::string_view) { listings_ += call == "ReadDir"; });
-    MountOptions options;
-    options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s = 600;
-    change(options);
-    client_ = std::move(*Client::MountOver(std::move(server), options));
+    Mount();
   }
   static std::string NameOf(int i) { return "f" + std::to_string(i); }
-  bool Exists(std::string_view path, ResolveFlags flags = {}) {
-    return client_->Stat(path, me_, flags).has_value();
+  void LookAtAll(ResolveFlags flags = {}) const {
+    for (int i = 0; i < kFiles; ++i) EXPECT_TRUE(IsFile(Stat("d/" + NameOf(i), flags)));
   }
-  void LookAtAll(ResolveFlags flags = {}) {
-    for (int i = 0; i < kFiles; ++i) EXPECT_TRUE(Exists("d/" + NameOf(i), flags));
-  }
+  size_t listings() const { return protocol_->Calls("READDIR"); }
 
-  const Credential me_{1, 1};
-  MemoryServer* server_ = nullptr;
   uint64_t directory_ = 0;
-  std::atomic<int> listings_ = 0;
-  std::unique_ptr<Client> client_;
 };
 
 // NAME-21.
 TEST_F(ListAhead, TheFourthNameBringsTheRest) {
-  Mount();
+  MountAnew();
   LookAtAll();
-  EXPECT_EQ(listings_, 1);
-  EXPECT_EQ(server_->lookups(), 1u + 4u);  // "d", and four in it
+  EXPECT_EQ(listings(), 1u);
+  EXPECT_EQ(protocol_->Calls("LOOKUP"), 1u + 4u);  // "d", and four in it
 }
 
 TEST_F(ListAhead, NamesThatAreNotThereDoNotCount) {
-  Mount();
-  for (int i = 0; i < kFiles; ++i) EXPECT_FALSE(Exists("d/missing" + NameOf(i)));
-  EXPECT_EQ(listings_, 0);
+  MountAnew();
+  for (int i = 0; i < kFiles; ++i) EXPECT_EQ(Stat("d/missing" + NameOf(i)), kMissing);
+  EXPECT_EQ(listings(), 0u);
 }
 
 TEST_F(ListAhead, OneThreadListsForAll) {
-  Mount();
+  MountAnew();
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) threads.emplace_back([&] { LookAtAll(); });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(listings_, 1);
+  EXPECT_EQ(listings(), 1u);
 }
 
 TEST_F(ListAhead, ADirectoryThatOthersChangeAllTheTimeIsNotListedAllTheTime) {
-  Mount();
+  MountAnew();
   for (int round = 0; round < 30; ++round) {
     server_->Add(directory_, "new" + std::to_string(round), FileType::kRegular);
     client_->InvalidateCaches();
     LookAtAll();
   }
-  EXPECT_LE(listings_, 3);
+  EXPECT_LE(listings(), 3u);
 }
 
 TEST_F(ListAhead, AScanThatKeepsNothingListsNothing) {
-  Mount();
+  MountAnew();
   LookAtAll({.dont_cache = true});
-  EXPECT_EQ(listings_, 0);
+  EXPECT_EQ(listings(), 0u);
 }
 
 TEST_F(ListAhead, NotWhereTheMountDoesNotWantItOrBelievesNothing) {
@@ -94,9 +76,12 @@ TEST_F(ListAhead, NotWhereTheMountDoesNotWantItOrBelievesNothing) {
       [](MountOptions& options) { options.acdirmin_s = options.acdirmax_s = 0; },
       [](MountOptions& options) { options.lookupcache = LookupCache::kNone; }};
   for (const auto& change : changes) {
-    Mount(change);
+    options_ = MountOptions();
+    options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 600;
+    change(options_);
+    MountAnew();
     LookAtAll();
-    EXPECT_EQ(listings_, 0);
+    EXPECT_EQ(listings(), 0u);
   }
 }
 

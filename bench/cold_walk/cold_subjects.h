@@ -1,0 +1,70 @@
+// cold_subjects: who takes turns in cold_walk: our client, libnfs' synchronous calls, and the calls
+// of our client without a client around them.
+#ifndef NFSWALK_BENCH_COLD_WALK_COLD_SUBJECTS_H_
+#define NFSWALK_BENCH_COLD_WALK_COLD_SUBJECTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "bench/cold_walk/cold_tree.h"
+#include "bench/cold_walk/recording_protocol.h"
+#include "bench/cold_walk/walk.h"
+#include "bench/measure/server_export.h"
+#include "bench/measure/turns.h"
+
+namespace nfswalk::bench {
+
+struct ColdTurn {
+  Turn turn;  // `ops`: files
+  uint64_t rpcs = 0;
+};
+
+class ColdSubject {
+ public:
+  virtual ~ColdSubject() = default;
+  // One walk with empty caches. May end early, with less, after an interrupt.
+  virtual std::expected<ColdTurn, std::string> Run() = 0;
+};
+
+// Where a walk takes place. What it points to outlives every subject.
+struct ColdPlace {
+  ServerExport& server;
+  const ColdTree& tree;
+  std::string directory;  // of the export: the tree
+};
+
+struct ColdSetting {
+  int version = 3;
+  WalkKind kind = WalkKind::kPath;
+  bool compound = true;    // whole paths at once, where the version can
+  bool list_ahead = true;  // mount option rdirplus
+  size_t threads = 1;
+};
+// "nfswalk", "nfswalk nocompound", "nfswalk nordirplus"; `who` stands for the first word.
+std::string SubjectName(std::string_view who, const ColdSetting& setting);
+
+// Our client, with a mount of its own for every turn.
+std::unique_ptr<ColdSubject> MakeNfswalkWalk(const ColdPlace& place, const ColdSetting& setting);
+
+// The synchronous calls of libnfs, a context a thread and turn. libnfs keeps neither names nor
+// attributes for them, so that a walk by path may look at one in `one_in` files.
+std::unique_ptr<ColdSubject> MakeLibnfsWalk(const ColdPlace& place, const ColdSetting& setting,
+                                            uint64_t one_in);
+
+// One walk by one thread of our client, and the calls it made after the mount.
+std::expected<Record, std::string> RecordWalk(const ColdPlace& place, ColdSetting setting);
+
+inline constexpr size_t kRawWindow = 256;
+// The ceiling of a walk: the calls of its record, kRawWindow of them in flight at once, by one
+// thread that does nothing else and checks nothing but the status. A connection of its own for
+// every turn, which is not part of the time.
+std::unique_ptr<ColdSubject> MakeRawCalls(const ColdPlace& place, const ColdSetting& setting,
+                                          Record record);
+
+}  // namespace nfswalk::bench
+
+#endif  // NFSWALK_BENCH_COLD_WALK_COLD_SUBJECTS_H_

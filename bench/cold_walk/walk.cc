@@ -1,0 +1,118 @@
+#include "bench/cold_walk/walk.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bench/measure/interrupt.h"
+#include "bench/measure/machine_share.h"
+#include "bench/measure/team.h"
+#include "fmt/format.h"
+
+namespace nfswalk::bench {
+namespace {
+
+// Directories that wait to be listed, for all threads of a find.
+class FindQueue {
+ public:
+  void Push(std::string directory) {
+    const std::lock_guard guard(mutex_);
+    directories_.push_back(std::move(directory));
+    changed_.notify_one();
+  }
+  // Blocks until there is one. Empty once none can come any more. Done() follows each.
+  std::optional<std::string> Take() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !directories_.empty() || busy_ == 0; });
+    if (directories_.empty()) return std::nullopt;
+    std::string directory = std::move(directories_.back());
+    directories_.pop_back();
+    ++busy_;
+    return directory;
+  }
+  void Done() {
+    const std::lock_guard guard(mutex_);
+    if (--busy_ == 0) changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> directories_ = {"/"};
+  size_t busy_ = 0;
+};
+
+// A line of its own: its neighbours are other processors'.
+struct alignas(64) Count {
+  uint64_t files = 0;
+};
+
+Outcome StatShare(WalkCalls& calls, const ColdTree& tree, size_t first, size_t stride,
+                  Count& count) {
+  for (size_t i = first; i < tree.paths().size() && !Interrupted(); i += stride) {
+    if (Outcome found = calls.Stat(tree.paths()[i]); !found) return found;
+    ++count.files;
+  }
+  return {};
+}
+
+Outcome Find(WalkCalls& calls, FindQueue& queue, Count& count) {
+  Outcome outcome;
+  while (auto directory = queue.Take()) {
+    const std::string prefix = *directory == "/" ? "/" : *directory + "/";
+    if (outcome && !Interrupted()) {
+      outcome = calls.List(*directory, [&](std::string_view name, bool is_directory) {
+        if (is_directory) queue.Push(prefix + std::string(name));
+        if (!is_directory) ++count.files;
+      });
+    }
+    queue.Done();
+  }
+  return outcome;
+}
+
+}  // namespace
+
+uint64_t FilesOf(WalkKind kind, const ColdTree& tree, uint64_t one_in) {
+  const uint64_t files = tree.paths().size();
+  switch (kind) {
+    case WalkKind::kPath:
+      return (files + one_in - 1) / one_in;
+    case WalkKind::kFind:
+      return files + 1;
+    case WalkKind::kDeep:
+      return 1;
+  }
+  return 0;
+}
+
+std::expected<Turn, std::string> Walk(WalkKind kind, const ColdTree& tree, uint64_t one_in,
+                                      std::span<const std::unique_ptr<WalkCalls>> calls,
+                                      pid_t server) {
+  std::vector<Count> counts(calls.size());
+  FindQueue queue;
+  const MachineShare machine(server);
+  const auto time = RunTeam(calls.size(), Placement::kAnywhere, [&](size_t thread) -> Outcome {
+    WalkCalls& mine = *calls[thread];
+    switch (kind) {
+      case WalkKind::kPath:
+        return StatShare(mine, tree, thread * one_in, calls.size() * one_in, counts[thread]);
+      case WalkKind::kFind:
+        return Find(mine, queue, counts[thread]);
+      case WalkKind::kDeep:
+        counts[thread].files = 1;
+        return mine.Stat(ColdTree::kDeepFile);
+    }
+    return {};
+  });
+  if (!time) return std::unexpected(time.error());
+  Turn turn{.seconds = time->seconds, .share = machine.Share()};
+  for (const Count& count : counts) turn.ops += count.files;
+  const uint64_t expected = FilesOf(kind, tree, one_in);
+  if (turn.ops == expected || Interrupted()) return turn;
+  return std::unexpected(fmt::format("{} of {} files were found", turn.ops, expected));
+}
+
+}  // namespace nfswalk::bench

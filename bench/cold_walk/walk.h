@@ -1,0 +1,54 @@
+// walk: how a tree is walked, whoever makes the calls.
+#ifndef NFSWALK_BENCH_COLD_WALK_WALK_H_
+#define NFSWALK_BENCH_COLD_WALK_WALK_H_
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "bench/cold_walk/cold_tree.h"
+#include "bench/measure/outcome.h"
+#include "bench/measure/turns.h"
+
+namespace nfswalk::bench {
+
+enum class WalkKind : uint8_t {
+  kPath,  // stat of every file, in random order
+  kFind,  // every directory is listed, breadth and depth as they come
+  kDeep,  // stat of the one file at depth 8
+};
+constexpr std::string_view NameOf(WalkKind kind) {
+  constexpr std::string_view kNames[] = {"path", "find", "deep"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+// Called for each entry of a directory but "." and "..".
+using EntryFound = std::function<void(std::string_view name, bool is_directory)>;
+
+// The calls of one thread.
+class WalkCalls {
+ public:
+  virtual ~WalkCalls() = default;
+  // An error also where `path` is no regular file.
+  virtual Outcome Stat(const std::string& path) = 0;
+  // With the attributes of every entry.
+  virtual Outcome List(const std::string& directory, const EntryFound& found) = 0;
+};
+
+// Files that a whole walk meets.
+uint64_t FilesOf(WalkKind kind, const ColdTree& tree, uint64_t one_in);
+
+// Walks `tree` by as many threads as there are `calls`, which may run on any processor: the server
+// needs them too. A walk by path looks at one in `one_in` files. `server`: as for MachineShare. A
+// walk that met another number of files than FilesOf() is an error, unless an interrupt ended it.
+std::expected<Turn, std::string> Walk(WalkKind kind, const ColdTree& tree, uint64_t one_in,
+                                      std::span<const std::unique_ptr<WalkCalls>> calls,
+                                      pid_t server);
+
+}  // namespace nfswalk::bench
+
+#endif  // NFSWALK_BENCH_COLD_WALK_WALK_H_

@@ -1,0 +1,108 @@
+#include <nfsc/libnfs.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "bench/measure/libnfs_context.h"
+#include "bench/measure/subjects.h"
+#include "fmt/format.h"
+
+namespace nfswalk::bench {
+namespace {
+
+// In the calling thread's network.
+std::expected<LibnfsContext, std::string> Connect(const std::string& url) {
+  LibnfsContext context(nfs_init_context());
+  if (context == nullptr) return std::unexpected("libnfs: out of memory");
+  nfs_url* parsed = nfs_parse_url_dir(context.get(), url.c_str());
+  if (parsed == nullptr) return std::unexpected(fmt::format("libnfs does not read {}", url));
+  // Its reconnecting repeats calls that may not be repeated and can hand out the wrong reply.
+  nfs_set_autoreconnect(context.get(), 0);
+  const int failed = nfs_mount(context.get(), parsed->server, parsed->path);
+  nfs_destroy_url(parsed);
+  if (failed != 0) {
+    return std::unexpected(
+        fmt::format("libnfs cannot mount {}: {}", url, nfs_get_error(context.get())));
+  }
+  return context;
+}
+
+class LibnfsThread final : public SubjectThread {
+ public:
+  explicit LibnfsThread(LibnfsContext context) : context_(std::move(context)) {}
+
+  Answer Ask(const Call& call, std::span<char> link_text) override {
+    const char* path = call.path.data();
+    switch (call.kind) {
+      case CallKind::kReadLink: {
+        const int failed = nfs_readlink(context_.get(), path, link_text.data(),
+                                        static_cast<int>(link_text.size()));
+        if (failed < 0) return {.error = -failed};
+        return {.size_bytes = std::strlen(link_text.data())};
+      }
+      case CallKind::kAccess:
+      case CallKind::kOpen: {
+        const int failed = nfs_access(context_.get(), path, call.access_mode);
+        return {.error = failed < 0 ? -failed : 0};
+      }
+      case CallKind::kReadDir:
+        return ReadDir(path);
+      default:
+        return Stat(path, call.no_follow);
+    }
+  }
+
+ private:
+  Answer Stat(const char* path, bool no_follow) {
+    nfs_stat_64 status;
+    const int failed = no_follow ? nfs_lstat64(context_.get(), path, &status)
+                                 : nfs_stat64(context_.get(), path, &status);
+    if (failed < 0) return {.error = -failed};
+    return {.mode = static_cast<uint32_t>(status.nfs_mode), .size_bytes = status.nfs_size};
+  }
+
+  Answer ReadDir(const char* path) {
+    nfsdir* directory = nullptr;
+    const int failed = nfs_opendir(context_.get(), path, &directory);
+    if (failed < 0) return {.error = -failed};
+    nfs_closedir(context_.get(), directory);
+    return {};
+  }
+
+  const LibnfsContext context_;
+};
+
+class LibnfsSubject final : public Subject {
+ public:
+  LibnfsSubject(std::string url, ServerExport& server) : url_(std::move(url)), server_(server) {}
+
+  std::string_view subject() const override { return "libnfs sync"; }
+  std::string_view mode() const override { return "-"; }
+  std::expected<std::unique_ptr<SubjectThread>, std::string> StartThread() override {
+    auto context = ConnectLibnfs(server_, url_);
+    if (!context) return std::unexpected(std::move(context.error()));
+    return std::make_unique<LibnfsThread>(std::move(*context));
+  }
+  bool caches() const override { return false; }
+  pid_t server_pid() const override { return server_.server_pid(); }
+
+ private:
+  const std::string url_;
+  ServerExport& server_;
+};
+
+}  // namespace
+
+std::expected<LibnfsContext, std::string> ConnectLibnfs(ServerExport& server,
+                                                        const std::string& url) {
+  std::expected<LibnfsContext, std::string> context;
+  server.InItsNetwork([&] { context = Connect(url); });
+  return context;
+}
+
+std::unique_ptr<Subject> MakeLibnfsSubject(std::string url, ServerExport& server) {
+  return std::make_unique<LibnfsSubject>(std::move(url), server);
+}
+
+}  // namespace nfswalk::bench

@@ -1,0 +1,48 @@
+// machine_share: how much of the machine was left to us and our server, for turns in which threads
+// wait for the server and so do not use up a processor each.
+#ifndef NFSWALK_BENCH_MEASURE_MACHINE_SHARE_H_
+#define NFSWALK_BENCH_MEASURE_MACHINE_SHARE_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <string_view>
+
+namespace nfswalk::bench {
+
+class MachineShare {
+ public:
+  // Starts to measure. `server`: the process whose time counts as ours; 0: none on this machine.
+  explicit MachineShare(pid_t server);
+
+  // 1 - (processor time of other processes + stolen time) / (processors x time) since the
+  // construction. Resolution: 10 ms over all processors, in our favour.
+  double Share() const;
+
+ private:
+  struct Sample {
+    std::chrono::steady_clock::time_point at;
+    double ours_s = 0;    // this process and the server
+    double unused_s = 0;  // idle, and interrupts, which are ours or nobody's
+  };
+  Sample Take() const;
+
+  const pid_t server_;
+  const Sample start_;
+};
+
+// Seconds in which no process ran, of the first line of /proc/stat (proc(5)): idle, iowait, irq,
+// softirq. The error is a sentence.
+std::expected<double, std::string_view> UnusedSecondsIn(std::string_view proc_stat,
+                                                        double ticks_per_s);
+
+// Of `processors` during `seconds`: 1 less what was neither ours nor unused, but for one tick.
+double ShareOfMachine(double seconds, size_t processors, double ours_s, double unused_s,
+                      double tick_s);
+
+}  // namespace nfswalk::bench
+
+#endif  // NFSWALK_BENCH_MEASURE_MACHINE_SHARE_H_

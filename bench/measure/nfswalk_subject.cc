@@ -1,0 +1,71 @@
+#include <utility>
+
+#include "bench/measure/subjects.h"
+
+namespace nfswalk::bench {
+namespace {
+
+class NfswalkThread final : public SubjectThread {
+ public:
+  NfswalkThread(Client& client, const std::vector<Credential>& identities)
+      : client_(client), identities_(identities) {}
+
+  Answer Ask(const Call& call, std::span<char> link_text) override {
+    const ResolveFlags flags{.no_follow = call.no_follow};
+    const Credential& me = identities_[next_identity_];
+    if (++next_identity_ == identities_.size()) next_identity_ = 0;
+    switch (call.kind) {
+      case CallKind::kReadLink: {
+        const Result<size_t> count = client_.ReadLink(call.path, link_text, me);
+        if (!count) return {.error = static_cast<int>(count.error())};
+        return {.size_bytes = *count};
+      }
+      case CallKind::kAccess:
+      case CallKind::kOpen:
+        return {.error = static_cast<int>(client_.Access(call.path, call.access_mode, me, flags))};
+      case CallKind::kReadDir:
+        return {.error = static_cast<int>(client_.ReadDir(
+                    call.path, me, [](const DirectoryEntry&) { return true; }, flags))};
+      default: {
+        const Result<Attributes> attributes = client_.Stat(call.path, me, flags);
+        if (!attributes) return {.error = static_cast<int>(attributes.error())};
+        // FileType holds the type bits of st_mode, shifted right by 12.
+        return {.mode = (static_cast<uint32_t>(attributes->type) << 12) | attributes->mode,
+                .size_bytes = attributes->size_bytes};
+      }
+    }
+  }
+
+ private:
+  Client& client_;
+  const std::vector<Credential>& identities_;  // the subject's
+  size_t next_identity_ = 0;
+};
+
+class NfswalkSubject final : public Subject {
+ public:
+  NfswalkSubject(std::unique_ptr<Client> client, std::string_view mode,
+                 std::vector<Credential> identities)
+      : client_(std::move(client)), mode_(mode), identities_(std::move(identities)) {}
+
+  std::string_view subject() const override { return "nfswalk"; }
+  std::string_view mode() const override { return mode_; }
+  std::expected<std::unique_ptr<SubjectThread>, std::string> StartThread() override {
+    return std::make_unique<NfswalkThread>(*client_, identities_);
+  }
+  Stats stats() const override { return client_->stats(); }
+
+ private:
+  const std::unique_ptr<Client> client_;
+  const std::string_view mode_;
+  const std::vector<Credential> identities_;
+};
+
+}  // namespace
+
+std::unique_ptr<Subject> MakeNfswalkSubject(std::unique_ptr<Client> client, std::string_view mode,
+                                            std::vector<Credential> identities) {
+  return std::make_unique<NfswalkSubject>(std::move(client), mode, std::move(identities));
+}
+
+}  // namespace nfswalk::bench

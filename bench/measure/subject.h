@@ -1,0 +1,85 @@
+// subject: something that answers calls by path: nfswalk in one of its walk modes, the kernel on a
+// tmpfs, libnfs. All are driven by the same loops, compared by the same code and timed by the same
+// clock.
+#ifndef NFSWALK_BENCH_MEASURE_SUBJECT_H_
+#define NFSWALK_BENCH_MEASURE_SUBJECT_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "nfsclient/nfs/stats.h"
+
+namespace nfswalk::bench {
+
+enum class CallKind : uint8_t { kStat, kAccess, kReadLink, kOpen, kReadDir };
+
+inline constexpr uint64_t kSizeNotCompared = ~uint64_t{0};
+
+// A call and the answer to expect. The views end in NUL.
+struct Call {
+  std::string_view path;
+  std::string_view link_text = {};         // kReadLink
+  uint64_t size_bytes = kSizeNotCompared;  // kStat
+  uint32_t trace_line = 0;                 // 0: of no trace
+  uint16_t mode = 0;                       // kStat: type and permission bits
+  int16_t error = 0;                       // errno
+  CallKind kind = CallKind::kStat;
+  bool no_follow = false;
+  uint8_t access_mode = 0;  // kAccess, kOpen
+};
+
+// What is compared of an answer. What follows `error` is valid if that is 0.
+struct Answer {
+  int error = 0;            // errno
+  uint32_t mode = 0;        // kStat: type and permission bits
+  uint64_t size_bytes = 0;  // kStat: of the file; kReadLink: of the text
+};
+
+// Whether `answer` is the expected one: errno; type and permission bits; size; link text.
+inline bool Matches(const Call& call, const Answer& answer, const char* link_text) {
+  if (answer.error != call.error) return false;
+  if (answer.error != 0) return true;
+  switch (call.kind) {
+    case CallKind::kStat:
+      return answer.mode == call.mode &&
+             (call.size_bytes == kSizeNotCompared || answer.size_bytes == call.size_bytes);
+    case CallKind::kReadLink:
+      return std::string_view(link_text, answer.size_bytes) == call.link_text;
+    default:
+      return true;
+  }
+}
+
+// What one thread asks through. Made and used on that thread.
+class SubjectThread {
+ public:
+  virtual ~SubjectThread() = default;
+  // `link_text` receives the text of kReadLink.
+  virtual Answer Ask(const Call& call, std::span<char> link_text) = 0;
+};
+
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  virtual std::string_view subject() const = 0;  // "nfswalk"
+  virtual std::string_view mode() const = 0;     // "rcu-search"; "-" if it has no modes
+  // Called on the thread that will use the result, which may be of no other use afterwards.
+  virtual std::expected<std::unique_ptr<SubjectThread>, std::string> StartThread() = 0;
+  // Counters so far; zeros for a subject that keeps none.
+  virtual Stats stats() const { return {}; }
+  // False for a subject that sends RPCs for every call, so that its threads wait.
+  virtual bool caches() const { return true; }
+  // The process that serves a subject that does not cache, for MachineShare; 0: none here.
+  virtual pid_t server_pid() const { return 0; }
+};
+
+}  // namespace nfswalk::bench
+
+#endif  // NFSWALK_BENCH_MEASURE_SUBJECT_H_

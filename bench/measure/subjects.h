@@ -1,0 +1,34 @@
+// subjects: who answers calls in several benchmarks.
+#ifndef NFSWALK_BENCH_MEASURE_SUBJECTS_H_
+#define NFSWALK_BENCH_MEASURE_SUBJECTS_H_
+
+#include <expected>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/measure/file_tree.h"
+#include "bench/measure/server_export.h"
+#include "bench/measure/subject.h"
+#include "nfsclient/client.h"
+
+namespace nfswalk::bench {
+
+// Our client. Each thread calls as one of `identities` after the other. `mode` must outlive the
+// subject.
+std::unique_ptr<Subject> MakeNfswalkSubject(std::unique_ptr<Client> client, std::string_view mode,
+                                            std::vector<Credential> identities = {{0, 0}});
+
+// The system calls, on a tmpfs that holds `tree`. It is mounted nowhere and vanishes with the
+// process. Each thread makes it its own root directory (unshare(CLONE_FS), chroot) for the rest of
+// its life, so that absolute paths and links mean the same as under NFS. Needs root and fsopen(2).
+std::expected<std::unique_ptr<Subject>, std::string> MakeKernelSubject(const FileTree& tree);
+
+// The synchronous calls of libnfs, a context a thread: an NFS client in user space that caches
+// neither names nor attributes. `url` is one of ServerExport::LibnfsUrl().
+std::unique_ptr<Subject> MakeLibnfsSubject(std::string url, ServerExport& server);
+
+}  // namespace nfswalk::bench
+
+#endif  // NFSWALK_BENCH_MEASURE_SUBJECTS_H_

@@ -1,0 +1,90 @@
+// turns: what a row is made of: interleaved turns, of which those that other work disturbed are
+// taken again and never counted.
+//
+//   Turns turns(repetitions);
+//   for each row: turns.AddRow();
+//   while (turns.BeginRound()) {
+//     for each row: if (turns.Wants(row)) turns.Add(row, TakeTurn(...));
+//   }
+//   for each row: AddTiming(json_row, turns, row, processors);
+//
+// Every row takes one turn a round, so that what else the machine does falls on all alike. After
+// `repetitions` rounds only rows that still lack undisturbed turns take more, up to as many again.
+#ifndef NFSWALK_BENCH_MEASURE_TURNS_H_
+#define NFSWALK_BENCH_MEASURE_TURNS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/measure/row.h"
+
+namespace nfswalk::bench {
+
+// A turn in which the processes got less of the processor time they could use is disturbed.
+inline constexpr double kShareMin = 0.95;
+
+struct Turn {
+  uint64_t ops = 0;
+  double seconds = 0;
+  double share = 1;  // TeamTime, or MachineShare where threads wait
+};
+
+struct Spread {
+  double median = 0;  // of an even number the mean of the two in the middle
+  double least = 0;
+  double most = 0;
+};
+// Preconditions: `values` is not empty.
+Spread SpreadOf(std::vector<double> values);
+
+class Turns {
+ public:
+  explicit Turns(size_t repetitions) : repetitions_(repetitions) {}
+
+  // Returns the number of the new row. Preconditions: no round has begun.
+  size_t AddRow();
+
+  // Returns false once every row has `repetitions` undisturbed turns or has taken twice as many,
+  // or after an interrupt.
+  bool BeginRound();
+  // From 0. Preconditions: BeginRound() returned true.
+  size_t round() const { return rounds_ - 1; }
+  // Whether `row` is to take a turn in this round.
+  bool Wants(size_t row) const;
+  void Add(size_t row, const Turn& turn);
+
+  // The undisturbed turns.
+  const std::vector<Turn>& counted(size_t row) const { return rows_[row].counted; }
+  // How many were disturbed.
+  size_t disturbed(size_t row) const { return rows_[row].disturbed; }
+  // Empty if at least half of the repetitions could be had undisturbed, else the reason.
+  std::string WhyDisturbed(size_t row) const;
+  // False for a row that has not taken a turn, or that an interrupt cut short.
+  bool Complete(size_t row) const;
+  // Of a figure of the counted turns. Preconditions: WhyDisturbed(row) is empty.
+  Spread Of(size_t row, const std::function<double(const Turn&)>& figure) const;
+
+ private:
+  struct TakenTurns {
+    std::vector<Turn> counted;
+    size_t disturbed = 0;
+    double best_disturbed_share = 0;
+  };
+
+  const size_t repetitions_;
+  size_t rounds_ = 0;
+  std::vector<TakenTurns> rows_;
+};
+
+// Adds "ns_per_op", "ns_min", "ns_max", "turns", "repeated" and "share" to `row`, or "disturbed"
+// with the reason. A turn costs seconds x `processors` / ops: UsableProcessors() for busy threads,
+// 1 for the time that a caller waits.
+void AddTiming(Row& row, const Turns& turns, size_t number, double processors);
+
+}  // namespace nfswalk::bench
+
+#endif  // NFSWALK_BENCH_MEASURE_TURNS_H_

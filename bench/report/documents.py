@@ -1,0 +1,57 @@
+"""docs/results.md, and the results in README.md."""
+
+from headline import headline_table, headlines, sentences
+from ratios import ratio_table, ratios
+from rows import ReportError
+from sections import sections
+from table import as_markdown, wrapped
+
+MARKER = "<!-- results -->"
+METHOD = ("A row is the median of turns that all rows of a benchmark took in one run, with the "
+          "least and the most. Turns in which the processes got less than 95 % of the processors "
+          "they could use were repeated; a row that could not be had undisturbed is left out, with "
+          "the reason.")
+
+
+def where(machine):
+    """The machine, the versions and the date, in a sentence."""
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    return (f"{machine['date']}: {machine['cpu']}, {machine['cores']} cores, "
+            f"{machine['memory_gib']} GiB, Linux {machine['kernel']}; {versions}.")
+
+
+def results_text(runs, picture="results.svg"):
+    """docs/results.md."""
+    parts = ["# Results",
+             wrapped("Made by `bench/run.sh --all --out DIR`; [benchmarks.md](benchmarks.md) says "
+                     "how each figure comes about and what it can show. " +
+                     where(runs["machine"].facts)),
+             wrapped(METHOD),
+             f"![The three rows below as bars]({picture})",
+             as_markdown(headline_table(headlines(runs))),
+             *map(wrapped, sentences(runs)),
+             "## Ratios", as_markdown(ratio_table(ratios(runs)))]
+    for section in sections(runs):
+        parts += [f"## {section.title}", wrapped(section.what)]
+        parts += [wrapped(section.conditions)] if section.conditions else []
+        parts += map(as_markdown, section.tables)
+    return "\n\n".join(parts) + "\n"
+
+
+def readme_text(runs):
+    """What stands between the markers of README.md."""
+    machine = runs["machine"].facts
+    return "\n\n".join([
+        as_markdown(headline_table(headlines(runs))),
+        "\n".join("- " + wrapped(sentence).replace("\n", "\n  ") for sentence in sentences(runs)),
+        wrapped(f"Medians of one run of `bench/run.sh --all` on {machine['date'][:10]}, "
+                f"{machine['cores']} cores of {machine['cpu']}, nfs-ganesha over loopback; all "
+                "rows, their spread and the versions are in [docs/results.md](docs/results.md).")])
+
+
+def with_results(readme, text):
+    """`readme` with `text` between its markers."""
+    parts = readme.split(MARKER)
+    if len(parts) != 3:
+        raise ReportError(f"{MARKER} stands {len(parts) - 1} times where it must stand twice")
+    return MARKER.join([parts[0], f"\n{text}\n", parts[2]])

@@ -1,0 +1,176 @@
+"""Ratios and limits that a run is judged by, each of rows that nothing disturbed."""
+
+from typing import NamedTuple
+
+from rows import find, in_order, is_timed
+from table import Reasons, Table
+
+BEST = "rcu-search"
+KERNEL = "kernel, tmpfs"
+LIBNFS = "libnfs sync"
+RAW = "raw calls"
+
+
+class Figure(NamedTuple):
+    text: str
+    measured: str  # empty: `reason` says why
+    against: str = ""  # what it is held against
+    reached: bool = None  # None: nothing that must be reached
+    reason: str = ""
+
+
+def name_of(row):
+    """"rcu-search", or the subject that has no modes."""
+    return row["subject"] if row["mode"] in ("-", "") else row["mode"]
+
+
+def _figure(text, rows, value, unit="x", digits=2, at_least=None, at_most=None, letter=""):
+    """Of the value that `value(*rows)` makes of them; none where one was not measured."""
+    if not all(rows):
+        return
+    against = f"RCU-walk letter: {letter}" if letter else ""
+    if at_least is not None:
+        against = f"at least {at_least:g}{unit}"
+    if at_most is not None:
+        against = f"at most {at_most:g}{unit}"
+    disturbed = next((row["disturbed"] for row in rows if not is_timed(row)), None)
+    if disturbed:
+        yield Figure(text, "", against, reason=disturbed)
+        return
+    found = value(*rows)
+    reached = None
+    if at_least is not None or at_most is not None:
+        reached = found >= at_least if at_most is None else found <= at_most
+    yield Figure(text, f"{found:.{digits}f}{unit}", against, reached)
+
+
+def _speedup(ours, other):
+    return other["ns_per_op"] / ours["ns_per_op"]
+
+
+def _time_over(ours, other):
+    return ours["ns_per_op"] / other["ns_per_op"]
+
+
+def of_make_replay(run):
+    warm = [row for row in run.with_key("phase") if row["phase"] == "warm"]
+    for trace in in_order(row["trace"] for row in warm):
+        def row_of(name, threads, trace=trace):
+            return next((row for row in warm if row["trace"] == trace and
+                         row["threads"] == threads and name_of(row) == name), None)
+        for ours, other, threads, letter in (("rcu-locked", "ref", 4, "about 1.2x"),
+                                             ("rcu-peek", "rcu-locked", 4, "about 1.02x"),
+                                             (BEST, "ref", 4, ""), (BEST, KERNEL, 1, "")):
+            count = "1 thread" if threads == 1 else f"{threads} threads"
+            yield from _figure(f"{trace}: {ours} over {other}, {count}",
+                               (row_of(ours, threads), row_of(other, threads)), _speedup,
+                               letter=letter)
+        yield from _figure(f"{trace}: {BEST}, calls a second of 2 threads over 1",
+                           (row_of(BEST, 2), row_of(BEST, 1)), _scaling(run))
+
+
+def _scaling(run):
+    processors = run.facts["processors"]
+
+    def scaling(several, one):
+        return min(several["threads"], processors) * one["ns_per_op"] / several["ns_per_op"]
+    return scaling
+
+
+def of_warm_stat(run):
+    def row_of(mode, pattern, depth, threads=1, identities=1):
+        key = {"subject": KERNEL} if mode == KERNEL else {"subject": "nfswalk", "mode": mode}
+        return find(run.rows, pattern=pattern, depth=depth, threads=threads, identities=identities,
+                    **key)
+    deep = row_of(BEST, "distinct", 8)
+    yield from _figure("stat at depth 8, distinct files, 1 thread, over the kernel",
+                       (deep, row_of(KERNEL, "distinct", 8)), _speedup, at_least=5)
+    yield from _figure("stat at depth 16, distinct files, 1 thread, over the kernel",
+                       (row_of(BEST, "distinct", 16), row_of(KERNEL, "distinct", 16)), _speedup,
+                       at_least=6)
+    yield from _figure("random order over many files, 1 thread, over the kernel",
+                       (row_of(BEST, "random", 4), row_of(KERNEL, "random", 4)), _speedup,
+                       at_least=2.5)
+    yield from _figure("one file, calls a second of 2 threads over 1",
+                       (row_of(BEST, "same-file", 8, 2), row_of(BEST, "same-file", 8)),
+                       _scaling(run), at_least=1.95)
+    yield from _figure("4 identities, 4 threads, rcu-search over rcu-locked",
+                       (row_of(BEST, "distinct", 8, 4, 4),
+                        row_of("rcu-locked", "distinct", 8, 4, 4)), _speedup, at_least=3)
+    yield from _figure("stat at depth 8, 4 threads, rcu-search over ref",
+                       (row_of(BEST, "distinct", 8, 4), row_of("ref", "distinct", 8, 4)), _speedup,
+                       at_least=4)
+    yield from _figure("time of a negative name over that of a positive one",
+                       (row_of(BEST, "negative", 8), deep), _time_over, at_most=1)
+
+
+def of_memory(run):
+    for row in run.with_key("bytes_per_file"):
+        yield from _figure(f"bytes of a cached file, {row['files']:,} files, names of "
+                           f"{row['names']}", (row,), lambda row: row["bytes_per_file"], unit="",
+                           digits=0, at_most=500)
+    costs = run.with_key("entries")
+    for row in costs:
+        if row["entries"] == 10_000_000:
+            yield from _figure(
+                f"time of a warm stat of the same {row['hot']:,} files, 10 million cached over "
+                "100,000", (row, find(costs, entries=100_000, hot=row["hot"])), _time_over,
+                at_most=1.1)
+
+
+def files_per_s(row):
+    return 1e9 / row["ns_per_op"]
+
+
+def ceiling_of(rows, row):
+    """The raw calls that a walk is held against, or None; libnfs' against those of our default."""
+    option = row["subject"].removeprefix("nfswalk").removeprefix(RAW).removeprefix(LIBNFS)
+    return find(rows, subject=RAW + option, protocol=row["protocol"], mode=row["mode"], threads=1)
+
+
+def of_cold_walk(run):
+    rows = run.rows
+    deep = find(rows, subject="nfswalk", protocol="v4", mode="deep", threads=1)
+    if deep:
+        yield Figure("v4, cold stat of a path of 8 names, round trips", str(deep["rpcs"]),
+                     "at most 1", deep["rpcs"] <= 1)
+    for version in ("v3", "v4"):
+        def row_of(subject, mode, version=version):
+            return find(rows, subject=subject, protocol=version, mode=mode, threads=4)
+        listing, path = row_of("nfswalk", "find"), row_of("nfswalk", "path")
+        if listing:
+            rpcs = listing["rpcs"] / listing["files"]
+            yield Figure(f"{version}, cold find, RPCs a file", f"{rpcs:.4f}", "at most 0.05",
+                         rpcs <= 0.05)
+        libnfs = row_of(LIBNFS, "path")
+        yield from _figure(f"{version}, cold stat over libnfs, 4 threads", (path, libnfs), _speedup,
+                           at_least=4)
+        yield from _figure(f"{version}, cold stat over libnfs, 4 threads, directories not listed "
+                           "ahead", (row_of("nfswalk nordirplus", "path"), libnfs), _speedup)
+        yield from _figure(f"{version}, cold find over libnfs, 4 threads",
+                           (listing, row_of(LIBNFS, "find")), _speedup)
+        for row in filter(None, (path, listing)):
+            yield from _figure(f"{version}, cold {row['mode']}, 4 threads, share of the raw-call "
+                               "ceiling", (row, ceiling_of(rows, row)), _speedup, unit="",
+                               at_least=0.7)
+
+
+_OF = {"make_replay": of_make_replay, "warm_stat": of_warm_stat, "memory": of_memory,
+       "cold_walk": of_cold_walk}
+
+
+def ratios(runs):
+    """Every Figure whose rows were measured."""
+    return [figure for bench, of_run in _OF.items() if bench in runs
+            for figure in of_run(runs[bench])]
+
+
+def ratio_table(figures):
+    reasons = Reasons()
+    lines = []
+    for figure in figures:
+        verdict = "" if figure.reached is None else "reached" if figure.reached else "MISSED"
+        lines.append([figure.text, figure.measured or reasons.cell(figure.reason), figure.against,
+                      verdict])
+    return Table("Ratios, and what they are held against",
+                 ["figure", "measured", "held against", ""], lines, reasons.notes())

@@ -1,0 +1,68 @@
+// versioned_mount: a mount of version 3 or 4, as far as the client can tell them apart.
+#ifndef NFSWALK_TESTS_KNOWN_BUGS_VERSIONED_MOUNT_H_
+#define NFSWALK_TESTS_KNOWN_BUGS_VERSIONED_MOUNT_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "tests/fixtures/memory_mount.h"
+
+namespace nfswalk {
+
+class VersionedMount : public MemoryMount, public testing::WithParamInterface<int> {
+ protected:
+  VersionedMount() { Prepare(); }
+
+  void NewServer() {
+    MemoryMount::NewServer();
+    Prepare();
+  }
+  // Others change "d", and the client learns of it: all its names need revalidation. What may be
+  // done with it is known again, so that a name costs a LOOKUP and nothing else.
+  void InvalidateNames() {
+    server_->Add(directory_, "other" + std::to_string(++others_), FileType::kRegular);
+    Notice("d");
+    for (const Credential& who : {me_, another_}) {
+      EXPECT_EQ(client_->Access("d", kMayRead, who), std::errc{});
+    }
+  }
+  // While the reply of `procedure`, which `ask` leads to, is on its way, "d/f" is replaced and the
+  // client sees that "d" has changed: what the reply says of the name is not trusted.
+  void ExpectOvertakenReplyIsNotTrusted(std::string_view procedure,
+                                        const std::function<void()>& ask) {
+    uint64_t now = 0;
+    WhileReplyIsUnderWay(procedure, [&] {
+      now = Replace(directory_, "f");
+      Notice("d");
+    });
+    ask();
+    ASSERT_TRUE(reply_came_) << "nothing led to a " << procedure;
+    EXPECT_EQ(Stat("d/f"), now);
+  }
+
+  uint64_t directory_ = 0, file_ = 0;  // "d" and "d/f"
+
+ private:
+  void Prepare() {
+    if (GetParam() == 4) {
+      server_->AnswerWholePaths();
+      server_->AnswerChangeInfo(true);
+    }
+    directory_ = server_->Add(kRoot, "d", FileType::kDirectory);
+    file_ = server_->Add(directory_, "f", FileType::kRegular);
+  }
+
+  int others_ = 0;
+};
+
+inline std::string VersionOfTest(const testing::TestParamInfo<int>& test) {
+  return "v" + std::to_string(test.param);
+}
+
+}  // namespace nfswalk
+
+#endif  // NFSWALK_TESTS_KNOWN_BUGS_VERSIONED_MOUNT_H_

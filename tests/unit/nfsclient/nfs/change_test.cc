@@ -1,0 +1,191 @@
+// What our own changes do to what we know of the directory (ATTR-11), as version 4 tells of them
+// (RFC 7530 2.2.8).
+#include "nfsclient/nfs/change.h"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+#include "tests/fixtures/memory_mount.h"
+
+namespace nfswalk {
+namespace {
+
+class ChangeInfo : public MemoryMount {
+ protected:
+  void MountWith(bool atomic) {
+    NewServer();
+    server_->AnswerChangeInfo(atomic);
+    directory_ = server_->Add(kRoot, "d", FileType::kDirectory);
+    server_->Add(directory_, "sibling", FileType::kRegular);
+    Mount();
+    Look();
+  }
+  void Look() const {
+    EXPECT_TRUE(IsFile(Stat("d/sibling")));
+    EXPECT_EQ(Stat("d/missing"), kMissing);
+  }
+  void ChangeSomething() const {
+    EXPECT_TRUE(client_->Create("d/own", 0644, true, me_).has_value());
+    EXPECT_EQ(client_->Rename("d/own", "d/renamed", me_), std::errc{});
+    EXPECT_EQ(client_->Unlink("d/renamed", me_), std::errc{});
+  }
+
+  uint64_t directory_ = 0;
+};
+
+// ATTR-11.
+TEST_F(ChangeInfo, AnAtomicChangeOfOursCostsTheSiblingsNothing) {
+  MountWith(true);
+  ChangeSomething();
+  EXPECT_EQ(Rpcs([&] { Look(); }), 0u);
+}
+
+// Somebody may have come in between: each name is asked for once more, rights and attributes not.
+// ATTR-12.
+TEST_F(ChangeInfo, AChangeThatIsNotAtomicCostsEachNameOneLookup) {
+  MountWith(false);
+  ChangeSomething();
+  const size_t lookups = protocol_->Calls("LOOKUP");
+  EXPECT_EQ(Rpcs([&] { Look(); }), 2u);
+  EXPECT_EQ(protocol_->Calls("LOOKUP"), lookups + 2);
+  EXPECT_EQ(Rpcs([&] { Look(); }), 0u);
+}
+
+// ATTR-12.
+TEST_F(ChangeInfo, AChangeThatTheServerRefusesCostsNothing) {
+  MountWith(false);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(client_->MakeDirectory("d/sibling", 0755, me_).error(), std::errc::file_exists);
+  }
+  // The name that was asked for is looked up anew, and nothing else.
+  EXPECT_EQ(Rpcs([&] { Look(); }), 1u);
+}
+
+TEST_F(ChangeInfo, AForeignChangeBeforeOursIsSeenEitherWay) {
+  for (const bool atomic : {true, false}) {
+    MountWith(atomic);
+    server_->Add(directory_, "missing", FileType::kRegular);
+    ChangeSomething();
+    EXPECT_TRUE(IsFile(Stat("d/missing"))) << atomic;
+  }
+}
+
+// --- what the oracle has found, each with the interleaving that made it: after our own changes the
+// client knows what the server knows ---
+
+class OwnChange : public MemoryMount {
+ protected:
+  OwnChange() { Mount(); }
+
+  Attributes Get(std::string_view path) const {
+    auto attributes = client_->Stat(path, me_);
+    EXPECT_TRUE(attributes.has_value()) << path;
+    return attributes.value_or(Attributes{});
+  }
+};
+
+TEST_F(OwnChange, AFileThatIsRenamedOntoItselfIsStillFound) {
+  const uint64_t file = Make(FileType::kRegular, "f");
+  Rename("f", "f");
+  EXPECT_EQ(Get("f").fileid, file);
+}
+
+// The reply to the creation is older than the rename that has come in between.
+TEST_F(OwnChange, TheReplyToACreationDoesNotRevalidateWhatARenameInvalidated) {
+  const uint64_t directory = Make(FileType::kDirectory, "d");
+  WhileReplyIsUnderWay("CREATE", [&] { Rename("d", "e"); });
+  Make(FileType::kRegular, "d/f");
+  EXPECT_TRUE(reply_came_);
+  EXPECT_EQ(Get("e"), server_->Get(directory));
+}
+
+// The inode that our change was noted in was forgotten while the older answer was on its way.
+TEST_F(OwnChange, AnAnswerFromBeforeAChangeOfOursDoesNotFillANewInode) {
+  const uint64_t file = Make(FileType::kRegular, "f");
+  ASSERT_EQ(client_->Link("f", "g", me_), std::errc{});
+  ASSERT_EQ(Get("g").fileid, file);
+  client_->DropCaches();
+  ASSERT_EQ(Get("f").fileid, file);
+  WhileReplyIsUnderWay("LOOKUP", [&] {
+    EXPECT_TRUE(client_->SetAttributesOf("f", {.mode = 0600}, me_).has_value());
+    client_->DropCaches();
+  });
+  (void)Get("g");
+  EXPECT_TRUE(reply_came_);
+  EXPECT_EQ(Get("g"), server_->Get(file));
+}
+
+// The answer to our question was refused as outdated, and what was left was older than the
+// question. ATTR-10.
+TEST_F(OwnChange, AStatThatIsOvertakenByARenameDoesNotAnswerWithWhatWasBeforeIt) {
+  const uint64_t file = Make(FileType::kRegular, "a");
+  Rename("a", "b");
+  const Attributes since = server_->Get(file);
+  WhileReplyIsUnderWay("GETATTR", [&] { Rename("b", "c"); });
+  const Attributes seen = Get("b");
+  EXPECT_TRUE(reply_came_);
+  EXPECT_GE(seen.ctime.seconds, since.ctime.seconds);
+}
+
+// The unlink knew of one name only, so that the inode which the new name leads to was no longer
+// found by its handle: what was changed by another name was not seen by this one.
+TEST_F(OwnChange, ALinkThatIsMadeWhileTheOnlyNameGoesLeadsToTheSameInodeAsOthers) {
+  Make(FileType::kDirectory, "d");
+  const uint64_t file = Make(FileType::kRegular, "f");
+  ASSERT_EQ(Get("f").nlink, 1u);
+  WhileReplyIsUnderWay("LINK", [&] { EXPECT_EQ(client_->Unlink("f", me_), std::errc{}); });
+  ASSERT_EQ(client_->Link("f", "d/g", me_), std::errc{});
+  EXPECT_TRUE(reply_came_);
+  ASSERT_EQ(client_->Link("d/g", "d/h", me_), std::errc{});
+  // One name is forgotten while a walk is at the other.
+  ASSERT_EQ(client_->Access("d", kMayRead, me_), std::errc{});
+  WhileReplyIsUnderWay("ACCESS", [&] { client_->DropCaches(); });
+  ASSERT_EQ(client_->Access("d/g", kMayRead, me_), std::errc{});
+  ASSERT_TRUE(reply_came_);
+  ASSERT_TRUE(client_->SetAttributesOf("d/h", {.mode = 0600}, me_).has_value());
+  EXPECT_EQ(Get("d/g"), server_->Get(file));
+}
+
+// A file of two names of which one takes the place of `x` just when a change of `x` has found out
+// what it is about: what the change does to the file is to be seen by its other name, `r`.
+class OwnChangeOfAnotherFile : public OwnChange {
+ protected:
+  OwnChangeOfAnotherFile() : file_(Make(FileType::kRegular, "q")) {
+    Make(FileType::kRegular, "x");
+    EXPECT_EQ(client_->Link("q", "r", me_), std::errc{});
+    EXPECT_EQ(Get("r").nlink, 2u);
+    OnceAt("change:names-known", [this] {
+      reached_ = true;
+      Rename("q", "x");
+      EXPECT_EQ(Get("r"), server_->Get(file_));
+    });
+  }
+
+  void ExpectKnownAsItIs() {
+    EXPECT_TRUE(reached_);
+    EXPECT_EQ(Get("r"), server_->Get(file_));
+  }
+
+  const uint64_t file_;
+};
+
+// ATTR-16.
+TEST_F(OwnChangeOfAnotherFile, AnUnlinkTakesALinkFromTheFileThatItRemovedAName) {
+  EXPECT_EQ(client_->Unlink("x", me_), std::errc{});
+  ExpectKnownAsItIs();
+}
+
+TEST_F(OwnChangeOfAnotherFile, ARenameTakesALinkFromTheFileThatItReplaced) {
+  Make(FileType::kRegular, "y");
+  Rename("y", "x");
+  ExpectKnownAsItIs();
+}
+
+TEST_F(OwnChangeOfAnotherFile, ARenameGivesANewTimeToTheFileThatItMoved) {
+  Rename("x", "z");
+  ExpectKnownAsItIs();
+}
+
+}  // namespace
+}  // namespace nfswalk

@@ -1,0 +1,334 @@
+// Permission, row by row of docs/rules/access.md: what RCU mode answers in that state, what
+// references answer and what they ask the server. See docs/exits.md.
+#include <gtest/gtest.h>
+
+#include "access_cache/access_cache.h"
+#include "access_cache/access_rights.h"
+#include "tests/exits/exits.h"
+
+namespace nfswalk::exits {
+namespace {
+
+using access_cache::kServerDelete;
+using access_cache::kServerExecute;
+using access_cache::kServerExtend;
+using access_cache::kServerLookup;
+using access_cache::kServerModify;
+using access_cache::kServerRead;
+
+constexpr std::errc kDenied = std::errc::permission_denied;
+
+using PermissionCheck = Exits;
+
+// ACCESS-1.
+TEST_F(PermissionCheck, NothingWantedIsGrantedWithoutKnowingAnything) {
+  Mount();
+  Warm(AccessTo("d/f", 0));
+  InvalidateAttributes("d/f");
+  Answered(AccessTo("d/f", 0));
+}
+
+// ACCESS-1.
+TEST_F(PermissionCheck, AccessSkipsNothing) {
+  Mount();
+  Warm(StatOf("d/f"));
+  Warm(StatOf("d/s"));
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 3"});
+  Answered(AccessTo("d/f", kMayRead));
+  Left(AccessTo("d/s", kMayWrite), NeedRef::kAccessRpc, kOk, {"ACCESS 5"});
+  Answered(AccessTo("d/s", kMayWrite));
+}
+
+TEST_F(PermissionCheck, ALinkIsFollowedWithoutAskingForRights) {
+  server_->Grant(kDL, 0);
+  Mount();
+  for (const auto& call : Warm(StatOf("d/l"))) EXPECT_NE(call, "ACCESS 4");
+  EXPECT_EQ(Answered(StatOf("d/l")).attributes.fileid, kDF);
+  for (const auto& call : Warm(TextOf("d/l"))) EXPECT_NE(call, "ACCESS 4");
+  EXPECT_EQ(Answered(TextOf("d/l")).text, "f");
+}
+
+// The kernel skips this since 4.x where opening is by name; we ask as 3.18 did.
+TEST_F(PermissionCheck, AnOpenAsksForRights) {
+  server_->Grant(kDF, 0);
+  server_->OpenByName();
+  options_.nocto = true;
+  Mount();
+  Warm(StatOf("d/f"));
+  const auto file = client_->Open("d/f", kMayRead, me_);
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error(), kDenied);
+  EXPECT_EQ(TakeCalls(), (Calls{"OPEN f", "ACCESS 3"}));
+}
+
+TEST_F(PermissionCheck, WritingToADirectoryIsLeftToTheOperation) {
+  server_->Grant(kD, kServerLookup);
+  Mount();
+  Warm(StatOf("d/n"));
+  EXPECT_TRUE(client_->Create("d/n", 0644, true, me_));  // the server's word
+  EXPECT_EQ(TakeCalls(), Calls{"CREATE n"});
+}
+
+// ACCESS-2.
+TEST_F(PermissionCheck, NobodyExecutesAFileWithoutAnExecuteBit) {
+  server_->Edit(kDF, [](auto& attributes) { attributes.mode = 0644; });
+  Mount();
+  Warm(AccessTo("d/f", kMayExecute));
+  Answered(AccessTo("d/f", kMayExecute), kDenied);
+  Answered(AccessTo("d/f", kMayRead | kMayWrite));
+}
+
+TEST_F(PermissionCheck, ADirectoryNeedsNoExecuteBit) {
+  server_->Edit(kD, [](auto& attributes) { attributes.mode = 0600; });
+  Mount();
+  Warm(StatOf("d/f"));
+  Answered(StatOf("d/f"));
+  Answered(AccessTo("d", kMayExecute));
+}
+
+TEST_F(PermissionCheck, TheExecuteBitIsThatOfFreshAttributes) {
+  Mount();
+  Warm(AccessTo("d/f", kMayExecute));
+  Answered(AccessTo("d/f", kMayExecute));
+  server_->Edit(
+      kDF, [](auto& attributes) { attributes.mode = 0644; }, true);
+  InvalidateAttributes("d/f");
+  Left(AccessTo("d/f", kMayExecute), NeedRef::kGetattrRpc, kDenied, {"GETATTR 3", "ACCESS 3"});
+  Answered(AccessTo("d/f", kMayExecute), kDenied);
+}
+
+// ACCESS-5.
+TEST_F(PermissionCheck, ACachedDenialIsAnAnswer) {
+  server_->Grant(kDF, kServerRead);
+  Mount();
+  Warm(AccessTo("d/f", kMayWrite));
+  Answered(AccessTo("d/f", kMayWrite), kDenied);
+  Answered(AccessTo("d/f", kMayRead));
+  Answered(AccessTo("d/f", kMayRead | kMayWrite), kDenied);
+}
+
+TEST_F(PermissionCheck, ACachedDenialOfSearchIsAnAnswer) {
+  server_->Grant(kD, kServerRead | kServerExecute);
+  Mount();
+  Warm(StatOf("d/f"));
+  Answered(StatOf("d/f"), kDenied);
+  Answered(AccessTo("d/.", 0), kDenied);
+  Answered(AccessTo("d", kMayRead));
+}
+
+using AccessCall = Exits;
+
+// ACCESS-4.
+TEST_F(AccessCall, WhatNeitherSearchFindsIsAsked) {
+  for (const WalkMode mode : {WalkMode::kRcuLocked, WalkMode::kRcuPeek, WalkMode::kRcuSearch}) {
+    SCOPED_TRACE(WalkModeName(mode));
+    options_.walk = mode;
+    MountAnew();
+    // Makes the credential known, and asks for no rights.
+    EXPECT_EQ(Warm(AccessTo("/", 0)), Calls{});
+    EXPECT_EQ(Warm(StatOf("/")), Calls{});
+    Left(AccessTo("/", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 1"});
+    EXPECT_EQ(AskRcu(*client_, AccessTo("/", kMayRead)).need, NeedRef::kNone);
+  }
+}
+
+// ACCESS-4.
+TEST_F(AccessCall, ALockedSearchAnswersUnderRcuAsWell) {
+  options_.walk = WalkMode::kRcuPeek;
+  Mount();
+  Warm(AccessTo("/", kMayRead));
+  Warm(AccessBy(another_, "/", kMayRead));
+  const Stats before = client_->stats();
+  EXPECT_EQ(AskRcu(*client_, AccessTo("/", kMayRead)).need, NeedRef::kNone);
+  const Stats after = client_->stats();
+  EXPECT_EQ(after.locked_hits, before.locked_hits + 1);
+  EXPECT_EQ(after.peek_hits, before.peek_hits);
+}
+
+TEST_F(AccessCall, AStaleFileIsForgottenAndLookedUpAgain) {
+  Mount();
+  Warm(StatOf("d/f"));
+  protocol_->Fail("ACCESS", protocol::kStale);
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, protocol::kStale,
+       {"ACCESS 3", "LOOKUP d", "LOOKUP f", "ACCESS 3"});
+  protocol_->Fail("ACCESS", kOk);
+  Left(AccessTo("d/f", kMayRead), NeedRef::kLookupRpc, kOk, {"LOOKUP f", "ACCESS 3"});
+  Answered(AccessTo("d/f", kMayRead));
+}
+
+// ATTR-8.
+TEST_F(AccessCall, AStaleDirectoryMayComeBack) {
+  Mount();
+  Warm(StatOf("d"));
+  protocol_->Fail("ACCESS", protocol::kStale);
+  EXPECT_EQ(AskRef(*client_, AccessTo("d", kMayRead)).error, protocol::kStale);
+  protocol_->Fail("ACCESS", kOk);
+  Left(AccessTo("d", kMayRead), NeedRef::kGetattrRpc, kOk, {"ACCESS 2"});
+  Answered(AccessTo("d", kMayRead));
+}
+
+// ACCESS-9.
+TEST_F(AccessCall, AnErrorIsNotCached) {
+  Mount();
+  Warm(StatOf("d/f"));
+  protocol_->Fail("ACCESS", kEio);
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kEio, {"ACCESS 3"});
+  protocol_->Fail("ACCESS", kOk);
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 3"});
+}
+
+// ACCESS-3.
+TEST_F(AccessCall, TheRawBitsDecide) {
+  struct Row {
+    uint64_t file;
+    uint32_t granted, wanted;
+    std::errc error;
+  };
+  const Row rows[] = {
+      {kDS, kServerModify | kServerExtend, kMayWrite, kDenied},
+      {kDS, kServerModify | kServerExtend | kServerDelete, kMayWrite, kOk},
+      {kDS, kServerExecute, kMayExecute, kDenied},
+      {kDS, kServerLookup, kMayExecute, kOk},
+      {kDF, kServerModify, kMayWrite, kDenied},
+      {kDF, kServerExtend | kServerDelete, kMayWrite, kDenied},
+      {kDF, kServerModify | kServerExtend, kMayWrite, kOk},
+      {kDF, kServerLookup, kMayExecute, kDenied},
+      {kDF, kServerExecute, kMayExecute, kOk},
+      {kDF, kServerRead, kMayRead | kMayExecute, kDenied},
+  };
+  Mount();
+  uint32_t uid = 100;
+  for (const Row& row : rows) {
+    SCOPED_TRACE(uid);
+    server_->Grant(row.file, row.granted, ++uid);
+    const Question question =
+        AccessBy(Credential(uid, 1), row.file == kDS ? "d/s" : "d/f", row.wanted);
+    Warm(question);
+    Answered(question, row.error);
+  }
+}
+
+using CachedRights = Exits;
+
+// ACCESS-13.
+TEST_F(CachedRights, AtTheLimitTheOldestRightsGo) {
+  options_.access_entries_max = 1;
+  Mount();
+  Warm(AccessTo("/", kMayRead));
+  Answered(AccessTo("/", kMayRead));
+  Warm(AccessBy(another_, "/", kMayRead));
+  Left(AccessTo("/", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 1"});
+}
+
+TEST_F(CachedRights, AHitOfTheLockedSearchIsThePeeksNext) {
+  options_.walk = WalkMode::kRcuPeek;
+  Mount();
+  Warm(AccessTo("/", kMayRead));
+  Warm(AccessBy(another_, "/", kMayRead));
+  (void)AskRcu(*client_, AccessTo("/", kMayRead));
+  const uint64_t peeks = client_->stats().peek_hits;
+  EXPECT_EQ(AskRcu(*client_, AccessTo("/", kMayRead)).need, NeedRef::kNone);
+  EXPECT_EQ(client_->stats().peek_hits, peeks + 1);
+}
+
+// ACCESS-7: nor is the first answer after an invalidation lost.
+TEST_F(CachedRights, AChangeInvalidatesTheRightsOfAll) {
+  Mount();
+  Warm(AccessTo("d/f", kMayRead));
+  Warm(AccessBy(another_, "d/f", kMayRead));
+  server_->Grant(kDF, 0);
+  server_->Edit(kDF, [](auto& attributes) { attributes.mode = 0; });
+  InvalidateAttributes("d/f");
+  Warm(StatOf("d/f"));
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kDenied, {"ACCESS 3"});
+  Answered(AccessTo("d/f", kMayRead), kDenied);
+  Left(AccessBy(another_, "d/f", kMayRead), NeedRef::kAccessRpc, kDenied, {"ACCESS 3"});
+}
+
+TEST_F(CachedRights, RightsAreTrustedWhileTheAttributesAre) {
+  Mount();
+  Warm(AccessTo("d/f", kMayRead));
+  Warm(AccessBy(another_, "d/f", kMayRead));
+  InvalidateAttributes("d/f");
+  Left(AccessTo("d/f", kMayRead), NeedRef::kGetattrRpc, kOk, {"GETATTR 3"});
+  Answered(AccessTo("d/f", kMayRead));
+  Answered(AccessBy(another_, "d/f", kMayRead));  // one GETATTR renewed them all
+}
+
+using RightsSearch = Exits;
+
+TEST_F(RightsSearch, AnotherCredentialInFrontIsSearchedPast) {
+  for (const WalkMode mode : {WalkMode::kRcuLocked, WalkMode::kRcuPeek, WalkMode::kRcuSearch}) {
+    SCOPED_TRACE(WalkModeName(mode));
+    options_.walk = mode;
+    MountAnew();
+    Warm(AccessTo("/", kMayRead));
+    Warm(AccessBy(another_, "/", kMayRead));
+    const Stats before = client_->stats();
+    EXPECT_EQ(AskRcu(*client_, AccessTo("/", kMayRead)).need, NeedRef::kNone);
+    const Stats after = client_->stats();
+    EXPECT_EQ(after.peek_hits, before.peek_hits);
+    EXPECT_EQ(after.search_hits - before.search_hits, mode == WalkMode::kRcuSearch);
+    EXPECT_EQ(after.locked_hits - before.locked_hits, mode != WalkMode::kRcuSearch);
+  }
+}
+
+// The one exit that needs neither the server nor memory: a search without a lock is bounded.
+TEST_F(RightsSearch, BehindMoreCredentialsThanASearchLooksAtReferencesFindIt) {
+  Mount();
+  Warm(AccessTo("/", kMayRead));
+  for (uint32_t i = 0; i < access_cache::AccessList::kSearchStepsMax; ++i) {
+    Warm(AccessBy(Credential(100 + i, 1), "/", kMayRead));
+  }
+  Left(AccessTo("/", kMayRead), NeedRef::kAccessRpc, kOk, {});
+  Answered(AccessTo("/", kMayRead));
+}
+
+// Rights are at most ac{reg,dir}max old, however often the attributes are confirmed: a denial, too.
+// The bound takes the place of the kernel's "clear on login".
+class RightsAge : public Exits {
+ protected:
+  // After this `path` has attributes that are fresh, and rights of 60 s less 1 ns ago.
+  void GrowAlmostOld(const Question& question) {
+    options_.acregmin_s = 3;
+    options_.acregmax_s = 60;
+    Mount();
+    Warm(question);
+    SteeredClock::Pass(57 * kSecond);
+    Warm(StatOf("d/f"));
+    SteeredClock::Pass(3 * kSecond - 1);
+  }
+};
+
+// ACCESS-6.
+TEST_F(RightsAge, AGrantEndsAtItsMaximalAge) {
+  GrowAlmostOld(AccessTo("d/f", kMayRead));
+  Answered(AccessTo("d/f", kMayRead));
+  SteeredClock::Pass(1);
+  server_->Grant(kDF, 0);
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kDenied, {"ACCESS 3"});
+  Answered(AccessTo("d/f", kMayRead), kDenied);
+}
+
+TEST_F(RightsAge, ADenialEndsAtItsMaximalAge) {
+  server_->Grant(kDF, 0);
+  GrowAlmostOld(AccessTo("d/f", kMayRead));
+  Answered(AccessTo("d/f", kMayRead), kDenied);
+  SteeredClock::Pass(1);
+  server_->Grant(kDF, protocol::kAccessAll);
+  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 3"});
+}
+
+TEST_F(RightsAge, TheKeyIsTheWholeCredentialInOrder) {
+  Mount();
+  Warm(AccessBy(Credential(1, 1, {7, 8}), "/", kMayRead));
+  for (const Credential& who :
+       {Credential(1, 1, {8, 7}), Credential(1, 1, {7}), Credential(1, 7, {7, 8}),
+        Credential(2, 1, {7, 8}), Credential(1, 1, {7, 8, 9}), Credential()}) {
+    Left(AccessBy(who, "/", kMayRead), NeedRef::kAllocation, kOk, {"ACCESS 1"});
+  }
+  Answered(AccessBy(Credential(1, 1, {7, 8}), "/", kMayRead));
+}
+
+}  // namespace
+}  // namespace nfswalk::exits

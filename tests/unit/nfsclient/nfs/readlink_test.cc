@@ -1,0 +1,67 @@
+// The text of a link: when RCU-walk uses it, and what ref-walk asks the server otherwise.
+#include "nfsclient/nfs/readlink.h"
+
+#include <gtest/gtest.h>
+
+#include <system_error>
+
+#include "tests/exits/exits.h"
+
+namespace nfswalk::exits {
+namespace {
+
+using LinkTextCache = Exits;
+
+TEST_F(LinkTextCache, ATextThatWasNeverReadIsRead) {
+  Mount();
+  const Question itself = StatOfLink("d/l");
+  Warm(itself);
+  Warm(StatOf("d/f"));
+  Answered(itself);
+  Left(StatOf("d/l"), NeedRef::kReadlinkRpc, kOk, {"READLINK 4"});
+  EXPECT_EQ(Answered(TextOf("d/l")).text, "f");
+  Answered(StatOf("d/l"));
+}
+
+TEST_F(LinkTextCache, OldAttributesAreAskedForAndTheTextIsKept) {
+  Mount();
+  Warm(StatOf("d/l"));
+  InvalidateAttributes("d/l");
+  Left(TextOf("d/l"), NeedRef::kGetattrRpc, kOk, {"GETATTR 4"});
+  InvalidateAttributes("d/l");
+  Left(StatOf("d/l"), NeedRef::kGetattrRpc, kOk, {"GETATTR 4"});
+  Answered(StatOf("d/l"));
+}
+
+// ATTR-15.
+TEST_F(LinkTextCache, AChangedLinkIsReadAgain) {
+  Mount();
+  Warm(TextOf("d/l"));
+  server_->SetTarget(kDL, "s");
+  InvalidateAttributes("d/l");
+  EXPECT_EQ(Left(TextOf("d/l"), NeedRef::kGetattrRpc, kOk, {"GETATTR 4", "READLINK 4"}).text, "s");
+  EXPECT_EQ(Answered(TextOf("d/l")).text, "s");
+}
+
+TEST_F(LinkTextCache, FreshAttributesOfAChangedLinkDoNotVouchForItsText) {
+  Mount();
+  Warm(TextOf("d/l"));
+  server_->SetTarget(kDL, "s");
+  const Question itself = StatOfLink("d/l");
+  InvalidateAttributes("d/l");
+  Warm(itself);
+  EXPECT_EQ(Left(TextOf("d/l"), NeedRef::kReadlinkRpc, kOk, {"READLINK 4"}).text, "s");
+}
+
+TEST_F(LinkTextCache, AnErrorIsNotCached) {
+  Mount();
+  const Question itself = StatOfLink("d/l");
+  Warm(itself);
+  protocol_->Fail("READLINK", kEio);
+  Left(TextOf("d/l"), NeedRef::kReadlinkRpc, kEio, {"READLINK 4"});
+  protocol_->Fail("READLINK", kOk);
+  Left(TextOf("d/l"), NeedRef::kReadlinkRpc, kOk, {"READLINK 4"});
+}
+
+}  // namespace
+}  // namespace nfswalk::exits

@@ -1,0 +1,89 @@
+#include "nfsclient/vfs/directory_locks.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <thread>
+#include <utility>
+
+#include "nfsclient/icache/inode.h"
+
+namespace nfswalk::vfs {
+namespace {
+
+class DirectoryLocksTest : public testing::Test {
+ protected:
+  using Mutexes = std::pair<const std::shared_mutex*, const std::shared_mutex*>;
+
+  Mutexes MutexesOf(const Inode& a, const Inode& b) {
+    const auto [outer, inner] = locks_.LockPair(a, b);
+    return {outer.mutex(), inner.mutex()};
+  }
+  // Another thread's tries.
+  static bool ToShare(std::shared_mutex& mutex) {
+    bool free = false;
+    std::thread([&] { free = std::shared_lock(mutex, std::try_to_lock).owns_lock(); }).join();
+    return free;
+  }
+  static bool ToLock(std::shared_mutex& mutex) {
+    bool free = false;
+    std::thread([&] { free = std::unique_lock(mutex, std::try_to_lock).owns_lock(); }).join();
+    return free;
+  }
+
+  // More than there are locks.
+  static constexpr size_t kDirectories = 1025;
+  const std::unique_ptr<Inode[]> directories_ = std::make_unique<Inode[]>(kDirectories);
+  DirectoryLocks locks_;
+};
+
+TEST_F(DirectoryLocksTest, LookupsShareADirectoryAndExcludeItsChanges) {
+  const DirectoryLocks::Shared lookup = locks_.LockShared(directories_[0]);
+  EXPECT_TRUE(ToShare(*lookup.mutex()));
+  EXPECT_FALSE(ToLock(*lookup.mutex()));
+}
+
+TEST_F(DirectoryLocksTest, AChangeExcludesLookupsAndOtherChanges) {
+  const DirectoryLocks::Exclusive change = locks_.Lock(directories_[0]);
+  EXPECT_FALSE(ToShare(*change.mutex()));
+  EXPECT_FALSE(ToLock(*change.mutex()));
+}
+
+TEST_F(DirectoryLocksTest, LookupsAndChangesOfADirectoryMeetAtOneLock) {
+  for (size_t i = 0; i < kDirectories; ++i) {
+    const auto* const shared = locks_.LockShared(directories_[i]).mutex();
+    ASSERT_EQ(locks_.Lock(directories_[i]).mutex(), shared);
+  }
+}
+
+TEST_F(DirectoryLocksTest, BothDirectoriesOfARenameAreLocked) {
+  const auto [outer, inner] = locks_.LockPair(directories_[0], directories_[1]);
+  EXPECT_FALSE(ToShare(*outer.mutex()));
+  EXPECT_FALSE(ToShare(*inner.mutex()));
+}
+
+TEST_F(DirectoryLocksTest, TwoDirectoriesAreLockedInOneOrderWhicheverComesFirst) {
+  for (size_t i = 1; i < kDirectories; ++i) {
+    ASSERT_EQ(MutexesOf(directories_[0], directories_[i]),
+              MutexesOf(directories_[i], directories_[0]));
+  }
+}
+
+TEST_F(DirectoryLocksTest, TwoDirectoriesThatShareALockAreLockedOnce) {
+  std::map<const std::shared_mutex*, const Inode*> owners;
+  for (size_t i = 0; i < kDirectories; ++i) {
+    const Inode& directory = directories_[i];
+    const std::shared_mutex* const mutex = locks_.Lock(directory).mutex();
+    const auto [known, fresh] = owners.emplace(mutex, &directory);
+    if (fresh) continue;
+    EXPECT_EQ(MutexesOf(*known->second, directory), (Mutexes{mutex, nullptr}));
+    return;
+  }
+  FAIL() << "no two share a lock";
+}
+
+}  // namespace
+}  // namespace nfswalk::vfs

@@ -1,0 +1,433 @@
+// When a walk may begin where an earlier one of its thread came to (walk/path_cache.h): everything
+// that would have sent the walk another way, or out of RCU mode, makes it go step by step again.
+#include "nfsclient/walk/path_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/nfs/attribute_cache.h"
+#include "tests/exits/steered_clock.h"
+#include "tests/fixtures/client_internals.h"
+#include "tests/fixtures/memory_mount.h"
+
+namespace nfswalk::exits {
+namespace {
+
+class PathCache : public MemoryMount {
+ protected:
+  static constexpr std::string_view kFile = "a/b/c/file";
+
+  PathCache() {
+    SteeredClock::Set(1'000'000 * kSecond);
+    MountTree();
+  }
+
+  void MountTree() {
+    MountAnew();
+    a_ = server_->Add(kRoot, "a", FileType::kDirectory);
+    b_ = server_->Add(a_, "b", FileType::kDirectory);
+    c_ = server_->Add(b_, "c", FileType::kDirectory);
+    file_ = server_->Add(c_, "file", FileType::kRegular);
+  }
+
+  uint64_t path_hits() const { return client_->stats().path_hits; }
+  // A stat, and whether the path cache knew the way.
+  bool Hits(std::string_view path, uint64_t expected, ResolveFlags flags = {}) const {
+    const uint64_t before = path_hits();
+    EXPECT_EQ(Stat(path, flags), expected) << path;
+    return path_hits() != before;
+  }
+  void Learn(std::string_view path, uint64_t expected) const {
+    Warm(path);
+    Warm(path);
+    EXPECT_TRUE(Hits(path, expected)) << path;
+  }
+  // The way is learnt, `change` happens, and the path is not believed to be what it was.
+  void ExpectForgottenAfter(const std::function<void()>& change, uint64_t expected) const {
+    Learn(kFile, file_);
+    change();
+    EXPECT_FALSE(Hits(kFile, expected));
+  }
+  // The client comes to know what others did to a directory.
+  void LookAt(uint64_t directory) const {
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+    superblock.inodes->IterInodes({}, [&](icache::Inode& inode) {
+      if (inode.fileid == directory) {
+        EXPECT_EQ(nfs::Revalidate(superblock, inode, another_, true), std::errc{});
+      }
+      return icache::IterStep::kNext;
+    });
+  }
+
+  // More than the cache has room for at first. They are known afterwards, but not to this thread.
+  static constexpr int kManyDirectories = 2000;
+  static std::string ManyPath(int i) { return "a/" + std::to_string(i) + "/file"; }
+  void AddManyDirectories() const {
+    for (int i = 0; i < kManyDirectories; ++i) {
+      server_->Add(server_->Add(a_, std::to_string(i), FileType::kDirectory), "file",
+                   FileType::kRegular);
+    }
+    std::thread([&] {
+      for (int i = 0; i < kManyDirectories; ++i) Warm(ManyPath(i));
+    }).join();
+  }
+
+  // As many as share an entry; how many of them went a way that was known.
+  uint64_t FourUsersStat() const {
+    const uint64_t before = path_hits();
+    for (uint32_t uid = 101; uid <= 104; ++uid) {
+      EXPECT_TRUE(client_->Stat(kFile, Credential(uid, uid)).has_value());
+    }
+    return path_hits() - before;
+  }
+
+  // Two directories in `a` whose ways have the same set of a new cache, and there the same bits of
+  // their hashes: of so many, two have.
+  std::pair<std::string, std::string> NamesThatLookAlike() const {
+    constexpr size_t kNames = 400'000;
+    constexpr uint64_t kBitsInSet = ~uint64_t{0} << 41, kSetBits = 0x7f00;
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+    std::unordered_map<uint64_t, size_t> seen;
+    for (size_t i = 0; i < kNames; ++i) {
+      const std::string path = "a/" + std::to_string(i) + "/file" + std::string(16, '\0');
+      const auto way = walk::PathCache::PrefixKeyOf(path, superblock, nullptr);
+      const auto [found, is_new] = seen.emplace(way.hash & (kBitsInSet | kSetBits), i);
+      if (!is_new) return {std::to_string(found->second), std::to_string(i)};
+    }
+    return {};
+  }
+
+  uint64_t a_ = 0, b_ = 0, c_ = 0;
+  uint64_t file_ = 0;
+};
+
+// WALK-17.
+TEST_F(PathCache, TheThirdWalkToADirectoryBeginsThere) {
+  EXPECT_FALSE(Hits(kFile, file_));
+  Warm(kFile);
+  Warm(kFile);
+  EXPECT_TRUE(Hits(kFile, file_));
+  EXPECT_TRUE(Hits("a/b/c/none", kMissing) || Hits("a/b/c/none", kMissing));
+  EXPECT_FALSE(Hits("a/b", b_));
+}
+
+TEST_F(PathCache, APrefixThatEndsInSlashesIsTheSame) {
+  Learn("a/b/c//file", file_);
+  Learn("a/b/c/", c_);
+  Learn("/a/b/c/.", c_);
+  EXPECT_TRUE(Hits("a/b/c/..", b_));
+}
+
+TEST_F(PathCache, OwnRenamesOfAnyDirectoryOnTheWayAreSeen) {
+  for (const std::string directory : {"a", "a/b", "a/b/c"}) {
+    MountTree();
+    ExpectForgottenAfter([&] { Rename(directory, "elsewhere"); }, kMissing);
+  }
+}
+
+TEST_F(PathCache, AnotherDirectoryInThePlaceOfOneOnTheWayIsSeen) {
+  const uint64_t other = server_->Add(kRoot, "other", FileType::kDirectory);
+  const uint64_t other_c = server_->Add(other, "c", FileType::kDirectory);
+  const auto other_file = server_->Add(other_c, "file", FileType::kRegular);
+  ExpectForgottenAfter(
+      [&] {
+        Rename("a/b", "away");
+        Rename("other", "a/b");
+      },
+      other_file);
+}
+
+TEST_F(PathCache, ForeignChangesAreSeenWhenTheDirectoryIsLookedAt) {
+  ExpectForgottenAfter(
+      [&] {
+        server_->Move(a_, kRoot, "b");
+        LookAt(a_);
+      },
+      kMissing);
+}
+
+TEST_F(PathCache, RightsThatAreTakenAwayAreSeenWhenTheDirectoryIsLookedAt) {
+  for (const int level : {0, 1, 2}) {
+    MountTree();
+    ExpectForgottenAfter(
+        [&] {
+          const uint64_t directory = level == 0 ? a_ : level == 1 ? b_ : c_;
+          server_->Grant(directory, 0, me_.uid());
+          server_->Edit(directory, [](auto& attributes) { attributes.mode = 0700; });
+          LookAt(directory);
+        },
+        kDenied);
+  }
+}
+
+TEST_F(PathCache, OwnChangesOfModesAreSeen) {
+  ExpectForgottenAfter(
+      [&] {
+        server_->Grant(a_, 0, me_.uid());
+        EXPECT_TRUE(client_->SetAttributesOf("a", {.mode = 0700}, another_).has_value());
+      },
+      kDenied);
+}
+
+TEST_F(PathCache, WhatIsInvalidatedOrDroppedIsAskedForAgain) {
+  ExpectForgottenAfter([&] { client_->InvalidateCaches(); }, file_);
+  ExpectForgottenAfter([&] { client_->DropCaches(); }, file_);
+}
+
+// What the entry points to may be another directory's by now, or no memory at all: so it must not
+// even be looked at.
+TEST_F(PathCache, ADirectoryThatIsEvictedIsForgotten) {
+  ExpectForgottenAfter(
+      [&] {
+        nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+        const auto sample = superblock.directory_changes.TrySample();
+        ASSERT_TRUE(sample);
+        while (superblock.dentries.size() > 1) superblock.dentries.Prune(64);
+        EXPECT_FALSE(superblock.directory_changes.Validate(*sample));
+      },
+      file_);
+}
+
+// The directory at the end is known for longer than those on the way.
+TEST_F(PathCache, APrefixIsTrustedForAsLongAsEveryDirectoryOnIt) {
+  constexpr uint64_t kLifetime = 600 * kSecond;
+  const uint64_t asked_at = SteeredClock::Now();
+  Warm("a/b/none");
+  SteeredClock::Pass(100 * kSecond);
+  Warm(kFile);
+  LookAt(c_);
+  Learn(kFile, file_);
+  SteeredClock::Set(asked_at + kLifetime - 1);
+  EXPECT_TRUE(Hits(kFile, file_));
+  SteeredClock::Set(asked_at + kLifetime);
+  EXPECT_FALSE(Hits(kFile, file_));
+}
+
+// The clock goes back to a time at which only the directory at the end had been asked for.
+TEST_F(PathCache, APrefixIsNotTrustedBeforeEveryDirectoryOnIt) {
+  const uint64_t asked_at = SteeredClock::Now();
+  Warm(kFile);
+  SteeredClock::Pass(100 * kSecond);
+  LookAt(a_);
+  // Only asking for `a` again leaves what was learnt before as it was.
+  {
+    nfswalk::rcu::ChangeCount::Change change(
+        ClientInternals::SuperblockOf(*client_).directory_changes);
+  }
+  Learn(kFile, file_);
+  SteeredClock::Set(asked_at + 50 * kSecond);
+  EXPECT_FALSE(Hits(kFile, file_));
+}
+
+// WALK-17.
+TEST_F(PathCache, NobodyUsesThePrefixOfAnother) {
+  server_->Grant(b_, 0, another_.uid());
+  const auto as_others = [&] {
+    EXPECT_EQ(client_->Stat(kFile, another_).error(), std::errc::permission_denied);
+    EXPECT_TRUE(client_->Stat(kFile, Credential(1, 1, {7})).has_value());
+    EXPECT_TRUE(client_->Stat(kFile, Credential(1, 2)).has_value());
+  };
+  for (int i = 0; i < kCold; ++i) as_others();  // what they may do is known
+  Learn(kFile, file_);
+  const uint64_t before = path_hits();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(client_->Stat(kFile, another_).error(), std::errc::permission_denied);
+  }
+  EXPECT_EQ(path_hits(), before);
+  EXPECT_TRUE(Hits(kFile, file_));
+  for (int i = 0; i < 6; ++i) as_others();
+  Learn(kFile, file_);
+}
+
+// More than share an entry.
+TEST_F(PathCache, AnyNumberOfUsersUseAPrefixInTurn) {
+  std::vector<Credential> users;
+  for (uint32_t uid = 1; uid <= 9; ++uid) users.emplace_back(uid, uid);
+  const auto all = [&] {
+    const uint64_t before = path_hits();
+    for (const Credential& user : users) EXPECT_TRUE(client_->Stat(kFile, user).has_value());
+    return path_hits() - before;
+  };
+  for (int i = 0; i < 2 * kCold; ++i) all();
+  EXPECT_EQ(all(), users.size());
+  EXPECT_EQ(all(), users.size());
+}
+
+TEST_F(PathCache, AUserForWhomAnEntryHasNoRoomIsNotLetThrough) {
+  server_->Grant(b_, 0, another_.uid());
+  const auto refused = [&] {
+    const auto answer = client_->Stat(kFile, another_);
+    return !answer && answer.error() == std::errc::permission_denied;
+  };
+  for (int i = 0; i < 2 * kCold; ++i) {
+    FourUsersStat();
+    EXPECT_TRUE(refused());
+  }
+  EXPECT_EQ(FourUsersStat(), 4u);
+  const uint64_t before = path_hits();
+  EXPECT_TRUE(refused());
+  EXPECT_EQ(path_hits(), before);
+}
+
+// What this user may do is older than what the others may, who share the entry.
+TEST_F(PathCache, WhoHasAnEntryAloneIsTrustedNoLonger) {
+  constexpr uint64_t kLifetime = 600 * kSecond;
+  const uint64_t asked_at = SteeredClock::Now();
+  Warm(kFile);
+  SteeredClock::Pass(100 * kSecond);
+  for (const uint64_t id : {kRoot, a_, b_, c_, file_}) LookAt(id);
+  std::thread([&] {
+    for (int i = 0; i < 2 * kCold; ++i) FourUsersStat();
+    EXPECT_EQ(FourUsersStat(), 4u);
+    Learn(kFile, file_);
+    SteeredClock::Set(asked_at + kLifetime - 1);
+    EXPECT_TRUE(Hits(kFile, file_));
+    SteeredClock::Set(asked_at + kLifetime);
+    EXPECT_FALSE(Hits(kFile, file_));
+  }).join();
+}
+
+TEST_F(PathCache, TheLongestPrefixesThatFitAreToldApart) {
+  const std::string stem(230, 'd');
+  std::vector<std::pair<std::string, uint64_t>> files;
+  for (const std::string end : {"123456", "123457", "1234567"}) {  // "a/" and 236 or 237 bytes
+    const uint64_t directory = server_->Add(a_, stem + end, FileType::kDirectory);
+    files.emplace_back("a/" + stem + end + "/file",
+                       server_->Add(directory, "file", FileType::kRegular));
+  }
+  for (int i = 0; i < 2 * kCold; ++i) {
+    for (const auto& [path, file] : files) EXPECT_EQ(Stat(path), file);
+  }
+  EXPECT_TRUE(Hits(files[0].first, files[0].second));
+  EXPECT_TRUE(Hits(files[1].first, files[1].second));
+  EXPECT_FALSE(Hits(files[2].first, files[2].second)) << "one byte more than there is room for";
+}
+
+TEST_F(PathCache, WhoSharesAnEntryIsTrustedNoLongerThanAlone) {
+  constexpr uint64_t kLifetime = 600 * kSecond;
+  const auto hits_as_another = [&] {
+    const uint64_t before = path_hits();
+    EXPECT_TRUE(client_->Stat(kFile, another_).has_value());
+    return path_hits() != before;
+  };
+  const uint64_t asked_at = SteeredClock::Now();
+  for (int i = 0; i < kCold; ++i) hits_as_another();
+  // Younger than what the other may do: everything else.
+  SteeredClock::Pass(100 * kSecond);
+  for (const uint64_t id : {kRoot, a_, b_, c_, file_}) LookAt(id);
+  Learn(kFile, file_);
+  for (int i = 0; i < kCold; ++i) hits_as_another();
+  SteeredClock::Set(asked_at + kLifetime - 1);
+  EXPECT_TRUE(hits_as_another());
+  SteeredClock::Set(asked_at + kLifetime);
+  EXPECT_FALSE(hits_as_another());
+}
+
+TEST_F(PathCache, PrefixesThatLookAlikeAreToldApart) {
+  const auto [one, other] = NamesThatLookAlike();
+  ASSERT_FALSE(one.empty());
+  const auto add = [&](const std::string& name) {
+    const uint64_t directory = server_->Add(a_, name, FileType::kDirectory);
+    return server_->Add(directory, "file", FileType::kRegular);
+  };
+  const uint64_t one_file = add(one), other_file = add(other);
+  std::thread([&] {  // whose cache is new
+    Learn("a/" + one + "/file", one_file);
+    Learn("a/" + other + "/file", other_file);
+    EXPECT_FALSE(Hits("a/" + one + "/file", one_file)) << "they were meant to take turns";
+  })
+      .join();
+}
+
+TEST_F(PathCache, LinksAndParentsAreWalkedEachTime) {
+  server_->Add(kRoot, "to-b", FileType::kSymlink, "a/b");
+  for (const std::string path : {"to-b/c/file", "a/../a/b/c/file", "../a/b/c/file"}) {
+    Warm(path);
+    Warm(path);
+    EXPECT_FALSE(Hits(path, file_)) << path;
+  }
+}
+
+TEST_F(PathCache, StrictWalksLookAtEverything) {
+  Learn(kFile, file_);
+  EXPECT_FALSE(Hits(kFile, file_, {.strict = true}));
+}
+
+TEST_F(PathCache, OtherModesAndAMountWithoutItWalkEachTime) {
+  for (const WalkMode mode : {WalkMode::kRef, WalkMode::kRcuLocked, WalkMode::kRcuPeek}) {
+    options_.walk = mode;
+    MountTree();
+    Warm(kFile);
+    Warm(kFile);
+    EXPECT_FALSE(Hits(kFile, file_));
+  }
+  options_.walk = WalkMode::kRcuSearch;
+  options_.path_cache = false;
+  MountTree();
+  Warm(kFile);
+  Warm(kFile);
+  EXPECT_FALSE(Hits(kFile, file_));
+}
+
+TEST_F(PathCache, APrefixTooLongToBeRememberedIsWalked) {
+  uint64_t at = kRoot;
+  std::string path;
+  for (int i = 0; i < 16; ++i) {
+    const std::string name = "directory-number-" + std::to_string(i);
+    at = server_->Add(at, name, FileType::kDirectory);
+    path += name + "/";
+  }
+  const auto file = server_->Add(at, "file", FileType::kRegular);
+  Warm(path + "file");
+  Warm(path + "file");
+  EXPECT_FALSE(Hits(path + "file", file));
+}
+
+TEST_F(PathCache, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
+  AddManyDirectories();
+  for (int round = 0; round < 8; ++round) {
+    for (int i = 0; i < kManyDirectories; ++i) {
+      (void)Stat(ManyPath(i));
+      (void)Stat(ManyPath(i));
+    }
+  }
+  const uint64_t before = path_hits();
+  for (int i = 0; i < kManyDirectories; ++i) (void)Stat(ManyPath(i));
+  EXPECT_GT(path_hits() - before, kManyDirectories * 9 / 10);
+}
+
+// WALK-18.
+TEST_F(PathCache, WhatIsUsedOnceEvictsNothing) {
+  AddManyDirectories();
+  Learn(kFile, file_);
+  for (int i = 0; i < kManyDirectories; ++i) (void)Stat(ManyPath(i));
+  EXPECT_TRUE(Hits(kFile, file_));
+}
+
+// The memory of the first mount may be that of the second.
+TEST_F(PathCache, AMountKnowsNothingOfOneBefore) {
+  for (int i = 0; i < 5; ++i) {
+    MountTree();
+    EXPECT_FALSE(Hits(kFile, file_));
+    Learn(kFile, file_);
+  }
+}
+
+TEST_F(PathCache, EachThreadLearnsForItself) {
+  Learn(kFile, file_);
+  std::thread([&] {
+    EXPECT_FALSE(Hits(kFile, file_));
+    Learn(kFile, file_);
+  }).join();
+  EXPECT_TRUE(Hits(kFile, file_));
+}
+
+}  // namespace
+}  // namespace nfswalk::exits

@@ -1,0 +1,145 @@
+// The reasons for which RCU-walk leaves (docs/walk.md), but for those of its hooks, and what
+// ref-walk then answers and asks the server. Credentials: CRED-2.
+#include "nfsclient/walk/rcu_walk.h"
+
+#include <gtest/gtest.h>
+
+#include "rcu/sync_point.h"
+#include "tests/exits/exits.h"
+
+namespace nfswalk::exits {
+namespace {
+
+using KnownCredential = Exits;
+
+TEST_F(KnownCredential, OneThatWasNeverSeenNeedsMemory) {
+  Mount();
+  Left(StatOf("/"), NeedRef::kAllocation, kOk, {});
+  Answered(StatOf("/"));
+}
+
+TEST_F(KnownCredential, OneThatNobodyUsedForAMinuteMayGo) {
+  Mount();
+  Warm(StatOf("/"));
+  SteeredClock::Pass(60 * kSecond);
+  (void)Warm(AccessBy(another_, "/", 0));
+  Answered(StatOf("/"));
+  SteeredClock::Pass(60 * kSecond + 1);
+  (void)Warm(AccessBy(Credential(3, 3), "/", 0));
+  Left(StatOf("/"), NeedRef::kAllocation, kOk, {});
+}
+
+TEST_F(KnownCredential, DroppedCachesKnowNobody) {
+  Mount();
+  Warm(StatOf("/"));
+  client_->DropCaches();
+  Left(StatOf("/"), NeedRef::kAllocation, kOk, {});
+}
+
+using WalkReason = Exits;
+
+TEST_F(WalkReason, AnUnknownNameIsLookedUp) {
+  Mount();
+  Warm(StatOf("d/f"));
+  Left(StatOf("d/s"), NeedRef::kMiss, kOk, {"LOOKUP s"});
+  Left(StatOf("d/n"), NeedRef::kMiss, kNoEntry, {"LOOKUP n"});
+  Answered(StatOf("d/s"));
+  Answered(StatOf("d/n"), kNoEntry);
+}
+
+// WALK-1.
+TEST_F(WalkReason, NothingIsTriedUnderRcu) {
+  options_.walk = WalkMode::kRef;
+  Mount();
+  Warm(StatOf("d/f"));
+  Left(StatOf("d/f"), NeedRef::kRefMode, kOk, {});
+  Left(StatOf("/"), NeedRef::kRefMode, kOk, {});
+  Left(StatOf("d/n/x"), NeedRef::kRefMode, kNoEntry, {"LOOKUP n"});
+  Left(StatOf("d/n/x"), NeedRef::kRefMode, kNoEntry, {});
+}
+
+// A path may be 4095 bytes long and so may a link's text; the buffer has room for two of them.
+// WALK-28.
+TEST_F(WalkReason, LongLinksBehindALongPathNeedMemory) {
+  std::string dots;
+  while (dots.size() < 4000) dots += "./";
+  server_->Add(kRoot, "long", FileType::kSymlink, "short/" + dots);
+  server_->Add(kRoot, "short", FileType::kSymlink,
+               "d/" + std::string(100, '/') + dots.substr(3000));
+  Mount();
+  Warm(StatOf("long"));
+  Answered(StatOf("long"));
+  Left(StatOf("long/" + dots), NeedRef::kAllocation, kOk, {});
+}
+
+TEST_F(WalkReason, AStrictWalkOfALongPathNeedsMemory) {
+  Mount();
+  Warm(StatOf("d/s"));
+  std::string path = "d";
+  while (path.size() < 700) path += "/../d";
+  Question question = StatOf(path);
+  Answered(question);
+  question.flags.strict = true;
+  Left(question, NeedRef::kAllocation, kOk, {});
+  question.path = "d/../d/../d";
+  Answered(question);
+}
+
+#ifndef NDEBUG
+TEST_F(WalkReason, ADirectoryIsMovedBeforeDotDot) {
+  Mount();
+  Warm(StatOf("d/s/.."));
+  At("walk:before-dotdot-check", 1, [&] { Rename("d/s", "s"); });
+  EXPECT_EQ(AskRcu(*client_, StatOf("d/s/..")).need, NeedRef::kChanged);
+  EXPECT_TRUE(reached_);
+  EXPECT_EQ(AskRef(*client_, StatOf("d/s/..")).error, kNoEntry);
+}
+
+TEST_F(WalkReason, ALinkIsMovedWhileItsTextIsRead) {
+  Mount();
+  Warm(StatOf("d/l"));
+  At("walk:after-link-text", 1, [&] { Rename("d/l", "l"); });
+  EXPECT_EQ(AskRcu(*client_, StatOf("d/l")).need, NeedRef::kChanged);
+  EXPECT_TRUE(reached_);
+  EXPECT_EQ(AskRef(*client_, StatOf("d/l")).error, kNoEntry);
+}
+
+// What is found changed while a reference is taken is not resumed from: the walk begins anew.
+// WALK-1.
+TEST_F(WalkReason, APositionThatMovesIsNotResumedFrom) {
+  Mount();
+  Warm(StatOf("d/s"));
+  At("unlazy:after-reference", 1, [&] { Rename("d/s", "s"); });
+  EXPECT_EQ(Ask(*client_, StatOf("d/s/n")).error, kNoEntry);
+  EXPECT_TRUE(reached_);
+}
+#endif
+
+TEST_F(WalkReason, IsToldWithoutACall) {
+  Mount();
+  Question question = StatOf("d/f");
+  question.flags.cached = true;
+  EXPECT_EQ(Ask(*client_, question).error, std::errc::resource_unavailable_try_again);
+  EXPECT_EQ(TakeCalls(), Calls{});
+  Warm(StatOf("d/f"));
+  EXPECT_EQ(Ask(*client_, question).error, kOk);
+}
+
+TEST_F(WalkReason, ErrorsOfThePathAreAnsweredUnderRcu) {
+  Mount();
+  Warm(StatOf("d/f"));
+  Warm(StatOf("d/l"));
+  Answered(StatOf("d/" + std::string(256, 'x')), std::errc::filename_too_long);
+  Answered(StatOf("d/f/x"), std::errc::not_a_directory);
+  Answered(StatOf("d/f/.."), std::errc::not_a_directory);
+  Question question = StatOf("d/l");
+  question.flags.no_symlinks = true;
+  Answered(question, std::errc::too_many_symbolic_link_levels);
+  question = StatOf("d/../..");
+  Answered(question);
+  question.flags.beneath = true;
+  Answered(question, std::errc::cross_device_link);
+}
+
+}  // namespace
+}  // namespace nfswalk::exits
