@@ -95,7 +95,7 @@ def rows():
 
 
 def find(letter, filesystem, workload, threads):
-    """(before s, after s), or None if the letter reports nothing."""
+    """(before s, after s), or None if there is no such figure."""
     for table in _TABLES:
         if (table.letter, table.filesystem) == (letter, filesystem) and workload in WORKLOADS:
             cells = table.times.get(threads, [])

@@ -79,7 +79,7 @@ class Superblock {
   std::atomic<uint64_t> last_local_change{0};
 
   void Count(Counter counter) { counters.Add(counter); }
-  void Count(const AccessHits& hits) {
+  [[gnu::always_inline]] void Count(const AccessHits& hits) {
     if (hits.peek != 0) counters.Add(kPeekHits, hits.peek);
     if (hits.search != 0) counters.Add(kSearchHits, hits.search);
     if (hits.locked != 0) counters.Add(kLockedHits, hits.locked);

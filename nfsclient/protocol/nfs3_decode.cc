@@ -7,7 +7,6 @@
 // clang-format on
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
@@ -15,6 +14,7 @@
 
 #include "nfsclient/protocol/nfs3_status.h"
 #include "nfsclient/protocol/wire_value.h"
+#include "rcu/mix64.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -56,16 +56,14 @@ Time ToTime(const nfstime3& wire) {
   return {wire.seconds, std::min(wire.nseconds, kNanosecondsMax)};
 }
 
-// Replaces the change attribute that version 3 lacks; compared for equality only. Multiplies each
-// part by a different odd factor first: a bare exclusive or of ctime and mtime would cancel out
-// where a write sets both to the same instant.
+// Replaces the change attribute that version 3 lacks; compared for equality only. A bare exclusive
+// or of ctime and mtime would cancel out where a write sets both to the same instant.
 uint64_t ChangeOf(const Attributes& a) {
   const auto nanoseconds = [](const Time& t) {
     return static_cast<uint64_t>(t.seconds) * 1'000'000'000u + t.nanoseconds;
   };
-  return nanoseconds(a.ctime) * 0x9e3779b97f4a7c15u ^
-         std::rotl(nanoseconds(a.mtime) * 0xc2b2ae3d27d4eb4fu, 29) ^
-         std::rotl(a.size_bytes * 0x165667b19e3779f9u, 47);
+  return rcu::Mix64(rcu::Mix64(rcu::Mix64(nanoseconds(a.ctime)), nanoseconds(a.mtime)),
+                    a.size_bytes);
 }
 
 bool Get(const fattr3& wire, Attributes& a) {

@@ -14,6 +14,7 @@
 #include "nfsclient/protocol/nfs4_decode.h"
 #include "nfsclient/protocol/nfs4_status.h"
 #include "nfsclient/protocol/wire_limits.h"
+#include "rcu/mix64.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -199,10 +200,7 @@ void ReadType(ValueReader& values, FileType& type) {
 // (two file systems collide with a probability of 2^-64).
 uint64_t CombineFsid(uint64_t major, uint64_t minor) {
   if ((major | minor) >> 32 == 0) return major << 32 | minor;
-  uint64_t hash = major * 0x9e3779b97f4a7c15u;
-  hash ^= hash >> 32;
-  hash = (hash + minor) * 0xc2b2ae3d27d4eb4fu;
-  return hash ^ hash >> 29;
+  return rcu::Mix64(rcu::Mix64(major), minor);
 }
 
 void ReadHandle(ValueReader& values, std::optional<FileHandle>& handle) {

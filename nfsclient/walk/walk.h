@@ -19,11 +19,12 @@
 
 namespace nfswalk::walk {
 
-// Resolves `path` and runs the caller's completion on its end: `finish_rcu(RcuWalk&)` inside the
-// RCU section, returning an RcuOutcome, the last thing before it being Confirm(); or
-// `finish_ref(RefWalk&)`, returning an errc. A leading '/' stands for `start`. Errors: those of the
-// path, of the server and of the completions; operation_canceled after shutdown;
-// resource_unavailable_try_again for `cached` and `strict` (WALK-13, WALK-16).
+// Resolves `path` and runs the caller's completion at its end. Under RCU that is
+// `finish_rcu(RcuWalk&)`, which returns a reason to leave or what RcuWalk::Confirm() returned last;
+// else `finish_ref(RefWalk&)`, which returns an errc. Both may run; the last one's result counts. A
+// leading '/' stands for `start`. Errors: those of the path, the server and the completions;
+// operation_canceled after shutdown; resource_unavailable_try_again of `cached` and `strict`
+// (WALK-13, WALK-16).
 template <class FinishRcu, class FinishRef>
 std::errc Resolve(nfs::Superblock& superblock, const WalkStart& start, std::string_view path,
                   const sunrpc_auth::Credential& credential, const WalkFlags& flags,

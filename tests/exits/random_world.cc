@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "nfsclient/nfs/attribute_cache.h"
+#include "rcu/mix64.h"
 #include "tests/exits/steered_clock.h"
 #include "tests/fixtures/client_internals.h"
 
@@ -19,15 +20,11 @@ constexpr std::array<uint64_t, 9> kTimes = {1,           kSecond - 1, kSecond,  
                                             3 * kSecond, 5 * kSecond, 29 * kSecond, 31 * kSecond,
                                             61 * kSecond};
 
-uint64_t Mix(uint64_t a, uint64_t b) { return Dice(a * 0x9e3779b97f4a7c15 ^ b).Next(); }
-
 }  // namespace
 
 uint64_t Dice::Next() {
-  uint64_t z = state_ += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
+  state_ = rcu::Mix64(state_, 1);
+  return state_;
 }
 
 RandomWorld::RandomWorld(uint64_t seed)
@@ -98,7 +95,7 @@ void RandomWorld::Add() {
 
 // Most rights are given, or hardly anything could be reached.
 uint32_t RandomWorld::RightsOf(uint64_t file, const Credential& credential) const {
-  const uint64_t random = Mix(Mix(rights_seed_, file), credential.hash());
+  const uint64_t random = rcu::Mix64(rcu::Mix64(rights_seed_, file), credential.hash());
   if (file == kRoot && random % 16 != 0) return protocol::kAccessAll;
   return random % 4 != 0 ? protocol::kAccessAll : static_cast<uint32_t>(random >> 32) & 0x3f;
 }

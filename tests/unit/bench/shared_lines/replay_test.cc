@@ -69,6 +69,7 @@ TEST(ReplayTest, CountsAreDeterministic) {
   EXPECT_GT(once.writes, 0);
 }
 
+// INODE-21.
 TEST(ReplayTest, PoliciesWithoutAGlobalLockWriteNoSharedLine) {
   for (const char* policy : {"H2+L1+U1", "H3+L1+U1", "H4+L1+U1", "H7+L1+U1", "H7+L3+U1"}) {
     for (const Workload workload : kOnPrivateFiles) {
