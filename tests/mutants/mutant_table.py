@@ -4,7 +4,7 @@ Each *.toml file is about one subject. A mutant is a table whose key is its name
 
     [negative-dentry-survives-change]
     invariant = "A negative dentry is trusted only while the change id of its directory matches."
-    red = ["//tests/exits:revalidate_test", "Revalidate1_4.Row4_*"]
+    red = ["//tests/unit/nfsclient/nfs:revalidate_test", "NegativeDentry.AnotherChangeId*"]
     file = "nfsclient/nfs/revalidate.h"
     find = "if (dentry.verifier"
     replace = "if (inode != nullptr && dentry.verifier"
