@@ -1,4 +1,4 @@
-// Creators of one inode against each other, and against those who look for it meanwhile.
+// Concurrent creations of one inode, and lookups of it meanwhile.
 
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ TEST_P(InodeRace, R2_WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
     });
   }
   asleep.Await(found.size());
-  // Likely they sleep by then, so that it takes a wake for each; nothing can tell.
+  // Lets the waiters fall asleep, so that each needs a wake-up; sleep cannot be observed.
   for (int i = 0; i < 1000; ++i) std::this_thread::yield();
   cache_.IgetFailed(std::move(failing.inode));
   for (Actor& waiter : waiters) waiter.Join();

@@ -1,4 +1,4 @@
-// Readers of a sequence count beside a writer: no torn read passes, and torn reads do happen.
+// Readers of a sequence count beside a writer: torn reads occur, and none validates.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -49,7 +49,7 @@ TEST(SeqCountRace, NoTornReadPassesAlthoughTornReadsHappen) {
       record.seq.WriteBegin();
       for (auto& word : record.words) word.store(value, std::memory_order_relaxed);
       record.seq.WriteEnd();
-      // Room for readers to succeed.
+      // Gives readers time to succeed.
       for (int i = 0; i < 20; ++i) record.seq.Begin();
     }
   });
