@@ -1,5 +1,4 @@
-// INODE-13: what every entry point answers in every state of the inode, over every
-// policy.
+// INODE-13: the result of every entry point in every state of the inode, for every policy.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -30,7 +29,7 @@ void PrintTo(const Answer& answer, std::ostream* out) {
   *out << "answer " << static_cast<int>(answer.got) << " inode " << answer.inode;
 }
 
-// One entry point; what it creates is completed at once, and no reference is kept.
+// One entry point; an inode that it creates is completed at once, and no reference is kept.
 struct Call {
   std::string name;
   bool creates;
@@ -112,12 +111,12 @@ class InodeLookupTest : public testing::TestWithParam<InodePolicy> {
   }
   ~InodeLookupTest() override { rcu::SyncPointScript::ClearAll(); }
 
-  // What an entry point answers if there is nothing to be found.
+  // The result of an entry point on a miss.
   static Got Miss(const Call& call) { return call.creates ? Got::kFresh : Got::kNothing; }
   void Remove(uint64_t key) {
     if (InodeRef inode = caches_.Find(key)) cache_.Unhash(*inode);
   }
-  // Makes the call on another thread, and lets `release` run once it waits at the sync point.
+  // Calls on another thread, and runs `release` once that waits at the sync point.
   template <class Release>
   Answer AnswerAfterWaiting(const Call& call, const char* point, Release&& release) {
     std::latch waits(1);

@@ -109,8 +109,8 @@ TEST(InodePolicyTest, OfAWholePolicyTheAnswerNamesThePartThatIsWrong) {
 
 enum class Index : uint8_t { kNone, kKept };
 
-// What Create() has against the options; "" if nothing. The file system keeps an index or not,
-// whatever the options say.
+// The reason why Create() refuses the options, or "". `index` selects a file system with an index
+// of its own or without.
 std::string RefusalOf(const InodeCacheOptions& options, Index index) {
   CountingOperations operations(
       {.policy = {.hash = index == Index::kKept ? HashPolicy::kIndex : HashPolicy::kGlobal}});

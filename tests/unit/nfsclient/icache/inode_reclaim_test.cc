@@ -1,4 +1,4 @@
-// What leaves the cache and when: reclaim, the limit, writing back, unmount (INODE-18, INODE-19).
+// Eviction: reclaim, the limit, writeback, unmount (INODE-18, INODE-19).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -199,7 +199,7 @@ TEST_P(InodeReclaimTest, UnmountEvictsWhatCannotBeWrittenBack) {
 
 class InodeLimitTest : public testing::TestWithParam<InodePolicy> {
  protected:
-  // The most inodes there ever were while `count` were used one after the other.
+  // The maximum number of inodes while `count` are used one after the other.
   static size_t MostInodes(InodeCaches& caches, uint64_t count) {
     size_t most = 0;
     for (uint64_t key = 1; key <= count; ++key) {
