@@ -51,7 +51,7 @@ TEST_P(NameRevalidation, AFileThatAppearedOnTheServerIsFoundBehindItsCachedAbsen
   ASSERT_EQ(Cached("d/new"), kMissing);  // RCU-walk trusts it
   const uint64_t created = server_->Add(directory_, "new", FileType::kRegular);
   Notice("d");
-  EXPECT_EQ(Cached("d/new"), kTryAgain) << "a stale absence was believed under RCU";
+  EXPECT_EQ(Cached("d/new"), kTryAgain) << "RCU-walk trusted a stale negative dentry";
   EXPECT_EQ(Stat("d/new"), created);
 }
 

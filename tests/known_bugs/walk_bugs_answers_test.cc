@@ -123,7 +123,7 @@ TEST_F(OvertakenWalk, AnErrorUnderRcuIsValidatedBeforeItIsReported) {
     Warm(path);
     const uint64_t walks = client_->stats().rcu_walks;
     EXPECT_EQ(Stat(path), before);
-    EXPECT_EQ(client_->stats().rcu_walks, walks + 1) << "the error was no answer of RCU mode";
+    EXPECT_EQ(client_->stats().rcu_walks, walks + 1) << "RCU-walk did not return the error";
     At(point, turn, std::move(change));
     const uint64_t answer = Stat(path);
     EXPECT_TRUE(after != kFound ? answer == after : IsFile(answer))

@@ -75,7 +75,7 @@ TEST_F(DentryNames, TheEndOfADentryThatWasUnhashedLongAgoSpoilsItsSamples) {
   ASSERT_FALSE(dentry->seq.Changed(sample));
   Elsewhere([&] { held = {}; });
   EXPECT_TRUE(dentry->seq.Changed(sample));
-  EXPECT_FALSE(dentry->seq.Changed(dentry->seq.Begin())) << "a window was left open";
+  EXPECT_FALSE(dentry->seq.Changed(dentry->seq.Begin())) << "the sequence was left odd";
 }
 
 #ifndef NDEBUG
@@ -380,7 +380,7 @@ TEST_F(DentryNames, AReaderLedIntoAnotherChainProvesNothing) {
   DentryRef wanderer = tree_.Add(root(), here, 3);  // in front of it
   Meanwhile("hash_table:search-step",
             [&] { ASSERT_EQ(tree_.Move(wanderer, root(), away), std::errc{}); });
-  EXPECT_EQ(tree_.FindRcu(root(), stays), 0u) << "it was not led astray";
+  EXPECT_EQ(tree_.FindRcu(root(), stays), 0u) << "the reader was not moved to the other chain";
   ASSERT_EQ(tree_.Move(wanderer, root(), here), std::errc{});
   int moves = 0;
   OnThisThread("hash_table:search-step", [&] {

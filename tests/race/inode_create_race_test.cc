@@ -74,7 +74,7 @@ TEST_P(InodeRace, R2_WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
   EXPECT_EQ(found[0].get(), found[1].get());
   EXPECT_EQ(found[0].get(), found[2].get());
   EXPECT_EQ(found[0]->count, 3u);
-  EXPECT_EQ(cache_.size(), 1u) << "the one that failed went with its last reference";
+  EXPECT_EQ(cache_.size(), 1u) << "the one that failed was evicted with its last reference";
 }
 
 // INODE-6.
@@ -161,7 +161,8 @@ TEST_P(InodeRace, R10_BesideADyingInodeTheKeyIsFreeAndTheNewOneIsMetFirst) {
   EXPECT_EQ(LookupLocked(7).get(), fresh.get());
   dying.LetGo();
   evictor.Join();
-  EXPECT_EQ(LookupLocked(7).get(), fresh.get()) << "the dying one took the wrong one along";
+  EXPECT_EQ(LookupLocked(7).get(), fresh.get())
+      << "the eviction of the dying one unhashed the new one";
 }
 
 TEST_P(InodeRace, R10_AnInodeThatBeginsToDieWhenItIsFoundIsNotTaken) {
@@ -187,7 +188,7 @@ TEST_P(InodeRace, R18_AnIdentityThatRefusesInsertsNothing) {
   rcu::AssertMaySleep();
   EXPECT_EQ(caches_.operations.evicted, 2u);
   EXPECT_EQ(cache_.size(), 0u);
-  EXPECT_TRUE(caches_.Get(7)) << "the chain's lock was not left behind";
+  EXPECT_TRUE(caches_.Get(7)) << "the chain lock was released";
 }
 
 TEST_P(InodeRace, R19_WithoutMemoryAMissIsAnErrorThatHoldsNothing) {

@@ -241,7 +241,7 @@ TEST_P(InodeRaceWithChainLocks, R28_InTheMiddleOfAGrowthWhatHasMovedIsFoundAndWh
   for (uint64_t key = 1000; key < next; ++key) missed += !LookupRcu(key) + !LookupLocked(key);
   EXPECT_EQ(missed, 0u);
   EXPECT_EQ(growths.count(), 1);
-  EXPECT_LT(moves.count(), static_cast<int>(next - 1000)) << "it is over";
+  EXPECT_LT(moves.count(), static_cast<int>(next - 1000)) << "the growth has ended";
 }
 
 TEST_P(InodeRaceWithChainLocks, R28_WhatIsInsertedAndUnhashedDuringAGrowthIsInTheNewTableOrInNone) {

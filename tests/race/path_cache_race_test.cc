@@ -63,7 +63,7 @@ TEST_F(PathCacheRace, ADirectoryThatMovesAfterItsPrefixWasUsedIsNoAnswer) {
     Warm(kFile);
     const uint64_t before = path_hits();
     EXPECT_EQ(Stat(kFile), file_);
-    EXPECT_EQ(path_hits(), before + 1) << "the way is known";
+    EXPECT_EQ(path_hits(), before + 1) << "the prefix is cached";
     At(point, 1, [&] {
       Rename("a/b/file", "a/b/other");
       Rename("a/b", "a/c");

@@ -61,7 +61,7 @@ TEST(SeqCountRace, NoTornReadPassesAlthoughTornReadsHappen) {
   stop.store(true);
   EXPECT_EQ(tally.torn_valid, 0u);
   EXPECT_GE(tally.valid, kFloor);
-  EXPECT_GE(tally.torn_rejected, 10u) << "the race this test is about did not take place";
+  EXPECT_GE(tally.torn_rejected, 10u) << "no torn read occurred";
 }
 
 TEST(SeqCountRace, ASampleOlderThanAWriteNeverPasses) {

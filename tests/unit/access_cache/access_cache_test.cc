@@ -298,7 +298,7 @@ TEST_F(AccessCacheTest, AClearedCacheIsEmptyAndUsableAgain) {
   EXPECT_EQ(lru_.entries(), 0u);
   EXPECT_EQ(lru_.Shrink(10), 0u);
   cache_.Insert(User(1), 0x3f, kNow, epoch, lru_);
-  EXPECT_EQ(Peek(1), std::nullopt) << "asked for before the inode was evicted";
+  EXPECT_EQ(Peek(1), std::nullopt) << "requested before the inode was evicted";
   Grant(2, 0x02);
   EXPECT_EQ(Peek(2), 0x02);
 }

@@ -36,7 +36,7 @@ class InodeAllocationTest : public testing::TestWithParam<InodePolicy> {
     uint64_t found = 0;
     for (uint64_t key = 1; key <= wanted; ++key) found += caches.Find(key) ? 1 : 0;
     EXPECT_EQ(found, there);
-    EXPECT_EQ(GetWhatMemoryAllows(caches, wanted), wanted) << "there is memory again";
+    EXPECT_EQ(GetWhatMemoryAllows(caches, wanted), wanted) << "allocations succeed again";
     EXPECT_EQ(caches.cache->size(), wanted);
   }
 };
@@ -90,7 +90,7 @@ TEST_P(InodeAllocationTest, EveryAreaMayBeTheOneThereIsNoMemoryFor) {
 }
 
 TEST_P(InodeAllocationTest, ATableThatCannotGrowHasLongerChainsAndGrowsLater) {
-  if (GetParam().hash == HashPolicy::kLfht) GTEST_SKIP() << "grows by itself";
+  if (GetParam().hash == HashPolicy::kLfht) GTEST_SKIP() << "liburcu resizes the table itself";
   constexpr uint64_t kInodes = 1500;
   const auto chains = [](InodeCaches& caches) {
     size_t count = 0;

@@ -195,7 +195,7 @@ TEST_P(InodeLookupTest, ANewInodeIsWaitedForByAllButTheNoWaitForms) {
   for (const Call& call : AllCalls()) {
     FoundInode fresh = caches_.GetNew(kKey);
     const Answer there = {Got::kThere, fresh.inode.get()};
-    EXPECT_EQ(Peek(kKey), fresh.inode.get()) << "for a look";
+    EXPECT_EQ(Peek(kKey), fresh.inode.get()) << "without a reference";
     if (call.waits_for_new) {
       EXPECT_EQ(AnswerAfterWaiting(call, "wait-new:after-ticket",
                                    [&] { cache_.UnlockNew(*fresh.inode); }),
@@ -220,7 +220,7 @@ TEST_P(InodeLookupTest, AnInodeThatCannotBeCompletedIsNotFoundByThoseWhoWaited) 
     EXPECT_EQ(answer.got, Miss(call)) << call.name;
     EXPECT_NE(answer.inode, kept.get()) << call.name;
     EXPECT_FALSE(kept->Is(kNew));
-    EXPECT_EQ(kept->count.load(), 1u) << "who waited has put it";
+    EXPECT_EQ(kept->count.load(), 1u) << "the waiter has put it";
     Remove(kKey);
   }
 }
@@ -340,7 +340,7 @@ TEST_P(InodeLookupTest, ANewFilesKeyIsBusyIfItIsTaken) {
     cache_.UnlockNew(*creating);
     EXPECT_EQ(insert(), std::errc::device_or_resource_busy);
   }
-  EXPECT_EQ(insert(), std::errc::device_or_resource_busy) << "also if nobody uses it";
+  EXPECT_EQ(insert(), std::errc::device_or_resource_busy) << "even if unused";
   EXPECT_EQ(cache_.size(), 1u);
 }
 
@@ -419,7 +419,7 @@ TEST_P(InodeLookupTest, FindNoWaitAndFindRcuDoNotWaitForTheDying) {
       met = &inode == &dying && inode.Is(kDying);
       return IgetFamily::Take::kStop;
     }));
-    EXPECT_TRUE(met) << "it decides about any state by itself";
+    EXPECT_TRUE(met) << "the callback decides for any state";
     EXPECT_EQ(Peek(kKey), nullptr);
     EXPECT_FALSE(icache::Grab(dying));
   });

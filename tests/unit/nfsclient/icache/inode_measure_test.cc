@@ -300,7 +300,7 @@ TEST(InodeMeasureTest, FileIdsOfAnyStrideFallOnChainsAtRandom) {
       EXPECT_EQ(chains.mean(), 1);
       // 1 with a standard deviation of 0.011, or of 0.03 if groups of eight ids are correlated.
       EXPECT_NEAR(chains.chi_square, 1, 0.2);
-      EXPECT_LE(chains.longest, 14u) << "far beyond chance";
+      EXPECT_LE(chains.longest, 14u) << "far from a random distribution";
     }
   }
 }

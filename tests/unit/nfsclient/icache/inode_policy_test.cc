@@ -41,7 +41,7 @@ TEST(InodePolicyTest, EveryNameAndLabelIsReadBackAsItsPolicy) {
     EXPECT_EQ(ParseHashPolicy(PolicyLabel(policy)), policy);
     words.insert({PolicyName(policy), PolicyLabel(policy)});
   }
-  EXPECT_EQ(words.size(), 2 * kHashPolicies) << "no word has two meanings";
+  EXPECT_EQ(words.size(), 2 * kHashPolicies) << "no word is ambiguous";
   for (const ListPolicy policy : kListPolicies) {
     EXPECT_EQ(ParseListPolicy(PolicyName(policy)), policy);
     EXPECT_EQ(ParseListPolicy(PolicyLabel(policy)), policy);

@@ -308,7 +308,7 @@ TEST_F(PathCache, TheLongestPrefixesThatFitAreToldApart) {
   }
   EXPECT_TRUE(Hits(files[0].first, files[0].second));
   EXPECT_TRUE(Hits(files[1].first, files[1].second));
-  EXPECT_FALSE(Hits(files[2].first, files[2].second)) << "one byte more than there is room for";
+  EXPECT_FALSE(Hits(files[2].first, files[2].second)) << "one byte too long";
 }
 
 TEST_F(PathCache, WhoSharesAnEntryIsTrustedNoLongerThanAlone) {
@@ -342,7 +342,7 @@ TEST_F(PathCache, PrefixesThatLookAlikeAreToldApart) {
   std::thread([&] {  // a thread with a new cache
     Learn("a/" + one + "/file", one_file);
     Learn("a/" + other + "/file", other_file);
-    EXPECT_FALSE(Hits("a/" + one + "/file", one_file)) << "they were meant to take turns";
+    EXPECT_FALSE(Hits("a/" + one + "/file", one_file)) << "expected a conflict eviction";
   })
       .join();
 }
