@@ -145,8 +145,8 @@ TEST_F(AccessCacheRaceTest, AnAnswerThatMovesToAListUnderAPeekIsGivenAsOfTheLoad
   EXPECT_EQ(Search(1), 0x15);
 }
 
-// Otherwise another user's entry could follow in the same epoch, and a reader of the first could not
-// distinguish them.
+// Otherwise another user's entry could follow in the same epoch, and a reader of the first could
+// not distinguish them.
 TEST_F(AccessCacheRaceTest, R7_WhatComesWhileTheCacheIsClearedTakesItsEpochAlong) {
   for (const bool with_list : {false, true}) {
     cache_.Clear(lru_);
