@@ -94,8 +94,8 @@ TEST_F(CredentialCacheTest, GroupListsAtTheEdgeOfTheObjectAreComparedWhole) {
   }
 }
 
-// Two different lists of `count` groups with the same hash: it mixes in one group after the other,
-// so a pair that agrees in the upper half before the last group can be made to agree whole.
+// Two different lists of `count` groups with the same hash: it adds one group after the other
+// (Mix64()), so a pair that agrees in the upper half before the last group can be made to agree.
 std::optional<std::pair<Credential, Credential>> SameHash(size_t count) {
   std::vector<uint32_t> groups(count - 1, 7);
   std::map<uint32_t, std::pair<uint32_t, uint32_t>> seen;  // upper half -> group, lower half
@@ -105,10 +105,11 @@ std::optional<std::pair<Credential, Credential>> SameHash(size_t count) {
     const auto lower = static_cast<uint32_t>(hash);
     const auto [place, fresh] = seen.try_emplace(hash >> 32, group, lower);
     if (fresh) continue;
-    groups.push_back(0);
+    const auto& [earlier_group, earlier_lower] = place->second;
+    groups.push_back(earlier_lower > lower ? earlier_lower - lower : 0);
     const Credential one(1, 1, groups);
-    groups[count - 2] = place->second.first;
-    groups[count - 1] = place->second.second ^ lower;
+    groups[count - 2] = earlier_group;
+    groups[count - 1] = lower > earlier_lower ? lower - earlier_lower : 0;
     return std::pair(one, Credential(1, 1, groups));
   }
   return std::nullopt;
