@@ -1,4 +1,4 @@
-// Client from its mount to its end, and what concerns all of it.
+// Client: mount, shutdown and the calls about all of its caches.
 
 #include "nfsclient/client.h"
 
@@ -25,7 +25,7 @@ MountError RootError(std::errc error, const MountOptions& options) {
                      "; does the server still export it?"};
 }
 
-// So short that the text needs no memory of its own.
+// Fits std::string's inline buffer: allocates nothing.
 MountError OutOfMemory() { return {std::errc::not_enough_memory, "out of memory"}; }
 
 }  // namespace

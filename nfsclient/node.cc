@@ -186,7 +186,7 @@ std::errc Node::ReadDir(std::string_view path, const Credential& credential,
   const WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
   if (request.error != kOk) return request.error;
   if (request.flags.cached) return CachedError(superblock_);  // listings are not cached
-  // The third pass would begin again, with entries that `visit` has seen.
+  // After ESTALE the forced revalidation would visit entries again.
   bool began = false, stale = false;
   const auto note_and_visit = [&](const DirectoryEntry& entry) {
     began = true;
@@ -234,7 +234,7 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
             superblock_.protocol->Open(walk.parent().inode()->handle(), walk.last(), inode.handle(),
                                        (mode & kMayRead) != 0, (mode & kMayWrite) != 0, key);
         std::errc failed = opened.error;
-        // The name leads elsewhere, or nowhere, by now: the third pass finds out where to.
+        // The name has changed on the server: forced revalidation finds out where it leads.
         if (!walk.force() && NameChangedOnServer(failed)) return protocol::kStale;
         if (failed == kOk && opened.attributes) {
           failed = nfs::UpdateAttributes(superblock_, inode, *opened.attributes, stamp);
@@ -242,8 +242,7 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
         // Close-to-open: what others wrote before they closed is seen (NAME-5).
         const bool ask = !superblock_.options.nocto && !opened.attributes;
         if (failed == kOk) failed = nfs::Revalidate(superblock_, inode, key, ask);
-        // A server may know a file by its handle for as long as somebody has it open. Its name is
-        // gone, or another file's.
+        // A server may keep an unlinked file's handle valid while another client has it open.
         if (failed == kOk && !walk.force() && IsUnlinked(inode)) return protocol::kStale;
         if (failed == kOk) {
           failed = nfs::PermissionRef(superblock_, inode, walk.credential(), mode);

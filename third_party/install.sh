@@ -7,7 +7,7 @@ packages=(
   bazel-bootstrap bazel-rules-java g++ python3
   libnfs-dev liburcu-dev libtirpc-dev libboost-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev
-  googletest libbenchmark-dev gcovr pkg-config
+  googletest gcovr pkg-config
   nfs-ganesha nfs-ganesha-vfs nfs-ganesha-mem rpcbind xz-utils groff-base
 )
 if [ "${1-}" = report ]; then

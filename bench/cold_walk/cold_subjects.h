@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
-#include <memory>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -23,12 +23,8 @@ struct ColdTurn {
   uint64_t rpcs = 0;
 };
 
-class ColdSubject {
- public:
-  virtual ~ColdSubject() = default;
-  // One walk with empty caches. May end early, with less, after an interrupt.
-  virtual std::expected<ColdTurn, std::string> Run() = 0;
-};
+// One walk with empty caches. May end early, with less, after an interrupt.
+using ColdSubject = std::function<std::expected<ColdTurn, std::string>()>;
 
 // Where a walk takes place. What it points to outlives every subject.
 struct ColdPlace {
@@ -48,12 +44,11 @@ struct ColdSetting {
 std::string SubjectName(std::string_view who, const ColdSetting& setting);
 
 // Our client, with a mount of its own for every turn.
-std::unique_ptr<ColdSubject> MakeNfswalkWalk(const ColdPlace& place, const ColdSetting& setting);
+ColdSubject MakeNfswalkWalk(const ColdPlace& place, const ColdSetting& setting);
 
 // The synchronous calls of libnfs, a context a thread and turn. libnfs keeps neither names nor
 // attributes for them, so that a walk by path may look at one in `one_in` files.
-std::unique_ptr<ColdSubject> MakeLibnfsWalk(const ColdPlace& place, const ColdSetting& setting,
-                                            uint64_t one_in);
+ColdSubject MakeLibnfsWalk(const ColdPlace& place, const ColdSetting& setting, uint64_t one_in);
 
 // One walk by one thread of our client, and the calls it made after the mount.
 std::expected<Record, std::string> RecordWalk(const ColdPlace& place, ColdSetting setting);
@@ -62,8 +57,7 @@ inline constexpr size_t kRawWindow = 256;
 // The ceiling of a walk: the calls of its record, kRawWindow of them in flight at once, by one
 // thread that does nothing else and checks nothing but the status. A connection of its own for
 // every turn, which is not part of the time.
-std::unique_ptr<ColdSubject> MakeRawCalls(const ColdPlace& place, const ColdSetting& setting,
-                                          Record record);
+ColdSubject MakeRawCalls(const ColdPlace& place, const ColdSetting& setting, Record record);
 
 }  // namespace nfswalk::bench
 

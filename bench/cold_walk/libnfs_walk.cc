@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -58,45 +59,31 @@ class LibnfsCalls final : public WalkCalls {
   const LibnfsContext context_;
 };
 
-class LibnfsWalk final : public ColdSubject {
- public:
-  LibnfsWalk(const ColdPlace& place, const ColdSetting& setting, uint64_t one_in)
-      : place_(place), setting_(setting), one_in_(one_in) {}
+uint64_t CallsSent(const std::vector<const LibnfsCalls*>& all) {
+  uint64_t sent = 0;
+  for (const LibnfsCalls* each : all) sent += each->CallsSent();
+  return sent;
+}
 
-  std::expected<ColdTurn, std::string> Run() override {
+}  // namespace
+
+ColdSubject MakeLibnfsWalk(const ColdPlace& place, const ColdSetting& setting, uint64_t one_in) {
+  return [place, setting, one_in]() -> std::expected<ColdTurn, std::string> {
     std::vector<std::unique_ptr<WalkCalls>> calls;
     std::vector<const LibnfsCalls*> counted;
-    const std::string url = place_.server.LibnfsUrl(place_.directory, setting_.version);
-    while (calls.size() < setting_.threads) {
-      auto context = ConnectLibnfs(place_.server, url);
+    const std::string url = place.server.LibnfsUrl(place.directory, setting.version);
+    while (calls.size() < setting.threads) {
+      auto context = ConnectLibnfs(place.server, url);
       if (!context) return std::unexpected(std::move(context.error()));
       auto mine = std::make_unique<LibnfsCalls>(std::move(*context));
       counted.push_back(mine.get());
       calls.push_back(std::move(mine));
     }
     const uint64_t sent_before = CallsSent(counted);
-    const auto turn = Walk(setting_.kind, place_.tree, one_in_, calls, place_.server.server_pid());
+    const auto turn = Walk(setting.kind, place.tree, one_in, calls, place.server.server_pid());
     if (!turn) return std::unexpected(turn.error());
     return ColdTurn{.turn = *turn, .rpcs = CallsSent(counted) - sent_before};
-  }
-
- private:
-  static uint64_t CallsSent(const std::vector<const LibnfsCalls*>& all) {
-    uint64_t sent = 0;
-    for (const LibnfsCalls* each : all) sent += each->CallsSent();
-    return sent;
-  }
-
-  const ColdPlace place_;
-  const ColdSetting setting_;
-  const uint64_t one_in_;
-};
-
-}  // namespace
-
-std::unique_ptr<ColdSubject> MakeLibnfsWalk(const ColdPlace& place, const ColdSetting& setting,
-                                            uint64_t one_in) {
-  return std::make_unique<LibnfsWalk>(place, setting, one_in);
+  };
 }
 
 }  // namespace nfswalk::bench

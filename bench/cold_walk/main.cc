@@ -1,13 +1,177 @@
 // cold_walk: walks by a client that has seen nothing of the tree.
-#include "bench/cold_walk/cold_run.h"
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bench/cold_walk/cold_subjects.h"
 #include "bench/measure/command_line.h"
 #include "bench/measure/interrupt.h"
 #include "bench/measure/progress.h"
+#include "bench/measure/row.h"
+#include "bench/measure/run_options.h"
+#include "bench/measure/turns.h"
+#include "fmt/format.h"
 
 namespace nfswalk::bench {
 namespace {
 
 constexpr uint64_t kFilesMax = 10'000'000;
+constexpr std::string_view kBench = "cold_walk";
+constexpr int kVersions[] = {3, 4};
+
+struct ColdOptions : RunOptions {
+  ColdOptions() : RunOptions{.threads = {1, 4}, .repetitions = 5} {}
+
+  uint64_t files = 100'000;
+  uint64_t libnfs_one_in = 10;
+};
+
+// Our client in all its settings: version 3 has no COMPOUND to switch off, and a listing is not
+// listed ahead.
+std::vector<ColdSetting> SettingsOf(WalkKind kind) {
+  std::vector<ColdSetting> settings = {{.version = 3, .kind = kind},
+                                       {.version = 4, .kind = kind},
+                                       {.version = 4, .kind = kind, .compound = false}};
+  if (kind == WalkKind::kPath) {
+    settings.push_back({.version = 3, .kind = kind, .list_ahead = false});
+    settings.push_back({.version = 4, .kind = kind, .list_ahead = false});
+  }
+  return settings;
+}
+
+struct Contender {
+  std::string name;
+  ColdSetting setting;
+  ColdSubject subject;
+  uint64_t files = 0;
+  std::vector<uint64_t> rpcs = {};  // of each turn
+
+  std::string Title() const {
+    return fmt::format("{}, v{} {}, {} threads", name, setting.version, NameOf(setting.kind),
+                       setting.threads);
+  }
+  uint64_t MedianRpcs() {
+    const auto middle = rpcs.begin() + static_cast<ptrdiff_t>((rpcs.size() - 1) / 2);
+    std::ranges::nth_element(rpcs, middle);
+    return *middle;
+  }
+};
+
+class ColdRun {
+ public:
+  ColdRun(const ColdOptions& options, const ColdPlace& place, RowWriter& rows)
+      : options_(options), place_(place), rows_(rows) {}
+
+  Outcome Run() {
+    if (Outcome assembled = Assemble(); !assembled) return assembled;
+    Turns turns(options_.repetitions);
+    for (size_t i = 0; i < contenders_.size(); ++i) turns.AddRow();
+    while (turns.BeginRound()) {
+      for (size_t i = 0; i < contenders_.size() && !Interrupted(); ++i) {
+        if (!turns.Wants(i)) continue;
+        if (Outcome taken = TakeTurn(contenders_[i], turns, i); !taken) return taken;
+      }
+    }
+    for (size_t i = 0; i < contenders_.size(); ++i) {
+      if (turns.Complete(i)) WriteRow(contenders_[i], turns, i);
+    }
+    return {};
+  }
+
+ private:
+  // The walks that are recorded for the ceilings warm the server up.
+  Outcome Assemble() {
+    for (const WalkKind kind : {WalkKind::kPath, WalkKind::kFind}) {
+      for (ColdSetting setting : SettingsOf(kind)) {
+        ShowProgress("the calls of " + SubjectName("nfswalk", setting));
+        auto record = RecordWalk(place_, setting);
+        if (!record) return std::unexpected(std::move(record.error()));
+        if (Interrupted()) return {};
+        for (const size_t threads : options_.threads) {
+          setting.threads = threads;
+          AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
+        }
+        setting.threads = 1;
+        AddContender("raw calls", setting, MakeRawCalls(place_, setting, std::move(*record)), 1);
+      }
+      // A find lists all: there is nothing to look at one in so many of.
+      const uint64_t one_in = kind == WalkKind::kPath ? options_.libnfs_one_in : 1;
+      for (const int version : kVersions) {
+        for (const size_t threads : options_.threads) {
+          const ColdSetting setting{.version = version, .kind = kind, .threads = threads};
+          AddContender("libnfs sync", setting, MakeLibnfsWalk(place_, setting, one_in), one_in);
+        }
+      }
+    }
+    for (const ColdSetting& setting : SettingsOf(WalkKind::kDeep)) {
+      AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
+    }
+    return {};
+  }
+
+  void AddContender(std::string_view who, const ColdSetting& setting,
+                    ColdSubject subject, uint64_t one_in) {
+    contenders_.push_back({SubjectName(who, setting), setting, std::move(subject),
+                           FilesOf(setting.kind, place_.tree, one_in)});
+  }
+
+  Outcome TakeTurn(Contender& contender, Turns& turns, size_t number) {
+    ShowProgress(fmt::format("{}, turn {}", contender.Title(), turns.round() + 1));
+    const auto taken = contender.subject();
+    if (!taken) return std::unexpected(contender.Title() + ": " + taken.error());
+    if (Interrupted()) return {};  // it was cut short
+    contender.rpcs.push_back(taken->rpcs);
+    turns.Add(number, taken->turn);
+    return {};
+  }
+
+  void WriteRow(Contender& contender, const Turns& turns, size_t number) {
+    Row row;
+    row.Set("subject", contender.name)
+        .Set("protocol", fmt::format("v{}", contender.setting.version))
+        .Set("mode", NameOf(contender.setting.kind))
+        .Set("threads", contender.setting.threads)
+        .Set("files", contender.files)
+        .Set("rpcs", contender.MedianRpcs());
+    AddTiming(row, turns, number, 1);
+    rows_.Write(row);
+  }
+
+  const ColdOptions& options_;
+  const ColdPlace place_;
+  RowWriter& rows_;
+  std::vector<Contender> contenders_;
+};
+
+// Works in a new directory of the export and removes it again. A row has: subject, protocol ("v3"),
+// mode, threads, files and rpcs of a walk (the median of all turns), and what AddTiming() says,
+// where an operation is a file and its cost the time that passes. After an interrupt it ends early
+// with the rows that are complete.
+Outcome RunColdWalks(const ColdOptions& options) {
+  auto server = ServerExport::Open(options.server);
+  if (!server) return std::unexpected(std::move(server.error()));
+  auto rows = RowWriter::Open(kBench, options.json_file,
+                              Row()
+                                  .Set("server", (*server)->description())
+                                  .Set("files", options.files)
+                                  .Set("depth", ColdTree::kDepth)
+                                  .Set("files_per_directory", ColdTree::kFilesPerDirectory)
+                                  .Set("window", kRawWindow)
+                                  .Set("libnfs_one_in", options.libnfs_one_in)
+                                  .Set("repetitions", options.repetitions));
+  if (!rows) return std::unexpected(std::move(rows.error()));
+  const ColdTree tree(options.files);
+  const ColdPlace place{**server, tree, fmt::format("nfswalk-cold-walk-{}", getpid())};
+  ShowProgress("making the tree");
+  Outcome ran = (*server)->WithTree(tree.Build(), place.directory,
+                                    [&] { return ColdRun(options, place, *rows).Run(); });
+  if (!ran) return ran;
+  return rows->Close(Row().Set("interrupted", Interrupted()));
+}
 
 void ShortenRun(ColdOptions& options) {
   options.files = 10'000;
@@ -32,9 +196,7 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(uint64_t{1}, kFilesMax))
       ->capture_default_str();
   AddRunOptions(app, options);
-  if (const auto exit_code = ExitCodeOfParsing(app, argc, argv)) return *exit_code;
-  CatchInterrupts();
-  return Finish("cold_walk", RunColdWalks(options));
+  return RunBenchmark(app, argc, argv, [&] { return RunColdWalks(options); });
 }
 
 }  // namespace

@@ -67,22 +67,6 @@ std::expected<ColdTurn, std::string> WalkOnce(Client& client, const ColdPlace& p
   return ColdTurn{.turn = *turn, .rpcs = client.stats().rpcs - rpcs_before};
 }
 
-class NfswalkWalk final : public ColdSubject {
- public:
-  NfswalkWalk(const ColdPlace& place, const ColdSetting& setting)
-      : place_(place), setting_(setting) {}
-
-  std::expected<ColdTurn, std::string> Run() override {
-    auto client = place_.server.Mount(OptionsOf(place_, setting_));
-    if (!client) return std::unexpected(std::move(client.error()));
-    return WalkOnce(**client, place_, setting_);
-  }
-
- private:
-  const ColdPlace place_;
-  const ColdSetting setting_;
-};
-
 }  // namespace
 
 std::string SubjectName(std::string_view who, const ColdSetting& setting) {
@@ -90,8 +74,12 @@ std::string SubjectName(std::string_view who, const ColdSetting& setting) {
                      setting.list_ahead ? "" : " nordirplus");
 }
 
-std::unique_ptr<ColdSubject> MakeNfswalkWalk(const ColdPlace& place, const ColdSetting& setting) {
-  return std::make_unique<NfswalkWalk>(place, setting);
+ColdSubject MakeNfswalkWalk(const ColdPlace& place, const ColdSetting& setting) {
+  return [place, setting]() -> std::expected<ColdTurn, std::string> {
+    auto client = place.server.Mount(OptionsOf(place, setting));
+    if (!client) return std::unexpected(std::move(client.error()));
+    return WalkOnce(**client, place, setting);
+  };
 }
 
 std::expected<Record, std::string> RecordWalk(const ColdPlace& place, ColdSetting setting) {

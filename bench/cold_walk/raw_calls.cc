@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -207,40 +208,26 @@ class Pipeline {
   const std::unique_ptr<rpc_context, ContextCloser> context_;
 };
 
-class RawCalls final : public ColdSubject {
- public:
-  RawCalls(const ColdPlace& place, const ColdSetting& setting, Record record)
-      : place_(place), setting_(setting), record_(std::move(record)) {}
+}  // namespace
 
-  std::expected<ColdTurn, std::string> Run() override {
+ColdSubject MakeRawCalls(const ColdPlace& place, const ColdSetting& setting, Record record) {
+  return [place, setting, record = std::move(record)]() -> std::expected<ColdTurn, std::string> {
     using Clock = std::chrono::steady_clock;
-    Pipeline pipeline(setting_.version, record_);
-    const protocol::ServerAddress server = place_.server.OptionsFor(place_.directory).server;
+    Pipeline pipeline(setting.version, record);
+    const protocol::ServerAddress server = place.server.OptionsFor(place.directory).server;
     Outcome outcome;
-    place_.server.InItsNetwork([&] { outcome = pipeline.Connect(server); });
+    place.server.InItsNetwork([&] { outcome = pipeline.Connect(server); });
     if (!outcome) return std::unexpected(std::move(outcome.error()));
-    const MachineShare machine(place_.server.server_pid());
+    const MachineShare machine(place.server.server_pid());
     const Clock::time_point started = Clock::now();
     outcome = pipeline.Run();
     const std::chrono::duration<double> took = Clock::now() - started;
     if (!outcome) return std::unexpected(std::move(outcome.error()));
-    return ColdTurn{.turn = {.ops = FilesOf(setting_.kind, place_.tree, 1),
+    return ColdTurn{.turn = {.ops = FilesOf(setting.kind, place.tree, 1),
                              .seconds = took.count(),
                              .share = machine.Share()},
                     .rpcs = pipeline.answered()};
-  }
-
- private:
-  const ColdPlace place_;
-  const ColdSetting setting_;
-  const Record record_;
-};
-
-}  // namespace
-
-std::unique_ptr<ColdSubject> MakeRawCalls(const ColdPlace& place, const ColdSetting& setting,
-                                          Record record) {
-  return std::make_unique<RawCalls>(place, setting, std::move(record));
+  };
 }
 
 }  // namespace nfswalk::bench

@@ -13,6 +13,7 @@
 #include "nfsclient/icache/inode.h"
 #include "nfsclient/icache/inode_list.h"
 #include "nfsclient/icache/inode_table.h"
+#include "rcu/mix64.h"
 
 namespace nfswalk::bench {
 namespace {
@@ -20,11 +21,8 @@ namespace {
 constexpr size_t kTurns = 5;
 constexpr uint64_t kTransfers = 20'000;
 
-uint64_t Mix(uint64_t x) {
-  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccd;
-  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53;
-  return (x ^ (x >> 33)) | 1;
-}
+// Not 0.
+uint64_t HashOf(uint64_t file) { return rcu::Mix64(file) | 1; }
 
 // The inodes, and the tables and lists that they are put into and taken out of.
 class HeldInodes {
@@ -34,7 +32,7 @@ class HeldInodes {
 
   void Insert() {
     for (size_t i = 0; i < inodes_.size(); ++i) {
-      const uint64_t hash = Mix(i);
+      const uint64_t hash = HashOf(i);
       inodes_[i].hash.store(hash, std::memory_order_relaxed);  // no other thread
       auto chain = table_.Lock(hash);
       if (chain.Find(hash, NoMatch) == nullptr) chain.Insert(&inodes_[i]);
@@ -42,14 +40,14 @@ class HeldInodes {
   }
   void FindNothing() {
     for (size_t i = 0; i < inodes_.size(); ++i) {
-      const uint64_t hash = Mix(i + inodes_.size());
+      const uint64_t hash = HashOf(i + inodes_.size());
       auto chain = table_.Lock(hash);
       if (chain.Find(hash, NoMatch) != nullptr) std::abort();
     }
   }
   void Unhash() {
     for (size_t i = 0; i < inodes_.size(); ++i) {
-      auto chain = table_.Lock(Mix(i));
+      auto chain = table_.Lock(HashOf(i));
       chain.Remove(&inodes_[i]);
     }
   }

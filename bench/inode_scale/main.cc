@@ -165,10 +165,10 @@ int Main(int argc, char** argv) {
       "cache is measured.",
       "inode_scale");
   Declare(app, options);
-  if (const auto exit_code = ExitCodeOfParsing(app, argc, argv)) return *exit_code;
-  if (options.server) options.fills_ns = {0};
-  CatchInterrupts();
-  return Finish("inode_scale", Run(options));
+  return RunBenchmark(app, argc, argv, [&] {
+    if (options.server) options.fills_ns = {0};
+    return Run(options);
+  });
 }
 
 }  // namespace

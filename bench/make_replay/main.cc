@@ -1,13 +1,269 @@
 // make_replay: the file system calls of a recorded make, asked again.
-#include <filesystem>
+#include <unistd.h>
 
-#include "bench/make_replay/replay_run.h"
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/make_replay/killing_subject.h"
+#include "bench/make_replay/plan.h"
+#include "bench/make_replay/replay.h"
 #include "bench/measure/command_line.h"
 #include "bench/measure/interrupt.h"
 #include "bench/measure/progress.h"
+#include "bench/measure/row.h"
+#include "bench/measure/run_options.h"
+#include "bench/measure/server_export.h"
+#include "bench/measure/subjects.h"
+#include "bench/measure/team.h"
+#include "bench/measure/turns.h"
+#include "fmt/format.h"
 
 namespace nfswalk::bench {
 namespace {
+
+constexpr std::string_view kBench = "make_replay";
+constexpr uint64_t kMismatchesShown = 20;
+// A first pass cannot be repeated by the same client, so a row is one pass by a new one.
+constexpr size_t kColdPasses = 1;
+
+struct ReplayOptions : RunOptions {
+  ReplayOptions() : RunOptions{.threads = {1, 2, 4, 8}, .repetitions = 5} {}
+
+  std::vector<std::string> plans;
+  // Walk modes of nfswalk, each mounted beside the others; "kernel": the system calls on a tmpfs;
+  // "libnfs": its synchronous calls, in the first pass only.
+  std::vector<std::string> modes = {"ref",        "rcu-locked", "rcu-peek",
+                                    "rcu-search", "kernel",     "libnfs"};
+  uint64_t turn_ms = 500;
+  size_t libnfs_one_in = 10;
+  uint64_t kill_server_after = 0;  // calls, 0: never
+};
+
+using MadeSubject = std::expected<std::unique_ptr<Subject>, std::string>;
+
+enum class Phase : uint8_t { kCold, kWarm };
+constexpr std::string_view NameOf(Phase phase) { return phase == Phase::kCold ? "cold" : "warm"; }
+
+struct Contender {
+  std::function<MadeSubject()> make;
+  std::unique_ptr<Subject> subject = {};  // after the cold phase its caches are warm
+
+  Outcome Make() {
+    auto made = make();
+    if (!made) return std::unexpected(std::move(made.error()));
+    subject = std::move(*made);
+    return {};
+  }
+};
+
+// What the turns of a row counted, disturbed or not; the latencies are of undisturbed ones.
+struct Tally {
+  uint64_t ops = 0;
+  uint64_t mismatches = 0;
+  uint64_t rpcs = 0;
+  uint64_t peek_hits = 0;
+  std::array<uint64_t, kNeedRefCount> need_ref{};
+  std::vector<uint32_t> latencies_ns = {};
+
+  void Add(const PassResult& pass, const Stats& before, const Stats& after) {
+    ops += pass.turn.ops;
+    mismatches += pass.mismatches;
+    rpcs += after.rpcs - before.rpcs;
+    peek_hits += after.peek_hits - before.peek_hits;
+    for (size_t i = 0; i < kNeedRefCount; ++i)
+      need_ref[i] += after.need_ref[i] - before.need_ref[i];
+    if (pass.turn.share < kShareMin) return;
+    latencies_ns.insert(latencies_ns.end(), pass.latencies_ns.begin(), pass.latencies_ns.end());
+  }
+
+  // Preconditions: there are latencies. Reorders them.
+  uint32_t Percentile(size_t percent) {
+    const auto rank =
+        latencies_ns.begin() + static_cast<ptrdiff_t>((latencies_ns.size() - 1) * percent / 100);
+    std::ranges::nth_element(latencies_ns, rank);
+    return *rank;
+  }
+};
+
+struct Entry {
+  Contender* contender;
+  size_t threads;
+  Tally tally = {};
+};
+
+class ReplayRun {
+ public:
+  ReplayRun(const ReplayOptions& options, ServerExport& server, RowWriter& rows)
+      : options_(options), server_(server), rows_(rows) {}
+
+  Outcome Run() {
+    for (const std::string& file : options_.plans) {
+      if (Interrupted()) break;
+      if (Outcome done = RunPlan(file); !done) return done;
+    }
+    const Row totals = Row().Set("compared", compared_).Set("differ", mismatches_);
+    if (Outcome closed = rows_.Close(totals); !closed) return closed;
+    if (mismatches_ == 0) return {};
+    return std::unexpected(fmt::format("compared {} answers: {} differ", compared_, mismatches_));
+  }
+
+ private:
+  Outcome RunPlan(const std::string& file) {
+    ShowProgress(file);
+    auto plan = LoadPlan(file, server_.special_files());
+    if (!plan) return std::unexpected(std::move(plan.error()));
+    rows_.Write(Row().Set("trace", plan->trace).SetJson("coverage", plan->coverage));
+    // Two plans of one name, or two runs against one server, must not meet.
+    const std::string directory = fmt::format("nfswalk-make-replay-{}-{}", getpid(), plans_run_++);
+    ShowProgress(plan->trace + ": making the tree");
+    return server_.WithTree(plan->tree, directory, [&]() -> Outcome {
+      std::vector<Contender> contenders;
+      for (const std::string& mode : options_.modes) {
+        Contender contender{.make = MakerOf(mode, *plan, directory)};
+        if (Outcome made = contender.Make(); made) {
+          contenders.push_back(std::move(contender));
+        } else if (mode == "kernel") {
+          Warn(kBench, "left out: " + made.error());
+        } else {
+          return made;
+        }
+      }
+      if (Outcome done = Replay(Phase::kCold, contenders, *plan); !done) return done;
+      return Replay(Phase::kWarm, contenders, *plan);
+    });
+  }
+
+  std::function<MadeSubject()> MakerOf(const std::string& mode, const ReplayPlan& plan,
+                                       const std::string& directory) {
+    if (mode == "kernel") return [&plan] { return MakeKernelSubject(plan.tree); };
+    if (mode == "libnfs") {
+      return
+          [this, &directory] { return MakeLibnfsSubject(server_.LibnfsUrl(directory), server_); };
+    }
+    return [this, &mode, &directory]() -> MadeSubject {
+      MountOptions options = server_.OptionsFor(directory);
+      options.walk = *ParseWalkMode(mode);
+      auto client = server_.Mount(options);
+      if (!client) return std::unexpected(std::move(client.error()));
+      auto subject = MakeNfswalkSubject(std::move(*client), mode);
+      if (options_.kill_server_after == 0) return subject;
+      return MakeKillingSubject(std::move(subject), server_, options_.kill_server_after);
+    };
+  }
+
+  Outcome Replay(Phase phase, std::vector<Contender>& contenders, const ReplayPlan& plan) {
+    std::vector<Entry> entries;
+    if (phase == Phase::kCold) {
+      for (Contender& each : contenders) {
+        entries.push_back({&each, each.subject->caches() ? std::ranges::max(options_.threads) : 1});
+      }
+    } else {
+      for (const size_t threads : options_.threads) {
+        for (Contender& each : contenders) {
+          if (each.subject->caches()) entries.push_back({&each, threads});
+        }
+      }
+    }
+    Turns turns(phase == Phase::kCold ? kColdPasses : options_.repetitions);
+    for (size_t i = 0; i < entries.size(); ++i) turns.AddRow();
+    while (turns.BeginRound()) {
+      for (size_t i = 0; i < entries.size(); ++i) {
+        if (!turns.Wants(i)) continue;
+        Outcome taken = TakeTurn(phase, plan, entries[i], turns, i);
+        if (!taken || Interrupted()) return taken;
+      }
+    }
+    for (size_t i = 0; i < entries.size(); ++i) WriteRow(phase, plan, entries[i], turns, i);
+    return {};
+  }
+
+  Outcome TakeTurn(Phase phase, const ReplayPlan& plan, Entry& entry, Turns& turns, size_t row) {
+    Contender& contender = *entry.contender;
+    if (phase == Phase::kCold && turns.round() > 0) {
+      contender.subject = nullptr;
+      if (Outcome made = contender.Make(); !made) return made;
+    }
+    Subject& subject = *contender.subject;
+    ShowProgress(fmt::format("{}: {} {}, {}, {} threads, turn {}", plan.trace, subject.subject(),
+                             subject.mode(), NameOf(phase), entry.threads, turns.round() + 1));
+    const Stats before = subject.stats();
+    const auto pass =
+        phase == Phase::kCold
+            ? ReplayOnce(subject, plan, entry.threads,
+                         subject.caches() ? 1 : options_.libnfs_one_in, server_.server_pid())
+            : ReplayFor(subject, plan, entry.threads, static_cast<double>(options_.turn_ms) / 1000);
+    if (!pass) return std::unexpected(pass.error());
+    for (size_t i = 0; i < pass->first_mismatches.size(); ++i) {
+      if (mismatches_ + i < kMismatchesShown) Warn(kBench, "differs: " + pass->first_mismatches[i]);
+    }
+    compared_ += pass->turn.ops;
+    mismatches_ += pass->mismatches;
+    if (Interrupted()) return {};                 // it was cut short
+    if (phase == Phase::kCold) entry.tally = {};  // the counts of a first pass are those of one
+    entry.tally.Add(*pass, before, subject.stats());
+    turns.Add(row, pass->turn);
+    return {};
+  }
+
+  void WriteRow(Phase phase, const ReplayPlan& plan, Entry& entry, const Turns& turns,
+                size_t number) {
+    Tally& tally = entry.tally;
+    Row need_ref;
+    for (size_t i = 1; i < kNeedRefCount; ++i) {
+      need_ref.Set(NeedRefName(static_cast<NeedRef>(i)), tally.need_ref[i]);
+    }
+    Row row;
+    row.Set("trace", plan.trace)
+        .Set("phase", NameOf(phase))
+        .Set("subject", entry.contender->subject->subject())
+        .Set("mode", entry.contender->subject->mode())
+        .Set("threads", entry.threads)
+        .Set("ops", tally.ops)
+        .Set("mismatches", tally.mismatches)
+        .Set("rpcs", tally.rpcs)
+        .Set("peek_hits", tally.peek_hits)
+        .Set("need_ref", need_ref);
+    AddTiming(row, turns, number, static_cast<double>(UsableProcessors(entry.threads)));
+    if (turns.WhyDisturbed(number).empty()) {
+      row.Set("p50_ns", tally.Percentile(50)).Set("p99_ns", tally.Percentile(99));
+    }
+    rows_.Write(row);
+  }
+
+  const ReplayOptions& options_;
+  ServerExport& server_;
+  RowWriter& rows_;
+  size_t plans_run_ = 0;
+  uint64_t compared_ = 0;
+  uint64_t mismatches_ = 0;
+};
+
+// Works in new directories of the export and removes them again. Of each plan a row with its
+// coverage; rows with trace, phase, subject, mode, threads, ops, mismatches, rpcs, peek_hits,
+// need_ref, p50_ns, p99_ns (without the cost of the clock) and what AddTiming() says. Answers that
+// differ are told on stderr and are an error in the end. After an interrupt it ends early with the
+// rows so far.
+Outcome RunReplay(const ReplayOptions& options) {
+  auto server = ServerExport::Open(options.server);
+  if (!server) return std::unexpected(std::move(server.error()));
+  auto rows = RowWriter::Open(kBench, options.json_file,
+                              Row()
+                                  .Set("server", (*server)->description())
+                                  .Set("repetitions", options.repetitions)
+                                  .Set("turn_ms", options.turn_ms)
+                                  .Set("libnfs_one_in", options.libnfs_one_in));
+  if (!rows) return std::unexpected(std::move(rows.error()));
+  return ReplayRun(options, **server, *rows).Run();
+}
 
 // Those that Bazel makes beside this program.
 std::vector<std::string> ShippedPlans() {
@@ -49,10 +305,10 @@ int Main(int argc, char** argv) {
       ->group("");  // for tests: not in --help
   AddTurnMs(app, options.turn_ms);
   AddRunOptions(app, options);
-  if (const auto exit_code = ExitCodeOfParsing(app, argc, argv)) return *exit_code;
-  if (options.plans.empty()) options.plans = ShippedPlans();
-  CatchInterrupts();
-  return Finish("make_replay", RunReplay(options));
+  return RunBenchmark(app, argc, argv, [&] {
+    if (options.plans.empty()) options.plans = ShippedPlans();
+    return RunReplay(options);
+  });
 }
 
 }  // namespace

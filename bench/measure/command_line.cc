@@ -1,11 +1,18 @@
 #include "bench/measure/command_line.h"
 
+#include "bench/measure/interrupt.h"
+#include "bench/measure/progress.h"
+
 namespace nfswalk::bench {
 namespace {
 
 constexpr size_t kThreadsMax = 256;
 constexpr size_t kRepetitionsMax = 1000;
 constexpr uint64_t kTurnMsMax = 60'000;
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitInterrupted = 130;  // what a shell returns for a process that SIGINT ended
 
 }  // namespace
 
@@ -46,14 +53,19 @@ void AddRunOptions(CLI::App& app, RunOptions& options) {
   AddJsonFile(app, options.json_file);
 }
 
-std::optional<int> ExitCodeOfParsing(CLI::App& app, int argc, char** argv) {
+int RunBenchmark(CLI::App& app, int argc, char** argv, const std::function<Outcome()>& run) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // CLI11 reports through exceptions; none passes on from here.
     return app.exit(error) == 0 ? 0 : kExitUsage;
   }
-  return {};
+  CatchInterrupts();
+  const Outcome outcome = run();
+  ShowProgress("");
+  if (!outcome) Warn(app.get_name(), outcome.error());
+  if (!outcome) return kExitFailed;
+  return Interrupted() ? kExitInterrupted : 0;
 }
 
 }  // namespace nfswalk::bench

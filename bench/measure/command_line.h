@@ -5,15 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "bench/measure/outcome.h"
 #include "bench/measure/run_options.h"
 
 namespace nfswalk::bench {
-
-inline constexpr int kExitUsage = 2;
 
 // The current value of an argument is the default of its option. Arguments outlive the parsing.
 void AddThreads(CLI::App& app, std::vector<size_t>& threads);
@@ -24,9 +23,10 @@ void AddJsonFile(CLI::App& app, std::string& json_file);
 // --threads, --repetitions, --server and --json.
 void AddRunOptions(CLI::App& app, RunOptions& options);
 
-// An exit code if there is nothing to run: 0 after --help, kExitUsage after bad arguments,
-// explained on stderr.
-std::optional<int> ExitCodeOfParsing(CLI::App& app, int argc, char** argv);
+// Parses the arguments, calls `run` with the signals of CatchInterrupts() caught, and returns the
+// exit code: 0 also after --help, 1 after an error of `run`, 2 after bad arguments, 130 after an
+// interrupt. Explains all but 0 and 130 on stderr.
+int RunBenchmark(CLI::App& app, int argc, char** argv, const std::function<Outcome()>& run);
 
 }  // namespace nfswalk::bench
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "nfsclient/nfs/stats.h"
+#include "nfsclient/client.h"
 
 namespace nfswalk::bench {
 

@@ -1,13 +1,204 @@
 // memory: bytes of a cached file, and the cost of a warm stat as the cache grows.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "bench/measure/command_line.h"
 #include "bench/measure/interrupt.h"
 #include "bench/measure/progress.h"
+#include "bench/measure/row.h"
+#include "bench/measure/subjects.h"
+#include "bench/measure/turns.h"
+#include "bench/measure/warm_turn.h"
 #include "bench/memory/cache_sizes.h"
-#include "bench/memory/memory_run.h"
+#include "bench/memory/filled_client.h"
+#include "bench/memory/growth.h"
+#include "bench/memory/proc_bytes.h"
 #include "bench/memory/synthetic_tree.h"
+#include "fmt/format.h"
 
 namespace nfswalk::bench {
 namespace {
+
+constexpr std::string_view kSubject = "nfswalk";
+constexpr uint32_t kOrderSeed = 6;
+constexpr size_t kGrowthRepetitionsMax = 3;  // they hardly differ
+
+struct MemoryOptions {
+  uint64_t files_max = 10'000'000;
+  std::vector<uint64_t> hot_files = {1000, 4096};
+  size_t repetitions = 7;
+  uint64_t turn_ms = 60;
+  std::string json_file = {};  // empty: stdout
+};
+
+std::string NamesText(bool long_names) {
+  if (!long_names) return "10 to 14 bytes";
+  return fmt::format("10 to 14 bytes, 1 in {} of {}", SyntheticTree::kOneLongIn,
+                     SyntheticTree::kLongNameBytes);
+}
+
+Outcome MeasureBytes(const MemoryOptions& options, bool long_names, uint64_t files,
+                     RowWriter& rows) {
+  std::vector<double> bytes_per_file;
+  const size_t repetitions = std::min(options.repetitions, kGrowthRepetitionsMax);
+  for (size_t repetition = 0; repetition < repetitions; ++repetition) {
+    ShowProgress(fmt::format("{} of {}: a process that caches {} files", repetition + 1,
+                             repetitions, files));
+    const auto growth = ResidentGrowth(SyntheticTree(files, long_names));
+    if (Interrupted()) return {};
+    if (!growth) return std::unexpected(growth.error());
+    bytes_per_file.push_back(static_cast<double>(*growth) / static_cast<double>(files));
+  }
+  const Spread bytes = SpreadOf(std::move(bytes_per_file));
+  rows.Write(Row()
+                 .Set("kind", "bytes")
+                 .Set("subject", kSubject)
+                 .Set("names", NamesText(long_names))
+                 .Set("files", files)
+                 .Set("bytes_per_file", bytes.median)
+                 .Set("bytes_min", bytes.least)
+                 .Set("bytes_max", bytes.most));
+  return {};
+}
+
+// Calls of the first `files` of every tree that holds as many, in an order that no prefetcher
+// guesses.
+std::unique_ptr<StatCalls> HotCalls(uint64_t files) {
+  const SyntheticTree tree(files, true);
+  std::vector<std::string> paths;
+  for (uint64_t file = 0; file < files; ++file) paths.push_back(tree.PathOfFile(file));
+  std::mt19937 order(kOrderSeed);
+  std::ranges::shuffle(paths, order);
+  return std::make_unique<StatCalls>(paths);
+}
+
+struct Cache {
+  uint64_t files = 0;
+  std::unique_ptr<Subject> subject;
+};
+
+class CostRun {
+ public:
+  CostRun(const MemoryOptions& options, RowWriter& rows)
+      : options_(options), rows_(rows), turns_(options.repetitions) {}
+
+  Outcome Run() {
+    if (Outcome made = MakeCaches(); !made) return made;
+    MakeEntries();
+    while (turns_.BeginRound()) {
+      for (size_t i = 0; i < entries_.size() && !Interrupted(); ++i) {
+        if (!turns_.Wants(i)) continue;
+        ShowProgress(fmt::format("turn {}: {} hot files among {}", turns_.round() + 1,
+                                 entries_[i].hot, entries_[i].cache.files));
+        if (Outcome taken = TakeTurnOf(i); !taken) return taken;
+      }
+    }
+    for (size_t i = 0; i < entries_.size(); ++i) {
+      if (turns_.Complete(i)) WriteRow(i);
+    }
+    return {};
+  }
+
+ private:
+  struct Entry {
+    uint64_t hot;
+    const StatCalls& calls;
+    Cache& cache;
+  };
+
+  Outcome MakeCaches() {
+    for (const uint64_t files : CacheSizes(options_.files_max)) {
+      if (Interrupted()) return {};
+      ShowProgress(fmt::format("filling a cache of {} files", files));
+      const SyntheticTree tree(files, true);
+      auto client = MountSynthetic(tree);
+      if (!client) return std::unexpected(std::move(client.error()));
+      if (Outcome filled = Fill(**client, tree); !filled) return filled;
+      caches_.push_back(
+          {.files = files,
+           .subject = MakeNfswalkSubject(std::move(*client), WalkModeName(WalkMode::kRcuSearch),
+                                         {kMemoryCredential})});
+    }
+    return {};
+  }
+
+  // Each hot set in each cache that holds it.
+  void MakeEntries() {
+    for (const uint64_t hot : options_.hot_files) {
+      if (hot > options_.files_max) continue;
+      calls_.push_back(HotCalls(hot));
+      for (Cache& cache : caches_) {
+        if (cache.files < hot) continue;
+        turns_.AddRow();
+        entries_.push_back({hot, *calls_.back(), cache});
+      }
+    }
+  }
+
+  Outcome TakeTurnOf(size_t number) {
+    const auto& [hot, calls, cache] = entries_[number];
+    const uint64_t rpcs_before = cache.subject->stats().rpcs;
+    const auto turn = TakeWarmTurn(*cache.subject, calls.calls(), 0, 1,
+                                   static_cast<double>(options_.turn_ms) / 1000);
+    if (!turn) return std::unexpected(turn.error());
+    if (cache.subject->stats().rpcs != rpcs_before) {
+      return std::unexpected(
+          fmt::format("a warm stat in a cache of {} files sent an RPC", cache.files));
+    }
+    turns_.Add(number, *turn);
+    return {};
+  }
+
+  void WriteRow(size_t number) {
+    const Entry& entry = entries_[number];
+    Row row;
+    row.Set("kind", "cost")
+        .Set("subject", kSubject)
+        .Set("mode", entry.cache.subject->mode())
+        .Set("entries", entry.cache.files)
+        .Set("hot", entry.hot);
+    AddTiming(row, turns_, number, 1);
+    rows_.Write(row);
+  }
+
+  const MemoryOptions& options_;
+  RowWriter& rows_;
+  Turns turns_;
+  std::vector<Cache> caches_;
+  std::vector<std::unique_ptr<StatCalls>> calls_;
+  std::vector<Entry> entries_;
+};
+
+// Rows of two kinds: "bytes", with names, files, bytes_per_file, bytes_min, bytes_max; and "cost",
+// of a warm stat of `hot` files in a cache of `entries`, with what AddTiming() says. An answer that
+// is not the tree's is an error, and so is a warm stat that sent an RPC. After an interrupt it ends
+// early with the rows so far. Preconditions: the calling process has one thread.
+Outcome RunMemory(const MemoryOptions& options) {
+  const auto available_bytes = ProcBytes("/proc/meminfo", "MemAvailable:");
+  if (!available_bytes) return std::unexpected(available_bytes.error());
+  const Outcome fits = CheckMemoryFor(CacheSizes(options.files_max), *available_bytes);
+  if (!fits) return fits;
+  auto rows = RowWriter::Open("memory", options.json_file,
+                              Row()
+                                  .Set("files_max", options.files_max)
+                                  .Set("repetitions", options.repetitions)
+                                  .Set("turn_ms", options.turn_ms));
+  if (!rows) return std::unexpected(std::move(rows.error()));
+  for (const bool long_names : {false, true}) {
+    for (const uint64_t files : GrowthSizes(options.files_max)) {
+      Outcome measured = MeasureBytes(options, long_names, files, *rows);
+      if (!measured) return measured;
+    }
+  }
+  if (Outcome ran = CostRun(options, *rows).Run(); !ran) return ran;
+  return rows->Close(Row().Set("interrupted", Interrupted()));
+}
 
 void ShortenRun(MemoryOptions& options) {
   options.files_max = 1'000'000;
@@ -37,9 +228,7 @@ int Main(int argc, char** argv) {
   AddTurnMs(app, options.turn_ms);
   AddRepetitions(app, options.repetitions);
   AddJsonFile(app, options.json_file);
-  if (const auto exit_code = ExitCodeOfParsing(app, argc, argv)) return *exit_code;
-  CatchInterrupts();
-  return Finish("memory", RunMemory(options));
+  return RunBenchmark(app, argc, argv, [&] { return RunMemory(options); });
 }
 
 }  // namespace

@@ -147,9 +147,7 @@ int Main(int argc, char** argv) {
       "has files of its own; they take turns, so that the counts are the same on any machine.",
       "shared_lines");
   Declare(app, options);
-  if (const auto exit_code = ExitCodeOfParsing(app, argc, argv)) return *exit_code;
-  CatchInterrupts();
-  return Finish("shared_lines", Run(options));
+  return RunBenchmark(app, argc, argv, [&] { return Run(options); });
 }
 
 }  // namespace

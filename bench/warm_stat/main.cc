@@ -1,15 +1,199 @@
 // warm_stat: stat of cached files, by depth, pattern, threads and identities.
-#include <variant>
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "bench/measure/command_line.h"
 #include "bench/measure/interrupt.h"
 #include "bench/measure/progress.h"
-#include "bench/warm_stat/warm_run.h"
+#include "bench/measure/row.h"
+#include "bench/measure/run_options.h"
+#include "bench/measure/server_export.h"
+#include "bench/measure/subjects.h"
+#include "bench/measure/team.h"
+#include "bench/measure/turns.h"
+#include "bench/measure/warm_turn.h"
+#include "bench/warm_stat/warm_tree.h"
+#include "fmt/format.h"
 
 namespace nfswalk::bench {
 namespace {
 
 constexpr uint64_t kRandomFilesMax = 3'000'000;  // well below a mount's limit of dentries
+
+struct WarmOptions : RunOptions {
+  WarmOptions() : RunOptions{.threads = {1, 2, 4}, .repetitions = 7} {}
+
+  uint64_t random_files = 1'000'000;
+  uint64_t turn_ms = 60;
+};
+
+struct Setting {
+  std::string_view name;
+  WalkMode mode;
+  bool path_cache = true;
+};
+constexpr Setting kSettings[] = {{"ref", WalkMode::kRef},
+                                 {"rcu-locked", WalkMode::kRcuLocked},
+                                 {"rcu-peek", WalkMode::kRcuPeek},
+                                 {"nopathcache", WalkMode::kRcuSearch, false},
+                                 {"rcu-search", WalkMode::kRcuSearch}};
+// uid 0 owns everything, and everybody may search and read.
+const std::vector<Credential> kFourIdentities = {{0, 0}, {1000, 1000}, {1001, 1001}, {1002, 1000}};
+constexpr Course kCourseOfFour{Pattern::kDistinct, 8};
+
+// The turns of "random" are longer: each thread has ten thousand directories to learn before its
+// clock starts. So are those of threads that wait, whose share is read from a clock of 10 ms.
+constexpr double kRandomTurnFactor = 10;
+constexpr double kWaitingTurnFactor = 3;
+
+struct Contender {
+  std::unique_ptr<Subject> subject;
+  size_t identities = 1;
+
+  // Four identities take one course: they share the directories on the way.
+  bool Takes(Course course) const { return identities == 1 || course == kCourseOfFour; }
+
+  double SecondsOfTurn(Course course, uint64_t turn_ms) const {
+    const double factor = !subject->caches()                   ? kWaitingTurnFactor
+                          : course.pattern == Pattern::kRandom ? kRandomTurnFactor
+                                                               : 1;
+    return factor * static_cast<double>(turn_ms) / 1000;
+  }
+};
+
+class WarmRun {
+ public:
+  WarmRun(const WarmOptions& options, ServerExport& server, RowWriter& rows)
+      : options_(options),
+        server_(server),
+        rows_(rows),
+        directory_(fmt::format("nfswalk-warm-stat-{}", getpid())) {}
+
+  Outcome Run() {
+    ShowProgress("making the tree");
+    const FileTree files = tree_.Build();
+    return server_.WithTree(files, directory_, [&]() -> Outcome {
+      if (Outcome made = MakeContenders(files); !made) return made;
+      for (const Course course : WarmTree::Courses()) {
+        if (Outcome taken = Take(course); !taken) return taken;
+      }
+      return {};
+    });
+  }
+
+ private:
+  struct Entry {
+    const Contender& contender;
+    size_t threads;
+  };
+
+  Outcome MakeContenders(const FileTree& files) {
+    for (const auto& identities : {std::vector<Credential>{{0, 0}}, kFourIdentities}) {
+      for (const auto& [name, mode, path_cache] : kSettings) {
+        MountOptions options = server_.OptionsFor(directory_);
+        options.walk = mode;
+        options.path_cache = path_cache;
+        auto client = server_.Mount(options);
+        if (!client) return std::unexpected(std::move(client.error()));
+        contenders_.push_back(
+            {MakeNfswalkSubject(std::move(*client), name, identities), identities.size()});
+      }
+    }
+    ShowProgress("making the kernel's tree");
+    auto kernel = MakeKernelSubject(files);
+    if (kernel) contenders_.push_back({std::move(*kernel)});
+    if (!kernel) Warn("warm_stat", "left out: kernel, tmpfs: " + kernel.error());
+    contenders_.push_back({MakeLibnfsSubject(server_.LibnfsUrl(directory_), server_)});
+    return {};
+  }
+
+  Outcome Take(Course course) {
+    const StatCalls calls(tree_.PathsOf(course), WarmTree::ErrorOf(course));
+    if (Outcome filled = FillCaches(course, calls); !filled) return filled;
+    Turns turns(options_.repetitions);
+    std::vector<Entry> entries;
+    for (const size_t threads : options_.threads) {
+      for (const Contender& contender : contenders_) {
+        if (!contender.Takes(course)) continue;
+        turns.AddRow();
+        entries.push_back({contender, threads});
+      }
+    }
+    while (turns.BeginRound()) {
+      // Of many files each round asks for others; all subjects for the same ones.
+      const size_t round = turns.round() % options_.repetitions;
+      const size_t start = calls.calls().size() * round / options_.repetitions;
+      for (size_t i = 0; i < entries.size() && !Interrupted(); ++i) {
+        if (!turns.Wants(i)) continue;
+        const auto& [contender, threads] = entries[i];
+        Show(course, contender, fmt::format("{} threads, turn {}", threads, turns.round() + 1));
+        const auto turn = TakeWarmTurn(*contender.subject, calls.calls(), start, threads,
+                                       contender.SecondsOfTurn(course, options_.turn_ms));
+        if (!turn) return std::unexpected(turn.error());
+        turns.Add(i, *turn);
+      }
+    }
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (turns.Complete(i)) WriteRow(course, entries[i], turns, i);
+    }
+    return {};
+  }
+
+  Outcome FillCaches(Course course, const StatCalls& calls) const {
+    for (const Contender& each : contenders_) {
+      if (!each.Takes(course) || !each.subject->caches()) continue;
+      Show(course, each, "first pass");
+      Outcome asked = AskEachOnce(*each.subject, calls.calls(), each.identities);
+      if (!asked) return asked;
+    }
+    return {};
+  }
+
+  static void Show(Course course, const Contender& contender, std::string_view what) {
+    ShowProgress(fmt::format("{}, depth {}: {} {}, {}", NameOf(course.pattern), course.depth,
+                             contender.subject->subject(), contender.subject->mode(), what));
+  }
+
+  void WriteRow(Course course, const Entry& entry, const Turns& turns, size_t number) {
+    Row row;
+    row.Set("subject", entry.contender.subject->subject())
+        .Set("mode", entry.contender.subject->mode())
+        .Set("pattern", NameOf(course.pattern))
+        .Set("depth", course.depth)
+        .Set("threads", entry.threads)
+        .Set("identities", entry.contender.identities);
+    AddTiming(row, turns, number, static_cast<double>(UsableProcessors(entry.threads)));
+    rows_.Write(row);
+  }
+
+  const WarmOptions& options_;
+  ServerExport& server_;
+  RowWriter& rows_;
+  const std::string directory_;
+  const WarmTree tree_{options_.random_files};
+  std::vector<Contender> contenders_;
+};
+
+// Works in a new directory of the export and removes it again. A row has: subject, mode, pattern,
+// depth, threads, identities, and what AddTiming() says. An answer that is not the tree's is an
+// error. After an interrupt it ends early with the rows so far.
+Outcome RunWarmStat(const WarmOptions& options) {
+  auto server = ServerExport::Open(options.server);
+  if (!server) return std::unexpected(std::move(server.error()));
+  auto rows = RowWriter::Open("warm_stat", options.json_file,
+                              Row()
+                                  .Set("server", (*server)->description())
+                                  .Set("repetitions", options.repetitions)
+                                  .Set("turn_ms", options.turn_ms)
+                                  .Set("files", options.random_files));
+  if (!rows) return std::unexpected(std::move(rows.error()));
+  if (Outcome ran = WarmRun(options, **server, *rows).Run(); !ran) return ran;
+  return rows->Close(Row().Set("interrupted", Interrupted()));
+}
 
 void ShortenRun(WarmOptions& options) {
   options.random_files = 100'000;
@@ -31,9 +215,7 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   AddTurnMs(app, options.turn_ms);
   AddRunOptions(app, options);
-  if (const auto exit_code = ExitCodeOfParsing(app, argc, argv)) return *exit_code;
-  CatchInterrupts();
-  return Finish("warm_stat", RunWarmStat(options));
+  return RunBenchmark(app, argc, argv, [&] { return RunWarmStat(options); });
 }
 
 }  // namespace

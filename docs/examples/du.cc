@@ -1,4 +1,4 @@
-// du: how many bytes a tree takes on the server, counted by many threads at once.
+// du: sums the disk usage of a tree on the server, with many threads.
 // usage: du URL [DIRECTORY [THREADS]]
 #include <condition_variable>
 #include <cstdio>
@@ -19,10 +19,10 @@ int main(int argc, char** argv) {
   if (!client) return fprintf(stderr, "%s\n", client.error().message.c_str()), 3;
   const auto me = nfswalk::Credential::OfProcess();
 
-  std::mutex mutex;  // guards all of these
+  std::mutex mutex;  // guards all below
   std::condition_variable changed;
   std::vector<std::string> to_visit{argc > 2 ? argv[2] : "/"};
-  std::set<uint64_t> counted;  // files with several names
+  std::set<uint64_t> counted;  // hard links
   uint64_t bytes = 0;
   size_t busy = 0, failed = 0;
 

@@ -1,7 +1,7 @@
-/* stat_server: one thread, one epoll loop, any number of clients; none waits for another's file.
+/* stat_server: one thread, one epoll loop, any number of clients, none of which delays another.
  * usage: stat_server URL SOCKET
  * Listens on the UNIX socket SOCKET. A client writes a path on a line and gets "SIZE PATH" or
- * "-ERRNO PATH" back, in the order in which the answers are known. Ends when standard input does.
+ * "-ERRNO PATH" back, in order of completion. Ends at the end of standard input.
  */
 
 #define _GNU_SOURCE
@@ -18,11 +18,11 @@
 #define LINE_BYTES 4096
 #define ANSWER_BYTES (1 << 18)
 
-/* Lives until it has hung up and the last answer for it has come. */
+/* Freed once its connection is closed and its last request has completed. */
 struct peer {
   struct peer* next;
-  int fd; /* -1: hung up */
-  unsigned asked;
+  int fd;           /* -1: closed */
+  unsigned pending; /* requests */
   size_t filled;
   char line[LINE_BYTES];
   size_t unsent;
@@ -38,24 +38,24 @@ static int epoll;
 static nfswalk_queue* queue;
 static struct peer* peers;
 
-static void forget_if_done(struct peer* peer) {
+static void free_if_done(struct peer* peer) {
   struct peer** place = &peers;
-  if (peer->fd >= 0 || peer->asked > 0) return;
+  if (peer->fd >= 0 || peer->pending > 0) return;
   while (*place != peer) place = &(*place)->next;
   *place = peer->next;
   free(peer);
 }
 
-static void hang_up(struct peer* peer) {
+static void close_peer(struct peer* peer) {
   close(peer->fd);
   peer->fd = -1;
 }
 
-/* Sends what can be sent now; the rest when the socket takes more. */
+/* Sends without blocking; the rest follows on EPOLLOUT. */
 static void send_answers(struct peer* peer) {
   const ssize_t sent = send(peer->fd, peer->answers, peer->unsent, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent < 0 && errno != EAGAIN) {
-    hang_up(peer);
+    close_peer(peer);
     return;
   }
   if (sent > 0) {
@@ -76,29 +76,29 @@ static void answer(void* data, int result, const struct nfswalk_attributes* foun
         snprintf(peer->answers + peer->unsent, room, "%lld %s\n",
                  result < 0 ? (long long)result : (long long)found->size_bytes, request->path);
     if ((size_t)length >= room) {
-      hang_up(peer); /* it asks and does not read */
+      close_peer(peer); /* it does not read its replies */
     } else {
       peer->unsent += (size_t)length;
       send_answers(peer);
     }
   }
-  --peer->asked;
-  forget_if_done(peer);
+  --peer->pending;
+  free_if_done(peer);
   free(request);
 }
 
-static void ask(struct peer* peer, const char* path) {
+static void submit(struct peer* peer, const char* path) {
   struct request* request = malloc(sizeof *request + strlen(path) + 1);
   if (request == NULL) return;
   request->peer = peer;
   strcpy(request->path, path);
-  ++peer->asked;
+  ++peer->pending;
   const int taken = nfswalk_queue_stat(queue, NULL, path, NULL, 0, answer, request);
   if (taken < 0) answer(request, taken, NULL);
 }
 
 static void serve(struct peer* peer) {
-  ++peer->asked; /* so that no answer frees it meanwhile */
+  ++peer->pending; /* a reply must not free it meanwhile */
   if (peer->unsent > 0) send_answers(peer);
   const ssize_t count = peer->fd < 0 ? 0
                                      : recv(peer->fd, peer->line + peer->filled,
@@ -109,15 +109,15 @@ static void serve(struct peer* peer) {
     peer->line[peer->filled] = '\0';
     for (char* end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
       *end = '\0';
-      ask(peer, line);
+      submit(peer, line);
     }
     peer->filled = strlen(line);
     memmove(peer->line, line, peer->filled + 1);
   }
-  const int full = peer->filled == sizeof peer->line - 1; /* no path is so long */
-  if (peer->fd >= 0 && (count == 0 || full || (count < 0 && errno != EAGAIN))) hang_up(peer);
-  --peer->asked;
-  forget_if_done(peer);
+  const int full = peer->filled == sizeof peer->line - 1; /* longer than any path */
+  if (peer->fd >= 0 && (count == 0 || full || (count < 0 && errno != EAGAIN))) close_peer(peer);
+  --peer->pending;
+  free_if_done(peer);
 }
 
 static void watch(int fd, void* what) {
@@ -145,14 +145,14 @@ static int listen_on(const char* path) {
 }
 
 int main(int argc, char** argv) {
-  static int listening, input; /* their addresses tell events apart */
+  static int listening, input; /* their addresses identify events */
   char text[512];
   nfswalk_client* client;
   if (argc != 3) return fprintf(stderr, "usage: %s URL SOCKET\n", argv[0]), 2;
   if (nfswalk_mount(argv[1], &client, text, sizeof text) < 0) {
     return fprintf(stderr, "%s\n", text), 3;
   }
-  /* At most 32 calls wait for the server at a time; what the caches know is not among them. */
+  /* At most 32 calls wait for the server at a time; cache hits need no thread. */
   if (nfswalk_queue_create(client, 32, &queue) < 0) return 3;
   epoll = epoll_create1(EPOLL_CLOEXEC);
   listening = listen_on(argv[2]);
@@ -184,10 +184,10 @@ int main(int argc, char** argv) {
   }
   for (struct peer *next, *peer = peers; peer != NULL; peer = next) {
     next = peer->next;
-    if (peer->fd >= 0) hang_up(peer);
-    forget_if_done(peer);
+    if (peer->fd >= 0) close_peer(peer);
+    free_if_done(peer);
   }
-  nfswalk_shutdown(client); /* a server that is away keeps nobody */
+  nfswalk_shutdown(client); /* ends calls to a server that does not reply */
   nfswalk_queue_destroy(queue);
   nfswalk_unmount(client);
   return 0;

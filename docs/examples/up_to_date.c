@@ -1,4 +1,4 @@
-/* up_to_date: is my build up to date?
+/* up_to_date: checks whether the targets of a build are up to date.
  * usage: up_to_date URL < LIST
  * Each line of LIST is a target and what it is made of: "out/a.o src/a.c src/a.h". Names targets
  * that are missing or older than something they are made of. Exits 0 if there is none, 1 if there
@@ -15,14 +15,13 @@ static int later(struct nfswalk_time a, struct nfswalk_time b) {
   return a.seconds != b.seconds ? a.seconds > b.seconds : a.nanoseconds > b.nanoseconds;
 }
 
-/* Why the target has to be made again, the rest of whose line strtok() still has; NULL if it need
- * not. */
+/* Returns why the target is outdated, or NULL. strtok() holds its sources, the rest of the line. */
 static const char* reason(nfswalk_client* client, const char* target) {
   struct nfswalk_attributes made, source;
   const int error = nfswalk_stat(client, target, NULL, 0, &made);
   if (error != 0) return error == -ENOENT ? "it is missing" : strerror(-error);
   for (char* name = strtok(NULL, " \n"); name != NULL; name = strtok(NULL, " \n")) {
-    /* A warm one of these takes less than a microsecond: no lock, no system call. */
+    /* Warm: less than a microsecond, no lock, no system call. */
     if (nfswalk_stat(client, name, NULL, 0, &source) != 0 || later(source.mtime, made.mtime)) {
       return name;
     }

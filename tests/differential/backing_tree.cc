@@ -23,7 +23,7 @@ void Must(int result, const std::string& path) {
   std::abort();
 }
 
-// Sampled modes: some by hand, where one bit makes the difference, the others drawn.
+// Sampled modes: first those where one bit makes the difference, then random ones.
 std::vector<uint32_t> SampledModes(std::mt19937_64& random) {
   std::vector<uint32_t> modes = {0,     0777,  0700,  0070,  0007,  0400,  0200,  0100,
                                  0040,  0020,  0010,  0004,  0002,  0001,  0707,  0770,
@@ -185,7 +185,7 @@ class Builder {
     for (int i = 1; i <= 42; ++i) {
       const std::string name = "links/chain" + std::to_string(i);
       tree_.Link(previous, name);
-      // Those in between would be most of all questions.
+      // Links in between would dominate the questions.
       if (i < 3 || i > 38) found_.links.push_back(name);
       previous = "chain" + std::to_string(i);
     }
@@ -226,7 +226,7 @@ class Builder {
     for (const auto& [name, target] : others) Link(target, "links/" + name);
   }
 
-  // Leads to links/dir, in as many bytes.
+  // Leads to links/dir, in `size` bytes.
   static std::string LongText(size_t size) {
     std::string text;
     while (text.size() + 2 + 3 <= size) text += "./";

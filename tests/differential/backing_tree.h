@@ -1,8 +1,8 @@
-// backing_tree: the files behind the export, made and changed without NFS.
+// backing_tree: the files of the export, made and changed without NFS.
 //
-// The time of last access of everything made here lies in the far future, so that the kernel moves
-// none (relatime, see mount(8)): whoever follows a link or lists a directory, as the server does
-// for the client, would change what is to be compared.
+// Access times of all files lie in the far future, so that the kernel updates none (relatime,
+// mount(8)): the server follows links and lists directories for the client, which would change what
+// is compared.
 //
 // Thread safety: one thread at a time.
 #ifndef NFSWALK_TESTS_DIFFERENTIAL_BACKING_TREE_H_
@@ -18,13 +18,13 @@
 
 namespace nfswalk::differential {
 
-// Makes entries. All abort if they cannot: the tree of a test is no matter of luck.
+// Makes files. Every call aborts on an error.
 class BackingTree {
  public:
-  // `directory`: what is exported; it is there already.
+  // `directory`: the export's, which exists.
   explicit BackingTree(std::string directory);
 
-  // Where `path` of the export is found without NFS.
+  // Returns the path of an export's `path` without NFS.
   std::string At(std::string_view path) const { return directory_ + "/" + std::string(path); }
 
   void Directory(const std::string& path, uint32_t mode = 0755, uint32_t uid = 0, uint32_t gid = 0);
@@ -32,7 +32,7 @@ class BackingTree {
             uint32_t uid = 0, uint32_t gid = 0);
   void Link(std::string_view target, const std::string& path);
   void HardLink(const std::string& existing, const std::string& path);
-  // `type`: of inode(7), S_IFIFO and so on.
+  // `type`: as inode(7), S_IFIFO and so on.
   void Node(const std::string& path, mode_t type, dev_t device = 0);
 
  private:
@@ -41,22 +41,22 @@ class BackingTree {
   const std::string directory_;
 };
 
-// To nfs-ganesha such a directory is a referral to another server, which version 4 may not look
-// into (docs/protocols.md).
+// True if nfs-ganesha takes such a directory for a referral, whose contents version 4 does not look
+// up (docs/protocols.md).
 constexpr bool IsReferral(uint32_t mode) { return (mode & 01000) != 0 && (mode & 0111) == 0; }
 
-// What a tree holds that questions are made of: paths from the export's root.
+// Paths of a tree, from the export's root, of which questions are made.
 struct Inventory {
   std::vector<std::string> rights;  // files and directories of sampled modes and owners
   std::vector<std::string> directories;
-  std::vector<std::string> files;  // no directory, no link
+  std::vector<std::string> files;  // neither directories nor links
   std::vector<std::string> links;
-  std::vector<std::string> names;  // one component each, of every byte that a name may hold
+  std::vector<std::string> names;  // one component each, of every valid byte
   std::vector<std::string> all;
 };
 
-// Modes and owners, every type of file, hard links, deep and wide directories, names of every byte,
-// links of all kinds. The same for the same seed.
+// Makes all modes and owners, file types, hard links, deep and wide directories, names of every
+// byte, and links of all kinds. Deterministic for a `seed`.
 Inventory BuildTree(BackingTree& tree, uint64_t seed);
 
 }  // namespace nfswalk::differential

@@ -1,9 +1,8 @@
-// While somebody changes the directory behind the export between the questions: what the client
-// answers is what the kernel answers, at once without a cache, and with one as soon as it is told
-// to believe nothing or its time is over.
+// The backing directory changes between questions: the client's results are the kernel's, without a
+// cache at once, with caches after InvalidateCaches() or after the attribute lifetime.
 //
-// The contract is `ladder`. `strict` cannot answer without a cache (docs/walk.md); with one it is
-// asked here, too.
+// Walks are hand-over-hand. `strict` needs caches (docs/walk.md) and is compared where there are
+// some.
 
 #include <cerrno>
 #include <cstdint>
@@ -39,7 +38,7 @@ class ChangingTree : public DifferentialExport, public testing::WithParamInterfa
     mutations_ = std::make_unique<Mutations>(*tree_, kSeed);
   }
 
-  // One mount for each mode.
+  // One mount for each walk mode.
   std::vector<Mounted> MountAll(const std::string& options) {
     std::vector<Mounted> mounts;
     for (const std::string mode : kWalkModes) {
@@ -83,7 +82,7 @@ class ChangingTree : public DifferentialExport, public testing::WithParamInterfa
   size_t asked_ = 0;
 };
 
-TEST_P(ChangingTree, WithoutACacheChangesShowAtOnce) {
+TEST_P(ChangingTree, WithoutACacheChangesAreSeenAtOnce) {
   const auto mounts = MountAll("noac");
   constexpr int kRounds = 30;
   for (int round = 0; round < kRounds; ++round) {
@@ -103,7 +102,7 @@ TEST_P(ChangingTree, InvalidatedCachesShowWhatTheServerHas) {
     for (const Mounted& mount : mounts) mount.client->InvalidateCaches();
     const auto answered = SomeAnswers(30);
     CheckAll(mounts, answered);
-    CheckAll(mounts, answered);  // and once more out of the caches
+    CheckAll(mounts, answered);  // cached
   }
   ExpectNoDifferences();
   ExpectFloors(kRounds);
@@ -113,11 +112,11 @@ TEST_P(ChangingTree, InvalidatedCachesShowWhatTheServerHas) {
   }
 }
 
-TEST_P(ChangingTree, WhatTimedOutIsAskedAgain) {
+TEST_P(ChangingTree, ExpiredEntriesAreRevalidated) {
   const auto mounts = MountAll("actimeo=1");
   for (int round = 0; round < 3; ++round) {
     Change(100);
-    // What was asked last is the last to time out.
+    // Entries fetched last expire last.
     const uint64_t over = rcu::CoarseNowNs() + 1'000'000'000;
     while (rcu::CoarseNowNs() <= over) std::this_thread::yield();
     CheckAll(mounts, SomeAnswers(100));

@@ -83,8 +83,8 @@ void Comparison::Check(Client& client, const AnsweredQuestion& answered,
 void Comparison::CheckStat(Client& client, const AnsweredQuestion& answered, bool itself,
                            Place place) {
   const Question& question = answered.question;
-  auto told = client.Stat(question.path, CredentialOf(question), With(question.flags, itself));
-  StatAnswer answer{told ? 0 : ErrnoOf(told.error()), told ? *told : Attributes{}};
+  auto found = client.Stat(question.path, CredentialOf(question), With(question.flags, itself));
+  StatAnswer answer{found ? 0 : ErrnoOf(found.error()), found ? *found : Attributes{}};
   answer.attributes.fsid = 0;
   answer.attributes.change = 0;
   const StatAnswer& kernel = answered.kernel.stat[itself];

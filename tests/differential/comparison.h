@@ -1,4 +1,4 @@
-// comparison: the client's answers beside the kernel's.
+// comparison: compares the client's results with the kernel's.
 //
 // Thread safety: one thread at a time.
 #ifndef NFSWALK_TESTS_DIFFERENTIAL_COMPARISON_H_
@@ -17,12 +17,12 @@
 
 namespace nfswalk::differential {
 
-// What is asked, and of which answers. `access_modes`: bit n for mode n of access(2).
+// Calls to compare. `access_modes`: bit n for mode n of access(2).
 struct Aspects {
   bool stat = true;
   bool read_link = true;
   uint8_t access_modes = 0xff;
-  bool itself = true;  // also without following a link in last place
+  bool itself = true;  // also AT_SYMLINK_NOFOLLOW
 };
 
 struct Question {
@@ -32,10 +32,10 @@ struct Question {
   Aspects aspects = {};
 };
 
-// As C would write it in a string.
+// Returns `bytes` as a C string literal.
 std::string Escaped(std::string_view bytes);
 
-// A question and what the kernel said to it.
+// A question and the kernel's results.
 struct AnsweredQuestion {
   Question question;
   PathAnswers kernel;
@@ -43,24 +43,24 @@ struct AnsweredQuestion {
 
 class Comparison {
  public:
-  // Refers to its arguments.
+  // Keeps references to its arguments.
   Comparison(Kernel& kernel, const std::vector<Identity>& identities)
       : kernel_(kernel), identities_(identities) {}
 
   AnsweredQuestion AskKernel(const Question& question);
 
-  // Asks the client; what it answers otherwise than the kernel is described in differences().
-  // `situation`: of the client, for the description.
+  // Asks the client; a result that differs from the kernel's is added to
+  // Differences(). `situation`: describes the client in messages.
   void Check(Client& client, const AnsweredQuestion& answered, std::string_view situation);
 
-  // Of all checks.
+  // The number of results compared.
   size_t checked() const { return checked_; }
-  // How often the kernel answered the stat(2) of a question with this errno.
+  // Returns for how many questions the kernel's stat(2) gave this errno.
   size_t Answered(int error) const {
     const auto found = errors_.find(error);
     return found == errors_.end() ? 0 : found->second;
   }
-  // Empty, or how many differences there are, and the first ones.
+  // Returns "", or the number of differences and the first ones.
   std::string Differences() const;
 
  private:

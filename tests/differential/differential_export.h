@@ -1,4 +1,4 @@
-// differential_export: a real nfs-ganesha, and the kernel to compare it with.
+// differential_export: a real nfs-ganesha, and the kernel to compare with.
 #ifndef NFSWALK_TESTS_DIFFERENTIAL_DIFFERENTIAL_EXPORT_H_
 #define NFSWALK_TESTS_DIFFERENTIAL_DIFFERENTIAL_EXPORT_H_
 
@@ -21,7 +21,7 @@ namespace nfswalk::differential {
 
 inline constexpr const char* kWalkModes[] = {"ref", "rcu-locked", "rcu-peek", "rcu-search"};
 
-// A server of its own for each test, whose export is an empty directory.
+// Starts a server for each test, whose export is an empty directory.
 class DifferentialExport : public testing::Test {
  protected:
   // Options of the server.
@@ -46,8 +46,8 @@ class DifferentialExport : public testing::Test {
     return nullptr;
   }
 
-  // The clock that files are stamped with stands still for some milliseconds, and on older kernels
-  // two changes within them look the same to whoever asked in between.
+  // Waits for the clock that stamps files, which advances every few milliseconds: on older kernels
+  // two changes within one tick are not distinguished.
   static void AwaitClockTick() {
     timespec then, now;
     clock_gettime(CLOCK_REALTIME_COARSE, &then);

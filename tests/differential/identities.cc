@@ -9,7 +9,7 @@ using sunrpc_auth::Credential;
 
 constexpr size_t kGroupsOnTheWire = 16;
 
-// `count` groups that own nothing, with `member` at `place`.
+// `count` groups that own no file, with `member` at `place`.
 std::vector<uint32_t> Crowd(size_t count, size_t place, uint32_t member) {
   std::vector<uint32_t> groups;
   for (size_t i = 0; i < count; ++i) groups.push_back(static_cast<uint32_t>(5000 + i * 7));
@@ -56,7 +56,7 @@ WireIdentity OnTheWire(const Credential& credential, bool root_squash) {
       credential.groups().first(std::min(credential.groups().size(), kGroupsOnTheWire));
   WireIdentity wire{credential.uid(), credential.gid(), {sent.begin(), sent.end()}};
   if (!root_squash) return wire;
-  // nfs-ganesha forgets all groups of a squashed user, and squashes group 0 of others.
+  // nfs-ganesha drops all groups of a squashed user, and squashes gid 0 of others.
   if (wire.uid == 0) return {kAnonymous, kAnonymous, {}};
   const auto squash = [](uint32_t& id) { id = id == 0 ? kAnonymous : id; };
   squash(wire.gid);

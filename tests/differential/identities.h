@@ -1,9 +1,8 @@
-// identities: who asks, and who that is to the server's kernel.
+// identities: credentials of the questions, and their form on the wire.
 //
 // AUTH_SYS carries at most 16 supplementary groups (RFC 5531 appendix A). The client sends the
-// first 16 in the caller's order and leaves out the rest, as the README says and as Linux' client
-// does without a server that looks groups up by itself. So the kernel has to be asked for the
-// identity that the wire carries: OnTheWire().
+// first 16 in the caller's order, as Linux' client does with a server that does not map groups
+// itself. So the kernel is queried with what the wire carries: OnTheWire().
 //
 // Thread safety: as any value.
 #ifndef NFSWALK_TESTS_DIFFERENTIAL_IDENTITIES_H_
@@ -22,15 +21,16 @@ struct Identity {
   sunrpc_auth::Credential credential;
 };
 
-// Users and groups that the trees of the tests give files to.
+// Owners of files in the trees.
 inline constexpr uint32_t kAlice = 1001;
 inline constexpr uint32_t kBob = 1002;
 inline constexpr uint32_t kStaff = 2000;
 inline constexpr uint32_t kWheel = 2001;
-// Whom a server takes for nobody in particular (nfs-ganesha's default).
+// The anonymous uid and gid (nfs-ganesha's default).
 inline constexpr uint32_t kAnonymous = 4294967294;
 
-// 21: root, owner, group, other, members by supplementary group in every place up to the 40th.
+// Returns 21: root, owner, group, other, members by supplementary group in every place up to the
+// 40th.
 std::vector<Identity> AllIdentities();
 
 struct WireIdentity {
@@ -39,7 +39,7 @@ struct WireIdentity {
   std::vector<uint32_t> groups;
 };
 
-// `root_squash`: the server's option; it makes the ids 0 anonymous, wherever they stand.
+// `root_squash`: the server's option; maps each id 0 to kAnonymous.
 WireIdentity OnTheWire(const sunrpc_auth::Credential& credential, bool root_squash);
 
 }  // namespace nfswalk::differential

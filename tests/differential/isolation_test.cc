@@ -1,10 +1,9 @@
-// No identity ever sees an answer that was cached for another.
+// Cached rights of one credential are never used for another.
 //
-// Threads of different identities ask about the same files while somebody changes modes, through
-// the client and behind its back. A file's modes alternate between states that agree on some
-// questions: what an identity may do in all of them it must always be allowed, what it may do in
-// none it must always be denied. So an answer of another identity's shows whatever the timing, and
-// nothing else does.
+// Threads of different credentials look at the same files while modes change, through the client
+// and behind it. A file's modes alternate between states that agree on some rights: a right of all
+// states must always be granted, a right of none always denied. Any other result is another
+// credential's, whatever the timing.
 
 #include <sys/stat.h>
 
@@ -27,15 +26,15 @@ constexpr uint32_t kModes = 4;  // states of a file
 constexpr size_t kAccesses = 250'000;
 constexpr size_t kAccessesAChange = 400;
 
-// Alike but for one thing each: the primary group, a supplementary one, the uid.
-const std::vector<Credential>& Askers() {
-  static const std::vector<Credential> askers = {
+// They differ in one thing each: the primary group, a supplementary one, the uid.
+const std::vector<Credential>& Callers() {
+  static const std::vector<Credential> callers = {
       {kAlice, kStaff, {3001, 3002}},
       {kAlice, kStaff, {3001, 3003}},
       {kAlice, kWheel, {3001, 3002}},
       {kBob, kStaff, {3001, 3002}},
   };
-  return askers;
+  return callers;
 }
 
 struct Subject {
@@ -45,7 +44,7 @@ struct Subject {
   uint32_t modes[kModes];
 };
 
-// Which of rwx the mode bits give: the first class that fits decides (path_resolution(7)).
+// Returns the rwx bits that apply: the first class that matches decides (path_resolution(7)).
 uint32_t Rights(const Subject& subject, uint32_t mode, const Credential& who) {
   if (who.uid() == subject.uid) return mode >> 6 & 7;
   bool member = who.gid() == subject.gid;
@@ -55,8 +54,8 @@ uint32_t Rights(const Subject& subject, uint32_t mode, const Credential& who) {
 
 // What holds in all states.
 struct Expectation {
-  uint32_t always = 7;  // rights that are never missing
-  uint32_t never = 7;   // rights that are never there
+  uint32_t always = 7;  // granted in all states
+  uint32_t never = 7;   // granted in none
 };
 Expectation Expected(const Subject& subject, const Credential& who) {
   Expectation expectation;
@@ -78,7 +77,7 @@ class Isolation : public fixtures::MountedExport,
     client_ = Mount(std::string("actimeo=600&access_entries=600&walk=") + std::get<1>(GetParam()));
     ASSERT_NE(client_, nullptr);
     BackingTree tree(Backing(""));
-    // Private files, files of a group, files for all but a group, and what all may do.
+    // Private files, files of a group, files of all except a group, and mixtures.
     constexpr uint32_t kStates[][kModes] = {{0600, 0700, 0400, 0500}, {0040, 0060, 0070, 0050},
                                             {0705, 0704, 0707, 0706}, {0277, 0267, 0077, 0067},
                                             {0010, 0030, 0011, 0033}, {0421, 0561, 0461, 0521}};
@@ -101,7 +100,7 @@ class Isolation : public fixtures::MountedExport,
     }
   }
 
-  // One access, or a stat through a directory; counts what can be told and what is wrong.
+  // Makes one access(), or a stat through a directory; counts definite results and wrong ones.
   void AskOnce(const Credential& who, std::mt19937_64& random) {
     const size_t i = random() % subjects_.size();
     const Subject& subject = subjects_[i];
@@ -130,16 +129,16 @@ class Isolation : public fixtures::MountedExport,
   void Ask(size_t who) {
     std::mt19937_64 random(who);
     for (size_t i = 0; i < kAccesses / kIdentities; ++i) {
-      AskOnce(Askers()[who], random);
+      AskOnce(Callers()[who], random);
       const size_t asked = asked_.fetch_add(1);
       asked_.notify_all();
-      // Not so fast that the changes fall behind.
+      // Lets the changes keep up.
       const size_t due = asked / kAccessesAChange;
       for (size_t seen = changes_; seen + 4 < due; seen = changes_) changes_.wait(seen);
     }
   }
 
-  // A change each time that so many accesses took place, until all have.
+  // Makes a change after every kAccessesAChange accesses, until all were made.
   void Change() {
     std::mt19937_64 random(99);
     while (asked_ < kAccesses) {
@@ -165,7 +164,7 @@ class Isolation : public fixtures::MountedExport,
   std::atomic<size_t> asked_{0}, changes_{0}, granted_{0}, denied_{0}, wrong_{0};
 };
 
-TEST_P(Isolation, NoIdentitySeesWhatWasCachedForAnother) {
+TEST_P(Isolation, CachedRightsAreNotSharedBetweenCredentials) {
   std::vector<std::thread> threads;
   for (size_t who = 0; who < kIdentities; ++who) threads.emplace_back([this, who] { Ask(who); });
   Change();
@@ -186,7 +185,7 @@ INSTANTIATE_TEST_SUITE_P(, Isolation,
                                   mode.substr(4);
                          });
 
-// Two who only differ in groups that the wire does not carry get the same answers, each from
+// Credentials that differ only in groups beyond the sixteenth get the same results, from cache
 // entries of their own.
 class WireIsolation : public fixtures::VersionedExport {};
 
@@ -202,7 +201,7 @@ TEST_P(WireIsolation, TheSeventeenthGroupIsNotSentAndGrantsNothing) {
   auto early = groups;
   early.insert(early.begin() + 15, kStaff);
   for (int warm = 0; warm < 3; ++warm) {
-    // The server's kernel would let both in, if it were told.
+    // The server's kernel would grant both, given all groups.
     EXPECT_EQ(client->Access(Path("file"), kMayRead, {kAlice, kAlice, early}), std::errc{});
     EXPECT_EQ(client->Access(Path("file"), kMayRead, {kAlice, kAlice, late}),
               std::errc::permission_denied);

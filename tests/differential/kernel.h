@@ -1,7 +1,7 @@
-// kernel: the kernel's own answers about the directory behind the export.
+// kernel: the kernel's own results for paths in the backing directory.
 //
-// Asked by processes that took an identity and the directory for their root, one for each identity:
-// absolute links and `..` at the root mean there what they mean to the client.
+// Questions go to processes that have a credential and the directory as root, one for each
+// credential: absolute links and `..` at the root mean there what they mean to the client.
 //
 // Thread safety: one thread at a time.
 #ifndef NFSWALK_TESTS_DIFFERENTIAL_KERNEL_H_
@@ -19,14 +19,15 @@ namespace nfswalk::differential {
 
 class Kernel {
  public:
-  // `directory`: the future root.
+  // `directory`: the root of the processes.
   Kernel(std::string directory, bool root_squash)
       : directory_(std::move(directory)), root_squash_(root_squash) {}
   ~Kernel();
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  // What the kernel says to `who` as the wire carries them. Aborts if it cannot be asked.
+  // Returns the kernel's results for the wire form of `who`. Aborts if the process cannot be
+  // started or does not reply.
   PathAnswers Ask(const PathQuestion& question, const sunrpc_auth::Credential& who);
 
  private:

@@ -1,6 +1,5 @@
-// kernel_answerer ROOT UID GID [GROUP...]: takes the directory for its root and the identity for
-// its own, for good, and then answers PathQuestions from standard input with PathAnswers to
-// standard output until that ends.
+// kernel_answerer ROOT UID GID [GROUP...]: changes root and credential for good, then reads
+// PathQuestions from standard input and writes PathAnswers to standard output until end of file.
 
 #include <fcntl.h>
 #include <grp.h>
@@ -27,28 +26,27 @@ protocol::Time TimeOf(const timespec& time) {
   return {time.tv_sec, static_cast<uint32_t>(time.tv_nsec)};
 }
 
-StatAnswer Told(int error, const struct stat& told) {
+StatAnswer AnswerOf(int error, const struct stat& found) {
   StatAnswer answer{error, {}};
   if (error != 0) return answer;
   protocol::Attributes& attributes = answer.attributes;
-  attributes.type = static_cast<protocol::FileType>((told.st_mode & S_IFMT) >> 12);
-  attributes.mode = told.st_mode & 07777;
-  attributes.nlink = static_cast<uint32_t>(told.st_nlink);
-  attributes.uid = told.st_uid;
-  attributes.gid = told.st_gid;
-  attributes.size_bytes = static_cast<uint64_t>(told.st_size);
-  attributes.used_bytes = static_cast<uint64_t>(told.st_blocks) * 512;
-  attributes.rdev_major = major(told.st_rdev);
-  attributes.rdev_minor = minor(told.st_rdev);
-  attributes.fileid = told.st_ino;
-  attributes.atime = TimeOf(told.st_atim);
-  attributes.mtime = TimeOf(told.st_mtim);
-  attributes.ctime = TimeOf(told.st_ctim);
+  attributes.type = static_cast<protocol::FileType>((found.st_mode & S_IFMT) >> 12);
+  attributes.mode = found.st_mode & 07777;
+  attributes.nlink = static_cast<uint32_t>(found.st_nlink);
+  attributes.uid = found.st_uid;
+  attributes.gid = found.st_gid;
+  attributes.size_bytes = static_cast<uint64_t>(found.st_size);
+  attributes.used_bytes = static_cast<uint64_t>(found.st_blocks) * 512;
+  attributes.rdev_major = major(found.st_rdev);
+  attributes.rdev_minor = minor(found.st_rdev);
+  attributes.fileid = found.st_ino;
+  attributes.atime = TimeOf(found.st_atim);
+  attributes.mtime = TimeOf(found.st_mtim);
+  attributes.ctime = TimeOf(found.st_ctim);
   return answer;
 }
 
-// The system calls themselves: the library's faccessat() of some versions works some of it out by
-// itself.
+// Calls the kernel directly: faccessat() of some C libraries emulates flags.
 int AccessError(int directory, const char* path, size_t mode, int flags) {
   return ErrorOf(
       syscall(SYS_faccessat2, directory, path, static_cast<int>(mode), flags | AT_EACCESS));
@@ -63,8 +61,8 @@ void ReadLinkAt(int directory, const char* path, LinkAnswer& answer) {
 void AnswerPlain(const char* path, PathAnswers& answers) {
   for (size_t itself : {0, 1}) {
     const int flags = itself != 0 ? AT_SYMLINK_NOFOLLOW : 0;
-    struct stat told {};
-    answers.stat[itself] = Told(ErrorOf(fstatat(AT_FDCWD, path, &told, flags)), told);
+    struct stat found {};
+    answers.stat[itself] = AnswerOf(ErrorOf(fstatat(AT_FDCWD, path, &found, flags)), found);
     for (size_t mode = 0; mode < kAccessModes; ++mode) {
       answers.access[itself][mode] = AccessError(AT_FDCWD, path, mode, flags);
     }
@@ -72,8 +70,8 @@ void AnswerPlain(const char* path, PathAnswers& answers) {
   ReadLinkAt(AT_FDCWD, path, answers.link);
 }
 
-// Only openat2() takes RESOLVE_*; the rest is asked of what it opened. EAGAIN: something moved
-// anywhere in the system while `..` was resolved (openat2(2)); it says nothing about the path.
+// Only openat2() takes RESOLVE_*; the other calls use the descriptor that it opened. EAGAIN: a
+// rename or mount anywhere in the system while `..` was resolved (openat2(2)); repeated.
 int OpenScoped(int root, const PathQuestion& question, bool itself) {
   open_how how{};
   how.flags = static_cast<uint64_t>(O_PATH | O_CLOEXEC | (itself ? O_NOFOLLOW : 0));
@@ -91,17 +89,18 @@ void AnswerScoped(int root, const PathQuestion& question, PathAnswers& answers) 
   for (size_t itself : {0, 1}) {
     const int opened = OpenScoped(root, question, itself != 0);
     const int error = ErrorOf(opened);
-    struct stat told {};
-    if (error == 0 && fstat(opened, &told) != 0) std::abort();
-    answers.stat[itself] = Told(error, told);
+    struct stat found {};
+    if (error == 0 && fstat(opened, &found) != 0) std::abort();
+    answers.stat[itself] = AnswerOf(error, found);
     for (size_t mode = 0; mode < kAccessModes; ++mode) {
       answers.access[itself][mode] =
           error != 0 ? error : AccessError(opened, "", mode, AT_EMPTY_PATH);
     }
     if (itself != 0) {
       answers.link.error = error;
-      // Of a file that is open and no link, readlinkat() says ENOENT: the empty path is to blame.
-      if (error == 0 && !S_ISLNK(told.st_mode)) {
+      // With an empty path on an open file that is no link, readlinkat() gives ENOENT for the empty
+      // path.
+      if (error == 0 && !S_ISLNK(found.st_mode)) {
         answers.link.error = EINVAL;
       } else if (error == 0) {
         ReadLinkAt(opened, "", answers.link);
@@ -166,6 +165,6 @@ int Serve(int count, char** arguments) {
 }  // namespace nfswalk::differential
 
 int main(int count, char** arguments) {
-  // Without what runs at exit: a leak check would look for /proc, which is outside.
+  // Skips exit handlers: a leak check would need /proc, which is outside of the root.
   _exit(nfswalk::differential::Serve(count, arguments));
 }

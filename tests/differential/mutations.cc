@@ -20,7 +20,7 @@ constexpr uint32_t kGroups[] = {0, kAlice, kStaff, kStaff, kWheel};
 constexpr const char* kTargets[] = {"a",    "b",         "c/d", "../b",         "/live/a/c",
                                     "d/e/", "../../..",  ".",   "nowhere",      "/live",
                                     "e",    "../live/d", "..",  "/live/b/../c", "/live/a/a/b"};
-// Rights of which most walks still find something, and any.
+// Mostly modes that let walks proceed, and all others rarely.
 constexpr uint32_t kModes[] = {0755, 0755, 0711, 0750, 0700, 0070, 0644, 0604, 0000, 0777};
 
 template <class T, size_t n>
@@ -42,7 +42,7 @@ bool Mutations::IsDirectory(const std::string& path) const {
   return lstat(tree_.At(path).c_str(), &itself) == 0 && S_ISDIR(itself.st_mode);
 }
 
-// Not through links: they lead out of the export, seen from here.
+// Not through links: from here they lead out of the export.
 std::string Mutations::SomeDirectory() {
   for (;;) {
     const std::string path = Pick(kDirectories, random_);
@@ -67,7 +67,7 @@ std::string Mutations::SomePath() {
   return path;
 }
 
-// Nothing if `path` is there.
+// Does nothing if `path` exists.
 void Mutations::Make(const std::string& path) {
   struct stat itself;
   if (lstat(tree_.At(path).c_str(), &itself) == 0) return;
@@ -100,7 +100,7 @@ void Mutations::Remove(const std::string& path) {
 void Mutations::SetMode(const std::string& path) {
   uint32_t mode = random_() % 3 == 0 ? random_() % 010000 : Pick(kModes, random_);
   if (IsReferral(mode)) mode &= 0777;
-  // AT_SYMLINK_NOFOLLOW is no flag of chmod everywhere; a link has no mode of its own anyway.
+  // Not every chmod has AT_SYMLINK_NOFOLLOW; a link has no mode of its own.
   struct stat itself;
   const std::string at = tree_.At(path);
   if (lstat(at.c_str(), &itself) == 0 && !S_ISLNK(itself.st_mode)) {

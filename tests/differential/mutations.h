@@ -1,7 +1,7 @@
-// mutations: random changes of a small tree behind the export's back.
+// mutations: random changes of a small tree behind the export.
 //
-// The tree has few names, so that a name is soon something else: a file becomes a directory, a
-// directory a link, and both sides of a rename mean something.
+// The tree has few names, so that names change their type often, a file becomes a directory, a
+// directory a link, and both sides of a rename exist.
 //
 // Thread safety: one thread at a time.
 #ifndef NFSWALK_TESTS_DIFFERENTIAL_MUTATIONS_H_
@@ -21,19 +21,19 @@ class Mutations {
   // Makes a full tree below the export's root.
   Mutations(BackingTree& tree, uint64_t seed);
 
-  // Changes something at random. Often nothing comes of it: a directory cannot be moved into
-  // itself.
+  // Makes one random change, which may fail: a directory cannot be moved into itself.
   void Mutate();
-  // Some path of one to four of the tree's names, dots and slashes in between. Most lead nowhere.
+  // Returns a path of one to four of the tree's names, with dots and slashes in between. Most do
+  // not exist.
   std::string SomePath();
 
-  // Changes that took place.
+  // The number of changes made.
   size_t done() const { return done_; }
 
  private:
   bool IsDirectory(const std::string& path) const;
   std::string SomeDirectory();
-  std::string SomeName();  // of something in one of the directories that are still there
+  std::string SomeName();  // a name in an existing directory
   void Make(const std::string& path);
   void Remove(const std::string& path);
   void SetMode(const std::string& path);

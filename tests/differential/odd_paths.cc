@@ -107,7 +107,7 @@ class Generator {
     return deepest;
   }
 
-  // `start`, then `piece` as often as it takes, cut at `length`.
+  // Returns `start` and as many of `piece` as needed, cut at `length`.
   static std::string Repeated(std::string start, std::string_view piece, size_t length) {
     while (start.size() < length) start += piece;
     return start.substr(0, length);
@@ -118,7 +118,7 @@ class Generator {
     return from[random_() % from.size()];
   }
 
-  // Something that is there, and then a stumble from component to component.
+  // Begins with an existing path and appends random components.
   std::string Drawn() {
     static const std::vector<std::string> kStarts = {"",   "",    "",     "/",     "//",
                                                      "./", "../", "/../", "../../"};

@@ -1,4 +1,4 @@
-// odd_paths: paths that nobody would write by hand, from a seed.
+// odd_paths: generated paths for corner cases of path resolution, from a seed.
 //
 // Thread safety: a pure function.
 #ifndef NFSWALK_TESTS_DIFFERENTIAL_ODD_PATHS_H_
@@ -13,10 +13,10 @@
 
 namespace nfswalk::differential {
 
-// At least `count` questions, all about different paths, asked by everyone in turn (0 to
-// `identities` - 1), each third one with RESOLVE_* flags: slashes and dots in every place, names of
-// 254 to 257 bytes and of every byte, paths of 4094 to 4097 bytes, links in chains, loops and to
-// nowhere, `..` above the root, through files, and through directories that may not be searched.
+// Returns at least `count` questions of different paths, with the credentials in turn (0 to
+// `identities` - 1), every third with RESOLVE_* flags: slashes and dots in every place, names of
+// 254 to 257 bytes and of every byte, paths of 4094 to 4097 bytes, links in chains, in loops and
+// dangling, `..` above the root, through files, and through directories without search permission.
 std::vector<Question> OddPaths(const Inventory& found, size_t count, size_t identities,
                                uint64_t seed);
 

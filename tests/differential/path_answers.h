@@ -1,8 +1,7 @@
-// path_answers: everything that can be asked about a path without changing anything, and what was
-// answered; the same for the client and for the kernel, so that the two can be laid side by side.
+// path_answers: the read-only questions of a path and their results, in one form for the client and
+// the kernel.
 //
-// Plain bytes without pointers: questions and answers travel through pipes to processes of the same
-// build.
+// Trivially copyable: they are sent through pipes to processes of the same build.
 //
 // Thread safety: as any value.
 #ifndef NFSWALK_TESTS_DIFFERENTIAL_PATH_ANSWERS_H_
@@ -17,7 +16,7 @@
 
 namespace nfswalk::differential {
 
-// Room for paths that are longer than any system call takes.
+// Larger than any path that a system call takes.
 inline constexpr size_t kPathRoom = 4224;
 inline constexpr size_t kTextRoom = 4096;
 // Bits of access(2): 0 is F_OK, 7 all three.
@@ -32,7 +31,7 @@ struct PathQuestion {
   bool scoped() const { return no_symlinks || beneath || in_root; }
 };
 
-// fsid and change are 0: no system call tells what a server makes of them.
+// fsid and change are 0: system calls do not return the server's values.
 struct StatAnswer {
   int error = 0;
   protocol::Attributes attributes;
@@ -44,8 +43,7 @@ struct LinkAnswer {
   std::array<char, kTextRoom> text{};
 };
 
-// Errors are errno values, 0 for none. Index 1 of a pair: a symbolic link in last place is itself
-// the result (AT_SYMLINK_NOFOLLOW).
+// Errors are errno values, 0 for none. Index 1 of a pair: with AT_SYMLINK_NOFOLLOW.
 struct PathAnswers {
   std::array<StatAnswer, 2> stat;
   std::array<std::array<int, kAccessModes>, 2> access{};

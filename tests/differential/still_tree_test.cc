@@ -1,5 +1,5 @@
-// While nothing changes: every answer of the client equals the kernel's own about the directory
-// behind the export, cold and warm, in every mode, for every identity.
+// An unchanging tree: every result of the client equals the kernel's on the backing directory, cold
+// and warm, in every walk mode, for every credential.
 
 #include <algorithm>
 #include <cerrno>
@@ -24,7 +24,7 @@ class StillTree : public DifferentialExport, public testing::WithParamInterface<
     if (!IsSkipped()) found_ = BuildTree(*tree_, kSeed);
   }
 
-  // Everything, each asked by somebody else.
+  // Every path, with the credentials in turn.
   std::vector<Question> Everything() const {
     std::vector<Question> questions;
     for (const std::string& path : found_.all) {
@@ -32,7 +32,7 @@ class StillTree : public DifferentialExport, public testing::WithParamInterface<
     }
     return questions;
   }
-  // What only rights decide, asked by everybody.
+  // Files of sampled modes and owners, with every credential.
   std::vector<Question> RightsOfAll() const {
     std::vector<Question> questions;
     for (const std::string& path : found_.rights) {
@@ -46,17 +46,15 @@ class StillTree : public DifferentialExport, public testing::WithParamInterface<
     auto questions = OddPaths(found_, kOddPaths, identities_.size(), kSeed);
     for (size_t i = 0; i < questions.size(); ++i) {
       Aspects& aspects = questions[i].aspects;
-      aspects.read_link =
-          questions[i].path.size() < 1000;  // of long paths the walk is all there is
+      aspects.read_link = questions[i].path.size() < 1000;  // long paths: the walk alone
       aspects.access_modes = aspects.read_link ? OneMode(i) : 0;
     }
     return questions;
   }
-  // Without a cache a walk asks the server two or three times for each component, so that there not
-  // everything can be asked of each path: stat, access and readlink take turns. One of `share`
-  // questions is kept, no divisor of the number of identities.
-  static std::vector<Question> AskedWithoutCache(const std::vector<Question>& questions,
-                                                 size_t share) {
+  // Without a cache a walk makes two or three RPCs for each component: stat, access and readlink
+  // take turns. Keeps one of `share` questions, which does not divide the number of credentials.
+  static std::vector<Question> QuestionsWithoutCache(const std::vector<Question>& questions,
+                                                     size_t share) {
     std::vector<Question> kept;
     size_t longs = 0;
     for (size_t i = 0; i < questions.size(); i += share) {
@@ -72,7 +70,7 @@ class StillTree : public DifferentialExport, public testing::WithParamInterface<
   // Each mode from 1 to 7 in turn.
   static uint8_t OneMode(size_t i) { return static_cast<uint8_t>(2 << i % 7); }
 
-  // Once with empty caches, once with what that left behind.
+  // Compares with empty caches, and again with the caches filled by that.
   void CheckColdAndWarm(std::string_view mode, const std::vector<AnsweredQuestion>& answered) {
     auto client = Mount(version(), "actimeo=600&walk=" + std::string(mode));
     ASSERT_NE(client, nullptr);
@@ -82,8 +80,7 @@ class StillTree : public DifferentialExport, public testing::WithParamInterface<
     const Stats after = client->stats();
     ExpectNoDifferences();
     if (mode == "ref") return;
-    // Long links in front of long paths need the heap, and with it references; so does a long walk
-    // that is strict.
+    // Long links before long paths allocate, which only ref-walk may; so do long strict walks.
     EXPECT_GT(after.rcu_walks - before.rcu_walks, 10 * (after.ref_walks - before.ref_walks));
   }
 
@@ -93,18 +90,18 @@ class StillTree : public DifferentialExport, public testing::WithParamInterface<
   Inventory found_;
 };
 
-TEST_P(StillTree, WithoutACacheEveryAnswerIsTheKernels) {
+TEST_P(StillTree, WithoutACacheEveryResultIsTheKernels) {
   auto client = Mount(version(), "noac");
   ASSERT_NE(client, nullptr);
   for (const auto& questions :
-       {AskedWithoutCache(Everything(), 4), AskedWithoutCache(RightsOfAll(), 4),
-        AskedWithoutCache(Odd(), version() == 3 ? 1 : 4)}) {
+       {QuestionsWithoutCache(Everything(), 4), QuestionsWithoutCache(RightsOfAll(), 4),
+        QuestionsWithoutCache(Odd(), version() == 3 ? 1 : 4)}) {
     Check(*client, AskKernel(questions), "noac");
   }
   ExpectNoDifferences();
 }
 
-TEST_P(StillTree, ColdAndWarmInEveryModeEveryAnswerIsTheKernels) {
+TEST_P(StillTree, ColdAndWarmInEveryModeEveryResultIsTheKernels) {
   std::vector<AnsweredQuestion> answered;
   for (const auto& questions : {Everything(), RightsOfAll(), Odd()}) {
     auto more = AskKernel(questions);
@@ -116,32 +113,32 @@ TEST_P(StillTree, ColdAndWarmInEveryModeEveryAnswerIsTheKernels) {
   }
 }
 
-// A double collect answers as the ladder does.
-TEST_P(StillTree, StrictWalksAnswerAsTheKernelDoes) {
+// A double collect gives the results of a hand-over-hand walk.
+TEST_P(StillTree, StrictWalksGiveTheKernelsResults) {
   std::vector<Question> questions = Odd();
   for (Question& question : questions) question.flags.strict = true;
   auto answered = AskKernel(questions);
-  // Where a long link stands in front of a long path, the path needs the heap, and the only pass
-  // that could answer may not touch it: EAGAIN.
+  // A long link before a long path allocates, which RCU-walk, the only pass of strict, may not:
+  // EAGAIN.
   std::erase_if(answered, [](const AnsweredQuestion& one) {
     return one.question.path.size() > 1000 && one.question.path.contains("long_text");
   });
   CheckColdAndWarm("rcu-search", answered);
 }
 
-// What is known to differ (docs/protocols.md); the trees of the other tests have none of it.
-TEST_P(StillTree, WhatLooksLikeAReferralToTheServerIsOneToVersion4) {
+// A documented difference (docs/protocols.md); no other test's tree has such directories.
+TEST_P(StillTree, WhatTheServerTakesForAReferralIsEREMOTEInVersion4) {
   constexpr uint32_t kMode = 01600;
   ASSERT_TRUE(IsReferral(kMode));
   tree_->Directory("referral", kMode);
   auto client = Mount(version(), "noac");
   ASSERT_NE(client, nullptr);
-  auto told = client->Stat("referral", identities_[0].credential);
+  auto found = client->Stat("referral", identities_[0].credential);
   if (version() == 3) {
-    EXPECT_EQ(told->mode, kMode);
+    EXPECT_EQ(found->mode, kMode);
   } else {
-    ASSERT_FALSE(told.has_value());
-    EXPECT_EQ(static_cast<int>(told.error()), EREMOTE);
+    ASSERT_FALSE(found.has_value());
+    EXPECT_EQ(static_cast<int>(found.error()), EREMOTE);
   }
 }
 
@@ -150,7 +147,7 @@ class SquashedTree : public StillTree {
   bool root_squash() const override { return true; }
 };
 
-TEST_P(SquashedTree, RootIsNobodyInParticular) {
+TEST_P(SquashedTree, RootHasTheRightsOfTheAnonymousUser) {
   CheckColdAndWarm("rcu-search", AskKernel(RightsOfAll()));
 }
 

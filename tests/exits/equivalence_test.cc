@@ -1,9 +1,9 @@
-// WALK-19: in every state of the caches, what is answered under RCU is what the walk
-// with references answers without the server. And back: what that walk can answer without the
-// server and without memory is answered under RCU, except where it says so below.
+// WALK-19: in every state of the caches, what RCU-walk answers equals what ref-walk answers without
+// the server. Conversely, what ref-walk answers without the server and without memory, RCU-walk
+// answers, but for IsKnownExit().
 //
-// NFSWALK_EXITS_STATES: how many states to draw (100,000). NFSWALK_EXITS_SEED: the first world's
-// seed; a failure prints the seed of its own.
+// NFSWALK_EXITS_STATES: the number of random states (100,000). NFSWALK_EXITS_SEED: the seed of the
+// first world; a failure prints the seed of its own.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 namespace nfswalk::exits {
 namespace {
 
-// A state is what the caches hold and what they are asked.
+// A state: the content of the caches, and a question.
 constexpr size_t kStepsInAWorld = 500;
 constexpr size_t kQuestionsAfterAStep = 2;
 constexpr uint64_t kStatesOfTheFloors = 100'000;
@@ -54,10 +54,9 @@ std::string KindOf(const Question& question, const Answer& answer) {
   }
 }
 
-// An exit that the walk with references shows to have been needless, and why it is none: pass one
-// has no memory to spend. The credential was never seen (or is forgotten), or the path buffer or
-// the list of strict mode is full. A stale directory has lost its handle for good, and to say so is
-// left to pass two: where others might look again, the third pass does.
+// Returns whether RCU-walk may leave although ref-walk needs no server: it has no memory for a new
+// credential, or the path buffer or the read set of strict mode is full. A stale directory is left
+// to ref-walk, so that a forced revalidation can follow.
 bool IsKnownExit(const Answer& with_references, NeedRef need) {
   return need == NeedRef::kAllocation ||
          (need == NeedRef::kGetattrRpc && with_references.error == protocol::kStale);
@@ -65,7 +64,7 @@ bool IsKnownExit(const Answer& with_references, NeedRef need) {
 
 class Equivalence : public testing::Test {
  protected:
-  // One state. False: enough.
+  // Compares one state. Returns false when done.
   bool Compare(RandomWorld& world, uint64_t seed, size_t step) {
     const Question question = world.DrawQuestion();
     fixtures::FaultyProtocol& protocol = world.protocol();
@@ -106,15 +105,15 @@ class Equivalence : public testing::Test {
     }
   }
 
-  // Half of what was seen when this was written.
+  // Floors: half of the counts observed.
   void ExpectFloors() {
     const std::map<std::string, uint64_t> floors = {
         {"attributes", 3000},     {"granted", 1500},         {"denied", 2500},  {"link text", 1500},
         {"negative", 4000},       {"not a directory", 5000}, {"beneath", 1000}, {"invalid", 600},
         {"too many links", 1000}, {"too long", 100}};
     for (const auto& [kind, floor] : floors) EXPECT_GE(answered_[kind], floor) << kind;
-    // And the walk did leave RCU mode for each of its reasons but two: nothing changes under a walk
-    // here, and the mounts have no walk=ref.
+    // Each reason to leave RCU-walk occurred but two: nothing changes under a walk here, and no
+    // mount has walk=ref.
     for (const NeedRef need : {NeedRef::kLookupRpc, NeedRef::kGetattrRpc, NeedRef::kAccessRpc,
                                NeedRef::kReadlinkRpc, NeedRef::kAllocation, NeedRef::kMiss}) {
       EXPECT_GE(left_[need], 70u) << NeedRefName(need);

@@ -1,5 +1,5 @@
-// exits: a small tree behind a client whose every state a test can set, and the two things to say
-// of a state: RCU-walk answers it, or leaves it to ref-walk, for this reason and at this price.
+// exits: a client of a small tree, whose caches a test sets to any state, and the two outcomes of a
+// state: RCU-walk answers, or leaves to ref-walk for a given reason and at a given number of calls.
 #ifndef NFSWALK_TESTS_EXITS_EXITS_H_
 #define NFSWALK_TESTS_EXITS_EXITS_H_
 
@@ -23,8 +23,8 @@
 
 namespace nfswalk::exits {
 
-// Calls in any order: "LOOKUP a", "GETATTR 2", "ACCESS 2", "READLINK 3", "OPEN a", where a number
-// is a file id.
+// Calls in any order: "LOOKUP a", "GETATTR 2", "ACCESS 2", "READLINK 3", "OPEN a"; the number is a
+// file id.
 using Calls = std::multiset<std::string>;
 
 inline constexpr std::errc kOk{};
@@ -41,7 +41,7 @@ class Exits : public MemoryMount {
 
   Exits() {
     AddTree();
-    options_.rdirplus = false;  // nothing is known that was not asked for
+    options_.rdirplus = false;  // no prefetching
   }
 
   void MountAnew() {
@@ -51,7 +51,7 @@ class Exits : public MemoryMount {
   }
 
   Question StatOf(std::string path) const { return {.path = std::move(path), .credential = me_}; }
-  // Of a link itself.
+  // lstat().
   Question StatOfLink(std::string path) const {
     return {.path = std::move(path), .credential = me_, .flags = {.no_follow = true}};
   }
@@ -63,7 +63,7 @@ class Exits : public MemoryMount {
     return {.kind = Question::kReadLink, .path = std::move(path), .credential = me_};
   }
 
-  // What was called since the last time.
+  // The calls since the last TakeCalls().
   Calls TakeCalls() {
     Calls calls;
     for (const fixtures::LoggedCall& call : protocol_->TakeLog()) {
@@ -73,13 +73,13 @@ class Exits : public MemoryMount {
     }
     return calls;
   }
-  // Brings into the caches what the question needs. Returns what that took.
+  // Fills the caches for the question. Returns the calls needed.
   Calls Warm(const Question& question) {
     (void)Ask(*client_, question);
     return TakeCalls();
   }
 
-  // RCU-walk answers this, and ref-walk alike and without the server.
+  // Expects an answer of RCU-walk, and the same of ref-walk without a call.
   Answer Answered(const Question& question, std::errc error = {}) {
     RcuAnswer under_rcu;
     EXPECT_EQ(Rpcs([&] {
@@ -94,8 +94,8 @@ class Exits : public MemoryMount {
     return under_rcu.answer;
   }
 
-  // RCU-walk leaves this to ref-walk for `need`, without a call; that then answers with `error`
-  // after `calls`.
+  // Expects RCU-walk to leave for `need` without a call, and ref-walk to answer with `error` after
+  // `calls`.
   Answer Left(const Question& question, NeedRef need, std::errc error, const Calls& calls) {
     (void)TakeCalls();
     const RcuAnswer under_rcu = AskRcu(*client_, question);
@@ -110,7 +110,7 @@ class Exits : public MemoryMount {
 
   nfs::Superblock& superblock() { return ClientInternals::SuperblockOf(*client_); }
 
-  // The inode that a path ends at, links not followed.
+  // The inode at the end of a path, links not followed.
   icache::InodeRef InodeOf(std::string_view path) {
     icache::InodeRef inode;
     EXPECT_EQ(
@@ -127,8 +127,8 @@ class Exits : public MemoryMount {
     nfs::InvalidateAttributes(superblock(), *InodeOf(path));
   }
 
-  // Others have changed directory `id`, called `path`, and the client has noticed, asking for
-  // something else; its own rights there it knows again.
+  // Directory `id` at `path` is changed by another client, and the client notices it by GETATTR;
+  // its own rights there are cached anew.
   void NoticeChangeOf(uint64_t id, const std::string& path) {
     server_->Add(id, "new" + std::to_string(++changes_), FileType::kRegular);
     Notice(path);

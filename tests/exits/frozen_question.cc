@@ -49,7 +49,7 @@ RcuAnswer AskRcu(Client& client, const Question& question) {
   return result;
 }
 
-// The ends are those of Client::Stat(), Access() and ReadLink() for a walk with references.
+// Ends as Client::Stat(), Access() and ReadLink() do for ref-walk.
 Answer AskRef(Client& client, const Question& question) {
   nfs::Superblock& superblock = ClientInternals::SuperblockOf(client);
   const bool reads_link = question.kind == Question::kReadLink;

@@ -1,4 +1,4 @@
-// frozen_question: one question to a client, asked of each form of the walk alone and of the same
+// frozen_question: one question to a client, answered by each form of the walk alone from the same
 // caches, so that the answers can be compared (WALK-19).
 //
 // Thread safety: as the client's.
@@ -30,18 +30,18 @@ struct Answer {
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 
-// What the pass under RCU says, with nothing behind it: an answer, or why it needs references.
+// What RCU-walk alone answers, or why it leaves.
 struct RcuAnswer {
   NeedRef need = NeedRef::kNone;
-  Answer answer;  // if need is kNone
+  Answer answer;  // valid if need is kNone
 };
 RcuAnswer AskRcu(Client& client, const Question& question);
 
-// The pass with references alone, and the third one after ESTALE: whatever the mount's walk= says,
-// nothing is tried under RCU. May ask the server.
+// Ref-walk alone, and the forced revalidation after ESTALE, whatever the mount's walk= is. May call
+// the server.
 Answer AskRef(Client& client, const Question& question);
 
-// The whole call.
+// The whole call, all attempts included.
 Answer Ask(Client& client, const Question& question);
 
 void PrintTo(const Question& question, std::ostream* stream);

@@ -58,7 +58,7 @@ MountOptions RandomWorld::DrawOptions(Dice& dice) {
         static_cast<uint32_t>(1 + dice.Below(600));
   }
   options.rdirplus = !dice.OneIn(3);
-  // Small tables also keep a mount cheap. Some mounts reclaim all the time.
+  // Small tables keep a mount cheap. Some mounts reclaim all the time.
   options.inodes_max = 1024;
   options.dentries_max = dice.OneIn(6) ? 8 + dice.Below(8) : 1024;
   options.access_entries_max = dice.OneIn(6) ? 1 + dice.Below(8) : 1024;
@@ -93,7 +93,7 @@ void RandomWorld::Add() {
   names_[place] = file;
 }
 
-// Most rights are given, or hardly anything could be reached.
+// Grants most rights, so that most of the tree can be reached.
 uint32_t RandomWorld::RightsOf(uint64_t file, const Credential& credential) const {
   const uint64_t random = rcu::Mix64(rcu::Mix64(rights_seed_, file), credential.hash());
   if (file == kRoot && random % 16 != 0) return protocol::kAccessAll;
@@ -110,7 +110,7 @@ std::string RandomWorld::DrawPlainPath() {
   return path;
 }
 
-// "a/b", by the names of the directories above.
+// The path from the root, "a/b".
 std::string RandomWorld::PathOf(const Place& place) const {
   if (place.first == kRoot) return place.second;
   const uint64_t above = parents_.at(place.first);
@@ -120,7 +120,7 @@ std::string RandomWorld::PathOf(const Place& place) const {
   return place.second;
 }
 
-// Along names that were there, by preference: the rest hardly leads anywhere.
+// Prefers names that existed: others rarely lead to a file.
 std::string RandomWorld::DrawPath() {
   std::string path;
   const size_t how = dice_.Below(4);
@@ -172,7 +172,7 @@ std::string RandomWorld::DrawPath() {
 
 Question RandomWorld::DrawQuestion() {
   Question question;
-  // What was asked before is more likely to be known.
+  // Prefers earlier questions, whose answers may be cached.
   if (!asked_.empty() && dice_.OneIn(2)) {
     question = dice_.Of(asked_);
     if (dice_.OneIn(4)) question.credential = dice_.Of(people_);
@@ -180,7 +180,7 @@ Question RandomWorld::DrawQuestion() {
     return question;
   }
   question.kind = dice_.Of(std::array{Question::kStat, Question::kAccess, Question::kReadLink});
-  // Many readlinks of what is no link say little.
+  // Fewer READLINKs of what is not a link.
   if (question.kind == Question::kReadLink && dice_.OneIn(2)) question.kind = Question::kStat;
   question.path = DrawPath();
   if (question.kind == Question::kReadLink && !names_.empty()) {
@@ -222,8 +222,7 @@ void RandomWorld::Step() {
 
 void RandomWorld::PassTime() {
   if (dice_.OneIn(50)) {
-    // No system's monotonic clock does that. Of all that is believed only the path cache rests on
-    // it.
+    // A monotonic clock never goes back. Only the path cache relies on that.
     const rcu::ChangeCount::Change change(
         ClientInternals::SuperblockOf(*client_).directory_changes);
     SteeredClock::Set(SteeredClock::Now() - dice_.Of(kTimes));
@@ -241,7 +240,7 @@ void RandomWorld::ChangeTheServer() {
     case 2:
       if (!links_.empty()) server_->SetTarget(dice_.Of(links_), DrawPlainPath());
       return;
-    case 3: {  // with the ctime that a chmod leaves behind
+    case 3: {  // with the ctime that a chmod sets
       rights_seed_ = dice_.Next();
       for (uint64_t file : files_) server_->Edit(file, [](auto&) {});
       return;
@@ -271,7 +270,7 @@ void RandomWorld::MoveSomething() {
     server_->Move(place.first, to, place.second);
     names_[{to, place.second}] = file;
   } else {
-    if (parents_.contains(file)) return;  // what is below would be left without a place
+    if (parents_.contains(file)) return;  // would orphan its children
     server_->Take(place.first, place.second);
     server_->Edit(file, [](auto& attributes) { attributes.nlink = 0; });
   }
@@ -286,12 +285,12 @@ void RandomWorld::EditSomething() {
   if (dice_.OneIn(200)) server_->ConfuseNextGetattr(777);
 }
 
-// The client goes where it will be asked to go, or the caches would hold nothing.
+// Fills the caches along the paths of later questions.
 void RandomWorld::Use() {
   for (size_t i = 1 + dice_.Below(3); i > 0; --i) {
     Question question = DrawQuestion();
     (void)(dice_.OneIn(4) ? AskRef(*client_, question) : Ask(*client_, question));
-    // As often as a thread needs to remember the way.
+    // As often as needed for a prefix to be recorded.
     if (dice_.OneIn(3)) {
       for (int again = 0; again < 3; ++again) (void)Ask(*client_, question);
     }
@@ -301,7 +300,7 @@ void RandomWorld::Use() {
   }
 }
 
-// The world does not follow these changes: a name more or less is one more surprise for it.
+// Not mirrored in the model, which thus draws some names that are gone.
 void RandomWorld::ChangeByClient() {
   const Credential& who = dice_.Of(people_);
   const std::string name = "x" + std::string(dice_.Of(kNames));

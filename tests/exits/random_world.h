@@ -1,4 +1,4 @@
-// random_world: a small tree on a server, a client of it and what may happen to both, drawn from a
+// random_world: a small tree on a server, a client of it, and random events on both, drawn from a
 // seed.
 #ifndef NFSWALK_TESTS_EXITS_RANDOM_WORLD_H_
 #define NFSWALK_TESTS_EXITS_RANDOM_WORLD_H_
@@ -36,14 +36,15 @@ class Dice {
   uint64_t state_;
 };
 
-// Thread safety: none; the steered clock is the process's.
+// Thread safety: none; the steered clock is process-wide.
 class RandomWorld {
  public:
-  // Options, tree and rights of everybody.
+  // Draws options, tree and rights.
   explicit RandomWorld(uint64_t seed);
 
-  // One of: time passes; others change the tree, modes or rights; the client asks, lists, changes;
-  // parts of its caches are invalidated, forgotten or evicted; the server errs.
+  // One of: time passes; another client changes the tree, modes or rights; the client looks up,
+  // lists, changes; parts of its caches are invalidated, dropped or evicted; the server fails
+  // calls.
   void Step();
   Question DrawQuestion();
   std::string Describe() const;  // the mount's options
@@ -77,10 +78,10 @@ class RandomWorld {
   fixtures::FaultyProtocol* protocol_ = nullptr;  // in front of the server
   std::unique_ptr<Client> client_;
   std::vector<Credential> people_;
-  // As the server has it, but for what the client itself has changed.
+  // As on the server, but for what the client itself has changed.
   std::vector<uint64_t> directories_{fixtures::MemoryServer::kRoot};
   std::vector<uint64_t> links_;
-  std::vector<uint64_t> files_;  // all three kinds
+  std::vector<uint64_t> files_;  // files of all three types
   std::map<Place, uint64_t> names_;
   std::map<uint64_t, uint64_t> parents_;  // of directories
   uint64_t rights_seed_ = 0;

@@ -1,6 +1,6 @@
-// steered_clock: CLOCK_MONOTONIC_COARSE as the test says, for the whole process; all other clocks
-// run. steered_clock.cc belongs into the sources of the test itself: clock_gettime() of the program
-// comes before those of libraries and sanitizers.
+// steered_clock: CLOCK_MONOTONIC_COARSE set by the test, for the whole process; other clocks run.
+// List steered_clock.cc in the test's srcs: clock_gettime() of the executable precedes that of
+// libraries and sanitizers.
 //
 // Thread safety: set it while no other thread reads it.
 #ifndef NFSWALK_TESTS_EXITS_STEERED_CLOCK_H_

@@ -1,5 +1,5 @@
-// Memory that runs out at every place where a call of Client asks for some: the call ends in ENOMEM
-// or does without, the same call succeeds as soon as there is memory, and nothing is left behind.
+// Memory shortage at every allocation of every call of Client: the call returns ENOMEM or does
+// without, the same call succeeds once there is memory, and nothing leaks.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -34,12 +34,12 @@ using protocol::FileType;
 
 constexpr uint64_t kRoot = MemoryServer::kRoot;
 
-// A name that does not fit into a dentry.
+// Too long to be inline in a dentry.
 const std::string kLongName(200, 'n');
-// Two link texts and a path that together do not fit into a walk's own buffer.
+// Two link texts and a path with these exceed a walk's own buffer.
 const std::string kSlashes(3000, '/');
 
-// What a call answers: its error, or a number that the server's tree tells as well.
+// The outcome of a call: its error, or a number that the server's tree has too.
 struct Answer {
   std::errc error{};
   uint64_t value = 0;
@@ -51,7 +51,7 @@ Answer Of(const Result<Attributes>& result) {
 }
 Answer Of(std::errc error) { return {error}; }
 
-// The paths of one attempt, made beforehand: the call alone is to be short of memory.
+// Paths of one attempt, built beforehand, so that the shortage meets the call alone.
 struct Paths {
   std::string directory, file, long_name, link, missing, fresh, empty, moved, through_links;
   uint64_t file_id = 0, long_name_id = 0;
@@ -59,9 +59,9 @@ struct Paths {
 
 struct Operation {
   const char* name;
-  bool warm;  // the file was looked at before
+  bool warm;  // the file is cached
   std::function<Answer(Client&, const Paths&, const Credential&)> run;
-  // What it answers, where it is not success alone.
+  // The expected value; empty: success alone.
   std::function<uint64_t(const Paths&)> value = {};
 };
 
@@ -167,14 +167,14 @@ const std::vector<Operation>& Operations() {
   return *operations;
 }
 
-// --- the world ---
+// --- the fixture ---
 
 struct Mounted {
   MemoryServer* server = nullptr;
   std::unique_ptr<Client> client;
 
   void Add(const std::string& name, Paths& paths) const;
-  // The client's answers are the server's, name by name.
+  // Expects the client's results to be the server's, name by name.
   void ExpectServersTree(const std::string& name, const Credential& me) const;
 };
 
@@ -193,7 +193,7 @@ std::unique_ptr<protocol::Protocol> NewServer(bool whole_paths, MemoryServer** s
 MountOptions Options() {
   MountOptions options;
   options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s = 600;
-  // Small tables, which grow while we look.
+  // Small tables, which grow during the test.
   options.dentries_max = options.inodes_max = 64;
   return options;
 }
@@ -204,7 +204,7 @@ Mounted Mount(bool whole_paths, const MountOptions& options = Options()) {
   return mounted;
 }
 
-// Six names, seen by the server alone.
+// Adds six names at the server, behind the client.
 void Mounted::Add(const std::string& name, Paths& paths) const {
   const uint64_t top = server->Add(kRoot, name, FileType::kDirectory);
   const uint64_t directory = server->Add(top, "d", FileType::kDirectory);
@@ -246,10 +246,10 @@ void Mounted::ExpectServersTree(const std::string& name, const Credential& me) c
   EXPECT_EQ(names, listed.entries.size());
 }
 
-// Nothing is held by anybody.
+// Expects that nothing holds a reference.
 void ExpectAllEvictable(Client& client) {
   client.DropCaches();
-  rcu::Barrier();  // the last that held credentials
+  rcu::Barrier();  // deferred access entries hold credentials
   client.DropCaches();
   const Stats stats = client.stats();
   EXPECT_EQ(stats.dentries, 1u);
@@ -271,8 +271,8 @@ std::string ShortageName(const testing::TestParamInfo<Shortage>& test) {
 
 class AllocationTest : public testing::TestWithParam<Shortage> {
  protected:
-  // One call short of memory after `succeed` allocations, and all that follows. False if the call
-  // did not come to that.
+  // Runs one call that is short of memory after `succeed` allocations, and the checks after it.
+  // Returns false if the call made fewer allocations.
   bool Attempt(const Mounted& mounted, const Operation& operation, int64_t succeed);
 
   const Credential me_{1, 1, std::vector<uint32_t>(30, 7)};
@@ -322,9 +322,9 @@ INSTANTIATE_TEST_SUITE_P(Shortages, AllocationTest,
                                           testing::Values(Extent::kOnce, Extent::kFromThenOn)),
                          ShortageName);
 
-constexpr int64_t kSitesMax = 100;  // no call asks for memory more often
+constexpr int64_t kSitesMax = 100;  // upper bound of allocations in one call
 
-TEST_P(AllocationTest, ACallFailsWithoutATraceOrDoesWithoutTheMemory) {
+TEST_P(AllocationTest, ACallFailsWithoutEffectOrSucceedsWithoutTheMemory) {
   const auto [whole_paths, kind, extent] = GetParam();
 #ifdef NDEBUG
   if (kind != MemoryKind::kHeap) GTEST_SKIP() << "pools fail in debug builds only";
@@ -332,14 +332,14 @@ TEST_P(AllocationTest, ACallFailsWithoutATraceOrDoesWithoutTheMemory) {
   Mounted mounted = Mount(whole_paths);
   for (const Operation& operation : Operations()) {
     if (kind == MemoryKind::kPageArea) {
-      if (operation.warm) continue;  // what it needs is mapped by then
+      if (operation.warm) continue;  // its pages are mapped by then
       mounted = Mount(whole_paths);
     }
     int64_t succeed = 0;
     while (Attempt(mounted, operation, succeed)) {
       ASSERT_LT(++succeed, kSitesMax) << operation.name;
       ASSERT_FALSE(HasFailure());
-      // What was mapped stays with its pools.
+      // Pools keep their mapped pages.
       if (kind == MemoryKind::kPageArea) mounted = Mount(whole_paths);
     }
     ASSERT_FALSE(HasFailure());
@@ -427,11 +427,11 @@ TEST_P(AllocationTest, UnmountingNeedsNoMemory) {
     mounted.Add("top", paths);
     EXPECT_EQ(StatThroughLinks(*mounted.client, paths, me_).value, paths.file_id);
     AllocationShortage shortage(kind, extent, 0);
-    mounted.client.reset();  // its pools see that nothing is left
+    mounted.client.reset();  // pools assert that they are empty
   }
 }
 
-// --- the walk under RCU ---
+// --- RCU-walk ---
 
 class RcuAllocationTest : public testing::Test {
  protected:
@@ -448,7 +448,7 @@ class RcuAllocationTest : public testing::Test {
   Paths paths_;
 };
 
-TEST_F(RcuAllocationTest, WarmCallsAskForNone) {
+TEST_F(RcuAllocationTest, WarmCallsDoNotAllocate) {
   for (int i = 0; i < 2; ++i) {
     ASSERT_EQ(Of(client_.Stat(paths_.link, me_, {.no_follow = true})).error, std::errc{});
     ASSERT_EQ(ReadLink(client_, paths_, me_).value, 250u);
@@ -467,7 +467,7 @@ TEST_F(RcuAllocationTest, WarmCallsAskForNone) {
 
 #ifndef NDEBUG
 // WALK-28.
-TEST_F(RcuAllocationTest, ANewCredentialIsAReasonForAWalkWithReferences) {
+TEST_F(RcuAllocationTest, ANewCredentialNeedsRefWalk) {
   ASSERT_EQ(StatFile(client_, paths_, me_).value, paths_.file_id);
   const uint64_t before = NeedsMemory();
   {
@@ -484,8 +484,8 @@ TEST_F(RcuAllocationTest, ANewCredentialIsAReasonForAWalkWithReferences) {
 }
 #endif
 
-TEST_F(RcuAllocationTest, APathThatOutgrowsItsBufferIsAReasonForAWalkWithReferences) {
-  for (int i = 0; i < 2; ++i) {  // the first finds that the root has changed
+TEST_F(RcuAllocationTest, APathThatExceedsItsBufferNeedsRefWalk) {
+  for (int i = 0; i < 2; ++i) {  // the first revalidates the root
     ASSERT_EQ(StatThroughLinks(client_, paths_, me_).value, paths_.file_id);
   }
   const uint64_t before = NeedsMemory();
@@ -501,7 +501,7 @@ TEST_F(RcuAllocationTest, APathThatOutgrowsItsBufferIsAReasonForAWalkWithReferen
   ExpectAllEvictable(client_);
 }
 
-TEST_F(RcuAllocationTest, AStrictWalkThatOutgrowsItsRoomIsAReasonForAWalkWithReferences) {
+TEST_F(RcuAllocationTest, AStrictWalkThatExceedsItsReadSetNeedsRefWalk) {
   std::string far = paths_.directory;
   while (far.size() < 3000) far += "/../d";
   const auto stat = [&](bool cached) {

@@ -1,4 +1,4 @@
-// The clocks leap: the wall clock concerns nobody, the monotonic one makes everything expire.
+// Steps of the clocks: the wall clock has no effect, the monotonic one expires every entry.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -49,7 +49,7 @@ class ClockStep : public fixtures::VersionedExport {
 
   static std::string File(int number) { return "tree/" + std::to_string(number); }
 
-  // Everything once; how many calls that took.
+  // Looks at every file; returns the number of RPCs.
   uint64_t LookAtAll(Client& client) {
     const uint64_t before = client.stats().rpcs;
     for (int i = 0; i < kFiles; ++i) {
@@ -61,7 +61,8 @@ class ClockStep : public fixtures::VersionedExport {
     EXPECT_EQ(client.Access(Path("nothing"), 0, user_), std::errc::no_such_file_or_directory);
     return client.stats().rpcs - before;
   }
-  // Changes, a listing and data; how many calls that took. Needs no time out to be over.
+  // Makes changes, a listing and data transfers; returns the number of RPCs. Needs no timeout to
+  // expire.
   uint64_t ChangeThings(Client& client) {
     const uint64_t before = client.stats().rpcs;
     EXPECT_TRUE(client.Create(Path("new"), 0644, true, root_));
@@ -76,7 +77,7 @@ class ClockStep : public fixtures::VersionedExport {
     EXPECT_EQ(client.Unlink(Path("newer"), root_), std::errc{});
     return client.stats().rpcs - before;
   }
-  // What another client does, behind the back of ours.
+  // Changes files behind the client, as another client does.
   void ChangeEverythingOnTheServer() {
     for (int i = 0; i < kFiles; ++i) {
       MakeFile(File(i), std::string(static_cast<size_t>(i) + 100, 'y'));
@@ -90,7 +91,7 @@ class ClockStep : public fixtures::VersionedExport {
   }
 
   const Credential user_{1000, 100};
-  // What LookAtAll() expects.
+  // The results that LookAtAll() expects.
   uint64_t sizes_ = 0;
   std::errc readable_{};
   std::string link_ = "tree/0";
@@ -98,10 +99,10 @@ class ClockStep : public fixtures::VersionedExport {
 
 INSTANTIATE_TEST_SUITE_P(Versions, ClockStep, fixtures::AllVersions(), fixtures::VersionTestName);
 
-TEST_P(ClockStep, AYearOnTheWallClockChangesNothing) {
+TEST_P(ClockStep, AYearOnTheWallClockHasNoEffect) {
   const auto client = Mount("");
   ASSERT_NE(client, nullptr);
-  ChangeThings(*client);  // the first open of version 4 costs more
+  ChangeThings(*client);  // the first open of version 4 needs more RPCs
   const uint64_t usual = ChangeThings(*client);
   for (const hours step : {kYear, -2 * kYear, kYear}) {
     LookAtAll(*client);
@@ -116,7 +117,7 @@ TEST_P(ClockStep, AYearOnTheWallClockChangesNothing) {
   }
 }
 
-TEST_P(ClockStep, AYearLaterEverythingIsAskedAgainAndRight) {
+TEST_P(ClockStep, AYearLaterEverythingIsRevalidated) {
   const auto client = Mount("");
   ASSERT_NE(client, nullptr);
   LookAtAll(*client);
@@ -126,23 +127,22 @@ TEST_P(ClockStep, AYearLaterEverythingIsAskedAgainAndRight) {
   for (uint32_t uid = 5000; uid < 5010; ++uid) {
     EXPECT_TRUE(client->Stat(Path("tree"), {uid, uid}).has_value());
   }
-  client->DropCaches();  // of access rights too, so that the credentials are idle
+  client->DropCaches();  // drops access entries too: the credentials become unused
   rcu::Barrier();
   LookAtAll(*client);
   ChangeEverythingOnTheServer();
   StepMonotonic(kYear);
   EXPECT_GT(LookAtAll(*client), static_cast<uint64_t>(kFiles));
   EXPECT_EQ(LookAtAll(*client), 0u);
-  ChangeThings(*client);  // asks for root's rights again, too
+  ChangeThings(*client);  // revalidates root's rights, too
   EXPECT_EQ(ChangeThings(*client), usual) << "a call was repeated";
   EXPECT_GE(client->stats().credentials, 10u);
   EXPECT_TRUE(client->Stat(Path("tree"), {6000, 6000}).has_value());
   EXPECT_LE(client->stats().credentials, 3u) << "a new one sends those away that were idle";
 }
 
-// It cannot happen. Were it to, a time of before its start would not keep anything fresh for ever
-// (ATTR-1).
-TEST_P(ClockStep, AnHourEarlierEverythingIsAskedAgainAndThenKept) {
+// A monotonic clock does not go back; if it did, nothing would stay fresh for ever (ATTR-1).
+TEST_P(ClockStep, AnHourEarlierEverythingIsRevalidatedOnce) {
   const auto client = Mount("");
   ASSERT_NE(client, nullptr);
   LookAtAll(*client);
@@ -154,11 +154,11 @@ TEST_P(ClockStep, AnHourEarlierEverythingIsAskedAgainAndThenKept) {
   StepMonotonic(-hours(1));
   EXPECT_GT(LookAtAll(*client), static_cast<uint64_t>(kFiles));
   EXPECT_EQ(LookAtAll(*client), 0u);
-  ChangeThings(*client);  // asks for root's rights again, too
+  ChangeThings(*client);  // revalidates root's rights, too
   EXPECT_EQ(ChangeThings(*client), usual) << "a call was repeated";
 }
 
-// Deadlines of calls are in the monotonic clock: what is in flight is overdue after the leap.
+// Deadlines of calls are monotonic: a call in flight is overdue after the step.
 class ClockLeapInFlight : public ClockStep {
  protected:
   std::unique_ptr<protocol::Protocol> Connect(bool hard) const {
@@ -180,7 +180,7 @@ class ClockLeapInFlight : public ClockStep {
 INSTANTIATE_TEST_SUITE_P(Versions, ClockLeapInFlight, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-TEST_P(ClockLeapInFlight, RepeatsACallOnceOnAHardMount) {
+TEST_P(ClockLeapInFlight, RetransmitsACallOnceOnAHardMount) {
   const auto nfs = Connect(true);
   const auto root = nfs->GetRoot(root_).handle;
   server().Hang();
@@ -189,7 +189,7 @@ TEST_P(ClockLeapInFlight, RepeatsACallOnceOnAHardMount) {
   std::jthread overdue(ask);
   while (nfs->rpcs_sent() == before) std::this_thread::yield();
   StepMonotonic(kYear);
-  std::jthread later(ask);  // wakes the connection's thread
+  std::jthread later(ask);  // its request wakes the connection's thread
   while (Retries(*nfs) == 0) std::this_thread::yield();
   server().Resume();
   overdue.join();
@@ -198,7 +198,7 @@ TEST_P(ClockLeapInFlight, RepeatsACallOnceOnAHardMount) {
   EXPECT_EQ(nfs->rpcs_sent() - before, 4u) << "two calls, one again, and a NULL call";
 }
 
-TEST_P(ClockLeapInFlight, EndsACallInATimeOutOnASoftMountAndTheNextGoesWell) {
+TEST_P(ClockLeapInFlight, TimesOutACallOnASoftMountAndTheNextSucceeds) {
   const auto nfs = Connect(false);
   const auto root = nfs->GetRoot(root_).handle;
   server().Hang();
@@ -212,13 +212,13 @@ TEST_P(ClockLeapInFlight, EndsACallInATimeOutOnASoftMountAndTheNextGoesWell) {
   server().Resume();
 }
 
-// The clock as it stands, to the nanosecond, in every mode of the walk.
+// Lifetimes with a frozen clock, to the nanosecond, in every walk mode.
 class LifetimeBoundary : public testing::TestWithParam<WalkMode> {
  protected:
   static constexpr uint32_t kLifetime = 10;
   static constexpr uint64_t kSecond = 1'000'000'000;
 
-  // The clock stands at start_ns_ afterwards.
+  // Freezes the clock at start_ns_.
   void Mount(uint32_t shortest_s, uint32_t longest_s) {
     auto server = std::make_unique<MemoryServer>();
     server->Add(MemoryServer::kRoot, "file", protocol::FileType::kRegular);
@@ -239,8 +239,7 @@ class LifetimeBoundary : public testing::TestWithParam<WalkMode> {
     look();
     return client_->stats().rpcs - before;
   }
-  // Answered from the caches for as long as the lifetime lasts and not a nanosecond longer, nor a
-  // nanosecond before it began.
+  // Expects cache hits exactly from the begin of the lifetime to a nanosecond before its end.
   void ExpectLifetime(const std::function<void()>& look) {
     Mount(kLifetime, kLifetime);
     const uint64_t lifetime_ns = kLifetime * kSecond;
@@ -277,7 +276,7 @@ TEST_P(LifetimeBoundary, OfAttributesIsHalfOpen) {
   ExpectLifetime([&] { EXPECT_TRUE(client_->Stat("file", user_).has_value()); });
 }
 
-// Nothing else is asked of the root but what it is.
+// Of the root only attributes are fetched.
 TEST_P(LifetimeBoundary, OfTheRootsAttributesIsHalfOpen) {
   ExpectLifetime([&] { EXPECT_TRUE(client_->Stat("/", user_).has_value()); });
 }
@@ -287,7 +286,7 @@ TEST_P(LifetimeBoundary, OfRightsIsHalfOpenThoughAttributesLiveOn) {
   Mount(3, kLifetime);
   const auto look = [&] { EXPECT_EQ(client_->Access("file", kMayRead, user_), std::errc{}); };
   look();
-  // Unchanged at the end of a lifetime, attributes are given one that is twice as long.
+  // Attributes that are unchanged at the end of their lifetime get one twice as long.
   for (const uint64_t confirmed_at_s : {3, 9}) {
     FreezeCoarse(start_ns_ + confirmed_at_s * kSecond);
     EXPECT_GT(RpcsOf(look), 0u);

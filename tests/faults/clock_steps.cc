@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-// Constant initialization: libraries ask for the time before main().
+// Constant initialization: libraries read clocks before main().
 constinit std::atomic<int64_t> realtime_step_ns{0};
 constinit std::atomic<int64_t> monotonic_step_ns{0};
 constinit std::atomic<int64_t> coarse_frozen_at_ns{0};

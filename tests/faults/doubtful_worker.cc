@@ -29,7 +29,7 @@ DoubtfulWorker::DoubtfulWorker(Client& client, const std::string& base, int numb
       random_(number + 1) {
   for (const Kind kind : {Kind::kFile, Kind::kDirectory, Kind::kSymlink, Kind::kLink}) {
     for (int i = 0; i < 2 * kDirectories; ++i) {
-      // Every other name does not fit into a dentry.
+      // Every other name is too long to be inline in a dentry.
       std::string name = "t" + std::to_string(number) + "k" +
                          std::to_string(static_cast<int>(kind)) + "n" + std::to_string(i);
       if (i % 2 != 0) name.append(80, 'x');
@@ -56,7 +56,7 @@ void DoubtfulWorker::Step() {
     case 5:
     case 6: {
       OwnName& to = AnyName();
-      // Onto another link of the same file nothing happens, which cannot be told from a success.
+      // A rename onto another link of the same file does nothing and succeeds.
       if (to.kind == name.kind && &to != &name && name.kind != Kind::kLink) Rename(name, to);
       return;
     }
@@ -133,7 +133,7 @@ void DoubtfulWorker::Rename(OwnName& from, OwnName& to) {
     if (from.known == Known::kAbsent) Contradict(from, "was renamed though it is not there");
     from.known = Known::kAbsent;
     to.known = Known::kPresent;
-    // The link's text stays what it was.
+    // The link's text is unchanged.
     ++done_;
   } else if (LeavesDoubt(error)) {
     Doubt(from);
@@ -159,7 +159,7 @@ void DoubtfulWorker::Stat(OwnName& name) {
 void DoubtfulWorker::ReadLink(OwnName& name) {
   std::array<char, 300> text;
   const auto size = client_.ReadLink(name.path, text, credential_);
-  // It may have had another name, of the same worker and length or not, when it was made.
+  // The text is that of the name under which the link was made: renames leave it alone.
   if (size && !std::string_view(text.data(), *size).starts_with("nowhere/" + base_)) {
     Contradict(name, "leads elsewhere");
   }

@@ -1,9 +1,8 @@
-// doubtful_worker: a thread's worth of mixed load through faults that the test injects. After each
-// call the worker knows of its names that they are there, that they are not, or that it cannot
-// know, as the call may have been executed and its answer lost; what is known, every later answer
-// must bear out.
+// doubtful_worker: one thread of mixed load through injected faults. After each call each of the
+// worker's names is present, absent, or unknown (the call may have been executed and its reply
+// lost); later results must agree with what is known.
 //
-// Thread safety: one thread per worker, which alone changes the worker's names.
+// Thread safety: one thread per worker; no other changes the worker's names.
 #ifndef NFSWALK_TESTS_FAULTS_DOUBTFUL_WORKER_H_
 #define NFSWALK_TESTS_FAULTS_DOUBTFUL_WORKER_H_
 
@@ -27,10 +26,10 @@ struct OwnName {
   std::string path;
   Kind kind;
   Known known = Known::kAbsent;
-  std::string history = {};  // what was answered of it, oldest first
+  std::string history = {};  // results of calls, oldest first
 };
 
-// What the faults make of a call that is fine.
+// True for an error that the injected faults may cause.
 bool IsInjected(std::errc error);
 
 class DoubtfulWorker {
@@ -43,17 +42,17 @@ class DoubtfulWorker {
   // `base`: "" or "directory/"; the directories in it exist.
   DoubtfulWorker(Client& client, const std::string& base, int number, const Credential& credential);
 
-  // Makes the file that links are made of, without faults.
+  // Makes the file that links lead to, without faults.
   void Begin();
   void Step();
 
   const std::vector<OwnName>& names() const { return names_; }
-  // How many calls succeeded, and how many left a name in doubt.
+  // The numbers of calls that succeeded, and that left the state of a name unknown.
   int done() const { return done_; }
   int doubtful() const { return doubtful_; }
-  // What was answered that cannot be; sentences, of which the first few are kept.
+  // Impossible results, as messages; the first few are kept.
   const std::vector<std::string>& contradictions() const { return contradictions_; }
-  // Where an own link leads: a text of the link's own.
+  // Returns the text of an own link: one for each path.
   static std::string TargetOf(const std::string& path) { return "nowhere/" + path; }
 
  private:
@@ -67,9 +66,9 @@ class DoubtfulWorker {
   void List(int directory);
   void LookAtOthers();
 
-  // The answer says that the name is there or not there.
+  // Records a result that shows the name present or absent.
   void Learn(OwnName& name, bool present, std::string_view what);
-  // errc{}: it was done. Else what may be known nevertheless.
+  // Checks the result of a call that looks `name` up, and updates its state. errc{}: success.
   void JudgeLookup(OwnName& name, std::errc error, std::string_view what);
   void Doubt(OwnName& name);
   static void Note(OwnName& name, std::string_view call, std::errc error);

@@ -1,5 +1,5 @@
-// Mixed load through a protocol that delays, reorders, loses, refuses and truncates: what the
-// client answers stays true meanwhile, and afterwards it knows the server's tree.
+// Mixed load through a protocol that delays, reorders, loses, refuses and truncates: results agree
+// with the server meanwhile, and the caches afterwards.
 #include "tests/fixtures/faulty_protocol.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ using fixtures::MemoryServer;
 
 constexpr int kWorkers = 6;
 
-// --- what the server says, asked without a client in between ---
+// --- the server's tree, read without a client ---
 
 struct Truth {
   Attributes attributes;
@@ -64,7 +64,7 @@ void ReadTree(protocol::Protocol& server, const protocol::FileHandle& directory,
   }
 }
 
-// All that does not change by being looked at.
+// The attributes that reads do not change.
 std::string Shown(const Attributes& a) {
   const auto time = [](const protocol::Time& t) {
     return std::to_string(t.seconds) + "." + std::to_string(t.nanoseconds);
@@ -148,7 +148,7 @@ void World::ExpectTree(const Tree& tree, const std::vector<DoubtfulWorker>& work
 
 void World::ExpectAllEvictable() const {
   client->DropCaches();
-  rcu::Barrier();  // the last that held credentials
+  rcu::Barrier();  // deferred access entries hold credentials
   client->DropCaches();
   const Stats stats = client->stats();
   EXPECT_EQ(stats.dentries, 1u);
@@ -203,14 +203,14 @@ void ExpectEveryFault(const FaultyProtocol& protocol, uint64_t times) {
   EXPECT_GE(protocol.overtaken(), times);
 }
 
-constexpr uint32_t kPerMille = 12;  // of each of eight faults
+constexpr uint32_t kPerMille = 12;  // for each of eight faults
 
 MountOptions Believing(MountOptions options) {
   options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s = 600;
   return options;
 }
 
-// Whole paths; change info, as version 4 has it, that is atomic or not, or weak cache consistency.
+// Whole-path replies or not; change_info4 that is atomic or not, or wcc_data.
 enum class Tells { kTimes, kChange, kChangeNotAtomic };
 class FaultyMemory : public testing::TestWithParam<std::tuple<bool, Tells, int>> {};
 
@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, FaultyMemory,
                                           testing::Range(1, 4)));
 
 // ATTR-13.
-TEST_P(FaultyMemory, LeavesNothingUntrueBehind) {
+TEST_P(FaultyMemory, CachesAgreeWithTheServerAfterwards) {
   const auto [whole_paths, tells, seed] = GetParam();
   auto server = std::make_unique<MemoryServer>();
   if (whole_paths) server->AnswerWholePaths();
@@ -240,7 +240,7 @@ class FaultyExport : public fixtures::VersionedExport {};
 INSTANTIATE_TEST_SUITE_P(Versions, FaultyExport, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-TEST_P(FaultyExport, LeavesNothingUntrueBehind) {
+TEST_P(FaultyExport, CachesAgreeWithTheServerAfterwards) {
   const fixtures::GaneshaServer::NetworkScope scope(server());
   World world;
   auto client =

@@ -100,7 +100,7 @@ bool LoadWorker::Expect(const char* what, const std::string& path, Errc expected
   return false;
 }
 
-// Whatever is to come of the call has come once another one was answered: see cutting_proxy.h.
+// After the reply to another call the faulted one has no later effect: see cutting_proxy.h.
 void LoadWorker::Resynchronize() {
   ++in_doubt_;
   held_.reset();
@@ -191,7 +191,7 @@ void LoadWorker::MakeDirectory() {
     if (made && !there) ExpectAttributes("MakeDirectory", path, *node, *made);
     return ErrorOf(made);
   };
-  // One that is there already and still looks new passes for ours (lost_reply.h).
+  // An existing directory that looks new is taken for the one just made (lost_reply.h).
   const Else otherwise = there ? Else::kSeemsDone : Else::kIsStranger;
   if (Expect("MakeDirectory", path, there ? kExists : kOk, call, otherwise)) {
     model_.Add(path, node);
@@ -221,7 +221,7 @@ void LoadWorker::MakeSymlink() {
     if (made && known == nullptr) ExpectAttributes("MakeSymlink", path, *node, *made);
     return ErrorOf(made);
   };
-  // One of the same text passes for ours.
+  // A link with the same text is taken for the one just made.
   const bool same =
       known != nullptr && known->type == FileType::kSymlink && known->text == node->text;
   if (Expect("MakeSymlink", path, Reachable(path, known != nullptr ? kExists : kOk), call,
@@ -236,7 +236,7 @@ void LoadWorker::Link() {
   if (from.empty()) return;
   const NodeRef node = model_.Find(from);
   const auto call = [&] { return client_.Link(Full(from), Full(to), credential_); };
-  // The same file under that name passes for the link just made.
+  // A link to the same file is taken for the one just made.
   const Else otherwise = model_.Find(to) == node ? Else::kSeemsDone : Else::kNothing;
   if (Expect("Link", from + " -> " + to, Reachable(to, model_.IsThere(to) ? kExists : kOk), call,
              otherwise)) {
@@ -250,7 +250,7 @@ void LoadWorker::Rename() {
   const std::string to = DrawName();
   const bool there = model_.HasDirectoryOf(from) && model_.IsThere(from);
   const auto call = [&] { return client_.Rename(Full(from), Full(to), credential_); };
-  // Source gone and target there is how a rename looks that was done.
+  // A missing source and an existing target look like a rename that was executed.
   const Else otherwise = !there && model_.IsThere(to) ? Else::kSeemsDone : Else::kNothing;
   if (Expect("Rename", from + " -> " + to, Reachable(to, there ? kOk : kNoEnt), call, otherwise)) {
     model_.Rename(from, to);
@@ -416,7 +416,7 @@ void LoadWorker::WriteAndRead() {
   if (open) WriteAndReadThrough(*file, path, *model_.Find(path));
 }
 
-// Stays open for long, so that most faults find it open.
+// Stays open for long, so that most faults meet an open file.
 void LoadWorker::UseHeld() {
   const std::string path = own_ + "/held";
   if (held_ == nullptr || Draw(10) == 0) {
@@ -429,7 +429,7 @@ void LoadWorker::UseHeld() {
   if (held_ != nullptr) WriteAndReadThrough(*held_, path, *model_.Find(path));
 }
 
-// Names that others change meanwhile may be there or not, and are nothing else.
+// Names that other workers change are present or absent; no other error is right.
 void LoadWorker::LookAtOthers() {
   const std::string number = std::to_string(Draw(kWorkersMax));
   const std::string name = "n" + std::to_string(Draw(kNamesPerDirectory));

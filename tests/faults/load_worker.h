@@ -1,8 +1,7 @@
-// load_worker: a thread's worth of mixed load that knows what every operation must answer.
+// load_worker: one thread of mixed load with a model of the expected outcome of every operation.
 //
-// Each step is a call of Client, drawn at random, whose outcome is held against a model
-// (model_tree.h). What a fault may cost is written down once, in Expect(): all else is a failure of
-// the test.
+// Each step is a random call of Client, whose outcome is compared with the model (model_tree.h).
+// Expect() states which outcomes a fault may cause; any other fails the test.
 //
 // Thread safety: one thread per worker; the counters and AwaitDone() from any.
 #ifndef NFSWALK_TESTS_FAULTS_LOAD_WORKER_H_
@@ -21,54 +20,53 @@
 
 namespace nfswalk::faults {
 
-// Counts what happens to the server or on the way to it. A fault has ended when calls are answered
-// again.
+// Counts faults of the server or the network. A fault has ended when calls get replies again.
 struct FaultCounts {
   std::atomic<uint64_t> begun{0};
   std::atomic<uint64_t> ended{0};
 };
 
 struct LoadTerms {
-  // The server itself dies: between making a thing and noting whose it is, or its mode. It cannot
-  // tell us from a stranger afterwards (lost_reply.h).
+  // The server itself is killed, maybe between making a file and storing its verifier or mode: then
+  // the client cannot recognise it as its own (lost_reply.h).
   bool server_dies = false;
-  // Operations may end in timed_out or io_error, and then be done or not.
+  // Operations may return timed_out or io_error, executed or not.
   bool soft = false;
 };
 
 class LoadWorker {
  public:
-  // `directory`: the load's, as the client names it; `backing`: the same where the server keeps it.
-  // In it "shared" exists. `client` and `faults` must outlive the worker.
+  // `directory`: the load's, in the client's mount; `backing`: the same at the server, with
+  // "shared" in it. `client` and `faults` must outlive the worker.
   LoadWorker(Client& client, std::string directory, std::string backing, uint32_t number,
              const FaultCounts& faults, LoadTerms terms);
 
-  // Makes "t<number>" and a file there that stays open from now on.
+  // Makes "t<number>" and a file in it that stays open.
   void Begin();
   void Step();
-  // Closes what is open.
+  // Closes open files.
   void End() { held_.reset(); }
-  // Stats every name that there can be: the client agrees with the model.
+  // Expects the client to agree with the model on every possible name.
   void StatEverything();
 
   uint64_t done() const { return done_.load(); }
   void AwaitDone(uint64_t steps) const;
 
-  // How often what the terms tolerate has happened.
+  // How often tolerated outcomes happened.
   uint64_t strangers() const { return strangers_.load(); }
   uint64_t in_doubt() const { return in_doubt_.load(); }
   const ModelTree& model() const { return model_; }
 
  private:
   using Errc = std::errc;
-  // What else than the expected outcome a call that met a fault may say.
+  // An outcome that is tolerated, besides the expected one, if a fault met the call.
   enum class Else {
     kNothing,
-    kSeemsDone,   // success instead of an error, though nothing was to do: the reply was lost
-    kIsStranger,  // EEXIST, if the server died over it
+    kSeemsDone,   // success instead of an error: as if the first reply was lost
+    kIsStranger,  // EEXIST, if the server was killed meanwhile
   };
 
-  // Runs `call` and judges it. True if it was done, as was expected.
+  // Runs `call` and checks its outcome. Returns true if it was executed as expected.
   bool Expect(const char* what, const std::string& path, Errc expected,
               const std::function<Errc()>& call, Else otherwise = Else::kNothing);
   void Resynchronize();
@@ -103,10 +101,10 @@ class LoadWorker {
   uint32_t Draw(uint32_t below) { return static_cast<uint32_t>(random_() % below); }
   std::string DrawName();
   std::string DrawDirectory();
-  // A file of the model, "" if the drawn name is none.
+  // Returns a random file of the model, or "" if the name drawn is none.
   std::string DrawFile();
   std::string Full(const std::string& path) const { return directory_ + "/" + path; }
-  // `otherwise` unless the path's directory is missing.
+  // Returns `otherwise`, or ENOENT if the path's directory is missing.
   Errc Reachable(const std::string& path, Errc otherwise) const;
 
   Client& client_;

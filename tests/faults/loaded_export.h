@@ -1,5 +1,4 @@
-// loaded_export: an export under mixed load, and what must hold when the load and its troubles are
-// over.
+// loaded_export: an export under mixed load, and the checks after load and faults have ended.
 #ifndef NFSWALK_TESTS_FAULTS_LOADED_EXPORT_H_
 #define NFSWALK_TESTS_FAULTS_LOADED_EXPORT_H_
 
@@ -26,8 +25,8 @@ class LoadedExport : public fixtures::VersionedExport {
     std::filesystem::permissions(LoadBacking(), std::filesystem::perms::all);
   }
 
-  // The client answers as the server's directory is: from its caches, after it asked again, and
-  // with empty caches; and nothing is held that nobody uses.
+  // Expects the client's results to be the server's: from its caches, after InvalidateCaches() and
+  // with empty caches; and that no object is still referenced.
   void ExpectAllWell(Client& client, MixedLoad& load) {
     load.ExpectModels();
     EXPECT_GT(ExpectSameTree(client, LoadPath(), LoadBacking(), "from the caches"), 20);
@@ -36,7 +35,7 @@ class LoadedExport : public fixtures::VersionedExport {
     client.DropCaches();
     ExpectSameTree(client, LoadPath(), LoadBacking(), "after DropCaches()");
     client.DropCaches();
-    rcu::Barrier();  // access rights give up their credentials a grace period later
+    rcu::Barrier();  // access entries release credentials after a grace period
     client.DropCaches();
     const Stats stats = client.stats();
     EXPECT_EQ(stats.dentries, 1u) << "the root alone";

@@ -1,5 +1,4 @@
-// mixed_load: four workers (load_worker.h), each on a thread of its own, for as long as a test
-// needs them.
+// mixed_load: four workers (load_worker.h), on a thread each, until stopped.
 //
 // Thread safety: one thread, that of the test.
 #ifndef NFSWALK_TESTS_FAULTS_MIXED_LOAD_H_
@@ -19,18 +18,18 @@ namespace nfswalk::faults {
 
 class MixedLoad {
  public:
-  // `directory`: as `client` names it, writable for everybody; `backing`: the same where the server
-  // keeps it. `faults` is counted by whoever causes them.
+  // `directory`: in the mount of `client`, writable for all; `backing`: the same at the server. The
+  // caller counts its faults in `faults`.
   MixedLoad(Client& client, const std::string& directory, const std::string& backing,
             const FaultCounts& faults, LoadTerms terms);
   ~MixedLoad() { Stop(); }
 
   void Start();
-  // Returns when every worker has made `steps` more.
+  // Returns when every worker has made `steps` more steps.
   void AwaitSteps(uint64_t steps) const;
-  // Ends the threads after the step that each is at, and closes what they hold open.
+  // Stops the threads after their current steps, and closes open files.
   void Stop();
-  // After Stop(): the client agrees with every worker's model.
+  // Expects the client to agree with every worker's model. Preconditions: Stop().
   void ExpectModels();
 
   uint64_t steps() const;

@@ -1,4 +1,4 @@
-// The connection to nfs-ganesha is cut under load, at any byte and in every way that TCP has.
+// Cuts the connection to nfs-ganesha under load, at any byte and in every way of TCP.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -34,15 +34,15 @@ class ServerCut : public LoadedExport {
     return Mount(options + "&actimeo=600&port=" + std::to_string(proxy.port()));
   }
 
-  // A fate that has not been met before, at random; on the proxy's thread.
+  // Returns a random combination that was not used before. Runs on the proxy's thread.
   ConnectionFate DrawFate(Ending worst) {
     const auto draw = [&](auto last) {
       return static_cast<decltype(last)>(random_() % (static_cast<uint32_t>(last) + 1));
     };
     ConnectionFate fate;
     fate.direction = draw(ConnectionFate::Direction::kToClient);
-    // Records 0 and 1 would be the NULL call and the first one over this connection: a server that
-    // always hangs up on them is come back to ever more slowly.
+    // Records 0 and 1 would be the NULL call and the first call of the connection: the client
+    // reconnects ever more slowly to a server that always closes there.
     fate.records = 2 + static_cast<uint32_t>(random_() % 12);
     fate.place = draw(Place::kBody);
     fate.byte = static_cast<uint32_t>(random_());
@@ -52,7 +52,7 @@ class ServerCut : public LoadedExport {
     ++met_[{fate.direction, fate.place, fate.ending}];
     return fate;
   }
-  // All combinations of direction, place and ending have been drawn.
+  // Returns true once all combinations of direction, place and ending were used.
   void ExpectAllMet(Ending worst) const {
     EXPECT_EQ(met_.size(), 2u * 4u * (static_cast<size_t>(worst) + 1));
   }
@@ -83,8 +83,8 @@ TEST_P(ServerCut, AHardMountLosesAndRepeatsNothingOverHundredsOfCuts) {
   ExpectAllWell(*client, load);
 }
 
-// Each connection stalls once, for as long as a call of a soft mount has patience.
-TEST_P(ServerCut, ASoftMountEndsInTimeOutsOnlyAndRecovers) {
+// Each connection stalls once, for as long as a call of a soft mount waits.
+TEST_P(ServerCut, ASoftMountOnlyTimesOutAndRecovers) {
   constexpr uint64_t kInDoubt = 8;
   const auto proxy = Proxy([this] { return DrawFate(Ending::kStall); });
   const auto client = MountThrough(*proxy, "soft&timeo=1&retrans=1");
@@ -101,7 +101,7 @@ TEST_P(ServerCut, ASoftMountEndsInTimeOutsOnlyAndRecovers) {
   ExpectAllWell(*client, load);
 }
 
-TEST_P(ServerCut, AStalledConnectionHoldsAHardMountUntilItGoesOn) {
+TEST_P(ServerCut, AHardMountWaitsForAStalledConnection) {
   const auto proxy = Proxy([] {
     return ConnectionFate{.records = 5, .place = Place::kHeader, .ending = Ending::kStall};
   });

@@ -1,4 +1,4 @@
-// What a client says when its export is taken away under it, and when it comes back.
+// Errors while an export is withdrawn from the server or replaced, and recovery.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -40,8 +40,8 @@ class ServerExport : public fixtures::MountedExport {
     MakeLink("f", "d/link");
   }
 
-  // Calls that no cache answers. None changes anything where it is refused, nor, all in all, where
-  // it is not.
+  // Calls that need the server. None has an effect where it is refused; all together have none
+  // either.
   std::vector<Call> CallsToTheServer() const {
     const auto error = [](const auto& result) { return result ? kOk : result.error(); };
     return {
@@ -82,7 +82,7 @@ class WithdrawnExport : public ServerExport,
  protected:
   int version() const override { return std::get<0>(GetParam()); }
 
-  // Returns when the server has acted upon it.
+  // Returns once the server has applied it.
   void Withdraw(Client& client, bool withdrawn) {
     server().Withdraw(withdrawn);
     const bool restart = std::get<1>(GetParam());
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(All, WithdrawnExport,
                                   (std::get<1>(test.param) ? "ByARestart" : "ByAReload");
                          });
 
-TEST_P(WithdrawnExport, IsStaleUntilItComesBackAndThenAsBefore) {
+TEST_P(WithdrawnExport, IsESTALEUntilItReturns) {
   const auto client = Mount("actimeo=600");
   ASSERT_NE(client, nullptr);
   ExpectAll(*client, kOk, "at first");
@@ -131,7 +131,7 @@ TEST_P(WithdrawnExport, IsStaleUntilItComesBackAndThenAsBefore) {
   EXPECT_EQ(ExpectSameTree(*client, Path("d"), Backing("d"), "at the end"), 4);
 }
 
-TEST_P(WithdrawnExport, IsNamedByAMountThatComesTooLate) {
+TEST_P(WithdrawnExport, IsReportedByALaterMount) {
   const auto client = Mount("");
   ASSERT_NE(client, nullptr);
   ASSERT_NO_FATAL_FAILURE(Withdraw(*client, true));
@@ -139,7 +139,7 @@ TEST_P(WithdrawnExport, IsNamedByAMountThatComesTooLate) {
     const fixtures::GaneshaServer::NetworkScope inside(server());
     const auto late = Client::Mount(*ParseMountUrl(server().Url("", version())));
     ASSERT_FALSE(late.has_value());
-    // nfs-ganesha's MOUNT does not tell strangers what exists.
+    // nfs-ganesha's MOUNT does not reveal which exports exist.
     EXPECT_EQ(late.error().error,
               version() == 3 ? std::errc::permission_denied : std::errc::no_such_file_or_directory);
     EXPECT_NE(late.error().message.find(server().export_path()), std::string::npos);
@@ -155,14 +155,14 @@ class ReplacedTree : public ServerExport, public testing::WithParamInterface<int
 INSTANTIATE_TEST_SUITE_P(Versions, ReplacedTree, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-// The same names lead to other files: old handles are stale, and what they stood for is looked up
-// anew, although the caches were to be believed for long.
-TEST_P(ReplacedTree, OfTheSameNamesIsLookedUpAnew) {
+// The same names lead to other files: old handles are stale, and their names are looked up again
+// although cached for long.
+TEST_P(ReplacedTree, OfTheSameNamesIsLookedUpAgain) {
   const auto client = Mount("actimeo=600");
   ASSERT_NE(client, nullptr);
   ExpectAll(*client, kOk, "at first");
   ExpectSameTree(*client, Path("d"), Backing("d"), "at first");
-  server().Kill();  // nfs-ganesha keeps the files open that it has given handles of
+  server().Kill();  // nfs-ganesha keeps files open whose handles it sent
   std::filesystem::remove_all(Backing("d"));
   MakeTree();
   ASSERT_EQ(server().Restart(), "");
@@ -171,9 +171,8 @@ TEST_P(ReplacedTree, OfTheSameNamesIsLookedUpAnew) {
   EXPECT_EQ(ExpectSameTree(*client, Path("d"), Backing("d"), "with the new tree"), 4);
 }
 
-// The root itself is another one, of which the client has no handle: as with a kernel's mount, only
-// a new one helps.
-TEST_P(ReplacedTree, WithItsFileSystemIsStaleToTheOldMountAndThereForANewOne) {
+// The root's handle is stale as well: as with a kernel's mount, only a new mount helps.
+TEST_P(ReplacedTree, WithItsFileSystemIsESTALEUntilMountedAgain) {
   server().Kill();
   ASSERT_EQ(server().ReplaceFileSystem(), "");
   ASSERT_EQ(server().Restart(), "");

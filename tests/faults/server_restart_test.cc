@@ -1,4 +1,4 @@
-// nfs-ganesha dies under load and comes back, again and again.
+// nfs-ganesha is killed and restarted under load, repeatedly.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -14,7 +14,7 @@ using ServerRestart = LoadedExport;
 INSTANTIATE_TEST_SUITE_P(Versions, ServerRestart, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-TEST_P(ServerRestart, TwentyDeathsUnderLoadLoseAndRepeatNothing) {
+TEST_P(ServerRestart, TwentyRestartsUnderLoadLoseAndRepeatNothing) {
   constexpr int kDeaths = 20;
   constexpr uint64_t kStepsBetween = 40;
   const auto client = Mount("hard&nconnect=2&actimeo=600");

@@ -24,7 +24,7 @@ FileType TypeOf(mode_t mode) {
   return S_ISLNK(mode) ? FileType::kSymlink : FileType::kRegular;
 }
 
-// File ids, times and all else that stat(2) tells, in one line each.
+// Prints the fileid, the times and all else of stat(2) in one line.
 std::string LineOf(const struct stat& found) {
   const bool directory = S_ISDIR(found.st_mode);
   return std::to_string(found.st_ino) + " type " +
@@ -94,7 +94,7 @@ int ExpectSameTree(Client& client, const std::string& path, const std::string& b
   for (const std::string& name : kept) {
     compared += ExpectSameTree(client, path + "/" + name, backing + "/" + name, when);
   }
-  // After the lookups, which a listing would have answered.
+  // After the lookups, which a listing would have primed.
   std::multiset<std::string> listed;
   EXPECT_EQ(client.ReadDir(path, kRoot,
                            [&](const DirectoryEntry& entry) {

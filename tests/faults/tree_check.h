@@ -1,5 +1,4 @@
-// tree_check: holds what a client says of a directory and all below against the place where the
-// server keeps it.
+// tree_check: compares the client's view of a directory tree with the server's backing directory.
 #ifndef NFSWALK_TESTS_FAULTS_TREE_CHECK_H_
 #define NFSWALK_TESTS_FAULTS_TREE_CHECK_H_
 

@@ -1,6 +1,6 @@
-/* Every call of nfswalk.h once, from C99: usage: c99_client URL DIRECTORY
- * DIRECTORY is an empty directory of the export that user 0 may write to. Exits 0 if all is as it
- * should be; else names the line. */
+/* usage: c99_client URL DIRECTORY
+ * Makes every call of nfswalk.h once, from C99. DIRECTORY: an empty directory of the export that
+ * user 0 may write to. Exits 0 if every result is right; else prints the line of the check. */
 
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 #define CHECK(condition)                                                      \
   do {                                                                        \
     if (!(condition)) {                                                       \
-      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
       exit(1);                                                                \
     }                                                                         \
   } while (0)
@@ -26,7 +26,7 @@
 static nfswalk_client* client;
 static const char* directory;
 
-/* A name of the test's directory; two at a time. */
+/* Returns the path of a name in the test's directory; valid until the next but one call. */
 static const char* path(const char* name) {
   static char texts[2][4096];
   static int turn;
@@ -223,7 +223,7 @@ int main(int argc, char** argv) {
   names();
   identities();
   nodes();
-  /* The queue is asked while the caches know nothing and, at its end, once they do. */
+  /* queues() makes calls with empty caches and, at its end, with warm ones. */
   caches();
   queues();
   end();

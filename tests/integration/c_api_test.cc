@@ -1,5 +1,5 @@
-// nfswalk.h against a real server: what C99 sees of it (c99_client.c makes every call), bad
-// arguments, and callbacks while the server is away.
+// nfswalk.h against a real server: every call from C99 (c99_client.c), invalid arguments, and
+// callbacks while the server does not reply.
 
 #include <poll.h>
 
@@ -54,7 +54,7 @@ class CApi : public fixtures::VersionedExport {
 
 INSTANTIATE_TEST_SUITE_P(Versions, CApi, fixtures::AllVersions(), fixtures::VersionTestName);
 
-TEST_P(CApi, AProgramInC99CanMakeEveryCall) {
+TEST_P(CApi, EveryCallWorksFromC99) {
   MakeDirectory("own");
   std::filesystem::permissions(Backing("own"), std::filesystem::perms::all);
   fixtures::GaneshaServer::NetworkScope scope(server());
@@ -64,7 +64,7 @@ TEST_P(CApi, AProgramInC99CanMakeEveryCall) {
   EXPECT_EQ(run.out, "every call of nfswalk.h did what it says\n");
 }
 
-TEST_P(CApi, BadArgumentsAreRefusedAndNothingIsDone) {
+TEST_P(CApi, InvalidArgumentsAreRefusedWithoutEffect) {
   nfswalk_attributes attributes;
   nfswalk_node* node = nullptr;
   nfswalk_file* file = nullptr;
@@ -133,8 +133,8 @@ TEST_P(CApi, BadArgumentsAreRefusedAndNothingIsDone) {
   nfswalk_queue_destroy(nullptr);
 }
 
-// The only thread of the queue hangs; what the caches know does not go through it.
-TEST_P(CApi, WhatTheCachesKnowIsAnsweredThoughAllThreadsHang) {
+// The only thread of the queue waits for the server; cache hits complete on the calling thread.
+TEST_P(CApi, CacheHitsCompleteWhileAllThreadsOfTheQueueWait) {
   nfswalk_queue* queue = nullptr;
   ASSERT_EQ(nfswalk_queue_create(client_, 1, &queue), 0);
   nfswalk_attributes attributes;
@@ -149,7 +149,7 @@ TEST_P(CApi, WhatTheCachesKnowIsAnsweredThoughAllThreadsHang) {
                                &only_cached),
             0);
   EXPECT_TRUE(Ready(queue, 0));
-  EXPECT_EQ(cached.calls, 0);  // callbacks run where they are dispatched
+  EXPECT_EQ(cached.calls, 0);  // callbacks run in dispatch
   EXPECT_EQ(nfswalk_queue_dispatch(queue, 0), 2);
   EXPECT_EQ(cached.result, 0);
   EXPECT_EQ(only_cached.result, -EAGAIN);
@@ -165,7 +165,7 @@ TEST_P(CApi, WhatTheCachesKnowIsAnsweredThoughAllThreadsHang) {
   nfswalk_queue_destroy(queue);
 }
 
-TEST_P(CApi, AShutDownLetsAQueueOfADeadServerGo) {
+TEST_P(CApi, ShutdownCancelsTheCallsOfAQueue) {
   nfswalk_queue* queue = nullptr;
   ASSERT_EQ(nfswalk_queue_create(client_, 2, &queue), 0);
   std::vector<Answer> answers(10);
@@ -185,7 +185,7 @@ TEST_P(CApi, AShutDownLetsAQueueOfADeadServerGo) {
   server().Resume();
 }
 
-TEST_P(CApi, ACallBeginsAtANodeAlsoInAQueue) {
+TEST_P(CApi, AQueuedCallBeginsAtItsNode) {
   MakeDirectory("dir");
   MakeFile("dir/inner");
   nfswalk_queue* queue = nullptr;

@@ -1,5 +1,4 @@
-// Our own changes against a real server: done there, seen here, and without a price for the
-// neighbours.
+// Changes by this client, against a real server: made there, visible here, and siblings stay valid.
 
 #include <sys/stat.h>
 
@@ -44,7 +43,7 @@ TEST_P(Change, OwnChangesKeepTheSiblingsValid) {
     for (int i = 0; i < kSiblings; ++i) EXPECT_TRUE(Exists("sibling" + std::to_string(i)));
     EXPECT_FALSE(Exists("never"));
   };
-  // nfs-ganesha 4.3 sends no "before" with MKDIR, so that one change has to count as foreign.
+  // nfs-ganesha 4.3 sends no pre-operation attributes with MKDIR: that change counts as foreign.
   ASSERT_TRUE(client_->MakeDirectory(Path("dir"), 0755, root_).has_value());
   look();
   uint64_t before = Rpcs();
@@ -55,32 +54,31 @@ TEST_P(Change, OwnChangesKeepTheSiblingsValid) {
   ASSERT_EQ(client_->RemoveDirectory(Path("dir"), root_), std::errc{});
   uint64_t after = Rpcs();
   if (version() == 3) {
-    // One each, CREATE's SETATTR (nfs3_create.cc), and a look at what "newer" would replace.
+    // One each, CREATE's SETATTR (nfs3_create.cc), and a lookup of the target of the rename.
     EXPECT_LE(after - before, 5u + 2u);
     look();
     EXPECT_EQ(Rpcs(), after) << "a sibling was looked up again";
   } else {
-    // Besides those SETCLIENTID, its confirmation, that of the OPEN, and CLOSE. And nfs-ganesha
-    // does not vouch for that nobody else came in between: names are asked for again, rights are
-    // not.
+    // Besides: SETCLIENTID, SETCLIENTID_CONFIRM, OPEN_CONFIRM and CLOSE. nfs-ganesha's change_info4
+    // is not atomic: names are revalidated, cached rights are not.
     EXPECT_LE(after - before, 5u + 2u + 4u);
     look();
     EXPECT_EQ(Rpcs(), after + kSiblings + 1);
   }
 }
 
-TEST_P(Change, AForeignChangeInBetweenDropsTheSiblings) {
+TEST_P(Change, AForeignChangeBeforeAnOwnOneInvalidatesTheSiblings) {
   MakeFile("sibling");
   EXPECT_TRUE(Exists("sibling"));
   EXPECT_FALSE(Exists("foreign"));
   MakeFile("foreign");
-  // The "before" of our reply is not what we have cached: somebody else was there.
+  // The reply's pre-operation attributes differ from the cached ones: another client made a change.
   ASSERT_TRUE(client_->Create(Path("own"), 0644, true, root_).has_value());
   EXPECT_TRUE(Exists("foreign"));
 }
 
 // NAME-18.
-TEST_P(Change, CreatedNamesAreKnownAndRemovedOnesKnownToBeGone) {
+TEST_P(Change, CreatedNamesArePositiveAndRemovedOnesNegative) {
   ASSERT_TRUE(client_->Create(Path("file"), 0600, true, root_).has_value());
   uint64_t before = Rpcs();
   EXPECT_TRUE(Exists("file"));
@@ -101,8 +99,8 @@ TEST_P(Change, RenamingADirectoryKeepsItsChildren) {
   EXPECT_TRUE(Exists("new"));
   uint64_t before = Rpcs();
   EXPECT_TRUE(Exists("new/inner/file"));
-  // The renamed directory's ctime moved: its rights and its names are confirmed once. What lies
-  // deeper was not touched.
+  // The renamed directory's ctime changed: its rights and names are revalidated once. Directories
+  // below are not.
   EXPECT_LE(Rpcs() - before, 2u);
 }
 
@@ -126,7 +124,7 @@ TEST_P(Change, RenamingOneOfTwoLinksOntoTheOtherChangesNothing) {
   EXPECT_EQ(Exists("two"), std::filesystem::exists(Backing("two")));
 }
 
-TEST_P(Change, LinksCount) {
+TEST_P(Change, LinkAndUnlinkUpdateNlink) {
   MakeFile("file");
   EXPECT_EQ(client_->Stat(Path("file"), root_)->nlink, 1u);
   ASSERT_EQ(client_->Link(Path("file"), Path("link"), root_), std::errc{});
@@ -136,8 +134,8 @@ TEST_P(Change, LinksCount) {
   EXPECT_EQ(client_->Stat(Path("link"), root_)->nlink, 1u);
 }
 
-// Not only when the name that goes is in the caches. ATTR-16.
-TEST_P(Change, AFileKnowsOfItsLinksThatGoUnderNamesNeverLookedAt) {
+// The removed names have never been looked up. ATTR-16.
+TEST_P(Change, RemovingAnUncachedNameUpdatesNlink) {
   for (const char* name : {"file", "other"}) MakeFile(name);
   for (const char* name : {"removed", "replaced"}) {
     std::filesystem::create_hard_link(Backing("file"), Backing(name));
@@ -149,7 +147,7 @@ TEST_P(Change, AFileKnowsOfItsLinksThatGoUnderNamesNeverLookedAt) {
   EXPECT_EQ(client_->Stat(Path("file"), root_)->nlink, 1u);
 }
 
-TEST_P(Change, SetAttributesIsSeenAtOnceAndDropsRights) {
+TEST_P(Change, SetattrUpdatesAttributesAndDropsCachedRights) {
   MakeFile("file", "12345");
   chmod(Backing("file").c_str(), 0644);
   const Credential other(1001, 1001);
@@ -161,7 +159,7 @@ TEST_P(Change, SetAttributesIsSeenAtOnceAndDropsRights) {
   EXPECT_EQ(client_->Access(Path("file"), kMayRead, other), std::errc::permission_denied);
 }
 
-TEST_P(Change, AnExclusiveFileIsRefusedWhateverHasItsName) {
+TEST_P(Change, ExclusiveCreateOfAnExistingNameIsEEXIST) {
   MakeFile("file");
   MakeDirectory("dir");
   MakeLink("file", "link");

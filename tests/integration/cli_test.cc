@@ -1,4 +1,4 @@
-// The nfswalk command as a user runs it, against a real nfs-ganesha.
+// The nfswalk command against a real nfs-ganesha.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST_P(CliTest, JsonHasOneObjectForEachPathInOrderAlsoForFailures) {
   EXPECT_THAT(ran.err, StartsWith("nfswalk: stat 'missing': No such file or directory ("));
 }
 
-TEST_P(CliTest, NamesThatAreNoTextArriveWhole) {
+TEST_P(CliTest, NamesThatAreNotUtf8AreComplete) {
   for (const char* name : {"[a,b]", "{}", "new\nline", "\xff"}) File(name);
   EXPECT_EQ(Run({"stat", Url(), "[a,b]"}).exit_code, 0);
   EXPECT_EQ(Run({"stat", Url(), "{}"}).exit_code, 0);
@@ -114,7 +114,7 @@ TEST_P(CliTest, ReadlinkPrintsTargetsAndRefusesTheRest) {
   EXPECT_THAT(ran.err, HasSubstr("readlink 'f': Invalid argument (not a symbolic link"));
 }
 
-TEST_P(CliTest, AccessAnswersForTheUserThatIsNamed) {
+TEST_P(CliTest, AccessChecksTheGivenUser) {
   File("f");
   ASSERT_EQ(chmod(Backing("f").c_str(), 0640), 0);
   ASSERT_EQ(chown(Backing("f").c_str(), 1000, 27), 0);
@@ -157,7 +157,7 @@ TEST_P(CliTest, OutputThatCannotBeWrittenIsAFailure) {
   EXPECT_THAT(Contents(err.fd), HasSubstr("cannot write standard output: No space left"));
 }
 
-TEST_P(CliTest, AReaderThatLeavesEndsTheWorkQuietly) {
+TEST_P(CliTest, AClosedPipeEndsTheCommandSilently) {
   File("f", std::string(4 * 1024 * 1024, 'x'));
   std::array<int, 2> ends;
   ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
@@ -196,7 +196,7 @@ TEST_P(CliTest, FindEndsPathsWithANulWhereAsked) {
               ElementsAre("d", "d/new\nline"));
 }
 
-TEST_P(CliTest, FindGoesOnWhereItMayNotLook) {
+TEST_P(CliTest, FindContinuesAfterAnUnreadableDirectory) {
   Directory("d");
   Directory("d/private", 0700);
   File("d/private/x");
@@ -207,7 +207,7 @@ TEST_P(CliTest, FindGoesOnWhereItMayNotLook) {
   EXPECT_THAT(ran.err, HasSubstr("find 'd/private': Permission denied"));
 }
 
-TEST_P(CliTest, PathsThatCannotExistEndInTheirErrno) {
+TEST_P(CliTest, PathsThatCannotExistReportTheirErrno) {
   File("f");
   Link("a", "b");
   Link("b", "a");
@@ -219,7 +219,7 @@ TEST_P(CliTest, PathsThatCannotExistEndInTheirErrno) {
   std::string long_path = "f";
   while (long_path.size() < 4096) long_path.insert(0, "/");
   EXPECT_EQ(error_of(long_path), "ENAMETOOLONG");
-  EXPECT_EQ(Run({"stat", Url(), long_path.substr(1)}).exit_code, 0);  // 4095 bytes are a path
+  EXPECT_EQ(Run({"stat", Url(), long_path.substr(1)}).exit_code, 0);  // PATH_MAX without its NUL
   EXPECT_EQ(error_of(std::string(256, 'x')), "ENAMETOOLONG");
   EXPECT_EQ(error_of(std::string(255, 'x')), "ENOENT");
   EXPECT_EQ(error_of(""), "ENOENT");
@@ -254,7 +254,7 @@ TEST_P(CliTest, ADeadServerIsAnErrorOfTheServer) {
   EXPECT_THAT(ran.err, HasSubstr("Connection refused"));
 }
 
-TEST_P(CliTest, AWrongCommandLineIsExplainedWithoutASearchForAServer) {
+TEST_P(CliTest, AWrongCommandLineIsExplainedWithoutContactingAServer) {
   for (const Strings& arguments : std::vector<Strings>{
            {},
            {"bogus"},
@@ -285,8 +285,8 @@ TEST_P(CliTest, HelpHasExamplesAndExitCodes) {
   }
 }
 
-// Standard error is a terminal here, and the server hangs until the line has appeared.
-TEST_P(CliTest, WaitingForAServerShowsAndIsWiped) {
+// Standard error is a terminal; the server is stopped until the line has appeared.
+TEST_P(CliTest, WaitingForAServerIsShownAndErased) {
   File("f");
   int controller = -1;
   int terminal = -1;

@@ -1,5 +1,4 @@
-// command_run: the nfswalk command as a user runs it, against a real nfs-ganesha, and coreutils to
-// compare it with.
+// command_run: runs the nfswalk command against a real nfs-ganesha, and coreutils to compare with.
 #ifndef NFSWALK_TESTS_INTEGRATION_COMMAND_RUN_H_
 #define NFSWALK_TESTS_INTEGRATION_COMMAND_RUN_H_
 
@@ -44,7 +43,7 @@ inline std::string Contents(int fd) {
   return text;
 }
 
-// `arguments`: with the program, which is looked for in PATH unless it has a slash.
+// `arguments`: argv; the program is searched in PATH unless it has a slash.
 inline pid_t SpawnProgram(Strings arguments, int out, int err) {
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -92,7 +91,7 @@ struct Ran {
   }
 };
 
-// A program and its arguments, to its end.
+// Runs a program to its end.
 inline Ran RunProgram(const Strings& arguments) {
   const Descriptor out(memfd_create("out", 0));
   const Descriptor err(memfd_create("err", 0));
@@ -107,7 +106,7 @@ class CommandRun : public testing::TestWithParam<int> {
  protected:
   static void SetUpTestSuite() {
     if (geteuid() != 0) return;
-    // Each test begins with an empty export, where names of the one before it come back.
+    // Each test begins with an empty export: names of earlier tests come back.
     auto started = fixtures::GaneshaServer::Start({.caches_names = false});
     ASSERT_TRUE(started.has_value()) << started.error();
     server_ = std::move(*started);
@@ -135,12 +134,13 @@ class CommandRun : public testing::TestWithParam<int> {
     std::filesystem::create_symlink(target, Backing(path));
   }
 
-  // nfswalk with these arguments.
+  // Runs nfswalk with these arguments.
   static Ran Run(Strings arguments) {
     arguments.insert(arguments.begin(), kBinary);
     return RunProgram(arguments);
   }
-  // A shell's command in the exported directory, without NFS, in the C locale; its output.
+  // Runs a shell command in the backing directory, without NFS, in the C locale; returns its
+  // output.
   std::string Shell(const std::string& command) const {
     const Ran ran =
         RunProgram({"sh", "-c", "cd '" + root_.string() + "' && export LC_ALL=C && " + command});

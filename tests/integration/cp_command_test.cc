@@ -1,4 +1,4 @@
-// `nfswalk cp`, compared with the exported directory itself.
+// `nfswalk cp`, compared with the backing directory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -31,13 +31,13 @@ class CpCommandTest : public CommandRun {
   void TearDown() override { std::filesystem::remove_all(local_); }
 
   std::string Local(const std::string& path) const { return (local_ / path).string(); }
-  // A shell's command in the local directory.
+  // Runs a shell command in the local directory.
   std::string Here(const std::string& command) const {
     const Ran ran = RunProgram({"sh", "-c", "cd '" + local_.string() + "' && " + command});
     EXPECT_EQ(ran.exit_code, 0) << command << "\n" << ran.err;
     return ran.out;
   }
-  // Everything in the local directory, to see that nothing else is there.
+  // Lists the local directory, to see that nothing else is there.
   std::string Names() const { return Here("find . -mindepth 1 | LC_ALL=C sort | tr '\\n' ' '"); }
 
   std::filesystem::path local_;
@@ -46,7 +46,7 @@ class CpCommandTest : public CommandRun {
 INSTANTIATE_TEST_SUITE_P(Versions, CpCommandTest, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-TEST_P(CpCommandTest, AFileArrivesWhole) {
+TEST_P(CpCommandTest, AFileIsCopiedCompletely) {
   Shell("head -c 5000007 /dev/urandom > f; : > empty; chmod 640 f");
   const Ran ran = Run({"cp", Url(), "f", Local("copy")});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
@@ -78,7 +78,7 @@ TEST_P(CpCommandTest, ModesAndTimesAreKeptOnDemand) {
                   "cd d && stat -c '%n %A %y' . sub sub/f sub/l"));
 }
 
-TEST_P(CpCommandTest, ModesOfNewFilesAreThoseThatTheUmaskLeaves) {
+TEST_P(CpCommandTest, TheUmaskAppliesToModesOfNewFiles) {
   Shell("echo a > f; chmod 6777 f");
   const Ran ran = RunProgram({"sh", "-c",
                               "umask 027; exec " + std::string(kBinary) + " cp '" + Url() +
@@ -87,14 +87,14 @@ TEST_P(CpCommandTest, ModesOfNewFilesAreThoseThatTheUmaskLeaves) {
   EXPECT_EQ(Here("stat -c %a copy"), "750\n");
 }
 
-TEST_P(CpCommandTest, TheRootIsCopiedIntoWhatIsThere) {
+TEST_P(CpCommandTest, TheRootIsCopiedIntoAnExistingDirectory) {
   Shell("mkdir d; echo a > d/f");
   Here("mkdir -p mirror/d; echo old > mirror/d/f; echo kept > mirror/own");
   EXPECT_EQ(Run({"cp", "-r", Url(), ".", Local("mirror")}).exit_code, 0);
   EXPECT_EQ(Here("cat mirror/d/f mirror/own"), "a\nkept\n");
 }
 
-TEST_P(CpCommandTest, WhatIsNoFileIsNeverReplaced) {
+TEST_P(CpCommandTest, OnlyRegularFilesAreReplaced) {
   Shell("echo a > f; mkdir d");
   Here("mkdir -p there/f; mkfifo pipe; ln -s pipe to-pipe; ln -s missing dangling; echo x > file");
   const auto refusal = [&](const Strings& arguments) {
@@ -113,7 +113,7 @@ TEST_P(CpCommandTest, WhatIsNoFileIsNeverReplaced) {
   EXPECT_EQ(Names(), "./dangling ./file ./pipe ./there ./there/f ./to-pipe ");
 }
 
-TEST_P(CpCommandTest, BelowItsTargetNoLinkIsWrittenThrough) {
+TEST_P(CpCommandTest, LinksBelowTheTargetAreNotFollowed) {
   Shell("mkdir -p d/sub; echo new > d/f; echo new > d/sub/g");
   Here(
       "mkdir -p copy outside; echo old > outside/f; ln -s ../outside/f copy/f;"
@@ -124,7 +124,7 @@ TEST_P(CpCommandTest, BelowItsTargetNoLinkIsWrittenThrough) {
   EXPECT_EQ(Here("cat outside/f copy/f; ls outside"), "old\nnew\nf\n");
 }
 
-TEST_P(CpCommandTest, ALinkToAFileIsWrittenThroughWhereOneNamesIt) {
+TEST_P(CpCommandTest, ATargetThatIsALinkIsFollowed) {
   Shell("echo new > f");
   Here("echo old > file; ln -s file link");
   EXPECT_EQ(Run({"cp", Url(), "f", Local("link")}).exit_code, 0);
@@ -146,7 +146,7 @@ TEST_P(CpCommandTest, FailuresNameTheirPathAndTheRestIsCopied) {
               HasSubstr("cp 'd/a' to '" + Local("no/such") + "': No such file or directory (make"));
 }
 
-TEST_P(CpCommandTest, OfAFileThatDoesNotFitNothingIsLeft) {
+TEST_P(CpCommandTest, AFileThatDoesNotFitIsRemoved) {
   Shell("head -c 3000000 /dev/zero > f");
   const Ran ran = RunProgram({"sh", "-c",
                               "ulimit -f 2000; trap '' XFSZ; exec " + std::string(kBinary) +
@@ -156,7 +156,7 @@ TEST_P(CpCommandTest, OfAFileThatDoesNotFitNothingIsLeft) {
   EXPECT_EQ(Names(), "");
 }
 
-// The file is so large that the copy is under way when the signal comes.
+// The file is so large that the copy is still running when the signal arrives.
 TEST_P(CpCommandTest, AnInterruptedCopyLeavesNothing) {
   Shell("truncate -s 1T endless");
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -175,7 +175,7 @@ TEST_P(CpCommandTest, AnInterruptedCopyLeavesNothing) {
   }
 }
 
-TEST_P(CpCommandTest, JsonTellsWhatWentWhere) {
+TEST_P(CpCommandTest, JsonNamesSourceAndTarget) {
   Shell("mkdir d; echo abc > d/f; ln -s f d/l");
   const auto copied = Run({"cp", "-r", "--json", Url(), "d", Local("copy")}).objects();
   ASSERT_EQ(copied.size(), 3u);
@@ -188,7 +188,7 @@ TEST_P(CpCommandTest, JsonTellsWhatWentWhere) {
   EXPECT_EQ(failed[0]["error"]["name"], "ENOENT");
 }
 
-TEST_P(CpCommandTest, WithoutAPlaceToCopyToTheCommandLineIsWrong) {
+TEST_P(CpCommandTest, WithoutATargetTheCommandLineIsWrong) {
   const Ran ran = Run({"cp", Url(), "f"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("'f' alone"), HasSubstr("a path of this machine")));

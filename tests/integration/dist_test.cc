@@ -1,5 +1,5 @@
-// What is handed out, as somebody without Bazel gets it: unpacked, compiled against with plain gcc,
-// run against nfs-ganesha.
+// The distributed archive and package, used without Bazel: unpacked, compiled against with plain
+// gcc, run against nfs-ganesha.
 
 #include <sys/wait.h>
 
@@ -20,7 +20,7 @@ constexpr const char* kPackage = "nfswalk_0.1.0_amd64.deb";
 
 struct Outcome {
   int exit_code = -1;
-  std::string text;  // what it wrote, anywhere
+  std::string text;  // standard output and standard error
 };
 
 Outcome Shell(const std::string& command) {
@@ -66,7 +66,7 @@ class Installed : public fixtures::VersionedExport {
         Output("PKG_CONFIG_PATH=" + Lib("pkgconfig") + " pkg-config " + question + " nfswalk");
     return answer.substr(0, answer.find('\n'));
   }
-  // gcc, the program and where it is to be written, `how`.
+  // Compiles with gcc; `program`: the output file; `how`: further arguments.
   static void Compile(const std::string& program, const std::string& how) {
     Output("gcc -std=c99 -Wall -Wextra -pedantic -Werror -DNFSWALK_INSTALLED -o " + program +
            " tests/integration/c99_client.c " + PkgConfig("--cflags") + " " + how);
@@ -85,14 +85,14 @@ class Installed : public fixtures::VersionedExport {
 
 INSTANTIATE_TEST_SUITE_P(Versions, Installed, fixtures::AllVersions(), fixtures::VersionTestName);
 
-TEST_P(Installed, AProgramOfGccAndPkgConfigRunsWithTheSharedLibrary) {
+TEST_P(Installed, AProgramBuiltWithPkgConfigRunsWithTheSharedLibrary) {
   const std::string program = Prefix() + "/shared";
   Compile(program, PkgConfig("--libs"));
   EXPECT_NE(Output("readelf -d " + program).find("[libnfswalk.so.0]"), std::string::npos);
   ExpectEveryCallToWork("LD_LIBRARY_PATH=" + Lib("") + " " + program);
 }
 
-TEST_P(Installed, AProgramWithTheStaticLibraryRunsWithoutTheOther) {
+TEST_P(Installed, AProgramWithTheStaticLibraryDoesNotNeedTheSharedOne) {
   const std::string program = Prefix() + "/static";
   const std::string system_libraries =
       Output("sed -n 's/^Libs.private: //p' " + Lib("pkgconfig") + "/nfswalk.pc");
@@ -102,7 +102,7 @@ TEST_P(Installed, AProgramWithTheStaticLibraryRunsWithoutTheOther) {
   ExpectEveryCallToWork(program);
 }
 
-// The template of std::string and of std::vector are in the archive, too, and in the program.
+// The archive and the program both instantiate std::string and std::vector.
 TEST_P(Installed, AProgramInCxxIsLinkedWithTheStaticLibrary) {
   const std::string source = Prefix() + "/program.cc";
   Output(
@@ -118,7 +118,7 @@ TEST_P(Installed, AProgramInCxxIsLinkedWithTheStaticLibrary) {
   Output(Prefix() + "/program");
 }
 
-TEST_P(Installed, TheLibrariesShowTheFunctionsOfTheHeaderAndNothingElse) {
+TEST_P(Installed, TheLibrariesExportTheFunctionsOfTheHeaderAndNothingElse) {
   const auto declared =
       Lines(Output("grep -oE '\\bnfswalk_[a-z_]+\\(' " + Prefix() +
                    "/include/nfswalk.h | tr -d '(' | grep -vE '_(callback|visit)$' | sort -u"));
@@ -133,7 +133,7 @@ TEST_P(Installed, TheLibrariesShowTheFunctionsOfTheHeaderAndNothingElse) {
             std::string::npos);
 }
 
-TEST_P(Installed, TheFolderHoldsAllAndKnowsItsVersion) {
+TEST_P(Installed, TheArchiveIsCompleteAndHasItsVersion) {
   for (const char* name : {"bin/nfswalk", "include/nfswalk.h", "lib/libnfswalk.so.0",
                            "share/man/man3/nfswalk.3.gz", "share/doc/nfswalk/LICENSE"}) {
     EXPECT_TRUE(std::filesystem::exists(Prefix() + "/" + name)) << name;
@@ -145,7 +145,7 @@ TEST_P(Installed, TheFolderHoldsAllAndKnowsItsVersion) {
   Output(Prefix() + "/bin/nfswalk stat '" + server().Url("", version()) + "' " + Path("file"));
 }
 
-TEST_P(Installed, ThePackageHoldsTheSameAndNamesEveryLibraryItNeeds) {
+TEST_P(Installed, ThePackageHasTheSameFilesAndDependsOnEveryLibraryItNeeds) {
   const std::string root = std::string(getenv("TEST_TMPDIR")) + "/package";
   Output("rm -rf " + root + " && dpkg-deb -x " + kPackage + " " + root);
   const std::string lib = root + "/usr/lib/x86_64-linux-gnu";

@@ -1,4 +1,4 @@
-// `nfswalk doctor` on a server that is well, or is not there.
+// `nfswalk doctor` on a server that answers, and on one that does not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ class DoctorCommandTest : public CommandRun {
 INSTANTIATE_TEST_SUITE_P(Versions, DoctorCommandTest, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-TEST_P(DoctorCommandTest, SaysWhatTheServerOffers) {
+TEST_P(DoctorCommandTest, ReportsWhatTheServerOffers) {
   Directory("d");
   File("d/f");
   const Ran ran = Run({"doctor", Url(), "d/f"});
@@ -68,7 +68,7 @@ TEST_P(DoctorCommandTest, JsonHasItsKeysWithTheirTypes) {
   EXPECT_EQ(Names(report["leaving_rcu_mode"]).empty(), GetParam() == 4);
 }
 
-TEST_P(DoctorCommandTest, OptionsThatKeepLookupsFromTheCachesShowInWhatIsMeasured) {
+TEST_P(DoctorCommandTest, OptionsThatDisableRcuWalkShowInTheMeasurements) {
   File("f");
   const std::string url = server_->Url("noac", GetParam());
   const auto objects = Run({"doctor", "--json", url, "f"}).objects();
@@ -87,14 +87,14 @@ TEST_P(DoctorCommandTest, APathThatIsMissingDoesNotHideTheRest) {
   EXPECT_THAT(ran.out, AllOf(HasSubstr("Round trip"), Not(HasSubstr("Warm stat"))));
 }
 
-TEST_P(DoctorCommandTest, WhoMayNotEnterIsTold) {
+TEST_P(DoctorCommandTest, ADeniedRootIsReported) {
   ASSERT_EQ(chmod(root_.c_str(), 0700), 0);
   const Ran ran = Run({"doctor", "--json", "--uid", "7", "--gid", "7", Url()});
   ASSERT_EQ(chmod(root_.c_str(), 0755), 0);
   EXPECT_THAT(Names(ran.objects().at(0)["who_asks"]), ElementsAre("root_denied")) << ran.out;
 }
 
-TEST_P(DoctorCommandTest, AServerThatIsNotThereIsSaidToBe) {
+TEST_P(DoctorCommandTest, AnUnreachableServerIsReported) {
   const std::string url =
       "nfs://127.0.0.1:1/export?version=" + std::to_string(GetParam()) + "&mountport=1";
   const Ran ran = Run({"doctor", url});

@@ -1,4 +1,4 @@
-// docs/examples, as a reader runs them.
+// The programs of docs/examples.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -59,7 +59,7 @@ TEST_P(Examples, DuCountsEveryFileOnce) {
   EXPECT_EQ(Run("du", {Path("missing")}).exit_code, 1);
 }
 
-TEST_P(Examples, TheEpollServerAnswersEveryLine) {
+TEST_P(Examples, TheEpollServerRepliesToEveryLine) {
   MakeFile("five", "hello");
   MakeFile("none");
   char place[] = "/tmp/nfswalk-XXXXXX";  // TEST_TMPDIR may be too long for a socket
@@ -87,12 +87,12 @@ TEST_P(Examples, TheEpollServerAnswersEveryLine) {
   socket_path.copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   std::multiset<std::string> expected;
-  std::string questions;
+  std::string requests;
   for (int i = 0; i < 100; ++i) {
-    questions += Path("five") + "\n" + Path("none") + "\n" + Path("missing") + "\n";
+    requests += Path("five") + "\n" + Path("none") + "\n" + Path("missing") + "\n";
     expected.insert({"5 " + Path("five"), "0 " + Path("none"), "-2 " + Path("missing")});
   }
-  ASSERT_EQ(write(fd, questions.data(), questions.size()), static_cast<ssize_t>(questions.size()));
+  ASSERT_EQ(write(fd, requests.data(), requests.size()), static_cast<ssize_t>(requests.size()));
   std::multiset<std::string> answers;
   FILE* const stream = fdopen(fd, "r");
   char text[4200];
@@ -100,12 +100,12 @@ TEST_P(Examples, TheEpollServerAnswersEveryLine) {
     answers.insert(std::string(text, strcspn(text, "\n")));
   }
   EXPECT_EQ(answers, expected);
-  // One who asks and hangs up does no harm.
-  const int rude = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  ASSERT_EQ(connect(rude, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  EXPECT_EQ(write(rude, questions.data(), questions.size()),
-            static_cast<ssize_t>(questions.size()));
-  close(rude);
+  // A client that closes before its replies arrive does not disturb the server.
+  const int closing = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(connect(closing, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(write(closing, requests.data(), requests.size()),
+            static_cast<ssize_t>(requests.size()));
+  close(closing);
   fclose(stream);
   EXPECT_EQ(pclose(program), 0);
 
@@ -114,12 +114,12 @@ TEST_P(Examples, TheEpollServerAnswersEveryLine) {
   EXPECT_THAT(refused.err, testing::HasSubstr("xxx: a socket's path has at most 107 bytes"));
 }
 
-TEST_P(Examples, WhatIsOlderThanItsSourcesIsNamedWithTheReason) {
+TEST_P(Examples, OutdatedTargetsAreNamedWithTheReason) {
   Touch("old.c", 1000);
   Touch("new.c", 3000);
   Touch("made.o", 2000);
   const std::string list = std::string(getenv("TEST_TMPDIR")) + "/list";
-  const auto ask = [&](const std::string& text) {
+  const auto outdated = [&](const std::string& text) {
     std::ofstream(list) << text;
     fixtures::GaneshaServer::NetworkScope scope(server());
     const std::string command = "exec docs/examples/up_to_date " + Url() + " < " + list;
@@ -130,9 +130,9 @@ TEST_P(Examples, WhatIsOlderThanItsSourcesIsNamedWithTheReason) {
     return std::to_string(WEXITSTATUS(status)) + "\n" + std::string(buffer, count);
   };
   const std::string made = Path("made.o"), older = Path("old.c"), newer = Path("new.c");
-  EXPECT_EQ(ask(made + " " + older + "\n\n" + newer + "\n"), "0\n");
-  EXPECT_EQ(ask(made + " " + older + " " + newer), "1\n" + made + ": " + newer + "\n");
-  EXPECT_EQ(ask(Path("x") + " " + older + "\n"), "1\n" + Path("x") + ": it is missing\n");
+  EXPECT_EQ(outdated(made + " " + older + "\n\n" + newer + "\n"), "0\n");
+  EXPECT_EQ(outdated(made + " " + older + " " + newer), "1\n" + made + ": " + newer + "\n");
+  EXPECT_EQ(outdated(Path("x") + " " + older + "\n"), "1\n" + Path("x") + ": it is missing\n");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 constexpr int kEndTimeoutMs = 30'000;
 const Credential kRoot(0, 0);
 
-// What tells the processes of one server from all others: the network namespace they live in.
+// Identifies the processes of one server: its network namespace.
 std::string NetworkOf(const std::string& process) {
   std::error_code error;
   return fs::read_symlink("/proc/" + process + "/ns/net", error).string();
@@ -69,8 +69,7 @@ uint64_t SizeOf(Client& client, std::string_view path) {
   return attributes ? attributes->size_bytes : 0;
 }
 
-// The attributes of `path` over NFSv4 by a client that is not ours; all zero, and a failure, if
-// there are none.
+// Returns the attributes of `path` by libnfs over NFSv4; all zero, and fails the test, on an error.
 nfs_stat_64 Stat4(const GaneshaServer& server, const std::string& path) {
   const GaneshaServer::NetworkScope inside(server);
   const std::unique_ptr<nfs_context, decltype(&nfs_destroy_context)> context(nfs_init_context(),
@@ -96,7 +95,7 @@ class GaneshaServerTest : public testing::Test {
   std::unique_ptr<GaneshaServer> server_;
 };
 
-TEST_F(GaneshaServerTest, ShowsWhatIsPutBehindItAndStoresWhatIsPutThroughIt) {
+TEST_F(GaneshaServerTest, ServesItsBackingDirectoryAndStoresChangesThere) {
   WriteBehind(*server_, "behind", "12345");
   const auto client = MountOn(*server_);
   ASSERT_NE(client, nullptr);
@@ -117,7 +116,7 @@ TEST_F(GaneshaServerTest, ShowsTheSameFilesOverNfs4) {
   EXPECT_EQ(found.nfs_ino, client->Stat("behind", kRoot)->fileid);
 }
 
-TEST_F(GaneshaServerTest, DoesNotHideChangesBehindItInACacheOfItsOwn) {
+TEST_F(GaneshaServerTest, DoesNotCacheTheBackingDirectory) {
   WriteBehind(*server_, "file", "1");
   const auto client = MountOn(*server_, "noac");
   ASSERT_NE(client, nullptr);
@@ -139,7 +138,7 @@ TEST_F(GaneshaServerTest, ServesTheSameFilesAfterItWasKilledAndStartedAgain) {
   ASSERT_EQ(server_->Restart(), "");
   EXPECT_TRUE(server_->running());
   EXPECT_NE(server_->server_pid(), first);
-  EXPECT_EQ(SizeOf(*client, "file"), 3u);  // the handles of the old mount are valid still
+  EXPECT_EQ(SizeOf(*client, "file"), 3u);  // handles survive the restart
 }
 
 TEST_F(GaneshaServerTest, IsStoppedWhileItHangs) {
@@ -180,7 +179,7 @@ TEST(GaneshaServerOptionsTest, RootSquashTakesRootsRights) {
   EXPECT_EQ(client->MakeDirectory("closed/new", 0755, kRoot).error(), std::errc::permission_denied);
 }
 
-TEST(GaneshaServerOptionsTest, OwnersAreNamesWhereTheyAreNotAskedToBeNumbers) {
+TEST(GaneshaServerOptionsTest, OwnersAreNamesWithoutNumericOwners) {
   if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
   auto started = GaneshaServer::Start({.numeric_owners = false});
   ASSERT_TRUE(started.has_value()) << started.error();
@@ -189,7 +188,7 @@ TEST(GaneshaServerOptionsTest, OwnersAreNamesWhereTheyAreNotAskedToBeNumbers) {
   EXPECT_EQ(Stat4(**started, "/file").nfs_uid, kNobody) << "libnfs makes this of root@localdomain";
 }
 
-TEST(GaneshaServerOptionsTest, TheInnerFileSystemIsAnotherOneAndNfs4CrossesIntoIt) {
+TEST(GaneshaServerOptionsTest, TheInnerFileSystemHasItsOwnFsidAndNfs4CrossesIntoIt) {
   if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
   auto started = GaneshaServer::Start({.inner_file_system = true});
   ASSERT_TRUE(started.has_value()) << started.error();
@@ -208,7 +207,7 @@ TEST(GaneshaServerOptionsTest, TheInnerFileSystemIsAnotherOneAndNfs4CrossesIntoI
   EXPECT_EQ(client->Stat(inner + "/inside", kRoot).error(), protocol::kStale);
 }
 
-TEST_F(GaneshaServerTest, ANetworkScopeEndsWhereItBegan) {
+TEST_F(GaneshaServerTest, ANetworkScopeRestoresTheNamespace) {
   const std::string before = NetworkOf("thread-self");
   {
     const GaneshaServer::NetworkScope inside(*server_);
@@ -227,13 +226,14 @@ TEST_F(GaneshaServerTest, LeavesNoProcessAndNoMountBehind) {
   EXPECT_EQ(Contents("/proc/self/mountinfo"), mounts);
 }
 
-// Starts a server in a process of its own, which then waits for a signal; tells the server's pid.
-pid_t StartInChild(int tell) {
+// Starts a server in a child process, which then waits for a signal; writes the server's pid to
+// `out`.
+pid_t StartInChild(int out) {
   const pid_t child = fork();
   if (child != 0) return child;
   auto started = GaneshaServer::Start();
   const pid_t pid = started ? (*started)->server_pid() : 0;
-  if (write(tell, &pid, sizeof pid) != sizeof pid) _exit(1);
+  if (write(out, &pid, sizeof pid) != sizeof pid) _exit(1);
   for (;;) pause();
 }
 
@@ -244,13 +244,13 @@ bool EndsInTime(int process_descriptor) {
 
 class GaneshaServerAbortTest : public testing::TestWithParam<int> {};
 
-TEST_P(GaneshaServerAbortTest, EverythingEndsWithTheProcessThatStartedIt) {
+TEST_P(GaneshaServerAbortTest, TheServersProcessesEndWithTheirParent) {
   if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
-  int told[2];
-  ASSERT_EQ(pipe(told), 0);
-  const pid_t child = StartInChild(told[1]);
+  int pids[2];
+  ASSERT_EQ(pipe(pids), 0);
+  const pid_t child = StartInChild(pids[1]);
   pid_t server = 0;
-  ASSERT_EQ(read(told[0], &server, sizeof server), static_cast<ssize_t>(sizeof server));
+  ASSERT_EQ(read(pids[0], &server, sizeof server), static_cast<ssize_t>(sizeof server));
   ASSERT_GT(server, 0);
   const std::string network = NetworkOf(std::to_string(server));
   ASSERT_NE(network, NetworkOf("self"));
@@ -267,8 +267,8 @@ TEST_P(GaneshaServerAbortTest, EverythingEndsWithTheProcessThatStartedIt) {
     close(process);
   }
   EXPECT_EQ(ProcessesIn(network), std::vector<pid_t>());
-  close(told[0]);
-  close(told[1]);
+  close(pids[0]);
+  close(pids[1]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, GaneshaServerAbortTest,

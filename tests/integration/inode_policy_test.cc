@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, InodePolicies,
                          PolicyAndVersion);
 
 // INODE-13.
-TEST_P(InodePolicies, AnswerTheSameColdWarmAndAfterTheCachesWereDropped) {
+TEST_P(InodePolicies, AgreeColdWarmAndAfterDropCaches) {
   auto client = Mount(Options());
   ASSERT_NE(client, nullptr);
   constexpr int kFiles = 200;
@@ -58,7 +58,7 @@ TEST_P(InodePolicies, AnswerTheSameColdWarmAndAfterTheCachesWereDropped) {
     if (std::string(round) == "warm") client->DropCaches();
   }
   client->DropCaches();
-  EXPECT_LE(client->stats().inodes, 2u);  // the root, and the directory if it is still in use
+  EXPECT_LE(client->stats().inodes, 2u);  // the root, and the directory if still referenced
 }
 
 TEST_P(InodePolicies, HoldTheirLimitUnderThreadsThatCreateLookUpAndRemove) {
@@ -82,7 +82,7 @@ TEST_P(InodePolicies, HoldTheirLimitUnderThreadsThatCreateLookUpAndRemove) {
   EXPECT_LE(client->stats().inodes, 300u);
 }
 
-TEST_P(InodePolicies, InvalidatedCachesAreConfirmedByTheServer) {
+TEST_P(InodePolicies, InvalidatedCachesAreRevalidated) {
   auto client = Mount(Options());
   ASSERT_NE(client, nullptr);
   MakeFile("file", "old");
@@ -98,7 +98,7 @@ using InodePolicyMount = fixtures::VersionedExport;
 INSTANTIATE_TEST_SUITE_P(Versions, InodePolicyMount, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-TEST_P(InodePolicyMount, APolicyThatDoesNotFitIsRefusedWithTheWayOut) {
+TEST_P(InodePolicyMount, AnInvalidCombinationIsRefusedWithAFix) {
   auto parsed = ParseMountUrl(server().Url("inode_hash=bit_rcu&inode_list=none", version()));
   ASSERT_TRUE(parsed.has_value());
   fixtures::GaneshaServer::NetworkScope scope(server());
@@ -109,12 +109,12 @@ TEST_P(InodePolicyMount, APolicyThatDoesNotFitIsRefusedWithTheWayOut) {
   EXPECT_NE(client.error().message.find("inode_hash=index"), std::string::npos);
 }
 
-TEST_P(InodePolicyMount, AScanLeavesNothingBehindAndWhatOthersUseStays) {
+TEST_P(InodePolicyMount, DontCacheEvictsOnlyWhatItInstantiated) {
   auto client = Mount("actimeo=600");
   ASSERT_NE(client, nullptr);
   constexpr int kFiles = 50;
   for (int i = 0; i < kFiles; ++i) MakeFile(std::to_string(i));
-  ASSERT_TRUE(client->Stat(Path("0"), root_).has_value());  // in use by others
+  ASSERT_TRUE(client->Stat(Path("0"), root_).has_value());  // cached by an ordinary stat
   const Stats before = client->stats();
   for (int i = 0; i < kFiles; ++i) {
     ASSERT_TRUE(client->Stat(Path(std::to_string(i)), root_, {.dont_cache = true}).has_value());

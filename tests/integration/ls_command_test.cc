@@ -1,4 +1,4 @@
-// `nfswalk ls`, compared with coreutils' ls on the exported directory.
+// `nfswalk ls`, compared with coreutils' ls on the backing directory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pty.h>
@@ -39,7 +39,7 @@ class LsCommandTest : public CommandRun {
     ASSERT_EQ(mknod(Backing("d/c").c_str(), S_IFCHR | 0620, makedev(204, 64)), 0);
     Shell("touch -hd '2001-02-03 04:05:06' d/a d/b d/l; touch -d '2001-02-03 04:05:07.5' d/sub");
   }
-  // With the same flags, from the same directory.
+  // Runs both with the same flags, in the same directory.
   void ExpectAsLs(const Strings& flags, const Strings& paths) {
     Strings arguments{"ls"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
@@ -101,7 +101,7 @@ TEST_P(LsCommandTest, ColoursAreForTerminalsOrOnDemand) {
   EXPECT_EQ(Run({"ls", "--json", "--color=always", Url(), "d"}).objects().size(), 8u);
 }
 
-TEST_P(LsCommandTest, ATerminalSeesColoursUnlessTheEnvironmentForbidsThem) {
+TEST_P(LsCommandTest, ATerminalGetsColoursUnlessTheEnvironmentForbidsThem) {
   const auto seen = [](const Strings& environment) {
     int controller = -1;
     int terminal = -1;
@@ -129,7 +129,7 @@ TEST_P(LsCommandTest, ATerminalSeesColoursUnlessTheEnvironmentForbidsThem) {
   EXPECT_EQ(seen({"TERM=dumb"}), "deep\r\nx\r\n");
 }
 
-TEST_P(LsCommandTest, ContradictionsAndWrongWordsAreExplained) {
+TEST_P(LsCommandTest, ContradictoryAndUnknownOptionsAreExplained) {
   const Ran both = Run({"ls", "-tS", Url()});
   EXPECT_EQ(both.exit_code, 2);
   EXPECT_THAT(both.err, HasSubstr("-t excludes -S"));

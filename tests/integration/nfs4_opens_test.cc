@@ -1,4 +1,4 @@
-// Open files against a real server, which dies, comes back and lets leases end.
+// Open files of NFSv4 against a real server that is killed, restarted and lets leases expire.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,7 +94,7 @@ class Nfs4OpensOnServer : public testing::Test {
   FileHandle root_;
 };
 
-TEST_F(Nfs4OpensOnServer, AFileIsOpenedReadWrittenAndClosedBySeveralIdentities) {
+TEST_F(Nfs4OpensOnServer, SeveralCredentialsOpenReadWriteAndClose) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Put("f", "hello");
   for (const Credential& credential : {kRoot, kUser, kOther, kUser}) {
@@ -108,7 +108,7 @@ TEST_F(Nfs4OpensOnServer, AFileIsOpenedReadWrittenAndClosedBySeveralIdentities) 
   }
 }
 
-TEST_F(Nfs4OpensOnServer, TheServerRefusesWhoMayNotOpenAndTheNextOpenGoesWell) {
+TEST_F(Nfs4OpensOnServer, ADeniedOpenLeavesTheOpenOwnerUsable) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Put("secret", "s", 0600);
   Put("f", "hello");
@@ -117,8 +117,8 @@ TEST_F(Nfs4OpensOnServer, TheServerRefusesWhoMayNotOpenAndTheNextOpenGoesWell) {
   EXPECT_EQ(Read(Open("f", kUser)), "hello");
 }
 
-// An OPEN and a CLOSE; the owner's first needs a confirmation more.
-TEST_F(Nfs4OpensOnServer, AnOpenAndACloseTakeTwoCallsOnceTheOwnerIsKnown) {
+// An OPEN and a CLOSE; the first of an open-owner needs OPEN_CONFIRM as well.
+TEST_F(Nfs4OpensOnServer, AConfirmedOwnerNeedsTwoCallsForOpenAndClose) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Put("f", "hello");
   const FileHandle handle = HandleOf("f");
@@ -130,7 +130,7 @@ TEST_F(Nfs4OpensOnServer, AnOpenAndACloseTakeTwoCallsOnceTheOwnerIsKnown) {
   EXPECT_EQ(nfs_->rpcs_sent() - before, 20u);
 }
 
-TEST_F(Nfs4OpensOnServer, AFileMadeGuardedIsMadeOnce) {
+TEST_F(Nfs4OpensOnServer, AGuardedCreateMakesTheFileOnce) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   const CreateReply made = nfs_->Create(root_, "new", CreateMode::kGuarded, {.mode = 0640}, kUser);
   ASSERT_EQ(made.error, kOk);
@@ -141,7 +141,7 @@ TEST_F(Nfs4OpensOnServer, AFileMadeGuardedIsMadeOnce) {
   EXPECT_EQ(nfs_->Create(root_, "new", CreateMode::kUnchecked, {.mode = 0640}, kUser).error, kOk);
 }
 
-TEST_F(Nfs4OpensOnServer, OneFileOpenedTwiceIsClosedOnceAtATime) {
+TEST_F(Nfs4OpensOnServer, TwoOpensOfAFileAreClosedIndependently) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Put("f", "hello");
   const File first = Open("f");
@@ -152,7 +152,7 @@ TEST_F(Nfs4OpensOnServer, OneFileOpenedTwiceIsClosedOnceAtATime) {
 
 class RestartedServer : public Nfs4OpensOnServer, public testing::WithParamInterface<uint32_t> {};
 
-TEST_P(RestartedServer, ReadsAndWritesOfOpenFilesGoOn) {
+TEST_P(RestartedServer, ReadsAndWritesOfOpenFilesContinue) {
   ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = GetParam(), .lease_seconds = 2}));
   Put("f", "hello");
   Put("g", "other");
@@ -170,7 +170,7 @@ TEST_P(RestartedServer, ReadsAndWritesOfOpenFilesGoOn) {
   EXPECT_EQ(Read(Open("f")), "hello");
 }
 
-TEST_P(RestartedServer, AFileThatWasRemovedMeanwhileIsAnError) {
+TEST_P(RestartedServer, AFileRemovedDuringTheRestartIsAnError) {
   ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = GetParam()}));
   Put("f", "hello");
   const File file = Open("f");
@@ -185,7 +185,7 @@ INSTANTIATE_TEST_SUITE_P(All, RestartedServer, testing::Values(0u, 2u), [](const
   return test.param == 0 ? std::string("WithoutGrace") : std::string("WithGrace");
 });
 
-TEST_F(Nfs4OpensOnServer, AFileThatWasReplacedMeanwhileIsAnErrorFromThenOn) {
+TEST_F(Nfs4OpensOnServer, AFileReplacedDuringTheRestartIsAnErrorFromThenOn) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Put("f", "hello");
   ASSERT_EQ(link(Backing("f").c_str(), Backing("kept").c_str()), 0);
@@ -199,7 +199,7 @@ TEST_F(Nfs4OpensOnServer, AFileThatWasReplacedMeanwhileIsAnErrorFromThenOn) {
   EXPECT_EQ(Read(Open("f")), "another");
 }
 
-TEST_F(Nfs4OpensOnServer, AFileThatWasRenamedMeanwhileIsReclaimed) {
+TEST_F(Nfs4OpensOnServer, AFileRenamedDuringTheRestartIsReclaimed) {
   ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = 4}));
   Put("f", "hello");
   const File file = Open("f");
@@ -209,10 +209,10 @@ TEST_F(Nfs4OpensOnServer, AFileThatWasRenamedMeanwhileIsReclaimed) {
   EXPECT_EQ(Read(file), "hello");
 }
 
-TEST_F(Nfs4OpensOnServer, WhatIsNotReclaimedWaitsForTheEndOfTheGracePeriod) {
+TEST_F(Nfs4OpensOnServer, ANewOpenWaitsForTheEndOfTheGracePeriod) {
   ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = 2, .lease_seconds = 2}));
   Put("f", "hello");
-  const File held = Open("f");  // so that the server has somebody to wait for
+  const File held = Open("f");  // a client that may reclaim, so the server stays in grace
   ASSERT_NO_FATAL_FAILURE(Restart());
   EXPECT_EQ(Read(Open("f", kOther)), "hello");
 }
@@ -249,10 +249,10 @@ TEST_F(Nfs4OpensOnServer, ThreadsOpenAndCloseWhileTheServerRestarts) {
   EXPECT_EQ(good.load(), kThreads * kRounds);
 }
 
-// The server stands still for longer than the lease, so that no renewal reaches it in time; a call
-// of a soft mount that gives up then says when. nfs-ganesha counts leases in whole seconds: one of
-// a second would end with every turn of the clock.
-TEST_F(Nfs4OpensOnServer, AfterTheLeaseExpiredTheFileIsOpenedAgainAndReadOn) {
+// The server is stopped for longer than the lease, so that no renewal arrives in time; the timeout
+// of a call on a soft mount marks the end. nfs-ganesha counts leases in whole seconds: a lease of
+// one second could expire at any tick.
+TEST_F(Nfs4OpensOnServer, AfterTheLeaseExpiredTheFileIsReopened) {
   constexpr uint32_t kLeaseSeconds = 2;
   ASSERT_NO_FATAL_FAILURE(Start({.lease_seconds = kLeaseSeconds}));
   const auto patient = Connect({.hard = false, .timeo_ds = 10 * (kLeaseSeconds + 1), .retrans = 0});

@@ -1,4 +1,4 @@
-// Pinned nodes against a real server: calls relative to what a path led to once.
+// Nodes against a real server: calls relative to an object that a path was resolved to.
 
 #include <cerrno>
 #include <filesystem>
@@ -39,7 +39,7 @@ class NodeCalls : public fixtures::VersionedExport {
     EXPECT_EQ(lstat(Backing(name).c_str(), &found), 0) << name;
     return found.st_ino;
   }
-  // The file's number, or minus an errno.
+  // Returns the fileid, or minus an errno.
   int64_t StatOf(const Node& node, std::string_view path, ResolveFlags flags = {}) {
     auto attributes = node.Stat(path, root_, flags);
     return attributes ? static_cast<int64_t>(attributes->fileid)
@@ -79,7 +79,7 @@ TEST_P(NodeCalls, EveryCallBeginsAtTheNode) {
   EXPECT_EQ(StatOf(**below, "leaf"), InodeOf("top/sub/leaf"));
 }
 
-TEST_P(NodeCalls, ANodeOfAFileOrALinkIsItself) {
+TEST_P(NodeCalls, AnEmptyPathIsTheNodeItself) {
   auto file = Resolve("top/file");
   auto link = Resolve("top/link", {.no_follow = true});
   ASSERT_NE(file, nullptr);
@@ -96,7 +96,7 @@ TEST_P(NodeCalls, ANodeOfAFileOrALinkIsItself) {
   EXPECT_EQ(client_->Resolve(Path("missing"), root_).error(), std::errc::no_such_file_or_directory);
 }
 
-TEST_P(NodeCalls, WaysOutOfANodeAreOpenUnlessTheCallIsScoped) {
+TEST_P(NodeCalls, OnlyScopedCallsStayBelowTheNode) {
   auto node = Resolve("top");
   ASSERT_NE(node, nullptr);
   for (int warm = 0; warm < 2; ++warm) {
@@ -121,7 +121,7 @@ TEST_P(NodeCalls, WaysOutOfANodeAreOpenUnlessTheCallIsScoped) {
   }
 }
 
-TEST_P(NodeCalls, WarmCallsStayUnderRcuAndSendNothing) {
+TEST_P(NodeCalls, WarmCallsAreRcuWalksWithoutRpcs) {
   auto node = Resolve("top");
   ASSERT_NE(node, nullptr);
   const auto all = [&] {
@@ -143,8 +143,8 @@ TEST_P(NodeCalls, WarmCallsStayUnderRcuAndSendNothing) {
   EXPECT_EQ(after.ref_walks, before.ref_walks);
 }
 
-// The ways that threads remember begin at the export's root: the same text from elsewhere is
-// another way.
+// Prefixes in the path cache are relative to the export's root: the same text from another node is
+// another prefix.
 TEST_P(NodeCalls, TheSameRelativePathFromTwoNodesIsTwoPaths) {
   MakeDirectory("a/same/way");
   MakeDirectory("b/same/way");
@@ -161,7 +161,7 @@ TEST_P(NodeCalls, TheSameRelativePathFromTwoNodesIsTwoPaths) {
   }
 }
 
-TEST_P(NodeCalls, ANodeStaysWithItsDirectoryWhereverThatMovesAndWhateverIsDropped) {
+TEST_P(NodeCalls, ANodeFollowsItsDirectoryThroughRenameAndDropCaches) {
   auto node = Resolve("top");
   ASSERT_NE(node, nullptr);
   const int64_t leaf = InodeOf("top/sub/leaf");
@@ -170,7 +170,7 @@ TEST_P(NodeCalls, ANodeStaysWithItsDirectoryWhereverThatMovesAndWhateverIsDroppe
   EXPECT_EQ(StatOf(*node, ".."), InodeOf("outside"));
   client_->DropCaches();
   EXPECT_EQ(StatOf(*node, "sub/leaf"), leaf);
-  // Others moved it, and nobody told us.
+  // A foreign rename, which no reply has shown.
   std::filesystem::rename(Backing("outside/moved"), Backing("again"));
   client_->InvalidateCaches();
   EXPECT_EQ(StatOf(*node, "sub/leaf"), leaf);
@@ -197,21 +197,21 @@ TEST_P(NodeCalls, ANodeWhoseFileIsGoneIsStale) {
   EXPECT_EQ(StatOf(*directory, "x"), -ESTALE);
   EXPECT_EQ(directory->ReadDir("", root_, [](auto&) { return true; }), protocol::kStale);
   EXPECT_EQ(StatOf(*file, ""), -ESTALE);
-  // The name can be used again, and the node is not what has it now.
+  // The name is used again, for another file than the node's.
   MakeFile("top/file");
   EXPECT_EQ(StatOf(*file, ""), -ESTALE);
 }
 
-// The walk is in top/sub/deep when top/sub leaves top: its `..` leads to a directory from which
-// `..` never comes past the node. WALK-13.
-TEST_P(NodeCalls, ARenameLeadsNoScopedWalkOutOfItsNode) {
+// top/sub leaves top while the walk is in top/sub/deep: from there `..` no longer leads to the
+// node. WALK-13.
+TEST_P(NodeCalls, ARenameDoesNotLetAScopedWalkEscape) {
 #ifdef NDEBUG
   GTEST_SKIP() << "needs the sync points of a debug build";
 #endif
   struct Moment {
     const char* mode;
     const char* where;
-    int reached;  // how often, until the first `..`
+    int reached;  // passages of `where` until the first `..`
   };
   for (auto [mode, where, reached] :
        {Moment{"ref", "parent:before-check", 1}, Moment{"rcu-search", "walk:next-component", 3}}) {
@@ -235,7 +235,7 @@ TEST_P(NodeCalls, ARenameLeadsNoScopedWalkOutOfItsNode) {
       const ResolveFlags scoped{.beneath = !in_root, .in_root = in_root};
       const int64_t found = StatOf(**node, "sub/deep/../../leaf", scoped);
       EXPECT_TRUE(moved);
-      // Pass two finds out that the way is gone; where it was under way itself, it cannot tell.
+      // Ref-walk finds the directory gone; a rename during ref-walk itself gives EAGAIN.
       EXPECT_EQ(found, std::string(mode) == "ref" ? -EAGAIN : -ENOENT) << mode << in_root;
       ASSERT_EQ(client->Rename(Path("outside/sub"), Path("top/sub"), root_), std::errc{});
     }

@@ -1,5 +1,5 @@
-// Owners over NFSv4 from a server that calls them by name where it can: a user sees the numbers
-// that the files have, as over NFSv3.
+// Owners over NFSv4 from a server that sends owner strings: callers see uids and gids, as over
+// NFSv3.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -19,13 +19,13 @@ namespace {
 using fixtures::GaneshaServer;
 
 const Credential kRoot(0, 0);
-// In no user database: a server has no name for it.
+// In no user database: the server has no name for it.
 constexpr uint32_t kNameless = 123'456;
-// Debian's "games" and "mail", which Debian always has.
+// "games" and "mail", which exist on every Debian.
 constexpr uint32_t kGamesUser = 5;
 constexpr uint32_t kMailGroup = 8;
 
-// The parameter: whether the server sends numbers only.
+// The parameter: whether the server sends numeric owner strings only.
 class OwnerNames : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, OwnerNames, testing::Bool(), [](const auto& te
   return std::string(test.param ? "SendNumbers" : "SendNames");
 });
 
-TEST_P(OwnerNames, AreShownAsTheNumbersTheyStandFor) {
+TEST_P(OwnerNames, AreMappedToIds) {
   ExpectOwner(0, 0);
   ASSERT_EQ(chown(Backing().c_str(), kGamesUser, kMailGroup), 0);
   ExpectOwner(kGamesUser, kMailGroup);
@@ -63,7 +63,7 @@ TEST_P(OwnerNames, AreShownAsTheNumbersTheyStandFor) {
   ExpectOwner(kNameless, kNameless);
 }
 
-TEST_P(OwnerNames, AreGivenAsNumbersAndArrive) {
+TEST_P(OwnerNames, AreSetById) {
   for (const auto& [uid, gid] : {std::pair{kGamesUser, kMailGroup}, {kNameless, kNameless}}) {
     const auto changed = client_->SetAttributesOf("file", {.uid = uid, .gid = gid}, kRoot);
     ASSERT_TRUE(changed.has_value()) << uid;

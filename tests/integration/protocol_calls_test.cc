@@ -17,7 +17,7 @@ namespace {
 
 class ProtocolCalls : public ProtocolSession {
  protected:
-  // In as many calls as it takes. Returns how much the first one took.
+  // Writes in as many calls as needed. Returns the size of the first write, in bytes.
   size_t WriteAll(const FileHandle& file, std::span<const std::byte> data) {
     size_t done = 0;
     size_t first = 0;
@@ -46,7 +46,7 @@ TEST_P(ProtocolCalls, TheRootIsADirectoryAndTheLimitsFitTheTransport) {
   EXPECT_LE(root.limits.write_bytes_max, 1024u * 1024);
 }
 
-TEST_P(ProtocolCalls, WhatIsMadeIsFoundAgainUnderItsHandle) {
+TEST_P(ProtocolCalls, LookupReturnsTheHandleOfTheCreation) {
   const CreateReply made = nfs().MakeDirectory(root(), "d", {.mode = 0750}, kRoot);
   ASSERT_EQ(made.error, kOk);
   const LookupReply found = nfs().Lookup(root(), "d", kRoot);
@@ -57,18 +57,18 @@ TEST_P(ProtocolCalls, WhatIsMadeIsFoundAgainUnderItsHandle) {
   EXPECT_EQ(nfs().GetAttributes(found.handle, kRoot).attributes, *found.attributes);
 }
 
-TEST_P(ProtocolCalls, OwnChangesCarryTheDirectoryBeforeAndAfter) {
+TEST_P(ProtocolCalls, ChangesReturnTheDirectoryBeforeAndAfter) {
   const Attributes before = nfs().GetAttributes(root(), kRoot).attributes;
   // Not MKDIR: nfs-ganesha 4.3 sends no pre-operation attributes with it.
   const CreateReply made = nfs().MakeSymlink(root(), "s", "t", {}, kRoot);
   ASSERT_TRUE(made.directory.before && made.directory.after);
   EXPECT_TRUE(made.directory.before->Matches(before));
-  // nfs-ganesha never vouches for that nobody else came in between (change_info4).
+  // nfs-ganesha's change_info4 is never atomic.
   EXPECT_EQ(made.directory.atomic, version() == 3);
   EXPECT_NE(made.directory.after->change, before.change);
 }
 
-TEST_P(ProtocolCalls, AnExclusiveFileHasTheModeAndTimesAskedFor) {
+TEST_P(ProtocolCalls, AGuardedCreateSetsModeAndTimes) {
   SetAttributes wanted{.mode = 0604};
   wanted.mtime = SetTime{Time{1'000'000'000, 123'000'000}};
   const CreateReply made = nfs().Create(root(), "f", CreateMode::kGuarded, wanted, kUser);
@@ -105,7 +105,7 @@ TEST_P(ProtocolCalls, OneMebibyteFitsIntoOneReadAndInVersion3IntoOneWrite) {
   EXPECT_EQ(into, data);
 }
 
-TEST_P(ProtocolCalls, ALinkTextComesBackByteForByte) {
+TEST_P(ProtocolCalls, LinkTextsAreReturnedByteForByte) {
   for (const std::string& text : {std::string("../a/./b"), std::string(3300, 'x')}) {
     const CreateReply made = nfs().MakeSymlink(root(), "s", text, {}, kRoot);
     ASSERT_EQ(made.error, kOk) << text.size();
@@ -141,7 +141,7 @@ TEST_P(ProtocolCalls, AttributesAreSetAndTheServersTimeIsNow) {
   EXPECT_GT(nfs().SetAttributesOf(file, now, kRoot).file.after->mtime.seconds, 1'000'000'000);
 }
 
-TEST_P(ProtocolCalls, ADirectoryOfManyChunksIsReadWholeInFewCalls) {
+TEST_P(ProtocolCalls, ALargeDirectoryIsReadCompletelyInFewCalls) {
   const FileHandle directory = *nfs().MakeDirectory(root(), "big", {.mode = 0755}, kRoot).handle;
   constexpr int kEntries = 3'000;
   for (int i = 0; i < kEntries; ++i) {
@@ -220,7 +220,7 @@ TEST_P(ProtocolCalls, EachCallCarriesItsOwnCredential) {
   EXPECT_FALSE(readable(Credential(8, 8, seventeen))) << "AUTH_SYS carries the first 16 only";
 }
 
-TEST_P(ProtocolCalls, AuthNoneIsNobodyInParticular) {
+TEST_P(ProtocolCalls, AuthNoneHasTheRightsOfOthers) {
   const FileHandle file = MakeFile("f");
   ASSERT_EQ(nfs().SetAttributesOf(file, {.mode = 0604}, kRoot).error, kOk);
   EXPECT_EQ(nfs().Access(file, Credential()).granted &

@@ -1,4 +1,4 @@
-// A real server that dies, hangs and comes back, and one that was never what we took it for.
+// A real server that is killed, stopped and restarted, and servers that are not the expected one.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, ProtocolFaults, fixtures::AllVersions(),
 constexpr TransportOptions kSoft{
     .nconnect = 1, .hard = false, .timeo_ds = 2, .retrans = 1, .mount_timeout_ms = 10'000};
 
-// One thread's work: every name is created, renamed and removed exactly once, each call checked.
+// Creates, renames and removes every name exactly once, and checks each call. Returns the errors.
 int ErrorsOfOneWorker(Protocol& nfs, const FileHandle& root, int worker,
                       const std::atomic<bool>& stop, std::atomic<int>& rounds) {
   int errors = 0;
@@ -33,8 +33,8 @@ int ErrorsOfOneWorker(Protocol& nfs, const FileHandle& root, int worker,
   for (int i = 0; !stop; ++i) {
     const std::string name = std::to_string(worker) + "." + std::to_string(i);
     const std::string moved = name + ".moved";
-    // A server killed between making the file and noting whose it is cannot tell us from a
-    // stranger; an exclusive create then has to say EEXIST. The file is there either way.
+    // A server killed between creating the file and storing the verifier cannot recognise the
+    // retry: the exclusive create returns EEXIST. The file exists either way.
     const std::errc created =
         nfs.Create(root, name, CreateMode::kGuarded, {.mode = 0600}, kUser).error;
     if (created != std::errc::file_exists) check("Create", created);
@@ -49,7 +49,7 @@ int ErrorsOfOneWorker(Protocol& nfs, const FileHandle& root, int worker,
   return errors;
 }
 
-TEST_P(ProtocolFaults, AHardMountLosesNothingWhenTheServerIsKilledAndRestartedUnderLoad) {
+TEST_P(ProtocolFaults, AHardMountSurvivesRestartsUnderLoad) {
   constexpr int kWorkers = 4;
   constexpr int kRestarts = 5;
   auto connected = Connect({.nconnect = 2});
@@ -64,7 +64,7 @@ TEST_P(ProtocolFaults, AHardMountLosesNothingWhenTheServerIsKilledAndRestartedUn
       workers.emplace_back([&, w] { errors += ErrorsOfOneWorker(*hard, root(), w, stop, rounds); });
     }
     for (int i = 0; i < kRestarts; ++i) {
-      // Each death meets calls in flight: the workers have been answered since the last one.
+      // Each kill meets calls in flight: the workers have completed rounds since the last one.
       for (const int before = rounds; rounds < before + 2 * kWorkers;) std::this_thread::yield();
       server().Kill();
       EXPECT_EQ(server().Restart(), "");
@@ -114,7 +114,7 @@ TEST_P(ProtocolFaults, AHardMountWaitsForAHungServer) {
   EXPECT_TRUE(answered);
 }
 
-TEST_P(ProtocolFaults, ShutdownFreesCallersOfAHungServer) {
+TEST_P(ProtocolFaults, ShutdownCancelsCallsOfAHungServer) {
   constexpr int kCallers = 8;
   server().Hang();
   const uint64_t sent = nfs().rpcs_sent();
@@ -150,7 +150,7 @@ TEST_P(ProtocolFaults, AWrongExportIsNamed) {
   address.export_path = "/no/such/export";
   const auto connected = Connect(address, {});
   ASSERT_FALSE(connected.has_value());
-  // nfs-ganesha's MOUNT does not tell strangers what exists; its pseudo file system does.
+  // nfs-ganesha's MOUNT does not reveal which exports exist; its pseudo file system does.
   const auto expected =
       version() == 3 ? std::errc::permission_denied : std::errc::no_such_file_or_directory;
   EXPECT_EQ(connected.error().error, expected) << connected.error().message;
@@ -167,7 +167,7 @@ TEST_P(ProtocolFaults, ARefusedPortIsNamed) {
       << connected.error().message;
 }
 
-TEST_P(ProtocolFaults, APortOfAnotherRpcProgramIsToldApart) {
+TEST_P(ProtocolFaults, APortOfAnotherRpcProgramIsReported) {
   ServerAddress address = Address();
   address.nfs_port = 111;
   const auto connected = Connect(address, {});
@@ -176,7 +176,7 @@ TEST_P(ProtocolFaults, APortOfAnotherRpcProgramIsToldApart) {
       << connected.error().message;
 }
 
-TEST_P(ProtocolFaults, AHungServerDoesNotHoldUpTheMount) {
+TEST_P(ProtocolFaults, AMountOfAHungServerTimesOut) {
   server().Hang();
   TransportOptions options;
   options.mount_timeout_ms = 200;

@@ -1,5 +1,4 @@
-// protocol_session: a real server of our own and a mount of its export, for the protocol*_test.cc
-// here.
+// protocol_session: a real server and a mount of its export, for the protocol_*_test.cc here.
 #ifndef NFSWALK_TESTS_INTEGRATION_PROTOCOL_SESSION_H_
 #define NFSWALK_TESTS_INTEGRATION_PROTOCOL_SESSION_H_
 
@@ -33,7 +32,7 @@ class ProtocolSession : public testing::TestWithParam<int> {
     root_ = nfs_->GetRoot(kRoot).handle;
   }
 
-  // A further mount. The connections stay in the server's network.
+  // Connects once more. The connections stay in the server's network namespace.
   std::expected<std::unique_ptr<Protocol>, ConnectError> Connect(const TransportOptions& options) {
     return Connect(Address(), options);
   }
@@ -47,7 +46,7 @@ class ProtocolSession : public testing::TestWithParam<int> {
     return {server_->host(), server_->export_path(), server_->nfs_port(), server_->mount_port(),
             GetParam()};
   }
-  // How often calls of `protocol`, which Connect() made, were repeated.
+  // Returns the number of retransmissions of `protocol`. Preconditions: it is from Connect().
   static uint64_t Retries(const Protocol& protocol) {
     return GetParam() == 3 ? static_cast<const Nfs3&>(protocol).retries()
                            : static_cast<const Nfs4&>(protocol).retries();

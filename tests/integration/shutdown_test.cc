@@ -1,4 +1,4 @@
-// Client::Shutdown() of a hard mount whose server is dead: everybody who waits comes out.
+// Client::Shutdown() of a hard mount whose server is dead: every waiting call returns ECANCELED.
 
 #include <atomic>
 #include <functional>
@@ -31,7 +31,7 @@ class ShutDown : public fixtures::VersionedExport {
     node_ = std::move(*client_->Resolve(Path("dir"), root_));
   }
 
-  // One of each kind; each has to ask the server.
+  // One call of each kind; each needs an RPC.
   std::vector<std::function<std::errc()>> AllCalls() {
     return {
         [&] { return ErrorOf(client_->Stat(Path("a"), root_)); },
@@ -67,7 +67,7 @@ class ShutDown : public fixtures::VersionedExport {
 INSTANTIATE_TEST_SUITE_P(Versions, ShutDown, fixtures::AllVersions(), fixtures::VersionTestName);
 
 // WIRE-6.
-TEST_P(ShutDown, CallsThatHangOnADeadServerAreFreed) {
+TEST_P(ShutDown, CancelsCallsInFlight) {
   server().Hang();
   const auto calls = AllCalls();
   std::vector<std::errc> answers(calls.size());
@@ -75,7 +75,7 @@ TEST_P(ShutDown, CallsThatHangOnADeadServerAreFreed) {
   for (size_t i = 0; i < calls.size(); ++i) {
     const uint64_t sent = client_->stats().rpcs;
     threads.emplace_back([&, i] { answers[i] = calls[i](); });
-    // Some wait for a connection, or for a client id, that another of them has asked for.
+    // Some wait for a connection, or a client id, that the first one has requested.
     if (i == 0) {
       while (client_->stats().rpcs == sent) std::this_thread::yield();
     }
@@ -88,7 +88,7 @@ TEST_P(ShutDown, CallsThatHangOnADeadServerAreFreed) {
   server().Resume();
 }
 
-TEST_P(ShutDown, LaterCallsEndAtOnceWhateverTheCachesKnow) {
+TEST_P(ShutDown, LaterCallsAreCanceledEvenOnCacheHits) {
   ASSERT_TRUE(client_->Stat(Path("file"), root_).has_value());
   client_->Shutdown();
   const Stats before = client_->stats();

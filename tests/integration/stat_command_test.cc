@@ -1,4 +1,4 @@
-// `nfswalk stat`, compared with coreutils' stat on the exported directory.
+// `nfswalk stat`, compared with coreutils' stat on the backing directory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 class StatCommandTest : public CommandRun {
  protected:
-  // Files of every type and with rights of every kind.
+  // Makes files of every type and of many modes.
   void MakeTree() const {
     File("f", std::string(12345, 'x'));
     File("empty");
@@ -32,7 +32,7 @@ class StatCommandTest : public CommandRun {
     ASSERT_EQ(mkfifo(Backing("p").c_str(), 0600), 0);
     ASSERT_EQ(mknod(Backing("c").c_str(), S_IFCHR | 0620, makedev(204, 64)), 0);
     Shell("touch -d '2001-02-03 04:05:06.789012345' f");
-    // Version 3 knows no time before 1970 (RFC 1813 2.5 nfstime3).
+    // Version 3 has no time before 1970 (RFC 1813 2.5 nfstime3).
     if (GetParam() == 4) Shell("touch -d '1969-12-31 20:00:00.5Z' empty");
   }
 };
@@ -40,9 +40,9 @@ class StatCommandTest : public CommandRun {
 INSTANTIATE_TEST_SUITE_P(Versions, StatCommandTest, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-TEST_P(StatCommandTest, EveryDirectiveReadsAsThatOfCoreutils) {
+TEST_P(StatCommandTest, EveryDirectivePrintsAsCoreutils) {
   MakeTree();
-  // Not what the server numbers as it likes (%d, %D), nor names that are quoted in other ways (%N).
+  // Not %d and %D, which the server numbers itself, nor %N, which is quoted in other styles.
   for (const char* format :
        {"%n",    "%a",   "%A",     "%b",   "%B",    "%f", "%F",     "%g",    "%G",  "%h",
         "%i",    "%s",   "%t",     "%T",   "%u",    "%U", "%x",     "%X",    "%y",  "%Y",
@@ -63,7 +63,7 @@ TEST_P(StatCommandTest, PlainNamesAreQuotedAsByCoreutils) {
             Shell("QUOTING_STYLE=shell-escape-always stat -c %N f l"));
 }
 
-TEST_P(StatCommandTest, WhatIsNoDirectiveIsAWrongCommandLine) {
+TEST_P(StatCommandTest, AnUnknownDirectiveIsAWrongCommandLine) {
   const Ran ran = Run({"stat", "--format", "%n %q", Url(), "f"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_EQ(ran.out, "");

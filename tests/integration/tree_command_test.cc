@@ -1,4 +1,4 @@
-// `nfswalk find` and `nfswalk du`, compared with findutils and coreutils on the exported directory.
+// `nfswalk find` and `nfswalk du`, compared with findutils and coreutils on the backing directory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ class TreeCommandTest : public CommandRun {
     std::ranges::sort(lines);
     return lines;
   }
-  // The same words for both, `paths` first.
+  // Runs both with the same arguments, `paths` first.
   void ExpectAsFind(const std::string& words) {
     Strings arguments{"find", Url()};
     for (const std::string& word : Split(words, ' ')) arguments.push_back(word);
@@ -45,7 +45,7 @@ class TreeCommandTest : public CommandRun {
     EXPECT_EQ(Sorted(ran.lines()), expected) << words;
     EXPECT_FALSE(expected.empty()) << words;
   }
-  // Lines are compared in the order of paths: that of directories is the server's.
+  // Compares lines sorted: the order of directory entries is the server's.
   void ExpectAsDu(const Strings& flags, const Strings& paths) {
     Strings arguments{"du"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
@@ -65,7 +65,7 @@ class TreeCommandTest : public CommandRun {
 INSTANTIATE_TEST_SUITE_P(Versions, TreeCommandTest, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-TEST_P(TreeCommandTest, FindFindsWhatFindFinds) {
+TEST_P(TreeCommandTest, FindPrintsWhatFindutilsPrints) {
   for (const char* words : {"d",
                             ".",
                             "d/one d/other",
@@ -98,14 +98,14 @@ TEST_P(TreeCommandTest, FindHasOneOrderForAnyNumberOfThreads) {
   }
 }
 
-TEST_P(TreeCommandTest, FindNeedsTheFileThatOthersAreNewerThan) {
+TEST_P(TreeCommandTest, FindNewerNeedsAnExistingFile) {
   const Ran ran = Run({"find", Url(), "d", "-newer", "d/missing"});
   EXPECT_EQ(ran.exit_code, 1);
   EXPECT_EQ(ran.out, "");
   EXPECT_THAT(ran.err, HasSubstr("find 'd/missing': No such file or directory"));
 }
 
-TEST_P(TreeCommandTest, WrongValuesAreNamedWithRightOnes) {
+TEST_P(TreeCommandTest, WrongValuesAreReportedWithValidOnes) {
   const auto refusal = [](const Strings& arguments) {
     const Ran ran = Run(arguments);
     EXPECT_EQ(ran.exit_code, 2);
@@ -121,7 +121,7 @@ TEST_P(TreeCommandTest, WrongValuesAreNamedWithRightOnes) {
   EXPECT_THAT(refusal({"du", "-d", "x", Url()}), HasSubstr("'x'"));
 }
 
-TEST_P(TreeCommandTest, DuSumsUpAsDu) {
+TEST_P(TreeCommandTest, DuPrintsTheSumsOfCoreutils) {
   for (const Strings& flags : std::vector<Strings>{{},
                                                    {"-s"},
                                                    {"-a"},
@@ -154,7 +154,7 @@ TEST_P(TreeCommandTest, DuInJsonHasBothSums) {
             std::stoull(Shell("du -s d/one/two | cut -f1")));
 }
 
-TEST_P(TreeCommandTest, DuGoesOnWhereItMayNotLook) {
+TEST_P(TreeCommandTest, DuContinuesAfterAnUnreadableDirectory) {
   ASSERT_EQ(chmod(Backing("d/one").c_str(), 0700), 0);
   const Ran ran = Run({"du", "-s", "--uid", "1000", "--gid", "1000", Url(), "d"});
   EXPECT_EQ(ran.exit_code, 1);
@@ -162,7 +162,7 @@ TEST_P(TreeCommandTest, DuGoesOnWhereItMayNotLook) {
   EXPECT_THAT(ran.err, HasSubstr("du 'd/one': Permission denied"));
 }
 
-TEST_P(TreeCommandTest, TreesWithoutAttributesInTheirListingsAreWalkedAlike) {
+TEST_P(TreeCommandTest, ListingsWithoutAttributesGiveTheSameResult) {
   const std::string plain = server_->Url("nordirplus", GetParam());
   EXPECT_EQ(Run({"find", plain, "d"}).out, Run({"find", Url(), "d"}).out);
   EXPECT_EQ(Run({"du", plain, "d"}).out, Run({"du", Url(), "d"}).out);

@@ -1,5 +1,5 @@
-// Paths against a real server, in every walk mode: what the kernel says of the backing directory is
-// what the client has to say, cold and warm.
+// Paths against a real server, in every walk mode: the results are those of the kernel on the
+// backing directory, cold and warm.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -38,7 +38,7 @@ class Walk : public MountedExport,
     return attributes ? 0 : static_cast<int>(attributes.error());
   }
 
-  // The same answer cold and warm.
+  // Expects the same result cold and warm.
   void ExpectStat(std::string_view path, int error, ResolveFlags flags = {}) {
     EXPECT_EQ(StatError(path, flags), error) << path << " cold";
     EXPECT_EQ(StatError(path, flags), error) << path << " warm";
@@ -75,7 +75,7 @@ TEST_P(Walk, StatShowsWhatTheServerHas) {
   }
 }
 
-TEST_P(Walk, WarmCallsSendNothingAndStayUnderRcu) {
+TEST_P(Walk, WarmCallsAreRcuWalksWithoutRpcs) {
   MakeDirectory("a/b/c");
   MakeFile("a/b/c/file");
   MakeLink("b/c", "a/link");
@@ -97,7 +97,7 @@ TEST_P(Walk, WarmCallsSendNothingAndStayUnderRcu) {
   EXPECT_EQ(after.ref_walks - before.ref_walks, rcu() ? 0u : 6u * kRounds);
 }
 
-TEST_P(Walk, ErrnoTable) {
+TEST_P(Walk, ErrorsAreTheKernels) {
   MakeFile("file");
   MakeDirectory("dir/sub");
   MakeLink("file", "to_file");
@@ -124,13 +124,13 @@ TEST_P(Walk, ErrnoTable) {
   ExpectStat(std::string_view("a\0b", 3), EINVAL);
 }
 
-TEST_P(Walk, LengthLimits) {
+TEST_P(Walk, NamesAndPathsHaveTheKernelsLengthLimits) {
   std::string longest(255, 'n');
   MakeFile(longest);
   ExpectStat(Path(longest), 0);
   ExpectStat(Path(longest.substr(1)), ENOENT);
   ExpectStat(Path(longest + "n"), ENAMETOOLONG);
-  // The name's length is seen after the directories before it.
+  // The directories before a name are checked before its length.
   ExpectStat(Path("missing/" + longest + "n"), ENOENT);
   std::string dots;
   while (dots.size() < 4095 - 2) dots += "./";
@@ -138,7 +138,7 @@ TEST_P(Walk, LengthLimits) {
   ExpectStat(dots + std::string(4096 - dots.size(), '/'), ENAMETOOLONG);
 }
 
-TEST_P(Walk, NamesOfEveryLengthAreToldApart) {
+TEST_P(Walk, NamesOfEveryLengthAreDistinct) {
   for (size_t length = 1; length <= 80; ++length) {
     std::string name(length, 'x');
     MakeFile(name, name);
@@ -156,7 +156,7 @@ TEST_P(Walk, NamesOfEveryLengthAreToldApart) {
 }
 
 // WALK-10.
-TEST_P(Walk, FortyLinksAreFollowedFortyOneAreNot) {
+TEST_P(Walk, FortyLinksAreFollowedAndFortyOneAreELOOP) {
   MakeFile("target");
   std::string previous = "target";
   for (int i = 1; i <= 41; ++i) {
@@ -177,7 +177,7 @@ TEST_P(Walk, AbsoluteLinksStartAtTheExportsRoot) {
 }
 
 // WALK-13.
-TEST_P(Walk, ResolveFlags) {
+TEST_P(Walk, ResolveFlagsAreThoseOfOpenat2) {
   MakeDirectory("dir");
   MakeLink("dir", "link");
   ExpectStat(Path("link"), ELOOP, {.no_symlinks = true});
@@ -189,7 +189,7 @@ TEST_P(Walk, ResolveFlags) {
   ExpectStat("/../" + Path("dir"), 0, {.in_root = true});
 }
 
-TEST_P(Walk, CachedNeverAsksTheServer) {
+TEST_P(Walk, CachedSendsNoRpc) {
   MakeFile("file");
   uint64_t rpcs = client_->stats().rpcs;
   EXPECT_EQ(StatError(Path("file"), {.cached = true}), EAGAIN);
@@ -204,12 +204,12 @@ TEST_P(Walk, StrictGivesTheSameAnswers) {
   MakeDirectory("a/b");
   MakeFile("a/b/file");
   MakeLink("b", "a/link");
-  const int ok = rcu() ? 0 : EAGAIN;  // without an RCU pass there is nothing to collect twice
+  const int ok = rcu() ? 0 : EAGAIN;  // strict needs RCU-walk
   ExpectStat(Path("a/link/file"), ok, {.strict = true});
   if (rcu()) ExpectStat(Path("a/b/missing"), ENOENT, {.strict = true});
 }
 
-TEST_P(Walk, AStrictWalkGoesAsFarAsAPathCan) {
+TEST_P(Walk, AStrictWalkTakesPathsOfFullLength) {
   if (!rcu()) GTEST_SKIP() << "without an RCU pass there is nothing to collect twice";
   std::string deep = "d";
   for (int i = 1; i < 300; ++i) deep += "/d";
@@ -219,7 +219,7 @@ TEST_P(Walk, AStrictWalkGoesAsFarAsAPathCan) {
   std::string dots;
   while (dots.size() < 3900) dots += "./";
   ExpectStat(Path(dots + "d"), 0, {.strict = true});
-  // Links in front of links in front of a path: more than the buffer holds.
+  // A link text in a link text in a path: more than the walk's buffer holds.
   MakeLink("d", "inner");
   MakeLink("inner/" + dots, "middle");
   MakeLink("middle/" + dots, "outer");
@@ -227,7 +227,7 @@ TEST_P(Walk, AStrictWalkGoesAsFarAsAPathCan) {
 }
 
 // WALK-7.
-TEST_P(Walk, SearchPermissionIsTheServersWord) {
+TEST_P(Walk, SearchPermissionIsTheServers) {
   MakeDirectory("closed/inner");
   MakeFile("closed/inner/file");
   chmod(Backing("closed").c_str(), 0700);
@@ -237,7 +237,7 @@ TEST_P(Walk, SearchPermissionIsTheServersWord) {
     auto denied = client_->Stat(Path("closed/inner/file"), stranger);
     ASSERT_FALSE(denied.has_value());
     EXPECT_EQ(denied.error(), std::errc::permission_denied);
-    // Denied before the name is looked at (WALK-7).
+    // Denied before the name is checked (WALK-7).
     denied = client_->Stat(Path("closed/" + std::string(256, 'n')), stranger);
     ASSERT_FALSE(denied.has_value());
     EXPECT_EQ(denied.error(), std::errc::permission_denied);
@@ -248,7 +248,7 @@ TEST_P(Walk, SearchPermissionIsTheServersWord) {
   }
 }
 
-TEST_P(Walk, IdentitiesTakingTurnsAreKeptApart) {
+TEST_P(Walk, CredentialsInTurnGetTheirOwnRights) {
   MakeFile("secret", "x");
   chmod(Backing("secret").c_str(), 0640);
   chown(Backing("secret").c_str(), 1001, 2000);
@@ -272,23 +272,23 @@ TEST_P(Walk, NobodyExecutesAFileWithoutAnExecuteBit) {
   EXPECT_EQ(client_->Access(Path("script"), kMayRead | kMayWrite, root_), std::errc{});
 }
 
-TEST_P(Walk, ForeignChangesShowOnceTheAttributesAreOld) {
-  auto impatient = Mount("noac&walk=" + mode());
+TEST_P(Walk, ForeignChangesShowOnceTheAttributesExpire) {
+  auto uncached = Mount("noac&walk=" + mode());
   MakeFile("file", "a");
-  EXPECT_FALSE(impatient->Stat(Path("later"), root_).has_value());
-  EXPECT_EQ(impatient->Stat(Path("file"), root_)->size_bytes, 1u);
+  EXPECT_FALSE(uncached->Stat(Path("later"), root_).has_value());
+  EXPECT_EQ(uncached->Stat(Path("file"), root_)->size_bytes, 1u);
   MakeFile("file", "longer");
   MakeFile("later");
-  EXPECT_EQ(impatient->Stat(Path("file"), root_)->size_bytes, 6u);
-  EXPECT_TRUE(impatient->Stat(Path("later"), root_).has_value());
+  EXPECT_EQ(uncached->Stat(Path("file"), root_)->size_bytes, 6u);
+  EXPECT_TRUE(uncached->Stat(Path("later"), root_).has_value());
   rename(Backing("later").c_str(), Backing("moved").c_str());
-  EXPECT_FALSE(impatient->Stat(Path("later"), root_).has_value());
-  EXPECT_TRUE(impatient->Stat(Path("moved"), root_).has_value());
+  EXPECT_FALSE(uncached->Stat(Path("later"), root_).has_value());
+  EXPECT_TRUE(uncached->Stat(Path("moved"), root_).has_value());
   unlink(Backing("file").c_str());
-  EXPECT_FALSE(impatient->Stat(Path("file"), root_).has_value());
+  EXPECT_FALSE(uncached->Stat(Path("file"), root_).has_value());
 }
 
-TEST_P(Walk, LookupcachePositiveAsksAgainForWhatWasMissing) {
+TEST_P(Walk, LookupcachePositiveKeepsNoNegativeDentries) {
   auto client = Mount("actimeo=600&lookupcache=pos&walk=" + mode());
   EXPECT_FALSE(client->Stat(Path("new"), root_).has_value());
   MakeFile("new");
@@ -323,7 +323,7 @@ TEST_P(Walk, AWalkOverMoreFilesThanTheLimitStaysBounded) {
   EXPECT_LE(stats.inodes, 2200u);
 }
 
-TEST_P(Walk, AHardMountOutlivesItsServer) {
+TEST_P(Walk, AHardMountSurvivesARestart) {
   MakeFile("before");
   EXPECT_EQ(StatError(Path("before")), 0);
   server().Kill();

@@ -51,7 +51,7 @@ WarmTree::WarmTree(const std::string& backing, const std::string& mounted, int d
   MakeBacking(backing, directories);
   for (const std::string_view place : {"open", "closed"}) {
     for (int directory = 0; directory < directories; ++directory) {
-      for (int number = 0; number < kNames; ++number) AddWays(mounted, place, directory, number);
+      for (int number = 0; number < kNames; ++number) AddPaths(mounted, place, directory, number);
     }
   }
 }
@@ -71,57 +71,59 @@ void WarmTree::MakeBacking(const std::string& backing, int directories) {
   }
 }
 
-void WarmTree::AddWays(const std::string& mounted, std::string_view place, int directory,
-                       int number) {
+void WarmTree::AddPaths(const std::string& mounted, std::string_view place, int directory,
+                        int number) {
   const std::string d = "d" + std::to_string(directory), n = NameOf(number);
   const std::string top = mounted + "/" + std::string(place);
   const std::string linked = mounted + "/to_" + std::string(place);
-  WarmWay way;
-  way.through_closed = place == "closed";
+  WarmPath target;
+  target.through_closed = place == "closed";
 
-  way.ends_at_0640 = number % 4 == kGroupOnly;
-  if (number % 4 == kExecutable) way.access_mode = kMayRead | kMayExecute;
-  if (number % 4 != kLink) way.answers.readlink = std::errc::invalid_argument;
+  target.ends_at_0640 = number % 4 == kGroupOnly;
+  if (number % 4 == kExecutable) target.access_mode = kMayRead | kMayExecute;
+  if (number % 4 != kLink) target.answers.readlink = std::errc::invalid_argument;
   for (const std::string& path : {top + "/" + d + "/" + n, "/" + top + "/" + d + "/" + n,
                                   linked + "/" + d + "/" + n, top + "/" + d + "/../" + d + "/" + n,
                                   linked + "/../" + std::string(place) + "/" + d + "/./" + n}) {
-    way.path = path;
-    ways_.push_back(way);
+    target.path = path;
+    paths_.push_back(target);
   }
 
-  way.ends_at_0640 = false;
-  way.access_mode = kMayRead;
-  way.answers = {kNotDirectory, kNotDirectory, kNotDirectory, kNotDirectory};
+  target.ends_at_0640 = false;
+  target.access_mode = kMayRead;
+  target.answers = {kNotDirectory, kNotDirectory, kNotDirectory, kNotDirectory};
   for (const std::string& path :
        {top + "/" + d + "/" + n + "/below", linked + "//" + d + "/" + n + "/",
         top + "/" + d + "/" + n + "/.."}) {
-    way.path = path;
-    ways_.push_back(way);
+    target.path = path;
+    paths_.push_back(target);
   }
 
-  way.answers = {kAbsent, kAbsent, kAbsent, kAbsent};
+  target.answers = {kAbsent, kAbsent, kAbsent, kAbsent};
   for (const std::string& path :
        {top + "/" + d + "/no_" + n, linked + "/" + d + "/../no_" + n + "/below"}) {
-    way.path = path;
-    ways_.push_back(way);
+    target.path = path;
+    paths_.push_back(target);
   }
 }
 
-int WarmTree::Look(Client& client, const WarmIdentity& who, const WarmWay& way, size_t turn,
+int WarmTree::Look(Client& client, const WarmIdentity& who, const WarmPath& target, size_t turn,
                    bool cold) const {
-  WarmAnswers expected = way.answers;
-  if (way.ends_at_0640 && !who.may_read_0640) expected.access = kDenied;
-  if (way.through_closed && !who.may_enter_closed) expected = {kDenied, kDenied, kDenied, kDenied};
+  WarmAnswers expected = target.answers;
+  if (target.ends_at_0640 && !who.may_read_0640) expected.access = kDenied;
+  if (target.through_closed && !who.may_enter_closed)
+    expected = {kDenied, kDenied, kDenied, kDenied};
   const auto flags = [&](size_t call, bool no_follow) {
     const size_t which = turn + call;
     return ResolveFlags{
         .no_follow = no_follow, .cached = !cold && which % 2 == 1, .strict = which / 2 % 2 == 1};
   };
   std::array<char, 256> text;
-  const auto stat = client.Stat(way.path, who.credential, flags(0, false));
-  const auto lstat = client.Stat(way.path, who.credential, flags(1, true));
-  const auto access = client.Access(way.path, way.access_mode, who.credential, flags(2, false));
-  const auto link = client.ReadLink(way.path, text, who.credential, flags(3, true));
+  const auto stat = client.Stat(target.path, who.credential, flags(0, false));
+  const auto lstat = client.Stat(target.path, who.credential, flags(1, true));
+  const auto access =
+      client.Access(target.path, target.access_mode, who.credential, flags(2, false));
+  const auto link = client.ReadLink(target.path, text, who.credential, flags(3, true));
   int wrong = 0;
   wrong += (stat ? std::errc{} : stat.error()) != expected.stat;
   wrong += (lstat ? std::errc{} : lstat.error()) != expected.lstat;
@@ -133,7 +135,7 @@ int WarmTree::Look(Client& client, const WarmIdentity& who, const WarmWay& way, 
 int WarmTree::Warm(Client& client, const WarmIdentity& who) const {
   int wrong = 0;
   for (int pass = 0; pass < 2; ++pass) {
-    for (const WarmWay& way : ways_) wrong += Look(client, who, way, 0, true);
+    for (const WarmPath& target : paths_) wrong += Look(client, who, target, 0, true);
   }
   return wrong;
 }

@@ -1,5 +1,5 @@
-// What the client promises of a warm call, checked by machine: no RPC, no lock, no allocation, and
-// no store to anything that another thread could see.
+// A warm call makes no RPC, takes no lock, allocates nothing and stores to no shared memory; each
+// is checked by machine.
 
 #include <array>
 #include <atomic>
@@ -41,25 +41,25 @@ using fixtures::MountedExport;
 constexpr int kThreads = 4;
 constexpr std::chrono::milliseconds kWalkingTime{2000};
 
-// The sanitizer does not understand fences, so that rcu/seqcount.h stores where it else loads.
+// The sanitizer does not model fences, so that rcu/seqcount.h stores where it else loads.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool kStoresBySanitizer = true;
-constexpr int kDirectories = 1;  // it takes tens of times as long
+constexpr int kDirectories = 1;  // it is tens of times slower
 #else
 constexpr bool kStoresBySanitizer = false;
 constexpr int kDirectories = WarmTree::kDirectories;
 #endif
 
-// Lines are counted in the libraries' own variables where their coverage is measured.
+// Coverage counts lines in the libraries' own variables.
 extern "C" [[gnu::weak]] void __gcov_init(void*);
 
-// While it lives, a store to a dentry, an inode, an access entry, a credential, a hash chain, a
-// text, to what the mount has from operator new but its counters, or to a variable of the client's
-// libraries is fatal.
+// Makes fatal, while it lives, a store to a dentry, an inode, an access entry, a credential, a hash
+// chain, a link text, memory of the mount from operator new except its counters, or a variable of
+// the client's libraries.
 class Frozen {
  public:
   Frozen() {
-    rcu::Barrier();  // what was deferred may store
+    rcu::Barrier();  // deferred callbacks may store
     if (kStoresBySanitizer) return;
     rcu::PageRegion::FreezeAll();
     if (__gcov_init != nullptr) return;
@@ -92,7 +92,7 @@ class WarmWalk : public MountedExport,
     MountedExport::SetUp();
     if (IsSkipped()) return;
     tree_ = std::make_unique<WarmTree>(Backing(""), Path(""), kDirectories);
-    ASSERT_EQ(tree_->ways().size(), size_t{kDirectories} * 1000);
+    ASSERT_EQ(tree_->paths().size(), size_t{kDirectories} * 1000);
     client_ = MountCounted();
     ASSERT_NE(client_, nullptr);
   }
@@ -102,12 +102,12 @@ class WarmWalk : public MountedExport,
   Client& client() { return *client_; }
   const WarmTree& tree() const { return *tree_; }
 
-  // Walks all ways at least once, and then until `time` is over, as `who(thread)`, with everything
+  // Walks all paths at least once, then until `time` has passed, as `who(thread)`, with everything
   // frozen.
   void WalkFrozen(const std::function<const WarmIdentity&(int thread)>& who,
                   std::chrono::milliseconds time, Tally& tally);
 
-  // Nobody but the walkers of `tally` did anything since `before`, and they only under RCU.
+  // Expects that since `before` there were only the walks of `tally`, and those RCU-walks.
   void ExpectNothingButRcuWalks(const Stats& before, uint64_t calls_before, const Tally& tally);
 
   uint64_t calls() const { return protocol_->calls(); }
@@ -143,9 +143,9 @@ void WarmWalk::WalkUntil(const WarmIdentity& who, std::chrono::steady_clock::tim
   const uint64_t spin_locks = rcu::ThreadLockCount();
   uint64_t walks = 0, wrong = 0;
   for (size_t round = 0; round == 0 || std::chrono::steady_clock::now() < deadline; ++round) {
-    for (size_t i = 0; i < tree().ways().size(); ++i) {
+    for (size_t i = 0; i < tree().paths().size(); ++i) {
       if (round > 0 && i % 128 == 0 && std::chrono::steady_clock::now() >= deadline) break;
-      wrong += static_cast<uint64_t>(tree().Look(client(), who, tree().ways()[i], i + round));
+      wrong += static_cast<uint64_t>(tree().Look(client(), who, tree().paths()[i], i + round));
       walks += WarmTree::kCallsPerLook;
     }
   }
@@ -166,8 +166,9 @@ void WarmWalk::WalkFrozen(const std::function<const WarmIdentity&(int thread)>& 
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      // A thread's first walk registers it and takes the index of its counters.
-      tally.wrong += static_cast<uint64_t>(tree().Look(client(), who(t), tree().ways().front(), 0));
+      // A thread's first walk registers it with RCU and allocates the index of its counters.
+      tally.wrong +=
+          static_cast<uint64_t>(tree().Look(client(), who(t), tree().paths().front(), 0));
       tally.walks += WarmTree::kCallsPerLook;
       ready.fetch_add(1);
       ready.notify_all();
@@ -175,7 +176,7 @@ void WarmWalk::WalkFrozen(const std::function<const WarmIdentity&(int thread)>& 
       WalkUntil(who(t), std::chrono::steady_clock::now() + time, tally);
       done.fetch_add(1);
       done.notify_all();
-      frozen.wait(true);  // the end of a thread gives its index back
+      frozen.wait(true);  // a thread's exit releases its index
     });
   }
   await_all(ready);
@@ -205,7 +206,7 @@ void WarmWalk::ExpectNothingButRcuWalks(const Stats& before, uint64_t calls_befo
   EXPECT_EQ(after.need_ref, before.need_ref);
   EXPECT_EQ(after.locked_hits, before.locked_hits);
   EXPECT_EQ(after.rcu_walks - before.rcu_walks, tally.walks);
-  EXPECT_GE(tally.walks, kThreads * tree().ways().size() * WarmTree::kCallsPerLook);
+  EXPECT_GE(tally.walks, kThreads * tree().paths().size() * WarmTree::kCallsPerLook);
 }
 
 std::string ModeAndVersion(const testing::TestParamInfo<std::tuple<std::string, int>>& test) {
@@ -223,13 +224,13 @@ INSTANTIATE_TEST_SUITE_P(Modes, PeekWarmWalk,
                          ModeAndVersion);
 
 // WALK-20.
-TEST_P(SearchWarmWalk, FourIdentitiesAtOnceCostNoRpcNoLockNoAllocationNoSharedStore) {
+TEST_P(SearchWarmWalk, FourConcurrentCredentialsCostNoRpcLockAllocationOrSharedStore) {
   for (const WarmIdentity& who : tree().identities()) ASSERT_EQ(tree().Warm(client(), who), 0);
-  // All that is counted below can be counted.
-  EXPECT_GT(calls(), tree().ways().size() / 10);
-  EXPECT_GT(fixtures::ThreadAllocations(), tree().ways().size() / 10);
-  EXPECT_GT(fixtures::ThreadPthreadLocks(), tree().ways().size() / 10);
-  EXPECT_GT(rcu::ThreadLockCount(), tree().ways().size() / 10);
+  // Each of the counts below does count.
+  EXPECT_GT(calls(), tree().paths().size() / 10);
+  EXPECT_GT(fixtures::ThreadAllocations(), tree().paths().size() / 10);
+  EXPECT_GT(fixtures::ThreadPthreadLocks(), tree().paths().size() / 10);
+  EXPECT_GT(rcu::ThreadLockCount(), tree().paths().size() / 10);
 
   const Stats before = client().stats();
   const uint64_t calls_before = calls();
@@ -237,12 +238,12 @@ TEST_P(SearchWarmWalk, FourIdentitiesAtOnceCostNoRpcNoLockNoAllocationNoSharedSt
   WalkFrozen([&](int t) -> const WarmIdentity& { return tree().identities()[t]; }, kWalkingTime,
              tally);
   ExpectNothingButRcuWalks(before, calls_before, tally);
-  // Three of the four were the newest nowhere.
+  // Three of the four credentials were nowhere the newest entry.
   EXPECT_GT(client().stats().search_hits - before.search_hits, tally.walks / 2);
 }
 
-// What rcu-peek promises: the identity that used an inode last needs no lock for it.
-TEST_P(PeekWarmWalk, TheNewestIdentityCostsNoRpcNoLockNoAllocationNoSharedStore) {
+// rcu-peek finds the newest access entry of an inode without its lock.
+TEST_P(PeekWarmWalk, TheNewestCredentialCostsNoRpcLockAllocationOrSharedStore) {
   for (const WarmIdentity& who : tree().identities()) ASSERT_EQ(tree().Warm(client(), who), 0);
   for (const WarmIdentity& who : tree().identities()) {
     ASSERT_EQ(tree().Warm(client(), who), 0);  // makes it the newest everywhere
@@ -257,32 +258,32 @@ TEST_P(PeekWarmWalk, TheNewestIdentityCostsNoRpcNoLockNoAllocationNoSharedStore)
   }
 }
 
-// And what it does not: another one stays in RCU mode and asks nobody, but takes the inode's lock.
-TEST_P(PeekWarmWalk, AnIdentityThatIsNotTheNewestTakesALockAndAsksNobody) {
+// Any other entry keeps RCU-walk and needs no RPC, but takes the inode's lock.
+TEST_P(PeekWarmWalk, AnotherCredentialTakesALockAndSendsNoRpc) {
   const WarmIdentity& first = tree().identities().front();
   ASSERT_EQ(tree().Warm(client(), tree().stranger()), 0);
   ASSERT_EQ(tree().Warm(client(), first), 0);
   const Stats before = client().stats();
   const uint64_t calls_before = calls(), locks_before = rcu::ThreadLockCount();
   int wrong = 0;
-  for (const WarmWay& way : tree().ways()) {
-    wrong += tree().Look(client(), tree().stranger(), way, 0);
-    wrong += tree().Look(client(), first, way, 0);
+  for (const WarmPath& target : tree().paths()) {
+    wrong += tree().Look(client(), tree().stranger(), target, 0);
+    wrong += tree().Look(client(), first, target, 0);
   }
   EXPECT_EQ(wrong, 0);
   const Stats after = client().stats();
-  EXPECT_GT(after.locked_hits - before.locked_hits, 2 * tree().ways().size());
-  EXPECT_GT(rcu::ThreadLockCount() - locks_before, 2 * tree().ways().size());
+  EXPECT_GT(after.locked_hits - before.locked_hits, 2 * tree().paths().size());
+  EXPECT_GT(rcu::ThreadLockCount() - locks_before, 2 * tree().paths().size());
   EXPECT_EQ(after.ref_walks, before.ref_walks);
   EXPECT_EQ(calls(), calls_before);
 }
 
-// The check itself can fail, for each kind of memory that is frozen.
+// Negative tests of the check, one for each kind of frozen memory.
 class FrozenMemoryWarmWalk : public WarmWalk {
  protected:
   static constexpr int kFaultedThere = 10, kFaultedElsewhere = 11;
 
-  // In a child process: freezes, stores, and exits with where that ended.
+  // Runs in a child process: freezes, stores, and exits with the outcome.
   [[noreturn]] static void Store(const void* begin, size_t size,
                                  const std::function<void()>& store) {
     expected_begin_ = reinterpret_cast<uintptr_t>(begin);
@@ -301,7 +302,7 @@ class FrozenMemoryWarmWalk : public WarmWalk {
     std::_Exit(0);
   }
 
-  // A byte of `object` is written as it is.
+  // Writes a byte of `object` with the value it has.
   template <class T>
   static void ExpectFrozen(const T* object) {
     ASSERT_NE(object, nullptr);
@@ -313,10 +314,10 @@ class FrozenMemoryWarmWalk : public WarmWalk {
                 testing::ExitedWithCode(kFaultedThere), "");
   }
 
-  vfs::DentryRef Find(std::string_view way) {
+  vfs::DentryRef Find(std::string_view target) {
     nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
     vfs::DentryRef at = superblock.root.Copy();
-    std::string path(way);
+    std::string path(target);
     path += '\0';
     for (const char* rest = path.c_str(); at && *rest != '\0';) {
       const vfs::Name name = vfs::ScanName(rest, at.get());
@@ -355,7 +356,7 @@ TEST_P(FrozenMemoryWarmWalk, AStoreToAnythingAWalkerReadsIsFatal) {
   ExpectFrozen(&superblock);
 }
 
-// Locks of chains are bits in their heads.
+// A chain's lock is a bit in its head.
 TEST_P(FrozenMemoryWarmWalk, AStoreToAHashTableIsFatal) {
   ASSERT_EQ(tree().Warm(client(), tree().identities().front()), 0);
   nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
@@ -370,7 +371,7 @@ TEST_P(FrozenMemoryWarmWalk, AStoreToAHashTableIsFatal) {
               testing::ExitedWithCode(kFaultedElsewhere), "");
 }
 
-// A cache that is not in frozen memory, of entries that are.
+// A cache outside of frozen memory, whose entries are frozen.
 TEST_P(FrozenMemoryWarmWalk, AStoreToAnAccessEntryIsFatal) {
   nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
   access_cache::LoneAccessCache cache;
@@ -382,25 +383,25 @@ TEST_P(FrozenMemoryWarmWalk, AStoreToAnAccessEntryIsFatal) {
   const access_cache::AccessAge fresh{2, 1000};
   EXPECT_EXIT(Store(&cache, sizeof cache, [&] { (void)cache.SearchLocked(older->get(), fresh); }),
               testing::ExitedWithCode(kFaultedElsewhere), "");
-  EXPECT_EQ(cache.SearchLocked(older->get(), fresh), 1u);  // where nothing is frozen
+  EXPECT_EQ(cache.SearchLocked(older->get(), fresh), 1u);  // a store outside of frozen memory
   cache.Clear(superblock.access_lru);
 }
 
-// A thread's first count takes an index, which is written down in a variable of rcu/.
+// A thread's first count allocates an index, which stores to a variable of rcu/.
 TEST_P(FrozenMemoryWarmWalk, AStoreToAGlobalIsFatal) {
   if (kStoresBySanitizer || __gcov_init != nullptr) GTEST_SKIP() << "globals are not frozen";
   EXPECT_EXIT(Store(nullptr, 0, [] { std::thread([] { (void)rcu::ThreadIndex(); }).join(); }),
               testing::ExitedWithCode(kFaultedElsewhere), "");
 }
 
-TEST_P(FrozenMemoryWarmWalk, ACallThatHasToStoreIsFatal) {
+TEST_P(FrozenMemoryWarmWalk, AColdCallIsFatal) {
   const WarmIdentity& newest = tree().identities().front();
   ASSERT_EQ(tree().Warm(client(), tree().stranger()), 0);
   ASSERT_EQ(tree().Warm(client(), newest), 0);
   rcu::Barrier();
-  const WarmWay& way = tree().ways().front();
+  const WarmPath& target = tree().paths().front();
   const auto look = [&](const WarmIdentity& who) {
-    return [&] { (void)client().Stat(way.path, who.credential, {.cached = true}); };
+    return [&] { (void)client().Stat(target.path, who.credential, {.cached = true}); };
   };
   EXPECT_EXIT(Store(nullptr, 0, look(newest)),
               testing::ExitedWithCode(kStoresBySanitizer ? kFaultedElsewhere : 0), "");

@@ -1,5 +1,5 @@
-// Cold paths over version 4, against a real server: as few calls as can be, and caches that look as
-// if every name had been asked for by itself.
+// Cold paths over version 4 against a real server: as few calls as possible, and the same caches as
+// single lookups leave.
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,8 +28,8 @@ class WholePath : public MountedExport {
     call();
     return client.stats().rpcs - before;
   }
-  // The clock that files are stamped with stands still for some milliseconds: a change within them
-  // cannot be told from what was before.
+  // Files are stamped with a clock that advances every few milliseconds: two changes within one
+  // tick are not distinguished.
   void AwaitClockTick(std::string_view directory) {
     struct stat then, now;
     ASSERT_EQ(stat(Backing(directory).c_str(), &then), 0);
@@ -60,7 +60,7 @@ TEST_F(WholePath, AColdPathOfDepthEightIsOneRoundTrip) {
             1u);
 }
 
-// Whatever a path ends in, one call more or less leaves the same behind.
+// For any end of a path, one COMPOUND leaves the caches as single lookups do.
 TEST_F(WholePath, LeavesTheCachesAsSingleLookupsDo) {
   MakeDirectory("a/b/c/d");
   MakeFile("a/b/c/file");
@@ -86,7 +86,7 @@ TEST_F(WholePath, LeavesTheCachesAsSingleLookupsDo) {
           Rpcs(*single, [&] { single_error = StatError(*single, Path(end), who); });
       EXPECT_EQ(whole_error, single_error) << end;
       EXPECT_LT(whole_rpcs, single_rpcs) << end;
-      // All that single lookups made known is known, and says the same.
+      // Everything cached by single lookups is cached, with the same values.
       for (const std::string& path : tree) {
         const ResolveFlags cached{.no_follow = true, .cached = true};
         const auto expected = single->Stat(Path(path), who, cached);
@@ -104,7 +104,7 @@ TEST_F(WholePath, LeavesTheCachesAsSingleLookupsDo) {
   }
 }
 
-TEST_F(WholePath, WhereItStopsIsKnownWithoutAFurtherCall) {
+TEST_F(WholePath, TheEndOfAFailedPathIsCached) {
   MakeDirectory("a/b/closed/c");
   chmod(Backing("a/b/closed").c_str(), 0700);
   MakeFile("a/b/file");
@@ -122,7 +122,7 @@ TEST_F(WholePath, WhereItStopsIsKnownWithoutAFurtherCall) {
   }
 }
 
-TEST_F(WholePath, ALinkOnTheWayCostsItsTextAndTheRest) {
+TEST_F(WholePath, ALinkCostsAReadlinkAndTheRestOfThePath) {
   MakeDirectory("a/b/c/d");
   MakeLink("b/c", "a/link");
   auto client = Mount(kLasting);
@@ -130,13 +130,13 @@ TEST_F(WholePath, ALinkOnTheWayCostsItsTextAndTheRest) {
   EXPECT_EQ(Rpcs(*client, [&] { EXPECT_EQ(StatError(*client, Path("a/link/d"), root_), 0); }), 3u);
 }
 
-TEST_F(WholePath, TheServersLimitOfOperationsIsLearntOnce) {
+TEST_F(WholePath, TheServersLimitOfOperationsIsLearnedOnce) {
   std::string deep;
   for (int i = 0; i < 60; ++i) deep += deep.empty() ? "d" : "/d";
   MakeDirectory(deep);
   auto client = Mount(kLasting);
   ASSERT_NE(client, nullptr);
-  // 61 names of four operations each, where nfs-ganesha takes 100 at once: 24 names, 24 and 13.
+  // 61 names of four operations each; nfs-ganesha accepts 100 operations: 24 names, 24 and 13.
   constexpr uint64_t kCalls = 3;
   constexpr int kWalks = 10;
   uint64_t sent = 0;
@@ -160,7 +160,7 @@ TEST_F(WholePath, LongNamesAreSplitOverSeveralCalls) {
   EXPECT_LE(Rpcs(*client, [&] { EXPECT_EQ(StatError(*client, Path(deep), root_), 0); }), 2u);
 }
 
-TEST_F(WholePath, AnExpiredPathIsConfirmedInOneCall) {
+TEST_F(WholePath, AnExpiredPathIsRevalidatedInOneCall) {
   MakeDirectory("a/b/c");
   MakeFile("a/b/c/file");
   auto client = Mount(kLasting);
@@ -171,14 +171,14 @@ TEST_F(WholePath, AnExpiredPathIsConfirmedInOneCall) {
             1u);
 }
 
-TEST_F(WholePath, AForeignChangeOnTheWayIsSeen) {
+TEST_F(WholePath, AForeignChangeOfADirectoryIsSeen) {
   MakeDirectory("a/b");
   MakeFile("a/b/file");
   auto client = Mount(kLasting);
   ASSERT_NE(client, nullptr);
   ASSERT_EQ(StatError(*client, Path("a/b/file"), root_), 0);
   AwaitClockTick("a");
-  // By way of the server, which would otherwise not notice at once itself.
+  // Changed through the server, which would otherwise not notice at once.
   auto other = Mount(kLasting);
   ASSERT_EQ(other->Rename(Path("a/b"), Path("a/c"), root_), std::errc{});
   ASSERT_TRUE(other->MakeDirectory(Path("a/b"), 0755, root_).has_value());
@@ -187,7 +187,7 @@ TEST_F(WholePath, AForeignChangeOnTheWayIsSeen) {
   EXPECT_EQ(StatError(*client, Path("a/c/file"), root_), 0);
 }
 
-TEST_F(WholePath, NoIdentityGetsAnothersRights) {
+TEST_F(WholePath, RightsAreCachedByCredential) {
   MakeDirectory("a/b/c");
   MakeFile("a/b/c/file");
   chmod(Backing("a/b").c_str(), 0750);
@@ -202,7 +202,7 @@ TEST_F(WholePath, NoIdentityGetsAnothersRights) {
 }
 
 // A second file system on the server, mounted inside of the export: another fsid.
-TEST(MountCrossing, LeadsIntoTheOtherFileSystemAndBack) {
+TEST(MountCrossing, LookupsCrossIntoTheOtherFileSystemAndBack) {
   auto server = GaneshaServer::Start({.inner_file_system = true});
   ASSERT_TRUE(server.has_value()) << server.error();
   const std::string inner(GaneshaServer::inner_directory());
@@ -226,8 +226,8 @@ TEST(MountCrossing, LeadsIntoTheOtherFileSystemAndBack) {
   EXPECT_EQ(back->size_bytes, 3u);
   EXPECT_EQ((*client)->Rename("outside", inner + "/outside", root), std::errc::cross_device_link);
   EXPECT_EQ((*client)->Link("outside", inner + "/outside", root), std::errc::cross_device_link);
-  // A listing tells the number of the directory that is mounted on, as d_ino does, and the
-  // attributes of what is mounted there.
+  // READDIR returns the fileid of the directory that is mounted on, as d_ino does, and the
+  // attributes of the mounted root.
   bool listed = false;
   EXPECT_EQ((*client)->ReadDir("/", root,
                                [&](const DirectoryEntry& entry) {

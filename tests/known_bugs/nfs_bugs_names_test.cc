@@ -1,5 +1,5 @@
-// Names that were right once: bugs of other clients in revalidation, played against this one.
-// See docs/known_bugs.md.
+// Dentries that were valid once: bugs of other clients in revalidation, reproduced against this
+// one. See docs/known_bugs.md.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -48,14 +48,14 @@ TEST_P(NameRevalidation, ANameRemovedWhileAWalkerLooksAtItIsNotFound) {
 TEST_P(NameRevalidation, AFileThatAppearedOnTheServerIsFoundBehindItsCachedAbsence) {
   Mount();
   ASSERT_EQ(Stat("d/new"), kMissing);
-  ASSERT_EQ(Cached("d/new"), kMissing);  // the walk under RCU does believe it
+  ASSERT_EQ(Cached("d/new"), kMissing);  // RCU-walk trusts it
   const uint64_t created = server_->Add(directory_, "new", FileType::kRegular);
   Notice("d");
-  EXPECT_EQ(Cached("d/new"), kTryAgain) << "a stale absence was believed under RCU";
+  EXPECT_EQ(Cached("d/new"), kTryAgain) << "RCU-walk trusted a stale negative dentry";
   EXPECT_EQ(Stat("d/new"), created);
 }
 
-// The same without a sign from the server, because what is known of the directory has timed out.
+// The same without a change seen, because the directory's attributes have expired.
 TEST_P(NameRevalidation, ANegativeDentryIsTrustedNoLongerThanItsDirectory) {
   Mount();
   ASSERT_EQ(Stat("d/new"), kMissing);
@@ -65,7 +65,7 @@ TEST_P(NameRevalidation, ANegativeDentryIsTrustedNoLongerThanItsDirectory) {
   EXPECT_EQ(Stat("d/new"), created);
 }
 
-// The dentry whose name is asked for goes elsewhere meanwhile, and its own text is freed. NAME-25.
+// The dentry of the lookup moves meanwhile, and its own name is freed. NAME-25.
 TEST_P(NameRevalidation, TheNameInALookupIsTheCallersNotTheDentrys) {
   const std::string name(200, 'x');
   const uint64_t elsewhere = server_->Add(kRoot, "e", FileType::kDirectory);
@@ -107,7 +107,7 @@ TEST_P(NameRevalidation, AnErrorThatSaysNothingOfTheNameLeavesItsDentryAlone) {
   EXPECT_EQ(Stat("d/f"), file_);
 }
 
-// ESTALE and ENOENT do say something.
+// ESTALE and ENOENT are authoritative.
 TEST_P(NameRevalidation, ANameThatTheServerDeniesIsDropped) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -124,7 +124,7 @@ TEST_P(NameRevalidation, DotsAreNeverLookedUpByName) {
   EXPECT_EQ(Stat("d/."), directory_);
   EXPECT_EQ(Stat("d/./sub/.."), directory_);
   EXPECT_EQ(Stat("d/sub/../.././d/f"), file_);
-  // Confirmed by attributes, though the directory has another name on the server by now.
+  // Confirmed by attributes, though the directory has been renamed on the server.
   const uint64_t elsewhere = server_->Add(kRoot, "e", FileType::kDirectory);
   ASSERT_EQ(Stat("e"), elsewhere);
   ASSERT_EQ(Stat("d/sub/.."), directory_);
@@ -169,7 +169,7 @@ TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfAListingLeavesItsNamesToR
   ExpectOvertakenReplyIsNotTrusted("READDIR", [&] { List("d"); });
 }
 
-// The same for the listing that nobody asked for.
+// The same for a listing ahead.
 TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfAListingAheadLeavesItsNamesToRevalidate) {
   for (int i = 0; i < 10; ++i) {
     server_->Add(directory_, "n" + std::to_string(i), FileType::kRegular);
@@ -181,7 +181,7 @@ TEST_P(NameRevalidation, AChangeBetweenServerAndReplyOfAListingAheadLeavesItsNam
   });
 }
 
-// Of two answers the older one arrives last. NAME-12.
+// The older of two replies arrives last. NAME-12.
 TEST_P(NameRevalidation, AnOverdueRevalidationDoesNotBringTheOldFileBack) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -197,7 +197,7 @@ TEST_P(NameRevalidation, AnOverdueRevalidationDoesNotBringTheOldFileBack) {
   EXPECT_EQ(Stat("d/f"), now);
 }
 
-// Nor does it take back what the newer one has confirmed.
+// Nor does it invalidate what the newer one has confirmed.
 TEST_P(NameRevalidation, AnOverdueRevalidationDoesNotInvalidateANewerOne) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -210,14 +210,14 @@ TEST_P(NameRevalidation, AnOverdueRevalidationDoesNotInvalidateANewerOne) {
   });
   EXPECT_EQ(Stat("d/f"), file_);
   ASSERT_TRUE(reply_came_);
-  // The attributes in it differ from those of "d", which are therefore asked for once.
+  // The attributes in it differ from those of "d", which cost one GETATTR.
   EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Stat("d/f"), file_); }), 1u);
   EXPECT_EQ(Cached("d/f"), file_);
 }
 
 #ifndef NDEBUG
-// A LOOKUP that has its answer, and a listing from before it that arrives first: the caller has
-// been told that nothing older is believed, and the server has told it the truth.
+// The reply to a LOOKUP is under way while an older listing arrives first: the caller gets the
+// LOOKUP's result, not the listing's.
 TEST_P(NameRevalidation, ALookupIsAnsweredByItsOwnReplyNotByAnOlderListing) {
   Mount();
   ASSERT_EQ(Stat("d/never"), kMissing);
@@ -241,7 +241,7 @@ TEST_P(NameRevalidation, ALookupIsAnsweredByItsOwnReplyNotByAnOlderListing) {
 }
 #endif
 
-// A file is removed while another thread asks whether it is there. NAME-23.
+// A file is removed while another thread looks its name up. NAME-23.
 TEST_P(NameRevalidation, ARevalidationDoesNotBringBackAFileThatWeRemoveMeanwhile) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -259,15 +259,14 @@ TEST_P(NameRevalidation, ARevalidationDoesNotBringBackAFileThatWeRemoveMeanwhile
   EXPECT_EQ(file.error(), std::errc::no_such_file_or_directory);
 }
 
-// The answer to RENAME does not say which file was moved: it need not be the one that we know.
-// NAME-19.
+// The reply to RENAME does not identify the file moved: it may not be the one cached. NAME-19.
 TEST_P(NameRevalidation, ARenameMovesTheFileThatTheServerHasUnderTheName) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
   uint64_t now = Replace(directory_, "f");
   ASSERT_EQ(client_->Rename("d/f", "d/g", me_), std::errc{});
   EXPECT_EQ(Stat("d/g"), now);
-  // We know of the change this time, but not of the file.
+  // The change is noticed this time, but the file is unknown.
   ASSERT_EQ(Stat("d/g"), now);
   now = Replace(directory_, "g");
   Notice("d");
@@ -275,7 +274,7 @@ TEST_P(NameRevalidation, ARenameMovesTheFileThatTheServerHasUnderTheName) {
   EXPECT_EQ(Stat("d/h"), now);
 }
 
-// A directory keeps what is known of it even if the rename leaves its name in doubt.
+// A directory keeps its cached children even if the rename invalidates its name.
 TEST_P(NameRevalidation, ADirectoryRenamedWhileInvalidKeepsItsChildren) {
   const uint64_t sub = server_->Add(directory_, "sub", FileType::kDirectory);
   const uint64_t deep = server_->Add(sub, "deep", FileType::kDirectory);
@@ -290,7 +289,7 @@ TEST_P(NameRevalidation, ADirectoryRenamedWhileInvalidKeepsItsChildren) {
   EXPECT_EQ(protocol_->LookupsOf("leaf"), asked);
 }
 
-// The same for the loop of the report: one client moves the file away and makes a new one. ATTR-6.
+// The same in a loop, as reported: one client moves the file away and creates another. ATTR-6.
 TEST_P(NameRevalidation, AFileThatIsReplacedOverAndOverIsSeenEveryTime) {
   Mount();
   for (int round = 0; round < 20; ++round) {
@@ -305,7 +304,7 @@ TEST_P(NameRevalidation, AFileThatIsReplacedOverAndOverIsSeenEveryTime) {
   }
 }
 
-// One stale name among many costs a listing at most, not a call for each. NAME-21.
+// One stale name among many costs at most one listing, not a call for each. NAME-21.
 TEST_P(NameRevalidation, OneStaleNameDoesNotCostEveryOtherACall) {
   constexpr int kNames = 1000;
   for (int i = 0; i < kNames; ++i) {
@@ -338,7 +337,7 @@ TEST_P(NameRevalidation, ANameThatMovesUnderAWalkerIsNoAnswer) {
   EXPECT_EQ(Stat("d/f"), kMissing);
 }
 
-// Away and back again: the pointers are what they were.
+// Moved away and back again: the pointers are equal.
 TEST_P(NameRevalidation, ANameThatMovesAwayAndBackUnderAWalkerIsNoAnswerEither) {
   server_->Add(kRoot, "e", FileType::kDirectory);
   Mount();
@@ -365,7 +364,7 @@ TEST_P(NameRevalidation, AChangeNoticedBehindAWalkerIsSeenByTheNext) {
     now = server_->Add(directory_, "sub", FileType::kDirectory);
     Notice("d");
   });
-  EXPECT_EQ(Cached("d/sub/leaf"), leaf);  // it has passed "d" before
+  EXPECT_EQ(Cached("d/sub/leaf"), leaf);  // the walk has passed "d" before
   ASSERT_TRUE(reached_);
   EXPECT_EQ(Cached("d/sub/leaf"), kTryAgain);
   EXPECT_EQ(Stat("d/sub/leaf"), kMissing);
@@ -389,7 +388,7 @@ TEST_P(NameRevalidation, TheRootOutlivesEveryErrorOfItsServer) {
   }
 }
 
-// A file that is gone by its handle, though its name was believed. ATTR-8.
+// The handle is stale although the name was trusted. ATTR-8.
 TEST_P(NameRevalidation, AStaleFileIsNotAskedAboutAgainAndItsNameLooksForAnother) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);

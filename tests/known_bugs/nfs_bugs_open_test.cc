@@ -1,5 +1,5 @@
-// Opens by a name that leads elsewhere by now: bugs of other clients in open, played against this
-// one. See docs/known_bugs.md.
+// Opens by a name that has come to mean another file: bugs of other clients in open, reproduced
+// against this one. See docs/known_bugs.md.
 #include <gtest/gtest.h>
 
 #include <system_error>
@@ -21,7 +21,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, StaleOpen, testing::Values(3, 4), VersionOfTe
 class StaleOpenByName : public StaleOpen {};
 INSTANTIATE_TEST_SUITE_P(Version, StaleOpenByName, testing::Values(4), VersionOfTest);
 
-// Another client saves the file: a new one takes its name. NAME-26.
+// Another client replaces the file under its name. NAME-26.
 TEST_P(StaleOpenByName, AnOpenOpensTheFileThatHasTheNameNow) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -34,7 +34,7 @@ TEST_P(StaleOpenByName, AnOpenOpensTheFileThatHasTheNameNow) {
   }
 }
 
-// A directory on the way is another one by now: the whole walk is repeated. NAME-15.
+// A directory of the prefix has been replaced: the whole walk is repeated. NAME-15.
 TEST_P(StaleOpenByName, AStaleOpenRepeatsTheWholeWalk) {
   const uint64_t sub = server_->Add(directory_, "sub", FileType::kDirectory);
   server_->Add(sub, "leaf", FileType::kRegular);
@@ -78,7 +78,7 @@ TEST_P(StaleOpen, FailingOpensAskTheServerOnce) {
             0u);
 }
 
-// A directory that became a file is not listed as what it was, nor is anything found in it.
+// A directory that became a file is not listed as a directory, nor searched.
 TEST_P(StaleOpen, ADirectoryThatBecameAFileIsNoDirectory) {
   const uint64_t sub = server_->Add(directory_, "sub", FileType::kDirectory);
   server_->Add(sub, "leaf", FileType::kRegular);

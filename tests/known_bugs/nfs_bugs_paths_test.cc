@@ -1,5 +1,5 @@
-// Whole paths in one reply, which no kernel has: the bugs of late and overtaken replies once more.
-// See docs/known_bugs.md.
+// Whole paths in one reply, which no kernel has: late and overtaken replies once more. See
+// docs/known_bugs.md.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -21,7 +21,7 @@ class WholePath : public VersionedMount {
     VersionedMount::NewServer();
     AddLeaf();
   }
-  // Runs `change` after the n-th operation of the next path. False if it has fewer.
+  // Runs `change` after the n-th operation of the next whole path. False if it has fewer.
   bool StatInSteps(int n, const std::function<void()>& change) {
     operations_left_ = n;
     server_->BetweenOperations([this, change] {
@@ -44,7 +44,7 @@ class WholePath : public VersionedMount {
 
 INSTANTIATE_TEST_SUITE_P(Version, WholePath, testing::Values(4), VersionOfTest);
 
-// A directory that only the reply makes known, replaced in every interval between the operations.
+// A directory first seen in the reply, replaced between any two operations.
 TEST_P(WholePath, AChangeBetweenTheOperationsOfAPathShowsOnceTheDirectoryIsLookedAt) {
   int operations = 0;
   for (int n = 1;; ++n) {
@@ -58,7 +58,7 @@ TEST_P(WholePath, AChangeBetweenTheOperationsOfAPathShowsOnceTheDirectoryIsLooke
   EXPECT_GE(operations, 8);
 }
 
-// The same for rights: those of the file, taken away between any two operations.
+// The rights of the file, revoked between any two operations.
 TEST_P(WholePath, RightsTakenAwayBetweenTheOperationsOfAPathAreGoneOnceTheModeIsSeen) {
   int operations = 0;
   for (int n = 1;; ++n) {
@@ -76,7 +76,7 @@ TEST_P(WholePath, RightsTakenAwayBetweenTheOperationsOfAPathAreGoneOnceTheModeIs
   EXPECT_GE(operations, 8);
 }
 
-// A directory that the reply was to make known is known, and has changed, when it arrives. NAME-24.
+// A directory that the reply would have instantiated is known and changed when it arrives. NAME-24.
 TEST_P(WholePath, AnOverdueReplyDoesNotVouchForADirectoryThatOthersMadeKnownSince) {
   Mount();
   ASSERT_EQ(Stat("d/never"), kMissing);
@@ -92,7 +92,7 @@ TEST_P(WholePath, AnOverdueReplyDoesNotVouchForADirectoryThatOthersMadeKnownSinc
   EXPECT_EQ(StatAs(another_, "d/sub/leaf"), now);
 }
 
-// One path from the root and one from further down, whose reply is newer and arrives first.
+// A path from the root and one from further down, whose reply is newer and arrives first.
 TEST_P(WholePath, OfTwoPathsTheOlderThatArrivesLastDoesNotWin) {
   Mount();
   ASSERT_EQ(Stat("d/never"), kMissing);

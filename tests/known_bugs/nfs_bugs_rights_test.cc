@@ -1,5 +1,5 @@
-// Rights and attributes that were right once: bugs of other clients in permission and in the
-// attribute cache, played against this one. See docs/known_bugs.md.
+// Rights and attributes that were valid once: bugs of other clients in permission and in the
+// attribute cache, reproduced against this one. See docs/known_bugs.md.
 #include <gtest/gtest.h>
 
 #include <system_error>
@@ -12,7 +12,7 @@ namespace {
 class StaleRights : public VersionedMount {
  protected:
   std::errc Access(uint32_t mode) { return client_->Access("d/f", mode, me_); }
-  // Another client takes everybody's rights to the file away.
+  // Another client revokes all rights to the file.
   void Close() {
     server_->Grant(file_, 0);
     server_->Edit(file_, [](protocol::Attributes& attributes) { attributes.mode = 0; });
@@ -28,7 +28,7 @@ class StaleRights : public VersionedMount {
 
 INSTANTIATE_TEST_SUITE_P(Versions, StaleRights, testing::Values(3, 4), VersionOfTest);
 
-// A server may leave the attributes out of its answer to ACCESS. ACCESS-2.
+// A server may omit the attributes from its ACCESS reply. ACCESS-2.
 TEST_P(StaleRights, AnExecuteBitIsNotReadFromOldAttributes) {
   protocol_->LeaveOutAttributes("ACCESS");
   ChangeMode(0644);
@@ -43,13 +43,12 @@ TEST_P(StaleRights, AnExecuteBitIsNotReadFromOldAttributes) {
   }
 }
 
-// The rights stay where they are if only the contents of the directory are in doubt, and the walk
-// under RCU uses them.
+// Rights stay valid if only the contents of the directory are invalid, and RCU-walk uses them.
 TEST_P(StaleRights, ADirectoryIsSearchedUnderRcuWithTheRightsThatAreKnown) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
   server_->Edit(directory_, [](protocol::Attributes& attributes) { attributes.mode = 0644; });
-  EXPECT_EQ(Cached("d/f"), file_);  // nothing is known of the change yet
+  EXPECT_EQ(Cached("d/f"), file_);  // no change noticed yet
   server_->Grant(directory_, 0);
   Notice("/");
   EXPECT_EQ(Cached("d/f"), file_);
@@ -57,7 +56,7 @@ TEST_P(StaleRights, ADirectoryIsSearchedUnderRcuWithTheRightsThatAreKnown) {
   EXPECT_EQ(StatError("d/f"), std::errc::permission_denied);
 }
 
-// An entry that replaces another is as good as a new one.
+// An entry that replaces another is trusted like a new one.
 TEST_P(StaleRights, WhoseRightsWereRenewedIsNotAskedForAgain) {
   Mount();
   const auto look = [&] {
@@ -79,9 +78,9 @@ TEST_P(StaleRights, AGrantThatArrivesAfterTheChangeOfModeIsNotKept) {
   List("d");
   WhileReplyIsUnderWay("ACCESS", [&] {
     Close();
-    List("d");  // brings the new mode
+    List("d");  // fetches the new mode
   });
-  EXPECT_EQ(Access(kMayRead), std::errc{});  // true when the server said so
+  EXPECT_EQ(Access(kMayRead), std::errc{});  // as the server answered
   ASSERT_TRUE(reply_came_);
   EXPECT_EQ(Access(kMayRead), std::errc::permission_denied);
 }
@@ -100,12 +99,12 @@ TEST_P(StaleRights, AGrantThatArrivesAfterAnInvalidationIsNotKept) {
 }
 
 #ifndef NDEBUG
-// Rights that were found while the attributes were in doubt, and attributes that are good by now
-// because another thread has just seen the change of mode. ATTR-14.
+// Rights cached while the attributes were invalid, and attributes that another thread has refreshed
+// since, with the change of mode. ATTR-14.
 TEST_P(StaleRights, RightsAreNotUsedWithAttributesThatVoidedThem) {
   Mount();
   ASSERT_EQ(Access(kMayRead), std::errc{});
-  ASSERT_EQ(client_->Rename("d/f", "d/g", me_), std::errc{});  // its ctime is not known any more
+  ASSERT_EQ(client_->Rename("d/f", "d/g", me_), std::errc{});  // invalidates its ctime
   Close();
   At("permission:between-loads", 1, [&] {
     auto attributes = client_->Stat("d/g", another_);
@@ -117,7 +116,7 @@ TEST_P(StaleRights, RightsAreNotUsedWithAttributesThatVoidedThem) {
 }
 #endif
 
-// Requests are in order, times are not: a clock may be coarse, or be set back. ATTR-5.
+// Attributes are ordered by request, not by time: a clock may be coarse, or set back. ATTR-5.
 TEST_P(StaleRights, LaterAttributesAreTakenWhateverTheirTimes) {
   Mount();
   ASSERT_EQ(SizeOf("d/f"), 0u);
@@ -141,7 +140,7 @@ TEST_P(StaleRights, LaterAttributesAreTakenWhateverTheirTimes) {
   EXPECT_EQ(SizeOf("d/f"), 3u);
 }
 
-// Two changes within one tick, and the answer to the earlier request arrives last. ATTR-9.
+// Two changes within one tick, and the reply to the earlier request arrives last. ATTR-9.
 TEST_P(StaleRights, AnOverdueAnswerFromTheSameTickDoesNotUndoALaterOne) {
   Mount();
   ASSERT_EQ(Access(kMayRead), std::errc{});
@@ -170,7 +169,7 @@ TEST_P(StaleRights, OfAChangeThatIsKnownByItsResultTheNameIsKnown) {
   EXPECT_EQ(Stat("d/f"), file_);
 }
 
-// The other change came after ours, and we heard of it first.
+// The foreign change came after ours, and its reply arrives first.
 TEST_P(StaleRights, ANameRemovedByOthersBeforeOurReplyArrivesIsNotFound) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
@@ -183,7 +182,7 @@ TEST_P(StaleRights, ANameRemovedByOthersBeforeOurReplyArrivesIsNotFound) {
   EXPECT_EQ(Stat("d/own"), kMissing);
 }
 
-// What the mount says is not to be believed, no walk under RCU believes.
+// RCU-walk obeys the caching options of the mount.
 TEST_P(StaleRights, RcuWalkTrustsNothingThatTheMountSaysNotTo) {
   options_.lookupcache = LookupCache::kPositive;
   Mount();
@@ -217,7 +216,7 @@ TEST_P(StaleRights, RcuWalkTrustsNothingThatTheMountSaysNotTo) {
   }
 }
 
-// And what it says is asked for at every use is seen at once.
+// What those options do not cache is current at every use.
 TEST_P(StaleRights, WithoutAnAttributeCacheEveryChangeIsSeenAtOnce) {
   options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 0;
   Mount();

@@ -1,5 +1,5 @@
-// Bugs of other clients in which the server's own behaviour matters, against a real one.
-// See docs/known_bugs.md.
+// Bugs of other clients that depend on the server's behaviour, against a real one. See
+// docs/known_bugs.md.
 #include <sys/stat.h>
 
 #include <array>
@@ -35,7 +35,7 @@ class StaleOnServer : public VersionedExport {
     EXPECT_EQ(lstat(Backing(name).c_str(), &backing), 0) << name;
     return backing;
   }
-  // The text of a file as an open finds it, or the error's name.
+  // The content of the file that an open finds, or the error's name.
   std::string Read(std::string_view name) {
     auto file = client_->Open(Path(name), kMayRead, root_);
     if (!file) return std::make_error_condition(file.error()).message();
@@ -44,7 +44,8 @@ class StaleOnServer : public VersionedExport {
     if (!count) return std::make_error_condition(count.error()).message();
     return {reinterpret_cast<const char*>(data.data()), *count};
   }
-  // Returns once a change of `name` would show in its times, whatever the server's clock's tick.
+  // Returns once a change of `name` would change its times, whatever the tick of the server's
+  // clock.
   void AwaitTick(std::string_view name) const {
     const auto of = [](const struct stat& s) {
       return static_cast<int64_t>(s.st_ctim.tv_sec) * 1'000'000'000 + s.st_ctim.tv_nsec;
@@ -62,11 +63,11 @@ class StaleOnServer : public VersionedExport {
 INSTANTIATE_TEST_SUITE_P(Versions, StaleOnServer, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-// No delegation blesses the other name of a file.
+// A delegation does not make the other name of a file valid.
 TEST_P(StaleOnServer, OfTwoLinksTheOneThatIsRenamedIsGoneAndTheOtherStays) {
   MakeFile("one", "text");
   std::filesystem::create_hard_link(Backing("one"), Backing("two"));
-  ASSERT_EQ(Read("one"), "text");  // an open is when a server delegates
+  ASSERT_EQ(Read("one"), "text");  // a server delegates at OPEN
   ASSERT_TRUE(Exists("two"));
   auto other = Mount("actimeo=600");
   ASSERT_NE(other, nullptr);
@@ -99,7 +100,7 @@ TEST_P(StaleOnServer, AFileThatIsMovedAwayAndMadeAnewIsSeenEveryTime) {
   EXPECT_EQ(FileId(*watcher, "file"), BackingStat("file").st_ino);
 }
 
-// RENAME does not say which file it moved.
+// The reply to RENAME does not identify the file moved.
 TEST_P(StaleOnServer, ARenamedNameShowsTheFileThatTheServerMoved) {
   MakeFile("file", "old");
   ASSERT_TRUE(Exists("file"));
@@ -112,7 +113,7 @@ TEST_P(StaleOnServer, ARenamedNameShowsTheFileThatTheServerMoved) {
   EXPECT_FALSE(Exists("file"));
 }
 
-// The directory on the way is another one by now.
+// A directory of the prefix has been replaced.
 TEST_P(StaleOnServer, AnOpenThatFindsItsFileGoneRepeatsTheWholeWalk) {
   MakeDirectory("dir");
   MakeFile("dir/file", "old");
@@ -123,7 +124,7 @@ TEST_P(StaleOnServer, AnOpenThatFindsItsFileGoneRepeatsTheWholeWalk) {
   EXPECT_EQ(Read("dir/file"), "new");
 }
 
-// What a create without O_EXCL does with is asked for, as an open's file is.
+// A create without O_EXCL looks its file up, as an open does.
 TEST_P(StaleOnServer, ACreateThatFindsItsFileGoneMakesAnother) {
   MakeDirectory("dir");
   MakeFile("dir/file", "old");
@@ -151,7 +152,7 @@ TEST_P(StaleOnServer, WhatBecameAFileOrADirectoryIsTreatedAsThat) {
   EXPECT_EQ(Read("dir"), "text");
 }
 
-// The server does nothing then, and this client knew of one of the links only.
+// The server does nothing then (rename(2)), and the client knew only one of the links.
 TEST_P(StaleOnServer, ARenameOntoALinkThatOthersMadeLeavesBothNames) {
   MakeDirectory("x");
   MakeDirectory("y");

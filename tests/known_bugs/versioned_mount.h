@@ -1,4 +1,4 @@
-// versioned_mount: a mount of version 3 or 4, as far as the client can tell them apart.
+// versioned_mount: a mount in memory that behaves as version 3 or 4 does.
 #ifndef NFSWALK_TESTS_KNOWN_BUGS_VERSIONED_MOUNT_H_
 #define NFSWALK_TESTS_KNOWN_BUGS_VERSIONED_MOUNT_H_
 
@@ -21,8 +21,8 @@ class VersionedMount : public MemoryMount, public testing::WithParamInterface<in
     MemoryMount::NewServer();
     Prepare();
   }
-  // Others change "d", and the client learns of it: all its names need revalidation. What may be
-  // done with it is known again, so that a name costs a LOOKUP and nothing else.
+  // Another client changes "d", and the client notices: all its names need revalidation. Its rights
+  // are cached anew, so that a name costs one LOOKUP and nothing else.
   void InvalidateNames() {
     server_->Add(directory_, "other" + std::to_string(++others_), FileType::kRegular);
     Notice("d");
@@ -30,8 +30,8 @@ class VersionedMount : public MemoryMount, public testing::WithParamInterface<in
       EXPECT_EQ(client_->Access("d", kMayRead, who), std::errc{});
     }
   }
-  // While the reply of `procedure`, which `ask` leads to, is on its way, "d/f" is replaced and the
-  // client sees that "d" has changed: what the reply says of the name is not trusted.
+  // While the reply to `procedure`, which `ask` calls, is under way, "d/f" is replaced and the
+  // client notices that "d" has changed: the name in the reply is not trusted.
   void ExpectOvertakenReplyIsNotTrusted(std::string_view procedure,
                                         const std::function<void()>& ask) {
     uint64_t now = 0;

@@ -1,5 +1,6 @@
-// The known bugs of path walks (docs/known_bugs.md) that show as a wrong answer: the tree changes
-// under a walker, at a point of the test's choosing, and what the walker says must have been true.
+// The known bugs of path walks (docs/known_bugs.md) with a wrong answer: the tree changes under a
+// walk, at a point that the test chooses, and the answer must have been true at some moment of the
+// walk.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -17,9 +18,9 @@
 namespace nfswalk {
 namespace {
 
-constexpr uint64_t kFound = 0;  // whatever was made there
+constexpr uint64_t kFound = 0;  // the file id is not compared
 
-// What a name may stand for. The link leads to the directory "target", in which is "in".
+// What a name may denote. The link leads to the directory "target", which contains "in".
 enum class What { kNothing, kFile, kDirectory, kLink };
 constexpr What kAll[] = {What::kNothing, What::kFile, What::kDirectory, What::kLink};
 
@@ -29,7 +30,7 @@ constexpr FileType TypeOf(What what) {
                                   : FileType::kRegular;
 }
 
-// Everything one can ask about the name "t".
+// The questions about the name "t".
 enum class Question { kOfItself, kOfWhatItLeadsTo, kOfWhatIsInIt, kItsText };
 constexpr Question kQuestions[] = {Question::kOfItself, Question::kOfWhatItLeadsTo,
                                    Question::kOfWhatIsInIt, Question::kItsText};
@@ -37,7 +38,7 @@ constexpr Question kQuestions[] = {Question::kOfItself, Question::kOfWhatItLeads
 class OvertakenWalk : public MemoryMount {
  protected:
   OvertakenWalk() {
-    options_.path_cache = false;  // every walk takes every step, where it may be overtaken
+    options_.path_cache = false;  // every walk takes every step
     Mount();
     target_ = server_->Add(kRoot, "target", FileType::kDirectory);
     in_ = server_->Add(target_, "in", FileType::kRegular);
@@ -60,8 +61,8 @@ class OvertakenWalk : public MemoryMount {
     }
   }
 
-  // The answer of a walker that is overtaken at `point` by a change of "t", and what was true
-  // before and after; nothing if it does not come by there.
+  // The answer of a walk that is overtaken at `point` by a change of "t", and the true answers
+  // before and after; nullopt if the walk does not reach the point.
   struct Overtaken {
     uint64_t before, answer, after;
   };
@@ -85,8 +86,7 @@ class OvertakenWalk : public MemoryMount {
 
 #ifndef NDEBUG
 
-// At each of these points the walker has drawn a conclusion from what "t" was, or is about to.
-// WALK-3.
+// At each of these points the walk has used what "t" was, or is about to. WALK-3.
 TEST_F(OvertakenWalk, WhatANameBecameUnderTheWalkerIsTheAnswer) {
   int overtaken = 0;
   for (const char* point : {"dentry:before-sample", "walk:after-child-sample",
@@ -98,8 +98,8 @@ TEST_F(OvertakenWalk, WhatANameBecameUnderTheWalkerIsTheAnswer) {
             const auto seen = Overtake(point, from, to, question, strict);
             if (!seen) continue;
             ++overtaken;
-            // Behind a link, or inside a directory, a ladder walk has left the name: it may say
-            // what was true before. A strict one looks at it again.
+            // Behind a link, or inside a directory, a hand-over-hand walk has left the name: the
+            // earlier answer is valid. A strict one validates it again.
             const bool left =
                 !strict && (question == Question::kOfWhatIsInIt ||
                             (from == What::kLink && question == Question::kOfWhatItLeadsTo));
@@ -115,15 +115,15 @@ TEST_F(OvertakenWalk, WhatANameBecameUnderTheWalkerIsTheAnswer) {
   EXPECT_GT(overtaken, 250);
 }
 
-// EACCES of a directory whose place a file has taken; ENOTDIR of a file whose place a directory has
-// taken: reported only while the name is what it was. WALK-8.
+// EACCES of a directory that was replaced by a file, ENOTDIR of a file replaced by a directory:
+// reported only if the name is unchanged. WALK-8.
 TEST_F(OvertakenWalk, AnErrorUnderRcuIsValidatedBeforeItIsReported) {
   const auto errors = [&](std::string_view point, int turn, uint64_t before, uint64_t after,
                           std::string_view path, std::function<void()> change) {
     Warm(path);
     const uint64_t walks = client_->stats().rcu_walks;
     EXPECT_EQ(Stat(path), before);
-    EXPECT_EQ(client_->stats().rcu_walks, walks + 1) << "the error was no answer of RCU mode";
+    EXPECT_EQ(client_->stats().rcu_walks, walks + 1) << "RCU-walk did not return the error";
     At(point, turn, std::move(change));
     const uint64_t answer = Stat(path);
     EXPECT_TRUE(after != kFound ? answer == after : IsFile(answer))
@@ -161,7 +161,7 @@ TEST_F(OvertakenWalk, AnErrorUnderRcuIsValidatedBeforeItIsReported) {
          [&] { Make(FileType::kRegular, "up/missing"); });
 }
 
-// The directory is moved out of the way and back, or elsewhere, while `..` is resolved in it.
+// The directory is moved away and back, or elsewhere, while `..` is resolved in it.
 TEST_F(OvertakenWalk, ADirectoryThatIsMovedUnderDotDotIsNoticedEvenIfItComesBack) {
   const uint64_t p = server_->Add(kRoot, "p", FileType::kDirectory);
   const uint64_t q = server_->Add(kRoot, "q", FileType::kDirectory);
@@ -182,8 +182,8 @@ TEST_F(OvertakenWalk, ADirectoryThatIsMovedUnderDotDotIsNoticedEvenIfItComesBack
   EXPECT_TRUE(reached_);
 }
 
-// Wherever the walker is when the directories above it move to the root, or below others, it does
-// not come out above the root, and `beneath` says so.
+// Wherever the walk is when its ancestors are moved to the root, or below others, it does not leave
+// the root, nor the scope of `beneath`.
 TEST_F(OvertakenWalk, NoMoveTakesAWalkerOutOfItsScope) {
   const uint64_t in = server_->Add(kRoot, "in", FileType::kDirectory);
   const uint64_t a = server_->Add(in, "a", FileType::kDirectory);
@@ -217,8 +217,8 @@ TEST_F(OvertakenWalk, NoMoveTakesAWalkerOutOfItsScope) {
 
 #endif
 
-// One name that is always there, replaced over and over; another that comes and goes. Nobody misses
-// the one; nobody sees of the other what was gone before he asked, or misses what stayed.
+// One name always exists and is replaced over and over; another comes and goes. No walk misses the
+// first, finds the second after its end, or misses it while it exists.
 TEST_F(OvertakenWalk, ALiveNameIsNeverMissedAndADeadOneNeverFound) {
   constexpr int kRounds = 1500;
   std::atomic<uint64_t> replaced{Make(FileType::kRegular, "always")};
@@ -255,7 +255,7 @@ TEST_F(OvertakenWalk, ALiveNameIsNeverMissedAndADeadOneNeverFound) {
   EXPECT_GT(client_->stats().rcu_walks, 100u);
 }
 
-// The name is a file, a directory, a link and nothing in turn.
+// The name denotes a file, a directory, a link and nothing in turn.
 TEST_F(OvertakenWalk, TheTypeAndTheInodeOfANameBelongTogether) {
   constexpr int kRounds = 800;
   std::atomic<bool> stop{false};
@@ -266,8 +266,8 @@ TEST_F(OvertakenWalk, TheTypeAndTheInodeOfANameBelongTogether) {
     readers.emplace_back([&] {
       while (!stop) {
         if (auto attributes = client_->Stat("t", me_, {.no_follow = true})) {
-          // They are made in this order, and numbered.
-          const uint64_t from = first;  // 0: this is the first, and not written down yet
+          // Created in this order, and numbered.
+          const uint64_t from = first;  // 0: the first one, not recorded yet
           const auto since = static_cast<int64_t>(attributes->fileid - from);
           wrong += from != 0 && since >= 0 && attributes->type != TypeOf(kAll[1 + since % 3]);
           ++seen;
@@ -291,8 +291,8 @@ TEST_F(OvertakenWalk, TheTypeAndTheInodeOfANameBelongTogether) {
   EXPECT_EQ(wrong, 0u);
 }
 
-// A file that nobody may use and a directory that all may use take turns under one name: a path
-// through it is never refused.
+// A file without rights and a directory with all rights alternate under one name: a path through it
+// is never refused.
 TEST_F(OvertakenWalk, AFileThatNobodyMayUseDoesNotRefuseAPathThroughItsName) {
   constexpr int kRounds = 1500;
   server_->GrantBy([this](const Attributes& file, const Credential& who) {
@@ -309,7 +309,7 @@ TEST_F(OvertakenWalk, AFileThatNobodyMayUseDoesNotRefuseAPathThroughItsName) {
         wrong += inside != kMissing && inside != kNoDirectory;
         if (inside == kMissing) ++missing;
         if (inside == kNoDirectory) ++not_a_directory;
-        (void)client_->Access("t", kMayRead, me_);  // brings the rights of either
+        (void)client_->Access("t", kMayRead, me_);  // caches the rights of either
       }
     });
   }
@@ -326,8 +326,8 @@ TEST_F(OvertakenWalk, AFileThatNobodyMayUseDoesNotRefuseAPathThroughItsName) {
   EXPECT_EQ(wrong, 0u);
 }
 
-// Moved to and fro between two directories while its `..` is asked for: a strict walk never comes
-// out in the directory that it did not come from (a walk that is not strict may, WALK-15). WALK-16.
+// A directory is moved to and fro while its `..` is resolved: a strict walk never ends in a parent
+// that it did not come from; others may (WALK-15). WALK-16.
 TEST_F(OvertakenWalk, AStrictWalkThroughDotDotComesOutWhereItCameFrom) {
   const uint64_t p = server_->Add(kRoot, "p", FileType::kDirectory);
   const uint64_t q = server_->Add(kRoot, "q", FileType::kDirectory);

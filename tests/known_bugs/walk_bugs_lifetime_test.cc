@@ -1,5 +1,5 @@
-// The known bugs of path walks (docs/known_bugs.md) that are about how long things live: references
-// that are taken in vain, memory that goes while a walker looks at it, lookups that are under way.
+// The known bugs of path walks (docs/known_bugs.md) about lifetime: references taken in vain,
+// memory freed under a walk, lookups in flight.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 class WalkLifetime : public MemoryMount {
  protected:
   WalkLifetime() {
-    options_.path_cache = false;  // every walk takes every step, where it may be overtaken
+    options_.path_cache = false;  // every walk takes every step
     Mount();
   }
 
@@ -36,7 +36,7 @@ class WalkLifetime : public MemoryMount {
     f_ = server_->Add(d, "f", FileType::kRegular);
   }
   static constexpr const char* kPath = "a/l1/c/l2/f";
-  // What of it is known, and the directory in which pass one then ends.
+  // A cached prefix, and the directory in which RCU-walk then leaves.
   struct Step {
     const char* known;
     const char* stops_in;
@@ -54,8 +54,8 @@ class WalkLifetime : public MemoryMount {
 
 #ifndef NDEBUG
 
-// The directory has long been taken out of its place when the walker comes to it from below; then
-// its last child goes, and the directory with it.
+// The directory was unhashed long before the walk reaches it from below; then its last child is
+// destroyed, and the directory with it.
 TEST_F(WalkLifetime, ADirectoryThatDiesUnhashedUnderTheWalkerIsNoAnswer) {
   for (const bool strict : {false, true}) {
     MountAnew();
@@ -89,8 +89,8 @@ TEST_F(WalkLifetime, ADirectoryThatDiesUnhashedUnderTheWalkerIsNoAnswer) {
   }
 }
 
-// Wherever pass one stops, its position has moved by the time that it has a reference on it. The
-// reference goes, whatever else the call is, and the walk begins anew. WALK-2.
+// Wherever RCU-walk leaves, its position has moved by the time that the reference is taken. The
+// reference is dropped, and the walk restarts. WALK-2.
 TEST_F(WalkLifetime, AnUnlazyThatFailsLeavesNothingBehind) {
   MakeNestedLinks();
   for (const Step& step : kSteps) {
@@ -114,8 +114,8 @@ TEST_F(WalkLifetime, AnUnlazyThatFailsLeavesNothingBehind) {
   }
 }
 
-// As above, but the reference is the last one of a directory that is gone: it dies with it, when
-// the section is over. WALK-2.
+// As above, but it is the last reference of an unhashed directory, which is destroyed after the
+// section. WALK-2.
 TEST_F(WalkLifetime, TheLastReferenceTakenInVainGoesAfterTheSection) {
   for (const bool cached : {false, true}) {
     for (const Step& step : kSteps) {
@@ -131,7 +131,7 @@ TEST_F(WalkLifetime, TheLastReferenceTakenInVainGoesAfterTheSection) {
   }
 }
 
-// Links, followed or not, in walks that go on and in walks that stop, leave no reference.
+// Links, followed or not, in walks that complete and that leave, leak no reference.
 TEST_F(WalkLifetime, FollowingALinkTakesAndLeavesNoReference) {
   MakeNestedLinks();
   for (const char* known : {"a", "a/l1", "a/l1/c/l2", kPath}) {
@@ -148,8 +148,8 @@ TEST_F(WalkLifetime, FollowingALinkTakesAndLeavesNoReference) {
   }
 }
 
-// Everything that a walker reads is taken from it while it stands there: the names and the inodes
-// are evicted, texts and rights dropped, and thousands of others made. WALK-25.
+// Everything that a walk reads is evicted under it: names and inodes; texts and rights are dropped,
+// and thousands of others allocated. WALK-25.
 TEST_F(WalkLifetime, WhatIsEvictedUnderAWalkerStaysReadable) {
   constexpr const char* kPoints[] = {"hash_table:search-step",   "dentry:before-sample",
                                      "dentry:long-name-loaded",  "walk:next-component",
@@ -191,8 +191,7 @@ TEST_F(WalkLifetime, WhatIsEvictedUnderAWalkerStaysReadable) {
   EXPECT_GE(taken, 25);
 }
 
-// The walker has the text of a link when that is replaced, over and over: it goes where the text
-// led.
+// A link is replaced over and over after the walk has read its text: the walk follows that text.
 TEST_F(WalkLifetime, ALinkThatIsReplacedUnderTheWalkerLeadsWhereItsTextLed) {
   std::vector<uint64_t> targets;
   for (int i = 0; i < 20; ++i) {
@@ -203,7 +202,7 @@ TEST_F(WalkLifetime, ALinkThatIsReplacedUnderTheWalkerLeadsWhereItsTextLed) {
   for (const bool strict : {false, true}) {
     server_->SetTarget(link, std::string(200, 'A'));
     List("/");
-    // The text by a thread such as the one that will look for memory.
+    // Allocates in the pool shard of the next thread of Elsewhere(), which reuses the index.
     Elsewhere([&] { EXPECT_EQ(Stat("link"), targets[0]); });
     for (int i = 0; i < kCold; ++i) {
       ASSERT_EQ(Stat("link", {.strict = strict}), targets[0]);
@@ -218,13 +217,13 @@ TEST_F(WalkLifetime, ALinkThatIsReplacedUnderTheWalkerLeadsWhereItsTextLed) {
     const uint64_t answer = Stat("link", {.strict = strict});
     EXPECT_TRUE(reached_);
     rcu::SyncPointScript::ClearAll();
-    // The text was right when it was read; a strict walk looks again.
+    // The text was valid when it was read; a strict walk reads it again.
     EXPECT_EQ(answer, targets[strict ? 19 : 0]);
   }
 }
 
-// Two threads come to know one directory by two names at once, as it is moved on the server: it has
-// one dentry, where it was seen last. WALK-22.
+// Two threads look up one directory under two names while it is moved on the server: it has one
+// dentry, where it was seen last. WALK-22.
 TEST_F(WalkLifetime, ADirectoryMetUnderTwoNamesAtOnceHasOneDentry) {
   const uint64_t a = server_->Add(kRoot, "a", FileType::kDirectory);
   const uint64_t b = server_->Add(kRoot, "b", FileType::kDirectory);
@@ -236,7 +235,7 @@ TEST_F(WalkLifetime, ADirectoryMetUnderTwoNamesAtOnceHasOneDentry) {
     EXPECT_EQ(Stat("b/x"), x);
     EXPECT_EQ(Stat("b/x/file"), kMissing);
   });
-  EXPECT_EQ(Stat("a/x"), x);  // its answer is older than the move
+  EXPECT_EQ(Stat("a/x"), x);  // its reply is older than the move
   EXPECT_TRUE(reached_);
   EXPECT_EQ(client_->stats().dentries, 5u) << "the root, a, b, x, and that it has no file";
   rcu::SyncPointScript::ClearAll();
@@ -245,12 +244,12 @@ TEST_F(WalkLifetime, ADirectoryMetUnderTwoNamesAtOnceHasOneDentry) {
 
 #endif
 
-// Eight threads want one name; the answer of the one LOOKUP that is sent waits until all of them
-// have begun. NAME-22.
+// Eight threads look up one name; the reply to the one LOOKUP sent is held until all of them have
+// begun. NAME-22.
 TEST_F(WalkLifetime, OneNameWantedByManyIsAskedForOnce) {
   constexpr int kThreads = 8, kNames = 50;
   options_.path_cache = true;
-  options_.rdirplus = false;  // no listing tells of the names
+  options_.rdirplus = false;  // no listing caches the names
   MountAnew();
   std::atomic<int> begun{0};
   const auto hold_back = [&](const fixtures::Call& call) {
@@ -263,7 +262,7 @@ TEST_F(WalkLifetime, OneNameWantedByManyIsAskedForOnce) {
   for (int name = 0; name < kNames; name += 2) {
     answers[name] = server_->Add(kRoot, name_of(name), FileType::kRegular);
   }
-  // Else the first answer would tell of a change, and cast doubt on itself.
+  // Otherwise the first reply would show a change, and invalidate itself.
   Warm("warm");
   on_reply_ = hold_back;
   for (int name = 0; name < kNames; ++name) {
@@ -285,8 +284,8 @@ TEST_F(WalkLifetime, OneNameWantedByManyIsAskedForOnce) {
   }
 }
 
-// Names that are not there are asked for over and over by some, while others add and remove names
-// beside them and nothing may be believed: everybody gets on.
+// Missing names are looked up over and over while others add and remove names in the same
+// directory, and nothing is cached: no thread starves.
 TEST_F(WalkLifetime, LookupsOfMissingNamesAndAddersDoNotHoldEachOtherUp) {
   options_.path_cache = true;
   options_.lookupcache = LookupCache::kNone;
@@ -311,7 +310,7 @@ TEST_F(WalkLifetime, LookupsOfMissingNamesAndAddersDoNotHoldEachOtherUp) {
   EXPECT_GT(added, 0);
 }
 
-// Whoever reclaims or goes through the caches meets no lookup that is only half done.
+// Reclaim and traversals of the caches meet no lookup that is half done.
 TEST_F(WalkLifetime, ReclaimAndInvalidationMeetNoHalfMadeName) {
   options_.path_cache = true;
   options_.dentries_max = 16;
@@ -352,7 +351,7 @@ TEST_F(WalkLifetime, ReclaimAndInvalidationMeetNoHalfMadeName) {
   ExpectNothingHeld();
 }
 
-// Texts of all sizes, replaced while others read them and go where they lead.
+// Texts of all sizes, replaced while others read and follow them.
 TEST_F(WalkLifetime, ATextIsAlwaysOneThatTheLinkHad) {
   std::vector<std::string> texts;
   std::set<uint64_t> targets;
@@ -383,8 +382,8 @@ TEST_F(WalkLifetime, ATextIsAlwaysOneThatTheLinkHad) {
   EXPECT_EQ(wrong, 0u);
 }
 
-// What a walk with references still needs of a directory or a file it has a reference on: while a
-// reply is under way the file is removed, the caches are dropped and their memory used for others.
+// The state that ref-walk uses after a call is held by a reference: while the reply is under way
+// the file is removed, the caches are dropped and their memory reused.
 TEST_F(WalkLifetime, NothingIsReadOfWhatTheWalkNoLongerHolds) {
   const uint64_t d = server_->Add(kRoot, "d", FileType::kDirectory);
   for (const std::string_view reply : {"ACCESS", "LOOKUP", "GETATTR", "READLINK"}) {

@@ -1,5 +1,5 @@
-// The known bugs of path walks (docs/known_bugs.md) that are about one name in one table: forced on
-// the dentry cache itself, most of them in a table of two chains.
+// The known bugs of path walks (docs/known_bugs.md) about one name in one table: forced on the
+// dentry cache itself, mostly in a table of two chains.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -24,14 +24,13 @@ using protocol::FileType;
 
 constexpr size_t kUnlimited = 1'000'000;
 
-// Of one byte, and on both sides of the word, of the words that are compared first, and of what a
-// dentry holds itself.
+// One byte, and both sides of: a word, the words compared first, the inline name of a dentry.
 constexpr size_t kLengths[] = {1, 7, 8, 9, 15, 16, 17, 31, 39, 40, 41, 100, 255};
 std::string NameOf(size_t length) {
   return std::string(length, static_cast<char>('a' + length % 26));
 }
 
-// With two chains that never become more.
+// A table of two chains that does not grow.
 class DentryNames : public testing::Test {
  protected:
   DentryNames() : tree_(kUnlimited, 2, kUnlimited) {}
@@ -40,7 +39,7 @@ class DentryNames : public testing::Test {
   DentryCache& dentries() { return tree_.dentries(); }
   DentryRef& root() { return tree_.root(); }
 
-  // A name that begins with `prefix` and lies in that chain of the root's names.
+  // Returns a name with `prefix` whose hash falls in `chain` of the root's names.
   std::string NameInChain(std::string prefix, uint64_t chain) {
     for (int i = 0;; ++i) {
       std::string name = prefix + std::to_string(i);
@@ -48,14 +47,14 @@ class DentryNames : public testing::Test {
     }
   }
 
-  // Runs `act` whenever this thread comes by; others pass.
+  // Runs `act` whenever this thread reaches the point; others pass.
   static void OnThisThread(std::string_view point, std::function<void()> act) {
     rcu::SyncPointScript::OnReach(point,
                                   [walker = std::this_thread::get_id(), act = std::move(act)] {
                                     if (std::this_thread::get_id() == walker) act();
                                   });
   }
-  // On another thread, the first time.
+  // Runs `act` on another thread, the first time only.
   static void Meanwhile(std::string_view point, std::function<void()> act) {
     OnThisThread(point, [act = std::move(act), done = false]() mutable {
       if (!std::exchange(done, true)) Elsewhere(act);
@@ -65,8 +64,8 @@ class DentryNames : public testing::Test {
   CachedTree tree_;
 };
 
-// The inode pointer of a dropped dentry stays readable, so its sequence alone says that it died.
-// WALK-5.
+// The inode pointer of a dropped dentry stays readable, so only its sequence shows that it was
+// destroyed. WALK-5.
 TEST_F(DentryNames, TheEndOfADentryThatWasUnhashedLongAgoSpoilsItsSamples) {
   DentryRef held = tree_.Add(root(), "dir", 2, FileType::kDirectory);
   Dentry* const dentry = held.get();
@@ -76,7 +75,7 @@ TEST_F(DentryNames, TheEndOfADentryThatWasUnhashedLongAgoSpoilsItsSamples) {
   ASSERT_FALSE(dentry->seq.Changed(sample));
   Elsewhere([&] { held = {}; });
   EXPECT_TRUE(dentry->seq.Changed(sample));
-  EXPECT_FALSE(dentry->seq.Changed(dentry->seq.Begin())) << "a window was left open";
+  EXPECT_FALSE(dentry->seq.Changed(dentry->seq.Begin())) << "the sequence was left odd";
 }
 
 #ifndef NDEBUG
@@ -91,7 +90,7 @@ TEST_F(DentryNames, AReferenceDroppedUnderRcuIsCaughtInADebugBuild) {
       "read-side");
 }
 
-// What was taken in vain may be the last reference: it goes when the section is over.
+// The reference taken in vain may be the last one: it is dropped after the section.
 TEST_F(DentryNames, ALookupThatIsOvertakenDestroysWhatItHoldsOutsideItsSection) {
   tree_.Add(root(), "file", 2);
   Meanwhile("lookup:before-check", [&] {
@@ -103,7 +102,7 @@ TEST_F(DentryNames, ALookupThatIsOvertakenDestroysWhatItHoldsOutsideItsSection) 
   EXPECT_EQ(dentries().size(), 1u);
 }
 
-// The parent's address is the same again, and yet it was another in between. WALK-12.
+// The parent has the same address again, with another parent in between. WALK-12.
 TEST_F(DentryNames, AParentIsTakenByTheSequenceNotByItsAddress) {
   DentryRef p = tree_.Add(root(), "p", 2, FileType::kDirectory);
   DentryRef q = tree_.Add(root(), "q", 3, FileType::kDirectory);
@@ -126,7 +125,7 @@ TEST_F(DentryNames, AParentIsTakenByTheSequenceNotByItsAddress) {
   EXPECT_EQ(checks, 2);
 }
 
-// A rename at every try would keep a lookup busy for ever; after some tries renames have to wait.
+// A rename at every try would livelock a lookup; after some tries the lookup takes the rename lock.
 // WALK-12.
 TEST_F(DentryNames, ALookupAndAParentThatRenamesOvertakeEachTimeComeToAnEnd) {
   constexpr int kTooMany = 1000;
@@ -157,8 +156,8 @@ TEST_F(DentryNames, ALookupAndAParentThatRenamesOvertakeEachTimeComeToAnEnd) {
   ends([&] { EXPECT_EQ(dentries().Parent(*d).get(), p.get()); });
 }
 
-// The reader stands at a dentry that is dropped before it samples the sequence: the sample holds,
-// and only the test for "unhashed" inside the search tells. WALK-4.
+// The dentry is dropped before its sequence is sampled: the sample validates, and only the test for
+// "unhashed" in the search rejects it. WALK-4.
 TEST_F(DentryNames, ADentryDroppedBeforeItsSampleIsTakenIsNotFound) {
   DentryRef old = tree_.Add(root(), "file", 2);
   uint64_t meanwhile = 0;
@@ -173,7 +172,7 @@ TEST_F(DentryNames, ADentryDroppedBeforeItsSampleIsTakenIsNotFound) {
   EXPECT_EQ(tree_.Lookup(root(), "file").inode()->fileid, 3u);
 }
 
-// A reader at the dentry while its name becomes another one, of any length to any other. WALK-26.
+// A name changes from any length to any other under a reader. WALK-26.
 TEST_F(DentryNames, ANameThatChangesUnderAReaderIsNotFound) {
   DentryRef file = tree_.Add(root(), NameOf(1), 42);
   size_t now = 1;
@@ -201,13 +200,13 @@ TEST_F(DentryNames, ANameThatChangesUnderAReaderIsNotFound) {
   EXPECT_EQ(overtaken, 12 * 13 + 12 * 3) << "of the latter only names that lie outside";
 }
 
-// The reader has the address of a long name's bytes when the name is given up; they stay what they
-// were for as long as it is in its section. WALK-25.
+// A reader holds the address of a long name's bytes when the name is freed; they stay unchanged
+// until its section ends. WALK-25.
 TEST_F(DentryNames, TheBytesOfALongNameOutliveTheNameForAsLongAsAReaderMayCompareThem) {
   for (const size_t length : {41, 100, 255}) {
     const std::string name(length, 'n');
     DentryRef file;
-    // By a thread such as the one that will look for memory.
+    // Allocates in the pool shard of the next thread of Elsewhere(), which reuses the index.
     Elsewhere([&] { file = tree_.Add(root(), name, 42); });
     Meanwhile("dentry:long-name-loaded", [&] {
       for (int i = 0; i < 40; ++i) {
@@ -230,7 +229,7 @@ TEST_F(DentryNames, TheBytesOfALongNameOutliveTheNameForAsLongAsAReaderMayCompar
 
 #endif
 
-// Short, long and in between, in one chain with others, under three readers.
+// Short and long names, in one chain with others, under three readers.
 TEST_F(DentryNames, ANameThatGrowsAndShrinksIsNeverFoundInPart) {
   DentryRef file = tree_.Add(root(), NameOf(1), 42);
   for (uint64_t i = 0; i < 20; ++i) tree_.Add(root(), "bystander" + std::to_string(i), 100 + i);
@@ -263,10 +262,10 @@ TEST_F(DentryNames, ANameThatGrowsAndShrinksIsNeverFoundInPart) {
   EXPECT_EQ(wrong, 0u);
 }
 
-// Whoever is in a section since before the end sees the memory as it was, however many want some.
+// A section that began before the free sees the memory unchanged, whatever is allocated.
 TEST_F(DentryNames, MemoryIsNotUsedAgainWhileAReaderMayLookAtIt) {
   constexpr uint64_t kOthers = 3000;
-  // By a thread such as the one that will look for memory.
+  // Allocates in the pool shard of the next thread of Elsewhere(), which reuses the index.
   Elsewhere([&] { tree_.Add(root(), "file", 2); });
   PaddedName name("file", root().get());
   std::vector<DentryRef> others;
@@ -296,8 +295,8 @@ TEST_F(DentryNames, MemoryIsNotUsedAgainWhileAReaderMayLookAtIt) {
 
 #ifndef NDEBUG
 
-// Directories, the last of them unused: its end is the beginning of its parent's, and so on. Each
-// time others reclaim, look for the first of them and build a new branch beside it.
+// Directories of which the last is unused: its destruction drops its parent, and so on. Meanwhile
+// others reclaim, look up the first of them and build a new branch beside it.
 TEST_F(DentryNames, ABranchThatDiesFromItsEndTakesNothingElseAlong) {
   for (const bool dropped : {false, true}) {
     std::vector<DentryRef> branch;
@@ -372,8 +371,8 @@ TEST_F(DentryNames, ReclaimOfWholeBranchesByManyLeavesNothingBehind) {
 
 #ifndef NDEBUG
 
-// The reader stands at a dentry that is moved to the other chain, and goes on there: a file of its
-// own chain that it never came to is there all the same. WALK-6.
+// The dentry under a reader is moved to the other chain, and the reader continues there: a miss
+// does not prove that a file of its own chain is missing. WALK-6.
 TEST_F(DentryNames, AReaderLedIntoAnotherChainProvesNothing) {
   const std::string stays = NameInChain("stays", 0);
   const std::string here = NameInChain("wanderer", 0), away = NameInChain("wanderer", 1);
@@ -381,7 +380,7 @@ TEST_F(DentryNames, AReaderLedIntoAnotherChainProvesNothing) {
   DentryRef wanderer = tree_.Add(root(), here, 3);  // in front of it
   Meanwhile("hash_table:search-step",
             [&] { ASSERT_EQ(tree_.Move(wanderer, root(), away), std::errc{}); });
-  EXPECT_EQ(tree_.FindRcu(root(), stays), 0u) << "it was not led astray";
+  EXPECT_EQ(tree_.FindRcu(root(), stays), 0u) << "the reader was not moved to the other chain";
   ASSERT_EQ(tree_.Move(wanderer, root(), here), std::errc{});
   int moves = 0;
   OnThisThread("hash_table:search-step", [&] {
@@ -395,7 +394,8 @@ TEST_F(DentryNames, AReaderLedIntoAnotherChainProvesNothing) {
   EXPECT_GE(moves, 1);
 }
 
-// In neither chain, the file is not missing: who has seen that the old name is gone finds the new.
+// A file that is in neither chain is not missing: a reader that misses the old name finds the new
+// one.
 TEST_F(DentryNames, AFileBetweenTwoNamesIsFoundByOneOfThem) {
   const std::string from = NameInChain("from", 0), to = NameInChain("to", 1);
   DentryRef file = tree_.Add(root(), from, 2);
@@ -422,7 +422,7 @@ TEST_F(DentryNames, AFileBetweenTwoNamesIsFoundByOneOfThem) {
 
 #endif
 
-// Nothing that references and reclaim write to lies in a line that walkers read. WALK-27.
+// No cache line that walks read holds what references and reclaim write. WALK-27.
 TEST_F(DentryNames, CountAndLruLieBesideNothingThatAWalkerReads) {
   const DentryRef ref = tree_.Add(root(), "file", 2);
   const Dentry& dentry = *ref;
@@ -433,7 +433,7 @@ TEST_F(DentryNames, CountAndLruLieBesideNothingThatAWalkerReads) {
   const std::array read = {line(&dentry.seq),           line(&dentry.hash_next),
                            line(&dentry.hash),          line(&dentry.parent),
                            line(&dentry.inode),         line(&dentry.verifier),
-                           line(&dentry.name_words[0]),   // longer names than of 16 bytes lie
+                           line(&dentry.name_words[0]),   // names longer than 16 bytes lie
                            line(&dentry.name_words[1])};  // beside the count, as in the kernel
   const std::array written = {line(&dentry.lockref), line(&dentry.lru_state),
                               line(&dentry.lru_hook)};

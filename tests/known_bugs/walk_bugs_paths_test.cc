@@ -1,5 +1,5 @@
-// What path walks got wrong about the path itself: how far it is read, how many links it follows
-// and how long it may be (WALK-9, WALK-10, WALK-11).
+// The known bugs of path walks about the path itself: how far it is read, how many links are
+// followed, how long it may be (WALK-9, WALK-10, WALK-11).
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kTooLong = Failed(std::errc::filename_too_long);
 constexpr uint64_t kTooManyLinks = Failed(std::errc::too_many_symbolic_link_levels);
 
-// Memory that ends where the next byte cannot be read.
+// Memory in front of an inaccessible page.
 class PageEnd {
  public:
   PageEnd() : page_bytes_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {
@@ -37,7 +37,7 @@ class PageEnd {
   PageEnd(const PageEnd&) = delete;
   PageEnd& operator=(const PageEnd&) = delete;
 
-  // The text, so placed that it ends there.
+  // Copies the text so that it ends at the page's end.
   std::string_view Place(std::string_view text) const {
     std::memcpy(end_ - text.size(), text.data(), text.size());
     return {end_ - text.size(), text.size()};
@@ -91,14 +91,13 @@ class WalkedPath : public MemoryMount {
 
 #ifndef NDEBUG
 
-// However the first pass ends, and after however many links: 40 are followed and 41 are not.
-// WALK-10.
+// Wherever RCU-walk leaves, and after however many links: 40 are followed and 41 are not. WALK-10.
 TEST_F(WalkedPath, LinksOfAPassThatFailedDoNotCount) {
   MakeLinks();
   const auto expect_both = [&](int link, const std::function<void()>& prepare,
                                std::string_view what) {
     for (const int first : {1, 0}) {
-      if (first == 0 && link == 40) continue;  // its text is one too many to be read
+      if (first == 0 && link == 40) continue;  // reading its text would be the 41st
       Warm("d/" + LinkName(first));
       prepare();
       EXPECT_EQ(Stat("d/" + LinkName(first)), first == 1 ? file_ : kTooManyLinks) << what;
@@ -110,16 +109,16 @@ TEST_F(WalkedPath, LinksOfAPassThatFailedDoNotCount) {
     Rename("d", "e");
     Rename("e", "d");
   };
-  // The client learns that a link has changed, and no longer knows its text.
+  // The client notices that a link has changed, and drops its text.
   const auto forget_text_of = [&](int link) {
     server_->SetTarget(links_[link], link == 40 ? "file" : LinkName(link + 1));
     List("d");
   };
   for (const int link : {1, 2, 20, 39, 40}) {
-    // Restarted from the root with references.
+    // Restarted from the root by ref-walk.
     expect_both(
         link, [&] { At("walk:after-link-text", link, move_away_and_back); }, "changed");
-    // Resumed with references where it was: the links before count on.
+    // Resumed by ref-walk at the position: the link count is kept.
     expect_both(
         link,
         [&] {
@@ -127,7 +126,7 @@ TEST_F(WalkedPath, LinksOfAPassThatFailedDoNotCount) {
           At("unlazy:after-reference", 1, [] {});
         },
         "resumed");
-    // Meant to be resumed, but the position is gone: restarted.
+    // Resuming fails since the position is gone: restarted.
     expect_both(
         link,
         [&] {
@@ -140,7 +139,7 @@ TEST_F(WalkedPath, LinksOfAPassThatFailedDoNotCount) {
 
 #endif
 
-// The server no longer knows a link's handle: the third pass counts from the beginning.
+// The server returns ESTALE for a link: forced revalidation counts from zero.
 TEST_F(WalkedPath, LinksBeforeAStaleHandleDoNotCountInTheThirdPass) {
   MakeLinks();
   for (const int link : {1, 20, 40}) {
@@ -150,13 +149,13 @@ TEST_F(WalkedPath, LinksBeforeAStaleHandleDoNotCountInTheThirdPass) {
       List("d");
       protocol_->FailOnce("READLINK", protocol::kStale);
       EXPECT_EQ(Stat("d/" + LinkName(first)), first == 1 ? file_ : kTooManyLinks) << link;
-      // It was asked for again: without the third pass it would have been an error.
+      // Looked up again: without forced revalidation it would have failed.
       EXPECT_EQ(Stat("d/" + LinkName(1)), file_);
     }
   }
 }
 
-// Paths of every length, and names of every length in last place, at the end of a page. WALK-9.
+// Paths of every length, and last names of every length, at the end of a page. WALK-9.
 TEST_F(WalkedPath, PathsThatEndWithAPageAreReadNoFurther) {
   std::vector<uint64_t> files(256);
   for (const WalkMode mode : {WalkMode::kRcuSearch, WalkMode::kRef}) {
@@ -181,7 +180,7 @@ TEST_F(WalkedPath, PathsThatEndWithAPageAreReadNoFurther) {
   }
 }
 
-// The other strings of a caller: new names, texts of links, and the room for a text.
+// The other strings of a caller: new names, link texts, and the buffer for a text.
 TEST_F(WalkedPath, NamesAndTextsThatEndWithAPageAreReadAndWrittenNoFurther) {
   for (size_t length = 1; length <= 300; ++length) {
     const std::string name(length, 'n');
@@ -205,7 +204,7 @@ TEST_F(WalkedPath, NamesAndTextsThatEndWithAPageAreReadAndWrittenNoFurther) {
   }
 }
 
-// On both sides of the longest name and the longest path, under RCU and with references. WALK-9.
+// Both sides of NAME_MAX and PATH_MAX, by RCU-walk and by ref-walk. WALK-9.
 TEST_F(WalkedPath, TheLongestNamesAndPathsAreWalkedAndLongerOnesAreNot) {
   for (const WalkMode mode : {WalkMode::kRcuSearch, WalkMode::kRef}) {
     MountIn(mode);
@@ -231,7 +230,7 @@ TEST_F(WalkedPath, TheLongestNamesAndPathsAreWalkedAndLongerOnesAreNot) {
   }
 }
 
-// Names with and without slashes behind them, of all that a name may be. WALK-11.
+// All kinds of names with and without trailing slashes. WALK-11.
 TEST_F(WalkedPath, ATrailingSlashAsksForADirectoryAndFollowsLinks) {
   const uint64_t dir = dir_;
   const uint64_t file = server_->Add(dir_, "file", FileType::kRegular);

@@ -1,5 +1,5 @@
-// Races of the access cache: forced ones at sync points, then a torture in which each identity's
-// rights carry its own mark.
+// Races of the access cache: interleavings forced at sync points, and a torture test in which the
+// rights of each credential are distinct.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -73,7 +73,7 @@ class AccessCacheRaceTest : public testing::Test {
   std::atomic<int> reached_{0};
 };
 
-// --- the answer that the inode holds itself ---
+// --- the entry embedded in the inode ---
 
 TEST_F(AccessCacheRaceTest, AnOwnAnswerReplacedWhileItIsPeekedIsMissed) {
   Grant(1, 0x15);
@@ -145,8 +145,8 @@ TEST_F(AccessCacheRaceTest, AnAnswerThatMovesToAListUnderAPeekIsGivenAsOfTheLoad
   EXPECT_EQ(Search(1), 0x15);
 }
 
-// Else another user's answer could follow it in the same epoch, and a reader that began with the
-// one could not tell it from the other.
+// Otherwise another user's entry could follow in the same epoch, and a reader of the first could not
+// distinguish them.
 TEST_F(AccessCacheRaceTest, R7_WhatComesWhileTheCacheIsClearedTakesItsEpochAlong) {
   for (const bool with_list : {false, true}) {
     cache_.Clear(lru_);
@@ -236,7 +236,7 @@ TEST_F(AccessListRaceTest, AnEntryThatMovesInFrontOfASearchIsStillFound) {
   for (uint32_t uid : {1, 2, 3}) Grant(uid, uid);
   Once("access_list:search-step", [&] { EXPECT_EQ(Locked(1), 1u); });
   EXPECT_EQ(Search(1), 1u);
-  EXPECT_EQ(reached_, 2);  // on 3 and on 2, then back to the front
+  EXPECT_EQ(reached_, 2);  // on 3 and on 2, before 3 moves to the front
 }
 
 TEST_F(AccessListRaceTest, ASearchGoesOnFromAnEntryDroppedUnderIt) {
@@ -245,7 +245,7 @@ TEST_F(AccessListRaceTest, ASearchGoesOnFromAnEntryDroppedUnderIt) {
     Locked(1);  // the list is now 1 3 2
     EXPECT_EQ(lru_.Shrink(1), 1u);
     Locked(3);
-    EXPECT_EQ(lru_.Shrink(1), 1u);  // 3 is all that is left; the search stands on it
+    EXPECT_EQ(lru_.Shrink(1), 1u);  // evicts 3, the search's position
   });
   EXPECT_EQ(Search(2), std::nullopt);
   EXPECT_EQ(Search(3), 3u);
@@ -254,7 +254,7 @@ TEST_F(AccessListRaceTest, ASearchGoesOnFromAnEntryDroppedUnderIt) {
 TEST_F(AccessListRaceTest, ASearchEndsThoughTheListTurnsForever) {
   for (uint32_t uid : {1, 2, 3}) Grant(uid, uid);
   uint32_t steps = 0;
-  // The entry that the search stands on moves to the front, so that the other one comes next.
+  // Moves the entry under the search to the front, so that the other one comes next.
   rcu::SyncPointScript::OnReach("access_list:search-step", [&] { Locked(3 - steps++ % 2); });
   EXPECT_EQ(Search(9), std::nullopt);
   EXPECT_EQ(steps, AccessList::kSearchStepsMax);
@@ -278,8 +278,8 @@ TEST_F(AccessListRaceTest, R6_AnInvalidationJustBeforeTheInsertionWins) {
   EXPECT_EQ(Locked(1), std::nullopt);
 }
 
-// The torture. Identity k is only ever granted masks 4k..4k+3, so a mask tells whose it is.
-// Credentials are looked up without a reference and expire all the time: addresses are used again.
+// Credential k is granted only masks 4k..4k+3, so that a mask identifies it. Credentials are looked
+// up without a reference and expire all the time: their addresses are reused.
 constexpr uint32_t kIdentities = 6;
 constexpr uint64_t kFloor = 200;
 constexpr uint64_t kReadsMax = 20'000'000;
@@ -347,8 +347,8 @@ void Grant(Stage& stage, int rounds) {
 
 class AccessCacheTorture : public testing::TestWithParam<size_t> {};
 
-// Property: no lookup ever answers with another identity's rights, whatever is replaced,
-// invalidated, evicted or expired meanwhile; and all books balance afterwards. ACCESS-10.
+// No lookup returns another credential's rights under replacement, invalidation, eviction and
+// expiry, and all counts balance at the end. ACCESS-10.
 TEST_P(AccessCacheTorture, R7_NobodyIsAnsweredWithAnothersRights) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

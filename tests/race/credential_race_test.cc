@@ -1,5 +1,5 @@
-// Races of the credential cache: forced ones at sync points, then a torture in which every answer
-// is checked against the question.
+// Races of the credential cache: interleavings forced at sync points, and a torture test that
+// compares every result with the key.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -93,7 +93,7 @@ TEST(CredentialSetUpRaceTest, LookupsDuringASetUpWaitForItAndShareItsOutcome) {
     self = &cache;
     const auto first = cache.Lookup(Credential(1, 1));
     waiter.join();
-    const auto second = std::exchange(waited, CredentialRef());  // which must not outlive the cache
+    const auto second = std::exchange(waited, CredentialRef());  // must not outlive the cache
     EXPECT_EQ(first.has_value(), outcome == std::errc{});
     EXPECT_EQ(second.has_value(), outcome == std::errc{});
     if (first && second) {
@@ -103,7 +103,7 @@ TEST(CredentialSetUpRaceTest, LookupsDuringASetUpWaitForItAndShareItsOutcome) {
   }
 }
 
-// A few users with long group lists of equal length, so that comparisons read far (CRED-5).
+// Users with long group lists of equal length, so that comparisons read far (CRED-5).
 std::vector<Credential> LongListedUsers(uint32_t count) {
   std::vector<Credential> users;
   for (uint32_t user = 0; user < count; ++user) {
@@ -114,7 +114,7 @@ std::vector<Credential> LongListedUsers(uint32_t count) {
   return users;
 }
 
-// What a torture thread saw; judged at the end.
+// Results of a torture thread, checked at the end.
 struct Tally {
   std::atomic<uint64_t> hits{0}, misses{0}, wrong{0}, taken{0}, refused{0}, dropped{0};
 };
@@ -143,15 +143,15 @@ void ReadUntil(const std::atomic<bool>& done, CredentialCache& cache,
       taken = cache.TakeReference(found);
       ++(taken ? tally.taken : tally.refused);
     }
-    // A referenced credential is hashed, so whoever asks gets the same object.
+    // A referenced credential is hashed: every lookup returns the same object.
     if (!taken) continue;
     rcu::ReadGuard guard;
     if (cache.LookupNonblock(user) != taken.get()) ++tally.wrong;
   }
 }
 
-// Property: an answer is the credential that was asked for, whole, also while it expires; a
-// reference keeps it in the table. CRED-5.
+// A lookup returns the whole credential of its key, also while it expires; a reference keeps it
+// hashed. CRED-5.
 TEST(CredentialTorture, ReadersNeverSeeAnotherOrAHalfFreedCredential) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -172,7 +172,7 @@ TEST(CredentialTorture, ReadersNeverSeeAnotherOrAHalfFreedCredential) {
         if (reference->key().uid() != 1) ++tally.wrong;
         if (i % 4 == 0) tally.dropped += cache.Prune(kEverExpired);
       }
-      // The readers' last hits need something to find.
+      // Inserts again for the readers' last lookups.
       for (const Credential& user : users) cache.Lookup(user).value();
       done = true;
     });

@@ -1,4 +1,4 @@
-// Renames, drops and reclaim against walkers that look without a lock.
+// Renames, drops and reclaim against lockless lookups.
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 namespace nfswalk::vfs {
 namespace {
 
-// A file that goes back and forth between a short and a long name is found whole or not at all: no
-// walker takes bytes of one name for the other, or follows a name that is gone (WALK-26).
+// A file renamed between a short and a long name is found whole or not at all: no lookup mixes the
+// bytes of both names or returns a name that is gone (WALK-26).
 TEST(DentryRace, ARenamedFileIsFoundWholeOrNotAtAll) {
   CachedTree tree;
   const std::string names[2] = {"short", std::string(100, 'l')};
@@ -36,7 +36,7 @@ TEST(DentryRace, ARenamedFileIsFoundWholeOrNotAtAll) {
       }
     });
   }
-  // Longer if the readers have not had their turn yet.
+  // Runs on until the readers have seen both results.
   for (int i = 1; i <= kRenames || found < 100 || missed < 100; ++i) {
     ASSERT_EQ(tree.Move(file, tree.root(), names[i % 2]), std::errc{});
   }
@@ -76,8 +76,8 @@ TEST(DentryRace, InsertDropLookupAndPruneOnFewNames) {
 }
 
 #ifndef NDEBUG
-// The last reference goes before the lock is taken: whoever uses and reclaims the dentry in between
-// leaves nothing for the one who dropped it.
+// The last reference is dropped before the lock is taken: the dentry may be used and reclaimed in
+// between, and the dropping thread must not touch it.
 TEST(DentryRace, ADentryReclaimedWhileItsLastReferenceGoesIsLeftAlone) {
   CachedTree tree;
   DentryRef file = tree.Add(tree.root(), "file", 2);
@@ -95,7 +95,7 @@ TEST(DentryRace, ADentryReclaimedWhileItsLastReferenceGoesIsLeftAlone) {
   EXPECT_EQ(tree.dentries().size(), 1u);
 }
 
-// Between its two chains a dentry is in neither; a drop that meets it there waits and then wins.
+// A moving dentry is in neither chain; a drop then waits for the move and wins.
 TEST(DentryRace, ADropDuringAMoveIsNotLost) {
   CachedTree tree;
   DentryRef file = tree.Add(tree.root(), "old", 2);
@@ -109,8 +109,8 @@ TEST(DentryRace, ADropDuringAMoveIsNotLost) {
   EXPECT_FALSE(tree.Lookup(tree.root(), "old"));
 }
 
-// Whoever finds the dentry unhashed may go on to free it, or to move it, so nobody else may still
-// be about to write its sequence: a drop that meets another half-way waits for its end.
+// The caller may free or move a dentry that it finds unhashed, so no other thread may still write
+// its sequence: a drop that meets another one waits for its end.
 TEST(DentryRace, ADropReturnsOnlyOnceNoSampleHoldsAnyMore) {
   CachedTree tree;
   DentryRef file = tree.Add(tree.root(), "file", 2);
@@ -137,7 +137,7 @@ TEST(DentryRace, ADropReturnsOnlyOnceNoSampleHoldsAnyMore) {
   EXPECT_FALSE(file->seq.Changed(file->seq.Begin()));
 }
 
-// Two writers at once could leave the sequence odd for ever, and every lookup of the name waiting.
+// Two concurrent writers could leave the sequence odd, and lookups of the name spinning.
 TEST(DentryRace, AMoveDuringADropWaitsForItsEnd) {
   CachedTree tree;
   DentryRef file = tree.Add(tree.root(), "old", 2);
@@ -168,8 +168,7 @@ TEST(DentryRace, AMoveDuringADropWaitsForItsEnd) {
   EXPECT_FALSE(tree.Lookup(tree.root(), "old"));
 }
 
-// A walker that finds the name in its new place never sees the verifier of the old one
-// (NAME-13).
+// A lookup that finds the name in its new place never sees the old verifier (NAME-13).
 TEST(DentryRace, AMovedDentryIsNotFoundBeforeItHasItsNewVerifier) {
   CachedTree tree;
   DentryRef file = tree.Add(tree.root(), "old", 2);
@@ -199,8 +198,8 @@ TEST(DentryRace, AMovedDentryIsNotFoundBeforeItHasItsNewVerifier) {
   EXPECT_EQ(wrong, 0u);
 }
 
-// Reclaim decides a dentry's end long before it takes it out of its chain. Who removes the name on
-// the server meanwhile finds nothing to drop, and must not be shown the name afterwards.
+// Reclaim marks a dentry dead long before it unhashes it. A thread that removes the name on the
+// server meanwhile finds nothing to drop, and must not find the name afterwards.
 TEST(DentryRace, ANameLookedUpInVainIsFoundByNoWalkerAfterwards) {
   CachedTree tree;
   tree.Add(tree.root(), "file", 2);
@@ -219,7 +218,7 @@ TEST(DentryRace, ANameLookedUpInVainIsFoundByNoWalkerAfterwards) {
   EXPECT_EQ(tree.dentries().size(), 1u);
 }
 
-// As above: the dying dentry must not come to light again when its successor is dropped.
+// As above: the dying dentry is not found again when its successor is dropped.
 TEST(DentryRace, ANameInsertedBesideItsDyingDentryIsTheOnlyOne) {
   CachedTree tree;
   tree.Add(tree.root(), "file", 2);

@@ -1,4 +1,4 @@
-// Creators of one inode against each other, and against those who look for it meanwhile.
+// Concurrent creations of one inode, and lookups of it meanwhile.
 
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ TEST_P(InodeRace, R2_WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
     });
   }
   asleep.Await(found.size());
-  // Likely they sleep by then, so that it takes a wake for each; nothing can tell.
+  // Lets the waiters fall asleep, so that each needs a wake-up; sleep cannot be observed.
   for (int i = 0; i < 1000; ++i) std::this_thread::yield();
   cache_.IgetFailed(std::move(failing.inode));
   for (Actor& waiter : waiters) waiter.Join();
@@ -74,7 +74,7 @@ TEST_P(InodeRace, R2_WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
   EXPECT_EQ(found[0].get(), found[1].get());
   EXPECT_EQ(found[0].get(), found[2].get());
   EXPECT_EQ(found[0]->count, 3u);
-  EXPECT_EQ(cache_.size(), 1u) << "the one that failed went with its last reference";
+  EXPECT_EQ(cache_.size(), 1u) << "the one that failed was evicted with its last reference";
 }
 
 // INODE-6.
@@ -161,7 +161,8 @@ TEST_P(InodeRace, R10_BesideADyingInodeTheKeyIsFreeAndTheNewOneIsMetFirst) {
   EXPECT_EQ(LookupLocked(7).get(), fresh.get());
   dying.LetGo();
   evictor.Join();
-  EXPECT_EQ(LookupLocked(7).get(), fresh.get()) << "the dying one took the wrong one along";
+  EXPECT_EQ(LookupLocked(7).get(), fresh.get())
+      << "the eviction of the dying one unhashed the new one";
 }
 
 TEST_P(InodeRace, R10_AnInodeThatBeginsToDieWhenItIsFoundIsNotTaken) {
@@ -187,7 +188,7 @@ TEST_P(InodeRace, R18_AnIdentityThatRefusesInsertsNothing) {
   rcu::AssertMaySleep();
   EXPECT_EQ(caches_.operations.evicted, 2u);
   EXPECT_EQ(cache_.size(), 0u);
-  EXPECT_TRUE(caches_.Get(7)) << "the chain's lock was not left behind";
+  EXPECT_TRUE(caches_.Get(7)) << "the chain lock was released";
 }
 
 TEST_P(InodeRace, R19_WithoutMemoryAMissIsAnErrorThatHoldsNothing) {

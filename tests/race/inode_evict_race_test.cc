@@ -1,4 +1,4 @@
-// The last reference, reclaim and unmounting against those who want the inode after all.
+// The last reference, reclaim and unmount against concurrent lookups.
 
 #include <gtest/gtest.h>
 

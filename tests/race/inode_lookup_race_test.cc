@@ -1,4 +1,4 @@
-// Lookups past chains that change, tables that grow and superblocks that share one.
+// Lookups in chains that change, tables that grow and tables shared by superblocks.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace nfswalk::icache {
 namespace {
 
-// Inodes of different keys in one chain, and a table that can be made to grow.
+// Inodes of different keys in one chain, and a table that can be grown.
 class InodeRaceInOneChain : public InodeRace {
  protected:
   IgetResult GetInChain(InodeIdentity& identity) { return cache_.Iget5Rcu(kHash, identity); }
@@ -25,7 +25,8 @@ class InodeRaceInOneChain : public InodeRace {
     cache_.UnlockNew(*inode);
     return inode;
   }
-  // Until it has doubled, and begins to do so again. With other keys than the tests use.
+  // Inserts until the table has doubled and begins to grow again. Its keys are not used by the
+  // tests.
   void GrowTable() {
     CountAt growths("hash_table:growth-started");
     for (uint64_t key = 1000; growths.count() < 2; ++key) caches_.Get(key);
@@ -36,7 +37,7 @@ class InodeRaceInOneChain : public InodeRace {
 class InodeRaceUnderRcu : public InodeRaceInOneChain {};
 class InodeRaceWithChainLocks : public InodeRaceInOneChain {};
 class InodeRaceWithBoth : public InodeRaceInOneChain {};
-// `theirs_` is the other one.
+// Adds a second superblock, `theirs_`.
 class InodeRaceOfTwoSuperblocks : public InodeRace {
  protected:
   InodeCaches theirs_{InodeCacheOptions{.policy = GetParam(), .share_table_with = &cache_}};
@@ -62,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceOfTwoSuperblocks,
                          })),
                          InodePolicyTestName);
 
-// Looks for one key; when it comes past another, something happens meanwhile.
+// Matches one key; runs a hook when it compares another given key.
 class StandingIdentity final : public InodeIdentity {
  public:
   StandingIdentity(uint64_t key, uint64_t other, std::function<void()> meanwhile)
@@ -210,7 +211,7 @@ TEST_P(InodeRaceDeathTest, R24_NoCallThatMaySleepIsMadeUnderAChainsLock) {
   EXPECT_DEATH(under_the_lock([&] { Creating(10); }), "lock order");
 }
 
-// The chain is 3, 2, 1. Once 3 has moved, who walks the old chain comes to its end behind it.
+// The chain is 3, 2, 1. Once 3 has moved, a lookup in the old chain reaches its end behind 3.
 TEST_P(InodeRaceWithBoth, R28_WhoMissesAnInodeOnTheMoveCreatesNoSecond) {
   InodeRef wanted = GetInChain(1), middle = GetInChain(2), head = GetInChain(3);
   std::optional<StopAt> missed;
@@ -231,7 +232,7 @@ TEST_P(InodeRaceWithBoth, R28_WhoMissesAnInodeOnTheMoveCreatesNoSecond) {
   EXPECT_EQ(wanted->count, 1u);
 }
 
-// A few buckets move with each insertion, so in between nothing does.
+// Each insertion moves a few buckets, and nothing moves in between.
 TEST_P(InodeRaceWithChainLocks, R28_InTheMiddleOfAGrowthWhatHasMovedIsFoundAndWhatHasNot) {
   CountAt growths("hash_table:growth-started"), moves("hash_table:node-moved");
   uint64_t next = 1000;
@@ -240,7 +241,7 @@ TEST_P(InodeRaceWithChainLocks, R28_InTheMiddleOfAGrowthWhatHasMovedIsFoundAndWh
   for (uint64_t key = 1000; key < next; ++key) missed += !LookupRcu(key) + !LookupLocked(key);
   EXPECT_EQ(missed, 0u);
   EXPECT_EQ(growths.count(), 1);
-  EXPECT_LT(moves.count(), static_cast<int>(next - 1000)) << "it is over";
+  EXPECT_LT(moves.count(), static_cast<int>(next - 1000)) << "the growth has ended";
 }
 
 TEST_P(InodeRaceWithChainLocks, R28_WhatIsInsertedAndUnhashedDuringAGrowthIsInTheNewTableOrInNone) {

@@ -11,14 +11,14 @@ namespace {
 #ifndef NDEBUG
 using InodeLruRace = InodeRace;
 
-// With one list the second thread could only wait for the first.
+// With a single list the second thread could only wait for the first.
 INSTANTIATE_TEST_SUITE_P(ShardedLru, InodeLruRace,
                          testing::Values(InodePolicy{HashPolicy::kBitRcu, ListPolicy::kSharded,
                                                      LruPolicy::kSharded}),
                          InodePolicyTestName);
 
-// Reclaim has found the inode in use and taken it off; before it goes on, the user puts it back, on
-// another thread and so into another shard.
+// Reclaim has unlinked an inode in use; before it continues, another thread drops the reference and
+// adds the inode to another shard.
 TEST_P(InodeLruRace, AnInodePutBackWhileReclaimTakesItOffIsInOneShard) {
   caches_.Get(7);
   InodeRef user = caches_.Get(7);

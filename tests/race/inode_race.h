@@ -1,4 +1,4 @@
-// inode_race: what the tests of the inode cache's races share.
+// inode_race: shared fixtures of the inode cache's race tests.
 #ifndef NFSWALK_TESTS_RACE_INODE_RACE_H_
 #define NFSWALK_TESTS_RACE_INODE_RACE_H_
 
@@ -22,16 +22,16 @@ inline std::vector<InodePolicy> InodePoliciesWhere(bool (*fits)(HashPolicy)) {
   std::erase_if(all, [&](const InodePolicy& policy) { return !fits(policy.hash); });
   return all;
 }
-// Those whose first lookup holds no lock.
+// Policies whose first lookup is lockless.
 inline std::vector<InodePolicy> InodePoliciesUnderRcu() {
   return InodePoliciesWhere(&FirstLookupIsRcu);
 }
-// Those whose chains are locked, and move when the table grows.
+// Policies with chain locks, whose buckets move when the table grows.
 inline std::vector<InodePolicy> InodePoliciesWithChainLocks() {
   return InodePoliciesWhere([](HashPolicy hash) { return hash != HashPolicy::kLfht; });
 }
 
-// A cache of the policy under test, and verbs that take keys.
+// A cache of the policy under test, and operations by key.
 class InodeRace : public testing::TestWithParam<InodePolicy> {
  protected:
   ~InodeRace() override { rcu::SyncPointScript::ClearAll(); }
@@ -44,19 +44,19 @@ class InodeRace : public testing::TestWithParam<InodePolicy> {
     KeyIdentity identity(key);
     return cache_.Iget5Rcu(cache_.HashOf(key), identity);
   }
-  // An inode that its last reference evicts.
+  // An inode that is evicted with its last reference.
   InodeRef GetDoomed(uint64_t key) {
     InodeRef inode = caches_.Get(key);
     MarkDontCache(*inode);
     return inode;
   }
-  // An inode for a file of this key that is to be created; nobody knows it yet.
+  // An inode for a file of this key to be created; not yet inserted.
   InodeRef Fresh(uint64_t key) {
     InodeRef inode = cache_.NewInode();
     inode->fileid = key;
     return inode;
   }
-  // Found by all as a file that is being created.
+  // Returns the inode hashed, with kNew and kCreating.
   InodeRef Creating(uint64_t key) {
     InodeRef inode = Fresh(key);
     EXPECT_EQ(cache_.InsertLocked(*inode), std::errc{});

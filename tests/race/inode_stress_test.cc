@@ -1,10 +1,10 @@
-// Everything an inode cache can do, at once and on few keys, and what holds whatever happens.
+// Every operation of an inode cache at once, on few keys.
 //
-// Oracles: an inode that is found has the key asked for and is not dying; of a key one inode at
-// most is alive, which is to say neither dying, unhashed nor refused by its identity; what was
-// created was evicted, once, and nothing is referenced in the end. The pool checks, in a debug
-// build, that it got all of its memory back. A run that did not see every kind of outcome often
-// enough has tested nothing, and fails.
+// Invariants: an inode that is found has the key of the lookup and is not dying; at most one inode
+// of a key is alive (not dying, not unhashed, accepted by its identity); each inode that was
+// created is evicted once; no reference is left. In a debug build the pool checks that all of its
+// memory is returned. A run in which some outcome occurs less often than its
+// floor fails.
 
 #include <gtest/gtest.h>
 
@@ -78,15 +78,15 @@ struct Plan {
   size_t keys;
   size_t inodes_max;
   size_t initial_buckets;
-  uint64_t rounds;          // of each thread; more, if not all floors are reached by then
-  uint64_t iteration_each;  // so many rounds
+  uint64_t rounds;          // of each thread; more until all floors are reached
+  uint64_t iteration_each;  // rounds between iterations
   bool floors;
 };
 constexpr size_t kThreads = 8;
 constexpr Plan kFewKeys = {12, 8, 1024, 1200, 16, true};
 constexpr Plan kGrowingTable = {3000, 1'000'000, 2, 3000, 3000, false};
 
-// What the threads share.
+// State shared by the threads.
 class Scene {
  public:
   Scene(const InodePolicy& policy, const Plan& plan)
@@ -96,28 +96,28 @@ class Scene {
                 .initial_buckets = plan.initial_buckets}),
         alive_(std::make_unique<std::atomic<Inode*>[]>(plan.keys)) {
     caches.operations.on_evict = [this](Inode& inode) { Evicted(inode); };
-    // Makes the time long in which it is dying, but still found.
+    // Prolongs the state of dying and hashed.
     caches.operations.on_write = [](Inode&) { std::this_thread::yield(); };
   }
   ~Scene() { caches.operations.on_evict = {}; }
 
   void Count(Outcome outcome, uint64_t n = 1) { outcomes_[outcome] += n; }
   uint64_t count(Outcome outcome) const { return outcomes_[outcome]; }
-  // Of any thread; the failure names the line that calls.
+  // Thread-safe; a failure names the caller's line.
   void Check(bool holds, std::source_location here = std::source_location::current()) {
     if (!holds) ADD_FAILURE_AT(here.file_name(), static_cast<int>(here.line()));
   }
 
-  // By its creator, before anybody else may change the inode.
+  // Called by the creator, before another thread may change the inode.
   void Claim(Inode& inode, bool beside_dying) {
-    rcu::ReadGuard guard;  // the one before may be evicted now
+    rcu::ReadGuard guard;  // the previous inode may be evicted now
     inode.change_id = kLives;
     const Inode* const before = alive_[inode.fileid].exchange(&inode);
     if (before != nullptr) Count(kBesideADyingOne);
     Check(before == nullptr || (beside_dying && before->Is(kDying)));
     Count(kCreated);
   }
-  // Before it is made impossible to find.
+  // Called before the inode is unhashed.
   void Retire(Inode& inode) {
     Inode* expected = &inode;
     alive_[inode.fileid].compare_exchange_strong(expected, nullptr);
@@ -147,7 +147,7 @@ class Scene {
   static constexpr uint64_t kLives = 0xa11e;
 
   void Evicted(Inode& inode) {
-    // Not those that lost the race to be inserted.
+    // Excludes inodes that lost the insertion race.
     if (inode.change_id.exchange(0) != kLives) return;
     ++ended_;
     if (ended_ % 4 == 0) std::this_thread::yield();
@@ -159,7 +159,7 @@ class Scene {
   std::atomic<uint64_t> ended_{0};
 };
 
-// What one thread does.
+// The actions of one thread.
 class Worker {
  public:
   Worker(Scene& scene, uint64_t seed) : scene_(scene), cache_(*scene.caches.cache), random_(seed) {}
@@ -251,7 +251,7 @@ class Worker {
     Use(std::move(inode));
   }
 
-  // It may still be incomplete, so it is not for us to change it.
+  // The inode may be incomplete, so it is not modified.
   void FoundAtOnce(uint64_t key, InodeRef inode) {
     if (!inode) return scene_.Count(kMissed);
     scene_.Count(kFound);
@@ -303,7 +303,7 @@ class Worker {
         icache::Hold(*inode);
         break;
       case 7:
-        held_ = std::move(inode);  // the one held before goes
+        held_ = std::move(inode);  // drops the previous one
         break;
     }
   }
@@ -346,7 +346,7 @@ class Worker {
 class InodeStress : public testing::TestWithParam<InodePolicy> {
  protected:
   void Run(Scene& scene) {
-    // --gtest_random_seed chooses one.
+    // Overridden by --gtest_random_seed.
     const int32_t chosen = GTEST_FLAG_GET(random_seed);
     const uint64_t seed = chosen != 0 ? static_cast<uint64_t>(chosen) : std::random_device()();
     std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
@@ -377,7 +377,7 @@ TEST_P(InodeStress, R28_InsertFindAndUnhashWhileTheTableGrows) {
   scene.CheckTheEnd();
 }
 
-// Each life of the inode ends with its last reference, and the next begins: all threads get on.
+// Each life of the inode ends with its last reference, and the next one begins: no thread starves.
 TEST_P(InodeStress, R25_ThousandsOfLivesOfOneKey) {
   Scene scene(GetParam(), {.keys = 1,
                            .inodes_max = 100,
@@ -396,7 +396,7 @@ TEST_P(InodeStress, R25_ThousandsOfLivesOfOneKey) {
         if (found.is_new) cache.UnlockNew(*found.inode);
         scene.Check(found.inode->fileid == 0 && !found.inode->Is(kDying));
         found.inode = {};
-        // Those who hold it too would never be given the time to let it go.
+        // Lets the other holders run, so that they drop their references.
         if (!found.is_new) std::this_thread::yield();
       }
     });

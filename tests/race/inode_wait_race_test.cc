@@ -1,4 +1,4 @@
-// Who finds an inode that is dying or not yet complete, and waits for the end of that.
+// Lookups that find an inode dying or incomplete, and wait.
 
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST_P(InodeRace, R3_WhoWantsAnInodeThatIsDyingWaitsAndThenCreatesAnother) {
   asleep.LetGo();
 }
 
-// What was inserted in front of the dying one meanwhile is found only from the head. INODE-4.
+// An inode inserted in front of the dying one meanwhile is found only from the head. INODE-4.
 TEST_P(InodeRaceWithChainLocks, R4_ALockedFinderSleepsWithoutTheLockAndStartsAgainAtTheHead) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
@@ -77,13 +77,13 @@ TEST_P(InodeRaceUnderRcu, R5_AFinderDoesNotSleepOnceTheInodeIsUnhashed) {
   int sleeps = 0;
   rcu::SyncPointScript::OnReach("wait:before-sleep", [&] {
     ++sleeps;
-    rcu::WaitTable::Wake(inode);  // nobody else would
+    rcu::WaitTable::Wake(inode);  // no other thread would
   });
   EXPECT_FALSE(LookupRcu(7));
   EXPECT_EQ(sleeps, 0);
 }
 
-// Both live on threads of one index, hence in one shard of the pool.
+// Both inodes belong to threads of one index, hence to one shard of the pool.
 TEST_P(InodeRaceUnderRcu, TheMemoryOfAnInodeUnderAFinderIsNotReused) {
   InodeRef doomed, other;
   Elsewhere([&] { doomed = GetDoomed(7); });
@@ -120,7 +120,7 @@ TEST_P(InodeRace, R6_ACompletionBetweenTicketAndSleepIsNotMissed) {
   asleep.LetGo();
 }
 
-// A sanitizer sees any access to the memory; here the next inode may lie in it.
+// Sanitizers detect any access to the memory; otherwise the next inode may reuse it.
 TEST_P(InodeRace, R7_AFinderDoesNotTouchTheInodeItSleptFor) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
@@ -137,7 +137,7 @@ TEST_P(InodeRace, R7_AFinderDoesNotTouchTheInodeItSleptFor) {
 }
 
 TEST_P(InodeRace, R8_AnInodeWrittenBackToDieIsWaitedForAndLeftAloneByAllOthers) {
-  caches_.Get(7);  // joins the LRU, and stays there when it is used again
+  caches_.Get(7);  // joins the LRU, and stays on it when used again
   InodeRef doomed = GetDoomed(7);
   cache_.MarkDirty(*doomed);
   StopAt writing("iput:writing-back"), asleep("wait:before-sleep");
@@ -155,7 +155,7 @@ TEST_P(InodeRace, R8_AnInodeWrittenBackToDieIsWaitedForAndLeftAloneByAllOthers) 
   EXPECT_EQ(caches_.operations.evicted, 1u);
 }
 
-// To those who look without its lock, too. INODE-1.
+// Holds for lockless lookups, too. INODE-1.
 TEST_P(InodeRace, R8_AnInodeWrittenBackToDieIsDyingAtEveryMomentFromThenOn) {
   InodeRef doomed = GetDoomed(7);
   cache_.MarkDirty(*doomed);
@@ -180,8 +180,8 @@ TEST_P(InodeRace, R11_WhoWaitedForAnInodeThatAThirdUnhashedStartsAgain) {
   EXPECT_EQ(created.inode->count, 1u);
 }
 
-// A lookup by file id alone finds the inode that the server forgot, and waits for its end; one by
-// identity does not, and waits for its successor. In the end both wait for that.
+// A lookup by file id alone finds the stale inode and waits for its eviction; a lookup by identity
+// skips it and waits for its successor. In the end both wait for the successor.
 TEST_P(InodeRace, R23_OneWakeServesThoseWhoWaitedForEitherInodeOfAKey) {
   InodeRef forgotten = caches_.Get(7);
   forgotten->flags = kStale;

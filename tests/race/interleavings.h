@@ -1,7 +1,7 @@
-// interleavings: threads that a test leads past each other by the sync points of a debug build.
+// interleavings: threads ordered by the sync points of a debug build.
 //
-// Nothing here waits for time. A thread that is waited for and takes another way ends the wait when
-// it ends, so that a test fails instead of hanging wherever that can be told.
+// Nothing here sleeps for a time. A wait for a thread ends when that thread ends, so that a test
+// fails instead of hanging where this can be detected.
 #ifndef NFSWALK_TESTS_RACE_INTERLEAVINGS_H_
 #define NFSWALK_TESTS_RACE_INTERLEAVINGS_H_
 
@@ -22,7 +22,7 @@ namespace nfswalk {
 
 namespace internal {
 
-// Raised whenever something happened that a test may wait for.
+// Incremented on each event that a test may wait for.
 inline constinit std::atomic<uint32_t> events{0};
 
 inline void Tell() {
@@ -37,7 +37,7 @@ void Await(Happened&& happened) {
 
 }  // namespace internal
 
-// A thread of the test, joined at the latest when it goes out of scope.
+// A thread of the test, joined by the destructor at the latest.
 class Actor {
  public:
   explicit Actor(std::function<void()> act)
@@ -60,10 +60,10 @@ class Actor {
   std::thread thread_;
 };
 
-// To its end on another thread, before the caller goes on.
+// Runs `act` to its end on another thread.
 inline void Elsewhere(std::function<void()> act) { Actor(std::move(act)).Join(); }
 
-// Holds the first thread that reaches a sync point; those after it pass.
+// Blocks the first thread that reaches a sync point; later ones pass.
 class StopAt {
  public:
   explicit StopAt(std::string_view point) {
@@ -78,7 +78,7 @@ class StopAt {
   StopAt(const StopAt&) = delete;
   StopAt& operator=(const StopAt&) = delete;
 
-  // Waits until the actor stands there; false if it came to its end on another way.
+  // Waits until the actor is blocked there; false if it ended without reaching the point.
   bool Reached(const Actor& actor) const {
     internal::Await([&] { return state_->arrived || actor.done(); });
     return state_->arrived;
@@ -95,7 +95,7 @@ class StopAt {
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-// Counts who passes a sync point.
+// Counts passes of a sync point.
 class CountAt {
  public:
   explicit CountAt(std::string_view point) {
@@ -105,7 +105,7 @@ class CountAt {
     });
   }
   int count() const { return *count_; }
-  // Waits for the n-th.
+  // Waits for the n-th pass.
   void Await(int n) const {
     internal::Await([&] { return *count_ >= n; });
   }
@@ -114,7 +114,7 @@ class CountAt {
   const std::shared_ptr<std::atomic<int>> count_ = std::make_shared<std::atomic<int>>(0);
 };
 
-// Ends the program if a thread comes there: it would wait for what only its own thread can do.
+// Aborts if a thread reaches `point`, where it would wait for itself.
 inline void NobodyReaches(std::string_view point) {
   rcu::SyncPointScript::OnReach(point, [point = std::string(point)] {
     std::fprintf(stderr, "a thread reached %s\n", point.c_str());
@@ -122,7 +122,7 @@ inline void NobodyReaches(std::string_view point) {
   });
 }
 
-// Runs `act` on the first thread that reaches the sync point, with the locks held there.
+// Runs `act` on the first thread that reaches the sync point, with the locks it holds there.
 inline void OnceAt(std::string_view point, std::function<void()> act) {
   auto taken = std::make_shared<std::atomic<bool>>(false);
   rcu::SyncPointScript::OnReach(point, [taken, act = std::move(act)] {

@@ -1,5 +1,5 @@
-// The rules of NFS when replies are late and other clients are quick: forced interleavings of a
-// client with a server in memory.
+// Late replies and changes by other clients: forced interleavings of a client with a server in
+// memory.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,7 +16,7 @@ class NfsRulesRace : public MemoryMount {
 };
 
 #ifndef NDEBUG
-// The text that was refused and the permission to use the next one do not go together.
+// A walk uses a link's text only with the validity that it sampled for that text.
 TEST_F(NfsRulesRace, AWalkerNeverTrustsALinkTextThatWasInvalidBeforeItBegan) {
   const uint64_t link = server_->Add(kRoot, "link", FileType::kSymlink, "old");
   ASSERT_EQ(LinkText("link"), "old");
@@ -27,8 +27,8 @@ TEST_F(NfsRulesRace, AWalkerNeverTrustsALinkTextThatWasInvalidBeforeItBegan) {
   EXPECT_TRUE(reached_);
 }
 
-// There never was a file that the link led to: it led to "d/a" before that was made, and to "d/b",
-// which is missing, afterwards. A walk that is not strict may say otherwise (WALK-15). WALK-16.
+// The link never led to a file: it led to "d/a" before that was created, and to "d/b", which is
+// missing, afterwards. A walk that is not strict may find a file (WALK-15). WALK-16.
 TEST_F(NfsRulesRace, AStrictWalkDoesNotFollowALinkThatChangesUnderIt) {
   const uint64_t directory = server_->Add(kRoot, "d", FileType::kDirectory);
   const uint64_t link = server_->Add(kRoot, "link", FileType::kSymlink, "d/a");
@@ -38,20 +38,20 @@ TEST_F(NfsRulesRace, AStrictWalkDoesNotFollowALinkThatChangesUnderIt) {
     server_->SetTarget(link, "d/b");
     EXPECT_EQ(client_->Access("link", kMayRead, another_, {.no_follow = true}), std::errc{});
     server_->Add(directory, "a", FileType::kRegular);
-    List("d");  // sees that the directory has changed
-    List("d");  // brings names that may be believed
+    List("d");  // detects the change of the directory
+    List("d");  // caches trusted names
   });
   EXPECT_EQ(Stat("link", {.strict = true}), kMissing);
   EXPECT_TRUE(reached_);
 }
 
-// What our own call told us of a name is as old as its reply: a change by others that was noticed
-// since then casts doubt on it as on every other name of the directory. NAME-18.
+// The name in the reply to our own call is as old as that reply: a foreign change noticed since
+// then makes it need revalidation like every other name of the directory. NAME-18.
 TEST_F(NfsRulesRace, AFileThatIsRemovedRightAfterItsCreationIsNotFound) {
   ASSERT_EQ(Stat("file"), kMissing);
   At("change:taken-in", 1, [&] {
     server_->Take(kRoot, "file");
-    EXPECT_EQ(client_->Access("/", kMayRead, another_), std::errc{});  // sees that it has changed
+    EXPECT_EQ(client_->Access("/", kMayRead, another_), std::errc{});  // detects the change
   });
   ASSERT_TRUE(client_->Create("file", 0644, true, me_));
   EXPECT_TRUE(reached_);
@@ -71,14 +71,14 @@ TEST_F(NfsRulesRace, AFileThatIsCreatedRightAfterItsRemovalIsFound) {
   EXPECT_EQ(Stat("file"), created);
 }
 
-// Else the ENOENT of a LOOKUP that was sent before could be cached after it (i_rwsem).
+// Otherwise the ENOENT of an earlier LOOKUP could be cached after the creation (i_rwsem).
 TEST_F(NfsRulesRace, ACreationWaitsForTheLookupsInItsDirectory) {
   std::atomic<bool> created{false};
   std::thread creator;
   rcu::SyncPointScript::OnReach("lookup:after-rpc", [&] {
     if (reached_.exchange(true)) return;
     creator = std::thread([&] { created = client_->Create("new", 0644, true, me_).has_value(); });
-    // Far more turns than a creation takes.
+    // Far more yields than a creation takes.
     for (int turns = 0; turns < 10'000 && !created; ++turns) std::this_thread::yield();
     EXPECT_FALSE(created);
   });
@@ -101,8 +101,8 @@ TEST_F(NfsRulesRace, AFileThatIsMovedOnRightAfterItsRenameIsNotFound) {
 }
 #endif
 
-// A READLINK that was answered before the link changed must not bless its text after the change
-// was seen (ATTR-15; ACCESS-8 for rights).
+// The reply to a READLINK from before the change does not make its text valid after the change was
+// noticed (ATTR-15; ACCESS-8 for rights).
 TEST_F(NfsRulesRace, ALateLinkTextDoesNotOutliveAChange) {
   const uint64_t link = server_->Add(kRoot, "link", FileType::kSymlink, "old");
   ASSERT_EQ(Stat("link", {.no_follow = true}), link);
@@ -115,15 +115,14 @@ TEST_F(NfsRulesRace, ALateLinkTextDoesNotOutliveAChange) {
   EXPECT_EQ(LinkText("link"), "new");
 }
 
-// A name that was revalidated in one directory while it was moved to another must not pass for one
-// that is known to be right in the other.
+// A name revalidated in one directory while it is moved to another is not valid in the other.
 TEST_F(NfsRulesRace, ARevalidationInTheOldDirectoryDoesNotVouchForTheNameInTheNew) {
   const uint64_t a = server_->Add(kRoot, "a", FileType::kDirectory);
   const uint64_t b = server_->Add(kRoot, "b", FileType::kDirectory);
   server_->Add(a, "moved", FileType::kDirectory);
   ASSERT_TRUE(IsFile(Stat("a/moved")));
   ASSERT_TRUE(IsFile(Stat("b")));
-  // As many changes of "a" are noticed as of "b" below.
+  // Advances the change id of "a" as often as that of "b" below.
   for (const char* name : {"one", "two"}) {
     server_->Add(a, name, FileType::kRegular);
     ASSERT_EQ(client_->Access("a", kMayRead, another_), std::errc{});
@@ -140,7 +139,7 @@ TEST_F(NfsRulesRace, ARevalidationInTheOldDirectoryDoesNotVouchForTheNameInTheNe
   EXPECT_EQ(Stat("b/moved"), kMissing);
 }
 
-// A reply that took longer than that to a later change is older than what we know. ATTR-10.
+// A reply to an earlier request than that of a later change is stale. ATTR-10.
 TEST_F(NfsRulesRace, TheReplyToAWriteDoesNotUndoThatOfALaterOne) {
   server_->Add(kRoot, "file", FileType::kRegular);
   auto file = client_->Open("file", kMayWrite, me_);
@@ -154,7 +153,7 @@ TEST_F(NfsRulesRace, TheReplyToAWriteDoesNotUndoThatOfALaterOne) {
   EXPECT_EQ(attributes->size_bytes, 200u);
 }
 
-// An error of the server says nothing of the tree that a strict walk could wait for.
+// A server error is not a concurrent change, which a strict walk would retry.
 TEST_F(NfsRulesRace, AStrictWalkReportsAnErrorOfTheServerAtOnce) {
   protocol_->Fail("LOOKUP", std::errc::io_error);
   EXPECT_EQ(Stat("file", {.strict = true}), Failed(std::errc::io_error));

@@ -1,5 +1,5 @@
-// Changes that meet a walk while it finds out the way to a directory, or takes it from the path
-// cache (walk/path_cache.h, rcu/change_count.h).
+// Changes during a walk that records a prefix, or takes one from the path cache (walk/path_cache.h,
+// rcu/change_count.h).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -34,7 +34,7 @@ class PathCacheRace : public MemoryMount {
   uint64_t file_ = 0;
 };
 
-// A directory is moved at each step of walks that would remember the way through it. WALK-18.
+// A directory is moved at each step of a walk that would record its prefix. WALK-18.
 TEST_F(PathCacheRace, APrefixThatChangesWhileItIsRecordedIsNotKept) {
   int met = 0;
   for (const std::string_view point :
@@ -55,7 +55,7 @@ TEST_F(PathCacheRace, APrefixThatChangesWhileItIsRecordedIsNotKept) {
   EXPECT_GT(met, 40);
 }
 
-// The way was right when it was taken; then the directory goes.
+// The prefix was valid when it was taken; then the directory is removed.
 TEST_F(PathCacheRace, ADirectoryThatMovesAfterItsPrefixWasUsedIsNoAnswer) {
   for (const std::string_view point : {"walk:next-component", "walk:before-child-sample",
                                        "walk:after-child-sample", "walk:before-confirm"}) {
@@ -63,7 +63,7 @@ TEST_F(PathCacheRace, ADirectoryThatMovesAfterItsPrefixWasUsedIsNoAnswer) {
     Warm(kFile);
     const uint64_t before = path_hits();
     EXPECT_EQ(Stat(kFile), file_);
-    EXPECT_EQ(path_hits(), before + 1) << "the way is known";
+    EXPECT_EQ(path_hits(), before + 1) << "the prefix is cached";
     At(point, 1, [&] {
       Rename("a/b/file", "a/b/other");
       Rename("a/b", "a/c");
@@ -76,18 +76,18 @@ TEST_F(PathCacheRace, ADirectoryThatMovesAfterItsPrefixWasUsedIsNoAnswer) {
   }
 }
 
-// While a directory is on its way out nobody takes the way through it, nor learns it anew.
+// While a directory is being moved, its prefix is neither used nor recorded.
 TEST_F(PathCacheRace, NoPrefixIsUsedWhileADirectoryLeavesItsPlace) {
   std::binary_semaphore asked{0}, answered{0};
   std::atomic<bool> done{false};
-  std::vector<uint64_t> hits;  // at each name that is taken out of its chain, the last being `a`
+  std::vector<uint64_t> hits;  // at each name that is unhashed, the last being `a`
   std::thread asker([&] {
     Warm(kFile);
     Warm(kFile);
     answered.release();
     for (asked.acquire(); !done; asked.acquire()) {
       const uint64_t before = path_hits();
-      // The chain of the name is locked: only what RCU mode answers may be asked.
+      // The chain of the name is locked: only RCU-walk may run here.
       for (int i = 0; i < 4; ++i) (void)Stat(kFile, {.cached = true});
       hits.push_back(path_hits() - before);
       answered.release();
@@ -109,11 +109,11 @@ TEST_F(PathCacheRace, NoPrefixIsUsedWhileADirectoryLeavesItsPlace) {
   EXPECT_EQ(Stat(kFile), kMissing);
 }
 
-// Two writers overlap; whoever reads in between keeps nothing.
+// Two overlapping writers: a sample in between is not kept.
 TEST(ChangeCountRace, NothingReadDuringAChangeIsKept) {
   struct Shared {
     rcu::ChangeCount count;
-    std::atomic<uint64_t> left{0}, right{0};  // equal, unless somebody is changing them
+    std::atomic<uint64_t> left{0}, right{0};  // equal outside a change
   } shared;
   constexpr int kWrites = 20'000;
   std::atomic<int> writing{2};

@@ -15,7 +15,7 @@ namespace {
 TEST(CountersRace, NothingIsLostWithMoreThreadsThanSlots) {
   constexpr int kThreads = kMaxThreadIndex + 60;
   constexpr uint64_t kRounds = 20'000;
-  // Enough for each to be preempted in the middle of an addition now and then.
+  // Enough for preemption in the middle of an addition.
   constexpr uint64_t kRoundsOfSharing = 300'000;
   CounterSet<2> counters;
   std::atomic<uint64_t> sharing{0};

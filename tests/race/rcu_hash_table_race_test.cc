@@ -109,14 +109,14 @@ TEST_F(HashTableRace, NodesThatStayAreFoundAllThroughGrowthAndChurn) {
     threads.emplace_back(read);
   }
   EXPECT_EQ(table_.size(), kStable);
-  // Even if the writers ran one after the other.
+  // Holds even if the writers ran one after the other.
   EXPECT_GE(table_.bucket_count(), kChurnKeys / 2);
   EXPECT_GE(hits.load(), 1000u);
   EXPECT_LE(false_misses.load(), hits.load() / 10) << "misses belong to moving buckets only";
   for (Node* node : stable) Remove(node);
 }
 
-// Each thread owns its keys, so it knows exactly what the table must say about them.
+// Each thread owns its keys, and so their expected state.
 TEST_F(HashTableRace, EveryThreadSeesItsOwnInsertionsAndRemovalsExactly) {
   constexpr uint64_t kKeys = 5'000;
   const auto own = [&](uint64_t base) {
@@ -146,8 +146,8 @@ TEST_F(HashTableRace, EveryThreadSeesItsOwnInsertionsAndRemovalsExactly) {
   EXPECT_EQ(table_.size(), 0u);
 }
 
-// Opposite moves over the same pairs of buckets while the table grows: must neither deadlock nor
-// lose a node.
+// Opposite moves over the same pairs of buckets while the table grows neither deadlock nor lose a
+// node.
 TEST_F(HashTableRace, MovesInOppositeDirectionsUnderGrowthLoseNothing) {
   constexpr uint64_t kRounds = 10'000;
   const auto move = [&](uint64_t home, uint64_t away) {

@@ -1,4 +1,4 @@
-// Threads that fight for spin locks, chain locks and lockrefs.
+// Contention on spin locks, chain locks and lockrefs.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -51,7 +51,8 @@ TYPED_TEST(MutualExclusionRace, NoUpdateUnderTheLockIsLost) {
   uint64_t value = 0;
   std::atomic<uint64_t> tried{0};
   RunOnThreads(kThreads, [&](int thread) {
-    // Who only tries goes on until it was lucky, at the latest when the others are done.
+    // The try_lock thread continues until it succeeded once, at the latest when the others are
+    // done.
     for (uint64_t i = 0; i < kRounds || (thread == 0 && tried.load() == 0); ++i) {
       if (thread == 0) {
         std::unique_lock guard(lock, std::try_to_lock);
@@ -93,8 +94,8 @@ TEST(LockrefRace, GetsAndPutsOfAllKindsBalance) {
   EXPECT_FALSE(ref.locked());
 }
 
-// A killer marks the object dead when nobody holds it and revives it later; users must never hold
-// a reference to a dead object, nor see the plain field change that the killer writes while it is
+// One thread marks the object dead when it is unreferenced, and revives it later; the others never
+// hold a reference to a dead object, nor see the plain field change that is written while it is
 // dead.
 TEST(LockrefRace, NobodyHoldsAReferenceToADeadObject) {
   constexpr uint64_t kFloor = 200;
@@ -150,7 +151,7 @@ TEST(LockrefRace, NobodyHoldsAReferenceToADeadObject) {
   EXPECT_GE(refusals.load(), kFloor);
 }
 
-// Readers walk while a writer inserts and removes: they always see the node that stays.
+// Readers traverse while a writer inserts and removes: they always find the node that stays.
 TEST(BitLockChainRace, ReadersNeverLoseANodeThatStays) {
   using Chain = BitLockChain<Node, Traits, false>;
   constexpr int kRounds = 100'000;
@@ -175,7 +176,7 @@ TEST(BitLockChainRace, ReadersNeverLoseANodeThatStays) {
       if (others != 0) walks_with_comers.fetch_add(1, std::memory_order_relaxed);
     }
   });
-  // Past the rounds it goes on until the reader has seen something, within a bound.
+  // After kRounds, continues until the reader has found something, within a bound.
   for (int i = 0; i < 100 * kRounds; ++i) {
     if (i >= kRounds && walks_with_comers.load(std::memory_order_relaxed) >= 100) break;
     Node& node = comers[static_cast<size_t>(i) % comers.size()];

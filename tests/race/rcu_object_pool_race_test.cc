@@ -67,8 +67,8 @@ TEST(ObjectPoolRace, NoObjectHasTwoOwnersWhenThreadsFreeEachOthers) {
   EXPECT_LE(pool.capacity_bytes(), 8 * SlabPool::kSlabBytes);
 }
 
-// What a reader finds through a pointer stays readable and unchanged for its whole section,
-// although the writer retires it at once and the pool reuses and unmaps memory.
+// An object found through a pointer stays readable and unchanged for the whole section, although
+// the writer retires it at once and the pool reuses and unmaps memory.
 TEST(ObjectPoolRace, AReaderKeepsWhatItFoundUntilItsSectionEnds) {
   constexpr uint64_t kRounds = 30'000;
   ObjectPool<Object> pool;
@@ -108,8 +108,8 @@ TEST(ObjectPoolRace, AReaderKeepsWhatItFoundUntilItsSectionEnds) {
 }
 
 #ifndef NDEBUG
-// The callback that frees the last object still has the slab and its lists in its hands when the
-// object no longer counts.
+// The callback that frees the last object still uses the slab and its lists after the object is no
+// longer counted.
 TEST(ObjectPoolRace, APoolIsNotDestroyedUnderTheCallbackThatFreesItsLastObject) {
   auto pool = std::make_unique<ObjectPool<Object>>();
   std::atomic<bool> freed{false}, destroying{false}, destroyed{false};
@@ -118,7 +118,7 @@ TEST(ObjectPoolRace, APoolIsNotDestroyedUnderTheCallbackThatFreesItsLastObject) 
     freed = true;
     freed.notify_all();
     destroying.wait(false);
-    // The pool's destructor has no reason to take long, unless it waits for us.
+    // The pool's destructor takes this long only if it waits for the callback.
     for (int turns = 0; turns < 10'000 && !destroyed; ++turns) std::this_thread::yield();
     outlived = destroyed;
   });

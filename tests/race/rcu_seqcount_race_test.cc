@@ -1,4 +1,4 @@
-// Readers of a sequence count beside a writer: no torn read passes, and torn reads do happen.
+// Readers of a sequence count beside a writer: torn reads occur, and none validates.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -49,7 +49,7 @@ TEST(SeqCountRace, NoTornReadPassesAlthoughTornReadsHappen) {
       record.seq.WriteBegin();
       for (auto& word : record.words) word.store(value, std::memory_order_relaxed);
       record.seq.WriteEnd();
-      // Room for readers to succeed.
+      // Gives readers time to succeed.
       for (int i = 0; i < 20; ++i) record.seq.Begin();
     }
   });
@@ -61,7 +61,7 @@ TEST(SeqCountRace, NoTornReadPassesAlthoughTornReadsHappen) {
   stop.store(true);
   EXPECT_EQ(tally.torn_valid, 0u);
   EXPECT_GE(tally.valid, kFloor);
-  EXPECT_GE(tally.torn_rejected, 10u) << "the race this test is about did not take place";
+  EXPECT_GE(tally.torn_rejected, 10u) << "no torn read occurred";
 }
 
 TEST(SeqCountRace, ASampleOlderThanAWriteNeverPasses) {

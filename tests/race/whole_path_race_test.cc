@@ -1,5 +1,5 @@
-// A reply that tells of a whole path, and what happens to the path while it is under way or being
-// taken in: forced interleavings of a client with a server in memory.
+// A reply for a whole path, and changes to that path before it arrives or while it is cached:
+// forced interleavings of a client with a server in memory.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -22,7 +22,7 @@ class WholePathRace : public MemoryMount {
     Mount();
   }
 
-  // While the next reply of a whole path is on its way.
+  // Runs `meanwhile` while the next reply of a whole path is under way.
   void Meanwhile(std::function<void()> meanwhile) {
     WhileReplyIsUnderWay("COMPOUND", std::move(meanwhile));
   }
@@ -55,7 +55,7 @@ TEST_F(WholePathRace, ANameThatWeCreateMeanwhileIsNotForgotten) {
   EXPECT_TRUE(IsFile(Stat("a/b/new")));
 }
 
-// The directory was moved by us while the server's answer of where it used to be was on its way.
+// We move the directory while the reply with its old place is under way.
 TEST_F(WholePathRace, ADirectoryThatWeMoveMeanwhileStaysWhereItIs) {
   ASSERT_EQ(Stat("a/b/file"), file_);
   Meanwhile([&] { EXPECT_EQ(client_->Rename("a/b", "a/c", me_), std::errc{}); });
@@ -64,7 +64,7 @@ TEST_F(WholePathRace, ADirectoryThatWeMoveMeanwhileStaysWhereItIs) {
   EXPECT_EQ(Stat("a/b/file"), kMissing);
 }
 
-// Another client's change that we learn of before the older answer arrives.
+// A foreign change is noticed before the older reply arrives.
 TEST_F(WholePathRace, AnOlderAnswerDoesNotVouchForANameAfterAChangeThatWeKnowOf) {
   ASSERT_EQ(Stat("a/b/file"), file_);
   Meanwhile([&] {
@@ -82,8 +82,7 @@ TEST_F(WholePathRace, WhatIsInvalidatedMeanwhileIsAskedForAgain) {
     client_->InvalidateCaches();
   });
   (void)client_->Stat("a/b/file", me_);
-  // What was not known before the call was sent cannot have been invalidated: this is as if the
-  // caches had been told a moment too early.
+  // The first call does not cover inodes that only this reply made known.
   client_->InvalidateCaches();
   EXPECT_EQ(Stat("a/b/file"), kMissing);
 }
@@ -105,7 +104,7 @@ TEST_F(WholePathRace, EightThreadsThatMissTheSamePathSendOneCall) {
   EXPECT_EQ(server_->rpcs_sent(), 1u);
 }
 
-// The second thread comes to a directory that the first has just brought, and wants a name in it
+// The second thread reaches a directory that the first has just filled, and looks up a name in it
 // that is part of the same reply.
 TEST_F(WholePathRace, WhoFollowsBehindAReplyWaitsForTheNamesToCome) {
   StopAt between("path-lookup:between-names");

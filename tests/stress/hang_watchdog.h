@@ -1,4 +1,4 @@
-// hang_watchdog: a test that does not end says where, and dies, instead of being timed out.
+// hang_watchdog: aborts a test that hangs, with a message, before the runner's timeout.
 #ifndef NFSWALK_TESTS_STRESS_HANG_WATCHDOG_H_
 #define NFSWALK_TESTS_STRESS_HANG_WATCHDOG_H_
 
@@ -13,8 +13,8 @@
 
 namespace nfswalk {
 
-// Aborts the process if it lives for longer than 5 seconds: six times that under a sanitizer. That
-// is no measurement; what it guards takes a hundredth.
+// Aborts the process if it lives for longer than 5 seconds, 30 under a sanitizer: a hundred times
+// what the guarded code takes.
 class HangWatchdog {
  public:
   explicit HangWatchdog(std::string what)
@@ -49,7 +49,7 @@ class HangWatchdog {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last: uses the members above
 };
 
 }  // namespace nfswalk

@@ -89,7 +89,7 @@ void MountLoad::Walk(Worker& worker) {
       return Note(ErrorOf(client.ReadLink(base_ + "/" + kLink, text, who)), true);
     case 2:
       return Note(ErrorOf(client.Stat(Name(kWork, "w" + number), who, {.strict = true})));
-    case 3:  // never asked before: a call to the server
+    case 3:  // a name that is not cached: an RPC
       return Note(ErrorOf(client.Stat(Name(kStable, "no" + std::to_string(random)), who)));
     case 4:
       return Note(client.ReadDir(base_ + "/" + kStable, who, [](const auto&) { return true; }),

@@ -1,7 +1,7 @@
-// mount_load: threads that use one mount in every way, and share its ownership: the last to leave
-// unmounts it.
+// mount_load: threads that use one mount concurrently and share its ownership: the last to release
+// it unmounts.
 //
-// Two walk, one changes what is there and keeps files open, one reclaims, invalidates and iterates.
+// Two walk, one makes changes and keeps files open, one prunes, invalidates and iterates.
 #ifndef NFSWALK_TESTS_STRESS_MOUNT_LOAD_H_
 #define NFSWALK_TESTS_STRESS_MOUNT_LOAD_H_
 
@@ -21,12 +21,12 @@
 
 namespace nfswalk {
 
-// Of any number of loads.
+// Sums over any number of loads.
 struct LoadTally {
   std::atomic<uint64_t> calls{0};
-  std::atomic<uint64_t> canceled{0};         // calls that the shutdown ended
-  std::atomic<uint64_t> wrong{0};            // answers that can never have been true
-  std::atomic<uint64_t> files_left_open{0};  // when the load was told to stop
+  std::atomic<uint64_t> canceled{0};         // calls that Shutdown() cancelled
+  std::atomic<uint64_t> wrong{0};            // results that were never right
+  std::atomic<uint64_t> files_left_open{0};  // at Stop()
   std::atomic<uint64_t> inodes_iterated{0};
 };
 
@@ -35,25 +35,25 @@ class MountLoad {
   static constexpr size_t kWorkers = 4;
   static constexpr int kStableFiles = 24;
 
-  // Names, in the directory `base` of the mount, that must be there: directories "stable" (with
-  // files "f0" to "f23") and "work" (empty), and "link" to "stable".
+  // Names that must exist in the directory `base` of the mount: directories "stable" (with files
+  // "f0" to "f23") and "work" (empty), and "link" to "stable".
   static constexpr const char* kStable = "stable";
   static constexpr const char* kWork = "work";
   static constexpr const char* kLink = "link";
 
-  // Starts the threads; each has a share of `client` until its last call.
+  // Starts the threads; each shares `client` until its last call.
   MountLoad(const std::shared_ptr<Client>& client, std::string base, uint64_t seed,
             LoadTally& tally);
-  // Preconditions: told to stop.
+  // Preconditions: Stop() was called.
   ~MountLoad();
   MountLoad(const MountLoad&) = delete;
   MountLoad& operator=(const MountLoad&) = delete;
 
-  // Returns once every thread has done something.
+  // Returns once every thread has made a few calls.
   void AwaitWork();
-  // The threads end after the calls they are in.
+  // Makes the threads end after their current calls.
   void Stop() { stop_ = true; }
-  // Returns once every thread has made its last call and given up its share. They live on until
+  // Returns once every thread has made its last call and released its share. The threads live until
   // Release().
   void AwaitLastCalls();
   void Release();
@@ -74,7 +74,7 @@ class MountLoad {
   void Reclaim(Worker& worker);
   void UseFiles(Worker& worker);
 
-  // Counts a call and what became of it. Names of `stable` are always there.
+  // Counts a call and its error. `is_stable`: the path exists, so that any error is wrong.
   void Note(std::errc error, bool is_stable = false);
   std::string Name(const char* directory, const std::string& name) const {
     return base_ + "/" + directory + "/" + name;

@@ -15,21 +15,21 @@ namespace {
 
 constexpr int kLinksMax = 40;         // path_resolution(7)
 constexpr int kStepsMax = 1'000'000;  // of one search
-constexpr int kShortSearch = 300;     // steps that are taken without remembering them
+constexpr int kShortSearch = 300;     // steps before states are recorded
 
-// How far a search has come, and what it had to believe for that.
+// The state of a search, and the assumptions that it rests on.
 struct State {
   NodeId at = kRootNode;
   std::string rest;  // of the path
   int links = 0;
-  // kStrict: the moments at which everything so far was true. Else: the moment of the last step,
-  // and the end of the call.
+  // kStrict: the ticks at which all facts so far held. Else: the tick of the last step, and the end
+  // of the call.
   Tick lo;
   Tick hi;
-  // kHandOverHand: until when the position may be where it was found, and the change that moved it.
+  // kHandOverHand: until when the position may be in its place, and the change that moved it.
   Tick held_until = kForever;
   const Change* held_before = nullptr;
-  // Changes under way that must have taken effect; kStrict: that must not.
+  // Concurrent changes assumed to have taken effect; kStrict: and not to have.
   std::vector<const Change*> made = {};
   std::vector<const Change*> unmade = {};
 
@@ -45,7 +45,7 @@ class Search {
   Search(const History& history, const Walk& walk, Promise promise)
       : history_(history), question_(walk.question), answer_(walk.answer), promise_(promise) {}
 
-  // From now on all that is tried is written down.
+  // Records from now on every value that is tried.
   void WriteDown() { writes_down_ = true; }
   const std::set<std::string>& tried() const { return tried_; }
 
@@ -54,7 +54,7 @@ class Search {
   bool gave_up() const { return steps_ > kStepsMax; }
 
  private:
-  // A value of `past` is believed; with `whole`, so are the other names that its change is about.
+  // Assumes a version of `past`; with `whole`, also for the other names of its change.
   template <class Value>
   bool Believe(State& state, const Past<Value>& past, const typename Past<Value>::Version& version,
                bool whole) const;
@@ -82,7 +82,7 @@ class Search {
   const Answer& answer_;
   const Promise promise_;
   int steps_ = 0;
-  std::set<State> in_vain_;  // links that lead to each other would be followed in ever new ways
+  std::set<State> in_vain_;  // bounds links that lead to each other
   bool writes_down_ = false;
   std::set<std::string> tried_;
 };
@@ -96,7 +96,7 @@ std::string TextOf(const Attributes& attributes) {
   return "has ctime " + std::to_string(attributes.ctime.seconds);
 }
 
-// With what was before it, which a wrong answer is most often.
+// Records the versions before it as well: a wrong answer is most often one of them.
 template <class Value>
 void Search::WriteDown(const State& state, const Past<Value>& past,
                        const typename Past<Value>::Version& version) {
@@ -129,7 +129,7 @@ bool Search::Believe(State& state, const Past<Value>& past,
   if (!whole) return true;
   for (const auto& other : possible) {
     if (&other <= &version) {
-      if (other.change->returned < state.lo) continue;  // beyond doubt
+      if (other.change->returned < state.lo) continue;  // has returned: certain
       if (Contains(state.unmade, other.change)) return false;
       if (promise_ == Promise::kHandOverHand && state.held_before == other.change) return false;
       if (!Contains(state.made, other.change)) state.made.push_back(other.change);
@@ -179,7 +179,7 @@ bool Search::ToParent(const State& state, std::string_view rest) {
   return Some(place, state, true, [&](const auto& here, State then) {
     const NodeId parent = here.value.parent;
     if (promise_ == Promise::kHandOverHand) {
-      // Wherever the parent is at that moment, it is held there.
+      // Wherever the parent is at that tick, the walk holds it there.
       then.held_until = std::min(then.held_until, here.until);
       return Some(history_.at(parent).place, then, false, [&](const auto& there, State above) {
         above.held_until = there.until;
@@ -271,7 +271,7 @@ Verdict Judge(const History& history, const Walk& walk, Promise promise) {
 
 std::string Describe(const History& history, const Walk& walk, Promise promise) {
   constexpr size_t kLinesMax = 60;
-  constexpr const char* kPromises[] = {"steps", "ladder", "strict"};
+  constexpr const char* kPromises[] = {"steps", "hand-over-hand", "strict"};
   const auto& [question, answer, begin, end] = walk;
   std::ostringstream text;
   text << kPromises[static_cast<size_t>(promise)] << " " << NameOf(question.kind) << " '"

@@ -1,18 +1,17 @@
-// oracle: could a correct client have answered a walk like this? (WALK-15, WALK-16)
+// oracle: decides whether a correct client could have given the answer of a walk (WALK-15,
+// WALK-16).
 //
-// A walk looks at facts, one after the other: may the directory be searched, what does the name
-// lead to, what are the attributes in the end. The oracle tries all values that each fact may have
-// had during the call, and asks whether some choice gives the answer:
+// A walk reads facts in order: may the directory be searched, what does the name lead to, what are
+// the attributes in the end. The oracle tries all values that each fact may have had during the
+// call:
 //
-//   kSteps   each fact was true at a moment of the call, these moments being in order. What a walk
-//            with references promises: between two steps the directory it is in may be moved.
-//   kHandOverHand  and, at each of these moments, the walk's position was where the step before had
-//   found
-//            it: consecutive intervals overlap. What a walk under RCU promises (Oracle A).
-//   kStrict  all facts were true at one moment. A change is then seen in all names it is about or
-//            in none, since that moment comes before it or after it (Oracle B). Attributes are
-//            facts of their own: a client may learn of a directory's new times before it knows the
-//            name.
+//   kSteps         each fact held at a tick of the call, in order. What ref-walk promises: between
+//                  two steps the directory of the walk may be moved.
+//   kHandOverHand  and at each of these ticks the walk's position was where the step before had
+//                  found it: consecutive intervals overlap. What RCU-walk promises.
+//   kStrict        all facts held at one tick. A change is then seen in all names it is about or in
+//                  none, since that tick is before or after it. Attributes are facts of their
+//                  own: a client may see a directory's new times before the new name.
 //
 // Thread safety: any number at once, while the history is sealed.
 #ifndef NFSWALK_TESTS_STRESS_ORACLE_H_
@@ -31,8 +30,8 @@ enum class Promise { kSteps, kHandOverHand, kStrict };
 struct Question {
   enum class Kind : uint8_t { kStat, kAccess, kReadLink };
   Kind kind = Kind::kStat;
-  bool follow = true;      // a link in last place; ReadLink never does
-  bool superuser = false;  // else the last three bits of a mode decide
+  bool follow = true;      // a link in last place; unused by kReadLink
+  bool superuser = false;  // else the mode bits of others apply
   uint32_t mask = 0;       // of access(2): read and write
   std::string path = {};
 };
@@ -50,17 +49,16 @@ struct Walk {
   Tick end = 0;
 };
 
-// The bits of access(2) that a mode gives to those who are neither owner nor of the group; all to
-// the superuser.
+// Returns the access(2) bits that a mode gives to others; all to the superuser.
 inline uint32_t MayBits(uint32_t mode, bool superuser) { return superuser ? 7 : mode & 7; }
 
 enum class Verdict { kLegal, kIllegal, kUndecided };
 
-// kUndecided if there are too many possibilities to try. Preconditions: the history is sealed and
-// has known all nodes since before the walk began.
+// Returns kUndecided if there are too many possibilities to try. Preconditions: the history is
+// sealed and contains all nodes since before the walk began.
 Verdict Judge(const History& history, const Walk& walk, Promise promise);
 
-// The walk and all that it may have seen, each with the time in which it may have seen it.
+// Describes the walk and every version it may have seen, with the ticks at which it may have.
 std::string Describe(const History& history, const Walk& walk, Promise promise);
 
 }  // namespace nfswalk::stress

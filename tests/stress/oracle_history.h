@@ -1,15 +1,15 @@
-// oracle_history: all that a file tree ever was, and when each part of it may have been seen.
+// oracle_history: the history of a file tree, and when each state of it may be seen.
 //
 // A tree is a set of facts: what a name leads to, where a directory is, the mode of a node, its
-// attributes. Each fact has a past: its values, one after the other, and the changes between them.
+// attributes. Each fact has a sequence of versions, and the changes between them.
 //
-// A client with caches that is the only one to change a tree shows a change somewhere between the
-// server's critical section and the return of the changing call. So a value may be seen from the
-// moment at which the server makes it (nobody can know it earlier) until the call returns that puts
-// another one in its place (WALK-15). Both moments are ticks of one counter.
+// A caching client that is the only one to change a tree may show a change from the server's
+// critical section on, and must once the changing call has returned. So a version may be seen from
+// the tick at which the server makes it until the call returns that replaces it (WALK-15). Both are
+// ticks of one counter.
 //
-// Thread safety: none, except that the caller of a change may write its `returned` while others add
-// to the history.
+// Thread safety: none, except that the caller of a change may write its `returned` while other
+// threads add to the history.
 #ifndef NFSWALK_TESTS_STRESS_ORACLE_HISTORY_H_
 #define NFSWALK_TESTS_STRESS_ORACLE_HISTORY_H_
 
@@ -37,7 +37,7 @@ using protocol::FileType;
 using Tick = uint64_t;
 inline constexpr Tick kForever = ~Tick{0};
 
-// One counter for all threads: a tick that is taken before another is smaller.
+// One counter for all threads: earlier ticks are smaller.
 class TickClock {
  public:
   Tick Now() { return ++ticks_; }
@@ -53,16 +53,16 @@ inline constexpr NodeId kRootNode = 1;
 struct Change {
   Tick made = 0;
   Tick returned = kForever;
-  std::string what = {};  // for people
+  std::string what = {};  // for messages
 };
 
-// The values of one fact.
+// The versions of one fact.
 template <class Value>
 class Past {
  public:
   struct Version {
     Value value;
-    const Change* change;   // that brought it
+    const Change* change;   // that made it
     Tick until = kForever;  // the last tick at which it may be seen, once sealed
   };
   using Versions = std::span<const Version>;
@@ -79,8 +79,8 @@ class Past {
   const Value& now() const { return versions_.back().value; }
   Versions all() const { return versions_; }
 
-  // To be called when all changes have returned. Who saw a later change return cannot see what was
-  // before an earlier one: `until` never decreases.
+  // Preconditions: all changes have returned. A walk that saw a later change return cannot see the
+  // version before an earlier one: `until` never decreases.
   void Seal() {
     Tick until = kForever;
     for (size_t i = versions_.size(); i-- > 0;) {
@@ -89,7 +89,7 @@ class Past {
     }
   }
 
-  // All versions that may have been seen at some tick from `lo` to `hi`. Preconditions: sealed.
+  // Returns all versions that may be seen at some tick from `lo` to `hi`. Preconditions: sealed.
   Versions Between(Tick lo, Tick hi) const {
     const auto first = std::ranges::lower_bound(versions_, lo, {}, &Version::until);
     auto last = first;
@@ -97,12 +97,12 @@ class Past {
     return {first, last};
   }
 
-  // The change that put another value in its place; null if it is the newest.
+  // Returns the change that replaced the version; null for the newest.
   const Change* EndOf(const Version& version) const {
     return &version == &versions_.back() ? nullptr : (&version + 1)->change;
   }
 
-  // Keeps the newest value only, as if it had always been.
+  // Keeps the newest version alone, valid from the beginning.
   void Forget(const Change& beginning) {
     versions_.erase(versions_.begin(), versions_.end() - 1);
     versions_.front().change = &beginning;
@@ -113,7 +113,7 @@ class Past {
   std::vector<Version> versions_;
 };
 
-// Where a directory is.
+// The place of a directory.
 struct Place {
   NodeId parent;
   std::string name;
@@ -121,42 +121,42 @@ struct Place {
 
 struct Node {
   FileType type;
-  std::string target;  // a symbolic link's; it never changes
+  std::string target;  // a symbolic link's; immutable
   Past<Attributes> attributes;
   Past<uint32_t> mode;
-  Past<Place> place;  // a directory's; a removed one stays where it was
+  Past<Place> place;  // a directory's; unchanged by its removal
   std::map<std::string, Past<NodeId>, std::less<>> names;  // a directory's
 };
 
 class History {
  public:
-  // The root, with all rights for everybody.
+  // Makes the root, with all rights for all.
   History();
   History(const History&) = delete;
   History& operator=(const History&) = delete;
 
-  // Stays valid until Forget().
+  // Valid until Forget().
   Change& NewChange(Tick made, std::string what);
-  // A node that has no name yet. `attributes.fileid` is filled in.
+  // Adds a node without a name. Fills in `attributes.fileid`.
   NodeId Make(FileType type, std::string target, Attributes attributes, const Change& change);
-  // From `change` on `name` leads to `node`, or to kNothing.
+  // Makes `name` lead to `node`, or to kNothing, from `change` on.
   void SetName(NodeId directory, std::string_view name, NodeId node, const Change& change);
   void SetAttributes(NodeId node, const Attributes& attributes, const Change& change);
 
-  // What `name` leads to now.
+  // Returns what `name` leads to at present.
   NodeId Child(NodeId directory, std::string_view name) const;
   const Node* Find(NodeId node) const;
   const Node& at(NodeId node) const { return nodes_.at(node); }
   const std::deque<Change>& changes() const { return changes_; }
 
-  // After the last change of a round has returned; before the history is asked.
+  // Called after the last change of a round has returned, before queries.
   void Seal();
-  // What is now becomes the beginning of the next round. Nodes without a name are gone.
+  // Makes the present state the beginning of the next round. Drops nodes without a name.
   void Forget();
 
  private:
   const Change beginning_{.made = 0, .returned = 0};
-  std::deque<Change> changes_;  // the elements never move
+  std::deque<Change> changes_;  // stable addresses
   std::unordered_map<NodeId, Node> nodes_;
   NodeId last_node_ = kRootNode;
 };

@@ -10,7 +10,7 @@ namespace nfswalk::stress {
 
 namespace {
 
-// Long names are kept elsewhere than short ones; a rename may change the kind.
+// Long names are stored outside of the dentry; a rename may change between short and long.
 constexpr std::string_view kTops[] = {"a", "b", "c"};
 constexpr std::string_view kMiddles[] = {
     "d", "a-name-of-more-than-sixteen-bytes",
@@ -68,7 +68,7 @@ std::string Anything(Random& random) {
       return Leaf(random);
   }
 }
-// The path without its last name, and another last name.
+// Returns the path with its last name replaced.
 std::string Beside(const std::string& path, std::string_view name) {
   return path.substr(0, path.rfind('/') + 1) + std::string(name);
 }
@@ -242,7 +242,7 @@ Answer OracleLoad::Ask(const Question& question, ResolveFlags flags) {
 void OracleLoad::AskSomething(Actor& actor) {
   Record record{.walk = {.question = RandomQuestion(actor.random)}, .promise = Promise::kSteps};
   ResolveFlags flags;
-  // Pass one alone keeps kHandOverHand; a mount without it can keep neither that nor kStrict.
+  // RCU-walk alone is kHandOverHand; ref-walk is neither that nor kStrict.
   if (options_.mount.walk != WalkMode::kRef) {
     const size_t drawn = Below(actor.random, 4);
     flags.strict = drawn >= 2;
@@ -271,7 +271,7 @@ void OracleLoad::Do(Call&& call) {
   if (Change* change = OracleServer::TakeChange()) change->returned = clock_.Now();
 }
 
-// NFS has no exchange: by way of a third name.
+// Exchanges two names by way of a third: NFS has no RENAME_EXCHANGE.
 void OracleLoad::Exchange(Random& random, size_t index) {
   const bool tops = OneIn(random, 3);
   const std::string one = tops ? Top(random) : Middle(random);
@@ -280,11 +280,11 @@ void OracleLoad::Exchange(Random& random, size_t index) {
   Do([&] { (void)client_->Rename(one, third, superuser_); });
   Do([&] { (void)client_->Rename(other, one, superuser_); });
   Do([&] { (void)client_->Rename(third, other, superuser_); });
-  // What is left over if others were faster.
+  // Cleans up after lost races.
   Do([&] { (void)client_->Rename(third, one, superuser_); });
 }
 
-// To another directory: by a new link that takes the old one's place, or by a gap between the two.
+// Points a link to another directory: by a rename over it, or by removal and creation.
 void OracleLoad::FlipLink(Random& random, size_t index) {
   const std::string link = OneIn(random, 6) ? Leaf(random) : LinkPath(random);
   const std::string target = Any(random, kTargets);
@@ -361,9 +361,9 @@ void OracleLoad::ChangeSomething(Actor& actor) {
   Do([&] { (void)client_->Rename(path, other, superuser_); });
 }
 
-// --- judgement ---
+// --- checks ---
 
-// A walk may give up on a file or directory that is removed under it twice.
+// A walk may return ESTALE if a file or directory is removed under it twice.
 void OracleLoad::JudgeStale(const Record& record) {
   const auto& changes = server_->history().changes();
   const bool reason = std::ranges::any_of(changes, [&](const Change& change) {
@@ -391,7 +391,7 @@ void OracleLoad::JudgeLog(Actor& actor) {
     tally.absent += error == std::errc::no_such_file_or_directory;
     tally.denied += error == std::errc::permission_denied;
     tally.not_directory += error == std::errc::not_a_directory;
-    // What keeps a greater promise keeps the lesser ones as well.
+    // A stricter promise implies the weaker ones.
     bool undecided = false;
     const auto is_legal = [&](Promise asked) {
       const Verdict verdict = Judge(history, walk, asked);
@@ -399,21 +399,21 @@ void OracleLoad::JudgeLog(Actor& actor) {
       return verdict == Verdict::kLegal;
     };
     const bool steps = is_legal(Promise::kSteps);
-    const bool ladder = steps && is_legal(Promise::kHandOverHand);
-    const bool strict = ladder && is_legal(Promise::kStrict);
+    const bool hand_over_hand = steps && is_legal(Promise::kHandOverHand);
+    const bool strict = hand_over_hand && is_legal(Promise::kStrict);
     if (undecided) {
       ++tally.undecided;
       continue;
     }
     if (!steps) Fault("no walk gives this", Describe(history, walk, promise));
-    if (steps && !ladder && promise != Promise::kSteps) {
+    if (steps && !hand_over_hand && promise != Promise::kSteps) {
       Fault("no steps that overlap give this", Describe(history, walk, promise));
     }
-    if (ladder && !strict && promise == Promise::kStrict) {
+    if (hand_over_hand && !strict && promise == Promise::kStrict) {
       Fault("at no moment was this so", Describe(history, walk, promise));
     }
-    tally.torn += ladder && !strict;
-    tally.loose += steps && !ladder;
+    tally.torn += hand_over_hand && !strict;
+    tally.loose += steps && !hand_over_hand;
     if (promise == Promise::kStrict && error == std::errc{} &&
         walk.question.kind == Question::Kind::kStat && walk.answer.attributes.nlink == 0) {
       Fault("a strict stat of a removed file", Describe(history, walk, promise));

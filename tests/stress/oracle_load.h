@@ -1,8 +1,9 @@
-// oracle_load: threads that change a small tree through one client while they walk through it, and
-// the judgement of every answer that they got.
+// oracle_load: threads that change a small tree through one client while they walk it, and the
+// check of every result.
 //
-// A round is: change and walk; then, all threads being quiet, judge each walk, compare the client's
-// tree with the server's, and forget what is no longer needed. All that is random comes from the
+// A round: change and walk; then, with all threads paused, check each walk, compare the client's
+// tree with the server's, and forget the history. Random choices come from the seed; the
+// interleaving does not.
 // seed; which threads meet where does not.
 #ifndef NFSWALK_TESTS_STRESS_ORACLE_LOAD_H_
 #define NFSWALK_TESTS_STRESS_ORACLE_LOAD_H_
@@ -24,18 +25,18 @@
 
 namespace nfswalk::stress {
 
-// What has been put to the test.
+// What the run has covered.
 struct Tally {
-  uint64_t walks = 0;      // answered and judged
-  uint64_t cached = 0;     // of those: by pass one alone (kHandOverHand)
-  uint64_t path_hits = 0;  // of those: begun at the directory, by the path cache
-  uint64_t strict = 0;     // of those: at one moment (kStrict)
+  uint64_t walks = 0;      // answered and checked
+  uint64_t cached = 0;     // of those: by RCU-walk alone (kHandOverHand)
+  uint64_t path_hits = 0;  // of those: prefix cache hits
+  uint64_t strict = 0;     // of those: strict (kStrict)
   uint64_t found = 0, absent = 0, denied = 0, not_directory = 0;
-  uint64_t torn = 0;        // kHandOverHand answers that no single moment explains
+  uint64_t torn = 0;        // kHandOverHand answers that no single tick explains
   uint64_t loose = 0;       // kSteps answers that kHandOverHand does not explain
-  uint64_t undecided = 0;   // so many changes during the call that it may have seen anything
+  uint64_t undecided = 0;   // too many concurrent changes to decide
   uint64_t unanswered = 0;  // EAGAIN
-  uint64_t stale = 0;       // ESTALE, which is no answer either
+  uint64_t stale = 0;       // ESTALE, which is not checked
   uint64_t changes = 0;
 
   void Add(const Tally& other);
@@ -52,15 +53,15 @@ class OracleLoad {
 
   explicit OracleLoad(Options options);
 
-  // `walks` in all, by kThreads threads of which kWriters also change the tree.
+  // Makes `walks` in all, by kThreads threads, of which kWriters also change the tree.
   void Round(size_t walks);
 
   const Tally& tally() const { return tally_; }
-  // What was wrong, for people; the first few of each kind.
+  // Wrong results, as messages; the first few of each kind.
   const std::vector<std::string>& faults() const { return faults_; }
   Client& client() { return *client_; }
 
-  // Gives other threads the processor now and then. Where a window is to be wide.
+  // Yields now and then, to widen a window.
   static void Hesitate();
 
  private:
@@ -93,7 +94,7 @@ class OracleLoad {
   void ChangeAttributes(Random& random);
   void FlipLink(Random& random, size_t index);
   void Exchange(Random& random, size_t index);
-  // One change, with its end written down. `change()` calls the client once.
+  // Makes one change and records its return. `change()` calls the client once.
   template <class Call>
   void Do(Call&& call);
 

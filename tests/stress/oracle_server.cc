@@ -41,7 +41,7 @@ uint32_t MayBitsOf(const Attributes& attributes, const sunrpc_auth::Credential& 
   return MayBits(attributes.mode, who.uid() == OracleServer::kSuperuser);
 }
 
-// What a removed file with an odd number does: somebody has it open, the server still knows it.
+// True for files with odd numbers: after removal they stay open, and their handles valid.
 bool Lingers(const Node& node) {
   return node.type != FileType::kDirectory && node.attributes.now().fileid % 2 == 1;
 }
@@ -112,7 +112,7 @@ bool OracleServer::IsBelow(NodeId node, NodeId ancestor) const {
   return ancestor == kRootNode;
 }
 
-// `name` no longer leads to `node`.
+// Removes `name`, which led to `node`.
 void OracleServer::LoseName(NodeId directory, std::string_view name, NodeId node,
                             const Change& change) {
   Attributes left = Touched(Now(node));
@@ -286,7 +286,7 @@ protocol::LinkReply OracleServer::Link(const FileHandle& file, const FileHandle&
   return reply;
 }
 
-// As rename(2) has it.
+// As rename(2).
 std::errc OracleServer::CheckRename(NodeId from, NodeId moved, NodeId to, NodeId replaced) const {
   if (from == kNothing || to == kNothing) return kStale;
   if (moved == kNothing) return std::errc::no_such_file_or_directory;
@@ -313,7 +313,7 @@ protocol::RenameReply OracleServer::Rename(const FileHandle& from_directory,
   reply.error = CheckRename(from, moved, to, replaced);
   if (from != kNothing) reply.from_directory = Before(from);
   if (to != kNothing) reply.to_directory = Before(to);
-  // Two names of one file: nothing happens, and that is a success.
+  // Two names of one file: succeeds without effect.
   if (reply.error == std::errc{} && moved != replaced) {
     Change& change = Begin("rename " + Named(from, from_name) + " = " + std::to_string(moved) +
                            " to " + Named(to, to_name));

@@ -1,8 +1,8 @@
-// oracle_server: a Protocol that is a file tree in memory and writes down its own history, with
-// ticks taken inside its critical section. It enforces modes as a server does, knows removed files
-// for a while (as if somebody had them open: link count 0) and forgets others at once (ESTALE).
+// oracle_server: a Protocol over a file tree in memory that records its own history, with ticks
+// taken inside its critical section. It enforces modes, keeps some removed files for a while (as if
+// open: link count 0) and returns ESTALE for others at once.
 //
-// Thread safety: all functions but history(), which is for when no call is inside.
+// Thread safety: all functions but history(), which requires that no call is in flight.
 #ifndef NFSWALK_TESTS_STRESS_ORACLE_SERVER_H_
 #define NFSWALK_TESTS_STRESS_ORACLE_SERVER_H_
 
@@ -22,20 +22,20 @@ class OracleServer : public protocol::Protocol {
  public:
   using Credential = sunrpc_auth::Credential;
   using FileHandle = protocol::FileHandle;
-  static constexpr uint32_t kSuperuser = 0;  // the uid that may do everything
+  static constexpr uint32_t kSuperuser = 0;  // the uid without permission checks
 
   struct Options {
-    // Tells of changes as version 4 does (change_info4), else as version 3 (wcc_data).
+    // Returns change_info4, as version 4 does, else wcc_data, as version 3.
     bool change_info = false;
-    // Runs on the caller's thread when an answer is complete but not yet received.
+    // Runs on the caller's thread when a reply is complete but not yet delivered.
     std::function<void()> on_reply;
   };
 
-  // `clock` outlives the server.
+  // `clock` must outlive the server.
   OracleServer(TickClock& clock, Options options);
 
   History& history() { return history_; }
-  // The change that the last call of this thread has made, if it made one. To be asked once.
+  // Returns the change that this thread's last call made, or null, and forgets it.
   static Change* TakeChange();
 
   protocol::RootReply GetRoot(const Credential&) override;
@@ -74,7 +74,7 @@ class OracleServer : public protocol::Protocol {
   void Shutdown() override {}
 
  private:
-  // One call: counted, under the mutex, and held back afterwards.
+  // One call: counts it, holds the mutex, and then runs on_reply.
   class Inside {
    public:
     explicit Inside(OracleServer& server);
@@ -84,9 +84,9 @@ class OracleServer : public protocol::Protocol {
     OracleServer& server_;
   };
 
-  // All of these: under the mutex.
+  // Guarded by the mutex, all of these.
   const Attributes& Now(NodeId node) const { return history_.at(node).attributes.now(); }
-  // kNothing for a handle that is no longer known.
+  // Returns kNothing for a stale handle.
   NodeId NodeOf(const FileHandle& handle) const;
   Change& Begin(std::string what);
   Attributes Touched(const Attributes& attributes);
@@ -108,7 +108,7 @@ class OracleServer : public protocol::Protocol {
   const Options options_;
   std::mutex mutex_;
   History history_;
-  int64_t seconds_ = 1'000'000;  // moves with every change
+  int64_t seconds_ = 1'000'000;  // advances with every change
   std::atomic<uint64_t> rpcs_{0};
 };
 

@@ -1,5 +1,5 @@
-// Every answer that a client gives while its tree is being changed through it is one that it may
-// give: WALK-15 and WALK-16 over random changes, walks and evictions by 8 threads.
+// Every result of a client whose tree changes through it is one that is allowed: WALK-15 and
+// WALK-16 over random changes, walks and evictions by 8 threads.
 //
 // --walks=N (over all tests of the binary) and --seed=N; both are printed.
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ constexpr uint64_t kWalksByDefault = 500'000;
 constexpr uint64_t kWalksByDefault = 2'100'000;
 #endif
 constexpr uint64_t kWalksOfRound = 10'000;
-// Renames move directories into each other: in the long run paths would be longer than PATH_MAX.
+// Renames nest directories: in a long run paths would exceed PATH_MAX.
 constexpr uint64_t kWalksOfTree = 300'000;
 
 uint64_t walks_of_binary = kWalksByDefault;
@@ -35,7 +35,7 @@ uint64_t seed_of_binary = std::random_device{}();
 struct Setting {
   const char* name;
   WalkMode walk;
-  bool tight;  // room in the caches for a part of the tree only
+  bool tight;  // caches smaller than the tree
   bool change_info;
 };
 
@@ -50,7 +50,7 @@ constexpr Setting kSettings[] = {
 };
 constexpr uint64_t kSettingCount = std::size(kSettings);
 
-// Where a walker or a writer is given time to be overtaken.
+// Where walkers and writers yield, to be overtaken.
 constexpr std::string_view kWindows[] = {
     "walk:before-child-sample",   "walk:after-child-sample",
     "stat:before-attributes",     "walk:before-dotdot-check",
@@ -82,7 +82,7 @@ class OracleStress : public testing::TestWithParam<Setting> {
     return options;
   }
 
-  // What a run without any meaning would not reach.
+  // Floors, which a run that tests nothing would miss.
   static void ExpectMuchHappened(const Tally& tally) {
     EXPECT_GT(tally.changes, tally.walks / 20);
     EXPECT_GT(tally.found, tally.walks / 10);
@@ -91,7 +91,7 @@ class OracleStress : public testing::TestWithParam<Setting> {
     EXPECT_GT(tally.not_directory, 0u);
     EXPECT_LT(tally.stale, tally.walks / 20);
     EXPECT_LE(tally.undecided, 1 + tally.walks / 10'000);
-    // Walks were overtaken by changes to what they had seen, or the promises would not differ.
+    // Walks were overtaken by changes to what they had read; else the promises would not differ.
     if (tally.walks >= 100'000) {
       EXPECT_GT(tally.torn + tally.loose, 0u);
     }
@@ -104,7 +104,7 @@ class OracleStress : public testing::TestWithParam<Setting> {
 };
 
 // WALK-14, WALK-15.
-TEST_P(OracleStress, EveryAnswerIsOneThatTheTreeMayHaveGiven) {
+TEST_P(OracleStress, EveryResultIsAllowedByTheHistory) {
   std::cout << "--seed=" << seed_of_binary << " --walks=" << walks_of_binary << std::endl;
   const uint64_t walks = walks_of_binary / kSettingCount;
   Tally tally;

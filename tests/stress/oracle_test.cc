@@ -1,4 +1,4 @@
-// The oracle itself, on traces made by hand: what it has to allow, and what it has to refuse.
+// The oracle itself, on histories made by hand: what it must allow, and what it must refuse.
 #include "tests/stress/oracle.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::errc kAbsent = std::errc::no_such_file_or_directory;
 constexpr std::errc kDenied = std::errc::permission_denied;
 
-// A tree whose changes happen when the test says.
+// A tree whose changes have ticks given by the test.
 class OracleTest : public testing::Test {
  protected:
   Change& At(Tick made, Tick returned) {
@@ -50,8 +50,8 @@ class OracleTest : public testing::Test {
     history_.SetAttributes(node, attributes, change);
   }
 
-  // Of a call from `begin` to `end`: "steps", "ladder", "strict", or "" if nothing allows it. What
-  // keeps one promise has to keep the lesser ones.
+  // Returns the strictest promise that allows the answer of a call from `begin` to `end`: "steps",
+  // "hand-over-hand", "strict", or "" for none. A stricter promise must imply the weaker ones.
   std::string Allows(Tick begin, Tick end, const Question& question, const Answer& answer) {
     history_.Seal();
     const Walk walk{question, answer, begin, end};
@@ -61,11 +61,11 @@ class OracleTest : public testing::Test {
       return verdict == Verdict::kLegal;
     };
     const bool steps = legal(Promise::kSteps);
-    const bool ladder = legal(Promise::kHandOverHand);
+    const bool hand_over_hand = legal(Promise::kHandOverHand);
     const bool strict = legal(Promise::kStrict);
-    EXPECT_TRUE(steps || !ladder);
-    EXPECT_TRUE(ladder || !strict);
-    return strict ? "strict" : ladder ? "ladder" : steps ? "steps" : "";
+    EXPECT_TRUE(steps || !hand_over_hand);
+    EXPECT_TRUE(hand_over_hand || !strict);
+    return strict ? "strict" : hand_over_hand ? "hand-over-hand" : steps ? "steps" : "";
   }
   std::string Finds(Tick begin, Tick end, std::string path, NodeId node) {
     return Allows(begin, end, {.path = std::move(path)},
@@ -98,13 +98,13 @@ TEST_F(OracleTest, AChangeIsSeenBetweenTheServerAndItsReturnAndNeverLater) {
   MakeFile(kRootNode, "f");
   history_.SetName(kRootNode, "f", kNothing, At(10, 20));
   EXPECT_EQ(Fails(1, 9, "f", kAbsent), "");         // not yet
-  EXPECT_EQ(Fails(1, 10, "f", kAbsent), "strict");  // the call ends when the server has done it
-  EXPECT_EQ(Finds(20, 30, "f", 2), "strict");       // begins before the caller knows
-  EXPECT_EQ(Finds(21, 30, "f", 2), "");             // afterwards it is gone
+  EXPECT_EQ(Fails(1, 10, "f", kAbsent), "strict");  // ends when the server has made the change
+  EXPECT_EQ(Finds(20, 30, "f", 2), "strict");       // begins before the change returns
+  EXPECT_EQ(Finds(21, 30, "f", 2), "");             // too late
   EXPECT_EQ(Fails(21, 30, "f", kAbsent), "strict");
 }
 
-TEST_F(OracleTest, WhoSawALaterChangeReturnDoesNotSeeWhatWasBeforeAnEarlierOne) {
+TEST_F(OracleTest, ALaterChangesReturnEndsVersionsBeforeEarlierChanges) {
   const NodeId f = MakeFile(kRootNode, "f");
   Chmod(f, 0700, At(10, 50));
   Chmod(f, 0711, At(20, 30));
@@ -114,20 +114,20 @@ TEST_F(OracleTest, WhoSawALaterChangeReturnDoesNotSeeWhatWasBeforeAnEarlierOne) 
 }
 
 // WALK-15: the walker is in b; mv /a /x; then mv /t/c /x/b/c.
-TEST_F(OracleTest, APathThatNeverWasIsALadderButNoMoment) {
+TEST_F(OracleTest, APathThatNeverWasIsHandOverHandButNotStrict) {
   const NodeId a = MakeDirectory(kRootNode, "a");
   const NodeId b = MakeDirectory(a, "b");
   const NodeId t = MakeDirectory(kRootNode, "t");
   const NodeId c = MakeFile(t, "c");
   Move(kRootNode, "a", kRootNode, "x", At(10, 11));
   Move(t, "c", b, "c", At(20, 21));
-  EXPECT_EQ(Finds(1, 30, "a/b/c", c), "ladder");
+  EXPECT_EQ(Finds(1, 30, "a/b/c", c), "hand-over-hand");
   EXPECT_EQ(Finds(1, 30, "x/b/c", c), "strict");
   EXPECT_EQ(Finds(1, 19, "a/b/c", c), "");   // c came later
   EXPECT_EQ(Finds(12, 30, "a/b/c", c), "");  // a had gone before
 }
 
-TEST_F(OracleTest, ADirectoryThatLeftItsPlaceBeforeTheNextStepIsNotOverlapping) {
+TEST_F(OracleTest, ADirectoryMovedBeforeTheNextStepIsNotHandOverHand) {
   const NodeId a = MakeDirectory(kRootNode, "a");
   const NodeId b = MakeDirectory(a, "b");
   Move(a, "b", kRootNode, "b", At(10, 11));
@@ -136,10 +136,10 @@ TEST_F(OracleTest, ADirectoryThatLeftItsPlaceBeforeTheNextStepIsNotOverlapping) 
   EXPECT_EQ(Fails(1, 30, "a/b/c", kAbsent), "strict");
 }
 
-TEST_F(OracleTest, StepsComeInTheirOrder) {
+TEST_F(OracleTest, StepsAreOrdered) {
   const NodeId a = MakeDirectory(kRootNode, "a");
   const NodeId c = MakeFile(a, "c");
-  // "a/c" goes before "a" is there under its new name.
+  // "a/c" is removed before "a" appears under its new name.
   history_.SetName(a, "c", kNothing, At(10, 11));
   Move(kRootNode, "a", kRootNode, "x", At(20, 21));
   EXPECT_EQ(Finds(1, 30, "x/c", c), "");
@@ -152,11 +152,11 @@ TEST_F(OracleTest, ARenameIsSeenInBothNamesOrInNone) {
   const NodeId d = MakeDirectory(a, "d");
   Make(kRootNode, "link", FileType::kSymlink, always_, "a/d/../../b/d");
   Move(a, "d", b, "d", At(10, 20));
-  // Both names, though each of them is possible while the rename is under way: only in that order.
-  EXPECT_EQ(Finds(12, 18, "a/d/../../b/d", d), "ladder");
-  EXPECT_EQ(Finds(12, 18, "link", d), "ladder");
+  // Both names, each of which is possible while the rename is in flight: only in that order.
+  EXPECT_EQ(Finds(12, 18, "a/d/../../b/d", d), "hand-over-hand");
+  EXPECT_EQ(Finds(12, 18, "link", d), "hand-over-hand");
   EXPECT_EQ(Finds(12, 18, "b/d/../../a/d", d), "");
-  // None of them: in no order.
+  // Neither name: in no order.
   EXPECT_EQ(Fails(12, 18, "a/d/../../b/d", kAbsent), "strict");
   EXPECT_EQ(Fails(12, 18, "b/d/../../a/d", kAbsent), "strict");
   EXPECT_EQ(Finds(12, 18, "b/d/../d", d), "strict");
@@ -168,25 +168,25 @@ TEST_F(OracleTest, DotDotIsWhereTheDirectoryIsAtThatStep) {
   MakeDirectory(a, "d");
   Move(a, "d", b, "d", At(10, 11));
   EXPECT_EQ(Finds(1, 30, "a/d/..", a), "strict");
-  // The walk was in d, which was then moved: as with references, not as under RCU.
+  // The walk was in d, which was then moved: allowed in ref-walk, not in RCU-walk.
   EXPECT_EQ(Finds(1, 30, "a/d/..", b), "steps");
   EXPECT_EQ(Finds(12, 30, "b/d/..", a), "");
 }
 
-// "l" led to "a" when that was empty, and to "b", which is empty, afterwards.
-TEST_F(OracleTest, ALinkThatIsFlippedIsALadderButNoMoment) {
+// "l" led to "a" while that was empty, and afterwards to "b", which is empty.
+TEST_F(OracleTest, AFlippedLinkIsHandOverHandButNotStrict) {
   const NodeId a = MakeDirectory(kRootNode, "a");
   MakeDirectory(kRootNode, "b");
   Make(kRootNode, "l", FileType::kSymlink, always_, "a");
   const Change& flip = At(10, 11);
   Make(kRootNode, "l", FileType::kSymlink, flip, "b");
   const NodeId f = Make(a, "f", FileType::kRegular, At(20, 21));
-  EXPECT_EQ(Finds(1, 30, "l/f", f), "ladder");
+  EXPECT_EQ(Finds(1, 30, "l/f", f), "hand-over-hand");
   EXPECT_EQ(Fails(1, 30, "l/f", kAbsent), "strict");
   EXPECT_EQ(Finds(12, 30, "l/f", f), "");
 }
 
-TEST_F(OracleTest, ADenialNeedsAMomentAtWhichTheDirectoryWasClosedAndReached) {
+TEST_F(OracleTest, ADenialNeedsATickAtWhichTheDirectoryWasReachableAndClosed) {
   const NodeId a = MakeDirectory(kRootNode, "a");
   const NodeId f = MakeFile(a, "f");
   Chmod(a, 0700, At(10, 11));
@@ -200,28 +200,28 @@ TEST_F(OracleTest, ADenialNeedsAMomentAtWhichTheDirectoryWasClosedAndReached) {
   EXPECT_EQ(Fails(22, 30, "a/f", kDenied), "");
 }
 
-// The directory was open while it was empty, and closed since before it had the file.
-TEST_F(OracleTest, PermissionAndNameHaveToBeTrueTogetherInStrict) {
+// The directory was open while empty, and closed since before it had the file.
+TEST_F(OracleTest, StrictNeedsPermissionAndNameAtOneTick) {
   const NodeId a = MakeDirectory(kRootNode, "a");
   Chmod(a, 0700, At(10, 11));
   const NodeId f = Make(a, "f", FileType::kRegular, At(20, 21));
-  EXPECT_EQ(Finds(1, 30, "a/f", f), "ladder");
+  EXPECT_EQ(Finds(1, 30, "a/f", f), "hand-over-hand");
 }
 
-TEST_F(OracleTest, AttributesBelongToTheMomentAtWhichTheNameLedThere) {
+TEST_F(OracleTest, AttributesBelongToTheTickOfTheName) {
   const NodeId a = MakeDirectory(kRootNode, "a");
   const NodeId f = MakeFile(a, "f");
   history_.SetName(a, "f", kNothing, At(10, 11));
   Attributes later = history_.at(f).attributes.now();
   later.nlink = 0;
   history_.SetAttributes(f, later, At(20, 21));
-  EXPECT_EQ(Finds(1, 30, "a/f", f), "steps");  // what a walk with references may see
+  EXPECT_EQ(Finds(1, 30, "a/f", f), "steps");  // allowed in ref-walk
   Attributes never = later;
   never.size_bytes = 1;
   EXPECT_EQ(Allows(1, 30, {.path = "a/f"}, {.attributes = never}), "");
 }
 
-TEST_F(OracleTest, AccessAndReadLinkAreJudgedByWhatTheyAnswer) {
+TEST_F(OracleTest, AccessAndReadLinkAreCheckedByTheirResults) {
   const NodeId f = MakeFile(kRootNode, "f");
   Make(kRootNode, "l", FileType::kSymlink, always_, "f");
   const auto access = [](uint32_t mask) {
@@ -251,7 +251,7 @@ TEST_F(OracleTest, LinksThatLeadToEachOtherAreDecidedQuickly) {
   EXPECT_EQ(Fails(1, 200, "l", kAbsent), "");
 }
 
-TEST_F(OracleTest, WhatIsForgottenIsAsIfItHadAlwaysBeen) {
+TEST_F(OracleTest, ForgetMakesThePresentStateTheBeginning) {
   const NodeId a = MakeDirectory(kRootNode, "a");
   MakeFile(a, "f");
   Move(kRootNode, "a", kRootNode, "x", At(10, 11));

@@ -1,5 +1,5 @@
-// Unmounting a real server's export that is in use, while the server answers, while it is silent
-// and while its process is stopped.
+// Unmounts a real server's export under load: while the server replies, while it is silent, and
+// while its process is stopped.
 
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ class ServerShutdown : public fixtures::VersionedExport {
     return {std::move(*client), protocol};
   }
 
-  // Mounts, and unmounts under load once `trouble(mounted)` has come over the server.
+  // Mounts, and unmounts under load after `trouble(mounted)` has run.
   template <class Trouble>
   void Unmount(uint64_t i, Trouble trouble) {
     Mounted mounted = MountGated();
@@ -79,7 +79,7 @@ class ServerShutdown : public fixtures::VersionedExport {
 INSTANTIATE_TEST_SUITE_P(Versions, ServerShutdown, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-TEST_P(ServerShutdown, UnderLoadTheLastToLeaveUnmounts) {
+TEST_P(ServerShutdown, TheLastOwnerUnmountsUnderLoad) {
   for (uint64_t i = 0; i < kUnmounts; ++i) {
     Unmount(i, [i](Mounted& mounted) {
       if (i % 2 == 0) return;
@@ -92,7 +92,7 @@ TEST_P(ServerShutdown, UnderLoadTheLastToLeaveUnmounts) {
   EXPECT_GE(tally_.files_left_open, 1u);
 }
 
-TEST_P(ServerShutdown, OfAStoppedServerEndsWhatItWillNotAnswer) {
+TEST_P(ServerShutdown, OfAStoppedServerCancelsCallsInFlight) {
   for (uint64_t i = 0; i < 3; ++i) {
     std::thread asking;
     std::errc answer{};

@@ -1,6 +1,6 @@
-// Unmounting a mount that is in use, a thousand times and in every way that client.h allows: the
-// calls in flight are cut by Protocol::Shutdown(), and the last who has a share destroys the
-// client. What must not happen, use after free, shows under the sanitizers; a hang ends the test.
+// Unmounts a mount in use, a thousand times and in every way that client.h allows:
+// Protocol::Shutdown() cancels the calls in flight, and the last owner destroys the client. The
+// sanitizers find use after free; a hang fails the test.
 
 #include <gtest/gtest.h>
 
@@ -41,8 +41,8 @@ struct Mount {
   FaultyProtocol* protocol;  // the client's
 };
 
-// A small mount of small caches: they reclaim all the time. Each `variant` locks and walks in
-// another way.
+// Makes a mount with small caches, which prune all the time. Each `variant` has another inode
+// policy and walk mode.
 Mount MakeMount(uint64_t variant, const std::function<void()>& on_unmount) {
   auto server = std::make_unique<MemoryServer>();
   const uint64_t stable =
@@ -76,8 +76,7 @@ Mount MakeMount(uint64_t variant, const std::function<void()>& on_unmount) {
           gate};
 }
 
-// Runs `unmount(i)` for 0 <= i < `count`, on a few threads, since an unmount waits more than it
-// works.
+// Runs `unmount(i)` for 0 <= i < `count` on a few threads: an unmount mostly waits.
 void Repeat(uint64_t count, const std::function<void(uint64_t i)>& unmount) {
   std::atomic<uint64_t> next{0};
   std::vector<std::thread> runners;
@@ -98,7 +97,7 @@ class Shutdown : public testing::Test {
   void TearDown() override {
     EXPECT_EQ(tally_.wrong, 0u);
     rcu::Barrier();
-    EXPECT_EQ(rcu::PageRegion::mapped_bytes(), mapped_before_);  // nothing is left of any mount
+    EXPECT_EQ(rcu::PageRegion::mapped_bytes(), mapped_before_);  // no mount's memory is left
   }
 
   LoadTally tally_;
@@ -107,9 +106,8 @@ class Shutdown : public testing::Test {
   size_t mapped_before_;
 };
 
-// Every other time the server has gone silent, so that calls are in flight that only the shutdown
-// ends.
-TEST_F(Shutdown, UnderLoadTheLastToLeaveUnmounts) {
+// In every other round the server is silent: calls are in flight that only the shutdown ends.
+TEST_F(Shutdown, TheLastOwnerUnmountsUnderLoad) {
   std::atomic<uint64_t> unmounted_by_worker{0}, unmounted_by_owner{0};
   Repeat(kUnmounts, [&](uint64_t i) {
     const auto owner = std::this_thread::get_id();
@@ -126,7 +124,7 @@ TEST_F(Shutdown, UnderLoadTheLastToLeaveUnmounts) {
     if (i % 4 < 2) load.Stop();
     protocol->Shutdown();
     if (i % 4 >= 2) load.Stop();
-    if (i % 8 == 7) load.AwaitLastCalls();  // then the owner is the last to leave
+    if (i % 8 == 7) load.AwaitLastCalls();  // then the owner is the last
     client.reset();
     load.AwaitLastCalls();
   });
@@ -138,9 +136,9 @@ TEST_F(Shutdown, UnderLoadTheLastToLeaveUnmounts) {
   EXPECT_GE(tally_.inodes_iterated, kUnmounts);
 }
 
-// Nobody has called Shutdown(); what was given back waits for a grace period that cannot end before
-// the unmount has begun, and the threads that were inside live on.
-TEST_F(Shutdown, StraightAfterTheLastCallWithCallbacksPending) {
+// Without Shutdown(); what was deferred waits for a grace period that cannot end before the unmount
+// has begun, and the threads that made calls live on.
+TEST_F(Shutdown, RightAfterTheLastCallWithCallbacksPending) {
   struct Marker {
     rcu::DeferHead head;
     bool passed = false;
@@ -163,7 +161,7 @@ TEST_F(Shutdown, StraightAfterTheLastCallWithCallbacksPending) {
     const uint64_t dentries = client->stats().dentries;
     client->DropCaches();
     EXPECT_LT(client->stats().dentries, dentries);
-    Marker marker;  // behind all that was deferred
+    Marker marker;  // deferred after all else
     rcu::Defer(&marker.head,
                [](rcu::DeferHead* head) { reinterpret_cast<Marker*>(head)->passed = true; });
     HangWatchdog watchdog("unmount " + std::to_string(i));
@@ -197,9 +195,9 @@ TEST_F(Shutdown, OfOneMountWhileAnotherIsWalked) {
   EXPECT_EQ(others.canceled, 0u);
 }
 
-// One thread a call; some wait for the server, others for them: for a lookup of the same name, for
-// the lock of the directory.
-TEST_F(Shutdown, EndsCallsOfEveryKindThatASilentServerNeverAnswers) {
+// One thread a call; some wait for the server, others for them: for a lookup of the same name, or
+// for the directory's lock.
+TEST_F(Shutdown, CancelsCallsOfEveryKindOnASilentServer) {
   using Call = std::function<std::errc(Client&, File&)>;
   const auto error_of = [](const auto& result) { return result ? std::errc{} : result.error(); };
   const auto all = [](const DirectoryEntry&) { return true; };
@@ -249,7 +247,7 @@ TEST_F(Shutdown, EndsCallsOfEveryKindThatASilentServerNeverAnswers) {
       });
     }
     for (size_t now = started; now < calls.size(); now = started) started.wait(now);
-    protocol->AwaitPending(2);  // those of the open file, at least
+    protocol->AwaitPending(2);  // at least those of the open file
     HangWatchdog watchdog("unmount " + std::to_string(i));
     protocol->Shutdown();
     for (std::thread& thread : threads) thread.join();

@@ -235,8 +235,9 @@ class Citations(unittest.TestCase):
         self.assertEqual(self.broken(2 * self.RULE, path=self.PAGE), ["rule-citation"])
 
     def test_notes_that_do_not_ship(self):
-        for text, broken in [("(vfs_walk 6.3)", 1), ("icache 6.6, M5", 1), ("style_anchors.md 4", 1),
-                             ("vfs_walk bug 13", 1), ("nfs_semantics;", 1), ("(libnfs_ganesha\n2)", 1), ("(design 2)", 1),
+        # In pieces, or this file would be a violation.
+        for text, broken in [("(vfs" "_walk 6.3)", 1), ("icache" " 6.6, M5", 1), ("style" "_anchors.md 4", 1),
+                             ("vfs" "_walk bug 13", 1), ("nfs_semantics;", 1), ("(libnfs" "_ganesha\n2)", 1), ("(design 2)", 1),
                              ("nfsclient/icache/a.cc, icache.h", 0), ("vfs_walks 6", 0)]:
             with self.subTest(text=text):
                 self.assertEqual(self.broken(text), ["unshipped-citation"] * broken)

@@ -109,7 +109,7 @@ TEST_F(AccessCacheTest, ALockedHitIsFoundByTheNextPeek) {
   EXPECT_EQ(cache_.size(), 3u);
 }
 
-// Nearly all inodes are asked for by one user: no memory, no lock of the mount.
+// Most inodes are used by one credential: no allocation, no mount-wide lock.
 TEST_F(AccessCacheTest, TheAnswerOfOneCredentialTakesNoEntry) {
   const CredentialRef known_already = User(1);
   rcu::AllocationFault::FailAfter(0);
@@ -159,7 +159,7 @@ TEST_F(AccessCacheTest, ANewAnswerReplacesTheOldOne) {
   EXPECT_EQ(Locked(1), 0x01);
 }
 
-// ACCESS-11: the entry that replaces another must carry its own time.
+// ACCESS-11: an entry that replaces another has a timestamp of its own.
 TEST_F(AccessCacheTest, B16_AReplacingEntryHasItsOwnTimeStamp) {
   Grant(1, 0x3f, kNow);
   Grant(1, 0x3f, kNow + 900);
@@ -246,7 +246,7 @@ TEST_F(AccessCacheTest, WithoutMemoryAnAnswerIsSilentlyNotCached) {
 #endif
   Grant(1, 0x01);
   const CredentialRef user = User(2);
-  for (int allocations = 0; allocations < 3; ++allocations) {  // a list, an entry each
+  for (int allocations = 0; allocations < 3; ++allocations) {  // a list and an entry
     rcu::AllocationFault::FailAfter(allocations);
     cache_.Insert(user, 0x3f, kNow, cache_.epoch(), lru_);
     rcu::AllocationFault::Clear();
@@ -275,7 +275,7 @@ TEST_F(AccessCacheTest, AnEntryPinsItsCredential) {
   EXPECT_EQ(credentials_.Prune(~uint64_t{0}), 1u);
 }
 
-// ACCESS-11: the pin must outlast every reader that can still compare with the entry.
+// ACCESS-11: the pin outlasts every reader that may compare with the entry.
 TEST_F(AccessCacheTest, B18_TheCredentialStaysPinnedUntilReadersOfTheEntryAreGone) {
   ServeFromList(cache_, credentials_, lru_);
   rcu::Barrier();
@@ -298,7 +298,7 @@ TEST_F(AccessCacheTest, AClearedCacheIsEmptyAndUsableAgain) {
   EXPECT_EQ(lru_.entries(), 0u);
   EXPECT_EQ(lru_.Shrink(10), 0u);
   cache_.Insert(User(1), 0x3f, kNow, epoch, lru_);
-  EXPECT_EQ(Peek(1), std::nullopt) << "asked for before the inode was evicted";
+  EXPECT_EQ(Peek(1), std::nullopt) << "requested before the inode was evicted";
   Grant(2, 0x02);
   EXPECT_EQ(Peek(2), 0x02);
 }
@@ -346,8 +346,8 @@ TEST_F(AccessCacheTest, LookupsWithoutALockTakeNoneAndStoreNothing) {
   pool.Free(holder);
 }
 
-// ACCESS-6: in every frozen state the three lookups agree: a peek or a lockless search that
-// answers says what the locked search says.
+// ACCESS-6: in every frozen state a result of a peek or of a lockless search equals that of the
+// locked search.
 TEST_F(AccessCacheTest, B15_NoLookupContradictsAnother) {
   const std::vector<std::pair<std::string, std::function<void()>>> steps = {
       {"grant 1", [&] { Grant(1, 0x01); }},

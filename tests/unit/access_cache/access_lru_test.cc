@@ -22,7 +22,7 @@ using sunrpc_auth::CredentialRef;
 
 constexpr AccessAge kFresh = {.now_ns = 10, .lifetime_ns = 1000};
 
-// A few inodes over one limit, each of which several credentials have asked for.
+// Inodes at a limit that they share, each with entries of several credentials.
 class AccessLruTest : public testing::Test {
  protected:
   AccessLruTest() {
@@ -71,7 +71,7 @@ TEST_F(AccessLruTest, OverTheLimitTheFirstListedInodeLosesItsOldestEntry) {
   Grant(2, 5);
   EXPECT_EQ(Search(0, 1), std::nullopt);
   EXPECT_EQ(Search(0, 2), 2u);
-  Grant(2, 6);  // inode 0 went to the end, so inode 1 pays
+  Grant(2, 6);  // inode 0 is last now, so inode 1 is evicted
   EXPECT_EQ(Search(0, 2), 2u);
   EXPECT_EQ(Search(1, 3), std::nullopt);
   EXPECT_EQ(Search(1, 4), 4u);
@@ -142,7 +142,7 @@ TEST(AccessLruSmallestTest, R8_ALimitOfOneKeepsTheLastAnswer) {
   for (AccessCache& cache : inodes) cache.Clear(lru);
 }
 
-// The limit is one of memory, of which the answer that the inode holds itself takes none.
+// The limit counts allocated entries; the one embedded in the inode is exempt.
 TEST(AccessLruSmallestTest, ALimitOfNoneLeavesTheFirstAnswerOfEachInode) {
   CredentialCache credentials({.entries_max = 10});
   rcu::ChangeCount drops;

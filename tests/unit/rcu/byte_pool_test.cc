@@ -14,7 +14,7 @@ namespace {
 
 TEST(BytePool, KeepsEveryLengthWordAlignedAndZeroPadded) {
   BytePool pool;
-  // Twice, so that the second round gets memory full of old text.
+  // The second round gets memory full of old text.
   for (int round = 0; round < 2; ++round) {
     for (size_t size = 0; size <= BytePool::kMaxBytes; size += size < 300 ? 1 : 61) {
       const std::string text(size, static_cast<char>('a' + size % 26));
@@ -43,7 +43,7 @@ TEST(BytePool, HoldsAStringOfMaximalLength) {
 
 TEST(BytePool, NeighboursDoNotOverlap) {
   BytePool pool;
-  for (const size_t size : {31, 32, 63, 64, 4095, 4096}) {  // around the ends of size classes
+  for (const size_t size : {31, 32, 63, 64, 4095, 4096}) {  // at the bounds of size classes
     std::vector<ByteString*> strings;
     for (int i = 0; i < 4; ++i) strings.push_back(pool.Allocate(std::string(size, 'n')));
     for (ByteString* string : strings) {
@@ -76,7 +76,7 @@ TEST(BytePool, HandsMemoryBack) {
   const size_t full = pool.capacity_bytes();
   for (ByteString* string : strings) pool.FreeDeferred(string);
   Barrier();
-  Barrier();  // slabs retired by the callbacks that the first waited for
+  Barrier();  // slabs retired by the callbacks of the first Barrier()
   EXPECT_LT(pool.capacity_bytes(), full / 4);
 }
 

@@ -27,7 +27,7 @@ TEST(CoarseClock, ShowsATimeThatThePreciseClockHasPassed) {
   const uint64_t precise_before = PreciseNowNs();
   uint64_t coarse = CoarseNowNs();
   EXPECT_LE(coarse, PreciseNowNs());
-  while (coarse < precise_before) coarse = CoarseNowNs();  // the tick comes
+  while (coarse < precise_before) coarse = CoarseNowNs();  // until the next tick
   EXPECT_LE(coarse, PreciseNowNs());
 }
 

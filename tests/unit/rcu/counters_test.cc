@@ -53,7 +53,7 @@ TEST(Counters, AnIndexIsUsedAgainAfterItsThreadExits) {
   EXPECT_EQ(first, second);
 }
 
-// Else a thread whose number hovers at a multiple would act at each addition, or never.
+// Otherwise a thread whose count hovers at a multiple would act at each addition, or never.
 TEST(ShardedCounter, ANumberThatComesAndGoesStillCountsItsAdditions) {
   ShardedCounter counter;
   for (uint64_t i = 1; i <= 100; ++i) {

@@ -35,7 +35,7 @@ struct SlotTraits : Traits {
   static constexpr int kSlotBits = 3;
 };
 
-// The tables that are tested: their locks, and how buckets are chosen.
+// The tables under test: their locks, and how buckets are chosen.
 template <class NodeTraits, class Locks, size_t... kLocks>
 struct Kind {
   using Table = HashTable<Node, NodeTraits, Locks>;
@@ -85,7 +85,7 @@ class HashTableTest : public testing::Test {
     auto chain = table.Lock(HashOf(key));
     return chain.Find(HashOf(key), [key](const Node& node) { return node.key == key; });
   }
-  // Adds keys until the table has begun to grow, and is at most half done. Returns their number.
+  // Adds keys until the table is growing, and is at most half done. Returns their number.
   uint64_t FillIntoTheMiddleOfAGrowth(Table& table) {
     uint64_t key = 0;
     while (key < 1000 || !table.growing()) Add(table, key++);
@@ -147,7 +147,7 @@ TYPED_TEST(HashTableTest, GrowsWithItsLoadAndStillFindsAll) {
   constexpr uint64_t kKeys = 20'000;
   for (uint64_t key = 0; key < kKeys; ++key) {
     this->Add(table, key);
-    // Every node so far is found at every stage of every growth.
+    // Every node so far is found at every stage of each growth.
     if (key % 997 == 0) {
       for (uint64_t k = 0; k <= key; ++k)
         ASSERT_NE(this->Find(table, k), nullptr) << k << " of " << key;
@@ -271,7 +271,7 @@ TYPED_TEST(HashTableTest, NoTwoLocksGuardOneBucketHoweverSmallTheTable) {
 }
 
 TYPED_TEST(HashTableTest, OldTablesAreHandedBack) {
-  Barrier();  // what earlier tests left
+  Barrier();  // frees what earlier tests left
   const size_t before = PageRegion::mapped_bytes();
   {
     auto table = this->Make(16);
@@ -326,7 +326,7 @@ TYPED_TEST(HashTableDeathTest, AChainIsNotUsedOnceItIsUnlocked) {
   EXPECT_DEATH(chain.Insert(&node), "head_ != nullptr");
 }
 
-// The reader stops on a node of a bucket; the bucket moves under it; it goes on.
+// A reader is at a node of a bucket that moves, and continues.
 TYPED_TEST(HashTableTest, AReaderWhoseBucketMovesUnderItEndsAndThenFindsTheNode) {
   auto table = this->Make(2);
   const size_t buckets = table.bucket_count();
@@ -344,7 +344,7 @@ TYPED_TEST(HashTableTest, AReaderWhoseBucketMovesUnderItEndsAndThenFindsTheNode)
         standing.count_down();
         moved.wait();
       }
-      return false;  // walk to the end
+      return false;  // continues to the end
     });
     second_try = table.FindRcu(0x205, [](const Node& node) { return node.key == 2; });
   });
@@ -356,7 +356,7 @@ TYPED_TEST(HashTableTest, AReaderWhoseBucketMovesUnderItEndsAndThenFindsTheNode)
   EXPECT_EQ(second_try, &wanted);
 }
 
-// Else two moves in opposite directions wait for each other.
+// Otherwise two moves in opposite directions deadlock.
 TYPED_TEST(HashTableOfChainLocksTest, LockTwoLocksTheLowerHashFirst) {
   constexpr uint64_t kLow = 0x105, kHigh = ~uint64_t{0xff};
   auto table = this->Make(2);
@@ -383,7 +383,7 @@ TYPED_TEST(HashTableTest, ALockerThatWaitedForAMovingBucketGetsTheNewOne) {
     if (!std::exchange(first_time, false)) return;
     moving.count_down();
     while (!asked.load()) std::this_thread::yield();
-    // Far more turns than the locker needs to get from there to the locked head.
+    // Far more yields than the locker needs from there to the locked head.
     for (int i = 0; i < 2000; ++i) std::this_thread::yield();
     EXPECT_FALSE(locked.load()) << "of a bucket that has moved in part";
   });

@@ -41,7 +41,7 @@ class LfhtTableTest : public testing::Test {
     for (Node* node : added_) Remove(*node);
     Synchronize();
   }
-  // What is in the table under this key; a new node if nothing was.
+  // Returns the node of this key, added if there was none.
   Node& Add(uint64_t key, uint64_t hash) {
     Node& fresh = nodes_.emplace_back(key);
     ReadGuard guard;

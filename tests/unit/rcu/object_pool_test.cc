@@ -142,7 +142,7 @@ TEST(ObjectPool, AThreadUsesTheFreeObjectsThatAnotherLeft) {
     }).join();
   });
   keep_index.join();
-  // But for the last slab, which stays with whoever comes after its owner.
+  // But for the last slab, which is left to the next thread of its owner's index.
   EXPECT_LE(pool.capacity_bytes(), capacity + SlabPool::kSlabBytes);
   for (Object* object : objects) pool.Free(object);
 }
@@ -168,12 +168,12 @@ TEST(ObjectPool, ThreadsAtWorkDoNotTakeEachOthersOnlySlab) {
 #ifndef NDEBUG
 TEST(ObjectPool, AFreeFollowsItsSlabToTheShardThatStoleIt) {
   ObjectPool<Object> pool;
-  pool.Free(pool.Allocate());  // this thread's index is taken
+  pool.Free(pool.Allocate());  // takes this thread's index
   std::latch chosen(1);
   std::latch stolen(1);
   std::atomic<bool> last_freed{false};
   std::thread freer([&] {
-    // A full slab, of which one object comes back, and one in use after it.
+    // A full slab, one of whose objects is freed, and a slab in use after it.
     std::vector<Object*> objects = {pool.Allocate()};
     while (SlabNumber(objects.back()) == SlabNumber(objects.front())) {
       objects.push_back(pool.Allocate());
@@ -195,7 +195,7 @@ TEST(ObjectPool, AFreeFollowsItsSlabToTheShardThatStoleIt) {
   Object* const mine = pool.Allocate();                      // steals the slab of the last one
   SyncPointScript::OnReach("slab_pool:retired-freed", [&] {  // under the lock of the new shard
     stolen.count_down();
-    // Far more turns than a free takes.
+    // Far more yields than a free takes.
     for (int turns = 0; turns < 2000 && !last_freed; ++turns) std::this_thread::yield();
     EXPECT_FALSE(last_freed);
   });
@@ -205,7 +205,7 @@ TEST(ObjectPool, AFreeFollowsItsSlabToTheShardThatStoleIt) {
   SyncPointScript::ClearAll();
   EXPECT_EQ(pool.live(), 0u);
   EXPECT_EQ(pool.capacity_bytes(), 2 * SlabPool::kSlabBytes);
-  // In one list only: two threads cannot be given the same object.
+  // In one list only: two threads are never given the same object.
   Object* const first = pool.Allocate();
   Object* second = nullptr;
   std::thread([&] { second = pool.Allocate(); }).join();
@@ -235,7 +235,7 @@ TEST(ObjectPool, AnObjectRetiredAfterAGracePeriodWaitsForTheNext) {
   }
   over.wait();
   {
-    ReadGuard reader;  // of the second
+    ReadGuard reader;  // delays the callback for `second`
     pool.FreeDeferred(second);
     retired.count_down();
     freed.wait();

@@ -25,7 +25,7 @@ TEST(PageRegion, GivesZeroedMemoryOfTheAskedAlignmentAndCountsIt) {
   EXPECT_EQ(PageRegion::mapped_bytes(), before);
 }
 
-// Beyond a few megabytes slabs are pieces of larger areas: still zeroed, aligned, and one's own.
+// Beyond a few megabytes, slabs are parts of larger areas: still zeroed, aligned and disjoint.
 TEST(PageRegion, GivesManySlabsThatDoNotOverlapAndTakesThemBackInAnyOrder) {
   constexpr size_t kSlab = 64 * 1024;
   constexpr size_t kSlabs = 200;
@@ -53,7 +53,7 @@ TEST(PageRegion, GivesManySlabsThatDoNotOverlapAndTakesThemBackInAnyOrder) {
   EXPECT_EQ(PageRegion::mapped_bytes(), before);
 }
 
-// A huge page is made of what is in use to its end: the last one costs no more than its slabs.
+// Only the slabs in use of the last huge page are resident.
 TEST(PageRegion, TheFirstSlabOfAHugePageTakesNoMoreMemoryThanItself) {
   constexpr size_t kSlab = 64 * 1024, kHugePage = size_t{2} << 20;
   std::vector<char*> slabs;

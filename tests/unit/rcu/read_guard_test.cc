@@ -10,7 +10,7 @@
 namespace nfswalk::rcu {
 namespace {
 
-// Reads when the thread's C++ objects are destroyed, after those that were made later.
+// Reads in a thread-local destructor, which runs after those constructed later.
 struct LateReader {
   ~LateReader() { ReadGuard guard; }
 };
@@ -18,7 +18,8 @@ struct LateReader {
 pthread_key_t last_word;
 bool registered_at_the_end = true;
 
-// Destructors of keys run after those of C++ objects, in rounds; this one is there in the third.
+// Destructors of pthread keys run after those of C++ objects, in rounds; this one runs in the
+// third.
 void NoteIfRegistered(void* rounds_left) {
   const auto left = reinterpret_cast<uintptr_t>(rounds_left) - 1;
   if (left > 0) {
@@ -28,7 +29,7 @@ void NoteIfRegistered(void* rounds_left) {
   }
 }
 
-// liburcu looks into the memory of every registered thread, which a thread takes with it.
+// liburcu accesses the TLS of every registered thread, which the thread frees at its end.
 TEST(ReadGuard, AThreadWhoseLastObjectsReadIsNotLeftRegistered) {
   ASSERT_EQ(pthread_key_create(&last_word, &NoteIfRegistered), 0);
   std::thread([] {

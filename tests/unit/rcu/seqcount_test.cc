@@ -9,7 +9,7 @@ TEST(SeqCount, AnUndisturbedReadIsValid) {
   SeqCount seq;
   const uint64_t sample = seq.Begin();
   EXPECT_FALSE(seq.Changed(sample));
-  EXPECT_FALSE(seq.Changed(sample)) << "checking twice must not spoil the sample";
+  EXPECT_FALSE(seq.Changed(sample)) << "a check must not change the sample";
 }
 
 TEST(SeqCount, ASampleFromBeforeAWriteIsInvalidDuringAndAfterIt) {

@@ -26,7 +26,7 @@ TEST(SpinLock, TryLockFailsWhileAnotherThreadHoldsIt) {
 
 // INODE-24.
 TEST(SpinLock, AWaiterThatNapsGetsTheLockInTheEnd) {
-  // The holder gives the waiter far more turns than it spins and yields.
+  // The holder yields far more often than the waiter spins and yields.
   SpinLock lock;
   int entered = 0;
   lock.lock();

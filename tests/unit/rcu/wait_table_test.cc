@@ -14,9 +14,9 @@
 namespace nfswalk::rcu {
 namespace {
 
-// An object whose users wait for it to be done.
+// An object whose users wait until it is done.
 struct Object {
-  // As the inode cache waits: from the start after each wake-up.
+  // Waits as the inode cache does: from the start after each wake-up.
   void Await() {
     for (;;) {
       lock.lock();

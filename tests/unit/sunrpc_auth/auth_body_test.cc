@@ -10,7 +10,7 @@
 namespace nfswalk::sunrpc_auth {
 namespace {
 
-// Reads XDR (RFC 4506) independently of the library that wrote it.
+// Decodes XDR (RFC 4506) independently of the library that encoded it.
 class Decoder {
  public:
   explicit Decoder(const AuthBody& body) : body_(body) {}

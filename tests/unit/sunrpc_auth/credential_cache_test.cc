@@ -28,7 +28,7 @@ class CredentialCacheTest : public testing::Test {
     EXPECT_TRUE(reference.has_value());
     return std::move(*reference);
   }
-  // Compared as a number only: the section is over.
+  // Compared as an address only, since the section has ended.
   const CachedCredential* Nonblock(const Credential& credential) {
     rcu::ReadGuard guard;
     return cache_.LookupNonblock(credential);
@@ -94,8 +94,8 @@ TEST_F(CredentialCacheTest, GroupListsAtTheEdgeOfTheObjectAreComparedWhole) {
   }
 }
 
-// Two different lists, `count` groups each, of the same hash: the hash takes in one group after the
-// other, so a pair that agrees in the upper half before the last group can be made to agree whole.
+// Two different lists of `count` groups with the same hash: it mixes in one group after the other,
+// so a pair that agrees in the upper half before the last group can be made to agree whole.
 std::optional<std::pair<Credential, Credential>> SameHash(size_t count) {
   std::vector<uint32_t> groups(count - 1, 7);
   std::map<uint32_t, std::pair<uint32_t, uint32_t>> seen;  // upper half -> group, lower half
@@ -200,7 +200,7 @@ TEST_F(CredentialCacheTest, ABorrowedCredentialThatWasDroppedGivesNoReference) {
   const CachedCredential* borrowed = cache_.LookupNonblock(Credential(1, 1));
   EXPECT_EQ(cache_.Prune(~uint64_t{0}), 1u);
   EXPECT_FALSE(cache_.TakeReference(borrowed));
-  EXPECT_EQ(borrowed->key(), Credential(1, 1));  // still whole in this section
+  EXPECT_EQ(borrowed->key(), Credential(1, 1));  // still intact in this section
 }
 
 // CRED-4.
@@ -245,7 +245,7 @@ TEST(CredentialCacheLimitTest, ALookupThatAddsAlsoExpires) {
   EXPECT_EQ(cache.size(), 1u);
 }
 
-// CRED-6: a NEW entry in front. The set-up looks at its own credential from inside.
+// CRED-6: a NEW entry in front. The set-up looks its own credential up.
 TEST(CredentialCacheSetUpTest, R10_ANewCredentialIsInvisibleWithoutAReferenceUntilSetUp) {
   CredentialCache* self = nullptr;
   int set_ups = 0;

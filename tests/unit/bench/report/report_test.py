@@ -1,5 +1,5 @@
-"""Terminal tables, the page, docs/results.md, its picture and README.md, made of rows that were
-recorded in a short run (the sizes of ten million are made up: they would be no short run)."""
+"""Terminal tables, the page, docs/results.md, its picture and README.md, made of example
+rows: in the form that the benchmarks write, with figures that are no results of any run."""
 
 import json
 import os

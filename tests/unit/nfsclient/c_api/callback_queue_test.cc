@@ -14,7 +14,7 @@
 namespace nfswalk {
 namespace {
 
-// What became of one call.
+// The outcome of one call.
 struct Fate {
   std::atomic<int> answered{0};
   std::atomic<int> canceled{0};
@@ -137,7 +137,7 @@ TEST(CallbackQueue, DestructionCancelsWhatHasNotBegunWaitsForTheRestAndDeliversA
   for (const Fate* fate : {&in_progress, &waiting, &known}) EXPECT_EQ(fate->delivered, 1);
 }
 
-// A callback that asks for more while the queue goes is told so, and not called again.
+// A submission by a callback during the destruction is refused, and its callback never runs.
 TEST(CallbackQueue, NothingCanBeSubmittedToAQueueThatGoes) {
   class AsksAgain : public QueuedCall {
    public:
@@ -184,7 +184,7 @@ TEST(CallbackQueue, EveryCallIsDeliveredOnceHoweverManyThreadsSubmitAndDispatch)
   }
   for (const Fate& fate : fates) ASSERT_EQ(fate.delivered, 1);
   EXPECT_GT(dispatched, kCalls);
-  EXPECT_GT(others, 0u);  // the threads took each other's answers
+  EXPECT_GT(others, 0u);  // threads dispatched each other's calls
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr std::string_view kWipe = "\r\033[K";
 
-// What was written to a stream.
+// Collects what is written to a stream.
 class Sink {
  public:
   Sink() : fd_(memfd_create("sink", 0)) {}

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// A server of both versions that does everything well.
+// A server of both versions without defects.
 ServerExamination GoodServer() {
   ServerExamination found;
   found.versions = {{3, ""}, {4, ""}};

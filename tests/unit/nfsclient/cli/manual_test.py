@@ -8,7 +8,7 @@ import unittest
 PROGRAM = "nfsclient/cli/nfswalk"
 PAGE = "docs/man/nfswalk.1"
 COMPLETION = "docs/completion/nfswalk.bash"
-# In a line of a help text that declares an option.
+# Matches an option at its declaration in a help text.
 OPTION = re.compile(r"(?:^|,)\s*(--?[A-Za-z0-9][A-Za-z0-9-]*)")
 
 
@@ -115,6 +115,6 @@ class Completion(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    # Bazel starts a test where its files are.
+    # The working directory of a Bazel test is its runfiles.
     os.environ["LC_ALL"] = "C.UTF-8"
     unittest.main()

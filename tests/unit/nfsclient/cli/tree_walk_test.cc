@@ -22,7 +22,7 @@ namespace {
 using testing::ElementsAre;
 using testing::StartsWith;
 
-// Writes down what it is told.
+// Records its calls.
 class Recorder : public TreeVisitor {
  public:
   void Enter(const TreeEntry& entry) override {
@@ -108,7 +108,7 @@ TEST_F(TreeWalkTest, TheOrderIsThatOfOneThreadWhateverTheirNumber) {
   }
 }
 
-// Each call waits until four are inside at once: with fewer the test does not end.
+// Each call waits until four run at once: with fewer the test does not end.
 TEST_F(TreeWalkTest, ThreadsListDirectoriesAtTheSameTime) {
   for (int i = 0; i < 8; ++i) {
     server_->Add(kRoot, "d" + std::to_string(i), FileType::kDirectory);
@@ -119,7 +119,7 @@ TEST_F(TreeWalkTest, ThreadsListDirectoriesAtTheSameTime) {
   on_reply_ = [&](const fixtures::Call& call) {
     if (call.procedure != "READDIR") return;
     std::unique_lock lock(mutex);
-    if (++calls == 1) return;  // the root's, which all others depend on
+    if (++calls == 1) return;  // the root's, before all others
     changed.notify_all();
     changed.wait(lock, [&] { return calls >= 5; });
   };
@@ -128,8 +128,8 @@ TEST_F(TreeWalkTest, ThreadsListDirectoriesAtTheSameTime) {
   EXPECT_EQ(recorder.seen.size(), 18u);
 }
 
-// The walk waits at the first of many directories until as many are listed as may be, and gives the
-// threads time to list more.
+// Blocks at the first of many directories until the maximum is listed ahead, and gives the threads
+// time to exceed it.
 TEST_F(TreeWalkTest, NoMoreIsListedAheadThanIsPromised) {
   for (int i = 0; i < 500; ++i) {
     server_->Add(kRoot, "d" + std::to_string(i), FileType::kDirectory);

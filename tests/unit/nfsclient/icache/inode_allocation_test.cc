@@ -1,4 +1,4 @@
-// Memory that runs out at any place where the inode cache asks for some.
+// Allocation failures at each place where the inode cache allocates.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class InodeAllocationTest : public testing::TestWithParam<InodePolicy> {
   }
   static InodeCacheOptions SmallTable() { return {.policy = GetParam(), .initial_buckets = 16}; }
 
-  // Tries to get `count` inodes; those that there was memory for are there, the others are not.
+  // Gets up to `count` inodes. Returns how many could be allocated.
   static uint64_t GetWhatMemoryAllows(InodeCaches& caches, uint64_t count) {
     uint64_t there = 0;
     for (uint64_t key = 1; key <= count; ++key) there += caches.Get(key) ? 1 : 0;
@@ -36,7 +36,7 @@ class InodeAllocationTest : public testing::TestWithParam<InodePolicy> {
     uint64_t found = 0;
     for (uint64_t key = 1; key <= wanted; ++key) found += caches.Find(key) ? 1 : 0;
     EXPECT_EQ(found, there);
-    EXPECT_EQ(GetWhatMemoryAllows(caches, wanted), wanted) << "there is memory again";
+    EXPECT_EQ(GetWhatMemoryAllows(caches, wanted), wanted) << "allocations succeed again";
     EXPECT_EQ(caches.cache->size(), wanted);
   }
 };
@@ -76,7 +76,7 @@ TEST_P(InodeAllocationTest, EveryInodeMayBeTheOneThereIsNoMemoryFor) {
   }
 }
 
-// Slabs of inodes and tables that want to grow, in the order in which they ask.
+// Slabs of inodes and growing tables, in the order of their allocation.
 TEST_P(InodeAllocationTest, EveryAreaMayBeTheOneThereIsNoMemoryFor) {
   constexpr uint64_t kInodes = 600;
   for (int64_t succeed = 0; succeed <= 8; ++succeed) {
@@ -90,7 +90,7 @@ TEST_P(InodeAllocationTest, EveryAreaMayBeTheOneThereIsNoMemoryFor) {
 }
 
 TEST_P(InodeAllocationTest, ATableThatCannotGrowHasLongerChainsAndGrowsLater) {
-  if (GetParam().hash == HashPolicy::kLfht) GTEST_SKIP() << "grows by itself";
+  if (GetParam().hash == HashPolicy::kLfht) GTEST_SKIP() << "liburcu resizes the table itself";
   constexpr uint64_t kInodes = 1500;
   const auto chains = [](InodeCaches& caches) {
     size_t count = 0;
@@ -98,7 +98,7 @@ TEST_P(InodeAllocationTest, ATableThatCannotGrowHasLongerChainsAndGrowsLater) {
     return count;
   };
   InodeCaches caches(SmallTable());
-  // Their memory is kept by the pool.
+  // The pool keeps their memory.
   EXPECT_EQ(GetWhatMemoryAllows(caches, 100), 100u);
   const size_t before = chains(caches);
   rcu::MappingFault::FailAfter(0);
@@ -129,7 +129,7 @@ TEST_P(InodeAllocationTest, ACacheIsMadeWholeOrNotAtAll) {
   EXPECT_GE(failures, 3);
 }
 
-// The index asks for room if a chain is longer than its batches.
+// The index allocates if a chain is longer than its batches.
 TEST_P(InodeAllocationTest, AnIterationWithoutMemoryEndsWithAnErrorAndNoReference) {
   InodeCaches caches(SmallTable());
   const uint64_t hash = caches.cache->HashOf(1);
@@ -163,7 +163,7 @@ TEST_P(InodeAllocationTest, AnIterationWithoutMemoryEndsWithAnErrorAndNoReferenc
 TEST_P(InodeAllocationTest, EvictingAllNeedsNoMemory) {
   InodeCaches caches(SmallTable());
   GetWhatMemoryAllows(caches, 300);
-  GetWhatMemoryAllows(caches, 200);  // used again
+  GetWhatMemoryAllows(caches, 200);  // reused
   {
     const AllocationShortage shortage(MemoryKind::kHeap, Extent::kFromThenOn, 0);
     EXPECT_EQ(caches.cache->EvictUnused(), 300u);

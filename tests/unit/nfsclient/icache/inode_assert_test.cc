@@ -1,5 +1,5 @@
-// INODE-12: who breaks the cache's contract dies in a debug build. Two assertions are the table's
-// (tests/unit/rcu/hash_table_test.cc).
+// INODE-12: a debug build aborts on a violation of the cache's contract. Two assertions are the
+// table's (tests/unit/rcu/hash_table_test.cc).
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -158,7 +158,7 @@ TEST_P(InodeAssertDeathTest, ALookWithoutAReferenceIsInAnRcuSection) {
                "not inside a read-side critical section");
 }
 
-// A file system that takes back what was decided about an inode while it was visited.
+// Overwrites an inode's state after the visitor's decision about it.
 class MeddlingOperations : public CountingOperations {
  public:
   using CountingOperations::CountingOperations;

@@ -32,14 +32,14 @@ Keys KeysFromTo(uint64_t first, uint64_t last) {
 class InodeIterationTest : public testing::TestWithParam<InodePolicy> {
  protected:
   InodeIterationTest() {
-    // Whatever an iteration drops, it drops without a lock.
+    // An iteration drops inodes without holding a lock.
     caches_.operations.on_evict = [](Inode&) { rcu::AssertMaySleep(); };
   }
 
   void Fill(uint64_t first, uint64_t last) {
     for (uint64_t key = first; key <= last; ++key) caches_.Get(key);
   }
-  // From threads that live side by side, so that a sharded list has them in several shards.
+  // Uses concurrent threads, so that a sharded list has inodes in several shards.
   void FillFromThreads(uint64_t threads, uint64_t inodes_each) {
     std::latch all_live(static_cast<ptrdiff_t>(threads));
     std::vector<std::jthread> running;
@@ -79,7 +79,7 @@ class InodeIterationTest : public testing::TestWithParam<InodePolicy> {
               std::errc{});
     return seen;
   }
-  // How often the callback ran, if it ends the iteration the `last`th time with `result`.
+  // Counts the callbacks of an iteration whose `last`th one returns `result`.
   uint64_t VisitUntil(uint64_t last, const Step& result, std::errc expected) {
     uint64_t visited = 0;
     EXPECT_EQ(cache_.IterInodes(
@@ -274,7 +274,7 @@ TEST_P(InodeIterationTest, ManyInodesAreEachVisitedOnce) {
   EXPECT_EQ(VisitUnsafe(), KeysFromTo(1, 3000));
 }
 
-// Longer than any batch, and all in one bucket however the table grows.
+// Longer than a batch, and in one bucket whatever the table's size.
 TEST_P(InodeIterationTest, AChainOfManyIsVisitedWholeAndOnce) {
   const uint64_t hash = cache_.HashOf(1);
   for (uint64_t key = 1; key <= 1000; ++key) {
@@ -289,7 +289,7 @@ TEST_P(InodeIterationTest, AChainOfManyIsVisitedWholeAndOnce) {
 
 TEST_P(InodeIterationTest, TheCursorSurvivesTheEndOfItsNeighbours) {
   Fill(1, 99);
-  // Each callback ends both neighbours: of the list, newest first, and of the keys.
+  // Each callback evicts both neighbours: by list order, newest first, and by key.
   std::set<uint64_t> ended;
   const Keys seen = Visit({}, [&](Inode& inode) {
     if (inode.fileid % 3 != 0) return;
@@ -333,7 +333,7 @@ TEST_P(InodeIterationTest, WhatLivesThroughoutIsVisitedOnceHoweverTheRestComesAn
   for (int round = 0; round < 10; ++round) {
     const uint64_t before = churned;
     const Keys seen = Visit({}, [&](Inode& inode) {
-      // At least one change somewhere between two visits, for the first few.
+      // For the first few, waits for a change between two visits.
       while (inode.fileid % 30 == 0 && churned == before) std::this_thread::yield();
     });
     for (uint64_t key = 1; key <= kLasting; ++key) ASSERT_EQ(seen.count(key), 1u) << key;

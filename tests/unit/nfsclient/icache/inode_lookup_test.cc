@@ -1,5 +1,4 @@
-// INODE-13: what every entry point answers in every state of the inode, over every
-// policy.
+// INODE-13: the result of every entry point in every state of the inode, for every policy.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -30,7 +29,7 @@ void PrintTo(const Answer& answer, std::ostream* out) {
   *out << "answer " << static_cast<int>(answer.got) << " inode " << answer.inode;
 }
 
-// One entry point; what it creates is completed at once, and no reference is kept.
+// One entry point; an inode that it creates is completed at once, and no reference is kept.
 struct Call {
   std::string name;
   bool creates;
@@ -112,12 +111,12 @@ class InodeLookupTest : public testing::TestWithParam<InodePolicy> {
   }
   ~InodeLookupTest() override { rcu::SyncPointScript::ClearAll(); }
 
-  // What an entry point answers if there is nothing to be found.
+  // The result of an entry point on a miss.
   static Got Miss(const Call& call) { return call.creates ? Got::kFresh : Got::kNothing; }
   void Remove(uint64_t key) {
     if (InodeRef inode = caches_.Find(key)) cache_.Unhash(*inode);
   }
-  // Makes the call on another thread, and lets `release` run once it waits at the sync point.
+  // Calls on another thread, and runs `release` once that waits at the sync point.
   template <class Release>
   Answer AnswerAfterWaiting(const Call& call, const char* point, Release&& release) {
     std::latch waits(1);
@@ -196,7 +195,7 @@ TEST_P(InodeLookupTest, ANewInodeIsWaitedForByAllButTheNoWaitForms) {
   for (const Call& call : AllCalls()) {
     FoundInode fresh = caches_.GetNew(kKey);
     const Answer there = {Got::kThere, fresh.inode.get()};
-    EXPECT_EQ(Peek(kKey), fresh.inode.get()) << "for a look";
+    EXPECT_EQ(Peek(kKey), fresh.inode.get()) << "without a reference";
     if (call.waits_for_new) {
       EXPECT_EQ(AnswerAfterWaiting(call, "wait-new:after-ticket",
                                    [&] { cache_.UnlockNew(*fresh.inode); }),
@@ -221,7 +220,7 @@ TEST_P(InodeLookupTest, AnInodeThatCannotBeCompletedIsNotFoundByThoseWhoWaited) 
     EXPECT_EQ(answer.got, Miss(call)) << call.name;
     EXPECT_NE(answer.inode, kept.get()) << call.name;
     EXPECT_FALSE(kept->Is(kNew));
-    EXPECT_EQ(kept->count.load(), 1u) << "who waited has put it";
+    EXPECT_EQ(kept->count.load(), 1u) << "the waiter has put it";
     Remove(kKey);
   }
 }
@@ -341,7 +340,7 @@ TEST_P(InodeLookupTest, ANewFilesKeyIsBusyIfItIsTaken) {
     cache_.UnlockNew(*creating);
     EXPECT_EQ(insert(), std::errc::device_or_resource_busy);
   }
-  EXPECT_EQ(insert(), std::errc::device_or_resource_busy) << "also if nobody uses it";
+  EXPECT_EQ(insert(), std::errc::device_or_resource_busy) << "even if unused";
   EXPECT_EQ(cache_.size(), 1u);
 }
 
@@ -420,7 +419,7 @@ TEST_P(InodeLookupTest, FindNoWaitAndFindRcuDoNotWaitForTheDying) {
       met = &inode == &dying && inode.Is(kDying);
       return IgetFamily::Take::kStop;
     }));
-    EXPECT_TRUE(met) << "it decides about any state by itself";
+    EXPECT_TRUE(met) << "the callback decides for any state";
     EXPECT_EQ(Peek(kKey), nullptr);
     EXPECT_FALSE(icache::Grab(dying));
   });

@@ -1,4 +1,4 @@
-// The measures that do not depend on the machine (INODE-20): lock acquisitions, chains, bytes.
+// Machine-independent costs (INODE-20): lock acquisitions, chain lengths, bytes.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -19,10 +19,10 @@ namespace nfswalk::icache {
 namespace {
 
 constexpr uint64_t kInodes = 1000;
-// So large that no table grows: moving its buckets takes locks too.
+// Large enough that no table grows: moving buckets takes locks too.
 constexpr size_t kBucketsToSpare = 1 << 14;
 
-// A file system with an index that it looks after itself, whatever the cache's hash is.
+// A file system that maintains an index of its own, whatever the cache's hash is.
 class SelfIndexedOperations : public CountingOperations {
  public:
   using CountingOperations::CountingOperations;
@@ -40,7 +40,7 @@ LockAcquisitions operator-(const LockAcquisitions& after, const LockAcquisitions
           after.hottest - before.hottest};
 }
 
-// INODE-20: what a scan costs that instantiates each inode, looks at it and lets it go.
+// INODE-20: the cost of a scan that instantiates, reads and drops each inode.
 LockAcquisitions StreamInodes(const InodePolicy& policy) {
   const InodeCacheOptions options = WithoutGrowth(policy);
   SelfIndexedOperations operations(options);
@@ -64,8 +64,8 @@ struct StreamCost {
   uint64_t sharded;
 };
 
-// Chain locks of their own (H2 to H4) are neither global nor sharded; those of the file system's
-// index are shards.
+// Chain locks (H2 to H4) are neither global nor sharded; those of the file system's index are
+// sharded.
 constexpr StreamCost kStreamCosts[] = {
     {HashPolicy::kGlobal, ListPolicy::kSingle, 5, 0},
     {HashPolicy::kGlobal, ListPolicy::kSharded, 3, 2},
@@ -111,7 +111,7 @@ TEST_P(StreamCostTest, AStreamedInodeTakesExactlySoManyGlobalAndShardedLocks) {
   }
 }
 
-// INODE-20: the hottest lock.
+// INODE-20: the most contended lock.
 TEST(InodeMeasureTest, TheHottestLockIsTakenByEveryInodeIfItIsGlobalElseByFew) {
   const auto hottest_per_inode = [](HashPolicy hash, ListPolicy list) {
     return static_cast<double>(StreamInodes({hash, list, LruPolicy::kSharded}).hottest) / kInodes;
@@ -119,7 +119,7 @@ TEST(InodeMeasureTest, TheHottestLockIsTakenByEveryInodeIfItIsGlobalElseByFew) {
   EXPECT_EQ(hottest_per_inode(HashPolicy::kGlobal, ListPolicy::kNone), 3);
   EXPECT_EQ(hottest_per_inode(HashPolicy::kGlobalRcu, ListPolicy::kNone), 2);
   EXPECT_EQ(hottest_per_inode(HashPolicy::kBitRcu, ListPolicy::kSingle), 2);
-  // The mean of 32 and of 64 locks, and three times that for chance: file ids come in groups of 8.
+  // The mean of 32 and of 64 locks, times three for variance: file ids come in groups of 8.
   EXPECT_LT(hottest_per_inode(HashPolicy::kArray, ListPolicy::kNone), 4 * 3.0 / kArrayLocks);
   EXPECT_LT(hottest_per_inode(HashPolicy::kIndex, ListPolicy::kNone), 4 * 2.0 / 64);
 }
@@ -131,7 +131,7 @@ TEST(InodeMeasureTest, TwoThreadsShareNoListIfItIsSharded) {
     std::latch both_live(2);
     const auto stream = [&](uint64_t first) {
       caches.Stream(first);
-      both_live.arrive_and_wait();  // else the second thread inherits the index of the first
+      both_live.arrive_and_wait();  // otherwise the second thread reuses the first one's index
       for (uint64_t key = first + 1; key < first + kInodes; ++key) caches.Stream(key);
     };
     std::jthread one(stream, 1), other(stream, 1 + kInodes);
@@ -142,7 +142,7 @@ TEST(InodeMeasureTest, TwoThreadsShareNoListIfItIsSharded) {
 }
 
 #ifdef NFSWALK_LOCK_ORDER
-// What the calling thread took while it ran `operation`, of one class of locks.
+// Counts the calling thread's acquisitions of one class of locks in `operation`.
 template <class Operation>
 uint64_t Taken(rcu::LockClass lock_class, Operation&& operation) {
   const uint64_t before = rcu::ThreadLockCount(lock_class);
@@ -150,7 +150,7 @@ uint64_t Taken(rcu::LockClass lock_class, Operation&& operation) {
   return rcu::ThreadLockCount(lock_class) - before;
 }
 
-// INODE-20 for one operation after the other.
+// INODE-20 for single operations.
 class OperationCostTest : public testing::TestWithParam<InodePolicy> {
  protected:
   template <class Operation>
@@ -215,7 +215,7 @@ TEST_P(OperationCostTest, AKeptInodeTakesTheLruLockOnceAndAStreamedOneNever) {
 }
 #endif
 
-// A steady state of misses with a cap: what comes in pushes another out, in batches.
+// A steady state of misses at the limit: each insertion evicts, in batches.
 TEST(InodeMeasureTest, ASingleLruIsAGlobalLockTheLettersPoliciesDoNotRemove) {
   for (const auto& [lru, least, most] :
        {std::tuple{LruPolicy::kSingle, kInodes, 2 * kInodes}, {LruPolicy::kSharded, 0ul, 0ul}}) {
@@ -231,7 +231,7 @@ TEST(InodeMeasureTest, ASingleLruIsAGlobalLockTheLettersPoliciesDoNotRemove) {
   }
 }
 
-// INODE-16: the price of an iteration.
+// INODE-16: the cost of an iteration.
 TEST(InodeMeasureTest, IterationTakesOneListLockAnInodeOrOneIndexLockABatch) {
   const auto cost = [](HashPolicy hash, ListPolicy list) {
     InodeCaches caches(WithoutGrowth({hash, list, LruPolicy::kSharded}));
@@ -245,12 +245,12 @@ TEST(InodeMeasureTest, IterationTakesOneListLockAnInodeOrOneIndexLockABatch) {
     EXPECT_EQ(visited, kInodes);
     return caches.cache->lock_acquisitions() - before;
   };
-  // Once to enter each shard, once to go on from each inode.
+  // One to enter each shard, one to continue from each inode.
   EXPECT_EQ(cost(HashPolicy::kBitRcu, ListPolicy::kSingle).global, kInodes + 1);
   EXPECT_EQ(cost(HashPolicy::kBitRcu, ListPolicy::kSharded).global, 0u);
   EXPECT_EQ(cost(HashPolicy::kBitRcu, ListPolicy::kSharded).sharded,
             kInodes + ShardsForThisMachine());
-  // 64 shards of the index, each once for each of 8 slots, and batches of at least 32.
+  // 64 shards of the index, each locked once for each of 8 slots, and batches of at least 32.
   const LockAcquisitions index = cost(HashPolicy::kIndex, ListPolicy::kNone);
   EXPECT_EQ(index.global, 0u);
   EXPECT_LE(index.sharded, 64 * 8 + kInodes / 32);
@@ -261,7 +261,7 @@ struct ChainStatistics {
   uint64_t chains = 0;
   uint64_t nodes = 0;
   size_t longest = 0;
-  double chi_square = 0;  // per chain; 1 if inodes fall on chains at random
+  double chi_square = 0;  // per chain; 1 if inodes are distributed at random
 
   double mean() const { return static_cast<double>(nodes) / static_cast<double>(chains); }
 };
@@ -283,7 +283,7 @@ ChainStatistics ChainsOf(IgetFamily& cache) {
   return statistics;
 }
 
-// One of each kind of table; chain statistics of liburcu's are its own affair.
+// One of each kind of table; liburcu's chains cannot be examined.
 constexpr HashPolicy kTables[] = {HashPolicy::kGlobal, HashPolicy::kBit, HashPolicy::kRealLock,
                                   HashPolicy::kArray, HashPolicy::kIndex};
 
@@ -298,9 +298,9 @@ TEST(InodeMeasureTest, FileIdsOfAnyStrideFallOnChainsAtRandom) {
       SCOPED_TRACE(std::string(PolicyLabel(hash)) + " stride " + std::to_string(stride));
       EXPECT_EQ(chains.chains, kChains);
       EXPECT_EQ(chains.mean(), 1);
-      // 1 with a standard deviation of 0.011, or of 0.03 if eight ids in a row share their luck.
+      // 1 with a standard deviation of 0.011, or of 0.03 if groups of eight ids are correlated.
       EXPECT_NEAR(chains.chi_square, 1, 0.2);
-      EXPECT_LE(chains.longest, 14u) << "far beyond chance";
+      EXPECT_LE(chains.longest, 14u) << "far from a random distribution";
     }
   }
 }
@@ -320,7 +320,7 @@ TEST(InodeMeasureTest, GrowthKeepsTheMeanChainNearTheChosenLoad) {
         while (key < inodes) caches.Get(++key);
         const ChainStatistics chains = ChainsOf(*caches.cache);
         EXPECT_EQ(chains.nodes, inodes);
-        // A table doubles at the load and is half empty then. The index starts with more chains.
+        // A table doubles at the load and is then half empty. The index starts with more chains.
         EXPECT_LE(chains.mean(), 1.1 * static_cast<double>(load))
             << PolicyLabel(hash) << " of " << inodes;
         if (chains.chains > 64 * 8) {
@@ -342,7 +342,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, InodeBytesTest, testing::ValuesIn(AllInodePol
                          InodePolicyTestName);
 
 TEST_P(InodeBytesTest, AnInodeCostsAtMost400BytesAllIncluded) {
-  // Just before the table doubles; a moment later its share is twice that.
+  // Just before the table doubles; just after, its share is twice that.
   constexpr uint64_t kMany = 250'000;
   const bool two_words_a_bucket =
       GetParam().hash == HashPolicy::kRealLock || GetParam().hash == HashPolicy::kLfht;
@@ -354,7 +354,7 @@ TEST_P(InodeBytesTest, AnInodeCostsAtMost400BytesAllIncluded) {
   rcu::Barrier();
   const size_t before = bytes_in_use();
   for (uint64_t key = 1; key <= kMany; ++key) caches.Get(key);
-  rcu::Barrier();  // tables that were outgrown
+  rcu::Barrier();  // frees tables that were outgrown
   EXPECT_LE((bytes_in_use() - before) / kMany, two_words_a_bucket ? 408u : 400u);
   EXPECT_LE(caches.cache->inode_bytes() / kMany, 392u);
 }

@@ -41,7 +41,7 @@ TEST(InodePolicyTest, EveryNameAndLabelIsReadBackAsItsPolicy) {
     EXPECT_EQ(ParseHashPolicy(PolicyLabel(policy)), policy);
     words.insert({PolicyName(policy), PolicyLabel(policy)});
   }
-  EXPECT_EQ(words.size(), 2 * kHashPolicies) << "no word has two meanings";
+  EXPECT_EQ(words.size(), 2 * kHashPolicies) << "no word is ambiguous";
   for (const ListPolicy policy : kListPolicies) {
     EXPECT_EQ(ParseListPolicy(PolicyName(policy)), policy);
     EXPECT_EQ(ParseListPolicy(PolicyLabel(policy)), policy);
@@ -109,8 +109,8 @@ TEST(InodePolicyTest, OfAWholePolicyTheAnswerNamesThePartThatIsWrong) {
 
 enum class Index : uint8_t { kNone, kKept };
 
-// What Create() has against the options; "" if nothing. The file system keeps an index or not,
-// whatever the options say.
+// The reason why Create() refuses the options, or "". `index` selects a file system with an index
+// of its own or without.
 std::string RefusalOf(const InodeCacheOptions& options, Index index) {
   CountingOperations operations(
       {.policy = {.hash = index == Index::kKept ? HashPolicy::kIndex : HashPolicy::kGlobal}});

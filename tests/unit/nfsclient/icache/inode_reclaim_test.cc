@@ -1,4 +1,4 @@
-// What leaves the cache and when: reclaim, the limit, writing back, unmount (INODE-18, INODE-19).
+// Eviction: reclaim, the limit, writeback, unmount (INODE-18, INODE-19).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ TEST_P(InodeReclaimTest, PruneGivesASecondChanceToWhatWasUsedAgain) {
   Fill(1, 1);
   EXPECT_EQ(cache_.Prune(9), 9u);
   EXPECT_TRUE(caches_.Find(1));
-  EXPECT_EQ(cache_.Prune(1), 0u) << "used by the look";
+  EXPECT_EQ(cache_.Prune(1), 0u) << "marked used by the lookup";
   EXPECT_EQ(cache_.Prune(1), 1u);
   EXPECT_EQ(cache_.size(), 0u);
 }
@@ -128,7 +128,7 @@ TEST_P(InodeReclaimTest, AnInodeThatIsNotToBeCachedGoesWithItsLastReference) {
 TEST_P(InodeReclaimTest, AnInodeThatIsNotToBeCachedIsWrittenBackBeforeItGoes) {
   caches_.operations.on_write = [&](Inode& inode) {
     EXPECT_EQ(evicted(), 0u);
-    EXPECT_TRUE(inode.hashed()) << "who looks for it must wait";
+    EXPECT_TRUE(inode.hashed()) << "lookups must wait for it";
   };
   InodeRef inode = caches_.Get(1);
   cache_.MarkDirty(*inode);
@@ -178,7 +178,7 @@ TEST_P(InodeReclaimTest, UnmountWritesBackEvictsAllAndNamesTheBusyOnes) {
   EXPECT_EQ(written(), 1u);
   EXPECT_EQ(cache_.size(), 1u);
   busy = {};
-  EXPECT_EQ(evicted(), 100u) << "nothing is kept any more";
+  EXPECT_EQ(evicted(), 100u) << "no inode is kept";
 }
 
 TEST_P(InodeReclaimTest, ADirtyInodeThatOutlivesUnmountIsWrittenBackByItsLastReference) {
@@ -199,7 +199,7 @@ TEST_P(InodeReclaimTest, UnmountEvictsWhatCannotBeWrittenBack) {
 
 class InodeLimitTest : public testing::TestWithParam<InodePolicy> {
  protected:
-  // The most inodes there ever were while `count` were used one after the other.
+  // The maximum number of inodes while `count` are used one after the other.
   static size_t MostInodes(InodeCaches& caches, uint64_t count) {
     size_t most = 0;
     for (uint64_t key = 1; key <= count; ++key) {

@@ -1,5 +1,5 @@
-// When attributes are fresh, and what needs them: what RCU-walk answers in each state, what
-// ref-walk answers and what it asks the server.
+// Freshness of attributes: for each state what RCU-walk answers, what ref-walk answers, and the
+// calls that takes.
 #include "nfsclient/nfs/attribute_cache.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST_F(AttributesFresh, AClockBeforeTheBeginningIsTooLate) {
   Warm(StatOf("d/f"));
   SteeredClock::Set(SteeredClock::Now() - 1);
   Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk,
-       {"ACCESS 1", "ACCESS 2", "GETATTR 3"});  // rights do not hold before they were given either
+       {"ACCESS 1", "ACCESS 2", "GETATTR 3"});  // rights are invalid before their time as well
   Answered(StatOf("d/f"));
 }
 

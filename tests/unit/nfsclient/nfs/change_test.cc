@@ -1,5 +1,5 @@
-// What our own changes do to what we know of the directory (ATTR-11), as version 4 tells of them
-// (RFC 7530 2.2.8).
+// Updates of the caches after our own changes (ATTR-11), with version 4's change_info4 (RFC 7530
+// 2.2.8).
 #include "nfsclient/nfs/change.h"
 
 #include <gtest/gtest.h>
@@ -41,8 +41,8 @@ TEST_F(ChangeInfo, AnAtomicChangeOfOursCostsTheSiblingsNothing) {
   EXPECT_EQ(Rpcs([&] { Look(); }), 0u);
 }
 
-// Somebody may have come in between: each name is asked for once more, rights and attributes not.
-// ATTR-12.
+// Another client may have made a change in between: each name costs one LOOKUP, rights and
+// attributes none. ATTR-12.
 TEST_F(ChangeInfo, AChangeThatIsNotAtomicCostsEachNameOneLookup) {
   MountWith(false);
   ChangeSomething();
@@ -58,7 +58,7 @@ TEST_F(ChangeInfo, AChangeThatTheServerRefusesCostsNothing) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(client_->MakeDirectory("d/sibling", 0755, me_).error(), std::errc::file_exists);
   }
-  // The name that was asked for is looked up anew, and nothing else.
+  // The name is looked up again, and nothing else.
   EXPECT_EQ(Rpcs([&] { Look(); }), 1u);
 }
 
@@ -71,8 +71,8 @@ TEST_F(ChangeInfo, AForeignChangeBeforeOursIsSeenEitherWay) {
   }
 }
 
-// --- what the oracle has found, each with the interleaving that made it: after our own changes the
-// client knows what the server knows ---
+// --- found by the oracle, each with its interleaving: after our own changes the caches match the
+// server ---
 
 class OwnChange : public MemoryMount {
  protected:
@@ -91,7 +91,7 @@ TEST_F(OwnChange, AFileThatIsRenamedOntoItselfIsStillFound) {
   EXPECT_EQ(Get("f").fileid, file);
 }
 
-// The reply to the creation is older than the rename that has come in between.
+// The reply to the creation is older than a rename in between.
 TEST_F(OwnChange, TheReplyToACreationDoesNotRevalidateWhatARenameInvalidated) {
   const uint64_t directory = Make(FileType::kDirectory, "d");
   // A rename changes the ctime of what it moves.
@@ -104,7 +104,7 @@ TEST_F(OwnChange, TheReplyToACreationDoesNotRevalidateWhatARenameInvalidated) {
   EXPECT_EQ(Get("e"), server_->Get(directory));
 }
 
-// The inode that our change was noted in was forgotten while the older answer was on its way.
+// The inode of our change was evicted while an older reply was under way.
 TEST_F(OwnChange, AnAnswerFromBeforeAChangeOfOursDoesNotFillANewInode) {
   const uint64_t file = Make(FileType::kRegular, "f");
   ASSERT_EQ(client_->Link("f", "g", me_), std::errc{});
@@ -120,8 +120,8 @@ TEST_F(OwnChange, AnAnswerFromBeforeAChangeOfOursDoesNotFillANewInode) {
   EXPECT_EQ(Get("g"), server_->Get(file));
 }
 
-// The answer to our question was refused as outdated, and what was left was older than the
-// question. ATTR-10.
+// The reply to the GETATTR was rejected as outdated, and the cached attributes were older than the
+// call. ATTR-10.
 TEST_F(OwnChange, AStatThatIsOvertakenByARenameDoesNotAnswerWithWhatWasBeforeIt) {
   const uint64_t file = Make(FileType::kRegular, "a");
   Rename("a", "b");
@@ -132,8 +132,8 @@ TEST_F(OwnChange, AStatThatIsOvertakenByARenameDoesNotAnswerWithWhatWasBeforeIt)
   EXPECT_GE(seen.ctime.seconds, since.ctime.seconds);
 }
 
-// The unlink knew of one name only, so that the inode which the new name leads to was no longer
-// found by its handle: what was changed by another name was not seen by this one.
+// The unlink dropped the only known name, and the inode was no longer found by its handle: the new
+// name got a second inode, and changes by one name did not show by the other.
 TEST_F(OwnChange, ALinkThatIsMadeWhileTheOnlyNameGoesLeadsToTheSameInodeAsOthers) {
   Make(FileType::kDirectory, "d");
   const uint64_t file = Make(FileType::kRegular, "f");
@@ -142,7 +142,7 @@ TEST_F(OwnChange, ALinkThatIsMadeWhileTheOnlyNameGoesLeadsToTheSameInodeAsOthers
   ASSERT_EQ(client_->Link("f", "d/g", me_), std::errc{});
   EXPECT_TRUE(reply_came_);
   ASSERT_EQ(client_->Link("d/g", "d/h", me_), std::errc{});
-  // One name is forgotten while a walk is at the other.
+  // One name is dropped while a walk is at the other.
   ASSERT_EQ(client_->Access("d", kMayRead, me_), std::errc{});
   WhileReplyIsUnderWay("ACCESS", [&] { client_->DropCaches(); });
   ASSERT_EQ(client_->Access("d/g", kMayRead, me_), std::errc{});
@@ -151,8 +151,8 @@ TEST_F(OwnChange, ALinkThatIsMadeWhileTheOnlyNameGoesLeadsToTheSameInodeAsOthers
   EXPECT_EQ(Get("d/g"), server_->Get(file));
 }
 
-// A file of two names of which one takes the place of `x` just when a change of `x` has found out
-// what it is about: what the change does to the file is to be seen by its other name, `r`.
+// A file of two names, one of which replaces `x` after a change of `x` has looked it up: the effect
+// of the change on the file shows by its other name, `r`.
 class OwnChangeOfAnotherFile : public OwnChange {
  protected:
   OwnChangeOfAnotherFile() : file_(Make(FileType::kRegular, "q")) {

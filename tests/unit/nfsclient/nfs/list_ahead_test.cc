@@ -1,4 +1,4 @@
-// A directory of which name after name is asked for is listed once instead.
+// A directory is listed instead after several lookups in it.
 #include "nfsclient/nfs/list_ahead.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A name in a directory, by the dentry cache or by the server.
+// Lookup of a name in a directory, by the dentry cache or by the server.
 #include "nfsclient/nfs/lookup.h"
 
 #include <gtest/gtest.h>

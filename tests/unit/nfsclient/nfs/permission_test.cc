@@ -1,5 +1,5 @@
-// Permission, row by row of docs/rules/access.md: what RCU mode answers in that state, what
-// references answer and what they ask the server. See docs/exits.md.
+// Permission, rule by rule of docs/rules/access.md: for each state what RCU-walk answers, what
+// ref-walk answers, and the calls that takes. See docs/exits.md.
 #include <gtest/gtest.h>
 
 #include "access_cache/access_cache.h"
@@ -48,7 +48,7 @@ TEST_F(PermissionCheck, ALinkIsFollowedWithoutAskingForRights) {
   EXPECT_EQ(Answered(TextOf("d/l")).text, "f");
 }
 
-// The kernel skips this since 4.x where opening is by name; we ask as 3.18 did.
+// The kernel skips ACCESS since 4.x for opens by name; this client sends it, as 3.18 did.
 TEST_F(PermissionCheck, AnOpenAsksForRights) {
   server_->Grant(kDF, 0);
   server_->OpenByName();
@@ -65,7 +65,7 @@ TEST_F(PermissionCheck, WritingToADirectoryIsLeftToTheOperation) {
   server_->Grant(kD, kServerLookup);
   Mount();
   Warm(StatOf("d/n"));
-  EXPECT_TRUE(client_->Create("d/n", 0644, true, me_));  // the server's word
+  EXPECT_TRUE(client_->Create("d/n", 0644, true, me_));  // the server decides
   EXPECT_EQ(TakeCalls(), Calls{"CREATE n"});
 }
 
@@ -124,7 +124,7 @@ TEST_F(AccessCall, WhatNeitherSearchFindsIsAsked) {
     SCOPED_TRACE(WalkModeName(mode));
     options_.walk = mode;
     MountAnew();
-    // Makes the credential known, and asks for no rights.
+    // Inserts the credential, and no rights.
     EXPECT_EQ(Warm(AccessTo("/", 0)), Calls{});
     EXPECT_EQ(Warm(StatOf("/")), Calls{});
     Left(AccessTo("/", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 1"});
@@ -231,7 +231,7 @@ TEST_F(CachedRights, AHitOfTheLockedSearchIsThePeeksNext) {
   EXPECT_EQ(client_->stats().peek_hits, peeks + 1);
 }
 
-// ACCESS-7: nor is the first answer after an invalidation lost.
+// ACCESS-7: the first answer after an invalidation is kept.
 TEST_F(CachedRights, AChangeInvalidatesTheRightsOfAll) {
   Mount();
   Warm(AccessTo("d/f", kMayRead));
@@ -252,7 +252,7 @@ TEST_F(CachedRights, RightsAreTrustedWhileTheAttributesAre) {
   InvalidateAttributes("d/f");
   Left(AccessTo("d/f", kMayRead), NeedRef::kGetattrRpc, kOk, {"GETATTR 3"});
   Answered(AccessTo("d/f", kMayRead));
-  Answered(AccessBy(another_, "d/f", kMayRead));  // one GETATTR renewed them all
+  Answered(AccessBy(another_, "d/f", kMayRead));  // one GETATTR refreshed the rights of both
 }
 
 using RightsSearch = Exits;
@@ -273,7 +273,7 @@ TEST_F(RightsSearch, AnotherCredentialInFrontIsSearchedPast) {
   }
 }
 
-// The one exit that needs neither the server nor memory: a search without a lock is bounded.
+// The one exit without a call or an allocation: lockless search is bounded.
 TEST_F(RightsSearch, BehindMoreCredentialsThanASearchLooksAtReferencesFindIt) {
   Mount();
   Warm(AccessTo("/", kMayRead));
@@ -284,11 +284,11 @@ TEST_F(RightsSearch, BehindMoreCredentialsThanASearchLooksAtReferencesFindIt) {
   Answered(AccessTo("/", kMayRead));
 }
 
-// Rights are at most ac{reg,dir}max old, however often the attributes are confirmed: a denial, too.
-// The bound takes the place of the kernel's "clear on login".
+// Rights expire after ac{reg,dir}max, however often the attributes are confirmed; denials too. This
+// bound replaces the kernel's "clear on login".
 class RightsAge : public Exits {
  protected:
-  // After this `path` has attributes that are fresh, and rights of 60 s less 1 ns ago.
+  // Leaves `path` with fresh attributes, and with rights of 60 s less 1 ns ago.
   void GrowAlmostOld(const Question& question) {
     options_.acregmin_s = 3;
     options_.acregmax_s = 60;

@@ -1,4 +1,4 @@
-// A listing that takes several calls, and a directory that goes away between two of them.
+// A listing in several calls, and a directory that becomes stale between two of them.
 #include "nfsclient/nfs/readdir.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST_F(ReadDirectoryTest, GoesOnWhereTheLastCallEnded) {
   EXPECT_EQ(names.size(), 3u);
 }
 
-// A walk that is repeated would show its caller the first entries once more.
+// Repeating the walk would return the first entries twice.
 TEST_F(ReadDirectoryTest, DoesNotBeginAgainWithADirectoryThatBecameStale) {
   on_reply_ = [&](const fixtures::Call& call) {
     if (call.procedure == "READDIR") protocol_->FailOnce("READDIR", protocol::kStale);

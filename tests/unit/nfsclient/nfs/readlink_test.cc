@@ -1,4 +1,4 @@
-// The text of a link: when RCU-walk uses it, and what ref-walk asks the server otherwise.
+// Link texts: when RCU-walk uses the cached one, and the calls that ref-walk makes otherwise.
 #include "nfsclient/nfs/readlink.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Client::Rename(): what it asks the server, and what a trailing slash asks for (WALK-11).
+// Client::Rename(): its calls, and trailing slashes (WALK-11).
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,8 +10,8 @@
 namespace nfswalk {
 namespace {
 
-// The parameter: whether there is an attribute cache. Without one, a name looked up twice costs
-// twice.
+// The parameter: whether there is an attribute cache. Without one, a second lookup of a name costs
+// a second call.
 class RenameTest : public MemoryMount, public testing::WithParamInterface<bool> {
  protected:
   RenameTest() {
@@ -36,7 +36,7 @@ class RenameTest : public MemoryMount, public testing::WithParamInterface<bool> 
   std::errc TryRename(const std::string& from, const std::string& to) {
     return client_->Rename(from, to, me_);
   }
-  // The calls since the last time, with their names.
+  // The calls since the last TakeCalls(), with their names.
   std::vector<std::string> TakeCalls() {
     std::vector<std::string> calls;
     for (const fixtures::LoggedCall& call : protocol_->TakeLog()) {

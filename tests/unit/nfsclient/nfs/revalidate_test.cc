@@ -1,5 +1,5 @@
-// Dentry revalidation, rule by rule of docs/rules/names.md: what RCU mode answers
-// in that state, what references answer and what they ask the server. See docs/exits.md.
+// Dentry revalidation, rule by rule of docs/rules/names.md: for each state what RCU-walk answers,
+// what ref-walk answers, and the calls that takes. See docs/exits.md.
 #include "nfsclient/nfs/revalidate.h"
 
 #include <gtest/gtest.h>
@@ -32,13 +32,13 @@ TEST_F(Verifier, AnotherChangeIdCostsALookupAndNoGetattr) {
   Mount();
   Warm(StatOf("d/f"));
   InvalidateAttributes(
-      "d/f");  // nor does the age of the child matter: LOOKUP brings its attributes
+      "d/f");  // nor does the age of the child matter: LOOKUP returns its attributes
   NoticeChangeOf(kD, "d");
   Left(StatOf("d/f"), NeedRef::kLookupRpc, kOk, {"LOOKUP f"});
   Answered(StatOf("d/f"));
 }
 
-// The search permission looks at the directory's attributes first, hence the reason. NAME-3.
+// The search permission checks the directory's attributes first, hence the reason. NAME-3.
 TEST_F(Verifier, AnInvalidDirectoryIsAskedForAndItsNamesAreNot) {
   Mount();
   Warm(StatOf("d/f"));
@@ -67,7 +67,7 @@ TEST_F(Verifier, AWalkEndsWithTheErrorOfTheGetattr) {
   Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk, {"GETATTR 2"});
 }
 
-// The hook by itself: a walk has asked for the directory's attributes already.
+// The hook alone: a walk would have fetched the directory's attributes before.
 TEST_F(Verifier, AnErrorOfTheGetattrReadsAsNoMatch) {
   Mount();
   Warm(StatOf("d/f"));
@@ -101,7 +101,7 @@ TEST_F(ChildInode, TheAgeOfTheChildDoesNotMatter) {
   Answered(AccessTo("d/f", 0));
   Answered(AccessTo("d/s", 0));
   Answered(StatOf("d/f/x"), std::errc::not_a_directory);
-  Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk, {"GETATTR 3"});  // what stat itself wants
+  Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk, {"GETATTR 3"});  // for stat itself
 }
 
 // NAME-5.
@@ -285,7 +285,7 @@ TEST_F(RevalidationMoving, ANameThatMovesUnderTheWalkIsChanged) {
 TEST_F(RevalidationMoving, ADirectoryThatMovesUnderTheWalkIsChanged) { MoveUnderTheWalk("d", "e"); }
 #endif
 
-// nfs4_lookup_revalidate: where opening is by name. An open never walks under RCU.
+// nfs4_lookup_revalidate, for opens by name. An open never uses RCU-walk.
 class OpenRevalidation : public Exits {
  protected:
   OpenRevalidation() { server_->OpenByName(); }
@@ -303,7 +303,7 @@ TEST_F(OpenRevalidation, ARegularFileIsLeftToTheOpen) {
   Warm(AccessTo("d/f", kMayRead));
   NoticeChangeOf(kD, "d");
   EXPECT_EQ(CallsOfOpen("d/f", kOk), Calls{"OPEN f"});
-  Left(StatOf("d/f"), NeedRef::kLookupRpc, kOk, {"LOOKUP f"});  // nor did it vouch for the name
+  Left(StatOf("d/f"), NeedRef::kLookupRpc, kOk, {"LOOKUP f"});  // nor did it validate the name
 }
 
 TEST_F(OpenRevalidation, ADirectoryIsLookedUp) {
@@ -326,7 +326,7 @@ TEST_F(OpenRevalidation, WhatTheOpenFindsStaleIsLookedUpNameByName) {
   EXPECT_EQ(CallsOfOpen("d/f", kStale), (Calls{"OPEN f", "LOOKUP d", "LOOKUP f", "OPEN f"}));
 }
 
-// After a failed revalidation with references.
+// After a failed revalidation by ref-walk.
 using FailedRevalidation = Exits;
 
 // NAME-11.
@@ -411,18 +411,18 @@ TEST_F(JumpRevalidation, AJumpEndsAtFreshAttributesOrAsksForThem) {
   Left(StatOf("/"), NeedRef::kGetattrRpc, kOk, {"GETATTR 1"});
 }
 
-// Once a handle has stood for another file, no later reply makes walkers believe it again, in
-// either form.
+// Once a handle has denoted another file, no later reply makes the inode valid again for either
+// walk.
 TEST_F(JumpRevalidation, AJumpToABadInodeIsStaleForGood) {
   Mount();
   Warm(StatOf("d/f"));
   InvalidateAttributes("/");
   server_->ConfuseNextGetattr(777);
   Left(StatOf("/"), NeedRef::kGetattrRpc, kStale, {"GETATTR 1"});
-  Warm(AccessBy(another_, "/", kMayRead));  // a reply that fits
+  Warm(AccessBy(another_, "/", kMayRead));  // a reply that matches
   Left(StatOf("/"), NeedRef::kGetattrRpc, kStale, {});
   Left(StatOf(".."), NeedRef::kGetattrRpc, kStale,
-       {"ACCESS 1", "ACCESS 1"});  // asked twice, in vain
+       {"ACCESS 1", "ACCESS 1"});  // two calls, to no avail
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// cached_tree: a dentry cache with inodes of its own, without a server, and verbs for tests.
+// cached_tree: a dentry cache with inodes of its own, without a server, and operations on both.
 #ifndef NFSWALK_TESTS_UNIT_NFSCLIENT_VFS_CACHED_TREE_H_
 #define NFSWALK_TESTS_UNIT_NFSCLIENT_VFS_CACHED_TREE_H_
 
@@ -19,7 +19,7 @@ namespace nfswalk::vfs {
 
 class CachedTree {
  public:
-  // `buckets` and `names_per_chain`: as DentryCache has them.
+  // `buckets` and `names_per_chain`: as in DentryCache.
   explicit CachedTree(size_t dentries_max = 1'000'000, size_t buckets = 1024,
                       size_t names_per_chain = 1)
       : inodes_(*icache::IgetFamily::Create({.inodes_max = 1'000'000}, operations_)),
@@ -52,7 +52,7 @@ class CachedTree {
     PaddedName padded(name, parent.get());
     return dentries_.Lookup(*parent, padded.name());
   }
-  // The file id behind a name as an RCU walker sees it; 0: not cached, or changed meanwhile.
+  // The file id of a name found under RCU; 0 if not cached, or changed meanwhile.
   uint64_t FindRcu(const DentryRef& parent, std::string_view name) const {
     PaddedName padded(name, parent.get());
     rcu::ReadGuard guard;

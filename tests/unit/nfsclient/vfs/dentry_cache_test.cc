@@ -127,7 +127,7 @@ TEST(DentryCache, ADirectoryOutlivesItsCachedChildren) {
     DentryRef directory = tree.Add(tree.root(), "d", 2, kDirectory);
     tree.Add(directory, "child", 3);
   }
-  EXPECT_EQ(tree.dentries().Prune(1), 1u);  // the child, which is older on the list
+  EXPECT_EQ(tree.dentries().Prune(1), 1u);  // the child, which is older on the LRU
   EXPECT_TRUE(tree.Lookup(tree.root(), "d"));
 }
 
@@ -141,7 +141,7 @@ TEST(DentryCache, TheLimitHolds) {
   EXPECT_TRUE(tree.dentries().under_pressure());
 }
 
-// Servers export such things, too. The text lies where a directory's only dentry is written down.
+// Servers export links, too. A link's text and a directory's alias share storage.
 TEST(DentryCache, ARootThatIsALinkKeepsItsText) {
   CachedTree tree;
   rcu::ChangeCount changes;

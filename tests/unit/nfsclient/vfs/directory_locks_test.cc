@@ -22,7 +22,7 @@ class DirectoryLocksTest : public testing::Test {
     const auto [outer, inner] = locks_.LockPair(a, b);
     return {outer.mutex(), inner.mutex()};
   }
-  // Another thread's tries.
+  // Tries the lock on another thread.
   static bool ToShare(std::shared_mutex& mutex) {
     bool free = false;
     std::thread([&] { free = std::shared_lock(mutex, std::try_to_lock).owns_lock(); }).join();

@@ -1,4 +1,4 @@
-// Who may ask the server for a name.
+// At most one LOOKUP in flight for a name.
 #include "nfsclient/vfs/lookups_in_flight.h"
 
 #include <gtest/gtest.h>

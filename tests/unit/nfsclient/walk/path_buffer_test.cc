@@ -85,7 +85,7 @@ TEST(PathBuffer, WhatDoesNotFitNeedsMemoryAndChangesNothingWithoutIt) {
     ASSERT_EQ(buffer.rest().size(), (links + 1) * kLongest);
   }
   EXPECT_TRUE(buffer.rest().ends_with(text + path));
-  // The larger array serves the next try as well.
+  // The larger array is reused.
   ASSERT_EQ(buffer.Assign(path), std::errc{});
   EXPECT_EQ(buffer.rest(), path);
   EXPECT_TRUE(buffer.Splice(std::string(8 * kLongest, 't'), buffer.at(), false));

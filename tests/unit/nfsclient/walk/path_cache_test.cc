@@ -1,5 +1,5 @@
-// When a walk may begin where an earlier one of its thread came to (walk/path_cache.h): everything
-// that would have sent the walk another way, or out of RCU mode, makes it go step by step again.
+// When a walk begins at a cached prefix (walk/path_cache.h): whatever would change the walk's
+// result, or make it leave RCU-walk, invalidates the prefix.
 #include "nfsclient/walk/path_cache.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class PathCache : public MemoryMount {
   }
 
   uint64_t path_hits() const { return client_->stats().path_hits; }
-  // A stat, and whether the path cache knew the way.
+  // Stats, and returns whether the prefix was cached.
   bool Hits(std::string_view path, uint64_t expected, ResolveFlags flags = {}) const {
     const uint64_t before = path_hits();
     EXPECT_EQ(Stat(path, flags), expected) << path;
@@ -49,13 +49,13 @@ class PathCache : public MemoryMount {
     Warm(path);
     EXPECT_TRUE(Hits(path, expected)) << path;
   }
-  // The way is learnt, `change` happens, and the path is not believed to be what it was.
+  // Records the prefix, runs `change`, and expects that the prefix is not used.
   void ExpectForgottenAfter(const std::function<void()>& change, uint64_t expected) const {
     Learn(kFile, file_);
     change();
     EXPECT_FALSE(Hits(kFile, expected));
   }
-  // The client comes to know what others did to a directory.
+  // Makes the client notice changes of a directory by others.
   void LookAt(uint64_t directory) const {
     nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
     superblock.inodes->IterInodes({}, [&](icache::Inode& inode) {
@@ -66,7 +66,8 @@ class PathCache : public MemoryMount {
     });
   }
 
-  // More than the cache has room for at first. They are known afterwards, but not to this thread.
+  // More than the cache's initial capacity. Cached by another thread, so that this one has no
+  // prefixes of them.
   static constexpr int kManyDirectories = 2000;
   static std::string ManyPath(int i) { return "a/" + std::to_string(i) + "/file"; }
   void AddManyDirectories() const {
@@ -79,7 +80,7 @@ class PathCache : public MemoryMount {
     }).join();
   }
 
-  // As many as share an entry; how many of them went a way that was known.
+  // Stats as all users that share an entry; returns the number of prefix hits.
   uint64_t FourUsersStat() const {
     const uint64_t before = path_hits();
     for (uint32_t uid = 101; uid <= 104; ++uid) {
@@ -88,8 +89,8 @@ class PathCache : public MemoryMount {
     return path_hits() - before;
   }
 
-  // Two directories in `a` whose ways have the same set of a new cache, and there the same bits of
-  // their hashes: of so many, two have.
+  // Two directories in `a` whose prefixes fall in one set of a new cache, with equal tags: of so
+  // many, two do.
   std::pair<std::string, std::string> NamesThatLookAlike() const {
     constexpr size_t kNames = 400'000;
     constexpr uint64_t kBitsInSet = ~uint64_t{0} << 41, kSetBits = 0x7f00;
@@ -181,8 +182,7 @@ TEST_F(PathCache, WhatIsInvalidatedOrDroppedIsAskedForAgain) {
   ExpectForgottenAfter([&] { client_->DropCaches(); }, file_);
 }
 
-// What the entry points to may be another directory's by now, or no memory at all: so it must not
-// even be looked at.
+// The dentry of the entry may be another directory's by now, or unmapped: it must not be read.
 TEST_F(PathCache, ADirectoryThatIsEvictedIsForgotten) {
   ExpectForgottenAfter(
       [&] {
@@ -195,7 +195,7 @@ TEST_F(PathCache, ADirectoryThatIsEvictedIsForgotten) {
       file_);
 }
 
-// The directory at the end is known for longer than those on the way.
+// The last directory's attributes are fresh for longer than those above it.
 TEST_F(PathCache, APrefixIsTrustedForAsLongAsEveryDirectoryOnIt) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const uint64_t asked_at = SteeredClock::Now();
@@ -210,13 +210,14 @@ TEST_F(PathCache, APrefixIsTrustedForAsLongAsEveryDirectoryOnIt) {
   EXPECT_FALSE(Hits(kFile, file_));
 }
 
-// The clock goes back to a time at which only the directory at the end had been asked for.
+// The clock goes back to before the attributes of `a` were fetched, not those of the last
+// directory.
 TEST_F(PathCache, APrefixIsNotTrustedBeforeEveryDirectoryOnIt) {
   const uint64_t asked_at = SteeredClock::Now();
   Warm(kFile);
   SteeredClock::Pass(100 * kSecond);
   LookAt(a_);
-  // Only asking for `a` again leaves what was learnt before as it was.
+  // Invalidates the recorded prefix, which the fetch alone does not.
   {
     nfswalk::rcu::ChangeCount::Change change(
         ClientInternals::SuperblockOf(*client_).directory_changes);
@@ -234,7 +235,7 @@ TEST_F(PathCache, NobodyUsesThePrefixOfAnother) {
     EXPECT_TRUE(client_->Stat(kFile, Credential(1, 1, {7})).has_value());
     EXPECT_TRUE(client_->Stat(kFile, Credential(1, 2)).has_value());
   };
-  for (int i = 0; i < kCold; ++i) as_others();  // what they may do is known
+  for (int i = 0; i < kCold; ++i) as_others();  // caches their rights
   Learn(kFile, file_);
   const uint64_t before = path_hits();
   for (int i = 0; i < 3; ++i) {
@@ -246,7 +247,7 @@ TEST_F(PathCache, NobodyUsesThePrefixOfAnother) {
   Learn(kFile, file_);
 }
 
-// More than share an entry.
+// More users than share an entry.
 TEST_F(PathCache, AnyNumberOfUsersUseAPrefixInTurn) {
   std::vector<Credential> users;
   for (uint32_t uid = 1; uid <= 9; ++uid) users.emplace_back(uid, uid);
@@ -276,7 +277,7 @@ TEST_F(PathCache, AUserForWhomAnEntryHasNoRoomIsNotLetThrough) {
   EXPECT_EQ(path_hits(), before);
 }
 
-// What this user may do is older than what the others may, who share the entry.
+// The rights of this user expire before those of the others in the entry.
 TEST_F(PathCache, WhoHasAnEntryAloneIsTrustedNoLonger) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const uint64_t asked_at = SteeredClock::Now();
@@ -307,7 +308,7 @@ TEST_F(PathCache, TheLongestPrefixesThatFitAreToldApart) {
   }
   EXPECT_TRUE(Hits(files[0].first, files[0].second));
   EXPECT_TRUE(Hits(files[1].first, files[1].second));
-  EXPECT_FALSE(Hits(files[2].first, files[2].second)) << "one byte more than there is room for";
+  EXPECT_FALSE(Hits(files[2].first, files[2].second)) << "one byte too long";
 }
 
 TEST_F(PathCache, WhoSharesAnEntryIsTrustedNoLongerThanAlone) {
@@ -319,7 +320,7 @@ TEST_F(PathCache, WhoSharesAnEntryIsTrustedNoLongerThanAlone) {
   };
   const uint64_t asked_at = SteeredClock::Now();
   for (int i = 0; i < kCold; ++i) hits_as_another();
-  // Younger than what the other may do: everything else.
+  // Refreshes everything but the rights of `another_`.
   SteeredClock::Pass(100 * kSecond);
   for (const uint64_t id : {kRoot, a_, b_, c_, file_}) LookAt(id);
   Learn(kFile, file_);
@@ -338,10 +339,10 @@ TEST_F(PathCache, PrefixesThatLookAlikeAreToldApart) {
     return server_->Add(directory, "file", FileType::kRegular);
   };
   const uint64_t one_file = add(one), other_file = add(other);
-  std::thread([&] {  // whose cache is new
+  std::thread([&] {  // a thread with a new cache
     Learn("a/" + one + "/file", one_file);
     Learn("a/" + other + "/file", other_file);
-    EXPECT_FALSE(Hits("a/" + one + "/file", one_file)) << "they were meant to take turns";
+    EXPECT_FALSE(Hits("a/" + one + "/file", one_file)) << "expected a conflict eviction";
   })
       .join();
 }
@@ -411,7 +412,7 @@ TEST_F(PathCache, WhatIsUsedOnceEvictsNothing) {
   EXPECT_TRUE(Hits(kFile, file_));
 }
 
-// The memory of the first mount may be that of the second.
+// The second mount may reuse the memory of the first.
 TEST_F(PathCache, AMountKnowsNothingOfOneBefore) {
   for (int i = 0; i < 5; ++i) {
     MountTree();

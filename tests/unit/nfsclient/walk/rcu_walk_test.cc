@@ -1,5 +1,5 @@
-// The reasons for which RCU-walk leaves (docs/walk.md), but for those of its hooks, and what
-// ref-walk then answers and asks the server. Credentials: CRED-2.
+// The reasons to leave RCU-walk (docs/walk.md), but for those of its hooks; what ref-walk then
+// answers, and the calls that takes. Credentials: CRED-2.
 #include "nfsclient/walk/rcu_walk.h"
 
 #include <gtest/gtest.h>
@@ -58,8 +58,7 @@ TEST_F(WalkReason, NothingIsTriedUnderRcu) {
   Left(StatOf("d/n/x"), NeedRef::kRefMode, kNoEntry, {});
 }
 
-// A path may be 4095 bytes long and so may a link's text; the buffer has room for two of them.
-// WALK-28.
+// A path and a link's text may each have 4095 bytes; the buffer holds two of them. WALK-28.
 TEST_F(WalkReason, LongLinksBehindALongPathNeedMemory) {
   std::string dots;
   while (dots.size() < 4000) dots += "./";
@@ -104,8 +103,7 @@ TEST_F(WalkReason, ALinkIsMovedWhileItsTextIsRead) {
   EXPECT_EQ(AskRef(*client_, StatOf("d/l")).error, kNoEntry);
 }
 
-// What is found changed while a reference is taken is not resumed from: the walk begins anew.
-// WALK-1.
+// If the position has changed when a reference is taken, the walk restarts. WALK-1.
 TEST_F(WalkReason, APositionThatMovesIsNotResumedFrom) {
   Mount();
   Warm(StatOf("d/s"));

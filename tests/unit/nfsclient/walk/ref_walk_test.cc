@@ -1,5 +1,5 @@
-// Ref-walk by itself: where a change finds the directory and the name that it is about, and what a
-// forced walk asks for.
+// Ref-walk alone: the parent directory and last component of a change, and the calls of a forced
+// revalidation.
 #include "nfsclient/walk/ref_walk.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST_F(RefWalk, AllButTheLastComponentIsResolvedForAChange) {
   const Row rows[] = {
       {"n", kRoot, LastKind::kName, "n"},     {"/n", kRoot, LastKind::kName, "n"},
       {"d/f", kD, LastKind::kName, "f"},      {"d//n//", kD, LastKind::kName, "n", true},
-      {"d/l", kD, LastKind::kName, "l"},  // a link in last place is not followed
+      {"d/l", kD, LastKind::kName, "l"},  // a final link is not followed
       {"d/s/../n", kD, LastKind::kName, "n"}, {"to_d/n", kD, LastKind::kName, "n"},
       {"d/.", kD, LastKind::kDot, ""},        {"d/s/..", kDS, LastKind::kDotDot, ""},
       {".", kRoot, LastKind::kDot, ""},       {"..", kRoot, LastKind::kDotDot, ""},

@@ -1,5 +1,5 @@
-// Path resolution as a whole: each flag alone, which error comes first, and which of its attempts
-// (RCU-walk, ref-walk, ref-walk with forced revalidation) answers at what price.
+// Path resolution as a whole: each flag alone, the precedence of errors, and which attempt
+// (RCU-walk, ref-walk, ref-walk with forced revalidation) answers with how many calls.
 #include "nfsclient/walk/walk.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ class Walk : public MemoryMount {
   }
 };
 
-// openat2(2), in each mode of the walk, cold and warm.
+// openat2(2), by each walk mode, cold and warm.
 TEST_F(Walk, EachFlagAlone) {
   struct Row {
     const char* path;
@@ -102,8 +102,8 @@ TEST_F(Walk, EachFlagAlone) {
   }
 }
 
-// Of several errors in a path the first on the way is reported, and of one component search
-// permission comes before the name.
+// The first error of a path is reported, and for one component search permission is checked before
+// the name.
 TEST_F(Walk, TheFirstErrorOnTheWayIsReported) {
   Mount();
   const std::string long_name(256, 'n');
@@ -193,7 +193,7 @@ TEST_F(Walk, ACachedWalkAnswersOrSaysTryAgainAndAsksNobody) {
   EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Cached("d/f"), kTryAgain); }), 0u);
 }
 
-// Nothing that it has seen may be trusted any longer when it looks again.
+// Retries cannot trust what an earlier attempt has seen.
 TEST_F(Walk, AStrictWalkThatCannotConfirmItsAnswerGivesUp) {
   options_.lookupcache = LookupCache::kNone;
   Mount();
