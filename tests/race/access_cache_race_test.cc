@@ -103,14 +103,14 @@ TEST_F(AccessCacheRaceTest, AnInvalidationAfterTheLoadIsSeenByThePeek) {
   EXPECT_EQ(reached_, 1);
 }
 
-TEST_F(AccessCacheRaceTest, R8_AnInodeEvictedWhileItIsPeekedDoesNotAnswer) {
+TEST_F(AccessCacheRaceTest, AnInodeEvictedWhileItIsPeekedDoesNotAnswer) {
   Grant(1, 0x15);
   Once("access_cache:peek-loaded", [&] { cache_.Clear(lru_); });
   EXPECT_EQ(Peek(1), std::nullopt);
   EXPECT_EQ(lru_.answers(), 0u);
 }
 
-TEST_F(AccessCacheRaceTest, R7_APeekIsNotAnsweredWithWhatAnotherUserWasGrantedMeanwhile) {
+TEST_F(AccessCacheRaceTest, APeekIsNotAnsweredWithWhatAnotherUserWasGrantedMeanwhile) {
   const std::vector<std::function<void()>> ways = {[&] { cache_.Clear(lru_); },
                                                    [&] { cache_.Invalidate(); }};
   for (const auto& makes_room : ways) {
@@ -145,9 +145,9 @@ TEST_F(AccessCacheRaceTest, AnAnswerThatMovesToAListUnderAPeekIsGivenAsOfTheLoad
   EXPECT_EQ(Search(1), 0x15);
 }
 
-// Otherwise another user's entry could follow in the same epoch, and a reader of the first could not
-// distinguish them.
-TEST_F(AccessCacheRaceTest, R7_WhatComesWhileTheCacheIsClearedTakesItsEpochAlong) {
+// Otherwise another user's entry could follow in the same epoch, and a reader of the first could
+// not distinguish them.
+TEST_F(AccessCacheRaceTest, WhatComesWhileTheCacheIsClearedTakesItsEpochAlong) {
   for (const bool with_list : {false, true}) {
     cache_.Clear(lru_);
     reached_ = 0;
@@ -174,7 +174,7 @@ class AccessListRaceTest : public AccessCacheRaceTest {
   }
 };
 
-TEST_F(AccessListRaceTest, R8_AnEntryEvictedWhileItIsPeekedAnswersAsOfTheLoad) {
+TEST_F(AccessListRaceTest, AnEntryEvictedWhileItIsPeekedAnswersAsOfTheLoad) {
   Grant(1, 0x15);
   Once("access_list:peek-loaded", [&] { EXPECT_EQ(lru_.Shrink(1), 1u); });
   EXPECT_EQ(Peek(1), 0x15);
@@ -206,14 +206,14 @@ TEST_F(AccessListRaceTest, AnInvalidationAfterTheLoadIsSeenByThePeek) {
   EXPECT_EQ(reached_, 1);
 }
 
-TEST_F(AccessListRaceTest, R8_AnInodeEvictedWhileItIsPeekedDoesNotAnswer) {
+TEST_F(AccessListRaceTest, AnInodeEvictedWhileItIsPeekedDoesNotAnswer) {
   Grant(1, 0x15);
   Once("access_list:peek-loaded", [&] { cache_.Clear(lru_); });
   EXPECT_EQ(Peek(1), std::nullopt);
   EXPECT_EQ(lru_.answers(), 0u);
 }
 
-TEST_F(AccessListRaceTest, R7_APeekWhileAnotherUserBecomesTheNewestMissesOrAnswersItsOwn) {
+TEST_F(AccessListRaceTest, APeekWhileAnotherUserBecomesTheNewestMissesOrAnswersItsOwn) {
   Grant(1, 0x01);
   Grant(2, 0x02);
   Once("access_list:peek-loaded", [&] { EXPECT_EQ(Locked(1), 0x01); });
@@ -260,7 +260,7 @@ TEST_F(AccessListRaceTest, ASearchEndsThoughTheListTurnsForever) {
   EXPECT_EQ(steps, AccessList::kSearchStepsMax);
 }
 
-TEST_F(AccessCacheRaceTest, R6_AnInvalidationJustBeforeTheInsertionWins) {
+TEST_F(AccessCacheRaceTest, AnInvalidationJustBeforeTheInsertionWins) {
   Once("access_cache:inserting", [&] { cache_.Invalidate(); });
   Grant(1, 0x3f);
   EXPECT_EQ(reached_, 1);
@@ -269,7 +269,7 @@ TEST_F(AccessCacheRaceTest, R6_AnInvalidationJustBeforeTheInsertionWins) {
   EXPECT_EQ(Locked(1), std::nullopt);
 }
 
-TEST_F(AccessListRaceTest, R6_AnInvalidationJustBeforeTheInsertionWins) {
+TEST_F(AccessListRaceTest, AnInvalidationJustBeforeTheInsertionWins) {
   Once("access_cache:inserting", [&] { cache_.Invalidate(); });
   Grant(1, 0x3f);
   EXPECT_EQ(reached_, 1);
@@ -349,7 +349,7 @@ class AccessCacheTorture : public testing::TestWithParam<size_t> {};
 
 // No lookup returns another credential's rights under replacement, invalidation, eviction and
 // expiry, and all counts balance at the end. ACCESS-10.
-TEST_P(AccessCacheTorture, R7_NobodyIsAnsweredWithAnothersRights) {
+TEST_P(AccessCacheTorture, NobodyIsAnsweredWithAnothersRights) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
   Stage stage(seed, GetParam());

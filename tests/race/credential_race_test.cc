@@ -45,7 +45,7 @@ class CredentialRaceTest : public testing::Test {
 };
 
 // CRED-3.
-TEST_F(CredentialRaceTest, R10_ACredentialRevivedWhileItsLastReferenceGoesIsNotIdle) {
+TEST_F(CredentialRaceTest, ACredentialRevivedWhileItsLastReferenceGoesIsNotIdle) {
   CredentialRef revived;
   CredentialRef last = *cache_.Lookup(self_);
   const CachedCredential* const address = last.get();
@@ -57,7 +57,7 @@ TEST_F(CredentialRaceTest, R10_ACredentialRevivedWhileItsLastReferenceGoesIsNotI
   EXPECT_EQ(revived->key(), self_);
 }
 
-TEST_F(CredentialRaceTest, R10_ACredentialDroppedWhileItIsTakenGivesNoReference) {
+TEST_F(CredentialRaceTest, ACredentialDroppedWhileItIsTakenGivesNoReference) {
   cache_.Lookup(self_).value();
   Once("credential_cache:take-idle", [&] { EXPECT_EQ(cache_.Prune(kEverExpired), 1u); });
   rcu::ReadGuard guard;

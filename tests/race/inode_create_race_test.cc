@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies
                          InodePolicyTestName);
 
 // INODE-5.
-TEST_P(InodeRace, R1_OfTwoCreatorsThatBothMissOneInserts) {
+TEST_P(InodeRace, OfTwoCreatorsThatBothMissOneInserts) {
   InodeRef winner;
   OnceAt("insert:before-lock", [&] { Elsewhere([&] { winner = caches_.Get(7); }); });
   const InodeRef loser = caches_.Get(7);
@@ -34,7 +34,7 @@ TEST_P(InodeRace, R1_OfTwoCreatorsThatBothMissOneInserts) {
   EXPECT_EQ(caches_.operations.evicted, 1u) << "the loser's own";
 }
 
-TEST_P(InodeRace, R1_TheCreatorThatLostWaitsForTheInodeToBeComplete) {
+TEST_P(InodeRace, TheCreatorThatLostWaitsForTheInodeToBeComplete) {
   StopAt missed("insert:before-lock"), asleep("wait:before-sleep");
   InodeRef found;
   Actor loser([&] { found = caches_.Get(7); });
@@ -51,7 +51,7 @@ TEST_P(InodeRace, R1_TheCreatorThatLostWaitsForTheInodeToBeComplete) {
 }
 
 // INODE-7.
-TEST_P(InodeRace, R2_WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
+TEST_P(InodeRace, WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
   FoundInode failing = caches_.GetNew(7);
   CountAt asleep("wait:before-sleep");
   std::array<InodeRef, 3> found;
@@ -78,7 +78,7 @@ TEST_P(InodeRace, R2_WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
 }
 
 // INODE-6.
-TEST_P(InodeRace, R9_AFileBeingCreatedIsStaleToAllAtOnce) {
+TEST_P(InodeRace, AFileBeingCreatedIsStaleToAllAtOnce) {
   InodeRef file = Creating(7);
   NobodyReaches("wait:before-sleep");
   EXPECT_FALSE(LookupRcu(7));
@@ -91,7 +91,7 @@ TEST_P(InodeRace, R9_AFileBeingCreatedIsStaleToAllAtOnce) {
   EXPECT_EQ(caches_.Get(7).get(), file.get());
 }
 
-TEST_P(InodeRace, R9_AFileBeingCreatedSinceALookupMissedItIsStaleToTheInserter) {
+TEST_P(InodeRace, AFileBeingCreatedSinceALookupMissedItIsStaleToTheInserter) {
   InodeRef file;
   OnceAt("insert:before-lock", [&] { file = Creating(7); });
   EXPECT_EQ(Iget5Rcu(7).error(), InodeError::kStale);
@@ -99,7 +99,7 @@ TEST_P(InodeRace, R9_AFileBeingCreatedSinceALookupMissedItIsStaleToTheInserter) 
   cache_.UnlockNew(*file);
 }
 
-TEST_P(InodeRace, R9_AFileNotCreatedAfterAllIsStaleUntilItIsGone) {
+TEST_P(InodeRace, AFileNotCreatedAfterAllIsStaleUntilItIsGone) {
   InodeRef file = Creating(7);
   InodeRef other = icache::Hold(*file);
   cache_.DiscardNew(std::move(file));
@@ -114,7 +114,7 @@ TEST_P(InodeRace, R9_AFileNotCreatedAfterAllIsStaleUntilItIsGone) {
   asleep.LetGo();
 }
 
-TEST_P(InodeRace, R10_AKeyBeingCreatedOrAliveIsTaken) {
+TEST_P(InodeRace, AKeyBeingCreatedOrAliveIsTaken) {
   InodeRef file = Creating(7);
   NobodyReaches("wait:before-sleep");
   EXPECT_EQ(cache_.InsertLocked(*Fresh(7)), kTaken);
@@ -123,7 +123,7 @@ TEST_P(InodeRace, R10_AKeyBeingCreatedOrAliveIsTaken) {
   EXPECT_EQ(file->count, 1u);
 }
 
-TEST_P(InodeRace, R10_AnIncompleteInodeIsWaitedForAndThenTaken) {
+TEST_P(InodeRace, AnIncompleteInodeIsWaitedForAndThenTaken) {
   FoundInode other = caches_.GetNew(7);
   InodeRef fresh = Fresh(7);
   StopAt asleep("wait:before-sleep");
@@ -135,7 +135,7 @@ TEST_P(InodeRace, R10_AnIncompleteInodeIsWaitedForAndThenTaken) {
   EXPECT_EQ(other.inode->count, 1u);
 }
 
-TEST_P(InodeRace, R10_AnIncompleteInodeThatFailsLeavesTheKeyToWhoWaited) {
+TEST_P(InodeRace, AnIncompleteInodeThatFailsLeavesTheKeyToWhoWaited) {
   FoundInode other = caches_.GetNew(7);
   InodeRef fresh = Fresh(7);
   StopAt asleep("wait:before-sleep");
@@ -149,7 +149,7 @@ TEST_P(InodeRace, R10_AnIncompleteInodeThatFailsLeavesTheKeyToWhoWaited) {
 }
 
 // INODE-6.
-TEST_P(InodeRace, R10_BesideADyingInodeTheKeyIsFreeAndTheNewOneIsMetFirst) {
+TEST_P(InodeRace, BesideADyingInodeTheKeyIsFreeAndTheNewOneIsMetFirst) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash");
   NobodyReaches("wait:before-sleep");
@@ -165,7 +165,7 @@ TEST_P(InodeRace, R10_BesideADyingInodeTheKeyIsFreeAndTheNewOneIsMetFirst) {
       << "the eviction of the dying one unhashed the new one";
 }
 
-TEST_P(InodeRace, R10_AnInodeThatBeginsToDieWhenItIsFoundIsNotTaken) {
+TEST_P(InodeRace, AnInodeThatBeginsToDieWhenItIsFoundIsNotTaken) {
   InodeRef doomed = GetDoomed(7);
   StopAt matched("insert-locked:after-match"), dying("evict:before-unhash");
   InodeRef fresh = Fresh(7);
@@ -179,7 +179,7 @@ TEST_P(InodeRace, R10_AnInodeThatBeginsToDieWhenItIsFoundIsNotTaken) {
   cache_.UnlockNew(*fresh);
 }
 
-TEST_P(InodeRace, R18_AnIdentityThatRefusesInsertsNothing) {
+TEST_P(InodeRace, AnIdentityThatRefusesInsertsNothing) {
   KeyIdentity refusing(7);
   refusing.set_error = std::errc::bad_address;
   const uint64_t hash = cache_.HashOf(7);
@@ -191,7 +191,7 @@ TEST_P(InodeRace, R18_AnIdentityThatRefusesInsertsNothing) {
   EXPECT_TRUE(caches_.Get(7)) << "the chain lock was released";
 }
 
-TEST_P(InodeRace, R19_WithoutMemoryAMissIsAnErrorThatHoldsNothing) {
+TEST_P(InodeRace, WithoutMemoryAMissIsAnErrorThatHoldsNothing) {
   rcu::AllocationFault::FailAfter(0);
   const IgetResult failed = Iget5Rcu(7);
   const bool none = !cache_.NewInode();
@@ -203,7 +203,7 @@ TEST_P(InodeRace, R19_WithoutMemoryAMissIsAnErrorThatHoldsNothing) {
   EXPECT_TRUE(caches_.Get(7));
 }
 
-TEST_P(InodeRace, R20_AnInodeNotYetListedIsWaitedForAndNotIterated) {
+TEST_P(InodeRace, AnInodeNotYetListedIsWaitedForAndNotIterated) {
   StopAt unlisted("insert:before-sblist"), asleep("wait:before-sleep");
   Actor creator([&] { caches_.Get(7); });
   EXPECT_TRUE(unlisted.Reached(creator));

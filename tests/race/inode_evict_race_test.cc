@@ -18,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies
 INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceDeathTest, testing::ValuesIn(AllInodePolicies()),
                          InodePolicyTestName);
 
-TEST_P(InodeRace, R12_AnInodeFoundBeforeItsLastReferenceIsDroppedStays) {
+TEST_P(InodeRace, AnInodeFoundBeforeItsLastReferenceIsDroppedStays) {
   InodeRef dropped = GetDoomed(7), found;
   OnceAt("iput:before-final", [&] { Elsewhere([&] { found = LookupRcu(7); }); });
   dropped = {};
@@ -28,7 +28,7 @@ TEST_P(InodeRace, R12_AnInodeFoundBeforeItsLastReferenceIsDroppedStays) {
 }
 
 // INODE-10.
-TEST_P(InodeRace, R12_WhoeverHoldsTheInodesLockDecidesWhetherItLives) {
+TEST_P(InodeRace, WhoeverHoldsTheInodesLockDecidesWhetherItLives) {
   InodeRef dropped = GetDoomed(7), found;
   StopAt last("iput:before-final");
   Actor dropper([&] { dropped = {}; });
@@ -41,7 +41,7 @@ TEST_P(InodeRace, R12_WhoeverHoldsTheInodesLockDecidesWhetherItLives) {
 }
 
 // INODE-3.
-TEST_P(InodeRace, R13_ReclaimSkipsAnInodeThatIsBeingFound) {
+TEST_P(InodeRace, ReclaimSkipsAnInodeThatIsBeingFound) {
   caches_.Get(7);
   size_t pruned = 1;
   OnceAt("find:after-ilock", [&] { Elsewhere([&] { pruned = cache_.Prune(1); }); });
@@ -51,7 +51,7 @@ TEST_P(InodeRace, R13_ReclaimSkipsAnInodeThatIsBeingFound) {
   EXPECT_FALSE(found->Is(kDying));
 }
 
-TEST_P(InodeRace, R13_WhoFindsAnInodeThatReclaimHasTakenMissesIt) {
+TEST_P(InodeRace, WhoFindsAnInodeThatReclaimHasTakenMissesIt) {
   caches_.Get(7);
   StopAt taken("lru:after-trylock");
   Actor pruner([&] { EXPECT_EQ(cache_.Prune(1), 1u); });
@@ -62,7 +62,7 @@ TEST_P(InodeRace, R13_WhoFindsAnInodeThatReclaimHasTakenMissesIt) {
   taken.LetGo();
 }
 
-TEST_P(InodeRace, R14_AnInodeFoundWhileAllUnusedAreEvictedStays) {
+TEST_P(InodeRace, AnInodeFoundWhileAllUnusedAreEvictedStays) {
   caches_.Get(7);
   InodeRef found;
   OnceAt("evict-unused:before-ilock", [&] { Elsewhere([&] { found = LookupRcu(7); }); });
@@ -72,7 +72,7 @@ TEST_P(InodeRace, R14_AnInodeFoundWhileAllUnusedAreEvictedStays) {
 }
 
 // INODE-1.
-TEST_P(InodeRace, R21_OnceAnInodeIsDyingNobodyTakesAReference) {
+TEST_P(InodeRace, OnceAnInodeIsDyingNobodyTakesAReference) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash");
   Inode& inode = *doomed;
@@ -84,12 +84,12 @@ TEST_P(InodeRace, R21_OnceAnInodeIsDyingNobodyTakesAReference) {
   dying.LetGo();
 }
 
-TEST_P(InodeRaceDeathTest, R21_AHoldWithoutAReferenceIsRefused) {
+TEST_P(InodeRaceDeathTest, AHoldWithoutAReferenceIsRefused) {
   Inode* unused = caches_.Get(7).get();
   EXPECT_DEATH(icache::Hold(*unused).release(), "Assertion");
 }
 
-TEST_P(InodeRace, R26_TheLastReferenceToGoAfterAnUnmountEvictsAtOnce) {
+TEST_P(InodeRace, TheLastReferenceToGoAfterAnUnmountEvictsAtOnce) {
   InodeRef held = caches_.Get(7);
   size_t busy = 0;
   OnceAt("iput:before-final", [&] { Elsewhere([&] { busy = cache_.Unmount(); }); });
@@ -99,7 +99,7 @@ TEST_P(InodeRace, R26_TheLastReferenceToGoAfterAnUnmountEvictsAtOnce) {
   EXPECT_EQ(cache_.size(), 0u);
 }
 
-TEST_P(InodeRace, R27_AnInodeNotToBeKeptIsWrittenBackAndThenEvicted) {
+TEST_P(InodeRace, AnInodeNotToBeKeptIsWrittenBackAndThenEvicted) {
   Inode* const found = caches_.Get(7).release();
   caches_.operations.on_write = [&](Inode&) { EXPECT_EQ(caches_.operations.evicted, 0u); };
   OnceAt("iput:before-final", [&] {

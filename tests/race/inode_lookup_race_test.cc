@@ -81,7 +81,7 @@ class StandingIdentity final : public InodeIdentity {
 };
 
 // INODE-9.
-TEST_P(InodeRace, R15_OfTwoWhoUnhashAnInodeOneRemovesIt) {
+TEST_P(InodeRace, OfTwoWhoUnhashAnInodeOneRemovesIt) {
   InodeRef inode = caches_.Get(7);
   OnceAt("unhash:before-lock", [&] { Elsewhere([&] { cache_.Unhash(*inode); }); });
   cache_.Unhash(*inode);
@@ -89,7 +89,7 @@ TEST_P(InodeRace, R15_OfTwoWhoUnhashAnInodeOneRemovesIt) {
   EXPECT_FALSE(LookupLocked(7));
 }
 
-TEST_P(InodeRaceWithChainLocks, R15_AnInodeWhoseChainMovesBeforeItIsUnhashedIsRemovedThere) {
+TEST_P(InodeRaceWithChainLocks, AnInodeWhoseChainMovesBeforeItIsUnhashedIsRemovedThere) {
   InodeRef inode = caches_.Get(7);
   OnceAt("unhash:before-lock", [&] { GrowTable(); });
   cache_.Unhash(*inode);
@@ -98,7 +98,7 @@ TEST_P(InodeRaceWithChainLocks, R15_AnInodeWhoseChainMovesBeforeItIsUnhashedIsRe
 }
 
 // INODE-11.
-TEST_P(InodeRaceWithBoth, R16_AWalkerWhoseInodeMovesToAnotherTableEndsAndCreatesNoSecond) {
+TEST_P(InodeRaceWithBoth, AWalkerWhoseInodeMovesToAnotherTableEndsAndCreatesNoSecond) {
   InodeRef wanted = GetInChain(1), passed = GetInChain(2);
   StandingIdentity identity(1, 2, [&] { GrowTable(); });
   const IgetResult found = GetInChain(identity);
@@ -106,7 +106,7 @@ TEST_P(InodeRaceWithBoth, R16_AWalkerWhoseInodeMovesToAnotherTableEndsAndCreates
   EXPECT_EQ(found->inode.get(), wanted.get());
 }
 
-TEST_P(InodeRaceUnderRcu, R16_AWalkerOnAnInodeThatLeavesTheChainFindsItsWayOn) {
+TEST_P(InodeRaceUnderRcu, AWalkerOnAnInodeThatLeavesTheChainFindsItsWayOn) {
   InodeRef wanted = GetInChain(1), middle = GetInChain(2), head = GetInChain(3);
   for (InodeRef* passed : {&middle, &head}) {
     MarkDontCache(**passed);
@@ -117,7 +117,7 @@ TEST_P(InodeRaceUnderRcu, R16_AWalkerOnAnInodeThatLeavesTheChainFindsItsWayOn) {
   }
 }
 
-TEST_P(InodeRaceOfTwoSuperblocks, R17_BothCreateOneKeyAtOnceAndHaveAnInodeEach) {
+TEST_P(InodeRaceOfTwoSuperblocks, BothCreateOneKeyAtOnceAndHaveAnInodeEach) {
   InodeRef theirs;
   OnceAt("insert:before-lock", [&] { Elsewhere([&] { theirs = theirs_.Get(7); }); });
   FoundInode ours = caches_.GetNew(7);
@@ -130,7 +130,7 @@ TEST_P(InodeRaceOfTwoSuperblocks, R17_BothCreateOneKeyAtOnceAndHaveAnInodeEach) 
   EXPECT_EQ(Iterated(), 1u);
 }
 
-TEST_P(InodeRaceOfTwoSuperblocks, R17_ADyingInodeOfTheOtherIsNotWaitedFor) {
+TEST_P(InodeRaceOfTwoSuperblocks, ADyingInodeOfTheOtherIsNotWaitedFor) {
   InodeRef doomed = theirs_.Get(7);
   MarkDontCache(*doomed);
   StopAt dying("evict:before-unhash");
@@ -144,7 +144,7 @@ TEST_P(InodeRaceOfTwoSuperblocks, R17_ADyingInodeOfTheOtherIsNotWaitedFor) {
   EXPECT_EQ(LookupLocked(7).get(), ours.get());
 }
 
-TEST_P(InodeRaceOfTwoSuperblocks, R17_NoIdentityIsAskedAboutAnInodeOfTheOther) {
+TEST_P(InodeRaceOfTwoSuperblocks, NoIdentityIsAskedAboutAnInodeOfTheOther) {
   class OwnIdentity final : public InodeIdentity {
    public:
     explicit OwnIdentity(IgetFamily& own) : own_(own) {}
@@ -172,7 +172,7 @@ TEST_P(InodeRaceOfTwoSuperblocks, R17_NoIdentityIsAskedAboutAnInodeOfTheOther) {
 }
 
 // INODE-11.
-TEST_P(InodeRace, R22_AnIdentityMayBeAskedWhileTheFileSystemsPartDies) {
+TEST_P(InodeRace, AnIdentityMayBeAskedWhileTheFileSystemsPartDies) {
   InodeRef doomed = GetDoomed(7);
   StopAt asleep("wait:before-sleep");
   std::optional<Actor> finder;
@@ -186,7 +186,7 @@ TEST_P(InodeRace, R22_AnIdentityMayBeAskedWhileTheFileSystemsPartDies) {
   caches_.operations.on_evict = {};
 }
 
-TEST_P(InodeRace, R22_AnInodeThatItsIdentityRefusesWhileItDiesIsNotWaitedFor) {
+TEST_P(InodeRace, AnInodeThatItsIdentityRefusesWhileItDiesIsNotWaitedFor) {
   InodeRef doomed = GetDoomed(7), fresh;
   caches_.operations.on_evict = [&](Inode& inode) {
     inode.flags = kStale;
@@ -197,7 +197,7 @@ TEST_P(InodeRace, R22_AnInodeThatItsIdentityRefusesWhileItDiesIsNotWaitedFor) {
   EXPECT_EQ(LookupLocked(7).get(), fresh.get());
 }
 
-TEST_P(InodeRaceDeathTest, R24_NoCallThatMaySleepIsMadeUnderAChainsLock) {
+TEST_P(InodeRaceDeathTest, NoCallThatMaySleepIsMadeUnderAChainsLock) {
   caches_.Get(7);
   const auto under_the_lock = [&](const std::function<void()>& call) {
     cache_.FindNoWait(cache_.HashOf(7), [&](Inode&) {
@@ -212,7 +212,7 @@ TEST_P(InodeRaceDeathTest, R24_NoCallThatMaySleepIsMadeUnderAChainsLock) {
 }
 
 // The chain is 3, 2, 1. Once 3 has moved, a lookup in the old chain reaches its end behind 3.
-TEST_P(InodeRaceWithBoth, R28_WhoMissesAnInodeOnTheMoveCreatesNoSecond) {
+TEST_P(InodeRaceWithBoth, WhoMissesAnInodeOnTheMoveCreatesNoSecond) {
   InodeRef wanted = GetInChain(1), middle = GetInChain(2), head = GetInChain(3);
   std::optional<StopAt> missed;
   std::optional<Actor> finder;
@@ -233,7 +233,7 @@ TEST_P(InodeRaceWithBoth, R28_WhoMissesAnInodeOnTheMoveCreatesNoSecond) {
 }
 
 // Each insertion moves a few buckets, and nothing moves in between.
-TEST_P(InodeRaceWithChainLocks, R28_InTheMiddleOfAGrowthWhatHasMovedIsFoundAndWhatHasNot) {
+TEST_P(InodeRaceWithChainLocks, InTheMiddleOfAGrowthWhatHasMovedIsFoundAndWhatHasNot) {
   CountAt growths("hash_table:growth-started"), moves("hash_table:node-moved");
   uint64_t next = 1000;
   while (growths.count() == 0 || moves.count() < 100) caches_.Get(next++);
@@ -244,7 +244,7 @@ TEST_P(InodeRaceWithChainLocks, R28_InTheMiddleOfAGrowthWhatHasMovedIsFoundAndWh
   EXPECT_LT(moves.count(), static_cast<int>(next - 1000)) << "the growth has ended";
 }
 
-TEST_P(InodeRaceWithChainLocks, R28_WhatIsInsertedAndUnhashedDuringAGrowthIsInTheNewTableOrInNone) {
+TEST_P(InodeRaceWithChainLocks, WhatIsInsertedAndUnhashedDuringAGrowthIsInTheNewTableOrInNone) {
   InodeRef leaving = GetInChain(1), staying = GetInChain(2);
   std::optional<Actor> inserter, remover;
   OnceAt("hash_table:growth-started", [&] {

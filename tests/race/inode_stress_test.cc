@@ -367,7 +367,7 @@ TEST_P(InodeStress, EveryOperationAtOnceOnFewKeys) {
   scene.CheckTheEnd();
 }
 
-TEST_P(InodeStress, R28_InsertFindAndUnhashWhileTheTableGrows) {
+TEST_P(InodeStress, InsertFindAndUnhashWhileTheTableGrows) {
   Scene scene(GetParam(), kGrowingTable);
   size_t chains_before = 0, chains = 0;
   scene.caches.cache->ForEachChain([&](size_t) { ++chains_before; });
@@ -378,7 +378,7 @@ TEST_P(InodeStress, R28_InsertFindAndUnhashWhileTheTableGrows) {
 }
 
 // Each life of the inode ends with its last reference, and the next one begins: no thread starves.
-TEST_P(InodeStress, R25_ThousandsOfLivesOfOneKey) {
+TEST_P(InodeStress, ThousandsOfLivesOfOneKey) {
   Scene scene(GetParam(), {.keys = 1,
                            .inodes_max = 100,
                            .initial_buckets = 2,

@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceWithChainLocks,
                          testing::ValuesIn(InodePoliciesWithChainLocks()), InodePolicyTestName);
 
 // INODE-4.
-TEST_P(InodeRace, R3_WhoFindsAnInodeThatBeginsToDieWaitsAndThenMissesIt) {
+TEST_P(InodeRace, WhoFindsAnInodeThatBeginsToDieWaitsAndThenMissesIt) {
   InodeRef doomed = GetDoomed(7);
   StopAt matched("find:after-match"), dying("evict:before-unhash"), asleep("wait:before-sleep");
   Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
@@ -37,7 +37,7 @@ TEST_P(InodeRace, R3_WhoFindsAnInodeThatBeginsToDieWaitsAndThenMissesIt) {
   asleep.LetGo();
 }
 
-TEST_P(InodeRace, R3_WhoWantsAnInodeThatIsDyingWaitsAndThenCreatesAnother) {
+TEST_P(InodeRace, WhoWantsAnInodeThatIsDyingWaitsAndThenCreatesAnother) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
   Actor evictor([&] { doomed = {}; });
@@ -53,7 +53,7 @@ TEST_P(InodeRace, R3_WhoWantsAnInodeThatIsDyingWaitsAndThenCreatesAnother) {
 }
 
 // An inode inserted in front of the dying one meanwhile is found only from the head. INODE-4.
-TEST_P(InodeRaceWithChainLocks, R4_ALockedFinderSleepsWithoutTheLockAndStartsAgainAtTheHead) {
+TEST_P(InodeRaceWithChainLocks, ALockedFinderSleepsWithoutTheLockAndStartsAgainAtTheHead) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
   Actor evictor([&] { doomed = {}; });
@@ -70,7 +70,7 @@ TEST_P(InodeRaceWithChainLocks, R4_ALockedFinderSleepsWithoutTheLockAndStartsAga
 }
 
 // INODE-8.
-TEST_P(InodeRaceUnderRcu, R5_AFinderDoesNotSleepOnceTheInodeIsUnhashed) {
+TEST_P(InodeRaceUnderRcu, AFinderDoesNotSleepOnceTheInodeIsUnhashed) {
   InodeRef doomed = GetDoomed(7);
   Inode* const inode = doomed.get();
   OnceAt("find:after-match", [&] { Elsewhere([&] { doomed = {}; }); });
@@ -99,7 +99,7 @@ TEST_P(InodeRaceUnderRcu, TheMemoryOfAnInodeUnderAFinderIsNotReused) {
 }
 
 // INODE-8.
-TEST_P(InodeRace, R6_AnEvictionBetweenTicketAndSleepIsNotMissed) {
+TEST_P(InodeRace, AnEvictionBetweenTicketAndSleepIsNotMissed) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
   Actor evictor([&] { doomed = {}; });
@@ -111,7 +111,7 @@ TEST_P(InodeRace, R6_AnEvictionBetweenTicketAndSleepIsNotMissed) {
   asleep.LetGo();
 }
 
-TEST_P(InodeRace, R6_ACompletionBetweenTicketAndSleepIsNotMissed) {
+TEST_P(InodeRace, ACompletionBetweenTicketAndSleepIsNotMissed) {
   FoundInode created = caches_.GetNew(7);
   StopAt asleep("wait:before-sleep");
   Actor finder([&] { EXPECT_EQ(LookupRcu(7).get(), created.inode.get()); });
@@ -121,7 +121,7 @@ TEST_P(InodeRace, R6_ACompletionBetweenTicketAndSleepIsNotMissed) {
 }
 
 // Sanitizers detect any access to the memory; otherwise the next inode may reuse it.
-TEST_P(InodeRace, R7_AFinderDoesNotTouchTheInodeItSleptFor) {
+TEST_P(InodeRace, AFinderDoesNotTouchTheInodeItSleptFor) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
   Actor evictor([&] { doomed = {}; });
@@ -136,7 +136,7 @@ TEST_P(InodeRace, R7_AFinderDoesNotTouchTheInodeItSleptFor) {
   EXPECT_EQ(caches_.Get(8)->count, 1u);
 }
 
-TEST_P(InodeRace, R8_AnInodeWrittenBackToDieIsWaitedForAndLeftAloneByAllOthers) {
+TEST_P(InodeRace, AnInodeWrittenBackToDieIsWaitedForAndLeftAloneByAllOthers) {
   caches_.Get(7);  // joins the LRU, and stays on it when used again
   InodeRef doomed = GetDoomed(7);
   cache_.MarkDirty(*doomed);
@@ -156,7 +156,7 @@ TEST_P(InodeRace, R8_AnInodeWrittenBackToDieIsWaitedForAndLeftAloneByAllOthers) 
 }
 
 // Holds for lockless lookups, too. INODE-1.
-TEST_P(InodeRace, R8_AnInodeWrittenBackToDieIsDyingAtEveryMomentFromThenOn) {
+TEST_P(InodeRace, AnInodeWrittenBackToDieIsDyingAtEveryMomentFromThenOn) {
   InodeRef doomed = GetDoomed(7);
   cache_.MarkDirty(*doomed);
   bool seen = true;
@@ -168,7 +168,7 @@ TEST_P(InodeRace, R8_AnInodeWrittenBackToDieIsDyingAtEveryMomentFromThenOn) {
   EXPECT_FALSE(seen);
 }
 
-TEST_P(InodeRace, R11_WhoWaitedForAnInodeThatAThirdUnhashedStartsAgain) {
+TEST_P(InodeRace, WhoWaitedForAnInodeThatAThirdUnhashedStartsAgain) {
   FoundInode created = caches_.GetNew(7);
   StopAt asleep("wait:before-sleep");
   Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
@@ -182,7 +182,7 @@ TEST_P(InodeRace, R11_WhoWaitedForAnInodeThatAThirdUnhashedStartsAgain) {
 
 // A lookup by file id alone finds the stale inode and waits for its eviction; a lookup by identity
 // skips it and waits for its successor. In the end both wait for the successor.
-TEST_P(InodeRace, R23_OneWakeServesThoseWhoWaitedForEitherInodeOfAKey) {
+TEST_P(InodeRace, OneWakeServesThoseWhoWaitedForEitherInodeOfAKey) {
   InodeRef forgotten = caches_.Get(7);
   forgotten->flags = kStale;
   StopAt dying("evict:before-unhash"), first("wait:before-sleep");

@@ -82,7 +82,7 @@ TEST_F(NfsRulesRace, ACreationWaitsForTheLookupsInItsDirectory) {
     for (int turns = 0; turns < 10'000 && !created; ++turns) std::this_thread::yield();
     EXPECT_FALSE(created);
   });
-  EXPECT_EQ(Stat("other"), 0u);
+  EXPECT_EQ(Stat("other"), kMissing);
   ASSERT_TRUE(reached_);
   creator.join();
   EXPECT_TRUE(created);

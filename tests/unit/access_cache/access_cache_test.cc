@@ -160,7 +160,7 @@ TEST_F(AccessCacheTest, ANewAnswerReplacesTheOldOne) {
 }
 
 // ACCESS-11: an entry that replaces another has a timestamp of its own.
-TEST_F(AccessCacheTest, B16_AReplacingEntryHasItsOwnTimeStamp) {
+TEST_F(AccessCacheTest, AReplacingEntryHasItsOwnTimeStamp) {
   Grant(1, 0x3f, kNow);
   Grant(1, 0x3f, kNow + 900);
   const AccessAge later = {.now_ns = kNow + 1500, .lifetime_ns = kLifetimeNs};
@@ -168,7 +168,7 @@ TEST_F(AccessCacheTest, B16_AReplacingEntryHasItsOwnTimeStamp) {
   EXPECT_EQ(Locked(1, later), 0x3f);
 }
 
-TEST_F(AccessCacheTest, R3_TheLifetimeIsHalfOpenAndNeverReachesIntoTheFuture) {
+TEST_F(AccessCacheTest, TheLifetimeIsHalfOpenAndNeverReachesIntoTheFuture) {
   Grant(1, 0x3f);
   struct Case {
     AccessAge age;
@@ -214,7 +214,7 @@ TEST_F(AccessCacheTest, AnInsertionSweepsOutWhatWasInvalidated) {
 }
 
 // ACCESS-8.
-TEST_F(AccessCacheTest, R6_AGrantAskedForBeforeAnInvalidationIsNotCached) {
+TEST_F(AccessCacheTest, AGrantAskedForBeforeAnInvalidationIsNotCached) {
   const uint64_t epoch = cache_.epoch();
   cache_.Invalidate();
   cache_.Insert(User(1), 0x3f, kNow, epoch, lru_);
@@ -225,7 +225,7 @@ TEST_F(AccessCacheTest, R6_AGrantAskedForBeforeAnInvalidationIsNotCached) {
   EXPECT_EQ(lru_.entries(), 0u);
 }
 
-TEST_F(AccessCacheTest, R6_ALateGrantDoesNotReplaceANewerOne) {
+TEST_F(AccessCacheTest, ALateGrantDoesNotReplaceANewerOne) {
   const uint64_t epoch = cache_.epoch();
   cache_.Invalidate();
   Grant(1, 0x01);
@@ -234,7 +234,7 @@ TEST_F(AccessCacheTest, R6_ALateGrantDoesNotReplaceANewerOne) {
 }
 
 // ACCESS-7.
-TEST_F(AccessCacheTest, R9_TheFirstAnswerAfterInvalidatingAnEmptyCacheIsKept) {
+TEST_F(AccessCacheTest, TheFirstAnswerAfterInvalidatingAnEmptyCacheIsKept) {
   cache_.Invalidate();
   Grant(1, 0x15);
   EXPECT_EQ(Peek(1), 0x15);
@@ -276,7 +276,7 @@ TEST_F(AccessCacheTest, AnEntryPinsItsCredential) {
 }
 
 // ACCESS-11: the pin outlasts every reader that may compare with the entry.
-TEST_F(AccessCacheTest, B18_TheCredentialStaysPinnedUntilReadersOfTheEntryAreGone) {
+TEST_F(AccessCacheTest, TheCredentialStaysPinnedUntilReadersOfTheEntryAreGone) {
   ServeFromList(cache_, credentials_, lru_);
   rcu::Barrier();
   credentials_.Prune(~uint64_t{0});
@@ -348,7 +348,7 @@ TEST_F(AccessCacheTest, LookupsWithoutALockTakeNoneAndStoreNothing) {
 
 // ACCESS-6: in every frozen state a result of a peek or of a lockless search equals that of the
 // locked search.
-TEST_F(AccessCacheTest, B15_NoLookupContradictsAnother) {
+TEST_F(AccessCacheTest, NoLookupContradictsAnother) {
   const std::vector<std::pair<std::string, std::function<void()>>> steps = {
       {"grant 1", [&] { Grant(1, 0x01); }},
       {"grant 2", [&] { Grant(2, 0x02); }},

@@ -125,7 +125,7 @@ TEST_F(AccessLruTest, AnInodeEmptiedByALockedSearchIsPassedOver) {
   EXPECT_EQ(inodes_[1].size(), 0u);
 }
 
-TEST(AccessLruSmallestTest, R8_ALimitOfOneKeepsTheLastAnswer) {
+TEST(AccessLruSmallestTest, ALimitOfOneKeepsTheLastAnswer) {
   CredentialCache credentials({.entries_max = 10});
   rcu::ChangeCount drops;
   AccessLru lru(1, drops);

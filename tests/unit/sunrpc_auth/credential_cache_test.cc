@@ -53,7 +53,7 @@ TEST_F(CredentialCacheTest, EqualCredentialsShareOneObject) {
 }
 
 // CRED-1.
-TEST_F(CredentialCacheTest, R10_SameUidWithOtherGidOrGroupsIsSomebodyElse) {
+TEST_F(CredentialCacheTest, SameUidWithOtherGidOrGroupsIsSomebodyElse) {
   std::vector<uint32_t> many(40), other_last;
   std::iota(many.begin(), many.end(), 500);
   other_last = many;
@@ -114,7 +114,7 @@ std::optional<std::pair<Credential, Credential>> SameHash(size_t count) {
   return std::nullopt;
 }
 
-TEST_F(CredentialCacheTest, R10_GroupsAreComparedEvenIfTheHashesCollide) {
+TEST_F(CredentialCacheTest, GroupsAreComparedEvenIfTheHashesCollide) {
   for (size_t count : {2, 18, 40}) {
     const auto pair = SameHash(count);
     ASSERT_TRUE(pair.has_value());
@@ -144,7 +144,7 @@ TEST_F(CredentialCacheTest, AnIdleCredentialStaysFindable) {
 }
 
 // CRED-3.
-TEST_F(CredentialCacheTest, R10_KeptAt59SecondsIdleAndDroppedAt61) {
+TEST_F(CredentialCacheTest, KeptAt59SecondsIdleAndDroppedAt61) {
   CredentialRef reference = MustLookup(Credential(1, 1));
   const uint64_t before_ns = rcu::CoarseNowNs();
   reference = {};
@@ -246,7 +246,7 @@ TEST(CredentialCacheLimitTest, ALookupThatAddsAlsoExpires) {
 }
 
 // CRED-6: a NEW entry in front. The set-up looks its own credential up.
-TEST(CredentialCacheSetUpTest, R10_ANewCredentialIsInvisibleWithoutAReferenceUntilSetUp) {
+TEST(CredentialCacheSetUpTest, ANewCredentialIsInvisibleWithoutAReferenceUntilSetUp) {
   CredentialCache* self = nullptr;
   int set_ups = 0;
   bool visible = true;

@@ -66,7 +66,7 @@ const std::vector<std::pair<std::string, Call>>& SleepingCalls() {
 }
 
 // INODE-12.
-TEST_P(InodeAssertDeathTest, A1_NoCallThatLooksUnderRcuHoldsAHashLock) {
+TEST_P(InodeAssertDeathTest, NoCallThatLooksUnderRcuHoldsAHashLock) {
   rcu::CountedLock chain;
   std::lock_guard lock(chain);
   KeyIdentity identity(kKey);
@@ -75,7 +75,7 @@ TEST_P(InodeAssertDeathTest, A1_NoCallThatLooksUnderRcuHoldsAHashLock) {
   EXPECT_DEATH(cache_.Ilookup5Rcu(cache_.HashOf(kKey), identity), "must not be held: hash chain");
 }
 
-TEST_P(InodeAssertDeathTest, A3_CallsThatMaySleepAreNotMadeInAnRcuSection) {
+TEST_P(InodeAssertDeathTest, CallsThatMaySleepAreNotMadeInAnRcuSection) {
   for (const auto& [name, call] : SleepingCalls()) {
     EXPECT_DEATH(
         {
@@ -87,7 +87,7 @@ TEST_P(InodeAssertDeathTest, A3_CallsThatMaySleepAreNotMadeInAnRcuSection) {
   }
 }
 
-TEST_P(InodeAssertDeathTest, A4_AnUnhashedInodeIsNotMetInALockedChain) {
+TEST_P(InodeAssertDeathTest, AnUnhashedInodeIsNotMetInALockedChain) {
   if (GetParam() == HashPolicy::kLfht) GTEST_SKIP() << "its chains are never locked";
   InodeRef inode = caches_.Get(kKey);
   EXPECT_DEATH(
@@ -101,24 +101,24 @@ TEST_P(InodeAssertDeathTest, A4_AnUnhashedInodeIsNotMetInALockedChain) {
       "chain == nullptr");
 }
 
-TEST_P(InodeAssertDeathTest, A5_OnlyANewInodeIsUnlockedDiscardedOrFailed) {
+TEST_P(InodeAssertDeathTest, OnlyANewInodeIsUnlockedDiscardedOrFailed) {
   InodeRef inode = caches_.Get(kKey);
   EXPECT_DEATH(cache_.UnlockNew(*inode), "kNew");
   EXPECT_DEATH(cache_.DiscardNew(icache::Hold(*inode)), "kNew");
   EXPECT_DEATH(cache_.IgetFailed(icache::Hold(*inode)), "kNew");
 }
 
-TEST_P(InodeAssertDeathTest, A6_TheLastReferenceOfANewInodeIsNotPut) {
+TEST_P(InodeAssertDeathTest, TheLastReferenceOfANewInodeIsNotPut) {
   EXPECT_DEATH({ FoundInode fresh = caches_.GetNew(kKey); }, "kNew");
 }
 
-TEST_P(InodeAssertDeathTest, A6_AReferenceThatNobodyHoldsIsNotPut) {
+TEST_P(InodeAssertDeathTest, AReferenceThatNobodyHoldsIsNotPut) {
   Inode* const inode = caches_.Get(kKey).get();
   EXPECT_DEATH(Put(inode), "count > 0");
   EXPECT_DEATH(icache::Hold(*inode), "before > 0");
 }
 
-TEST_P(InodeAssertDeathTest, A6_AClearedInodeIsNotPut) {
+TEST_P(InodeAssertDeathTest, AClearedInodeIsNotPut) {
   InodeRef inode = caches_.Get(kKey);
   EXPECT_DEATH(
       {
@@ -129,7 +129,7 @@ TEST_P(InodeAssertDeathTest, A6_AClearedInodeIsNotPut) {
       "kClear");
 }
 
-TEST_P(InodeAssertDeathTest, A6_AnInodeIsNotPutUnderItsOwnLock) {
+TEST_P(InodeAssertDeathTest, AnInodeIsNotPutUnderItsOwnLock) {
   InodeRef one = caches_.Get(kKey), other = caches_.Get(kKey);
   EXPECT_DEATH(
       {
@@ -139,14 +139,14 @@ TEST_P(InodeAssertDeathTest, A6_AnInodeIsNotPutUnderItsOwnLock) {
       "must not be held: inode");
 }
 
-TEST_P(InodeAssertDeathTest, A8_AnInodeIsNotDestroyedOnAList) {
+TEST_P(InodeAssertDeathTest, AnInodeIsNotDestroyedOnAList) {
   caches_.operations.on_evict = [](Inode& inode) {
     if (inode.fileid == kKey + 1) inode.list_shard = 0;
   };
   EXPECT_DEATH(caches_.Stream(kKey + 1), "kOffList");
 }
 
-TEST_P(InodeAssertDeathTest, A9_AHashedInodeIsNotInserted) {
+TEST_P(InodeAssertDeathTest, AHashedInodeIsNotInserted) {
   InodeRef inode = caches_.Get(kKey);
   KeyIdentity other(kKey + 1);
   EXPECT_DEATH((void)cache_.Insert5(icache::Hold(*inode), cache_.HashOf(kKey + 1), other),
@@ -173,7 +173,7 @@ class MeddlingOperations : public CountingOperations {
   bool meddle = false;
 };
 
-TEST(InodeEvictDeathTest, A7_OnlyADyingInodeIsEvicted) {
+TEST(InodeEvictDeathTest, OnlyADyingInodeIsEvicted) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const InodeCacheOptions options = {.policy = {HashPolicy::kIndex, ListPolicy::kNone}};
   MeddlingOperations operations(options);

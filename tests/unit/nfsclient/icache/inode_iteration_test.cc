@@ -174,7 +174,7 @@ TEST_P(InodeIterationTest, StopEndsTheIterationWithoutAnError) {
   EXPECT_EQ(cache_.CountBusy(), 0u);
 }
 
-TEST_P(InodeIterationTest, P1_EndingAtAnyInodeLeavesNoLockHeldAndReleasesNone) {
+TEST_P(InodeIterationTest, EndingAtAnyInodeLeavesNoLockHeldAndReleasesNone) {
   FillFromThreads(3, 20);
   for (uint64_t last : {1, 2, 20, 21, 59, 60}) {
     EXPECT_EQ(VisitUntil(last, IterStep::kStop, std::errc{}), last);
@@ -188,7 +188,7 @@ TEST_P(InodeIterationTest, P1_EndingAtAnyInodeLeavesNoLockHeldAndReleasesNone) {
   EXPECT_EQ(Visit(), KeysFromTo(1, 60));
 }
 
-TEST_P(InodeIterationTest, P2_StoppingInOneShardVisitsNothingInTheNext) {
+TEST_P(InodeIterationTest, StoppingInOneShardVisitsNothingInTheNext) {
   FillFromThreads(4, 200);
   EXPECT_EQ(VisitUntil(1, IterStep::kStop, std::errc{}), 1u);
   EXPECT_EQ(VisitUntil(1, std::unexpected(std::errc::io_error), std::errc::io_error), 1u);
@@ -200,7 +200,7 @@ TEST_P(InodeIterationTest, P2_StoppingInOneShardVisitsNothingInTheNext) {
   EXPECT_EQ(visited, 1u);
 }
 
-TEST_P(InodeIterationTest, P3_AtTheEndOfAWalkEveryShardCanBeChanged) {
+TEST_P(InodeIterationTest, AtTheEndOfAWalkEveryShardCanBeChanged) {
   FillFromThreads(4, 50);
   EXPECT_EQ(Visit(), KeysFromTo(1, 200));
   EXPECT_EQ(VisitUnsafe(), KeysFromTo(1, 200));
@@ -212,7 +212,7 @@ TEST_P(InodeIterationTest, P3_AtTheEndOfAWalkEveryShardCanBeChanged) {
 }
 
 // INODE-17.
-TEST_P(InodeIterationTest, P4_TheUnsafeFormTakesNoReferenceAndShowsEveryState) {
+TEST_P(InodeIterationTest, TheUnsafeFormTakesNoReferenceAndShowsEveryState) {
   Fill(1, 100);
   const FoundInode fresh = caches_.GetNew(101);
   std::map<uint64_t, uint32_t> counts;
@@ -227,7 +227,7 @@ TEST_P(InodeIterationTest, P4_TheUnsafeFormTakesNoReferenceAndShowsEveryState) {
   cache_.UnlockNew(*fresh.inode);
 }
 
-TEST_P(InodeIterationTest, P5_TheCallbackFindsTheInodesLockFree) {
+TEST_P(InodeIterationTest, TheCallbackFindsTheInodesLockFree) {
   Fill(1, 100);
   const auto take_and_release = [](Inode& inode) {
     ASSERT_TRUE(inode.lock.try_lock());
@@ -241,7 +241,7 @@ TEST_P(InodeIterationTest, P5_TheCallbackFindsTheInodesLockFree) {
   rcu::AssertMaySleep();
 }
 
-TEST_P(InodeIterationTest, P6_OthersChangeTheCacheWhileACallbackBlocks) {
+TEST_P(InodeIterationTest, OthersChangeTheCacheWhileACallbackBlocks) {
   Fill(1, 100);
   bool first = true;
   const Keys seen = Visit({}, [&](Inode&) {
@@ -254,7 +254,7 @@ TEST_P(InodeIterationTest, P6_OthersChangeTheCacheWhileACallbackBlocks) {
   EXPECT_TRUE(std::ranges::includes(seen, KeysFromTo(1, 100)));
 }
 
-TEST_P(InodeIterationTest, P7_TheCallersFilterDecidesUnderTheInodesLock) {
+TEST_P(InodeIterationTest, TheCallersFilterDecidesUnderTheInodesLock) {
   FillFromThreads(2, 50);
   const InodeRef held = caches_.Get(20), odd = caches_.Get(21);
   const auto even = [](const Inode& inode) {

@@ -18,7 +18,7 @@ class DirectoryLocksTest : public testing::Test {
  protected:
   using Mutexes = std::pair<const std::shared_mutex*, const std::shared_mutex*>;
 
-  Mutexes MutexesOf(const Inode& a, const Inode& b) {
+  Mutexes MutexesOf(const icache::Inode& a, const icache::Inode& b) {
     const auto [outer, inner] = locks_.LockPair(a, b);
     return {outer.mutex(), inner.mutex()};
   }
@@ -36,7 +36,8 @@ class DirectoryLocksTest : public testing::Test {
 
   // More than there are locks.
   static constexpr size_t kDirectories = 1025;
-  const std::unique_ptr<Inode[]> directories_ = std::make_unique<Inode[]>(kDirectories);
+  const std::unique_ptr<icache::Inode[]> directories_ =
+      std::make_unique<icache::Inode[]>(kDirectories);
   DirectoryLocks locks_;
 };
 
@@ -73,9 +74,9 @@ TEST_F(DirectoryLocksTest, TwoDirectoriesAreLockedInOneOrderWhicheverComesFirst)
 }
 
 TEST_F(DirectoryLocksTest, TwoDirectoriesThatShareALockAreLockedOnce) {
-  std::map<const std::shared_mutex*, const Inode*> owners;
+  std::map<const std::shared_mutex*, const icache::Inode*> owners;
   for (size_t i = 0; i < kDirectories; ++i) {
-    const Inode& directory = directories_[i];
+    const icache::Inode& directory = directories_[i];
     const std::shared_mutex* const mutex = locks_.Lock(directory).mutex();
     const auto [known, fresh] = owners.emplace(mutex, &directory);
     if (fresh) continue;

@@ -26,11 +26,13 @@ class RefWalk : public Exits {
                               return kOk;
                             });
   }
-  std::errc Resolve(const std::string& path, bool force) {
+  std::errc Resolve(const std::string& path, walk::Revalidation revalidation) {
     walk::PathBuffer buffer;
     EXPECT_EQ(buffer.Assign(path), kOk);
     const auto credential = superblock().credentials.Lookup(me_);
-    walk::RefWalk walk(superblock(), walk::AtRoot(superblock()), buffer, *credential, {}, force);
+    const walk::WalkStart start = walk::AtRoot(superblock());
+    const walk::WalkFlags flags;
+    walk::RefWalk walk(superblock(), start, buffer, *credential, flags, revalidation);
     walk.Start();
     return walk.Resolve();
   }
@@ -75,9 +77,9 @@ TEST_F(RefWalk, AllButTheLastComponentIsResolvedForAChange) {
 TEST_F(RefWalk, AForcedWalkAsksForEveryNameAndAnotherForNone) {
   Mount();
   Warm(StatOf("d/l"));
-  EXPECT_EQ(Resolve("d/l", false), kOk);
+  EXPECT_EQ(Resolve("d/l", walk::Revalidation::kAsNeeded), kOk);
   EXPECT_EQ(TakeCalls(), Calls{});
-  EXPECT_EQ(Resolve("d/l", true), kOk);
+  EXPECT_EQ(Resolve("d/l", walk::Revalidation::kForced), kOk);
   EXPECT_EQ(TakeCalls(), (Calls{"LOOKUP d", "LOOKUP l", "LOOKUP f"}));
 }
 
