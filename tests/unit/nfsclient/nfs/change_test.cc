@@ -94,6 +94,10 @@ TEST_F(OwnChange, AFileThatIsRenamedOntoItselfIsStillFound) {
 // The reply to the creation is older than a rename in between.
 TEST_F(OwnChange, TheReplyToACreationDoesNotRevalidateWhatARenameInvalidated) {
   const uint64_t directory = Make(FileType::kDirectory, "d");
+  // A rename changes the ctime of what it moves.
+  on_reply_ = [&](const fixtures::Call& call) {
+    if (call.procedure == "RENAME") server_->Edit(directory, [](Attributes&) {});
+  };
   WhileReplyIsUnderWay("CREATE", [&] { Rename("d", "e"); });
   Make(FileType::kRegular, "d/f");
   EXPECT_TRUE(reply_came_);
