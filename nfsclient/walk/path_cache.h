@@ -17,7 +17,7 @@
 //             time before a directory on its prefix was last revalidated.
 // Lifetime    holds no references. What a valid entry points to has not been freed, in an RCU
 //             section (rcu/change_count.h, Lifetime).
-// Tests       tests/exits/path_cache_test.cc, tests/race/path_cache_race_test.cc
+// Tests       tests/unit/nfsclient/walk/path_cache_test.cc, tests/race/path_cache_race_test.cc
 //
 // Thread safety: one thread's own; a hit stores nothing. Memory: for each thread that walks, until
 // it ends, 288 KiB; 4.5 MiB once it walks in ten thousand directories.
