@@ -11,11 +11,11 @@
  *   int result = nfswalk_stat(client, "usr/include/stdio.h", NULL, 0, &found);  0, or -ENOENT ...
  *   nfswalk_unmount(client);
  *
- * Cost of a call, one thread (docs/results.md has the tables and how they were measured):
+ * Cost of a call by one thread, a path of 8 names (docs/results.md has the tables):
  *
- *   answered from the caches under RCU: stat, access, readlink   150 to 250 ns
- *   needs the server                                             one round trip (loopback: 45 us)
- *   the same through a queue                                     adds two thread switches
+ *   stat, access, readlink, answered from the caches under RCU       135 ns
+ *   all others, and what is not cached: round trips to the server    about 45 us each on loopback
+ *   through a queue: two thread switches more where the call waits
  *
  * Conventions, to which the comments below refer by number:
  *
