@@ -14,7 +14,7 @@
 //     takes no lock, allocates nothing, stores to no shared memory
 //   the same without the path cache (nopathcache)                    190 ns
 //   the same in ref-walk (walk=ref)                                  580 ns
-//   all others, and what is not cached: round trips to the server    about 45 us each on loopback
+//   all others, and what is not cached                               round trips to the server
 //     version 4 resolves all missing names of a path in one
 //
 // Thread safety: any number of threads may be in any calls of one Client at once. Destroy its Nodes

@@ -14,8 +14,7 @@
  * Cost of a call by one thread, a path of 8 names (docs/results.md has the tables):
  *
  *   stat, access, readlink, answered from the caches under RCU       135 ns
- *   all others, and what is not cached: round trips to the server    about 45 us each on loopback
- *   through a queue: two thread switches more where the call waits
+ *   all others, and what is not cached                               round trips to the server
  *
  * Conventions, to which the comments below refer by number:
  *
