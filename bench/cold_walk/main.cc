@@ -1,7 +1,7 @@
 // cold_walk: walks by a client that has seen nothing of the tree.
 #include <unistd.h>
 
-#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -48,16 +48,11 @@ struct Contender {
   ColdSetting setting;
   ColdSubject subject;
   uint64_t files = 0;
-  std::vector<uint64_t> rpcs = {};  // of each turn
+  std::vector<double> rpcs = {};  // of each turn
 
   std::string Title() const {
     return fmt::format("{}, v{} {}, {} threads", name, setting.version, NameOf(setting.kind),
                        setting.threads);
-  }
-  uint64_t MedianRpcs() {
-    const auto middle = rpcs.begin() + static_cast<ptrdiff_t>((rpcs.size() - 1) / 2);
-    std::ranges::nth_element(rpcs, middle);
-    return *middle;
   }
 };
 
@@ -70,12 +65,9 @@ class ColdRun {
     if (Outcome assembled = Assemble(); !assembled) return assembled;
     Turns turns(options_.repetitions);
     for (size_t i = 0; i < contenders_.size(); ++i) turns.AddRow();
-    while (turns.BeginRound()) {
-      for (size_t i = 0; i < contenders_.size() && !Interrupted(); ++i) {
-        if (!turns.Wants(i)) continue;
-        if (Outcome taken = TakeTurn(contenders_[i], turns, i); !taken) return taken;
-      }
-    }
+    const Outcome taken =
+        turns.Run([&](size_t i) { return TakeTurn(contenders_[i], turns.round()); });
+    if (!taken) return taken;
     for (size_t i = 0; i < contenders_.size(); ++i) {
       if (turns.Complete(i)) WriteRow(contenders_[i], turns, i);
     }
@@ -113,20 +105,18 @@ class ColdRun {
     return {};
   }
 
-  void AddContender(std::string_view who, const ColdSetting& setting,
-                    ColdSubject subject, uint64_t one_in) {
+  void AddContender(std::string_view who, const ColdSetting& setting, ColdSubject subject,
+                    uint64_t one_in) {
     contenders_.push_back({SubjectName(who, setting), setting, std::move(subject),
                            FilesOf(setting.kind, place_.tree, one_in)});
   }
 
-  Outcome TakeTurn(Contender& contender, Turns& turns, size_t number) {
-    ShowProgress(fmt::format("{}, turn {}", contender.Title(), turns.round() + 1));
+  static std::expected<Turn, std::string> TakeTurn(Contender& contender, size_t round) {
+    ShowProgress(fmt::format("{}, turn {}", contender.Title(), round + 1));
     const auto taken = contender.subject();
     if (!taken) return std::unexpected(contender.Title() + ": " + taken.error());
-    if (Interrupted()) return {};  // it was cut short
-    contender.rpcs.push_back(taken->rpcs);
-    turns.Add(number, taken->turn);
-    return {};
+    if (!Interrupted()) contender.rpcs.push_back(static_cast<double>(taken->rpcs));
+    return taken->turn;
   }
 
   void WriteRow(Contender& contender, const Turns& turns, size_t number) {
@@ -136,7 +126,7 @@ class ColdRun {
         .Set("mode", NameOf(contender.setting.kind))
         .Set("threads", contender.setting.threads)
         .Set("files", contender.files)
-        .Set("rpcs", contender.MedianRpcs());
+        .Set("rpcs", std::llround(SpreadOf(contender.rpcs).median));
     AddTiming(row, turns, number, 1);
     rows_.Write(row);
   }

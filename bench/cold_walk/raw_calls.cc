@@ -10,11 +10,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "bench/cold_walk/cold_subjects.h"
 #include "bench/measure/interrupt.h"
@@ -97,32 +97,11 @@ int Issue4(const RecordedCall& call, rpc_context* rpc, rpc_cb callback, void* da
   return compound.Issue(rpc, callback, data);
 }
 
-int StatusOf(Kind kind, int version, const void* result) {
-  if (version == 4) return static_cast<const COMPOUND4res*>(result)->status;
-  switch (kind) {
-    case Kind::kGetAttributes:
-      return static_cast<const GETATTR3res*>(result)->status;
-    case Kind::kAccess:
-      return static_cast<const ACCESS3res*>(result)->status;
-    case Kind::kLookup:
-      return static_cast<const LOOKUP3res*>(result)->status;
-    default:
-      return static_cast<const READDIRPLUS3res*>(result)->status;
-  }
-}
-
-struct ContextCloser {
-  void operator()(rpc_context* context) const { rpc_destroy_context(context); }
-};
-
 // One connection and the calls on it.
 class Pipeline {
  public:
   Pipeline(int version, const Record& record)
-      : version_(version), record_(record), context_(rpc_init_context()) {
-    slots_.resize(kRawWindow);
-    for (Slot& slot : slots_) free_.push_back(&slot);
-  }
+      : version_(version), record_(record), context_(rpc_init_context(), rpc_destroy_context) {}
 
   Outcome Connect(const protocol::ServerAddress& server) {
     const int port = server.nfs_port == 0 ? kNfsPort : server.nfs_port;
@@ -146,11 +125,6 @@ class Pipeline {
   uint64_t answered() const { return answered_; }
 
  private:
-  struct Slot {
-    Pipeline* pipeline = nullptr;
-    Kind kind = Kind::kGetAttributes;
-  };
-
   static void OnConnect(rpc_context*, int status, void*, void* data) {
     auto& self = *static_cast<Pipeline*>(data);
     self.connected_ = status == RPC_STATUS_SUCCESS;
@@ -158,13 +132,12 @@ class Pipeline {
   }
 
   static void OnReply(rpc_context*, int status, void* result, void* data) {
-    Slot& slot = *static_cast<Slot*>(data);
-    Pipeline& self = *slot.pipeline;
-    self.free_.push_back(&slot);
+    Pipeline& self = *static_cast<Pipeline*>(data);
     ++self.answered_;
     if (status != RPC_STATUS_SUCCESS) {
       self.outcome_ = std::unexpected("a raw call was lost");
-    } else if (const int refusal = StatusOf(slot.kind, self.version_, result); refusal != 0) {
+      // The status is the first member of every result of both versions.
+    } else if (const int refusal = *static_cast<const nfsstat3*>(result); refusal != 0) {
       self.outcome_ =
           std::unexpected(fmt::format("a raw call was answered with NFS status {}", refusal));
     }
@@ -172,13 +145,10 @@ class Pipeline {
 
   // Outside of rpc_service(): a call that is queued while libnfs purges others aborts the process.
   void Fill() {
-    while (!free_.empty() && next_ < record_.size()) {
+    while (next_ < std::min(answered_ + kRawWindow, record_.size())) {
       const RecordedCall& call = record_[next_++];
-      Slot* slot = free_.back();
-      free_.pop_back();
-      *slot = {this, call.kind};
-      const int queued = version_ == 3 ? Issue3(call, context_.get(), OnReply, slot)
-                                       : Issue4(call, context_.get(), OnReply, slot);
+      const int queued = version_ == 3 ? Issue3(call, context_.get(), OnReply, this)
+                                       : Issue4(call, context_.get(), OnReply, this);
       if (queued != 0) {
         outcome_ = std::unexpected("a raw call could not be encoded");
         return;
@@ -198,14 +168,12 @@ class Pipeline {
 
   const int version_;
   const Record& record_;
-  std::vector<Slot> slots_;
-  std::vector<Slot*> free_;
   size_t next_ = 0;
   uint64_t answered_ = 0;
   bool connected_ = false;
   Outcome outcome_;
   // Goes first: it calls OnReply() for what is in flight.
-  const std::unique_ptr<rpc_context, ContextCloser> context_;
+  const std::unique_ptr<rpc_context, decltype(&rpc_destroy_context)> context_;
 };
 
 }  // namespace

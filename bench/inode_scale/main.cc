@@ -152,9 +152,7 @@ Outcome Run(const Options& options) {
     }
     if (!ran) return ran;
   }
-  Row totals;
-  totals.Set("interrupted", Interrupted());
-  return writer->Close(totals);
+  return writer->Close(Row().Set("interrupted", Interrupted()));
 }
 
 int Main(int argc, char** argv) {

@@ -175,26 +175,23 @@ class ReplayRun {
     }
     Turns turns(phase == Phase::kCold ? kColdPasses : options_.repetitions);
     for (size_t i = 0; i < entries.size(); ++i) turns.AddRow();
-    while (turns.BeginRound()) {
-      for (size_t i = 0; i < entries.size(); ++i) {
-        if (!turns.Wants(i)) continue;
-        Outcome taken = TakeTurn(phase, plan, entries[i], turns, i);
-        if (!taken || Interrupted()) return taken;
-      }
-    }
+    const Outcome taken =
+        turns.Run([&](size_t i) { return TakeTurn(phase, plan, entries[i], turns.round()); });
+    if (!taken || Interrupted()) return taken;
     for (size_t i = 0; i < entries.size(); ++i) WriteRow(phase, plan, entries[i], turns, i);
     return {};
   }
 
-  Outcome TakeTurn(Phase phase, const ReplayPlan& plan, Entry& entry, Turns& turns, size_t row) {
+  std::expected<Turn, std::string> TakeTurn(Phase phase, const ReplayPlan& plan, Entry& entry,
+                                            size_t round) {
     Contender& contender = *entry.contender;
-    if (phase == Phase::kCold && turns.round() > 0) {
+    if (phase == Phase::kCold && round > 0) {
       contender.subject = nullptr;
-      if (Outcome made = contender.Make(); !made) return made;
+      if (Outcome made = contender.Make(); !made) return std::unexpected(std::move(made.error()));
     }
     Subject& subject = *contender.subject;
     ShowProgress(fmt::format("{}: {} {}, {}, {} threads, turn {}", plan.trace, subject.subject(),
-                             subject.mode(), NameOf(phase), entry.threads, turns.round() + 1));
+                             subject.mode(), NameOf(phase), entry.threads, round + 1));
     const Stats before = subject.stats();
     const auto pass =
         phase == Phase::kCold
@@ -207,11 +204,9 @@ class ReplayRun {
     }
     compared_ += pass->turn.ops;
     mismatches_ += pass->mismatches;
-    if (Interrupted()) return {};                 // it was cut short
     if (phase == Phase::kCold) entry.tally = {};  // the counts of a first pass are those of one
     entry.tally.Add(*pass, before, subject.stats());
-    turns.Add(row, pass->turn);
-    return {};
+    return pass->turn;
   }
 
   void WriteRow(Phase phase, const ReplayPlan& plan, Entry& entry, const Turns& turns,

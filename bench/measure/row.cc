@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "bench/measure/team.h"
 #include "fmt/format.h"

@@ -134,10 +134,10 @@ std::expected<std::unique_ptr<Client>, std::string> ServerExport::Mount(
   return std::move(*client);
 }
 
-std::string ServerExport::LibnfsUrl(const std::string& name, int version) const {
+std::string ServerExport::UrlOf(const std::string& name, int version) const {
   const protocol::ServerAddress& server = options_.server;
-  std::string url = fmt::format("nfs://{}{}/{}?version={}&uid=0&gid=0", server.host,
-                                server.export_path, name, version);
+  std::string url =
+      fmt::format("nfs://{}{}/{}?version={}", server.host, server.export_path, name, version);
   if (server.nfs_port != 0) url += fmt::format("&nfsport={}", server.nfs_port);
   if (version == 3 && server.mount_port != 0) {
     url += fmt::format("&mountport={}", server.mount_port);

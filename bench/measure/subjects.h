@@ -29,6 +29,13 @@ std::expected<std::unique_ptr<Subject>, std::string> MakeKernelSubject(const Fil
 // neither names nor attributes. `url` is one of ServerExport::LibnfsUrl().
 std::unique_ptr<Subject> MakeLibnfsSubject(std::string url, ServerExport& server);
 
+// The libnfswalk.so `file` of another build, through its C API, on the directory `name` of the
+// export, with defaults and attribute timeouts longer than any run. Several stand side by side.
+// Calls as this process; answers kStat alone.
+std::expected<std::unique_ptr<Subject>, std::string> MakeLibrarySubject(const std::string& file,
+                                                                        const std::string& name,
+                                                                        ServerExport& server);
+
 }  // namespace nfswalk::bench
 
 #endif  // NFSWALK_BENCH_MEASURE_SUBJECTS_H_

@@ -22,11 +22,6 @@ Spread SpreadOf(std::vector<double> values) {
   return {.median = median, .least = values.front(), .most = values.back()};
 }
 
-size_t Turns::AddRow() {
-  rows_.emplace_back();
-  return rows_.size() - 1;
-}
-
 bool Turns::BeginRound() {
   if (Interrupted()) return false;
   for (size_t row = 0; row < rows_.size(); ++row) {
@@ -50,6 +45,19 @@ void Turns::Add(size_t row, const Turn& turn) {
   }
   ++taken.disturbed;
   taken.best_disturbed_share = std::max(taken.best_disturbed_share, turn.share);
+}
+
+Outcome Turns::Run(const std::function<std::expected<Turn, std::string>(size_t row)>& take) {
+  while (BeginRound()) {
+    for (size_t row = 0; row < rows_.size(); ++row) {
+      if (!Wants(row)) continue;
+      const auto turn = take(row);
+      if (!turn) return std::unexpected(turn.error());
+      if (Interrupted()) return {};
+      Add(row, *turn);
+    }
+  }
+  return {};
 }
 
 bool Turns::Complete(size_t row) const { return !Wants(row); }

@@ -3,9 +3,7 @@
 //
 //   Turns turns(repetitions);
 //   for each row: turns.AddRow();
-//   while (turns.BeginRound()) {
-//     for each row: if (turns.Wants(row)) turns.Add(row, TakeTurn(...));
-//   }
+//   turns.Run(...);
 //   for each row: AddTiming(json_row, turns, row, processors);
 //
 // Every row takes one turn a round, so that what else the machine does falls on all alike. After
@@ -15,11 +13,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "bench/measure/outcome.h"
 #include "bench/measure/row.h"
 
 namespace nfswalk::bench {
@@ -45,8 +45,8 @@ class Turns {
  public:
   explicit Turns(size_t repetitions) : repetitions_(repetitions) {}
 
-  // Returns the number of the new row. Preconditions: no round has begun.
-  size_t AddRow();
+  // Rows are numbered from 0. Preconditions: no round has begun.
+  void AddRow() { rows_.emplace_back(); }
 
   // Returns false once every row has `repetitions` undisturbed turns or has taken twice as many,
   // or after an interrupt.
@@ -56,6 +56,9 @@ class Turns {
   // Whether `row` is to take a turn in this round.
   bool Wants(size_t row) const;
   void Add(size_t row, const Turn& turn);
+  // All rounds: adds what `take` returns for each row that wants a turn, unless an interrupt cut it
+  // short. An error of `take` ends it.
+  Outcome Run(const std::function<std::expected<Turn, std::string>(size_t row)>& take);
 
   // The undisturbed turns.
   const std::vector<Turn>& counted(size_t row) const { return rows_[row].counted; }

@@ -78,11 +78,6 @@ std::unique_ptr<StatCalls> HotCalls(uint64_t files) {
   return std::make_unique<StatCalls>(paths);
 }
 
-struct Cache {
-  uint64_t files = 0;
-  std::unique_ptr<Subject> subject;
-};
-
 class CostRun {
  public:
   CostRun(const MemoryOptions& options, RowWriter& rows)
@@ -91,14 +86,8 @@ class CostRun {
   Outcome Run() {
     if (Outcome made = MakeCaches(); !made) return made;
     MakeEntries();
-    while (turns_.BeginRound()) {
-      for (size_t i = 0; i < entries_.size() && !Interrupted(); ++i) {
-        if (!turns_.Wants(i)) continue;
-        ShowProgress(fmt::format("turn {}: {} hot files among {}", turns_.round() + 1,
-                                 entries_[i].hot, entries_[i].cache.files));
-        if (Outcome taken = TakeTurnOf(i); !taken) return taken;
-      }
-    }
+    auto take = [this](size_t i) { return TakeTurn(entries_[i]); };
+    if (Outcome taken = turns_.Run(take); !taken) return taken;
     for (size_t i = 0; i < entries_.size(); ++i) {
       if (turns_.Complete(i)) WriteRow(i);
     }
@@ -106,6 +95,10 @@ class CostRun {
   }
 
  private:
+  struct Cache {
+    uint64_t files;
+    std::unique_ptr<Subject> subject;
+  };
   struct Entry {
     uint64_t hot;
     const StatCalls& calls;
@@ -141,18 +134,16 @@ class CostRun {
     }
   }
 
-  Outcome TakeTurnOf(size_t number) {
-    const auto& [hot, calls, cache] = entries_[number];
+  std::expected<Turn, std::string> TakeTurn(const Entry& entry) const {
+    const auto& [hot, calls, cache] = entry;
+    ShowProgress(
+        fmt::format("turn {}: {} hot files among {}", turns_.round() + 1, hot, cache.files));
     const uint64_t rpcs_before = cache.subject->stats().rpcs;
     const auto turn = TakeWarmTurn(*cache.subject, calls.calls(), 0, 1,
                                    static_cast<double>(options_.turn_ms) / 1000);
-    if (!turn) return std::unexpected(turn.error());
-    if (cache.subject->stats().rpcs != rpcs_before) {
-      return std::unexpected(
-          fmt::format("a warm stat in a cache of {} files sent an RPC", cache.files));
-    }
-    turns_.Add(number, *turn);
-    return {};
+    if (!turn || cache.subject->stats().rpcs == rpcs_before) return turn;
+    return std::unexpected(
+        fmt::format("a warm stat in a cache of {} files sent an RPC", cache.files));
   }
 
   void WriteRow(size_t number) {

@@ -134,9 +134,7 @@ Outcome Run(const Options& options) {
   auto writer = RowWriter::Open("shared_lines", options.json_file, facts);
   if (!writer) return std::unexpected(std::move(writer.error()));
   if (auto replayed = ReplayAll(options, *writer); !replayed) return replayed;
-  Row totals;
-  totals.Set("interrupted", Interrupted());
-  return writer->Close(totals);
+  return writer->Close(Row().Set("interrupted", Interrupted()));
 }
 
 int Main(int argc, char** argv) {

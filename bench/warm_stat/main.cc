@@ -29,6 +29,7 @@ struct WarmOptions : RunOptions {
 
   uint64_t random_files = 1'000'000;
   uint64_t turn_ms = 60;
+  std::vector<std::string> libraries;
 };
 
 struct Setting {
@@ -103,6 +104,11 @@ class WarmRun {
             {MakeNfswalkSubject(std::move(*client), name, identities), identities.size()});
       }
     }
+    for (const std::string& file : options_.libraries) {
+      auto library = MakeLibrarySubject(file, directory_, server_);
+      if (!library) return std::unexpected(std::move(library.error()));
+      contenders_.push_back({std::move(*library)});
+    }
     ShowProgress("making the kernel's tree");
     auto kernel = MakeKernelSubject(files);
     if (kernel) contenders_.push_back({std::move(*kernel)});
@@ -123,20 +129,16 @@ class WarmRun {
         entries.push_back({contender, threads});
       }
     }
-    while (turns.BeginRound()) {
+    const Outcome taken = turns.Run([&](size_t i) {
+      const auto& [contender, threads] = entries[i];
+      Show(course, contender, fmt::format("{} threads, turn {}", threads, turns.round() + 1));
       // Of many files each round asks for others; all subjects for the same ones.
       const size_t round = turns.round() % options_.repetitions;
       const size_t start = calls.calls().size() * round / options_.repetitions;
-      for (size_t i = 0; i < entries.size() && !Interrupted(); ++i) {
-        if (!turns.Wants(i)) continue;
-        const auto& [contender, threads] = entries[i];
-        Show(course, contender, fmt::format("{} threads, turn {}", threads, turns.round() + 1));
-        const auto turn = TakeWarmTurn(*contender.subject, calls.calls(), start, threads,
-                                       contender.SecondsOfTurn(course, options_.turn_ms));
-        if (!turn) return std::unexpected(turn.error());
-        turns.Add(i, *turn);
-      }
-    }
+      return TakeWarmTurn(*contender.subject, calls.calls(), start, threads,
+                          contender.SecondsOfTurn(course, options_.turn_ms));
+    });
+    if (!taken) return taken;
     for (size_t i = 0; i < entries.size(); ++i) {
       if (turns.Complete(i)) WriteRow(course, entries[i], turns, i);
     }
@@ -213,6 +215,8 @@ int Main(int argc, char** argv) {
   app.add_option("--files", options.random_files, "Files of the pattern \"random\"")
       ->check(CLI::Range(uint64_t{1}, kRandomFilesMax))
       ->capture_default_str();
+  app.add_option("--library", options.libraries,
+                 "Beside these libnfswalk.so of other builds, as many as are named");
   AddTurnMs(app, options.turn_ms);
   AddRunOptions(app, options);
   return RunBenchmark(app, argc, argv, [&] { return RunWarmStat(options); });
