@@ -53,21 +53,20 @@ Result<Attributes> CreateAt(nfs::Superblock& superblock, std::string_view path, 
   return attributes;
 }
 
-// The attributes of an existing file, as for open(2) with O_CREAT: close-to-open, revalidated at
-// the server unless the mount has nocto (NAME-5).
-Result<Attributes> Existing(nfs::Superblock& superblock, std::string_view path,
-                            const Credential& credential) {
+// Tries of Create() when others create and remove the name at the same time.
+constexpr int kCreateTries = 16;
+
+// The attributes of the existing file that the walk led to, as for open(2) with O_CREAT:
+// close-to-open, revalidated at the server unless the mount has nocto (NAME-5).
+Result<Attributes> Existing(nfs::Superblock& superblock, RefWalk& walk) {
   Attributes attributes;
-  std::errc error = walk::ResolveRef(
-      superblock, path, credential, WalkFlags{}, &RefWalk::Resolve, [&](RefWalk& walk) {
-        auto asked = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(),
-                                     !superblock.options.nocto || walk.force());
-        if (asked != kOk) return asked;
-        nfs::CopyAttributes(walk.inode(), attributes);
-        // The server may know the handle of a file whose name is gone.
-        return attributes.nlink == 0 && !walk.force() ? protocol::kStale : kOk;
-      });
+  if (walk.inode().is_directory()) return std::unexpected(std::errc::is_a_directory);
+  const bool ask = !superblock.options.nocto || walk.force();
+  std::errc error = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), ask);
   if (error != kOk) return std::unexpected(error);
+  nfs::CopyAttributes(walk.inode(), attributes);
+  // The server may know the handle of a file whose name is gone.
+  if (attributes.nlink == 0 && !walk.force()) return std::unexpected(protocol::kStale);
   return attributes;
 }
 
@@ -75,26 +74,27 @@ Result<Attributes> Existing(nfs::Superblock& superblock, std::string_view path,
 
 Result<Attributes> Client::Create(std::string_view path, uint32_t mode, bool exclusive,
                                   const Credential& credential) {
-  // Without `exclusive`, an existing file is the result, also behind a symbolic link.
-  if (!exclusive) {
-    auto existing = Existing(*superblock_, path, credential);
-    if (existing) {
-      if (existing->type == protocol::FileType::kDirectory) {
-        return std::unexpected(std::errc::is_a_directory);
-      }
-      return existing;
-    }
-    if (existing.error() != std::errc::no_such_file_or_directory) return existing;
+  if (exclusive) {
+    return CreateAt(*superblock_, path, false, credential,
+                    [&](auto& directory, const std::string& name, const Credential& who) {
+                      return nfs::CreateFile(*superblock_, directory, name, mode, who);
+                    });
   }
-  auto created = CreateAt(*superblock_, path, false, credential,
-                          [&](auto& directory, const std::string& name, const Credential& who) {
-                            return nfs::CreateFile(*superblock_, directory, name, mode, who);
-                          });
-  // Another client has created it meanwhile.
-  if (!exclusive && !created && created.error() == std::errc::file_exists) {
-    return Existing(*superblock_, path, credential);
+  Result<Attributes> result;
+  const auto find_or_create = [&](RefWalk& walk) {
+    result = walk.missing() ? nfs::CreateFile(*superblock_, walk.position(), walk.last(), mode,
+                                              walk.credential()->key())
+                            : Existing(*superblock_, walk);
+    return result ? kOk : result.error();
+  };
+  std::errc error = std::errc::file_exists;
+  // Where the name was missing and exists now, another client has created it meanwhile.
+  for (int tries = kCreateTries; tries > 0 && error == std::errc::file_exists; --tries) {
+    error = walk::ResolveRef(*superblock_, path, credential, WalkFlags{}, &RefWalk::ResolveToCreate,
+                             find_or_create);
   }
-  return created;
+  if (error != kOk) return std::unexpected(error);
+  return result;
 }
 
 Result<Attributes> Client::MakeDirectory(std::string_view path, uint32_t mode,

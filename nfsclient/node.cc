@@ -228,11 +228,16 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
         if (IsDirectory(inode)) return std::errc::is_a_directory;
         auto type = inode.type.load(std::memory_order_relaxed);
         if (type == protocol::FileType::kSymlink) return std::errc::too_many_symbolic_link_levels;
+        // The root of an export may be a file, which has no name.
+        if (!walk.parent() && superblock_.protocol->opens_by_name()) {
+          return std::errc::operation_not_supported;
+        }
         const Credential& key = walk.credential()->key();
         auto stamp = nfs::Stamp(superblock_);
-        auto opened =
-            superblock_.protocol->Open(walk.parent().inode()->handle(), walk.last(), inode.handle(),
-                                       (mode & kMayRead) != 0, (mode & kMayWrite) != 0, key);
+        const vfs::DentryRef& parent = walk.parent();
+        auto opened = superblock_.protocol->Open(
+            parent ? parent.inode()->handle() : protocol::FileHandle(), walk.last(), inode.handle(),
+            (mode & kMayRead) != 0, (mode & kMayWrite) != 0, key);
         std::errc failed = opened.error;
         // The name has changed on the server: forced revalidation finds out where it leads.
         if (!walk.force() && NameChangedOnServer(failed)) return protocol::kStale;
@@ -261,19 +266,23 @@ Result<std::unique_ptr<Node>> Node::Resolve(std::string_view path, const Credent
                                             ResolveFlags flags) const try {
   const WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
   if (request.error != kOk) return std::unexpected(request.error);
-  vfs::DentryRef found, unwanted;  // dropped outside of the RCU section
+  // A reference must not be dropped inside the RCU section: `by_rcu` is assigned once, by the last
+  // try.
+  vfs::DentryRef by_rcu, by_ref;
   const std::errc error = walk::Resolve(
       superblock_, request.start, request.path, credential, request.flags,
       [&](RcuWalk& walk) -> RcuOutcome {
-        found = walk.Unlazy(unwanted);
-        return found ? walk.Confirm() : RcuOutcome{NeedRef::kChanged};
+        const RcuOutcome outcome = walk.Confirm();
+        if (!outcome.ok()) return outcome;
+        by_rcu = walk.Reference();
+        return by_rcu ? outcome : RcuOutcome{NeedRef::kChanged};
       },
       [&](RefWalk& walk) {
-        found = walk.position().Copy();
+        by_ref = walk.position().Copy();
         return kOk;
       });
   if (error != kOk) return std::unexpected(error);
-  auto at = std::make_unique<const vfs::DentryRef>(std::move(found));
+  auto at = std::make_unique<const vfs::DentryRef>(std::move(by_rcu ? by_rcu : by_ref));
   return std::unique_ptr<Node>(new Node(superblock_, std::move(at)));
 } catch (const std::bad_alloc&) {
   return std::unexpected(std::errc::not_enough_memory);

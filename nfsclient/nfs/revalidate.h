@@ -27,10 +27,10 @@ using RevalidateReason = ReasonOf<NeedRef::kLookupRpc>;
 // (nullptr: negative). Preconditions: RCU section, in which PermissionRcu() has seen that the
 // directory's attributes are fresh. A change since then has raised the change id, or is
 // ordered after this walk.
-inline RevalidateReason RevalidateRcu(const Superblock& superblock, const vfs::Dentry& dentry,
+inline RevalidateReason RevalidateRcu(LookupCache lookupcache, const vfs::Dentry& dentry,
                                       const icache::Inode* inode, const icache::Inode& directory) {
-  if (superblock.options.lookupcache != LookupCache::kAll) [[unlikely]] {
-    if (inode == nullptr || superblock.options.lookupcache == LookupCache::kNone) {
+  if (lookupcache != LookupCache::kAll) [[unlikely]] {
+    if (inode == nullptr || lookupcache == LookupCache::kNone) {
       return NeedRef::kLookupRpc;
     }
   }

@@ -27,9 +27,10 @@ std::errc FirstError(const FileHandle& directory, const WireName& name) {
 CreateReply Nfs3::MakeDirectory(const FileHandle& directory, std::string_view name,
                                 const SetAttributes& attributes, const Credential& credential) {
   const WireName wire_name(name);
-  if (const std::errc error = FirstError(directory, wire_name); error != kOk) {
-    return Failure<CreateReply>(error);
-  }
+  std::errc error = FirstError(directory, wire_name);
+  if (error == kOk) error = CheckTimes(attributes);
+  if (error != kOk) return Failure<CreateReply>(error);
+
   Budget budget = caller_->NewBudget();
   MKDIR3args args{ToWire(directory, wire_name), ToWire(attributes)};
   return SendUntilOutcomeKnown<CreateReply>(
@@ -56,6 +57,7 @@ CreateReply Nfs3::MakeSymlink(const FileHandle& directory, std::string_view name
   const WireName wire_name(name);
   std::errc error = CheckLinkText(target);
   if (error == kOk) error = FirstError(directory, wire_name);
+  if (error == kOk) error = CheckTimes(attributes);
   if (error != kOk) return Failure<CreateReply>(error);
 
   Budget budget = caller_->NewBudget();
@@ -174,9 +176,9 @@ RemoveReply Nfs3::RemoveDirectory(const FileHandle& directory, std::string_view 
 
 SetAttributesReply Nfs3::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
                                          const Credential& credential) {
-  if (const std::errc error = CheckHandle(file); error != kOk) {
-    return Failure<SetAttributesReply>(error);
-  }
+  std::errc error = CheckHandle(file);
+  if (error == kOk) error = CheckTimes(attributes);
+  if (error != kOk) return Failure<SetAttributesReply>(error);
   SETATTR3args args{};
   args.object = ToWire(file);
   args.new_attributes = ToWire(attributes);

@@ -24,10 +24,10 @@ using Repeat = RpcCaller::Repeat;
 CreateReply Nfs3::Create(const FileHandle& directory, std::string_view name, CreateMode how,
                          const SetAttributes& attributes, const Credential& credential) {
   const WireName wire_name(name);
-  if (wire_name.error() != kOk) return Failure<CreateReply>(wire_name.error());
-  if (const std::errc error = CheckHandle(directory); error != kOk) {
-    return Failure<CreateReply>(error);
-  }
+  std::errc error = wire_name.error();
+  if (error == kOk) error = CheckHandle(directory);
+  if (error == kOk) error = CheckTimes(attributes);
+  if (error != kOk) return Failure<CreateReply>(error);
   CREATE3args args{};
   args.where = ToWire(directory, wire_name);
   const auto issue = [&](rpc_context* rpc, ReplyCallback callback, void* data) {
@@ -83,8 +83,10 @@ CreateReply Nfs3::FinishExclusive(CreateReply created, Budget& budget, const Fil
     created.attributes = set.file.after;
     return created;
   }
-  // Leaves no file with other attributes than requested.
-  if (set.error != std::errc::timed_out && set.error != std::errc::operation_canceled) {
+  // Leaves no file with other attributes than requested. If it is stale, the name may lead to
+  // another client's file.
+  if (set.error != std::errc::timed_out && set.error != std::errc::operation_canceled &&
+      set.error != kStale) {
     (void)Remove(directory, name, credential);
   }
   return Failure<CreateReply>(set.error);

@@ -7,11 +7,19 @@
 // clang-format on
 
 #include <cstring>
+#include <limits>
 
 namespace nfswalk::protocol {
 namespace {
 
 nfstime3 ToWire(const Time& time) { return {static_cast<u_int>(time.seconds), time.nanoseconds}; }
+
+bool Fits(const std::optional<SetTime>& set) {
+  if (!set || !set->time) return true;
+  const auto& [seconds, nanoseconds] = *set->time;
+  return seconds >= 0 && seconds <= std::numeric_limits<uint32_t>::max() &&
+         nanoseconds < 1'000'000'000;
+}
 
 }  // namespace
 
@@ -23,6 +31,10 @@ WireName::WireName(std::string_view name) : error_(CheckName(name)) {
 
 std::errc CheckHandle(const FileHandle& handle) {
   return handle.empty() || handle.size() > kNfs3HandleBytesMax ? kStale : kOk;
+}
+
+std::errc CheckTimes(const SetAttributes& attributes) {
+  return Fits(attributes.atime) && Fits(attributes.mtime) ? kOk : std::errc::invalid_argument;
 }
 
 nfs_fh3 ToWire(const FileHandle& handle) {

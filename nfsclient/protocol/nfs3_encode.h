@@ -37,7 +37,11 @@ class WireName {
 // Returns kStale for a handle that is empty or longer than NFSv3 allows, else errc{}.
 std::errc CheckHandle(const FileHandle& handle);
 
-// Preconditions: CheckHandle() and WireName::error() returned errc{}.
+// Returns invalid_argument for a time that nfstime3 cannot hold (RFC 1813 2.6): before 1970, from
+// 2106 on, or with a second or more of nanoseconds.
+std::errc CheckTimes(const SetAttributes& attributes);
+
+// Preconditions: CheckHandle(), CheckTimes() and WireName::error() returned errc{}.
 nfs_fh3 ToWire(const FileHandle& handle);
 diropargs3 ToWire(const FileHandle& directory, const WireName& name);
 sattr3 ToWire(const SetAttributes& attributes);

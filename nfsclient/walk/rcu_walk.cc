@@ -18,11 +18,12 @@ using vfs::Name;
 
 RcuWalk::RcuWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
                  const sunrpc_auth::Credential& credential, const WalkFlags& flags,
-                 ReadSet* read_set, PathCache* path_cache)
+                 nfs::LookupCache lookupcache, ReadSet* read_set, PathCache* path_cache)
     : superblock_(superblock),
       start_(start),
       path_(path),
       flags_(flags),
+      lookupcache_(lookupcache),
       credential_(superblock.credentials.LookupNonblock(credential)),
       now_ns_(rcu::CoarseNowNs()),
       at_(PositionOf(start.at)),
@@ -52,6 +53,8 @@ RcuOutcome RcuWalk::Resolve() {
         from_cache != nullptr ? vfs::ScanName(text, from_cache) : vfs::ScanName(text, at_.dentry);
     from_cache = nullptr;
     if (IsDots(name)) {
+      // The start of a walk, an export's root, need not be one.
+      if (!at_.inode->is_directory()) return Confirm(std::errc::not_a_directory);
       if (name.length == 2) {
         if (RcuOutcome up = FollowDotDot(); !up.ok()) return up;
       }
@@ -75,7 +78,10 @@ RcuOutcome RcuWalk::Resolve() {
   auto permission = nfs::PermissionRcu(superblock_, *at_.inode, true, credential_,
                                        access_cache::kMayExec, now_ns_, hits_);
   if (permission.need != nfs::NeedRef::kNone) return {permission.need};
-  if (!permission.granted) return Confirm(std::errc::permission_denied);
+  if (!permission.granted) {
+    return Confirm(at_.inode->is_directory() ? std::errc::permission_denied
+                                             : std::errc::not_a_directory);
+  }
   prefix_.EnterDirectory(at_, path_.at());
   return {};
 }
@@ -107,7 +113,7 @@ RcuOutcome RcuWalk::FollowDotDot() {
   Inode* inode = child->inode.load(std::memory_order_relaxed);
   NFSWALK_SYNC_POINT("walk:after-child-sample");
   if (at_.dentry->seq.Changed(at_.seq)) return {nfs::NeedRef::kChanged};
-  nfs::NeedRef need = nfs::RevalidateRcu(superblock_, *child, inode, *at_.inode);
+  nfs::NeedRef need = nfs::RevalidateRcu(lookupcache_, *child, inode, *at_.inode);
   // Only after this the inode, or its absence, is that of the name.
   if (child->seq.Changed(seq)) return {nfs::NeedRef::kChanged};
   if (need != nfs::NeedRef::kNone) return {need};

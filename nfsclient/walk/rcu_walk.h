@@ -49,8 +49,8 @@ class RcuWalk {
   // Preconditions: an RCU section that outlives the walk. `path` is at its beginning. `read_set`:
   // of a strict walk, else null. `path_cache`: for a walk from the export's root, else null.
   RcuWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
-          const sunrpc_auth::Credential& credential, const WalkFlags& flags, ReadSet* read_set,
-          PathCache* path_cache);
+          const sunrpc_auth::Credential& credential, const WalkFlags& flags,
+          nfs::LookupCache lookupcache, ReadSet* read_set, PathCache* path_cache);
 
   RcuOutcome Resolve();
 
@@ -74,6 +74,10 @@ class RcuWalk {
   // True if the walk began at the directory of its last component.
   bool prefix_hit() const { return prefix_.hit(); }
 
+  // A reference on the position, for an answer that was confirmed before; empty if its dentry has
+  // died meanwhile.
+  vfs::DentryRef Reference() const { return superblock_.dentries.TryReference(at_.dentry); }
+
   // try_to_unlazy(): a reference on the position, to resume the walk from; empty if it has changed.
   // A reference that was taken in vain is left in `unwanted`, to be dropped after the RCU section
   // (WALK-2).
@@ -92,6 +96,7 @@ class RcuWalk {
   const WalkStart start_;
   PathBuffer& path_;
   const WalkFlags& flags_;
+  const nfs::LookupCache lookupcache_;
   const sunrpc_auth::CachedCredential* const credential_;
   const uint64_t now_ns_;
   Position at_;

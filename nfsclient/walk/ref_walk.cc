@@ -58,20 +58,24 @@ std::errc RefWalk::Resolve() {
 
 std::errc RefWalk::ResolveParent() { return LinkPathWalk(Goal::kParent); }
 
-// link_path_walk() and, for kPosition, the last component.
+std::errc RefWalk::ResolveToCreate() { return LinkPathWalk(Goal::kCreate); }
+
+// link_path_walk() and, but for kParent, the last component.
 std::errc RefWalk::LinkPathWalk(Goal goal) {
   // What is primed stays cached: not the name of a change, nor, with dont_cache, the walk's end.
-  const bool primes_last = goal == Goal::kPosition && !flags_.dont_cache;
+  const bool primes_last = goal != Goal::kParent && !flags_.dont_cache;
   bool more = true;
   while (more) {
     path_.SkipSlashes();
     if (path_.AtEnd()) break;
     const std::string_view primed = primes_last ? path_.rest() : WithoutLast(path_.rest());
     if (std::errc error = Prime(primed); error != std::errc{}) return error;
+    if (!inode().is_directory()) return std::errc::not_a_directory;  // the start of the walk
     if (std::errc error = MayLookup(); error != std::errc{}) return error;
 
     const Name name = vfs::ScanName(path_.at(), at_.get());
     if (goal == Goal::kParent && TakeIfLast(name)) break;
+    if (goal == Goal::kCreate && IsLast(name) && trailing_slash_) return std::errc::is_a_directory;
     if (IsDots(name)) {
       if (name.length == 2) {
         if (std::errc error = FollowDotDot(); error != std::errc{}) return error;
@@ -79,7 +83,7 @@ std::errc RefWalk::LinkPathWalk(Goal goal) {
       path_.AdvanceTo(name.data + name.length);
       continue;
     }
-    if (std::errc error = StepToChild(name, &more); error != std::errc{}) return error;
+    if (std::errc error = StepToChild(name, goal, &more); error != std::errc{}) return error;
   }
   return {};
 }
@@ -99,16 +103,21 @@ std::errc RefWalk::FollowDotDot() {
 }
 
 // lookup_slow() and step_into().
-std::errc RefWalk::StepToChild(const Name& name, bool* more) {
+std::errc RefWalk::StepToChild(const Name& name, Goal goal, bool* more) {
   auto child = nfs::LookupChild(superblock_, at_, name, credential_->key(), IntentOf(name));
   if (!child) return child.error();
   Inode* inode = child->inode();
-  if (inode == nullptr) return std::errc::no_such_file_or_directory;
+  const char* rest = name.data + name.length;
+  *more = *rest == '/';
+  if (inode == nullptr) {
+    missing_ = goal == Goal::kCreate && !*more;
+    if (!missing_) return std::errc::no_such_file_or_directory;
+    last_ = name.view();
+    return {};
+  }
 
   if (!flags_.dont_cache) nfs::ListAhead(superblock_, at_, credential_->key());
 
-  const char* rest = name.data + name.length;
-  *more = *rest == '/';
   auto type = inode->type.load(std::memory_order_relaxed);
   if (type == protocol::FileType::kSymlink && (*more || flags_.follow_last)) {
     *more = true;
@@ -139,12 +148,17 @@ std::errc RefWalk::FollowLink(Inode& inode, const char* rest) {
   return {};
 }
 
-// True if nothing but slashes follows the name, which then becomes last().
-bool RefWalk::TakeIfLast(const Name& name) {
+// True if nothing but slashes follows the name.
+bool RefWalk::IsLast(const Name& name) {
   const char* rest = name.data + name.length;
   trailing_slash_ = *rest == '/';
   while (*rest == '/') ++rest;
-  if (*rest != 0) return false;
+  return *rest == 0;
+}
+
+// The same; the name then becomes last().
+bool RefWalk::TakeIfLast(const Name& name) {
+  if (!IsLast(name)) return false;
   last_ = name.view();
   last_kind_ = !IsDots(name)      ? LastKind::kName
                : name.length == 1 ? LastKind::kDot

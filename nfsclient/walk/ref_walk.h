@@ -41,6 +41,13 @@ class RefWalk {
   enum class LastKind { kName, kDot, kDotDot, kRoot };
   std::errc ResolveParent();
   LastKind last_kind() const { return last_kind_; }
+
+  // open(2) with O_CREAT, without O_EXCL (LOOKUP_CREATE): the whole path, also behind a link in
+  // last place. Where the last name is missing(), the position is its directory. is_a_directory
+  // for a trailing slash.
+  std::errc ResolveToCreate();
+  bool missing() const { return missing_; }
+
   const std::string& last() const { return last_; }
   bool trailing_slash() const { return trailing_slash_; }
 
@@ -55,13 +62,14 @@ class RefWalk {
   bool force() const { return revalidation_ == Revalidation::kForced; }
 
  private:
-  enum class Goal { kPosition, kParent };
+  enum class Goal { kPosition, kParent, kCreate };
   std::errc LinkPathWalk(Goal goal);
   std::errc MayLookup();
   std::errc FollowDotDot();
-  std::errc StepToChild(const vfs::Name& name, bool* more);
+  std::errc StepToChild(const vfs::Name& name, Goal goal, bool* more);
   std::errc FollowLink(icache::Inode& inode, const char* rest);
 
+  bool IsLast(const vfs::Name& name);
   bool TakeIfLast(const vfs::Name& name);
   std::errc Prime(std::string_view path);
   std::errc StaysInScope() const;
@@ -82,6 +90,7 @@ class RefWalk {
   LastKind last_kind_ = LastKind::kRoot;
   std::string last_;
   bool trailing_slash_ = false;
+  bool missing_ = false;
 };
 
 }  // namespace nfswalk::walk

@@ -1,0 +1,333 @@
+// Every call that resolves a path, with every flag alone, by every kind of path, cold and warm.
+#include "nfsclient/client.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "tests/fixtures/memory_mount.h"
+
+namespace nfswalk {
+namespace {
+
+constexpr std::errc kOk{};
+constexpr std::errc kNoEntry = std::errc::no_such_file_or_directory;
+constexpr std::errc kNotDirectory = std::errc::not_a_directory;
+constexpr std::errc kLoop = std::errc::too_many_symbolic_link_levels;
+constexpr std::errc kEscapes = std::errc::cross_device_link;
+constexpr std::errc kAgain = std::errc::resource_unavailable_try_again;
+
+// What a path leads to: a file of some type, or an error.
+struct Target {
+  FileType type = FileType::kRegular;
+  std::errc error{};
+};
+constexpr Target kFile{FileType::kRegular};
+constexpr Target kDir{FileType::kDirectory};
+constexpr Target kLink{FileType::kSymlink};
+constexpr Target Error(std::errc error) { return {.error = error}; }
+
+struct Path {
+  std::string_view text;
+  Target target;
+  Target no_follow = target;
+  Target no_symlinks = target;
+  Target beneath = target;
+};
+// In the tree of Calls::AddTree(). Of two errors the one counts that a walk meets first.
+const std::vector<Path> kPaths = {
+    {"", Error(kNoEntry)},
+    {"/", kDir, kDir, kDir, Error(kEscapes)},
+    {".", kDir},
+    {"..", kDir, kDir, kDir, Error(kEscapes)},
+    {"d/..", kDir},
+    {"d", kDir},
+    {"d/", kDir},
+    {"d/f", kFile},
+    {"/d/f", kFile, kFile, kFile, Error(kEscapes)},
+    {"d/f/", Error(kNotDirectory)},
+    {"d/f/x", Error(kNotDirectory)},
+    {"missing", Error(kNoEntry)},
+    {"d/missing", Error(kNoEntry)},
+    {"missing/x", Error(kNoEntry)},
+    {"d/link", kFile, kLink, Error(kLoop), kFile},
+    {"d/to_d", kDir, kLink, Error(kLoop), kDir},
+    {"d/to_d/", kDir, kDir, Error(kLoop), kDir},
+    {"d/to_d/f", kFile, kFile, Error(kLoop), kFile},
+    {"d/dangling", Error(kNoEntry), kLink, Error(kLoop), Error(kNoEntry)},
+    {"d/loop", Error(kLoop), kLink, Error(kLoop), Error(kLoop)},
+    {"d/absolute", kFile, kLink, Error(kLoop), Error(kEscapes)},
+    {"d/out", kFile, kLink, Error(kLoop), Error(kEscapes)},
+};
+
+// A call and its errno at what a path leads to.
+struct CallRow {
+  std::string_view name;
+  std::errc (*call)(Client& client, std::string_view path, const Credential& who,
+                    ResolveFlags flags);
+  std::errc (*outcome)(Target target);
+  bool can_be_cached = true;
+  bool follows_last = true;
+};
+constexpr std::errc Found(Target) { return kOk; }
+
+const std::vector<CallRow> kCalls = {
+    {"Stat",
+     [](Client& client, std::string_view path, const Credential& who, ResolveFlags flags) {
+       const auto attributes = client.Stat(path, who, flags);
+       return attributes ? kOk : attributes.error();
+     },
+     Found},
+    {"Access",
+     [](Client& client, std::string_view path, const Credential& who, ResolveFlags flags) {
+       return client.Access(path, kMayRead, who, flags);
+     },
+     Found},
+    {"ReadLink",
+     [](Client& client, std::string_view path, const Credential& who, ResolveFlags flags) {
+       std::array<char, 16> text;
+       const auto size = client.ReadLink(path, text, who, flags);
+       return size ? kOk : size.error();
+     },
+     [](Target target) {
+       return target.type == FileType::kSymlink ? kOk : std::errc::invalid_argument;
+     },
+     true, /*follows_last=*/false},
+    {"ReadDir",
+     [](Client& client, std::string_view path, const Credential& who, ResolveFlags flags) {
+       return client.ReadDir(
+           path, who, [](const DirectoryEntry&) { return true; }, flags);
+     },
+     [](Target target) { return target.type == FileType::kDirectory ? kOk : kNotDirectory; },
+     /*can_be_cached=*/false},
+    {"Open",
+     [](Client& client, std::string_view path, const Credential& who, ResolveFlags flags) {
+       const auto file = client.Open(path, kMayRead, who, flags);
+       return file ? kOk : file.error();
+     },
+     [](Target target) {
+       return target.type == FileType::kDirectory ? std::errc::is_a_directory
+              : target.type == FileType::kSymlink ? kLoop
+                                                  : kOk;
+     },
+     /*can_be_cached=*/false},
+    {"Resolve",
+     [](Client& client, std::string_view path, const Credential& who, ResolveFlags flags) {
+       const auto node = client.Resolve(path, who, flags);
+       return node ? kOk : node.error();
+     },
+     Found},
+};
+
+struct Flag {
+  std::string_view name;
+  ResolveFlags flags;
+  Target Path::*target;
+};
+// `cached` has tests of its own below.
+const std::vector<Flag> kFlags = {
+    {"none", {}, &Path::target},
+    {"no_follow", {.no_follow = true}, &Path::no_follow},
+    {"no_symlinks", {.no_symlinks = true}, &Path::no_symlinks},
+    {"beneath", {.beneath = true}, &Path::beneath},
+    {"in_root", {.in_root = true}, &Path::target},
+    {"strict", {.strict = true}, &Path::target},
+    {"dont_cache", {.dont_cache = true}, &Path::target},
+};
+
+class Calls : public MemoryMount {
+ protected:
+  void MountTree() {
+    NewServer();
+    server_->Add(kRoot, "x", FileType::kRegular);
+    const uint64_t d = server_->Add(kRoot, "d", FileType::kDirectory);
+    server_->Add(d, "f", FileType::kRegular);
+    server_->Add(d, "link", FileType::kSymlink, "f");
+    server_->Add(d, "to_d", FileType::kSymlink, "../d");
+    server_->Add(d, "dangling", FileType::kSymlink, "none");
+    server_->Add(d, "loop", FileType::kSymlink, "loop");
+    server_->Add(d, "absolute", FileType::kSymlink, "/x");
+    server_->Add(d, "out", FileType::kSymlink, "../../x");
+    server_->Add(d, "to_dangling", FileType::kSymlink, "./dangling");
+    server_->Add(d, "to_root", FileType::kSymlink, "../new");
+    server_->Add(d, "to_slash", FileType::kSymlink, "new/");
+    server_->Add(d, "to_nowhere", FileType::kSymlink, "missing/new");
+    server_->Add(d, "to_closed", FileType::kSymlink, "/closed/new");
+    server_->Grant(server_->Add(kRoot, "closed", FileType::kDirectory), 0);
+    Mount();
+  }
+
+  static std::errc Expected(const CallRow& call, const Path& path, Target Path::*target) {
+    // readlink(2) follows no link in last place; with no_symlinks it does not have to.
+    const bool is_link = path.no_follow.type == FileType::kSymlink && path.no_follow.error == kOk;
+    const Target found = !call.follows_last && is_link ? path.no_follow : path.*target;
+    return found.error != kOk ? found.error : call.outcome(found);
+  }
+
+  std::errc Make(const CallRow& call, std::string_view path, ResolveFlags flags) const {
+    return call.call(*client_, path, me_, flags);
+  }
+
+  void ExpectAllWith(const Flag& flag) {
+    for (const CallRow& call : kCalls) {
+      MountTree();
+      for (const Path& path : kPaths) {
+        client_->DropCaches();
+        for (const char* state : {"cold", "warm", "warm again"}) {
+          EXPECT_EQ(Make(call, path.text, flag.flags), Expected(call, path, flag.target))
+              << call.name << " of \"" << path.text << "\" with " << flag.name << ", " << state;
+        }
+      }
+    }
+  }
+};
+
+TEST_F(Calls, EveryFlagAloneByEveryPath) {
+  for (const Flag& flag : kFlags) ExpectAllWith(flag);
+}
+
+TEST_F(Calls, StrictMount) {
+  options_.contract = WalkContract::kStrict;
+  ExpectAllWith({"a strict mount", {}, &Path::target});
+}
+
+// A LOOKUP that was answered within the call counts, whatever the mount caches (WALK-16).
+TEST_F(Calls, StrictWhereNamesAreNotTrusted) {
+  for (const LookupCache lookupcache : {LookupCache::kPositive, LookupCache::kNone}) {
+    options_.lookupcache = lookupcache;
+    ExpectAllWith({"strict", {.strict = true}, &Path::target});
+  }
+}
+
+TEST_F(Calls, CachedColdNeedsTheServerAndWarmDoesNot) {
+  for (const CallRow& call : kCalls) {
+    MountTree();
+    for (const Path& path : kPaths) {
+      client_->DropCaches();
+      const std::errc expected = Expected(call, path, &Path::target);
+      const std::errc cold = Make(call, path.text, {.cached = true});
+      // The root stays cached.
+      EXPECT_TRUE(cold == expected || cold == kAgain) << call.name << " of " << path.text;
+      for (int i = 0; i < kCold; ++i) (void)Make(call, path.text, {});
+      const uint64_t sent = Rpcs([&] {
+        EXPECT_EQ(Make(call, path.text, {.cached = true}), call.can_be_cached ? expected : kAgain)
+            << call.name << " of " << path.text;
+      });
+      EXPECT_EQ(sent, 0u) << call.name << " of " << path.text;
+    }
+  }
+}
+
+// An export may be a single file.
+TEST_F(Calls, ExportOfASingleFile) {
+  for (const bool opens_by_name : {false, true}) {
+    NewServer();
+    server_->Edit(kRoot, [](Attributes& root) { root.type = FileType::kRegular; });
+    if (opens_by_name) server_->OpenByName();
+    Mount();
+    for (const CallRow& call : kCalls) {
+      for (const std::string_view path : {"/", "//", ".", "..", "x", "x/y", "./x"}) {
+        const bool is_root = path.find_first_not_of('/') == path.npos;
+        const std::errc expected = !is_root ? kNotDirectory
+                                   : opens_by_name && call.name == "Open"
+                                       ? std::errc::operation_not_supported
+                                       : call.outcome(kFile);
+        for (const char* state : {"cold", "warm", "warm again"}) {
+          EXPECT_EQ(Make(call, path, {}), expected)
+              << call.name << " of \"" << path << "\", " << state;
+        }
+      }
+    }
+  }
+}
+
+// open(2) with O_CREAT, without O_EXCL unless `exclusive`.
+TEST_F(Calls, CreateByEveryPath) {
+  struct Row {
+    std::string_view path;
+    std::errc error;
+    std::errc exclusive;
+    std::string_view made = "";  // where the file is then
+  };
+  const std::errc exists = std::errc::file_exists, is_directory = std::errc::is_a_directory;
+  const std::vector<Row> rows = {
+      {"", kNoEntry, kNoEntry},
+      {"/", is_directory, exists},
+      {".", is_directory, exists},
+      {"d", is_directory, exists},
+      {"d/..", is_directory, exists},
+      {"d/f", kOk, exists},
+      {"d/f/", is_directory, is_directory},
+      {"d/f/x", kNotDirectory, kNotDirectory},
+      {"d/new", kOk, kOk, "d/new"},
+      {"d/new/", is_directory, is_directory},
+      {"missing/new", kNoEntry, kNoEntry},
+      {"d/link", kOk, exists},
+      {"d/to_d", is_directory, exists},
+      {"d/loop", kLoop, exists},
+      {"d/dangling", kOk, exists, "d/none"},
+      {"d/dangling/", is_directory, is_directory},
+      {"d/to_dangling", kOk, exists, "d/none"},
+      {"d/to_root", kOk, exists, "new"},
+      {"d/to_slash", is_directory, exists},
+      {"d/to_nowhere", kNoEntry, exists},
+      {"d/to_closed", std::errc::permission_denied, exists},
+  };
+  for (const Row& row : rows) {
+    for (const bool exclusive : {false, true}) {
+      for (const bool warm : {false, true}) {
+        SCOPED_TRACE(std::string(row.path) + (exclusive ? ", exclusive" : "") +
+                     (warm ? ", warm" : ", cold"));
+        MountTree();
+        if (warm) Warm(row.path);
+        const auto created = client_->Create(row.path, 0644, exclusive, me_);
+        EXPECT_EQ(created ? kOk : created.error(), exclusive ? row.exclusive : row.error);
+        if (!created || row.made.empty()) continue;
+        EXPECT_EQ(Stat(row.made, {.no_follow = true}), created->fileid);
+        EXPECT_EQ(created->type, FileType::kRegular);
+      }
+    }
+  }
+}
+
+// Another client creates the file after the walk has found its name missing.
+TEST_F(Calls, CreateOfAFileThatAnotherClientCreatesMeanwhile) {
+  MountTree();
+  uint64_t theirs = 0;
+  WhileReplyIsUnderWay(
+      "LOOKUP", [&] { theirs = server_->Add(kRoot, "new", FileType::kRegular); }, "new");
+  const auto created = client_->Create("new", 0644, /*exclusive=*/false, me_);
+  EXPECT_TRUE(reply_came_);
+  ASSERT_TRUE(created);
+  EXPECT_EQ(created->fileid, theirs);
+}
+
+// As write(2): what was stored before an error counts, and the next call meets the error.
+TEST_F(Calls, WriteAndReadThatFailInALaterPieceReturnWhatWasDone) {
+  MountTree();
+  const auto file = client_->Open("x", kMayRead | kMayWrite, me_);
+  ASSERT_TRUE(file);
+  constexpr size_t kPiece = 65536;  // of the server
+  std::vector<std::byte> data(3 * kPiece);
+  for (const std::string_view procedure : {"WRITE", "READ"}) {
+    const auto transfer = [&] {
+      return procedure == "WRITE" ? (*file)->PWrite(data, 0) : (*file)->PRead(data, 0);
+    };
+    on_reply_ = [&](const fixtures::Call& call) {
+      if (call.procedure == procedure) protocol_->Fail(procedure, std::errc::io_error);
+    };
+    EXPECT_EQ(transfer(), kPiece) << procedure;
+    on_reply_ = nullptr;
+    EXPECT_EQ(transfer().error(), std::errc::io_error) << procedure;
+    protocol_->Fail(procedure, kOk);
+  }
+}
+
+}  // namespace
+}  // namespace nfswalk
