@@ -74,7 +74,7 @@ void AssertNoLocksHeld() {
   const ThreadLocks& locks = thread_locks;
   for (size_t i = 0; i < locks.depth; ++i) {
     const LockClass lock_class = locks.held[i].lock_class;
-    if (lock_class >= LockClass::kHashChain) Fail("must not be held", lock_class, "here");
+    if (lock_class >= LockClass::kRename) Fail("must not be held", lock_class, "here");
   }
 }
 

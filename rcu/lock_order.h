@@ -19,8 +19,8 @@
 
 namespace nfswalk::rcu {
 
-// Outermost first. The first two are held across RPCs, by mutexes that sleep; from kHashChain on
-// a holder never sleeps.
+// Outermost first. kDirectory is held across RPCs, by a mutex that sleeps; from kRename on a holder
+// never sleeps.
 enum class LockClass : uint8_t {
   kDirectory,
   kRename,
@@ -52,7 +52,7 @@ enum class LockAttempt : uint8_t {
 void NoteLockAcquire(LockClass lock_class, const void* lock, LockAttempt attempt);
 void NoteLockRelease(const void* lock);
 
-// May-sleep check: the thread holds no lock of a spinning class (kHashChain and later).
+// May-sleep check: the thread holds no lock of a spinning class (kRename and later).
 void AssertNoLocksHeld();
 // AssertNoLocksHeld(), and the thread is in no read-side critical section.
 void AssertMaySleep();

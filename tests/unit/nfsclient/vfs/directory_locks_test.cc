@@ -8,6 +8,7 @@
 #include <shared_mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "nfsclient/icache/inode.h"
 
@@ -16,19 +17,19 @@ namespace {
 
 class DirectoryLocksTest : public testing::Test {
  protected:
-  using Mutexes = std::pair<const std::shared_mutex*, const std::shared_mutex*>;
+  using Mutexes = std::pair<const DirectoryMutex*, const DirectoryMutex*>;
 
   Mutexes MutexesOf(const icache::Inode& a, const icache::Inode& b) {
     const auto [outer, inner] = locks_.LockPair(a, b);
     return {outer.mutex(), inner.mutex()};
   }
   // Tries the lock on another thread.
-  static bool ToShare(std::shared_mutex& mutex) {
+  static bool ToShare(DirectoryMutex& mutex) {
     bool free = false;
     std::thread([&] { free = std::shared_lock(mutex, std::try_to_lock).owns_lock(); }).join();
     return free;
   }
-  static bool ToLock(std::shared_mutex& mutex) {
+  static bool ToLock(DirectoryMutex& mutex) {
     bool free = false;
     std::thread([&] { free = std::unique_lock(mutex, std::try_to_lock).owns_lock(); }).join();
     return free;
@@ -74,16 +75,39 @@ TEST_F(DirectoryLocksTest, TwoDirectoriesAreLockedInOneOrderWhicheverComesFirst)
 }
 
 TEST_F(DirectoryLocksTest, TwoDirectoriesThatShareALockAreLockedOnce) {
-  std::map<const std::shared_mutex*, const icache::Inode*> owners;
+  std::map<const DirectoryMutex*, const icache::Inode*> owners;
   for (size_t i = 0; i < kDirectories; ++i) {
     const icache::Inode& directory = directories_[i];
-    const std::shared_mutex* const mutex = locks_.Lock(directory).mutex();
+    const DirectoryMutex* const mutex = locks_.Lock(directory).mutex();
     const auto [known, fresh] = owners.emplace(mutex, &directory);
     if (fresh) continue;
     EXPECT_EQ(MutexesOf(*known->second, directory), (Mutexes{mutex, nullptr}));
     return;
   }
   FAIL() << "no two share a lock";
+}
+
+// First come, first served: lookups that keep coming do not starve a change.
+TEST_F(DirectoryLocksTest, ChangeWaitsOnlyForLookupsThatCameBeforeIt) {
+  constexpr int kLookupsMax = 10'000;
+  std::vector<int> order;  // under the lock
+  auto first = std::make_unique<DirectoryLocks::Shared>(locks_.LockShared(directories_[0]));
+  DirectoryMutex& mutex = *first->mutex();
+  std::thread change([&] {
+    const auto lock = locks_.Lock(directories_[0]);
+    order.push_back(1);
+  });
+  int lookups = 0;
+  while (lookups < kLookupsMax && ToShare(mutex)) ++lookups;
+  EXPECT_LT(lookups, kLookupsMax) << "lookups overtake a change that waits";
+  std::thread lookup([&] {
+    const auto lock = locks_.LockShared(directories_[0]);
+    order.push_back(2);
+  });
+  first.reset();
+  change.join();
+  lookup.join();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
 }
 
 }  // namespace
