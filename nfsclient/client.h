@@ -113,10 +113,10 @@ class File final {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  // Reads until `into` is full or the file ends; bad_file_descriptor without kMayRead. Both return
-  // less than asked if an error follows what was done; the call for the rest then meets it.
+  // Reads until `into` is full or the file ends; bad_file_descriptor without kMayRead.
   [[nodiscard]] Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes);
   // Returns when the data is on the server's stable storage; bad_file_descriptor without kMayWrite.
+  // Less than data.size() if an error follows what was stored; the call for the rest meets it.
   [[nodiscard]] Result<size_t> PWrite(std::span<const std::byte> data, uint64_t offset_bytes);
   // As of the last reply of any call about the file.
   Attributes attributes() const;

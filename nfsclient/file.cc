@@ -11,9 +11,9 @@ namespace nfswalk {
 
 namespace {
 
-// As read(2) and write(2): what was done before an error counts, and the next call meets the error.
-Result<size_t> DoneOr(size_t done, std::errc error) {
-  if (done > 0) return done;
+// As write(2): what was stored before an error counts, and the next call meets the error.
+Result<size_t> StoredOr(size_t stored_bytes, std::errc error) {
+  if (stored_bytes > 0) return stored_bytes;
   return std::unexpected(error);
 }
 
@@ -33,7 +33,7 @@ Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {
         superblock.protocol->Read(inode->handle(), offset_bytes + done, into.subspan(done, chunk),
                                   open.get(), credential->key());
     if (reply.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
-    if (reply.error != std::errc{}) return DoneOr(done, reply.error);
+    if (reply.error != std::errc{}) return std::unexpected(reply.error);
     if (reply.attributes) {
       (void)nfs::UpdateAttributes(superblock, *inode, *reply.attributes, stamp);
     }
@@ -55,8 +55,8 @@ Result<size_t> File::PWrite(std::span<const std::byte> data, uint64_t offset_byt
                                    open.get(), credential->key());
     nfs::UpdateAfterOwnChange(superblock, *inode, reply.file, stamp, reply.error);
     if (reply.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
-    if (reply.error != std::errc{}) return DoneOr(done, reply.error);
-    if (reply.count_bytes == 0) return DoneOr(done, std::errc::io_error);
+    if (reply.error != std::errc{}) return StoredOr(done, reply.error);
+    if (reply.count_bytes == 0) return StoredOr(done, std::errc::io_error);
     done += reply.count_bytes;
   }
   return done;

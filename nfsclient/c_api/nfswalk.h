@@ -165,7 +165,8 @@ int nfswalk_open(nfswalk_client* client, const char* path, unsigned rights,
                  const nfswalk_credential* credential, unsigned flags, nfswalk_file** file);
 /* Returns the bytes read, fewer than `bytes` only at the end of the file. */
 ssize_t nfswalk_pread(nfswalk_file* file, void* into, size_t bytes, uint64_t offset_bytes);
-/* Returns `bytes` when all of them are on the server's stable storage. */
+/* Returns the bytes stored, on the server's stable storage: fewer than `bytes` if an error follows,
+ * which the call for the rest meets. */
 ssize_t nfswalk_pwrite(nfswalk_file* file, const void* data, size_t bytes, uint64_t offset_bytes);
 /* As of the last reply about the file; sends nothing. */
 int nfswalk_fstat(nfswalk_file* file, struct nfswalk_attributes* attributes);
