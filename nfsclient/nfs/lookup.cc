@@ -106,6 +106,7 @@ std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRe
     NFSWALK_SYNC_POINT("splice:no-alias");
     InodeRef given = is_directory ? icache::Hold(*inode) : std::move(inode);
     if (DentryRef dentry = dentries.Insert(*directory, name, std::move(given), verifier)) {
+      superblock.KeepInodeLimit();
       return dentry;
     }
     // No memory, unless another thread has just given the directory a dentry.

@@ -37,7 +37,8 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
       credentials({.entries_max = options.credentials_max}),
       access_lru(options.access_entries_max, directory_changes),
       inode_operations(options.inode_policy, access_lru),
-      dentries(directory_changes, options.dentries_max, InitialBuckets(options.dentries_max)) {}
+      dentries(directory_changes, options.dentries_max, InitialBuckets(options.dentries_max),
+               /*names_per_chain=*/1, options.inodes_max) {}
 
 std::expected<std::unique_ptr<Superblock>, std::string> Superblock::Create(
     std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) {
@@ -61,6 +62,13 @@ void Superblock::Shutdown() {
   shut_down.store(true);
   walks_under_rcu.store(false);
   protocol->Shutdown();
+}
+
+void Superblock::KeepInodeLimit() {
+  const size_t inodes_now = inodes->size();
+  if (inodes_now > options.inodes_max) {
+    dentries.Prune(std::min(kPruneBatch, inodes_now - options.inodes_max + 1));
+  }
 }
 
 void Superblock::DropCaches() {

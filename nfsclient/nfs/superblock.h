@@ -86,6 +86,9 @@ class Superblock {
   }
   void Count(NeedRef reason) { counters.Add(kFirstNeedRef + static_cast<size_t>(reason)); }
 
+  // Inodes that dentries hold cannot be evicted: beyond their limit, unused dentries go first, as
+  // shrink_slab() takes names before inodes. After each dentry that is added.
+  void KeepInodeLimit();
   void DropCaches();
   // Ends every call in progress, and those to come, with operation_canceled. Idempotent; any
   // thread.

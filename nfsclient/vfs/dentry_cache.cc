@@ -56,9 +56,10 @@ DentryRef DentryRef::Copy() const {
 }
 
 DentryCache::DentryCache(rcu::ChangeCount& directory_changes, size_t dentries_max,
-                         size_t initial_buckets, size_t names_per_chain)
+                         size_t initial_buckets, size_t names_per_chain, size_t inodes_max)
     : directory_changes_(directory_changes),
       dentries_max_(dentries_max),
+      pressure_at_(std::min(dentries_max, inodes_max) / 8 * 7),
       table_(initial_buckets, names_per_chain) {}
 
 DentryCache::~DentryCache() {
@@ -472,7 +473,7 @@ void DentryCache::MarkUsed(Dentry& dentry) const {
 }
 
 void DentryCache::UpdatePressure() {
-  bool pressed = size() > dentries_max_ - dentries_max_ / 8;
+  bool pressed = size() > pressure_at_;
   if (pressed != under_pressure()) under_pressure_.store(pressed, std::memory_order_relaxed);
 }
 

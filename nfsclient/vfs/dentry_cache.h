@@ -74,9 +74,10 @@ class DentryCache {
  public:
   // `initial_buckets`: the table begins with as many chains, and doubles at a mean of
   // `names_per_chain`. `directory_changes`, which outlives the cache, counts directories that are
-  // dropped or moved.
+  // dropped or moved. `inodes_max`: the limit of the cache whose inodes the dentries hold.
   explicit DentryCache(rcu::ChangeCount& directory_changes, size_t dentries_max,
-                       size_t initial_buckets = 1024, size_t names_per_chain = 1);
+                       size_t initial_buckets = 1024, size_t names_per_chain = 1,
+                       size_t inodes_max = SIZE_MAX);
   // Preconditions: no references but the root's, no walker inside.
   ~DentryCache();
 
@@ -127,7 +128,7 @@ class DentryCache {
   // nothing.
   size_t Prune(size_t count);
 
-  // True near the cache's limit: walks then mark the dentries they use, one store per dentry and
+  // True near the limit of dentries or inodes: walks then mark the dentries they use, one store per dentry and
   // reclaim cycle, for the second chance. Otherwise a walk stores nothing.
   bool under_pressure() const { return under_pressure_.load(std::memory_order_relaxed); }
   void MarkUsed(Dentry& dentry) const;
@@ -165,6 +166,7 @@ class DentryCache {
 
   rcu::ChangeCount& directory_changes_;
   const size_t dentries_max_;
+  const size_t pressure_at_;
   rcu::ObjectPool<Dentry> pool_;
   rcu::BytePool long_names_;
   Table table_;

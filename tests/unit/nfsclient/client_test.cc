@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
@@ -320,6 +321,37 @@ TEST_F(Calls, WriteThatFailsInALaterPieceReturnsWhatWasStored) {
   };
   EXPECT_EQ((*file)->PWrite(data, 0), kPiece);
   EXPECT_EQ((*file)->PWrite(data, kPiece).error(), std::errc::no_space_on_device);
+}
+
+// Each limit holds by itself, whatever the others are.
+TEST_F(Calls, LimitsHoldAlone) {
+  constexpr size_t kLimit = 50, kFiles = 300;
+  // Objects that are allocated before others are given up, and the directories in use.
+  constexpr size_t kSlack = 4;
+  struct Row {
+    std::string_view name;
+    size_t MountOptions::*limit;
+    uint64_t Stats::*held;
+  };
+  for (const auto& [name, limit, held] :
+       {Row{"dentries", &MountOptions::dentries_max, &Stats::dentries},
+        Row{"inodes", &MountOptions::inodes_max, &Stats::inodes}}) {
+    const size_t unlimited = std::exchange(options_.*limit, kLimit);
+    NewServer();
+    const uint64_t d = server_->Add(kRoot, "d", FileType::kDirectory);
+    for (size_t file = 0; file < kFiles; ++file) {
+      server_->Add(d, "f" + std::to_string(file), FileType::kRegular);
+    }
+    Mount();
+    uint64_t most = 0;
+    for (size_t file = 0; file < kFiles; ++file) {
+      EXPECT_TRUE(IsFile(Stat("d/f" + std::to_string(file))));
+      most = std::max(most, client_->stats().*held);
+    }
+    EXPECT_LE(most, kLimit + kSlack) << name;
+    EXPECT_GE(most, kLimit) << name;
+    options_.*limit = unlimited;
+  }
 }
 
 }  // namespace
