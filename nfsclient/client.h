@@ -162,7 +162,7 @@ class Node final {
                                         ResolveFlags flags = {}) const;
   // Calls `visit` for each entry but "." and ".." until it returns false. Entries have attributes
   // and handles where the server sent them. After an error some entries may have been visited;
-  // ESTALE: the directory was removed meanwhile.
+  // ESTALE: the directory was removed meanwhile; ELOOP: the server's listing does not end.
   [[nodiscard]] std::errc ReadDir(std::string_view path, const Credential& credential,
                                   const std::function<bool(const DirectoryEntry&)>& visit,
                                   ResolveFlags flags = {}) const;

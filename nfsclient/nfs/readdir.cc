@@ -7,6 +7,32 @@ namespace nfswalk::nfs {
 
 namespace {
 
+constexpr std::errc kLoop = std::errc::too_many_symbolic_link_levels;  // ELOOP
+
+bool IsDots(const protocol::DirectoryEntry& entry) {
+  return entry.name == "." || entry.name == "..";
+}
+
+// Finds out in constant memory that a listing goes round (R. Brent's algorithm): a cookie that
+// comes again leads to the same entries again. Cookie 0 is the beginning.
+class CookieLoop {
+ public:
+  bool Closes(uint64_t cookie) {
+    if (cookie == anchor_) return true;
+    if (++steps_ == power_) {
+      anchor_ = cookie;
+      steps_ = 0;
+      power_ *= 2;
+    }
+    return cookie == 0;
+  }
+
+ private:
+  uint64_t anchor_ = 0;
+  uint64_t steps_ = 0;
+  uint64_t power_ = 1;
+};
+
 // `change_id` is the directory's from before the RPC.
 void PrimeEntry(Superblock& superblock, vfs::DentryRef& directory,
                 const protocol::DirectoryEntry& entry, SendStamp stamp, uint64_t change_id) {
@@ -23,6 +49,8 @@ std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
                         const std::function<bool(const protocol::DirectoryEntry&)>& visit) {
   icache::Inode& inode = *directory.inode();
   protocol::ReadDirPosition position;
+  CookieLoop loop;
+  int dots = 0;
   for (;;) {
     protocol::ReadDirReply reply;
     {
@@ -35,17 +63,21 @@ std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
       if (reply.error == protocol::kStale) MarkStale(superblock, inode);
       if (reply.error != std::errc{}) return reply.error;
       for (const auto& entry : reply.entries) {
-        if (entry.name == "." || entry.name == "..") continue;
+        if (IsDots(entry)) continue;
         PrimeEntry(superblock, directory, entry, stamp, change_id);
       }
     }
     for (const auto& entry : reply.entries) {
-      if (entry.name == "." || entry.name == "..") continue;
-      if (!visit(entry)) return {};
+      if (IsDots(entry)) {
+        ++dots;
+      } else if (!visit(entry)) {
+        return {};
+      }
     }
     if (reply.eof) return {};
     if (reply.entries.empty()) return std::errc::io_error;  // neither progress nor an end
     position = {reply.entries.back().cookie, reply.verifier};
+    if (loop.Closes(position.cookie) || dots > 2) return kLoop;
   }
 }
 

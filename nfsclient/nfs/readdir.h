@@ -13,7 +13,8 @@ namespace nfswalk::nfs {
 // Calls `visit` for each entry but "." and "..", until it returns false or the directory ends. A
 // directory that is changed meanwhile lists each entry that stayed exactly once, as far as the
 // server's cookies hold; if they do not (NFS3ERR_BAD_COOKIE) the listing ends with the server's
-// error. Preconditions: a reference on `directory`; may sleep; `visit` is called without locks.
+// error. ELOOP, after some entries were visited again, if the cookies lead back to earlier ones.
+// Preconditions: a reference on `directory`; may sleep; `visit` is called without locks.
 std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
                         const sunrpc_auth::Credential& credential,
                         const std::function<bool(const protocol::DirectoryEntry&)>& visit);

@@ -1,10 +1,14 @@
-// A listing in several calls, and a directory that becomes stale between two of them.
+// A listing in several calls, a directory that becomes stale between two of them, and listings that
+// do not end.
 #include "nfsclient/nfs/readdir.h"
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "tests/fixtures/memory_mount.h"
@@ -49,6 +53,74 @@ TEST_F(ReadDirectoryTest, LooksForADirectoryThatWasStaleFromTheStart) {
   std::vector<std::string> names;
   EXPECT_EQ(List(names), std::errc{});
   EXPECT_EQ(names.size(), 3u);
+}
+
+// A server whose calls of READDIR answer with these pieces, one after the other, for ever.
+class LoopingServer final : public fixtures::MemoryServer {
+ public:
+  using Piece = std::vector<std::pair<std::string_view, uint64_t>>;  // names with their cookies
+  LoopingServer(std::vector<Piece> pieces, size_t first_of_loop)
+      : pieces_(std::move(pieces)), first_of_loop_(first_of_loop) {}
+
+  protocol::ReadDirReply ReadDir(const FileHandle&, protocol::ReadDirPosition, bool,
+                                 const Credential&) override {
+    protocol::ReadDirReply reply;
+    for (const auto& [name, cookie] : pieces_[next_]) {
+      protocol::DirectoryEntry& entry = reply.entries.emplace_back();
+      entry.name = name;
+      entry.cookie = cookie + added_;
+    }
+    if (++next_ == pieces_.size()) {
+      next_ = first_of_loop_;
+      added_ += grows_;
+    }
+    ++calls_;
+    return reply;
+  }
+  void LetCookiesGrow() { grows_ = 100; }
+  size_t calls() const { return calls_; }
+
+ private:
+  const std::vector<Piece> pieces_;
+  const size_t first_of_loop_;
+  size_t next_ = 0, calls_ = 0;
+  uint64_t added_ = 0, grows_ = 0;
+};
+
+// WIRE-11.
+TEST(ReadDirectoryLoop, ListingThatDoesNotEndIsELOOP) {
+  using Pieces = std::vector<LoopingServer::Piece>;
+  Pieces long_lead;
+  for (uint64_t i = 1; i <= 100; ++i) long_lead.push_back({{"f", i}});
+  struct Row {
+    std::string_view name;
+    Pieces pieces;
+    size_t first_of_loop = 0;
+    bool cookies_grow = false;
+    std::errc error = std::errc::too_many_symbolic_link_levels;
+  };
+  const std::vector<Row> rows = {
+      {"the same cookie", {{{"a", 5}}}},
+      {"cookie 0 at once", {{{"a", 0}}}},
+      {"cookie 0 later", {{{"a", 5}}, {{"b", 0}}}},
+      {"two in turn", {{{"a", 5}}, {{"b", 7}}}},
+      {"a loop after others", {{{"a", 1}}, {{"b", 2}}, {{"c", 5}}, {{"d", 7}}}, 2},
+      {"a loop of one after many", long_lead, 99},
+      {"a loop of many", long_lead, 0},
+      {"several entries a call", {{{"a", 1}, {"b", 2}}, {{"c", 3}, {"d", 4}}}},
+      {"nothing but \".\"", {{{".", 1}}}, 0, /*cookies_grow=*/true},
+      {"dots in turn", {{{".", 1}}, {{"..", 2}}}, 0, /*cookies_grow=*/true},
+      {"no entry", {LoopingServer::Piece()}, 0, false, std::errc::io_error},
+  };
+  for (const auto& [name, pieces, first_of_loop, cookies_grow, error] : rows) {
+    auto server = std::make_unique<LoopingServer>(pieces, first_of_loop);
+    LoopingServer& calls = *server;
+    if (cookies_grow) server->LetCookiesGrow();
+    const auto client = std::move(*Client::MountOver(std::move(server), {}));
+    EXPECT_EQ(client->ReadDir("/", {1, 1}, [](const DirectoryEntry&) { return true; }), error)
+        << name;
+    EXPECT_LE(calls.calls(), 4 * pieces.size() + 4) << name;
+  }
 }
 
 }  // namespace
