@@ -193,9 +193,9 @@ TEST_F(Walk, ACachedWalkAnswersOrSaysTryAgainAndAsksNobody) {
   EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Cached("d/f"), kTryAgain); }), 0u);
 }
 
-// Retries cannot trust what an earlier attempt has seen.
+// Attributes that are never fresh cannot be confirmed.
 TEST_F(Walk, AStrictWalkThatCannotConfirmItsAnswerGivesUp) {
-  options_.lookupcache = LookupCache::kNone;
+  options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 0;
   Mount();
   EXPECT_EQ(Stat("d/f", {.strict = true}), kTryAgain);
   EXPECT_EQ(Stat("d/f"), kF);
