@@ -103,6 +103,20 @@ TEST_F(WalkReason, ALinkIsMovedWhileItsTextIsRead) {
   EXPECT_EQ(AskRef(*client_, StatOf("d/l")).error, kNoEntry);
 }
 
+// "d/s/new" never was: the file is made in the directory after that has left "d". WALK-3, WALK-15.
+TEST_F(WalkReason, ADirectoryIsMovedBeforeItsChildIsSampled) {
+  options_.path_cache = false;
+  Mount();
+  Warm(StatOf("d/s/n"));
+  At("walk:before-child-sample", 3, [&] {
+    Rename("d/s", "s");
+    Make(FileType::kRegular, "s/new");
+  });
+  EXPECT_EQ(AskRcu(*client_, StatOf("d/s/new")).need, NeedRef::kChanged);
+  EXPECT_TRUE(reached_);
+  EXPECT_EQ(AskRef(*client_, StatOf("d/s/new")).error, kNoEntry);
+}
+
 // If the position has changed when a reference is taken, the walk restarts. WALK-1.
 TEST_F(WalkReason, APositionThatMovesIsNotResumedFrom) {
   Mount();
