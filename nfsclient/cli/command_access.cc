@@ -33,12 +33,11 @@ void AccessOne(Session& session, const std::string& path, const Wanted& wanted) 
   if (!session.json()) {
     return session.console().Print(session.console().ForOutput(path) + ": allowed\n");
   }
-  Json object = PathJson(path);
-  object["read"] = wanted.read;
-  object["write"] = wanted.write;
-  object["execute"] = wanted.execute;
-  object["allowed"] = true;
-  session.Print(object);
+  session.Print(PathJson(path)
+                    .Set("read", wanted.read)
+                    .Set("write", wanted.write)
+                    .Set("execute", wanted.execute)
+                    .Set("allowed", true));
 }
 
 }  // namespace

@@ -25,10 +25,7 @@ constexpr size_t kReadBytes = 1024 * 1024;
 void PrintPiece(Session& session, const std::string& path, uint64_t offset_bytes,
                 std::string_view data) {
   if (!session.json()) return session.console().Print(data);
-  Json object = PathJson(path);
-  object["offset_bytes"] = offset_bytes;
-  object["data_base64"] = Base64(data);
-  session.Print(object);
+  session.Print(PathJson(path).Set("offset_bytes", offset_bytes).Set("data_base64", Base64(data)));
 }
 
 void CatOne(Session& session, const std::string& path, std::span<std::byte> room) {
@@ -46,11 +43,7 @@ void CatOne(Session& session, const std::string& path, std::span<std::byte> room
     offset_bytes += *count;
     session.console().Advance(*count, "bytes");
   }
-  if (session.json()) {
-    Json object = PathJson(path);
-    object["size_bytes"] = offset_bytes;
-    session.Print(object);
-  }
+  if (session.json()) session.Print(PathJson(path).Set("size_bytes", offset_bytes));
 }
 
 }  // namespace

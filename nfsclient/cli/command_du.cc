@@ -79,11 +79,10 @@ class DiskUsage : public TreeVisitor {
  private:
   void Print(const std::string& path, const Sum& sum) {
     if (session_.json()) {
-      Json object = PathJson(path);
-      object["used_bytes"] = sum.used_bytes;
-      object["size_bytes"] = sum.size_bytes;
-      object["files"] = sum.files;
-      return session_.Print(object);
+      return session_.Print(PathJson(path)
+                                .Set("used_bytes", sum.used_bytes)
+                                .Set("size_bytes", sum.size_bytes)
+                                .Set("files", sum.files));
     }
     const uint64_t bytes = options_.apparent_size ? sum.size_bytes : sum.used_bytes;
     const std::string size = options_.human ? HumanSize(bytes) : std::to_string(Kibibytes(bytes));

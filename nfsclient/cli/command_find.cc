@@ -49,7 +49,7 @@ class Search : public TreeVisitor {
  private:
   void Print(const TreeEntry& entry) {
     if (session_.json()) {
-      Json object = PathJson(entry.path);
+      JsonObject object = PathJson(entry.path);
       AddAttributes(object, entry.attributes);
       return session_.Print(object);
     }

@@ -15,7 +15,7 @@ void ReadlinkOne(Session& session, const std::string& path) {
   const auto target = ReadLinkTarget(session, path);
   if (!target) return session.Fail(path, target.error());
   if (session.json()) {
-    Json object = PathJson(path);
+    JsonObject object = PathJson(path);
     AddBytes(object, "target", *target);
     return session.Print(object);
   }

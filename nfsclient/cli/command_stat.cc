@@ -39,7 +39,7 @@ void StatOne(Session& session, const std::string& path, const StatOptions& optio
     target = *std::move(read);
   }
   if (session.json()) {
-    Json object = PathJson(path);
+    JsonObject object = PathJson(path);
     AddAttributes(object, *attributes);
     if (!target.empty()) AddBytes(object, "target", target);
     return session.Print(object);

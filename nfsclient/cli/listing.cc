@@ -86,7 +86,7 @@ std::string Listing::Title(const ListedEntry& entry) const {
 
 void Listing::PrintJson(const ListedEntry& entry) {
   const std::string target = TargetOf(entry);
-  Json object = PathJson(entry.path);
+  JsonObject object = PathJson(entry.path);
   AddBytes(object, "name", entry.name);
   AddAttributes(object, *entry.attributes);
   if (!target.empty()) AddBytes(object, "target", target);

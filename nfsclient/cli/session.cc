@@ -16,7 +16,7 @@ Session::Session(Client& client, Console& console, std::string_view command,
 
 void Session::Fail(std::string_view path, std::errc error) {
   if (json_) {
-    Json object = PathJson(path);
+    JsonObject object = PathJson(path);
     AddError(object, error);
     Print(object);
   }
@@ -26,7 +26,7 @@ void Session::Fail(std::string_view path, std::errc error) {
 
 void Session::FailLocally(std::string_view path, std::string_view local_path, std::errc error) {
   if (json_) {
-    Json object = PathJson(path);
+    JsonObject object = PathJson(path);
     AddBytes(object, "to", local_path);
     AddError(object, error);
     Print(object);

@@ -27,7 +27,7 @@ class Session {
   const Credential& credential() const { return credential_; }
   bool json() const { return json_; }
 
-  void Print(const Json& object) { console_.Print(JsonLine(object)); }
+  void Print(const JsonObject& object) { console_.Print(JsonLine(object)); }
 
   // A sentence on standard error; with --json also an object {"path", "error"} on standard output,
   // so that every path on the command line has an object. The run continues; its exit code is a
