@@ -6,6 +6,13 @@
 
 namespace nfswalk::cli {
 
+Credential CredentialOf(const CommonOptions& options) {
+  const Credential process = Credential::OfProcess();
+  if (!options.uid && !options.gid && !options.groups) return process;
+  return Credential(options.uid.value_or(process.uid()), options.gid.value_or(process.gid()),
+                    options.groups.value_or(std::vector<uint32_t>()));
+}
+
 Session::Session(Client& client, Console& console, std::string_view command,
                  const CommonOptions& options)
     : client_(client),
