@@ -9,26 +9,12 @@
 namespace nfswalk::cli {
 namespace {
 
-constexpr const char* kExamples =
-    "Writes the bytes of each file to standard output, one after the other. With --json, an "
-    "object\n"
-    "{\"path\", \"offset_bytes\", \"data_base64\"} for each piece read and {\"path\", "
-    "\"size_bytes\"} at\n"
-    "the end of each file.\n"
-    "\n"
-    "Examples:\n"
-    "  nfswalk cat nfs://server/export etc/hostname\n"
-    "  nfswalk cat nfs://server/export images/disk.img | sha256sum\n";
-
 constexpr size_t kReadBytes = 1024 * 1024;
 
 void PrintPiece(Session& session, const std::string& path, uint64_t offset_bytes,
                 std::string_view data) {
   if (!session.json()) return session.console().Print(data);
-  Json object = PathJson(path);
-  object["offset_bytes"] = offset_bytes;
-  object["data_base64"] = Base64(data);
-  session.Print(object);
+  session.Print(PathJson(path).Set("offset_bytes", offset_bytes).Set("data_base64", Base64(data)));
 }
 
 void CatOne(Session& session, const std::string& path, std::span<std::byte> room) {
@@ -46,27 +32,17 @@ void CatOne(Session& session, const std::string& path, std::span<std::byte> room
     offset_bytes += *count;
     session.console().Advance(*count, "bytes");
   }
-  if (session.json()) {
-    Json object = PathJson(path);
-    object["size_bytes"] = offset_bytes;
-    session.Print(object);
-  }
+  if (session.json()) session.Print(PathJson(path).Set("size_bytes", offset_bytes));
 }
 
 }  // namespace
 
-void AddCatCommand(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("cat", "print the contents of files");
-  DeclareCommonOptions(*command, invocation.common, Paths::kOneOrMore, kExamples);
-  command->callback([&invocation] {
-    invocation.run = [&paths = invocation.common.paths](Session& session) {
-      std::vector<std::byte> room(kReadBytes);
-      for (const std::string& path : paths) {
-        if (session.done()) return;
-        CatOne(session, path, room);
-      }
-    };
-  });
+void RunCommand(Session& session, const Paths& paths, const CatOptions& /*options*/) {
+  std::vector<std::byte> room(kReadBytes);
+  for (const std::string& path : paths) {
+    if (session.done()) return;
+    CatOne(session, path, room);
+  }
 }
 
 }  // namespace nfswalk::cli

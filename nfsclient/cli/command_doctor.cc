@@ -13,18 +13,6 @@
 namespace nfswalk::cli {
 namespace {
 
-constexpr const char* kExamples =
-    "Says what the server offers: versions, the time of a round trip, what it takes in one call, "
-    "what\n"
-    "it grants the user. Looks each PATH up (the root if none is given) as programs would, and "
-    "says\n"
-    "what makes lookups leave RCU mode, with the options of this URL.\n"
-    "\n"
-    "Examples:\n"
-    "  nfswalk doctor nfs://server/export\n"
-    "  nfswalk doctor 'nfs://server/export?version=4&actimeo=600' usr/include/stdio.h\n"
-    "  nfswalk doctor --json nfs://server/export | jq .round_trip.median_ns\n";
-
 std::string RefusalOf(const ServerExamination& server, int version) {
   for (const OfferedVersion& offered : server.versions) {
     if (offered.version == version) return offered.refusal;
@@ -40,7 +28,9 @@ ExitCode Report(Console& console, const CommonOptions& options, const DoctorFind
   return kExitServerFailed;
 }
 
-ExitCode Examine(Console& console, const CommonOptions& options) {
+}  // namespace
+
+ExitCode RunDoctor(Console& console, const CommonOptions& options) {
   DoctorFindings findings{options.url, options.mount, CredentialOf(options), {}, {}, {}, {}};
   ExaminedServer examined = ExamineServer(options.mount, findings.credential);
   findings.server = std::move(examined.found);
@@ -63,18 +53,6 @@ ExitCode Examine(Console& console, const CommonOptions& options) {
   const ExitCode reported = Report(console, options, findings);
   for (const auto& [path, lookups] : failed) session.Fail(path, lookups.error);
   return std::max(reported, session.exit_code());
-}
-
-}  // namespace
-
-void AddDoctorCommand(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("doctor", "say what the server offers, and what is slow");
-  DeclareCommonOptions(*command, invocation.common, Paths::kDefaultToRoot, kExamples);
-  command->callback([&invocation] {
-    invocation.examine = [&options = invocation.common](Console& console) {
-      return Examine(console, options);
-    };
-  });
 }
 
 }  // namespace nfswalk::cli

@@ -1,39 +1,14 @@
-#include <memory>
 #include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "nfsclient/cli/color.h"
 #include "nfsclient/cli/commands.h"
 #include "nfsclient/cli/join_path.h"
 #include "nfsclient/cli/listing.h"
-#include "nfsclient/cli/verbatim.h"
 
 namespace nfswalk::cli {
 namespace {
-
-constexpr const char* kExamples =
-    "Lists directories, sorted by the bytes of the names; the root of the export if no PATH is "
-    "given.\n"
-    "Users and groups are called as this machine calls their numbers.\n"
-    "\n"
-    "Examples:\n"
-    "  nfswalk ls nfs://server/export\n"
-    "  nfswalk ls -lah nfs://server/export usr/include\n"
-    "  nfswalk ls -lt --color=always nfs://server/export var/log | less -R\n"
-    "  nfswalk ls --json nfs://server/export home | jq -r .name\n";
-
-struct LsOptions {
-  ListingOptions listing;
-  ColorWhen color = ColorWhen::kAuto;
-  bool all = false;
-  bool almost_all = false;
-  bool by_time = false;
-  bool by_size = false;
-  bool recursive = false;
-  bool directory_itself = false;
-};
 
 class Ls {
  public:
@@ -41,7 +16,7 @@ class Ls {
       : session_(session), options_(options), listing_(session, options.listing) {}
 
   // Files come first, as one listing, then the directories.
-  void Run(const std::vector<std::string>& paths) {
+  void Run(const Paths& paths) {
     std::vector<ListedEntry> files, directories;
     for (const std::string& path : paths) {
       if (session_.done()) return;
@@ -132,45 +107,10 @@ class Ls {
   bool printed_ = false;  // a blank line separates what comes next
 };
 
-void DeclareFlags(CLI::App& command, LsOptions& options) {
-  // -h is for sizes here, as in ls(1).
-  command.set_help_flag("--help", "print this help message and exit");
-  command.add_flag("-a,--all", options.all, "also names that begin with a dot, and . and ..");
-  command.add_flag("-A,--almost-all", options.almost_all, "the same without . and ..");
-  command.add_flag("-d,--directory", options.directory_itself, "directories themselves");
-  command.add_flag("-l,--long", options.listing.details,
-                   "type, rights, owner, size and time of each");
-  command.add_flag("-n,--numeric-uid-gid", options.listing.style.numeric,
-                   "as -l, with users and groups as numbers");
-  command.add_flag("-h,--human-readable", options.listing.style.human,
-                   "with -l: sizes as 1.5K, 12M");
-  command.add_flag("-R,--recursive", options.recursive, "also what is in directories below");
-  command.add_flag("-r,--reverse", options.listing.reversed, "the other way round");
-  CLI::Option* by_time = command.add_flag("-t", options.by_time, "the newest first");
-  command.add_flag("-S", options.by_size, "the largest first")->excludes(by_time);
-  AddValue(command, "--color", options.color, "colour names by type: auto, always or never",
-           ParseColorWhen)
-      ->type_name("WHEN");
-}
-
 }  // namespace
 
-void AddLsCommand(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("ls", "list directories");
-  DeclareCommonOptions(*command, invocation.common, Paths::kDefaultToRoot, kExamples);
-  auto options = std::make_shared<LsOptions>();
-  DeclareFlags(*command, *options);
-  command->callback([&invocation, options] {
-    ListingOptions& listing = options->listing;
-    listing.details |= listing.style.numeric;
-    if (options->by_time) listing.order = ListOrder::kTime;
-    if (options->by_size) listing.order = ListOrder::kSize;
-    invocation.run = [&paths = invocation.common.paths, options](Session& session) {
-      options->listing.colored =
-          !session.json() && UseColor(options->color, session.console().out_is_terminal());
-      Ls(session, *options).Run(paths);
-    };
-  });
+void RunCommand(Session& session, const Paths& paths, const LsOptions& options) {
+  Ls(session, options).Run(paths);
 }
 
 }  // namespace nfswalk::cli

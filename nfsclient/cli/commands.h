@@ -1,34 +1,88 @@
-// commands: the subcommands of nfswalk. Each declares its options on `app` and, if it is the one on
-// the command line, stores what to run in `invocation`. Both arguments outlive the run.
+// commands: the subcommands of nfswalk and the options of each, as the command line sets them.
+//
+// Thread safety: one thread.
 #ifndef NFSWALK_NFSCLIENT_CLI_COMMANDS_H_
 #define NFSWALK_NFSCLIENT_CLI_COMMANDS_H_
 
-#include <CLI/CLI.hpp>
-#include <functional>
+#include <cstddef>
+#include <limits>
+#include <optional>
 #include <string>
+#include <variant>
 
-#include "nfsclient/cli/options.h"
+#include "nfsclient/cli/console.h"
+#include "nfsclient/cli/exit_code.h"
+#include "nfsclient/cli/find_filter.h"
+#include "nfsclient/cli/listing.h"
 #include "nfsclient/cli/session.h"
+#include "nfsclient/cli/stat_format.h"
+#include "nfsclient/cli/tree_walk.h"
 
 namespace nfswalk::cli {
 
-struct Invocation {
-  std::string command;
-  CommonOptions common;
-  // One of the two: over the mounted export, or without a mount.
-  std::function<void(Session&)> run;
-  std::function<ExitCode(Console&)> examine;
+struct StatOptions {
+  bool follow = false;
+  std::optional<StatFormat> format;
 };
 
-void AddStatCommand(CLI::App& app, Invocation& invocation);
-void AddLsCommand(CLI::App& app, Invocation& invocation);
-void AddReadlinkCommand(CLI::App& app, Invocation& invocation);
-void AddAccessCommand(CLI::App& app, Invocation& invocation);
-void AddCatCommand(CLI::App& app, Invocation& invocation);
-void AddFindCommand(CLI::App& app, Invocation& invocation);
-void AddDuCommand(CLI::App& app, Invocation& invocation);
-void AddCpCommand(CLI::App& app, Invocation& invocation);
-void AddDoctorCommand(CLI::App& app, Invocation& invocation);
+struct LsOptions {
+  ListingOptions listing;
+  bool all = false;
+  bool almost_all = false;
+  bool recursive = false;
+  bool directory_itself = false;
+};
+
+struct ReadlinkOptions {};
+
+// None: whether the file exists.
+struct AccessOptions {
+  bool read = false;
+  bool write = false;
+  bool execute = false;
+};
+
+struct CatOptions {};
+
+struct FindOptions {
+  FindFilter filter;  // without `newer`
+  TreeOptions tree;
+  size_t depth_min = 0;
+  std::optional<std::string> newer;  // a path of the export
+  bool print0 = false;
+};
+
+struct DuOptions {
+  TreeOptions tree;
+  bool human = false;
+  bool all = false;
+  bool apparent_size = false;
+  size_t depth_max = std::numeric_limits<size_t>::max();
+};
+
+struct CpOptions {
+  TreeOptions tree;
+  bool recursive = false;
+  bool preserve = false;
+};
+
+struct DoctorOptions {};
+
+using CommandOptions = std::variant<StatOptions, LsOptions, ReadlinkOptions, AccessOptions,
+                                    CatOptions, FindOptions, DuOptions, CpOptions, DoctorOptions>;
+
+// What fails is reported to `session`. Each returns early once the output failed.
+void RunCommand(Session& session, const Paths& paths, const StatOptions& options);
+void RunCommand(Session& session, const Paths& paths, const LsOptions& options);
+void RunCommand(Session& session, const Paths& paths, const ReadlinkOptions& options);
+void RunCommand(Session& session, const Paths& paths, const AccessOptions& options);
+void RunCommand(Session& session, const Paths& paths, const CatOptions& options);
+void RunCommand(Session& session, const Paths& paths, const FindOptions& options);
+void RunCommand(Session& session, const Paths& paths, const DuOptions& options);
+void RunCommand(Session& session, const Paths& paths, const CpOptions& options);
+
+// Connects and mounts by itself.
+ExitCode RunDoctor(Console& console, const CommonOptions& options);
 
 }  // namespace nfswalk::cli
 

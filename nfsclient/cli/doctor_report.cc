@@ -109,52 +109,66 @@ std::string AdviceText(std::string_view heading, const std::vector<Advice>& advi
   return advice.empty() ? text + "  nothing that is known\n" : text;
 }
 
-Json DurationJson(const Durations& durations) {
-  return {{"calls", durations.calls},
-          {"min_ns", durations.min_ns},
-          {"median_ns", durations.median_ns},
-          {"max_ns", durations.max_ns}};
+JsonObject DurationJson(const Durations& durations) {
+  return JsonObject()
+      .Set("calls", durations.calls)
+      .Set("min_ns", durations.min_ns)
+      .Set("median_ns", durations.median_ns)
+      .Set("max_ns", durations.max_ns);
 }
 
-Json AdviceJson(const std::vector<Advice>& advice) {
-  Json array = Json::array();
+std::vector<JsonObject> AdviceJson(const std::vector<Advice>& advice) {
+  std::vector<JsonObject> list;
   for (const Advice& each : advice) {
-    array.push_back({{"name", each.name}, {"message", each.message}});
+    list.push_back(JsonObject().Set("name", each.name).Set("message", each.message));
   }
-  return array;
+  return list;
 }
 
-Json LookupJson(const std::string& path, const WarmLookups& lookups) {
-  Json object = PathJson(path);
-  object["stat"] = DurationJson(lookups.duration);
-  object["in_rcu_mode"] = lookups.in_rcu_mode;
-  Json left = Json::object();
+std::vector<JsonObject> VersionsJson(const std::vector<OfferedVersion>& versions) {
+  std::vector<JsonObject> list;
+  for (const OfferedVersion& offered : versions) {
+    JsonObject& version = list.emplace_back();
+    version.Set("version", offered.version).Set("offered", offered.refusal.empty());
+    if (!offered.refusal.empty()) AddBytes(version, "refusal", offered.refusal);
+  }
+  return list;
+}
+
+JsonObject CredentialJson(const Credential& credential) {
+  const std::span<const uint32_t> groups = credential.groups();
+  return JsonObject()
+      .Set("uid", credential.uid())
+      .Set("gid", credential.gid())
+      .Set("groups", std::vector(groups.begin(), groups.end()));
+}
+
+JsonObject LookupJson(const std::string& path, const WarmLookups& lookups) {
+  JsonObject left;
   for (size_t i = 1; i < kNeedRefCount; ++i) {
-    left[std::string(NeedRefName(static_cast<NeedRef>(i)))] = lookups.left[i];
+    left.Set(NeedRefName(static_cast<NeedRef>(i)), lookups.left[i]);
   }
-  object["left"] = std::move(left);
-  return object;
+  return PathJson(path)
+      .Set("stat", DurationJson(lookups.duration))
+      .Set("in_rcu_mode", lookups.in_rcu_mode)
+      .Set("left", left);
 }
 
-void AddServer(Json& object, const DoctorFindings& findings) {
-  const ServerExamination& server = findings.server;
-  object["round_trip"] = DurationJson(server.round_trip);
-  object["limits"] = {{"read_bytes", server.limits.read_bytes_max},
-                      {"write_bytes", server.limits.write_bytes_max},
-                      {"readdir_bytes", server.limits.readdir_bytes_max},
-                      {"name_bytes", server.limits.name_bytes_max}};
-  object["case_insensitive"] = server.limits.case_insensitive;
-  object["listings_with_attributes"] = nullptr;
-  if (server.listings_with_attributes) {
-    object["listings_with_attributes"] = *server.listings_with_attributes;
-  }
-  object["names_per_compound"] = nullptr;
-  if (server.names_per_compound) object["names_per_compound"] = *server.names_per_compound;
-  Json granted = Json::array();
+void AddServer(JsonObject& object, const ServerExamination& server) {
+  std::vector<std::string_view> granted;
   for (const Right& right : kRights) {
     if ((server.root_granted & right.bit) != 0) granted.push_back(right.name);
   }
-  object["root_granted"] = std::move(granted);
+  object.Set("round_trip", DurationJson(server.round_trip))
+      .Set("limits", JsonObject()
+                         .Set("read_bytes", server.limits.read_bytes_max)
+                         .Set("write_bytes", server.limits.write_bytes_max)
+                         .Set("readdir_bytes", server.limits.readdir_bytes_max)
+                         .Set("name_bytes", server.limits.name_bytes_max))
+      .Set("case_insensitive", server.limits.case_insensitive)
+      .Set("listings_with_attributes", server.listings_with_attributes)
+      .Set("names_per_compound", server.names_per_compound)
+      .Set("root_granted", granted);
 }
 
 }  // namespace
@@ -175,28 +189,18 @@ std::string DoctorText(const DoctorFindings& findings) {
   return text;
 }
 
-Json DoctorJson(const DoctorFindings& findings) {
-  Json object = Json::object();
+JsonObject DoctorJson(const DoctorFindings& findings) {
+  std::vector<JsonObject> lookups;
+  for (const auto& [path, found] : findings.lookups) lookups.push_back(LookupJson(path, found));
+  JsonObject object;
   AddBytes(object, "url", findings.url);
-  object["version"] = findings.options.server.version;
-  object["versions"] = Json::array();
-  for (const OfferedVersion& offered : findings.server.versions) {
-    Json version{{"version", offered.version}, {"offered", offered.refusal.empty()}};
-    if (!offered.refusal.empty()) AddBytes(version, "refusal", offered.refusal);
-    object["versions"].push_back(std::move(version));
-  }
-  const std::span<const uint32_t> groups = findings.credential.groups();
-  object["credential"] = {{"uid", findings.credential.uid()},
-                          {"gid", findings.credential.gid()},
-                          {"groups", std::vector<uint32_t>(groups.begin(), groups.end())}};
-  if (findings.server.reached) AddServer(object, findings);
-  object["lookups"] = Json::array();
-  for (const auto& [path, lookups] : findings.lookups) {
-    object["lookups"].push_back(LookupJson(path, lookups));
-  }
-  object["leaving_rcu_mode"] = AdviceJson(findings.on_lookups);
-  object["who_asks"] = AdviceJson(findings.on_credential);
-  return object;
+  object.Set("version", findings.options.server.version)
+      .Set("versions", VersionsJson(findings.server.versions))
+      .Set("credential", CredentialJson(findings.credential));
+  if (findings.server.reached) AddServer(object, findings.server);
+  return object.Set("lookups", lookups)
+      .Set("leaving_rcu_mode", AdviceJson(findings.on_lookups))
+      .Set("who_asks", AdviceJson(findings.on_credential));
 }
 
 }  // namespace nfswalk::cli

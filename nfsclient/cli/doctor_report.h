@@ -27,7 +27,7 @@ struct DoctorFindings {
 
 // Lines for a terminal or a file: names are escaped.
 std::string DoctorText(const DoctorFindings& findings);
-Json DoctorJson(const DoctorFindings& findings);
+JsonObject DoctorJson(const DoctorFindings& findings);
 
 }  // namespace nfswalk::cli
 

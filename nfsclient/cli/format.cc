@@ -102,42 +102,41 @@ std::string UtcTime(const protocol::Time& time) {
   return fmt::format("{}.{:09}Z", Strftime("%Y-%m-%dT%H:%M:%S", fields), time.nanoseconds);
 }
 
-void AddBytes(Json& object, const std::string& key, std::string_view bytes) {
-  object[key] = bytes;
-  if (!IsUtf8(bytes)) object[key + "_base64"] = Base64(bytes);
+void AddBytes(JsonObject& object, const std::string& key, std::string_view bytes) {
+  object.Set(key, bytes);
+  if (!IsUtf8(bytes)) object.Set(key + "_base64", Base64(bytes));
 }
 
-Json PathJson(std::string_view path) {
-  Json object = Json::object();
+JsonObject PathJson(std::string_view path) {
+  JsonObject object;
   AddBytes(object, "path", path);
   return object;
 }
 
-void AddAttributes(Json& object, const Attributes& attributes) {
-  object["type"] = TypeName(attributes.type);
-  object["mode"] = fmt::format("{:04o}", attributes.mode);
-  object["nlink"] = attributes.nlink;
-  object["uid"] = attributes.uid;
-  object["gid"] = attributes.gid;
-  object["size_bytes"] = attributes.size_bytes;
-  object["used_bytes"] = attributes.used_bytes;
-  object["rdev_major"] = attributes.rdev_major;
-  object["rdev_minor"] = attributes.rdev_minor;
-  object["fsid"] = attributes.fsid;
-  object["fileid"] = attributes.fileid;
-  object["atime"] = UtcTime(attributes.atime);
-  object["mtime"] = UtcTime(attributes.mtime);
-  object["ctime"] = UtcTime(attributes.ctime);
+void AddAttributes(JsonObject& object, const Attributes& attributes) {
+  object.Set("type", TypeName(attributes.type))
+      .Set("mode", fmt::format("{:04o}", attributes.mode))
+      .Set("nlink", attributes.nlink)
+      .Set("uid", attributes.uid)
+      .Set("gid", attributes.gid)
+      .Set("size_bytes", attributes.size_bytes)
+      .Set("used_bytes", attributes.used_bytes)
+      .Set("rdev_major", attributes.rdev_major)
+      .Set("rdev_minor", attributes.rdev_minor)
+      .Set("fsid", attributes.fsid)
+      .Set("fileid", attributes.fileid)
+      .Set("atime", UtcTime(attributes.atime))
+      .Set("mtime", UtcTime(attributes.mtime))
+      .Set("ctime", UtcTime(attributes.ctime));
 }
 
-void AddError(Json& object, std::errc error) {
-  object["error"] = {{"name", ErrorName(error)},
-                     {"number", static_cast<int>(error)},
-                     {"message", ErrorMessage(error)}};
+void AddError(JsonObject& object, std::errc error) {
+  object.Set("error", JsonObject()
+                          .Set("name", ErrorName(error))
+                          .Set("number", static_cast<int>(error))
+                          .Set("message", ErrorMessage(error)));
 }
 
-std::string JsonLine(const Json& object) {
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string JsonLine(const JsonObject& object) { return object.text() + "\n"; }
 
 }  // namespace nfswalk::cli

@@ -4,17 +4,14 @@
 #ifndef NFSWALK_NFSCLIENT_CLI_FORMAT_H_
 #define NFSWALK_NFSCLIENT_CLI_FORMAT_H_
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
 
+#include "nfsclient/cli/json_object.h"
 #include "nfsclient/client.h"
 
 namespace nfswalk::cli {
-
-// Keys keep the order in which they are documented.
-using Json = nlohmann::ordered_json;
 
 // "regular file", "directory", ... as stat(1) says.
 std::string_view TypeName(protocol::FileType type);
@@ -35,15 +32,15 @@ std::string UtcTime(const protocol::Time& time);
 
 // {"path": ...}. JSON has no bytes: where the path is not UTF-8, what does not fit reads as U+FFFD
 // and a key "path_base64" holds the bytes. The same for other keys.
-Json PathJson(std::string_view path);
-void AddBytes(Json& object, const std::string& key, std::string_view bytes);
+JsonObject PathJson(std::string_view path);
+void AddBytes(JsonObject& object, const std::string& key, std::string_view bytes);
 // The keys type, mode (octal string), nlink, uid, gid, size_bytes, used_bytes, rdev_major,
 // rdev_minor, fsid, fileid, atime, mtime, ctime (UTC).
-void AddAttributes(Json& object, const Attributes& attributes);
+void AddAttributes(JsonObject& object, const Attributes& attributes);
 // {"error": {"name": "ENOENT", "number": 2, "message": "No such file or directory"}}.
-void AddError(Json& object, std::errc error);
-// One line, with its newline. Never throws.
-std::string JsonLine(const Json& object);
+void AddError(JsonObject& object, std::errc error);
+// One line, with its newline.
+std::string JsonLine(const JsonObject& object);
 
 }  // namespace nfswalk::cli
 

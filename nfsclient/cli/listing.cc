@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "nfsclient/cli/color.h"
 #include "nfsclient/cli/link_target.h"
 
 namespace nfswalk::cli {
@@ -26,9 +25,13 @@ bool ComesBefore(const ListedEntry& a, const ListedEntry& b, ListOrder order) {
 
 }  // namespace
 
+Listing::Listing(Session& session, const ListingOptions& options)
+    : session_(session),
+      options_(options),
+      colored_(!session.json() && UseColor(options.color, session.console().out_is_terminal())) {}
+
 bool Listing::NeedsAttributes() const {
-  return session_.json() || options_.details || options_.colored ||
-         options_.order != ListOrder::kName;
+  return session_.json() || options_.details || colored_ || options_.order != ListOrder::kName;
 }
 
 void Listing::Complete(std::vector<ListedEntry>& entries) {
@@ -81,12 +84,12 @@ std::string Listing::TargetOf(const ListedEntry& entry) {
 
 std::string Listing::Title(const ListedEntry& entry) const {
   std::string name = session_.console().ForOutput(entry.name);
-  return options_.colored ? Colored(name, *entry.attributes) : name;
+  return colored_ ? Colored(name, *entry.attributes) : name;
 }
 
 void Listing::PrintJson(const ListedEntry& entry) {
   const std::string target = TargetOf(entry);
-  Json object = PathJson(entry.path);
+  JsonObject object = PathJson(entry.path);
   AddBytes(object, "name", entry.name);
   AddAttributes(object, *entry.attributes);
   if (!target.empty()) AddBytes(object, "target", target);

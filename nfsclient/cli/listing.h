@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "nfsclient/cli/color.h"
 #include "nfsclient/cli/long_listing.h"
 #include "nfsclient/cli/session.h"
 #include "nfsclient/client.h"
@@ -27,13 +28,13 @@ struct ListingOptions {
   LongStyle style;
   ListOrder order = ListOrder::kName;
   bool reversed = false;
-  bool colored = false;
+  ColorWhen color = ColorWhen::kAuto;
 };
 
 class Listing {
  public:
   // Borrows both.
-  Listing(Session& session, const ListingOptions& options) : session_(session), options_(options) {}
+  Listing(Session& session, const ListingOptions& options);
 
   // Fetches attributes that the format needs and the listing lacks; entries that fail have been
   // complained about and are gone. `total`: in the long form begin with TotalLine(). Returns the
@@ -52,6 +53,7 @@ class Listing {
 
   Session& session_;
   const ListingOptions& options_;
+  const bool colored_;
 };
 
 }  // namespace nfswalk::cli

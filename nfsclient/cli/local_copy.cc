@@ -174,11 +174,9 @@ uint32_t LocalCopy::ModeOf(const Attributes& attributes) const {
 
 void LocalCopy::Report(const TreeEntry& entry, const std::string& target, uint64_t size_bytes) {
   if (!session_.json()) return;
-  Json object = PathJson(entry.path);
+  JsonObject object = PathJson(entry.path);
   AddBytes(object, "to", target);
-  object["type"] = TypeName(entry.attributes.type);
-  object["size_bytes"] = size_bytes;
-  session_.Print(object);
+  session_.Print(object.Set("type", TypeName(entry.attributes.type)).Set("size_bytes", size_bytes));
 }
 
 }  // namespace nfswalk::cli

@@ -1,68 +1,27 @@
 // nfswalk: look at an NFS export without mounting it. Errors: exit_code.h.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <concepts>
 #include <csignal>
+#include <cstdio>
 #include <ctime>
-#include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
+#include <variant>
 
+#include "nfsclient/cli/command_line.h"
 #include "nfsclient/cli/commands.h"
 #include "nfsclient/cli/console.h"
 #include "nfsclient/cli/error_text.h"
 #include "nfsclient/cli/escape.h"
 #include "nfsclient/cli/exit_code.h"
-#include "nfsclient/cli/find_spelling.h"
 #include "nfsclient/cli/progress_thread.h"
 #include "nfsclient/cli/session.h"
-#include "nfsclient/cli/verbatim.h"
 #include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 namespace {
-
-constexpr const char* kCommandNames = "stat, ls, readlink, access, cat, find, du, cp and doctor";
-
-constexpr const char* kFooter =
-    "Each command takes the URL of an export, then paths inside it:\n"
-    "  nfswalk stat nfs://server/export usr/include/stdio.h\n"
-    "  nfswalk COMMAND --help          options and examples of one command\n"
-    "\n"
-    "URL options are named as in nfs(5): nfs://server/export?port=2049&soft&timeo=50&actimeo=60\n"
-    "\n"
-    "Exit codes:\n"
-    "  0  all went well\n"
-    "  1  some path could not be served, or standard output could not be written\n"
-    "  2  the command line is wrong\n"
-    "  3  the export could not be mounted, or the server stopped answering\n";
-
-void Declare(CLI::App& app, Invocation& invocation) {
-  app.require_subcommand(1);
-  app.footer(kFooter);
-  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    const auto used = failed->get_subcommands();
-    const auto rest = failed->remaining();
-    if (used.empty() && !rest.empty()) {
-      return fmt::format("nfswalk: '{}' is no command: accepted are {}\n", Escape(rest.front()),
-                         kCommandNames);
-    }
-    return fmt::format("nfswalk: {}\nTry 'nfswalk{}{} --help'.\n", Escape(error.what()),
-                       used.empty() ? "" : " ", used.empty() ? "" : used.front()->get_name());
-  });
-  AddStatCommand(app, invocation);
-  AddLsCommand(app, invocation);
-  AddReadlinkCommand(app, invocation);
-  AddAccessCommand(app, invocation);
-  AddCatCommand(app, invocation);
-  AddFindCommand(app, invocation);
-  AddDuCommand(app, invocation);
-  AddCpCommand(app, invocation);
-  AddDoctorCommand(app, invocation);
-}
 
 // A reader that left early, as `head` does, is no reason for a message.
 ExitCode ReportOutput(Console& console) {
@@ -76,40 +35,40 @@ ExitCode ReportOutput(Console& console) {
   return kExitPathFailed;
 }
 
+ExitCode RunMounted(Console& console, const Invocation& invocation) {
+  const auto& [command, common, options] = invocation;
+  auto client = Client::Mount(common.mount);
+  if (!client) {
+    console.Complain(
+        fmt::format("mount '{}': {}", Escape(common.url), Escape(client.error().message)));
+    return kExitServerFailed;
+  }
+  Session session(**client, console, command, common);
+  const auto run = [&]<typename Options>(const Options& own) {
+    if constexpr (!std::same_as<Options, DoctorOptions>) RunCommand(session, common.paths, own);
+  };
+  std::visit(run, options);
+  return session.exit_code();
+}
+
 ExitCode Run(const Invocation& invocation) {
   Console console(Console::ProcessStreams(), invocation.command);
   const ProgressThread progress(console);
-  if (invocation.examine) {
-    const ExitCode code = invocation.examine(console);
-    return std::max(code, ReportOutput(console));
-  }
-  auto client = Client::Mount(invocation.common.mount);
-  if (!client) {
-    console.Complain(fmt::format("mount '{}': {}", Escape(invocation.common.url),
-                                 Escape(client.error().message)));
-    return kExitServerFailed;
-  }
-  Session session(**client, console, invocation.command, invocation.common);
-  invocation.run(session);
-  return std::max(session.exit_code(), ReportOutput(console));
+  const ExitCode code = std::holds_alternative<DoctorOptions>(invocation.options)
+                            ? RunDoctor(console, invocation.common)
+                            : RunMounted(console, invocation);
+  return std::max(code, ReportOutput(console));
 }
 
 int Main(int argc, char** argv) {
   // A reader or a server that goes away is an error of one write, not the end of the process.
   std::signal(SIGPIPE, SIG_IGN);
   tzset();
-  CLI::App app("Looks at an NFS export without mounting it.", "nfswalk");
-  Invocation invocation;
-  Declare(app, invocation);
-  std::vector<std::string> arguments = ProtectArguments(argc, argv);
-  AcceptFindSpelling(arguments);
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
-  }
-  invocation.command = app.get_subcommands().front()->get_name();
-  return Run(invocation);
+  const auto invocation = ParseCommandLine(argc, argv);
+  if (invocation) return Run(*invocation);
+  const auto& [code, text] = invocation.error();
+  std::fputs(text.c_str(), code == kExitOk ? stdout : stderr);
+  return code;
 }
 
 }  // namespace

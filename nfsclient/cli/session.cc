@@ -6,6 +6,13 @@
 
 namespace nfswalk::cli {
 
+Credential CredentialOf(const CommonOptions& options) {
+  const Credential process = Credential::OfProcess();
+  if (!options.uid && !options.gid && !options.groups) return process;
+  return Credential(options.uid.value_or(process.uid()), options.gid.value_or(process.gid()),
+                    options.groups.value_or(std::vector<uint32_t>()));
+}
+
 Session::Session(Client& client, Console& console, std::string_view command,
                  const CommonOptions& options)
     : client_(client),
@@ -16,7 +23,7 @@ Session::Session(Client& client, Console& console, std::string_view command,
 
 void Session::Fail(std::string_view path, std::errc error) {
   if (json_) {
-    Json object = PathJson(path);
+    JsonObject object = PathJson(path);
     AddError(object, error);
     Print(object);
   }
@@ -26,7 +33,7 @@ void Session::Fail(std::string_view path, std::errc error) {
 
 void Session::FailLocally(std::string_view path, std::string_view local_path, std::errc error) {
   if (json_) {
-    Json object = PathJson(path);
+    JsonObject object = PathJson(path);
     AddBytes(object, "to", local_path);
     AddError(object, error);
     Print(object);

@@ -1,21 +1,40 @@
-// session: one run of a command over a mounted export: its credential, output, failures and exit
-// code.
+// session: one run of a command over a mounted export: the options of all commands, credential,
+// output, failures and exit code.
 //
 // Thread safety: one thread.
 #ifndef NFSWALK_NFSCLIENT_CLI_SESSION_H_
 #define NFSWALK_NFSCLIENT_CLI_SESSION_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "nfsclient/cli/console.h"
 #include "nfsclient/cli/exit_code.h"
 #include "nfsclient/cli/format.h"
-#include "nfsclient/cli/options.h"
 #include "nfsclient/client.h"
 
 namespace nfswalk::cli {
+
+using Paths = std::vector<std::string>;
+
+// What the command line says to all commands.
+struct CommonOptions {
+  MountOptions mount;
+  std::string url;  // the source of `mount`
+  Paths paths;      // of the export; the last one of `cp` is of this machine
+  bool json = false;
+  std::optional<uint32_t> uid;
+  std::optional<uint32_t> gid;
+  std::optional<std::vector<uint32_t>> groups;
+};
+
+// The credential of the calls: this process's, unless uid, gid or groups is given. Then uid and gid
+// default to the process's effective ones, groups to none.
+Credential CredentialOf(const CommonOptions& options);
 
 class Session {
  public:
@@ -27,7 +46,7 @@ class Session {
   const Credential& credential() const { return credential_; }
   bool json() const { return json_; }
 
-  void Print(const Json& object) { console_.Print(JsonLine(object)); }
+  void Print(const JsonObject& object) { console_.Print(JsonLine(object)); }
 
   // A sentence on standard error; with --json also an object {"path", "error"} on standard output,
   // so that every path on the command line has an object. The run continues; its exit code is a

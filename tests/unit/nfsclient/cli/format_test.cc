@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 namespace nfswalk::cli {
 namespace {
 
 using protocol::FileType;
+using Json = nlohmann::json;
 
 class Format : public testing::Test {
  protected:
@@ -74,7 +76,7 @@ TEST_F(Format, EmptyFilesHaveATypeOfTheirOwn) {
 }
 
 TEST_F(Format, JsonHasTheDocumentedKeysInTheirOrder) {
-  Json object = PathJson("usr/x");
+  JsonObject object = PathJson("usr/x");
   AddAttributes(object, Sample());
   EXPECT_EQ(JsonLine(object),
             "{\"path\":\"usr/x\",\"type\":\"regular file\",\"mode\":\"0644\",\"nlink\":2,"
@@ -88,7 +90,7 @@ TEST_F(Format, JsonHasTheDocumentedKeysInTheirOrder) {
 TEST_F(Format, JsonKeepsNumbersOf64BitsWhole) {
   Attributes attributes = Sample();
   attributes.fileid = UINT64_MAX;
-  Json object = PathJson("x");
+  JsonObject object = PathJson("x");
   AddAttributes(object, attributes);
   EXPECT_EQ(Json::parse(JsonLine(object))["fileid"].get<uint64_t>(), UINT64_MAX);
 }
@@ -107,7 +109,7 @@ TEST_F(Format, AJsonLineIsOneLineWhateverTheName) {
 }
 
 TEST_F(Format, JsonErrorsCarryNameNumberAndMessage) {
-  Json object = PathJson("x");
+  JsonObject object = PathJson("x");
   AddError(object, std::errc::no_such_file_or_directory);
   EXPECT_EQ(JsonLine(object),
             "{\"path\":\"x\",\"error\":{\"name\":\"ENOENT\",\"number\":2,"

@@ -1,0 +1,437 @@
+#include "nfsclient/cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/cli/escape.h"
+#include "nfsclient/cli/find_spelling.h"
+
+namespace nfswalk::cli {
+namespace {
+
+constexpr size_t kScanObjects = 50'000;
+
+// Help texts begin with a newline that is not printed.
+constexpr const char* kProgramHelp = R"(
+Each command takes the URL of an export, then paths inside it:
+  nfswalk stat nfs://server/export usr/include/stdio.h
+  nfswalk COMMAND --help          options and examples of one command
+
+URL options are named as in nfs(5): nfs://server/export?port=2049&soft&timeo=50&actimeo=60
+
+Exit codes:
+  0  all went well
+  1  some path could not be served, or standard output could not be written
+  2  the command line is wrong
+  3  the export could not be mounted, or the server stopped answering
+)";
+
+constexpr const char* kExitCodes = R"(
+Exit codes: 0 all went well, 1 some path failed or the output could not be written, 2 wrong
+command line, 3 not mounted or the server stopped answering.
+)";
+
+constexpr const char* kCommandNames = "stat, ls, readlink, access, cat, find, du, cp and doctor";
+
+// The arguments of main() without the program's name, the last one first, as CLI::App::parse takes
+// them. It would parse one like "[a,b]" or "{}" as a list; here both are file names. Arguments
+// cannot contain NUL: one is appended to those that would be split, and Verbatim() removes it.
+std::vector<std::string> ProtectArguments(int argc, const char* const* argv) {
+  std::vector<std::string> arguments;
+  for (int i = argc - 1; i > 0; --i) {
+    std::string& argument = arguments.emplace_back(argv[i]);
+    if (argument.starts_with('[') || argument.starts_with('{')) argument += '\0';
+  }
+  return arguments;
+}
+
+std::string Verbatim(std::string argument) {
+  if (argument.ends_with('\0')) argument.pop_back();
+  return argument;
+}
+
+// A value, or the sentence that explains what is wrong.
+template <typename Value>
+using Parsed = std::expected<Value, std::string>;
+
+Parsed<std::string> ParseText(std::string text) { return text; }
+
+// Decimal, 0 to 4294967295: users, groups, depths.
+Parsed<uint32_t> ParseNumber(std::string_view text) {
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    return std::unexpected(fmt::format("'{}': accepted is a number from 0 to 4294967295", text));
+  }
+  return number;
+}
+
+// "" or numbers separated by commas.
+Parsed<std::vector<uint32_t>> ParseNumbers(std::string_view text) {
+  std::vector<uint32_t> numbers;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    auto number = ParseNumber(text.substr(0, comma));
+    if (!number) return std::unexpected(std::move(number.error()));
+    numbers.push_back(*number);
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+    if (text.empty()) return std::unexpected("nothing after the last comma: accepted is 4,24,27");
+  }
+  return numbers;
+}
+
+Parsed<unsigned> ParseThreads(std::string_view text) {
+  const auto number = ParseNumber(text);
+  if (!number || *number < 1 || *number > TreeOptions::kThreadsMax) {
+    return std::unexpected(
+        fmt::format("'{}': accepted is a number from 1 to {}", text, TreeOptions::kThreadsMax));
+  }
+  return *number;
+}
+
+// Declares an option with one value, `type` in the help text. `parse` takes the text and returns a
+// Parsed. `value` lives until parsing is over.
+template <typename Value, typename Parse>
+CLI::Option* AddValue(CLI::App& command, const std::string& name, const char* type, Value& value,
+                      const std::string& help, Parse parse) {
+  const CLI::callback_t set = [name, &value, parse](const CLI::results_t& results) {
+    auto parsed = parse(Verbatim(results.back()));
+    if (!parsed) throw CLI::ValidationError(name, parsed.error());
+    value = *std::move(parsed);
+    return true;
+  };
+  return command.add_option(name, set, help)->expected(1)->type_name(type);
+}
+
+// -h is for sizes, as in ls(1) and du(1).
+void FreeShortHelp(CLI::App& command) {
+  command.set_help_flag("--help", "print this help message and exit");
+}
+
+enum class PathCount { kOneOrMore, kDefaultToRoot, kTwoOrMore };
+
+struct Command {
+  const char* name;
+  const char* summary;
+  PathCount paths;
+  const char* help;
+};
+
+void DeclarePaths(CLI::App& command, Paths& paths, PathCount count) {
+  const CLI::callback_t set = [&paths, count](const CLI::results_t& results) {
+    if (count == PathCount::kTwoOrMore && results.size() < 2) {
+      throw CLI::ValidationError("PATH", "'" + Verbatim(results.front()) +
+                                             "' alone: accepted are paths of the export and, last, "
+                                             "a path of this machine");
+    }
+    paths.clear();
+    for (const std::string& path : results) paths.push_back(Verbatim(path));
+    return true;
+  };
+  CLI::Option* path =
+      command
+          .add_option("PATH", set,
+                      "paths inside the export, from its root (after -- if one begins with a dash)")
+          ->expected(1, -1)
+          ->allow_extra_args();
+  if (count == PathCount::kDefaultToRoot) {
+    paths = {"."};
+  } else {
+    path->required();
+  }
+}
+
+void DeclareCommonOptions(CLI::App& command, CommonOptions& options, PathCount count) {
+  const auto parse_url = [&options](const std::string& url) {
+    options.url = url;
+    return ParseMountUrl(url);
+  };
+  AddValue(command, "URL", "", options.mount, "nfs://host[:port]/export[?option&...]", parse_url)
+      ->required();
+  DeclarePaths(command, options.paths, count);
+  command.add_flag("--json", options.json, "print JSON lines, one object per result");
+  AddValue(command, "--uid", "NUMBER", options.uid, "call as this user", ParseNumber);
+  AddValue(command, "--gid", "NUMBER", options.gid, "call as this group", ParseNumber);
+  AddValue(command, "--groups", "NUMBER,...", options.groups, "with these supplementary groups",
+           ParseNumbers);
+}
+
+void DeclareThreads(CLI::App& command, TreeOptions& options) {
+  AddValue(command, "--threads", "NUMBER", options.threads,
+           fmt::format("list directories with so many threads ({})", options.threads),
+           ParseThreads);
+}
+
+// Lowers cache limits that the URL does not set: a walk of a tree uses each entry once.
+void LimitCaches(MountOptions& mount) {
+  const MountOptions defaults;
+  const auto limit = [](size_t& value, size_t usual) {
+    if (value == usual) value = kScanObjects;
+  };
+  limit(mount.dentries_max, defaults.dentries_max);
+  limit(mount.inodes_max, defaults.inodes_max);
+  limit(mount.access_entries_max, defaults.access_entries_max);
+}
+
+// Declares a command with what all commands have. Returns it and its options, which live as long as
+// `app`; if this command is the one that is parsed, they are copied into `invocation`.
+template <typename Options>
+std::pair<CLI::App&, Options&> AddCommand(CLI::App& app, Invocation& invocation,
+                                          const Command& description) {
+  CLI::App& command = *app.add_subcommand(description.name, description.summary);
+  DeclareCommonOptions(command, invocation.common, description.paths);
+  command.footer(std::string(description.help + 1) + kExitCodes);
+  auto options = std::make_shared<Options>();
+  command.callback([&invocation, &description, options] {
+    invocation.command = description.name;
+    invocation.options = *options;
+    if constexpr (requires { options->tree; }) LimitCaches(invocation.common.mount);
+  });
+  return {command, *options};
+}
+
+constexpr Command kStat{"stat", "show type, rights, owner, size and times", PathCount::kOneOrMore,
+                        R"(
+Prints the attributes of each PATH. A symbolic link shows itself, unless -L is given.
+The directives of --format are those of stat(1): %a %A %b %B %d %D %f %F %g %G %h %i %n %N
+%r %R %Hr %Lr %s %t %T %u %U %x %X %y %Y %z %Z %%, with flags (- 0 #), width and precision.
+%d and %D are the server's number of the file system. There is no birth time, block size of
+I/O, mount point or security context: NFS does not carry them.
+
+Examples:
+  nfswalk stat nfs://server/export usr/include/stdio.h
+  nfswalk stat --format '%A %8s %y %n' nfs://server/export usr bin
+  nfswalk stat --json 'nfs://server/export?actimeo=600' usr bin | jq .size_bytes
+)"};
+
+void AddStat(CLI::App& app, Invocation& invocation) {
+  auto [command, options] = AddCommand<StatOptions>(app, invocation, kStat);
+  command.add_flag("-L,--dereference", options.follow, "show what a symbolic link points to");
+  AddValue(command, "-c,--format", "FORMAT", options.format,
+           "print this for each PATH, and a newline", StatFormat::Parse)
+      ->excludes(command.get_option("--json"));
+}
+
+constexpr Command kLs{"ls", "list directories", PathCount::kDefaultToRoot, R"(
+Lists directories, sorted by the bytes of the names; the root of the export if no PATH is given.
+Users and groups are called as this machine calls their numbers.
+
+Examples:
+  nfswalk ls nfs://server/export
+  nfswalk ls -lah nfs://server/export usr/include
+  nfswalk ls -lt --color=always nfs://server/export var/log | less -R
+  nfswalk ls --json nfs://server/export home | jq -r .name
+)"};
+
+void AddLs(CLI::App& app, Invocation& invocation) {
+  auto [command, options] = AddCommand<LsOptions>(app, invocation, kLs);
+  ListingOptions& listing = options.listing;
+  FreeShortHelp(command);
+  command.add_flag("-a,--all", options.all, "also names that begin with a dot, and . and ..");
+  command.add_flag("-A,--almost-all", options.almost_all, "the same without . and ..");
+  command.add_flag("-d,--directory", options.directory_itself, "directories themselves");
+  command.add_flag("-l,--long", listing.details, "type, rights, owner, size and time of each");
+  command.add_flag_callback(
+      "-n,--numeric-uid-gid", [&listing] { listing.details = listing.style.numeric = true; },
+      "as -l, with users and groups as numbers");
+  command.add_flag("-h,--human-readable", listing.style.human, "with -l: sizes as 1.5K, 12M");
+  command.add_flag("-R,--recursive", options.recursive, "also what is in directories below");
+  command.add_flag("-r,--reverse", listing.reversed, "the other way round");
+  CLI::Option* by_time = command.add_flag_callback(
+      "-t", [&listing] { listing.order = ListOrder::kTime; }, "the newest first");
+  command
+      .add_flag_callback(
+          "-S", [&listing] { listing.order = ListOrder::kSize; }, "the largest first")
+      ->excludes(by_time);
+  AddValue(command, "--color", "WHEN", listing.color, "colour names by type: auto, always or never",
+           ParseColorWhen);
+}
+
+constexpr Command kReadlink{"readlink", "show where symbolic links point to", PathCount::kOneOrMore,
+                            R"(
+Prints where each symbolic link points to, one a line.
+
+Examples:
+  nfswalk readlink nfs://server/export usr/lib/libc.so
+  nfswalk readlink --json nfs://server/export etc/mtab etc/os-release
+)"};
+
+constexpr Command kAccess{"access", "check whether a user may read, write, execute",
+                          PathCount::kOneOrMore, R"(
+Checks with the server, as access(2) does, whether the user may read, write, execute (search) each
+PATH; without -r, -w and -x, whether it exists. Prints the paths that are allowed; one that is
+not is an error.
+
+Examples:
+  nfswalk access -r -w nfs://server/export home/me/notes
+  nfswalk access -x --uid 1000 --gid 1000 --groups 4,24 nfs://server/export usr/bin/*
+)"};
+
+void AddAccess(CLI::App& app, Invocation& invocation) {
+  auto [command, options] = AddCommand<AccessOptions>(app, invocation, kAccess);
+  command.add_flag("-r,--read", options.read, "may read");
+  command.add_flag("-w,--write", options.write, "may write");
+  command.add_flag("-x,--execute", options.execute, "may execute, or search a directory");
+}
+
+constexpr Command kCat{"cat", "print the contents of files", PathCount::kOneOrMore, R"(
+Writes the bytes of each file to standard output, one after the other. With --json, an object
+{"path", "offset_bytes", "data_base64"} for each piece read and {"path", "size_bytes"} at
+the end of each file.
+
+Examples:
+  nfswalk cat nfs://server/export etc/hostname
+  nfswalk cat nfs://server/export images/disk.img | sha256sum
+)"};
+
+constexpr Command kFind{"find", "walk directory trees", PathCount::kDefaultToRoot, R"(
+Prints each PATH (the root of the export if none is given) and all that is below it, each
+directory before its entries, in the server's order, whatever the number of threads. All tests
+have to hold. Symbolic links are never followed. What cannot be read is an error; the search
+goes on. Options may be spelled as in find(1), too: -name, -type, -size ...
+
+Examples:
+  nfswalk find nfs://server/export usr -name '*.h' -type f
+  nfswalk find nfs://server/export home -size +100M -newer home/.backup-stamp
+  nfswalk find --print0 nfs://server/export home | xargs -0 -n1 echo
+  nfswalk find --json --maxdepth 1 nfs://server/export | jq -r .path
+)"};
+
+void AddFind(CLI::App& app, Invocation& invocation) {
+  auto [command, options] = AddCommand<FindOptions>(app, invocation, kFind);
+  FindFilter& filter = options.filter;
+  AddValue(command, "--name", "PATTERN", filter.name, "only files with such a name: * ? [a-z]",
+           ParseText);
+  AddValue(command, "--iname", "PATTERN", filter.iname, "the same, whatever the case", ParseText);
+  AddValue(command, "--path", "PATTERN", filter.path,
+           "only files with such a path; * matches a slash, too", ParseText);
+  AddValue(command, "--type", "LETTER,...", filter.types,
+           "only files of this type: f, d, l, b, c, p, s", ParseTypes);
+  AddValue(command, "--size", "SIZE", filter.size,
+           "only files of this size: [+-]number[cwbkMG], as find(1)", ParseSizeTest);
+  AddValue(command, "--newer", "PATH", options.newer,
+           "only files modified after this one of the export", ParseText);
+  AddValue(command, "--mindepth", "NUMBER", options.depth_min,
+           "not the first levels, so many, of each PATH", ParseNumber);
+  AddValue(command, "--maxdepth", "NUMBER", options.tree.depth_max,
+           "at most so many levels below each PATH", ParseNumber);
+  DeclareThreads(command, options.tree);
+  command.add_flag("--print0", options.print0, "end each path with a NUL, not a newline")
+      ->excludes(command.get_option("--json"));
+}
+
+constexpr Command kDu{"du", "sum up disk space", PathCount::kDefaultToRoot, R"(
+Prints the disk space of each directory with all that is below it, in KiB, directories after
+their entries; of the root of the export if no PATH is given. A file with several hard links
+counts once. What cannot be read is an error and not counted.
+
+Examples:
+  nfswalk du -sh nfs://server/export home
+  nfswalk du -d 1 nfs://server/export | sort -n
+  nfswalk du --json -s nfs://server/export home | jq .used_bytes
+)"};
+
+void AddDu(CLI::App& app, Invocation& invocation) {
+  auto [command, options] = AddCommand<DuOptions>(app, invocation, kDu);
+  FreeShortHelp(command);
+  CLI::Option* summarize = command.add_flag_callback(
+      "-s,--summarize", [&depth_max = options.depth_max] { depth_max = 0; },
+      "only the sum of each PATH");
+  command.add_flag("-h,--human-readable", options.human, "sizes as 1.5K, 12M");
+  command.add_flag("-a,--all", options.all, "files, too, not only directories")
+      ->excludes(summarize);
+  command.add_flag("--apparent-size", options.apparent_size, "sizes of files, not disk space");
+  AddValue(command, "-d,--max-depth", "NUMBER", options.depth_max,
+           "print only so many levels below each PATH", ParseNumber)
+      ->excludes(summarize);
+  DeclareThreads(command, options.tree);
+}
+
+constexpr Command kCp{"cp", "copy files and trees to this machine", PathCount::kTwoOrMore, R"(
+Copies from the export to a local path, the last of the PATHs: into it if it is a directory,
+else to it. A file is written under another name and renamed, so that a copy is whole or not
+there; a file in its place is replaced, a directory or a device is not. Links are followed, but
+with -r copied as links. Owners are not kept, nor set-user-ID and set-group-ID bits.
+
+Examples:
+  nfswalk cp nfs://server/export etc/hostname /tmp
+  nfswalk cp -rp nfs://server/export home/me/project ./project
+  nfswalk cp -r nfs://server/export . /srv/mirror
+)"};
+
+void AddCp(CLI::App& app, Invocation& invocation) {
+  auto [command, options] = AddCommand<CpOptions>(app, invocation, kCp);
+  command.add_flag("-r,-R,--recursive", options.recursive, "directories with all that is in them");
+  command.add_flag("-p,--preserve", options.preserve, "keep modes and times");
+  DeclareThreads(command, options.tree);
+}
+
+constexpr Command kDoctor{"doctor", "say what the server offers, and what is slow",
+                          PathCount::kDefaultToRoot, R"(
+Says what the server offers: versions, the time of a round trip, what it takes in one call, what
+it grants the user. Looks each PATH up (the root if none is given) as programs would, and says
+what makes lookups leave RCU mode, with the options of this URL.
+
+Examples:
+  nfswalk doctor nfs://server/export
+  nfswalk doctor 'nfs://server/export?version=4&actimeo=600' usr/include/stdio.h
+  nfswalk doctor --json nfs://server/export | jq .round_trip.median_ns
+)"};
+
+std::string ExplainError(const CLI::App* app, const CLI::Error& error) {
+  const auto used = app->get_subcommands();
+  const auto rest = app->remaining();
+  if (used.empty() && !rest.empty()) {
+    return fmt::format("nfswalk: '{}' is no command: accepted are {}\n", Escape(rest.front()),
+                       kCommandNames);
+  }
+  return fmt::format("nfswalk: {}\nTry 'nfswalk{}{} --help'.\n", Escape(error.what()),
+                     used.empty() ? "" : " ", used.empty() ? "" : used.front()->get_name());
+}
+
+// In the order of the help text.
+void DeclareCommands(CLI::App& app, Invocation& invocation) {
+  AddStat(app, invocation);
+  AddLs(app, invocation);
+  AddCommand<ReadlinkOptions>(app, invocation, kReadlink);
+  AddAccess(app, invocation);
+  AddCommand<CatOptions>(app, invocation, kCat);
+  AddFind(app, invocation);
+  AddDu(app, invocation);
+  AddCp(app, invocation);
+  AddCommand<DoctorOptions>(app, invocation, kDoctor);
+}
+
+}  // namespace
+
+std::expected<Invocation, NoInvocation> ParseCommandLine(int argc, const char* const* argv) {
+  CLI::App app("Looks at an NFS export without mounting it.", "nfswalk");
+  app.require_subcommand(1);
+  app.footer(kProgramHelp + 1);
+  app.failure_message(ExplainError);
+  Invocation invocation;
+  DeclareCommands(app, invocation);
+  std::vector<std::string> arguments = ProtectArguments(argc, argv);
+  AcceptFindSpelling(arguments);
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream text;
+    const bool is_help = app.exit(error, text, text) == 0;
+    return std::unexpected(NoInvocation{is_help ? kExitOk : kExitUsage, std::move(text).str()});
+  }
+  return invocation;
+}
+
+}  // namespace nfswalk::cli

@@ -1,0 +1,354 @@
+#include "nfsclient/cli/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <expected>
+#include <functional>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace nfswalk::cli {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::IsSubsetOf;
+using testing::Not;
+using testing::StartsWith;
+
+using Arguments = std::vector<std::string>;
+
+constexpr const char* kUrl = "nfs://server/export";
+const Arguments kCommands = {"stat", "ls", "readlink", "access", "cat",
+                             "find", "du", "cp",       "doctor"};
+
+std::expected<Invocation, NoInvocation> Parse(const Arguments& arguments) {
+  std::vector<const char*> argv{"nfswalk"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  return ParseCommandLine(static_cast<int>(argv.size()), argv.data());
+}
+
+// Of a command line that is right.
+Invocation Parsed(const Arguments& arguments) {
+  auto invocation = Parse(arguments);
+  if (invocation) return *std::move(invocation);
+  ADD_FAILURE() << invocation.error().text;
+  return {};
+}
+
+// What is said of one that is wrong.
+std::string ErrorOf(const Arguments& arguments) {
+  const auto invocation = Parse(arguments);
+  if (invocation) return "no error";
+  EXPECT_EQ(invocation.error().code, kExitUsage);
+  return invocation.error().text;
+}
+
+Arguments Words(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+// A command with its URL, paths, and `more` behind them.
+Arguments Line(const std::string& command, const Arguments& more = {}) {
+  Arguments line{command, kUrl, "a", "b"};
+  line.insert(line.end(), more.begin(), more.end());
+  return line;
+}
+
+struct OptionRow {
+  std::string command;
+  Arguments spellings;  // words of one of them are one argument each
+  std::function<bool(const Invocation&)> is_set;
+};
+
+template <typename Options>
+OptionRow Row(const std::string& command, const Arguments& spellings,
+              bool (*is_set)(const Options&)) {
+  return {command, spellings, [is_set](const Invocation& invocation) {
+            return is_set(std::get<Options>(invocation.options));
+          }};
+}
+
+// Each option of each command, and what it alone sets.
+std::vector<OptionRow> OptionRows() {
+  std::vector<OptionRow> rows = {
+      Row<StatOptions>("stat", {"-L", "--dereference"}, [](auto& o) { return o.follow; }),
+      Row<StatOptions>("stat", {"-c <%n>", "--format <%n>", "--format=<%n>"},
+                       [](auto& o) {
+                         return o.format && o.format->Render({"a", ""}) == "<a>";
+                       }),
+      Row<LsOptions>("ls", {"-a", "--all"}, [](auto& o) { return o.all; }),
+      Row<LsOptions>("ls", {"-A", "--almost-all"}, [](auto& o) { return o.almost_all; }),
+      Row<LsOptions>("ls", {"-d", "--directory"}, [](auto& o) { return o.directory_itself; }),
+      Row<LsOptions>("ls", {"-l", "--long", "-ll"},
+                     [](auto& o) { return o.listing.details && !o.listing.style.numeric; }),
+      Row<LsOptions>("ls", {"-n", "--numeric-uid-gid", "-ln", "-nl"},
+                     [](auto& o) { return o.listing.details && o.listing.style.numeric; }),
+      Row<LsOptions>("ls", {"-h", "--human-readable"},
+                     [](auto& o) { return o.listing.style.human; }),
+      Row<LsOptions>("ls", {"-R", "--recursive"}, [](auto& o) { return o.recursive; }),
+      Row<LsOptions>("ls", {"-r", "--reverse"}, [](auto& o) { return o.listing.reversed; }),
+      Row<LsOptions>("ls", {"-t"}, [](auto& o) { return o.listing.order == ListOrder::kTime; }),
+      Row<LsOptions>("ls", {"-S"}, [](auto& o) { return o.listing.order == ListOrder::kSize; }),
+      Row<LsOptions>("ls", {"--color never", "--color=never"},
+                     [](auto& o) { return o.listing.color == ColorWhen::kNever; }),
+      Row<AccessOptions>("access", {"-r", "--read"}, [](auto& o) { return o.read; }),
+      Row<AccessOptions>("access", {"-w", "--write"}, [](auto& o) { return o.write; }),
+      Row<AccessOptions>("access", {"-x", "--execute"}, [](auto& o) { return o.execute; }),
+      Row<FindOptions>("find", {"--name [a].h", "-name [a].h"},
+                       [](auto& o) { return o.filter.name == "[a].h"; }),
+      Row<FindOptions>("find", {"--iname {x}", "-iname {x}"},
+                       [](auto& o) { return o.filter.iname == "{x}"; }),
+      Row<FindOptions>("find", {"--path -path", "-path -path"},
+                       [](auto& o) { return o.filter.path == "-path"; }),
+      Row<FindOptions>("find", {"--type f,l", "-type f,l"},
+                       [](auto& o) { return o.filter.types == "fl"; }),
+      Row<FindOptions>("find", {"--size -3k", "-size -3k", "--size=-3k"},
+                       [](auto& o) { return o.filter.size && o.filter.size->Matches(2048); }),
+      Row<FindOptions>("find", {"--newer x", "-newer x"}, [](auto& o) { return o.newer == "x"; }),
+      Row<FindOptions>("find", {"--mindepth 2", "-mindepth 2"},
+                       [](auto& o) { return o.depth_min == 2; }),
+      Row<FindOptions>("find", {"--maxdepth 3", "-maxdepth 3"},
+                       [](auto& o) { return o.tree.depth_max == 3; }),
+      Row<FindOptions>("find", {"--threads 1"}, [](auto& o) { return o.tree.threads == 1; }),
+      Row<FindOptions>("find", {"--print0", "-print0"}, [](auto& o) { return o.print0; }),
+      Row<DuOptions>("du", {"-s", "--summarize"}, [](auto& o) { return o.depth_max == 0; }),
+      Row<DuOptions>("du", {"-h", "--human-readable"}, [](auto& o) { return o.human; }),
+      Row<DuOptions>("du", {"-a", "--all"}, [](auto& o) { return o.all; }),
+      Row<DuOptions>("du", {"--apparent-size"}, [](auto& o) { return o.apparent_size; }),
+      Row<DuOptions>("du", {"-d 2", "-d2", "--max-depth 2"},
+                     [](auto& o) { return o.depth_max == 2; }),
+      Row<DuOptions>("du", {"--threads 64"}, [](auto& o) { return o.tree.threads == 64; }),
+      Row<CpOptions>("cp", {"-r", "-R", "--recursive"}, [](auto& o) { return o.recursive; }),
+      Row<CpOptions>("cp", {"-p", "--preserve"}, [](auto& o) { return o.preserve; }),
+      Row<CpOptions>("cp", {"--threads 2"}, [](auto& o) { return o.tree.threads == 2; }),
+  };
+  for (const std::string& command : kCommands) {
+    rows.push_back({command, {"--json"}, [](auto& line) { return line.common.json; }});
+    rows.push_back(
+        {command, {"--uid 4294967295"}, [](auto& line) { return line.common.uid == 4294967295; }});
+    rows.push_back({command, {"--gid 0"}, [](auto& line) { return line.common.gid == 0u; }});
+    rows.push_back({command, {"--groups 27,4,24"}, [](auto& line) {
+                      return line.common.groups == std::vector<uint32_t>{27, 4, 24};
+                    }});
+  }
+  return rows;
+}
+
+// Which of `rows` that are for the command a command line sets.
+Arguments SetBy(const Arguments& line, const std::vector<OptionRow>& rows) {
+  Arguments set;
+  const Invocation invocation = Parsed(line);
+  for (const OptionRow& row : rows) {
+    if (row.command == line[0] && row.is_set(invocation)) set.push_back(row.spellings[0]);
+  }
+  return set;
+}
+
+TEST(CommandLine, EachOptionAloneSetsItsFieldAndNoOther) {
+  const std::vector<OptionRow> rows = OptionRows();
+  for (const OptionRow& row : rows) {
+    for (const std::string& spelling : row.spellings) {
+      EXPECT_THAT(SetBy(Line(row.command, Words(spelling)), rows), ElementsAre(row.spellings[0]))
+          << row.command << " " << spelling;
+    }
+  }
+}
+
+TEST(CommandLine, WithoutOptionsNoneIsSet) {
+  for (const std::string& command : kCommands) {
+    EXPECT_THAT(SetBy(Line(command), OptionRows()), IsEmpty()) << command;
+    EXPECT_EQ(Parsed(Line(command)).command, command);
+  }
+}
+
+// "--all" of "  -a,--all      also names": the last spelling of each option that the help text has.
+Arguments OptionsInHelp(const std::string& command) {
+  Arguments options;
+  const auto help = Parse({command, "--help"});
+  std::istringstream lines(help.error().text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  -")) continue;
+    const std::string names = Words(line)[0];
+    options.push_back(names.substr(names.rfind(',') + 1));
+  }
+  return options;
+}
+
+TEST(CommandLine, EachOptionOfTheHelpTextIsTested) {
+  for (const std::string& command : kCommands) {
+    Arguments tested{"--help"};
+    for (const OptionRow& row : OptionRows()) {
+      if (row.command != command) continue;
+      for (const std::string& spelling : row.spellings) tested.push_back(Words(spelling)[0]);
+    }
+    EXPECT_THAT(OptionsInHelp(command), AllOf(Not(IsEmpty()), IsSubsetOf(tested))) << command;
+  }
+}
+
+struct BadValueRow {
+  std::string command;
+  std::string option;
+  Arguments values;
+  std::string accepted;
+};
+
+std::vector<BadValueRow> BadValueRows() {
+  std::vector<BadValueRow> rows = {
+      {"stat", "--format", {"%q", "%J"}, "accepted are %a %A %b"},
+      {"ls", "--color", {"red", "", "AUTO", "[auto]"}, "accepted is auto, always or never"},
+      {"find", "--type", {"x", "", "f,", "ff", "[f]"}, "accepted is one of f (file)"},
+      {"find", "--size", {"x", "", "+", "10K", "{1}"}, "accepted is a number, + or - before it"},
+      {"find", "--mindepth", {"x", "-1"}, "accepted is a number from 0 to 4294967295"},
+      {"find", "--maxdepth", {"x", "4294967296"}, "accepted is a number from 0 to 4294967295"},
+      {"du", "--max-depth", {"x", "1k"}, "accepted is a number from 0 to 4294967295"},
+  };
+  for (const std::string command : {"find", "du", "cp"}) {
+    rows.push_back({command,
+                    "--threads",
+                    {"0", "65", "-1", "1.5", "", "[1]"},
+                    "accepted is a number from 1 to 64"});
+  }
+  for (const std::string& command : kCommands) {
+    for (const std::string option : {"--uid", "--gid"}) {
+      rows.push_back({command,
+                      option,
+                      {"4294967296", "-1", "root", "0x10", "1 ", "", "1.5"},
+                      "accepted is a number from 0 to 4294967295"});
+    }
+    rows.push_back({command, "--groups", {"1;2", "staff", "[1]"}, "accepted is a number from 0"});
+  }
+  return rows;
+}
+
+TEST(CommandLine, AWrongValueIsNamedWithWhatIsAccepted) {
+  for (const BadValueRow& row : BadValueRows()) {
+    for (const std::string& value : row.values) {
+      EXPECT_THAT(ErrorOf(Line(row.command, {row.option, value})),
+                  AllOf(StartsWith("nfswalk: "), HasSubstr(row.option + ": '" + value + "'"),
+                        HasSubstr(row.accepted),
+                        HasSubstr("\nTry 'nfswalk " + row.command + " --help'.\n")));
+    }
+  }
+}
+
+TEST(CommandLine, OptionsThatContradictEachOtherAreRefused) {
+  for (const auto& [command, one, other] :
+       std::vector<std::array<std::string, 3>>{{"stat", "--json", "-c%n"},
+                                               {"ls", "-t", "-S"},
+                                               {"find", "--json", "--print0"},
+                                               {"du", "-s", "-a"},
+                                               {"du", "-s", "-d1"}}) {
+    EXPECT_THAT(ErrorOf(Line(command, {one, other})), HasSubstr(" excludes ")) << command;
+    EXPECT_THAT(ErrorOf(Line(command, {other, one})), HasSubstr(" excludes ")) << command;
+  }
+}
+
+TEST(CommandLine, ACommandIsRequiredAndAnUnknownOneIsNamed) {
+  EXPECT_THAT(ErrorOf({}), HasSubstr("required"));
+  EXPECT_EQ(ErrorOf({"frob"}),
+            "nfswalk: 'frob' is no command: accepted are stat, ls, readlink, access, cat, find, "
+            "du, cp and doctor\n");
+}
+
+TEST(CommandLine, ErrorsHideNoTerminalEscapes) {
+  EXPECT_THAT(ErrorOf(Line("ls", {"--color", "\x1b[31m"})),
+              AllOf(HasSubstr("'\\x1b[31m'"), Not(HasSubstr("\x1b"))));
+}
+
+TEST(CommandLine, HelpIsNoError) {
+  for (const std::string& command : kCommands) {
+    const auto invocation = Parse({command, "--help"});
+    ASSERT_FALSE(invocation.has_value());
+    EXPECT_EQ(invocation.error().code, kExitOk);
+    EXPECT_THAT(invocation.error().text,
+                AllOf(HasSubstr("Usage: nfswalk " + command + " "),
+                      HasSubstr("\nExamples:\n  nfswalk " + command + " "),
+                      HasSubstr("\n\nExit codes: 0 all went well, 1 some")));
+  }
+}
+
+TEST(CommonOptions, TheUrlComesFirstThenPaths) {
+  const CommonOptions options =
+      Parsed({"stat", "nfs://server/export?soft", "a", "/b/c", "--json", "d"}).common;
+  EXPECT_EQ(options.url, "nfs://server/export?soft");
+  EXPECT_EQ(options.mount.server.host, "server");
+  EXPECT_FALSE(options.mount.transport.hard);
+  EXPECT_THAT(options.paths, ElementsAre("a", "/b/c", "d"));
+  EXPECT_TRUE(options.json);
+}
+
+Paths PathsOf(const Arguments& arguments) { return Parsed(arguments).common.paths; }
+
+TEST(CommonOptions, PathsThatLookLikeListsStayWhatTheyAre) {
+  EXPECT_THAT(PathsOf({"stat", kUrl, "[a,b]"}), ElementsAre("[a,b]"));
+  EXPECT_THAT(PathsOf({"stat", kUrl, "{}"}), ElementsAre("{}"));
+  EXPECT_THAT(PathsOf({"stat", kUrl, "[", "%%", "{x}", "[]"}), ElementsAre("[", "%%", "{x}", "[]"));
+}
+
+TEST(CommonOptions, StrangePathsReachTheServerUnchanged) {
+  const std::string long_path(5000, 'x');
+  EXPECT_THAT(PathsOf({"stat", kUrl, "", "a b", "\xff\n", "ls", long_path}),
+              ElementsAre("", "a b", "\xff\n", "ls", long_path));
+  EXPECT_THAT(PathsOf({"stat", kUrl, "--", "-x", "--json"}), ElementsAre("-x", "--json"));
+}
+
+TEST(CommonOptions, WithoutAPathTheRootIsMeantWhereACommandAllowsIt) {
+  for (const std::string command : {"ls", "find", "du", "doctor"}) {
+    EXPECT_THAT(PathsOf({command, kUrl}), ElementsAre(".")) << command;
+    EXPECT_THAT(PathsOf({command, kUrl, "a"}), ElementsAre("a")) << command;
+  }
+  for (const std::string command : {"stat", "readlink", "access", "cat", "cp"}) {
+    EXPECT_THAT(ErrorOf({command, kUrl}), HasSubstr("PATH is required")) << command;
+  }
+  EXPECT_THAT(ErrorOf({"cp", kUrl, "[a]"}), HasSubstr("'[a]' alone: accepted are paths"));
+}
+
+TEST(CommonOptions, ABrokenUrlIsExplained) {
+  for (const std::string& command : kCommands) {
+    EXPECT_THAT(ErrorOf({command, "nfs://s/e?timeo=0", "a", "b"}), HasSubstr("timeo=0"));
+    EXPECT_THAT(ErrorOf({command, "/export", "a", "b"}), HasSubstr("nfs://host[:port]/export"));
+    EXPECT_THAT(ErrorOf({command}), HasSubstr("URL is required"));
+  }
+}
+
+TEST(CommonOptions, GroupsMayBeNoneButNotMissing) {
+  EXPECT_THAT(*Parsed(Line("stat", {"--groups", ""})).common.groups, IsEmpty());
+  for (const std::string text : {",", "1,", ",1", "1,,2"}) {
+    EXPECT_THAT(ErrorOf(Line("stat", {"--groups", text})), HasSubstr("accepted")) << text;
+  }
+}
+
+TEST(TreeCommands, CachesAreSmallUnlessTheUrlSaysOtherwise) {
+  const MountOptions usual;
+  for (const std::string& command : kCommands) {
+    const bool tree = command == "find" || command == "du" || command == "cp";
+    const MountOptions mount =
+        Parsed({command, "nfs://s/e?dentries=60000&inodes=20000", "a", "b"}).common.mount;
+    EXPECT_EQ(mount.dentries_max, 60'000u) << command;
+    EXPECT_EQ(mount.inodes_max, 20'000u) << command;
+    EXPECT_EQ(mount.access_entries_max, tree ? 50'000u : usual.access_entries_max) << command;
+  }
+}
+
+TEST(CredentialOf, IsThatOfTheProcessUnlessAnIdIsGiven) {
+  EXPECT_EQ(CredentialOf({}), Credential::OfProcess());
+  CommonOptions options;
+  options.uid = 1000;
+  EXPECT_EQ(CredentialOf(options), Credential(1000, getegid()));
+  options.gid = 100;
+  options.groups = {4, 24};
+  EXPECT_EQ(CredentialOf(options), Credential(1000, 100, {4, 24}));
+}
+
+}  // namespace
+}  // namespace nfswalk::cli
