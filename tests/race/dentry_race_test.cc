@@ -13,38 +13,6 @@
 namespace nfswalk::vfs {
 namespace {
 
-// A file renamed between a short and a long name is found whole or not at all: no lookup mixes the
-// bytes of both names or returns a name that is gone (WALK-26).
-TEST(DentryRace, ARenamedFileIsFoundWholeOrNotAtAll) {
-  CachedTree tree;
-  const std::string names[2] = {"short", std::string(100, 'l')};
-  DentryRef file = tree.Add(tree.root(), names[0], 42);
-  tree.Add(tree.root(), "bystander", 43);
-  constexpr int kRenames = 20'000;
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> wrong{0}, found{0}, missed{0};
-  std::vector<std::thread> readers;
-  for (int t = 0; t < 3; ++t) {
-    readers.emplace_back([&, t] {
-      for (uint64_t i = t; !stop; ++i) {
-        const uint64_t seen = tree.FindRcu(tree.root(), names[i % 2]);
-        wrong += seen != 0 && seen != 42;
-        seen != 0 ? ++found : ++missed;
-        wrong += tree.FindRcu(tree.root(), "nobody") != 0;
-        DentryRef locked = tree.Lookup(tree.root(), names[i % 2]);
-        wrong += locked && locked.inode()->fileid != 42;
-      }
-    });
-  }
-  // Runs on until the readers have seen both results.
-  for (int i = 1; i <= kRenames || found < 100 || missed < 100; ++i) {
-    ASSERT_EQ(tree.Move(file, tree.root(), names[i % 2]), std::errc{});
-  }
-  stop = true;
-  for (auto& reader : readers) reader.join();
-  EXPECT_EQ(wrong, 0u);
-}
-
 TEST(DentryRace, InsertDropLookupAndPruneOnFewNames) {
   CachedTree tree(64);
   constexpr int kThreads = 4, kRounds = 20'000, kNames = 100;

@@ -11,11 +11,7 @@
 namespace nfswalk::icache {
 namespace {
 
-class InodeRaceDeathTest : public InodeRace {};
-
 INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies()),
-                         InodePolicyTestName);
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceDeathTest, testing::ValuesIn(AllInodePolicies()),
                          InodePolicyTestName);
 
 TEST_P(InodeRace, AnInodeFoundBeforeItsLastReferenceIsDroppedStays) {
@@ -82,11 +78,6 @@ TEST_P(InodeRace, OnceAnInodeIsDyingNobodyTakesAReference) {
   EXPECT_FALSE(IgetFamily::IterGrab(inode, {}));
   EXPECT_EQ(inode.count, 0u);
   dying.LetGo();
-}
-
-TEST_P(InodeRaceDeathTest, AHoldWithoutAReferenceIsRefused) {
-  Inode* unused = caches_.Get(7).get();
-  EXPECT_DEATH(icache::Hold(*unused).release(), "Assertion");
 }
 
 TEST_P(InodeRace, TheLastReferenceToGoAfterAnUnmountEvictsAtOnce) {

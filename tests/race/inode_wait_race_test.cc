@@ -37,21 +37,6 @@ TEST_P(InodeRace, WhoFindsAnInodeThatBeginsToDieWaitsAndThenMissesIt) {
   asleep.LetGo();
 }
 
-TEST_P(InodeRace, WhoWantsAnInodeThatIsDyingWaitsAndThenCreatesAnother) {
-  InodeRef doomed = GetDoomed(7);
-  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
-  Actor evictor([&] { doomed = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
-  Actor creator([&] {
-    FoundInode created = caches_.GetNew(7);
-    EXPECT_TRUE(created.is_new);
-    cache_.UnlockNew(*created.inode);
-  });
-  EXPECT_TRUE(asleep.Reached(creator));
-  dying.LetGo();
-  asleep.LetGo();
-}
-
 // An inode inserted in front of the dying one meanwhile is found only from the head. INODE-4.
 TEST_P(InodeRaceWithChainLocks, ALockedFinderSleepsWithoutTheLockAndStartsAgainAtTheHead) {
   InodeRef doomed = GetDoomed(7);
@@ -98,19 +83,6 @@ TEST_P(InodeRaceUnderRcu, TheMemoryOfAnInodeUnderAFinderIsNotReused) {
   EXPECT_NE(other.get(), found);
 }
 
-// INODE-8.
-TEST_P(InodeRace, AnEvictionBetweenTicketAndSleepIsNotMissed) {
-  InodeRef doomed = GetDoomed(7);
-  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
-  Actor evictor([&] { doomed = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
-  Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
-  EXPECT_TRUE(asleep.Reached(finder));
-  dying.LetGo();
-  evictor.Join();
-  asleep.LetGo();
-}
-
 TEST_P(InodeRace, ACompletionBetweenTicketAndSleepIsNotMissed) {
   FoundInode created = caches_.GetNew(7);
   StopAt asleep("wait:before-sleep");
@@ -120,7 +92,8 @@ TEST_P(InodeRace, ACompletionBetweenTicketAndSleepIsNotMissed) {
   asleep.LetGo();
 }
 
-// Sanitizers detect any access to the memory; otherwise the next inode may reuse it.
+// The eviction between ticket and sleep is not missed. Sanitizers detect any access to the memory;
+// otherwise the next inode may reuse it. INODE-8.
 TEST_P(InodeRace, AFinderDoesNotTouchTheInodeItSleptFor) {
   InodeRef doomed = GetDoomed(7);
   StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");

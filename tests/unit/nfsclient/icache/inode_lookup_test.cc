@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nfsclient/icache/iget_family.h"
+#include "rcu/lock_order.h"
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
 #include "tests/fixtures/inode_caches.h"
@@ -183,6 +184,21 @@ TEST_P(InodeLookupTest, APresentInodeIsFoundByAll) {
   EXPECT_EQ(cache_.size(), 1u);
 }
 
+TEST_P(InodeLookupTest, AnUnhashedInodeIsReplacedAndGoesWithItsLastReference) {
+  InodeRef first = caches_.Get(kKey);
+  cache_.Unhash(*first);
+  EXPECT_NE(caches_.Get(kKey).get(), first.get());
+  first = {};
+  EXPECT_EQ(cache_.size(), 1u);
+}
+
+// INODE-2.
+TEST_P(InodeLookupTest, AStaleInodeIsReplaced) {
+  const InodeRef stale = caches_.Get(kKey);
+  stale->flags.store(kStale);
+  EXPECT_NE(caches_.Get(kKey).get(), stale.get());
+}
+
 TEST_P(InodeLookupTest, AnUnusedInodeIsFoundByAll) {
   const Inode* const inode = caches_.Get(kKey).get();
   for (const Call& call : AllCalls()) {
@@ -302,6 +318,7 @@ TEST_P(InodeLookupTest, AnInodeWhoseIdentityIsRefusedIsNotInserted) {
   EXPECT_EQ(AnswerOf(cache_, cache_.Iget5Rcu(hash, identity)).got, Got::kSetFailed);
   EXPECT_EQ(AnswerOf(cache_, cache_.Insert5(cache_.NewInode(), hash, identity)).got,
             Got::kSetFailed);
+  rcu::AssertMaySleep();
   EXPECT_EQ(cache_.size(), 0u);
   EXPECT_EQ(caches_.operations.evicted, 3u);
   EXPECT_FALSE(caches_.Find(kKey));
@@ -339,11 +356,13 @@ TEST_P(InodeLookupTest, ANewFilesKeyIsBusyIfItIsTaken) {
     EXPECT_EQ(insert(), std::errc::device_or_resource_busy) << "at once";
     cache_.UnlockNew(*creating);
     EXPECT_EQ(insert(), std::errc::device_or_resource_busy);
+    EXPECT_EQ(creating->count, 1u);
   }
   EXPECT_EQ(insert(), std::errc::device_or_resource_busy) << "even if unused";
   EXPECT_EQ(cache_.size(), 1u);
 }
 
+// INODE-6.
 TEST_P(InodeLookupTest, ANewFileIsInsertedBesideAnUnhashedOrADyingOne) {
   InodeRef unhashed = caches_.Get(kKey);
   cache_.Unhash(*unhashed);
@@ -358,8 +377,9 @@ TEST_P(InodeLookupTest, ANewFileIsInsertedBesideAnUnhashedOrADyingOne) {
     EXPECT_NE(fresh.get(), &dying);
     EXPECT_EQ(Peek(kKey), fresh.get());
     cache_.UnlockNew(*fresh);
+    EXPECT_EQ(caches_.Find(kKey).get(), fresh.get());
   });
-  EXPECT_TRUE(caches_.Find(kKey));
+  EXPECT_TRUE(caches_.Find(kKey)) << "the eviction unhashed the new one";
 }
 
 TEST_P(InodeLookupTest, ANewFileWaitsForAnInodeOfItsKeyAndTakesItsPlaceIfThatFails) {
@@ -375,6 +395,7 @@ TEST_P(InodeLookupTest, ANewFileWaitsForAnInodeOfItsKeyAndTakesItsPlaceIfThatFai
                                [&] { cache_.UnlockNew(*complete.inode); })
                 .got,
             Got::kBusy);
+  EXPECT_EQ(complete.inode->count, 1u);
   cache_.Unhash(*complete.inode);
   FoundInode failing = caches_.GetNew(kKey);
   EXPECT_EQ(AnswerAfterWaiting(insert, "wait-new:after-ticket",
