@@ -42,7 +42,8 @@ class WholePath : public VersionedMount {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Version, WholePath, testing::Values(4), VersionOfTest);
+INSTANTIATE_TEST_SUITE_P(Version, WholePath, testing::Values(4),
+                         fixtures::VersionTestName);
 
 // A directory first seen in the reply, replaced between any two operations.
 TEST_P(WholePath, AChangeBetweenTheOperationsOfAPathShowsOnceTheDirectoryIsLookedAt) {

@@ -85,15 +85,6 @@ TEST_F(WalkReason, AStrictWalkOfALongPathNeedsMemory) {
 }
 
 #ifndef NDEBUG
-TEST_F(WalkReason, ADirectoryIsMovedBeforeDotDot) {
-  Mount();
-  Warm(StatOf("d/s/.."));
-  At("walk:before-dotdot-check", 1, [&] { Rename("d/s", "s"); });
-  EXPECT_EQ(AskRcu(*client_, StatOf("d/s/..")).need, NeedRef::kChanged);
-  EXPECT_TRUE(reached_);
-  EXPECT_EQ(AskRef(*client_, StatOf("d/s/..")).error, kNoEntry);
-}
-
 TEST_F(WalkReason, ALinkIsMovedWhileItsTextIsRead) {
   Mount();
   Warm(StatOf("d/l"));
@@ -112,16 +103,6 @@ TEST_F(WalkReason, APositionThatMovesIsNotResumedFrom) {
   EXPECT_TRUE(reached_);
 }
 #endif
-
-TEST_F(WalkReason, IsToldWithoutACall) {
-  Mount();
-  Question question = StatOf("d/f");
-  question.flags.cached = true;
-  EXPECT_EQ(Ask(*client_, question).error, std::errc::resource_unavailable_try_again);
-  EXPECT_EQ(TakeCalls(), Calls{});
-  Warm(StatOf("d/f"));
-  EXPECT_EQ(Ask(*client_, question).error, kOk);
-}
 
 TEST_F(WalkReason, ErrorsOfThePathAreAnsweredUnderRcu) {
   Mount();
