@@ -168,7 +168,7 @@ TEST(DentryRace, AMovedDentryIsNotFoundBeforeItHasItsNewVerifier) {
 
 // Reclaim marks a dentry dead long before it unhashes it. A thread that removes the name on the
 // server meanwhile finds nothing to drop, and must not find the name afterwards.
-TEST(DentryRace, ANameLookedUpInVainIsFoundByNoWalkerAfterwards) {
+TEST(DentryRace, ADyingDentryIsFoundByNoLookup) {
   CachedTree tree;
   tree.Add(tree.root(), "file", 2);
   bool looked_up = true;

@@ -16,11 +16,8 @@
 namespace nfswalk::icache {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies()),
-                         InodePolicyTestName);
-
 // INODE-5.
-TEST_P(InodeRace, OfTwoCreatorsThatBothMissOneInserts) {
+TEST_P(InodeRace, TwoCreatorsInsertOneInode) {
   InodeRef winner;
   OnceAt("insert:before-lock", [&] { Elsewhere([&] { winner = caches_.Get(7); }); });
   const InodeRef loser = caches_.Get(7);
@@ -47,7 +44,7 @@ TEST_P(InodeRace, TheCreatorThatLostWaitsForTheInodeToBeComplete) {
 }
 
 // INODE-7.
-TEST_P(InodeRace, WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
+TEST_P(InodeRace, AfterAFailedCreationOneWaiterCreates) {
   FoundInode failing = caches_.GetNew(7);
   CountAt asleep("wait:before-sleep");
   std::array<InodeRef, 3> found;
@@ -76,7 +73,7 @@ TEST_P(InodeRace, WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
 // INODE-6.
 TEST_P(InodeRace, AFileBeingCreatedIsStaleToAllAtOnce) {
   InodeRef file = Creating(7);
-  NobodyReaches("wait:before-sleep");
+  AbortAt("wait:before-sleep");
   EXPECT_FALSE(LookupRcu(7));
   EXPECT_FALSE(LookupLocked(7));
   EXPECT_FALSE(cache_.Ilookup(7));
@@ -101,9 +98,8 @@ TEST_P(InodeRace, AFileNotCreatedAfterAllIsStaleUntilItIsGone) {
   cache_.DiscardNew(std::move(file));
   EXPECT_FALSE(LookupRcu(7));
   EXPECT_EQ(Iget5Rcu(7).error(), InodeError::kStale);
-  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
-  Actor evictor([&] { other = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
+  DyingInode dying(std::move(other));
+  StopAt asleep("wait:before-sleep");
   Actor creator([&] { EXPECT_TRUE(caches_.Get(7)); });
   EXPECT_TRUE(asleep.Reached(creator));
   dying.LetGo();
@@ -112,12 +108,11 @@ TEST_P(InodeRace, AFileNotCreatedAfterAllIsStaleUntilItIsGone) {
 
 TEST_P(InodeRace, AnInodeThatBeginsToDieWhenItIsFoundIsNotTaken) {
   InodeRef doomed = GetDoomed(7);
-  StopAt matched("insert-locked:after-match"), dying("evict:before-unhash");
+  StopAt matched("insert-locked:after-match");
   InodeRef fresh = Fresh(7);
   Actor creator([&] { EXPECT_EQ(cache_.InsertLocked(*fresh), std::errc{}); });
   EXPECT_TRUE(matched.Reached(creator));
-  Actor evictor([&] { doomed = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
+  DyingInode dying(std::move(doomed));
   matched.LetGo();
   creator.Join();
   dying.LetGo();
