@@ -15,90 +15,10 @@
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
 #include "tests/fixtures/inode_caches.h"
+#include "tests/unit/nfsclient/icache/inode_calls.h"
 
 namespace nfswalk::icache {
 namespace {
-
-enum class Got : uint8_t { kNothing, kThere, kFresh, kStale, kNoMemory, kSetFailed, kBusy };
-
-struct Answer {
-  Got got = Got::kNothing;
-  const Inode* inode = nullptr;
-  bool operator==(const Answer&) const = default;
-};
-void PrintTo(const Answer& answer, std::ostream* out) {
-  *out << "answer " << static_cast<int>(answer.got) << " inode " << answer.inode;
-}
-
-// One entry point; an inode that it creates is completed at once, and no reference is kept.
-struct Call {
-  std::string name;
-  bool creates;
-  bool waits_for_new;
-  std::function<Answer(IgetFamily&, uint64_t key)> make;
-};
-
-Answer AnswerOf(IgetFamily& cache, IgetResult result) {
-  if (!result) {
-    switch (result.error()) {
-      case InodeError::kStale:
-        return {Got::kStale};
-      case InodeError::kNoMemory:
-        return {Got::kNoMemory};
-      case InodeError::kSetFailed:
-        return {Got::kSetFailed};
-      case InodeError::kBusy:
-        return {Got::kBusy};
-    }
-  }
-  if (!result->is_new) return {Got::kThere, result->inode.get()};
-  cache.UnlockNew(*result->inode);
-  return {Got::kFresh, result->inode.get()};
-}
-Answer AnswerOf(const InodeRef& inode) {
-  return inode ? Answer{Got::kThere, inode.get()} : Answer{};
-}
-
-const std::vector<Call>& AllCalls() {
-  static const std::vector<Call> calls = {
-      {"Iget", true, true,
-       [](IgetFamily& cache, uint64_t key) { return AnswerOf(cache, cache.Iget(key)); }},
-      {"Iget5", true, true,
-       [](IgetFamily& cache, uint64_t key) {
-         KeyIdentity identity(key);
-         return AnswerOf(cache, cache.Iget5(cache.HashOf(key), identity));
-       }},
-      {"Iget5Rcu", true, true,
-       [](IgetFamily& cache, uint64_t key) {
-         KeyIdentity identity(key);
-         return AnswerOf(cache, cache.Iget5Rcu(cache.HashOf(key), identity));
-       }},
-      {"Insert5", true, true,
-       [](IgetFamily& cache, uint64_t key) {
-         KeyIdentity identity(key);
-         return AnswerOf(cache, cache.Insert5(cache.NewInode(), cache.HashOf(key), identity));
-       }},
-      {"Ilookup", false, true,
-       [](IgetFamily& cache, uint64_t key) { return AnswerOf(cache.Ilookup(key)); }},
-      {"Ilookup5", false, true,
-       [](IgetFamily& cache, uint64_t key) {
-         return AnswerOf(cache.Ilookup5(cache.HashOf(key), KeyIdentity(key)));
-       }},
-      {"Ilookup5Rcu", false, true,
-       [](IgetFamily& cache, uint64_t key) {
-         return AnswerOf(cache.Ilookup5Rcu(cache.HashOf(key), KeyIdentity(key)));
-       }},
-      {"Ilookup5NoWait", false, false,
-       [](IgetFamily& cache, uint64_t key) {
-         return AnswerOf(cache.Ilookup5NoWait(cache.HashOf(key), KeyIdentity(key)));
-       }},
-      {"Ilookup5NoWaitRcu", false, false,
-       [](IgetFamily& cache, uint64_t key) {
-         return AnswerOf(cache.Ilookup5NoWaitRcu(cache.HashOf(key), KeyIdentity(key)));
-       }},
-  };
-  return calls;
-}
 
 class InodeLookupTest : public testing::TestWithParam<InodePolicy> {
  protected:
@@ -383,7 +303,8 @@ TEST_P(InodeLookupTest, ANewFileIsInsertedBesideAnUnhashedOrADyingOne) {
 }
 
 TEST_P(InodeLookupTest, ANewFileWaitsForAnInodeOfItsKeyAndTakesItsPlaceIfThatFails) {
-  const Call insert = {"InsertLocked", true, true, [](IgetFamily& cache, uint64_t key) -> Answer {
+  const Call insert = {"InsertLocked", true, true,
+                       [](IgetFamily& cache, uint64_t, KeyIdentity&, uint64_t key) -> Answer {
                          InodeRef fresh = cache.NewInode();
                          fresh->fileid = key;
                          if (cache.InsertLocked(*fresh) != std::errc{}) return {Got::kBusy};
