@@ -93,15 +93,6 @@ TEST_F(WalkReason, ALinkIsMovedWhileItsTextIsRead) {
   EXPECT_TRUE(reached_);
   EXPECT_EQ(AskRef(*client_, StatOf("d/l")).error, kNoEntry);
 }
-
-// If the position has changed when a reference is taken, the walk restarts. WALK-1.
-TEST_F(WalkReason, APositionThatMovesIsNotResumedFrom) {
-  Mount();
-  Warm(StatOf("d/s"));
-  At("unlazy:after-reference", 1, [&] { Rename("d/s", "s"); });
-  EXPECT_EQ(Ask(*client_, StatOf("d/s/n")).error, kNoEntry);
-  EXPECT_TRUE(reached_);
-}
 #endif
 
 TEST_F(WalkReason, ErrorsOfThePathAreAnsweredUnderRcu) {
