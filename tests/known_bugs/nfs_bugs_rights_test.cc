@@ -57,7 +57,7 @@ TEST_P(StaleRights, ADirectoryIsSearchedUnderRcuWithTheRightsThatAreKnown) {
 }
 
 // An entry that replaces another is trusted like a new one.
-TEST_P(StaleRights, WhoseRightsWereRenewedIsNotAskedForAgain) {
+TEST_P(StaleRights, RenewedRightsAreTrusted) {
   Mount();
   const auto look = [&] {
     for (const Credential& who : {me_, another_, me_, another_}) {

@@ -110,7 +110,7 @@ TEST_F(WalkedPath, LinksOfAnAttemptThatFailedDoNotCount) {
     Rename("e", "d");
   };
   // The client notices that a link has changed, and drops its text.
-  const auto forget_text_of = [&](int link) {
+  const auto change_text_of = [&](int link) {
     server_->SetTarget(links_[link], link == 40 ? "file" : LinkName(link + 1));
     List("d");
   };
@@ -122,7 +122,7 @@ TEST_F(WalkedPath, LinksOfAnAttemptThatFailedDoNotCount) {
     expect_both(
         link,
         [&] {
-          forget_text_of(link);
+          change_text_of(link);
           At("unlazy:after-reference", 1, [] {});
         },
         "resumed");
@@ -130,7 +130,7 @@ TEST_F(WalkedPath, LinksOfAnAttemptThatFailedDoNotCount) {
     expect_both(
         link,
         [&] {
-          forget_text_of(link);
+          change_text_of(link);
           At("unlazy:after-reference", 1, move_away_and_back);
         },
         "restarted");

@@ -158,7 +158,7 @@ TEST_F(AccessCacheRaceTest, AnAnswerIsFoundAlsoWhileItMovesToAList) {
 
 // Otherwise another user's entry could follow in the same epoch, and a reader of the first could
 // not distinguish them.
-TEST_F(AccessCacheRaceTest, WhatComesWhileTheCacheIsClearedTakesItsEpochAlong) {
+TEST_F(AccessCacheRaceTest, AnInsertionWhileTheCacheIsClearedEndsTheEpoch) {
   for (const bool with_list : {false, true}) {
     cache_.Clear(lru_);
     reached_ = 0;
@@ -247,7 +247,7 @@ constexpr uint32_t kIdentities = 6;
 constexpr uint64_t kFloor = 200;
 constexpr uint64_t kReadsMax = 20'000'000;
 
-struct Stage {
+struct Torture {
   unsigned seed;
   CredentialCache credentials{{.entries_max = 2}};
   rcu::ChangeCount drops;
@@ -260,8 +260,8 @@ struct Stage {
   std::atomic<bool> done{false};
   std::atomic<uint64_t> peeks{0}, searches{0}, locked{0}, unknown{0}, foreign{0};
 
-  Stage(unsigned with_seed, size_t limit) : seed(with_seed), lru(limit, drops) {}
-  ~Stage() {
+  Torture(unsigned with_seed, size_t limit) : seed(with_seed), lru(limit, drops) {}
+  ~Torture() {
     cache.Clear(lru);
     neighbour.Clear(lru);
   }
@@ -276,36 +276,36 @@ struct Stage {
   }
 };
 
-void ReadAs(Stage& stage, uint32_t identity) {
-  for (uint64_t i = 0; i < kReadsMax && !stage.done; ++i) {
+void ReadAs(Torture& torture, uint32_t identity) {
+  for (uint64_t i = 0; i < kReadsMax && !torture.done; ++i) {
     rcu::ReadGuard guard;
-    const CachedCredential* const self = stage.credentials.LookupNonblock(stage.who[identity]);
+    const CachedCredential* const self = torture.credentials.LookupNonblock(torture.who[identity]);
     if (self == nullptr) {
-      ++stage.unknown;
+      ++torture.unknown;
       continue;
     }
-    stage.Check(identity, stage.cache.PeekRcu(self, kFresh), stage.peeks);
-    stage.Check(identity, stage.cache.SearchRcu(self, kFresh), stage.searches);
+    torture.Check(identity, torture.cache.PeekRcu(self, kFresh), torture.peeks);
+    torture.Check(identity, torture.cache.SearchRcu(self, kFresh), torture.searches);
     if (i % 16 == 0) {
-      stage.Check(identity, stage.cache.SearchLocked(self, kFresh), stage.locked);
+      torture.Check(identity, torture.cache.SearchLocked(self, kFresh), torture.locked);
     }
   }
 }
 
-void Grant(Stage& stage, int rounds) {
-  std::minstd_rand random(stage.seed);
-  for (int i = 0; i < rounds || (!stage.Satisfied() && i < 200 * rounds); ++i) {
+void Grant(Torture& torture, int rounds) {
+  std::minstd_rand random(torture.seed);
+  for (int i = 0; i < rounds || (!torture.Satisfied() && i < 200 * rounds); ++i) {
     const uint32_t identity = random() % kIdentities;
-    AccessCache& cache = random() % 8 == 0 ? stage.neighbour : stage.cache;
+    AccessCache& cache = random() % 8 == 0 ? torture.neighbour : torture.cache;
     const uint64_t epoch = cache.epoch();
-    cache.Insert(*stage.credentials.Lookup(stage.who[identity]), identity * 4 + random() % 4,
-                 kFresh.now_ns, epoch, stage.lru);
-    if (i % 32 == 0) stage.cache.Invalidate();
-    if (i % 64 == 0) stage.cache.Clear(stage.lru);
-    if (i % 16 == 0) stage.lru.Shrink(1);
-    if (i % 8 == 0) stage.credentials.Prune(~uint64_t{0});
+    cache.Insert(*torture.credentials.Lookup(torture.who[identity]), identity * 4 + random() % 4,
+                 kFresh.now_ns, epoch, torture.lru);
+    if (i % 32 == 0) torture.cache.Invalidate();
+    if (i % 64 == 0) torture.cache.Clear(torture.lru);
+    if (i % 16 == 0) torture.lru.Shrink(1);
+    if (i % 8 == 0) torture.credentials.Prune(~uint64_t{0});
   }
-  stage.done = true;
+  torture.done = true;
 }
 
 class AccessCacheTorture : public testing::TestWithParam<size_t> {};
@@ -315,23 +315,23 @@ class AccessCacheTorture : public testing::TestWithParam<size_t> {};
 TEST_P(AccessCacheTorture, NoCredentialGetsTheRightsOfAnother) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
-  Stage stage(seed, GetParam());
+  Torture torture(seed, GetParam());
   {
     std::vector<std::jthread> readers;
     for (uint32_t identity : {1u, 3u, 4u}) {
-      readers.emplace_back([&stage, identity] { ReadAs(stage, identity); });
+      readers.emplace_back([&torture, identity] { ReadAs(torture, identity); });
     }
-    std::jthread writer([&stage] { Grant(stage, 3000); });
+    std::jthread writer([&torture] { Grant(torture, 3000); });
   }
-  EXPECT_EQ(stage.foreign, 0u);
-  EXPECT_GT(stage.peeks, kFloor);
-  EXPECT_GT(stage.searches, kFloor);
-  EXPECT_GT(stage.locked, kFloor);
-  EXPECT_GT(stage.unknown, 0u);
-  EXPECT_EQ(stage.lru.answers(), stage.cache.size() + stage.neighbour.size());
-  EXPECT_LE(stage.lru.entries(), GetParam());
-  stage.lru.Shrink(1000);
-  EXPECT_EQ(stage.lru.entries(), 0u);
+  EXPECT_EQ(torture.foreign, 0u);
+  EXPECT_GT(torture.peeks, kFloor);
+  EXPECT_GT(torture.searches, kFloor);
+  EXPECT_GT(torture.locked, kFloor);
+  EXPECT_GT(torture.unknown, 0u);
+  EXPECT_EQ(torture.lru.answers(), torture.cache.size() + torture.neighbour.size());
+  EXPECT_LE(torture.lru.entries(), GetParam());
+  torture.lru.Shrink(1000);
+  EXPECT_EQ(torture.lru.entries(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Limits, AccessCacheTorture, testing::Values(1, 3, 1000));

@@ -140,9 +140,9 @@ TEST_P(InodeRace, AWaiterForAnUnhashedInodeStartsAgain) {
 // A lookup by file id alone finds the stale inode and waits for its eviction; a lookup by identity
 // skips it and waits for its successor. In the end both wait for the successor.
 TEST_P(InodeRace, AWakeUpServesTheWaitersOfEachInodeOfAKey) {
-  InodeRef forgotten = caches_.Get(7);
-  forgotten->flags = kStale;
-  DyingInode dying(std::move(forgotten));
+  InodeRef stale = caches_.Get(7);
+  stale->flags = kStale;
+  DyingInode dying(std::move(stale));
   StopAt first("wait:before-sleep");
   InodeRef by_fileid, by_identity;
   Actor finder([&] { by_fileid = cache_.Ilookup(7); });

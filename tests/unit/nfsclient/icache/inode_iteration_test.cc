@@ -133,7 +133,7 @@ TEST_P(InodeIterationTest, ThePreviousInodeIsPutOnceTheCursorHasMovedOn) {
   EXPECT_EQ(caches_.operations.evicted, 100u);
 }
 
-TEST_P(InodeIterationTest, ReferencedOnlyLeavesOutWhatNobodyHolds) {
+TEST_P(InodeIterationTest, ReferencedOnlySkipsUnreferencedInodes) {
   Fill(1, 100);
   const InodeRef one = caches_.Get(3), other = caches_.Get(77);
   EXPECT_EQ(Visit({.referenced_only = true, .filter = {}}), (Keys{3, 77}));

@@ -146,7 +146,7 @@ TEST_P(InodeLookupTest, ANewInodeIsWaitedForByAllButTheNoWaitForms) {
   }
 }
 
-TEST_P(InodeLookupTest, AnInodeThatCannotBeCompletedIsNotFoundByThoseWhoWaited) {
+TEST_P(InodeLookupTest, AnInodeThatCannotBeCompletedIsNotFoundByItsWaiters) {
   for (const Call& call : AllCalls()) {
     if (!call.waits_for_new) continue;
     FoundInode fresh = caches_.GetNew(kKey);

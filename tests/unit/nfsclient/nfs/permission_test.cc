@@ -62,7 +62,7 @@ TEST_F(PermissionCheck, WritingToADirectoryIsLeftToTheOperation) {
 }
 
 // ACCESS-2.
-TEST_F(PermissionCheck, NobodyExecutesAFileWithoutAnExecuteBit) {
+TEST_F(PermissionCheck, AFileWithoutAnExecuteBitIsNotExecuted) {
   server_->Edit(kDF, [](auto& attributes) { attributes.mode = 0644; });
   Mount();
   Warm(AccessTo("d/f", kMayExecute));
@@ -124,7 +124,7 @@ TEST_F(AccessCall, WhatNeitherSearchFindsIsAsked) {
   }
 }
 
-TEST_F(AccessCall, AStaleFileIsForgottenAndLookedUpAgain) {
+TEST_F(AccessCall, AStaleFileIsDroppedAndLookedUpAgain) {
   Mount();
   Warm(StatOf("d/f"));
   protocol_->Fail("ACCESS", protocol::kStale);

@@ -12,13 +12,13 @@ namespace {
 
 using KnownCredential = Exits;
 
-TEST_F(KnownCredential, OneThatWasNeverSeenNeedsMemory) {
+TEST_F(KnownCredential, AnUnknownCredentialNeedsMemory) {
   Mount();
   Left(StatOf("/"), NeedRef::kAllocation, kOk, {});
   Answered(StatOf("/"));
 }
 
-TEST_F(KnownCredential, OneThatNobodyUsedForAMinuteMayGo) {
+TEST_F(KnownCredential, ACredentialUnusedForAMinuteExpires) {
   Mount();
   Warm(StatOf("/"));
   SteeredClock::Pass(60 * kSecond);
@@ -29,7 +29,7 @@ TEST_F(KnownCredential, OneThatNobodyUsedForAMinuteMayGo) {
   Left(StatOf("/"), NeedRef::kAllocation, kOk, {});
 }
 
-TEST_F(KnownCredential, DroppedCachesKnowNobody) {
+TEST_F(KnownCredential, DropCachesDropsCredentials) {
   Mount();
   Warm(StatOf("/"));
   client_->DropCaches();
