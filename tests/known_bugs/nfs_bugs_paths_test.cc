@@ -42,10 +42,10 @@ class WholePath : public VersionedMount {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Version, WholePath, testing::Values(4), VersionOfTest);
+INSTANTIATE_TEST_SUITE_P(Version, WholePath, testing::Values(4), fixtures::VersionTestName);
 
 // A directory first seen in the reply, replaced between any two operations.
-TEST_P(WholePath, AChangeBetweenTheOperationsOfAPathShowsOnceTheDirectoryIsLookedAt) {
+TEST_P(WholePath, AChangeBetweenTheOperationsOfAPathShowsOnceTheDirectoryIsRevalidated) {
   int operations = 0;
   for (int n = 1;; ++n) {
     uint64_t now = 0;
@@ -77,7 +77,7 @@ TEST_P(WholePath, RightsTakenAwayBetweenTheOperationsOfAPathAreGoneOnceTheModeIs
 }
 
 // A directory that the reply would have instantiated is known and changed when it arrives. NAME-24.
-TEST_P(WholePath, AnOverdueReplyDoesNotVouchForADirectoryThatOthersMadeKnownSince) {
+TEST_P(WholePath, ALateReplyDoesNotValidateADirectoryInstantiatedSince) {
   Mount();
   ASSERT_EQ(Stat("d/never"), kMissing);
   uint64_t now = 0;
@@ -93,7 +93,7 @@ TEST_P(WholePath, AnOverdueReplyDoesNotVouchForADirectoryThatOthersMadeKnownSinc
 }
 
 // A path from the root and one from further down, whose reply is newer and arrives first.
-TEST_P(WholePath, OfTwoPathsTheOlderThatArrivesLastDoesNotWin) {
+TEST_P(WholePath, AnOlderPathReplyThatArrivesLastIsStale) {
   Mount();
   ASSERT_EQ(Stat("d/never"), kMissing);
   List("d");

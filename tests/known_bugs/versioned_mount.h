@@ -5,11 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <string_view>
 
 #include "tests/fixtures/memory_mount.h"
+#include "tests/fixtures/protocol_versions.h"
 
 namespace nfswalk {
 
@@ -30,20 +29,6 @@ class VersionedMount : public MemoryMount, public testing::WithParamInterface<in
       EXPECT_EQ(client_->Access("d", kMayRead, who), std::errc{});
     }
   }
-  // While the reply to `procedure`, which `ask` calls, is under way, "d/f" is replaced and the
-  // client notices that "d" has changed: the name in the reply is not trusted.
-  void ExpectOvertakenReplyIsNotTrusted(std::string_view procedure,
-                                        const std::function<void()>& ask) {
-    uint64_t now = 0;
-    WhileReplyIsUnderWay(procedure, [&] {
-      now = Replace(directory_, "f");
-      Notice("d");
-    });
-    ask();
-    ASSERT_TRUE(reply_came_) << "nothing led to a " << procedure;
-    EXPECT_EQ(Stat("d/f"), now);
-  }
-
   uint64_t directory_ = 0, file_ = 0;  // "d" and "d/f"
 
  private:
@@ -58,10 +43,6 @@ class VersionedMount : public MemoryMount, public testing::WithParamInterface<in
 
   int others_ = 0;
 };
-
-inline std::string VersionOfTest(const testing::TestParamInfo<int>& test) {
-  return "v" + std::to_string(test.param);
-}
 
 }  // namespace nfswalk
 

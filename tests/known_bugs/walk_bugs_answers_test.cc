@@ -293,7 +293,7 @@ TEST_F(OvertakenWalk, TheTypeAndTheInodeOfANameBelongTogether) {
 
 // A file without rights and a directory with all rights alternate under one name: a path through it
 // is never refused.
-TEST_F(OvertakenWalk, AFileThatNobodyMayUseDoesNotRefuseAPathThroughItsName) {
+TEST_F(OvertakenWalk, AFileWithoutRightsDoesNotRefuseAPathThroughItsName) {
   constexpr int kRounds = 1500;
   server_->GrantBy([this](const Attributes& file, const Credential& who) {
     return file.type == FileType::kRegular && who.uid() == me_.uid() ? 0 : protocol::kAccessAll;

@@ -116,7 +116,7 @@ TEST_F(WalkLifetime, AnUnlazyThatFailsLeavesNothingBehind) {
 
 // As above, but it is the last reference of an unhashed directory, which is destroyed after the
 // section. WALK-2.
-TEST_F(WalkLifetime, TheLastReferenceTakenInVainGoesAfterTheSection) {
+TEST_F(WalkLifetime, AFailedUnlazyDropsTheLastReferenceAfterTheSection) {
   for (const bool cached : {false, true}) {
     for (const Step& step : kSteps) {
       MountAnew();

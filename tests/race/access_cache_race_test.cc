@@ -73,14 +73,63 @@ class AccessCacheRaceTest : public testing::Test {
   std::atomic<int> reached_{0};
 };
 
-// --- the entry embedded in the inode ---
-
-TEST_F(AccessCacheRaceTest, AnOwnAnswerReplacedWhileItIsPeekedIsMissed) {
-  Grant(1, 0x15);
-  Once("access_cache:peek-loaded", [&] { Grant(1, 0x01); });
-  EXPECT_EQ(Peek(1), std::nullopt);
-  EXPECT_EQ(Peek(1), 0x01);
+// ACCESS-12.
+TEST_F(AccessCacheRaceTest, APeekOvertakenByAChangeMissesOrAnswersAsOfItsLoad) {
+  const auto invalidate = [&] { cache_.Invalidate(); };
+  const auto evict = [&] {
+    cache_.Clear(lru_);
+    EXPECT_EQ(lru_.answers(), 0u);
+  };
+  // The results of the peek under way; then of a peek and a search of the same user, and of a peek
+  // of another user.
+  const struct {
+    const char* name;
+    bool with_list;
+    std::function<void()> change;
+    Answer overtaken, peek, search, other;
+  } rows[] = {
+      {"replaced", false, [&] { Grant(1, 0x01); }, {}, 0x01, 0x01, {}},
+      {"invalidated", false, invalidate, {}, {}, {}, {}},
+      {"evicted", false, evict, {}, {}, {}, {}},
+      {"evicted, then another user", false, [&] { evict(), Grant(2, 0x15); }, {}, {}, {}, 0x15},
+      {"invalidated, then another", false, [&] { invalidate(), Grant(2, 0x15); }, {}, {}, {}, 0x15},
+      {"moved to a list", false, [&] { Grant(2, 0x01); }, 0x15, {}, 0x15, 0x01},
+      {"replaced in the list", true, [&] { Grant(1, 0x01); }, 0x15, 0x01, 0x01, {}},
+      {"invalidated in the list", true, invalidate, {}, {}, {}, {}},
+      {"evicted with the list", true, evict, {}, {}, {}, {}},
+      {"dropped from the list", true, [&] { EXPECT_EQ(lru_.Shrink(1), 1u); }, 0x15, {}, {}, {}},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.name);
+    cache_.Clear(lru_);
+    if (row.with_list) ServeFromList(cache_, credentials_, lru_);
+    Grant(1, 0x15);
+    reached_ = 0;
+    Once(row.with_list ? "access_list:peek-loaded" : "access_cache:peek-loaded", row.change);
+    EXPECT_EQ(Peek(1), row.overtaken);
+    EXPECT_EQ(reached_, 1);
+    rcu::SyncPointScript::ClearAll();
+    EXPECT_EQ(Peek(1), row.peek);
+    EXPECT_EQ(Search(1), row.search);
+    EXPECT_EQ(Peek(2), row.other);
+  }
 }
+
+TEST_F(AccessCacheRaceTest, AnInvalidationJustBeforeTheInsertionWins) {
+  for (const bool with_list : {false, true}) {
+    if (with_list) ServeFromList(cache_, credentials_, lru_);
+    reached_ = 0;
+    Once("access_cache:inserting", [&] { cache_.Invalidate(); });
+    Grant(1, 0x3f);
+    EXPECT_EQ(reached_, 1);
+    EXPECT_EQ(cache_.size(), 0u);  // a locked search would drop it
+    EXPECT_EQ(Peek(1), std::nullopt);
+    EXPECT_EQ(Locked(1), std::nullopt);
+    rcu::SyncPointScript::ClearAll();
+  }
+}
+
+// --- the entry embedded in the inode ---
 
 TEST_F(AccessCacheRaceTest, AnOwnAnswerThatIsBeingReplacedIsMissedByPeeksOfTheMomentOnly) {
   Grant(1, 0x15);
@@ -96,37 +145,6 @@ TEST_F(AccessCacheRaceTest, AnOwnAnswerThatIsBeingReplacedIsMissedByPeeksOfTheMo
   EXPECT_EQ(Peek(1), 0x01);
 }
 
-TEST_F(AccessCacheRaceTest, AnInvalidationAfterTheLoadIsSeenByThePeek) {
-  Grant(1, 0x15);
-  Once("access_cache:peek-loaded", [&] { cache_.Invalidate(); });
-  EXPECT_EQ(Peek(1), std::nullopt);
-  EXPECT_EQ(reached_, 1);
-}
-
-TEST_F(AccessCacheRaceTest, AnInodeEvictedWhileItIsPeekedDoesNotAnswer) {
-  Grant(1, 0x15);
-  Once("access_cache:peek-loaded", [&] { cache_.Clear(lru_); });
-  EXPECT_EQ(Peek(1), std::nullopt);
-  EXPECT_EQ(lru_.answers(), 0u);
-}
-
-TEST_F(AccessCacheRaceTest, APeekIsNotAnsweredWithWhatAnotherUserWasGrantedMeanwhile) {
-  const std::vector<std::function<void()>> ways = {[&] { cache_.Clear(lru_); },
-                                                   [&] { cache_.Invalidate(); }};
-  for (const auto& makes_room : ways) {
-    cache_.Clear(lru_);
-    Grant(1, 0x15);
-    reached_ = 0;
-    Once("access_cache:peek-loaded", [&] {
-      makes_room();
-      Grant(2, 0x15);
-    });
-    EXPECT_EQ(Peek(1), std::nullopt);
-    EXPECT_EQ(reached_, 1);
-    EXPECT_EQ(Peek(2), 0x15);
-  }
-}
-
 TEST_F(AccessCacheRaceTest, AnAnswerIsFoundAlsoWhileItMovesToAList) {
   Grant(1, 0x15);
   Answer searched;
@@ -138,16 +156,9 @@ TEST_F(AccessCacheRaceTest, AnAnswerIsFoundAlsoWhileItMovesToAList) {
   EXPECT_EQ(Search(2), 0x01);
 }
 
-TEST_F(AccessCacheRaceTest, AnAnswerThatMovesToAListUnderAPeekIsGivenAsOfTheLoad) {
-  Grant(1, 0x15);
-  Once("access_cache:peek-loaded", [&] { Grant(2, 0x01); });
-  EXPECT_EQ(Peek(1), 0x15);
-  EXPECT_EQ(Search(1), 0x15);
-}
-
 // Otherwise another user's entry could follow in the same epoch, and a reader of the first could
 // not distinguish them.
-TEST_F(AccessCacheRaceTest, WhatComesWhileTheCacheIsClearedTakesItsEpochAlong) {
+TEST_F(AccessCacheRaceTest, AnInsertionWhileTheCacheIsClearedEndsTheEpoch) {
   for (const bool with_list : {false, true}) {
     cache_.Clear(lru_);
     reached_ = 0;
@@ -174,21 +185,6 @@ class AccessListRaceTest : public AccessCacheRaceTest {
   }
 };
 
-TEST_F(AccessListRaceTest, AnEntryEvictedWhileItIsPeekedAnswersAsOfTheLoad) {
-  Grant(1, 0x15);
-  Once("access_list:peek-loaded", [&] { EXPECT_EQ(lru_.Shrink(1), 1u); });
-  EXPECT_EQ(Peek(1), 0x15);
-  EXPECT_EQ(reached_, 1);
-  EXPECT_EQ(Peek(1), std::nullopt);
-}
-
-TEST_F(AccessListRaceTest, AnEntryReplacedWhileItIsPeekedAnswersAsOfTheLoad) {
-  Grant(1, 0x15);
-  Once("access_list:peek-loaded", [&] { Grant(1, 0x01); });
-  EXPECT_EQ(Peek(1), 0x15);
-  EXPECT_EQ(Peek(1), 0x01);
-}
-
 TEST_F(AccessListRaceTest, TheNewEntryIsFoundBeforeTheReplacedOneLeaves) {
   Grant(1, 0x15);
   Answer during;
@@ -196,21 +192,6 @@ TEST_F(AccessListRaceTest, TheNewEntryIsFoundBeforeTheReplacedOneLeaves) {
   Grant(1, 0x01);
   EXPECT_EQ(reached_, 1);
   EXPECT_EQ(during, 0x01);
-}
-
-// ACCESS-12.
-TEST_F(AccessListRaceTest, AnInvalidationAfterTheLoadIsSeenByThePeek) {
-  Grant(1, 0x15);
-  Once("access_list:peek-loaded", [&] { cache_.Invalidate(); });
-  EXPECT_EQ(Peek(1), std::nullopt);
-  EXPECT_EQ(reached_, 1);
-}
-
-TEST_F(AccessListRaceTest, AnInodeEvictedWhileItIsPeekedDoesNotAnswer) {
-  Grant(1, 0x15);
-  Once("access_list:peek-loaded", [&] { cache_.Clear(lru_); });
-  EXPECT_EQ(Peek(1), std::nullopt);
-  EXPECT_EQ(lru_.answers(), 0u);
 }
 
 TEST_F(AccessListRaceTest, APeekWhileAnotherUserBecomesTheNewestMissesOrAnswersItsOwn) {
@@ -260,31 +241,13 @@ TEST_F(AccessListRaceTest, ASearchEndsThoughTheListTurnsForever) {
   EXPECT_EQ(steps, AccessList::kSearchStepsMax);
 }
 
-TEST_F(AccessCacheRaceTest, AnInvalidationJustBeforeTheInsertionWins) {
-  Once("access_cache:inserting", [&] { cache_.Invalidate(); });
-  Grant(1, 0x3f);
-  EXPECT_EQ(reached_, 1);
-  EXPECT_EQ(cache_.size(), 0u);  // a locked search would drop it
-  EXPECT_EQ(Peek(1), std::nullopt);
-  EXPECT_EQ(Locked(1), std::nullopt);
-}
-
-TEST_F(AccessListRaceTest, AnInvalidationJustBeforeTheInsertionWins) {
-  Once("access_cache:inserting", [&] { cache_.Invalidate(); });
-  Grant(1, 0x3f);
-  EXPECT_EQ(reached_, 1);
-  EXPECT_EQ(cache_.size(), 0u);  // a locked search would drop it
-  EXPECT_EQ(Peek(1), std::nullopt);
-  EXPECT_EQ(Locked(1), std::nullopt);
-}
-
 // Credential k is granted only masks 4k..4k+3, so that a mask identifies it. Credentials are looked
 // up without a reference and expire all the time: their addresses are reused.
 constexpr uint32_t kIdentities = 6;
 constexpr uint64_t kFloor = 200;
 constexpr uint64_t kReadsMax = 20'000'000;
 
-struct Stage {
+struct Torture {
   unsigned seed;
   CredentialCache credentials{{.entries_max = 2}};
   rcu::ChangeCount drops;
@@ -297,13 +260,13 @@ struct Stage {
   std::atomic<bool> done{false};
   std::atomic<uint64_t> peeks{0}, searches{0}, locked{0}, unknown{0}, foreign{0};
 
-  Stage(unsigned with_seed, size_t limit) : seed(with_seed), lru(limit, drops) {}
-  ~Stage() {
+  Torture(unsigned with_seed, size_t limit) : seed(with_seed), lru(limit, drops) {}
+  ~Torture() {
     cache.Clear(lru);
     neighbour.Clear(lru);
   }
 
-  void Judge(uint32_t identity, Answer answer, std::atomic<uint64_t>& hits) {
+  void Check(uint32_t identity, Answer answer, std::atomic<uint64_t>& hits) {
     if (!answer) return;
     ++hits;
     if (*answer / 4 != identity) ++foreign;
@@ -313,62 +276,62 @@ struct Stage {
   }
 };
 
-void AskAs(Stage& stage, uint32_t identity) {
-  for (uint64_t i = 0; i < kReadsMax && !stage.done; ++i) {
+void ReadAs(Torture& torture, uint32_t identity) {
+  for (uint64_t i = 0; i < kReadsMax && !torture.done; ++i) {
     rcu::ReadGuard guard;
-    const CachedCredential* const self = stage.credentials.LookupNonblock(stage.who[identity]);
+    const CachedCredential* const self = torture.credentials.LookupNonblock(torture.who[identity]);
     if (self == nullptr) {
-      ++stage.unknown;
+      ++torture.unknown;
       continue;
     }
-    stage.Judge(identity, stage.cache.PeekRcu(self, kFresh), stage.peeks);
-    stage.Judge(identity, stage.cache.SearchRcu(self, kFresh), stage.searches);
+    torture.Check(identity, torture.cache.PeekRcu(self, kFresh), torture.peeks);
+    torture.Check(identity, torture.cache.SearchRcu(self, kFresh), torture.searches);
     if (i % 16 == 0) {
-      stage.Judge(identity, stage.cache.SearchLocked(self, kFresh), stage.locked);
+      torture.Check(identity, torture.cache.SearchLocked(self, kFresh), torture.locked);
     }
   }
 }
 
-void Grant(Stage& stage, int rounds) {
-  std::minstd_rand random(stage.seed);
-  for (int i = 0; i < rounds || (!stage.Satisfied() && i < 200 * rounds); ++i) {
+void Grant(Torture& torture, int rounds) {
+  std::minstd_rand random(torture.seed);
+  for (int i = 0; i < rounds || (!torture.Satisfied() && i < 200 * rounds); ++i) {
     const uint32_t identity = random() % kIdentities;
-    AccessCache& cache = random() % 8 == 0 ? stage.neighbour : stage.cache;
+    AccessCache& cache = random() % 8 == 0 ? torture.neighbour : torture.cache;
     const uint64_t epoch = cache.epoch();
-    cache.Insert(*stage.credentials.Lookup(stage.who[identity]), identity * 4 + random() % 4,
-                 kFresh.now_ns, epoch, stage.lru);
-    if (i % 32 == 0) stage.cache.Invalidate();
-    if (i % 64 == 0) stage.cache.Clear(stage.lru);
-    if (i % 16 == 0) stage.lru.Shrink(1);
-    if (i % 8 == 0) stage.credentials.Prune(~uint64_t{0});
+    cache.Insert(*torture.credentials.Lookup(torture.who[identity]), identity * 4 + random() % 4,
+                 kFresh.now_ns, epoch, torture.lru);
+    if (i % 32 == 0) torture.cache.Invalidate();
+    if (i % 64 == 0) torture.cache.Clear(torture.lru);
+    if (i % 16 == 0) torture.lru.Shrink(1);
+    if (i % 8 == 0) torture.credentials.Prune(~uint64_t{0});
   }
-  stage.done = true;
+  torture.done = true;
 }
 
 class AccessCacheTorture : public testing::TestWithParam<size_t> {};
 
 // No lookup returns another credential's rights under replacement, invalidation, eviction and
 // expiry, and all counts balance at the end. ACCESS-10.
-TEST_P(AccessCacheTorture, NobodyIsAnsweredWithAnothersRights) {
+TEST_P(AccessCacheTorture, NoCredentialGetsTheRightsOfAnother) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
-  Stage stage(seed, GetParam());
+  Torture torture(seed, GetParam());
   {
     std::vector<std::jthread> readers;
     for (uint32_t identity : {1u, 3u, 4u}) {
-      readers.emplace_back([&stage, identity] { AskAs(stage, identity); });
+      readers.emplace_back([&torture, identity] { ReadAs(torture, identity); });
     }
-    std::jthread writer([&stage] { Grant(stage, 3000); });
+    std::jthread writer([&torture] { Grant(torture, 3000); });
   }
-  EXPECT_EQ(stage.foreign, 0u);
-  EXPECT_GT(stage.peeks, kFloor);
-  EXPECT_GT(stage.searches, kFloor);
-  EXPECT_GT(stage.locked, kFloor);
-  EXPECT_GT(stage.unknown, 0u);
-  EXPECT_EQ(stage.lru.answers(), stage.cache.size() + stage.neighbour.size());
-  EXPECT_LE(stage.lru.entries(), GetParam());
-  stage.lru.Shrink(1000);
-  EXPECT_EQ(stage.lru.entries(), 0u);
+  EXPECT_EQ(torture.foreign, 0u);
+  EXPECT_GT(torture.peeks, kFloor);
+  EXPECT_GT(torture.searches, kFloor);
+  EXPECT_GT(torture.locked, kFloor);
+  EXPECT_GT(torture.unknown, 0u);
+  EXPECT_EQ(torture.lru.answers(), torture.cache.size() + torture.neighbour.size());
+  EXPECT_LE(torture.lru.entries(), GetParam());
+  torture.lru.Shrink(1000);
+  EXPECT_EQ(torture.lru.entries(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Limits, AccessCacheTorture, testing::Values(1, 3, 1000));

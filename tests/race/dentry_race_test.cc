@@ -3,49 +3,37 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "rcu/sync_point.h"
+#include "tests/race/interleavings.h"
 #include "tests/unit/nfsclient/vfs/cached_tree.h"
 
 namespace nfswalk::vfs {
 namespace {
 
-// A file renamed between a short and a long name is found whole or not at all: no lookup mixes the
-// bytes of both names or returns a name that is gone (WALK-26).
-TEST(DentryRace, ARenamedFileIsFoundWholeOrNotAtAll) {
-  CachedTree tree;
-  const std::string names[2] = {"short", std::string(100, 'l')};
-  DentryRef file = tree.Add(tree.root(), names[0], 42);
-  tree.Add(tree.root(), "bystander", 43);
-  constexpr int kRenames = 20'000;
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> wrong{0}, found{0}, missed{0};
-  std::vector<std::thread> readers;
-  for (int t = 0; t < 3; ++t) {
-    readers.emplace_back([&, t] {
-      for (uint64_t i = t; !stop; ++i) {
-        const uint64_t seen = tree.FindRcu(tree.root(), names[i % 2]);
-        wrong += seen != 0 && seen != 42;
-        seen != 0 ? ++found : ++missed;
-        wrong += tree.FindRcu(tree.root(), "nobody") != 0;
-        DentryRef locked = tree.Lookup(tree.root(), names[i % 2]);
-        wrong += locked && locked.inode()->fileid != 42;
-      }
-    });
-  }
-  // Runs on until the readers have seen both results.
-  for (int i = 1; i <= kRenames || found < 100 || missed < 100; ++i) {
-    ASSERT_EQ(tree.Move(file, tree.root(), names[i % 2]), std::errc{});
-  }
-  stop = true;
-  for (auto& reader : readers) reader.join();
-  EXPECT_EQ(wrong, 0u);
-}
+class DentryRace : public testing::Test {
+ protected:
+  ~DentryRace() override { rcu::SyncPointScript::ClearAll(); }
 
-TEST(DentryRace, InsertDropLookupAndPruneOnFewNames) {
+  // Runs `act` on another thread when the point is reached for the first time.
+  static void OnceElsewhere(const char* point, std::function<void()> act) {
+    OnceAt(point, [act = std::move(act)] { Elsewhere(act); });
+  }
+  void Settle() {
+    settled_ = true;
+    settled_.notify_all();
+  }
+
+  CachedTree tree_;
+  std::atomic<bool> settled_{false};
+};
+
+TEST_F(DentryRace, InsertDropLookupAndPruneOnFewNames) {
   CachedTree tree(64);
   constexpr int kThreads = 4, kRounds = 20'000, kNames = 100;
   std::atomic<uint64_t> wrong{0}, hits{0};
@@ -78,59 +66,60 @@ TEST(DentryRace, InsertDropLookupAndPruneOnFewNames) {
 #ifndef NDEBUG
 // The last reference is dropped before the lock is taken: the dentry may be used and reclaimed in
 // between, and the dropping thread must not touch it.
-TEST(DentryRace, ADentryReclaimedWhileItsLastReferenceGoesIsLeftAlone) {
-  CachedTree tree;
-  DentryRef file = tree.Add(tree.root(), "file", 2);
+TEST_F(DentryRace, ADentryReclaimedWhileItsLastReferenceGoesIsLeftAlone) {
+  DentryRef file = tree_.Add(tree_.root(), "file", 2);
   size_t pruned = 0;
-  rcu::SyncPointScript::OnReach("dentry-put:before-lock", [&] {
-    rcu::SyncPointScript::ClearAll();
-    std::thread([&] {
-      { DentryRef again = tree.Lookup(tree.root(), "file"); }
-      pruned = tree.dentries().Prune(1);
-    }).join();
+  OnceElsewhere("dentry-put:before-lock", [&] {
+    { DentryRef again = tree_.Lookup(tree_.root(), "file"); }
+    pruned = tree_.dentries().Prune(1);
   });
   file = {};
   EXPECT_EQ(pruned, 1u);
-  EXPECT_FALSE(tree.Lookup(tree.root(), "file"));
-  EXPECT_EQ(tree.dentries().size(), 1u);
+  EXPECT_FALSE(tree_.Lookup(tree_.root(), "file"));
+  EXPECT_EQ(tree_.dentries().size(), 1u);
 }
 
 // A moving dentry is in neither chain; a drop then waits for the move and wins.
-TEST(DentryRace, ADropDuringAMoveIsNotLost) {
-  CachedTree tree;
-  DentryRef file = tree.Add(tree.root(), "old", 2);
+TEST_F(DentryRace, ADropDuringAMoveIsNotLost) {
+  DentryRef file = tree_.Add(tree_.root(), "old", 2);
+  std::atomic<bool> waited{false};
   std::thread dropper;
-  rcu::SyncPointScript::OnReach(
-      "move:between-chains", [&] { dropper = std::thread([&] { tree.dentries().Drop(*file); }); });
-  ASSERT_EQ(tree.Move(file, tree.root(), "new"), std::errc{});
+  rcu::SyncPointScript::OnReach("move:between-chains", [&] {
+    dropper = std::thread([&] {
+      tree_.dentries().Drop(*file);
+      Settle();
+    });
+    settled_.wait(false);
+  });
+  rcu::SyncPointScript::OnReach("dentry:wait-for-unhash", [&] {
+    waited = true;
+    Settle();
+  });
+  ASSERT_EQ(tree_.Move(file, tree_.root(), "new"), std::errc{});
   dropper.join();
+  EXPECT_TRUE(waited);
   rcu::SyncPointScript::ClearAll();
-  EXPECT_FALSE(tree.Lookup(tree.root(), "new"));
-  EXPECT_FALSE(tree.Lookup(tree.root(), "old"));
+  EXPECT_FALSE(tree_.Lookup(tree_.root(), "new"));
+  EXPECT_FALSE(tree_.Lookup(tree_.root(), "old"));
 }
 
 // The caller may free or move a dentry that it finds unhashed, so no other thread may still write
 // its sequence: a drop that meets another one waits for its end.
-TEST(DentryRace, ADropReturnsOnlyOnceNoSampleHoldsAnyMore) {
-  CachedTree tree;
-  DentryRef file = tree.Add(tree.root(), "file", 2);
+TEST_F(DentryRace, ADropReturnsOnlyOnceNoSampleHoldsAnyMore) {
+  DentryRef file = tree_.Add(tree_.root(), "file", 2);
   const uint64_t sample = file->seq.Begin();
-  std::atomic<bool> settled{false}, holds{false};
-  auto settle = [&] {
-    settled = true;
-    settled.notify_all();
-  };
+  std::atomic<bool> holds{false};
   std::thread second;
   rcu::SyncPointScript::OnReach("unhash:window-open", [&] {
     second = std::thread([&] {
-      tree.dentries().Drop(*file);
+      tree_.dentries().Drop(*file);
       holds = !file->seq.Changed(sample);
-      settle();
+      Settle();
     });
-    settled.wait(false);
+    settled_.wait(false);
   });
-  rcu::SyncPointScript::OnReach("dentry:wait-for-unhash", settle);
-  tree.dentries().Drop(*file);
+  rcu::SyncPointScript::OnReach("dentry:wait-for-unhash", [&] { Settle(); });
+  tree_.dentries().Drop(*file);
   second.join();
   rcu::SyncPointScript::ClearAll();
   EXPECT_FALSE(holds);
@@ -138,50 +127,44 @@ TEST(DentryRace, ADropReturnsOnlyOnceNoSampleHoldsAnyMore) {
 }
 
 // Two concurrent writers could leave the sequence odd, and lookups of the name spinning.
-TEST(DentryRace, AMoveDuringADropWaitsForItsEnd) {
-  CachedTree tree;
-  DentryRef file = tree.Add(tree.root(), "old", 2);
-  std::atomic<bool> settled{false}, dropped{false}, open{false};
-  auto settle = [&] {
-    settled = true;
-    settled.notify_all();
-  };
+TEST_F(DentryRace, AMoveDuringADropWaitsForItsEnd) {
+  DentryRef file = tree_.Add(tree_.root(), "old", 2);
+  std::atomic<bool> dropped{false}, open{false};
   std::thread mover;
   rcu::SyncPointScript::OnReach("unhash:window-open", [&] {
-    mover = std::thread([&] { EXPECT_EQ(tree.Move(file, tree.root(), "new"), std::errc{}); });
-    settled.wait(false);
+    mover = std::thread([&] { EXPECT_EQ(tree_.Move(file, tree_.root(), "new"), std::errc{}); });
+    settled_.wait(false);
   });
-  rcu::SyncPointScript::OnReach("dentry:wait-for-unhash", settle);
+  rcu::SyncPointScript::OnReach("dentry:wait-for-unhash", [&] { Settle(); });
   rcu::SyncPointScript::OnReach("move:between-chains", [&] {
     open = file->seq.Changed(file->seq.Begin());
-    settle();
+    Settle();
     dropped.wait(false);
   });
-  tree.dentries().Drop(*file);
+  tree_.dentries().Drop(*file);
   dropped = true;
   dropped.notify_all();
   mover.join();
   rcu::SyncPointScript::ClearAll();
   EXPECT_TRUE(open);
   ASSERT_FALSE(file->seq.Changed(file->seq.Begin()));
-  EXPECT_EQ(tree.FindRcu(tree.root(), "new"), 2u);
-  EXPECT_FALSE(tree.Lookup(tree.root(), "old"));
+  EXPECT_EQ(tree_.FindRcu(tree_.root(), "new"), 2u);
+  EXPECT_FALSE(tree_.Lookup(tree_.root(), "old"));
 }
 
 // A lookup that finds the name in its new place never sees the old verifier (NAME-13).
-TEST(DentryRace, AMovedDentryIsNotFoundBeforeItHasItsNewVerifier) {
-  CachedTree tree;
-  DentryRef file = tree.Add(tree.root(), "old", 2);
+TEST_F(DentryRace, AMovedDentryIsNotFoundBeforeItHasItsNewVerifier) {
+  DentryRef file = tree_.Add(tree_.root(), "old", 2);
   constexpr uint64_t kMoves = 20'000;
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> wrong{0}, found{0};
   std::thread walker([&] {
     while (!stop) {
       for (uint64_t verifier = 0; verifier < 2; ++verifier) {
-        PaddedName name(verifier == 0 ? "even" : "odd", tree.root().get());
+        PaddedName name(verifier == 0 ? "even" : "odd", tree_.root().get());
         rcu::ReadGuard guard;
         uint64_t seq = 0;
-        const Dentry* dentry = tree.dentries().FindRcu(tree.root().get(), name.name(), &seq);
+        const Dentry* dentry = tree_.dentries().FindRcu(tree_.root().get(), name.name(), &seq);
         if (dentry == nullptr) continue;
         const uint64_t seen = dentry->verifier.load();
         if (dentry->seq.Changed(seq)) continue;
@@ -191,7 +174,7 @@ TEST(DentryRace, AMovedDentryIsNotFoundBeforeItHasItsNewVerifier) {
     }
   });
   for (uint64_t i = 1; i <= kMoves || found < 100; ++i) {
-    ASSERT_EQ(tree.Move(file, tree.root(), i % 2 == 0 ? "even" : "odd", i), std::errc{});
+    ASSERT_EQ(tree_.Move(file, tree_.root(), i % 2 == 0 ? "even" : "odd", i), std::errc{});
   }
   stop = true;
   walker.join();
@@ -200,42 +183,34 @@ TEST(DentryRace, AMovedDentryIsNotFoundBeforeItHasItsNewVerifier) {
 
 // Reclaim marks a dentry dead long before it unhashes it. A thread that removes the name on the
 // server meanwhile finds nothing to drop, and must not find the name afterwards.
-TEST(DentryRace, ANameLookedUpInVainIsFoundByNoWalkerAfterwards) {
-  CachedTree tree;
-  tree.Add(tree.root(), "file", 2);
+TEST_F(DentryRace, ADyingDentryIsFoundByNoLookup) {
+  tree_.Add(tree_.root(), "file", 2);
   bool looked_up = true;
   uint64_t seen = 0;
-  rcu::SyncPointScript::OnReach("dentry:dying", [&] {
-    rcu::SyncPointScript::ClearAll();
-    std::thread([&] {
-      looked_up = static_cast<bool>(tree.Lookup(tree.root(), "file"));
-      seen = tree.FindRcu(tree.root(), "file");
-    }).join();
+  OnceElsewhere("dentry:dying", [&] {
+    looked_up = static_cast<bool>(tree_.Lookup(tree_.root(), "file"));
+    seen = tree_.FindRcu(tree_.root(), "file");
   });
-  EXPECT_EQ(tree.dentries().Prune(1), 1u);
+  EXPECT_EQ(tree_.dentries().Prune(1), 1u);
   EXPECT_FALSE(looked_up);
   EXPECT_EQ(seen, 0u);
-  EXPECT_EQ(tree.dentries().size(), 1u);
+  EXPECT_EQ(tree_.dentries().size(), 1u);
 }
 
 // As above: the dying dentry is not found again when its successor is dropped.
-TEST(DentryRace, ANameInsertedBesideItsDyingDentryIsTheOnlyOne) {
-  CachedTree tree;
-  tree.Add(tree.root(), "file", 2);
+TEST_F(DentryRace, ANameInsertedBesideItsDyingDentryIsTheOnlyOne) {
+  tree_.Add(tree_.root(), "file", 2);
   uint64_t inserted = 0, seen = 0;
-  rcu::SyncPointScript::OnReach("dentry:dying", [&] {
-    rcu::SyncPointScript::ClearAll();
-    std::thread([&] {
-      DentryRef file = tree.Add(tree.root(), "file", 3);
-      inserted = tree.FindRcu(tree.root(), "file");
-      tree.dentries().Drop(*file);
-      seen = tree.FindRcu(tree.root(), "file");
-    }).join();
+  OnceElsewhere("dentry:dying", [&] {
+    DentryRef file = tree_.Add(tree_.root(), "file", 3);
+    inserted = tree_.FindRcu(tree_.root(), "file");
+    tree_.dentries().Drop(*file);
+    seen = tree_.FindRcu(tree_.root(), "file");
   });
-  EXPECT_EQ(tree.dentries().Prune(1), 1u);
+  EXPECT_EQ(tree_.dentries().Prune(1), 1u);
   EXPECT_EQ(inserted, 3u);
   EXPECT_EQ(seen, 0u);
-  EXPECT_EQ(tree.dentries().size(), 1u);
+  EXPECT_EQ(tree_.dentries().size(), 1u);
 }
 #endif
 

@@ -10,21 +10,14 @@
 #include <utility>
 
 #include "nfsclient/icache/iget_family.h"
-#include "rcu/allocation_fault.h"
-#include "rcu/lock_order.h"
 #include "tests/race/inode_race.h"
 
 #ifndef NDEBUG
 namespace nfswalk::icache {
 namespace {
 
-constexpr std::errc kTaken = std::errc::device_or_resource_busy;
-
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies()),
-                         InodePolicyTestName);
-
 // INODE-5.
-TEST_P(InodeRace, OfTwoCreatorsThatBothMissOneInserts) {
+TEST_P(InodeRace, TwoCreatorsInsertOneInode) {
   InodeRef winner;
   OnceAt("insert:before-lock", [&] { Elsewhere([&] { winner = caches_.Get(7); }); });
   const InodeRef loser = caches_.Get(7);
@@ -51,7 +44,7 @@ TEST_P(InodeRace, TheCreatorThatLostWaitsForTheInodeToBeComplete) {
 }
 
 // INODE-7.
-TEST_P(InodeRace, WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
+TEST_P(InodeRace, AfterAFailedCreationOneWaiterCreates) {
   FoundInode failing = caches_.GetNew(7);
   CountAt asleep("wait:before-sleep");
   std::array<InodeRef, 3> found;
@@ -80,7 +73,7 @@ TEST_P(InodeRace, WhenACreatorFailsOneOfThoseWhoWaitedIsTheNext) {
 // INODE-6.
 TEST_P(InodeRace, AFileBeingCreatedIsStaleToAllAtOnce) {
   InodeRef file = Creating(7);
-  NobodyReaches("wait:before-sleep");
+  AbortAt("wait:before-sleep");
   EXPECT_FALSE(LookupRcu(7));
   EXPECT_FALSE(LookupLocked(7));
   EXPECT_FALSE(cache_.Ilookup(7));
@@ -105,102 +98,25 @@ TEST_P(InodeRace, AFileNotCreatedAfterAllIsStaleUntilItIsGone) {
   cache_.DiscardNew(std::move(file));
   EXPECT_FALSE(LookupRcu(7));
   EXPECT_EQ(Iget5Rcu(7).error(), InodeError::kStale);
-  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
-  Actor evictor([&] { other = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
+  DyingInode dying(std::move(other));
+  StopAt asleep("wait:before-sleep");
   Actor creator([&] { EXPECT_TRUE(caches_.Get(7)); });
   EXPECT_TRUE(asleep.Reached(creator));
   dying.LetGo();
   asleep.LetGo();
 }
 
-TEST_P(InodeRace, AKeyBeingCreatedOrAliveIsTaken) {
-  InodeRef file = Creating(7);
-  NobodyReaches("wait:before-sleep");
-  EXPECT_EQ(cache_.InsertLocked(*Fresh(7)), kTaken);
-  cache_.UnlockNew(*file);
-  EXPECT_EQ(cache_.InsertLocked(*Fresh(7)), kTaken);
-  EXPECT_EQ(file->count, 1u);
-}
-
-TEST_P(InodeRace, AnIncompleteInodeIsWaitedForAndThenTaken) {
-  FoundInode other = caches_.GetNew(7);
-  InodeRef fresh = Fresh(7);
-  StopAt asleep("wait:before-sleep");
-  Actor creator([&] { EXPECT_EQ(cache_.InsertLocked(*fresh), kTaken); });
-  EXPECT_TRUE(asleep.Reached(creator));
-  cache_.UnlockNew(*other.inode);
-  asleep.LetGo();
-  creator.Join();
-  EXPECT_EQ(other.inode->count, 1u);
-}
-
-TEST_P(InodeRace, AnIncompleteInodeThatFailsLeavesTheKeyToWhoWaited) {
-  FoundInode other = caches_.GetNew(7);
-  InodeRef fresh = Fresh(7);
-  StopAt asleep("wait:before-sleep");
-  Actor creator([&] { EXPECT_EQ(cache_.InsertLocked(*fresh), std::errc{}); });
-  EXPECT_TRUE(asleep.Reached(creator));
-  cache_.IgetFailed(std::move(other.inode));
-  asleep.LetGo();
-  creator.Join();
-  cache_.UnlockNew(*fresh);
-  EXPECT_EQ(LookupRcu(7).get(), fresh.get());
-}
-
-// INODE-6.
-TEST_P(InodeRace, BesideADyingInodeTheKeyIsFreeAndTheNewOneIsMetFirst) {
-  InodeRef doomed = GetDoomed(7);
-  StopAt dying("evict:before-unhash");
-  NobodyReaches("wait:before-sleep");
-  Actor evictor([&] { doomed = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
-  InodeRef fresh = Creating(7);
-  cache_.UnlockNew(*fresh);
-  EXPECT_EQ(LookupRcu(7).get(), fresh.get());
-  EXPECT_EQ(LookupLocked(7).get(), fresh.get());
-  dying.LetGo();
-  evictor.Join();
-  EXPECT_EQ(LookupLocked(7).get(), fresh.get())
-      << "the eviction of the dying one unhashed the new one";
-}
-
 TEST_P(InodeRace, AnInodeThatBeginsToDieWhenItIsFoundIsNotTaken) {
   InodeRef doomed = GetDoomed(7);
-  StopAt matched("insert-locked:after-match"), dying("evict:before-unhash");
+  StopAt matched("insert-locked:after-match");
   InodeRef fresh = Fresh(7);
   Actor creator([&] { EXPECT_EQ(cache_.InsertLocked(*fresh), std::errc{}); });
   EXPECT_TRUE(matched.Reached(creator));
-  Actor evictor([&] { doomed = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
+  DyingInode dying(std::move(doomed));
   matched.LetGo();
   creator.Join();
   dying.LetGo();
   cache_.UnlockNew(*fresh);
-}
-
-TEST_P(InodeRace, AnIdentityThatRefusesInsertsNothing) {
-  KeyIdentity refusing(7);
-  refusing.set_error = std::errc::bad_address;
-  const uint64_t hash = cache_.HashOf(7);
-  EXPECT_EQ(cache_.Iget5Rcu(hash, refusing).error(), InodeError::kSetFailed);
-  EXPECT_EQ(cache_.Insert5(cache_.NewInode(), hash, refusing).error(), InodeError::kSetFailed);
-  rcu::AssertMaySleep();
-  EXPECT_EQ(caches_.operations.evicted, 2u);
-  EXPECT_EQ(cache_.size(), 0u);
-  EXPECT_TRUE(caches_.Get(7)) << "the chain lock was released";
-}
-
-TEST_P(InodeRace, WithoutMemoryAMissIsAnErrorThatHoldsNothing) {
-  rcu::AllocationFault::FailAfter(0);
-  const IgetResult failed = Iget5Rcu(7);
-  const bool none = !cache_.NewInode();
-  rcu::AllocationFault::Clear();
-  EXPECT_EQ(failed.error(), InodeError::kNoMemory);
-  EXPECT_TRUE(none);
-  rcu::AssertMaySleep();
-  EXPECT_EQ(cache_.size(), 0u);
-  EXPECT_TRUE(caches_.Get(7));
 }
 
 TEST_P(InodeRace, AnInodeNotYetListedIsWaitedForAndNotIterated) {

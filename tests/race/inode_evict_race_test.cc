@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <utility>
 
 #include "nfsclient/icache/iget_family.h"
 #include "tests/race/inode_race.h"
@@ -10,13 +11,6 @@
 #ifndef NDEBUG
 namespace nfswalk::icache {
 namespace {
-
-class InodeRaceDeathTest : public InodeRace {};
-
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies()),
-                         InodePolicyTestName);
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceDeathTest, testing::ValuesIn(AllInodePolicies()),
-                         InodePolicyTestName);
 
 TEST_P(InodeRace, AnInodeFoundBeforeItsLastReferenceIsDroppedStays) {
   InodeRef dropped = GetDoomed(7), found;
@@ -28,7 +22,7 @@ TEST_P(InodeRace, AnInodeFoundBeforeItsLastReferenceIsDroppedStays) {
 }
 
 // INODE-10.
-TEST_P(InodeRace, WhoeverHoldsTheInodesLockDecidesWhetherItLives) {
+TEST_P(InodeRace, TheHolderOfTheInodeLockDecidesItsEviction) {
   InodeRef dropped = GetDoomed(7), found;
   StopAt last("iput:before-final");
   Actor dropper([&] { dropped = {}; });
@@ -51,7 +45,7 @@ TEST_P(InodeRace, ReclaimSkipsAnInodeThatIsBeingFound) {
   EXPECT_FALSE(found->Is(kDying));
 }
 
-TEST_P(InodeRace, WhoFindsAnInodeThatReclaimHasTakenMissesIt) {
+TEST_P(InodeRace, AnInodeTakenByReclaimIsNotFound) {
   caches_.Get(7);
   StopAt taken("lru:after-trylock");
   Actor pruner([&] { EXPECT_EQ(cache_.Prune(1), 1u); });
@@ -72,21 +66,14 @@ TEST_P(InodeRace, AnInodeFoundWhileAllUnusedAreEvictedStays) {
 }
 
 // INODE-1.
-TEST_P(InodeRace, OnceAnInodeIsDyingNobodyTakesAReference) {
+TEST_P(InodeRace, ADyingInodeGivesNoReference) {
   InodeRef doomed = GetDoomed(7);
-  StopAt dying("evict:before-unhash");
   Inode& inode = *doomed;
-  Actor evictor([&] { doomed = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
+  DyingInode dying(std::move(doomed));
   EXPECT_FALSE(icache::Grab(inode));
   EXPECT_FALSE(IgetFamily::IterGrab(inode, {}));
   EXPECT_EQ(inode.count, 0u);
   dying.LetGo();
-}
-
-TEST_P(InodeRaceDeathTest, AHoldWithoutAReferenceIsRefused) {
-  Inode* unused = caches_.Get(7).get();
-  EXPECT_DEATH(icache::Hold(*unused).release(), "Assertion");
 }
 
 TEST_P(InodeRace, TheLastReferenceToGoAfterAnUnmountEvictsAtOnce) {
@@ -112,6 +99,19 @@ TEST_P(InodeRace, AnInodeNotToBeKeptIsWrittenBackAndThenEvicted) {
   EXPECT_EQ(caches_.operations.written, 1u);
   EXPECT_EQ(caches_.operations.evicted, 1u);
   EXPECT_EQ(cache_.size(), 0u);
+}
+
+// Reclaim has unlinked an inode in use; before it continues, another thread drops the reference and
+// adds the inode to another shard.
+TEST_P(InodeRaceOfLruShards, AnInodePutBackWhileReclaimTakesItOffIsInOneShard) {
+  caches_.Get(7);
+  InodeRef user = caches_.Get(7);
+  OnceAt("lru:judged", [&] { Elsewhere([&] { user = {}; }); });
+  EXPECT_EQ(cache_.Prune(1), 0u);
+  EXPECT_FALSE(user);
+  EXPECT_EQ(cache_.unused(), 1u);
+  EXPECT_EQ(cache_.Prune(1), 1u);
+  EXPECT_EQ(cache_.unused(), 0u);
 }
 
 }  // namespace

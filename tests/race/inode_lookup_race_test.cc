@@ -15,58 +15,10 @@
 namespace nfswalk::icache {
 namespace {
 
-// Inodes of different keys in one chain, and a table that can be grown.
-class InodeRaceInOneChain : public InodeRace {
- protected:
-  IgetResult GetInChain(InodeIdentity& identity) { return cache_.Iget5Rcu(kHash, identity); }
-  InodeRef GetInChain(uint64_t key) {
-    KeyIdentity identity(key);
-    InodeRef inode = std::move(GetInChain(identity)->inode);
-    cache_.UnlockNew(*inode);
-    return inode;
-  }
-  // Inserts until the table has doubled and begins to grow again. Its keys are not used by the
-  // tests.
-  void GrowTable() {
-    CountAt growths("hash_table:growth-started");
-    for (uint64_t key = 1000; growths.count() < 2; ++key) caches_.Get(key);
-  }
-
-  const uint64_t kHash = cache_.HashOf(7);
-};
-class InodeRaceUnderRcu : public InodeRaceInOneChain {};
-class InodeRaceWithChainLocks : public InodeRaceInOneChain {};
-class InodeRaceWithBoth : public InodeRaceInOneChain {};
-// Adds a second superblock, `theirs_`.
-class InodeRaceOfTwoSuperblocks : public InodeRace {
- protected:
-  InodeCaches theirs_{InodeCacheOptions{.policy = GetParam(), .share_table_with = &cache_}};
-};
-class InodeRaceDeathTest : public InodeRace {};
-
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies()),
-                         InodePolicyTestName);
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceDeathTest, testing::ValuesIn(AllInodePolicies()),
-                         InodePolicyTestName);
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceUnderRcu, testing::ValuesIn(InodePoliciesUnderRcu()),
-                         InodePolicyTestName);
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceWithChainLocks,
-                         testing::ValuesIn(InodePoliciesWithChainLocks()), InodePolicyTestName);
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceWithBoth,
-                         testing::ValuesIn(InodePoliciesWhere([](HashPolicy hash) {
-                           return FirstLookupIsRcu(hash) && hash != HashPolicy::kLfht;
-                         })),
-                         InodePolicyTestName);
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceOfTwoSuperblocks,
-                         testing::ValuesIn(InodePoliciesWhere([](HashPolicy hash) {
-                           return hash != HashPolicy::kIndex;
-                         })),
-                         InodePolicyTestName);
-
 // Matches one key; runs a hook when it compares another given key.
-class StandingIdentity final : public InodeIdentity {
+class InterruptingIdentity final : public InodeIdentity {
  public:
-  StandingIdentity(uint64_t key, uint64_t other, std::function<void()> meanwhile)
+  InterruptingIdentity(uint64_t key, uint64_t other, std::function<void()> meanwhile)
       : key_(key), other_(other), meanwhile_(std::move(meanwhile)) {}
   bool Test(const Inode& inode) const override {
     if (inode.fileid == other_ && meanwhile_) Elsewhere(std::exchange(meanwhile_, nullptr));
@@ -81,7 +33,7 @@ class StandingIdentity final : public InodeIdentity {
 };
 
 // INODE-9.
-TEST_P(InodeRace, OfTwoWhoUnhashAnInodeOneRemovesIt) {
+TEST_P(InodeRace, TwoUnhashesRemoveAnInodeOnce) {
   InodeRef inode = caches_.Get(7);
   OnceAt("unhash:before-lock", [&] { Elsewhere([&] { cache_.Unhash(*inode); }); });
   cache_.Unhash(*inode);
@@ -98,19 +50,19 @@ TEST_P(InodeRaceWithChainLocks, AnInodeWhoseChainMovesBeforeItIsUnhashedIsRemove
 }
 
 // INODE-11.
-TEST_P(InodeRaceWithBoth, AWalkerWhoseInodeMovesToAnotherTableEndsAndCreatesNoSecond) {
+TEST_P(InodeRaceWithBoth, ALookupWhoseInodeMovesToAnotherTableEndsAndCreatesNoSecond) {
   InodeRef wanted = GetInChain(1), passed = GetInChain(2);
-  StandingIdentity identity(1, 2, [&] { GrowTable(); });
+  InterruptingIdentity identity(1, 2, [&] { GrowTable(); });
   const IgetResult found = GetInChain(identity);
   EXPECT_TRUE(identity.happened());
   EXPECT_EQ(found->inode.get(), wanted.get());
 }
 
-TEST_P(InodeRaceUnderRcu, AWalkerOnAnInodeThatLeavesTheChainFindsItsWayOn) {
+TEST_P(InodeRaceUnderRcu, ALookupGoesOnFromAnInodeThatLeavesTheChain) {
   InodeRef wanted = GetInChain(1), middle = GetInChain(2), head = GetInChain(3);
   for (InodeRef* passed : {&middle, &head}) {
     MarkDontCache(**passed);
-    StandingIdentity identity(1, (*passed)->fileid, [&] { *passed = {}; });
+    InterruptingIdentity identity(1, (*passed)->fileid, [&] { *passed = {}; });
     InodeRef found = cache_.Ilookup5Rcu(kHash, identity);
     EXPECT_TRUE(identity.happened());
     EXPECT_EQ(found.get(), wanted.get());
@@ -133,14 +85,11 @@ TEST_P(InodeRaceOfTwoSuperblocks, BothCreateOneKeyAtOnceAndHaveAnInodeEach) {
 TEST_P(InodeRaceOfTwoSuperblocks, ADyingInodeOfTheOtherIsNotWaitedFor) {
   InodeRef doomed = theirs_.Get(7);
   MarkDontCache(*doomed);
-  StopAt dying("evict:before-unhash");
-  NobodyReaches("wait:before-sleep");
-  Actor evictor([&] { doomed = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
+  DyingInode dying(std::move(doomed));
+  AbortAt("wait:before-sleep");
   EXPECT_FALSE(LookupRcu(7));
   InodeRef ours = caches_.Get(7);
-  dying.LetGo();
-  evictor.Join();
+  dying.Evict();
   EXPECT_EQ(LookupLocked(7).get(), ours.get());
 }
 
@@ -212,7 +161,7 @@ TEST_P(InodeRaceDeathTest, NoCallThatMaySleepIsMadeUnderAChainsLock) {
 }
 
 // The chain is 3, 2, 1. Once 3 has moved, a lookup in the old chain reaches its end behind 3.
-TEST_P(InodeRaceWithBoth, WhoMissesAnInodeOnTheMoveCreatesNoSecond) {
+TEST_P(InodeRaceWithBoth, AMissDuringGrowthCreatesNoSecondInode) {
   InodeRef wanted = GetInChain(1), middle = GetInChain(2), head = GetInChain(3);
   std::optional<StopAt> missed;
   std::optional<Actor> finder;

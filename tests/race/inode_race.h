@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "nfsclient/icache/iget_family.h"
 #include "rcu/sync_point.h"
@@ -16,20 +15,6 @@
 #include "tests/race/interleavings.h"
 
 namespace nfswalk::icache {
-
-inline std::vector<InodePolicy> InodePoliciesWhere(bool (*fits)(HashPolicy)) {
-  std::vector<InodePolicy> all = AllInodePolicies();
-  std::erase_if(all, [&](const InodePolicy& policy) { return !fits(policy.hash); });
-  return all;
-}
-// Policies whose first lookup is lockless.
-inline std::vector<InodePolicy> InodePoliciesUnderRcu() {
-  return InodePoliciesWhere(&FirstLookupIsRcu);
-}
-// Policies with chain locks, whose buckets move when the table grows.
-inline std::vector<InodePolicy> InodePoliciesWithChainLocks() {
-  return InodePoliciesWhere([](HashPolicy hash) { return hash != HashPolicy::kLfht; });
-}
 
 // A cache of the policy under test, and operations by key.
 class InodeRace : public testing::TestWithParam<InodePolicy> {
@@ -62,6 +47,20 @@ class InodeRace : public testing::TestWithParam<InodePolicy> {
     EXPECT_EQ(cache_.InsertLocked(*inode), std::errc{});
     return inode;
   }
+  // A new inode of this key in the chain of key 7.
+  IgetResult GetInChain(InodeIdentity& identity) { return cache_.Iget5Rcu(kHash, identity); }
+  InodeRef GetInChain(uint64_t key) {
+    KeyIdentity identity(key);
+    InodeRef inode = std::move(GetInChain(identity)->inode);
+    cache_.UnlockNew(*inode);
+    return inode;
+  }
+  // Inserts until the table has doubled and begins to grow again. Its keys are not used by the
+  // tests.
+  void GrowTable() {
+    CountAt growths("hash_table:growth-started");
+    for (uint64_t key = 1000; growths.count() < 2; ++key) caches_.Get(key);
+  }
   size_t Iterated() {
     size_t visited = 0;
     EXPECT_EQ(cache_.IterInodes({},
@@ -75,6 +74,37 @@ class InodeRace : public testing::TestWithParam<InodePolicy> {
 
   InodeCaches caches_{GetParam()};
   IgetFamily& cache_ = *caches_.cache;
+  const uint64_t kHash = cache_.HashOf(7);
+};
+class InodeRaceUnderRcu : public InodeRace {};
+class InodeRaceWithChainLocks : public InodeRace {};
+class InodeRaceWithBoth : public InodeRace {};
+class InodeRaceOfLruShards : public InodeRace {};
+class InodeRaceDeathTest : public InodeRace {};
+// Adds a second superblock, `theirs_`.
+class InodeRaceOfTwoSuperblocks : public InodeRace {
+ protected:
+  InodeCaches theirs_{InodeCacheOptions{.policy = GetParam(), .share_table_with = &cache_}};
+};
+
+// An inode that a thread of its own evicts, stopped while it is dying and hashed.
+class DyingInode {
+ public:
+  explicit DyingInode(InodeRef inode)
+      : inode_(std::move(inode)), evictor_([this] { inode_ = {}; }) {
+    EXPECT_TRUE(dying_.Reached(evictor_));
+  }
+  void LetGo() { dying_.LetGo(); }
+  // Returns once the inode is evicted.
+  void Evict() {
+    LetGo();
+    evictor_.Join();
+  }
+
+ private:
+  InodeRef inode_;
+  StopAt dying_{"evict:before-unhash"};
+  Actor evictor_;
 };
 
 }  // namespace nfswalk::icache

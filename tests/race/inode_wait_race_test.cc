@@ -13,51 +13,23 @@
 namespace nfswalk::icache {
 namespace {
 
-class InodeRaceUnderRcu : public InodeRace {};
-class InodeRaceWithChainLocks : public InodeRace {};
-
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies()),
-                         InodePolicyTestName);
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceUnderRcu, testing::ValuesIn(InodePoliciesUnderRcu()),
-                         InodePolicyTestName);
-INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceWithChainLocks,
-                         testing::ValuesIn(InodePoliciesWithChainLocks()), InodePolicyTestName);
-
 // INODE-4.
-TEST_P(InodeRace, WhoFindsAnInodeThatBeginsToDieWaitsAndThenMissesIt) {
+TEST_P(InodeRace, AnInodeThatBeginsToDieIsWaitedForAndMissed) {
   InodeRef doomed = GetDoomed(7);
-  StopAt matched("find:after-match"), dying("evict:before-unhash"), asleep("wait:before-sleep");
+  StopAt matched("find:after-match"), asleep("wait:before-sleep");
   Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
   EXPECT_TRUE(matched.Reached(finder));
-  Actor evictor([&] { doomed = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
+  DyingInode dying(std::move(doomed));
   matched.LetGo();
   EXPECT_TRUE(asleep.Reached(finder));
   dying.LetGo();
   asleep.LetGo();
 }
 
-TEST_P(InodeRace, WhoWantsAnInodeThatIsDyingWaitsAndThenCreatesAnother) {
-  InodeRef doomed = GetDoomed(7);
-  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
-  Actor evictor([&] { doomed = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
-  Actor creator([&] {
-    FoundInode created = caches_.GetNew(7);
-    EXPECT_TRUE(created.is_new);
-    cache_.UnlockNew(*created.inode);
-  });
-  EXPECT_TRUE(asleep.Reached(creator));
-  dying.LetGo();
-  asleep.LetGo();
-}
-
 // An inode inserted in front of the dying one meanwhile is found only from the head. INODE-4.
 TEST_P(InodeRaceWithChainLocks, ALockedFinderSleepsWithoutTheLockAndStartsAgainAtTheHead) {
-  InodeRef doomed = GetDoomed(7);
-  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
-  Actor evictor([&] { doomed = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
+  DyingInode dying(GetDoomed(7));
+  StopAt asleep("wait:before-sleep");
   InodeRef found;
   Actor finder([&] { found = LookupLocked(7); });
   EXPECT_TRUE(asleep.Reached(finder));
@@ -98,19 +70,6 @@ TEST_P(InodeRaceUnderRcu, TheMemoryOfAnInodeUnderAFinderIsNotReused) {
   EXPECT_NE(other.get(), found);
 }
 
-// INODE-8.
-TEST_P(InodeRace, AnEvictionBetweenTicketAndSleepIsNotMissed) {
-  InodeRef doomed = GetDoomed(7);
-  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
-  Actor evictor([&] { doomed = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
-  Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
-  EXPECT_TRUE(asleep.Reached(finder));
-  dying.LetGo();
-  evictor.Join();
-  asleep.LetGo();
-}
-
 TEST_P(InodeRace, ACompletionBetweenTicketAndSleepIsNotMissed) {
   FoundInode created = caches_.GetNew(7);
   StopAt asleep("wait:before-sleep");
@@ -120,23 +79,21 @@ TEST_P(InodeRace, ACompletionBetweenTicketAndSleepIsNotMissed) {
   asleep.LetGo();
 }
 
-// Sanitizers detect any access to the memory; otherwise the next inode may reuse it.
+// The eviction between ticket and sleep is not missed. Sanitizers detect any access to the memory;
+// otherwise the next inode may reuse it. INODE-8.
 TEST_P(InodeRace, AFinderDoesNotTouchTheInodeItSleptFor) {
-  InodeRef doomed = GetDoomed(7);
-  StopAt dying("evict:before-unhash"), asleep("wait:before-sleep");
-  Actor evictor([&] { doomed = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
+  DyingInode dying(GetDoomed(7));
+  StopAt asleep("wait:before-sleep");
   Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
   EXPECT_TRUE(asleep.Reached(finder));
-  dying.LetGo();
-  evictor.Join();
+  dying.Evict();
   rcu::Barrier();
   asleep.LetGo();
   finder.Join();
   EXPECT_EQ(caches_.Get(8)->count, 1u);
 }
 
-TEST_P(InodeRace, AnInodeWrittenBackToDieIsWaitedForAndLeftAloneByAllOthers) {
+TEST_P(InodeRace, AnInodeWrittenBackToDieIsWaitedForAndNotReclaimed) {
   caches_.Get(7);  // joins the LRU, and stays on it when used again
   InodeRef doomed = GetDoomed(7);
   cache_.MarkDirty(*doomed);
@@ -168,7 +125,7 @@ TEST_P(InodeRace, AnInodeWrittenBackToDieIsDyingAtEveryMomentFromThenOn) {
   EXPECT_FALSE(seen);
 }
 
-TEST_P(InodeRace, WhoWaitedForAnInodeThatAThirdUnhashedStartsAgain) {
+TEST_P(InodeRace, AWaiterForAnUnhashedInodeStartsAgain) {
   FoundInode created = caches_.GetNew(7);
   StopAt asleep("wait:before-sleep");
   Actor finder([&] { EXPECT_FALSE(LookupRcu(7)); });
@@ -182,12 +139,11 @@ TEST_P(InodeRace, WhoWaitedForAnInodeThatAThirdUnhashedStartsAgain) {
 
 // A lookup by file id alone finds the stale inode and waits for its eviction; a lookup by identity
 // skips it and waits for its successor. In the end both wait for the successor.
-TEST_P(InodeRace, OneWakeServesThoseWhoWaitedForEitherInodeOfAKey) {
-  InodeRef forgotten = caches_.Get(7);
-  forgotten->flags = kStale;
-  StopAt dying("evict:before-unhash"), first("wait:before-sleep");
-  Actor evictor([&] { forgotten = {}; });
-  EXPECT_TRUE(dying.Reached(evictor));
+TEST_P(InodeRace, AWakeUpServesTheWaitersOfEachInodeOfAKey) {
+  InodeRef stale = caches_.Get(7);
+  stale->flags = kStale;
+  DyingInode dying(std::move(stale));
+  StopAt first("wait:before-sleep");
   InodeRef by_fileid, by_identity;
   Actor finder([&] { by_fileid = cache_.Ilookup(7); });
   EXPECT_TRUE(first.Reached(finder));

@@ -115,7 +115,7 @@ class CountAt {
 };
 
 // Aborts if a thread reaches `point`, where it would wait for itself.
-inline void NobodyReaches(std::string_view point) {
+inline void AbortAt(std::string_view point) {
   rcu::SyncPointScript::OnReach(point, [point = std::string(point)] {
     std::fprintf(stderr, "a thread reached %s\n", point.c_str());
     std::abort();

@@ -116,7 +116,7 @@ TEST_F(NfsRulesRace, ALateLinkTextDoesNotOutliveAChange) {
 }
 
 // A name revalidated in one directory while it is moved to another is not valid in the other.
-TEST_F(NfsRulesRace, ARevalidationInTheOldDirectoryDoesNotVouchForTheNameInTheNew) {
+TEST_F(NfsRulesRace, ARevalidationInTheOldDirectoryDoesNotValidateTheNameInTheNew) {
   const uint64_t a = server_->Add(kRoot, "a", FileType::kDirectory);
   const uint64_t b = server_->Add(kRoot, "b", FileType::kDirectory);
   server_->Add(a, "moved", FileType::kDirectory);

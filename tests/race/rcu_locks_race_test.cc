@@ -97,7 +97,7 @@ TEST(LockrefRace, GetsAndPutsOfAllKindsBalance) {
 // One thread marks the object dead when it is unreferenced, and revives it later; the others never
 // hold a reference to a dead object, nor see the plain field change that is written while it is
 // dead.
-TEST(LockrefRace, NobodyHoldsAReferenceToADeadObject) {
+TEST(LockrefRace, ADeadObjectHasNoReferences) {
   constexpr uint64_t kFloor = 200;
   constexpr uint64_t kAttempts = 20'000'000;
   Lockref ref;

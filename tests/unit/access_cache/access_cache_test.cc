@@ -58,6 +58,12 @@ class AccessCacheTest : public testing::Test {
   Answer Locked(uint32_t uid, AccessAge age = kFresh) {
     return cache_.SearchLocked(User(uid).get(), age);
   }
+  // Expects one result of all three lookups.
+  void ExpectEach(uint32_t uid, Answer answer) {
+    EXPECT_EQ(Peek(uid), answer);
+    EXPECT_EQ(Search(uid), answer);
+    EXPECT_EQ(Locked(uid), answer);
+  }
 
   CredentialCache credentials_{{.entries_max = 1000}};
   rcu::ChangeCount drops_;
@@ -65,27 +71,18 @@ class AccessCacheTest : public testing::Test {
   LoneAccessCache cache_;
 };
 
-TEST_F(AccessCacheTest, AnEmptyCacheAnswersNothing) {
-  EXPECT_EQ(Peek(1), std::nullopt);
-  EXPECT_EQ(Search(1), std::nullopt);
-  EXPECT_EQ(Locked(1), std::nullopt);
-  EXPECT_EQ(cache_.size(), 0u);
-}
-
 TEST_F(AccessCacheTest, EveryLookupReportsTheRawServerBits) {
   for (uint32_t rights : {0x00, 0x01, 0x15, 0x3f}) {
     Grant(1, rights);
-    EXPECT_EQ(Peek(1), rights);
-    EXPECT_EQ(Search(1), rights);
-    EXPECT_EQ(Locked(1), rights);
+    ExpectEach(1, rights);
   }
 }
 
 TEST_F(AccessCacheTest, OnlyTheCredentialThatAskedIsAnswered) {
+  ExpectEach(1, std::nullopt);
+  EXPECT_EQ(cache_.size(), 0u);
   Grant(1, 0x3f);
-  EXPECT_EQ(Peek(2), std::nullopt);
-  EXPECT_EQ(Search(2), std::nullopt);
-  EXPECT_EQ(Locked(2), std::nullopt);
+  ExpectEach(2, std::nullopt);
 }
 
 TEST_F(AccessCacheTest, PeekSeesTheNewestAndSearchSeesAll) {
@@ -154,9 +151,7 @@ TEST_F(AccessCacheTest, ANewAnswerReplacesTheOldOne) {
   Grant(1, 0x01);
   EXPECT_EQ(cache_.size(), 2u);
   EXPECT_EQ(lru_.entries(), 2u);
-  EXPECT_EQ(Peek(1), 0x01);
-  EXPECT_EQ(Search(1), 0x01);
-  EXPECT_EQ(Locked(1), 0x01);
+  ExpectEach(1, 0x01);
 }
 
 // ACCESS-11: an entry that replaces another has a timestamp of its own.
@@ -181,6 +176,7 @@ TEST_F(AccessCacheTest, TheLifetimeIsHalfOpenAndNeverReachesIntoTheFuture) {
     EXPECT_EQ(Peek(1, c.age).has_value(), c.answers) << c.age.now_ns;
     EXPECT_EQ(Search(1, c.age).has_value(), c.answers) << c.age.now_ns;
   }
+  EXPECT_EQ(Locked(1, {kNow + kLifetimeNs, kLifetimeNs}), std::nullopt);
 }
 
 TEST_F(AccessCacheTest, ALockedSearchDropsWhatIsTooOld) {
@@ -197,11 +193,7 @@ TEST_F(AccessCacheTest, AfterInvalidateNothingAnswers) {
   Grant(1, 0x3f);
   Grant(2, 0x3f);
   cache_.Invalidate();
-  for (uint32_t uid : {1, 2}) {
-    EXPECT_EQ(Peek(uid), std::nullopt);
-    EXPECT_EQ(Search(uid), std::nullopt);
-    EXPECT_EQ(Locked(uid), std::nullopt);
-  }
+  for (uint32_t uid : {1, 2}) ExpectEach(uid, std::nullopt);
 }
 
 TEST_F(AccessCacheTest, AnInsertionSweepsOutWhatWasInvalidated) {
@@ -218,9 +210,7 @@ TEST_F(AccessCacheTest, AGrantAskedForBeforeAnInvalidationIsNotCached) {
   const uint64_t epoch = cache_.epoch();
   cache_.Invalidate();
   cache_.Insert(User(1), 0x3f, kNow, epoch, lru_);
-  EXPECT_EQ(Peek(1), std::nullopt);
-  EXPECT_EQ(Search(1), std::nullopt);
-  EXPECT_EQ(Locked(1), std::nullopt);
+  ExpectEach(1, std::nullopt);
   EXPECT_EQ(cache_.size(), 0u);
   EXPECT_EQ(lru_.entries(), 0u);
 }
@@ -264,23 +254,13 @@ TEST_F(AccessCacheTest, AnAnswerOfTheInodeItselfPinsItsCredential) {
   EXPECT_EQ(credentials_.Prune(~uint64_t{0}), 1u);
 }
 
-TEST_F(AccessCacheTest, AnEntryPinsItsCredential) {
+// The pin outlasts every reader that may compare with the entry. ACCESS-11.
+TEST_F(AccessCacheTest, AnEntryPinsItsCredentialUntilItsReadersAreGone) {
   ServeFromList(cache_, credentials_, lru_);
   rcu::Barrier();
   credentials_.Prune(~uint64_t{0});
   Grant(1, 0x3f);
   EXPECT_EQ(credentials_.Prune(~uint64_t{0}), 0u);
-  cache_.Clear(lru_);
-  rcu::Barrier();
-  EXPECT_EQ(credentials_.Prune(~uint64_t{0}), 1u);
-}
-
-// ACCESS-11: the pin outlasts every reader that may compare with the entry.
-TEST_F(AccessCacheTest, TheCredentialStaysPinnedUntilReadersOfTheEntryAreGone) {
-  ServeFromList(cache_, credentials_, lru_);
-  rcu::Barrier();
-  credentials_.Prune(~uint64_t{0});
-  Grant(1, 0x3f);
   {
     rcu::ReadGuard guard;
     cache_.Clear(lru_);
@@ -378,15 +358,6 @@ TEST_F(AccessCacheTest, NoLookupContradictsAnother) {
     }
   }
   EXPECT_GT(answers, 50);
-}
-
-TEST_F(AccessCacheTest, ALocklessMissIsALockedMissWhereThereAreFewEntries) {
-  for (uint32_t uid : {1, 2}) Grant(uid, 0x3f);
-  const AccessAge expired = {kNow + kLifetimeNs, kLifetimeNs};
-  for (uint32_t uid : {1, 2, 3}) {
-    EXPECT_EQ(Search(uid, expired), std::nullopt);
-    EXPECT_EQ(Locked(uid, expired), std::nullopt);
-  }
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ TEST_F(AccessLruTest, ARecentlyUsedEntryIsNotTheOldest) {
   EXPECT_EQ(Search(0, 2), std::nullopt);
 }
 
-TEST_F(AccessLruTest, ReplacingAnEntryAtTheLimitCostsNobodyElse) {
+TEST_F(AccessLruTest, ReplacingAnEntryAtTheLimitEvictsNoOther) {
   for (uint32_t uid : {1, 2, 3, 4}) Grant(uid, uid);
   Grant(4, 4);
   EXPECT_EQ(lru_.entries(), 4u);

@@ -14,8 +14,8 @@
 namespace nfswalk {
 namespace {
 
-// The outcome of one call.
-struct Fate {
+// Counts what happened to one call.
+struct Outcome {
   std::atomic<int> answered{0};
   std::atomic<int> canceled{0};
   std::atomic<int> delivered{0};
@@ -24,8 +24,9 @@ struct Fate {
 
 class FakeCall : public QueuedCall {
  public:
-  FakeCall(Fate& fate, bool at_once, std::latch* wait_for = nullptr, std::latch* begun = nullptr)
-      : fate_(fate), at_once_(at_once), wait_for_(wait_for), begun_(begun) {}
+  FakeCall(Outcome& outcome, bool at_once, std::latch* wait_for = nullptr,
+           std::latch* begun = nullptr)
+      : outcome_(outcome), at_once_(at_once), wait_for_(wait_for), begun_(begun) {}
 
   bool AnswerAtOnce() override {
     if (at_once_) Answered();
@@ -36,16 +37,16 @@ class FakeCall : public QueuedCall {
     if (wait_for_ != nullptr) wait_for_->wait();
     Answered();
   }
-  void Cancel() override { ++fate_.canceled; }
-  void Deliver() override { ++fate_.delivered; }
+  void Cancel() override { ++outcome_.canceled; }
+  void Deliver() override { ++outcome_.delivered; }
 
  private:
   void Answered() {
-    fate_.answered_by = std::this_thread::get_id();
-    ++fate_.answered;
+    outcome_.answered_by = std::this_thread::get_id();
+    ++outcome_.answered;
   }
 
-  Fate& fate_;
+  Outcome& outcome_;
   const bool at_once_;
   std::latch* const wait_for_;
   std::latch* const begun_;
@@ -62,49 +63,49 @@ bool Ready(const CallbackQueue& queue, int timeout_ms) {
   return poll(&event, 1, timeout_ms) == 1;
 }
 
-TEST(CallbackQueue, WhatCanBeAnsweredAtOnceIsAnsweredBySubmitterAndDeliveredOnlyWhenDispatched) {
-  Fate fate;
+TEST(CallbackQueue, ACallThatNeedsNoWaitIsAnsweredBySubmitterAndDeliveredOnlyWhenDispatched) {
+  Outcome outcome;
   auto queue = MakeQueue(1);
-  ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(fate, true)), std::errc{});
-  EXPECT_EQ(fate.answered_by, std::this_thread::get_id());
-  EXPECT_EQ(fate.delivered, 0);
+  ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(outcome, true)), std::errc{});
+  EXPECT_EQ(outcome.answered_by, std::this_thread::get_id());
+  EXPECT_EQ(outcome.delivered, 0);
   EXPECT_EQ(queue->Dispatch(0), 1u);
-  EXPECT_EQ(fate.delivered, 1);
+  EXPECT_EQ(outcome.delivered, 1);
 }
 
 TEST(CallbackQueue, WhatHasToWaitIsAnsweredByAThreadOfTheQueue) {
-  Fate fate;
+  Outcome outcome;
   auto queue = MakeQueue(1);
-  ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(fate, false)), std::errc{});
+  ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(outcome, false)), std::errc{});
   EXPECT_TRUE(Ready(*queue, -1));
   EXPECT_EQ(queue->Dispatch(0), 1u);
-  EXPECT_NE(fate.answered_by, std::this_thread::get_id());
-  EXPECT_EQ(fate.delivered, 1);
+  EXPECT_NE(outcome.answered_by, std::this_thread::get_id());
+  EXPECT_EQ(outcome.delivered, 1);
 }
 
 TEST(CallbackQueue, TheDescriptorIsReadableExactlyWhileAnswersAreThere) {
-  std::vector<Fate> fates(5);
+  std::vector<Outcome> outcomes(5);
   auto queue = MakeQueue(1);
   EXPECT_FALSE(Ready(*queue, 0));
-  for (Fate& fate : fates) {
-    ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(fate, true)), std::errc{});
+  for (Outcome& outcome : outcomes) {
+    ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(outcome, true)), std::errc{});
   }
   EXPECT_EQ(queue->Dispatch(2), 2u);
   EXPECT_TRUE(Ready(*queue, 0));
   EXPECT_EQ(queue->Dispatch(3), 3u);
   EXPECT_FALSE(Ready(*queue, 0));
   EXPECT_EQ(queue->Dispatch(0), 0u);
-  ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(fates[0], true)), std::errc{});
+  ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(outcomes[0], true)), std::errc{});
   EXPECT_TRUE(Ready(*queue, 0));
 }
 
 TEST(CallbackQueue, NoMoreCallsAreBegunThanThereAreThreads) {
   std::latch let_go(1), two_begun(2), three_more(3);
-  std::vector<Fate> fates(5);
+  std::vector<Outcome> outcomes(5);
   auto queue = MakeQueue(2);
   for (size_t i = 0; i < 5; ++i) {
     auto* const begun = i < 2 ? &two_begun : &three_more;
-    ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(fates[i], false, &let_go, begun)),
+    ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(outcomes[i], false, &let_go, begun)),
               std::errc{});
   }
   two_begun.wait();
@@ -115,7 +116,7 @@ TEST(CallbackQueue, NoMoreCallsAreBegunThanThereAreThreads) {
 
 TEST(CallbackQueue, DestructionCancelsWhatHasNotBegunWaitsForTheRestAndDeliversAllOnce) {
   std::latch let_go(1), begun(1);
-  Fate in_progress, waiting, known;
+  Outcome in_progress, waiting, known;
   std::thread liberator;
   {
     auto queue = MakeQueue(1);
@@ -134,37 +135,37 @@ TEST(CallbackQueue, DestructionCancelsWhatHasNotBegunWaitsForTheRestAndDeliversA
   EXPECT_EQ(in_progress.answered, 1);
   EXPECT_EQ(waiting.answered, 0);
   EXPECT_EQ(waiting.canceled, 1);
-  for (const Fate* fate : {&in_progress, &waiting, &known}) EXPECT_EQ(fate->delivered, 1);
+  for (const Outcome* outcome : {&in_progress, &waiting, &known}) EXPECT_EQ(outcome->delivered, 1);
 }
 
 // A submission by a callback during the destruction is refused, and its callback never runs.
 TEST(CallbackQueue, NothingCanBeSubmittedToAQueueThatGoes) {
   class AsksAgain : public QueuedCall {
    public:
-    AsksAgain(std::unique_ptr<CallbackQueue>& queue, std::errc& error, Fate& fate)
-        : queue_(*queue), error_(error), fate_(fate) {}
+    AsksAgain(std::unique_ptr<CallbackQueue>& queue, std::errc& error, Outcome& outcome)
+        : queue_(*queue), error_(error), outcome_(outcome) {}
     bool AnswerAtOnce() override { return true; }
     void Answer() override {}
     void Cancel() override {}
-    void Deliver() override { error_ = queue_.Submit(std::make_unique<FakeCall>(fate_, true)); }
+    void Deliver() override { error_ = queue_.Submit(std::make_unique<FakeCall>(outcome_, true)); }
 
    private:
     CallbackQueue& queue_;
     std::errc& error_;
-    Fate& fate_;
+    Outcome& outcome_;
   };
   auto queue = MakeQueue(1);
   std::errc error{};
-  Fate fate;
-  ASSERT_EQ(queue->Submit(std::make_unique<AsksAgain>(queue, error, fate)), std::errc{});
+  Outcome outcome;
+  ASSERT_EQ(queue->Submit(std::make_unique<AsksAgain>(queue, error, outcome)), std::errc{});
   queue.reset();
   EXPECT_EQ(error, std::errc::operation_canceled);
-  EXPECT_EQ(fate.delivered + fate.answered + fate.canceled, 0);
+  EXPECT_EQ(outcome.delivered + outcome.answered + outcome.canceled, 0);
 }
 
 TEST(CallbackQueue, EveryCallIsDeliveredOnceHoweverManyThreadsSubmitAndDispatch) {
   constexpr size_t kThreads = 4, kCalls = 2000;
-  std::vector<Fate> fates(kThreads * kCalls);
+  std::vector<Outcome> outcomes(kThreads * kCalls);
   std::atomic<size_t> dispatched{0}, others{0};
   {
     auto queue = MakeQueue(3);
@@ -172,7 +173,7 @@ TEST(CallbackQueue, EveryCallIsDeliveredOnceHoweverManyThreadsSubmitAndDispatch)
     for (size_t t = 0; t < kThreads; ++t) {
       threads.emplace_back([&, t] {
         for (size_t i = 0; i < kCalls; ++i) {
-          EXPECT_EQ(queue->Submit(std::make_unique<FakeCall>(fates[t * kCalls + i], i % 2 == 0)),
+          EXPECT_EQ(queue->Submit(std::make_unique<FakeCall>(outcomes[t * kCalls + i], i % 2 == 0)),
                     std::errc{});
           const size_t count = queue->Dispatch(i % 3);
           dispatched += count;
@@ -182,7 +183,7 @@ TEST(CallbackQueue, EveryCallIsDeliveredOnceHoweverManyThreadsSubmitAndDispatch)
     }
     for (std::thread& thread : threads) thread.join();
   }
-  for (const Fate& fate : fates) ASSERT_EQ(fate.delivered, 1);
+  for (const Outcome& outcome : outcomes) ASSERT_EQ(outcome.delivered, 1);
   EXPECT_GT(dispatched, kCalls);
   EXPECT_GT(others, 0u);  // threads dispatched each other's calls
 }

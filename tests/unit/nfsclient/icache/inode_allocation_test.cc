@@ -6,6 +6,7 @@
 
 #include "nfsclient/icache/iget_family.h"
 #include "rcu/allocation_fault.h"
+#include "rcu/lock_order.h"
 #include "tests/fixtures/allocation_shortage.h"
 #include "tests/fixtures/inode_caches.h"
 
@@ -59,6 +60,7 @@ TEST_P(InodeAllocationTest, WithoutAnInodeNothingIsCreatedAndThePresentIsFound) 
   EXPECT_TRUE(no_memory(cache.Iget5(cache.HashOf(2), identity)));
   EXPECT_TRUE(no_memory(cache.Iget5Rcu(cache.HashOf(2), identity)));
   EXPECT_FALSE(cache.NewInode());
+  rcu::AssertMaySleep();
   EXPECT_EQ(caches.Get(1).get(), present.get());
   EXPECT_EQ(cache.size(), 1u);
   rcu::AllocationFault::Clear();

@@ -13,6 +13,7 @@
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
 #include "tests/fixtures/inode_caches.h"
+#include "tests/unit/nfsclient/icache/inode_calls.h"
 
 #ifndef NDEBUG
 namespace nfswalk::icache {
@@ -36,35 +37,6 @@ INSTANTIATE_TEST_SUITE_P(Tables, InodeAssertDeathTest,
                            return std::string(PolicyLabel(info.param));
                          });
 
-using Call = std::function<void(IgetFamily&)>;
-
-// Every call that may wait or evict.
-const std::vector<std::pair<std::string, Call>>& SleepingCalls() {
-  static KeyIdentity identity(kKey);
-  static const std::vector<std::pair<std::string, Call>> calls = {
-      {"Iget", [](IgetFamily& cache) { (void)cache.Iget(kKey); }},
-      {"Iget5", [](IgetFamily& cache) { (void)cache.Iget5(cache.HashOf(kKey), identity); }},
-      {"Iget5Rcu", [](IgetFamily& cache) { (void)cache.Iget5Rcu(cache.HashOf(kKey), identity); }},
-      {"Ilookup", [](IgetFamily& cache) { cache.Ilookup(kKey); }},
-      {"Ilookup5", [](IgetFamily& cache) { cache.Ilookup5(cache.HashOf(kKey), identity); }},
-      {"Ilookup5Rcu", [](IgetFamily& cache) { cache.Ilookup5Rcu(cache.HashOf(kKey), identity); }},
-      {"Ilookup5NoWait",
-       [](IgetFamily& cache) { cache.Ilookup5NoWait(cache.HashOf(kKey), identity); }},
-      {"Ilookup5NoWaitRcu",
-       [](IgetFamily& cache) { cache.Ilookup5NoWaitRcu(cache.HashOf(kKey), identity); }},
-      {"Insert5",
-       [](IgetFamily& cache) {
-         (void)cache.Insert5(cache.NewInode(), cache.HashOf(kKey), identity);
-       }},
-      {"InsertLocked", [](IgetFamily& cache) { cache.InsertLocked(*cache.NewInode().release()); }},
-      {"IterInodes",
-       [](IgetFamily& cache) { cache.IterInodes({}, [](Inode&) { return IterStep::kNext; }); }},
-      {"EvictUnused", [](IgetFamily& cache) { cache.EvictUnused(); }},
-      {"Put", [](IgetFamily& cache) { Put(cache.NewInode().release()); }},
-  };
-  return calls;
-}
-
 // INODE-12.
 TEST_P(InodeAssertDeathTest, NoCallThatLooksUnderRcuHoldsAHashLock) {
   rcu::CountedLock chain;
@@ -76,11 +48,19 @@ TEST_P(InodeAssertDeathTest, NoCallThatLooksUnderRcuHoldsAHashLock) {
 }
 
 TEST_P(InodeAssertDeathTest, CallsThatMaySleepAreNotMadeInAnRcuSection) {
-  for (const auto& [name, call] : SleepingCalls()) {
+  std::vector<std::pair<std::string, std::function<void()>>> calls = {
+      {"InsertLocked", [&] { cache_.InsertLocked(*cache_.NewInode().release()); }},
+      {"IterInodes", [&] { cache_.IterInodes({}, [](Inode&) { return IterStep::kNext; }); }},
+      {"EvictUnused", [&] { cache_.EvictUnused(); }},
+      {"Put", [&] { Put(cache_.NewInode().release()); }},
+  };
+  for (const Call& call : AllCalls())
+    calls.emplace_back(call.name, [&] { call.make(cache_, kKey); });
+  for (const auto& [name, call] : calls) {
     EXPECT_DEATH(
         {
           rcu::ReadGuard guard;
-          call(cache_);
+          call();
         },
         "sleeping inside a read-side critical section")
         << name;
@@ -101,61 +81,46 @@ TEST_P(InodeAssertDeathTest, AnUnhashedInodeIsNotMetInALockedChain) {
       "chain == nullptr");
 }
 
-TEST_P(InodeAssertDeathTest, OnlyANewInodeIsUnlockedDiscardedOrFailed) {
-  InodeRef inode = caches_.Get(kKey);
-  EXPECT_DEATH(cache_.UnlockNew(*inode), "kNew");
-  EXPECT_DEATH(cache_.DiscardNew(icache::Hold(*inode)), "kNew");
-  EXPECT_DEATH(cache_.IgetFailed(icache::Hold(*inode)), "kNew");
-}
-
-TEST_P(InodeAssertDeathTest, TheLastReferenceOfANewInodeIsNotPut) {
-  EXPECT_DEATH({ FoundInode fresh = caches_.GetNew(kKey); }, "kNew");
-}
-
-TEST_P(InodeAssertDeathTest, AReferenceThatNobodyHoldsIsNotPut) {
-  Inode* const inode = caches_.Get(kKey).get();
-  EXPECT_DEATH(Put(inode), "count > 0");
-  EXPECT_DEATH(icache::Hold(*inode), "before > 0");
-}
-
-TEST_P(InodeAssertDeathTest, AClearedInodeIsNotPut) {
-  InodeRef inode = caches_.Get(kKey);
-  EXPECT_DEATH(
-      {
-        inode->state.store(kFreeing | kClear);
-        inode = {};
-        Put(inode.release());
-      },
-      "kClear");
-}
-
-TEST_P(InodeAssertDeathTest, AnInodeIsNotPutUnderItsOwnLock) {
-  InodeRef one = caches_.Get(kKey), other = caches_.Get(kKey);
-  EXPECT_DEATH(
-      {
-        std::lock_guard lock(one->lock);
-        Put(other.release());
-      },
-      "must not be held: inode");
-}
-
-TEST_P(InodeAssertDeathTest, AnInodeIsNotDestroyedOnAList) {
-  caches_.operations.on_evict = [](Inode& inode) {
-    if (inode.fileid == kKey + 1) inode.list_shard = 0;
+TEST_P(InodeAssertDeathTest, AnInodeInTheWrongStateIsRefused) {
+  InodeRef inode = caches_.Get(kKey), again = caches_.Get(kKey);
+  Inode* const unused = caches_.Get(kKey + 1).get();
+  KeyIdentity other(kKey + 2);
+  caches_.operations.on_evict = [](Inode& evicted) {
+    if (evicted.fileid == kKey + 3) evicted.list_shard = 0;
   };
-  EXPECT_DEATH(caches_.Stream(kKey + 1), "kOffList");
-}
-
-TEST_P(InodeAssertDeathTest, AHashedInodeIsNotInserted) {
-  InodeRef inode = caches_.Get(kKey);
-  KeyIdentity other(kKey + 1);
-  EXPECT_DEATH((void)cache_.Insert5(icache::Hold(*inode), cache_.HashOf(kKey + 1), other),
-               "own.hashed");
-}
-
-TEST_P(InodeAssertDeathTest, ALookWithoutAReferenceIsInAnRcuSection) {
-  EXPECT_DEATH(cache_.FindRcu(cache_.HashOf(kKey), KeyIdentity(kKey)),
-               "not inside a read-side critical section");
+  const struct {
+    const char* name;
+    std::function<void()> act;
+    const char* assertion;
+  } rows[] = {
+      {"complete: unlocked", [&] { cache_.UnlockNew(*inode); }, "kNew"},
+      {"complete: discarded", [&] { cache_.DiscardNew(icache::Hold(*inode)); }, "kNew"},
+      {"complete: failed", [&] { cache_.IgetFailed(icache::Hold(*inode)); }, "kNew"},
+      {"new: last put", [&] { FoundInode fresh = caches_.GetNew(kKey + 4); }, "kNew"},
+      {"unused: put", [&] { Put(unused); }, "count > 0"},
+      {"unused: held", [&] { icache::Hold(*unused).release(); }, "before > 0"},
+      {"cleared: put",
+       [&] {
+         inode->state.store(kFreeing | kClear);
+         Put(inode.release());
+       },
+       "kClear"},
+      {"under its own lock: put",
+       [&] {
+         std::lock_guard lock(inode->lock);
+         Put(again.release());
+       },
+       "must not be held: inode"},
+      {"on a list: destroyed", [&] { caches_.Stream(kKey + 3); }, "kOffList"},
+      {"hashed: inserted",
+       [&] { (void)cache_.Insert5(icache::Hold(*inode), cache_.HashOf(kKey + 2), other); },
+       "own.hashed"},
+      {"found outside a section", [&] { cache_.FindRcu(cache_.HashOf(kKey), KeyIdentity(kKey)); },
+       "not inside a read-side critical section"},
+  };
+  for (const auto& row : rows) {
+    EXPECT_DEATH(row.act(), row.assertion) << row.name;
+  }
 }
 
 // Overwrites an inode's state after the visitor's decision about it.

@@ -87,6 +87,10 @@ class InodeIterationTest : public testing::TestWithParam<InodePolicy> {
               expected);
     return visited;
   }
+  static void ExpectUnlocked(Inode& inode) {
+    ASSERT_TRUE(inode.lock.try_lock());
+    inode.lock.unlock();
+  }
   bool has_list() const { return GetParam().hash != HashPolicy::kIndex; }
 
   InodeCaches caches_{InodeCacheOptions{.policy = GetParam(), .initial_buckets = 4}};
@@ -107,6 +111,7 @@ TEST_P(InodeIterationTest, TheCallbackHasAReferenceAndNoLock) {
   Visit({}, [&](Inode& inode) {
     rcu::AssertMaySleep();
     EXPECT_EQ(inode.count.load(), inode.fileid == 50 ? 2u : 1u);
+    ExpectUnlocked(inode);
   });
   EXPECT_EQ(held->count.load(), 1u);
   EXPECT_EQ(cache_.CountBusy(), 1u);
@@ -128,7 +133,7 @@ TEST_P(InodeIterationTest, ThePreviousInodeIsPutOnceTheCursorHasMovedOn) {
   EXPECT_EQ(caches_.operations.evicted, 100u);
 }
 
-TEST_P(InodeIterationTest, ReferencedOnlyLeavesOutWhatNobodyHolds) {
+TEST_P(InodeIterationTest, ReferencedOnlySkipsUnreferencedInodes) {
   Fill(1, 100);
   const InodeRef one = caches_.Get(3), other = caches_.Get(77);
   EXPECT_EQ(Visit({.referenced_only = true, .filter = {}}), (Keys{3, 77}));
@@ -162,53 +167,19 @@ TEST_P(InodeIterationTest, ADyingInodeIsListedNoMoreWhenTheFileSystemsPartDies) 
   EXPECT_EQ(listed, (Keys{1, 3}));
 }
 
-TEST_P(InodeIterationTest, AnErrorEndsTheIterationAndIsItsResult) {
-  Fill(1, 100);
-  EXPECT_EQ(VisitUntil(7, std::unexpected(std::errc::io_error), std::errc::io_error), 7u);
-  EXPECT_EQ(cache_.CountBusy(), 0u) << "the last one is put too";
-}
-
-TEST_P(InodeIterationTest, StopEndsTheIterationWithoutAnError) {
-  Fill(1, 100);
-  EXPECT_EQ(VisitUntil(7, IterStep::kStop, std::errc{}), 7u);
-  EXPECT_EQ(cache_.CountBusy(), 0u);
-}
-
-TEST_P(InodeIterationTest, EndingAtAnyInodeLeavesNoLockHeldAndReleasesNone) {
+TEST_P(InodeIterationTest, EndingAtAnyInodeVisitsNoOtherAndLeavesNoLockOrReference) {
   FillFromThreads(3, 20);
-  for (uint64_t last : {1, 2, 20, 21, 59, 60}) {
+  for (uint64_t last : {1, 2, 7, 20, 21, 59, 60}) {
     EXPECT_EQ(VisitUntil(last, IterStep::kStop, std::errc{}), last);
     EXPECT_EQ(VisitUntil(last, std::unexpected(std::errc::io_error), std::errc::io_error), last);
     uint64_t visited = 0;
     cache_.IterInodesUnsafe(
         [&](Inode&) { return ++visited < last ? IterStep::kNext : IterStep::kStop; });
     EXPECT_EQ(visited, last);
+    EXPECT_EQ(cache_.CountBusy(), 0u);
     rcu::AssertMaySleep();
   }
   EXPECT_EQ(Visit(), KeysFromTo(1, 60));
-}
-
-TEST_P(InodeIterationTest, StoppingInOneShardVisitsNothingInTheNext) {
-  FillFromThreads(4, 200);
-  EXPECT_EQ(VisitUntil(1, IterStep::kStop, std::errc{}), 1u);
-  EXPECT_EQ(VisitUntil(1, std::unexpected(std::errc::io_error), std::errc::io_error), 1u);
-  uint64_t visited = 0;
-  cache_.IterInodesUnsafe([&](Inode&) {
-    ++visited;
-    return IterStep::kStop;
-  });
-  EXPECT_EQ(visited, 1u);
-}
-
-TEST_P(InodeIterationTest, AtTheEndOfAWalkEveryShardCanBeChanged) {
-  FillFromThreads(4, 50);
-  EXPECT_EQ(Visit(), KeysFromTo(1, 200));
-  EXPECT_EQ(VisitUnsafe(), KeysFromTo(1, 200));
-  rcu::AssertMaySleep();
-  std::jthread([&] {
-    for (uint64_t key = 1; key <= 200; ++key) Evict(key);
-  }).join();
-  EXPECT_EQ(cache_.size(), 0u);
 }
 
 // INODE-17.
@@ -220,25 +191,13 @@ TEST_P(InodeIterationTest, TheUnsafeFormTakesNoReferenceAndShowsEveryState) {
     EXPECT_TRUE(rcu::InReadSection());
     counts[inode.fileid] = inode.count.load();
     EXPECT_EQ(inode.Is(kNew), inode.fileid == 101);
-    return IterStep::kNext;
-  });
-  EXPECT_EQ(counts.size(), 101u);
-  for (const auto& [key, count] : counts) EXPECT_EQ(count, key == 101 ? 1u : 0u) << key;
-  cache_.UnlockNew(*fresh.inode);
-}
-
-TEST_P(InodeIterationTest, TheCallbackFindsTheInodesLockFree) {
-  Fill(1, 100);
-  const auto take_and_release = [](Inode& inode) {
-    ASSERT_TRUE(inode.lock.try_lock());
-    inode.lock.unlock();
-  };
-  Visit({}, take_and_release);
-  cache_.IterInodesUnsafe([&](Inode& inode) {
-    take_and_release(inode);
+    ExpectUnlocked(inode);
     return IterStep::kNext;
   });
   rcu::AssertMaySleep();
+  EXPECT_EQ(counts.size(), 101u);
+  for (const auto& [key, count] : counts) EXPECT_EQ(count, key == 101 ? 1u : 0u) << key;
+  cache_.UnlockNew(*fresh.inode);
 }
 
 TEST_P(InodeIterationTest, OthersChangeTheCacheWhileACallbackBlocks) {
@@ -268,10 +227,15 @@ TEST_P(InodeIterationTest, TheCallersFilterDecidesUnderTheInodesLock) {
   EXPECT_EQ(Visit({.filter = [](const Inode&) { return false; }}), Keys{});
 }
 
-TEST_P(InodeIterationTest, ManyInodesAreEachVisitedOnce) {
+TEST_P(InodeIterationTest, ManyInodesAreEachVisitedOnceAndCanBeEvictedAfterwards) {
   FillFromThreads(3, 1000);
   EXPECT_EQ(Visit(), KeysFromTo(1, 3000));
   EXPECT_EQ(VisitUnsafe(), KeysFromTo(1, 3000));
+  rcu::AssertMaySleep();
+  std::jthread([&] {
+    for (uint64_t key = 1; key <= 3000; ++key) Evict(key);
+  }).join();
+  EXPECT_EQ(cache_.size(), 0u);
 }
 
 // Longer than a batch, and in one bucket whatever the table's size.

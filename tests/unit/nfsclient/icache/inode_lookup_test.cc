@@ -11,93 +11,14 @@
 #include <vector>
 
 #include "nfsclient/icache/iget_family.h"
+#include "rcu/lock_order.h"
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
 #include "tests/fixtures/inode_caches.h"
+#include "tests/unit/nfsclient/icache/inode_calls.h"
 
 namespace nfswalk::icache {
 namespace {
-
-enum class Got : uint8_t { kNothing, kThere, kFresh, kStale, kNoMemory, kSetFailed, kBusy };
-
-struct Answer {
-  Got got = Got::kNothing;
-  const Inode* inode = nullptr;
-  bool operator==(const Answer&) const = default;
-};
-void PrintTo(const Answer& answer, std::ostream* out) {
-  *out << "answer " << static_cast<int>(answer.got) << " inode " << answer.inode;
-}
-
-// One entry point; an inode that it creates is completed at once, and no reference is kept.
-struct Call {
-  std::string name;
-  bool creates;
-  bool waits_for_new;
-  std::function<Answer(IgetFamily&, uint64_t key)> make;
-};
-
-Answer AnswerOf(IgetFamily& cache, IgetResult result) {
-  if (!result) {
-    switch (result.error()) {
-      case InodeError::kStale:
-        return {Got::kStale};
-      case InodeError::kNoMemory:
-        return {Got::kNoMemory};
-      case InodeError::kSetFailed:
-        return {Got::kSetFailed};
-      case InodeError::kBusy:
-        return {Got::kBusy};
-    }
-  }
-  if (!result->is_new) return {Got::kThere, result->inode.get()};
-  cache.UnlockNew(*result->inode);
-  return {Got::kFresh, result->inode.get()};
-}
-Answer AnswerOf(const InodeRef& inode) {
-  return inode ? Answer{Got::kThere, inode.get()} : Answer{};
-}
-
-const std::vector<Call>& AllCalls() {
-  static const std::vector<Call> calls = {
-      {"Iget", true, true,
-       [](IgetFamily& cache, uint64_t key) { return AnswerOf(cache, cache.Iget(key)); }},
-      {"Iget5", true, true,
-       [](IgetFamily& cache, uint64_t key) {
-         KeyIdentity identity(key);
-         return AnswerOf(cache, cache.Iget5(cache.HashOf(key), identity));
-       }},
-      {"Iget5Rcu", true, true,
-       [](IgetFamily& cache, uint64_t key) {
-         KeyIdentity identity(key);
-         return AnswerOf(cache, cache.Iget5Rcu(cache.HashOf(key), identity));
-       }},
-      {"Insert5", true, true,
-       [](IgetFamily& cache, uint64_t key) {
-         KeyIdentity identity(key);
-         return AnswerOf(cache, cache.Insert5(cache.NewInode(), cache.HashOf(key), identity));
-       }},
-      {"Ilookup", false, true,
-       [](IgetFamily& cache, uint64_t key) { return AnswerOf(cache.Ilookup(key)); }},
-      {"Ilookup5", false, true,
-       [](IgetFamily& cache, uint64_t key) {
-         return AnswerOf(cache.Ilookup5(cache.HashOf(key), KeyIdentity(key)));
-       }},
-      {"Ilookup5Rcu", false, true,
-       [](IgetFamily& cache, uint64_t key) {
-         return AnswerOf(cache.Ilookup5Rcu(cache.HashOf(key), KeyIdentity(key)));
-       }},
-      {"Ilookup5NoWait", false, false,
-       [](IgetFamily& cache, uint64_t key) {
-         return AnswerOf(cache.Ilookup5NoWait(cache.HashOf(key), KeyIdentity(key)));
-       }},
-      {"Ilookup5NoWaitRcu", false, false,
-       [](IgetFamily& cache, uint64_t key) {
-         return AnswerOf(cache.Ilookup5NoWaitRcu(cache.HashOf(key), KeyIdentity(key)));
-       }},
-  };
-  return calls;
-}
 
 class InodeLookupTest : public testing::TestWithParam<InodePolicy> {
  protected:
@@ -183,6 +104,21 @@ TEST_P(InodeLookupTest, APresentInodeIsFoundByAll) {
   EXPECT_EQ(cache_.size(), 1u);
 }
 
+TEST_P(InodeLookupTest, AnUnhashedInodeIsReplacedAndGoesWithItsLastReference) {
+  InodeRef first = caches_.Get(kKey);
+  cache_.Unhash(*first);
+  EXPECT_NE(caches_.Get(kKey).get(), first.get());
+  first = {};
+  EXPECT_EQ(cache_.size(), 1u);
+}
+
+// INODE-2.
+TEST_P(InodeLookupTest, AStaleInodeIsReplaced) {
+  const InodeRef stale = caches_.Get(kKey);
+  stale->flags.store(kStale);
+  EXPECT_NE(caches_.Get(kKey).get(), stale.get());
+}
+
 TEST_P(InodeLookupTest, AnUnusedInodeIsFoundByAll) {
   const Inode* const inode = caches_.Get(kKey).get();
   for (const Call& call : AllCalls()) {
@@ -210,7 +146,7 @@ TEST_P(InodeLookupTest, ANewInodeIsWaitedForByAllButTheNoWaitForms) {
   }
 }
 
-TEST_P(InodeLookupTest, AnInodeThatCannotBeCompletedIsNotFoundByThoseWhoWaited) {
+TEST_P(InodeLookupTest, AnInodeThatCannotBeCompletedIsNotFoundByItsWaiters) {
   for (const Call& call : AllCalls()) {
     if (!call.waits_for_new) continue;
     FoundInode fresh = caches_.GetNew(kKey);
@@ -302,6 +238,7 @@ TEST_P(InodeLookupTest, AnInodeWhoseIdentityIsRefusedIsNotInserted) {
   EXPECT_EQ(AnswerOf(cache_, cache_.Iget5Rcu(hash, identity)).got, Got::kSetFailed);
   EXPECT_EQ(AnswerOf(cache_, cache_.Insert5(cache_.NewInode(), hash, identity)).got,
             Got::kSetFailed);
+  rcu::AssertMaySleep();
   EXPECT_EQ(cache_.size(), 0u);
   EXPECT_EQ(caches_.operations.evicted, 3u);
   EXPECT_FALSE(caches_.Find(kKey));
@@ -339,11 +276,13 @@ TEST_P(InodeLookupTest, ANewFilesKeyIsBusyIfItIsTaken) {
     EXPECT_EQ(insert(), std::errc::device_or_resource_busy) << "at once";
     cache_.UnlockNew(*creating);
     EXPECT_EQ(insert(), std::errc::device_or_resource_busy);
+    EXPECT_EQ(creating->count, 1u);
   }
   EXPECT_EQ(insert(), std::errc::device_or_resource_busy) << "even if unused";
   EXPECT_EQ(cache_.size(), 1u);
 }
 
+// INODE-6.
 TEST_P(InodeLookupTest, ANewFileIsInsertedBesideAnUnhashedOrADyingOne) {
   InodeRef unhashed = caches_.Get(kKey);
   cache_.Unhash(*unhashed);
@@ -358,12 +297,14 @@ TEST_P(InodeLookupTest, ANewFileIsInsertedBesideAnUnhashedOrADyingOne) {
     EXPECT_NE(fresh.get(), &dying);
     EXPECT_EQ(Peek(kKey), fresh.get());
     cache_.UnlockNew(*fresh);
+    EXPECT_EQ(caches_.Find(kKey).get(), fresh.get());
   });
-  EXPECT_TRUE(caches_.Find(kKey));
+  EXPECT_TRUE(caches_.Find(kKey)) << "the eviction unhashed the new one";
 }
 
 TEST_P(InodeLookupTest, ANewFileWaitsForAnInodeOfItsKeyAndTakesItsPlaceIfThatFails) {
-  const Call insert = {"InsertLocked", true, true, [](IgetFamily& cache, uint64_t key) -> Answer {
+  const Call insert = {"InsertLocked", true, true,
+                       [](IgetFamily& cache, uint64_t, KeyIdentity&, uint64_t key) -> Answer {
                          InodeRef fresh = cache.NewInode();
                          fresh->fileid = key;
                          if (cache.InsertLocked(*fresh) != std::errc{}) return {Got::kBusy};
@@ -375,6 +316,7 @@ TEST_P(InodeLookupTest, ANewFileWaitsForAnInodeOfItsKeyAndTakesItsPlaceIfThatFai
                                [&] { cache_.UnlockNew(*complete.inode); })
                 .got,
             Got::kBusy);
+  EXPECT_EQ(complete.inode->count, 1u);
   cache_.Unhash(*complete.inode);
   FoundInode failing = caches_.GetNew(kKey);
   EXPECT_EQ(AnswerAfterWaiting(insert, "wait-new:after-ticket",

@@ -28,17 +28,12 @@ constexpr ListPolicy kListPolicies[] = {ListPolicy::kSingle, ListPolicy::kSharde
                                         ListPolicy::kNone};
 constexpr LruPolicy kLruPolicies[] = {LruPolicy::kSingle, LruPolicy::kSharded};
 
-TEST(InodePolicyTest, HashPoliciesAreLabelledInOrder) {
-  for (const HashPolicy policy : AllHashPolicies()) {
-    EXPECT_EQ(PolicyLabel(policy), "H" + std::to_string(static_cast<size_t>(policy)));
-  }
-}
-
 TEST(InodePolicyTest, EveryNameAndLabelIsReadBackAsItsPolicy) {
   std::set<std::string_view> words;
   for (const HashPolicy policy : AllHashPolicies()) {
     EXPECT_EQ(ParseHashPolicy(PolicyName(policy)), policy);
     EXPECT_EQ(ParseHashPolicy(PolicyLabel(policy)), policy);
+    EXPECT_EQ(PolicyLabel(policy), "H" + std::to_string(static_cast<size_t>(policy)));
     words.insert({PolicyName(policy), PolicyLabel(policy)});
   }
   EXPECT_EQ(words.size(), 2 * kHashPolicies) << "no word is ambiguous";
@@ -126,64 +121,53 @@ TEST(InodeCacheCreateTest, EveryPolicyThatFitsIsAccepted) {
   EXPECT_EQ(RefusalOf({.policy = {HashPolicy::kGlobal, ListPolicy::kNone}}, Index::kKept), "");
 }
 
-TEST(InodeCacheCreateTest, AHashByTheFileSystemsIndexNeedsOne) {
-  EXPECT_EQ(RefusalOf({.policy = {.hash = HashPolicy::kIndex}}, Index::kNone),
-            "inode_hash=index: this file system keeps no index of its own; use "
-            "inode_hash=bit_rcu");
-}
-
-TEST(InodeCacheCreateTest, NoListNeedsAFileSystemThatIterates) {
-  EXPECT_EQ(RefusalOf({.policy = {.list = ListPolicy::kNone}}, Index::kNone),
-            "inode_list=none: this file system cannot iterate its inodes without a list; use "
-            "inode_list=sharded or inode_hash=index");
-}
-
-TEST(InodeCacheCreateTest, ALimitIsAtLeastOneAndFitsIntoMemory) {
-  EXPECT_EQ(RefusalOf({.inodes_max = 0}, Index::kNone),
-            "inodes=0: the cache must hold at least one inode");
-  EXPECT_EQ(RefusalOf({.inodes_max = 1}, Index::kNone), "");
+TEST(InodeCacheCreateTest, WhatCannotWorkIsRefusedWithTheReason) {
   const uint64_t memory_holds = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                                 static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / sizeof(Inode);
-  EXPECT_EQ(RefusalOf({.inodes_max = memory_holds}, Index::kNone), "");
-  const std::string holds = std::to_string(memory_holds);
-  EXPECT_EQ(RefusalOf({.inodes_max = memory_holds + 1}, Index::kNone),
-            "inodes=" + std::to_string(memory_holds + 1) +
-                ": more than the memory of this machine holds, which is " + holds);
+  const struct {
+    InodeCacheOptions options;
+    std::string refusal;
+  } rows[] = {
+      {{.policy = {.hash = HashPolicy::kIndex}},
+       "inode_hash=index: this file system keeps no index of its own; use inode_hash=bit_rcu"},
+      {{.policy = {.list = ListPolicy::kNone}},
+       "inode_list=none: this file system cannot iterate its inodes without a list; use "
+       "inode_list=sharded or inode_hash=index"},
+      {{.inodes_max = 0}, "inodes=0: the cache must hold at least one inode"},
+      {{.inodes_max = 1}, ""},
+      {{.inodes_max = memory_holds}, ""},
+      {{.inodes_max = memory_holds + 1},
+       "inodes=" + std::to_string(memory_holds + 1) +
+           ": more than the memory of this machine holds, which is " +
+           std::to_string(memory_holds)},
+      {{.chain_load = 0}, "chain load 0: must be 1 to 64"},
+      {{.chain_load = 1}, ""},
+      {{.chain_load = 64}, ""},
+      {{.chain_load = 65}, "chain load 65: must be 1 to 64"},
+  };
+  for (const auto& row : rows) EXPECT_EQ(RefusalOf(row.options, Index::kNone), row.refusal);
   EXPECT_TRUE(RefusalOf({.inodes_max = std::numeric_limits<size_t>::max()}, Index::kNone)
                   .starts_with("inodes=18446744073709551615: more than"));
-}
-
-TEST(InodeCacheCreateTest, AChainLoadIsFrom1To64) {
-  EXPECT_EQ(RefusalOf({.chain_load = 0}, Index::kNone), "chain load 0: must be 1 to 64");
-  EXPECT_EQ(RefusalOf({.chain_load = 65}, Index::kNone), "chain load 65: must be 1 to 64");
-  EXPECT_EQ(RefusalOf({.chain_load = 1}, Index::kNone), "");
-  EXPECT_EQ(RefusalOf({.chain_load = 64}, Index::kNone), "");
 }
 
 TEST(InodeCacheCreateTest, ATableBeyondMemoryIsRefused) {
   EXPECT_THROW(RefusalOf({.initial_buckets = size_t{1} << 50}, Index::kNone), std::bad_alloc);
 }
 
-TEST(InodeCacheCreateTest, ATableIsSharedAmongSuperblocksOfOneHashPolicyOnly) {
-  InodeCaches caches(InodePolicy{.hash = HashPolicy::kGlobal});
-  IgetFamily* const owner = caches.cache.get();
-  const auto refusal_of = [&](HashPolicy hash, Index index) {
-    return RefusalOf({.policy = {.hash = hash}, .share_table_with = owner}, index);
+TEST(InodeCacheCreateTest, ATableIsSharedAmongSuperblocksOfOneHashPolicyButAnIndexIsNot) {
+  const auto refusal_of = [](HashPolicy hash, HashPolicy shared) {
+    InodeCaches caches(InodePolicy{.hash = shared});
+    return RefusalOf({.policy = {.hash = hash}, .share_table_with = caches.cache.get()},
+                     hash == HashPolicy::kIndex ? Index::kKept : Index::kNone);
   };
-  EXPECT_EQ(refusal_of(HashPolicy::kGlobal, Index::kNone), "");
-  EXPECT_EQ(refusal_of(HashPolicy::kGlobalRcu, Index::kNone),
+  EXPECT_EQ(refusal_of(HashPolicy::kGlobal, HashPolicy::kGlobal), "");
+  EXPECT_EQ(refusal_of(HashPolicy::kGlobalRcu, HashPolicy::kGlobal),
             "inode_hash=global_rcu: cannot share the table of a superblock with "
             "inode_hash=global");
-  EXPECT_EQ(refusal_of(HashPolicy::kIndex, Index::kKept),
+  EXPECT_EQ(refusal_of(HashPolicy::kIndex, HashPolicy::kGlobal),
             "inode_hash=index: cannot share the table of a superblock with inode_hash=global");
-}
-
-TEST(InodeCacheCreateTest, AnIndexIsNotSharedEvenWithAnother) {
-  InodeCaches caches(InodePolicy{.hash = HashPolicy::kIndex});
-  EXPECT_EQ(
-      RefusalOf({.policy = {.hash = HashPolicy::kIndex}, .share_table_with = caches.cache.get()},
-                Index::kKept),
-      "inode_hash=index: cannot share the table of a superblock with inode_hash=index");
+  EXPECT_EQ(refusal_of(HashPolicy::kIndex, HashPolicy::kIndex),
+            "inode_hash=index: cannot share the table of a superblock with inode_hash=index");
 }
 
 TEST(InodeCacheCreateTest, ASharedTableOutlivesItsFirstOwner) {

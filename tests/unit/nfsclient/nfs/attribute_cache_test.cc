@@ -62,6 +62,7 @@ TEST_F(AttributesFresh, NoacIsNeverFresh) {
   Left(StatOf("/"), NeedRef::kGetattrRpc, kOk, {"GETATTR 1"});
 }
 
+// ACCESS-1.
 TEST_F(AttributesFresh, WhatNeedsNoAttributesDoesNotAsk) {
   Mount();
   Warm(AccessTo("d/f", 0));

@@ -70,7 +70,7 @@ TEST_F(ListAhead, AScanThatKeepsNothingListsNothing) {
   EXPECT_EQ(listings(), 0u);
 }
 
-TEST_F(ListAhead, NotWhereTheMountDoesNotWantItOrBelievesNothing) {
+TEST_F(ListAhead, NotWithoutRdirplusOrCaches) {
   const std::function<void(MountOptions&)> changes[] = {
       [](MountOptions& options) { options.rdirplus = false; },
       [](MountOptions& options) { options.acdirmin_s = options.acdirmax_s = 0; },

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "nfsclient/vfs/name.h"
 #include "tests/exits/exits.h"
@@ -27,22 +28,13 @@ class Lookup : public Exits {
   }
 };
 
-TEST_F(Lookup, ANameIsAskedForOnce) {
+TEST_F(Lookup, ANameIsAskedForOnceUnlessForced) {
   Mount();
-  EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Child("d"), kD); }), 1u);
-  EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Child("d"), kD); }), 0u);
-}
-
-TEST_F(Lookup, ANameThatIsMissingIsANegativeDentry) {
-  Mount();
-  EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Child("none"), 0u); }), 1u);
-  EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Child("none"), 0u); }), 0u);
-}
-
-TEST_F(Lookup, AForcedLookupAsksWhateverIsCached) {
-  Mount();
-  EXPECT_EQ(Child("d"), kD);
-  EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Child("d", nfs::LookupIntent::kForce), kD); }), 1u);
+  for (const auto& [name, answer] : {std::pair{"d", kD}, {"none", uint64_t{0}}}) {
+    EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Child(name), answer); }), 1u);
+    EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Child(name), answer); }), 0u);
+    EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Child(name, nfs::LookupIntent::kForce), answer); }), 1u);
+  }
 }
 
 TEST_F(Lookup, ANameLongerThanTheServerAllowsIsNotAskedFor) {

@@ -21,14 +21,6 @@ constexpr std::errc kDenied = std::errc::permission_denied;
 using PermissionCheck = Exits;
 
 // ACCESS-1.
-TEST_F(PermissionCheck, NothingWantedIsGrantedWithoutKnowingAnything) {
-  Mount();
-  Warm(AccessTo("d/f", 0));
-  InvalidateAttributes("d/f");
-  Answered(AccessTo("d/f", 0));
-}
-
-// ACCESS-1.
 TEST_F(PermissionCheck, AccessSkipsNothing) {
   Mount();
   Warm(StatOf("d/f"));
@@ -70,7 +62,7 @@ TEST_F(PermissionCheck, WritingToADirectoryIsLeftToTheOperation) {
 }
 
 // ACCESS-2.
-TEST_F(PermissionCheck, NobodyExecutesAFileWithoutAnExecuteBit) {
+TEST_F(PermissionCheck, AFileWithoutAnExecuteBitIsNotExecuted) {
   server_->Edit(kDF, [](auto& attributes) { attributes.mode = 0644; });
   Mount();
   Warm(AccessTo("d/f", kMayExecute));
@@ -132,20 +124,7 @@ TEST_F(AccessCall, WhatNeitherSearchFindsIsAsked) {
   }
 }
 
-// ACCESS-4.
-TEST_F(AccessCall, ALockedSearchAnswersUnderRcuAsWell) {
-  options_.walk = WalkMode::kRcuPeek;
-  Mount();
-  Warm(AccessTo("/", kMayRead));
-  Warm(AccessBy(another_, "/", kMayRead));
-  const Stats before = client_->stats();
-  EXPECT_EQ(AskRcu(*client_, AccessTo("/", kMayRead)).need, NeedRef::kNone);
-  const Stats after = client_->stats();
-  EXPECT_EQ(after.locked_hits, before.locked_hits + 1);
-  EXPECT_EQ(after.peek_hits, before.peek_hits);
-}
-
-TEST_F(AccessCall, AStaleFileIsForgottenAndLookedUpAgain) {
+TEST_F(AccessCall, AStaleFileIsDroppedAndLookedUpAgain) {
   Mount();
   Warm(StatOf("d/f"));
   protocol_->Fail("ACCESS", protocol::kStale);
@@ -288,12 +267,13 @@ TEST_F(RightsSearch, BehindMoreCredentialsThanASearchLooksAtReferencesFindIt) {
 // bound replaces the kernel's "clear on login".
 class RightsAge : public Exits {
  protected:
-  // Leaves `path` with fresh attributes, and with rights of 60 s less 1 ns ago.
-  void GrowAlmostOld(const Question& question) {
+  // Leaves "d/f" with fresh attributes, and with rights of 60 s less 1 ns ago.
+  void MakeAlmostOld(bool granted) {
     options_.acregmin_s = 3;
     options_.acregmax_s = 60;
-    Mount();
-    Warm(question);
+    MountAnew();
+    if (!granted) server_->Grant(kDF, 0);
+    Warm(AccessTo("d/f", kMayRead));
     SteeredClock::Pass(57 * kSecond);
     Warm(StatOf("d/f"));
     SteeredClock::Pass(3 * kSecond - 1);
@@ -301,22 +281,17 @@ class RightsAge : public Exits {
 };
 
 // ACCESS-6.
-TEST_F(RightsAge, AGrantEndsAtItsMaximalAge) {
-  GrowAlmostOld(AccessTo("d/f", kMayRead));
-  Answered(AccessTo("d/f", kMayRead));
-  SteeredClock::Pass(1);
-  server_->Grant(kDF, 0);
-  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kDenied, {"ACCESS 3"});
-  Answered(AccessTo("d/f", kMayRead), kDenied);
-}
-
-TEST_F(RightsAge, ADenialEndsAtItsMaximalAge) {
-  server_->Grant(kDF, 0);
-  GrowAlmostOld(AccessTo("d/f", kMayRead));
-  Answered(AccessTo("d/f", kMayRead), kDenied);
-  SteeredClock::Pass(1);
-  server_->Grant(kDF, protocol::kAccessAll);
-  Left(AccessTo("d/f", kMayRead), NeedRef::kAccessRpc, kOk, {"ACCESS 3"});
+TEST_F(RightsAge, GrantsAndDenialsEndAtTheirMaximalAge) {
+  for (const bool granted : {true, false}) {
+    SCOPED_TRACE(granted);
+    MakeAlmostOld(granted);
+    const Question question = AccessTo("d/f", kMayRead);
+    Answered(question, granted ? kOk : kDenied);
+    SteeredClock::Pass(1);
+    server_->Grant(kDF, granted ? 0 : protocol::kAccessAll);
+    Left(question, NeedRef::kAccessRpc, granted ? kDenied : kOk, {"ACCESS 3"});
+    Answered(question, granted ? kDenied : kOk);
+  }
 }
 
 TEST_F(RightsAge, TheKeyIsTheWholeCredentialInOrder) {

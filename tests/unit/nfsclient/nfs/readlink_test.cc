@@ -43,7 +43,7 @@ TEST_F(LinkTextCache, AChangedLinkIsReadAgain) {
   EXPECT_EQ(Answered(TextOf("d/l")).text, "s");
 }
 
-TEST_F(LinkTextCache, FreshAttributesOfAChangedLinkDoNotVouchForItsText) {
+TEST_F(LinkTextCache, FreshAttributesOfAChangedLinkDoNotValidateItsText) {
   Mount();
   Warm(TextOf("d/l"));
   server_->SetTarget(kDL, "s");

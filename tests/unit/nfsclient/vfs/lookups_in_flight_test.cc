@@ -45,7 +45,7 @@ TEST_F(LookupsInFlightTest, OtherNamesAndDirectoriesAreFree) {
   EXPECT_TRUE(lookups_.TryBegin(Handle("a/"), "c").owned());
 }
 
-TEST_F(LookupsInFlightTest, WhoTakesTheNextNameGivesUpTheLast) {
+TEST_F(LookupsInFlightTest, TakingTheNextNameReleasesTheLast) {
   Ticket ticket = lookups_.Begin(directory_, "first");
   StopAt waits("lookups:before-wait");
   Actor follower([&] { EXPECT_FALSE(lookups_.Begin(directory_, "first").owned()); });

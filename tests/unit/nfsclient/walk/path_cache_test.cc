@@ -44,19 +44,24 @@ class PathCache : public MemoryMount {
     EXPECT_EQ(Stat(path, flags), expected) << path;
     return path_hits() != before;
   }
-  void Learn(std::string_view path, uint64_t expected) const {
+  bool HitsAs(const Credential& who) const {
+    const uint64_t before = path_hits();
+    EXPECT_TRUE(client_->Stat(kFile, who).has_value());
+    return path_hits() != before;
+  }
+  void RecordPrefix(std::string_view path, uint64_t expected) const {
     Warm(path);
     Warm(path);
     EXPECT_TRUE(Hits(path, expected)) << path;
   }
   // Records the prefix, runs `change`, and expects that the prefix is not used.
-  void ExpectForgottenAfter(const std::function<void()>& change, uint64_t expected) const {
-    Learn(kFile, file_);
+  void ExpectUnusedAfter(const std::function<void()>& change, uint64_t expected) const {
+    RecordPrefix(kFile, file_);
     change();
     EXPECT_FALSE(Hits(kFile, expected));
   }
   // Makes the client notice changes of a directory by others.
-  void LookAt(uint64_t directory) const {
+  void RevalidateInode(uint64_t directory) const {
     nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
     superblock.inodes->IterInodes({}, [&](icache::Inode& inode) {
       if (inode.fileid == directory) {
@@ -82,24 +87,22 @@ class PathCache : public MemoryMount {
 
   // Stats as all users that share an entry; returns the number of prefix hits.
   uint64_t FourUsersStat() const {
-    const uint64_t before = path_hits();
-    for (uint32_t uid = 101; uid <= 104; ++uid) {
-      EXPECT_TRUE(client_->Stat(kFile, Credential(uid, uid)).has_value());
-    }
-    return path_hits() - before;
+    uint64_t hits = 0;
+    for (uint32_t uid = 101; uid <= 104; ++uid) hits += HitsAs(Credential(uid, uid));
+    return hits;
   }
 
   // Two directories in `a` whose prefixes fall in one set of a new cache, with equal tags: of so
   // many, two do.
-  std::pair<std::string, std::string> NamesThatLookAlike() const {
+  std::pair<std::string, std::string> NamesWithEqualTags() const {
     constexpr size_t kNames = 400'000;
     constexpr uint64_t kBitsInSet = ~uint64_t{0} << 41, kSetBits = 0x7f00;
     nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
     std::unordered_map<uint64_t, size_t> seen;
     for (size_t i = 0; i < kNames; ++i) {
       const std::string path = "a/" + std::to_string(i) + "/file" + std::string(16, '\0');
-      const auto way = walk::PathCache::PrefixKeyOf(path, superblock, nullptr);
-      const auto [found, is_new] = seen.emplace(way.hash & (kBitsInSet | kSetBits), i);
+      const auto key = walk::PathCache::PrefixKeyOf(path, superblock, nullptr);
+      const auto [found, is_new] = seen.emplace(key.hash & (kBitsInSet | kSetBits), i);
       if (!is_new) return {std::to_string(found->second), std::to_string(i)};
     }
     return {};
@@ -120,24 +123,24 @@ TEST_F(PathCache, TheThirdWalkToADirectoryBeginsThere) {
 }
 
 TEST_F(PathCache, APrefixThatEndsInSlashesIsTheSame) {
-  Learn("a/b/c//file", file_);
-  Learn("a/b/c/", c_);
-  Learn("/a/b/c/.", c_);
+  RecordPrefix("a/b/c//file", file_);
+  RecordPrefix("a/b/c/", c_);
+  RecordPrefix("/a/b/c/.", c_);
   EXPECT_TRUE(Hits("a/b/c/..", b_));
 }
 
-TEST_F(PathCache, OwnRenamesOfAnyDirectoryOnTheWayAreSeen) {
+TEST_F(PathCache, OwnRenamesOfAnyDirectoryOfThePrefixAreSeen) {
   for (const std::string directory : {"a", "a/b", "a/b/c"}) {
     MountTree();
-    ExpectForgottenAfter([&] { Rename(directory, "elsewhere"); }, kMissing);
+    ExpectUnusedAfter([&] { Rename(directory, "elsewhere"); }, kMissing);
   }
 }
 
-TEST_F(PathCache, AnotherDirectoryInThePlaceOfOneOnTheWayIsSeen) {
+TEST_F(PathCache, AReplacedDirectoryOfThePrefixIsSeen) {
   const uint64_t other = server_->Add(kRoot, "other", FileType::kDirectory);
   const uint64_t other_c = server_->Add(other, "c", FileType::kDirectory);
   const auto other_file = server_->Add(other_c, "file", FileType::kRegular);
-  ExpectForgottenAfter(
+  ExpectUnusedAfter(
       [&] {
         Rename("a/b", "away");
         Rename("other", "a/b");
@@ -145,31 +148,31 @@ TEST_F(PathCache, AnotherDirectoryInThePlaceOfOneOnTheWayIsSeen) {
       other_file);
 }
 
-TEST_F(PathCache, ForeignChangesAreSeenWhenTheDirectoryIsLookedAt) {
-  ExpectForgottenAfter(
+TEST_F(PathCache, ForeignChangesAreSeenOnceTheDirectoryIsRevalidated) {
+  ExpectUnusedAfter(
       [&] {
         server_->Move(a_, kRoot, "b");
-        LookAt(a_);
+        RevalidateInode(a_);
       },
       kMissing);
 }
 
-TEST_F(PathCache, RightsThatAreTakenAwayAreSeenWhenTheDirectoryIsLookedAt) {
+TEST_F(PathCache, RevokedRightsAreSeenOnceTheDirectoryIsRevalidated) {
   for (const int level : {0, 1, 2}) {
     MountTree();
-    ExpectForgottenAfter(
+    ExpectUnusedAfter(
         [&] {
           const uint64_t directory = level == 0 ? a_ : level == 1 ? b_ : c_;
           server_->Grant(directory, 0, me_.uid());
           server_->Edit(directory, [](auto& attributes) { attributes.mode = 0700; });
-          LookAt(directory);
+          RevalidateInode(directory);
         },
         kDenied);
   }
 }
 
 TEST_F(PathCache, OwnChangesOfModesAreSeen) {
-  ExpectForgottenAfter(
+  ExpectUnusedAfter(
       [&] {
         server_->Grant(a_, 0, me_.uid());
         EXPECT_TRUE(client_->SetAttributesOf("a", {.mode = 0700}, another_).has_value());
@@ -177,14 +180,14 @@ TEST_F(PathCache, OwnChangesOfModesAreSeen) {
       kDenied);
 }
 
-TEST_F(PathCache, WhatIsInvalidatedOrDroppedIsAskedForAgain) {
-  ExpectForgottenAfter([&] { client_->InvalidateCaches(); }, file_);
-  ExpectForgottenAfter([&] { client_->DropCaches(); }, file_);
+TEST_F(PathCache, InvalidatedOrDroppedCachesAreNotUsed) {
+  ExpectUnusedAfter([&] { client_->InvalidateCaches(); }, file_);
+  ExpectUnusedAfter([&] { client_->DropCaches(); }, file_);
 }
 
 // The dentry of the entry may be another directory's by now, or unmapped: it must not be read.
-TEST_F(PathCache, ADirectoryThatIsEvictedIsForgotten) {
-  ExpectForgottenAfter(
+TEST_F(PathCache, ThePrefixOfAnEvictedDirectoryIsNotUsed) {
+  ExpectUnusedAfter(
       [&] {
         nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
         const auto sample = superblock.directory_changes.TrySample();
@@ -202,8 +205,8 @@ TEST_F(PathCache, APrefixIsTrustedForAsLongAsEveryDirectoryOnIt) {
   Warm("a/b/none");
   SteeredClock::Pass(100 * kSecond);
   Warm(kFile);
-  LookAt(c_);
-  Learn(kFile, file_);
+  RevalidateInode(c_);
+  RecordPrefix(kFile, file_);
   SteeredClock::Set(asked_at + kLifetime - 1);
   EXPECT_TRUE(Hits(kFile, file_));
   SteeredClock::Set(asked_at + kLifetime);
@@ -216,19 +219,19 @@ TEST_F(PathCache, APrefixIsNotTrustedBeforeEveryDirectoryOnIt) {
   const uint64_t asked_at = SteeredClock::Now();
   Warm(kFile);
   SteeredClock::Pass(100 * kSecond);
-  LookAt(a_);
+  RevalidateInode(a_);
   // Invalidates the recorded prefix, which the fetch alone does not.
   {
     nfswalk::rcu::ChangeCount::Change change(
         ClientInternals::SuperblockOf(*client_).directory_changes);
   }
-  Learn(kFile, file_);
+  RecordPrefix(kFile, file_);
   SteeredClock::Set(asked_at + 50 * kSecond);
   EXPECT_FALSE(Hits(kFile, file_));
 }
 
 // WALK-17.
-TEST_F(PathCache, NobodyUsesThePrefixOfAnother) {
+TEST_F(PathCache, APrefixServesItsCredentialsOnly) {
   server_->Grant(b_, 0, another_.uid());
   const auto as_others = [&] {
     EXPECT_EQ(client_->Stat(kFile, another_).error(), std::errc::permission_denied);
@@ -236,7 +239,7 @@ TEST_F(PathCache, NobodyUsesThePrefixOfAnother) {
     EXPECT_TRUE(client_->Stat(kFile, Credential(1, 2)).has_value());
   };
   for (int i = 0; i < kCold; ++i) as_others();  // caches their rights
-  Learn(kFile, file_);
+  RecordPrefix(kFile, file_);
   const uint64_t before = path_hits();
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(client_->Stat(kFile, another_).error(), std::errc::permission_denied);
@@ -244,24 +247,22 @@ TEST_F(PathCache, NobodyUsesThePrefixOfAnother) {
   EXPECT_EQ(path_hits(), before);
   EXPECT_TRUE(Hits(kFile, file_));
   for (int i = 0; i < 6; ++i) as_others();
-  Learn(kFile, file_);
+  RecordPrefix(kFile, file_);
 }
 
 // More users than share an entry.
 TEST_F(PathCache, AnyNumberOfUsersUseAPrefixInTurn) {
-  std::vector<Credential> users;
-  for (uint32_t uid = 1; uid <= 9; ++uid) users.emplace_back(uid, uid);
-  const auto all = [&] {
-    const uint64_t before = path_hits();
-    for (const Credential& user : users) EXPECT_TRUE(client_->Stat(kFile, user).has_value());
-    return path_hits() - before;
+  const auto nine_users_hit = [&] {
+    uint64_t hits = 0;
+    for (uint32_t uid = 1; uid <= 9; ++uid) hits += HitsAs(Credential(uid, uid));
+    return hits;
   };
-  for (int i = 0; i < 2 * kCold; ++i) all();
-  EXPECT_EQ(all(), users.size());
-  EXPECT_EQ(all(), users.size());
+  for (int i = 0; i < 2 * kCold; ++i) nine_users_hit();
+  EXPECT_EQ(nine_users_hit(), 9u);
+  EXPECT_EQ(nine_users_hit(), 9u);
 }
 
-TEST_F(PathCache, AUserForWhomAnEntryHasNoRoomIsNotLetThrough) {
+TEST_F(PathCache, AnEntryThatIsFullServesNoOtherCredential) {
   server_->Grant(b_, 0, another_.uid());
   const auto refused = [&] {
     const auto answer = client_->Stat(kFile, another_);
@@ -278,16 +279,16 @@ TEST_F(PathCache, AUserForWhomAnEntryHasNoRoomIsNotLetThrough) {
 }
 
 // The rights of this user expire before those of the others in the entry.
-TEST_F(PathCache, WhoHasAnEntryAloneIsTrustedNoLonger) {
+TEST_F(PathCache, AnUnsharedEntryIsTrustedNoLongerThanASharedOne) {
   constexpr uint64_t kLifetime = 600 * kSecond;
   const uint64_t asked_at = SteeredClock::Now();
   Warm(kFile);
   SteeredClock::Pass(100 * kSecond);
-  for (const uint64_t id : {kRoot, a_, b_, c_, file_}) LookAt(id);
+  for (const uint64_t id : {kRoot, a_, b_, c_, file_}) RevalidateInode(id);
   std::thread([&] {
     for (int i = 0; i < 2 * kCold; ++i) FourUsersStat();
     EXPECT_EQ(FourUsersStat(), 4u);
-    Learn(kFile, file_);
+    RecordPrefix(kFile, file_);
     SteeredClock::Set(asked_at + kLifetime - 1);
     EXPECT_TRUE(Hits(kFile, file_));
     SteeredClock::Set(asked_at + kLifetime);
@@ -311,28 +312,23 @@ TEST_F(PathCache, TheLongestPrefixesThatFitAreToldApart) {
   EXPECT_FALSE(Hits(files[2].first, files[2].second)) << "one byte too long";
 }
 
-TEST_F(PathCache, WhoSharesAnEntryIsTrustedNoLongerThanAlone) {
+TEST_F(PathCache, ASharedEntryIsTrustedNoLongerThanAnUnsharedOne) {
   constexpr uint64_t kLifetime = 600 * kSecond;
-  const auto hits_as_another = [&] {
-    const uint64_t before = path_hits();
-    EXPECT_TRUE(client_->Stat(kFile, another_).has_value());
-    return path_hits() != before;
-  };
   const uint64_t asked_at = SteeredClock::Now();
-  for (int i = 0; i < kCold; ++i) hits_as_another();
+  for (int i = 0; i < kCold; ++i) HitsAs(another_);
   // Refreshes everything but the rights of `another_`.
   SteeredClock::Pass(100 * kSecond);
-  for (const uint64_t id : {kRoot, a_, b_, c_, file_}) LookAt(id);
-  Learn(kFile, file_);
-  for (int i = 0; i < kCold; ++i) hits_as_another();
+  for (const uint64_t id : {kRoot, a_, b_, c_, file_}) RevalidateInode(id);
+  RecordPrefix(kFile, file_);
+  for (int i = 0; i < kCold; ++i) HitsAs(another_);
   SteeredClock::Set(asked_at + kLifetime - 1);
-  EXPECT_TRUE(hits_as_another());
+  EXPECT_TRUE(HitsAs(another_));
   SteeredClock::Set(asked_at + kLifetime);
-  EXPECT_FALSE(hits_as_another());
+  EXPECT_FALSE(HitsAs(another_));
 }
 
-TEST_F(PathCache, PrefixesThatLookAlikeAreToldApart) {
-  const auto [one, other] = NamesThatLookAlike();
+TEST_F(PathCache, PrefixesWithEqualTagsAreDistinguished) {
+  const auto [one, other] = NamesWithEqualTags();
   ASSERT_FALSE(one.empty());
   const auto add = [&](const std::string& name) {
     const uint64_t directory = server_->Add(a_, name, FileType::kDirectory);
@@ -340,8 +336,8 @@ TEST_F(PathCache, PrefixesThatLookAlikeAreToldApart) {
   };
   const uint64_t one_file = add(one), other_file = add(other);
   std::thread([&] {  // a thread with a new cache
-    Learn("a/" + one + "/file", one_file);
-    Learn("a/" + other + "/file", other_file);
+    RecordPrefix("a/" + one + "/file", one_file);
+    RecordPrefix("a/" + other + "/file", other_file);
     EXPECT_FALSE(Hits("a/" + one + "/file", one_file)) << "expected a conflict eviction";
   })
       .join();
@@ -356,42 +352,26 @@ TEST_F(PathCache, LinksAndParentsAreWalkedEachTime) {
   }
 }
 
-TEST_F(PathCache, StrictWalksLookAtEverything) {
-  Learn(kFile, file_);
+TEST_F(PathCache, StrictWalksUseNoPrefix) {
+  RecordPrefix(kFile, file_);
   EXPECT_FALSE(Hits(kFile, file_, {.strict = true}));
 }
 
 TEST_F(PathCache, OtherModesAndAMountWithoutItWalkEachTime) {
-  for (const WalkMode mode : {WalkMode::kRef, WalkMode::kRcuLocked, WalkMode::kRcuPeek}) {
+  for (const auto& [mode, path_cache] : {std::pair{WalkMode::kRef, true},
+                                         {WalkMode::kRcuLocked, true},
+                                         {WalkMode::kRcuPeek, true},
+                                         {WalkMode::kRcuSearch, false}}) {
     options_.walk = mode;
+    options_.path_cache = path_cache;
     MountTree();
     Warm(kFile);
     Warm(kFile);
-    EXPECT_FALSE(Hits(kFile, file_));
+    EXPECT_FALSE(Hits(kFile, file_)) << WalkModeName(mode);
   }
-  options_.walk = WalkMode::kRcuSearch;
-  options_.path_cache = false;
-  MountTree();
-  Warm(kFile);
-  Warm(kFile);
-  EXPECT_FALSE(Hits(kFile, file_));
 }
 
-TEST_F(PathCache, APrefixTooLongToBeRememberedIsWalked) {
-  uint64_t at = kRoot;
-  std::string path;
-  for (int i = 0; i < 16; ++i) {
-    const std::string name = "directory-number-" + std::to_string(i);
-    at = server_->Add(at, name, FileType::kDirectory);
-    path += name + "/";
-  }
-  const auto file = server_->Add(at, "file", FileType::kRegular);
-  Warm(path + "file");
-  Warm(path + "file");
-  EXPECT_FALSE(Hits(path + "file", file));
-}
-
-TEST_F(PathCache, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
+TEST_F(PathCache, PrefixesOfManyDirectoriesAreRecorded) {
   AddManyDirectories();
   for (int round = 0; round < 8; ++round) {
     for (int i = 0; i < kManyDirectories; ++i) {
@@ -405,27 +385,27 @@ TEST_F(PathCache, AThreadThatGoesToManyDirectoriesRemembersThemAll) {
 }
 
 // WALK-18.
-TEST_F(PathCache, WhatIsUsedOnceEvictsNothing) {
+TEST_F(PathCache, APrefixUsedOnceEvictsNothing) {
   AddManyDirectories();
-  Learn(kFile, file_);
+  RecordPrefix(kFile, file_);
   for (int i = 0; i < kManyDirectories; ++i) (void)Stat(ManyPath(i));
   EXPECT_TRUE(Hits(kFile, file_));
 }
 
 // The second mount may reuse the memory of the first.
-TEST_F(PathCache, AMountKnowsNothingOfOneBefore) {
+TEST_F(PathCache, AMountUsesNoPrefixOfAnEarlierOne) {
   for (int i = 0; i < 5; ++i) {
     MountTree();
     EXPECT_FALSE(Hits(kFile, file_));
-    Learn(kFile, file_);
+    RecordPrefix(kFile, file_);
   }
 }
 
-TEST_F(PathCache, EachThreadLearnsForItself) {
-  Learn(kFile, file_);
+TEST_F(PathCache, EachThreadHasPrefixesOfItsOwn) {
+  RecordPrefix(kFile, file_);
   std::thread([&] {
     EXPECT_FALSE(Hits(kFile, file_));
-    Learn(kFile, file_);
+    RecordPrefix(kFile, file_);
   }).join();
   EXPECT_TRUE(Hits(kFile, file_));
 }

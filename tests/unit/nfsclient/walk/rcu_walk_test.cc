@@ -12,13 +12,13 @@ namespace {
 
 using KnownCredential = Exits;
 
-TEST_F(KnownCredential, OneThatWasNeverSeenNeedsMemory) {
+TEST_F(KnownCredential, AnUnknownCredentialNeedsMemory) {
   Mount();
   Left(StatOf("/"), NeedRef::kAllocation, kOk, {});
   Answered(StatOf("/"));
 }
 
-TEST_F(KnownCredential, OneThatNobodyUsedForAMinuteMayGo) {
+TEST_F(KnownCredential, ACredentialUnusedForAMinuteExpires) {
   Mount();
   Warm(StatOf("/"));
   SteeredClock::Pass(60 * kSecond);
@@ -29,7 +29,7 @@ TEST_F(KnownCredential, OneThatNobodyUsedForAMinuteMayGo) {
   Left(StatOf("/"), NeedRef::kAllocation, kOk, {});
 }
 
-TEST_F(KnownCredential, DroppedCachesKnowNobody) {
+TEST_F(KnownCredential, DropCachesDropsCredentials) {
   Mount();
   Warm(StatOf("/"));
   client_->DropCaches();
@@ -85,15 +85,6 @@ TEST_F(WalkReason, AStrictWalkOfALongPathNeedsMemory) {
 }
 
 #ifndef NDEBUG
-TEST_F(WalkReason, ADirectoryIsMovedBeforeDotDot) {
-  Mount();
-  Warm(StatOf("d/s/.."));
-  At("walk:before-dotdot-check", 1, [&] { Rename("d/s", "s"); });
-  EXPECT_EQ(AskRcu(*client_, StatOf("d/s/..")).need, NeedRef::kChanged);
-  EXPECT_TRUE(reached_);
-  EXPECT_EQ(AskRef(*client_, StatOf("d/s/..")).error, kNoEntry);
-}
-
 TEST_F(WalkReason, ALinkIsMovedWhileItsTextIsRead) {
   Mount();
   Warm(StatOf("d/l"));
@@ -126,16 +117,6 @@ TEST_F(WalkReason, APositionThatMovesIsNotResumedFrom) {
   EXPECT_TRUE(reached_);
 }
 #endif
-
-TEST_F(WalkReason, IsToldWithoutACall) {
-  Mount();
-  Question question = StatOf("d/f");
-  question.flags.cached = true;
-  EXPECT_EQ(Ask(*client_, question).error, std::errc::resource_unavailable_try_again);
-  EXPECT_EQ(TakeCalls(), Calls{});
-  Warm(StatOf("d/f"));
-  EXPECT_EQ(Ask(*client_, question).error, kOk);
-}
 
 TEST_F(WalkReason, ErrorsOfThePathAreAnsweredUnderRcu) {
   Mount();

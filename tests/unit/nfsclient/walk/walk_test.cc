@@ -184,7 +184,7 @@ TEST_F(Walk, AStaleHandleRepeatsTheWalkWithForcedRevalidationOnce) {
   EXPECT_LE(rpcs, 4u);
 }
 
-TEST_F(Walk, ACachedWalkAnswersOrSaysTryAgainAndAsksNobody) {
+TEST_F(Walk, ACachedWalkSendsNothing) {
   Mount();
   EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Cached("d/f"), kTryAgain); }), 0u);
   Warm("d/f");
