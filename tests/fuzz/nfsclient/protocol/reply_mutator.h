@@ -3,14 +3,13 @@
 #define NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_REPLY_MUTATOR_H_
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <random>
 #include <span>
 #include <string>
 
-#include "tests/fixtures/fake_server.h"
 #include "tests/fuzz/nfsclient/protocol/reply_sample.h"
+#include "tests/unit/nfsclient/protocol/fake_server.h"
 
 namespace nfswalk::protocol {
 
@@ -32,36 +31,14 @@ class ReplyMutator {
  private:
   static constexpr size_t kMutationsMax = 6;
   static constexpr size_t kPieceWordsMax = 40;
-  // Near the limits of XDR, integers and the decoders.
-  static constexpr auto kExtremes = std::to_array<uint32_t>({0,
-                                                             1,
-                                                             2,
-                                                             3,
-                                                             4,
-                                                             5,
-                                                             63,
-                                                             64,
-                                                             65,
-                                                             127,
-                                                             128,
-                                                             129,
-                                                             255,
-                                                             256,
-                                                             257,
-                                                             1000,
-                                                             4096,
-                                                             4097,
-                                                             1u << 20,
-                                                             1u << 30,
-                                                             0x7ffffffc,
-                                                             0x7fffffff,
-                                                             0x80000000,
-                                                             0x80000001,
-                                                             0xfffffffc,
-                                                             0xfffffffe,
-                                                             0xffffffff,
-                                                             0x3fffffff,
-                                                             1'000'000'000});
+  // Near the limits of types, handles, names, data and integers.
+  static constexpr uint32_t kExtremes[] = {
+      0, 1, 2, 3, 4, 5,
+      // Handles, names and link texts
+      63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 4096, 4097,
+      // Lengths and nanoseconds
+      1u << 20, 1u << 30, 0x3fffffff, 1'000'000'000, 0x7ffffffc, 0x7fffffff, 0x80000000, 0x80000001,
+      0xfffffffc, 0xfffffffe, 0xffffffff};
 
   size_t Below(size_t bound) { return random_() % bound; }
   size_t RandomWordOffset(const std::string& bytes) { return Below(bytes.size() / 4 + 1) * 4; }
@@ -78,7 +55,7 @@ class ReplyMutator {
         return;
       case 3:
       case 4:
-        return Replace(bytes, kExtremes[Below(kExtremes.size())]);
+        return Replace(bytes, kExtremes[Below(std::size(kExtremes))]);
       case 5:
         return bytes.resize(Below(bytes.size()));
       case 6:
@@ -91,7 +68,7 @@ class ReplyMutator {
   }
 
   void Replace(std::string& bytes, uint32_t value) {
-    const std::string word = fixtures::Xdr().U32(value).str();
+    const std::string word = Xdr().U32(value).str();
     bytes.replace(std::min(RandomWordOffset(bytes), bytes.size()), word.size(), word);
   }
 

@@ -1,10 +1,5 @@
 #include "nfsclient/protocol/nfs4_decode.h"
 
-// libnfs.h defines what the raw headers need, so it comes first.
-// clang-format off
-#include <nfsc/libnfs.h>
-#include <nfsc/libnfs-raw-nfs4.h>
-// clang-format on
 
 #include <gtest/gtest.h>
 
@@ -18,13 +13,12 @@
 #include <vector>
 
 #include "nfsclient/protocol/internal_errors.h"
-#include "tests/fixtures/fake_server.h"
+#include "tests/unit/nfsclient/protocol/fake_server.h"
 #include "tests/unit/nfsclient/protocol/wire_reply.h"
 
 namespace nfswalk::protocol {
 namespace {
 
-using fixtures::Xdr;
 
 const OwnerNames kOwners("example.org");
 

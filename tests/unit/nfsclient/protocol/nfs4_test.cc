@@ -9,16 +9,13 @@
 #include <vector>
 
 #include "nfsclient/client.h"
-#include "tests/fixtures/fake_nfs4.h"
+#include "tests/unit/nfsclient/protocol/fake_nfs4.h"
+#include "tests/unit/nfsclient/protocol/libnfs_raw.h"
 
 namespace nfswalk::protocol {
 namespace {
 
-using fixtures::FakeNfs4;
-using fixtures::FakeNode;
-using fixtures::Nfs4Fault;
-using Kind = Nfs4Fault::Kind;
-using Op = fixtures::Nfs4Operation;
+using Kind = FakeFault::Kind;
 using Names = std::vector<std::string_view>;
 
 constexpr int kForEver = 1'000'000;
@@ -80,8 +77,8 @@ TEST_F(Nfs4Test, LookupPathStopsWhereSingleLookupsWould) {
 }
 
 TEST_F(Nfs4Test, LookupPathRetriesADelayOfAnyOperation) {
-  for (const Op operation : {Op::kLookup, Op::kGetAttributes, Op::kGetHandle, Op::kAccess}) {
-    server_.Inject(operation, {.status = fixtures::kNfs4Delay}, 1, 2);
+  for (const int operation : {OP_LOOKUP, OP_GETATTR, OP_GETFH, OP_ACCESS}) {
+    server_.Inject(operation, {.status = NFS4ERR_DELAY}, 1, 2);
     const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
     EXPECT_EQ(reply.error, kOk);
     ExpectSteps(reply, {"a", "a/b", "a/b/c", "a/b/c/file"});
@@ -92,8 +89,8 @@ TEST_F(Nfs4Test, LookupPathRetriesADelayOfAnyOperation) {
 TEST_F(Nfs4Test, ABrokenReplyGivesAnErrorAndAValidPrefix) {
   const std::vector<std::string> paths = {"a", "a/b", "a/b/c", "a/b/c/file"};
   for (const Kind kind : {Kind::kCutShort, Kind::kOutOfOrder, Kind::kMalformed, Kind::kGarbage}) {
-    for (const Op operation : {Op::kLookup, Op::kGetAttributes, Op::kGetHandle, Op::kAccess}) {
-      if (kind == Kind::kMalformed && operation != Op::kGetAttributes) continue;
+    for (const int operation : {OP_LOOKUP, OP_GETATTR, OP_GETFH, OP_ACCESS}) {
+      if (kind == Kind::kMalformed && operation != OP_GETATTR) continue;
       for (int after = 0; after < 4; ++after) {
         server_.Inject(operation, {.kind = kind}, 1, after);
         const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
@@ -110,37 +107,36 @@ TEST_F(Nfs4Test, ABrokenReplyGivesAnErrorAndAValidPrefix) {
 
 TEST_F(Nfs4Test, ResourceSplitsThePathIntoSmallerCompounds) {
   // Refuses 3 + 4 * 4 operations once; the next COMPOUND has half the excess over the minimum.
-  server_.Inject(Op::kPutHandle, {.status = fixtures::kNfs4Resource});
+  server_.Inject(OP_PUTFH, {.status = NFS4ERR_RESOURCE});
   const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
   EXPECT_EQ(reply.error, kOk);
   ExpectSteps(reply, {"a", "a/b", "a/b/c", "a/b/c/file"});
 }
 
 TEST_F(Nfs4Test, ExpiredAndBadHandlesAreStale) {
-  for (const auto status :
-       {fixtures::kNfs4FhExpired, fixtures::kNfs4BadHandle, fixtures::kNfs4Stale}) {
-    server_.Inject(Op::kPutHandle, {.status = status});
+  for (const auto status : {NFS4ERR_FHEXPIRED, NFS4ERR_BADHANDLE, NFS4ERR_STALE}) {
+    server_.Inject(OP_PUTFH, {.status = status});
     EXPECT_EQ(nfs_->GetAttributes(root_, kUser).error, kStale);
   }
 }
 
 TEST_F(Nfs4Test, AChangeWhoseReplyIsLostIsExecutedOnce) {
-  server_.Inject(Op::kCreate, {.kind = Kind::kLoseReply});
+  server_.Inject(OP_CREATE, {.kind = Kind::kLoseReply});
   const CreateReply made = nfs_->MakeDirectory(root_, "new", {.mode = 0755}, Credential(0, 0));
   EXPECT_EQ(made.error, kOk);
-  EXPECT_EQ(server_.calls(Op::kCreate), 1);
+  EXPECT_EQ(server_.calls(OP_CREATE), 1);
 
-  server_.Inject(Op::kRemove, {.kind = Kind::kLoseReply});
+  server_.Inject(OP_REMOVE, {.kind = Kind::kLoseReply});
   EXPECT_EQ(nfs_->RemoveDirectory(root_, "new", Credential(0, 0)).error, kOk);
   EXPECT_FALSE(server_.Find("new").has_value());
 }
 
 TEST_F(Nfs4Test, ADelayAfterAChangeDoesNotRepeatIt) {
-  server_.Inject(Op::kGetAttributes, {.status = fixtures::kNfs4Delay});
+  server_.Inject(OP_GETATTR, {.status = NFS4ERR_DELAY});
   const CreateReply made = nfs_->MakeSymlink(root_, "new", "text", {}, Credential(0, 0));
   EXPECT_EQ(made.error, kOk);
   EXPECT_FALSE(made.attributes.has_value());
-  EXPECT_EQ(server_.calls(Op::kCreate), 1);
+  EXPECT_EQ(server_.calls(OP_CREATE), 1);
 }
 
 TEST_F(Nfs4Test, SetattrOfADirectoryIsNotAtomic) {
@@ -161,7 +157,7 @@ TEST_F(Nfs4Test, RemoveChecksTheType) {
 
 TEST_F(Nfs4Test, NothingIsCachedFromAReplyThatDoesNotParse) {
   auto client = MountClient();
-  server_.Inject(Op::kGetAttributes, {.kind = Kind::kMalformed}, kForEver, 3);
+  server_.Inject(OP_GETATTR, {.kind = Kind::kMalformed}, kForEver, 3);
   EXPECT_EQ(client->Stat("a/b/c/file", kUser).error(), std::errc::io_error);
   // Nothing from the malformed result on is cached.
   const ResolveFlags cached{.cached = true};
@@ -176,7 +172,7 @@ TEST_F(Nfs4Test, NothingIsCachedFromAReplyThatDoesNotParse) {
 // Only ENOENT of LOOKUP makes a negative dentry.
 TEST_F(Nfs4Test, ANoEntOfAnotherOperationMakesNoNameNegative) {
   for (int after = 0; after < 5; ++after) {
-    server_.Inject(Op::kAccess, {.status = fixtures::kNfs4NoEnt}, 1, after);
+    server_.Inject(OP_ACCESS, {.status = NFS4ERR_NOENT}, 1, after);
     auto client = MountClient();
     EXPECT_TRUE(client->Stat("a/b/c/file", kUser).has_value()) << after;
     EXPECT_TRUE(client->Stat("a/b/c/file", kUser).has_value()) << after;
@@ -184,7 +180,7 @@ TEST_F(Nfs4Test, ANoEntOfAnotherOperationMakesNoNameNegative) {
 }
 
 TEST_F(Nfs4Test, TooSmallIsAnErrorOutsideOfReaddir) {
-  server_.Inject(Op::kGetAttributes, {.status = fixtures::kNfs4TooSmall});
+  server_.Inject(OP_GETATTR, {.status = NFS4ERR_TOOSMALL});
   EXPECT_EQ(nfs_->GetAttributes(root_, kUser).error, std::errc::io_error);
 }
 
@@ -192,7 +188,7 @@ TEST_F(Nfs4Test, AnExpiredHandleIsLookedUpAgain) {
   auto client = MountClient();
   ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
   client->InvalidateCaches();
-  server_.Inject(Op::kPutHandle, {.status = fixtures::kNfs4FhExpired});
+  server_.Inject(OP_PUTFH, {.status = NFS4ERR_FHEXPIRED});
   const auto found = client->Stat("a/b/c/file", kUser);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->fileid, FileidOf("a/b/c/file"));
@@ -234,11 +230,11 @@ TEST_F(Nfs4Test, AnOpenOfACachedFileSendsNoLookup) {
   auto client = MountClient();
   ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
   ASSERT_TRUE(client->Open("a/b/c/file", kMayRead, kUser).has_value());
-  const int lookups = server_.calls(Op::kLookup);
-  const int opens = server_.calls(Op::kOpen);
+  const int lookups = server_.calls(OP_LOOKUP);
+  const int opens = server_.calls(OP_OPEN);
   ASSERT_TRUE(client->Open("a/b/c/file", kMayRead, kUser).has_value());
-  EXPECT_EQ(server_.calls(Op::kLookup), lookups);
-  EXPECT_EQ(server_.calls(Op::kOpen), opens + 1);
+  EXPECT_EQ(server_.calls(OP_LOOKUP), lookups);
+  EXPECT_EQ(server_.calls(OP_OPEN), opens + 1);
 }
 
 }  // namespace
