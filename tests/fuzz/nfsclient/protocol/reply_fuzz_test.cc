@@ -24,16 +24,6 @@ constexpr int kRounds = 30'000;  // slow, and there is one thread
 constexpr int kRounds = 600'000;
 #endif
 
-std::string Hex(const std::string& bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  for (const char byte : bytes) {
-    hex += kDigits[static_cast<uint8_t>(byte) >> 4];
-    hex += kDigits[byte & 15];
-  }
-  return hex;
-}
-
 struct Version {
   std::string name;
   std::vector<ReplySample> samples;
@@ -71,8 +61,8 @@ TEST_P(ReplyFuzz, MutatedRepliesAreRefusedOrValid) {
     const ReplySample& sample = mutator.RandomSample();
     const std::string bytes = mutator.Mutated(sample);
     const FeedResult result = sample.feed(bytes);
-    ASSERT_EQ(result.violation, "")
-        << sample.name << ", seed " << kSeed << ", round " << round << ": " << Hex(bytes);
+    ASSERT_EQ(result.violation, "") << sample.name << ", seed " << kSeed << ", round " << round
+                                    << ": " << testing::PrintToString(bytes);
     ++(!result.parsed ? unreadable : result.error == std::errc{} ? passed : refused);
   }
   // libnfs and the decoders both refuse some replies, and some pass.

@@ -1,7 +1,6 @@
 #include "tests/unit/nfsclient/protocol/fake_nfs4.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -135,41 +134,25 @@ size_t FakeNfs4::owners() {
 }
 
 int FakeNfs4::Execute(int operation, Run& run) {
-  using Function = std::function<int(FakeNfs4&, Run&)>;
-  static const std::map<int, Function> without_file = {
-      {OP_PUTROOTFH,
-       [](FakeNfs4& server, Run& run) {
-         run.current = server.tree_.root();
-         return NFS4_OK;
-       }},
-      {OP_PUTFH, &FakeNfs4::PutHandle},
-      {OP_SETCLIENTID, &FakeNfs4::SetClientId},
-      {OP_SETCLIENTID_CONFIRM, &FakeNfs4::ConfirmClientId},
-      {OP_RENEW, [](FakeNfs4& server, Run& run) { return server.clients_.Check(run.in.U64()); }},
-  };
-  static const std::map<int, Function> on_file = {
-      {OP_GETFH,
-       [](FakeNfs4&, Run& run) {
-         run.out.Bytes(run.current->handle());
-         return NFS4_OK;
-       }},
-      {OP_SAVEFH,
-       [](FakeNfs4&, Run& run) {
-         run.saved = run.current;
-         return NFS4_OK;
-       }},
-      {OP_RESTOREFH,
-       [](FakeNfs4&, Run& run) {
-         run.current = run.saved;
-         return NFS4_OK;
-       }},
-      {OP_ACCESS,
-       [](FakeNfs4&, Run& run) {
-         run.out.U32(kAccessAll, run.in.U32() & kAccessAll);
-         return NFS4_OK;
-       }},
-      {OP_VERIFY, [](FakeNfs4& server, Run& run) { return server.Verify(run, true); }},
-      {OP_NVERIFY, [](FakeNfs4& server, Run& run) { return server.Verify(run, false); }},
+  switch (operation) {
+    case OP_PUTROOTFH:
+      run.current = tree_.root();
+      return NFS4_OK;
+    case OP_PUTFH:
+      return PutHandle(run);
+    case OP_SETCLIENTID:
+      return SetClientId(run);
+    case OP_SETCLIENTID_CONFIRM:
+      return ConfirmClientId(run);
+    case OP_RENEW:
+      return clients_.Check(run.in.U64());
+    default:
+      return run.current == nullptr ? int{NFS4ERR_NOFILEHANDLE} : ExecuteOnFile(operation, run);
+  }
+}
+
+int FakeNfs4::ExecuteOnFile(int operation, Run& run) {
+  static const std::map<int, int (FakeNfs4::*)(Run&)> kFunctions = {
       {OP_LOOKUP, &FakeNfs4::Lookup},
       {OP_LOOKUPP, &FakeNfs4::LookupParent},
       {OP_GETATTR, &FakeNfs4::GetAttributes},
@@ -182,14 +165,27 @@ int FakeNfs4::Execute(int operation, Run& run) {
       {OP_SETATTR, &FakeNfs4::SetAttributes},
       {OP_OPEN, &FakeNfs4::Open},
       {OP_OPEN_CONFIRM, &FakeNfs4::ConfirmOpen},
-      {OP_CLOSE, &FakeNfs4::Close},
-  };
-  if (const auto found = without_file.find(operation); found != without_file.end()) {
-    return found->second(*this, run);
+      {OP_CLOSE, &FakeNfs4::Close}};
+  switch (operation) {
+    case OP_GETFH:
+      run.out.Bytes(run.current->handle());
+      return NFS4_OK;
+    case OP_SAVEFH:
+      run.saved = run.current;
+      return NFS4_OK;
+    case OP_RESTOREFH:
+      run.current = run.saved;
+      return NFS4_OK;
+    case OP_ACCESS:
+      run.out.U32(kAccessAll, run.in.U32() & kAccessAll);
+      return NFS4_OK;
+    case OP_VERIFY:
+      return Verify(run, true);
+    case OP_NVERIFY:
+      return Verify(run, false);
   }
-  if (run.current == nullptr) return NFS4ERR_NOFILEHANDLE;
-  const auto found = on_file.find(operation);
-  return found == on_file.end() ? NFS4ERR_NOTSUPP : found->second(*this, run);
+  const auto found = kFunctions.find(operation);
+  return found == kFunctions.end() ? int{NFS4ERR_NOTSUPP} : (this->*found->second)(run);
 }
 
 int FakeNfs4::PutHandle(Run& run) {

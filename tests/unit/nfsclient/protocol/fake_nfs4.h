@@ -54,6 +54,7 @@ class FakeNfs4 : public FakeTreeServer {
   FakeAnswer Handle(const FakeCall& call);
   // All below return an nfsstat4.
   int Execute(int operation, Run& run);
+  int ExecuteOnFile(int operation, Run& run);
   int PutHandle(Run& run);
   int Lookup(Run& run);
   int LookupParent(Run& run);

@@ -282,74 +282,70 @@ TEST(DecodeServerAttributes, RequiresALeaseTimeOnly) {
   EXPECT_EQ(decoded.limits.read_bytes_max, 64u * 1024);
 }
 
-// A successful COMPOUND of one result.
-class OneResult {
- public:
-  OneResult(int operation, const Xdr& body)
-      : reply_(Xdr().U32(0).Bytes("").U32(1, operation, 0).Raw(body).str(), zdr_COMPOUND4res),
-        reader_(reply_.wire()) {
-    EXPECT_TRUE(reply_.parsed());
-  }
-  CompoundReader& reader() { return reader_; }
-  std::errc error() const { return reader_.error(); }
+constexpr std::errc kIo = std::errc::io_error;
 
- private:
-  WireReply<COMPOUND4res> reply_;
-  CompoundReader reader_;
-};
+// Runs `take` on a successful COMPOUND of one result, and returns its error.
+template <class Take>
+std::errc ErrorOf(int operation, const Xdr& body, Take take) {
+  const std::string bytes = Xdr().U32(0).Bytes("").U32(1, operation, 0).Raw(body).str();
+  const WireReply<COMPOUND4res> reply(bytes, zdr_COMPOUND4res);
+  EXPECT_TRUE(reply.parsed());
+  CompoundReader reader(reply.wire());
+  const bool taken = take(reader);
+  EXPECT_EQ(taken, reader.error() == kOk);
+  return reader.error();
+}
 
 TEST(TakeHandle, AcceptsOneTo128Bytes) {
   for (const size_t size : {0, 1, 128, 129}) {
-    OneResult result(OP_GETFH, Xdr().Bytes(std::string(size, 'h')));
     FileHandle handle;
     const bool good = size >= 1 && size <= 128;
-    EXPECT_EQ(TakeHandle(result.reader(), handle), good) << size;
-    EXPECT_EQ(result.error(), good ? kOk : std::errc::io_error);
+    EXPECT_EQ(ErrorOf(OP_GETFH, Xdr().Bytes(std::string(size, 'h')),
+                      [&](CompoundReader& r) { return TakeHandle(r, handle); }),
+              good ? kOk : kIo);
     EXPECT_EQ(handle.size(), good ? size : 0);
   }
 }
 
 TEST(TakeAttributes, RequiresAllAttributes) {
   Attributes attributes;
-  OneResult whole(OP_GETATTR, Xdr().Raw(Encoded(GoodValues())));
-  EXPECT_TRUE(TakeAttributes(whole.reader(), kOwners, attributes));
+  const auto take = [&](CompoundReader& r) { return TakeAttributes(r, kOwners, attributes); };
+  Values values = GoodValues();
+  EXPECT_EQ(ErrorOf(OP_GETATTR, Xdr().Raw(Encoded(values)), take), kOk);
   EXPECT_EQ(attributes.fileid, 99u);
-  Values less = GoodValues();
-  less.erase(FATTR4_TYPE);
-  OneResult part(OP_GETATTR, Xdr().Raw(Encoded(less)));
-  EXPECT_FALSE(TakeAttributes(part.reader(), kOwners, attributes));
-  EXPECT_EQ(part.error(), std::errc::io_error);
+  values.erase(FATTR4_TYPE);
+  EXPECT_EQ(ErrorOf(OP_GETATTR, Xdr().Raw(Encoded(values)), take), kIo);
 }
 
 TEST(TakeLimits, ReadsTheServersLimits) {
   ServerAttributes decoded;
-  OneResult result(OP_GETATTR, Xdr().Raw(Encoded(Values{{FATTR4_LEASE_TIME, U32(60)}})));
-  EXPECT_TRUE(TakeLimits(result.reader(), decoded));
+  const auto take = [&](CompoundReader& r) { return TakeLimits(r, decoded); };
+  const Values lease = {{FATTR4_LEASE_TIME, U32(60)}};
+  EXPECT_EQ(ErrorOf(OP_GETATTR, Xdr().Raw(Encoded(lease)), take), kOk);
   EXPECT_EQ(decoded.lease_seconds, 60u);
-  OneResult none(OP_GETATTR, Xdr().Raw(Encoded(Values{})));
-  EXPECT_FALSE(TakeLimits(none.reader(), decoded));
-  EXPECT_EQ(none.error(), std::errc::io_error);
+  EXPECT_EQ(ErrorOf(OP_GETATTR, Xdr().Raw(Encoded(Values{})), take), kIo);
 }
 
 TEST(TakeAccess, GrantsOnlySupportedRights) {
-  OneResult result(OP_ACCESS, Xdr().U32(0xffffff1f, 0xffffffff));
   uint32_t granted = 0;
-  EXPECT_TRUE(TakeAccess(result.reader(), granted));
+  EXPECT_EQ(ErrorOf(OP_ACCESS, Xdr().U32(0xffffff1f, 0xffffffff),
+                    [&](CompoundReader& r) { return TakeAccess(r, granted); }),
+            kOk);
   EXPECT_EQ(granted, 0x1fu);
 }
 
 TEST(TakeLinkText, RefusesNulEmptyAndOverlongText) {
-  const std::pair<std::string, bool> rows[] = {{"../a/b", true},
-                                               {std::string(4096, 'l'), true},
-                                               {"", false},
-                                               {std::string(4097, 'l'), false},
-                                               {std::string("a\0b", 3), false}};
-  for (const auto& [text, good] : rows) {
-    OneResult result(OP_READLINK, Xdr().Bytes(text));
+  const std::pair<std::string, std::errc> rows[] = {{"../a/b", kOk},
+                                                    {std::string(4096, 'l'), kOk},
+                                                    {"", kIo},
+                                                    {std::string(4097, 'l'), kIo},
+                                                    {std::string("a\0b", 3), kIo}};
+  for (const auto& [text, error] : rows) {
     std::string target;
-    EXPECT_EQ(TakeLinkText(result.reader(), target), good) << text.size();
-    EXPECT_EQ(target, good ? text : "");
-    EXPECT_EQ(result.error(), good ? kOk : std::errc::io_error);
+    EXPECT_EQ(ErrorOf(OP_READLINK, Xdr().Bytes(text),
+                      [&](CompoundReader& r) { return TakeLinkText(r, target); }),
+              error);
+    EXPECT_EQ(target, error == kOk ? text : "");
   }
 }
 
@@ -357,18 +353,17 @@ TEST(TakeRead, RefusesMoreThanRequestedAndAnEmptyReadBeforeEof) {
   const struct {
     bool eof;
     std::string data;
-    bool good;
-  } rows[] = {
-      {true, "abc", true}, {false, "abc", true}, {true, "abcde", false}, {false, "", false}};
+    std::errc error;
+  } rows[] = {{true, "abc", kOk}, {false, "abc", kOk}, {true, "abcde", kIo}, {false, "", kIo}};
   for (const auto& row : rows) {
     SCOPED_TRACE(row.data);
     std::array<std::byte, 4> into{};
     ReadReply reply;
-    OneResult result(OP_READ, Xdr().U32(row.eof).Bytes(row.data));
-    EXPECT_EQ(TakeRead(result.reader(), into, reply), row.good);
-    EXPECT_EQ(result.error(), row.good ? kOk : std::errc::io_error);
-    EXPECT_EQ(reply.count_bytes, row.good ? row.data.size() : 0);
-    if (!row.good) continue;
+    EXPECT_EQ(ErrorOf(OP_READ, Xdr().U32(row.eof).Bytes(row.data),
+                      [&](CompoundReader& r) { return TakeRead(r, into, reply); }),
+              row.error);
+    EXPECT_EQ(reply.count_bytes, row.error == kOk ? row.data.size() : 0);
+    if (row.error != kOk) continue;
     EXPECT_EQ(reply.eof, row.eof);
     EXPECT_EQ(std::memcmp(into.data(), "abc", 4), 0);
   }
@@ -381,38 +376,30 @@ TEST(TakeWrite, RefusesUnstableDataAndCountsBeyondTheDataSent) {
   } rows[] = {{10, 2, true},  {1, 2, true},   {0, 2, false},  {11, 2, false},
               {10, 0, false}, {10, 1, false}, {10, 77, false}};
   for (const auto& row : rows) {
-    OneResult result(OP_WRITE, Xdr().U32(row.count, row.committed).U64(0));
     size_t count = 0;
-    EXPECT_EQ(TakeWrite(result.reader(), 10, count), row.good) << row.count << row.committed;
+    EXPECT_EQ(ErrorOf(OP_WRITE, Xdr().U32(row.count, row.committed).U64(0),
+                      [&](CompoundReader& r) { return TakeWrite(r, 10, count); }),
+              row.good ? kOk : kIo);
     EXPECT_EQ(count, row.good ? row.count : 0);
   }
 }
 
-struct Listed {
+struct Entry {
   std::string name = "name";
   uint64_t cookie = 3;
   std::string attributes = Encoded(GoodValues());
 };
 
-Xdr Listing(const std::vector<Listed>& entries, bool eof) {
+ReadDirReply Listed(const std::vector<Entry>& entries, bool eof, ReadDirPosition asked = {}) {
   Xdr xdr = Xdr().Raw("verifier");
-  for (const Listed& entry : entries) {
+  for (const Entry& entry : entries) {
     xdr.U32(1).U64(entry.cookie).Bytes(entry.name).Raw(entry.attributes);
   }
-  return xdr.U32(0, eof);
-}
-
-std::errc ErrorOf(const Xdr& listing, ReadDirReply& reply, ReadDirPosition asked = {}) {
-  OneResult result(OP_READDIR, listing);
-  const bool taken = TakeEntries(result.reader(), kOwners, asked, reply);
-  EXPECT_EQ(taken, result.error() == kOk);
-  return result.error();
-}
-std::errc ErrorOf(const Xdr& listing, ReadDirPosition asked = {}) {
   ReadDirReply reply;
-  const std::errc error = ErrorOf(listing, reply, asked);
-  EXPECT_TRUE(error == kOk || reply.entries.empty());
-  return error;
+  reply.error = ErrorOf(OP_READDIR, xdr.U32(0, eof),
+                        [&](CompoundReader& r) { return TakeEntries(r, kOwners, asked, reply); });
+  EXPECT_TRUE(reply.error == kOk || reply.entries.empty());
+  return reply;
 }
 
 TEST(TakeEntries, ReturnsNamesAttributesAndHandles) {
@@ -420,9 +407,7 @@ TEST(TakeEntries, ReturnsNamesAttributesAndHandles) {
   values[FATTR4_RDATTR_ERROR] = U32(0);
   values[FATTR4_FILEHANDLE] = Text("handle");
   values[FATTR4_MOUNTED_ON_FILEID] = U64(77);
-  ReadDirReply reply;
-  ASSERT_EQ(ErrorOf(Listing({{"a", 3, Encoded(values)}, {"b", 4, Encoded(Values{})}}, true), reply),
-            kOk);
+  const ReadDirReply reply = Listed({{"a", 3, Encoded(values)}, {"b", 4, Encoded(Values{})}}, true);
   EXPECT_TRUE(reply.eof);
   EXPECT_EQ(std::memcmp(&reply.verifier, "verifier", 8), 0);
   ASSERT_EQ(reply.entries.size(), 2u);
@@ -436,10 +421,9 @@ TEST(TakeEntries, ReturnsNamesAttributesAndHandles) {
 }
 
 TEST(TakeEntries, KeepsAnEntryWithRdattrError) {
-  ReadDirReply reply;
   const Values values = {{FATTR4_RDATTR_ERROR, U32(NFS4ERR_ACCESS)},
                          {FATTR4_MOUNTED_ON_FILEID, U64(5)}};
-  ASSERT_EQ(ErrorOf(Listing({{"secret", 3, Encoded(values)}}, true), reply), kOk);
+  const ReadDirReply reply = Listed({{"secret", 3, Encoded(values)}}, true);
   EXPECT_EQ(reply.entries.at(0).name, "secret");
   EXPECT_EQ(reply.entries.at(0).fileid, 5u);
   EXPECT_FALSE(reply.entries.at(0).attributes);
@@ -449,21 +433,21 @@ TEST(TakeEntries, RefusesInvalidNames) {
   using namespace std::string_literals;
   for (const std::string& name :
        {""s, "."s, ".."s, "a/b"s, "/"s, "a\0b"s, "\0"s, std::string(256, 'n')}) {
-    EXPECT_EQ(ErrorOf(Listing({{"good", 3}, {name, 4}}, true)), std::errc::io_error) << name;
+    EXPECT_EQ(Listed({{"good", 3}, {name, 4}}, true).error, std::errc::io_error) << name;
   }
   for (const std::string& name : {"..."s, ".a"s, std::string(255, 'n')}) {
-    EXPECT_EQ(ErrorOf(Listing({{name, 3}}, true)), kOk) << name;
+    EXPECT_EQ(Listed({{name, 3}}, true).error, kOk) << name;
   }
 }
 
 TEST(TakeEntries, RefusesBrokenAttributesAndAListingWithoutProgress) {
   const std::string broken = Encoded(With(FATTR4_TYPE, U32(9)));
-  EXPECT_EQ(ErrorOf(Listing({{"a", 3}, {"b", 4, broken}}, true)), std::errc::io_error);
-  EXPECT_EQ(ErrorOf(Listing({{"a", 9}}, false), {9, 1}), std::errc::io_error);
-  EXPECT_EQ(ErrorOf(Listing({{"a", 9}}, true), {9, 1}), kOk);
-  EXPECT_EQ(ErrorOf(Listing({{"a", 0}}, false), {9, 1}), std::errc::io_error);
-  EXPECT_EQ(ErrorOf(Listing({}, false)), kTooSmall);
-  EXPECT_EQ(ErrorOf(Listing({}, true)), kOk);
+  EXPECT_EQ(Listed({{"a", 3}, {"b", 4, broken}}, true).error, std::errc::io_error);
+  EXPECT_EQ(Listed({{"a", 9}}, false, {9, 1}).error, std::errc::io_error);
+  EXPECT_EQ(Listed({{"a", 9}}, true, {9, 1}).error, kOk);
+  EXPECT_EQ(Listed({{"a", 0}}, false, {9, 1}).error, std::errc::io_error);
+  EXPECT_EQ(Listed({}, false).error, kTooSmall);
+  EXPECT_EQ(Listed({}, true).error, kOk);
 }
 
 Xdr Change(bool atomic, uint64_t before, uint64_t after) {
@@ -487,13 +471,15 @@ TEST(TakeChanges, ReturnTheChangeInfoOfEachOperation) {
       SCOPED_TRACE(row.operation);
       Xdr body = Change(atomic, 3, 4);
       if (row.operation == OP_CREATE) body.U32(0);
-      OneResult result(row.operation, body);
-      EXPECT_TRUE(row.take(result.reader(), change));
+      EXPECT_EQ(
+          ErrorOf(row.operation, body, [&](CompoundReader& r) { return row.take(r, change); }),
+          kOk);
       ExpectChange(change, atomic, 3, 4);
     }
   }
-  OneResult renamed(OP_RENAME, Change(true, 7, 8).Raw(Change(false, 9, 10)));
-  EXPECT_TRUE(TakeRenamed(renamed.reader(), change, to));
+  EXPECT_EQ(ErrorOf(OP_RENAME, Change(true, 7, 8).Raw(Change(false, 9, 10)),
+                    [&](CompoundReader& r) { return TakeRenamed(r, change, to); }),
+            kOk);
   ExpectChange(change, true, 7, 8);
   ExpectChange(to, false, 9, 10);
 }
@@ -514,8 +500,9 @@ TEST(Consistency, IsAtomicOnlyIfNoOtherClientCanHaveChangedTheDirectory) {
 
 TEST(TakeState, ReturnsTheStateOfEachOperation) {
   ClientIdGrant client;
-  OneResult asked(OP_SETCLIENTID, Xdr().U64(17).Raw("verifier"));
-  EXPECT_TRUE(TakeClientId(asked.reader(), client));
+  EXPECT_EQ(ErrorOf(OP_SETCLIENTID, Xdr().U64(17).Raw("verifier"),
+                    [&](CompoundReader& r) { return TakeClientId(r, client); }),
+            kOk);
   EXPECT_EQ(client.client_id, 17u);
   EXPECT_EQ(std::memcmp(&client.verifier, "verifier", 8), 0);
 
@@ -523,18 +510,19 @@ TEST(TakeState, ReturnsTheStateOfEachOperation) {
   const Xdr state = Xdr().U32(7).Raw("twelve bytes");
   for (const uint32_t flags : {0u, 2u, 4u, 6u}) {
     OpenGrant grant;
-    OneResult opened(OP_OPEN, Xdr().Raw(state).Raw(Change(true, 1, 2)).U32(flags, 0, 0));
-    EXPECT_TRUE(TakeOpen(opened.reader(), grant));
+    EXPECT_EQ(ErrorOf(OP_OPEN, Xdr(state).Raw(Change(true, 1, 2)).U32(flags, 0, 0),
+                      [&](CompoundReader& r) { return TakeOpen(r, grant); }),
+              kOk);
     EXPECT_EQ(grant.state, expected);
     EXPECT_EQ(grant.directory.after, 2u);
-    EXPECT_EQ(grant.must_confirm, (flags & 2) != 0);
+    EXPECT_EQ(grant.must_confirm, (flags & OPEN4_RESULT_CONFIRM) != 0);
   }
   StateId confirmed;
-  OneResult confirm(OP_OPEN_CONFIRM, state);
-  EXPECT_TRUE(TakeConfirmed(confirm.reader(), confirmed));
+  EXPECT_EQ(ErrorOf(OP_OPEN_CONFIRM, state,
+                    [&](CompoundReader& r) { return TakeConfirmed(r, confirmed); }),
+            kOk);
   EXPECT_EQ(confirmed, expected);
-  OneResult closed(OP_CLOSE, state);
-  EXPECT_TRUE(TakeClosed(closed.reader()));
+  EXPECT_EQ(ErrorOf(OP_CLOSE, state, TakeClosed), kOk);
 }
 
 TEST(Take, RefusesTheResultOfAnotherOperation) {
@@ -568,9 +556,7 @@ TEST(Take, RefusesTheResultOfAnotherOperation) {
       [&](CompoundReader& r) { return TakeConfirmed(r, state); },
       [&](CompoundReader& r) { return TakeClosed(r); }};
   for (const auto& take : takes) {
-    OneResult other(OP_PUTFH, {});
-    EXPECT_FALSE(take(other.reader())) << &take - takes;
-    EXPECT_EQ(other.error(), std::errc::io_error) << &take - takes;
+    EXPECT_EQ(ErrorOf(OP_PUTFH, {}, take), kIo) << &take - takes;
   }
 }
 
