@@ -87,6 +87,11 @@ Violation TakeFile(CompoundReader& reader) {
   return FirstOf({ViolationInTaking(taken, reader), taken ? ViolationIn(attributes) : Violation()});
 }
 
+// Checks a result, and GETATTR behind it.
+Violation ThenFile(bool taken, CompoundReader& reader) {
+  return FirstOf({ViolationInTaking(taken, reader), taken ? TakeFile(reader) : Violation()});
+}
+
 // LOOKUP, GETFH, GETATTR, ACCESS of a name.
 Violation TakeStep(CompoundReader& reader) {
   FileHandle handle;
@@ -154,7 +159,7 @@ Violation TakeWritten(CompoundReader& reader) {
   const bool taken = TakeWrite(reader, kTransferBytes, count);
   if (count > kTransferBytes) return "no more than was sent";
   if (taken && count == 0) return "progress";
-  return FirstOf({ViolationInTaking(taken, reader), taken ? TakeFile(reader) : Violation()});
+  return ThenFile(taken, reader);
 }
 
 Violation TakeText(CompoundReader& reader) {
@@ -185,7 +190,7 @@ auto ChangeAnd(Take take_change) {
     reader.Next(OP_PUTFH);
     ChangeInfo change;
     const bool taken = take_change(reader, change);
-    return FirstOf({ViolationInTaking(taken, reader), taken ? TakeFile(reader) : Violation()});
+    return ThenFile(taken, reader);
   };
 }
 
@@ -194,7 +199,7 @@ Violation TakeRenaming(CompoundReader& reader) {
   reader.Next(OP_SAVEFH);
   ChangeInfo from, to;
   const bool taken = TakeRenamed(reader, from, to);
-  return FirstOf({ViolationInTaking(taken, reader), taken ? TakeFile(reader) : Violation()});
+  return ThenFile(taken, reader);
 }
 
 Violation TakeOpening(CompoundReader& reader) {

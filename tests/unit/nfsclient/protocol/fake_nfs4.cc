@@ -103,36 +103,6 @@ void FakeNfs4::Restart(bool grace) {
   in_grace_ = grace;
 }
 
-void FakeNfs4::EndGrace() {
-  const std::lock_guard lock(mutex_);
-  in_grace_ = false;
-}
-
-void FakeNfs4::ExpireLeases() {
-  const std::lock_guard lock(mutex_);
-  clients_.Expire();
-}
-
-void FakeNfs4::ForgetOpens(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  clients_.Forget(tree_.Find(path)->handle());
-}
-
-void FakeNfs4::set_lease_seconds(uint32_t seconds) {
-  const std::lock_guard lock(mutex_);
-  lease_seconds_ = seconds;
-}
-
-size_t FakeNfs4::opens() {
-  const std::lock_guard lock(mutex_);
-  return clients_.opens();
-}
-
-size_t FakeNfs4::owners() {
-  const std::lock_guard lock(mutex_);
-  return clients_.owners();
-}
-
 int FakeNfs4::Execute(int operation, Run& run) {
   switch (operation) {
     case OP_PUTROOTFH:

@@ -26,16 +26,34 @@ class FakeNfs4 : public FakeTreeServer {
 
   // Drops all state. With `grace`, opens may be reclaimed, and others are refused until EndGrace().
   void Restart(bool grace);
-  void EndGrace();
-  void ExpireLeases();
+  void EndGrace() {
+    const std::lock_guard lock(mutex_);
+    in_grace_ = false;
+  }
+  void ExpireLeases() {
+    const std::lock_guard lock(mutex_);
+    clients_.Expire();
+  }
   // Revokes the opens of a file, as an administrator may.
-  void ForgetOpens(const std::string& path);
+  void ForgetOpens(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    clients_.Forget(tree_.Find(path)->handle());
+  }
   // Sets the attribute lease_time.
-  void set_lease_seconds(uint32_t seconds);
+  void set_lease_seconds(uint32_t seconds) {
+    const std::lock_guard lock(mutex_);
+    lease_seconds_ = seconds;
+  }
   // Open files of all clients.
-  size_t opens();
+  size_t opens() {
+    const std::lock_guard lock(mutex_);
+    return clients_.opens();
+  }
   // Open-owners known.
-  size_t owners();
+  size_t owners() {
+    const std::lock_guard lock(mutex_);
+    return clients_.owners();
+  }
 
  private:
   // A COMPOUND being executed.

@@ -103,19 +103,9 @@ std::optional<FakeNode> FakeTreeServer::Find(const std::string& path) {
   return node == nullptr ? std::nullopt : std::optional(*node);
 }
 
-int FakeTreeServer::calls(int operation) {
-  const std::lock_guard lock(mutex_);
-  return operations_[operation].calls;
-}
-
 void FakeTreeServer::AwaitCalls(int operation, int calls) {
   std::unique_lock lock(mutex_);
   called_.wait(lock, [&] { return operations_[operation].calls >= calls; });
-}
-
-uint32_t FakeTreeServer::last_uid(int operation) {
-  const std::lock_guard lock(mutex_);
-  return operations_[operation].last_uid;
 }
 
 std::optional<FakeFault> FakeTreeServer::Begin(int operation, uint32_t uid) {

@@ -92,11 +92,17 @@ class FakeTreeServer {
   std::optional<FakeNode> Find(const std::string& path);
 
   // Executions of an operation begun, replays and faults included.
-  int calls(int operation);
+  int calls(int operation) {
+    const std::lock_guard lock(mutex_);
+    return operations_[operation].calls;
+  }
   // Blocks until `calls` executions of `operation` have begun.
   void AwaitCalls(int operation, int calls);
   // The uid of the last call of `operation`.
-  uint32_t last_uid(int operation);
+  uint32_t last_uid(int operation) {
+    const std::lock_guard lock(mutex_);
+    return operations_[operation].last_uid;
+  }
 
  protected:
   // Counts a call, runs what is to come before it, and returns its fault. Preconditions: locked.
