@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
 
 #include "tests/unit/nfsclient/protocol/fake_nfs3_mount.h"

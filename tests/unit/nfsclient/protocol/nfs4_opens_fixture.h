@@ -7,7 +7,6 @@
 
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
