@@ -1,48 +1,24 @@
 #include <array>
 
 #include "nfsclient/protocol/nfs3_decode.h"
-#include "tests/fixtures/fake_server.h"
 #include "tests/fuzz/nfsclient/protocol/reply_invariants.h"
 #include "tests/fuzz/nfsclient/protocol/reply_sample.h"
+#include "tests/unit/nfsclient/protocol/fake_server.h"
 #include "tests/unit/nfsclient/protocol/wire_reply.h"
-
-// libnfs.h, which wire_reply.h includes, defines what the raw headers need.
-#include <nfsc/libnfs-raw-nfs.h>
 
 namespace nfswalk::protocol {
 namespace {
 
-using fixtures::Xdr;
-
-constexpr uint32_t kFailure = 13;
-constexpr size_t kTransferBytes = 100;
-constexpr ReadDirPosition kRequested{5, 0};
+constexpr uint32_t kFailure = NFS3ERR_ACCES;
 
 // RFC 1813 2.6.
-std::string File(uint32_t type) {
-  return Xdr()
-      .U32(type)
-      .U32(0100644)
-      .U32(1)
-      .U32(1000)
-      .U32(100)
-      .U64(12)
-      .U64(4096)
-      .U32(0)
-      .U32(0)
-      .U64(77)
-      .U64(4711)
-      .U32(1)
-      .U32(2)
-      .U32(3)
-      .U32(4)
-      .U32(5)
-      .U32(999'999'999)
-      .str();
+Xdr File(uint32_t type) {
+  Xdr xdr = Xdr().U32(type, 0100644, 1, 1000, 100).U64(12, 4096).U32(0, 0).U64(77, 4711);
+  return xdr.U32(1, 2, 3, 4, 5, 999'999'999);
 }
-std::string PostOp(uint32_t type = 1) { return Xdr().U32(1).Raw(File(type)).str(); }
-std::string PostOpHandle() { return Xdr().U32(1).Bytes(std::string(24, 'h')).str(); }
-std::string Wcc() { return Xdr().U32(1).U64(12).U32(3).U32(4).U32(5).U32(6).Raw(PostOp(2)).str(); }
+Xdr PostOp(uint32_t type = NF3REG) { return Xdr().U32(1).Raw(File(type)); }
+Xdr PostOpHandle() { return Xdr().U32(1).Bytes(std::string(24, 'h')); }
+Xdr Wcc() { return Xdr().U32(1).U64(12).U32(3, 4, 5, 6).Raw(PostOp(NF3DIR)); }
 
 Violation ViolationIn(const AttributesReply& r) {
   return r.error == kOk ? ViolationIn(r.attributes) : "";
@@ -70,9 +46,7 @@ Violation ViolationIn(const WriteReply& r) {
   if (r.error == kOk && r.count_bytes == 0) return "progress";
   return ViolationIn(r.file);
 }
-Violation ViolationIn(const ReadDirReply& r) {
-  return ViolationIn(r, kRequested, kNfs3HandleBytesMax);
-}
+Violation ViolationIn(const ReadDirReply& r) { return ViolationIn(r, kNfs3HandleBytesMax); }
 Violation ViolationIn(const CreateReply& r) {
   return FirstOf({r.handle ? ViolationIn(*r.handle, kNfs3HandleBytesMax) : Violation(),
                   ViolationIn(r.attributes), ViolationIn(r.directory)});
@@ -86,20 +60,15 @@ Violation ViolationIn(const RenameReply& r) {
 Violation ViolationIn(const RemoveReply& r) { return ViolationIn(r.directory); }
 Violation ViolationIn(const SetAttributesReply& r) { return ViolationIn(r.file); }
 
-bool IsTransfer(uint32_t bytes) { return bytes >= 1024 && bytes <= kTransferBytesMax; }
 // FSINFO sets the sizes, PATHCONF the limit of names.
 Violation ViolationIn(const LimitsReply& r) {
-  if (r.limits.name_bytes_max < 1 || r.limits.name_bytes_max > kNameBytesMax) return "name_max";
-  if (r.limits.read_bytes_max == 0) return {};
-  const bool kept = IsTransfer(r.limits.read_bytes_max) && IsTransfer(r.limits.write_bytes_max) &&
-                    IsTransfer(r.limits.readdir_bytes_max);
-  return kept ? "" : "sizes that a record can carry";
+  return r.limits.read_bytes_max == 0 ? ViolationInNameLimit(r.limits) : ViolationIn(r.limits);
 }
 
-// Adds a success of `name` and, unless `failure` is empty, a failure.
+// Adds a success and a failure of `name`.
 template <typename Reply, typename Wire, typename Decode>
 void Add(std::vector<ReplySample>& samples, const std::string& name, uint32_t (*zdr)(ZDR*, Wire*),
-         Decode decode, const Xdr& success, const std::string& failure) {
+         Decode decode, const Xdr& success, const Xdr& failure) {
   const auto feed = [zdr, decode](std::string_view bytes) {
     const WireReply<Wire> reply(bytes, zdr);
     if (!reply.parsed()) return FeedResult{};
@@ -107,46 +76,40 @@ void Add(std::vector<ReplySample>& samples, const std::string& name, uint32_t (*
     decode(reply.wire(), decoded);
     return FeedResult{true, decoded.error, ViolationIn(decoded)};
   };
-  samples.push_back({name, Xdr().U32(0).Raw(success.str()).str(), kOk, feed});
+  samples.push_back({name, Xdr().U32(0).Raw(success).str(), kOk, feed});
   samples.push_back({name + " failed", Xdr().U32(kFailure).Raw(failure).str(),
                      std::errc::permission_denied, feed});
 }
 
 void AddReadings(std::vector<ReplySample>& samples) {
-  Add<AttributesReply>(samples, "GETATTR", zdr_GETATTR3res, kDecode, Xdr().Raw(File(2)), "");
+  Add<AttributesReply>(samples, "GETATTR", zdr_GETATTR3res, kDecode, File(NF3DIR), {});
   Add<LookupReply>(samples, "LOOKUP", zdr_LOOKUP3res, kDecode,
-                   Xdr().Bytes(std::string(64, 'h')).Raw(PostOp()).Raw(PostOp(2)), PostOp(2));
+                   Xdr().Bytes(std::string(64, 'h')).Raw(PostOp()).Raw(PostOp(NF3DIR)),
+                   PostOp(NF3DIR));
   Add<AccessReply>(samples, "ACCESS", zdr_ACCESS3res, kDecode, Xdr().Raw(PostOp()).U32(0x1f),
                    PostOp());
   Add<ReadLinkReply>(samples, "READLINK", zdr_READLINK3res, kDecode,
-                     Xdr().Raw(PostOp(5)).Bytes("../a/target"), PostOp(5));
+                     Xdr().Raw(PostOp(NF3LNK)).Bytes("../a/target"), PostOp(NF3LNK));
   Add<ReadReply>(
       samples, "READ", zdr_READ3res,
       [](const READ3res& wire, ReadReply& reply) {
         std::array<std::byte, kTransferBytes> into;
         DecodeReply(wire, into, reply);
       },
-      Xdr().Raw(PostOp()).U32(11).U32(1).Bytes("eleven byte"), PostOp());
+      Xdr().Raw(PostOp()).U32(11, 1).Bytes("eleven byte"), PostOp());
   Add<LimitsReply>(samples, "FSINFO", zdr_FSINFO3res, kDecode,
                    Xdr()
-                       .Raw(PostOp(2))
-                       .U32(1 << 26)
-                       .U32(1 << 26)
-                       .U32(1)
-                       .U32(1 << 26)
-                       .U32(1 << 26)
-                       .U32(1)
-                       .U32(4096)
-                       .U64(1ull << 62)
-                       .U64(1)
+                       .Raw(PostOp(NF3DIR))
+                       .U32(1 << 26, 1 << 26, 1, 1 << 26, 1 << 26, 1, 4096)
+                       .U64(1ull << 62, 1)
                        .U32(0x1b),
-                   PostOp(2));
+                   PostOp(NF3DIR));
   Add<LimitsReply>(samples, "PATHCONF", zdr_PATHCONF3res, kDecode,
-                   Xdr().Raw(PostOp(2)).U32(32000).U32(255).U32(1).U32(1).U32(0).U32(1), PostOp(2));
+                   Xdr().Raw(PostOp(NF3DIR)).U32(32000, 255, 1, 1, 0, 1), PostOp(NF3DIR));
 }
 
 void AddListings(std::vector<ReplySample>& samples) {
-  Xdr plain = Xdr().Raw(PostOp(2)).U64(9);
+  Xdr plain = Xdr().Raw(PostOp(NF3DIR)).U64(9);
   Xdr plus = plain;
   for (uint32_t i = 0; i < 4; ++i) {
     const std::string name(1 + 7 * i, 'n');
@@ -156,9 +119,9 @@ void AddListings(std::vector<ReplySample>& samples) {
   const auto decode = [](const auto& wire, ReadDirReply& reply) {
     DecodeReply(wire, kRequested, reply);
   };
-  Add<ReadDirReply>(samples, "READDIR", zdr_READDIR3res, decode, plain.U32(0).U32(0), PostOp(2));
-  Add<ReadDirReply>(samples, "READDIRPLUS", zdr_READDIRPLUS3res, decode, plus.U32(0).U32(1),
-                    PostOp(2));
+  Add<ReadDirReply>(samples, "READDIR", zdr_READDIR3res, decode, plain.U32(0, 0), PostOp(NF3DIR));
+  Add<ReadDirReply>(samples, "READDIRPLUS", zdr_READDIRPLUS3res, decode, plus.U32(0, 1),
+                    PostOp(NF3DIR));
 }
 
 void AddChanges(std::vector<ReplySample>& samples) {
@@ -166,17 +129,17 @@ void AddChanges(std::vector<ReplySample>& samples) {
   Add<CreateReply>(samples, "CREATE", zdr_CREATE3res, kDecode, created, Wcc());
   Add<CreateReply>(samples, "MKDIR", zdr_MKDIR3res, kDecode, created, Wcc());
   Add<CreateReply>(samples, "SYMLINK", zdr_SYMLINK3res, kDecode, created, Wcc());
-  Add<RemoveReply>(samples, "REMOVE", zdr_REMOVE3res, kDecode, Xdr().Raw(Wcc()), Wcc());
-  Add<RemoveReply>(samples, "RMDIR", zdr_RMDIR3res, kDecode, Xdr().Raw(Wcc()), Wcc());
+  Add<RemoveReply>(samples, "REMOVE", zdr_REMOVE3res, kDecode, Wcc(), Wcc());
+  Add<RemoveReply>(samples, "RMDIR", zdr_RMDIR3res, kDecode, Wcc(), Wcc());
   Add<RenameReply>(samples, "RENAME", zdr_RENAME3res, kDecode, Xdr().Raw(Wcc()).Raw(Wcc()),
-                   Wcc() + Wcc());
+                   Xdr().Raw(Wcc()).Raw(Wcc()));
   Add<LinkReply>(samples, "LINK", zdr_LINK3res, kDecode, Xdr().Raw(PostOp()).Raw(Wcc()),
-                 PostOp() + Wcc());
-  Add<SetAttributesReply>(samples, "SETATTR", zdr_SETATTR3res, kDecode, Xdr().Raw(Wcc()), Wcc());
+                 Xdr().Raw(PostOp()).Raw(Wcc()));
+  Add<SetAttributesReply>(samples, "SETATTR", zdr_SETATTR3res, kDecode, Wcc(), Wcc());
   Add<WriteReply>(
       samples, "WRITE", zdr_WRITE3res,
       [](const WRITE3res& wire, WriteReply& reply) { DecodeReply(wire, kTransferBytes, reply); },
-      Xdr().Raw(Wcc()).U32(100).U32(2).U64(1), Wcc());
+      Xdr().Raw(Wcc()).U32(100, 2).U64(1), Wcc());
 }
 
 }  // namespace

@@ -1,21 +1,14 @@
 #include <array>
 
+#include "nfsclient/protocol/internal_errors.h"
 #include "nfsclient/protocol/nfs4_decode.h"
-#include "tests/fixtures/fake_server.h"
 #include "tests/fuzz/nfsclient/protocol/reply_invariants.h"
 #include "tests/fuzz/nfsclient/protocol/reply_sample.h"
+#include "tests/unit/nfsclient/protocol/fake_server.h"
 #include "tests/unit/nfsclient/protocol/wire_reply.h"
-
-// libnfs.h, which wire_reply.h includes, defines what the raw headers need.
-#include <nfsc/libnfs-raw-nfs4.h>
 
 namespace nfswalk::protocol {
 namespace {
-
-using fixtures::Xdr;
-
-constexpr size_t kTransferBytes = 100;
-constexpr ReadDirPosition kRequested{5, 0};
 
 const OwnerNames& Owners() {
   static const OwnerNames owners("example.org");
@@ -29,63 +22,39 @@ constexpr uint32_t kWord1 =
 constexpr uint32_t kEntryWord0 = 1u << 11 | 1u << 19;
 constexpr uint32_t kEntryWord1 = 1u << 23;
 
-std::string AfterMode() {
-  return Xdr()
-      .U32(0755)
-      .U32(2)
-      .Bytes("1000")
-      .Bytes("root@example.org")
-      .U32(8)
-      .U32(1)
-      .U64(4096)
-      .U64(1)
-      .U32(2)
-      .U64(3)
-      .U32(4)
-      .U64(5)
-      .U32(999'999'999)
-      .str();
+Xdr AfterMode() {
+  Xdr xdr = Xdr().U32(0755, 2).Bytes("1000").Bytes("root@example.org").U32(8, 1).U64(4096);
+  return xdr.U64(1).U32(2).U64(3).U32(4).U64(5).U32(999'999'999);
 }
-std::string File() {
-  const Xdr values = Xdr().U32(2).U64(17).U64(4096).U64(3).U64(4).U64(99).Raw(AfterMode());
-  return Xdr().U32(2).U32(kWord0).U32(kWord1).Bytes(values.str()).str();
+Xdr File() {
+  const Xdr values = Xdr().U32(NF4DIR).U64(17, 4096, 3, 4, 99).Raw(AfterMode());
+  return Xdr().U32(2, kWord0, kWord1).Bytes(values);
 }
-std::string Entry() {
-  const Xdr values = Xdr()
-                         .U32(1)
-                         .U64(17)
-                         .U64(12)
-                         .U64(1ull << 40)
-                         .U64(4)
-                         .U32(0)
-                         .Bytes(std::string(23, 'h'))
-                         .U64(99)
-                         .Raw(AfterMode())
-                         .U64(98);
-  return Xdr().U32(2).U32(kWord0 | kEntryWord0).U32(kWord1 | kEntryWord1).Bytes(values.str()).str();
+Xdr Entry() {
+  Xdr values = Xdr().U32(NF4REG).U64(17, 12, 1ull << 40, 4).U32(0).Bytes(std::string(23, 'h'));
+  values.U64(99).Raw(AfterMode()).U64(98);
+  return Xdr().U32(2, kWord0 | kEntryWord0, kWord1 | kEntryWord1).Bytes(values);
 }
 // An entry with RDATTR_ERROR.
-std::string SecretEntry() {
-  return Xdr().U32(1).U32(1u << 11).Bytes(Xdr().U32(NFS4ERR_ACCESS).str()).str();
-}
-std::string Change() { return Xdr().U32(1).U64(17).U64(18).str(); }
-std::string State() { return Xdr().U32(7).Raw("twelve bytes").str(); }
+Xdr SecretEntry() { return Xdr().U32(1, 1u << 11).Bytes(Xdr().U32(NFS4ERR_ACCESS)); }
+Xdr Change() { return Xdr().U32(1).U64(17, 18); }
+Xdr State() { return Xdr().U32(7).Raw("twelve bytes"); }
 
 // Builds the results of a COMPOUND.
 class Results {
  public:
-  Results& Add(int operation, const std::string& result = "") { return Add(operation, 0, result); }
+  Results& Add(int operation, const Xdr& result = {}) { return Add(operation, 0, result); }
   Results& Fail(int operation, int status) {
     status_ = status;
-    return Add(operation, status, "");
+    return Add(operation, status, Xdr());
   }
   std::string str() const {
-    return Xdr().U32(status_).Bytes("tag").U32(count_).Raw(results_.str()).str();
+    return Xdr().U32(status_).Bytes("tag").U32(count_).Raw(results_).str();
   }
 
  private:
-  Results& Add(int operation, int status, const std::string& result) {
-    results_.U32(operation).U32(status).Raw(result);
+  Results& Add(int operation, int status, const Xdr& result) {
+    results_.U32(operation, status).Raw(result);
     ++count_;
     return *this;
   }
@@ -118,6 +87,11 @@ Violation TakeFile(CompoundReader& reader) {
   return FirstOf({ViolationInTaking(taken, reader), taken ? ViolationIn(attributes) : Violation()});
 }
 
+// Checks a result, and GETATTR behind it.
+Violation ThenFile(bool taken, CompoundReader& reader) {
+  return FirstOf({ViolationInTaking(taken, reader), taken ? TakeFile(reader) : Violation()});
+}
+
 // LOOKUP, GETFH, GETATTR, ACCESS of a name.
 Violation TakeStep(CompoundReader& reader) {
   FileHandle handle;
@@ -143,9 +117,9 @@ Results Path() {
   results.Add(OP_PUTFH);
   for (int step = 0; step < 3; ++step) {
     results.Add(OP_LOOKUP)
-        .Add(OP_GETFH, Xdr().Bytes(std::string(128, 'h')).str())
+        .Add(OP_GETFH, Xdr().Bytes(std::string(128, 'h')))
         .Add(OP_GETATTR, File())
-        .Add(OP_ACCESS, Xdr().U32(0x3f).U32(0x1f).str());
+        .Add(OP_ACCESS, Xdr().U32(0x3f, 0x1f));
   }
   return results;
 }
@@ -158,16 +132,15 @@ Violation TakeListing(CompoundReader& reader) {
   for (const DirectoryEntry& entry : reply.entries) {
     if (entry.name == "." || entry.name == "..") return "no dots";
   }
-  return FirstOf(
-      {ViolationInTaking(taken, reader), ViolationIn(reply, kRequested, kNfs4HandleBytesMax)});
+  return FirstOf({ViolationInTaking(taken, reader), ViolationIn(reply, kNfs4HandleBytesMax)});
 }
 
-Xdr Listing() {
+Xdr Listing(bool eof) {
   Xdr xdr = Xdr().U64(9);
   for (uint32_t i = 0; i < 4; ++i) {
     xdr.U32(1).U64(6 + i).Bytes(std::string(1 + 7 * i, 'n')).Raw(i == 2 ? SecretEntry() : Entry());
   }
-  return xdr;
+  return xdr.U32(0, eof);
 }
 
 Violation TakeData(CompoundReader& reader) {
@@ -186,7 +159,7 @@ Violation TakeWritten(CompoundReader& reader) {
   const bool taken = TakeWrite(reader, kTransferBytes, count);
   if (count > kTransferBytes) return "no more than was sent";
   if (taken && count == 0) return "progress";
-  return FirstOf({ViolationInTaking(taken, reader), taken ? TakeFile(reader) : Violation()});
+  return ThenFile(taken, reader);
 }
 
 Violation TakeText(CompoundReader& reader) {
@@ -197,24 +170,17 @@ Violation TakeText(CompoundReader& reader) {
       {ViolationInTaking(taken, reader), taken ? ViolationInLinkText(target) : Violation()});
 }
 
-bool IsTransfer(uint32_t bytes) { return bytes >= 1024 && bytes <= kTransferBytesMax; }
-
 Violation TakeServer(CompoundReader& reader) {
   reader.Next(OP_PUTROOTFH);
   ServerAttributes decoded;
   if (!TakeLimits(reader, decoded)) return ViolationInTaking(false, reader);
-  const ServerLimits& limits = decoded.limits;
-  if (decoded.lease_seconds == 0) return "a lease";
-  if (limits.name_bytes_max < 1 || limits.name_bytes_max > kNameBytesMax) return "the longest name";
-  const bool kept = IsTransfer(limits.read_bytes_max) && IsTransfer(limits.write_bytes_max) &&
-                    IsTransfer(limits.readdir_bytes_max);
-  return kept ? "" : "sizes that a record can carry";
+  return decoded.lease_seconds == 0 ? "a lease" : ViolationIn(decoded.limits);
 }
 
 Xdr Server() {
   const uint32_t mask = 1u << 10 | 1u << 16 | 1u << 29 | 1u << 30 | 1u << 31;
-  const Xdr values = Xdr().U32(90).U32(0).U32(255).U64(1 << 26).U64(1 << 26);
-  return Xdr().U32(1).U32(mask).Bytes(values.str());
+  const Xdr values = Xdr().U32(90, 0, 255).U64(1 << 26, 1 << 26);
+  return Xdr().U32(1, mask).Bytes(values);
 }
 
 // A change of one directory, whose attributes follow.
@@ -224,7 +190,7 @@ auto ChangeAnd(Take take_change) {
     reader.Next(OP_PUTFH);
     ChangeInfo change;
     const bool taken = take_change(reader, change);
-    return FirstOf({ViolationInTaking(taken, reader), taken ? TakeFile(reader) : Violation()});
+    return ThenFile(taken, reader);
   };
 }
 
@@ -233,7 +199,7 @@ Violation TakeRenaming(CompoundReader& reader) {
   reader.Next(OP_SAVEFH);
   ChangeInfo from, to;
   const bool taken = TakeRenamed(reader, from, to);
-  return FirstOf({ViolationInTaking(taken, reader), taken ? TakeFile(reader) : Violation()});
+  return ThenFile(taken, reader);
 }
 
 Violation TakeOpening(CompoundReader& reader) {
@@ -253,99 +219,47 @@ Violation TakeClient(CompoundReader& reader) {
   return ViolationInTaking(TakeClientId(reader, grant), reader);
 }
 
-void AddReadings(std::vector<ReplySample>& samples) {
-  samples.push_back(Sample("path", Path(), kOk, TakePath));
-  samples.push_back(
-      Sample("path without an end", Path().Fail(OP_LOOKUP, NFS4ERR_NOENT), kOk, TakePath));
-  samples.push_back(Sample("name that is not there",
-                           Results().Add(OP_PUTFH).Fail(OP_LOOKUP, NFS4ERR_NOENT),
-                           std::errc::no_such_file_or_directory, TakePath));
-  samples.push_back(Sample("READDIR",
-                           Results().Add(OP_PUTFH).Add(OP_READDIR, Listing().U32(0).U32(0).str()),
-                           kOk, TakeListing));
-  samples.push_back(Sample("READDIR to the end",
-                           Results().Add(OP_PUTFH).Add(OP_READDIR, Listing().U32(0).U32(1).str()),
-                           kOk, TakeListing));
-  samples.push_back(
-      Sample("READ", Results().Add(OP_PUTFH).Add(OP_READ, Xdr().U32(1).Bytes("eleven byte").str()),
-             kOk, TakeData));
-  samples.push_back(
-      Sample("READLINK", Results().Add(OP_PUTFH).Add(OP_READLINK, Xdr().Bytes("../a/target").str()),
-             kOk, TakeText));
-  samples.push_back(Sample("limits", Results().Add(OP_PUTROOTFH).Add(OP_GETATTR, Server().str()),
-                           kOk, TakeServer));
-}
-
-void AddChanges(std::vector<ReplySample>& samples) {
-  samples.push_back(Sample("CREATE",
-                           Results()
-                               .Add(OP_PUTFH)
-                               .Add(OP_CREATE, Change() + Xdr().U32(1).U32(2).str())
-                               .Add(OP_GETATTR, File()),
-                           kOk, ChangeAnd(TakeCreated)));
-  samples.push_back(Sample("REMOVE",
-                           Results().Add(OP_PUTFH).Add(OP_REMOVE, Change()).Add(OP_GETATTR, File()),
-                           kOk, ChangeAnd(TakeRemoved)));
-  samples.push_back(Sample("LINK",
-                           Results().Add(OP_PUTFH).Add(OP_LINK, Change()).Add(OP_GETATTR, File()),
-                           kOk, ChangeAnd(TakeLinked)));
-  samples.push_back(Sample("RENAME",
-                           Results()
-                               .Add(OP_PUTFH)
-                               .Add(OP_SAVEFH)
-                               .Add(OP_RENAME, Change() + Change())
-                               .Add(OP_GETATTR, File()),
-                           kOk, TakeRenaming));
-  samples.push_back(Sample("WRITE",
-                           Results()
-                               .Add(OP_PUTFH)
-                               .Add(OP_WRITE, Xdr().U32(100).U32(2).U64(1).str())
-                               .Add(OP_GETATTR, File()),
-                           kOk, TakeWritten));
-}
-
-void AddState(std::vector<ReplySample>& samples) {
-  const std::string opened = State() + Change() + Xdr().U32(2).U32(1).U32(0).U32(0).str();
-  samples.push_back(Sample("OPEN",
-                           Results()
-                               .Add(OP_PUTFH)
-                               .Add(OP_OPEN, opened)
-                               .Add(OP_GETFH, Xdr().Bytes("handle").str())
-                               .Add(OP_OPEN_CONFIRM, State())
-                               .Add(OP_CLOSE, State()),
-                           kOk, TakeOpening));
-  // RFC 7530 16.16: with a delegation to write, its limit and its ACE.
-  const std::string delegated = State() + Change() +
-                                Xdr()
-                                    .U32(2)
-                                    .U32(0)
-                                    .U32(2)
-                                    .Raw(State())
-                                    .U32(0)
-                                    .U32(1)
-                                    .U64(1)
-                                    .U32(0)
-                                    .U32(0)
-                                    .U32(1)
-                                    .Bytes("who")
-                                    .str();
-  samples.push_back(
-      Sample("OPEN with a delegation",
-             Results().Add(OP_PUTFH).Add(OP_OPEN, delegated).Fail(OP_GETFH, NFS4ERR_DELAY),
-             std::errc{528}, TakeOpening));
-  samples.push_back(Sample("SETCLIENTID",
-                           Results().Add(OP_SETCLIENTID, Xdr().U64(17).Raw("verifier").str()), kOk,
-                           TakeClient));
-}
+Results OnFile() { return Results().Add(OP_PUTFH); }
 
 }  // namespace
 
 std::vector<ReplySample> Nfs4Samples() {
-  std::vector<ReplySample> samples;
-  AddReadings(samples);
-  AddChanges(samples);
-  AddState(samples);
-  return samples;
+  const Xdr opened = State().Raw(Change()).U32(2, 1, 0, 0);
+  // RFC 7530 16.16: with a delegation to write, its limit and its ACE.
+  Xdr delegated = State().Raw(Change()).U32(2, 0, 2).Raw(State()).U32(0, 1);
+  delegated.U64(1).U32(0, 0, 1).Bytes("who");
+  return {
+      Sample("path", Path(), kOk, TakePath),
+      Sample("path without an end", Path().Fail(OP_LOOKUP, NFS4ERR_NOENT), kOk, TakePath),
+      Sample("name that is not there", OnFile().Fail(OP_LOOKUP, NFS4ERR_NOENT),
+             std::errc::no_such_file_or_directory, TakePath),
+      Sample("READDIR", OnFile().Add(OP_READDIR, Listing(false)), kOk, TakeListing),
+      Sample("READDIR to the end", OnFile().Add(OP_READDIR, Listing(true)), kOk, TakeListing),
+      Sample("READ", OnFile().Add(OP_READ, Xdr().U32(1).Bytes("eleven byte")), kOk, TakeData),
+      Sample("READLINK", OnFile().Add(OP_READLINK, Xdr().Bytes("../a/target")), kOk, TakeText),
+      Sample("limits", Results().Add(OP_PUTROOTFH).Add(OP_GETATTR, Server()), kOk, TakeServer),
+      Sample("CREATE", OnFile().Add(OP_CREATE, Change().U32(1, 2)).Add(OP_GETATTR, File()), kOk,
+             ChangeAnd(TakeCreated)),
+      Sample("REMOVE", OnFile().Add(OP_REMOVE, Change()).Add(OP_GETATTR, File()), kOk,
+             ChangeAnd(TakeRemoved)),
+      Sample("LINK", OnFile().Add(OP_LINK, Change()).Add(OP_GETATTR, File()), kOk,
+             ChangeAnd(TakeLinked)),
+      Sample("RENAME",
+             OnFile().Add(OP_SAVEFH).Add(OP_RENAME, Change().Raw(Change())).Add(OP_GETATTR, File()),
+             kOk, TakeRenaming),
+      Sample("WRITE", OnFile().Add(OP_WRITE, Xdr().U32(100, 2).U64(1)).Add(OP_GETATTR, File()), kOk,
+             TakeWritten),
+      Sample("OPEN",
+             OnFile()
+                 .Add(OP_OPEN, opened)
+                 .Add(OP_GETFH, Xdr().Bytes("handle"))
+                 .Add(OP_OPEN_CONFIRM, State())
+                 .Add(OP_CLOSE, State()),
+             kOk, TakeOpening),
+      Sample("OPEN with a delegation",
+             OnFile().Add(OP_OPEN, delegated).Fail(OP_GETFH, NFS4ERR_DELAY), kJukebox, TakeOpening),
+      Sample("SETCLIENTID", Results().Add(OP_SETCLIENTID, Xdr().U64(17).Raw("verifier")), kOk,
+             TakeClient)};
 }
 
 }  // namespace nfswalk::protocol

@@ -1,9 +1,10 @@
 // reply_invariants: checks decoded replies against protocol.h, nfs3_decode.h and nfs4_decode.h.
 //
 // Each ViolationIn*() returns the first invariant that does not hold, or "".
-#ifndef NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_PROMISES_H_
-#define NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_PROMISES_H_
+#ifndef NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_REPLY_INVARIANTS_H_
+#define NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_REPLY_INVARIANTS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
@@ -16,6 +17,10 @@ namespace nfswalk::protocol {
 
 using Violation = std::string_view;
 
+// Of the calls that the samples reply to.
+inline constexpr size_t kTransferBytes = 100;
+inline constexpr ReadDirPosition kRequested{5, 0};
+
 inline Violation FirstOf(std::initializer_list<Violation> invariants) {
   for (const Violation violation : invariants) {
     if (!violation.empty()) return violation;
@@ -27,22 +32,11 @@ inline Violation ViolationIn(const Time& time) {
   return time.nanoseconds < 1'000'000'000 ? "" : "nanoseconds below 10^9";
 }
 
-inline bool IsKnown(FileType type) {
-  switch (type) {
-    case FileType::kFifo:
-    case FileType::kCharacterDevice:
-    case FileType::kDirectory:
-    case FileType::kBlockDevice:
-    case FileType::kRegular:
-    case FileType::kSymlink:
-    case FileType::kSocket:
-      return true;
-  }
-  return false;
-}
-
 inline Violation ViolationIn(const Attributes& a) {
-  if (!IsKnown(a.type)) return "a known type";
+  constexpr FileType kKnown[] = {
+      FileType::kFifo,    FileType::kCharacterDevice, FileType::kDirectory, FileType::kBlockDevice,
+      FileType::kRegular, FileType::kSymlink,         FileType::kSocket};
+  if (std::ranges::find(kKnown, a.type) == std::end(kKnown)) return "a known type";
   if (a.mode > 07777) return "twelve permission bits";
   return FirstOf({ViolationIn(a.atime), ViolationIn(a.mtime), ViolationIn(a.ctime)});
 }
@@ -76,17 +70,28 @@ inline Violation ViolationIn(const DirectoryEntry& entry, size_t handle_bytes_ma
                   entry.handle ? ViolationIn(*entry.handle, handle_bytes_max) : Violation()});
 }
 
-// `requested`: the position sent.
-inline Violation ViolationIn(const ReadDirReply& reply, ReadDirPosition requested,
-                             size_t handle_bytes_max) {
+inline Violation ViolationIn(const ReadDirReply& reply, size_t handle_bytes_max) {
   if (reply.error != kOk) return reply.entries.empty() ? "" : "no entries in a failure";
   for (const DirectoryEntry& entry : reply.entries) {
     if (const Violation violation = ViolationIn(entry, handle_bytes_max); !violation.empty())
       return violation;
   }
   const bool ends =
-      reply.eof || (!reply.entries.empty() && reply.entries.back().cookie != requested.cookie);
+      reply.eof || (!reply.entries.empty() && reply.entries.back().cookie != kRequested.cookie);
   return ends ? ViolationIn(reply.directory) : "a listing with progress";
+}
+
+inline Violation ViolationInNameLimit(const ServerLimits& limits) {
+  const bool kept = limits.name_bytes_max >= 1 && limits.name_bytes_max <= kNameBytesMax;
+  return kept ? "" : "the longest name";
+}
+
+inline Violation ViolationIn(const ServerLimits& limits) {
+  for (const uint32_t bytes :
+       {limits.read_bytes_max, limits.write_bytes_max, limits.readdir_bytes_max}) {
+    if (bytes < 1024 || bytes > kTransferBytesMax) return "sizes that a record can carry";
+  }
+  return ViolationInNameLimit(limits);
 }
 
 inline Violation ViolationInGranted(uint32_t granted) {
@@ -95,4 +100,4 @@ inline Violation ViolationInGranted(uint32_t granted) {
 
 }  // namespace nfswalk::protocol
 
-#endif  // NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_PROMISES_H_
+#endif  // NFSWALK_TESTS_FUZZ_NFSCLIENT_PROTOCOL_REPLY_INVARIANTS_H_

@@ -1,11 +1,5 @@
 #include "nfsclient/protocol/nfs4_open_owner.h"
 
-// libnfs.h defines what the raw headers need, so it comes first.
-// clang-format off
-#include <nfsc/libnfs.h>
-#include <nfsc/libnfs-raw-nfs4.h>
-// clang-format on
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -15,6 +9,7 @@
 #include <vector>
 
 #include "nfsclient/protocol/nfs4_state_error.h"
+#include "tests/unit/nfsclient/protocol/libnfs_raw.h"
 
 namespace nfswalk::protocol {
 namespace {

@@ -3,42 +3,31 @@
 #ifndef NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_NFS4_OPENS_FIXTURE_H_
 #define NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_NFS4_OPENS_FIXTURE_H_
 
-// libnfs.h defines what the raw headers need, so it comes first.
-// clang-format off
-#include <nfsc/libnfs.h>
-#include <nfsc/libnfs-raw-nfs4.h>
-// clang-format on
-
 #include <gtest/gtest.h>
 
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "nfsclient/protocol/nfs4_call.h"
 #include "nfsclient/protocol/nfs4_decode.h"
 #include "nfsclient/protocol/nfs4_opens.h"
-#include "tests/fixtures/fake_nfs4.h"
+#include "tests/unit/nfsclient/protocol/fake_nfs4.h"
+#include "tests/unit/nfsclient/protocol/libnfs_raw.h"
 
 namespace nfswalk::protocol {
 
-using fixtures::FakeNfs4;
-using fixtures::FakeNode;
-using fixtures::Nfs4Fault;
-using Op = fixtures::Nfs4Operation;
-using Kind = Nfs4Fault::Kind;
+using Kind = FakeFault::Kind;
 using How = OpenArguments::How;
 
 inline const Credential kUser(1000, 100);
-inline const Credential kOther(2000, 100);
 
 inline FileHandle HandleOf(const std::string& bytes) {
   return FileHandle({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
 }
 
-constexpr Nfs4Fault Fails(fixtures::Nfs4Status status) { return {Kind::kStatus, status}; }
+constexpr FakeFault Fails(int status) { return {.status = status}; }
 
 class Nfs4OpensTest : public testing::Test {
  protected:
@@ -64,6 +53,11 @@ class Nfs4OpensTest : public testing::Test {
   }
   Nfs4Opens::OpenRequest OpenRequest(const std::string& name = "f") {
     return {.directory = root_, .name = names_.emplace_back(name), .read = true, .write = true};
+  }
+  Nfs4Opens::OpenRequest CreateRequest(const std::string& name, How how) {
+    Nfs4Opens::OpenRequest request = OpenRequest(name);
+    request.how = how;
+    return request;
   }
   std::unique_ptr<OpenState> OpenFile(const std::string& name = "f") {
     Nfs4Opens::Opened opened = Open(OpenRequest(name));

@@ -23,7 +23,7 @@ TEST_F(Nfs4RecoveryTest, AfterARestartTheFileIsOpenedByName) {
   server_.Restart(false);
   EXPECT_EQ(Read(state.get()).data, "hello");
   EXPECT_NE(Nfs4Opens::StateOf(state.get()), before);
-  EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
+  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 2);
   EXPECT_EQ(server_.opens(), 1u);
   state.reset();
   EXPECT_EQ(server_.opens(), 0u);
@@ -34,8 +34,8 @@ TEST_F(Nfs4RecoveryTest, WhileTheServerIsInItsGracePeriodTheFileIsReclaimed) {
   std::unique_ptr<OpenState> state = OpenFile();
   server_.Restart(true);
   EXPECT_EQ(Read(state.get()).data, "hello");
-  EXPECT_EQ(server_.calls(Op::kOpen), 2);
-  EXPECT_EQ(server_.calls(Op::kConfirmOpen), 1);
+  EXPECT_EQ(server_.calls(OP_OPEN), 2);
+  EXPECT_EQ(server_.calls(OP_OPEN_CONFIRM), 1);
   state.reset();
   EXPECT_EQ(server_.opens(), 0u);
 }
@@ -54,9 +54,9 @@ TEST_F(Nfs4RecoveryTest, AllFilesAreReclaimedEvenIfOneCannotBe) {
   std::vector<std::unique_ptr<OpenState>> states;
   for (int i = 0; i < kFiles; ++i) states.push_back(OpenFile());
   server_.Restart(true);
-  server_.Inject(Op::kOpen, Fails(fixtures::kNfs4ReclaimBad));
+  server_.Inject(OP_OPEN, Fails(NFS4ERR_RECLAIM_BAD));
   std::thread grace([&] {
-    server_.AwaitCalls(Op::kOpen, 2 * kFiles + 1);
+    server_.AwaitCalls(OP_OPEN, 2 * kFiles + 1);
     server_.EndGrace();
   });
   for (const auto& state : states) EXPECT_EQ(Read(state.get()).data, "hello");
@@ -69,7 +69,7 @@ TEST_F(Nfs4RecoveryTest, AClientThatMayNotReclaimWaitsForTheEndOfTheGracePeriod)
   server_.Restart(true);
   server_.Restart(true);  // the server no longer knows the files of before
   std::thread grace([&] {
-    server_.AwaitCalls(Op::kOpen, 4);  // the first, CLAIM_PREVIOUS, CLAIM_NULL twice
+    server_.AwaitCalls(OP_OPEN, 4);  // the first, CLAIM_PREVIOUS, CLAIM_NULL twice
     server_.EndGrace();
   });
   EXPECT_EQ(Read(state.get()).data, "hello");
@@ -80,15 +80,15 @@ TEST_F(Nfs4RecoveryTest, AfterTheLeaseExpiredTheFileIsOpenedByNameAtOnce) {
   const std::unique_ptr<OpenState> state = OpenFile();
   server_.ExpireLeases();
   EXPECT_EQ(Read(state.get()).data, "hello");
-  EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
-  EXPECT_EQ(server_.calls(Op::kOpen), 2);
+  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 2);
+  EXPECT_EQ(server_.calls(OP_OPEN), 2);
 }
 
 TEST_F(Nfs4RecoveryTest, AnOpenAfterTheLeaseExpiredEstablishesAnotherClientId) {
   OpenFile();
   server_.ExpireLeases();
   EXPECT_EQ(Read(OpenFile().get()).data, "hello");
-  EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
+  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 2);
 }
 
 TEST_F(Nfs4RecoveryTest, ADroppedStateIdReopensItsFileAlone) {
@@ -101,12 +101,12 @@ TEST_F(Nfs4RecoveryTest, ADroppedStateIdReopensItsFileAlone) {
   EXPECT_EQ(Read(dropped.get(), HandleOf(server_.Find("f")->handle())).data, "hello");
   EXPECT_EQ(Read(kept.get(), other).data, "other");
   EXPECT_EQ(Nfs4Opens::StateOf(kept.get()), before);
-  EXPECT_EQ(server_.calls(Op::kSetClientId), 1);
+  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 1);
 }
 
 TEST_F(Nfs4RecoveryTest, AServerThatRefusesItsOwnStateIdsIsRetriedWithPauses) {
   const std::unique_ptr<OpenState> state = OpenFile();
-  server_.Inject(Op::kRead, Fails(fixtures::kNfs4BadStateId), 3);
+  server_.Inject(OP_READ, Fails(NFS4ERR_BAD_STATEID), 3);
   EXPECT_EQ(Read(state.get()).data, "hello");
   EXPECT_EQ(caller_->retries(), 2u);
 }
@@ -114,7 +114,7 @@ TEST_F(Nfs4RecoveryTest, AServerThatRefusesItsOwnStateIdsIsRetriedWithPauses) {
 TEST_F(Nfs4RecoveryTest, ASoftMountTimesOutOnAServerThatRefusesItsOwnStateIds) {
   Connect({.hard = false, .timeo_ds = 5, .retrans = 0});
   const std::unique_ptr<OpenState> state = OpenFile();
-  server_.Inject(Op::kRead, Fails(fixtures::kNfs4Expired), 1'000'000);
+  server_.Inject(OP_READ, Fails(NFS4ERR_EXPIRED), 1'000'000);
   EXPECT_EQ(Read(state.get()).error, std::errc::timed_out);
 }
 
@@ -127,7 +127,7 @@ TEST_F(Nfs4RecoveryTest, AFileWithoutItsNameIsLostForGood) {
   server_.Put("old", {.mode = 0666});
   EXPECT_EQ(Read(state.get()).error, std::errc::io_error);
   state.reset();
-  EXPECT_EQ(server_.calls(Op::kClose), 0);
+  EXPECT_EQ(server_.calls(OP_CLOSE), 0);
 }
 
 TEST_F(Nfs4RecoveryTest, AFileWhoseNameLeadsToAnotherIsLostAndTheOtherIsClosed) {
@@ -149,28 +149,26 @@ TEST_F(Nfs4RecoveryTest, AFileThatIsGoneIsStaleAsInVersion3) {
 
 TEST_F(Nfs4RecoveryTest, ARevokedOpenIsAnErrorAndNotReopened) {
   const std::unique_ptr<OpenState> state = OpenFile();
-  constexpr auto kAdminRevoked = static_cast<fixtures::Nfs4Status>(10047);
-  server_.Inject(Op::kRead, Fails(kAdminRevoked));
+  server_.Inject(OP_READ, Fails(NFS4ERR_ADMIN_REVOKED));
   EXPECT_EQ(Read(state.get()).error, std::errc::io_error);
-  EXPECT_EQ(server_.calls(Op::kOpen), 1);
+  EXPECT_EQ(server_.calls(OP_OPEN), 1);
 }
 
 TEST_F(Nfs4RecoveryTest, WithoutAStateThereIsNothingToRecover) {
   RpcCaller::Budget budget = caller_->NewBudget();
   EXPECT_EQ(Nfs4Opens::StateOf(nullptr), StateId{});
-  EXPECT_EQ(opens_->Recover(nullptr, {}, fixtures::kNfs4BadStateId, budget), std::errc::io_error);
-  EXPECT_EQ(opens_->Recover(nullptr, {}, fixtures::kNfs4Access, budget),
-            std::errc::permission_denied);
-  EXPECT_EQ(opens_->Recover(nullptr, {}, fixtures::kNfs4Delay, budget), kOk);
+  EXPECT_EQ(opens_->Recover(nullptr, {}, NFS4ERR_BAD_STATEID, budget), std::errc::io_error);
+  EXPECT_EQ(opens_->Recover(nullptr, {}, NFS4ERR_ACCESS, budget), std::errc::permission_denied);
+  EXPECT_EQ(opens_->Recover(nullptr, {}, NFS4ERR_DELAY, budget), kOk);
 }
 
 TEST_F(Nfs4RecoveryTest, ReopeningSurvivesDelaysLostRepliesAndAnotherRestart) {
   const std::unique_ptr<OpenState> state = OpenFile();
   server_.Restart(false);
-  server_.Inject(Op::kSetClientId, {Kind::kLoseReply, {}});
-  server_.Inject(Op::kConfirmClientId, {Kind::kLoseReply, {}});
-  server_.Inject(Op::kOpen, Fails(fixtures::kNfs4Delay));
-  server_.Before(Op::kConfirmOpen, [](FakeNfs4& server) { server.Restart(false); });
+  server_.Inject(OP_SETCLIENTID, {Kind::kLoseReply});
+  server_.Inject(OP_SETCLIENTID_CONFIRM, {Kind::kLoseReply});
+  server_.Inject(OP_OPEN, Fails(NFS4ERR_DELAY));
+  server_.Before(OP_OPEN_CONFIRM, [&] { server_.Restart(false); });
   EXPECT_EQ(Read(state.get()).data, "hello");
   EXPECT_EQ(server_.opens(), 1u);
 }
@@ -179,10 +177,10 @@ TEST_F(Nfs4RecoveryTest, AFileThatASoftMountDidNotReopenInTimeIsReopenedLater) {
   Connect({.hard = false, .timeo_ds = 10, .retrans = 0});
   const std::unique_ptr<OpenState> state = OpenFile();
   server_.Restart(false);
-  server_.Inject(Op::kOpen, {Kind::kSilence, {}});
+  server_.Inject(OP_OPEN, {Kind::kSilence});
   EXPECT_EQ(Read(state.get()).error, std::errc::timed_out);
   EXPECT_EQ(Read(state.get()).data, "hello");
-  EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
+  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 2);
 }
 
 TEST_F(Nfs4RecoveryTest, ConcurrentRecoveriesEstablishOneClientId) {
@@ -203,8 +201,8 @@ TEST_F(Nfs4RecoveryTest, ConcurrentRecoveriesEstablishOneClientId) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(read.load(), kThreads * kRestarts);
-  EXPECT_EQ(server_.calls(Op::kSetClientId), 1 + kRestarts);
-  EXPECT_EQ(server_.calls(Op::kOpen), kThreads * (1 + kRestarts));
+  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 1 + kRestarts);
+  EXPECT_EQ(server_.calls(OP_OPEN), kThreads * (1 + kRestarts));
 }
 
 TEST_F(Nfs4RecoveryTest, ThreadsThatOpenAndCloseWhileTheServerRestartsLeaveNothingOpen) {
@@ -225,7 +223,7 @@ TEST_F(Nfs4RecoveryTest, ThreadsThatOpenAndCloseWhileTheServerRestartsLeaveNothi
   }
   int restarts = 0;
   for (int calls = 20; running.load() > 0; calls += 20, ++restarts) {
-    while (running.load() > 0 && server_.calls(Op::kRead) < calls) std::this_thread::yield();
+    while (running.load() > 0 && server_.calls(OP_READ) < calls) std::this_thread::yield();
     server_.Restart(false);
   }
   for (std::thread& thread : threads) thread.join();
@@ -237,19 +235,19 @@ TEST_F(Nfs4RecoveryTest, ThreadsThatOpenAndCloseWhileTheServerRestartsLeaveNothi
 TEST_F(Nfs4RecoveryTest, TheLeaseOfAnOpenFileIsRenewed) {
   server_.set_lease_seconds(1);
   const std::unique_ptr<OpenState> state = OpenFile();
-  server_.AwaitCalls(Op::kRenew, 2);
-  EXPECT_EQ(server_.last_uid(Op::kRenew), Credential::OfProcess().uid());
-  EXPECT_EQ(server_.calls(Op::kSetClientId), 1);
+  server_.AwaitCalls(OP_RENEW, 2);
+  EXPECT_EQ(server_.last_uid(OP_RENEW), Credential::OfProcess().uid());
+  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 1);
 }
 
 TEST_F(Nfs4RecoveryTest, ARenewalAfterARestartReclaimsTheFiles) {
   server_.set_lease_seconds(1);
   const std::unique_ptr<OpenState> state = OpenFile();
-  server_.Before(Op::kRenew, [](FakeNfs4& server) { server.Restart(true); });
-  server_.AwaitCalls(Op::kRenew, 2);  // the second is sent after the files are reopened
+  server_.Before(OP_RENEW, [&] { server_.Restart(true); });
+  server_.AwaitCalls(OP_RENEW, 2);  // the second is sent after the files are reopened
   EXPECT_EQ(server_.opens(), 1u);
   EXPECT_EQ(Read(state.get()).data, "hello");
-  EXPECT_EQ(server_.calls(Op::kSetClientId), 2);
+  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 2);
 }
 
 }  // namespace

@@ -9,20 +9,19 @@
 #include <vector>
 
 #include "nfsclient/client.h"
-#include "tests/fixtures/fake_nfs4.h"
+#include "tests/unit/nfsclient/protocol/fake_nfs4.h"
+#include "tests/unit/nfsclient/protocol/libnfs_raw.h"
 
 namespace nfswalk::protocol {
 namespace {
 
-using fixtures::FakeNfs4;
-using fixtures::FakeNode;
-using fixtures::Nfs4Fault;
-using Kind = Nfs4Fault::Kind;
-using Op = fixtures::Nfs4Operation;
+using Kind = FakeFault::Kind;
 using Names = std::vector<std::string_view>;
 
 constexpr int kForEver = 1'000'000;
 const Credential kUser(1000, 100);
+const std::string kFile = "a/b/c/file";
+const std::vector<std::string> kFilePath = {"a", "a/b", "a/b/c", kFile};
 
 class Nfs4Test : public testing::Test {
  protected:
@@ -30,7 +29,7 @@ class Nfs4Test : public testing::Test {
     for (const char* directory : {"a", "a/b", "a/b/c"}) {
       server_.Put(directory, {.type = FakeNode::Type::kDirectory, .mode = 0755, .nlink = 2});
     }
-    server_.Put("a/b/c/file", {.data = "text"});
+    server_.Put(kFile, {.data = "text"});
     server_.Put("a/link", {.type = FakeNode::Type::kSymlink, .data = "b"});
     nfs_ = std::move(*Nfs4::ConnectNfs4({"127.0.0.1", "/", server_.port(), 0, 4}, {}));
     root_ = nfs_->GetRoot(kUser).handle;
@@ -42,7 +41,19 @@ class Nfs4Test : public testing::Test {
     EXPECT_TRUE(client.has_value());
     return client ? std::move(*client) : nullptr;
   }
+  // Mounts a client and caches the path of the file.
+  std::unique_ptr<Client> MountAndStat() {
+    auto client = MountClient();
+    EXPECT_TRUE(client->Stat(kFile, kUser).has_value());
+    return client;
+  }
   LookupPathReply LookupPath(const Names& names) { return nfs_->LookupPath(root_, names, kUser); }
+  LookupPathReply LookupFile() { return LookupPath({"a", "b", "c", "file"}); }
+  // Expects that LookupFile() has succeeded.
+  void ExpectFile(const LookupPathReply& reply) {
+    EXPECT_EQ(reply.error, kOk);
+    ExpectSteps(reply, kFilePath);
+  }
   uint64_t FileidOf(const std::string& path) { return server_.Find(path)->fileid; }
   // Expects the steps of `reply` to be the files `paths`.
   void ExpectSteps(const LookupPathReply& reply, const std::vector<std::string>& paths) {
@@ -60,10 +71,9 @@ class Nfs4Test : public testing::Test {
 };
 
 TEST_F(Nfs4Test, LookupPathReturnsHandlesAttributesAndRights) {
-  const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
-  EXPECT_EQ(reply.error, kOk);
+  const LookupPathReply reply = LookupFile();
+  ExpectFile(reply);
   EXPECT_TRUE(reply.directory && reply.granted);
-  ExpectSteps(reply, {"a", "a/b", "a/b/c", "a/b/c/file"});
   for (const PathStep& step : reply.steps) EXPECT_TRUE(step.granted.has_value());
 }
 
@@ -73,78 +83,74 @@ TEST_F(Nfs4Test, LookupPathStopsWhereSingleLookupsWould) {
   ExpectSteps(missing, {"a", "a/b"});
   const LookupPathReply through_a_file = LookupPath({"a", "b", "c", "file", "x"});
   EXPECT_EQ(through_a_file.error, std::errc::not_a_directory);
-  ExpectSteps(through_a_file, {"a", "a/b", "a/b/c", "a/b/c/file"});
+  ExpectSteps(through_a_file, kFilePath);
   const LookupPathReply up = LookupPath({"a", "b", "..", "b", "c"});
   EXPECT_EQ(up.error, kOk);
   ExpectSteps(up, {"a", "a/b", "a", "a/b", "a/b/c"});
 }
 
 TEST_F(Nfs4Test, LookupPathRetriesADelayOfAnyOperation) {
-  for (const Op operation : {Op::kLookup, Op::kGetAttributes, Op::kGetHandle, Op::kAccess}) {
-    server_.Inject(operation, {.status = fixtures::kNfs4Delay}, 1, 2);
-    const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
-    EXPECT_EQ(reply.error, kOk);
-    ExpectSteps(reply, {"a", "a/b", "a/b/c", "a/b/c/file"});
+  for (const int operation : {OP_LOOKUP, OP_GETATTR, OP_GETFH, OP_ACCESS}) {
+    server_.Inject(operation, {.status = NFS4ERR_DELAY}, 1, 2);
+    ExpectFile(LookupFile());
   }
+}
+
+TEST_F(Nfs4Test, ResourceSplitsThePathIntoSmallerCompounds) {
+  // Refuses 3 + 4 * 4 operations once; the next COMPOUND has half the excess over the minimum.
+  server_.Inject(OP_PUTFH, {.status = NFS4ERR_RESOURCE});
+  ExpectFile(LookupFile());
 }
 
 // Steps decoded from a broken reply are valid, the rest is an error.
 TEST_F(Nfs4Test, ABrokenReplyGivesAnErrorAndAValidPrefix) {
-  const std::vector<std::string> paths = {"a", "a/b", "a/b/c", "a/b/c/file"};
   for (const Kind kind : {Kind::kCutShort, Kind::kOutOfOrder, Kind::kMalformed, Kind::kGarbage}) {
-    for (const Op operation : {Op::kLookup, Op::kGetAttributes, Op::kGetHandle, Op::kAccess}) {
-      if (kind == Kind::kMalformed && operation != Op::kGetAttributes) continue;
+    for (const int operation : {OP_LOOKUP, OP_GETATTR, OP_GETFH, OP_ACCESS}) {
+      if (kind == Kind::kMalformed && operation != OP_GETATTR) continue;
       for (int after = 0; after < 4; ++after) {
         server_.Inject(operation, {.kind = kind}, 1, after);
-        const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
+        const LookupPathReply reply = LookupFile();
         if (reply.error == kOk) {
-          ExpectSteps(reply, paths);  // the whole reply was dropped and the call repeated
+          ExpectSteps(reply, kFilePath);  // the whole reply was dropped and the call repeated
         } else {
           EXPECT_EQ(reply.error, std::errc::io_error);
-          ExpectSteps(reply, {paths.begin(), paths.begin() + reply.steps.size()});
+          ExpectSteps(reply, {kFilePath.begin(), kFilePath.begin() + reply.steps.size()});
         }
       }
     }
   }
 }
 
-TEST_F(Nfs4Test, ResourceSplitsThePathIntoSmallerCompounds) {
-  // Refuses 3 + 4 * 4 operations once; the next COMPOUND has half the excess over the minimum.
-  server_.Inject(Op::kPutHandle, {.status = fixtures::kNfs4Resource});
-  const LookupPathReply reply = LookupPath({"a", "b", "c", "file"});
-  EXPECT_EQ(reply.error, kOk);
-  ExpectSteps(reply, {"a", "a/b", "a/b/c", "a/b/c/file"});
-}
-
-TEST_F(Nfs4Test, ExpiredAndBadHandlesAreStale) {
-  for (const auto status :
-       {fixtures::kNfs4FhExpired, fixtures::kNfs4BadHandle, fixtures::kNfs4Stale}) {
-    server_.Inject(Op::kPutHandle, {.status = status});
+TEST_F(Nfs4Test, InvalidHandlesAreStaleAndTooSmallIsEIO) {
+  for (const auto status : {NFS4ERR_FHEXPIRED, NFS4ERR_BADHANDLE, NFS4ERR_STALE}) {
+    server_.Inject(OP_PUTFH, {.status = status});
     EXPECT_EQ(nfs_->GetAttributes(root_, kUser).error, kStale);
   }
+  server_.Inject(OP_GETATTR, {.status = NFS4ERR_TOOSMALL});
+  EXPECT_EQ(nfs_->GetAttributes(root_, kUser).error, std::errc::io_error);
 }
 
 TEST_F(Nfs4Test, AChangeWhoseReplyIsLostIsExecutedOnce) {
-  server_.Inject(Op::kCreate, {.kind = Kind::kLoseReply});
+  server_.Inject(OP_CREATE, {.kind = Kind::kLoseReply});
   const CreateReply made = nfs_->MakeDirectory(root_, "new", {.mode = 0755}, Credential(0, 0));
   EXPECT_EQ(made.error, kOk);
-  EXPECT_EQ(server_.calls(Op::kCreate), 1);
+  EXPECT_EQ(server_.calls(OP_CREATE), 1);
 
-  server_.Inject(Op::kRemove, {.kind = Kind::kLoseReply});
+  server_.Inject(OP_REMOVE, {.kind = Kind::kLoseReply});
   EXPECT_EQ(nfs_->RemoveDirectory(root_, "new", Credential(0, 0)).error, kOk);
   EXPECT_FALSE(server_.Find("new").has_value());
 }
 
 TEST_F(Nfs4Test, ADelayAfterAChangeDoesNotRepeatIt) {
-  server_.Inject(Op::kGetAttributes, {.status = fixtures::kNfs4Delay});
+  server_.Inject(OP_GETATTR, {.status = NFS4ERR_DELAY});
   const CreateReply made = nfs_->MakeSymlink(root_, "new", "text", {}, Credential(0, 0));
   EXPECT_EQ(made.error, kOk);
   EXPECT_FALSE(made.attributes.has_value());
-  EXPECT_EQ(server_.calls(Op::kCreate), 1);
+  EXPECT_EQ(server_.calls(OP_CREATE), 1);
 }
 
 TEST_F(Nfs4Test, SetattrOfADirectoryIsNotAtomic) {
-  const LookupPathReply path = LookupPath({"a", "b", "c", "file"});
+  const LookupPathReply path = LookupFile();
   const SetAttributes mode{.mode = 0700};
   EXPECT_FALSE(nfs_->SetAttributesOf(path.steps[0].handle, mode, kUser).file.atomic);
   EXPECT_TRUE(nfs_->SetAttributesOf(path.steps[3].handle, mode, kUser).file.atomic);
@@ -154,21 +160,20 @@ TEST_F(Nfs4Test, RemoveChecksTheType) {
   EXPECT_EQ(nfs_->Remove(root_, "a", kUser).error, std::errc::is_a_directory);
   const FileHandle c = LookupPath({"a", "b", "c"}).steps.back().handle;
   EXPECT_EQ(nfs_->RemoveDirectory(c, "file", kUser).error, std::errc::not_a_directory);
-  EXPECT_TRUE(server_.Find("a/b/c/file").has_value());
+  EXPECT_TRUE(server_.Find(kFile).has_value());
   EXPECT_EQ(nfs_->Remove(c, "file", kUser).error, kOk);
   EXPECT_EQ(nfs_->Remove(c, "file", kUser).error, std::errc::no_such_file_or_directory);
 }
 
 TEST_F(Nfs4Test, NothingIsCachedFromAReplyThatDoesNotParse) {
   auto client = MountClient();
-  server_.Inject(Op::kGetAttributes, {.kind = Kind::kMalformed}, kForEver, 3);
-  EXPECT_EQ(client->Stat("a/b/c/file", kUser).error(), std::errc::io_error);
+  server_.Inject(OP_GETATTR, {.kind = Kind::kMalformed}, kForEver, 3);
+  EXPECT_EQ(client->Stat(kFile, kUser).error(), std::errc::io_error);
   // Nothing from the malformed result on is cached.
   const ResolveFlags cached{.cached = true};
-  EXPECT_EQ(client->Stat("a/b/c", kUser, cached).error(),
-            std::errc::resource_unavailable_try_again);
-  EXPECT_EQ(client->Stat("a/b/c/file", kUser, cached).error(),
-            std::errc::resource_unavailable_try_again);
+  for (const std::string& path : {std::string("a/b/c"), kFile}) {
+    EXPECT_EQ(client->Stat(path, kUser, cached).error(), std::errc::resource_unavailable_try_again);
+  }
   auto other = Client::MountOver(std::move(nfs_), {});
   EXPECT_FALSE(other.has_value()) << "the root's attributes do not parse either";
 }
@@ -176,36 +181,29 @@ TEST_F(Nfs4Test, NothingIsCachedFromAReplyThatDoesNotParse) {
 // Only ENOENT of LOOKUP makes a negative dentry.
 TEST_F(Nfs4Test, ANoEntOfAnotherOperationMakesNoNameNegative) {
   for (int after = 0; after < 5; ++after) {
-    server_.Inject(Op::kAccess, {.status = fixtures::kNfs4NoEnt}, 1, after);
+    server_.Inject(OP_ACCESS, {.status = NFS4ERR_NOENT}, 1, after);
     auto client = MountClient();
-    EXPECT_TRUE(client->Stat("a/b/c/file", kUser).has_value()) << after;
-    EXPECT_TRUE(client->Stat("a/b/c/file", kUser).has_value()) << after;
+    EXPECT_TRUE(client->Stat(kFile, kUser).has_value()) << after;
+    EXPECT_TRUE(client->Stat(kFile, kUser).has_value()) << after;
   }
 }
 
-TEST_F(Nfs4Test, TooSmallIsAnErrorOutsideOfReaddir) {
-  server_.Inject(Op::kGetAttributes, {.status = fixtures::kNfs4TooSmall});
-  EXPECT_EQ(nfs_->GetAttributes(root_, kUser).error, std::errc::io_error);
-}
-
 TEST_F(Nfs4Test, AnExpiredHandleIsLookedUpAgain) {
-  auto client = MountClient();
-  ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
+  auto client = MountAndStat();
   client->InvalidateCaches();
-  server_.Inject(Op::kPutHandle, {.status = fixtures::kNfs4FhExpired});
-  const auto found = client->Stat("a/b/c/file", kUser);
+  server_.Inject(OP_PUTFH, {.status = NFS4ERR_FHEXPIRED});
+  const auto found = client->Stat(kFile, kUser);
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->fileid, FileidOf("a/b/c/file"));
+  EXPECT_EQ(found->fileid, FileidOf(kFile));
 }
 
 // The name leads to another file when it is opened.
 TEST_F(Nfs4Test, AnOpenOfAReplacedNameOpensTheNewFile) {
-  server_.Put("a/b/c/file", {.mode = 0666, .data = "old"});
-  auto client = MountClient();
-  ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
-  server_.Erase("a/b/c/file");
-  server_.Put("a/b/c/file", {.mode = 0666, .data = "new"});
-  auto file = client->Open("a/b/c/file", kMayRead, kUser);
+  server_.Put(kFile, {.mode = 0666, .data = "old"});
+  auto client = MountAndStat();
+  server_.Erase(kFile);
+  server_.Put(kFile, {.mode = 0666, .data = "new"});
+  auto file = client->Open(kFile, kMayRead, kUser);
   ASSERT_TRUE(file.has_value());
   std::array<std::byte, 8> into;
   ASSERT_EQ((*file)->PRead(into, 0), 3u);
@@ -215,11 +213,10 @@ TEST_F(Nfs4Test, AnOpenOfAReplacedNameOpensTheNewFile) {
 // The name of a regular file leads to a symbolic link, or nowhere, when it is opened.
 TEST_F(Nfs4Test, AnOpenFollowsALinkThatReplacedTheFile) {
   server_.Put("a/b/c/target", {.mode = 0666, .data = "target"});
-  auto client = MountClient();
-  ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
-  server_.Erase("a/b/c/file");
-  server_.Put("a/b/c/file", {.type = FakeNode::Type::kSymlink, .data = "target"});
-  auto file = client->Open("a/b/c/file", kMayRead, kUser);
+  auto client = MountAndStat();
+  server_.Erase(kFile);
+  server_.Put(kFile, {.type = FakeNode::Type::kSymlink, .data = "target"});
+  auto file = client->Open(kFile, kMayRead, kUser);
   ASSERT_TRUE(file.has_value());
   EXPECT_EQ((*file)->attributes().fileid, FileidOf("a/b/c/target"));
 
@@ -231,14 +228,13 @@ TEST_F(Nfs4Test, AnOpenFollowsALinkThatReplacedTheFile) {
 }
 
 TEST_F(Nfs4Test, AnOpenOfACachedFileSendsNoLookup) {
-  auto client = MountClient();
-  ASSERT_TRUE(client->Stat("a/b/c/file", kUser).has_value());
-  ASSERT_TRUE(client->Open("a/b/c/file", kMayRead, kUser).has_value());
-  const int lookups = server_.calls(Op::kLookup);
-  const int opens = server_.calls(Op::kOpen);
-  ASSERT_TRUE(client->Open("a/b/c/file", kMayRead, kUser).has_value());
-  EXPECT_EQ(server_.calls(Op::kLookup), lookups);
-  EXPECT_EQ(server_.calls(Op::kOpen), opens + 1);
+  auto client = MountAndStat();
+  ASSERT_TRUE(client->Open(kFile, kMayRead, kUser).has_value());
+  const int lookups = server_.calls(OP_LOOKUP);
+  const int opens = server_.calls(OP_OPEN);
+  ASSERT_TRUE(client->Open(kFile, kMayRead, kUser).has_value());
+  EXPECT_EQ(server_.calls(OP_LOOKUP), lookups);
+  EXPECT_EQ(server_.calls(OP_OPEN), opens + 1);
 }
 
 }  // namespace

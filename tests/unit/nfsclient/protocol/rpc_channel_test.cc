@@ -6,232 +6,177 @@
 #include <chrono>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <semaphore>
 #include <thread>
 #include <vector>
 
-#include "tests/fixtures/fake_server.h"
+#include "tests/unit/nfsclient/protocol/fake_server.h"
 #include "tests/unit/nfsclient/protocol/tagged_call.h"
 
 namespace nfswalk::protocol {
 namespace {
 
-using fixtures::FakeAnswer;
-using fixtures::FakeCall;
-using fixtures::FakeServer;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr uint32_t kNoEntry = 2;
 constexpr seconds kLong{60};
 
-std::unique_ptr<RpcChannel> OpenChannel(uint16_t port, milliseconds connect_timeout = kLong) {
-  return std::move(RpcChannel::Open(NfsEndpoint(port), connect_timeout).value());
+// A server whose handler is given, and a channel to it.
+class RpcChannelTest : public testing::Test {
+ protected:
+  void Serve(FakeServer::Handler handler, milliseconds connect_timeout = kLong) {
+    server_.emplace(std::move(handler));
+    channel_ = OpenChannel(server_->port(), connect_timeout);
+  }
+  // Answers NULL; signals other calls and does not answer them.
+  void ServeSilence() {
+    Serve(OnNfsCall([this](const FakeCall&) {
+      seen_.release();
+      return kSilence;
+    }));
+  }
+  // Executes `call` as the first one of a mount.
+  CallOutcome ConnectAndExecute(TaggedCall& call) {
+    call.fail_if_unreachable = true;
+    return channel_->Execute(call);
+  }
+
+  std::counting_semaphore<> seen_{0};
+  std::optional<FakeServer> server_;
+  std::unique_ptr<RpcChannel> channel_;
+  TaggedCall call_{1}, next_{2};
+};
+
+TEST_F(RpcChannelTest, CallsAreAnsweredOnAConnectionOpenedForTheFirst) {
+  Serve(OnNfsCall([](const FakeCall&) { return kNoEntry; }));
+  EXPECT_EQ(channel_->connections_opened(), 0u);
+  for (uint64_t i = 1; i <= 3; ++i) {
+    EXPECT_EQ(channel_->Execute(call_), CallOutcome::kReplied);
+    EXPECT_EQ(call_.status(), NFS3ERR_NOENT);
+    EXPECT_EQ(channel_->connections_opened(), 1u);
+    EXPECT_EQ(channel_->calls_sent(), 1 + i) << "NULL and the calls";
+  }
 }
 
-// Answers NULL; passes other calls to `on_call`.
-FakeServer::Handler WithNull(FakeServer::Handler on_call) {
-  return [on_call = std::move(on_call)](const FakeCall& call) {
-    return call.procedure == 0 ? FakeAnswer{} : on_call(call);
-  };
-}
-
-TEST(RpcChannel, ACallIsAnsweredOnAConnectionOpenedForIt) {
-  FakeServer server(WithNull([](const FakeCall&) { return StatusAnswer(kNoEntry); }));
-  const auto channel = OpenChannel(server.port());
-  EXPECT_EQ(channel->connections_opened(), 0u);
-  TaggedCall call(1);
-  EXPECT_EQ(channel->Execute(call), CallOutcome::kReplied);
-  EXPECT_EQ(call.status(), static_cast<int>(kNoEntry));
-  EXPECT_EQ(channel->connections_opened(), 1u);
-  EXPECT_EQ(channel->calls_sent(), 2u) << "NULL and the call";
-}
-
-TEST(RpcChannel, AFinishedCallMayBeSubmittedAgain) {
-  FakeServer server(WithNull([](const FakeCall&) { return StatusAnswer(kNoEntry); }));
-  const auto channel = OpenChannel(server.port());
-  TaggedCall call(1);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(channel->Execute(call), CallOutcome::kReplied);
-  EXPECT_EQ(channel->calls_sent(), 4u);
-}
-
-TEST(RpcChannel, AtMostTheLimitIsInFlight) {
+TEST_F(RpcChannelTest, AtMostTheLimitIsInFlight) {
   std::deque<FakeCall> held;
   size_t most_held = 0;
   std::atomic<bool> release = false;
-  std::counting_semaphore<> full(0);
-  FakeServer* self = nullptr;
-  FakeServer server(WithNull([&](const FakeCall& call) {
-    if (release) return StatusAnswer(kNoEntry);
+  Serve(OnNfsCall([&](const FakeCall& call) {
+    if (release) return kNoEntry;
     held.push_back(call);
     most_held = std::max(most_held, held.size());
-    if (held.size() == RpcChannel::kInFlightMax) full.release();
-    return FakeAnswer{FakeAnswer::Kind::kSilence, {}, 0};
+    if (held.size() == RpcChannel::kInFlightMax) seen_.release();
+    return kSilence;
   }));
-  self = &server;
-  const auto channel = OpenChannel(server.port());
   constexpr size_t kCalls = RpcChannel::kInFlightMax + 100;
   std::deque<TaggedCall> calls;
-  for (uint32_t i = 0; i < kCalls; ++i) channel->Submit(calls.emplace_back(i));
-  full.acquire();
+  for (uint32_t i = 0; i < kCalls; ++i) channel_->Submit(calls.emplace_back(i));
+  seen_.acquire();
   release = true;
-  for (const FakeCall& call : held) self->Reply(call, StatusAnswer(kNoEntry).bytes);
+  for (const FakeCall& call : held) server_->SendReply(call, kNoEntry);
   for (TaggedCall& call : calls) EXPECT_EQ(call.Wait(), CallOutcome::kReplied);
   EXPECT_EQ(most_held, RpcChannel::kInFlightMax);
-  EXPECT_EQ(channel->calls_sent(), kCalls + 1);
+  EXPECT_EQ(channel_->calls_sent(), kCalls + 1);
 }
 
-TEST(RpcChannel, CallsInFlightAreLostWithTheirConnectionAndTheNextCallOpensAnother) {
-  FakeServer server(WithNull([](const FakeCall& call) {
-    return call.connection == 1 ? FakeAnswer{FakeAnswer::Kind::kHangUp, {}, 0}
-                                : StatusAnswer(kNoEntry);
-  }));
-  const auto channel = OpenChannel(server.port());
-  TaggedCall lost(1);
-  EXPECT_EQ(channel->Execute(lost), CallOutcome::kLost);
-  EXPECT_TRUE(lost.was_sent());
-  TaggedCall next(2);
-  EXPECT_EQ(channel->Execute(next), CallOutcome::kReplied);
-  EXPECT_EQ(channel->connections_opened(), 2u);
+TEST_F(RpcChannelTest, CallsInFlightAreLostWithTheirConnectionAndTheNextCallOpensAnother) {
+  Serve(OnNfsCall([](const FakeCall& call) { return call.connection == 1 ? kHangUp : kNoEntry; }));
+  EXPECT_EQ(channel_->Execute(call_), CallOutcome::kLost);
+  EXPECT_TRUE(call_.was_sent());
+  EXPECT_EQ(channel_->Execute(next_), CallOutcome::kReplied);
+  EXPECT_EQ(channel_->connections_opened(), 2u);
 }
 
 // WIRE-5.
-TEST(RpcChannel, AnOverdueCallTimesOutAndOthersOnItsConnectionAreLost) {
-  std::counting_semaphore<> seen(0);
-  FakeServer server(WithNull([&](const FakeCall&) {
-    seen.release();
-    return FakeAnswer{FakeAnswer::Kind::kSilence, {}, 0};
-  }));
-  const auto channel = OpenChannel(server.port());
-  TaggedCall patient(1);
-  patient.deadline = RpcCall::Clock::now() + kLong;
-  channel->Submit(patient);
-  seen.acquire();
-  TaggedCall hasty(2);
-  hasty.deadline = RpcCall::Clock::now() + milliseconds{50};
-  EXPECT_EQ(channel->Execute(hasty), CallOutcome::kTimedOut);
-  EXPECT_EQ(patient.Wait(), CallOutcome::kLost);
-  EXPECT_TRUE(patient.was_sent());
+TEST_F(RpcChannelTest, AnOverdueCallTimesOutAndOthersOnItsConnectionAreLost) {
+  ServeSilence();
+  call_.deadline = RpcCall::Clock::now() + kLong;
+  channel_->Submit(call_);
+  seen_.acquire();
+  next_.deadline = RpcCall::Clock::now() + milliseconds{50};
+  EXPECT_EQ(channel_->Execute(next_), CallOutcome::kTimedOut);
+  EXPECT_EQ(call_.Wait(), CallOutcome::kLost);
+  EXPECT_TRUE(call_.was_sent());
 }
 
-TEST(RpcChannel, ACallWithoutAConnectionTimesOutUnsent) {
-  const auto channel = OpenChannel(fixtures::UnusedPort());
-  TaggedCall call(1);
-  call.deadline = RpcCall::Clock::now() + milliseconds{50};
-  EXPECT_EQ(channel->Execute(call), CallOutcome::kTimedOut);
-  EXPECT_FALSE(call.was_sent());
+TEST_F(RpcChannelTest, ACallWithoutAConnectionTimesOutUnsent) {
+  channel_ = OpenChannel(UnusedPort(), kLong);
+  call_.deadline = RpcCall::Clock::now() + milliseconds{50};
+  EXPECT_EQ(channel_->Execute(call_), CallOutcome::kTimedOut);
+  EXPECT_FALSE(call_.was_sent());
 }
 
-TEST(RpcChannel, AFailFastCallReportsARefusedPort) {
-  const auto channel = OpenChannel(fixtures::UnusedPort());
-  TaggedCall call(1);
-  call.fail_if_unreachable = true;
-  EXPECT_EQ(channel->Execute(call), CallOutcome::kUnreachable);
-  EXPECT_EQ(call.connect_errno(), ECONNREFUSED);
-  EXPECT_FALSE(call.was_sent());
+TEST_F(RpcChannelTest, AFailFastCallReportsARefusedPort) {
+  channel_ = OpenChannel(UnusedPort(), kLong);
+  EXPECT_EQ(ConnectAndExecute(call_), CallOutcome::kUnreachable);
+  EXPECT_EQ(call_.connect_errno(), ECONNREFUSED);
+  EXPECT_FALSE(call_.was_sent());
 }
 
-TEST(RpcChannel, ASilentServerIsUnreachableAfterTheConnectTimeout) {
-  FakeServer server([](const FakeCall&) { return FakeAnswer{FakeAnswer::Kind::kSilence, {}, 0}; });
-  const auto channel = OpenChannel(server.port(), milliseconds{50});
-  TaggedCall call(1);
-  call.fail_if_unreachable = true;
-  EXPECT_EQ(channel->Execute(call), CallOutcome::kUnreachable);
-  EXPECT_EQ(call.connect_errno(), ETIMEDOUT);
+TEST_F(RpcChannelTest, ASilentServerIsUnreachableAfterTheConnectTimeout) {
+  Serve([](const FakeCall&) { return kSilence; }, milliseconds{50});
+  EXPECT_EQ(ConnectAndExecute(call_), CallOutcome::kUnreachable);
+  EXPECT_EQ(call_.connect_errno(), ETIMEDOUT);
 }
 
-TEST(RpcChannel, AServerThatSpeaksAnotherProtocolIsUnreachable) {
-  FakeServer server([](const FakeCall&) {
-    return FakeAnswer{FakeAnswer::Kind::kRaw, "HTTP/1.1 400 Bad Request\r\n\r\n", 0};
-  });
-  const auto channel = OpenChannel(server.port());
-  TaggedCall call(1);
-  call.fail_if_unreachable = true;
-  EXPECT_EQ(channel->Execute(call), CallOutcome::kUnreachable);
-  EXPECT_EQ(channel->connections_opened(), 0u);
+TEST_F(RpcChannelTest, AServerThatSpeaksAnotherProtocolIsUnreachable) {
+  Serve([](const FakeCall&) { return kHttpAnswer; });
+  EXPECT_EQ(ConnectAndExecute(call_), CallOutcome::kUnreachable);
+  EXPECT_EQ(channel_->connections_opened(), 0u);
 }
 
-TEST(RpcChannel, AnUnavailableProgramIsReportedWhenConnecting) {
-  FakeServer server([](const FakeCall&) { return FakeAnswer{FakeAnswer::Kind::kRefuse, {}, 1}; });
-  const auto channel = OpenChannel(server.port());
-  TaggedCall call(1);
-  call.fail_if_unreachable = true;
-  EXPECT_EQ(channel->Execute(call), CallOutcome::kUnreachable);
-  EXPECT_NE(call.failure_text().find("Program not available"), std::string::npos)
-      << call.failure_text();
+TEST_F(RpcChannelTest, AnUnavailableProgramIsReportedWhenConnecting) {
+  Serve([](const FakeCall&) { return kProgramUnavailable; });
+  EXPECT_EQ(ConnectAndExecute(call_), CallOutcome::kUnreachable);
+  EXPECT_NE(call_.failure_text().find("Program not available"), std::string::npos)
+      << call_.failure_text();
 }
-
-struct Rejection {
-  FakeAnswer::Kind kind;
-  uint32_t number;
-  RejectReason reason;
-};
-
-class RpcChannelRejection : public testing::TestWithParam<Rejection> {};
 
 // WIRE-13.
-TEST_P(RpcChannelRejection, IsReportedWithItsReasonAndKeepsTheConnection) {
-  const Rejection& rejection = GetParam();
-  FakeServer server(WithNull([&](const FakeCall& call) {
-    return TagOf(call) == 1 ? FakeAnswer{rejection.kind, {}, rejection.number}
-                            : StatusAnswer(kNoEntry);
-  }));
-  const auto channel = OpenChannel(server.port());
-  TaggedCall rejected(1);
-  EXPECT_EQ(channel->Execute(rejected), CallOutcome::kRejected);
-  EXPECT_EQ(rejected.reject_reason(), rejection.reason);
-  TaggedCall next(2);
-  EXPECT_EQ(channel->Execute(next), CallOutcome::kReplied);
-  EXPECT_EQ(channel->connections_opened(), 1u);
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    All, RpcChannelRejection,
-    testing::Values(Rejection{FakeAnswer::Kind::kDeny, 1, RejectReason::kDenied},
-                    Rejection{FakeAnswer::Kind::kRefuse, 1, RejectReason::kProgramUnavailable},
-                    Rejection{FakeAnswer::Kind::kRefuse, 2, RejectReason::kVersionMismatch},
-                    Rejection{FakeAnswer::Kind::kRefuse, 3, RejectReason::kProcedureUnavailable},
-                    Rejection{FakeAnswer::Kind::kRefuse, 4, RejectReason::kGarbageArguments},
-                    Rejection{FakeAnswer::Kind::kRefuse, 5, RejectReason::kSystemError}));
-
-TEST(RpcChannel, ATruncatedReplyIsRejectedAsMalformed) {
-  FakeServer server(WithNull([](const FakeCall&) {
-    return FakeAnswer{FakeAnswer::Kind::kReply, std::string(2, '\0'), 0};
-  }));
-  const auto channel = OpenChannel(server.port());
-  TaggedCall call(1);
-  EXPECT_EQ(channel->Execute(call), CallOutcome::kRejected);
-  EXPECT_EQ(call.reject_reason(), RejectReason::kMalformedReply);
+TEST_F(RpcChannelTest, ARejectionIsReportedWithItsReasonAndKeepsTheConnection) {
+  using Kind = FakeAnswer::Kind;
+  const struct {
+    FakeAnswer answer;
+    RejectReason reason;
+  } rows[] = {{{Kind::kDeny, {}, 1}, RejectReason::kDenied},
+              {{Kind::kRefuse, {}, 1}, RejectReason::kProgramUnavailable},
+              {{Kind::kRefuse, {}, 2}, RejectReason::kVersionMismatch},
+              {{Kind::kRefuse, {}, 3}, RejectReason::kProcedureUnavailable},
+              {{Kind::kRefuse, {}, 4}, RejectReason::kGarbageArguments},
+              {{Kind::kRefuse, {}, 5}, RejectReason::kSystemError},
+              {{Kind::kReply, std::string(2, '\0')}, RejectReason::kMalformedReply}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(static_cast<int>(row.reason));
+    Serve(
+        OnNfsCall([&](const FakeCall& call) { return TagOf(call) == 1 ? row.answer : kNoEntry; }));
+    EXPECT_EQ(channel_->Execute(call_), CallOutcome::kRejected);
+    EXPECT_EQ(call_.reject_reason(), row.reason);
+    EXPECT_EQ(channel_->Execute(next_), CallOutcome::kReplied);
+    EXPECT_EQ(channel_->connections_opened(), 1u);
+  }
 }
 
 // WIRE-6.
-TEST(RpcChannel, ShutdownCancelsCallsInFlightAndLaterOnes) {
-  std::counting_semaphore<> seen(0);
-  FakeServer server(WithNull([&](const FakeCall&) {
-    seen.release();
-    return FakeAnswer{FakeAnswer::Kind::kSilence, {}, 0};
-  }));
-  const auto channel = OpenChannel(server.port());
-  TaggedCall in_flight(1);
-  channel->Submit(in_flight);
-  seen.acquire();
-  channel->Shutdown();
-  EXPECT_EQ(in_flight.Wait(), CallOutcome::kCanceled);
-  TaggedCall late(2);
-  EXPECT_EQ(channel->Execute(late), CallOutcome::kCanceled);
+TEST_F(RpcChannelTest, ShutdownCancelsCallsInFlightAndLaterOnes) {
+  ServeSilence();
+  channel_->Submit(call_);
+  seen_.acquire();
+  channel_->Shutdown();
+  EXPECT_EQ(call_.Wait(), CallOutcome::kCanceled);
+  EXPECT_EQ(channel_->Execute(next_), CallOutcome::kCanceled);
 }
 
-TEST(RpcChannel, ShutdownEndsCallsThatWaitForAConnection) {
-  const auto channel = OpenChannel(fixtures::UnusedPort());
-  TaggedCall waiting(1);
-  channel->Submit(waiting);
-  channel->Shutdown();
-  EXPECT_EQ(waiting.Wait(), CallOutcome::kCanceled);
+TEST_F(RpcChannelTest, ShutdownEndsCallsThatWaitForAConnection) {
+  channel_ = OpenChannel(UnusedPort(), kLong);
+  channel_->Submit(call_);
+  channel_->Shutdown();
+  EXPECT_EQ(call_.Wait(), CallOutcome::kCanceled);
 }
 
-TEST(RpcChannel, ManyThreadsShareOneConnection) {
-  FakeServer server(WithNull([](const FakeCall& call) { return StatusAnswer(TagOf(call)); }));
-  const auto channel = OpenChannel(server.port());
+TEST_F(RpcChannelTest, ManyThreadsShareOneConnection) {
+  Serve(OnNfsCall([](const FakeCall& call) { return StatusAnswer(TagOf(call)); }));
   constexpr uint32_t kThreads = 4;
   constexpr uint32_t kCallsPerThread = 200;
   std::atomic<uint32_t> right{0};
@@ -243,14 +188,14 @@ TEST(RpcChannel, ManyThreadsShareOneConnection) {
           // Any status but NFS3_OK, whose reply would need attributes.
           const uint32_t tag = 1 + t * kCallsPerThread + i;
           TaggedCall call(tag);
-          const CallOutcome outcome = channel->Execute(call);
+          const CallOutcome outcome = channel_->Execute(call);
           right += outcome == CallOutcome::kReplied && call.status() == static_cast<int>(tag);
         }
       });
     }
   }
   EXPECT_EQ(right, kThreads * kCallsPerThread);
-  EXPECT_EQ(channel->connections_opened(), 1u);
+  EXPECT_EQ(channel_->connections_opened(), 1u);
 }
 
 }  // namespace

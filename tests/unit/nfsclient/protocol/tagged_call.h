@@ -2,23 +2,18 @@
 #ifndef NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_TAGGED_CALL_H_
 #define NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_TAGGED_CALL_H_
 
-// libnfs.h defines what the raw headers need, so it comes first.
-// clang-format off
-#include <nfsc/libnfs.h>
-#include <nfsc/libnfs-raw-nfs.h>
-#include <nfsc/libnfs-raw.h>
-// clang-format on
-
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "nfsclient/protocol/rpc_call.h"
 #include "nfsclient/protocol/rpc_channel.h"
-#include "tests/fixtures/fake_server.h"
+#include "tests/unit/nfsclient/protocol/fake_server.h"
+#include "tests/unit/nfsclient/protocol/libnfs_raw.h"
 
 namespace nfswalk::protocol {
-
-constexpr uint32_t kGetAttributesProcedure = 1;
 
 class TaggedCall final : public RpcCall {
  public:
@@ -39,19 +34,22 @@ class TaggedCall final : public RpcCall {
   int status_ = -1;
 };
 
-inline uint32_t TagOf(const fixtures::FakeCall& call) {
-  const std::string handle = fixtures::XdrReader(call.arguments).Bytes();
+inline uint32_t TagOf(const FakeCall& call) {
+  const std::string handle = XdrReader(call.arguments).Bytes();
   uint32_t tag = 0;
   std::memcpy(&tag, handle.data(), std::min(handle.size(), sizeof tag));
   return tag;
 }
 
-// Returns a GETATTR reply of `nfsstat3` alone.
-inline fixtures::FakeAnswer StatusAnswer(uint32_t nfsstat3) {
-  return {fixtures::FakeAnswer::Kind::kReply, fixtures::Xdr().U32(nfsstat3).str(), 0};
-}
+// A GETATTR reply of `nfsstat3` alone.
+inline FakeAnswer StatusAnswer(uint32_t nfsstat3) { return Reply(Xdr().U32(nfsstat3)); }
+inline const FakeAnswer kNoEntry = StatusAnswer(NFS3ERR_NOENT);
 
-inline RpcEndpoint NfsEndpoint(uint16_t port) { return {"127.0.0.1", port, NFS_PROGRAM, NFS_V3}; }
+inline std::unique_ptr<RpcChannel> OpenChannel(uint16_t port,
+                                               std::chrono::milliseconds connect_timeout) {
+  const RpcEndpoint endpoint{"127.0.0.1", port, NFS_PROGRAM, NFS_V3};
+  return std::move(RpcChannel::Open(endpoint, connect_timeout).value());
+}
 
 }  // namespace nfswalk::protocol
 

@@ -4,15 +4,11 @@
 #ifndef NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_WIRE_REPLY_H_
 #define NFSWALK_TESTS_UNIT_NFSCLIENT_PROTOCOL_WIRE_REPLY_H_
 
-// libnfs.h defines what the raw headers need, so it comes first.
-// clang-format off
-#include <nfsc/libnfs.h>
-#include <nfsc/libnfs-zdr.h>
-// clang-format on
-
 #include <cstring>
 #include <memory>
 #include <string_view>
+
+#include "tests/unit/nfsclient/protocol/libnfs_raw.h"
 
 namespace nfswalk::protocol {
 

@@ -7,82 +7,51 @@
 #include <string>
 #include <vector>
 
-#include "nfsclient/protocol/nfs3.h"
-#include "tests/fixtures/fake_server.h"
+#include "tests/unit/nfsclient/protocol/fake_nfs3_mount.h"
 
 namespace nfswalk::protocol {
 namespace {
-
-using fixtures::FakeAnswer;
-using fixtures::FakeCall;
-using fixtures::FakeServer;
-using fixtures::Xdr;
-
-constexpr uint32_t kMountProgram = 100005;
-const Credential kUser(1000, 100);
 
 // A server that answers every NFS call with `make()`, mounted.
 class Hostile {
  public:
   explicit Hostile(std::function<FakeAnswer()> make)
-      : server_([make = std::move(make)](const FakeCall& call) {
-          if (call.procedure == 0) return FakeAnswer{};
-          if (call.program != kMountProgram) return make();
-          const std::string mounted = Xdr().U32(0).Bytes("root").U32(1).U32(1).str();
-          return FakeAnswer{FakeAnswer::Kind::kReply, mounted, 0};
-        }),
-        nfs_(std::move(
-            Nfs3::ConnectNfs3({"127.0.0.1", "/export", server_.port(), server_.port(), 3}, {})
-                .value())) {}
+      : server_(OnNfsCall([make = std::move(make)](const FakeCall&) { return make(); })),
+        nfs_(Mount3(server_.port())) {}
+  explicit Hostile(const Xdr& answer) : Hostile([answer] { return Reply(answer); }) {}
 
   Protocol& nfs() { return *nfs_; }
-  FileHandle handle() const {
-    const std::vector<uint8_t> bytes(4, 1);
-    return FileHandle(bytes);
-  }
+  const FileHandle& handle() const { return handle_; }
 
  private:
   FakeServer server_;
   std::unique_ptr<Protocol> nfs_;
+  const FileHandle handle_ = HandleFrom("file");
 };
-
-Hostile Answering(const Xdr& xdr) {
-  return Hostile([bytes = xdr.str()] { return FakeAnswer{FakeAnswer::Kind::kReply, bytes, 0}; });
-}
 
 TEST(XdrGuard, IsInPlace) { EXPECT_TRUE(XdrGuardIsInPlace()); }
 
-class XdrGuardLength : public testing::TestWithParam<uint32_t> {};
-
-TEST_P(XdrGuardLength, BeyondTheReplyOfAHandleIsAnError) {
-  auto server = Answering(Xdr().U32(0).U32(GetParam()).U32(1).U32(1));
-  EXPECT_EQ(server.nfs().Lookup(server.handle(), "a", kUser).error, std::errc::io_error);
+TEST(XdrGuard, ALengthBeyondTheReplyIsAnError) {
+  for (const uint32_t length :
+       {100u, 0x7fffffffu, 0x80000000u, 0xc0000000u, 0xfffffff0u, 0xffffffffu}) {
+    Hostile handle(Xdr().U32(0, length, 1, 1));
+    EXPECT_EQ(handle.nfs().Lookup(handle.handle(), "a", kUser).error, std::errc::io_error)
+        << length;
+    Hostile link(Xdr().U32(0, 0, length));
+    EXPECT_EQ(link.nfs().ReadLink(link.handle(), kUser).error, std::errc::io_error) << length;
+  }
 }
 
-TEST_P(XdrGuardLength, BeyondTheReplyOfALinkTextIsAnError) {
-  auto server = Answering(Xdr().U32(0).U32(0).U32(GetParam()));
-  EXPECT_EQ(server.nfs().ReadLink(server.handle(), kUser).error, std::errc::io_error);
+ReadDirReply ListingOf(uint64_t entries) {
+  Xdr xdr = Xdr().U32(0, 0).U64(0);
+  for (uint64_t i = 1; i <= entries; ++i) xdr.U32(1).U64(i).Bytes("a").U64(i);
+  Hostile server(xdr.U32(0, 1));
+  return server.nfs().ReadDir(server.handle(), {}, false, kUser);
 }
-
-INSTANTIATE_TEST_SUITE_P(Absurd, XdrGuardLength,
-                         testing::Values(100u, 0x7fffffffu, 0x80000000u, 0xc0000000u, 0xfffffff0u,
-                                         0xffffffffu));
 
 TEST(XdrGuard, AnOverlongListIsAnErrorNotAStackOverflow) {
-  Xdr xdr;
-  xdr.U32(0).U32(0).U64(0);
-  for (uint64_t i = 1; i <= 36'000; ++i) xdr.U32(1).U64(i).Bytes("a").U64(i);
-  auto server = Answering(xdr.U32(0).U32(1));
-  EXPECT_EQ(server.nfs().ReadDir(server.handle(), {}, false, kUser).error, std::errc::io_error);
-}
-
-TEST(XdrGuard, TheLongestRequestedListPasses) {
-  constexpr uint64_t kEntries = 8'000;
-  Xdr xdr;
-  xdr.U32(0).U32(0).U64(0);
-  for (uint64_t i = 1; i <= kEntries; ++i) xdr.U32(1).U64(i).Bytes("a").U64(i);
-  auto server = Answering(xdr.U32(0).U32(1));
-  EXPECT_EQ(server.nfs().ReadDir(server.handle(), {}, false, kUser).entries.size(), kEntries);
+  EXPECT_EQ(ListingOf(36'000).error, std::errc::io_error);
+  EXPECT_EQ(ListingOf(8'000).entries.size(), 8'000u) << "the longest requested";
 }
 
 // WIRE-8.
@@ -101,7 +70,7 @@ TEST(XdrGuard, RepliesOfRandomWordsAreMemorySafe) {
     for (uint32_t words = random() % 60; words > 0; --words) {
       xdr.U32(random() % 3 != 0 ? kOdd[random() % std::size(kOdd)] : random() % 2);
     }
-    return FakeAnswer{FakeAnswer::Kind::kReply, xdr.str(), 0};
+    return Reply(xdr);
   });
   std::vector<std::byte> into(100);
   Protocol& nfs = server.nfs();
