@@ -58,6 +58,14 @@ TEST_F(LostReply, GuardedCreateRemovesTheFileIfItsAttributesCannotBeSet) {
   EXPECT_FALSE(Exists("f"));
 }
 
+// The name leads to another client's file by then.
+TEST_F(LostReply, GuardedCreateRemovesNothingIfItsFileWasReplaced) {
+  server.Inject(NFS3_SETATTR, {.status = NFS3ERR_STALE});
+  EXPECT_EQ(Create(CreateMode::kGuarded).error, kStale);
+  EXPECT_TRUE(Exists("f"));
+  EXPECT_EQ(server.calls(NFS3_REMOVE), 0);
+}
+
 TEST_F(LostReply, UncheckedCreateIsRepeatedWithoutALookup) {
   server.Inject(NFS3_CREATE, {Kind::kLoseReply});
   EXPECT_EQ(Create(CreateMode::kUnchecked).error, kOk);

@@ -69,6 +69,36 @@ TEST_F(Nfs3Test, ABadNameOrHandleIsNotSent) {
   EXPECT_EQ(nfs->rpcs_sent(), before);
 }
 
+// nfstime3 counts 32 bits of seconds from 1970 on.
+TEST_F(Nfs3Test, TimesThatTheProtocolCannotHoldAreNotSent) {
+  constexpr int64_t kLastSecond = 0xffff'ffff;
+  const auto set = [&](const Time& time, bool atime) {
+    SetAttributes attributes;
+    (atime ? attributes.atime : attributes.mtime) = SetTime{time};
+    return attributes;
+  };
+  server.Put("f", {});
+  const FileHandle file = nfs->Lookup(root, "f", kUser).handle;
+  for (const bool atime : {false, true}) {
+    for (const Time& time : {Time{-1, 0}, Time{kLastSecond + 1, 0}, Time{0, 1'000'000'000}}) {
+      SCOPED_TRACE(std::to_string(time.seconds) + "." + std::to_string(time.nanoseconds));
+      const SetAttributes attributes = set(time, atime);
+      const uint64_t before = nfs->rpcs_sent();
+      for (const std::errc error :
+           {nfs->SetAttributesOf(file, attributes, kUser).error,
+            nfs->Create(root, "g", CreateMode::kGuarded, attributes, kUser).error,
+            nfs->MakeDirectory(root, "d", attributes, kUser).error,
+            nfs->MakeSymlink(root, "s", "t", attributes, kUser).error}) {
+        EXPECT_EQ(error, std::errc::invalid_argument);
+      }
+      EXPECT_EQ(nfs->rpcs_sent(), before);
+    }
+    for (const Time& time : {Time{0, 0}, Time{kLastSecond, 999'999'999}}) {
+      EXPECT_EQ(nfs->SetAttributesOf(file, set(time, atime), kUser).error, kOk);
+    }
+  }
+}
+
 TEST(Nfs3, CallsSpreadOverAllConnections) {
   const MountedNfs3 mount({.nconnect = 3});
   for (int i = 0; i < 6; ++i) (void)mount.nfs->GetAttributes(mount.root, kUser);
