@@ -112,19 +112,9 @@ Kernel::Process& Kernel::ProcessOf(const sunrpc_auth::Credential& who) {
 
 PathAnswers Kernel::Ask(const PathQuestion& question, const sunrpc_auth::Credential& who) {
   const Process& process = ProcessOf(who);
-  const auto* sent = reinterpret_cast<const char*>(&question);
-  for (size_t done = 0; done < sizeof question;) {
-    const ssize_t count = write(process.questions, sent + done, sizeof question - done);
-    if (count <= 0) Fail("ask kernel_answerer");
-    done += static_cast<size_t>(count);
-  }
+  if (!WriteWhole(process.questions, question)) Fail("ask kernel_answerer");
   PathAnswers answers;
-  auto* received = reinterpret_cast<char*>(&answers);
-  for (size_t done = 0; done < sizeof answers;) {
-    const ssize_t count = read(process.answers, received + done, sizeof answers - done);
-    if (count <= 0) Fail("kernel_answerer has ended");
-    done += static_cast<size_t>(count);
-  }
+  if (!ReadWhole(process.answers, answers)) Fail("kernel_answerer has ended");
   return answers;
 }
 
