@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "rcu/change_count.h"
+
 namespace nfswalk::rcu {
 namespace {
 
@@ -23,6 +25,32 @@ TEST(SeqCount, ASampleFromBeforeAWriteOrInsideItIsInvalidDuringAndAfterIt) {
   EXPECT_TRUE(seq.Changed(before));
   EXPECT_TRUE(seq.Changed(inside));
   EXPECT_FALSE(seq.Changed(seq.Begin()));
+}
+
+TEST(ChangeCount, ASampleHoldsUntilTheNextChangeBegins) {
+  ChangeCount count;
+  const auto sample = count.TrySample();
+  ASSERT_TRUE(sample);
+  EXPECT_TRUE(count.Validate(*sample));
+  {
+    ChangeCount::Change change(count);
+    EXPECT_FALSE(count.Validate(*sample));
+  }
+  EXPECT_FALSE(count.Validate(*sample));
+  const auto later = count.TrySample();
+  ASSERT_TRUE(later);
+  EXPECT_TRUE(count.Validate(*later));
+}
+
+TEST(ChangeCount, GivesNoSampleWhileAnyChangeIsUnderWay) {
+  ChangeCount count;
+  {
+    ChangeCount::Change outer(count);
+    EXPECT_FALSE(count.TrySample());
+    { ChangeCount::Change inner(count); }
+    EXPECT_FALSE(count.TrySample());
+  }
+  EXPECT_TRUE(count.TrySample());
 }
 
 }  // namespace
