@@ -177,7 +177,7 @@ class Messages(unittest.TestCase):
                          ["rcu/a.cc:3: library-home: <nfsc/libnfs.h> belongs to nfsclient/protocol/"])
 
 
-class Citations(unittest.TestCase):
+class Citations(RuleTest):
     PAGE = "docs/rules/names.md"
     RULE = "**NAME-1** A name\nis a name.\nSource: fs/namei.c.\n"
     TESTED = {PAGE: RULE, "tests/BUILD": '"a_test.cc"', "tests/a_test.cc": "// NAME-1.\n"}
@@ -185,20 +185,15 @@ class Citations(unittest.TestCase):
     def broken(self, text, files=(), path="docs/a.md"):
         return rules_broken({**self.TESTED, **dict(files), path: text})
 
-    def test_a_rule_that_is_not_there(self):
-        for text, broken in [("NAME-1 and (NAME-1).", []), ("NAME-2", ["rule-citation"]),
-                             ("NAME-11", ["rule-citation"]), ("RENAME-2 and UTF-8", [])]:
-            with self.subTest(text=text):
-                self.assertEqual(self.broken(text), broken)
-
-    def test_a_rule_that_no_test_cites(self):
-        files = {self.PAGE: self.RULE, "rcu/a.cc": "// NAME-1.\n"}
-        self.assertEqual(rules_broken(files), ["rule-citation"])
-        self.assertEqual(rules_broken({**files, "tests/a_test.py": "# NAME-1\n"}), [])
-
-    def test_a_rule_without_a_source_or_there_twice(self):
-        self.assertEqual(self.broken("**NAME-1** A name.\n", path=self.PAGE), ["rule-citation"])
-        self.assertEqual(self.broken(2 * self.RULE, path=self.PAGE), ["rule-citation"])
+    def test_a_rule_is_there_and_cited_by_a_test_and_has_a_source(self):
+        def citing(text):
+            return {**self.TESTED, "docs/a.md": text}
+        untested = {self.PAGE: self.RULE, "rcu/a.cc": "// NAME-1.\n"}
+        self.assert_kept(citing("NAME-1 and (NAME-1)."), citing("RENAME-2 and UTF-8"),
+                         {**untested, "tests/a_test.py": "# NAME-1\n"})
+        self.assert_broken("rule-citation", citing("NAME-2"), citing("NAME-11"), untested,
+                           {**self.TESTED, self.PAGE: "**NAME-1** A name.\n"},
+                           {**self.TESTED, self.PAGE: 2 * self.RULE})
 
     def test_notes_that_do_not_ship(self):
         # In pieces, or this file would be a violation.
@@ -222,11 +217,10 @@ class Citations(unittest.TestCase):
     NAMED = {"tests/race/BUILD": '"a_test.cc"', "tests/race/a_test.cc": "TEST_F(ARace, B01_Holds) {\n}\n"}
 
     def test_a_document_names_a_test_that_is_not_there(self):
-        for text, broken in [("`ARace.B01_Holds`", []), ("`ARace.*`", []),
-                             ("`ARace.B02_Holds`", ["named-test"]), ("`OtherRace.*`", ["named-test"]),
-                             ("`Client.Stat`", [])]:
-            with self.subTest(text=text):
-                self.assertEqual(rules_broken({**self.NAMED, "docs/a.md": text + "\n"}), broken)
+        def naming(text):
+            return {**self.NAMED, "docs/a.md": text + "\n"}
+        self.assert_kept(naming("`ARace.B01_Holds`"), naming("`ARace.*`"), naming("`Client.Stat`"))
+        self.assert_broken("named-test", naming("`ARace.B02_Holds`"), naming("`OtherRace.*`"))
 
 
 class Mutants(unittest.TestCase):
