@@ -93,8 +93,7 @@ TEST(FailureText, SaysWhatWhereAndWhatToDo) {
   EXPECT_THAT(text("stat", "\x1b[2J", std::errc::io_error),
               testing::StartsWith("stat '\\x1b[2J': Input/output error"));
   EXPECT_EQ(text("stat", "x", std::errc::no_lock_available), "stat 'x': No locks available");
-  EXPECT_THAT(text("readlink", "x", std::errc::invalid_argument),
-              HasSubstr("not a symbolic link"));
+  EXPECT_THAT(text("readlink", "x", std::errc::invalid_argument), HasSubstr("not a symbolic link"));
   EXPECT_THAT(text("cat", "x", std::errc::invalid_argument), Not(HasSubstr("symbolic link")));
   EXPECT_THAT(text("stat", "x", protocol::kStale),
               HasSubstr("Stale file handle (the file was removed"));
@@ -127,12 +126,12 @@ TEST(FindSpelling, OnlyOptionsOfFindGetTheirSecondDash) {
               ElementsAre("find", "--name", "x", "--maxdepth", "1"));
   EXPECT_THAT(Spelled({"find", "-name", "-name", "-type", "f"}),
               ElementsAre("find", "--name", "-name", "--type", "f"));
-  for (const std::vector<std::string>& unchanged : std::vector<std::vector<std::string>>{
-           {"find", "--newer", "-type"},
-           {"find", "URL", "--", "-name"},
-           {"ls", "-name"},
-           {"find", "-h", "-named"},
-           {}}) {
+  for (const std::vector<std::string>& unchanged :
+       std::vector<std::vector<std::string>>{{"find", "--newer", "-type"},
+                                             {"find", "URL", "--", "-name"},
+                                             {"ls", "-name"},
+                                             {"find", "-h", "-named"},
+                                             {}}) {
     EXPECT_EQ(Spelled(unchanged), unchanged);
   }
 }
