@@ -1,18 +1,23 @@
-// comparison: compares the client's results with the kernel's.
+// comparison: compares the client's results with the kernel's own in the backing directory.
+//
+// Questions go to processes that have a credential and the directory as root, one for each
+// credential: absolute links and `..` at the root mean there what they mean to the client.
 //
 // Thread safety: one thread at a time.
 #ifndef NFSWALK_TESTS_DIFFERENTIAL_COMPARISON_H_
 #define NFSWALK_TESTS_DIFFERENTIAL_COMPARISON_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "nfsclient/client.h"
 #include "tests/differential/identities.h"
-#include "tests/differential/kernel.h"
 #include "tests/differential/path_answers.h"
 
 namespace nfswalk::differential {
@@ -41,11 +46,37 @@ struct AnsweredQuestion {
   PathAnswers kernel;
 };
 
+class Kernel {
+ public:
+  // `directory`: the root of the processes.
+  Kernel(std::string directory, bool root_squash)
+      : directory_(std::move(directory)), root_squash_(root_squash) {}
+  ~Kernel();
+
+  // Returns the kernel's results for the wire form of `who`. Aborts if the process cannot be
+  // started or does not reply.
+  PathAnswers Ask(const PathQuestion& question, const sunrpc_auth::Credential& who);
+
+ private:
+  struct Process {
+    sunrpc_auth::Credential identity;
+    pid_t pid;
+    int questions;  // descriptors of pipes
+    int answers;
+  };
+  Process& ProcessOf(const sunrpc_auth::Credential& who);
+  Process Start(const sunrpc_auth::Credential& who) const;
+
+  const std::string directory_;
+  const bool root_squash_;
+  std::vector<Process> processes_;
+};
+
 class Comparison {
  public:
-  // Keeps references to its arguments.
-  Comparison(Kernel& kernel, const std::vector<Identity>& identities)
-      : kernel_(kernel), identities_(identities) {}
+  // `directory`, `root_squash`: the server's. Keeps a reference to `identities`.
+  Comparison(std::string directory, bool root_squash, const std::vector<Identity>& identities)
+      : kernel_(std::move(directory), root_squash), identities_(identities) {}
 
   AnsweredQuestion AskKernel(const Question& question);
 
@@ -77,7 +108,7 @@ class Comparison {
     return identities_[question.who].credential;
   }
 
-  Kernel& kernel_;
+  Kernel kernel_;
   const std::vector<Identity>& identities_;
   size_t checked_ = 0;
   size_t differences_ = 0;

@@ -14,7 +14,6 @@
 #include "tests/differential/backing_tree.h"
 #include "tests/differential/comparison.h"
 #include "tests/differential/identities.h"
-#include "tests/differential/kernel.h"
 #include "tests/fixtures/ganesha_server.h"
 
 namespace nfswalk::differential {
@@ -34,8 +33,8 @@ class DifferentialExport : public testing::Test {
     if (!started) GTEST_SKIP() << started.error();
     server_ = std::move(*started);
     tree_ = std::make_unique<BackingTree>(server_->backing_directory());
-    kernel_ = std::make_unique<Kernel>(server_->backing_directory(), root_squash());
-    comparison_ = std::make_unique<Comparison>(*kernel_, identities_);
+    comparison_ = std::make_unique<Comparison>(server_->backing_directory(), root_squash(),
+                                               identities_);
   }
 
   std::unique_ptr<Client> Mount(int version, std::string_view options) const {
@@ -75,7 +74,6 @@ class DifferentialExport : public testing::Test {
   const std::vector<Identity> identities_ = AllIdentities();
   std::unique_ptr<fixtures::GaneshaServer> server_;
   std::unique_ptr<BackingTree> tree_;
-  std::unique_ptr<Kernel> kernel_;
   std::unique_ptr<Comparison> comparison_;
 };
 

@@ -110,26 +110,6 @@ void AnswerScoped(int root, const PathQuestion& question, PathAnswers& answers) 
   }
 }
 
-bool ReadWhole(PathQuestion& question) {
-  auto* bytes = reinterpret_cast<char*>(&question);
-  for (size_t done = 0; done < sizeof question;) {
-    const ssize_t count = read(STDIN_FILENO, bytes + done, sizeof question - done);
-    if (count <= 0) return false;
-    done += static_cast<size_t>(count);
-  }
-  return true;
-}
-
-bool WriteWhole(const PathAnswers& answers) {
-  const auto* bytes = reinterpret_cast<const char*>(&answers);
-  for (size_t done = 0; done < sizeof answers;) {
-    const ssize_t count = write(STDOUT_FILENO, bytes + done, sizeof answers - done);
-    if (count <= 0) return false;
-    done += static_cast<size_t>(count);
-  }
-  return true;
-}
-
 bool Become(char** arguments, int count) {
   const auto number = [&](int i) {
     return static_cast<uint32_t>(std::strtoul(arguments[i], nullptr, 10));
@@ -149,14 +129,14 @@ int Serve(int count, char** arguments) {
   }
   const int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
   PathQuestion question;
-  while (ReadWhole(question)) {
+  while (ReadWhole(STDIN_FILENO, question)) {
     PathAnswers answers;
     if (question.scoped()) {
       AnswerScoped(root, question, answers);
     } else {
       AnswerPlain(question.path.data(), answers);
     }
-    if (!WriteWhole(answers)) break;
+    if (!WriteWhole(STDOUT_FILENO, answers)) break;
   }
   return 0;
 }

@@ -7,6 +7,8 @@
 #ifndef NFSWALK_TESTS_DIFFERENTIAL_PATH_ANSWERS_H_
 #define NFSWALK_TESTS_DIFFERENTIAL_PATH_ANSWERS_H_
 
+#include <unistd.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -50,8 +52,29 @@ struct PathAnswers {
   LinkAnswer link;
 };
 
-static_assert(std::is_trivially_copyable_v<PathQuestion>);
-static_assert(std::is_trivially_copyable_v<PathAnswers>);
+// Return false at the end of the file or pipe.
+template <class Message>
+bool ReadWhole(int file, Message& message) {
+  static_assert(std::is_trivially_copyable_v<Message>);
+  auto* bytes = reinterpret_cast<char*>(&message);
+  for (size_t done = 0; done < sizeof message;) {
+    const ssize_t count = read(file, bytes + done, sizeof message - done);
+    if (count <= 0) return false;
+    done += static_cast<size_t>(count);
+  }
+  return true;
+}
+template <class Message>
+bool WriteWhole(int file, const Message& message) {
+  static_assert(std::is_trivially_copyable_v<Message>);
+  const auto* bytes = reinterpret_cast<const char*>(&message);
+  for (size_t done = 0; done < sizeof message;) {
+    const ssize_t count = write(file, bytes + done, sizeof message - done);
+    if (count <= 0) return false;
+    done += static_cast<size_t>(count);
+  }
+  return true;
+}
 
 }  // namespace nfswalk::differential
 

@@ -172,18 +172,14 @@ def vague_name(tree):
                 yield Violation(path, 1, "vague-name", f'"{word}" says nothing; name what it does')
 
 
-def unfinished(tree):
-    for path, text in tree.files.items():
-        for number, line in enumerate(text.splitlines(), 1):
-            if _UNFINISHED.search(line):
-                yield Violation(path, number, "unfinished", "finish it, or open an issue")
-
-
-def machine_path(tree):
-    for path, text in tree.files.items():
-        for number, line in enumerate(text.splitlines(), 1):
-            if _MACHINE_PATH.search(line):
-                yield Violation(path, number, "machine-path", "a path of one machine")
+def _lines_matching(pattern, rule, message):
+    """The rule that no line of any file matches `pattern`."""
+    def violations(tree):
+        for path, text in tree.files.items():
+            for number, line in enumerate(text.splitlines(), 1):
+                if pattern.search(line):
+                    yield Violation(path, number, rule, message)
+    return violations
 
 
 def dead_file(tree):
@@ -222,34 +218,19 @@ def broken_link(tree):
                     yield Violation(path, number, "broken-link", f"{target} leads nowhere")
 
 
-def named_test(tree):
-    return (Violation(path, line, "named-test", message)
-            for path, line, message in citations.named_tests(tree))
+def _found_by(find, rule):
+    """The rule that `find` yields no (path, line, message)."""
+    return lambda tree: (Violation(path, line, rule, message) for path, line, message in find(tree))
 
 
-def rule_citation(tree):
-    return (Violation(path, line, "rule-citation", message)
-            for path, line, message in citations.rules(tree))
-
-
-def unshipped_citation(tree):
-    return (Violation(path, line, "unshipped-citation", message)
-            for path, line, message in citations.unshipped(tree))
-
-
-def letter_citation(tree):
-    return (Violation(path, line, "letter-citation", message)
-            for path, line, message in citations.letters(tree))
-
-
-def mutant(tree):
-    return (Violation(path, line, "mutant", message)
-            for path, line, message in mutants.mutants(tree))
-
-
-RULES = [file_size, function_size, include_direction, command_includes, library_home, lockfree_list,
-         ordering_partner, vague_name, unfinished, machine_path, dead_file, test_sleep, broken_link, named_test,
-         rule_citation, unshipped_citation, letter_citation, mutant]
+RULES = [
+    file_size, function_size, include_direction, command_includes, library_home, lockfree_list,
+    ordering_partner, vague_name, dead_file, test_sleep, broken_link,
+    _lines_matching(_UNFINISHED, "unfinished", "finish it, or open an issue"),
+    _lines_matching(_MACHINE_PATH, "machine-path", "a path of one machine"),
+    _found_by(citations.named_tests, "named-test"), _found_by(citations.rules, "rule-citation"),
+    _found_by(citations.unshipped, "unshipped-citation"),
+    _found_by(citations.letters, "letter-citation"), _found_by(mutants.mutants, "mutant")]
 
 
 def check(tree, exceptions=()):

@@ -15,6 +15,19 @@ def rules_broken(files, **tree):
     return sorted({violation.rule for violation in check(Tree(files, **tree))})
 
 
+class RuleTest(unittest.TestCase):
+    def assert_broken(self, rule, *broken, **tree):
+        """Each of these checkouts breaks the rule, and no other."""
+        for files in broken:
+            with self.subTest(files=files):
+                self.assertEqual(rules_broken(files, **tree), [rule])
+
+    def assert_kept(self, *kept, **tree):
+        for files in kept:
+            with self.subTest(files=files):
+                self.assertEqual(rules_broken(files, **tree), [])
+
+
 class FunctionsOfCxx(unittest.TestCase):
     def test_comments_and_literals_are_blanked_and_lines_kept(self):
         code = cxx_code('int a; // {\nauto s = R"x(\n}")x"; char c = \'{\'; /* {\n */ int n = 1\'000;')
@@ -23,167 +36,120 @@ class FunctionsOfCxx(unittest.TestCase):
         self.assertIn("int n = 1'000;", code)
 
     def test_a_body_is_found_with_its_head_wherever_it_stands(self):
-        text = ("namespace a {\nstruct B : C {\n  void F(\n      int x) {\n    if (x) {\n    }\n  }\n"
-                "  int y[2] = {1, 2};\n};\n}\n")
-        self.assertEqual(cxx_functions(text), [(3, 7)])
-
-    def test_a_class_with_attributes_is_no_function(self):
-        text = "struct alignas(F(2)) [[gnu::packed(1)]] A {\n  void F() {\n  }\n};\n"
-        self.assertEqual(cxx_functions(text), [(2, 3)])
-
-    def test_braces_in_initializers_do_not_end_a_constructor(self):
-        text = "B::B(int x)\n    : a_{x},\n      b_(x) {\n  F();\n}\n"
-        self.assertEqual(cxx_functions(text), [(1, 5)])
-
-    def test_directives_are_no_code(self):
-        self.assertEqual(cxx_functions("#define F(x) { \\\n  g(x)\nvoid H() {\n}\n"), [(3, 4)])
+        for text, found in [
+                ("namespace a {\nstruct B : C {\n  void F(\n      int x) {\n    if (x) {\n    }\n  }\n"
+                 "  int y[2] = {1, 2};\n};\n}\n", (3, 7)),
+                ("struct alignas(F(2)) [[gnu::packed(1)]] A {\n  void F() {\n  }\n};\n", (2, 3)),
+                ("B::B(int x)\n    : a_{x},\n      b_(x) {\n  F();\n}\n", (1, 5)),
+                ("#define F(x) { \\\n  g(x)\nvoid H() {\n}\n", (3, 4))]:
+            self.assertEqual(cxx_functions(text), [found], text)
 
 
-class Sizes(unittest.TestCase):
-    def test_a_file_of_601_lines(self):
-        self.assertEqual(rules_broken({"rcu/a.cc": "\n" * 600}), [])
-        self.assertEqual(rules_broken({"rcu/a.cc": "\n" * 601}), ["file-size"])
+class Files(RuleTest):
+    def test_a_file_has_at_most_600_lines_and_a_function_70(self):
+        self.assert_kept({"rcu/a.cc": "\n" * 600}, {"rcu/a.cc": "void F() {" + "\n" * 69 + "}"},
+                         {"tests/a.py": "def f():\n" + "  g()\n" * 69})
+        self.assert_broken("file-size", {"rcu/a.cc": "\n" * 601})
+        self.assert_broken("function-size", {"rcu/a.cc": "void F() {" + "\n" * 70 + "}"},
+                           {"tests/a.py": "def f():\n" + "  g()\n" * 70})
 
-    def test_a_function_of_71_lines(self):
-        self.assertEqual(rules_broken({"rcu/a.cc": "void F() {" + "\n" * 69 + "}"}), [])
-        self.assertEqual(rules_broken({"rcu/a.cc": "void F() {" + "\n" * 70 + "}"}),
-                         ["function-size"])
-
-    def test_a_python_function_of_71_lines(self):
-        self.assertEqual(rules_broken({"tests/a.py": "def f():\n" + "  g()\n" * 69}), [])
-        self.assertEqual(rules_broken({"tests/a.py": "def f():\n" + "  g()\n" * 70}),
-                         ["function-size"])
-
-
-class Includes(unittest.TestCase):
-    def check_include(self, path, header):
-        folder, name = path.rsplit("/", 1)
-        above, other = header.rsplit("/", 1)
-        files = {f"{folder}/BUILD": f'"{name}"', path: f'#include "{header}"\n'}
-        files[f"{above}/BUILD"] = f'"{other}" ' + files.get(f"{above}/BUILD", "")
-        return rules_broken({**files, header: ""})
-
-    def test_upwards(self):
-        for path, header in [("rcu/a.cc", "sunrpc_auth/c.h"), ("nfsclient/vfs/a.cc", "nfsclient/nfs/c.h"),
-                             ("nfsclient/walk/a.cc", "nfsclient/client.h"), ("nfsclient/a.cc", "tests/c.h"),
-                             ("nfsclient/cli/a.cc", "bench/x/c.h")]:
-            with self.subTest(path=path, header=header):
-                self.assertEqual(self.check_include(path, header), ["include-direction"])
-
-    def test_downwards(self):
-        for path, header in [("sunrpc_auth/a.cc", "rcu/c.h"), ("nfsclient/a.cc", "nfsclient/nfs/c.h"),
-                             ("nfsclient/cli/a.cc", "nfsclient/client.h"), ("bench/x/a.cc", "tests/c.h")]:
-            with self.subTest(path=path, header=header):
-                self.assertEqual(self.check_include(path, header), [])
-
-    def test_a_header_that_is_not_there(self):
-        self.assertEqual(rules_broken({"rcu/a.cc": '#include "b.h"\n', "rcu/b.h": ""}),
-                         ["include-direction"])
-        self.assertEqual(rules_broken({"rcu/a.cc": '#include "rcu/gone.h"\n'}), ["include-direction"])
-        self.assertEqual(rules_broken({"rcu/a.cc": '// #include "rcu/gone.h"\n'}), [])
-
-    def test_a_library_outside_its_home(self):
-        home = {"nfsclient/protocol/BUILD": '"a.cc"', "tests/unit/nfsclient/protocol/BUILD": '"a.cc"'}
-        text = "#include <nfsc/libnfs.h>\n"
-        self.assertEqual(rules_broken({"rcu/a.cc": text}), ["library-home"])
-        self.assertEqual(rules_broken({**home, "nfsclient/protocol/a.cc": text,
-                                       "tests/unit/nfsclient/protocol/a.cc": text}), [])
-        for header in ["rpc/rpc.h", "tirpc/rpc/rpc.h"]:
-            self.assertEqual(rules_broken({"rcu/a.cc": f"#include <{header}>\n"}), ["library-home"])
-        self.assertEqual(rules_broken({"bench/a.cc": "#include <urcu/urcu-memb.h>\n",
-                                       "bench/BUILD": '"a.cc"'}), ["library-home"])
-
-
-class LockFreeFiles(unittest.TestCase):
-    RELAXED = "x.load(std::memory_order_relaxed);\n"
-    ACQUIRE = "x.load(std::memory_order_acquire);\n"
-
-    def test_only_listed_files_name_a_memory_order(self):
-        self.assertEqual(rules_broken({"rcu/a.cc": self.RELAXED}), ["lockfree-list"])
-        self.assertEqual(rules_broken({"rcu/a.cc": self.RELAXED}, lockfree_files=["rcu/a.cc"]), [])
-        self.assertEqual(rules_broken({"rcu/a.cc": "// " + self.RELAXED}), [])
-
-    def test_a_listed_file_that_names_none(self):
-        self.assertEqual(rules_broken({"rcu/a.cc": ""}, lockfree_files=["rcu/a.cc"]),
-                         ["lockfree-list"])
-
-    def broken(self, text, path="rcu/a.cc"):
-        return rules_broken({path: text, "tests/BUILD": '"a.cc"'}, lockfree_files=[path])
-
-    def test_an_ordered_access_without_its_partner(self):
-        fence = "std::atomic_thread_fence(std::memory_order_seq_cst);\n"
-        for text in [self.ACQUIRE, fence, "x.load(std::memory_order::acquire);\n",
-                     self.ACQUIRE + "\n\n\n// pairs with F()\n"]:
-            with self.subTest(text=text):
-                self.assertEqual(self.broken(text), ["ordering-partner"])
-
-    def test_an_ordered_access_with_its_partner(self):
-        for text in [self.RELAXED, "// O3: published\n" + self.ACQUIRE,
-                     "// Pairs with F().\n\n\n" + self.ACQUIRE]:
-            with self.subTest(text=text):
-                self.assertEqual(self.broken(text), [])
-        self.assertEqual(self.broken(self.ACQUIRE, "tests/a.cc"), [])
-
-
-class Names(unittest.TestCase):
     def test_names_that_say_nothing(self):
-        for name in ["util.py", "path_util.py", "helpers/a.py", "common.sh", "lock-manager.py"]:
-            with self.subTest(name=name):
-                self.assertEqual(rules_broken({"bench/" + name: ""}), ["vague-name"])
-        self.assertEqual(rules_broken({"bench/utility.py": "", "bench/uncommon.py": ""}), [])
+        self.assert_broken("vague-name", *({"bench/" + name: ""} for name in [
+            "util.py", "path_util.py", "helpers/a.py", "common.sh", "lock-manager.py"]))
+        self.assert_kept({"bench/utility.py": "", "bench/uncommon.py": ""})
 
     def test_marks_of_unfinished_work(self):
-        for mark in ["TO" "DO", "FIX" "ME", "X" "XX", "HA" "CK"]:
-            with self.subTest(mark=mark):
-                self.assertEqual(rules_broken({"rcu/a.cc": f"// {mark}(me): later\n"}), ["unfinished"])
-        self.assertEqual(rules_broken({"bench/run.sh": "mktemp a.XXXX" "XX\n"}), [])
+        self.assert_broken("unfinished", *({"rcu/a.cc": f"// {mark}(me): later\n"} for mark in [
+            "TO" "DO", "FIX" "ME", "X" "XX", "HA" "CK"]))
+        self.assert_kept({"bench/run.sh": "mktemp a.XXXX" "XX\n"})
 
     def test_paths_of_one_machine(self):
-        for path in ["/wo" "rk/main", "../sha" "red/design.md"]:
-            with self.subTest(path=path):
-                self.assertEqual(rules_broken({"README.md": f"see {path}\n"}), ["machine-path"])
-        self.assertEqual(rules_broken({"README.md": "at work/home, shared\n"}), [])
+        self.assert_broken("machine-path", *({"README.md": f"see {path}\n"} for path in [
+            "/wo" "rk/main", "../sha" "red/design.md"]))
+        self.assert_kept({"README.md": "at work/home, shared\n"})
 
     def test_a_file_that_no_target_names(self):
-        self.assertEqual(rules_broken({"rcu/dead.cc": ""}), ["dead-file"])
-        self.assertEqual(rules_broken({"access_cache/a.cc": ""}), ["dead-file"])
-
-    def test_a_test_that_a_comprehension_names(self):
         build = {"tests/BUILD": '[cc_test(name = n) for n in ["x"]]'}
-        self.assertEqual(rules_broken({**build, "tests/x_test.cc": ""}), [])
-        self.assertEqual(rules_broken({**build, "tests/y_test.cc": ""}), ["dead-file"])
+        self.assert_broken("dead-file", {"rcu/dead.cc": ""}, {"access_cache/a.cc": ""},
+                           {**build, "tests/y_test.cc": ""})
+        self.assert_kept({**build, "tests/x_test.cc": ""})
 
-
-class Tests(unittest.TestCase):
-    def test_sleeping(self):
-        build = {"tests/BUILD": '"a.cc"'}
-        for call in ["std::this_thread::sleep_for(1ms);", "usleep(1);", "sleep(1);",
-                     "nanosleep(&t, nullptr);", "poll(nullptr, 0, 1);"]:
-            with self.subTest(call=call):
-                self.assertEqual(rules_broken({**build, "tests/a.cc": call}), ["test-sleep"])
-                self.assertEqual(rules_broken({"rcu/a.cc": call}), [])
-        self.assertEqual(rules_broken({**build, "tests/a.cc": "poll(&p, 1, 9); Asleep(x);"}), [])
-
-
-class Command(unittest.TestCase):
-    def test_includes_the_client_and_its_own_files(self):
-        build = {"nfsclient/cli/BUILD": BUILD_A, "nfsclient/cli/b.h": "", "nfsclient/client.h": "",
-                 "nfsclient/protocol/protocol.h": ""}
-        build["nfsclient/cli/BUILD"] += ' "b.h"'
-        for header, broken in [("nfsclient/client.h", []), ("nfsclient/cli/b.h", []),
-                               ("nfsclient/protocol/protocol.h", ["command-includes"])]:
-            with self.subTest(header=header):
-                tree = {**build, "nfsclient/cli/a.cc": f'#include "{header}"\n'}
-                found = [rule for rule in rules_broken(tree) if rule != "dead-file"]
-                self.assertEqual(found, broken)
-
-
-class Links(unittest.TestCase):
     def test_a_link_to_nothing(self):
         text = "[a](walk.md) [b](../rcu/BUILD#x) [c](https://a.b/c) [d](#x) [e](../rcu)\n"
-        self.assertEqual(rules_broken({"docs/a.md": text, "docs/walk.md": ""}), [])
-        self.assertEqual(rules_broken({"docs/a.md": text}), ["broken-link"])
-        self.assertEqual(rules_broken({"docs/a.md": "![i](i.png)\n"}, other_paths=["docs/i.png"]), [])
+        self.assert_kept({"docs/a.md": text, "docs/walk.md": ""})
+        self.assert_broken("broken-link", {"docs/a.md": text})
+        self.assert_kept({"docs/a.md": "![i](i.png)\n"}, other_paths=["docs/i.png"])
+
+    def test_sleeping_in_tests(self):
+        build = {"tests/BUILD": '"a.cc"'}
+        calls = ["std::this_thread::sleep_for(1ms);", "usleep(1);", "sleep(1);",
+                 "nanosleep(&t, nullptr);", "poll(nullptr, 0, 1);"]
+        self.assert_broken("test-sleep", *({**build, "tests/a.cc": call} for call in calls))
+        self.assert_kept(*({"rcu/a.cc": call} for call in calls),
+                         {**build, "tests/a.cc": "poll(&p, 1, 9); Asleep(x);"})
+
+
+def including(path, header):
+    """A checkout whose file `path` includes "header"."""
+    folder, name = path.rsplit("/", 1)
+    above, other = header.rsplit("/", 1)
+    files = {f"{folder}/BUILD": f'"{name}"', path: f'#include "{header}"\n'}
+    files[f"{above}/BUILD"] = f'"{other}" ' + files.get(f"{above}/BUILD", "")
+    return {**files, header: ""}
+
+
+class Includes(RuleTest):
+    def test_upwards(self):
+        self.assert_broken(
+            "include-direction", including("rcu/a.cc", "sunrpc_auth/c.h"),
+            including("nfsclient/vfs/a.cc", "nfsclient/nfs/c.h"),
+            including("nfsclient/walk/a.cc", "nfsclient/client.h"),
+            including("nfsclient/a.cc", "tests/c.h"), including("nfsclient/cli/a.cc", "bench/x/c.h"))
+
+    def test_downwards(self):
+        self.assert_kept(
+            including("sunrpc_auth/a.cc", "rcu/c.h"), including("nfsclient/a.cc", "nfsclient/nfs/c.h"),
+            including("nfsclient/cli/a.cc", "nfsclient/client.h"),
+            including("nfsclient/cli/a.cc", "nfsclient/cli/b.h"), including("bench/x/a.cc", "tests/c.h"))
+
+    def test_what_the_command_may_not_include(self):
+        self.assert_broken("command-includes",
+                           including("nfsclient/cli/a.cc", "nfsclient/protocol/protocol.h"))
+
+    def test_a_header_that_is_not_there(self):
+        self.assert_broken("include-direction", {"rcu/a.cc": '#include "b.h"\n', "rcu/b.h": ""},
+                           {"rcu/a.cc": '#include "rcu/gone.h"\n'})
+        self.assert_kept({"rcu/a.cc": '// #include "rcu/gone.h"\n'})
+
+    def test_a_library_outside_its_home(self):
+        nfs = "#include <nfsc/libnfs.h>\n"
+        self.assert_broken("library-home", {"rcu/a.cc": nfs}, {"rcu/a.cc": "#include <rpc/rpc.h>\n"},
+                           {"rcu/a.cc": "#include <tirpc/rpc/rpc.h>\n"},
+                           {"bench/a.cc": "#include <urcu/urcu-memb.h>\n", "bench/BUILD": '"a.cc"'})
+        for home in ["nfsclient/protocol/", "tests/unit/nfsclient/protocol/"]:
+            self.assert_kept({home + "a.cc": nfs, home + "BUILD": '"a.cc"'})
+
+
+class LockFreeFiles(RuleTest):
+    RELAXED = "x.load(std::memory_order_relaxed);\n"
+    ACQUIRE = "x.load(std::memory_order_acquire);\n"
+    LISTED = {"lockfree_files": ["rcu/a.cc"]}
+
+    def test_only_listed_files_name_a_memory_order(self):
+        self.assert_broken("lockfree-list", {"rcu/a.cc": self.RELAXED})
+        self.assert_kept({"rcu/a.cc": self.RELAXED}, **self.LISTED)
+        self.assert_kept({"rcu/a.cc": "// " + self.RELAXED})
+        self.assert_broken("lockfree-list", {"rcu/a.cc": ""}, **self.LISTED)
+
+    def test_an_ordered_access_has_its_partner(self):
+        fence = "std::atomic_thread_fence(std::memory_order_seq_cst);\n"
+        self.assert_broken("ordering-partner", *({"rcu/a.cc": text} for text in [
+            self.ACQUIRE, fence, "x.load(std::memory_order::acquire);\n",
+            self.ACQUIRE + "\n\n\n// pairs with F()\n"]), **self.LISTED)
+        self.assert_kept({"rcu/a.cc": "// O3: published\n" + self.ACQUIRE},
+                         {"rcu/a.cc": "// Pairs with F().\n\n\n" + self.ACQUIRE}, **self.LISTED)
+        self.assert_kept({"tests/a.cc": self.ACQUIRE, "tests/BUILD": '"a.cc"'},
+                         lockfree_files=["tests/a.cc"])
 
 
 class Exceptions(unittest.TestCase):
@@ -211,7 +177,7 @@ class Messages(unittest.TestCase):
                          ["rcu/a.cc:3: library-home: <nfsc/libnfs.h> belongs to nfsclient/protocol/"])
 
 
-class Citations(unittest.TestCase):
+class Citations(RuleTest):
     PAGE = "docs/rules/names.md"
     RULE = "**NAME-1** A name\nis a name.\nSource: fs/namei.c.\n"
     TESTED = {PAGE: RULE, "tests/BUILD": '"a_test.cc"', "tests/a_test.cc": "// NAME-1.\n"}
@@ -219,20 +185,15 @@ class Citations(unittest.TestCase):
     def broken(self, text, files=(), path="docs/a.md"):
         return rules_broken({**self.TESTED, **dict(files), path: text})
 
-    def test_a_rule_that_is_not_there(self):
-        for text, broken in [("NAME-1 and (NAME-1).", []), ("NAME-2", ["rule-citation"]),
-                             ("NAME-11", ["rule-citation"]), ("RENAME-2 and UTF-8", [])]:
-            with self.subTest(text=text):
-                self.assertEqual(self.broken(text), broken)
-
-    def test_a_rule_that_no_test_cites(self):
-        files = {self.PAGE: self.RULE, "rcu/a.cc": "// NAME-1.\n"}
-        self.assertEqual(rules_broken(files), ["rule-citation"])
-        self.assertEqual(rules_broken({**files, "tests/a_test.py": "# NAME-1\n"}), [])
-
-    def test_a_rule_without_a_source_or_there_twice(self):
-        self.assertEqual(self.broken("**NAME-1** A name.\n", path=self.PAGE), ["rule-citation"])
-        self.assertEqual(self.broken(2 * self.RULE, path=self.PAGE), ["rule-citation"])
+    def test_a_rule_is_there_and_cited_by_a_test_and_has_a_source(self):
+        def citing(text):
+            return {**self.TESTED, "docs/a.md": text}
+        untested = {self.PAGE: self.RULE, "rcu/a.cc": "// NAME-1.\n"}
+        self.assert_kept(citing("NAME-1 and (NAME-1)."), citing("RENAME-2 and UTF-8"),
+                         {**untested, "tests/a_test.py": "# NAME-1\n"})
+        self.assert_broken("rule-citation", citing("NAME-2"), citing("NAME-11"), untested,
+                           {**self.TESTED, self.PAGE: "**NAME-1** A name.\n"},
+                           {**self.TESTED, self.PAGE: 2 * self.RULE})
 
     def test_notes_that_do_not_ship(self):
         # In pieces, or this file would be a violation.
@@ -256,11 +217,10 @@ class Citations(unittest.TestCase):
     NAMED = {"tests/race/BUILD": '"a_test.cc"', "tests/race/a_test.cc": "TEST_F(ARace, B01_Holds) {\n}\n"}
 
     def test_a_document_names_a_test_that_is_not_there(self):
-        for text, broken in [("`ARace.B01_Holds`", []), ("`ARace.*`", []),
-                             ("`ARace.B02_Holds`", ["named-test"]), ("`OtherRace.*`", ["named-test"]),
-                             ("`Client.Stat`", [])]:
-            with self.subTest(text=text):
-                self.assertEqual(rules_broken({**self.NAMED, "docs/a.md": text + "\n"}), broken)
+        def naming(text):
+            return {**self.NAMED, "docs/a.md": text + "\n"}
+        self.assert_kept(naming("`ARace.B01_Holds`"), naming("`ARace.*`"), naming("`Client.Stat`"))
+        self.assert_broken("named-test", naming("`ARace.B02_Holds`"), naming("`OtherRace.*`"))
 
 
 class Mutants(unittest.TestCase):

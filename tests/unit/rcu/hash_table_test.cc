@@ -1,5 +1,4 @@
 #include "rcu/hash_table.h"
-#include "rcu/mix64.h"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +6,14 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <latch>
 #include <set>
 #include <string>
 #include <thread>
 
 #include "rcu/chain_locks.h"
+#include "rcu/mix64.h"
 #include "rcu/page_region.h"
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
@@ -90,6 +91,20 @@ class HashTableTest : public testing::Test {
     uint64_t key = 0;
     while (key < 1000 || !table.growing()) Add(table, key++);
     return key;
+  }
+
+  // Visits all of the table; `between` is called after each call of VisitInOrder(). Returns how
+  // often each key was met.
+  static std::multiset<uint64_t> VisitAll(
+      Table& table, bool more, const std::function<void()>& between = [] {}) {
+    std::multiset<uint64_t> seen;
+    uint64_t hash = 0;
+    do {
+      hash = table.VisitInOrder(
+          hash, [&](const Node& node) { seen.insert(node.key); }, [more] { return more; });
+      between();
+    } while (hash != 0);
+    return seen;
   }
 
   std::deque<Node> nodes_;
@@ -217,12 +232,7 @@ TYPED_TEST(HashTableOfChainLocksTest, LockTwoOfOneBucketLocksItOnce) {
 TYPED_TEST(HashTableTest, VisitingInOrderMeetsEveryNodeOnceInTheMiddleOfAGrowth) {
   auto table = this->Make(16);
   const uint64_t key = this->FillIntoTheMiddleOfAGrowth(table);
-  std::multiset<uint64_t> seen;
-  uint64_t hash = 0;
-  do {
-    hash = table.VisitInOrder(
-        hash, [&seen](const Node& node) { seen.insert(node.key); }, [] { return true; });
-  } while (hash != 0);
+  const auto seen = this->VisitAll(table, /*more=*/true);
   EXPECT_EQ(seen.size(), key);
   EXPECT_EQ(std::set<uint64_t>(seen.begin(), seen.end()).size(), key);
 }
@@ -232,13 +242,10 @@ TYPED_TEST(HashTableTest, VisitingInOrderMeetsEveryNodeOnceWhileTheTableGrowsUnd
   constexpr uint64_t kLasting = 500;
   for (uint64_t key = 0; key < kLasting; ++key) this->Add(table, key);
   const size_t buckets = table.bucket_count();
-  std::multiset<uint64_t> seen;
-  uint64_t hash = 0, next_key = kLasting;
-  do {
-    hash = table.VisitInOrder(
-        hash, [&seen](const Node& node) { seen.insert(node.key); }, [] { return false; });
+  uint64_t next_key = kLasting;
+  const auto seen = this->VisitAll(table, /*more=*/false, [&] {
     for (int i = 0; i < 10 && next_key < 5000; ++i) this->Add(table, next_key++);
-  } while (hash != 0);
+  });
   EXPECT_GE(table.bucket_count(), 2 * buckets);
   for (uint64_t key = 0; key < kLasting; ++key) ASSERT_EQ(seen.count(key), 1u) << key;
   for (const uint64_t key : seen) ASSERT_EQ(seen.count(key), 1u) << key;
@@ -247,14 +254,9 @@ TYPED_TEST(HashTableTest, VisitingInOrderMeetsEveryNodeOnceWhileTheTableGrowsUnd
 TYPED_TEST(HashTableTest, AVisitGoesOnToTheNextBucketIfThatSharesTheLockAndMoreIsWanted) {
   auto table = this->Make(512, /*max_load=*/1000);
   for (uint64_t key = 0; key < 1000; ++key) this->Add(table, key);
-  const auto visits = [&table](bool more) {
+  const auto visits = [&](bool more) {
     size_t count = 0;
-    uint64_t hash = 0;
-    do {
-      ++count;
-      hash = table.VisitInOrder(
-          hash, [](const Node&) {}, [more] { return more; });
-    } while (hash != 0);
+    this->VisitAll(table, more, [&] { ++count; });
     return count;
   };
   EXPECT_EQ(visits(false), table.bucket_count());

@@ -13,129 +13,114 @@ namespace {
 
 #ifdef NFSWALK_LOCK_ORDER
 
-TEST(LockOrder, LocksInOrderAreAcceptedAndCountedByClass) {
-  SpinLock inode(LockClass::kInode);
-  SpinLock dentry(LockClass::kDentry);
+class LockOrder : public testing::Test {
+ protected:
+  SpinLock inode_{LockClass::kInode}, dentry_{LockClass::kDentry};  // in this order
+};
+using LockOrderDeathTest = LockOrder;
+
+TEST_F(LockOrder, LocksInOrderAreAcceptedAndCountedByClass) {
   const uint64_t before = ThreadLockCount();
   const uint64_t dentries_before = ThreadLockCount(LockClass::kDentry);
   {
-    std::lock_guard outer(inode);
-    std::lock_guard inner(dentry);
+    std::lock_guard outer(inode_);
+    std::lock_guard inner(dentry_);
   }
-  { std::lock_guard again(dentry); }
+  { std::lock_guard again(dentry_); }
   EXPECT_EQ(ThreadLockCount() - before, 3u);
   EXPECT_EQ(ThreadLockCount(LockClass::kDentry) - dentries_before, 2u);
 }
 
-TEST(LockOrder, TheCountIsTheThreadsOwn) {
+TEST_F(LockOrder, TheCountIsTheThreadsOwn) {
   const uint64_t before = ThreadLockCount();
-  std::thread([] {
-    SpinLock lock(LockClass::kInode);
-    std::lock_guard guard(lock);
+  std::thread([this] {
+    std::lock_guard guard(inode_);
     EXPECT_EQ(ThreadLockCount(), 1u);
   }).join();
   EXPECT_EQ(ThreadLockCount(), before);
 }
 
-TEST(LockOrder, LocksMayBeReleasedInAnyOrder) {
-  SpinLock inode(LockClass::kInode);
-  SpinLock dentry(LockClass::kDentry);
-  inode.lock();
-  dentry.lock();
-  inode.unlock();
-  dentry.unlock();
+TEST_F(LockOrder, LocksMayBeReleasedInAnyOrder) {
+  inode_.lock();
+  dentry_.lock();
+  inode_.unlock();
+  dentry_.unlock();
   AssertNoLocksHeld();
 }
 
 // INODE-3.
-TEST(LockOrderDeathTest, TakingAnOuterLockUnderAnInnerOneAborts) {
-  SpinLock inode(LockClass::kInode);
-  SpinLock dentry(LockClass::kDentry);
-  std::lock_guard inner(dentry);
-  EXPECT_DEATH(inode.lock(), "taken out of order: inode .held: dentry.");
+TEST_F(LockOrderDeathTest, TakingAnOuterLockUnderAnInnerOneAborts) {
+  std::lock_guard inner(dentry_);
+  EXPECT_DEATH(inode_.lock(), "taken out of order: inode .held: dentry.");
+  EXPECT_DEATH(inode_.LockNested(), "taken out of order: inode");
 }
 
-TEST(LockOrderDeathTest, ASecondLockOfAClassNeedsTheNestedForm) {
-  SpinLock parent(LockClass::kDentry);
+TEST_F(LockOrderDeathTest, ASecondLockOfAClassNeedsTheNestedForm) {
   SpinLock child(LockClass::kDentry);
-  std::lock_guard outer(parent);
+  std::lock_guard outer(dentry_);
   EXPECT_DEATH(child.lock(), "taken out of order: dentry");
   child.LockNested();
   child.unlock();
 }
 
-TEST(LockOrderDeathTest, TheNestedFormDoesNotExcuseAnEarlierClass) {
-  SpinLock inode(LockClass::kInode);
-  SpinLock dentry(LockClass::kDentry);
-  std::lock_guard inner(dentry);
-  EXPECT_DEATH(inode.LockNested(), "taken out of order: inode");
-}
-
-TEST(LockOrder, ATryLockMayGoAgainstTheOrder) {
-  SpinLock dentry(LockClass::kDentry);
+TEST_F(LockOrder, ATryLockMayGoAgainstTheOrder) {
   SpinLock lru(LockClass::kLru);
   std::lock_guard outer(lru);
-  ASSERT_TRUE(dentry.try_lock());
-  dentry.unlock();
+  ASSERT_TRUE(dentry_.try_lock());
+  dentry_.unlock();
 }
 
-TEST(LockOrderDeathTest, BlockingUnderATriedLockIsStillChecked) {
-  SpinLock inode(LockClass::kInode);
-  SpinLock dentry(LockClass::kDentry);
-  ASSERT_TRUE(dentry.try_lock());
-  EXPECT_DEATH(inode.lock(), "taken out of order: inode");
-  dentry.unlock();
+TEST_F(LockOrderDeathTest, BlockingUnderATriedLockIsStillChecked) {
+  ASSERT_TRUE(dentry_.try_lock());
+  EXPECT_DEATH(inode_.lock(), "taken out of order: inode");
+  dentry_.unlock();
 }
 
-TEST(LockOrderDeathTest, ALeafAllowsNothingUnderIt) {
+TEST_F(LockOrderDeathTest, ALeafAllowsNothingUnderIt) {
   SpinLock leaf;
   SpinLock wait(LockClass::kWait);
   std::lock_guard outer(leaf);
   EXPECT_DEATH(wait.lock(), "taken out of order: wait .held: leaf.");
 }
 
-TEST(LockOrderDeathTest, LockingTwiceIsReportedInsteadOfDeadlocking) {
-  SpinLock lock(LockClass::kInode);
-  std::lock_guard guard(lock);
-  EXPECT_DEATH(lock.LockNested(), "already held by this thread: inode");
+TEST_F(LockOrderDeathTest, LockingTwiceIsReportedInsteadOfDeadlocking) {
+  std::lock_guard guard(inode_);
+  EXPECT_DEATH(inode_.LockNested(), "already held by this thread: inode");
 }
 
-TEST(LockOrderDeathTest, ReleasingALockOfNobodyAborts) {
-  SpinLock lock(LockClass::kInode);
-  EXPECT_DEATH(lock.unlock(), "does not hold");
+TEST_F(LockOrderDeathTest, ReleasingALockOfNobodyAborts) {
+  EXPECT_DEATH(inode_.unlock(), "does not hold");
 }
 
-TEST(LockOrderDeathTest, SleepingUnderASpinningLockAborts) {
-  SpinLock inode(LockClass::kInode);
-  std::lock_guard guard(inode);
+TEST_F(LockOrderDeathTest, SleepingUnderASpinningLockAborts) {
+  std::lock_guard guard(inode_);
   EXPECT_DEATH(AssertNoLocksHeld(), "must not be held: inode");
   EXPECT_DEATH(AssertMaySleep(), "must not be held: inode");
 }
 
-TEST(LockOrder, SleepingUnderADirectoryMutexIsAllowed) {
+TEST_F(LockOrder, SleepingUnderADirectoryMutexIsAllowed) {
   const char mutex = 0;
   NoteLockAcquire(LockClass::kDirectory, &mutex, LockAttempt::kBlocking);
   AssertMaySleep();
   NoteLockRelease(&mutex);
 }
 
-TEST(LockOrderDeathTest, SleepingInAReadSectionAborts) {
+TEST_F(LockOrderDeathTest, SleepingInAReadSectionAborts) {
   ReadGuard guard;
   AssertNoLocksHeld();
   EXPECT_DEATH(AssertMaySleep(), "read-side critical section");
 }
 
-TEST(LockOrderDeathTest, TheReadSectionCheckSeesWhetherThereIsOne) {
+TEST_F(LockOrderDeathTest, TheReadSectionCheckSeesWhetherThereIsOne) {
   EXPECT_DEATH(AssertInReadSection(), "not inside a read-side critical section");
   ReadGuard guard;
   AssertInReadSection();
 }
 
-TEST(LockOrderDeathTest, TheHeldCheckSeesWhetherTheLockIsHeld) {
-  SpinLock lock(LockClass::kInode);
-  EXPECT_DEATH(lock.AssertHeld(), "must be held");
-  std::lock_guard guard(lock);
-  lock.AssertHeld();
+TEST_F(LockOrderDeathTest, TheHeldCheckSeesWhetherTheLockIsHeld) {
+  EXPECT_DEATH(inode_.AssertHeld(), "must be held");
+  std::lock_guard guard(inode_);
+  inode_.AssertHeld();
 }
 
 #else

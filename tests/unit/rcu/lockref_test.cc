@@ -9,15 +9,11 @@
 namespace nfswalk::rcu {
 namespace {
 
-TEST(Lockref, StartsAliveUnlockedAndUnreferenced) {
+TEST(Lockref, GetAndPutCountWithoutTakingTheLock) {
   Lockref ref;
   EXPECT_EQ(ref.count(), 0);
   EXPECT_FALSE(ref.dead());
   EXPECT_FALSE(ref.locked());
-}
-
-TEST(Lockref, GetAndPutCountWithoutTakingTheLock) {
-  Lockref ref;
   const uint64_t locks = ThreadLockCount();
   ASSERT_TRUE(ref.GetNotDead());
   ref.Get();

@@ -29,6 +29,12 @@ struct alignas(64) Object {
 
 constexpr size_t kMany = 5000;  // several slabs
 
+std::vector<Object*> AllocateMany(ObjectPool<Object>& pool) {
+  std::vector<Object*> objects;
+  while (objects.size() < kMany) objects.push_back(pool.Allocate());
+  return objects;
+}
+
 TEST(ObjectPool, ObjectsAreDistinctAlignedAndCounted) {
   ObjectPool<Object> pool;
   std::set<Object*> objects;
@@ -58,24 +64,10 @@ TEST(ObjectPool, AnObjectIsConstructedOnceAndKeepsWhatItsLastUserLeft) {
   pool.Free(second);
 }
 
-TEST(ObjectPool, DestroysWhatItConstructed) {
-  const int constructed_before = constructed.load();
-  const int destroyed_before = destroyed.load();
-  {
-    ObjectPool<Object> pool;
-    std::vector<Object*> objects;
-    for (size_t i = 0; i < kMany; ++i) objects.push_back(pool.Allocate());
-    for (Object* object : objects) pool.Free(object);
-  }
-  EXPECT_GE(constructed.load() - constructed_before, static_cast<int>(kMany));
-  EXPECT_EQ(constructed.load() - constructed_before, destroyed.load() - destroyed_before);
-}
-
 TEST(ObjectPool, HandsWhollyFreeSlabsBackToTheSystem) {
   const size_t mapped_before = PageRegion::mapped_bytes();
   ObjectPool<Object> pool;
-  std::vector<Object*> objects;
-  for (size_t i = 0; i < kMany; ++i) objects.push_back(pool.Allocate());
+  const std::vector<Object*> objects = AllocateMany(pool);
   const size_t full = pool.capacity_bytes();
   for (Object* object : objects) pool.Free(object);
   Barrier();
@@ -86,8 +78,7 @@ TEST(ObjectPool, HandsWhollyFreeSlabsBackToTheSystem) {
 
 TEST(ObjectPool, AReaderMayStillLookAtAnObjectWhoseSlabIsFree) {
   ObjectPool<Object> pool;
-  std::vector<Object*> objects;
-  for (size_t i = 0; i < kMany; ++i) objects.push_back(pool.Allocate());
+  const std::vector<Object*> objects = AllocateMany(pool);
   for (Object* object : objects) object->mark = 7;
   {
     ReadGuard reader;
@@ -104,9 +95,7 @@ TEST(ObjectPool, AFreeDeferredObjectIsNotReusedBeforeAGracePeriod) {
     ReadGuard reader;
     pool.FreeDeferred(object);
     EXPECT_EQ(pool.live(), 1u);
-    std::vector<Object*> others;
-    for (size_t i = 0; i < kMany; ++i) others.push_back(pool.Allocate());
-    for (Object* other : others) {
+    for (Object* other : AllocateMany(pool)) {
       ASSERT_NE(other, object);
       pool.Free(other);
     }
@@ -115,24 +104,23 @@ TEST(ObjectPool, AFreeDeferredObjectIsNotReusedBeforeAGracePeriod) {
   EXPECT_EQ(pool.live(), 0u);
 }
 
-TEST(ObjectPool, DestructionWaitsForObjectsOnTheirWay) {
-  const int constructed_before = constructed.load();
-  const int destroyed_before = destroyed.load();
-  {
-    ObjectPool<Object> pool;
-    std::vector<Object*> objects;
-    for (size_t i = 0; i < kMany; ++i) objects.push_back(pool.Allocate());
-    for (Object* object : objects) pool.FreeDeferred(object);
+TEST(ObjectPool, DestroysWhatItConstructedAlsoObjectsOnTheirWay) {
+  for (const auto free : {&ObjectPool<Object>::Free, &ObjectPool<Object>::FreeDeferred}) {
+    const int constructed_before = constructed.load();
+    const int destroyed_before = destroyed.load();
+    {
+      ObjectPool<Object> pool;
+      for (Object* object : AllocateMany(pool)) (pool.*free)(object);
+    }
+    EXPECT_GE(constructed.load() - constructed_before, static_cast<int>(kMany));
+    EXPECT_EQ(constructed.load() - constructed_before, destroyed.load() - destroyed_before);
   }
-  EXPECT_EQ(constructed.load() - constructed_before, destroyed.load() - destroyed_before);
 }
 
 TEST(ObjectPool, AThreadUsesTheFreeObjectsThatAnotherLeft) {
   ObjectPool<Object> pool;
   std::vector<Object*> objects;
-  std::thread([&] {
-    for (size_t i = 0; i < kMany; ++i) objects.push_back(pool.Allocate());
-  }).join();
+  std::thread([&] { objects = AllocateMany(pool); }).join();
   const size_t capacity = pool.capacity_bytes();
   for (size_t i = 0; i < kMany; i += 2) pool.Free(objects[i]);
   std::thread keep_index([&] {

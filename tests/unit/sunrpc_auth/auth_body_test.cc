@@ -11,10 +11,24 @@ namespace nfswalk::sunrpc_auth {
 namespace {
 
 // Decodes XDR (RFC 4506) independently of the library that encoded it.
-class Decoder {
+class Decoded {
  public:
-  explicit Decoder(const AuthBody& body) : body_(body) {}
+  explicit Decoded(const AuthBody& body) : body_(body) {
+    EXPECT_EQ(at_, body.size) << "bytes behind the groups";
+  }
 
+ private:
+  const AuthBody& body_;
+  size_t at_ = 0;
+
+ public:  // decoded in this order
+  const uint32_t stamp = Word();
+  const std::string machine_name = Opaque();
+  const uint32_t uid = Word(), gid = Word();
+  const std::vector<uint32_t> groups = Words();
+
+ private:
+  uint8_t Byte() { return at_ < body_.size ? static_cast<uint8_t>(body_.bytes[at_++]) : 0xff; }
   uint32_t Word() {
     uint32_t word = 0;
     for (int i = 0; i < 4; ++i) word = word << 8 | Byte();
@@ -31,36 +45,13 @@ class Decoder {
     for (uint32_t& word : words) word = Word();
     return words;
   }
-  bool AtEnd() const { return at_ == body_.size; }
-
- private:
-  uint8_t Byte() { return at_ < body_.size ? static_cast<uint8_t>(body_.bytes[at_++]) : 0xff; }
-
-  const AuthBody& body_;
-  size_t at_ = 0;
 };
-
-struct Decoded {
-  uint32_t stamp;
-  std::string machine_name;
-  uint32_t uid;
-  uint32_t gid;
-  std::vector<uint32_t> groups;
-};
-
-Decoded Decode(const AuthBody& body) {
-  Decoder decoder(body);
-  Decoded decoded{decoder.Word(), decoder.Opaque(), decoder.Word(), decoder.Word(),
-                  decoder.Words()};
-  EXPECT_TRUE(decoder.AtEnd());
-  return decoded;
-}
 
 TEST(AuthBodyTest, AuthSysDecodesToWhatWasAsked) {
   const auto body = MarshalAuthBody(Credential(1000, 4000000000, {7, 5, 6}), "client", 0xdeadbeef);
   ASSERT_TRUE(body.has_value());
   EXPECT_EQ(body->flavor, Flavor::kSys);
-  const Decoded decoded = Decode(*body);
+  const Decoded decoded(*body);
   EXPECT_EQ(decoded.stamp, 0xdeadbeef);
   EXPECT_EQ(decoded.machine_name, "client");
   EXPECT_EQ(decoded.uid, 1000u);
@@ -74,7 +65,7 @@ TEST(AuthBodyTest, TheFirstSixteenGroupsTravel) {
   for (uint32_t i = 0; i < 40; ++i) groups.push_back(100 + i);
   const auto body = MarshalAuthBody(Credential(1, 2, groups), "c", 0);
   ASSERT_TRUE(body.has_value());
-  EXPECT_EQ(Decode(*body).groups, std::vector<uint32_t>(groups.begin(), groups.begin() + 16));
+  EXPECT_EQ(Decoded(*body).groups, std::vector<uint32_t>(groups.begin(), groups.begin() + 16));
 }
 
 TEST(AuthBodyTest, AMachineNameOfAnyLengthIsCutAt255Bytes) {
@@ -83,7 +74,7 @@ TEST(AuthBodyTest, AMachineNameOfAnyLengthIsCutAt255Bytes) {
     const std::string name(bytes, 'm');
     const auto body = MarshalAuthBody(Credential(1, 2, groups), name, 0);
     ASSERT_TRUE(body.has_value()) << bytes;
-    EXPECT_EQ(Decode(*body).machine_name, name.substr(0, 255));
+    EXPECT_EQ(Decoded(*body).machine_name, name.substr(0, 255));
     EXPECT_LE(body->size, kAuthBodyBytesMax);
   }
 }

@@ -10,44 +10,30 @@
 namespace nfswalk::sunrpc_auth {
 namespace {
 
-std::vector<uint32_t> Numbers(uint32_t count) {
-  std::vector<uint32_t> numbers;
-  for (uint32_t i = 0; i < count; ++i) numbers.push_back(1000 + i);
-  return numbers;
-}
-
-TEST(CredentialTest, EqualPartsAreEqualAndHashAlike) {
-  const Credential a(1, 2, {3, 4}), b(1, 2, {3, 4});
-  EXPECT_EQ(a, b);
-  EXPECT_EQ(a.hash(), b.hash());
-}
-
+// CRED-1: groups beyond the sixteenth count, and their order.
 TEST(CredentialTest, EveryPartCounts) {
-  const Credential one(1, 2, {3, 4});
-  EXPECT_NE(one, Credential(9, 2, {3, 4}));
-  EXPECT_NE(one, Credential(1, 9, {3, 4}));
-  EXPECT_NE(one, Credential(1, 2, {3, 9}));
-  EXPECT_NE(one, Credential(1, 2, {3}));
-  EXPECT_NE(one, Credential(1, 2, {3, 4, 5}));
-}
-
-TEST(CredentialTest, GroupOrderCounts) {
-  EXPECT_NE(Credential(1, 2, {3, 4}), Credential(1, 2, {4, 3}));
-  EXPECT_NE(Credential(1, 2, {3, 4}).hash(), Credential(1, 2, {4, 3}).hash());
-}
-
-// CRED-1.
-TEST(CredentialTest, GroupsBeyondTheSixteenthCount) {
-  std::vector<uint32_t> groups = Numbers(20);
-  const Credential a(1, 2, groups);
-  groups[18] = 7;
-  EXPECT_NE(a, Credential(1, 2, groups));
-}
-
-TEST(CredentialTest, AuthNoneIsNotRoot) {
+  std::vector<uint32_t> twenty(20, 7), other_nineteenth = twenty;
+  other_nineteenth[18] = 8;
+  const std::vector<Credential> all = {Credential(),
+                                       Credential(0, 0),  // AUTH_NONE is not root
+                                       Credential(1, 2, {3, 4}),
+                                       Credential(9, 2, {3, 4}),
+                                       Credential(1, 9, {3, 4}),
+                                       Credential(1, 2, {3, 9}),
+                                       Credential(1, 2, {4, 3}),
+                                       Credential(1, 2, {3}),
+                                       Credential(1, 2, {3, 4, 5}),
+                                       Credential(1, 2, twenty),
+                                       Credential(1, 2, other_nineteenth)};
+  for (const Credential& one : all) {
+    for (const Credential& other : all) {
+      EXPECT_EQ(one == other, &one == &other);
+      EXPECT_EQ(one.hash() == other.hash(), &one == &other);
+    }
+  }
+  EXPECT_EQ(Credential(1, 2, {3, 4}), Credential(1, 2, {3, 4}));
+  EXPECT_EQ(Credential(1, 2, {3, 4}).hash(), Credential(1, 2, {3, 4}).hash());
   EXPECT_EQ(Credential().flavor(), Flavor::kNone);
-  EXPECT_EQ(Credential(), Credential());
-  EXPECT_NE(Credential(), Credential(0, 0));
 }
 
 TEST(CredentialTest, DenseUidsSpreadOverTheLowBitsOfTheHash) {

@@ -2,14 +2,60 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "bench/cold_walk/cold_tree.h"
+
 namespace nfswalk::bench {
 namespace {
+
+std::string DirectoryOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+TEST(ColdTree, HundredThousandFilesLieAtDepthSixInThousandDirectories) {
+  constexpr uint64_t kFiles = 100'000;
+  const ColdTree tree(kFiles);
+  std::map<std::string, uint64_t> files_in;
+  std::set<std::string> distinct;
+  for (const std::string& path : tree.paths()) {
+    ASSERT_EQ(std::ranges::count(path, '/'), static_cast<int>(ColdTree::kDepth)) << path;
+    ++files_in[DirectoryOf(path)];
+    distinct.insert(path);
+  }
+  EXPECT_EQ(distinct.size(), kFiles);
+  EXPECT_EQ(files_in.size(), 1000u);
+  for (const auto& [directory, files] : files_in) {
+    EXPECT_EQ(files, ColdTree::kFilesPerDirectory) << directory;
+  }
+}
+
+TEST(ColdTree, OrderIsRandomAndAlwaysTheSame) {
+  const ColdTree tree(1000), again(1000);
+  EXPECT_EQ(tree.paths(), again.paths());
+  EXPECT_FALSE(std::ranges::is_sorted(tree.paths()));
+  EXPECT_NE(DirectoryOf(tree.paths()[0]), DirectoryOf(tree.paths()[1]));
+}
+
+TEST(ColdTree, EveryFileAndParentIsBuiltAndTheDeepFileIsAtItsDepth) {
+  const FileTree tree = ColdTree(250).Build();
+  uint64_t files = 0;
+  for (const auto& [path, node] : tree) {
+    if (!path.empty()) {
+      ASSERT_TRUE(tree.contains(DirectoryOf(path))) << path;
+      EXPECT_EQ(tree.at(DirectoryOf(path)).type, uint32_t{S_IFDIR}) << path;
+    }
+    files += node.type == S_IFREG;
+  }
+  EXPECT_EQ(files, 250u + 1);
+  const std::string deep = ColdTree::kDeepFile;
+  EXPECT_TRUE(tree.contains(deep));
+  EXPECT_EQ(std::ranges::count(deep, '/'), static_cast<int>(ColdTree::kDeepDepth));
+}
 
 // What the calls of all threads met.
 struct Met {
@@ -66,25 +112,18 @@ class WalkTest : public testing::Test {
   Met met_;
 };
 
-TEST_F(WalkTest, WalkByPathLooksAtEveryFileOnce) {
-  for (const size_t threads : {1, 4}) {
-    met_.paths.clear();
-    const auto turn = Take(WalkKind::kPath, threads);
-    ASSERT_TRUE(turn) << turn.error();
-    EXPECT_EQ(turn->ops, 250u);
-    EXPECT_EQ(met_.paths, (std::multiset<std::string>(tree_.paths().begin(), tree_.paths().end())));
-  }
-}
-
-TEST_F(WalkTest, OneInSoManyFilesIsTheSameShareForAnyNumberOfThreads) {
-  std::multiset<std::string> every_seventh;
-  for (size_t i = 0; i < tree_.paths().size(); i += 7) every_seventh.insert(tree_.paths()[i]);
-  for (const size_t threads : {1, 4}) {
-    met_.paths.clear();
-    const auto turn = Take(WalkKind::kPath, threads, 7);
-    ASSERT_TRUE(turn) << turn.error();
-    EXPECT_EQ(turn->ops, FilesOf(WalkKind::kPath, tree_, 7));
-    EXPECT_EQ(met_.paths, every_seventh);
+TEST_F(WalkTest, WalkByPathLooksAtTheSameFilesOnceForAnyNumberOfThreads) {
+  for (const uint64_t one_in : {1, 7}) {
+    std::multiset<std::string> wanted;
+    for (size_t i = 0; i < tree_.paths().size(); i += one_in) wanted.insert(tree_.paths()[i]);
+    EXPECT_EQ(FilesOf(WalkKind::kPath, tree_, one_in), wanted.size());
+    for (const size_t threads : {1, 4}) {
+      met_.paths.clear();
+      const auto turn = Take(WalkKind::kPath, threads, one_in);
+      ASSERT_TRUE(turn) << turn.error();
+      EXPECT_EQ(turn->ops, wanted.size());
+      EXPECT_EQ(met_.paths, wanted);
+    }
   }
 }
 
@@ -109,16 +148,12 @@ TEST_F(WalkTest, DeepWalkIsOneFile) {
   EXPECT_EQ(met_.paths, std::multiset<std::string>{ColdTree::kDeepFile});
 }
 
-TEST_F(WalkTest, CallThatFailsEndsTheWalkWithItsError) {
-  met_.refused = tree_.paths()[100];
+TEST_F(WalkTest, CallThatFailsOrFileThatIsNotFoundEndsTheWalkWithItsError) {
+  met_.refused = met_.hidden = tree_.paths()[100];
   EXPECT_EQ(Take(WalkKind::kPath, 4).error(), "refused " + met_.refused);
+  EXPECT_EQ(Take(WalkKind::kFind, 2).error(), "250 of 251 files were found");
   met_.refused = "/wide/part0";
   EXPECT_EQ(Take(WalkKind::kFind, 4).error(), "refused /wide/part0");
-}
-
-TEST_F(WalkTest, FileThatIsNotFoundIsMissed) {
-  met_.hidden = tree_.paths()[100];
-  EXPECT_EQ(Take(WalkKind::kFind, 2).error(), "250 of 251 files were found");
 }
 
 }  // namespace

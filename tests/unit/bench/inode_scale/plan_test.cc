@@ -133,20 +133,15 @@ TEST(RunPlan, PoliciesTakeTurnsInEveryRound) {
 }
 
 TEST(RunPlan, ErrorEndsTheRun) {
-  const Plan plan = PlanOf({"H0+L0+U0"}, {Workload::kWalk});
   auto writer = RowWriter::Open("inode_scale", testing::TempDir() + "/error.jsonl", Row());
   ASSERT_TRUE(writer.has_value());
   int calls = 0;
-  const Outcome ran = RunPlan(
-      plan,
-      [&](const icache::InodePolicy&, size_t, std::span<const Workload>,
-          const ReportTurn&) -> Outcome {
-        ++calls;
-        return std::unexpected("no such policy");
-      },
-      *writer);
-  ASSERT_FALSE(ran.has_value());
-  EXPECT_EQ(ran.error(), "no such policy");
+  const auto fail = [&](auto&&...) -> Outcome {
+    ++calls;
+    return std::unexpected("no such policy");
+  };
+  EXPECT_EQ(RunPlan(PlanOf({"H0+L0+U0"}, {Workload::kWalk}), fail, *writer).error(),
+            "no such policy");
   EXPECT_EQ(calls, 1);
 }
 

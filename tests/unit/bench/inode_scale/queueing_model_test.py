@@ -7,8 +7,8 @@ import random
 import unittest
 
 from bundle_model import PROCESSORS, HoldTimes, bulkstat_curve, bulkstat_model
-from queueing_model import (GLOBAL, PRIVATE, SHARDED, LockClass, Model, Step, saturation_onset,
-                            simulate)
+from queueing_model import (GLOBAL, PRIVATE, SHARDED, LockClass, LockUse, Model, Step,
+                            saturation_onset, simulate)
 
 COMPUTE_NS = 700
 HOLD_NS = 100
@@ -20,46 +20,22 @@ def one_lock(instances=GLOBAL, shards=1, **changes):
                  OPERATIONS)._replace(**changes)
 
 
-class OneKindOfLock(unittest.TestCase):
-    def test_without_locks_every_processor_takes_its_own_time(self):
-        for processors in (1, 2, 64):
-            result = simulate(Model([], [Step(30), Step(12)], 1000), processors)
-            self.assertEqual(result.finish_ns, [42_000] * processors)
-
-    def test_one_processor_takes_exactly_the_sum_of_its_steps(self):
-        model = Model([LockClass("hash"), LockClass("chain", SHARDED, 7), LockClass("own", PRIVATE)],
-                      [Step(3, 0), Step(20), Step(100, 1), Step(5000, 0), Step(70_000, 2),
-                       Step(600_000)], 77, transfer_ns=1_000_000)
-        result = simulate(model, 1)
-        self.assertEqual(result.makespan_ns, 77 * 675_123)
-        for use in result.locks:
-            self.assertEqual((use.waited_ns, use.transfers), (0, 0))
-        self.assertEqual((result.locks[0].acquisitions, result.locks[0].busy_ns), (2 * 77, 77 * 5003))
-
-    def test_a_saturated_global_lock_sets_the_pace(self):
-        # The lock is idle until the first one comes, and never again.
-        for n in (8, 9, 16, 64):
+class GlobalAndPrivateLocks(unittest.TestCase):
+    def test_a_global_lock_sets_the_pace_from_its_onset_on(self):
+        self.assertEqual(saturation_onset(one_lock()), 8)
+        for n in (1, 2, 5, 8, 9, 16, 64):
             result = simulate(one_lock(), n)
-            self.assertEqual(result.makespan_ns, COMPUTE_NS + n * OPERATIONS * HOLD_NS)
-            self.assertEqual(result.locks[0].busy_ns, n * OPERATIONS * HOLD_NS)
-            self.assertEqual(result.locks[0].utilisation,
-                             result.locks[0].busy_ns / result.makespan_ns)
-
-    def test_below_saturation_the_processors_meet_only_once(self):
-        for n in (1, 2, 5, 8):
-            result = simulate(one_lock(), n)
-            self.assertEqual(result.makespan_ns,
-                             OPERATIONS * (COMPUTE_NS + HOLD_NS) + (n - 1) * HOLD_NS)
-            # They arrive together; afterwards each finds the lock free.
-            self.assertEqual(result.locks[0].waited_ns, HOLD_NS * n * (n - 1) // 2)
-            self.assertEqual(result.locks[0].waits, n - 1)
-
-    def test_the_saturation_law_holds_on_both_sides_of_the_onset(self):
-        model = one_lock(operations=2000)
-        self.assertEqual(saturation_onset(model), 8)
-        for n in (1, 2, 4, 7, 8, 9, 12, 32):
-            law = 2000 * max(COMPUTE_NS + HOLD_NS, n * HOLD_NS)
-            self.assertAlmostEqual(simulate(model, n).makespan_ns / law, 1, delta=5e-3)
+            use = result.locks[0]
+            if n <= 8:
+                # They arrive together; afterwards each finds the lock free.
+                makespan_ns = OPERATIONS * (COMPUTE_NS + HOLD_NS) + (n - 1) * HOLD_NS
+                self.assertEqual(use.waited_ns, HOLD_NS * n * (n - 1) // 2)
+                self.assertEqual(use.waits, n - 1)
+            else:
+                # The lock is idle until the first one comes, and never again.
+                makespan_ns = COMPUTE_NS + n * OPERATIONS * HOLD_NS
+            self.assertEqual(result.makespan_ns, makespan_ns)
+            self.assertEqual(use.utilisation, n * OPERATIONS * HOLD_NS / makespan_ns)
 
     def test_private_locks_cost_only_their_holds(self):
         for n in (1, 2, 64):
@@ -69,13 +45,19 @@ class OneKindOfLock(unittest.TestCase):
             self.assertEqual((use.acquisitions, use.transfers, use.waited_ns), (n * OPERATIONS, 0, 0))
             self.assertEqual(use.utilisation, 100 / 800)
 
-    def test_nobody_is_overtaken_in_the_queue(self):
-        self.assertEqual(simulate(one_lock(), 16).finish_ns,
-                         [COMPUTE_NS + (16 * (OPERATIONS - 1) + i + 1) * HOLD_NS for i in range(16)])
-
     def test_no_operations_take_no_time(self):
         result = simulate(one_lock(operations=0), 4)
         self.assertEqual((result.makespan_ns, result.locks[0].utilisation), (0, 0))
+
+    def test_the_hottest_global_lock_decides_the_onset(self):
+        model = Model([LockClass("hash"), LockClass("list"), LockClass("lru", PRIVATE)],
+                      [Step(10, 0), Step(15, 1), Step(10, 0), Step(500, 2), Step(465)])
+        self.assertEqual(saturation_onset(model), 50)
+        model = model._replace(transfer_ns=40)
+        self.assertEqual(saturation_onset(model), 10)
+        self.assertEqual(saturation_onset(model._replace(locks=[LockClass("own", PRIVATE)] * 3)),
+                         math.inf)
+        self.assertEqual(saturation_onset(Model([], [])), math.inf)
 
     def test_wrong_inputs_are_named(self):
         good = one_lock()
@@ -98,10 +80,7 @@ class Shards(unittest.TestCase):
         self.assertGreater(few, many)
         self.assertGreaterEqual(many, own)
         self.assertLess(many, 1.1 * own)
-
-    def test_one_shard_is_a_global_lock(self):
-        self.assertEqual(simulate(one_lock(SHARDED, 1), 16).finish_ns,
-                         simulate(one_lock(), 16).finish_ns)
+        self.assertEqual(simulate(one_lock(SHARDED, 1), 32).makespan_ns, one)
 
     def test_shards_are_chosen_evenly(self):
         use = simulate(one_lock(SHARDED, 16, operations=10_000), 4).locks[0]
@@ -116,17 +95,13 @@ class Shards(unittest.TestCase):
         once = simulate(model._replace(steps=[Step(10, 0)]), 2).locks[0].transfers
         self.assertLessEqual(twice, once + once // 10)
 
-    def test_the_seed_alone_decides_the_run(self):
-        model = one_lock(SHARDED, 8)
-        first = simulate(model, 16).finish_ns
-        self.assertEqual(first, simulate(model, 16).finish_ns)
-        self.assertNotEqual(first, simulate(model._replace(seed=2), 16).finish_ns)
-
     # Expected values: of an independent implementation in C++.
     def test_the_choice_of_shards_is_that_of_the_seed(self):
         model = Model([LockClass("a"), LockClass("b", SHARDED, 5)],
                       [Step(9, 1), Step(40), Step(3, 0), Step(6, 1)], 20, 4, 7)
-        self.assertEqual(simulate(model, 6).finish_ns, [1457, 1454, 1468, 1501, 1523, 1508])
+        expected = [1457, 1454, 1468, 1501, 1523, 1508]
+        self.assertEqual(simulate(model, 6).finish_ns, expected)
+        self.assertNotEqual(simulate(model._replace(seed=2), 6).finish_ns, expected)
 
     def test_a_lock_that_was_held_before_is_handed_over(self):
         for part in (0.0, 0.25, 1.0):
@@ -136,42 +111,13 @@ class Shards(unittest.TestCase):
             self.assertAlmostEqual(transfers / 16_000, part * 15 / 16, delta=0.015)
 
 
-class HandOvers(unittest.TestCase):
-    def test_one_costs_only_when_the_processor_changes(self):
-        model = one_lock(transfer_ns=40)
-        self.assertEqual(simulate(model, 1).makespan_ns, OPERATIONS * (COMPUTE_NS + HOLD_NS))
-        # Saturated, the processors take turns: all acquisitions but the first are hand-overs.
-        result = simulate(model, 16)
-        count = 16 * OPERATIONS
-        self.assertEqual(result.locks[0].transfers, count - 1)
-        self.assertEqual(result.makespan_ns, COMPUTE_NS + count * HOLD_NS + (count - 1) * 40)
-        self.assertEqual(result.locks[0].busy_ns, result.makespan_ns - COMPUTE_NS)
-
-    def test_a_repeated_hold_of_a_free_lock_is_none(self):
-        # The second processor's one operation begins long after the first one's holds.
-        result = simulate(Model([LockClass("list"), LockClass("gate")],
-                                [Step(1000, 1), Step(10, 0), Step(10, 0), Step(10, 0)],
-                                transfer_ns=5), 2)
-        self.assertEqual((result.locks[0].acquisitions, result.locks[0].transfers), (6, 1))
-        self.assertEqual(result.makespan_ns, 1000 + 1005 + 15 + 10 + 10)
-
-    def test_the_hottest_global_lock_decides_the_onset(self):
-        model = Model([LockClass("hash"), LockClass("list"), LockClass("lru", PRIVATE)],
-                      [Step(10, 0), Step(15, 1), Step(10, 0), Step(500, 2), Step(465)])
-        self.assertEqual(saturation_onset(model), 50)
-        model = model._replace(transfer_ns=40)
-        self.assertEqual(saturation_onset(model), 10)
-        self.assertEqual(saturation_onset(model._replace(locks=[LockClass("own", PRIVATE)] * 3)),
-                         math.inf)
-        self.assertEqual(saturation_onset(Model([], [])), math.inf)
-
-
-def finish_by_slow_clock(model, processors):
+def by_slow_clock(model, processors):
     """The same model, nanosecond by nanosecond, with queues in which processors stand. Steps take at
-    least 1 ns, locks are global."""
+    least 1 ns, locks are global. Returns the times of finish, and the use of each lock."""
     until, steps, holds = [0] * processors, [0] * processors, [None] * processors
     queues = [collections.deque() for _ in model.locks]
     held, last = [False] * len(model.locks), [None] * len(model.locks)
+    uses = [LockUse() for _ in model.locks]
     finish = [None] * processors
     for now in itertools.count():
         for i in range(processors):
@@ -186,18 +132,24 @@ def finish_by_slow_clock(model, processors):
             steps[i] += 1
             until[i] = now + step.ns if step.lock is None else None
             if step.lock is not None:
-                queues[step.lock].append((i, step.ns))
+                queues[step.lock].append((i, step.ns, now))
         if None not in finish:
-            return finish
-        for lock, queue in enumerate(queues):
+            return finish, uses
+        for lock, (queue, use) in enumerate(zip(queues, uses)):
             if queue and not held[lock]:
-                i, ns = queue.popleft()
-                until[i] = now + ns + (model.transfer_ns if last[lock] not in (None, i) else 0)
-                held[lock], last[lock], holds[i] = True, i, lock
+                i, ns, came_ns = queue.popleft()
+                transfer = last[lock] not in (None, i)
+                ns += model.transfer_ns * transfer
+                use.acquisitions += 1
+                use.transfers += transfer
+                use.waits += now > came_ns
+                use.waited_ns += now - came_ns
+                use.busy_ns += ns
+                until[i], held[lock], last[lock], holds[i] = now + ns, True, i, lock
 
 
 class AgainstASlowClock(unittest.TestCase):
-    def test_finish_times_agree(self):
+    def test_times_and_uses_agree(self):
         chance = random.Random(3)
         for number in range(300):
             steps = [Step(chance.randint(1, 9), chance.choice([0, 1, 2, None]))
@@ -205,8 +157,12 @@ class AgainstASlowClock(unittest.TestCase):
             model = Model([LockClass(name) for name in "abc"], steps, chance.randint(1, 6),
                           chance.randint(0, 3))
             processors = chance.randint(1, 6)
-            self.assertEqual(simulate(model, processors).finish_ns,
-                             finish_by_slow_clock(model, processors), f"round {number}")
+            result = simulate(model, processors)
+            finish_ns, uses = by_slow_clock(model, processors)
+            self.assertEqual(result.finish_ns, finish_ns, f"round {number}")
+            for found, use in zip(result.locks, uses):
+                for name in ("acquisitions", "transfers", "waits", "waited_ns", "busy_ns"):
+                    self.assertEqual(getattr(found, name), getattr(use, name), (number, name))
 
 
 TIMES = HoldTimes(hash_find=20, hash_insert=40, hash_unhash=30, list=10, transfer=50)

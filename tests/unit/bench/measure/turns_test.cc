@@ -2,19 +2,141 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <time.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <latch>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "bench/measure/interrupt.h"
+#include "bench/measure/machine_share.h"
+#include "bench/measure/team.h"
 
 namespace nfswalk::bench {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+
+TEST(MachineShare, IdleWaitingAndInterruptTimeIsUnused) {
+  // user nice system idle iowait irq softirq steal
+  EXPECT_EQ(UnusedSecondsIn("cpu  100 20 30 400 50 6 4 70 0 0\ncpu0 1 1 1 1 1 1 1 1\n", 100), 4.6);
+  EXPECT_FALSE(UnusedSecondsIn("cpu0 1 1 1 1 1 1 1\n", 100));
+  EXPECT_FALSE(UnusedSecondsIn("cpu 1 1\n", 100));
+  EXPECT_FALSE(UnusedSecondsIn("", 100));
+}
+
+TEST(MachineShare, TimeOfOthersAndStolenTimeIsMissingFromTheShare) {
+  struct Case {
+    double seconds, ours_s, unused_s, share;
+  };
+  for (const auto& [seconds, ours_s, unused_s, share] :
+       {Case{1, 1.5, 0.5, 1},     // on two processors nothing is missing
+        Case{1, 0, 2, 1},         // all slept
+        Case{1, 1, 0.5, 0.755},   // half a second went elsewhere, less a tick
+        Case{1, 1.995, 0, 1},     // less than a tick is
+        Case{1, 2.5, 0.5, 1}}) {  // clocks disagree
+    EXPECT_DOUBLE_EQ(ShareOfMachine(seconds, 2, ours_s, unused_s, 0.01), share);
+  }
+}
+
+TEST(MachineShare, OfThisMachineIsAShare) {
+  const MachineShare machine(0);
+  volatile uint64_t work = 0;
+  for (int i = 0; i < 30'000'000; ++i) work = work + 1;
+  EXPECT_GE(machine.Share(), 0);
+  EXPECT_LE(machine.Share(), 1);
+}
+
+TEST(Team, AllThreadsWorkAtTheSameTimeOnceAllArePrepared) {
+  constexpr size_t kThreads = 4;
+  std::latch all(kThreads);
+  std::atomic<size_t> prepared = 0;
+  std::vector<size_t> prepared_before(kThreads);
+  const auto time = RunTeam(
+      kThreads, Placement::kAnywhere,
+      [&](size_t thread) {
+        prepared_before[thread] = prepared;
+        all.arrive_and_wait();  // ends only if all are there
+        return Outcome();
+      },
+      [&](size_t) {
+        ++prepared;
+        return Outcome();
+      });
+  ASSERT_TRUE(time) << time.error();
+  EXPECT_EQ(prepared_before, std::vector<size_t>(kThreads, kThreads));
+}
+
+TEST(Team, ErrorOfOneThreadIsTheOutcomeAndNoneWorksAfterAPreparationFailed) {
+  const auto fail = [](size_t thread) -> Outcome {
+    if (thread == 1) return std::unexpected("lost");
+    return {};
+  };
+  EXPECT_EQ(RunTeam(3, Placement::kPinned, fail).error(), "lost");
+  std::atomic<int> worked = 0;
+  const auto work = [&](size_t) {
+    ++worked;
+    return Outcome();
+  };
+  EXPECT_EQ(RunTeam(3, Placement::kPinned, work, fail).error(), "lost");
+  EXPECT_EQ(worked, 0);
+}
+
+TEST(Team, PinnedThreadsStayOnAProcessorEach) {
+  std::vector<int> allowed(Processors());
+  ASSERT_TRUE(RunTeam(Processors(), Placement::kPinned, [&](size_t thread) -> Outcome {
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof set, &set);
+    allowed[thread] = CPU_COUNT(&set) == 1 ? sched_getcpu() : -1;
+    return {};
+  }));
+  EXPECT_EQ(std::set<int>(allowed.begin(), allowed.end()).size(), allowed.size());
+  EXPECT_EQ(std::count(allowed.begin(), allowed.end(), -1), 0);
+}
+
+double ThreadCpuSeconds() {
+  timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+void Burn(double cpu_seconds) {
+  const double end = ThreadCpuSeconds() + cpu_seconds;
+  while (ThreadCpuSeconds() < end) {
+  }
+}
+
+TEST(Team, ThreadThatWaitsHasNoShare) {
+  std::latch worked(1);
+  const auto time = RunTeam(2, Placement::kAnywhere, [&](size_t thread) {
+    if (thread == 0) Burn(0.03);
+    if (thread == 0) worked.count_down();
+    worked.wait();
+    return Outcome();
+  });
+  ASSERT_TRUE(time) << time.error();
+  EXPECT_GE(time->seconds, 0.03);
+  EXPECT_GT(time->share, 0);
+  EXPECT_LT(time->share, Processors() > 1 ? 0.8 : 1.1);
+}
+
+TEST(Team, PreparationHasNoPartInTheProcessorTime) {
+  const auto time = RunTeam(
+      1, Placement::kAnywhere, [](size_t) { return Outcome(); },
+      [](size_t) {
+        Burn(0.03);
+        return Outcome();
+      });
+  ASSERT_TRUE(time) << time.error();
+  EXPECT_LE(time->share * time->seconds, 0.02);
+}
 
 constexpr Turn Undisturbed(double seconds = 1) { return {.ops = 1, .seconds = seconds}; }
 constexpr Turn kDisturbed{.ops = 1, .seconds = 100, .share = 0.946};
@@ -79,6 +201,12 @@ TEST(Turns, HalfOfTheRepetitionsUndisturbedMakeARow) {
   EXPECT_EQ(turns.Of(0, [](const Turn& turn) { return turn.seconds; }).most, 1);
 }
 
+TEST(Turns, SpreadIsTheMedianTheLeastAndTheMost) {
+  const Spread odd = SpreadOf({4, 1, 9});
+  EXPECT_EQ(std::tuple(odd.median, odd.least, odd.most), std::tuple(4, 1, 9));
+  EXPECT_EQ(SpreadOf({4, 1, 9, 2}).median, 3) << "the mean of the two in the middle";
+}
+
 TEST(Turns, TimeIsThatOfTheProcessorsInUseOverTheCalls) {
   Turns turns(3);
   turns.AddRow();
@@ -89,13 +217,6 @@ TEST(Turns, TimeIsThatOfTheProcessorsInUseOverTheCalls) {
   AddTiming(row, turns, 0, 2);
   EXPECT_EQ(row.text(), R"({"ns_per_op": 4, "ns_min": 2, "ns_max": 6, "turns": 3, "repeated": 0, )"
                         R"("share": 0.96})");
-}
-
-TEST(Turns, MedianOfAnEvenNumberIsTheMeanOfTheTwoInTheMiddle) {
-  EXPECT_EQ(SpreadOf({4, 1, 9, 2}).median, 3);
-  EXPECT_EQ(SpreadOf({4, 1, 9}).median, 4);
-  EXPECT_EQ(SpreadOf({4, 1, 9}).least, 1);
-  EXPECT_EQ(SpreadOf({4, 1, 9}).most, 9);
 }
 
 TEST(Turns, InterruptEndsTheRoundsAndLeavesIncompleteRows) {

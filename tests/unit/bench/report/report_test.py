@@ -94,8 +94,6 @@ class Rows(unittest.TestCase):
                 read(lines)
             for word in words:
                 self.assertIn(word, str(raised.exception))
-
-    def test_a_missing_file_is_named(self):
         with self.assertRaisesRegex(rows.ReportError, "/nonexistent/rows: No such file"):
             rows.read(["/nonexistent/rows"])
 
@@ -105,14 +103,11 @@ class Rows(unittest.TestCase):
 
 
 class Tables(unittest.TestCase):
-    TABLE = Table("Title", ["what", "ns"], [["a|b", "7"], ["longer", "1,000"]], ["[1] a note"])
-
-    def test_columns_are_aligned_on_a_terminal(self):
-        self.assertEqual(as_text(self.TABLE),
+    def test_columns_are_aligned_and_cells_escaped(self):
+        table = Table("Title", ["what", "ns"], [["a|b", "7"], ["longer", "1,000"]], ["[1] a note"])
+        self.assertEqual(as_text(table),
                          "Title\nwhat       ns\na|b         7\nlonger  1,000\n[1] a note")
-
-    def test_markdown_escapes_what_would_end_a_cell_and_aligns_numbers(self):
-        self.assertEqual(as_markdown(self.TABLE),
+        self.assertEqual(as_markdown(table),
                          "Title\n\n| what | ns |\n| --- | ---: |\n| a\\|b | 7 |\n"
                          "| longer | 1,000 |\n\n[1] a note")
 
@@ -127,18 +122,14 @@ def cells_of(row):
     """What a reader must find of a row in some cell."""
     if row["bench"] == "shared_lines":
         return [f"{row['shared_writes']:.2f} / {row['shared_reads']:.2f}"]
-    if row["bench"] == "inode_scale":
-        return [tables.spread(row["ns_per_op"], row["ns_min"], row["ns_max"])]
     if "bytes_per_file" in row:
         return [tables.spread(row["bytes_per_file"], row["bytes_min"], row["bytes_max"], 1)]
-    if row["bench"] in ("make_replay", "warm_stat") and row.get("phase") != "cold":
-        return [tables.spread(row["ns_per_op"], row["ns_min"], row["ns_max"])]
+    if row.get("phase") == "cold":
+        return [f"{row['ops']:,}", f"{row['rpcs']:,}"]
+    times = [row[key] for key in ("ns_per_op", "ns_min", "ns_max")]
     if row["bench"] == "cold_walk":
-        seconds = [row[key] * row["files"] / 1e9 for key in ("ns_per_op", "ns_min", "ns_max")]
-        return [tables.spread(*seconds, digits=4)]
-    if "entries" in row:
-        return [tables.spread(row["ns_per_op"], row["ns_min"], row["ns_max"], 1)]
-    return [f"{row['ops']:,}", f"{row['rpcs']:,}"]
+        return [tables.spread(*(ns * row["files"] / 1e9 for ns in times), digits=4)]
+    return [tables.spread(*times, digits=1 if "entries" in row else 0)]
 
 
 class EveryRow(unittest.TestCase):
@@ -154,19 +145,17 @@ class EveryRow(unittest.TestCase):
                 for where, text in shown.items():
                     self.assertIn(cell, text, (where, row))
 
-    def test_that_was_disturbed_has_its_reason_in_the_place_of_its_times(self):
+    def test_that_was_disturbed_has_its_reason_in_the_place_of_its_times_and_keeps_its_counts(self):
         runs = read(map(disturbed, recorded()))
-        for text in (render.terminal_text(runs), documents.results_text(runs)):
+        terminal = render.terminal_text(runs)
+        for text in (terminal, documents.results_text(runs)):
             self.assertIn(REASON, " ".join(text.split()))
             for row in self.measured():
                 if "ns_per_op" in row and row.get("phase") != "cold":
                     self.assertNotIn(cells_of(row)[0], text)
-
-    def test_keeps_its_counts_when_it_was_disturbed(self):
-        text = render.terminal_text(read(map(disturbed, recorded())))
         for row in self.measured():
             if "rpcs" in row:
-                self.assertRegex(text, rf"\b{row['rpcs']:,}\b")
+                self.assertRegex(terminal, rf"\b{row['rpcs']:,}\b")
 
     def test_of_a_trace_tells_what_was_left_out_of_it(self):
         text = render.terminal_text(read(recorded()))
@@ -280,56 +269,44 @@ class Picture(unittest.TestCase):
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.outcome = render_files(recorded(), "page")
-
-    def page(self):
-        code, error, (page,) = self.outcome
-        self.assertEqual((code, error), (0, ""))
-        return page
+        cls.code, cls.error, (cls.page,) = render_files(recorded(), "page")
 
     def test_opens_with_the_picture_and_the_three_rows(self):
-        page = self.page()
-        self.assertLess(page.index("nw-card"), page.index("<table"))
-        first = page[page.index("<table"):page.index("</table>")]
+        self.assertEqual((self.code, self.error), (0, ""))
+        self.assertLess(self.page.index("nw-card"), self.page.index("<table"))
+        first = self.page[self.page.index("<table"):self.page.index("</table>")]
         self.assertIn("best of the others", first)
         self.assertEqual(first.count("<tr>"), 4)
 
     def test_needs_nothing_but_itself(self):
-        page = self.page()
         for outside in ("http:", "https:", "src=", "<script", "<link", "@import", "url(http"):
-            self.assertNotIn(outside, page)
-        ids = re.findall(r'\bid="(p[0-9a-f]+)"', page)
+            self.assertNotIn(outside, self.page)
+        ids = re.findall(r'\bid="(p[0-9a-f]+)"', self.page)
         self.assertEqual(len(ids), len(set(ids)), "two plots share the name of a part")
 
     def test_has_plots_of_every_benchmark_with_times(self):
-        sections = self.page().split("<h2")
+        sections = self.page.split("<h2")
         for bench, count in (("make_replay", 1), ("warm_stat", 3), ("cold_walk", 1), ("memory", 1),
                              ("inode_scale", 1), ("shared_lines", 0)):
             section, = (section for section in sections if f'id="{bench}"' in section)
             self.assertEqual(len(re.findall(r"<svg\b", section)), count, bench)
 
-    def test_has_every_figure_of_the_letters(self):
-        page = self.page()
+    def test_has_the_letters_figures_the_machine_and_the_versions(self):
         for row in letters.rows():
-            self.assertIn(f"{row['before_s']:.3f} -&gt; {row['after_s']:.3f} ", page, row)
-
-    def test_names_the_machine_and_the_versions(self):
-        page = self.page()
+            self.assertIn(f"{row['before_s']:.3f} -&gt; {row['after_s']:.3f} ", self.page, row)
         machine = read(recorded())["machine"].facts
         for fact in [machine["cpu"], machine["kernel"], machine["date"],
                      *machine["versions"].values()]:
-            self.assertIn(fact, page)
+            self.assertIn(fact, self.page)
 
-    def test_escapes_what_comes_from_rows(self):
-        lines = [{**line, "trace": "<b>make"} if "trace" in line else line for line in recorded()]
-        page = render_files(lines, "page")[2][0]
-        self.assertNotIn("<b>", page)
-        self.assertIn("&lt;b&gt;make", page)
-
-    def test_of_disturbed_rows_alone_has_the_reason(self):
-        code, error, (page,) = render_files(list(map(disturbed, recorded())), "page")
+    def test_escapes_rows_and_shows_the_reason_of_disturbed_ones(self):
+        lines = [disturbed({**line, "trace": "<b>make"} if "trace" in line else line)
+                 for line in recorded()]
+        code, error, (page,) = render_files(lines, "page")
         self.assertEqual((code, error), (0, ""))
         self.assertIn(REASON, page)
+        self.assertNotIn("<b>", page)
+        self.assertIn("&lt;b&gt;make", page)
 
 
 class Refusals(unittest.TestCase):
@@ -340,14 +317,13 @@ class Refusals(unittest.TestCase):
             self.assertIn(word, error)
         self.assertNotIn("Traceback", error)
 
-    def test_a_page_of_a_run_that_ended_early(self):
+    def test_a_page_of_a_run_that_ended_early_or_of_no_named_machine(self):
+        lines = recorded()
         for totals in ([], [{"bench": "cold_walk", "totals": {"interrupted": True}}]):
-            self.check([line for line in recorded()
+            self.check([line for line in lines
                         if line["bench"] != "cold_walk" or "totals" not in line] + totals,
                        "cold_walk", "ended early")
-
-    def test_a_page_of_no_named_machine(self):
-        self.check([line for line in recorded() if line["bench"] != "machine"], "machine")
+        self.check([line for line in lines if line["bench"] != "machine"], "machine")
 
     def test_a_missing_package_is_named_with_what_installs_it(self):
         for module in ("matplotlib", "jinja2"):
@@ -367,7 +343,7 @@ class Refusals(unittest.TestCase):
 
 
 class Readme(unittest.TestCase):
-    def test_only_what_stands_between_the_markers_changes(self):
+    def test_three_rows_and_three_sentences_replace_what_stands_between_the_markers(self):
         text = documents.readme_text(read(recorded()))
         before = "# a\n<!-- results -->\nold\n<!-- results -->\nafter\n"
         after = documents.with_results(before, text)
@@ -375,16 +351,11 @@ class Readme(unittest.TestCase):
         self.assertTrue(after.endswith("<!-- results -->\nafter\n"))
         self.assertNotIn("\nold\n", after)
         self.assertEqual(documents.with_results(after, text), after)
-
-    def test_it_is_three_rows_of_three_columns_and_three_sentences(self):
-        lines = documents.readme_text(read(recorded())).split("\n")
-        self.assertEqual(len([line for line in lines if line.startswith("|")]), 5)
-        self.assertEqual({line.count("|") for line in lines if line.startswith("|")}, {5})
+        lines = text.split("\n")
+        self.assertEqual([line.count("|") for line in lines if line.startswith("|")], [5] * 5)
         self.assertEqual(len([line for line in lines if line.startswith("- ")]), 3)
-
-    def test_a_readme_without_its_markers_is_refused(self):
         with self.assertRaisesRegex(rows.ReportError, "results"):
-            documents.with_results("# a\n<!-- results -->\n", "text")
+            documents.with_results("# a\n<!-- results -->\n", text)
 
 
 if __name__ == "__main__":

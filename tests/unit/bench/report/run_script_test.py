@@ -58,12 +58,6 @@ class RunScript(unittest.TestCase):
         with open(self.path(f"notes/{name}.arguments"), encoding="utf-8") as file:
             return file.read().split()
 
-    def test_rows_become_tables(self):
-        done = self.run_script("memory", "--quick")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertRegex(done.stdout, r"a +1 +417.0 \(1.0-2.0\)")
-        self.assertEqual(self.arguments_of("memory")[2:], ["--quick"])
-
     def test_make_replay_is_the_one_to_begin_with(self):
         for arguments in ([], ["--threads", "4"]):
             self.run_script(*arguments)
@@ -77,7 +71,11 @@ class RunScript(unittest.TestCase):
         self.assertEqual(self.arguments_of("make_replay")[2:],
                          ["--quick", "--plan", f"{out}/mine.plan"])
 
-    def test_rows_are_kept_where_they_are_wanted(self):
+    def test_rows_become_tables_and_are_kept_where_they_are_wanted(self):
+        done = self.run_script("memory", "--quick")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"a +1 +417.0 \(1.0-2.0\)")
+        self.assertEqual(self.arguments_of("memory")[2:], ["--quick"])
         for arguments in (["--json", self.path("kept")], [f"--json={self.path('kept')}"]):
             done = self.run_script("memory", *arguments)
             self.assertIn("417.0", done.stdout)

@@ -140,28 +140,23 @@ class LearnedTrees(unittest.TestCase):
             self.assertTrue(self.met(learnt, path, learnt.changed), path)
         for path in (b"/a", b"/a/newer", b"/l"):
             self.assertFalse(self.met(learnt, path, learnt.changed), path)
-
-    def test_writing_to_a_device_changes_nothing(self):
+        # Writing to a device changes nothing.
         self.assertEqual(learned(b'5 open("/dev/null", O_WRONLY|O_CREAT, 0666) = 3</dev/null>\n')
                          .changed, set())
 
     def test_two_answers_about_one_path_are_a_conflict(self):
-        first = b'5 stat("/f", {st_mode=S_IFREG|0640, st_size=7, ...}) = 0\n'
-        for second in (b"S_IFREG|0600, st_size=7", b"S_IFREG|0640, st_size=8",
-                       b"S_IFDIR|0640, st_size=7"):
-            learnt = learned(first + b'5 stat("/f", {st_mode=' + second + b", ...}) = 0\n")
-            self.assertEqual(learnt.conflicting, {b"/f"}, second)
-
-    def test_the_size_of_a_directory_is_no_conflict(self):
-        self.assertEqual(
-            learned(b'5 stat("/d", {st_mode=S_IFDIR|0755, st_size=40, ...}) = 0\n'
-                    b'5 stat("/d", {st_mode=S_IFDIR|0755, st_size=60, ...}) = 0\n').conflicting,
-            set())
-
-    def test_a_link_text_that_lstat_contradicts_is_a_conflict(self):
-        self.assertEqual(
-            learned(b'5 lstat("/l", {st_mode=S_IFLNK|0777, st_size=9, ...}) = 0\n'
-                    b'5 readlink("/l", "d", 4096) = 1\n').conflicting, {b"/l"})
+        file = b'stat("/f", {st_mode=S_IFREG|0640, st_size=7, ...}) = 0'
+        directory = b'stat("/d", {st_mode=S_IFDIR|0755, st_size=40, ...}) = 0'
+        link = b'lstat("/l", {st_mode=S_IFLNK|0777, st_size=9, ...}) = 0'
+        for first, second, conflicting in [
+                (file, b'stat("/f", {st_mode=S_IFREG|0600, st_size=7, ...}) = 0', {b"/f"}),
+                (file, b'stat("/f", {st_mode=S_IFREG|0640, st_size=8, ...}) = 0', {b"/f"}),
+                (file, b'stat("/f", {st_mode=S_IFDIR|0640, st_size=7, ...}) = 0', {b"/f"}),
+                (link, b'readlink("/l", "d", 4096) = 1', {b"/l"}),
+                # The size of a directory is none.
+                (directory, b'stat("/d", {st_mode=S_IFDIR|0755, st_size=60, ...}) = 0', set())]:
+            learnt = learned(b"5 %b\n5 %b\n" % (first, second))
+            self.assertEqual(learnt.conflicting, conflicting, second)
 
     def test_names_of_the_process_itself_are_recognised(self):
         for path, expected in [(b"/proc/self/maps", True), (b"/dev/stdin", True),

@@ -86,7 +86,7 @@ TEST_F(ConsoleTest, NoProgressInTheFirstSecondNorWhereNobodyLooks) {
   EXPECT_EQ(err_.text(), "");
 }
 
-TEST_F(ConsoleTest, ProgressTellsWhatIsDoneAndIsWipedAtTheEnd) {
+TEST_F(ConsoleTest, ProgressShowsWhatIsDoneAndIsWipedBeforeAComplaintAndAtTheEnd) {
   {
     Console console(Streams(false, true), "find", start_);
     console.ShowProgress(start_ + seconds(1));
@@ -95,15 +95,11 @@ TEST_F(ConsoleTest, ProgressTellsWhatIsDoneAndIsWipedAtTheEnd) {
     console.Advance(2, "files");
     console.ShowProgress(start_ + seconds(7));
     EXPECT_THAT(err_.text(), HasSubstr("nfswalk: find: 42 files, 7 s"));
+    console.Complain("broken");
+    EXPECT_TRUE(err_.text().ends_with(std::string(kWipe) + "nfswalk: broken\n"));
+    console.ShowProgress(start_ + seconds(9));
   }
   EXPECT_TRUE(err_.text().ends_with(kWipe));
-}
-
-TEST_F(ConsoleTest, ProgressIsWipedBeforeAComplaint) {
-  Console console(Streams(false, true), "find", start_);
-  console.ShowProgress(start_ + seconds(1));
-  console.Complain("broken");
-  EXPECT_TRUE(err_.text().ends_with(std::string(kWipe) + "nfswalk: broken\n"));
 }
 
 // Both streams on one terminal: the same file here.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
+#include <utility>
 
 namespace nfswalk::cli {
 namespace {
@@ -18,65 +20,50 @@ Attributes Of(FileType type) {
   return attributes;
 }
 
-bool IsNamed(const char* pattern, const std::string& path) {
-  return FindFilter{.name = pattern}.Matches(path, Of(FileType::kRegular));
-}
-
-bool HasType(const char* types, FileType type) {
-  FindFilter filter;
-  filter.types = *ParseTypes(types);
-  return filter.Matches("x", Of(type));
-}
-
 bool HasSize(const char* test, uint64_t size_bytes) {
   const auto parsed = ParseSizeTest(test);
   EXPECT_TRUE(parsed.has_value()) << test;
   return parsed && parsed->Matches(size_bytes);
 }
 
-TEST(FindFilter, WithoutConditionsMatchesAll) {
-  EXPECT_TRUE(FindFilter{}.Matches("a/.b", Of(FileType::kSocket)));
-}
-
-TEST(FindFilter, ANameIsAPatternForTheLastComponent) {
-  EXPECT_TRUE(IsNamed("*.h", "usr/include/stdio.h"));
-  EXPECT_TRUE(IsNamed("*.h", "usr/.h"));
-  EXPECT_FALSE(IsNamed("*.h", "usr.h/stdio"));
-  EXPECT_TRUE(IsNamed("[a-c]?", "x/b1"));
-  EXPECT_FALSE(IsNamed("[a-c]?", "x/d1"));
-  EXPECT_FALSE(IsNamed("usr/*", "usr/x"));
-  EXPECT_FALSE(IsNamed("", "usr/x"));
-}
-
-TEST(FindFilter, ANameIgnoresTrailingSlashesOfAStartingPoint) {
-  EXPECT_TRUE(IsNamed("lib", "usr/lib//"));
-  EXPECT_TRUE(IsNamed("/", "/"));
-}
-
-TEST(FindFilter, CaseCountsUnlessOneSaysOtherwise) {
-  EXPECT_FALSE(IsNamed("readme*", "d/README.md"));
-  EXPECT_TRUE(FindFilter{.iname = "readme*"}.Matches("d/README.md", Of(FileType::kRegular)));
-  EXPECT_FALSE(FindFilter{.iname = "readme"}.Matches("d/README.md", Of(FileType::kRegular)));
-}
-
-TEST(FindFilter, APathIsMatchedWhole) {
-  const FindFilter filter{.path = "*/sub/*.h"};
-  EXPECT_TRUE(filter.Matches("d/sub/x.h", Of(FileType::kRegular)));
-  EXPECT_TRUE(filter.Matches("d/sub/e/x.h", Of(FileType::kRegular)));
-  EXPECT_FALSE(filter.Matches("sub/x.h", Of(FileType::kRegular)));
+TEST(FindFilter, NamesArePatternsForTheLastComponentAndPathsMatchWhole) {
+  for (const auto& [filter, path, matches] : {
+           std::tuple{FindFilter{}, "a/.b", true},
+           {FindFilter{.name = "*.h"}, "usr/include/stdio.h", true},
+           {FindFilter{.name = "*.h"}, "usr/.h", true},
+           {FindFilter{.name = "*.h"}, "usr.h/stdio", false},
+           {FindFilter{.name = "[a-c]?"}, "x/b1", true},
+           {FindFilter{.name = "[a-c]?"}, "x/d1", false},
+           {FindFilter{.name = "usr/*"}, "usr/x", false},
+           {FindFilter{.name = ""}, "usr/x", false},
+           // Trailing slashes of a starting point are ignored.
+           {FindFilter{.name = "lib"}, "usr/lib//", true},
+           {FindFilter{.name = "/"}, "/", true},
+           {FindFilter{.name = "readme*"}, "d/README.md", false},
+           {FindFilter{.iname = "readme*"}, "d/README.md", true},
+           {FindFilter{.iname = "readme"}, "d/README.md", false},
+           {FindFilter{.path = "*/sub/*.h"}, "d/sub/x.h", true},
+           {FindFilter{.path = "*/sub/*.h"}, "d/sub/e/x.h", true},
+           {FindFilter{.path = "*/sub/*.h"}, "sub/x.h", false},
+       }) {
+    EXPECT_EQ(filter.Matches(path, Of(FileType::kRegular)), matches)
+        << path << " " << filter.name.value_or("") << filter.path.value_or("");
+  }
 }
 
 TEST(FindFilter, EachTypeHasItsLetter) {
-  EXPECT_TRUE(HasType("f", FileType::kRegular));
-  EXPECT_TRUE(HasType("d", FileType::kDirectory));
-  EXPECT_TRUE(HasType("l", FileType::kSymlink));
-  EXPECT_TRUE(HasType("b", FileType::kBlockDevice));
-  EXPECT_TRUE(HasType("c", FileType::kCharacterDevice));
-  EXPECT_TRUE(HasType("p", FileType::kFifo));
-  EXPECT_TRUE(HasType("s", FileType::kSocket));
-  EXPECT_FALSE(HasType("f", FileType::kSymlink));
-  EXPECT_TRUE(HasType("f,l", FileType::kSymlink));
-  EXPECT_FALSE(HasType("f,l", FileType::kDirectory));
+  const std::pair<const char*, FileType> letters[] = {
+      {"f", FileType::kRegular},     {"d", FileType::kDirectory},       {"l", FileType::kSymlink},
+      {"b", FileType::kBlockDevice}, {"c", FileType::kCharacterDevice}, {"p", FileType::kFifo},
+      {"s", FileType::kSocket}};
+  for (const auto& [letter, type] : letters) {
+    for (const auto& [other_letter, other] : letters) {
+      EXPECT_EQ(FindFilter{.types = *ParseTypes(letter)}.Matches("x", Of(other)), type == other);
+    }
+  }
+  const FindFilter two{.types = *ParseTypes("f,l")};
+  EXPECT_TRUE(two.Matches("x", Of(FileType::kSymlink)));
+  EXPECT_FALSE(two.Matches("x", Of(FileType::kDirectory)));
 }
 
 TEST(FindFilter, WhatIsNoTypeIsNamed) {

@@ -42,27 +42,26 @@ class TreeWalkTest : public MemoryMount {
  protected:
   TreeWalkTest() { Mount(); }
 
+  void AddDirectories(int count) {
+    for (int i = 0; i < count; ++i) {
+      server_->Add(kRoot, "d" + std::to_string(i), FileType::kDirectory);
+    }
+  }
   void Walk(Recorder& recorder, unsigned threads, size_t depth_max = SIZE_MAX,
             const std::string& start = ".") {
     WalkTree(*client_, me_, start, {.threads = threads, .depth_max = depth_max}, recorder);
   }
 };
 
-TEST_F(TreeWalkTest, EachDirectoryIsEnteredBeforeAndLeftAfterItsEntries) {
+TEST_F(TreeWalkTest, EachDirectoryIsEnteredBeforeAndLeftAfterItsEntriesDownToTheLastLevel) {
   const uint64_t a = server_->Add(kRoot, "a", FileType::kDirectory);
   const uint64_t b = server_->Add(a, "b", FileType::kDirectory);
   server_->Add(b, "link", FileType::kSymlink, "..");
-  Recorder recorder;
+  Recorder recorder, start, one;
   Walk(recorder, 8);
   EXPECT_THAT(recorder.seen,
               ElementsAre("+.", "+./a", "+./a/b", "+./a/b/link", "-./a/b", "-./a", "-."));
-}
-
-TEST_F(TreeWalkTest, NothingIsLookedIntoBelowTheLastLevel) {
-  const uint64_t a = server_->Add(kRoot, "a", FileType::kDirectory);
-  const uint64_t b = server_->Add(a, "b", FileType::kDirectory);
-  server_->Add(b, "f", FileType::kRegular);
-  Recorder start, one;
+  // Nothing below the last level is looked into.
   Walk(start, 4, 0);
   EXPECT_THAT(start.seen, ElementsAre("+."));
   Walk(one, 4, 1);
@@ -79,9 +78,7 @@ TEST_F(TreeWalkTest, AFileIsATreeAndWhatIsMissingAFailure) {
 }
 
 TEST_F(TreeWalkTest, WhenTheRestIsInVainNothingMoreIsSeen) {
-  for (const char* name : {"a", "b", "c"}) {
-    server_->Add(kRoot, name, FileType::kDirectory);
-  }
+  AddDirectories(3);
   Recorder recorder;
   recorder.done_after = 2;
   Walk(recorder, 4);
@@ -110,9 +107,7 @@ TEST_F(TreeWalkTest, TheOrderIsThatOfOneThreadWhateverTheirNumber) {
 
 // Each call waits until four run at once: with fewer the test does not end.
 TEST_F(TreeWalkTest, ThreadsListDirectoriesAtTheSameTime) {
-  for (int i = 0; i < 8; ++i) {
-    server_->Add(kRoot, "d" + std::to_string(i), FileType::kDirectory);
-  }
+  AddDirectories(8);
   std::mutex mutex;
   std::condition_variable changed;
   int calls = 0;
@@ -131,9 +126,7 @@ TEST_F(TreeWalkTest, ThreadsListDirectoriesAtTheSameTime) {
 // Blocks at the first of many directories until the maximum is listed ahead, and gives the threads
 // time to exceed it.
 TEST_F(TreeWalkTest, NoMoreIsListedAheadThanIsPromised) {
-  for (int i = 0; i < 500; ++i) {
-    server_->Add(kRoot, "d" + std::to_string(i), FileType::kDirectory);
-  }
+  AddDirectories(500);
   std::atomic<size_t> listed = 0;
   on_reply_ = [&](const fixtures::Call& call) {
     if (call.procedure == "READDIR") ++listed;
