@@ -130,17 +130,6 @@ TEST_F(Nfs4OpensOnServer, AConfirmedOwnerNeedsTwoCallsForOpenAndClose) {
   EXPECT_EQ(nfs_->rpcs_sent() - before, 20u);
 }
 
-TEST_F(Nfs4OpensOnServer, AGuardedCreateMakesTheFileOnce) {
-  ASSERT_NO_FATAL_FAILURE(Start({}));
-  const CreateReply made = nfs_->Create(root_, "new", CreateMode::kGuarded, {.mode = 0640}, kUser);
-  ASSERT_EQ(made.error, kOk);
-  EXPECT_EQ(made.attributes->mode, 0640u);
-  EXPECT_EQ(made.attributes->uid, kUser.uid());
-  EXPECT_EQ(nfs_->Create(root_, "new", CreateMode::kGuarded, {.mode = 0640}, kUser).error,
-            std::errc::file_exists);
-  EXPECT_EQ(nfs_->Create(root_, "new", CreateMode::kUnchecked, {.mode = 0640}, kUser).error, kOk);
-}
-
 TEST_F(Nfs4OpensOnServer, TwoOpensOfAFileAreClosedIndependently) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Put("f", "hello");
