@@ -50,15 +50,15 @@ uint64_t MixedLoad::steps() const {
   return sum;
 }
 
-uint64_t MixedLoad::strangers() const {
+uint64_t MixedLoad::unrecognized_creates() const {
   uint64_t sum = 0;
-  for (const auto& worker : workers_) sum += worker->strangers();
+  for (const auto& worker : workers_) sum += worker->unrecognized_creates();
   return sum;
 }
 
-uint64_t MixedLoad::in_doubt() const {
+uint64_t MixedLoad::unknown_outcomes() const {
   uint64_t sum = 0;
-  for (const auto& worker : workers_) sum += worker->in_doubt();
+  for (const auto& worker : workers_) sum += worker->unknown_outcomes();
   return sum;
 }
 

@@ -33,8 +33,8 @@ class MixedLoad {
   void ExpectModels();
 
   uint64_t steps() const;
-  uint64_t strangers() const;
-  uint64_t in_doubt() const;
+  uint64_t unrecognized_creates() const;
+  uint64_t unknown_outcomes() const;
 
  private:
   std::atomic<bool> stop_{false};

@@ -32,9 +32,10 @@ TEST_P(ServerRestart, TwentyRestartsUnderLoadLoseAndRepeatNothing) {
   load.AwaitSteps(kStepsBetween);
   load.Stop();
   RecordProperty("steps", std::to_string(load.steps()));
-  RecordProperty("strangers", std::to_string(load.strangers()));
-  EXPECT_LE(load.strangers(), static_cast<uint64_t>(kDeaths)) << "EEXIST for names of our own";
-  ExpectAllWell(*client, load);
+  RecordProperty("unrecognized_creates", std::to_string(load.unrecognized_creates()));
+  EXPECT_LE(load.unrecognized_creates(), static_cast<uint64_t>(kDeaths))
+      << "EEXIST for names of our own";
+  ExpectAgreementAndNothingHeld(*client, load);
 }
 
 }  // namespace
