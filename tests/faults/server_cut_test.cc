@@ -76,7 +76,6 @@ TEST_P(ServerCut, AHardMountLosesAndRepeatsNothingOverHundredsOfCuts) {
   while (proxy->cuts() < kCuts) load.AwaitSteps(10);
   load.Stop();
   proxy->LeaveInPeace();
-  RecordProperty("steps", std::to_string(load.steps()));
   EXPECT_EQ(proxy->undrained(), 0u);
   EXPECT_GT(proxy->stray_replies(), 0u);
   ExpectAllFatesUsed(Ending::kHalfClose);
@@ -95,8 +94,6 @@ TEST_P(ServerCut, ASoftMountOnlyTimesOutAndRecovers) {
   proxy->LeaveInPeace();
   load.AwaitSteps(100);
   load.Stop();
-  RecordProperty("steps", std::to_string(load.steps()));
-  RecordProperty("unknown_outcomes", std::to_string(load.unknown_outcomes()));
   EXPECT_EQ(proxy->undrained(), 0u);
   ExpectAgreementAndNothingHeld(*client, load);
 }

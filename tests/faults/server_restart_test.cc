@@ -31,8 +31,6 @@ TEST_P(ServerRestart, TwentyRestartsUnderLoadLoseAndRepeatNothing) {
   }
   load.AwaitSteps(kStepsBetween);
   load.Stop();
-  RecordProperty("steps", std::to_string(load.steps()));
-  RecordProperty("unrecognized_creates", std::to_string(load.unrecognized_creates()));
   EXPECT_LE(load.unrecognized_creates(), static_cast<uint64_t>(kDeaths))
       << "EEXIST for names of our own";
   ExpectAgreementAndNothingHeld(*client, load);

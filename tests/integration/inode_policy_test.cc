@@ -88,7 +88,7 @@ TEST_P(InodePolicies, InvalidatedCachesAreRevalidated) {
   MakeFile("file", "old");
   ASSERT_EQ(client->Stat(Path("file"), root_)->size_bytes, 3u);
   MakeFile("file", "newer");
-  EXPECT_EQ(client->Stat(Path("file"), root_)->size_bytes, 3u) << "believed for 600 s";
+  EXPECT_EQ(client->Stat(Path("file"), root_)->size_bytes, 3u) << "cached for 600 s";
   client->InvalidateCaches();
   EXPECT_EQ(client->Stat(Path("file"), root_)->size_bytes, 5u);
 }

@@ -26,6 +26,51 @@ void AwaitCount(const std::atomic<uint32_t>& count, uint32_t wanted) {
 
 }  // namespace
 
+std::vector<ClientCall> MountLoad::CallsOfEveryKind(const std::string& base,
+                                                    const Credential& who) {
+  const auto stat = [=](const std::string& name, ResolveFlags flags) -> ClientCall {
+    return [=](Client& c, File&, Node&) { return ErrorOf(c.Stat(base + name, who, flags)); };
+  };
+  return {
+      stat("work/same", {}),
+      stat("work/same", {.strict = true}),
+      stat("work/other", {.no_follow = true}),
+      [=](Client& c, File&, Node&) { return c.Access(base + "link/f1", kMayRead, who); },
+      [=](Client& c, File&, Node&) {
+        std::array<char, 8> text;
+        return ErrorOf(c.ReadLink(base + "link", text, who));
+      },
+      [=](Client& c, File&, Node&) {
+        return c.ReadDir(base + "work", who, [](const auto&) { return true; });
+      },
+      [=](Client& c, File&, Node&) { return ErrorOf(c.Open(base + "stable/f2", kMayRead, who)); },
+      [=](Client& c, File&, Node&) {
+        return ErrorOf(c.Create(base + "work/new", 0644, true, who));
+      },
+      [=](Client& c, File&, Node&) { return ErrorOf(c.MakeDirectory(base + "work/d", 0755, who)); },
+      [=](Client& c, File&, Node&) { return ErrorOf(c.MakeSymlink("x", base + "work/l", who)); },
+      [=](Client& c, File&, Node&) { return c.Link(base + "stable/f1", base + "work/f1", who); },
+      [=](Client& c, File&, Node&) {
+        return c.Rename(base + "stable/f1", base + "work/same", who);
+      },
+      [=](Client& c, File&, Node&) { return c.Unlink(base + "stable/f3", who); },
+      [=](Client& c, File&, Node&) { return c.RemoveDirectory(base + "work/same", who); },
+      [=](Client& c, File&, Node&) {
+        return ErrorOf(c.SetAttributesOf(base + "stable/f4", {.mode = 0600}, who));
+      },
+      [=](Client& c, File&, Node&) { return ErrorOf(c.Resolve(base + "work/node", who)); },
+      [=](Client&, File&, Node& node) { return ErrorOf(node.Stat("below", who)); },
+      [](Client&, File& file, Node&) {
+        std::array<std::byte, 4> bytes{};
+        return ErrorOf(file.PWrite(bytes, 0));
+      },
+      [](Client&, File& file, Node&) {
+        std::array<std::byte, 4> bytes{};
+        return ErrorOf(file.PRead(bytes, 0));
+      },
+  };
+}
+
 MountLoad::MountLoad(const std::shared_ptr<Client>& client, std::string base, uint64_t seed,
                      LoadTally& tally)
     : base_(std::move(base)), tally_(tally) {

@@ -5,7 +5,6 @@
 #include <set>
 #include <sstream>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -48,10 +47,6 @@ class Search {
         outcome_(walk.outcome),
         guarantee_(guarantee) {}
 
-  // Records from now on every value that is tried.
-  void RecordTried() { records_ = true; }
-  const std::set<std::string>& tried() const { return tried_; }
-
   // True if the rest of the path may lead to the outcome.
   bool Explore(State state);
   bool gave_up() const { return steps_ > kStepsMax; }
@@ -64,9 +59,6 @@ class Search {
   // Tries all values that the fact may have: next(version, state).
   template <class Value, class Next>
   bool AnyVersion(const FactHistory<Value>& past, const State& state, bool whole, Next&& next);
-  template <class Value>
-  void RecordTried(const State& state, const FactHistory<Value>& past,
-                   const typename FactHistory<Value>::Version& version);
 
   bool Component(const State& state);
   bool ToParent(const State& state, std::string_view rest);
@@ -86,36 +78,7 @@ class Search {
   const Guarantee guarantee_;
   int steps_ = 0;
   std::set<State> visited_;  // bounds links that lead to each other
-  bool records_ = false;
-  std::set<std::string> tried_;
 };
-
-std::string TextOf(NodeId node) { return "leads to " + std::to_string(node); }
-std::string TextOf(uint32_t mode) { return "may be used as " + std::to_string(mode & 7); }
-std::string TextOf(const Place& place) {
-  return "is '" + place.name + "' in " + std::to_string(place.parent);
-}
-std::string TextOf(const Attributes& attributes) {
-  return "has ctime " + std::to_string(attributes.ctime.seconds);
-}
-
-// Records the versions before it as well: a wrong outcome is most often one of them.
-template <class Value>
-void Search::RecordTried(const State& state, const FactHistory<Value>& past,
-                         const typename FactHistory<Value>::Version& version) {
-  constexpr ptrdiff_t kEarlierMax = 3;
-  std::string fact = std::to_string(state.at);
-  if constexpr (std::is_same_v<Value, NodeId>) {
-    fact += "/" + state.rest.substr(0, state.rest.find('/'));
-  }
-  const ptrdiff_t tried = &version - past.all().data();
-  for (ptrdiff_t i = std::max<ptrdiff_t>(0, tried - kEarlierMax); i <= tried; ++i) {
-    const auto& earlier = past.all()[i];
-    tried_.insert(fact + " " + TextOf(earlier.value) + " from " +
-                  std::to_string(earlier.change->made) + " to " + std::to_string(earlier.until) +
-                  ": " + earlier.change->what);
-  }
-}
 
 template <class Value>
 bool Search::Assume(State& state, const FactHistory<Value>& past,
@@ -149,7 +112,6 @@ bool Search::AnyVersion(const FactHistory<Value>& past, const State& state, bool
                         Next&& next) {
   for (const auto& version : past.Between(state.lo, state.hi)) {
     if (++steps_ > kStepsMax) return false;
-    if (records_) RecordTried<Value>(state, past, version);
     State then = state;
     if (Assume(then, past, version, whole) && next(version, std::move(then))) return true;
   }
@@ -276,7 +238,7 @@ Verdict Check(const History& history, const Walk& walk, Guarantee guarantee) {
 }
 
 std::string Describe(const History& history, const Walk& walk, Guarantee guarantee) {
-  constexpr size_t kLinesMax = 60;
+  constexpr size_t kChangesMax = 60;
   constexpr const char* kNames[] = {"steps", "hand-over-hand", "strict"};
   const auto& [operation, outcome, begin, end] = walk;
   std::ostringstream text;
@@ -288,12 +250,12 @@ std::string Describe(const History& history, const Walk& walk, Guarantee guarant
        << std::dec << " nlink " << outcome.attributes.nlink << " size "
        << outcome.attributes.size_bytes << " ctime " << outcome.attributes.ctime.seconds
        << " text '" << outcome.text << "'\n";
-  Search search(history, walk, Guarantee::kSteps);
-  search.RecordTried();
-  (void)search.Explore({.rest = operation.path, .lo = begin, .hi = end});
-  size_t lines = 0;
-  for (const std::string& fact : search.tried()) {
-    if (++lines <= kLinesMax) text << "  " << fact << "\n";
+  const auto& changes = history.changes();
+  const auto later = std::ranges::upper_bound(changes, end, {}, &Change::made);
+  const auto last = static_cast<size_t>(later - changes.begin());
+  for (size_t i = last - std::min(last, kChangesMax); i < last; ++i) {
+    text << "  from " << changes[i].made << ", returned at " << changes[i].returned << ": "
+         << changes[i].what << "\n";
   }
   return text.str();
 }

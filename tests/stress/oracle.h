@@ -59,7 +59,7 @@ enum class Verdict { kLegal, kIllegal, kUndecided };
 // sealed and contains all nodes since before the walk began.
 Verdict Check(const History& history, const Walk& walk, Guarantee guarantee);
 
-// Describes the walk and every version it may have seen, with the ticks at which it may have.
+// Describes the walk and the last changes that it may have seen, with their ticks.
 std::string Describe(const History& history, const Walk& walk, Guarantee guarantee);
 
 }  // namespace nfswalk::stress
