@@ -55,7 +55,6 @@ class LoadWorker {
   // How often tolerated outcomes happened.
   uint64_t unrecognized_creates() const { return unrecognized_creates_.load(); }
   uint64_t unknown_outcomes() const { return unknown_outcomes_.load(); }
-  const ModelTree& model() const { return model_; }
 
  private:
   using Errc = std::errc;

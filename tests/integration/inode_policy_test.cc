@@ -22,13 +22,9 @@ class InodePolicies : public MountedExport,
   int version() const override { return std::get<1>(GetParam()); }
   std::string Options() const {
     const icache::InodePolicy& policy = std::get<0>(GetParam());
-    std::string options = "actimeo=600&inode_hash=";
-    options += icache::PolicyName(policy.hash);
-    options += "&inode_list=";
-    options += icache::PolicyName(policy.list);
-    options += "&inode_lru=";
-    options += icache::PolicyName(policy.lru);
-    return options;
+    return "actimeo=600&inode_hash=" + std::string(icache::PolicyName(policy.hash)) +
+           "&inode_list=" + std::string(icache::PolicyName(policy.list)) +
+           "&inode_lru=" + std::string(icache::PolicyName(policy.lru));
   }
 };
 

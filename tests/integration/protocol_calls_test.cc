@@ -10,13 +10,21 @@
 #include <vector>
 
 #include "access_cache/access_rights.h"
-#include "tests/integration/protocol_session.h"
+#include "tests/fixtures/protocol_session.h"
 
 namespace nfswalk::protocol {
 namespace {
 
+const Credential kUser(1234, 1234);
+
 class ProtocolCalls : public ProtocolSession {
  protected:
+  FileHandle MakeFile(const std::string& name) {
+    const CreateReply made =
+        nfs().Create(root(), name, CreateMode::kUnchecked, {.mode = 0644}, kRoot);
+    EXPECT_EQ(made.error, kOk);
+    return made.handle.value_or(FileHandle());
+  }
   // Writes in as many calls as needed. Returns the size of the first write, in bytes.
   size_t WriteAll(const FileHandle& file, std::span<const std::byte> data) {
     size_t done = 0;
@@ -154,9 +162,8 @@ TEST_P(ProtocolCalls, ErrorsAreThoseOfTheSystemCalls) {
   EXPECT_EQ(nfs().Read(directory, 0, byte, nullptr, kRoot).error, std::errc::is_a_directory);
   EXPECT_EQ(nfs().ReadDir(file, {}, true, kRoot).error, std::errc::not_a_directory);
   EXPECT_EQ(nfs().MakeDirectory(root(), "new", {.mode = 0755}, kRoot).error, kOk);
-  const std::string not_mine = "in somebody else's directory";
-  EXPECT_EQ(nfs().MakeDirectory(directory, not_mine, {}, kUser).error,
-            std::errc::permission_denied);
+  const std::string denied = "in a directory of root";
+  EXPECT_EQ(nfs().MakeDirectory(directory, denied, {}, kUser).error, std::errc::permission_denied);
 }
 
 TEST_P(ProtocolCalls, AHandleOfARemovedFileIsStale) {

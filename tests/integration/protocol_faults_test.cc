@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/integration/protocol_session.h"
+#include "tests/fixtures/protocol_session.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -18,6 +18,7 @@ using ProtocolFaults = ProtocolSession;
 INSTANTIATE_TEST_SUITE_P(Versions, ProtocolFaults, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
+const Credential kUser(1234, 1234);
 constexpr TransportOptions kSoft{
     .nconnect = 1, .hard = false, .timeo_ds = 2, .retrans = 1, .mount_timeout_ms = 10'000};
 
@@ -52,9 +53,8 @@ int ErrorsOfOneWorker(Protocol& nfs, const FileHandle& root, int worker,
 TEST_P(ProtocolFaults, AHardMountSurvivesRestartsUnderLoad) {
   constexpr int kWorkers = 4;
   constexpr int kRestarts = 5;
-  auto connected = Connect({.nconnect = 2});
-  ASSERT_TRUE(connected.has_value()) << connected.error().message;
-  const std::unique_ptr<Protocol> hard = std::move(*connected);
+  const auto hard = MustConnect({.nconnect = 2});
+  ASSERT_NE(hard, nullptr);
   std::atomic<bool> stop = false;
   std::atomic<int> rounds = 0;
   std::atomic<int> errors = 0;
@@ -78,26 +78,25 @@ TEST_P(ProtocolFaults, AHardMountSurvivesRestartsUnderLoad) {
 }
 
 TEST_P(ProtocolFaults, ASoftMountOfAHungServerTimesOutAndRecoversWithIt) {
-  auto connected = Connect(kSoft);
-  ASSERT_TRUE(connected.has_value()) << connected.error().message;
-  Protocol& soft = **connected;
+  const auto soft = MustConnect(kSoft);
+  ASSERT_NE(soft, nullptr);
   server().Hang();
   // A signal may take effect after the next answer.
   std::errc first = kOk;
-  while (first == kOk) first = soft.GetAttributes(root(), kRoot).error;
+  while (first == kOk) first = soft->GetAttributes(root(), kRoot).error;
   EXPECT_EQ(first, std::errc::timed_out);
-  EXPECT_EQ(soft.MakeDirectory(root(), "d", {.mode = 0755}, kRoot).error, std::errc::timed_out);
+  EXPECT_EQ(soft->MakeDirectory(root(), "d", {.mode = 0755}, kRoot).error, std::errc::timed_out);
   server().Resume();
   std::errc error = std::errc::timed_out;
-  while (error == std::errc::timed_out) error = soft.GetAttributes(root(), kRoot).error;
+  while (error == std::errc::timed_out) error = soft->GetAttributes(root(), kRoot).error;
   EXPECT_EQ(error, kOk);
 }
 
 TEST_P(ProtocolFaults, ASoftMountOfADeadServerTimesOut) {
-  auto connected = Connect(kSoft);
-  ASSERT_TRUE(connected.has_value()) << connected.error().message;
+  const auto soft = MustConnect(kSoft);
+  ASSERT_NE(soft, nullptr);
   server().Kill();
-  EXPECT_EQ((*connected)->GetAttributes(root(), kRoot).error, std::errc::timed_out);
+  EXPECT_EQ(soft->GetAttributes(root(), kRoot).error, std::errc::timed_out);
   EXPECT_EQ(server().Restart(), "");
 }
 

@@ -13,7 +13,8 @@ namespace {
 constexpr std::errc kOk{};
 constexpr size_t kFilesOpenMax = 4;
 
-const std::array<Credential, 3> kWho{Credential(0, 0), Credential(0, 7), Credential(0, 0, {5, 6})};
+const std::array<Credential, 3> kCredentials{Credential(0, 0), Credential(0, 7),
+                                             Credential(0, 0, {5, 6})};
 
 template <typename T>
 std::errc ErrorOf(const Result<T>& result) {
@@ -125,7 +126,7 @@ void MountLoad::Walk(Worker& worker) {
   const uint64_t random = worker.random();
   const std::string number = std::to_string(random % kStableFiles);
   const std::string path = Name((random & 64) != 0 ? kStable : kLink, "f" + number);
-  const Credential& who = kWho[(random >> 8) % kWho.size()];
+  const Credential& who = kCredentials[(random >> 8) % kCredentials.size()];
   std::array<char, 64> text;
   switch ((random >> 16) % 6) {
     case 0:
@@ -154,17 +155,17 @@ void MountLoad::Change(Worker& worker) {
   const std::string other = Name(kWork, "w" + std::to_string((random >> 8) % kStableFiles));
   switch ((random >> 16) % 6) {
     case 0:
-      return Note(ErrorOf(client.Create(path, 0644, false, kWho[0])));
+      return Note(ErrorOf(client.Create(path, 0644, false, kCredentials[0])));
     case 1:
-      return Note(client.Unlink(path, kWho[0]));
+      return Note(client.Unlink(path, kCredentials[0]));
     case 2:
-      return Note(client.Rename(path, other, kWho[0]));
+      return Note(client.Rename(path, other, kCredentials[0]));
     case 3:
-      return Note(ErrorOf(client.MakeSymlink("../stable", path, kWho[0])));
+      return Note(ErrorOf(client.MakeSymlink("../stable", path, kCredentials[0])));
     case 4:
       return UseFiles(worker);
     default: {
-      auto file = client.Open(Name(kStable, "f0"), kMayRead | kMayWrite, kWho[0]);
+      auto file = client.Open(Name(kStable, "f0"), kMayRead | kMayWrite, kCredentials[0]);
       Note(ErrorOf(file), true);
       if (file) worker.files.push_back(std::move(*file));
       if (worker.files.size() > kFilesOpenMax) worker.files.pop_front();
