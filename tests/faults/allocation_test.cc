@@ -16,7 +16,7 @@
 
 #include "nfsclient/client.h"
 #include "nfsclient/icache/inode_policy.h"
-#include "rcu/defer.h"
+#include "tests/faults/tree_check.h"
 #include "tests/fixtures/allocation_shortage.h"
 #include "tests/fixtures/faulty_protocol.h"
 #include "tests/fixtures/memory_server.h"
@@ -70,16 +70,13 @@ struct Operation {
 Answer StatFile(Client& client, const Paths& paths, const Credential& me) {
   return Of(client.Stat(paths.file, me));
 }
-Answer StatLongName(Client& client, const Paths& paths, const Credential& me) {
-  return Of(client.Stat(paths.long_name, me));
+Answer StatThroughLinks(Client& client, const Paths& paths, const Credential& me) {
+  return Of(client.Stat(paths.through_links, me));
 }
 Answer StatMissing(Client& client, const Paths& paths, const Credential& me) {
   const auto result = client.Stat(paths.missing, me);
   if (!result && result.error() == std::errc::no_such_file_or_directory) return {};
   return result ? Answer{std::errc::file_exists} : Answer{result.error()};
-}
-Answer StatThroughLinks(Client& client, const Paths& paths, const Credential& me) {
-  return Of(client.Stat(paths.through_links, me));
 }
 Answer Access(Client& client, const Paths& paths, const Credential& me) {
   return Of(client.Access(paths.file, kMayRead, me));
@@ -105,64 +102,61 @@ Answer OpenAndRead(Client& client, const Paths& paths, const Credential& me) {
   const auto read = (*file)->PRead(data, 0);
   return read ? Answer{{}, *read} : Answer{read.error()};
 }
-Answer Create(Client& client, const Paths& paths, const Credential& me) {
-  return {Of(client.Create(paths.fresh, 0644, true, me)).error};
-}
-Answer CreateUnlessThere(Client& client, const Paths& paths, const Credential& me) {
-  return {Of(client.Create(paths.fresh, 0644, false, me)).error};
-}
-Answer MakeDirectory(Client& client, const Paths& paths, const Credential& me) {
-  return {Of(client.MakeDirectory(paths.fresh, 0755, me)).error};
-}
-Answer MakeSymlink(Client& client, const Paths& paths, const Credential& me) {
-  return {Of(client.MakeSymlink("to", paths.fresh, me)).error};
-}
-Answer Link(Client& client, const Paths& paths, const Credential& me) {
-  return Of(client.Link(paths.file, paths.fresh, me));
-}
-Answer Rename(Client& client, const Paths& paths, const Credential& me) {
-  return Of(client.Rename(paths.file, paths.fresh, me));
-}
-Answer RenameDirectory(Client& client, const Paths& paths, const Credential& me) {
-  return Of(client.Rename(paths.empty, paths.moved, me));
-}
-Answer Unlink(Client& client, const Paths& paths, const Credential& me) {
-  return Of(client.Unlink(paths.file, me));
-}
-Answer RemoveDirectory(Client& client, const Paths& paths, const Credential& me) {
-  return Of(client.RemoveDirectory(paths.empty, me));
-}
-Answer SetMode(Client& client, const Paths& paths, const Credential& me) {
-  return Of(client.SetAttributesOf(paths.file, {.mode = 0600}, me));
-}
-
-uint64_t FileId(const Paths& paths) { return paths.file_id; }
 
 const std::vector<Operation>& Operations() {
+  using C = Client;
+  using P = Paths;
+  using Me = Credential;
+  const auto file_id = [](const P& p) { return p.file_id; };
+  const auto constant = [](uint64_t value) { return [value](const P&) { return value; }; };
+  const auto create = [](bool exclusive) {
+    return [exclusive](C& c, const P& p, const Me& me) {
+      return Answer{Of(c.Create(p.fresh, 0644, exclusive, me)).error};
+    };
+  };
+  const auto rename = [](C& c, const P& p, const Me& me) {
+    return Of(c.Rename(p.file, p.fresh, me));
+  };
+  const auto unlink = [](C& c, const P& p, const Me& me) { return Of(c.Unlink(p.file, me)); };
   static const auto* const operations = new std::vector<Operation>{
-      {"StatCold", false, StatFile, FileId},
-      {"StatWarm", true, StatFile, FileId},
-      {"StatLongName", false, StatLongName, [](const Paths& p) { return p.long_name_id; }},
+      {"StatCold", false, StatFile, file_id},
+      {"StatWarm", true, StatFile, file_id},
+      {"StatLongName", false,
+       [](C& c, const P& p, const Me& me) { return Of(c.Stat(p.long_name, me)); },
+       [](const P& p) { return p.long_name_id; }},
       {"StatMissing", false, StatMissing},
-      {"StatThroughLinks", false, StatThroughLinks, FileId},
-      {"StatThroughLinksWarm", true, StatThroughLinks, FileId},
+      {"StatThroughLinks", false, StatThroughLinks, file_id},
+      {"StatThroughLinksWarm", true, StatThroughLinks, file_id},
       {"Access", false, Access},
-      {"ReadLink", false, ReadLink, [](const Paths&) { return 250; }},
-      {"ReadLinkWarm", true, ReadLink, [](const Paths&) { return 250; }},
-      {"ReadDir", false, ReadDir, [](const Paths&) { return 6; }},
-      {"OpenAndRead", false, OpenAndRead, [](const Paths&) { return 10; }},
-      {"Create", false, Create},
-      {"CreateUnlessThere", false, CreateUnlessThere},
-      {"MakeDirectory", false, MakeDirectory},
-      {"MakeSymlink", false, MakeSymlink},
-      {"Link", false, Link},
-      {"Rename", false, Rename},
-      {"RenameWarm", true, Rename},
-      {"RenameDirectory", true, RenameDirectory},
-      {"Unlink", false, Unlink},
-      {"UnlinkWarm", true, Unlink},
-      {"RemoveDirectory", false, RemoveDirectory},
-      {"SetMode", false, SetMode, FileId},
+      {"ReadLink", false, ReadLink, constant(250)},
+      {"ReadLinkWarm", true, ReadLink, constant(250)},
+      {"ReadDir", false, ReadDir, constant(6)},
+      {"OpenAndRead", false, OpenAndRead, constant(10)},
+      {"Create", false, create(true)},
+      {"CreateUnlessThere", false, create(false)},
+      {"MakeDirectory", false,
+       [](C& c, const P& p, const Me& me) {
+         return Answer{Of(c.MakeDirectory(p.fresh, 0755, me)).error};
+       }},
+      {"MakeSymlink", false,
+       [](C& c, const P& p, const Me& me) {
+         return Answer{Of(c.MakeSymlink("to", p.fresh, me)).error};
+       }},
+      {"Link", false,
+       [](C& c, const P& p, const Me& me) { return Of(c.Link(p.file, p.fresh, me)); }},
+      {"Rename", false, rename},
+      {"RenameWarm", true, rename},
+      {"RenameDirectory", true,
+       [](C& c, const P& p, const Me& me) { return Of(c.Rename(p.empty, p.moved, me)); }},
+      {"Unlink", false, unlink},
+      {"UnlinkWarm", true, unlink},
+      {"RemoveDirectory", false,
+       [](C& c, const P& p, const Me& me) { return Of(c.RemoveDirectory(p.empty, me)); }},
+      {"SetMode", false,
+       [](C& c, const P& p, const Me& me) {
+         return Of(c.SetAttributesOf(p.file, {.mode = 0600}, me));
+       },
+       file_id},
   };
   return *operations;
 }
@@ -246,18 +240,6 @@ void Mounted::ExpectServersTree(const std::string& name, const Credential& me) c
   EXPECT_EQ(names, listed.entries.size());
 }
 
-// Expects that nothing holds a reference.
-void ExpectAllEvictable(Client& client) {
-  client.DropCaches();
-  rcu::Barrier();  // deferred access entries hold credentials
-  client.DropCaches();
-  const Stats stats = client.stats();
-  EXPECT_EQ(stats.dentries, 1u);
-  EXPECT_EQ(stats.inodes, 1u);
-  EXPECT_EQ(stats.access_entries, 0u);
-  EXPECT_EQ(stats.credentials, 0u);
-}
-
 using Shortage = std::tuple<bool, MemoryKind, Extent>;
 
 std::string ShortageName(const testing::TestParamInfo<Shortage>& test) {
@@ -274,6 +256,12 @@ class AllocationTest : public testing::TestWithParam<Shortage> {
   // Runs one call that is short of memory after `succeed` allocations, and the checks after it.
   // Returns false if the call made fewer allocations.
   bool Attempt(const Mounted& mounted, const Operation& operation, int64_t succeed);
+  // Runs `call` on a warm mount with each kind of inode hash table.
+  void ForEachHashPolicy(const std::function<void(Mounted& mounted, const Paths& paths)>& call);
+
+  static bool whole_paths() { return std::get<0>(GetParam()); }
+  static MemoryKind kind() { return std::get<1>(GetParam()); }
+  static Extent extent() { return std::get<2>(GetParam()); }
 
   const Credential me_{1, 1, std::vector<uint32_t>(30, 7)};
   int failed_calls_ = 0;
@@ -282,7 +270,6 @@ class AllocationTest : public testing::TestWithParam<Shortage> {
 
 bool AllocationTest::Attempt(const Mounted& mounted, const Operation& operation, int64_t succeed) {
   SCOPED_TRACE(std::string(operation.name) + " after " + std::to_string(succeed));
-  const auto [whole_paths, kind, extent] = GetParam();
   Client& client = *mounted.client;
   Paths paths;
   const std::string name = std::string(operation.name) + std::to_string(succeed);
@@ -298,7 +285,7 @@ bool AllocationTest::Attempt(const Mounted& mounted, const Operation& operation,
   Answer answer;
   bool occurred;
   {
-    AllocationShortage shortage(kind, extent, succeed);
+    AllocationShortage shortage(kind(), extent(), succeed);
     answer = operation.run(client, paths, me_);
     occurred = shortage.occurred();
   }
@@ -314,6 +301,19 @@ bool AllocationTest::Attempt(const Mounted& mounted, const Operation& operation,
   return occurred;
 }
 
+void AllocationTest::ForEachHashPolicy(
+    const std::function<void(Mounted& mounted, const Paths& paths)>& call) {
+  for (const auto hash : {icache::HashPolicy::kBitRcu, icache::HashPolicy::kIndex}) {
+    MountOptions options = Options();
+    options.inode_policy.hash = hash;
+    Mounted mounted = Mount(whole_paths(), options);
+    Paths paths;
+    mounted.Add("top", paths);
+    EXPECT_EQ(StatThroughLinks(*mounted.client, paths, me_).value, paths.file_id);
+    call(mounted, paths);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shortages, AllocationTest,
                          testing::Combine(testing::Bool(),
                                           testing::Values(MemoryKind::kHeap,
@@ -325,50 +325,48 @@ INSTANTIATE_TEST_SUITE_P(Shortages, AllocationTest,
 constexpr int64_t kSitesMax = 100;  // upper bound of allocations in one call
 
 TEST_P(AllocationTest, ACallFailsWithoutEffectOrSucceedsWithoutTheMemory) {
-  const auto [whole_paths, kind, extent] = GetParam();
 #ifdef NDEBUG
-  if (kind != MemoryKind::kHeap) GTEST_SKIP() << "pools fail in debug builds only";
+  if (kind() != MemoryKind::kHeap) GTEST_SKIP() << "pools fail in debug builds only";
 #endif
-  Mounted mounted = Mount(whole_paths);
+  Mounted mounted = Mount(whole_paths());
   for (const Operation& operation : Operations()) {
-    if (kind == MemoryKind::kPageArea) {
+    if (kind() == MemoryKind::kPageArea) {
       if (operation.warm) continue;  // its pages are mapped by then
-      mounted = Mount(whole_paths);
+      mounted = Mount(whole_paths());
     }
     int64_t succeed = 0;
     while (Attempt(mounted, operation, succeed)) {
       ASSERT_LT(++succeed, kSitesMax) << operation.name;
       ASSERT_FALSE(HasFailure());
       // Pools keep their mapped pages.
-      if (kind == MemoryKind::kPageArea) mounted = Mount(whole_paths);
+      if (kind() == MemoryKind::kPageArea) mounted = Mount(whole_paths());
     }
     ASSERT_FALSE(HasFailure());
-    ExpectAllEvictable(*mounted.client);
+    faults::ExpectAllEvictable(*mounted.client);
   }
   EXPECT_GT(shortages_, 20);
   EXPECT_GT(failed_calls_, 10);
 }
 
 TEST_P(AllocationTest, AMountIsMadeWholeOrNotAtAll) {
-  const auto [whole_paths, kind, extent] = GetParam();
 #ifdef NDEBUG
-  if (kind != MemoryKind::kHeap) GTEST_SKIP() << "pools fail in debug builds only";
+  if (kind() != MemoryKind::kHeap) GTEST_SKIP() << "pools fail in debug builds only";
 #endif
   for (int64_t succeed = 0;; ++succeed) {
     ASSERT_LT(succeed, 2 * kSitesMax);
     Mounted mounted;
-    auto server = NewServer(whole_paths, &mounted.server);
+    auto server = NewServer(whole_paths(), &mounted.server);
     const MountOptions options = Options();
     std::expected<std::unique_ptr<Client>, MountError> client;
     bool occurred;
     {
-      AllocationShortage shortage(kind, extent, succeed);
+      AllocationShortage shortage(kind(), extent(), succeed);
       client = Client::MountOver(std::move(server), options);
       occurred = shortage.occurred();
     }
     ASSERT_EQ(client.has_value(), !occurred) << succeed;
     if (client) {
-      ExpectAllEvictable(**client);
+      faults::ExpectAllEvictable(**client);
       EXPECT_GE(succeed, 2);
       break;
     }
@@ -378,57 +376,36 @@ TEST_P(AllocationTest, AMountIsMadeWholeOrNotAtAll) {
 }
 
 TEST_P(AllocationTest, DroppingTheCachesNeedsNoMemory) {
-  const auto [whole_paths, kind, extent] = GetParam();
-  for (const icache::HashPolicy hash : {icache::HashPolicy::kBitRcu, icache::HashPolicy::kIndex}) {
-    MountOptions options = Options();
-    options.inode_policy.hash = hash;
-    const Mounted mounted = Mount(whole_paths, options);
-    Paths paths;
-    mounted.Add("top", paths);
-    EXPECT_EQ(StatThroughLinks(*mounted.client, paths, me_).value, paths.file_id);
+  ForEachHashPolicy([this](Mounted& mounted, const Paths&) {
     EXPECT_GT(mounted.client->stats().inodes, 3u);
     {
-      AllocationShortage shortage(kind, extent, 0);
+      AllocationShortage shortage(kind(), extent(), 0);
       mounted.client->DropCaches();
     }
     EXPECT_EQ(mounted.client->stats().dentries, 1u);
     EXPECT_EQ(mounted.client->stats().inodes, 1u);
     EXPECT_EQ(mounted.client->stats().access_entries, 0u);
-  }
+  });
 }
 
 TEST_P(AllocationTest, InvalidatingTheCachesNeedsNoMemory) {
-  const auto [whole_paths, kind, extent] = GetParam();
-  for (const icache::HashPolicy hash : {icache::HashPolicy::kBitRcu, icache::HashPolicy::kIndex}) {
-    MountOptions options = Options();
-    options.inode_policy.hash = hash;
-    const Mounted mounted = Mount(whole_paths, options);
-    Paths paths;
-    mounted.Add("top", paths);
-    EXPECT_EQ(StatFile(*mounted.client, paths, me_).value, paths.file_id);
+  ForEachHashPolicy([this](Mounted& mounted, const Paths& paths) {
     mounted.server->Edit(paths.file_id, [](Attributes& attributes) { attributes.mode = 0111; });
     {
-      AllocationShortage shortage(kind, extent, 0);
+      AllocationShortage shortage(kind(), extent(), 0);
       mounted.client->InvalidateCaches();
     }
     const auto seen = mounted.client->Stat(paths.file, me_);
     ASSERT_TRUE(seen.has_value());
     EXPECT_EQ(seen->mode, 0111u);
-  }
+  });
 }
 
 TEST_P(AllocationTest, UnmountingNeedsNoMemory) {
-  const auto [whole_paths, kind, extent] = GetParam();
-  for (const icache::HashPolicy hash : {icache::HashPolicy::kBitRcu, icache::HashPolicy::kIndex}) {
-    MountOptions options = Options();
-    options.inode_policy.hash = hash;
-    Mounted mounted = Mount(whole_paths, options);
-    Paths paths;
-    mounted.Add("top", paths);
-    EXPECT_EQ(StatThroughLinks(*mounted.client, paths, me_).value, paths.file_id);
-    AllocationShortage shortage(kind, extent, 0);
+  ForEachHashPolicy([this](Mounted& mounted, const Paths&) {
+    AllocationShortage shortage(kind(), extent(), 0);
     mounted.client.reset();  // pools assert that they are empty
-  }
+  });
 }
 
 // --- RCU-walk ---
@@ -480,7 +457,7 @@ TEST_F(RcuAllocationTest, ANewCredentialNeedsRefWalk) {
   }
   EXPECT_EQ(NeedsMemory(), before + 2);
   EXPECT_EQ(StatFile(client_, paths_, another_).value, paths_.file_id);
-  ExpectAllEvictable(client_);
+  faults::ExpectAllEvictable(client_);
 }
 #endif
 
@@ -498,7 +475,7 @@ TEST_F(RcuAllocationTest, APathThatExceedsItsBufferNeedsRefWalk) {
   }
   EXPECT_EQ(NeedsMemory(), before + 2);
   EXPECT_EQ(StatThroughLinks(client_, paths_, me_).value, paths_.file_id);
-  ExpectAllEvictable(client_);
+  faults::ExpectAllEvictable(client_);
 }
 
 TEST_F(RcuAllocationTest, AStrictWalkThatExceedsItsReadSetNeedsRefWalk) {
@@ -523,7 +500,7 @@ TEST_F(RcuAllocationTest, AStrictWalkThatExceedsItsReadSetNeedsRefWalk) {
   EXPECT_EQ(uncached.error, std::errc::not_enough_memory);
   EXPECT_EQ(NeedsMemory(), before + 2);
   EXPECT_EQ(stat(false), found);
-  ExpectAllEvictable(client_);
+  faults::ExpectAllEvictable(client_);
 }
 
 }  // namespace

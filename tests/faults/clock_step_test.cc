@@ -12,13 +12,12 @@
 #include <thread>
 #include <utility>
 
-#include "nfsclient/protocol/nfs3.h"
-#include "nfsclient/protocol/nfs4.h"
 #include "rcu/coarse_clock.h"
 #include "rcu/defer.h"
 #include "tests/faults/clock_steps.h"
 #include "tests/fixtures/memory_server.h"
 #include "tests/fixtures/mounted_export.h"
+#include "tests/fixtures/protocol_session.h"
 
 namespace nfswalk::faults {
 namespace {
@@ -159,33 +158,22 @@ TEST_P(ClockStep, AnHourEarlierEverythingIsRevalidatedOnce) {
 }
 
 // Deadlines of calls are monotonic: a call in flight is overdue after the step.
-class ClockLeapInFlight : public ClockStep {
+class ClockLeapInFlight : public protocol::ProtocolSession {
  protected:
-  std::unique_ptr<protocol::Protocol> Connect(bool hard) const {
-    const fixtures::GaneshaServer::NetworkScope inside(server());
-    const protocol::ServerAddress address{server().host(), server().export_path(),
-                                          server().nfs_port(), server().mount_port(), version()};
-    const protocol::TransportOptions options{.hard = hard};
-    auto connected = version() == 3 ? protocol::Nfs3::ConnectNfs3(address, options)
-                                    : protocol::Nfs4::ConnectNfs4(address, options);
-    EXPECT_TRUE(connected.has_value());
-    return std::move(*connected);
-  }
-  uint64_t Retries(const protocol::Protocol& nfs) const {
-    return version() == 3 ? static_cast<const protocol::Nfs3&>(nfs).retries()
-                          : static_cast<const protocol::Nfs4&>(nfs).retries();
-  }
+  void TearDown() override { RestoreClocks(); }
 };
 
 INSTANTIATE_TEST_SUITE_P(Versions, ClockLeapInFlight, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
 TEST_P(ClockLeapInFlight, RetransmitsACallOnceOnAHardMount) {
-  const auto nfs = Connect(true);
-  const auto root = nfs->GetRoot(root_).handle;
+  const auto nfs = MustConnect({.hard = true});
+  ASSERT_NE(nfs, nullptr);
   server().Hang();
   const uint64_t before = nfs->rpcs_sent();
-  const auto ask = [&] { EXPECT_EQ(nfs->GetAttributes(root, root_).error, std::errc{}); };
+  const auto ask = [&] {
+    EXPECT_EQ(nfs->GetAttributes(root(), protocol::kRoot).error, std::errc{});
+  };
   std::jthread overdue(ask);
   while (nfs->rpcs_sent() == before) std::this_thread::yield();
   StepMonotonic(kYear);
@@ -199,15 +187,16 @@ TEST_P(ClockLeapInFlight, RetransmitsACallOnceOnAHardMount) {
 }
 
 TEST_P(ClockLeapInFlight, TimesOutACallOnASoftMountAndTheNextSucceeds) {
-  const auto nfs = Connect(false);
-  const auto root = nfs->GetRoot(root_).handle;
+  const auto nfs = MustConnect({.hard = false});
+  ASSERT_NE(nfs, nullptr);
   server().Hang();
   const uint64_t before = nfs->rpcs_sent();
   std::jthread overdue(
-      [&] { EXPECT_EQ(nfs->GetAttributes(root, root_).error, std::errc::timed_out); });
+      [&] { EXPECT_EQ(nfs->GetAttributes(root(), protocol::kRoot).error, std::errc::timed_out); });
   while (nfs->rpcs_sent() == before) std::this_thread::yield();
   StepMonotonic(kYear);
-  std::jthread later([&] { EXPECT_EQ(nfs->GetAttributes(root, root_).error, std::errc{}); });
+  std::jthread later(
+      [&] { EXPECT_EQ(nfs->GetAttributes(root(), protocol::kRoot).error, std::errc{}); });
   overdue.join();
   server().Resume();
 }

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "nfsclient/client.h"
-#include "rcu/defer.h"
-#include "tests/faults/doubtful_worker.h"
+#include "tests/faults/presence_worker.h"
+#include "tests/faults/tree_check.h"
 #include "tests/fixtures/faulty_mount.h"
 #include "tests/fixtures/memory_server.h"
 #include "tests/fixtures/mounted_export.h"
@@ -23,8 +23,8 @@
 namespace nfswalk {
 namespace {
 
-using faults::DoubtfulWorker;
-using faults::Known;
+using faults::Presence;
+using faults::PresenceWorker;
 using fixtures::Fault;
 using fixtures::FaultPlan;
 using fixtures::FaultyProtocol;
@@ -34,11 +34,11 @@ constexpr int kWorkers = 6;
 
 // --- the server's tree, read without a client ---
 
-struct Truth {
+struct ServerFile {
   Attributes attributes;
   std::string target;
 };
-using Tree = std::map<std::string, Truth>;
+using Tree = std::map<std::string, ServerFile>;
 
 void ReadTree(protocol::Protocol& server, const protocol::FileHandle& directory,
               const std::string& prefix, const Credential& me, Tree& tree) {
@@ -51,11 +51,11 @@ void ReadTree(protocol::Protocol& server, const protocol::FileHandle& directory,
       if (entry.name == "." || entry.name == "..") continue;
       const auto found = server.Lookup(directory, entry.name, me);
       ASSERT_EQ(found.error, std::errc{}) << prefix << entry.name;
-      Truth& truth = tree[prefix + entry.name];
-      truth.attributes = server.GetAttributes(found.handle, me).attributes;
-      const auto type = truth.attributes.type;
+      ServerFile& file = tree[prefix + entry.name];
+      file.attributes = server.GetAttributes(found.handle, me).attributes;
+      const auto type = file.attributes.type;
       if (type == protocol::FileType::kSymlink) {
-        truth.target = server.ReadLink(found.handle, me).target;
+        file.target = server.ReadLink(found.handle, me).target;
       } else if (type == protocol::FileType::kDirectory) {
         ReadTree(server, found.handle, prefix + entry.name + "/", me, tree);
       }
@@ -64,20 +64,9 @@ void ReadTree(protocol::Protocol& server, const protocol::FileHandle& directory,
   }
 }
 
-// The attributes that reads do not change.
-std::string Shown(const Attributes& a) {
-  const auto time = [](const protocol::Time& t) {
-    return std::to_string(t.seconds) + "." + std::to_string(t.nanoseconds);
-  };
-  return "type " + std::to_string(static_cast<int>(a.type)) + " id " + std::to_string(a.fileid) +
-         " mode " + std::to_string(a.mode) + " links " + std::to_string(a.nlink) + " owner " +
-         std::to_string(a.uid) + "/" + std::to_string(a.gid) + " size " +
-         std::to_string(a.size_bytes) + " mtime " + time(a.mtime) + " ctime " + time(a.ctime);
-}
-
 // --- one client and its load ---
 
-struct World {
+struct LoadedMount {
   std::unique_ptr<Client> client;
   FaultyProtocol* protocol = nullptr;
   std::string base;  // "" or "directory/"
@@ -85,18 +74,17 @@ struct World {
 
   void MakeDirectories() const;
   Tree ServersTree() const;
-  void ExpectTree(const Tree& tree, const std::vector<DoubtfulWorker>& workers) const;
-  void ExpectAllEvictable() const;
+  void ExpectTree(const Tree& tree, const std::vector<PresenceWorker>& workers) const;
   void RunLoad(int steps);
 };
 
-void World::MakeDirectories() const {
-  for (int i = 0; i < DoubtfulWorker::kDirectories; ++i) {
-    ASSERT_TRUE(client->MakeDirectory(DoubtfulWorker::DirectoryIn(base, i), 0755, me).has_value());
+void LoadedMount::MakeDirectories() const {
+  for (int i = 0; i < PresenceWorker::kDirectories; ++i) {
+    ASSERT_TRUE(client->MakeDirectory(PresenceWorker::DirectoryIn(base, i), 0755, me).has_value());
   }
 }
 
-Tree World::ServersTree() const {
+Tree LoadedMount::ServersTree() const {
   Tree tree;
   protocol::Protocol& server = protocol->inner();
   protocol::FileHandle top = server.GetRoot(me).handle;
@@ -107,22 +95,22 @@ Tree World::ServersTree() const {
   return tree;
 }
 
-void World::ExpectTree(const Tree& tree, const std::vector<DoubtfulWorker>& workers) const {
-  for (const auto& [path, truth] : tree) {
+void LoadedMount::ExpectTree(const Tree& tree, const std::vector<PresenceWorker>& workers) const {
+  for (const auto& [path, file] : tree) {
     const auto found = client->Stat(path, me, {.no_follow = true});
     ASSERT_TRUE(found.has_value()) << path << std::make_error_code(found.error()).message();
-    EXPECT_EQ(Shown(*found), Shown(truth.attributes)) << path;
-    if (truth.attributes.type != protocol::FileType::kSymlink) continue;
+    EXPECT_EQ(faults::Describe(*found), faults::Describe(file.attributes)) << path;
+    if (file.attributes.type != protocol::FileType::kSymlink) continue;
     std::array<char, 4096> text;
     const auto size = client->ReadLink(path, text, me);
     ASSERT_TRUE(size.has_value()) << path;
-    EXPECT_EQ(std::string_view(text.data(), *size), truth.target) << path;
+    EXPECT_EQ(std::string_view(text.data(), *size), file.target) << path;
   }
-  for (const DoubtfulWorker& worker : workers) {
+  for (const PresenceWorker& worker : workers) {
     for (const auto& name : worker.names()) {
       const bool there = tree.contains(name.path);
-      if (name.known != Known::kDoubtful) {
-        EXPECT_EQ(there, name.known == Known::kPresent) << name.path << " on the server";
+      if (name.presence != Presence::kUnknown) {
+        EXPECT_EQ(there, name.presence == Presence::kPresent) << name.path << " on the server";
       }
       if (!there) {
         const auto found = client->Stat(name.path, me, {.no_follow = true});
@@ -132,8 +120,8 @@ void World::ExpectTree(const Tree& tree, const std::vector<DoubtfulWorker>& work
     }
   }
   Tree listed;
-  for (int i = 0; i < DoubtfulWorker::kDirectories; ++i) {
-    const std::string directory = DoubtfulWorker::DirectoryIn(base, i);
+  for (int i = 0; i < PresenceWorker::kDirectories; ++i) {
+    const std::string directory = PresenceWorker::DirectoryIn(base, i);
     listed[directory];
     EXPECT_EQ(client->ReadDir(directory, me,
                               [&](const DirectoryEntry& entry) {
@@ -146,28 +134,17 @@ void World::ExpectTree(const Tree& tree, const std::vector<DoubtfulWorker>& work
   for (const auto& [path, nothing] : listed) EXPECT_TRUE(tree.contains(path)) << path;
 }
 
-void World::ExpectAllEvictable() const {
-  client->DropCaches();
-  rcu::Barrier();  // deferred access entries hold credentials
-  client->DropCaches();
-  const Stats stats = client->stats();
-  EXPECT_EQ(stats.dentries, 1u);
-  EXPECT_EQ(stats.inodes, 1u);
-  EXPECT_EQ(stats.access_entries, 0u);
-  EXPECT_EQ(stats.credentials, 0u);
-}
-
-void World::RunLoad(int steps) {
+void LoadedMount::RunLoad(int steps) {
   protocol->SetOn(false);
   MakeDirectories();
-  std::vector<DoubtfulWorker> workers;
+  std::vector<PresenceWorker> workers;
   for (int i = 0; i < kWorkers; ++i) {
     workers.emplace_back(*client, base, i, Credential(0, 0, {static_cast<uint32_t>(i % 3)}));
     workers.back().Begin();
   }
   protocol->SetOn(true);
   std::vector<std::thread> threads;
-  for (DoubtfulWorker& worker : workers) {
+  for (PresenceWorker& worker : workers) {
     threads.emplace_back([&worker, steps] {
       for (int i = 0; i < steps; ++i) worker.Step();
     });
@@ -175,25 +152,25 @@ void World::RunLoad(int steps) {
   for (std::thread& thread : threads) thread.join();
   protocol->SetOn(false);
 
-  int done = 0, doubtful = 0;
-  for (const DoubtfulWorker& worker : workers) {
+  int done = 0, unknown_outcomes = 0;
+  for (const PresenceWorker& worker : workers) {
     for (const std::string& sentence : worker.contradictions()) ADD_FAILURE() << sentence;
     done += worker.done();
-    doubtful += worker.doubtful();
+    unknown_outcomes += worker.unknown_outcomes();
   }
   EXPECT_GT(done, kWorkers * steps / 5);
-  EXPECT_GT(doubtful, kWorkers * steps / 200);
+  EXPECT_GT(unknown_outcomes, kWorkers * steps / 200);
   const Tree tree = ServersTree();
   {
-    SCOPED_TRACE("what the caches believe");
+    SCOPED_TRACE("from the caches");
     ExpectTree(tree, workers);
   }
   {
-    SCOPED_TRACE("what the server confirms");
+    SCOPED_TRACE("after InvalidateCaches()");
     client->InvalidateCaches();
     ExpectTree(tree, workers);
   }
-  ExpectAllEvictable();
+  faults::ExpectAllEvictable(*client);
 }
 
 void ExpectEveryFault(const FaultyProtocol& protocol, uint64_t times) {
@@ -205,34 +182,35 @@ void ExpectEveryFault(const FaultyProtocol& protocol, uint64_t times) {
 
 constexpr uint32_t kPerMille = 12;  // for each of eight faults
 
-MountOptions Believing(MountOptions options) {
+MountOptions WithLongAttributeTimeout(MountOptions options) {
   options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s = 600;
   return options;
 }
 
 // Whole-path replies or not; change_info4 that is atomic or not, or wcc_data.
-enum class Tells { kTimes, kChange, kChangeNotAtomic };
-class FaultyMemory : public testing::TestWithParam<std::tuple<bool, Tells, int>> {};
+enum class ReplyForm { kWccData, kAtomicChangeInfo, kNonAtomicChangeInfo };
+class FaultyMemory : public testing::TestWithParam<std::tuple<bool, ReplyForm, int>> {};
 
 INSTANTIATE_TEST_SUITE_P(Servers, FaultyMemory,
                          testing::Combine(testing::Bool(),
-                                          testing::Values(Tells::kTimes, Tells::kChange,
-                                                          Tells::kChangeNotAtomic),
+                                          testing::Values(ReplyForm::kWccData,
+                                                          ReplyForm::kAtomicChangeInfo,
+                                                          ReplyForm::kNonAtomicChangeInfo),
                                           testing::Range(1, 4)));
 
 // ATTR-13.
 TEST_P(FaultyMemory, CachesAgreeWithTheServerAfterwards) {
-  const auto [whole_paths, tells, seed] = GetParam();
+  const auto [whole_paths, form, seed] = GetParam();
   auto server = std::make_unique<MemoryServer>();
   if (whole_paths) server->AnswerWholePaths();
-  if (tells != Tells::kTimes) server->AnswerChangeInfo(tells == Tells::kChange);
+  if (form != ReplyForm::kWccData) server->AnswerChangeInfo(form == ReplyForm::kAtomicChangeInfo);
   auto protocol =
       std::make_unique<FaultyProtocol>(std::move(server), FaultPlan::Everything(seed, kPerMille));
-  World world;
-  world.protocol = protocol.get();
-  world.client = std::move(*Client::MountOver(std::move(protocol), Believing({})));
-  world.RunLoad(1000);
-  ExpectEveryFault(*world.protocol, 10);
+  LoadedMount mount;
+  mount.protocol = protocol.get();
+  mount.client = std::move(*Client::MountOver(std::move(protocol), WithLongAttributeTimeout({})));
+  mount.RunLoad(1000);
+  ExpectEveryFault(*mount.protocol, 10);
 }
 
 class FaultyExport : public fixtures::VersionedExport {};
@@ -242,15 +220,15 @@ INSTANTIATE_TEST_SUITE_P(Versions, FaultyExport, fixtures::AllVersions(),
 
 TEST_P(FaultyExport, CachesAgreeWithTheServerAfterwards) {
   const fixtures::GaneshaServer::NetworkScope scope(server());
-  World world;
-  auto client =
-      fixtures::MountWithFaults(Believing(*ParseMountUrl(server().Url("", version()))),
-                                FaultPlan::Everything(version(), kPerMille), &world.protocol);
+  LoadedMount mount;
+  auto client = fixtures::MountWithFaults(
+      WithLongAttributeTimeout(*ParseMountUrl(server().Url("", version()))),
+      FaultPlan::Everything(version(), kPerMille), &mount.protocol);
   ASSERT_TRUE(client.has_value()) << client.error().message;
-  world.client = std::move(*client);
-  world.base = Path("");
-  world.RunLoad(250);
-  ExpectEveryFault(*world.protocol, 5);
+  mount.client = std::move(*client);
+  mount.base = Path("");
+  mount.RunLoad(250);
+  ExpectEveryFault(*mount.protocol, 5);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ constexpr uint32_t kTextBytesMax = 600;
 constexpr uint32_t kWorkersMax = 4;
 constexpr int kFailuresShownMax = 5;
 
-std::string Told(std::errc error) {
+std::string MessageOf(std::errc error) {
   return error == kOk ? "success" : std::make_error_code(error).message();
 }
 
@@ -76,7 +76,7 @@ void LoadWorker::Step() {
       &LoadWorker::StatAny,       &LoadWorker::StatAny,         &LoadWorker::StatTarget,
       &LoadWorker::Access,        &LoadWorker::Access,          &LoadWorker::ReadLink,
       &LoadWorker::List,          &LoadWorker::WriteAndRead,    &LoadWorker::WriteAndRead,
-      &LoadWorker::UseHeld,       &LoadWorker::LookAtOthers,
+      &LoadWorker::UseHeld,       &LoadWorker::StatOthers,
   };
   (this->*kOperations[Draw(std::size(kOperations))])();
   done_.fetch_add(1);
@@ -84,38 +84,39 @@ void LoadWorker::Step() {
 }
 
 bool LoadWorker::Expect(const char* what, const std::string& path, Errc expected,
-                        const std::function<Errc()>& call, Else otherwise) {
+                        const std::function<Errc()>& call, Tolerated otherwise) {
   const uint64_t ended = faults_.ended.load();
   const Errc got = call();
   const bool faulted = faults_.begun.load() != ended;
   if (got == expected) return got == kOk;
   if (terms_.soft && (got == std::errc::timed_out || got == std::errc::io_error)) {
     Resynchronize();
-  } else if (faulted && otherwise == Else::kIsStranger && terms_.server_dies && got == kExists) {
-    RemoveStranger(path);
-  } else if (!faulted || otherwise != Else::kSeemsDone || got != kOk) {
+  } else if (faulted && otherwise == Tolerated::kExistsAsUnrecognized && terms_.server_dies &&
+             got == kExists) {
+    RemoveUnrecognized(path);
+  } else if (!faulted || otherwise != Tolerated::kSucceedsAsRetried || got != kOk) {
     Fail(what, path,
-         Told(got) + " instead of " + Told(expected) + (faulted ? ", met a fault" : ""));
+         MessageOf(got) + " instead of " + MessageOf(expected) + (faulted ? ", met a fault" : ""));
   }
   return false;
 }
 
 // After the reply to another call the faulted one has no later effect: see cutting_proxy.h.
 void LoadWorker::Resynchronize() {
-  ++in_doubt_;
+  ++unknown_outcomes_;
   held_.reset();
   while (client_.ReadDir(Full(own_), credential_, [](const auto&) { return true; }) != kOk) {
   }
   model_.Reload(backing_);
 }
 
-void LoadWorker::RemoveStranger(const std::string& path) {
-  ++strangers_;
+void LoadWorker::RemoveUnrecognized(const std::string& path) {
+  ++unrecognized_creates_;
   Errc removed = client_.Unlink(Full(path), credential_);
   if (removed == std::errc::is_a_directory) {
     removed = client_.RemoveDirectory(Full(path), credential_);
   }
-  if (removed != kOk) Fail("removing what nobody owns", path, Told(removed));
+  if (removed != kOk) Fail("removing an unrecognized name", path, MessageOf(removed));
 }
 
 void LoadWorker::Fail(const char* what, const std::string& path, const std::string& how) {
@@ -177,7 +178,8 @@ void LoadWorker::Create() {
     if (made && expected == kOk) ExpectAttributes("Create", path, *node, *made);
     return ErrorOf(made);
   };
-  if (Expect("Create", path, expected, call, Else::kIsStranger)) model_.Add(path, node);
+  if (Expect("Create", path, expected, call, Tolerated::kExistsAsUnrecognized))
+    model_.Add(path, node);
 }
 
 void LoadWorker::MakeDirectory() {
@@ -192,7 +194,8 @@ void LoadWorker::MakeDirectory() {
     return ErrorOf(made);
   };
   // An existing directory that looks new is taken for the one just made (lost_reply.h).
-  const Else otherwise = there ? Else::kSeemsDone : Else::kIsStranger;
+  const Tolerated otherwise =
+      there ? Tolerated::kSucceedsAsRetried : Tolerated::kExistsAsUnrecognized;
   if (Expect("MakeDirectory", path, there ? kExists : kOk, call, otherwise)) {
     model_.Add(path, node);
   }
@@ -205,7 +208,7 @@ void LoadWorker::RemoveDirectory() {
                         : !model_.NamesIn(path).empty() ? std::errc::directory_not_empty
                                                         : kOk;
   const auto call = [&] { return client_.RemoveDirectory(Full(path), credential_); };
-  const Else otherwise = there ? Else::kNothing : Else::kSeemsDone;
+  const Tolerated otherwise = there ? Tolerated::kNothing : Tolerated::kSucceedsAsRetried;
   if (Expect("RemoveDirectory", path, expected, call, otherwise)) model_.Remove(path);
 }
 
@@ -225,7 +228,7 @@ void LoadWorker::MakeSymlink() {
   const bool same =
       known != nullptr && known->type == FileType::kSymlink && known->text == node->text;
   if (Expect("MakeSymlink", path, Reachable(path, known != nullptr ? kExists : kOk), call,
-             same ? Else::kSeemsDone : Else::kNothing)) {
+             same ? Tolerated::kSucceedsAsRetried : Tolerated::kNothing)) {
     model_.Add(path, node);
   }
 }
@@ -237,7 +240,8 @@ void LoadWorker::Link() {
   const NodeRef node = model_.Find(from);
   const auto call = [&] { return client_.Link(Full(from), Full(to), credential_); };
   // A link to the same file is taken for the one just made.
-  const Else otherwise = model_.Find(to) == node ? Else::kSeemsDone : Else::kNothing;
+  const Tolerated otherwise =
+      model_.Find(to) == node ? Tolerated::kSucceedsAsRetried : Tolerated::kNothing;
   if (Expect("Link", from + " -> " + to, Reachable(to, model_.IsThere(to) ? kExists : kOk), call,
              otherwise)) {
     ++node->links;
@@ -251,7 +255,8 @@ void LoadWorker::Rename() {
   const bool there = model_.HasDirectoryOf(from) && model_.IsThere(from);
   const auto call = [&] { return client_.Rename(Full(from), Full(to), credential_); };
   // A missing source and an existing target look like a rename that was executed.
-  const Else otherwise = !there && model_.IsThere(to) ? Else::kSeemsDone : Else::kNothing;
+  const Tolerated otherwise =
+      !there && model_.IsThere(to) ? Tolerated::kSucceedsAsRetried : Tolerated::kNothing;
   if (Expect("Rename", from + " -> " + to, Reachable(to, there ? kOk : kNoEnt), call, otherwise)) {
     model_.Rename(from, to);
   }
@@ -263,7 +268,8 @@ void LoadWorker::RenameDirectory() {
   const bool there = model_.IsThere(from);
   const bool full = from != to && !model_.NamesIn(to).empty();
   const auto call = [&] { return client_.Rename(Full(from), Full(to), credential_); };
-  const Else otherwise = !there && model_.IsThere(to) ? Else::kSeemsDone : Else::kNothing;
+  const Tolerated otherwise =
+      !there && model_.IsThere(to) ? Tolerated::kSucceedsAsRetried : Tolerated::kNothing;
   const Errc expected = !there ? kNoEnt : full ? std::errc::directory_not_empty : kOk;
   if (Expect("Rename", from + " -> " + to, expected, call, otherwise)) model_.Rename(from, to);
 }
@@ -272,7 +278,7 @@ void LoadWorker::Unlink() {
   const std::string path = DrawName();
   const bool there = model_.IsThere(path);
   const auto call = [&] { return client_.Unlink(Full(path), credential_); };
-  const Else otherwise = there ? Else::kNothing : Else::kSeemsDone;
+  const Tolerated otherwise = there ? Tolerated::kNothing : Tolerated::kSucceedsAsRetried;
   if (Expect("Unlink", path, there ? kOk : kNoEnt, call, otherwise)) model_.Remove(path);
 }
 
@@ -430,7 +436,7 @@ void LoadWorker::UseHeld() {
 }
 
 // Names that other workers change are present or absent; no other error is right.
-void LoadWorker::LookAtOthers() {
+void LoadWorker::StatOthers() {
   const std::string number = std::to_string(Draw(kWorkersMax));
   const std::string name = "n" + std::to_string(Draw(kNamesPerDirectory));
   const std::string path =

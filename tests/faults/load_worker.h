@@ -53,24 +53,23 @@ class LoadWorker {
   void AwaitDone(uint64_t steps) const;
 
   // How often tolerated outcomes happened.
-  uint64_t strangers() const { return strangers_.load(); }
-  uint64_t in_doubt() const { return in_doubt_.load(); }
-  const ModelTree& model() const { return model_; }
+  uint64_t unrecognized_creates() const { return unrecognized_creates_.load(); }
+  uint64_t unknown_outcomes() const { return unknown_outcomes_.load(); }
 
  private:
   using Errc = std::errc;
   // An outcome that is tolerated, besides the expected one, if a fault met the call.
-  enum class Else {
+  enum class Tolerated {
     kNothing,
-    kSeemsDone,   // success instead of an error: as if the first reply was lost
-    kIsStranger,  // EEXIST, if the server was killed meanwhile
+    kSucceedsAsRetried,     // success instead of an error: as if the first reply was lost
+    kExistsAsUnrecognized,  // EEXIST, if the server was killed meanwhile
   };
 
   // Runs `call` and checks its outcome. Returns true if it was executed as expected.
   bool Expect(const char* what, const std::string& path, Errc expected,
-              const std::function<Errc()>& call, Else otherwise = Else::kNothing);
+              const std::function<Errc()>& call, Tolerated otherwise = Tolerated::kNothing);
   void Resynchronize();
-  void RemoveStranger(const std::string& path);
+  void RemoveUnrecognized(const std::string& path);
   void Fail(const char* what, const std::string& path, const std::string& how);
   void ExpectAttributes(const char* what, const std::string& path, Node& node,
                         const Attributes& found);
@@ -93,7 +92,7 @@ class LoadWorker {
   void List();
   void WriteAndRead();
   void UseHeld();
-  void LookAtOthers();
+  void StatOthers();
 
   Result<std::unique_ptr<File>> Open(const std::string& path) const;
   void WriteAndReadThrough(File& file, const std::string& path, Node& node);
@@ -116,8 +115,8 @@ class LoadWorker {
   ModelTree model_;
   std::minstd_rand random_;
   std::unique_ptr<File> held_;
-  std::atomic<uint64_t> strangers_{0};
-  std::atomic<uint64_t> in_doubt_{0};
+  std::atomic<uint64_t> unrecognized_creates_{0};
+  std::atomic<uint64_t> unknown_outcomes_{0};
   int failures_ = 0;
   std::atomic<uint64_t> done_{0};
 };

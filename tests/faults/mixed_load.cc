@@ -44,21 +44,13 @@ void MixedLoad::ExpectModels() {
   for (const auto& worker : workers_) worker->StatEverything();
 }
 
-uint64_t MixedLoad::steps() const {
-  uint64_t sum = 0;
-  for (const auto& worker : workers_) sum += worker->done();
-  return sum;
-}
+uint64_t MixedLoad::unrecognized_creates() const { return Sum(&LoadWorker::unrecognized_creates); }
 
-uint64_t MixedLoad::strangers() const {
-  uint64_t sum = 0;
-  for (const auto& worker : workers_) sum += worker->strangers();
-  return sum;
-}
+uint64_t MixedLoad::unknown_outcomes() const { return Sum(&LoadWorker::unknown_outcomes); }
 
-uint64_t MixedLoad::in_doubt() const {
+uint64_t MixedLoad::Sum(uint64_t (LoadWorker::*count)() const) const {
   uint64_t sum = 0;
-  for (const auto& worker : workers_) sum += worker->in_doubt();
+  for (const auto& worker : workers_) sum += ((*worker).*count)();
   return sum;
 }
 

@@ -32,11 +32,12 @@ class MixedLoad {
   // Expects the client to agree with every worker's model. Preconditions: Stop().
   void ExpectModels();
 
-  uint64_t steps() const;
-  uint64_t strangers() const;
-  uint64_t in_doubt() const;
+  uint64_t unrecognized_creates() const;
+  uint64_t unknown_outcomes() const;
 
  private:
+  uint64_t Sum(uint64_t (LoadWorker::*count)() const) const;
+
   std::atomic<bool> stop_{false};
   std::vector<std::unique_ptr<LoadWorker>> workers_;
   std::vector<std::jthread> threads_;

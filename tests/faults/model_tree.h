@@ -52,8 +52,6 @@ class ModelTree {
   // last operation has an unknown outcome.
   void Reload(const std::string& backing);
 
-  const std::map<std::string, NodeRef>& names() const { return names_; }
-
  private:
   void ReloadDirectory(const std::string& backing, const std::string& directory);
 

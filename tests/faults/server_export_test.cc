@@ -117,7 +117,7 @@ TEST_P(WithdrawnExport, IsESTALEUntilItReturns) {
   EXPECT_TRUE(of_open_file == kStale || of_open_file == std::errc::io_error);
   client->InvalidateCaches();
   for (const std::string& path : {std::string("/"), Path("d"), Path("d/f"), Path("d/none")}) {
-    EXPECT_EQ(StatError(*client, path), kStale) << path << " is not believed any more";
+    EXPECT_EQ(StatError(*client, path), kStale) << path << " is revalidated";
   }
   client->DropCaches();
   ExpectAll(*client, kStale, "without export and caches");

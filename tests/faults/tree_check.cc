@@ -10,6 +10,9 @@
 #include <iterator>
 #include <set>
 #include <span>
+#include <sstream>
+
+#include "rcu/defer.h"
 
 namespace nfswalk::faults {
 
@@ -24,28 +27,25 @@ FileType TypeOf(mode_t mode) {
   return S_ISLNK(mode) ? FileType::kSymlink : FileType::kRegular;
 }
 
-// Prints the fileid, the times and all else of stat(2) in one line.
-std::string LineOf(const struct stat& found) {
-  const bool directory = S_ISDIR(found.st_mode);
-  return std::to_string(found.st_ino) + " type " +
-         std::to_string(static_cast<int>(TypeOf(found.st_mode))) + " mode " +
-         std::to_string(S_ISLNK(found.st_mode) ? 0 : found.st_mode & 07777) + " owner " +
-         std::to_string(found.st_uid) + ":" + std::to_string(found.st_gid) + " links " +
-         std::to_string(found.st_nlink) + " size " + std::to_string(directory ? 0 : found.st_size) +
-         " mtime " + std::to_string(found.st_mtim.tv_sec) + "." +
-         std::to_string(found.st_mtim.tv_nsec) + " ctime " + std::to_string(found.st_ctim.tv_sec) +
-         "." + std::to_string(found.st_ctim.tv_nsec);
+Attributes AttributesOf(const struct stat& found) {
+  Attributes attributes;
+  attributes.type = TypeOf(found.st_mode);
+  attributes.mode = found.st_mode & 07777;
+  attributes.nlink = static_cast<uint32_t>(found.st_nlink);
+  attributes.uid = found.st_uid;
+  attributes.gid = found.st_gid;
+  attributes.size_bytes = static_cast<uint64_t>(found.st_size);
+  attributes.fileid = found.st_ino;
+  attributes.mtime = {found.st_mtim.tv_sec, static_cast<uint32_t>(found.st_mtim.tv_nsec)};
+  attributes.ctime = {found.st_ctim.tv_sec, static_cast<uint32_t>(found.st_ctim.tv_nsec)};
+  return attributes;
 }
 
-std::string LineOf(const Attributes& found) {
-  const bool directory = found.type == FileType::kDirectory;
-  return std::to_string(found.fileid) + " type " + std::to_string(static_cast<int>(found.type)) +
-         " mode " + std::to_string(found.type == FileType::kSymlink ? 0 : found.mode) + " owner " +
-         std::to_string(found.uid) + ":" + std::to_string(found.gid) + " links " +
-         std::to_string(found.nlink) + " size " + std::to_string(directory ? 0 : found.size_bytes) +
-         " mtime " + std::to_string(found.mtime.seconds) + "." +
-         std::to_string(found.mtime.nanoseconds) + " ctime " + std::to_string(found.ctime.seconds) +
-         "." + std::to_string(found.ctime.nanoseconds);
+// Leaves out what the server and the backing file system show differently.
+std::string Comparable(Attributes attributes) {
+  if (attributes.type == FileType::kSymlink) attributes.mode = 0;
+  if (attributes.type == FileType::kDirectory) attributes.size_bytes = 0;
+  return Describe(attributes);
 }
 
 std::string TextOf(Client& client, const std::string& path, FileType type, uint64_t size) {
@@ -76,8 +76,8 @@ int ExpectSameTree(Client& client, const std::string& path, const std::string& b
   struct stat there;
   EXPECT_EQ(lstat(backing.c_str(), &there), 0) << backing;
   const auto found = client.Stat(path, kRoot, {.no_follow = true});
-  EXPECT_EQ(found ? LineOf(*found) : "error " + std::make_error_code(found.error()).message(),
-            LineOf(there))
+  EXPECT_EQ(found ? Comparable(*found) : "error " + std::make_error_code(found.error()).message(),
+            Comparable(AttributesOf(there)))
       << path << " " << when;
   const FileType type = TypeOf(there.st_mode);
   if (type != FileType::kDirectory) {
@@ -104,6 +104,26 @@ int ExpectSameTree(Client& client, const std::string& path, const std::string& b
             std::errc{});
   EXPECT_EQ(listed, std::multiset<std::string>(kept.begin(), kept.end())) << path << " " << when;
   return compared;
+}
+
+std::string Describe(const Attributes& found) {
+  std::ostringstream line;
+  line << found.fileid << " type " << static_cast<int>(found.type) << " mode " << found.mode
+       << " owner " << found.uid << ":" << found.gid << " links " << found.nlink << " size "
+       << found.size_bytes << " mtime " << found.mtime.seconds << "." << found.mtime.nanoseconds
+       << " ctime " << found.ctime.seconds << "." << found.ctime.nanoseconds;
+  return line.str();
+}
+
+void ExpectAllEvictable(Client& client) {
+  client.DropCaches();
+  rcu::Barrier();  // access entries release credentials after a grace period
+  client.DropCaches();
+  const Stats stats = client.stats();
+  EXPECT_EQ(stats.dentries, 1u) << "the root alone";
+  EXPECT_EQ(stats.inodes, 1u);
+  EXPECT_EQ(stats.access_entries, 0u);
+  EXPECT_EQ(stats.credentials, 0u);
 }
 
 }  // namespace nfswalk::faults

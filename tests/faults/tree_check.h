@@ -1,4 +1,5 @@
-// tree_check: compares the client's view of a directory tree with the server's backing directory.
+// tree_check: compares the client's view of a directory tree with the server's backing directory,
+// and checks that a client at rest holds nothing.
 #ifndef NFSWALK_TESTS_FAULTS_TREE_CHECK_H_
 #define NFSWALK_TESTS_FAULTS_TREE_CHECK_H_
 
@@ -13,6 +14,12 @@ namespace nfswalk::faults {
 // files were compared. `when` is for messages: "from the caches".
 int ExpectSameTree(Client& client, const std::string& path, const std::string& backing,
                    const std::string& when);
+
+// Prints the attributes that reads do not change.
+std::string Describe(const Attributes& attributes);
+
+// Drops the caches. Expects that no object is still referenced, but for the root.
+void ExpectAllEvictable(Client& client);
 
 }  // namespace nfswalk::faults
 

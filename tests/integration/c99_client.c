@@ -109,17 +109,17 @@ static void names(void) {
 
 static void identities(void) {
   const uint32_t groups[] = {4, 24};
-  nfswalk_credential *stranger, *process, *nobody;
-  CHECK(nfswalk_credential_create(1000, 1000, groups, 2, &stranger) == 0);
+  nfswalk_credential *other, *process, *none;
+  CHECK(nfswalk_credential_create(1000, 1000, groups, 2, &other) == 0);
   CHECK(nfswalk_credential_of_process(&process) == 0);
-  CHECK(nfswalk_credential_create_none(&nobody) == 0);
+  CHECK(nfswalk_credential_create_none(&none) == 0);
   CHECK(nfswalk_access(client, path("file"), NFSWALK_READ | NFSWALK_WRITE, process, 0) == 0);
   CHECK(nfswalk_access(client, path("file"), NFSWALK_READ, NULL, 0) == 0);
-  CHECK(nfswalk_access(client, path("file"), NFSWALK_READ, stranger, 0) == -EACCES);
+  CHECK(nfswalk_access(client, path("file"), NFSWALK_READ, other, 0) == -EACCES);
   CHECK(nfswalk_access(client, path("file"), 8, NULL, 0) == -EINVAL);
-  nfswalk_credential_destroy(stranger);
+  nfswalk_credential_destroy(other);
   nfswalk_credential_destroy(process);
-  nfswalk_credential_destroy(nobody);
+  nfswalk_credential_destroy(none);
 }
 
 static void nodes(void) {

@@ -12,7 +12,7 @@
 
 #include "nfsclient/c_api/nfswalk.h"
 #include "tests/fixtures/mounted_export.h"
-#include "tests/fixtures/program_run.h"
+#include "tests/integration/program_run.h"
 
 namespace nfswalk {
 namespace {
@@ -44,7 +44,11 @@ class CApi : public fixtures::VersionedExport {
   }
   void TearDown() override { nfswalk_unmount(client_); }
 
-  bool Ready(const nfswalk_queue* queue, int timeout_ms) {
+  static void QueueStat(nfswalk_queue* queue, const std::string& path, uint32_t flags,
+                        Answer& answer, const nfswalk_node* node = nullptr) {
+    EXPECT_EQ(nfswalk_queue_stat(queue, node, path.c_str(), nullptr, flags, Note, &answer), 0);
+  }
+  static bool Ready(const nfswalk_queue* queue, int timeout_ms) {
     pollfd event{nfswalk_queue_fd(queue), POLLIN, 0};
     return poll(&event, 1, timeout_ms) == 1;
   }
@@ -58,8 +62,8 @@ TEST_P(CApi, EveryCallWorksFromC99) {
   MakeDirectory("own");
   std::filesystem::permissions(Backing("own"), std::filesystem::perms::all);
   fixtures::GaneshaServer::NetworkScope scope(server());
-  const auto run = fixtures::RunProgram("tests/integration/c99_client",
-                                        {server().Url("actimeo=600", version()), Path("own")});
+  const ProgramRun run = RunProgram(
+      {"tests/integration/c99_client", server().Url("actimeo=600", version()), Path("own")});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.out, "every call of nfswalk.h did what it says\n");
 }
@@ -104,21 +108,11 @@ TEST_P(CApi, InvalidArgumentsAreRefusedWithoutEffect) {
   EXPECT_EQ(change(), -EINVAL);
   changes.set = NFSWALK_SET_ATIME | NFSWALK_SET_ATIME_NOW;
   EXPECT_EQ(change(), -EINVAL);
-  changes = {.set = NFSWALK_SET_MTIME,
-             .mode = 0,
-             .uid = 0,
-             .gid = 0,
-             .size_bytes = 0,
-             .atime = {},
-             .mtime = {0, 1'000'000'000, 0}};
+  changes.set = NFSWALK_SET_MTIME;
+  changes.mtime.nanoseconds = 1'000'000'000;
   EXPECT_EQ(change(), -EINVAL);
-  changes = {.set = NFSWALK_SET_MODE,
-             .mode = 010000,
-             .uid = 0,
-             .gid = 0,
-             .size_bytes = 0,
-             .atime = {},
-             .mtime = {}};
+  changes.set = NFSWALK_SET_MODE;
+  changes.mode = 010000;
   EXPECT_EQ(change(), -EINVAL);
 
   EXPECT_EQ(node, nullptr);
@@ -141,13 +135,11 @@ TEST_P(CApi, CacheHitsCompleteWhileAllThreadsOfTheQueueWait) {
   ASSERT_EQ(nfswalk_stat(client_, Path("file").c_str(), nullptr, 0, &attributes), 0);
   Answer cached, hanging, behind, only_cached;
   server().Hang();
-  EXPECT_EQ(nfswalk_queue_stat(queue, nullptr, Path("x").c_str(), nullptr, 0, Note, &hanging), 0);
-  EXPECT_EQ(nfswalk_queue_stat(queue, nullptr, Path("y").c_str(), nullptr, 0, Note, &behind), 0);
+  QueueStat(queue, Path("x"), 0, hanging);
+  QueueStat(queue, Path("y"), 0, behind);
   EXPECT_FALSE(Ready(queue, 0));
-  EXPECT_EQ(nfswalk_queue_stat(queue, nullptr, Path("file").c_str(), nullptr, 0, Note, &cached), 0);
-  EXPECT_EQ(nfswalk_queue_stat(queue, nullptr, Path("z").c_str(), nullptr, NFSWALK_CACHED, Note,
-                               &only_cached),
-            0);
+  QueueStat(queue, Path("file"), 0, cached);
+  QueueStat(queue, Path("z"), NFSWALK_CACHED, only_cached);
   EXPECT_TRUE(Ready(queue, 0));
   EXPECT_EQ(cached.calls, 0);  // callbacks run in dispatch
   EXPECT_EQ(nfswalk_queue_dispatch(queue, 0), 2);
@@ -171,9 +163,7 @@ TEST_P(CApi, ShutdownCancelsTheCallsOfAQueue) {
   std::vector<Answer> answers(10);
   server().Hang();
   for (size_t i = 0; i < answers.size(); ++i) {
-    EXPECT_EQ(nfswalk_queue_stat(queue, nullptr, Path("x" + std::to_string(i)).c_str(), nullptr, 0,
-                                 Note, &answers[i]),
-              0);
+    QueueStat(queue, Path("x" + std::to_string(i)), 0, answers[i]);
   }
   std::thread destroyer([&] { nfswalk_queue_destroy(queue); });
   EXPECT_EQ(nfswalk_shutdown(client_), 0);
@@ -193,8 +183,8 @@ TEST_P(CApi, AQueuedCallBeginsAtItsNode) {
   ASSERT_EQ(nfswalk_queue_create(client_, 1, &queue), 0);
   ASSERT_EQ(nfswalk_resolve(client_, Path("dir").c_str(), nullptr, 0, &node), 0);
   Answer inner, outside;
-  EXPECT_EQ(nfswalk_queue_stat(queue, node, "inner", nullptr, 0, Note, &inner), 0);
-  EXPECT_EQ(nfswalk_queue_stat(queue, node, "..", nullptr, NFSWALK_BENEATH, Note, &outside), 0);
+  QueueStat(queue, "inner", 0, inner, node);
+  QueueStat(queue, "..", NFSWALK_BENEATH, outside, node);
   while (inner.calls + outside.calls < 2) {
     EXPECT_TRUE(Ready(queue, -1));
     EXPECT_EQ(nfswalk_queue_dispatch(queue, 1), 1);

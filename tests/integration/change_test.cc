@@ -4,7 +4,6 @@
 
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tests/fixtures/mounted_export.h"
@@ -67,7 +66,7 @@ TEST_P(Change, OwnChangesKeepTheSiblingsValid) {
   }
 }
 
-TEST_P(Change, AForeignChangeBeforeAnOwnOneInvalidatesTheSiblings) {
+TEST_P(Change, AChangeByAnotherClientBeforeAnOwnOneInvalidatesTheSiblings) {
   MakeFile("sibling");
   EXPECT_TRUE(Exists("sibling"));
   EXPECT_FALSE(Exists("foreign"));
@@ -232,39 +231,6 @@ TEST_P(Change, DataIsReadAndWritten) {
   ASSERT_TRUE(reader.has_value());
   EXPECT_EQ((*reader)->PWrite(data, 0).error(), std::errc::bad_file_descriptor);
   EXPECT_EQ(client_->Open(Path(""), kMayRead, root_).error(), std::errc::is_a_directory);
-}
-
-TEST_P(Change, EightThreadsOfMixedLoadAgreeWithTheServer) {
-  constexpr int kThreads = 8, kRounds = 60;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      std::string mine = "t" + std::to_string(t);
-      EXPECT_TRUE(client_->MakeDirectory(Path(mine), 0755, root_).has_value());
-      for (int i = 0; i < kRounds; ++i) {
-        std::string name = mine + "/" + std::to_string(i);
-        EXPECT_TRUE(client_->Create(Path(name), 0644, true, root_).has_value());
-        EXPECT_TRUE(Exists(name));
-        if (i % 3 == 0) {
-          EXPECT_EQ(client_->Rename(Path(name), Path(name + "r"), root_), std::errc{});
-          EXPECT_TRUE(Exists(name + "r"));
-          EXPECT_FALSE(Exists(name));
-        } else if (i % 3 == 1) {
-          EXPECT_EQ(client_->Unlink(Path(name), root_), std::errc{});
-          EXPECT_FALSE(Exists(name));
-        }
-        (void)Exists("t" + std::to_string((t + 1) % kThreads) + "/" + std::to_string(i));
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  for (int t = 0; t < kThreads; ++t) {
-    for (int i = 0; i < kRounds; ++i) {
-      std::string name = "t" + std::to_string(t) + "/" + std::to_string(i);
-      EXPECT_EQ(Exists(name), i % 3 == 2) << name;
-      EXPECT_EQ(Exists(name + "r"), i % 3 == 0) << name;
-    }
-  }
 }
 
 }  // namespace

@@ -4,102 +4,33 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/fixtures/ganesha_server.h"
 #include "tests/fixtures/protocol_versions.h"
+#include "tests/integration/program_run.h"
 
 namespace nfswalk {
 
 using Json = nlohmann::json;
-using Strings = std::vector<std::string>;
 
 // Relative to the runfiles, where Bazel starts a test.
 inline constexpr const char* kBinary = "nfsclient/cli/nfswalk";
 
-struct Descriptor {
-  explicit Descriptor(int opened) : fd(opened) { EXPECT_GE(fd, 0); }
-  ~Descriptor() { close(fd); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  const int fd;
-};
-
-inline std::string Contents(int fd) {
-  std::string text(static_cast<size_t>(lseek(fd, 0, SEEK_END)), '\0');
-  EXPECT_EQ(pread(fd, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
-  return text;
-}
-
-// `arguments`: argv; the program is searched in PATH unless it has a slash.
-inline pid_t SpawnProgram(Strings arguments, int out, int err) {
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out, 1);
-  posix_spawn_file_actions_adddup2(&actions, err, 2);
-  pid_t pid = -1;
-  EXPECT_EQ(posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ), 0);
-  posix_spawn_file_actions_destroy(&actions);
-  return pid;
-}
-
-inline pid_t Spawn(Strings arguments, int out, int err) {
-  arguments.insert(arguments.begin(), kBinary);
-  return SpawnProgram(std::move(arguments), out, err);
-}
-
-inline int Wait(pid_t pid) {
-  int status = -1;
-  EXPECT_EQ(waitpid(pid, &status, 0), pid);
-  EXPECT_TRUE(WIFEXITED(status)) << "killed by signal " << WTERMSIG(status);
-  return WEXITSTATUS(status);
-}
-
-inline Strings Split(const std::string& text, char end) {
-  Strings parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, end);) parts.push_back(part);
-  return parts;
-}
-
-struct Ran {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-
-  Strings lines() const { return Split(out, '\n'); }
-  std::vector<Json> objects() const {
-    std::vector<Json> parsed;
-    for (const std::string& line : lines()) parsed.push_back(Json::parse(line));
-    return parsed;
-  }
-};
-
-// Runs a program to its end.
-inline Ran RunProgram(const Strings& arguments) {
-  const Descriptor out(memfd_create("out", 0));
-  const Descriptor err(memfd_create("err", 0));
-  Ran ran;
-  ran.exit_code = Wait(SpawnProgram(arguments, out.fd, err.fd));
-  ran.out = Contents(out.fd);
-  ran.err = Contents(err.fd);
-  return ran;
+// Parses one JSON object a line.
+inline std::vector<Json> Objects(const ProgramRun& run) {
+  std::vector<Json> parsed;
+  for (const std::string& line : run.lines()) parsed.push_back(Json::parse(line));
+  return parsed;
 }
 
 class CommandRun : public testing::TestWithParam<int> {
@@ -135,17 +66,46 @@ class CommandRun : public testing::TestWithParam<int> {
   }
 
   // Runs nfswalk with these arguments.
-  static Ran Run(Strings arguments) {
+  static ProgramRun Run(Strings arguments) {
     arguments.insert(arguments.begin(), kBinary);
     return RunProgram(arguments);
+  }
+  static pid_t Spawn(Strings arguments, int out, int err) {
+    arguments.insert(arguments.begin(), kBinary);
+    return SpawnProgram(std::move(arguments), out, err);
+  }
+  // Expects an exit code and no output; returns the messages.
+  static std::string Refusal(const Strings& arguments, int exit_code) {
+    const ProgramRun run = Run(arguments);
+    EXPECT_EQ(run.exit_code, exit_code) << testing::PrintToString(arguments);
+    EXPECT_EQ(run.out, "") << testing::PrintToString(arguments);
+    return run.err;
   }
   // Runs a shell command in the backing directory, without NFS, in the C locale; returns its
   // output.
   std::string Shell(const std::string& command) const {
-    const Ran ran =
+    const ProgramRun run =
         RunProgram({"sh", "-c", "cd '" + root_.string() + "' && export LC_ALL=C && " + command});
-    EXPECT_EQ(ran.exit_code, 0) << command << "\n" << ran.err;
-    return ran.out;
+    EXPECT_EQ(run.exit_code, 0) << command << "\n" << run.err;
+    return run.out;
+  }
+  // Expects `nfswalk COMMAND FLAGS URL PATHS` to print the lines of `PROGRAM FLAGS PATHS`. With
+  // `sorts`, in any order: that of directory entries is the server's.
+  void ExpectAs(const std::string& program, const std::string& command, const std::string& flags,
+                const std::string& paths, bool sorts) const {
+    Strings arguments{command};
+    for (const std::string& flag : Split(flags, ' ')) arguments.push_back(flag);
+    arguments.push_back(Url());
+    for (const std::string& path : Split(paths, ' ')) arguments.push_back(path);
+    const ProgramRun run = Run(arguments);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    Strings found = run.lines(), expected = Split(Shell(program + " " + flags + " " + paths), '\n');
+    EXPECT_FALSE(expected.empty()) << program << " " << flags << " " << paths;
+    if (sorts) {
+      std::ranges::sort(found);
+      std::ranges::sort(expected);
+    }
+    EXPECT_EQ(found, expected) << program << " " << flags << " " << paths;
   }
 
   static std::string Url() { return server_->Url("", GetParam()); }

@@ -33,9 +33,9 @@ class CpCommandTest : public CommandRun {
   std::string Local(const std::string& path) const { return (local_ / path).string(); }
   // Runs a shell command in the local directory.
   std::string Here(const std::string& command) const {
-    const Ran ran = RunProgram({"sh", "-c", "cd '" + local_.string() + "' && " + command});
-    EXPECT_EQ(ran.exit_code, 0) << command << "\n" << ran.err;
-    return ran.out;
+    const ProgramRun run = RunProgram({"sh", "-c", "cd '" + local_.string() + "' && " + command});
+    EXPECT_EQ(run.exit_code, 0) << command << "\n" << run.err;
+    return run.out;
   }
   // Lists the local directory, to see that nothing else is there.
   std::string Names() const { return Here("find . -mindepth 1 | LC_ALL=C sort | tr '\\n' ' '"); }
@@ -48,9 +48,9 @@ INSTANTIATE_TEST_SUITE_P(Versions, CpCommandTest, fixtures::AllVersions(),
 
 TEST_P(CpCommandTest, AFileIsCopiedCompletely) {
   Shell("head -c 5000007 /dev/urandom > f; : > empty; chmod 640 f");
-  const Ran ran = Run({"cp", Url(), "f", Local("copy")});
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_EQ(ran.out, "");
+  const ProgramRun run = Run({"cp", Url(), "f", Local("copy")});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "");
   EXPECT_EQ(Run({"cp", Url(), "f", "empty", Local("")}).exit_code, 0);
   Here("cmp copy '" + Backing("f").string() + "' && cmp f copy && test ! -s empty");
   EXPECT_EQ(Here("stat -c %a copy"), "640\n");
@@ -61,8 +61,8 @@ TEST_P(CpCommandTest, ATreeIsCopiedWithItsLinks) {
   Shell(
       "mkdir -p d/sub/deep d/empty d/private; chmod 500 d/private; echo a > d/a; echo b > d/sub/b;"
       "echo c > 'd/sub/deep/new\nline'; ln -s a d/link; ln -s /no/such d/nowhere; chmod 755 d/a");
-  const Ran ran = Run({"cp", "-r", Url(), "d", Local("copy")});
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const ProgramRun run = Run({"cp", "-r", Url(), "d", Local("copy")});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
   Here("diff -r --no-dereference copy '" + Backing("d").string() + "'");
   EXPECT_EQ(Here("cd copy && find . -printf '%p %m %y %l\\n' | LC_ALL=C sort"),
             Shell("cd d && find . -printf '%p %m %y %l\\n' | LC_ALL=C sort"));
@@ -80,10 +80,10 @@ TEST_P(CpCommandTest, ModesAndTimesAreKeptOnDemand) {
 
 TEST_P(CpCommandTest, TheUmaskAppliesToModesOfNewFiles) {
   Shell("echo a > f; chmod 6777 f");
-  const Ran ran = RunProgram({"sh", "-c",
-                              "umask 027; exec " + std::string(kBinary) + " cp '" + Url() +
-                                  "' f '" + Local("copy") + "'"});
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const ProgramRun run = RunProgram({"sh", "-c",
+                                     "umask 027; exec " + std::string(kBinary) + " cp '" + Url() +
+                                         "' f '" + Local("copy") + "'"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(Here("stat -c %a copy"), "750\n");
 }
 
@@ -97,19 +97,14 @@ TEST_P(CpCommandTest, TheRootIsCopiedIntoAnExistingDirectory) {
 TEST_P(CpCommandTest, OnlyRegularFilesAreReplaced) {
   Shell("echo a > f; mkdir d");
   Here("mkdir -p there/f; mkfifo pipe; ln -s pipe to-pipe; ln -s missing dangling; echo x > file");
-  const auto refusal = [&](const Strings& arguments) {
-    const Ran ran = Run(arguments);
-    EXPECT_EQ(ran.exit_code, 1);
-    return ran.err;
-  };
-  EXPECT_THAT(refusal({"cp", Url(), "f", Local("there")}),
+  EXPECT_THAT(Refusal({"cp", Url(), "f", Local("there")}, 1),
               AllOf(HasSubstr("cp 'f' to '" + Local("there/f") + "': Is a directory"),
                     HasSubstr("not replaced")));
-  EXPECT_THAT(refusal({"cp", Url(), "f", Local("pipe")}), HasSubstr("File exists"));
-  EXPECT_THAT(refusal({"cp", Url(), "f", Local("to-pipe")}), HasSubstr("File exists"));
-  EXPECT_THAT(refusal({"cp", Url(), "f", Local("dangling")}), HasSubstr("No such file"));
-  EXPECT_THAT(refusal({"cp", "-r", Url(), "d", Local("file")}), HasSubstr("Not a directory"));
-  EXPECT_THAT(refusal({"cp", Url(), "f", "d", Local("new")}), HasSubstr("Not a directory"));
+  EXPECT_THAT(Refusal({"cp", Url(), "f", Local("pipe")}, 1), HasSubstr("File exists"));
+  EXPECT_THAT(Refusal({"cp", Url(), "f", Local("to-pipe")}, 1), HasSubstr("File exists"));
+  EXPECT_THAT(Refusal({"cp", Url(), "f", Local("dangling")}, 1), HasSubstr("No such file"));
+  EXPECT_THAT(Refusal({"cp", "-r", Url(), "d", Local("file")}, 1), HasSubstr("Not a directory"));
+  EXPECT_THAT(Refusal({"cp", Url(), "f", "d", Local("new")}, 1), HasSubstr("Not a directory"));
   EXPECT_EQ(Names(), "./dangling ./file ./pipe ./there ./there/f ./to-pipe ");
 }
 
@@ -118,9 +113,9 @@ TEST_P(CpCommandTest, LinksBelowTheTargetAreNotFollowed) {
   Here(
       "mkdir -p copy outside; echo old > outside/f; ln -s ../outside/f copy/f;"
       "ln -s ../outside copy/sub");
-  const Ran ran = Run({"cp", "-r", Url(), "d/.", Local("copy")});
-  EXPECT_EQ(ran.exit_code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("to '" + Local("copy/sub") + "': Not a directory"));
+  const ProgramRun run = Run({"cp", "-r", Url(), "d/.", Local("copy")});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("to '" + Local("copy/sub") + "': Not a directory"));
   EXPECT_EQ(Here("cat outside/f copy/f; ls outside"), "old\nnew\nf\n");
 }
 
@@ -134,9 +129,10 @@ TEST_P(CpCommandTest, ATargetThatIsALinkIsFollowed) {
 TEST_P(CpCommandTest, FailuresNameTheirPathAndTheRestIsCopied) {
   Shell("mkdir d d/closed; echo a > d/a; echo b > d/z; echo c > d/secret; chmod 600 d/secret");
   Shell("mkfifo d/pipe; chmod 700 d/closed");
-  const Ran ran = Run({"cp", "-r", "--uid", "1000", "--gid", "1000", Url(), "d", Local("copy")});
-  EXPECT_EQ(ran.exit_code, 1);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("cp 'd/secret': Permission denied"),
+  const ProgramRun run =
+      Run({"cp", "-r", "--uid", "1000", "--gid", "1000", Url(), "d", Local("copy")});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("cp 'd/secret': Permission denied"),
                              HasSubstr("cp 'd/closed': Permission denied"),
                              HasSubstr("cp 'd/pipe': Operation not supported (only files")));
   EXPECT_EQ(Names(), "./copy ./copy/a ./copy/closed ./copy/z ");
@@ -148,11 +144,11 @@ TEST_P(CpCommandTest, FailuresNameTheirPathAndTheRestIsCopied) {
 
 TEST_P(CpCommandTest, AFileThatDoesNotFitIsRemoved) {
   Shell("head -c 3000000 /dev/zero > f");
-  const Ran ran = RunProgram({"sh", "-c",
-                              "ulimit -f 2000; trap '' XFSZ; exec " + std::string(kBinary) +
-                                  " cp '" + Url() + "' f '" + Local("copy") + "'"});
-  EXPECT_EQ(ran.exit_code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("': File too large (make room"));
+  const ProgramRun run = RunProgram({"sh", "-c",
+                                     "ulimit -f 2000; trap '' XFSZ; exec " + std::string(kBinary) +
+                                         " cp '" + Url() + "' f '" + Local("copy") + "'"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("': File too large (make room"));
   EXPECT_EQ(Names(), "");
 }
 
@@ -177,11 +173,11 @@ TEST_P(CpCommandTest, AnInterruptedCopyLeavesNothing) {
 
 TEST_P(CpCommandTest, JsonNamesSourceAndTarget) {
   Shell("mkdir d; echo abc > d/f; ln -s f d/l");
-  const auto copied = Run({"cp", "-r", "--json", Url(), "d", Local("copy")}).objects();
+  const auto copied = Objects(Run({"cp", "-r", "--json", Url(), "d", Local("copy")}));
   ASSERT_EQ(copied.size(), 3u);
   EXPECT_EQ(copied[0]["to"], Local("copy"));
   EXPECT_EQ(copied[0]["type"], "directory");
-  const auto failed = Run({"cp", "--json", Url(), "d/f", Local("no/such")}).objects();
+  const auto failed = Objects(Run({"cp", "--json", Url(), "d/f", Local("no/such")}));
   ASSERT_EQ(failed.size(), 1u);
   EXPECT_EQ(failed[0]["path"], "d/f");
   EXPECT_EQ(failed[0]["to"], Local("no/such"));
@@ -189,9 +185,9 @@ TEST_P(CpCommandTest, JsonNamesSourceAndTarget) {
 }
 
 TEST_P(CpCommandTest, WithoutATargetTheCommandLineIsWrong) {
-  const Ran ran = Run({"cp", Url(), "f"});
-  EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("'f' alone"), HasSubstr("a path of this machine")));
+  const ProgramRun run = Run({"cp", Url(), "f"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("'f' alone"), HasSubstr("a path of this machine")));
 }
 
 }  // namespace

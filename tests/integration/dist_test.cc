@@ -1,16 +1,13 @@
 // The distributed archive and package, used without Bazel: unpacked, compiled against with plain
 // gcc, run against nfs-ganesha.
 
-#include <sys/wait.h>
-
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
-#include <sstream>
 #include <string>
 
 #include "tests/fixtures/mounted_export.h"
+#include "tests/integration/program_run.h"
 
 namespace nfswalk {
 namespace {
@@ -18,35 +15,16 @@ namespace {
 constexpr const char* kTarball = "nfswalk-0.1.0.tar.gz";
 constexpr const char* kPackage = "nfswalk_0.1.0_amd64.deb";
 
-struct Outcome {
-  int exit_code = -1;
-  std::string text;  // standard output and standard error
-};
-
-Outcome Shell(const std::string& command) {
-  Outcome outcome;
-  FILE* const pipe = popen(("exec 2>&1; " + command).c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  while (const size_t count = fread(buffer, 1, sizeof buffer, pipe)) {
-    outcome.text.append(buffer, count);
-  }
-  const int status = pclose(pipe);
-  if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
-  return outcome;
-}
-
+// Returns all that the command prints.
 std::string Output(const std::string& command) {
-  const Outcome outcome = Shell(command);
-  EXPECT_EQ(outcome.exit_code, 0) << command << "\n" << outcome.text;
-  return outcome.text;
+  const ProgramRun run = RunProgram({"sh", "-c", command});
+  EXPECT_EQ(run.exit_code, 0) << command << "\n" << run.out << run.err;
+  return run.out + run.err;
 }
 
 std::set<std::string> Lines(const std::string& text) {
-  std::set<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.insert(line);
-  return lines;
+  const Strings lines = Split(text, '\n');
+  return {lines.begin(), lines.end()};
 }
 
 class Installed : public fixtures::VersionedExport {

@@ -33,10 +33,10 @@ INSTANTIATE_TEST_SUITE_P(Versions, DoctorCommandTest, fixtures::AllVersions(),
 TEST_P(DoctorCommandTest, ReportsWhatTheServerOffers) {
   Directory("d");
   File("d/f");
-  const Ran ran = Run({"doctor", Url(), "d/f"});
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_EQ(ran.err, "");
-  EXPECT_THAT(ran.out,
+  const ProgramRun run = Run({"doctor", Url(), "d/f"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  EXPECT_THAT(run.out,
               AllOf(StartsWith("Version 3    offered"), HasSubstr("\nVersion 4.0  offered"),
                     HasSubstr("\nRound trip   median "), HasSubstr("\nRead         "),
                     HasSubstr("with attributes of the entries"), HasSubstr("255 bytes at most"),
@@ -48,7 +48,7 @@ TEST_P(DoctorCommandTest, ReportsWhatTheServerOffers) {
 TEST_P(DoctorCommandTest, JsonHasItsKeysWithTheirTypes) {
   Directory("d");
   const auto objects =
-      Run({"doctor", "--json", "--uid", "7", "--gid", "8", "--groups", "9", Url(), "d"}).objects();
+      Objects(Run({"doctor", "--json", "--uid", "7", "--gid", "8", "--groups", "9", Url(), "d"}));
   ASSERT_EQ(objects.size(), 1u);
   const Json& report = objects[0];
   EXPECT_EQ(report["url"], Url());
@@ -71,40 +71,40 @@ TEST_P(DoctorCommandTest, JsonHasItsKeysWithTheirTypes) {
 TEST_P(DoctorCommandTest, OptionsThatDisableRcuWalkShowInTheMeasurements) {
   File("f");
   const std::string url = server_->Url("noac", GetParam());
-  const auto objects = Run({"doctor", "--json", url, "f"}).objects();
+  const auto objects = Objects(Run({"doctor", "--json", url, "f"}));
   ASSERT_EQ(objects.size(), 1u);
   EXPECT_THAT(Names(objects[0]["leaving_rcu_mode"]), Contains("no_attribute_cache"));
   EXPECT_EQ(objects[0]["lookups"][0]["in_rcu_mode"], 0);
-  const auto references = Run({"doctor", "--json", server_->Url("walk=ref", GetParam())}).objects();
+  const auto references = Objects(Run({"doctor", "--json", server_->Url("walk=ref", GetParam())}));
   EXPECT_THAT(Names(references.at(0)["leaving_rcu_mode"]), Contains("ref_mode"));
   EXPECT_EQ(references[0]["lookups"][0]["left"]["ref_mode"], 100);
 }
 
 TEST_P(DoctorCommandTest, APathThatIsMissingDoesNotHideTheRest) {
-  const Ran ran = Run({"doctor", Url(), "missing"});
-  EXPECT_EQ(ran.exit_code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("doctor 'missing': No such file"));
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("Round trip"), Not(HasSubstr("Warm stat"))));
+  const ProgramRun run = Run({"doctor", Url(), "missing"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("doctor 'missing': No such file"));
+  EXPECT_THAT(run.out, AllOf(HasSubstr("Round trip"), Not(HasSubstr("Warm stat"))));
 }
 
 TEST_P(DoctorCommandTest, ADeniedRootIsReported) {
   ASSERT_EQ(chmod(root_.c_str(), 0700), 0);
-  const Ran ran = Run({"doctor", "--json", "--uid", "7", "--gid", "7", Url()});
+  const ProgramRun run = Run({"doctor", "--json", "--uid", "7", "--gid", "7", Url()});
   ASSERT_EQ(chmod(root_.c_str(), 0755), 0);
-  EXPECT_THAT(Names(ran.objects().at(0)["who_asks"]), ElementsAre("root_denied")) << ran.out;
+  EXPECT_THAT(Names(Objects(run).at(0)["who_asks"]), ElementsAre("root_denied")) << run.out;
 }
 
 TEST_P(DoctorCommandTest, AnUnreachableServerIsReported) {
   const std::string url =
       "nfs://127.0.0.1:1/export?version=" + std::to_string(GetParam()) + "&mountport=1";
-  const Ran ran = Run({"doctor", url});
-  EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.err, StartsWith("nfswalk: mount '" + url + "': "));
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("Version 3    not offered: "),
+  const ProgramRun run = Run({"doctor", url});
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, StartsWith("nfswalk: mount '" + url + "': "));
+  EXPECT_THAT(run.out, AllOf(HasSubstr("Version 3    not offered: "),
                              HasSubstr("Version 4.0  not offered: ")));
-  const Ran json = Run({"doctor", "--json", url});
+  const ProgramRun json = Run({"doctor", "--json", url});
   EXPECT_EQ(json.exit_code, 3);
-  EXPECT_EQ(json.objects().at(0)["versions"][0]["offered"], false);
+  EXPECT_EQ(Objects(json).at(0)["versions"][0]["offered"], false);
 }
 
 }  // namespace

@@ -17,18 +17,21 @@
 #include <string>
 
 #include "tests/fixtures/mounted_export.h"
-#include "tests/fixtures/program_run.h"
+#include "tests/integration/program_run.h"
 
 namespace nfswalk {
 namespace {
 
 class Examples : public fixtures::VersionedExport {
  protected:
-  std::string Url() const { return "'" + server().Url("actimeo=60", version()) + "'"; }
-  fixtures::ProgramRun Run(const std::string& program, std::vector<std::string> arguments) {
-    fixtures::GaneshaServer::NetworkScope scope(server());
-    arguments.insert(arguments.begin(), server().Url("actimeo=60", version()));
-    return fixtures::RunProgram("docs/examples/" + program, std::move(arguments));
+  // Runs `PROGRAM URL REST` in a shell.
+  ProgramRun Run(const std::string& program, const std::string& rest) {
+    const fixtures::GaneshaServer::NetworkScope scope(server());
+    return RunProgram({"sh", "-c", Command(program, rest)});
+  }
+  std::string Command(const std::string& program, const std::string& rest) const {
+    return "exec docs/examples/" + program + " '" + server().Url("actimeo=60", version()) + "' " +
+           rest;
   }
   void Touch(std::string_view name, int64_t seconds) const {
     MakeFile(name);
@@ -53,10 +56,10 @@ TEST_P(Examples, DuCountsEveryFileOnce) {
     }
   }
   std::filesystem::create_hard_link(Backing("d9/below/9"), Backing("d0/again"));
-  const auto run = Run("du", {Path(""), "4"});
+  const auto run = Run("du", Path("") + " 4");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.out, std::to_string(expected) + "\n");
-  EXPECT_EQ(Run("du", {Path("missing")}).exit_code, 1);
+  EXPECT_EQ(Run("du", Path("missing")).exit_code, 1);
 }
 
 TEST_P(Examples, TheEpollServerRepliesToEveryLine) {
@@ -72,9 +75,7 @@ TEST_P(Examples, TheEpollServerRepliesToEveryLine) {
   FILE* program;
   {
     fixtures::GaneshaServer::NetworkScope scope(server());
-    program = popen(
-        ("exec docs/examples/stat_server " + Url() + " " + socket_path + " > " + fifo).c_str(),
-        "w");
+    program = popen(Command("stat_server", socket_path + " > " + fifo).c_str(), "w");
   }
   ASSERT_NE(program, nullptr);
   std::ifstream output(fifo);
@@ -109,7 +110,7 @@ TEST_P(Examples, TheEpollServerRepliesToEveryLine) {
   fclose(stream);
   EXPECT_EQ(pclose(program), 0);
 
-  const auto refused = Run("stat_server", {std::string(200, 'x')});
+  const auto refused = Run("stat_server", std::string(200, 'x'));
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_THAT(refused.err, testing::HasSubstr("xxx: a socket's path has at most 107 bytes"));
 }
@@ -121,13 +122,8 @@ TEST_P(Examples, OutdatedTargetsAreNamedWithTheReason) {
   const std::string list = std::string(getenv("TEST_TMPDIR")) + "/list";
   const auto outdated = [&](const std::string& text) {
     std::ofstream(list) << text;
-    fixtures::GaneshaServer::NetworkScope scope(server());
-    const std::string command = "exec docs/examples/up_to_date " + Url() + " < " + list;
-    FILE* const pipe = popen(command.c_str(), "r");
-    char buffer[4096];
-    const size_t count = fread(buffer, 1, sizeof buffer, pipe);
-    const int status = pclose(pipe);
-    return std::to_string(WEXITSTATUS(status)) + "\n" + std::string(buffer, count);
+    const ProgramRun run = Run("up_to_date", "< " + list);
+    return std::to_string(run.exit_code) + "\n" + run.out;
   };
   const std::string made = Path("made.o"), older = Path("old.c"), newer = Path("new.c");
   EXPECT_EQ(outdated(made + " " + older + "\n\n" + newer + "\n"), "0\n");

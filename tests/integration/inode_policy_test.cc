@@ -22,13 +22,9 @@ class InodePolicies : public MountedExport,
   int version() const override { return std::get<1>(GetParam()); }
   std::string Options() const {
     const icache::InodePolicy& policy = std::get<0>(GetParam());
-    std::string options = "actimeo=600&inode_hash=";
-    options += icache::PolicyName(policy.hash);
-    options += "&inode_list=";
-    options += icache::PolicyName(policy.list);
-    options += "&inode_lru=";
-    options += icache::PolicyName(policy.lru);
-    return options;
+    return "actimeo=600&inode_hash=" + std::string(icache::PolicyName(policy.hash)) +
+           "&inode_list=" + std::string(icache::PolicyName(policy.list)) +
+           "&inode_lru=" + std::string(icache::PolicyName(policy.lru));
   }
 };
 
@@ -88,7 +84,7 @@ TEST_P(InodePolicies, InvalidatedCachesAreRevalidated) {
   MakeFile("file", "old");
   ASSERT_EQ(client->Stat(Path("file"), root_)->size_bytes, 3u);
   MakeFile("file", "newer");
-  EXPECT_EQ(client->Stat(Path("file"), root_)->size_bytes, 3u) << "believed for 600 s";
+  EXPECT_EQ(client->Stat(Path("file"), root_)->size_bytes, 3u) << "cached for 600 s";
   client->InvalidateCaches();
   EXPECT_EQ(client->Stat(Path("file"), root_)->size_bytes, 5u);
 }

@@ -15,49 +15,32 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/protocol/nfs4.h"
-#include "tests/fixtures/ganesha_server.h"
+#include "tests/fixtures/protocol_session.h"
 
 namespace nfswalk::protocol {
 namespace {
 
-using fixtures::GaneshaServer;
-
-const Credential kRoot(0, 0);
 const Credential kUser(1000, 100);
 const Credential kOther(2000, 200);
 
-class Nfs4OpensOnServer : public testing::Test {
+class Nfs4OpensOnServer : public SessionWithServer {
  protected:
-  void Start(GaneshaServer::Options options) {
-    auto started = GaneshaServer::Start(options);
-    ASSERT_TRUE(started.has_value()) << started.error();
-    server_ = std::move(*started);
-    nfs_ = Connect({});
-    ASSERT_NE(nfs_, nullptr);
-    root_ = nfs_->GetRoot(kRoot).handle;
-  }
-  std::unique_ptr<Protocol> Connect(const TransportOptions& options) {
-    const GaneshaServer::NetworkScope inside(*server_);
-    auto connected = Nfs4::ConnectNfs4(
-        {server_->host(), server_->export_path(), server_->nfs_port(), 0, 4}, options);
-    EXPECT_TRUE(connected.has_value()) << connected.error().message;
-    return connected ? std::move(*connected) : nullptr;
-  }
+  int version() const override { return 4; }
+
   void Restart() {
-    server_->Kill();
-    const std::string failure = server_->Restart();
+    server().Kill();
+    const std::string failure = server().Restart();
     ASSERT_EQ(failure, "");
   }
 
   std::string Backing(const std::string& name) const {
-    return server_->backing_directory() + "/" + name;
+    return server().backing_directory() + "/" + name;
   }
   void Put(const std::string& name, const std::string& data, mode_t mode = 0666) {
     std::ofstream(Backing(name)) << data;
     ASSERT_EQ(chmod(Backing(name).c_str(), mode), 0);
   }
-  FileHandle HandleOf(const std::string& name) { return nfs_->Lookup(root_, name, kRoot).handle; }
+  FileHandle HandleOf(const std::string& name) { return nfs().Lookup(root(), name, kRoot).handle; }
 
   struct File {
     std::errc error{};
@@ -67,31 +50,27 @@ class Nfs4OpensOnServer : public testing::Test {
   File Open(const std::string& name, const Credential& credential = kUser) {
     File file;
     file.handle = HandleOf(name);
-    OpenReply opened = nfs_->Open(root_, name, file.handle, true, true, credential);
+    OpenReply opened = nfs().Open(root(), name, file.handle, true, true, credential);
     file.error = opened.error;
     file.state = std::move(opened.state);
     return file;
   }
   std::errc ErrorOfRead(const File& file) {
     std::byte bytes[64];
-    return nfs_->Read(file.handle, 0, bytes, file.state.get(), kUser).error;
+    return nfs().Read(file.handle, 0, bytes, file.state.get(), kUser).error;
   }
   std::string Read(const File& file) {
     std::byte bytes[64];
-    const ReadReply read = nfs_->Read(file.handle, 0, bytes, file.state.get(), kUser);
+    const ReadReply read = nfs().Read(file.handle, 0, bytes, file.state.get(), kUser);
     EXPECT_EQ(read.error, kOk);
     return std::string(reinterpret_cast<const char*>(bytes), read.count_bytes);
   }
   void Write(const File& file, std::string_view data) {
     const WriteReply written =
-        nfs_->Write(file.handle, 0, std::as_bytes(std::span(data)), file.state.get(), kUser);
+        nfs().Write(file.handle, 0, std::as_bytes(std::span(data)), file.state.get(), kUser);
     EXPECT_EQ(written.error, kOk);
     EXPECT_EQ(written.count_bytes, data.size());
   }
-
-  std::unique_ptr<GaneshaServer> server_;
-  std::unique_ptr<Protocol> nfs_;
-  FileHandle root_;
 };
 
 TEST_F(Nfs4OpensOnServer, SeveralCredentialsOpenReadWriteAndClose) {
@@ -122,23 +101,12 @@ TEST_F(Nfs4OpensOnServer, AConfirmedOwnerNeedsTwoCallsForOpenAndClose) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Put("f", "hello");
   const FileHandle handle = HandleOf("f");
-  (void)nfs_->Open(root_, "f", handle, true, false, kUser);
-  const uint64_t before = nfs_->rpcs_sent();
+  (void)nfs().Open(root(), "f", handle, true, false, kUser);
+  const uint64_t before = nfs().rpcs_sent();
   for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(nfs_->Open(root_, "f", handle, true, false, kUser).error, kOk);
+    EXPECT_EQ(nfs().Open(root(), "f", handle, true, false, kUser).error, kOk);
   }
-  EXPECT_EQ(nfs_->rpcs_sent() - before, 20u);
-}
-
-TEST_F(Nfs4OpensOnServer, AGuardedCreateMakesTheFileOnce) {
-  ASSERT_NO_FATAL_FAILURE(Start({}));
-  const CreateReply made = nfs_->Create(root_, "new", CreateMode::kGuarded, {.mode = 0640}, kUser);
-  ASSERT_EQ(made.error, kOk);
-  EXPECT_EQ(made.attributes->mode, 0640u);
-  EXPECT_EQ(made.attributes->uid, kUser.uid());
-  EXPECT_EQ(nfs_->Create(root_, "new", CreateMode::kGuarded, {.mode = 0640}, kUser).error,
-            std::errc::file_exists);
-  EXPECT_EQ(nfs_->Create(root_, "new", CreateMode::kUnchecked, {.mode = 0640}, kUser).error, kOk);
+  EXPECT_EQ(nfs().rpcs_sent() - before, 20u);
 }
 
 TEST_F(Nfs4OpensOnServer, TwoOpensOfAFileAreClosedIndependently) {
@@ -174,9 +142,9 @@ TEST_P(RestartedServer, AFileRemovedDuringTheRestartIsAnError) {
   ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = GetParam()}));
   Put("f", "hello");
   const File file = Open("f");
-  server_->Kill();
+  server().Kill();
   ASSERT_EQ(unlink(Backing("f").c_str()), 0);
-  ASSERT_EQ(server_->Restart(), "");
+  ASSERT_EQ(server().Restart(), "");
   const std::errc error = ErrorOfRead(file);
   EXPECT_TRUE(error == kStale || error == std::errc::io_error) << static_cast<int>(error);
 }
@@ -190,10 +158,10 @@ TEST_F(Nfs4OpensOnServer, AFileReplacedDuringTheRestartIsAnErrorFromThenOn) {
   Put("f", "hello");
   ASSERT_EQ(link(Backing("f").c_str(), Backing("kept").c_str()), 0);
   const File file = Open("f");
-  server_->Kill();
+  server().Kill();
   ASSERT_EQ(unlink(Backing("f").c_str()), 0);
   Put("f", "another");
-  ASSERT_EQ(server_->Restart(), "");
+  ASSERT_EQ(server().Restart(), "");
   EXPECT_EQ(ErrorOfRead(file), std::errc::io_error);
   EXPECT_EQ(ErrorOfRead(file), std::errc::io_error);
   EXPECT_EQ(Read(Open("f")), "another");
@@ -203,9 +171,9 @@ TEST_F(Nfs4OpensOnServer, AFileRenamedDuringTheRestartIsReclaimed) {
   ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = 4}));
   Put("f", "hello");
   const File file = Open("f");
-  server_->Kill();
+  server().Kill();
   ASSERT_EQ(rename(Backing("f").c_str(), Backing("g").c_str()), 0);
-  ASSERT_EQ(server_->Restart(), "");
+  ASSERT_EQ(server().Restart(), "");
   EXPECT_EQ(Read(file), "hello");
 }
 
@@ -230,9 +198,9 @@ TEST_F(Nfs4OpensOnServer, ThreadsOpenAndCloseWhileTheServerRestarts) {
     threads.emplace_back([&, i] {
       const Credential credential(1000 + i % 3u, 100);
       for (int n = 0; n < kRounds; ++n) {
-        const OpenReply opened = nfs_->Open(root_, "f", handle, true, true, credential);
+        const OpenReply opened = nfs().Open(root(), "f", handle, true, true, credential);
         std::byte bytes[8];
-        const ReadReply read = nfs_->Read(handle, 0, bytes, opened.state.get(), credential);
+        const ReadReply read = nfs().Read(handle, 0, bytes, opened.state.get(), credential);
         good += opened.error == kOk && read.error == kOk && read.count_bytes == 5;
         ++rounds;
         rounds.notify_all();
@@ -255,14 +223,15 @@ TEST_F(Nfs4OpensOnServer, ThreadsOpenAndCloseWhileTheServerRestarts) {
 TEST_F(Nfs4OpensOnServer, AfterTheLeaseExpiredTheFileIsReopened) {
   constexpr uint32_t kLeaseSeconds = 2;
   ASSERT_NO_FATAL_FAILURE(Start({.lease_seconds = kLeaseSeconds}));
-  const auto patient = Connect({.hard = false, .timeo_ds = 10 * (kLeaseSeconds + 1), .retrans = 0});
+  const auto patient =
+      MustConnect({.hard = false, .timeo_ds = 10 * (kLeaseSeconds + 1), .retrans = 0});
   Put("f", "hello");
   const File file = Open("f");
   const StateId before = Nfs4Opens::StateOf(file.state.get());
-  server_->Hang();
-  while (patient->GetAttributes(root_, kUser).error != std::errc::timed_out) {
+  server().Hang();
+  while (patient->GetAttributes(root(), kUser).error != std::errc::timed_out) {
   }
-  server_->Resume();
+  server().Resume();
   EXPECT_EQ(Read(file), "hello");
   Write(file, "HELLO");
   EXPECT_NE(Nfs4Opens::StateOf(file.state.get()), before);

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/integration/protocol_session.h"
+#include "tests/fixtures/protocol_session.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -18,6 +18,7 @@ using ProtocolFaults = ProtocolSession;
 INSTANTIATE_TEST_SUITE_P(Versions, ProtocolFaults, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
+const Credential kUser(1234, 1234);
 constexpr TransportOptions kSoft{
     .nconnect = 1, .hard = false, .timeo_ds = 2, .retrans = 1, .mount_timeout_ms = 10'000};
 
@@ -52,9 +53,8 @@ int ErrorsOfOneWorker(Protocol& nfs, const FileHandle& root, int worker,
 TEST_P(ProtocolFaults, AHardMountSurvivesRestartsUnderLoad) {
   constexpr int kWorkers = 4;
   constexpr int kRestarts = 5;
-  auto connected = Connect({.nconnect = 2});
-  ASSERT_TRUE(connected.has_value()) << connected.error().message;
-  const std::unique_ptr<Protocol> hard = std::move(*connected);
+  const auto hard = MustConnect({.nconnect = 2});
+  ASSERT_NE(hard, nullptr);
   std::atomic<bool> stop = false;
   std::atomic<int> rounds = 0;
   std::atomic<int> errors = 0;
@@ -78,36 +78,37 @@ TEST_P(ProtocolFaults, AHardMountSurvivesRestartsUnderLoad) {
 }
 
 TEST_P(ProtocolFaults, ASoftMountOfAHungServerTimesOutAndRecoversWithIt) {
-  auto connected = Connect(kSoft);
-  ASSERT_TRUE(connected.has_value()) << connected.error().message;
-  Protocol& soft = **connected;
+  const auto soft = MustConnect(kSoft);
+  ASSERT_NE(soft, nullptr);
   server().Hang();
   // A signal may take effect after the next answer.
   std::errc first = kOk;
-  while (first == kOk) first = soft.GetAttributes(root(), kRoot).error;
+  while (first == kOk) first = soft->GetAttributes(root(), kRoot).error;
   EXPECT_EQ(first, std::errc::timed_out);
-  EXPECT_EQ(soft.MakeDirectory(root(), "d", {.mode = 0755}, kRoot).error, std::errc::timed_out);
+  EXPECT_EQ(soft->MakeDirectory(root(), "d", {.mode = 0755}, kRoot).error, std::errc::timed_out);
   server().Resume();
   std::errc error = std::errc::timed_out;
-  while (error == std::errc::timed_out) error = soft.GetAttributes(root(), kRoot).error;
+  while (error == std::errc::timed_out) error = soft->GetAttributes(root(), kRoot).error;
   EXPECT_EQ(error, kOk);
 }
 
 TEST_P(ProtocolFaults, ASoftMountOfADeadServerTimesOut) {
-  auto connected = Connect(kSoft);
-  ASSERT_TRUE(connected.has_value()) << connected.error().message;
+  const auto soft = MustConnect(kSoft);
+  ASSERT_NE(soft, nullptr);
   server().Kill();
-  EXPECT_EQ((*connected)->GetAttributes(root(), kRoot).error, std::errc::timed_out);
+  EXPECT_EQ(soft->GetAttributes(root(), kRoot).error, std::errc::timed_out);
   EXPECT_EQ(server().Restart(), "");
 }
 
 TEST_P(ProtocolFaults, AHardMountWaitsForAHungServer) {
   server().Hang();
+  const uint64_t sent = nfs().rpcs_sent();
   std::atomic<bool> answered = false;
   std::jthread caller([&] {
     EXPECT_EQ(nfs().GetAttributes(root(), kRoot).error, kOk);
     answered = true;
   });
+  while (nfs().rpcs_sent() == sent) std::this_thread::yield();
   EXPECT_FALSE(answered);
   server().Resume();
   caller.join();
@@ -145,42 +146,35 @@ TEST_P(ProtocolFaults, PortsComeFromThePortmapperWhereNoneAreGiven) {
   EXPECT_EQ((*connected)->GetRoot(kRoot).handle, root());
 }
 
-TEST_P(ProtocolFaults, AWrongExportIsNamed) {
-  ServerAddress address = Address();
-  address.export_path = "/no/such/export";
-  const auto connected = Connect(address, {});
-  ASSERT_FALSE(connected.has_value());
-  // nfs-ganesha's MOUNT does not reveal which exports exist; its pseudo file system does.
-  const auto expected =
-      version() == 3 ? std::errc::permission_denied : std::errc::no_such_file_or_directory;
-  EXPECT_EQ(connected.error().error, expected) << connected.error().message;
-  EXPECT_NE(connected.error().message.find("/no/such/export"), std::string::npos);
-}
-
-TEST_P(ProtocolFaults, ARefusedPortIsNamed) {
-  ServerAddress address = Address();
-  address.nfs_port = 1;
-  const auto connected = Connect(address, {});
-  ASSERT_FALSE(connected.has_value());
-  EXPECT_EQ(connected.error().error, std::errc::connection_refused);
-  EXPECT_NE(connected.error().message.find("port 1:"), std::string::npos)
-      << connected.error().message;
-}
-
-TEST_P(ProtocolFaults, APortOfAnotherRpcProgramIsReported) {
-  ServerAddress address = Address();
-  address.nfs_port = 111;
-  const auto connected = Connect(address, {});
-  ASSERT_FALSE(connected.has_value());
-  EXPECT_EQ(connected.error().error, std::errc::protocol_not_supported)
-      << connected.error().message;
+TEST_P(ProtocolFaults, AMountThatFailsSaysWhy) {
+  ServerAddress no_export = Address(), refused = Address(), other_program = Address();
+  no_export.export_path = "/no/such/export";
+  refused.nfs_port = 1;
+  other_program.nfs_port = 111;
+  const struct {
+    ServerAddress address;
+    std::errc error;
+    const char* named;
+  } rows[] = {
+      // nfs-ganesha's MOUNT does not reveal which exports exist; its pseudo file system does.
+      {no_export,
+       version() == 3 ? std::errc::permission_denied : std::errc::no_such_file_or_directory,
+       "/no/such/export"},
+      {refused, std::errc::connection_refused, "port 1:"},
+      {other_program, std::errc::protocol_not_supported, ""},
+  };
+  for (const auto& [address, error, named] : rows) {
+    const auto connected = Connect(address, {});
+    ASSERT_FALSE(connected.has_value()) << named;
+    EXPECT_EQ(connected.error().error, error) << connected.error().message;
+    EXPECT_NE(connected.error().message.find(named), std::string::npos)
+        << connected.error().message;
+  }
 }
 
 TEST_P(ProtocolFaults, AMountOfAHungServerTimesOut) {
   server().Hang();
-  TransportOptions options;
-  options.mount_timeout_ms = 200;
-  const auto connected = Connect(options);
+  const auto connected = Connect({.mount_timeout_ms = 200});
   ASSERT_FALSE(connected.has_value());
   EXPECT_EQ(connected.error().error, std::errc::timed_out) << connected.error().message;
   server().Resume();

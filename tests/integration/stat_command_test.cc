@@ -51,9 +51,9 @@ TEST_P(StatCommandTest, EveryDirectivePrintsAsCoreutils) {
     Strings arguments{"stat", "--format", format, Url()};
     const Strings names = Split(Shell("ls"), '\n');
     arguments.insert(arguments.end(), names.begin(), names.end());
-    const Ran ran = Run(arguments);
-    EXPECT_EQ(ran.exit_code, 0);
-    EXPECT_EQ(ran.out, Shell("stat --format '" + std::string(format) + "' -- *")) << format;
+    const ProgramRun run = Run(arguments);
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_EQ(run.out, Shell("stat --format '" + std::string(format) + "' -- *")) << format;
   }
 }
 
@@ -64,11 +64,9 @@ TEST_P(StatCommandTest, PlainNamesAreQuotedAsByCoreutils) {
 }
 
 TEST_P(StatCommandTest, AnUnknownDirectiveIsAWrongCommandLine) {
-  const Ran ran = Run({"stat", "--format", "%n %q", Url(), "f"});
-  EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_EQ(ran.out, "");
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("'%q' is no directive"), HasSubstr("%a %A"),
-                             HasSubstr("Try 'nfswalk stat --help'")));
+  EXPECT_THAT(Refusal({"stat", "--format", "%n %q", Url(), "f"}, 2),
+              AllOf(HasSubstr("'%q' is no directive"), HasSubstr("%a %A"),
+                    HasSubstr("Try 'nfswalk stat --help'")));
   EXPECT_EQ(Run({"stat", "--json", "--format", "%n", Url(), "f"}).exit_code, 2);
 }
 

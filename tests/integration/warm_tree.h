@@ -57,7 +57,7 @@ class WarmTree {
   const std::vector<WarmPath>& paths() const { return paths_; }
   const std::array<WarmIdentity, 4>& identities() const { return identities_; }
   // The credential that may not search `closed`.
-  const WarmIdentity& stranger() const { return identities_.back(); }
+  const WarmIdentity& unprivileged() const { return identities_.back(); }
 
   // Runs stat, lstat, access and readlink on one path, two of them strict and two with `cached`
   // unless `cold`; `turn` selects which. Returns how many of the four results are wrong.

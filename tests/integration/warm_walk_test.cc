@@ -261,13 +261,13 @@ TEST_P(PeekWarmWalk, TheNewestCredentialCostsNoRpcLockAllocationOrSharedStore) {
 // Any other entry keeps RCU-walk and needs no RPC, but takes the inode's lock.
 TEST_P(PeekWarmWalk, AnotherCredentialTakesALockAndSendsNoRpc) {
   const WarmIdentity& first = tree().identities().front();
-  ASSERT_EQ(tree().Warm(client(), tree().stranger()), 0);
+  ASSERT_EQ(tree().Warm(client(), tree().unprivileged()), 0);
   ASSERT_EQ(tree().Warm(client(), first), 0);
   const Stats before = client().stats();
   const uint64_t calls_before = calls(), locks_before = rcu::ThreadLockCount();
   int wrong = 0;
   for (const WarmPath& target : tree().paths()) {
-    wrong += tree().Look(client(), tree().stranger(), target, 0);
+    wrong += tree().Look(client(), tree().unprivileged(), target, 0);
     wrong += tree().Look(client(), first, target, 0);
   }
   EXPECT_EQ(wrong, 0);
@@ -376,7 +376,7 @@ TEST_P(FrozenMemoryWarmWalk, AStoreToAnAccessEntryIsFatal) {
   nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
   access_cache::LoneAccessCache cache;
   const auto older = superblock.credentials.Lookup(tree().identities().front().credential);
-  const auto newer = superblock.credentials.Lookup(tree().stranger().credential);
+  const auto newer = superblock.credentials.Lookup(tree().unprivileged().credential);
   ASSERT_TRUE(older && newer);
   cache.Insert(*older, 1, 1, cache.epoch(), superblock.access_lru);
   cache.Insert(*newer, 2, 1, cache.epoch(), superblock.access_lru);
@@ -396,7 +396,7 @@ TEST_P(FrozenMemoryWarmWalk, AStoreToAGlobalIsFatal) {
 
 TEST_P(FrozenMemoryWarmWalk, AColdCallIsFatal) {
   const WarmIdentity& newest = tree().identities().front();
-  ASSERT_EQ(tree().Warm(client(), tree().stranger()), 0);
+  ASSERT_EQ(tree().Warm(client(), tree().unprivileged()), 0);
   ASSERT_EQ(tree().Warm(client(), newest), 0);
   rcu::Barrier();
   const WarmPath& target = tree().paths().front();
@@ -405,7 +405,7 @@ TEST_P(FrozenMemoryWarmWalk, AColdCallIsFatal) {
   };
   EXPECT_EXIT(Store(nullptr, 0, look(newest)),
               testing::ExitedWithCode(kStoresBySanitizer ? kFaultedElsewhere : 0), "");
-  EXPECT_EXIT(Store(nullptr, 0, look(tree().stranger())),
+  EXPECT_EXIT(Store(nullptr, 0, look(tree().unprivileged())),
               testing::ExitedWithCode(kFaultedElsewhere), "");
   EXPECT_EXIT(Store(nullptr, 0, [&] { client().DropCaches(); }),
               testing::ExitedWithCode(kFaultedElsewhere), "");

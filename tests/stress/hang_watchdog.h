@@ -32,16 +32,16 @@ class HangWatchdog {
 
  private:
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  static constexpr std::chrono::seconds kPatience{30};
+  static constexpr std::chrono::seconds kTimeout{30};
 #else
-  static constexpr std::chrono::seconds kPatience{5};
+  static constexpr std::chrono::seconds kTimeout{5};
 #endif
 
   void Watch() {
     std::unique_lock lock(mutex_);
-    if (changed_.wait_for(lock, kPatience, [this] { return over_; })) return;
+    if (changed_.wait_for(lock, kTimeout, [this] { return over_; })) return;
     std::fprintf(stderr, "%s: hangs for %lld s\n", what_.c_str(),
-                 static_cast<long long>(kPatience.count()));
+                 static_cast<long long>(kTimeout.count()));
     std::abort();
   }
 

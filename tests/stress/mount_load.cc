@@ -13,7 +13,8 @@ namespace {
 constexpr std::errc kOk{};
 constexpr size_t kFilesOpenMax = 4;
 
-const std::array<Credential, 3> kWho{Credential(0, 0), Credential(0, 7), Credential(0, 0, {5, 6})};
+const std::array<Credential, 3> kCredentials{Credential(0, 0), Credential(0, 7),
+                                             Credential(0, 0, {5, 6})};
 
 template <typename T>
 std::errc ErrorOf(const Result<T>& result) {
@@ -25,6 +26,51 @@ void AwaitCount(const std::atomic<uint32_t>& count, uint32_t wanted) {
 }
 
 }  // namespace
+
+std::vector<ClientCall> MountLoad::CallsOfEveryKind(const std::string& base,
+                                                    const Credential& who) {
+  const auto stat = [=](const std::string& name, ResolveFlags flags) -> ClientCall {
+    return [=](Client& c, File&, Node&) { return ErrorOf(c.Stat(base + name, who, flags)); };
+  };
+  return {
+      stat("work/same", {}),
+      stat("work/same", {.strict = true}),
+      stat("work/other", {.no_follow = true}),
+      [=](Client& c, File&, Node&) { return c.Access(base + "link/f1", kMayRead, who); },
+      [=](Client& c, File&, Node&) {
+        std::array<char, 8> text;
+        return ErrorOf(c.ReadLink(base + "link", text, who));
+      },
+      [=](Client& c, File&, Node&) {
+        return c.ReadDir(base + "work", who, [](const auto&) { return true; });
+      },
+      [=](Client& c, File&, Node&) { return ErrorOf(c.Open(base + "stable/f2", kMayRead, who)); },
+      [=](Client& c, File&, Node&) {
+        return ErrorOf(c.Create(base + "work/new", 0644, true, who));
+      },
+      [=](Client& c, File&, Node&) { return ErrorOf(c.MakeDirectory(base + "work/d", 0755, who)); },
+      [=](Client& c, File&, Node&) { return ErrorOf(c.MakeSymlink("x", base + "work/l", who)); },
+      [=](Client& c, File&, Node&) { return c.Link(base + "stable/f1", base + "work/f1", who); },
+      [=](Client& c, File&, Node&) {
+        return c.Rename(base + "stable/f1", base + "work/same", who);
+      },
+      [=](Client& c, File&, Node&) { return c.Unlink(base + "stable/f3", who); },
+      [=](Client& c, File&, Node&) { return c.RemoveDirectory(base + "work/same", who); },
+      [=](Client& c, File&, Node&) {
+        return ErrorOf(c.SetAttributesOf(base + "stable/f4", {.mode = 0600}, who));
+      },
+      [=](Client& c, File&, Node&) { return ErrorOf(c.Resolve(base + "work/node", who)); },
+      [=](Client&, File&, Node& node) { return ErrorOf(node.Stat("below", who)); },
+      [](Client&, File& file, Node&) {
+        std::array<std::byte, 4> bytes{};
+        return ErrorOf(file.PWrite(bytes, 0));
+      },
+      [](Client&, File& file, Node&) {
+        std::array<std::byte, 4> bytes{};
+        return ErrorOf(file.PRead(bytes, 0));
+      },
+  };
+}
 
 MountLoad::MountLoad(const std::shared_ptr<Client>& client, std::string base, uint64_t seed,
                      LoadTally& tally)
@@ -80,7 +126,7 @@ void MountLoad::Walk(Worker& worker) {
   const uint64_t random = worker.random();
   const std::string number = std::to_string(random % kStableFiles);
   const std::string path = Name((random & 64) != 0 ? kStable : kLink, "f" + number);
-  const Credential& who = kWho[(random >> 8) % kWho.size()];
+  const Credential& who = kCredentials[(random >> 8) % kCredentials.size()];
   std::array<char, 64> text;
   switch ((random >> 16) % 6) {
     case 0:
@@ -109,17 +155,17 @@ void MountLoad::Change(Worker& worker) {
   const std::string other = Name(kWork, "w" + std::to_string((random >> 8) % kStableFiles));
   switch ((random >> 16) % 6) {
     case 0:
-      return Note(ErrorOf(client.Create(path, 0644, false, kWho[0])));
+      return Note(ErrorOf(client.Create(path, 0644, false, kCredentials[0])));
     case 1:
-      return Note(client.Unlink(path, kWho[0]));
+      return Note(client.Unlink(path, kCredentials[0]));
     case 2:
-      return Note(client.Rename(path, other, kWho[0]));
+      return Note(client.Rename(path, other, kCredentials[0]));
     case 3:
-      return Note(ErrorOf(client.MakeSymlink("../stable", path, kWho[0])));
+      return Note(ErrorOf(client.MakeSymlink("../stable", path, kCredentials[0])));
     case 4:
       return UseFiles(worker);
     default: {
-      auto file = client.Open(Name(kStable, "f0"), kMayRead | kMayWrite, kWho[0]);
+      auto file = client.Open(Name(kStable, "f0"), kMayRead | kMayWrite, kCredentials[0]);
       Note(ErrorOf(file), true);
       if (file) worker.files.push_back(std::move(*file));
       if (worker.files.size() > kFilesOpenMax) worker.files.pop_front();

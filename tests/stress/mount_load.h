@@ -14,6 +14,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct LoadTally {
   std::atomic<uint64_t> inodes_iterated{0};
 };
 
+using ClientCall = std::function<std::errc(Client&, File&, Node&)>;
+
 class MountLoad {
  public:
   static constexpr size_t kWorkers = 4;
@@ -40,6 +43,10 @@ class MountLoad {
   static constexpr const char* kStable = "stable";
   static constexpr const char* kWork = "work";
   static constexpr const char* kLink = "link";
+
+  // Returns one call of each kind, on these names and on a node of "work". With invalidated caches
+  // each needs an RPC. `base`: "" or "directory/".
+  static std::vector<ClientCall> CallsOfEveryKind(const std::string& base, const Credential& who);
 
   // Starts the threads; each shares `client` until its last call.
   MountLoad(const std::shared_ptr<Client>& client, std::string base, uint64_t seed,

@@ -5,7 +5,6 @@
 #include <set>
 #include <sstream>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -42,35 +41,31 @@ bool Contains(const std::vector<const Change*>& changes, const Change* change) {
 
 class Search {
  public:
-  Search(const History& history, const Walk& walk, Promise promise)
-      : history_(history), question_(walk.question), answer_(walk.answer), promise_(promise) {}
+  Search(const History& history, const Walk& walk, Guarantee guarantee)
+      : history_(history),
+        operation_(walk.operation),
+        outcome_(walk.outcome),
+        guarantee_(guarantee) {}
 
-  // Records from now on every value that is tried.
-  void WriteDown() { writes_down_ = true; }
-  const std::set<std::string>& tried() const { return tried_; }
-
-  // True if the rest of the path may lead to the answer.
-  bool GoOn(State state);
+  // True if the rest of the path may lead to the outcome.
+  bool Explore(State state);
   bool gave_up() const { return steps_ > kStepsMax; }
 
  private:
   // Assumes a version of `past`; with `whole`, also for the other names of its change.
   template <class Value>
-  bool Believe(State& state, const Past<Value>& past, const typename Past<Value>::Version& version,
-               bool whole) const;
+  bool Assume(State& state, const FactHistory<Value>& past,
+              const typename FactHistory<Value>::Version& version, bool whole) const;
   // Tries all values that the fact may have: next(version, state).
   template <class Value, class Next>
-  bool Some(const Past<Value>& past, const State& state, bool whole, Next&& next);
-  template <class Value>
-  void WriteDown(const State& state, const Past<Value>& past,
-                 const typename Past<Value>::Version& version);
+  bool AnyVersion(const FactHistory<Value>& past, const State& state, bool whole, Next&& next);
 
   bool Component(const State& state);
   bool ToParent(const State& state, std::string_view rest);
   bool ToChild(const State& state, std::string_view name, std::string_view rest);
   bool Arrive(State state, NodeId child, std::string_view rest);
   bool Finish(const State& state);
-  bool Is(std::errc error) const { return answer_.error == error; }
+  bool OutcomeIs(std::errc error) const { return outcome_.error == error; }
   State With(const State& state, std::string_view rest) const {
     State next = state;
     next.rest = rest;
@@ -78,52 +73,23 @@ class Search {
   }
 
   const History& history_;
-  const Question& question_;
-  const Answer& answer_;
-  const Promise promise_;
+  const Operation& operation_;
+  const Outcome& outcome_;
+  const Guarantee guarantee_;
   int steps_ = 0;
-  std::set<State> in_vain_;  // bounds links that lead to each other
-  bool writes_down_ = false;
-  std::set<std::string> tried_;
+  std::set<State> visited_;  // bounds links that lead to each other
 };
 
-std::string TextOf(NodeId node) { return "leads to " + std::to_string(node); }
-std::string TextOf(uint32_t mode) { return "may be used as " + std::to_string(mode & 7); }
-std::string TextOf(const Place& place) {
-  return "is '" + place.name + "' in " + std::to_string(place.parent);
-}
-std::string TextOf(const Attributes& attributes) {
-  return "has ctime " + std::to_string(attributes.ctime.seconds);
-}
-
-// Records the versions before it as well: a wrong answer is most often one of them.
 template <class Value>
-void Search::WriteDown(const State& state, const Past<Value>& past,
-                       const typename Past<Value>::Version& version) {
-  constexpr ptrdiff_t kEarlierMax = 3;
-  std::string fact = std::to_string(state.at);
-  if constexpr (std::is_same_v<Value, NodeId>) {
-    fact += "/" + state.rest.substr(0, state.rest.find('/'));
-  }
-  const ptrdiff_t tried = &version - past.all().data();
-  for (ptrdiff_t i = std::max<ptrdiff_t>(0, tried - kEarlierMax); i <= tried; ++i) {
-    const auto& earlier = past.all()[i];
-    tried_.insert(fact + " " + TextOf(earlier.value) + " from " +
-                  std::to_string(earlier.change->made) + " to " + std::to_string(earlier.until) +
-                  ": " + earlier.change->what);
-  }
-}
-
-template <class Value>
-bool Search::Believe(State& state, const Past<Value>& past,
-                     const typename Past<Value>::Version& version, bool whole) const {
+bool Search::Assume(State& state, const FactHistory<Value>& past,
+                    const typename FactHistory<Value>::Version& version, bool whole) const {
   const auto possible = past.Between(state.lo, state.hi);
   state.lo = std::max(state.lo, version.change->made);
-  if (promise_ == Promise::kStrict) {
+  if (guarantee_ == Guarantee::kStrict) {
     state.hi = std::min(state.hi, version.until);
     if (state.lo > state.hi) return false;
   } else {
-    const Tick held = promise_ == Promise::kHandOverHand ? state.held_until : kForever;
+    const Tick held = guarantee_ == Guarantee::kHandOverHand ? state.held_until : kForever;
     if (state.lo > std::min({state.hi, version.until, held})) return false;
   }
   if (!whole) return true;
@@ -131,35 +97,36 @@ bool Search::Believe(State& state, const Past<Value>& past,
     if (&other <= &version) {
       if (other.change->returned < state.lo) continue;  // has returned: certain
       if (Contains(state.unmade, other.change)) return false;
-      if (promise_ == Promise::kHandOverHand && state.held_before == other.change) return false;
+      if (guarantee_ == Guarantee::kHandOverHand && state.held_before == other.change) return false;
       if (!Contains(state.made, other.change)) state.made.push_back(other.change);
     } else {
       if (Contains(state.made, other.change)) return false;
-      if (promise_ == Promise::kStrict) state.unmade.push_back(other.change);
+      if (guarantee_ == Guarantee::kStrict) state.unmade.push_back(other.change);
     }
   }
   return true;
 }
 
 template <class Value, class Next>
-bool Search::Some(const Past<Value>& past, const State& state, bool whole, Next&& next) {
+bool Search::AnyVersion(const FactHistory<Value>& past, const State& state, bool whole,
+                        Next&& next) {
   for (const auto& version : past.Between(state.lo, state.hi)) {
     if (++steps_ > kStepsMax) return false;
-    if (writes_down_) WriteDown<Value>(state, past, version);
     State then = state;
-    if (Believe(then, past, version, whole) && next(version, std::move(then))) return true;
+    if (Assume(then, past, version, whole) && next(version, std::move(then))) return true;
   }
   return false;
 }
 
-bool Search::GoOn(State state) {
+bool Search::Explore(State state) {
   state.rest.erase(0, std::min(state.rest.find_first_not_of('/'), state.rest.size()));
   if (state.rest.empty()) return Finish(state);
-  if (steps_ > kShortSearch && !in_vain_.insert(state).second) return false;
-  if (question_.superuser) return Component(state);
-  return Some(history_.at(state.at).mode, state, false, [&](const auto& mode, State then) {
+  if (steps_ > kShortSearch && !visited_.insert(state).second) return false;
+  if (operation_.superuser) return Component(state);
+  return AnyVersion(history_.at(state.at).mode, state, false, [&](const auto& mode, State then) {
     constexpr uint32_t kSearch = 1;
-    if ((MayBits(mode.value, false) & kSearch) == 0) return Is(std::errc::permission_denied);
+    if ((AccessBits(mode.value, false) & kSearch) == 0)
+      return OutcomeIs(std::errc::permission_denied);
     return Component(then);
   });
 }
@@ -168,45 +135,46 @@ bool Search::Component(const State& state) {
   const std::string_view path = state.rest;
   const std::string_view name = path.substr(0, path.find('/'));
   const std::string_view rest = path.substr(name.size());
-  if (name == ".") return GoOn(With(state, rest));
+  if (name == ".") return Explore(With(state, rest));
   if (name == "..") return ToParent(state, rest);
   return ToChild(state, name, rest);
 }
 
 bool Search::ToParent(const State& state, std::string_view rest) {
-  if (state.at == kRootNode) return GoOn(With(state, rest));
+  if (state.at == kRootNode) return Explore(With(state, rest));
   const auto& place = history_.at(state.at).place;
-  return Some(place, state, true, [&](const auto& here, State then) {
+  return AnyVersion(place, state, true, [&](const auto& here, State then) {
     const NodeId parent = here.value.parent;
-    if (promise_ == Promise::kHandOverHand) {
+    if (guarantee_ == Guarantee::kHandOverHand) {
       // Wherever the parent is at that tick, the walk holds it there.
       then.held_until = std::min(then.held_until, here.until);
-      return Some(history_.at(parent).place, then, false, [&](const auto& there, State above) {
-        above.held_until = there.until;
-        above.held_before = history_.at(parent).place.EndOf(there);
-        above.at = parent;
-        return GoOn(With(above, rest));
-      });
+      return AnyVersion(history_.at(parent).place, then, false,
+                        [&](const auto& there, State above) {
+                          above.held_until = there.until;
+                          above.held_before = history_.at(parent).place.EndOf(there);
+                          above.at = parent;
+                          return Explore(With(above, rest));
+                        });
     }
     then.at = parent;
-    return GoOn(With(then, rest));
+    return Explore(With(then, rest));
   });
 }
 
 bool Search::ToChild(const State& state, std::string_view name, std::string_view rest) {
   const Node& directory = history_.at(state.at);
   const auto known = directory.names.find(name);
-  if (known == directory.names.end()) return Is(std::errc::no_such_file_or_directory);
-  return Some(known->second, state, true, [&](const auto& child, State then) {
-    if (child.value == kNothing) return Is(std::errc::no_such_file_or_directory);
+  if (known == directory.names.end()) return OutcomeIs(std::errc::no_such_file_or_directory);
+  return AnyVersion(known->second, state, true, [&](const auto& child, State then) {
+    if (child.value == kNothing) return OutcomeIs(std::errc::no_such_file_or_directory);
     const bool link = history_.at(child.value).type == FileType::kSymlink;
-    const bool follows = question_.follow && question_.kind != Question::Kind::kReadLink;
+    const bool follows = operation_.follow && operation_.kind != Operation::Kind::kReadLink;
     if (!link || (rest.empty() && !follows)) {
       then.held_until = child.until;
       then.held_before = known->second.EndOf(child);
       return Arrive(std::move(then), child.value, rest);
     }
-    if (then.links++ == kLinksMax) return Is(std::errc::too_many_symbolic_link_levels);
+    if (then.links++ == kLinksMax) return OutcomeIs(std::errc::too_many_symbolic_link_levels);
     const std::string& target = history_.at(child.value).target;
     if (target.front() == '/') {
       then.at = kRootNode;
@@ -214,47 +182,47 @@ bool Search::ToChild(const State& state, std::string_view name, std::string_view
       then.held_before = nullptr;
     }
     then.rest = target + std::string(rest);
-    return GoOn(std::move(then));
+    return Explore(std::move(then));
   });
 }
 
 bool Search::Arrive(State state, NodeId child, std::string_view rest) {
   state.at = child;
   if (!rest.empty() && history_.at(child).type != FileType::kDirectory) {
-    return Is(std::errc::not_a_directory);
+    return OutcomeIs(std::errc::not_a_directory);
   }
   state.rest = rest;
-  return GoOn(std::move(state));
+  return Explore(std::move(state));
 }
 
 bool Search::Finish(const State& state) {
   const Node& node = history_.at(state.at);
-  switch (question_.kind) {
-    case Question::Kind::kReadLink:
-      if (node.type != FileType::kSymlink) return Is(std::errc::invalid_argument);
-      return Is(std::errc{}) && answer_.text == node.target;
-    case Question::Kind::kAccess:
-      return Some(node.mode, state, false, [&](const auto& mode, const State&) {
+  switch (operation_.kind) {
+    case Operation::Kind::kReadLink:
+      if (node.type != FileType::kSymlink) return OutcomeIs(std::errc::invalid_argument);
+      return OutcomeIs(std::errc{}) && outcome_.text == node.target;
+    case Operation::Kind::kAccess:
+      return AnyVersion(node.mode, state, false, [&](const auto& mode, const State&) {
         const bool granted =
-            (MayBits(mode.value, question_.superuser) & question_.mask) == question_.mask;
-        return Is(granted ? std::errc{} : std::errc::permission_denied);
+            (AccessBits(mode.value, operation_.superuser) & operation_.mask) == operation_.mask;
+        return OutcomeIs(granted ? std::errc{} : std::errc::permission_denied);
       });
-    case Question::Kind::kStat:
-      if (!Is(std::errc{}) || answer_.attributes.fileid != state.at) return false;
-      return Some(node.attributes, state, false, [&](const auto& attributes, const State&) {
-        return attributes.value == answer_.attributes;
+    case Operation::Kind::kStat:
+      if (!OutcomeIs(std::errc{}) || outcome_.attributes.fileid != state.at) return false;
+      return AnyVersion(node.attributes, state, false, [&](const auto& attributes, const State&) {
+        return attributes.value == outcome_.attributes;
       });
   }
   return false;
 }
 
-const char* NameOf(Question::Kind kind) {
+const char* NameOf(Operation::Kind kind) {
   switch (kind) {
-    case Question::Kind::kStat:
+    case Operation::Kind::kStat:
       return "stat";
-    case Question::Kind::kAccess:
+    case Operation::Kind::kAccess:
       return "access";
-    case Question::Kind::kReadLink:
+    case Operation::Kind::kReadLink:
       return "readlink";
   }
   return "?";
@@ -262,32 +230,32 @@ const char* NameOf(Question::Kind kind) {
 
 }  // namespace
 
-Verdict Judge(const History& history, const Walk& walk, Promise promise) {
-  Search search(history, walk, promise);
-  State start{.rest = walk.question.path, .lo = walk.begin, .hi = walk.end};
-  if (search.GoOn(std::move(start))) return Verdict::kLegal;
+Verdict Check(const History& history, const Walk& walk, Guarantee guarantee) {
+  Search search(history, walk, guarantee);
+  State start{.rest = walk.operation.path, .lo = walk.begin, .hi = walk.end};
+  if (search.Explore(std::move(start))) return Verdict::kLegal;
   return search.gave_up() ? Verdict::kUndecided : Verdict::kIllegal;
 }
 
-std::string Describe(const History& history, const Walk& walk, Promise promise) {
-  constexpr size_t kLinesMax = 60;
-  constexpr const char* kPromises[] = {"steps", "hand-over-hand", "strict"};
-  const auto& [question, answer, begin, end] = walk;
+std::string Describe(const History& history, const Walk& walk, Guarantee guarantee) {
+  constexpr size_t kChangesMax = 60;
+  constexpr const char* kNames[] = {"steps", "hand-over-hand", "strict"};
+  const auto& [operation, outcome, begin, end] = walk;
   std::ostringstream text;
-  text << kPromises[static_cast<size_t>(promise)] << " " << NameOf(question.kind) << " '"
-       << question.path << "'" << (question.follow ? "" : " nofollow")
-       << (question.superuser ? " as superuser" : "") << " mask " << question.mask << " from "
-       << begin << " to " << end << " -> " << std::make_error_code(answer.error).message()
-       << ", node " << answer.attributes.fileid << " mode " << std::oct << answer.attributes.mode
-       << std::dec << " nlink " << answer.attributes.nlink << " size "
-       << answer.attributes.size_bytes << " ctime " << answer.attributes.ctime.seconds << " text '"
-       << answer.text << "'\n";
-  Search search(history, walk, Promise::kSteps);
-  search.WriteDown();
-  (void)search.GoOn({.rest = question.path, .lo = begin, .hi = end});
-  size_t lines = 0;
-  for (const std::string& fact : search.tried()) {
-    if (++lines <= kLinesMax) text << "  " << fact << "\n";
+  text << kNames[static_cast<size_t>(guarantee)] << " " << NameOf(operation.kind) << " '"
+       << operation.path << "'" << (operation.follow ? "" : " nofollow")
+       << (operation.superuser ? " as superuser" : "") << " mask " << operation.mask << " from "
+       << begin << " to " << end << " -> " << std::make_error_code(outcome.error).message()
+       << ", node " << outcome.attributes.fileid << " mode " << std::oct << outcome.attributes.mode
+       << std::dec << " nlink " << outcome.attributes.nlink << " size "
+       << outcome.attributes.size_bytes << " ctime " << outcome.attributes.ctime.seconds
+       << " text '" << outcome.text << "'\n";
+  const auto& changes = history.changes();
+  const auto later = std::ranges::upper_bound(changes, end, {}, &Change::made);
+  const auto last = static_cast<size_t>(later - changes.begin());
+  for (size_t i = last - std::min(last, kChangesMax); i < last; ++i) {
+    text << "  from " << changes[i].made << ", returned at " << changes[i].returned << ": "
+         << changes[i].what << "\n";
   }
   return text.str();
 }

@@ -40,7 +40,7 @@ void History::SetName(NodeId directory, std::string_view name, NodeId node, cons
   auto& names = nodes_.at(directory).names;
   auto known = names.find(name);
   if (known == names.end()) {
-    known = names.emplace(std::string(name), Past<NodeId>(kNothing, beginning_)).first;
+    known = names.emplace(std::string(name), FactHistory<NodeId>(kNothing, beginning_)).first;
   }
   known->second.Add(node, change);
   if (node == kNothing) return;

@@ -58,7 +58,7 @@ struct Change {
 
 // The versions of one fact.
 template <class Value>
-class Past {
+class FactHistory {
  public:
   struct Version {
     Value value;
@@ -67,7 +67,7 @@ class Past {
   };
   using Versions = std::span<const Version>;
 
-  Past(Value value, const Change& change) { Add(std::move(value), change); }
+  FactHistory(Value value, const Change& change) { Add(std::move(value), change); }
 
   void Add(Value value, const Change& change) {
     if (!versions_.empty() && versions_.back().change == &change) {
@@ -122,10 +122,10 @@ struct Place {
 struct Node {
   FileType type;
   std::string target;  // a symbolic link's; immutable
-  Past<Attributes> attributes;
-  Past<uint32_t> mode;
-  Past<Place> place;  // a directory's; unchanged by its removal
-  std::map<std::string, Past<NodeId>, std::less<>> names;  // a directory's
+  FactHistory<Attributes> attributes;
+  FactHistory<uint32_t> mode;
+  FactHistory<Place> place;  // a directory's; unchanged by its removal
+  std::map<std::string, FactHistory<NodeId>, std::less<>> names;  // a directory's
 };
 
 class History {

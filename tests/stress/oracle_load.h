@@ -4,7 +4,6 @@
 // A round: change and walk; then, with all threads paused, check each walk, compare the client's
 // tree with the server's, and forget the history. Random choices come from the seed; the
 // interleaving does not.
-// seed; which threads meet where does not.
 #ifndef NFSWALK_TESTS_STRESS_ORACLE_LOAD_H_
 #define NFSWALK_TESTS_STRESS_ORACLE_LOAD_H_
 
@@ -32,11 +31,11 @@ struct Tally {
   uint64_t path_hits = 0;  // of those: prefix cache hits
   uint64_t strict = 0;     // of those: strict (kStrict)
   uint64_t found = 0, absent = 0, denied = 0, not_directory = 0;
-  uint64_t torn = 0;        // kHandOverHand answers that no single tick explains
-  uint64_t loose = 0;       // kSteps answers that kHandOverHand does not explain
-  uint64_t undecided = 0;   // too many concurrent changes to decide
-  uint64_t unanswered = 0;  // EAGAIN
-  uint64_t stale = 0;       // ESTALE, which is not checked
+  uint64_t torn = 0;       // kHandOverHand answers that no single tick explains
+  uint64_t loose = 0;      // kSteps answers that kHandOverHand does not explain
+  uint64_t undecided = 0;  // too many concurrent changes to decide
+  uint64_t try_again = 0;  // EAGAIN
+  uint64_t stale = 0;      // ESTALE, which is not checked
   uint64_t changes = 0;
 
   void Add(const Tally& other);
@@ -58,11 +57,11 @@ class OracleLoad {
 
   const Tally& tally() const { return tally_; }
   // Wrong results, as messages; the first few of each kind.
-  const std::vector<std::string>& faults() const { return faults_; }
+  const std::vector<std::string>& violations() const { return violations_; }
   Client& client() { return *client_; }
 
   // Yields now and then, to widen a window.
-  static void Hesitate();
+  static void YieldSometimes();
 
  private:
   using Random = std::mt19937_64;
@@ -70,9 +69,9 @@ class OracleLoad {
 
   struct Record {
     Walk walk;
-    Promise promise;
+    Guarantee guarantee;
   };
-  struct Actor {
+  struct Worker {
     size_t index = 0;
     Random random;
     std::vector<Record> log = {};
@@ -80,25 +79,25 @@ class OracleLoad {
   };
 
   void Prepare();
-  void Act(Actor& actor);
-  void JudgeLog(Actor& actor);
-  void JudgeStale(const Record& record);
+  void Work(Worker& worker);
+  void CheckLog(Worker& worker);
+  void CheckStale(const Record& record);
   void CompareTrees();
   void CompareDirectory(NodeId directory, const std::string& path);
 
-  void AskSomething(Actor& actor);
-  static Question RandomQuestion(Random& random);
-  Answer Ask(const Question& question, ResolveFlags flags);
+  void RunRandomOperation(Worker& worker);
+  static Operation RandomOperation(Random& random);
+  Outcome Run(const Operation& operation, ResolveFlags flags);
 
-  void ChangeSomething(Actor& actor);
+  void MakeRandomChange(Worker& worker);
   void ChangeAttributes(Random& random);
   void FlipLink(Random& random, size_t index);
   void Exchange(Random& random, size_t index);
   // Makes one change and records its return. `change()` calls the client once.
   template <class Call>
-  void Do(Call&& call);
+  void MakeChange(Call&& call);
 
-  void Fault(std::string_view what, const std::string& detail);
+  void Violation(std::string_view what, const std::string& detail);
 
   const Options options_;
   TickClock clock_;
@@ -106,11 +105,11 @@ class OracleLoad {
   std::unique_ptr<Client> client_;
   const Credential superuser_{OracleServer::kSuperuser, 0};
   const Credential visitor_{1000, 1000};
-  std::array<Actor, kThreads> actors_;
+  std::array<Worker, kThreads> workers_;
   std::atomic<int64_t> walks_left_{0};
   Tally tally_;
-  std::mutex faults_mutex_;
-  std::vector<std::string> faults_;
+  std::mutex violations_mutex_;
+  std::vector<std::string> violations_;
 };
 
 }  // namespace nfswalk::stress

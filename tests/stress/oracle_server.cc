@@ -26,23 +26,23 @@ protocol::FileHandle HandleOf(NodeId node) {
   return protocol::FileHandle(bytes);
 }
 
-uint32_t ServerBits(uint32_t may_bits) {
+uint32_t ServerBits(uint32_t access_bits) {
   namespace rights = access_cache;
   uint32_t bits = 0;
-  if ((may_bits & rights::kMayRead) != 0) bits |= rights::kServerRead;
-  if ((may_bits & rights::kMayWrite) != 0) {
+  if ((access_bits & rights::kMayRead) != 0) bits |= rights::kServerRead;
+  if ((access_bits & rights::kMayWrite) != 0) {
     bits |= rights::kServerModify | rights::kServerExtend | rights::kServerDelete;
   }
-  if ((may_bits & rights::kMayExec) != 0) bits |= rights::kServerLookup | rights::kServerExecute;
+  if ((access_bits & rights::kMayExec) != 0) bits |= rights::kServerLookup | rights::kServerExecute;
   return bits;
 }
 
-uint32_t MayBitsOf(const Attributes& attributes, const sunrpc_auth::Credential& who) {
-  return MayBits(attributes.mode, who.uid() == OracleServer::kSuperuser);
+uint32_t AccessBitsOf(const Attributes& attributes, const sunrpc_auth::Credential& who) {
+  return AccessBits(attributes.mode, who.uid() == OracleServer::kSuperuser);
 }
 
 // True for files with odd numbers: after removal they stay open, and their handles valid.
-bool Lingers(const Node& node) {
+bool IsKeptOpen(const Node& node) {
   return node.type != FileType::kDirectory && node.attributes.now().fileid % 2 == 1;
 }
 
@@ -69,7 +69,7 @@ NodeId OracleServer::NodeOf(const FileHandle& handle) const {
   std::memcpy(&id, handle.bytes().data(), sizeof id);
   const Node* node = history_.Find(id);
   if (node == nullptr) return kNothing;
-  return node->attributes.now().nlink == 0 && !Lingers(*node) ? kNothing : id;
+  return node->attributes.now().nlink == 0 && !IsKeptOpen(*node) ? kNothing : id;
 }
 
 Change& OracleServer::Begin(std::string what) {
@@ -113,7 +113,7 @@ bool OracleServer::IsBelow(NodeId node, NodeId ancestor) const {
 }
 
 // Removes `name`, which led to `node`.
-void OracleServer::LoseName(NodeId directory, std::string_view name, NodeId node,
+void OracleServer::DropName(NodeId directory, std::string_view name, NodeId node,
                             const Change& change) {
   Attributes left = Touched(Now(node));
   left.nlink = left.type == FileType::kDirectory ? 0 : left.nlink - 1;
@@ -121,12 +121,12 @@ void OracleServer::LoseName(NodeId directory, std::string_view name, NodeId node
   history_.SetName(directory, name, kNothing, change);
 }
 
-OracleServer::Inside::Inside(OracleServer& server) : server_(server) {
+OracleServer::CallScope::CallScope(OracleServer& server) : server_(server) {
   ++server_.rpcs_;
   server_.mutex_.lock();
 }
 
-OracleServer::Inside::~Inside() {
+OracleServer::CallScope::~CallScope() {
   server_.mutex_.unlock();
   if (server_.options_.on_reply) server_.options_.on_reply();
 }
@@ -140,7 +140,7 @@ protocol::RootReply OracleServer::GetRoot(const Credential&) {
 }
 
 protocol::AttributesReply OracleServer::GetAttributes(const FileHandle& file, const Credential&) {
-  const Inside inside(*this);
+  const CallScope scope(*this);
   const NodeId node = NodeOf(file);
   protocol::AttributesReply reply;
   if (node == kNothing) {
@@ -153,7 +153,7 @@ protocol::AttributesReply OracleServer::GetAttributes(const FileHandle& file, co
 
 protocol::LookupReply OracleServer::Lookup(const FileHandle& directory, std::string_view name,
                                            const Credential& who) {
-  const Inside inside(*this);
+  const CallScope scope(*this);
   const NodeId parent = NodeOf(directory);
   protocol::LookupReply reply;
   if (parent == kNothing) {
@@ -161,7 +161,7 @@ protocol::LookupReply OracleServer::Lookup(const FileHandle& directory, std::str
   } else {
     reply.directory = Now(parent);
     const NodeId child = history_.Child(parent, name);
-    if ((MayBitsOf(Now(parent), who) & access_cache::kMayExec) == 0) {
+    if ((AccessBitsOf(Now(parent), who) & access_cache::kMayExec) == 0) {
       reply.error = std::errc::permission_denied;
     } else if (child == kNothing) {
       reply.error = std::errc::no_such_file_or_directory;
@@ -174,16 +174,16 @@ protocol::LookupReply OracleServer::Lookup(const FileHandle& directory, std::str
 }
 
 protocol::AccessReply OracleServer::Access(const FileHandle& file, const Credential& who) {
-  const Inside inside(*this);
+  const CallScope scope(*this);
   const NodeId node = NodeOf(file);
   if (node == kNothing) return Failed<protocol::AccessReply>(kStale);
-  protocol::AccessReply reply{.granted = ServerBits(MayBitsOf(Now(node), who)),
+  protocol::AccessReply reply{.granted = ServerBits(AccessBitsOf(Now(node), who)),
                               .attributes = Now(node)};
   return reply;
 }
 
 protocol::ReadLinkReply OracleServer::ReadLink(const FileHandle& link, const Credential&) {
-  const Inside inside(*this);
+  const CallScope scope(*this);
   const NodeId node = NodeOf(link);
   if (node == kNothing) return Failed<protocol::ReadLinkReply>(kStale);
   protocol::ReadLinkReply reply{.target = history_.at(node).target, .attributes = Now(node)};
@@ -192,10 +192,10 @@ protocol::ReadLinkReply OracleServer::ReadLink(const FileHandle& link, const Cre
 
 protocol::ReadDirReply OracleServer::ReadDir(const FileHandle& directory, protocol::ReadDirPosition,
                                              bool plus, const Credential& who) {
-  const Inside inside(*this);
+  const CallScope scope(*this);
   const NodeId node = NodeOf(directory);
   if (node == kNothing) return Failed<protocol::ReadDirReply>(kStale);
-  if ((MayBitsOf(Now(node), who) & access_cache::kMayRead) == 0) {
+  if ((AccessBitsOf(Now(node), who) & access_cache::kMayRead) == 0) {
     return Failed<protocol::ReadDirReply>(std::errc::permission_denied);
   }
   protocol::ReadDirReply reply;
@@ -218,7 +218,7 @@ protocol::ReadDirReply OracleServer::ReadDir(const FileHandle& directory, protoc
 CreateReply OracleServer::CreateNode(const FileHandle& directory, std::string_view name,
                                      FileType type, std::string_view target,
                                      const SetAttributes& attributes) {
-  const Inside inside(*this);
+  const CallScope scope(*this);
   const NodeId parent = NodeOf(directory);
   if (parent == kNothing) return Failed<CreateReply>(kStale);
   CreateReply reply;
@@ -263,7 +263,7 @@ CreateReply OracleServer::MakeSymlink(const FileHandle& directory, std::string_v
 
 protocol::LinkReply OracleServer::Link(const FileHandle& file, const FileHandle& directory,
                                        std::string_view name, const Credential&) {
-  const Inside inside(*this);
+  const CallScope scope(*this);
   const NodeId node = NodeOf(file);
   const NodeId parent = NodeOf(directory);
   if (node == kNothing || parent == kNothing || Now(node).nlink == 0) {
@@ -304,7 +304,7 @@ protocol::RenameReply OracleServer::Rename(const FileHandle& from_directory,
                                            std::string_view from_name,
                                            const FileHandle& to_directory, std::string_view to_name,
                                            const Credential&) {
-  const Inside inside(*this);
+  const CallScope scope(*this);
   const NodeId from = NodeOf(from_directory);
   const NodeId to = NodeOf(to_directory);
   const NodeId moved = from == kNothing ? kNothing : history_.Child(from, from_name);
@@ -317,7 +317,7 @@ protocol::RenameReply OracleServer::Rename(const FileHandle& from_directory,
   if (reply.error == std::errc{} && moved != replaced) {
     Change& change = Begin("rename " + Named(from, from_name) + " = " + std::to_string(moved) +
                            " to " + Named(to, to_name));
-    if (replaced != kNothing) LoseName(to, to_name, replaced, change);
+    if (replaced != kNothing) DropName(to, to_name, replaced, change);
     history_.SetName(from, from_name, kNothing, change);
     history_.SetName(to, to_name, moved, change);
     Touch(moved, change);
@@ -331,7 +331,7 @@ protocol::RenameReply OracleServer::Rename(const FileHandle& from_directory,
 
 RemoveReply OracleServer::RemoveNode(const FileHandle& directory, std::string_view name,
                                      bool is_directory) {
-  const Inside inside(*this);
+  const CallScope scope(*this);
   const NodeId parent = NodeOf(directory);
   if (parent == kNothing) return Failed<RemoveReply>(kStale);
   RemoveReply reply{.directory = Before(parent)};
@@ -344,7 +344,7 @@ RemoveReply OracleServer::RemoveNode(const FileHandle& directory, std::string_vi
     reply.error = std::errc::directory_not_empty;
   } else {
     Change& change = Begin("remove " + Named(parent, name) + " = " + std::to_string(node));
-    LoseName(parent, name, node, change);
+    DropName(parent, name, node, change);
     Touch(parent, change);
   }
   After(reply.directory, parent);
@@ -364,7 +364,7 @@ RemoveReply OracleServer::RemoveDirectory(const FileHandle& directory, std::stri
 protocol::SetAttributesReply OracleServer::SetAttributesOf(const FileHandle& file,
                                                            const SetAttributes& wanted,
                                                            const Credential&) {
-  const Inside inside(*this);
+  const CallScope scope(*this);
   const NodeId node = NodeOf(file);
   if (node == kNothing) return Failed<protocol::SetAttributesReply>(kStale);
   protocol::SetAttributesReply reply{.file = Before(node)};

@@ -1,5 +1,5 @@
 // oracle_server: a Protocol over a file tree in memory that records its own history, with ticks
-// taken inside its critical section. It enforces modes, keeps some removed files for a while (as if
+// taken scope its critical section. It enforces modes, keeps some removed files for a while (as if
 // open: link count 0) and returns ESTALE for others at once.
 //
 // Thread safety: all functions but history(), which requires that no call is in flight.
@@ -75,10 +75,10 @@ class OracleServer : public protocol::Protocol {
 
  private:
   // One call: counts it, holds the mutex, and then runs on_reply.
-  class Inside {
+  class CallScope {
    public:
-    explicit Inside(OracleServer& server);
-    ~Inside();
+    explicit CallScope(OracleServer& server);
+    ~CallScope();
 
    private:
     OracleServer& server_;
@@ -95,7 +95,7 @@ class OracleServer : public protocol::Protocol {
   void After(protocol::WeakCacheConsistency& wcc, NodeId node) const;
   bool IsEmpty(NodeId directory) const;
   bool IsBelow(NodeId node, NodeId ancestor) const;
-  void LoseName(NodeId directory, std::string_view name, NodeId node, const Change& change);
+  void DropName(NodeId directory, std::string_view name, NodeId node, const Change& change);
   std::errc CheckRename(NodeId from, NodeId moved, NodeId to, NodeId replaced) const;
 
   protocol::CreateReply CreateNode(const FileHandle& directory, std::string_view name,

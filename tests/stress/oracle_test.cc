@@ -50,19 +50,20 @@ class OracleTest : public testing::Test {
     history_.SetAttributes(node, attributes, change);
   }
 
-  // Returns the strictest promise that allows the answer of a call from `begin` to `end`: "steps",
-  // "hand-over-hand", "strict", or "" for none. A stricter promise must imply the weaker ones.
-  std::string Allows(Tick begin, Tick end, const Question& question, const Answer& answer) {
+  // Returns the strictest guarantee that allows the outcome of a call from `begin` to `end`:
+  // "steps", "hand-over-hand", "strict", or "" for none. A stricter guarantee must imply the weaker
+  // ones.
+  std::string Allows(Tick begin, Tick end, const Operation& operation, const Outcome& outcome) {
     history_.Seal();
-    const Walk walk{question, answer, begin, end};
-    const auto legal = [&](Promise promise) {
-      const Verdict verdict = Judge(history_, walk, promise);
-      EXPECT_NE(verdict, Verdict::kUndecided) << Describe(history_, walk, promise);
+    const Walk walk{operation, outcome, begin, end};
+    const auto legal = [&](Guarantee guarantee) {
+      const Verdict verdict = Check(history_, walk, guarantee);
+      EXPECT_NE(verdict, Verdict::kUndecided) << Describe(history_, walk, guarantee);
       return verdict == Verdict::kLegal;
     };
-    const bool steps = legal(Promise::kSteps);
-    const bool hand_over_hand = legal(Promise::kHandOverHand);
-    const bool strict = legal(Promise::kStrict);
+    const bool steps = legal(Guarantee::kSteps);
+    const bool hand_over_hand = legal(Guarantee::kHandOverHand);
+    const bool strict = legal(Guarantee::kStrict);
     EXPECT_TRUE(steps || !hand_over_hand);
     EXPECT_TRUE(hand_over_hand || !strict);
     return strict ? "strict" : hand_over_hand ? "hand-over-hand" : steps ? "steps" : "";
@@ -225,17 +226,17 @@ TEST_F(OracleTest, AccessAndReadLinkAreCheckedByTheirResults) {
   const NodeId f = MakeFile(kRootNode, "f");
   Make(kRootNode, "l", FileType::kSymlink, always_, "f");
   const auto access = [](uint32_t mask) {
-    return Question{.kind = Question::Kind::kAccess, .mask = mask, .path = "l"};
+    return Operation{.kind = Operation::Kind::kAccess, .mask = mask, .path = "l"};
   };
   EXPECT_EQ(Allows(1, 9, access(4), {}), "strict");
   EXPECT_EQ(Allows(1, 9, access(2), {}), "");
   EXPECT_EQ(Allows(1, 9, access(2), {.error = kDenied}), "strict");
   Chmod(f, 0777, At(10, 11));
   EXPECT_EQ(Allows(12, 20, access(2), {.error = kDenied}), "");
-  const Question readlink{.kind = Question::Kind::kReadLink, .path = "l"};
+  const Operation readlink{.kind = Operation::Kind::kReadLink, .path = "l"};
   EXPECT_EQ(Allows(1, 9, readlink, {.text = "f"}), "strict");
   EXPECT_EQ(Allows(1, 9, readlink, {.text = "g"}), "");
-  EXPECT_EQ(Allows(1, 9, {.kind = Question::Kind::kReadLink, .path = "f"},
+  EXPECT_EQ(Allows(1, 9, {.kind = Operation::Kind::kReadLink, .path = "f"},
                    {.error = std::errc::invalid_argument}),
             "strict");
 }

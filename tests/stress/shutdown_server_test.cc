@@ -9,10 +9,9 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "nfsclient/client.h"
-#include "nfsclient/protocol/nfs3.h"
-#include "nfsclient/protocol/nfs4.h"
 #include "tests/fixtures/faulty_protocol.h"
 #include "tests/fixtures/mounted_export.h"
 #include "tests/stress/hang_watchdog.h"
@@ -24,6 +23,7 @@ namespace {
 using fixtures::FaultyProtocol;
 
 constexpr uint64_t kUnmounts = 20;
+constexpr std::errc kShutDown = std::errc::operation_canceled;
 
 class ServerShutdown : public fixtures::VersionedExport {
  protected:
@@ -45,18 +45,12 @@ class ServerShutdown : public fixtures::VersionedExport {
 
   Mounted MountGated() const {
     fixtures::GaneshaServer::NetworkScope scope(server());
-    auto options = ParseMountUrl(
+    const auto options = ParseMountUrl(
         server().Url("nconnect=2&dentries=16&inodes=16&access_entries=16", version()));
-    if (!options) return {};
-    auto connected = version() == 4
-                         ? protocol::Nfs4::ConnectNfs4(options->server, options->transport)
-                         : protocol::Nfs3::ConnectNfs3(options->server, options->transport);
-    if (!connected) return {};
-    auto gate = std::make_unique<FaultyProtocol>(std::move(*connected));
-    FaultyProtocol* const protocol = gate.get();
-    auto client = Client::MountOver(std::move(gate), *options);
-    if (!client) return {};
-    return {std::move(*client), protocol};
+    Mounted mounted;
+    auto client = fixtures::MountWithFaults(*options, {}, &mounted.protocol);
+    if (client) mounted.client = std::move(*client);
+    return mounted;
   }
 
   // Mounts, and unmounts under load after `trouble(mounted)` has run.
@@ -105,10 +99,68 @@ TEST_P(ServerShutdown, OfAStoppedServerCancelsCallsInFlight) {
       mounted.protocol->AwaitPending(1);
     });
     asking.join();
-    EXPECT_EQ(answer, std::errc::operation_canceled);
+    EXPECT_EQ(answer, kShutDown);
     server().Resume();
   }
   EXPECT_EQ(tally_.wrong, 0u);
+}
+
+// Client::Shutdown() of a hard mount whose server does not reply.
+class ClientShutdown : public ServerShutdown {
+ protected:
+  void SetUp() override {
+    ServerShutdown::SetUp();
+    if (IsSkipped()) return;
+    calls_ = MountLoad::CallsOfEveryKind(Path(""), root_);
+    client_ = Mount("actimeo=600&hard");
+    ASSERT_NE(client_, nullptr);
+    file_ = std::move(*client_->Open(Path("stable/f0"), kMayRead | kMayWrite, root_));
+    node_ = std::move(*client_->Resolve(Path("work"), root_));
+  }
+
+  std::vector<ClientCall> calls_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<File> file_;
+  std::unique_ptr<Node> node_;
+};
+INSTANTIATE_TEST_SUITE_P(Versions, ClientShutdown, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+// WIRE-6.
+TEST_P(ClientShutdown, CancelsCallsInFlight) {
+  server().Hang();
+  std::vector<std::errc> answers(calls_.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const uint64_t sent = client_->stats().rpcs;
+    threads.emplace_back([&, i] { answers[i] = calls_[i](*client_, *file_, *node_); });
+    // Some wait for a connection, or a client id, that the first one has requested.
+    if (i == 0) {
+      while (client_->stats().rpcs == sent) std::this_thread::yield();
+    }
+  }
+  std::vector<std::thread> closers;
+  for (int i = 0; i < 3; ++i) closers.emplace_back([&] { client_->Shutdown(); });
+  for (auto& closer : closers) closer.join();
+  for (auto& thread : threads) thread.join();
+  for (size_t i = 0; i < calls_.size(); ++i) EXPECT_EQ(answers[i], kShutDown) << "call " << i;
+  server().Resume();
+}
+
+TEST_P(ClientShutdown, LaterCallsAreCanceledEvenOnCacheHits) {
+  const std::string cached = Path("stable/f0");
+  ASSERT_TRUE(client_->Stat(cached, root_).has_value());
+  client_->Shutdown();
+  const Stats before = client_->stats();
+  EXPECT_EQ(client_->Stat(cached, root_).error(), kShutDown);
+  EXPECT_EQ(client_->Stat(cached, root_, {.cached = true}).error(), kShutDown);
+  EXPECT_EQ(client_->Open(cached, kMayRead, root_, {.cached = true}).error(), kShutDown);
+  EXPECT_EQ(node_->Stat("", root_).error(), kShutDown);
+  for (const auto& call : calls_) EXPECT_EQ(call(*client_, *file_, *node_), kShutDown);
+  client_->Shutdown();
+  EXPECT_EQ(client_->stats().rpcs, before.rpcs);
+  client_->InvalidateCaches();
+  client_->DropCaches();
 }
 
 }  // namespace

@@ -198,52 +198,21 @@ TEST_F(Shutdown, OfOneMountWhileAnotherIsWalked) {
 // One thread a call; some wait for the server, others for them: for a lookup of the same name, or
 // for the directory's lock.
 TEST_F(Shutdown, CancelsCallsOfEveryKindOnASilentServer) {
-  using Call = std::function<std::errc(Client&, File&)>;
-  const auto error_of = [](const auto& result) { return result ? std::errc{} : result.error(); };
-  const auto all = [](const DirectoryEntry&) { return true; };
-  const std::vector<Call> calls{
-      [&](Client& c, File&) { return error_of(c.Stat("work/same", kMe)); },
-      [&](Client& c, File&) { return error_of(c.Stat("work/same", kMe, {.strict = true})); },
-      [&](Client& c, File&) { return error_of(c.Stat("work/other", kMe, {.no_follow = true})); },
-      [&](Client& c, File&) { return c.Access("link/f1", kMayRead, kMe); },
-      [&](Client& c, File&) {
-        std::array<char, 8> text;
-        return error_of(c.ReadLink("link", text, kMe));
-      },
-      [&](Client& c, File&) { return c.ReadDir("work", kMe, all); },
-      [&](Client& c, File&) { return error_of(c.Open("stable/f2", kMayRead, kMe)); },
-      [&](Client& c, File&) { return error_of(c.Create("work/new", 0644, true, kMe)); },
-      [&](Client& c, File&) { return error_of(c.MakeDirectory("work/d", 0755, kMe)); },
-      [&](Client& c, File&) { return error_of(c.MakeSymlink("x", "work/l", kMe)); },
-      [&](Client& c, File&) { return c.Link("stable/f1", "work/f1", kMe); },
-      [&](Client& c, File&) { return c.Rename("stable/f1", "work/same", kMe); },
-      [&](Client& c, File&) { return c.Unlink("stable/f3", kMe); },
-      [&](Client& c, File&) { return c.RemoveDirectory("work/same", kMe); },
-      [&](Client& c, File&) {
-        return error_of(c.SetAttributesOf("stable/f4", {.mode = 0600}, kMe));
-      },
-      [&](Client&, File& file) {
-        std::array<std::byte, 4> bytes{};
-        return error_of(file.PWrite(bytes, 0));
-      },
-      [&](Client&, File& file) {
-        std::array<std::byte, 4> bytes{};
-        return error_of(file.PRead(bytes, 0));
-      },
-  };
+  const std::vector<ClientCall> calls = MountLoad::CallsOfEveryKind("", kMe);
   Repeat(kUnmounts / 20, [&](uint64_t i) {
     auto [client, protocol] = MakeMount(i, [] {});
     auto file = client->Open("stable/f0", kMayRead | kMayWrite, kMe);
-    ASSERT_TRUE(file);
+    auto node = client->Resolve("work", kMe);
+    ASSERT_TRUE(file && node);
     client->InvalidateCaches();
     protocol->GoSilent();
     std::atomic<size_t> started{0};
     std::vector<std::thread> threads;
     for (size_t n = 0; n < calls.size(); ++n) {
-      threads.emplace_back([&, n, &mounted = *client, &open = **file] {
+      threads.emplace_back([&, n, &mounted = *client, &open = **file, &work = **node] {
         ++started;
         started.notify_all();
-        EXPECT_EQ(calls[n](mounted, open), std::errc::operation_canceled) << "call " << n;
+        EXPECT_EQ(calls[n](mounted, open, work), std::errc::operation_canceled) << "call " << n;
       });
     }
     for (size_t now = started; now < calls.size(); now = started) started.wait(now);
@@ -252,6 +221,7 @@ TEST_F(Shutdown, CancelsCallsOfEveryKindOnASilentServer) {
     protocol->Shutdown();
     for (std::thread& thread : threads) thread.join();
     file->reset();
+    node->reset();
     client.reset();
   });
 }

@@ -1,4 +1,4 @@
-#include "tests/faults/doubtful_worker.h"
+#include "tests/faults/presence_worker.h"
 
 #include <map>
 #include <utility>
@@ -19,7 +19,7 @@ bool IsInjected(std::errc error) {
          error == std::errc::permission_denied || error == protocol::kStale;
 }
 
-DoubtfulWorker::DoubtfulWorker(Client& client, const std::string& base, int number,
+PresenceWorker::PresenceWorker(Client& client, const std::string& base, int number,
                                const Credential& credential)
     : client_(client),
       base_(base),
@@ -38,19 +38,19 @@ DoubtfulWorker::DoubtfulWorker(Client& client, const std::string& base, int numb
   }
 }
 
-void DoubtfulWorker::Begin() {
+void PresenceWorker::Begin() {
   const auto made = client_.Create(base_file_, 0644, true, credential_);
   if (!made) Contradict(base_file_, "cannot be made before the faults begin");
 }
 
-void DoubtfulWorker::Step() {
+void PresenceWorker::Step() {
   OwnName& name = AnyName();
   switch (Draw(16)) {
     case 0:
     case 1:
     case 2:
     case 3:
-      return name.known == Known::kPresent && Draw(8) != 0 ? Remove(name) : Make(name);
+      return name.presence == Presence::kPresent && Draw(8) != 0 ? Remove(name) : Make(name);
     case 4:
       return Remove(name);
     case 5:
@@ -69,7 +69,7 @@ void DoubtfulWorker::Step() {
     case 9:
       return List(static_cast<int>(Draw(kDirectories)));
     case 10:
-      return LookAtOthers();
+      return StatOthers();
     case 11:
     case 12:
       if (name.kind == Kind::kSymlink) return ReadLink(name);
@@ -79,7 +79,7 @@ void DoubtfulWorker::Step() {
   }
 }
 
-void DoubtfulWorker::Make(OwnName& name) {
+void PresenceWorker::Make(OwnName& name) {
   std::errc error{};
   switch (name.kind) {
     case Kind::kFile:
@@ -97,78 +97,78 @@ void DoubtfulWorker::Make(OwnName& name) {
   }
   Note(name, "make", error);
   if (error == kOk) {
-    if (name.known == Known::kPresent) Contradict(name, "was made a second time");
-    name.known = Known::kPresent;
+    if (name.presence == Presence::kPresent) Contradict(name, "was made a second time");
+    name.presence = Presence::kPresent;
     ++done_;
   } else if (error == std::errc::file_exists) {
-    Learn(name, true, "is there already");
-  } else if (LeavesDoubt(error)) {
-    Doubt(name);
+    Observe(name, true, "is there already");
+  } else if (OutcomeUnknown(error)) {
+    SetUnknown(name);
   } else if (!IsInjected(error)) {
     Contradict(name, "could not be made: " + std::make_error_code(error).message());
   }
 }
 
-void DoubtfulWorker::Remove(OwnName& name) {
+void PresenceWorker::Remove(OwnName& name) {
   const std::errc error = name.kind == Kind::kDirectory
                               ? client_.RemoveDirectory(name.path, credential_)
                               : client_.Unlink(name.path, credential_);
   Note(name, "remove", error);
   if (error == kOk) {
-    if (name.known == Known::kAbsent) Contradict(name, "was removed a second time");
-    name.known = Known::kAbsent;
+    if (name.presence == Presence::kAbsent) Contradict(name, "was removed a second time");
+    name.presence = Presence::kAbsent;
     ++done_;
-  } else if (LeavesDoubt(error)) {
-    Doubt(name);
+  } else if (OutcomeUnknown(error)) {
+    SetUnknown(name);
   } else {
-    JudgeLookup(name, error, "to be removed");
+    CheckLookup(name, error, "to be removed");
   }
 }
 
-void DoubtfulWorker::Rename(OwnName& from, OwnName& to) {
+void PresenceWorker::Rename(OwnName& from, OwnName& to) {
   const std::errc error = client_.Rename(from.path, to.path, credential_);
   Note(from, "rename-from", error);
   Note(to, "rename-to", error);
   if (error == kOk) {
-    if (from.known == Known::kAbsent) Contradict(from, "was renamed though it is not there");
-    from.known = Known::kAbsent;
-    to.known = Known::kPresent;
+    if (from.presence == Presence::kAbsent) Contradict(from, "was renamed though it is not there");
+    from.presence = Presence::kAbsent;
+    to.presence = Presence::kPresent;
     // The link's text is unchanged.
     ++done_;
-  } else if (LeavesDoubt(error)) {
-    Doubt(from);
-    Doubt(to);
+  } else if (OutcomeUnknown(error)) {
+    SetUnknown(from);
+    SetUnknown(to);
   } else {
-    JudgeLookup(from, error, "to be renamed");
+    CheckLookup(from, error, "to be renamed");
   }
 }
 
-void DoubtfulWorker::SetMode(OwnName& name) {
+void PresenceWorker::SetMode(OwnName& name) {
   const uint32_t mode = 0600 | static_cast<uint32_t>(Draw(0100));
   const auto changed =
       client_.SetAttributesOf(name.path, {.mode = mode}, credential_, {.no_follow = true});
   if (changed && changed->mode != mode) Contradict(name, "has another mode than it was given");
-  JudgeLookup(name, ErrorOf(changed), "to be given a mode");
+  CheckLookup(name, ErrorOf(changed), "to be given a mode");
 }
 
-void DoubtfulWorker::Stat(OwnName& name) {
+void PresenceWorker::Stat(OwnName& name) {
   const auto found = client_.Stat(name.path, credential_, {.no_follow = true});
-  JudgeLookup(name, ErrorOf(found), "to be looked at");
+  CheckLookup(name, ErrorOf(found), "to be looked at");
 }
 
-void DoubtfulWorker::ReadLink(OwnName& name) {
+void PresenceWorker::ReadLink(OwnName& name) {
   std::array<char, 300> text;
   const auto size = client_.ReadLink(name.path, text, credential_);
   // The text is that of the name under which the link was made: renames leave it alone.
   if (size && !std::string_view(text.data(), *size).starts_with("nowhere/" + base_)) {
     Contradict(name, "leads elsewhere");
   }
-  JudgeLookup(name, ErrorOf(size), "to be read");
+  CheckLookup(name, ErrorOf(size), "to be read");
 }
 
-void DoubtfulWorker::OpenAndWrite(OwnName& name) {
+void PresenceWorker::OpenAndWrite(OwnName& name) {
   auto file = client_.Open(name.path, kMayRead | kMayWrite, credential_);
-  JudgeLookup(name, ErrorOf(file), "to be opened");
+  CheckLookup(name, ErrorOf(file), "to be opened");
   if (!file) return;
   std::array<std::byte, 64> data{};
   const auto written = (*file)->PWrite(data, Draw(100));
@@ -177,7 +177,7 @@ void DoubtfulWorker::OpenAndWrite(OwnName& name) {
   if (!read && !IsInjected(read.error())) Contradict(name, "could not be read");
 }
 
-void DoubtfulWorker::List(int directory) {
+void PresenceWorker::List(int directory) {
   std::map<std::string, int> listed;
   const std::string path = DirectoryIn(base_, directory);
   const std::errc error = client_.ReadDir(path, credential_, [&](const DirectoryEntry& entry) {
@@ -195,11 +195,11 @@ void DoubtfulWorker::List(int directory) {
     const int times = found == listed.end() ? 0 : found->second;
     if (times > 1) Contradict(name, "is listed twice");
     Note(name, times > 0 ? "listed" : "not-listed", kOk);
-    Learn(name, times > 0, times > 0 ? "is listed" : "is not listed");
+    Observe(name, times > 0, times > 0 ? "is listed" : "is not listed");
   }
 }
 
-void DoubtfulWorker::LookAtOthers() {
+void PresenceWorker::StatOthers() {
   std::string path = AnyName().path;
   const size_t digit = path.rfind("/t") + 2;
   path[digit] = static_cast<char>('0' + Draw(4));
@@ -210,38 +210,38 @@ void DoubtfulWorker::LookAtOthers() {
   }
 }
 
-void DoubtfulWorker::Learn(OwnName& name, bool present, std::string_view what) {
-  if (name.known == (present ? Known::kAbsent : Known::kPresent)) Contradict(name, what);
-  name.known = present ? Known::kPresent : Known::kAbsent;
+void PresenceWorker::Observe(OwnName& name, bool present, std::string_view what) {
+  if (name.presence == (present ? Presence::kAbsent : Presence::kPresent)) Contradict(name, what);
+  name.presence = present ? Presence::kPresent : Presence::kAbsent;
 }
 
-void DoubtfulWorker::JudgeLookup(OwnName& name, std::errc error, std::string_view what) {
+void PresenceWorker::CheckLookup(OwnName& name, std::errc error, std::string_view what) {
   Note(name, what, error);
   if (error == kOk) {
     ++done_;
-    Learn(name, true, "is there " + std::string(what));
+    Observe(name, true, "is there " + std::string(what));
   } else if (error == std::errc::no_such_file_or_directory) {
-    Learn(name, false, "is not there " + std::string(what));
+    Observe(name, false, "is not there " + std::string(what));
   } else if (!IsInjected(error)) {
     Contradict(name, std::string(what) + ": " + std::make_error_code(error).message());
   }
 }
 
-void DoubtfulWorker::Doubt(OwnName& name) {
-  name.known = Known::kDoubtful;
-  ++doubtful_;
+void PresenceWorker::SetUnknown(OwnName& name) {
+  name.presence = Presence::kUnknown;
+  ++unknown_outcomes_;
 }
 
-void DoubtfulWorker::Note(OwnName& name, std::string_view call, std::errc error) {
+void PresenceWorker::Note(OwnName& name, std::string_view call, std::errc error) {
   name.history +=
       std::string(" ") + std::string(call) + ":" + std::to_string(static_cast<int>(error));
 }
 
-void DoubtfulWorker::Contradict(const OwnName& name, std::string_view what) {
+void PresenceWorker::Contradict(const OwnName& name, std::string_view what) {
   Contradict(name.path, std::string(what) + "; before that:" + name.history);
 }
 
-void DoubtfulWorker::Contradict(const std::string& path, std::string_view what) {
+void PresenceWorker::Contradict(const std::string& path, std::string_view what) {
   if (contradictions_.size() < kContradictionsMax) {
     contradictions_.push_back(path + " " + std::string(what));
   }

@@ -1,10 +1,10 @@
-// doubtful_worker: one thread of mixed load through injected faults. After each call each of the
-// worker's names is present, absent, or unknown (the call may have been executed and its reply
-// lost); later results must agree with what is known.
+// presence_worker: one thread of mixed load through injected faults. It tracks for each of its
+// names whether it exists; that is unknown after a call whose outcome is unknown (timed_out, EIO:
+// executed or not). Later results must agree with what is known.
 //
 // Thread safety: one thread per worker; no other changes the worker's names.
-#ifndef NFSWALK_TESTS_FAULTS_DOUBTFUL_WORKER_H_
-#define NFSWALK_TESTS_FAULTS_DOUBTFUL_WORKER_H_
+#ifndef NFSWALK_TESTS_FAULTS_PRESENCE_WORKER_H_
+#define NFSWALK_TESTS_FAULTS_PRESENCE_WORKER_H_
 
 #include <array>
 #include <cstddef>
@@ -19,20 +19,20 @@
 
 namespace nfswalk::faults {
 
-enum class Known : uint8_t { kAbsent, kPresent, kDoubtful };
+enum class Presence : uint8_t { kAbsent, kPresent, kUnknown };
 enum class Kind : uint8_t { kFile, kDirectory, kSymlink, kLink };  // kLink: of the base file
 
 struct OwnName {
   std::string path;
   Kind kind;
-  Known known = Known::kAbsent;
+  Presence presence = Presence::kAbsent;
   std::string history = {};  // results of calls, oldest first
 };
 
 // True for an error that the injected faults may cause.
 bool IsInjected(std::errc error);
 
-class DoubtfulWorker {
+class PresenceWorker {
  public:
   static constexpr int kDirectories = 3;
   static std::string DirectoryIn(const std::string& base, int i) {
@@ -40,7 +40,7 @@ class DoubtfulWorker {
   }
 
   // `base`: "" or "directory/"; the directories in it exist.
-  DoubtfulWorker(Client& client, const std::string& base, int number, const Credential& credential);
+  PresenceWorker(Client& client, const std::string& base, int number, const Credential& credential);
 
   // Makes the file that links lead to, without faults.
   void Begin();
@@ -49,7 +49,7 @@ class DoubtfulWorker {
   const std::vector<OwnName>& names() const { return names_; }
   // The numbers of calls that succeeded, and that left the state of a name unknown.
   int done() const { return done_; }
-  int doubtful() const { return doubtful_; }
+  int unknown_outcomes() const { return unknown_outcomes_; }
   // Impossible results, as messages; the first few are kept.
   const std::vector<std::string>& contradictions() const { return contradictions_; }
   // Returns the text of an own link: one for each path.
@@ -64,17 +64,17 @@ class DoubtfulWorker {
   void ReadLink(OwnName& name);
   void OpenAndWrite(OwnName& name);
   void List(int directory);
-  void LookAtOthers();
+  void StatOthers();
 
   // Records a result that shows the name present or absent.
-  void Learn(OwnName& name, bool present, std::string_view what);
+  void Observe(OwnName& name, bool present, std::string_view what);
   // Checks the result of a call that looks `name` up, and updates its state. errc{}: success.
-  void JudgeLookup(OwnName& name, std::errc error, std::string_view what);
-  void Doubt(OwnName& name);
+  void CheckLookup(OwnName& name, std::errc error, std::string_view what);
+  void SetUnknown(OwnName& name);
   static void Note(OwnName& name, std::string_view call, std::errc error);
   void Contradict(const OwnName& name, std::string_view what);
   void Contradict(const std::string& path, std::string_view what);
-  bool LeavesDoubt(std::errc error) const {
+  bool OutcomeUnknown(std::errc error) const {
     return error == std::errc::timed_out || error == std::errc::io_error;
   }
   size_t Draw(size_t below) { return random_() % below; }
@@ -87,10 +87,10 @@ class DoubtfulWorker {
   const std::string base_file_;
   std::vector<OwnName> names_;
   std::minstd_rand random_;
-  int done_ = 0, doubtful_ = 0;
+  int done_ = 0, unknown_outcomes_ = 0;
   std::vector<std::string> contradictions_;
 };
 
 }  // namespace nfswalk::faults
 
-#endif  // NFSWALK_TESTS_FAULTS_DOUBTFUL_WORKER_H_
+#endif  // NFSWALK_TESTS_FAULTS_PRESENCE_WORKER_H_
