@@ -417,6 +417,7 @@ TEST(BenchmarkWithoutServer, NamesWhatMakesItFail) {
   } rows[] = {
       {"warm_stat", unreachable, "127.0.0.1"},
       {"cold_walk", unreachable, "127.0.0.1"},
+      {"warm_stat", {"--quick", "--files", "20", "--library", "/none.so"}, "/none.so"},
       {"inode_scale", unwritable, "/nowhere/rows.jsonl"},
       {"memory", unwritable, "/nowhere/rows.jsonl"},
       {"make_replay",

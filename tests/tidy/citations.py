@@ -1,4 +1,4 @@
-"""What code, tests and documents may cite, and that it is there: rules, letters, tests."""
+"""What code, tests and documents may cite, and that it is there: rules, letters, tests, files."""
 
 import re
 
@@ -9,6 +9,8 @@ _RULE = re.compile(rf"^\*\*({_ID})\*\* ", re.MULTILINE)
 _CITED = re.compile(rf"\b{_ID}\b")
 # `Suite.Case` or `Suite.*` in a document.
 _NAMED_TEST = re.compile(r"`([A-Z]\w*)\.([A-Z]\w*|\*)`")
+# `icache/inode.h`, with or without the nfsclient/ in front of it.
+_NAMED_FILE = re.compile(r"`([\w.-]+/[\w./-]+\.(?:h|cc|py|sh|md|toml|bzl))\b")
 _TEST = re.compile(r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\(\s*(\w+),\s*(\w+)\)")
 # The class tells a suite from the other dotted names that documents are full of.
 _SUITE_END = re.compile(r"(Test|Race|Bugs|Stress|Walk|Faults|Exits|Oracle)\w*$")
@@ -59,6 +61,15 @@ def named_tests(tree):
                     continue
                 if cases or _SUITE_END.search(suite):
                     yield path, number, f"there is no test {suite}.{case}"
+
+
+def named_files(tree):
+    for path, text in tree.files.items():
+        if not (path.startswith("docs/") and path.endswith(".md")):
+            continue
+        for match in _NAMED_FILE.finditer(text):
+            if not tree.exists(match.group(1)) and not tree.exists(f"nfsclient/{match.group(1)}"):
+                yield path, _line(text, match.start()), f"there is no file {match.group(1)}"
 
 
 def rules_of(tree):

@@ -222,6 +222,13 @@ class Citations(RuleTest):
         self.assert_kept(naming("`ARace.B01_Holds`"), naming("`ARace.*`"), naming("`Client.Stat`"))
         self.assert_broken("named-test", naming("`ARace.B02_Holds`"), naming("`OtherRace.*`"))
 
+    def test_a_file_that_a_document_names(self):
+        def naming(text):
+            return {"nfsclient/nfs/a.md": "", "rcu/b.md": "", "docs/a.md": text + "\n"}
+        self.assert_kept(naming("`rcu/b.md`"), naming("`nfs/a.md: lock`"),
+                         naming("`nfsclient/nfs/a.md`"), naming("`a.h`"), naming("nfs/gone.h"))
+        self.assert_broken("named-file", naming("`nfs/gone.h`"), naming("`nfsclient/rcu/b.md: lock`"))
+
 
 class Mutants(unittest.TestCase):
     TESTS = {"tests/race/BUILD": '"a_test.cc" "a_test"',
