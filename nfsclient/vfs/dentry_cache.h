@@ -128,8 +128,8 @@ class DentryCache {
   // nothing.
   size_t Prune(size_t count);
 
-  // True near the limit of dentries or inodes: walks then mark the dentries they use, one store per dentry and
-  // reclaim cycle, for the second chance. Otherwise a walk stores nothing.
+  // True near the limit of dentries or inodes: walks then mark the dentries they use, one store per
+  // dentry and reclaim cycle, for the second chance. Otherwise a walk stores nothing.
   bool under_pressure() const { return under_pressure_.load(std::memory_order_relaxed); }
   void MarkUsed(Dentry& dentry) const;
 

@@ -33,8 +33,8 @@ class DifferentialExport : public testing::Test {
     if (!started) GTEST_SKIP() << started.error();
     server_ = std::move(*started);
     tree_ = std::make_unique<BackingTree>(server_->backing_directory());
-    comparison_ = std::make_unique<Comparison>(server_->backing_directory(), root_squash(),
-                                               identities_);
+    comparison_ =
+        std::make_unique<Comparison>(server_->backing_directory(), root_squash(), identities_);
   }
 
   std::unique_ptr<Client> Mount(int version, std::string_view options) const {

@@ -18,7 +18,8 @@ namespace {
 
 class NameRevalidation : public VersionedMount {};
 
-INSTANTIATE_TEST_SUITE_P(Versions, NameRevalidation, fixtures::AllVersions(), fixtures::VersionTestName);
+INSTANTIATE_TEST_SUITE_P(Versions, NameRevalidation, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
 
 #ifndef NDEBUG
 TEST_P(NameRevalidation, ANameCreatedWhileAWalkerLooksAtItsAbsenceIsFound) {

@@ -19,8 +19,7 @@ class StaleOpen : public VersionedMount {
 INSTANTIATE_TEST_SUITE_P(Versions, StaleOpen, fixtures::AllVersions(), fixtures::VersionTestName);
 
 class StaleOpenByName : public StaleOpen {};
-INSTANTIATE_TEST_SUITE_P(Version, StaleOpenByName, testing::Values(4),
-                         fixtures::VersionTestName);
+INSTANTIATE_TEST_SUITE_P(Version, StaleOpenByName, testing::Values(4), fixtures::VersionTestName);
 
 // Another client replaces the file under its name. NAME-26.
 TEST_P(StaleOpenByName, AnOpenOpensTheFileThatHasTheNameNow) {

@@ -1,5 +1,4 @@
 #include "rcu/lfht_table.h"
-#include "rcu/mix64.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "rcu/defer.h"
+#include "rcu/mix64.h"
 #include "rcu/read_guard.h"
 
 namespace nfswalk::rcu {
