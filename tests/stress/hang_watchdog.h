@@ -13,8 +13,8 @@
 
 namespace nfswalk {
 
-// Aborts the process if it lives for longer than 5 seconds, 30 under a sanitizer: a hundred times
-// what the guarded code takes.
+// Aborts the process if it lives for longer than a minute: on a machine that is busy with other
+// work the guarded code may take seconds.
 class HangWatchdog {
  public:
   explicit HangWatchdog(std::string what)
@@ -31,17 +31,12 @@ class HangWatchdog {
   HangWatchdog& operator=(const HangWatchdog&) = delete;
 
  private:
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  static constexpr std::chrono::seconds kTimeout{30};
-#else
-  static constexpr std::chrono::seconds kTimeout{5};
-#endif
+  static constexpr std::chrono::minutes kTimeout{1};
 
   void Watch() {
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, kTimeout, [this] { return over_; })) return;
-    std::fprintf(stderr, "%s: hangs for %lld s\n", what_.c_str(),
-                 static_cast<long long>(kTimeout.count()));
+    std::fprintf(stderr, "%s: hangs\n", what_.c_str());
     std::abort();
   }
 
