@@ -25,7 +25,7 @@ std::optional<uint32_t> AccessCache::SearchRcu(const CachedCredential* credentia
     return OwnRights(answer, OwnGrantedAt(), age);
   if (!IsList(holder)) return std::nullopt;
   const AccessEntry* const entry = ListOf(holder).FindRcu(credential, epoch_, age);
-  // Judged when it was found.
+  // FindRcu() has checked age and epoch.
   return entry != nullptr ? std::optional(BitsOf(entry->answer)) : std::nullopt;
 }
 

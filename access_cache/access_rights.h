@@ -1,6 +1,6 @@
 // access_rights: what the server's ACCESS bits allow (ACCESS-3; RFC 1813 3.3.4).
 //
-// The raw bits are cached and judged at each question: rights merged when stored gave wrong
+// Caches hold the raw bits, which are mapped at each check: rights merged when stored gave wrong
 // answers.
 //
 // Thread safety: pure functions.

@@ -1,4 +1,4 @@
-// walk: how a tree is walked, whoever makes the calls.
+// walk: how a tree is walked, by any client.
 #ifndef NFSWALK_BENCH_COLD_WALK_WALK_H_
 #define NFSWALK_BENCH_COLD_WALK_WALK_H_
 

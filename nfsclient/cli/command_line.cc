@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <ranges>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -79,14 +80,15 @@ Parsed<uint32_t> ParseNumber(std::string_view text) {
 // "" or numbers separated by commas.
 Parsed<std::vector<uint32_t>> ParseNumbers(std::string_view text) {
   std::vector<uint32_t> numbers;
-  while (!text.empty()) {
-    const size_t comma = text.find(',');
-    auto number = ParseNumber(text.substr(0, comma));
+  if (text.empty()) return numbers;
+  if (text.ends_with(',')) {
+    return std::unexpected(
+        fmt::format("'{}': nothing after the last comma: accepted is 4,24,27", text));
+  }
+  for (const auto part : std::views::split(text, ',')) {
+    auto number = ParseNumber(std::string_view(part.begin(), part.end()));
     if (!number) return std::unexpected(std::move(number.error()));
     numbers.push_back(*number);
-    if (comma == std::string_view::npos) break;
-    text.remove_prefix(comma + 1);
-    if (text.empty()) return std::unexpected("nothing after the last comma: accepted is 4,24,27");
   }
   return numbers;
 }
@@ -393,8 +395,8 @@ std::string ExplainError(const CLI::App* app, const CLI::Error& error) {
   const auto used = app->get_subcommands();
   const auto rest = app->remaining();
   if (used.empty() && !rest.empty()) {
-    return fmt::format("nfswalk: '{}' is no command: accepted are {}\n", Escape(rest.front()),
-                       kCommandNames);
+    return fmt::format("nfswalk: '{}' is no command: accepted are {}\n",
+                       Escape(Verbatim(rest.front())), kCommandNames);
   }
   return fmt::format("nfswalk: {}\nTry 'nfswalk{}{} --help'.\n", Escape(error.what()),
                      used.empty() ? "" : " ", used.empty() ? "" : used.front()->get_name());

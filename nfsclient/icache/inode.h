@@ -89,7 +89,7 @@ struct alignas(64) Inode {
   rcu::SeqCount attributes_seq;
   std::atomic<uint64_t> change_id{1};    // ATTR-6: replaced when others changed the directory
   std::atomic<uint64_t> read_at_ns{0};   // when the RPC that gave the attributes was sent
-  std::atomic<uint64_t> lifetime_ns{0};  // how long from then on they may be believed
+  std::atomic<uint64_t> lifetime_ns{0};  // from read_at_ns on
   std::atomic<uint16_t> invalid{0};
   std::atomic<uint16_t> flags{0};
   std::atomic<protocol::FileType> type{protocol::FileType::kRegular};

@@ -39,13 +39,13 @@ class InodeLru {
   }
 
   // As LruList::Shrink(), first in the shard of the calling thread.
-  template <class Judge, class Take>
-  void Shrink(size_t count, Judge&& judge, Take&& take) {
+  template <class Isolate, class Take>
+  void Shrink(size_t count, Isolate&& isolate, Take&& take) {
     const size_t first = rcu::ThreadIndex() % shard_count_;
     for (size_t i = 0; i < shard_count_ && count > 0; ++i) {
       LruList<Inode>& shard = shards_[(first + i) % shard_count_];
       const size_t here = std::min(count, shard.size());
-      if (here > 0) shard.Shrink(here, judge, take);
+      if (here > 0) shard.Shrink(here, isolate, take);
       count -= here;
     }
   }

@@ -38,18 +38,18 @@ class LruList {
     size_.store(list_.size(), std::memory_order_relaxed);
   }
 
-  // Examines up to `count` objects, oldest first. Unlinks each before `judge(T&)`, which answers a
-  // verdict and, for kRemove and kReclaim, records in the object that it is off the list: once
-  // judge drops the object's lock, another thread may add it to another list. Passes reclaimed
-  // objects to `take` with the list locked.
-  template <class Judge, class Take>
-  void Shrink(size_t count, Judge&& judge, Take&& take) {
+  // Examines up to `count` objects, oldest first. Unlinks each before `isolate(T&)`
+  // (list_lru_walk()), which returns a verdict and, for kRemove and kReclaim, records in the object
+  // that it is off the list: once isolate drops the object's lock, another thread may add it to
+  // another list. Passes reclaimed objects to `take` with the list locked.
+  template <class Isolate, class Take>
+  void Shrink(size_t count, Isolate&& isolate, Take&& take) {
     std::lock_guard guard(lock_);
     for (; count > 0 && !list_.empty(); --count) {
       T& object = list_.front();
       list_.pop_front();
-      const LruVerdict verdict = judge(object);
-      NFSWALK_SYNC_POINT("lru:judged");
+      const LruVerdict verdict = isolate(object);
+      NFSWALK_SYNC_POINT("lru:isolated");
       if (verdict == LruVerdict::kSkip || verdict == LruVerdict::kRotate) {
         list_.push_back(object);
       } else if (verdict == LruVerdict::kReclaim) {

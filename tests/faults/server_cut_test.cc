@@ -75,7 +75,7 @@ TEST_P(ServerCut, AHardMountLosesAndRepeatsNothingOverHundredsOfCuts) {
   load.Start();
   while (proxy->cuts() < kCuts) load.AwaitSteps(10);
   load.Stop();
-  proxy->LeaveInPeace();
+  proxy->StopCutting();
   EXPECT_EQ(proxy->undrained(), 0u);
   EXPECT_GT(proxy->stray_replies(), 0u);
   ExpectAllFatesUsed(Ending::kHalfClose);
@@ -91,7 +91,7 @@ TEST_P(ServerCut, ASoftMountOnlyTimesOutAndRecovers) {
   MixedLoad load(*client, LoadPath(), LoadBacking(), faults_, {.soft = true});
   load.Start();
   while (load.unknown_outcomes() < kUnknownOutcomes) load.AwaitSteps(10);
-  proxy->LeaveInPeace();
+  proxy->StopCutting();
   load.AwaitSteps(100);
   load.Stop();
   EXPECT_EQ(proxy->undrained(), 0u);
@@ -114,7 +114,7 @@ TEST_P(ServerCut, AHardMountWaitsForAStalledConnection) {
   for (int stalls = 0; stalls < 3; ++stalls) {
     proxy->AwaitStall();
     EXPECT_FALSE(done);
-    if (stalls == 2) proxy->LeaveInPeace();
+    if (stalls == 2) proxy->StopCutting();
     proxy->Release();
   }
   caller.join();

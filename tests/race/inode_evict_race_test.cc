@@ -106,7 +106,7 @@ TEST_P(InodeRace, AnInodeNotToBeKeptIsWrittenBackAndThenEvicted) {
 TEST_P(InodeRaceOfLruShards, AnInodePutBackWhileReclaimTakesItOffIsInOneShard) {
   caches_.Get(7);
   InodeRef user = caches_.Get(7);
-  OnceAt("lru:judged", [&] { Elsewhere([&] { user = {}; }); });
+  OnceAt("lru:isolated", [&] { Elsewhere([&] { user = {}; }); });
   EXPECT_EQ(cache_.Prune(1), 0u);
   EXPECT_FALSE(user);
   EXPECT_EQ(cache_.unused(), 1u);
