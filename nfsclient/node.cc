@@ -45,8 +45,10 @@ struct WalkRequest {
 };
 
 // path_init() with a dirfd.
-WalkRequest RequestFromNode(const nfs::Superblock& superblock, const vfs::DentryRef& node,
-                            std::string_view path, ResolveFlags flags) {
+[[gnu::always_inline]] inline WalkRequest RequestFromNode(const nfs::Superblock& superblock,
+                                                          const vfs::DentryRef& node,
+                                                          std::string_view path,
+                                                          ResolveFlags flags) {
   const bool scoped = flags.beneath || flags.in_root;
   WalkRequest request{.start = {node, scoped ? node : superblock.root},
                       .path = path,
@@ -96,21 +98,18 @@ bool NameChangedOnServer(std::errc error) {
          error == std::errc::too_many_symbolic_link_levels;
 }
 
-}  // namespace
-
-Node::Node(nfs::Superblock& superblock, std::unique_ptr<const vfs::DentryRef> at)
-    : superblock_(superblock), at_(std::move(at)) {}
-
-Node::~Node() = default;
-
-Result<Attributes> Node::Stat(std::string_view path, const Credential& credential,
-                              ResolveFlags flags) const {
-  const WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
+// Inlined twice, so that nothing is asked about nodes where there is none.
+[[gnu::always_inline]] inline Result<Attributes> StatFrom(nfs::Superblock& superblock,
+                                                          const vfs::DentryRef* node,
+                                                          std::string_view path,
+                                                          const Credential& credential,
+                                                          ResolveFlags flags) {
+  const WalkRequest request = RequestOf(superblock, node, path, flags);
   if (request.error != kOk) return std::unexpected(request.error);
   Result<Attributes> result;
   Attributes& attributes = *result;
   std::errc error = walk::Resolve(
-      superblock_, request.start, request.path, credential, request.flags,
+      superblock, request.start, request.path, credential, request.flags,
       [&](RcuWalk& walk) -> RcuOutcome {
         if (!nfs::AttributesFresh(walk.inode(), walk.now_ns())) return {NeedRef::kGetattrRpc};
         NFSWALK_SYNC_POINT("stat:before-attributes");
@@ -121,13 +120,26 @@ Result<Attributes> Node::Stat(std::string_view path, const Credential& credentia
       },
       [&](RefWalk& walk) {
         std::errc failed =
-            nfs::Revalidate(superblock_, walk.inode(), walk.credential()->key(), walk.force());
+            nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());
         if (failed == kOk) nfs::CopyAttributes(walk.inode(), attributes);
         return failed;
       });
   if (error != kOk) [[unlikely]]
     result = std::unexpected(error);
   return result;
+}
+
+}  // namespace
+
+Node::Node(nfs::Superblock& superblock, std::unique_ptr<const vfs::DentryRef> at)
+    : superblock_(superblock), at_(std::move(at)) {}
+
+Node::~Node() = default;
+
+Result<Attributes> Node::Stat(std::string_view path, const Credential& credential,
+                              ResolveFlags flags) const {
+  return at_ == nullptr ? StatFrom(superblock_, nullptr, path, credential, flags)
+                        : StatFrom(superblock_, at_.get(), path, credential, flags);
 }
 
 std::errc Node::Access(std::string_view path, uint32_t mode, const Credential& credential,

@@ -159,7 +159,7 @@ int HandBack(const Result<Attributes>& made, nfswalk_attributes* out) {
   return 0;
 }
 
-// False where what is request for makes no sense.
+// False for a request that makes no sense.
 bool ReadChanges(const nfswalk_changes& from, SetAttributes* to) {
   const auto has = [&](uint32_t bit) { return (from.set & bit) != 0; };
   if ((from.set & ~kAllChanges) != 0) return false;

@@ -20,25 +20,32 @@ namespace nfswalk::walk {
 
 class PrefixRecorder {
  public:
+  // Whose walk it is.
+  struct Walker {
+    const nfs::Superblock& superblock;
+    const sunrpc_auth::CachedCredential* credential;
+    uint64_t now_ns;
+  };
+
   // `cache` may be null: neither finds nor records anything then.
-  PrefixRecorder(const nfs::Superblock& superblock, PathCache* cache,
-                 const sunrpc_auth::CachedCredential* credential, uint64_t now_ns)
-      : superblock_(superblock), cache_(cache), credential_(credential), now_ns_(now_ns) {}
+  explicit PrefixRecorder(PathCache* cache) : cache_(cache) {}
 
   // Moves `path` and *position to the directory of the last component, which the credential may
   // search, and returns that directory, known before *position has been loaded. nullptr, with
   // nothing moved, if the cache does not have it.
-  [[gnu::always_inline]] inline const vfs::Dentry* Begin(PathBuffer& path, Position* position) {
+  [[gnu::always_inline]] inline const vfs::Dentry* Begin(const Walker& walker, PathBuffer& path,
+                                                         Position* position) {
+    const auto& [superblock, credential, now_ns] = walker;
     if (cache_ == nullptr) return nullptr;
-    const auto prefix = PathCache::PrefixKeyOf(path.rest(), superblock_, credential_);
+    const auto prefix = PathCache::PrefixKeyOf(path.rest(), superblock, credential);
     if (!prefix) return nullptr;
-    if (const vfs::Dentry* const directory = cache_->Find(prefix, superblock_, now_ns_, position)) {
+    if (const vfs::Dentry* const directory = cache_->Find(prefix, superblock, now_ns, position)) {
       hit_ = true;
       path.AdvanceTo(prefix.text.end());
       return directory;
     }
     if (cache_->ShouldInsert(prefix)) {
-      if (const auto sample = superblock_.directory_changes.TrySample()) {
+      if (const auto sample = superblock.directory_changes.TrySample()) {
         prefix_ = prefix;
         sample_ = *sample;
       }
@@ -49,8 +56,9 @@ class PrefixRecorder {
   // Narrows the validity of what is being recorded by that of the directory at `position`; inserts
   // it once the walk, at `rest` of its path, has come to the prefix's end. Preconditions: the
   // credential may search the directory.
-  [[gnu::always_inline]] inline void EnterDirectory(const Position& position, const char* rest) {
-    if (prefix_) Record(position, rest);
+  [[gnu::always_inline]] inline void EnterDirectory(const Walker& walker, const Position& position,
+                                                    const char* rest) {
+    if (prefix_) Record(walker, position, rest);
   }
 
   void Forget() { prefix_ = {}; }
@@ -58,12 +66,9 @@ class PrefixRecorder {
   bool hit() const { return hit_; }
 
  private:
-  void Record(const Position& position, const char* rest);
+  void Record(const Walker& walker, const Position& position, const char* rest);
 
-  const nfs::Superblock& superblock_;
   PathCache* const cache_;
-  const sunrpc_auth::CachedCredential* const credential_;
-  const uint64_t now_ns_;
   bool hit_ = false;
   // What is being recorded; else empty.
   PathCache::Prefix prefix_ = {};

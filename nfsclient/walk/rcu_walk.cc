@@ -28,7 +28,7 @@ RcuWalk::RcuWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer
       now_ns_(rcu::CoarseNowNs()),
       at_(PositionOf(start.at)),
       read_set_(read_set),
-      prefix_(superblock, path_cache, credential_, now_ns_) {}
+      prefix_(path_cache) {}
 
 Position RcuWalk::PositionOf(const vfs::DentryRef& start) {
   return {start.get(), start->seq.Begin(), start.inode()};
@@ -38,7 +38,7 @@ Position RcuWalk::PositionOf(const vfs::DentryRef& start) {
 RcuOutcome RcuWalk::Resolve() {
   if (credential_ == nullptr) return {nfs::NeedRef::kAllocation};
   // The position until the first step if the prefix is cached: it may be searched. Else null.
-  const Dentry* from_cache = prefix_.Begin(path_, &at_);
+  const Dentry* from_cache = prefix_.Begin({superblock_, credential_, now_ns_}, path_, &at_);
   bool more = true;
   while (more) {
     path_.SkipSlashes();
@@ -82,7 +82,7 @@ RcuOutcome RcuWalk::Resolve() {
     return Confirm(at_.inode->is_directory() ? std::errc::permission_denied
                                              : std::errc::not_a_directory);
   }
-  prefix_.EnterDirectory(at_, path_.at());
+  prefix_.EnterDirectory({superblock_, credential_, now_ns_}, at_, path_.at());
   return {};
 }
 

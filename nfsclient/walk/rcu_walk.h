@@ -93,7 +93,7 @@ class RcuWalk {
   RcuOutcome MoveTo(Position position);
 
   nfs::Superblock& superblock_;
-  const WalkStart start_;
+  const WalkStart& start_;
   PathBuffer& path_;
   const WalkFlags& flags_;
   const nfs::LookupCache lookupcache_;
