@@ -309,6 +309,23 @@ TEST_F(Calls, CreateOfAFileThatAnotherClientCreatesMeanwhile) {
   EXPECT_EQ(created->fileid, theirs);
 }
 
+// The reply to the CREATE says nothing of what it made, and the LOOKUP for it fails: no error may
+// mean that nothing was made, nor make the call be repeated.
+TEST_F(Calls, CreateWhoseResultCannotBeLookedUpHasAnUnknownOutcome) {
+  for (const auto& [lookup, outcome] :
+       {std::pair(std::errc::permission_denied, std::errc::io_error),
+        {protocol::kStale, std::errc::io_error},
+        {std::errc::not_enough_memory, std::errc::io_error},
+        {std::errc::timed_out, std::errc::timed_out}}) {
+    MountTree();
+    protocol_->LeaveOutAttributes("CREATE");
+    protocol_->FailOnce("LOOKUP", lookup);
+    const auto created = client_->Create("new", 0644, /*exclusive=*/true, me_);
+    EXPECT_EQ(created ? kOk : created.error(), outcome);
+    EXPECT_EQ(protocol_->Calls("CREATE"), 1u);
+  }
+}
+
 // As write(2): what was stored before an error counts, and the next call meets the error.
 TEST_F(Calls, WriteThatFailsInALaterPieceReturnsWhatWasStored) {
   MountTree();
