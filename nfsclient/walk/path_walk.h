@@ -31,8 +31,7 @@ class PathWalk {
         start_(start),
         path_(path),
         credential_(credential),
-        flags_(flags),
-        lookupcache_(superblock.options.lookupcache) {}
+        flags_(flags) {}
   PathWalk(const PathWalk&) = delete;
   PathWalk& operator=(const PathWalk&) = delete;
 
@@ -56,10 +55,6 @@ class PathWalk {
   [[gnu::noinline]] std::errc Ref(Revalidation revalidation, std::errc (RefWalk::*resolve)(),
                                   Finish&& finish);
 
-  // Lets RCU-walk trust every name whose verifier matches, whatever lookupcache says: after a
-  // ref-walk of this call, whose LOOKUPs were answered within it.
-  void TrustLookups() { lookupcache_ = nfs::LookupCache::kAll; }
-
   // True if ref-walk, which may sleep, is not allowed. A walk after shutdown does not sleep.
   bool must_not_sleep() const { return flags_.cached && !superblock_.shut_down.load(); }
 
@@ -77,7 +72,6 @@ class PathWalk {
   const std::string_view path_;
   const sunrpc_auth::Credential& credential_;
   const WalkFlags& flags_;
-  nfs::LookupCache lookupcache_;
 
   PathBuffer rest_;
   // Where RCU-walk left off; empty: start over.
@@ -93,8 +87,7 @@ RcuOutcome PathWalk::Rcu(Finish&& finish, ReadSet* read_set) {
   if (superblock_.walks_under_rcu.load()) {
     PathCache* const path_cache = UsablePathCache();
     rcu::ReadGuard guard;
-    RcuWalk walk(superblock_, start_, rest_, credential_, flags_, lookupcache_, read_set,
-                 path_cache);
+    RcuWalk walk(superblock_, start_, rest_, credential_, flags_, read_set, path_cache);
     outcome = walk.Resolve();
     if (outcome.ok()) outcome = finish(walk);
     superblock_.Count(walk.hits());

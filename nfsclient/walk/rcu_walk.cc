@@ -18,12 +18,11 @@ using vfs::Name;
 
 RcuWalk::RcuWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
                  const sunrpc_auth::Credential& credential, const WalkFlags& flags,
-                 nfs::LookupCache lookupcache, ReadSet* read_set, PathCache* path_cache)
+                 ReadSet* read_set, PathCache* path_cache)
     : superblock_(superblock),
       start_(start),
       path_(path),
       flags_(flags),
-      lookupcache_(lookupcache),
       credential_(superblock.credentials.LookupNonblock(credential)),
       now_ns_(rcu::CoarseNowNs()),
       at_(PositionOf(start.at)),
@@ -113,7 +112,12 @@ RcuOutcome RcuWalk::FollowDotDot() {
   Inode* inode = child->inode.load(std::memory_order_relaxed);
   NFSWALK_SYNC_POINT("walk:after-child-sample");
   if (at_.dentry->seq.Changed(at_.seq)) return {nfs::NeedRef::kChanged};
-  nfs::NeedRef need = nfs::RevalidateRcu(lookupcache_, *child, inode, *at_.inode);
+  nfs::NeedRef need =
+      nfs::RevalidateRcu(superblock_.options.lookupcache, *child, inode, *at_.inode);
+  if (need != nfs::NeedRef::kNone && read_set_ != nullptr && read_set_->trusts_lookups())
+      [[unlikely]] {
+    need = nfs::RevalidateRcu(nfs::LookupCache::kAll, *child, inode, *at_.inode);
+  }
   // Only after this the inode, or its absence, is that of the name.
   if (child->seq.Changed(seq)) return {nfs::NeedRef::kChanged};
   if (need != nfs::NeedRef::kNone) return {need};

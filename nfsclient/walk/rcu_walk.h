@@ -49,8 +49,8 @@ class RcuWalk {
   // Preconditions: an RCU section that outlives the walk. `path` is at its beginning. `read_set`:
   // of a strict walk, else null. `path_cache`: for a walk from the export's root, else null.
   RcuWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
-          const sunrpc_auth::Credential& credential, const WalkFlags& flags,
-          nfs::LookupCache lookupcache, ReadSet* read_set, PathCache* path_cache);
+          const sunrpc_auth::Credential& credential, const WalkFlags& flags, ReadSet* read_set,
+          PathCache* path_cache);
 
   RcuOutcome Resolve();
 
@@ -96,7 +96,6 @@ class RcuWalk {
   const WalkStart& start_;
   PathBuffer& path_;
   const WalkFlags& flags_;
-  const nfs::LookupCache lookupcache_;
   const sunrpc_auth::CachedCredential* const credential_;
   const uint64_t now_ns_;
   Position at_;

@@ -34,6 +34,11 @@ class ReadSet {
   }
   bool full() const { return size_ == samples_.size(); }
 
+  // From now on every name whose verifier matches is fresh, whatever lookupcache says: after a
+  // ref-walk of the same call, whose LOOKUPs were answered within it.
+  void TrustLookups() { trusts_lookups_ = true; }
+  bool trusts_lookups() const { return trusts_lookups_; }
+
   // True if any count has changed since its sample was taken.
   bool Changed() const {
     for (const Sample& sample : samples_.first(size_)) {
@@ -61,6 +66,7 @@ class ReadSet {
   };
 
   size_t size_ = 0;
+  bool trusts_lookups_ = false;
   std::array<Sample, 256> inline_;  // not cleared: written before it is read
   std::unique_ptr<Sample[]> heap_;
   std::span<Sample> samples_{inline_};

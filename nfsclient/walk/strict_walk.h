@@ -47,7 +47,7 @@ template <class FinishRcu, class FinishRef>
       error = walk.Ref(Revalidation::kForced, &RefWalk::Resolve, finish_ref);
     }
     if (!IsTreeError(error)) return error;
-    walk.TrustLookups();
+    read_set.TrustLookups();
     if (std::errc again = walk.Begin(); again != std::errc{}) return again;
   }
   return std::errc::resource_unavailable_try_again;
