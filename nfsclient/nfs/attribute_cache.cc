@@ -87,15 +87,6 @@ uint64_t Barrier(Superblock& superblock) {
   return superblock.attribute_generation.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Records the generation of a change of our own for inodes that are not in memory: a reply to a
-// request sent before it must not initialize names or rights of an inode that it creates.
-void NoteLocalChange(Superblock& superblock, uint64_t generation) {
-  uint64_t known = superblock.last_local_change.load(std::memory_order_relaxed);
-  while (known < generation && !superblock.last_local_change.compare_exchange_weak(
-                                   known, generation, std::memory_order_relaxed)) {
-  }
-}
-
 // Returns a change id that no directory of the mount has had; greater than all before. A verifier
 // of a moved dentry, or of a reused inode, can only match its own directory.
 uint64_t NewChangeId(Superblock& superblock) { return Barrier(superblock); }
@@ -117,7 +108,7 @@ void StoreAttributes(Superblock& superblock, Inode& inode, const Attributes& att
   inode.attributes.Store(attributes);
   inode.attributes_seq.WriteEnd();
   // An unhashed inode stays unlinked, whatever nlink a reply to our own LINK carries
-  // (MarkUnlinked()).
+  // (UnhashUnlinked()).
   SetFlag(superblock, inode, icache::kUnlinked, attributes.nlink == 0 || !inode.hashed());
   inode.attribute_generation = stamp.generation;
   // Last: these two make walkers trust all of the above.
@@ -182,11 +173,9 @@ ReplyContext InitializeAttributes(Superblock& superblock, Inode& inode,
   inode.change_id.store(NewChangeId(superblock), std::memory_order_relaxed);
   StoreAttributes(superblock, inode, attributes, stamp);
   RestartLifetime(superblock, inode, stamp.sent_at_ns);
-  const bool overtaken =
-      superblock.last_local_change.load(std::memory_order_relaxed) > stamp.generation;
-  if (!overtaken) return ReplyContextOf(inode);
-  // A change of our own came after the request was sent, and this inode was not in memory to record
-  // it: the reply may be older.
+  if (!superblock.departed_inodes.Overtook(inode.fileid, stamp.generation)) {
+    return ReplyContextOf(inode);
+  }
   InvalidateLocked(superblock, inode);
   return {};
 }
@@ -243,7 +232,6 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   const bool overtaken =
       !trusted && static_cast<int64_t>(stamp.generation - inode.attribute_generation) < 0;
   stamp.generation = Barrier(superblock);  // no reply to an earlier request may undo our change
-  NoteLocalChange(superblock, stamp.generation);
   AddInvalid(inode, icache::kInvalidData);
   uint64_t change_id = inode.change_id.load(std::memory_order_relaxed);
   bool late = false;
@@ -277,7 +265,7 @@ void InvalidateAttributes(Superblock& superblock, Inode& inode) {
 }
 
 void InvalidateAll(Superblock& superblock) {
-  NoteLocalChange(superblock, Barrier(superblock));
+  superblock.departed_inodes.NoteAll(Barrier(superblock));
   superblock.inodes->IterInodes({}, [&superblock](Inode& inode) {
     InvalidateAttributes(superblock, inode);
     InvalidateRights(superblock, inode);
@@ -285,7 +273,12 @@ void InvalidateAll(Superblock& superblock) {
   });
 }
 
-void MarkUnlinked(Superblock& superblock, Inode& inode) {
+void UnhashUnlinked(Superblock& superblock, Inode& inode) {
+  {
+    std::lock_guard guard(inode.lock);
+    superblock.departed_inodes.Note(inode.fileid, inode.attribute_generation);
+  }
+  superblock.inodes->Unhash(inode);
   std::lock_guard guard(inode.lock);
   SetFlag(superblock, inode, icache::kUnlinked, true);
 }
@@ -294,6 +287,7 @@ void MarkStale(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
   if (!inode.is_directory()) SetFlag(superblock, inode, icache::kStale, true);
   ForgetLocked(superblock, inode);
+  inode.attribute_generation = Barrier(superblock);  // rejects replies that are in flight
 }
 
 std::errc Revalidate(Superblock& superblock, Inode& inode,

@@ -81,9 +81,9 @@ void InvalidateAttributes(Superblock& superblock, icache::Inode& inode);
 // The same for every inode of the mount, and for the access rights.
 void InvalidateAll(Superblock& superblock);
 
-// Marks an inode whose last known link our own change removed, after it was unhashed: no name may
-// lead to it again; a link that is left after all gets an inode of its own.
-void MarkUnlinked(Superblock& superblock, icache::Inode& inode);
+// Unhashes an inode whose last known link our own change removed, and marks it: no name may lead to
+// it again; a link that is left after all gets an inode of its own.
+void UnhashUnlinked(Superblock& superblock, icache::Inode& inode);
 
 // The server answered ESTALE (ATTR-8): a directory may come back, anything else is gone.
 void MarkStale(Superblock& superblock, icache::Inode& inode);

@@ -68,10 +68,7 @@ void DropLink(Superblock& superblock, Inode& inode) {
   InvalidateAttributes(superblock, inode);
   // Probably the last link: evicted with its last reference. If another link is left after all, the
   // next lookup creates a new inode for it.
-  if (known.nlink <= 1 || known.type == FileType::kDirectory) {
-    superblock.inodes->Unhash(inode);
-    MarkUnlinked(superblock, inode);
-  }
+  if (known.nlink <= 1 || known.type == FileType::kDirectory) UnhashUnlinked(superblock, inode);
 }
 
 // Replaces the name by a negative dentry. `change_id`: the directory's, as the reply left it.
@@ -120,8 +117,6 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
     auto lock = superblock.directory_locks.Lock(parent);
     SendStamp stamp = Stamp(superblock);
     protocol::CreateReply reply = send(parent.handle());
-    // Before UpdateAfterOwnChange(), which makes replies to earlier requests too old to initialize
-    // it.
     icache::InodeRef made;
     if (reply.error == std::errc{} && reply.handle && reply.attributes) {
       auto inode = FetchInode(superblock, *reply.handle, *reply.attributes, stamp);

@@ -36,12 +36,14 @@ std::errc FileIdentity::Set(icache::Inode& inode) {
 }
 
 InodeOperations::InodeOperations(const icache::InodePolicy& policy,
-                                 access_cache::AccessLru& access_lru)
+                                 access_cache::AccessLru& access_lru, DepartedInodes& departed)
     : access_lru_(access_lru),
+      departed_(departed),
       index_(policy.hash == icache::HashPolicy::kIndex ? std::make_shared<icache::InodeIndex>()
                                                        : nullptr) {}
 
 void InodeOperations::EvictInode(icache::Inode& inode) {
+  departed_.Note(inode.fileid, inode.attribute_generation);
   inode.access.Clear(access_lru_);
   if (inode.type.load(std::memory_order_relaxed) == protocol::FileType::kSymlink) {
     auto* const body = inode.link_body.exchange(nullptr, std::memory_order_relaxed);

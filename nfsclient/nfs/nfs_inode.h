@@ -10,6 +10,7 @@
 #include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/icache/inode_index.h"
 #include "nfsclient/icache/inode_operations.h"
+#include "nfsclient/nfs/departed_inodes.h"
 #include "nfsclient/protocol/attributes.h"
 #include "nfsclient/protocol/file_handle.h"
 #include "rcu/byte_pool.h"
@@ -38,8 +39,10 @@ class FileIdentity final : public icache::InodeIdentity {
 // Thread safety: as InodeOperations.
 class InodeOperations final : public icache::InodeOperations {
  public:
-  // `access_lru` outlives it. Keeps an index if the policy asks for it. Throws std::bad_alloc.
-  InodeOperations(const icache::InodePolicy& policy, access_cache::AccessLru& access_lru);
+  // `access_lru` and `departed` outlive it. Keeps an index if the policy asks for it. Throws
+  // std::bad_alloc.
+  InodeOperations(const icache::InodePolicy& policy, access_cache::AccessLru& access_lru,
+                  DepartedInodes& departed);
 
   // Nothing is ever dirty: attributes are sent to the server before they are cached.
   void EvictInode(icache::Inode& inode) override;
@@ -58,6 +61,7 @@ class InodeOperations final : public icache::InodeOperations {
 
  private:
   access_cache::AccessLru& access_lru_;
+  DepartedInodes& departed_;
   rcu::BytePool bytes_;
   const std::shared_ptr<icache::InodeIndex> index_;
 };

@@ -36,7 +36,7 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
       protocol(std::move(protocol_of_mount)),
       credentials({.entries_max = options.credentials_max}),
       access_lru(options.access_entries_max, directory_changes),
-      inode_operations(options.inode_policy, access_lru),
+      inode_operations(options.inode_policy, access_lru, departed_inodes),
       dentries(directory_changes, options.dentries_max, InitialBuckets(options.dentries_max),
                /*names_per_chain=*/1, options.inodes_max) {}
 

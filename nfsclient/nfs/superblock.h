@@ -13,6 +13,7 @@
 
 #include "access_cache/access_lru.h"
 #include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/nfs/departed_inodes.h"
 #include "nfsclient/nfs/mount_options.h"
 #include "nfsclient/nfs/nfs_inode.h"
 #include "nfsclient/nfs/stats.h"
@@ -65,6 +66,7 @@ class Superblock {
 
   sunrpc_auth::CredentialCache credentials;
   access_cache::AccessLru access_lru;
+  DepartedInodes departed_inodes;
   InodeOperations inode_operations;
   std::unique_ptr<icache::InodeCache> inodes;
   vfs::DentryCache dentries;
@@ -75,8 +77,6 @@ class Superblock {
   rcu::CounterSet<kCounters> counters;
   // ATTR-9: orders attribute replies by when their requests were sent.
   std::atomic<uint64_t> attribute_generation{1};
-  // The generation of the last change of our own, or invalidation of all, anywhere in the mount.
-  std::atomic<uint64_t> last_local_change{0};
 
   void Count(Counter counter) { counters.Add(counter); }
   [[gnu::always_inline]] void Count(const AccessHits& hits) {

@@ -120,6 +120,18 @@ TEST_F(OwnChange, AnAnswerFromBeforeAChangeOfOursDoesNotFillANewInode) {
   EXPECT_EQ(Get("g"), server_->Get(file));
 }
 
+// Nor does the inode of another file ask again: the order of replies is each file's own.
+TEST_F(OwnChange, AnAnswerThatAChangeOfAnotherFileOvertakesIsTrusted) {
+  Make(FileType::kRegular, "f");
+  const uint64_t other = server_->Add(kRoot, "g", FileType::kRegular);
+  WhileReplyIsUnderWay("LOOKUP", [&] {
+    EXPECT_TRUE(client_->SetAttributesOf("f", {.mode = 0600}, me_).has_value());
+  });
+  EXPECT_EQ(Get("g").fileid, other);
+  EXPECT_TRUE(reply_came_);
+  EXPECT_EQ(Rpcs([&] { (void)Get("g"); }), 0u);
+}
+
 // The reply to the GETATTR was rejected as outdated, and the cached attributes were older than the
 // call. ATTR-10.
 TEST_F(OwnChange, AStatThatIsOvertakenByARenameDoesNotAnswerWithWhatWasBeforeIt) {

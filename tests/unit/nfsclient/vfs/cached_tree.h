@@ -72,7 +72,8 @@ class CachedTree {
  private:
   rcu::ChangeCount directory_changes_;
   access_cache::AccessLru access_lru_{1000, directory_changes_};
-  nfs::InodeOperations operations_{icache::InodePolicy{}, access_lru_};
+  nfs::DepartedInodes departed_;
+  nfs::InodeOperations operations_{icache::InodePolicy{}, access_lru_, departed_};
   std::unique_ptr<icache::IgetFamily> inodes_;
   DentryCache dentries_;
   DentryRef root_;
