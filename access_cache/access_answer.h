@@ -28,14 +28,13 @@ constexpr uint32_t BitsOf(uint64_t answer) {
   return static_cast<uint32_t>(answer & ((1u << kRightsBits) - 1));
 }
 
-// The rights, if the answer is of `current_epoch` and granted_at <= now < granted_at + lifetime.
-// Used by every lookup, so that they cannot disagree (ACCESS-6).
+// The rights, if the answer is of `current_epoch` and now < granted_at + lifetime. An answer that
+// was granted after the lookup took its time has age 0. Used by every lookup, so that they cannot
+// disagree (ACCESS-6).
 constexpr std::optional<uint32_t> RightsOf(uint64_t answer, uint64_t granted_at_ns,
                                            uint64_t current_epoch, AccessAge age) {
-  if (EpochOf(answer) != current_epoch || age.now_ns < granted_at_ns ||
-      age.now_ns - granted_at_ns >= age.lifetime_ns) {
-    return std::nullopt;
-  }
+  const uint64_t age_ns = age.now_ns > granted_at_ns ? age.now_ns - granted_at_ns : 0;
+  if (EpochOf(answer) != current_epoch || age_ns >= age.lifetime_ns) return std::nullopt;
   return BitsOf(answer);
 }
 

@@ -34,10 +34,13 @@ std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& a
                                      const sunrpc_auth::CachedCredential* credential,
                                      access_cache::AccessAge age, AccessHits& hits) {
   if (mode == WalkMode::kRcuSearch) {
-    auto rights = access.SearchRcu(credential, age);
-    if (rights) ++hits.search;
-    return rights;
+    if (auto rights = access.SearchRcu(credential, age)) {
+      ++hits.search;
+      return rights;
+    }
   }
+  // In kRcuSearch, too: the answer may be behind more entries than a lockless search looks at, or
+  // be on its way from one place to another.
   auto rights = access.SearchLocked(credential, age);
   if (rights) ++hits.locked;
   return rights;
@@ -80,18 +83,17 @@ std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
   }
 
   SendStamp stamp = Stamp(superblock);
-  uint64_t epoch =
-      inode.access.epoch();  // before the RPC: a late grant must not outlive a change (ACCESS-8)
+  ReplyContext context{.epoch = inode.access.epoch()};  // unless the reply is the latest (ACCESS-8)
   auto reply = superblock.protocol->Access(inode.handle(), credential->key());
   NFSWALK_SYNC_POINT("access:after-rpc");
   if (reply.error == protocol::kStale) MarkStale(superblock, inode);
   if (reply.error != std::errc{}) return reply.error;
   // Rights are valid only with fresh attributes, which also hold the execute bits.
   const auto error = reply.attributes
-                         ? UpdateAttributes(superblock, inode, *reply.attributes, stamp)
+                         ? UpdateAttributes(superblock, inode, *reply.attributes, stamp, &context)
                          : Revalidate(superblock, inode, credential->key());
   if (error != std::errc{}) return error;
-  CacheAccess(superblock, inode, credential, reply.granted, stamp.sent_at_ns, epoch);
+  CacheAccess(superblock, inode, credential, reply.granted, stamp.sent_at_ns, context.epoch);
   return CheckAccess(inode, reply.granted, may_mask);
 }
 

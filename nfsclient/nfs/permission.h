@@ -62,7 +62,8 @@ bool MayBeExecuted(icache::Inode& file);
   return {NeedRef::kNone, granted};
 }
 
-// Caches what the server granted; `epoch` was sampled before the request, sent at `sent_at_ns`.
+// Caches what the server granted to a request that was sent at `sent_at_ns`. `epoch`: sampled
+// before the request, or that of the reply's ReplyContext.
 void CacheAccess(Superblock& superblock, icache::Inode& inode,
                  const sunrpc_auth::CredentialRef& credential, uint32_t granted,
                  uint64_t sent_at_ns, uint64_t epoch);

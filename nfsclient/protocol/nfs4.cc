@@ -91,12 +91,13 @@ LookupReply Nfs4::LookupWithin(Budget& budget, const FileHandle& directory, std:
 
 AccessReply Nfs4::Access(const FileHandle& file, const Credential& credential) {
   Compound compound;
-  compound.PutHandle(file).Access(kAccessAll).GetAttributes();
+  // The attributes first: rights that change in between are newer than what validates them.
+  compound.PutHandle(file).GetAttributes().Access(kAccessAll);
   return Call<AccessReply>(compound, credential, [&](CompoundReader& reader, AccessReply& reply) {
     Attributes attributes;
-    if (TakePutHandle(reader) && TakeAccess(reader, reply.granted) &&
-        TakeAttributes(reader, owners_, attributes)) {
+    if (TakePutHandle(reader) && TakeAttributes(reader, owners_, attributes)) {
       reply.attributes = attributes;
+      TakeAccess(reader, reply.granted);
     }
     reply.error = reader.error();
   });

@@ -47,8 +47,7 @@ TEST_F(AttributesFresh, AClockBeforeTheBeginningIsTooLate) {
   Mount();
   Warm(StatOf("d/f"));
   SteeredClock::Set(SteeredClock::Now() - 1);
-  Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk,
-       {"ACCESS 1", "ACCESS 2", "GETATTR 3"});  // rights are invalid before their time as well
+  Left(StatOf("d/f"), NeedRef::kGetattrRpc, kOk, {"GETATTR 1", "GETATTR 2", "GETATTR 3"});
   Answered(StatOf("d/f"));
 }
 

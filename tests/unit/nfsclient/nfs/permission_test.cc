@@ -224,6 +224,23 @@ TEST_F(CachedRights, AChangeInvalidatesTheRightsOfAll) {
   Left(AccessBy(another_, "d/f", kMayRead), NeedRef::kAccessRpc, kDenied, {"ACCESS 3"});
 }
 
+// ACCESS-8: the rights of a reply are those of its attributes, also if these show a change.
+TEST_F(CachedRights, TheReplyThatShowsAChangeIsKept) {
+  for (const bool listed : {false, true}) {
+    SCOPED_TRACE(listed);
+    MountAnew();
+    const Question mine = AccessTo("d/f", kMayRead), others = AccessBy(another_, "d/f", kMayRead);
+    Warm(AccessBy(another_, "d/f", 0));
+    Warm(mine);
+    if (listed) Warm(AccessBy(Credential(3, 3), "d/f", kMayRead));
+    server_->Grant(kDF, 0);
+    server_->Edit(kDF, [](auto& attributes) { attributes.mode = 0; });
+    Left(others, NeedRef::kAccessRpc, kDenied, {"ACCESS 3"});
+    Answered(others, kDenied);
+    Left(mine, NeedRef::kAccessRpc, kDenied, {"ACCESS 3"});
+  }
+}
+
 TEST_F(CachedRights, RightsAreTrustedWhileTheAttributesAre) {
   Mount();
   Warm(AccessTo("d/f", kMayRead));
@@ -252,16 +269,39 @@ TEST_F(RightsSearch, AnotherCredentialInFrontIsSearchedPast) {
   }
 }
 
-// The one exit without a call or an allocation: lockless search is bounded.
-TEST_F(RightsSearch, BehindMoreCredentialsThanASearchLooksAtReferencesFindIt) {
+// ACCESS-12: lockless search is bounded.
+TEST_F(RightsSearch, BehindMoreCredentialsThanASearchLooksAtTheLockFindsIt) {
   Mount();
   Warm(AccessTo("/", kMayRead));
   for (uint32_t i = 0; i < access_cache::AccessList::kSearchStepsMax; ++i) {
     Warm(AccessBy(Credential(100 + i, 1), "/", kMayRead));
   }
-  Left(AccessTo("/", kMayRead), NeedRef::kAccessRpc, kOk, {});
+  const uint64_t locked = client_->stats().locked_hits;
+  EXPECT_EQ(AskRcu(*client_, AccessTo("/", kMayRead)).need, NeedRef::kNone);
+  EXPECT_EQ(client_->stats().locked_hits, locked + 1);
   Answered(AccessTo("/", kMayRead));
 }
+
+#ifndef NDEBUG
+TEST_F(RightsSearch, RightsGrantedAfterTheSearchBeganAnswerIt) {
+  for (const bool listed : {false, true}) {
+    SCOPED_TRACE(listed);
+    MountAnew();
+    Warm(AccessTo("d/f", 0));
+    if (listed) {
+      Warm(AccessBy(another_, "d/f", kMayRead));
+      Warm(AccessBy(Credential(3, 3), "d/f", kMayRead));
+    }
+    At("permission:between-loads", 1, [&] {
+      SteeredClock::Pass(kSecond);
+      (void)Ask(*client_, AccessTo("d/f", kMayRead));
+    });
+    EXPECT_EQ(Warm(AccessTo("d/f", kMayRead)), Calls{"ACCESS 3"});
+    EXPECT_TRUE(reached_);
+    Answered(AccessTo("d/f", kMayRead));
+  }
+}
+#endif
 
 // Rights expire after ac{reg,dir}max, however often the attributes are confirmed; denials too. This
 // bound replaces the kernel's "clear on login".
