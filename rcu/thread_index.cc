@@ -1,7 +1,10 @@
 #include "rcu/thread_index.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
-#include <bitset>
+#include <bit>
+#include <cstddef>
 #include <mutex>
 
 namespace nfswalk::rcu::internal {
@@ -10,8 +13,13 @@ constinit thread_local uint32_t thread_index = kUnassigned;
 
 namespace {
 
+constexpr size_t kBits = 64;
+constexpr size_t kWords = kMaxThreadIndex / kBits;
+
 constinit std::mutex index_mutex;
-constinit std::bitset<kMaxThreadIndex> index_taken;
+// Under index_mutex. Half a megabyte of zero pages, of which threads touch what they need.
+constinit std::array<uint64_t, kWords> index_taken{};
+constinit size_t first_with_room = 0;             // every word before it is full
 constinit std::atomic<uint32_t> indices_ever{0};  // written under index_mutex
 
 struct IndexOwner {
@@ -20,21 +28,25 @@ struct IndexOwner {
     thread_index = kNoThreadIndex;  // destructors that run later share the slot without an owner
     if (index == kNoThreadIndex) return;
     std::lock_guard lock(index_mutex);
-    index_taken.reset(index);
+    index_taken[index / kBits] &= ~(uint64_t{1} << index % kBits);
+    first_with_room = std::min(first_with_room, index / kBits);
   }
 };
 
 uint32_t TakeFreeIndex() {
   std::lock_guard lock(index_mutex);
-  for (uint32_t index = 0; index < kMaxThreadIndex; ++index) {
-    if (index_taken.test(index)) continue;
-    index_taken.set(index);
-    if (index >= indices_ever.load(std::memory_order_relaxed)) {
-      indices_ever.store(index + 1, std::memory_order_relaxed);
-    }
-    return index;
+  while (first_with_room < kWords && index_taken[first_with_room] == ~uint64_t{0}) {
+    ++first_with_room;
   }
-  return kNoThreadIndex;
+  if (first_with_room == kWords) return kNoThreadIndex;
+  uint64_t& word = index_taken[first_with_room];
+  const int bit = std::countr_one(word);
+  word |= uint64_t{1} << bit;
+  const auto index = static_cast<uint32_t>(first_with_room * kBits + static_cast<size_t>(bit));
+  if (index >= indices_ever.load(std::memory_order_relaxed)) {
+    indices_ever.store(index + 1, std::memory_order_relaxed);
+  }
+  return index;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // thread_index: a small number, unique among live threads.
 //
-// Contract    ThreadIndex() is the same for the whole life of a thread, and below kMaxThreadIndex
-//             unless that many other threads live. An index is reused after its thread exits; the
-//             new thread sees all stores of the old one.
+// Contract    ThreadIndex() is the same for the whole life of a thread; the smallest that no other
+//             live thread has. An index is reused after its thread exits; the new thread sees all
+//             stores of the old one.
 // Thread safety: any thread, also from destructors of thread-local objects (then kNoThreadIndex).
 #ifndef NFSWALK_RCU_THREAD_INDEX_H_
 #define NFSWALK_RCU_THREAD_INDEX_H_
@@ -11,8 +11,9 @@
 
 namespace nfswalk::rcu {
 
-inline constexpr uint32_t kMaxThreadIndex = 512;
-// What threads get while kMaxThreadIndex others live: not an index of its own, shared.
+// As many threads as Linux runs at once (include/linux/threads.h: PID_MAX_LIMIT).
+inline constexpr uint32_t kMaxThreadIndex = uint32_t{1} << 22;
+// What threads get once they have given theirs back: not an index of its own, shared.
 inline constexpr uint32_t kNoThreadIndex = kMaxThreadIndex;
 
 namespace internal {
