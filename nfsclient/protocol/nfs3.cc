@@ -14,44 +14,52 @@
 
 namespace nfswalk::protocol {
 
-LimitsReply Nfs3::GetLimits(const Credential& credential) {
+LimitsReply Nfs3::GetLimits(Budget& budget, const Credential& credential) {
   FSINFO3args info_args{ToWire(root_)};
-  LimitsReply reply = caller_->Call<FSINFO3res, LimitsReply>(
-      credential,
+  LimitsReply reply = *caller_->TryCall<FSINFO3res, LimitsReply>(
+      credential, RpcCaller::Repeat::kIdempotent, budget,
       [&](rpc_context* rpc, ReplyCallback callback, void* data) {
         return rpc_nfs3_fsinfo_async(rpc, callback, &info_args, data);
       },
       kDecode);
   if (reply.error != kOk) return reply;
   PATHCONF3args names_args{ToWire(root_)};
-  const LimitsReply names = caller_->Call<PATHCONF3res, LimitsReply>(
-      credential,
+  const LimitsReply names = *caller_->TryCall<PATHCONF3res, LimitsReply>(
+      credential, RpcCaller::Repeat::kIdempotent, budget,
       [&](rpc_context* rpc, ReplyCallback callback, void* data) {
         return rpc_nfs3_pathconf_async(rpc, callback, &names_args, data);
       },
       kDecode);
-  // Without PATHCONF the defaults of ServerLimits apply.
   if (names.error == kOk) {
     reply.limits.name_bytes_max = names.limits.name_bytes_max;
     reply.limits.case_insensitive = names.limits.case_insensitive;
-  }
+  } else if (names.error == std::errc::timed_out || names.error == std::errc::operation_canceled) {
+    reply.error = names.error;
+  }  // Otherwise the server has no PATHCONF: the defaults of ServerLimits apply.
   return reply;
 }
 
 RootReply Nfs3::GetRoot(const Credential& credential) {
-  const AttributesReply attributes = GetAttributes(root_, credential);
+  Budget budget = RpcRetry::BudgetUntil(mount_deadline_);
+  const AttributesReply attributes = GetAttributesWithin(budget, root_, credential);
   if (attributes.error != kOk) return Failure<RootReply>(attributes.error);
-  const LimitsReply limits = GetLimits(credential);
+  const LimitsReply limits = GetLimits(budget, credential);
   return {limits.error, root_, attributes.attributes, limits.limits};
 }
 
 AttributesReply Nfs3::GetAttributes(const FileHandle& file, const Credential& credential) {
+  Budget budget = caller_->NewBudget();
+  return GetAttributesWithin(budget, file, credential);
+}
+
+AttributesReply Nfs3::GetAttributesWithin(Budget& budget, const FileHandle& file,
+                                          const Credential& credential) {
   if (const std::errc error = CheckHandle(file); error != kOk) {
     return Failure<AttributesReply>(error);
   }
   GETATTR3args args{ToWire(file)};
-  return caller_->Call<GETATTR3res, AttributesReply>(
-      credential,
+  return *caller_->TryCall<GETATTR3res, AttributesReply>(
+      credential, RpcCaller::Repeat::kIdempotent, budget,
       [&](rpc_context* rpc, ReplyCallback callback, void* data) {
         return rpc_nfs3_getattr_async(rpc, callback, &args, data);
       },

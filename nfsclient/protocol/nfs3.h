@@ -76,14 +76,17 @@ class Nfs3 final : public Protocol {
  private:
   using Budget = RpcCaller::Budget;
 
-  Nfs3(MountPoint mount_point, const FileHandle& root, std::unique_ptr<RpcCaller> caller);
+  Nfs3(MountPoint mount_point, const FileHandle& root, std::unique_ptr<RpcCaller> caller,
+       RpcCall::Clock::time_point mount_deadline);
 
+  AttributesReply GetAttributesWithin(Budget& budget, const FileHandle& file,
+                                      const Credential& credential);
   LookupReply LookupWithin(Budget& budget, const FileHandle& directory, std::string_view name,
                            const Credential& credential);
   CreateReply FinishExclusive(CreateReply created, Budget& budget, const FileHandle& directory,
                               std::string_view name, SetAttributes attributes,
                               const Credential& credential);
-  LimitsReply GetLimits(const Credential& credential);
+  LimitsReply GetLimits(Budget& budget, const Credential& credential);
   ReadDirReply ReadDirPlus(const FileHandle& directory, ReadDirPosition position,
                            const Credential& credential);
   ReadDirReply ReadDirPlain(const FileHandle& directory, ReadDirPosition position,
@@ -92,6 +95,7 @@ class Nfs3 final : public Protocol {
   const MountPoint mount_point_;
   const FileHandle root_;
   const std::unique_ptr<RpcCaller> caller_;
+  const RpcCall::Clock::time_point mount_deadline_;
   // Set once the server answered READDIRPLUS with NFS3ERR_NOTSUPP.
   std::atomic<bool> no_readdirplus_{false};
 };

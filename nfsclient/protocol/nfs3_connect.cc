@@ -100,11 +100,15 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs3::ConnectNfs3(
   MountPoint point{server.host, ports->address, ports->mount, server.export_path};
   auto root = Mount3(point, deadline);
   if (!root) return std::unexpected(root.error());
-  return std::unique_ptr<Protocol>(new Nfs3(std::move(point), *root, std::move(*caller)));
+  return std::unique_ptr<Protocol>(new Nfs3(std::move(point), *root, std::move(*caller), deadline));
 }
 
-Nfs3::Nfs3(MountPoint mount_point, const FileHandle& root, std::unique_ptr<RpcCaller> caller)
-    : mount_point_(std::move(mount_point)), root_(root), caller_(std::move(caller)) {}
+Nfs3::Nfs3(MountPoint mount_point, const FileHandle& root, std::unique_ptr<RpcCaller> caller,
+           Clock::time_point mount_deadline)
+    : mount_point_(std::move(mount_point)),
+      root_(root),
+      caller_(std::move(caller)),
+      mount_deadline_(mount_deadline) {}
 
 Nfs3::~Nfs3() {
   Shutdown();

@@ -42,17 +42,19 @@ void TakeDirectory(CompoundReader& reader, const OwnerNames& owners,
 RootReply Nfs4::GetRoot(const Credential& credential) {
   Compound compound;
   compound.PutHandle(root_).GetAttributes().GetLimits();
-  return Call<RootReply>(compound, credential, [&](CompoundReader& reader, RootReply& reply) {
-    ServerAttributes decoded;
-    if (TakePutHandle(reader) && TakeAttributes(reader, owners_, reply.attributes)) {
-      TakeLimits(reader, decoded);
-    }
-    reply.error = reader.error();
-    reply.handle = root_;
-    reply.limits = decoded.limits;
-    reply.limits.write_bytes_max = std::min(reply.limits.write_bytes_max, kWriteBytesMax);
-    reply.limits.readdir_bytes_max = kReadDirBytes;
-  });
+  Budget budget = RpcRetry::BudgetUntil(mount_deadline_);
+  return CallCompound<RootReply>(
+      *caller_, compound, credential, budget, [&](CompoundReader& reader, RootReply& reply) {
+        ServerAttributes decoded;
+        if (TakePutHandle(reader) && TakeAttributes(reader, owners_, reply.attributes)) {
+          TakeLimits(reader, decoded);
+        }
+        reply.error = reader.error();
+        reply.handle = root_;
+        reply.limits = decoded.limits;
+        reply.limits.write_bytes_max = std::min(reply.limits.write_bytes_max, kWriteBytesMax);
+        reply.limits.readdir_bytes_max = kReadDirBytes;
+      });
 }
 
 AttributesReply Nfs4::GetAttributes(const FileHandle& file, const Credential& credential) {

@@ -92,7 +92,8 @@ class Nfs4 final : public Protocol {
  private:
   using Budget = RpcCaller::Budget;
 
-  Nfs4(const FileHandle& root, std::unique_ptr<RpcCaller> caller);
+  Nfs4(const FileHandle& root, std::unique_ptr<RpcCaller> caller,
+       RpcCall::Clock::time_point mount_deadline);
 
   // Sends an idempotent COMPOUND. `decode` as in nfs4_call.h.
   template <typename Reply, typename Decode>
@@ -124,6 +125,7 @@ class Nfs4 final : public Protocol {
 
   const FileHandle root_;
   const std::unique_ptr<RpcCaller> caller_;
+  const RpcCall::Clock::time_point mount_deadline_;
   const OwnerNames owners_;
   Nfs4Opens opens_;
   OperationsLimit operations_limit_;

@@ -118,11 +118,15 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs4::ConnectNfs4(
   }
   const auto root = FindExport(**caller, server, deadline);
   if (!root) return std::unexpected(root.error());
-  return std::unique_ptr<Protocol>(new Nfs4(*root, std::move(*caller)));
+  return std::unique_ptr<Protocol>(new Nfs4(*root, std::move(*caller), deadline));
 }
 
-Nfs4::Nfs4(const FileHandle& root, std::unique_ptr<RpcCaller> caller)
-    : root_(root), caller_(std::move(caller)), opens_(*caller_, owners_) {}
+Nfs4::Nfs4(const FileHandle& root, std::unique_ptr<RpcCaller> caller,
+           Clock::time_point mount_deadline)
+    : root_(root),
+      caller_(std::move(caller)),
+      mount_deadline_(mount_deadline),
+      opens_(*caller_, owners_) {}
 
 Nfs4::~Nfs4() { Shutdown(); }
 

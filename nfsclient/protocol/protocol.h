@@ -177,7 +177,8 @@ class Protocol {
  public:
   virtual ~Protocol() = default;
 
-  // Returns handle and attributes of the export's root and the server's limits.
+  // Returns handle and attributes of the export's root and the server's limits. The last part of
+  // mounting, within TransportOptions::mount_timeout_ms from its beginning, hard or soft.
   virtual RootReply GetRoot(const Credential& credential) = 0;
 
   virtual AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) = 0;

@@ -23,7 +23,7 @@ struct TransportOptions {
   bool hard = true;         // retry for ever; false: errc::timed_out after `retrans` retries
   uint32_t timeo_ds = 600;  // deciseconds until a call is retransmitted
   uint32_t retrans = 2;
-  // Limit of the mount itself (resolver, portmapper, MOUNT), hard or soft.
+  // Limit of the mount itself, from the resolver to the attributes of the root, hard or soft.
   uint32_t mount_timeout_ms = 10'000;
 };
 

@@ -8,8 +8,6 @@
 namespace nfswalk::protocol {
 namespace {
 
-constexpr uint32_t kProcedureUnavailable = 3;  // accept_stat
-
 // Reads a sattr3. Only the mode is kept.
 std::optional<uint32_t> ReadMode(XdrReader& reader) {
   std::optional<uint32_t> mode;
@@ -41,9 +39,6 @@ FakeAnswer FakeNfs3::Handle(const FakeCall& call) {
   if (call.procedure == NFS3_NULL) return {};
   if (call.program == MOUNT_PROGRAM) {
     return call.procedure == MOUNT3_MNT ? MountReply(root_handle()) : FakeAnswer{};
-  }
-  if (call.procedure == NFS3_FSINFO || call.procedure == NFS3_PATHCONF) {
-    return {FakeAnswer::Kind::kRefuse, {}, kProcedureUnavailable};
   }
   const auto fault = Begin(static_cast<int>(call.procedure), call.uid());
   if (fault && fault->kind == FakeFault::Kind::kLoseCall) return kHangUp;
@@ -88,6 +83,12 @@ int FakeNfs3::Execute(uint32_t procedure, Run& run) {
       return ListDirectory(run, false);
     case NFS3_READDIRPLUS:
       return ListDirectory(run, true);
+    case NFS3_FSINFO:  // rtmax to dtpref, maxfilesize, time_delta, properties
+      run.out.U32(0, 65536, 65536, 1, 65536, 65536, 1, 4096).U64(uint64_t{1} << 40).U32(0, 1, 0);
+      return NFS3_OK;
+    case NFS3_PATHCONF:  // linkmax, name_max, no_trunc, chown_restricted, case_*
+      run.out.U32(0, 32000, 255, 1, 1, 0, 1);
+      return NFS3_OK;
     default:
       return NFS3ERR_NOTSUPP;
   }

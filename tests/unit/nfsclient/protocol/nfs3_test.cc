@@ -158,6 +158,20 @@ TEST(Nfs3Connect, ASilentServerTimesOut) {
                 "");
 }
 
+// On a hard mount, whose other calls wait for ever.
+TEST(Nfs3Connect, AServerThatAnswersMntAndNothingElseTimesOut) {
+  for (const int operation : {NFS3_GETATTR, NFS3_FSINFO, NFS3_PATHCONF}) {
+    for (const FakeFault& fault :
+         {FakeFault{.status = NFS3ERR_JUKEBOX}, FakeFault{FakeFault::Kind::kLoseReply}}) {
+      FakeNfs3 server;
+      server.Inject(operation, fault, 1'000'000);
+      const auto nfs = Mount3(server.port(), {.mount_timeout_ms = 200});
+      EXPECT_EQ(nfs->GetRoot(kUser).error, std::errc::timed_out) << operation;
+      EXPECT_GE(server.calls(operation), 1) << operation;
+    }
+  }
+}
+
 // WIRE-18.
 TEST(Nfs3Connect, FailureOfMountNamesTheExport) {
   const auto mounted = [](const std::string& handle, uint32_t flavor) {

@@ -237,5 +237,20 @@ TEST_F(Nfs4Test, AnOpenOfACachedFileSendsNoLookup) {
   EXPECT_EQ(server_.calls(OP_OPEN), opens + 1);
 }
 
+// On a hard mount, whose other calls wait for ever.
+TEST(Nfs4Connect, AServerThatHasTheExportAndDoesNotTellOfItTimesOut) {
+  for (const FakeFault& fault :
+       {FakeFault{.status = NFS4ERR_DELAY}, FakeFault{FakeFault::Kind::kSilence},
+        FakeFault{FakeFault::Kind::kLoseReply}}) {
+    FakeNfs4 server;
+    const auto nfs =
+        Nfs4::ConnectNfs4({"127.0.0.1", "/", server.port(), 0, 4}, {.mount_timeout_ms = 200});
+    ASSERT_TRUE(nfs.has_value());
+    server.Inject(OP_GETATTR, fault, kForEver);
+    EXPECT_EQ((*nfs)->GetRoot(kUser).error, std::errc::timed_out);
+    EXPECT_GE(server.calls(OP_GETATTR), 1);
+  }
+}
+
 }  // namespace
 }  // namespace nfswalk::protocol
