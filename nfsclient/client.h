@@ -21,7 +21,8 @@
 // and Files before it, and it when no call is inside; Shutdown() makes those that wait return.
 //
 // Blocking: a call that needs the server waits as long as hard/soft, timeo and retrans of the mount
-// allow.
+// allow: with soft, that is one limit for all that the call waits for; for each part of a listing,
+// and for each piece of a transfer.
 //
 // Paths: bytes, at most 4095, separated by '/'; absolute or not, they begin at the export's root.
 // Symbolic links resolve as path_resolution(7) has it, absolute ones from the export's root.

@@ -88,6 +88,7 @@ Result<Attributes> Client::Create(std::string_view path, uint32_t mode, bool exc
     return result ? kOk : result.error();
   };
   std::errc error = std::errc::file_exists;
+  const protocol::CallDeadline deadline(superblock_->protocol->NewDeadline());
   // Where the name was missing and exists now, another client has created it meanwhile.
   for (int tries = kCreateTries; tries > 0 && error == std::errc::file_exists; --tries) {
     error = walk::ResolveRef(*superblock_, path, credential, WalkFlags{}, &RefWalk::ResolveToCreate,
@@ -157,6 +158,7 @@ std::errc Client::Rename(std::string_view from, std::string_view to, const Crede
     });
   };
   if (std::errc error = from_walk.Begin(); error != kOk) return error;
+  const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
   const std::errc error = rename(Revalidation::kAsNeeded);
   return error == protocol::kStale ? rename(Revalidation::kForced) : error;
 }

@@ -204,18 +204,19 @@ std::errc Node::ReadDir(std::string_view path, const Credential& credential,
     began = true;
     return visit(entry);
   };
-  const std::errc error =
-      walk::ResolveRef(superblock_, request.start, request.path, credential, request.flags,
-                       &RefWalk::Resolve, [&](RefWalk& walk) {
-                         if (!IsDirectory(walk.inode())) return std::errc::not_a_directory;
-                         std::errc failed = nfs::PermissionRef(superblock_, walk.inode(),
-                                                               walk.credential(), kMayRead);
-                         if (failed != kOk) return failed;
-                         failed = nfs::ReadDirectory(superblock_, walk.position(),
-                                                     walk.credential()->key(), note_and_visit);
-                         stale = began && failed == protocol::kStale;
-                         return stale ? kOk : failed;
-                       });
+  const std::errc error = walk::ResolveRef(
+      superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
+      [&](RefWalk& walk) {
+        if (!IsDirectory(walk.inode())) return std::errc::not_a_directory;
+        std::errc failed =
+            nfs::PermissionRef(superblock_, walk.inode(), walk.credential(), kMayRead);
+        if (failed != kOk) return failed;
+        protocol::CallDeadline deadline(protocol::CallDeadline::Current());
+        failed = nfs::ReadDirectory(superblock_, walk.position(), walk.credential()->key(),
+                                    note_and_visit, &deadline);
+        stale = began && failed == protocol::kStale;
+        return stale ? kOk : failed;
+      });
   return stale ? protocol::kStale : error;
 }
 

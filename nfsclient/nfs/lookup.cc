@@ -126,8 +126,10 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
     auto cached = LookupCached(superblock, directory, name, credential, intent);
     if (!cached || *cached) return cached;
     auto ticket = superblock.lookups.Begin(directory.inode()->handle(), name.view());
-    if (!ticket.owned()) continue;  // another thread filled it
+    if (!ticket) return std::unexpected(ticket.error());
+    if (!ticket->owned()) continue;  // another thread filled it
     auto lock = superblock.directory_locks.LockShared(*directory.inode());
+    if (!lock) return std::unexpected(std::errc::timed_out);
     // Again: another thread may have finished its lookup before this one began.
     if (DentryRef found = superblock.dentries.Lookup(*directory, name)) {
       if (intent != LookupIntent::kForce && VerifierMatches(*found, *directory.inode()) &&

@@ -87,7 +87,7 @@ class PathPrimer {
   void End(std::string_view name) {
     const vfs::PaddedName padded(name, at_.get());
     auto lock = Lock();
-    if (!IsLatest(*at_.inode(), context_)) return;
+    if (!lock || !IsLatest(*at_.inode(), context_)) return;
     if (DentryRef known = superblock_.dentries.Lookup(*at_, padded.name())) {
       superblock_.dentries.Drop(*known);
     }
@@ -112,7 +112,7 @@ class PathPrimer {
     DentryRef child;
     {
       auto lock = Lock();
-      if (!IsLatest(*at_.inode(), context_)) return false;
+      if (!lock || !IsLatest(*at_.inode(), context_)) return false;
       child = PrimeName(superblock_, at_, padded.name(), step.handle, step.attributes, stamp_,
                         context_.change_id, &context);
     }
@@ -174,10 +174,12 @@ std::expected<size_t, std::errc> PrimePath(Superblock& superblock, DentryRef& di
   if (!is_worth_it()) return 0;
   Inode& inode = *directory.inode();
   auto ticket = superblock.lookups.Begin(inode.handle(), first.name().view());
+  if (!ticket) return std::unexpected(ticket.error());
   // Again: another thread may have finished its lookup before this one began.
   if (!is_worth_it()) return 0;
 
   auto lock = superblock.directory_locks.LockShared(inode);
+  if (!lock) return std::unexpected(std::errc::timed_out);
   const SendStamp stamp = Stamp(superblock);
   const auto reply =
       superblock.protocol->LookupPath(inode.handle(), names.names, credential->key());

@@ -46,7 +46,8 @@ void PrimeEntry(Superblock& superblock, vfs::DentryRef& directory,
 
 std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
                         const sunrpc_auth::Credential& credential,
-                        const std::function<bool(const protocol::DirectoryEntry&)>& visit) {
+                        const std::function<bool(const protocol::DirectoryEntry&)>& visit,
+                        protocol::CallDeadline* deadline) {
   icache::Inode& inode = *directory.inode();
   protocol::ReadDirPosition position;
   CookieLoop loop;
@@ -54,7 +55,9 @@ std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
   for (;;) {
     protocol::ReadDirReply reply;
     {
+      if (deadline != nullptr) deadline->Renew(superblock.protocol->NewDeadline());
       auto lock = superblock.directory_locks.LockShared(inode);
+      if (!lock) return std::errc::timed_out;
       SendStamp stamp = Stamp(superblock);
       uint64_t change_id = inode.change_id.load(std::memory_order_relaxed);
       reply = superblock.protocol->ReadDir(inode.handle(), position, superblock.options.rdirplus,
@@ -67,6 +70,7 @@ std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
         PrimeEntry(superblock, directory, entry, stamp, change_id);
       }
     }
+    if (deadline != nullptr) deadline->Renew(protocol::CallDeadline::Clock::time_point::max());
     for (const auto& entry : reply.entries) {
       if (IsDots(entry)) {
         ++dots;

@@ -33,6 +33,7 @@ class Nfs3 final : public Protocol {
   // Preconditions: no call is in progress.
   ~Nfs3() override;
 
+  CallDeadline::Clock::time_point NewDeadline() const override { return caller_->NewDeadline(); }
   RootReply GetRoot(const Credential& credential) override;
   AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) override;
   LookupReply Lookup(const FileHandle& directory, std::string_view name,

@@ -43,6 +43,7 @@ class Nfs4 final : public Protocol {
   // Shuts down and joins the I/O threads. Preconditions: no call is in progress.
   ~Nfs4() override;
 
+  CallDeadline::Clock::time_point NewDeadline() const override { return caller_->NewDeadline(); }
   RootReply GetRoot(const Credential& credential) override;
   AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) override;
   LookupReply Lookup(const FileHandle& directory, std::string_view name,

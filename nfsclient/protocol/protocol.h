@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "nfsclient/protocol/attributes.h"
+#include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/file_handle.h"
 #include "sunrpc_auth/credential.h"
 
@@ -176,6 +177,12 @@ struct ReadDirPosition {
 class Protocol {
  public:
   virtual ~Protocol() = default;
+
+  // When a call of the client that begins now must have ended: never on a hard mount; on a soft one
+  // after the sum of its timeouts.
+  virtual CallDeadline::Clock::time_point NewDeadline() const {
+    return CallDeadline::Clock::time_point::max();
+  }
 
   // Returns handle and attributes of the export's root and the server's limits. The last part of
   // mounting, within TransportOptions::mount_timeout_ms from its beginning, hard or soft.

@@ -31,6 +31,7 @@ class RpcCaller {
   static std::expected<std::unique_ptr<RpcCaller>, std::errc> Open(const RpcEndpoint& endpoint,
                                                                    const TransportOptions& options);
 
+  RpcCall::Clock::time_point NewDeadline() const { return retry_.NewDeadline(); }
   Budget NewBudget() const { return retry_.NewBudget(); }
 
   // Sends a call: `issue(rpc, callback, data)` queues it, `decode(const Result&, Reply&)` fills the

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "nfsclient/protocol/call_deadline.h"
+
 namespace nfswalk::protocol {
 namespace {
 
@@ -40,13 +42,15 @@ RpcRetry::RpcRetry(const TransportOptions& options)
                         kAttemptTimeoutMax)),
       retrans_(std::min(options.retrans, kRetransMax)) {}
 
-RpcRetry::Budget RpcRetry::NewBudget() const {
-  Budget budget;
-  if (hard_) return budget;
+RpcRetry::Clock::time_point RpcRetry::NewDeadline() const {
+  if (hard_) return Clock::time_point::max();
   milliseconds total{0};
   for (uint32_t n = 0; n <= retrans_; ++n) total += AttemptTimeout(n);
-  budget.give_up = Clock::now() + total;
-  return budget;
+  return Clock::now() + total;
+}
+
+RpcRetry::Budget RpcRetry::NewBudget() const {
+  return BudgetUntil(std::min(NewDeadline(), CallDeadline::Current()));
 }
 
 milliseconds RpcRetry::AttemptTimeout(uint32_t timeouts) const {

@@ -49,6 +49,9 @@ class RpcRetry {
 
   explicit RpcRetry(const TransportOptions& options);
 
+  // The sum of the timeouts from now; never on a hard mount.
+  Clock::time_point NewDeadline() const;
+  // Not beyond the thread's CallDeadline.
   Budget NewBudget() const;
   // Returns a budget until `deadline`, hard or soft. For mounting.
   static Budget BudgetUntil(Clock::time_point deadline) {

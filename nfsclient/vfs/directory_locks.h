@@ -14,6 +14,8 @@
 #define NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_
 
 #include <array>
+#include <boost/intrusive/list.hpp>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -22,68 +24,85 @@
 #include <utility>
 
 #include "nfsclient/icache/inode.h"
+#include "nfsclient/protocol/call_deadline.h"
 #include "rcu/lock_order.h"
 #include "rcu/mix64.h"
 
 namespace nfswalk::vfs {
 
-// A SharedMutex of the standard's, first come, first served. The try functions fail while anybody
-// waits.
+// A SharedTimedMutex of the standard's, first come, first served. The try functions without a time
+// fail while anybody waits.
 class DirectoryMutex {
  public:
-  void lock() {
-    rcu::AssertMaySleep();
-    rcu::NoteLockAcquire(rcu::LockClass::kDirectory, this, rcu::LockAttempt::kNested);
-    std::unique_lock guard(mutex_);
-    const uint64_t ticket = tickets_++;
-    turn_.wait(guard, [&] { return served_ == ticket && IsFree(); });
-    ++served_;
-    writer_ = true;
-  }
-  bool try_lock() {
+  using Clock = std::chrono::steady_clock;
+
+  void lock() { (void)try_lock_until(Clock::time_point::max()); }
+  bool try_lock() { return TryAcquire(true); }
+  bool try_lock_until(Clock::time_point until) { return Acquire(true, until); }
+  void unlock() { Release(); }
+
+  void lock_shared() { (void)try_lock_shared_until(Clock::time_point::max()); }
+  bool try_lock_shared() { return TryAcquire(false); }
+  bool try_lock_shared_until(Clock::time_point until) { return Acquire(false, until); }
+  void unlock_shared() { Release(); }
+
+ private:
+  struct Waiter : boost::intrusive::list_base_hook<> {
+    explicit Waiter(bool wants_all) : exclusive(wants_all) {}
+    const bool exclusive;
+    bool granted = false;  // and no longer queued
+  };
+
+  bool TryAcquire(bool exclusive) {
     const std::lock_guard guard(mutex_);
-    if (served_ != tickets_ || !IsFree()) return false;
+    if (!waiters_.empty() || !Grant(exclusive)) return false;
     rcu::NoteLockAcquire(rcu::LockClass::kDirectory, this, rcu::LockAttempt::kTry);
-    ++tickets_, ++served_;
-    return writer_ = true;
+    return true;
   }
-  void unlock() {
+  bool Acquire(bool exclusive, Clock::time_point until) {
+    rcu::AssertMaySleep();
+    rcu::NoteLockAcquire(rcu::LockClass::kDirectory, this,
+                         exclusive ? rcu::LockAttempt::kNested : rcu::LockAttempt::kBlocking);
+    std::unique_lock guard(mutex_);
+    if (waiters_.empty() && Grant(exclusive)) return true;
+    Waiter waiter(exclusive);
+    waiters_.push_back(waiter);
+    if (turn_.wait_until(guard, until, [&] { return waiter.granted; })) return true;
+    waiters_.erase(waiters_.iterator_to(waiter));
+    GrantWaiters();  // to those that waited behind this one
+    rcu::NoteLockRelease(this);
+    return false;
+  }
+  void Release() {
     rcu::NoteLockRelease(this);
     const std::lock_guard guard(mutex_);
     writer_ = false;
-    turn_.notify_all();
+    if (readers_ != 0) --readers_;
+    GrantWaiters();
   }
 
-  void lock_shared() {
-    rcu::AssertMaySleep();
-    rcu::NoteLockAcquire(rcu::LockClass::kDirectory, this, rcu::LockAttempt::kBlocking);
-    std::unique_lock guard(mutex_);
-    const uint64_t ticket = tickets_++;
-    turn_.wait(guard, [&] { return served_ == ticket && !writer_; });
-    ++served_;
-    ++readers_;
-    if (served_ != tickets_) turn_.notify_all();  // the next may be a reader, too
-  }
-  bool try_lock_shared() {
-    const std::lock_guard guard(mutex_);
-    if (served_ != tickets_ || writer_) return false;
-    rcu::NoteLockAcquire(rcu::LockClass::kDirectory, this, rcu::LockAttempt::kTry);
-    ++tickets_, ++served_;
-    ++readers_;
+  // Preconditions of both: mutex_ is held.
+  bool Grant(bool exclusive) {
+    if (writer_ || (exclusive && readers_ != 0)) return false;
+    if (exclusive) {
+      writer_ = true;
+    } else {
+      ++readers_;
+    }
     return true;
   }
-  void unlock_shared() {
-    rcu::NoteLockRelease(this);
-    const std::lock_guard guard(mutex_);
-    if (--readers_ == 0) turn_.notify_all();
+  void GrantWaiters() {
+    bool any = false;
+    for (; !waiters_.empty() && Grant(waiters_.front().exclusive); any = true) {
+      waiters_.front().granted = true;
+      waiters_.pop_front();
+    }
+    if (any) turn_.notify_all();
   }
-
- private:
-  bool IsFree() const { return !writer_ && readers_ == 0; }
 
   std::mutex mutex_;
   std::condition_variable turn_;
-  uint64_t tickets_ = 0, served_ = 0;
+  boost::intrusive::list<Waiter, boost::intrusive::constant_time_size<false>> waiters_;
   uint32_t readers_ = 0;
   bool writer_ = false;
 };
@@ -93,17 +112,28 @@ class DirectoryLocks {
   using Exclusive = std::unique_lock<DirectoryMutex>;
   using Shared = std::shared_lock<DirectoryMutex>;
 
-  Shared LockShared(const icache::Inode& directory) { return Shared(At(directory)); }
-  Exclusive Lock(const icache::Inode& directory) { return Exclusive(At(directory)); }
+  // Not locked if the thread's CallDeadline has passed.
+  [[nodiscard]] Shared LockShared(const icache::Inode& directory) {
+    return Shared(At(directory), protocol::CallDeadline::Current());
+  }
+  [[nodiscard]] Exclusive Lock(const icache::Inode& directory) {
+    return Exclusive(At(directory), protocol::CallDeadline::Current());
+  }
 
-  // lock_rename: both directories, in address order; the second is empty if they share a lock.
-  std::pair<Exclusive, Exclusive> LockPair(const icache::Inode& a, const icache::Inode& b) {
+  // lock_rename: both directories, in address order; the second is without a mutex if they share
+  // one. Neither is locked if the thread's CallDeadline has passed.
+  [[nodiscard]] std::pair<Exclusive, Exclusive> LockPair(const icache::Inode& a,
+                                                         const icache::Inode& b) {
     DirectoryMutex* first = &At(a);
     DirectoryMutex* second = &At(b);
-    if (first == second) return {Exclusive(*first), Exclusive()};
+    const auto until = protocol::CallDeadline::Current();
+    if (first == second) return {Exclusive(*first, until), Exclusive()};
     if (second < first) std::swap(first, second);
-    Exclusive outer(*first);
-    return {std::move(outer), Exclusive(*second)};
+    Exclusive outer(*first, until);
+    if (!outer) return {};
+    Exclusive inner(*second, until);
+    if (!inner) return {};
+    return {std::move(outer), std::move(inner)};
   }
 
  private:

@@ -17,13 +17,16 @@
 #include <array>
 #include <condition_variable>
 #include <cstddef>
+#include <expected>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 
+#include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/file_handle.h"
 #include "rcu/sync_point.h"
 
@@ -69,16 +72,20 @@ class LookupsInFlight {
     std::string key_;
   };
 
-  // Owns the name, or waits until its owner is done and returns a ticket that owns nothing.
-  // Preconditions: the calling thread owns no name.
-  Ticket Begin(const protocol::FileHandle& directory, std::string_view name) {
+  // Owns the name, or waits until its owner is done and returns a ticket that owns nothing. Errors:
+  // timed_out (the thread's CallDeadline). Preconditions: the calling thread owns no name.
+  std::expected<Ticket, std::errc> Begin(const protocol::FileHandle& directory,
+                                         std::string_view name) {
     std::string key = KeyOf(directory, name);
     Shard& shard = ShardOf(key);
     std::unique_lock lock(shard.mutex);
     if (shard.names.insert(key).second) return Ticket(&shard, std::move(key));
     NFSWALK_SYNC_POINT("lookups:before-wait");  // with the mutex, which the owner needs
-    shard.done.wait(lock, [&] { return !shard.names.contains(key); });
-    return {};
+    if (!shard.done.wait_until(lock, protocol::CallDeadline::Current(),
+                               [&] { return !shard.names.contains(key); })) {
+      return std::unexpected(std::errc::timed_out);
+    }
+    return Ticket();
   }
 
   // Owns the name unless it is owned. Does not wait.

@@ -31,13 +31,16 @@ std::errc Resolve(nfs::Superblock& superblock, const WalkStart& start, std::stri
                   FinishRcu&& finish_rcu, FinishRef&& finish_ref) {
   PathWalk walk(superblock, start, path, credential, flags);
   if (std::errc error = walk.Begin(); error != std::errc{}) return error;
-  if (flags.strict) [[unlikely]]
+  if (flags.strict) [[unlikely]] {
+    const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
     return ResolveStrict(walk, finish_rcu, finish_ref);
+  }
 
   const RcuOutcome outcome = walk.Rcu(finish_rcu);
   if (outcome.need == nfs::NeedRef::kNone) [[likely]]
     return outcome.error;
   if (walk.must_not_sleep()) return std::errc::resource_unavailable_try_again;
+  const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
   std::errc error = walk.Ref(Revalidation::kAsNeeded, &RefWalk::Resolve, finish_ref);
   if (error == protocol::kStale) {
     error = walk.Ref(Revalidation::kForced, &RefWalk::Resolve, finish_ref);
@@ -54,6 +57,7 @@ std::errc ResolveRef(nfs::Superblock& superblock, const WalkStart& start, std::s
   PathWalk walk(superblock, start, path, credential, flags);
   if (std::errc error = walk.Begin(); error != std::errc{}) return error;
 
+  const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
   std::errc error = walk.Ref(Revalidation::kAsNeeded, resolve, finish);
   if (error == protocol::kStale) error = walk.Ref(Revalidation::kForced, resolve, finish);
   return error;

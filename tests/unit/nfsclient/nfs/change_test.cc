@@ -4,7 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
+#include <string>
 #include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "tests/fixtures/memory_mount.h"
 
@@ -201,6 +207,53 @@ TEST_F(OwnChangeOfAnotherFile, ARenameTakesALinkFromTheFileThatItReplaced) {
 TEST_F(OwnChangeOfAnotherFile, ARenameGivesANewTimeToTheFileThatItMoved) {
   Rename("x", "z");
   ExpectKnownAsItIs();
+}
+
+// --- one limit for all that a call of a soft mount waits for ---
+
+std::errc ErrorOf(const Result<Attributes>& result) {
+  return result ? std::errc{} : result.error();
+}
+
+// A lookup that does not end keeps its name and its directory; a change keeps its directories.
+TEST_F(OwnChange, ACallDoesNotWaitLongerForOthersThanForTheServer) {
+  Make(FileType::kDirectory, "d");
+  Make(FileType::kRegular, "d/f");
+  std::string missing = "new";
+  const auto stat = [&](const std::string& path) { return ErrorOf(client_->Stat(path, me_)); };
+  const std::vector<std::pair<const char*, std::function<std::errc()>>> calls = {
+      {"stat", [&] { return stat("d/" + missing); }},
+      {"create", [&] { return ErrorOf(client_->Create("d/" + missing, 0644, true, me_)); }},
+      {"mkdir", [&] { return ErrorOf(client_->MakeDirectory("d/dir", 0755, me_)); }},
+      {"symlink", [&] { return ErrorOf(client_->MakeSymlink("f", "d/link", me_)); }},
+      {"link", [&] { return client_->Link("d/f", "d/g", me_); }},
+      {"unlink", [&] { return client_->Unlink("d/f", me_); }},
+      {"rmdir", [&] { return client_->RemoveDirectory("d/dir", me_); }},
+      {"rename", [&] { return client_->Rename("d/f", "d/g", me_); }},
+      {"rename out", [&] { return client_->Rename("d/f", "g", me_); }},
+  };
+  for (const auto& [name, call] : calls) {
+    SCOPED_TRACE(name);
+    WhileReplyIsUnderWay(
+        "LOOKUP",
+        [&] {
+          protocol_->LimitCalls(std::chrono::milliseconds(20));
+          EXPECT_EQ(call(), std::errc::timed_out);
+        },
+        missing);
+    protocol_->LimitCalls(std::chrono::hours(1));
+    EXPECT_EQ(stat("d/" + missing), std::errc::no_such_file_or_directory);
+    EXPECT_TRUE(reply_came_);
+    missing += "+";
+  }
+  WhileReplyIsUnderWay("MKDIR", [&] {
+    protocol_->LimitCalls(std::chrono::milliseconds(20));
+    EXPECT_EQ(stat("d/other"), std::errc::timed_out);
+    EXPECT_EQ(client_->ReadDir("d", me_, [](const auto&) { return true; }), std::errc::timed_out);
+  });
+  protocol_->LimitCalls(std::chrono::hours(1));
+  EXPECT_TRUE(client_->MakeDirectory("d/dir", 0755, me_).has_value());
+  EXPECT_TRUE(reply_came_);
 }
 
 }  // namespace

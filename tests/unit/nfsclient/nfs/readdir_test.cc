@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -53,6 +54,23 @@ TEST_F(ReadDirectoryTest, LooksForADirectoryThatWasStaleFromTheStart) {
   std::vector<std::string> names;
   EXPECT_EQ(List(names), std::errc{});
   EXPECT_EQ(names.size(), 3u);
+}
+
+TEST_F(ReadDirectoryTest, EachPartHasTheWholeTimeAndVisitorsHaveTheirOwn) {
+  using protocol::CallDeadline;
+  protocol_->LimitCalls(std::chrono::hours(1));
+  std::vector<CallDeadline::Clock::time_point> limits;
+  on_reply_ = [&](const fixtures::Call& call) {
+    if (call.procedure == "READDIR") limits.push_back(CallDeadline::Current());
+  };
+  const auto visit = [](const DirectoryEntry&) {
+    EXPECT_EQ(CallDeadline::Current(), CallDeadline::Clock::time_point::max());
+    return true;
+  };
+  EXPECT_EQ(client_->ReadDir("d", me_, visit), std::errc{});
+  ASSERT_GE(limits.size(), 3u);
+  EXPECT_LT(limits[0], limits[1]);
+  EXPECT_LT(limits[1], limits[2]);
 }
 
 // A server whose calls of READDIR answer with these pieces, one after the other, for ever.

@@ -31,6 +31,12 @@ TEST(Nfs3, ASoftMountTimesOutOnJukebox) {
   EXPECT_EQ(mount.nfs->GetAttributes(mount.root, kUser).error, std::errc::timed_out);
 }
 
+TEST_F(Nfs3Test, NothingIsSentOnceTheTimeOfACallIsOver) {
+  const CallDeadline deadline(CallDeadline::Clock::now());
+  EXPECT_EQ(nfs->GetAttributes(root, kUser).error, std::errc::timed_out);
+  EXPECT_EQ(server.calls(NFS3_GETATTR), 0);
+}
+
 // WIRE-11.
 TEST_F(Nfs3Test, ReaddirplusFallsBackToReaddirForGoodWhereItIsNotSupported) {
   server.Put("f", {});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -14,6 +15,8 @@
 
 namespace nfswalk::vfs {
 namespace {
+
+using std::chrono::milliseconds;
 
 class DirectoryLocksTest : public testing::Test {
  protected:
@@ -108,6 +111,24 @@ TEST_F(DirectoryLocksTest, ChangeWaitsOnlyForLookupsThatCameBeforeIt) {
   change.join();
   lookup.join();
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
+// What waits longer than its call may is not in the way of others.
+TEST_F(DirectoryLocksTest, AWaiterWhoseTimeIsOverLeavesTheQueue) {
+  DirectoryMutex& second = *locks_.LockShared(directories_[1]).mutex();
+  const DirectoryLocks::Shared first = locks_.LockShared(directories_[0]);
+  DirectoryMutex& mutex = *first.mutex();
+  std::thread change([&] {
+    const protocol::CallDeadline deadline(DirectoryMutex::Clock::now() + milliseconds(20));
+    EXPECT_FALSE(locks_.Lock(directories_[0]));
+    EXPECT_FALSE(locks_.LockPair(directories_[0], directories_[1]).first);
+  });
+  while (ToShare(mutex)) std::this_thread::yield();  // until it waits
+  std::thread lookup([&] { EXPECT_TRUE(locks_.LockShared(directories_[0])); });
+  change.join();
+  lookup.join();
+  EXPECT_TRUE(ToShare(mutex));
+  EXPECT_TRUE(ToLock(second)) << "given back with the other";
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "rcu/sync_point.h"
@@ -30,7 +32,7 @@ class LookupsInFlightTest : public testing::Test {
 // NAME-22.
 TEST_F(LookupsInFlightTest, ANameHasOneOwnerAtATime) {
   {
-    const Ticket owner = lookups_.Begin(directory_, "name");
+    const Ticket owner = *lookups_.Begin(directory_, "name");
     EXPECT_TRUE(owner.owned());
     EXPECT_FALSE(lookups_.TryBegin(directory_, "name").owned());
   }
@@ -38,7 +40,7 @@ TEST_F(LookupsInFlightTest, ANameHasOneOwnerAtATime) {
 }
 
 TEST_F(LookupsInFlightTest, OtherNamesAndDirectoriesAreFree) {
-  const Ticket owner = lookups_.Begin(Handle("a/b"), "c");
+  const Ticket owner = *lookups_.Begin(Handle("a/b"), "c");
   EXPECT_TRUE(lookups_.TryBegin(Handle("a/b"), "d").owned());
   EXPECT_TRUE(lookups_.TryBegin(Handle("a"), "c").owned());
   EXPECT_TRUE(lookups_.TryBegin(Handle("a/b/c"), "c").owned());
@@ -46,9 +48,9 @@ TEST_F(LookupsInFlightTest, OtherNamesAndDirectoriesAreFree) {
 }
 
 TEST_F(LookupsInFlightTest, TakingTheNextNameReleasesTheLast) {
-  Ticket ticket = lookups_.Begin(directory_, "first");
+  Ticket ticket = *lookups_.Begin(directory_, "first");
   StopAt waits("lookups:before-wait");
-  Actor follower([&] { EXPECT_FALSE(lookups_.Begin(directory_, "first").owned()); });
+  Actor follower([&] { EXPECT_FALSE(lookups_.Begin(directory_, "first")->owned()); });
   ASSERT_TRUE(waits.Reached(follower));
   waits.LetGo();
   ticket = lookups_.TryBegin(directory_, "second");
@@ -56,6 +58,15 @@ TEST_F(LookupsInFlightTest, TakingTheNextNameReleasesTheLast) {
   EXPECT_TRUE(ticket.owned());
   EXPECT_TRUE(lookups_.TryBegin(directory_, "first").owned());
   EXPECT_FALSE(lookups_.TryBegin(directory_, "second").owned());
+}
+
+TEST_F(LookupsInFlightTest, NobodyWaitsLongerThanItsCallMay) {
+  const Ticket owner = *lookups_.Begin(directory_, "name");
+  std::thread([&] {
+    const protocol::CallDeadline deadline(protocol::CallDeadline::Clock::now());
+    EXPECT_EQ(lookups_.Begin(directory_, "name").error(), std::errc::timed_out);
+    EXPECT_TRUE(lookups_.Begin(directory_, "another").has_value());
+  }).join();
 }
 
 }  // namespace
