@@ -28,9 +28,14 @@ Xdr Attributes(const FakeNode& node) {
 }
 
 Xdr PostOp(const FakeNode& node) { return Xdr().U32(1).Raw(Attributes(node)); }
+// None of a file whose handle is stale.
+Xdr PostOp(const std::shared_ptr<FakeNode>& node) { return node ? PostOp(*node) : Xdr().U32(0); }
 
 // wcc_data with the directory's attributes after, and none before.
-Xdr Wcc(const FakeNode& directory) { return Xdr().U32(0).Raw(PostOp(directory)); }
+template <class Node>
+Xdr Wcc(const Node& directory) {
+  return Xdr().U32(0).Raw(PostOp(directory));
+}
 
 }  // namespace
 
@@ -47,9 +52,31 @@ FakeAnswer FakeNfs3::Handle(const FakeCall& call) {
                          ? fault->status
                          : Execute(call.procedure, run);
   if (fault && fault->kind == FakeFault::Kind::kLoseReply) return kHangUp;
-  // The longest failure is RENAME's: two wcc_data without attributes.
-  if (status != NFS3_OK && run.out.str().empty()) run.out.U32(0, 0, 0, 0);
-  return Reply(Xdr().U32(status).Raw(run.out));
+  return Reply(Xdr().U32(status).Raw(status == NFS3_OK ? run.out : Failure(call)));
+}
+
+// What follows the status of a call that failed (RFC 1813 3.3).
+Xdr FakeNfs3::Failure(const FakeCall& call) {
+  XdrReader in(call.arguments);
+  const auto file = tree_.ByHandle(in.Bytes());
+  switch (call.procedure) {
+    case NFS3_GETATTR:
+      return {};
+    case NFS3_LOOKUP:
+    case NFS3_ACCESS:
+    case NFS3_READLINK:
+    case NFS3_READ:
+    case NFS3_READDIR:
+    case NFS3_READDIRPLUS:
+      return PostOp(file);
+    case NFS3_RENAME:
+      in.Bytes();  // the old name
+      return Wcc(file).Raw(Wcc(tree_.ByHandle(in.Bytes())));
+    case NFS3_LINK:
+      return PostOp(file).Raw(Wcc(tree_.ByHandle(in.Bytes())));
+    default:
+      return Wcc(file);
+  }
 }
 
 int FakeNfs3::Execute(uint32_t procedure, Run& run) {
@@ -103,10 +130,7 @@ int FakeNfs3::SetAttributes(Run& run) {
 
 int FakeNfs3::Lookup(Run& run) {
   const auto found = run.file->entries.find(run.in.Bytes());
-  if (found == run.file->entries.end()) {
-    run.out = PostOp(*run.file);
-    return NFS3ERR_NOENT;
-  }
+  if (found == run.file->entries.end()) return NFS3ERR_NOENT;
   const FakeNode& node = *found->second;
   run.out.Bytes(node.handle()).Raw(PostOp(node)).Raw(PostOp(*run.file));
   return NFS3_OK;

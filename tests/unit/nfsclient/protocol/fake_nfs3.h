@@ -29,6 +29,7 @@ class FakeNfs3 : public FakeTreeServer {
   };
 
   FakeAnswer Handle(const FakeCall& call);
+  Xdr Failure(const FakeCall& call);
   // All below return an nfsstat3.
   int Execute(uint32_t procedure, Run& run);
   int SetAttributes(Run& run);
