@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 #include <string>
 #include <thread>
@@ -13,6 +14,7 @@
 
 #include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "rcu/defer.h"
 #include "tests/exits/steered_clock.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/memory_mount.h"
@@ -248,6 +250,43 @@ TEST_F(PathCache, APrefixServesItsCredentialsOnly) {
   EXPECT_TRUE(Hits(kFile, file_));
   for (int i = 0; i < 6; ++i) as_others();
   RecordPrefix(kFile, file_);
+}
+
+// An entry knows its users by address: it is invalid before the last rights that pin one are gone.
+TEST_F(PathCache, AUserAtTheAddressOfAnEarlierOneIsNotServed) {
+  const Credential earlier(100, 1);
+  const std::array<std::function<void(nfs::Superblock&)>, 3> drops = {
+      [](auto& superblock) { superblock.access_lru.Shrink(superblock.access_lru.entries()); },
+      [](auto& superblock) { superblock.DropCaches(); },
+      [&](auto&) {  // by the rights of another, after a change
+        for (const uint64_t id : {kRoot, a_, b_, c_}) {
+          server_->Edit(id, [](auto& attributes) { attributes.mode = 0700; });
+          RevalidateInode(id);
+        }
+        for (int i = 0; i < kCold; ++i) HitsAs(me_);
+      }};
+  for (size_t how = 0; how < drops.size(); ++how) {
+    MountTree();
+    server_->GrantBy([this](const Attributes& file, const Credential& who) {
+      return file.fileid == b_ && who.uid() >= 1000 ? 0 : protocol::kAccessAll;
+    });
+    if (how != 2) Warm(kFile);  // its rights are on lists
+    for (int i = 0; i < 2 * kCold; ++i) HitsAs(earlier);
+    EXPECT_TRUE(HitsAs(earlier));
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+    const void* const address = superblock.credentials.Lookup(earlier)->get();
+    drops[how](superblock);
+    nfswalk::rcu::Barrier();  // until then, entries pin it
+    superblock.credentials.Prune(~uint64_t{0});
+    nfswalk::rcu::Barrier();
+    std::vector<sunrpc_auth::CredentialRef> later;
+    do {
+      const Credential who(1000 + static_cast<uint32_t>(later.size()), 1);
+      later.push_back(*superblock.credentials.Lookup(who));
+    } while (later.back().get() != address && later.size() < 1000);
+    EXPECT_EQ(later.back().get(), address) << how << ": the address is in use";
+    EXPECT_EQ(StatAs(later.back()->key(), kFile), kDenied) << how;
+  }
 }
 
 // More users than share an entry.
