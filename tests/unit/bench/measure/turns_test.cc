@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <latch>
@@ -46,12 +50,40 @@ TEST(MachineShare, TimeOfOthersAndStolenTimeIsMissingFromTheShare) {
   }
 }
 
-TEST(MachineShare, OfThisMachineIsAShare) {
-  const MachineShare machine(0);
-  volatile uint64_t work = 0;
-  for (int i = 0; i < 30'000'000; ++i) work = work + 1;
-  EXPECT_GE(machine.Share(), 0);
-  EXPECT_LE(machine.Share(), 1);
+double ThreadCpuSeconds() {
+  timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+void Burn(double cpu_seconds) {
+  const double end = ThreadCpuSeconds() + cpu_seconds;
+  while (ThreadCpuSeconds() < end) {
+  }
+}
+
+TEST(MachineShare, ServersTimeIsOursAndThatOfOthersIsMissing) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  char byte = 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    (void)!read(ends[1], &byte, 1);
+    Burn(0.2);
+    (void)!write(ends[1], &byte, 1);
+    for (;;) pause();
+  }
+  const auto start = std::chrono::steady_clock::now();
+  const MachineShare server(child), other(0);
+  EXPECT_EQ(write(ends[0], &byte, 1), 1);
+  EXPECT_EQ(read(ends[0], &byte, 1), 1);
+  const double as_server = server.Share(), as_other = other.Share();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  // The clocks of /proc/stat tick, hence half of the child's time.
+  EXPECT_GT(as_server - as_other, 0.1 / (took.count() * static_cast<double>(Processors())));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(ends[0]), close(ends[1]);
 }
 
 TEST(Team, AllThreadsWorkAtTheSameTimeOnceAllArePrepared) {
@@ -101,19 +133,7 @@ TEST(Team, PinnedThreadsStayOnAProcessorEach) {
   EXPECT_EQ(std::count(allowed.begin(), allowed.end(), -1), 0);
 }
 
-double ThreadCpuSeconds() {
-  timespec used;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
-}
-
-void Burn(double cpu_seconds) {
-  const double end = ThreadCpuSeconds() + cpu_seconds;
-  while (ThreadCpuSeconds() < end) {
-  }
-}
-
-TEST(Team, ThreadThatWaitsHasNoShare) {
+TEST(Team, ShareIsTheProcessorTimeAndNotTheWait) {
   std::latch worked(1);
   const auto time = RunTeam(2, Placement::kAnywhere, [&](size_t thread) {
     if (thread == 0) Burn(0.03);
@@ -123,8 +143,9 @@ TEST(Team, ThreadThatWaitsHasNoShare) {
   });
   ASSERT_TRUE(time) << time.error();
   EXPECT_GE(time->seconds, 0.03);
-  EXPECT_GT(time->share, 0);
-  EXPECT_LT(time->share, Processors() > 1 ? 0.8 : 1.1);
+  const double used = time->share * time->seconds * static_cast<double>(UsableProcessors(2));
+  EXPECT_GE(used, 0.03);
+  EXPECT_LT(used, 0.05);
 }
 
 TEST(Team, PreparationHasNoPartInTheProcessorTime) {
