@@ -1,10 +1,14 @@
 // Concurrent creations of one inode, and lookups of it meanwhile.
 
 #include <gtest/gtest.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <deque>
+#include <fstream>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -15,6 +19,14 @@
 #ifndef NDEBUG
 namespace nfswalk::icache {
 namespace {
+
+// Waits until a thread that has passed "wait:before-sleep" sleeps: its state is S (proc(5)).
+void AwaitSleep(pid_t thread) {
+  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
+  for (std::string stat; stat.find(") S") == std::string::npos; std::this_thread::yield()) {
+    std::getline(std::ifstream(path), stat);
+  }
+}
 
 // INODE-5.
 TEST_P(InodeRace, TwoCreatorsInsertOneInode) {
@@ -48,19 +60,20 @@ TEST_P(InodeRace, AfterAFailedCreationOneWaiterCreates) {
   FoundInode failing = caches_.GetNew(7);
   CountAt asleep("wait:before-sleep");
   std::array<InodeRef, 3> found;
+  std::array<std::atomic<pid_t>, 3> threads{};
   std::atomic<int> creators{0};
   std::deque<Actor> waiters;
-  for (InodeRef& mine : found) {
-    waiters.emplace_back([&] {
+  for (size_t i = 0; i < found.size(); ++i) {
+    waiters.emplace_back([&, i] {
+      threads[i] = gettid();
       FoundInode got = caches_.GetNew(7);
       creators += got.is_new;
       if (got.is_new) cache_.UnlockNew(*got.inode);
-      mine = std::move(got.inode);
+      found[i] = std::move(got.inode);
     });
   }
   asleep.Await(found.size());
-  // Lets the waiters fall asleep, so that each needs a wake-up; sleep cannot be observed.
-  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  for (const auto& thread : threads) AwaitSleep(thread);
   cache_.IgetFailed(std::move(failing.inode));
   for (Actor& waiter : waiters) waiter.Join();
   EXPECT_EQ(creators, 1);
