@@ -11,7 +11,6 @@
 #include <string_view>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "tests/fixtures/memory_mount.h"
 
@@ -40,8 +39,7 @@ class OvertakenWalk : public MemoryMount {
   OvertakenWalk() {
     options_.path_cache = false;  // every walk takes every step
     Mount();
-    target_ = server_->Add(kRoot, "target", FileType::kDirectory);
-    in_ = server_->Add(target_, "in", FileType::kRegular);
+    server_->Add(server_->Add(kRoot, "target", FileType::kDirectory), "in", FileType::kRegular);
   }
 
   void Become(What from, What to) const {
@@ -80,8 +78,6 @@ class OvertakenWalk : public MemoryMount {
     Become(to, What::kNothing);
     return taken ? std::optional(result) : std::nullopt;
   }
-
-  uint64_t target_ = 0, in_ = 0;
 };
 
 #ifndef NDEBUG
@@ -216,115 +212,6 @@ TEST_F(OvertakenWalk, NoMoveTakesAWalkerOutOfItsScope) {
 }
 
 #endif
-
-// One name always exists and is replaced over and over; another comes and goes. No walk misses the
-// first, finds the second after its end, or misses it while it exists.
-TEST_F(OvertakenWalk, ALiveNameIsNeverMissedAndADeadOneNeverFound) {
-  constexpr int kRounds = 1500;
-  std::atomic<uint64_t> replaced{Make(FileType::kRegular, "always")};
-  std::atomic<uint64_t> created{0}, removing{0}, removed{0};
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> wrong{0}, seen{0}, missed{0};
-  std::vector<std::thread> readers;
-  for (int t = 0; t < 2; ++t) {
-    readers.emplace_back([&] {
-      while (!stop) {
-        const uint64_t oldest = replaced;
-        const uint64_t always = Stat("always");
-        wrong += !IsFile(always) || always < oldest;
-        const uint64_t alive = created, gone = removed;
-        const uint64_t found = Stat("sometimes");
-        const bool stayed = alive > removing;
-        wrong += IsFile(found) ? found <= gone : found != kMissing || stayed;
-        IsFile(found) ? ++seen : ++missed;
-      }
-    });
-  }
-  for (int i = 0; i < kRounds || seen < 100 || missed < 100; ++i) {
-    const uint64_t next = Make(FileType::kRegular, "next");
-    created = Make(FileType::kRegular, "sometimes");
-    Rename("next", "always");
-    replaced = next;
-    removing = created.load();
-    Remove(FileType::kRegular, "sometimes");
-    removed = created.load();
-  }
-  stop = true;
-  for (auto& reader : readers) reader.join();
-  EXPECT_EQ(wrong, 0u);
-  EXPECT_GT(client_->stats().rcu_walks, 100u);
-}
-
-// The name denotes a file, a directory, a link and nothing in turn.
-TEST_F(OvertakenWalk, TheTypeAndTheInodeOfANameBelongTogether) {
-  constexpr int kRounds = 800;
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> wrong{0}, seen{0};
-  std::atomic<uint64_t> first{0};
-  std::vector<std::thread> readers;
-  for (int t = 0; t < 2; ++t) {
-    readers.emplace_back([&] {
-      while (!stop) {
-        if (auto attributes = client_->Stat("t", me_, {.no_follow = true})) {
-          // Created in this order, and numbered.
-          const uint64_t from = first;  // 0: the first one, not recorded yet
-          const auto since = static_cast<int64_t>(attributes->fileid - from);
-          wrong += from != 0 && since >= 0 && attributes->type != TypeOf(kAll[1 + since % 3]);
-          ++seen;
-        }
-        const uint64_t inside = Stat("t/in");
-        wrong += inside != in_ && inside != kMissing && inside != kNoDirectory;
-        const std::string text = LinkText("t");
-        wrong += text != "target" && text != "error";
-      }
-    });
-  }
-  for (int i = 0; i < kRounds || seen < 100; ++i) {
-    for (const What what : {What::kFile, What::kDirectory, What::kLink}) {
-      const uint64_t made = Make(TypeOf(what), "t");
-      if (first == 0) first = made;
-      Remove(TypeOf(what), "t");
-    }
-  }
-  stop = true;
-  for (auto& reader : readers) reader.join();
-  EXPECT_EQ(wrong, 0u);
-}
-
-// A file without rights and a directory with all rights alternate under one name: a path through it
-// is never refused.
-TEST_F(OvertakenWalk, AFileWithoutRightsDoesNotRefuseAPathThroughItsName) {
-  constexpr int kRounds = 1500;
-  server_->GrantBy([this](const Attributes& file, const Credential& who) {
-    return file.type == FileType::kRegular && who.uid() == me_.uid() ? 0 : protocol::kAccessAll;
-  });
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> wrong{0}, not_a_directory{0}, missing{0};
-  std::vector<std::thread> readers;
-  for (int t = 0; t < 2; ++t) {
-    readers.emplace_back([&, t] {
-      while (!stop) {
-        const uint64_t inside =
-            t == 0 ? Stat("t/x") : Failed(client_->Access("t/x", kMayRead, me_));
-        wrong += inside != kMissing && inside != kNoDirectory;
-        if (inside == kMissing) ++missing;
-        if (inside == kNoDirectory) ++not_a_directory;
-        (void)client_->Access("t", kMayRead, me_);  // caches the rights of either
-      }
-    });
-  }
-  for (int i = 0; i < kRounds || not_a_directory < 100 || missing < 100; ++i) {
-    const FileType type = i % 2 == 0 ? FileType::kRegular : FileType::kDirectory;
-    Make(type, "t");
-    if (i % 16 < 2) {
-      std::this_thread::yield();
-    }
-    Remove(type, "t");
-  }
-  stop = true;
-  for (auto& reader : readers) reader.join();
-  EXPECT_EQ(wrong, 0u);
-}
 
 // A directory is moved to and fro while its `..` is resolved: a strict walk never ends in a parent
 // that it did not come from; others may (WALK-15). WALK-16.
