@@ -1,8 +1,11 @@
 // The client over every policy of its inode cache, against a real server.
 #include "nfsclient/icache/inode_policy.h"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -61,8 +64,9 @@ TEST_P(InodePolicies, HoldTheirLimitUnderThreadsThatCreateLookUpAndRemove) {
   auto client = Mount(Options() + "&inodes=100&dentries=100");
   ASSERT_NE(client, nullptr);
   std::atomic<int> wrong{0};
+  std::array<uint64_t, 4> most = {};  // as each thread saw it
   std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
+  for (size_t t = 0; t < most.size(); ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 100; ++i) {
         const std::string path = Path(std::to_string(t) + "-" + std::to_string(i));
@@ -70,12 +74,15 @@ TEST_P(InodePolicies, HoldTheirLimitUnderThreadsThatCreateLookUpAndRemove) {
         wrong += !client->Stat(path, root_).has_value();
         if (i % 2 == 0) wrong += client->Unlink(path, root_) != std::errc{};
         wrong += client->Stat(path, root_).has_value() != (i % 2 != 0);
+        most[t] = std::max(most[t], client->stats().inodes);
       }
     });
   }
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
-  EXPECT_LE(client->stats().inodes, 300u);
+  // A thread allocates a few before it gives others up.
+  EXPECT_LE(std::ranges::max(most), 100 + 4 * most.size());
+  EXPECT_GE(std::ranges::max(most), 90u);
 }
 
 TEST_P(InodePolicies, InvalidatedCachesAreRevalidated) {

@@ -5,12 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <string>
-#include <thread>
 #include <tuple>
-#include <vector>
 
 #include "tests/fixtures/mounted_export.h"
 
@@ -178,34 +175,6 @@ TEST_P(Walk, LookupcachePositiveKeepsNoNegativeDentries) {
   EXPECT_FALSE(client->Stat(Path("new"), root_).has_value());
   MakeFile("new");
   EXPECT_TRUE(client->Stat(Path("new"), root_).has_value());
-}
-
-TEST_P(Walk, EightThreadsMissingOneNameSendOneLookup) {
-  MakeDirectory("dir");
-  ASSERT_EQ(StatError(Path("dir")), 0);
-  EXPECT_EQ(client_->Access(Path("dir"), kMayExecute, root_), std::errc{});
-  uint64_t before = client_->stats().rpcs;
-  std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&] { wrong += StatError(Path("dir/missing")) != ENOENT; });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(client_->stats().rpcs, before + 1);
-}
-
-TEST_P(Walk, AWalkOverMoreFilesThanTheLimitStaysBounded) {
-  auto client = Mount("actimeo=600&dentries=1000&inodes=1000&walk=" + mode());
-  MakeDirectory("many");
-  constexpr int kFiles = 5000;
-  for (int i = 0; i < kFiles; ++i) MakeFile("many/" + std::to_string(i));
-  for (int i = 0; i < kFiles; ++i) {
-    ASSERT_TRUE(client->Stat(Path("many/" + std::to_string(i)), root_).has_value());
-  }
-  Stats stats = client->stats();
-  EXPECT_LE(stats.dentries, 1100u);
-  EXPECT_LE(stats.inodes, 2200u);
 }
 
 }  // namespace
