@@ -17,6 +17,7 @@
 #include "nfsclient/client.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/superblock.h"
+#include "rcu/allocation_fault.h"
 #include "rcu/mix64.h"
 #include "tests/exits/frozen_question.h"
 #include "tests/exits/steered_clock.h"
@@ -60,6 +61,7 @@ class RandomWorld {
     Grow();
     auto protocol = std::make_unique<fixtures::FaultyProtocol>(std::move(server));
     protocol_ = protocol.get();
+    protocol_->KeepLog();
     client_ = std::move(*Client::MountOver(std::move(protocol), options_));
   }
 
@@ -129,6 +131,9 @@ class RandomWorld {
            std::to_string(options_.credentials_max);
   }
 
+  bool IsStrict(const Question& question) const {
+    return question.flags.strict || options_.contract == WalkContract::kStrict;
+  }
   Client& client() const { return *client_; }
   fixtures::FaultyProtocol& protocol() { return *protocol_; }
 
@@ -155,6 +160,7 @@ class RandomWorld {
           static_cast<uint32_t>(1 + dice.Below(600));
     }
     options.rdirplus = !dice.OneIn(3);
+    options.path_cache = !dice.OneIn(8);
     // Small tables keep a mount cheap. Some mounts reclaim all the time.
     options.inodes_max = 1024;
     options.dentries_max = dice.OneIn(6) ? 8 + dice.Below(8) : 1024;
@@ -267,11 +273,9 @@ class RandomWorld {
     names_[place] = file;
   }
 
+  // Only the path cache relies on a clock that never goes back.
   void PassTime() {
-    if (dice_.OneIn(50)) {
-      // A monotonic clock never goes back. Only the path cache relies on that.
-      const rcu::ChangeCount::Change change(
-          ClientInternals::SuperblockOf(*client_).directory_changes);
+    if (!options_.path_cache && dice_.OneIn(8)) {
       SteeredClock::Set(SteeredClock::Now() - dice_.Of(kTimes));
     } else {
       SteeredClock::Pass(dice_.Of(kTimes));
@@ -327,6 +331,8 @@ class RandomWorld {
 
   // Fills the caches along the paths of later questions.
   void Use() {
+    // An object that cannot be allocated is an answer that is not cached.
+    if (dice_.OneIn(16)) rcu::AllocationFault::FailOnceAfter(int64_t(dice_.Below(8)));
     for (size_t i = 1 + dice_.Below(3); i > 0; --i) {
       Question question = DrawQuestion();
       (void)(dice_.OneIn(4) ? AskRef(*client_, question) : Ask(*client_, question));
@@ -338,6 +344,7 @@ class RandomWorld {
     if (dice_.OneIn(8)) {
       (void)client_->ReadDir(DrawPath(), dice_.Of(people_), [](const auto&) { return true; });
     }
+    rcu::AllocationFault::Clear();
   }
 
   // Not mirrored in the model, which thus draws some names that are gone.
@@ -360,19 +367,23 @@ class RandomWorld {
     }
   }
 
+  // By the client's own functions alone: they must tell the path cache.
   void DisturbCaches() {
     nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
     const size_t what = dice_.Below(8);
     if (what == 0) return client_->InvalidateCaches();
     if (what == 1) return client_->DropCaches();
     if (what == 2) return void(superblock.dentries.Prune(1 + dice_.Below(10)));
+    if (what == 3) return void(superblock.access_lru.Shrink(1 + dice_.Below(10)));
     superblock.inodes->IterInodes({}, [&](icache::Inode& inode) {
-      if (dice_.OneIn(3)) {
-        nfs::DirectoryChange change(superblock, inode);
-        if (what < 5) nfs::InvalidateAttributes(superblock, inode);
-        if (what == 5) inode.access.Invalidate();
-        if (what == 6 && dice_.OneIn(3)) nfs::MarkStale(superblock, inode);
-        if (what == 7) inode.access.Clear(superblock.access_lru);
+      if (!dice_.OneIn(3)) return icache::IterStep::kNext;
+      if (what < 6) nfs::InvalidateAttributes(superblock, inode);
+      if (what == 6 && dice_.OneIn(3)) nfs::MarkStale(superblock, inode);
+      if (what == 7) {  // a reply that shows another mode
+        Attributes attributes;
+        nfs::CopyAttributes(inode, attributes);
+        attributes.mode ^= 0001;
+        (void)nfs::UpdateAttributes(superblock, inode, attributes, nfs::Stamp(superblock));
       }
       return icache::IterStep::kNext;
     });
