@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "access_cache/access_list.h"
 #include "nfsclient/client.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/superblock.h"
@@ -63,6 +64,9 @@ class RandomWorld {
     protocol_ = protocol.get();
     protocol_->KeepLog();
     client_ = std::move(*Client::MountOver(std::move(protocol), options_));
+    if (dice_.OneIn(12)) {
+      for (uint32_t uid = 100; uid < 100 + kCrowd; ++uid) people_.push_back({uid, 1});
+    }
   }
 
   // One of: time passes; another client changes the tree, modes or rights; the client looks up,
@@ -142,6 +146,8 @@ class RandomWorld {
   static constexpr std::array<uint64_t, 9> kTimes = {
       1,           kSecond - 1,  kSecond,      3 * kSecond - 1, 3 * kSecond,
       5 * kSecond, 29 * kSecond, 31 * kSecond, 61 * kSecond};
+  // More than a search without the lock looks at.
+  static constexpr uint32_t kCrowd = access_cache::AccessList::kSearchStepsMax + 6;
   static constexpr uint64_t kRoot = fixtures::MemoryServer::kRoot;
   using FileType = protocol::FileType;
   using Place = std::pair<uint64_t, std::string>;  // a directory and a name in it
@@ -333,6 +339,10 @@ class RandomWorld {
   void Use() {
     // An object that cannot be allocated is an answer that is not cached.
     if (dice_.OneIn(16)) rcu::AllocationFault::FailOnceAfter(int64_t(dice_.Below(8)));
+    if (people_.size() > kCrowd && dice_.OneIn(32)) {
+      const std::string path = DrawPath();
+      for (const Credential& who : people_) (void)client_->Access(path, kMayExecute, who);
+    }
     for (size_t i = 1 + dice_.Below(3); i > 0; --i) {
       Question question = DrawQuestion();
       (void)(dice_.OneIn(4) ? AskRef(*client_, question) : Ask(*client_, question));
