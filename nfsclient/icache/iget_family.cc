@@ -163,7 +163,10 @@ InodeRef Grab(Inode& inode) {
 bool IgetFamily::IterGrab(Inode& inode, const IterOptions& options) {
   std::lock_guard lock(inode.lock);
   if (inode.Is(kDying | kNew)) return false;
-  if (options.referenced_only && inode.count.load(std::memory_order_relaxed) == 0) return false;
+  // While the superblock goes down, putting a reference on an unused inode would evict it.
+  const bool referenced_only =
+      options.referenced_only || !inode.cache->active_.load(std::memory_order_relaxed);
+  if (referenced_only && inode.count.load(std::memory_order_relaxed) == 0) return false;
   if (options.filter && !options.filter(inode)) return false;
   inode.TakeReferenceLocked();
   return true;

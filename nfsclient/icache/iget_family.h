@@ -109,10 +109,10 @@ class IgetFamily : public InodeCache {
 
   std::errc IterInodes(const IterOptions& options, const InodeVisitor& visit) final;
   // IterInodes() without references, in any state: visit() runs in an RCU section, under the list's
-  // lock if there is a list; only the memory is safe (INODE-17).
-  std::errc IterInodesUnsafe(const UnsafeInodeVisitor& visit);
+  // lock if there is a list; only the memory is safe (INODE-17). Lets go of both after each batch.
+  std::errc IterInodesUnsafe(const UnsafeInodeVisitor& visitor);
   // For iter_inodes operations: takes the reference that IterInodes() would take; false if it skips
-  // the inode.
+  // the inode, as it does with unreferenced ones once SB_ACTIVE is cleared.
   static bool IterGrab(Inode& inode, const IterOptions& options);
 
   size_t EvictUnused() final;

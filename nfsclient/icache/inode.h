@@ -58,6 +58,7 @@ inline constexpr uint16_t kClear = 16;      // I_CLEAR: what the file system kep
 inline constexpr uint16_t kUsedAgain = 32;  // I_REFERENCED: second chance on the LRU
 inline constexpr uint16_t kDontCache = 64;  // I_DONTCACHE: not kept after the last reference
 inline constexpr uint16_t kDirty = 128;     // attributes that were not written back yet
+inline constexpr uint16_t kCursor = 256;    // no inode: the place of an iteration in the list
 inline constexpr uint16_t kDying = kWillFree | kFreeing;
 
 // Inode::invalid (ATTR-1, ATTR-15). Access rights have an epoch of their own instead of a bit.

@@ -54,6 +54,13 @@ void PutAll(std::span<Inode* const> inodes) {
   for (Inode* inode : inodes) Put(inode);
 }
 
+// Whether the bucket after this one is visited too, under the same lock and in the same section:
+// until the batch is full, and so many buckets were visited, most of them empty in a large table.
+auto MoreBuckets(const Batch& batch) {
+  constexpr size_t kBuckets = 1024;
+  return [&batch, visited = size_t{0}]() mutable { return !batch.full() && ++visited < kBuckets; };
+}
+
 }  // namespace
 
 InodeIndex::InodeIndex(size_t initial_buckets, size_t max_load)
@@ -70,7 +77,7 @@ std::errc InodeIndex::IterInodes(const IterOptions& options, const InodeVisitor&
         [&](Inode& inode) {
           if (!batch.has_room() || IgetFamily::IterGrab(inode, options)) batch.Add(inode);
         },
-        [&] { return !batch.full(); });
+        MoreBuckets(batch));
     again = batch.overflowed();
     if (!again) {
       cursor = next;
@@ -86,7 +93,8 @@ std::errc InodeIndex::IterInodes(const IterOptions& options, const InodeVisitor&
   return std::errc::not_enough_memory;
 }
 
-std::errc InodeIndex::IterInodesUnsafe(const UnsafeInodeVisitor& visit) try {
+std::errc InodeIndex::IterInodesUnsafe(const UnsafeInodeVisitor& visitor) try {
+  IterStep step = IterStep::kNext;
   Batch batch;
   uint64_t cursor = 0;
   bool again;
@@ -94,17 +102,18 @@ std::errc InodeIndex::IterInodesUnsafe(const UnsafeInodeVisitor& visit) try {
     {
       rcu::ReadGuard memory_stays;
       const uint64_t next = VisitInOrder(
-          cursor, [&](Inode& inode) { batch.Add(inode); }, [&] { return !batch.full(); });
+          cursor, [&](Inode& inode) { batch.Add(inode); }, MoreBuckets(batch));
       again = batch.overflowed();
       if (!again) {
         cursor = next;
         for (Inode* inode : batch.inodes()) {
-          if (visit(*inode) == IterStep::kStop) return {};
+          if (step == IterStep::kNext) step = visitor.visit(*inode);
         }
       }
     }
+    visitor.pause();
     batch.Clear();
-  } while (cursor != 0 || again);
+  } while ((cursor != 0 || again) && step == IterStep::kNext);
   return {};
 } catch (const std::bad_alloc&) {
   return std::errc::not_enough_memory;

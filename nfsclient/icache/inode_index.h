@@ -26,7 +26,7 @@ class InodeIndex : public StripedInodeTable {
   // for a bucket of more than 128 inodes.
   std::errc IterInodes(const IterOptions& options, const InodeVisitor& visit);
   // IgetFamily::IterInodesUnsafe().
-  std::errc IterInodesUnsafe(const UnsafeInodeVisitor& visit);
+  std::errc IterInodesUnsafe(const UnsafeInodeVisitor& visitor);
 
  private:
   static constexpr size_t kShards = 64;

@@ -2,11 +2,25 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <mutex>
+#include <thread>
 
+#include "rcu/sync_point.h"
 #include "rcu/thread_index.h"
 
 namespace nfswalk::icache {
+
+namespace {
+
+// The first inode from `place` on that is no cursor's marker; nullptr if there is none.
+template <class List>
+Inode* FirstInode(List& inodes, typename List::iterator place) {
+  while (place != inodes.end() && place->Is(kCursor)) ++place;
+  return place != inodes.end() ? &*place : nullptr;
+}
+
+}  // namespace
 
 InodeList::InodeList(size_t shards)
     : shard_count_(shards), shards_(std::make_unique<Shard[]>(shards)) {
@@ -54,9 +68,13 @@ uint64_t InodeList::lock_acquisitions_of_hottest() const {
   return most;
 }
 
-InodeList::Cursor::Cursor(InodeList& list) : list_(list) { EnterShard(0); }
+InodeList::Cursor::Cursor(InodeList& list) : list_(list) {
+  marker_.state = kCursor;
+  EnterShard(0);
+}
 
 InodeList::Cursor::~Cursor() {
+  assert(current_ != &marker_);
   if (locked_) list_.shards_[shard_].lock.unlock();
 }
 
@@ -64,11 +82,10 @@ void InodeList::Cursor::EnterShard(size_t shard) {
   current_ = nullptr;
   for (shard_ = shard; shard_ < list_.shard_count_; ++shard_) {
     list_.shards_[shard_].lock.lock();
-    if (!list_.shards_[shard_].inodes.empty()) {
-      locked_ = true;
-      current_ = &list_.shards_[shard_].inodes.front();
-      return;
-    }
+    List& inodes = list_.shards_[shard_].inodes;
+    current_ = FirstInode(inodes, inodes.begin());
+    locked_ = current_ != nullptr;
+    if (locked_) return;
     list_.shards_[shard_].lock.unlock();
   }
 }
@@ -76,13 +93,29 @@ void InodeList::Cursor::EnterShard(size_t shard) {
 void InodeList::Cursor::Advance() {
   assert(locked_);
   List& inodes = list_.shards_[shard_].inodes;
-  auto next = std::next(inodes.iterator_to(*current_));
-  if (next != inodes.end()) {
-    current_ = &*next;
-    return;
-  }
+  ContinueAt(FirstInode(inodes, std::next(inodes.iterator_to(*current_))));
+}
+
+void InodeList::Cursor::ContinueAt(Inode* next) {
+  current_ = next;
+  if (next != nullptr) return;
   Unlock();
   EnterShard(shard_ + 1);
+}
+
+void InodeList::Cursor::LeaveMarker() {
+  List& inodes = list_.shards_[shard_].inodes;
+  inodes.insert(inodes.iterator_to(*current_), marker_);
+  current_ = &marker_;
+  Unlock();
+  NFSWALK_SYNC_POINT("list:let-go");
+  std::this_thread::yield();  // cond_resched(): a thread that spins for the lock needs a moment
+}
+
+void InodeList::Cursor::ReturnToMarker() {
+  Relock();
+  List& inodes = list_.shards_[shard_].inodes;
+  ContinueAt(FirstInode(inodes, inodes.erase(inodes.iterator_to(marker_))));
 }
 
 void InodeList::Cursor::Unlock() {

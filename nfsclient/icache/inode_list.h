@@ -52,14 +52,28 @@ class InodeList {
     // position, until Relock() has returned.
     void Unlock();
     void Relock();
+    // Calls `meanwhile`, which may block, without the lock and without a reference on current(),
+    // which may leave the list: a marker keeps the place (DCACHE_DENTRY_CURSOR of fs/libfs.c).
+    // Other threads that wait for the lock get it.
+    template <class Meanwhile>
+    void LetGo(Meanwhile&& meanwhile) {
+      if (current_ == nullptr) return meanwhile();
+      LeaveMarker();
+      meanwhile();
+      ReturnToMarker();
+    }
 
    private:
     void EnterShard(size_t shard);
+    void ContinueAt(Inode* next);
+    void LeaveMarker();
+    void ReturnToMarker();
 
     InodeList& list_;
     size_t shard_ = 0;
     bool locked_ = false;
     Inode* current_ = nullptr;
+    Inode marker_;
   };
 
   size_t shards() const { return shard_count_; }

@@ -22,7 +22,15 @@ enum class IterStep : uint8_t {
 
 // An error ends the iteration and is its result.
 using InodeVisitor = std::function<std::expected<IterStep, std::errc>(Inode&)>;
-using UnsafeInodeVisitor = std::function<IterStep(Inode&)>;
+
+// For iterations without references.
+struct UnsafeInodeVisitor {
+  // Must not block.
+  std::function<IterStep(Inode&)> visit;
+  // Called after each batch of visits, also the last one, with no lock held and outside of RCU
+  // sections. May block; the inodes of the batch may be gone when it returns.
+  std::function<void()> pause = [] {};
+};
 
 struct IterOptions {
   // INO_ITER_REFERENCE: leave out inodes that nobody holds.
@@ -47,7 +55,8 @@ class InodeOperations {
   // The file system's own index, for HashPolicy::kIndex; nullptr if it keeps none. Called once.
   virtual std::shared_ptr<InodeIndex> index() { return nullptr; }
 
-  // The iter_inodes operation, for ListPolicy::kNone, with the rules of InodeCache::IterInodes().
+  // The iter_inodes operation, for ListPolicy::kNone, with the rules of InodeCache::IterInodes()
+  // and of IgetFamily::IterInodesUnsafe().
   virtual bool can_iterate() const { return false; }
   virtual std::errc IterInodes(const IterOptions&, const InodeVisitor&) { return {}; }
   virtual std::errc IterInodesUnsafe(const UnsafeInodeVisitor&) { return {}; }

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "nfsclient/icache/iget_family.h"
 #include "tests/race/inode_race.h"
@@ -63,6 +65,32 @@ TEST_P(InodeRace, AnInodeFoundWhileAllUnusedAreEvictedStays) {
   EXPECT_EQ(cache_.EvictUnused(), 0u);
   EXPECT_EQ(found->count, 1u);
   EXPECT_FALSE(found->Is(kDying));
+}
+
+// INODE-16, INODE-17.
+TEST_P(InodeRaceOfLists, AnIterationThatTakesNoReferenceLetsOthersHaveTheLockEvery256Inodes) {
+  for (uint64_t key = 1; key <= 1000; ++key) caches_.Get(key);
+  int let_go = 0;
+  rcu::SyncPointScript::OnReach("list:let-go", [&] {
+    ++let_go;
+    Elsewhere([&] { caches_.Stream(2000); });
+  });
+  EXPECT_EQ(cache_.IterInodes({.filter = [](const Inode&) { return false; }},
+                              [](Inode&) { return IterStep::kNext; }),
+            std::errc{});
+  EXPECT_EQ(let_go, 3);
+  EXPECT_EQ(cache_.CountBusy(), 0u);
+  EXPECT_EQ(let_go, 6);
+}
+
+// INODE-18.
+TEST_P(InodeRace, EvictingAllUnusedLooksAtEachInodeOnce) {
+  std::vector<InodeRef> busy;
+  for (uint64_t key = 1; key <= 600; ++key) busy.push_back(caches_.Get(key));
+  for (uint64_t key = 1001; key <= 2000; ++key) caches_.Get(key);
+  CountAt looks("evict-unused:before-ilock");
+  EXPECT_EQ(cache_.EvictUnused(), 1000u);
+  EXPECT_EQ(looks.count(), 1600);
 }
 
 // INODE-1.

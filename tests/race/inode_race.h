@@ -79,6 +79,7 @@ class InodeRace : public testing::TestWithParam<InodePolicy> {
 class InodeRaceUnderRcu : public InodeRace {};
 class InodeRaceWithChainLocks : public InodeRace {};
 class InodeRaceWithBoth : public InodeRace {};
+class InodeRaceOfLists : public InodeRace {};
 class InodeRaceOfLruShards : public InodeRace {};
 class InodeRaceDeathTest : public InodeRace {};
 // Adds a second superblock, `theirs_`.

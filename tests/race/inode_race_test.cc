@@ -16,6 +16,7 @@ std::vector<InodePolicy> PoliciesWhere(bool (*fits)(HashPolicy)) {
 }
 // Their buckets move when the table grows.
 bool HasChainLocks(HashPolicy hash) { return hash != HashPolicy::kLfht; }
+bool HasSharedTable(HashPolicy hash) { return hash != HashPolicy::kIndex; }
 
 INSTANTIATE_TEST_SUITE_P(Policies, InodeRace, testing::ValuesIn(AllInodePolicies()),
                          InodePolicyTestName);
@@ -29,10 +30,10 @@ INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceWithBoth,
                          })),
                          InodePolicyTestName);
 INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceOfTwoSuperblocks,
-                         testing::ValuesIn(PoliciesWhere([](HashPolicy hash) {
-                           return hash != HashPolicy::kIndex;
-                         })),
-                         InodePolicyTestName);
+                         testing::ValuesIn(PoliciesWhere(&HasSharedTable)), InodePolicyTestName);
+// An index is iterated instead of the list.
+INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceOfLists,
+                         testing::ValuesIn(PoliciesWhere(&HasSharedTable)), InodePolicyTestName);
 INSTANTIATE_TEST_SUITE_P(Policies, InodeRaceDeathTest, testing::ValuesIn(AllInodePolicies()),
                          InodePolicyTestName);
 // With a single list the second thread could only wait for the first.

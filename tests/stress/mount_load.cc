@@ -205,10 +205,10 @@ void MountLoad::Reclaim(Worker& worker) {
       });
       break;
     default:
-      (void)ClientInternals::InodesOf(client).IterInodesUnsafe([&](icache::Inode&) {
+      (void)ClientInternals::InodesOf(client).IterInodesUnsafe({.visit = [&](icache::Inode&) {
         ++tally_.inodes_iterated;
         return icache::IterStep::kNext;
-      });
+      }});
       (void)client.stats();
   }
 }

@@ -145,10 +145,10 @@ TEST_P(InodeAllocationTest, AnIterationWithoutMemoryEndsWithAnErrorAndNoReferenc
     ++visited;
     return IterStep::kNext;
   };
-  const UnsafeInodeVisitor visit_unsafe = [&visited](Inode&) {
+  const UnsafeInodeVisitor visit_unsafe = {.visit = [&visited](Inode&) {
     ++visited;
     return IterStep::kNext;
-  };
+  }};
   const auto without_memory = [](const auto& iterate) {
     const AllocationShortage shortage(MemoryKind::kHeap, Extent::kOnce, 0);
     return iterate();

@@ -127,13 +127,15 @@ TEST_P(InodeAssertDeathTest, AnInodeInTheWrongStateIsRefused) {
 class MeddlingOperations : public CountingOperations {
  public:
   using CountingOperations::CountingOperations;
-  std::errc IterInodesUnsafe(const UnsafeInodeVisitor& visit) override {
-    return CountingOperations::IterInodesUnsafe([&](Inode& inode) {
-      const IterStep step = visit(inode);
+  std::errc IterInodesUnsafe(const UnsafeInodeVisitor& visitor) override {
+    const auto visit_and_meddle = [&](Inode& inode) {
+      const IterStep step = visitor.visit(inode);
       std::lock_guard lock(inode.lock);
       inode.Reset(meddle ? kFreeing : 0);
       return step;
-    });
+    };
+    return CountingOperations::IterInodesUnsafe(
+        {.visit = visit_and_meddle, .pause = visitor.pause});
   }
   bool meddle = false;
 };

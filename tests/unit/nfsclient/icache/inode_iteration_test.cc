@@ -72,10 +72,12 @@ class InodeIterationTest : public testing::TestWithParam<InodePolicy> {
   }
   Keys VisitUnsafe() {
     Keys seen;
-    EXPECT_EQ(cache_.IterInodesUnsafe([&](Inode& inode) {
-      seen.insert(inode.fileid);
-      return IterStep::kNext;
-    }),
+    EXPECT_EQ(cache_.IterInodesUnsafe({.visit =
+                                           [&](Inode& inode) {
+                                             EXPECT_FALSE(inode.Is(kCursor));
+                                             seen.insert(inode.fileid);
+                                             return IterStep::kNext;
+                                           }}),
               std::errc{});
     return seen;
   }
@@ -174,7 +176,7 @@ TEST_P(InodeIterationTest, EndingAtAnyInodeVisitsNoOtherAndLeavesNoLockOrReferen
     EXPECT_EQ(VisitUntil(last, std::unexpected(std::errc::io_error), std::errc::io_error), last);
     uint64_t visited = 0;
     cache_.IterInodesUnsafe(
-        [&](Inode&) { return ++visited < last ? IterStep::kNext : IterStep::kStop; });
+        {.visit = [&](Inode&) { return ++visited < last ? IterStep::kNext : IterStep::kStop; }});
     EXPECT_EQ(visited, last);
     EXPECT_EQ(cache_.CountBusy(), 0u);
     rcu::AssertMaySleep();
@@ -187,17 +189,62 @@ TEST_P(InodeIterationTest, TheUnsafeFormTakesNoReferenceAndShowsEveryState) {
   Fill(1, 100);
   const FoundInode fresh = caches_.GetNew(101);
   std::map<uint64_t, uint32_t> counts;
-  cache_.IterInodesUnsafe([&](Inode& inode) {
+  cache_.IterInodesUnsafe({.visit = [&](Inode& inode) {
     EXPECT_TRUE(rcu::InReadSection());
     counts[inode.fileid] = inode.count.load();
     EXPECT_EQ(inode.Is(kNew), inode.fileid == 101);
     ExpectUnlocked(inode);
     return IterStep::kNext;
-  });
+  }});
   rcu::AssertMaySleep();
   EXPECT_EQ(counts.size(), 101u);
   for (const auto& [key, count] : counts) EXPECT_EQ(count, key == 101 ? 1u : 0u) << key;
   cache_.UnlockNew(*fresh.inode);
+}
+
+// INODE-17.
+TEST_P(InodeIterationTest, TheUnsafeFormPausesAfterEachBatchAndOthersChangeTheCacheMeanwhile) {
+  FillFromThreads(2, 1000);
+  const InodeRef lasting = caches_.Get(500);
+  Keys seen;
+  uint64_t batch = 0, pauses = 0, fresh = 2001;
+  const auto pause = [&] {
+    rcu::AssertMaySleep();
+    EXPECT_LE(batch, 256u);
+    batch = 0;
+    if (pauses++ >= 8) return;
+    // The neighbours of the place among them, of either side.
+    for (uint64_t key = 1; key <= 2000; ++key) {
+      if ((key + pauses) % 7 == 0 && key != 500) Evict(key);
+    }
+    caches_.Get(fresh++);
+    EXPECT_EQ(VisitUnsafe().count(500), 1u) << "iterations overlap";
+  };
+  const auto visit = [&](Inode& inode) {
+    ++batch;
+    EXPECT_FALSE(inode.Is(kDying | kCursor));
+    seen.insert(inode.fileid);
+    return IterStep::kNext;
+  };
+  EXPECT_EQ(cache_.IterInodesUnsafe({.visit = visit, .pause = pause}), std::errc{});
+  EXPECT_GE(pauses, 4u);
+  EXPECT_EQ(batch, 0u) << "no pause after the last one";
+  EXPECT_EQ(seen.count(500), 1u);
+  for (const uint64_t key : seen) ASSERT_EQ(seen.count(key), 1u) << key;
+}
+
+// INODE-16. Without SB_ACTIVE a reference on an unused inode would end in its eviction.
+TEST_P(InodeIterationTest, OnceTheSuperblockGoesDownTheSafeFormVisitsOnlyReferencedInodes) {
+  Fill(1, 1000);
+  const InodeRef held = caches_.Get(7);
+  bool first = true;
+  Keys visited;
+  caches_.operations.on_evict = [&](Inode&) {
+    if (std::exchange(first, false)) visited = Visit();
+  };
+  EXPECT_EQ(cache_.Unmount(), 1u);
+  EXPECT_FALSE(first);
+  EXPECT_EQ(visited, Keys{7});
 }
 
 TEST_P(InodeIterationTest, OthersChangeTheCacheWhileACallbackBlocks) {

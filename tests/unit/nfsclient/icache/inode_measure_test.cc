@@ -256,6 +256,14 @@ TEST(InodeMeasureTest, IterationTakesOneListLockAnInodeOrOneIndexLockABatch) {
   EXPECT_LE(index.sharded, 64 * 8 + kInodes / 32);
 }
 
+TEST(InodeMeasureTest, IterationLetsGoOfTheIndexLockEvery1024Buckets) {
+  constexpr uint64_t kBuckets = 1 << 20;
+  InodeCaches caches({.policy = {.hash = HashPolicy::kIndex}, .initial_buckets = kBuckets});
+  const LockAcquisitions before = caches.cache->lock_acquisitions();
+  EXPECT_EQ(caches.cache->CountBusy(), 0u);
+  EXPECT_EQ((caches.cache->lock_acquisitions() - before).sharded, kBuckets / 1024);
+}
+
 // INODE-15.
 struct ChainStatistics {
   uint64_t chains = 0;
