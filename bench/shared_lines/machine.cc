@@ -1,3 +1,5 @@
+#include <cstdint>
+
 #include "bench/shared_lines/recorder.h"
 
 struct rcu_head;
@@ -21,6 +23,10 @@ unsigned __wrap__ZNSt6thread20hardware_concurrencyEv() {
   using nfswalk::bench::processors_here;
   return processors_here != 0 ? processors_here : __real__ZNSt6thread20hardware_concurrencyEv();
 }
+
+// rcu::CpuCount() and rcu::CpuIndex(): a processor for each thread.
+uint32_t __wrap__ZN7nfswalk3rcu8CpuCountEv() { return nfswalk::bench::processors_here; }
+uint32_t __wrap__ZN7nfswalk3rcu8CpuIndexEv() { return nfswalk::bench::Recorder::Thread(); }
 
 // std::random_device::_M_getval(), behind its operator()
 unsigned __wrap__ZNSt13random_device9_M_getvalEv(void*) { return 0x9e3779b9; }

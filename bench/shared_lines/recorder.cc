@@ -133,6 +133,8 @@ void Recorder::Begin(uint32_t thread) {
 
 void Recorder::End() { self.thread = kNobody; }
 
+uint32_t Recorder::Thread() { return self.thread; }
+
 void Recorder::Forget() {
   const Recording recording;
   Ledger& ledger = TheLedger();

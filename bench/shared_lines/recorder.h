@@ -45,12 +45,14 @@ class Recorder {
     SharedAccesses accesses;
   };
 
-  // Sets what std::thread::hardware_concurrency() returns.
+  // Sets what std::thread::hardware_concurrency() and rcu::CpuCount() return.
   static void SetProcessors(unsigned processors);
 
   // Makes the calling thread this virtual thread until End().
   static void Begin(uint32_t thread);
   static void End();
+  // That virtual thread, or another number outside of Begin() and End().
+  static uint32_t Thread();
 
   // Forgets all lines and counts, and stops counting. Preconditions: no thread is between Begin()
   // and End().

@@ -4,9 +4,12 @@
 #include <array>
 #include <cassert>
 #include <mutex>
+#include <numeric>
 #include <random>
+#include <vector>
 
 #include "nfsclient/icache/inode_table.h"
+#include "rcu/cpu_index.h"
 #include "rcu/defer.h"
 #include "rcu/lock_order.h"
 #include "rcu/mix64.h"
@@ -30,14 +33,20 @@ uint64_t NewSeed() {
   return (uint64_t{device()} << 32) | device();
 }
 
-size_t ListShards(ListPolicy policy) {
+// The shard of the list that the inodes of each processor join.
+std::vector<uint32_t> ListShards(ListPolicy policy) {
   switch (policy) {
     case ListPolicy::kSingle:
-      return 1;
-    case ListPolicy::kSharded:
-      return ShardsForThisMachine();
+      return {0};
+    case ListPolicy::kSharded: {
+      std::vector<uint32_t> own(rcu::CpuCount());
+      std::iota(own.begin(), own.end(), 0);
+      return own;
+    }
+    case ListPolicy::kGrouped:
+      return rcu::CpuGroups(rcu::CpuCount(), kGroupCpusMax);
     case ListPolicy::kNone:
-      return 0;
+      return {};
   }
   __builtin_unreachable();
 }
@@ -304,8 +313,10 @@ size_t IgetFamily::unused() const { return lru_.size(); }
 
 LockAcquisitions IgetFamily::lock_acquisitions() const {
   LockAcquisitions all = table_lock_acquisitions();
-  (list_.shards() == 1 ? all.global : all.sharded) += list_.lock_acquisitions();
-  (lru_.shards() == 1 ? all.global : all.sharded) += lru_.lock_acquisitions();
+  const bool one_list = options_.policy.list == ListPolicy::kSingle;
+  const bool one_lru = options_.policy.lru == LruPolicy::kSingle;
+  (one_list ? all.global : all.sharded) += list_.lock_acquisitions();
+  (one_lru ? all.global : all.sharded) += lru_.lock_acquisitions();
   all.hottest = std::max(
       {all.hottest, list_.lock_acquisitions_of_hottest(), lru_.lock_acquisitions_of_hottest()});
   return all;

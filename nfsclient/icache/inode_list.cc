@@ -5,9 +5,10 @@
 #include <iterator>
 #include <mutex>
 #include <thread>
+#include <utility>
 
+#include "rcu/cpu_index.h"
 #include "rcu/sync_point.h"
-#include "rcu/thread_index.h"
 
 namespace nfswalk::icache {
 
@@ -22,17 +23,19 @@ Inode* FirstInode(List& inodes, typename List::iterator place) {
 
 }  // namespace
 
-InodeList::InodeList(size_t shards)
-    : shard_count_(shards), shards_(std::make_unique<Shard[]>(shards)) {
-  assert(shards < kOffList);
-}
+InodeList::InodeList(std::vector<uint32_t> shard_of_cpu)
+    : shard_of_cpu_(std::move(shard_of_cpu)),
+      shard_count_(shard_of_cpu_.empty()
+                       ? 0
+                       : std::min<size_t>(1 + std::ranges::max(shard_of_cpu_), kOffList - 1)),
+      shards_(std::make_unique<Shard[]>(shard_count_)) {}
 
 InodeList::~InodeList() { assert(empty()); }
 
 void InodeList::Add(Inode& inode) {
   if (shard_count_ == 0) return;
   assert(inode.list_shard == kOffList);
-  const size_t index = rcu::ThreadIndex() % shard_count_;
+  const size_t index = shard_of_cpu_[rcu::CpuIndex() % shard_of_cpu_.size()] % shard_count_;
   Shard& shard = shards_[index];
   std::lock_guard guard(shard.lock);
   inode.list_shard = static_cast<uint8_t>(index);

@@ -1,9 +1,9 @@
 // inode_list: all inodes of a superblock (s_inodes), for iteration.
 //
 // One list under one lock (policy L0), or a shard for each processor (L1, dlist of the VFS
-// scalability letter): an inode joins the shard of the thread that adds it and records it, so that
-// any thread may remove it. A referenced inode is not removed: a reference pins its place in the
-// list.
+// scalability letter) or group of processors (L2, the RCU find_inode letter): an inode joins the
+// shard of the processor that adds it and records it, so that any thread may remove it. A
+// referenced inode is not removed: a reference pins its place in the list.
 //
 // Thread safety: all functions. Lock order: the list's lock, then an inode's.
 #ifndef NFSWALK_NFSCLIENT_ICACHE_INODE_LIST_H_
@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "nfsclient/icache/inode.h"
 #include "rcu/counted_lock.h"
@@ -21,8 +22,9 @@ namespace nfswalk::icache {
 
 class InodeList {
  public:
-  // At most 254 shards; 0 for policy L3, which adds nothing.
-  explicit InodeList(size_t shards);
+  // The shard of each processor; processors beyond these begin again at the first, as shards do
+  // beyond 254. Empty for policy L3, which adds nothing. Throws std::bad_alloc.
+  explicit InodeList(std::vector<uint32_t> shard_of_cpu);
   ~InodeList();
 
   // Preconditions: on no list.
@@ -89,6 +91,7 @@ class InodeList {
     List inodes;
   };
 
+  const std::vector<uint32_t> shard_of_cpu_;
   const size_t shard_count_;
   const std::unique_ptr<Shard[]> shards_;
 };

@@ -21,8 +21,9 @@ constexpr std::array<Row, kHashPolicies> kHashRows = {{{"global", "H0"},
                                                        {"array_rcu", "H6"},
                                                        {"lfht", "H7"},
                                                        {"index", "H8"}}};
-constexpr std::array<Row, 3> kListRows = {{{"single", "L0"}, {"sharded", "L1"}, {"none", "L3"}}};
-constexpr std::array<Row, 2> kLruRows = {{{"single", "U0"}, {"sharded", "U1"}}};
+constexpr std::array<Row, kListPolicies> kListRows = {
+    {{"single", "L0"}, {"sharded", "L1"}, {"grouped", "L2"}, {"none", "L3"}}};
+constexpr std::array<Row, kLruPolicies> kLruRows = {{{"single", "U0"}, {"sharded", "U1"}}};
 
 template <class Policy>
 std::expected<Policy, std::string> Parse(std::span<const Row> rows, std::string_view text) {

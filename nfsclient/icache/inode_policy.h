@@ -31,14 +31,20 @@ inline constexpr size_t kArrayLocks = 32;
 
 enum class ListPolicy : uint8_t {
   kSingle,   // L0: one list, one lock
-  kSharded,  // L1: a list and a lock for each of a few shards
+  kSharded,  // L1: a list and a lock for each processor
+  kGrouped,  // L2: for each group of processors that share their last-level cache
   kNone,     // L3: no list; the file system iterates its own index
 };
+inline constexpr size_t kListPolicies = 4;
+// Of one group. From so many threads on, one list's lock is what bulkstat waits for in the
+// superblock iteration letter.
+inline constexpr size_t kGroupCpusMax = 8;
 
 enum class LruPolicy : uint8_t {
   kSingle,   // U0
   kSharded,  // U1
 };
+inline constexpr size_t kLruPolicies = 2;
 
 struct InodePolicy {
   HashPolicy hash = HashPolicy::kBitRcu;
@@ -73,7 +79,7 @@ constexpr bool FirstLookupIsRcu(HashPolicy policy) {
          policy == HashPolicy::kIndex;
 }
 
-// Shards of lists and LRUs, by the number of processors.
+// Shards of LRUs, by the number of processors.
 size_t ShardsForThisMachine();
 
 }  // namespace nfswalk::icache

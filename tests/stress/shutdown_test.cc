@@ -60,7 +60,7 @@ Mount MakeMount(uint64_t variant, const std::function<void()>& on_unmount) {
   MountOptions options;
   options.dentries_max = options.inodes_max = options.access_entries_max = 16;
   options.inode_policy = policies[variant % policies.size()];
-  options.walk = kModes[variant / 2 % kModes.size()];
+  options.walk = kModes[(variant + variant / policies.size()) % kModes.size()];
   auto protocol = std::make_unique<FaultyProtocol>(std::move(server));
   FaultyProtocol* const gate = protocol.get();
   auto client = Client::MountOver(std::move(protocol), options);

@@ -39,12 +39,13 @@ class InodeIterationTest : public testing::TestWithParam<InodePolicy> {
   void Fill(uint64_t first, uint64_t last) {
     for (uint64_t key = first; key <= last; ++key) caches_.Get(key);
   }
-  // Uses concurrent threads, so that a sharded list has inodes in several shards.
+  // From all processors, so that a sharded list has inodes in several shards.
   void FillFromThreads(uint64_t threads, uint64_t inodes_each) {
     std::latch all_live(static_cast<ptrdiff_t>(threads));
     std::vector<std::jthread> running;
     for (uint64_t thread = 0; thread < threads; ++thread) {
-      running.emplace_back([&, first = 1 + thread * inodes_each] {
+      running.emplace_back([&, thread, first = 1 + thread * inodes_each] {
+        BindToCpu(thread);
         caches_.Get(first);
         all_live.arrive_and_wait();
         Fill(first + 1, first + inodes_each - 1);

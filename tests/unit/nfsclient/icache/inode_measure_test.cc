@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "nfsclient/icache/iget_family.h"
+#include "rcu/cpu_index.h"
 #include "rcu/defer.h"
 #include "rcu/lock_order.h"
 #include "rcu/page_region.h"
@@ -104,11 +104,15 @@ INSTANTIATE_TEST_SUITE_P(Policies, StreamCostTest, testing::ValuesIn(kStreamCost
 // INODE-20.
 TEST_P(StreamCostTest, AStreamedInodeTakesExactlySoManyGlobalAndShardedLocks) {
   const auto& [hash, list, global, sharded] = GetParam();
-  for (const LruPolicy lru : {LruPolicy::kSingle, LruPolicy::kSharded}) {
-    const LockAcquisitions taken = StreamInodes({hash, list, lru});
-    EXPECT_EQ(taken.global, global * kInodes);
-    EXPECT_EQ(taken.sharded, sharded * kInodes);
-  }
+  const auto expect_costs = [&](ListPolicy of_list) {
+    for (const LruPolicy lru : {LruPolicy::kSingle, LruPolicy::kSharded}) {
+      const LockAcquisitions taken = StreamInodes({hash, of_list, lru});
+      EXPECT_EQ(taken.global, global * kInodes);
+      EXPECT_EQ(taken.sharded, sharded * kInodes);
+    }
+  };
+  expect_costs(list);
+  if (list == ListPolicy::kSharded) expect_costs(ListPolicy::kGrouped);
 }
 
 // INODE-20: the most contended lock.
@@ -124,21 +128,32 @@ TEST(InodeMeasureTest, TheHottestLockIsTakenByEveryInodeIfItIsGlobalElseByFew) {
   EXPECT_LT(hottest_per_inode(HashPolicy::kIndex, ListPolicy::kNone), 4 * 2.0 / 64);
 }
 
-TEST(InodeMeasureTest, TwoThreadsShareNoListIfItIsSharded) {
-  for (const auto& [list, expected] : {std::pair{ListPolicy::kSingle, 2 * 2 * kInodes},
-                                       std::pair{ListPolicy::kSharded, 2 * kInodes}}) {
-    InodeCaches caches(WithoutGrowth({HashPolicy::kBitRcu, list, LruPolicy::kSharded}));
-    std::latch both_live(2);
-    const auto stream = [&](uint64_t first) {
-      caches.Stream(first);
-      both_live.arrive_and_wait();  // otherwise the second thread reuses the first one's index
-      for (uint64_t key = first + 1; key < first + kInodes; ++key) caches.Stream(key);
-    };
-    std::jthread one(stream, 1), other(stream, 1 + kInodes);
-    one.join();
-    other.join();
-    EXPECT_EQ(caches.cache->lock_acquisitions().hottest, expected) << PolicyLabel(list);
-  }
+// What two threads take of the one list lock that is taken most, in halves of all: 2 if they share
+// it. `cpu`: to which of BindableCpus() each is bound.
+uint64_t ShareOfHottestList(ListPolicy list, size_t one_cpu, size_t other_cpu) {
+  InodeCaches caches(WithoutGrowth({HashPolicy::kBitRcu, list, LruPolicy::kSharded}));
+  const auto stream = [&](size_t cpu, uint64_t first) {
+    BindToCpu(cpu);
+    for (uint64_t key = first; key < first + kInodes; ++key) caches.Stream(key);
+  };
+  std::jthread one(stream, one_cpu, 1), other(stream, other_cpu, 1 + kInodes);
+  one.join();
+  other.join();
+  EXPECT_EQ(caches.cache->lock_acquisitions().hottest % (2 * kInodes), 0u);
+  return caches.cache->lock_acquisitions().hottest / (2 * kInodes);
+}
+
+TEST(InodeMeasureTest, ThreadsShareAListIfTheyShareTheProcessorOrItsGroup) {
+  EXPECT_EQ(ShareOfHottestList(ListPolicy::kSingle, 0, 0), 2u);
+  EXPECT_EQ(ShareOfHottestList(ListPolicy::kSharded, 0, 0), 2u);
+  EXPECT_EQ(ShareOfHottestList(ListPolicy::kGrouped, 0, 0), 2u);
+  const std::vector<uint32_t> cpus = BindableCpus();
+  if (cpus.size() < 2) GTEST_SKIP() << "one processor";
+  const std::vector<uint32_t> groups = rcu::CpuGroups(rcu::CpuCount(), kGroupCpusMax);
+  EXPECT_EQ(ShareOfHottestList(ListPolicy::kSingle, 0, 1), 2u);
+  EXPECT_EQ(ShareOfHottestList(ListPolicy::kSharded, 0, 1), 1u);
+  EXPECT_EQ(ShareOfHottestList(ListPolicy::kGrouped, 0, 1),
+            groups.at(cpus[0]) == groups.at(cpus[1]) ? 2u : 1u);
 }
 
 #ifdef NFSWALK_LOCK_ORDER
@@ -248,8 +263,9 @@ TEST(InodeMeasureTest, IterationTakesOneListLockAnInodeOrOneIndexLockABatch) {
   // One to enter each shard, one to continue from each inode.
   EXPECT_EQ(cost(HashPolicy::kBitRcu, ListPolicy::kSingle).global, kInodes + 1);
   EXPECT_EQ(cost(HashPolicy::kBitRcu, ListPolicy::kSharded).global, 0u);
-  EXPECT_EQ(cost(HashPolicy::kBitRcu, ListPolicy::kSharded).sharded,
-            kInodes + ShardsForThisMachine());
+  EXPECT_EQ(cost(HashPolicy::kBitRcu, ListPolicy::kSharded).sharded, kInodes + rcu::CpuCount());
+  EXPECT_EQ(cost(HashPolicy::kBitRcu, ListPolicy::kGrouped).sharded,
+            kInodes + 1 + std::ranges::max(rcu::CpuGroups(rcu::CpuCount(), kGroupCpusMax)));
   // 64 shards of the index, each locked once for each of 8 slots, and batches of at least 32.
   const LockAcquisitions index = cost(HashPolicy::kIndex, ListPolicy::kNone);
   EXPECT_EQ(index.global, 0u);

@@ -24,9 +24,6 @@ std::vector<HashPolicy> AllHashPolicies() {
   for (size_t i = 0; i < kHashPolicies; ++i) all.push_back(static_cast<HashPolicy>(i));
   return all;
 }
-constexpr ListPolicy kListPolicies[] = {ListPolicy::kSingle, ListPolicy::kSharded,
-                                        ListPolicy::kNone};
-constexpr LruPolicy kLruPolicies[] = {LruPolicy::kSingle, LruPolicy::kSharded};
 
 TEST(InodePolicyTest, EveryNameAndLabelIsReadBackAsItsPolicy) {
   std::set<std::string_view> words;
@@ -37,13 +34,17 @@ TEST(InodePolicyTest, EveryNameAndLabelIsReadBackAsItsPolicy) {
     words.insert({PolicyName(policy), PolicyLabel(policy)});
   }
   EXPECT_EQ(words.size(), 2 * kHashPolicies) << "no word is ambiguous";
-  for (const ListPolicy policy : kListPolicies) {
+  for (size_t i = 0; i < kListPolicies; ++i) {
+    const auto policy = static_cast<ListPolicy>(i);
     EXPECT_EQ(ParseListPolicy(PolicyName(policy)), policy);
     EXPECT_EQ(ParseListPolicy(PolicyLabel(policy)), policy);
+    EXPECT_EQ(PolicyLabel(policy), "L" + std::to_string(i));
   }
-  for (const LruPolicy policy : kLruPolicies) {
+  for (size_t i = 0; i < kLruPolicies; ++i) {
+    const auto policy = static_cast<LruPolicy>(i);
     EXPECT_EQ(ParseLruPolicy(PolicyName(policy)), policy);
     EXPECT_EQ(ParseLruPolicy(PolicyLabel(policy)), policy);
+    EXPECT_EQ(PolicyLabel(policy), "U" + std::to_string(i));
   }
 }
 
@@ -53,7 +54,8 @@ TEST(InodePolicyTest, TheNamesAreThoseOfTheDesign) {
   EXPECT_EQ(PolicyName(HashPolicy::kIndex), "index");
   EXPECT_EQ(PolicyLabel(ListPolicy::kSingle), "L0");
   EXPECT_EQ(PolicyLabel(ListPolicy::kSharded), "L1");
-  EXPECT_EQ(PolicyLabel(ListPolicy::kNone), "L3") << "L2 is L1 with another number of shards";
+  EXPECT_EQ(PolicyLabel(ListPolicy::kGrouped), "L2");
+  EXPECT_EQ(PolicyLabel(ListPolicy::kNone), "L3");
   EXPECT_EQ(PolicyLabel(LruPolicy::kSharded), "U1");
   EXPECT_EQ(PolicyLabel({HashPolicy::kArrayRcu, ListPolicy::kNone, LruPolicy::kSingle}),
             "H6+L3+U0");
@@ -67,7 +69,7 @@ TEST(InodePolicyTest, AnUnknownWordIsAnsweredWithAllThatAreKnown) {
       EXPECT_NE(parsed.error().find(PolicyName(policy)), std::string::npos) << parsed.error();
     }
   }
-  EXPECT_EQ(ParseListPolicy("L2").error(), "must be one of single, sharded, none");
+  EXPECT_EQ(ParseListPolicy("L4").error(), "must be one of single, sharded, grouped, none");
   EXPECT_EQ(ParseLruPolicy("none").error(), "must be one of single, sharded");
 }
 
@@ -98,7 +100,7 @@ TEST(InodePolicyTest, OfAWholePolicyTheAnswerNamesThePartThatIsWrong) {
   EXPECT_EQ(error_of("H3"), "must be a hash, a list and an LRU policy: H3+L1+U1");
   EXPECT_EQ(error_of("H3+L1"), "must be a hash, a list and an LRU policy: H3+L1+U1");
   EXPECT_TRUE(error_of("H9+L1+U1").starts_with("hash policy must be one of global, "));
-  EXPECT_TRUE(error_of("H3+L2+U1").starts_with("list policy must be one of single, "));
+  EXPECT_TRUE(error_of("H3+L4+U1").starts_with("list policy must be one of single, "));
   EXPECT_TRUE(error_of("H3+L1+U1+").starts_with("LRU policy must be one of single, "));
 }
 
@@ -113,11 +115,16 @@ std::string RefusalOf(const InodeCacheOptions& options, Index index) {
   return created ? "" : created.error();
 }
 
-TEST(InodeCacheCreateTest, EveryPolicyThatFitsIsAccepted) {
-  for (const InodePolicy& policy : AllInodePolicies()) {
+// With an index if the hash is one, as the client's mounts have it.
+TEST(InodeCacheCreateTest, WhatIsAcceptedIsWhatTheTestsDrawFrom) {
+  std::vector<InodePolicy> accepted = AllInodePolicyCombinations();
+  EXPECT_EQ(accepted.size(), 9u * 4 * 2);
+  std::erase_if(accepted, [](const InodePolicy& policy) {
     const Index index = policy.hash == HashPolicy::kIndex ? Index::kKept : Index::kNone;
-    EXPECT_EQ(RefusalOf({.policy = policy}, index), "") << PolicyLabel(policy);
-  }
+    return !RefusalOf({.policy = policy}, index).empty();
+  });
+  EXPECT_EQ(accepted, AllInodePolicies());
+  EXPECT_EQ(accepted.size(), 9u * 3 * 2 + 2);
   EXPECT_EQ(RefusalOf({.policy = {HashPolicy::kGlobal, ListPolicy::kNone}}, Index::kKept), "");
 }
 
