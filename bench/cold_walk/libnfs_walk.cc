@@ -71,7 +71,7 @@ ColdSubject MakeLibnfsWalk(const ColdPlace& place, const ColdSetting& setting, u
   return [place, setting, one_in]() -> std::expected<ColdTurn, std::string> {
     std::vector<std::unique_ptr<WalkCalls>> calls;
     std::vector<const LibnfsCalls*> counted;
-    const std::string url = place.server.LibnfsUrl(place.directory, setting.version);
+    const std::string url = place.server.UrlOf(place.directory, setting.version);
     while (calls.size() < setting.threads) {
       auto context = ConnectLibnfs(place.server, url);
       if (!context) return std::unexpected(std::move(context.error()));

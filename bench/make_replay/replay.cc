@@ -77,7 +77,7 @@ class alignas(64) Player {
   // Takes lots, round and round, until `seconds` are over.
   void PlayFor(const ReplayPlan& plan, std::atomic<size_t>& next_lot, double seconds) {
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-    result_.turn.ops = 0;
+    result_.compared = std::exchange(result_.turn.ops, 0);
     result_.latencies_ns.clear();
     for (;;) {
       const Lot& lot = plan.lots[next_lot.fetch_add(1) % plan.lots.size()];
@@ -117,6 +117,7 @@ PassResult Merged(std::vector<Player>& players, const TeamTime& time) {
   for (Player& player : players) {
     PassResult& one = player.result();
     total.turn.ops += one.turn.ops;
+    total.compared += one.compared + one.turn.ops;
     total.mismatches += one.mismatches;
     total.latencies_ns.insert(total.latencies_ns.end(), one.latencies_ns.begin(),
                               one.latencies_ns.end());
@@ -127,9 +128,11 @@ PassResult Merged(std::vector<Player>& players, const TeamTime& time) {
 
 }  // namespace
 
-std::expected<PassResult, std::string> ReplayOnce(Subject& subject, const ReplayPlan& plan,
-                                                  size_t threads, size_t one_in, pid_t server) {
+std::expected<PassResult, std::string> ReplayOnce(
+    Subject& subject, const ReplayPlan& plan, size_t threads, size_t one_in, pid_t server,
+    const std::function<void(uint64_t number)>& before_call) {
   std::vector<Player> players(threads);
+  std::atomic<uint64_t> calls = 0;
   std::atomic<size_t> next_lot = 0;
   std::atomic<size_t> next_listing = 0;
   const MachineShare machine(server);
@@ -139,7 +142,9 @@ std::expected<PassResult, std::string> ReplayOnce(Subject& subject, const Replay
         for (size_t lot; (lot = next_lot.fetch_add(1)) < plan.lots.size();) {
           for (size_t i = plan.lots[lot].begin; i < plan.lots[lot].end; ++i) {
             if (Interrupted()) return {};
-            if (i % one_in == 0) players[thread].PlayTimed(plan.calls[i]);
+            if (i % one_in != 0) continue;
+            if (before_call) before_call(calls.fetch_add(1) + 1);
+            players[thread].PlayTimed(plan.calls[i]);
           }
         }
         for (size_t i; (i = next_listing.fetch_add(1)) < plan.listings.size();) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,15 +20,18 @@
 namespace nfswalk::bench {
 
 struct PassResult {
-  Turn turn;  // `ops`: the calls, each of them compared
+  Turn turn;  // `ops`: the timed calls
+  uint64_t compared = 0;
   uint64_t mismatches = 0;
   std::vector<uint32_t> latencies_ns = {};         // a sample, without the cost of the clock
   std::vector<std::string> first_mismatches = {};  // sentences
 };
 
-// Every `one_in`th call once, and every listing. An interrupt ends it early, here as below.
-std::expected<PassResult, std::string> ReplayOnce(Subject& subject, const ReplayPlan& plan,
-                                                  size_t threads, size_t one_in, pid_t server);
+// Every `one_in`th call once, each after before_call() with its number, from 1 on, and every
+// listing. An interrupt ends it early, here as below.
+std::expected<PassResult, std::string> ReplayOnce(
+    Subject& subject, const ReplayPlan& plan, size_t threads, size_t one_in, pid_t server,
+    const std::function<void(uint64_t number)>& before_call = {});
 // The calls without the listings, round and round for `seconds`, after a quarter as long in which
 // the new threads fill their own caches.
 std::expected<PassResult, std::string> ReplayFor(Subject& subject, const ReplayPlan& plan,

@@ -17,7 +17,7 @@ struct LibnfsCloser {
 };
 using LibnfsContext = std::unique_ptr<nfs_context, LibnfsCloser>;
 
-// Mounts `url`, of ServerExport::LibnfsUrl(). The result is for one thread at a time.
+// Mounts `url`, of ServerExport::UrlOf(), as uid 0. The result is for one thread at a time.
 std::expected<LibnfsContext, std::string> ConnectLibnfs(ServerExport& server,
                                                         const std::string& url);
 

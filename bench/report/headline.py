@@ -102,7 +102,7 @@ def sentences(runs):
     """On correctness, cold speed and memory, a line each."""
     found = []
     if "make_replay" in runs:
-        rows = runs["make_replay"].with_key("phase")
+        rows = [row for row in runs["make_replay"].with_key("phase") if row["subject"] == "nfswalk"]
         warm = [row for row in rows if row["phase"] == "warm"]
         exits = sum(sum(row["need_ref"].values()) for row in warm if row["mode"].startswith("rcu-"))
         found.append(f"Correctness: {sum(row['ops'] for row in rows):,} answers compared with the "

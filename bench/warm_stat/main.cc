@@ -113,7 +113,7 @@ class WarmRun {
     auto kernel = MakeKernelSubject(files);
     if (kernel) contenders_.push_back({std::move(*kernel)});
     if (!kernel) Warn("warm_stat", "left out: kernel, tmpfs: " + kernel.error());
-    contenders_.push_back({MakeLibnfsSubject(server_.LibnfsUrl(directory_), server_)});
+    contenders_.push_back({MakeLibnfsSubject(server_.UrlOf(directory_), server_)});
     return {};
   }
 

@@ -282,9 +282,30 @@ TEST_F(Benchmark, MakeReplayReportsAResultThatDiffersFromTheRecordedOne) {
       "stat n 0 0 120700 4 1 0\nend 1\n");
   const BenchmarkRun run = Replay({"--plan", plan, "--threads", "1", "--modes", "rcu-search"});
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.err, HasSubstr("line 1: stat /odd: recorded mode 120700, size 4, got mode "
+  EXPECT_THAT(run.err, HasSubstr("nfswalk rcu-search differs: line 1: stat /odd: recorded mode "
+                                 "120700, size 4, got mode "
                                  "120777, size 4"));
   EXPECT_GT(run.totals["differ"], 0);
+  EXPECT_EQ(run.totals["differ"], run.totals["compared"]) << "warm-ups are compared too";
+}
+
+TEST_F(Benchmark, MakeReplayShowsWhatItsPeersAnswerOtherwiseAndJudgesItself) {
+  // libnfs takes a file for a directory.
+  const std::string plan = WritePlan(
+      "node d 755 0 0 0 /\nnode f 644 3 0 0 /f\nstring /f/\nlot\nstat - 20 0 0 - 1 0\nend 1\n");
+  const BenchmarkRun run =
+      Replay({"--plan", plan, "--threads", "1", "--modes", "rcu-search,libnfs"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("libnfs sync differs: line 1: stat /f/: recorded Not a directory, "
+                                 "got mode 100644, size 3"));
+  EXPECT_EQ(run.totals["differ"], 0);
+  EXPECT_EQ(run.totals["others_differ"], 1);
+  uint64_t ours = 0;
+  for (const Json& row : run.rows) {
+    if (row.value("subject", "") == "nfswalk") ours += row["ops"].get<uint64_t>();
+  }
+  EXPECT_GE(run.totals["compared"], ours);
+  EXPECT_EQ(run.rows.at(2)["mismatches"], 1) << run.rows.at(2);
 }
 
 // --- a server that outlives the run ---
@@ -321,15 +342,15 @@ TEST_F(BenchmarkOnGivenServer, MakeReplayMakesItsTreeThroughNfsAndRemovesIt) {
   const GaneshaServer::NetworkScope scope(*server_);
   for (const int version : {3, 4}) {
     SCOPED_TRACE(version);
-    const BenchmarkRun run =
-        Replay({"--plan", kGitPlan, "--threads", "2", "--modes",
-                "ref,rcu-locked,rcu-peek,rcu-search", "--server", server_->Url("", version)});
+    const BenchmarkRun run = Replay({"--plan", kGitPlan, "--threads", "2", "--modes",
+                                     "ref,rcu-locked,rcu-peek,rcu-search,libnfs", "--libnfs-one-in",
+                                     "20", "--server", server_->Url("", version)});
     ASSERT_EQ(run.exit_code, 0) << run.err;
     EXPECT_EQ(
         run.rows.at(0)["coverage"]["left_out"]["device, FIFO or socket, not made through NFS"], 2);
     const std::vector<Json> cold = RowsOf(run, "cold");
-    EXPECT_EQ(cold.size(), 4u);
-    for (const Json& row : cold) EXPECT_GE(row["ops"], kCallsOfGit) << row;
+    ASSERT_EQ(cold.size(), 5u);
+    for (size_t i = 0; i < 4; ++i) EXPECT_GE(cold[i]["ops"], kCallsOfGit) << cold[i];
     EXPECT_EQ(RowsOf(run, "warm").size(), 4u);
     EXPECT_TRUE(NothingLeftBehind());
   }
@@ -364,6 +385,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         LongRun{"inode_scale", 3, {"--policies", "H3+L1+U1", "--threads", "1", "--files", "20"}},
         LongRun{"warm_stat", 3, {"--files", "20", "--threads", "1", "--turn-ms", "1"}},
+        LongRun{"warm_stat", 4, {"--files", "20", "--threads", "1", "--turn-ms", "1"}},
         LongRun{"cold_walk", 3, {"--files", "200"}}, LongRun{"cold_walk", 4, {"--files", "200"}},
         LongRun{"make_replay", 3, {"--plan", kGitPlan, "--modes", "rcu-search"}},
         LongRun{"make_replay", 4, {"--plan", kGitPlan, "--modes", "rcu-search"}}),

@@ -207,8 +207,12 @@ class Headlines(unittest.TestCase):
 
     def test_sentences_tell_of_answers_round_trips_and_bytes(self):
         lines = recorded()
+        for line in lines:
+            if line.get("subject") == "libnfs sync" and "phase" in line:
+                line["mismatches"] = 5
         text = " ".join(headline.sentences(read(lines)))
-        self.assertIn(f"{sum(line['ops'] for line in lines if 'phase' in line):,} answers", text)
+        ours = [line for line in lines if "phase" in line and line["subject"] == "nfswalk"]
+        self.assertIn(f"{sum(line['ops'] for line in ours):,} answers", text)
         self.assertIn(", 0 differ", text)
         self.assertIn("1 round trip for", text)
         self.assertIn("bytes a cached file", text)
