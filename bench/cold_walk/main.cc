@@ -9,10 +9,8 @@
 
 #include "bench/cold_walk/cold_subjects.h"
 #include "bench/measure/command_line.h"
-#include "bench/measure/interrupt.h"
-#include "bench/measure/progress.h"
 #include "bench/measure/row.h"
-#include "bench/measure/run_options.h"
+#include "bench/measure/terminal.h"
 #include "bench/measure/turns.h"
 #include "fmt/format.h"
 

@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "bench/cold_walk/cold_subjects.h"
-#include "bench/measure/interrupt.h"
 #include "bench/measure/machine_share.h"
+#include "bench/measure/terminal.h"
 #include "fmt/format.h"
 #include "nfsclient/protocol/nfs3_encode.h"
 #include "nfsclient/protocol/nfs4_compound.h"

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "bench/measure/interrupt.h"
 #include "bench/measure/machine_share.h"
 #include "bench/measure/team.h"
+#include "bench/measure/terminal.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "bench/measure/file_tree.h"
-#include "bench/measure/interrupt.h"
 #include "bench/measure/machine_share.h"
 #include "bench/measure/team.h"
+#include "bench/measure/terminal.h"
 #include "fmt/format.h"
 #include "nfsclient/client.h"
 

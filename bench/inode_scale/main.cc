@@ -11,9 +11,8 @@
 #include "bench/inode_scale/hold_times.h"
 #include "bench/inode_scale/plan.h"
 #include "bench/measure/command_line.h"
-#include "bench/measure/interrupt.h"
-#include "bench/measure/progress.h"
 #include "bench/measure/row.h"
+#include "bench/measure/terminal.h"
 
 namespace nfswalk::bench {
 namespace {
@@ -34,12 +33,15 @@ struct Options {
   std::vector<std::string> workloads = {"create",   "walk",   "chmod", "unlink",
                                         "bulkstat", "fstree", "warm"};
   std::vector<uint64_t> fills_ns = {0, 1000, 5000};
+  std::vector<uint64_t> hit_percents = {0, 10, 25, 50, 75, 90, 99, 100};
+  std::vector<std::string> keys = {"spread"};
   Plan plan = {.policies = {},
                .workloads = {},
                .threads = {1, 2, 4, 8, 16},
                .files_per_thread = 100'000,
                .repetitions = 7,
                .chain_load = 1,
+               .hit_percent = 0,
                .work = {}};
   std::optional<std::string> server;  // an nfs:// URL; empty: a server of our own
   std::string json_file;
@@ -54,11 +56,6 @@ std::string WhyBundleRefused(const std::string& name) {
     return "\"" + name + "\": without a list only an index can be iterated: use H8+L3";
   }
   return {};
-}
-
-std::string WhyWorkloadRefused(const std::string& name) {
-  const auto workload = ParseWorkload(name);
-  return workload ? "" : workload.error();
 }
 
 void Shorten(Options& options) {
@@ -89,7 +86,7 @@ void Declare(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--workloads", options.workloads, "What is done to each file")
       ->delimiter(',')
-      ->check(WhyWorkloadRefused)
+      ->check(CLI::IsMember(kWorkloadNames))
       ->capture_default_str();
   AddThreads(app, options.plan.threads);
   AddRepetitions(app, options.plan.repetitions);
@@ -102,6 +99,20 @@ void Declare(CLI::App& app, Options& options) {
       ->delimiter(',')
       ->check(CLI::Range(uint64_t{0}, kFillMax_ns))
       ->capture_default_str();
+  app.add_option("--hits", options.hit_percents,
+                 "Lookups of the workload pressure (not with --server) that find their inode, in "
+                 "percent; the others evict one")
+      ->delimiter(',')
+      ->check(CLI::Range(uint64_t{0}, uint64_t{100}))
+      ->capture_default_str();
+  app.add_option(
+         "--keys", options.keys,
+         "How its files meet in the hash table: spread; strided, chosen without the seed of "
+         "the hash; one-lock of H5 and H6, or one-chain (with few files: each lookup walks "
+         "it), with the seed")
+      ->delimiter(',')
+      ->check(CLI::IsMember(kKeysNames))
+      ->capture_default_str();
   app.add_flag("--fill-under-one-lock", options.plan.work.under_one_lock,
                "As in a file system that is itself the bottleneck");
   app.add_option("--load", options.plan.chain_load, "Inodes a hash chain")
@@ -110,18 +121,35 @@ void Declare(CLI::App& app, Options& options) {
   AddJsonFile(app, options.json_file);
 }
 
-Plan PlanOf(const Options& options, uint64_t fill_ns) {
+// One after the other: of each fill time one with the letters' workloads, and one for each rate of
+// hits on each keys.
+std::vector<Plan> PlansOf(const Options& options) {
   Plan plan = options.plan;
   const bool all = std::ranges::find(options.bundles, "all") != options.bundles.end();
   for (const std::string& name : all ? kAllBundles : options.bundles) {
     plan.policies.push_back(*icache::ParseInodePolicy(name));
   }
-  for (const std::string& name : options.workloads) plan.workloads.push_back(*ParseWorkload(name));
-  plan.work.fill_ns = fill_ns;
-  if (fill_ns > 0) {
-    plan.files_per_thread = std::max<uint64_t>(1, plan.files_per_thread / kFillFileShare);
+  std::vector<Workload> letters;
+  for (const std::string& name : options.workloads) letters.push_back(WorkloadOf(name));
+  const bool pressure = std::erase(letters, Workload::kPressure) > 0;
+  std::vector<Plan> plans;
+  for (const uint64_t fill_ns : options.fills_ns) {
+    const uint64_t share = fill_ns > 0 ? kFillFileShare : 1;
+    plan.files_per_thread = std::max<uint64_t>(1, options.plan.files_per_thread / share);
+    plan.work.fill_ns = fill_ns;
+    plans.push_back(plan);
+    plans.back().workloads = letters;
+    for (const std::string& keys : options.keys) {
+      for (const uint64_t hit_percent : options.hit_percents) {
+        if (!pressure) continue;
+        Plan& each = plans.emplace_back(plan);
+        each.workloads = {Workload::kPressure};
+        each.hit_percent = hit_percent;
+        each.work.keys = static_cast<Keys>(std::ranges::find(kKeysNames, keys) - &kKeysNames[0]);
+      }
+    }
   }
-  return plan;
+  return plans;
 }
 
 Row FactsOf(const Options& options, const ServerExport* server) {
@@ -143,14 +171,15 @@ Outcome Run(const Options& options) {
   }
   auto writer = RowWriter::Open("inode_scale", options.json_file, FactsOf(options, server.get()));
   if (!writer) return std::unexpected(std::move(writer.error()));
-  for (const uint64_t fill_ns : options.fills_ns) {
-    const Plan plan = PlanOf(options, fill_ns);
-    Outcome ran = RunPlan(
+  for (const Plan& plan : PlansOf(options)) {
+    const Outcome ran = RunPlan(
         plan, server != nullptr ? ExportTurns(plan, *server) : SyntheticTurns(plan), *writer);
-    if (ran && server == nullptr && fill_ns == 0 && !Interrupted()) {
-      ran = MeasureHoldTimes(plan.files_per_thread, plan.chain_load, *writer);
-    }
     if (!ran) return ran;
+  }
+  if (server == nullptr && !Interrupted()) {
+    const Plan& plan = options.plan;
+    const Outcome held = MeasureHoldTimes(plan.files_per_thread, plan.chain_load, *writer);
+    if (!held) return held;
   }
   return writer->Close(Row().Set("interrupted", Interrupted()));
 }
@@ -164,7 +193,10 @@ int Main(int argc, char** argv) {
       "inode_scale");
   Declare(app, options);
   return RunBenchmark(app, argc, argv, [&] {
-    if (options.server) options.fills_ns = {0};
+    if (!options.server) return Run(options);
+    // Made-up files alone have these.
+    options.fills_ns = {0};
+    std::erase(options.workloads, "pressure");
     return Run(options);
   });
 }

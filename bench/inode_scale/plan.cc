@@ -1,8 +1,7 @@
 #include "bench/inode_scale/plan.h"
 
-#include "bench/measure/interrupt.h"
-#include "bench/measure/progress.h"
 #include "bench/measure/team.h"
+#include "bench/measure/terminal.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {
@@ -26,9 +25,9 @@ class PlanRun {
     while (turns_.BeginRound()) {
       for (size_t first = 0; first < rows_.size(); first += plan_.workloads.size()) {
         if (Interrupted()) return {};
-        ShowProgress(fmt::format("fill {} ns, turn {}: {} threads, {}", plan_.work.fill_ns,
-                                 turns_.round() + 1, rows_[first].threads,
-                                 icache::PolicyLabel(rows_[first].policy)));
+        ShowProgress(fmt::format("fill {} ns, {} % hits, turn {}: {} threads, {}",
+                                 plan_.work.fill_ns, plan_.hit_percent, turns_.round() + 1,
+                                 rows_[first].threads, icache::PolicyLabel(rows_[first].policy)));
         if (auto taken = TakeGroup(first); !taken) return taken;
       }
     }
@@ -40,13 +39,24 @@ class PlanRun {
       if (!turns_.Complete(number)) continue;
       const RowOfPlan& row = rows_[number];
       Row json;
+      const auto per_visit = [&row](uint64_t count) {
+        return static_cast<double>(count) / static_cast<double>(row.all_inodes);
+      };
       json.Set("workload", WorkloadName(row.workload))
+          .Set("keys", kKeysNames[static_cast<size_t>(plan_.work.keys)])
           .Set("policy", icache::PolicyLabel(row.policy))
           .Set("threads", row.threads)
           .Set("fill_ns", plan_.work.fill_ns)
           .Set("inodes", row.inodes)
-          .Set("global_acq_per_inode",
-               static_cast<double>(row.all_acquisitions) / static_cast<double>(row.all_inodes));
+          .Set("global_acq_per_inode", per_visit(row.all_acquisitions));
+      if (row.workload == Workload::kPressure) {
+        json.Set("hit_percent", plan_.hit_percent)
+            .Set("hash_acq_per_inode", per_visit(row.all_hash_acquisitions));
+        const auto hits = [](const Turn& turn) {
+          return static_cast<double>(turn.hits) / static_cast<double>(turn.ops);
+        };
+        if (turns_.WhyDisturbed(number).empty()) json.Set("hits", turns_.Of(number, hits).median);
+      }
       AddTiming(json, turns_, number, static_cast<double>(UsableProcessors(row.threads)));
       writer.Write(json);
     }
@@ -59,7 +69,8 @@ class PlanRun {
     size_t threads;
     uint64_t inodes = 0;            // of one turn
     uint64_t all_inodes = 0;        // of all turns
-    uint64_t all_acquisitions = 0;  // of all turns
+    uint64_t all_acquisitions = 0;  // as all that follow
+    uint64_t all_hash_acquisitions = 0;
   };
 
   // The rows of one policy and one number of threads, from row `first` on.
@@ -78,6 +89,7 @@ class PlanRun {
                          row.inodes = taken.turn.ops;
                          row.all_inodes += taken.turn.ops;
                          row.all_acquisitions += taken.global_acquisitions;
+                         row.all_hash_acquisitions += taken.hash_acquisitions;
                        });
   }
 

@@ -23,6 +23,7 @@ struct Plan {
   uint64_t files_per_thread = 100'000;
   size_t repetitions = 7;
   size_t chain_load = 1;
+  uint64_t hit_percent = 0;  // of kPressure
   SyntheticFiles::Work work;
 };
 
@@ -31,6 +32,8 @@ struct WorkloadTurn {
   Workload workload;
   Turn turn;                     // ops: visits of files
   uint64_t global_acquisitions;  // of locks that every inode of the superblock takes
+  // Of the hash lock most often taken, where these locks are counted.
+  uint64_t hash_acquisitions = 0;
 };
 using ReportTurn = std::function<void(const WorkloadTurn&)>;
 

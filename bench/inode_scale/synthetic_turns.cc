@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "bench/inode_scale/plan.h"
-#include "bench/measure/interrupt.h"
 #include "bench/measure/team.h"
+#include "bench/measure/terminal.h"
 #include "nfsclient/icache/iget_family.h"
 #include "rcu/defer.h"
 
@@ -21,7 +21,9 @@ class CachedFiles {
   static std::expected<std::unique_ptr<CachedFiles>, std::string> Create(
       const Plan& plan, const icache::InodePolicy& policy, size_t threads, size_t inodes_max) {
     const uint64_t files = threads * plan.files_per_thread;
-    const size_t buckets = std::bit_ceil(std::max<uint64_t>(1024, files / plan.chain_load));
+    // As many that the keys reach.
+    const size_t share = plan.work.keys == Keys::kOneLock ? icache::kArrayLocks : 1;
+    const size_t buckets = share * std::bit_ceil(std::max<uint64_t>(1024, files / plan.chain_load));
     std::unique_ptr<CachedFiles> created(new CachedFiles(plan, policy, threads, buckets));
     auto cache = icache::IgetFamily::Create({.policy = policy,
                                              .inodes_max = inodes_max,
@@ -34,18 +36,24 @@ class CachedFiles {
   }
 
   std::expected<WorkloadTurn, std::string> Run(Workload workload) {
-    const uint64_t global_before = cache_->lock_acquisitions().global;
-    std::atomic<uint64_t> checksum{0};
+    const icache::LockAcquisitions before = cache_->lock_acquisitions();
+    std::atomic<uint64_t> checksum{0}, hits{0};
     const auto time = RunTeam(threads_, Placement::kPinned, [&](size_t thread) -> Outcome {
-      checksum += RunWorkload(workload, *cache_, source_, thread, files_per_thread_);
+      const Visits visits =
+          RunWorkload(workload, *cache_, source_, thread, files_per_thread_, hit_percent_);
+      checksum += visits.checksum;
+      hits += visits.hits;
       return {};
     });
     if (!time) return std::unexpected(time.error());
+    const icache::LockAcquisitions after = cache_->lock_acquisitions();
     return WorkloadTurn{.workload = workload,
                         .turn = {.ops = threads_ * files_per_thread_ * VisitsOf(workload),
                                  .seconds = time->seconds,
-                                 .share = time->share},
-                        .global_acquisitions = cache_->lock_acquisitions().global - global_before};
+                                 .share = time->share,
+                                 .hits = hits},
+                        .global_acquisitions = after.global - before.global,
+                        .hash_acquisitions = after.hottest_of_hash - before.hottest_of_hash};
   }
 
   // Evicts everything, through the iterators, as dropping the caches does. Waits for what that
@@ -60,10 +68,12 @@ class CachedFiles {
   CachedFiles(const Plan& plan, const icache::InodePolicy& policy, size_t threads, size_t buckets)
       : threads_(threads),
         files_per_thread_(plan.files_per_thread),
+        hit_percent_(plan.hit_percent),
         source_(plan.work, policy.hash == icache::HashPolicy::kIndex, buckets, plan.chain_load) {}
 
   const size_t threads_;
   const uint64_t files_per_thread_;
+  const uint64_t hit_percent_;
   SyntheticFiles source_;
   std::unique_ptr<icache::IgetFamily> cache_;
 };
@@ -88,13 +98,14 @@ Outcome TakeAll(const Plan& plan, const icache::InodePolicy& policy, size_t thre
   for (const Workload workload : workloads) {
     if (Interrupted()) break;
     Outcome taken;
-    if (workload == Workload::kFstree) {
+    constexpr Workload kWalk = Workload::kWalk;
+    if (workload == Workload::kFstree || workload == Workload::kPressure) {
       // In a cache of its own, which is full from the start.
-      auto full = CachedFiles::Create(plan, policy, threads, std::max<uint64_t>(files / 4, 1));
+      const uint64_t share = workload == Workload::kFstree ? 4 : 1;
+      auto full = CachedFiles::Create(plan, policy, threads, std::max<uint64_t>(files / share, 1));
       if (!full) return std::unexpected(std::move(full.error()));
-      taken = TakeTurn(**full, &workload, workload, report);
+      taken = TakeTurn(**full, &kWalk, workload, report);
     } else {
-      constexpr Workload kWalk = Workload::kWalk;
       taken = TakeTurn(**roomy, workload == Workload::kWarm ? &kWalk : nullptr, workload, report);
       (*roomy)->Cool();
     }

@@ -1,5 +1,6 @@
 #include "bench/inode_scale/workload.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "nfsclient/protocol/attributes.h"
+#include "rcu/mix64.h"
 
 namespace nfswalk::bench {
 
@@ -31,13 +33,16 @@ class FileId final : public icache::InodeIdentity {
   std::exit(EXIT_FAILURE);
 }
 
-icache::InodeRef LookUp(icache::IgetFamily& cache, SyntheticFiles& source, uint64_t fileid) {
+icache::InodeRef LookUp(icache::IgetFamily& cache, SyntheticFiles& source, uint64_t fileid,
+                        Visits& visits) {
   FileId identity(fileid);
-  icache::IgetResult found = cache.Iget5Rcu(cache.HashOf(fileid), identity);
+  icache::IgetResult found = cache.Iget5Rcu(source.HashOf(cache, fileid), identity);
   if (!found) Fail("no memory for an inode");
   if (found->is_new) {
     source.Fill(*found->inode);
     cache.UnlockNew(*found->inode);
+  } else {
+    ++visits.hits;
   }
   return std::move(found->inode);
 }
@@ -94,35 +99,55 @@ void SyntheticFiles::Fill(icache::Inode& inode) {
   inode.attributes.Store(attributes);
 }
 
-uint64_t VisitFile(Workload workload, icache::IgetFamily& cache, SyntheticFiles& source,
-                   uint64_t fileid) {
-  if (workload == Workload::kCreate) {
-    Create(cache, source, fileid);
-    return 0;
+uint64_t SyntheticFiles::HashOf(const icache::IgetFamily& cache, uint64_t fileid) const {
+  constexpr int kStride = 20, kHalf = 32;
+  constexpr uint64_t kSlotBits = 15;  // as IgetFamily::HashOf(); above them buckets count
+  const uint64_t hash = cache.HashOf(fileid);
+  switch (work_.keys) {
+    case Keys::kStrided:
+      return cache.HashOf(fileid << kStride);
+    case Keys::kOneLock:
+      return (hash / icache::kArrayLocks & ~kSlotBits) | (hash & kSlotBits);
+    case Keys::kOneChain:
+      return (hash >> kHalf & ~kSlotBits) | 1;
+    default:
+      return hash;
   }
-  icache::InodeRef inode = LookUp(cache, source, fileid);
+}
+
+void VisitFile(Workload workload, icache::IgetFamily& cache, SyntheticFiles& source,
+               uint64_t fileid, Visits& visits) {
+  if (workload == Workload::kCreate) return Create(cache, source, fileid);
+  icache::InodeRef inode = LookUp(cache, source, fileid, visits);
   switch (workload) {
     case Workload::kChmod:
-      ChangeMode(cache, *inode);
-      return 0;
+      return ChangeMode(cache, *inode);
     case Workload::kUnlink:
-      inode->flags.store(icache::kUnlinked, std::memory_order_relaxed);
-      return 0;
+      return inode->flags.store(icache::kUnlinked, std::memory_order_relaxed);
     case Workload::kBulkstat:
       MarkDontCache(*inode);
       [[fallthrough]];
     default:
-      return ReadAttributes(*inode);
+      visits.checksum += ReadAttributes(*inode);
   }
 }
 
-uint64_t RunWorkload(Workload workload, icache::IgetFamily& cache, SyntheticFiles& source,
-                     uint64_t thread, uint64_t files) {
-  uint64_t checksum = 0;
+Visits RunWorkload(Workload workload, icache::IgetFamily& cache, SyntheticFiles& source,
+                   uint64_t thread, uint64_t files, uint64_t hit_percent) {
+  Visits visits;
+  // Inodes that were looked up since get a second chance, but none of this window is evicted.
+  const uint64_t window = std::max<uint64_t>(files / 4, 1);
+  uint64_t next = files;
   for (uint64_t i = 0; i < files * VisitsOf(workload); ++i) {
-    checksum += VisitFile(workload, cache, source, FirstFileOf(thread) + i % files);
+    uint64_t file = i % files;
+    if (workload == Workload::kPressure) {
+      const uint64_t random = rcu::Mix64(i + 1);
+      file =
+          (random >> 32) % 100 < hit_percent ? next - 1 - (random & UINT32_MAX) % window : next++;
+    }
+    VisitFile(workload, cache, source, FirstFileOf(thread) + file, visits);
   }
-  return checksum;
+  return visits;
 }
 
 }  // namespace nfswalk::bench

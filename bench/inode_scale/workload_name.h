@@ -1,13 +1,11 @@
-// workload_name: the letters' workloads and their names.
+// workload_name: the workloads of the letters, one of their objections, and the names.
 #ifndef NFSWALK_BENCH_INODE_SCALE_WORKLOAD_NAME_H_
 #define NFSWALK_BENCH_INODE_SCALE_WORKLOAD_NAME_H_
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <expected>
-#include <iterator>
-#include <string>
 #include <string_view>
 
 namespace nfswalk::bench {
@@ -20,29 +18,19 @@ enum class Workload : uint8_t {
   kBulkstat,  // look up, mark as not to be cached, read, put: evicted
   kFstree,    // walk with a cache for a quarter of the files: each evicts another
   kWarm,      // walk over files that are cached
+  kPressure,  // look up a cached file or, in a full cache, a new one, which evicts another
 };
-inline constexpr Workload kAllWorkloads[] = {
-    Workload::kCreate,   Workload::kWalk,   Workload::kChmod, Workload::kUnlink,
-    Workload::kBulkstat, Workload::kFstree, Workload::kWarm};
 
-inline constexpr std::string_view kWorkloadNames[] = {"create",   "walk",   "chmod", "unlink",
-                                                      "bulkstat", "fstree", "warm"};
+inline constexpr auto kWorkloadNames = std::to_array<std::string_view>(
+    {"create", "walk", "chmod", "unlink", "bulkstat", "fstree", "warm", "pressure"});
 
 constexpr std::string_view WorkloadName(Workload workload) {
   return kWorkloadNames[static_cast<size_t>(workload)];
 }
 
-// The error lists what is accepted.
-inline std::expected<Workload, std::string> ParseWorkload(std::string_view name) {
-  const auto* const at = std::ranges::find(kWorkloadNames, name);
-  if (at != std::end(kWorkloadNames)) return static_cast<Workload>(at - kWorkloadNames);
-  std::string accepted;
-  for (const std::string_view known : kWorkloadNames) {
-    accepted += accepted.empty() ? "" : ", ";
-    accepted += known;
-  }
-  return std::unexpected("workload '" + std::string(name) + "' is not known: accepted are " +
-                         accepted);
+// Preconditions: `name` is one of kWorkloadNames.
+constexpr Workload WorkloadOf(std::string_view name) {
+  return static_cast<Workload>(std::ranges::find(kWorkloadNames, name) - kWorkloadNames.begin());
 }
 
 }  // namespace nfswalk::bench

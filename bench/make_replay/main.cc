@@ -17,13 +17,11 @@
 #include "bench/make_replay/plan.h"
 #include "bench/make_replay/replay.h"
 #include "bench/measure/command_line.h"
-#include "bench/measure/interrupt.h"
-#include "bench/measure/progress.h"
 #include "bench/measure/row.h"
-#include "bench/measure/run_options.h"
 #include "bench/measure/server_export.h"
 #include "bench/measure/subjects.h"
 #include "bench/measure/team.h"
+#include "bench/measure/terminal.h"
 #include "bench/measure/turns.h"
 #include "fmt/format.h"
 
@@ -52,13 +50,6 @@ using MadeSubject = std::expected<std::unique_ptr<Subject>, std::string>;
 
 enum class Phase : uint8_t { kCold, kWarm };
 constexpr std::string_view NameOf(Phase phase) { return phase == Phase::kCold ? "cold" : "warm"; }
-
-// "libnfs sync", "nfswalk rcu-search".
-std::string NameOf(const Subject& subject) {
-  const bool has_modes = subject.mode() != "-";
-  return fmt::format("{}{}{}", subject.subject(), has_modes ? " " : "",
-                     has_modes ? subject.mode() : "");
-}
 
 struct Contender {
   std::function<MadeSubject()> make;
@@ -200,7 +191,7 @@ class ReplayRun {
       if (Outcome made = contender.Make(); !made) return std::unexpected(std::move(made.error()));
     }
     Subject& subject = *contender.subject;
-    ShowProgress(fmt::format("{}: {}, {}, {} threads, turn {}", plan.trace, NameOf(subject),
+    ShowProgress(fmt::format("{}: {}, {}, {} threads, turn {}", plan.trace, subject.title(),
                              NameOf(phase), entry.threads, round + 1));
     const Stats before = subject.stats();
     const auto pass =
@@ -212,7 +203,7 @@ class ReplayRun {
     if (!pass) return std::unexpected(pass.error());
     for (const std::string& mismatch : pass->first_mismatches) {
       if (contender.mismatches_shown++ >= kMismatchesShown) break;
-      Warn(kBench, fmt::format("{} differs: {}", NameOf(subject), mismatch));
+      Warn(kBench, fmt::format("{} differs: {}", subject.title(), mismatch));
     }
     if (contender.is_nfswalk) compared_ += pass->compared;
     (contender.is_nfswalk ? mismatches_ : others_mismatches_) += pass->mismatches;

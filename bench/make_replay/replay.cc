@@ -10,9 +10,9 @@
 #include <memory>
 #include <utility>
 
-#include "bench/measure/interrupt.h"
 #include "bench/measure/machine_share.h"
 #include "bench/measure/team.h"
+#include "bench/measure/terminal.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {

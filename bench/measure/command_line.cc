@@ -1,7 +1,6 @@
 #include "bench/measure/command_line.h"
 
-#include "bench/measure/interrupt.h"
-#include "bench/measure/progress.h"
+#include "bench/measure/terminal.h"
 
 namespace nfswalk::bench {
 namespace {
@@ -36,12 +35,6 @@ void AddTurnMs(CLI::App& app, uint64_t& turn_ms) {
       ->capture_default_str();
 }
 
-void AddServer(CLI::App& app, std::string& server) {
-  app.add_option("--server", server,
-                 "Run on this nfs:// URL, in a new directory there as uid 0 [an nfs-ganesha of our "
-                 "own]");
-}
-
 void AddJsonFile(CLI::App& app, std::string& json_file) {
   app.add_option("--json", json_file, "Write the rows to this file [stdout]");
 }
@@ -49,7 +42,9 @@ void AddJsonFile(CLI::App& app, std::string& json_file) {
 void AddRunOptions(CLI::App& app, RunOptions& options) {
   AddThreads(app, options.threads);
   AddRepetitions(app, options.repetitions);
-  AddServer(app, options.server);
+  app.add_option("--server", options.server,
+                 "Run on this nfs:// URL, in a new directory there as uid 0 [an nfs-ganesha of our "
+                 "own]");
   AddJsonFile(app, options.json_file);
 }
 

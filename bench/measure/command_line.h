@@ -10,15 +10,21 @@
 #include <vector>
 
 #include "bench/measure/outcome.h"
-#include "bench/measure/run_options.h"
 
 namespace nfswalk::bench {
+
+// What most benchmarks are told.
+struct RunOptions {
+  std::vector<size_t> threads;
+  size_t repetitions = 1;
+  std::string server = {};     // an nfs:// URL; empty: a server of our own
+  std::string json_file = {};  // empty: stdout
+};
 
 // The current value of an argument is the default of its option. Arguments outlive the parsing.
 void AddThreads(CLI::App& app, std::vector<size_t>& threads);
 void AddRepetitions(CLI::App& app, size_t& repetitions);
 void AddTurnMs(CLI::App& app, uint64_t& turn_ms);  // up to a minute
-void AddServer(CLI::App& app, std::string& server);
 void AddJsonFile(CLI::App& app, std::string& json_file);
 // --threads, --repetitions, --server and --json.
 void AddRunOptions(CLI::App& app, RunOptions& options);

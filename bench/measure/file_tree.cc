@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "bench/measure/interrupt.h"
+#include "bench/measure/terminal.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {

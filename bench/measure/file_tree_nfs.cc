@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "bench/measure/file_tree.h"
-#include "bench/measure/interrupt.h"
+#include "bench/measure/terminal.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include "bench/measure/interrupt.h"
 #include "bench/measure/owned_fd.h"
+#include "bench/measure/terminal.h"
 #include "fmt/format.h"
 #include "tests/fixtures/ganesha_server.h"
 

@@ -70,6 +70,11 @@ class Subject {
   virtual ~Subject() = default;
   virtual std::string_view subject() const = 0;  // "nfswalk"
   virtual std::string_view mode() const = 0;     // "rcu-search"; "-" if it has no modes
+  // "nfswalk rcu-search", "libnfs sync".
+  std::string title() const {
+    const std::string name(subject());
+    return mode() == "-" ? name : name + " " + std::string(mode());
+  }
   // Called on the thread that will use the result, which may be of no other use afterwards.
   virtual std::expected<std::unique_ptr<SubjectThread>, std::string> StartThread() = 0;
   // Counters so far; zeros for a subject that keeps none.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/measure/interrupt.h"
+#include "bench/measure/terminal.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {

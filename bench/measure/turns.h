@@ -30,7 +30,8 @@ inline constexpr double kShareMin = 0.95;
 struct Turn {
   uint64_t ops = 0;
   double seconds = 0;
-  double share = 1;  // TeamTime, or MachineShare where threads wait
+  double share = 1;   // TeamTime, or MachineShare where threads wait
+  uint64_t hits = 0;  // of `ops`, in a cache whose rate of hits is measured
 };
 
 struct Spread {

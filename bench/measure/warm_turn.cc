@@ -8,9 +8,9 @@
 #include <thread>
 #include <utility>
 
-#include "bench/measure/interrupt.h"
 #include "bench/measure/machine_share.h"
 #include "bench/measure/team.h"
+#include "bench/measure/terminal.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {
@@ -27,8 +27,8 @@ constexpr double kWarmUp = 0.25;
 bool Expected(const Call& call, const Answer& answer) { return Matches(call, answer, ""); }
 
 std::unexpected<std::string> Unexpected(const Subject& subject, const Call& call) {
-  return std::unexpected(fmt::format("{} {}: the answer to stat {} is not the tree's",
-                                     subject.subject(), subject.mode(), call.path));
+  return std::unexpected(
+      fmt::format("{}: the answer to stat {} is not the tree's", subject.title(), call.path));
 }
 
 // What one thread does in a turn. A line of its own: its neighbours are other processors'.

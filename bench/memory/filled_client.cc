@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/measure/interrupt.h"
+#include "bench/measure/terminal.h"
 #include "bench/memory/synthetic_protocol.h"
 #include "fmt/format.h"
 

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "bench/measure/command_line.h"
-#include "bench/measure/interrupt.h"
-#include "bench/measure/progress.h"
 #include "bench/measure/row.h"
 #include "bench/measure/subjects.h"
+#include "bench/measure/terminal.h"
 #include "bench/measure/turns.h"
 #include "bench/measure/warm_turn.h"
 #include "bench/memory/cache_sizes.h"

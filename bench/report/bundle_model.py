@@ -11,7 +11,7 @@ PROCESSORS = (1, 2, 4, 8, 16, 32, 64)
 _ARRAY_LOCKS = 32  # as kArrayLocks of inode_policy.h
 # A lock for each chain, or for each of many shards: two threads hardly ever meet.
 _CHAIN_LOCKS = 1 << 16
-_RCU_LOOKUP = ("H1", "H3", "H6", "H7", "H8")  # as FirstLookupIsRcu() of inode_policy.h
+RCU_LOOKUP = ("H1", "H3", "H6", "H7", "H8")  # as FirstLookupIsRcu() of inode_policy.h
 _HASH, _LIST = 0, 1
 
 
@@ -48,7 +48,7 @@ def bulkstat_model(policy, times, inode_ns, operations):
     insertion, joining and leaving the list, leaving the hash. `inode_ns` is what all of it took one
     thread; what is not spent under the locks of the policy is computation."""
     hash_policy, list_policy, _ = policy.split("+")
-    holds = [] if hash_policy in _RCU_LOOKUP else [Step(_rounded(times.hash_find), _HASH)]
+    holds = [] if hash_policy in RCU_LOOKUP else [Step(_rounded(times.hash_find), _HASH)]
     holds.append(Step(_rounded(times.hash_insert), _HASH))
     if list_policy != "L3":
         holds += [Step(_rounded(times.list), _LIST)] * 2

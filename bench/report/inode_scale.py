@@ -4,15 +4,19 @@ what may be concluded from which of them."""
 import functools
 
 import letters
-from bundle_model import PROCESSORS, HoldTimes, bulkstat_curve
+from bundle_model import PROCESSORS, RCU_LOOKUP, HoldTimes, bulkstat_curve
 from rows import find, in_order, is_timed
 from table import Reasons, Table, cross
+from tables import spread, threads_text
 
 BASELINE = "H0+L0+U0"
 # A simulated time that is off the measured one by more than this part is marked.
 TOLERANCE = 0.25
+# A rate of hits that is further off than this is told.
+_HITS_TOLERANCE = 0.02
 
 _NONE = "-"
+_COUNTED_HASH_LOCKS = ("H0", "H1", "H5", "H6")  # those of the others are bits of the chains' heads
 _SOURCES = [  # the letters' tables that stand beside ours: mark, letter, filesystem, what it compares
     ("ext4 [1]", letters.VFS_SCALE, "ext4",
      "400,000 files a thread, from one hash lock and one list to a lock for each chain and a sharded "
@@ -57,8 +61,8 @@ def best_policy(rows, workload, processors):
 
 
 def without_fill(rows):
-    """The rows of the workloads with the least fill time."""
-    rows = [row for row in rows if "workload" in row]
+    """The rows of the letters' workloads with the least fill time."""
+    rows = [row for row in rows if "workload" in row and "hit_percent" not in row]
     least_ns = min((row["fill_ns"] for row in rows), default=0)
     return [row for row in rows if row["fill_ns"] == least_ns]
 
@@ -155,6 +159,66 @@ def _timing_tables(rows):
     return tables
 
 
+def _pressure_tables(rows, times):
+    """What a lookup took over the rate of hits, how often it took the busiest hash lock, and what
+    follows from both with the HoldTimes (None: nothing)."""
+    parts = []
+    for keys, threads in in_order((row["keys"], row["threads"]) for row in rows):
+        reasons = Reasons()
+        shown = [row for row in rows if (row["keys"], row["threads"]) == (keys, threads)]
+
+        def cell(row, reasons=reasons):
+            if not is_timed(row):
+                return reasons.cell(row["disturbed"])
+            return spread(row["ns_per_op"], row["ns_min"], row["ns_max"])
+        table = cross(f"Lookups under memory pressure, keys {keys}, {threads_text(threads)}: nanoseconds "
+                      "of one on one core, median (least-most), by how many in 100 find their inode; "
+                      "the others evict one", shown,
+                      lambda row: (f"{row['fill_ns']:,}", row["policy"]),
+                      lambda row: row["hit_percent"], cell, ["fill ns", "policies"], "{} %".format)
+        off = [row for row in shown if abs(row.get("hits", row["hit_percent"] / 100) -
+                                           row["hit_percent"] / 100) > _HITS_TOLERANCE]
+        parts.append(table._replace(notes=reasons.notes() + [
+            f"{row['policy']}: {100 * row['hits']:.0f} % hits instead of {row['hit_percent']} %: its "
+            "threads drifted apart." for row in off]))
+    alone = [row for row in rows if row["threads"] == 1 and row["fill_ns"] == 0]
+    counted = [row for row in alone if row["policy"].split("+")[0] in _COUNTED_HASH_LOCKS]
+
+    def add(title, shown, cell):
+        if shown:
+            parts.append(cross(title, shown, lambda row: (row["keys"], row["policy"]),
+                               lambda row: row["hit_percent"], cell, ["keys", "policies"],
+                               "{} %".format))
+    add("Acquisitions of the hash lock most often taken, for each of these lookups of one thread (counts)",
+        counted, lambda row: f"{row['hash_acq_per_inode']:.3f}")
+    if times:
+        # One chain is held for longer than the table whose holds were timed.
+        add("PREDICTED, not measured: processors from which on that lock sets the pace, from the time of "
+            "one thread and what it holds the lock", [row for row in counted if is_timed(row)
+                                                       and row["keys"] != "one-chain"],
+            lambda row: _processors_text(hash_lock_onset(row, times)))
+    return parts
+
+
+def hash_lock_onset(row, times):
+    """Processors that keep the busiest hash lock busy all the time, if each does what the one thread of
+    this row did."""
+    hits = row["hit_percent"] / 100
+    looks_up_locked = row["policy"].split("+")[0] not in RCU_LOOKUP
+    held_ns = (times.hash_find * looks_up_locked +
+               (1 - hits) * (times.hash_insert + times.hash_unhash))
+    acquisitions = looks_up_locked + 2 * (1 - hits)  # of all locks of the hash
+    if not acquisitions:
+        return float("inf")
+    busy_ns = row["hash_acq_per_inode"] * (held_ns / acquisitions + times.transfer)
+    # Holds that were measured by themselves can seem longer than all of the lookup.
+    return max(1.0, row["ns_per_op"] / busy_ns) if busy_ns else float("inf")
+
+
+def _processors_text(count):
+    return "never" if count == float("inf") else f"{count:.1f}"
+
+
 def _counts_table(rows):
     """The same on any machine."""
     return cross("Acquisitions of global locks for each visit (counts, the same on any machine)",
@@ -168,17 +232,23 @@ def _counts_table(rows):
 _curve = functools.cache(bulkstat_curve)
 
 
-def curves(rows):
-    """(Curves of bulkstat, reasons why there are not more). None without measured hold times."""
+def _hold_times(rows):
+    """(HoldTimes or None, reasons why there are none)."""
     holds = {row["hold"]: row for row in rows if "hold" in row}
-    if not holds:
-        return [], []
     disturbed = [name for name, row in holds.items() if not is_timed(row)]
     if disturbed:
-        return [], [f"Nothing is simulated: {disturbed[0]} could not be timed undisturbed."]
+        return None, [f"Nothing is simulated: {disturbed[0]} could not be timed undisturbed."]
     # One processor hands nothing over.
     times = HoldTimes(*(holds[name]["ns_per_op"] if name in holds else 0 for name in HoldTimes._fields))
-    found, reasons = [], []
+    return (times if holds else None), []
+
+
+def curves(rows):
+    """(Curves of bulkstat, reasons why there are not more). None without measured hold times."""
+    times, reasons = _hold_times(rows)
+    if not times:
+        return [], reasons
+    found = []
     for row in without_fill(rows):
         if row["workload"] != "bulkstat" or row["threads"] != 1 or row["fill_ns"] != 0:
             continue
@@ -192,8 +262,7 @@ def curves(rows):
 def _curves_table(found, reasons):
     lines = [[str(count), *(f"{curve.seconds[count]:.4f} ({curve.seconds[count] / curve.seconds[1]:.2f})"
                             for curve in found)] for count in PROCESSORS]
-    lines.append(["onset ~", *("never" if curve.onset == float("inf") else f"{curve.onset:.1f}"
-                               for curve in found)])
+    lines.append(["onset ~", *(_processors_text(curve.onset) for curve in found)])
     return Table("SIMULATED, not measured: seconds of bulkstat, and in brackets times that of one "
                  "processor, with first come, first served locks and the hold times of one thread. No "
                  "preemption, no other shared lines", ["processors", *(curve.policy for curve in found)],
@@ -269,10 +338,13 @@ def claims(facts, rows):
 
 def tables(facts, rows):
     processors = facts["processors"]
-    timings = [row for row in rows if "workload" in row]
+    parts = _pressure_tables([row for row in rows if "hit_percent" in row], _hold_times(rows)[0])
+    timings = [row for row in rows if "workload" in row and "hit_percent" not in row]
+    if not timings:
+        return parts
     first = without_fill(rows)
     found, reasons = curves(rows)
-    parts = [beside_letters(first, processors), *_timing_tables(timings), _counts_table(timings)]
+    parts += [beside_letters(first, processors), *_timing_tables(timings), _counts_table(timings)]
     if found:
         parts.append(_curves_table(found, reasons))
         validation = _validation_table(first, found, processors)

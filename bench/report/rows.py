@@ -18,6 +18,8 @@ _KINDS = [
     ("memory", "bytes_per_file", ["names", "files", "bytes_min", "bytes_max"], False),
     ("memory", "entries", ["mode", "hot"], True),
     ("inode_scale", "hold", ["files"], True),
+    ("inode_scale", "hit_percent", ["policy", "threads", "fill_ns", "keys", "inodes",
+                                    "hash_acq_per_inode"], True),
     ("inode_scale", "workload", ["policy", "threads", "fill_ns", "inodes",
                                  "global_acq_per_inode"], True),
     ("shared_lines", "workload", ["policy", "threads", "visits", "shared_writes",

@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "bench/measure/command_line.h"
-#include "bench/measure/interrupt.h"
-#include "bench/measure/progress.h"
 #include "bench/measure/row.h"
+#include "bench/measure/terminal.h"
 #include "bench/shared_lines/replay.h"
 #include "fmt/format.h"
 
@@ -28,16 +27,10 @@ struct Options {
   std::string json_file;
 };
 
-// Empty if all is well; so is the next one.
+// Empty if all is well.
 std::string WhyPolicyRefused(const std::string& name) {
   const auto policy = icache::ParseInodePolicy(name);
   return policy ? "" : "\"" + name + "\": " + policy.error();
-}
-
-std::string WhyWorkloadRefused(const std::string& name) {
-  const auto workload = ParseWorkload(name);
-  if (!workload) return workload.error();
-  return *workload == Workload::kChmod ? "chmod leaves dirty inodes, which are not replayed" : "";
 }
 
 void Declare(CLI::App& app, Options& options) {
@@ -54,9 +47,10 @@ void Declare(CLI::App& app, Options& options) {
       ->check(WhyPolicyRefused)
       ->capture_default_str();
   app.add_option("--workloads", options.workloads,
-                 "create, walk, unlink, bulkstat, fstree (slow), warm")
+                 "What is done to each file; fstree is slow, chmod leaves dirty inodes, which are "
+                 "not replayed")
       ->delimiter(',')
-      ->check(WhyWorkloadRefused)
+      ->check(CLI::IsMember({"create", "walk", "unlink", "bulkstat", "fstree", "warm"}))
       ->capture_default_str();
   app.add_option("--threads", options.threads,
                  "Numbers of virtual threads, and of the processors they find, one row each")
@@ -114,7 +108,7 @@ Outcome ReplayAll(const Options& options, RowWriter& writer) {
         if (Interrupted()) return {};
         ShowProgress(fmt::format("{}, {}: {} threads", workload, policy, threads));
         const ReplayPlan plan{.policy = *icache::ParseInodePolicy(policy),
-                              .workload = *ParseWorkload(workload),
+                              .workload = WorkloadOf(workload),
                               .threads = threads,
                               .files_per_thread = options.files,
                               .buckets_per_file = options.buckets_per_file};

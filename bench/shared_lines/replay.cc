@@ -124,7 +124,8 @@ class Subject {
   }
 
   void Visit(const Phase& phase, size_t thread, uint64_t visit) {
-    VisitFile(phase.workload, *cache_, source_, FirstFileOf(thread) + phase.first + visit);
+    Visits visits;
+    VisitFile(phase.workload, *cache_, source_, FirstFileOf(thread) + phase.first + visit, visits);
   }
 
  private:

@@ -7,13 +7,11 @@
 #include <vector>
 
 #include "bench/measure/command_line.h"
-#include "bench/measure/interrupt.h"
-#include "bench/measure/progress.h"
 #include "bench/measure/row.h"
-#include "bench/measure/run_options.h"
 #include "bench/measure/server_export.h"
 #include "bench/measure/subjects.h"
 #include "bench/measure/team.h"
+#include "bench/measure/terminal.h"
 #include "bench/measure/turns.h"
 #include "bench/measure/warm_turn.h"
 #include "bench/warm_stat/warm_tree.h"
@@ -156,8 +154,8 @@ class WarmRun {
   }
 
   static void Show(Course course, const Contender& contender, std::string_view what) {
-    ShowProgress(fmt::format("{}, depth {}: {} {}, {}", NameOf(course.pattern), course.depth,
-                             contender.subject->subject(), contender.subject->mode(), what));
+    ShowProgress(fmt::format("{}, depth {}: {}, {}", NameOf(course.pattern), course.depth,
+                             contender.subject->title(), what));
   }
 
   void WriteRow(Course course, const Entry& entry, const Turns& turns, size_t number) {

@@ -330,7 +330,7 @@ LockAcquisitions IgetFamilyOver<Table>::table_lock_acquisitions() const {
   if constexpr (requires { table_->locks().acquisitions(); }) {
     const rcu::StripedLocks& locks = table_->locks();
     (locks.size() == 1 ? taken.global : taken.sharded) = locks.acquisitions();
-    taken.hottest = locks.acquisitions_of_hottest();
+    taken.hottest = taken.hottest_of_hash = locks.acquisitions_of_hottest();
   }
   return taken;
 }

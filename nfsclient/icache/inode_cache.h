@@ -65,7 +65,8 @@ struct InodeCacheOptions {
 struct LockAcquisitions {
   uint64_t global = 0;
   uint64_t sharded = 0;
-  uint64_t hottest = 0;  // of the one lock most often taken
+  uint64_t hottest = 0;          // of the one lock most often taken
+  uint64_t hottest_of_hash = 0;  // the same of those of the hash table; 0 if they are bits
 };
 
 class InodeCache {

@@ -78,6 +78,28 @@ TEST(BenchmarkWithoutServer, InodeScaleHasARowForEachWorkloadPolicyNumberOfThrea
   EXPECT_EQ(holds, (std::set<std::string>{"hash_find", "hash_insert", "hash_unhash", "list"}));
 }
 
+TEST(BenchmarkWithoutServer, InodeScaleHasARowForEachRateOfHitsAndEachKindOfKeys) {
+  const BenchmarkRun run = RunBenchmark(
+      "inode_scale", {"--workloads", "pressure", "--policies", "H1+L1+U1,H6+L1+U1", "--threads",
+                      "1", "--files", "200", "--repetitions", "1", "--fill-ns", "0", "--hits",
+                      "0,90,100", "--keys", "spread,one-lock"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  std::set<std::string> seen;
+  for (const Json& row : run.rows) {
+    ExpectTimesOrReason(row);
+    if (!row.contains("workload")) continue;
+    const std::string policy = row["policy"], keys = row["keys"];
+    const int hit_percent = row["hit_percent"];
+    seen.insert(policy + keys + std::to_string(hit_percent));
+    if (hit_percent == 100) {
+      EXPECT_EQ(row["hash_acq_per_inode"], 0) << row;
+    } else if (policy == "H1+L1+U1" || keys == "one-lock") {
+      EXPECT_GT(row["hash_acq_per_inode"], 0.1) << row;
+    }
+  }
+  EXPECT_EQ(seen.size(), 2u * 3 * 2);
+}
+
 TEST_F(Benchmark, InodeScaleHasTheSameRowsOnAServer) {
   const BenchmarkRun run =
       RunBenchmark("inode_scale", {"--policies", "H0+L0+U0,H8+L3+U1", "--threads", "2", "--files",
@@ -464,6 +486,8 @@ TEST(BenchmarkWithoutServer, RefusesBadArgumentsByNameWithoutRows) {
         {"--files", "0"},
         {"--load", "65"},
         {"--fill-ns", "-1"},
+        {"--hits", "101"},
+        {"--keys", "friendly"},
         {"stray"}}},
       {"warm_stat",
        {{"--files", "0"},

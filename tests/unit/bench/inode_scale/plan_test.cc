@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/measure/interrupt.h"
+#include "bench/measure/terminal.h"
 
 namespace nfswalk::bench {
 namespace {
@@ -50,9 +50,11 @@ std::vector<Json> RowsOf(const Plan& plan, const TakeTurns& take_turns) {
 }
 
 TEST(SyntheticTurns, EveryWorkloadRunsOverEveryPolicyAndGlobalLocksAreCountedExactly) {
-  const Plan plan = PlanOf({"H0+L0+U0", "H1+L0+U0", "H2+L0+U0", "H2+L1+U1", "H3+L1+U1", "H4+L1+U1",
-                            "H5+L1+U1", "H6+L1+U1", "H7+L1+U1", "H8+L1+U1", "H8+L3+U1"},
-                           {std::begin(kAllWorkloads), std::end(kAllWorkloads)});
+  const Plan plan =
+      PlanOf({"H0+L0+U0", "H1+L0+U0", "H2+L0+U0", "H2+L1+U1", "H3+L1+U1", "H4+L1+U1", "H5+L1+U1",
+              "H6+L1+U1", "H7+L1+U1", "H8+L1+U1", "H8+L3+U1"},
+             {Workload::kCreate, Workload::kWalk, Workload::kChmod, Workload::kUnlink,
+              Workload::kBulkstat, Workload::kFstree, Workload::kWarm, Workload::kPressure});
   const std::map<std::string, uint64_t> streamed = {
       {"H0+L0+U0", 5}, {"H1+L0+U0", 4}, {"H2+L0+U0", 2}};
   for (const icache::InodePolicy& policy : plan.policies) {
@@ -72,6 +74,52 @@ TEST(SyntheticTurns, EveryWorkloadRunsOverEveryPolicyAndGlobalLocksAreCountedExa
       EXPECT_TRUE(ran.has_value());
       EXPECT_EQ(taken, plan.workloads);
     }
+  }
+}
+
+TEST(SyntheticTurns, UnderPressureMissesAloneTakeTheHashLockWhereTheFirstLookupIsUnderRcu) {
+  const struct {
+    const char* policy;
+    Keys keys;
+    uint64_t of_hit, of_miss;  // acquisitions of the hash lock most often taken
+  } rows[] = {
+      {"H0+L1+U1", Keys::kSpread, 1, 3},   {"H1+L1+U1", Keys::kSpread, 0, 2},
+      {"H1+L1+U1", Keys::kStrided, 0, 2},  {"H5+L1+U1", Keys::kOneLock, 1, 3},
+      {"H6+L1+U1", Keys::kOneLock, 0, 2},  {"H6+L1+U1", Keys::kOneChain, 0, 2},
+      {"H3+L1+U1", Keys::kOneChain, 0, 0},  // not counted: a bit of each head
+  };
+  for (const auto& [label, keys, of_hit, of_miss] : rows) {
+    for (const uint64_t hit_percent : {0, 50, 100}) {
+      SCOPED_TRACE(label + std::to_string(hit_percent) + "%, " +
+                   std::string(kKeysNames[static_cast<size_t>(keys)]));
+      Plan plan = PlanOf({label}, {Workload::kPressure});
+      plan.files_per_thread = 100;
+      plan.hit_percent = hit_percent;
+      plan.work.keys = keys;
+      const Outcome ran =
+          SyntheticTurns(plan)(plan.policies[0], 1, plan.workloads, [&](const WorkloadTurn& taken) {
+            const uint64_t hits = taken.turn.hits, misses = taken.turn.ops - hits;
+            // An eviction may come with a later miss, after second chances alone.
+            const uint64_t expected = hits * of_hit + misses * of_miss;
+            EXPECT_LE(taken.hash_acquisitions, expected);
+            EXPECT_GE(taken.hash_acquisitions, expected * 99 / 100);
+            EXPECT_NEAR(static_cast<double>(hits) / static_cast<double>(taken.turn.ops),
+                        static_cast<double>(hit_percent) / 100, hit_percent == 50 ? 0.02 : 0);
+          });
+      EXPECT_TRUE(ran.has_value());
+    }
+  }
+}
+
+TEST(SyntheticTurns, KeysChosenWithoutTheSeedReachAllLocks) {
+  for (const Keys keys : {Keys::kSpread, Keys::kStrided}) {
+    Plan plan = PlanOf({"H6+L1+U1"}, {Workload::kPressure});
+    plan.work.keys = keys;
+    const Outcome ran =
+        SyntheticTurns(plan)(plan.policies[0], 1, plan.workloads, [](const WorkloadTurn& taken) {
+          EXPECT_LT(taken.hash_acquisitions, taken.turn.ops * 4 * 2 / icache::kArrayLocks);
+        });
+    EXPECT_TRUE(ran.has_value());
   }
 }
 

@@ -5,6 +5,7 @@ import unittest
 import inode_scale
 import letters
 import shared_lines
+from bundle_model import HoldTimes
 from table import as_text
 
 FACTS = {"processors": 2}
@@ -207,6 +208,43 @@ class Simulated(unittest.TestCase):
         found, reasons = inode_scale.curves([*HOLDS[:4], self.ROWS[5]])
         self.assertEqual(reasons, [])
         self.assertAlmostEqual(found[0].onset, 400 / 90)
+
+
+class UnderPressure(unittest.TestCase):
+    @staticmethod
+    def row(policy, hit_percent, keys="spread", threads=1, hash_acq=0.0, **changes):
+        return {**row("pressure", policy, threads, 200), "keys": keys, "hit_percent": hit_percent,
+                "hits": hit_percent / 100, "hash_acq_per_inode": hash_acq, **changes}
+
+    def texts(self, *rows):
+        return [as_text(table) for table in inode_scale.tables(FACTS, [*HOLDS, *rows])]
+
+    def test_rates_of_hits_stand_beside_each_other(self):
+        text = self.texts(self.row("H1+L1+U1", 0), self.row("H1+L1+U1", 90, ns_per_op=50),
+                          self.row("H3+L1+U1", 90, hits=0.5))[0]
+        self.assertRegex(text, r"keys spread, 1 thread")
+        self.assertRegex(text, r"\nfill ns +policies +0 % +90 %\n")
+        self.assertRegex(text, r"\n0 +H1\+L1\+U1 +200 \(198-202\) +50 \(198-202\)\n")
+        self.assertIn("H3+L1+U1: 50 % hits instead of 90 %", text)
+        self.assertNotIn("H1+L1+U1: ", text)
+
+    def test_a_lock_for_all_sets_the_pace_the_earlier_the_fewer_lookups_hit(self):
+        times = HoldTimes(20, 40, 30, 10, 50)
+        for policy, hit_percent, hash_acq, onset in (
+                ("H1+L1+U1", 100, 0, float("inf")), ("H1+L1+U1", 0, 2, 200 / (40 + 30 + 2 * 50)),
+                ("H1+L1+U1", 50, 1, 200 / (35 + 50)), ("H0+L1+U1", 100, 1, 200 / (20 + 50)),
+                ("H6+L1+U1", 0, 2 / 32, 32 * 200 / 170), ("H0+L1+U1", 0, 3, 1)):
+            measured = self.row(policy, hit_percent, hash_acq=hash_acq)
+            self.assertAlmostEqual(inode_scale.hash_lock_onset(measured, times), onset)
+
+    def test_counts_and_predictions_are_of_policies_whose_locks_are_counted(self):
+        texts = self.texts(self.row("H1+L1+U1", 0, hash_acq=2), self.row("H3+L1+U1", 0),
+                           self.row("H6+L1+U1", 0, keys="one-chain", hash_acq=2))
+        counts, predicted = texts[-2:]
+        self.assertRegex(counts, r"\nspread +H1\+L1\+U1 +2\.000\none-chain +H6\+L1\+U1 +2\.000$")
+        self.assertTrue(predicted.startswith("PREDICTED, not measured"))
+        self.assertRegex(predicted, r"\nspread +H1\+L1\+U1 +1\.2$")
+        self.assertNotIn("letters", "\n".join(texts))
 
 
 class AllTables(unittest.TestCase):

@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/measure/interrupt.h"
 #include "bench/measure/machine_share.h"
 #include "bench/measure/team.h"
+#include "bench/measure/terminal.h"
 
 namespace nfswalk::bench {
 namespace {

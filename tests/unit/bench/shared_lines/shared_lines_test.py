@@ -29,7 +29,7 @@ class SharedLines(unittest.TestCase):
         self.assertIn("addr2line", done.stderr)
 
     def test_what_cannot_be_replayed_is_refused_naming_what_can(self):
-        for option, value, reason in (("--workloads", "chmod", "dirty"), ("--workloads", "swim", "bulkstat"),
+        for option, value, reason in (("--workloads", "chmod", "unlink"), ("--workloads", "swim", "bulkstat"),
                                       ("--policies", "H9+L0+U0", "bit_rcu"), ("--threads", "65", "64"),
                                       ("--threads", "0", "1"), ("--files", "7", "--files")):
             done = run(option, value)

@@ -1,7 +1,12 @@
-#include "bench/measure/interrupt.h"
+#include "bench/measure/terminal.h"
+
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
+#include <cstdio>
+
+#include "fmt/format.h"
 
 namespace nfswalk::bench {
 namespace {
@@ -12,6 +17,17 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 void SetFlag(int) { interrupted.store(true); }
 
 }  // namespace
+
+void ShowProgress(std::string_view text) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  fmt::print(stderr, "\r\033[K{}", text);
+  std::fflush(stderr);
+}
+
+void Warn(std::string_view bench, std::string_view text) {
+  ShowProgress("");
+  fmt::print(stderr, "{}: {}\n", bench, text);
+}
 
 void CatchInterrupts() {
   struct sigaction action {};
