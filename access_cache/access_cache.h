@@ -36,7 +36,8 @@
 //             Readers compare its address with one that is valid in their section and never follow
 //             it; the address is reused only a grace period after the pin ended, when every
 //             reader sees the change. A list is freed a grace period after it left.
-// Tests       tests/unit/access_cache/access_cache_test.cc, tests/race/access_cache_race_test.cc
+// Tests       tests/unit/access_cache/access_cache_test.cc, tests/race/access_cache_race_test.cc,
+//             tests/litmus/access_litmus_test.cc
 #ifndef NFSWALK_ACCESS_CACHE_ACCESS_CACHE_H_
 #define NFSWALK_ACCESS_CACHE_ACCESS_CACHE_H_
 

@@ -23,7 +23,8 @@
 // Progress    PeekRcu() one entry; FindRcu() at most kSearchStepsMax.
 // Lifetime    entries are freed a grace period after they leave, and their credentials with them;
 //             a list a grace period after Clear().
-// Tests       tests/unit/access_cache/access_cache_test.cc, tests/race/access_cache_race_test.cc
+// Tests       tests/unit/access_cache/access_cache_test.cc, tests/race/access_cache_race_test.cc,
+//             tests/litmus/access_litmus_test.cc
 #ifndef NFSWALK_ACCESS_CACHE_ACCESS_LIST_H_
 #define NFSWALK_ACCESS_CACHE_ACCESS_LIST_H_
 

@@ -9,7 +9,8 @@
 // Progress    lock() spins 64 pauses, then yields the processor on each turn: a holder may have
 //             been preempted (INODE-24).
 // Lifetime    the table's.
-// Tests       tests/unit/rcu/bit_lock_chain_test.cc, tests/race/rcu_locks_race_test.cc
+// Tests       tests/unit/rcu/chain_locks_test.cc, tests/race/rcu_locks_race_test.cc,
+//             tests/litmus/chains_litmus_test.cc
 #ifndef NFSWALK_RCU_BIT_LOCK_CHAIN_H_
 #define NFSWALK_RCU_BIT_LOCK_CHAIN_H_
 

@@ -19,7 +19,8 @@
 // Progress    readers never wait; writers are wait-free.
 // Lifetime    the owner's. If memory is freed a grace period after a Change that made it
 //             unreachable, it is there for an RCU section in which Validate() was true.
-// Tests       tests/unit/rcu/change_count_test.cc, tests/race/path_cache_race_test.cc
+// Tests       tests/unit/rcu/seqcount_test.cc, tests/race/path_cache_race_test.cc,
+//             tests/litmus/counts_litmus_test.cc
 #ifndef NFSWALK_RCU_CHANGE_COUNT_H_
 #define NFSWALK_RCU_CHANGE_COUNT_H_
 

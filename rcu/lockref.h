@@ -7,11 +7,13 @@
 //             I3 dead stays dead until Revive(), by the next user of the memory.
 // Protocol    locked: lock; if (count < 0) fail; ++count; unlock.
 //             here:   loop { w = word; if locked(w) wait; if (count(w) < 0) fail; cas(w, w + 1) }
-// Ordering    O1 Unlock() release -> Lock(), Get*() acquire: what was done under the lock is seen.
+// Ordering    O1 Unlock() release -> Lock(), Get*(), *Put*() acquire: what was done under the
+//                lock is seen.
 //             O2 *Put*() release -> Lock() acquire: a thread that finds the count at zero under the
 //                lock sees all that former holders did.
 // Progress    a get waits only while the lock is held; TryPut() and PutUnlessLast() never wait.
-// Tests       tests/unit/rcu/lockref_test.cc, tests/race/rcu_locks_race_test.cc (WALK-23)
+// Tests       tests/unit/rcu/lockref_test.cc, tests/race/rcu_locks_race_test.cc,
+//             tests/litmus/locks_litmus_test.cc (WALK-23)
 #ifndef NFSWALK_RCU_LOCKREF_H_
 #define NFSWALK_RCU_LOCKREF_H_
 
@@ -74,7 +76,7 @@ class Lockref {
   }
   void Unlock() {
     NoteLockRelease(this);
-    // O1: pairs with Acquire(), TryLock(), GetIfAbove(). A plain store suffices by I1.
+    // O1: pairs with Acquire(), TryLock(), *IfAbove(). A plain store suffices by I1.
     word_.store(word_.load(std::memory_order_relaxed) & ~kLocked, std::memory_order_release);
   }
 
@@ -142,7 +144,7 @@ class Lockref {
     uint64_t word = word_.load(std::memory_order_relaxed);
     while (!IsLocked(word) && CountOf(word) > floor) {
       if (word_.compare_exchange_weak(word, word - kOne,
-                                      std::memory_order_acq_rel,  // O2: pairs with Acquire()
+                                      std::memory_order_acq_rel,  // O1: Unlock(), O2: Acquire()
                                       std::memory_order_relaxed)) {
         return static_cast<uint32_t>(CountOf(word) - 1);
       }

@@ -12,12 +12,15 @@
 // Protocol    locked: lock; for (n = head; n; n = n->next); unlock.
 //             here:   read section; for (n = FirstRcu(); n; n = NextRcu(*n)).
 // Ordering    O1 InsertHead()/Remove() release -> FirstRcu(), NextRcu() acquire: a reader that sees
-//                a node sees it initialised.
+//                a node sees it initialised. InsertHead() does so in the node as well: a reader
+//                that stands on it since it was in another chain goes on to the nodes behind it.
 //             O2 MarkMoved() release -> moved() acquire: a reader of the mark sees the new table.
 // Staleness   a reader may miss a node that is being moved to another chain: a miss is not
-// authoritative. Progress    as long as the chain. Lifetime    nodes are freed a grace period after
-// Remove(), or live in type-stable memory. Tests       tests/unit/rcu/bit_lock_chain_test.cc,
-// tests/race/rcu_locks_race_test.cc
+//             authoritative.
+// Progress    as long as the chain.
+// Lifetime    nodes are freed a grace period after Remove(), or live in type-stable memory.
+// Tests       tests/unit/rcu/chain_locks_test.cc, tests/race/rcu_locks_race_test.cc,
+//             tests/litmus/chains_litmus_test.cc
 #ifndef NFSWALK_RCU_RCU_CHAIN_H_
 #define NFSWALK_RCU_RCU_CHAIN_H_
 
@@ -68,7 +71,8 @@ class RcuChain {
 
   void InsertHead(Node* node) {
     assert(!moved());
-    Traits::Next(*node).store(First(), std::memory_order_relaxed);
+    // A reader may stand on the node, which was in another chain. O1: pairs with NextRcu()
+    Traits::Next(*node).store(First(), std::memory_order_release);
     SetFirst(node);
   }
 

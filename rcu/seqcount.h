@@ -14,7 +14,8 @@
 // Staleness   none once validated; before that a reader may hold a mixture, so it must not follow
 //             it further than type-stable or RCU-protected memory.
 // Progress    readers never wait here; bounding retries is the caller's duty.
-// Tests       tests/unit/rcu/seqcount_test.cc, tests/race/rcu_seqcount_race_test.cc
+// Tests       tests/unit/rcu/seqcount_test.cc, tests/race/rcu_seqcount_race_test.cc,
+//             tests/litmus/counts_litmus_test.cc
 #ifndef NFSWALK_RCU_SEQCOUNT_H_
 #define NFSWALK_RCU_SEQCOUNT_H_
 

@@ -20,7 +20,8 @@
 //             An allocation locks its own shard only, and tries some others before it maps a slab.
 // Lifetime    a retired object is given out again after one or two grace periods. A slab is
 //             unmapped a grace period after its last object was freed.
-// Tests       tests/unit/rcu/object_pool_test.cc, tests/race/rcu_object_pool_race_test.cc
+// Tests       tests/unit/rcu/object_pool_test.cc, tests/race/rcu_object_pool_race_test.cc,
+//             tests/litmus/pools_litmus_test.cc
 #ifndef NFSWALK_RCU_SLAB_POOL_H_
 #define NFSWALK_RCU_SLAB_POOL_H_
 

@@ -11,7 +11,8 @@
 //                stores.
 // Progress    a waiter spins, then yields, then sleeps between two looks (SpinWait): a preempted
 //             holder gets the processor (INODE-24).
-// Tests       tests/unit/rcu/spin_lock_test.cc, tests/race/rcu_locks_race_test.cc
+// Tests       tests/unit/rcu/spin_lock_test.cc, tests/race/rcu_locks_race_test.cc,
+//             tests/litmus/locks_litmus_test.cc
 #ifndef NFSWALK_RCU_SPIN_LOCK_H_
 #define NFSWALK_RCU_SPIN_LOCK_H_
 

@@ -1,0 +1,125 @@
+// SeqCount and ChangeCount.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "rcu/change_count.h"
+#include "rcu/seqcount.h"
+#include "tests/litmus/explorer.h"
+#include "tests/litmus/scenario.h"
+
+namespace nfswalk::rcu {
+namespace {
+
+using litmus::Require;
+using litmus::RunThreads;
+using litmus::Saw;
+using litmus::Scenario;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+struct Record {
+  SeqCount seq;
+  std::atomic<int> first{0};
+  std::atomic<int> second{0};
+
+  void Set(int value) {
+    seq.WriteBegin();
+    first.store(value, kRelaxed);
+    second.store(value, kRelaxed);
+    seq.WriteEnd();
+  }
+  // The value that both had at once.
+  std::optional<int> Get() const {
+    const uint64_t sample = seq.Begin();
+    const int one = first.load(kRelaxed);
+    const int other = second.load(kRelaxed);
+    if (seq.Changed(sample)) {
+      if (one != other) Saw("a torn read is rejected");
+      return std::nullopt;
+    }
+    Require(one == other, "a torn read is valid");
+    return one;
+  }
+};
+
+const Scenario kReaderBesideWriter(
+    [] {
+      Record record;
+      RunThreads({[&] {
+                    record.Set(1);
+                    record.Set(2);
+                  },
+                  [&] {
+                    const auto value = record.Get();
+                    if (value == 2) Saw("the last write is read");
+                    if (value == 0) Saw("the state before is read");
+                  }});
+    },
+    1000, {"a torn read is rejected", "the last write is read", "the state before is read"});
+
+// WALK-14.
+TEST(SeqCountLitmus, NoTornReadIsValid) { kReaderBesideWriter.ExpectHolds(); }
+
+// A change of two fields each; they have one value outside of it.
+struct Guarded {
+  std::atomic<int> first{0};
+  std::atomic<int> second{0};
+
+  void Set(ChangeCount& count, int value) {
+    const ChangeCount::Change change(count);
+    first.store(value, kRelaxed);
+    second.store(value, kRelaxed);
+  }
+};
+
+// As a walk uses the prefix that it, or one before it, has recorded.
+const Scenario kSampleAndLaterUse(
+    [] {
+      ChangeCount count;
+      Guarded guarded;
+      RunThreads({[&] { guarded.Set(count, 1); },
+                  [&] {
+                    const std::optional<uint64_t> sample = count.TrySample();
+                    if (!sample) return;
+                    const int kept = guarded.first.load(kRelaxed);
+                    const int other = guarded.second.load(kRelaxed);
+                    if (!count.Validate(*sample)) return;
+                    Require(kept == other, "half a change is valid");
+                    Require(*sample == 0 || kept == 1, "a change before the sample is not seen");
+                    if (kept == 1) Saw("the change is sampled");
+                    const int later = guarded.first.load(kRelaxed);
+                    if (!count.Validate(*sample)) {
+                      Saw("what was kept becomes invalid");
+                      return;
+                    }
+                    Require(later == kept, "what is valid has changed");
+                  }});
+    },
+    50, {"the change is sampled", "what was kept becomes invalid"});
+
+TEST(ChangeCountLitmus, WhatIsValidIsAsItWasWhenSampled) { kSampleAndLaterUse.ExpectHolds(); }
+
+const Scenario kTwoChanges(
+    [] {
+      ChangeCount count;
+      Guarded one;
+      Guarded other;
+      RunThreads({[&] { one.Set(count, 1); }, [&] { other.Set(count, 1); },
+                  [&] {
+                    const std::optional<uint64_t> sample = count.TrySample();
+                    if (!sample) return;
+                    const int sum = one.second.load(kRelaxed) + other.second.load(kRelaxed);
+                    if (!count.Validate(*sample)) return;
+                    Require(*sample == static_cast<uint64_t>(sum), "the count is not of the state");
+                    if (sum == 2) Saw("both changes are seen");
+                    if (sum == 1) Saw("one change is seen");
+                  }});
+    },
+    400, {"both changes are seen", "one change is seen"});
+
+TEST(ChangeCountLitmus, OverlappingChangesAreEachSeenWholeOrNotAtAll) { kTwoChanges.ExpectHolds(); }
+
+}  // namespace
+}  // namespace nfswalk::rcu
