@@ -1,4 +1,5 @@
-#include <sys/stat.h>
+#include <fcntl.h>
+#include <sys/resource.h>
 
 #include <span>
 #include <string>
@@ -7,51 +8,70 @@
 #include "nfsclient/cli/commands.h"
 #include "nfsclient/cli/join_path.h"
 #include "nfsclient/cli/local_copy.h"
+#include "nfsclient/cli/local_descriptor.h"
 #include "nfsclient/cli/tree_walk.h"
 #include "nfsclient/cli/unfinished_file.h"
 
 namespace nfswalk::cli {
 namespace {
 
-bool IsLocalDirectory(const std::string& path) {
-  struct stat found {};
-  return stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+// A tree needs a descriptor for each level; the limit of many shells is for select(2).
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // The root, "." and ".." have no name of their own: what is in them goes where `destination` is.
-std::string TargetIn(const std::string& destination, const std::string& path) {
+LocalCopy::Place PlaceIn(const LocalDescriptor& directory, const std::string& destination,
+                         const std::string& path) {
   const std::string name(BaseName(path));
-  return name == "/" || name == "." || name == ".." ? destination : JoinPath(destination, name);
+  if (name == "/" || name == "." || name == "..") return {directory.get(), ".", destination};
+  return {directory.get(), name, JoinPath(destination, name)};
 }
 
-void CopyOne(Session& session, const std::string& path, std::string target,
+void CopyOne(Session& session, const std::string& path, LocalCopy::Place place,
              const CpOptions& options) {
-  LocalCopy copy(session, std::move(target), options.preserve);
+  const std::string target = place.path;
+  LocalCopy copy(session, std::move(place), options.preserve);
   if (options.recursive) {
-    return WalkTree(session.client(), session.credential(), path, options.tree, copy);
+    WalkTree(session.client(), session.credential(), path, options.tree, copy);
+  } else {
+    const auto attributes = session.client().Stat(path, session.credential());
+    if (!attributes) return session.Fail(path, attributes.error());
+    if (attributes->type == protocol::FileType::kDirectory) {
+      return session.Fail(path, std::errc::is_a_directory);
+    }
+    copy.Enter({path, 0, *attributes});
   }
-  const auto attributes = session.client().Stat(path, session.credential());
-  if (!attributes) return session.Fail(path, attributes.error());
-  if (attributes->type == protocol::FileType::kDirectory) {
-    return session.Fail(path, std::errc::is_a_directory);
+  if (const std::errc error = copy.Sync(); error != std::errc{}) {
+    session.FailLocally(path, target, error);
   }
-  copy.Enter({path, 0, *attributes});
 }
 
 }  // namespace
 
 void RunCommand(Session& session, const Paths& paths, const CpOptions& options) {
   const InterruptGuard guard;
+  RaiseDescriptorLimit();
   const std::string& destination = paths.back();
   const std::span sources(paths.begin(), paths.end() - 1);
-  const bool into = IsLocalDirectory(destination);
+  const auto into =
+      LocalDescriptor::OpenDirectory(AT_FDCWD, destination, LocalDescriptor::LastLink::kFollow);
   for (const std::string& path : sources) {
     if (session.done()) return;
-    if (!into && sources.size() > 1) {
+    if (into) {
+      CopyOne(session, path, PlaceIn(*into, destination, path), options);
+    } else if (sources.size() == 1) {
+      CopyOne(session, path, {-1, "", destination}, options);
+    } else {
       session.FailLocally(path, destination, std::errc::not_a_directory);
-      continue;
     }
-    CopyOne(session, path, into ? TargetIn(destination, path) : destination, options);
+  }
+  if (!into) return;
+  if (const std::errc error = into->Sync(); error != std::errc{}) {
+    session.FailLocally(sources.back(), destination, error);
   }
 }
 

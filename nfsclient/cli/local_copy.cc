@@ -4,11 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
-#include <span>
 #include <utility>
 
 #include "nfsclient/cli/join_path.h"
@@ -20,6 +18,7 @@ namespace nfswalk::cli {
 namespace {
 
 using protocol::FileType;
+using LastLink = LocalDescriptor::LastLink;
 
 constexpr size_t kPieceBytes = 1024 * 1024;
 
@@ -38,52 +37,88 @@ std::string DirectoryOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-bool IsDirectory(const std::string& path, bool follow) {
+// errc{} if the name is free or that of what is replaced.
+std::errc CheckReplaceable(int directory, const std::string& name) {
   struct stat found {};
-  return fstatat(AT_FDCWD, path.c_str(), &found, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISDIR(found.st_mode);
+  if (fstatat(directory, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) {
+    return errno == ENOENT ? std::errc{} : Errno();
+  }
+  if (S_ISDIR(found.st_mode)) return std::errc::is_a_directory;
+  return S_ISREG(found.st_mode) || S_ISLNK(found.st_mode) ? std::errc{} : std::errc::file_exists;
 }
 
 }  // namespace
 
-LocalCopy::LocalCopy(Session& session, std::string target, bool preserve)
-    : session_(session), start_(std::move(target)), preserve_(preserve), umask_(ProcessUmask()) {}
+LocalCopy::LocalCopy(Session& session, Place start, bool preserve)
+    : session_(session), start_(std::move(start)), preserve_(preserve), umask_(ProcessUmask()) {}
 
 void LocalCopy::Enter(const TreeEntry& entry) {
   if (entry.depth > lost_depth_) return;
-  const std::string target = TargetOf(entry);
-  if (target.empty()) return session_.Fail(entry.path, std::errc::invalid_argument);
+  const Result<Place> place = PlaceOf(entry);
+  if (!place) {
+    return entry.depth == 0 ? session_.FailLocally(entry.path, start_.path, place.error())
+                            : session_.Fail(entry.path, place.error());
+  }
   switch (entry.attributes.type) {
     case FileType::kDirectory:
-      return MakeDirectory(entry, target);
+      return MakeDirectory(entry, *place);
     case FileType::kRegular:
-      return CopyFile(entry, target);
+      return CopyFile(entry, *place);
     case FileType::kSymlink:
-      return CopyLink(entry, target);
+      return CopyLink(entry, *place);
     default:
       return session_.Fail(entry.path, std::errc::operation_not_supported);
   }
 }
 
-// "" for a name that no file can have here, or that leads elsewhere.
-std::string LocalCopy::TargetOf(const TreeEntry& entry) const {
-  if (entry.depth == 0) return start_;
-  const std::string_view name = std::string_view(entry.path).substr(entry.path.rfind('/') + 1);
-  if (name == "." || name == ".." || protocol::CheckName(name) != std::errc{}) return {};
-  return JoinPath(inside_.back().path, name);
+// Errors below the start: invalid_argument for a name that no file can have here, or that leads
+// elsewhere.
+Result<LocalCopy::Place> LocalCopy::PlaceOf(const TreeEntry& entry) {
+  if (entry.depth == 0) {
+    return start_.directory < 0 ? NamedPlace(entry.attributes.type) : start_;
+  }
+  const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
+  if (name == "." || name == ".." || protocol::CheckName(name) != std::errc{}) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
+  return Place{inside_.back().descriptor.get(), name, JoinPath(inside_.back().path, name)};
 }
 
-void LocalCopy::MakeDirectory(const TreeEntry& entry, const std::string& target) {
+// The links of a path that the user named are followed, the last one to the file it leads to.
+Result<LocalCopy::Place> LocalCopy::NamedPlace(FileType type) {
+  std::string path = start_.path;
+  struct stat found {};
+  if (type == FileType::kDirectory) {
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  } else if (path.ends_with('/')) {
+    return std::unexpected(lstat(path.c_str(), &found) != 0 ? Errno() : std::errc::is_a_directory);
+  }
+  if (type == FileType::kRegular && lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode)) {
+    const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
+                                                           &std::free);
+    if (real == nullptr) return std::unexpected(Errno());
+    path = real.get();
+  }
+  auto directory = LocalDescriptor::OpenDirectory(AT_FDCWD, DirectoryOf(path), LastLink::kFollow);
+  if (!directory) return std::unexpected(directory.error());
+  named_in_ = std::move(*directory);
+  return Place{named_in_.get(), path.substr(path.rfind('/') + 1), path};
+}
+
+void LocalCopy::MakeDirectory(const TreeEntry& entry, const Place& place) {
   // Of its owner alone until its entries are there.
-  const bool made = mkdir(target.c_str(), 0700) == 0;
-  const std::errc error = made ? std::errc{} : Errno();
-  if (made || (error == std::errc::file_exists && IsDirectory(target, entry.depth == 0))) {
-    inside_.push_back({target, made});
-    return Report(entry, target, 0);
+  const bool made = mkdirat(place.directory, place.name.c_str(), 0700) == 0;
+  std::errc error = made ? std::errc{} : Errno();
+  if (made || error == std::errc::file_exists) {
+    auto directory = LocalDescriptor::OpenDirectory(place.directory, place.name, LastLink::kRefuse);
+    if (directory) {
+      inside_.push_back({std::move(*directory), place.path, made});
+      return Report(entry, place, 0);
+    }
+    error = directory.error();
   }
   lost_depth_ = entry.depth;
-  session_.FailLocally(entry.path, target,
-                       error == std::errc::file_exists ? std::errc::not_a_directory : error);
+  session_.FailLocally(entry.path, place.path, error);
 }
 
 void LocalCopy::Leave(const TreeEntry& directory) {
@@ -95,44 +130,23 @@ void LocalCopy::Leave(const TreeEntry& directory) {
   const Directory made = std::move(inside_.back());
   inside_.pop_back();
   const Attributes& attributes = directory.attributes;
-  if (made.is_new || preserve_) {
-    if (chmod(made.path.c_str(), ModeOf(attributes)) != 0) {
-      return session_.FailLocally(directory.path, made.path, Errno());
-    }
-  }
-  if (!preserve_) return;
-  const std::array<timespec, 2> times{
-      timespec{attributes.atime.seconds, static_cast<long>(attributes.atime.nanoseconds)},
-      timespec{attributes.mtime.seconds, static_cast<long>(attributes.mtime.nanoseconds)}};
-  if (utimensat(AT_FDCWD, made.path.c_str(), times.data(), 0) != 0) {
-    session_.FailLocally(directory.path, made.path, Errno());
-  }
+  std::errc error{};
+  if (made.is_new || preserve_) error = made.descriptor.SetMode(ModeOf(attributes));
+  if (error == std::errc{} && preserve_) error = made.descriptor.SetTimes(attributes);
+  // Once for all names in it, also if it keeps its mode.
+  if (const std::errc lost = made.descriptor.Sync(); error == std::errc{}) error = lost;
+  if (error != std::errc{}) session_.FailLocally(directory.path, made.path, error);
 }
 
-std::errc LocalCopy::FindPlace(size_t depth, std::string& target) const {
-  struct stat found {};
-  if (lstat(target.c_str(), &found) != 0) {
-    return errno == ENOENT && !target.ends_with('/') ? std::errc{} : Errno();
-  }
-  if (S_ISLNK(found.st_mode) && depth == 0) {
-    const std::unique_ptr<char, decltype(&std::free)> real(realpath(target.c_str(), nullptr),
-                                                           &std::free);
-    if (real == nullptr || lstat(real.get(), &found) != 0) return Errno();
-    target = real.get();
-  }
-  if (S_ISDIR(found.st_mode)) return std::errc::is_a_directory;
-  return S_ISREG(found.st_mode) || S_ISLNK(found.st_mode) ? std::errc{} : std::errc::file_exists;
-}
-
-void LocalCopy::CopyFile(const TreeEntry& entry, std::string target) {
-  const auto fail = [&](std::errc error) { session_.FailLocally(entry.path, target, error); };
-  if (const std::errc error = FindPlace(entry.depth, target); error != std::errc{}) {
+void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) {
+  const auto fail = [&](std::errc error) { session_.FailLocally(entry.path, place.path, error); };
+  if (const std::errc error = CheckReplaceable(place.directory, place.name); error != std::errc{}) {
     return fail(error);
   }
   const auto file = session_.client().Open(entry.path, kMayRead, session_.credential());
   if (!file) return session_.Fail(entry.path, file.error());
   UnfinishedFile local;
-  if (const std::errc error = local.Create(DirectoryOf(target)); error != std::errc{}) {
+  if (const std::errc error = local.Create(place.directory); error != std::errc{}) {
     return fail(error);
   }
   std::vector<std::byte> room(kPieceBytes);
@@ -149,33 +163,35 @@ void LocalCopy::CopyFile(const TreeEntry& entry, std::string target) {
   }
   std::errc error = local.SetMode(ModeOf(entry.attributes));
   if (error == std::errc{} && preserve_) error = local.SetTimes(entry.attributes);
-  if (error == std::errc{}) error = local.Finish(target);
+  if (error == std::errc{}) error = local.Finish(place.name);
   if (error != std::errc{}) return fail(error);
-  Report(entry, target, offset_bytes);
+  Report(entry, place, offset_bytes);
 }
 
-void LocalCopy::CopyLink(const TreeEntry& entry, std::string target) {
+// The place of a link is itself, wherever a link leads that is there already.
+void LocalCopy::CopyLink(const TreeEntry& entry, const Place& place) {
   const auto text = ReadLinkTarget(session_, entry.path);
   if (!text) return session_.Fail(entry.path, text.error());
-  // The place of a link is itself, wherever a link leads that is there already.
-  std::errc error = FindPlace(entry.depth + 1, target);
+  std::errc error = CheckReplaceable(place.directory, place.name);
   UnfinishedFile local;
-  if (error == std::errc{}) error = local.CreateLink(DirectoryOf(target), *text);
+  if (error == std::errc{}) error = local.CreateLink(place.directory, *text);
   if (error == std::errc{} && preserve_) error = local.SetTimes(entry.attributes);
-  if (error == std::errc{}) error = local.Finish(target);
-  if (error != std::errc{}) return session_.FailLocally(entry.path, target, error);
-  Report(entry, target, text->size());
+  if (error == std::errc{}) error = local.Finish(place.name);
+  if (error != std::errc{}) return session_.FailLocally(entry.path, place.path, error);
+  Report(entry, place, text->size());
 }
+
+std::errc LocalCopy::Sync() const { return named_in_.Sync(); }
 
 // The owner is not kept, so the bits that would act in his name are not either.
 uint32_t LocalCopy::ModeOf(const Attributes& attributes) const {
   return preserve_ ? attributes.mode & 01777 : attributes.mode & 0777 & ~umask_;
 }
 
-void LocalCopy::Report(const TreeEntry& entry, const std::string& target, uint64_t size_bytes) {
+void LocalCopy::Report(const TreeEntry& entry, const Place& place, uint64_t size_bytes) {
   if (!session_.json()) return;
   JsonObject object = PathJson(entry.path);
-  AddBytes(object, "to", target);
+  AddBytes(object, "to", place.path);
   session_.Print(object.Set("type", TypeName(entry.attributes.type)).Set("size_bytes", size_bytes));
 }
 

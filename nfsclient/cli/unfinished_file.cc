@@ -1,25 +1,27 @@
 #include "nfsclient/cli/unfinished_file.h"
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
+#include <cstdint>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 namespace nfswalk::cli {
 namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
-constexpr int kLinkNames = 100;  // tries for one that is not taken
+constexpr int kNamesTried = 100;  // for one that is not taken
 
 // What a signal has to remove. The mutex is held while a name comes or goes, so that no file is in
 // the directory of which a signal does not know.
 std::mutex g_mutex;
+int g_directory = -1;
 std::string g_unfinished;
 
 // A handler may do little: it writes the signal's number, and the guard's thread does the work.
@@ -27,7 +29,34 @@ std::array<int, 2> g_pipe = {-1, -1};
 
 std::errc Errno() { return static_cast<std::errc>(errno); }
 
-std::string Template(const std::string& directory) { return directory + "/.nfswalk-XXXXXX"; }
+// "" without the kernel's random numbers.
+std::string RandomName() {
+  static constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  std::array<uint8_t, 6> random;
+  if (getrandom(random.data(), sizeof random, 0) < 0) return {};
+  std::string name = ".nfswalk-";
+  for (const uint8_t byte : random) name += kLetters[byte % kLetters.size()];
+  return name;
+}
+
+// Calls `create` with names until one is not taken; returns what it returned last, -1 with errno.
+// Preconditions: g_mutex is held.
+template <class Create>
+int WithFreeName(int directory, std::string& name, Create&& create) {
+  int result = -1;
+  for (int i = 0; i < kNamesTried; ++i) {
+    const std::string tried = RandomName();
+    result = create(tried.c_str());
+    if (result < 0 && errno == EEXIST) continue;
+    if (result >= 0) {
+      g_directory = directory;
+      g_unfinished = name = tried;
+    }
+    break;
+  }
+  return result;
+}
 
 void PassOn(int signal) {
   const int saved = errno;
@@ -46,7 +75,7 @@ void AwaitSignal() {
   } while (count < 0 && errno == EINTR);
   if (count != 1) return;
   const std::lock_guard lock(g_mutex);
-  if (!g_unfinished.empty()) unlink(g_unfinished.c_str());
+  if (!g_unfinished.empty()) unlinkat(g_directory, g_unfinished.c_str(), 0);
   std::signal(signal, SIG_DFL);
   kill(getpid(), signal);
   pause();  // with the lock: nothing new begins before the process has ended
@@ -55,44 +84,40 @@ void AwaitSignal() {
 }  // namespace
 
 UnfinishedFile::~UnfinishedFile() {
-  (void)Close();
-  if (path_.empty()) return;
+  if (name_.empty()) return;
   const std::lock_guard lock(g_mutex);
-  unlink(path_.c_str());
+  unlinkat(directory_, name_.c_str(), 0);
   g_unfinished.clear();
 }
 
-std::errc UnfinishedFile::Create(const std::string& directory) {
-  std::string path = Template(directory);
+std::errc UnfinishedFile::Create(int directory) {
   const std::lock_guard lock(g_mutex);
-  fd_ = mkostemp(path.data(), O_CLOEXEC);
-  if (fd_ < 0) return Errno();
-  g_unfinished = path;
-  path_ = std::move(path);
+  directory_ = directory;
+  const int fd = WithFreeName(directory, name_, [directory](const char* name) {
+    return openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  });
+  if (fd < 0) return Errno();
+  descriptor_ = LocalDescriptor(fd);
   return {};
 }
 
-std::errc UnfinishedFile::CreateLink(const std::string& directory, const std::string& target) {
-  for (int i = 0; i < kLinkNames; ++i) {
-    std::string path = Template(directory);
-    const std::lock_guard lock(g_mutex);
-    const int fd = mkostemp(path.data(), O_CLOEXEC);  // for a unique name
-    if (fd < 0) return Errno();
-    close(fd);
-    unlink(path.c_str());
-    if (symlink(target.c_str(), path.c_str()) == 0) {
-      g_unfinished = path;
-      path_ = std::move(path);
-      return {};
-    }
-    if (errno != EEXIST) return Errno();
-  }
-  return std::errc::file_exists;
+std::errc UnfinishedFile::CreateLink(int directory, const std::string& target) {
+  const std::lock_guard lock(g_mutex);
+  directory_ = directory;
+  const int made = WithFreeName(directory, name_, [&](const char* name) {
+    return symlinkat(target.c_str(), directory, name);
+  });
+  if (made < 0) return Errno();
+  descriptor_ = LocalDescriptor(openat(directory, name_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat found {};
+  if (!descriptor_.is_open() || fstat(descriptor_.get(), &found) != 0) return Errno();
+  // Whoever may write in the directory may have put a link to another file there.
+  return S_ISLNK(found.st_mode) && found.st_nlink == 1 ? std::errc{} : std::errc::file_exists;
 }
 
 std::errc UnfinishedFile::Write(std::span<const std::byte> data) {
   while (!data.empty()) {
-    const ssize_t written = write(fd_, data.data(), data.size());
+    const ssize_t written = write(descriptor_.get(), data.data(), data.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return Errno();
     data = data.subspan(static_cast<size_t>(written));
@@ -100,32 +125,14 @@ std::errc UnfinishedFile::Write(std::span<const std::byte> data) {
   return {};
 }
 
-std::errc UnfinishedFile::SetMode(uint32_t mode) {
-  return fchmod(fd_, mode) == 0 ? std::errc{} : Errno();
-}
-
-std::errc UnfinishedFile::SetTimes(const Attributes& attributes) {
-  const auto spec = [](const protocol::Time& time) {
-    return timespec{time.seconds, static_cast<long>(time.nanoseconds)};
-  };
-  const std::array times{spec(attributes.atime), spec(attributes.mtime)};
-  return utimensat(AT_FDCWD, path_.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0 ? std::errc{}
-                                                                                    : Errno();
-}
-
-std::errc UnfinishedFile::Finish(const std::string& path) {
-  if (const std::errc error = Close(); error != std::errc{}) return error;
+std::errc UnfinishedFile::Finish(const std::string& name) {
+  if (const std::errc error = descriptor_.Sync(); error != std::errc{}) return error;
+  if (const std::errc error = descriptor_.Close(); error != std::errc{}) return error;
   const std::lock_guard lock(g_mutex);
-  if (rename(path_.c_str(), path.c_str()) != 0) return Errno();
+  if (renameat(directory_, name_.c_str(), directory_, name.c_str()) != 0) return Errno();
   g_unfinished.clear();
-  path_.clear();
+  name_.clear();
   return {};
-}
-
-// A full disk may show only here.
-std::errc UnfinishedFile::Close() {
-  if (fd_ < 0) return {};
-  return close(std::exchange(fd_, -1)) == 0 ? std::errc{} : Errno();
 }
 
 InterruptGuard::InterruptGuard() {

@@ -2,8 +2,11 @@
 // not at all.
 //
 // It comes into being under another name of the same directory, ".nfswalk-" and six letters, and is
-// renamed at its end. What is not renamed is removed: by the destructor, or, while an
-// InterruptGuard lives, before a signal ends the process.
+// renamed at its end, its data on stable storage. What is not renamed is removed: by the
+// destructor, or, while an InterruptGuard lives, before a signal ends the process.
+//
+// Names are of the directory given as a descriptor, which outlives the UnfinishedFile: no link
+// leads elsewhere.
 //
 // Thread safety: one UnfinishedFile at a time. Errors are those of open(2), write(2), rename(2) ...
 #ifndef NFSWALK_NFSCLIENT_CLI_UNFINISHED_FILE_H_
@@ -13,10 +16,10 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <thread>
 
+#include "nfsclient/cli/local_descriptor.h"
 #include "nfsclient/client.h"
 
 namespace nfswalk::cli {
@@ -29,23 +32,25 @@ class UnfinishedFile {
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
 
   // An empty file that only its owner may open, or a link; in `directory`. One of both, once.
-  [[nodiscard]] std::errc Create(const std::string& directory);
-  [[nodiscard]] std::errc CreateLink(const std::string& directory, const std::string& target);
+  [[nodiscard]] std::errc Create(int directory);
+  [[nodiscard]] std::errc CreateLink(int directory, const std::string& target);
 
   // What follows is for files. Writes behind what was written before.
   [[nodiscard]] std::errc Write(std::span<const std::byte> data);
-  [[nodiscard]] std::errc SetMode(uint32_t mode);
+  [[nodiscard]] std::errc SetMode(uint32_t mode) const { return descriptor_.SetMode(mode); }
 
   // For both. Last of all before Finish().
-  [[nodiscard]] std::errc SetTimes(const Attributes& attributes);
-  // Takes the place of a file that is there.
-  [[nodiscard]] std::errc Finish(const std::string& path);
+  [[nodiscard]] std::errc SetTimes(const Attributes& attributes) const {
+    return descriptor_.SetTimes(attributes);
+  }
+  // Takes the place of a file that is there. The new name is on stable storage when the directory
+  // is synchronized.
+  [[nodiscard]] std::errc Finish(const std::string& name);
 
  private:
-  [[nodiscard]] std::errc Close();
-
-  int fd_ = -1;
-  std::string path_;  // "" when there is nothing to remove
+  LocalDescriptor descriptor_;
+  int directory_ = -1;
+  std::string name_;  // "" when there is nothing to remove
 };
 
 // SIGINT, SIGTERM and SIGHUP end the process as ever, but not before the unfinished file is gone.

@@ -1,5 +1,6 @@
 #include "nfsclient/cli/unfinished_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace nfswalk::cli {
 namespace {
@@ -23,6 +25,8 @@ class UnfinishedFileTest : public testing::Test {
   void SetUp() override {
     fs::remove_all(directory_);
     fs::create_directory(directory_);
+    opened_ = std::move(
+        *LocalDescriptor::OpenDirectory(AT_FDCWD, directory_, LocalDescriptor::LastLink::kRefuse));
   }
   void TearDown() override { fs::remove_all(directory_); }
 
@@ -42,15 +46,16 @@ class UnfinishedFileTest : public testing::Test {
   }
 
   const fs::path directory_ = fs::path(testing::TempDir()) / "unfinished_file_test";
+  LocalDescriptor opened_;
 };
 
 TEST_F(UnfinishedFileTest, HasItsNameOnlyAtTheEnd) {
   UnfinishedFile file;
-  ASSERT_EQ(file.Create(directory_), std::errc{});
+  ASSERT_EQ(file.Create(opened_.get()), std::errc{});
   ASSERT_EQ(Write(file, "hello "), std::errc{});
   ASSERT_EQ(Write(file, "world"), std::errc{});
   EXPECT_FALSE(fs::exists(directory_ / "f"));
-  ASSERT_EQ(file.Finish(directory_ / "f"), std::errc{});
+  ASSERT_EQ(file.Finish("f"), std::errc{});
   EXPECT_THAT(Names(), ElementsAre("f"));
   EXPECT_EQ(Text("f"), "hello world");
 }
@@ -58,8 +63,8 @@ TEST_F(UnfinishedFileTest, HasItsNameOnlyAtTheEnd) {
 TEST_F(UnfinishedFileTest, IsGoneIfItIsNotFinished) {
   {
     UnfinishedFile file, link;
-    ASSERT_EQ(file.Create(directory_), std::errc{});
-    ASSERT_EQ(link.CreateLink(directory_, "/no/such"), std::errc{});
+    ASSERT_EQ(file.Create(opened_.get()), std::errc{});
+    ASSERT_EQ(link.CreateLink(opened_.get(), "/no/such"), std::errc{});
     EXPECT_EQ(Names().size(), 2u);
   }
   EXPECT_THAT(Names(), IsEmpty());
@@ -70,10 +75,10 @@ TEST_F(UnfinishedFileTest, ReplacesAFileButNoDirectory) {
   fs::create_directory(directory_ / "d");
   {
     UnfinishedFile file;
-    ASSERT_EQ(file.Create(directory_), std::errc{});
+    ASSERT_EQ(file.Create(opened_.get()), std::errc{});
     ASSERT_EQ(Write(file, "new"), std::errc{});
-    EXPECT_EQ(file.Finish(directory_ / "d"), std::errc::is_a_directory);
-    EXPECT_EQ(file.Finish(directory_ / "f"), std::errc{});
+    EXPECT_EQ(file.Finish("d"), std::errc::is_a_directory);
+    EXPECT_EQ(file.Finish("f"), std::errc{});
   }
   EXPECT_EQ(Text("f"), "new");
   EXPECT_THAT(Names(), ElementsAre("d", "f"));
@@ -84,13 +89,13 @@ TEST_F(UnfinishedFileTest, KeepsModesAndTimesThatItIsGiven) {
   attributes.atime = {1'000'000'000, 5};
   attributes.mtime = {1'100'000'000, 7};
   UnfinishedFile file, link;
-  ASSERT_EQ(file.Create(directory_), std::errc{});
+  ASSERT_EQ(file.Create(opened_.get()), std::errc{});
   ASSERT_EQ(file.SetMode(0751), std::errc{});
   ASSERT_EQ(file.SetTimes(attributes), std::errc{});
-  ASSERT_EQ(file.Finish(directory_ / "f"), std::errc{});
-  ASSERT_EQ(link.CreateLink(directory_, "f"), std::errc{});
+  ASSERT_EQ(file.Finish("f"), std::errc{});
+  ASSERT_EQ(link.CreateLink(opened_.get(), "f"), std::errc{});
   ASSERT_EQ(link.SetTimes(attributes), std::errc{});
-  ASSERT_EQ(link.Finish(directory_ / "l"), std::errc{});
+  ASSERT_EQ(link.Finish("l"), std::errc{});
   for (const char* name : {"f", "l"}) {
     struct stat found {};
     ASSERT_EQ(lstat((directory_ / name).c_str(), &found), 0);
@@ -103,9 +108,10 @@ TEST_F(UnfinishedFileTest, KeepsModesAndTimesThatItIsGiven) {
 }
 
 TEST_F(UnfinishedFileTest, NeedsADirectoryThatIsThere) {
+  fs::remove_all(directory_);
   UnfinishedFile file, link;
-  EXPECT_EQ(file.Create(directory_ / "no"), std::errc::no_such_file_or_directory);
-  EXPECT_EQ(link.CreateLink(directory_ / "no", "x"), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(file.Create(opened_.get()), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(link.CreateLink(opened_.get(), "x"), std::errc::no_such_file_or_directory);
 }
 
 }  // namespace

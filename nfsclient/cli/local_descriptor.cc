@@ -1,0 +1,58 @@
+#include "nfsclient/cli/local_descriptor.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace nfswalk::cli {
+namespace {
+
+std::errc Errno() { return static_cast<std::errc>(errno); }
+
+}  // namespace
+
+Result<LocalDescriptor> LocalDescriptor::OpenDirectory(int at, const std::string& path,
+                                                       LastLink last_link) {
+  const int flags =
+      O_DIRECTORY | O_CLOEXEC | (last_link == LastLink::kRefuse ? O_NOFOLLOW : 0) | O_RDONLY;
+  int fd = openat(at, path.c_str(), flags);
+  if (fd < 0 && errno == EACCES) fd = openat(at, path.c_str(), flags | O_PATH);
+  if (fd < 0 && errno == ELOOP && last_link == LastLink::kRefuse) errno = ENOTDIR;
+  if (fd < 0) return std::unexpected(Errno());
+  return LocalDescriptor(fd);
+}
+
+std::errc LocalDescriptor::SetMode(uint32_t mode) const {
+  if (fchmod(fd_, mode) == 0) return {};
+  return errno == EBADF ? std::errc::permission_denied : Errno();
+}
+
+std::errc LocalDescriptor::SetTimes(const Attributes& attributes) const {
+  const auto spec = [](const protocol::Time& time) {
+    return timespec{time.seconds, static_cast<long>(time.nanoseconds)};
+  };
+  const std::array times{spec(attributes.atime), spec(attributes.mtime)};
+  if (futimens(fd_, times.data()) == 0) return {};
+  // Opened with O_PATH: a link, or a directory for lookups alone.
+  if (errno == EBADF && utimensat(fd_, "", times.data(), AT_EMPTY_PATH) == 0) return {};
+  return Errno();
+}
+
+std::errc LocalDescriptor::Sync() const {
+  if (fd_ < 0) return {};
+  int result = 0;
+  do {
+    result = fsync(fd_);
+  } while (result != 0 && errno == EINTR);
+  return result == 0 || errno == EINVAL || errno == EBADF ? std::errc{} : Errno();
+}
+
+std::errc LocalDescriptor::Close() {
+  if (fd_ < 0) return {};
+  return close(std::exchange(fd_, -1)) == 0 ? std::errc{} : Errno();
+}
+
+}  // namespace nfswalk::cli
