@@ -92,6 +92,9 @@ inline constexpr uint32_t kMayExecute = access_cache::kMayExec;
 inline constexpr uint32_t kMayWrite = access_cache::kMayWrite;
 inline constexpr uint32_t kMayRead = access_cache::kMayRead;
 
+// OFFSET_MAX of the kernel: no byte of a file lies behind it.
+inline constexpr uint64_t kFileBytesMax = INT64_MAX;
+
 struct MountError {
   std::errc error{};
   std::string message;  // what failed, where, and what to do
@@ -114,6 +117,8 @@ class File final {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
+  // PRead and PWrite: invalid_argument if the offset, or the end, is above kFileBytesMax.
+  //
   // Reads until `into` is full or the file ends; bad_file_descriptor without kMayRead.
   [[nodiscard]] Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes);
   // Returns when the data is on the server's stable storage; bad_file_descriptor without kMayWrite.
@@ -243,6 +248,7 @@ class Client final {
                                  const Credential& credential);
   [[nodiscard]] std::errc Unlink(std::string_view path, const Credential& credential);
   [[nodiscard]] std::errc RemoveDirectory(std::string_view path, const Credential& credential);
+  // invalid_argument for a size above kFileBytesMax.
   [[nodiscard]] Result<Attributes> SetAttributesOf(std::string_view path,
                                                    const SetAttributes& attributes,
                                                    const Credential& credential,

@@ -194,6 +194,9 @@ std::errc Client::RemoveDirectory(std::string_view path, const Credential& crede
 
 Result<Attributes> Client::SetAttributesOf(std::string_view path, const SetAttributes& attributes,
                                            const Credential& credential, ResolveFlags flags) {
+  if (attributes.size_bytes.value_or(0) > kFileBytesMax) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
   Attributes now;
   std::errc error =
       walk::ResolveRef(*superblock_, path, credential,

@@ -1,6 +1,7 @@
 // Reads and writes of an open file by its handle, one RPC a piece.
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "nfsclient/client.h"
@@ -17,6 +18,14 @@ Result<size_t> StoredOr(size_t stored_bytes, std::errc error) {
   return std::unexpected(error);
 }
 
+// pread(2), pwrite(2): an offset that is no off_t before the access mode, an end that is none after
+// it, as rw_verify_area() has it. What fits is the server's to judge.
+std::errc CheckTransfer(uint32_t mode, uint32_t needed, uint64_t offset_bytes, size_t size_bytes) {
+  if (offset_bytes > kFileBytesMax) return std::errc::invalid_argument;
+  if ((mode & needed) == 0) return std::errc::bad_file_descriptor;
+  return size_bytes > kFileBytesMax - offset_bytes ? std::errc::invalid_argument : std::errc{};
+}
+
 }  // namespace
 
 File::File(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -24,7 +33,8 @@ File::~File() = default;
 
 Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {
   const auto& [superblock, inode, open, credential, mode] = *state_;
-  if ((mode & kMayRead) == 0) return std::unexpected(std::errc::bad_file_descriptor);
+  const std::errc refused = CheckTransfer(mode, kMayRead, offset_bytes, into.size());
+  if (refused != std::errc{}) return std::unexpected(refused);
   size_t done = 0;
   while (done < into.size()) {
     size_t chunk = std::min<size_t>(into.size() - done, superblock.limits.read_bytes_max);
@@ -45,7 +55,8 @@ Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {
 
 Result<size_t> File::PWrite(std::span<const std::byte> data, uint64_t offset_bytes) {
   const auto& [superblock, inode, open, credential, mode] = *state_;
-  if ((mode & kMayWrite) == 0) return std::unexpected(std::errc::bad_file_descriptor);
+  const std::errc refused = CheckTransfer(mode, kMayWrite, offset_bytes, data.size());
+  if (refused != std::errc{}) return std::unexpected(refused);
   size_t done = 0;
   while (done < data.size()) {
     size_t chunk = std::min<size_t>(data.size() - done, superblock.limits.write_bytes_max);

@@ -163,7 +163,8 @@ int nfswalk_readdir(nfswalk_client* client, const char* path, nfswalk_visit visi
  * which may wait for a version 4 server. */
 int nfswalk_open(nfswalk_client* client, const char* path, unsigned rights,
                  const nfswalk_credential* credential, unsigned flags, nfswalk_file** file);
-/* Returns the bytes read, fewer than `bytes` only at the end of the file. */
+/* Returns the bytes read, fewer than `bytes` only at the end of the file. Here and in nfswalk_pwrite()
+ * -EINVAL if offset_bytes, or offset_bytes + bytes, is above INT64_MAX (pread(2)). */
 ssize_t nfswalk_pread(nfswalk_file* file, void* into, size_t bytes, uint64_t offset_bytes);
 /* Returns the bytes stored, on the server's stable storage: fewer than `bytes` if an error follows,
  * which the call for the rest meets. */
@@ -205,7 +206,8 @@ struct nfswalk_changes {
   struct nfswalk_time atime;
   struct nfswalk_time mtime;
 };
-/* chmod(2), chown(2), truncate(2) and utimensat(2). Flags: NOFOLLOW, NO_SYMLINKS, BENEATH. */
+/* chmod(2), chown(2), truncate(2) and utimensat(2): -EINVAL for a size above INT64_MAX. Flags:
+ * NOFOLLOW, NO_SYMLINKS, BENEATH. */
 int nfswalk_setattr(nfswalk_client* client, const char* path, const struct nfswalk_changes* changes,
                     const nfswalk_credential* credential, unsigned flags,
                     struct nfswalk_attributes* attributes);

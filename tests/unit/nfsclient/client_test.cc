@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -323,6 +326,42 @@ TEST_F(Calls, CreateWhoseResultCannotBeLookedUpHasAnUnknownOutcome) {
     const auto created = client_->Create("new", 0644, /*exclusive=*/true, me_);
     EXPECT_EQ(created ? kOk : created.error(), outcome);
     EXPECT_EQ(protocol_->Calls("CREATE"), 1u);
+  }
+}
+
+// As pread(2) and pwrite(2) of a file whose size is an off_t: no piece begins at an offset that has
+// wrapped, and nothing is sent.
+TEST_F(Calls, TransfersThatEndBehindTheLargestOffsetAreRefused) {
+  MountTree();
+  const auto reader = client_->Open("x", kMayRead, me_),
+             writer = client_->Open("x", kMayWrite, me_);
+  ASSERT_TRUE(reader && writer);
+  constexpr uint64_t kMax = INT64_MAX;
+  std::vector<std::byte> data(2 * 65536);
+  for (const auto& [offset, size, error] :
+       {std::tuple(kMax - 10, size_t{10}, kOk),
+        {kMax - 10, size_t{11}, std::errc::invalid_argument},
+        {kMax, size_t{0}, kOk},
+        {kMax, size_t{1}, std::errc::invalid_argument},
+        {kMax + 1, size_t{0}, std::errc::invalid_argument},
+        {UINT64_MAX - 65535, data.size(), std::errc::invalid_argument},
+        {UINT64_MAX, size_t{1}, std::errc::invalid_argument}}) {
+    SCOPED_TRACE(std::to_string(offset) + " + " + std::to_string(size));
+    const uint64_t sent = client_->stats().rpcs;
+    const auto written = (*writer)->PWrite(std::span(data).first(size), offset);
+    const auto read = (*reader)->PRead(std::span(data).first(size), offset);
+    EXPECT_EQ(written ? kOk : written.error(), error);
+    EXPECT_EQ(read ? kOk : read.error(), error);
+    EXPECT_EQ(client_->stats().rpcs - sent, error == kOk && size > 0 ? 2u : 0u);
+  }
+  // The offset comes before the access mode, the end after it.
+  EXPECT_EQ((*reader)->PWrite(data, kMax + 1).error(), std::errc::invalid_argument);
+  EXPECT_EQ((*reader)->PWrite(data, kMax).error(), std::errc::bad_file_descriptor);
+  for (const uint64_t size : {kMax, kMax + 1, UINT64_MAX}) {
+    const uint64_t sent = client_->stats().rpcs;
+    const auto changed = client_->SetAttributesOf("x", {.mode = {}, .size_bytes = size}, me_);
+    EXPECT_EQ(changed ? kOk : changed.error(), size == kMax ? kOk : std::errc::invalid_argument);
+    EXPECT_EQ(client_->stats().rpcs > sent, size == kMax);
   }
 }
 
