@@ -36,6 +36,12 @@ Character Decode(std::string_view text) {
 
 bool IsControl(uint32_t code) { return code < 0x20 || (code >= 0x7f && code < 0xa0); }
 
+// Unicode's Bidi_Control: marks, embeddings, overrides and isolates.
+bool IsBidiControl(uint32_t code) {
+  return code == 0x061c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
 void AppendEscaped(std::string& out, char c) {
   switch (c) {
     case '\n':
@@ -59,7 +65,7 @@ std::string Escape(std::string_view name) {
   while (!name.empty()) {
     const Character character = Decode(name);
     const std::string_view bytes = name.substr(0, std::max<size_t>(character.length, 1));
-    if (character.length == 0 || IsControl(character.code)) {
+    if (character.length == 0 || IsControl(character.code) || IsBidiControl(character.code)) {
       for (const char c : bytes) AppendEscaped(out, c);
     } else {
       if (character.code == '\\') out += '\\';

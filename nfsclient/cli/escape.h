@@ -10,8 +10,8 @@
 namespace nfswalk::cli {
 
 // A name may hold any byte but NUL and '/', escape sequences of a terminal included. Control
-// characters (ASCII and C1) and what is not UTF-8 come out as \n, \t, ... or \x1b, and a backslash
-// as two: no information is lost.
+// characters (ASCII, C1, and those that turn the direction of text) and what is not UTF-8 come out
+// as \n, \t, ... or \x1b, and a backslash as two: no information is lost.
 std::string Escape(std::string_view name);
 
 // RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.

@@ -157,6 +157,24 @@ TEST_F(Format, AJsonLineIsOneLineWhateverTheName) {
   EXPECT_EQ(Json::parse(line)["path"], "a\nb\x1b");
 }
 
+// A terminal may obey U+009B as it obeys ESC [.
+TEST_F(Format, JsonHasNoControlCharacterAsItself) {
+  for (int code = 1; code < 0x100; ++code) {
+    std::string name = "a";
+    if (code < 0x80) {
+      name += static_cast<char>(code);
+    } else {
+      name += {static_cast<char>(0xc0 | code >> 6), static_cast<char>(0x80 | (code & 0x3f))};
+    }
+    const std::string line = JsonLine(PathJson(name += "z"));
+    const bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+    const bool is_escaped = is_control || code == '"' || code == '\\';
+    EXPECT_EQ(line.find(name) == std::string::npos, is_escaped) << code;
+    EXPECT_EQ(Json::parse(line)["path"], name) << code;
+    EXPECT_FALSE(Json::parse(line).contains("path_base64")) << code;
+  }
+}
+
 TEST_F(Format, JsonErrorsCarryNameNumberAndMessage) {
   JsonObject object = PathJson("x");
   AddError(object, std::errc::no_such_file_or_directory);

@@ -55,6 +55,12 @@ TEST(Escape, DisarmsControlsAndWhatIsNotUtf8) {
            {"a\xffz", "a\\xffz"},
            {"\xc3", "\\xc3"},
            {"\xe2\x82", "\\xe2\\x82"},
+           // A terminal would show "aexe.txt".
+           {"a\u202etxt.exe", "a\\xe2\\x80\\xaetxt.exe"},
+           {"\u061c\u200e\u200f", "\\xd8\\x9c\\xe2\\x80\\x8e\\xe2\\x80\\x8f"},
+           {"\u202a\u2066\u2069", "\\xe2\\x80\\xaa\\xe2\\x81\\xa6\\xe2\\x81\\xa9"},
+           {"\u061b\u200d\u2010\u2029\u202f\u2065\u206a",
+            "\u061b\u200d\u2010\u2029\u202f\u2065\u206a"},
        }) {
     EXPECT_EQ(Escape(text), escaped);
   }
