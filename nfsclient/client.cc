@@ -11,6 +11,7 @@
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/nfs3.h"
 #include "nfsclient/protocol/nfs4.h"
+#include "rcu/defer.h"
 
 namespace nfswalk {
 
@@ -47,6 +48,10 @@ std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOpti
 
 std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
     std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) try {
+  if (const std::errc error = rcu::StartCallbackThread(); error != kOk) {
+    return std::unexpected(
+        MountError{error, "cannot start a thread: " + std::make_error_condition(error).message()});
+  }
   auto created = nfs::Superblock::Create(std::move(protocol), options);
   if (!created) {
     return std::unexpected(MountError{std::errc::invalid_argument, std::move(created.error())});

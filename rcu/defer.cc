@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <thread>
 
 #include "rcu/lock_order.h"
 
@@ -37,6 +38,22 @@ void MarkerPassed(DeferHead* head) {
 }
 
 }  // namespace
+
+std::errc StartCallbackThread() {
+  static std::mutex mutex;
+  static bool started = false;  // guarded by mutex
+  const std::lock_guard lock(mutex);
+  if (started) return {};
+  // There is no way to hand liburcu a thread: one that does nothing shows whether there is room.
+  try {
+    std::thread([] {}).join();
+  } catch (const std::system_error& error) {
+    return std::errc{error.code().value()};
+  }
+  urcu_memb_get_default_call_rcu_data();
+  started = true;
+  return {};
+}
 
 void Defer(DeferHead* head, void (*fn)(DeferHead*)) {
   // Registers the thread, as call_rcu() requires. The end of the section annotates, for the

@@ -6,9 +6,16 @@
 #ifndef NFSWALK_RCU_DEFER_H_
 #define NFSWALK_RCU_DEFER_H_
 
+#include <system_error>
+
 #include "rcu/read_guard.h"
 
 namespace nfswalk::rcu {
+
+// Starts the background thread, once in the process, which the first Defer() does otherwise:
+// liburcu ends the process if it cannot. Errors: those of pthread_create(3); as long as it has not
+// succeeded it may be tried again.
+std::errc StartCallbackThread();
 
 // A member of every object that is freed after a grace period. In use from Defer() until its
 // callback starts.

@@ -9,8 +9,13 @@ namespace nfswalk::cli {
 ListingAhead::ListingAhead(Client& client, const Credential& credential, const TreeOptions& options)
     : client_(client), credential_(credential), options_(options) {
   if (options_.threads == 1) return;  // the calling one
-  for (unsigned i = 0; i < options_.threads; ++i) {
-    threads_.emplace_back([this](const std::stop_token& stop) { Run(stop); });
+  threads_.reserve(options_.threads);
+  try {
+    while (threads_.size() < options_.threads) {
+      threads_.emplace_back([this](const std::stop_token& stop) { Run(stop); });
+    }
+  } catch (const std::system_error&) {
+    // Those that run do the work, or the calling one.
   }
 }
 

@@ -47,6 +47,7 @@ struct ListedDirectory {
 
 class ListingAhead {
  public:
+  // As many of the threads as can be started.
   ListingAhead(Client& client, const Credential& credential, const TreeOptions& options);
   ~ListingAhead();  // waits for calls that are under way
   ListingAhead(const ListingAhead&) = delete;

@@ -1,6 +1,7 @@
 #include "nfsclient/cli/progress_thread.h"
 
 #include <chrono>
+#include <system_error>
 
 namespace nfswalk::cli {
 namespace {
@@ -11,7 +12,11 @@ constexpr std::chrono::milliseconds kInterval{200};
 
 ProgressThread::ProgressThread(Console& console) : console_(console) {
   if (!console.err_is_terminal()) return;
-  thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  try {
+    thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  } catch (const std::system_error&) {
+    // No progress is shown then.
+  }
 }
 
 void ProgressThread::Run(const std::stop_token& stop) {

@@ -16,7 +16,8 @@ namespace nfswalk::cli {
 
 class ProgressThread {
  public:
-  // Starts no thread where no progress would be shown. `console` outlives this.
+  // Starts no thread where no progress would be shown, or where none can be started. `console`
+  // outlives this.
   explicit ProgressThread(Console& console);
 
  private:

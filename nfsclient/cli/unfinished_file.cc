@@ -137,7 +137,13 @@ std::errc UnfinishedFile::Finish(const std::string& name) {
 
 InterruptGuard::InterruptGuard() {
   if (pipe2(g_pipe.data(), O_CLOEXEC) != 0) return;  // signals stay what they were
-  thread_ = std::jthread(AwaitSignal);
+  try {
+    thread_ = std::jthread(AwaitSignal);
+  } catch (const std::system_error&) {
+    close(std::exchange(g_pipe[0], -1));
+    close(std::exchange(g_pipe[1], -1));
+    return;
+  }
   for (const int signal : kSignals) {
     struct sigaction action {};
     sigaction(signal, nullptr, &action);

@@ -54,7 +54,8 @@ class UnfinishedFile {
 };
 
 // SIGINT, SIGTERM and SIGHUP end the process as ever, but not before the unfinished file is gone.
-// Those that are ignored stay so. Construct and destroy on one thread; one at a time.
+// Those that are ignored stay so, and all without a thread for them. Construct and destroy on one
+// thread; one at a time.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -12,6 +12,9 @@
 #include <csignal>
 #include <string>
 
+#include "nfsclient/cli/progress_thread.h"
+#include "tests/fixtures/thread_shortage.h"
+
 namespace nfswalk::cli {
 namespace {
 
@@ -100,6 +103,14 @@ TEST_F(ConsoleTest, ProgressShowsWhatIsDoneAndIsWipedBeforeAComplaintAndAtTheEnd
     console.ShowProgress(start_ + seconds(9));
   }
   EXPECT_TRUE(err_.text().ends_with(kWipe));
+}
+
+TEST_F(ConsoleTest, NoProgressIsShownWithoutAThreadForIt) {
+  Console console(Streams(false, true), "find", start_);
+  const fixtures::ThreadShortage shortage(0);
+  { const ProgressThread progress(console); }
+  EXPECT_TRUE(shortage.occurred());
+  EXPECT_EQ(err_.text(), "");
 }
 
 // Both streams on one terminal: the same file here.

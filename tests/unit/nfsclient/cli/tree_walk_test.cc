@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/fixtures/memory_mount.h"
+#include "tests/fixtures/thread_shortage.h"
 
 namespace nfswalk::cli {
 namespace {
@@ -121,6 +122,21 @@ TEST_F(TreeWalkTest, ThreadsListDirectoriesAtTheSameTime) {
   Recorder recorder;
   Walk(recorder, 4);
   EXPECT_EQ(recorder.seen.size(), 18u);
+}
+
+TEST_F(TreeWalkTest, ThreadsThatCannotBeStartedAreFewerThreads) {
+  AddDirectories(20);
+  Recorder alone;
+  Walk(alone, 1);
+  for (int started = 0; started <= 4; ++started) {
+    Recorder recorder;
+    {
+      const fixtures::ThreadShortage shortage(started);
+      Walk(recorder, 4);
+      EXPECT_EQ(shortage.occurred(), started < 4);
+    }
+    EXPECT_EQ(recorder.seen, alone.seen) << started;
+  }
 }
 
 // Blocks at the first of many directories until the maximum is listed ahead, and gives the threads

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,6 +13,8 @@
 #include <span>
 #include <string>
 #include <utility>
+
+#include "tests/fixtures/thread_shortage.h"
 
 namespace nfswalk::cli {
 namespace {
@@ -105,6 +108,22 @@ TEST_F(UnfinishedFileTest, KeepsModesAndTimesThatItIsGiven) {
   }
   EXPECT_EQ(fs::status(directory_ / "f").permissions(), static_cast<fs::perms>(0751));
   EXPECT_EQ(fs::read_symlink(directory_ / "l"), "f");
+}
+
+TEST_F(UnfinishedFileTest, SignalsStayWhatTheyAreWithoutAThreadForThem) {
+  const auto handler = [] {
+    struct sigaction action {};
+    EXPECT_EQ(sigaction(SIGTERM, nullptr, &action), 0);
+    return action.sa_handler;
+  };
+  const auto before = handler();
+  for (const int threads : {0, 1}) {
+    const fixtures::ThreadShortage shortage(threads);
+    const InterruptGuard guard;
+    EXPECT_EQ(shortage.occurred(), threads == 0);
+    EXPECT_EQ(handler() == before, threads == 0);
+  }
+  EXPECT_EQ(handler(), before);
 }
 
 TEST_F(UnfinishedFileTest, NeedsADirectoryThatIsThere) {
