@@ -12,6 +12,7 @@
 #include "nfsclient/protocol/nfs3.h"
 #include "nfsclient/protocol/nfs4.h"
 #include "rcu/defer.h"
+#include "rcu/fork.h"
 
 namespace nfswalk {
 
@@ -29,13 +30,24 @@ MountError RootError(std::errc error, const MountOptions& options) {
 // Fits std::string's inline buffer: allocates nothing.
 MountError OutOfMemory() { return {std::errc::not_enough_memory, "out of memory"}; }
 
+MountError Forked() {
+  return {std::errc::operation_canceled,
+          "this process is the child of a fork(2) of one that had mounted; exec(2) first, or fork "
+          "before the first mount"};
+}
+
 }  // namespace
 
 Client::Client(std::unique_ptr<nfs::Superblock> superblock)
-    : superblock_(std::move(superblock)), root_(*superblock_, nullptr) {}
+    : superblock_(superblock.release()), root_(*superblock_, nullptr) {}
 Client::~Client() = default;
 
+void Client::Unmount::operator()(nfs::Superblock* superblock) const {
+  if (!rcu::InForkedChild()) delete superblock;
+}
+
 std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOptions& options) try {
+  if (rcu::InForkedChild()) return std::unexpected(Forked());
   auto protocol = options.server.version == 4
                       ? protocol::Nfs4::ConnectNfs4(options.server, options.transport)
                       : protocol::Nfs3::ConnectNfs3(options.server, options.transport);
@@ -48,6 +60,7 @@ std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOpti
 
 std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
     std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) try {
+  if (rcu::InForkedChild()) return std::unexpected(Forked());
   if (const std::errc error = rcu::StartCallbackThread(); error != kOk) {
     return std::unexpected(
         MountError{error, "cannot start a thread: " + std::make_error_condition(error).message()});
@@ -76,10 +89,16 @@ std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
   return std::unexpected(OutOfMemory());
 }
 
-void Client::Shutdown() { superblock_->Shutdown(); }
+void Client::Shutdown() {
+  if (!rcu::InForkedChild()) superblock_->Shutdown();
+}
 
-void Client::DropCaches() { superblock_->DropCaches(); }
-void Client::InvalidateCaches() { nfs::InvalidateAll(*superblock_); }
+void Client::DropCaches() {
+  if (!rcu::InForkedChild()) superblock_->DropCaches();
+}
+void Client::InvalidateCaches() {
+  if (!rcu::InForkedChild()) nfs::InvalidateAll(*superblock_);
+}
 
 Stats Client::stats() const { return superblock_->GetStats(); }
 

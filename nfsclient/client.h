@@ -20,6 +20,11 @@
 // Thread safety: any number of threads may be in any calls of one Client at once. Destroy its Nodes
 // and Files before it, and it when no call is inside; Shutdown() makes those that wait return.
 //
+// fork(2): in the child of a process that has mounted, calls end in operation_canceled (ECANCELED),
+// Mount() too, DropCaches() and InvalidateCaches() do nothing, and destructors return at once: they
+// touch neither the threads that the child does not have nor the server, and the caches' memory is
+// the child's until exec(2) or its end. The parent is not affected.
+//
 // Blocking: a call that needs the server waits as long as hard/soft, timeo and retrans of the mount
 // allow: with soft, that is one limit for all that the call waits for; for each part of a listing,
 // and for each piece of a transfer.
@@ -124,7 +129,7 @@ class File final {
   // Returns when the data is on the server's stable storage; bad_file_descriptor without kMayWrite.
   // Less than data.size() if an error follows what was stored; the call for the rest meets it.
   [[nodiscard]] Result<size_t> PWrite(std::span<const std::byte> data, uint64_t offset_bytes);
-  // As of the last reply of any call about the file.
+  // As of the last reply of any call about the file. All 0 in the child of a fork(2).
   Attributes attributes() const;
 
  private:
@@ -133,7 +138,7 @@ class File final {
 
   explicit File(std::unique_ptr<State> state);
 
-  const std::unique_ptr<State> state_;
+  std::unique_ptr<State> state_;
 };
 
 // A resolved file, directory or symbolic link: a reference, as a descriptor opened with O_PATH.
@@ -189,7 +194,7 @@ class Node final {
   Node(nfs::Superblock& superblock, std::unique_ptr<const vfs::DentryRef> at);
 
   nfs::Superblock& superblock_;
-  const std::unique_ptr<const vfs::DentryRef> at_;
+  std::unique_ptr<const vfs::DentryRef> at_;
 };
 
 // A mount: the node of the export's root, the calls that change the export, and the caches.
@@ -274,7 +279,11 @@ class Client final {
 
   explicit Client(std::unique_ptr<nfs::Superblock> superblock);
 
-  const std::unique_ptr<nfs::Superblock> superblock_;
+  struct Unmount {
+    void operator()(nfs::Superblock* superblock) const;
+  };
+
+  const std::unique_ptr<nfs::Superblock, Unmount> superblock_;
   const Node root_;
 };
 

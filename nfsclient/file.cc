@@ -7,6 +7,7 @@
 #include "nfsclient/client.h"
 #include "nfsclient/file_state.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "rcu/fork.h"
 
 namespace nfswalk {
 
@@ -29,12 +30,15 @@ std::errc CheckTransfer(uint32_t mode, uint32_t needed, uint64_t offset_bytes, s
 }  // namespace
 
 File::File(std::unique_ptr<State> state) : state_(std::move(state)) {}
-File::~File() = default;
+File::~File() {
+  if (rcu::InForkedChild()) (void)state_.release();
+}
 
 Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {
   const auto& [superblock, inode, open, credential, mode] = *state_;
   const std::errc refused = CheckTransfer(mode, kMayRead, offset_bytes, into.size());
   if (refused != std::errc{}) return std::unexpected(refused);
+  if (superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
   size_t done = 0;
   while (done < into.size()) {
     size_t chunk = std::min<size_t>(into.size() - done, superblock.limits.read_bytes_max);
@@ -57,6 +61,7 @@ Result<size_t> File::PWrite(std::span<const std::byte> data, uint64_t offset_byt
   const auto& [superblock, inode, open, credential, mode] = *state_;
   const std::errc refused = CheckTransfer(mode, kMayWrite, offset_bytes, data.size());
   if (refused != std::errc{}) return std::unexpected(refused);
+  if (superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
   size_t done = 0;
   while (done < data.size()) {
     size_t chunk = std::min<size_t>(data.size() - done, superblock.limits.write_bytes_max);
@@ -75,7 +80,7 @@ Result<size_t> File::PWrite(std::span<const std::byte> data, uint64_t offset_byt
 
 Attributes File::attributes() const {
   Attributes attributes;
-  nfs::CopyAttributes(*state_->inode, attributes);
+  if (!rcu::InForkedChild()) nfs::CopyAttributes(*state_->inode, attributes);
   return attributes;
 }
 

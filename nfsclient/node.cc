@@ -14,6 +14,7 @@
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/walk.h"
 #include "rcu/coarse_clock.h"
+#include "rcu/fork.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk {
@@ -134,7 +135,9 @@ bool NameChangedOnServer(std::errc error) {
 Node::Node(nfs::Superblock& superblock, std::unique_ptr<const vfs::DentryRef> at)
     : superblock_(superblock), at_(std::move(at)) {}
 
-Node::~Node() = default;
+Node::~Node() {
+  if (rcu::InForkedChild()) (void)at_.release();
+}
 
 Result<Attributes> Node::Stat(std::string_view path, const Credential& credential,
                               ResolveFlags flags) const {

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "rcu/fork.h"
+
 namespace nfswalk::rcu::internal {
 
 constinit thread_local bool thread_registered = false;
@@ -14,6 +16,7 @@ namespace {
 
 void UnregisterThread(void*) {
   thread_registered = false;
+  if (InForkedChild()) return;  // liburcu's locks may be held for ever
   urcu_memb_unregister_thread();
 }
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <mutex>
 
+#include "rcu/fork.h"
+
 namespace nfswalk::rcu::internal {
 
 constinit thread_local uint32_t thread_index = kUnassigned;
@@ -26,7 +28,7 @@ struct IndexOwner {
   ~IndexOwner() {
     const uint32_t index = thread_index;
     thread_index = kNoThreadIndex;  // destructors that run later share the slot without an owner
-    if (index == kNoThreadIndex) return;
+    if (index == kNoThreadIndex || InForkedChild()) return;
     std::lock_guard lock(index_mutex);
     index_taken[index / kBits] &= ~(uint64_t{1} << index % kBits);
     first_with_room = std::min(first_with_room, index / kBits);
@@ -52,6 +54,7 @@ uint32_t TakeFreeIndex() {
 }  // namespace
 
 uint32_t AssignThreadIndex() {
+  if (InForkedChild()) return thread_index = kNoThreadIndex;
   thread_index = TakeFreeIndex();
   thread_local IndexOwner owner;
   (void)owner;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "nfsclient/c_api/c_binding.h"
+#include "rcu/fork.h"
 
 using nfswalk::Attributes;
 using nfswalk::Client;
@@ -309,6 +310,7 @@ ssize_t nfswalk_pwrite(nfswalk_file* file, const void* data, size_t bytes, uint6
 
 int nfswalk_fstat(nfswalk_file* file, nfswalk_attributes* attributes) {
   if (file == nullptr || attributes == nullptr) return -EFAULT;
+  if (nfswalk::rcu::InForkedChild()) return -ECANCELED;
   *attributes = AttributesOf(file->file->attributes());
   return 0;
 }
@@ -406,6 +408,7 @@ void nfswalk_node_release(nfswalk_node* node) { delete node; }
 
 int nfswalk_drop_caches(nfswalk_client* client) {
   if (client == nullptr) return -EFAULT;
+  if (nfswalk::rcu::InForkedChild()) return -ECANCELED;
   return Guarded([&] {
     client->client->DropCaches();
     return 0;
@@ -414,6 +417,7 @@ int nfswalk_drop_caches(nfswalk_client* client) {
 
 int nfswalk_invalidate_caches(nfswalk_client* client) {
   if (client == nullptr) return -EFAULT;
+  if (nfswalk::rcu::InForkedChild()) return -ECANCELED;
   return Guarded([&] {
     client->client->InvalidateCaches();
     return 0;

@@ -42,7 +42,9 @@
  * instead.
  *  9. Memory. Without it a call returns -ENOMEM with nothing half done.
  * 10. Callbacks must neither throw nor longjmp out of the library.
- * 11. fork(2). A client cannot be used in the child of a fork without exec.
+ * 11. fork(2). In the child of a process that has mounted, calls return -ECANCELED, nfswalk_mount too;
+ * functions that release return at once, run no callback and send nothing. The caches' memory is the
+ * child's until exec(2) or its end. The parent is not affected.
  * 12. Compatibility. Structures and functions keep layout and meaning within one soname. */
 #ifndef NFSWALK_NFSCLIENT_C_API_NFSWALK_H_
 #define NFSWALK_NFSCLIENT_C_API_NFSWALK_H_

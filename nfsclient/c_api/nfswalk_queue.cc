@@ -10,6 +10,7 @@
 #include "nfsclient/c_api/c_binding.h"
 #include "nfsclient/c_api/callback_queue.h"
 #include "nfsclient/c_api/nfswalk.h"
+#include "rcu/fork.h"
 
 using nfswalk::Attributes;
 using nfswalk::CallbackQueue;
@@ -133,6 +134,7 @@ int Submit(nfswalk_queue* queue, const nfswalk_node* from, const char* path,
            const nfswalk_credential* credential, unsigned flags, Kind kind) {
   if (queue == nullptr || path == nullptr || kind.callback == nullptr) return -EFAULT;
   if ((flags & ~kAllFlags) != 0) return -EINVAL;
+  if (nfswalk::rcu::InForkedChild()) return -ECANCELED;
   return Guarded([&] {
     return ResultOf(queue->calls->Submit(std::make_unique<Call<Kind>>(
         Request(*queue, from, path, credential, flags), std::move(kind))));
@@ -144,6 +146,7 @@ int Submit(nfswalk_queue* queue, const nfswalk_node* from, const char* path,
 int nfswalk_queue_create(nfswalk_client* client, unsigned threads, nfswalk_queue** queue) {
   if (client == nullptr || queue == nullptr) return -EFAULT;
   if (threads == 0 || threads > kThreadsMax) return -EINVAL;
+  if (nfswalk::rcu::InForkedChild()) return -ECANCELED;
   return Guarded([&] {
     auto calls = CallbackQueue::Create(threads);
     if (!calls) return ResultOf(calls.error());
@@ -176,7 +179,12 @@ int nfswalk_queue_readlink(nfswalk_queue* queue, const nfswalk_node* from, const
 
 int nfswalk_queue_dispatch(nfswalk_queue* queue, unsigned max) {
   if (queue == nullptr) return -EFAULT;
+  if (nfswalk::rcu::InForkedChild()) return -ECANCELED;
   return static_cast<int>(queue->calls->Dispatch(max));
 }
 
-void nfswalk_queue_destroy(nfswalk_queue* queue) { delete queue; }
+void nfswalk_queue_destroy(nfswalk_queue* queue) {
+  // Its threads, and whatever they held, are the parent's.
+  if (queue != nullptr && nfswalk::rcu::InForkedChild()) (void)queue->calls.release();
+  delete queue;
+}

@@ -38,7 +38,13 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
       access_lru(options.access_entries_max, directory_changes),
       inode_operations(options.inode_policy, access_lru, departed_inodes),
       dentries(directory_changes, options.dentries_max, InitialBuckets(options.dentries_max),
-               /*names_per_chain=*/1, options.inodes_max) {}
+               /*names_per_chain=*/1, options.inodes_max),
+      fork_watch_(
+          [](void* superblock) {
+            static_cast<Superblock*>(superblock)->shut_down.store(true);
+            static_cast<Superblock*>(superblock)->walks_under_rcu.store(false);
+          },
+          this) {}
 
 std::expected<std::unique_ptr<Superblock>, std::string> Superblock::Create(
     std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) {

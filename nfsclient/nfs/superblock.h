@@ -23,6 +23,7 @@
 #include "nfsclient/vfs/lookups_in_flight.h"
 #include "rcu/change_count.h"
 #include "rcu/counters.h"
+#include "rcu/fork.h"
 #include "sunrpc_auth/credential_cache.h"
 
 namespace nfswalk::nfs {
@@ -97,6 +98,9 @@ class Superblock {
 
  private:
   Superblock(std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options);
+
+  // In the child of a fork calls end as after Shutdown().
+  rcu::ForkWatch fork_watch_;
 };
 
 // Brackets a change to what walks through a directory read: search permission, its validity and

@@ -19,6 +19,8 @@
 #include <string_view>
 #include <utility>
 
+#include "rcu/fork.h"
+
 namespace nfswalk::protocol {
 namespace {
 
@@ -85,6 +87,8 @@ RpcChannel::~RpcChannel() {
 
 void RpcChannel::Submit(RpcCall& call) {
   call.Begin(this);
+  // Nobody would send it, and the mutex may be held by a thread that is not there.
+  if (rcu::InForkedChild()) return call.Complete(CallOutcome::kCanceled);
   {
     std::lock_guard lock(mutex_);
     if (!closing_) {

@@ -62,7 +62,8 @@ class RpcChannel {
   RpcChannel(const RpcChannel&) = delete;
   RpcChannel& operator=(const RpcChannel&) = delete;
 
-  // Queues `call`, which must live until its Wait() has returned.
+  // Queues `call`, which must live until its Wait() has returned. In the child of a fork(2) it ends
+  // in kCanceled at once.
   void Submit(RpcCall& call);
   CallOutcome Execute(RpcCall& call) {
     Submit(call);
