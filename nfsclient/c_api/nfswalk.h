@@ -45,7 +45,9 @@
  * 11. fork(2). In the child of a process that has mounted, calls return -ECANCELED, nfswalk_mount too;
  * functions that release return at once, run no callback and send nothing. The caches' memory is the
  * child's until exec(2) or its end. The parent is not affected.
- * 12. Compatibility. Structures and functions keep layout and meaning within one soname. */
+ * 12. dlclose(3) does not unload the library (nodelete): threads that have used it run its code when
+ * they end.
+ * 13. Compatibility. Structures and functions keep layout and meaning within one soname. */
 #ifndef NFSWALK_NFSCLIENT_C_API_NFSWALK_H_
 #define NFSWALK_NFSCLIENT_C_API_NFSWALK_H_
 

@@ -56,7 +56,7 @@ ld -r --force-group-allocation -o "$object" --whole-archive "${archives[@]}"
 objcopy --strip-debug --wildcard --keep-global-symbol='nfswalk_*' "$object"
 ar rcsD "$lib/libnfswalk.a" "$object"
 gcc -shared -s -Wl,-soname,"$soname" -Wl,--version-script="$map" -Wl,--no-undefined -Wl,--as-needed \
-  -Wl,-z,relro,-z,now -o "$lib/$soname.${version#*.}" "$object" "${system_libraries[@]}"
+  -Wl,-z,relro,-z,now,-z,nodelete -o "$lib/$soname.${version#*.}" "$object" "${system_libraries[@]}"
 chmod 644 "$lib/$soname.${version#*.}"
 ln -s "$soname.${version#*.}" "$lib/$soname"
 ln -s "$soname" "$lib/libnfswalk.so"

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 
@@ -109,6 +110,49 @@ TEST_P(Installed, TheLibrariesExportTheFunctionsOfTheHeaderAndNothingElse) {
             declared);
   EXPECT_NE(Output("readelf -d " + Lib("libnfswalk.so")).find("soname: [libnfswalk.so.0]"),
             std::string::npos);
+}
+
+// A thread that has used the library runs its code when it ends.
+TEST_P(Installed, AThreadMayEndAfterTheLibraryWasClosed) {
+  EXPECT_NE(Output("readelf -d " + Lib("libnfswalk.so")).find("NODELETE"), std::string::npos);
+  MakeFile("file");
+  const std::string source = Prefix() + "/plugin.c";
+  std::ofstream(source) << R"(
+#include <dlfcn.h>
+#include <nfswalk.h>
+#include <pthread.h>
+#include <stdio.h>
+static char** arguments;
+static void* use(void* unused) {
+  void* library = dlopen(arguments[1], RTLD_NOW);
+  int (*mount)(const char*, nfswalk_client**, char*, size_t);
+  int (*stat)(nfswalk_client*, const char*, const nfswalk_credential*, unsigned,
+              struct nfswalk_attributes*);
+  void (*unmount)(nfswalk_client*);
+  nfswalk_client* client;
+  struct nfswalk_attributes found;
+  if (library == NULL) return unused;
+  *(void**)&mount = dlsym(library, "nfswalk_mount");
+  *(void**)&stat = dlsym(library, "nfswalk_stat");
+  *(void**)&unmount = dlsym(library, "nfswalk_unmount");
+  if (mount(arguments[2], &client, NULL, 0) != 0) return unused;
+  if (stat(client, arguments[3], NULL, 0, &found) != 0) return unused;
+  unmount(client);
+  return dlclose(library) == 0 ? arguments : unused;
+}
+int main(int count, char** given) {
+  pthread_t thread;
+  void* done = NULL;
+  arguments = given;
+  if (count != 4 || pthread_create(&thread, NULL, use, NULL) != 0) return 1;
+  pthread_join(thread, &done);
+  return done == NULL;
+}
+)";
+  Output("gcc -std=c99 -o " + Prefix() + "/plugin " + source + " " + PkgConfig("--cflags"));
+  fixtures::GaneshaServer::NetworkScope scope(server());
+  Output(Prefix() + "/plugin " + Lib("libnfswalk.so.0") + " '" + server().Url("", version()) +
+         "' " + Path("file"));
 }
 
 TEST_P(Installed, TheArchiveIsCompleteAndHasItsVersion) {
