@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what nfswalk is built and run with, from Debian 12's packages alone; with the argument "report"
-# what bench/report needs, too. Does nothing if all is there.
+# what bench/report needs, with "linux" what tests/fixtures/user_mode_linux.sh needs, too. Does nothing if all is there.
 set -euo pipefail
 
 packages=(
@@ -10,9 +10,10 @@ packages=(
   googletest gcovr pkg-config
   nfs-ganesha nfs-ganesha-vfs nfs-ganesha-mem rpcbind xz-utils groff-base
 )
-if [ "${1-}" = report ]; then
-  packages+=(python3-jinja2 python3-matplotlib)
-fi
+case "${1-}" in
+  report) packages+=(python3-jinja2 python3-matplotlib) ;;
+  linux) packages+=(user-mode-linux kmod iproute2 nfs-kernel-server) ;;
+esac
 
 missing=()
 for package in "${packages[@]}"; do
@@ -30,7 +31,7 @@ if [ "$(id -u)" -ne 0 ]; then
   root=(sudo)
 fi
 
-# The packages of the two servers start them at once; tests start their own, in their own namespaces.
+# The packages of the servers start them at once; tests start their own, in their own namespaces.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\nexit 101\n' | "${root[@]}" tee "$policy" >/dev/null

@@ -13,19 +13,19 @@
 #include "bench/measure/owned_fd.h"
 #include "bench/measure/terminal.h"
 #include "fmt/format.h"
-#include "tests/fixtures/ganesha_server.h"
+#include "tests/fixtures/nfs_server.h"
 
 namespace nfswalk::bench {
 namespace {
 
-using fixtures::GaneshaServer;
+using fixtures::NfsServer;
 
 // Longer than any run: warm turns lie within the attribute timeout.
 constexpr uint32_t kAttributeTimeoutS = 24 * 60 * 60;
 
 class OwnServer final : public ServerExport {
  public:
-  OwnServer(std::unique_ptr<GaneshaServer> server, MountOptions options)
+  OwnServer(std::unique_ptr<NfsServer> server, MountOptions options)
       : ServerExport(std::move(options)), server_(std::move(server)) {}
 
   std::string description() const override { return server_->description(); }
@@ -48,7 +48,7 @@ class OwnServer final : public ServerExport {
   }
 
   void InItsNetwork(const std::function<void()>& work) override {
-    const GaneshaServer::NetworkScope scope(*server_);
+    const NfsServer::NetworkScope scope(*server_);
     work();
   }
 
@@ -66,7 +66,7 @@ class OwnServer final : public ServerExport {
   }
 
   std::mutex mutex_;
-  const std::unique_ptr<GaneshaServer> server_;
+  const std::unique_ptr<NfsServer> server_;
 };
 
 class GivenServer final : public ServerExport {
@@ -96,9 +96,9 @@ class GivenServer final : public ServerExport {
 
 std::expected<std::unique_ptr<ServerExport>, std::string> ServerExport::Open(
     const std::string& url) {
-  std::unique_ptr<GaneshaServer> own;
+  std::unique_ptr<NfsServer> own;
   if (url.empty()) {
-    auto started = GaneshaServer::Start();
+    auto started = NfsServer::Start();
     if (!started) return std::unexpected(std::move(started.error()));
     own = std::move(*started);
   }

@@ -14,7 +14,7 @@
 #include "tests/differential/backing_tree.h"
 #include "tests/differential/comparison.h"
 #include "tests/differential/identities.h"
-#include "tests/fixtures/ganesha_server.h"
+#include "tests/fixtures/nfs_server.h"
 
 namespace nfswalk::differential {
 
@@ -28,8 +28,8 @@ class DifferentialExport : public testing::Test {
   virtual bool caches_names() const { return true; }
 
   void SetUp() override {
-    auto started = fixtures::GaneshaServer::Start(
-        {.root_squash = root_squash(), .caches_names = caches_names()});
+    auto started =
+        fixtures::NfsServer::Start({.root_squash = root_squash(), .caches_names = caches_names()});
     if (!started) GTEST_SKIP() << started.error();
     server_ = std::move(*started);
     tree_ = std::make_unique<BackingTree>(server_->backing_directory());
@@ -38,7 +38,7 @@ class DifferentialExport : public testing::Test {
   }
 
   std::unique_ptr<Client> Mount(int version, std::string_view options) const {
-    fixtures::GaneshaServer::NetworkScope scope(*server_);
+    fixtures::NfsServer::NetworkScope scope(*server_);
     auto client = Client::Mount(*ParseMountUrl(server_->Url(options, version)));
     if (client) return std::move(*client);
     ADD_FAILURE() << client.error().message;
@@ -72,7 +72,7 @@ class DifferentialExport : public testing::Test {
   }
 
   const std::vector<Identity> identities_ = AllIdentities();
-  std::unique_ptr<fixtures::GaneshaServer> server_;
+  std::unique_ptr<fixtures::NfsServer> server_;
   std::unique_ptr<BackingTree> tree_;
   std::unique_ptr<Comparison> comparison_;
 };

@@ -219,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, FaultyExport, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
 TEST_P(FaultyExport, CachesAgreeWithTheServerAfterwards) {
-  const fixtures::GaneshaServer::NetworkScope scope(server());
+  const fixtures::NfsServer::NetworkScope scope(server());
   LoadedMount mount;
   auto client = fixtures::MountWithFaults(
       WithLongAttributeTimeout(*ParseMountUrl(server().Url("", version()))),

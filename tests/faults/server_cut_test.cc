@@ -23,7 +23,7 @@ class ServerCut : public LoadedExport {
   using Place = ConnectionFate::Place;
 
   std::unique_ptr<CuttingProxy> Proxy(std::function<ConnectionFate()> fate) {
-    fixtures::GaneshaServer::NetworkScope scope(server());
+    fixtures::NfsServer::NetworkScope scope(server());
     return std::make_unique<CuttingProxy>(
         server().nfs_port(),
         CuttingProxy::Listeners{.fate = std::move(fate),

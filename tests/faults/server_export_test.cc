@@ -136,7 +136,7 @@ TEST_P(WithdrawnExport, IsReportedByALaterMount) {
   ASSERT_NE(client, nullptr);
   ASSERT_NO_FATAL_FAILURE(Withdraw(*client, true));
   {
-    const fixtures::GaneshaServer::NetworkScope inside(server());
+    const fixtures::NfsServer::NetworkScope inside(server());
     const auto late = Client::Mount(*ParseMountUrl(server().Url("", version())));
     ASSERT_FALSE(late.has_value());
     // nfs-ganesha's MOUNT does not reveal which exports exist.

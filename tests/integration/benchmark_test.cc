@@ -18,13 +18,13 @@
 
 #include "bench/memory/cache_sizes.h"
 #include "bench/memory/proc_bytes.h"
-#include "tests/fixtures/ganesha_server.h"
+#include "tests/fixtures/nfs_server.h"
 #include "tests/integration/benchmark_run.h"
 
 namespace nfswalk {
 namespace {
 
-using fixtures::GaneshaServer;
+using fixtures::NfsServer;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
@@ -44,7 +44,7 @@ std::string WritePlan(const std::string& rest) {
 class Benchmark : public testing::Test {
  protected:
   void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
+    if (geteuid() != 0) GTEST_SKIP() << NfsServer::Start().error();
   }
 };
 
@@ -337,17 +337,17 @@ class BenchmarkOnGivenServer : public Benchmark {
   void SetUp() override {
     Benchmark::SetUp();
     if (IsSkipped()) return;
-    auto server = GaneshaServer::Start();
+    auto server = NfsServer::Start();
     ASSERT_TRUE(server) << server.error();
     server_ = std::move(*server);
   }
   bool NothingLeftBehind() const { return std::filesystem::is_empty(server_->backing_directory()); }
 
-  std::unique_ptr<GaneshaServer> server_;
+  std::unique_ptr<NfsServer> server_;
 };
 
 TEST_F(BenchmarkOnGivenServer, ColdWalkMakesItsTreeThroughNfsAndRemovesIt) {
-  const GaneshaServer::NetworkScope scope(*server_);
+  const NfsServer::NetworkScope scope(*server_);
   for (const char* version : {"3", "4"}) {
     SCOPED_TRACE(version);
     // Both versions are walked whatever the URL says, so the ports of version 3 belong to it.
@@ -361,7 +361,7 @@ TEST_F(BenchmarkOnGivenServer, ColdWalkMakesItsTreeThroughNfsAndRemovesIt) {
 }
 
 TEST_F(BenchmarkOnGivenServer, MakeReplayMakesItsTreeThroughNfsAndRemovesIt) {
-  const GaneshaServer::NetworkScope scope(*server_);
+  const NfsServer::NetworkScope scope(*server_);
   for (const int version : {3, 4}) {
     SCOPED_TRACE(version);
     const BenchmarkRun run = Replay({"--plan", kGitPlan, "--threads", "2", "--modes",
@@ -390,7 +390,7 @@ class BenchmarkThatEndsEarly : public BenchmarkOnGivenServer,
   // Starts a run and returns once it makes its tree, which it does after it has begun to catch
   // signals.
   StartedBenchmark StartRun(const std::string& options = "") {
-    const GaneshaServer::NetworkScope scope(*server_);
+    const NfsServer::NetworkScope scope(*server_);
     Strings arguments = GetParam().arguments;
     arguments.insert(arguments.end(), {"--repetitions", "1000", "--server",
                                        server_->Url(options, GetParam().version)});

@@ -35,7 +35,7 @@ class CApi : public fixtures::VersionedExport {
     VersionedExport::SetUp();
     if (IsSkipped()) return;
     MakeFile("file", "hello");
-    fixtures::GaneshaServer::NetworkScope scope(server());
+    fixtures::NfsServer::NetworkScope scope(server());
     std::array<char, 300> text;
     ASSERT_EQ(nfswalk_mount(server().Url("actimeo=600&hard", version()).c_str(), &client_,
                             text.data(), text.size()),
@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, CApi, fixtures::AllVersions(), fixtures::Vers
 TEST_P(CApi, EveryCallWorksFromC99) {
   MakeDirectory("own");
   std::filesystem::permissions(Backing("own"), std::filesystem::perms::all);
-  fixtures::GaneshaServer::NetworkScope scope(server());
+  fixtures::NfsServer::NetworkScope scope(server());
   const ProgramRun run = RunProgram(
       {"tests/integration/c99_client", server().Url("actimeo=600", version()), Path("own")});
   EXPECT_EQ(run.exit_code, 0) << run.err;

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/fixtures/ganesha_server.h"
+#include "tests/fixtures/nfs_server.h"
 #include "tests/fixtures/protocol_versions.h"
 #include "tests/integration/program_run.h"
 
@@ -38,7 +38,7 @@ class CommandRun : public testing::TestWithParam<int> {
   static void SetUpTestSuite() {
     if (geteuid() != 0) return;
     // Each test begins with an empty export: names of earlier tests come back.
-    auto started = fixtures::GaneshaServer::Start({.caches_names = false});
+    auto started = fixtures::NfsServer::Start({.caches_names = false});
     ASSERT_TRUE(started.has_value()) << started.error();
     server_ = std::move(*started);
   }
@@ -47,7 +47,7 @@ class CommandRun : public testing::TestWithParam<int> {
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "nfs-ganesha's FSAL VFS opens files by handle: needs root";
     ASSERT_NE(server_, nullptr);
-    scope_ = std::make_unique<fixtures::GaneshaServer::NetworkScope>(*server_);
+    scope_ = std::make_unique<fixtures::NfsServer::NetworkScope>(*server_);
     root_ = server_->backing_directory();
     for (const auto& entry : std::filesystem::directory_iterator(root_)) {
       std::filesystem::remove_all(entry.path());
@@ -110,8 +110,8 @@ class CommandRun : public testing::TestWithParam<int> {
 
   static std::string Url() { return server_->Url("", GetParam()); }
 
-  static inline std::unique_ptr<fixtures::GaneshaServer> server_;
-  std::unique_ptr<fixtures::GaneshaServer::NetworkScope> scope_;
+  static inline std::unique_ptr<fixtures::NfsServer> server_;
+  std::unique_ptr<fixtures::NfsServer::NetworkScope> scope_;
   std::filesystem::path root_;
 };
 

@@ -53,7 +53,7 @@ class Installed : public fixtures::VersionedExport {
   void ExpectEveryCallToWork(const std::string& command) {
     MakeDirectory("own");
     std::filesystem::permissions(Backing("own"), std::filesystem::perms::all);
-    fixtures::GaneshaServer::NetworkScope scope(server());
+    fixtures::NfsServer::NetworkScope scope(server());
     EXPECT_EQ(Output(command + " '" + server().Url("actimeo=600", version()) + "' " + Path("own")),
               "every call of nfswalk.h did what it says\n");
   }
@@ -163,7 +163,7 @@ TEST_P(Installed, TheArchiveIsCompleteAndHasItsVersion) {
   EXPECT_EQ(PkgConfig("--modversion"), "0.1.0");
   Output("gzip -t " + Prefix() + "/share/man/man3/nfswalk.3.gz");
   MakeFile("file");
-  fixtures::GaneshaServer::NetworkScope scope(server());
+  fixtures::NfsServer::NetworkScope scope(server());
   Output(Prefix() + "/bin/nfswalk stat '" + server().Url("", version()) + "' " + Path("file"));
 }
 

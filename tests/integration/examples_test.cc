@@ -26,7 +26,7 @@ class Examples : public fixtures::VersionedExport {
  protected:
   // Runs `PROGRAM URL REST` in a shell.
   ProgramRun Run(const std::string& program, const std::string& rest) {
-    const fixtures::GaneshaServer::NetworkScope scope(server());
+    const fixtures::NfsServer::NetworkScope scope(server());
     return RunProgram({"sh", "-c", Command(program, rest)});
   }
   std::string Command(const std::string& program, const std::string& rest) const {
@@ -74,7 +74,7 @@ TEST_P(Examples, TheEpollServerRepliesToEveryLine) {
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   FILE* program;
   {
-    fixtures::GaneshaServer::NetworkScope scope(server());
+    fixtures::NfsServer::NetworkScope scope(server());
     program = popen(Command("stat_server", socket_path + " > " + fifo).c_str(), "w");
   }
   ASSERT_NE(program, nullptr);

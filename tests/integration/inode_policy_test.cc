@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, InodePolicyMount, fixtures::AllVersions(),
 TEST_P(InodePolicyMount, AnInvalidCombinationIsRefusedWithAFix) {
   auto parsed = ParseMountUrl(server().Url("inode_hash=bit_rcu&inode_list=none", version()));
   ASSERT_TRUE(parsed.has_value());
-  fixtures::GaneshaServer::NetworkScope scope(server());
+  fixtures::NfsServer::NetworkScope scope(server());
   auto client = Client::Mount(*parsed);
   ASSERT_FALSE(client.has_value());
   EXPECT_EQ(client.error().error, std::errc::invalid_argument);

@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "nfsclient/client.h"
-#include "tests/fixtures/ganesha_server.h"
+#include "tests/fixtures/nfs_server.h"
 
 namespace nfswalk {
 namespace {
 
-using fixtures::GaneshaServer;
+using fixtures::NfsServer;
 
 const Credential kRoot(0, 0);
 // In no user database: the server has no name for it.
@@ -29,11 +29,11 @@ constexpr uint32_t kMailGroup = 8;
 class OwnerNames : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
-    auto started = GaneshaServer::Start({.numeric_owners = GetParam()});
+    if (geteuid() != 0) GTEST_SKIP() << NfsServer::Start().error();
+    auto started = NfsServer::Start({.numeric_owners = GetParam()});
     ASSERT_TRUE(started.has_value()) << started.error();
     server_ = std::move(*started);
-    const GaneshaServer::NetworkScope inside(*server_);
+    const NfsServer::NetworkScope inside(*server_);
     auto mounted = Client::Mount(*ParseMountUrl(server_->Url("noac", 4)));
     ASSERT_TRUE(mounted.has_value()) << mounted.error().message;
     client_ = std::move(*mounted);
@@ -47,7 +47,7 @@ class OwnerNames : public testing::TestWithParam<bool> {
     EXPECT_EQ(found->gid, gid);
   }
 
-  std::unique_ptr<GaneshaServer> server_;
+  std::unique_ptr<NfsServer> server_;
   std::unique_ptr<Client> client_;
 };
 

@@ -114,7 +114,7 @@ class WarmWalk : public MountedExport,
 
  private:
   std::unique_ptr<Client> MountCounted() {
-    fixtures::GaneshaServer::NetworkScope scope(server());
+    fixtures::NfsServer::NetworkScope scope(server());
     auto options = ParseMountUrl(server().Url("actimeo=600&walk=" + mode(), version()));
     if (!options) return nullptr;
     auto connected = version() == 4

@@ -13,8 +13,8 @@
 namespace nfswalk {
 namespace {
 
-using fixtures::GaneshaServer;
 using fixtures::MountedExport;
+using fixtures::NfsServer;
 
 constexpr std::string_view kLasting = "actimeo=600";
 constexpr std::string_view kSingle = "actimeo=600&nocompound";
@@ -162,13 +162,13 @@ TEST_F(WholePath, AnExpiredPathIsRevalidatedInOneCall) {
 
 // A second file system on the server, mounted inside of the export: another fsid.
 TEST(MountCrossing, LookupsCrossIntoTheOtherFileSystemAndBack) {
-  auto server = GaneshaServer::Start({.inner_file_system = true});
+  auto server = NfsServer::Start({.inner_file_system = true});
   ASSERT_TRUE(server.has_value()) << server.error();
-  const std::string inner(GaneshaServer::inner_directory());
+  const std::string inner(NfsServer::inner_directory());
   const std::string backing = (*server)->backing_directory();
   std::ofstream(backing + "/outside") << "out";
   auto client = [&] {
-    const GaneshaServer::NetworkScope scope(**server);
+    const NfsServer::NetworkScope scope(**server);
     return Client::Mount(*ParseMountUrl((*server)->Url(kLasting, 4)));
   }();
   ASSERT_TRUE(client.has_value()) << client.error().message;

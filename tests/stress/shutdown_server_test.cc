@@ -44,7 +44,7 @@ class ServerShutdown : public fixtures::VersionedExport {
   }
 
   Mounted MountGated() const {
-    fixtures::GaneshaServer::NetworkScope scope(server());
+    fixtures::NfsServer::NetworkScope scope(server());
     const auto options = ParseMountUrl(
         server().Url("nconnect=2&dentries=16&inodes=16&access_entries=16", version()));
     Mounted mounted;

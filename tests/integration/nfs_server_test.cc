@@ -1,5 +1,5 @@
 // The fixture that benchmarks use too: no process or mount outlives it.
-#include "tests/fixtures/ganesha_server.h"
+#include "tests/fixtures/nfs_server.h"
 
 #include <gtest/gtest.h>
 #include <nfsc/libnfs.h>
@@ -47,12 +47,12 @@ std::string Contents(const fs::path& path) {
 
 // libnfs over version 4 reads numeric owners alone. If the server sent them, owner_names_test would
 // prove nothing.
-TEST(GaneshaServerTest, SendsOwnerNamesWithoutNumericOwners) {
-  if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
-  auto server = GaneshaServer::Start({.numeric_owners = false});
+TEST(NfsServerTest, SendsOwnerNamesWithoutNumericOwners) {
+  if (geteuid() != 0) GTEST_SKIP() << NfsServer::Start().error();
+  auto server = NfsServer::Start({.numeric_owners = false});
   ASSERT_TRUE(server.has_value()) << server.error();
   std::ofstream((*server)->backing_directory() + "/file");
-  const GaneshaServer::NetworkScope inside(**server);
+  const NfsServer::NetworkScope inside(**server);
   const std::unique_ptr<nfs_context, decltype(&nfs_destroy_context)> owner(nfs_init_context(),
                                                                            nfs_destroy_context);
   nfs_context* const context = owner.get();
@@ -66,10 +66,10 @@ TEST(GaneshaServerTest, SendsOwnerNamesWithoutNumericOwners) {
   EXPECT_EQ(found.nfs_uid, kNobody) << "not root@localdomain";
 }
 
-TEST(GaneshaServerTest, LeavesNoProcessAndNoMountBehind) {
-  if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
+TEST(NfsServerTest, LeavesNoProcessAndNoMountBehind) {
+  if (geteuid() != 0) GTEST_SKIP() << NfsServer::Start().error();
   const std::string mounts = Contents("/proc/self/mountinfo");
-  auto server = GaneshaServer::Start();
+  auto server = NfsServer::Start();
   ASSERT_TRUE(server.has_value()) << server.error();
   const std::string network = NetworkOf(std::to_string((*server)->server_pid()));
   EXPECT_GE(ProcessesIn(network).size(), 3u);  // holder, rpcbind, ganesha
@@ -83,7 +83,7 @@ TEST(GaneshaServerTest, LeavesNoProcessAndNoMountBehind) {
 pid_t StartInChild(int out) {
   const pid_t child = fork();
   if (child != 0) return child;
-  auto started = GaneshaServer::Start();
+  auto started = NfsServer::Start();
   const pid_t pid = started ? (*started)->server_pid() : 0;
   if (write(out, &pid, sizeof pid) != sizeof pid) _exit(1);
   for (;;) pause();
@@ -94,10 +94,10 @@ bool EndsInTime(int process_descriptor) {
   return poll(&end, 1, kEndTimeoutMs) == 1;
 }
 
-class GaneshaServerAbortTest : public testing::TestWithParam<int> {};
+class NfsServerAbortTest : public testing::TestWithParam<int> {};
 
-TEST_P(GaneshaServerAbortTest, TheServersProcessesEndWithTheirParent) {
-  if (geteuid() != 0) GTEST_SKIP() << GaneshaServer::Start().error();
+TEST_P(NfsServerAbortTest, TheServersProcessesEndWithTheirParent) {
+  if (geteuid() != 0) GTEST_SKIP() << NfsServer::Start().error();
   int pids[2];
   ASSERT_EQ(pipe(pids), 0);
   const pid_t child = StartInChild(pids[1]);
@@ -123,7 +123,7 @@ TEST_P(GaneshaServerAbortTest, TheServersProcessesEndWithTheirParent) {
   close(pids[1]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, GaneshaServerAbortTest,
+INSTANTIATE_TEST_SUITE_P(Signals, NfsServerAbortTest,
                          testing::Values(SIGKILL, SIGINT, SIGTERM, SIGSEGV),
                          [](const auto& info) { return std::string(sigabbrev_np(info.param)); });
 
