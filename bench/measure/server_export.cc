@@ -28,7 +28,7 @@ class OwnServer final : public ServerExport {
   OwnServer(std::unique_ptr<NfsServer> server, MountOptions options)
       : ServerExport(std::move(options)), server_(std::move(server)) {}
 
-  std::string description() const override { return server_->description(); }
+  std::string description() const override { return server_->properties().description; }
   pid_t server_pid() const override { return server_->server_pid(); }
   bool special_files() const override { return true; }
 

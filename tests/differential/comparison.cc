@@ -80,7 +80,7 @@ Kernel::~Kernel() {
 }
 
 Kernel::Process Kernel::Start(const sunrpc_auth::Credential& who) const {
-  const WireIdentity wire = OnTheWire(who, root_squash_);
+  const WireIdentity wire = OnTheWire(who, squash_);
   std::vector<std::string> words = {kProgram, directory_, std::to_string(wire.uid),
                                     std::to_string(wire.gid)};
   for (uint32_t group : wire.groups) words.push_back(std::to_string(group));
@@ -158,11 +158,15 @@ void Comparison::CheckStat(Client& client, const AnsweredQuestion& answered, boo
 void Comparison::CheckAccess(Client& client, const AnsweredQuestion& answered, bool itself,
                              Place place) {
   const Question& question = answered.question;
+  const StatAnswer& found = answered.kernel.stat[itself];
+  const bool write_needs_search = write_needs_search_ && found.error == 0 &&
+                                  found.attributes.type == protocol::FileType::kDirectory;
   for (uint32_t mode = 0; mode < kAccessModes; ++mode) {
     if ((question.aspects.access_modes >> mode & 1) == 0) continue;
     const int answer = ErrnoOf(
         client.Access(question.path, mode, CredentialOf(question), With(question.flags, itself)));
-    const int kernel = answered.kernel.access[itself][mode];
+    const uint32_t local = write_needs_search && (mode & W_OK) != 0 ? mode | X_OK : mode;
+    const int kernel = answered.kernel.access[itself][local];
     ++checked_;
     if (answer == kernel) continue;
     Report(place, fmt::format("access {}{} of", mode, itself ? " not following a link" : ""),

@@ -49,8 +49,8 @@ struct AnsweredQuestion {
 class Kernel {
  public:
   // `directory`: the root of the processes.
-  Kernel(std::string directory, bool root_squash)
-      : directory_(std::move(directory)), root_squash_(root_squash) {}
+  Kernel(std::string directory, Squash squash)
+      : directory_(std::move(directory)), squash_(squash) {}
   ~Kernel();
 
   // Returns the kernel's results for the wire form of `who`. Aborts if the process cannot be
@@ -68,15 +68,19 @@ class Kernel {
   Process Start(const sunrpc_auth::Credential& who) const;
 
   const std::string directory_;
-  const bool root_squash_;
+  const Squash squash_;
   std::vector<Process> processes_;
 };
 
 class Comparison {
  public:
-  // `directory`, `root_squash`: the server's. Keeps a reference to `identities`.
-  Comparison(std::string directory, bool root_squash, const std::vector<Identity>& identities)
-      : kernel_(std::move(directory), root_squash), identities_(identities) {}
+  // `directory`, `squash`, `write_needs_search`: the server's. Keeps a reference to
+  // `identities`.
+  Comparison(std::string directory, Squash squash, bool write_needs_search,
+             const std::vector<Identity>& identities)
+      : kernel_(std::move(directory), squash),
+        write_needs_search_(write_needs_search),
+        identities_(identities) {}
 
   AnsweredQuestion AskKernel(const Question& question);
 
@@ -109,6 +113,7 @@ class Comparison {
   }
 
   Kernel kernel_;
+  const bool write_needs_search_;
   const std::vector<Identity>& identities_;
   size_t checked_ = 0;
   size_t differences_ = 0;

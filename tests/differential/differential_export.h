@@ -33,8 +33,12 @@ class DifferentialExport : public testing::Test {
     if (!started) GTEST_SKIP() << started.error();
     server_ = std::move(*started);
     tree_ = std::make_unique<BackingTree>(server_->backing_directory());
-    comparison_ =
-        std::make_unique<Comparison>(server_->backing_directory(), root_squash(), identities_);
+    const fixtures::NfsServer::Properties& properties = server_->properties();
+    const Squash squash = !root_squash()                   ? Squash::kNone
+                          : properties.squash_drops_groups ? Squash::kIdsAndGroups
+                                                           : Squash::kIds;
+    comparison_ = std::make_unique<Comparison>(server_->backing_directory(), squash,
+                                               properties.write_needs_search, identities_);
   }
 
   std::unique_ptr<Client> Mount(int version, std::string_view options) const {

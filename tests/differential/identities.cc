@@ -50,17 +50,17 @@ std::vector<Identity> AllIdentities() {
   };
 }
 
-WireIdentity OnTheWire(const Credential& credential, bool root_squash) {
+WireIdentity OnTheWire(const Credential& credential, Squash squash) {
   if (credential.flavor() == sunrpc_auth::Flavor::kNone) return {kAnonymous, kAnonymous, {}};
   const auto sent =
       credential.groups().first(std::min(credential.groups().size(), kGroupsOnTheWire));
   WireIdentity wire{credential.uid(), credential.gid(), {sent.begin(), sent.end()}};
-  if (!root_squash) return wire;
-  // nfs-ganesha drops all groups of a squashed user, and squashes gid 0 of others.
-  if (wire.uid == 0) return {kAnonymous, kAnonymous, {}};
-  const auto squash = [](uint32_t& id) { id = id == 0 ? kAnonymous : id; };
-  squash(wire.gid);
-  std::ranges::for_each(wire.groups, squash);
+  if (squash == Squash::kNone) return wire;
+  if (wire.uid == 0 && squash == Squash::kIdsAndGroups) return {kAnonymous, kAnonymous, {}};
+  const auto map = [](uint32_t& id) { id = id == 0 ? kAnonymous : id; };
+  map(wire.uid);
+  map(wire.gid);
+  std::ranges::for_each(wire.groups, map);
   return wire;
 }
 

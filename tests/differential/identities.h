@@ -26,7 +26,7 @@ inline constexpr uint32_t kAlice = 1001;
 inline constexpr uint32_t kBob = 1002;
 inline constexpr uint32_t kStaff = 2000;
 inline constexpr uint32_t kWheel = 2001;
-// The anonymous uid and gid (nfs-ganesha's default).
+// The anonymous uid and gid of the server.
 inline constexpr uint32_t kAnonymous = 4294967294;
 
 // Returns 21: root, owner, group, other, members by supplementary group in every place up to the
@@ -39,8 +39,11 @@ struct WireIdentity {
   std::vector<uint32_t> groups;
 };
 
-// `root_squash`: the server's option; maps each id 0 to kAnonymous.
-WireIdentity OnTheWire(const sunrpc_auth::Credential& credential, bool root_squash);
+// What the server does with ids 0: nothing, maps each to kAnonymous, or besides drops the groups of
+// uid 0.
+enum class Squash { kNone, kIds, kIdsAndGroups };
+
+WireIdentity OnTheWire(const sunrpc_auth::Credential& credential, Squash squash);
 
 }  // namespace nfswalk::differential
 

@@ -57,11 +57,14 @@ struct Expectation {
   uint32_t always = 7;  // granted in all states
   uint32_t never = 7;   // granted in none
 };
-Expectation Expected(const Subject& subject, const Credential& who) {
+// `write_needs_search`: NfsServer::Properties', if the subject is a directory.
+Expectation Expected(const Subject& subject, const Credential& who, bool write_needs_search) {
   Expectation expectation;
   for (uint32_t mode : subject.modes) {
-    expectation.always &= Rights(subject, mode, who);
-    expectation.never &= ~Rights(subject, mode, who);
+    uint32_t rights = Rights(subject, mode, who);
+    if (write_needs_search && (rights & kMayExecute) == 0) rights &= ~kMayWrite;
+    expectation.always &= rights;
+    expectation.never &= ~rights;
   }
   return expectation;
 }
@@ -104,8 +107,10 @@ class Isolation : public fixtures::MountedExport,
   void AskOnce(const Credential& who, std::mt19937_64& random) {
     const size_t i = random() % subjects_.size();
     const Subject& subject = subjects_[i];
-    const Expectation expected = Expected(subject, who);
-    const bool inside = i % 2 == 1 && random() % 4 == 0;
+    const bool directory = i % 2 == 1;
+    const Expectation expected =
+        Expected(subject, who, directory && server().properties().write_needs_search);
+    const bool inside = directory && random() % 4 == 0;
     const uint32_t wanted = inside ? kMayExecute : static_cast<uint32_t>(1 + random() % 7);
     const std::string path = Path(subject.path);
     std::errc answer;

@@ -293,7 +293,8 @@ TEST_P(StillTree, WhatTheServerTakesForAReferralIsEREMOTEInVersion4) {
   auto client = Mount(version(), "noac");
   ASSERT_NE(client, nullptr);
   auto found = client->Stat("referral", identities_[0].credential);
-  if (version() == 3) {
+  if (version() == 3 || !server_->properties().sticky_is_referral) {
+    ASSERT_TRUE(found.has_value());
     EXPECT_EQ(found->mode, kMode);
   } else {
     ASSERT_FALSE(found.has_value());
