@@ -159,7 +159,7 @@ bool GetEntries(const Ok& ok, ReadDirPosition requested, ReadDirReply& reply) {
 template <typename Ok, typename Fail>
 void DecodeDirectory(int status, const Ok& ok, const Fail& fail, ReadDirPosition requested,
                      ReadDirReply& reply) {
-  reply.error = ErrnoOfStatus(status);
+  reply.error = status == NFS3ERR_NOENT ? kStale : ErrnoOfStatus(status);
   const bool good = status == NFS3_OK ? GetEntries(ok, requested, reply)
                                       : Get(fail.dir_attributes, reply.directory);
   if (!good) SetMalformed(reply);

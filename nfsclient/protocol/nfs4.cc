@@ -196,6 +196,7 @@ ReadDirReply Nfs4::ReadDir(const FileHandle& directory, ReadDirPosition position
         TakeEntries(reader, owners_, position, listed);
         listed.error = reader.error();
       });
+  if (reply.error == std::errc::no_such_file_or_directory) reply.error = kStale;
   if (reply.error != kTooSmall) return reply;
   // TOOSMALL: an entry may fit without its attributes and handle.
   return plus ? ReadDir(directory, position, false, credential)

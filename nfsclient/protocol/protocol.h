@@ -221,7 +221,8 @@ class Protocol {
                            std::span<const std::byte> data, const OpenState* state,
                            const Credential& credential) = 0;
   // Returns one chunk; if `plus`, with the attributes and handles that the server sends
-  // (READDIRPLUS).
+  // (READDIRPLUS). kStale also if the server says NOENT, which Linux does of a directory that was
+  // removed and is still in use there.
   virtual ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                                const Credential& credential) = 0;
 

@@ -57,6 +57,13 @@ TEST_F(Nfs3Test, ReaddirplusFallsBackToReaddirOnceWhereAnEntryIsTooLarge) {
   EXPECT_TRUE(nfs->ReadDir(root, {}, true, kUser).entries.at(0).handle.has_value());
 }
 
+TEST_F(Nfs3Test, AListingOfADirectoryThatIsGoneIsESTALE) {
+  server.Inject(NFS3_READDIRPLUS, {.status = NFS3ERR_NOENT});
+  EXPECT_EQ(nfs->ReadDir(root, {}, true, kUser).error, kStale);
+  server.Inject(NFS3_READDIR, {.status = NFS3ERR_NOENT});
+  EXPECT_EQ(nfs->ReadDir(root, {}, false, kUser).error, kStale);
+}
+
 TEST_F(Nfs3Test, ABadNameOrHandleIsNotSent) {
   const uint64_t before = nfs->rpcs_sent();
   const std::string name(256, 'x');

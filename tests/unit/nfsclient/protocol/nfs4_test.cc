@@ -130,6 +130,11 @@ TEST_F(Nfs4Test, InvalidHandlesAreStaleAndTooSmallIsEIO) {
   EXPECT_EQ(nfs_->GetAttributes(root_, kUser).error, std::errc::io_error);
 }
 
+TEST_F(Nfs4Test, AListingOfADirectoryThatIsGoneIsESTALE) {
+  server_.Inject(OP_READDIR, {.status = NFS4ERR_NOENT});
+  EXPECT_EQ(nfs_->ReadDir(root_, {}, true, kUser).error, kStale);
+}
+
 TEST_F(Nfs4Test, AChangeWhoseReplyIsLostIsExecutedOnce) {
   server_.Inject(OP_CREATE, {.kind = Kind::kLoseReply});
   const CreateReply made = nfs_->MakeDirectory(root_, "new", {.mode = 0755}, Credential(0, 0));
