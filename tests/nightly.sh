@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What takes too long for every submission: the long versions of tests (tag "nightly"), the mutants, and the
-# lines that the tests reach. Each part ends with a line of its own; the exit code is 0 only if all are well.
+# What takes too long for every submission: the long versions of tests (tag "nightly"), the tests of a real server
+# over the Linux kernel's own, the mutants, and the lines that the tests reach. Each part ends with a line of its own; the
+# exit code is 0 only if all are well.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -10,7 +11,7 @@ part() {
   "$@" || status=1
 }
 
-third_party/install.sh || exit 1
+third_party/install.sh linux || exit 1
 mapfile -t long < <(bazel query --noshow_progress 'attr(tags, nightly, tests(//tests/...))' 2>/dev/null)
 # Optimized, so that fifty million walks take a third of an hour; sync points stay.
 part tests/run.sh --copt=-O2 "${long[@]}"
@@ -18,6 +19,11 @@ part tests/run.sh --copt=-O2 "${long[@]}"
 left_out=(//tests/integration/... //tests/differential/... //tests/faults/... //tests/unit/nfsclient/cli/...)
 part tests/run.sh --config=asan "${left_out[@]}"
 part tests/run.sh --config=tsan "${left_out[@]}"
+# Everything that starts a server; but the packages are of no server. One processor, many times slower: nothing has its
+# usual time.
+mapfile -t with_server < <(bazel query --noshow_progress \
+  'kind(cc_test, rdeps(//tests/..., //tests/fixtures:nfs_server)) - //tests/integration:dist_test' 2>/dev/null)
+part tests/run.sh --run_under="$PWD/tests/fixtures/user_mode_linux.sh" --test_timeout=3600 "${with_server[@]}"
 part tests/mutants/run.py
 part tests/coverage.sh
 exit "$status"
