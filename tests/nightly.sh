@@ -19,11 +19,13 @@ part tests/run.sh --copt=-O2 "${long[@]}"
 left_out=(//tests/integration/... //tests/differential/... //tests/faults/... //tests/unit/nfsclient/cli/...)
 part tests/run.sh --config=asan "${left_out[@]}"
 part tests/run.sh --config=tsan "${left_out[@]}"
-# Everything that starts a server; but the packages are of no server. One processor, many times slower: nothing has its
-# usual time.
-mapfile -t with_server < <(bazel query --noshow_progress \
-  'kind(cc_test, rdeps(//tests/..., //tests/fixtures:nfs_server)) - //tests/integration:dist_test' 2>/dev/null)
-part tests/run.sh --run_under="$PWD/tests/fixtures/user_mode_linux.sh" --test_timeout=3600 "${with_server[@]}"
+# Everything that starts a server; but the packages are of no server, and of the benchmarks only the replay has answers
+# to compare. One processor, many times slower: nothing has its usual time.
+mapfile -t with_server < <(bazel query --noshow_progress 'kind(cc_test, rdeps(//tests/..., //tests/fixtures:nfs_server))
+  - //tests/integration:dist_test - //tests/integration:benchmark_test' 2>/dev/null)
+over_linux=(--run_under="$PWD/tests/fixtures/user_mode_linux.sh" --test_timeout=3600)
+part tests/run.sh "${over_linux[@]}" "${with_server[@]}"
+part tests/run.sh "${over_linux[@]}" --test_filter='*MakeReplay*' //tests/integration:benchmark_test
 part tests/mutants/run.py
 part tests/coverage.sh
 exit "$status"
