@@ -71,8 +71,7 @@ TEST_P(ProtocolCalls, ChangesReturnTheDirectoryBeforeAndAfter) {
   const CreateReply made = nfs().MakeSymlink(root(), "s", "t", {}, kRoot);
   ASSERT_TRUE(made.directory.before && made.directory.after);
   EXPECT_TRUE(made.directory.before->Matches(before));
-  // nfs-ganesha's change_info4 is never atomic.
-  EXPECT_EQ(made.directory.atomic, version() == 3);
+  EXPECT_EQ(made.directory.atomic, version() == 3 || server().properties().atomic_change_info);
   EXPECT_NE(made.directory.after->change, before.change);
 }
 
