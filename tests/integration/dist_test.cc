@@ -150,7 +150,7 @@ int main(int count, char** given) {
 }
 )";
   Output("gcc -std=c99 -o " + Prefix() + "/plugin " + source + " " + PkgConfig("--cflags"));
-  fixtures::GaneshaServer::NetworkScope scope(server());
+  fixtures::NfsServer::NetworkScope scope(server());
   Output(Prefix() + "/plugin " + Lib("libnfswalk.so.0") + " '" + server().Url("", version()) +
          "' " + Path("file"));
 }
