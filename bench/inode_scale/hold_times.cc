@@ -61,7 +61,7 @@ class HeldInodes {
 
   std::vector<icache::Inode> inodes_;
   icache::StripedInodeTable table_;
-  icache::InodeList list_{1};
+  icache::InodeList list_{{0}};
 };
 
 // Two processors take turns at writing one line.
