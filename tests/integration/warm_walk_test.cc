@@ -19,6 +19,7 @@
 #include "nfsclient/protocol/nfs3.h"
 #include "nfsclient/protocol/nfs4.h"
 #include "rcu/defer.h"
+#include "rcu/fork.h"
 #include "rcu/lock_order.h"
 #include "rcu/page_region.h"
 #include "rcu/thread_index.h"
@@ -283,9 +284,13 @@ class FrozenMemoryWarmWalk : public WarmWalk {
  protected:
   static constexpr int kFaultedThere = 10, kFaultedElsewhere = 11;
 
-  // Runs in a child process: freezes, stores, and exits with the outcome.
-  [[noreturn]] static void Store(const void* begin, size_t size,
-                                 const std::function<void()>& store) {
+  // Runs in a child process, which stands for the parent: freezes, stores, and exits with the
+  // outcome.
+  [[noreturn]] void Store(const void* begin, size_t size, const std::function<void()>& store) {
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(client());
+    rcu::internal::in_forked_child = false;
+    superblock.shut_down = false;
+    superblock.walks_under_rcu = true;
     expected_begin_ = reinterpret_cast<uintptr_t>(begin);
     expected_size_ = size;
     struct sigaction action {};
@@ -304,7 +309,7 @@ class FrozenMemoryWarmWalk : public WarmWalk {
 
   // Writes a byte of `object` with the value it has.
   template <class T>
-  static void ExpectFrozen(const T* object) {
+  void ExpectFrozen(const T* object) {
     ASSERT_NE(object, nullptr);
     EXPECT_EXIT(Store(object, sizeof *object,
                       [object] {
