@@ -101,7 +101,8 @@ class AccessCache {
   std::optional<uint32_t> SearchLocked(const sunrpc_auth::CachedCredential* credential,
                                        AccessAge age);
 
-  // To be taken before the ACCESS call whose answer is inserted.
+  // To be taken before the ACCESS call whose answer is inserted, or once the attributes of its
+  // reply are taken in (ACCESS-8).
   uint64_t epoch() const {
     return epoch_.load(std::memory_order_acquire);  // pairs with Invalidate()
   }

@@ -24,8 +24,8 @@ struct SendStamp {
 SendStamp Stamp(Superblock& superblock);
 
 // The state of an inode that a reply's names and access rights belong to, valid until something
-// newer is taken in. For version 4's whole-path lookups, whose directories' change ids and epochs
-// cannot be sampled before the request is sent.
+// newer is taken in. For ACCESS (ACCESS-8), and for version 4's whole-path lookups, whose
+// directories' change ids and epochs cannot be sampled before the request is sent.
 struct ReplyContext {
   uint64_t generation = 0;  // 0: the reply was older than the inode
   uint64_t change_id = 0;   // the verifier of the reply's names

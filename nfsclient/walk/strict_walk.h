@@ -10,6 +10,7 @@
 #ifndef NFSWALK_NFSCLIENT_WALK_STRICT_WALK_H_
 #define NFSWALK_NFSCLIENT_WALK_STRICT_WALK_H_
 
+#include <optional>
 #include <system_error>
 
 #include "nfsclient/walk/path_walk.h"
@@ -33,15 +34,17 @@ inline bool IsTreeError(std::errc error) {
 
 // Resolve() for WalkFlags::strict. Preconditions: walk.Begin().
 template <class FinishRcu, class FinishRef>
-[[gnu::noinline]] std::errc ResolveStrict(PathWalk& walk, FinishRcu& finish_rcu,
-                                          FinishRef& finish_ref) {
+[[gnu::noinline]] std::errc ResolveStrict(PathWalk& walk, const protocol::Protocol& protocol,
+                                          FinishRcu& finish_rcu, FinishRef& finish_ref) {
   ReadSet read_set;
+  std::optional<protocol::CallDeadline> deadline;
   for (int tries = kStrictTries; tries > 0; --tries) {
     read_set.Clear();
     const RcuOutcome outcome = walk.Rcu(finish_rcu, &read_set);
     if (outcome.need == nfs::NeedRef::kNone) return outcome.error;
     if (walk.must_not_sleep()) return std::errc::resource_unavailable_try_again;
     if (read_set.full() && !read_set.Grow()) return std::errc::not_enough_memory;
+    if (!deadline) deadline.emplace(protocol.NewDeadline());
     std::errc error = walk.Ref(Revalidation::kAsNeeded, &RefWalk::Resolve, finish_ref);
     if (error == protocol::kStale) {
       error = walk.Ref(Revalidation::kForced, &RefWalk::Resolve, finish_ref);

@@ -31,10 +31,8 @@ std::errc Resolve(nfs::Superblock& superblock, const WalkStart& start, std::stri
                   FinishRcu&& finish_rcu, FinishRef&& finish_ref) {
   PathWalk walk(superblock, start, path, credential, flags);
   if (std::errc error = walk.Begin(); error != std::errc{}) return error;
-  if (flags.strict) [[unlikely]] {
-    const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
-    return ResolveStrict(walk, finish_rcu, finish_ref);
-  }
+  if (flags.strict) [[unlikely]]
+    return ResolveStrict(walk, *superblock.protocol, finish_rcu, finish_ref);
 
   const RcuOutcome outcome = walk.Rcu(finish_rcu);
   if (outcome.need == nfs::NeedRef::kNone) [[likely]]
