@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/lookup.h"
+#include "nfsclient/nfs/splice.h"
 #include "nfsclient/nfs/superblock.h"
-#include "nfsclient/protocol/nfs3.h"
-#include "nfsclient/protocol/nfs4.h"
+#include "nfsclient/nfs3/nfs3.h"
+#include "nfsclient/nfs4/nfs4.h"
 #include "rcu/defer.h"
 #include "rcu/fork.h"
 

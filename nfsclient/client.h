@@ -38,8 +38,8 @@
 // Memory: without it a call ends in not_enough_memory (ENOMEM) with nothing half done: no change
 // was sent, no reference is left, the same call succeeds later. An insertion into a cache that
 // finds no memory is skipped and is no error; a walk that RCU mode cannot finish without memory
-// continues in ref-walk. DropCaches(), InvalidateCaches() and destructors allocate nothing. Threads
-// of liburcu and of the connections that find no memory end the process.
+// continues in ref-walk. DropCaches(), InvalidateCaches() and destructors allocate nothing. A
+// thread of liburcu that finds no memory ends the process.
 #ifndef NFSWALK_NFSCLIENT_CLIENT_H_
 #define NFSWALK_NFSCLIENT_CLIENT_H_
 
@@ -56,7 +56,7 @@
 #include "access_cache/access_rights.h"
 #include "nfsclient/nfs/mount_options.h"
 #include "nfsclient/nfs/stats.h"
-#include "nfsclient/protocol/protocol.h"
+#include "nfsclient/protocol/types.h"
 #include "sunrpc_auth/credential.h"
 
 namespace nfswalk {
@@ -107,6 +107,9 @@ struct MountError {
 
 namespace nfs {
 class Superblock;
+}
+namespace protocol {
+class Protocol;
 }
 namespace vfs {
 class DentryRef;

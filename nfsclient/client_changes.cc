@@ -24,13 +24,13 @@ constexpr std::errc kOk{};
 template <class IfNoName, class Change>
 std::errc WithParent(nfs::Superblock& superblock, std::string_view path,
                      const Credential& credential, IfNoName&& if_no_name, Change&& change) {
-  return walk::ResolveRef(superblock, path, credential, WalkFlags{}, &RefWalk::ResolveParent,
-                          [&](RefWalk& walk) -> std::errc {
-                            if (walk.last_kind() != RefWalk::LastKind::kName) {
-                              return if_no_name(walk.last_kind());
-                            }
-                            return change(walk);
-                          });
+  return walk::ResolveToReference(superblock, path, credential, WalkFlags{},
+                                  &RefWalk::ResolveParent, [&](RefWalk& walk) -> std::errc {
+                                    if (walk.last_kind() != RefWalk::LastKind::kName) {
+                                      return if_no_name(walk.last_kind());
+                                    }
+                                    return change(walk);
+                                  });
 }
 
 std::errc AlreadyThere(RefWalk::LastKind) { return std::errc::file_exists; }
@@ -81,18 +81,31 @@ Result<Attributes> Client::Create(std::string_view path, uint32_t mode, bool exc
                     });
   }
   Result<Attributes> result;
+  std::errc refused{};
   const auto find_or_create = [&](RefWalk& walk) {
-    result = walk.missing() ? nfs::CreateFile(*superblock_, walk.position(), walk.last(), mode,
-                                              walk.credential()->key())
-                            : Existing(*superblock_, walk);
+    if (!walk.missing()) {
+      result = Existing(*superblock_, walk);
+    } else if (refused != kOk) {
+      result = std::unexpected(refused);
+    } else {
+      result = nfs::CreateFile(*superblock_, walk.position(), walk.last(), mode,
+                               walk.credential()->key());
+    }
     return result ? kOk : result.error();
   };
   std::errc error = std::errc::file_exists;
   const protocol::CallDeadline deadline(superblock_->protocol->NewDeadline());
   // Where the name was missing and exists now, another client has created it meanwhile.
   for (int tries = kCreateTries; tries > 0 && error == std::errc::file_exists; --tries) {
-    error = walk::ResolveRef(*superblock_, path, credential, WalkFlags{}, &RefWalk::ResolveToCreate,
-                             find_or_create);
+    error = walk::ResolveToReference(*superblock_, path, credential, WalkFlags{},
+                                     &RefWalk::ResolveToCreate, find_or_create);
+    // A server may refuse before it looks whether the name exists: looks it up (NAME-8).
+    const bool refuses =
+        error == std::errc::permission_denied || error == std::errc::read_only_file_system;
+    if (refuses && refused == kOk) {
+      refused = error;
+      error = std::errc::file_exists;
+    }
   }
   if (error != kOk) return std::unexpected(error);
   return result;
@@ -131,8 +144,8 @@ std::errc Client::Link(std::string_view existing, std::string_view path,
     });
   };
   // link(2) does not follow a symbolic link in the last component.
-  return walk::ResolveRef(superblock, existing, credential, WalkFlags{.follow_last = false},
-                          &RefWalk::Resolve, link_to);
+  return walk::ResolveToReference(superblock, existing, credential, WalkFlags{.follow_last = false},
+                                  &RefWalk::Resolve, link_to);
 }
 
 // As do_renameat2(): both parents, then the change; after ESTALE once more, with both walks under
@@ -146,10 +159,10 @@ std::errc Client::Rename(std::string_view from, std::string_view to, const Crede
     return walk.last_kind() != RefWalk::LastKind::kName;
   };
   const auto rename = [&](Revalidation revalidation) {
-    return from_walk.Ref(revalidation, &RefWalk::ResolveParent, [&](RefWalk& source) {
+    return from_walk.ToReference(revalidation, &RefWalk::ResolveParent, [&](RefWalk& source) {
       if (has_no_name(source)) return std::errc::device_or_resource_busy;
       if (std::errc error = to_walk.Begin(); error != kOk) return error;
-      return to_walk.Ref(revalidation, &RefWalk::ResolveParent, [&](RefWalk& target) {
+      return to_walk.ToReference(revalidation, &RefWalk::ResolveParent, [&](RefWalk& target) {
         if (has_no_name(target)) return std::errc::device_or_resource_busy;
         const bool directories_only = source.trailing_slash() || target.trailing_slash();
         return nfs::Rename(superblock, source.position(), source.last(), target.position(),
@@ -198,18 +211,18 @@ Result<Attributes> Client::SetAttributesOf(std::string_view path, const SetAttri
     return std::unexpected(std::errc::invalid_argument);
   }
   Attributes now;
-  std::errc error =
-      walk::ResolveRef(*superblock_, path, credential,
-                       WalkFlags{.follow_last = !flags.no_follow,
-                                 .no_symlinks = flags.no_symlinks,
-                                 .beneath = flags.beneath},
-                       &RefWalk::Resolve, [&](RefWalk& walk) -> std::errc {
-                         auto changed = nfs::ChangeAttributes(*superblock_, walk.inode(),
-                                                              attributes, walk.credential()->key());
-                         if (!changed) return changed.error();
-                         now = *changed;
-                         return kOk;
-                       });
+  std::errc error = walk::ResolveToReference(
+      *superblock_, path, credential,
+      WalkFlags{.follow_last = !flags.no_follow,
+                .no_symlinks = flags.no_symlinks,
+                .beneath = flags.beneath},
+      &RefWalk::Resolve, [&](RefWalk& walk) -> std::errc {
+        auto changed =
+            nfs::ChangeAttributes(*superblock_, walk.inode(), attributes, walk.credential()->key());
+        if (!changed) return changed.error();
+        now = *changed;
+        return kOk;
+      });
   if (error != kOk) return std::unexpected(error);
   return now;
 }

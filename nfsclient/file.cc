@@ -27,6 +27,17 @@ std::errc CheckTransfer(uint32_t mode, uint32_t needed, uint64_t offset_bytes, s
   return size_bytes > kFileBytesMax - offset_bytes ? std::errc::invalid_argument : std::errc{};
 }
 
+// Leaves what lies behind the size that came with it, as a server may answer any offset with data
+// (fs/nfs/read.c reads no further than i_size either).
+void CutAtSize(protocol::ReadReply& reply, uint64_t offset_bytes) {
+  const uint64_t size_bytes = reply.attributes->size_bytes;
+  const uint64_t left = size_bytes - std::min(offset_bytes, size_bytes);
+  if (reply.count_bytes > left) {
+    reply.count_bytes = left;
+    reply.eof = true;
+  }
+}
+
 }  // namespace
 
 File::File(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -48,9 +59,14 @@ Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {
                                   open.get(), credential->key());
     if (reply.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
     if (reply.error != std::errc{}) return std::unexpected(reply.error);
-    if (reply.attributes) {
-      (void)nfs::UpdateAttributes(superblock, *inode, *reply.attributes, stamp);
+    if (!reply.attributes) {
+      stamp = nfs::Stamp(superblock);
+      const auto now = superblock.protocol->GetAttributes(inode->handle(), credential->key());
+      if (now.error != std::errc{}) return std::unexpected(now.error);
+      reply.attributes = now.attributes;
     }
+    (void)nfs::UpdateAttributes(superblock, *inode, *reply.attributes, stamp);
+    CutAtSize(reply, offset_bytes + done);
     done += reply.count_bytes;
     if (reply.eof || reply.count_bytes == 0) break;
   }

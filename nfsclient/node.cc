@@ -120,6 +120,7 @@ bool NameChangedOnServer(std::errc error) {
         return walk.ConfirmUsed();
       },
       [&](RefWalk& walk) {
+        walk.Refresh();
         std::errc failed =
             nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());
         if (failed == kOk) nfs::CopyAttributes(walk.inode(), attributes);
@@ -159,6 +160,7 @@ std::errc Node::Access(std::string_view path, uint32_t mode, const Credential& c
         return permission.granted ? walk.ConfirmUsed() : walk.Confirm(std::errc::permission_denied);
       },
       [&](RefWalk& walk) {
+        if (mode != 0) walk.Refresh();
         return nfs::PermissionRef(superblock_, walk.inode(), walk.credential(), mode);
       });
 }
@@ -186,6 +188,7 @@ Result<size_t> Node::ReadLink(std::string_view path, std::span<char> into,
         return walk.ConfirmUsed();
       },
       [&](RefWalk& walk) {
+        walk.Refresh();
         auto text = nfs::ReadLinkRef(superblock_, walk.inode(), walk.credential()->key());
         if (!text) return text.error();
         copy(*text);
@@ -207,7 +210,7 @@ std::errc Node::ReadDir(std::string_view path, const Credential& credential,
     began = true;
     return visit(entry);
   };
-  const std::errc error = walk::ResolveRef(
+  const std::errc error = walk::ResolveToReference(
       superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
       [&](RefWalk& walk) {
         if (!IsDirectory(walk.inode())) return std::errc::not_a_directory;
@@ -237,7 +240,7 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
   if (request.flags.cached) return std::unexpected(CachedError(superblock_));
   std::unique_ptr<File> file;
   request.flags.open = superblock_.protocol->opens_by_name();
-  std::errc error = walk::ResolveRef(
+  std::errc error = walk::ResolveToReference(
       superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
       [&](RefWalk& walk) -> std::errc {
         icache::Inode& inode = walk.inode();

@@ -9,7 +9,6 @@
 #include <map>
 #include <mutex>
 #include <new>
-#include <set>
 
 #include "rcu/allocation_fault.h"
 
@@ -39,8 +38,6 @@ struct Registry {
   // Zeroed areas that are free, by size: the rest of a huge page, and what munmap() refused to
   // give back because it would have split a mapping beyond the kernel's limit.
   std::multimap<size_t, void*> parked;
-  // What will be huge pages once their last piece is taken.
-  std::set<void*> cut_pages;
   size_t mapped_bytes = 0;
 };
 
@@ -57,7 +54,8 @@ bool Aligned(const void* address, size_t alignment) {
 constexpr size_t kPopulateUpTo_bytes = size_t{64} << 10;
 constexpr size_t kHugePagesFrom_bytes = size_t{4} << 20;
 constexpr size_t kHugePage_bytes = size_t{2} << 20;
-constexpr int kMadviseCollapse = 25;  // MADV_COLLAPSE, which Debian 12 has in the kernel only
+// So that the unused part of the last huge page is a quarter of the memory at most.
+constexpr size_t kSlabsInHugePagesFrom_bytes = 4 * kHugePage_bytes;
 
 void* MapPages(size_t bytes) {
   // Small areas are filled at once by their owner: one call instead of a fault for each page.
@@ -85,15 +83,14 @@ void* MapAligned(size_t bytes, size_t alignment) {
   return begin + head;
 }
 
-// An area at the beginning of what will be a huge page, the rest of which waits in `parked`: a
-// large cache is read at random as well. `bytes` is a power of two.
+// An area at the beginning of a huge page, the rest of which waits in `parked`: a large cache is
+// read at random as well, and filled with a fraction of the faults. `bytes` is a power of two.
 void* CutHugePage(Registry& registry, size_t bytes) {
   auto* const page = static_cast<char*>(MapAligned(kHugePage_bytes, kHugePage_bytes));
   if (page == nullptr) return nullptr;
-  madvise(page, kHugePage_bytes, MADV_NOHUGEPAGE);  // not yet
+  madvise(page, kHugePage_bytes, MADV_HUGEPAGE);
   size_t cut = bytes;
   try {
-    registry.cut_pages.insert(page);
     for (; cut < kHugePage_bytes; cut += bytes) registry.parked.emplace(bytes, page + cut);
   } catch (const std::bad_alloc&) {
     munmap(page + cut, kHugePage_bytes - cut);
@@ -112,29 +109,13 @@ void* TakeParked(Registry& registry, size_t bytes, size_t alignment) {
   return nullptr;
 }
 
-// The page of which `area` is the last piece; nullptr if it is none.
-void* UsedUpPage(Registry& registry, void* area, size_t bytes) {
-  char* const end = static_cast<char*>(area) + bytes;
-  if (!Aligned(end, kHugePage_bytes)) return nullptr;
-  void* const page = end - kHugePage_bytes;
-  return registry.cut_pages.erase(page) != 0 ? page : nullptr;
-}
-
-// Only for a page that is used to its end, so that the last one does not take unused memory. Only
-// advice: part of it may have been unmapped.
-void MakeHuge(void* page) {
-  madvise(page, kHugePage_bytes, MADV_HUGEPAGE);
-  madvise(page, kHugePage_bytes, kMadviseCollapse);  // else it is done in the kernel's own time
-}
-
-// Enters it in the registry. `*used_up`: the page of which it is the last piece, or nullptr.
-void* Take(size_t bytes, size_t alignment, void** used_up) {
+// Enters it in the registry.
+void* Take(size_t bytes, size_t alignment) {
   Registry& registry = TheRegistry();
   std::lock_guard lock(registry.mutex);
   void* area = TakeParked(registry, bytes, alignment);
-  *used_up = area != nullptr ? UsedUpPage(registry, area, bytes) : nullptr;
   const bool slab_of_many = bytes == alignment && bytes < kHugePage_bytes &&
-                            registry.mapped_bytes >= kHugePagesFrom_bytes;
+                            registry.mapped_bytes >= kSlabsInHugePagesFrom_bytes;
   if (area == nullptr && slab_of_many) area = CutHugePage(registry, bytes);
   if (area == nullptr) area = MapAligned(bytes, alignment);
   if (area == nullptr) return nullptr;
@@ -166,12 +147,10 @@ void* PageRegion::Map(size_t bytes, size_t alignment) {
   if (MappingFault::ShouldFail()) return nullptr;
   static const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   bytes = (bytes + page - 1) / page * page;
-  void* used_up;
-  void* const area = Take(bytes, alignment, &used_up);
+  void* const area = Take(bytes, alignment);
   if (area == nullptr) return nullptr;
   // As in MapPages(), for pieces of a larger area.
   if (bytes <= kPopulateUpTo_bytes) madvise(area, bytes, MADV_POPULATE_WRITE);
-  if (used_up != nullptr) MakeHuge(used_up);
   return area;
 }
 

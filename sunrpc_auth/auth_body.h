@@ -2,7 +2,7 @@
 //
 // Marshalled by libtirpc; no other file includes its headers, which clash with libnfs' own.
 //
-// Thread safety: pure functions and values. Nothing is allocated.
+// Thread safety: all functions. Nothing is allocated.
 #ifndef NFSWALK_SUNRPC_AUTH_AUTH_BODY_H_
 #define NFSWALK_SUNRPC_AUTH_AUTH_BODY_H_
 
@@ -35,6 +35,11 @@ struct AuthBody {
 [[nodiscard]] std::expected<AuthBody, std::errc> MarshalAuthBody(const Credential& credential,
                                                                  std::string_view machine_name,
                                                                  uint32_t stamp);
+
+// The same with stamp 0, marshalled only if this thread's last call was for others. Valid until its
+// next one.
+[[nodiscard]] std::expected<const AuthBody*, std::errc> CachedAuthBody(
+    const Credential& credential, std::string_view machine_name);
 
 }  // namespace nfswalk::sunrpc_auth
 

@@ -4,6 +4,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "rcu/mix64.h"
@@ -27,11 +29,9 @@ Credential::Credential(uint32_t uid, uint32_t gid, std::vector<uint32_t> groups)
 
 Credential Credential::OfProcess() {
   static_assert(sizeof(gid_t) == sizeof(uint32_t));
-  std::vector<uint32_t> groups(NGROUPS_MAX);
-  const int count = getgroups(NGROUPS_MAX, groups.data());
-  groups.resize(count > 0 ? count : 0);
-  groups.shrink_to_fit();
-  return Credential(geteuid(), getegid(), std::move(groups));
+  const auto groups = std::make_unique_for_overwrite<uint32_t[]>(NGROUPS_MAX);
+  const int count = std::max(getgroups(NGROUPS_MAX, groups.get()), 0);
+  return Credential(geteuid(), getegid(), {groups.get(), groups.get() + count});
 }
 
 bool operator==(const Credential& a, const Credential& b) {

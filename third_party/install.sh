@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what nfswalk is built and run with, from Debian 12's packages alone; with the argument "report"
-# what bench/report needs, with "linux" what tests/fixtures/user_mode_linux.sh needs, too. Does nothing if all is there.
+# what bench/report needs, with "linux" what tests/fixtures/user_mode_linux.sh needs, with "fuzz" what
+# tests/fuzz/guided.sh needs, too. Does nothing if all is there.
 set -euo pipefail
 
 packages=(
@@ -13,6 +14,7 @@ packages=(
 case "${1-}" in
   report) packages+=(python3-jinja2 python3-matplotlib) ;;
   linux) packages+=(user-mode-linux kmod iproute2 nfs-kernel-server) ;;
+  fuzz) packages+=(clang-19 libclang-rt-19-dev) ;;
 esac
 
 missing=()

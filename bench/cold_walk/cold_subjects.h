@@ -23,7 +23,7 @@ struct ColdTurn {
   uint64_t rpcs = 0;
 };
 
-// One walk with empty caches. May end early, with less, after an interrupt.
+// One walk with empty or expired caches. May end early, with less, after an interrupt.
 using ColdSubject = std::function<std::expected<ColdTurn, std::string>()>;
 
 // Where a walk takes place. What it points to outlives every subject.

@@ -1,4 +1,4 @@
-// cold_walk: walks by a client that has seen nothing of the tree.
+// cold_walk: walks by a client that has seen nothing of the tree, or whose caches have expired.
 #include <unistd.h>
 
 #include <cmath>
@@ -31,6 +31,12 @@ struct ColdOptions : RunOptions {
 // Our client in all its settings: version 3 has no COMPOUND to switch off, and a listing is not
 // listed ahead.
 std::vector<ColdSetting> SettingsOf(WalkKind kind) {
+  if (kind == WalkKind::kExpired) {
+    return {{.version = 3, .kind = kind},
+            {.version = 4, .kind = kind},
+            {.version = 3, .kind = kind, .list_ahead = false},
+            {.version = 4, .kind = kind, .list_ahead = false}};
+  }
   std::vector<ColdSetting> settings = {{.version = 3, .kind = kind},
                                        {.version = 4, .kind = kind},
                                        {.version = 4, .kind = kind, .compound = false}};
@@ -97,6 +103,12 @@ class ColdRun {
         }
       }
     }
+    for (ColdSetting setting : SettingsOf(WalkKind::kExpired)) {
+      for (const size_t threads : options_.threads) {
+        setting.threads = threads;
+        AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
+      }
+    }
     for (const ColdSetting& setting : SettingsOf(WalkKind::kDeep)) {
       AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
     }
@@ -126,6 +138,7 @@ class ColdRun {
         .Set("files", contender.files)
         .Set("rpcs", std::llround(SpreadOf(contender.rpcs).median));
     AddTiming(row, turns, number, 1);
+    AddProcessorTime(row, turns, number);
     rows_.Write(row);
   }
 
@@ -136,9 +149,9 @@ class ColdRun {
 };
 
 // Works in a new directory of the export and removes it again. A row has: subject, protocol ("v3"),
-// mode, threads, files and rpcs of a walk (the median of all turns), and what AddTiming() says,
-// where an operation is a file and its cost the time that passes. After an interrupt it ends early
-// with the rows that are complete.
+// mode, threads, files and rpcs of a walk (the median of all turns), and what AddTiming() and
+// AddProcessorTime() say, where an operation is a file and its cost the time that passes. After an
+// interrupt it ends early with the rows that are complete.
 Outcome RunColdWalks(const ColdOptions& options) {
   auto server = ServerExport::Open(options.server);
   if (!server) return std::unexpected(std::move(server.error()));

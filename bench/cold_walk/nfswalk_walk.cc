@@ -1,18 +1,25 @@
+#include <chrono>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "bench/cold_walk/cold_subjects.h"
+#include "bench/measure/machine_share.h"
+#include "bench/measure/terminal.h"
 #include "fmt/format.h"
+#include "nfsclient/cli/tree_walk.h"
 #include "nfsclient/client.h"
-#include "nfsclient/protocol/nfs3.h"
-#include "nfsclient/protocol/nfs4.h"
+#include "nfsclient/nfs3/nfs3.h"
+#include "nfsclient/nfs4/nfs4.h"
 
 namespace nfswalk::bench {
 namespace {
 
 constexpr std::errc kOk{};
 const Credential kRoot(0, 0);
+// Of attributes, for a walk that meets them timed out.
+constexpr uint32_t kLifetimeS = 3;
 
 std::unexpected<std::string> Failed(std::string_view what, std::string_view path, std::errc error) {
   return std::unexpected(
@@ -49,11 +56,49 @@ class NfswalkCalls final : public WalkCalls {
   Client& client_;
 };
 
+class FileCount final : public cli::TreeVisitor {
+ public:
+  void Enter(const cli::TreeEntry& entry) override {
+    files_ += entry.attributes.type != protocol::FileType::kDirectory;
+  }
+  void Fail(const std::string& path, std::errc error) override {
+    outcome_ = Failed("list", path, error);
+  }
+  bool done() const override { return !outcome_ || Interrupted(); }
+
+  const Outcome& outcome() const { return outcome_; }
+  uint64_t files() const { return files_; }
+
+ private:
+  Outcome outcome_;
+  uint64_t files_ = 0;
+};
+
+// The walk of `nfswalk find`, which has directories listed ahead of the one thread that looks.
+std::expected<Turn, std::string> FindByOne(Client& client, const ColdPlace& place) {
+  const MachineShare machine(place.server.server_pid());
+  const auto started = std::chrono::steady_clock::now();
+  FileCount count;
+  cli::WalkTree(client, kRoot, "/", {}, count);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
+  if (!count.outcome()) return std::unexpected(count.outcome().error());
+  if (count.files() != FilesOf(WalkKind::kFind, place.tree, 1) && !Interrupted()) {
+    return std::unexpected(fmt::format("{} files were found", count.files()));
+  }
+  Turn turn{.ops = count.files(), .seconds = took.count()};
+  machine.AddTo(turn);
+  return turn;
+}
+
 MountOptions OptionsOf(const ColdPlace& place, const ColdSetting& setting) {
   MountOptions options = place.server.OptionsFor(place.directory);
   options.server.version = setting.version;
   options.compound = setting.compound;
   options.rdirplus = setting.list_ahead;
+  if (setting.kind == WalkKind::kExpired) {
+    options.acregmin_s = options.acregmax_s = kLifetimeS;
+    options.acdirmin_s = options.acdirmax_s = kLifetimeS;
+  }
   return options;
 }
 
@@ -62,7 +107,9 @@ std::expected<ColdTurn, std::string> WalkOnce(Client& client, const ColdPlace& p
   std::vector<std::unique_ptr<WalkCalls>> calls;
   while (calls.size() < setting.threads) calls.push_back(std::make_unique<NfswalkCalls>(client));
   const uint64_t rpcs_before = client.stats().rpcs;
-  const auto turn = Walk(setting.kind, place.tree, 1, calls, place.server.server_pid());
+  const auto turn = setting.kind == WalkKind::kFind && setting.threads == 1
+                        ? FindByOne(client, place)
+                        : Walk(setting.kind, place.tree, 1, calls, place.server.server_pid());
   if (!turn) return std::unexpected(turn.error());
   return ColdTurn{.turn = *turn, .rpcs = client.stats().rpcs - rpcs_before};
 }
@@ -78,6 +125,10 @@ ColdSubject MakeNfswalkWalk(const ColdPlace& place, const ColdSetting& setting) 
   return [place, setting]() -> std::expected<ColdTurn, std::string> {
     auto client = place.server.Mount(OptionsOf(place, setting));
     if (!client) return std::unexpected(std::move(client.error()));
+    if (setting.kind == WalkKind::kExpired) {
+      if (auto cold = WalkOnce(**client, place, setting); !cold) return cold;
+      std::this_thread::sleep_for(std::chrono::seconds(kLifetimeS + 1));
+    }
     return WalkOnce(**client, place, setting);
   };
 }

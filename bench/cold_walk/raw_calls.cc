@@ -1,59 +1,55 @@
-// libnfs.h defines what the raw headers need, so it comes first.
-// clang-format off
-#include <nfsc/libnfs.h>
-#include <nfsc/libnfs-raw.h>
-#include <nfsc/libnfs-raw-nfs.h>
-#include <nfsc/libnfs-raw-nfs4.h>
-// clang-format on
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
-
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "bench/cold_walk/cold_subjects.h"
 #include "bench/measure/machine_share.h"
 #include "bench/measure/terminal.h"
 #include "fmt/format.h"
-#include "nfsclient/protocol/nfs3_encode.h"
-#include "nfsclient/protocol/nfs4_compound.h"
+#include "nfsclient/nfs3/encode.h"
+#include "nfsclient/nfs4/compound.h"
+#include "nfsclient/rpc/connection.h"
+#include "sunrpc_auth/auth_body.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs.h>
+// clang-format on
 
 namespace nfswalk::bench {
 namespace {
 
+using protocol::Arguments3;
 using protocol::Compound;
 using Kind = RecordedCall::Kind;
 
 constexpr uint16_t kNfsPort = 2049;
-constexpr int kSilenceMax_ms = 10'000;
-// As nfs3_readdir.cc and nfs4.cc ask.
+constexpr std::chrono::seconds kSilenceMax{10};
+// As nfs3/readdir.cc and nfs4/nfs4.cc ask.
 constexpr uint32_t kDirectoryBytes = 64 * 1024;
 constexpr uint32_t kReplyBytes = 256 * 1024;
 
-// Version 3: the same procedures with the same arguments. Returns 0 if it was queued.
-int Issue3(const RecordedCall& call, rpc_context* rpc, rpc_cb callback, void* data) {
+// Version 3: the same procedures with the same arguments.
+void Encode3(const RecordedCall& call, std::optional<Arguments3>& encoded) {
   switch (call.kind) {
-    case Kind::kGetAttributes: {
-      GETATTR3args args{};
-      args.object = protocol::ToWire(call.handle);
-      return rpc_nfs3_getattr_async(rpc, callback, &args, data);
-    }
-    case Kind::kAccess: {
-      ACCESS3args args{};
-      args.object = protocol::ToWire(call.handle);
-      args.access = protocol::kAccessAll;
-      return rpc_nfs3_access_async(rpc, callback, &args, data);
-    }
+    case Kind::kGetAttributes:
+      encoded.emplace(NFS3_GETATTR, zdr_GETATTR3args, GETATTR3args{protocol::ToWire(call.handle)});
+      break;
+    case Kind::kAccess:
+      encoded.emplace(NFS3_ACCESS, zdr_ACCESS3args,
+                      ACCESS3args{protocol::ToWire(call.handle), protocol::kAccessAll});
+      break;
     case Kind::kLookup: {
       LOOKUP3args args{};
       args.what.dir = protocol::ToWire(call.handle);
       args.what.name = const_cast<char*>(call.names.front().c_str());
-      return rpc_nfs3_lookup_async(rpc, callback, &args, data);
+      encoded.emplace(NFS3_LOOKUP, zdr_LOOKUP3args, args);
+      break;
     }
     case Kind::kReadDir: {
       READDIRPLUS3args args{};
@@ -62,118 +58,121 @@ int Issue3(const RecordedCall& call, rpc_context* rpc, rpc_cb callback, void* da
       std::memcpy(args.cookieverf, &call.position.verifier, sizeof args.cookieverf);
       args.dircount = kDirectoryBytes;
       args.maxcount = kReplyBytes;
-      return rpc_nfs3_readdirplus_async(rpc, callback, &args, data);
+      encoded.emplace(NFS3_READDIRPLUS, zdr_READDIRPLUS3args, args, kReplyBytes + 4096);
+      break;
     }
     case Kind::kLookupPath:
       break;  // version 3 has none
   }
-  return -1;
 }
 
-// Version 4: the same operations as nfs4.cc and nfs4_path.cc put together.
-int Issue4(const RecordedCall& call, rpc_context* rpc, rpc_cb callback, void* data) {
-  Compound compound;
-  compound.PutHandle(call.handle);
+// Version 4: the same operations as nfs4.cc and path.cc put together.
+void Encode4(const RecordedCall& call, Compound& compound) {
+  compound.PutHandle(call.handle).GetAttributes();
   switch (call.kind) {
     case Kind::kGetAttributes:
-      compound.GetAttributes();
-      break;
+      return;
     case Kind::kAccess:
-      compound.Access(protocol::kAccessAll).GetAttributes();
-      break;
+      compound.Access(protocol::kAccessAll);
+      return;
     case Kind::kLookup:
-      compound.GetAttributes().Lookup(call.names.front()).GetHandle().GetAttributes();
-      break;
+      compound.Lookup(call.names.front()).GetHandle().GetAttributes();
+      return;
     case Kind::kReadDir:
-      compound.GetAttributes().ReadDir(call.position, kReplyBytes, /*plus=*/true);
-      break;
+      compound.ReadDir(call.position, kReplyBytes, /*plus=*/true);
+      return;
     case Kind::kLookupPath:
-      compound.Access(protocol::kAccessAll).GetAttributes();
+      compound.Access(protocol::kAccessAll);
       for (const std::string& name : call.names) {
         compound.Lookup(name).GetHandle().GetAttributes().Access(protocol::kAccessAll);
       }
-      break;
+      return;
   }
-  return compound.Issue(rpc, callback, data);
 }
+
+// A call and all that it borrows.
+struct PreparedCall {
+  PreparedCall(int version, const RecordedCall& recorded) {
+    if (version == 3) {
+      Encode3(recorded, arguments);
+      request = arguments->request();
+    } else {
+      Encode4(recorded, compound.emplace());
+      request = compound->Encode();
+    }
+    call.emplace(request);
+  }
+
+  std::optional<Arguments3> arguments;
+  std::optional<Compound> compound;
+  rpc::Request request;
+  std::optional<rpc::Call> call;
+};
 
 // One connection and the calls on it.
 class Pipeline {
  public:
-  Pipeline(int version, const Record& record)
-      : version_(version), record_(record), context_(rpc_init_context(), rpc_destroy_context) {}
+  Pipeline(int version, const Record& record) : version_(version), record_(record) {
+    const auto body =
+        sunrpc_auth::MarshalAuthBody(sunrpc_auth::Credential::OfProcess(), "raw-calls", 0);
+    if (body) auth_ = *body;
+  }
 
   Outcome Connect(const protocol::ServerAddress& server) {
-    const int port = server.nfs_port == 0 ? kNfsPort : server.nfs_port;
-    if (rpc_connect_port_async(context_.get(), server.host.c_str(), port, NFS_PROGRAM, version_,
-                               OnConnect, this) != 0) {
-      return std::unexpected(fmt::format("cannot connect to {}:{}", server.host, port));
-    }
-    while (!connected_ && outcome_) Serve();
-    if (!outcome_) return outcome_;
-    const int on = 1;
-    setsockopt(rpc_get_fd(context_.get()), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    return {};
+    const uint16_t port = server.nfs_port == 0 ? kNfsPort : server.nfs_port;
+    auto opened =
+        rpc::Connection::Open({server.host, port, NFS_PROGRAM, static_cast<uint32_t>(version_)},
+                              {.connect = kSilenceMax, .silence = kSilenceMax});
+    if (!opened) return std::unexpected(fmt::format("cannot connect to {}:{}", server.host, port));
+    connection_ = std::move(*opened);
+    const rpc::Request null_call{.procedure = NFS3_NULL};
+    rpc::Call call(null_call);
+    call.deadline = rpc::Call::Clock::now() + kSilenceMax;
+    if (connection_->Execute(call) == rpc::Outcome::kReplied) return {};
+    return std::unexpected("the server does not answer");
   }
   Outcome Run() {
-    while (outcome_ && answered_ < record_.size() && !Interrupted()) {
+    Outcome outcome;
+    while (outcome && answered_ < record_.size() && !Interrupted()) {
       Fill();
-      Serve();
+      outcome = TakeReply(window_[answered_ % kRawWindow]);
     }
-    return outcome_;
+    if (connection_ != nullptr) connection_->Shutdown();
+    for (; answered_ < sent_; ++answered_)
+      connection_->Wait(*window_[answered_ % kRawWindow]->call);
+    return outcome;
   }
   uint64_t answered() const { return answered_; }
 
  private:
-  static void OnConnect(rpc_context*, int status, void*, void* data) {
-    auto& self = *static_cast<Pipeline*>(data);
-    self.connected_ = status == RPC_STATUS_SUCCESS;
-    if (!self.connected_) self.outcome_ = std::unexpected("the server does not answer");
-  }
-
-  static void OnReply(rpc_context*, int status, void* result, void* data) {
-    Pipeline& self = *static_cast<Pipeline*>(data);
-    ++self.answered_;
-    if (status != RPC_STATUS_SUCCESS) {
-      self.outcome_ = std::unexpected("a raw call was lost");
-      // The status is the first member of every result of both versions.
-    } else if (const int refusal = *static_cast<const nfsstat3*>(result); refusal != 0) {
-      self.outcome_ =
-          std::unexpected(fmt::format("a raw call was answered with NFS status {}", refusal));
-    }
-  }
-
-  // Outside of rpc_service(): a call that is queued while libnfs purges others aborts the process.
   void Fill() {
-    while (next_ < std::min(answered_ + kRawWindow, record_.size())) {
-      const RecordedCall& call = record_[next_++];
-      const int queued = version_ == 3 ? Issue3(call, context_.get(), OnReply, this)
-                                       : Issue4(call, context_.get(), OnReply, this);
-      if (queued != 0) {
-        outcome_ = std::unexpected("a raw call could not be encoded");
-        return;
-      }
+    for (; sent_ < std::min(answered_ + kRawWindow, record_.size()); ++sent_) {
+      PreparedCall& next = window_[sent_ % kRawWindow].emplace(version_, record_[sent_]);
+      next.call->auth = &auth_;
+      next.call->deadline = rpc::Call::Clock::now() + kSilenceMax;
+      connection_->Submit(*next.call);
     }
   }
 
-  void Serve() {
-    pollfd socket{rpc_get_fd(context_.get()), static_cast<short>(rpc_which_events(context_.get())),
-                  0};
-    if (poll(&socket, 1, kSilenceMax_ms) == 0) {
-      outcome_ = std::unexpected("the server is silent");
-    } else if (rpc_service(context_.get(), socket.revents) < 0) {
-      outcome_ = std::unexpected("the connection of the raw calls broke");
+  Outcome TakeReply(std::optional<PreparedCall>& prepared) {
+    ++answered_;
+    if (connection_->Wait(*prepared->call) != rpc::Outcome::kReplied) {
+      return std::unexpected("a raw call was lost");
     }
+    // Results of both versions begin with the status.
+    if (const uint32_t refusal = prepared->call->results().U32(); refusal != 0) {
+      return std::unexpected(fmt::format("a raw call was answered with NFS status {}", refusal));
+    }
+    return {};
   }
 
   const int version_;
   const Record& record_;
-  size_t next_ = 0;
-  uint64_t answered_ = 0;
-  bool connected_ = false;
-  Outcome outcome_;
-  // Goes first: it calls OnReply() for what is in flight.
-  const std::unique_ptr<rpc_context, decltype(&rpc_destroy_context)> context_;
+  sunrpc_auth::AuthBody auth_{};
+  std::unique_ptr<rpc::Connection> connection_;
+  std::array<std::optional<PreparedCall>, kRawWindow> window_;
+  size_t sent_ = 0;
+  size_t answered_ = 0;
 };
 
 }  // namespace
@@ -181,20 +180,19 @@ class Pipeline {
 ColdSubject MakeRawCalls(const ColdPlace& place, const ColdSetting& setting, Record record) {
   return [place, setting, record = std::move(record)]() -> std::expected<ColdTurn, std::string> {
     using Clock = std::chrono::steady_clock;
-    Pipeline pipeline(setting.version, record);
+    const auto pipeline = std::make_unique<Pipeline>(setting.version, record);
     const protocol::ServerAddress server = place.server.OptionsFor(place.directory).server;
     Outcome outcome;
-    place.server.InItsNetwork([&] { outcome = pipeline.Connect(server); });
+    place.server.InItsNetwork([&] { outcome = pipeline->Connect(server); });
     if (!outcome) return std::unexpected(std::move(outcome.error()));
     const MachineShare machine(place.server.server_pid());
     const Clock::time_point started = Clock::now();
-    outcome = pipeline.Run();
+    outcome = pipeline->Run();
     const std::chrono::duration<double> took = Clock::now() - started;
     if (!outcome) return std::unexpected(std::move(outcome.error()));
-    return ColdTurn{.turn = {.ops = FilesOf(setting.kind, place.tree, 1),
-                             .seconds = took.count(),
-                             .share = machine.Share()},
-                    .rpcs = pipeline.answered()};
+    Turn turn{.ops = FilesOf(setting.kind, place.tree, 1), .seconds = took.count()};
+    machine.AddTo(turn);
+    return ColdTurn{.turn = turn, .rpcs = pipeline->answered()};
   };
 }
 

@@ -79,6 +79,7 @@ uint64_t FilesOf(WalkKind kind, const ColdTree& tree, uint64_t one_in) {
   const uint64_t files = tree.paths().size();
   switch (kind) {
     case WalkKind::kPath:
+    case WalkKind::kExpired:
       return (files + one_in - 1) / one_in;
     case WalkKind::kFind:
       return files + 1;
@@ -98,6 +99,7 @@ std::expected<Turn, std::string> Walk(WalkKind kind, const ColdTree& tree, uint6
     WalkCalls& mine = *calls[thread];
     switch (kind) {
       case WalkKind::kPath:
+      case WalkKind::kExpired:
         return StatShare(mine, tree, thread * one_in, calls.size() * one_in, counts[thread]);
       case WalkKind::kFind:
         return Find(mine, queue, counts[thread]);
@@ -108,7 +110,8 @@ std::expected<Turn, std::string> Walk(WalkKind kind, const ColdTree& tree, uint6
     return {};
   });
   if (!time) return std::unexpected(time.error());
-  Turn turn{.seconds = time->seconds, .share = machine.Share()};
+  Turn turn{.seconds = time->seconds};
+  machine.AddTo(turn);
   for (const Count& count : counts) turn.ops += count.files;
   const uint64_t expected = FilesOf(kind, tree, one_in);
   if (turn.ops == expected || Interrupted()) return turn;

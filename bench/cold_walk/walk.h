@@ -17,12 +17,13 @@
 namespace nfswalk::bench {
 
 enum class WalkKind : uint8_t {
-  kPath,  // stat of every file, in random order
-  kFind,  // every directory is listed, breadth and depth as they come
-  kDeep,  // stat of the one file at depth 8
+  kPath,     // stat of every file, in random order
+  kExpired,  // the same, where all is cached and has timed out
+  kFind,     // every directory is listed, breadth and depth as they come
+  kDeep,     // stat of the one file at depth 8
 };
 constexpr std::string_view NameOf(WalkKind kind) {
-  constexpr std::string_view kNames[] = {"path", "find", "deep"};
+  constexpr std::string_view kNames[] = {"path", "expired", "find", "deep"};
   return kNames[static_cast<size_t>(kind)];
 }
 

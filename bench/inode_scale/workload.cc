@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "nfsclient/protocol/attributes.h"
+#include "nfsclient/protocol/types.h"
 #include "rcu/mix64.h"
 
 namespace nfswalk::bench {

@@ -51,15 +51,24 @@ MachineShare::Sample MachineShare::Take() const {
   std::ostringstream text;
   text << file.rdbuf();
   return {.at = std::chrono::steady_clock::now(),
-          .ours_s = CpuSecondsOf(getpid()) + (server_ > 0 ? CpuSecondsOf(server_) : 0),
+          .own_s = CpuSecondsOf(getpid()),
+          .server_s = server_ > 0 ? CpuSecondsOf(server_) : 0,
           .unused_s = UnusedSecondsIn(text.str(), TicksPerSecond()).value_or(0)};
 }
 
 double MachineShare::Share() const {
+  Turn turn;
+  AddTo(turn);
+  return turn.share;
+}
+
+void MachineShare::AddTo(Turn& turn) const {
   const Sample now = Take();
   const std::chrono::duration<double> took = now.at - start_.at;
-  return ShareOfMachine(took.count(), Processors(), now.ours_s - start_.ours_s,
-                        now.unused_s - start_.unused_s, 1 / TicksPerSecond());
+  turn.own_cpu_s = now.own_s - start_.own_s;
+  turn.server_cpu_s = now.server_s - start_.server_s;
+  turn.share = ShareOfMachine(took.count(), Processors(), turn.own_cpu_s + turn.server_cpu_s,
+                              now.unused_s - start_.unused_s, 1 / TicksPerSecond());
 }
 
 }  // namespace nfswalk::bench

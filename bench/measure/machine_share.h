@@ -11,6 +11,8 @@
 #include <expected>
 #include <string_view>
 
+#include "bench/measure/turns.h"
+
 namespace nfswalk::bench {
 
 class MachineShare {
@@ -21,11 +23,14 @@ class MachineShare {
   // 1 - (processor time of other processes + stolen time) / (processors x time) since the
   // construction. Resolution: 10 ms over all processors, in our favour.
   double Share() const;
+  // Adds to `turn`: Share(), and the processor time of this process and of the server.
+  void AddTo(Turn& turn) const;
 
  private:
   struct Sample {
     std::chrono::steady_clock::time_point at;
-    double ours_s = 0;    // this process and the server
+    double own_s = 0;  // of this process
+    double server_s = 0;
     double unused_s = 0;  // idle, and interrupts, which are ours or nobody's
   };
   Sample Take() const;

@@ -94,4 +94,16 @@ void AddTiming(Row& row, const Turns& turns, size_t number, double processors) {
       .Set("share", turns.Of(number, [](const Turn& turn) { return turn.share; }).least);
 }
 
+void AddProcessorTime(Row& row, const Turns& turns, size_t number) {
+  if (!turns.WhyDisturbed(number).empty()) return;
+  const auto median_ns = [&](double Turn::*cpu_s) {
+    return turns
+        .Of(number,
+            [=](const Turn& turn) { return turn.*cpu_s * 1e9 / static_cast<double>(turn.ops); })
+        .median;
+  };
+  row.Set("cpu_ns", median_ns(&Turn::own_cpu_s))
+      .Set("server_cpu_ns", median_ns(&Turn::server_cpu_s));
+}
+
 }  // namespace nfswalk::bench

@@ -30,8 +30,10 @@ inline constexpr double kShareMin = 0.95;
 struct Turn {
   uint64_t ops = 0;
   double seconds = 0;
-  double share = 1;   // TeamTime, or MachineShare where threads wait
-  uint64_t hits = 0;  // of `ops`, in a cache whose rate of hits is measured
+  double share = 1;         // TeamTime, or MachineShare where threads wait
+  double own_cpu_s = 0;     // processor time of this process, from MachineShare
+  double server_cpu_s = 0;  // the same of the server; 0: not on this machine
+  uint64_t hits = 0;        // of `ops`, in a cache whose rate of hits is measured
 };
 
 struct Spread {
@@ -88,6 +90,10 @@ class Turns {
 // with the reason. A turn costs seconds x `processors` / ops: UsableProcessors() for busy threads,
 // 1 for the time that a caller waits.
 void AddTiming(Row& row, const Turns& turns, size_t number, double processors);
+
+// Adds "cpu_ns" and "server_cpu_ns" to `row`, medians of the processor time of an operation, unless
+// AddTiming() adds "disturbed".
+void AddProcessorTime(Row& row, const Turns& turns, size_t number);
 
 }  // namespace nfswalk::bench
 

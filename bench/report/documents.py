@@ -5,6 +5,7 @@ from ratios import ratio_table, ratios
 from rows import ReportError
 from sections import sections
 from table import as_markdown, wrapped
+from tables import warm_replay_tables
 
 MARKER = "<!-- results -->"
 METHOD = ("A row is the median of turns that all rows of a benchmark took in one run, with the "
@@ -20,8 +21,20 @@ def where(machine):
             f"{machine['memory_gib']} GiB, Linux {machine['kernel']}; {versions}.")
 
 
-def results_text(runs, picture="results.svg"):
-    """docs/results.md."""
+def _linux_server_parts(run):
+    if not run.is_complete():
+        raise ReportError("the run over the Linux kernel's server ended early")
+    ours = [row for row in run.with_key("phase") if row["subject"] == "nfswalk"]
+    compared, differ = (sum(row[key] for row in ours) for key in ("ops", "mismatches"))
+    return [f"## The null make over the Linux kernel's server: `{run.facts['server']}`",
+            wrapped("The server of a user-mode Linux, at the other end of a tap device "
+                    f"(`bench/linux_server.sh`): {compared:,} answers compared with the recorded "
+                    f"ones, {differ:,} differ."),
+            *map(as_markdown, warm_replay_tables(run))]
+
+
+def results_text(runs, picture="results.svg", over_linux=()):
+    """docs/results.md. `over_linux`: runs of make_replay over the Linux kernel's server."""
     parts = ["# Results",
              wrapped("Made by `bench/run.sh --all --out DIR`; [benchmarks.md](benchmarks.md) says "
                      "how each figure comes about and what it can show. " +
@@ -35,6 +48,8 @@ def results_text(runs, picture="results.svg"):
         parts += [f"## {section.title}", wrapped(section.what)]
         parts += [wrapped(section.conditions)] if section.conditions else []
         parts += map(as_markdown, section.tables)
+    for run in over_linux:
+        parts += _linux_server_parts(run)
     return "\n\n".join(parts) + "\n"
 
 

@@ -64,6 +64,8 @@ def _parser():
     parser.add_argument("rows", nargs="+", help='files of rows, JSON Lines; "-": standard input')
     parser.add_argument("--page", help="write a page of plots and tables to this file")
     parser.add_argument("--results", help="write docs/results.md to this file")
+    parser.add_argument("--linux-server", action="append", default=[], metavar="ROWS",
+                        help="rows of make_replay over the Linux kernel's server, for --results")
     parser.add_argument("--picture", help="write its picture, an SVG, to this file")
     parser.add_argument("--readme", help="replace the results in this README.md")
     return parser
@@ -82,7 +84,8 @@ def main():
             from page import page
             _write(arguments.page, page(runs, drawn(runs)))
         if arguments.results:
-            _write(arguments.results, documents.results_text(runs))
+            over_linux = [read([rows])["make_replay"] for rows in arguments.linux_server]
+            _write(arguments.results, documents.results_text(runs, over_linux=over_linux))
         if arguments.picture:
             _write(arguments.picture, drawn(runs))
         if arguments.readme:

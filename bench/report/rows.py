@@ -3,7 +3,8 @@
 import dataclasses
 import json
 
-BENCHES = ["make_replay", "warm_stat", "cold_walk", "memory", "inode_scale", "shared_lines"]
+BENCHES = ["make_replay", "warm_stat", "cold_walk", "rpc", "memory", "inode_scale",
+           "shared_lines"]
 
 _OTHER_VERSION = "is it of another version?"
 _TIME_KEYS = ["ns_per_op", "ns_min", "ns_max"]
@@ -15,6 +16,7 @@ _KINDS = [
                               "need_ref", "peek_hits"], True),
     ("warm_stat", "pattern", ["subject", "mode", "depth", "threads", "identities"], True),
     ("cold_walk", "protocol", ["subject", "mode", "threads", "files", "rpcs"], True),
+    ("rpc", "in_flight", ["server", "subject"], True),
     ("memory", "bytes_per_file", ["names", "files", "bytes_min", "bytes_max"], False),
     ("memory", "entries", ["mode", "hot"], True),
     ("inode_scale", "hold", ["files"], True),

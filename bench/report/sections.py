@@ -31,6 +31,10 @@ _TEXTS = {
         "Cold walks",
         "Walks that begin with empty caches, beside libnfs' synchronous calls and beside the same "
         "calls without a client around them (\"raw calls\", the ceiling)."),
+    "rpc": (
+        "Calls",
+        "NULL calls over one connection: our own, libnfs' loop, and a socket without a client; to "
+        "a server of version 3 (nfs) and to a process that does nothing else (null)."),
     "memory": (
         "Bytes and time of a cached file",
         "Resident memory, and a warm stat of the same files as the cache around them grows."),
@@ -51,7 +55,8 @@ def _tables_of(bench, run):
     if bench == "shared_lines":
         return shared_lines.tables(run.facts, run.rows)
     return {"make_replay": tables.replay_tables, "warm_stat": tables.warm_tables,
-            "cold_walk": tables.cold_tables, "memory": tables.memory_tables}[bench](run)
+            "cold_walk": tables.cold_tables, "rpc": tables.rpc_tables,
+            "memory": tables.memory_tables}[bench](run)
 
 
 def _letters_table():

@@ -82,7 +82,13 @@ def _replay_details(run):
 
 
 def replay_tables(run):
-    tables = [_coverage_table(row) for row in run.with_key("coverage")]
+    return [*map(_coverage_table, run.with_key("coverage")), *warm_replay_tables(run),
+            _replay_details(run)]
+
+
+def warm_replay_tables(run):
+    """One for each trace."""
+    tables = []
     warm = [row for row in run.with_key("phase") if row["phase"] == "warm"]
     for trace in in_order(row["trace"] for row in warm):
         reasons = Reasons()
@@ -90,7 +96,7 @@ def replay_tables(run):
         table = cross(f"{trace}, warm: {_NS}", shown, lambda row: (name_of(row),),
                       lambda row: row["threads"], _ns_cell(reasons), [""], threads_text)
         tables.append(table._replace(notes=reasons.notes() + turns_note(shown)))
-    return [*tables, _replay_details(run)]
+    return tables
 
 
 def warm_tables(run):
@@ -133,6 +139,24 @@ def _seconds(row, key):
     return row[key] * row["files"] / 1e9
 
 
+def _processor_cells(row):
+    """Microseconds of an operation: of the client, of the server."""
+    return [f"{row[key] / 1000:,.2f}" if row.get(key) else "-" for key in ("cpu_ns", "server_cpu_ns")]
+
+
+def rpc_tables(run):
+    reasons, lines = Reasons(), []
+    for row in run.rows:
+        times = [reasons.cell(row["disturbed"]), "-"] if not is_timed(row) else [
+            spread(*(row[key] / 1000 for key in ("ns_per_op", "ns_min", "ns_max")), digits=2),
+            f"{1e9 / row['ns_per_op']:,.0f}"]
+        lines.append([row["server"], row["subject"], str(row["in_flight"]), *times,
+                      *_processor_cells(row)])
+    return [Table("NULL calls: microseconds, median (least-most)",
+                  ["server", "", "in flight", "us a call", "calls a second", "our processor us",
+                   "server's"], lines, reasons.notes() + turns_note(run.rows), 2)]
+
+
 def cold_tables(run):
     reasons, lines = Reasons(), []
     for row in run.rows:
@@ -144,8 +168,8 @@ def cold_tables(run):
             times[2] = f"{files_per_s(row) / files_per_s(ceiling):.2f}"
         lines.append([row["subject"], row["protocol"], row["mode"], str(row["threads"]),
                       f"{row['files']:,}", f"{row['rpcs']:,}", f"{row['rpcs'] / row['files']:.4f}",
-                      *times])
-    return [Table("Walks with empty caches: seconds, median (least-most)",
+                      *times, *_processor_cells(row)])
+    return [Table("Walks with empty or expired caches: seconds, median (least-most)",
                   ["", "NFS", "walk", "threads", "files", "RPCs", "RPCs a file", "seconds",
-                   "files a second", "of the ceiling"], lines,
+                   "files a second", "of the ceiling", "our processor us a file", "server's"], lines,
                   reasons.notes() + turns_note(run.rows), 3)]

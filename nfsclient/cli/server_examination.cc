@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "nfsclient/protocol/nfs3.h"
-#include "nfsclient/protocol/nfs4.h"
+#include "nfsclient/nfs3/nfs3.h"
+#include "nfsclient/nfs4/nfs4.h"
 
 namespace nfswalk::cli {
 namespace {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "nfsclient/client.h"
+#include "nfsclient/protocol/protocol.h"
 
 namespace nfswalk::cli {
 

@@ -34,8 +34,8 @@
 
 #include "access_cache/access_cache.h"
 #include "nfsclient/icache/lookup_misses.h"
-#include "nfsclient/protocol/attributes.h"
 #include "nfsclient/protocol/file_handle.h"
+#include "nfsclient/protocol/types.h"
 #include "rcu/byte_pool.h"
 #include "rcu/hash_link.h"
 #include "rcu/seqcount.h"

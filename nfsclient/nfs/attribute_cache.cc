@@ -21,12 +21,6 @@ uint64_t LifetimeMax(const Superblock& superblock, const Inode& inode) {
   return inode.is_directory() ? superblock.acdirmax_ns : superblock.acregmax_ns;
 }
 
-// Compares times and size as well: version 3 has no change attribute.
-bool ContentChanged(const Attributes& a, const Attributes& b) {
-  return a.change != b.change || a.ctime != b.ctime || a.mtime != b.mtime ||
-         a.size_bytes != b.size_bytes;
-}
-
 bool Later(const protocol::Time& a, const protocol::Time& b) {
   return a.seconds != b.seconds ? a.seconds > b.seconds : a.nanoseconds > b.nanoseconds;
 }
@@ -161,6 +155,11 @@ void CopyAttributes(Inode& inode, Attributes& into) {
   if (CopyAttributesRcu(inode, into)) return;
   std::lock_guard guard(inode.lock);
   inode.attributes.Load(into);
+}
+
+bool ContentChanged(const Attributes& a, const Attributes& b) {
+  return a.change != b.change || a.ctime != b.ctime || a.mtime != b.mtime ||
+         a.size_bytes != b.size_bytes;
 }
 
 bool IsLatest(Inode& inode, const ReplyContext& context) {

@@ -11,7 +11,7 @@
 
 #include "nfsclient/icache/inode.h"
 #include "nfsclient/nfs/superblock.h"
-#include "nfsclient/protocol/attributes.h"
+#include "nfsclient/protocol/types.h"
 
 namespace nfswalk::nfs {
 
@@ -54,6 +54,10 @@ inline bool AttributesFresh(const icache::Inode& inode, uint64_t now_ns) {
 // section or a reference.
 bool CopyAttributesRcu(const icache::Inode& inode, protocol::Attributes& into);
 void CopyAttributes(icache::Inode& inode, protocol::Attributes& into);
+
+// True if two sets of attributes of one file show that its content has changed. Compares times and
+// size as well: version 3 has no change attribute.
+bool ContentChanged(const protocol::Attributes& a, const protocol::Attributes& b);
 
 // --- writing ---
 

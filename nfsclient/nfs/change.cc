@@ -6,6 +6,7 @@
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/lookup.h"
 #include "nfsclient/nfs/revalidate.h"
+#include "nfsclient/nfs/splice.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {

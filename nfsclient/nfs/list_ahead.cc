@@ -1,20 +1,91 @@
 #include "nfsclient/nfs/list_ahead.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <utility>
+
 #include "nfsclient/nfs/readdir.h"
+#include "rcu/coarse_clock.h"
 
 namespace nfswalk::nfs {
 
-void ListAhead(Superblock& superblock, vfs::DentryRef& directory,
-               const sunrpc_auth::Credential& credential) {
-  if (!directory.inode()->lookup_misses.TakeReaddirHint()) return;
-  const MountOptions& options = superblock.options;
-  if (!options.rdirplus || superblock.acdirmin_ns == 0 ||
-      options.lookupcache == LookupCache::kNone) {
-    return;
-  }
-  size_t entries = 0;
-  (void)ReadDirectory(superblock, directory, credential,
-                      [&](const protocol::DirectoryEntry&) { return ++entries < kEntriesMax; });
+using sunrpc_auth::Credential;
+using vfs::DentryRef;
+
+namespace {
+
+bool WantsListings(const Superblock& superblock) {
+  return superblock.options.rdirplus && superblock.acdirmin_ns != 0 &&
+         superblock.options.lookupcache != LookupCache::kNone;
+}
+
+// Starts a listing in the background. Returns what is left to do where as many run already as may;
+// nothing while the first reply to an earlier one is due.
+Background::Call List(Superblock& superblock, DentryRef& directory, const Credential& credential) {
+  auto first_reply = superblock.lookups.TryBeginListing(directory.inode()->handle());
+  if (!first_reply.owned()) return nullptr;
+  Background::Call list = [&superblock, directory = directory.Copy(), credential,
+                           first_reply = std::move(first_reply)](bool in_background) mutable {
+    std::optional<protocol::CallDeadline> deadline;  // the caller's where it lists itself
+    if (in_background) deadline.emplace(superblock.protocol->NewDeadline());
+    size_t entries = 0, cached = 0;
+    const std::errc error = ReadDirectory(
+        superblock, directory, credential,
+        [&](const protocol::DirectoryEntry& entry) {
+          first_reply = {};
+          cached += entry.attributes && entry.handle;
+          return ++entries < kEntriesMax;
+        },
+        deadline ? &*deadline : nullptr);
+    // Without use: single calls are better, as in a long directory.
+    const bool in_vain = error != std::errc{} || 2 * cached < entries;
+    directory.inode()->lookup_misses.SetEntries(in_vain ? SIZE_MAX : entries);
+  };
+  if (superblock.background.TryStart(list)) return nullptr;
+  return list;
+}
+
+// Between children of a row. No longer than attributes live, so that they are different ones.
+uint64_t PauseMaxNs(const Superblock& superblock) {
+  constexpr uint64_t kPauseMaxNs = 1'000'000'000;
+  return std::min({kPauseMaxNs, superblock.acregmin_ns, superblock.acdirmin_ns});
+}
+
+// True for the child of a row that makes a listing due, and again for 16 times as many. An entry
+// costs about a 64th of a call.
+bool IsDue(size_t children, size_t entries) {
+  constexpr size_t kIfUnknown = 4;
+  constexpr size_t kEntriesPerCall = 64;
+  size_t due = entries == 0 ? kIfUnknown : std::max<size_t>(2, entries / kEntriesPerCall);
+  while (due < children) due *= 16;
+  return due == children;
+}
+
+}  // namespace
+
+void ListAhead(Superblock& superblock, DentryRef& directory, const Credential& credential) try {
+  if (!directory.inode()->lookup_misses.TakeReaddirHint() || !WantsListings(superblock)) return;
+  if (auto list = List(superblock, directory, credential)) list(/*in_background=*/false);
+} catch (const std::bad_alloc&) {
+}
+
+void RefreshAhead(Superblock& superblock, DentryRef& directory, const icache::Inode& child,
+                  const Credential& credential) try {
+  if (!WantsListings(superblock) || superblock.acregmin_ns == 0) return;
+  const icache::Inode& inode = *directory.inode();
+  const size_t count =
+      superblock.expired_children.Add(inode, child, rcu::CoarseNowNs(), PauseMaxNs(superblock));
+  // Where it cannot be made in the background the caller is faster with its own call.
+  if (IsDue(count, inode.lookup_misses.entries())) (void)List(superblock, directory, credential);
+  (void)superblock.lookups.WaitForListing(inode.handle());
+} catch (const std::bad_alloc&) {
+}
+
+void NoteRefreshed(Superblock& superblock, const DentryRef& directory, const icache::Inode& child) {
+  superblock.expired_children.Begin(*directory.inode(), child, rcu::CoarseNowNs(),
+                                    PauseMaxNs(superblock));
 }
 
 }  // namespace nfswalk::nfs

@@ -1,13 +1,11 @@
-// list_ahead: lists a directory whose names are looked up one after the other, so that the next
-// names are cached. nfs_use_readdirplus() decides by the same counter, lookup misses, whether a
+// list_ahead: lists a directory whose children are asked for one after the other, so that the next
+// ones are cached. nfs_use_readdirplus() decides by the same counter, lookup misses, whether a
 // listing fetches attributes (NAME-21).
 //
-// Names that do not exist do not count: a compiler that searches its include path misses thousands
-// of them in directories of which it needs few files. A directory is listed at the 4th name found,
-// the 64th, ... (lookup_misses.h), and no further than kEntriesMax entries: what a listing costs
-// stays in proportion to what was asked for.
+// The listing is made in the background. Lookups in the directory wait for its first reply, which
+// may have their names, until a second after it began.
 //
-// Thread safety: any. ListAhead() may sleep: no spin lock, no RCU section.
+// Thread safety: any. May sleep: no spin lock, no RCU section.
 #ifndef NFSWALK_NFSCLIENT_NFS_LIST_AHEAD_H_
 #define NFSWALK_NFSCLIENT_NFS_LIST_AHEAD_H_
 
@@ -20,10 +18,27 @@ namespace nfswalk::nfs {
 
 inline constexpr size_t kEntriesMax = 4096;
 
-// Lists the directory if that is due and the mount wants it (rdirplus, and caches
-// with a lifetime). Errors are ignored; the lookups that follow meet them.
+// After a lookup that found a name which was not cached. Lists the directory if that is due and the
+// mount wants it (rdirplus, and caches with a lifetime). Errors, of memory too, are ignored; the
+// lookups that follow meet them.
+//
+// Names that do not exist do not count: a compiler that searches its include path misses thousands
+// of them in directories of which it needs few files. A directory is listed at the 4th name found,
+// the 64th and the 1024th (lookup_misses.h), and no further than kEntriesMax entries: what a
+// listing costs stays in proportion to what was asked for.
 void ListAhead(Superblock& superblock, vfs::DentryRef& directory,
                const sunrpc_auth::Credential& credential);
+
+// Before a GETATTR or LOOKUP for a cached child whose attributes have timed out, or whose name is
+// in doubt because the directory has changed. The child that makes a listing due has its answer
+// from the first reply; the caller asks for what is still not valid.
+//
+// The 2nd child in a row makes a listing due, in a long directory a later one (ATTR-18).
+void RefreshAhead(Superblock& superblock, vfs::DentryRef& directory, const icache::Inode& child,
+                  const sunrpc_auth::Credential& credential);
+// After a child was refreshed otherwise, with its directory: the next one is the 2nd in a row.
+void NoteRefreshed(Superblock& superblock, const vfs::DentryRef& directory,
+                   const icache::Inode& child);
 
 }  // namespace nfswalk::nfs
 

@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "nfsclient/nfs/nfs_inode.h"
+#include "nfsclient/nfs/list_ahead.h"
+#include "nfsclient/nfs/splice.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
@@ -60,6 +61,12 @@ std::expected<DentryRef, std::errc> LookupCached(Superblock& superblock, DentryR
                                                  const Name& name, const Credential& credential,
                                                  LookupIntent intent) {
   DentryRef found = superblock.dentries.Lookup(*directory, name);
+  const bool may_list = intent == LookupIntent::kWalk || intent == LookupIntent::kCreate;
+  if (found && found.inode() != nullptr && may_list &&
+      !VerifierMatches(*found, *directory.inode())) {
+    RefreshAhead(superblock, directory, *found.inode(), credential);
+    found = superblock.dentries.Lookup(*directory, name);  // may be another file's now
+  }
   if (!found) return found;
   auto verdict = RevalidateRef(superblock, found, name, *directory.inode(), credential, intent);
   if (!verdict) return std::unexpected(verdict.error());
@@ -70,52 +77,6 @@ std::expected<DentryRef, std::errc> LookupCached(Superblock& superblock, DentryR
 
 }  // namespace
 
-std::expected<InodeRef, std::errc> FetchInode(Superblock& superblock,
-                                              const protocol::FileHandle& handle,
-                                              const protocol::Attributes& attributes,
-                                              SendStamp stamp, ReplyContext* context) {
-  FileIdentity identity(handle, attributes.fileid, attributes.type,
-                        superblock.inode_operations.bytes());
-  icache::InodeCache& inodes = *superblock.inodes;
-  icache::IgetResult found = inodes.Fetch(attributes.fileid, identity);
-  // The only possible error: nothing here is created by file id alone (I_CREATING).
-  if (!found) return std::unexpected(std::errc::not_enough_memory);
-  if (found->is_new) {
-    const ReplyContext now = InitializeAttributes(superblock, *found->inode, attributes, stamp);
-    if (context != nullptr) *context = now;
-    inodes.UnlockNew(*found->inode);
-  } else {
-    auto error = UpdateAttributes(superblock, *found->inode, attributes, stamp, context);
-    if (error != std::errc{}) return std::unexpected(error);
-  }
-  return std::move(found->inode);
-}
-
-std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRef& directory,
-                                                const Name& name, InodeRef inode,
-                                                uint64_t verifier) {
-  vfs::DentryCache& dentries = superblock.dentries;
-  const bool is_directory = inode && inode->is_directory();
-  for (;;) {
-    if (DentryRef alias = is_directory ? dentries.AliasOf(*inode) : DentryRef()) {
-      // The directory was moved on the server, or its dentry was dropped here (d_splice_alias).
-      auto error = dentries.Move(*alias, *directory, name, verifier);
-      if (error != std::errc{}) return std::unexpected(error);
-      return alias;
-    }
-    NFSWALK_SYNC_POINT("splice:no-alias");
-    InodeRef given = is_directory ? icache::Hold(*inode) : std::move(inode);
-    if (DentryRef dentry = dentries.Insert(*directory, name, std::move(given), verifier)) {
-      superblock.KeepInodeLimit();
-      return dentry;
-    }
-    // No memory, unless another thread has just given the directory a dentry.
-    if (!is_directory || inode->alias.load(std::memory_order_relaxed) == nullptr) {
-      return std::unexpected(std::errc::not_enough_memory);
-    }
-  }
-}
-
 std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRef& directory,
                                                 const Name& name, const Credential& credential,
                                                 LookupIntent intent) {
@@ -125,6 +86,9 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
   for (;;) {
     auto cached = LookupCached(superblock, directory, name, credential, intent);
     if (!cached || *cached) return cached;
+    const auto listed = superblock.lookups.WaitForListing(directory.inode()->handle());
+    if (!listed) return std::unexpected(listed.error());
+    if (*listed) continue;
     auto ticket = superblock.lookups.Begin(directory.inode()->handle(), name.view());
     if (!ticket) return std::unexpected(ticket.error());
     if (!ticket->owned()) continue;  // another thread filled it

@@ -7,7 +7,6 @@
 #include <expected>
 #include <system_error>
 
-#include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/vfs/dentry_cache.h"
@@ -21,22 +20,6 @@ std::expected<vfs::DentryRef, std::errc> LookupChild(Superblock& superblock,
                                                      const vfs::Name& name,
                                                      const sunrpc_auth::Credential& credential,
                                                      LookupIntent intent);
-
-// nfs_fhget: the inode of a handle from a reply, with the reply's attributes taken in. `context` as
-// in UpdateAttributes().
-std::expected<icache::InodeRef, std::errc> FetchInode(Superblock& superblock,
-                                                      const protocol::FileHandle& handle,
-                                                      const protocol::Attributes& attributes,
-                                                      SendStamp stamp,
-                                                      ReplyContext* context = nullptr);
-
-// Caches a name with its inode (empty: negative). A directory that has a dentry already is moved
-// here and keeps its children (WALK-22).
-// Preconditions: `directory` is locked, shared or exclusively.
-std::expected<vfs::DentryRef, std::errc> SpliceChild(Superblock& superblock,
-                                                     vfs::DentryRef& directory,
-                                                     const vfs::Name& name, icache::InodeRef inode,
-                                                     uint64_t verifier);
 
 }  // namespace nfswalk::nfs
 

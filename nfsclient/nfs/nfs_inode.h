@@ -11,8 +11,8 @@
 #include "nfsclient/icache/inode_index.h"
 #include "nfsclient/icache/inode_operations.h"
 #include "nfsclient/nfs/departed_inodes.h"
-#include "nfsclient/protocol/attributes.h"
 #include "nfsclient/protocol/file_handle.h"
+#include "nfsclient/protocol/types.h"
 #include "rcu/byte_pool.h"
 
 namespace nfswalk::nfs {

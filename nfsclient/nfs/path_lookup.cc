@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/lookup.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/prime.h"
 #include "nfsclient/nfs/revalidate.h"
+#include "nfsclient/nfs/splice.h"
 #include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "nfsclient/nfs/lookup.h"
 #include "nfsclient/nfs/revalidate.h"
+#include "nfsclient/nfs/splice.h"
 
 namespace nfswalk::nfs {
 

@@ -1,5 +1,13 @@
 #include "nfsclient/nfs/readdir.h"
 
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/prime.h"
 
@@ -33,13 +41,54 @@ class CookieLoop {
   uint64_t power_ = 1;
 };
 
-// `change_id` is the directory's from before the RPC.
-void PrimeEntry(Superblock& superblock, vfs::DentryRef& directory,
-                const protocol::DirectoryEntry& entry, SendStamp stamp, uint64_t change_id) {
-  if (!entry.attributes || !entry.handle || entry.name.size() > vfs::kNameMax) return;
-  const vfs::PaddedName name(entry.name, directory.get());
-  (void)PrimeName(superblock, directory, name.name(), *entry.handle, *entry.attributes, stamp,
-                  change_id);
+// Replies of one listing that are thrown away because names repeat in them.
+constexpr int kCircularRepliesMax = 3;
+
+// True if a name comes twice. While others change a directory, nfs-ganesha may link its cached
+// entries in a circle for a moment, and fill a reply with them.
+bool IsCircular(const std::vector<protocol::DirectoryEntry>& entries) {
+  const auto first = std::ranges::find_if_not(entries, IsDots);
+  if (first == entries.end()) return false;
+  // Cookies that ascend or descend do not come again. nfs-ganesha's last one may be out of order.
+  const auto last = entries.end() - 1;
+  const std::ranges::subrange before_last(first, last);
+  const auto cookie = &protocol::DirectoryEntry::cookie;
+  if (std::ranges::adjacent_find(before_last, std::ranges::less_equal(), cookie) == last ||
+      std::ranges::adjacent_find(before_last, std::ranges::greater_equal(), cookie) == last) {
+    return std::ranges::find(before_last, last->name, &protocol::DirectoryEntry::name) != last;
+  }
+  std::unordered_set<std::string_view> names(entries.size());
+  return !std::ranges::all_of(
+      entries, [&](const auto& entry) { return names.insert(entry.name).second; });
+}
+
+bool CanPrime(const protocol::DirectoryEntry& entry) {
+  return entry.attributes && entry.handle && entry.name.size() <= vfs::kNameMax && !IsDots(entry);
+}
+
+// A large cache is not in the processor's: what an entry needs of it is fetched while those before
+// it are primed. `change_id` is the directory's from before the RPC.
+void PrimeEntries(Superblock& superblock, vfs::DentryRef& directory,
+                  std::span<const protocol::DirectoryEntry> entries, SendStamp stamp,
+                  uint64_t change_id) {
+  constexpr size_t kStep = 4;  // entries between a fetch and what needs it
+  std::array<std::optional<vfs::PaddedName>, 2 * kStep> names;
+  const auto name_of = [&](size_t entry) -> auto& { return names[entry % names.size()]; };
+  for (size_t i = 0; i < entries.size() + 2 * kStep; ++i) {
+    if (i >= 2 * kStep && name_of(i)) {
+      const protocol::DirectoryEntry& entry = entries[i - 2 * kStep];
+      (void)PrimeName(superblock, directory, name_of(i)->name(), *entry.handle, *entry.attributes,
+                      stamp, change_id);
+    }
+    name_of(i).reset();
+    if (i < entries.size() && CanPrime(entries[i])) {
+      superblock.dentries.PrefetchBucket(
+          name_of(i).emplace(entries[i].name, directory.get()).name().hash);
+    }
+    if (const auto& next = name_of(i + kStep)) {
+      superblock.dentries.PrefetchDentry(next->name().hash);
+    }
+  }
 }
 
 }  // namespace
@@ -52,6 +101,7 @@ std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
   protocol::ReadDirPosition position;
   CookieLoop loop;
   int dots = 0;
+  int circular_replies = 0;
   for (;;) {
     protocol::ReadDirReply reply;
     {
@@ -65,10 +115,11 @@ std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
       if (reply.directory) UpdateAttributes(superblock, inode, *reply.directory, stamp);
       if (reply.error == protocol::kStale) MarkStale(superblock, inode);
       if (reply.error != std::errc{}) return reply.error;
-      for (const auto& entry : reply.entries) {
-        if (IsDots(entry)) continue;
-        PrimeEntry(superblock, directory, entry, stamp, change_id);
+      if (IsCircular(reply.entries)) {
+        if (++circular_replies > kCircularRepliesMax) return kLoop;
+        continue;
       }
+      PrimeEntries(superblock, directory, reply.entries, stamp, change_id);
     }
     if (deadline != nullptr) deadline->Renew(protocol::CallDeadline::Clock::time_point::max());
     for (const auto& entry : reply.entries) {

@@ -71,8 +71,9 @@ std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, DentryRe
   Inode* inode = dentry.inode();
   if (inode == nullptr) {
     // A negative dentry is valid or dropped, never looked up (NAME-7).
-    bool trusted = !force && superblock.options.lookupcache == LookupCache::kAll &&
-                   CheckVerifier(superblock, *dentry, directory, credential);
+    const bool trusted = intent == LookupIntent::kCreate ||
+                         (!force && superblock.options.lookupcache == LookupCache::kAll &&
+                          CheckVerifier(superblock, *dentry, directory, credential));
     return trusted ? Verdict::kValid : Verdict::kInvalid;
   }
   uint16_t flags = inode->flags.load(std::memory_order_relaxed);

@@ -49,9 +49,13 @@ enum class Verdict { kValid, kInvalid };
 // What the name is wanted for.
 enum class LookupIntent : uint8_t {
   kWalk,
+  kScan,  // a walk that leaves as little in the caches as it can: no listings ahead
   // LOOKUP_OPEN of version 4: the OPEN that follows names the file and fails if the name has
   // changed, so that a regular file's dentry needs no validation (NAME-15).
   kOpenByName,
+  // LOOKUP_CREATE: the CREATE that follows fails if the name exists, so that a negative dentry
+  // needs no validation (NAME-8).
+  kCreate,
   kForce,  // LOOKUP_REVAL: forced revalidation
 };
 

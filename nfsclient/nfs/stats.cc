@@ -22,6 +22,8 @@ std::string_view NeedRefName(NeedRef reason) {
       return "miss";
     case NeedRef::kRefMode:
       return "ref_mode";
+    case NeedRef::kComplete:
+      return "complete";
   }
   return "unknown";
 }

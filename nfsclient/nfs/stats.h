@@ -19,11 +19,12 @@ enum class NeedRef : uint8_t {
   kAccessRpc,
   kReadlinkRpc,
   kAllocation,
-  kChanged,  // a sequence check failed
-  kMiss,     // not in the dentry cache
-  kRefMode,  // mount option walk=ref: every hook, at once
+  kChanged,   // a sequence check failed
+  kMiss,      // not in the dentry cache
+  kRefMode,   // mount option walk=ref: every hook, at once
+  kComplete,  // complete_walk(): nothing is missing; the call itself works on a reference
 };
-inline constexpr size_t kNeedRefCount = 9;
+inline constexpr size_t kNeedRefCount = 10;
 // As in tables and JSON: "lookup_rpc".
 std::string_view NeedRefName(NeedRef reason);
 

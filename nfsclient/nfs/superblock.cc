@@ -60,6 +60,7 @@ std::expected<std::unique_ptr<Superblock>, std::string> Superblock::Create(
 
 Superblock::~Superblock() {
   protocol->Shutdown();
+  background.Stop();
   root = {};
   DropCaches();
 }

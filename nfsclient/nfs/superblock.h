@@ -13,7 +13,9 @@
 
 #include "access_cache/access_lru.h"
 #include "nfsclient/icache/inode_cache.h"
+#include "nfsclient/nfs/background.h"
 #include "nfsclient/nfs/departed_inodes.h"
+#include "nfsclient/nfs/expired_children.h"
 #include "nfsclient/nfs/mount_options.h"
 #include "nfsclient/nfs/nfs_inode.h"
 #include "nfsclient/nfs/stats.h"
@@ -73,7 +75,9 @@ class Superblock {
   vfs::DentryCache dentries;
   vfs::DirectoryLocks directory_locks;
   vfs::LookupsInFlight lookups;
+  ExpiredChildren expired_children;
   vfs::DentryRef root;
+  Background background;  // stopped before anything is destroyed
 
   rcu::CounterSet<kCounters> counters;
   // ATTR-9: orders attribute replies by when their requests were sent.

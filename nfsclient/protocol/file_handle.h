@@ -19,7 +19,7 @@ class FileHandle {
   FileHandle() = default;
   // Preconditions: bytes.size() <= kMaxSize.
   explicit FileHandle(std::span<const uint8_t> bytes) : size_(static_cast<uint8_t>(bytes.size())) {
-    std::memcpy(data_.data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(data_.data(), bytes.data(), bytes.size());
   }
 
   std::span<const uint8_t> bytes() const { return {data_.data(), size_}; }

@@ -3,8 +3,8 @@
 //
 // Every call blocks until the server replied, the deadline of a soft mount passed (errc::timed_out)
 // or Shutdown() was called (errc::operation_canceled). A reply with an `error` carries only the
-// post-operation attributes that the server sent with it. Errors are errno values: nfs3_status.h
-// and nfs4_status.h map nfsstat3 (RFC 1813 2.6) and nfsstat4 (RFC 7530 13). NFS3ERR_JUKEBOX,
+// post-operation attributes that the server sent with it. Errors are errno values: nfs3/status.h
+// and nfs4/status.h map nfsstat3 (RFC 1813 2.6) and nfsstat4 (RFC 7530 13). NFS3ERR_JUKEBOX,
 // NFS4ERR_DELAY and NFS4ERR_GRACE are retried here. A malformed reply is errc::io_error (EIO).
 //
 // Preconditions of all calls: the caller holds no spin lock and is in no RCU read section.
@@ -13,7 +13,6 @@
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_PROTOCOL_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_PROTOCOL_H_
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -24,21 +23,16 @@
 #include <system_error>
 #include <vector>
 
-#include "nfsclient/protocol/attributes.h"
 #include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/file_handle.h"
+#include "nfsclient/protocol/types.h"
 #include "sunrpc_auth/credential.h"
 
 namespace nfswalk::protocol {
 
-// errno values that std::errc has no name for.
-inline constexpr std::errc kStale{ESTALE};
-inline constexpr std::errc kOk{};
-
 // All bits of ACCESS (RFC 1813 3.3.4); names in access_cache/access_rights.h.
 inline constexpr uint32_t kAccessAll = 0x3f;
 
-using OptionalAttributes = std::optional<Attributes>;
 using sunrpc_auth::Credential;
 
 struct AttributesReply {
@@ -123,13 +117,6 @@ struct SetAttributesReply {
   std::errc error{};
   WeakCacheConsistency file;
 };
-struct DirectoryEntry {
-  std::string name;
-  uint64_t fileid = 0;
-  uint64_t cookie = 0;
-  OptionalAttributes attributes;
-  std::optional<FileHandle> handle;
-};
 struct ReadDirReply {
   std::errc error{};
   std::vector<DirectoryEntry> entries;
@@ -150,20 +137,6 @@ struct RootReply {
   FileHandle handle;
   Attributes attributes;
   ServerLimits limits;
-};
-
-// A time to set; nullopt: the server's current time.
-struct SetTime {
-  std::optional<Time> time = {};
-};
-// sattr3. nullopt: not changed.
-struct SetAttributes {
-  std::optional<uint32_t> mode = {};
-  std::optional<uint32_t> uid = {};
-  std::optional<uint32_t> gid = {};
-  std::optional<uint64_t> size_bytes = {};
-  std::optional<SetTime> atime = {};
-  std::optional<SetTime> mtime = {};
 };
 
 enum class CreateMode { kUnchecked, kGuarded };
@@ -213,7 +186,8 @@ class Protocol {
   }
   // Returns whether Open() uses `directory` and `name`.
   virtual bool opens_by_name() const { return false; }
-  // `state`: from Open() of `file`, or null.
+  // `state`: from Open() of `file`, or null. Writes to `into` only before it returns, also behind
+  // what the reply counts, as after an error.
   virtual ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                          const OpenState* state, const Credential& credential) = 0;
   // Writes with FILE_SYNC: the data is on stable storage on return. May write less than `data`.
@@ -226,8 +200,8 @@ class Protocol {
   virtual ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                                const Credential& credential) = 0;
 
-  // Create() to RemoveDirectory() are not idempotent: before one is retransmitted over another
-  // connection its outcome is looked up (WIRE-2, lost_reply.h).
+  // Create() to RemoveDirectory() are not idempotent: what one did whose reply is lost is answered
+  // by the server's duplicate request cache, or looked up (WIRE-2, lost_reply.h).
   virtual CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
                              const SetAttributes& attributes, const Credential& credential) = 0;
   virtual CreateReply MakeDirectory(const FileHandle& directory, std::string_view name,

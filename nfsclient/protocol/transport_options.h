@@ -1,4 +1,5 @@
-// transport_options: the server's address and the mount options of the transport.
+// transport_options: the server's address and the mount options of the transport, and the error of
+// a mount that does not reach it.
 //
 // Thread safety: as any value.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_TRANSPORT_OPTIONS_H_
@@ -6,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <system_error>
 
 namespace nfswalk::protocol {
 
@@ -25,6 +27,12 @@ struct TransportOptions {
   uint32_t retrans = 2;
   // Limit of the mount itself, from the resolver to the attributes of the root, hard or soft.
   uint32_t mount_timeout_ms = 10'000;
+};
+
+// Why a mount could not reach its server.
+struct ConnectError {
+  std::errc error{};
+  std::string message;  // names host, port and export, with advice
 };
 
 }  // namespace nfswalk::protocol

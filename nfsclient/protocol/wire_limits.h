@@ -13,9 +13,7 @@ namespace nfswalk::protocol {
 
 inline constexpr size_t kNameBytesMax = 255;
 inline constexpr size_t kLinkBytesMax = 4096;
-// libnfs encodes a call into 4096 bytes; credential, handle, name and attributes take up to 792.
-inline constexpr size_t kSentLinkBytesMax = 3300;
-// libnfs' largest record is 1 MiB and 4 KiB (WIRE-10).
+// Of a READ or WRITE (WIRE-10).
 inline constexpr uint32_t kTransferBytesMax = 1024 * 1024;
 
 // Checks a component name. Errors: filename_too_long above 255 bytes, invalid_argument if it is
@@ -26,10 +24,10 @@ inline std::errc CheckName(std::string_view name) {
   const bool fit = !name.empty() && name.find_first_of(kNotInNames) == name.npos;
   return fit ? std::errc{} : std::errc::invalid_argument;
 }
-// Checks the text of a symbolic link. Errors: filename_too_long above kSentLinkBytesMax,
+// Checks the text of a symbolic link. Errors: filename_too_long above kLinkBytesMax,
 // no_such_file_or_directory if empty, invalid_argument if it contains NUL.
 inline std::errc CheckLinkText(std::string_view text) {
-  if (text.size() > kSentLinkBytesMax) return std::errc::filename_too_long;
+  if (text.size() > kLinkBytesMax) return std::errc::filename_too_long;
   if (text.empty()) return std::errc::no_such_file_or_directory;
   return text.find('\0') == text.npos ? std::errc{} : std::errc::invalid_argument;
 }

@@ -33,6 +33,7 @@
 #include "rcu/change_count.h"
 #include "rcu/hash_table.h"
 #include "rcu/object_pool.h"
+#include "rcu/read_guard.h"
 #include "rcu/spin_lock.h"
 #include "rcu/sync_point.h"
 
@@ -88,6 +89,16 @@ class DentryCache {
   // matched; nullptr: a miss.
   // Preconditions: RCU section.
   Dentry* FindRcu(const Dentry* parent, const Name& name, uint64_t* seq) const;
+
+  // Prepares for a Lookup() of a name with this hash: its bucket, some time later the first dentry.
+  void PrefetchBucket(uint64_t hash) const {
+    const rcu::ReadGuard guard;
+    table_.PrefetchHead(hash);
+  }
+  void PrefetchDentry(uint64_t hash) const {
+    const rcu::ReadGuard guard;
+    table_.PrefetchFirst(hash);
+  }
 
   // lockref_get_not_dead: a reference on a dentry found under RCU; empty if it is being destroyed.
   // The caller re-checks its sample afterwards and, on a mismatch, drops the reference outside of

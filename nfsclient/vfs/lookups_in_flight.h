@@ -14,7 +14,9 @@
 #ifndef NFSWALK_NFSCLIENT_VFS_LOOKUPS_IN_FLIGHT_H_
 #define NFSWALK_NFSCLIENT_VFS_LOOKUPS_IN_FLIGHT_H_
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <expected>
@@ -23,7 +25,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "nfsclient/protocol/call_deadline.h"
@@ -33,10 +35,11 @@
 namespace nfswalk::vfs {
 
 class LookupsInFlight {
+  using Clock = std::chrono::steady_clock;
   struct Shard {
     std::mutex mutex;
     std::condition_variable done;
-    std::unordered_set<std::string> names;  // as KeyOf() has them
+    std::unordered_map<std::string, Clock::time_point> names;  // as KeyOf() has them: since when
   };
 
  public:
@@ -79,7 +82,7 @@ class LookupsInFlight {
     std::string key = KeyOf(directory, name);
     Shard& shard = ShardOf(key);
     std::unique_lock lock(shard.mutex);
-    if (shard.names.insert(key).second) return Ticket(&shard, std::move(key));
+    if (shard.names.emplace(key, Clock::now()).second) return Ticket(&shard, std::move(key));
     NFSWALK_SYNC_POINT("lookups:before-wait");  // with the mutex, which the owner needs
     if (!shard.done.wait_until(lock, protocol::CallDeadline::Current(),
                                [&] { return !shard.names.contains(key); })) {
@@ -88,12 +91,35 @@ class LookupsInFlight {
     return Ticket();
   }
 
+  // Owns the listing of a directory: its names come with it, unless it is owned. Does not wait.
+  Ticket TryBeginListing(const protocol::FileHandle& directory) { return TryBegin(directory, ""); }
+
+  // Waits while the directory's listing is owned, until kListingWaitMax after it began: the server
+  // may answer LOOKUP, and not it. True if it was owned and is no more. Errors: as Begin().
+  std::expected<bool, std::errc> WaitForListing(const protocol::FileHandle& directory) {
+    const std::string key = KeyOf(directory, "");
+    Shard& shard = ShardOf(key);
+    std::unique_lock lock(shard.mutex);
+    const auto listing = shard.names.find(key);
+    if (listing == shard.names.end()) return false;
+    const auto wait_end = listing->second + kListingWaitMax;
+    if (Clock::now() >= wait_end) return false;
+    NFSWALK_SYNC_POINT("lookups:before-wait");  // as in Begin()
+    const auto limit = protocol::CallDeadline::Current();
+    if (shard.done.wait_until(lock, std::min(limit, wait_end),
+                              [&] { return !shard.names.contains(key); })) {
+      return true;
+    }
+    if (limit <= wait_end) return std::unexpected(std::errc::timed_out);
+    return false;
+  }
+
   // Owns the name unless it is owned. Does not wait.
   Ticket TryBegin(const protocol::FileHandle& directory, std::string_view name) {
     std::string key = KeyOf(directory, name);
     Shard& shard = ShardOf(key);
     std::lock_guard lock(shard.mutex);
-    if (!shard.names.insert(key).second) return {};
+    if (!shard.names.emplace(key, Clock::now()).second) return {};
     return Ticket(&shard, std::move(key));
   }
 
@@ -108,6 +134,7 @@ class LookupsInFlight {
   }
 
   static constexpr size_t kShards = 64;
+  static constexpr std::chrono::seconds kListingWaitMax{1};
   std::array<Shard, kShards> shards_;
 };
 

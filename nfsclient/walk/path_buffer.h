@@ -88,6 +88,13 @@ class PathBuffer {
   char inline_[kInline + vfs::kNamePadding];  // not cleared: written before it is read
 };
 
+// True if nothing but slashes follows the name.
+inline bool IsLast(const vfs::Name& name) {
+  const char* rest = name.data + name.length;
+  while (*rest == '/') ++rest;
+  return *rest == 0;
+}
+
 // True for "." and "..".
 inline bool IsDots(const vfs::Name& name) {
   return name.data[0] == '.' && name.length <= 2 && (name.length == 1 || name.data[1] == '.');

@@ -6,6 +6,7 @@
 #ifndef NFSWALK_NFSCLIENT_WALK_PATH_WALK_H_
 #define NFSWALK_NFSCLIENT_WALK_PATH_WALK_H_
 
+#include <cassert>
 #include <new>
 #include <string_view>
 #include <system_error>
@@ -46,19 +47,47 @@ class PathWalk {
   // counts the reason. A strict walk gives a `read_set`, empty, and starts over instead.
   // Preconditions: Begin().
   template <class Finish>
-  [[gnu::always_inline]] inline RcuOutcome Rcu(Finish&& finish, ReadSet* read_set = nullptr);
+  [[gnu::always_inline]] inline RcuOutcome Rcu(Finish&& finish, ReadSet* read_set = nullptr) {
+    return Rcu(&RcuWalk::Resolve, finish, read_set);
+  }
 
-  // Ref-walk, from where RCU-walk left off, once; else from the start. `resolve` is
-  // &RefWalk::Resolve or &RefWalk::ResolveParent. Errors: the walk's and those of `finish`;
-  // operation_canceled after shutdown; not_enough_memory also for a std::bad_alloc of either.
+  // RCU-walk for a call that works on a reference (complete_walk(), WALK-29): to the end of the
+  // path, or, where ref-walk looks the last component up, to its directory. `resolve`: one of
+  // RefWalk's; unless RCU-walk answers, Ref() of the same goes on there. Preconditions: Begin().
+  RcuOutcome RcuToReference(std::errc (RefWalk::*resolve)()) {
+    const bool to_end = resolve == &RefWalk::Resolve && !flags_.open;
+    return Rcu(
+        to_end ? &RcuWalk::Resolve : &RcuWalk::ResolveParent,
+        [](RcuWalk&) -> RcuOutcome { return {nfs::NeedRef::kComplete}; }, nullptr);
+  }
+
+  // Ref-walk, from where RCU-walk left off, once; else from the start. `resolve`: one of RefWalk's.
+  // Errors: the walk's and those of `finish`; operation_canceled after
+  // shutdown; not_enough_memory also for a std::bad_alloc of either.
   template <class Finish>
   [[gnu::noinline]] std::errc Ref(Revalidation revalidation, std::errc (RefWalk::*resolve)(),
                                   Finish&& finish);
+
+  // RcuToReference(), unless revalidation is forced, and Ref(): one pass of a call that works on a
+  // reference. Preconditions: Begin(), but for a forced pass.
+  template <class Finish>
+  std::errc ToReference(Revalidation revalidation, std::errc (RefWalk::*resolve)(),
+                        Finish&& finish) {
+    if (revalidation == Revalidation::kAsNeeded) {
+      const RcuOutcome outcome = RcuToReference(resolve);
+      if (outcome.need == nfs::NeedRef::kNone) return outcome.error;
+    }
+    return Ref(revalidation, resolve, finish);
+  }
 
   // True if ref-walk, which may sleep, is not allowed. A walk after shutdown does not sleep.
   bool must_not_sleep() const { return flags_.cached && !superblock_.shut_down.load(); }
 
  private:
+  template <class Finish>
+  [[gnu::always_inline]] inline RcuOutcome Rcu(RcuOutcome (RcuWalk::*resolve)(), Finish&& finish,
+                                               ReadSet* read_set);
+
   // nullptr if this walk may not use it (WALK-17). Preconditions: no RCU section: may allocate.
   PathCache* UsablePathCache() const {
     const bool usable = superblock_.options.path_cache &&
@@ -82,13 +111,16 @@ class PathWalk {
 };
 
 template <class Finish>
-RcuOutcome PathWalk::Rcu(Finish&& finish, ReadSet* read_set) {
+RcuOutcome PathWalk::Rcu(RcuOutcome (RcuWalk::*resolve)(), Finish&& finish, ReadSet* read_set) {
   RcuOutcome outcome{nfs::NeedRef::kRefMode};
   if (superblock_.walks_under_rcu.load()) {
-    PathCache* const path_cache = UsablePathCache();
+    assert(!position_ && !unwanted_);  // they must not be dropped inside the section
+    // The prefix of "d/" leads to d, which a walk to the last component's directory must not enter.
+    const bool enters_last = resolve == &RcuWalk::ResolveParent && path_.ends_with('/');
+    PathCache* const path_cache = enters_last ? nullptr : UsablePathCache();
     rcu::ReadGuard guard;
     RcuWalk walk(superblock_, start_, rest_, credential_, flags_, read_set, path_cache);
-    outcome = walk.Resolve();
+    outcome = (walk.*resolve)();
     if (outcome.ok()) outcome = finish(walk);
     superblock_.Count(walk.hits());
     if (outcome.need == nfs::NeedRef::kNone) [[likely]] {

@@ -33,8 +33,13 @@ Position RcuWalk::PositionOf(const vfs::DentryRef& start) {
   return {start.get(), start->seq.Begin(), start.inode()};
 }
 
-// link_path_walk() and the last component.
-RcuOutcome RcuWalk::Resolve() {
+RcuOutcome RcuWalk::Resolve() { return LinkPathWalk<Goal::kPosition>(); }
+
+RcuOutcome RcuWalk::ResolveParent() { return LinkPathWalk<Goal::kParent>(); }
+
+// link_path_walk() and, but for kParent, the last component.
+template <RcuWalk::Goal goal>
+[[gnu::always_inline]] inline RcuOutcome RcuWalk::LinkPathWalk() {
   if (credential_ == nullptr) return {nfs::NeedRef::kAllocation};
   // The position until the first step if the prefix is cached: it may be searched. Else null.
   const Dentry* from_cache = prefix_.Begin({superblock_, credential_, now_ns_}, path_, &at_);
@@ -51,6 +56,9 @@ RcuOutcome RcuWalk::Resolve() {
     const Name name =
         from_cache != nullptr ? vfs::ScanName(text, from_cache) : vfs::ScanName(text, at_.dentry);
     from_cache = nullptr;
+    if constexpr (goal == Goal::kParent) {
+      if (IsLast(name)) break;
+    }
     if (IsDots(name)) {
       // The start of a walk, an export's root, need not be one.
       if (!at_.inode->is_directory()) return Confirm(std::errc::not_a_directory);

@@ -17,7 +17,8 @@
 //             goes on from there hand-over-hand.
 // Progress    bounded by the components of the path and of at most 40 links.
 // Lifetime    everything reached is kept by the caller's RCU section (WALK-25).
-// Tests       tests/integration/walk_test.cc, tests/integration/warm_walk_test.cc
+// Tests       tests/unit/nfsclient/walk/complete_walk_test.cc, tests/integration/walk_test.cc,
+// tests/integration/warm_walk_test.cc
 #ifndef NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_
 #define NFSWALK_NFSCLIENT_WALK_RCU_WALK_H_
 
@@ -53,6 +54,9 @@ class RcuWalk {
           PathCache* path_cache);
 
   RcuOutcome Resolve();
+  // path_parentat(): to the directory of the last component, which the credential may search; the
+  // start of "/".
+  RcuOutcome ResolveParent();
 
   // Closes the position's window; the last thing before an answer is given.
   RcuOutcome Confirm(std::errc error = {}) const;
@@ -84,6 +88,9 @@ class RcuWalk {
   vfs::DentryRef Unlazy(vfs::DentryRef& unwanted) const;
 
  private:
+  enum class Goal { kPosition, kParent };
+  template <Goal goal>
+  RcuOutcome LinkPathWalk();
   static Position PositionOf(const vfs::DentryRef& start);
   RcuOutcome MayLookup();
   RcuOutcome FollowDotDot();

@@ -7,6 +7,7 @@
 #include "nfsclient/nfs/path_lookup.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/readlink.h"
+#include "rcu/coarse_clock.h"
 #include "rcu/read_guard.h"
 
 // Read beside rcu_walk.cc: the same steps in the same order.
@@ -21,6 +22,8 @@ namespace {
 
 // Tries of IsBelow() that renames may spoil (WALK-12).
 constexpr int kScopeTries = 16;
+
+bool HasTrailingSlash(const Name& name) { return IsLast(name) && name.data[name.length] == '/'; }
 
 std::string_view WithoutLast(std::string_view path) {
   while (path.ends_with('/')) path.remove_suffix(1);
@@ -71,11 +74,15 @@ std::errc RefWalk::LinkPathWalk(Goal goal) {
     const std::string_view primed = primes_last ? path_.rest() : WithoutLast(path_.rest());
     if (std::errc error = Prime(primed); error != std::errc{}) return error;
     if (!inode().is_directory()) return std::errc::not_a_directory;  // the start of the walk
+    Refresh();
     if (std::errc error = MayLookup(); error != std::errc{}) return error;
 
     const Name name = vfs::ScanName(path_.at(), at_.get());
-    if (goal == Goal::kParent && TakeIfLast(name)) break;
-    if (goal == Goal::kCreate && IsLast(name) && trailing_slash_) return std::errc::is_a_directory;
+    if (goal == Goal::kParent && IsLast(name)) {
+      TakeLast(name);
+      break;
+    }
+    if (goal == Goal::kCreate && HasTrailingSlash(name)) return std::errc::is_a_directory;
     if (IsDots(name)) {
       if (name.length == 2) {
         if (std::errc error = FollowDotDot(); error != std::errc{}) return error;
@@ -86,6 +93,20 @@ std::errc RefWalk::LinkPathWalk(Goal goal) {
     if (std::errc error = StepToChild(name, goal, &more); error != std::errc{}) return error;
   }
   return {};
+}
+
+void RefWalk::Refresh() {
+  if (at_.get() == superblock_.root.get()) return;
+  const bool primed = unprimed_ != SIZE_MAX && path_.AtEnd();
+  if (!primed && nfs::AttributesFresh(inode(), rcu::CoarseNowNs())) return;
+  DentryRef directory = superblock_.dentries.Parent(*at_);
+  RefreshChild(directory, inode());
+  if (primed) nfs::NoteRefreshed(superblock_, directory, inode());
+}
+
+void RefWalk::RefreshChild(DentryRef& directory, const Inode& child) {
+  if (force() || flags_.dont_cache || nfs::AttributesFresh(child, rcu::CoarseNowNs())) return;
+  nfs::RefreshAhead(superblock_, directory, child, credential_->key());
 }
 
 // may_lookup().
@@ -104,7 +125,7 @@ std::errc RefWalk::FollowDotDot() {
 
 // lookup_slow() and step_into().
 std::errc RefWalk::StepToChild(const Name& name, Goal goal, bool* more) {
-  auto child = nfs::LookupChild(superblock_, at_, name, credential_->key(), IntentOf(name));
+  auto child = nfs::LookupChild(superblock_, at_, name, credential_->key(), IntentOf(name, goal));
   if (!child) return child.error();
   Inode* inode = child->inode();
   const char* rest = name.data + name.length;
@@ -136,6 +157,7 @@ std::errc RefWalk::StepToChild(const Name& name, Goal goal, bool* more) {
 // pick_link() and get_link().
 std::errc RefWalk::FollowLink(Inode& inode, const char* rest) {
   if (flags_.no_symlinks || links_ == kLinksMax) return std::errc::too_many_symbolic_link_levels;
+  RefreshChild(at_, inode);
   auto text = nfs::ReadLinkRef(superblock_, inode, credential_->key());
   if (!text) return text.error();
   if (text->empty()) return std::errc::no_such_file_or_directory;
@@ -148,22 +170,12 @@ std::errc RefWalk::FollowLink(Inode& inode, const char* rest) {
   return {};
 }
 
-// True if nothing but slashes follows the name.
-bool RefWalk::IsLast(const Name& name) {
-  const char* rest = name.data + name.length;
-  trailing_slash_ = *rest == '/';
-  while (*rest == '/') ++rest;
-  return *rest == 0;
-}
-
-// The same; the name then becomes last().
-bool RefWalk::TakeIfLast(const Name& name) {
-  if (!IsLast(name)) return false;
+void RefWalk::TakeLast(const Name& name) {
   last_ = name.view();
+  trailing_slash_ = HasTrailingSlash(name);
   last_kind_ = !IsDots(name)      ? LastKind::kName
                : name.length == 1 ? LastKind::kDot
                                   : LastKind::kDotDot;
-  return true;
 }
 
 // Fills the caches with what the walk would ask for, component by component, in one RPC.
@@ -188,10 +200,12 @@ std::errc RefWalk::StaysInScope() const {
   return std::errc::resource_unavailable_try_again;
 }
 
-nfs::LookupIntent RefWalk::IntentOf(const Name& name) const {
+nfs::LookupIntent RefWalk::IntentOf(const Name& name, Goal goal) const {
   if (force()) return nfs::LookupIntent::kForce;
-  const bool opens = flags_.open && name.data[name.length] == 0;
-  return opens ? nfs::LookupIntent::kOpenByName : nfs::LookupIntent::kWalk;
+  const bool last = name.data[name.length] == 0;
+  if (last && flags_.open) return nfs::LookupIntent::kOpenByName;
+  if (last && goal == Goal::kCreate) return nfs::LookupIntent::kCreate;
+  return flags_.dont_cache ? nfs::LookupIntent::kScan : nfs::LookupIntent::kWalk;
 }
 
 }  // namespace nfswalk::walk

@@ -55,6 +55,10 @@ class RefWalk {
   // end with a name.
   const vfs::DentryRef& parent() const { return parent_; }
 
+  // Before the position's attributes are asked for: where they have timed out, those of its
+  // siblings that are asked for next may have, too (nfs/list_ahead.h).
+  void Refresh();
+
   vfs::DentryRef& position() { return at_; }
   icache::Inode& inode() { return *at_.inode(); }
   const sunrpc_auth::CredentialRef& credential() const { return credential_; }
@@ -64,16 +68,16 @@ class RefWalk {
  private:
   enum class Goal { kPosition, kParent, kCreate };
   std::errc LinkPathWalk(Goal goal);
+  void RefreshChild(vfs::DentryRef& directory, const icache::Inode& child);
   std::errc MayLookup();
   std::errc FollowDotDot();
   std::errc StepToChild(const vfs::Name& name, Goal goal, bool* more);
   std::errc FollowLink(icache::Inode& inode, const char* rest);
 
-  bool IsLast(const vfs::Name& name);
-  bool TakeIfLast(const vfs::Name& name);
+  void TakeLast(const vfs::Name& name);
   std::errc Prime(std::string_view path);
   std::errc StaysInScope() const;
-  nfs::LookupIntent IntentOf(const vfs::Name& name) const;
+  nfs::LookupIntent IntentOf(const vfs::Name& name, Goal goal) const;
 
   nfs::Superblock& superblock_;
   const WalkStart start_;

@@ -46,28 +46,28 @@ std::errc Resolve(nfs::Superblock& superblock, const WalkStart& start, std::stri
   return error;
 }
 
-// Resolves by ref-walk alone, for calls that change something or open a file. `resolve` is
-// &RefWalk::Resolve or &RefWalk::ResolveParent.
+// The same for calls that change something, open a file or list a directory, and work on a
+// reference (complete_walk(), WALK-29). `resolve`: one of RefWalk's. Never strict.
 template <class Finish>
-std::errc ResolveRef(nfs::Superblock& superblock, const WalkStart& start, std::string_view path,
-                     const sunrpc_auth::Credential& credential, const WalkFlags& flags,
-                     std::errc (RefWalk::*resolve)(), Finish&& finish) {
+std::errc ResolveToReference(nfs::Superblock& superblock, const WalkStart& start,
+                             std::string_view path, const sunrpc_auth::Credential& credential,
+                             const WalkFlags& flags, std::errc (RefWalk::*resolve)(),
+                             Finish&& finish) {
   PathWalk walk(superblock, start, path, credential, flags);
   if (std::errc error = walk.Begin(); error != std::errc{}) return error;
-
   const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
-  std::errc error = walk.Ref(Revalidation::kAsNeeded, resolve, finish);
-  if (error == protocol::kStale) error = walk.Ref(Revalidation::kForced, resolve, finish);
+  std::errc error = walk.ToReference(Revalidation::kAsNeeded, resolve, finish);
+  if (error == protocol::kStale) error = walk.ToReference(Revalidation::kForced, resolve, finish);
   return error;
 }
 
 // The same from the export's root.
 template <class Finish>
-std::errc ResolveRef(nfs::Superblock& superblock, std::string_view path,
-                     const sunrpc_auth::Credential& credential, const WalkFlags& flags,
-                     std::errc (RefWalk::*resolve)(), Finish&& finish) {
-  return ResolveRef(superblock, AtRoot(superblock), path, credential, flags, resolve,
-                    std::forward<Finish>(finish));
+std::errc ResolveToReference(nfs::Superblock& superblock, std::string_view path,
+                             const sunrpc_auth::Credential& credential, const WalkFlags& flags,
+                             std::errc (RefWalk::*resolve)(), Finish&& finish) {
+  return ResolveToReference(superblock, AtRoot(superblock), path, credential, flags, resolve,
+                            std::forward<Finish>(finish));
 }
 
 }  // namespace nfswalk::walk

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "nfsclient/protocol/attributes.h"
+#include "nfsclient/protocol/types.h"
 
 namespace nfswalk::differential {
 

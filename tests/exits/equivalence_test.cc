@@ -50,6 +50,7 @@ std::string KindOf(const Question& question, const Answer& answer) {
   if (answer.error == std::errc{}) {
     return question.kind == Question::kStat     ? "attributes"
            : question.kind == Question::kAccess ? "granted"
+           : question.kind == Question::kParent ? "parent"
                                                 : "link text";
   }
   switch (answer.error) {
@@ -72,6 +73,14 @@ std::string KindOf(const Question& question, const Answer& answer) {
   }
 }
 
+// A walk that meets a valid name of an unlinked file drops the attributes of the directory, asks
+// for the name, and fails here; then the next one asks for the attributes first (ATTR-16).
+bool IsOfDroppedAttributes(const Calls& next, const Calls& calls) {
+  if (next.size() != 1 || calls.size() != 1 || !calls[0].starts_with("LOOKUP ")) return false;
+  const size_t directory = calls[0].find(' ');
+  return next[0] == "GETATTR" + calls[0].substr(directory, calls[0].rfind(' ') - directory);
+}
+
 class Equivalence : public testing::Test {
  protected:
   // Compares one state. Returns false when done.
@@ -86,7 +95,10 @@ class Equivalence : public testing::Test {
     const Calls calls = TakeCalls(protocol);
     // Leaves RCU-walk and continues from where that ended.
     EXPECT_EQ(Ask(world.client(), question), with_references);
-    EXPECT_EQ(TakeCalls(protocol), under_rcu.need == NeedRef::kNone ? Calls() : calls);
+    const Calls continued = TakeCalls(protocol);
+    if (!IsOfDroppedAttributes(continued, calls)) {
+      EXPECT_EQ(continued, under_rcu.need == NeedRef::kNone ? Calls() : calls);
+    }
     ++left_[under_rcu.need];
     // The credential is cached now.
     if (under_rcu.need == NeedRef::kAllocation) under_rcu = AskRcu(world.client(), question);
@@ -141,12 +153,12 @@ class Equivalence : public testing::Test {
   // Floors: half of the counts observed.
   void ExpectFloors() {
     const std::map<std::string, uint64_t> floors = {
-        {"attributes", 3000},     {"granted", 1500},         {"denied", 2500},  {"link text", 1500},
-        {"negative", 4000},       {"not a directory", 5000}, {"beneath", 1000}, {"invalid", 600},
-        {"too many links", 1000}, {"too long", 100}};
+        {"attributes", 3000},    {"granted", 1500},         {"denied", 2500},  {"link text", 1500},
+        {"negative", 4000},      {"not a directory", 5000}, {"beneath", 1000}, {"invalid", 600},
+        {"too many links", 700}, {"too long", 100},         {"parent", 1300}};
     for (const auto& [kind, floor] : floors) EXPECT_GE(answered_[kind], floor) << kind;
     // Each reason to leave RCU-walk occurred but two: nothing changes under a walk here, and no
-    // mount has walk=ref.
+    // mount has walk=ref. One that completes is an answer.
     for (const NeedRef need : {NeedRef::kLookupRpc, NeedRef::kGetattrRpc, NeedRef::kAccessRpc,
                                NeedRef::kReadlinkRpc, NeedRef::kAllocation, NeedRef::kMiss}) {
       EXPECT_GE(left_[need], 70u) << NeedRefName(need);

@@ -113,13 +113,12 @@ class Exits : public MemoryMount {
   // The inode at the end of a path, links not followed.
   icache::InodeRef InodeOf(std::string_view path) {
     icache::InodeRef inode;
-    EXPECT_EQ(
-        walk::ResolveRef(superblock(), path, me_, {.follow_last = false}, &walk::RefWalk::Resolve,
+    EXPECT_EQ(ResolveRef(superblock(), path, me_, {.follow_last = false}, &walk::RefWalk::Resolve,
                          [&](walk::RefWalk& walk) {
                            inode = icache::Hold(walk.inode());
                            return kOk;
                          }),
-        kOk);
+              kOk);
     (void)TakeCalls();
     return inode;
   }

@@ -8,14 +8,17 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "nfsclient/client.h"
+#include "nfsclient/walk/walk.h"
 
 namespace nfswalk::exits {
 
 struct Question {
-  enum Kind : uint8_t { kStat, kAccess, kReadLink };
+  // kParent: where a change of the path would begin.
+  enum Kind : uint8_t { kStat, kAccess, kReadLink, kParent };
   Kind kind = kStat;
   std::string path;
   Credential credential{1, 1};
@@ -25,8 +28,8 @@ struct Question {
 
 struct Answer {
   std::errc error{};
-  Attributes attributes = {};  // of kStat
-  std::string text = {};       // of kReadLink
+  Attributes attributes = {};  // of kStat; of kParent the file id
+  std::string text = {};       // of kReadLink; of kParent the last component
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 
@@ -36,6 +39,20 @@ struct RcuAnswer {
   Answer answer;  // valid if need is kNone
 };
 RcuAnswer AskRcu(Client& client, const Question& question);
+
+// Resolves by ref-walk alone, and with forced revalidation after ESTALE.
+template <class Finish>
+std::errc ResolveRef(nfs::Superblock& superblock, std::string_view path,
+                     const Credential& credential, const walk::WalkFlags& flags,
+                     std::errc (walk::RefWalk::*resolve)(), Finish&& finish) {
+  walk::PathWalk walk(superblock, walk::AtRoot(superblock), path, credential, flags);
+  std::errc error = walk.Begin();
+  if (error == std::errc{}) error = walk.Ref(walk::Revalidation::kAsNeeded, resolve, finish);
+  if (error == protocol::kStale) {
+    error = walk.Ref(walk::Revalidation::kForced, resolve, finish);
+  }
+  return error;
+}
 
 // Ref-walk alone, and the forced revalidation after ESTALE, whatever the mount's walk= is. May call
 // the server.

@@ -99,6 +99,7 @@ class RandomWorld {
       return question;
     }
     question.kind = dice_.Of(std::array{Question::kStat, Question::kAccess, Question::kReadLink});
+    if (dice_.OneIn(8)) question.kind = Question::kParent;
     // Fewer READLINKs of what is not a link.
     if (question.kind == Question::kReadLink && dice_.OneIn(2)) question.kind = Question::kStat;
     question.path = DrawPath();
@@ -154,6 +155,7 @@ class RandomWorld {
 
   static MountOptions DrawOptions(Dice& dice) {
     MountOptions options;
+    options.rdirplus = false;  // listings ahead, at times of their own
     options.walk =
         dice.Of(std::array{WalkMode::kRcuLocked, WalkMode::kRcuPeek, WalkMode::kRcuSearch});
     if (dice.OneIn(6)) options.contract = WalkContract::kStrict;
@@ -165,7 +167,6 @@ class RandomWorld {
       options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s =
           static_cast<uint32_t>(1 + dice.Below(600));
     }
-    options.rdirplus = !dice.OneIn(3);
     options.path_cache = !dice.OneIn(8);
     // Small tables keep a mount cheap. Some mounts reclaim all the time.
     options.inodes_max = 1024;

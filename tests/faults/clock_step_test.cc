@@ -166,7 +166,7 @@ class ClockLeapInFlight : public protocol::ProtocolSession {
 INSTANTIATE_TEST_SUITE_P(Versions, ClockLeapInFlight, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-TEST_P(ClockLeapInFlight, RetransmitsACallOnceOnAHardMount) {
+TEST_P(ClockLeapInFlight, RetransmitsEachCallOnceOnAHardMount) {
   const auto nfs = MustConnect({.hard = true});
   ASSERT_NE(nfs, nullptr);
   server().Hang();
@@ -177,13 +177,14 @@ TEST_P(ClockLeapInFlight, RetransmitsACallOnceOnAHardMount) {
   std::jthread overdue(ask);
   while (nfs->rpcs_sent() == before) std::this_thread::yield();
   StepMonotonic(kYear);
-  std::jthread later(ask);  // its request wakes the connection's thread
+  std::jthread later(ask);  // the driver looks at the clock at least once a second
   while (Retries(*nfs) == 0) std::this_thread::yield();
   server().Resume();
   overdue.join();
   later.join();
-  EXPECT_EQ(Retries(*nfs), 1u);
-  EXPECT_EQ(nfs->rpcs_sent() - before, 4u) << "two calls, one again, and a NULL call";
+  // The silent connection is replaced, and `later` with it if it was in flight there.
+  EXPECT_LE(Retries(*nfs), 2u);
+  EXPECT_EQ(nfs->rpcs_sent() - before, 2u + Retries(*nfs)) << "two calls, one or both again";
 }
 
 TEST_P(ClockLeapInFlight, TimesOutACallOnASoftMountAndTheNextSucceeds) {

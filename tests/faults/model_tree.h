@@ -17,7 +17,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "nfsclient/protocol/attributes.h"
+#include "nfsclient/protocol/types.h"
 
 namespace nfswalk::faults {
 

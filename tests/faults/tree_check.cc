@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "rcu/defer.h"
+#include "tests/fixtures/client_internals.h"
 
 namespace nfswalk::faults {
 
@@ -116,6 +117,7 @@ std::string Describe(const Attributes& found) {
 }
 
 void ExpectAllEvictable(Client& client) {
+  ClientInternals::SuperblockOf(client).background.WaitUntilIdle();
   client.DropCaches();
   rcu::Barrier();  // access entries release credentials after a grace period
   client.DropCaches();

@@ -182,7 +182,8 @@ TEST_P(Installed, ThePackageHasTheSameFilesAndDependsOnEveryLibraryItNeeds) {
                    "/libnfswalk.so.0 | sed -n 's/.*(NEEDED).*\\[\\(.*\\)\\]/\\1/p'"));
   EXPECT_GT(needed.size(), 5u);
   for (const std::string& library : needed) {
-    const std::string owner = Output("dpkg -S '*/" + library + "' | sed -n '1s/:.*//p'");
+    const std::string owner =
+        Output("dpkg -S '*/x86_64-linux-gnu/" + library + "' | sed -n '1s/:.*//p'");
     const std::string package = owner.substr(0, owner.find('\n'));
     EXPECT_NE((", " + depends).find(", " + package + " "), std::string::npos)
         << library << " of " << package << " in " << depends;

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/inode_caches.h"
 #include "tests/fixtures/mounted_export.h"
 
@@ -56,6 +57,7 @@ TEST_P(InodePolicies, AgreeColdWarmAndAfterDropCaches) {
     }
     if (std::string(round) == "warm") client->DropCaches();
   }
+  ClientInternals::SuperblockOf(*client).background.WaitUntilIdle();
   client->DropCaches();
   EXPECT_LE(client->stats().inodes, 2u);  // the root, and the directory if still referenced
 }

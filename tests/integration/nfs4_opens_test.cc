@@ -23,7 +23,7 @@ namespace {
 const Credential kUser(1000, 100);
 const Credential kOther(2000, 200);
 
-class Nfs4OpensOnServer : public SessionWithServer {
+class OpenFilesOnServer : public SessionWithServer {
  protected:
   int version() const override { return 4; }
 
@@ -73,7 +73,7 @@ class Nfs4OpensOnServer : public SessionWithServer {
   }
 };
 
-TEST_F(Nfs4OpensOnServer, SeveralCredentialsOpenReadWriteAndClose) {
+TEST_F(OpenFilesOnServer, SeveralCredentialsOpenReadWriteAndClose) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Put("f", "hello");
   for (const Credential& credential : {kRoot, kUser, kOther, kUser}) {
@@ -87,7 +87,7 @@ TEST_F(Nfs4OpensOnServer, SeveralCredentialsOpenReadWriteAndClose) {
   }
 }
 
-TEST_F(Nfs4OpensOnServer, ADeniedOpenLeavesTheOpenOwnerUsable) {
+TEST_F(OpenFilesOnServer, ADeniedOpenLeavesTheOpenOwnerUsable) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Put("secret", "s", 0600);
   Put("f", "hello");
@@ -97,7 +97,7 @@ TEST_F(Nfs4OpensOnServer, ADeniedOpenLeavesTheOpenOwnerUsable) {
 }
 
 // An OPEN and a CLOSE; the first of an open-owner needs OPEN_CONFIRM as well.
-TEST_F(Nfs4OpensOnServer, AConfirmedOwnerNeedsTwoCallsForOpenAndClose) {
+TEST_F(OpenFilesOnServer, AConfirmedOwnerNeedsTwoCallsForOpenAndClose) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Put("f", "hello");
   const FileHandle handle = HandleOf("f");
@@ -109,7 +109,7 @@ TEST_F(Nfs4OpensOnServer, AConfirmedOwnerNeedsTwoCallsForOpenAndClose) {
   EXPECT_EQ(nfs().rpcs_sent() - before, 20u);
 }
 
-TEST_F(Nfs4OpensOnServer, TwoOpensOfAFileAreClosedIndependently) {
+TEST_F(OpenFilesOnServer, TwoOpensOfAFileAreClosedIndependently) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Put("f", "hello");
   const File first = Open("f");
@@ -118,7 +118,7 @@ TEST_F(Nfs4OpensOnServer, TwoOpensOfAFileAreClosedIndependently) {
   Write(first, "HELLO");
 }
 
-class RestartedServer : public Nfs4OpensOnServer, public testing::WithParamInterface<uint32_t> {};
+class RestartedServer : public OpenFilesOnServer, public testing::WithParamInterface<uint32_t> {};
 
 TEST_P(RestartedServer, ReadsAndWritesOfOpenFilesContinue) {
   ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = GetParam(), .lease_seconds = 2}));
@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(All, RestartedServer, testing::Values(0u, 2u), [](const
   return test.param == 0 ? std::string("WithoutGrace") : std::string("WithGrace");
 });
 
-TEST_F(Nfs4OpensOnServer, AFileReplacedDuringTheRestartIsAnErrorFromThenOn) {
+TEST_F(OpenFilesOnServer, AFileReplacedDuringTheRestartIsAnErrorFromThenOn) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   Put("f", "hello");
   ASSERT_EQ(link(Backing("f").c_str(), Backing("kept").c_str()), 0);
@@ -167,7 +167,7 @@ TEST_F(Nfs4OpensOnServer, AFileReplacedDuringTheRestartIsAnErrorFromThenOn) {
   EXPECT_EQ(Read(Open("f")), "another");
 }
 
-TEST_F(Nfs4OpensOnServer, AFileRenamedDuringTheRestartIsReclaimed) {
+TEST_F(OpenFilesOnServer, AFileRenamedDuringTheRestartIsReclaimed) {
   ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = 4}));
   Put("f", "hello");
   const File file = Open("f");
@@ -177,7 +177,7 @@ TEST_F(Nfs4OpensOnServer, AFileRenamedDuringTheRestartIsReclaimed) {
   EXPECT_EQ(Read(file), "hello");
 }
 
-TEST_F(Nfs4OpensOnServer, ANewOpenWaitsForTheEndOfTheGracePeriod) {
+TEST_F(OpenFilesOnServer, ANewOpenWaitsForTheEndOfTheGracePeriod) {
   ASSERT_NO_FATAL_FAILURE(Start({.grace_seconds = 2, .lease_seconds = 2}));
   Put("f", "hello");
   const File held = Open("f");  // a client that may reclaim, so the server stays in grace
@@ -185,7 +185,7 @@ TEST_F(Nfs4OpensOnServer, ANewOpenWaitsForTheEndOfTheGracePeriod) {
   EXPECT_EQ(Read(Open("f", kOther)), "hello");
 }
 
-TEST_F(Nfs4OpensOnServer, ThreadsOpenAndCloseWhileTheServerRestarts) {
+TEST_F(OpenFilesOnServer, ThreadsOpenAndCloseWhileTheServerRestarts) {
   ASSERT_NO_FATAL_FAILURE(Start({}));
   constexpr int kThreads = 8;
   constexpr int kRounds = 60;
@@ -220,21 +220,21 @@ TEST_F(Nfs4OpensOnServer, ThreadsOpenAndCloseWhileTheServerRestarts) {
 // The server is stopped for longer than the lease, so that no renewal arrives in time; the timeout
 // of a call on a soft mount marks the end. nfs-ganesha counts leases in whole seconds: a lease of
 // one second could expire at any tick.
-TEST_F(Nfs4OpensOnServer, AfterTheLeaseExpiredTheFileIsReopenedIfTheServerClosedIt) {
+TEST_F(OpenFilesOnServer, AfterTheLeaseExpiredTheFileIsReopenedIfTheServerClosedIt) {
   constexpr uint32_t kLeaseSeconds = 2;
   ASSERT_NO_FATAL_FAILURE(Start({.lease_seconds = kLeaseSeconds}));
   const uint32_t lease = std::max(kLeaseSeconds, server().properties().lease_min_seconds);
   const auto patient = MustConnect({.hard = false, .timeo_ds = 10 * (lease + 1), .retrans = 0});
   Put("f", "hello");
   const File file = Open("f");
-  const StateId before = Nfs4Opens::StateOf(file.state.get());
+  const StateId before = OpenFiles::StateOf(file.state.get());
   server().Hang();
   while (patient->GetAttributes(root(), kUser).error != std::errc::timed_out) {
   }
   server().Resume();
   EXPECT_EQ(Read(file), "hello");
   Write(file, "HELLO");
-  EXPECT_EQ(Nfs4Opens::StateOf(file.state.get()) == before, server().properties().courtesy_locks);
+  EXPECT_EQ(OpenFiles::StateOf(file.state.get()) == before, server().properties().courtesy_locks);
 }
 
 }  // namespace

@@ -3,11 +3,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "tests/fixtures/cutting_proxy.h"
 #include "tests/fixtures/protocol_session.h"
 
 namespace nfswalk::protocol {
@@ -77,6 +82,163 @@ TEST_P(ProtocolFaults, AHardMountSurvivesRestartsUnderLoad) {
   EXPECT_EQ(hard->ReadDir(root(), {}, true, kRoot).entries.size(), dots) << "only . and .. remain";
 }
 
+// A call whose reply is cut off, and what the test does on the server before the client notices.
+class LostReplyFaults : public ProtocolFaults {
+ protected:
+  using Call = std::function<std::errc(Protocol&)>;
+
+  // Replies of a new mount before the first of a call: NULL, and the export's path.
+  uint32_t RepliesOfMount() const { return version() == 3 ? 1 : 2; }
+  // Executes `call` on a mount of its own, whose first connection ends within reply `lost` of the
+  // call, counted from 0. `at_server` runs once, before the client notices.
+  std::errc Execute(const Call& call, uint32_t lost, const std::function<void()>& at_server) {
+    const fixtures::NfsServer::NetworkScope inside(server());
+    int connections = 0;  // the first one probes the port
+    bool cut = false;
+    fixtures::CuttingProxy* running = nullptr;
+    fixtures::CuttingProxy proxy(server().nfs_port(),
+                                 {.fate =
+                                      [&] {
+                                        ++connections;
+                                        return fixtures::ConnectionFate{
+                                            .records = RepliesOfMount() + lost,
+                                            .place = fixtures::ConnectionFate::Place::kMark,
+                                            .ending = fixtures::ConnectionFate::Ending::kReset};
+                                      },
+                                  .on_cut =
+                                      [&] {
+                                        if (connections < 2 || std::exchange(cut, true)) return;
+                                        running->StopCutting();
+                                        at_server();
+                                      },
+                                  .on_connected = [] {}});
+    running = &proxy;
+    ServerAddress address = Address();
+    address.nfs_port = proxy.port();
+    const auto mounted = Connect(address, {});
+    EXPECT_TRUE(mounted.has_value()) << mounted.error().message;
+    if (!mounted) return mounted.error().error;
+    const std::errc error = call(**mounted);
+    EXPECT_EQ(proxy.cuts(), 1u);
+    return error;
+  }
+  std::string Backing(const std::string& name) const {
+    return server().backing_directory() + "/" + name;
+  }
+  bool Exists(const std::string& name) const {
+    return std::filesystem::exists(std::filesystem::symlink_status(Backing(name)));
+  }
+  void PutFile(const std::string& name) const { std::ofstream(Backing(name)).flush(); }
+  void PutDirectory(const std::string& name) const {
+    std::filesystem::create_directory(Backing(name));
+  }
+  void Erase(const std::string& name) const { std::filesystem::remove_all(Backing(name)); }
+
+  struct Row {
+    const char* name;
+    Call call;
+    const char* made;     // by the call, or nullptr
+    const char* removed;  // by the call, or nullptr
+    // Of the duplicate request cache over version 4.
+    bool fixtures::NfsServer::Properties::*keeps_reply;
+  };
+  std::vector<Row> Rows() {
+    using Properties = fixtures::NfsServer::Properties;
+    return {
+        {"MakeDirectory",
+         [this](Protocol& nfs) {
+           return nfs.MakeDirectory(root(), "made", {.mode = 0755}, kRoot).error;
+         },
+         "made", nullptr, &Properties::keeps_long_replies},
+        {"MakeSymlink",
+         [this](Protocol& nfs) { return nfs.MakeSymlink(root(), "made", "t", {}, kRoot).error; },
+         "made", nullptr, &Properties::keeps_long_replies},
+        {"Link",
+         [this](Protocol& nfs) {
+           const FileHandle file = this->nfs().Lookup(root(), "kept", kRoot).handle;
+           return nfs.Link(file, root(), "made", kRoot).error;
+         },
+         "made", nullptr, &Properties::keeps_long_replies},
+        {"Rename",
+         [this](Protocol& nfs) { return nfs.Rename(root(), "file", root(), "made", kRoot).error; },
+         "made", "file", &Properties::keeps_long_replies},
+        {"Remove", [this](Protocol& nfs) { return nfs.Remove(root(), "file", kRoot).error; },
+         nullptr, "file", &Properties::keeps_lookup_replies},
+        {"RemoveDirectory",
+         [this](Protocol& nfs) { return nfs.RemoveDirectory(root(), "directory", kRoot).error; },
+         nullptr, "directory", &Properties::keeps_lookup_replies},
+    };
+  }
+  void PutAll() const {
+    for (const char* name : {"made", "file", "directory"}) Erase(name);
+    for (const char* name : {"file", "kept"}) PutFile(name);
+    PutDirectory("directory");
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, LostReplyFaults, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+// WIRE-2: the server's duplicate request cache knows the call. Its effect is undone before it is
+// sent again, so that a second execution would be seen.
+TEST_P(LostReplyFaults, ACallWhoseReplyIsLostIsExecutedOnce) {
+  for (const Row& row : Rows()) {
+    SCOPED_TRACE(row.name);
+    if (version() == 4 && !(server().properties().*row.keeps_reply)) continue;
+    PutAll();
+    const auto undo = [&] {
+      if (row.made != nullptr) {
+        EXPECT_TRUE(Exists(row.made));
+        Erase(row.made);
+      }
+      if (row.removed != nullptr) {
+        EXPECT_FALSE(Exists(row.removed));
+        row.removed == std::string("file") ? PutFile(row.removed) : PutDirectory(row.removed);
+      }
+    };
+    EXPECT_EQ(Execute(row.call, 0, undo), kOk);
+    if (row.made != nullptr) {
+      EXPECT_FALSE(Exists(row.made));
+    }
+    if (row.removed != nullptr) {
+      EXPECT_TRUE(Exists(row.removed));
+    }
+  }
+}
+
+// WIRE-2: a server that restarted executes it again; its error is judged by the outcome.
+TEST_P(LostReplyFaults, ACallWhoseReplyIsLostInARestartSucceeds) {
+  for (const Row& row : Rows()) {
+    SCOPED_TRACE(row.name);
+    PutAll();
+    const auto restart = [this] {
+      server().Kill();
+      EXPECT_EQ(server().Restart(), "");
+    };
+    EXPECT_EQ(Execute(row.call, 0, restart), kOk);
+    if (row.made != nullptr) {
+      EXPECT_TRUE(Exists(row.made));
+    }
+    if (row.removed != nullptr) {
+      EXPECT_FALSE(Exists(row.removed));
+    }
+  }
+}
+
+// WIRE-3.
+TEST_P(LostReplyFaults, AnExclusiveCreateSurvivesTheLossOfEachOfItsReplies) {
+  const uint32_t replies = version() == 3 ? 2 : 5;  // version 4: with the client id
+  for (uint32_t lost = 0; lost < replies; ++lost) {
+    SCOPED_TRACE(lost);
+    const std::string name = std::to_string(lost);
+    const auto create = [&](Protocol& nfs) {
+      return nfs.Create(root(), name, CreateMode::kGuarded, {.mode = 0640}, kRoot).error;
+    };
+    EXPECT_EQ(Execute(create, lost, [] {}), kOk);
+    EXPECT_EQ(std::filesystem::status(Backing(name)).permissions(), std::filesystem::perms{0640});
+  }
+}
+
 TEST_P(ProtocolFaults, ASoftMountOfAHungServerTimesOutAndRecoversWithIt) {
   const auto soft = MustConnect(kSoft);
   ASSERT_NE(soft, nullptr);
@@ -144,6 +306,23 @@ TEST_P(ProtocolFaults, PortsComeFromThePortmapperWhereNoneAreGiven) {
   auto connected = Connect(address, {});
   ASSERT_TRUE(connected.has_value()) << connected.error().message;
   EXPECT_EQ((*connected)->GetRoot(kRoot).handle, root());
+}
+
+// WIRE-19: version 4 has no portmapper.
+TEST_P(ProtocolFaults, AServerThatComesBackOnAnotherPortIsFollowed) {
+  if (version() != 3) GTEST_SKIP() << "its port is given or 2049";
+  ServerAddress address = Address();
+  address.nfs_port = address.mount_port = 0;
+  auto connected = Connect(address, {.nconnect = 2});
+  // The server listens before it is registered.
+  while (!connected && connected.error().error == std::errc::protocol_not_supported) {
+    connected = Connect(address, {.nconnect = 2});
+  }
+  ASSERT_TRUE(connected.has_value()) << connected.error().message;
+  server().Kill();
+  server().set_nfs_port(2050);
+  ASSERT_EQ(server().Restart(), "");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ((*connected)->GetAttributes(root(), kRoot).error, kOk);
 }
 
 TEST_P(ProtocolFaults, AMountThatFailsSaysWhy) {

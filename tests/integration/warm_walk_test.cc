@@ -16,12 +16,14 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/protocol/nfs3.h"
-#include "nfsclient/protocol/nfs4.h"
+#include "nfsclient/nfs3/nfs3.h"
+#include "nfsclient/nfs4/nfs4.h"
+#include "nfsclient/walk/rcu_walk.h"
 #include "rcu/defer.h"
 #include "rcu/fork.h"
 #include "rcu/lock_order.h"
 #include "rcu/page_region.h"
+#include "rcu/read_guard.h"
 #include "rcu/thread_index.h"
 #include "tests/fixtures/access_caches.h"
 #include "tests/fixtures/client_internals.h"
@@ -137,6 +139,18 @@ class WarmWalk : public MountedExport,
   std::unique_ptr<Client> client_;
 };
 
+// Walks the way of a change, up to the reference (WALK-29). Returns whether that needs none.
+bool WalksToParent(nfs::Superblock& superblock, const WarmIdentity& who, const std::string& path) {
+  walk::PathBuffer rest;
+  if (rest.Assign(path) != std::errc{}) return false;
+  const walk::WalkStart start = walk::AtRoot(superblock);
+  const walk::WalkFlags flags;
+  const rcu::ReadGuard guard;
+  walk::RcuWalk walk(superblock, start, rest, who.credential, flags, nullptr, nullptr);
+  const walk::RcuOutcome outcome = walk.ResolveParent();
+  return (outcome.ok() ? walk.Confirm() : outcome).need == NeedRef::kNone;
+}
+
 void WarmWalk::WalkUntil(const WarmIdentity& who, std::chrono::steady_clock::time_point deadline,
                          Tally& tally) {
   const uint64_t allocations = fixtures::ThreadAllocations();
@@ -146,7 +160,9 @@ void WarmWalk::WalkUntil(const WarmIdentity& who, std::chrono::steady_clock::tim
   for (size_t round = 0; round == 0 || std::chrono::steady_clock::now() < deadline; ++round) {
     for (size_t i = 0; i < tree().paths().size(); ++i) {
       if (round > 0 && i % 128 == 0 && std::chrono::steady_clock::now() >= deadline) break;
-      wrong += static_cast<uint64_t>(tree().Look(client(), who, tree().paths()[i], i + round));
+      const WarmPath& target = tree().paths()[i];
+      wrong += static_cast<uint64_t>(tree().Look(client(), who, target, i + round));
+      wrong += WalksToParent(ClientInternals::SuperblockOf(client()), who, target.path) ? 0 : 1;
       walks += WarmTree::kCallsPerLook;
     }
   }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "rcu/defer.h"
+#include "tests/fixtures/client_internals.h"
 #include "tests/known_bugs/versioned_mount.h"
 
 namespace nfswalk {
@@ -95,16 +96,17 @@ TEST_P(NameRevalidation, TheNameInALookupIsTheCallersNotTheDentrys) {
 }
 
 TEST_P(NameRevalidation, AnErrorThatSaysNothingOfTheNameLeavesItsDentryAlone) {
+  constexpr const char* kCalls[] = {"LOOKUP", "COMPOUND", "GETATTR", "READDIR"};
   Mount();
   for (const std::errc error : {std::errc::interrupted, std::errc::timed_out, std::errc::io_error,
                                 std::errc::operation_not_permitted, std::errc::permission_denied}) {
     ASSERT_EQ(Stat("d/f"), file_);
     InvalidateNames();
     const uint64_t dentries = client_->stats().dentries;
-    for (const char* call : {"LOOKUP", "COMPOUND", "GETATTR"}) protocol_->Fail(call, error);
+    for (const char* call : kCalls) protocol_->Fail(call, error);
     EXPECT_EQ(StatError("d/f"), error);
     EXPECT_EQ(client_->stats().dentries, dentries) << "the name was dropped";
-    for (const char* call : {"LOOKUP", "COMPOUND", "GETATTR"}) protocol_->Fail(call, {});
+    for (const char* call : kCalls) protocol_->Fail(call, {});
   }
   EXPECT_EQ(Stat("d/f"), file_);
 }
@@ -172,6 +174,7 @@ TEST_P(NameRevalidation, AChangeBetweenServerAndReplyLeavesTheNamesToRevalidate)
        [&] {
          ASSERT_EQ(Stat("d/never"), kMissing);
          for (int i = 0; i < 4; ++i) EXPECT_TRUE(IsFile(Stat("d/n" + std::to_string(i))));
+         ClientInternals::SuperblockOf(*client_).background.WaitUntilIdle();
        }},
   };
   for (const auto& row : rows) {

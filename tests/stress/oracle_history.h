@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/protocol/attributes.h"
+#include "nfsclient/protocol/types.h"
 
 namespace nfswalk::stress {
 

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "rcu/sync_point.h"
+#include "tests/fixtures/client_internals.h"
 #include "tests/stress/oracle_load.h"
 
 namespace nfswalk::stress {
@@ -117,6 +118,7 @@ TEST_P(OracleStress, EveryResultIsAllowedByTheHistory) {
     tally.Add(load.tally());
     tally.path_hits += load.client().stats().path_hits;
 
+    ClientInternals::SuperblockOf(load.client()).background.WaitUntilIdle();
     load.client().DropCaches();
     EXPECT_EQ(load.client().stats().dentries, 1u);
     EXPECT_EQ(load.client().stats().inodes, 1u);

@@ -13,7 +13,8 @@ FUNCTION_LINES_MAX = 70
 PARTNER_LINES = 3  # how far from an ordered access its comment may be
 
 # A folder includes itself and what stands before it.
-LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/icache", "nfsclient/vfs",
+LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/rpc", "nfsclient/nfs3",
+          "nfsclient/nfs4", "nfsclient/icache", "nfsclient/vfs",
           "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/c_api", "nfsclient/cli"]
 ABOVE_ALL = ["tests", "bench", "docs"]
 # All that the command may include of the client (docs/architecture.md), besides what a file needs that
@@ -21,13 +22,14 @@ ABOVE_ALL = ["tests", "bench", "docs"]
 COMMAND = "nfsclient/cli"
 COMMAND_INCLUDES = {"nfsclient/client.h"}
 COMMAND_EXCEPTIONS = {
-    "nfsclient/cli/server_examination.cc": {"nfsclient/protocol/nfs3.h", "nfsclient/protocol/nfs4.h"},
+    "nfsclient/cli/server_examination.cc": {"nfsclient/nfs3/nfs3.h", "nfsclient/nfs4/nfs4.h"},
+    "nfsclient/cli/server_examination.h": {"nfsclient/protocol/protocol.h"},
     "nfsclient/cli/doctor_advice.cc": {"sunrpc_auth/auth_body.h"},
     "nfsclient/cli/local_copy.cc": {"nfsclient/protocol/wire_limits.h"},
 }
-# Headers of a library -> the one folder that may include them, and its tests.
-LIBRARY_HOMES = {"nfsc/": "nfsclient/protocol", "rpc/": "sunrpc_auth", "tirpc/": "sunrpc_auth",
-                 "urcu": "rcu"}
+# Headers of a library -> the folders that may include them, and their tests.
+LIBRARY_HOMES = {"nfsc/": ("nfsclient/rpc", "nfsclient/nfs3", "nfsclient/nfs4"), "rpc/": ("sunrpc_auth",),
+                 "tirpc/": ("sunrpc_auth",), "urcu": ("rcu",)}
 
 _VAGUE = {"util", "utils", "common", "misc", "helper", "helpers", "manager", "managers"}
 # In pieces, or this file would violate them.
@@ -40,6 +42,9 @@ _ORDERED = re.compile(
 _PARTNER = re.compile(r"pairs with|\bO\d+\b", re.IGNORECASE)
 _SLEEP = re.compile(r"\b(?:sleep_for|sleep_until|u?sleep|nanosleep|clock_nanosleep)\s*\("
                     r"|\bpoll\(\s*nullptr|\bselect\(\s*0\s*,")
+# What the scripts of CI and of the night ask Bazel for: //a/{b,c}/..., //a:b.
+_SCRIPTS = (".ci/run", "tests/nightly.sh", "tests/fuzz/guided.sh")
+_PATTERN = re.compile(r"(?<![\w:/])//(\w[\w/{},-]*?)(/\.\.\.|:\w+|(?=[\s)\"']|$))")
 _LINK = re.compile(r"\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
 
 
@@ -136,10 +141,10 @@ def command_includes(tree):
 def library_home(tree):
     for path, _ in tree.cxx():
         for line, bracket, header in _includes(tree, path):
-            for prefix, home in LIBRARY_HOMES.items():
+            for prefix, homes in LIBRARY_HOMES.items():
                 if (bracket == "<" and header.startswith(prefix) and
-                        not re.match(rf"(tests/\w+/)?{home}/", path)):
-                    yield Violation(path, line, "library-home", f"<{header}> belongs to {home}/")
+                        not re.match(rf"(tests/\w+/)?(?:{'|'.join(homes)})/", path)):
+                    yield Violation(path, line, "library-home", f"<{header}> belongs to {' or '.join(homes)}")
 
 
 def lockfree_list(tree):
@@ -218,6 +223,27 @@ def broken_link(tree):
                     yield Violation(path, number, "broken-link", f"{target} leads nowhere")
 
 
+def _expanded(pattern):
+    """What a shell makes of {a,b}."""
+    match = re.search(r"\{([^{}]*)\}", pattern)
+    if not match:
+        return [pattern]
+    return [whole for part in match.group(1).split(",")
+            for whole in _expanded(pattern[:match.start()] + part + pattern[match.end():])]
+
+
+def script_target(tree):
+    for path in _SCRIPTS:
+        for number, line in enumerate(tree.files.get(path, "").splitlines(), 1):
+            for pattern, end in _PATTERN.findall(line.split("# ")[0]):
+                for folder in _expanded(pattern):
+                    below = end == "/..."
+                    if not any(known == f"{folder}/BUILD" or
+                               below and known.startswith(folder + "/") and known.endswith("/BUILD")
+                               for known in tree.files):
+                        yield Violation(path, number, "script-target", f"//{folder} is no package")
+
+
 def _found_by(find, rule):
     """The rule that `find` yields no (path, line, message)."""
     return lambda tree: (Violation(path, line, rule, message) for path, line, message in find(tree))
@@ -226,6 +252,7 @@ def _found_by(find, rule):
 RULES = [
     file_size, function_size, include_direction, command_includes, library_home, lockfree_list,
     ordering_partner, vague_name, dead_file, test_sleep, broken_link,
+    script_target,
     _lines_matching(_UNFINISHED, "unfinished", "finish it, or open an issue"),
     _lines_matching(_MACHINE_PATH, "machine-path", "a path of one machine"),
     _found_by(citations.named_tests, "named-test"), _found_by(citations.named_files, "named-file"),

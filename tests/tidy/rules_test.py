@@ -126,7 +126,7 @@ class Includes(RuleTest):
         self.assert_broken("library-home", {"rcu/a.cc": nfs}, {"rcu/a.cc": "#include <rpc/rpc.h>\n"},
                            {"rcu/a.cc": "#include <tirpc/rpc/rpc.h>\n"},
                            {"bench/a.cc": "#include <urcu/urcu-memb.h>\n", "bench/BUILD": '"a.cc"'})
-        for home in ["nfsclient/protocol/", "tests/unit/nfsclient/protocol/"]:
+        for home in ["nfsclient/nfs3/", "tests/unit/nfsclient/nfs4/"]:
             self.assert_kept({home + "a.cc": nfs, home + "BUILD": '"a.cc"'})
 
 
@@ -174,7 +174,7 @@ class Messages(unittest.TestCase):
     def test_say_file_line_rule_and_what_is_wrong(self):
         tree = Tree({"rcu/BUILD": BUILD_A, "rcu/a.cc": "\nusing namespace a;\n#include <nfsc/libnfs.h>\n"})
         self.assertEqual([str(violation) for violation in check(tree)],
-                         ["rcu/a.cc:3: library-home: <nfsc/libnfs.h> belongs to nfsclient/protocol/"])
+                         ["rcu/a.cc:3: library-home: <nfsc/libnfs.h> belongs to nfsclient/rpc or nfsclient/nfs3 or nfsclient/nfs4"])
 
 
 class Citations(RuleTest):
@@ -221,6 +221,14 @@ class Citations(RuleTest):
             return {**self.NAMED, "docs/a.md": text + "\n"}
         self.assert_kept(naming("`ARace.B01_Holds`"), naming("`ARace.*`"), naming("`Client.Stat`"))
         self.assert_broken("named-test", naming("`ARace.B02_Holds`"), naming("`OtherRace.*`"))
+
+    def test_a_target_that_a_script_names(self):
+        def naming(text):
+            return {"rcu/BUILD": "", "nfsclient/nfs/BUILD": "", "nfsclient/nfs4/BUILD": "", ".ci/run": text + "\n"}
+        self.assert_kept(naming("a=(//rcu/... //nfsclient/{nfs,nfs4}/... //nfsclient/...) # //gone"),
+                         naming("run //... //rcu:all"), naming("https://gone/x"), naming("'tests(//rcu/...)'"))
+        self.assert_broken("script-target", naming("a=(//gone/...)"), naming("//rcu //rcu/gone:all"),
+                           naming("//nfsclient:all"), naming("a=(//nfsclient/{nfs,nfs3}/...)"))
 
     def test_a_file_that_a_document_names(self):
         def naming(text):

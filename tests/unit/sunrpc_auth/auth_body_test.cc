@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nfswalk::sunrpc_auth {
@@ -84,6 +85,35 @@ TEST(AuthBodyTest, AuthNoneHasAnEmptyBody) {
   ASSERT_TRUE(body.has_value());
   EXPECT_EQ(body->flavor, Flavor::kNone);
   EXPECT_EQ(body->size, 0u);
+}
+
+TEST(AuthBodyTest, TheCachedBodyIsThatOfTheCallsCredentialAndMachine) {
+  std::vector<uint32_t> many(kAuthSysGroupsMax, 9);
+  struct Row {
+    Credential credential;
+    std::string machine;
+  };
+  const Row first{Credential(1, 2, {3, 4}), "client"};
+  const Row rows[] = {{Credential(), "client"},
+                      {Credential(5, 2, {3, 4}), "client"},
+                      {Credential(1, 5, {3, 4}), "client"},
+                      {Credential(1, 2, {3}), "client"},
+                      {Credential(1, 2, {3, 5}), "client"},
+                      {Credential(1, 2, many), "client"},
+                      {Credential(1, 2, {3, 4}), "other"},
+                      {Credential(1, 2, {3, 4}), ""},
+                      {Credential(1, 2, {3, 4}), std::string(300, 'm')}};
+  for (const Row& row : rows) {
+    for (const auto& [credential, machine] : {first, row, row, first}) {
+      const auto cached = CachedAuthBody(credential, machine);
+      const auto fresh = MarshalAuthBody(credential, machine, 0);
+      ASSERT_TRUE(cached && fresh);
+      EXPECT_EQ((*cached)->flavor, fresh->flavor) << &row - rows;
+      EXPECT_EQ(std::string_view((*cached)->bytes.data(), (*cached)->size),
+                std::string_view(fresh->bytes.data(), fresh->size))
+          << &row - rows;
+    }
+  }
 }
 
 }  // namespace

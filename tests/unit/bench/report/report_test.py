@@ -157,6 +157,15 @@ class EveryRow(unittest.TestCase):
             if "rpcs" in row:
                 self.assertRegex(terminal, rf"\b{row['rpcs']:,}\b")
 
+    def test_over_the_servers_of_linux_is_in_the_results(self):
+        runs = read(recorded())
+        text = documents.results_text(runs, over_linux=[runs["make_replay"]])
+        self.assertIn("over the Linux kernel's server", text)
+        ours = [row for row in runs["make_replay"].with_key("phase") if row["subject"] == "nfswalk"]
+        self.assertIn(f"{sum(row['ops'] for row in ours):,} answers compared", text)
+        for table in map(as_markdown, tables.warm_replay_tables(runs["make_replay"])):
+            self.assertEqual(text.count(table), 2)
+
     def test_of_a_trace_tells_what_was_left_out_of_it(self):
         text = render.terminal_text(read(recorded()))
         for line in recorded():

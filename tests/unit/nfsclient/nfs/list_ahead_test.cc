@@ -3,11 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <functional>
+#include <latch>
+#include <map>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk {
@@ -40,6 +47,38 @@ TEST_F(ListAhead, TheFourthNameBringsTheRest) {
   EXPECT_EQ(protocol_->Calls("LOOKUP"), 1u + 4u);  // "d", and four in it
 }
 
+#ifndef NDEBUG
+// NAME-21.
+TEST_F(ListAhead, TheFourthLookupGoesOnAndTheFifthWaitsForTheListing) {
+  MountAnew();
+  std::latch fifth_waits(1);
+  WhileReplyIsUnderWay("READDIR", [&] { fifth_waits.wait(); });
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(IsFile(Stat("d/" + NameOf(i))));
+  At("lookups:before-wait", 1, [&] { fifth_waits.count_down(); });
+  EXPECT_TRUE(IsFile(Stat("d/" + NameOf(4))));
+  EXPECT_TRUE(reached_);
+  if (!reached_) fifth_waits.count_down();
+  LookAtAll();
+  EXPECT_EQ(listings(), 1u);
+  EXPECT_EQ(protocol_->Calls("LOOKUP"), 1u + 4u);
+}
+#endif
+
+TEST_F(ListAhead, ShutdownEndsAListingThatIsUnderWay) {
+  MountAnew();
+  std::latch asked(1), shut_down(1);
+  on_reply_ = [&](const fixtures::Call& call) {
+    if (call.procedure != "READDIR") return;
+    asked.count_down();
+    shut_down.wait();
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(IsFile(Stat("d/" + NameOf(i))));
+  asked.wait();
+  client_->Shutdown();
+  shut_down.count_down();
+  client_.reset();
+}
+
 TEST_F(ListAhead, NamesThatAreNotThereDoNotCount) {
   MountAnew();
   for (int i = 0; i < kFiles; ++i) EXPECT_EQ(Stat("d/missing" + NameOf(i)), kMissing);
@@ -61,7 +100,7 @@ TEST_F(ListAhead, ADirectoryThatOthersChangeAllTheTimeIsNotListedAllTheTime) {
     client_->InvalidateCaches();
     LookAtAll();
   }
-  EXPECT_LE(listings(), 3u);
+  EXPECT_LE(listings(), 5u);
 }
 
 TEST_F(ListAhead, AScanThatKeepsNothingListsNothing) {
@@ -83,6 +122,215 @@ TEST_F(ListAhead, NotWithoutRdirplusOrCaches) {
     LookAtAll();
     EXPECT_EQ(listings(), 0u);
   }
+}
+
+// Children of a directory that are cached, and have to be asked for again.
+class RefreshAhead : public ListAhead {
+ protected:
+  // Everything cached, the directory listed.
+  void MountWarm(const std::function<void(MountOptions&)>& change = [](MountOptions&) {}) {
+    options_ = MountOptions();
+    options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 600;
+    change(options_);
+    MountAnew();
+    LookAtAll();
+    LookAtAll();
+    ClientInternals::SuperblockOf(*client_).background.WaitUntilIdle();
+    for (auto& [procedure, calls] : calls_when_warm_) calls = protocol_->Calls(procedure);
+  }
+  size_t Sent(const std::string& procedure) const {
+    return protocol_->Calls(procedure) - calls_when_warm_.at(procedure);
+  }
+  // As another client does: the directory's names are in doubt.
+  void ChangeDirectory() { server_->Add(directory_, "new", FileType::kRegular); }
+  // RPCs to look at `count` files once all attributes are invalid.
+  uint64_t RpcsOf(int count, bool directory_changed) {
+    if (directory_changed) ChangeDirectory();
+    client_->InvalidateCaches();
+    return Rpcs([&] {
+      for (int i = 0; i < count; ++i) EXPECT_TRUE(IsFile(Stat("d/" + NameOf(i))));
+      ClientInternals::SuperblockOf(*client_).background.WaitUntilIdle();
+    });
+  }
+
+ private:
+  std::map<std::string, size_t> calls_when_warm_ = {
+      {"ACCESS", 0}, {"GETATTR", 0}, {"LOOKUP", 0}, {"READDIR", 0}};
+};
+
+// ATTR-18.
+TEST_F(RefreshAhead, TheSecondExpiredFileBringsTheRest) {
+  MountWarm();
+  client_->InvalidateCaches();
+  LookAtAll();
+  EXPECT_EQ(Sent("GETATTR") + Sent("ACCESS"), 3u) << "root, d, the first";
+  EXPECT_EQ(Sent("READDIR"), 1u);
+  EXPECT_EQ(Sent("LOOKUP"), 0u);
+}
+
+// ATTR-18.
+TEST_F(RefreshAhead, ADirectoryThatOthersChangedIsListedOnce) {
+  MountWarm();
+  ChangeDirectory();
+  client_->InvalidateCaches();
+  LookAtAll();
+  EXPECT_EQ(Sent("READDIR"), 1u);
+  EXPECT_LE(Sent("LOOKUP"), 1u);
+  MountWarm();
+  ChangeDirectory();
+  client_->InvalidateCaches();
+  for (int i = 0; i < kFiles; ++i) {
+    EXPECT_TRUE(client_->Create("d/" + NameOf(i), 0644, /*exclusive=*/false, me_).has_value());
+  }
+  EXPECT_EQ(Sent("READDIR"), 1u);
+  EXPECT_LE(Sent("LOOKUP"), 1u);
+}
+
+// ATTR-18.
+TEST_F(RefreshAhead, NeverMoreRpcsThanOneByOne) {
+  for (const bool directory_changed : {false, true}) {
+    for (int count = 1; count <= kFiles; ++count) {
+      MountWarm([](MountOptions& options) { options.rdirplus = false; });
+      const uint64_t one_by_one = RpcsOf(count, directory_changed);
+      MountWarm();
+      EXPECT_LE(RpcsOf(count, directory_changed), one_by_one)
+          << count << " files" << (directory_changed ? ", the directory changed" : "");
+    }
+  }
+}
+
+// ATTR-18: what the listing does not answer is asked for.
+TEST_F(RefreshAhead, WhatChangedOnTheServerIsSeen) {
+  for (int changed = 0; changed < kFiles; ++changed) {
+    MountWarm();
+    const uint64_t file = Replace(directory_, NameOf(changed));
+    server_->Take(directory_, NameOf((changed + 1) % kFiles));
+    client_->InvalidateCaches();
+    for (int i = 0; i < kFiles; ++i) {
+      const uint64_t found = Stat("d/" + NameOf(i));
+      if (i == changed) {
+        EXPECT_EQ(found, file);
+      } else if (i == (changed + 1) % kFiles) {
+        EXPECT_EQ(found, kMissing);
+      } else {
+        EXPECT_TRUE(IsFile(found));
+      }
+    }
+    ExpectNothingHeld();
+  }
+}
+
+// ATTR-18: its reply is older than the change.
+TEST_F(RefreshAhead, AFileThatChangesWhileTheListingIsUnderWayIsAskedForAgain) {
+  MountWarm();
+  client_->InvalidateCaches();
+  const std::string last = "d/" + NameOf(kFiles - 1);
+  WhileReplyIsUnderWay("READDIR",
+                       [&] { EXPECT_TRUE(client_->SetAttributesOf(last, {.mode = 0600}, me_)); });
+  LookAtAll();
+  EXPECT_TRUE(reply_came_);
+  const auto found = client_->Stat(last, me_);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->mode & 0777, 0600u);
+}
+
+TEST_F(RefreshAhead, OneThreadListsForAll) {
+  MountWarm();
+  client_->InvalidateCaches();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { LookAtAll(); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Sent("READDIR"), 1u);
+}
+
+// ATTR-18: one child, however many threads ask for it at once.
+TEST_F(RefreshAhead, ThreadsThatAskForOneFileListNothing) {
+  constexpr int kThreads = 8;
+  MountWarm();
+  std::atomic<int> asked{0};
+  on_reply_ = [&](const fixtures::Call& call) {
+    if (call.procedure == "READDIR") asked = kThreads;
+    if (call.file == nullptr || fixtures::MemoryServer::IdOf(*call.file) != directory_) return;
+    ++asked;
+    asked.notify_all();
+    for (int n = asked; n < kThreads; n = asked) asked.wait(n);
+  };
+  client_->InvalidateCaches();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] { EXPECT_EQ(Stat("d"), directory_); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Sent("READDIR"), 0u);
+}
+
+TEST_F(RefreshAhead, ADirectoryThatMayNotBeReadIsTriedOnce) {
+  MountWarm();
+  protocol_->Fail("READDIR", std::errc::permission_denied);
+  for (int round = 0; round < 10; ++round) {
+    client_->InvalidateCaches();
+    LookAtAll();
+  }
+  EXPECT_EQ(Sent("READDIR"), 1u);
+}
+
+TEST_F(RefreshAhead, WhatTheMountOrTheCallerDoesNotWantListsNothing) {
+  const std::function<void(MountOptions&)> changes[] = {
+      [](MountOptions& options) { options.rdirplus = false; },
+      [](MountOptions& options) { options.acregmin_s = options.acregmax_s = 0; },
+      [](MountOptions& options) { options.acdirmin_s = options.acdirmax_s = 0; },
+      [](MountOptions& options) { options.lookupcache = LookupCache::kNone; }};
+  for (const auto& change : changes) {
+    MountWarm(change);
+    client_->InvalidateCaches();
+    LookAtAll();
+    EXPECT_EQ(Sent("READDIR"), 0u);
+  }
+  for (const ResolveFlags flags : {ResolveFlags{.dont_cache = true}, {.cached = true}}) {
+    MountWarm();
+    ChangeDirectory();
+    client_->InvalidateCaches();
+    for (int i = 0; i < kFiles; ++i) (void)Stat("d/" + NameOf(i), flags);
+    EXPECT_EQ(Sent("READDIR"), 0u);
+  }
+}
+
+TEST(ExpiredChildren, CountsWhatComesWithoutALongPause) {
+  constexpr uint64_t kSecond = 1'000'000'000;
+  nfs::ExpiredChildren children;
+  const icache::Inode one, other, child[2];
+  uint64_t now = kSecond;
+  for (size_t i = 1; i <= 20'000; ++i) {
+    EXPECT_EQ(children.Add(one, child[i % 2], now += kSecond / 2, kSecond),
+              std::min<size_t>(i, 16'383));
+  }
+  children.Begin(other, child[0], now, kSecond);
+  children.Begin(other, child[1], now, kSecond);
+  EXPECT_EQ(children.Add(other, child[1], now, kSecond), 0u) << "the same one";
+  EXPECT_EQ(children.Add(other, child[0], now, kSecond), 2u);
+  now += kSecond;
+  EXPECT_EQ(children.Add(other, child[0], now, kSecond), 1u) << "as long as attributes live";
+  EXPECT_EQ(children.Add(one, child[0], now + 2 * kSecond, kSecond), 1u);
+  EXPECT_EQ(children.Add(one, child[1], now + kSecond, kSecond), 1u)
+      << "a clock behind the last one's";
+}
+
+TEST(LookupMisses, KeepsHowManyEntriesAListingShowed) {
+  icache::LookupMisses misses;
+  EXPECT_EQ(misses.entries(), 0u);
+  const std::pair<size_t, size_t> cases[] = {{0, 1},       {1, 1},           {2, 2},
+                                             {3, 4},       {100, 128},       {4096, 4096},
+                                             {5000, 8192}, {20'000, 16'384}, {SIZE_MAX, 16'384}};
+  for (const auto& [shown, kept] : cases) {
+    misses.SetEntries(shown);
+    EXPECT_EQ(misses.entries(), kept);
+    misses.Add();
+    EXPECT_EQ(misses.entries(), kept);
+  }
+  for (int i = 0; i < 70'000; ++i) misses.Add();
+  EXPECT_EQ(misses.entries(), 16'384u) << "a count that ends has no effect on it";
+  EXPECT_TRUE(misses.TakeReaddirHint());
+  EXPECT_FALSE(misses.TakeReaddirHint());
 }
 
 }  // namespace

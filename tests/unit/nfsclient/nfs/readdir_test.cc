@@ -88,6 +88,7 @@ class LoopingServer final : public fixtures::MemoryServer {
       entry.name = name;
       entry.cookie = cookie + added_;
     }
+    reply.eof = ends_ && next_ + 1 == pieces_.size();
     if (++next_ == pieces_.size()) {
       next_ = first_of_loop_;
       added_ += grows_;
@@ -96,6 +97,7 @@ class LoopingServer final : public fixtures::MemoryServer {
     return reply;
   }
   void LetCookiesGrow() { grows_ = 100; }
+  void EndAfterLast() { ends_ = true; }
   size_t calls() const { return calls_; }
 
  private:
@@ -103,6 +105,7 @@ class LoopingServer final : public fixtures::MemoryServer {
   const size_t first_of_loop_;
   size_t next_ = 0, calls_ = 0;
   uint64_t added_ = 0, grows_ = 0;
+  bool ends_ = false;
 };
 
 // WIRE-11.
@@ -125,6 +128,8 @@ TEST(ReadDirectoryLoop, ListingThatDoesNotEndIsELOOP) {
       {"a loop after others", {{{"a", 1}}, {{"b", 2}}, {{"c", 5}}, {{"d", 7}}}, 2},
       {"a loop of one after many", long_lead, 99},
       {"a loop of many", long_lead, 0},
+      {"a name twice in a reply", {{{"a", 9}, {"b", 7}, {"a", 9}}}},
+      {"a name twice at the end of a reply", {{{"a", 1}, {"b", 2}, {"b", 3}}}},
       {"several entries a call", {{{"a", 1}, {"b", 2}}, {{"c", 3}, {"d", 4}}}},
       {"nothing but \".\"", {{{".", 1}}}, 0, /*cookies_grow=*/true},
       {"dots in turn", {{{".", 1}}, {{"..", 2}}}, 0, /*cookies_grow=*/true},
@@ -139,6 +144,27 @@ TEST(ReadDirectoryLoop, ListingThatDoesNotEndIsELOOP) {
         << name;
     EXPECT_LE(calls.calls(), 4 * pieces.size() + 4) << name;
   }
+}
+
+// nfs-ganesha 4.3, for a moment, in a directory that others change.
+TEST(ReadDirectoryLoop, CircularReplyIsAskedForAgain) {
+  const std::vector<LoopingServer::Piece> replies = {
+      {{".", 1}, {"..", 2}, {"a", 9}, {"b", 7}, {"c", 4}, {"a", 9}, {"b", 7}},
+      {{".", 1}, {"..", 2}, {"a", 9}, {"b", 7}, {"c", 4}},
+      {{"d", 3}, {"e", 2}, {"f", 1}, {"e", 2}},
+      {{"d", 3}, {"e", 2}, {"f", 1}},
+      {}};
+  auto server = std::make_unique<LoopingServer>(replies, 0);
+  server->EndAfterLast();
+  const auto client = std::move(*Client::MountOver(std::move(server), {}));
+  std::string listed;
+  EXPECT_EQ(client->ReadDir("/", {1, 1},
+                            [&](const DirectoryEntry& entry) {
+                              listed += entry.name;
+                              return true;
+                            }),
+            std::errc{});
+  EXPECT_EQ(listed, "abcdef");
 }
 
 }  // namespace

@@ -53,6 +53,35 @@ TEST_F(LinkTextCache, FreshAttributesOfAChangedLinkDoNotValidateItsText) {
   EXPECT_EQ(Left(TextOf("d/l"), NeedRef::kReadlinkRpc, kOk, {"READLINK 4"}).text, "s");
 }
 
+// As by a listing ahead, which a lookup of the link made due.
+TEST_F(LinkTextCache, ATextIsKeptIfLaterAttributesAreThoseOfItsReply) {
+  Mount();
+  const Question itself = StatOfLink("d/l");
+  Warm(itself);
+  WhileReplyIsUnderWay("READLINK", [&] {
+    InvalidateAttributes("d/l");
+    Warm(itself);
+  });
+  Warm(TextOf("d/l"));
+  EXPECT_TRUE(reply_came_);
+  EXPECT_EQ(Answered(TextOf("d/l")).text, "f");
+}
+
+// ATTR-15.
+TEST_F(LinkTextCache, ATextIsNotKeptIfLaterAttributesAreOthers) {
+  Mount();
+  const Question itself = StatOfLink("d/l");
+  Warm(itself);
+  WhileReplyIsUnderWay("READLINK", [&] {
+    server_->SetTarget(kDL, "s");
+    InvalidateAttributes("d/l");
+    Warm(itself);
+  });
+  Warm(TextOf("d/l"));
+  EXPECT_TRUE(reply_came_);
+  EXPECT_EQ(Left(TextOf("d/l"), NeedRef::kGetattrRpc, kOk, {"GETATTR 4", "READLINK 4"}).text, "s");
+}
+
 TEST_F(LinkTextCache, AnErrorIsNotCached) {
   Mount();
   const Question itself = StatOfLink("d/l");

@@ -20,11 +20,11 @@ class RefWalk : public Exits {
  protected:
   std::errc ResolveParent(const std::string& path,
                           const std::function<void(walk::RefWalk&)>& finish) {
-    return walk::ResolveRef(superblock(), path, me_, {.follow_last = false},
-                            &walk::RefWalk::ResolveParent, [&](walk::RefWalk& walk) {
-                              finish(walk);
-                              return kOk;
-                            });
+    return ResolveRef(superblock(), path, me_, {.follow_last = false},
+                      &walk::RefWalk::ResolveParent, [&](walk::RefWalk& walk) {
+                        finish(walk);
+                        return kOk;
+                      });
   }
   std::errc Resolve(const std::string& path, walk::Revalidation revalidation) {
     walk::PathBuffer buffer;

@@ -1,0 +1,135 @@
+#include "nfsclient/nfs3/nfs3.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs.h>
+// clang-format on
+
+#include <string>
+
+#include "nfsclient/nfs3/decode.h"
+#include "nfsclient/nfs3/encode.h"
+#include "nfsclient/rpc/lost_reply.h"
+
+namespace nfswalk::protocol {
+
+CreateReply Nfs3::MakeDirectory(const FileHandle& directory, std::string_view name,
+                                const SetAttributes& attributes, const Credential& credential) {
+  const WireName wire_name(name);
+  std::errc error = CheckWhere(directory, wire_name);
+  if (error == kOk) error = CheckTimes(attributes);
+  if (error != kOk) return Failure<CreateReply>(error);
+
+  Budget budget = caller_->NewBudget();
+  const Arguments3 arguments(NFS3_MKDIR, zdr_MKDIR3args,
+                             MKDIR3args{ToWire(directory, wire_name), ToWire(attributes)});
+  return SendOnce<CreateReply>(
+      budget, arguments.request(), credential, std::errc::file_exists, [&] {
+        return OutcomeOfCreate(
+            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
+              return CheckCreated(found, FileType::kDirectory, attributes, credential);
+            });
+      });
+}
+
+CreateReply Nfs3::MakeSymlink(const FileHandle& directory, std::string_view name,
+                              std::string_view target, const SetAttributes& attributes,
+                              const Credential& credential) {
+  const WireName wire_name(name);
+  std::errc error = CheckLinkText(target);
+  if (error == kOk) error = CheckWhere(directory, wire_name);
+  if (error == kOk) error = CheckTimes(attributes);
+  if (error != kOk) return Failure<CreateReply>(error);
+
+  Budget budget = caller_->NewBudget();
+  std::string text(target);
+  const Arguments3 arguments(
+      NFS3_SYMLINK, zdr_SYMLINK3args,
+      SYMLINK3args{ToWire(directory, wire_name), {ToWire(attributes), text.data()}},
+      Arguments3::kSmallResultsBytes, Arguments3::kBytesMax + kLinkBytesMax);
+  return SendOnce<CreateReply>(
+      budget, arguments.request(), credential, std::errc::file_exists, [&] {
+        return OutcomeOfCreate(
+            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
+              return CheckCreatedSymlink(found, target, attributes, credential,
+                                         [&] { return ReadLink(found.handle, credential); });
+            });
+      });
+}
+
+LinkReply Nfs3::Link(const FileHandle& file, const FileHandle& directory, std::string_view name,
+                     const Credential& credential) {
+  const WireName wire_name(name);
+  std::errc error = CheckWhere(directory, wire_name);
+  if (error == kOk) error = CheckHandle(file);
+  if (error != kOk) return Failure<LinkReply>(error);
+
+  Budget budget = caller_->NewBudget();
+  const Arguments3 arguments(NFS3_LINK, zdr_LINK3args,
+                             LINK3args{ToWire(file), ToWire(directory, wire_name)});
+  return SendOnce<LinkReply>(budget, arguments.request(), credential, std::errc::file_exists, [&] {
+    return OutcomeOfLink(LookupWithin(budget, directory, name, credential), file);
+  });
+}
+
+RenameReply Nfs3::Rename(const FileHandle& from_directory, std::string_view from_name,
+                         const FileHandle& to_directory, std::string_view to_name,
+                         const Credential& credential) {
+  const WireName from(from_name);
+  const WireName to(to_name);
+  std::errc error = CheckWhere(from_directory, from);
+  if (error == kOk) error = CheckWhere(to_directory, to);
+  if (error != kOk) return Failure<RenameReply>(error);
+
+  Budget budget = caller_->NewBudget();
+  const Arguments3 arguments(NFS3_RENAME, zdr_RENAME3args,
+                             RENAME3args{ToWire(from_directory, from), ToWire(to_directory, to)});
+  return SendOnce<RenameReply>(
+      budget, arguments.request(), credential, std::errc::no_such_file_or_directory, [&] {
+        return OutcomeOfRename(LookupWithin(budget, from_directory, from_name, credential), [&] {
+          return LookupWithin(budget, to_directory, to_name, credential);
+        });
+      });
+}
+
+RemoveReply Nfs3::Remove(const FileHandle& directory, std::string_view name,
+                         const Credential& credential) {
+  const WireName wire_name(name);
+  if (const std::errc error = CheckWhere(directory, wire_name); error != kOk) {
+    return Failure<RemoveReply>(error);
+  }
+  Budget budget = caller_->NewBudget();
+  const Arguments3 arguments(NFS3_REMOVE, zdr_REMOVE3args,
+                             REMOVE3args{ToWire(directory, wire_name)});
+  return SendOnce<RemoveReply>(
+      budget, arguments.request(), credential, std::errc::no_such_file_or_directory,
+      [&] { return OutcomeOfRemove(LookupWithin(budget, directory, name, credential)); });
+}
+
+RemoveReply Nfs3::RemoveDirectory(const FileHandle& directory, std::string_view name,
+                                  const Credential& credential) {
+  const WireName wire_name(name);
+  if (const std::errc error = CheckWhere(directory, wire_name); error != kOk) {
+    return Failure<RemoveReply>(error);
+  }
+  Budget budget = caller_->NewBudget();
+  const Arguments3 arguments(NFS3_RMDIR, zdr_RMDIR3args, RMDIR3args{ToWire(directory, wire_name)});
+  return SendOnce<RemoveReply>(
+      budget, arguments.request(), credential, std::errc::no_such_file_or_directory,
+      [&] { return OutcomeOfRemove(LookupWithin(budget, directory, name, credential)); });
+}
+
+SetAttributesReply Nfs3::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
+                                         const Credential& credential) {
+  std::errc error = CheckHandle(file);
+  if (error == kOk) error = CheckTimes(attributes);
+  if (error != kOk) return Failure<SetAttributesReply>(error);
+  SETATTR3args args{};
+  args.object = ToWire(file);
+  args.new_attributes = ToWire(attributes);
+  const Arguments3 arguments(NFS3_SETATTR, zdr_SETATTR3args, args);
+  return caller_->Call<SetAttributesReply>(credential, arguments.request(), kDecode);
+}
+
+}  // namespace nfswalk::protocol

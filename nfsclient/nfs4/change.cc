@@ -1,0 +1,250 @@
+// Operations that change directories and files. Each COMPOUND also reads the attributes afterwards;
+// the reply's error is that of the change alone.
+#include "nfsclient/nfs4/nfs4.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <string>
+#include <utility>
+
+#include "nfsclient/rpc/internal_errors.h"
+#include "nfsclient/protocol/wire_limits.h"
+#include "nfsclient/rpc/lost_reply.h"
+
+namespace nfswalk::protocol {
+
+// Creates an object that is not a regular file. `build(compound)` adds CREATE; `check(found)` as in
+// lost_reply.h.
+template <typename Build, typename Check>
+CreateReply Nfs4::CreateObject(const FileHandle& directory, std::string_view name,
+                               const Credential& credential, Build build, Check check) {
+  Compound compound;
+  if (owners_as_names_.load()) compound.SendOwnersAsNames(owners_);
+  compound.PutHandle(directory);
+  build(compound);
+  compound.GetHandle().GetAttributes().PutHandle(directory).GetAttributes();
+  Budget budget = caller_->NewBudget();
+  return CallOnce<CreateReply>(
+      compound, credential, budget,
+      [&](CompoundReader& reader, CreateReply& reply) {
+        ChangeInfo change;
+        if (!reader.Next(OP_PUTFH) || !TakeCreated(reader, change)) {
+          reply.error = reader.error();
+          return;
+        }
+        FileHandle handle;
+        if (TakeHandle(reader, handle)) reply.handle = handle;
+        reply.attributes = TakeOptionalAttributes(reader, owners_);
+        reader.Next(OP_PUTFH);
+        reply.directory = Consistency(change, TakeOptionalAttributes(reader, owners_));
+      },
+      std::errc::file_exists,
+      [&] { return OutcomeOfCreate(LookupWithin(budget, directory, name, credential), check); });
+}
+
+CreateReply Nfs4::MakeDirectory(const FileHandle& directory, std::string_view name,
+                                const SetAttributes& attributes, const Credential& credential) {
+  if (const std::errc error = CheckName(name); error != kOk) return Failure<CreateReply>(error);
+  return CreateObject(
+      directory, name, credential,
+      [&](Compound& compound) { compound.MakeDirectory(name, attributes); },
+      [&](const LookupReply& found) {
+        return CheckCreated(found, FileType::kDirectory, attributes, credential);
+      });
+}
+
+CreateReply Nfs4::MakeSymlink(const FileHandle& directory, std::string_view name,
+                              std::string_view target, const SetAttributes& attributes,
+                              const Credential& credential) {
+  std::errc error = CheckLinkText(target);
+  if (error == kOk) error = CheckName(name);
+  if (error != kOk) return Failure<CreateReply>(error);
+  return CreateObject(
+      directory, name, credential,
+      [&](Compound& compound) { compound.MakeSymlink(name, target, attributes); },
+      [&](const LookupReply& found) {
+        return CheckCreatedSymlink(found, target, attributes, credential,
+                                   [&] { return ReadLink(found.handle, credential); });
+      });
+}
+
+// Creates a regular file by OPEN, whose sequence number makes it safe to repeat
+// (state/open_owners.h).
+CreateReply Nfs4::Create(const FileHandle& directory, std::string_view name, CreateMode how,
+                         const SetAttributes& attributes, const Credential& credential) {
+  if (const std::errc error = CheckName(name); error != kOk) return Failure<CreateReply>(error);
+  using How = OpenArguments::How;
+  Budget budget = caller_->NewBudget();
+  OpenFiles::OpenRequest request{.directory = directory,
+                                 .name = name,
+                                 .write = true,
+                                 .how = How::kUnchecked,
+                                 .attributes = attributes};
+  const auto open = [&] {
+    OpenFiles::Opened opened = open_files_->Open(request, credential, budget);
+    // OPEN fails with SYMLINK or ISDIR for these (RFC 7530 16.16), open(2) with O_EXCL with EEXIST.
+    const bool is_other = opened.error == std::errc::too_many_symbolic_link_levels ||
+                          opened.error == std::errc::is_a_directory;
+    if (is_other && how == CreateMode::kGuarded) opened.error = std::errc::file_exists;
+    CreateReply reply{opened.error, std::nullopt, opened.attributes, opened.directory};
+    if (reply.error == kOk) reply.handle = opened.handle;
+    return reply;
+  };
+  if (how == CreateMode::kUnchecked) return open();
+  request.how = How::kExclusive;
+  request.exclusive_verifier = NewExclusiveVerifier();
+  CreateReply created = open();
+  if (created.error == kOk) {
+    return FinishExclusive(std::move(created), directory, name, attributes, credential);
+  }
+  if (created.error != std::errc::operation_not_supported) return created;
+  request.how = How::kGuarded;
+  return open();
+}
+
+// Sets the attributes of a file created EXCLUSIVE, and its times, where most servers store the
+// verifier.
+CreateReply Nfs4::FinishExclusive(CreateReply created, const FileHandle& directory,
+                                  std::string_view name, SetAttributes attributes,
+                                  const Credential& credential) {
+  if (!attributes.atime) attributes.atime.emplace();
+  if (!attributes.mtime) attributes.mtime.emplace();
+  const SetAttributesReply set = SetAttributesOf(*created.handle, attributes, credential);
+  if (set.error == kOk) {
+    created.attributes = set.file.after;
+    return created;
+  }
+  // Leaves no file with other attributes than requested. If it is stale, the name may lead to
+  // another client's file.
+  if (set.error != std::errc::timed_out && set.error != std::errc::operation_canceled &&
+      set.error != kStale) {
+    (void)Remove(directory, name, credential);
+  }
+  return Failure<CreateReply>(set.error);
+}
+
+LinkReply Nfs4::Link(const FileHandle& file, const FileHandle& directory, std::string_view name,
+                     const Credential& credential) {
+  if (const std::errc error = CheckName(name); error != kOk) return Failure<LinkReply>(error);
+  Compound compound;
+  compound.PutHandle(file).SaveHandle().PutHandle(directory).Link(name);
+  compound.GetAttributes().RestoreHandle().GetAttributes();
+  Budget budget = caller_->NewBudget();
+  return CallOnce<LinkReply>(
+      compound, credential, budget,
+      [&](CompoundReader& reader, LinkReply& reply) {
+        ChangeInfo change;
+        if (!reader.Next(OP_PUTFH) || !reader.Next(OP_SAVEFH) || !reader.Next(OP_PUTFH) ||
+            !TakeLinked(reader, change)) {
+          reply.error = reader.error();
+          return;
+        }
+        reply.directory = Consistency(change, TakeOptionalAttributes(reader, owners_));
+        reader.Next(OP_RESTOREFH);
+        reply.attributes = TakeOptionalAttributes(reader, owners_);
+      },
+      std::errc::file_exists,
+      [&] { return OutcomeOfLink(LookupWithin(budget, directory, name, credential), file); });
+}
+
+RenameReply Nfs4::Rename(const FileHandle& from_directory, std::string_view from_name,
+                         const FileHandle& to_directory, std::string_view to_name,
+                         const Credential& credential) {
+  std::errc error = CheckName(from_name);
+  if (error == kOk) error = CheckName(to_name);
+  if (error != kOk) return Failure<RenameReply>(error);
+  Compound compound;
+  compound.PutHandle(from_directory).SaveHandle().PutHandle(to_directory);
+  compound.Rename(from_name, to_name).GetAttributes().RestoreHandle().GetAttributes();
+  Budget budget = caller_->NewBudget();
+  return CallOnce<RenameReply>(
+      compound, credential, budget,
+      [&](CompoundReader& reader, RenameReply& reply) {
+        ChangeInfo from;
+        ChangeInfo to;
+        if (!reader.Next(OP_PUTFH) || !reader.Next(OP_SAVEFH) || !reader.Next(OP_PUTFH) ||
+            !TakeRenamed(reader, from, to)) {
+          reply.error = reader.error();
+          return;
+        }
+        reply.to_directory = Consistency(to, TakeOptionalAttributes(reader, owners_));
+        reader.Next(OP_RESTOREFH);
+        reply.from_directory = Consistency(from, TakeOptionalAttributes(reader, owners_));
+      },
+      std::errc::no_such_file_or_directory,
+      [&] {
+        return OutcomeOfRename(LookupWithin(budget, from_directory, from_name, credential), [&] {
+          return LookupWithin(budget, to_directory, to_name, credential);
+        });
+      });
+}
+
+RemoveReply Nfs4::Remove(const FileHandle& directory, std::string_view name,
+                         const Credential& credential) {
+  return RemoveIf(false, directory, name, credential);
+}
+
+RemoveReply Nfs4::RemoveDirectory(const FileHandle& directory, std::string_view name,
+                                  const Credential& credential) {
+  return RemoveIf(true, directory, name, credential);
+}
+
+// Checks the type in the same COMPOUND: REMOVE removes files and directories alike.
+RemoveReply Nfs4::RemoveIf(bool is_directory, const FileHandle& directory, std::string_view name,
+                           const Credential& credential) {
+  if (const std::errc error = CheckName(name); error != kOk) return Failure<RemoveReply>(error);
+  Compound compound;
+  compound.PutHandle(directory).Lookup(name).RequireDirectory(is_directory);
+  compound.PutHandle(directory).Remove(name).GetAttributes();
+  Budget budget = caller_->NewBudget();
+  return CallOnce<RemoveReply>(
+      compound, credential, budget,
+      [&](CompoundReader& reader, RemoveReply& reply) {
+        ChangeInfo change;
+        if (reader.Next(OP_PUTFH) && reader.Next(OP_LOOKUP) &&
+            reader.Next(is_directory ? OP_VERIFY : OP_NVERIFY) && reader.Next(OP_PUTFH) &&
+            TakeRemoved(reader, change)) {
+          reply.directory = Consistency(change, TakeOptionalAttributes(reader, owners_));
+          return;
+        }
+        reply.error = reader.error();
+        if (reader.status() == NFS4ERR_SAME) reply.error = std::errc::is_a_directory;
+        if (reader.status() == NFS4ERR_NOT_SAME) reply.error = std::errc::not_a_directory;
+      },
+      std::errc::no_such_file_or_directory,
+      [&] { return OutcomeOfRemove(LookupWithin(budget, directory, name, credential)); });
+}
+
+SetAttributesReply Nfs4::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
+                                         const Credential& credential) {
+  for (;;) {
+    const bool names = owners_as_names_.load();
+    Compound compound;
+    if (names) compound.SendOwnersAsNames(owners_);
+    compound.PutHandle(file).GetAttributes().SetAttributesOf({}, attributes).GetAttributes();
+    bool bad_owner = false;
+    SetAttributesReply reply = Call<SetAttributesReply>(
+        compound, credential, [&](CompoundReader& reader, SetAttributesReply& set) {
+          Attributes before;
+          if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, before) &&
+              reader.Next(OP_SETATTR)) {
+            // Not atomic for a directory: its names may have changed between the two operations.
+            set.file = {PreOpAttributes{.change = before.change},
+                        TakeOptionalAttributes(reader, owners_),
+                        before.type != FileType::kDirectory};
+            return;
+          }
+          set.error = reader.error();
+          bad_owner = reader.status() == NFS4ERR_BADOWNER;
+        });
+    if (!bad_owner || names) return reply;
+    owners_as_names_.store(true);
+  }
+}
+
+}  // namespace nfswalk::protocol

@@ -1,0 +1,178 @@
+// compound: encodes one COMPOUND (RFC 7530 15.2), sends it and reads its results.
+//
+// A Compound borrows names, texts and data, and copies handles and attributes. What it borrows must
+// live until the call has returned, since it may be sent more than once. Operations work on the
+// current file handle (RFC 7530 16).
+//
+// Thread safety: none of the classes; the functions: distinct compounds.
+#ifndef NFSWALK_NFSCLIENT_NFS4_COMPOUND_H_
+#define NFSWALK_NFSCLIENT_NFS4_COMPOUND_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <forward_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "nfsclient/nfs4/owner_names.h"
+#include "nfsclient/nfs4/state_id.h"
+#include "nfsclient/protocol/file_handle.h"
+#include "nfsclient/protocol/protocol.h"
+#include "nfsclient/rpc/caller.h"
+#include "nfsclient/rpc/request.h"
+#include "nfsclient/rpc/xdr_reader.h"
+#include "sunrpc_auth/credential.h"
+
+struct fattr4;
+struct nfs_argop4;
+
+namespace nfswalk::protocol {
+
+class Compound {
+ public:
+  // Limit for paths, each of whose names is an operation.
+  static constexpr size_t kEncodedBytesMax = 64 * 1024;
+
+  Compound();
+  ~Compound();
+  Compound(const Compound&) = delete;
+  Compound& operator=(const Compound&) = delete;
+
+  Compound& PutRoot();
+  Compound& PutHandle(const FileHandle& handle);
+  Compound& GetHandle();
+  Compound& SaveHandle();
+  Compound& RestoreHandle();
+  Compound& Lookup(std::string_view name);
+  Compound& LookupParent();
+  // Requests the members of Attributes.
+  Compound& GetAttributes();
+  // Requests the members of ServerAttributes.
+  Compound& GetLimits();
+  Compound& Access(uint32_t rights);
+  // Adds VERIFY (is_directory) or NVERIFY of the type: the COMPOUND ends here with NFS4ERR_NOT_SAME
+  // or NFS4ERR_SAME if the current file is not (is) a directory.
+  Compound& RequireDirectory(bool is_directory);
+  Compound& ReadLink();
+  // Behind PutHandle(). Data goes to `into`, as far as it was not received before that was known.
+  Compound& Read(const StateId& state, uint64_t offset_bytes, std::span<std::byte> into);
+  // With FILE_SYNC4. At most one in a COMPOUND.
+  Compound& Write(const StateId& state, uint64_t offset_bytes, std::span<const std::byte> data);
+  // Requests handle and attributes of each entry if `plus`, else the file id. `max_bytes` bounds
+  // the reply.
+  Compound& ReadDir(ReadDirPosition position, uint32_t max_bytes, bool plus);
+
+  Compound& MakeDirectory(std::string_view name, const SetAttributes& attributes);
+  Compound& MakeSymlink(std::string_view name, std::string_view target,
+                        const SetAttributes& attributes);
+  Compound& Remove(std::string_view name);
+  // Moves from the saved directory to the current one.
+  Compound& Rename(std::string_view from, std::string_view to);
+  // Links the saved file as `name` in the current directory.
+  Compound& Link(std::string_view name);
+  Compound& SetAttributesOf(const StateId& state, const SetAttributes& attributes);
+  // Encodes owners of the operations added from now on as names by `names`, not as numbers. `names`
+  // must live until they are added.
+  Compound& SendOwnersAsNames(const OwnerNames& names);
+
+  Compound& SetClientId(uint64_t verifier, std::string_view id);
+  Compound& ConfirmClientId(uint64_t client_id, uint64_t verifier);
+  Compound& Renew(uint64_t client_id);
+  Compound& Open(const OpenArguments& arguments);
+  Compound& ConfirmOpen(const StateId& state, uint32_t sequence);
+  Compound& Close(const StateId& state, uint32_t sequence);
+
+  size_t operations() const;
+  // Returns the size of the encoded operations, without WRITE's data.
+  size_t encoded_bytes() const { return encoded_bytes_; }
+  // Returns the size of Lookup(name), GetHandle(), GetAttributes() and Access().
+  static size_t EncodedBytesOfStep(std::string_view name);
+
+  // Encodes the call. The request borrows from this object and from what it borrows, until the next
+  // Encode().
+  rpc::Request Encode();
+
+ private:
+  // Adds an operation. `argument_bytes`: encoded size of its arguments, as far as known.
+  nfs_argop4& Add(int operation, size_t argument_bytes);
+  fattr4 EncodeAttributes(const SetAttributes& attributes);
+
+  std::vector<nfs_argop4> operations_;
+  // Storage that the operations point to.
+  std::forward_list<std::string> bytes_;
+  std::forward_list<std::array<uint32_t, 2>> masks_;
+  // Of WRITE: not encoded, sent from where it lies.
+  std::span<const std::byte> data_;
+  std::span<std::byte> read_into_;    // of READ
+  size_t operations_after_data_ = 0;  // index of the one behind WRITE; 0: there is none
+  size_t encoded_bytes_ = 0;
+  size_t results_bytes_max_ = 64;
+  std::optional<rpc::XdrBuffer> encoded_;
+  const OwnerNames* names_ = nullptr;
+};
+
+// Reads the results in the order of the operations, until the first that failed: nothing follows
+// it, and its body is left.
+class CompoundReader {
+ public:
+  // `results` (COMPOUND4res) must outlive it.
+  explicit CompoundReader(rpc::XdrReader& results);
+
+  // Returns whether the next result is of `operation` (OP_*) and succeeded; else sets error(), and
+  // so do all later calls. Its body is then to be read from body() to its end. SETATTR's is
+  // skipped; other bodies that decode.h has no function for are empty.
+  bool Next(int operation);
+  rpc::XdrReader& body() { return body_; }
+  // Ends the reading of a body: sets error() unless it `is_valid` and was not longer than the
+  // reply. Returns whether it was.
+  bool TakeBody(bool is_valid);
+  // Skips a bitmap4 of the body.
+  void SkipBitmap();
+
+  // Of the names in all results.
+  OwnerWait& owner_wait() { return owner_wait_; }
+
+  // Returns errc{} while every Next() succeeded; else the errno of the failed operation (may be one
+  // of internal_errors.h), or io_error for results that do not match the operations.
+  std::errc error() const { return error_; }
+  // Returns the nfsstat4 of error(), 0 if it has none.
+  int status() const { return status_; }
+  // Sets error(), for a result that the caller refuses.
+  void Fail(std::errc why = std::errc::io_error) { error_ = why; }
+
+ private:
+  rpc::XdrReader& body_;
+  uint32_t results_left_ = 0;
+  int refused_status_ = 0;  // nfsstat4 of the COMPOUND
+  std::errc error_{};
+  int status_ = 0;
+  OwnerWait owner_wait_;
+};
+
+// Makes of `decode(CompoundReader&, Reply&)`, which reads the results and sets `reply.error`, what
+// rpc::Caller takes. kJukebox repeats the whole COMPOUND after a pause: `decode` must not return it
+// once a non-idempotent operation was executed.
+template <typename Decode>
+auto DecodeCompound(Decode decode) {
+  return [decode](rpc::XdrReader& results, auto& reply) {
+    CompoundReader reader(results);
+    decode(reader, reply);
+  };
+}
+
+// Sends an idempotent COMPOUND.
+template <typename Reply, typename Decode>
+Reply CallCompound(rpc::Caller& caller, Compound& compound,
+                   const sunrpc_auth::Credential& credential, rpc::Caller::Budget& budget,
+                   Decode decode) {
+  return caller.Call<Reply>(credential, budget, compound.Encode(), DecodeCompound(decode));
+}
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_NFS4_COMPOUND_H_

@@ -1,0 +1,271 @@
+#include "nfsclient/nfs4/decode.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/protocol/wire_limits.h"
+#include "nfsclient/rpc/internal_errors.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+// Limit of opaque data in the protocol (RFC 7530 2.1, NFS4_OPAQUE_LIMIT).
+constexpr size_t kOpaqueBytesMax = 1024;
+
+// Reads a handle; empty: not valid.
+FileHandle ReadHandle(rpc::XdrReader& body) {
+  const std::string_view bytes = body.Bytes(kNfs4HandleBytesMax);
+  return FileHandle({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+}
+
+// Reads eight bytes that are opaque: a verifier.
+uint64_t ReadVerifier(rpc::XdrReader& body) {
+  uint64_t verifier = 0;
+  const std::string_view bytes = body.Opaque(sizeof verifier);
+  if (!bytes.empty()) std::memcpy(&verifier, bytes.data(), sizeof verifier);
+  return verifier;
+}
+
+ChangeInfo ReadChange(rpc::XdrReader& body) {
+  ChangeInfo change;
+  change.atomic = body.Bool();
+  change.before = body.U64();
+  change.after = body.U64();
+  return change;
+}
+
+StateId ReadState(rpc::XdrReader& body) {
+  StateId state;
+  state.sequence = body.U32();
+  const std::string_view other = body.Opaque(state.other.size());
+  std::copy(other.begin(), other.end(), state.other.begin());
+  return state;
+}
+
+// READDIR returns neither "." nor ".." (RFC 7530 16.24).
+bool IsEntryName(std::string_view name) {
+  return CheckName(name) == std::errc{} && name != "." && name != "..";
+}
+
+// Refuses cookie 0, the beginning of a directory (RFC 7530 16.24), from which a listing would loop.
+bool ReadEntry(rpc::XdrReader& body, const OwnerNames& owners, OwnerWait& wait,
+               DirectoryEntry& entry) {
+  entry.cookie = body.U64();
+  const std::string_view name = body.Bytes(kNameBytesMax);
+  FileAttributes decoded;
+  if (entry.cookie == 0 || !IsEntryName(name) ||
+      !DecodeFileAttributes(body, owners, wait, decoded)) {
+    return false;
+  }
+  entry.name = name;
+  entry.fileid = decoded.mounted_on_fileid;
+  if (!decoded.complete) return true;
+  entry.attributes = decoded.attributes;
+  entry.handle = decoded.handle;
+  return true;
+}
+
+// Skips open_delegation4 (RFC 7530 16.16). None is asked for, and one that is granted is not used.
+bool SkipDelegation(rpc::XdrReader& body) {
+  const uint32_t type = body.U32();
+  if (type == OPEN_DELEGATE_NONE) return true;
+  if (type != OPEN_DELEGATE_READ && type != OPEN_DELEGATE_WRITE) return false;
+  (void)ReadState(body);
+  (void)body.Bool();  // recall
+  if (type == OPEN_DELEGATE_WRITE) {
+    const uint32_t limit = body.U32();
+    if (limit != NFS_LIMIT_SIZE && limit != NFS_LIMIT_BLOCKS) return false;
+    (void)body.U64();
+  }
+  constexpr size_t kAceWords = 3;  // before the name
+  body.Skip(kAceWords * sizeof(uint32_t));
+  (void)body.Bytes(kOpaqueBytesMax);
+  return true;
+}
+
+// Takes a result that begins with change_info4, the only part that is used.
+bool TakeChange(CompoundReader& reader, int operation, ChangeInfo& directory) {
+  if (!reader.Next(operation)) return false;
+  const ChangeInfo change = ReadChange(reader.body());
+  if (operation == OP_CREATE) reader.SkipBitmap();
+  if (!reader.TakeBody(true)) return false;
+  directory = change;
+  return true;
+}
+
+}  // namespace
+
+bool TakeHandle(CompoundReader& reader, FileHandle& handle) {
+  if (!reader.Next(OP_GETFH)) return false;
+  const FileHandle taken = ReadHandle(reader.body());
+  if (!reader.TakeBody(!taken.empty())) return false;
+  handle = taken;
+  return true;
+}
+
+bool TakeAttributes(CompoundReader& reader, const OwnerNames& owners, Attributes& attributes) {
+  if (!reader.Next(OP_GETATTR)) return false;
+  FileAttributes decoded;
+  const bool good = DecodeFileAttributes(reader.body(), owners, reader.owner_wait(), decoded);
+  if (!reader.TakeBody(good && decoded.complete)) return false;
+  attributes = decoded.attributes;
+  return true;
+}
+
+OptionalAttributes TakeOptionalAttributes(CompoundReader& reader, const OwnerNames& owners) {
+  Attributes attributes;
+  if (!TakeAttributes(reader, owners, attributes)) return std::nullopt;
+  return attributes;
+}
+
+bool TakeLimits(CompoundReader& reader, ServerAttributes& decoded) {
+  if (!reader.Next(OP_GETATTR)) return false;
+  ServerAttributes taken;
+  if (!reader.TakeBody(DecodeServerAttributes(reader.body(), taken))) return false;
+  decoded = taken;
+  return true;
+}
+
+bool TakeAccess(CompoundReader& reader, uint32_t& granted) {
+  if (!reader.Next(OP_ACCESS)) return false;
+  const uint32_t supported = reader.body().U32();
+  const uint32_t access = reader.body().U32();
+  if (!reader.TakeBody(true)) return false;
+  granted = access & supported & kAccessAll;
+  return true;
+}
+
+bool TakeLinkText(CompoundReader& reader, std::string& target) {
+  if (!reader.Next(OP_READLINK)) return false;
+  const std::string_view text = reader.body().Bytes(kLinkBytesMax);
+  if (!reader.TakeBody(!text.empty() && text.find('\0') == text.npos)) return false;
+  target = text;
+  return true;
+}
+
+bool TakeRead(CompoundReader& reader, std::span<std::byte> into, ReadReply& reply) {
+  if (!reader.Next(OP_READ)) return false;
+  const bool eof = reader.body().Bool();
+  const size_t bytes = reader.body().Data(into);
+  // An empty READ before the end of the file would make a reader loop.
+  const bool stuck = bytes == 0 && !eof && !into.empty();
+  if (!reader.TakeBody(!stuck)) return false;
+  reply.count_bytes = bytes;
+  reply.eof = eof;
+  return true;
+}
+
+bool TakeWrite(CompoundReader& reader, size_t sent_bytes, size_t& count_bytes) {
+  if (!reader.Next(OP_WRITE)) return false;
+  const uint32_t count = reader.body().U32();
+  const uint32_t committed = reader.body().U32();
+  (void)ReadVerifier(reader.body());
+  const bool good =
+      count <= sent_bytes && (count > 0 || sent_bytes == 0) && committed == FILE_SYNC4;
+  if (!reader.TakeBody(good)) return false;
+  count_bytes = count;
+  return true;
+}
+
+// Reserves for entries as long as the first one.
+bool TakeEntries(CompoundReader& reader, const OwnerNames& owners, ReadDirPosition requested,
+                 ReadDirReply& reply) {
+  if (!reader.Next(OP_READDIR)) return false;
+  rpc::XdrReader& body = reader.body();
+  const uint64_t verifier = ReadVerifier(body);
+  std::vector<DirectoryEntry> entries;
+  const size_t bytes = body.bytes_left();
+  while (body.Bool()) {
+    if (!ReadEntry(body, owners, reader.owner_wait(), entries.emplace_back()))
+      return reader.TakeBody(false);
+    if (entries.size() == 1) entries.reserve(bytes / (bytes - body.bytes_left()));
+  }
+  const bool eof = body.Bool();
+  const bool progress = eof || entries.empty() || entries.back().cookie != requested.cookie;
+  if (!reader.TakeBody(progress)) return false;
+  if (entries.empty() && !eof) {
+    reader.Fail(kTooSmall);
+    return false;
+  }
+  reply.verifier = verifier;
+  reply.entries = std::move(entries);
+  reply.eof = eof;
+  return true;
+}
+
+bool TakeCreated(CompoundReader& reader, ChangeInfo& directory) {
+  return TakeChange(reader, OP_CREATE, directory);
+}
+
+bool TakeRemoved(CompoundReader& reader, ChangeInfo& directory) {
+  return TakeChange(reader, OP_REMOVE, directory);
+}
+
+bool TakeLinked(CompoundReader& reader, ChangeInfo& directory) {
+  return TakeChange(reader, OP_LINK, directory);
+}
+
+bool TakeRenamed(CompoundReader& reader, ChangeInfo& from_directory, ChangeInfo& to_directory) {
+  if (!reader.Next(OP_RENAME)) return false;
+  const ChangeInfo from = ReadChange(reader.body());
+  const ChangeInfo to = ReadChange(reader.body());
+  if (!reader.TakeBody(true)) return false;
+  from_directory = from;
+  to_directory = to;
+  return true;
+}
+
+WeakCacheConsistency Consistency(const ChangeInfo& change, const OptionalAttributes& now) {
+  // Leaves `now` out if it includes a later change by another client.
+  const bool ours = now && now->change == change.after;
+  return {.before = PreOpAttributes{.change = change.before},
+          .after = ours ? now : std::nullopt,
+          .atomic = change.atomic && ours};
+}
+
+bool TakeClientId(CompoundReader& reader, ClientIdGrant& grant) {
+  if (!reader.Next(OP_SETCLIENTID)) return false;
+  const uint64_t client_id = reader.body().U64();
+  const uint64_t verifier = ReadVerifier(reader.body());
+  if (!reader.TakeBody(true)) return false;
+  grant = {client_id, verifier};
+  return true;
+}
+
+bool TakeOpen(CompoundReader& reader, OpenGrant& grant) {
+  if (!reader.Next(OP_OPEN)) return false;
+  rpc::XdrReader& body = reader.body();
+  OpenGrant taken;
+  taken.state = ReadState(body);
+  taken.directory = ReadChange(body);
+  taken.must_confirm = (body.U32() & OPEN4_RESULT_CONFIRM) != 0;
+  reader.SkipBitmap();
+  if (!reader.TakeBody(SkipDelegation(body))) return false;
+  grant = taken;
+  return true;
+}
+
+bool TakeConfirmed(CompoundReader& reader, StateId& state) {
+  if (!reader.Next(OP_OPEN_CONFIRM)) return false;
+  const StateId taken = ReadState(reader.body());
+  if (!reader.TakeBody(true)) return false;
+  state = taken;
+  return true;
+}
+
+bool TakeClosed(CompoundReader& reader) {
+  if (!reader.Next(OP_CLOSE)) return false;
+  (void)ReadState(reader.body());
+  return reader.TakeBody(true);
+}
+
+}  // namespace nfswalk::protocol

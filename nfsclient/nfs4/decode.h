@@ -1,0 +1,102 @@
+// decode: decodes and checks the results of an NFSv4 server.
+//
+// Checks lengths, counts and types as nfs3/decode.h does, handles up to 128 bytes. Functions return
+// false for what does not parse; the caller then uses nothing of the reply. Names and texts are
+// counted strings: an embedded NUL is an error, as are the names "." and ".." and the cookie 0 in a
+// directory.
+//
+// A fattr4 is decoded by its own bitmap (RFC 7530 5), for which the length of every attribute must
+// be known: all but ACLs, locations and write-only ones. The values must end where the bitmap says.
+// fsid halves below 2^32 are concatenated, others hashed into 64 bits. Nanoseconds of a second and
+// more are cut to 999999999.
+//
+// Thread safety: all functions (OwnerNames is).
+#ifndef NFSWALK_NFSCLIENT_NFS4_DECODE_H_
+#define NFSWALK_NFSCLIENT_NFS4_DECODE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+
+#include "nfsclient/nfs4/compound.h"
+#include "nfsclient/nfs4/owner_names.h"
+#include "nfsclient/nfs4/state_id.h"
+#include "nfsclient/protocol/protocol.h"
+
+namespace nfswalk::protocol {
+
+inline constexpr size_t kNfs4HandleBytesMax = 128;
+
+// The fattr4 of a file.
+struct FileAttributes {
+  Attributes attributes;
+  std::optional<FileHandle> handle;
+  uint64_t mounted_on_fileid = 0;  // attributes.fileid if not sent
+  std::errc rdattr_error{};        // READDIR: why attributes are missing
+  // All attributes that GetAttributes() requests were sent, or have a substitute: space_used
+  // (size), rawdev (0), time_access (time_modify).
+  bool complete = false;
+};
+bool DecodeFileAttributes(rpc::XdrReader& results, const OwnerNames& owners, OwnerWait& wait,
+                          FileAttributes& decoded);
+
+// The fattr4 of GetLimits().
+struct ServerAttributes {
+  ServerLimits limits;         // clamped as those of version 3; 64 KiB, 255 if not sent
+  uint32_t lease_seconds = 0;  // at least 1
+};
+bool DecodeServerAttributes(rpc::XdrReader& results, ServerAttributes& decoded);
+
+// Each decodes the next result of `reader`, which must be of its operation, to its end. Returns
+// false, sets reader.error() and stores nothing if that failed or does not parse.
+bool TakeHandle(CompoundReader& reader, FileHandle& handle);
+bool TakeAttributes(CompoundReader& reader, const OwnerNames& owners, Attributes& attributes);
+// Returns nullopt if that fails.
+OptionalAttributes TakeOptionalAttributes(CompoundReader& reader, const OwnerNames& owners);
+bool TakeLimits(CompoundReader& reader, ServerAttributes& decoded);
+bool TakeAccess(CompoundReader& reader, uint32_t& granted);
+bool TakeLinkText(CompoundReader& reader, std::string& target);
+// What lies in `into` is undefined after an error.
+bool TakeRead(CompoundReader& reader, std::span<std::byte> into, ReadReply& reply);
+// `sent_bytes`: size of the data sent.
+bool TakeWrite(CompoundReader& reader, size_t sent_bytes, size_t& count_bytes);
+// `requested`: as in nfs3/decode.h. An empty chunk that is not the last is kTooSmall.
+bool TakeEntries(CompoundReader& reader, const OwnerNames& owners, ReadDirPosition requested,
+                 ReadDirReply& reply);
+
+// change_info4 (RFC 7530 2.2.8): the directory before and after an operation that changes it.
+struct ChangeInfo {
+  bool atomic = false;
+  uint64_t before = 0;
+  uint64_t after = 0;
+};
+bool TakeCreated(CompoundReader& reader, ChangeInfo& directory);
+bool TakeRemoved(CompoundReader& reader, ChangeInfo& directory);
+bool TakeLinked(CompoundReader& reader, ChangeInfo& directory);
+bool TakeRenamed(CompoundReader& reader, ChangeInfo& from_directory, ChangeInfo& to_directory);
+// Returns `change` and `now`, the directory's attributes read later in the same COMPOUND. Leaves
+// `now` out if another client changed the directory in between. Atomic only if no other client can
+// have changed it from `change.before` until then.
+WeakCacheConsistency Consistency(const ChangeInfo& change, const OptionalAttributes& now);
+
+struct ClientIdGrant {
+  uint64_t client_id = 0;
+  uint64_t verifier = 0;
+};
+bool TakeClientId(CompoundReader& reader, ClientIdGrant& grant);
+struct OpenGrant {
+  StateId state;
+  ChangeInfo directory;
+  bool must_confirm = false;
+};
+bool TakeOpen(CompoundReader& reader, OpenGrant& grant);
+// OPEN_CONFIRM; CLOSE.
+bool TakeConfirmed(CompoundReader& reader, StateId& state);
+bool TakeClosed(CompoundReader& reader);
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_NFS4_DECODE_H_

@@ -1,0 +1,192 @@
+#include "nfsclient/nfs4/nfs4.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <algorithm>
+#include <utility>
+
+#include "nfsclient/protocol/wire_limits.h"
+#include "nfsclient/rpc/internal_errors.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+// maxcount of READDIR. 10,000 entries take 6 to 8 calls; more is not faster (nfs-ganesha 4.3).
+constexpr uint32_t kReadDirBytes = 256 * 1024;
+
+// A reply and the nfsstat4 of its error.
+template <typename Reply>
+struct WithStatus : Reply {
+  int status = 0;
+};
+
+}  // namespace
+
+RootReply Nfs4::GetRoot(const Credential& credential) {
+  Compound compound;
+  compound.PutHandle(root_).GetAttributes().GetLimits();
+  Budget budget = rpc::Retry::BudgetUntil(mount_deadline_);
+  return CallCompound<RootReply>(
+      *caller_, compound, credential, budget, [&](CompoundReader& reader, RootReply& reply) {
+        ServerAttributes decoded;
+        if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, reply.attributes)) {
+          TakeLimits(reader, decoded);
+        }
+        reply.error = reader.error();
+        reply.handle = root_;
+        reply.limits = decoded.limits;
+        reply.limits.readdir_bytes_max = kReadDirBytes;
+      });
+}
+
+AttributesReply Nfs4::GetAttributes(const FileHandle& file, const Credential& credential) {
+  Compound compound;
+  compound.PutHandle(file).GetAttributes();
+  return Call<AttributesReply>(compound, credential,
+                               [&](CompoundReader& reader, AttributesReply& reply) {
+                                 if (reader.Next(OP_PUTFH))
+                                   TakeAttributes(reader, owners_, reply.attributes);
+                                 reply.error = reader.error();
+                               });
+}
+
+LookupReply Nfs4::Lookup(const FileHandle& directory, std::string_view name,
+                         const Credential& credential) {
+  Budget budget = caller_->NewBudget();
+  return LookupWithin(budget, directory, name, credential);
+}
+
+LookupReply Nfs4::LookupWithin(Budget& budget, const FileHandle& directory, std::string_view name,
+                               const Credential& credential) {
+  if (const std::errc error = CheckName(name); error != kOk) return Failure<LookupReply>(error);
+  Compound compound;
+  compound.PutHandle(directory).GetAttributes().Lookup(name).GetHandle().GetAttributes();
+  return CallCompound<LookupReply>(
+      *caller_, compound, credential, budget, [&](CompoundReader& reader, LookupReply& reply) {
+        if (reader.Next(OP_PUTFH)) reply.directory = TakeOptionalAttributes(reader, owners_);
+        if (reader.Next(OP_LOOKUP) && TakeHandle(reader, reply.handle)) {
+          reply.attributes = TakeOptionalAttributes(reader, owners_);
+        }
+        reply.error = reader.error();
+        if (reply.error != kOk) reply.handle = {};
+      });
+}
+
+AccessReply Nfs4::Access(const FileHandle& file, const Credential& credential) {
+  Compound compound;
+  // The attributes first: rights that change in between are newer than what validates them.
+  compound.PutHandle(file).GetAttributes().Access(kAccessAll);
+  return Call<AccessReply>(compound, credential, [&](CompoundReader& reader, AccessReply& reply) {
+    Attributes attributes;
+    if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, attributes)) {
+      reply.attributes = attributes;
+      TakeAccess(reader, reply.granted);
+    }
+    reply.error = reader.error();
+  });
+}
+
+ReadLinkReply Nfs4::ReadLink(const FileHandle& link, const Credential& credential) {
+  Compound compound;
+  compound.PutHandle(link).ReadLink().GetAttributes();
+  return Call<ReadLinkReply>(compound, credential,
+                             [&](CompoundReader& reader, ReadLinkReply& reply) {
+                               if (reader.Next(OP_PUTFH) && TakeLinkText(reader, reply.target)) {
+                                 reply.attributes = TakeOptionalAttributes(reader, owners_);
+                               }
+                               reply.error = reader.error();
+                               if (reply.error != kOk) reply.target.clear();
+                             });
+}
+
+OpenReply Nfs4::Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
+                     bool read, bool write, const Credential& credential) {
+  if (const std::errc error = CheckName(name); error != kOk) return Failure<OpenReply>(error);
+  Budget budget = caller_->NewBudget();
+  OpenFiles::Opened opened = open_files_->Open(
+      {.directory = directory, .name = name, .read = read, .write = write}, credential, budget);
+  if (opened.error == kOk && opened.handle != file) opened.error = kStale;
+  if (opened.error != kOk) return Failure<OpenReply>(opened.error);
+  return {kOk, std::move(opened.state), opened.attributes};
+}
+
+ReadReply Nfs4::Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
+                     const OpenState* state, const Credential& credential) {
+  into = into.first(std::min<size_t>(into.size(), kTransferBytesMax));
+  Budget budget = caller_->NewBudget();
+  for (;;) {
+    const StateId used = OpenFiles::StateOf(state);
+    Compound compound;
+    compound.PutHandle(file).Read(used, offset_bytes, into).GetAttributes();
+    WithStatus<ReadReply> reply = CallCompound<WithStatus<ReadReply>>(
+        *caller_, compound, credential, budget,
+        [&](CompoundReader& reader, WithStatus<ReadReply>& read) {
+          if (reader.Next(OP_PUTFH) && TakeRead(reader, into, read)) {
+            read.attributes = TakeOptionalAttributes(reader, owners_);
+          }
+          read.error = reader.error();
+          if (read.error != kOk) read.count_bytes = 0;
+          read.status = reader.status();
+        });
+    if (reply.error == kOk || state == nullptr || reply.status == 0) return reply;
+    const std::errc error = open_files_->Recover(state, used, reply.status, budget);
+    if (error != kOk) return Failure<ReadReply>(error);
+  }
+}
+
+WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
+                       std::span<const std::byte> data, const OpenState* state,
+                       const Credential& credential) {
+  data = data.first(std::min<size_t>(data.size(), kTransferBytesMax));
+  Budget budget = caller_->NewBudget();
+  for (;;) {
+    const StateId used = OpenFiles::StateOf(state);
+    Compound compound;
+    compound.PutHandle(file).GetAttributes().Write(used, offset_bytes, data).GetAttributes();
+    WithStatus<WriteReply> reply = CallCompound<WithStatus<WriteReply>>(
+        *caller_, compound, credential, budget,
+        [&](CompoundReader& reader, WithStatus<WriteReply>& written) {
+          Attributes before;
+          if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, before) &&
+              TakeWrite(reader, data.size(), written.count_bytes)) {
+            written.file.before = PreOpAttributes{.change = before.change};
+            written.file.after = TakeOptionalAttributes(reader, owners_);
+          } else {
+            written.error = reader.error();
+            written.status = reader.status();
+          }
+        });
+    if (reply.error == kOk || state == nullptr || reply.status == 0) return reply;
+    const std::errc error = open_files_->Recover(state, used, reply.status, budget);
+    if (error != kOk) return Failure<WriteReply>(error);
+  }
+}
+
+ReadDirReply Nfs4::ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
+                           const Credential& credential) {
+  Compound compound;
+  compound.PutHandle(directory).GetAttributes().ReadDir(position, kReadDirBytes, plus);
+  ReadDirReply reply =
+      Call<ReadDirReply>(compound, credential, [&](CompoundReader& reader, ReadDirReply& listed) {
+        if (reader.Next(OP_PUTFH)) listed.directory = TakeOptionalAttributes(reader, owners_);
+        TakeEntries(reader, owners_, position, listed);
+        listed.error = reader.error();
+      });
+  if (reply.error == std::errc::no_such_file_or_directory) reply.error = kStale;
+  if (reply.error != kTooSmall) return reply;
+  // TOOSMALL: an entry may fit without its attributes and handle.
+  return plus ? ReadDir(directory, position, false, credential)
+              : Failure<ReadDirReply>(std::errc::io_error);
+}
+
+void Nfs4::Shutdown() {
+  caller_->Shutdown();
+  open_files_->Shutdown();
+}
+
+}  // namespace nfswalk::protocol

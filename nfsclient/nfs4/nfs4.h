@@ -1,0 +1,135 @@
+// nfs4: an export of an NFSv4.0 server (RFC 7530), over TCP with AUTH_SYS or AUTH_NONE.
+//
+// Calls: protocol.h; each is one COMPOUND. Retries and timeouts: rpc/retry.h. Connections:
+// rpc/connection.h. Lost replies: lost_reply.h. Open files and the lease: state/open_files.h.
+// File handles are assumed persistent: NFS4ERR_FHEXPIRED is ESTALE, and the walk looks the name up
+// again. No delegations are requested.
+//
+// Thread safety: all functions. The connections live in the network namespace of the thread that
+// called ConnectNfs4().
+#ifndef NFSWALK_NFSCLIENT_NFS4_NFS4_H_
+#define NFSWALK_NFSCLIENT_NFS4_NFS4_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "nfsclient/nfs4/compound.h"
+#include "nfsclient/nfs4/decode.h"
+#include "nfsclient/nfs4/operations_limit.h"
+#include "nfsclient/nfs4/owner_names.h"
+#include "nfsclient/nfs4/state/open_files.h"
+#include "nfsclient/protocol/protocol.h"
+#include "nfsclient/protocol/transport_options.h"
+#include "nfsclient/rpc/caller.h"
+
+namespace nfswalk::protocol {
+
+class Nfs4 final : public Protocol {
+ public:
+  // Resolves the host, connects (default port 2049), pings the NFS service and looks up the export
+  // from the server's root, all within options.mount_timeout_ms. Errors: those of server_contact.h
+  // and failed_call.h, and the server's for the export's path.
+  static std::expected<std::unique_ptr<Protocol>, ConnectError> ConnectNfs4(
+      const ServerAddress& server, const TransportOptions& options);
+  // Shuts down. Preconditions: no call is in progress.
+  ~Nfs4() override;
+
+  CallDeadline::Clock::time_point NewDeadline() const override { return caller_->NewDeadline(); }
+  RootReply GetRoot(const Credential& credential) override;
+  AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) override;
+  LookupReply Lookup(const FileHandle& directory, std::string_view name,
+                     const Credential& credential) override;
+  LookupPathReply LookupPath(const FileHandle& directory, std::span<const std::string_view> names,
+                             const Credential& credential) override;
+  bool can_lookup_paths() const override { return true; }
+  AccessReply Access(const FileHandle& file, const Credential& credential) override;
+  ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) override;
+  OpenReply Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
+                 bool read, bool write, const Credential& credential) override;
+  bool opens_by_name() const override { return true; }
+  ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
+                 const OpenState* state, const Credential& credential) override;
+  WriteReply Write(const FileHandle& file, uint64_t offset_bytes, std::span<const std::byte> data,
+                   const OpenState* state, const Credential& credential) override;
+  ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
+                       const Credential& credential) override;
+
+  CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
+                     const SetAttributes& attributes, const Credential& credential) override;
+  CreateReply MakeDirectory(const FileHandle& directory, std::string_view name,
+                            const SetAttributes& attributes, const Credential& credential) override;
+  CreateReply MakeSymlink(const FileHandle& directory, std::string_view name,
+                          std::string_view target, const SetAttributes& attributes,
+                          const Credential& credential) override;
+  LinkReply Link(const FileHandle& file, const FileHandle& directory, std::string_view name,
+                 const Credential& credential) override;
+  RenameReply Rename(const FileHandle& from_directory, std::string_view from_name,
+                     const FileHandle& to_directory, std::string_view to_name,
+                     const Credential& credential) override;
+  RemoveReply Remove(const FileHandle& directory, std::string_view name,
+                     const Credential& credential) override;
+  RemoveReply RemoveDirectory(const FileHandle& directory, std::string_view name,
+                              const Credential& credential) override;
+  SetAttributesReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
+                                     const Credential& credential) override;
+
+  // Includes the NULL calls of new connections.
+  uint64_t rpcs_sent() const override { return caller_->calls_sent(); }
+  void Shutdown() override;
+
+  // Calls repeated; connections opened, over all of nconnect. Relaxed, as rpcs_sent().
+  uint64_t retries() const { return caller_->retries(); }
+  uint64_t connections_opened() const { return caller_->connections_opened(); }
+
+ private:
+  using Budget = rpc::Caller::Budget;
+
+  Nfs4(const FileHandle& root, std::unique_ptr<rpc::Caller> caller,
+       CallDeadline::Clock::time_point mount_deadline);
+
+  // Sends an idempotent COMPOUND. `decode` as in compound.h.
+  template <typename Reply, typename Decode>
+  Reply Call(Compound& compound, const Credential& credential, Decode decode) {
+    Budget budget = caller_->NewBudget();
+    return CallCompound<Reply>(*caller_, compound, credential, budget, decode);
+  }
+  // Sends a COMPOUND that is not, as Caller::CallOnce().
+  template <typename Reply, typename Decode, typename FindOutcome>
+  Reply CallOnce(Compound& compound, const Credential& credential, Budget& budget, Decode decode,
+                 std::errc error_if_executed, FindOutcome find_outcome) {
+    return caller_->CallOnce<Reply>(credential, budget, compound.Encode(), DecodeCompound(decode),
+                                    error_if_executed, find_outcome);
+  }
+
+  LookupReply LookupWithin(Budget& budget, const FileHandle& directory, std::string_view name,
+                           const Credential& credential);
+  size_t LookupSome(Budget& budget, const FileHandle& directory,
+                    std::span<const std::string_view> names, const Credential& credential,
+                    LookupPathReply& reply);
+  template <typename Build, typename IsOurs>
+  CreateReply CreateObject(const FileHandle& directory, std::string_view name,
+                           const Credential& credential, Build build, IsOurs is_ours);
+  CreateReply FinishExclusive(CreateReply created, const FileHandle& directory,
+                              std::string_view name, SetAttributes attributes,
+                              const Credential& credential);
+  RemoveReply RemoveIf(bool is_directory, const FileHandle& directory, std::string_view name,
+                       const Credential& credential);
+
+  const FileHandle root_;
+  const std::unique_ptr<rpc::Caller> caller_;
+  const CallDeadline::Clock::time_point mount_deadline_;
+  const OwnerNames owners_;
+  const std::shared_ptr<OpenFiles> open_files_;
+  OperationsLimit operations_limit_;
+  // Set once the server refused a numeric owner (NFS4ERR_BADOWNER).
+  std::atomic<bool> owners_as_names_{false};
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_NFS4_NFS4_H_

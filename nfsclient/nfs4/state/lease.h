@@ -1,0 +1,100 @@
+// lease: the client id of version 4.0: established, renewed and replaced (RFC 7530 9.1.1, 9.5, 9.6,
+// 16.33, 16.34).
+//
+// Each object is a client of its own: its id string is unique and its verifier constant, so that a
+// restarted server recognises it and lets it reclaim. Calls use the credential of the process,
+// independent of who opens files.
+//
+// Established at the first Client(). While a file is open a thread renews the lease at a third of
+// the server's lease time. When the server no longer knows the client id, the first thread in
+// Replace() establishes another and reopens all files; other threads wait for it, until their
+// deadlines.
+//
+// Thread safety: all functions.
+#ifndef NFSWALK_NFSCLIENT_NFS4_STATE_LEASE_H_
+#define NFSWALK_NFSCLIENT_NFS4_STATE_LEASE_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "nfsclient/nfs4/state/state_error.h"
+#include "nfsclient/nfs4/state/timed_mutex.h"
+#include "nfsclient/rpc/caller.h"
+#include "sunrpc_auth/credential.h"
+
+namespace nfswalk::protocol {
+
+// A client id. Each has the next generation.
+struct LiveClient {
+  uint64_t id = 0;
+  uint64_t generation = 0;   // 0: none yet
+  bool may_reclaim = false;  // the previous one ended with a restart of the server
+};
+
+class Lease {
+ public:
+  using Budget = rpc::Caller::Budget;
+  // Reopens all open files under a new client id. Returns kLeaseExpired or kServerRestart if that
+  // one is gone as well, else kNone.
+  using ReopenAll = std::function<StateError(const LiveClient&, Budget&)>;
+
+  // `caller` outlives it.
+  Lease(rpc::Caller& caller, ReopenAll reopen_all);
+  ~Lease() { End(); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+
+  // Returns the current client id; establishes the first. Errors: those of rpc/retry.h, the
+  // server's and those of pthread_create(3); timed_out; operation_canceled after Stop().
+  std::expected<LiveClient, std::errc> Client(Budget& budget);
+  // Replaces the client id of `generation`, which got `state_error`, unless a later one exists.
+  // Errors: those of Client(); io_error if the server keeps forgetting client ids.
+  std::errc Replace(uint64_t generation, StateError state_error, Budget& budget);
+  // Returns the current client id; generation 0: none yet.
+  LiveClient Current() const;
+
+  // Count open files: the lease is renewed while there is one.
+  void FileOpened();
+  void FileClosed();
+
+  // Ends the renewals for good. Does not block.
+  void Stop();
+  // Stops and joins the thread. Preconditions: no other call is in progress.
+  void End();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::errc Establish(bool may_reclaim, Budget& budget);
+  void SetClient(uint64_t id, std::chrono::seconds lease, bool may_reclaim);
+  std::errc StartThread();
+  void KeepAlive();
+  void Renew();
+
+  rpc::Caller& caller_;
+  const ReopenAll reopen_all_;
+  const sunrpc_auth::Credential credential_;
+  const uint64_t verifier_;
+
+  TimedMutex replacing_;  // held while a client id is established; before mutex_
+  std::string id_;        // this and below: guarded by replacing_
+  std::thread thread_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  LiveClient live_;  // this and below: guarded by mutex_
+  std::chrono::milliseconds period_{};
+  uint64_t files_open_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_NFS4_STATE_LEASE_H_

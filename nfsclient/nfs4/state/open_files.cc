@@ -1,0 +1,296 @@
+#include "nfsclient/nfs4/state/open_files.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "nfsclient/nfs4/state/timed_mutex.h"
+#include "nfsclient/nfs4/status.h"
+#include "nfsclient/protocol/wire_limits.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Limit of recoveries by one operation.
+constexpr int kRecoveriesMax = 4;
+// A state id lost sooner after its reopening is reopened only after a pause.
+constexpr std::chrono::milliseconds kStableState{100};
+
+}  // namespace
+
+// Lock order: `reopening` before `mutex`.
+struct OpenFiles::File {
+  // What READ and WRITE use.
+  struct State {
+    StateId id;
+    uint64_t generation = 0;  // of its client id
+    bool lost = false;        // cannot be reopened
+    // Time of the last reopening, if any.
+    Clock::time_point reopened = {};
+  };
+
+  State CurrentState() const {
+    const std::lock_guard lock(mutex);
+    return state;
+  }
+  void SetState(const State& later) {
+    const std::lock_guard lock(mutex);
+    state = later;
+  }
+
+  // What the file is reopened with. Constant once it is in files_.
+  FileHandle directory;
+  std::string name;
+  bool read = false;
+  bool write = false;
+  Credential credential;
+  FileHandle handle;
+
+  // Held while the file is reopened or closed. The thread that releases it closes a file that is `closed`:
+  // Close() may not wait so long.
+  TimedMutex reopening;
+  OpenOwner owner;                // guarded by reopening
+  bool closed_on_server = false;  // guarded by reopening; or need not be closed there
+  std::atomic<bool> closed{false};
+
+  mutable std::mutex mutex;
+  State state;  // guarded by mutex
+};
+
+class OpenFiles::State final : public OpenState {
+ public:
+  State(std::shared_ptr<OpenFiles> files, std::shared_ptr<File> file)
+      : files_(std::move(files)), file_(std::move(file)) {}
+  ~State() override { files_->Close(file_); }
+
+  static File& FileOf(const OpenState& state) { return *static_cast<const State&>(state).file_; }
+
+ private:
+  const std::shared_ptr<OpenFiles> files_;
+  const std::shared_ptr<File> file_;
+};
+
+OpenFiles::OpenFiles(rpc::Caller& caller, const OwnerNames& names)
+    : caller_(caller),
+      owners_(caller, names),
+      lease_(caller, [this](const LiveClient& client, Budget& budget) {
+        return ReopenAll(client, budget);
+      }) {}
+
+OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& credential,
+                                  Budget& budget) {
+  OpenArguments arguments;
+  arguments.read = request.read;
+  arguments.write = request.write;
+  arguments.how = request.how;
+  arguments.attributes = request.attributes;
+  arguments.exclusive_verifier = request.exclusive_verifier;
+  arguments.name = request.name;
+  for (int tries = 0; tries < kRecoveriesMax; ++tries) {
+    const auto client = lease_.Client(budget);
+    if (!client) return Failure<Opened>(client.error());
+    Acquired acquired = owners_.Open(*client, request.directory, arguments, credential, budget);
+    const StateError state_error = StateErrorOf(acquired.status);
+    if (ConcernsClient(state_error)) {
+      const std::errc error = lease_.Replace(client->generation, state_error, budget);
+      if (error != kOk) return Failure<Opened>(error);
+      continue;
+    }
+    if (acquired.error != kOk) return Failure<Opened>(acquired.error);
+    Opened opened{kOk, acquired.handle, acquired.attributes, acquired.directory, nullptr};
+    opened.state = Register(request, credential, client->generation, std::move(acquired));
+    return opened;
+  }
+  return Failure<Opened>(std::errc::io_error);
+}
+
+std::unique_ptr<OpenState> OpenFiles::Register(const OpenRequest& request,
+                                               const Credential& credential, uint64_t generation,
+                                               Acquired acquired) {
+  auto file = std::make_shared<File>();
+  file->directory = request.directory;
+  file->name = request.name;
+  file->read = request.read;
+  file->write = request.write;
+  file->credential = credential;
+  file->handle = acquired.handle;
+  file->owner = std::move(acquired.owner);
+  file->state = {.id = acquired.state, .generation = generation};
+  {
+    const std::lock_guard lock(mutex_);
+    files_.insert(file);
+  }
+  lease_.FileOpened();
+  return std::make_unique<State>(shared_from_this(), std::move(file));
+}
+
+void OpenFiles::Close(const std::shared_ptr<File>& file) {
+  {
+    const std::lock_guard lock(mutex_);
+    files_.erase(file);
+  }
+  lease_.FileClosed();
+  file->closed.store(true);
+  if (stopped_.load()) return;
+  Budget budget = caller_.NewBudget();
+  CloseOnServer(*file, budget);
+}
+
+// Leaves it to the thread that reopens the file if that takes too long.
+void OpenFiles::CloseOnServer(File& file, Budget& budget) {
+  const std::unique_lock lock(file.reopening, budget.deadline());
+  if (!lock || std::exchange(file.closed_on_server, true)) return;
+  const File::State now = file.CurrentState();
+  // No CLOSE for an earlier client id: the server dropped its state.
+  if (stopped_.load() || now.lost || now.generation != lease_.Current().generation) return;
+  owners_.Close(std::move(file.owner), file.handle, now.id, budget);
+}
+
+StateId OpenFiles::StateOf(const OpenState* state) {
+  return state == nullptr ? StateId() : State::FileOf(*state).CurrentState().id;
+}
+
+std::errc OpenFiles::Recover(const OpenState* state, const StateId& used, int status,
+                             Budget& budget) {
+  const StateError state_error = StateErrorOf(status);
+  switch (state_error) {
+    case StateError::kWait:
+      return caller_.PauseForJukebox(budget);
+    case StateError::kState:
+    case StateError::kLeaseExpired:
+    case StateError::kServerRestart:
+      if (state == nullptr) break;
+      return RecoverFile(State::FileOf(*state), used, state_error, budget);
+    case StateError::kNone:
+    case StateError::kOwner:
+    case StateError::kRevoked:
+      break;
+  }
+  return ErrnoOfStatus4(status);
+}
+
+std::errc OpenFiles::RecoverFile(File& file, const StateId& used, StateError state_error,
+                                 Budget& budget) {
+  const bool was_stable = Clock::now() - file.CurrentState().reopened >= kStableState;
+  if (!was_stable && file.CurrentState().id == used) {
+    const std::errc error = caller_.PauseForJukebox(budget);
+    if (error != kOk) return error;
+  }
+  for (int tries = 0; tries < kRecoveriesMax; ++tries) {
+    const File::State now = file.CurrentState();
+    if (now.lost) return std::errc::io_error;
+    if (now.id != used) return kOk;
+    if (ConcernsClient(state_error)) {
+      const std::errc error = lease_.Replace(now.generation, state_error, budget);
+      if (error != kOk) return error;
+      // The file may not be reopened yet under the new client id.
+      state_error = StateError::kState;
+      continue;
+    }
+    const auto client = lease_.Client(budget);
+    if (!client) return client.error();
+    const Reopened reopened = Reopen(file, used, *client, budget);
+    if (reopened.error != kOk) return reopened.error;
+    if (ConcernsClient(reopened.state_error)) {
+      const std::errc error = lease_.Replace(client->generation, reopened.state_error, budget);
+      if (error != kOk) return error;
+    }
+  }
+  return std::errc::io_error;
+}
+
+std::vector<std::shared_ptr<OpenFiles::File>> OpenFiles::OpenedBefore(uint64_t generation) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<File>> before;
+  for (const std::shared_ptr<File>& file : files_) {
+    const File::State now = file->CurrentState();
+    if (now.generation < generation && !now.lost) before.push_back(file);
+  }
+  return before;
+}
+
+bool OpenFiles::MayReclaim(const LiveClient& client) const {
+  return client.may_reclaim && reclaimed_generation_.load() < client.generation;
+}
+
+// Reopens all files of earlier client ids under `client`. Stops where the budget ends and leaves
+// the rest to Reopen(). Returns as Lease::ReopenAll.
+StateError OpenFiles::ReopenAll(const LiveClient& client, Budget& budget) {
+  for (const Claim claim : {Claim::kPrevious, Claim::kNull}) {
+    for (const std::shared_ptr<File>& file : OpenedBefore(client.generation)) {
+      if (claim == Claim::kPrevious && !MayReclaim(client)) break;
+      const Reopened reopened =
+          ReopenByClaim(claim, *file, file->CurrentState().id, client, budget);
+      if (reopened.state_error != StateError::kNone || reopened.error != kOk)
+        return reopened.state_error;
+    }
+  }
+  return StateError::kNone;
+}
+
+// Reopens `file` if its state id is still `used`.
+OpenFiles::Reopened OpenFiles::Reopen(File& file, const StateId& used, const LiveClient& client,
+                                      Budget& budget) {
+  if (MayReclaim(client) && file.CurrentState().generation < client.generation) {
+    const Reopened reclaimed = ReopenByClaim(Claim::kPrevious, file, used, client, budget);
+    if (reclaimed.state_error != StateError::kNone || reclaimed.error != kOk) return reclaimed;
+  }
+  return ReopenByClaim(Claim::kNull, file, used, client, budget);
+}
+
+OpenFiles::Reopened OpenFiles::ReopenByClaim(Claim claim, File& file, const StateId& used,
+                                             const LiveClient& client, Budget& budget) {
+  std::unique_lock lock(file.reopening, budget.deadline());
+  if (!lock) return {std::errc::timed_out};
+  const Reopened reopened = ReopenLocked(claim, file, used, client, budget);
+  lock.unlock();
+  if (file.closed.load()) CloseOnServer(file, budget);
+  return reopened;
+}
+
+// Preconditions: file.reopening is held.
+OpenFiles::Reopened OpenFiles::ReopenLocked(Claim claim, File& file, const StateId& used,
+                                            const LiveClient& client, Budget& budget) {
+  File::State later = file.CurrentState();
+  if (file.closed.load() || later.lost || later.id != used) return {};
+  OpenArguments arguments;
+  arguments.read = file.read;
+  arguments.write = file.write;
+  arguments.name = file.name;
+  arguments.reclaim = claim == Claim::kPrevious;
+  const FileHandle& at = arguments.reclaim ? file.handle : file.directory;
+  Acquired acquired = owners_.Open(client, at, arguments, file.credential, budget);
+  const StateError state_error = StateErrorOf(acquired.status);
+  if (ConcernsClient(state_error)) return {kOk, state_error};
+  if (acquired.error != kOk && acquired.status == NFS4_OK) return {acquired.error};
+  if (acquired.error == kOk && acquired.handle == file.handle) {
+    later.id = acquired.state;
+    later.generation = client.generation;
+    later.reopened = Clock::now();
+    file.owner = std::move(acquired.owner);
+  } else if (acquired.error == kOk) {
+    owners_.Close(std::move(acquired.owner), acquired.handle, acquired.state, budget);
+    later.lost = true;
+  } else if (claim == Claim::kNull) {
+    later.lost = true;
+  } else if (acquired.status == NFS4ERR_NO_GRACE) {
+    reclaimed_generation_.store(client.generation);
+  }
+  file.SetState(later);
+  return {};
+}
+
+void OpenFiles::Shutdown() {
+  stopped_.store(true);
+  lease_.Stop();
+}
+
+}  // namespace nfswalk::protocol

@@ -1,0 +1,117 @@
+// open_files: the files open on a server, and their recovery (RFC 7530 9).
+//
+// Sends nothing before the first Open(): a client without open files has no client id and no lease
+// (lease.h). When the client id is gone (STALE_CLIENTID after a restart of the server, EXPIRED
+// after a partition) a new one is established and every file is reopened: after a restart all are
+// first reclaimed by handle (CLAIM_PREVIOUS); then those refused are opened by name (CLAIM_NULL),
+// which waits for the end of the grace period, after which nothing can be reclaimed. A file that
+// cannot be reopened, because it is gone or its name leads to another, is lost: it fails with
+// io_error from then on (RFC 7530 9.6.3). There are as many owners as files open at once
+// (open_owners.h).
+//
+// Thread safety: all functions; StateOf() and Recover() also on one OpenState. Destroying an
+// OpenState needs exclusive access to it.
+#ifndef NFSWALK_NFSCLIENT_NFS4_STATE_OPEN_FILES_H_
+#define NFSWALK_NFSCLIENT_NFS4_STATE_OPEN_FILES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <system_error>
+#include <unordered_set>
+#include <vector>
+
+#include "nfsclient/nfs4/owner_names.h"
+#include "nfsclient/nfs4/state/lease.h"
+#include "nfsclient/nfs4/state/open_owners.h"
+#include "nfsclient/nfs4/state/state_error.h"
+#include "nfsclient/nfs4/state_id.h"
+#include "nfsclient/protocol/protocol.h"
+#include "nfsclient/rpc/caller.h"
+
+namespace nfswalk::protocol {
+
+// In a shared_ptr: every OpenState shares it.
+class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
+ public:
+  using Budget = rpc::Caller::Budget;
+
+  // The arguments of Open().
+  struct OpenRequest {
+    FileHandle directory;
+    std::string_view name;
+    bool read = false;
+    bool write = false;
+    OpenArguments::How how = OpenArguments::How::kNoCreate;
+    SetAttributes attributes = {};    // kUnchecked, kGuarded
+    uint64_t exclusive_verifier = 0;  // kExclusive
+  };
+  struct Opened {
+    std::errc error{};
+    FileHandle handle;
+    OptionalAttributes attributes;
+    WeakCacheConsistency directory;
+    std::unique_ptr<OpenState> state;  // closes when destroyed
+  };
+
+  // `caller` and `names` must outlive it, unless Shutdown() was called and the lease ended.
+  OpenFiles(rpc::Caller& caller, const OwnerNames& names);
+
+  // Opens or creates a file. `budget`: time left to the operation (rpc/retry.h).
+  Opened Open(const OpenRequest& request, const Credential& credential, Budget& budget);
+
+  // Returns the state id for READ, WRITE and SETATTR; of null, the anonymous one.
+  static StateId StateOf(const OpenState* state);
+  // Recovers from the `status` (nfsstat4) of a READ, WRITE or SETATTR with the state id `used`.
+  // Returns errc{} once the file is reopened, by this or another thread: repeat with a new
+  // StateOf(). Else returns the error to report: that of the recovery, or the errno of a status
+  // that is not about state.
+  std::errc Recover(const OpenState* state, const StateId& used, int status, Budget& budget);
+
+  // Ends the lease; from now on nothing is closed. Does not block.
+  void Shutdown();
+  // Joins the thread that renews. Preconditions: no call is in progress. An OpenState that is left
+  // still closes, but its lease is no longer renewed.
+  void EndLease() { lease_.End(); }
+
+ private:
+  struct File;
+  class State;
+  enum class Claim : uint8_t { kPrevious, kNull };
+  struct Reopened {
+    // No reply, or a malformed one: may be retried.
+    std::errc error{};
+    // kServerRestart, kLeaseExpired: the client id is gone, nothing was done. Else kNone.
+    StateError state_error = StateError::kNone;
+  };
+
+  std::unique_ptr<OpenState> Register(const OpenRequest& request, const Credential& credential,
+                                      uint64_t generation, Acquired acquired);
+  void Close(const std::shared_ptr<File>& file);
+  void CloseOnServer(File& file, Budget& budget);
+
+  std::errc RecoverFile(File& file, const StateId& used, StateError state_error, Budget& budget);
+  StateError ReopenAll(const LiveClient& client, Budget& budget);
+  std::vector<std::shared_ptr<File>> OpenedBefore(uint64_t generation);
+  bool MayReclaim(const LiveClient& client) const;
+  Reopened Reopen(File& file, const StateId& used, const LiveClient& client, Budget& budget);
+  Reopened ReopenByClaim(Claim claim, File& file, const StateId& used, const LiveClient& client,
+                         Budget& budget);
+  Reopened ReopenLocked(Claim claim, File& file, const StateId& used, const LiveClient& client,
+                        Budget& budget);
+
+  rpc::Caller& caller_;
+  std::atomic<bool> stopped_{false};
+  // Generation of the last client id for which the server answered NO_GRACE.
+  std::atomic<uint64_t> reclaimed_generation_{0};
+  OpenOwners owners_;
+  std::mutex mutex_;
+  std::unordered_set<std::shared_ptr<File>> files_;  // guarded by mutex_
+  Lease lease_;                                      // its thread uses the others
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_NFS4_STATE_OPEN_FILES_H_

@@ -1,0 +1,42 @@
+// state_id: state ids and the arguments of OPEN (RFC 7530 9).
+//
+// Thread safety: as any value.
+#ifndef NFSWALK_NFSCLIENT_NFS4_STATE_ID_H_
+#define NFSWALK_NFSCLIENT_NFS4_STATE_ID_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "nfsclient/protocol/protocol.h"
+
+namespace nfswalk::protocol {
+
+// stateid4 (RFC 7530 9.1.4). All zeros: the anonymous state id, for I/O without an OPEN.
+struct StateId {
+  uint32_t sequence = 0;
+  std::array<char, 12> other{};
+  friend bool operator==(const StateId&, const StateId&) = default;
+};
+
+// OPEN4args (RFC 7530 16.16). The current file handle is the directory; with `reclaim`, the file.
+struct OpenArguments {
+  enum class How : uint8_t { kNoCreate, kUnchecked, kGuarded, kExclusive };
+
+  uint32_t sequence = 0;  // of the owner
+  uint64_t client_id = 0;
+  std::string_view owner;
+  bool read = false;
+  bool write = false;
+  How how = How::kNoCreate;
+  SetAttributes attributes = {};    // kUnchecked, kGuarded
+  uint64_t exclusive_verifier = 0;  // kExclusive
+  std::string_view name;
+  bool reclaim = false;  // CLAIM_PREVIOUS after a restart of the server; `name` is not used
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_NFS4_STATE_ID_H_

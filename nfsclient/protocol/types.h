@@ -1,0 +1,109 @@
+// types: files and directory entries, independent of the protocol version.
+//
+// Thread safety: as any value.
+#ifndef NFSWALK_NFSCLIENT_PROTOCOL_TYPES_H_
+#define NFSWALK_NFSCLIENT_PROTOCOL_TYPES_H_
+
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "nfsclient/protocol/file_handle.h"
+
+namespace nfswalk::protocol {
+
+// errno values that std::errc has no name for.
+inline constexpr std::errc kStale{ESTALE};
+inline constexpr std::errc kOk{};
+
+// The values are those of the type bits of st_mode shifted right by 12, as in inode(7).
+enum class FileType : uint8_t {
+  kFifo = 1,
+  kCharacterDevice = 2,
+  kDirectory = 4,
+  kBlockDevice = 6,
+  kRegular = 8,
+  kSymlink = 10,
+  kSocket = 12,
+};
+
+struct Time {
+  int64_t seconds = 0;
+  uint32_t nanoseconds = 0;
+  friend bool operator==(const Time&, const Time&) = default;
+};
+
+// RFC 1813 2.6 fattr3; RFC 7530 5.
+struct Attributes {
+  FileType type = FileType::kRegular;
+  uint32_t mode = 0;  // the 12 permission bits only
+  uint32_t nlink = 0;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  uint64_t size_bytes = 0;
+  uint64_t used_bytes = 0;
+  uint32_t rdev_major = 0;
+  uint32_t rdev_minor = 0;
+  uint64_t fsid = 0;
+  uint64_t fileid = 0;
+  Time atime;
+  Time mtime;
+  Time ctime;
+  // Version 4: the change attribute. Version 3: derived from ctime, mtime and size. Compare for
+  // equality only (ATTR-5).
+  uint64_t change = 0;
+  friend bool operator==(const Attributes&, const Attributes&) = default;
+};
+
+using OptionalAttributes = std::optional<Attributes>;
+
+// The pre-operation attributes of a file or directory. Version 3: RFC 1813 2.6 wcc_attr, without
+// `change`. Version 4: `change` alone (RFC 7530 2.2.8 change_info4).
+struct PreOpAttributes {
+  uint64_t size_bytes = 0;
+  Time mtime = {};
+  Time ctime = {};
+  std::optional<uint64_t> change = {};
+
+  // Returns whether these are the attributes `known`.
+  bool Matches(const Attributes& known) const {
+    if (change) return *change == known.change;
+    return size_bytes == known.size_bytes && mtime == known.mtime && ctime == known.ctime;
+  }
+};
+
+// RFC 1813 2.6 wcc_data, RFC 7530 2.2.8 change_info4. nullopt: not sent.
+struct WeakCacheConsistency {
+  std::optional<PreOpAttributes> before = {};
+  std::optional<Attributes> after = {};
+  // False: another client may have changed the directory between `before` and `after`.
+  bool atomic = true;
+};
+
+// A time to set; nullopt: the server's current time.
+struct SetTime {
+  std::optional<Time> time = {};
+};
+// sattr3. nullopt: not changed.
+struct SetAttributes {
+  std::optional<uint32_t> mode = {};
+  std::optional<uint32_t> uid = {};
+  std::optional<uint32_t> gid = {};
+  std::optional<uint64_t> size_bytes = {};
+  std::optional<SetTime> atime = {};
+  std::optional<SetTime> mtime = {};
+};
+
+struct DirectoryEntry {
+  std::string name;
+  uint64_t fileid = 0;
+  uint64_t cookie = 0;
+  OptionalAttributes attributes;
+  std::optional<FileHandle> handle;
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_PROTOCOL_TYPES_H_

@@ -1,0 +1,118 @@
+// call: one remote procedure call (RFC 5531) through a Connection.
+//
+// Owned by the caller, usually on its stack, with the request that it borrows. Between
+// Connection::Submit() and the end of Wait() only the connection accesses it. A call that was lost
+// or timed out may be submitted again: it keeps its xid, by which a server recognises it.
+//
+// Thread safety: none.
+#ifndef NFSWALK_NFSCLIENT_RPC_CALL_H_
+#define NFSWALK_NFSCLIENT_RPC_CALL_H_
+
+#include <array>
+#include <atomic>
+#include <boost/intrusive/list.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "nfsclient/rpc/reply_buffer.h"
+#include "nfsclient/rpc/request.h"
+#include "nfsclient/rpc/xdr_reader.h"
+#include "sunrpc_auth/auth_body.h"
+
+namespace nfswalk::rpc {
+
+enum class Outcome : uint8_t {
+  kPending,
+  kReplied,      // executed: see results()
+  kRejected,     // refused by the server's RPC layer, or malformed: see reject_reason()
+  kLost,         // the connection ended while the call was in flight
+  kTimedOut,     // the deadline passed; the server may have executed it if was_sent()
+  kUnreachable,  // not sent: connecting failed and fail_if_unreachable is set
+  kCanceled,     // the connection was shut down
+  kNoMemory,     // the reply could not be received for want of memory
+};
+
+// reject_stat, auth_stat and accept_stat (RFC 5531 9).
+enum class RejectReason : uint8_t {
+  kNone,
+  kDenied,
+  kProgramUnavailable,
+  kVersionMismatch,
+  kProcedureUnavailable,
+  kGarbageArguments,
+  kSystemError,
+  kMalformedReply,
+};
+
+class Call {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Borrows `request` and what it borrows, until Wait() has returned.
+  explicit Call(const Request& request) : request_(request) {}
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // Settings.
+  Clock::time_point deadline = Clock::time_point::max();
+  // Borrowed. nullptr: AUTH_NONE.
+  const sunrpc_auth::AuthBody* auth = nullptr;
+  // Ends in kUnreachable once an attempt to connect fails, instead of waiting for the next one.
+  bool fail_if_unreachable = false;
+
+  // Valid after Wait().
+  bool was_sent() const { return was_sent_; }
+  RejectReason reject_reason() const { return reject_reason_; }
+  // errno of the failed connect(2). Valid after kUnreachable.
+  int connect_errno() const { return connect_errno_; }
+  // The results of the procedure. Valid after kReplied, until the call is destroyed or submitted.
+  XdrReader results() const { return XdrReader(results_, placed_at_, placed_bytes_); }
+
+ private:
+  friend class Connection;
+
+  // What the socket knows of it.
+  enum class Transmission : uint8_t {
+    kNone,     // in no list of the connection
+    kQueued,   // nothing was sent
+    kSending,  // in a sendmsg(2) right now, which reads it
+    kPartial,  // the connection ends if the rest does not follow
+    kSent,     // in flight
+  };
+  // Of `wake_`.
+  static constexpr uint32_t kAsleep = 0;
+  static constexpr uint32_t kDrive = 1;  // woken to receive for all
+  static constexpr uint32_t kDone = 2;
+
+  // Message type, RPC version, program, version, procedure, credential and verifier at their
+  // longest, behind record mark and xid.
+  static constexpr size_t kHeaderBytesMax = 4 + 4 + 5 * 4 + 8 + sunrpc_auth::kAuthBodyBytesMax + 8;
+
+  // All below: guarded by the connection's mutex until it is done.
+  boost::intrusive::list_member_hook<> transmission_hook_;
+  boost::intrusive::list_member_hook<> waiter_hook_;
+  const Request& request_;
+  uint32_t xid_ = 0;  // 0: none yet
+  Transmission transmission_ = Transmission::kNone;
+  Outcome outcome_ = Outcome::kPending;
+  bool sleeps_ = false;
+  bool was_sent_ = false;
+  Outcome early_outcome_ = Outcome::kPending;  // of a reply that came in kSending
+  RejectReason reject_reason_ = RejectReason::kNone;
+  int connect_errno_ = 0;
+  uint32_t generation_ = 0;  // of the connection that it was sent on
+  ReplySlice reply_;         // the record
+  std::span<const std::byte> results_;
+  // Of the data, received where it goes: not in the record, behind `placed_at_` in it.
+  const std::byte* placed_at_ = nullptr;
+  size_t placed_bytes_ = 0;
+  size_t header_bytes_ = 0;
+  std::array<std::byte, kHeaderBytesMax> header_;
+  std::atomic<uint32_t> wake_{kAsleep};
+};
+
+}  // namespace nfswalk::rpc
+
+#endif  // NFSWALK_NFSCLIENT_RPC_CALL_H_

@@ -1,0 +1,102 @@
+#include "nfsclient/rpc/caller.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include "nfsclient/rpc/failed_call.h"
+#include "sunrpc_auth/auth_body.h"
+
+namespace nfswalk::rpc {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr uint32_t kConnectionsMax = 16;
+constexpr milliseconds kConnectTimeoutMin{3'000};  // more than SYN takes when it is sent twice
+constexpr milliseconds kConnectTimeoutMax{10'000};
+constexpr milliseconds kSilenceMin{10'000};
+
+}  // namespace
+
+std::expected<std::unique_ptr<Caller>, std::errc> Caller::Open(
+    const Endpoint& endpoint, const protocol::TransportOptions& options,
+    std::shared_ptr<ServerLocator> locator) {
+  char machine_name[sunrpc_auth::kMachineNameBytesMax + 1] = "";
+  gethostname(machine_name, sizeof machine_name - 1);
+  std::unique_ptr<Caller> caller(new Caller(endpoint, options, machine_name));
+  const milliseconds timeo =
+      std::max(milliseconds{100} * int64_t{options.timeo_ds}, milliseconds{100});
+  const Timeouts timeouts{.connect = std::clamp(timeo, kConnectTimeoutMin, kConnectTimeoutMax),
+                          .silence = std::max(timeo * (options.retrans + 1), kSilenceMin)};
+  const uint32_t connections = std::clamp<uint32_t>(options.nconnect, 1, kConnectionsMax);
+  for (uint32_t i = 0; i < connections; ++i) {
+    auto connection = Connection::Open(endpoint, timeouts, locator);
+    if (!connection) return std::unexpected(connection.error());
+    caller->connections_.push_back(std::move(*connection));
+  }
+  return caller;
+}
+
+Caller::Caller(const Endpoint& endpoint, const protocol::TransportOptions& options,
+               std::string machine_name)
+    : port_(endpoint.port),
+      machine_name_(std::move(machine_name)),
+      retry_(options, endpoint.version) {}
+
+std::expected<void, protocol::ConnectError> Caller::Ping(const std::string& service,
+                                                         const std::string& host,
+                                                         Retry::Clock::time_point deadline) {
+  constexpr uint32_t kNullProcedure = 0;  // of every program (RFC 5531 12.1)
+  const Request request{.procedure = kNullProcedure};
+  rpc::Call call(request);
+  call.deadline = deadline;
+  call.fail_if_unreachable = true;
+  const Outcome outcome = connections_.front()->Execute(call);
+  if (outcome == Outcome::kReplied) return {};
+  return std::unexpected(ExplainFailedCall(call, outcome, service, host, port_));
+}
+
+SendResult Caller::Send(rpc::Call& call, const sunrpc_auth::Credential& credential,
+                        Budget& budget) {
+  const auto body = sunrpc_auth::CachedAuthBody(credential, machine_name_);
+  if (!body) return {body.error()};
+  call.auth = *body;
+  return retry_.Send(LeastLoaded(), call, budget);
+}
+
+// Round robin per thread among those with the least calls; threads start at different ones.
+Connection& Caller::LeastLoaded() {
+  if (connections_.size() == 1) return *connections_.front();
+  static std::atomic<uint32_t> threads{0};
+  thread_local uint32_t turn = threads.fetch_add(1);
+  const size_t first = turn++ % connections_.size();
+  Connection* least = connections_[first].get();
+  for (size_t i = 1; i < connections_.size(); ++i) {
+    Connection* other = connections_[(first + i) % connections_.size()].get();
+    if (other->load() < least->load()) least = other;
+  }
+  return *least;
+}
+
+void Caller::Shutdown() {
+  retry_.Shutdown();
+  for (const auto& connection : connections_) connection->Shutdown();
+}
+
+uint64_t Caller::calls_sent() const {
+  uint64_t sum = 0;
+  for (const auto& connection : connections_) sum += connection->calls_sent();
+  return sum;
+}
+
+uint64_t Caller::connections_opened() const {
+  uint64_t sum = 0;
+  for (const auto& connection : connections_) sum += connection->connections_opened();
+  return sum;
+}
+
+}  // namespace nfswalk::rpc

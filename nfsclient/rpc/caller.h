@@ -1,0 +1,120 @@
+// caller: sends calls with a credential over one of several connections, retried as the mount
+// options say.
+//
+// Thread safety: all functions.
+#ifndef NFSWALK_NFSCLIENT_RPC_CALLER_H_
+#define NFSWALK_NFSCLIENT_RPC_CALLER_H_
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <new>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/protocol/transport_options.h"
+#include "nfsclient/rpc/call.h"
+#include "nfsclient/rpc/connection.h"
+#include "nfsclient/rpc/internal_errors.h"
+#include "nfsclient/rpc/retry.h"
+#include "sunrpc_auth/credential.h"
+
+namespace nfswalk::rpc {
+
+class Caller {
+ public:
+  using Budget = Retry::Budget;
+
+  // Makes `options.nconnect` connections (clamped to 1..16), which connect when first used and
+  // share `locator`. Errors: those of Connection::Open().
+  static std::expected<std::unique_ptr<Caller>, std::errc> Open(
+      const Endpoint& endpoint, const protocol::TransportOptions& options,
+      std::shared_ptr<ServerLocator> locator = nullptr);
+
+  Retry::Clock::time_point NewDeadline() const { return retry_.NewDeadline(); }
+  Budget NewBudget() const { return retry_.NewBudget(); }
+
+  // Sends an idempotent call. `decode(XdrReader& results, Reply&)` fills the reply, on this thread.
+  template <typename Reply, typename Decode>
+  Reply Call(const sunrpc_auth::Credential& credential, Budget& budget, const Request& request,
+             Decode decode) {
+    bool repeated = false;
+    return SendAndDecode<Reply>(credential, budget, request, decode, repeated);
+  }
+  // The same with a new budget.
+  template <typename Reply, typename Decode>
+  Reply Call(const sunrpc_auth::Credential& credential, const Request& request, Decode decode) {
+    Budget budget = NewBudget();
+    return Call<Reply>(credential, budget, request, decode);
+  }
+  // Sends a call that is not idempotent. `error_if_executed` is the error of a second execution,
+  // `find_outcome()` then returns the reply of the first, or nullopt if there was none
+  // (lost_reply.h).
+  template <typename Reply, typename Decode, typename FindOutcome>
+  Reply CallOnce(const sunrpc_auth::Credential& credential, Budget& budget, const Request& request,
+                 Decode decode, std::errc error_if_executed, FindOutcome find_outcome) {
+    bool repeated = false;
+    Reply reply = SendAndDecode<Reply>(credential, budget, request, decode, repeated);
+    if (!repeated || reply.error != error_if_executed) return reply;
+    return find_outcome().value_or(std::move(reply));
+  }
+
+  // Pauses as after kJukebox, for calls that the caller repeats itself. Errors: timed_out,
+  // operation_canceled.
+  [[nodiscard]] std::errc PauseForJukebox(Budget& budget) { return retry_.PauseForJukebox(budget); }
+
+  // Sends a NULL call on the first connection, once. `service` ("NFS version 3") and `host` are for
+  // the message. Errors: those of ExplainFailedCall().
+  std::expected<void, protocol::ConnectError> Ping(const std::string& service,
+                                                   const std::string& host,
+                                                   Retry::Clock::time_point deadline);
+
+  void Shutdown();
+
+  uint64_t calls_sent() const;
+  uint64_t connections_opened() const;
+  uint64_t retries() const { return retry_.retries(); }
+
+ private:
+  Caller(const Endpoint& endpoint, const protocol::TransportOptions& options,
+         std::string machine_name);
+
+  // Repeats after kJukebox, even a call that is not idempotent: it means that the call was not
+  // executed. Sets `repeated` if the call was sent more than once.
+  template <typename Reply, typename Decode>
+  Reply SendAndDecode(const sunrpc_auth::Credential& credential, Budget& budget,
+                      const Request& request, Decode decode, bool& repeated) {
+    for (;;) {
+      Reply reply;
+      rpc::Call call(request);
+      const SendResult sent = Send(call, credential, budget);
+      repeated |= sent.repeated;
+      reply.error = sent.error;
+      if (sent.error != std::errc{}) return reply;
+      try {
+        XdrReader results = call.results();
+        decode(results, reply);
+      } catch (const std::bad_alloc&) {
+        reply = Reply{};
+        reply.error = std::errc::not_enough_memory;
+      }
+      if (reply.error != protocol::kJukebox) return reply;
+      reply = Reply{};
+      reply.error = retry_.PauseForJukebox(budget);
+      if (reply.error != std::errc{}) return reply;
+    }
+  }
+  SendResult Send(rpc::Call& call, const sunrpc_auth::Credential& credential, Budget& budget);
+  Connection& LeastLoaded();
+
+  const uint16_t port_;
+  const std::string machine_name_;
+  Retry retry_;
+  std::vector<std::unique_ptr<Connection>> connections_;
+};
+
+}  // namespace nfswalk::rpc
+
+#endif  // NFSWALK_NFSCLIENT_RPC_CALLER_H_

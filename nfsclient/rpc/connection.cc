@@ -1,0 +1,251 @@
+#include "nfsclient/rpc/connection.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include "nfsclient/rpc/futex.h"
+#include "nfsclient/rpc/reply_header.h"
+#include "rcu/fork.h"
+
+namespace nfswalk::rpc {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kBackoffMin{10};
+// RFC 5531 9.
+constexpr uint32_t kCallMessage = 0;
+constexpr uint32_t kRpcVersion = 2;
+constexpr uint32_t kAuthNone = 0;
+constexpr uint32_t kAuthSys = 1;
+constexpr uint32_t kLastFragment = 0x80000000;
+
+// Appends to a call's header, whose size is bounded by the credential's.
+class HeaderWriter {
+ public:
+  explicit HeaderWriter(std::byte* at) : begin_(at), at_(at) {}
+
+  void U32(uint32_t value) {
+    const uint32_t wire = htonl(value);
+    std::memcpy(at_, &wire, sizeof wire);
+    at_ += sizeof wire;
+  }
+  // Preconditions: `size` is a multiple of four.
+  void Opaque(const char* bytes, uint32_t size) {
+    U32(size);
+    if (size != 0) std::memcpy(at_, bytes, size);  // AUTH_NONE has no bytes
+    at_ += size;
+  }
+  size_t size() const { return static_cast<size_t>(at_ - begin_); }
+
+ private:
+  std::byte* const begin_;
+  std::byte* at_;
+};
+
+size_t Padded(size_t bytes) { return (bytes + 3) / 4 * 4; }
+
+}  // namespace
+
+std::expected<std::unique_ptr<Connection>, std::errc> Connection::Open(
+    const Endpoint& endpoint, const Timeouts& timeouts, std::shared_ptr<ServerLocator> locator) {
+  std::unique_ptr<Connection> connection(new Connection(endpoint, timeouts, std::move(locator)));
+  const std::errc error =
+      connection->socket_.Create(endpoint.address, endpoint.port, timeouts.silence);
+  if (error != std::errc{}) return std::unexpected(error);
+  return connection;
+}
+
+Connection::Connection(const Endpoint& endpoint, const Timeouts& timeouts,
+                       std::shared_ptr<ServerLocator> locator)
+    : endpoint_(endpoint),
+      timeouts_(timeouts),
+      locator_(std::move(locator)),
+      next_xid_(std::random_device()()),
+      backoff_(kBackoffMin),
+      jitter_(next_xid_) {}
+
+void Connection::EncodeHeader(Call& call) {
+  const Request& request = call.request_;
+  HeaderWriter header(call.header_.data());
+  header.U32(0);  // the record mark follows below
+  header.U32(call.xid_);
+  for (const uint32_t word :
+       {kCallMessage, kRpcVersion, endpoint_.program, endpoint_.version, request.procedure}) {
+    header.U32(word);
+  }
+  const bool is_sys = call.auth != nullptr && call.auth->flavor == sunrpc_auth::Flavor::kSys;
+  header.U32(is_sys ? kAuthSys : kAuthNone);
+  header.Opaque(is_sys ? call.auth->bytes.data() : nullptr, is_sys ? call.auth->size : 0);
+  header.U32(kAuthNone);  // the verifier
+  header.Opaque(nullptr, 0);
+  call.header_bytes_ = header.size();
+  const size_t bytes = header.size() - sizeof(uint32_t) + request.arguments.size() +
+                       Padded(request.data.size()) + request.tail.size();
+  HeaderWriter(call.header_.data()).U32(kLastFragment | static_cast<uint32_t>(bytes));
+}
+
+void Connection::Submit(Call& call) {
+  call.outcome_ = Outcome::kPending;
+  call.early_outcome_ = Outcome::kPending;
+  call.was_sent_ = call.sleeps_ = false;
+  call.reject_reason_ = RejectReason::kNone;
+  call.connect_errno_ = 0;
+  call.reply_ = {};
+  call.placed_bytes_ = 0;
+  call.wake_.store(Call::kAsleep);
+  // Nobody would answer it, and the mutex may be held by a thread that is not there.
+  if (!rcu::InForkedChild()) {
+    const Lock lock(mutex_);
+    if (state_ != State::kClosed) {
+      if (call.xid_ == 0) {
+        do call.xid_ = next_xid_++;
+        while (call.xid_ == 0);
+        EncodeHeader(call);
+      }
+      call.transmission_ = Call::Transmission::kQueued;
+      queue_.push_back(call);
+      load_.fetch_add(1);
+      return;
+    }
+  }
+  call.outcome_ = Outcome::kCanceled;
+  call.wake_.store(Call::kDone);
+}
+
+Outcome Connection::Wait(Call& call) {
+  if (call.wake_.load() != Call::kDone) {
+    Lock lock(mutex_);
+    while (call.outcome_ == Outcome::kPending) {
+      if (driver_ == nullptr || driver_ == &call) {
+        Drive(lock, call);
+        continue;
+      }
+      if (call.transmission_ != Call::Transmission::kSent) Transmit(lock, call);
+      if (call.outcome_ != Outcome::kPending || driver_ == nullptr || driver_ == &call) continue;
+      if (Clock::now() >= call.deadline) {
+        Withdraw(lock, call);
+        continue;
+      }
+      Sleep(lock, call, call.deadline);
+      if (!lock.owns_lock()) break;
+    }
+  }
+  return Finish(call);
+}
+
+// Returns without the lock if the call is done.
+void Connection::Sleep(Lock& lock, Call& call, Clock::time_point until) {
+  call.wake_.store(Call::kAsleep);
+  call.sleeps_ = true;
+  waiters_.push_back(call);
+  lock.unlock();
+  FutexWait(call.wake_, Call::kAsleep, until);
+  if (call.wake_.load() == Call::kDone) return;
+  lock.lock();
+  call.sleeps_ = false;
+  if (call.waiter_hook_.is_linked()) waiters_.erase(waiters_.iterator_to(call));
+}
+
+// Ends a call whose deadline has passed.
+void Connection::Withdraw(Lock& lock, Call& call) {
+  sent_.wait(lock, [&] { return call.transmission_ != Call::Transmission::kSending; });
+  if (call.outcome_ != Outcome::kPending) return;
+  if (call.transmission_ == Call::Transmission::kPartial) {
+    Break();
+    call.outcome_ = Outcome::kTimedOut;
+    return;
+  }
+  if (call.transmission_ == Call::Transmission::kSent) {
+    late_bytes_max_ = std::max<size_t>(late_bytes_max_, call.request_.results_bytes_max);
+  }
+  Complete(call, Outcome::kTimedOut);
+}
+
+// Its owner may free the call once `wake_` says so.
+void Connection::Complete(Call& call, Outcome outcome) {
+  CallList& list = call.transmission_ == Call::Transmission::kQueued ||
+                           call.transmission_ == Call::Transmission::kPartial
+                       ? queue_
+                       : in_flight_;
+  list.erase(list.iterator_to(call));
+  call.transmission_ = Call::Transmission::kNone;
+  load_.fetch_sub(1);
+  if (call.waiter_hook_.is_linked()) waiters_.erase(waiters_.iterator_to(call));
+  if (driver_ == &call && !driving_) {
+    driver_ = nullptr;
+    HandOver();
+  }
+  const bool sleeps = call.sleeps_;
+  call.outcome_ = outcome;
+  call.wake_.store(Call::kDone);
+  if (sleeps) FutexWake(&call.wake_);
+}
+
+void Connection::HandOver() {
+  if (driver_ != nullptr || waiters_.empty()) return;
+  driver_ = &waiters_.front();
+  waiters_.pop_front();
+  driver_->wake_.store(Call::kDrive);
+  FutexWake(&driver_->wake_);
+}
+
+// Reads the header of the reply.
+Outcome Connection::Finish(Call& call) {
+  if (call.outcome_ != Outcome::kReplied) return call.outcome_;
+  XdrReader reply(call.reply_.bytes());
+  reply.Skip(2 * sizeof(uint32_t));  // xid and message type: TakeReply()
+  call.reject_reason_ = ReadReplyHeader(reply);
+  call.results_ = call.reply_.bytes().last(reply.bytes_left());
+  const bool executed = call.reject_reason_ == RejectReason::kNone;
+  return call.outcome_ = executed ? Outcome::kReplied : Outcome::kRejected;
+}
+
+void Connection::Abort(const Call& call) {
+  const Lock lock(mutex_);
+  if (state_ == State::kUp && call.generation_ == generation_) Break();
+}
+
+bool Connection::HasReceivedSince(const Call& call, Clock::time_point then) {
+  const Lock lock(mutex_);
+  return state_ == State::kUp && call.generation_ == generation_ && last_received_ > then;
+}
+
+// Ends the connection and what was sent on it. What was not waits for the next.
+void Connection::Break() {
+  if (state_ == State::kUp) {
+    state_ = State::kBroken;
+    socket_.Interrupt();
+  }
+  EndSent(Outcome::kLost);
+  partial_bytes_ = 0;
+}
+
+void Connection::EndSent(Outcome outcome) {
+  const auto outcome_of = [outcome](const Call& call) {
+    const bool ends = call.was_sent_ && call.transmission_ != Call::Transmission::kSending;
+    return ends ? outcome : Outcome::kPending;
+  };
+  CompleteAll(in_flight_, outcome_of);
+  CompleteAll(queue_, outcome_of);
+}
+
+void Connection::EndAll() {
+  EndSent(Outcome::kCanceled);
+  CompleteAll(queue_, [](const Call&) { return Outcome::kCanceled; });
+}
+
+void Connection::Shutdown() {
+  if (rcu::InForkedChild()) return;  // the connection is the parent's
+  const Lock lock(mutex_);
+  if (state_ == State::kClosed) return;
+  state_ = State::kClosed;
+  socket_.Interrupt();
+  EndAll();
+}
+
+}  // namespace nfswalk::rpc

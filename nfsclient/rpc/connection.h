@@ -1,0 +1,220 @@
+// connection: one TCP connection to one RPC program, driven by the threads that call.
+//
+// There is no thread of its own. A thread in Wait() sends its call itself; one of those that wait,
+// the driver, connects and receives for all, and when its own call is done it wakes another to go
+// on. A lone caller thus does one sendmsg(2) and one recv(2), and no thread is woken.
+//
+// Invariants, all under mutex_:
+//   1. A call is in queue_ (kQueued, kPartial: only the first) or in in_flight_ (kSending, kSent),
+//      until it is done. Its owner may free it then.
+//   2. Where a thread sleeps in Wait(), driver_ is not null: a thread that ceases to be the driver
+//   makes
+//      a sleeper the next one (HandOver()). A call that is done is never the driver.
+//   3. One thread at a time sends (sending_), one receives (the driver); both do so without mutex_.
+//      The calls that are being sent (kSending) stay until sendmsg(2) has returned: a reply that
+//      comes before is kept, a deadline that passes waits.
+//      It receives into memory of the connection, or, in the middle of the reply to its own call,
+//      where that call's data goes; once that call is done it does not any more.
+//   4. The socket is disconnected by the driver, while nobody sends. Others break the connection:
+//      kBroken, and shutdown(2), which ends the driver's recv(2).
+//
+//   state        left by
+//   kDown        the pause after a failure ends and a call waits -> kConnecting
+//   kConnecting  connected -> kUp; refused, or too slow -> kDown
+//   kUp          end of the stream, a violation of the protocol, Abort() -> kBroken
+//   kBroken      the driver -> kDown
+//   (all)        Shutdown() -> kClosed, for good
+//
+// The pause is 10 ms after a loss, doubled with each attempt up to 30 s, less up to a quarter at
+// random; a reply resets it (an accepted connection does not: the server may close at once). A call
+// whose deadline passes ends alone; a reply that comes for it later is dropped by its xid. It takes
+// the connection along only if it was sent in part. At most kInFlightMax calls are sent and not
+// answered, the others wait.
+//
+// What a server sends is not trusted: a record is no longer than the longest reply that the calls
+// in flight may have; what is not a reply, or is one to a call that was not sent, ends the
+// connection; so do kUnknownXidsMax replies in a row that belong to no call. A call that is
+// answered so ends in kRejected.
+//
+// Thread safety: all functions. The socket lives in the network namespace of the thread that called
+// Open().
+#ifndef NFSWALK_NFSCLIENT_RPC_CONNECTION_H_
+#define NFSWALK_NFSCLIENT_RPC_CONNECTION_H_
+
+#include <atomic>
+#include <boost/intrusive/list.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <system_error>
+
+#include "nfsclient/rpc/call.h"
+#include "nfsclient/rpc/record_reader.h"
+#include "nfsclient/rpc/server_locator.h"
+#include "nfsclient/rpc/tcp_socket.h"
+
+namespace nfswalk::rpc {
+
+struct Endpoint {
+  std::string address;  // numeric
+  uint16_t port = 0;
+  uint32_t program = 0;
+  uint32_t version = 0;
+};
+
+struct Timeouts {
+  std::chrono::milliseconds connect;  // of one attempt
+  // How long the server's machine may be silent before the connection ends (TCP_USER_TIMEOUT).
+  std::chrono::milliseconds silence;
+};
+
+class Connection {
+ public:
+  using Clock = Call::Clock;
+  static constexpr size_t kInFlightMax = 256;
+  static constexpr uint32_t kUnknownXidsMax = 1024;
+
+  // Connects at the first call. Once connecting fails repeatedly it asks `locator`, if there is
+  // one, and follows the server. Errors: those of TcpSocket::Create().
+  static std::expected<std::unique_ptr<Connection>, std::errc> Open(
+      const Endpoint& endpoint, const Timeouts& timeouts,
+      std::shared_ptr<ServerLocator> locator = nullptr);
+  // Preconditions: no call is in progress.
+  ~Connection() = default;
+
+  // Queues `call`, which must live until its Wait() has returned; sends nothing yet. In the child
+  // of a fork(2) it ends in kCanceled at once.
+  void Submit(Call& call);
+  // Sends what is queued and waits until `call` is done. Only the thread that waits for a call sees
+  // to its deadline. Once for each Submit().
+  Outcome Wait(Call& call);
+  Outcome Execute(Call& call) {
+    Submit(call);
+    return Wait(call);
+  }
+  // Ends the connection that `call` was sent on, if it is still the present one: the next Submit()
+  // sends it on a new one.
+  void Abort(const Call& call);
+  // Returns whether the connection that `call` was sent on is the present one and brought something
+  // since then.
+  bool HasReceivedSince(const Call& call, Clock::time_point then);
+  // Ends all calls, later ones too, with kCanceled. Does not block; idempotent.
+  void Shutdown();
+
+  // Calls queued or in flight, for spreading load. Relaxed, as the counters.
+  uint32_t load() const { return load_.load(); }
+  uint64_t calls_sent() const { return calls_sent_.load(); }
+  // Connections opened, including the first.
+  uint64_t connections_opened() const { return connections_opened_.load(); }
+
+ private:
+  enum class State : uint8_t { kDown, kConnecting, kUp, kBroken, kClosed };
+  using Lock = std::unique_lock<std::mutex>;
+  using CallList = boost::intrusive::list<
+      Call, boost::intrusive::member_hook<Call, boost::intrusive::list_member_hook<>,
+                                          &Call::transmission_hook_>>;
+  using WaiterList = boost::intrusive::list<
+      Call, boost::intrusive::member_hook<Call, boost::intrusive::list_member_hook<>,
+                                          &Call::waiter_hook_>>;
+  struct Batch;
+
+  Connection(const Endpoint& endpoint, const Timeouts& timeouts,
+             std::shared_ptr<ServerLocator> locator);
+
+  // Calls: connection.cc.
+  void EncodeHeader(Call& call);
+  void Sleep(Lock& lock, Call& call, Clock::time_point until);
+  void Withdraw(Lock& lock, Call& call);
+  void Complete(Call& call, Outcome outcome);
+  // `outcome_of(Call&)`: kPending leaves the call as it is.
+  template <typename OutcomeOf>
+  void CompleteAll(CallList& calls, OutcomeOf outcome_of);
+  void EndSent(Outcome outcome);
+  void EndAll();
+  void Break();
+  void HandOver();
+  Outcome Finish(Call& call);
+
+  // The driver: connection_drive.cc.
+  void Drive(Lock& lock, Call& call);
+  bool IsIdle(Clock::time_point now);
+  void Pause(Lock& lock, Call& call, Clock::time_point until);
+  void FollowServer();
+  void StartConnecting();
+  void AwaitConnection(Lock& lock, Clock::time_point until);
+  void ConnectEnded(int error);
+  void Receive(Lock& lock, Call& driver);
+  void PlaceData(Call& driver);
+  void TakeRecords();
+  bool TakeReply(ReplySlice record, bool is_whole);
+  bool Answer(Call& call, Outcome outcome);
+  size_t RecordBytesMax() const;
+  void EndConnection(Clock::time_point next_attempt);
+  Clock::time_point BackOff();
+
+  // Sending: connection_send.cc.
+  void Transmit(Lock& lock, const Call& sender);
+  void Gather(Batch& batch);
+  void Account(const Batch& batch, ssize_t sent);
+  bool Requeue(const Batch& batch, size_t first);
+  bool MustPause() const;
+  Call* NextSender();
+  void WakeNextSender();
+  void EndIfBroken();
+
+  const Endpoint endpoint_;
+  const Timeouts timeouts_;
+  const std::shared_ptr<ServerLocator> locator_;  // may be null
+  TcpSocket socket_;
+  RecordReader reader_;  // the driver's
+
+  std::mutex mutex_;
+  std::condition_variable sent_;  // sending_ became false
+  // All below: guarded by mutex_.
+  State state_ = State::kDown;
+  bool sending_ = false;
+  bool send_blocked_ = false;  // the socket took less than there was
+  bool driving_ = false;       // driver_'s thread is in Drive()
+  Call* driver_ = nullptr;
+  CallList queue_;
+  CallList in_flight_;
+  WaiterList waiters_;
+  size_t partial_bytes_ = 0;   // sent of the first in queue_, if that is kPartial
+  size_t late_bytes_max_ = 0;  // the longest reply that may still come to a call that timed out
+  uint32_t unknown_xids_ = 0;
+  uint32_t next_xid_;
+  uint32_t generation_ = 0;
+  uint32_t connect_failures_ = 0;                   // in a row
+  std::shared_ptr<const ServerLocation> location_;  // that the socket connects to
+  std::chrono::milliseconds backoff_;
+  Clock::time_point next_attempt_{};
+  Clock::time_point resume_sending_{};  // after a failure for want of memory; {}: none
+  Clock::time_point connect_deadline_{};
+  Clock::time_point connected_at_{};
+  Clock::time_point last_received_{};
+  std::minstd_rand jitter_;
+
+  std::atomic<uint32_t> load_{0};
+  std::atomic<uint64_t> calls_sent_{0};
+  std::atomic<uint64_t> connections_opened_{0};
+};
+
+template <typename OutcomeOf>
+void Connection::CompleteAll(CallList& calls, OutcomeOf outcome_of) {
+  for (auto at = calls.begin(); at != calls.end();) {
+    Call& call = *at++;
+    if (const Outcome outcome = outcome_of(call); outcome != Outcome::kPending) {
+      Complete(call, outcome);
+    }
+  }
+}
+
+}  // namespace nfswalk::rpc
+
+#endif  // NFSWALK_NFSCLIENT_RPC_CONNECTION_H_

@@ -1,0 +1,254 @@
+// The driver of a connection: connects, receives, and hands replies to their calls.
+#include <algorithm>
+#include <cerrno>
+
+#include "nfsclient/rpc/connection.h"
+#include "nfsclient/rpc/futex.h"
+#include "nfsclient/rpc/reply_header.h"
+
+namespace nfswalk::rpc {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds kBackoffMin{10};
+constexpr milliseconds kBackoffMax{30'000};
+// A server may have ended a connection that nobody received on for as long.
+constexpr seconds kIdle{1};
+constexpr uint32_t kFailuresBeforeAsking = 3;  // where the server is
+constexpr size_t kHeaderReceiveBytes = 512;
+constexpr uint32_t kReplyMessage = 1;  // RFC 5531 9: msg_type
+
+}  // namespace
+
+// Ends when `call` is done.
+void Connection::Drive(Lock& lock, Call& call) {
+  driver_ = &call;
+  driving_ = true;
+  call.wake_.store(Call::kAsleep);
+  while (call.outcome_ == Outcome::kPending) {
+    const Clock::time_point now = Clock::now();
+    if (now >= call.deadline) {
+      Withdraw(lock, call);
+    } else if (state_ == State::kDown && now < next_attempt_) {
+      Pause(lock, call, std::min(next_attempt_, call.deadline));
+    } else if (state_ == State::kDown) {
+      StartConnecting();
+    } else if (state_ == State::kConnecting) {
+      AwaitConnection(lock, call.deadline);
+    } else if (state_ == State::kBroken || state_ == State::kClosed) {
+      // Who sends ends the calls that it was sending.
+      sent_.wait(lock, [this] { return !sending_; });
+      if (state_ == State::kBroken) EndConnection(BackOff());
+    } else if (IsIdle(now) && socket_.has_ended()) {
+      EndSent(Outcome::kLost);
+      EndConnection(now);
+    } else if (call.early_outcome_ != Outcome::kPending) {
+      // Nothing more may come: who sends ends the call.
+      sent_.wait(lock, [&] { return call.transmission_ != Call::Transmission::kSending; });
+    } else {
+      Transmit(lock, call);
+      const bool waits =
+          call.outcome_ == Outcome::kPending && call.early_outcome_ == Outcome::kPending;
+      if (state_ == State::kUp && waits) Receive(lock, call);
+    }
+  }
+  driving_ = false;
+  driver_ = nullptr;
+  reader_.StopPlacing();
+  HandOver();
+}
+
+// Returns whether nothing is under way, and was not for so long that the server may have left.
+bool Connection::IsIdle(Clock::time_point now) {
+  return in_flight_.empty() && partial_bytes_ == 0 && !sending_ &&
+         now - std::max(last_received_, connected_at_) > kIdle;
+}
+
+// Ends early when the call is canceled.
+void Connection::Pause(Lock& lock, Call& call, Clock::time_point until) {
+  call.sleeps_ = true;
+  lock.unlock();
+  FutexWait(call.wake_, Call::kAsleep, until);
+  lock.lock();
+  call.sleeps_ = false;
+}
+
+// Connects to where the server is by now.
+void Connection::FollowServer() {
+  if (locator_ == nullptr) return;
+  std::shared_ptr<const ServerLocation> now = locator_->Current();
+  if (now == location_) return;
+  if (socket_.SetPeer(now->address, now->port) == std::errc{}) location_ = std::move(now);
+}
+
+void Connection::StartConnecting() {
+  FollowServer();
+  state_ = State::kConnecting;
+  connect_deadline_ = Clock::now() + timeouts_.connect;
+  const int error = socket_.Connect();
+  if (error != EINPROGRESS) ConnectEnded(error);
+}
+
+void Connection::AwaitConnection(Lock& lock, Clock::time_point until) {
+  lock.unlock();
+  const bool ended = socket_.Poll(POLLOUT, std::min(until, connect_deadline_)) != 0;
+  lock.lock();
+  if (state_ != State::kConnecting) return;
+  if (ended) {
+    ConnectEnded(socket_.ConnectResult());
+  } else if (Clock::now() >= connect_deadline_) {
+    ConnectEnded(ETIMEDOUT);
+  }
+}
+
+void Connection::ConnectEnded(int error) {
+  if (error == 0) {
+    socket_.Established();
+    state_ = State::kUp;
+    ++generation_;
+    connections_opened_.fetch_add(1);
+    late_bytes_max_ = 0;
+    unknown_xids_ = 0;
+    connect_failures_ = 0;
+    connected_at_ = Clock::now();
+    return;
+  }
+  if (++connect_failures_ >= kFailuresBeforeAsking && locator_ != nullptr) locator_->AskAnew();
+  EndConnection(BackOff());
+  CompleteAll(queue_, [error](Call& call) {
+    if (!call.fail_if_unreachable) return Outcome::kPending;
+    call.connect_errno_ = error;
+    return Outcome::kUnreachable;
+  });
+}
+
+void Connection::EndConnection(Clock::time_point next_attempt) {
+  socket_.Disconnect();
+  reader_.Reset();
+  send_blocked_ = false;
+  state_ = State::kDown;
+  next_attempt_ = next_attempt;
+}
+
+// Returns when to connect again, after a failure.
+Connection::Clock::time_point Connection::BackOff() {
+  const milliseconds pause = backoff_ - backoff_ * static_cast<int64_t>(jitter_() % 256) / 1024;
+  backoff_ = std::min(backoff_ * 2, kBackoffMax);
+  return Clock::now() + pause;
+}
+
+void Connection::Receive(Lock& lock, Call& driver) {
+  std::span<std::byte> space = reader_.Space();
+  if (space.empty()) {
+    EndSent(Outcome::kNoMemory);
+    return Break();
+  }
+  // A lone caller: what follows the header comes into its memory.
+  const bool may_place = driver.request_.data_into.size() >= RecordReader::kPlacedBytesMin;
+  if (may_place && in_flight_.size() == 1 && !reader_.is_placing()) {
+    space = space.first(std::min(space.size(), kHeaderReceiveBytes));
+  }
+  const bool wants_to_send = send_blocked_ && !sending_ && !queue_.empty();
+  const bool pauses = wants_to_send && MustPause();
+  const short wanted = static_cast<short>(wants_to_send && !pauses ? POLLIN | POLLOUT : POLLIN);
+  const Clock::time_point until =
+      pauses ? std::min(driver.deadline, resume_sending_) : driver.deadline;
+  const bool wait =
+      !wants_to_send && driver.deadline - Clock::now() > 2 * TcpSocket::kReceiveWaitMax;
+  lock.unlock();
+  ssize_t received = -EAGAIN;
+  if (wait || (socket_.Poll(wanted, until) & ~POLLOUT) != 0) {
+    received = socket_.Receive(space, wait);
+  }
+  lock.lock();
+  if (state_ != State::kUp || received == -EAGAIN) return;
+  if (received == -EFAULT && reader_.is_placing()) {  // the memory of a caller is not there
+    return Complete(driver, Outcome::kNoMemory);
+  }
+  if (received <= 0) return Break();
+  reader_.Received(static_cast<size_t>(received));
+  last_received_ = Clock::now();
+  TakeRecords();
+  if (state_ == State::kUp && driver.outcome_ == Outcome::kPending) PlaceData(driver);
+}
+
+// Lets the rest of the data of the driver's own call be received where it goes, if its reply is
+// under way.
+void Connection::PlaceData(Call& driver) {
+  const Request& request = driver.request_;
+  const std::span<const std::byte> begin = reader_.Unfinished();
+  if (begin.empty() || request.data_into.empty()) return;
+  if (driver.transmission_ != Call::Transmission::kSent) return;
+  XdrReader reply(begin);
+  if (reply.U32() != driver.xid_ || reply.U32() != kReplyMessage) return;
+  if (ReadReplyHeader(reply) != RejectReason::kNone) return;
+  const auto found = request.find_data(begin.last(reply.bytes_left()));
+  if (!found) return;
+  reply.Skip(*found);
+  const size_t bytes = reply.U32();
+  const size_t here = reply.bytes_left();
+  if (!reply.good() || bytes > request.data_into.size() || here >= bytes) return;
+  if (!reader_.Place(request.data_into.subspan(here, bytes - here))) return;
+  driver.placed_bytes_ = bytes - here;
+}
+
+void Connection::TakeRecords() {
+  for (;;) {
+    ReplySlice record;
+    switch (reader_.Take(record, [this] { return RecordBytesMax(); })) {
+      case RecordReader::Next::kIncomplete:
+        return;
+      case RecordReader::Next::kRecord:
+        if (TakeReply(std::move(record), true)) break;
+        return Break();
+      case RecordReader::Next::kTooLong:
+        TakeReply(std::move(record), false);
+        return Break();
+      case RecordReader::Next::kEmptyFragment:
+        return Break();
+    }
+  }
+}
+
+// Returns false if the server violates the protocol: the call that it answered so is over, since
+// the answer would be the same the next time. `is_whole`: not cut for its length.
+bool Connection::TakeReply(ReplySlice record, bool is_whole) {
+  XdrReader reader(record.bytes());
+  const uint32_t xid = reader.U32();
+  const bool is_reply = reader.U32() == kReplyMessage && reader.good();
+  const auto found = std::ranges::find(in_flight_, xid, &Call::xid_);
+  if (found == in_flight_.end()) return is_reply && ++unknown_xids_ < kUnknownXidsMax;
+  Call& call = *found;
+  unknown_xids_ = 0;
+  backoff_ = kBackoffMin;
+  const size_t bytes_max = kReplyHeaderBytesMax + call.request_.results_bytes_max;
+  if (!is_reply || !is_whole || record.bytes().size() > bytes_max) {
+    call.reject_reason_ = RejectReason::kMalformedReply;
+    Answer(call, Outcome::kRejected);
+    return false;
+  }
+  call.reply_ = std::move(record);
+  if (call.placed_bytes_ != 0) call.placed_at_ = call.reply_.bytes().data() + reader_.placed_at();
+  return Answer(call, Outcome::kReplied);
+}
+
+// Returns false if the call has an answer already.
+bool Connection::Answer(Call& call, Outcome outcome) {
+  if (call.transmission_ == Call::Transmission::kSent) {
+    Complete(call, outcome);
+    return true;
+  }
+  return std::exchange(call.early_outcome_, outcome) == Outcome::kPending;
+}
+
+size_t Connection::RecordBytesMax() const {
+  size_t bytes = late_bytes_max_;
+  for (const Call& call : in_flight_) {
+    bytes = std::max<size_t>(bytes, call.request_.results_bytes_max);
+  }
+  return kReplyHeaderBytesMax + bytes;
+}
+
+}  // namespace nfswalk::rpc

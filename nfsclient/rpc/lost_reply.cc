@@ -1,0 +1,56 @@
+#include "nfsclient/rpc/lost_reply.h"
+
+#include <atomic>
+#include <random>
+
+namespace nfswalk::protocol {
+
+bool LooksNewlyCreated(const Attributes& found, FileType type, const SetAttributes& requested,
+                       const Credential& credential) {
+  // A server may squash root to any user.
+  const uint32_t uid = requested.uid.value_or(credential.uid());
+  const bool owner = found.uid == uid || credential.uid() == 0;
+  // A directory may inherit the set-group-ID bit; symbolic links have no mode.
+  const bool mode =
+      type == FileType::kSymlink || !requested.mode || ((found.mode ^ *requested.mode) & 0777) == 0;
+  const uint32_t links_max = type == FileType::kDirectory ? 2 : 1;
+  const bool empty =
+      type != FileType::kRegular || found.size_bytes == requested.size_bytes.value_or(0);
+  return found.type == type && owner && mode && found.nlink <= links_max && empty;
+}
+
+std::errc CheckCreated(const LookupReply& found, FileType type, const SetAttributes& requested,
+                       const Credential& credential) {
+  const bool ours =
+      found.attributes && LooksNewlyCreated(*found.attributes, type, requested, credential);
+  return ours ? kOk : std::errc::file_exists;
+}
+
+std::optional<RemoveReply> OutcomeOfRemove(const LookupReply& found) {
+  if (found.error == kOk) return std::nullopt;
+  RemoveReply reply;
+  reply.directory.after = found.directory;
+  if (found.error != std::errc::no_such_file_or_directory) reply.error = found.error;
+  return reply;
+}
+
+std::optional<LinkReply> OutcomeOfLink(const LookupReply& found, const FileHandle& file) {
+  LinkReply reply;
+  if (found.error == std::errc::no_such_file_or_directory) return std::nullopt;
+  reply.error = found.error;
+  if (found.error == kOk && found.handle != file) reply.error = std::errc::file_exists;
+  if (reply.error != kOk) return reply;
+  reply.attributes = found.attributes;
+  reply.directory.after = found.directory;
+  return reply;
+}
+
+uint64_t NewExclusiveVerifier() {
+  static std::atomic<uint64_t> next = [] {
+    std::random_device random;
+    return uint64_t{random()} << 32 | random();
+  }();
+  return next.fetch_add(0x9e3779b97f4a7c15u);
+}
+
+}  // namespace nfswalk::protocol

@@ -1,0 +1,97 @@
+// retry: retries and timeouts of nfs(5): hard, soft, timeo, retrans.
+//
+// A call without a reply is sent again after timeo; the n-th time waits (n + 1) * timeo, at most
+// 600 s (linear back-off, as nfs(5) has it for TCP). On a soft mount an operation fails with
+// timed_out after the sum of these times for `retrans` retransmissions, independent of what it
+// waited for; on a hard mount never. A call whose connection ended is sent again at once and not
+// counted: the connection backs off. It always has the same xid. Version 3 sends it a second time
+// over the same connection if that brought other replies meanwhile; version 4 must not (RFC 7530
+// 3.1.1). Else the connection is replaced, from the same port: by port and xid a server's duplicate
+// request cache knows the call.
+//
+// Thread safety: all functions; a Budget is used by one thread.
+#ifndef NFSWALK_NFSCLIENT_RPC_RETRY_H_
+#define NFSWALK_NFSCLIENT_RPC_RETRY_H_
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <system_error>
+
+#include "nfsclient/protocol/transport_options.h"
+#include "nfsclient/rpc/call.h"
+#include "nfsclient/rpc/connection.h"
+
+namespace nfswalk::rpc {
+
+struct SendResult {
+  std::errc error{};      // errc{}: see Call::results()
+  bool repeated = false;  // of a reply: the call was sent, and perhaps executed, more than once
+};
+
+class Retry {
+ public:
+  using Clock = Call::Clock;
+
+  // The time left to one operation, over all its calls.
+  class Budget {
+   public:
+    // When the operation must have ended, whatever it waits for.
+    Clock::time_point deadline() const { return give_up; }
+
+   private:
+    friend class Retry;
+    Clock::time_point give_up = Clock::time_point::max();
+    uint32_t timeouts = 0;
+    std::chrono::milliseconds pause{0};
+  };
+
+  // `version`: of NFS.
+  Retry(const protocol::TransportOptions& options, uint32_t version);
+
+  // The sum of the timeouts from now; never on a hard mount.
+  Clock::time_point NewDeadline() const;
+  // Not beyond the thread's CallDeadline.
+  Budget NewBudget() const;
+  // Returns a budget until `deadline`, hard or soft. For mounting.
+  static Budget BudgetUntil(Clock::time_point deadline) {
+    Budget budget;
+    budget.give_up = deadline;
+    return budget;
+  }
+
+  // Executes `call` with deadlines from `budget` until it ends. Blocks.
+  // Errors: timed_out (soft); operation_canceled; host_unreachable (fail_if_unreachable
+  // only); permission_denied, protocol_not_supported, operation_not_supported, io_error (rejected:
+  // RFC 5531 9); not_enough_memory.
+  [[nodiscard]] SendResult Send(Connection& connection, Call& call, Budget& budget);
+
+  // Pauses before a call is repeated after NFS3ERR_JUKEBOX: 100 ms, doubled up to 5 s.
+  // Errors: timed_out, operation_canceled.
+  [[nodiscard]] std::errc PauseForJukebox(Budget& budget);
+
+  // Ends all pauses with operation_canceled. Does not shut down the connections.
+  void Shutdown();
+
+  // Calls repeated after a lost connection, a timeout or NFS3ERR_JUKEBOX.
+  uint64_t retries() const { return retries_.load(); }
+
+ private:
+  std::chrono::milliseconds AttemptTimeout(uint32_t timeouts) const;
+
+  const bool hard_;
+  const bool resends_on_connection_;
+  const std::chrono::milliseconds timeo_;
+  const uint32_t retrans_;
+
+  std::atomic<uint64_t> retries_{0};
+  std::mutex mutex_;
+  std::condition_variable shut_down_;
+  bool is_shut_down_ = false;  // guarded by mutex_
+};
+
+}  // namespace nfswalk::rpc
+
+#endif  // NFSWALK_NFSCLIENT_RPC_RETRY_H_

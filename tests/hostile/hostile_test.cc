@@ -1,0 +1,392 @@
+// Attacks of a server on each command and on programs with the installed libraries: each ends by
+// itself, in time, in bounded memory, with what Linux' client says, and lets nothing through to a
+// terminal or out of the target of a copy.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <csignal>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "nfsclient/cli/escape.h"
+#include "tests/fixtures/loopback.h"
+#include "tests/hostile/hostile_names.h"
+#include "tests/hostile/hostile_server.h"
+#include "tests/hostile/victim.h"
+#include "tests/integration/program_run.h"
+
+namespace nfswalk::hostile {
+namespace {
+
+using std::chrono::milliseconds;
+namespace fs = std::filesystem;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr long kMoreKibMax = 1024 * 1024;  // they keep what was freed
+#else
+constexpr long kMoreKibMax = 64 * 1024;
+#endif
+constexpr size_t kProcesses = 8;
+constexpr size_t kShownBytes = 400;  // of what a failed run has printed
+
+struct Target {
+  std::string name;
+  Strings arguments;  // words of capitals are replaced
+};
+
+const std::vector<Target>& Targets() {
+  static const std::string command = "nfsclient/cli/nfswalk";
+  static const std::vector<Target> targets = {
+      {"stat", {command, "stat", "URL", "dir/inner", "link"}},
+      {"ls", {command, "ls", "-lR", "URL"}},
+      {"find", {command, "find", "URL"}},
+      {"du", {command, "du", "-a", "URL"}},
+      {"cat", {command, "cat", "URL", "file", "dir/inner"}},
+      {"cp", {command, "cp", "-r", "URL", ".", "COPY"}},
+      {"readlink", {command, "readlink", "URL", "link"}},
+      {"access", {command, "access", "-r", "URL", "dir/inner", "file"}},
+      {"doctor", {command, "doctor", "URL", "dir/inner"}},
+      {"libnfswalk.so", {"SHARED", "URL", "ROUNDS"}},
+      {"libnfswalk.a", {"STATIC", "URL", "ROUNDS"}},
+  };
+  return targets;
+}
+
+#ifdef NFSWALK_TEST_NIGHTLY
+constexpr bool kNightly = true;
+#else
+constexpr bool kNightly = false;
+#endif
+
+std::string Scratch(const std::string& name) {
+  return std::string(getenv("TEST_TMPDIR")) + "/" + name;
+}
+
+void Sh(const std::string& command) {
+  const ProgramRun run = RunProgram({"sh", "-c", command});
+  ASSERT_EQ(run.exit_code, 0) << command << "\n" << run.out << run.err;
+}
+
+// A network of the test alone, where port 111 is free on each address 127.x.x.x. Before the first
+// thread.
+void EnterOwnNetwork() {
+  const uid_t uid = geteuid();
+  ASSERT_EQ(unshare(CLONE_NEWUSER | CLONE_NEWNET), 0) << std::strerror(errno);
+  std::ofstream("/proc/self/uid_map") << uid << " " << uid << " 1";
+  ifreq loopback{};
+  std::strcpy(loopback.ifr_name, "lo");
+  loopback.ifr_flags = IFF_UP | IFF_RUNNING;
+  const Descriptor socket(fixtures::NewSocket());
+  ASSERT_EQ(ioctl(socket.fd, SIOCSIFFLAGS, &loopback), 0) << std::strerror(errno);
+}
+
+// Builds client.c as an installed library's user does.
+void BuildClients() {
+  const std::string place = Scratch("installed");
+  const std::string lib = place + "/nfswalk-0.1.0/lib";
+  fs::create_directories(place);
+  Sh("tar --no-same-owner -C " + place + " -xf nfswalk-0.1.0.tar.gz");
+  const std::string gcc = "gcc -std=c99 -Wall -Wextra -Werror -I" + place +
+                          "/nfswalk-0.1.0/include tests/hostile/client.c -o ";
+  Sh(gcc + Scratch("SHARED") + " -L" + lib + " -lnfswalk -Wl,-rpath," + lib);
+  Sh(gcc + Scratch("STATIC") + " " + lib + "/libnfswalk.a $(sed -n 's/^Libs.private: //p' " + lib +
+     "/pkgconfig/nfswalk.pc)");
+}
+
+struct Outcome {
+  VictimEnd end = {};
+  int attacked = 0;
+  std::set<std::pair<Service, int>> called = {};
+  bool has_escaped = false;  // from the target of a copy
+};
+
+// All but the copy itself that is now below `place`.
+bool IsAnythingBeside(const std::string& place) {
+  for (const auto& entry : fs::recursive_directory_iterator(place)) {
+    const std::string path = entry.path();
+    const bool is_copied = (path + "/").starts_with(place + "/a/copy/");
+    if (!is_copied && path != place + "/a") return true;
+  }
+  return fs::exists(fs::symlink_status("/tmp/" + std::string(kEscapedName)));
+}
+
+VictimLimits LimitsFor(const Attack& attack, const Target& target) {
+  const bool is_command = target.arguments.size() > 1 && target.arguments[1] == target.name;
+  if (attack.ending == Ending::kInterrupted && is_command)
+    return {milliseconds{8000}, milliseconds{1500}};
+  if (attack.timeout == MountTimeout::kMount) return {milliseconds{25'000}};
+  return {milliseconds{15'000}};
+}
+
+Outcome Run(const Attack& attack, const Target& target, uint32_t number) {
+  HostileServer server(attack, INADDR_LOOPBACK + 1 + number);
+  const std::string place = Scratch("case" + std::to_string(number));
+  fs::create_directories(place + "/a");
+  Strings arguments = target.arguments;
+  for (std::string& argument : arguments) {
+    if (argument == "URL") argument = server.Url();
+    if (argument == "COPY") argument = place + "/a/copy";
+    if (argument == "ROUNDS") argument = std::to_string(attack.rounds);
+    if (argument == "SHARED" || argument == "STATIC") argument = Scratch(argument);
+  }
+  Outcome outcome{.end = RunVictim(arguments, LimitsFor(attack, target))};
+  outcome.attacked = server.attacked();
+  outcome.called = server.called();
+  outcome.has_escaped = IsAnythingBeside(place);
+  fs::remove_all(place);
+  return outcome;
+}
+
+using Outcomes = std::map<std::string, Outcome>;  // by target
+
+// The runs of all attacks that are to be made, kProcesses at a time.
+class Runs {
+ public:
+  // Preconditions: not started, or all that was added is done.
+  void Add(const Attack& attack, const Target& target) {
+    jobs_.push_back({&attack, &target});
+    ++open_[NameOf(attack)];
+  }
+  void Start() {
+    JoinAll();
+    for (size_t i = 0; i < kProcesses; ++i) threads_.emplace_back([this] { Work(); });
+  }
+  // Blocks until all runs of the attack are made.
+  Outcomes Await(const Attack& attack) {
+    const std::string key = NameOf(attack);
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [&] { return open_[key] == 0; });
+    return std::move(outcomes_[key]);
+  }
+  ~Runs() {
+    {
+      const std::lock_guard lock(mutex_);
+      jobs_.clear();
+    }
+    JoinAll();
+  }
+
+ private:
+  struct Job {
+    const Attack* attack;
+    const Target* target;
+  };
+
+  void JoinAll() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+  void Work() {
+    std::unique_lock lock(mutex_);
+    while (!jobs_.empty()) {
+      const auto [attack, target] = jobs_.front();
+      jobs_.pop_front();
+      const uint32_t number = next_number_++;
+      lock.unlock();
+      Outcome outcome = Run(*attack, *target, number);
+      lock.lock();
+      const std::string key = NameOf(*attack);
+      outcomes_[key][target->name] = std::move(outcome);
+      --open_[key];
+      done_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;  // of all below but the threads
+  std::condition_variable done_;
+  std::deque<Job> jobs_;
+  uint32_t next_number_ = 0;
+  std::map<std::string, int> open_;
+  std::map<std::string, Outcomes> outcomes_;
+  std::vector<std::thread> threads_;
+};
+
+// What the commands print between names, and what cli/escape.h leaves of names.
+bool IsSafeForTerminal(std::string_view text) {
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] != '\n' && text[i] != '\t' && text[i] != '\\') continue;
+    if (cli::Escape(text.substr(begin, i - begin)) != text.substr(begin, i - begin)) return false;
+    begin = i + 1;
+  }
+  return true;
+}
+
+bool NamesAnyOf(const std::string& text, const std::vector<std::errc>& errors) {
+  return std::ranges::any_of(errors, [&](std::errc error) {
+    return text.find(std::make_error_code(error).message()) != text.npos;
+  });
+}
+
+// What is wrong with a run, or "". `benign`: the same without an attack.
+std::string Verdict(const Attack& attack, const std::string& target, const Outcome& run,
+                    const Outcome& benign) {
+  const VictimEnd& end = run.end;
+  if (end.was_killed) return "did not end";
+  const bool interrupted = attack.ending == Ending::kInterrupted && end.signal == SIGINT;
+  if (end.signal != 0 && !interrupted) return std::string("ended by ") + strsignal(end.signal);
+  if (end.exit_code == 2) return "was called in a wrong way";
+  for (const char* report : {"Sanitizer", "runtime error:"}) {
+    if (end.err.find(report) != std::string::npos) return end.err;
+  }
+  if (!interrupted && end.resident_kib_max > benign.end.resident_kib_max + kMoreKibMax) {
+    return "took " + std::to_string(end.resident_kib_max) + " KiB, without the attack " +
+           std::to_string(benign.end.resident_kib_max);
+  }
+  if (run.has_escaped) return "wrote outside of its target";
+  const bool prints_contents = target == "cat";
+  if (!prints_contents && !IsSafeForTerminal(end.out)) return "printed raw bytes: " + end.out;
+  if (!IsSafeForTerminal(end.err)) return "complained with raw bytes: " + end.err;
+  // What doctor says holds times.
+  const bool is_doctor = target == "doctor";
+  const bool served = end.exit_code == 0 && (is_doctor || end.out == benign.end.out);
+  if (run.attacked == 0 || attack.ending == Ending::kServed) {
+    return served ? "" : "was not served: " + end.out + end.err;
+  }
+  if (attack.ending != Ending::kFails || is_doctor) return "";
+  if (end.exit_code == 0) return "did not fail";
+  return NamesAnyOf(end.err, attack.errors) ? "" : "failed otherwise: " + end.err;
+}
+
+// Whether a program may meet the attack, as its run without one shows. Mounting is the same for
+// all.
+bool IsWorthwhile(const Attack& attack, const std::string& target, const Outcome& benign) {
+  if (kNightly) return true;
+  if (attack.timeout == MountTimeout::kMount) return target == "stat";
+  return attack.service == Service::kPortmapper ||
+         std::ranges::any_of(attack.operations, [&](int operation) {
+           return benign.called.contains({attack.service, operation});
+         });
+}
+
+// First the servers without an attack: what the verdicts compare with.
+const std::vector<Attack>& Attacks() {
+  static const std::vector<Attack> attacks = [] {
+    std::vector<Attack> all = AllAttacks();
+    if (!kNightly) std::erase_if(all, [](const Attack& attack) { return attack.nightly; });
+    for (const int version : {4, 3})
+      all.insert(all.begin(), {.name = "Benign", .version = version});
+    return all;
+  }();
+  return attacks;
+}
+const Attack& Benign(int version) { return Attacks()[version == 3 ? 0 : 1]; }
+
+TEST(Victim, IsSeenToCrashToHangAndToGrow) {
+  const auto run = [](const char* script, milliseconds limit) {
+    return RunVictim({"sh", "-c", script}, {limit});
+  };
+  constexpr milliseconds kLong{60'000};
+  EXPECT_EQ(run("kill -SEGV $$", kLong).signal, SIGSEGV);
+  EXPECT_TRUE(run("sleep 1000", milliseconds{100}).was_killed);
+  const VictimEnd small = run("echo out; echo err >&2; exit 3", kLong);
+  EXPECT_EQ(small.exit_code, 3);
+  EXPECT_EQ(small.out + small.err, "out\nerr\n");
+  const VictimEnd large = run("dd if=/dev/zero of=/dev/null bs=100M count=1", kLong);
+  EXPECT_GT(large.resident_kib_max, small.resident_kib_max + 64 * 1024);
+  EXPECT_EQ(RunVictim({"sleep", "1000"}, {kLong, milliseconds{100}}).signal, SIGINT);
+}
+
+TEST(Verdict, IsNoneOfAGoodRunAndOneOfEachBadOne) {
+  const Attack attack{.name = "Any", .ending = Ending::kFails, .errors = {std::errc::io_error}};
+  const Outcome benign{.end = {.exit_code = 0, .resident_kib_max = 9, .out = "a\tb\\\\c\n"}};
+  const Outcome failed{.end = {.exit_code = 1, .err = "x: Input/output error\n"}, .attacked = 1};
+  EXPECT_EQ(Verdict(attack, "stat", benign, benign), "");
+  EXPECT_EQ(Verdict(attack, "stat", failed, benign), "");
+  const std::vector<std::function<void(Outcome&)>> breakages = {
+      [](Outcome& run) { run.end.was_killed = true; },
+      [](Outcome& run) { run.end.signal = SIGSEGV; },
+      [](Outcome& run) { run.end.exit_code = 2; },
+      [](Outcome& run) { run.end.exit_code = 0; },
+      [](Outcome& run) { run.end.resident_kib_max = 10 + kMoreKibMax; },
+      [](Outcome& run) { run.has_escaped = true; },
+      [](Outcome& run) { run.end.out = "\033[31m"; },
+      [](Outcome& run) { run.end.out = "a\rb"; },
+      [](Outcome& run) { run.end.out = "\xff"; },
+      [](Outcome& run) { run.end.err += "\u202e"; },
+      [](Outcome& run) { run.end.err = "x: Permission denied\n"; },
+      [](Outcome& run) { run.attacked = 0; },
+  };
+  for (size_t i = 0; i < breakages.size(); ++i) {
+    Outcome run = failed;
+    breakages[i](run);
+    EXPECT_NE(Verdict(attack, "stat", run, benign), "") << i;
+  }
+}
+
+TEST(Copies, ThatEscapeAreSeen) {
+  const std::string place = Scratch("copies");
+  fs::create_directories(place + "/a/copy/dir");
+  EXPECT_FALSE(IsAnythingBeside(place));
+  fs::create_directory(place + "/a/copy2");
+  EXPECT_TRUE(IsAnythingBeside(place));
+}
+
+class HostileServerTest : public testing::TestWithParam<Attack> {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("NO_COLOR", "1", 1);
+    ASSERT_NO_FATAL_FAILURE(EnterOwnNetwork());
+    ASSERT_NO_FATAL_FAILURE(BuildClients());
+    runs_ = new Runs;
+    for (const int version : {3, 4}) {
+      for (const Target& target : Targets()) runs_->Add(Benign(version), target);
+    }
+    runs_->Start();
+    for (const int version : {3, 4}) without_attack_[version] = runs_->Await(Benign(version));
+    AddAttacks(MountTimeout::kMount);  // first, since they take long
+    AddAttacks(MountTimeout::kSilence);
+    AddAttacks(MountTimeout::kReplies);
+    runs_->Start();
+  }
+  static void TearDownTestSuite() { delete runs_; }
+
+  static void AddAttacks(MountTimeout timeout) {
+    const testing::TestSuite& suite = *testing::UnitTest::GetInstance()->current_test_suite();
+    for (int i = 0; i < suite.total_test_count(); ++i) {
+      const Attack& attack = Attacks().at(static_cast<size_t>(i));
+      const testing::TestInfo& test = *suite.GetTestInfo(i);
+      ASSERT_EQ(test.name(), "EndsNoProgram/" + NameOf(attack));
+      if (!test.should_run() || attack.operations.empty() || attack.timeout != timeout) continue;
+      for (const Target& target : Targets()) {
+        const Outcome& benign = without_attack_[attack.version][target.name];
+        if (IsWorthwhile(attack, target.name, benign)) runs_->Add(attack, target);
+      }
+    }
+  }
+
+  static inline Runs* runs_ = nullptr;
+  static inline std::map<int, Outcomes> without_attack_;
+};
+
+TEST_P(HostileServerTest, EndsNoProgram) {
+  const Attack& attack = GetParam();
+  const Outcomes& benign = without_attack_[attack.version];
+  const Outcomes runs = attack.operations.empty() ? benign : runs_->Await(attack);
+  int attacked = 0;
+  for (const auto& [target, run] : runs) {
+    attacked += run.attacked;
+    const std::string verdict = Verdict(attack, target, run, benign.at(target));
+    if (verdict.empty()) continue;
+    ADD_FAILURE() << NameOf(attack) << " / " << target << ": " << verdict.substr(0, kShownBytes);
+  }
+  EXPECT_EQ(attacked > 0, !attack.operations.empty()) << "no program has met the attack";
+}
+
+INSTANTIATE_TEST_SUITE_P(Attacks, HostileServerTest, testing::ValuesIn(Attacks()),
+                         [](const auto& info) { return NameOf(info.param); });
+
+}  // namespace
+}  // namespace nfswalk::hostile

@@ -1,0 +1,264 @@
+#include "nfsclient/rpc/connection.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <thread>
+#include <vector>
+
+#include "tests/fixtures/fake_server.h"
+#include "tests/unit/nfsclient/rpc/tagged_call.h"
+
+namespace nfswalk::rpc {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr seconds kLong{60};
+
+// A server whose handler is given, and a connection to it.
+class ConnectionTest : public testing::Test {
+ protected:
+  void Serve(FakeServer::Handler handler, milliseconds connect_timeout = kLong) {
+    server_.emplace(std::move(handler));
+    connection_ = OpenConnection(server_->port(), connect_timeout);
+  }
+  // Answers NULL; signals other calls and does not answer them.
+  void ServeSilence() {
+    Serve(OnNfsCall([this](const FakeCall&) {
+      seen_.release();
+      return kSilence;
+    }));
+  }
+  // Executes `call` as the first one of a mount.
+  Outcome ConnectAndExecute(TaggedCall& call) {
+    call.fail_if_unreachable = true;
+    return connection_->Execute(call);
+  }
+
+  std::counting_semaphore<> seen_{0};
+  std::optional<FakeServer> server_;
+  std::unique_ptr<Connection> connection_;
+  TaggedCall call_{1}, next_{2};
+};
+
+TEST_F(ConnectionTest, CallsAreAnsweredOnAConnectionOpenedForTheFirst) {
+  Serve(OnNfsCall([](const FakeCall&) { return kNoEntry; }));
+  EXPECT_EQ(connection_->connections_opened(), 0u);
+  for (uint64_t i = 1; i <= 3; ++i) {
+    EXPECT_EQ(connection_->Execute(call_), Outcome::kReplied);
+    EXPECT_EQ(call_.status(), NFS3ERR_NOENT);
+    EXPECT_EQ(connection_->connections_opened(), 1u);
+    EXPECT_EQ(connection_->calls_sent(), i);
+  }
+}
+
+TEST_F(ConnectionTest, AtMostTheLimitIsInFlight) {
+  std::deque<FakeCall> held;
+  size_t most_held = 0;
+  std::atomic<bool> release = false;
+  Serve(OnNfsCall([&](const FakeCall& call) {
+    if (release) return kNoEntry;
+    held.push_back(call);
+    most_held = std::max(most_held, held.size());
+    if (held.size() == Connection::kInFlightMax) seen_.release();
+    return kSilence;
+  }));
+  constexpr size_t kCalls = Connection::kInFlightMax + 100;
+  std::deque<TaggedCall> calls;
+  for (uint32_t i = 0; i < kCalls; ++i) connection_->Submit(calls.emplace_back(i));
+  std::jthread driver([&] { EXPECT_EQ(connection_->Wait(calls.front()), Outcome::kReplied); });
+  seen_.acquire();
+  release = true;
+  for (const FakeCall& call : held) server_->SendReply(call, kNoEntry);
+  driver.join();
+  for (size_t i = 1; i < kCalls; ++i) EXPECT_EQ(connection_->Wait(calls[i]), Outcome::kReplied);
+  EXPECT_EQ(most_held, Connection::kInFlightMax);
+  EXPECT_EQ(connection_->calls_sent(), kCalls);
+}
+
+TEST_F(ConnectionTest, CallsInFlightAreLostWithTheirConnectionAndTheNextCallOpensAnother) {
+  Serve(OnNfsCall([](const FakeCall& call) { return call.connection == 1 ? kHangUp : kNoEntry; }));
+  EXPECT_EQ(connection_->Execute(call_), Outcome::kLost);
+  EXPECT_TRUE(call_.was_sent());
+  EXPECT_EQ(connection_->Execute(next_), Outcome::kReplied);
+  EXPECT_EQ(connection_->connections_opened(), 2u);
+}
+
+// WIRE-5.
+TEST_F(ConnectionTest, AnOverdueCallEndsAloneAndItsLateReplyIsDropped) {
+  std::deque<FakeCall> held;
+  Serve(OnNfsCall([&](const FakeCall& call) {
+    held.push_back(call);
+    seen_.release();
+    return kSilence;
+  }));
+  std::jthread waiter([this] { EXPECT_EQ(connection_->Execute(call_), Outcome::kReplied); });
+  seen_.acquire();
+  next_.deadline = Call::Clock::now() + milliseconds{50};
+  EXPECT_EQ(connection_->Execute(next_), Outcome::kTimedOut);
+  EXPECT_TRUE(next_.was_sent());
+  seen_.acquire();
+  server_->SendReply(held.back(), kNoEntry);
+  server_->SendReply(held.front(), kNoEntry);
+  waiter.join();
+  EXPECT_EQ(connection_->connections_opened(), 1u);
+}
+
+// WIRE-5: the driver's own deadline.
+TEST_F(ConnectionTest, ADriverThatTimesOutHandsOver) {
+  std::deque<FakeCall> held;
+  Serve(OnNfsCall([&](const FakeCall& call) {
+    held.push_back(call);
+    seen_.release();
+    return kSilence;
+  }));
+  next_.deadline = Call::Clock::now() + milliseconds{50};
+  connection_->Submit(next_);
+  std::jthread driver([this] { EXPECT_EQ(connection_->Wait(next_), Outcome::kTimedOut); });
+  seen_.acquire();
+  std::jthread waiter([this] { EXPECT_EQ(connection_->Execute(call_), Outcome::kReplied); });
+  seen_.acquire();
+  driver.join();
+  server_->SendReply(held.back(), kNoEntry);
+}
+
+// WIRE-2: with a reserved port and without, whoever ends the connection and however.
+TEST_F(ConnectionTest, ACallSentAgainKeepsItsXidAndTheConnectionItsPort) {
+  const FakeAnswer end{FakeAnswer::Kind::kRaw};
+  for (const bool reserved : {true, false}) {
+    std::optional<NoReservedPorts> unreserved;
+    if (!reserved) unreserved.emplace();
+    std::vector<FakeCall> seen;
+    Serve(OnNfsCall([&](const FakeCall& call) {
+      seen.push_back(call);
+      return seen.size() == 1   ? kSilence
+             : seen.size() == 2 ? kHangUp
+             : seen.size() == 3 ? end
+                                : kNoEntry;
+    }));
+    TaggedCall call(1);
+    call.deadline = Call::Clock::now() + milliseconds{50};
+    EXPECT_EQ(connection_->Execute(call), Outcome::kTimedOut);
+    call.deadline = Call::Clock::time_point::max();
+    EXPECT_EQ(connection_->Execute(call), Outcome::kLost);
+    EXPECT_EQ(connection_->Execute(call), Outcome::kLost);
+    for (int aborts = 0; aborts < 20; ++aborts) {
+      EXPECT_EQ(connection_->Execute(call), Outcome::kReplied);
+      connection_->Abort(call);
+    }
+    server_.reset();
+    const int connections[] = {1, 1, 2, 3};
+    ASSERT_GT(seen.size(), std::size(connections));
+    for (size_t i = 0; i < seen.size(); ++i) {
+      EXPECT_EQ(seen[i].xid, seen[0].xid);
+      EXPECT_EQ(seen[i].client_port, seen[0].client_port);
+      if (i < std::size(connections)) {
+        EXPECT_EQ(seen[i].connection, connections[i]);
+      }
+    }
+  }
+}
+
+TEST_F(ConnectionTest, AbortReplacesTheConnectionOfTheCallAlone) {
+  Serve(OnNfsCall([](const FakeCall&) { return kNoEntry; }));
+  EXPECT_EQ(connection_->Execute(call_), Outcome::kReplied);
+  connection_->Abort(call_);
+  connection_->Abort(call_);
+  EXPECT_EQ(connection_->Execute(next_), Outcome::kReplied);
+  connection_->Abort(call_);
+  EXPECT_EQ(connection_->Execute(next_), Outcome::kReplied);
+  EXPECT_EQ(connection_->connections_opened(), 2u);
+}
+
+TEST_F(ConnectionTest, ACallWithoutAConnectionTimesOutUnsent) {
+  connection_ = OpenConnection(UnusedPort(), kLong);
+  call_.deadline = Call::Clock::now() + milliseconds{50};
+  EXPECT_EQ(connection_->Execute(call_), Outcome::kTimedOut);
+  EXPECT_FALSE(call_.was_sent());
+}
+
+TEST_F(ConnectionTest, AFailFastCallReportsARefusedPort) {
+  connection_ = OpenConnection(UnusedPort(), kLong);
+  EXPECT_EQ(ConnectAndExecute(call_), Outcome::kUnreachable);
+  EXPECT_EQ(call_.connect_errno(), ECONNREFUSED);
+  EXPECT_FALSE(call_.was_sent());
+}
+
+TEST_F(ConnectionTest, AServerThatSpeaksAnotherProtocolLosesItsConnection) {
+  Serve([](const FakeCall&) { return kHttpAnswer; });
+  EXPECT_EQ(ConnectAndExecute(call_), Outcome::kLost);
+}
+
+// WIRE-13.
+TEST_F(ConnectionTest, ARejectionIsReportedWithItsReasonAndKeepsTheConnection) {
+  using Kind = FakeAnswer::Kind;
+  const struct {
+    FakeAnswer answer;
+    RejectReason reason;
+  } rows[] = {{{Kind::kDeny, {}, 1}, RejectReason::kDenied},
+              {{Kind::kRefuse, {}, 1}, RejectReason::kProgramUnavailable},
+              {{Kind::kRefuse, {}, 2}, RejectReason::kVersionMismatch},
+              {{Kind::kRefuse, {}, 3}, RejectReason::kProcedureUnavailable},
+              {{Kind::kRefuse, {}, 4}, RejectReason::kGarbageArguments},
+              {{Kind::kRefuse, {}, 5}, RejectReason::kSystemError},
+              {{Kind::kRefuse, {}, 6}, RejectReason::kMalformedReply}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(static_cast<int>(row.reason));
+    Serve(
+        OnNfsCall([&](const FakeCall& call) { return TagOf(call) == 1 ? row.answer : kNoEntry; }));
+    EXPECT_EQ(connection_->Execute(call_), Outcome::kRejected);
+    EXPECT_EQ(call_.reject_reason(), row.reason);
+    EXPECT_EQ(connection_->Execute(next_), Outcome::kReplied);
+    EXPECT_EQ(connection_->connections_opened(), 1u);
+  }
+}
+
+// WIRE-6.
+TEST_F(ConnectionTest, ShutdownCancelsCallsInFlightAndLaterOnes) {
+  ServeSilence();
+  std::jthread waiter([this] { EXPECT_EQ(connection_->Execute(call_), Outcome::kCanceled); });
+  seen_.acquire();
+  connection_->Shutdown();
+  waiter.join();
+  EXPECT_EQ(connection_->Execute(next_), Outcome::kCanceled);
+}
+
+TEST_F(ConnectionTest, ShutdownEndsCallsThatWaitForAConnection) {
+  connection_ = OpenConnection(UnusedPort(), kLong);
+  std::jthread waiter([this] { EXPECT_EQ(connection_->Execute(call_), Outcome::kCanceled); });
+  connection_->Shutdown();
+  waiter.join();
+}
+
+TEST_F(ConnectionTest, ManyThreadsShareOneConnection) {
+  Serve(OnNfsCall([](const FakeCall& call) { return StatusAnswer(TagOf(call)); }));
+  constexpr uint32_t kThreads = 4;
+  constexpr uint32_t kCallsPerThread = 200;
+  std::atomic<uint32_t> right{0};
+  {
+    std::vector<std::jthread> threads;
+    for (uint32_t t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (uint32_t i = 0; i < kCallsPerThread; ++i) {
+          // Any status but NFS3_OK, whose reply would need attributes.
+          const uint32_t tag = 1 + t * kCallsPerThread + i;
+          TaggedCall call(tag);
+          const Outcome outcome = connection_->Execute(call);
+          right += outcome == Outcome::kReplied && call.status() == static_cast<int>(tag);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(right, kThreads * kCallsPerThread);
+  EXPECT_EQ(connection_->connections_opened(), 1u);
+}
+
+}  // namespace
+}  // namespace nfswalk::rpc

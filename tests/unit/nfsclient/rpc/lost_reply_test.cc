@@ -1,0 +1,208 @@
+#include "nfsclient/rpc/lost_reply.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/fixtures/fake_nfs3_mount.h"
+#include "tests/fixtures/libnfs_raw.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using Kind = FakeFault::Kind;
+
+const SetAttributes kMode{.mode = 0640};
+const FakeNode kFile{.mode = 0640, .uid = 1000};
+const FakeNode kDirectory{.type = FakeNode::Type::kDirectory, .mode = 0640, .uid = 1000};
+
+class LostReply : public testing::Test, protected MountedNfs3 {
+ protected:
+  bool Exists(const std::string& name) { return server.Find(name).has_value(); }
+  FileHandle HandleOf(const std::string& name) { return nfs->Lookup(root, name, kUser).handle; }
+  CreateReply Create(CreateMode how) { return nfs->Create(root, "f", how, kMode, kUser); }
+  CreateReply MakeDirectory() { return nfs->MakeDirectory(root, "d", kMode, kUser); }
+  std::errc MakeSymlink(const std::string& target) {
+    return nfs->MakeSymlink(root, "s", target, {}, kUser).error;
+  }
+  std::errc Rename() { return nfs->Rename(root, "a", root, "b", kUser).error; }
+};
+
+// WIRE-3.
+TEST_F(LostReply, GuardedCreateIsRepeatedWithTheSameVerifier) {
+  server.Inject(NFS3_CREATE, {Kind::kLoseReply}, 2);
+  const CreateReply reply = Create(CreateMode::kGuarded);
+  EXPECT_EQ(reply.error, kOk);
+  EXPECT_EQ(server.calls(NFS3_CREATE), 3);
+  ASSERT_TRUE(reply.attributes.has_value());
+  EXPECT_EQ(reply.attributes->mode, 0640u);
+}
+
+TEST_F(LostReply, GuardedCreateOfAnotherClientsFileFailsWithEEXIST) {
+  server.Inject(NFS3_CREATE, {Kind::kLoseCall});
+  server.Before(NFS3_CREATE, [&] { server.Put("f", kFile); });
+  EXPECT_EQ(Create(CreateMode::kGuarded).error, std::errc::file_exists);
+}
+
+TEST_F(LostReply, GuardedCreateWithoutExclusiveIsLookedUp) {
+  server.Inject(NFS3_CREATE, {.status = NFS3ERR_NOTSUPP});
+  server.Inject(NFS3_CREATE, {Kind::kLoseReply});
+  EXPECT_EQ(Create(CreateMode::kGuarded).error, kOk);
+  EXPECT_EQ(server.calls(NFS3_CREATE), 3);
+  EXPECT_EQ(server.calls(NFS3_LOOKUP), 1);
+}
+
+TEST_F(LostReply, GuardedCreateRemovesTheFileIfItsAttributesCannotBeSet) {
+  server.Inject(NFS3_SETATTR, {.status = NFS3ERR_NOTSUPP});
+  EXPECT_EQ(Create(CreateMode::kGuarded).error, std::errc::operation_not_supported);
+  EXPECT_FALSE(Exists("f"));
+}
+
+// The name leads to another client's file by then.
+TEST_F(LostReply, GuardedCreateRemovesNothingIfItsFileWasReplaced) {
+  server.Inject(NFS3_SETATTR, {.status = NFS3ERR_STALE});
+  EXPECT_EQ(Create(CreateMode::kGuarded).error, kStale);
+  EXPECT_TRUE(Exists("f"));
+  EXPECT_EQ(server.calls(NFS3_REMOVE), 0);
+}
+
+TEST_F(LostReply, UncheckedCreateIsRepeatedWithoutALookup) {
+  server.Inject(NFS3_CREATE, {Kind::kLoseReply});
+  EXPECT_EQ(Create(CreateMode::kUnchecked).error, kOk);
+  EXPECT_EQ(server.calls(NFS3_CREATE), 2);
+  EXPECT_EQ(server.calls(NFS3_LOOKUP), 0);
+}
+
+// WIRE-2: the server keeps no replies, so what is sent again is executed again.
+TEST_F(LostReply, MkdirThatWasExecutedIsLookedUpAfterItsRepetition) {
+  server.Inject(NFS3_MKDIR, {Kind::kLoseReply});
+  const CreateReply reply = MakeDirectory();
+  EXPECT_EQ(reply.error, kOk);
+  EXPECT_TRUE(reply.handle.has_value());
+  EXPECT_EQ(server.calls(NFS3_MKDIR), 2);
+  EXPECT_EQ(server.calls(NFS3_LOOKUP), 1);
+  server.Erase("d");
+  server.Inject(NFS3_MKDIR, {Kind::kLoseCall});
+  EXPECT_EQ(MakeDirectory().error, kOk);
+  EXPECT_EQ(server.calls(NFS3_MKDIR), 2 + 2);
+  EXPECT_EQ(server.calls(NFS3_LOOKUP), 1);
+}
+
+// NFS3ERR_JUKEBOX tells of the repetition alone.
+TEST_F(LostReply, MkdirThatWasExecutedIsLookedUpAfterAJukeboxToo) {
+  server.Inject(NFS3_MKDIR, {Kind::kLoseReply});
+  server.Inject(NFS3_MKDIR, {.status = NFS3ERR_JUKEBOX});
+  EXPECT_EQ(MakeDirectory().error, kOk);
+  EXPECT_EQ(server.calls(NFS3_MKDIR), 3);
+}
+
+TEST_F(LostReply, MkdirOverAnotherUsersDirectoryFailsWithEEXIST) {
+  FakeNode others = kDirectory;
+  others.uid = 2000;
+  server.Put("d", others);
+  server.Inject(NFS3_MKDIR, {Kind::kLoseReply});
+  EXPECT_EQ(MakeDirectory().error, std::errc::file_exists);
+}
+
+TEST_F(LostReply, SymlinkWithTheSameTextSucceedsAndAnotherFailsWithEEXIST) {
+  server.Inject(NFS3_SYMLINK, {Kind::kLoseReply}, 2);
+  EXPECT_EQ(MakeSymlink("target"), kOk);
+  EXPECT_EQ(server.calls(NFS3_SYMLINK), 3);
+  server.Inject(NFS3_SYMLINK, {Kind::kLoseReply});
+  EXPECT_EQ(MakeSymlink("elsewhere"), std::errc::file_exists);
+}
+
+TEST_F(LostReply, LinkThatWasExecutedSucceedsAndOneToAnotherFileFails) {
+  server.Put("a", {});
+  server.Put("b", {});
+  server.Inject(NFS3_LINK, {Kind::kLoseReply});
+  EXPECT_EQ(nfs->Link(HandleOf("a"), root, "l", kUser).error, kOk);
+  EXPECT_EQ(server.calls(NFS3_LINK), 2);
+  server.Inject(NFS3_LINK, {Kind::kLoseReply});
+  EXPECT_EQ(nfs->Link(HandleOf("b"), root, "l", kUser).error, std::errc::file_exists);
+}
+
+TEST_F(LostReply, RemoveThatWasExecutedSucceeds) {
+  server.Put("f", {});
+  server.Inject(NFS3_REMOVE, {Kind::kLoseReply});
+  const RemoveReply reply = nfs->Remove(root, "f", kUser);
+  EXPECT_EQ(reply.error, kOk);
+  EXPECT_TRUE(reply.directory.after.has_value());
+  EXPECT_EQ(server.calls(NFS3_REMOVE), 2);
+  server.Put("f", {});
+  server.Inject(NFS3_REMOVE, {Kind::kLoseCall}, 3);
+  EXPECT_EQ(nfs->Remove(root, "f", kUser).error, kOk);
+  EXPECT_EQ(server.calls(NFS3_REMOVE), 2 + 4);
+  EXPECT_FALSE(Exists("f"));
+  EXPECT_EQ(nfs->Remove(root, "f", kUser).error, std::errc::no_such_file_or_directory)
+      << "no reply is lost";
+}
+
+TEST_F(LostReply, RmdirThatWasExecutedSucceeds) {
+  server.Put("d", kDirectory);
+  server.Inject(NFS3_RMDIR, {Kind::kLoseReply});
+  EXPECT_EQ(nfs->RemoveDirectory(root, "d", kUser).error, kOk);
+  EXPECT_EQ(server.calls(NFS3_RMDIR), 2);
+}
+
+TEST_F(LostReply, RenameSucceedsWhetherItWasExecutedOrNot) {
+  for (const Kind kind : {Kind::kLoseReply, Kind::kLoseCall}) {
+    server.Put("a", {});
+    server.Inject(NFS3_RENAME, {kind});
+    EXPECT_EQ(Rename(), kOk);
+    EXPECT_FALSE(Exists("a"));
+    EXPECT_TRUE(Exists("b"));
+    server.Erase("b");
+  }
+  server.Inject(NFS3_RENAME, {Kind::kLoseReply});
+  EXPECT_EQ(Rename(), std::errc::no_such_file_or_directory) << "neither name exists";
+}
+
+TEST_F(LostReply, SetattrIsRepeated) {
+  server.Put("f", {});
+  server.Inject(NFS3_SETATTR, {Kind::kLoseReply});
+  EXPECT_EQ(nfs->SetAttributesOf(HandleOf("f"), kMode, kUser).error, kOk);
+  EXPECT_EQ(server.calls(NFS3_SETATTR), 2);
+  EXPECT_EQ(server.Find("f")->mode, 0640u);
+}
+
+// READLINK of a soft mount may time out.
+TEST(CheckCreatedSymlink, ReturnsTheErrorOfAFailedReadlink) {
+  LookupReply found;
+  found.attributes.emplace();
+  found.attributes->type = FileType::kSymlink;
+  found.attributes->uid = kUser.uid();
+  for (const std::errc error : {std::errc::timed_out, std::errc::operation_canceled}) {
+    ReadLinkReply read;
+    read.error = error;
+    EXPECT_EQ(CheckCreatedSymlink(found, "target", {}, kUser, [&] { return read; }), error);
+  }
+}
+
+TEST(LooksNewlyCreated, ChecksTypeOwnerModeLinksAndSize) {
+  Attributes file;
+  file.mode = 0640;
+  file.nlink = 1;
+  file.uid = 1000;
+  EXPECT_TRUE(LooksNewlyCreated(file, FileType::kRegular, kMode, kUser));
+  EXPECT_FALSE(LooksNewlyCreated(file, FileType::kDirectory, kMode, kUser));
+  EXPECT_FALSE(LooksNewlyCreated(file, FileType::kRegular, kMode, Credential(2000, 100)));
+  EXPECT_FALSE(LooksNewlyCreated(file, FileType::kRegular, {.mode = 0600}, kUser));
+  file.nlink = 2;
+  EXPECT_FALSE(LooksNewlyCreated(file, FileType::kRegular, kMode, kUser));
+  file.nlink = 1;
+  file.size_bytes = 1;
+  EXPECT_FALSE(LooksNewlyCreated(file, FileType::kRegular, kMode, kUser));
+}
+
+TEST(LooksNewlyCreated, AllowsAnInheritedSetGroupIdBitAndASquashedRoot) {
+  Attributes directory;
+  directory.type = FileType::kDirectory;
+  directory.mode = 02750;
+  directory.nlink = 2;
+  directory.uid = 65534;
+  EXPECT_TRUE(LooksNewlyCreated(directory, FileType::kDirectory, {.mode = 0750}, Credential(0, 0)));
+}
+
+}  // namespace
+}  // namespace nfswalk::protocol

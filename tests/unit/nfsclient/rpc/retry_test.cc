@@ -1,0 +1,171 @@
+#include "nfsclient/rpc/retry.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <semaphore>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/fixtures/fake_server.h"
+#include "tests/unit/nfsclient/rpc/tagged_call.h"
+
+namespace nfswalk::rpc {
+namespace {
+
+constexpr protocol::TransportOptions kHard{};
+constexpr protocol::TransportOptions kSoft{
+    .nconnect = 1, .hard = false, .timeo_ds = 1, .retrans = 1, .mount_timeout_ms = 10'000};
+
+class RetryTest : public testing::Test {
+ protected:
+  // Answers the first `count` calls with `first`, the others with NFS3ERR_NOENT.
+  void Serve(int count, const FakeAnswer& first, const protocol::TransportOptions& options) {
+    server_.emplace(OnNfsCall([this, count, first](const FakeCall&) {
+      seen_.release();
+      return ++calls_ <= count ? first : kNoEntry;
+    }));
+    Connect(server_->port(), options);
+  }
+  void Connect(uint16_t port, const protocol::TransportOptions& options) {
+    connection_ = OpenConnection(port, std::chrono::seconds{10});
+    retry_.emplace(options, NFS_V3);
+    budget_ = retry_->NewBudget();
+  }
+  SendResult Send() { return retry_->Send(*connection_, call_, *budget_); }
+
+  std::counting_semaphore<> seen_{0};
+  std::atomic<int> calls_ = 0;
+  std::optional<FakeServer> server_;
+  std::unique_ptr<Connection> connection_;
+  std::optional<Retry> retry_;
+  std::optional<Retry::Budget> budget_;
+  TaggedCall call_{1};
+};
+
+// WIRE-2.
+TEST_F(RetryTest, ACallIsSentAgainOverANewConnection) {
+  Serve(2, kHangUp, kHard);
+  const SendResult sent = Send();
+  EXPECT_EQ(sent.error, std::errc{});
+  EXPECT_TRUE(sent.repeated);
+  EXPECT_EQ(call_.status(), NFS3ERR_NOENT);
+  EXPECT_EQ(retry_->retries(), 2u);
+  EXPECT_EQ(connection_->connections_opened(), 3u);
+  TaggedCall next(2);
+  EXPECT_FALSE(retry_->Send(*connection_, next, *budget_).repeated);
+}
+
+// WIRE-5: the connection brought another reply meanwhile.
+TEST_F(RetryTest, AnOverdueCallOfVersion3IsSentAgainOverTheSameConnectionOnce) {
+  std::vector<int> connections;  // that brought the call
+  server_.emplace(OnNfsCall([&](const FakeCall& call) {
+    if (TagOf(call) != 1) return kNoEntry;
+    connections.push_back(call.connection);
+    seen_.release();
+    return connections.size() < 3 ? kSilence : kNoEntry;
+  }));
+  protocol::TransportOptions options = kHard;
+  options.timeo_ds = 3;
+  Connect(server_->port(), options);
+  std::jthread other([this] {
+    seen_.acquire();
+    TaggedCall call(2);
+    EXPECT_EQ(connection_->Execute(call), Outcome::kReplied);
+  });
+  EXPECT_EQ(Send().error, std::errc{});
+  other.join();
+  server_.reset();
+  EXPECT_EQ(connections, (std::vector{1, 1, 2}));
+}
+
+// WIRE-5: the server's duplicate request cache knows it by then, since its repetition was answered.
+TEST_F(RetryTest, ACallThatTheServerExecutesLateUndoesNoNewerOne) {
+  uint32_t executed = 0;                                    // tag of the last one
+  std::map<std::pair<uint16_t, uint32_t>, uint32_t> cache;  // port and xid
+  const auto execute = [&](const FakeCall& call) {
+    if (cache.try_emplace({call.client_port, call.xid}, TagOf(call)).second) executed = TagOf(call);
+    return kNoEntry;
+  };
+  std::optional<FakeCall> late;
+  server_.emplace(OnNfsCall([&](const FakeCall& call) {
+    if (late) return execute(call);
+    late = call;
+    return kSilence;
+  }));
+  protocol::TransportOptions options = kHard;
+  options.timeo_ds = 1;
+  Connect(server_->port(), options);
+  TaggedCall newer(2);
+  EXPECT_EQ(Send().error, std::errc{});
+  EXPECT_EQ(retry_->Send(*connection_, newer, *budget_).error, std::errc{});
+  EXPECT_EQ(connection_->connections_opened(), 2u);
+  server_.reset();
+  execute(*late);
+  EXPECT_EQ(executed, 2u);
+}
+
+// WIRE-1.
+TEST_F(RetryTest, AHardMountRepeatsACallWithoutAReply) {
+  protocol::TransportOptions options = kHard;
+  options.timeo_ds = 1;
+  Serve(1, kSilence, options);
+  EXPECT_EQ(Send().error, std::errc{});
+  EXPECT_EQ(retry_->retries(), 1u);
+}
+
+// WIRE-1.
+TEST_F(RetryTest, ASoftMountTimesOutAfterRetransRepetitions) {
+  Serve(100, kSilence, kSoft);
+  EXPECT_EQ(Send().error, std::errc::timed_out);
+  EXPECT_GE(calls_, 1);
+  EXPECT_LE(calls_, 2) << "once, and again for retrans=1";
+}
+
+TEST_F(RetryTest, ASoftMountTimesOutWithoutAConnection) {
+  Connect(UnusedPort(), kSoft);
+  EXPECT_EQ(Send().error, std::errc::timed_out);
+}
+
+TEST_F(RetryTest, AnExhaustedBudgetSendsNothing) {
+  Serve(0, {}, kSoft);
+  while (retry_->PauseForJukebox(*budget_) == std::errc{}) {
+  }
+  // The pauses end before the limit: wait for the rest.
+  while (Send().error == std::errc{}) {
+  }
+  const int before = calls_;
+  EXPECT_EQ(Send().error, std::errc::timed_out);
+  EXPECT_EQ(calls_, before);
+}
+
+TEST_F(RetryTest, ARejectionIsFinal) {
+  Serve(1, {FakeAnswer::Kind::kDeny, {}, 1}, kHard);
+  EXPECT_EQ(Send().error, std::errc::permission_denied);
+}
+
+TEST_F(RetryTest, ShutdownEndsAPause) {
+  Retry retry(kHard, NFS_V3);
+  Retry::Budget budget = retry.NewBudget();
+  retry.Shutdown();
+  EXPECT_EQ(retry.PauseForJukebox(budget), std::errc::operation_canceled);
+}
+
+TEST_F(RetryTest, ShutdownOfTheChannelEndsARepeatedCall) {
+  Serve(1'000'000, kHangUp, kHard);
+  std::jthread closer([&] {
+    seen_.acquire();
+    seen_.acquire();
+    connection_->Shutdown();
+  });
+  EXPECT_EQ(Send().error, std::errc::operation_canceled);
+}
+
+}  // namespace
+}  // namespace nfswalk::rpc

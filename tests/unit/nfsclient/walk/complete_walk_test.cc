@@ -1,0 +1,240 @@
+// Calls that work on a reference walk under RCU as far as they can, and take it there
+// (complete_walk()); with which RPCs they then do their work.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "tests/exits/exits.h"
+
+namespace nfswalk::exits {
+namespace {
+
+template <class T>
+std::errc ErrorOf(const Result<T>& result) {
+  return result ? kOk : result.error();
+}
+
+struct CallRow {
+  const char* name;
+  std::function<std::errc(Client& client, const Credential& who)> call;
+  Calls calls;
+  uint64_t walks = 1;
+};
+
+class CompleteWalk : public Exits {
+ protected:
+  // A mount that knows d/f, d/l, d/s and that d/n is missing, and may write everywhere.
+  void MountWarm() {
+    MountAnew();
+    if (by_name_) server_->OpenByName();
+    for (const char* name : {"d/f", "d/l", "d/s/n", "d/n"}) Warm(StatOf(name));
+    Warm(TextOf("d/l"));
+    Warm(AccessTo("d/f", kMayRead | kMayWrite));
+    Warm(AccessTo("d/s", kMayRead));
+    Warm(AccessTo("d", kMayRead));
+  }
+  // Each on a mount of its own.
+  void ExpectEach(const std::vector<CallRow>& rows) {
+    for (const CallRow& row : rows) {
+      SCOPED_TRACE(row.name);
+      MountWarm();
+      if (prepare_) prepare_();
+      const Stats before = client_->stats();
+      EXPECT_EQ(row.call(*client_, me_), kOk);
+      EXPECT_EQ(TakeCalls(), row.calls);
+      const Stats after = client_->stats();
+      for (size_t i = 0; i < kNeedRefCount; ++i) {
+        EXPECT_EQ(after.need_ref[i] - before.need_ref[i],
+                  NeedRef(i) == NeedRef::kComplete ? row.walks : 0u)
+            << NeedRefName(NeedRef(i));
+      }
+      EXPECT_EQ(after.ref_walks - before.ref_walks, row.walks);
+    }
+  }
+  static CallRow OpenOf(const char* path, Calls calls) {
+    return {path,
+            [path](Client& client, const Credential& who) {
+              return ErrorOf(client.Open(path, kMayRead, who));
+            },
+            std::move(calls)};
+  }
+  static CallRow CreateOf(const char* name, const char* path, bool exclusive, Calls calls) {
+    return {name,
+            [path, exclusive](Client& client, const Credential& who) {
+              return ErrorOf(client.Create(path, 0644, exclusive, who));
+            },
+            std::move(calls)};
+  }
+  static std::vector<CallRow> Changes() {
+    return {
+        CreateOf("O_EXCL", "d/n", true, {"CREATE n"}),
+        CreateOf("O_CREAT", "d/n", false, {"CREATE n"}),
+        CreateOf("O_CREAT of a file", "d/f", false, {"GETATTR 3"}),
+        CreateOf("O_CREAT through a link", "d/l", false, {"GETATTR 3"}),
+        {"mkdir",
+         [](Client& client, const Credential& who) {
+           return ErrorOf(client.MakeDirectory("d/n", 0755, who));
+         },
+         {"MKDIR n"}},
+        {"symlink",
+         [](Client& client, const Credential& who) {
+           return ErrorOf(client.MakeSymlink("f", "d/n", who));
+         },
+         {"SYMLINK n"}},
+        {"link",
+         [](Client& client, const Credential& who) { return client.Link("d/f", "d/n", who); },
+         {"LINK n"},
+         2},
+        {"rename",
+         [](Client& client, const Credential& who) { return client.Rename("d/f", "d/n", who); },
+         {"RENAME f"},
+         2},
+        {"unlink",
+         [](Client& client, const Credential& who) { return client.Unlink("d/f", who); },
+         {"REMOVE f"}},
+        {"rmdir",
+         [](Client& client, const Credential& who) { return client.RemoveDirectory("d/s", who); },
+         {"RMDIR s"}},
+        {"rmdir with a slash",
+         [](Client& client, const Credential& who) {
+           (void)client.Stat("d/s/n", who);  // the path cache then has "d/s/"
+           return client.RemoveDirectory("d/s/", who);
+         },
+         {"RMDIR s"}},
+        {"setattr",
+         [](Client& client, const Credential& who) {
+           return ErrorOf(client.SetAttributesOf("d/f", {.mode = 0600}, who));
+         },
+         {"SETATTR 3"}},
+    };
+  }
+
+  bool by_name_ = false;
+  std::function<void()> prepare_;
+};
+
+// WALK-29.
+TEST_F(CompleteWalk, AChangeOfAWarmPathSendsTheChangeAlone) {
+  for (const bool path_cache : {true, false}) {
+    options_.path_cache = path_cache;
+    ExpectEach(Changes());
+  }
+}
+
+// NAME-8.
+TEST_F(CompleteWalk, ACreateDoesNotValidateTheAbsenceOfItsName) {
+  prepare_ = [this] { NoticeChangeOf(kD, "d"); };
+  for (const auto lookupcache : {LookupCache::kAll, LookupCache::kPositive}) {
+    options_.lookupcache = lookupcache;
+    ExpectEach({CreateOf("O_EXCL", "d/n", true, {"CREATE n"}),
+                CreateOf("O_CREAT", "d/n", false, {"CREATE n"})});
+  }
+}
+
+// The negative name was wrong: the CREATE tells.
+TEST_F(CompleteWalk, ACreateFindsAFileThatAnotherClientMade) {
+  MountWarm();
+  server_->Add(kD, "n", FileType::kRegular);
+  Notice("d");
+  Warm(AccessTo("d", kMayExecute));
+  const auto found = client_->Create("d/n", 0644, /*exclusive=*/false, me_);
+  EXPECT_EQ(ErrorOf(found), kOk);
+  const Calls calls = TakeCalls();
+  EXPECT_EQ(calls.count("CREATE n"), 1u);
+  EXPECT_EQ(calls.count("LOOKUP n"), 1u);
+}
+
+// NAME-8. A server need not look first whether the name exists.
+TEST_F(CompleteWalk, ACreateThatIsRefusedFindsAFileThatAnotherClientMade) {
+  for (const std::errc refusal : {std::errc::permission_denied, std::errc::read_only_file_system}) {
+    for (const bool exists : {true, false}) {
+      MountWarm();
+      if (exists) server_->Add(kD, "n", FileType::kRegular);
+      protocol_->Fail("CREATE", refusal);
+      const auto found = client_->Create("d/n", 0644, /*exclusive=*/false, me_);
+      EXPECT_EQ(ErrorOf(found), exists ? kOk : refusal);
+      const Calls calls = TakeCalls();
+      EXPECT_EQ(calls.count("CREATE n"), 1u);
+      EXPECT_EQ(calls.count("LOOKUP n"), 1u);
+    }
+  }
+}
+
+// NAME-5.
+TEST_F(CompleteWalk, AnOpenOfAWarmPathSendsOneRpc) {
+  ExpectEach({OpenOf("d/f", {"GETATTR 3"}), OpenOf("d/l", {"GETATTR 3"})});
+  options_.nocto = true;
+  ExpectEach({OpenOf("d/f", {}), OpenOf("d/l", {})});
+}
+
+// NAME-15.
+TEST_F(CompleteWalk, AnOpenByNameSendsTheOpenAlone) {
+  by_name_ = true;
+  ExpectEach({OpenOf("d/f", {"OPEN f"}), OpenOf("d/l", {"OPEN f"})});
+  options_.nocto = true;
+  ExpectEach({OpenOf("d/f", {"OPEN f"})});
+}
+
+TEST_F(CompleteWalk, AListingWalksToItsDirectory) {
+  ExpectEach({{"readdir",
+               [](Client& client, const Credential& who) {
+                 return client.ReadDir("d/s", who, [](const DirectoryEntry&) { return true; });
+               },
+               {"READDIR 5"}}});
+}
+
+TEST_F(CompleteWalk, WhatIsWrongWithTheWayIsAnsweredUnderRcu) {
+  const std::function<std::errc(const std::string&)> calls[] = {
+      [this](const std::string& path) { return ErrorOf(client_->Open(path, kMayRead, me_)); },
+      [this](const std::string& path) { return ErrorOf(client_->Create(path, 0644, true, me_)); },
+      [this](const std::string& path) { return ErrorOf(client_->Create(path, 0644, false, me_)); },
+      [this](const std::string& path) { return ErrorOf(client_->MakeDirectory(path, 0755, me_)); },
+      [this](const std::string& path) { return ErrorOf(client_->MakeSymlink("t", path, me_)); },
+      [this](const std::string& path) { return client_->Link(path, "d/n", me_); },
+      [this](const std::string& path) { return client_->Rename(path, "d/n", me_); },
+      [this](const std::string& path) { return client_->Unlink(path, me_); },
+      [this](const std::string& path) { return client_->RemoveDirectory(path, me_); },
+      [this](const std::string& path) {
+        return ErrorOf(client_->SetAttributesOf(path, {.mode = 0600}, me_));
+      },
+      [this](const std::string& path) {
+        return client_->ReadDir(path, me_, [](const DirectoryEntry&) { return true; });
+      }};
+  MountWarm();
+  for (const auto& call : calls) {
+    const Stats before = client_->stats();
+    EXPECT_EQ(call("d/n/x"), kNoEntry);
+    EXPECT_EQ(call("d/f/x"), std::errc::not_a_directory);
+    EXPECT_EQ(TakeCalls(), Calls{});
+    EXPECT_EQ(client_->stats().rcu_walks - before.rcu_walks, 2u);
+    EXPECT_EQ(client_->stats().ref_walks, before.ref_walks);
+  }
+}
+
+#ifndef NDEBUG
+// WALK-2.
+TEST_F(CompleteWalk, AParentThatMovesWhileItIsTakenIsResolvedAnew) {
+  MountWarm();
+  At("unlazy:after-reference", 1, [&] { Rename("d/s", "s"); });
+  EXPECT_EQ(ErrorOf(client_->MakeDirectory("d/s/new", 0755, me_)), kNoEntry);
+  EXPECT_TRUE(reached_);
+  EXPECT_EQ(Warm(StatOf("s/new")).count("LOOKUP new"), 1u);
+  EXPECT_EQ(Ask(*client_, StatOf("s/new")).error, kNoEntry);
+}
+#endif
+
+// WALK-1.
+TEST_F(CompleteWalk, NotWithWalkRef) {
+  options_.walk = WalkMode::kRef;
+  MountWarm();
+  const Stats before = client_->stats();
+  EXPECT_EQ(client_->Unlink("d/f", me_), kOk);
+  EXPECT_EQ(client_->stats().rcu_walks, before.rcu_walks);
+  EXPECT_EQ(Needs(NeedRef::kComplete), 0u);
+}
+
+}  // namespace
+}  // namespace nfswalk::exits
