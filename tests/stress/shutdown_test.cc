@@ -18,6 +18,7 @@
 #include "rcu/defer.h"
 #include "rcu/page_region.h"
 #include "rcu/read_guard.h"
+#include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/faulty_protocol.h"
 #include "tests/fixtures/inode_caches.h"
 #include "tests/fixtures/memory_server.h"
@@ -158,6 +159,7 @@ TEST_F(Shutdown, RightAfterTheLastCallWithCallbacksPending) {
     load.Stop();
     load.AwaitLastCalls();
     EXPECT_TRUE(client->Stat("stable/f1", kMe));
+    ClientInternals::SuperblockOf(*client).background.WaitUntilIdle();  // listings add names
     const uint64_t dentries = client->stats().dentries;
     client->DropCaches();
     EXPECT_LT(client->stats().dentries, dentries);
