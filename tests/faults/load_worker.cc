@@ -347,12 +347,15 @@ void LoadWorker::StatTarget() {
   });
 }
 
+LoadWorker::Errc LoadWorker::Permission(const Node& node, uint32_t wanted) {
+  return (node.mode >> 6 & wanted) == wanted ? kOk : std::errc::permission_denied;
+}
+
 void LoadWorker::Access() {
   const std::string path = DrawFile();
   if (path.empty()) return;
   const uint32_t wanted = 1 + Draw(7);
-  const bool granted = (model_.Find(path)->mode >> 6 & wanted) == wanted;
-  (void)Expect("Access", path, granted ? kOk : std::errc::permission_denied,
+  (void)Expect("Access", path, Permission(*model_.Find(path), wanted),
                [&] { return client_.Access(Full(path), wanted, credential_); });
 }
 
@@ -421,8 +424,10 @@ void LoadWorker::WriteAndReadThrough(File& file, const std::string& path, Node& 
 void LoadWorker::WriteAndRead() {
   const std::string path = DrawFile();
   if (path.empty()) return;
+  // An exclusive create whose SETATTR timed out leaves a file that nobody may open.
+  const Errc permitted = Permission(*model_.Find(path), kMayRead | kMayWrite);
   std::unique_ptr<File> file;
-  const bool open = Expect("Open", path, kOk, [&] {
+  const bool open = Expect("Open", path, permitted, [&] {
     auto opened = Open(path);
     if (opened) file = std::move(*opened);
     return ErrorOf(opened);

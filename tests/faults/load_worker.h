@@ -105,6 +105,8 @@ class LoadWorker {
   std::string Full(const std::string& path) const { return directory_ + "/" + path; }
   // Returns `otherwise`, or ENOENT if the path's directory is missing.
   Errc Reachable(const std::string& path, Errc otherwise) const;
+  // EACCES if the owner may not do all of `wanted`, bits of access(2).
+  static Errc Permission(const Node& node, uint32_t wanted);
 
   Client& client_;
   const std::string directory_, backing_;
