@@ -9,8 +9,8 @@ namespace {
 
 access_cache::AccessAge AgeOf(const Superblock& superblock, const icache::Inode& inode,
                               uint64_t now_ns) {
-  bool directory = inode.is_directory();
-  return {now_ns, directory ? superblock.acdirmax_ns : superblock.acregmax_ns};
+  return {now_ns,
+          inode.is_directory() ? superblock.directory_rights_ns : superblock.file_rights_ns};
 }
 
 std::errc CheckAccess(icache::Inode& inode, uint32_t rights, uint32_t may_mask) {

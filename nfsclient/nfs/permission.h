@@ -44,8 +44,8 @@ bool MayBeExecuted(icache::Inode& file);
     const sunrpc_auth::CachedCredential* credential, uint32_t may_mask, uint64_t now_ns,
     AccessHits& hits) {
   if (!AttributesFresh(inode, now_ns)) return {NeedRef::kGetattrRpc};
-  const access_cache::AccessAge age{now_ns,
-                                    directory ? superblock.acdirmax_ns : superblock.acregmax_ns};
+  const access_cache::AccessAge age{
+      now_ns, directory ? superblock.directory_rights_ns : superblock.file_rights_ns};
   const WalkMode mode = superblock.options.walk;
   std::optional<uint32_t> rights;
   if (mode != WalkMode::kRcuLocked) rights = inode.access.PeekRcu(credential, age);

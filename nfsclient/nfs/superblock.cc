@@ -18,6 +18,13 @@ constexpr size_t kPruneBatch = 64;
 constexpr size_t kInitialBucketsMax = 65536;
 size_t InitialBuckets(size_t objects_max) { return std::min(objects_max, kInitialBucketsMax); }
 
+// Group membership and exports change on the server without a trace in attributes. The kernel waits
+// for the user's next login; a mount here may outlive many.
+constexpr uint64_t kRightsLifetimeNs = 3600 * kNsPerSecond;
+uint64_t RightsLifetime(uint64_t attributes_max_ns) {
+  return attributes_max_ns == 0 ? 0 : std::max(attributes_max_ns, kRightsLifetimeNs);
+}
+
 uint64_t NextMountId() {
   static std::atomic<uint64_t> last{0};
   return ++last;
@@ -32,6 +39,8 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
       acregmax_ns(options.acregmax_s * kNsPerSecond),
       acdirmin_ns(options.acdirmin_s * kNsPerSecond),
       acdirmax_ns(options.acdirmax_s * kNsPerSecond),
+      file_rights_ns(RightsLifetime(acregmax_ns)),
+      directory_rights_ns(RightsLifetime(acdirmax_ns)),
       walks_under_rcu(options.walk != WalkMode::kRef),
       protocol(std::move(protocol_of_mount)),
       credentials({.entries_max = options.credentials_max}),

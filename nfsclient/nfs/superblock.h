@@ -55,6 +55,9 @@ class Superblock {
   const MountOptions options;
   // The lifetimes of MountOptions in nanoseconds.
   const uint64_t acregmin_ns, acregmax_ns, acdirmin_ns, acdirmax_ns;
+  // How old the rights of a file, or directory, may become while its attributes do not change
+  // (ACCESS-6).
+  const uint64_t file_rights_ns, directory_rights_ns;
 
   // False with walk=ref and after Shutdown(), so that RCU-walk need not check `shut_down`.
   std::atomic<bool> walks_under_rcu;

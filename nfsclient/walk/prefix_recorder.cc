@@ -5,12 +5,13 @@ namespace nfswalk::walk {
 void PrefixRecorder::Record(const Walker& walker, const Position& position, const char* rest) {
   const auto& [superblock, credential, now_ns] = walker;
   const icache::Inode& directory = *position.inode;
-  const auto granted = directory.access.GrantedAtRcu(credential, {now_ns, superblock.acdirmax_ns});
+  const uint64_t rights_ns = superblock.directory_rights_ns;
+  const auto granted = directory.access.GrantedAtRcu(credential, {now_ns, rights_ns});
   if (!granted) {  // invalidated since the permission was checked
     Forget();
     return;
   }
-  validity_.Narrow(*granted, superblock.acdirmax_ns);
+  validity_.Narrow(*granted, rights_ns);
   validity_.Narrow(directory.read_at_ns.load(std::memory_order_relaxed),
                    directory.lifetime_ns.load(std::memory_order_relaxed));
   if (rest < prefix_.text.end()) return;

@@ -303,18 +303,20 @@ TEST_F(RightsSearch, RightsGrantedAfterTheSearchBeganAnswerIt) {
 }
 #endif
 
-// Rights expire after ac{reg,dir}max, however often the attributes are confirmed; denials too. This
-// bound replaces the kernel's "clear on login".
+// Rights expire after an hour, or ac{reg,dir}max if that is longer, however often the attributes
+// are confirmed; denials too. This bound replaces the kernel's "clear on login".
 class RightsAge : public Exits {
  protected:
-  // Leaves "d/f" with fresh attributes, and with rights of 60 s less 1 ns ago.
-  void MakeAlmostOld(bool granted) {
+  // Leaves "d/f" with fresh attributes, and with rights of `lifetime_s` less 1 ns ago; those of its
+  // directories are younger, or live longer.
+  void MakeAlmostOld(bool granted, uint32_t acregmax_s, uint64_t lifetime_s) {
     options_.acregmin_s = 3;
-    options_.acregmax_s = 60;
+    options_.acregmax_s = acregmax_s;
+    options_.acdirmin_s = options_.acdirmax_s = acregmax_s == lifetime_s ? 600 : 2 * lifetime_s;
     MountAnew();
     if (!granted) server_->Grant(kDF, 0);
     Warm(AccessTo("d/f", kMayRead));
-    SteeredClock::Pass(57 * kSecond);
+    SteeredClock::Pass((lifetime_s - 3) * kSecond);
     Warm(StatOf("d/f"));
     SteeredClock::Pass(3 * kSecond - 1);
   }
@@ -322,9 +324,11 @@ class RightsAge : public Exits {
 
 // ACCESS-6.
 TEST_F(RightsAge, GrantsAndDenialsEndAtTheirMaximalAge) {
-  for (const bool granted : {true, false}) {
-    SCOPED_TRACE(granted);
-    MakeAlmostOld(granted);
+  for (const auto& [granted, acregmax_s, lifetime_s] :
+       {std::tuple{true, 60u, 3600u}, std::tuple{false, 60u, 3600u}, std::tuple{true, 7200u, 7200u},
+        std::tuple{false, 7200u, 7200u}}) {
+    SCOPED_TRACE(testing::Message() << granted << " " << acregmax_s);
+    MakeAlmostOld(granted, acregmax_s, lifetime_s);
     const Question question = AccessTo("d/f", kMayRead);
     Answered(question, granted ? kOk : kDenied);
     SteeredClock::Pass(1);

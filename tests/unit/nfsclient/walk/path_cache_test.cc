@@ -319,7 +319,9 @@ TEST_F(PathCache, AnEntryThatIsFullServesNoOtherCredential) {
 
 // The rights of this user expire before those of the others in the entry.
 TEST_F(PathCache, AnUnsharedEntryIsTrustedNoLongerThanASharedOne) {
-  constexpr uint64_t kLifetime = 600 * kSecond;
+  options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 7200;
+  MountTree();
+  constexpr uint64_t kLifetime = 7200 * kSecond;
   const uint64_t asked_at = SteeredClock::Now();
   Warm(kFile);
   SteeredClock::Pass(100 * kSecond);
@@ -352,7 +354,9 @@ TEST_F(PathCache, TheLongestPrefixesThatFitAreToldApart) {
 }
 
 TEST_F(PathCache, ASharedEntryIsTrustedNoLongerThanAnUnsharedOne) {
-  constexpr uint64_t kLifetime = 600 * kSecond;
+  options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 7200;
+  MountTree();
+  constexpr uint64_t kLifetime = 7200 * kSecond;
   const uint64_t asked_at = SteeredClock::Now();
   for (int i = 0; i < kCold; ++i) HitsAs(another_);
   // Refreshes everything but the rights of `another_`.
