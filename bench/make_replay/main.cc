@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,12 +12,15 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "bench/make_replay/plan.h"
 #include "bench/make_replay/replay.h"
 #include "bench/measure/command_line.h"
+#include "bench/measure/machine_share.h"
 #include "bench/measure/row.h"
 #include "bench/measure/server_export.h"
 #include "bench/measure/subjects.h"
@@ -33,14 +37,44 @@ constexpr uint64_t kMismatchesShown = 20;
 // A first pass cannot be repeated by the same client, so a row is one pass by a new one.
 constexpr size_t kColdPasses = 1;
 
+// Of attributes that are to time out: longer than a pass takes.
+constexpr std::chrono::seconds kLifetime{5};
+
+// A way to mount. Of the version of --server where `version` is 0.
+struct MountMode {
+  std::string_view name;
+  WalkMode walk = WalkMode::kRcuSearch;
+  bool close_to_open = false;
+  int version = 0;
+  bool expires = false;
+};
+constexpr MountMode kMountModes[] = {
+    {"ref", WalkMode::kRef},
+    {"rcu-locked", WalkMode::kRcuLocked},
+    {"rcu-peek", WalkMode::kRcuPeek},
+    {"rcu-search"},
+    {.name = "v3-cto", .close_to_open = true, .version = 3},
+    {.name = "v4-nocto", .version = 4},
+    {.name = "v4-cto", .close_to_open = true, .version = 4},
+    {.name = "v3-expired", .close_to_open = true, .version = 3, .expires = true},
+    {.name = "v4-expired", .close_to_open = true, .version = 4, .expires = true},
+};
+constexpr std::string_view kKernel = "kernel";
+constexpr std::string_view kLibnfs = "libnfs";
+
+std::vector<std::string> AllModes() {
+  std::vector<std::string> names;
+  for (const MountMode& mode : kMountModes) names.emplace_back(mode.name);
+  names.emplace_back(kKernel);
+  names.emplace_back(kLibnfs);
+  return names;
+}
+
 struct ReplayOptions : RunOptions {
   ReplayOptions() : RunOptions{.threads = {1, 2, 4, 8}, .repetitions = 5} {}
 
   std::vector<std::string> plans;
-  // Walk modes of nfswalk, each mounted beside the others; "kernel": the system calls on a tmpfs;
-  // "libnfs": its synchronous calls, in the first pass only.
-  std::vector<std::string> modes = {"ref",        "rcu-locked", "rcu-peek",
-                                    "rcu-search", "kernel",     "libnfs"};
+  std::vector<std::string> modes = AllModes();
   uint64_t turn_ms = 500;
   size_t libnfs_one_in = 10;
   uint64_t kill_server_after = 0;  // calls, 0: never
@@ -48,13 +82,18 @@ struct ReplayOptions : RunOptions {
 
 using MadeSubject = std::expected<std::unique_ptr<Subject>, std::string>;
 
-enum class Phase : uint8_t { kCold, kWarm };
-constexpr std::string_view NameOf(Phase phase) { return phase == Phase::kCold ? "cold" : "warm"; }
+// Calls with empty caches; with full ones, round and round; with full ones, all timed out.
+enum class Phase : uint8_t { kCold, kWarm, kExpired };
+constexpr std::string_view NameOf(Phase phase) {
+  constexpr std::string_view kNames[] = {"cold", "warm", "expired"};
+  return kNames[static_cast<size_t>(phase)];
+}
 
 struct Contender {
   std::function<MadeSubject()> make;
-  bool is_nfswalk;                        // its answers are the verdict
-  std::unique_ptr<Subject> subject = {};  // after the cold phase its caches are warm
+  const MountMode* mount;  // of nfswalk, whose answers are the verdict; else null
+  std::chrono::steady_clock::time_point asked = {};  // the end of its last turn
+  std::unique_ptr<Subject> subject = {};             // after the cold phase its caches are warm
   uint64_t mismatches_shown = 0;
 
   Outcome Make() {
@@ -131,47 +170,56 @@ class ReplayRun {
     return server_.WithTree(plan->tree, directory, [&]() -> Outcome {
       std::vector<Contender> contenders;
       for (const std::string& mode : options_.modes) {
-        Contender contender{.make = MakerOf(mode, *plan, directory),
-                            .is_nfswalk = ParseWalkMode(mode).has_value()};
+        const auto* const mount = std::ranges::find(kMountModes, mode, &MountMode::name);
+        const bool is_nfswalk = mount != std::ranges::end(kMountModes);
+        Contender contender{
+            .make = is_nfswalk ? MakerOf(*mount, directory) : MakerOf(mode, *plan, directory),
+            .mount = is_nfswalk ? mount : nullptr};
         if (Outcome made = contender.Make(); made) {
           contenders.push_back(std::move(contender));
-        } else if (mode == "kernel") {
+        } else if (mode == kKernel) {
           Warn(kBench, "left out: " + made.error());
         } else {
           return made;
         }
       }
-      if (Outcome done = Replay(Phase::kCold, contenders, *plan); !done) return done;
-      return Replay(Phase::kWarm, contenders, *plan);
+      Outcome done;
+      for (const Phase phase : {Phase::kCold, Phase::kWarm, Phase::kExpired}) {
+        if (done) done = Replay(phase, contenders, *plan);
+      }
+      return done;
     });
   }
 
-  std::function<MadeSubject()> MakerOf(const std::string& mode, const ReplayPlan& plan,
+  std::function<MadeSubject()> MakerOf(std::string_view peer, const ReplayPlan& plan,
                                        const std::string& directory) {
-    if (mode == "kernel") return [&plan] { return MakeKernelSubject(plan.tree); };
-    if (mode == "libnfs") {
-      return [this, &directory] { return MakeLibnfsSubject(server_.UrlOf(directory), server_); };
-    }
+    if (peer == kKernel) return [&plan] { return MakeKernelSubject(plan.tree); };
+    return [this, &directory] { return MakeLibnfsSubject(server_.UrlOf(directory), server_); };
+  }
+
+  std::function<MadeSubject()> MakerOf(const MountMode& mode, const std::string& directory) {
     return [this, &mode, &directory]() -> MadeSubject {
       MountOptions options = server_.OptionsFor(directory);
-      options.walk = *ParseWalkMode(mode);
+      options.walk = mode.walk;
+      options.nocto = !mode.close_to_open;
+      if (mode.version != 0) options.server.version = mode.version;
+      if (mode.expires) {
+        options.acregmin_s = options.acregmax_s = kLifetime.count();
+        options.acdirmin_s = options.acdirmax_s = kLifetime.count();
+      }
       auto client = server_.Mount(options);
       if (!client) return std::unexpected(std::move(client.error()));
-      return MakeNfswalkSubject(std::move(*client), mode);
+      return MakeNfswalkSubject(std::move(*client), mode.name);
     };
   }
 
   Outcome Replay(Phase phase, std::vector<Contender>& contenders, const ReplayPlan& plan) {
     std::vector<Entry> entries;
-    if (phase == Phase::kCold) {
+    const std::vector<size_t> most = {std::ranges::max(options_.threads)};
+    for (const size_t threads : phase == Phase::kWarm ? options_.threads : most) {
       for (Contender& each : contenders) {
-        entries.push_back({&each, each.subject->caches() ? std::ranges::max(options_.threads) : 1});
-      }
-    } else {
-      for (const size_t threads : options_.threads) {
-        for (Contender& each : contenders) {
-          if (each.subject->caches()) entries.push_back({&each, threads});
-        }
+        if (!TakesPart(each, phase)) continue;
+        entries.push_back({&each, each.subject->caches() ? threads : 1});
       }
     }
     Turns turns(phase == Phase::kCold ? kColdPasses : options_.repetitions);
@@ -181,6 +229,19 @@ class ReplayRun {
     if (!taken || Interrupted()) return taken;
     for (size_t i = 0; i < entries.size(); ++i) WriteRow(phase, plan, entries[i], turns, i);
     return {};
+  }
+
+  static bool TakesPart(const Contender& contender, Phase phase) {
+    const bool expires = contender.mount != nullptr && contender.mount->expires;
+    switch (phase) {
+      case Phase::kCold:
+        return true;
+      case Phase::kWarm:
+        return contender.subject->caches() && !expires;
+      case Phase::kExpired:
+        return expires;
+    }
+    std::unreachable();
   }
 
   std::expected<Turn, std::string> TakeTurn(Phase phase, const ReplayPlan& plan, Entry& entry,
@@ -193,28 +254,35 @@ class ReplayRun {
     Subject& subject = *contender.subject;
     ShowProgress(fmt::format("{}: {}, {}, {} threads, turn {}", plan.trace, subject.title(),
                              NameOf(phase), entry.threads, round + 1));
+    if (phase == Phase::kExpired) {
+      std::this_thread::sleep_until(contender.asked + kLifetime + std::chrono::seconds(1));
+    }
     const Stats before = subject.stats();
-    const auto pass =
-        phase == Phase::kCold
-            ? ReplayOnce(subject, plan, entry.threads,
-                         subject.caches() ? 1 : options_.libnfs_one_in, server_.server_pid(),
-                         KillerUnder(contender))
-            : ReplayFor(subject, plan, entry.threads, static_cast<double>(options_.turn_ms) / 1000);
+    const MachineShare machine(server_.server_pid());
+    auto pass =
+        phase == Phase::kWarm
+            ? ReplayFor(subject, plan, entry.threads, static_cast<double>(options_.turn_ms) / 1000)
+            : ReplayOnce(subject, plan, entry.threads,
+                         subject.caches() ? 1 : options_.libnfs_one_in, KillerUnder(contender));
     if (!pass) return std::unexpected(pass.error());
+    contender.asked = std::chrono::steady_clock::now();
+    const Stats after = subject.stats();
+    const bool waits = phase != Phase::kWarm || after.rpcs != before.rpcs;
+    if (waits) pass->turn.share = machine.Share();
     for (const std::string& mismatch : pass->first_mismatches) {
       if (contender.mismatches_shown++ >= kMismatchesShown) break;
       Warn(kBench, fmt::format("{} differs: {}", subject.title(), mismatch));
     }
-    if (contender.is_nfswalk) compared_ += pass->compared;
-    (contender.is_nfswalk ? mismatches_ : others_mismatches_) += pass->mismatches;
-    if (phase == Phase::kCold) entry.tally = {};  // the counts of a first pass are those of one
-    entry.tally.Add(*pass, before, subject.stats());
+    if (contender.mount != nullptr) compared_ += pass->compared;
+    (contender.mount != nullptr ? mismatches_ : others_mismatches_) += pass->mismatches;
+    if (phase != Phase::kWarm) entry.tally = {};  // the counts are those of one pass
+    entry.tally.Add(*pass, before, after);
     return pass->turn;
   }
 
   // Once in a first pass of nfswalk, for tests.
   std::function<void(uint64_t)> KillerUnder(const Contender& contender) {
-    if (options_.kill_server_after == 0 || !contender.is_nfswalk) return {};
+    if (options_.kill_server_after == 0 || contender.mount == nullptr) return {};
     return [this](uint64_t call) {
       if (call != options_.kill_server_after) return;
       const Outcome restarted = server_.KillAndRestart();
@@ -305,7 +373,7 @@ int Main(int argc, char** argv) {
       ->check(CLI::ExistingFile);
   app.add_option("--modes", options.modes)
       ->delimiter(',')
-      ->check(CLI::IsMember({"ref", "rcu-locked", "rcu-peek", "rcu-search", "kernel", "libnfs"}))
+      ->check(CLI::IsMember(AllModes()))
       ->capture_default_str();
   app.add_option("--libnfs-one-in", options.libnfs_one_in,
                  "Ask libnfs only every so many calls: it sends several RPCs for each")

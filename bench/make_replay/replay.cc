@@ -10,7 +10,6 @@
 #include <memory>
 #include <utility>
 
-#include "bench/measure/machine_share.h"
 #include "bench/measure/team.h"
 #include "bench/measure/terminal.h"
 #include "fmt/format.h"
@@ -74,8 +73,10 @@ class alignas(64) Player {
     result_.latencies_ns.push_back(elapsed - std::min(elapsed, clock_cost_ns_));
   }
 
-  // Takes lots, round and round, until `seconds` are over.
-  void PlayFor(const ReplayPlan& plan, std::atomic<size_t>& next_lot, double seconds) {
+  // Takes lots, round and round, until `seconds` are over and `lots_min` lots were taken by all.
+  void PlayFor(const ReplayPlan& plan, std::atomic<size_t>& next_lot, size_t lots_min,
+               double seconds) {
+    const size_t last_lot = next_lot.load() + lots_min;
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);
     result_.compared = std::exchange(result_.turn.ops, 0);
     result_.latencies_ns.clear();
@@ -87,7 +88,7 @@ class alignas(64) Player {
           continue;
         }
         PlayTimed(plan.calls[i]);
-        if (Clock::now() >= end || Interrupted()) return;
+        if ((Clock::now() >= end && next_lot.load() > last_lot) || Interrupted()) return;
       }
     }
   }
@@ -129,13 +130,12 @@ PassResult Merged(std::vector<Player>& players, const TeamTime& time) {
 }  // namespace
 
 std::expected<PassResult, std::string> ReplayOnce(
-    Subject& subject, const ReplayPlan& plan, size_t threads, size_t one_in, pid_t server,
+    Subject& subject, const ReplayPlan& plan, size_t threads, size_t one_in,
     const std::function<void(uint64_t number)>& before_call) {
   std::vector<Player> players(threads);
   std::atomic<uint64_t> calls = 0;
   std::atomic<size_t> next_lot = 0;
   std::atomic<size_t> next_listing = 0;
-  const MachineShare machine(server);
   const auto time = RunTeam(
       threads, Placement::kAnywhere,
       [&](size_t thread) -> Outcome {
@@ -155,9 +155,7 @@ std::expected<PassResult, std::string> ReplayOnce(
       },
       [&](size_t thread) { return players[thread].Start(subject); });
   if (!time) return std::unexpected(time.error());
-  PassResult result = Merged(players, *time);
-  result.turn.share = machine.Share();
-  return result;
+  return Merged(players, *time);
 }
 
 std::expected<PassResult, std::string> ReplayFor(Subject& subject, const ReplayPlan& plan,
@@ -167,12 +165,12 @@ std::expected<PassResult, std::string> ReplayFor(Subject& subject, const ReplayP
   const auto time = RunTeam(
       threads, Placement::kPinned,
       [&](size_t thread) -> Outcome {
-        players[thread].PlayFor(plan, next_lot, seconds);
+        players[thread].PlayFor(plan, next_lot, plan.lots.size(), seconds);
         return {};
       },
       [&](size_t thread) -> Outcome {
         if (Outcome started = players[thread].Start(subject); !started) return started;
-        players[thread].PlayFor(plan, next_lot, kWarmUp * seconds);
+        players[thread].PlayFor(plan, next_lot, 0, kWarmUp * seconds);
         return {};
       });
   if (!time) return std::unexpected(time.error());

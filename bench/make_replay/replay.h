@@ -30,10 +30,10 @@ struct PassResult {
 // Every `one_in`th call once, each after before_call() with its number, from 1 on, and every
 // listing. An interrupt ends it early, here as below.
 std::expected<PassResult, std::string> ReplayOnce(
-    Subject& subject, const ReplayPlan& plan, size_t threads, size_t one_in, pid_t server,
+    Subject& subject, const ReplayPlan& plan, size_t threads, size_t one_in,
     const std::function<void(uint64_t number)>& before_call = {});
-// The calls without the listings, round and round for `seconds`, after a quarter as long in which
-// the new threads fill their own caches.
+// The calls without the listings, round and round for `seconds` and at least once, after a quarter
+// as long in which the new threads fill their own caches.
 std::expected<PassResult, std::string> ReplayFor(Subject& subject, const ReplayPlan& plan,
                                                  size_t threads, double seconds);
 

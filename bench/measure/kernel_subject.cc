@@ -38,8 +38,9 @@ class KernelThread final : public SubjectThread {
     switch (call.kind) {
       case CallKind::kReadLink:
         return ReadLink(call.path.data(), link_text);
-      case CallKind::kAccess:
       case CallKind::kOpen:
+        return Open(call);
+      case CallKind::kAccess:
         return Access(call);
       case CallKind::kReadDir:
         return ReadDir(call.path.data());
@@ -62,6 +63,12 @@ class KernelThread final : public SubjectThread {
                                       AT_SYMLINK_NOFOLLOW)
                             : syscall(SYS_faccessat, AT_FDCWD, call.path.data(), call.access_mode);
     return {.error = result == 0 ? 0 : errno};
+  }
+
+  static Answer Open(const Call& call) {
+    const int no_follow = call.no_follow ? O_NOFOLLOW : 0;
+    const OwnedFd file(open(call.path.data(), O_RDONLY | O_CLOEXEC | no_follow));
+    return {.error = file.get() >= 0 ? 0 : errno};
   }
 
   static Answer ReadLink(const char* path, std::span<char> link_text) {

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <nfsc/libnfs.h>
 
 #include <cerrno>
@@ -41,8 +42,9 @@ class LibnfsThread final : public SubjectThread {
         if (failed < 0) return {.error = -failed};
         return {.size_bytes = std::strlen(link_text.data())};
       }
-      case CallKind::kAccess:
-      case CallKind::kOpen: {
+      case CallKind::kOpen:
+        return Open(path);
+      case CallKind::kAccess: {
         const int failed = nfs_access(context_.get(), path, call.access_mode);
         return {.error = failed < 0 ? -failed : 0};
       }
@@ -60,6 +62,14 @@ class LibnfsThread final : public SubjectThread {
                                  : nfs_stat64(context_.get(), path, &status);
     if (failed < 0) return {.error = -failed};
     return {.mode = static_cast<uint32_t>(status.nfs_mode), .size_bytes = status.nfs_size};
+  }
+
+  Answer Open(const char* path) {
+    nfsfh* file = nullptr;
+    const int failed = nfs_open(context_.get(), path, O_RDONLY, &file);
+    if (failed < 0) return {.error = -failed};
+    nfs_close(context_.get(), file);
+    return {};
   }
 
   Answer ReadDir(const char* path) {

@@ -20,8 +20,12 @@ class NfswalkThread final : public SubjectThread {
         if (!count) return {.error = static_cast<int>(count.error())};
         return {.size_bytes = *count};
       }
+      case CallKind::kOpen: {
+        const Result<std::unique_ptr<File>> file =
+            client_.Open(call.path, call.access_mode, me, flags);
+        return {.error = file ? 0 : static_cast<int>(file.error())};
+      }
       case CallKind::kAccess:
-      case CallKind::kOpen:
         return {.error = static_cast<int>(client_.Access(call.path, call.access_mode, me, flags))};
       case CallKind::kReadDir:
         return {.error = static_cast<int>(client_.ReadDir(

@@ -32,7 +32,7 @@ struct Call {
   int16_t error = 0;                       // errno
   CallKind kind = CallKind::kStat;
   bool no_follow = false;
-  uint8_t access_mode = 0;  // kAccess, kOpen
+  uint8_t access_mode = 0;  // kAccess, kOpen: of a regular file, which is closed again
 };
 
 // What is compared of an answer. What follows `error` is valid if that is 0.

@@ -40,7 +40,7 @@ def results_text(runs, picture="results.svg", over_linux=()):
                      "how each figure comes about and what it can show. " +
                      where(runs["machine"].facts)),
              wrapped(METHOD),
-             f"![The three rows below as bars]({picture})",
+             f"![The rows below as bars]({picture})",
              as_markdown(headline_table(headlines(runs))),
              *map(wrapped, sentences(runs)),
              "## Ratios", as_markdown(ratio_table(ratios(runs)))]

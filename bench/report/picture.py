@@ -1,4 +1,4 @@
-"""The three rows of README.md as one picture: an SVG that a light and a dark page can show."""
+"""The rows of README.md as one picture: an SVG that a light and a dark page can show."""
 
 from xml.sax.saxutils import escape
 

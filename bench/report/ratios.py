@@ -6,6 +6,7 @@ from rows import find, in_order, is_timed
 from table import Reasons, Table
 
 BEST = "rcu-search"
+NOCTO = ("ref", "rcu-locked", "rcu-peek", BEST)  # modes of make_replay over version 3
 KERNEL = "kernel, tmpfs"
 LIBNFS = "libnfs sync"
 RAW = "raw calls"
@@ -67,6 +68,24 @@ def of_make_replay(run):
                                letter=letter)
         yield from _figure(f"{trace}: {BEST}, calls a second of 2 threads over 1",
                            (row_of(BEST, 2), row_of(BEST, 1)), _scaling(run))
+
+
+        for version, at_most in (("v3", 1), ("v4", None)):
+            yield from _figure(f"{trace}: {version} with close-to-open, RPCs of an open and close",
+                               (row_of(f"{version}-cto", 1),),
+                               lambda row: row["rpcs"] / opens_of(row), unit="", at_most=at_most)
+            expired, cold = (find(run.rows, trace=trace, phase=phase, mode=f"{version}-expired")
+                             for phase in ("expired", "cold"))
+            yield from _figure(f"{trace}: {version}, everything expired, RPCs over those of empty "
+                               "caches", (expired, cold), lambda ours, other:
+                               ours["rpcs"] / other["rpcs"])
+            yield from _figure(f"{trace}: {version}, everything expired, time over that of empty "
+                               "caches", (expired, cold), _time_over)
+
+
+def opens_of(row):
+    """How many walks under RCU ended in an open, of a row of make_replay."""
+    return row["need_ref"].get("complete", 0)
 
 
 def _scaling(run):

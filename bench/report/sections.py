@@ -21,8 +21,9 @@ class Section(NamedTuple):
 _TEXTS = {
     "make_replay": (
         "The null make, replayed",
-        "The file system calls of a recorded make, warm, in every walk mode, beside the kernel's "
-        "own on a tmpfs with the same tree. Every answer is compared with the recorded one."),
+        "The file system calls of a recorded make, warm, in every walk mode (with nocto) and with "
+        "close-to-open (cto), beside the kernel's own on a tmpfs with the same tree. Every answer "
+        "is compared with the recorded one."),
     "warm_stat": (
         "Warm stat by threads, depth and pattern",
         "stat of cached files, beside the kernel's fstatat(2) on a tmpfs with the same tree and "

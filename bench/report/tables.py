@@ -5,7 +5,8 @@ from rows import find, in_order, is_timed
 from table import Reasons, Table, cross
 
 _REPLAY_NOTE = ("p50, p99: of every 64th call, without the time that reading the clock takes. open "
-                "is replayed as access(R_OK), the walk and the permission check of open(2). "
+                "is replayed as open and close; one that failed, or was of no regular file, as "
+                "access(R_OK). complete: walks under RCU that ended in an open. "
                 "Directories are listed in the first pass only. Sizes of directories are not "
                 "compared.")
 _NS = "nanoseconds of one call on one core, median (least-most)"
@@ -75,7 +76,8 @@ def _replay_details(run):
         lines.append([row["trace"], name_of(row), row["phase"], str(row["threads"]), *times,
                       f"{row['rpcs']:,}", f"{row['peek_hits']:,}", f"{row['ops']:,}",
                       f"{row['mismatches']:,}", _exits(row)])
-    return Table("First passes with empty caches (cold), and warm turns",
+    return Table("First passes with empty caches (cold), warm turns, and passes with full caches "
+                 "whose attributes have timed out (expired)",
                  ["trace", "", "", "threads", "ns", "calls a second (least-most)", "p50 ns",
                   "p99 ns", "RPCs", "peek hits", "compared", "differ", "left RCU-walk"], lines,
                  reasons.notes() + [_REPLAY_NOTE], 3)

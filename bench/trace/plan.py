@@ -22,9 +22,11 @@ backslash are written \\xHH.
     listings                                    calls from here on are asked in the first pass only
     end COUNT                                   the number of calls
 
-CALL is stat, access, readlink, open or getdents64. FLAGS: "n" the last link is not followed, "s"
-the path ends at a device, FIFO or socket, "-" none of these. ACCESS: the mode of access and open.
-MODE and SIZE: what stat answers, "-" where the size is not compared. LINE: in the trace.
+CALL is stat, access, readlink, open or getdents64. An open that failed, or was of anything but a
+regular file, is replayed as access: the walk and the permission check. FLAGS: "n" the last link is
+not followed, "s" the path ends at a device, FIFO or socket, "-" none of these. ACCESS: the mode of
+access and open. MODE and SIZE: what stat answers, "-" where the size is not compared. LINE: in the
+trace.
 """
 
 import collections
@@ -90,6 +92,12 @@ class Plan:
         _, node, _ = self._walk(call)
         return node is not None and node.type in _SPECIAL
 
+    def replayed_as(self, call):
+        """A Kind: an open is one where there is data to open."""
+        _, node, _ = self._walk(call)
+        is_file = call.error == 0 and call.access_mode and node and node.type == stat.S_IFREG
+        return Kind.ACCESS if call.kind is Kind.OPEN and not is_file else call.kind
+
     def _walk(self, call):
         key = call.path, call.no_follow
         if key not in self._walks:
@@ -139,7 +147,7 @@ def _readable(path):
 def coverage_of(trace, plan, special_files=True):
     """What is compared and what is not, and why."""
     asked = plan.calls() + plan.listings
-    kinds = collections.Counter(call.kind for call in asked
+    kinds = collections.Counter((call.kind, plan.replayed_as(call)) for call in asked
                                 if special_files or not plan.ends_at_special(call))
     left_out = plan.left_out + collections.Counter(
         {LeftOut.SPECIAL_FILE: len(asked) - sum(kinds.values())})
@@ -151,7 +159,9 @@ def coverage_of(trace, plan, special_files=True):
         "resumed_without_start": trace.resumed_without_start,
         "processes": plan.processes,
         "names": len(plan.learned.tree.nodes),
-        "compared": {kind.value: kinds[kind] for kind in Kind if kinds[kind]},
+        "compared": {kind.value if kind is asked_as else f"{kind.value} as {asked_as.value}":
+                         kinds[kind, asked_as]
+                     for kind in Kind for asked_as in Kind if kinds[kind, asked_as]},
         "left_out": {reason.value: left_out[reason] for reason in LeftOut if left_out[reason]},
         "conflicting": [_readable(name) for name in sorted(plan.learned.conflicting)],
     }
@@ -190,7 +200,8 @@ class _Writer:
         text = ""
         if call.kind is Kind.READLINK and call.error == 0:
             text = f" {self._number(call.text)}"
-        return (f"{call.kind.value} {flags or '-'} {call.error} {call.access_mode} {mode:o} {size} "
+        kind = self._plan.replayed_as(call)
+        return (f"{kind.value} {flags or '-'} {call.error} {call.access_mode} {mode:o} {size} "
                 f"{call.line} {self._number(call.path)}{text}")
 
 

@@ -198,13 +198,13 @@ class ReplayTest : public testing::Test {
 
 TEST_F(ReplayTest, OnePassAsksEachCallAndListingOnce) {
   EchoSubject subject;
-  const auto pass = ReplayOnce(subject, plan_, 3, 1, 0);
+  const auto pass = ReplayOnce(subject, plan_, 3, 1);
   ASSERT_TRUE(pass) << pass.error();
   EXPECT_EQ(pass->turn.ops, 5u);
   EXPECT_EQ(subject.asked, 5u);
   EXPECT_EQ(pass->mismatches, 0u);
   EXPECT_EQ(pass->latencies_ns.size(), 4u) << "of all but the listing";
-  EXPECT_EQ(ReplayOnce(subject, plan_, 1, 2, 0)->turn.ops, 3u) << "every other call, the listing";
+  EXPECT_EQ(ReplayOnce(subject, plan_, 1, 2)->turn.ops, 3u) << "every other call, the listing";
 }
 
 TEST_F(ReplayTest, AWrongAnswerIsCountedAndToldWithItsLine) {
@@ -217,7 +217,7 @@ TEST_F(ReplayTest, AWrongAnswerIsCountedAndToldWithItsLine) {
            std::pair{5, "line 5: access /f: recorded success, got Input/output error"},
        }) {
     EchoSubject subject(static_cast<uint32_t>(line));
-    const auto pass = ReplayOnce(subject, plan_, 1, 1, 0);
+    const auto pass = ReplayOnce(subject, plan_, 1, 1);
     ASSERT_TRUE(pass) << pass.error();
     EXPECT_EQ(pass->mismatches, 1u);
     EXPECT_EQ(pass->first_mismatches, std::vector<std::string>{text});
@@ -239,7 +239,7 @@ TEST_F(ReplayTest, TimedTurnsGoRoundAndLeaveListingsOut) {
 TEST_F(ReplayTest, AThreadThatCannotStartFailsTheTurn) {
   EchoSubject subject;
   subject.refuses = true;
-  EXPECT_EQ(ReplayOnce(subject, plan_, 2, 1, 0).error(), "refused");
+  EXPECT_EQ(ReplayOnce(subject, plan_, 2, 1).error(), "refused");
   EXPECT_EQ(ReplayFor(subject, plan_, 2, 0.01).error(), "refused");
 }
 

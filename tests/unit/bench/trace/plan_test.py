@@ -110,6 +110,22 @@ class Files(unittest.TestCase):
             "compared": whole["compared"] | {"stat": 3},
             "left_out": {"device, FIFO or socket, not made through NFS": 1}})
 
+    def test_an_open_is_one_where_it_opened_a_file_else_an_access(self):
+        for text, kind in (
+                (b'5 open("/f", O_RDONLY) = 3</f>\n', "open"),
+                (b'5 open("/f", O_RDONLY|O_PATH) = 3</f>\n', "access"),
+                (b'5 open("/f", O_RDONLY)' + GONE, "access"),
+                (b'5 open("/f", O_RDONLY|O_DIRECTORY) = 3</f>\n', "access")):
+            known = b"" if GONE in text else FILE % b"f"
+            if b"O_DIRECTORY" in text:
+                known = b'5 stat("/f", {st_mode=S_IFDIR|0755, st_size=9, ...}) = 0\n'
+            lines = self.text_of(known + text).splitlines()
+            coverage = json.loads(lines[2].removeprefix("coverage "))
+            with self.subTest(text):
+                self.assertEqual(lines[-3].split()[0], kind)
+                self.assertEqual(coverage["compared"].get("open", 0), kind == "open")
+                self.assertEqual(coverage["compared"].get("open as access", 0), kind != "open")
+
     def test_what_was_left_out_is_told_with_its_reason(self):
         text = self.text_of(b'5 stat("/\\377", 0x1)' + GONE + FILE % b"\\377" +
                             b'5 stat("/very/lo"..., 0x1)' + GONE + FILE % b"f")
