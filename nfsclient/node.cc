@@ -252,7 +252,9 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
           return std::errc::operation_not_supported;
         }
         const Credential& key = walk.credential()->key();
-        auto stamp = nfs::Stamp(superblock_);
+        // Every mount's stamps share a line; an open by handle asks nothing that needs one.
+        const auto stamp =
+            superblock_.protocol->opens_by_name() ? nfs::Stamp(superblock_) : nfs::SendStamp();
         const vfs::DentryRef& parent = walk.parent();
         auto opened = superblock_.protocol->Open(
             parent ? parent.inode()->handle() : protocol::FileHandle(), walk.last(), inode.handle(),
@@ -272,8 +274,9 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
           failed = nfs::PermissionRef(superblock_, inode, walk.credential(), mode);
         }
         if (failed == kOk) {
-          file.reset(new File(std::make_unique<File::State>(
-              superblock_, icache::Hold(inode), std::move(opened.state), walk.credential(), mode)));
+          file.reset(new File(std::make_unique<File::State>(superblock_, icache::Hold(inode),
+                                                            std::move(opened.state),
+                                                            walk.TakeCredential(), mode)));
         }
         return failed;
       });

@@ -105,6 +105,7 @@ class PathWalk {
   PathBuffer rest_;
   // Where RCU-walk left off; empty: start over.
   vfs::DentryRef position_;
+  sunrpc_auth::CredentialRef cached_credential_;  // with `position_`
   int links_ = 0;
   // A reference taken in vain, kept until the RCU section has ended.
   vfs::DentryRef unwanted_;
@@ -132,6 +133,7 @@ RcuOutcome PathWalk::Rcu(RcuOutcome (RcuWalk::*resolve)(), Finish&& finish, Read
         walk.credential() != nullptr) {
       position_ = walk.Unlazy(unwanted_);
       links_ = walk.links();
+      if (position_) cached_credential_ = superblock_.credentials.TakeReference(walk.credential());
     }
   }
   superblock_.Count(outcome.need);
@@ -143,9 +145,13 @@ std::errc PathWalk::Ref(Revalidation revalidation, std::errc (RefWalk::*resolve)
                         Finish&& finish) try {
   if (superblock_.shut_down.load()) return std::errc::operation_canceled;
   if (revalidation == Revalidation::kAsNeeded) superblock_.Count(nfs::kRefWalks);
-  auto credential = superblock_.credentials.Lookup(credential_);
-  if (!credential) return credential.error();
-  RefWalk walk(superblock_, start_, rest_, *credential, flags_, revalidation);
+  if (!cached_credential_) {
+    auto credential = superblock_.credentials.Lookup(credential_);
+    if (!credential) return credential.error();
+    cached_credential_ = std::move(*credential);
+  }
+  RefWalk walk(superblock_, start_, rest_, std::exchange(cached_credential_, {}), flags_,
+               revalidation);
   if (position_) {
     walk.Resume(std::exchange(position_, {}), links_);
   } else {

@@ -33,12 +33,12 @@ std::string_view WithoutLast(std::string_view path) {
 }  // namespace
 
 RefWalk::RefWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
-                 const sunrpc_auth::CredentialRef& credential, const WalkFlags& flags,
+                 sunrpc_auth::CredentialRef credential, const WalkFlags& flags,
                  Revalidation revalidation)
     : superblock_(superblock),
       start_(start),
       path_(path),
-      credential_(credential),
+      credential_(std::move(credential)),
       flags_(flags),
       revalidation_(revalidation),
       primes_(!force() && nfs::AsksForWholePaths(superblock)) {}

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/superblock.h"
@@ -26,8 +27,7 @@ enum class Revalidation { kAsNeeded, kForced };
 class RefWalk {
  public:
   RefWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer& path,
-          const sunrpc_auth::CredentialRef& credential, const WalkFlags& flags,
-          Revalidation revalidation);
+          sunrpc_auth::CredentialRef credential, const WalkFlags& flags, Revalidation revalidation);
 
   // From the start, or from where RCU-walk left off after `links` links.
   void Start();
@@ -62,6 +62,8 @@ class RefWalk {
   vfs::DentryRef& position() { return at_; }
   icache::Inode& inode() { return *at_.inode(); }
   const sunrpc_auth::CredentialRef& credential() const { return credential_; }
+  // The walk's own reference, for what outlives it. Preconditions: the walk goes no further.
+  sunrpc_auth::CredentialRef TakeCredential() { return std::move(credential_); }
   // True under forced revalidation.
   bool force() const { return revalidation_ == Revalidation::kForced; }
 
@@ -82,7 +84,7 @@ class RefWalk {
   nfs::Superblock& superblock_;
   const WalkStart start_;
   PathBuffer& path_;
-  const sunrpc_auth::CredentialRef& credential_;
+  sunrpc_auth::CredentialRef credential_;
   const WalkFlags& flags_;
   const Revalidation revalidation_;
   const bool primes_;
