@@ -28,7 +28,7 @@ bool Expected(const Call& call, const Answer& answer) { return Matches(call, ans
 
 std::unexpected<std::string> Unexpected(const Subject& subject, const Call& call) {
   return std::unexpected(
-      fmt::format("{}: the answer to stat {} is not the tree's", subject.title(), call.path));
+      fmt::format("{}: the answer for {} is not the tree's", subject.title(), call.path));
 }
 
 // What one thread does in a turn. A line of its own: its neighbours are other processors'.
@@ -58,14 +58,16 @@ struct alignas(64) Share {
 
 }  // namespace
 
-StatCalls::StatCalls(const std::vector<std::string>& paths, int16_t error) {
+WarmCalls::WarmCalls(const std::vector<std::string>& paths, int16_t error, CallKind kind) {
   for (const std::string& path : paths) texts_.append(path).push_back('\0');
   calls_.reserve(paths.size());
   size_t begin = 0;
   for (const std::string& path : paths) {
     calls_.push_back({.path = std::string_view(texts_).substr(begin, path.size()),
                       .mode = S_IFREG | 0644,
-                      .error = error});
+                      .error = error,
+                      .kind = kind,
+                      .access_mode = kMayRead});
     begin += path.size() + 1;
   }
 }

@@ -14,14 +14,16 @@
 
 namespace nfswalk::bench {
 
-// stat calls whose paths lie one behind the other in the order in which they are asked, so that
-// reading them costs every subject the same and little.
-class StatCalls {
+// Calls whose paths lie one behind the other in the order in which they are asked, so that reading
+// them costs every subject the same and little.
+class WarmCalls {
  public:
-  // Each call is expected to end in `error`, an errno, or in a regular file of mode 0644.
-  explicit StatCalls(const std::vector<std::string>& paths, int16_t error = 0);
-  StatCalls(const StatCalls&) = delete;
-  StatCalls& operator=(const StatCalls&) = delete;
+  // Each call is expected to end in `error`, an errno, or in a regular file of mode 0644. kOpen
+  // opens for reading.
+  explicit WarmCalls(const std::vector<std::string>& paths, int16_t error = 0,
+                     CallKind kind = CallKind::kStat);
+  WarmCalls(const WarmCalls&) = delete;
+  WarmCalls& operator=(const WarmCalls&) = delete;
   std::span<const Call> calls() const { return calls_; }
 
  private:

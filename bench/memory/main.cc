@@ -68,13 +68,13 @@ Outcome MeasureBytes(const MemoryOptions& options, bool long_names, uint64_t fil
 
 // Calls of the first `files` of every tree that holds as many, in an order that no prefetcher
 // guesses.
-std::unique_ptr<StatCalls> HotCalls(uint64_t files) {
+std::unique_ptr<WarmCalls> HotCalls(uint64_t files) {
   const SyntheticTree tree(files, true);
   std::vector<std::string> paths;
   for (uint64_t file = 0; file < files; ++file) paths.push_back(tree.PathOfFile(file));
   std::mt19937 order(kOrderSeed);
   std::ranges::shuffle(paths, order);
-  return std::make_unique<StatCalls>(paths);
+  return std::make_unique<WarmCalls>(paths);
 }
 
 class CostRun {
@@ -100,7 +100,7 @@ class CostRun {
   };
   struct Entry {
     uint64_t hot;
-    const StatCalls& calls;
+    const WarmCalls& calls;
     Cache& cache;
   };
 
@@ -161,7 +161,7 @@ class CostRun {
   RowWriter& rows_;
   Turns turns_;
   std::vector<Cache> caches_;
-  std::vector<std::unique_ptr<StatCalls>> calls_;
+  std::vector<std::unique_ptr<WarmCalls>> calls_;
   std::vector<Entry> entries_;
 };
 

@@ -107,9 +107,23 @@ def of_warm_stat(run):
     yield from _figure("stat at depth 16, distinct files, 1 thread, over the kernel",
                        (row_of(BEST, "distinct", 16), row_of(KERNEL, "distinct", 16)), _speedup,
                        at_least=6)
+    yield from _figure("stat at depth 8, nopathcache, 1 thread, over the kernel",
+                       (row_of("nopathcache", "distinct", 8), row_of(KERNEL, "distinct", 8)),
+                       _speedup, at_least=5)
     yield from _figure("random order over many files, 1 thread, over the kernel",
-                       (row_of(BEST, "random", 4), row_of(KERNEL, "random", 4)), _speedup,
+                       (row_of(BEST, "random", 8), row_of(KERNEL, "random", 8)), _speedup,
                        at_least=2.5)
+    for paths, at_most in ((1_000, 2.5), (100_000, 2), (1_000_000, 2)):
+        pattern = "random" if paths == run.facts.get("files") else f"random-{paths}"
+        yield from _figure(f"{paths:,} paths in random order, 1 thread, time over a map's",
+                           (row_of(BEST, pattern, 8),
+                            find(run.rows, subject="map", pattern=pattern, threads=1)), _time_over,
+                           at_most=at_most)
+    yield from _figure("open and close at depth 8, 4 threads, rcu-search over ref",
+                       (row_of(BEST, "open", 8, 4), row_of("ref", "open", 8, 4)), _speedup,
+                       at_least=3)
+    yield from _figure("open and close at depth 8, 1 thread, over the kernel",
+                       (row_of(BEST, "open", 8), row_of(KERNEL, "open", 8)), _speedup, at_least=3)
     yield from _figure("one file, calls a second of 2 threads over 1",
                        (row_of(BEST, "same-file", 8, 2), row_of(BEST, "same-file", 8)),
                        _scaling(run), at_least=1.95)

@@ -1,4 +1,4 @@
-// warm_stat: stat of cached files, by depth, pattern, threads and identities.
+// warm_stat: stat of cached files, by depth, pattern, threads and identities; and open.
 #include <unistd.h>
 
 #include <cstdint>
@@ -20,12 +20,12 @@
 namespace nfswalk::bench {
 namespace {
 
-constexpr uint64_t kRandomFilesMax = 3'000'000;  // well below a mount's limit of dentries
+constexpr uint64_t kFilesMax = 3'000'000;  // well below a mount's limit of dentries
 
 struct WarmOptions : RunOptions {
   WarmOptions() : RunOptions{.threads = {1, 2, 4}, .repetitions = 7} {}
 
-  uint64_t random_files = 1'000'000;
+  uint64_t files = 1'000'000;  // of the large tree
   uint64_t turn_ms = 60;
   std::vector<std::string> libraries;
 };
@@ -35,31 +35,41 @@ struct Setting {
   WalkMode mode;
   bool path_cache = true;
 };
+constexpr std::string_view kBest = "rcu-search";
+constexpr std::string_view kNoPathCache = "nopathcache";
 constexpr Setting kSettings[] = {{"ref", WalkMode::kRef},
                                  {"rcu-locked", WalkMode::kRcuLocked},
                                  {"rcu-peek", WalkMode::kRcuPeek},
-                                 {"nopathcache", WalkMode::kRcuSearch, false},
-                                 {"rcu-search", WalkMode::kRcuSearch}};
+                                 {kNoPathCache, WalkMode::kRcuSearch, false},
+                                 {kBest, WalkMode::kRcuSearch}};
 // uid 0 owns everything, and everybody may search and read.
 const std::vector<Credential> kFourIdentities = {{0, 0}, {1000, 1000}, {1001, 1001}, {1002, 1000}};
 constexpr Course kCourseOfFour{Pattern::kDistinct, 8};
 
-// The turns of "random" are longer: each thread has ten thousand directories to learn before its
-// clock starts. So are those of threads that wait, whose share is read from a clock of 10 ms.
-constexpr double kRandomTurnFactor = 10;
+// The turns over the large tree are longer: each thread has ten thousand directories to learn
+// before its clock starts. So are those of threads that wait, whose share is read from a clock of
+// 10 ms.
+constexpr double kLargeTreeTurnFactor = 10;
 constexpr double kWaitingTurnFactor = 3;
 
 struct Contender {
   std::unique_ptr<Subject> subject;
   size_t identities = 1;
 
-  // Four identities take one course: they share the directories on the way.
-  bool Takes(Course course) const { return identities == 1 || course == kCourseOfFour; }
+  bool Takes(Course course) const {
+    // They share the directories on the way.
+    if (identities > 1) return course == kCourseOfFour;
+    const bool map = subject->subject() == "map";
+    if (course.pattern == Pattern::kOpen) return !map && subject->subject() != "library";
+    if (course.pattern == Pattern::kLinks) return !map;
+    const bool is_beside_map = course.files != 0 || course.pattern == Pattern::kInOrder;
+    return map || !is_beside_map || subject->mode() == kBest || subject->mode() == kNoPathCache;
+  }
 
   double SecondsOfTurn(Course course, uint64_t turn_ms) const {
-    const double factor = !subject->caches()                   ? kWaitingTurnFactor
-                          : course.pattern == Pattern::kRandom ? kRandomTurnFactor
-                                                               : 1;
+    const double factor = !subject->caches()       ? kWaitingTurnFactor
+                          : course.of_large_tree() ? kLargeTreeTurnFactor
+                                                   : 1;
     return factor * static_cast<double>(turn_ms) / 1000;
   }
 };
@@ -77,7 +87,7 @@ class WarmRun {
     const FileTree files = tree_.Build();
     return server_.WithTree(files, directory_, [&]() -> Outcome {
       if (Outcome made = MakeContenders(files); !made) return made;
-      for (const Course course : WarmTree::Courses()) {
+      for (const Course course : tree_.Courses()) {
         if (Outcome taken = Take(course); !taken) return taken;
       }
       return {};
@@ -96,6 +106,7 @@ class WarmRun {
         MountOptions options = server_.OptionsFor(directory_);
         options.walk = mode;
         options.path_cache = path_cache;
+        options.nocto = true;
         auto client = server_.Mount(options);
         if (!client) return std::unexpected(std::move(client.error()));
         contenders_.push_back(
@@ -107,6 +118,7 @@ class WarmRun {
       if (!library) return std::unexpected(std::move(library.error()));
       contenders_.push_back({std::move(*library)});
     }
+    contenders_.push_back({MakeMapSubject(files)});
     ShowProgress("making the kernel's tree");
     auto kernel = MakeKernelSubject(files);
     if (kernel) contenders_.push_back({std::move(*kernel)});
@@ -116,7 +128,8 @@ class WarmRun {
   }
 
   Outcome Take(Course course) {
-    const StatCalls calls(tree_.PathsOf(course), WarmTree::ErrorOf(course));
+    const CallKind kind = course.pattern == Pattern::kOpen ? CallKind::kOpen : CallKind::kStat;
+    const WarmCalls calls(tree_.PathsOf(course), WarmTree::ErrorOf(course), kind);
     if (Outcome filled = FillCaches(course, calls); !filled) return filled;
     Turns turns(options_.repetitions);
     std::vector<Entry> entries;
@@ -143,7 +156,7 @@ class WarmRun {
     return {};
   }
 
-  Outcome FillCaches(Course course, const StatCalls& calls) const {
+  Outcome FillCaches(Course course, const WarmCalls& calls) const {
     for (const Contender& each : contenders_) {
       if (!each.Takes(course) || !each.subject->caches()) continue;
       Show(course, each, "first pass");
@@ -154,7 +167,7 @@ class WarmRun {
   }
 
   static void Show(Course course, const Contender& contender, std::string_view what) {
-    ShowProgress(fmt::format("{}, depth {}: {}, {}", NameOf(course.pattern), course.depth,
+    ShowProgress(fmt::format("{}, depth {}: {}, {}", course.Name(), course.depth,
                              contender.subject->title(), what));
   }
 
@@ -162,7 +175,7 @@ class WarmRun {
     Row row;
     row.Set("subject", entry.contender.subject->subject())
         .Set("mode", entry.contender.subject->mode())
-        .Set("pattern", NameOf(course.pattern))
+        .Set("pattern", course.Name())
         .Set("depth", course.depth)
         .Set("threads", entry.threads)
         .Set("identities", entry.contender.identities);
@@ -174,7 +187,7 @@ class WarmRun {
   ServerExport& server_;
   RowWriter& rows_;
   const std::string directory_;
-  const WarmTree tree_{options_.random_files};
+  const WarmTree tree_{options_.files};
   std::vector<Contender> contenders_;
 };
 
@@ -189,14 +202,14 @@ Outcome RunWarmStat(const WarmOptions& options) {
                                   .Set("server", (*server)->description())
                                   .Set("repetitions", options.repetitions)
                                   .Set("turn_ms", options.turn_ms)
-                                  .Set("files", options.random_files));
+                                  .Set("files", options.files));
   if (!rows) return std::unexpected(std::move(rows.error()));
   if (Outcome ran = WarmRun(options, **server, *rows).Run(); !ran) return ran;
   return rows->Close(Row().Set("interrupted", Interrupted()));
 }
 
 void ShortenRun(WarmOptions& options) {
-  options.random_files = 100'000;
+  options.files = 100'000;
   options.repetitions = 3;
   options.turn_ms = 20;
 }
@@ -204,14 +217,15 @@ void ShortenRun(WarmOptions& options) {
 int Main(int argc, char** argv) {
   WarmOptions options;
   CLI::App app(
-      "stat of files that are cached: nfswalk in every walk mode and with nopathcache, the "
-      "kernel's stat(2) on a tmpfs with the same tree, and libnfs' nfs_stat64. All take turns.",
+      "stat, and open with close, of files that are cached: nfswalk in every walk mode and with "
+      "nopathcache, the kernel on a tmpfs with the same tree, a hash map by path, and libnfs. All "
+      "take turns.",
       "warm_stat");
   app.add_flag_callback(
       "--quick", [&] { ShortenRun(options); },
       "Fewer files and repetitions, shorter turns, where nothing else is said");
-  app.add_option("--files", options.random_files, "Files of the pattern \"random\"")
-      ->check(CLI::Range(uint64_t{1}, kRandomFilesMax))
+  app.add_option("--files", options.files, "Files of the patterns \"random\" and \"in-order\"")
+      ->check(CLI::Range(uint64_t{1}, kFilesMax))
       ->capture_default_str();
   app.add_option("--library", options.libraries,
                  "Beside these libnfswalk.so of other builds, as many as are named");

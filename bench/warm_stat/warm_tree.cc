@@ -42,11 +42,19 @@ std::string PathInOneDirectory(uint64_t file) {
   return fmt::format("one/directory/that/lies/as/deep/here/file{}.c", file);
 }
 
-std::string RandomPath(uint64_t file) {
-  return fmt::format("many/part{}/{}/file{}.c", file / 10'000, file / 100 % 100, file);
+std::string PathInLargeTree(uint64_t file) {
+  return fmt::format("a/tree/of/very/many/part{}/{}/file{}.c", file / 10'000, file / 100 % 100,
+                     file);
 }
 
 }  // namespace
+
+std::string Course::Name() const {
+  constexpr std::string_view kNames[] = {"distinct", "same-file", "same-directory", "random",
+                                         "in-order", "negative",  "links",          "open"};
+  const std::string name(kNames[static_cast<size_t>(pattern)]);
+  return files == 0 ? name : fmt::format("{}-{}", name, files);
+}
 
 FileTree WarmTree::Build() const {
   FileTree tree = EmptyTree();
@@ -66,40 +74,47 @@ FileTree WarmTree::Build() const {
   return tree;
 }
 
-std::vector<Course> WarmTree::Courses() {
+std::vector<Course> WarmTree::Courses() const {
   std::vector<Course> courses;
   for (const size_t depth : kDepths) courses.push_back({Pattern::kDistinct, depth});
   for (const Pattern pattern :
-       {Pattern::kSameFile, Pattern::kSameDirectory, Pattern::kNegative, Pattern::kLinks}) {
-    courses.push_back({pattern, 8});
+       {Pattern::kSameFile, Pattern::kSameDirectory, Pattern::kNegative, Pattern::kLinks,
+        Pattern::kOpen, Pattern::kRandom, Pattern::kInOrder}) {
+    courses.push_back({pattern});
   }
-  courses.push_back({Pattern::kRandom, kRandomDepth});
+  for (const uint64_t files : kFilesOfSmallMaps) {
+    if (files >= files_) continue;
+    courses.push_back({.pattern = Pattern::kRandom, .files = files});
+    courses.push_back({.pattern = Pattern::kInOrder, .files = files});
+  }
   return courses;
 }
 
 std::vector<std::string> WarmTree::PathsOf(Course course) const {
-  const bool random = course.pattern == Pattern::kRandom;
-  const uint64_t count = random                                      ? random_files_
+  const uint64_t count = course.files != 0                           ? course.files
+                         : course.of_large_tree()                    ? files_
                          : course.pattern == Pattern::kSameFile      ? 1
                          : course.pattern == Pattern::kSameDirectory ? kFilesOfOneDirectory
                                                                      : kDistinctFiles;
   std::vector<uint64_t> files(count);
   std::iota(files.begin(), files.end(), 0);
   std::mt19937 order(kOrderSeed);
-  if (random) std::ranges::shuffle(files, order);
+  if (course.pattern == Pattern::kRandom) std::ranges::shuffle(files, order);
   std::vector<std::string> paths;
   paths.reserve(count);
   for (const uint64_t file : files) {
     switch (course.pattern) {
       case Pattern::kDistinct:
       case Pattern::kSameFile:
+      case Pattern::kOpen:
         paths.push_back(DistinctPath(course.depth, file));
         break;
       case Pattern::kSameDirectory:
         paths.push_back(PathInOneDirectory(file));
         break;
       case Pattern::kRandom:
-        paths.push_back(RandomPath(file));
+      case Pattern::kInOrder:
+        paths.push_back(PathInLargeTree(file));
         break;
       case Pattern::kNegative:
         paths.push_back(DirectoryOf(course.depth, file) + fmt::format("none{}.c", file));

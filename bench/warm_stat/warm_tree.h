@@ -18,22 +18,22 @@ enum class Pattern : uint8_t {
   kDistinct,       // every file of a small tree in turn
   kSameFile,       // one file
   kSameDirectory,  // every file of one directory in turn
-  kRandom,         // every file of a large tree, in an order that no prefetcher guesses
+  kRandom,         // files of a large tree, in an order that no prefetcher guesses
+  kInOrder,        // the same, directory by directory
   kNegative,       // names that do not exist, in the directories of kDistinct
   kLinks,          // the files of kDistinct through a symbolic link
+  kOpen,           // the files of kDistinct, opened and closed
 };
-
-constexpr std::string_view NameOf(Pattern pattern) {
-  constexpr std::string_view kNames[] = {"distinct", "same-file", "same-directory",
-                                         "random",   "negative",  "links"};
-  return kNames[static_cast<size_t>(pattern)];
-}
 
 // One list of paths: a pattern, and how many names each of its paths has.
 struct Course {
   Pattern pattern = Pattern::kDistinct;
   size_t depth = 8;
+  uint64_t files = 0;  // kRandom, kInOrder: so many of the large tree; 0: all
 
+  bool of_large_tree() const { return pattern == Pattern::kRandom || pattern == Pattern::kInOrder; }
+  // "distinct", "random-1000".
+  std::string Name() const;
   friend bool operator==(const Course&, const Course&) = default;
 };
 
@@ -42,13 +42,13 @@ class WarmTree {
   static constexpr uint64_t kDistinctFiles = 4096;
   static constexpr uint64_t kFilesOfOneDirectory = 1024;
   static constexpr size_t kDepths[] = {1, 4, 8, 16};
-  static constexpr size_t kRandomDepth = 4;
+  static constexpr uint64_t kFilesOfSmallMaps[] = {1'000, 100'000};
 
-  // `random_files`: how many Pattern::kRandom goes over.
-  explicit WarmTree(uint64_t random_files) : random_files_(random_files) {}
+  // `files`: of the large tree.
+  explicit WarmTree(uint64_t files) : files_(files) {}
 
   FileTree Build() const;
-  static std::vector<Course> Courses();
+  std::vector<Course> Courses() const;
   std::vector<std::string> PathsOf(Course course) const;
   // The errno that stat of each path of `course` ends in, 0: a regular file.
   static int16_t ErrorOf(Course course) {
@@ -56,7 +56,7 @@ class WarmTree {
   }
 
  private:
-  const uint64_t random_files_;
+  const uint64_t files_;
 };
 
 }  // namespace nfswalk::bench

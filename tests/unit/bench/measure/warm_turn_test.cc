@@ -58,8 +58,8 @@ class ScriptedSubject final : public Subject {
   const std::string wrong_;
 };
 
-TEST(StatCalls, PathsEndInNulAndLieInTheOrderOfTheCalls) {
-  const StatCalls calls({"a/b", "c"}, ENOENT);
+TEST(WarmCalls, PathsEndInNulAndLieInTheOrderOfTheCalls) {
+  const WarmCalls calls({"a/b", "c"}, ENOENT);
   ASSERT_EQ(calls.calls().size(), 2u);
   EXPECT_EQ(calls.calls()[0].path, "a/b");
   EXPECT_EQ(calls.calls()[0].path.data()[3], '\0');
@@ -68,7 +68,7 @@ TEST(StatCalls, PathsEndInNulAndLieInTheOrderOfTheCalls) {
 }
 
 TEST(WarmTurn, EveryThreadStartsElsewhereAndEveryAnswerIsCompared) {
-  const StatCalls calls({"a", "b", "c", "d"});
+  const WarmCalls calls({"a", "b", "c", "d"});
   ScriptedSubject subject;
   const auto turn = TakeWarmTurn(subject, calls.calls(), 1, 2, 0.001);
   ASSERT_TRUE(turn) << turn.error();
@@ -79,18 +79,18 @@ TEST(WarmTurn, EveryThreadStartsElsewhereAndEveryAnswerIsCompared) {
   ScriptedSubject wrong("c");
   const auto failed = TakeWarmTurn(wrong, calls.calls(), 0, 1, 0.001);
   ASSERT_FALSE(failed);
-  EXPECT_THAT(failed.error(), HasSubstr("stat c"));
+  EXPECT_THAT(failed.error(), HasSubstr("for c"));
 }
 
 TEST(WarmTurn, ExpectedErrorIsARightAnswer) {
-  const StatCalls missing({"none1", "none2"}, ENOENT), there({"none1"});
+  const WarmCalls missing({"none1", "none2"}, ENOENT), there({"none1"});
   ScriptedSubject subject;
   EXPECT_TRUE(TakeWarmTurn(subject, missing.calls(), 0, 1, 0.001));
   EXPECT_FALSE(TakeWarmTurn(subject, there.calls(), 0, 1, 0.001));
 }
 
 TEST(WarmTurn, CallsAreAskedOnceAsEveryIdentity) {
-  const StatCalls calls({"a", "b", "c"});
+  const WarmCalls calls({"a", "b", "c"});
   ScriptedSubject subject;
   EXPECT_TRUE(AskEachOnce(subject, calls.calls(), 1));
   EXPECT_EQ(subject.asked, 3u);
@@ -98,11 +98,11 @@ TEST(WarmTurn, CallsAreAskedOnceAsEveryIdentity) {
   EXPECT_TRUE(AskEachOnce(subject, calls.calls(), 4));
   EXPECT_EQ(subject.asked, 4u * (3 + 1)) << "one more call each round moves on the identities";
   ScriptedSubject wrong("b");
-  EXPECT_THAT(AskEachOnce(wrong, calls.calls(), 1).error(), HasSubstr("stat b"));
+  EXPECT_THAT(AskEachOnce(wrong, calls.calls(), 1).error(), HasSubstr("for b"));
 }
 
 TEST(WarmTurn, SubjectThatGivesNoThreadIsTheError) {
-  const StatCalls calls({"a"});
+  const WarmCalls calls({"a"});
   ScriptedSubject subject("no thread");
   EXPECT_EQ(TakeWarmTurn(subject, calls.calls(), 0, 2, 0.001).error(), "no thread today");
   EXPECT_EQ(AskEachOnce(subject, calls.calls(), 1).error(), "no thread today");

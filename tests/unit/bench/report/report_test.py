@@ -124,7 +124,7 @@ def cells_of(row):
         return [f"{row['shared_writes']:.2f} / {row['shared_reads']:.2f}"]
     if "bytes_per_file" in row:
         return [tables.spread(row["bytes_per_file"], row["bytes_min"], row["bytes_max"], 1)]
-    if row.get("phase") == "cold":
+    if row.get("phase") in ("cold", "expired"):
         return [f"{row['ops']:,}", f"{row['rpcs']:,}"]
     times = [row[key] for key in ("ns_per_op", "ns_min", "ns_max")]
     if row["bench"] == "cold_walk":
@@ -151,7 +151,7 @@ class EveryRow(unittest.TestCase):
         for text in (terminal, documents.results_text(runs)):
             self.assertIn(REASON, " ".join(text.split()))
             for row in self.measured():
-                if "ns_per_op" in row and row.get("phase") != "cold":
+                if "ns_per_op" in row and row.get("phase") not in ("cold", "expired"):
                     self.assertNotIn(cells_of(row)[0], text)
         for row in self.measured():
             if "rpcs" in row:
@@ -190,9 +190,9 @@ class Headlines(unittest.TestCase):
     def lines(self, *measured):
         return headline.headline_table(headline.headlines(warm_runs(*measured)))
 
-    def test_the_three_rows_are_found_in_a_whole_run(self):
+    def test_every_row_is_found_in_a_whole_run(self):
         found = headline.headlines(read(recorded()))
-        self.assertEqual([len(each.pairs) for each in found], [1, 1, 2])
+        self.assertEqual([len(each.pairs) for each in found], [1, 2, 1, 2])
 
     def test_the_fastest_of_the_others_is_what_we_are_held_against(self):
         table = self.lines(self.OURS, warm("libnfs sync", "-", 900),
@@ -223,6 +223,7 @@ class Headlines(unittest.TestCase):
         ours = [line for line in lines if "phase" in line and line["subject"] == "nfswalk"]
         self.assertIn(f"{sum(line['ops'] for line in ours):,} answers", text)
         self.assertIn(", 0 differ", text)
+        self.assertIn("sent 0 RPCs with `nocto` and left RCU-walk 0 times", text)
         self.assertIn("1 round trip for", text)
         self.assertIn("bytes a cached file", text)
 
@@ -231,6 +232,9 @@ class Ratios(unittest.TestCase):
     def test_each_is_computed_from_a_whole_run(self):
         text = " ".join(figure.text for figure in ratios.ratios(read(recorded())))
         for part in ("depth 8, distinct", "depth 16", "random order", "one file", "4 identities",
+                     "nopathcache", "a map's", "open and close at depth 8, 4 threads",
+                     "open and close at depth 8, 1 thread", "RPCs of an open and close",
+                     "everything expired, RPCs", "everything expired, time",
                      "over ref", "negative", "bytes of a cached file", "10 million", "round trips",
                      "RPCs a file", "over libnfs", "not listed ahead", "raw-call ceiling"):
             self.assertIn(part, text)
@@ -241,6 +245,18 @@ class Ratios(unittest.TestCase):
                              warm("kernel, tmpfs", "-", kernel_ns))
             figure, = ratios.ratios(runs)
             self.assertEqual((figure.measured, figure.reached), (measured, reached))
+
+    def test_opens_and_expired_passes_are_held_against_their_rpcs(self):
+        measured = {figure.text: figure.measured for figure in ratios.ratios(read(recorded()))}
+        self.assertEqual(measured["linux-null: v3 with close-to-open, RPCs of an open and close"],
+                         "1.00")
+        self.assertEqual(measured["linux-null: v3, everything expired, RPCs over those of empty "
+                                  "caches"], "0.53x")
+
+    def test_a_map_is_a_target_for_times(self):
+        figure = next(figure for figure in ratios.ratios(read(recorded()))
+                      if "a map's" in figure.text)
+        self.assertEqual((figure.measured, figure.reached), ("4.17x", False))
 
     def test_calls_a_second_grow_by_the_processors_in_use(self):
         one = warm("nfswalk", "rcu-search", 100, pattern="same-file")
@@ -265,7 +281,7 @@ class Picture(unittest.TestCase):
         svg = picture.picture(headline.headlines(read(recorded())), "caption")
         ElementTree.fromstring(svg)
         self.assertIn("prefers-color-scheme: dark", svg)
-        self.assertEqual(len(re.findall(r'"nw-text nw-ratio"', svg)), 4)
+        self.assertEqual(len(re.findall(r'"nw-text nw-ratio"', svg)), 6)
 
     def test_is_as_long_as_the_times_are(self):
         svg = picture.picture(headline.headlines(warm_runs(
@@ -284,12 +300,12 @@ class Page(unittest.TestCase):
     def setUpClass(cls):
         cls.code, cls.error, (cls.page,) = render_files(recorded(), "page")
 
-    def test_opens_with_the_picture_and_the_three_rows(self):
+    def test_opens_with_the_picture_and_the_rows(self):
         self.assertEqual((self.code, self.error), (0, ""))
         self.assertLess(self.page.index("nw-card"), self.page.index("<table"))
         first = self.page[self.page.index("<table"):self.page.index("</table>")]
         self.assertIn("best of the others", first)
-        self.assertEqual(first.count("<tr>"), 4)
+        self.assertEqual(first.count("<tr>"), 5)
 
     def test_needs_nothing_but_itself(self):
         for outside in ("http:", "https:", "src=", "<script", "<link", "@import", "url(http"):
@@ -356,7 +372,7 @@ class Refusals(unittest.TestCase):
 
 
 class Readme(unittest.TestCase):
-    def test_three_rows_and_three_sentences_replace_what_stands_between_the_markers(self):
+    def test_rows_and_sentences_replace_what_stands_between_the_markers(self):
         text = documents.readme_text(read(recorded()))
         before = "# a\n<!-- results -->\nold\n<!-- results -->\nafter\n"
         after = documents.with_results(before, text)
@@ -365,7 +381,7 @@ class Readme(unittest.TestCase):
         self.assertNotIn("\nold\n", after)
         self.assertEqual(documents.with_results(after, text), after)
         lines = text.split("\n")
-        self.assertEqual([line.count("|") for line in lines if line.startswith("|")], [5] * 5)
+        self.assertEqual([line.count("|") for line in lines if line.startswith("|")], [5] * 6)
         self.assertEqual(len([line for line in lines if line.startswith("- ")]), 3)
         with self.assertRaisesRegex(rows.ReportError, "results"):
             documents.with_results("# a\n<!-- results -->\n", text)

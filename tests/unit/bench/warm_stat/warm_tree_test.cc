@@ -23,9 +23,9 @@ std::optional<std::string> Resolve(const FileTree& tree, const std::string& path
 
 // What the benchmark compares answers with is what the tree says.
 TEST(WarmTree, EveryPathOfACourseEndsAsItsCallExpects) {
-  const WarmTree tree(1000);
+  const WarmTree tree(2000);
   const FileTree built = tree.Build();
-  for (const Course course : WarmTree::Courses()) {
+  for (const Course course : tree.Courses()) {
     const auto paths = tree.PathsOf(course);
     ASSERT_FALSE(paths.empty());
     for (const std::string& path : paths) {
@@ -48,14 +48,14 @@ TEST(WarmTree, DirectoryAboveEachPathExistsAlsoOfNegativeNames) {
 
 TEST(WarmTree, CourseHasEachOfItsFilesOnce) {
   const WarmTree tree(1000);
-  for (const auto& [course, files] : {std::pair{Course{Pattern::kRandom, 4}, 1000u},
+  for (const auto& [course, files] : {std::pair{Course{Pattern::kRandom}, 1000u},
+                                      {Course{.pattern = Pattern::kInOrder, .files = 10}, 10u},
                                       {Course{Pattern::kDistinct, 16}, 4096u},
                                       {Course{Pattern::kNegative, 8}, 4096u},
                                       {Course{Pattern::kSameFile, 8}, 1u}}) {
     const auto paths = tree.PathsOf(course);
-    EXPECT_EQ(std::set<std::string>(paths.begin(), paths.end()).size(), files)
-        << NameOf(course.pattern);
-    EXPECT_EQ(paths.size(), files) << NameOf(course.pattern);
+    EXPECT_EQ(std::set<std::string>(paths.begin(), paths.end()).size(), files) << course.Name();
+    EXPECT_EQ(paths.size(), files) << course.Name();
   }
 }
 
