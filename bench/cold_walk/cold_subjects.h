@@ -3,6 +3,7 @@
 #ifndef NFSWALK_BENCH_COLD_WALK_COLD_SUBJECTS_H_
 #define NFSWALK_BENCH_COLD_WALK_COLD_SUBJECTS_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -30,17 +31,21 @@ using ColdSubject = std::function<std::expected<ColdTurn, std::string>()>;
 struct ColdPlace {
   ServerExport& server;
   const ColdTree& tree;
-  std::string directory;  // of the export: the tree
+  std::string directory;      // of the export: the tree
+  uint16_t distant_port = 0;  // where the server is kRoundTrip away; 0: nowhere
 };
+inline constexpr std::chrono::milliseconds kRoundTrip{1};
 
 struct ColdSetting {
   int version = 3;
   WalkKind kind = WalkKind::kPath;
   bool compound = true;    // whole paths at once, where the version can
   bool list_ahead = true;  // mount option rdirplus
+  bool distant = false;    // over ColdPlace::distant_port
   size_t threads = 1;
 };
-// "nfswalk", "nfswalk nocompound", "nfswalk nordirplus"; `who` stands for the first word.
+// "nfswalk", "nfswalk nocompound", "nfswalk nordirplus", "nfswalk 1 ms"; `who` stands for the first
+// word.
 std::string SubjectName(std::string_view who, const ColdSetting& setting);
 
 // Our client, with a mount of its own for every turn.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "bench/measure/terminal.h"
 #include "bench/measure/turns.h"
 #include "fmt/format.h"
+#include "tests/fixtures/delaying_proxy.h"
 
 namespace nfswalk::bench {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 constexpr uint64_t kFilesMax = 10'000'000;
 constexpr std::string_view kBench = "cold_walk";
 constexpr int kVersions[] = {3, 4};
+constexpr uint16_t kNfsPort = 2049;
 
 struct ColdOptions : RunOptions {
   ColdOptions() : RunOptions{.threads = {1, 4}, .repetitions = 5} {}
@@ -112,6 +115,13 @@ class ColdRun {
     for (const ColdSetting& setting : SettingsOf(WalkKind::kDeep)) {
       AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
     }
+    if (place_.distant_port == 0) return {};
+    for (const WalkKind kind : {WalkKind::kPath, WalkKind::kExpired}) {
+      for (const int version : kVersions) {
+        const ColdSetting setting{.version = version, .kind = kind, .distant = true};
+        AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
+      }
+    }
     return {};
   }
 
@@ -166,7 +176,13 @@ Outcome RunColdWalks(const ColdOptions& options) {
                                   .Set("repetitions", options.repetitions));
   if (!rows) return std::unexpected(std::move(rows.error()));
   const ColdTree tree(options.files);
-  const ColdPlace place{**server, tree, fmt::format("nfswalk-cold-walk-{}", getpid())};
+  ColdPlace place{**server, tree, fmt::format("nfswalk-cold-walk-{}", getpid())};
+  std::optional<fixtures::DelayingProxy> distance;
+  if ((*server)->server_pid() != 0) {
+    (*server)->InItsNetwork(
+        [&] { distance.emplace(kNfsPort, std::chrono::nanoseconds(kRoundTrip) / 2); });
+    place.distant_port = distance->port();
+  }
   ShowProgress("making the tree");
   Outcome ran = (*server)->WithTree(tree.Build(), place.directory,
                                     [&] { return ColdRun(options, place, *rows).Run(); });

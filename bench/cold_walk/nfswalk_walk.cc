@@ -95,6 +95,7 @@ MountOptions OptionsOf(const ColdPlace& place, const ColdSetting& setting) {
   options.server.version = setting.version;
   options.compound = setting.compound;
   options.rdirplus = setting.list_ahead;
+  if (setting.distant) options.server.nfs_port = place.distant_port;
   if (setting.kind == WalkKind::kExpired) {
     options.acregmin_s = options.acregmax_s = kLifetimeS;
     options.acdirmin_s = options.acdirmax_s = kLifetimeS;
@@ -117,8 +118,9 @@ std::expected<ColdTurn, std::string> WalkOnce(Client& client, const ColdPlace& p
 }  // namespace
 
 std::string SubjectName(std::string_view who, const ColdSetting& setting) {
-  return fmt::format("{}{}{}", who, setting.compound ? "" : " nocompound",
-                     setting.list_ahead ? "" : " nordirplus");
+  return fmt::format("{}{}{}{}", who, setting.compound ? "" : " nocompound",
+                     setting.list_ahead ? "" : " nordirplus",
+                     setting.distant ? fmt::format(" {} ms", kRoundTrip.count()) : "");
 }
 
 ColdSubject MakeNfswalkWalk(const ColdPlace& place, const ColdSetting& setting) {

@@ -235,6 +235,7 @@ class Ratios(unittest.TestCase):
                      "nopathcache", "a map's", "open and close at depth 8, 4 threads",
                      "open and close at depth 8, 1 thread", "RPCs of an open and close",
                      "everything expired, RPCs", "everything expired, time",
+                     "1 ms round trips",
                      "over ref", "negative", "bytes of a cached file", "10 million", "round trips",
                      "RPCs a file", "over libnfs", "not listed ahead", "raw-call ceiling"):
             self.assertIn(part, text)
