@@ -120,7 +120,7 @@ void OracleLoad::Round(size_t walks) {
 
 void OracleLoad::Work(Worker& worker) {
   while (walks_left_.load() > 0) {
-    if (worker.index < kWriters && OneIn(worker.random, 2)) {
+    if (worker.index < kWriters && OneIn(worker.random, options_.calm ? 64 : 2)) {
       MakeRandomChange(worker);
     } else {
       RunRandomOperation(worker);
@@ -183,6 +183,14 @@ Operation OracleLoad::RandomOperation(Random& random) {
   return operation;
 }
 
+Operation OracleLoad::CalmOperation(Worker& worker) {
+  Random& random = worker.random;
+  Operation operation = RandomOperation(random);
+  if (worker.directory.empty() || OneIn(random, 32)) worker.directory = Middle(random);
+  if (!OneIn(random, 8)) operation.path = worker.directory + "/" + Any(random, kLeaves);
+  return operation;
+}
+
 Outcome OracleLoad::Run(const Operation& operation, ResolveFlags flags) {
   const Credential& who = operation.superuser ? superuser_ : visitor_;
   flags.no_follow = !operation.follow;
@@ -215,14 +223,15 @@ Outcome OracleLoad::Run(const Operation& operation, ResolveFlags flags) {
 }
 
 void OracleLoad::RunRandomOperation(Worker& worker) {
-  Record record{.walk = {.operation = RandomOperation(worker.random)},
-                .guarantee = Guarantee::kSteps};
+  Record record{
+      .walk = {.operation = options_.calm ? CalmOperation(worker) : RandomOperation(worker.random)},
+      .guarantee = Guarantee::kSteps};
   ResolveFlags flags;
   // RCU-walk alone is kHandOverHand; ref-walk is neither that nor kStrict.
   if (options_.mount.walk != WalkMode::kRef) {
-    const size_t drawn = Below(worker.random, 4);
-    flags.strict = drawn >= 2;
-    flags.cached = drawn % 2 == 1;
+    // Strict walks do not use the path cache.
+    flags.strict = OneIn(worker.random, options_.calm ? 8 : 2);
+    flags.cached = OneIn(worker.random, 2);
     record.guarantee = flags.strict   ? Guarantee::kStrict
                        : flags.cached ? Guarantee::kHandOverHand
                                       : Guarantee::kSteps;
@@ -234,6 +243,7 @@ void OracleLoad::RunRandomOperation(Worker& worker) {
     ++worker.tally.try_again;
     return;
   }
+  if (record.walk.outcome.error != std::errc{}) worker.directory.clear();
   --walks_left_;
   worker.log.push_back(std::move(record));
 }

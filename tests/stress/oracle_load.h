@@ -46,6 +46,8 @@ class OracleLoad {
   struct Options {
     MountOptions mount;
     bool change_info = false;  // see OracleServer::Options
+    // Few changes, and each thread walks in one directory for a while: the path cache answers.
+    bool calm = false;
     uint64_t seed = 0;
   };
   static constexpr size_t kThreads = 8;
@@ -74,6 +76,7 @@ class OracleLoad {
   struct Worker {
     size_t index = 0;
     Random random;
+    std::string directory = {};  // where it walks, if it is calm
     std::vector<Record> log = {};
     Tally tally = {};
   };
@@ -87,6 +90,7 @@ class OracleLoad {
 
   void RunRandomOperation(Worker& worker);
   static Operation RandomOperation(Random& random);
+  static Operation CalmOperation(Worker& worker);
   Outcome Run(const Operation& operation, ResolveFlags flags);
 
   void MakeRandomChange(Worker& worker);
