@@ -252,7 +252,7 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
           return std::errc::operation_not_supported;
         }
         const Credential& key = walk.credential()->key();
-        // Every mount's stamps share a line; an open by handle asks nothing that needs one.
+        // A stamp is a store that all threads share. An open by handle sends nothing.
         const auto stamp =
             superblock_.protocol->opens_by_name() ? nfs::Stamp(superblock_) : nfs::SendStamp();
         const vfs::DentryRef& parent = walk.parent();

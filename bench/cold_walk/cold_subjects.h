@@ -32,7 +32,7 @@ struct ColdPlace {
   ServerExport& server;
   const ColdTree& tree;
   std::string directory;      // of the export: the tree
-  uint16_t distant_port = 0;  // where the server is kRoundTrip away; 0: nowhere
+  uint16_t distant_port = 0;  // of a proxy whose round trips take kRoundTrip; 0: there is none
 };
 inline constexpr std::chrono::milliseconds kRoundTrip{1};
 

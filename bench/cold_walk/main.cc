@@ -148,7 +148,8 @@ class ColdRun {
         .Set("files", contender.files)
         .Set("rpcs", std::llround(SpreadOf(contender.rpcs).median));
     AddTiming(row, turns, number, 1);
-    AddProcessorTime(row, turns, number);
+    // The proxy is a thread of this process.
+    if (!contender.setting.distant) AddProcessorTime(row, turns, number);
     rows_.Write(row);
   }
 
@@ -177,11 +178,11 @@ Outcome RunColdWalks(const ColdOptions& options) {
   if (!rows) return std::unexpected(std::move(rows.error()));
   const ColdTree tree(options.files);
   ColdPlace place{**server, tree, fmt::format("nfswalk-cold-walk-{}", getpid())};
-  std::optional<fixtures::DelayingProxy> distance;
+  std::optional<fixtures::DelayingProxy> proxy;
   if ((*server)->server_pid() != 0) {
     (*server)->InItsNetwork(
-        [&] { distance.emplace(kNfsPort, std::chrono::nanoseconds(kRoundTrip) / 2); });
-    place.distant_port = distance->port();
+        [&] { proxy.emplace(kNfsPort, std::chrono::nanoseconds(kRoundTrip) / 2); });
+    place.distant_port = proxy->port();
   }
   ShowProgress("making the tree");
   Outcome ran = (*server)->WithTree(tree.Build(), place.directory,

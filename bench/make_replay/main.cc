@@ -82,7 +82,7 @@ struct ReplayOptions : RunOptions {
 
 using MadeSubject = std::expected<std::unique_ptr<Subject>, std::string>;
 
-// Calls with empty caches; with full ones, round and round; with full ones, all timed out.
+// A first pass, with empty caches; turns with full caches; passes after all has timed out.
 enum class Phase : uint8_t { kCold, kWarm, kExpired };
 constexpr std::string_view NameOf(Phase phase) {
   constexpr std::string_view kNames[] = {"cold", "warm", "expired"};
@@ -92,8 +92,8 @@ constexpr std::string_view NameOf(Phase phase) {
 struct Contender {
   std::function<MadeSubject()> make;
   const MountMode* mount;  // of nfswalk, whose answers are the verdict; else null
-  std::chrono::steady_clock::time_point asked = {};  // the end of its last turn
-  std::unique_ptr<Subject> subject = {};             // after the cold phase its caches are warm
+  std::chrono::steady_clock::time_point turn_ended = {};  // the last one
+  std::unique_ptr<Subject> subject = {};  // after the cold phase its caches are warm
   uint64_t mismatches_shown = 0;
 
   Outcome Make() {
@@ -177,7 +177,7 @@ class ReplayRun {
             .mount = is_nfswalk ? mount : nullptr};
         if (Outcome made = contender.Make(); made) {
           contenders.push_back(std::move(contender));
-        } else if (mode == kKernel) {
+        } else if (mode == kKernel || (is_nfswalk && mount->version != 0 && !server_is_ours())) {
           Warn(kBench, "left out: " + made.error());
         } else {
           return made;
@@ -231,6 +231,9 @@ class ReplayRun {
     return {};
   }
 
+  // Then it serves both versions.
+  bool server_is_ours() const { return server_.server_pid() != 0; }
+
   static bool TakesPart(const Contender& contender, Phase phase) {
     const bool expires = contender.mount != nullptr && contender.mount->expires;
     switch (phase) {
@@ -255,7 +258,7 @@ class ReplayRun {
     ShowProgress(fmt::format("{}: {}, {}, {} threads, turn {}", plan.trace, subject.title(),
                              NameOf(phase), entry.threads, round + 1));
     if (phase == Phase::kExpired) {
-      std::this_thread::sleep_until(contender.asked + kLifetime + std::chrono::seconds(1));
+      std::this_thread::sleep_until(contender.turn_ended + kLifetime + std::chrono::seconds(1));
     }
     const Stats before = subject.stats();
     const MachineShare machine(server_.server_pid());
@@ -263,9 +266,15 @@ class ReplayRun {
         phase == Phase::kWarm
             ? ReplayFor(subject, plan, entry.threads, static_cast<double>(options_.turn_ms) / 1000)
             : ReplayOnce(subject, plan, entry.threads,
-                         subject.caches() ? 1 : options_.libnfs_one_in, KillerUnder(contender));
+                         subject.caches() ? 1 : options_.libnfs_one_in,
+                         phase == Phase::kCold ? KillerUnder(contender) : nullptr);
     if (!pass) return std::unexpected(pass.error());
-    contender.asked = std::chrono::steady_clock::now();
+    contender.turn_ended = std::chrono::steady_clock::now();
+    if (contender.mount != nullptr && contender.mount->expires &&
+        pass->turn.seconds >= static_cast<double>(kLifetime.count())) {
+      Warn(kBench, fmt::format("{}: attributes timed out within a pass of {:.0f} s",
+                               subject.title(), pass->turn.seconds));
+    }
     const Stats after = subject.stats();
     const bool waits = phase != Phase::kWarm || after.rpcs != before.rpcs;
     if (waits) pass->turn.share = machine.Share();
@@ -275,7 +284,11 @@ class ReplayRun {
     }
     if (contender.mount != nullptr) compared_ += pass->compared;
     (contender.mount != nullptr ? mismatches_ : others_mismatches_) += pass->mismatches;
-    if (phase != Phase::kWarm) entry.tally = {};  // the counts are those of one pass
+    const bool disturbed = pass->turn.share < kShareMin;
+    if (phase != Phase::kWarm) {  // the counts are those of one pass
+      if (disturbed && !entry.tally.latencies_ns.empty()) return pass->turn;
+      entry.tally = {};
+    }
     entry.tally.Add(*pass, before, after);
     return pass->turn;
   }

@@ -15,7 +15,7 @@
 namespace nfswalk::bench {
 namespace {
 
-constexpr std::string_view kFirstLine = "nfswalk-plan 1";
+constexpr std::string_view kFirstLine = "nfswalk-plan 2";
 constexpr auto kKindNames =
     std::to_array<std::string_view>({"stat", "access", "readlink", "open", "getdents64"});
 constexpr auto kFileTypes = std::to_array<std::pair<std::string_view, uint32_t>>({

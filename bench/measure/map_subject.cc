@@ -27,15 +27,14 @@ class MapThread final : public SubjectThread {
 
 class MapSubject final : public Subject {
  public:
-  explicit MapSubject(const FileTree& tree) {
-    files_.reserve(tree.size());
-    for (const auto& [path, node] : tree) {
-      if (path.empty()) continue;
+  explicit MapSubject(std::span<const Call> calls) {
+    files_.reserve(calls.size());
+    for (const Call& call : calls) {
+      if (call.error != 0) continue;
       Attributes attributes;
-      attributes.type = static_cast<protocol::FileType>(node.type >> 12);
-      attributes.mode = node.permissions;
-      attributes.size_bytes = node.size_bytes;
-      files_.emplace(path.substr(1), attributes);
+      attributes.type = static_cast<protocol::FileType>(call.mode >> 12);
+      attributes.mode = call.mode & 07777;
+      files_.emplace(call.path, attributes);
     }
   }
 
@@ -51,8 +50,8 @@ class MapSubject final : public Subject {
 
 }  // namespace
 
-std::unique_ptr<Subject> MakeMapSubject(const FileTree& tree) {
-  return std::make_unique<MapSubject>(tree);
+std::unique_ptr<Subject> MakeMapSubject(std::span<const Call> calls) {
+  return std::make_unique<MapSubject>(calls);
 }
 
 }  // namespace nfswalk::bench

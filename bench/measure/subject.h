@@ -1,6 +1,6 @@
-// subject: something that answers calls by path: nfswalk in one of its walk modes, the kernel on a
-// tmpfs, libnfs. All are driven by the same loops, compared by the same code and timed by the same
-// clock.
+// subject: something that answers calls by path: nfswalk, mounted in one way, the kernel on a
+// tmpfs, libnfs, a map. All are driven by the same loops, compared by the same code and timed by
+// the same clock.
 #ifndef NFSWALK_BENCH_MEASURE_SUBJECT_H_
 #define NFSWALK_BENCH_MEASURE_SUBJECT_H_
 

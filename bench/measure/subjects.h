@@ -4,6 +4,7 @@
 
 #include <expected>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +30,10 @@ std::expected<std::unique_ptr<Subject>, std::string> MakeKernelSubject(const Fil
 // neither names nor attributes. `url` is one of ServerExport::UrlOf().
 std::unique_ptr<Subject> MakeLibnfsSubject(std::string url, ServerExport& server);
 
-// A hash map from path to attributes, as a tool's author would write it: nothing is revalidated, no
-// rights are checked, and it is never changed. Answers kStat alone, of paths without links.
-std::unique_ptr<Subject> MakeMapSubject(const FileTree& tree);
+// A hash map from the path of each call that finds a file to attributes, as a tool's author would
+// write it: nothing is revalidated, no rights are checked, and it is never changed. Answers kStat
+// alone.
+std::unique_ptr<Subject> MakeMapSubject(std::span<const Call> calls);
 
 // The libnfswalk.so `file` of another build, through its C API, on the directory `name` of the
 // export, with defaults and attribute timeouts longer than any run. Several stand side by side.

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from ratios import BEST, KERNEL, LIBNFS, NOCTO, opens_of
+from ratios import BEST, KERNEL, LIBNFS, WALK_MODES, opens_of
 from rows import find, is_timed
 from table import Reasons, Table
 
@@ -59,7 +59,7 @@ def headlines(runs):
     found = [
         Headline("null `make` of Linux replayed with `nocto`, 4 threads", "a call",
                  _pair(replayed, BEST, **_NULL_MAKE)),
-        Headline("the same with close-to-open (the default), NFS v3 / v4", "a call",
+        Headline("the same with close-to-open, NFS v3 / v4", "a call",
                  [pair for version in ("v3", "v4")
                   for pair in _pair(replayed, version + "-cto", version, **_NULL_MAKE)]),
         Headline("warm `stat` at depth 8", "a call",
@@ -108,7 +108,7 @@ def sentences(runs):
     found = []
     if "make_replay" in runs:
         rows = [row for row in runs["make_replay"].with_key("phase") if row["subject"] == "nfswalk"]
-        warm = [row for row in rows if row["phase"] == "warm" and row["mode"] in NOCTO]
+        warm = [row for row in rows if row["phase"] == "warm" and row["mode"] in WALK_MODES]
         exits = sum(sum(row["need_ref"].values()) - opens_of(row) for row in warm
                     if row["mode"] != "ref")
         found.append(f"Correctness: {sum(row['ops'] for row in rows):,} answers compared with the "

@@ -39,7 +39,7 @@ def _bars_of(pair):
     suffix = f", {pair.label}" if pair.label else ""
     bars = [(f"nfswalk{suffix}", "nw-ours", pair.ours),
             ("nfswalk, ref-walk", "nw-walk", pair.reference_walk),
-            (f"{pair.best_name()}{suffix}", "nw-other", pair.best)]
+            (pair.best_name() + (suffix if "protocol" in pair.best else ""), "nw-other", pair.best)]
     return [bar for bar in bars if bar[2] and is_timed(bar[2])]
 
 

@@ -6,7 +6,7 @@ from rows import find, in_order, is_timed
 from table import Reasons, Table
 
 BEST = "rcu-search"
-NOCTO = ("ref", "rcu-locked", "rcu-peek", BEST)  # modes of make_replay over version 3
+WALK_MODES = ("ref", "rcu-locked", "rcu-peek", BEST)  # those of make_replay have nocto
 KERNEL = "kernel, tmpfs"
 LIBNFS = "libnfs sync"
 RAW = "raw calls"
@@ -69,9 +69,11 @@ def of_make_replay(run):
         yield from _figure(f"{trace}: {BEST}, calls a second of 2 threads over 1",
                            (row_of(BEST, 2), row_of(BEST, 1)), _scaling(run))
         for version, at_most in (("v3", 1), ("v4", None)):
-            yield from _figure(f"{trace}: {version} with close-to-open, RPCs of an open and close",
-                               (row_of(f"{version}-cto", 1),),
-                               lambda row: row["rpcs"] / opens_of(row), unit="", at_most=at_most)
+            opening = row_of(f"{version}-cto", 1)
+            if opening and opens_of(opening):
+                yield from _figure(
+                    f"{trace}: {version} with close-to-open, RPCs of an open and close", (opening,),
+                    lambda row: row["rpcs"] / opens_of(row), unit="", at_most=at_most)
             expired, cold = (find(run.rows, trace=trace, phase=phase, mode=f"{version}-expired")
                              for phase in ("expired", "cold"))
             yield from _figure(f"{trace}: {version}, everything expired, RPCs over those of empty "
@@ -82,7 +84,7 @@ def of_make_replay(run):
 
 
 def opens_of(row):
-    """How many walks under RCU ended in an open, of a row of make_replay."""
+    """How many walks under RCU ended in an open, of a warm row of make_replay."""
     return row["need_ref"].get("complete", 0)
 
 

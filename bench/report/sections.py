@@ -26,8 +26,8 @@ _TEXTS = {
         "is compared with the recorded one."),
     "warm_stat": (
         "Warm stat by threads, depth and pattern",
-        "stat of cached files, beside the kernel's fstatat(2) on a tmpfs with the same tree and "
-        "libnfs' nfs_stat64, which asks the server each time."),
+        "stat, and open with close, of cached files, beside the kernel on a tmpfs with the same "
+        "tree, libnfs, which asks the server each time, and a hash map from path to attributes."),
     "cold_walk": (
         "Cold walks",
         "Walks that begin with empty caches, beside libnfs' synchronous calls and beside the same "

@@ -6,7 +6,8 @@ from table import Reasons, Table, cross
 
 _REPLAY_NOTE = ("p50, p99: of every 64th call, without the time that reading the clock takes. open "
                 "is replayed as open and close; one that failed, or was of no regular file, as "
-                "access(R_OK). complete: walks under RCU that ended in an open. "
+                "access(R_OK). complete: walks under RCU that ended in an open "
+                "or, in a first pass, a listing. "
                 "Directories are listed in the first pass only. Sizes of directories are not "
                 "compared.")
 _NS = "nanoseconds of one call on one core, median (least-most)"

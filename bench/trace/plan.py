@@ -9,7 +9,7 @@ A plan is text, one item a line, fields between single spaces, numbers decimal b
 are octal. Strings hold any byte but NUL; those that are not printable ASCII, the space and the
 backslash are written \\xHH.
 
-    nfswalk-plan 1
+    nfswalk-plan 2
     trace NAME
     coverage {"lines": 20109, ...}              what is compared and what is not, and why, in JSON
     coverage-without-special {...}              where the tree can hold no device, FIFO or socket
@@ -222,7 +222,7 @@ def text_of(name, trace, plan):
     calls.extend(writer.line_of(call) for call in plan.listings)
     count = sum(len(lot) for lot in plan.lots) + len(plan.listings)
     nodes = plan.learned.tree.nodes
-    lines = ["nfswalk-plan 1", "trace " + escape(name.encode()),
+    lines = ["nfswalk-plan 2", "trace " + escape(name.encode()),
              "coverage " + json.dumps(coverage_of(trace, plan)),
              "coverage-without-special " + json.dumps(coverage_of(trace, plan, False))]
     lines += [_node_line(path, nodes[path]) for path in plan.learned.tree.sorted_paths()]

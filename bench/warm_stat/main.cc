@@ -56,14 +56,15 @@ struct Contender {
   std::unique_ptr<Subject> subject;
   size_t identities = 1;
 
+  bool is_map() const { return subject->subject() == "map"; }
+
   bool Takes(Course course) const {
     // They share the directories on the way.
     if (identities > 1) return course == kCourseOfFour;
-    const bool map = subject->subject() == "map";
-    if (course.pattern == Pattern::kOpen) return !map && subject->subject() != "library";
-    if (course.pattern == Pattern::kLinks) return !map;
-    const bool is_beside_map = course.files != 0 || course.pattern == Pattern::kInOrder;
-    return map || !is_beside_map || subject->mode() == kBest || subject->mode() == kNoPathCache;
+    if (course.pattern == Pattern::kOpen) return !is_map() && subject->subject() != "library";
+    if (course.pattern == Pattern::kLinks) return !is_map();
+    const bool beside_map = course.files != 0 || course.pattern == Pattern::kInOrder;
+    return is_map() || !beside_map || subject->mode() == kBest || subject->mode() == kNoPathCache;
   }
 
   double SecondsOfTurn(Course course, uint64_t turn_ms) const {
@@ -118,7 +119,7 @@ class WarmRun {
       if (!library) return std::unexpected(std::move(library.error()));
       contenders_.push_back({std::move(*library)});
     }
-    contenders_.push_back({MakeMapSubject(files)});
+    contenders_.push_back({MakeMapSubject({})});
     ShowProgress("making the kernel's tree");
     auto kernel = MakeKernelSubject(files);
     if (kernel) contenders_.push_back({std::move(*kernel)});
@@ -130,6 +131,9 @@ class WarmRun {
   Outcome Take(Course course) {
     const CallKind kind = course.pattern == Pattern::kOpen ? CallKind::kOpen : CallKind::kStat;
     const WarmCalls calls(tree_.PathsOf(course), WarmTree::ErrorOf(course), kind);
+    for (Contender& each : contenders_) {
+      if (each.is_map()) each.subject = MakeMapSubject(calls.calls());
+    }
     if (Outcome filled = FillCaches(course, calls); !filled) return filled;
     Turns turns(options_.repetitions);
     std::vector<Entry> entries;

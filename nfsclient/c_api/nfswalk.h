@@ -42,11 +42,11 @@
  * instead.
  *  9. Memory. Without it a call returns -ENOMEM with nothing half done.
  * 10. Callbacks must neither throw nor longjmp out of the library.
- * 11. fork(2). In the child of a process that has mounted, calls return -ECANCELED, nfswalk_mount too;
- * functions that release return at once, run no callback and send nothing. The caches' memory is the
- * child's until exec(2) or its end. The parent is not affected.
- * 12. dlclose(3) does not unload the library (nodelete): threads that have used it run its code when
- * they end.
+ * 11. fork(2). In the child of a process that has mounted, calls return -ECANCELED, nfswalk_mount
+ * too; functions that release return at once, run no callback and send nothing. The caches' memory
+ * is the child's until exec(2) or its end. The parent is not affected.
+ * 12. dlclose(3) does not unload the library (nodelete): threads that have used it run its code
+ * when they end.
  * 13. Compatibility. Structures and functions keep layout and meaning within one soname. */
 #ifndef NFSWALK_NFSCLIENT_C_API_NFSWALK_H_
 #define NFSWALK_NFSCLIENT_C_API_NFSWALK_H_
@@ -167,8 +167,9 @@ int nfswalk_readdir(nfswalk_client* client, const char* path, nfswalk_visit visi
  * which may wait for a version 4 server. */
 int nfswalk_open(nfswalk_client* client, const char* path, unsigned rights,
                  const nfswalk_credential* credential, unsigned flags, nfswalk_file** file);
-/* Returns the bytes read, fewer than `bytes` only at the end of the file. Here and in nfswalk_pwrite()
- * -EINVAL if offset_bytes, or offset_bytes + bytes, is above INT64_MAX (pread(2)). */
+/* Returns the bytes read, fewer than `bytes` only at the end of the file. Here and in
+ * nfswalk_pwrite() -EINVAL if offset_bytes, or offset_bytes + bytes, is above INT64_MAX (pread(2)).
+ */
 ssize_t nfswalk_pread(nfswalk_file* file, void* into, size_t bytes, uint64_t offset_bytes);
 /* Returns the bytes stored, on the server's stable storage: fewer than `bytes` if an error follows,
  * which the call for the rest meets. */
@@ -247,7 +248,8 @@ void nfswalk_node_release(nfswalk_node* node);
 
 /* The caches. */
 
-/* Drops every entry that is not in use. */
+/* Drops every entry that is not in use, and what the server allows whom: it is asked again after an
+ * hour, or when attributes have changed, while a change of groups on the server shows in none. */
 int nfswalk_drop_caches(nfswalk_client* client);
 /* Keeps everything, and revalidates each entry with the server before its next use: for callers
  * that know that another client has changed the export. */

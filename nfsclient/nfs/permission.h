@@ -2,7 +2,7 @@
 // (docs/rules/access.md).
 //
 // Replies are cached per inode and credential, and valid while the inode's attributes are fresh, at
-// most ac{dir,reg}max.
+// most for an hour (ACCESS-6).
 //
 // RCU form: possible answers are granted, denied, or need-ref with kGetattrRpc or kAccessRpc. A
 // cached denial is an answer; the walk confirms the directory's sequence before it reports EACCES.

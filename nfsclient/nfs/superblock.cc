@@ -18,8 +18,8 @@ constexpr size_t kPruneBatch = 64;
 constexpr size_t kInitialBucketsMax = 65536;
 size_t InitialBuckets(size_t objects_max) { return std::min(objects_max, kInitialBucketsMax); }
 
-// Group membership and exports change on the server without a trace in attributes. The kernel waits
-// for the user's next login; a mount here may outlive many.
+// Attributes do not show that group membership or exports have changed on the server. The kernel
+// asks again after the user's next login.
 constexpr uint64_t kRightsLifetimeNs = 3600 * kNsPerSecond;
 uint64_t RightsLifetime(uint64_t attributes_max_ns) {
   return attributes_max_ns == 0 ? 0 : std::max(attributes_max_ns, kRightsLifetimeNs);

@@ -177,8 +177,8 @@ class Protocol {
   // Requests kAccessAll.
   virtual AccessReply Access(const FileHandle& file, const Credential& credential) = 0;
   virtual ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) = 0;
-  // Opens `file`, which is `name` in `directory`. Version 3 sends nothing. Errors: kStale if the
-  // name leads to another file.
+  // Opens `file`, which is `name` in `directory`. Sends nothing, and returns no attributes, unless
+  // opens_by_name(). Errors: kStale if the name leads to another file.
   virtual OpenReply Open(const FileHandle& /*directory*/, std::string_view /*name*/,
                          const FileHandle& /*file*/, bool /*read*/, bool /*write*/,
                          const Credential&) {

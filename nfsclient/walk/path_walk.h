@@ -115,7 +115,8 @@ template <class Finish>
 RcuOutcome PathWalk::Rcu(RcuOutcome (RcuWalk::*resolve)(), Finish&& finish, ReadSet* read_set) {
   RcuOutcome outcome{nfs::NeedRef::kRefMode};
   if (superblock_.walks_under_rcu.load()) {
-    assert(!position_ && !unwanted_);  // they must not be dropped inside the section
+    assert(!position_ && !unwanted_ &&
+           !cached_credential_);  // they must not be dropped inside the section
     // The prefix of "d/" leads to d, which a walk to the last component's directory must not enter.
     const bool enters_last = resolve == &RcuWalk::ResolveParent && path_.ends_with('/');
     PathCache* const path_cache = enters_last ? nullptr : UsablePathCache();

@@ -62,7 +62,7 @@ class RefWalk {
   vfs::DentryRef& position() { return at_; }
   icache::Inode& inode() { return *at_.inode(); }
   const sunrpc_auth::CredentialRef& credential() const { return credential_; }
-  // The walk's own reference, for what outlives it. Preconditions: the walk goes no further.
+  // Moves the walk's reference out. Preconditions: nothing of the walk is used afterwards.
   sunrpc_auth::CredentialRef TakeCredential() { return std::move(credential_); }
   // True under forced revalidation.
   bool force() const { return revalidation_ == Revalidation::kForced; }

@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kPlan =
-    "nfswalk-plan 1\n"
+    "nfswalk-plan 2\n"
     "trace git-null\n"
     "coverage {\"lines\": 9}\n"
     "coverage-without-special {\"lines\": 8}\n"
@@ -100,7 +100,7 @@ TEST(ReplayPlan, ALineThatIsNoneOfAPlanIsNamed) {
     return Load(changed.replace(changed.find(now), now.size(), then));
   };
   for (const auto& [now, then, line] : {
-           std::tuple{"plan 1", "plan 2", "line 1:"},
+           std::tuple{"plan 2", "plan 1", "line 1:"},
            std::tuple{"node d 700 0 0 0", "node x 700 0 0 0", "line 6:"},
            std::tuple{"node d 700 0 0 0", "node d 800 0 0 0", "line 6:"},
            std::tuple{"node l 777 1 0 0 /l f", "node l 777 1 0 0 /l", "line 8:"},
@@ -122,7 +122,7 @@ TEST(ReplayPlan, ALineThatIsNoneOfAPlanIsNamed) {
 
 TEST(ReplayPlan, AFileThatIsMissingOrHasNoCallsIsAnError) {
   EXPECT_THAT(LoadPlan("/nowhere/plan", true).error(), HasSubstr("/nowhere/plan: cannot open: No"));
-  EXPECT_THAT(Load("nfswalk-plan 1\nend 0\n").error(), HasSubstr("no call to replay"));
+  EXPECT_THAT(Load("nfswalk-plan 2\nend 0\n").error(), HasSubstr("no call to replay"));
 }
 
 TEST(ReplayPlan, TheShippedPlansAreWhole) {

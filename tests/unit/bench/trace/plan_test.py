@@ -83,7 +83,7 @@ class Files(unittest.TestCase):
             b"5 getdents64(3</a b>, 0x1 /* 2 entries */, 9) = 48\n").splitlines()
         whole, without_special = (json.loads(lines.pop(2).partition(" ")[2]) for _ in range(2))
         self.assertEqual(lines, [
-            "nfswalk-plan 1",
+            "nfswalk-plan 2",
             "trace name",
             "node d 755 0 0 0 /",
             r"node d 755 0 0 0 /a\x20b",

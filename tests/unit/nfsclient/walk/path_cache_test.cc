@@ -370,6 +370,16 @@ TEST_F(PathCache, ASharedEntryIsTrustedNoLongerThanAnUnsharedOne) {
   EXPECT_FALSE(HitsAs(another_));
 }
 
+// ACCESS-6.
+TEST_F(PathCache, RightsOutliveAttributesThatAreAskedForAgain) {
+  options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 60;
+  MountTree();
+  Warm(kFile);
+  SteeredClock::Pass(100 * kSecond);
+  for (const uint64_t id : {kRoot, a_, b_, c_, file_}) RevalidateInode(id);
+  EXPECT_EQ(Rpcs([&] { RecordPrefix(kFile, file_); }), 0u);
+}
+
 TEST_F(PathCache, PrefixesWithEqualTagsAreDistinguished) {
   const auto [one, other] = NamesWithEqualTags();
   ASSERT_FALSE(one.empty());
