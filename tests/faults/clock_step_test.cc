@@ -272,18 +272,32 @@ TEST_P(LifetimeBoundary, OfTheRootsAttributesIsHalfOpen) {
 }
 
 // ATTR-3.
-TEST_P(LifetimeBoundary, OfRightsIsHalfOpenThoughAttributesLiveOn) {
+TEST_P(LifetimeBoundary, DoublesUpToTheLongestWhileNothingChanges) {
   Mount(3, kLifetime);
+  const auto look = [&] { EXPECT_TRUE(client_->Stat("file", user_).has_value()); };
+  look();
+  uint64_t confirmed_at_s = 0;
+  for (const uint64_t lifetime_s : {3u, 6u, kLifetime, kLifetime}) {
+    const uint64_t end_ns = start_ns_ + (confirmed_at_s + lifetime_s) * kSecond;
+    FreezeCoarse(end_ns - 1);
+    EXPECT_EQ(RpcsOf(look), 0u) << lifetime_s;
+    FreezeCoarse(end_ns);
+    EXPECT_GT(RpcsOf(look), 0u) << lifetime_s;
+    confirmed_at_s += lifetime_s;
+  }
+}
+
+// ACCESS-6.
+TEST_P(LifetimeBoundary, OfRightsIsHalfOpenThoughAttributesLiveOn) {
+  constexpr uint64_t kRightsLifetime = 3600;
+  Mount(kLifetime, kLifetime);
   const auto look = [&] { EXPECT_EQ(client_->Access("file", kMayRead, user_), std::errc{}); };
   look();
-  // Attributes that are unchanged at the end of their lifetime get one twice as long.
-  for (const uint64_t confirmed_at_s : {3, 9}) {
-    FreezeCoarse(start_ns_ + confirmed_at_s * kSecond);
-    EXPECT_GT(RpcsOf(look), 0u);
-  }
-  FreezeCoarse(start_ns_ + kLifetime * kSecond - 1);
+  FreezeCoarse(start_ns_ + (kRightsLifetime - kLifetime / 2) * kSecond);
+  EXPECT_GT(RpcsOf(look), 0u) << "for the attributes";
+  FreezeCoarse(start_ns_ + kRightsLifetime * kSecond - 1);
   EXPECT_EQ(RpcsOf(look), 0u);
-  FreezeCoarse(start_ns_ + kLifetime * kSecond);
+  FreezeCoarse(start_ns_ + kRightsLifetime * kSecond);
   EXPECT_GT(RpcsOf(look), 0u);
 }
 
