@@ -136,6 +136,7 @@ AccessList* AccessCache::ListOrRoomFor(AccessLru::Room& room) {
 AccessList& AccessCache::MoveToList(uintptr_t holder, AccessLru::Room& room) {
   AccessList& list = *std::exchange(room.list, nullptr);
   list.lock = &lock_;
+  list.cache = this;
   list.lru = &room.lru;
   if (holder != 0) {
     room.lru.FirstLeft();

@@ -6,7 +6,7 @@
 // Data        field                        | written by
 //             newest_, older               | the cache lock; read in RCU sections
 //             newer, oldest_, tree_, size_ | the cache lock
-//             lock, lru                    | before the list is published
+//             lock, lru, cache             | before the list is published
 //             link                         | the AccessLru's lock
 // Invariants  I1 the list and the tree hold the same entries, one per credential. I2 a published
 //             entry is never edited. I3 the list is ordered by last use, as Add() and
@@ -76,6 +76,7 @@ class alignas(64) AccessList {
   bool DropOldest(DroppedEntries& dropped);
 
   rcu::SpinLock* lock = nullptr;
+  const AccessCache* cache = nullptr;  // whose list it is
   AccessLru* lru = nullptr;
   AccessLru::Link link;
 

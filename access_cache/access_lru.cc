@@ -29,8 +29,8 @@ void FreeEntry(rcu::DeferHead* head) {
 
 }  // namespace
 
-AccessLru::AccessLru(size_t entries_max, rcu::ChangeCount& drops)
-    : entries_max_(entries_max), drops_(drops), lock_(rcu::LockClass::kAccessLru) {}
+AccessLru::AccessLru(size_t entries_max, rcu::KeyedChangeCount& drops)
+    : limit_(entries_max), drops_(drops), lock_(rcu::LockClass::kAccessLru) {}
 
 AccessLru::~AccessLru() { rcu::Barrier(); }
 
@@ -69,7 +69,8 @@ void AccessLru::AddedLocked(AccessList* list, DroppedEntries& dropped) {
   lock_.AssertHeld();
   if (list != nullptr && !list->link.is_linked()) lists_.push_back(list->link);
   const size_t now = entries_.fetch_sub(dropped.count, std::memory_order_relaxed) - dropped.count;
-  if (now > entries_max_) ScanLocked(std::min(now - entries_max_, kScanMax), kScanMax, dropped);
+  const size_t limit = this->limit();
+  if (now > limit) ScanLocked(std::min(now - limit, kScanMax), kScanMax, dropped);
 }
 
 void AccessLru::LeaveLocked(AccessList& list) {
@@ -78,7 +79,6 @@ void AccessLru::LeaveLocked(AccessList& list) {
 }
 
 void AccessLru::ScanLocked(size_t entries_wanted, size_t visits_max, DroppedEntries& dropped) {
-  rcu::ChangeCount::Change change(drops_);
   const size_t before = dropped.count;
   for (size_t visit = 0; visit < visits_max && dropped.count - before < entries_wanted; ++visit) {
     if (lists_.empty()) break;
@@ -86,10 +86,16 @@ void AccessLru::ScanLocked(size_t entries_wanted, size_t visits_max, DroppedEntr
     lists_.pop_front();
     AccessList* const list =
         boost::intrusive::get_parent_from_member<AccessList>(&link, &AccessList::link);
+    rcu::KeyedChangeCount::Change change(drops_, list->cache);
     std::lock_guard lock(*list->lock);
     if (list->DropOldest(dropped)) lists_.push_back(link);
   }
   entries_.fetch_sub(dropped.count - before, std::memory_order_relaxed);
+}
+
+void AccessLru::Trim() {
+  entry_pool_.Trim();
+  list_pool_.Trim();
 }
 
 size_t AccessLru::Shrink(size_t n) {

@@ -20,7 +20,7 @@
 #include <cstdint>
 
 #include "access_cache/access_entry.h"
-#include "rcu/change_count.h"
+#include "rcu/keyed_change_count.h"
 #include "rcu/object_pool.h"
 #include "rcu/spin_lock.h"
 #include "sunrpc_auth/credential_cache.h"
@@ -37,8 +37,9 @@ class AccessLru {
   using Hook = boost::intrusive::list_base_hook<>;
   struct Link : Hook {};
 
-  // `drops`, which outlives it, counts each time that entries are dropped to make room.
-  AccessLru(size_t entries_max, rcu::ChangeCount& drops);
+  // `drops`, which outlives it, counts each time that an entry is dropped to make room, by the
+  // address of its AccessCache.
+  AccessLru(size_t entries_max, rcu::KeyedChangeCount& drops);
   ~AccessLru();
   AccessLru(const AccessLru&) = delete;
   AccessLru& operator=(const AccessLru&) = delete;
@@ -47,6 +48,11 @@ class AccessLru {
   size_t answers() const { return entries() + firsts_.load(std::memory_order_relaxed); }
   // Those of them that are on lists.
   size_t entries() const { return entries_.load(std::memory_order_relaxed); }
+
+  void SetLimit(size_t entries_max) { limit_.store(entries_max, std::memory_order_relaxed); }
+  size_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  // Hands unused memory back to the system, after a grace period.
+  void Trim();
 
   // Drops up to `n` entries, one from each list in turn, oldest first. Returns how many.
   size_t Shrink(size_t n);
@@ -96,8 +102,8 @@ class AccessLru {
   void Dismiss(const DroppedEntries& dropped);
   void FreeList(AccessList& list);
 
-  const size_t entries_max_;
-  rcu::ChangeCount& drops_;
+  std::atomic<size_t> limit_;
+  rcu::KeyedChangeCount& drops_;
   alignas(64) rcu::SpinLock lock_;
   boost::intrusive::list<Link, boost::intrusive::constant_time_size<false>> lists_;
   std::atomic<size_t> entries_{0};

@@ -63,12 +63,17 @@ namespace nfswalk {
 
 using nfs::AccessHits;
 using nfs::kNeedRefCount;
+using nfs::kPathCallCount;
+using nfs::LimitSource;
+using nfs::LimitSourceName;
 using nfs::LookupCache;
 using nfs::MountOptions;
 using nfs::NeedRef;
 using nfs::NeedRefName;
 using nfs::ParseMountUrl;
 using nfs::ParseWalkMode;
+using nfs::PathCall;
+using nfs::PathCallName;
 using nfs::Stats;
 using nfs::WalkContract;
 using nfs::WalkMode;

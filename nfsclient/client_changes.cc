@@ -19,12 +19,12 @@ namespace {
 
 constexpr std::errc kOk{};
 
-// Resolves the parent of `path` and calls `change(walk)`. `if_no_name(kind)` returns the errno of
-// the call for "/", "." and ".." as the last component (WALK-11).
+// Resolves the parent of `path` for `call` and calls `change(walk)`. `if_no_name(kind)` returns the
+// errno of the call for "/", "." and ".." as the last component (WALK-11).
 template <class IfNoName, class Change>
-std::errc WithParent(nfs::Superblock& superblock, std::string_view path,
+std::errc WithParent(nfs::Superblock& superblock, PathCall call, std::string_view path,
                      const Credential& credential, IfNoName&& if_no_name, Change&& change) {
-  return walk::ResolveToReference(superblock, path, credential, WalkFlags{},
+  return walk::ResolveToReference(superblock, path, credential, WalkFlags{.call = call},
                                   &RefWalk::ResolveParent, [&](RefWalk& walk) -> std::errc {
                                     if (walk.last_kind() != RefWalk::LastKind::kName) {
                                       return if_no_name(walk.last_kind());
@@ -40,15 +40,17 @@ template <class Create>
 Result<Attributes> CreateAt(nfs::Superblock& superblock, std::string_view path, bool directory,
                             const Credential& credential, Create&& create) {
   Attributes attributes;
-  std::errc error =
-      WithParent(superblock, path, credential, AlreadyThere, [&](RefWalk& walk) -> std::errc {
-        // "x/" is a directory, which open(2) and symlink(2) cannot make.
-        if (walk.trailing_slash() && !directory) return std::errc::is_a_directory;
-        auto made = create(walk.position(), walk.last(), walk.credential()->key());
-        if (!made) return made.error();
-        attributes = *made;
-        return kOk;
-      });
+  std::errc error = WithParent(superblock, PathCall::kCreate, path, credential, AlreadyThere,
+                               [&](RefWalk& walk) -> std::errc {
+                                 // "x/" is a directory, which open(2) and symlink(2) cannot make.
+                                 if (walk.trailing_slash() && !directory)
+                                   return std::errc::is_a_directory;
+                                 auto made =
+                                     create(walk.position(), walk.last(), walk.credential()->key());
+                                 if (!made) return made.error();
+                                 attributes = *made;
+                                 return kOk;
+                               });
   if (error != kOk) return std::unexpected(error);
   return attributes;
 }
@@ -97,7 +99,8 @@ Result<Attributes> Client::Create(std::string_view path, uint32_t mode, bool exc
   const protocol::CallDeadline deadline(superblock_->protocol->NewDeadline());
   // Where the name was missing and exists now, another client has created it meanwhile.
   for (int tries = kCreateTries; tries > 0 && error == std::errc::file_exists; --tries) {
-    error = walk::ResolveToReference(*superblock_, path, credential, WalkFlags{},
+    error = walk::ResolveToReference(*superblock_, path, credential,
+                                     WalkFlags{.call = PathCall::kCreate},
                                      &RefWalk::ResolveToCreate, find_or_create);
     // A server may refuse before it looks whether the name exists: looks it up (NAME-8).
     const bool refuses =
@@ -137,14 +140,16 @@ std::errc Client::Link(std::string_view existing, std::string_view path,
   nfs::Superblock& superblock = *superblock_;
   const auto link_to = [&](RefWalk& source) -> std::errc {
     if (source.inode().is_directory()) return std::errc::operation_not_permitted;
-    return WithParent(superblock, path, credential, AlreadyThere, [&](RefWalk& walk) {
-      if (walk.trailing_slash()) return std::errc::no_such_file_or_directory;
-      return nfs::MakeLink(superblock, source.inode(), walk.position(), walk.last(),
-                           walk.credential()->key());
-    });
+    return WithParent(superblock, PathCall::kLink, path, credential, AlreadyThere,
+                      [&](RefWalk& walk) {
+                        if (walk.trailing_slash()) return std::errc::no_such_file_or_directory;
+                        return nfs::MakeLink(superblock, source.inode(), walk.position(),
+                                             walk.last(), walk.credential()->key());
+                      });
   };
   // link(2) does not follow a symbolic link in the last component.
-  return walk::ResolveToReference(superblock, existing, credential, WalkFlags{.follow_last = false},
+  return walk::ResolveToReference(superblock, existing, credential,
+                                  WalkFlags{.call = PathCall::kLink, .follow_last = false},
                                   &RefWalk::Resolve, link_to);
 }
 
@@ -152,7 +157,7 @@ std::errc Client::Link(std::string_view existing, std::string_view path,
 // forced revalidation.
 std::errc Client::Rename(std::string_view from, std::string_view to, const Credential& credential) {
   nfs::Superblock& superblock = *superblock_;
-  const WalkFlags flags;
+  const WalkFlags flags{.call = PathCall::kRename};
   walk::PathWalk from_walk(superblock, walk::AtRoot(superblock), from, credential, flags);
   walk::PathWalk to_walk(superblock, walk::AtRoot(superblock), to, credential, flags);
   const auto has_no_name = [](const RefWalk& walk) {
@@ -178,7 +183,8 @@ std::errc Client::Rename(std::string_view from, std::string_view to, const Crede
 
 std::errc Client::Unlink(std::string_view path, const Credential& credential) {
   return WithParent(
-      *superblock_, path, credential, [](RefWalk::LastKind) { return std::errc::is_a_directory; },
+      *superblock_, PathCall::kRemove, path, credential,
+      [](RefWalk::LastKind) { return std::errc::is_a_directory; },
       [&](RefWalk& walk) {
         if (walk.trailing_slash()) return std::errc::not_a_directory;
         return nfs::RemoveFile(*superblock_, walk.position(), walk.last(),
@@ -188,7 +194,7 @@ std::errc Client::Unlink(std::string_view path, const Credential& credential) {
 
 std::errc Client::RemoveDirectory(std::string_view path, const Credential& credential) {
   return WithParent(
-      *superblock_, path, credential,
+      *superblock_, PathCall::kRemove, path, credential,
       [](RefWalk::LastKind kind) {
         switch (kind) {
           case RefWalk::LastKind::kDot:
@@ -213,7 +219,8 @@ Result<Attributes> Client::SetAttributesOf(std::string_view path, const SetAttri
   Attributes now;
   std::errc error = walk::ResolveToReference(
       *superblock_, path, credential,
-      WalkFlags{.follow_last = !flags.no_follow,
+      WalkFlags{.call = PathCall::kSetAttributes,
+                .follow_last = !flags.no_follow,
                 .no_symlinks = flags.no_symlinks,
                 .beneath = flags.beneath},
       &RefWalk::Resolve, [&](RefWalk& walk) -> std::errc {

@@ -1,4 +1,4 @@
-// Reads and writes of an open file by its handle, one RPC a piece.
+// Reads and writes of an open file by its handle, in as many RPCs as there are pieces.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,18 +13,23 @@ namespace nfswalk {
 
 namespace {
 
-// As write(2): what was stored before an error counts, and the next call meets the error.
-Result<size_t> StoredOr(size_t stored_bytes, std::errc error) {
-  if (stored_bytes > 0) return stored_bytes;
-  return std::unexpected(error);
-}
-
 // pread(2), pwrite(2): an offset that is no off_t before the access mode, an end that is none after
 // it, as rw_verify_area() has it. What fits is the server's to judge.
 std::errc CheckTransfer(uint32_t mode, uint32_t needed, uint64_t offset_bytes, size_t size_bytes) {
   if (offset_bytes > kFileBytesMax) return std::errc::invalid_argument;
   if ((mode & needed) == 0) return std::errc::bad_file_descriptor;
   return size_bytes > kFileBytesMax - offset_bytes ? std::errc::invalid_argument : std::errc{};
+}
+
+// How much of `wanted_bytes` to read at once: where the file is known to end sooner, pieces behind
+// that would be sent in vain.
+size_t ReadAtOnce(const icache::Inode& inode, uint64_t offset_bytes, size_t wanted_bytes,
+                  size_t piece_bytes) {
+  if (wanted_bytes <= piece_bytes) return wanted_bytes;
+  Attributes known;
+  const bool is_known = nfs::CopyAttributesRcu(inode, known) && known.size_bytes > offset_bytes;
+  const uint64_t left = is_known ? known.size_bytes - offset_bytes : 0;
+  return static_cast<size_t>(std::clamp<uint64_t>(left, piece_bytes, wanted_bytes));
 }
 
 // Leaves what lies behind the size that came with it, as a server may answer any offset with data
@@ -52,11 +57,12 @@ Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {
   if (superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
   size_t done = 0;
   while (done < into.size()) {
-    size_t chunk = std::min<size_t>(into.size() - done, superblock.limits.read_bytes_max);
+    const size_t piece = superblock.limits.read_bytes_max;
+    const size_t bytes = ReadAtOnce(*inode, offset_bytes + done, into.size() - done, piece);
     auto stamp = nfs::Stamp(superblock);
-    auto reply =
-        superblock.protocol->Read(inode->handle(), offset_bytes + done, into.subspan(done, chunk),
-                                  open.get(), credential->key());
+    auto reply = superblock.protocol->ReadPieces(inode->handle(), offset_bytes + done,
+                                                 into.subspan(done, bytes), piece, open.get(),
+                                                 credential->key());
     if (reply.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
     if (reply.error != std::errc{}) return std::unexpected(reply.error);
     if (!reply.attributes) {
@@ -78,20 +84,15 @@ Result<size_t> File::PWrite(std::span<const std::byte> data, uint64_t offset_byt
   const std::errc refused = CheckTransfer(mode, kMayWrite, offset_bytes, data.size());
   if (refused != std::errc{}) return std::unexpected(refused);
   if (superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
-  size_t done = 0;
-  while (done < data.size()) {
-    size_t chunk = std::min<size_t>(data.size() - done, superblock.limits.write_bytes_max);
-    auto stamp = nfs::Stamp(superblock);
-    auto reply =
-        superblock.protocol->Write(inode->handle(), offset_bytes + done, data.subspan(done, chunk),
-                                   open.get(), credential->key());
-    nfs::UpdateAfterOwnChange(superblock, *inode, reply.file, stamp, reply.error);
-    if (reply.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
-    if (reply.error != std::errc{}) return StoredOr(done, reply.error);
-    if (reply.count_bytes == 0) return StoredOr(done, std::errc::io_error);
-    done += reply.count_bytes;
-  }
-  return done;
+  if (data.empty()) return 0;
+  const auto stamp = nfs::Stamp(superblock);
+  const auto reply = superblock.protocol->WritePieces(inode->handle(), offset_bytes, data,
+                                                      superblock.limits.write_bytes_max, open.get(),
+                                                      credential->key());
+  nfs::UpdateAfterOwnChange(superblock, *inode, reply.file, stamp, reply.error);
+  if (reply.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
+  if (reply.error == std::errc{} || reply.count_bytes > 0) return reply.count_bytes;
+  return std::unexpected(reply.error);
 }
 
 Attributes File::attributes() const {

@@ -28,8 +28,9 @@ namespace {
 
 constexpr std::errc kOk{};
 
-WalkFlags FlagsOf(const nfs::Superblock& superblock, ResolveFlags flags) {
-  return {.follow_last = !flags.no_follow,
+WalkFlags FlagsOf(const nfs::Superblock& superblock, PathCall call, ResolveFlags flags) {
+  return {.call = call,
+          .follow_last = !flags.no_follow,
           .no_symlinks = flags.no_symlinks,
           .beneath = flags.beneath,
           .strict = flags.strict || superblock.options.contract == WalkContract::kStrict,
@@ -47,13 +48,13 @@ struct WalkRequest {
 
 // path_init() with a dirfd.
 [[gnu::always_inline]] inline WalkRequest RequestFromNode(const nfs::Superblock& superblock,
-                                                          const vfs::DentryRef& node,
+                                                          const vfs::DentryRef& node, PathCall call,
                                                           std::string_view path,
                                                           ResolveFlags flags) {
   const bool scoped = flags.beneath || flags.in_root;
   WalkRequest request{.start = {node, scoped ? node : superblock.root},
                       .path = path,
-                      .flags = FlagsOf(superblock, flags)};
+                      .flags = FlagsOf(superblock, call, flags)};
   if (path.empty()) {  // AT_EMPTY_PATH: a walk of no steps
     request.path = "/";
     request.flags.beneath = false;
@@ -68,12 +69,12 @@ struct WalkRequest {
 // `node` null: the export's root, the only root there is, so that in_root changes nothing. Two
 // scopes contradict each other (openat2(2)).
 [[gnu::always_inline]] inline WalkRequest RequestOf(const nfs::Superblock& superblock,
-                                                    const vfs::DentryRef* node,
+                                                    const vfs::DentryRef* node, PathCall call,
                                                     std::string_view path, ResolveFlags flags) {
-  WalkRequest request = node != nullptr ? RequestFromNode(superblock, *node, path, flags)
+  WalkRequest request = node != nullptr ? RequestFromNode(superblock, *node, call, path, flags)
                                         : WalkRequest{.start = walk::AtRoot(superblock),
                                                       .path = path,
-                                                      .flags = FlagsOf(superblock, flags)};
+                                                      .flags = FlagsOf(superblock, call, flags)};
   if (flags.beneath && flags.in_root) request.error = std::errc::invalid_argument;
   return request;
 }
@@ -105,9 +106,12 @@ bool NameChangedOnServer(std::errc error) {
                                                           std::string_view path,
                                                           const Credential& credential,
                                                           ResolveFlags flags) {
-  const WalkRequest request = RequestOf(superblock, node, path, flags);
-  if (request.error != kOk) return std::unexpected(request.error);
-  Result<Attributes> result;
+  const WalkRequest request = RequestOf(superblock, node, PathCall::kStat, path, flags);
+  Result<Attributes> result;  // all that is returned, so that the attributes are written in place
+  if (request.error != kOk) [[unlikely]] {
+    result = std::unexpected(request.error);
+    return result;
+  }
   Attributes& attributes = *result;
   std::errc error = walk::Resolve(
       superblock, request.start, request.path, credential, request.flags,
@@ -148,7 +152,7 @@ Result<Attributes> Node::Stat(std::string_view path, const Credential& credentia
 
 std::errc Node::Access(std::string_view path, uint32_t mode, const Credential& credential,
                        ResolveFlags flags) const {
-  const WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
+  const WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kAccess, path, flags);
   if (request.error != kOk) return request.error;
   if ((mode & ~(kMayRead | kMayWrite | kMayExecute)) != 0) return std::errc::invalid_argument;
   return walk::Resolve(
@@ -167,7 +171,7 @@ std::errc Node::Access(std::string_view path, uint32_t mode, const Credential& c
 
 Result<size_t> Node::ReadLink(std::string_view path, std::span<char> into,
                               const Credential& credential, ResolveFlags flags) const {
-  WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
+  WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kReadLink, path, flags);
   if (request.error != kOk) return std::unexpected(request.error);
   if (into.empty()) return std::unexpected(std::errc::invalid_argument);
   request.flags.follow_last = false;
@@ -201,7 +205,7 @@ Result<size_t> Node::ReadLink(std::string_view path, std::span<char> into,
 std::errc Node::ReadDir(std::string_view path, const Credential& credential,
                         const std::function<bool(const DirectoryEntry&)>& visit,
                         ResolveFlags flags) const {
-  const WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
+  const WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kReadDir, path, flags);
   if (request.error != kOk) return request.error;
   if (request.flags.cached) return CachedError(superblock_);  // listings are not cached
   // After ESTALE the forced revalidation would visit entries again.
@@ -232,7 +236,7 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
   if (path.empty() && at_ != nullptr) {
     return std::unexpected(std::errc::no_such_file_or_directory);
   }
-  WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
+  WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kOpen, path, flags);
   if (request.error != kOk) return std::unexpected(request.error);
   if (mode == 0 || (mode & ~(kMayRead | kMayWrite)) != 0) {
     return std::unexpected(std::errc::invalid_argument);
@@ -286,7 +290,7 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
 
 Result<std::unique_ptr<Node>> Node::Resolve(std::string_view path, const Credential& credential,
                                             ResolveFlags flags) const try {
-  const WalkRequest request = RequestOf(superblock_, at_.get(), path, flags);
+  const WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kResolve, path, flags);
   if (request.error != kOk) return std::unexpected(request.error);
   // A reference must not be dropped inside the RCU section: `by_rcu` is assigned once, by the last
   // try.

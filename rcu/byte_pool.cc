@@ -47,6 +47,10 @@ ByteString* BytePool::Allocate(std::string_view bytes) {
 
 void BytePool::FreeDeferred(ByteString* string) { SlabPool::FreeDeferred(string); }
 
+void BytePool::Trim() {
+  for (SlabPool& size_class : size_classes_) size_class.Trim();
+}
+
 size_t BytePool::live() const {
   size_t live = 0;
   for (const SlabPool& size_class : size_classes_) live += size_class.live();

@@ -34,6 +34,9 @@ class BytePool {
   // After a grace period.
   void FreeDeferred(ByteString* string);
 
+  // Hands memory without a live string back to the system, after a grace period.
+  void Trim();
+
   // Strings allocated and not freed; one on its way through FreeDeferred() counts.
   size_t live() const;
   size_t capacity_bytes() const;

@@ -30,9 +30,9 @@
 namespace nfswalk::rcu {
 
 // Slots of the first threads, which every CounterSet has. More of them come with more threads.
-inline constexpr uint32_t kFirstCounterSlots = 512;
+inline constexpr uint32_t kFirstCounterSlots = 128;
 
-// N counters that only grow (modulo 2^64). About 32 KiB for up to 8 counters and 512 threads. The
+// N counters that only grow (modulo 2^64). About 8 KiB for up to 8 counters and 128 threads. The
 // memory is ordinary heap, which a frozen PageRegion does not include: walkers count.
 template <size_t N>
 class CounterSet {

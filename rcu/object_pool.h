@@ -31,6 +31,9 @@ class ObjectPool {
   // Once no reader can hold it any more.
   void FreeDeferred(T* object) { SlabPool::FreeDeferred(object); }
 
+  // Hands memory without a live object back to the system, after a grace period.
+  void Trim() { slabs_.Trim(); }
+
   // Objects allocated and not freed; one on its way through FreeDeferred() counts.
   size_t live() const { return slabs_.live(); }
   size_t capacity_bytes() const { return slabs_.capacity_bytes(); }

@@ -196,13 +196,19 @@ auto SlabPool::SettleIfWhollyFree(Shard& shard, Slab& slab) -> SurplusSlabs {
   for (Slab*& taken : surplus) {
     const size_t used = shard.slabs - shard.free_slabs;
     if (shard.free_slabs <= 1 + used / 2) break;
-    taken = shard.last;
-    Unlink(shard, *taken);
-    --shard.slabs;
-    --shard.free_slabs;
-    retiring_.fetch_add(1, std::memory_order_relaxed);
+    taken = RetireLast(shard);
   }
   return surplus;
+}
+
+// Under the shard's lock. Preconditions: it has a wholly free slab.
+auto SlabPool::RetireLast(Shard& shard) -> Slab* {
+  Slab* const slab = shard.last;
+  Unlink(shard, *slab);
+  --shard.slabs;
+  --shard.free_slabs;
+  retiring_.fetch_add(1, std::memory_order_relaxed);
+  return slab;
 }
 
 void SlabPool::UnmapLater(const SurplusSlabs& slabs) {
@@ -254,6 +260,20 @@ void SlabPool::FreeRetired(DeferHead* head) {
   shard.lock.unlock();
   if (again) Defer(&slab.defer_head, &FreeRetired);
   UnmapLater(surplus);
+}
+
+void SlabPool::Trim() {
+  for (Shard& shard : shards()) {
+    for (;;) {
+      SurplusSlabs surplus{};
+      {
+        std::lock_guard lock(shard.lock);
+        for (Slab*& taken : surplus) taken = shard.free_slabs > 0 ? RetireLast(shard) : nullptr;
+      }
+      if (surplus.front() == nullptr) break;
+      UnmapLater(surplus);
+    }
+  }
 }
 
 void SlabPool::UnmapWhollyFree(DeferHead* head) {

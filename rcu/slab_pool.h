@@ -2,7 +2,7 @@
 //
 // Contract    memory given out keeps what its last user left in it (type-stable). A reader may look
 //             at an object freed during its read-side section. Memory of slabs that are wholly free
-//             goes back to the system, except for those of I2.
+//             goes back to the system, except for those of I2 until Trim().
 // Data        a slab's lists of free and of retired objects lie in its header, so such an object is
 //             not written to. All but Slab::shard is under the lock of the slab's shard.
 // Invariants  I1 a slab is in its shard's list if and only if it has a free object; the wholly free
@@ -69,6 +69,9 @@ class SlabPool {
   // more than to free.
   static void FreeUnreachable(void* object);
 
+  // Hands all wholly free slabs back to the system, after a grace period.
+  void Trim();
+
   // Objects allocated and not freed; one on its way through FreeDeferred() counts.
   size_t live() const;
   // Bytes of all slabs, also those about to be unmapped.
@@ -103,6 +106,7 @@ class SlabPool {
   void* Take(Shard& shard);
   void PutBack(Shard& shard, Slab& slab, uint16_t index);
   SurplusSlabs SettleIfWhollyFree(Shard& shard, Slab& slab);
+  Slab* RetireLast(Shard& shard);
   static void UnmapLater(const SurplusSlabs& slabs);
   bool StealSlab(Shard& thief);
   Slab* MapSlab(Shard& shard);

@@ -1,11 +1,10 @@
 #include "sunrpc_auth/credential.h"
 
-#include <limits.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
+#include <cerrno>
 #include <utility>
 
 #include "rcu/mix64.h"
@@ -29,9 +28,15 @@ Credential::Credential(uint32_t uid, uint32_t gid, std::vector<uint32_t> groups)
 
 Credential Credential::OfProcess() {
   static_assert(sizeof(gid_t) == sizeof(uint32_t));
-  const auto groups = std::make_unique_for_overwrite<uint32_t[]>(NGROUPS_MAX);
-  const int count = std::max(getgroups(NGROUPS_MAX, groups.get()), 0);
-  return Credential(geteuid(), getegid(), {groups.get(), groups.get() + count});
+  std::vector<uint32_t> groups;
+  int count;
+  do {
+    // One more: with none it would count them again.
+    groups.resize(1 + static_cast<size_t>(std::max(getgroups(0, nullptr), 0)));
+    count = getgroups(static_cast<int>(groups.size()), groups.data());
+  } while (count < 0 && errno == EINVAL);  // another thread has set more of them in between
+  groups.resize(static_cast<size_t>(std::max(count, 0)));
+  return Credential(geteuid(), getegid(), std::move(groups));
 }
 
 bool operator==(const Credential& a, const Credential& b) {

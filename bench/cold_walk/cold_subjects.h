@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,8 @@
 #include "bench/cold_walk/walk.h"
 #include "bench/measure/server_export.h"
 #include "bench/measure/turns.h"
+#include "nfsclient/nfs/mount_options.h"
+#include "nfsclient/protocol/protocol.h"
 
 namespace nfswalk::bench {
 
@@ -31,7 +34,8 @@ using ColdSubject = std::function<std::expected<ColdTurn, std::string>()>;
 struct ColdPlace {
   ServerExport& server;
   const ColdTree& tree;
-  std::string directory;      // of the export: the tree
+  std::string directory;      // of the export: the tree that is walked
+  std::string large;          // of the export: the large directory
   uint16_t distant_port = 0;  // of a proxy whose round trips take kRoundTrip; 0: there is none
 };
 inline constexpr std::chrono::milliseconds kRoundTrip{1};
@@ -48,6 +52,11 @@ struct ColdSetting {
 // word.
 std::string SubjectName(std::string_view who, const ColdSetting& setting);
 
+MountOptions OptionsOf(const ColdPlace& place, const ColdSetting& setting);
+// Without a client around it.
+std::expected<std::unique_ptr<protocol::Protocol>, std::string> ConnectProtocol(
+    const ColdPlace& place, const ColdSetting& setting);
+
 // Our client, with a mount of its own for every turn.
 ColdSubject MakeNfswalkWalk(const ColdPlace& place, const ColdSetting& setting);
 
@@ -57,6 +66,11 @@ ColdSubject MakeLibnfsWalk(const ColdPlace& place, const ColdSetting& setting, u
 
 // One walk by one thread of our client, and the calls it made after the mount.
 std::expected<Record, std::string> RecordWalk(const ColdPlace& place, ColdSetting setting);
+
+// FilesOf() pairs of changes by one thread: by our client, whose caches are warm, and the same
+// calls one after the other without a client around them.
+ColdSubject MakeNfswalkChanges(const ColdPlace& place, const ColdSetting& setting);
+ColdSubject MakeRawChanges(const ColdPlace& place, const ColdSetting& setting);
 
 inline constexpr size_t kRawWindow = 256;
 // The ceiling of a walk: the calls of its record, kRawWindow of them in flight at once, by one

@@ -22,14 +22,19 @@ std::string PathOf(uint64_t file) {
 ColdTree::ColdTree(uint64_t files) {
   paths_.reserve(files);
   for (uint64_t file = 0; file < files; ++file) paths_.push_back(PathOf(file));
+  for (uint64_t file = 0; file < 2 * files; ++file) {
+    large_.push_back(fmt::format("/file{}", file));
+  }
   std::mt19937 random(kOrderSeed);
   std::ranges::shuffle(paths_, random);
+  std::ranges::shuffle(large_, random);
 }
 
 FileTree ColdTree::Build() const {
   FileTree tree = EmptyTree();
-  for (const std::string& path : paths_) AddWithParents(tree, path, {});
-  AddWithParents(tree, kDeepFile, {});
+  for (const std::string& path : paths_) AddWithParents(tree, kWalked + path, {});
+  for (const std::string& path : large_) AddWithParents(tree, kLarge + path, {});
+  AddWithParents(tree, kWalked + std::string(kDeepFile), {});
   return tree;
 }
 

@@ -115,6 +115,15 @@ class ColdRun {
     for (const ColdSetting& setting : SettingsOf(WalkKind::kDeep)) {
       AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
     }
+    for (const int version : kVersions) {
+      const ColdSetting setting{.version = version, .kind = WalkKind::kLarge};
+      AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
+    }
+    for (const int version : kVersions) {
+      const ColdSetting setting{.version = version, .kind = WalkKind::kChanges};
+      AddContender("nfswalk", setting, MakeNfswalkChanges(place_, setting), 1);
+      AddContender("raw calls", setting, MakeRawChanges(place_, setting), 1);
+    }
     if (place_.distant_port == 0) return {};
     for (const WalkKind kind : {WalkKind::kPath, WalkKind::kExpired}) {
       for (const int version : kVersions) {
@@ -150,7 +159,18 @@ class ColdRun {
     AddTiming(row, turns, number, 1);
     // The proxy is a thread of this process.
     if (!contender.setting.distant) AddProcessorTime(row, turns, number);
+    if (contender.setting.kind == WalkKind::kLarge) AddLongest(row, turns, number);
     rows_.Write(row);
+  }
+
+  static void AddLongest(Row& row, const Turns& turns, size_t number) {
+    if (!turns.WhyDisturbed(number).empty()) return;
+    const auto median_ns = [&](double Turn::*seconds) {
+      return turns.Of(number, [=](const Turn& turn) { return turn.*seconds * 1e9; }).median;
+    };
+    row.Set("longest_ns", median_ns(&Turn::longest_s))
+        .Set("p999_ns", median_ns(&Turn::p999_s))
+        .Set("round_trip_ns", median_ns(&Turn::round_trip_s));
   }
 
   const ColdOptions& options_;
@@ -161,8 +181,9 @@ class ColdRun {
 
 // Works in a new directory of the export and removes it again. A row has: subject, protocol ("v3"),
 // mode, threads, files and rpcs of a walk (the median of all turns), and what AddTiming() and
-// AddProcessorTime() say, where an operation is a file and its cost the time that passes. After an
-// interrupt it ends early with the rows that are complete.
+// AddProcessorTime() say, where an operation is a file and its cost the time that passes; of the
+// walk "large" longest_ns and p999_ns of a stat and round_trip_ns of a lone GETATTR, medians of the
+// turns. After an interrupt it ends early with the rows that are complete.
 Outcome RunColdWalks(const ColdOptions& options) {
   auto server = ServerExport::Open(options.server);
   if (!server) return std::unexpected(std::move(server.error()));
@@ -177,7 +198,8 @@ Outcome RunColdWalks(const ColdOptions& options) {
                                   .Set("repetitions", options.repetitions));
   if (!rows) return std::unexpected(std::move(rows.error()));
   const ColdTree tree(options.files);
-  ColdPlace place{**server, tree, fmt::format("nfswalk-cold-walk-{}", getpid())};
+  const std::string made = fmt::format("nfswalk-cold-walk-{}", getpid());
+  ColdPlace place{**server, tree, made + ColdTree::kWalked, made + ColdTree::kLarge};
   std::optional<fixtures::DelayingProxy> proxy;
   if ((*server)->server_pid() != 0) {
     (*server)->InItsNetwork(
@@ -185,8 +207,8 @@ Outcome RunColdWalks(const ColdOptions& options) {
     place.distant_port = proxy->port();
   }
   ShowProgress("making the tree");
-  Outcome ran = (*server)->WithTree(tree.Build(), place.directory,
-                                    [&] { return ColdRun(options, place, *rows).Run(); });
+  Outcome ran =
+      (*server)->WithTree(tree.Build(), made, [&] { return ColdRun(options, place, *rows).Run(); });
   if (!ran) return ran;
   return rows->Close(Row().Set("interrupted", Interrupted()));
 }

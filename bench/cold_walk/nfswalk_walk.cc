@@ -90,19 +90,6 @@ std::expected<Turn, std::string> FindByOne(Client& client, const ColdPlace& plac
   return turn;
 }
 
-MountOptions OptionsOf(const ColdPlace& place, const ColdSetting& setting) {
-  MountOptions options = place.server.OptionsFor(place.directory);
-  options.server.version = setting.version;
-  options.compound = setting.compound;
-  options.rdirplus = setting.list_ahead;
-  if (setting.distant) options.server.nfs_port = place.distant_port;
-  if (setting.kind == WalkKind::kExpired) {
-    options.acregmin_s = options.acregmax_s = kLifetimeS;
-    options.acdirmin_s = options.acdirmax_s = kLifetimeS;
-  }
-  return options;
-}
-
 std::expected<ColdTurn, std::string> WalkOnce(Client& client, const ColdPlace& place,
                                               const ColdSetting& setting) {
   std::vector<std::unique_ptr<WalkCalls>> calls;
@@ -115,6 +102,24 @@ std::expected<ColdTurn, std::string> WalkOnce(Client& client, const ColdPlace& p
   return ColdTurn{.turn = *turn, .rpcs = client.stats().rpcs - rpcs_before};
 }
 
+// The median of lone GETATTRs, without a client around them.
+std::expected<double, std::string> RoundTrip(const ColdPlace& place, const ColdSetting& setting) {
+  using Clock = std::chrono::steady_clock;
+  constexpr size_t kCalls = 1001;
+  const auto protocol = ConnectProtocol(place, setting);
+  if (!protocol) return std::unexpected(protocol.error());
+  const auto root = (*protocol)->GetRoot(kRoot);
+  if (root.error != kOk) return Failed("get", "the root", root.error);
+  std::vector<double> took_s;
+  while (took_s.size() < kCalls) {
+    const Clock::time_point started = Clock::now();
+    const auto reply = (*protocol)->GetAttributes(root.handle, kRoot);
+    took_s.push_back(std::chrono::duration<double>(Clock::now() - started).count());
+    if (reply.error != kOk) return Failed("GETATTR of", "the root", reply.error);
+  }
+  return SpreadOf(std::move(took_s)).median;
+}
+
 }  // namespace
 
 std::string SubjectName(std::string_view who, const ColdSetting& setting) {
@@ -123,10 +128,43 @@ std::string SubjectName(std::string_view who, const ColdSetting& setting) {
                      setting.distant ? fmt::format(" {} ms", kRoundTrip.count()) : "");
 }
 
+MountOptions OptionsOf(const ColdPlace& place, const ColdSetting& setting) {
+  MountOptions options =
+      place.server.OptionsFor(setting.kind == WalkKind::kLarge ? place.large : place.directory);
+  options.server.version = setting.version;
+  options.compound = setting.compound;
+  options.rdirplus = setting.list_ahead;
+  if (setting.distant) options.server.nfs_port = place.distant_port;
+  if (setting.kind == WalkKind::kExpired) {
+    options.acregmin_s = options.acregmax_s = kLifetimeS;
+    options.acdirmin_s = options.acdirmax_s = kLifetimeS;
+  }
+  return options;
+}
+
+std::expected<std::unique_ptr<protocol::Protocol>, std::string> ConnectProtocol(
+    const ColdPlace& place, const ColdSetting& setting) {
+  const MountOptions to = OptionsOf(place, setting);
+  std::expected<std::unique_ptr<protocol::Protocol>, protocol::ConnectError> connected;
+  place.server.InItsNetwork([&] {
+    connected = setting.version == 3 ? protocol::Nfs3::ConnectNfs3(to.server, to.transport)
+                                     : protocol::Nfs4::ConnectNfs4(to.server, to.transport);
+  });
+  if (!connected) return std::unexpected(std::move(connected.error().message));
+  return std::move(*connected);
+}
+
 ColdSubject MakeNfswalkWalk(const ColdPlace& place, const ColdSetting& setting) {
   return [place, setting]() -> std::expected<ColdTurn, std::string> {
     auto client = place.server.Mount(OptionsOf(place, setting));
     if (!client) return std::unexpected(std::move(client.error()));
+    if (setting.kind == WalkKind::kLarge) {
+      const auto round_trip_s = RoundTrip(place, setting);
+      if (!round_trip_s) return std::unexpected(round_trip_s.error());
+      auto walked = WalkOnce(**client, place, setting);
+      if (walked) walked->turn.round_trip_s = *round_trip_s;
+      return walked;
+    }
     if (setting.kind == WalkKind::kExpired) {
       if (auto cold = WalkOnce(**client, place, setting); !cold) return cold;
       std::this_thread::sleep_for(std::chrono::seconds(kLifetimeS + 1));
@@ -138,13 +176,8 @@ ColdSubject MakeNfswalkWalk(const ColdPlace& place, const ColdSetting& setting) 
 std::expected<Record, std::string> RecordWalk(const ColdPlace& place, ColdSetting setting) {
   setting.threads = 1;
   const MountOptions options = OptionsOf(place, setting);
-  std::expected<std::unique_ptr<protocol::Protocol>, protocol::ConnectError> connected;
-  place.server.InItsNetwork([&] {
-    connected = setting.version == 3
-                    ? protocol::Nfs3::ConnectNfs3(options.server, options.transport)
-                    : protocol::Nfs4::ConnectNfs4(options.server, options.transport);
-  });
-  if (!connected) return std::unexpected(std::move(connected.error().message));
+  auto connected = ConnectProtocol(place, setting);
+  if (!connected) return std::unexpected(std::move(connected.error()));
   Record record;
   auto client = Client::MountOver(
       std::make_unique<RecordingProtocol>(std::move(*connected), record), options);

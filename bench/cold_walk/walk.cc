@@ -1,8 +1,11 @@
 #include "bench/cold_walk/walk.h"
 
+#include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -47,14 +50,28 @@ class FindQueue {
 // A line of its own: its neighbours are other processors'.
 struct alignas(64) Count {
   uint64_t files = 0;
+  std::vector<double> stats_s = {};  // kLarge: what each took
 };
 
-Outcome StatShare(WalkCalls& calls, const ColdTree& tree, size_t first, size_t stride,
-                  Count& count) {
-  for (size_t i = first; i < tree.paths().size() && !Interrupted(); i += stride) {
-    if (Outcome found = calls.Stat(tree.paths()[i]); !found) return found;
+Outcome StatShare(WalkCalls& calls, const std::vector<std::string>& paths, size_t first,
+                  size_t stride, Count& count) {
+  for (size_t i = first; i < paths.size() && !Interrupted(); i += stride) {
+    if (Outcome found = calls.Stat(paths[i]); !found) return found;
     ++count.files;
   }
+  return {};
+}
+
+Outcome StatLarge(WalkCalls& calls, std::span<const std::string> paths, size_t first, size_t stride,
+                  Count& count) {
+  using Clock = std::chrono::steady_clock;
+  count.stats_s.reserve(paths.size());
+  for (size_t i = first; i < paths.size() && !Interrupted(); i += stride) {
+    const Clock::time_point started = Clock::now();
+    if (Outcome found = calls.Stat(paths[i]); !found) return found;
+    count.stats_s.push_back(std::chrono::duration<double>(Clock::now() - started).count());
+  }
+  count.files = count.stats_s.size();
   return {};
 }
 
@@ -85,6 +102,10 @@ uint64_t FilesOf(WalkKind kind, const ColdTree& tree, uint64_t one_in) {
       return files + 1;
     case WalkKind::kDeep:
       return 1;
+    case WalkKind::kLarge:
+      return (tree.large().size() + kLargeOneIn - 1) / kLargeOneIn;
+    case WalkKind::kChanges:
+      return (files + ColdTree::kFilesPerDirectory - 1) / ColdTree::kFilesPerDirectory;
   }
   return 0;
 }
@@ -100,19 +121,32 @@ std::expected<Turn, std::string> Walk(WalkKind kind, const ColdTree& tree, uint6
     switch (kind) {
       case WalkKind::kPath:
       case WalkKind::kExpired:
-        return StatShare(mine, tree, thread * one_in, calls.size() * one_in, counts[thread]);
+        return StatShare(mine, tree.paths(), thread * one_in, calls.size() * one_in,
+                         counts[thread]);
       case WalkKind::kFind:
         return Find(mine, queue, counts[thread]);
       case WalkKind::kDeep:
         counts[thread].files = 1;
         return mine.Stat(ColdTree::kDeepFile);
+      case WalkKind::kLarge:
+        return StatLarge(mine, {tree.large().data(), FilesOf(kind, tree, one_in)}, thread,
+                         calls.size(), counts[thread]);
+      case WalkKind::kChanges:
+        std::unreachable();
     }
     return {};
   });
   if (!time) return std::unexpected(time.error());
   Turn turn{.seconds = time->seconds};
   machine.AddTo(turn);
-  for (const Count& count : counts) turn.ops += count.files;
+  for (Count& count : counts) {
+    turn.ops += count.files;
+    if (count.stats_s.empty()) continue;
+    turn.longest_s = std::max(turn.longest_s, std::ranges::max(count.stats_s));
+    const auto rank = count.stats_s.end() - 1 - static_cast<ptrdiff_t>(count.stats_s.size() / 1000);
+    std::ranges::nth_element(count.stats_s, rank);
+    turn.p999_s = std::max(turn.p999_s, *rank);
+  }
   const uint64_t expected = FilesOf(kind, tree, one_in);
   if (turn.ops == expected || Interrupted()) return turn;
   return std::unexpected(fmt::format("{} of {} files were found", turn.ops, expected));

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <expected>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/measure/file_tree.h"
@@ -39,6 +41,7 @@ struct ReplayPlan {
 std::expected<ReplayPlan, std::string> LoadPlan(const std::string& file, bool special_files);
 
 // As in traces: "getdents64".
+std::optional<CallKind> KindOf(std::string_view name);
 std::string_view KindName(CallKind kind);
 
 }  // namespace nfswalk::bench

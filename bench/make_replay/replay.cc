@@ -62,7 +62,7 @@ class alignas(64) Player {
     ++result_.turn.ops;
     const Answer answer = thread_->Ask(call, link_text_);
     if (!Matches(call, answer, link_text_.data())) [[unlikely]]
-      Miss(call, answer);
+      result_.Miss(DifferenceOf(call, answer, link_text_.data()));
   }
 
   void PlayTimed(const Call& call) {
@@ -96,17 +96,6 @@ class alignas(64) Player {
   PassResult& result() { return result_; }
 
  private:
-  void Miss(const Call& call, const Answer& answer) {
-    ++result_.mismatches;
-    if (result_.first_mismatches.size() == kMismatchesKept) return;
-    const Answer recorded{.error = call.error, .mode = call.mode, .size_bytes = call.size_bytes};
-    const size_t link_bytes = std::min<size_t>(answer.size_bytes, link_text_.size());
-    result_.first_mismatches.push_back(
-        fmt::format("line {}: {} {}: recorded {}, got {}", call.trace_line, KindName(call.kind),
-                    call.path, AnswerText(call, recorded, call.link_text),
-                    AnswerText(call, answer, {link_text_.data(), link_bytes})));
-  }
-
   std::unique_ptr<SubjectThread> thread_;
   uint32_t clock_cost_ns_ = 0;
   PassResult result_;
@@ -115,19 +104,32 @@ class alignas(64) Player {
 
 PassResult Merged(std::vector<Player>& players, const TeamTime& time) {
   PassResult total{.turn = {.seconds = time.seconds, .share = time.share}};
-  for (Player& player : players) {
-    PassResult& one = player.result();
-    total.turn.ops += one.turn.ops;
-    total.compared += one.compared + one.turn.ops;
-    total.mismatches += one.mismatches;
-    total.latencies_ns.insert(total.latencies_ns.end(), one.latencies_ns.begin(),
-                              one.latencies_ns.end());
-    std::ranges::move(one.first_mismatches, std::back_inserter(total.first_mismatches));
-  }
+  for (Player& player : players) total.Add(player.result());
   return total;
 }
 
 }  // namespace
+
+void PassResult::Miss(std::string sentence) {
+  ++mismatches;
+  if (first_mismatches.size() < kMismatchesKept) first_mismatches.push_back(std::move(sentence));
+}
+
+void PassResult::Add(PassResult& other) {
+  turn.ops += other.turn.ops;
+  compared += other.compared + other.turn.ops;
+  mismatches += other.mismatches;
+  latencies_ns.insert(latencies_ns.end(), other.latencies_ns.begin(), other.latencies_ns.end());
+  std::ranges::move(other.first_mismatches, std::back_inserter(first_mismatches));
+}
+
+std::string DifferenceOf(const Call& call, const Answer& answer, const char* link_text) {
+  const Answer recorded{.error = call.error, .mode = call.mode, .size_bytes = call.size_bytes};
+  const size_t link_bytes = std::min<size_t>(answer.size_bytes, PATH_MAX);
+  return fmt::format("line {}: {} {}: recorded {}, got {}", call.trace_line, KindName(call.kind),
+                     call.path, AnswerText(call, recorded, call.link_text),
+                     AnswerText(call, answer, {link_text, link_bytes}));
+}
 
 std::expected<PassResult, std::string> ReplayOnce(
     Subject& subject, const ReplayPlan& plan, size_t threads, size_t one_in,

@@ -25,7 +25,15 @@ struct PassResult {
   uint64_t mismatches = 0;
   std::vector<uint32_t> latencies_ns = {};         // a sample, without the cost of the clock
   std::vector<std::string> first_mismatches = {};  // sentences
+
+  // Counts an answer that differs, and keeps the sentence if it is one of the first.
+  void Miss(std::string sentence);
+  // Adds what another thread counted in the same time.
+  void Add(PassResult& other);
 };
+
+// "line 7: stat /a: recorded mode 100644, size 3, got success"
+std::string DifferenceOf(const Call& call, const Answer& answer, const char* link_text);
 
 // Every `one_in`th call once, each after before_call() with its number, from 1 on, and every
 // listing. An interrupt ends it early, here as below.

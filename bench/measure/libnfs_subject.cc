@@ -1,7 +1,9 @@
 #include <fcntl.h>
 #include <nfsc/libnfs.h>
+#include <sys/time.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -31,7 +33,9 @@ std::expected<LibnfsContext, std::string> Connect(const std::string& url) {
 
 class LibnfsThread final : public SubjectThread {
  public:
-  explicit LibnfsThread(LibnfsContext context) : context_(std::move(context)) {}
+  explicit LibnfsThread(LibnfsContext context) : context_(std::move(context)) {
+    nfs_umask(context_.get(), 0);
+  }
 
   Answer Ask(const Call& call, std::span<char> link_text) override {
     const char* path = call.path.data();
@@ -43,7 +47,7 @@ class LibnfsThread final : public SubjectThread {
         return {.size_bytes = std::strlen(link_text.data())};
       }
       case CallKind::kOpen:
-        return Open(path);
+        return Open(path, call.access_mode == kMayWrite ? O_WRONLY : O_RDONLY);
       case CallKind::kAccess: {
         const int failed = nfs_access(context_.get(), path, call.access_mode);
         return {.error = failed < 0 ? -failed : 0};
@@ -55,18 +59,65 @@ class LibnfsThread final : public SubjectThread {
     }
   }
 
+  Answer Change(const BuildCall& call) override { return {.error = -Changes(call)}; }
+
  private:
   Answer Stat(const char* path, bool no_follow) {
     nfs_stat_64 status;
     const int failed = no_follow ? nfs_lstat64(context_.get(), path, &status)
                                  : nfs_stat64(context_.get(), path, &status);
     if (failed < 0) return {.error = -failed};
-    return {.mode = static_cast<uint32_t>(status.nfs_mode), .size_bytes = status.nfs_size};
+    return {.mode = static_cast<uint32_t>(status.nfs_mode),
+            .size_bytes = status.nfs_size,
+            .links = static_cast<uint32_t>(status.nfs_nlink),
+            .modified = {.seconds = static_cast<int64_t>(status.nfs_mtime),
+                         .nanoseconds = static_cast<uint32_t>(status.nfs_mtime_nsec)}};
   }
 
-  Answer Open(const char* path) {
+  // 0, or -errno.
+  int Changes(const BuildCall& call) {
+    nfs_context* const context = context_.get();
+    const char* path = call.path.data();
+    switch (call.kind) {
+      case CallKind::kCreate:
+        return Open(path, O_WRONLY | O_CREAT | (call.exclusive ? O_EXCL : 0), call.mode).error * -1;
+      case CallKind::kTruncate:
+        return nfs_truncate(context, path, call.size_bytes);
+      case CallKind::kMakeDirectory:
+        return nfs_mkdir2(context, path, call.mode);
+      case CallKind::kRemoveDirectory:
+        return nfs_rmdir(context, path);
+      case CallKind::kUnlink:
+        return nfs_unlink(context, path);
+      case CallKind::kSymlink:
+        return nfs_symlink(context, call.second.data(), path);
+      case CallKind::kLink:
+        return nfs_link(context, path, call.second.data());
+      case CallKind::kRename:
+        return nfs_rename(context, path, call.second.data());
+      case CallKind::kChmod:
+        return nfs_chmod(context, path, call.mode);
+      default:
+        return SetTime(call);
+    }
+  }
+
+  // To the microsecond, which is what the library takes.
+  int SetTime(const BuildCall& call) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    timeval time{.tv_sec = std::chrono::duration_cast<std::chrono::seconds>(now).count(),
+                 .tv_usec = 0};
+    if (call.modified) {
+      time = {.tv_sec = call.modified->seconds, .tv_usec = call.modified->nanoseconds / 1000};
+    }
+    timeval times[2] = {time, time};
+    return call.no_follow ? nfs_lutimes(context_.get(), call.path.data(), times)
+                          : nfs_utimes(context_.get(), call.path.data(), times);
+  }
+
+  Answer Open(const char* path, int flags, int mode = 0) {
     nfsfh* file = nullptr;
-    const int failed = nfs_open(context_.get(), path, O_RDONLY, &file);
+    const int failed = nfs_open2(context_.get(), path, flags, mode, &file);
     if (failed < 0) return {.error = -failed};
     nfs_close(context_.get(), file);
     return {};

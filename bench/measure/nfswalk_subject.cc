@@ -35,12 +35,53 @@ class NfswalkThread final : public SubjectThread {
         if (!attributes) return {.error = static_cast<int>(attributes.error())};
         // FileType holds the type bits of st_mode, shifted right by 12.
         return {.mode = (static_cast<uint32_t>(attributes->type) << 12) | attributes->mode,
-                .size_bytes = attributes->size_bytes};
+                .size_bytes = attributes->size_bytes,
+                .links = attributes->nlink,
+                .modified = attributes->mtime};
       }
     }
   }
 
+  Answer Change(const BuildCall& call) override {
+    return {.error = static_cast<int>(Changes(call, identities_.front()))};
+  }
+
  private:
+  std::errc Changes(const BuildCall& call, const Credential& me) {
+    switch (call.kind) {
+      case CallKind::kCreate:
+        return ErrorOf(client_.Create(call.path, call.mode, call.exclusive, me));
+      case CallKind::kTruncate:
+        return SetAttributes({.size_bytes = call.size_bytes}, call, me);
+      case CallKind::kMakeDirectory:
+        return ErrorOf(client_.MakeDirectory(call.path, call.mode, me));
+      case CallKind::kRemoveDirectory:
+        return client_.RemoveDirectory(call.path, me);
+      case CallKind::kUnlink:
+        return client_.Unlink(call.path, me);
+      case CallKind::kSymlink:
+        return ErrorOf(client_.MakeSymlink(call.second, call.path, me));
+      case CallKind::kLink:
+        return client_.Link(call.path, call.second, me);
+      case CallKind::kRename:
+        return client_.Rename(call.path, call.second, me);
+      case CallKind::kChmod:
+        return SetAttributes({.mode = call.mode}, call, me);
+      default:
+        return SetAttributes({.mtime = protocol::SetTime{call.modified}}, call, me);
+    }
+  }
+
+  std::errc SetAttributes(const nfswalk::SetAttributes& attributes, const BuildCall& call,
+                          const Credential& me) {
+    return ErrorOf(
+        client_.SetAttributesOf(call.path, attributes, me, {.no_follow = call.no_follow}));
+  }
+
+  static std::errc ErrorOf(const Result<Attributes>& result) {
+    return result ? std::errc{} : result.error();
+  }
+
   Client& client_;
   const std::vector<Credential>& identities_;  // the subject's
   size_t next_identity_ = 0;

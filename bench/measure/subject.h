@@ -6,10 +6,12 @@
 
 #include <sys/types.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +20,26 @@
 
 namespace nfswalk::bench {
 
-enum class CallKind : uint8_t { kStat, kAccess, kReadLink, kOpen, kReadDir };
+enum class CallKind : uint8_t {
+  kStat,
+  kAccess,
+  kReadLink,
+  kOpen,
+  kReadDir,
+  // From here on changes, of a BuildCall only.
+  kCreate,  // open(2) with O_CREAT; the file is closed again
+  kTruncate,
+  kMakeDirectory,
+  kRemoveDirectory,
+  kUnlink,
+  kSymlink,
+  kLink,
+  kRename,
+  kChmod,
+  kUtimes,
+};
+
+constexpr bool IsChange(CallKind kind) { return kind >= CallKind::kCreate; }
 
 inline constexpr uint64_t kSizeNotCompared = ~uint64_t{0};
 
@@ -35,11 +56,21 @@ struct Call {
   uint8_t access_mode = 0;  // kAccess, kOpen: of a regular file, which is closed again
 };
 
+// A call of a build: one that changes something, or one whose answer another one has changed.
+struct BuildCall : Call {
+  std::string_view second = {};  // kLink, kRename: the new name; kSymlink: the text; ends in NUL
+  std::optional<protocol::Time> modified = {};  // kStat: nullopt: not compared; kUtimes: now
+  uint32_t links = 0;                           // kStat; 0: not compared
+  bool exclusive = false;                       // kCreate: O_EXCL
+};
+
 // What is compared of an answer. What follows `error` is valid if that is 0.
 struct Answer {
   int error = 0;            // errno
   uint32_t mode = 0;        // kStat: type and permission bits
   uint64_t size_bytes = 0;  // kStat: of the file; kReadLink: of the text
+  uint32_t links = 0;       // kStat, as the next one; 0 of subjects that answer no BuildCall
+  protocol::Time modified = {};
 };
 
 // Whether `answer` is the expected one: errno; type and permission bits; size; link text.
@@ -57,12 +88,21 @@ inline bool Matches(const Call& call, const Answer& answer, const char* link_tex
   }
 }
 
+inline bool Matches(const BuildCall& call, const Answer& answer, const char* link_text) {
+  if (!Matches(static_cast<const Call&>(call), answer, link_text)) return false;
+  if (answer.error != 0 || call.kind != CallKind::kStat) return true;
+  return (call.links == 0 || answer.links == call.links) &&
+         (!call.modified || answer.modified == *call.modified);
+}
+
 // What one thread asks through. Made and used on that thread.
 class SubjectThread {
  public:
   virtual ~SubjectThread() = default;
   // `link_text` receives the text of kReadLink.
   virtual Answer Ask(const Call& call, std::span<char> link_text) = 0;
+  // Of a subject that replays builds: a call of which IsChange() is true.
+  virtual Answer Change(const BuildCall&) { return {.error = ENOTSUP}; }
 };
 
 class Subject {

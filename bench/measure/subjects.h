@@ -26,6 +26,12 @@ std::unique_ptr<Subject> MakeNfswalkSubject(std::unique_ptr<Client> client, std:
 // its life, so that absolute paths and links mean the same as under NFS. Needs root and fsopen(2).
 std::expected<std::unique_ptr<Subject>, std::string> MakeKernelSubject(const FileTree& tree);
 
+// The system calls, on a mount by the kernel's own NFS client with the server, the lifetimes and
+// the nocto of `options`: the subject "kernel, nfs MODE", which counts its RPCs. As above, it is
+// mounted nowhere, each thread makes it its root, and it needs root; and a kernel that has one.
+std::expected<std::unique_ptr<Subject>, std::string> MakeKernelClientSubject(
+    const MountOptions& options, ServerExport& server, std::string_view mode);
+
 // The synchronous calls of libnfs, a context a thread: an NFS client in user space that caches
 // neither names nor attributes. `url` is one of ServerExport::UrlOf().
 std::unique_ptr<Subject> MakeLibnfsSubject(std::string url, ServerExport& server);

@@ -34,6 +34,9 @@ struct Turn {
   double own_cpu_s = 0;     // processor time of this process, from MachineShare
   double server_cpu_s = 0;  // the same of the server; 0: not on this machine
   uint64_t hits = 0;        // of `ops`, in a cache whose rate of hits is measured
+  double longest_s = 0;     // of one operation, where each is timed, as the next
+  double p999_s = 0;        // 99.9 % took no longer
+  double round_trip_s = 0;  // of a lone call just before
 };
 
 struct Spread {

@@ -5,7 +5,7 @@ from ratios import ratio_table, ratios
 from rows import ReportError
 from sections import sections
 from table import as_markdown, wrapped
-from tables import warm_replay_tables
+from tables import kernel_client_table, warm_replay_tables
 
 MARKER = "<!-- results -->"
 METHOD = ("A row is the median of turns that all rows of a benchmark took in one run, with the "
@@ -33,8 +33,18 @@ def _linux_server_parts(run):
             *map(as_markdown, warm_replay_tables(run))]
 
 
-def results_text(runs, picture="results.svg", over_linux=()):
-    """docs/results.md. `over_linux`: runs of make_replay over the Linux kernel's server."""
+def _kernel_client_parts(run):
+    if not run.is_complete():
+        raise ReportError("the run beside the Linux kernel's client ended early")
+    return ["## The null make beside the Linux kernel's client",
+            wrapped("Both in a user-mode Linux (`bench/kernel_client.sh`), with attributes that "
+                    f"live for {run.facts['lifetime_s']} s. Server: {run.facts['server']}."),
+            as_markdown(kernel_client_table(run))]
+
+
+def results_text(runs, picture="results.svg", over_linux=(), beside_kernel=()):
+    """docs/results.md. `over_linux`: runs of make_replay over the Linux kernel's server;
+    `beside_kernel`: beside its client."""
     parts = ["# Results",
              wrapped("Made by `bench/run.sh --all --out DIR`; [benchmarks.md](benchmarks.md) says "
                      "how each figure comes about and what it can show. " +
@@ -50,6 +60,8 @@ def results_text(runs, picture="results.svg", over_linux=()):
         parts += map(as_markdown, section.tables)
     for run in over_linux:
         parts += _linux_server_parts(run)
+    for run in beside_kernel:
+        parts += _kernel_client_parts(run)
     return "\n\n".join(parts) + "\n"
 
 

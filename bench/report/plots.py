@@ -191,7 +191,7 @@ def _patterns(rows):
 
 
 def _warm(run):
-    rows = [row for row in run.rows if is_timed(row)]
+    rows = [row for row in run.with_key("pattern") if is_timed(row)]
     return _threads(rows, run.facts["processors"]) + _depths(rows) + _patterns(rows)
 
 

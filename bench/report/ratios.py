@@ -8,6 +8,7 @@ from table import Reasons, Table
 BEST = "rcu-search"
 WALK_MODES = ("ref", "rcu-locked", "rcu-peek", BEST)  # those of make_replay have nocto
 KERNEL = "kernel, tmpfs"
+KERNEL_CLIENT = "kernel, nfs "  # and the mode
 LIBNFS = "libnfs sync"
 RAW = "raw calls"
 
@@ -81,6 +82,25 @@ def of_make_replay(run):
                                ours["rpcs"] / other["rpcs"])
             yield from _figure(f"{trace}: {version}, everything expired, time over that of empty "
                                "caches", (expired, cold), _time_over)
+    yield from _of_kernel_client(run)
+
+
+def kernel_client_pairs(run):
+    """(mode, our row, that of the kernel's NFS client) of each pass that both made."""
+    for theirs in run.with_key("phase"):
+        mode = theirs["subject"].removeprefix(KERNEL_CLIENT)
+        ours = find(run.rows, trace=theirs["trace"], phase=theirs["phase"],
+                    threads=theirs["threads"], subject="nfswalk", mode=mode)
+        if ours:
+            yield mode, ours, theirs
+
+
+def _of_kernel_client(run):
+    for mode, ours, theirs in kernel_client_pairs(run):
+        if ours["phase"] == "expired":
+            ratio = ours["rpcs"] / theirs["rpcs"]
+            yield Figure(f"{ours['trace']}: {mode}, RPCs over those of the kernel's NFS client",
+                         f"{ratio:.2f}x", "at most 0.1x", ratio <= 0.1)
 
 
 def opens_of(row):
@@ -135,6 +155,15 @@ def of_warm_stat(run):
                        at_least=4)
     yield from _figure("time of a negative name over that of a positive one",
                        (row_of(BEST, "negative", 8), deep), _time_over, at_most=1)
+    for row in run.with_key("churn"):
+        if row["churn"] == "none":
+            continue
+        beside = f"beside changes of {row['churn']} elsewhere, {row['directories']:,} directories"
+        rest = find(run.rows, churn="none", directories=row["directories"])
+        yield from _figure(f"stat at depth 8 {beside}, time over none", (row, rest), _time_over,
+                           at_most=1.1)
+        yield from _figure(f"stat at depth 8 {beside}, began at a cached prefix", (row,),
+                           lambda row: 100 * row["prefix_hits"], unit=" %", digits=1, at_least=95)
 
 
 def of_memory(run):
@@ -199,6 +228,22 @@ def of_cold_walk(run):
         yield from _figure(f"{version}, stat of files that have expired, 1 ms round trips, a file",
                            (distant,), lambda row: row["ns_per_op"] / 1e6, unit=" ms", digits=3,
                            at_most=0.08 if version == "v3" else None)
+        large, changes, raw = (find(rows, subject=subject, protocol=version, mode=mode)
+                               for subject, mode in (("nfswalk", "large"),
+                                                     ("nfswalk", "create+unlink"),
+                                                     (RAW, "create+unlink")))
+        names = f"{10 * large['files']:,}" if large else ""
+        yield from _figure(f"{version}, longest cold stat in a directory of {names} names, over a "
+                           "round trip", (large,),
+                           lambda row: row["longest_ns"] / row["round_trip_ns"], digits=1,
+                           at_most=3)
+        if changes:
+            yield Figure(f"{version}, create + unlink of a name at depth 8, RPCs",
+                         f"{changes['rpcs'] / changes['files']:.2f}")
+        yield from _figure(f"{version}, create + unlink of a name at depth 8, processor time of "
+                           "the client beside the RPCs", (changes, raw),
+                           lambda ours, calls: ours["cpu_ns"] - calls["cpu_ns"], unit=" ns",
+                           digits=0)
         for row in filter(None, (cold, alone, path, listing)):
             threads, least = ("1 thread", 0.7) if row["threads"] == 1 else ("4 threads", 0.9)
             yield from _figure(f"{version}, cold {row['mode']}, {threads}, share of the raw-call "

@@ -66,6 +66,8 @@ def _parser():
     parser.add_argument("--results", help="write docs/results.md to this file")
     parser.add_argument("--linux-server", action="append", default=[], metavar="ROWS",
                         help="rows of make_replay over the Linux kernel's server, for --results")
+    parser.add_argument("--kernel-client", action="append", default=[], metavar="ROWS",
+                        help="rows of bench/kernel_client.sh, for --results")
     parser.add_argument("--picture", help="write its picture, an SVG, to this file")
     parser.add_argument("--readme", help="replace the results in this README.md")
     return parser
@@ -85,7 +87,9 @@ def main():
             _write(arguments.page, page(runs, drawn(runs)))
         if arguments.results:
             over_linux = [read([rows])["make_replay"] for rows in arguments.linux_server]
-            _write(arguments.results, documents.results_text(runs, over_linux=over_linux))
+            beside_kernel = [read([rows])["make_replay"] for rows in arguments.kernel_client]
+            _write(arguments.results, documents.results_text(runs, over_linux=over_linux,
+                                                             beside_kernel=beside_kernel))
         if arguments.picture:
             _write(arguments.picture, drawn(runs))
         if arguments.readme:

@@ -15,6 +15,7 @@ _KINDS = [
     ("make_replay", "phase", ["trace", "subject", "mode", "threads", "ops", "mismatches", "rpcs",
                               "need_ref", "peek_hits"], True),
     ("warm_stat", "pattern", ["subject", "mode", "depth", "threads", "identities"], True),
+    ("warm_stat", "churn", ["directories", "changes_per_s", "prefix_hits"], True),
     ("cold_walk", "protocol", ["subject", "mode", "threads", "files", "rpcs"], True),
     ("rpc", "in_flight", ["server", "subject"], True),
     ("memory", "bytes_per_file", ["names", "files", "bytes_min", "bytes_max"], False),

@@ -1,6 +1,6 @@
 """The rows of make_replay, warm_stat, cold_walk and memory as tables."""
 
-from ratios import ceiling_of, files_per_s, name_of
+from ratios import ceiling_of, files_per_s, kernel_client_pairs, name_of
 from rows import find, in_order, is_timed
 from table import Reasons, Table, cross
 
@@ -10,6 +10,8 @@ _REPLAY_NOTE = ("p50, p99: of every 64th call, without the time that reading the
                 "or, in a first pass, a listing. "
                 "Directories are listed in the first pass only. Sizes of directories are not "
                 "compared.")
+_BUILD_NOTE = ("What is written is replayed as one truncate to the size that the file has before the "
+               "next call about it. Of libnfs, only some of the calls that change nothing.")
 _NS = "nanoseconds of one call on one core, median (least-most)"
 
 
@@ -64,9 +66,31 @@ def _exits(row):
     return " ".join(exits) or "-"
 
 
+def _build_table(rows, processors):
+    reasons, lines = Reasons(), []
+    for row in rows:
+        if not is_timed(row):
+            time = reasons.cell(row["disturbed"])
+        else:
+            time = f"{row['ops'] * row['ns_per_op'] / min(row['threads'], processors) / 1e9:,.1f}"
+        lines.append([row["trace"], name_of(row), str(row["threads"]), time, f"{row['rpcs']:,}",
+                      f"{row['ops']:,}", f"{row['mismatches']:,}", _exits(row)])
+    return Table("Full build: every call once, changes included, from the tree before it",
+                 ["trace", "", "threads", "seconds", "RPCs", "compared", "differ",
+                  "left RCU-walk"], lines, reasons.notes() + [_BUILD_NOTE], 2)
+
+
+def build_tables(run):
+    """One, if a build was replayed."""
+    rows = [row for row in run.with_key("phase") if row["phase"] == "build"]
+    return [_build_table(rows, run.facts["processors"])] if rows else []
+
+
 def _replay_details(run):
     reasons, lines = Reasons(), []
     for row in run.with_key("phase"):
+        if row["phase"] == "build":
+            continue
         if not is_timed(row):
             times = [reasons.cell(row["disturbed"]), "-", "-", "-"]
         else:
@@ -86,7 +110,17 @@ def _replay_details(run):
 
 def replay_tables(run):
     return [*map(_coverage_table, run.with_key("coverage")), *warm_replay_tables(run),
-            _replay_details(run)]
+            _replay_details(run), *build_tables(run)]
+
+
+def kernel_client_table(run):
+    """RPCs of our passes beside those of the kernel's NFS client."""
+    lines = [[ours["trace"], mode, ours["phase"], f"{ours['rpcs']:,}", f"{theirs['rpcs']:,}",
+              f"{ours['rpcs'] / theirs['rpcs']:.2f}"]
+             for mode, ours, theirs in kernel_client_pairs(run)]
+    return Table("RPCs of a pass with empty caches (cold) and of one with full caches whose "
+                 "attributes have timed out (expired)",
+                 ["trace", "", "", "nfswalk", "the kernel's client", "ratio"], lines, [], 3)
 
 
 def warm_replay_tables(run):
@@ -102,17 +136,34 @@ def warm_replay_tables(run):
     return tables
 
 
+def _churn_table(rows):
+    reasons = Reasons()
+    ns_cell = _ns_cell(reasons)
+
+    def over_rest(row):
+        rest = find(rows, churn="none", directories=row["directories"])
+        timed = rest and is_timed(rest) and is_timed(row)
+        return f"{row['ns_per_op'] / rest['ns_per_op']:.2f}x" if timed else "-"
+    lines = [[row["churn"], f"{row['directories']:,}", f"{row['changes_per_s']:,.0f}",
+              f"{100 * row['prefix_hits']:.1f} %", ns_cell(row), over_rest(row)] for row in rows]
+    return Table("stat at depth 8 by 1 thread beside changes elsewhere in the mount: nanoseconds of "
+                 "the thread's processor time, median (least-most), and over that without changes",
+                 ["changes of", "directories", "changes a second", "at a cached prefix", "ns",
+                  "over none"], lines, reasons.notes() + turns_note(rows))
+
+
 def warm_tables(run):
-    """One for each number of threads."""
+    """One for each number of threads, and one of the changes elsewhere."""
     tables = []
-    for threads in sorted({row["threads"] for row in run.rows}):
+    rows, churn = run.with_key("pattern"), run.with_key("churn")
+    for threads in sorted({row["threads"] for row in rows}):
         reasons = Reasons()
-        shown = [row for row in run.rows if row["threads"] == threads]
+        shown = [row for row in rows if row["threads"] == threads]
         table = cross(f"{threads_text(threads)}: {_NS}", shown,
                       lambda row: (row["pattern"], row["depth"], row["identities"]), name_of,
                       _ns_cell(reasons), ["pattern", "depth", "identities"])
         tables.append(table._replace(text_columns=1, notes=reasons.notes() + turns_note(shown)))
-    return tables
+    return tables + ([_churn_table(churn)] if churn else [])
 
 
 def memory_tables(run):
@@ -175,4 +226,14 @@ def cold_tables(run):
     return [Table("Walks with empty or expired caches: seconds, median (least-most)",
                   ["", "NFS", "walk", "threads", "files", "RPCs", "RPCs a file", "seconds",
                    "files a second", "of the ceiling", "our processor us a file", "server's"], lines,
-                  reasons.notes() + turns_note(run.rows), 3)]
+                  reasons.notes() + turns_note(run.rows), 3), *_longest_tables(run)]
+
+
+def _longest_tables(run):
+    lines = [[row["subject"], row["protocol"], f"{row['files']:,}",
+              *(f"{row[key] / 1000:,.0f}" for key in ("round_trip_ns", "p999_ns", "longest_ns")),
+              f"{row['longest_ns'] / row['round_trip_ns']:,.1f}"]
+             for row in run.with_key("longest_ns")]
+    return [Table("Cold stats of one in ten names of a large directory: microseconds, medians of "
+                  "the turns", ["", "NFS", "files", "a lone GETATTR", "99.9 % took at most",
+                                "longest", "over a GETATTR"], lines, [], 2)] if lines else []

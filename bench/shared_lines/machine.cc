@@ -28,8 +28,8 @@ unsigned __wrap__ZNSt6thread20hardware_concurrencyEv() {
 uint32_t __wrap__ZN7nfswalk3rcu8CpuCountEv() { return nfswalk::bench::processors_here; }
 uint32_t __wrap__ZN7nfswalk3rcu8CpuIndexEv() { return nfswalk::bench::Recorder::Thread(); }
 
-// std::random_device::_M_getval(), behind its operator()
-unsigned __wrap__ZNSt13random_device9_M_getvalEv(void*) { return 0x9e3779b9; }
+// arc4random(3)
+uint32_t __wrap_arc4random() { return 0x9e3779b9; }
 
 void __real_urcu_memb_call_rcu(rcu_head* head, void (*callback)(rcu_head*));
 void __wrap_urcu_memb_call_rcu(rcu_head* head, void (*callback)(rcu_head*)) {

@@ -30,6 +30,9 @@ class LeftOut(enum.Enum):
     CHANGED_BY_TRACE = "path changed by the trace itself"
     CONFLICTING_ANSWERS = "conflicting recorded answers"
     SPECIAL_FILE = "device, FIFO or socket, not made through NFS"
+    OWNER = "owner set, which is not compared"
+    NO_REPLACE = "rename refused by RENAME_NOREPLACE"
+    DIRECTORY_RENAMED = "directory renamed"
     OPEN_DECIDED_BY_TYPE = "open refused for O_NOFOLLOW or O_DIRECTORY"
 
 
@@ -53,6 +56,8 @@ class Attributes(NamedTuple):
     mode: int  # type and permission bits, as st_mode
     size: int  # None for what has none
     rdev: tuple = (0, 0)  # major, minor
+    links: int = None  # None, here and below: not recorded
+    modified: tuple = None  # seconds, nanoseconds
 
 
 class Call:
@@ -95,7 +100,7 @@ class Trace:
             self.left_out[LeftOut.ANSWER_NOT_RECORDED] = joined.never_resumed
 
 
-class _Form(NamedTuple):
+class Form(NamedTuple):
     """Which argument of a system call is what. None: it has no such argument."""
     kind: Kind
     directory: int = None  # descriptor that a relative path starts from
@@ -109,36 +114,36 @@ class _Form(NamedTuple):
 
 
 def _change(path, directory=None, no_follow=True, **others):
-    return _Form(Kind.CHANGE, directory=directory, path=path, no_follow=no_follow, **others)
+    return Form(Kind.CHANGE, directory=directory, path=path, no_follow=no_follow, **others)
 
 
 _RENAME_AT = _change(1, 0, directory2=2, path2=3)
-_FORMS = {
-    b"stat": _Form(Kind.STAT, path=0, answer=1),
-    b"stat64": _Form(Kind.STAT, path=0, answer=1),
-    b"lstat": _Form(Kind.STAT, path=0, answer=1, no_follow=True),
-    b"lstat64": _Form(Kind.STAT, path=0, answer=1, no_follow=True),
-    b"newfstatat": _Form(Kind.STAT, directory=0, path=1, flags=3, answer=2),
-    b"fstatat64": _Form(Kind.STAT, directory=0, path=1, flags=3, answer=2),
-    b"statx": _Form(Kind.STAT, directory=0, path=1, flags=2, answer=4),
-    b"access": _Form(Kind.ACCESS, path=0, mode=1),
-    b"faccessat": _Form(Kind.ACCESS, directory=0, path=1, flags=3, mode=2),
-    b"faccessat2": _Form(Kind.ACCESS, directory=0, path=1, flags=3, mode=2),
-    b"readlink": _Form(Kind.READLINK, path=0, answer=1, no_follow=True),
-    b"readlinkat": _Form(Kind.READLINK, directory=0, path=1, answer=2, no_follow=True),
-    b"open": _Form(Kind.OPEN, path=0, flags=1),
-    b"openat": _Form(Kind.OPEN, directory=0, path=1, flags=2),
-    b"getdents64": _Form(Kind.READDIR, directory=0),
-    b"getdents": _Form(Kind.READDIR, directory=0),
-    b"execve": _Form(Kind.EXECUTE, path=0),
-    b"execveat": _Form(Kind.EXECUTE, directory=0, path=1, flags=4),
-    b"chdir": _Form(Kind.CHANGE_DIRECTORY, path=0),
-    b"fchdir": _Form(Kind.CHANGE_DIRECTORY_FD, directory=0),
-    b"getcwd": _Form(Kind.WORKING_DIRECTORY, path=0),
-    b"clone": _Form(Kind.SPAWN),
-    b"clone3": _Form(Kind.SPAWN),
-    b"fork": _Form(Kind.SPAWN),
-    b"vfork": _Form(Kind.SPAWN),
+FORMS = {
+    b"stat": Form(Kind.STAT, path=0, answer=1),
+    b"stat64": Form(Kind.STAT, path=0, answer=1),
+    b"lstat": Form(Kind.STAT, path=0, answer=1, no_follow=True),
+    b"lstat64": Form(Kind.STAT, path=0, answer=1, no_follow=True),
+    b"newfstatat": Form(Kind.STAT, directory=0, path=1, flags=3, answer=2),
+    b"fstatat64": Form(Kind.STAT, directory=0, path=1, flags=3, answer=2),
+    b"statx": Form(Kind.STAT, directory=0, path=1, flags=2, answer=4),
+    b"access": Form(Kind.ACCESS, path=0, mode=1),
+    b"faccessat": Form(Kind.ACCESS, directory=0, path=1, flags=3, mode=2),
+    b"faccessat2": Form(Kind.ACCESS, directory=0, path=1, flags=3, mode=2),
+    b"readlink": Form(Kind.READLINK, path=0, answer=1, no_follow=True),
+    b"readlinkat": Form(Kind.READLINK, directory=0, path=1, answer=2, no_follow=True),
+    b"open": Form(Kind.OPEN, path=0, flags=1),
+    b"openat": Form(Kind.OPEN, directory=0, path=1, flags=2),
+    b"getdents64": Form(Kind.READDIR, directory=0),
+    b"getdents": Form(Kind.READDIR, directory=0),
+    b"execve": Form(Kind.EXECUTE, path=0),
+    b"execveat": Form(Kind.EXECUTE, directory=0, path=1, flags=4),
+    b"chdir": Form(Kind.CHANGE_DIRECTORY, path=0),
+    b"fchdir": Form(Kind.CHANGE_DIRECTORY_FD, directory=0),
+    b"getcwd": Form(Kind.WORKING_DIRECTORY, path=0),
+    b"clone": Form(Kind.SPAWN),
+    b"clone3": Form(Kind.SPAWN),
+    b"fork": Form(Kind.SPAWN),
+    b"vfork": Form(Kind.SPAWN),
     b"creat": _change(0, no_follow=False),
     b"mkdir": _change(0),
     b"mkdirat": _change(1, 0),
@@ -162,7 +167,7 @@ _FORMS = {
     b"fchownat": _change(1, 0, no_follow=False, flags=4),
     b"truncate": _change(0, no_follow=False),
 }
-_SPAWNING = {name for name, form in _FORMS.items() if form.kind is Kind.SPAWN}
+SPAWNING = {name for name, form in FORMS.items() if form.kind is Kind.SPAWN}
 
 # Replayed, each of them or counted as left out.
 _READ_ONLY = {Kind.STAT, Kind.ACCESS, Kind.READLINK, Kind.OPEN}
@@ -184,6 +189,8 @@ def _field(pattern):
 
 _MODE = _field(rb"stx?_mode=([^,}]*)")
 _SIZE = _field(rb"stx?_size=([0-9]+)")
+_LINKS = _field(rb"stx?_nlink=([0-9]+)")
+_MODIFIED = re.compile(rb" st_mtime=(-?[0-9]+),? .*?st_mtime_nsec=([0-9]+)")
 _RDEV = re.compile(rb"rdev=makedev\(0x([0-9a-f]+), 0x([0-9a-f]+)\)")
 _RESULT = re.compile(rb"(-?[0-9]+)(?: (E[A-Z0-9]+)| ?)")
 
@@ -229,8 +236,12 @@ def parse_attributes(argument):
         return None
     size = _SIZE.search(argument)
     rdev = _RDEV.search(argument)
+    links = _LINKS.search(argument)
+    modified = _MODIFIED.search(argument)
     return Attributes(bits, int(size[1]) if size else None,
-                      (int(rdev[1], 16), int(rdev[2], 16)) if rdev else (0, 0))
+                      (int(rdev[1], 16), int(rdev[2], 16)) if rdev else (0, 0),
+                      int(links[1]) if links else None,
+                      (int(modified[1]), int(modified[2])) if modified else None)
 
 
 def join_path(directory, path):
@@ -262,20 +273,21 @@ class ProcessTable:
         self._directories[child] = directory if shares_directory else list(directory)
 
 
-class _Unreadable(Exception):
+class Unreadable(Exception):
     """Carries a LeftOut."""
 
 
-def _at(arguments, position):
+def argument_at(arguments, position):
     inside = position is not None and position < len(arguments)
     return arguments[position] if inside else b""
 
 
-class _CallReader:
+class CallReader:
     """Gives whole calls their meaning."""
 
-    def __init__(self, whole_calls, trace):
+    def __init__(self, whole_calls, trace, forms):
         self._calls = whole_calls
+        self._forms = forms
         self._trace = trace
         self._processes = ProcessTable()
         self._index = 0
@@ -284,8 +296,8 @@ class _CallReader:
     def read_all(self):
         for self._index, source in enumerate(self._calls):
             try:
-                self._read(source, _FORMS[source.name])
-            except _Unreadable as reason:
+                self._read(source, self._forms[source.name])
+            except Unreadable as reason:
                 self._trace.left_out[reason.args[0]] += 1
 
     def _read(self, source, form):
@@ -296,16 +308,16 @@ class _CallReader:
         read_only = form.kind in _READ_ONLY
         if not result.known:
             if read_only:
-                raise _Unreadable(LeftOut.ANSWER_NOT_RECORDED)
+                raise Unreadable(LeftOut.ANSWER_NOT_RECORDED)
             return
         error = result.error
         not_a_link = error == errno.EINVAL and form.kind is Kind.READLINK
         if read_only and error not in _ERRORS_OF_PATHS and not not_a_link:
-            raise _Unreadable(LeftOut.NOT_ABOUT_PATH)
-        flags = _at(source.arguments, form.flags).split(b"|")
+            raise Unreadable(LeftOut.NOT_ABOUT_PATH)
+        flags = argument_at(source.arguments, form.flags).split(b"|")
         no_follow = form.no_follow or b"AT_SYMLINK_NOFOLLOW" in flags or b"O_NOFOLLOW" in flags
         call = Call(form.kind, None, source.pid, source.line, error, no_follow)
-        _READERS[form.kind](self, call, source, form, result, flags)
+        getattr(self, _READERS[form.kind])(call, source, form, result, flags)
 
     def _add(self, call, source, form):
         if call.path is None:
@@ -315,28 +327,28 @@ class _CallReader:
     def _read_stat(self, call, source, form, result, _flags):
         call.path = self._path(source, form, form.directory, form.path)
         if result.error == 0:
-            call.attributes = parse_attributes(_at(source.arguments, form.answer))
+            call.attributes = parse_attributes(argument_at(source.arguments, form.answer))
             if call.attributes is None:
-                raise _Unreadable(LeftOut.ANSWER_NOT_RECORDED)
+                raise Unreadable(LeftOut.ANSWER_NOT_RECORDED)
         self._add(call, source, form)
 
     def _read_access(self, call, source, form, _result, _flags):
-        for word in _at(source.arguments, form.mode).split(b"|"):
+        for word in argument_at(source.arguments, form.mode).split(b"|"):
             call.access_mode |= _ACCESS_MODES.get(word, 0)
         self._add(call, source, form)
 
     def _read_readlink(self, call, source, form, result, _flags):
         call.path = self._path(source, form, form.directory, form.path)
         if result.error == 0:
-            quoted = strace.parse_quoted(_at(source.arguments, form.answer))
+            quoted = strace.parse_quoted(argument_at(source.arguments, form.answer))
             if not quoted:
-                raise _Unreadable(LeftOut.ANSWER_NOT_RECORDED)
+                raise Unreadable(LeftOut.ANSWER_NOT_RECORDED)
             call.text, cut_short = quoted
             # A full buffer holds the beginning of a longer text. No link holds an empty text or a
             # NUL.
             whole = not cut_short and len(call.text) == result.value
             if not whole or not call.text or b"\0" in call.text:
-                raise _Unreadable(LeftOut.TEXT_CUT_SHORT)
+                raise Unreadable(LeftOut.TEXT_CUT_SHORT)
         self._add(call, source, form)
 
     def _read_open(self, call, source, form, result, flags):
@@ -350,7 +362,7 @@ class _CallReader:
         call.access_mode = os.F_OK if b"O_PATH" in flags else os.R_OK
         if ((call.error == errno.ELOOP and call.no_follow) or
                 (call.error == errno.ENOTDIR and call.must_be_directory)):
-            raise _Unreadable(LeftOut.OPEN_DECIDED_BY_TYPE)
+            raise Unreadable(LeftOut.OPEN_DECIDED_BY_TYPE)
         self._add(call, source, form)
 
     def _read_readdir(self, call, source, form, result, _flags):
@@ -364,7 +376,7 @@ class _CallReader:
             call.access_mode = os.X_OK
             try:
                 self._add(call, source, form)
-            except _Unreadable:
+            except Unreadable:
                 pass  # not replayed, so not left out
 
     def _read_change(self, call, source, form, _result, _flags):
@@ -376,7 +388,7 @@ class _CallReader:
             try:
                 changed = Call(Kind.CHANGE, self._path(source, form, directory, path), call.pid,
                                call.line, no_follow=call.no_follow)
-            except _Unreadable:
+            except Unreadable:
                 continue  # a path that cannot be told changes nothing that is told either
             changed.text = call.text
             self._trace.calls.append(changed)
@@ -394,7 +406,7 @@ class _CallReader:
                 path = self._directory(source, form.directory)
             else:
                 path = self._path(source, form, form.directory, form.path)
-        except _Unreadable:
+        except Unreadable:
             path = None  # the directory is unknown rather than wrong
         self._processes.set_directory(source.pid, path)
         if form.kind is Kind.WORKING_DIRECTORY and path:
@@ -402,37 +414,37 @@ class _CallReader:
 
     def _path(self, source, form, directory, path):
         """What the arguments at these positions name."""
-        quoted = strace.parse_quoted(_at(source.arguments, path))
+        quoted = strace.parse_quoted(argument_at(source.arguments, path))
         if not quoted:
-            raise _Unreadable(LeftOut.NOT_ABOUT_PATH)
+            raise Unreadable(LeftOut.NOT_ABOUT_PATH)
         text, cut_short = quoted
         if cut_short:
-            raise _Unreadable(LeftOut.TEXT_CUT_SHORT)
+            raise Unreadable(LeftOut.TEXT_CUT_SHORT)
         if b"\0" in text:  # no system call can have been given this
-            raise _Unreadable(LeftOut.NOT_ABOUT_PATH)
+            raise Unreadable(LeftOut.NOT_ABOUT_PATH)
         if text.startswith(b"/"):
             return text
         base = self._directory(source, directory)
         if text:
             return join_path(base, text)
         # The descriptor itself. Without the flag an empty path is no path.
-        if b"AT_EMPTY_PATH" not in _at(source.arguments, form.flags).split(b"|"):
-            raise _Unreadable(LeftOut.NOT_ABOUT_PATH)
+        if b"AT_EMPTY_PATH" not in argument_at(source.arguments, form.flags).split(b"|"):
+            raise Unreadable(LeftOut.NOT_ABOUT_PATH)
         return base
 
     def _directory(self, source, position):
-        descriptor = _descriptor(_at(source.arguments, position))
+        descriptor = _descriptor(argument_at(source.arguments, position))
         if descriptor and descriptor.path:
             return descriptor.path
         if descriptor and descriptor.annotated:
-            raise _Unreadable(LeftOut.NO_PATH_BEHIND_DESCRIPTOR)
+            raise Unreadable(LeftOut.NO_PATH_BEHIND_DESCRIPTOR)
         if position is not None and not (descriptor and descriptor.working_directory):
-            raise _Unreadable(LeftOut.DIRECTORY_UNKNOWN)
+            raise Unreadable(LeftOut.DIRECTORY_UNKNOWN)
         if self._processes.directory(source.pid) is None:
             self._search_ahead(source.pid)
         working = self._processes.directory(source.pid)
         if working is None:
-            raise _Unreadable(LeftOut.DIRECTORY_UNKNOWN)
+            raise Unreadable(LeftOut.DIRECTORY_UNKNOWN)
         return working
 
     def _search_ahead(self, pid):
@@ -444,11 +456,12 @@ class _CallReader:
             call = self._calls[index]
             if call.pid != pid:
                 continue
-            kind = _FORMS[call.name].kind
+            kind = self._forms[call.name].kind
             if kind in (Kind.CHANGE_DIRECTORY, Kind.CHANGE_DIRECTORY_FD):
                 return
             self._note_descriptors(pid, call.arguments, Result())
-            quoted = kind is Kind.WORKING_DIRECTORY and strace.parse_quoted(_at(call.arguments, 0))
+            quoted = kind is Kind.WORKING_DIRECTORY and strace.parse_quoted(
+                argument_at(call.arguments, 0))
             if quoted and not quoted[1] and quoted[0].startswith(b"/") and b"\0" not in quoted[0]:
                 self._processes.set_directory(pid, quoted[0])
             if self._processes.directory(pid) is not None:
@@ -465,35 +478,35 @@ class _CallReader:
             self._trace.resolved_paths.add(result.descriptor.path)
 
 
-# pylint: disable=protected-access
+# By name, so that a reader that knows more can read some in its own way.
 _READERS = {
-    Kind.STAT: _CallReader._read_stat,
-    Kind.ACCESS: _CallReader._read_access,
-    Kind.READLINK: _CallReader._read_readlink,
-    Kind.OPEN: _CallReader._read_open,
-    Kind.READDIR: _CallReader._read_readdir,
-    Kind.EXECUTE: _CallReader._read_execute,
-    Kind.CHANGE: _CallReader._read_change,
-    Kind.SPAWN: _CallReader._read_spawn,
-    Kind.CHANGE_DIRECTORY: _CallReader._read_directory,
-    Kind.CHANGE_DIRECTORY_FD: _CallReader._read_directory,
-    Kind.WORKING_DIRECTORY: _CallReader._read_directory,
+    Kind.STAT: "_read_stat",
+    Kind.ACCESS: "_read_access",
+    Kind.READLINK: "_read_readlink",
+    Kind.OPEN: "_read_open",
+    Kind.READDIR: "_read_readdir",
+    Kind.EXECUTE: "_read_execute",
+    Kind.CHANGE: "_read_change",
+    Kind.SPAWN: "_read_spawn",
+    Kind.CHANGE_DIRECTORY: "_read_directory",
+    Kind.CHANGE_DIRECTORY_FD: "_read_directory",
+    Kind.WORKING_DIRECTORY: "_read_directory",
 }
 
 
 def parse(text):
     """Returns the Trace that `text` holds. Raises strace.TraceError with the line."""
-    joined = strace.join_lines(text, _FORMS, _SPAWNING)
+    joined = strace.join_lines(text, FORMS, SPAWNING)
     trace = Trace(joined)
-    _CallReader(joined.calls, trace).read_all()
+    CallReader(joined.calls, trace, FORMS).read_all()
     return trace
 
 
-def load(file):
+def load(file, parse_text=parse):
     """Reads and parses a file, plain or .xz. The text of a strace.TraceError begins with its
     name."""
     text = strace.read_text(file)
     try:
-        return parse(text)
+        return parse_text(text)
     except strace.TraceError as error:
         raise strace.TraceError(f"{file}, {error}") from None

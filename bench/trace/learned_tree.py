@@ -25,6 +25,11 @@ def is_per_process(path):
     return _PER_PROCESS.match(path) is not None
 
 
+def says_what_exists(call):
+    """Whether the answer of a call that changes nothing says that its path exists."""
+    return call.error == 0 or (call.kind is Kind.READLINK and call.error == errno.EINVAL)
+
+
 def _components(path):
     return [name for name in path.split(b"/") if name]
 
@@ -138,13 +143,15 @@ class LearnedTree:
         self.changed = set()  # canonical paths that the trace itself changed
         self.conflicting = set()  # about which two answers disagree
         _LinkLearner(trace, self.tree).learn()
-        self._learn_changes(trace)
-        for call in trace.calls:
-            learns = call.error == 0 or (call.kind is Kind.READLINK and call.error == errno.EINVAL)
-            if learns and call.kind is not Kind.CHANGE:
-                self._learn_answer(call)
+        self._learn(trace)
         self._give_parents()
         self._fill_in()
+
+    def _learn(self, trace):
+        self._learn_changes(trace)
+        for call in trace.calls:
+            if call.kind is not Kind.CHANGE and says_what_exists(call):
+                self._learn_answer(call)
 
     def visited(self, path, no_follow):
         """The canonical paths of the names that a walk looks up."""

@@ -45,8 +45,8 @@ _CALLS_IN_LOT_MIN = 1024
 
 _TYPE_LETTERS = {stat.S_IFREG: "f", stat.S_IFDIR: "d", stat.S_IFLNK: "l", stat.S_IFCHR: "c",
                  stat.S_IFBLK: "b", stat.S_IFIFO: "p", stat.S_IFSOCK: "s"}
-_SIZED = (stat.S_IFREG, stat.S_IFLNK)
-_SPECIAL = (stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK)
+SIZED = (stat.S_IFREG, stat.S_IFLNK)
+SPECIAL = (stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK)
 
 
 def answers_as_recorded(node, walk_error, call):
@@ -59,7 +59,7 @@ def answers_as_recorded(node, walk_error, call):
         return call.error == 0 and node.link_text == call.text
     if call.kind is Kind.STAT:
         return (call.error == 0 and call.attributes.mode == node.type | node.permissions and
-                (node.type not in _SIZED or node.size == call.attributes.size))
+                (node.type not in SIZED or node.size == call.attributes.size))
     if call.kind is Kind.ACCESS:
         # Recorded as root: only execution of a regular file can be refused.
         refused = (call.access_mode & os.X_OK and node.type == stat.S_IFREG and
@@ -90,7 +90,7 @@ class Plan:
     def ends_at_special(self, call):
         """Whether a tree made through NFS cannot hold what `call` asks about."""
         _, node, _ = self._walk(call)
-        return node is not None and node.type in _SPECIAL
+        return node is not None and node.type in SPECIAL
 
     def replayed_as(self, call):
         """A Kind: an open is one where there is data to open."""
@@ -175,19 +175,25 @@ def escape(text):
     return _UNSAFE.sub(lambda match: b"\\x%02x" % match[0][0], text).decode("ascii")
 
 
+class Strings:
+    """The strings of a plan, numbered from 0."""
+
+    def __init__(self):
+        self._numbers = {}
+
+    def number(self, text):
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def lines(self):
+        return ["string " + escape(text) for text in self._numbers]
+
+
 class _Writer:
-    """The strings of a plan, numbered, and the lines of its calls."""
+    """The lines of a plan's calls."""
 
     def __init__(self, plan):
         self._plan = plan
-        self._numbers = {}
-        self.strings = []
-
-    def _number(self, text):
-        if text not in self._numbers:
-            self._numbers[text] = len(self.strings)
-            self.strings.append(text)
-        return self._numbers[text]
+        self.strings = Strings()
 
     def line_of(self, call):
         flags = ("n" if call.no_follow else "") + (
@@ -195,17 +201,17 @@ class _Writer:
         mode, size = 0, "-"
         if call.attributes:
             mode = call.attributes.mode
-            if stat.S_IFMT(mode) in _SIZED and call.attributes.size is not None:
+            if stat.S_IFMT(mode) in SIZED and call.attributes.size is not None:
                 size = call.attributes.size
         text = ""
         if call.kind is Kind.READLINK and call.error == 0:
-            text = f" {self._number(call.text)}"
+            text = f" {self.strings.number(call.text)}"
         kind = self._plan.replayed_as(call)
         return (f"{kind.value} {flags or '-'} {call.error} {call.access_mode} {mode:o} {size} "
-                f"{call.line} {self._number(call.path)}{text}")
+                f"{call.line} {self.strings.number(call.path)}{text}")
 
 
-def _node_line(path, node):
+def node_line(path, node):
     text = "" if node.link_text is None else " " + escape(node.link_text)
     return (f"node {_TYPE_LETTERS[node.type]} {node.permissions:o} {node.size} "
             f"{node.rdev[0]} {node.rdev[1]} {escape(path) or '/'}{text}")
@@ -225,6 +231,5 @@ def text_of(name, trace, plan):
     lines = ["nfswalk-plan 2", "trace " + escape(name.encode()),
              "coverage " + json.dumps(coverage_of(trace, plan)),
              "coverage-without-special " + json.dumps(coverage_of(trace, plan, False))]
-    lines += [_node_line(path, nodes[path]) for path in plan.learned.tree.sorted_paths()]
-    lines += ["string " + escape(text) for text in writer.strings]
-    return "\n".join(lines + calls + [f"end {count}", ""])
+    lines += [node_line(path, nodes[path]) for path in plan.learned.tree.sorted_paths()]
+    return "\n".join(lines + writer.strings.lines() + calls + [f"end {count}", ""])

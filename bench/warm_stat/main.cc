@@ -1,4 +1,5 @@
-// warm_stat: stat of cached files, by depth, pattern, threads and identities; and open.
+// warm_stat: stat of cached files, by depth, pattern, threads and identities, and beside changes
+// elsewhere; and open.
 #include <unistd.h>
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "bench/measure/terminal.h"
 #include "bench/measure/turns.h"
 #include "bench/measure/warm_turn.h"
+#include "bench/warm_stat/churn_rows.h"
 #include "bench/warm_stat/warm_tree.h"
 #include "fmt/format.h"
 
@@ -21,12 +23,14 @@ namespace nfswalk::bench {
 namespace {
 
 constexpr uint64_t kFilesMax = 3'000'000;  // well below a mount's limit of dentries
+constexpr uint64_t kChurnMax = 100'000;
 
 struct WarmOptions : RunOptions {
   WarmOptions() : RunOptions{.threads = {1, 2, 4}, .repetitions = 7} {}
 
   uint64_t files = 1'000'000;  // of the large tree
   uint64_t turn_ms = 60;
+  uint64_t churn = 1000;  // changes a second
   std::vector<std::string> libraries;
 };
 
@@ -196,8 +200,8 @@ class WarmRun {
 };
 
 // Works in a new directory of the export and removes it again. A row has: subject, mode, pattern,
-// depth, threads, identities, and what AddTiming() says. An answer that is not the tree's is an
-// error. After an interrupt it ends early with the rows so far.
+// depth, threads, identities, and what AddTiming() says; then come those of MeasureChurn(). An
+// answer that is not the tree's is an error. After an interrupt it ends early with the rows so far.
 Outcome RunWarmStat(const WarmOptions& options) {
   auto server = ServerExport::Open(options.server);
   if (!server) return std::unexpected(std::move(server.error()));
@@ -209,6 +213,11 @@ Outcome RunWarmStat(const WarmOptions& options) {
                                   .Set("files", options.files));
   if (!rows) return std::unexpected(std::move(rows.error()));
   if (Outcome ran = WarmRun(options, **server, *rows).Run(); !ran) return ran;
+  if (!Interrupted()) {
+    const Outcome ran =
+        MeasureChurn({options.churn, options.repetitions, options.turn_ms}, **server, *rows);
+    if (!ran) return ran;
+  }
   return rows->Close(Row().Set("interrupted", Interrupted()));
 }
 
@@ -233,6 +242,10 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--library", options.libraries,
                  "Beside these libnfswalk.so of other builds, as many as are named");
+  app.add_option("--churn", options.churn,
+                 "Changes a second elsewhere in the mount, in the rows beside changes")
+      ->check(CLI::Range(uint64_t{1}, kChurnMax))
+      ->capture_default_str();
   AddTurnMs(app, options.turn_ms);
   AddRunOptions(app, options);
   return RunBenchmark(app, argc, argv, [&] { return RunWarmStat(options); });

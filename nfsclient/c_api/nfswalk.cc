@@ -435,7 +435,13 @@ int nfswalk_stats(nfswalk_client* client, struct nfswalk_stats* stats) {
               .dentries = now.dentries,
               .inodes = now.inodes,
               .access_entries = now.access_entries,
-              .credentials = now.credentials};
+              .credentials = now.credentials,
+              .dentries_max = now.dentries_max,
+              .inodes_max = now.inodes_max,
+              .access_entries_max = now.access_entries_max,
+              .limits_from = nfswalk::LimitSourceName(now.limits_from).data(),
+              .shrinks = now.shrinks,
+              .shrunk_objects = now.shrunk_objects};
     return 0;
   });
 }

@@ -264,6 +264,14 @@ struct nfswalk_stats {
   uint64_t inodes;
   uint64_t access_entries;
   uint64_t credentials;
+  uint64_t dentries_max; /* the limits of three of them now; lower after memory was short */
+  uint64_t inodes_max;
+  uint64_t access_entries_max;
+  /* Where those come from that the URL leaves open: "physical" memory, "cgroup" or "rlimit";
+   * "options" if it leaves none. A constant. */
+  const char* limits_from;
+  uint64_t shrinks;        /* how often memory was short */
+  uint64_t shrunk_objects; /* dentries, inodes and access entries given up then */
 };
 /* Exact when no call is in progress. */
 int nfswalk_stats(nfswalk_client* client, struct nfswalk_stats* stats);

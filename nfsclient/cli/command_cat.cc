@@ -9,7 +9,8 @@
 namespace nfswalk::cli {
 namespace {
 
-constexpr size_t kReadBytes = 1024 * 1024;
+// Pieces of it are under way at once.
+constexpr size_t kReadBytes = 8 * 1024 * 1024;
 
 void PrintPiece(Session& session, const std::string& path, uint64_t offset_bytes,
                 std::string_view data) {

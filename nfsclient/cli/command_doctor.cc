@@ -31,7 +31,7 @@ ExitCode Report(Console& console, const CommonOptions& options, const DoctorFind
 }  // namespace
 
 ExitCode RunDoctor(Console& console, const CommonOptions& options) {
-  DoctorFindings findings{options.url, options.mount, CredentialOf(options), {}, {}, {}, {}};
+  DoctorFindings findings{options.url, options.mount, CredentialOf(options), {}, {}, {}, {}, {}};
   ExaminedServer examined = ExamineServer(options.mount, findings.credential);
   findings.server = std::move(examined.found);
   findings.on_lookups = AdviseOnLookups(options.mount, findings.server);
@@ -50,6 +50,7 @@ ExitCode RunDoctor(Console& console, const CommonOptions& options) {
     auto& found = lookups.error == std::errc{} ? findings.lookups : failed;
     found.emplace_back(path, lookups);
   }
+  findings.caches = (*client)->stats();
   const ExitCode reported = Report(console, options, findings);
   for (const auto& [path, lookups] : failed) session.Fail(path, lookups.error);
   return std::max(reported, session.exit_code());

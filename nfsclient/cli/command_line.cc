@@ -177,13 +177,9 @@ void DeclareThreads(CLI::App& command, TreeOptions& options) {
 
 // Lowers cache limits that the URL does not set: a walk of a tree uses each entry once.
 void LimitCaches(MountOptions& mount) {
-  const MountOptions defaults;
-  const auto limit = [](size_t& value, size_t usual) {
-    if (value == usual) value = kScanObjects;
-  };
-  limit(mount.dentries_max, defaults.dentries_max);
-  limit(mount.inodes_max, defaults.inodes_max);
-  limit(mount.access_entries_max, defaults.access_entries_max);
+  for (auto* limit : {&mount.dentries_max, &mount.inodes_max, &mount.access_entries_max}) {
+    if (!*limit) *limit = kScanObjects;
+  }
 }
 
 // Declares a command with what all commands have. Returns it and its options, which live as long as

@@ -45,8 +45,10 @@ void AdviseOnOptions(const MountOptions& options, std::vector<Advice>& advice) {
                       "(lookup_rpc); leave it out if programs look for many"});
   }
   AdviseOnLifetimes(options, advice);
-  const size_t least =
-      std::min({options.dentries_max, options.inodes_max, options.access_entries_max});
+  size_t least = kFewObjects;
+  for (const auto& given : {options.dentries_max, options.inodes_max, options.access_entries_max}) {
+    least = std::min(least, given.value_or(kFewObjects));
+  }
   if (least < kFewObjects) {
     advice.push_back(
         {"small_caches", fmt::format("the caches hold only {} objects; evicted ones are looked up "

@@ -92,6 +92,16 @@ std::string ServerText(const DoctorFindings& findings) {
   return text;
 }
 
+std::string CachesText(const Stats& caches) {
+  return Line(
+      "Caches",
+      fmt::format("at most {} names, {} inodes, {} more access rights ({})", caches.dentries_max,
+                  caches.inodes_max, caches.access_entries_max,
+                  caches.limits_from == LimitSource::kOptions
+                      ? "options of the URL"
+                      : fmt::format("from the memory: {}", LimitSourceName(caches.limits_from))));
+}
+
 std::string LookupText(const std::string& path, const WarmLookups& lookups) {
   std::string text =
       fmt::format("'{}': {} of {} in RCU mode, median {} ns", Escape(path), lookups.in_rcu_mode,
@@ -154,6 +164,14 @@ JsonObject LookupJson(const std::string& path, const WarmLookups& lookups) {
       .Set("left", left);
 }
 
+JsonObject CachesJson(const Stats& caches) {
+  return JsonObject()
+      .Set("dentries_max", caches.dentries_max)
+      .Set("inodes_max", caches.inodes_max)
+      .Set("access_entries_max", caches.access_entries_max)
+      .Set("limits_from", LimitSourceName(caches.limits_from));
+}
+
 void AddServer(JsonObject& object, const ServerExamination& server) {
   std::vector<std::string_view> granted;
   for (const Right& right : kRights) {
@@ -180,6 +198,7 @@ std::string DoctorText(const DoctorFindings& findings) {
     const Attributes& root = findings.server.root;
     text += Line("Root", fmt::format("{}, of uid {} gid {}; allowed: {}", ModeString(root),
                                      root.uid, root.gid, RightsText(findings.server.root_granted)));
+    text += CachesText(findings.caches);
   }
   for (const auto& [path, lookups] : findings.lookups) text += LookupText(path, lookups);
   text += AdviceText("What makes lookups leave RCU mode", findings.on_lookups);
@@ -197,7 +216,10 @@ JsonObject DoctorJson(const DoctorFindings& findings) {
   object.Set("version", findings.options.server.version)
       .Set("versions", VersionsJson(findings.server.versions))
       .Set("credential", CredentialJson(findings.credential));
-  if (findings.server.reached) AddServer(object, findings.server);
+  if (findings.server.reached) {
+    AddServer(object, findings.server);
+    object.Set("caches", CachesJson(findings.caches));
+  }
   return object.Set("lookups", lookups)
       .Set("leaving_rcu_mode", AdviceJson(findings.on_lookups))
       .Set("who_asks", AdviceJson(findings.on_credential));

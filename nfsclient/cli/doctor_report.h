@@ -20,6 +20,7 @@ struct DoctorFindings {
   MountOptions options;
   Credential credential;
   ServerExamination server;
+  Stats caches;  // after the lookups; if the server was reached
   std::vector<std::pair<std::string, WarmLookups>> lookups;  // by path; without those that failed
   std::vector<Advice> on_lookups;
   std::vector<Advice> on_credential;

@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -20,7 +22,9 @@ namespace {
 using protocol::FileType;
 using LastLink = LocalDescriptor::LastLink;
 
-constexpr size_t kPieceBytes = 1024 * 1024;
+// Read at once. Pieces of what is large are under way together.
+constexpr uint64_t kRoomBytesMin = 64 * 1024;
+constexpr uint64_t kRoomBytesMax = 8 * 1024 * 1024;
 
 std::errc Errno() { return static_cast<std::errc>(errno); }
 
@@ -149,7 +153,8 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) {
   if (const std::errc error = local.Create(place.directory); error != std::errc{}) {
     return fail(error);
   }
-  std::vector<std::byte> room(kPieceBytes);
+  std::vector<std::byte> room(
+      std::clamp((*file)->attributes().size_bytes, kRoomBytesMin, kRoomBytesMax));
   uint64_t offset_bytes = 0;
   for (;;) {
     const auto count = (*file)->PRead(room, offset_bytes);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cstdlib>
 #include <mutex>
 #include <numeric>
-#include <random>
 #include <vector>
 
 #include "nfsclient/icache/inode_table.h"
@@ -28,10 +28,7 @@ constexpr size_t kSlackShare = 32;
 // Each thread checks the limit once in so many allocations; at small limits each time.
 uint64_t LimitCheckMask(size_t inodes_max) { return inodes_max >= 16'384 ? 31 : 0; }
 
-uint64_t NewSeed() {
-  std::random_device device;
-  return (uint64_t{device()} << 32) | device();
-}
+uint64_t NewSeed() { return uint64_t{arc4random()} << 32 | arc4random(); }
 
 // The shard of the list that the inodes of each processor join.
 std::vector<uint32_t> ListShards(ListPolicy policy) {
@@ -58,6 +55,7 @@ IgetFamily::IgetFamily(const InodeCacheOptions& options, InodeOperations& operat
       // A shared table needs one hash function.
       seed_(options.share_table_with != nullptr ? options.share_table_with->seed_ : NewSeed()),
       limit_check_mask_(LimitCheckMask(options.inodes_max)),
+      limit_(options.inodes_max),
       operations_(operations),
       list_(ListShards(options.policy.list)),
       lru_(options.policy.lru == LruPolicy::kSingle ? 1 : ShardsForThisMachine()) {}
@@ -93,12 +91,13 @@ Inode* IgetFamily::Allocate() {
 void IgetFamily::CountAllocated() {
   if ((inodes_.Add(1) & limit_check_mask_) != 0) return;
   const size_t size = this->size();
-  if (size <= options_.inodes_max) return;
+  const size_t limit = this->limit();
+  if (size <= limit) return;
   // Evicts as many as this thread has allocated since its last check: if one thread evicted for
   // all, it would take the other threads' pools' memory.
-  const size_t excess = size - options_.inodes_max;
+  const size_t excess = size - limit;
   const size_t own = limit_check_mask_ + 1;
-  if (own == 1 || excess > options_.inodes_max / kSlackShare) {
+  if (own == 1 || excess > limit / kSlackShare) {
     Prune(std::min(kPruneBatch, excess));
   } else {
     Prune(own);

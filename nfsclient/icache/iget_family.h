@@ -103,9 +103,10 @@ class IgetFamily : public InodeCache {
   // mark_inode_dirty: WriteInode() will be called for it.
   void MarkDirty(Inode& inode);
 
-  // prune_icache_sb: evicts up to `count` unused inodes, least recently used first; returns how
-  // many. Examines at most twice as many, none twice; the second chance spares those used since.
-  size_t Prune(size_t count);
+  size_t Prune(size_t count) final;
+  void SetLimit(size_t inodes_max) final { limit_ = inodes_max; }
+  size_t limit() const final { return limit_; }
+  void Trim() final { pool_.Trim(); }
 
   std::errc IterInodes(const IterOptions& options, const InodeVisitor& visit) final;
   // IterInodes() without references, in any state: visit() runs in an RCU section, under the list's
@@ -127,7 +128,6 @@ class IgetFamily : public InodeCache {
 
   size_t size() const final;
   size_t unused() const;  // on the LRU
-  size_t inodes_max() const { return options_.inodes_max; }
   const InodePolicy& policy() const { return options_.policy; }
   LockAcquisitions lock_acquisitions() const final;
   // Memory of the inodes, without the table.
@@ -160,6 +160,7 @@ class IgetFamily : public InodeCache {
   const InodeCacheOptions options_;
   const uint64_t seed_;
   const uint64_t limit_check_mask_;
+  std::atomic<size_t> limit_;
   InodeOperations& operations_;
   rcu::ObjectPool<Inode> pool_;
   InodeList list_;

@@ -132,6 +132,8 @@ struct alignas(64) Inode {
   bool is_directory() const {
     return type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
   }
+  // Of a directory, in Superblock::directory_changes and for its AccessLru; nullptr of others.
+  const void* change_key() const { return is_directory() ? &access : nullptr; }
   bool Is(uint16_t bits) const { return (state.load(std::memory_order_relaxed) & bits) != 0; }
   bool hashed() const { return hash.load(std::memory_order_relaxed) != 0; }
   // Preconditions: the lock.

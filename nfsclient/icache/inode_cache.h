@@ -91,6 +91,16 @@ class InodeCache {
   // Evicts every unused clean inode (evict_inodes, drop_caches); returns how many.
   virtual size_t EvictUnused() = 0;
 
+  // prune_icache_sb: evicts up to `count` unused inodes, least recently used first; returns how
+  // many. Examines at most twice as many, none twice; the second chance spares those used since.
+  virtual size_t Prune(size_t count) = 0;
+
+  // Replaces InodeCacheOptions::inodes_max. Evicts nothing.
+  virtual void SetLimit(size_t inodes_max) = 0;
+  virtual size_t limit() const = 0;
+  // Hands unused memory back to the system, after a grace period.
+  virtual void Trim() = 0;
+
   // All inodes; exact without concurrent changes.
   virtual size_t size() const = 0;
   virtual LockAcquisitions lock_acquisitions() const = 0;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/readdir.h"
 #include "rcu/coarse_clock.h"
 
@@ -21,9 +22,18 @@ bool WantsListings(const Superblock& superblock) {
          superblock.options.lookupcache != LookupCache::kNone;
 }
 
+// By the size of the directory: file systems take 20 to 40 bytes an entry.
+bool IsTooLong(icache::Inode& directory) {
+  constexpr uint64_t kBytesMax = uint64_t{1} << 20;
+  protocol::Attributes attributes;
+  CopyAttributes(directory, attributes);
+  return attributes.size_bytes > kBytesMax;
+}
+
 // Starts a listing in the background. Returns what is left to do where as many run already as may;
-// nothing while the first reply to an earlier one is due.
+// nothing while the first reply to an earlier one is due, or if the directory is too long.
 Background::Call List(Superblock& superblock, DentryRef& directory, const Credential& credential) {
+  if (IsTooLong(*directory.inode())) return nullptr;
   auto first_reply = superblock.lookups.TryBeginListing(directory.inode()->handle());
   if (!first_reply.owned()) return nullptr;
   Background::Call list = [&superblock, directory = directory.Copy(), credential,

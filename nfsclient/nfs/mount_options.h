@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -54,11 +55,12 @@ struct MountOptions {
   // kRcuSearch: each thread caches the prefixes of its paths (walk/path_cache.h).
   bool path_cache = true;
 
-  // Limits of the caches, in objects; the rest is freed. Access rights count from an inode's second
-  // credential on: the first is stored in the inode.
-  size_t dentries_max = 4'000'000;
-  size_t inodes_max = 4'000'000;
-  size_t access_entries_max = 4'000'000;
+  // Limits of the caches, in objects; the rest is freed. Those not given come from the memory that
+  // the process may use (cache_limits.h). Access rights count from an inode's second credential on:
+  // the first is stored in the inode.
+  std::optional<size_t> dentries_max;
+  std::optional<size_t> inodes_max;
+  std::optional<size_t> access_entries_max;
   size_t credentials_max = 4096;
 
   // How the inode cache is locked (inode_policy.h).

@@ -28,4 +28,32 @@ std::string_view NeedRefName(NeedRef reason) {
   return "unknown";
 }
 
+std::string_view PathCallName(PathCall call) {
+  switch (call) {
+    case PathCall::kStat:
+      return "stat";
+    case PathCall::kAccess:
+      return "access";
+    case PathCall::kReadLink:
+      return "readlink";
+    case PathCall::kResolve:
+      return "resolve";
+    case PathCall::kOpen:
+      return "open";
+    case PathCall::kReadDir:
+      return "readdir";
+    case PathCall::kSetAttributes:
+      return "setattr";
+    case PathCall::kCreate:
+      return "create";
+    case PathCall::kLink:
+      return "link";
+    case PathCall::kRename:
+      return "rename";
+    case PathCall::kRemove:
+      return "remove";
+  }
+  return "unknown";
+}
+
 }  // namespace nfswalk::nfs

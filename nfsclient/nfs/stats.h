@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "nfsclient/nfs/memory_allowance.h"
+
 namespace nfswalk::nfs {
 
 // Why a walk left RCU mode (docs/walk.md). kNone is no reason.
@@ -27,6 +29,24 @@ enum class NeedRef : uint8_t {
 inline constexpr size_t kNeedRefCount = 10;
 // As in tables and JSON: "lookup_rpc".
 std::string_view NeedRefName(NeedRef reason);
+
+// The calls whose walks are told apart.
+enum class PathCall : uint8_t {
+  kStat,
+  kAccess,
+  kReadLink,
+  kResolve,
+  kOpen,
+  kReadDir,
+  kSetAttributes,
+  kCreate,  // of a file, a directory or a symbolic link
+  kLink,
+  kRename,
+  kRemove,  // unlink and rmdir
+};
+inline constexpr size_t kPathCallCount = 11;
+// As in tables and JSON: "readlink".
+std::string_view PathCallName(PathCall call);
 
 // Which search of the access cache answered, counted by a walk and added to the mount's at its end.
 struct AccessHits {
@@ -48,7 +68,16 @@ struct Stats {
   uint64_t inode_global_locks = 0;  // taken on locks that every inode of the mount goes through
   uint64_t access_entries = 0;
   uint64_t credentials = 0;
-  std::array<uint64_t, kNeedRefCount> need_ref{};  // indexed by NeedRef
+  // The limits now, and where those come from that the mount's options leave open.
+  uint64_t dentries_max = 0;
+  uint64_t inodes_max = 0;
+  uint64_t access_entries_max = 0;
+  LimitSource limits_from = LimitSource::kOptions;
+  uint64_t shrinks = 0;         // how often memory was short
+  uint64_t shrunk_objects = 0;  // dentries, inodes and access entries given up then
+  // By PathCall and by NeedRef; a call that walks twice, as rename does, counts twice.
+  std::array<std::array<uint64_t, kNeedRefCount>, kPathCallCount> need_ref_of_call{};
+  std::array<uint64_t, kNeedRefCount> need_ref{};  // of all calls, by NeedRef
 };
 
 }  // namespace nfswalk::nfs

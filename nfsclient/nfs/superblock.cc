@@ -35,6 +35,7 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
                        const MountOptions& mount_options)
     : mount_id(NextMountId()),
       options(mount_options),
+      cache_limits(LimitsOf(options)),
       acregmin_ns(options.acregmin_s * kNsPerSecond),
       acregmax_ns(options.acregmax_s * kNsPerSecond),
       acdirmin_ns(options.acdirmin_s * kNsPerSecond),
@@ -44,10 +45,10 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
       walks_under_rcu(options.walk != WalkMode::kRef),
       protocol(std::move(protocol_of_mount)),
       credentials({.entries_max = options.credentials_max}),
-      access_lru(options.access_entries_max, directory_changes),
+      access_lru(cache_limits.access_entries, directory_changes),
       inode_operations(options.inode_policy, access_lru, departed_inodes),
-      dentries(directory_changes, options.dentries_max, InitialBuckets(options.dentries_max),
-               /*names_per_chain=*/1, options.inodes_max),
+      dentries(directory_changes, cache_limits.dentries, InitialBuckets(cache_limits.dentries),
+               /*names_per_chain=*/1, cache_limits.inodes),
       fork_watch_(
           [](void* superblock) {
             static_cast<Superblock*>(superblock)->shut_down.store(true);
@@ -58,9 +59,10 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
 std::expected<std::unique_ptr<Superblock>, std::string> Superblock::Create(
     std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) {
   std::unique_ptr<Superblock> superblock(new Superblock(std::move(protocol), options));
+  const size_t inodes_max = superblock->cache_limits.inodes;
   auto inodes = icache::InodeCache::Create({.policy = options.inode_policy,
-                                            .inodes_max = options.inodes_max,
-                                            .initial_buckets = InitialBuckets(options.inodes_max)},
+                                            .inodes_max = inodes_max,
+                                            .initial_buckets = InitialBuckets(inodes_max)},
                                            superblock->inode_operations);
   if (!inodes) return std::unexpected(std::move(inodes.error()));
   superblock->inodes = std::move(*inodes);
@@ -68,6 +70,7 @@ std::expected<std::unique_ptr<Superblock>, std::string> Superblock::Create(
 }
 
 Superblock::~Superblock() {
+  memory_watch_.reset();
   protocol->Shutdown();
   background.Stop();
   root = {};
@@ -82,8 +85,10 @@ void Superblock::Shutdown() {
 
 void Superblock::KeepInodeLimit() {
   const size_t inodes_now = inodes->size();
-  if (inodes_now > options.inodes_max) {
-    dentries.Prune(std::min(kPruneBatch, inodes_now - options.inodes_max + 1));
+  if (dentries.size() > kLeastObjects && !memory_watched_.load()) WatchMemory();
+  const size_t inodes_max = inodes->limit();
+  if (inodes_now > inodes_max) {
+    dentries.Prune(std::min(kPruneBatch, inodes_now - inodes_max + 1));
   }
 }
 
@@ -116,7 +121,13 @@ Stats Superblock::GetStats() const {
   stats.peek_hits = counters.Sum(kPeekHits);
   stats.search_hits = counters.Sum(kSearchHits);
   stats.locked_hits = counters.Sum(kLockedHits);
-  for (size_t i = 0; i < kNeedRefCount; ++i) stats.need_ref[i] = counters.Sum(kFirstNeedRef + i);
+  for (size_t call = 0; call < kPathCallCount; ++call) {
+    for (size_t reason = 0; reason < kNeedRefCount; ++reason) {
+      const uint64_t count = counters.Sum(CounterOf(PathCall(call), NeedRef(reason)));
+      stats.need_ref_of_call[call][reason] = count;
+      stats.need_ref[reason] += count;
+    }
+  }
   stats.path_hits = counters.Sum(kPathHits);
   stats.rpcs = protocol->rpcs_sent();
   stats.dentries = dentries.size();
@@ -124,6 +135,12 @@ Stats Superblock::GetStats() const {
   stats.inode_global_locks = inodes->lock_acquisitions().global;
   stats.access_entries = access_lru.answers();
   stats.credentials = credentials.size();
+  stats.dentries_max = dentries.limit();
+  stats.inodes_max = inodes->limit();
+  stats.access_entries_max = access_lru.limit();
+  stats.limits_from = cache_limits.source;
+  stats.shrinks = shrinks_;
+  stats.shrunk_objects = shrunk_objects_;
   return stats;
 }
 

@@ -9,13 +9,16 @@
 #include <cstdint>
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "access_cache/access_lru.h"
 #include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/nfs/background.h"
+#include "nfsclient/nfs/cache_limits.h"
 #include "nfsclient/nfs/departed_inodes.h"
 #include "nfsclient/nfs/expired_children.h"
+#include "nfsclient/nfs/memory_watcher.h"
 #include "nfsclient/nfs/mount_options.h"
 #include "nfsclient/nfs/nfs_inode.h"
 #include "nfsclient/nfs/stats.h"
@@ -23,14 +26,14 @@
 #include "nfsclient/vfs/dentry_cache.h"
 #include "nfsclient/vfs/directory_locks.h"
 #include "nfsclient/vfs/lookups_in_flight.h"
-#include "rcu/change_count.h"
 #include "rcu/counters.h"
 #include "rcu/fork.h"
+#include "rcu/keyed_change_count.h"
 #include "sunrpc_auth/credential_cache.h"
 
 namespace nfswalk::nfs {
 
-// Indices into Superblock::counters; the NeedRef reasons follow kFirstNeedRef.
+// Indices into Superblock::counters; from kFirstNeedRef on the NeedRef reasons of each PathCall.
 enum Counter : size_t {
   kRcuWalks,  // walks that ended under RCU
   kRefWalks,  // walks that ended in ref-walk
@@ -39,7 +42,7 @@ enum Counter : size_t {
   kLockedHits,
   kPathHits,  // walks that began at a prefix from the path cache
   kFirstNeedRef,
-  kCounters = kFirstNeedRef + kNeedRefCount,
+  kCounters = kFirstNeedRef + kPathCallCount * kNeedRefCount,
 };
 
 class Superblock {
@@ -53,6 +56,7 @@ class Superblock {
 
   const uint64_t mount_id;  // unique in the process for all time; not 0
   const MountOptions options;
+  const CacheLimits cache_limits;  // while memory is not short: see Shrink()
   // The lifetimes of MountOptions in nanoseconds.
   const uint64_t acregmin_ns, acregmax_ns, acdirmin_ns, acdirmax_ns;
   // How old the rights of a file, or directory, may become while its attributes do not change
@@ -66,9 +70,9 @@ class Superblock {
   std::unique_ptr<protocol::Protocol> protocol;
   protocol::ServerLimits limits;  // set once, at mount
 
-  // Every change to what a walk through directories reads happens under a Change of this: the path
-  // cache validates against it (walk/path_cache.h).
-  rcu::ChangeCount directory_changes;
+  // Every change to what a walk through directories reads happens under a Change of this, by its
+  // Inode::change_key(): the path cache validates against it (walk/path_cache.h).
+  rcu::KeyedChangeCount directory_changes;
 
   sunrpc_auth::CredentialCache credentials;
   access_cache::AccessLru access_lru;
@@ -92,12 +96,20 @@ class Superblock {
     if (hits.search != 0) counters.Add(kSearchHits, hits.search);
     if (hits.locked != 0) counters.Add(kLockedHits, hits.locked);
   }
-  void Count(NeedRef reason) { counters.Add(kFirstNeedRef + static_cast<size_t>(reason)); }
+  void Count(PathCall call, NeedRef reason) { counters.Add(CounterOf(call, reason)); }
 
   // Inodes that dentries hold cannot be evicted: beyond their limit, unused dentries go first, as
   // shrink_slab() takes names before inodes. After each dentry that is added.
   void KeepInodeLimit();
   void DropCaches();
+  // For a shortage of memory: gives up a quarter of what is cached, unused and oldest first, and
+  // hands the memory back. What is left is the limit from then on, but at least kLeastObjects,
+  // unless the mount's is lower. Returns after a grace period.
+  void Shrink();
+  // Doubles limits that Shrink() lowered, up to the mount's; true if all are there.
+  bool Grow();
+  // Has both called as `watcher` sees fit, until the end. One thread at a time.
+  void WatchMemory(std::shared_ptr<MemoryWatcher> watcher);
   // Ends every call in progress, and those to come, with operation_canceled. Idempotent; any
   // thread.
   void Shutdown();
@@ -105,7 +117,19 @@ class Superblock {
 
  private:
   Superblock(std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options);
+  static constexpr size_t CounterOf(PathCall call, NeedRef reason) {
+    return kFirstNeedRef + static_cast<size_t>(call) * kNeedRefCount + static_cast<size_t>(reason);
+  }
 
+  void SetLimits(size_t dentries_max, size_t inodes_max, size_t access_entries_max);
+  // By the process's watcher, once there is something to give up: a trigger costs the kernel a
+  // grace period when it goes, more than a short command takes.
+  void WatchMemory();
+
+  std::atomic<uint64_t> shrinks_{0};
+  std::atomic<uint64_t> shrunk_objects_{0};
+  std::atomic<bool> memory_watched_{false};
+  std::optional<MemoryWatch> memory_watch_;
   // In the child of a fork calls end as after Shutdown().
   rcu::ForkWatch fork_watch_;
 };
@@ -115,10 +139,10 @@ class Superblock {
 class DirectoryChange {
  public:
   DirectoryChange(Superblock& superblock, const icache::Inode& inode)
-      : change_(superblock.directory_changes, inode.is_directory()) {}
+      : change_(superblock.directory_changes, inode.change_key()) {}
 
  private:
-  rcu::ChangeCount::Change change_;
+  rcu::KeyedChangeCount::Change change_;
 };
 
 }  // namespace nfswalk::nfs

@@ -129,10 +129,17 @@ void GetEntries(XdrReader& in, bool plus, std::vector<DirectoryEntry>& entries) 
   }
 }
 
+// writeverf3 and cookieverf3.
+uint64_t GetVerifier(XdrReader& in) {
+  uint64_t verifier = 0;
+  const std::string_view bytes = in.Opaque(sizeof verifier);
+  bytes.copy(reinterpret_cast<char*>(&verifier), bytes.size());
+  return verifier;
+}
+
 void GetListing(XdrReader& in, bool plus, ReadDirPosition requested, ReadDirReply& reply) {
   Get(in, reply.directory);
-  const std::string_view verifier = in.Opaque(sizeof reply.verifier);
-  verifier.copy(reinterpret_cast<char*>(&reply.verifier), verifier.size());
+  reply.verifier = GetVerifier(in);
   GetEntries(in, plus, reply.entries);
   reply.eof = in.Bool();
   const bool moved = !reply.entries.empty() && reply.entries.back().cookie != requested.cookie;
@@ -198,13 +205,24 @@ std::optional<size_t> FindReadData(std::span<const std::byte> results) {
   return in.good() ? std::optional(results.size() - in.bytes_left()) : std::nullopt;
 }
 
-void DecodeReply(XdrReader& in, size_t sent_bytes, WriteReply& reply) {
+void DecodeReply(XdrReader& in, size_t sent_bytes, rpc::Stability requested,
+                 rpc::WrittenReply& reply) {
   const auto success = [&] {
     Get(in, reply.file);
     reply.count_bytes = in.U32();
-    if (in.U32() != FILE_SYNC || reply.count_bytes > sent_bytes) in.Fail();
+    reply.committed = rpc::Stability{in.U32()};
+    if (reply.committed < requested || reply.committed > rpc::Stability::kFileSync) in.Fail();
+    if (reply.count_bytes > sent_bytes) in.Fail();
     if (reply.count_bytes == 0 && sent_bytes != 0) in.Fail();
-    in.Skip(NFS3_WRITEVERFSIZE);
+    reply.verifier = GetVerifier(in);
+  };
+  DecodeUnion(in, reply, success, [&] { Get(in, reply.file); });
+}
+
+void DecodeReply(XdrReader& in, rpc::CommitReply& reply) {
+  const auto success = [&] {
+    Get(in, reply.file);
+    reply.verifier = GetVerifier(in);
   };
   DecodeUnion(in, reply, success, [&] { Get(in, reply.file); });
 }

@@ -81,6 +81,12 @@ class Arguments3 {
     request_.data = data;
   }
 
+  // Of READ: `into` as rpc::Request::data_into, with `find_data`.
+  void ReceiveInto(std::span<std::byte> into, decltype(rpc::Request::find_data) find_data) {
+    request_.data_into = into;
+    request_.find_data = find_data;
+  }
+
   // Borrows from this object.
   const rpc::Request& request() const { return request_; }
 

@@ -84,33 +84,4 @@ ReadLinkReply Nfs3::ReadLink(const FileHandle& link, const Credential& credentia
   return caller_->Call<ReadLinkReply>(credential, arguments.request(), kDecode);
 }
 
-ReadReply Nfs3::Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
-                     const OpenState*, const Credential& credential) {
-  if (const std::errc error = CheckHandle(file); error != kOk) return Failure<ReadReply>(error);
-  into = into.first(std::min<size_t>(into.size(), kTransferBytesMax));
-  const auto count = static_cast<uint32_t>(into.size());
-  const Arguments3 arguments(NFS3_READ, zdr_READ3args, READ3args{ToWire(file), offset_bytes, count},
-                             count + kResultsMarginBytes);
-  rpc::Request request = arguments.request();
-  request.data_into = into;
-  request.find_data = FindReadData;
-  return caller_->Call<ReadReply>(credential, request, [&](rpc::XdrReader& in, ReadReply& reply) {
-    DecodeReply(in, into, reply);
-  });
-}
-
-WriteReply Nfs3::Write(const FileHandle& file, uint64_t offset_bytes,
-                       std::span<const std::byte> data, const OpenState*,
-                       const Credential& credential) {
-  if (const std::errc error = CheckHandle(file); error != kOk) return Failure<WriteReply>(error);
-  data = data.first(std::min<size_t>(data.size(), kTransferBytesMax));
-  const auto count = static_cast<uint32_t>(data.size());
-  Arguments3 arguments(NFS3_WRITE, zdr_WRITE3args,
-                       WRITE3args{ToWire(file), offset_bytes, count, FILE_SYNC, {}});
-  arguments.AppendData(data);
-  return caller_->Call<WriteReply>(
-      credential, arguments.request(),
-      [&](rpc::XdrReader& in, WriteReply& reply) { DecodeReply(in, data.size(), reply); });
-}
-
 }  // namespace nfswalk::protocol

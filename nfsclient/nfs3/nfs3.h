@@ -41,8 +41,14 @@ class Nfs3 final : public Protocol {
   ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) override;
   ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                  const OpenState* state, const Credential& credential) override;
+  ReadReply ReadPieces(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
+                       size_t piece_bytes, const OpenState* state,
+                       const Credential& credential) override;
   WriteReply Write(const FileHandle& file, uint64_t offset_bytes, std::span<const std::byte> data,
                    const OpenState* state, const Credential& credential) override;
+  WriteReply WritePieces(const FileHandle& file, uint64_t offset_bytes,
+                         std::span<const std::byte> data, size_t piece_bytes,
+                         const OpenState* state, const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;
 

@@ -263,15 +263,20 @@ Compound& Compound::Read(const StateId& state, uint64_t offset_bytes, std::span<
 }
 
 Compound& Compound::Write(const StateId& state, uint64_t offset_bytes,
-                          std::span<const std::byte> data) {
+                          std::span<const std::byte> data, rpc::Stability stability) {
   WRITE4args& args = Add(OP_WRITE, kStateIdBytes + kXdrHyperBytes + kXdrWordBytes + XdrCounted(0))
                          .nfs_argop4_u.opwrite;
   args.stateid = ToWire(state);
   args.offset = offset_bytes;
-  args.stable = FILE_SYNC4;
+  args.stable = static_cast<stable_how4>(stability);
   assert(operations_after_data_ == 0);
   operations_after_data_ = operations_.size();
   data_ = data;  // the encoder sees none
+  return *this;
+}
+
+Compound& Compound::Commit() {
+  Add(OP_COMMIT, kXdrHyperBytes + kXdrWordBytes).nfs_argop4_u.opcommit = {};
   return *this;
 }
 

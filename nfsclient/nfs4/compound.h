@@ -25,6 +25,7 @@
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/rpc/caller.h"
 #include "nfsclient/rpc/request.h"
+#include "nfsclient/rpc/written_reply.h"
 #include "nfsclient/rpc/xdr_reader.h"
 #include "sunrpc_auth/credential.h"
 
@@ -61,8 +62,11 @@ class Compound {
   Compound& ReadLink();
   // Behind PutHandle(). Data goes to `into`, as far as it was not received before that was known.
   Compound& Read(const StateId& state, uint64_t offset_bytes, std::span<std::byte> into);
-  // With FILE_SYNC4. At most one in a COMPOUND.
-  Compound& Write(const StateId& state, uint64_t offset_bytes, std::span<const std::byte> data);
+  // At most one in a COMPOUND.
+  Compound& Write(const StateId& state, uint64_t offset_bytes, std::span<const std::byte> data,
+                  rpc::Stability stability);
+  // Of the whole file.
+  Compound& Commit();
   // Requests handle and attributes of each entry if `plus`, else the file id. `max_bytes` bounds
   // the reply.
   Compound& ReadDir(ReadDirPosition position, uint32_t max_bytes, bool plus);

@@ -164,15 +164,26 @@ bool TakeRead(CompoundReader& reader, std::span<std::byte> into, ReadReply& repl
   return true;
 }
 
-bool TakeWrite(CompoundReader& reader, size_t sent_bytes, size_t& count_bytes) {
+bool TakeWrite(CompoundReader& reader, size_t sent_bytes, rpc::Stability requested,
+               rpc::WrittenReply& reply) {
   if (!reader.Next(OP_WRITE)) return false;
   const uint32_t count = reader.body().U32();
-  const uint32_t committed = reader.body().U32();
-  (void)ReadVerifier(reader.body());
-  const bool good =
-      count <= sent_bytes && (count > 0 || sent_bytes == 0) && committed == FILE_SYNC4;
+  const rpc::Stability committed{reader.body().U32()};
+  const uint64_t verifier = ReadVerifier(reader.body());
+  const bool good = count <= sent_bytes && (count > 0 || sent_bytes == 0) &&
+                    committed >= requested && committed <= rpc::Stability::kFileSync;
   if (!reader.TakeBody(good)) return false;
-  count_bytes = count;
+  reply.count_bytes = count;
+  reply.committed = committed;
+  reply.verifier = verifier;
+  return true;
+}
+
+bool TakeCommit(CompoundReader& reader, uint64_t& verifier) {
+  if (!reader.Next(OP_COMMIT)) return false;
+  const uint64_t sent = ReadVerifier(reader.body());
+  if (!reader.TakeBody(true)) return false;
+  verifier = sent;
   return true;
 }
 

@@ -19,12 +19,6 @@ namespace {
 // maxcount of READDIR. 10,000 entries take 6 to 8 calls; more is not faster (nfs-ganesha 4.3).
 constexpr uint32_t kReadDirBytes = 256 * 1024;
 
-// A reply and the nfsstat4 of its error.
-template <typename Reply>
-struct WithStatus : Reply {
-  int status = 0;
-};
-
 }  // namespace
 
 RootReply Nfs4::GetRoot(const Credential& credential) {
@@ -113,58 +107,6 @@ OpenReply Nfs4::Open(const FileHandle& directory, std::string_view name, const F
   if (opened.error == kOk && opened.handle != file) opened.error = kStale;
   if (opened.error != kOk) return Failure<OpenReply>(opened.error);
   return {kOk, std::move(opened.state), opened.attributes};
-}
-
-ReadReply Nfs4::Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
-                     const OpenState* state, const Credential& credential) {
-  into = into.first(std::min<size_t>(into.size(), kTransferBytesMax));
-  Budget budget = caller_->NewBudget();
-  for (;;) {
-    const StateId used = OpenFiles::StateOf(state);
-    Compound compound;
-    compound.PutHandle(file).Read(used, offset_bytes, into).GetAttributes();
-    WithStatus<ReadReply> reply = CallCompound<WithStatus<ReadReply>>(
-        *caller_, compound, credential, budget,
-        [&](CompoundReader& reader, WithStatus<ReadReply>& read) {
-          if (reader.Next(OP_PUTFH) && TakeRead(reader, into, read)) {
-            read.attributes = TakeOptionalAttributes(reader, owners_);
-          }
-          read.error = reader.error();
-          if (read.error != kOk) read.count_bytes = 0;
-          read.status = reader.status();
-        });
-    if (reply.error == kOk || state == nullptr || reply.status == 0) return reply;
-    const std::errc error = open_files_->Recover(state, used, reply.status, budget);
-    if (error != kOk) return Failure<ReadReply>(error);
-  }
-}
-
-WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
-                       std::span<const std::byte> data, const OpenState* state,
-                       const Credential& credential) {
-  data = data.first(std::min<size_t>(data.size(), kTransferBytesMax));
-  Budget budget = caller_->NewBudget();
-  for (;;) {
-    const StateId used = OpenFiles::StateOf(state);
-    Compound compound;
-    compound.PutHandle(file).GetAttributes().Write(used, offset_bytes, data).GetAttributes();
-    WithStatus<WriteReply> reply = CallCompound<WithStatus<WriteReply>>(
-        *caller_, compound, credential, budget,
-        [&](CompoundReader& reader, WithStatus<WriteReply>& written) {
-          Attributes before;
-          if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, before) &&
-              TakeWrite(reader, data.size(), written.count_bytes)) {
-            written.file.before = PreOpAttributes{.change = before.change};
-            written.file.after = TakeOptionalAttributes(reader, owners_);
-          } else {
-            written.error = reader.error();
-            written.status = reader.status();
-          }
-        });
-    if (reply.error == kOk || state == nullptr || reply.status == 0) return reply;
-    const std::errc error = open_files_->Recover(state, used, reply.status, budget);
-    if (error != kOk) return Failure<WriteReply>(error);
-  }
 }
 
 ReadDirReply Nfs4::ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,

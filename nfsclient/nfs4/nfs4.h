@@ -54,8 +54,14 @@ class Nfs4 final : public Protocol {
   bool opens_by_name() const override { return true; }
   ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                  const OpenState* state, const Credential& credential) override;
+  ReadReply ReadPieces(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
+                       size_t piece_bytes, const OpenState* state,
+                       const Credential& credential) override;
   WriteReply Write(const FileHandle& file, uint64_t offset_bytes, std::span<const std::byte> data,
                    const OpenState* state, const Credential& credential) override;
+  WriteReply WritePieces(const FileHandle& file, uint64_t offset_bytes,
+                         std::span<const std::byte> data, size_t piece_bytes,
+                         const OpenState* state, const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;
 
@@ -106,6 +112,9 @@ class Nfs4 final : public Protocol {
                                     error_if_executed, find_outcome);
   }
 
+  template <typename Reply, typename Piece, typename Part>
+  Reply Transfer(const FileHandle& file, uint64_t offset_bytes, Part part, const OpenState* state,
+                 const Credential& credential, auto... settings);
   LookupReply LookupWithin(Budget& budget, const FileHandle& directory, std::string_view name,
                            const Credential& credential);
   size_t LookupSome(Budget& budget, const FileHandle& directory,

@@ -13,6 +13,7 @@
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_PROTOCOL_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_PROTOCOL_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -194,6 +195,36 @@ class Protocol {
   virtual WriteReply Write(const FileHandle& file, uint64_t offset_bytes,
                            std::span<const std::byte> data, const OpenState* state,
                            const Credential& credential) = 0;
+  // Read() of `into` in pieces of up to `piece_bytes`, which may be under way at the same time.
+  // Counts what came without a gap from the first byte on, until the end of the file or an error.
+  virtual ReadReply ReadPieces(const FileHandle& file, uint64_t offset_bytes,
+                               std::span<std::byte> into, size_t piece_bytes,
+                               const OpenState* state, const Credential& credential) {
+    ReadReply all;
+    while (all.error == std::errc{} && !all.eof && all.count_bytes < into.size()) {
+      const size_t done = all.count_bytes;
+      all = Read(file, offset_bytes + done,
+                 into.subspan(done, std::min(piece_bytes, into.size() - done)), state, credential);
+      if (all.error == std::errc{} && all.count_bytes == 0) all.eof = true;
+      all.count_bytes += done;
+    }
+    return all;
+  }
+  // Write() of `data` in the same way; it is on stable storage on return. Counts what was stored
+  // without a gap before the error.
+  virtual WriteReply WritePieces(const FileHandle& file, uint64_t offset_bytes,
+                                 std::span<const std::byte> data, size_t piece_bytes,
+                                 const OpenState* state, const Credential& credential) {
+    WriteReply all;
+    while (all.error == std::errc{} && all.count_bytes < data.size()) {
+      const size_t done = all.count_bytes;
+      all = Write(file, offset_bytes + done,
+                  data.subspan(done, std::min(piece_bytes, data.size() - done)), state, credential);
+      if (all.error == std::errc{} && all.count_bytes == 0) all.error = std::errc::io_error;
+      all.count_bytes += done;
+    }
+    return all;
+  }
   // Returns one chunk; if `plus`, with the attributes and handles that the server sends
   // (READDIRPLUS). kStale also if the server says NOENT, which Linux does of a directory that was
   // removed and is still in use there.

@@ -68,6 +68,23 @@ SendResult Caller::Send(rpc::Call& call, const sunrpc_auth::Credential& credenti
   return retry_.Send(LeastLoaded(), call, budget);
 }
 
+void Caller::Start(Started& started, const sunrpc_auth::Credential& credential) {
+  const auto body = sunrpc_auth::CachedAuthBody(credential, machine_name_);
+  if (!body) {
+    started.error = body.error();
+    return;
+  }
+  started.call.auth = *body;  // encoded when it is submitted
+  started.connection = &LeastLoaded();
+  started.connection->Submit(started.call);
+}
+
+std::errc Caller::Await(Started& started) {
+  if (started.connection == nullptr) return started.error;
+  Budget budget = NewBudget();
+  return retry_.Await(*started.connection, started.call, budget).error;
+}
+
 // Round robin per thread among those with the least calls; threads start at different ones.
 Connection& Caller::LeastLoaded() {
   if (connections_.size() == 1) return *connections_.front();

@@ -61,6 +61,26 @@ class Caller {
     return find_outcome().value_or(std::move(reply));
   }
 
+  // An idempotent call of which others may be under way at the same time. Borrows its request,
+  // until Finish() has returned.
+  struct Started {
+    explicit Started(const Request& request) : call(request) {}
+
+    rpc::Call call;
+    Connection* connection = nullptr;  // null: not sent
+    std::errc error{};                 // why not
+  };
+  void Start(Started& started, const sunrpc_auth::Credential& credential);
+  // Waits until it is done, sent again as needed, with a new budget. Once for each Start(). A reply
+  // of kJukebox is returned, not repeated.
+  template <typename Reply, typename Decode>
+  Reply Finish(Started& started, Decode decode) {
+    Reply reply;
+    reply.error = Await(started);
+    if (reply.error == std::errc{}) DecodeResults(started.call, decode, reply);
+    return reply;
+  }
+
   // Pauses as after kJukebox, for calls that the caller repeats itself. Errors: timed_out,
   // operation_canceled.
   [[nodiscard]] std::errc PauseForJukebox(Budget& budget) { return retry_.PauseForJukebox(budget); }
@@ -93,20 +113,25 @@ class Caller {
       repeated |= sent.repeated;
       reply.error = sent.error;
       if (sent.error != std::errc{}) return reply;
-      try {
-        XdrReader results = call.results();
-        decode(results, reply);
-      } catch (const std::bad_alloc&) {
-        reply = Reply{};
-        reply.error = std::errc::not_enough_memory;
-      }
+      DecodeResults(call, decode, reply);
       if (reply.error != protocol::kJukebox) return reply;
       reply = Reply{};
       reply.error = retry_.PauseForJukebox(budget);
       if (reply.error != std::errc{}) return reply;
     }
   }
+  template <typename Reply, typename Decode>
+  static void DecodeResults(const rpc::Call& call, Decode& decode, Reply& reply) {
+    try {
+      XdrReader results = call.results();
+      decode(results, reply);
+    } catch (const std::bad_alloc&) {
+      reply = Reply{};
+      reply.error = std::errc::not_enough_memory;
+    }
+  }
   SendResult Send(rpc::Call& call, const sunrpc_auth::Credential& credential, Budget& budget);
+  std::errc Await(Started& started);
   Connection& LeastLoaded();
 
   const uint16_t port_;

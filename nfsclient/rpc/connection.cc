@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
-#include <random>
 
 #include "nfsclient/rpc/futex.h"
 #include "nfsclient/rpc/reply_header.h"
@@ -65,7 +65,7 @@ Connection::Connection(const Endpoint& endpoint, const Timeouts& timeouts,
     : endpoint_(endpoint),
       timeouts_(timeouts),
       locator_(std::move(locator)),
-      next_xid_(std::random_device()()),
+      next_xid_(arc4random()),
       backoff_(kBackoffMin),
       jitter_(next_xid_) {}
 

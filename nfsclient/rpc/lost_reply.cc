@@ -1,7 +1,7 @@
 #include "nfsclient/rpc/lost_reply.h"
 
 #include <atomic>
-#include <random>
+#include <cstdlib>
 
 namespace nfswalk::protocol {
 
@@ -46,10 +46,7 @@ std::optional<LinkReply> OutcomeOfLink(const LookupReply& found, const FileHandl
 }
 
 uint64_t NewExclusiveVerifier() {
-  static std::atomic<uint64_t> next = [] {
-    std::random_device random;
-    return uint64_t{random()} << 32 | random();
-  }();
+  static std::atomic<uint64_t> next = uint64_t{arc4random()} << 32 | arc4random();
   return next.fetch_add(0x9e3779b97f4a7c15u);
 }
 

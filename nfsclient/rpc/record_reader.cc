@@ -46,8 +46,8 @@ bool RecordReader::Relocate() {
   const size_t needed =
       std::max(2 * assembled, assembled + std::max(fragment_left_, raw)) + kSpaceBytesMin;
   const bool reuse = needed <= kBufferBytes && !spare_.empty() && spare_.is_unique();
-  ReplySlice larger =
-      reuse ? std::move(spare_) : ReplySlice::Allocate(std::max(needed, kBufferBytes));
+  const size_t least = buffer_.empty() ? kFirstBufferBytes : kBufferBytes;
+  ReplySlice larger = reuse ? std::move(spare_) : ReplySlice::Allocate(std::max(needed, least));
   if (larger.empty()) return false;
   if (assembled != 0) std::memcpy(larger.bytes().data(), &buffer_.bytes()[record_], assembled);
   if (raw != 0) std::memcpy(&larger.bytes()[assembled], &buffer_.bytes()[raw_], raw);

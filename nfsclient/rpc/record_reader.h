@@ -21,6 +21,8 @@ class RecordReader {
  public:
   // The buffers that are reused. Longer records have a buffer of their own.
   static constexpr size_t kBufferBytes = (1 << 20) + (16 << 10);
+  // A stream's first buffer: all that many connections need (portmapper, MOUNT, a few calls).
+  static constexpr size_t kFirstBufferBytes = 16 << 10;
 
   enum class Next {
     kIncomplete,

@@ -58,13 +58,19 @@ milliseconds Retry::AttemptTimeout(uint32_t timeouts) const {
 }
 
 SendResult Retry::Send(Connection& connection, Call& call, Budget& budget) {
+  if (Clock::now() >= budget.give_up) return {std::errc::timed_out};
+  connection.Submit(call);
+  return Await(connection, call, budget);
+}
+
+SendResult Retry::Await(Connection& connection, Call& call, Budget& budget) {
   bool may_resend_on_connection = resends_on_connection_;
-  for (bool was_sent = false;; retries_.fetch_add(1)) {
+  for (bool was_sent = false;; connection.Submit(call)) {
     const Clock::time_point now = Clock::now();
-    if (now >= budget.give_up) return {std::errc::timed_out};
     call.deadline = std::min(budget.give_up, now + AttemptTimeout(budget.timeouts));
-    const Outcome outcome = connection.Execute(call);
+    const Outcome outcome = connection.Wait(call);
     const bool repeated = std::exchange(was_sent, was_sent || call.was_sent());
+    bool resends = false;
     switch (outcome) {
       case Outcome::kReplied:
         return {{}, repeated};
@@ -79,17 +85,17 @@ SendResult Retry::Send(Connection& connection, Call& call, Budget& budget) {
         return {std::errc::not_enough_memory};
       case Outcome::kTimedOut:
         ++budget.timeouts;
-        if (was_sent && connection.HasReceivedSince(call, now) &&
-            std::exchange(may_resend_on_connection, false)) {
-          continue;
-        }
+        resends = was_sent && connection.HasReceivedSince(call, now) &&
+                  std::exchange(may_resend_on_connection, false);
         // A call that had less time than that does not tell that the connection is dead.
-        if (was_sent && Clock::now() - now >= timeo_) connection.Abort(call);
+        if (!resends && was_sent && Clock::now() - now >= timeo_) connection.Abort(call);
         break;
       case Outcome::kLost:
         break;
     }
-    may_resend_on_connection = resends_on_connection_;
+    if (!resends) may_resend_on_connection = resends_on_connection_;
+    retries_.fetch_add(1);
+    if (Clock::now() >= budget.give_up) return {std::errc::timed_out};
   }
 }
 

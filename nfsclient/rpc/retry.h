@@ -67,6 +67,9 @@ class Retry {
   // only); permission_denied, protocol_not_supported, operation_not_supported, io_error (rejected:
   // RFC 5531 9); not_enough_memory.
   [[nodiscard]] SendResult Send(Connection& connection, Call& call, Budget& budget);
+  // The second half of Send(), behind Connection::Submit(): the time that the call has begins here,
+  // as replies to calls submitted before it come first.
+  [[nodiscard]] SendResult Await(Connection& connection, Call& call, Budget& budget);
 
   // Pauses before a call is repeated after NFS3ERR_JUKEBOX: 100 ms, doubled up to 5 s.
   // Errors: timed_out, operation_canceled.

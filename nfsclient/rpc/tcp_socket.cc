@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <random>
 
 namespace nfswalk::rpc {
 namespace {
@@ -92,7 +92,7 @@ std::errc TcpSocket::Create(const std::string& address, uint16_t port, milliseco
 // Returns false if none is free or permitted.
 bool TcpSocket::BindReservedPort() {
   constexpr uint16_t kPorts = kReservedPortMax - kReservedPortMin + 1;
-  const auto first = static_cast<uint16_t>(std::random_device()() % kPorts);
+  const auto first = static_cast<uint16_t>(arc4random() % kPorts);
   for (uint16_t i = 0; i < kPorts; ++i) {
     const int error = Bind(fd_, static_cast<uint16_t>(kReservedPortMin + (first + i) % kPorts));
     if (error != EADDRINUSE) return error == 0;

@@ -27,9 +27,14 @@ void TakeFirstReference(Dentry& dentry) {
   dentry.lockref.Unlock();
 }
 
-bool NamesDirectory(const Dentry& dentry) {
+size_t PressureAt(size_t dentries_max, size_t inodes_max) {
+  return std::min(dentries_max, inodes_max) / 8 * 7;
+}
+
+// Of the directory that the dentry names; nullptr: it names none.
+const void* ChangeKeyOf(const Dentry& dentry) {
   const icache::Inode* inode = dentry.inode.load(std::memory_order_relaxed);
-  return inode != nullptr && inode->is_directory();
+  return inode != nullptr ? inode->change_key() : nullptr;
 }
 
 }  // namespace
@@ -55,11 +60,11 @@ DentryRef DentryRef::Copy() const {
   return {cache_, dentry_};
 }
 
-DentryCache::DentryCache(rcu::ChangeCount& directory_changes, size_t dentries_max,
+DentryCache::DentryCache(rcu::KeyedChangeCount& directory_changes, size_t dentries_max,
                          size_t initial_buckets, size_t names_per_chain, size_t inodes_max)
     : directory_changes_(directory_changes),
-      dentries_max_(dentries_max),
-      pressure_at_(std::min(dentries_max, inodes_max) / 8 * 7),
+      limit_(dentries_max),
+      pressure_at_(PressureAt(dentries_max, inodes_max)),
       table_(initial_buckets, names_per_chain) {}
 
 DentryCache::~DentryCache() {
@@ -233,7 +238,8 @@ DentryRef DentryCache::Insert(Dentry& parent, const Name& name, icache::InodeRef
   }
   inode.release();
   UpdatePressure();
-  if (size() > dentries_max_) Prune(std::min(kPruneBatch, size() - dentries_max_ + 1));
+  const size_t now = size(), limit = this->limit();
+  if (now > limit) Prune(std::min(kPruneBatch, now - limit + 1));
   return {this, own};
 }
 
@@ -242,7 +248,7 @@ DentryRef DentryCache::Insert(Dentry& parent, const Name& name, icache::InodeRef
 // is not freed meanwhile.
 void DentryCache::Unhash(Table::Chain& chain, Dentry& dentry) {
   // Before the dentry can be freed: a reader whose sample of the count validates has a live dentry.
-  rcu::ChangeCount::Change change(directory_changes_, NamesDirectory(dentry));
+  rcu::KeyedChangeCount::Change change(directory_changes_, ChangeKeyOf(dentry));
   dentry.seq.WriteBegin();
   chain.Remove(&dentry);
   dentry.hash.store(0, std::memory_order_relaxed);
@@ -440,6 +446,17 @@ Dentry* DentryCache::Destroy(Dentry* dentry) {
   return parent == dentry ? nullptr : parent;
 }
 
+void DentryCache::SetLimits(size_t dentries_max, size_t inodes_max) {
+  limit_.store(dentries_max, std::memory_order_relaxed);
+  pressure_at_.store(PressureAt(dentries_max, inodes_max), std::memory_order_relaxed);
+  UpdatePressure();
+}
+
+void DentryCache::Trim() {
+  pool_.Trim();
+  long_names_.Trim();
+}
+
 size_t DentryCache::Prune(size_t count) {
   std::array<Dentry*, kPruneBatch> victims;
   size_t found = 0;
@@ -473,7 +490,7 @@ void DentryCache::MarkUsed(Dentry& dentry) const {
 }
 
 void DentryCache::UpdatePressure() {
-  bool pressed = size() > pressure_at_;
+  bool pressed = size() > pressure_at_.load(std::memory_order_relaxed);
   if (pressed != under_pressure()) under_pressure_.store(pressed, std::memory_order_relaxed);
 }
 

@@ -30,7 +30,7 @@
 #include "nfsclient/vfs/dentry.h"
 #include "nfsclient/vfs/name.h"
 #include "rcu/byte_pool.h"
-#include "rcu/change_count.h"
+#include "rcu/keyed_change_count.h"
 #include "rcu/hash_table.h"
 #include "rcu/object_pool.h"
 #include "rcu/read_guard.h"
@@ -76,7 +76,7 @@ class DentryCache {
   // `initial_buckets`: the table begins with as many chains, and doubles at a mean of
   // `names_per_chain`. `directory_changes`, which outlives the cache, counts directories that are
   // dropped or moved. `inodes_max`: the limit of the cache whose inodes the dentries hold.
-  explicit DentryCache(rcu::ChangeCount& directory_changes, size_t dentries_max,
+  explicit DentryCache(rcu::KeyedChangeCount& directory_changes, size_t dentries_max,
                        size_t initial_buckets = 1024, size_t names_per_chain = 1,
                        size_t inodes_max = SIZE_MAX);
   // Preconditions: no references but the root's, no walker inside.
@@ -135,6 +135,12 @@ class DentryCache {
 
   void Put(Dentry* dentry);
 
+  // The limit of dentries, and that of the inodes that they hold, from now on.
+  void SetLimits(size_t dentries_max, size_t inodes_max);
+  size_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  // Hands unused memory back to the system, after a grace period.
+  void Trim();
+
   // Destroys up to `count` unused dentries out of at most 64 examined; returns how many. Allocates
   // nothing.
   size_t Prune(size_t count);
@@ -175,9 +181,9 @@ class DentryCache {
   Dentry* Destroy(Dentry* dentry);
   void UpdatePressure();
 
-  rcu::ChangeCount& directory_changes_;
-  const size_t dentries_max_;
-  const size_t pressure_at_;
+  rcu::KeyedChangeCount& directory_changes_;
+  std::atomic<size_t> limit_;
+  std::atomic<size_t> pressure_at_;
   rcu::ObjectPool<Dentry> pool_;
   rcu::BytePool long_names_;
   Table table_;

@@ -1,17 +1,10 @@
 #include "nfsclient/vfs/name.h"
 
-#include <random>
+#include <cstdlib>
 
 namespace nfswalk::vfs {
 
-namespace {
-uint64_t DrawSeed() {
-  std::random_device device;
-  return (uint64_t{device()} << 32) | device();
-}
-}  // namespace
-
-const uint64_t hash_seed = DrawSeed();
+const uint64_t hash_seed = uint64_t{arc4random()} << 32 | arc4random();
 
 Name internal::ScanLongName(const char* text, uint64_t state) {
   Name name{.data = text, .word0 = LoadWord(text), .word1 = LoadWord(text + 8)};

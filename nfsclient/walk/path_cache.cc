@@ -45,9 +45,11 @@ bool PathCache::Grow(size_t set_count) {
   conflict_evictions_ = 0;
   std::unique_ptr<Set[]> sets(new (std::nothrow) Set[set_count]);
   std::unique_ptr<Entry[]> entries(new (std::nothrow) Entry[set_count * kSlots]);
-  if (sets == nullptr || entries == nullptr) return false;
+  std::unique_ptr<Directories[]> directories(new (std::nothrow) Directories[set_count * kSlots]);
+  if (sets == nullptr || entries == nullptr || directories == nullptr) return false;
   sets_ = std::move(sets);
   entries_ = std::move(entries);
+  directories_ = std::move(directories);
   set_count_ = set_count;
   return true;
 }
@@ -66,7 +68,7 @@ PathCache::Prefix PathCache::PrefixKeyOf(std::string_view path, const nfs::Super
 const vfs::Dentry* PathCache::FindOwn(const Prefix& prefix, const nfs::Superblock& superblock,
                                       uint64_t now_ns, Position* position) const {
   const Hit hit = Lookup(prefix.own_hash());
-  if (hit.entry == nullptr || !hit.entry->IsValid(prefix, superblock, now_ns) ||
+  if (hit.entry == nullptr || !IsValid(*hit.entry, prefix, superblock, now_ns) ||
       !hit.entry->Serves(prefix.credential)) {
     return nullptr;
   }
@@ -81,11 +83,22 @@ bool PathCache::ShouldInsert(uint64_t hash) {
   return false;
 }
 
+// Whether what has changed since the entry's sample was elsewhere; gives it a newer one then,
+// unless a change is under way.
+[[gnu::noinline]] bool PathCache::Resample(Entry& entry, const nfs::Superblock& superblock) const {
+  const auto& [keys, changes] = directories_[static_cast<size_t>(&entry - entries_.get())];
+  if (!keys.fit()) return false;
+  const auto sample = superblock.directory_changes.TrySample();  // before the sum (Contract)
+  if (superblock.directory_changes.Sum(keys) != changes) return false;
+  if (sample) entry.sample = *sample;
+  return true;
+}
+
 // False for an entry that will never be valid again, as far as can be told from this mount.
-bool PathCache::MayBeValid(const Entry& entry, const nfs::Superblock& superblock, uint64_t now_ns) {
+bool PathCache::MayBeValid(Entry& entry, const nfs::Superblock& superblock, uint64_t now_ns) const {
   if (entry.mount == 0 || entry.validity.until_ns <= now_ns) return false;
   if (entry.mount != superblock.mount_id) return true;
-  return superblock.directory_changes.Validate(entry.sample);
+  return IsUnchanged(entry, superblock);
 }
 
 // The slot that has the hash; else the first whose entry is not valid, so that the last one is
@@ -104,6 +117,8 @@ size_t PathCache::SlotFor(uint64_t hash, const nfs::Superblock& superblock, uint
 void PathCache::Insert(const Prefix& prefix, const Position& position,
                        const nfs::Superblock& superblock, uint64_t sample,
                        const ValidityInterval& validity, uint64_t now_ns) {
+  const uint64_t changes = walked_.fit() ? superblock.directory_changes.Sum(walked_) : 0;
+  if (!superblock.directory_changes.Validate(sample)) return;
   uint64_t hash = prefix.hash;
   if (Entry* const shared = FindShareable(prefix, position, superblock, sample, now_ns)) {
     if (!shared->full()) {
@@ -116,6 +131,7 @@ void PathCache::Insert(const Prefix& prefix, const Position& position,
   }
   const size_t set = SetOf(hash), slot = SlotFor(hash, superblock, now_ns);
   sets_[set].Put(slot, hash, position.dentry);
+  directories_[set * kSlots + slot] = {walked_, changes};
   Entry& entry = entries_[set * kSlots + slot];
   entry.mount = prefix.mount;
   entry.sample = sample;
@@ -133,7 +149,7 @@ PathCache::Entry* PathCache::FindShareable(const Prefix& prefix, const Position&
                                            uint64_t now_ns) {
   const Hit hit = Lookup(prefix.hash);
   Entry* const entry = hit.entry;
-  const bool shareable = entry != nullptr && entry->IsValid(prefix, superblock, now_ns) &&
+  const bool shareable = entry != nullptr && IsValid(*entry, prefix, superblock, now_ns) &&
                          entry->sample == sample && !entry->Serves(prefix.credential) &&
                          hit.position() == position;
   return shareable ? entry : nullptr;

@@ -137,7 +137,7 @@ RcuOutcome PathWalk::Rcu(RcuOutcome (RcuWalk::*resolve)(), Finish&& finish, Read
       if (position_) cached_credential_ = superblock_.credentials.TakeReference(walk.credential());
     }
   }
-  superblock_.Count(outcome.need);
+  superblock_.Count(flags_.call, outcome.need);
   return outcome;
 }
 

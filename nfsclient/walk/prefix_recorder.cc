@@ -14,6 +14,7 @@ void PrefixRecorder::Record(const Walker& walker, const Position& position, cons
   validity_.Narrow(*granted, rights_ns);
   validity_.Narrow(directory.read_at_ns.load(std::memory_order_relaxed),
                    directory.lifetime_ns.load(std::memory_order_relaxed));
+  cache_->walked().Add(directory.change_key());
   if (rest < prefix_.text.end()) return;
   cache_->Insert(prefix_, position, superblock, sample_, validity_, now_ns);
   Forget();

@@ -48,6 +48,7 @@ class PrefixRecorder {
       if (const auto sample = superblock.directory_changes.TrySample()) {
         prefix_ = prefix;
         sample_ = *sample;
+        cache_->walked().Clear();
       }
     }
     return nullptr;

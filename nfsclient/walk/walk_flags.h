@@ -2,19 +2,22 @@
 #ifndef NFSWALK_NFSCLIENT_WALK_WALK_FLAGS_H_
 #define NFSWALK_NFSCLIENT_WALK_WALK_FLAGS_H_
 
+#include "nfsclient/nfs/stats.h"
+
 namespace nfswalk::walk {
 
 // MAXSYMLINKS: all links of one call together, nested or not (WALK-10).
 inline constexpr int kLinksMax = 40;
 
 struct WalkFlags {
-  bool follow_last = true;   // LOOKUP_FOLLOW
-  bool no_symlinks = false;  // LOOKUP_NO_SYMLINKS
-  bool beneath = false;      // LOOKUP_BENEATH
-  bool strict = false;       // linearizable (WALK-16)
-  bool cached = false;       // LOOKUP_CACHED: EAGAIN instead of anything that may sleep
-  bool open = false;         // LOOKUP_OPEN: the server opens the file by its name
-  bool dont_cache = false;   // what the walk brought in and ends at goes with its last reference
+  nfs::PathCall call = nfs::PathCall::kStat;  // whose walk it is, for stats()
+  bool follow_last = true;                    // LOOKUP_FOLLOW
+  bool no_symlinks = false;                   // LOOKUP_NO_SYMLINKS
+  bool beneath = false;                       // LOOKUP_BENEATH
+  bool strict = false;                        // linearizable (WALK-16)
+  bool cached = false;      // LOOKUP_CACHED: EAGAIN instead of anything that may sleep
+  bool open = false;        // LOOKUP_OPEN: the server opens the file by its name
+  bool dont_cache = false;  // what the walk brought in and ends at goes with its last reference
 };
 
 }  // namespace nfswalk::walk

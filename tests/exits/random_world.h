@@ -131,8 +131,8 @@ class RandomWorld {
            std::to_string(static_cast<int>(options_.lookupcache)) + " ac " +
            seconds(options_.acregmin_s) + seconds(options_.acregmax_s) +
            seconds(options_.acdirmin_s) + seconds(options_.acdirmax_s) + "limits " +
-           std::to_string(options_.dentries_max) + " " +
-           std::to_string(options_.access_entries_max) + " " +
+           std::to_string(*options_.dentries_max) + " " +
+           std::to_string(*options_.access_entries_max) + " " +
            std::to_string(options_.credentials_max);
   }
 

@@ -24,9 +24,10 @@ jobs=$(nproc)
 export ASAN_OPTIONS=leak_check_at_exit=0:quarantine_size_mb=16:malloc_context_size=0
 status=0
 pids=()
+# Scaled: of inputs that reach as much, those that take less time are mutated more often.
 for ((job = 1; job <= jobs; ++job)); do
   "$fuzzer" -seed=$((RANDOM + job)) -runs=$(((inputs + jobs - 1) / jobs)) -max_total_time="$seconds" -max_len=4096 \
-    -malloc_limit_mb=64 -timeout=20 -print_final_stats=1 \
+    -entropic_scale_per_exec_time=1 -malloc_limit_mb=64 -timeout=20 -print_final_stats=1 \
     "$found/new" tests/fuzz/wire/corpus "$found/seeds" 2>"$found/log$job" &
   pids+=($!)
 done

@@ -121,10 +121,18 @@ TEST_F(Benchmark, WarmStatHasARowForEachSubjectAndCourse) {
   EXPECT_EQ(run.facts["files"], 2000);
   EXPECT_EQ(run.totals["interrupted"], false);
   std::map<std::tuple<std::string, std::string, int>, int> courses;
+  std::set<std::pair<std::string, int>> churn;
   for (const Json& row : run.rows) {
-    ++courses[{row["subject"], row["mode"], row["identities"]}];
     ExpectTimesOrReason(row);
+    if (row.contains("churn")) {
+      churn.emplace(row["churn"], row["directories"]);
+      EXPECT_EQ(row["changes_per_s"] > 0, row["churn"] != "none") << row;
+      EXPECT_GT(row["prefix_hits"], 0) << row;
+    } else {
+      ++courses[{row["subject"], row["mode"], row["identities"]}];
+    }
   }
+  EXPECT_EQ(churn.size(), 6u * 2);
   // Ten courses, with one thread and with two; one of them also as four identities. Three more
   // beside the map, which knows no links and opens nothing.
   for (const char* mode : {"ref", "rcu-locked", "rcu-peek", "nopathcache", "rcu-search"}) {
@@ -182,8 +190,8 @@ TEST_F(Benchmark, ColdWalkCountsTheRpcsOfEveryWalkOverBothVersions) {
   EXPECT_EQ(run.totals["interrupted"], false);
   // Five settings by path and three by listing, with two numbers of threads and the raw calls;
   // libnfs by path and by listing; four settings with expired caches; the deep file; two walks far
-  // from the server.
-  EXPECT_EQ(run.rows.size(), (5u + 3) * 3 + 2 * 2 * 2 + 4 * 2 + 3 + 2 * 2);
+  // from the server; the large directory; changes with their raw calls.
+  EXPECT_EQ(run.rows.size(), (5u + 3) * 3 + 2 * 2 * 2 + 4 * 2 + 3 + 2 * 2 + 2 + 2 * 2);
   for (const Json& row : run.rows) ExpectTimesOrReason(row);
   const auto of = [&](const std::string& subject, const char* protocol, const char* mode,
                       int threads) { return RowOf(run.rows, subject, protocol, mode, threads); };
@@ -201,6 +209,11 @@ TEST_F(Benchmark, ColdWalkCountsTheRpcsOfEveryWalkOverBothVersions) {
     EXPECT_LT(of("nfswalk 1 ms", protocol, "expired", 1)["rpcs"], kFiles / 10);
     EXPECT_EQ(of("libnfs sync", protocol, "find", 1)["files"], kFiles + 1);
     EXPECT_LT(of("libnfs sync", protocol, "find", 1)["rpcs"], kFiles / 4) << "with attributes";
+    const Json large = of("nfswalk", protocol, "large", 1);
+    EXPECT_EQ(large["files"], 2 * kFiles / 10);
+    EXPECT_GE(large.value("longest_ns", 1.0), large.value("p999_ns", 0.0));
+    const Json changes = of("nfswalk", protocol, "create+unlink", 1);
+    EXPECT_EQ(changes["rpcs"], of("raw calls", protocol, "create+unlink", 1)["rpcs"]) << changes;
   }
   for (const char* mode : {"path", "find"}) {
     for (const auto& [protocol, suffix] :
@@ -298,7 +311,7 @@ TEST_F(Benchmark, MakeReplayGetsTheRecordedResultsInEveryModeAndWarmWithoutRpcs)
   EXPECT_GT(run.totals["compared"], 5 * kCallsOfGit);
   EXPECT_EQ(run.totals["differ"], 0);
   const std::vector<Json> cold = RowsOf(run, "cold");
-  EXPECT_EQ(cold.size(), 11u);  // nine ways to mount, the kernel and libnfs
+  EXPECT_EQ(cold.size(), 13u);  // eleven ways to mount, the kernel and libnfs
   for (const Json& row : cold) {
     if (row["subject"] == "libnfs sync") continue;
     EXPECT_GE(row["ops"], kCallsOfGit) << row;
@@ -306,7 +319,7 @@ TEST_F(Benchmark, MakeReplayGetsTheRecordedResultsInEveryModeAndWarmWithoutRpcs)
   // Without libnfs and what expires; four numbers of threads.
   EXPECT_EQ(RowsOf(run, "warm").size(), 8u * 4);
   const std::vector<Json> expired = RowsOf(run, "expired");
-  ASSERT_EQ(expired.size(), 2u);
+  ASSERT_EQ(expired.size(), 4u);
   for (const Json& row : expired) EXPECT_GT(row["need_ref"]["getattr_rpc"], 0) << row;
 }
 
@@ -368,8 +381,7 @@ TEST_F(Benchmark, MakeReplayShowsWhatItsPeersAnswerOtherwiseAndJudgesItself) {
   EXPECT_EQ(run.rows.at(2)["mismatches"], 1) << run.rows.at(2);
 }
 
-// --- a server that outlives the run ---
-
+// A server that outlives the run.
 class BenchmarkOnGivenServer : public Benchmark {
  protected:
   void SetUp() override {
@@ -443,8 +455,7 @@ struct LongRun {
 class BenchmarkThatEndsEarly : public BenchmarkOnGivenServer,
                                public testing::WithParamInterface<LongRun> {
  protected:
-  // Starts a run and returns once it makes its tree, which it does after it has begun to catch
-  // signals.
+  // Returns once the run makes its tree, which it does after it has begun to catch signals.
   StartedBenchmark StartRun(const std::string& options = "") {
     const NfsServer::NetworkScope scope(*server_);
     Strings arguments = GetParam().arguments;
@@ -454,8 +465,6 @@ class BenchmarkThatEndsEarly : public BenchmarkOnGivenServer,
     while (NothingLeftBehind()) std::this_thread::yield();
     return run;
   }
-  // make_replay's totals are of its comparison.
-  bool totals_say_interrupted() const { return GetParam().bench != "make_replay"; }
 };
 
 INSTANTIATE_TEST_SUITE_P(
@@ -474,7 +483,7 @@ TEST_P(BenchmarkThatEndsEarly, RemovesItsTreeWhenInterrupted) {
   kill(run.pid(), SIGINT);
   const BenchmarkRun ended = run.Wait();
   EXPECT_EQ(ended.exit_code, 130) << ended.err;
-  if (totals_say_interrupted()) {
+  if (GetParam().bench != "make_replay") {  // whose totals are of its comparison
     EXPECT_EQ(ended.totals["interrupted"], true);
   }
   EXPECT_TRUE(NothingLeftBehind());
@@ -552,6 +561,7 @@ TEST(BenchmarkWithoutServer, RefusesBadArgumentsByNameWithoutRows) {
         {"--threads", "257"},
         {"--turn-ms", "0"},
         {"--repetitions", "1001"},
+        {"--churn", "0"},
         {"--bogus"},
         {"stray"}}},
       {"cold_walk",

@@ -222,8 +222,11 @@ TEST_P(Change, DataIsReadAndWritten) {
   std::vector<std::byte> data(3'000'000);
   for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 7);
   EXPECT_EQ((*file)->PWrite(data, 10).value_or(0), data.size());
-  std::vector<std::byte> back(data.size() + 100);
+  std::vector<std::byte> back(8 * data.size());
+  const uint64_t before = Rpcs();
   EXPECT_EQ((*file)->PRead(back, 10).value_or(0), data.size());
+  // A megabyte each, and none behind the end.
+  EXPECT_EQ(Rpcs() - before, 3u);
   back.resize(data.size());
   EXPECT_EQ(back, data);
   EXPECT_EQ(client_->Stat(Path("file"), root_)->size_bytes, data.size() + 10);

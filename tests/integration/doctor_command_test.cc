@@ -42,6 +42,7 @@ TEST_P(DoctorCommandTest, ReportsWhatTheServerOffers) {
                     HasSubstr("with attributes of the entries"), HasSubstr("255 bytes at most"),
                     HasSubstr("\nCalled as    uid 0 gid 0"),
                     HasSubstr("allowed: read, search, modify, extend, delete\n"),
+                    HasSubstr("\nCaches       at most "),
                     HasSubstr("\nWarm stat    'd/f': 100 of 100 in RCU mode")));
 }
 
@@ -61,6 +62,8 @@ TEST_P(DoctorCommandTest, JsonHasItsKeysWithTheirTypes) {
   EXPECT_GT(report["limits"]["read_bytes"].get<uint64_t>(), 4095u);
   EXPECT_EQ(report["limits"]["name_bytes"], 255);
   EXPECT_EQ(report["listings_with_attributes"], true);
+  EXPECT_GE(report["caches"]["inodes_max"].get<uint64_t>(), 10'000u);
+  EXPECT_TRUE(report["caches"]["limits_from"].is_string());
   EXPECT_EQ(report["names_per_compound"].is_number(), GetParam() == 4);
   EXPECT_EQ(report["lookups"][0]["path"], "d");
   EXPECT_EQ(report["lookups"][0]["in_rcu_mode"], 100);

@@ -7,7 +7,7 @@
 
 #include "access_cache/access_cache.h"
 #include "access_cache/access_lru.h"
-#include "rcu/change_count.h"
+#include "rcu/keyed_change_count.h"
 #include "rcu/read_guard.h"
 #include "rcu/spin_lock.h"
 #include "sunrpc_auth/credential_cache.h"
@@ -34,7 +34,7 @@ struct Grant {
 };
 
 struct Inode {
-  rcu::ChangeCount drops;
+  rcu::KeyedChangeCount drops;
   AccessLru lru{100, drops};
   rcu::SpinLock lock{rcu::LockClass::kAccess};
   AccessCache cache{lock};

@@ -1,10 +1,11 @@
-// SeqCount and ChangeCount.
+// SeqCount, ChangeCount and KeyedChangeCount.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <optional>
 
 #include "rcu/change_count.h"
+#include "rcu/keyed_change_count.h"
 #include "rcu/seqcount.h"
 #include "tests/litmus/explorer.h"
 #include "tests/litmus/scenario.h"
@@ -69,6 +70,13 @@ struct Guarded {
 
   void Set(ChangeCount& count, int value) {
     const ChangeCount::Change change(count);
+    Set(value);
+  }
+  void Set(KeyedChangeCount& count, const void* key, int value) {
+    const KeyedChangeCount::Change change(count, key);
+    Set(value);
+  }
+  void Set(int value) {
     first.store(value, kRelaxed);
     second.store(value, kRelaxed);
   }
@@ -120,6 +128,61 @@ const Scenario kTwoChanges(
     400, {"both changes are seen", "one change is seen"});
 
 TEST(ChangeCountLitmus, OverlappingChangesAreEachSeenWholeOrNotAtAll) { kTwoChanges.ExpectHolds(); }
+
+// Keys of different shards.
+const void* const kHere = reinterpret_cast<const void*>(uintptr_t{1});
+const void* const kElsewhere = reinterpret_cast<const void*>(uintptr_t{2});
+
+// As a walk uses the prefix that it, or one before it, has recorded, when the mount has changed.
+const Scenario kSumAndLaterUse(
+    [] {
+      KeyedChangeCount count;
+      Guarded guarded;
+      RunThreads({[&] { guarded.Set(count, kHere, 1); },
+                  [&] {
+                    KeyedChangeCount::Keys keys;
+                    keys.Add(kHere);
+                    const std::optional<uint64_t> sample = count.TrySample();
+                    if (!sample) return;
+                    const int kept = guarded.first.load(kRelaxed);
+                    const int other = guarded.second.load(kRelaxed);
+                    const uint64_t sum = count.Sum(keys);
+                    if (!count.Validate(*sample)) return;
+                    Require(kept == other, "half a change is valid");
+                    Require(sum == *sample, "the sum is not of the sample");
+                    if (kept == 1) Saw("the change is sampled");
+                    const int later = guarded.first.load(kRelaxed);
+                    if (count.Sum(keys) != sum) {
+                      Saw("what was kept becomes invalid");
+                      return;
+                    }
+                    Require(later == kept, "what is valid has changed");
+                  }});
+    },
+    50, {"the change is sampled", "what was kept becomes invalid"});
+
+TEST(KeyedChangeCountLitmus, WhatHasItsSumIsAsItWasWhenSampled) { kSumAndLaterUse.ExpectHolds(); }
+
+const Scenario kNewSample(
+    [] {
+      KeyedChangeCount count;
+      Guarded here;
+      Guarded there;
+      RunThreads({[&] { here.Set(count, kHere, 1); }, [&] { there.Set(count, kElsewhere, 1); },
+                  [&] {
+                    KeyedChangeCount::Keys keys;
+                    keys.Add(kHere);
+                    const std::optional<uint64_t> sample = count.TrySample();
+                    if (!sample || count.Sum(keys) != 0) return;
+                    const int later = here.second.load(kRelaxed);
+                    if (!count.Validate(*sample)) return;
+                    Require(later == 0, "a sample without the change is valid after it");
+                    if (*sample == 1) Saw("a sample is taken behind a change elsewhere");
+                  }});
+    },
+    400, {"a sample is taken behind a change elsewhere"});
+
+TEST(KeyedChangeCountLitmus, ANewSampleIsOfTheSameStateAsTheSum) { kNewSample.ExpectHolds(); }
 
 }  // namespace
 }  // namespace nfswalk::rcu

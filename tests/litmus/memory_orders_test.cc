@@ -28,6 +28,7 @@ constexpr std::array kFiles = {
     "access_cache/access_list.h",
     "rcu/bit_lock_chain.h",
     "rcu/change_count.h",
+    "rcu/keyed_change_count.h",
     "rcu/lockref.h",
     "rcu/rcu_chain.h",
     "rcu/seqcount.h",
@@ -44,6 +45,9 @@ constexpr std::array kSpares = {
     // O2's fence and TrySample()'s order suffice for what a change guards: begun_ is stored before
     // the fence of its Change.
     Spare{"rcu/change_count.h", "return begun_.load(std::memory_order_acquire) == sample;",
+          std::memory_order_relaxed},
+    // The same: Validate()'s fence stands behind it where a walk is recorded.
+    Spare{"rcu/keyed_change_count.h", "shards_[keys.shards_[i]].load(std::memory_order_acquire);",
           std::memory_order_relaxed},
 };
 

@@ -66,7 +66,7 @@ class AccessCacheRaceTest : public testing::Test {
   }
 
   CredentialCache credentials_{{.entries_max = 100}};
-  rcu::ChangeCount drops_;
+  rcu::KeyedChangeCount drops_;
   AccessLru lru_{100, drops_};
   LoneAccessCache cache_;
   std::array<CredentialRef, 10> users_;
@@ -250,7 +250,7 @@ constexpr uint64_t kReadsMax = 20'000'000;
 struct Torture {
   unsigned seed;
   CredentialCache credentials{{.entries_max = 2}};
-  rcu::ChangeCount drops;
+  rcu::KeyedChangeCount drops;
   AccessLru lru;
   LoneAccessCache cache;
   LoneAccessCache neighbour;

@@ -12,6 +12,7 @@
 
 #include "rcu/change_count.h"
 #include "rcu/sync_point.h"
+#include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk {
@@ -107,6 +108,26 @@ TEST_F(PathCacheRace, NoPrefixIsUsedWhileADirectoryLeavesItsPlace) {
   ASSERT_FALSE(hits.empty());
   EXPECT_EQ(hits.back(), 0u);
   EXPECT_EQ(Stat(kFile), kMissing);
+}
+
+// A change of the root has begun and is not counted as one of the root yet: nothing of it is
+// stored, so that the prefix may be used. It must not take the sample of a mount with this change.
+TEST_F(PathCacheRace, APrefixUsedWhileAChangeBeginsIsNotValidBehindIt) {
+  Warm(kFile);
+  Warm(kFile);
+  const auto hits = [this] {
+    const uint64_t before = path_hits();
+    EXPECT_EQ(Stat(kFile), file_);
+    return path_hits() - before;
+  };
+  EXPECT_EQ(hits(), 1u);
+  bool used = false;
+  rcu::SyncPointScript::OnReach("keyed-change:between-counts", [&] { used = hits() == 1; });
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+  { const nfs::DirectoryChange change(superblock, *superblock.root.inode()); }
+  rcu::SyncPointScript::ClearAll();
+  EXPECT_TRUE(used);
+  EXPECT_EQ(hits(), 0u);
 }
 
 // Two overlapping writers: a sample in between is not kept.

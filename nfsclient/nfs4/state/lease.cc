@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-#include <random>
+#include <cstdlib>
 #include <utility>
 
 #include "nfsclient/nfs4/compound.h"
@@ -24,10 +24,7 @@ constexpr int kTriesMax = 4;
 // Used if the server sends no lease time.
 constexpr std::chrono::seconds kDefaultLease{90};
 
-uint64_t Random() {
-  std::random_device random;
-  return uint64_t{random()} << 32 | random();
-}
+uint64_t Random() { return uint64_t{arc4random()} << 32 | arc4random(); }
 
 // Host and process identify the client in the server's list of clients.
 std::string NewId() {

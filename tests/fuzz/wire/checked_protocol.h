@@ -48,6 +48,21 @@ class CheckedProtocol : public fixtures::WrappedProtocol<CheckedProtocol> {
     Require("WRITE", protocol::ViolationIn(reply, data.size()));
     return reply;
   }
+  protocol::ReadReply ReadPieces(const FileHandle& file, uint64_t offset_bytes,
+                                 std::span<std::byte> into, size_t piece_bytes,
+                                 const protocol::OpenState* state, const Credential& who) override {
+    const auto reply = inner_->ReadPieces(file, offset_bytes, into, piece_bytes, state, who);
+    Require("READ in pieces", reply.count_bytes <= into.size() ? "" : "no more than requested");
+    return reply;
+  }
+  protocol::WriteReply WritePieces(const FileHandle& file, uint64_t offset_bytes,
+                                   std::span<const std::byte> data, size_t piece_bytes,
+                                   const protocol::OpenState* state,
+                                   const Credential& who) override {
+    const auto reply = inner_->WritePieces(file, offset_bytes, data, piece_bytes, state, who);
+    Require("WRITE in pieces", reply.count_bytes <= data.size() ? "" : "no more than was sent");
+    return reply;
+  }
   protocol::ReadDirReply ReadDir(const FileHandle& directory, protocol::ReadDirPosition position,
                                  bool plus, const Credential& who) override {
     auto reply =

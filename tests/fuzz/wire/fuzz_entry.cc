@@ -75,12 +75,14 @@ bool Open(Client& c) {
 bool Read(Client& c) {
   std::array<std::byte, 200> into;
   const uint64_t offset_bytes = c.choice * 50;
-  return c.nfs.Read(c.at, offset_bytes, into, c.state.get(), c.who).error == kOk;
+  const size_t piece_bytes = c.choice % 2 == 0 ? into.size() : 30;
+  return c.nfs.ReadPieces(c.at, offset_bytes, into, piece_bytes, c.state.get(), c.who).error == kOk;
 }
 
 bool Write(Client& c) {
   std::array<std::byte, 50> data{};
-  return c.nfs.Write(c.at, c.choice, data, c.state.get(), c.who).error == kOk;
+  const size_t piece_bytes = c.choice % 2 == 0 ? data.size() : 20;
+  return c.nfs.WritePieces(c.at, c.choice, data, piece_bytes, c.state.get(), c.who).error == kOk;
 }
 
 bool List(Client& c, bool plus) {

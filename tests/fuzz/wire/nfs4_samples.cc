@@ -158,11 +158,17 @@ Violation TakeData(CompoundReader& reader) {
 
 Violation TakeWritten(CompoundReader& reader) {
   reader.Next(OP_PUTFH);
-  size_t count = 0;
-  const bool taken = TakeWrite(reader, kTransferBytes, count);
-  if (count > kTransferBytes) return "no more than was sent";
-  if (taken && count == 0) return "progress";
+  rpc::WrittenReply reply;
+  const bool taken = TakeWrite(reader, kTransferBytes, rpc::Stability::kUnstable, reply);
+  if (reply.count_bytes > kTransferBytes) return "no more than was sent";
+  if (taken && reply.count_bytes == 0) return "progress";
   return ThenFile(taken, reader);
+}
+
+Violation TakeCommitted(CompoundReader& reader) {
+  reader.Next(OP_PUTFH);
+  uint64_t verifier = 0;
+  return ThenFile(TakeCommit(reader, verifier), reader);
 }
 
 Violation TakeSet(CompoundReader& reader) {
@@ -257,6 +263,8 @@ std::vector<ReplySample> Nfs4Samples() {
              kOk, TakeRenaming),
       Sample("WRITE", OnFile().Add(OP_WRITE, Xdr().U32(100, 2).U64(1)).Add(OP_GETATTR, File()), kOk,
              TakeWritten),
+      Sample("COMMIT", OnFile().Add(OP_COMMIT, Xdr().U64(1)).Add(OP_GETATTR, File()), kOk,
+             TakeCommitted),
       Sample("SETATTR", OnFile().Add(OP_SETATTR, Xdr().U32(2, 16, 2)).Add(OP_GETATTR, File()), kOk,
              TakeSet),
       Sample("OPEN",

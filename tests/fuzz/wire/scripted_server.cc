@@ -47,6 +47,15 @@ std::string Marked(const std::string& message) {
   return Xdr().U32(0x80000000u | message.size()).Raw(message).str();
 }
 
+// Up to kSentBytesMax, beyond which the last one goes on.
+void Repeat(std::string& bytes, size_t times) {
+  if (bytes.empty()) return;
+  const size_t bytes_max = ScriptedServer::kSentBytesMax + bytes.size() - 1;
+  const size_t size = bytes.size() * std::min(times, bytes_max / bytes.size());
+  bytes.reserve(size);
+  while (bytes.size() < size) bytes.append(bytes, 0, size - bytes.size());
+}
+
 }  // namespace
 
 ScriptedServer::ScriptedServer(Script& script, uint32_t version, const Observer& observer)
@@ -76,13 +85,10 @@ SimulatedNetwork::Sent ScriptedServer::Answer(std::string_view message) {
     held_ += bytes;
     return {};
   }
-  const std::string once = bytes;
-  for (int more = (1 << 2 * (how >> 5)) - 1; more > 0 && bytes.size() < kSentBytesMax; --more) {
-    bytes += once;
-  }
-  return {.bytes = bytes + std::exchange(held_, {}),
-          .ends = after == After::kEnd,
-          .is_slow = after == After::kSlow};
+  Repeat(bytes, size_t{1} << 2 * (how >> 5));
+  bytes += std::exchange(held_, {});
+  return {
+      .bytes = std::move(bytes), .ends = after == After::kEnd, .is_slow = after == After::kSlow};
 }
 
 FakeAnswer ScriptedServer::GoodAnswer(const FakeCall& call) {

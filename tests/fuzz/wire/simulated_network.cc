@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <utility>
 
 namespace nfswalk::fuzz {
@@ -114,11 +113,14 @@ void SimulatedNetwork::TakeCalls(Connection& connection) {
     std::memcpy(&mark, connection.call.data(), sizeof mark);
     const size_t bytes = kMarkBytes + (__builtin_bswap32(mark) & 0x7fffffff);
     if (connection.call.size() < bytes) return;
-    const std::string message = connection.call.substr(kMarkBytes, bytes - kMarkBytes);
+    Sent sent = server_.Answer({connection.call.data() + kMarkBytes, bytes - kMarkBytes});
     connection.call.erase(0, bytes);
-    Sent sent = server_.Answer(message);
     connection.replies.erase(0, std::exchange(connection.taken, 0));
-    connection.replies += sent.bytes;
+    if (connection.replies.empty()) {
+      connection.replies = std::move(sent.bytes);
+    } else {
+      connection.replies += sent.bytes;
+    }
     connection.has_ended = sent.ends;
     connection.is_slow |= sent.is_slow;
   }
@@ -278,10 +280,9 @@ int pthread_detach(pthread_t thread) noexcept {
   return next(thread);
 }
 
-// std::random_device::_M_getval().
-uint32_t _ZNSt13random_device9_M_getvalEv(std::random_device* device) {
-  NFSWALK_NEXT(_ZNSt13random_device9_M_getvalEv);
-  return nfswalk::fuzz::current != nullptr ? nfswalk::fuzz::current->Random() : next(device);
+uint32_t arc4random() noexcept {
+  NFSWALK_NEXT(arc4random);
+  return nfswalk::fuzz::current != nullptr ? nfswalk::fuzz::current->Random() : next();
 }
 
 }  // extern "C"

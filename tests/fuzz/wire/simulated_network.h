@@ -3,13 +3,13 @@
 //
 // While an object exists, for the thread that made it: each socket leads to the Server; the
 // monotonic clocks pass by what is waited, and by 1 us for each time they are read; a thread runs
-// when it is joined or detached, which takes a detached one no time; std::random_device counts. A
+// when it is joined or detached, which takes a detached one no time; arc4random(3) counts. A
 // wait without a deadline ends the process. All other calls, and other threads, have the kernel's.
 //
 // List simulated_network.cc in the program's srcs: what it replaces (socket(2), connect(2),
 // poll(2), recv(2), sendmsg(2), getsockopt(2), shutdown(2), futex(2), clock_gettime(2),
 // pthread_create(3), pthread_join(3), pthread_detach(3), pthread_cond_clockwait(3),
-// std::random_device) has to precede that of libraries and sanitizers.
+// arc4random(3)) has to precede that of libraries and sanitizers.
 //
 // Thread safety: one object at a time, used by its thread.
 #ifndef NFSWALK_TESTS_FUZZ_WIRE_SIMULATED_NETWORK_H_

@@ -66,7 +66,7 @@ class AccessCacheTest : public testing::Test {
   }
 
   CredentialCache credentials_{{.entries_max = 1000}};
-  rcu::ChangeCount drops_;
+  rcu::KeyedChangeCount drops_;
   AccessLru lru_{1000, drops_};
   LoneAccessCache cache_;
 };

@@ -48,7 +48,7 @@ class AccessLruTest : public testing::Test {
   }
 
   CredentialCache credentials_{{.entries_max = 1000}};
-  rcu::ChangeCount drops_;
+  rcu::KeyedChangeCount drops_;
   AccessLru lru_{4, drops_};
   std::array<LoneAccessCache, 8> inodes_;
 };
@@ -127,7 +127,7 @@ TEST_F(AccessLruTest, AnInodeEmptiedByALockedSearchIsPassedOver) {
 
 TEST(AccessLruSmallestTest, ALimitOfOneKeepsTheLastAnswer) {
   CredentialCache credentials({.entries_max = 10});
-  rcu::ChangeCount drops;
+  rcu::KeyedChangeCount drops;
   AccessLru lru(1, drops);
   std::array<LoneAccessCache, 3> inodes;
   for (AccessCache& cache : inodes) ServeFromList(cache, credentials, lru);
@@ -145,7 +145,7 @@ TEST(AccessLruSmallestTest, ALimitOfOneKeepsTheLastAnswer) {
 // The limit counts allocated entries; the one embedded in the inode is exempt.
 TEST(AccessLruSmallestTest, ALimitOfNoneLeavesTheFirstAnswerOfEachInode) {
   CredentialCache credentials({.entries_max = 10});
-  rcu::ChangeCount drops;
+  rcu::KeyedChangeCount drops;
   AccessLru lru(0, drops);
   std::array<LoneAccessCache, 3> inodes;
   const CredentialRef first = *credentials.Lookup(Credential(1, 1));
@@ -163,7 +163,7 @@ TEST(AccessLruSmallestTest, ALimitOfNoneLeavesTheFirstAnswerOfEachInode) {
 
 TEST(AccessLruScanTest, AShrinkMayVisitEveryInode) {
   CredentialCache credentials({.entries_max = 10});
-  rcu::ChangeCount drops;
+  rcu::KeyedChangeCount drops;
   AccessLru lru(1000, drops);
   std::deque<LoneAccessCache> inodes(300);
   const CredentialRef user = *credentials.Lookup(Credential(1, 1));

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "nfsclient/nfs/cache_limits.h"
 #include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk {
@@ -386,13 +388,13 @@ TEST_F(Calls, LimitsHoldAlone) {
   constexpr size_t kSlack = 4;
   struct Row {
     std::string_view name;
-    size_t MountOptions::*limit;
+    std::optional<size_t> MountOptions::*limit;
     uint64_t Stats::*held;
   };
   for (const auto& [name, limit, held] :
        {Row{"dentries", &MountOptions::dentries_max, &Stats::dentries},
         Row{"inodes", &MountOptions::inodes_max, &Stats::inodes}}) {
-    const size_t unlimited = std::exchange(options_.*limit, kLimit);
+    const auto unlimited = std::exchange(options_.*limit, kLimit);
     NewServer();
     const uint64_t d = server_->Add(kRoot, "d", FileType::kDirectory);
     for (size_t file = 0; file < kFiles; ++file) {
@@ -408,6 +410,19 @@ TEST_F(Calls, LimitsHoldAlone) {
     EXPECT_GE(most, kLimit) << name;
     options_.*limit = unlimited;
   }
+}
+
+// INODE-25.
+TEST_F(Calls, LimitsThatAreNotGivenComeFromTheMemory) {
+  options_.inodes_max = 50;
+  NewServer();
+  Mount();
+  const nfs::CacheLimits limits = nfs::LimitsOf({});
+  const Stats stats = client_->stats();
+  EXPECT_EQ(stats.inodes_max, 50u);
+  EXPECT_EQ(stats.dentries_max, limits.dentries);
+  EXPECT_EQ(stats.access_entries_max, limits.access_entries);
+  EXPECT_EQ(stats.limits_from, limits.source);
 }
 
 }  // namespace

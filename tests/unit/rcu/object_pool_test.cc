@@ -76,6 +76,25 @@ TEST(ObjectPool, HandsWhollyFreeSlabsBackToTheSystem) {
   EXPECT_GT(full, 4 * SlabPool::kSlabBytes);
 }
 
+TEST(ObjectPool, TrimHandsBackTheSlabsThatItKeptForNewObjects) {
+  ObjectPool<Object> pool;
+  std::vector<Object*> objects = AllocateMany(pool);
+  const size_t full = pool.capacity_bytes();
+  // The first half: of the slabs that are free then, some are kept.
+  while (objects.size() > kMany / 2) {
+    pool.Free(objects.back());
+    objects.pop_back();
+  }
+  Barrier();
+  const size_t kept = pool.capacity_bytes();
+  pool.Trim();
+  Barrier();
+  const size_t used = objects.size() * sizeof(Object);
+  EXPECT_GE(kept, full / 2 + SlabPool::kSlabBytes);
+  EXPECT_LT(pool.capacity_bytes(), used + 2 * SlabPool::kSlabBytes);
+  for (Object* object : objects) pool.Free(object);
+}
+
 TEST(ObjectPool, AReaderMayStillLookAtAnObjectWhoseSlabIsFree) {
   ObjectPool<Object> pool;
   const std::vector<Object*> objects = AllocateMany(pool);

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
 #include "rcu/change_count.h"
+#include "rcu/keyed_change_count.h"
 
 namespace nfswalk::rcu {
 namespace {
@@ -51,6 +56,43 @@ TEST(ChangeCount, GivesNoSampleWhileAnyChangeIsUnderWay) {
     EXPECT_FALSE(count.TrySample());
   }
   EXPECT_TRUE(count.TrySample());
+}
+
+TEST(KeyedChangeCount, OnlyChangesUnderItsKeysChangeASum) {
+  KeyedChangeCount count;
+  const std::array<int, 64> keys{};
+  KeyedChangeCount::Keys some;
+  some.Add(&keys[0]);
+  some.Add(&keys[1]);
+  const uint64_t before = count.Sum(some);
+  int unchanged = 0;
+  for (size_t i = 2; i < keys.size(); ++i) {
+    const uint64_t sum = count.Sum(some);
+    const auto sample = count.TrySample();
+    { KeyedChangeCount::Change change(count, &keys[i]); }
+    EXPECT_FALSE(count.Validate(*sample));
+    unchanged += count.Sum(some) == sum;
+  }
+  EXPECT_GT(unchanged, 50) << "few keys share a shard";
+  for (const int* key : {&keys[0], &keys[1]}) {
+    const uint64_t sum = count.Sum(some);
+    KeyedChangeCount::Change change(count, key);
+    EXPECT_NE(count.Sum(some), sum) << "from the begin of the change on";
+  }
+  EXPECT_GE(count.Sum(some), before + 2);
+  const auto sample = count.TrySample();
+  { KeyedChangeCount::Change nothing(count, nullptr); }
+  EXPECT_TRUE(count.Validate(*sample));
+}
+
+TEST(KeyedChangeCount, MoreKeysThanItKeepsDoNotFit) {
+  KeyedChangeCount::Keys keys;
+  for (size_t i = 0; i < KeyedChangeCount::Keys::kMax; ++i) keys.Add(&keys);
+  EXPECT_TRUE(keys.fit());
+  keys.Add(&keys);
+  EXPECT_FALSE(keys.fit());
+  keys.Clear();
+  EXPECT_TRUE(keys.fit());
 }
 
 }  // namespace

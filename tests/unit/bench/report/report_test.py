@@ -124,7 +124,7 @@ def cells_of(row):
         return [f"{row['shared_writes']:.2f} / {row['shared_reads']:.2f}"]
     if "bytes_per_file" in row:
         return [tables.spread(row["bytes_per_file"], row["bytes_min"], row["bytes_max"], 1)]
-    if row.get("phase") in ("cold", "expired"):
+    if row.get("phase") in ("cold", "expired", "build"):
         return [f"{row['ops']:,}", f"{row['rpcs']:,}"]
     times = [row[key] for key in ("ns_per_op", "ns_min", "ns_max")]
     if row["bench"] == "cold_walk":
@@ -151,7 +151,7 @@ class EveryRow(unittest.TestCase):
         for text in (terminal, documents.results_text(runs)):
             self.assertIn(REASON, " ".join(text.split()))
             for row in self.measured():
-                if "ns_per_op" in row and row.get("phase") not in ("cold", "expired"):
+                if "ns_per_op" in row and row.get("phase") not in ("cold", "expired", "build"):
                     self.assertNotIn(cells_of(row)[0], text)
         for row in self.measured():
             if "rpcs" in row:
@@ -166,11 +166,65 @@ class EveryRow(unittest.TestCase):
         for table in map(as_markdown, tables.warm_replay_tables(runs["make_replay"])):
             self.assertEqual(text.count(table), 2)
 
+    def test_a_whole_build_has_a_table_of_its_own(self):
+        run = read(recorded())["make_replay"]
+        table, = tables.build_tables(run)
+        self.assertEqual(table.lines, [["git-build", "v4-cto", "2", "3.2", "54,321",
+                                        "795,845", "0", "lookup_rpc=9000 changed=12"]])
+        self.assertIn(table, tables.replay_tables(run))
+        run.rows = [row for row in run.rows if row.get("phase") != "build"]
+        self.assertEqual(tables.build_tables(run), [])
+
     def test_of_a_trace_tells_what_was_left_out_of_it(self):
         text = render.terminal_text(read(recorded()))
         for line in recorded():
             for reason, count in line.get("coverage", {}).get("left_out", {}).items():
                 self.assertEqual(bool(count), f"left out: {reason}" in text, reason)
+
+
+class BesideTheKernelsClient(unittest.TestCase):
+    @staticmethod
+    def replayed(subject, mode, phase, rpcs):
+        return {"bench": "make_replay", "trace": "git-null", "phase": phase, "subject": subject,
+                "mode": mode, "threads": 1, "ops": 9, "mismatches": 0, "rpcs": rpcs,
+                "need_ref": {}, "peek_hits": 0, "disturbed": "slow"}
+
+    def runs(self):
+        return read([{"bench": "make_replay", "facts": {"processors": 1, "server": "s",
+                                                        "lifetime_s": 600}},
+                     self.replayed("nfswalk", "v3-expired", "cold", 50),
+                     self.replayed("kernel, nfs v3-expired", "-", "cold", 100),
+                     self.replayed("nfswalk", "v3-expired", "expired", 30),
+                     self.replayed("nfswalk", "v4-expired", "expired", 1),
+                     self.replayed("kernel, nfs v3-expired", "-", "expired", 600),
+                     {"bench": "make_replay", "totals": {}}])
+
+    def test_each_pass_of_both_is_compared_though_its_time_says_nothing(self):
+        run = self.runs()["make_replay"]
+        self.assertEqual([line[2:] for line in tables.kernel_client_table(run).lines],
+                         [["cold", "50", "100", "0.50"], ["expired", "30", "600", "0.05"]])
+        figure, = [figure for figure in ratios.ratios({"make_replay": run})
+                   if "kernel's NFS client" in figure.text]
+        self.assertEqual((figure.measured, figure.reached), ("0.05x", True))
+
+    def test_is_in_the_results(self):
+        beside = self.runs()["make_replay"]
+        text = documents.results_text(read(recorded()), beside_kernel=[beside])
+        self.assertIn(as_markdown(tables.kernel_client_table(beside)), text)
+        self.assertIn("600 s", text)
+
+
+class LongestStats(unittest.TestCase):
+    def test_is_held_against_a_round_trip(self):
+        row = {"bench": "cold_walk", "subject": "nfswalk", "protocol": "v3", "mode": "large",
+               "threads": 1, "files": 20000, "rpcs": 20003, "ns_per_op": 1, "ns_min": 1,
+               "ns_max": 1, "longest_ns": 400_000, "p999_ns": 90_000, "round_trip_ns": 100_000}
+        runs = read([{"bench": "cold_walk", "facts": {}}, row, {"bench": "cold_walk", "totals": {}}])
+        figure, = ratios.ratios(runs)
+        self.assertIn("200,000 names", figure.text)
+        self.assertEqual((figure.measured, figure.reached), ("4.0x", False))
+        self.assertEqual(tables.cold_tables(runs["cold_walk"])[1].lines,
+                         [["nfswalk", "v3", "20,000", "100", "90", "400", "4.0"]])
 
 
 def warm(subject, mode, ns, **more):

@@ -44,7 +44,7 @@ class Calls(unittest.TestCase):
                                                         else b"st_"))
             self.assertEqual(
                 (call.kind, call.path, call.no_follow, call.error, call.attributes),
-                (Kind.STAT, b"/w/a", False, 0, (FILE, 3, (0, 0))), line)
+                (Kind.STAT, b"/w/a", False, 0, calls.Attributes(FILE, 3)), line)
 
     def test_stats_that_do_not_follow_a_last_link_are_told_apart(self):
         for line in (b'lstat("/l", {st_mode=S_IFLNK|0777, st_size=1, ...}) = 0',
@@ -53,16 +53,19 @@ class Calls(unittest.TestCase):
                      b'statx(AT_FDCWD, "/l", AT_STATX_SYNC_AS_STAT|AT_SYMLINK_NOFOLLOW, STATX_ALL, '
                      b"{stx_mode=S_IFLNK|0777, stx_size=1, ...}) = 0"):
             call = self.only_call(line)
-            self.assertEqual((call.no_follow, call.attributes), (True, (LINK, 1, (0, 0))), line)
+            self.assertEqual((call.no_follow, call.attributes), (True, calls.Attributes(LINK, 1)),
+                             line)
 
     def test_attributes_are_read_from_both_structures(self):
         for text, expected in [
                 (b"{st_mode=S_IFREG|S_ISUID|0755, st_size=125640, ...}",
-                 (stat.S_IFREG | stat.S_ISUID | 0o755, 125640, (0, 0))),
+                 calls.Attributes(stat.S_IFREG | stat.S_ISUID | 0o755, 125640)),
                 (b"{stx_mask=STATX_ALL, stx_attributes=0, stx_mode=S_IFLNK|0777, stx_size=7, ...}",
-                 (LINK, 7, (0, 0))),
+                 calls.Attributes(LINK, 7)),
                 (b"{st_mode=S_IFCHR|0666, st_rdev=makedev(0x1, 0x3), ...}",
-                 (stat.S_IFCHR | 0o666, None, (1, 3))),
+                 calls.Attributes(stat.S_IFCHR | 0o666, None, (1, 3))),
+                (b"{st_mode=S_IFREG|0644, st_nlink=2, st_size=4, st_mtime=5 /* 1970 */, "
+                 b"st_mtime_nsec=6, st_ctime=7}", calls.Attributes(FILE, 4, (0, 0), 2, (5, 6))),
                 (b"0x7ffc2724e9d0", None), (b"{st_size=3}", None), (b"{st_mode=0644}", None),
                 (b"{st_mode=S_IFREG|S_IFDIR|S_IFIFO|0644}", None),
                 (b"{st_mode=S_IFREG|what}", None),

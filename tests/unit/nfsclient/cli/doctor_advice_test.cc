@@ -102,7 +102,7 @@ TEST(DoctorAdvice, WhoAsksIsToldWhatTheServerDoesNotHearOrAllow) {
 }
 
 TEST(DoctorReport, WhatIsNotKnownReadsSo) {
-  DoctorFindings findings{"nfs://s/e", Options(""), Credential(1, 2), {}, {}, {}, {}};
+  DoctorFindings findings{"nfs://s/e", Options(""), Credential(1, 2), {}, {}, {}, {}, {}};
   findings.server.versions = {{3, "refused\x1b[2J"}, {4, "refused"}};
   EXPECT_THAT(DoctorText(findings), HasSubstr("not offered: refused\\x1b[2J\n"));
   EXPECT_EQ(DoctorJson(findings).text(),

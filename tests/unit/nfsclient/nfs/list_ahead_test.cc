@@ -103,6 +103,16 @@ TEST_F(ListAhead, ADirectoryThatOthersChangeAllTheTimeIsNotListedAllTheTime) {
   EXPECT_LE(listings(), 5u);
 }
 
+// NAME-21.
+TEST_F(ListAhead, ADirectoryOfMoreThanAMebibyteIsNotListed) {
+  for (const uint64_t bytes : {uint64_t{1} << 20, (uint64_t{1} << 20) + 1}) {
+    MountAnew();
+    server_->Edit(directory_, [&](protocol::Attributes& of) { of.size_bytes = bytes; });
+    LookAtAll();
+    EXPECT_EQ(listings(), bytes == uint64_t{1} << 20 ? 1u : 0u) << bytes;
+  }
+}
+
 TEST_F(ListAhead, AScanThatKeepsNothingListsNothing) {
   MountAnew();
   LookAtAll({.dont_cache = true});

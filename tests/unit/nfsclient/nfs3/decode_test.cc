@@ -12,6 +12,10 @@
 #include "tests/fixtures/nfs3_results.h"
 
 namespace nfswalk::protocol {
+using rpc::CommitReply;
+using rpc::Stability;
+using rpc::WrittenReply;
+
 namespace {
 
 constexpr uint32_t kManyBytes[] = {100, 0x7fffffff, 0x80000000, 0xfffffffc, 0xffffffff};
@@ -83,7 +87,8 @@ const std::vector<Procedure>& Procedures() {
       Of<AccessReply>("ACCESS", PostOp().U32(0x1f), PostOp()),
       Of<ReadLinkReply>("READLINK", PostOp(NF3LNK).Bytes("target"), PostOp()),
       Of<ReadReply>("READ", ReadOk("data", 4, true), PostOp(), std::span<std::byte>(into)),
-      Of<WriteReply>("WRITE", WriteOk(5, FILE_SYNC), Wcc(), size_t{5}),
+      Of<WrittenReply>("WRITE", WriteOk(5, FILE_SYNC), Wcc(), size_t{5}, Stability::kFileSync),
+      Of<CommitReply>("COMMIT", Wcc().U64(1), Wcc()),
       Of<CreateReply>("CREATE, MKDIR, SYMLINK", created, Wcc()),
       Of<RemoveReply>("REMOVE, RMDIR", Wcc(), Wcc()),
       Of<RenameReply>("RENAME", two_wccs, two_wccs),
@@ -263,20 +268,33 @@ TEST(DecodeRead, RefusesWrongCountsAndAnEmptyReadBeforeEof) {
   }
 }
 
-TEST(DecodeWrite, RefusesACountThatWasNotSentAndDataThatIsNotStable) {
+TEST(DecodeWrite, RefusesACountThatWasNotSentAndDataThatIsLessStableThanAsked) {
   const struct {
     uint32_t count, committed;
     size_t sent;
     bool good;
-  } rows[] = {{5, FILE_SYNC, 5, true},  {5, FILE_SYNC, 4, false},         {5, UNSTABLE, 5, false},
-              {5, DATA_SYNC, 5, false}, {5, 0xffffffff, 5, false},        {0, FILE_SYNC, 5, false},
-              {0, FILE_SYNC, 0, true},  {0xffffffff, FILE_SYNC, 5, false}};
+    Stability requested = Stability::kFileSync;
+  } rows[] = {{5, FILE_SYNC, 5, true},
+              {5, FILE_SYNC, 4, false},
+              {5, UNSTABLE, 5, false},
+              {5, DATA_SYNC, 5, false},
+              {5, 0xffffffff, 5, false},
+              {0, FILE_SYNC, 5, false},
+              {0, FILE_SYNC, 0, true},
+              {0xffffffff, FILE_SYNC, 5, false},
+              {5, UNSTABLE, 5, true, Stability::kUnstable},
+              {5, DATA_SYNC, 5, true, Stability::kUnstable},
+              {5, FILE_SYNC, 5, true, Stability::kUnstable},
+              {5, 3, 5, false, Stability::kUnstable}};
   for (const auto& row : rows) {
-    const auto reply =
-        Decoded<WriteReply>(Xdr().U32(0).Raw(WriteOk(row.count, row.committed)), row.sent);
+    const auto reply = Decoded<WrittenReply>(Xdr().U32(0).Raw(WriteOk(row.count, row.committed)),
+                                             row.sent, row.requested);
     EXPECT_EQ(reply.error, row.good ? kOk : std::errc::io_error)
         << row.count << " " << row.committed << " " << row.sent;
     EXPECT_EQ(reply.count_bytes, row.good ? row.count : 0u);
+    if (row.good) {
+      EXPECT_EQ(reply.committed, Stability{row.committed});
+    }
   }
 }
 

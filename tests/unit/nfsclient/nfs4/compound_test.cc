@@ -151,8 +151,11 @@ TEST(Compound, EncodesLookupsAndReadsAsInTheRfc) {
 TEST(Compound, EncodesChangesAsInTheRfc) {
   static constexpr std::byte kData[] = {std::byte{1}, std::byte{2}, std::byte{3}};
   ExpectEncoded({
-      {[](Compound& c) { c.Write(kState, 10, kData); },
+      {[](Compound& c) { c.Write(kState, 10, kData, rpc::Stability::kFileSync); },
        Xdr().U32(OP_WRITE).Raw(State()).U64(10).U32(FILE_SYNC4).Bytes("\1\2\3")},
+      {[](Compound& c) { c.Write(kState, 10, kData, rpc::Stability::kUnstable); },
+       Xdr().U32(OP_WRITE).Raw(State()).U64(10).U32(UNSTABLE4).Bytes("\1\2\3")},
+      {[](Compound& c) { c.Commit(); }, Xdr().U32(OP_COMMIT).U64(0).U32(0)},
       {[](Compound& c) { c.MakeDirectory("dir", kEverything); },
        Xdr().U32(OP_CREATE, NF4DIR).Bytes("dir").Raw(Everything())},
       {[](Compound& c) { c.MakeSymlink("link", "../target", {}); },
@@ -200,7 +203,9 @@ TEST(Compound, DataIsSentFromWhereItLiesBetweenTheOperationsAroundIt) {
   for (const size_t size : {0, 1, 3, 4, 1024 * 1024}) {
     const std::vector<std::byte> data(size, std::byte{'d'});
     Compound compound;
-    compound.PutHandle(HandleOfFive()).Write(kState, 10, data).GetHandle();
+    compound.PutHandle(HandleOfFive())
+        .Write(kState, 10, data, rpc::Stability::kFileSync)
+        .GetHandle();
     for (int times = 0; times < 2; ++times) {
       const rpc::Request request = compound.Encode();
       EXPECT_EQ(request.data.size(), size);

@@ -124,18 +124,28 @@ TEST(TakeRead, RefusesMoreThanRequestedAndAnEmptyReadBeforeEof) {
   }
 }
 
-TEST(TakeWrite, RefusesUnstableDataAndCountsBeyondTheDataSent) {
+TEST(TakeWrite, RefusesDataThatIsLessStableThanAskedAndCountsBeyondTheDataSent) {
   const struct {
     uint32_t count, committed;
     bool good;
-  } rows[] = {{10, 2, true},  {1, 2, true},   {0, 2, false},  {11, 2, false},
-              {10, 0, false}, {10, 1, false}, {10, 77, false}};
+    rpc::Stability requested = rpc::Stability::kFileSync;
+  } rows[] = {{10, 2, true},
+              {1, 2, true},
+              {0, 2, false},
+              {11, 2, false},
+              {10, 0, false},
+              {10, 1, false},
+              {10, 77, false},
+              {10, 0, true, rpc::Stability::kUnstable},
+              {10, 2, true, rpc::Stability::kUnstable},
+              {10, 3, false, rpc::Stability::kUnstable}};
   for (const auto& row : rows) {
-    size_t count = 0;
-    EXPECT_EQ(ErrorOf(OP_WRITE, Xdr().U32(row.count, row.committed).U64(0),
-                      [&](CompoundReader& r) { return TakeWrite(r, 10, count); }),
+    rpc::WrittenReply reply;
+    EXPECT_EQ(ErrorOf(OP_WRITE, Xdr().U32(row.count, row.committed).U64(7),
+                      [&](CompoundReader& r) { return TakeWrite(r, 10, row.requested, reply); }),
               row.good ? kOk : kIo);
-    EXPECT_EQ(count, row.good ? row.count : 0);
+    EXPECT_EQ(reply.count_bytes, row.good ? row.count : 0);
+    EXPECT_EQ(reply.verifier != 0, row.good);
   }
 }
 
@@ -382,7 +392,8 @@ TEST(Take, RefusesTheResultOfAnotherOperation) {
   uint32_t granted = 0;
   std::string target;
   ReadReply read;
-  size_t count = 0;
+  rpc::WrittenReply written;
+  uint64_t verifier = 0;
   ReadDirReply entries;
   ChangeInfo change;
   ClientIdGrant client;
@@ -395,7 +406,8 @@ TEST(Take, RefusesTheResultOfAnotherOperation) {
       [&](CompoundReader& r) { return TakeAccess(r, granted); },
       [&](CompoundReader& r) { return TakeLinkText(r, target); },
       [&](CompoundReader& r) { return TakeRead(r, {}, read); },
-      [&](CompoundReader& r) { return TakeWrite(r, 0, count); },
+      [&](CompoundReader& r) { return TakeWrite(r, 0, rpc::Stability::kFileSync, written); },
+      [&](CompoundReader& r) { return TakeCommit(r, verifier); },
       [&](CompoundReader& r) { return TakeEntries(r, kOwners, {}, entries); },
       [&](CompoundReader& r) { return TakeCreated(r, change); },
       [&](CompoundReader& r) { return TakeRemoved(r, change); },

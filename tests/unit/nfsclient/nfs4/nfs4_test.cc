@@ -39,7 +39,7 @@ class Nfs4Test : public testing::Test {
   std::unique_ptr<Client> MountClient() {
     auto client = Client::Mount(*ParseMountUrl("nfs://127.0.0.1:" + std::to_string(server_.port()) +
                                                "/?version=4&actimeo=600"));
-    EXPECT_TRUE(client.has_value());
+    EXPECT_TRUE(client.has_value()) << (client ? "" : client.error().message);
     return client ? std::move(*client) : nullptr;
   }
   // Mounts a client and caches the path of the file.

@@ -134,6 +134,22 @@ TEST(RecordReader, ABufferThatNobodyHoldsIsUsedAgain) {
   EXPECT_EQ(stream.last().bytes().data(), first);
 }
 
+TEST(RecordReader, TheFirstBufferIsSmallUntilALongRecordComes) {
+  RecordReader reader;
+  ReplySlice record;
+  const auto take = [&](const std::string& bytes) {
+    std::memcpy(reader.Space().data(), bytes.data(), bytes.size());
+    reader.Received(bytes.size());
+    return reader.Take(record, [] { return RecordReader::kBufferBytes; });
+  };
+  EXPECT_EQ(reader.Space().size(), RecordReader::kFirstBufferBytes);
+  EXPECT_EQ(take(Fragment("short", true)), Next::kRecord);
+  record = {};
+  EXPECT_EQ(reader.Space().size(), RecordReader::kFirstBufferBytes);
+  EXPECT_EQ(take(Xdr().U32(kLast | RecordReader::kFirstBufferBytes).str()), Next::kIncomplete);
+  EXPECT_EQ(reader.Space().size(), RecordReader::kBufferBytes);
+}
+
 // The limit is found by a walk over all calls in flight.
 TEST(RecordReader, TheLimitOfARecordOfManyFragmentsIsAskedForOnce) {
   Stream stream;

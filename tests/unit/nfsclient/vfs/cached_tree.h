@@ -70,7 +70,7 @@ class CachedTree {
   }
 
  private:
-  rcu::ChangeCount directory_changes_;
+  rcu::KeyedChangeCount directory_changes_;
   access_cache::AccessLru access_lru_{1000, directory_changes_};
   nfs::DepartedInodes departed_;
   nfs::InodeOperations operations_{icache::InodePolicy{}, access_lru_, departed_};

@@ -144,7 +144,7 @@ TEST(DentryCache, TheLimitHolds) {
 // Servers export links, too. A link's text and a directory's alias share storage.
 TEST(DentryCache, ARootThatIsALinkKeepsItsText) {
   CachedTree tree;
-  rcu::ChangeCount changes;
+  rcu::KeyedChangeCount changes;
   DentryCache dentries(changes, 10);
   const DentryRef root = dentries.MakeRoot(tree.NewInode(7, protocol::FileType::kSymlink));
   EXPECT_EQ(root.inode()->link_body.load(), nullptr);

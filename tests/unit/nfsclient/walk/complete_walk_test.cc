@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "tests/exits/exits.h"
@@ -19,6 +20,7 @@ std::errc ErrorOf(const Result<T>& result) {
 
 struct CallRow {
   const char* name;
+  PathCall kind;
   std::function<std::errc(Client& client, const Credential& who)> call;
   Calls calls;
   uint64_t walks = 1;
@@ -51,18 +53,23 @@ class CompleteWalk : public Exits {
                   NeedRef(i) == NeedRef::kComplete ? row.walks : 0u)
             << NeedRefName(NeedRef(i));
       }
+      EXPECT_EQ(Completed(after, row.kind) - Completed(before, row.kind), row.walks);
       EXPECT_EQ(after.ref_walks - before.ref_walks, row.walks);
     }
   }
+  static uint64_t Completed(const Stats& stats, PathCall call) {
+    return stats
+        .need_ref_of_call[static_cast<size_t>(call)][static_cast<size_t>(NeedRef::kComplete)];
+  }
   static CallRow OpenOf(const char* path, Calls calls) {
-    return {path,
+    return {path, PathCall::kOpen,
             [path](Client& client, const Credential& who) {
               return ErrorOf(client.Open(path, kMayRead, who));
             },
             std::move(calls)};
   }
   static CallRow CreateOf(const char* name, const char* path, bool exclusive, Calls calls) {
-    return {name,
+    return {name, PathCall::kCreate,
             [path, exclusive](Client& client, const Credential& who) {
               return ErrorOf(client.Create(path, 0644, exclusive, who));
             },
@@ -75,36 +82,44 @@ class CompleteWalk : public Exits {
         CreateOf("O_CREAT of a file", "d/f", false, {"GETATTR 3"}),
         CreateOf("O_CREAT through a link", "d/l", false, {"GETATTR 3"}),
         {"mkdir",
+         PathCall::kCreate,
          [](Client& client, const Credential& who) {
            return ErrorOf(client.MakeDirectory("d/n", 0755, who));
          },
          {"MKDIR n"}},
         {"symlink",
+         PathCall::kCreate,
          [](Client& client, const Credential& who) {
            return ErrorOf(client.MakeSymlink("f", "d/n", who));
          },
          {"SYMLINK n"}},
         {"link",
+         PathCall::kLink,
          [](Client& client, const Credential& who) { return client.Link("d/f", "d/n", who); },
          {"LINK n"},
          2},
         {"rename",
+         PathCall::kRename,
          [](Client& client, const Credential& who) { return client.Rename("d/f", "d/n", who); },
          {"RENAME f"},
          2},
         {"unlink",
+         PathCall::kRemove,
          [](Client& client, const Credential& who) { return client.Unlink("d/f", who); },
          {"REMOVE f"}},
         {"rmdir",
+         PathCall::kRemove,
          [](Client& client, const Credential& who) { return client.RemoveDirectory("d/s", who); },
          {"RMDIR s"}},
         {"rmdir with a slash",
+         PathCall::kRemove,
          [](Client& client, const Credential& who) {
            (void)client.Stat("d/s/n", who);  // the path cache then has "d/s/"
            return client.RemoveDirectory("d/s/", who);
          },
          {"RMDIR s"}},
         {"setattr",
+         PathCall::kSetAttributes,
          [](Client& client, const Credential& who) {
            return ErrorOf(client.SetAttributesOf("d/f", {.mode = 0600}, who));
          },
@@ -180,10 +195,38 @@ TEST_F(CompleteWalk, AnOpenByNameSendsTheOpenAlone) {
 
 TEST_F(CompleteWalk, AListingWalksToItsDirectory) {
   ExpectEach({{"readdir",
+               PathCall::kReadDir,
                [](Client& client, const Credential& who) {
                  return client.ReadDir("d/s", who, [](const DirectoryEntry&) { return true; });
                },
                {"READDIR 5"}}});
+}
+
+TEST_F(CompleteWalk, ExitsAreCountedByCall) {
+  MountWarm();
+  char text[8];
+  const std::pair<PathCall, std::function<std::errc()>> calls[] = {
+      {PathCall::kStat, [&] { return ErrorOf(client_->Stat("d/s/x", me_)); }},
+      {PathCall::kAccess, [&] { return client_->Access("d/s/x", kMayRead, me_); }},
+      {PathCall::kReadLink, [&] { return ErrorOf(client_->ReadLink("d/s/x", text, me_)); }},
+      {PathCall::kResolve, [&] { return ErrorOf(client_->Resolve("d/s/x", me_)); }},
+  };
+  for (const auto& [kind, call] : calls) {
+    SCOPED_TRACE(PathCallName(kind));
+    client_->DropCaches();
+    Warm(StatOf("d/s"));
+    Warm(AccessTo("d/s", kMayExecute));
+    const Stats before = client_->stats();
+    EXPECT_EQ(call(), kNoEntry);
+    const Stats after = client_->stats();
+    for (size_t of = 0; of < kPathCallCount; ++of) {
+      const auto misses = [of](const Stats& stats) {
+        return stats.need_ref_of_call[of][static_cast<size_t>(NeedRef::kMiss)];
+      };
+      EXPECT_EQ(misses(after) - misses(before), PathCall(of) == kind ? 1u : 0u)
+          << PathCallName(PathCall(of));
+    }
+  }
 }
 
 TEST_F(CompleteWalk, WhatIsWrongWithTheWayIsAnsweredUnderRcu) {

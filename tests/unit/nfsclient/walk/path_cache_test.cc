@@ -15,6 +15,7 @@
 #include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "rcu/defer.h"
+#include "rcu/keyed_change_count.h"
 #include "tests/exits/steered_clock.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/memory_mount.h"
@@ -138,6 +139,46 @@ TEST_F(PathCache, OwnRenamesOfAnyDirectoryOfThePrefixAreSeen) {
   }
 }
 
+// WALK-17. Few of so many directories share a shard of the change count with one of the prefix.
+TEST_F(PathCache, ChangesOfDirectoriesElsewhereLeaveAPrefixValid) {
+  constexpr int kTurns = 32, kUnrelated = 24;
+  int renamed = 0, searched = 0, evicted = 0;
+  for (int i = 0; i < kTurns; ++i) {
+    const std::string directory = "elsewhere" + std::to_string(i), other = directory + "-renamed";
+    Make(FileType::kDirectory, directory);
+    RecordPrefix(kFile, file_);
+    Rename(directory, other);
+    renamed += Hits(kFile, file_);
+    RecordPrefix(kFile, file_);
+    (void)StatAs(Credential(7, 7), other + "/none");
+    searched += Hits(kFile, file_);
+    RecordPrefix(kFile, file_);
+    Remove(FileType::kDirectory, other);
+    evicted += Hits(kFile, file_);
+  }
+  EXPECT_GT(renamed, kUnrelated);
+  EXPECT_GT(searched, kUnrelated);
+  EXPECT_GT(evicted, kUnrelated);
+  ExpectUnusedAfter([&] { Rename("a", "moved"); }, kMissing);
+}
+
+TEST_F(PathCache, APrefixOfVeryManyDirectoriesIsInvalidAfterAnyChange) {
+  std::string path;
+  uint64_t directory = kRoot;
+  for (size_t i = 0; i < nfswalk::rcu::KeyedChangeCount::Keys::kMax; ++i) {
+    path += "d/";
+    directory = server_->Add(directory, "d", FileType::kDirectory);
+  }
+  path += "file";
+  const uint64_t file = server_->Add(directory, "file", FileType::kRegular);
+  RecordPrefix(path, file);
+  Rename("a/b", "a/elsewhere");
+  EXPECT_FALSE(Hits(path, file));
+  RecordPrefix(path, file);
+  Rename("d", "elsewhere");
+  EXPECT_FALSE(Hits(path, kMissing));
+}
+
 TEST_F(PathCache, AReplacedDirectoryOfThePrefixIsSeen) {
   const uint64_t other = server_->Add(kRoot, "other", FileType::kDirectory);
   const uint64_t other_c = server_->Add(other, "c", FileType::kDirectory);
@@ -224,8 +265,8 @@ TEST_F(PathCache, APrefixIsNotTrustedBeforeEveryDirectoryOnIt) {
   RevalidateInode(a_);
   // Invalidates the recorded prefix, which the fetch alone does not.
   {
-    nfswalk::rcu::ChangeCount::Change change(
-        ClientInternals::SuperblockOf(*client_).directory_changes);
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+    nfs::DirectoryChange change(superblock, *superblock.root.inode());
   }
   RecordPrefix(kFile, file_);
   SteeredClock::Set(asked_at + 50 * kSecond);

@@ -1,0 +1,31 @@
+// cache_limits: how many objects the caches of a mount hold.
+#ifndef NFSWALK_NFSCLIENT_NFS_CACHE_LIMITS_H_
+#define NFSWALK_NFSCLIENT_NFS_CACHE_LIMITS_H_
+
+#include <cstddef>
+
+#include "nfsclient/nfs/memory_allowance.h"
+#include "nfsclient/nfs/mount_options.h"
+
+namespace nfswalk::nfs {
+
+struct CacheLimits {
+  size_t dentries;
+  size_t inodes;
+  size_t access_entries;
+  LimitSource source;  // of those that the options leave open; kOptions if they leave none
+};
+
+// What no limit of ours is below: a small tree and the directories above it.
+inline constexpr size_t kLeastObjects = 10'000;
+
+// The number of files whose inodes and dentries fill a quarter of `bytes`: at least kLeastObjects,
+// and at most 16 million, about 8 GB, since other processes count on the same memory.
+size_t ObjectsIn(uint64_t bytes);
+
+// The limits that the options give; the others from the memory that the process may use now.
+CacheLimits LimitsOf(const MountOptions& options, const std::string& root = "");
+
+}  // namespace nfswalk::nfs
+
+#endif  // NFSWALK_NFSCLIENT_NFS_CACHE_LIMITS_H_
