@@ -106,6 +106,7 @@ void IgetFamily::CountAllocated() {
 
 void IgetFamily::FreeUnpublished(Inode* inode) {
   operations_.EvictInode(*inode);
+  operations_.DestroyInode(*inode);
   inodes_.Subtract(1);
   pool_.Free(inode);
 }
@@ -250,7 +251,7 @@ void IgetFamily::WriteBack(Inode& inode, std::unique_lock<rcu::SpinLock>& lock) 
 }
 
 // Preconditions: kFreeing, off the LRU, no lock held. In the order of INODE-9: off the
-// list, while finders still wait for it; the file system's EvictInode(); then out of the hash.
+// list, while finders still wait for it; EvictInode(); out of the hash; DestroyInode().
 void IgetFamily::Evict(Inode* inode) {
   rcu::AssertMaySleep();
   assert(inode->Is(kFreeing) && inode->lru_shard == kOffList);
@@ -267,6 +268,7 @@ void IgetFamily::Evict(Inode* inode) {
   assert(inode->state.load(std::memory_order_relaxed) == (kFreeing | kClear));
   assert(inode->count.load(std::memory_order_relaxed) == 0);
   assert(!inode->hashed() && inode->list_shard == kOffList && inode->lru_shard == kOffList);
+  operations_.DestroyInode(*inode);
   inodes_.Subtract(1);
   pool_.FreeDeferred(inode);
 }

@@ -49,6 +49,11 @@ class InodeOperations {
   // goes (evict_inode). May block.
   virtual void EvictInode(Inode&) {}
 
+  // Comes after EvictInode(). No lookup finds the inode any more, but those that began before may
+  // compare its identity: what that keeps outside of the inode is to be freed after a grace period
+  // (destroy_inode). Must not block.
+  virtual void DestroyInode(Inode&) {}
+
   // Writes back dirty attributes (write_inode). May block.
   virtual std::errc WriteInode(Inode&) { return {}; }
 

@@ -51,7 +51,10 @@ void InodeOperations::EvictInode(icache::Inode& inode) {
   } else {
     inode.alias.store(nullptr, std::memory_order_relaxed);
   }
-  // Keeps the pointer: readers may compare handles until the grace period ends.
+}
+
+// Keeps the pointer: readers may compare handles until the grace period ends.
+void InodeOperations::DestroyInode(icache::Inode& inode) {
   if (auto* const elsewhere = inode.long_handle()) bytes_.FreeDeferred(elsewhere);
 }
 

@@ -46,6 +46,7 @@ class InodeOperations final : public icache::InodeOperations {
 
   // Nothing is ever dirty: attributes are sent to the server before they are cached.
   void EvictInode(icache::Inode& inode) override;
+  void DestroyInode(icache::Inode& inode) override;
   std::shared_ptr<icache::InodeIndex> index() override { return index_; }
   bool can_iterate() const override { return index_ != nullptr; }
   std::errc IterInodes(const icache::IterOptions& options,

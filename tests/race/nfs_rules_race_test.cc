@@ -5,6 +5,10 @@
 #include <array>
 #include <system_error>
 
+#include "nfsclient/nfs/superblock.h"
+#include "rcu/byte_pool.h"
+#include "rcu/defer.h"
+#include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk {
@@ -69,6 +73,23 @@ TEST_F(NfsRulesRace, AFileThatIsCreatedRightAfterItsRemovalIsFound) {
   ASSERT_EQ(client_->Unlink("file", me_), std::errc{});
   EXPECT_TRUE(reached_);
   EXPECT_EQ(Stat("file"), created);
+}
+
+// INODE-9.
+TEST_F(NfsRulesRace, ALongHandleIsKeptWhileItsInodeIsStillFound) {
+  server_->Add(kRoot, "short handle", FileType::kRegular);
+  server_->Add(kRoot, "long handle", FileType::kRegular);
+  ASSERT_TRUE(IsFile(Stat("long handle")));
+  const rcu::BytePool& strings = ClientInternals::SuperblockOf(*client_).inode_operations.bytes();
+  const size_t live = strings.live();
+  At("evict:before-unhash", 1, [&] {
+    rcu::Barrier();
+    EXPECT_EQ(strings.live(), live);
+  });
+  client_->DropCaches();
+  EXPECT_TRUE(reached_);
+  rcu::Barrier();
+  EXPECT_EQ(strings.live(), live - 1);
 }
 
 // Otherwise the ENOENT of an earlier LOOKUP could be cached after the creation (i_rwsem).
