@@ -21,6 +21,10 @@ namespace {
 constexpr uint32_t kDirectoryBytes = 64 * 1024;
 constexpr uint32_t kReplyBytes = 256 * 1024;
 
+// The first reply with attributes, which lookups may be waiting for (NAME-21), is short: about 150
+// entries (nfs_readdir_xdr_to_array() begins with NFS_INIT_DTSIZE).
+constexpr uint32_t kFirstReplyBytes = 32 * 1024;
+
 template <typename Args>
 void SetPosition(const FileHandle& directory, ReadDirPosition position, Args& args) {
   args.dir = ToWire(directory);
@@ -54,9 +58,9 @@ ReadDirReply Nfs3::ReadDirPlus(const FileHandle& directory, ReadDirPosition posi
   READDIRPLUS3args args{};
   SetPosition(directory, position, args);
   args.dircount = kDirectoryBytes;
-  args.maxcount = kReplyBytes;
+  args.maxcount = position.cookie == 0 ? kFirstReplyBytes : kReplyBytes;
   const Arguments3 arguments(NFS3_READDIRPLUS, zdr_READDIRPLUS3args, args,
-                             kReplyBytes + kResultsMarginBytes);
+                             args.maxcount + kResultsMarginBytes);
   return caller_->Call<ReadDirReply>(credential, arguments.request(),
                                      [&](rpc::XdrReader& in, ReadDirReply& reply) {
                                        DecodeReply(in, /*plus=*/true, position, reply);

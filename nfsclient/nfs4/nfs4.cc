@@ -18,6 +18,8 @@ namespace {
 
 // maxcount of READDIR. 10,000 entries take 6 to 8 calls; more is not faster (nfs-ganesha 4.3).
 constexpr uint32_t kReadDirBytes = 256 * 1024;
+// Of the first reply with attributes, which lookups may be waiting for (NAME-21).
+constexpr uint32_t kFirstReadDirBytes = 32 * 1024;
 
 }  // namespace
 
@@ -112,7 +114,8 @@ OpenReply Nfs4::Open(const FileHandle& directory, std::string_view name, const F
 ReadDirReply Nfs4::ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                            const Credential& credential) {
   Compound compound;
-  compound.PutHandle(directory).GetAttributes().ReadDir(position, kReadDirBytes, plus);
+  const uint32_t reply_bytes = plus && position.cookie == 0 ? kFirstReadDirBytes : kReadDirBytes;
+  compound.PutHandle(directory).GetAttributes().ReadDir(position, reply_bytes, plus);
   ReadDirReply reply =
       Call<ReadDirReply>(compound, credential, [&](CompoundReader& reader, ReadDirReply& listed) {
         if (reader.Next(OP_PUTFH)) listed.directory = TakeOptionalAttributes(reader, owners_);

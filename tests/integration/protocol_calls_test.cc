@@ -128,6 +128,9 @@ TEST_P(ProtocolCalls, ALargeDirectoryIsReadCompletelyInFewCalls) {
     for (bool eof = false; !eof; ++calls) {
       const ReadDirReply reply = nfs().ReadDir(directory, position, plus, kRoot);
       ASSERT_EQ(reply.error, kOk);
+      if (plus && calls == 0) {
+        EXPECT_LT(reply.entries.size(), 250u) << "lookups may wait for the first";
+      }
       for (const DirectoryEntry& entry : reply.entries) {
         EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
         EXPECT_EQ(entry.attributes && entry.handle, plus) << entry.name;
