@@ -17,8 +17,9 @@
 //   all others, and what is not cached                               round trips to the server
 //     version 4 resolves all missing names of a path in one
 //
-// Thread safety: any number of threads may be in any calls of one Client at once. Destroy its Nodes
-// and Files before it, and it when no call is inside; Shutdown() makes those that wait return.
+// Thread safety: any number of threads may be in any calls of one Client at once. Destroy its
+// Nodes, Files and Directories before it, and it when no call is inside; Shutdown() makes those
+// that wait return.
 //
 // fork(2): in the child of a process that has mounted, calls end in operation_canceled (ECANCELED),
 // Mount() too, DropCaches() and InvalidateCaches() do nothing, and destructors return at once: they
@@ -27,7 +28,7 @@
 //
 // Blocking: a call that needs the server waits as long as hard/soft, timeo and retrans of the mount
 // allow: with soft, that is one limit for all that the call waits for; for each part of a listing,
-// and for each piece of a transfer.
+// and for each piece of a transfer. A Deadline bounds the calls of a thread, hard mounts too.
 //
 // Paths: bytes, at most 4095, separated by '/'; absolute or not, they begin at the export's root.
 // Symbolic links resolve as path_resolution(7) has it, absolute ones from the export's root.
@@ -56,6 +57,7 @@
 #include "access_cache/access_rights.h"
 #include "nfsclient/nfs/mount_options.h"
 #include "nfsclient/nfs/stats.h"
+#include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/types.h"
 #include "sunrpc_auth/credential.h"
 
@@ -79,7 +81,11 @@ using nfs::WalkContract;
 using nfs::WalkMode;
 using nfs::WalkModeName;
 using protocol::Attributes;
+using protocol::Deadline;
+using protocol::Device;
 using protocol::DirectoryEntry;
+using protocol::FileSystemSpace;
+using protocol::FileType;
 using protocol::SetAttributes;
 using sunrpc_auth::Credential;
 
@@ -137,6 +143,13 @@ class File final {
   // Returns when the data is on the server's stable storage; bad_file_descriptor without kMayWrite.
   // Less than data.size() if an error follows what was stored; the call for the rest meets it.
   [[nodiscard]] Result<size_t> PWrite(std::span<const std::byte> data, uint64_t offset_bytes);
+  // PWrite() at the end of the file, which the server is asked for (O_APPEND). What this Client
+  // appends does not overlap; another client may write there in between, as NFS has no append.
+  // file_too_large where the end would be above kFileBytesMax.
+  [[nodiscard]] Result<size_t> Append(std::span<const std::byte> data);
+  // fchmod(2), fchown(2), futimens(3) and ftruncate(2), which is invalid_argument without kMayWrite
+  // and for a size above kFileBytesMax.
+  [[nodiscard]] Result<Attributes> SetAttributesOf(const SetAttributes& attributes);
   // As of the last reply of any call about the file. All 0 in the child of a fork(2).
   Attributes attributes() const;
 
@@ -145,6 +158,34 @@ class File final {
   struct State;
 
   explicit File(std::unique_ptr<State> state);
+  Result<size_t> Write(std::span<const std::byte> data, uint64_t offset_bytes);
+
+  std::unique_ptr<State> state_;
+};
+
+// An open directory (opendir(3)): a listing that goes on after any entry it has shown. Keeps the
+// last reply of the server, so that small steps cost no RPC. Must not outlive its Client.
+//
+// Thread safety: all calls at once from any number of threads; they take turns.
+class Directory final {
+ public:
+  ~Directory();
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+
+  // Calls `visit` for each entry but "." and ".." after the one with this `cookie`
+  // (DirectoryEntry::cookie), 0: from the beginning, asked for anew, as rewinddir(3); until it
+  // returns false. A directory that changes meanwhile shows each entry that stays once. `visit` may
+  // make any call but Read() of this Directory; an entry's node is Node::Resolve() of its name,
+  // which needs no RPC then. Errors: as Node::ReadDir().
+  [[nodiscard]] std::errc Read(uint64_t cookie,
+                               const std::function<bool(const DirectoryEntry&)>& visit);
+
+ private:
+  friend class Node;
+  struct State;
+
+  explicit Directory(std::unique_ptr<State> state);
 
   std::unique_ptr<State> state_;
 };
@@ -179,14 +220,22 @@ class Node final {
   [[nodiscard]] Result<size_t> ReadLink(std::string_view path, std::span<char> into,
                                         const Credential& credential,
                                         ResolveFlags flags = {}) const;
+  // statfs(2): of the file system that the path leads into.
+  [[nodiscard]] Result<FileSystemSpace> GetSpace(std::string_view path,
+                                                 const Credential& credential,
+                                                 ResolveFlags flags = {}) const;
   // Calls `visit` for each entry but "." and ".." until it returns false. Entries have attributes
   // and handles where the server sent them. After an error some entries may have been visited;
   // ESTALE: the directory was removed meanwhile; ELOOP: the server's listing does not end.
   [[nodiscard]] std::errc ReadDir(std::string_view path, const Credential& credential,
                                   const std::function<bool(const DirectoryEntry&)>& visit,
                                   ResolveFlags flags = {}) const;
-  // Opens for kMayRead, kMayWrite or both; close-to-open consistency unless nocto. ENOENT for "":
-  // version 4.0 opens by name (RFC 7530 16.16).
+  [[nodiscard]] Result<std::unique_ptr<Directory>> OpenDirectory(std::string_view path,
+                                                                 const Credential& credential,
+                                                                 ResolveFlags flags = {}) const;
+  // Opens for kMayRead, kMayWrite or both; close-to-open consistency unless nocto. Version 4.0
+  // opens by name (RFC 7530 16.16), "" by the one that the node has now: ESTALE if another client
+  // has renamed it since.
   [[nodiscard]] Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t mode,
                                                    const Credential& credential,
                                                    ResolveFlags flags = {}) const;
@@ -194,6 +243,37 @@ class Node final {
   [[nodiscard]] Result<std::unique_ptr<Node>> Resolve(std::string_view path,
                                                       const Credential& credential,
                                                       ResolveFlags flags = {}) const;
+
+  // Changes. `mode`: permission bits. Each updates the caches with the reply's weak cache
+  // consistency data, so that our own changes do not invalidate the directory's other names. ENOENT
+  // for "", except as `existing` and of SetAttributesOf().
+  //
+  // `exclusive` false: an existing file is the result (O_CREAT without O_EXCL).
+  [[nodiscard]] Result<Attributes> Create(std::string_view path, uint32_t mode, bool exclusive,
+                                          const Credential& credential) const;
+  [[nodiscard]] Result<Attributes> MakeDirectory(std::string_view path, uint32_t mode,
+                                                 const Credential& credential) const;
+  [[nodiscard]] Result<Attributes> MakeSymlink(std::string_view target, std::string_view path,
+                                               const Credential& credential) const;
+  // mknod(2): a fifo, a socket or a device; invalid_argument for any other type, and where the
+  // server has no such files. `device`: of a device only.
+  [[nodiscard]] Result<Attributes> MakeNode(std::string_view path, FileType type, uint32_t mode,
+                                            Device device, const Credential& credential) const;
+  // `existing`: from this node; a symbolic link is not followed. `path` begins at `to`;
+  // cross_device_link if that is another Client's.
+  [[nodiscard]] std::errc Link(std::string_view existing, const Node& to, std::string_view path,
+                               const Credential& credential) const;
+  // In the same way.
+  [[nodiscard]] std::errc Rename(std::string_view from, const Node& to_node, std::string_view to,
+                                 const Credential& credential) const;
+  [[nodiscard]] std::errc Unlink(std::string_view path, const Credential& credential) const;
+  [[nodiscard]] std::errc RemoveDirectory(std::string_view path,
+                                          const Credential& credential) const;
+  // invalid_argument for a size above kFileBytesMax.
+  [[nodiscard]] Result<Attributes> SetAttributesOf(std::string_view path,
+                                                   const SetAttributes& attributes,
+                                                   const Credential& credential,
+                                                   ResolveFlags flags = {}) const;
 
  private:
   friend class Client;
@@ -205,7 +285,7 @@ class Node final {
   std::unique_ptr<const vfs::DentryRef> at_;
 };
 
-// A mount: the node of the export's root, the calls that change the export, and the caches.
+// A mount: the node of the export's root, and the caches.
 class Client final {
  public:
   // Contacts the server. Bounded by TransportOptions::mount_timeout_ms.
@@ -230,10 +310,20 @@ class Client final {
                                         const Credential& credential, ResolveFlags flags = {}) {
     return root_.ReadLink(path, into, credential, flags);
   }
+  [[nodiscard]] Result<FileSystemSpace> GetSpace(std::string_view path,
+                                                 const Credential& credential,
+                                                 ResolveFlags flags = {}) {
+    return root_.GetSpace(path, credential, flags);
+  }
   [[nodiscard]] std::errc ReadDir(std::string_view path, const Credential& credential,
                                   const std::function<bool(const DirectoryEntry&)>& visit,
                                   ResolveFlags flags = {}) {
     return root_.ReadDir(path, credential, visit, flags);
+  }
+  [[nodiscard]] Result<std::unique_ptr<Directory>> OpenDirectory(std::string_view path,
+                                                                 const Credential& credential,
+                                                                 ResolveFlags flags = {}) {
+    return root_.OpenDirectory(path, credential, flags);
   }
   [[nodiscard]] Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t mode,
                                                    const Credential& credential,
@@ -246,26 +336,42 @@ class Client final {
     return root_.Resolve(path, credential, flags);
   }
 
-  // Changes. `mode`: permission bits. Each updates the caches with the reply's weak cache
-  // consistency data, so that our own changes do not invalidate the directory's other names.
-  // `exclusive` false: an existing file is the result (O_CREAT without O_EXCL).
   [[nodiscard]] Result<Attributes> Create(std::string_view path, uint32_t mode, bool exclusive,
-                                          const Credential& credential);
+                                          const Credential& credential) {
+    return root_.Create(path, mode, exclusive, credential);
+  }
   [[nodiscard]] Result<Attributes> MakeDirectory(std::string_view path, uint32_t mode,
-                                                 const Credential& credential);
+                                                 const Credential& credential) {
+    return root_.MakeDirectory(path, mode, credential);
+  }
   [[nodiscard]] Result<Attributes> MakeSymlink(std::string_view target, std::string_view path,
-                                               const Credential& credential);
+                                               const Credential& credential) {
+    return root_.MakeSymlink(target, path, credential);
+  }
+  [[nodiscard]] Result<Attributes> MakeNode(std::string_view path, FileType type, uint32_t mode,
+                                            Device device, const Credential& credential) {
+    return root_.MakeNode(path, type, mode, device, credential);
+  }
   [[nodiscard]] std::errc Link(std::string_view existing, std::string_view path,
-                               const Credential& credential);
+                               const Credential& credential) {
+    return root_.Link(existing, root_, path, credential);
+  }
   [[nodiscard]] std::errc Rename(std::string_view from, std::string_view to,
-                                 const Credential& credential);
-  [[nodiscard]] std::errc Unlink(std::string_view path, const Credential& credential);
-  [[nodiscard]] std::errc RemoveDirectory(std::string_view path, const Credential& credential);
-  // invalid_argument for a size above kFileBytesMax.
+                                 const Credential& credential) {
+    return root_.Rename(from, root_, to, credential);
+  }
+  [[nodiscard]] std::errc Unlink(std::string_view path, const Credential& credential) {
+    return root_.Unlink(path, credential);
+  }
+  [[nodiscard]] std::errc RemoveDirectory(std::string_view path, const Credential& credential) {
+    return root_.RemoveDirectory(path, credential);
+  }
   [[nodiscard]] Result<Attributes> SetAttributesOf(std::string_view path,
                                                    const SetAttributes& attributes,
                                                    const Credential& credential,
-                                                   ResolveFlags flags = {});
+                                                   ResolveFlags flags = {}) {
+    return root_.SetAttributesOf(path, attributes, credential, flags);
+  }
 
   // Stops using the server, for good: calls that wait for it, on a hard mount too, and all later
   // ones, also of Files and Nodes, end in operation_canceled (ECANCELED), whatever is cached. A

@@ -7,6 +7,7 @@
 #include "nfsclient/client.h"
 #include "nfsclient/file_state.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/change.h"
 #include "rcu/fork.h"
 
 namespace nfswalk {
@@ -79,12 +80,9 @@ Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {
   return done;
 }
 
-Result<size_t> File::PWrite(std::span<const std::byte> data, uint64_t offset_bytes) {
+// What PWrite() and Append() have checked.
+Result<size_t> File::Write(std::span<const std::byte> data, uint64_t offset_bytes) {
   const auto& [superblock, inode, open, credential, mode] = *state_;
-  const std::errc refused = CheckTransfer(mode, kMayWrite, offset_bytes, data.size());
-  if (refused != std::errc{}) return std::unexpected(refused);
-  if (superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
-  if (data.empty()) return 0;
   const auto stamp = nfs::Stamp(superblock);
   const auto reply = superblock.protocol->WritePieces(inode->handle(), offset_bytes, data,
                                                       superblock.limits.write_bytes_max, open.get(),
@@ -93,6 +91,44 @@ Result<size_t> File::PWrite(std::span<const std::byte> data, uint64_t offset_byt
   if (reply.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
   if (reply.error == std::errc{} || reply.count_bytes > 0) return reply.count_bytes;
   return std::unexpected(reply.error);
+}
+
+Result<size_t> File::PWrite(std::span<const std::byte> data, uint64_t offset_bytes) {
+  const auto& [superblock, inode, open, credential, mode] = *state_;
+  const std::errc refused = CheckTransfer(mode, kMayWrite, offset_bytes, data.size());
+  if (refused != std::errc{}) return std::unexpected(refused);
+  if (superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
+  if (data.empty()) return 0;
+  return Write(data, offset_bytes);
+}
+
+Result<size_t> File::Append(std::span<const std::byte> data) {
+  const auto& [superblock, inode, open, credential, mode] = *state_;
+  const std::errc refused = CheckTransfer(mode, kMayWrite, 0, data.size());
+  if (refused != std::errc{}) return std::unexpected(refused);
+  if (superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
+  if (data.empty()) return 0;
+  // i_rwsem, which generic_file_write_iter() holds over the size and the write.
+  const auto lock = superblock.directory_locks.Lock(*inode);
+  if (!lock) return std::unexpected(std::errc::timed_out);
+  const std::errc error = nfs::Revalidate(superblock, *inode, credential->key(), /*force=*/true);
+  if (error != std::errc{}) return std::unexpected(error);
+  Attributes now;
+  nfs::CopyAttributes(*inode, now);
+  if (now.size_bytes > kFileBytesMax - data.size()) {
+    return std::unexpected(std::errc::file_too_large);
+  }
+  return Write(data, now.size_bytes);
+}
+
+Result<Attributes> File::SetAttributesOf(const SetAttributes& attributes) {
+  const auto& [superblock, inode, open, credential, mode] = *state_;
+  const bool sizes = attributes.size_bytes.has_value();
+  if (sizes && ((mode & kMayWrite) == 0 || *attributes.size_bytes > kFileBytesMax)) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
+  if (superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
+  return nfs::ChangeAttributes(superblock, *inode, attributes, credential->key());
 }
 
 Attributes File::attributes() const {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <new>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "nfsclient/client.h"
@@ -13,6 +15,7 @@
 #include "nfsclient/nfs/readlink.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/walk.h"
+#include "nfsclient/walk_request.h"
 #include "rcu/coarse_clock.h"
 #include "rcu/fork.h"
 #include "rcu/sync_point.h"
@@ -22,68 +25,10 @@ namespace nfswalk {
 using walk::RcuOutcome;
 using walk::RcuWalk;
 using walk::RefWalk;
-using walk::WalkFlags;
 
 namespace {
 
 constexpr std::errc kOk{};
-
-WalkFlags FlagsOf(const nfs::Superblock& superblock, PathCall call, ResolveFlags flags) {
-  return {.call = call,
-          .follow_last = !flags.no_follow,
-          .no_symlinks = flags.no_symlinks,
-          .beneath = flags.beneath,
-          .strict = flags.strict || superblock.options.contract == WalkContract::kStrict,
-          .cached = flags.cached,
-          .dont_cache = flags.dont_cache};
-}
-
-// Where a walk starts, along which path, with which flags; `error` ends the call before it.
-struct WalkRequest {
-  walk::WalkStart start;
-  std::string_view path;
-  WalkFlags flags;
-  std::errc error = kOk;
-};
-
-// path_init() with a dirfd.
-[[gnu::always_inline]] inline WalkRequest RequestFromNode(const nfs::Superblock& superblock,
-                                                          const vfs::DentryRef& node, PathCall call,
-                                                          std::string_view path,
-                                                          ResolveFlags flags) {
-  const bool scoped = flags.beneath || flags.in_root;
-  WalkRequest request{.start = {node, scoped ? node : superblock.root},
-                      .path = path,
-                      .flags = FlagsOf(superblock, call, flags)};
-  if (path.empty()) {  // AT_EMPTY_PATH: a walk of no steps
-    request.path = "/";
-    request.flags.beneath = false;
-  } else if (path.front() == '/' && !flags.in_root) {
-    return {.start = walk::AtRoot(superblock), .path = path, .flags = request.flags};
-  } else if (!node.inode()->is_directory()) {
-    request.error = std::errc::not_a_directory;
-  }
-  return request;
-}
-
-// `node` null: the export's root, the only root there is, so that in_root changes nothing. Two
-// scopes contradict each other (openat2(2)).
-[[gnu::always_inline]] inline WalkRequest RequestOf(const nfs::Superblock& superblock,
-                                                    const vfs::DentryRef* node, PathCall call,
-                                                    std::string_view path, ResolveFlags flags) {
-  WalkRequest request = node != nullptr ? RequestFromNode(superblock, *node, call, path, flags)
-                                        : WalkRequest{.start = walk::AtRoot(superblock),
-                                                      .path = path,
-                                                      .flags = FlagsOf(superblock, call, flags)};
-  if (flags.beneath && flags.in_root) request.error = std::errc::invalid_argument;
-  return request;
-}
-
-// The error of a `cached` call whose answers are never cached.
-std::errc CachedError(const nfs::Superblock& superblock) {
-  return superblock.shut_down.load() ? std::errc::operation_canceled
-                                     : std::errc::resource_unavailable_try_again;
-}
 
 bool IsDirectory(const icache::Inode& inode) {
   return inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
@@ -202,6 +147,26 @@ Result<size_t> Node::ReadLink(std::string_view path, std::span<char> into,
   return count;
 }
 
+Result<FileSystemSpace> Node::GetSpace(std::string_view path, const Credential& credential,
+                                       ResolveFlags flags) const {
+  const WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kStat, path, flags);
+  if (request.error != kOk) return std::unexpected(request.error);
+  if (request.flags.cached) return std::unexpected(CachedError(superblock_));
+  FileSystemSpace space;
+  const std::errc error =
+      walk::ResolveToReference(superblock_, request.start, request.path, credential, request.flags,
+                               &RefWalk::Resolve, [&](RefWalk& walk) {
+                                 const auto reply = superblock_.protocol->GetSpace(
+                                     walk.inode().handle(), walk.credential()->key());
+                                 if (reply.error == protocol::kStale)
+                                   nfs::MarkStale(superblock_, walk.inode());
+                                 space = reply.space;
+                                 return reply.error;
+                               });
+  if (error != kOk) return std::unexpected(error);
+  return space;
+}
+
 std::errc Node::ReadDir(std::string_view path, const Credential& credential,
                         const std::function<bool(const DirectoryEntry&)>& visit,
                         ResolveFlags flags) const {
@@ -232,10 +197,6 @@ std::errc Node::ReadDir(std::string_view path, const Credential& credential,
 
 Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
                                          const Credential& credential, ResolveFlags flags) const {
-  // Version 4.0 opens by name (RFC 7530 16.16), and a node need not have one any more.
-  if (path.empty() && at_ != nullptr) {
-    return std::unexpected(std::errc::no_such_file_or_directory);
-  }
   WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kOpen, path, flags);
   if (request.error != kOk) return std::unexpected(request.error);
   if (mode == 0 || (mode & ~(kMayRead | kMayWrite)) != 0) {
@@ -243,7 +204,8 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
   }
   if (request.flags.cached) return std::unexpected(CachedError(superblock_));
   std::unique_ptr<File> file;
-  request.flags.open = superblock_.protocol->opens_by_name();
+  const bool by_name = superblock_.protocol->opens_by_name();
+  request.flags.open = by_name && !path.empty();
   std::errc error = walk::ResolveToReference(
       superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
       [&](RefWalk& walk) -> std::errc {
@@ -252,17 +214,24 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
         auto type = inode.type.load(std::memory_order_relaxed);
         if (type == protocol::FileType::kSymlink) return std::errc::too_many_symbolic_link_levels;
         // The root of an export may be a file, which has no name.
-        if (!walk.parent() && superblock_.protocol->opens_by_name()) {
+        if (by_name && walk.position().get() == superblock_.root.get()) {
           return std::errc::operation_not_supported;
         }
         const Credential& key = walk.credential()->key();
         // A stamp is a store that all threads share. An open by handle sends nothing.
-        const auto stamp =
-            superblock_.protocol->opens_by_name() ? nfs::Stamp(superblock_) : nfs::SendStamp();
-        const vfs::DentryRef& parent = walk.parent();
+        const auto stamp = by_name ? nfs::Stamp(superblock_) : nfs::SendStamp();
+        protocol::FileHandle directory;
+        std::string name;
+        if (by_name && walk.parent()) {
+          directory = walk.parent().inode()->handle();
+          name = walk.last();
+        } else if (by_name) {  // the node itself: by the name that it has now
+          vfs::DentryRef parent;
+          std::tie(parent, name) = superblock_.dentries.NameOf(*walk.position());
+          directory = parent.inode()->handle();
+        }
         auto opened = superblock_.protocol->Open(
-            parent ? parent.inode()->handle() : protocol::FileHandle(), walk.last(), inode.handle(),
-            (mode & kMayRead) != 0, (mode & kMayWrite) != 0, key);
+            directory, name, inode.handle(), (mode & kMayRead) != 0, (mode & kMayWrite) != 0, key);
         std::errc failed = opened.error;
         // The name has changed on the server: forced revalidation finds out where it leads.
         if (!walk.force() && NameChangedOnServer(failed)) return protocol::kStale;

@@ -22,6 +22,9 @@ struct nfswalk_node {
   std::unique_ptr<nfswalk::Node> node;
   nfswalk_client* client;
 };
+struct nfswalk_directory {
+  std::unique_ptr<nfswalk::Directory> directory;
+};
 struct nfswalk_file {
   std::unique_ptr<nfswalk::File> file;
 };
@@ -48,6 +51,12 @@ inline const Credential& CredentialOrMounters(const nfswalk_client& client,
                                               const nfswalk_credential* credential) {
   return credential != nullptr ? credential->value : client.mounter;
 }
+
+// What both kinds of origin have: Client and Node have the calls of the same name.
+inline Client* OriginOf(nfswalk_client* client) { return client->client.get(); }
+inline const Node* OriginOf(const nfswalk_node* node) { return node->node.get(); }
+inline nfswalk_client* ClientOf(nfswalk_client* client) { return client; }
+inline nfswalk_client* ClientOf(const nfswalk_node* node) { return node->client; }
 
 inline nfswalk_time TimeOf(const protocol::Time& time) {
   return {time.seconds, time.nanoseconds, 0};

@@ -1,9 +1,11 @@
-// The calls of nfswalk.h that wait for their answer.
+// The calls of nfswalk.h that wait for their answer, but for the changes.
 
 #include "nfsclient/c_api/nfswalk.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,30 +14,25 @@
 #include "nfsclient/c_api/c_binding.h"
 #include "rcu/fork.h"
 
-using nfswalk::Attributes;
 using nfswalk::Client;
 using nfswalk::Credential;
 using nfswalk::MountError;
 using nfswalk::Node;
 using nfswalk::ResolveFlags;
 using nfswalk::Result;
-using nfswalk::SetAttributes;
 using nfswalk::c_binding::AttributesOf;
+using nfswalk::c_binding::ClientOf;
 using nfswalk::c_binding::CredentialOrMounters;
 using nfswalk::c_binding::FlagsOf;
 using nfswalk::c_binding::Guarded;
 using nfswalk::c_binding::HandOut;
 using nfswalk::c_binding::kAllFlags;
+using nfswalk::c_binding::OriginOf;
 using nfswalk::c_binding::ResultOf;
 
 namespace {
 
-constexpr unsigned kSetattrFlags = NFSWALK_NOFOLLOW | NFSWALK_NO_SYMLINKS | NFSWALK_BENEATH;
-constexpr unsigned kAllChanges = NFSWALK_SET_MODE | NFSWALK_SET_UID | NFSWALK_SET_GID |
-                                 NFSWALK_SET_SIZE | NFSWALK_SET_ATIME | NFSWALK_SET_MTIME |
-                                 NFSWALK_SET_ATIME_NOW | NFSWALK_SET_MTIME_NOW;
 constexpr size_t kGroupsMax = 65536;  // NGROUPS_MAX
-constexpr uint32_t kNanosecondsPerSecond = 1'000'000'000;
 
 void Explain(std::string_view why, char* text, size_t text_bytes) {
   if (text == nullptr || text_bytes == 0) return;
@@ -64,12 +61,6 @@ int NewCredential(Credential value, nfswalk_credential** out) {
   *out = new nfswalk_credential{std::move(value)};
   return 0;
 }
-
-// What both kinds of origin have: Client and Node have the calls of the same name.
-Client* OriginOf(nfswalk_client* client) { return client->client.get(); }
-const Node* OriginOf(const nfswalk_node* node) { return node->node.get(); }
-nfswalk_client* ClientOf(nfswalk_client* client) { return client; }
-nfswalk_client* ClientOf(const nfswalk_node* node) { return node->client; }
 
 template <class From>
 int Stat(From* from, const char* path, const nfswalk_credential* credential, unsigned flags,
@@ -109,13 +100,10 @@ ssize_t ReadLink(From* from, const char* path, char* target, size_t bytes,
   });
 }
 
-template <class From>
-int ReadDir(From* from, const char* path, nfswalk_visit visit, void* data,
-            const nfswalk_credential* credential, unsigned flags) {
-  if (from == nullptr || path == nullptr || visit == nullptr) return -EFAULT;
-  if ((flags & ~kAllFlags) != 0) return -EINVAL;
-  const auto hand_on = [&](const nfswalk::DirectoryEntry& found) {
-    nfswalk_entry entry{found.name.c_str(), found.fileid, nullptr};
+// Shows `visit` an entry; true to go on.
+auto Visitor(nfswalk_visit visit, void* data) {
+  return [visit, data](const nfswalk::DirectoryEntry& found) {
+    nfswalk_entry entry{found.name.c_str(), found.fileid, nullptr, found.cookie};
     nfswalk_attributes attributes;
     if (found.attributes) {
       attributes = AttributesOf(*found.attributes);
@@ -123,9 +111,28 @@ int ReadDir(From* from, const char* path, nfswalk_visit visit, void* data,
     }
     return visit(data, &entry) == 0;
   };
+}
+
+template <class From>
+int ReadDir(From* from, const char* path, nfswalk_visit visit, void* data,
+            const nfswalk_credential* credential, unsigned flags) {
+  if (from == nullptr || path == nullptr || visit == nullptr) return -EFAULT;
+  if ((flags & ~kAllFlags) != 0) return -EINVAL;
   return Guarded([&] {
     return ResultOf(OriginOf(from)->ReadDir(path, CredentialOrMounters(*ClientOf(from), credential),
-                                            hand_on, FlagsOf(flags)));
+                                            Visitor(visit, data), FlagsOf(flags)));
+  });
+}
+
+template <class From>
+int OpenDirectory(From* from, const char* path, const nfswalk_credential* credential,
+                  unsigned flags, nfswalk_directory** out) {
+  if (from == nullptr || path == nullptr || out == nullptr) return -EFAULT;
+  if ((flags & ~kAllFlags) != 0) return -EINVAL;
+  return Guarded([&] {
+    return HandOut(OriginOf(from)->OpenDirectory(
+                       path, CredentialOrMounters(*ClientOf(from), credential), FlagsOf(flags)),
+                   out);
   });
 }
 
@@ -154,34 +161,19 @@ int ResolveNode(From* from, const char* path, const nfswalk_credential* credenti
   });
 }
 
-int HandBack(const Result<Attributes>& made, nfswalk_attributes* out) {
-  if (!made) return ResultOf(made.error());
-  if (out != nullptr) *out = AttributesOf(*made);
-  return 0;
-}
-
-// False for a request that makes no sense.
-bool ReadChanges(const nfswalk_changes& from, SetAttributes* to) {
-  const auto has = [&](uint32_t bit) { return (from.set & bit) != 0; };
-  if ((from.set & ~kAllChanges) != 0) return false;
-  if (has(NFSWALK_SET_ATIME) && has(NFSWALK_SET_ATIME_NOW)) return false;
-  if (has(NFSWALK_SET_MTIME) && has(NFSWALK_SET_MTIME_NOW)) return false;
-  if (has(NFSWALK_SET_MODE)) {
-    if (from.mode > 07777) return false;
-    to->mode = from.mode;
-  }
-  if (has(NFSWALK_SET_UID)) to->uid = from.uid;
-  if (has(NFSWALK_SET_GID)) to->gid = from.gid;
-  if (has(NFSWALK_SET_SIZE)) to->size_bytes = from.size_bytes;
-  const auto read_time = [](const nfswalk_time& time) {
-    return nfswalk::protocol::SetTime{nfswalk::protocol::Time{time.seconds, time.nanoseconds}};
-  };
-  if (has(NFSWALK_SET_ATIME)) to->atime = read_time(from.atime);
-  if (has(NFSWALK_SET_MTIME)) to->mtime = read_time(from.mtime);
-  if (has(NFSWALK_SET_ATIME_NOW)) to->atime.emplace();
-  if (has(NFSWALK_SET_MTIME_NOW)) to->mtime.emplace();
-  return (!has(NFSWALK_SET_ATIME) || from.atime.nanoseconds < kNanosecondsPerSecond) &&
-         (!has(NFSWALK_SET_MTIME) || from.mtime.nanoseconds < kNanosecondsPerSecond);
+template <class From>
+int StatFs(From* from, const char* path, const nfswalk_credential* credential, unsigned flags,
+           nfswalk_space* out) {
+  if (from == nullptr || path == nullptr || out == nullptr) return -EFAULT;
+  if ((flags & ~kAllFlags) != 0) return -EINVAL;
+  return Guarded([&] {
+    const auto found = OriginOf(from)->GetSpace(
+        path, CredentialOrMounters(*ClientOf(from), credential), FlagsOf(flags));
+    if (!found) return ResultOf(found.error());
+    *out = {found->total_bytes, found->free_bytes, found->available_bytes,
+            found->total_files, found->free_files, found->available_files};
+    return 0;
+  });
 }
 
 #define NFSWALK_TEXT(number) #number
@@ -236,6 +228,20 @@ int nfswalk_credential_create_none(nfswalk_credential** credential) {
 
 void nfswalk_credential_destroy(nfswalk_credential* credential) { delete credential; }
 
+uint64_t nfswalk_set_deadline(uint64_t monotonic_ns) {
+  using nfswalk::Deadline;
+  using std::chrono::nanoseconds;
+  static thread_local std::optional<Deadline> deadline;
+  const uint64_t before =
+      deadline ? static_cast<uint64_t>(Deadline::Current().time_since_epoch() / nanoseconds(1)) : 0;
+  deadline.reset();
+  constexpr auto kMax = static_cast<uint64_t>(nanoseconds::max().count());
+  if (monotonic_ns != 0) {
+    deadline.emplace(Deadline::Clock::time_point(nanoseconds(std::min(monotonic_ns, kMax))));
+  }
+  return before;
+}
+
 int nfswalk_stat(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
                  unsigned flags, nfswalk_attributes* attributes) {
   return Stat(client, path, credential, flags, attributes);
@@ -282,6 +288,26 @@ int nfswalk_readdir_at(const nfswalk_node* from, const char* path, nfswalk_visit
   return ReadDir(from, path, visit, data, credential, flags);
 }
 
+int nfswalk_opendir(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                    unsigned flags, nfswalk_directory** directory) {
+  return OpenDirectory(client, path, credential, flags, directory);
+}
+
+int nfswalk_opendir_at(const nfswalk_node* from, const char* path,
+                       const nfswalk_credential* credential, unsigned flags,
+                       nfswalk_directory** directory) {
+  return OpenDirectory(from, path, credential, flags, directory);
+}
+
+int nfswalk_directory_read(nfswalk_directory* directory, uint64_t cookie, nfswalk_visit visit,
+                           void* data) {
+  if (directory == nullptr || visit == nullptr) return -EFAULT;
+  return Guarded(
+      [&] { return ResultOf(directory->directory->Read(cookie, Visitor(visit, data))); });
+}
+
+void nfswalk_closedir(nfswalk_directory* directory) { delete directory; }
+
 int nfswalk_open(nfswalk_client* client, const char* path, unsigned rights,
                  const nfswalk_credential* credential, unsigned flags, nfswalk_file** file) {
   return Open(client, path, rights, credential, flags, file);
@@ -308,6 +334,14 @@ ssize_t nfswalk_pwrite(nfswalk_file* file, const void* data, size_t bytes, uint6
   });
 }
 
+ssize_t nfswalk_append(nfswalk_file* file, const void* data, size_t bytes) {
+  if (file == nullptr || (data == nullptr && bytes > 0)) return -EFAULT;
+  return Guarded([&]() -> ssize_t {
+    auto count = file->file->Append({static_cast<const std::byte*>(data), bytes});
+    return count ? static_cast<ssize_t>(*count) : ResultOf(count.error());
+  });
+}
+
 int nfswalk_fstat(nfswalk_file* file, nfswalk_attributes* attributes) {
   if (file == nullptr || attributes == nullptr) return -EFAULT;
   if (nfswalk::rcu::InForkedChild()) return -ECANCELED;
@@ -317,81 +351,14 @@ int nfswalk_fstat(nfswalk_file* file, nfswalk_attributes* attributes) {
 
 void nfswalk_close(nfswalk_file* file) { delete file; }
 
-int nfswalk_create(nfswalk_client* client, const char* path, unsigned mode, int exclusive,
-                   const nfswalk_credential* credential, nfswalk_attributes* attributes) {
-  if (client == nullptr || path == nullptr) return -EFAULT;
-  if (mode > 07777) return -EINVAL;
-  return Guarded([&] {
-    return HandBack(client->client->Create(path, mode, exclusive != 0,
-                                           CredentialOrMounters(*client, credential)),
-                    attributes);
-  });
+int nfswalk_statfs(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                   unsigned flags, nfswalk_space* space) {
+  return StatFs(client, path, credential, flags, space);
 }
 
-int nfswalk_mkdir(nfswalk_client* client, const char* path, unsigned mode,
-                  const nfswalk_credential* credential, nfswalk_attributes* attributes) {
-  if (client == nullptr || path == nullptr) return -EFAULT;
-  if (mode > 07777) return -EINVAL;
-  return Guarded([&] {
-    return HandBack(
-        client->client->MakeDirectory(path, mode, CredentialOrMounters(*client, credential)),
-        attributes);
-  });
-}
-
-int nfswalk_symlink(nfswalk_client* client, const char* target, const char* path,
-                    const nfswalk_credential* credential, nfswalk_attributes* attributes) {
-  if (client == nullptr || target == nullptr || path == nullptr) return -EFAULT;
-  return Guarded([&] {
-    return HandBack(
-        client->client->MakeSymlink(target, path, CredentialOrMounters(*client, credential)),
-        attributes);
-  });
-}
-
-int nfswalk_link(nfswalk_client* client, const char* existing, const char* path,
-                 const nfswalk_credential* credential) {
-  if (client == nullptr || existing == nullptr || path == nullptr) return -EFAULT;
-  return Guarded([&] {
-    return ResultOf(
-        client->client->Link(existing, path, CredentialOrMounters(*client, credential)));
-  });
-}
-
-int nfswalk_rename(nfswalk_client* client, const char* from, const char* to,
-                   const nfswalk_credential* credential) {
-  if (client == nullptr || from == nullptr || to == nullptr) return -EFAULT;
-  return Guarded([&] {
-    return ResultOf(client->client->Rename(from, to, CredentialOrMounters(*client, credential)));
-  });
-}
-
-int nfswalk_unlink(nfswalk_client* client, const char* path, const nfswalk_credential* credential) {
-  if (client == nullptr || path == nullptr) return -EFAULT;
-  return Guarded([&] {
-    return ResultOf(client->client->Unlink(path, CredentialOrMounters(*client, credential)));
-  });
-}
-
-int nfswalk_rmdir(nfswalk_client* client, const char* path, const nfswalk_credential* credential) {
-  if (client == nullptr || path == nullptr) return -EFAULT;
-  return Guarded([&] {
-    return ResultOf(
-        client->client->RemoveDirectory(path, CredentialOrMounters(*client, credential)));
-  });
-}
-
-int nfswalk_setattr(nfswalk_client* client, const char* path, const nfswalk_changes* changes,
-                    const nfswalk_credential* credential, unsigned flags,
-                    nfswalk_attributes* attributes) {
-  if (client == nullptr || path == nullptr || changes == nullptr) return -EFAULT;
-  SetAttributes wanted;
-  if ((flags & ~kSetattrFlags) != 0 || !ReadChanges(*changes, &wanted)) return -EINVAL;
-  return Guarded([&] {
-    return HandBack(client->client->SetAttributesOf(
-                        path, wanted, CredentialOrMounters(*client, credential), FlagsOf(flags)),
-                    attributes);
-  });
+int nfswalk_statfs_at(const nfswalk_node* from, const char* path,
+                      const nfswalk_credential* credential, unsigned flags, nfswalk_space* space) {
+  return StatFs(from, path, credential, flags, space);
 }
 
 int nfswalk_resolve(nfswalk_client* client, const char* path, const nfswalk_credential* credential,

@@ -31,7 +31,7 @@
  *  5. Ownership. An object returned through a pointer to a pointer is the caller's, to be released
  *     with the function named there, which accepts NULL. Strings and structures passed in are not
  *     used after the call. Arguments of a callback are valid until it returns.
- *  6. Lifetimes. Release a client's nodes, files and queues before the client. A credential may be
+ *  6. Lifetimes. Release a client's nodes, files, directories and queues before the client. A credential may be
  *     released once no call that was given it is in progress.
  *  7. Threads. Any number of threads may use one object at once, except to release it: no other
  * call may be in progress then, or follow. Threads started by the library inherit the signal mask
@@ -70,6 +70,7 @@ typedef struct nfswalk_client nfswalk_client;
 typedef struct nfswalk_credential nfswalk_credential;
 typedef struct nfswalk_node nfswalk_node;
 typedef struct nfswalk_file nfswalk_file;
+typedef struct nfswalk_directory nfswalk_directory;
 typedef struct nfswalk_queue nfswalk_queue;
 
 /* Mounting. */
@@ -97,6 +98,11 @@ int nfswalk_credential_of_process(nfswalk_credential** credential);
 /* AUTH_NONE. */
 int nfswalk_credential_create_none(nfswalk_credential** credential);
 void nfswalk_credential_destroy(nfswalk_credential* credential);
+
+/* Bounds all later calls of this thread, of any client, hard mounts too: they return -ETIMEDOUT once
+ * CLOCK_MONOTONIC is past `monotonic_ns`, and whether a change was made is unknown then. What is
+ * cached is still answered. 0: no limit. Returns the previous one. */
+uint64_t nfswalk_set_deadline(uint64_t monotonic_ns);
 
 /* Lookups. */
 
@@ -149,10 +155,23 @@ int nfswalk_access(nfswalk_client* client, const char* path, unsigned rights,
 ssize_t nfswalk_readlink(nfswalk_client* client, const char* path, char* target, size_t bytes,
                          const nfswalk_credential* credential, unsigned flags);
 
+struct nfswalk_space {
+  uint64_t total_bytes;
+  uint64_t free_bytes;
+  uint64_t available_bytes; /* to the caller */
+  uint64_t total_files;
+  uint64_t free_files;
+  uint64_t available_files;
+};
+/* statfs(2): of the file system that the path leads into; 0 where the server does not say. */
+int nfswalk_statfs(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                   unsigned flags, struct nfswalk_space* space);
+
 struct nfswalk_entry {
   const char* name; /* NUL-terminated; never "." or ".." */
   uint64_t fileid;
   const struct nfswalk_attributes* attributes; /* NULL where the server sent none */
+  uint64_t cookie; /* where nfswalk_directory_read() goes on after it; not 0 */
 };
 /* Returns 0 to continue. May make other calls, but not change the directory that is read. */
 typedef int (*nfswalk_visit)(void* data, const struct nfswalk_entry* entry);
@@ -160,6 +179,17 @@ typedef int (*nfswalk_visit)(void* data, const struct nfswalk_entry* entry);
  * may have been visited; -ESTALE: the directory was removed meanwhile. */
 int nfswalk_readdir(nfswalk_client* client, const char* path, nfswalk_visit visit, void* data,
                     const nfswalk_credential* credential, unsigned flags);
+
+/* opendir(3). Release with nfswalk_closedir. */
+int nfswalk_opendir(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                    unsigned flags, nfswalk_directory** directory);
+/* Calls `visit` for each entry after the one with this `cookie`; 0: from the beginning, asked for
+ * anew. As nfswalk_readdir, but goes on where the caller wants, and keeps the last reply of the
+ * server, so that small steps cost no call. A directory that changes meanwhile shows each entry
+ * that stays once. `visit` must not read the same nfswalk_directory. */
+int nfswalk_directory_read(nfswalk_directory* directory, uint64_t cookie, nfswalk_visit visit,
+                           void* data);
+void nfswalk_closedir(nfswalk_directory* directory);
 
 /* Files. Data is not cached: a read or a write is one call to the server for each piece. */
 
@@ -174,6 +204,10 @@ ssize_t nfswalk_pread(nfswalk_file* file, void* into, size_t bytes, uint64_t off
 /* Returns the bytes stored, on the server's stable storage: fewer than `bytes` if an error follows,
  * which the call for the rest meets. */
 ssize_t nfswalk_pwrite(nfswalk_file* file, const void* data, size_t bytes, uint64_t offset_bytes);
+/* At the end of the file, which the server is asked for (O_APPEND): what one client appends does not
+ * overlap; another client may write there in between. -EFBIG where the end would be above
+ * INT64_MAX. */
+ssize_t nfswalk_append(nfswalk_file* file, const void* data, size_t bytes);
 /* As of the last reply about the file; sends nothing. */
 int nfswalk_fstat(nfswalk_file* file, struct nfswalk_attributes* attributes);
 void nfswalk_close(nfswalk_file* file);
@@ -187,6 +221,11 @@ int nfswalk_mkdir(nfswalk_client* client, const char* path, unsigned mode,
                   const nfswalk_credential* credential, struct nfswalk_attributes* attributes);
 int nfswalk_symlink(nfswalk_client* client, const char* target, const char* path,
                     const nfswalk_credential* credential, struct nfswalk_attributes* attributes);
+/* mknod(2). `mode`: with S_IFIFO, S_IFSOCK, S_IFCHR or S_IFBLK; other types are -EINVAL. The device
+ * numbers are used for the last two. */
+int nfswalk_mknod(nfswalk_client* client, const char* path, unsigned mode, uint32_t rdev_major,
+                  uint32_t rdev_minor, const nfswalk_credential* credential,
+                  struct nfswalk_attributes* attributes);
 int nfswalk_link(nfswalk_client* client, const char* existing, const char* path,
                  const nfswalk_credential* credential);
 int nfswalk_rename(nfswalk_client* client, const char* from, const char* to,
@@ -212,10 +251,14 @@ struct nfswalk_changes {
   struct nfswalk_time mtime;
 };
 /* chmod(2), chown(2), truncate(2) and utimensat(2): -EINVAL for a size above INT64_MAX. Flags:
- * NOFOLLOW, NO_SYMLINKS, BENEATH. */
+ * NOFOLLOW, NO_SYMLINKS, BENEATH, IN_ROOT. */
 int nfswalk_setattr(nfswalk_client* client, const char* path, const struct nfswalk_changes* changes,
                     const nfswalk_credential* credential, unsigned flags,
                     struct nfswalk_attributes* attributes);
+
+/* The same of an open file; -EINVAL for a size if it is not open for writing. */
+int nfswalk_fsetattr(nfswalk_file* file, const struct nfswalk_changes* changes,
+                     struct nfswalk_attributes* attributes);
 
 /* Nodes: resolved files, as descriptors opened with O_PATH. A node follows its file through
  * renames. Once the server has removed the file, calls return -ESTALE as soon as the attribute
@@ -241,9 +284,38 @@ ssize_t nfswalk_readlink_at(const nfswalk_node* from, const char* path, char* ta
                             const nfswalk_credential* credential, unsigned flags);
 int nfswalk_readdir_at(const nfswalk_node* from, const char* path, nfswalk_visit visit, void* data,
                        const nfswalk_credential* credential, unsigned flags);
-/* -ENOENT for "": version 4.0 opens by name. */
+int nfswalk_opendir_at(const nfswalk_node* from, const char* path,
+                       const nfswalk_credential* credential, unsigned flags,
+                       nfswalk_directory** directory);
+/* "" by handle, or in version 4.0 by the name that the node has now: -ESTALE if another client has
+ * renamed it since. */
 int nfswalk_open_at(const nfswalk_node* from, const char* path, unsigned rights,
                     const nfswalk_credential* credential, unsigned flags, nfswalk_file** file);
+int nfswalk_statfs_at(const nfswalk_node* from, const char* path,
+                      const nfswalk_credential* credential, unsigned flags,
+                      struct nfswalk_space* space);
+/* Changes: -ENOENT for "", but as `existing` and of setattr. */
+int nfswalk_create_at(const nfswalk_node* from, const char* path, unsigned mode, int exclusive,
+                      const nfswalk_credential* credential, struct nfswalk_attributes* attributes);
+int nfswalk_mkdir_at(const nfswalk_node* from, const char* path, unsigned mode,
+                     const nfswalk_credential* credential, struct nfswalk_attributes* attributes);
+int nfswalk_symlink_at(const nfswalk_node* from, const char* target, const char* path,
+                       const nfswalk_credential* credential, struct nfswalk_attributes* attributes);
+int nfswalk_mknod_at(const nfswalk_node* from, const char* path, unsigned mode, uint32_t rdev_major,
+                     uint32_t rdev_minor, const nfswalk_credential* credential,
+                     struct nfswalk_attributes* attributes);
+/* Both nodes are of one client (-EXDEV). */
+int nfswalk_link_at(const nfswalk_node* from, const char* existing, const nfswalk_node* to,
+                    const char* path, const nfswalk_credential* credential);
+int nfswalk_rename_at(const nfswalk_node* from, const char* path, const nfswalk_node* to,
+                      const char* new_path, const nfswalk_credential* credential);
+int nfswalk_unlink_at(const nfswalk_node* from, const char* path,
+                      const nfswalk_credential* credential);
+int nfswalk_rmdir_at(const nfswalk_node* from, const char* path,
+                     const nfswalk_credential* credential);
+int nfswalk_setattr_at(const nfswalk_node* from, const char* path,
+                       const struct nfswalk_changes* changes, const nfswalk_credential* credential,
+                       unsigned flags, struct nfswalk_attributes* attributes);
 void nfswalk_node_release(nfswalk_node* node);
 
 /* The caches. */

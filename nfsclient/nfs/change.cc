@@ -106,7 +106,7 @@ std::expected<Attributes, std::errc> LookupCreated(Superblock& superblock, Dentr
   return std::unexpected(OutcomeUnknown(std::errc::not_enough_memory));
 }
 
-// CREATE, MKDIR and SYMLINK alike. `send(handle)` answers a CreateReply.
+// CREATE, MKDIR, SYMLINK and MKNOD alike. `send(handle)` answers a CreateReply.
 template <class Send>
 std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& directory,
                                              std::string_view text, const Credential& credential,
@@ -249,6 +249,16 @@ std::expected<Attributes, std::errc> MakeSymlink(Superblock& superblock, DentryR
   return AddName(superblock, directory, name, credential, [&](const auto& handle) {
     return superblock.protocol->MakeSymlink(handle, name, target, SetAttributes{.mode = 0777},
                                             credential);
+  });
+}
+
+std::expected<Attributes, std::errc> MakeNode(Superblock& superblock, DentryRef& directory,
+                                              std::string_view name, FileType type, uint32_t mode,
+                                              protocol::Device device,
+                                              const Credential& credential) {
+  return AddName(superblock, directory, name, credential, [&](const auto& handle) {
+    return superblock.protocol->MakeNode(handle, name, type, device, SetAttributes{.mode = mode},
+                                         credential);
   });
 }
 

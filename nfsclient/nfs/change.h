@@ -31,6 +31,10 @@ std::expected<Attributes, std::errc> MakeDirectory(Superblock& superblock,
 std::expected<Attributes, std::errc> MakeSymlink(Superblock& superblock, vfs::DentryRef& directory,
                                                  std::string_view name, std::string_view target,
                                                  const Credential& credential);
+std::expected<Attributes, std::errc> MakeNode(Superblock& superblock, vfs::DentryRef& directory,
+                                              std::string_view name, protocol::FileType type,
+                                              uint32_t mode, protocol::Device device,
+                                              const Credential& credential);
 std::errc MakeLink(Superblock& superblock, icache::Inode& file, vfs::DentryRef& directory,
                    std::string_view name, const Credential& credential);
 

@@ -17,31 +17,7 @@ namespace {
 
 constexpr std::errc kLoop = std::errc::too_many_symbolic_link_levels;  // ELOOP
 
-bool IsDots(const protocol::DirectoryEntry& entry) {
-  return entry.name == "." || entry.name == "..";
-}
-
-// Finds out in constant memory that a listing goes round (R. Brent's algorithm): a cookie that
-// comes again leads to the same entries again. Cookie 0 is the beginning.
-class CookieLoop {
- public:
-  bool Closes(uint64_t cookie) {
-    if (cookie == anchor_) return true;
-    if (++steps_ == power_) {
-      anchor_ = cookie;
-      steps_ = 0;
-      power_ *= 2;
-    }
-    return cookie == 0;
-  }
-
- private:
-  uint64_t anchor_ = 0;
-  uint64_t steps_ = 0;
-  uint64_t power_ = 1;
-};
-
-// Replies of one listing that are thrown away because names repeat in them.
+// Replies to one READDIR that are thrown away because names repeat in them.
 constexpr int kCircularRepliesMax = 3;
 
 // True if a name comes twice. While others change a directory, nfs-ganesha may link its cached
@@ -58,8 +34,8 @@ bool IsCircular(const std::vector<protocol::DirectoryEntry>& entries) {
     return std::ranges::find(before_last, last->name, &protocol::DirectoryEntry::name) != last;
   }
   std::unordered_set<std::string_view> names(entries.size());
-  return !std::ranges::all_of(
-      entries, [&](const auto& entry) { return names.insert(entry.name).second; });
+  return !std::ranges::all_of(entries,
+                              [&](const auto& entry) { return names.insert(entry.name).second; });
 }
 
 bool CanPrime(const protocol::DirectoryEntry& entry) {
@@ -93,47 +69,67 @@ void PrimeEntries(Superblock& superblock, vfs::DentryRef& directory,
 
 }  // namespace
 
+// R. Brent's algorithm.
+bool CookieLoop::Closes(uint64_t cookie) {
+  if (cookie == anchor_) return true;
+  if (++steps_ == power_) {
+    anchor_ = cookie;
+    steps_ = 0;
+    power_ *= 2;
+  }
+  return cookie == 0;
+}
+
+std::errc DirectoryStream::Advance() {
+  if (reply_.entries.empty()) return std::errc::io_error;  // neither progress nor an end
+  position_ = {reply_.entries.back().cookie, reply_.verifier};
+  dots_ += std::ranges::count_if(reply_.entries, IsDots);
+  return loop_.Closes(position_.cookie) || dots_ > 2 ? kLoop : std::errc{};
+}
+
+std::errc DirectoryStream::Fetch(Superblock& superblock, vfs::DentryRef& directory,
+                                 const sunrpc_auth::Credential& credential,
+                                 protocol::CallDeadline* deadline) {
+  if (has_reply_) {
+    if (const std::errc error = Advance(); error != std::errc{}) return error;
+  }
+  icache::Inode& inode = *directory.inode();
+  for (int circular_replies = 0;; ++circular_replies) {
+    if (deadline != nullptr) deadline->Renew(superblock.protocol->NewDeadline());
+    auto lock = superblock.directory_locks.LockShared(inode);
+    if (!lock) return std::errc::timed_out;
+    const SendStamp stamp = Stamp(superblock);
+    const uint64_t change_id = inode.change_id.load(std::memory_order_relaxed);
+    reply_ = superblock.protocol->ReadDir(inode.handle(), position_, superblock.options.rdirplus,
+                                          credential);
+    has_reply_ = reply_.error == std::errc{};
+    if (reply_.directory) UpdateAttributes(superblock, inode, *reply_.directory, stamp);
+    if (reply_.error == protocol::kStale) MarkStale(superblock, inode);
+    if (reply_.error != std::errc{}) return reply_.error;
+    if (IsCircular(reply_.entries)) {
+      if (circular_replies == kCircularRepliesMax) return kLoop;
+      continue;
+    }
+    PrimeEntries(superblock, directory, reply_.entries, stamp, change_id);
+    break;
+  }
+  if (deadline != nullptr) deadline->Renew(protocol::CallDeadline::Clock::time_point::max());
+  return {};
+}
+
 std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
                         const sunrpc_auth::Credential& credential,
                         const std::function<bool(const protocol::DirectoryEntry&)>& visit,
                         protocol::CallDeadline* deadline) {
-  icache::Inode& inode = *directory.inode();
-  protocol::ReadDirPosition position;
-  CookieLoop loop;
-  int dots = 0;
-  int circular_replies = 0;
-  for (;;) {
-    protocol::ReadDirReply reply;
-    {
-      if (deadline != nullptr) deadline->Renew(superblock.protocol->NewDeadline());
-      auto lock = superblock.directory_locks.LockShared(inode);
-      if (!lock) return std::errc::timed_out;
-      SendStamp stamp = Stamp(superblock);
-      uint64_t change_id = inode.change_id.load(std::memory_order_relaxed);
-      reply = superblock.protocol->ReadDir(inode.handle(), position, superblock.options.rdirplus,
-                                           credential);
-      if (reply.directory) UpdateAttributes(superblock, inode, *reply.directory, stamp);
-      if (reply.error == protocol::kStale) MarkStale(superblock, inode);
-      if (reply.error != std::errc{}) return reply.error;
-      if (IsCircular(reply.entries)) {
-        if (++circular_replies > kCircularRepliesMax) return kLoop;
-        continue;
-      }
-      PrimeEntries(superblock, directory, reply.entries, stamp, change_id);
+  DirectoryStream stream;
+  do {
+    const std::errc error = stream.Fetch(superblock, directory, credential, deadline);
+    if (error != std::errc{}) return error;
+    for (const auto& entry : stream.entries()) {
+      if (!IsDots(entry) && !visit(entry)) return {};
     }
-    if (deadline != nullptr) deadline->Renew(protocol::CallDeadline::Clock::time_point::max());
-    for (const auto& entry : reply.entries) {
-      if (IsDots(entry)) {
-        ++dots;
-      } else if (!visit(entry)) {
-        return {};
-      }
-    }
-    if (reply.eof) return {};
-    if (reply.entries.empty()) return std::errc::io_error;  // neither progress nor an end
-    position = {reply.entries.back().cookie, reply.verifier};
-    if (loop.Closes(position.cookie) || dots > 2) return kLoop;
-  }
+  } while (!stream.at_end());
+  return {};
 }
 
 }  // namespace nfswalk::nfs

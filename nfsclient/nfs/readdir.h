@@ -1,22 +1,70 @@
 // readdir: lists a directory. Listings are not cached; each entry of a READDIRPLUS primes the
-// dentry and attribute caches (NAME-20).
+// dentry and attribute caches (NAME-20). A directory that is changed meanwhile lists each entry
+// that stayed exactly once, as far as the server's cookies hold; if they do not
+// (NFS3ERR_BAD_COOKIE) the listing ends with the server's error.
 #ifndef NFSWALK_NFSCLIENT_NFS_READDIR_H_
 #define NFSWALK_NFSCLIENT_NFS_READDIR_H_
 
+#include <cstdint>
 #include <functional>
 #include <system_error>
+#include <vector>
 
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/call_deadline.h"
 
 namespace nfswalk::nfs {
 
-// Calls `visit` for each entry but "." and "..", until it returns false or the directory ends. A
-// directory that is changed meanwhile lists each entry that stayed exactly once, as far as the
-// server's cookies hold; if they do not (NFS3ERR_BAD_COOKIE) the listing ends with the server's
-// error. ELOOP, after some entries were visited again, if the cookies lead back to earlier ones.
-// `deadline`, if given, is renewed for each READDIR, and no limit while the caller's code visits.
-// Preconditions: a reference on `directory`; may sleep; `visit` is called without locks.
+// Finds out in constant memory that a listing goes round: a cookie that comes again leads to the
+// same entries again. Cookie 0 is the beginning.
+class CookieLoop {
+ public:
+  bool Closes(uint64_t cookie);
+
+ private:
+  uint64_t anchor_ = 0;
+  uint64_t steps_ = 0;
+  uint64_t power_ = 1;
+};
+
+inline bool IsDots(const protocol::DirectoryEntry& entry) {
+  return entry.name == "." || entry.name == "..";
+}
+
+// A listing, reply by reply. Thread safety: one thread's at a time.
+class DirectoryStream {
+ public:
+  DirectoryStream() = default;
+  explicit DirectoryStream(protocol::ReadDirPosition after) : position_(after) {}
+
+  // Asks for the entries after entries(). Errors: the server's; ELOOP, after some entries came
+  // again, if the cookies lead back to earlier ones; io_error if they lead nowhere. `deadline`, if
+  // given, is renewed for the READDIR, and no limit afterwards. Preconditions: !at_end(); a
+  // reference on `directory`; may sleep.
+  std::errc Fetch(Superblock& superblock, vfs::DentryRef& directory,
+                  const sunrpc_auth::Credential& credential, protocol::CallDeadline* deadline);
+
+  // What the last Fetch() brought, also "." and "..". Empty before, and after an error.
+  const std::vector<protocol::DirectoryEntry>& entries() const { return reply_.entries; }
+  bool at_end() const { return reply_.eof; }
+  // The verifier that the server gave last.
+  uint64_t verifier() const { return has_reply_ ? reply_.verifier : position_.verifier; }
+  // The cookie that entries() come after.
+  uint64_t cookie() const { return position_.cookie; }
+
+ private:
+  std::errc Advance();
+
+  protocol::ReadDirPosition position_;
+  protocol::ReadDirReply reply_;
+  bool has_reply_ = false;
+  CookieLoop loop_;
+  int64_t dots_ = 0;
+};
+
+// Calls `visit` for each entry but "." and "..", until it returns false or the directory ends.
+// Errors and `deadline`: Fetch()'s; no lock is held and no limit runs while the caller's code
+// visits.
 std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
                         const sunrpc_auth::Credential& credential,
                         const std::function<bool(const protocol::DirectoryEntry&)>& visit,

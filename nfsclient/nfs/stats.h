@@ -32,7 +32,7 @@ std::string_view NeedRefName(NeedRef reason);
 
 // The calls whose walks are told apart.
 enum class PathCall : uint8_t {
-  kStat,
+  kStat,  // also statfs
   kAccess,
   kReadLink,
   kResolve,

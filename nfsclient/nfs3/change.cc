@@ -14,6 +14,35 @@
 
 namespace nfswalk::protocol {
 
+namespace {
+
+// RFC 1813 3.3.11: each type has its own arm.
+mknoddata3 ToWire(FileType type, Device device, const SetAttributes& attributes) {
+  mknoddata3 data{};
+  auto& arm = data.mknoddata3_u;
+  const specdata3 numbers{device.major, device.minor};
+  switch (type) {
+    case FileType::kCharacterDevice:
+      data.type = NF3CHR;
+      arm.chr_device = {ToWire(attributes), numbers};
+      break;
+    case FileType::kBlockDevice:
+      data.type = NF3BLK;
+      arm.blk_device = {ToWire(attributes), numbers};
+      break;
+    case FileType::kSocket:
+      data.type = NF3SOCK;
+      arm.sock_attributes = ToWire(attributes);
+      break;
+    default:
+      data.type = NF3FIFO;
+      arm.pipe_attributes = ToWire(attributes);
+  }
+  return data;
+}
+
+}  // namespace
+
 CreateReply Nfs3::MakeDirectory(const FileHandle& directory, std::string_view name,
                                 const SetAttributes& attributes, const Credential& credential) {
   const WireName wire_name(name);
@@ -54,6 +83,27 @@ CreateReply Nfs3::MakeSymlink(const FileHandle& directory, std::string_view name
             LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
               return CheckCreatedSymlink(found, target, attributes, credential,
                                          [&] { return ReadLink(found.handle, credential); });
+            });
+      });
+}
+
+CreateReply Nfs3::MakeNode(const FileHandle& directory, std::string_view name, FileType type,
+                           Device device, const SetAttributes& attributes,
+                           const Credential& credential) {
+  const WireName wire_name(name);
+  std::errc error = CheckWhere(directory, wire_name);
+  if (error == kOk) error = CheckTimes(attributes);
+  if (error != kOk) return Failure<CreateReply>(error);
+
+  Budget budget = caller_->NewBudget();
+  const Arguments3 arguments(
+      NFS3_MKNOD, zdr_MKNOD3args,
+      MKNOD3args{ToWire(directory, wire_name), ToWire(type, device, attributes)});
+  return SendOnce<CreateReply>(
+      budget, arguments.request(), credential, std::errc::file_exists, [&] {
+        return OutcomeOfCreate(
+            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
+              return CheckCreatedNode(found, type, device, attributes, credential);
             });
       });
 }

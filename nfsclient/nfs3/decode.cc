@@ -271,6 +271,19 @@ void DecodeReply(XdrReader& in, SetAttributesReply& reply) {
   DecodeUnion(in, reply, either, either);
 }
 
+void DecodeReply(XdrReader& in, SpaceReply& reply) {
+  const auto success = [&] {
+    SkipAttributes(in);
+    FileSystemSpace& space = reply.space;
+    for (uint64_t* value : {&space.total_bytes, &space.free_bytes, &space.available_bytes,
+                            &space.total_files, &space.free_files, &space.available_files}) {
+      *value = in.U64();
+    }
+    in.Skip(4);  // invarsec
+  };
+  DecodeUnion(in, reply, success, [&] { SkipAttributes(in); });
+}
+
 void DecodeFsInfo(XdrReader& in, LimitsReply& reply) {
   const auto success = [&] {
     SkipAttributes(in);

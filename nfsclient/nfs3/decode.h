@@ -31,6 +31,7 @@ void DecodeReply(rpc::XdrReader& in, AttributesReply& reply);
 void DecodeReply(rpc::XdrReader& in, LookupReply& reply);
 void DecodeReply(rpc::XdrReader& in, AccessReply& reply);
 void DecodeReply(rpc::XdrReader& in, ReadLinkReply& reply);
+void DecodeReply(rpc::XdrReader& in, SpaceReply& reply);
 // Reads the data into `into`, whose size is the count sent; what lies there is undefined after an
 // error.
 void DecodeReply(rpc::XdrReader& in, std::span<std::byte> into, ReadReply& reply);

@@ -76,6 +76,12 @@ AccessReply Nfs3::Access(const FileHandle& file, const Credential& credential) {
   return caller_->Call<AccessReply>(credential, arguments.request(), kDecode);
 }
 
+SpaceReply Nfs3::GetSpace(const FileHandle& file, const Credential& credential) {
+  if (const std::errc error = CheckHandle(file); error != kOk) return Failure<SpaceReply>(error);
+  const Arguments3 arguments(NFS3_FSSTAT, zdr_FSSTAT3args, FSSTAT3args{ToWire(file)});
+  return caller_->Call<SpaceReply>(credential, arguments.request(), kDecode);
+}
+
 ReadLinkReply Nfs3::ReadLink(const FileHandle& link, const Credential& credential) {
   if (const std::errc error = CheckHandle(link); error != kOk) {
     return Failure<ReadLinkReply>(error);

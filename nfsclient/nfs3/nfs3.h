@@ -38,6 +38,7 @@ class Nfs3 final : public Protocol {
   LookupReply Lookup(const FileHandle& directory, std::string_view name,
                      const Credential& credential) override;
   AccessReply Access(const FileHandle& file, const Credential& credential) override;
+  SpaceReply GetSpace(const FileHandle& file, const Credential& credential) override;
   ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) override;
   ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                  const OpenState* state, const Credential& credential) override;
@@ -59,6 +60,9 @@ class Nfs3 final : public Protocol {
   CreateReply MakeSymlink(const FileHandle& directory, std::string_view name,
                           std::string_view target, const SetAttributes& attributes,
                           const Credential& credential) override;
+  CreateReply MakeNode(const FileHandle& directory, std::string_view name, FileType type,
+                       Device device, const SetAttributes& attributes,
+                       const Credential& credential) override;
   LinkReply Link(const FileHandle& file, const FileHandle& directory, std::string_view name,
                  const Credential& credential) override;
   RenameReply Rename(const FileHandle& from_directory, std::string_view from_name,

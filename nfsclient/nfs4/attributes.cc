@@ -309,4 +309,32 @@ bool DecodeServerAttributes(rpc::XdrReader& results, ServerAttributes& decoded) 
   return good && (present & Bit(FATTR4_LEASE_TIME)) != 0;
 }
 
+bool DecodeSpace(rpc::XdrReader& results, FileSystemSpace& decoded) {
+  uint64_t present = 0;
+  return ForEachAttribute(results, present, [&](int number, rpc::XdrReader& values) {
+    switch (number) {
+      case FATTR4_FILES_AVAIL:
+        decoded.available_files = values.U64();
+        return;
+      case FATTR4_FILES_FREE:
+        decoded.free_files = values.U64();
+        return;
+      case FATTR4_FILES_TOTAL:
+        decoded.total_files = values.U64();
+        return;
+      case FATTR4_SPACE_AVAIL:
+        decoded.available_bytes = values.U64();
+        return;
+      case FATTR4_SPACE_FREE:
+        decoded.free_bytes = values.U64();
+        return;
+      case FATTR4_SPACE_TOTAL:
+        decoded.total_bytes = values.U64();
+        return;
+      default:
+        return SkipAttribute(number, values);
+    }
+  });
+}
+
 }  // namespace nfswalk::protocol

@@ -12,8 +12,8 @@
 #include <string>
 #include <utility>
 
-#include "nfsclient/rpc/internal_errors.h"
 #include "nfsclient/protocol/wire_limits.h"
+#include "nfsclient/rpc/internal_errors.h"
 #include "nfsclient/rpc/lost_reply.h"
 
 namespace nfswalk::protocol {
@@ -70,6 +70,18 @@ CreateReply Nfs4::MakeSymlink(const FileHandle& directory, std::string_view name
       [&](const LookupReply& found) {
         return CheckCreatedSymlink(found, target, attributes, credential,
                                    [&] { return ReadLink(found.handle, credential); });
+      });
+}
+
+CreateReply Nfs4::MakeNode(const FileHandle& directory, std::string_view name, FileType type,
+                           Device device, const SetAttributes& attributes,
+                           const Credential& credential) {
+  if (const std::errc error = CheckName(name); error != kOk) return Failure<CreateReply>(error);
+  return CreateObject(
+      directory, name, credential,
+      [&](Compound& compound) { compound.MakeNode(name, type, device, attributes); },
+      [&](const LookupReply& found) {
+        return CheckCreatedNode(found, type, device, attributes, credential);
       });
 }
 

@@ -62,6 +62,9 @@ constexpr Mask kFileMask =
 // The members of ServerAttributes.
 constexpr Mask kLimitsMask = MaskOf(
     {FATTR4_LEASE_TIME, FATTR4_CASE_INSENSITIVE, FATTR4_MAXNAME, FATTR4_MAXREAD, FATTR4_MAXWRITE});
+// The members of FileSystemSpace.
+constexpr Mask kSpaceMask = MaskOf({FATTR4_FILES_AVAIL, FATTR4_FILES_FREE, FATTR4_FILES_TOTAL,
+                                    FATTR4_SPACE_AVAIL, FATTR4_SPACE_FREE, FATTR4_SPACE_TOTAL});
 // RDATTR_ERROR: without it the whole READDIR fails if the attributes of one entry cannot be read
 // (RFC 7530 5.8.1.12).
 constexpr Mask kEntryMask = MaskOf({FATTR4_RDATTR_ERROR, FATTR4_FILEID, FATTR4_MOUNTED_ON_FILEID});
@@ -115,6 +118,26 @@ void Store(verifier4& wire, uint64_t verifier) {
 uint32_t ShareAccess(const OpenArguments& arguments) {
   return (arguments.read ? OPEN4_SHARE_ACCESS_READ : 0u) |
          (arguments.write ? OPEN4_SHARE_ACCESS_WRITE : 0u);
+}
+
+nfs_ftype4 ToWire(FileType type) {
+  switch (type) {
+    case FileType::kRegular:
+      return NF4REG;
+    case FileType::kDirectory:
+      return NF4DIR;
+    case FileType::kBlockDevice:
+      return NF4BLK;
+    case FileType::kCharacterDevice:
+      return NF4CHR;
+    case FileType::kSymlink:
+      return NF4LNK;
+    case FileType::kSocket:
+      return NF4SOCK;
+    case FileType::kFifo:
+      return NF4FIFO;
+  }
+  __builtin_unreachable();
 }
 
 createmode4 ToWire(OpenArguments::How how) {
@@ -228,6 +251,11 @@ Compound& Compound::GetLimits() {
   return *this;
 }
 
+Compound& Compound::GetSpace() {
+  Add(OP_GETATTR, kMaskBytes).nfs_argop4_u.opgetattr.attr_request = ToWire(kSpaceMask);
+  return *this;
+}
+
 Compound& Compound::RequireDirectory(bool is_directory) {
   std::string& type = bytes_.emplace_front();
   Append(type, static_cast<uint32_t>(NF4DIR));
@@ -310,6 +338,19 @@ Compound& Compound::MakeSymlink(std::string_view name, std::string_view target,
           .nfs_argop4_u.opcreate;
   args.objtype.type = NF4LNK;
   args.objtype.createtype4_u.linkdata = Counted<linktext4>(target);
+  args.objname = Counted<component4>(name);
+  args.createattrs = kept;
+  return *this;
+}
+
+Compound& Compound::MakeNode(std::string_view name, FileType type, Device device,
+                             const SetAttributes& attributes) {
+  const fattr4 kept = EncodeAttributes(attributes);
+  const bool is_device = type == FileType::kCharacterDevice || type == FileType::kBlockDevice;
+  CREATE4args& args = Add(OP_CREATE, (is_device ? 3 : 1) * kXdrWordBytes + XdrCounted(name.size()))
+                          .nfs_argop4_u.opcreate;
+  args.objtype.type = ToWire(type);
+  args.objtype.createtype4_u.devdata = {device.major, device.minor};
   args.objname = Counted<component4>(name);
   args.createattrs = kept;
   return *this;

@@ -55,6 +55,8 @@ class Compound {
   Compound& GetAttributes();
   // Requests the members of ServerAttributes.
   Compound& GetLimits();
+  // The members of FileSystemSpace, of the current file's.
+  Compound& GetSpace();
   Compound& Access(uint32_t rights);
   // Adds VERIFY (is_directory) or NVERIFY of the type: the COMPOUND ends here with NFS4ERR_NOT_SAME
   // or NFS4ERR_SAME if the current file is not (is) a directory.
@@ -74,6 +76,8 @@ class Compound {
   Compound& MakeDirectory(std::string_view name, const SetAttributes& attributes);
   Compound& MakeSymlink(std::string_view name, std::string_view target,
                         const SetAttributes& attributes);
+  Compound& MakeNode(std::string_view name, FileType type, Device device,
+                     const SetAttributes& attributes);
   Compound& Remove(std::string_view name);
   // Moves from the saved directory to the current one.
   Compound& Rename(std::string_view from, std::string_view to);

@@ -135,6 +135,14 @@ bool TakeLimits(CompoundReader& reader, ServerAttributes& decoded) {
   return true;
 }
 
+bool TakeSpace(CompoundReader& reader, FileSystemSpace& space) {
+  if (!reader.Next(OP_GETATTR)) return false;
+  FileSystemSpace taken;
+  if (!reader.TakeBody(DecodeSpace(reader.body(), taken))) return false;
+  space = taken;
+  return true;
+}
+
 bool TakeAccess(CompoundReader& reader, uint32_t& granted) {
   if (!reader.Next(OP_ACCESS)) return false;
   const uint32_t supported = reader.body().U32();

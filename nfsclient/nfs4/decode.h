@@ -50,6 +50,9 @@ struct ServerAttributes {
 };
 bool DecodeServerAttributes(rpc::XdrReader& results, ServerAttributes& decoded);
 
+// The fattr4 of GetSpace().
+bool DecodeSpace(rpc::XdrReader& results, FileSystemSpace& decoded);
+
 // Each decodes the next result of `reader`, which must be of its operation, to its end. Returns
 // false, sets reader.error() and stores nothing if that failed or does not parse.
 bool TakeHandle(CompoundReader& reader, FileHandle& handle);
@@ -57,6 +60,7 @@ bool TakeAttributes(CompoundReader& reader, const OwnerNames& owners, Attributes
 // Returns nullopt if that fails.
 OptionalAttributes TakeOptionalAttributes(CompoundReader& reader, const OwnerNames& owners);
 bool TakeLimits(CompoundReader& reader, ServerAttributes& decoded);
+bool TakeSpace(CompoundReader& reader, FileSystemSpace& space);
 bool TakeAccess(CompoundReader& reader, uint32_t& granted);
 bool TakeLinkText(CompoundReader& reader, std::string& target);
 // What lies in `into` is undefined after an error.

@@ -87,6 +87,15 @@ AccessReply Nfs4::Access(const FileHandle& file, const Credential& credential) {
   });
 }
 
+SpaceReply Nfs4::GetSpace(const FileHandle& file, const Credential& credential) {
+  Compound compound;
+  compound.PutHandle(file).GetSpace();
+  return Call<SpaceReply>(compound, credential, [&](CompoundReader& reader, SpaceReply& reply) {
+    if (reader.Next(OP_PUTFH)) TakeSpace(reader, reply.space);
+    reply.error = reader.error();
+  });
+}
+
 ReadLinkReply Nfs4::ReadLink(const FileHandle& link, const Credential& credential) {
   Compound compound;
   compound.PutHandle(link).ReadLink().GetAttributes();

@@ -48,6 +48,7 @@ class Nfs4 final : public Protocol {
                              const Credential& credential) override;
   bool can_lookup_paths() const override { return true; }
   AccessReply Access(const FileHandle& file, const Credential& credential) override;
+  SpaceReply GetSpace(const FileHandle& file, const Credential& credential) override;
   ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) override;
   OpenReply Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
                  bool read, bool write, const Credential& credential) override;
@@ -72,6 +73,9 @@ class Nfs4 final : public Protocol {
   CreateReply MakeSymlink(const FileHandle& directory, std::string_view name,
                           std::string_view target, const SetAttributes& attributes,
                           const Credential& credential) override;
+  CreateReply MakeNode(const FileHandle& directory, std::string_view name, FileType type,
+                       Device device, const SetAttributes& attributes,
+                       const Credential& credential) override;
   LinkReply Link(const FileHandle& file, const FileHandle& directory, std::string_view name,
                  const Credential& credential) override;
   RenameReply Rename(const FileHandle& from_directory, std::string_view from_name,

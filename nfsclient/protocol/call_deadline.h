@@ -2,8 +2,9 @@
 // for: replies of its own, a lookup of another thread, the lock of a directory. Without it a call
 // would wait for the timeouts of all that came before it.
 //
-// Scopes nest; the limit of the outermost counts, as it was the first. Thread safety: a scope is
-// its thread's own.
+// Two kinds of scopes: the client's, of one call or one part of it, and its user's, of many calls.
+// Both nest; of each kind the limit of the outermost counts, as it was the first, or an earlier
+// one. Thread safety: a scope is its thread's own.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_CALL_DEADLINE_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_CALL_DEADLINE_H_
 
@@ -12,9 +13,30 @@
 
 namespace nfswalk::protocol {
 
-class CallDeadline {
+// The user's: bounds the calls that this thread makes while it lives, on a hard mount too. Then
+// they end in timed_out; whether a change was made is unknown. What is cached is still answered.
+class [[nodiscard]] Deadline {
  public:
   using Clock = std::chrono::steady_clock;
+
+  explicit Deadline(Clock::time_point limit) : outer_(current_) {
+    current_ = std::min(current_, limit);
+  }
+  ~Deadline() { current_ = outer_; }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+  // time_point::max(): none.
+  static Clock::time_point Current() { return current_; }
+
+ private:
+  static inline constinit thread_local Clock::time_point current_ = Clock::time_point::max();
+  const Clock::time_point outer_;
+};
+
+class CallDeadline {
+ public:
+  using Clock = Deadline::Clock;
 
   explicit CallDeadline(Clock::time_point limit) : outer_(current_) {
     current_ = std::min(current_, limit);
@@ -26,8 +48,9 @@ class CallDeadline {
   // Begins anew, until the end of the scope: for each part of a call without a limit to its length.
   void Renew(Clock::time_point limit) { current_ = limit; }
 
-  // time_point::max() outside of any scope, and on a hard mount.
-  static Clock::time_point Current() { return current_; }
+  // Of both kinds, the earlier one. time_point::max() outside of any scope, and on a hard mount
+  // without a Deadline.
+  static Clock::time_point Current() { return std::min(current_, Deadline::Current()); }
 
  private:
   static inline constinit thread_local Clock::time_point current_ = Clock::time_point::max();

@@ -77,6 +77,10 @@ struct AccessReply {
   uint32_t granted = 0;
   OptionalAttributes attributes;
 };
+struct SpaceReply {
+  std::errc error{};
+  FileSystemSpace space;
+};
 struct ReadLinkReply {
   std::errc error{};
   std::string target;
@@ -93,7 +97,7 @@ struct WriteReply {
   size_t count_bytes = 0;
   WeakCacheConsistency file;
 };
-// CREATE, MKDIR, SYMLINK. Without a handle the caller must look the name up.
+// CREATE, MKDIR, SYMLINK, MKNOD. Without a handle the caller must look the name up.
 struct CreateReply {
   std::errc error{};
   std::optional<FileHandle> handle;
@@ -177,6 +181,10 @@ class Protocol {
   virtual bool can_lookup_paths() const { return false; }
   // Requests kAccessAll.
   virtual AccessReply Access(const FileHandle& file, const Credential& credential) = 0;
+  // Of the file system that `file` lies in.
+  virtual SpaceReply GetSpace(const FileHandle& /*file*/, const Credential&) {
+    return {std::errc::operation_not_supported, {}};
+  }
   virtual ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) = 0;
   // Opens `file`, which is `name` in `directory`. Sends nothing, and returns no attributes, unless
   // opens_by_name(). Errors: kStale if the name leads to another file.
@@ -241,6 +249,15 @@ class Protocol {
   virtual CreateReply MakeSymlink(const FileHandle& directory, std::string_view name,
                                   std::string_view target, const SetAttributes& attributes,
                                   const Credential& credential) = 0;
+  // Of a fifo, a socket or a device, whose `device` it is; else that is {0, 0}.
+  virtual CreateReply MakeNode(const FileHandle& /*directory*/, std::string_view /*name*/,
+                               FileType /*type*/, Device /*device*/, const SetAttributes&,
+                               const Credential&) {
+    return {.error = std::errc::operation_not_supported,
+            .handle = {},
+            .attributes = {},
+            .directory = {}};
+  }
   virtual LinkReply Link(const FileHandle& file, const FileHandle& directory, std::string_view name,
                          const Credential& credential) = 0;
   virtual RenameReply Rename(const FileHandle& from_directory, std::string_view from_name,

@@ -82,6 +82,11 @@ struct WeakCacheConsistency {
   bool atomic = true;
 };
 
+struct Device {
+  uint32_t major = 0;
+  uint32_t minor = 0;
+};
+
 // A time to set; nullopt: the server's current time.
 struct SetTime {
   std::optional<Time> time = {};
@@ -94,6 +99,16 @@ struct SetAttributes {
   std::optional<uint64_t> size_bytes = {};
   std::optional<SetTime> atime = {};
   std::optional<SetTime> mtime = {};
+};
+
+// statvfs(3); RFC 1813 3.3.18, RFC 7530 5.8.2. What a server does not say is 0.
+struct FileSystemSpace {
+  uint64_t total_bytes = 0;
+  uint64_t free_bytes = 0;
+  uint64_t available_bytes = 0;  // to the caller
+  uint64_t total_files = 0;
+  uint64_t free_files = 0;
+  uint64_t available_files = 0;
 };
 
 struct DirectoryEntry {

@@ -26,6 +26,15 @@ std::errc CheckCreated(const LookupReply& found, FileType type, const SetAttribu
   return ours ? kOk : std::errc::file_exists;
 }
 
+std::errc CheckCreatedNode(const LookupReply& found, FileType type, Device device,
+                           const SetAttributes& requested, const Credential& credential) {
+  const std::errc fresh = CheckCreated(found, type, requested, credential);
+  if (fresh != kOk) return fresh;
+  const bool same =
+      found.attributes->rdev_major == device.major && found.attributes->rdev_minor == device.minor;
+  return same ? kOk : std::errc::file_exists;
+}
+
 std::optional<RemoveReply> OutcomeOfRemove(const LookupReply& found) {
   if (found.error == kOk) return std::nullopt;
   RemoveReply reply;

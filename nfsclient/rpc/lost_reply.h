@@ -84,6 +84,10 @@ std::errc CheckCreatedSymlink(const LookupReply& found, std::string_view target,
   return read.target == target ? kOk : std::errc::file_exists;
 }
 
+// check() for a fifo, a socket or a device.
+std::errc CheckCreatedNode(const LookupReply& found, FileType type, Device device,
+                           const SetAttributes& requested, const Credential& credential);
+
 // find_outcome() of REMOVE and RMDIR.
 std::optional<RemoveReply> OutcomeOfRemove(const LookupReply& found);
 // find_outcome() of LINK of `file`.

@@ -63,6 +63,9 @@ struct alignas(64) Dentry {
   // Compares the bytes; the result counts only if `seq` validates afterwards. Preconditions:
   // `name.hash == hash` was seen, so that the lengths are equal; RCU section.
   bool HasName(const Name& name) const;
+  // Copies the name to `into`, which has room for kNameMax bytes, without a NUL; returns its
+  // length. The result counts only if `seq` validates afterwards. Preconditions: RCU section.
+  size_t CopyName(char* into) const;
 
  private:
   bool HasRestOfName(const Name& name) const;

@@ -55,6 +55,20 @@ bool Dentry::HasRestOfName(const Name& name) const {
   return true;
 }
 
+size_t Dentry::CopyName(char* into) const {
+  const rcu::ByteString* text =
+      long_name.load(std::memory_order_acquire);  // pairs with DentryCache::SetName()
+  if (text != nullptr) {
+    std::memcpy(into, text->data(), text->size);
+    return text->size;
+  }
+  for (size_t i = 0; i < kInlineWords; ++i) {
+    const uint64_t word = name_words[i].load(std::memory_order_relaxed);
+    std::memcpy(into + i * sizeof word, &word, sizeof word);
+  }
+  return strnlen(into, kInlineName);
+}
+
 DentryRef DentryRef::Copy() const {
   dentry_->lockref.Get();
   return {cache_, dentry_};
@@ -169,7 +183,9 @@ DentryRef DentryCache::Lookup(Dentry& parent, const Name& name) {
   }
 }
 
-DentryRef DentryCache::Parent(Dentry& child) {
+// Parent(), and read() of what else belongs to its moment; repeated until nothing came between.
+template <class Read>
+DentryRef DentryCache::ParentAnd(Dentry& child, Read&& read) {
   for (int tries = 0;; ++tries) {
     DentryRef parent;
     const auto no_renames = KeepRenamesOut(tries);
@@ -177,12 +193,25 @@ DentryRef DentryCache::Parent(Dentry& child) {
       rcu::ReadGuard guard;
       uint64_t seq = child.seq.Begin();
       parent = TryReference(child.parent.load(std::memory_order_relaxed));
+      read();
       NFSWALK_SYNC_POINT("parent:before-check");
       // Compares the sequence, not the pointer: the child may have moved away and back
       // (WALK-12).
       if (parent && !child.seq.Changed(seq)) return parent;
     }
   }
+}
+
+DentryRef DentryCache::Parent(Dentry& child) {
+  return ParentAnd(child, [] {});
+}
+
+std::pair<DentryRef, std::string> DentryCache::NameOf(Dentry& child) {
+  std::string name(kNameMax, '\0');
+  size_t length = 0;
+  DentryRef parent = ParentAnd(child, [&] { length = child.CopyName(name.data()); });
+  name.resize(length);
+  return {std::move(parent), std::move(name)};
 }
 
 // False if the inode is a directory with another dentry.

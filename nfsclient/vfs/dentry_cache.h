@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -30,8 +31,8 @@
 #include "nfsclient/vfs/dentry.h"
 #include "nfsclient/vfs/name.h"
 #include "rcu/byte_pool.h"
-#include "rcu/keyed_change_count.h"
 #include "rcu/hash_table.h"
+#include "rcu/keyed_change_count.h"
 #include "rcu/object_pool.h"
 #include "rcu/read_guard.h"
 #include "rcu/spin_lock.h"
@@ -109,6 +110,9 @@ class DentryCache {
   DentryRef Lookup(Dentry& parent, const Name& name);
   // dget_parent: the current parent.
   DentryRef Parent(Dentry& child);
+  // take_dentry_name_snapshot: its parent and its name there, both of one moment; the last ones it
+  // had if it was dropped. Throws std::bad_alloc.
+  std::pair<DentryRef, std::string> NameOf(Dentry& child);
 
   // is_subdir: whether `dentry` was `directory` or below it at one moment of the call.
   // Preconditions: RCU section.
@@ -168,6 +172,8 @@ class DentryCache {
   using Table = rcu::HashTable<Dentry, Traits>;
 
   std::unique_lock<rcu::SpinLock> KeepRenamesOut(int tries);
+  template <class Read>
+  DentryRef ParentAnd(Dentry& child, Read&& read);
   static bool BecomeAlias(icache::Inode& inode, Dentry* dentry);
   static bool Matches(const Dentry& dentry, const Dentry* parent, const Name& name);
   Dentry* Allocate(Dentry& parent, const Name& name, icache::Inode* inode, uint64_t verifier);

@@ -1,4 +1,4 @@
-// directory_locks: i_rwsem of directories.
+// directory_locks: i_rwsem of directories, and of files that are appended to.
 //
 // Lookups and listings hold a directory's lock shared across their RPC and the insertion of its
 // result; create, unlink and rename hold it exclusively. So the ENOENT of a LOOKUP sent before our

@@ -61,15 +61,6 @@ std::errc ResolveToReference(nfs::Superblock& superblock, const WalkStart& start
   return error;
 }
 
-// The same from the export's root.
-template <class Finish>
-std::errc ResolveToReference(nfs::Superblock& superblock, std::string_view path,
-                             const sunrpc_auth::Credential& credential, const WalkFlags& flags,
-                             std::errc (RefWalk::*resolve)(), Finish&& finish) {
-  return ResolveToReference(superblock, AtRoot(superblock), path, credential, flags, resolve,
-                            std::forward<Finish>(finish));
-}
-
 }  // namespace nfswalk::walk
 
 #endif  // NFSWALK_NFSCLIENT_WALK_WALK_H_

@@ -65,10 +65,10 @@ Answer Ask(Client& client, const Question& question) {
   } else if (question.kind == Question::kAccess) {
     answer.error = client.Access(question.path, question.mode, question.credential, question.flags);
   } else if (question.kind == Question::kParent) {
-    answer.error =
-        walk::ResolveToReference(ClientInternals::SuperblockOf(client), question.path,
-                                 question.credential, FlagsOf(question), &RefWalk::ResolveParent,
-                                 [&](RefWalk& walk) { return TakeParent(walk, answer); });
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(client);
+    answer.error = walk::ResolveToReference(
+        superblock, walk::AtRoot(superblock), question.path, question.credential, FlagsOf(question),
+        &RefWalk::ResolveParent, [&](RefWalk& walk) { return TakeParent(walk, answer); });
   } else {
     std::array<char, walk::PathBuffer::kPathMax> text;
     auto size = client.ReadLink(question.path, text, question.credential, question.flags);

@@ -2,6 +2,8 @@
  * Makes every call of nfswalk.h once, from C99. DIRECTORY: an empty directory of the export that
  * user 0 may write to. Exits 0 if every result is right; else prints the line of the check. */
 
+#define _XOPEN_SOURCE 700 /* S_IFIFO */
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -58,6 +60,12 @@ static void files(void) {
   CHECK(nfswalk_pwrite(file, "hello", 5, 0) == 5);
   CHECK(nfswalk_pread(file, data, sizeof data, 1) == 4 && memcmp(data, "ello", 4) == 0);
   CHECK(nfswalk_fstat(file, &attributes) == 0 && attributes.size_bytes == 5);
+  CHECK(nfswalk_append(file, "!", 1) == 1 && nfswalk_pread(file, data, 2, 4) == 2);
+  CHECK(memcmp(data, "o!", 2) == 0);
+  struct nfswalk_changes shorter = {0};
+  shorter.set = NFSWALK_SET_SIZE;
+  shorter.size_bytes = 3;
+  CHECK(nfswalk_fsetattr(file, &shorter, &attributes) == 0 && attributes.size_bytes == 3);
   nfswalk_close(file);
   CHECK(nfswalk_open(client, path("none"), NFSWALK_READ, NULL, 0, &file) == -ENOENT);
 
@@ -137,10 +145,81 @@ static void nodes(void) {
   CHECK(nfswalk_readdir_at(node, "", count, &seen, NULL, 0) == 0 && seen == 1);
   CHECK(nfswalk_open_at(node, "link", NFSWALK_READ, NULL, 0, &file) == 0);
   nfswalk_close(file);
-  CHECK(nfswalk_open_at(node, "", NFSWALK_READ, NULL, 0, &file) == -ENOENT);
+  CHECK(nfswalk_open_at(node, "", NFSWALK_READ, NULL, 0, &file) == -EISDIR);
   CHECK(nfswalk_resolve_at(node, "link", NULL, NFSWALK_NOFOLLOW, &link) == 0);
   CHECK(nfswalk_readlink_at(link, "", target, sizeof target, NULL, 0) == 7);
   nfswalk_node_release(link);
+  nfswalk_node_release(node);
+}
+
+static void deadlines(void) {
+  struct nfswalk_attributes attributes;
+  CHECK(nfswalk_set_deadline(1) == 0);
+  CHECK(nfswalk_stat(client, path("never asked for"), NULL, 0, &attributes) == -ETIMEDOUT);
+  CHECK(nfswalk_set_deadline(UINT64_MAX) == 1);
+  CHECK(nfswalk_stat(client, path("never asked for"), NULL, 0, &attributes) == -ENOENT);
+  CHECK(nfswalk_set_deadline(0) == INT64_MAX);
+  CHECK(nfswalk_set_deadline(0) == 0);
+}
+
+static void changes_from_nodes(void) {
+  struct nfswalk_attributes attributes;
+  struct nfswalk_space space;
+  struct nfswalk_changes changes = {0};
+  nfswalk_node *from, *to;
+  CHECK(nfswalk_mknod(client, path("pipe"), S_IFIFO | 0600, 0, 0, NULL, &attributes) == 0);
+  CHECK(S_ISFIFO(attributes.mode) && (attributes.mode & 07777) == 0600);
+  CHECK(nfswalk_mknod(client, path("plain"), S_IFREG | 0600, 0, 0, NULL, NULL) == -EINVAL);
+  CHECK(nfswalk_unlink(client, path("pipe"), NULL) == 0);
+  CHECK(nfswalk_statfs(client, path("file"), NULL, 0, &space) == 0);
+  CHECK(space.total_bytes >= space.free_bytes && space.free_bytes >= space.available_bytes);
+
+  CHECK(nfswalk_resolve(client, path("."), NULL, 0, &from) == 0);
+  CHECK(nfswalk_mkdir_at(from, "to", 0700, NULL, &attributes) == 0 && S_ISDIR(attributes.mode));
+  CHECK(nfswalk_resolve_at(from, "to", NULL, 0, &to) == 0);
+  CHECK(nfswalk_create_at(from, "a", 0600, 1, NULL, NULL) == 0);
+  CHECK(nfswalk_create_at(from, "a", 0600, 1, NULL, NULL) == -EEXIST);
+  CHECK(nfswalk_symlink_at(to, "../a", "l", NULL, NULL) == 0);
+  CHECK(nfswalk_mknod_at(to, "null", S_IFCHR | 0666, 1, 3, NULL, &attributes) == 0);
+  CHECK(S_ISCHR(attributes.mode) && attributes.rdev_major == 1 && attributes.rdev_minor == 3);
+  CHECK(nfswalk_link_at(from, "a", to, "second", NULL) == 0);
+  CHECK(nfswalk_rename_at(from, "a", to, "first", NULL) == 0);
+  changes.set = NFSWALK_SET_MODE;
+  changes.mode = 0400;
+  CHECK(nfswalk_setattr_at(to, "first", &changes, NULL, 0, &attributes) == 0);
+  CHECK(attributes.nlink == 2 && (attributes.mode & 07777) == 0400);
+  CHECK(nfswalk_statfs_at(to, "", NULL, 0, &space) == 0 && space.total_files >= space.free_files);
+  CHECK(nfswalk_unlink_at(to, "", NULL) == -ENOENT);
+  CHECK(nfswalk_unlink_at(to, "first", NULL) == 0 && nfswalk_unlink_at(to, "second", NULL) == 0);
+  CHECK(nfswalk_unlink_at(to, "l", NULL) == 0 && nfswalk_unlink_at(to, "null", NULL) == 0);
+  CHECK(nfswalk_rmdir_at(from, "to", NULL) == 0);
+  nfswalk_node_release(to);
+  nfswalk_node_release(from);
+}
+
+static int step(void* data, const struct nfswalk_entry* entry) {
+  CHECK(entry->cookie != 0);
+  *(uint64_t*)data = entry->cookie;
+  return 1;
+}
+
+static void directories(void) {
+  uint64_t last = 0, cookie = 0;
+  int seen = 0;
+  nfswalk_node* node;
+  nfswalk_directory* opened;
+  CHECK(nfswalk_opendir(client, path("file"), NULL, 0, &opened) == -ENOTDIR);
+  CHECK(nfswalk_opendir(client, path("."), NULL, 0, &opened) == 0);
+  CHECK(nfswalk_directory_read(opened, 0, count, &seen) == 0 && seen > 1);
+  for (; seen > 0; --seen, last = cookie) {
+    CHECK(nfswalk_directory_read(opened, last, step, &cookie) == 0 && cookie != last);
+  }
+  CHECK(nfswalk_directory_read(opened, last, step, &cookie) == 0 && cookie == last);
+  nfswalk_closedir(opened);
+  CHECK(nfswalk_resolve(client, path("dir"), NULL, 0, &node) == 0);
+  CHECK(nfswalk_opendir_at(node, "", NULL, 0, &opened) == 0);
+  CHECK(nfswalk_directory_read(opened, 0, count, &seen) == 0 && seen == 1);
+  nfswalk_closedir(opened);
   nfswalk_node_release(node);
 }
 
@@ -223,6 +302,9 @@ int main(int argc, char** argv) {
   names();
   identities();
   nodes();
+  deadlines();
+  changes_from_nodes();
+  directories();
   /* queues() makes calls with empty caches and, at its end, with warm ones. */
   caches();
   queues();

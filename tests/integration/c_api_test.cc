@@ -2,6 +2,7 @@
 // callbacks while the server does not reply.
 
 #include <poll.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cerrno>
@@ -125,6 +126,34 @@ TEST_P(CApi, InvalidArgumentsAreRefusedWithoutEffect) {
   nfswalk_node_release(nullptr);
   nfswalk_credential_destroy(nullptr);
   nfswalk_queue_destroy(nullptr);
+}
+
+TEST_P(CApi, InvalidArgumentsOfNodesAndDirectoriesAreRefusedWithoutEffect) {
+  nfswalk_space space;
+  nfswalk_directory* directory = nullptr;
+  EXPECT_EQ(nfswalk_statfs(client_, "/", nullptr, 0, nullptr), -EFAULT);
+  EXPECT_EQ(nfswalk_statfs_at(nullptr, "x", nullptr, 0, &space), -EFAULT);
+  EXPECT_EQ(nfswalk_statfs(client_, "/", nullptr, 0x80, &space), -EINVAL);
+  EXPECT_EQ(nfswalk_statfs(client_, "/", nullptr, NFSWALK_CACHED, &space), -EAGAIN);
+  EXPECT_EQ(nfswalk_opendir(client_, "/", nullptr, 0, nullptr), -EFAULT);
+  EXPECT_EQ(nfswalk_opendir(client_, "/", nullptr, 0x80, &directory), -EINVAL);
+  EXPECT_EQ(nfswalk_opendir(client_, "/", nullptr, NFSWALK_CACHED, &directory), -EAGAIN);
+  EXPECT_EQ(nfswalk_directory_read(nullptr, 0, nullptr, nullptr), -EFAULT);
+  EXPECT_EQ(directory, nullptr);
+  const std::string fresh = Path("new");
+  const auto make = [&](unsigned mode) {
+    return nfswalk_mknod(client_, fresh.c_str(), mode, 0, 0, nullptr, nullptr);
+  };
+  EXPECT_EQ(make(0600), -EINVAL);
+  EXPECT_EQ(make(S_IFDIR | 0700), -EINVAL);
+  EXPECT_EQ(make(S_IFIFO | 0200000), -EINVAL);
+  EXPECT_EQ(nfswalk_create_at(nullptr, "x", 0600, 0, nullptr, nullptr), -EFAULT);
+  EXPECT_EQ(nfswalk_link_at(nullptr, "x", nullptr, "y", nullptr), -EFAULT);
+  EXPECT_EQ(nfswalk_rename_at(nullptr, "x", nullptr, "y", nullptr), -EFAULT);
+  EXPECT_EQ(nfswalk_unlink_at(nullptr, "x", nullptr), -EFAULT);
+  EXPECT_EQ(nfswalk_setattr_at(nullptr, "x", nullptr, nullptr, 0, nullptr), -EFAULT);
+  EXPECT_FALSE(std::filesystem::exists(Backing("new")));
+  nfswalk_closedir(nullptr);
 }
 
 // The only thread of the queue waits for the server; cache hits complete on the calling thread.

@@ -2,8 +2,13 @@
 
 #include <sys/stat.h>
 
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/fixtures/mounted_export.h"
@@ -234,6 +239,52 @@ TEST_P(Change, DataIsReadAndWritten) {
   ASSERT_TRUE(reader.has_value());
   EXPECT_EQ((*reader)->PWrite(data, 0).error(), std::errc::bad_file_descriptor);
   EXPECT_EQ(client_->Open(Path(""), kMayRead, root_).error(), std::errc::is_a_directory);
+}
+
+TEST_P(Change, WhatThreadsAppendDoesNotOverlap) {
+  constexpr int kThreads = 4, kRecords = 25;
+  constexpr size_t kBytes = 100;
+  ASSERT_TRUE(client_->Create(Path("log"), 0644, true, root_).has_value());
+  // Another client has written, which no reply of this one has shown.
+  std::ofstream(Backing("log")) << std::string(kBytes, 'z');
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      auto file = client_->Open(Path("log"), kMayWrite, root_);
+      ASSERT_TRUE(file.has_value());
+      const std::vector<std::byte> record(kBytes, static_cast<std::byte>('a' + t));
+      for (int i = 0; i < kRecords; ++i) EXPECT_EQ((*file)->Append(record).value_or(0), kBytes);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::ifstream log(Backing("log"));
+  std::map<char, int> records;
+  for (std::string record(kBytes, 0); log.read(record.data(), kBytes);) {
+    EXPECT_EQ(record, std::string(kBytes, record[0]));
+    ++records[record[0]];
+  }
+  EXPECT_EQ(records.size(), kThreads + 1u);
+  EXPECT_EQ(records['z'], 1);
+  for (int t = 0; t < kThreads; ++t) EXPECT_EQ(records[static_cast<char>('a' + t)], kRecords);
+}
+
+TEST_P(Change, AnOpenFileIsChangedWhateverItsName) {
+  ASSERT_TRUE(client_->Create(Path("file"), 0644, true, root_).has_value());
+  auto file = client_->Open(Path("file"), kMayRead | kMayWrite, root_);
+  auto reader = client_->Open(Path("file"), kMayRead, root_);
+  ASSERT_TRUE(file && reader);
+  std::filesystem::rename(Backing("file"), Backing("elsewhere"));
+  EXPECT_EQ((*file)->SetAttributesOf({.mode = 0600, .size_bytes = 5000})->size_bytes, 5000u);
+  EXPECT_EQ(std::filesystem::file_size(Backing("elsewhere")), 5000u);
+  EXPECT_EQ((*reader)->SetAttributesOf({.mode = 0640})->mode, 0640u);
+  EXPECT_EQ((*reader)->SetAttributesOf({.size_bytes = 0}).error(), std::errc::invalid_argument);
+  EXPECT_EQ((*file)->SetAttributesOf({.size_bytes = kFileBytesMax + 1}).error(),
+            std::errc::invalid_argument);
+  const std::array<std::byte, 1> byte{};
+  EXPECT_EQ((*reader)->Append(byte).error(), std::errc::bad_file_descriptor);
+  client_->Shutdown();
+  EXPECT_EQ((*file)->SetAttributesOf({.mode = 0600}).error(), std::errc::operation_canceled);
+  EXPECT_EQ((*file)->Append(byte).error(), std::errc::operation_canceled);
 }
 
 }  // namespace

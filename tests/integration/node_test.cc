@@ -1,7 +1,12 @@
 // Nodes against a real server: calls relative to an object that a path was resolved to.
 
+#include <sys/statvfs.h>
+
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 #include <thread>
@@ -89,7 +94,7 @@ TEST_P(NodeCalls, AnEmptyPathIsTheNodeItself) {
   EXPECT_EQ(StatOf(*file, "x"), -ENOTDIR);
   EXPECT_EQ(StatOf(*file, "/", {.in_root = true}), -ENOTDIR);
   EXPECT_EQ(StatOf(*file, "/" + Path("top")), InodeOf("top"));
-  EXPECT_EQ(file->Open("", kMayRead, root_).error(), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(link->Open("", kMayRead, root_).error(), std::errc::too_many_symbolic_link_levels);
   EXPECT_EQ(StatOf(*link, ""), InodeOf("top/link"));
   std::array<char, 64> text;
   EXPECT_EQ(link->ReadLink("", text, root_), 8u);
@@ -200,6 +205,262 @@ TEST_P(NodeCalls, ANodeWhoseFileIsGoneIsStale) {
   // The name is used again, for another file than the node's.
   MakeFile("top/file");
   EXPECT_EQ(StatOf(*file, ""), -ESTALE);
+}
+
+TEST_P(NodeCalls, EveryChangeBeginsAtTheNode) {
+  auto top = Resolve("top"), outside = Resolve("outside");
+  ASSERT_TRUE(top && outside);
+  EXPECT_EQ(top->Create("new", 0640, true, root_)->mode, 0640u);
+  EXPECT_EQ(top->MakeDirectory("made", 0750, root_)->type, FileType::kDirectory);
+  EXPECT_EQ(top->MakeSymlink("new", "made/l", root_)->type, FileType::kSymlink);
+  EXPECT_EQ(top->MakeNode("pipe", FileType::kFifo, 0600, {}, root_)->type, FileType::kFifo);
+  EXPECT_EQ(top->MakeNode("null", FileType::kCharacterDevice, 0600, {1, 3}, root_)->rdev_minor, 3u);
+  EXPECT_EQ(top->SetAttributesOf("new", {.size_bytes = 7}, root_)->size_bytes, 7u);
+  EXPECT_EQ(top->Link("new", *outside, "linked", root_), std::errc{});
+  EXPECT_EQ(InodeOf("outside/linked"), InodeOf("top/new"));
+  EXPECT_EQ(top->Rename("sub/leaf", *outside, "moved", root_), std::errc{});
+  EXPECT_EQ(StatOf(*outside, "moved"), InodeOf("outside/moved"));
+  EXPECT_EQ(outside->Unlink("moved", root_), std::errc{});
+  EXPECT_EQ(StatOf(*outside, "moved"), -ENOENT);
+  EXPECT_EQ(top->Unlink("made/l", root_), std::errc{});
+  EXPECT_EQ(top->RemoveDirectory("made", root_), std::errc{});
+  EXPECT_FALSE(std::filesystem::exists(Backing("top/made")));
+  // Out of the node, as from a working directory, but for a scoped call.
+  EXPECT_EQ(top->Create("../outside/new", 0600, true, root_)->size_bytes, 0u);
+  EXPECT_EQ(top->Unlink("/" + Path("outside/new"), root_), std::errc{});
+  EXPECT_EQ(
+      top->SetAttributesOf("../outside/linked", {.mode = 0}, root_, {.beneath = true}).error(),
+      std::errc::cross_device_link);
+}
+
+TEST_P(NodeCalls, ANodeIsOpenedByTheNameThatItHasNow) {
+  const std::string long_name(200, 'n');
+  auto file = Resolve("top/file");
+  ASSERT_NE(file, nullptr);
+  const auto read = [&]() -> std::string {
+    auto opened = file->Open("", kMayRead, root_);
+    if (!opened) return std::make_error_condition(opened.error()).message();
+    std::array<char, 16> data;
+    const auto count = (*opened)->PRead(std::as_writable_bytes(std::span(data)), 0);
+    return std::string(data.data(), count.value_or(0));
+  };
+  EXPECT_EQ(read(), "hello");
+  for (const std::string& name : {std::string("outside/x"), "top/" + long_name}) {
+    ASSERT_EQ(
+        client_->Rename(Path(name == "outside/x" ? "top/file" : "outside/x"), Path(name), root_),
+        std::errc{});
+    EXPECT_EQ(read(), "hello") << name;
+  }
+  // Another client's rename leaves version 4 without a name; its file is not opened in this one's
+  // place.
+  std::filesystem::rename(Backing("top/" + long_name), Backing("top/elsewhere"));
+  MakeFile("top/" + long_name, "another");
+  EXPECT_EQ(read(), version() == 3 ? "hello" : "Stale file handle");
+}
+
+TEST_P(NodeCalls, ANodeHasNoNameToChange) {
+  constexpr std::errc kNoName = std::errc::no_such_file_or_directory;
+  auto top = Resolve("top"), file = Resolve("top/file");
+  ASSERT_TRUE(top && file);
+  EXPECT_EQ(top->Create("", 0600, true, root_).error(), kNoName);
+  EXPECT_EQ(top->Create("", 0600, false, root_).error(), kNoName);
+  EXPECT_EQ(top->MakeDirectory("", 0700, root_).error(), kNoName);
+  EXPECT_EQ(top->MakeSymlink("x", "", root_).error(), kNoName);
+  EXPECT_EQ(top->MakeNode("", FileType::kFifo, 0600, {}, root_).error(), kNoName);
+  EXPECT_EQ(top->Link("file", *top, "", root_), kNoName);
+  EXPECT_EQ(top->Rename("", *top, "x", root_), kNoName);
+  EXPECT_EQ(top->Rename("file", *top, "", root_), kNoName);
+  EXPECT_EQ(top->Unlink("", root_), kNoName);
+  EXPECT_EQ(top->RemoveDirectory("", root_), kNoName);
+  EXPECT_EQ(file->Create("x", 0600, true, root_).error(), std::errc::not_a_directory);
+  EXPECT_EQ(file->Unlink("x", root_), std::errc::not_a_directory);
+  for (const FileType type : {FileType::kRegular, FileType::kDirectory, FileType::kSymlink}) {
+    EXPECT_EQ(top->MakeNode("n", type, 0600, {}, root_).error(), std::errc::invalid_argument);
+  }
+  auto other = Mount("actimeo=600");
+  auto elsewhere = other->Resolve(Path("top"), root_);
+  EXPECT_EQ(top->Rename("file", **elsewhere, "x", root_), std::errc::cross_device_link);
+  EXPECT_EQ(top->Link("file", **elsewhere, "x", root_), std::errc::cross_device_link);
+  // Its attributes and, for a file, another name are no matter of the name that it had.
+  EXPECT_EQ(file->SetAttributesOf("", {.size_bytes = 2}, root_)->size_bytes, 2u);
+  EXPECT_EQ(file->Link("", *top, "again", root_), std::errc{});
+  EXPECT_EQ(InodeOf("top/again"), InodeOf("top/file"));
+}
+
+TEST_P(NodeCalls, TheSpaceIsThatOfTheServersFileSystem) {
+  struct statvfs wanted = {};
+  ASSERT_EQ(statvfs(Backing("top").c_str(), &wanted), 0);
+  auto top = Resolve("top");
+  for (const auto& space : {top->GetSpace("", root_), client_->GetSpace(Path("top/link"), root_)}) {
+    ASSERT_TRUE(space.has_value());
+    EXPECT_EQ(space->total_bytes, wanted.f_blocks * wanted.f_frsize);
+    EXPECT_EQ(space->total_files, wanted.f_files);
+    EXPECT_LE(space->available_bytes, space->free_bytes);
+    EXPECT_LE(space->free_bytes, space->total_bytes);
+    EXPECT_GT(space->available_bytes, 0u);
+    EXPECT_LE(space->available_files, space->free_files);
+    EXPECT_GT(space->free_files, 0u);
+  }
+  EXPECT_EQ(top->GetSpace("missing", root_).error(), std::errc::no_such_file_or_directory);
+}
+
+TEST_P(NodeCalls, ADeadlineEndsCallsOnAHardMountOfAHungServer) {
+  auto client = Mount("actimeo=600&hard");
+  auto node = client->Resolve(Path("top"), root_);
+  ASSERT_TRUE(node && client->Stat(Path("top/file"), root_));
+  auto directory = (*node)->OpenDirectory("sub", root_);
+  auto file = (*node)->Open("file", kMayRead | kMayWrite, root_);
+  ASSERT_TRUE(directory && file);
+  std::array<std::byte, 8> bytes{};
+  const auto error_of = [](const auto& result) { return result ? std::errc{} : result.error(); };
+  const std::function<std::errc()> calls[] = {
+      [&] { return error_of(client->Stat(Path("outside/leaf"), root_)); },
+      [&] { return error_of((*node)->Create("new", 0600, true, root_)); },
+      [&] { return (*node)->Rename("file", **node, "moved", root_); },
+      [&] { return error_of((*node)->GetSpace("", root_)); },
+      [&] { return (*node)->ReadDir("", root_, [](const auto&) { return true; }); },
+      [&] { return (*directory)->Read(0, [](const auto&) { return true; }); },
+      [&] { return error_of((*file)->PRead(bytes, 0)); },
+      [&] { return error_of((*file)->PWrite(bytes, 0)); },
+  };
+  server().Hang();
+  {
+    using std::chrono::milliseconds;
+    const Deadline deadline(Deadline::Clock::now() + milliseconds(100));
+    const Deadline later(Deadline::Clock::now() + std::chrono::hours(1));
+    // The signal may take effect after the next answer.
+    while (error_of((*file)->PRead(bytes, 0)) == std::errc{}) {
+    }
+    EXPECT_TRUE(client->Stat(Path("top/file"), root_, {.cached = true})) << "is cached";
+    for (size_t i = 0; i < std::size(calls); ++i) {
+      EXPECT_EQ(calls[i](), std::errc::timed_out) << i;
+    }
+  }
+  server().Resume();
+  EXPECT_TRUE(client->Stat(Path("outside/leaf"), root_));
+  EXPECT_EQ((*file)->PRead(bytes, 0), 5u);
+}
+
+// Names by their cookies, and a directory that is read in steps of any size.
+class OpenDirectories : public NodeCalls {
+ protected:
+  static constexpr int kEntries = 700;  // several replies
+  void SetUp() override {
+    NodeCalls::SetUp();
+    if (IsSkipped()) return;
+    MakeDirectory("many");
+    for (int i = 0; i < kEntries; ++i) MakeFile("many/" + std::to_string(i));
+  }
+  std::unique_ptr<Directory> Open() {
+    auto opened = client_->OpenDirectory(Path("many"), root_);
+    EXPECT_TRUE(opened.has_value());
+    return opened ? std::move(*opened) : nullptr;
+  }
+  // Reads on after `cookie`, at most `count` entries; adds them to `names`. The cookie of the last.
+  static uint64_t ReadSome(Directory& directory, uint64_t cookie, int count,
+                           std::multiset<std::string>& names) {
+    EXPECT_EQ(directory.Read(cookie,
+                             [&](const DirectoryEntry& entry) {
+                               names.insert(entry.name);
+                               cookie = entry.cookie;
+                               return --count > 0;
+                             }),
+              std::errc{});
+    return cookie;
+  }
+  static void ExpectEachOnce(const std::multiset<std::string>& names) {
+    EXPECT_EQ(names.size(), static_cast<size_t>(kEntries));
+    EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(),
+              static_cast<size_t>(kEntries));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, OpenDirectories, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+TEST_P(OpenDirectories, StepsOfAnySizeShowEachEntryOnce) {
+  for (const int step : {1, 7, 10 * kEntries}) {
+    auto directory = Open();
+    ASSERT_NE(directory, nullptr);
+    std::multiset<std::string> names;
+    const uint64_t rpcs = client_->stats().rpcs;
+    uint64_t cookie = 0;
+    for (size_t before = 1; names.size() != before;) {
+      before = names.size();
+      cookie = ReadSome(*directory, cookie, step, names);
+    }
+    ExpectEachOnce(names);
+    EXPECT_LE(client_->stats().rpcs - rpcs, 5u) << "a step costs no RPC";
+  }
+}
+
+TEST_P(OpenDirectories, ALaterReaderGoesOnWhereAnEarlierOneStopped) {
+  std::multiset<std::string> names;
+  uint64_t cookie = 0;
+  for (int readers = 0; readers < 4; ++readers) {  // each with a listing of its own
+    auto directory = Open();
+    ASSERT_NE(directory, nullptr);
+    std::multiset<std::string> seen;
+    (void)ReadSome(*directory, 0, 1, seen);
+    cookie = ReadSome(*directory, cookie, readers == 3 ? kEntries : kEntries / 4, names);
+  }
+  ExpectEachOnce(names);
+}
+
+TEST_P(OpenDirectories, EntriesThatStayAreShownOnceWhileOthersComeAndGo) {
+  auto directory = Open();
+  ASSERT_NE(directory, nullptr);
+  std::multiset<std::string> names;
+  uint64_t cookie = ReadSome(*directory, 0, kEntries / 2, names);
+  for (int i = 0; i < 100; ++i) {
+    MakeFile("many/later" + std::to_string(i));
+    const std::string name = "many/" + std::to_string(i);
+    EXPECT_EQ(client_->Unlink(Path(name), root_), std::errc{});
+  }
+  (void)ReadSome(*directory, cookie, 10 * kEntries, names);
+  for (int i = 100; i < kEntries; ++i) {
+    EXPECT_EQ(names.count(std::to_string(i)), 1u) << i;
+  }
+  // From the beginning it is read anew.
+  names.clear();
+  (void)ReadSome(*directory, 0, 10 * kEntries, names);
+  EXPECT_EQ(names.size(), static_cast<size_t>(kEntries));
+  EXPECT_EQ(names.count("later99"), 1u);
+  EXPECT_EQ(names.count("99"), 0u);
+}
+
+TEST_P(OpenDirectories, AnEntryJustShownIsResolvedWithoutAnRpc) {
+  auto node = Resolve("many");
+  auto directory = node->OpenDirectory("", root_);
+  ASSERT_TRUE(directory.has_value());
+  ASSERT_EQ(node->Access("", kMayExecute, root_), std::errc{});
+  const uint64_t rpcs = client_->stats().rpcs;
+  int resolved = 0;
+  EXPECT_EQ((*directory)
+                ->Read(0,
+                       [&](const DirectoryEntry& entry) {
+                         auto child = node->Resolve(entry.name, root_, {.cached = true});
+                         EXPECT_TRUE(child.has_value()) << entry.name;
+                         return ++resolved < 50;
+                       }),
+            std::errc{});
+  EXPECT_EQ(client_->stats().rpcs - rpcs, 1u);
+}
+
+TEST_P(OpenDirectories, WhatCannotBeListedIsRefused) {
+  EXPECT_EQ(client_->OpenDirectory(Path("top/file"), root_).error(), std::errc::not_a_directory);
+  EXPECT_EQ(client_->OpenDirectory(Path("missing"), root_).error(),
+            std::errc::no_such_file_or_directory);
+  std::filesystem::permissions(Backing("many"), std::filesystem::perms::owner_all);
+  EXPECT_EQ(client_->OpenDirectory(Path("many"), Credential(1000, 1000)).error(),
+            std::errc::permission_denied);
+  auto directory = client_->OpenDirectory(Path("outside"), root_);
+  ASSERT_TRUE(directory.has_value());
+  std::filesystem::remove_all(Backing("outside"));
+  EXPECT_EQ((*directory)->Read(0, [](const auto&) { return true; }), protocol::kStale);
+  auto listed = Open();
+  client_->Shutdown();
+  EXPECT_EQ(listed->Read(0, [](const auto&) { return true; }), std::errc::operation_canceled);
 }
 
 // top/sub leaves top while the walk is in top/sub/deep: from there `..` no longer leads to the

@@ -75,6 +75,26 @@ TEST_P(ProtocolCalls, ChangesReturnTheDirectoryBeforeAndAfter) {
   EXPECT_NE(made.directory.after->change, before.change);
 }
 
+TEST_P(ProtocolCalls, EachKindOfNodeIsMade) {
+  using protocol::FileType;
+  for (const FileType type :
+       {FileType::kFifo, FileType::kSocket, FileType::kCharacterDevice, FileType::kBlockDevice}) {
+    const bool is_device = type == FileType::kCharacterDevice || type == FileType::kBlockDevice;
+    const Device device = is_device ? Device{250, 70'000} : Device{};
+    const std::string name = std::to_string(static_cast<int>(type));
+    const CreateReply made = nfs().MakeNode(root(), name, type, device, {.mode = 0640}, kRoot);
+    ASSERT_EQ(made.error, kOk) << name;
+    const LookupReply found = nfs().Lookup(root(), name, kRoot);
+    ASSERT_TRUE(made.handle && found.attributes) << name;
+    EXPECT_EQ(found.handle, *made.handle) << name;
+    EXPECT_EQ(found.attributes->type, type);
+    EXPECT_EQ(found.attributes->mode, 0640u) << name;
+    EXPECT_EQ(found.attributes->rdev_major, device.major) << name;
+    EXPECT_EQ(found.attributes->rdev_minor, device.minor) << name;
+    EXPECT_EQ(nfs().MakeNode(root(), name, type, device, {}, kRoot).error, std::errc::file_exists);
+  }
+}
+
 TEST_P(ProtocolCalls, AGuardedCreateSetsModeAndTimes) {
   SetAttributes wanted{.mode = 0604};
   wanted.mtime = SetTime{Time{1'000'000'000, 123'000'000}};

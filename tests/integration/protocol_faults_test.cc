@@ -153,6 +153,11 @@ class LostReplyFaults : public ProtocolFaults {
         {"MakeSymlink",
          [this](Protocol& nfs) { return nfs.MakeSymlink(root(), "made", "t", {}, kRoot).error; },
          "made", nullptr, &Properties::keeps_long_replies},
+        {"MakeNode",
+         [this](Protocol& nfs) {
+           return nfs.MakeNode(root(), "made", FileType::kCharacterDevice, {1, 3}, {}, kRoot).error;
+         },
+         "made", nullptr, &Properties::keeps_long_replies},
         {"Link",
          [this](Protocol& nfs) {
            const FileHandle file = this->nfs().Lookup(root(), "kept", kRoot).handle;

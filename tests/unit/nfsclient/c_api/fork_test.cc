@@ -1,5 +1,6 @@
 // The child of a fork(2): it has the parent's objects, and not the threads that serve them.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,6 +55,7 @@ class Fork : public testing::Test {
     EXPECT_EQ(nfswalk_mount(url_.c_str(), &client_, text, sizeof text), 0) << text;
     EXPECT_EQ(nfswalk_resolve(client_, "d", nullptr, 0, &node_), 0);
     EXPECT_EQ(nfswalk_open(client_, "d/f", NFSWALK_READ | NFSWALK_WRITE, nullptr, 0, &file_), 0);
+    EXPECT_EQ(nfswalk_opendir(client_, "d", nullptr, 0, &directory_), 0);
     EXPECT_EQ(nfswalk_queue_create(client_, 2, &queue_), 0);
     nfswalk_credential_of_process(&me_);
   }
@@ -65,6 +67,7 @@ class Fork : public testing::Test {
   void GiveBack() {
     nfswalk_queue_destroy(std::exchange(queue_, nullptr));
     nfswalk_close(std::exchange(file_, nullptr));
+    nfswalk_closedir(std::exchange(directory_, nullptr));
     nfswalk_node_release(std::exchange(node_, nullptr));
     nfswalk_unmount(std::exchange(client_, nullptr));
   }
@@ -80,6 +83,7 @@ class Fork : public testing::Test {
   nfswalk_client* client_ = nullptr;
   nfswalk_node* node_ = nullptr;
   nfswalk_file* file_ = nullptr;
+  nfswalk_directory* directory_ = nullptr;
   nfswalk_queue* queue_ = nullptr;
   nfswalk_credential* me_ = nullptr;
 };
@@ -90,6 +94,8 @@ void Fork::ExpectEveryCallCanceled() {
   nfswalk_node* node;
   nfswalk_file* file;
   nfswalk_queue* queue;
+  nfswalk_directory* directory;
+  nfswalk_space space;
   char text[512];
   const auto visit = [](void*, const nfswalk_entry*) { return 0; };
   const auto answered = [](void*, int) { ADD_FAILURE(); };
@@ -110,13 +116,21 @@ void Fork::ExpectEveryCallCanceled() {
       {"access", [&] { return nfswalk_access(client_, "d/f", NFSWALK_READ, me_, 0); }},
       {"readlink", [&] { return nfswalk_readlink(client_, "l", text, sizeof text, me_, 0); }},
       {"readdir", [&] { return nfswalk_readdir(client_, "d", visit, nullptr, me_, 0); }},
+      {"opendir", [&] { return nfswalk_opendir(client_, "d", me_, 0, &directory); }},
+      {"directory_read", [&] { return nfswalk_directory_read(directory_, 0, visit, nullptr); }},
+      {"statfs", [&] { return nfswalk_statfs(client_, "d", me_, 0, &space); }},
       {"open", [&] { return nfswalk_open(client_, "d/f", NFSWALK_READ, me_, 0, &file); }},
       {"pread", [&] { return nfswalk_pread(file_, text, 4, 0); }},
       {"pwrite", [&] { return nfswalk_pwrite(file_, text, 4, 0); }},
+      {"append", [&] { return nfswalk_append(file_, text, 4); }},
+      {"fsetattr", [&] { return nfswalk_fsetattr(file_, &mode, &a); }},
       {"fstat", [&] { return nfswalk_fstat(file_, &a); }},
       {"create", [&] { return nfswalk_create(client_, "new", 0600, 1, me_, &a); }},
       {"mkdir", [&] { return nfswalk_mkdir(client_, "new", 0700, me_, &a); }},
       {"symlink", [&] { return nfswalk_symlink(client_, "d", "new", me_, &a); }},
+      {"mknod", [&] { return nfswalk_mknod(client_, "new", S_IFIFO, 0, 0, me_, &a); }},
+      {"create_at", [&] { return nfswalk_create_at(node_, "new", 0600, 1, me_, &a); }},
+      {"rename_at", [&] { return nfswalk_rename_at(node_, "f", node_, "new", me_); }},
       {"link", [&] { return nfswalk_link(client_, "d/f", "new", me_); }},
       {"rename", [&] { return nfswalk_rename(client_, "d/f", "new", me_); }},
       {"unlink", [&] { return nfswalk_unlink(client_, "d/f", me_); }},

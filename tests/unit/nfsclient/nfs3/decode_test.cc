@@ -60,6 +60,8 @@ Procedure OfLimits(std::string name, Xdr success) {
 Xdr FsInfo(uint32_t rtmax, uint32_t wtmax, uint32_t dtpref) {
   return PostOp().U32(rtmax, 0, 0, wtmax, 0, 0, dtpref).U64(0, 0).U32(0);
 }
+// tbytes, fbytes, abytes, tfiles, ffiles, afiles, invarsec.
+Xdr FsStat() { return PostOp().U64(6, 5).U64(4, 3).U64(2, 1).U32(30); }
 Xdr PathConf(uint32_t name_max) { return PostOp().U32(1, name_max, 1, 1, 1, 1); }
 Xdr Listing(const Xdr& entries, bool eof) {
   return PostOp().U64(9).Raw(entries).U32(0, eof ? 1 : 0);
@@ -89,7 +91,7 @@ const std::vector<Procedure>& Procedures() {
       Of<ReadReply>("READ", ReadOk("data", 4, true), PostOp(), std::span<std::byte>(into)),
       Of<WrittenReply>("WRITE", WriteOk(5, FILE_SYNC), Wcc(), size_t{5}, Stability::kFileSync),
       Of<CommitReply>("COMMIT", Wcc().U64(1), Wcc()),
-      Of<CreateReply>("CREATE, MKDIR, SYMLINK", created, Wcc()),
+      Of<CreateReply>("CREATE, MKDIR, SYMLINK, MKNOD", created, Wcc()),
       Of<RemoveReply>("REMOVE, RMDIR", Wcc(), Wcc()),
       Of<RenameReply>("RENAME", two_wccs, two_wccs),
       Of<LinkReply>("LINK", attributes_and_wcc, attributes_and_wcc),
@@ -97,6 +99,7 @@ const std::vector<Procedure>& Procedures() {
                        ReadDirPosition{}),
       Of<ReadDirReply>("READDIRPLUS", Listing(EntryPlus("a", 1).Raw(EntryPlus("b", 2)), true),
                        PostOp(), true, ReadDirPosition{}),
+      Of<SpaceReply>("FSSTAT", FsStat(), PostOp()),
       OfLimits<DecodeFsInfo>("FSINFO", FsInfo(1, 1, 1)),
       OfLimits<DecodePathConf>("PATHCONF", PathConf(255)),
       Of<ExportReply>("MNT", Xdr().Bytes(kHandle).U32(2, 6, 1), {})};
@@ -402,6 +405,16 @@ TEST(DecodeLimits, AreClampedToTheTransport) {
     EXPECT_EQ(names.name_bytes_max, wire == 0 ? 1u : 255u);
     EXPECT_TRUE(names.case_insensitive);
   }
+}
+
+TEST(DecodeSpace, KeepsTheOrderOfTheRfc) {
+  const FileSystemSpace space = Decoded<SpaceReply>(Xdr().U32(0).Raw(FsStat())).space;
+  EXPECT_EQ(space.total_bytes, 6u);
+  EXPECT_EQ(space.free_bytes, 5u);
+  EXPECT_EQ(space.available_bytes, 4u);
+  EXPECT_EQ(space.total_files, 3u);
+  EXPECT_EQ(space.free_files, 2u);
+  EXPECT_EQ(space.available_files, 1u);
 }
 
 // WIRE-18.

@@ -224,5 +224,30 @@ TEST(DecodeServerAttributes, RequiresALeaseTimeOnly) {
   EXPECT_EQ(decoded.limits.read_bytes_max, 64u * 1024);
 }
 
+TEST(DecodeSpace, TakesWhatTheServerSends) {
+  const auto decode = [](const Values& values, FileSystemSpace& space) {
+    return ReadFrom(Encoded(values),
+                    [&](rpc::XdrReader& results) { return DecodeSpace(results, space); });
+  };
+  FileSystemSpace space;
+  ASSERT_TRUE(decode({{FATTR4_FILES_AVAIL, U64(1)},
+                      {FATTR4_FILES_FREE, U64(2)},
+                      {FATTR4_FILES_TOTAL, U64(3)},
+                      {FATTR4_SPACE_AVAIL, U64(4)},
+                      {FATTR4_SPACE_FREE, U64(5)},
+                      {FATTR4_SPACE_TOTAL, U64(1ull << 60)}},
+                     space));
+  EXPECT_EQ(space.available_files, 1u);
+  EXPECT_EQ(space.free_files, 2u);
+  EXPECT_EQ(space.total_files, 3u);
+  EXPECT_EQ(space.available_bytes, 4u);
+  EXPECT_EQ(space.free_bytes, 5u);
+  EXPECT_EQ(space.total_bytes, 1ull << 60);
+  FileSystemSpace none;
+  EXPECT_TRUE(decode({}, none));
+  EXPECT_EQ(none.total_bytes, 0u);
+  EXPECT_FALSE(decode({{FATTR4_SPACE_FREE, U32(1)}}, none)) << "four bytes are none of eight";
+}
+
 }  // namespace
 }  // namespace nfswalk::protocol

@@ -124,6 +124,8 @@ TEST(Compound, EncodesLookupsAndReadsAsInTheRfc) {
   const uint32_t plain_word0 = kEntryWord0 | Word({FATTR4_FILEID});
   const uint32_t plus_word0 = kFileWord0 | kEntryWord0 | Word({FATTR4_FILEHANDLE});
   const uint32_t mounted_on = Word({FATTR4_MOUNTED_ON_FILEID});
+  const uint32_t files = Word({FATTR4_FILES_AVAIL, FATTR4_FILES_FREE, FATTR4_FILES_TOTAL});
+  const uint32_t space = Word({FATTR4_SPACE_AVAIL, FATTR4_SPACE_FREE, FATTR4_SPACE_TOTAL});
   const ReadDirPosition position{9, Eight(kEight)};
   ExpectEncoded({
       {[](Compound& c) { c.PutRoot(); }, Xdr().U32(OP_PUTROOTFH)},
@@ -135,6 +137,7 @@ TEST(Compound, EncodesLookupsAndReadsAsInTheRfc) {
       {[](Compound& c) { c.LookupParent(); }, Xdr().U32(OP_LOOKUPP)},
       {[](Compound& c) { c.GetAttributes(); }, Xdr().U32(OP_GETATTR, 2, kFileWord0, kFileWord1)},
       {[](Compound& c) { c.GetLimits(); }, Xdr().U32(OP_GETATTR, 2, limits, 0)},
+      {[](Compound& c) { c.GetSpace(); }, Xdr().U32(OP_GETATTR, 2, files, space)},
       {[](Compound& c) { c.Access(0x3f); }, Xdr().U32(OP_ACCESS, 0x3f)},
       {[](Compound& c) { c.RequireDirectory(true); }, Xdr().U32(OP_VERIFY).Raw(is_directory)},
       {[](Compound& c) { c.RequireDirectory(false); }, Xdr().U32(OP_NVERIFY).Raw(is_directory)},
@@ -160,6 +163,12 @@ TEST(Compound, EncodesChangesAsInTheRfc) {
        Xdr().U32(OP_CREATE, NF4DIR).Bytes("dir").Raw(Everything())},
       {[](Compound& c) { c.MakeSymlink("link", "../target", {}); },
        Xdr().U32(OP_CREATE, NF4LNK).Bytes("../target").Bytes("link").U32(2, 0, 0, 0)},
+      {[](Compound& c) {
+         c.MakeNode("null", FileType::kCharacterDevice, {1, 3}, {});
+       },
+       Xdr().U32(OP_CREATE, NF4CHR, 1, 3).Bytes("null").U32(2, 0, 0, 0)},
+      {[](Compound& c) { c.MakeNode("pipe", FileType::kFifo, {}, {}); },
+       Xdr().U32(OP_CREATE, NF4FIFO).Bytes("pipe").U32(2, 0, 0, 0)},
       {[](Compound& c) { c.Remove("gone"); }, Xdr().U32(OP_REMOVE).Bytes("gone")},
       {[](Compound& c) { c.Rename("from", "t"); }, Xdr().U32(OP_RENAME).Bytes("from").Bytes("t")},
       {[](Compound& c) { c.Link("second"); }, Xdr().U32(OP_LINK).Bytes("second")},

@@ -93,6 +93,12 @@ class CompleteWalk : public Exits {
            return ErrorOf(client.MakeSymlink("f", "d/n", who));
          },
          {"SYMLINK n"}},
+        {"mknod",
+         PathCall::kCreate,
+         [](Client& client, const Credential& who) {
+           return ErrorOf(client.MakeNode("d/n", FileType::kFifo, 0600, {}, who));
+         },
+         {"MKNOD n"}},
         {"link",
          PathCall::kLink,
          [](Client& client, const Credential& who) { return client.Link("d/f", "d/n", who); },

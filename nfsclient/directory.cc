@@ -1,0 +1,94 @@
+// An open directory: serves entries from the reply that it has, and asks for those after it.
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "nfsclient/client.h"
+#include "nfsclient/nfs/permission.h"
+#include "nfsclient/nfs/readdir.h"
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/walk/walk.h"
+#include "nfsclient/walk_request.h"
+#include "rcu/fork.h"
+
+namespace nfswalk {
+
+using walk::RefWalk;
+
+namespace {
+constexpr std::errc kOk{};
+}  // namespace
+
+struct Directory::State {
+  nfs::Superblock& superblock;
+  vfs::DentryRef at;
+  const sunrpc_auth::CredentialRef credential;
+
+  std::mutex mutex = {};  // guards what follows
+  nfs::DirectoryStream stream = {};
+
+  // The first of the stream's entries after this cookie; begins a new listing there if they do not
+  // follow it.
+  size_t Seek(uint64_t cookie) {
+    const auto& entries = stream.entries();
+    if (cookie == 0) {
+      stream = nfs::DirectoryStream();
+    } else if (cookie != stream.cookie()) {
+      const auto last = std::ranges::find(entries, cookie, &DirectoryEntry::cookie);
+      if (last != entries.end()) return static_cast<size_t>(last - entries.begin()) + 1;
+      stream = nfs::DirectoryStream({cookie, stream.verifier()});
+    }
+    return 0;
+  }
+};
+
+Directory::Directory(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Directory::~Directory() {
+  if (rcu::InForkedChild()) (void)state_.release();
+}
+
+std::errc Directory::Read(uint64_t cookie,
+                          const std::function<bool(const DirectoryEntry&)>& visit) try {
+  if (rcu::InForkedChild()) return std::errc::operation_canceled;
+  State& state = *state_;
+  const std::lock_guard turn(state.mutex);
+  protocol::CallDeadline deadline(protocol::CallDeadline::Clock::time_point::max());
+  for (size_t next = state.Seek(cookie);; next = 0) {
+    if (state.superblock.shut_down.load()) return std::errc::operation_canceled;
+    for (const auto& entries = state.stream.entries(); next < entries.size(); ++next) {
+      if (!nfs::IsDots(entries[next]) && !visit(entries[next])) return kOk;
+    }
+    if (state.stream.at_end()) return kOk;
+    const std::errc error =
+        state.stream.Fetch(state.superblock, state.at, state.credential->key(), &deadline);
+    if (error != kOk) return error;
+  }
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
+}
+
+Result<std::unique_ptr<Directory>> Node::OpenDirectory(std::string_view path,
+                                                       const Credential& credential,
+                                                       ResolveFlags flags) const {
+  const WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kReadDir, path, flags);
+  if (request.error != kOk) return std::unexpected(request.error);
+  if (request.flags.cached) return std::unexpected(CachedError(superblock_));
+  std::unique_ptr<Directory> opened;
+  const std::errc error = walk::ResolveToReference(
+      superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
+      [&](RefWalk& walk) -> std::errc {
+        if (!walk.inode().is_directory()) return std::errc::not_a_directory;
+        const std::errc refused =
+            nfs::PermissionRef(superblock_, walk.inode(), walk.credential(), kMayRead);
+        if (refused != kOk) return refused;
+        opened.reset(new Directory(std::unique_ptr<Directory::State>(
+            new Directory::State{superblock_, walk.position().Copy(), walk.TakeCredential()})));
+        return kOk;
+      });
+  if (error != kOk) return std::unexpected(error);
+  return opened;
+}
+
+}  // namespace nfswalk

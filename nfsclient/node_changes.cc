@@ -1,0 +1,270 @@
+// Node's changes of the tree: resolve the parent, refuse what is no name, call nfs/change.h.
+
+#include <utility>
+
+#include "nfsclient/client.h"
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/change.h"
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/walk/path_walk.h"
+#include "nfsclient/walk/walk.h"
+#include "nfsclient/walk_request.h"
+
+namespace nfswalk {
+
+using walk::RefWalk;
+using walk::Revalidation;
+
+namespace {
+
+constexpr std::errc kOk{};
+
+// RequestOf() a call that names what it changes: a node itself has no name here.
+WalkRequest RequestOfName(const nfs::Superblock& superblock, const vfs::DentryRef* node,
+                          PathCall call, std::string_view path) {
+  WalkRequest request = RequestOf(superblock, node, call, path, {});
+  if (path.empty()) request.error = std::errc::no_such_file_or_directory;
+  return request;
+}
+
+// Resolves the parent of the path and calls `change(walk)`. `if_no_name(kind)` returns the errno of
+// the call for "/", "." and ".." as the last component (WALK-11).
+template <class IfNoName, class Change>
+std::errc WithParent(nfs::Superblock& superblock, const WalkRequest& request,
+                     const Credential& credential, IfNoName&& if_no_name, Change&& change) {
+  if (request.error != kOk) return request.error;
+  return walk::ResolveToReference(superblock, request.start, request.path, credential,
+                                  request.flags, &RefWalk::ResolveParent,
+                                  [&](RefWalk& walk) -> std::errc {
+                                    if (walk.last_kind() != RefWalk::LastKind::kName) {
+                                      return if_no_name(walk.last_kind());
+                                    }
+                                    return change(walk);
+                                  });
+}
+
+std::errc AlreadyThere(RefWalk::LastKind) { return std::errc::file_exists; }
+
+// Creates by `create(directory, name, credential)`.
+template <class Create>
+Result<Attributes> CreateAt(nfs::Superblock& superblock, const vfs::DentryRef* node,
+                            std::string_view path, bool directory, const Credential& credential,
+                            Create&& create) {
+  Attributes attributes;
+  std::errc error = WithParent(superblock, RequestOfName(superblock, node, PathCall::kCreate, path),
+                               credential, AlreadyThere, [&](RefWalk& walk) -> std::errc {
+                                 // "x/" is a directory, which open(2) and symlink(2) cannot make.
+                                 if (walk.trailing_slash() && !directory)
+                                   return std::errc::is_a_directory;
+                                 auto made =
+                                     create(walk.position(), walk.last(), walk.credential()->key());
+                                 if (!made) return made.error();
+                                 attributes = *made;
+                                 return kOk;
+                               });
+  if (error != kOk) return std::unexpected(error);
+  return attributes;
+}
+
+// Tries of Create() when others create and remove the name at the same time.
+constexpr int kCreateTries = 16;
+
+// The attributes of the existing file that the walk led to, as for open(2) with O_CREAT:
+// close-to-open, revalidated at the server unless the mount has nocto (NAME-5).
+Result<Attributes> Existing(nfs::Superblock& superblock, RefWalk& walk) {
+  Attributes attributes;
+  if (walk.inode().is_directory()) return std::unexpected(std::errc::is_a_directory);
+  const bool ask = !superblock.options.nocto || walk.force();
+  std::errc error = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), ask);
+  if (error != kOk) return std::unexpected(error);
+  nfs::CopyAttributes(walk.inode(), attributes);
+  // The server may know the handle of a file whose name is gone.
+  if (attributes.nlink == 0 && !walk.force()) return std::unexpected(protocol::kStale);
+  return attributes;
+}
+
+}  // namespace
+
+Result<Attributes> Node::Create(std::string_view path, uint32_t mode, bool exclusive,
+                                const Credential& credential) const {
+  if (exclusive) {
+    return CreateAt(superblock_, at_.get(), path, false, credential,
+                    [&](auto& directory, const std::string& name, const Credential& who) {
+                      return nfs::CreateFile(superblock_, directory, name, mode, who);
+                    });
+  }
+  const WalkRequest request = RequestOfName(superblock_, at_.get(), PathCall::kCreate, path);
+  if (request.error != kOk) return std::unexpected(request.error);
+  Result<Attributes> result;
+  std::errc refused{};
+  const auto find_or_create = [&](RefWalk& walk) {
+    if (!walk.missing()) {
+      result = Existing(superblock_, walk);
+    } else if (refused != kOk) {
+      result = std::unexpected(refused);
+    } else {
+      result = nfs::CreateFile(superblock_, walk.position(), walk.last(), mode,
+                               walk.credential()->key());
+    }
+    return result ? kOk : result.error();
+  };
+  std::errc error = std::errc::file_exists;
+  const protocol::CallDeadline deadline(superblock_.protocol->NewDeadline());
+  // Where the name was missing and exists now, another client has created it meanwhile.
+  for (int tries = kCreateTries; tries > 0 && error == std::errc::file_exists; --tries) {
+    error = walk::ResolveToReference(superblock_, request.start, request.path, credential,
+                                     request.flags, &RefWalk::ResolveToCreate, find_or_create);
+    // A server may refuse before it looks whether the name exists: looks it up (NAME-8).
+    const bool refuses =
+        error == std::errc::permission_denied || error == std::errc::read_only_file_system;
+    if (refuses && refused == kOk) {
+      refused = error;
+      error = std::errc::file_exists;
+    }
+  }
+  if (error != kOk) return std::unexpected(error);
+  return result;
+}
+
+Result<Attributes> Node::MakeDirectory(std::string_view path, uint32_t mode,
+                                       const Credential& credential) const {
+  return CreateAt(superblock_, at_.get(), path, true, credential,
+                  [&](auto& directory, const std::string& name, const Credential& who) {
+                    return nfs::MakeDirectory(superblock_, directory, name, mode, who);
+                  });
+}
+
+Result<Attributes> Node::MakeSymlink(std::string_view target, std::string_view path,
+                                     const Credential& credential) const {
+  if (target.empty()) return std::unexpected(std::errc::no_such_file_or_directory);
+  if (target.size() >= walk::PathBuffer::kPathMax) {
+    return std::unexpected(std::errc::filename_too_long);
+  }
+  if (target.find('\0') != target.npos) return std::unexpected(std::errc::invalid_argument);
+  return CreateAt(superblock_, at_.get(), path, false, credential,
+                  [&](auto& directory, const std::string& name, const Credential& who) {
+                    return nfs::MakeSymlink(superblock_, directory, name, target, who);
+                  });
+}
+
+Result<Attributes> Node::MakeNode(std::string_view path, FileType type, uint32_t mode,
+                                  Device device, const Credential& credential) const {
+  const bool is_device = type == FileType::kCharacterDevice || type == FileType::kBlockDevice;
+  if (!is_device && type != FileType::kFifo && type != FileType::kSocket) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
+  return CreateAt(superblock_, at_.get(), path, false, credential,
+                  [&](auto& directory, const std::string& name, const Credential& who) {
+                    return nfs::MakeNode(superblock_, directory, name, type, mode,
+                                         is_device ? device : Device{}, who);
+                  });
+}
+
+std::errc Node::Link(std::string_view existing, const Node& to, std::string_view path,
+                     const Credential& credential) const {
+  // link(2) does not follow a symbolic link in the last component.
+  if (&to.superblock_ != &superblock_) return std::errc::cross_device_link;
+  const WalkRequest source_request =
+      RequestOf(superblock_, at_.get(), PathCall::kLink, existing, {.no_follow = true});
+  if (source_request.error != kOk) return source_request.error;
+  const auto link_to = [&](RefWalk& source) -> std::errc {
+    if (source.inode().is_directory()) return std::errc::operation_not_permitted;
+    return WithParent(superblock_, RequestOfName(superblock_, to.at_.get(), PathCall::kLink, path),
+                      credential, AlreadyThere, [&](RefWalk& walk) {
+                        if (walk.trailing_slash()) return std::errc::no_such_file_or_directory;
+                        return nfs::MakeLink(superblock_, source.inode(), walk.position(),
+                                             walk.last(), walk.credential()->key());
+                      });
+  };
+  return walk::ResolveToReference(superblock_, source_request.start, source_request.path,
+                                  credential, source_request.flags, &RefWalk::Resolve, link_to);
+}
+
+// As do_renameat2(): both parents, then the change; after ESTALE once more, with both walks under
+// forced revalidation.
+std::errc Node::Rename(std::string_view from, const Node& to_node, std::string_view to,
+                       const Credential& credential) const {
+  if (&to_node.superblock_ != &superblock_) return std::errc::cross_device_link;
+  const WalkRequest source_request = RequestOfName(superblock_, at_.get(), PathCall::kRename, from);
+  const WalkRequest target_request =
+      RequestOfName(superblock_, to_node.at_.get(), PathCall::kRename, to);
+  if (source_request.error != kOk) return source_request.error;
+  walk::PathWalk from_walk(superblock_, source_request.start, source_request.path, credential,
+                           source_request.flags);
+  walk::PathWalk to_walk(superblock_, target_request.start, target_request.path, credential,
+                         target_request.flags);
+  const auto has_no_name = [](const RefWalk& walk) {
+    return walk.last_kind() != RefWalk::LastKind::kName;
+  };
+  const auto rename = [&](Revalidation revalidation) {
+    return from_walk.ToReference(revalidation, &RefWalk::ResolveParent, [&](RefWalk& source) {
+      if (has_no_name(source)) return std::errc::device_or_resource_busy;
+      if (target_request.error != kOk) return target_request.error;
+      if (std::errc error = to_walk.Begin(); error != kOk) return error;
+      return to_walk.ToReference(revalidation, &RefWalk::ResolveParent, [&](RefWalk& target) {
+        if (has_no_name(target)) return std::errc::device_or_resource_busy;
+        const bool directories_only = source.trailing_slash() || target.trailing_slash();
+        return nfs::Rename(superblock_, source.position(), source.last(), target.position(),
+                           target.last(), directories_only, source.credential()->key());
+      });
+    });
+  };
+  if (std::errc error = from_walk.Begin(); error != kOk) return error;
+  const protocol::CallDeadline deadline(superblock_.protocol->NewDeadline());
+  const std::errc error = rename(Revalidation::kAsNeeded);
+  return error == protocol::kStale ? rename(Revalidation::kForced) : error;
+}
+
+std::errc Node::Unlink(std::string_view path, const Credential& credential) const {
+  return WithParent(
+      superblock_, RequestOfName(superblock_, at_.get(), PathCall::kRemove, path), credential,
+      [](RefWalk::LastKind) { return std::errc::is_a_directory; },
+      [&](RefWalk& walk) {
+        if (walk.trailing_slash()) return std::errc::not_a_directory;
+        return nfs::RemoveFile(superblock_, walk.position(), walk.last(), walk.credential()->key());
+      });
+}
+
+std::errc Node::RemoveDirectory(std::string_view path, const Credential& credential) const {
+  return WithParent(
+      superblock_, RequestOfName(superblock_, at_.get(), PathCall::kRemove, path), credential,
+      [](RefWalk::LastKind kind) {
+        switch (kind) {
+          case RefWalk::LastKind::kDot:
+            return std::errc::invalid_argument;
+          case RefWalk::LastKind::kDotDot:
+            return std::errc::directory_not_empty;
+          default:
+            return std::errc::device_or_resource_busy;
+        }
+      },
+      [&](RefWalk& walk) {
+        return nfs::RemoveDirectory(superblock_, walk.position(), walk.last(),
+                                    walk.credential()->key());
+      });
+}
+
+Result<Attributes> Node::SetAttributesOf(std::string_view path, const SetAttributes& attributes,
+                                         const Credential& credential, ResolveFlags flags) const {
+  const WalkRequest request =
+      RequestOf(superblock_, at_.get(), PathCall::kSetAttributes, path, flags);
+  if (request.error != kOk) return std::unexpected(request.error);
+  if (attributes.size_bytes.value_or(0) > kFileBytesMax) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
+  if (flags.cached) return std::unexpected(CachedError(superblock_));
+  Attributes now;
+  std::errc error = walk::ResolveToReference(
+      superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
+      [&](RefWalk& walk) -> std::errc {
+        auto changed =
+            nfs::ChangeAttributes(superblock_, walk.inode(), attributes, walk.credential()->key());
+        if (!changed) return changed.error();
+        now = *changed;
+        return kOk;
+      });
+  if (error != kOk) return std::unexpected(error);
+  return now;
+}
+
+}  // namespace nfswalk
