@@ -361,11 +361,7 @@ class BuildPlan:
 def coverage_of(trace, made):
     """What is compared and what is not, and why."""
     return {
-        "lines": trace.lines,
-        "stat_calls": trace.stat_calls,
-        "noent_answers": trace.noent_answers,
-        "truncated_last_lines": trace.truncated_last_lines,
-        "resumed_without_start": trace.resumed_without_start,
+        **trace.counts(),
         "processes": len(made.processes),
         "names": len(made.initial.nodes),
         "names_changed": len(made.changed),

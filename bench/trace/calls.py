@@ -99,6 +99,16 @@ class Trace:
         if joined.never_resumed:
             self.left_out[LeftOut.ANSWER_NOT_RECORDED] = joined.never_resumed
 
+    def counts(self):
+        """What was met in the trace, for coverage_of()."""
+        return {
+            "lines": self.lines,
+            "stat_calls": self.stat_calls,
+            "noent_answers": self.noent_answers,
+            "truncated_last_lines": self.truncated_last_lines,
+            "resumed_without_start": self.resumed_without_start,
+        }
+
 
 class Form(NamedTuple):
     """Which argument of a system call is what. None: it has no such argument."""

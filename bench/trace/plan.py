@@ -152,11 +152,7 @@ def coverage_of(trace, plan, special_files=True):
     left_out = plan.left_out + collections.Counter(
         {LeftOut.SPECIAL_FILE: len(asked) - sum(kinds.values())})
     return {
-        "lines": trace.lines,
-        "stat_calls": trace.stat_calls,
-        "noent_answers": trace.noent_answers,
-        "truncated_last_lines": trace.truncated_last_lines,
-        "resumed_without_start": trace.resumed_without_start,
+        **trace.counts(),
         "processes": plan.processes,
         "names": len(plan.learned.tree.nodes),
         "compared": {kind.value if kind is asked_as else f"{kind.value} as {asked_as.value}":

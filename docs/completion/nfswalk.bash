@@ -10,7 +10,7 @@ _nfswalk_options() {
       echo "$every -a --all -A --almost-all -d --directory -l --long -n --numeric-uid-gid -h" \
         "--human-readable -R --recursive -r --reverse -t -S --color"
       ;;
-    readlink | cat | doctor) echo "$every -h" ;;
+    readlink | cat | mv | doctor) echo "$every -h" ;;
     access) echo "$every -h -r --read -w --write -x --execute" ;;
     find)
       echo "$every -h --name --iname --path --type --size --newer --mindepth --maxdepth --threads" \
@@ -21,6 +21,12 @@ _nfswalk_options() {
         "--threads"
       ;;
     cp) echo "$every -h -r -R --recursive -p --preserve --threads" ;;
+    put) echo "$every -h -a --append" ;;
+    mkdir) echo "$every -h -p --parents -m --mode" ;;
+    rm) echo "$every -h -r -R --recursive -f --force --threads" ;;
+    ln) echo "$every -h -s --symbolic" ;;
+    touch) echo "$every -h -c --no-create" ;;
+    chmod) echo "$every -h -m --mode -R --recursive --threads" ;;
   esac
 }
 
@@ -30,7 +36,7 @@ _nfswalk() {
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
     mapfile -t COMPREPLY < <(compgen -W \
-      "stat ls readlink access cat find du cp doctor --help" -- "$word")
+      "stat ls readlink access cat find du cp put mkdir rm mv ln touch chmod doctor --help" -- "$word")
     return
   fi
   # bash makes words of their own of the "=" in --color=auto and of the ":" in a URL.
@@ -48,7 +54,10 @@ _nfswalk() {
       mapfile -t COMPREPLY < <(compgen -W "f d l b c p s" -- "$word")
       return
       ;;
-    --uid | --gid | --groups | --format | -c | --name | --iname | --path | --size | --newer | \
+    -c)
+      [[ $command == touch ]] || return
+      ;;
+    --uid | --gid | --groups | --format | -m | --mode | --name | --iname | --path | --size | --newer | \
       --mindepth | --maxdepth | --max-depth | --threads | -name | -iname | -path | -size | \
       -newer | -mindepth | -maxdepth)
       return

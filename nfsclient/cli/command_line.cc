@@ -42,7 +42,9 @@ Exit codes: 0 all went well, 1 some path failed or the output could not be writt
 command line, 3 not mounted or the server stopped answering.
 )";
 
-constexpr const char* kCommandNames = "stat, ls, readlink, access, cat, find, du, cp and doctor";
+constexpr const char* kCommandNames =
+    "stat, ls, readlink, access, cat, find, du, cp, put, mkdir, rm, mv, ln, touch, chmod and "
+    "doctor";
 
 // The arguments of main() without the program's name, the last one first, as CLI::App::parse takes
 // them. It would parse one like "[a,b]" or "{}" as a list; here both are file names. Arguments
@@ -121,7 +123,7 @@ void FreeShortHelp(CLI::App& command) {
   command.set_help_flag("--help", "print this help message and exit");
 }
 
-enum class PathCount { kOneOrMore, kDefaultToRoot, kTwoOrMore };
+enum class PathCount { kOne, kOneOrMore, kDefaultToRoot, kTwoOrMore };
 
 struct Command {
   const char* name;
@@ -134,8 +136,11 @@ void DeclarePaths(CLI::App& command, Paths& paths, PathCount count) {
   const CLI::callback_t set = [&paths, count](const CLI::results_t& results) {
     if (count == PathCount::kTwoOrMore && results.size() < 2) {
       throw CLI::ValidationError("PATH", "'" + Verbatim(results.front()) +
-                                             "' alone: accepted are paths of the export and, last, "
-                                             "a path of this machine");
+                                             "' alone: accepted are one or more paths and, last, "
+                                             "where they go");
+    }
+    if (count == PathCount::kOne && results.size() > 1) {
+      throw CLI::ValidationError("PATH", "'" + Verbatim(results[1]) + "': accepted is one path");
     }
     paths.clear();
     for (const std::string& path : results) paths.push_back(Verbatim(path));
@@ -375,6 +380,102 @@ void AddCp(CLI::App& app, Invocation& invocation) {
   DeclareThreads(command, options.tree);
 }
 
+constexpr Command kPut{"put", "write standard input to a file", PathCount::kOne, R"(
+Writes standard input to PATH, which is created if it does not exist and emptied if it does. What
+was written stays if that fails in the middle.
+
+Examples:
+  nfswalk put nfs://server/export backup/disk.img < disk.img
+  nfswalk put -a nfs://server/export var/log/visits < today
+)"};
+
+void AddPut(CLI::App& app, Invocation& invocation) {
+  auto [command, options] = AddCommand<PutOptions>(app, invocation, kPut);
+  command.add_flag("-a,--append", options.append, "write behind what is there");
+}
+
+constexpr Command kMkdir{"mkdir", "make directories", PathCount::kOneOrMore, R"(
+Makes each directory. Its mode is 777 without the bits of the umask, unless -m is given.
+
+Examples:
+  nfswalk mkdir -p nfs://server/export home/me/a/b
+  nfswalk mkdir -m 1777 nfs://server/export tmp
+)"};
+
+void AddMkdir(CLI::App& app, Invocation& invocation) {
+  auto [command, options] = AddCommand<MkdirOptions>(app, invocation, kMkdir);
+  command.add_flag("-p,--parents", options.parents, "those above it, too; one that exists is none");
+  AddValue(command, "-m,--mode", "MODE", options.mode, "as for chmod", ModeChange::Parse);
+}
+
+constexpr Command kRm{"rm", "remove files and trees", PathCount::kOneOrMore, R"(
+Removes each file; a directory only with -r. Symbolic links are removed, not followed. The root,
+"." and ".." are refused.
+
+Examples:
+  nfswalk rm nfs://server/export home/me/notes
+  nfswalk rm -rf nfs://server/export home/me/build
+)"};
+
+void AddRm(CLI::App& app, Invocation& invocation) {
+  auto [command, options] = AddCommand<RmOptions>(app, invocation, kRm);
+  command.add_flag("-r,-R,--recursive", options.recursive, "directories with all that is in them");
+  command.add_flag("-f,--force", options.force, "a path that does not exist is no error");
+  DeclareThreads(command, options.tree);
+}
+
+constexpr Command kMv{"mv", "rename files and directories", PathCount::kTwoOrMore, R"(
+Renames to the last PATH, or moves into it if it is a directory. A file in its place is replaced.
+
+Examples:
+  nfswalk mv nfs://server/export home/me/draft home/me/final
+  nfswalk mv nfs://server/export home/me/a home/me/b home/me/done
+)"};
+
+constexpr Command kLn{"ln", "make links", PathCount::kTwoOrMore, R"(
+Links the first PATHs as the last one, or in it if it is a directory. With -s the first ones are
+texts that the links will hold, and need not lead anywhere.
+
+Examples:
+  nfswalk ln nfs://server/export data/1.log data/latest.log
+  nfswalk ln -s nfs://server/export ../share/doc usr/doc
+)"};
+
+void AddLn(CLI::App& app, Invocation& invocation) {
+  auto [command, options] = AddCommand<LnOptions>(app, invocation, kLn);
+  command.add_flag("-s,--symbolic", options.symbolic, "symbolic links");
+}
+
+constexpr Command kTouch{"touch", "set times to now, or create empty files", PathCount::kOneOrMore,
+                         R"(
+Sets both times of each PATH to the server's present time; creates a file that does not exist.
+
+Examples:
+  nfswalk touch nfs://server/export home/.backup-stamp
+)"};
+
+void AddTouch(CLI::App& app, Invocation& invocation) {
+  auto [command, options] = AddCommand<TouchOptions>(app, invocation, kTouch);
+  command.add_flag("-c,--no-create", options.no_create, "create nothing");
+}
+
+constexpr Command kChmod{"chmod", "change modes", PathCount::kOneOrMore, R"(
+Changes the permissions of each PATH; a symbolic link is followed, but with -R in a tree left
+alone. MODE is octal, or clauses of u, g, o and a, of + - and =, and of r, w, x, X, s and t.
+
+Examples:
+  nfswalk chmod -m 644 nfs://server/export etc/motd
+  nfswalk chmod -R -m u+rwX,go-w nfs://server/export home/me
+)"};
+
+void AddChmod(CLI::App& app, Invocation& invocation) {
+  auto [command, options] = AddCommand<ChmodOptions>(app, invocation, kChmod);
+  AddValue(command, "-m,--mode", "MODE", options.mode, "the permissions", ModeChange::Parse)
+      ->required();
+  command.add_flag("-R,--recursive", options.recursive, "directories with all that is in them");
+  DeclareThreads(command, options.tree);
+}
+
 constexpr Command kDoctor{"doctor", "say what the server offers, and what is slow",
                           PathCount::kDefaultToRoot, R"(
 Says what the server offers: versions, the time of a round trip, what it takes in one call, what
@@ -408,13 +509,20 @@ void DeclareCommands(CLI::App& app, Invocation& invocation) {
   AddFind(app, invocation);
   AddDu(app, invocation);
   AddCp(app, invocation);
+  AddPut(app, invocation);
+  AddMkdir(app, invocation);
+  AddRm(app, invocation);
+  AddCommand<MvOptions>(app, invocation, kMv);
+  AddLn(app, invocation);
+  AddTouch(app, invocation);
+  AddChmod(app, invocation);
   AddCommand<DoctorOptions>(app, invocation, kDoctor);
 }
 
 }  // namespace
 
 std::expected<Invocation, NoInvocation> ParseCommandLine(int argc, const char* const* argv) {
-  CLI::App app("Looks at an NFS export without mounting it.", "nfswalk");
+  CLI::App app("Looks at an NFS export, and changes it, without mounting it.", "nfswalk");
   app.require_subcommand(1);
   app.footer(kProgramHelp + 1);
   app.failure_message(ExplainError);

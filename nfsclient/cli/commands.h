@@ -14,6 +14,7 @@
 #include "nfsclient/cli/exit_code.h"
 #include "nfsclient/cli/find_filter.h"
 #include "nfsclient/cli/listing.h"
+#include "nfsclient/cli/mode_change.h"
 #include "nfsclient/cli/session.h"
 #include "nfsclient/cli/stat_format.h"
 #include "nfsclient/cli/tree_walk.h"
@@ -66,10 +67,43 @@ struct CpOptions {
   bool preserve = false;
 };
 
+struct PutOptions {
+  bool append = false;
+};
+
+struct MkdirOptions {
+  bool parents = false;
+  std::optional<ModeChange> mode;
+};
+
+struct RmOptions {
+  TreeOptions tree;
+  bool recursive = false;
+  bool force = false;
+};
+
+struct MvOptions {};
+
+struct LnOptions {
+  bool symbolic = false;
+};
+
+struct TouchOptions {
+  bool no_create = false;
+};
+
+struct ChmodOptions {
+  TreeOptions tree;
+  bool recursive = false;
+  std::optional<ModeChange> mode;  // always set
+};
+
 struct DoctorOptions {};
 
-using CommandOptions = std::variant<StatOptions, LsOptions, ReadlinkOptions, AccessOptions,
-                                    CatOptions, FindOptions, DuOptions, CpOptions, DoctorOptions>;
+using CommandOptions =
+    std::variant<StatOptions, LsOptions, ReadlinkOptions, AccessOptions, CatOptions, FindOptions,
+                 DuOptions, CpOptions, PutOptions, MkdirOptions, RmOptions, MvOptions, LnOptions,
+                 TouchOptions, ChmodOptions, DoctorOptions>;
 
 // What fails is reported to `session`. Each returns early once the output failed.
 void RunCommand(Session& session, const Paths& paths, const StatOptions& options);
@@ -80,6 +114,13 @@ void RunCommand(Session& session, const Paths& paths, const CatOptions& options)
 void RunCommand(Session& session, const Paths& paths, const FindOptions& options);
 void RunCommand(Session& session, const Paths& paths, const DuOptions& options);
 void RunCommand(Session& session, const Paths& paths, const CpOptions& options);
+void RunCommand(Session& session, const Paths& paths, const PutOptions& options);
+void RunCommand(Session& session, const Paths& paths, const MkdirOptions& options);
+void RunCommand(Session& session, const Paths& paths, const RmOptions& options);
+void RunCommand(Session& session, const Paths& paths, const MvOptions& options);
+void RunCommand(Session& session, const Paths& paths, const LnOptions& options);
+void RunCommand(Session& session, const Paths& paths, const TouchOptions& options);
+void RunCommand(Session& session, const Paths& paths, const ChmodOptions& options);
 
 // Connects and mounts by itself.
 ExitCode RunDoctor(Console& console, const CommonOptions& options);

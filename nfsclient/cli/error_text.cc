@@ -26,14 +26,17 @@ std::string WhatToDo(std::string_view command, std::errc error,
     case std::errc::not_a_directory:
       return "a file stands where the path needs a directory";
     case std::errc::is_a_directory:
-      return command == "cp" ? "-r copies directories" : "use ls or find to look into a directory";
+      if (command == "cp") return "-r copies directories";
+      if (command == "rm") return "-r removes directories";
+      return "use ls or find to look into a directory";
     case std::errc::filename_too_long:
       return "a path has at most 4095 bytes, a component what the server allows, mostly 255";
     case std::errc::too_many_symbolic_link_levels:
       return "more than 40 symbolic links, probably a circle; readlink shows each";
     case std::errc::invalid_argument:
-      return command == "readlink" ? "not a symbolic link; stat shows what it is"
-                                   : "the server refused the request for this file";
+      if (command == "readlink") return "not a symbolic link; stat shows what it is";
+      if (command == "rm") return "the root, \".\" and \"..\" are not removed";
+      return "the server refused the request for this file";
     case std::errc::read_only_file_system:
       return "the export is read-only";
     case std::errc::operation_not_supported:

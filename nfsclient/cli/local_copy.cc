@@ -13,6 +13,7 @@
 
 #include "nfsclient/cli/join_path.h"
 #include "nfsclient/cli/link_target.h"
+#include "nfsclient/cli/process_umask.h"
 #include "nfsclient/cli/unfinished_file.h"
 #include "nfsclient/protocol/wire_limits.h"
 
@@ -27,12 +28,6 @@ constexpr uint64_t kRoomBytesMin = 64 * 1024;
 constexpr uint64_t kRoomBytesMax = 8 * 1024 * 1024;
 
 std::errc Errno() { return static_cast<std::errc>(errno); }
-
-uint32_t ProcessUmask() {
-  const mode_t mask = umask(0);
-  umask(mask);
-  return mask;
-}
 
 // Where the last component of `path` is: "." for "x".
 std::string DirectoryOf(const std::string& path) {

@@ -31,6 +31,11 @@ void Session::Fail(std::string_view path, std::errc error) {
   exit_code_ = std::max(exit_code_, IsServerFailure(error) ? kExitServerFailed : kExitPathFailed);
 }
 
+void Session::Report(std::string_view path, std::errc error) {
+  if (error != std::errc{}) return Fail(path, error);
+  if (json_) Print(PathJson(path));
+}
+
 void Session::FailLocally(std::string_view path, std::string_view local_path, std::errc error) {
   if (json_) {
     JsonObject object = PathJson(path);

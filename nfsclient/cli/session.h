@@ -53,8 +53,11 @@ class Session {
   // failure.
   void Fail(std::string_view path, std::errc error);
 
-  // The same for an error of the local file that `path` is copied to; the object also has a key
-  // "to".
+  // Of a path that is changed: Fail() unless `error` is errc{}; else, with --json, its object.
+  void Report(std::string_view path, std::errc error);
+
+  // The same as Fail() for an error of the local file that `path` is copied to; the object also has
+  // a key "to".
   void FailLocally(std::string_view path, std::string_view local_path, std::errc error);
 
   // True once the output failed (EPIPE): the command stops.

@@ -187,7 +187,7 @@ TEST_P(CpCommandTest, JsonNamesSourceAndTarget) {
 TEST_P(CpCommandTest, WithoutATargetTheCommandLineIsWrong) {
   const ProgramRun run = Run({"cp", Url(), "f"});
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_THAT(run.err, AllOf(HasSubstr("'f' alone"), HasSubstr("a path of this machine")));
+  EXPECT_THAT(run.err, AllOf(HasSubstr("'f' alone"), HasSubstr("last, where they go")));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <expected>
 #include <functional>
@@ -27,8 +28,9 @@ using testing::StartsWith;
 using Arguments = std::vector<std::string>;
 
 constexpr const char* kUrl = "nfs://server/export";
-const Arguments kCommands = {"stat", "ls", "readlink", "access", "cat",
-                             "find", "du", "cp",       "doctor"};
+const Arguments kCommands = {"stat", "ls",    "readlink", "access", "cat", "find",
+                             "du",   "cp",    "put",      "mkdir",  "rm",  "mv",
+                             "ln",   "touch", "chmod",    "doctor"};
 
 std::expected<Invocation, NoInvocation> Parse(const Arguments& arguments) {
   std::vector<const char*> argv{"nfswalk"};
@@ -59,7 +61,10 @@ Arguments Words(const std::string& text) {
 
 // A command with its URL, paths, and `more` behind them.
 Arguments Line(const std::string& command, const Arguments& more = {}) {
-  Arguments line{command, kUrl, "a", "b"};
+  Arguments line{command, kUrl, "a"};
+  if (command != "put") line.push_back("b");
+  const bool has_mode = !more.empty() && (more[0].starts_with("-m") || more[0] == "--mode");
+  if (command == "chmod" && !has_mode) line.insert(line.end(), {"-m", "644"});
   line.insert(line.end(), more.begin(), more.end());
   return line;
 }
@@ -76,6 +81,24 @@ OptionRow Row(const std::string& command, const Arguments& spellings,
   return {command, spellings, [is_set](const Invocation& invocation) {
             return is_set(std::get<Options>(invocation.options));
           }};
+}
+
+std::vector<OptionRow> RowsOfChanges() {
+  return {
+      Row<PutOptions>("put", {"-a", "--append"}, [](auto& o) { return o.append; }),
+      Row<MkdirOptions>("mkdir", {"-p", "--parents"}, [](auto& o) { return o.parents; }),
+      Row<MkdirOptions>("mkdir", {"-m 750", "-m750", "--mode 750"},
+                        [](auto& o) { return o.mode && o.mode->Apply(0777, true, 0) == 0750; }),
+      Row<RmOptions>("rm", {"-r", "-R", "--recursive"}, [](auto& o) { return o.recursive; }),
+      Row<RmOptions>("rm", {"-f", "--force"}, [](auto& o) { return o.force; }),
+      Row<RmOptions>("rm", {"--threads 3"}, [](auto& o) { return o.tree.threads == 3; }),
+      Row<LnOptions>("ln", {"-s", "--symbolic"}, [](auto& o) { return o.symbolic; }),
+      Row<TouchOptions>("touch", {"-c", "--no-create"}, [](auto& o) { return o.no_create; }),
+      Row<ChmodOptions>("chmod", {"-m u+x", "--mode u+x"},
+                        [](auto& o) { return o.mode->Apply(0600, false, 0) == 0700; }),
+      Row<ChmodOptions>("chmod", {"-R", "--recursive"}, [](auto& o) { return o.recursive; }),
+      Row<ChmodOptions>("chmod", {"--threads 4"}, [](auto& o) { return o.tree.threads == 4; }),
+  };
 }
 
 // Each option of each command, and what it alone sets.
@@ -132,6 +155,7 @@ std::vector<OptionRow> OptionRows() {
       Row<CpOptions>("cp", {"-p", "--preserve"}, [](auto& o) { return o.preserve; }),
       Row<CpOptions>("cp", {"--threads 2"}, [](auto& o) { return o.tree.threads == 2; }),
   };
+  std::ranges::move(RowsOfChanges(), std::back_inserter(rows));
   for (const std::string& command : kCommands) {
     rows.push_back({command, {"--json"}, [](auto& line) { return line.common.json; }});
     rows.push_back(
@@ -210,9 +234,11 @@ std::vector<BadValueRow> BadValueRows() {
       {"find", "--size", {"x", "", "+", "10K", "{1}"}, "accepted is a number, + or - before it"},
       {"find", "--mindepth", {"x", "-1"}, "accepted is a number from 0 to 4294967295"},
       {"find", "--maxdepth", {"x", "4294967296"}, "accepted is a number from 0 to 4294967295"},
+      {"mkdir", "--mode", {"", "8", "u", "rwx"}, "accepted is an octal mode such as 755"},
+      {"chmod", "--mode", {"10000", "a+q", "+r,"}, "accepted is an octal mode such as 755"},
       {"du", "--max-depth", {"x", "1k"}, "accepted is a number from 0 to 4294967295"},
   };
-  for (const std::string command : {"find", "du", "cp"}) {
+  for (const std::string command : {"find", "du", "cp", "rm", "chmod"}) {
     rows.push_back({command,
                     "--threads",
                     {"0", "65", "-1", "1.5", "", "[1]"},
@@ -257,7 +283,7 @@ TEST(CommandLine, ACommandIsRequiredAndAnUnknownOneIsNamed) {
   EXPECT_THAT(ErrorOf({}), HasSubstr("required"));
   EXPECT_EQ(ErrorOf({"frob"}),
             "nfswalk: 'frob' is no command: accepted are stat, ls, readlink, access, cat, find, "
-            "du, cp and doctor\n");
+            "du, cp, put, mkdir, rm, mv, ln, touch, chmod and doctor\n");
   EXPECT_THAT(ErrorOf({"[a"}), HasSubstr("'[a' is no command"));
 }
 
@@ -311,7 +337,8 @@ TEST(CommonOptions, WithoutAPathTheRootIsMeantWhereACommandAllowsIt) {
   for (const std::string command : {"stat", "readlink", "access", "cat", "cp"}) {
     EXPECT_THAT(ErrorOf({command, kUrl}), HasSubstr("PATH is required")) << command;
   }
-  EXPECT_THAT(ErrorOf({"cp", kUrl, "[a]"}), HasSubstr("'[a]' alone: accepted are paths"));
+  EXPECT_THAT(ErrorOf({"cp", kUrl, "[a]"}),
+              HasSubstr("'[a]' alone: accepted are one or more paths"));
 }
 
 TEST(CommonOptions, ABrokenUrlIsExplained) {
@@ -331,9 +358,11 @@ TEST(CommonOptions, GroupsMayBeNoneButNotMissing) {
 
 TEST(TreeCommands, CachesAreSmallUnlessTheUrlSaysOtherwise) {
   for (const std::string& command : kCommands) {
-    const bool tree = command == "find" || command == "du" || command == "cp";
-    const MountOptions mount =
-        Parsed({command, "nfs://s/e?dentries=60000&inodes=20000", "a", "b"}).common.mount;
+    const bool tree = command == "find" || command == "du" || command == "cp" || command == "rm" ||
+                      command == "chmod";
+    Arguments line = Line(command);
+    line[1] = "nfs://s/e?dentries=60000&inodes=20000";
+    const MountOptions mount = Parsed(line).common.mount;
     EXPECT_EQ(mount.dentries_max, 60'000u) << command;
     EXPECT_EQ(mount.inodes_max, 20'000u) << command;
     EXPECT_EQ(mount.access_entries_max, tree ? std::optional<size_t>(50'000) : std::nullopt)

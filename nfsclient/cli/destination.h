@@ -1,0 +1,28 @@
+// destination: where mv and ln put what they are given: at the last path, or, if that is a
+// directory, in it.
+#ifndef NFSWALK_NFSCLIENT_CLI_DESTINATION_H_
+#define NFSWALK_NFSCLIENT_CLI_DESTINATION_H_
+
+#include <string>
+
+#include "nfsclient/cli/join_path.h"
+#include "nfsclient/cli/session.h"
+
+namespace nfswalk::cli {
+
+// Calls `place(source, destination)`, which returns an errc, for each path but the last one, and
+// reports it. not_a_directory if there are several and the last one is none.
+template <class Place>
+void PlaceEach(Session& session, const Paths& paths, Place&& place) {
+  const std::string& last = paths.back();
+  const auto found = session.client().Stat(last, session.credential());
+  const bool into = found && found->type == FileType::kDirectory;
+  if (!into && paths.size() > 2) return session.Fail(last, std::errc::not_a_directory);
+  for (size_t i = 0; i + 1 < paths.size() && !session.done(); ++i) {
+    session.Report(paths[i], place(paths[i], into ? JoinPath(last, BaseName(paths[i])) : last));
+  }
+}
+
+}  // namespace nfswalk::cli
+
+#endif  // NFSWALK_NFSCLIENT_CLI_DESTINATION_H_
