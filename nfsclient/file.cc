@@ -1,4 +1,4 @@
-// Reads and writes of an open file by its handle, in as many RPCs as there are pieces.
+// The calls of an open file, by its handle; reads and writes take an RPC a piece.
 
 #include <algorithm>
 #include <cstdint>

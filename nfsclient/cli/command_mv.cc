@@ -9,12 +9,4 @@ void RunCommand(Session& session, const Paths& paths, const MvOptions& /*options
   });
 }
 
-void RunCommand(Session& session, const Paths& paths, const LnOptions& options) {
-  PlaceEach(session, paths, [&](const std::string& target, const std::string& path) {
-    if (!options.symbolic) return session.client().Link(target, path, session.credential());
-    const auto made = session.client().MakeSymlink(target, path, session.credential());
-    return made ? std::errc{} : made.error();
-  });
-}
-
 }  // namespace nfswalk::cli
