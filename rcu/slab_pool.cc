@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "rcu/allocation_fault.h"
 #include "rcu/page_region.h"
@@ -34,8 +35,9 @@ struct SlabPool::Slab {
 
   // Indices of the free objects; the last of free_count is taken next.
   uint16_t* free_list() { return reinterpret_cast<uint16_t*>(this + 1); }
-  // Indices of the retired objects, oldest first.
-  uint16_t* retired_list() { return free_list() + pool->capacity_; }
+  // Indices of the retired objects, from the other end of the same array: together the two have at
+  // most one for each object. The first waiting_count are those that wait.
+  uint16_t& retired(uint32_t i) { return free_list()[pool->capacity_ - 1 - i]; }
   char* object(uint32_t index) {
     return reinterpret_cast<char*>(this) + pool->objects_offset_ +
            index * pool->layout_.object_bytes;
@@ -62,10 +64,10 @@ SlabPool::SlabPool(const Layout& layout)
   assert(layout.object_bytes % layout.alignment == 0);
   assert(layout.object_bytes <= kMaxObjectBytes);
   const auto offset_for = [&layout](size_t capacity) {
-    const size_t header = sizeof(Slab) + capacity * 2 * sizeof(uint16_t);
+    const size_t header = sizeof(Slab) + capacity * sizeof(uint16_t);
     return (header + layout.alignment - 1) / layout.alignment * layout.alignment;
   };
-  size_t capacity = (kSlabBytes - sizeof(Slab)) / (layout.object_bytes + 2 * sizeof(uint16_t));
+  size_t capacity = (kSlabBytes - sizeof(Slab)) / (layout.object_bytes + sizeof(uint16_t));
   while (offset_for(capacity) + capacity * layout.object_bytes > kSlabBytes) --capacity;
   capacity_ = static_cast<uint32_t>(capacity);
   objects_offset_ = offset_for(capacity);
@@ -179,7 +181,7 @@ uint16_t SlabPool::IndexOf(Slab& slab, void* object) {
 
 // Under the shard's lock.
 void SlabPool::PutBack(Shard& shard, Slab& slab, uint16_t index) {
-  assert(slab.free_count < capacity_);
+  assert(slab.free_count + slab.retired_count < capacity_);
   slab.free_list()[slab.free_count++] = index;
   if (slab.free_count == 1) PushFront(shard, slab);
   shard.live.store(shard.live.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
@@ -235,7 +237,7 @@ void SlabPool::FreeUnreachable(void* object) {
 void SlabPool::FreeDeferred(void* object) {
   Slab& slab = *SlabOf(object);
   Shard& shard = LockShardOf(slab);
-  slab.retired_list()[slab.retired_count++] = IndexOf(slab, object);
+  slab.retired(slab.retired_count++) = IndexOf(slab, object);
   const bool idle = slab.waiting_count == 0;
   if (idle) slab.waiting_count = slab.retired_count;
   shard.lock.unlock();
@@ -246,14 +248,14 @@ void SlabPool::FreeRetired(DeferHead* head) {
   Slab& slab = *SlabOf(head);
   SlabPool& pool = *slab.pool;
   Shard& shard = LockShardOf(slab);
-  uint16_t* const retired = slab.retired_list();
-  for (uint32_t i = 0; i < slab.waiting_count; ++i) {
-    ASAN_POISON_MEMORY_REGION(slab.object(retired[i]), pool.layout_.object_bytes);
-    pool.PutBack(shard, slab, retired[i]);
+  while (slab.waiting_count > 0) {
+    // The last that waits leaves its place to the last of all, which does not.
+    uint16_t& place = slab.retired(--slab.waiting_count);
+    const uint16_t index = std::exchange(place, slab.retired(--slab.retired_count));
+    ASAN_POISON_MEMORY_REGION(slab.object(index), pool.layout_.object_bytes);
+    pool.PutBack(shard, slab, index);
   }
   NFSWALK_SYNC_POINT("slab_pool:retired-freed");
-  slab.retired_count -= slab.waiting_count;
-  std::copy_n(retired + slab.waiting_count, slab.retired_count, retired);
   slab.waiting_count = slab.retired_count;
   const bool again = slab.waiting_count > 0;
   const SurplusSlabs surplus = pool.SettleIfWhollyFree(shard, slab);

@@ -251,6 +251,11 @@ TEST(ObjectPool, AnObjectRetiredAfterAGracePeriodWaitsForTheNext) {
   Barrier();
   SyncPointScript::ClearAll();
   EXPECT_EQ(pool.live(), 0u);
+  Object* const once = pool.Allocate();
+  Object* const twice = pool.Allocate();
+  EXPECT_NE(once, twice);
+  pool.Free(once);
+  pool.Free(twice);
 }
 
 TEST(ObjectPool, InjectedFaultsFailEveryAllocationAfterTheNth) {
