@@ -54,14 +54,9 @@ bool PathCache::Grow(size_t set_count) {
   return true;
 }
 
-PathCache::Prefix PathCache::PrefixKeyOf(std::string_view path, const nfs::Superblock& superblock,
+PathCache::Prefix PathCache::PrefixKeyOf(std::string_view text, const nfs::Superblock& superblock,
                                          const sunrpc_auth::CachedCredential* credential) {
-  const void* const slash = memrchr(path.data(), '/', path.size());
-  if (slash == nullptr) return {};
-  size_t length = static_cast<size_t>(static_cast<const char*>(slash) - path.data());
-  while (length > 0 && path[length - 1] == '/') --length;
-  if (length == 0 || length > kTextMax) return {};
-  const std::string_view text = path.substr(0, length);
+  if (text.empty() || text.size() > kTextMax) return {};
   return {text, superblock.mount_id, credential, vfs::HashPath(text, superblock.mount_id)};
 }
 

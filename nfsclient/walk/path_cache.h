@@ -88,8 +88,8 @@ class PathCache {
   // RCU sections.
   static PathCache* OfThread();
 
-  // The prefix of `path`, which is readable up to vfs::kNamePadding bytes beyond its end.
-  static Prefix PrefixKeyOf(std::string_view path, const nfs::Superblock& superblock,
+  // `text`: PathBuffer::prefix(), readable up to vfs::kNamePadding bytes beyond its end.
+  static Prefix PrefixKeyOf(std::string_view text, const nfs::Superblock& superblock,
                             const sunrpc_auth::CachedCredential* credential);
 
   // The directory of a valid entry, which the credential may search, and the position in it;

@@ -37,7 +37,7 @@ class PrefixRecorder {
                                                          Position* position) {
     const auto& [superblock, credential, now_ns] = walker;
     if (cache_ == nullptr) return nullptr;
-    const auto prefix = PathCache::PrefixKeyOf(path.rest(), superblock, credential);
+    const auto prefix = PathCache::PrefixKeyOf(path.prefix(), superblock, credential);
     if (!prefix) return nullptr;
     if (const vfs::Dentry* const directory = cache_->Find(prefix, superblock, now_ns, position)) {
       hit_ = true;

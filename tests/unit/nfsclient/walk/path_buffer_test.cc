@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace nfswalk::walk {
 namespace {
@@ -30,6 +32,46 @@ TEST(PathBuffer, TakesPathsOfOneByteUpToTheLongest) {
     if (row.error == std::errc{}) {
       EXPECT_EQ(buffer.rest(), row.path);
     }
+  }
+}
+
+TEST(PathBuffer, ANulIsFoundWhereverItIs) {
+  PathBuffer buffer;
+  for (size_t length = 1; length < 70; ++length) {
+    for (size_t at = 0; at < length; ++at) {
+      std::string path(length, 'x');
+      path[at] = '\0';
+      EXPECT_EQ(buffer.Assign(path), std::errc::invalid_argument) << at << " of " << length;
+    }
+  }
+}
+
+// WALK-17.
+TEST(PathBuffer, ThePrefixEndsBeforeTheLastSlash) {
+  PathBuffer buffer;
+  for (size_t length = 1; length < 70; ++length) {
+    ASSERT_EQ(buffer.Assign(std::string(length, 'x')), std::errc{});
+    EXPECT_EQ(buffer.prefix(), "") << length;
+    for (size_t at = 0; at < length; ++at) {
+      std::string path(length, 'x');
+      path[at] = '/';
+      ASSERT_EQ(buffer.Assign(path), std::errc{});
+      EXPECT_EQ(buffer.rest(), path);
+      EXPECT_EQ(buffer.prefix(), path.substr(0, at)) << at << " of " << length;
+      path[at / 2] = '/';
+      ASSERT_EQ(buffer.Assign(path), std::errc{});
+      EXPECT_EQ(buffer.prefix(), path.substr(0, at / 2 + 1 < at ? at : at / 2)) << path;
+    }
+  }
+  for (const auto& [path, prefix] :
+       std::initializer_list<std::pair<std::string, std::string>>{{"/", ""},
+                                                                  {"//", ""},
+                                                                  {"//a", ""},
+                                                                  {"a//b", "a"},
+                                                                  {"a/b/", "a/b"},
+                                                                  {"/a//b//c", "/a//b"}}) {
+    ASSERT_EQ(buffer.Assign(path), std::errc{});
+    EXPECT_EQ(buffer.prefix(), prefix) << path;
   }
 }
 

@@ -103,8 +103,9 @@ class PathCache : public MemoryMount {
     nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
     std::unordered_map<uint64_t, size_t> seen;
     for (size_t i = 0; i < kNames; ++i) {
-      const std::string path = "a/" + std::to_string(i) + "/file" + std::string(16, '\0');
-      const auto key = walk::PathCache::PrefixKeyOf(path, superblock, nullptr);
+      const std::string padded = "a/" + std::to_string(i) + std::string(vfs::kNamePadding, '\0');
+      const std::string_view text = std::string_view(padded).substr(0, padded.find('\0'));
+      const auto key = walk::PathCache::PrefixKeyOf(text, superblock, nullptr);
       const auto [found, is_new] = seen.emplace(key.hash & (kBitsInSet | kSetBits), i);
       if (!is_new) return {std::to_string(found->second), std::to_string(i)};
     }
