@@ -11,8 +11,6 @@ namespace nfswalk::access_cache {
 using sunrpc_auth::CachedCredential;
 using sunrpc_auth::CredentialRef;
 
-AccessCache::AccessCache(rcu::SpinLock& lock) : lock_(lock) {}
-
 AccessCache::~AccessCache() { assert(holder_.load(std::memory_order_relaxed) == 0); }
 
 std::optional<uint32_t> AccessCache::SearchRcu(const CachedCredential* credential,
@@ -44,13 +42,14 @@ std::optional<uint64_t> AccessCache::GrantedAtRcu(const CachedCredential* creden
   return entry != nullptr ? std::optional(entry->granted_at_ns) : std::nullopt;
 }
 
-std::optional<uint32_t> AccessCache::SearchLocked(const CachedCredential* credential,
+std::optional<uint32_t> AccessCache::SearchLocked(rcu::SpinLock& lock,
+                                                  const CachedCredential* credential,
                                                   AccessAge age) {
   DroppedEntries dropped;
   AccessLru* lru;
   std::optional<uint32_t> rights;
   {
-    std::lock_guard lock(lock_);
+    std::lock_guard guard(lock);
     const uint64_t epoch = epoch_.load(std::memory_order_relaxed);
     const uintptr_t holder = holder_.load(std::memory_order_relaxed);
     if (!IsList(holder)) {
@@ -65,18 +64,18 @@ std::optional<uint32_t> AccessCache::SearchLocked(const CachedCredential* creden
   return rights;
 }
 
-void AccessCache::Insert(CredentialRef credential, uint32_t granted, uint64_t granted_at_ns,
-                         uint64_t epoch, AccessLru& lru) {
+void AccessCache::Insert(rcu::SpinLock& lock, CredentialRef credential, uint32_t granted,
+                         uint64_t granted_at_ns, uint64_t epoch, AccessLru& lru) {
   NFSWALK_SYNC_POINT("access_cache:inserting");
-  if (InsertAsFirst(credential, PackAnswer(epoch, granted), granted_at_ns, lru)) return;
-  InsertInList(std::move(credential), PackAnswer(epoch, granted), granted_at_ns, lru);
+  if (InsertAsFirst(lock, credential, PackAnswer(epoch, granted), granted_at_ns, lru)) return;
+  InsertInList(lock, std::move(credential), PackAnswer(epoch, granted), granted_at_ns, lru);
 }
 
 // False if it belongs in the list. What the inode held, and is not its own any more, is swapped
 // into `credential`, to be unpinned without the lock.
-bool AccessCache::InsertAsFirst(CredentialRef& credential, uint64_t answer, uint64_t granted_at_ns,
-                                AccessLru& lru) {
-  std::lock_guard lock(lock_);
+bool AccessCache::InsertAsFirst(rcu::SpinLock& lock, CredentialRef& credential, uint64_t answer,
+                                uint64_t granted_at_ns, AccessLru& lru) {
+  std::lock_guard guard(lock);
   const uintptr_t holder = holder_.load(std::memory_order_relaxed);
   if (IsList(holder)) return false;
   if (EpochOf(answer) != epoch_.load(std::memory_order_relaxed)) return true;  // born stale
@@ -101,8 +100,8 @@ void AccessCache::Install(uintptr_t holder, uint64_t answer, uint64_t granted_at
   epoch_and_rights_.store(answer, std::memory_order_release);
 }
 
-void AccessCache::InsertInList(CredentialRef credential, uint64_t answer, uint64_t granted_at_ns,
-                               AccessLru& lru) {
+void AccessCache::InsertInList(rcu::SpinLock& lock, CredentialRef credential, uint64_t answer,
+                               uint64_t granted_at_ns, AccessLru& lru) {
   AccessLru::Room room(lru);
   if (!IsList(holder_.load(std::memory_order_relaxed)) && !room.Allocate()) return;
   AccessEntry* const entry = lru.Allocate(std::move(credential), answer, granted_at_ns);
@@ -112,8 +111,8 @@ void AccessCache::InsertInList(CredentialRef credential, uint64_t answer, uint64
     std::lock_guard list_lock(lru.lock_);
     AccessList* list;
     {
-      std::lock_guard lock(lock_);
-      list = ListOrRoomFor(room);
+      std::lock_guard guard(lock);
+      list = ListOrRoomFor(lock, room);
       if (list != nullptr) {
         list->Add(*entry, epoch_.load(std::memory_order_relaxed), dropped);
       } else {
@@ -126,16 +125,16 @@ void AccessCache::InsertInList(CredentialRef credential, uint64_t answer, uint64
 }
 
 // nullptr if there is neither.
-AccessList* AccessCache::ListOrRoomFor(AccessLru::Room& room) {
+AccessList* AccessCache::ListOrRoomFor(rcu::SpinLock& lock, AccessLru::Room& room) {
   const uintptr_t holder = holder_.load(std::memory_order_relaxed);
   if (IsList(holder)) return &ListOf(holder);
-  return room.list != nullptr ? &MoveToList(holder, room) : nullptr;
+  return room.list != nullptr ? &MoveToList(lock, holder, room) : nullptr;
 }
 
 // What the inode held moves too, and is found in one place or the other at any time.
-AccessList& AccessCache::MoveToList(uintptr_t holder, AccessLru::Room& room) {
+AccessList& AccessCache::MoveToList(rcu::SpinLock& lock, uintptr_t holder, AccessLru::Room& room) {
   AccessList& list = *std::exchange(room.list, nullptr);
-  list.lock = &lock_;
+  list.lock = &lock;
   list.cache = this;
   list.lru = &room.lru;
   if (holder != 0) {
@@ -157,18 +156,18 @@ AccessList& AccessCache::MoveToList(uintptr_t holder, AccessLru::Room& room) {
   return list;
 }
 
-void AccessCache::Clear(AccessLru& lru) {
+void AccessCache::Clear(rcu::SpinLock& lock, AccessLru& lru) {
   Invalidate();
   NFSWALK_SYNC_POINT("access_cache:clearing");
   // Never inserted into: nothing to drop, and the many inodes of this kind spare the locks.
   if (holder_.load(std::memory_order_relaxed) == 0) return;
-  if (!ClearOwn(lru)) ClearList(lru);
+  if (!ClearOwn(lock, lru)) ClearList(lock, lru);
 }
 
 // False if there is a list instead.
-bool AccessCache::ClearOwn(AccessLru& lru) {
+bool AccessCache::ClearOwn(rcu::SpinLock& lock, AccessLru& lru) {
   CredentialRef unpinned;
-  std::lock_guard lock(lock_);
+  std::lock_guard guard(lock);
   const uintptr_t holder = holder_.load(std::memory_order_relaxed);
   if (IsList(holder)) return false;
   if (holder == 0) return true;
@@ -179,12 +178,12 @@ bool AccessCache::ClearOwn(AccessLru& lru) {
   return true;
 }
 
-void AccessCache::ClearList(AccessLru& lru) {
+void AccessCache::ClearList(rcu::SpinLock& lock, AccessLru& lru) {
   DroppedEntries dropped;
   AccessList* list;
   {
     std::lock_guard list_lock(lru.lock_);
-    std::lock_guard lock(lock_);
+    std::lock_guard guard(lock);
     const uintptr_t holder = holder_.load(std::memory_order_relaxed);
     if (!IsList(holder)) return;  // another thread has cleared it
     list = &ListOf(holder);

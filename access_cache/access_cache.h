@@ -9,9 +9,9 @@
 //             nullopt, which means "not cached", never "denied". A cached denial is an answer.
 // Data        field                       | written by
 //             epoch_                      | Invalidate(), Clear(): one increment, no lock
-//             holder_, epoch_and_rights_, | `lock_`; read in RCU sections
+//             holder_, epoch_and_rights_, | the cache lock; read in RCU sections
 //               granted_at_ns_            |
-//             the list                    | `lock_`; that of the AccessLru is taken before it
+//             the list                    | the same; that of the AccessLru is taken before it
 // Invariants  I1 holder_ is nothing, the first credential (pinned), or the list. A list stays until
 //             Clear(). I2 epoch_and_rights_ is 0, which no epoch answers, while whose answer it is
 //             or its time changes. I3 an answer answers only in its own epoch. I4 in one epoch the
@@ -56,12 +56,12 @@
 namespace nfswalk::access_cache {
 
 // Thread safety: everything may be called from any thread. Calls ending in Rcu need an RCU section
-// and store nothing; the others may take spinlocks.
+// and store nothing; the others may take spinlocks. Those that are given a `lock` take it: the
+// cache lock, of class kAccess, this cache's own and always the same. It lies elsewhere in the
+// inode, so that nothing that a walker looks at is beside it.
 class AccessCache {
  public:
-  // `lock`, of class kAccess, is this cache's own. It lies elsewhere in the inode: nothing that a
-  // walker looks at is beside it.
-  explicit AccessCache(rcu::SpinLock& lock);
+  AccessCache() = default;
   // Preconditions:
   //   - cleared, if anything was ever inserted.
   ~AccessCache();
@@ -98,7 +98,8 @@ class AccessCache {
   // nfs_access_get_cached_locked(). A hit makes the answer the most recently used one, which is how
   // the next peek finds it; an entry of the list that is too old to answer is dropped. May be
   // called inside an RCU section.
-  std::optional<uint32_t> SearchLocked(const sunrpc_auth::CachedCredential* credential,
+  std::optional<uint32_t> SearchLocked(rcu::SpinLock& lock,
+                                       const sunrpc_auth::CachedCredential* credential,
                                        AccessAge age);
 
   // To be taken before the ACCESS call whose answer is inserted, or once the attributes of its
@@ -111,8 +112,8 @@ class AccessCache {
   // ACCESS bits. `granted_at_ns`: when the call was sent. Does nothing if the rights were
   // invalidated since `epoch` was taken (ACCESS-8) or memory is short. `lru` must
   // always be the same.
-  void Insert(sunrpc_auth::CredentialRef credential, uint32_t granted, uint64_t granted_at_ns,
-              uint64_t epoch, AccessLru& lru);
+  void Insert(rcu::SpinLock& lock, sunrpc_auth::CredentialRef credential, uint32_t granted,
+              uint64_t granted_at_ns, uint64_t epoch, AccessLru& lru);
 
   // No answer given so far is given any longer.
   void Invalidate() {
@@ -121,7 +122,7 @@ class AccessCache {
 
   // Drops all answers and leaves the list of `lru`. Afterwards the inode may be freed, or the cache
   // used again.
-  void Clear(AccessLru& lru);
+  void Clear(rcu::SpinLock& lock, AccessLru& lru);
 
   size_t size() const;
 
@@ -149,25 +150,24 @@ class AccessCache {
     return RightsOf(answer, granted_at_ns, epoch_.load(std::memory_order_relaxed), age);
   }
 
-  bool InsertAsFirst(sunrpc_auth::CredentialRef& credential, uint64_t answer,
+  bool InsertAsFirst(rcu::SpinLock& lock, sunrpc_auth::CredentialRef& credential, uint64_t answer,
                      uint64_t granted_at_ns, AccessLru& lru);
-  void InsertInList(sunrpc_auth::CredentialRef credential, uint64_t answer, uint64_t granted_at_ns,
-                    AccessLru& lru);
-  bool ClearOwn(AccessLru& lru);
-  void ClearList(AccessLru& lru);
+  void InsertInList(rcu::SpinLock& lock, sunrpc_auth::CredentialRef credential, uint64_t answer,
+                    uint64_t granted_at_ns, AccessLru& lru);
+  bool ClearOwn(rcu::SpinLock& lock, AccessLru& lru);
+  void ClearList(rcu::SpinLock& lock, AccessLru& lru);
 
   // The cache lock is held for these.
   void Install(uintptr_t holder, uint64_t answer, uint64_t granted_at_ns);
-  AccessList* ListOrRoomFor(AccessLru::Room& room);
-  AccessList& MoveToList(uintptr_t holder, AccessLru::Room& room);
+  AccessList* ListOrRoomFor(rcu::SpinLock& lock, AccessLru::Room& room);
+  AccessList& MoveToList(rcu::SpinLock& lock, uintptr_t holder, AccessLru::Room& room);
 
   std::atomic<uint64_t> epoch_and_rights_{0};  // access_answer.h
   std::atomic<uintptr_t> holder_{0};
   std::atomic<uint64_t> granted_at_ns_{0};
   std::atomic<uint64_t> epoch_{1};
-  rcu::SpinLock& lock_;
 };
-static_assert(sizeof(AccessCache) == 40);
+static_assert(sizeof(AccessCache) == 32);
 
 }  // namespace nfswalk::access_cache
 

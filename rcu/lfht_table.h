@@ -21,10 +21,11 @@
 #include <new>
 #include <type_traits>
 
-#include "rcu/hash_link.h"
 #include "rcu/lock_order.h"
 #include "rcu/read_guard.h"
 #include "rcu/tsan.h"
+// Needs the flavour's header before it.
+#include <urcu/rculfhash.h>
 
 namespace nfswalk::rcu {
 

@@ -13,11 +13,13 @@ namespace nfswalk::rcu {
 template <class T>
 class ObjectPool {
  public:
-  ObjectPool()
-      : slabs_({.object_bytes = sizeof(T),
-                .alignment = alignof(T),
-                .construct = [](void* object) { ::new (object) T; },
-                .destroy = [](void* object) { std::destroy_at(static_cast<T*>(object)); }}) {
+  // `trailer_bytes`: left behind each object for its owner, zero at first.
+  explicit ObjectPool(size_t trailer_bytes = 0)
+      : slabs_(
+            {.object_bytes = (sizeof(T) + trailer_bytes + alignof(T) - 1) / alignof(T) * alignof(T),
+             .alignment = alignof(T),
+             .construct = [](void* object) { ::new (object) T; },
+             .destroy = [](void* object) { std::destroy_at(static_cast<T*>(object)); }}) {
     static_assert(sizeof(T) <= SlabPool::kMaxObjectBytes);
   }
 

@@ -49,7 +49,7 @@ icache::InodeRef LookUp(icache::IgetFamily& cache, SyntheticFiles& source, uint6
 
 uint64_t ReadAttributes(const icache::Inode& inode) {
   protocol::Attributes attributes;
-  inode.attributes.Load(attributes);
+  inode.LoadAttributes(attributes);
   return attributes.fileid + attributes.mode;
 }
 
@@ -66,10 +66,10 @@ void ChangeMode(icache::IgetFamily& cache, icache::Inode& inode) {
   {
     std::lock_guard lock(inode.lock);
     protocol::Attributes attributes;
-    inode.attributes.Load(attributes);
+    inode.LoadAttributes(attributes);
     attributes.mode ^= 0222;
     inode.attributes_seq.WriteBegin();
-    inode.attributes.Store(attributes);
+    inode.StoreAttributes(attributes);
     inode.attributes_seq.WriteEnd();
   }
   cache.MarkDirty(inode);
@@ -96,7 +96,7 @@ void SyntheticFiles::Fill(icache::Inode& inode) {
   attributes.mode = 0644;
   attributes.nlink = 1;
   attributes.fileid = inode.fileid;
-  inode.attributes.Store(attributes);
+  inode.StoreAttributes(attributes);
 }
 
 uint64_t SyntheticFiles::HashOf(const icache::IgetFamily& cache, uint64_t fileid) const {

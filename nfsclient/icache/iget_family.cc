@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -48,19 +49,42 @@ std::vector<uint32_t> ListShards(ListPolicy policy) {
   __builtin_unreachable();
 }
 
+// Every cache of the process at its id: an inode holds two bytes of it instead of its address.
+constinit std::array<std::atomic<IgetFamily*>, 65'536> families{};
+
 }  // namespace
+
+// Throws std::bad_alloc while there are as many caches as ids.
+uint16_t IgetFamily::TakeId() {
+  for (size_t id = 0; id < families.size(); ++id) {
+    IgetFamily* free = nullptr;
+    if (families[id].compare_exchange_strong(free, this, std::memory_order_relaxed)) {
+      return static_cast<uint16_t>(id);
+    }
+  }
+  throw std::bad_alloc();
+}
 
 IgetFamily::IgetFamily(const InodeCacheOptions& options, InodeOperations& operations)
     : options_(options),
+      id_(TakeId()),
       // A shared table needs one hash function.
       seed_(options.share_table_with != nullptr ? options.share_table_with->seed_ : NewSeed()),
       limit_check_mask_(LimitCheckMask(options.inodes_max)),
       limit_(options.inodes_max),
       operations_(operations),
+      pool_(TrailerBytes(options.policy.hash)),
       list_(ListShards(options.policy.list)),
       lru_(options.policy.lru == LruPolicy::kSingle ? 1 : ShardsForThisMachine()) {}
 
-IgetFamily::~IgetFamily() { rcu::Barrier(); }
+IgetFamily::~IgetFamily() {
+  rcu::Barrier();
+  families[id_].store(nullptr, std::memory_order_relaxed);
+}
+
+IgetFamily& IgetFamily::Of(const Inode& inode) {
+  return *families[inode.cache_id].load(std::memory_order_relaxed);
+}
 
 uint64_t IgetFamily::HashOf(uint64_t fileid) const {
   const uint64_t h = rcu::Mix64((fileid >> InodeHashTraits::kSlotBits) ^ seed_);
@@ -74,7 +98,7 @@ uint64_t IgetFamily::HashOf(uint64_t fileid) const {
 Inode* IgetFamily::Allocate() {
   Inode* inode = pool_.Allocate();
   if (inode == nullptr) return nullptr;
-  inode->cache = this;
+  inode->cache_id = id_;
   inode->hash.store(0, std::memory_order_relaxed);
   inode->state.store(0, std::memory_order_relaxed);
   inode->flags.store(0, std::memory_order_relaxed);
@@ -174,7 +198,7 @@ bool IgetFamily::IterGrab(Inode& inode, const IterOptions& options) {
   if (inode.Is(kDying | kNew)) return false;
   // While the superblock goes down, putting a reference on an unused inode would evict it.
   const bool referenced_only =
-      options.referenced_only || !inode.cache->active_.load(std::memory_order_relaxed);
+      options.referenced_only || !Of(inode).active_.load(std::memory_order_relaxed);
   if (referenced_only && inode.count.load(std::memory_order_relaxed) == 0) return false;
   if (options.filter && !options.filter(inode)) return false;
   inode.TakeReferenceLocked();
@@ -201,7 +225,7 @@ void Put(Inode* inode) {
       return;
     }
   }
-  inode->cache->PutLast(inode);
+  IgetFamily::Of(*inode).PutLast(inode);
 }
 
 // True if an unused inode stays in the cache. Preconditions: its lock.

@@ -130,6 +130,10 @@ class IgetFamily : public InodeCache {
   size_t unused() const;  // on the LRU
   const InodePolicy& policy() const { return options_.policy; }
   LockAcquisitions lock_acquisitions() const final;
+  // The cache that an inode belongs to.
+  static IgetFamily& Of(const Inode& inode);
+  bool Owns(const Inode& inode) const { return inode.cache_id == id_; }
+
   // Memory of the inodes, without the table.
   size_t inode_bytes() const { return pool_.capacity_bytes(); }
   // Calls fn for the length of each chain (INODE-15). Nothing for kLfht.
@@ -150,6 +154,7 @@ class IgetFamily : public InodeCache {
  private:
   friend void Put(Inode* inode);
 
+  uint16_t TakeId();
   void CountAllocated();
   bool Keep(const Inode& inode) const;
   void PutLast(Inode* inode);
@@ -158,6 +163,7 @@ class IgetFamily : public InodeCache {
   std::errc SyncInode(Inode& inode);
 
   const InodeCacheOptions options_;
+  const uint16_t id_;  // among those of the process
   const uint64_t seed_;
   const uint64_t limit_check_mask_;
   std::atomic<size_t> limit_;

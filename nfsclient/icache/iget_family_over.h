@@ -58,9 +58,7 @@ class IgetFamilyOver final : public IgetFamily {
   InodeRef Ilookup(uint64_t fileid) override {
     return Lookup(
         HashOf(fileid),
-        [this, fileid](const Inode& inode) {
-          return inode.cache == this && inode.fileid == fileid;
-        },
+        [this, fileid](const Inode& inode) { return Owns(inode) && inode.fileid == fileid; },
         first_lookup_is_rcu_, /*wait_new=*/true);
   }
   InodeRef Ilookup5(uint64_t hash, const InodeIdentity& identity) override {
@@ -81,7 +79,7 @@ class IgetFamilyOver final : public IgetFamily {
     Chain chain = table_->Lock(hash);
     Take verdict = Take::kNext;
     Inode* found = chain.Find(hash, [&](Inode& inode) {
-      verdict = inode.cache == this ? match(inode) : Take::kNext;
+      verdict = Owns(inode) ? match(inode) : Take::kNext;
       return verdict != Take::kNext;
     });
     return verdict == Take::kTake ? InodeRef(found) : InodeRef();
@@ -89,7 +87,7 @@ class IgetFamilyOver final : public IgetFamily {
   const Inode* FindRcu(uint64_t hash, const InodeIdentity& identity) const override {
     rcu::AssertInReadSection();
     return table_->FindRcu(hash, [&](const Inode& inode) {
-      return inode.cache == this && !inode.Is(kDying) && identity.Test(inode);
+      return Owns(inode) && !inode.Is(kDying) && identity.Test(inode);
     });
   }
 
@@ -118,9 +116,7 @@ class IgetFamilyOver final : public IgetFamily {
   };
 
   auto Match(const InodeIdentity& identity) const {
-    return [this, &identity](const Inode& inode) {
-      return inode.cache == this && identity.Test(inode);
-    };
+    return [this, &identity](const Inode& inode) { return Owns(inode) && identity.Test(inode); };
   }
 
   template <class MatchInode>
@@ -274,7 +270,7 @@ std::errc IgetFamilyOver<Table>::InsertLocked(Inode& fresh) {
   const uint64_t hash = HashOf(fresh.fileid);
   // A dying inode is no conflict: this one is inserted in front of it and found first.
   const auto match = [&](const Inode& inode) {
-    return inode.cache == this && inode.fileid == fresh.fileid && !inode.Is(kDying);
+    return Owns(inode) && inode.fileid == fresh.fileid && !inode.Is(kDying);
   };
   for (;;) {
     Inode* other;
@@ -341,8 +337,7 @@ void IgetFamilyOver<Table>::ForEachChain(const std::function<void(size_t)>& fn) 
     uint64_t hash = 0;
     do {
       size_t length = 0;
-      hash = table_->VisitInOrder(
-          hash, [&](Inode&) { ++length; }, [] { return false; });
+      hash = table_->VisitInOrder(hash, [&](Inode&) { ++length; }, [] { return false; });
       fn(length);
     } while (hash != 0);
   }

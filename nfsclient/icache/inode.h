@@ -6,13 +6,14 @@
 // Data        field                 | written by, under which lock    | a reader validates it by
 //             attributes            | nfs/attribute_cache.cc, `lock`  | attributes_seq
 //             change_id, read_at_ns | nfs/attribute_cache.cc, `lock`  | nothing: single relaxed
-//               lifetime_ns,        |                                 |   words, see Staleness
+//               lifetime_s,         |                                 |   words, see Staleness
 //               invalid, flags      |                                 |
 //             link_body (links)     | nfs/readlink.cc, `lock`         | acquire load, RCU
 //             alias (directories)   | vfs/dentry_cache.cc             | acquire load, a reference
+//             device (devices)      | with the attributes             | attributes_seq
 //             access                | its own lock                    | access_cache.h
 //             state, count 0 -> 1   | icache/iget_family.cc, `lock`   | a hint without it
-//             hash, hash_link       | the table's chain lock, `lock`  | the table's rules
+//             hash, hash_next       | the table's chain lock, `lock`  | the table's rules
 // Staleness   A reader that pairs an old lifetime with a new read_at_ns, or the reverse, trusts the
 //             attributes for at most the longer of two lifetimes that were both granted: an update
 //             either confirms the attributes or advances `change_id`, which is checked too.
@@ -37,7 +38,6 @@
 #include "nfsclient/protocol/file_handle.h"
 #include "nfsclient/protocol/types.h"
 #include "rcu/byte_pool.h"
-#include "rcu/hash_link.h"
 #include "rcu/seqcount.h"
 #include "rcu/spin_lock.h"
 
@@ -46,8 +46,6 @@ struct Dentry;
 }
 
 namespace nfswalk::icache {
-
-class IgetFamily;
 
 // Inode::state.
 inline constexpr uint16_t kNew = 1;         // I_NEW: being filled in by its creator
@@ -62,70 +60,82 @@ inline constexpr uint16_t kCursor = 256;    // no inode: the place of an iterati
 inline constexpr uint16_t kDying = kWillFree | kFreeing;
 
 // Inode::invalid (ATTR-1, ATTR-15). Access rights have an epoch of their own instead of a bit.
-inline constexpr uint16_t kInvalidChange = 1;  // attributes, and whether a directory changed
-inline constexpr uint16_t kInvalidData = 2;    // the text of a symbolic link
+inline constexpr uint8_t kInvalidChange = 1;  // attributes, and whether a directory changed
+inline constexpr uint8_t kInvalidData = 2;    // the text of a symbolic link
 
 // Inode::flags.
-inline constexpr uint16_t kStale = 1;     // NFS_STALE: the server no longer knows the handle
-inline constexpr uint16_t kUnlinked = 2;  // nlink was 0, or our own change took the last
+inline constexpr uint8_t kStale = 1;     // NFS_STALE: the server no longer knows the handle
+inline constexpr uint8_t kUnlinked = 2;  // nlink was 0, or our own change took the last
 
-// protocol::Attributes as atomic words, for readers under a seqcount.
+// A time as an inode keeps it. From 1901-12-13 to 2174-02-25 that is exact; any other time is kept
+// in whole seconds, to 2^62 of them.
+uint64_t PackTime(protocol::Time time);
+protocol::Time UnpackTime(uint64_t packed);
+
+inline bool IsDevice(protocol::FileType type) {
+  return type == protocol::FileType::kBlockDevice || type == protocol::FileType::kCharacterDevice;
+}
+
+// protocol::Attributes as atomic words, for readers under a seqcount. Without the type, the file id
+// and the device, which other fields of the inode hold.
 class AttributeWords {
  public:
   void Store(const protocol::Attributes& attributes);
-  // Preconditions: inside a window of the inode's attributes_seq, or under the inode's lock.
   void Load(protocol::Attributes& attributes) const;
 
  private:
-  static constexpr size_t kWords = 13;
+  enum Word { kOwner, kSize, kUsed, kFsid, kAtime, kMtime, kCtime, kChange, kWords };
   std::array<std::atomic<uint64_t>, kWords> words_{};
+  std::atomic<uint32_t> nlink_{0};
+  std::atomic<uint16_t> mode_{0};
 };
 
 // Inode::lru_shard, list_shard: on none.
 inline constexpr uint8_t kOffList = 0xff;
 
 struct alignas(64) Inode {
-  // What a walk through a directory reads, with the first three words of `access`: one cache line.
-  // The epoch of `access` is on the next.
+  // First line: what a walk through a directory reads.
   rcu::SeqCount attributes_seq;
-  std::atomic<uint64_t> change_id{1};    // ATTR-6: replaced when others changed the directory
-  std::atomic<uint64_t> read_at_ns{0};   // when the RPC that gave the attributes was sent
-  std::atomic<uint64_t> lifetime_ns{0};  // from read_at_ns on
-  std::atomic<uint16_t> invalid{0};
-  std::atomic<uint16_t> flags{0};
+  std::atomic<uint64_t> change_id{1};   // ATTR-6: replaced when others changed the directory
+  std::atomic<uint64_t> read_at_ns{0};  // when the RPC that gave the attributes was sent
+  std::atomic<uint32_t> lifetime_s{0};  // from read_at_ns on
+  std::atomic<uint8_t> invalid{0};
+  std::atomic<uint8_t> flags{0};
   std::atomic<protocol::FileType> type{protocol::FileType::kRegular};
   uint8_t handle_size = 0;
-  uint8_t lru_shard = kOffList;   // under `lock` and the LRU's lock
-  uint8_t list_shard = kOffList;  // under the list's lock
-  access_cache::AccessCache access{access_lock};
-  // A directory's only dentry (WALK-22), or a symbolic link's text.
+  access_cache::AccessCache access;
+
+  // Second and third: what the end of a stat reads beside the first, what is written with it, and
+  // what a lookup by file handle compares.
+  AttributeWords attributes;
+  uint64_t fileid = 0;
+  // A directory's only dentry (WALK-22), a symbolic link's text, or a device's number.
   union {
     std::atomic<vfs::Dentry*> alias{nullptr};
     std::atomic<rcu::ByteString*> link_body;
+    std::atomic<uint64_t> device;
   };
-
-  // What the end of a stat reads beside the first line: the rest of this one, and the next.
-  AttributeWords attributes;
-
-  // What a lookup by file handle compares, with `cache` and the first line.
-  rcu::HashLink<Inode> hash_link;
-  std::atomic<uint64_t> hash{0};  // 0: not hashed
-  uint64_t fileid = 0;
+  uint64_t attribute_generation = 0;  // under `lock` (ATTR-9)
+  // Under `lock`: when lifetime_s was last started or grown, modulo 2^32 milliseconds.
+  uint32_t lifetime_since_ms = 0;
   static constexpr size_t kInlineHandle = 28;
   // Longer ones lie elsewhere; then their address is here.
-  alignas(rcu::ByteString*) std::array<uint8_t, kInlineHandle> handle_bytes{};
-  std::atomic<uint16_t> state{0};
-  rcu::SpinLock access_lock{rcu::LockClass::kAccess};
+  std::array<uint8_t, kInlineHandle> handle_bytes{};
 
-  // What is written by taking references, and the rest.
-  IgetFamily* cache = nullptr;
-  std::atomic<uint32_t> count{0};  // may fall to 1, and rise from 1, without the lock
-  LookupMisses lookup_misses;      // a directory's
-  rcu::SpinLock lock{rcu::LockClass::kInode};
-  uint64_t attribute_generation = 0;  // under `lock` (ATTR-9)
-  uint64_t lifetime_since_ns = 0;     // under `lock`: when lifetime_ns was last started or grown
+  // Fourth: the chain of the hash table, what taking references writes, and the lists. No walk
+  // reads it.
+  std::atomic<Inode*> hash_next{nullptr};
+  std::atomic<uint64_t> hash{0};  // 0: not hashed
   boost::intrusive::list_member_hook<> lru_hook;
   boost::intrusive::list_member_hook<> list_hook;
+  std::atomic<uint32_t> count{0};  // may fall to 1, and rise from 1, without the lock
+  std::atomic<uint16_t> state{0};
+  uint16_t cache_id = 0;          // that of the IgetFamily it belongs to
+  LookupMisses lookup_misses;     // a directory's
+  uint8_t lru_shard = kOffList;   // under `lock` and the LRU's lock
+  uint8_t list_shard = kOffList;  // under the list's lock
+  rcu::SpinLock lock{rcu::LockClass::kInode};
+  rcu::SpinLock access_lock{rcu::LockClass::kAccess};
 
   Inode() {}  // for the union
 
@@ -146,6 +156,11 @@ struct alignas(64) Inode {
     state.store(state.load(std::memory_order_relaxed) & static_cast<uint16_t>(~bits),
                 std::memory_order_relaxed);
   }
+
+  // Preconditions: the lock, or unpublished; `a` is of this file: fileid and type are the inode's.
+  void StoreAttributes(const protocol::Attributes& a);
+  // Preconditions: inside a window of attributes_seq, or under the lock.
+  void LoadAttributes(protocol::Attributes& a) const;
 
   // Only a holder of the lock raises a count of 0, and only the last reference lowers one of 1, so
   // that these two steps need no atomic instruction.
@@ -175,7 +190,7 @@ struct alignas(64) Inode {
  private:
   std::span<const uint8_t> HandleBytes() const;
 };
-static_assert(sizeof(Inode) == 320);
+static_assert(sizeof(Inode) == 256);
 
 }  // namespace nfswalk::icache
 

@@ -14,26 +14,41 @@ using protocol::FileType;
 
 namespace {
 
-uint64_t LifetimeMin(const Superblock& superblock, const Inode& inode) {
-  return inode.is_directory() ? superblock.acdirmin_ns : superblock.acregmin_ns;
+uint32_t LifetimeMin_s(const Superblock& superblock, const Inode& inode) {
+  return inode.is_directory() ? superblock.options.acdirmin_s : superblock.options.acregmin_s;
 }
-uint64_t LifetimeMax(const Superblock& superblock, const Inode& inode) {
-  return inode.is_directory() ? superblock.acdirmax_ns : superblock.acregmax_ns;
+uint32_t LifetimeMax_s(const Superblock& superblock, const Inode& inode) {
+  return inode.is_directory() ? superblock.options.acdirmax_s : superblock.options.acregmax_s;
 }
+
+// As Inode::lifetime_since_ms.
+uint32_t Milliseconds(uint64_t ns) { return static_cast<uint32_t>(ns / 1'000'000); }
 
 bool Later(const protocol::Time& a, const protocol::Time& b) {
   return a.seconds != b.seconds ? a.seconds > b.seconds : a.nanoseconds > b.nanoseconds;
+}
+
+// Of a time of a reply and one that an inode may have kept for a while.
+bool SameWhenCached(const protocol::Time& a, const protocol::Time& b) {
+  return icache::PackTime(a) == icache::PackTime(b);
 }
 
 bool OwnershipChanged(const Attributes& a, const Attributes& b) {
   return a.mode != b.mode || a.uid != b.uid || a.gid != b.gid;
 }
 
+// PreOpAttributes::Matches() on attributes from the cache.
+bool Matches(protocol::PreOpAttributes before, const Attributes& known) {
+  before.mtime = icache::UnpackTime(icache::PackTime(before.mtime));
+  before.ctime = icache::UnpackTime(icache::PackTime(before.ctime));
+  return before.Matches(known);
+}
+
 // Preconditions of the functions below: the inode is locked, or not yet published.
 
-void SetFlag(Superblock& superblock, Inode& inode, uint16_t flag, bool on) {
-  uint16_t flags = inode.flags.load(std::memory_order_relaxed);
-  uint16_t wanted = static_cast<uint16_t>(on ? flags | flag : flags & ~flag);
+void SetFlag(Superblock& superblock, Inode& inode, uint8_t flag, bool on) {
+  uint8_t flags = inode.flags.load(std::memory_order_relaxed);
+  uint8_t wanted = static_cast<uint8_t>(on ? flags | flag : flags & ~flag);
   if (wanted == flags) return;
   DirectoryChange change(superblock, inode);
   inode.flags.store(wanted, std::memory_order_relaxed);
@@ -49,7 +64,7 @@ void InvalidateRights(Superblock& superblock, Inode& inode) {
   inode.access.Invalidate();
 }
 
-void AddInvalid(Inode& inode, uint16_t bits) {
+void AddInvalid(Inode& inode, uint8_t bits) {
   // Release, as every store to this word: it republishes bits that another store cleared.
   inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) | bits,
                       std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
@@ -62,17 +77,18 @@ void InvalidateLocked(Superblock& superblock, Inode& inode) {
 }
 
 void RestartLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
-  inode.lifetime_ns.store(LifetimeMin(superblock, inode), std::memory_order_relaxed);
-  inode.lifetime_since_ns = now_ns;
+  inode.lifetime_s.store(LifetimeMin_s(superblock, inode), std::memory_order_relaxed);
+  inode.lifetime_since_ms = Milliseconds(now_ns);
 }
 
 // Doubles the lifetime of attributes that stayed unchanged for all of it (ATTR-3).
 void GrowLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
-  uint64_t lifetime = inode.lifetime_ns.load(std::memory_order_relaxed);
-  if (now_ns - inode.lifetime_since_ns < lifetime) return;
-  inode.lifetime_ns.store(std::min(2 * lifetime, LifetimeMax(superblock, inode)),
-                          std::memory_order_relaxed);
-  inode.lifetime_since_ns = now_ns;
+  const uint64_t lifetime_s = inode.lifetime_s.load(std::memory_order_relaxed);
+  const uint32_t now_ms = Milliseconds(now_ns);
+  if (now_ms - inode.lifetime_since_ms < 1000 * lifetime_s) return;
+  const auto grown_s = std::min<uint64_t>(2 * lifetime_s, LifetimeMax_s(superblock, inode));
+  inode.lifetime_s.store(static_cast<uint32_t>(grown_s), std::memory_order_relaxed);
+  inode.lifetime_since_ms = now_ms;
 }
 
 // Orders replies: those to requests sent before this call are older than the inode's state
@@ -99,7 +115,7 @@ void NoteForeignChange(Superblock& superblock, Inode& inode, uint64_t now_ns) {
 void StoreAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
                      SendStamp stamp) {
   inode.attributes_seq.WriteBegin();
-  inode.attributes.Store(attributes);
+  inode.StoreAttributes(attributes);
   inode.attributes_seq.WriteEnd();
   // An unhashed inode stays unlinked, whatever nlink a reply to our own LINK carries
   // (UnhashUnlinked()).
@@ -145,7 +161,7 @@ bool CopyAttributesRcu(const Inode& inode, Attributes& into) {
   constexpr int kTries = 8;
   for (int i = 0; i < kTries; ++i) {
     uint64_t seq = inode.attributes_seq.Begin();
-    inode.attributes.Load(into);
+    inode.LoadAttributes(into);
     if (!inode.attributes_seq.Changed(seq)) return true;
   }
   return false;
@@ -154,12 +170,12 @@ bool CopyAttributesRcu(const Inode& inode, Attributes& into) {
 void CopyAttributes(Inode& inode, Attributes& into) {
   if (CopyAttributesRcu(inode, into)) return;
   std::lock_guard guard(inode.lock);
-  inode.attributes.Load(into);
+  inode.LoadAttributes(into);
 }
 
 bool ContentChanged(const Attributes& a, const Attributes& b) {
-  return a.change != b.change || a.ctime != b.ctime || a.mtime != b.mtime ||
-         a.size_bytes != b.size_bytes;
+  return a.change != b.change || !SameWhenCached(a.ctime, b.ctime) ||
+         !SameWhenCached(a.mtime, b.mtime) || a.size_bytes != b.size_bytes;
 }
 
 bool IsLatest(Inode& inode, const ReplyContext& context) {
@@ -190,7 +206,7 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
     return protocol::kStale;
   }
   Attributes known;
-  inode.attributes.Load(known);
+  inode.LoadAttributes(known);
   bool changed = ContentChanged(known, attributes);
   bool in_order = static_cast<int64_t>(stamp.generation - inode.attribute_generation) > 0;
   if (!in_order) {
@@ -221,9 +237,9 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   }
   std::lock_guard guard(inode.lock);
   Attributes known;
-  inode.attributes.Load(known);
+  inode.LoadAttributes(known);
   bool trusted = (inode.invalid.load(std::memory_order_relaxed) & icache::kInvalidChange) == 0;
-  bool as_known = trusted && wcc.before && wcc.before->Matches(known);
+  bool as_known = trusted && wcc.before && Matches(*wcc.before, known);
   bool ours = as_known && wcc.atomic;
   // A racing GETATTR may have returned our own change before this reply arrived.
   bool already = trusted && wcc.after && !ContentChanged(known, *wcc.after);
@@ -260,7 +276,7 @@ void InvalidateAttributes(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
   InvalidateLocked(superblock, inode);
   inode.attribute_generation = Barrier(superblock);  // rejects replies that are in flight
-  inode.lifetime_ns.store(LifetimeMin(superblock, inode), std::memory_order_relaxed);
+  inode.lifetime_s.store(LifetimeMin_s(superblock, inode), std::memory_order_relaxed);
 }
 
 void InvalidateAll(Superblock& superblock) {

@@ -36,6 +36,10 @@ bool IsLatest(icache::Inode& inode, const ReplyContext& context);
 
 // --- reading ---
 
+inline uint64_t LifetimeNs(const icache::Inode& inode) {
+  return inode.lifetime_s.load(std::memory_order_relaxed) * uint64_t{1'000'000'000};
+}
+
 // True if the attributes have neither timed out nor been marked invalid. The interval is half open:
 // a lifetime of 0 is always expired, and so is a clock before its start (ATTR-1). Acquire:
 // a reader that sees an update make the attributes fresh sees what the update changed: attributes,
@@ -43,11 +47,10 @@ bool IsLatest(icache::Inode& inode, const ReplyContext& context);
 inline bool AttributesFresh(const icache::Inode& inode, uint64_t now_ns) {
   const uint64_t read_at_ns =
       inode.read_at_ns.load(std::memory_order_acquire);  // pairs with StoreAttributes()
-  const uint16_t invalid =
+  const uint8_t invalid =
       inode.invalid.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint64_t age = now_ns - read_at_ns;           // wraps if `now` is before
-  return age < inode.lifetime_ns.load(std::memory_order_relaxed) &&
-         (invalid & icache::kInvalidChange) == 0;
+  return age < LifetimeNs(inode) && (invalid & icache::kInvalidChange) == 0;
 }
 
 // Copies a consistent set of attributes; false if writers interfered 8 times. Preconditions: RCU

@@ -29,6 +29,8 @@ std::errc FileIdentity::Set(icache::Inode& inode) {
   inode.type.store(type_, std::memory_order_relaxed);
   if (type_ == protocol::FileType::kSymlink) {
     std::construct_at(&inode.link_body, nullptr);
+  } else if (icache::IsDevice(type_)) {
+    std::construct_at(&inode.device, 0);
   } else {
     std::construct_at(&inode.alias, nullptr);
   }
@@ -44,11 +46,11 @@ InodeOperations::InodeOperations(const icache::InodePolicy& policy,
 
 void InodeOperations::EvictInode(icache::Inode& inode) {
   departed_.Note(inode.fileid, inode.attribute_generation);
-  inode.access.Clear(access_lru_);
+  inode.access.Clear(inode.access_lock, access_lru_);
   if (inode.type.load(std::memory_order_relaxed) == protocol::FileType::kSymlink) {
     auto* const body = inode.link_body.exchange(nullptr, std::memory_order_relaxed);
     if (body != nullptr) bytes_.FreeDeferred(body);
-  } else {
+  } else if (inode.is_directory()) {
     inode.alias.store(nullptr, std::memory_order_relaxed);
   }
 }

@@ -30,18 +30,18 @@ bool MayBeExecuted(icache::Inode& file) {
   return (attributes.mode & 0111) != 0;
 }
 
-std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& access,
+std::optional<uint32_t> SearchRights(WalkMode mode, icache::Inode& inode,
                                      const sunrpc_auth::CachedCredential* credential,
                                      access_cache::AccessAge age, AccessHits& hits) {
   if (mode == WalkMode::kRcuSearch) {
-    if (auto rights = access.SearchRcu(credential, age)) {
+    if (auto rights = inode.access.SearchRcu(credential, age)) {
       ++hits.search;
       return rights;
     }
   }
   // In kRcuSearch, too: the answer may be behind more entries than a lockless search looks at, or
   // be on its way from one place to another.
-  auto rights = access.SearchLocked(credential, age);
+  auto rights = inode.access.SearchLocked(inode.access_lock, credential, age);
   if (rights) ++hits.locked;
   return rights;
 }
@@ -50,13 +50,14 @@ void CacheAccess(Superblock& superblock, icache::Inode& inode,
                  const sunrpc_auth::CredentialRef& credential, uint32_t granted,
                  uint64_t sent_at_ns, uint64_t epoch) {
   DirectoryChange change(superblock, inode);  // replaces what was granted before
-  inode.access.Insert(credential, granted, sent_at_ns, epoch, superblock.access_lru);
+  inode.access.Insert(inode.access_lock, credential, granted, sent_at_ns, epoch,
+                      superblock.access_lru);
 }
 
 bool HasCachedAccess(const Superblock& superblock, icache::Inode& inode,
                      const sunrpc_auth::CredentialRef& credential) {
   const auto age = AgeOf(superblock, inode, rcu::CoarseNowNs());
-  return inode.access.SearchLocked(credential.get(), age).has_value();
+  return inode.access.SearchLocked(inode.access_lock, credential.get(), age).has_value();
 }
 
 std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
@@ -70,7 +71,8 @@ std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
     // invalidate the rights.
     const bool fresh = AttributesFresh(inode, now);
     NFSWALK_SYNC_POINT("permission:between-loads");
-    auto rights = inode.access.SearchLocked(credential.get(), AgeOf(superblock, inode, now));
+    auto rights = inode.access.SearchLocked(inode.access_lock, credential.get(),
+                                            AgeOf(superblock, inode, now));
     if (!rights) break;
     if (fresh) {
       superblock.Count(kLockedHits);

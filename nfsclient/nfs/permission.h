@@ -28,7 +28,7 @@ struct RcuPermission {
 };
 
 // Searches beyond the newest entry, as the walk mode allows.
-std::optional<uint32_t> SearchRights(WalkMode mode, access_cache::AccessCache& access,
+std::optional<uint32_t> SearchRights(WalkMode mode, icache::Inode& inode,
                                      const sunrpc_auth::CachedCredential* credential,
                                      access_cache::AccessAge age, AccessHits& hits);
 
@@ -52,7 +52,7 @@ bool MayBeExecuted(icache::Inode& file);
   if (rights) [[likely]] {
     ++hits.peek;
   } else {
-    rights = SearchRights(mode, inode.access, credential, age, hits);
+    rights = SearchRights(mode, inode, credential, age, hits);
     if (!rights) return {NeedRef::kAccessRpc};
   }
   bool granted = access_cache::Grants(*rights, may_mask, directory);

@@ -21,7 +21,7 @@ void InstallLinkText(Superblock& superblock, icache::Inode& link,
   {
     std::lock_guard guard(link.lock);
     protocol::Attributes now;
-    link.attributes.Load(now);
+    link.LoadAttributes(now);
     if (static_cast<int64_t>(stamp.generation - link.attribute_generation) >= 0 ||
         (reply.attributes && !ContentChanged(before, *reply.attributes) &&
          !ContentChanged(now, *reply.attributes))) {

@@ -76,7 +76,7 @@ std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, DentryRe
                           CheckVerifier(superblock, *dentry, directory, credential));
     return trusted ? Verdict::kValid : Verdict::kInvalid;
   }
-  uint16_t flags = inode->flags.load(std::memory_order_relaxed);
+  uint8_t flags = inode->flags.load(std::memory_order_relaxed);
   if ((flags & icache::kStale) != 0) return Verdict::kInvalid;
   if (intent == LookupIntent::kOpenByName &&
       inode->type.load(std::memory_order_relaxed) == protocol::FileType::kRegular) {

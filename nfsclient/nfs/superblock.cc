@@ -105,7 +105,7 @@ void Superblock::DropCaches() {
     inodes->EvictUnused();
     inodes->IterInodes({}, [this](icache::Inode& in_use) {
       DirectoryChange change(*this, in_use);
-      in_use.access.Clear(access_lru);
+      in_use.access.Clear(in_use.access_lock, access_lru);
       return icache::IterStep::kNext;
     });
   }

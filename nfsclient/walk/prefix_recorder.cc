@@ -1,5 +1,7 @@
 #include "nfsclient/walk/prefix_recorder.h"
 
+#include "nfsclient/nfs/attribute_cache.h"
+
 namespace nfswalk::walk {
 
 void PrefixRecorder::Record(const Walker& walker, const Position& position, const char* rest) {
@@ -13,7 +15,7 @@ void PrefixRecorder::Record(const Walker& walker, const Position& position, cons
   }
   validity_.Narrow(*granted, rights_ns);
   validity_.Narrow(directory.read_at_ns.load(std::memory_order_relaxed),
-                   directory.lifetime_ns.load(std::memory_order_relaxed));
+                   nfs::LifetimeNs(directory));
   cache_->walked().Add(directory.change_key());
   if (rest < prefix_.text.end()) return;
   cache_->Insert(prefix_, position, superblock, sample_, validity_, now_ns);

@@ -37,14 +37,15 @@ struct Inode {
   rcu::KeyedChangeCount drops;
   AccessLru lru{100, drops};
   rcu::SpinLock lock{rcu::LockClass::kAccess};
-  AccessCache cache{lock};
+  AccessCache cache;
   CachedCredential first;
   CachedCredential second;
 
-  ~Inode() { cache.Clear(lru); }
+  ~Inode() { cache.Clear(lock, lru); }
 
   void Insert(const CachedCredential& credential, Grant grant) {
-    cache.Insert(CredentialRef::Adopt(&credential), grant.rights, grant.at_ns, cache.epoch(), lru);
+    cache.Insert(lock, CredentialRef::Adopt(&credential), grant.rights, grant.at_ns, cache.epoch(),
+                 lru);
   }
   void ServeFromList() {
     Insert(first, {.rights = 1, .at_ns = 10});
@@ -52,7 +53,7 @@ struct Inode {
   }
   void MakeNewest(const CachedCredential& credential) {
     const auto rights =
-        cache.SearchLocked(&credential, {.now_ns = 40, .lifetime_ns = kLifetime_ns});
+        cache.SearchLocked(lock, &credential, {.now_ns = 40, .lifetime_ns = kLifetime_ns});
     Require(rights.has_value(), "an answer is lost");
   }
 };
@@ -262,7 +263,7 @@ const Scenario kSearchWhileCleared(
     [] {
       Inode inode;
       inode.ServeFromList();
-      RunThreads({[&] { inode.cache.Clear(inode.lru); },
+      RunThreads({[&] { inode.cache.Clear(inode.lock, inode.lru); },
                   [&] {
                     const auto found = Find<Lookup::kSearch>(inode, inode.first, 40);
                     Saw(found ? "an answer" : "none");

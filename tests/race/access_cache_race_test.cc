@@ -296,7 +296,7 @@ void Grant(Torture& torture, int rounds) {
   std::minstd_rand random(torture.seed);
   for (int i = 0; i < rounds || (!torture.Satisfied() && i < 200 * rounds); ++i) {
     const uint32_t identity = random() % kIdentities;
-    AccessCache& cache = random() % 8 == 0 ? torture.neighbour : torture.cache;
+    LoneAccessCache& cache = random() % 8 == 0 ? torture.neighbour : torture.cache;
     const uint64_t epoch = cache.epoch();
     cache.Insert(*torture.credentials.Lookup(torture.who[identity]), identity * 4 + random() % 4,
                  kFresh.now_ns, epoch, torture.lru);

@@ -98,7 +98,7 @@ TEST_P(InodeRaceOfTwoSuperblocks, NoIdentityIsAskedAboutAnInodeOfTheOther) {
    public:
     explicit OwnIdentity(IgetFamily& own) : own_(own) {}
     bool Test(const Inode& inode) const override {
-      EXPECT_EQ(inode.cache, &own_);
+      EXPECT_TRUE(own_.Owns(inode));
       return inode.fileid == 7;
     }
     std::errc Set(Inode& inode) override {
@@ -166,7 +166,7 @@ TEST_P(InodeRaceWithBoth, AMissDuringGrowthCreatesNoSecondInode) {
   std::optional<StopAt> missed;
   std::optional<Actor> finder;
   rcu::SyncPointScript::OnReach("hash_table:node-moved", [&] {
-    if (finder || head->hash_link.next.load() == middle.get()) return;
+    if (finder || head->hash_next.load() == middle.get()) return;
     missed.emplace("insert:before-lock");
     finder.emplace([&] {
       KeyIdentity identity(1);

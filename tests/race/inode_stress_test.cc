@@ -247,7 +247,7 @@ class Worker {
   void Found(uint64_t key, InodeRef inode) {
     if (!inode) return scene_.Count(kMissed);
     scene_.Count(kFound);
-    scene_.Check(inode->fileid == key && inode->cache == &cache_ && !inode->Is(kDying | kNew));
+    scene_.Check(inode->fileid == key && cache_.Owns(*inode) && !inode->Is(kDying | kNew));
     Use(std::move(inode));
   }
 
@@ -255,7 +255,7 @@ class Worker {
   void FoundAtOnce(uint64_t key, InodeRef inode) {
     if (!inode) return scene_.Count(kMissed);
     scene_.Count(kFound);
-    scene_.Check(inode->fileid == key && inode->cache == &cache_ && !inode->Is(kDying));
+    scene_.Check(inode->fileid == key && cache_.Owns(*inode) && !inode->Is(kDying));
   }
 
   void TakeWithoutWaiting(uint64_t key, uint64_t hash) {
@@ -273,7 +273,7 @@ class Worker {
     const Inode* inode = cache_.FindRcu(hash, identity);
     if (inode == nullptr) return;
     scene_.Count(kSeenUnderRcu);
-    scene_.Check(inode->fileid == key && inode->cache == &cache_);
+    scene_.Check(inode->fileid == key && cache_.Owns(*inode));
   }
 
   void Use(InodeRef inode) {
@@ -390,7 +390,7 @@ TEST_P(InodeStress, ThousandsOfLivesOfOneKey) {
     threads.emplace_back([&scene] {
       for (int i = 0; i < 500 || scene.count(kCreated) < 2000; ++i) {
         FoundInode found = scene.caches.GetNew(0);
-        IgetFamily& cache = *found.inode->cache;
+        IgetFamily& cache = IgetFamily::Of(*found.inode);
         if (found.is_new) scene.Claim(*found.inode, /*beside_dying=*/false);
         MarkDontCache(*found.inode);
         if (found.is_new) cache.UnlockNew(*found.inode);

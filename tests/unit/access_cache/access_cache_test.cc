@@ -301,7 +301,7 @@ TEST_F(AccessCacheTest, LookupsWithoutALockTakeNoneAndStoreNothing) {
   };
   rcu::ObjectPool<Holder> pool;
   Holder* const holder = pool.Allocate();
-  AccessCache& cache = holder->cache;
+  LoneAccessCache& cache = holder->cache;
   cache.Insert(one, 0x01, kNow, cache.epoch(), lru_);
   cache.Insert(two, 0x02, kNow, cache.epoch(), lru_);
   rcu::Barrier();

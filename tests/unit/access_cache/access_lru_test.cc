@@ -26,10 +26,10 @@ constexpr AccessAge kFresh = {.now_ns = 10, .lifetime_ns = 1000};
 class AccessLruTest : public testing::Test {
  protected:
   AccessLruTest() {
-    for (AccessCache& cache : inodes_) ServeFromList(cache, credentials_, lru_);
+    for (LoneAccessCache& cache : inodes_) ServeFromList(cache, credentials_, lru_);
   }
   ~AccessLruTest() override {
-    for (AccessCache& cache : inodes_) cache.Clear(lru_);
+    for (LoneAccessCache& cache : inodes_) cache.Clear(lru_);
   }
 
   void Grant(size_t inode, uint32_t uid) {
@@ -130,16 +130,16 @@ TEST(AccessLruSmallestTest, ALimitOfOneKeepsTheLastAnswer) {
   rcu::KeyedChangeCount drops;
   AccessLru lru(1, drops);
   std::array<LoneAccessCache, 3> inodes;
-  for (AccessCache& cache : inodes) ServeFromList(cache, credentials, lru);
+  for (LoneAccessCache& cache : inodes) ServeFromList(cache, credentials, lru);
   for (uint32_t i = 0; i < 30; ++i) {
     const CredentialRef user = *credentials.Lookup(Credential(i % 2, 1));
-    AccessCache& cache = inodes[i % 3];
+    LoneAccessCache& cache = inodes[i % 3];
     cache.Insert(user, 0x15, 10, cache.epoch(), lru);
     EXPECT_EQ(lru.entries(), 1u);
     rcu::ReadGuard guard;
     EXPECT_EQ(cache.PeekRcu(user.get(), kFresh), 0x15u);
   }
-  for (AccessCache& cache : inodes) cache.Clear(lru);
+  for (LoneAccessCache& cache : inodes) cache.Clear(lru);
 }
 
 // The limit counts allocated entries; the one embedded in the inode is exempt.
@@ -150,14 +150,14 @@ TEST(AccessLruSmallestTest, ALimitOfNoneLeavesTheFirstAnswerOfEachInode) {
   std::array<LoneAccessCache, 3> inodes;
   const CredentialRef first = *credentials.Lookup(Credential(1, 1));
   const CredentialRef second = *credentials.Lookup(Credential(2, 1));
-  for (AccessCache& cache : inodes) cache.Insert(first, 0x15, 10, cache.epoch(), lru);
+  for (LoneAccessCache& cache : inodes) cache.Insert(first, 0x15, 10, cache.epoch(), lru);
   EXPECT_EQ(lru.answers(), 3u);
   EXPECT_EQ(lru.entries(), 0u);
   inodes[0].Insert(second, 0x15, 10, inodes[0].epoch(), lru);
   EXPECT_EQ(lru.answers(), 2u);
   EXPECT_EQ(lru.entries(), 0u);
   EXPECT_EQ(inodes[0].size(), 0u);
-  for (AccessCache& cache : inodes) cache.Clear(lru);
+  for (LoneAccessCache& cache : inodes) cache.Clear(lru);
   EXPECT_EQ(lru.answers(), 0u);
 }
 
@@ -167,11 +167,11 @@ TEST(AccessLruScanTest, AShrinkMayVisitEveryInode) {
   AccessLru lru(1000, drops);
   std::deque<LoneAccessCache> inodes(300);
   const CredentialRef user = *credentials.Lookup(Credential(1, 1));
-  for (AccessCache& cache : inodes) ServeFromList(cache, credentials, lru);
-  for (AccessCache& cache : inodes) cache.Insert(user, 0x15, 10, cache.epoch(), lru);
+  for (LoneAccessCache& cache : inodes) ServeFromList(cache, credentials, lru);
+  for (LoneAccessCache& cache : inodes) cache.Insert(user, 0x15, 10, cache.epoch(), lru);
   EXPECT_EQ(lru.Shrink(250), 250u);
   EXPECT_EQ(lru.entries(), 50u);
-  for (AccessCache& cache : inodes) cache.Clear(lru);
+  for (LoneAccessCache& cache : inodes) cache.Clear(lru);
 }
 
 }  // namespace

@@ -18,11 +18,11 @@ namespace {
 
 struct Node {
   explicit Node(uint64_t key_in) : key(key_in) {}
-  HashLink<Node> link;
+  cds_lfht_node link;
   const uint64_t key;
 };
 struct Traits {
-  static cds_lfht_node& Link(Node& node) { return node.link.lfht_node; }
+  static cds_lfht_node& Link(Node& node) { return node.link; }
   static Node& FromLink(cds_lfht_node& link) {
     return *reinterpret_cast<Node*>(reinterpret_cast<char*>(&link) - offsetof(Node, link));
   }
@@ -134,7 +134,9 @@ TEST_F(LfhtTableTest, OfTwoThreadsThatAddOneKeyOneWins) {
       if (table_.AddUnique(HashOf(key), IsKey(key), &fresh) == nullptr) ++won[self];
     }
   };
-  { std::jthread one(add_all, 0), other(add_all, 1); }
+  {
+    std::jthread one(add_all, 0), other(add_all, 1);
+  }
   EXPECT_EQ(won[0] + won[1], kKeys);
   EXPECT_EQ(table_.size(), kKeys);
   for (uint64_t key = 0; key < kKeys; ++key) Remove(*Find(key));

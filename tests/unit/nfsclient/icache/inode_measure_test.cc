@@ -352,7 +352,7 @@ TEST(InodeMeasureTest, GrowthKeepsTheMeanChainNearTheChosenLoad) {
 
 // Debug builds have larger locks, sanitizers a heap of their own.
 #ifdef NDEBUG
-static_assert(sizeof(Inode) <= 320);
+static_assert(sizeof(Inode) <= 256);
 
 class InodeBytesTest : public testing::TestWithParam<InodePolicy> {};
 

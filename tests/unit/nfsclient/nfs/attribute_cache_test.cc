@@ -4,8 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
+#include <limits>
 #include <system_error>
 
+#include "nfsclient/nfs/nfs_inode.h"
+#include "rcu/byte_pool.h"
 #include "tests/exits/exits.h"
 
 namespace nfswalk::exits {
@@ -15,18 +20,96 @@ namespace {
 TEST(AttributesFreshFor, AttributesAreFreshFromTheirRequestUpToAndWithoutTheirEnd) {
   icache::Inode inode;
   inode.read_at_ns = 1000;
-  inode.lifetime_ns = 10;
+  inode.lifetime_s = 10;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 999)) << "a clock that stepped back";
   EXPECT_FALSE(nfs::AttributesFresh(inode, 1));
   EXPECT_TRUE(nfs::AttributesFresh(inode, 1000));
-  EXPECT_TRUE(nfs::AttributesFresh(inode, 1009));
-  EXPECT_FALSE(nfs::AttributesFresh(inode, 1010));
+  EXPECT_TRUE(nfs::AttributesFresh(inode, 1000 + 10 * kSecond - 1));
+  EXPECT_FALSE(nfs::AttributesFresh(inode, 1000 + 10 * kSecond));
   EXPECT_FALSE(nfs::AttributesFresh(inode, ~0ull));
-  inode.lifetime_ns = 0;
+  inode.lifetime_s = 0;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
-  inode.lifetime_ns = 10;
+  inode.lifetime_s = 10;
   inode.invalid = icache::kInvalidChange;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
+}
+
+// A time that an inode keeps, and what stat shows of it.
+TEST(CachedTime, IsExactFor272YearsAndKeepsItsSecondsBeyondThem) {
+  constexpr int64_t kFirst = -(int64_t{1} << 31), kEnd = kFirst + (int64_t{1} << 33);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  constexpr uint32_t kNs = 999'999'999;
+  struct Row {
+    protocol::Time time, shown;
+  };
+  constexpr auto kRows = std::to_array<Row>({
+      {{0, 0}, {0, 0}},
+      {{0, kNs}, {0, kNs}},
+      {{-1, 1}, {-1, 1}},
+      {{kFirst, 1}, {kFirst, 1}},
+      {{kEnd - 1, kNs}, {kEnd - 1, kNs}},
+      {{uint32_t{0xffffffff}, kNs}, {uint32_t{0xffffffff}, kNs}},  // the last of version 3
+      {{kFirst - 1, kNs}, {kFirst - 1, 0}},
+      {{kEnd, 1}, {kEnd, 0}},
+      {{1, kNs + 1}, {1, 0}},  // not a time
+      {{kMost, 1}, {(int64_t{1} << 62) - 1, 0}},
+      {{kLeast, 1}, {-(int64_t{1} << 62), 0}},
+  });
+  for (const auto& [time, shown] : kRows) {
+    EXPECT_EQ(icache::UnpackTime(icache::PackTime(time)), shown) << time.seconds;
+    EXPECT_EQ(icache::PackTime(time), icache::PackTime(shown)) << time.seconds;
+  }
+}
+
+// ATTR-5.
+TEST(CachedTime, RoundedIsNoChangeOfTheFile) {
+  const protocol::Time late{.seconds = int64_t{1} << 40, .nanoseconds = 7};
+  protocol::Attributes reply;
+  reply.fileid = 1;
+  reply.mtime = reply.ctime = late;
+  icache::Inode inode;
+  inode.fileid = reply.fileid;
+  inode.StoreAttributes(reply);
+  protocol::Attributes cached;
+  inode.LoadAttributes(cached);
+  EXPECT_NE(cached, reply);
+  EXPECT_FALSE(nfs::ContentChanged(cached, reply));
+  cached.ctime.seconds += 1;
+  EXPECT_TRUE(nfs::ContentChanged(cached, reply));
+}
+
+TEST(CachedAttributes, AreThoseOfTheReply) {
+  for (const auto type :
+       {protocol::FileType::kFifo, protocol::FileType::kCharacterDevice,
+        protocol::FileType::kDirectory, protocol::FileType::kBlockDevice,
+        protocol::FileType::kRegular, protocol::FileType::kSymlink, protocol::FileType::kSocket}) {
+    const bool device = icache::IsDevice(type);
+    const protocol::Attributes reply{.type = type,
+                                     .mode = 07755,
+                                     .nlink = 0xfffffffe,
+                                     .uid = 0xfffffffd,
+                                     .gid = 0xfffffffc,
+                                     .size_bytes = ~uint64_t{1},
+                                     .used_bytes = ~uint64_t{2},
+                                     .rdev_major = device ? 0xfffffffb : 0,
+                                     .rdev_minor = device ? 0xfffffffa : 0,
+                                     .fsid = ~uint64_t{3},
+                                     .fileid = ~uint64_t{4},
+                                     .atime = {1, 2},
+                                     .mtime = {3, 4},
+                                     .ctime = {5, 6},
+                                     .change = ~uint64_t{5}};
+    icache::Inode inode;
+    rcu::BytePool bytes;
+    const protocol::FileHandle handle(std::array<uint8_t, 28>{1});
+    nfs::FileIdentity identity(handle, reply.fileid, type, bytes);
+    ASSERT_EQ(identity.Set(inode), std::errc{});
+    inode.StoreAttributes(reply);
+    protocol::Attributes shown;
+    inode.LoadAttributes(shown);
+    EXPECT_EQ(shown, reply) << static_cast<int>(type);
+  }
 }
 
 using AttributesFresh = Exits;
