@@ -110,7 +110,7 @@ Result<size_t> File::Append(std::span<const std::byte> data) {
   if (data.empty()) return 0;
   // i_rwsem, which generic_file_write_iter() holds over the size and the write.
   const auto lock = superblock.directory_locks.Lock(*inode);
-  if (!lock) return std::unexpected(std::errc::timed_out);
+  if (!lock) return std::unexpected(protocol::CallDeadline::Error());
   const std::errc error = nfs::Revalidate(superblock, *inode, credential->key(), /*force=*/true);
   if (error != std::errc{}) return std::unexpected(error);
   Attributes now;

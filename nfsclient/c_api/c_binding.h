@@ -29,6 +29,10 @@ struct nfswalk_file {
   std::unique_ptr<nfswalk::File> file;
 };
 
+struct nfswalk_cancellation {
+  nfswalk::Cancellation cancellation;
+};
+
 namespace nfswalk::c_binding {
 
 inline constexpr unsigned kAllFlags = NFSWALK_NOFOLLOW | NFSWALK_NO_SYMLINKS | NFSWALK_BENEATH |

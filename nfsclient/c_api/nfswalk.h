@@ -31,8 +31,8 @@
  *  5. Ownership. An object returned through a pointer to a pointer is the caller's, to be released
  *     with the function named there, which accepts NULL. Strings and structures passed in are not
  *     used after the call. Arguments of a callback are valid until it returns.
- *  6. Lifetimes. Release a client's nodes, files, directories and queues before the client. A credential may be
- *     released once no call that was given it is in progress.
+ *  6. Lifetimes. Release a client's nodes, files, directories and queues before the client. A
+ * credential may be released once no call that was given it is in progress.
  *  7. Threads. Any number of threads may use one object at once, except to release it: no other
  * call may be in progress then, or follow. Threads started by the library inherit the signal mask
  * of the thread that calls nfswalk_mount, nfswalk_open or nfswalk_queue_create.
@@ -72,6 +72,7 @@ typedef struct nfswalk_node nfswalk_node;
 typedef struct nfswalk_file nfswalk_file;
 typedef struct nfswalk_directory nfswalk_directory;
 typedef struct nfswalk_queue nfswalk_queue;
+typedef struct nfswalk_cancellation nfswalk_cancellation;
 
 /* Mounting. */
 
@@ -99,10 +100,21 @@ int nfswalk_credential_of_process(nfswalk_credential** credential);
 int nfswalk_credential_create_none(nfswalk_credential** credential);
 void nfswalk_credential_destroy(nfswalk_credential* credential);
 
-/* Bounds all later calls of this thread, of any client, hard mounts too: they return -ETIMEDOUT once
- * CLOCK_MONOTONIC is past `monotonic_ns`, and whether a change was made is unknown then. What is
- * cached is still answered. 0: no limit. Returns the previous one. */
+/* Bounds all later calls of this thread, of any client, hard mounts too: they return -ETIMEDOUT
+ * once CLOCK_MONOTONIC is past `monotonic_ns`, and whether a change was made is unknown then. What
+ * is cached is still answered. 0: no limit. Returns the previous one. */
 uint64_t nfswalk_set_deadline(uint64_t monotonic_ns);
+
+/* Lets other threads end calls of this one. Destroy it when no thread has it set. */
+int nfswalk_cancellation_create(nfswalk_cancellation** cancellation);
+void nfswalk_cancellation_destroy(nfswalk_cancellation* cancellation);
+/* For all later calls of this thread, of any client; NULL: none. Returns the previous one. */
+nfswalk_cancellation* nfswalk_set_cancellation(nfswalk_cancellation* cancellation);
+/* Ends the calls of the threads that have it set, and their later ones, in -ECANCELED, on hard
+ * mounts too; whether a change was made is unknown then. What is cached is still answered. For
+ * good: later calls need a fresh one. Does not block; idempotent; any thread, but no signal
+ * handler. */
+int nfswalk_cancel(nfswalk_cancellation* cancellation);
 
 /* Lookups. */
 
@@ -204,8 +216,8 @@ ssize_t nfswalk_pread(nfswalk_file* file, void* into, size_t bytes, uint64_t off
 /* Returns the bytes stored, on the server's stable storage: fewer than `bytes` if an error follows,
  * which the call for the rest meets. */
 ssize_t nfswalk_pwrite(nfswalk_file* file, const void* data, size_t bytes, uint64_t offset_bytes);
-/* At the end of the file, which the server is asked for (O_APPEND): what one client appends does not
- * overlap; another client may write there in between. -EFBIG where the end would be above
+/* At the end of the file, which the server is asked for (O_APPEND): what one client appends does
+ * not overlap; another client may write there in between. -EFBIG where the end would be above
  * INT64_MAX. */
 ssize_t nfswalk_append(nfswalk_file* file, const void* data, size_t bytes);
 /* As of the last reply about the file; sends nothing. */
@@ -275,6 +287,24 @@ int nfswalk_resolve(nfswalk_client* client, const char* path, const nfswalk_cred
                     unsigned flags, nfswalk_node** node);
 int nfswalk_resolve_at(const nfswalk_node* from, const char* path,
                        const nfswalk_credential* credential, unsigned flags, nfswalk_node** node);
+
+/* Batches: nfswalk_stat and nfswalk_resolve of each of `count` paths. attributes[i] or nodes[i],
+ * and results[i], 0 or a negative errno, are those of paths[i]; what failed is not written. What
+ * the caches know is answered at once; the rest is asked for together, in no more calls than one by
+ * one. Return how many succeeded, or an error of the whole, with nothing written. */
+ssize_t nfswalk_stat_each(nfswalk_client* client, const char* const* paths, size_t count,
+                          const nfswalk_credential* credential, unsigned flags,
+                          struct nfswalk_attributes* attributes, int* results);
+ssize_t nfswalk_stat_each_at(const nfswalk_node* from, const char* const* paths, size_t count,
+                             const nfswalk_credential* credential, unsigned flags,
+                             struct nfswalk_attributes* attributes, int* results);
+ssize_t nfswalk_resolve_each(nfswalk_client* client, const char* const* paths, size_t count,
+                             const nfswalk_credential* credential, unsigned flags,
+                             nfswalk_node** nodes, int* results);
+ssize_t nfswalk_resolve_each_at(const nfswalk_node* from, const char* const* paths, size_t count,
+                                const nfswalk_credential* credential, unsigned flags,
+                                nfswalk_node** nodes, int* results);
+
 int nfswalk_stat_at(const nfswalk_node* from, const char* path,
                     const nfswalk_credential* credential, unsigned flags,
                     struct nfswalk_attributes* attributes);

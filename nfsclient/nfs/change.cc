@@ -116,7 +116,7 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
   {
     Inode& parent = *directory.inode();
     auto lock = superblock.directory_locks.Lock(parent);
-    if (!lock) return std::unexpected(std::errc::timed_out);
+    if (!lock) return std::unexpected(protocol::CallDeadline::Error());
     SendStamp stamp = Stamp(superblock);
     protocol::CreateReply reply = send(parent.handle());
     icache::InodeRef made;
@@ -268,7 +268,7 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   PaddedName name(text, directory.get());
   Inode& parent = *directory.inode();
   auto lock = superblock.directory_locks.Lock(parent);
-  if (!lock) return std::errc::timed_out;
+  if (!lock) return protocol::CallDeadline::Error();
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->Link(file.handle(), parent.handle(), text, credential);
   uint64_t change_id =
@@ -290,7 +290,7 @@ std::errc RemoveFile(Superblock& superblock, DentryRef& directory, std::string_v
     const DentryRef known = FindOrLookup(superblock, directory, name.name(), credential);
     NFSWALK_SYNC_POINT("change:names-known");
     auto lock = superblock.directory_locks.Lock(*directory.inode());
-    if (!lock) return std::errc::timed_out;
+    if (!lock) return protocol::CallDeadline::Error();
     if (!IsCurrent(superblock, directory, name.name(), known)) continue;
     return RemoveName(superblock, directory, name.name(), known, [&](const auto& handle) {
       return superblock.protocol->Remove(handle, text, credential);
@@ -303,7 +303,7 @@ std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::str
   if (TooLong(superblock, text)) return std::errc::filename_too_long;
   PaddedName name(text, directory.get());
   auto lock = superblock.directory_locks.Lock(*directory.inode());
-  if (!lock) return std::errc::timed_out;
+  if (!lock) return protocol::CallDeadline::Error();
   const DentryRef known = superblock.dentries.Lookup(*directory, name.name());
   return RemoveName(superblock, directory, name.name(), known, [&](const auto& handle) {
     return superblock.protocol->RemoveDirectory(handle, text, credential);
@@ -331,7 +331,7 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
     NFSWALK_SYNC_POINT("change:names-known");
     auto locks =
         superblock.directory_locks.LockPair(*from_directory.inode(), *to_directory.inode());
-    if (!locks.first) return std::errc::timed_out;
+    if (!locks.first) return protocol::CallDeadline::Error();
     if (IsCurrent(superblock, from_directory, from.name(), source) &&
         IsCurrent(superblock, to_directory, to.name(), target)) {
       return RenameKnown(superblock, {from_directory, from.name(), source},

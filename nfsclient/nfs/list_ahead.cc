@@ -63,11 +63,12 @@ uint64_t PauseMaxNs(const Superblock& superblock) {
   return std::min({kPauseMaxNs, superblock.acregmin_ns, superblock.acdirmin_ns});
 }
 
+constexpr size_t kIfUnknown = 4;
+constexpr size_t kEntriesPerCall = 64;
+
 // True for the child of a row that makes a listing due, and again for 16 times as many. An entry
 // costs about a 64th of a call.
 bool IsDue(size_t children, size_t entries) {
-  constexpr size_t kIfUnknown = 4;
-  constexpr size_t kEntriesPerCall = 64;
   size_t due = entries == 0 ? kIfUnknown : std::max<size_t>(2, entries / kEntriesPerCall);
   while (due < children) due *= 16;
   return due == children;
@@ -91,6 +92,38 @@ void RefreshAhead(Superblock& superblock, DentryRef& directory, const icache::In
   if (IsDue(count, inode.lookup_misses.entries())) (void)List(superblock, directory, credential);
   (void)superblock.lookups.WaitForListing(inode.handle());
 } catch (const std::bad_alloc&) {
+}
+
+bool ListInstead(Superblock& superblock, DentryRef& directory, size_t names,
+                 const Credential& credential) try {
+  constexpr uint64_t kEntryBytesMin = 20;  // tmpfs
+  icache::Inode& inode = *directory.inode();
+  if (names < kIfUnknown || !WantsListings(superblock)) return false;
+  size_t expected = inode.lookup_misses.entries();
+  if (expected == 0) {
+    protocol::Attributes attributes;
+    CopyAttributes(inode, attributes);
+    expected = attributes.size_bytes / kEntryBytesMin;
+  }
+  if (expected > names * kEntriesPerCall) return false;
+  auto first_reply = superblock.lookups.TryBeginListing(inode.handle());
+  if (!first_reply.owned())
+    return superblock.lookups.WaitForListing(inode.handle()).value_or(false);
+  protocol::CallDeadline deadline(protocol::CallDeadline::Current());
+  size_t entries = 0, cached = 0;
+  const std::errc error = ReadDirectory(
+      superblock, directory, credential,
+      [&](const protocol::DirectoryEntry& entry) {
+        first_reply = {};
+        cached += entry.attributes && entry.handle;
+        return ++entries < std::max(kEntriesMax, names * kEntriesPerCall);
+      },
+      &deadline);
+  const bool in_vain = error != std::errc{} || 2 * cached < entries;
+  inode.lookup_misses.SetEntries(in_vain ? SIZE_MAX : entries);
+  return true;
+} catch (const std::bad_alloc&) {
+  return true;
 }
 
 void NoteRefreshed(Superblock& superblock, const DentryRef& directory, const icache::Inode& child) {

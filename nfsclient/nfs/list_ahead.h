@@ -38,6 +38,11 @@ void ListAhead(Superblock& superblock, vfs::DentryRef& directory,
 // The 2nd child in a row makes a listing due, in a long directory a later one (ATTR-18).
 void RefreshAhead(Superblock& superblock, vfs::DentryRef& directory, const icache::Inode& child,
                   const sunrpc_auth::Credential& credential);
+// Before LOOKUPs of `names` different names of a directory, which a batch misses together: lists it
+// instead where that takes fewer calls, as above. Returns whether it did; some may be missing
+// still.
+bool ListInstead(Superblock& superblock, vfs::DentryRef& directory, size_t names,
+                 const sunrpc_auth::Credential& credential);
 // After a child was refreshed otherwise, with its directory: the next one is the 2nd in a row.
 void NoteRefreshed(Superblock& superblock, const vfs::DentryRef& directory,
                    const icache::Inode& child);

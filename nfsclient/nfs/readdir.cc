@@ -97,7 +97,7 @@ std::errc DirectoryStream::Fetch(Superblock& superblock, vfs::DentryRef& directo
   for (int circular_replies = 0;; ++circular_replies) {
     if (deadline != nullptr) deadline->Renew(superblock.protocol->NewDeadline());
     auto lock = superblock.directory_locks.LockShared(inode);
-    if (!lock) return std::errc::timed_out;
+    if (!lock) return protocol::CallDeadline::Error();
     const SendStamp stamp = Stamp(superblock);
     const uint64_t change_id = inode.change_id.load(std::memory_order_relaxed);
     reply_ = superblock.protocol->ReadDir(inode.handle(), position_, superblock.options.rdirplus,

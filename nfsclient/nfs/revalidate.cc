@@ -29,7 +29,7 @@ std::expected<Verdict, std::errc> RevalidateByLookup(Superblock& superblock, Den
                                                      const sunrpc_auth::Credential& credential) {
   Inode& inode = *dentry.inode();
   auto lock = superblock.directory_locks.LockShared(directory);
-  if (!lock) return std::unexpected(std::errc::timed_out);
+  if (!lock) return std::unexpected(protocol::CallDeadline::Error());
   if (dentry->hash.load(std::memory_order_relaxed) != name.hash) return Verdict::kInvalid;
   SendStamp stamp = Stamp(superblock);
   uint64_t change_id = directory.change_id.load(std::memory_order_relaxed);

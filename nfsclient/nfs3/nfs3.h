@@ -37,6 +37,8 @@ class Nfs3 final : public Protocol {
   AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) override;
   LookupReply Lookup(const FileHandle& directory, std::string_view name,
                      const Credential& credential) override;
+  void LookupTogether(std::span<const LookupQuestion> questions, const Credential& credential,
+                      std::span<LookupPathReply> replies) override;
   AccessReply Access(const FileHandle& file, const Credential& credential) override;
   SpaceReply GetSpace(const FileHandle& file, const Credential& credential) override;
   ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) override;

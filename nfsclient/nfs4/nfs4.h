@@ -47,6 +47,8 @@ class Nfs4 final : public Protocol {
   LookupPathReply LookupPath(const FileHandle& directory, std::span<const std::string_view> names,
                              const Credential& credential) override;
   bool can_lookup_paths() const override { return true; }
+  void LookupTogether(std::span<const LookupQuestion> questions, const Credential& credential,
+                      std::span<LookupPathReply> replies) override;
   AccessReply Access(const FileHandle& file, const Credential& credential) override;
   SpaceReply GetSpace(const FileHandle& file, const Credential& credential) override;
   ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) override;

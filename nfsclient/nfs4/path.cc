@@ -11,22 +11,27 @@
 
 #include <algorithm>
 
+#include "nfsclient/nfs4/path_steps.h"
 #include "nfsclient/protocol/wire_limits.h"
 
 namespace nfswalk::protocol {
 namespace {
 
 constexpr size_t kOperationsBefore = 3;  // PUTFH, GETATTR, ACCESS
-constexpr size_t kOperationsOfStep = 4;  // LOOKUP, GETFH, GETATTR, ACCESS
 // The smallest request: one name.
 constexpr size_t kOperationsMin = kOperationsBefore + kOperationsOfStep;
 static_assert(kOperationsMin == OperationsLimit::kMin);
-// nfs-ganesha 4.3 refuses 1,000 as garbage, which does not tell that they are too many.
-constexpr size_t kOperationsMax = 512;
-
 bool IsDotDot(std::string_view name) { return name == ".."; }
 
-// Takes the results of one name. Returns false at the first that failed.
+}  // namespace
+
+void AddStep(Compound& compound, std::string_view name) {
+  (IsDotDot(name) ? compound.LookupParent() : compound.Lookup(name))
+      .GetHandle()
+      .GetAttributes()
+      .Access(kAccessAll);
+}
+
 bool TakeStep(CompoundReader& reader, const OwnerNames& owners, std::string_view name,
               LookupPathReply& reply) {
   if (reader.error() != kOk) return false;
@@ -44,8 +49,6 @@ bool TakeStep(CompoundReader& reader, const OwnerNames& owners, std::string_view
   reply.steps.back().granted = granted;
   return true;
 }
-
-}  // namespace
 
 LookupPathReply Nfs4::LookupPath(const FileHandle& directory,
                                  std::span<const std::string_view> names,
@@ -71,18 +74,14 @@ LookupPathReply Nfs4::LookupPath(const FileHandle& directory,
 size_t Nfs4::LookupSome(Budget& budget, const FileHandle& directory,
                         std::span<const std::string_view> names, const Credential& credential,
                         LookupPathReply& reply) {
-  const size_t operations_max = std::min(operations_limit_.MaxToSend(), kOperationsMax);
+  const size_t operations_max = std::min(operations_limit_.MaxToSend(), kPathOperationsMax);
   Compound compound;
   compound.PutHandle(directory).GetAttributes().Access(kAccessAll);
   size_t count = 0;
   while (count < names.size() && compound.operations() + kOperationsOfStep <= operations_max &&
          compound.encoded_bytes() + Compound::EncodedBytesOfStep(names[count]) <=
              Compound::kEncodedBytesMax) {
-    const std::string_view name = names[count++];
-    (IsDotDot(name) ? compound.LookupParent() : compound.Lookup(name))
-        .GetHandle()
-        .GetAttributes()
-        .Access(kAccessAll);
+    AddStep(compound, names[count++]);
   }
   int status = 0;
   LookupPathReply part = CallCompound<LookupPathReply>(

@@ -5,11 +5,16 @@
 // Two kinds of scopes: the client's, of one call or one part of it, and its user's, of many calls.
 // Both nest; of each kind the limit of the outermost counts, as it was the first, or an earlier
 // one. Thread safety: a scope is its thread's own.
+//
+// The call of a thread whose Cancellation is canceled has no time left.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_CALL_DEADLINE_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_CALL_DEADLINE_H_
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
+
+#include "nfsclient/protocol/cancellation.h"
 
 namespace nfswalk::protocol {
 
@@ -51,8 +56,15 @@ class CallDeadline {
   void Renew(Clock::time_point limit) { current_ = limit; }
 
   // Of both kinds, the earlier one. time_point::max() outside of any scope, and on a hard mount
-  // without a Deadline.
-  static Clock::time_point Current() { return std::min(current_, Deadline::Current()); }
+  // without a Deadline; time_point{} once the thread's calls are canceled.
+  static Clock::time_point Current() {
+    if (Cancellation::IsCanceled()) return Clock::time_point{};
+    return std::min(current_, Deadline::Current());
+  }
+  // The error of a call whose time is over.
+  static std::errc Error() {
+    return Cancellation::IsCanceled() ? std::errc::operation_canceled : std::errc::timed_out;
+  }
 
  private:
   static inline constinit thread_local Clock::time_point current_ = Clock::time_point::max();

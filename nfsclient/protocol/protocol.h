@@ -61,6 +61,21 @@ struct LookupPathReply {
   std::optional<uint32_t> granted = {};
   std::vector<PathStep> steps = {};
 };
+// What LOOKUP brought, as a path of one name. Preconditions: attributes, or an error.
+inline void TakeLookup(const LookupReply& found, LookupPathReply& reply) {
+  reply.error = found.error;
+  reply.directory = found.directory;
+  reply.name_is_missing = found.error == std::errc::no_such_file_or_directory;
+  if (found.error == std::errc{}) reply.steps.push_back({found.handle, *found.attributes});
+}
+// One of the questions of LookupTogether().
+struct LookupQuestion {
+  FileHandle file = {};
+  // As in LookupPath(), of which only the first one counts unless can_lookup_paths(). None: what
+  // GETATTR or, if `rights`, ACCESS answers about `file` itself.
+  std::span<const std::string_view> names = {};
+  bool rights = false;
+};
 // The server's state of an open file: a share reservation of version 4 (RFC 7530 9.9). The
 // destructor sends CLOSE, which may block.
 class OpenState {
@@ -179,6 +194,14 @@ class Protocol {
     return {std::errc::operation_not_supported, false, {}, {}, {}};
   }
   virtual bool can_lookup_paths() const { return false; }
+  // Asks all of `questions`, which others may share a round trip or a call with, and stores the
+  // replies in their order; never takes more RPCs than single calls. A step of a single LOOKUP has
+  // its attributes. `replies` are as many, and empty.
+  virtual void LookupTogether(std::span<const LookupQuestion> questions,
+                              const Credential& credential, std::span<LookupPathReply> replies) {
+    for (size_t i = 0; i < questions.size(); ++i)
+      replies[i] = LookupAlone(questions[i], credential);
+  }
   // Requests kAccessAll.
   virtual AccessReply Access(const FileHandle& file, const Credential& credential) = 0;
   // Of the file system that `file` lies in.
@@ -276,6 +299,35 @@ class Protocol {
 
   // Fails all calls in flight and all later ones with errc::operation_canceled. For unmount.
   virtual void Shutdown() = 0;
+
+ protected:
+  // One of LookupTogether(), by a call of its own.
+  LookupPathReply LookupAlone(const LookupQuestion& question, const Credential& credential) {
+    const FileHandle& file = question.file;
+    if (!question.names.empty() && can_lookup_paths()) {
+      return LookupPath(file, question.names, credential);
+    }
+    LookupPathReply reply;
+    if (!question.names.empty()) {
+      LookupReply found = Lookup(file, question.names.front(), credential);
+      if (found.error == std::errc{} && !found.attributes) {
+        const AttributesReply attributes = GetAttributes(found.handle, credential);
+        found.error = attributes.error;
+        found.attributes = attributes.attributes;
+      }
+      TakeLookup(found, reply);
+    } else if (question.rights) {
+      const AccessReply access = Access(file, credential);
+      reply.error = access.error;
+      reply.directory = access.attributes;
+      if (access.error == std::errc{}) reply.granted = access.granted;
+    } else {
+      const AttributesReply attributes = GetAttributes(file, credential);
+      reply.error = attributes.error;
+      if (attributes.error == std::errc{}) reply.directory = attributes.attributes;
+    }
+    return reply;
+  }
 };
 
 }  // namespace nfswalk::protocol

@@ -25,10 +25,11 @@ namespace nfswalk::rpc {
 
 enum class Outcome : uint8_t {
   kPending,
-  kReplied,      // executed: see results()
-  kRejected,     // refused by the server's RPC layer, or malformed: see reject_reason()
-  kLost,         // the connection ended while the call was in flight
-  kTimedOut,     // the deadline passed; the server may have executed it if was_sent()
+  kReplied,   // executed: see results()
+  kRejected,  // refused by the server's RPC layer, or malformed: see reject_reason()
+  kLost,      // the connection ended while the call was in flight
+  kTimedOut,  // the deadline passed, or its thread was canceled; the server may have executed it if
+              // was_sent()
   kUnreachable,  // not sent: connecting failed and fail_if_unreachable is set
   kCanceled,     // the connection was shut down
   kNoMemory,     // the reply could not be received for want of memory
@@ -98,6 +99,8 @@ class Call {
   Transmission transmission_ = Transmission::kNone;
   Outcome outcome_ = Outcome::kPending;
   bool sleeps_ = false;
+  bool is_cancelable_ = false;  // Connection::Cancel() may come
+  bool canceled_ = false;
   bool was_sent_ = false;
   Outcome early_outcome_ = Outcome::kPending;  // of a reply that came in kSending
   RejectReason reject_reason_ = RejectReason::kNone;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "nfsclient/protocol/cancellation.h"
 #include "nfsclient/rpc/futex.h"
 #include "nfsclient/rpc/reply_header.h"
 #include "rcu/fork.h"
@@ -92,7 +93,7 @@ void Connection::EncodeHeader(Call& call) {
 void Connection::Submit(Call& call) {
   call.outcome_ = Outcome::kPending;
   call.early_outcome_ = Outcome::kPending;
-  call.was_sent_ = call.sleeps_ = false;
+  call.was_sent_ = call.sleeps_ = call.is_cancelable_ = call.canceled_ = false;
   call.reject_reason_ = RejectReason::kNone;
   call.connect_errno_ = 0;
   call.reply_ = {};
@@ -118,24 +119,50 @@ void Connection::Submit(Call& call) {
 }
 
 Outcome Connection::Wait(Call& call) {
-  if (call.wake_.load() != Call::kDone) {
-    Lock lock(mutex_);
-    while (call.outcome_ == Outcome::kPending) {
-      if (driver_ == nullptr || driver_ == &call) {
-        Drive(lock, call);
-        continue;
-      }
-      if (call.transmission_ != Call::Transmission::kSent) Transmit(lock, call);
-      if (call.outcome_ != Outcome::kPending || driver_ == nullptr || driver_ == &call) continue;
-      if (Clock::now() >= call.deadline) {
-        Withdraw(lock, call);
-        continue;
-      }
-      Sleep(lock, call, call.deadline);
-      if (!lock.owns_lock()) break;
-    }
+  if (call.wake_.load() == Call::kDone) return Finish(call);
+  if (protocol::Cancellation::Current() == nullptr) [[likely]] {
+    AwaitDone(call);
+    return Finish(call);
   }
+  socket_.MakeWakeable();
+  {
+    const Lock lock(mutex_);
+    call.is_cancelable_ = true;
+  }
+  const auto cancel = [&] { Cancel(call); };
+  const protocol::OnCancel on_cancel(cancel);
+  if (protocol::Cancellation::IsCanceled()) Cancel(call);
+  AwaitDone(call);
   return Finish(call);
+}
+
+void Connection::AwaitDone(Call& call) {
+  Lock lock(mutex_);
+  while (call.outcome_ == Outcome::kPending) {
+    if (driver_ == nullptr || driver_ == &call) {
+      Drive(lock, call);
+      continue;
+    }
+    if (call.transmission_ != Call::Transmission::kSent) Transmit(lock, call);
+    if (call.outcome_ != Outcome::kPending || driver_ == nullptr || driver_ == &call) continue;
+    if (IsOver(call, Clock::now())) {
+      Withdraw(lock, call);
+      continue;
+    }
+    Sleep(lock, call, call.deadline);
+    if (!lock.owns_lock()) return;
+  }
+}
+
+// Another thread's: wakes the owner of the call, who withdraws it.
+void Connection::Cancel(Call& call) {
+  const Lock lock(mutex_);
+  call.canceled_ = true;
+  if (call.outcome_ != Outcome::kPending) return;
+  if (driver_ == &call) socket_.Wake();
+  if (!call.sleeps_) return;
+  call.wake_.store(Call::kDrive);
+  FutexWake(&call.wake_);
 }
 
 // Returns without the lock if the call is done.
@@ -151,7 +178,7 @@ void Connection::Sleep(Lock& lock, Call& call, Clock::time_point until) {
   if (call.waiter_hook_.is_linked()) waiters_.erase(waiters_.iterator_to(call));
 }
 
-// Ends a call whose deadline has passed.
+// Ends a call that IsOver().
 void Connection::Withdraw(Lock& lock, Call& call) {
   sent_.wait(lock, [&] { return call.transmission_ != Call::Transmission::kSending; });
   if (call.outcome_ != Outcome::kPending) return;

@@ -92,7 +92,8 @@ class Connection {
   // of a fork(2) it ends in kCanceled at once.
   void Submit(Call& call);
   // Sends what is queued and waits until `call` is done. Only the thread that waits for a call sees
-  // to its deadline. Once for each Submit().
+  // to its deadline, and a Cancellation of that thread ends the call as its deadline does. Once for
+  // each Submit().
   Outcome Wait(Call& call);
   Outcome Execute(Call& call) {
     Submit(call);
@@ -130,6 +131,11 @@ class Connection {
   // Calls: connection.cc.
   void EncodeHeader(Call& call);
   void Sleep(Lock& lock, Call& call, Clock::time_point until);
+  void AwaitDone(Call& call);
+  void Cancel(Call& call);
+  static bool IsOver(const Call& call, Clock::time_point now) {
+    return now >= call.deadline || call.canceled_;
+  }
   void Withdraw(Lock& lock, Call& call);
   void Complete(Call& call, Outcome outcome);
   // `outcome_of(Call&)`: kPending leaves the call as it is.

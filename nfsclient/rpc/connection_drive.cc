@@ -29,7 +29,7 @@ void Connection::Drive(Lock& lock, Call& call) {
   call.wake_.store(Call::kAsleep);
   while (call.outcome_ == Outcome::kPending) {
     const Clock::time_point now = Clock::now();
-    if (now >= call.deadline) {
+    if (IsOver(call, now)) {
       Withdraw(lock, call);
     } else if (state_ == State::kDown && now < next_attempt_) {
       Pause(lock, call, std::min(next_attempt_, call.deadline));
@@ -93,7 +93,7 @@ void Connection::StartConnecting() {
 
 void Connection::AwaitConnection(Lock& lock, Clock::time_point until) {
   lock.unlock();
-  const bool ended = socket_.Poll(POLLOUT, std::min(until, connect_deadline_)) != 0;
+  const bool ended = socket_.PollOrWake(POLLOUT, std::min(until, connect_deadline_)) != 0;
   lock.lock();
   if (state_ != State::kConnecting) return;
   if (ended) {
@@ -155,11 +155,12 @@ void Connection::Receive(Lock& lock, Call& driver) {
   const short wanted = static_cast<short>(wants_to_send && !pauses ? POLLIN | POLLOUT : POLLIN);
   const Clock::time_point until =
       pauses ? std::min(driver.deadline, resume_sending_) : driver.deadline;
-  const bool wait =
-      !wants_to_send && driver.deadline - Clock::now() > 2 * TcpSocket::kReceiveWaitMax;
+  const bool can_be_woken = driver.is_cancelable_ && socket_.is_wakeable();
+  const bool wait = !wants_to_send && !can_be_woken &&
+                    driver.deadline - Clock::now() > 2 * TcpSocket::kReceiveWaitMax;
   lock.unlock();
   ssize_t received = -EAGAIN;
-  if (wait || (socket_.Poll(wanted, until) & ~POLLOUT) != 0) {
+  if (wait || (socket_.PollOrWake(wanted, until) & ~POLLOUT) != 0) {
     received = socket_.Receive(space, wait);
   }
   lock.lock();

@@ -57,8 +57,12 @@ milliseconds Retry::AttemptTimeout(uint32_t timeouts) const {
   return std::min(timeo_ * (int64_t{timeouts} + 1), kAttemptTimeoutMax);
 }
 
+bool Retry::OutOfTime(const Budget& budget) {
+  return Clock::now() >= budget.give_up || protocol::Cancellation::IsCanceled();
+}
+
 SendResult Retry::Send(Connection& connection, Call& call, Budget& budget) {
-  if (Clock::now() >= budget.give_up) return {std::errc::timed_out};
+  if (OutOfTime(budget)) return {protocol::CallDeadline::Error()};
   connection.Submit(call);
   return Await(connection, call, budget);
 }
@@ -70,6 +74,9 @@ SendResult Retry::Await(Connection& connection, Call& call, Budget& budget) {
     call.deadline = std::min(budget.give_up, now + AttemptTimeout(budget.timeouts));
     const Outcome outcome = connection.Wait(call);
     const bool repeated = std::exchange(was_sent, was_sent || call.was_sent());
+    if (outcome == Outcome::kTimedOut && protocol::Cancellation::IsCanceled()) {
+      return {std::errc::operation_canceled};
+    }
     bool resends = false;
     switch (outcome) {
       case Outcome::kReplied:
@@ -95,19 +102,21 @@ SendResult Retry::Await(Connection& connection, Call& call, Budget& budget) {
     }
     if (!resends) may_resend_on_connection = resends_on_connection_;
     retries_.fetch_add(1);
-    if (Clock::now() >= budget.give_up) return {std::errc::timed_out};
+    if (OutOfTime(budget)) return {protocol::CallDeadline::Error()};
   }
 }
 
 std::errc Retry::PauseForJukebox(Budget& budget) {
   budget.pause = std::clamp(budget.pause * 2, kJukeboxPauseMin, kJukeboxPauseMax);
   const Clock::time_point now = Clock::now();
-  if (budget.give_up - now <= budget.pause) return std::errc::timed_out;
+  if (OutOfTime(budget) || budget.give_up - now <= budget.pause) {
+    return protocol::CallDeadline::Error();
+  }
   retries_.fetch_add(1);
   std::unique_lock lock(mutex_);
   const bool stop =
-      shut_down_.wait_until(lock, now + budget.pause, [this] { return is_shut_down_; });
-  return stop ? std::errc::operation_canceled : std::errc{};
+      protocol::WaitUntil(shut_down_, lock, now + budget.pause, [this] { return is_shut_down_; });
+  return stop || protocol::Cancellation::IsCanceled() ? std::errc::operation_canceled : std::errc{};
 }
 
 void Retry::Shutdown() {

@@ -63,9 +63,9 @@ class Retry {
   }
 
   // Executes `call` with deadlines from `budget` until it ends. Blocks.
-  // Errors: timed_out (soft); operation_canceled; host_unreachable (fail_if_unreachable
-  // only); permission_denied, protocol_not_supported, operation_not_supported, io_error (rejected:
-  // RFC 5531 9); not_enough_memory.
+  // Errors: timed_out (soft); operation_canceled (also by the thread's Cancellation);
+  // host_unreachable (fail_if_unreachable only); permission_denied, protocol_not_supported,
+  // operation_not_supported, io_error (rejected: RFC 5531 9); not_enough_memory.
   [[nodiscard]] SendResult Send(Connection& connection, Call& call, Budget& budget);
   // The second half of Send(), behind Connection::Submit(): the time that the call has begins here,
   // as replies to calls submitted before it come first.
@@ -82,6 +82,7 @@ class Retry {
   uint64_t retries() const { return retries_.load(); }
 
  private:
+  static bool OutOfTime(const Budget& budget);
   std::chrono::milliseconds AttemptTimeout(uint32_t timeouts) const;
 
   const bool hard_;

@@ -4,12 +4,14 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <memory>
 
 namespace nfswalk::rpc {
@@ -48,6 +50,7 @@ sockaddr* Pointer(sockaddr_storage& address) { return reinterpret_cast<sockaddr*
 
 TcpSocket::~TcpSocket() {
   if (fd_ >= 0) close(fd_);
+  if (is_wakeable()) close(wake_fd_.load());
 }
 
 std::errc TcpSocket::SetPeer(const std::string& address, uint16_t port) {
@@ -162,12 +165,33 @@ ssize_t TcpSocket::Receive(std::span<std::byte> into, bool wait) {
   return errno == EINTR ? -EAGAIN : -errno;
 }
 
-short TcpSocket::Poll(short events, Clock::time_point until) {
+short TcpSocket::Poll(short events, Clock::time_point until, int wake_fd) {
   const Clock::time_point now = Clock::now();
   const auto wait = std::chrono::ceil<milliseconds>(
       std::clamp<Clock::duration>(until - std::min(now, until), Clock::duration::zero(), kPollMax));
-  pollfd entry{fd_, events, 0};
-  return poll(&entry, 1, static_cast<int>(wait.count())) == 1 ? entry.revents : short{0};
+  pollfd entries[] = {{fd_, events, 0}, {wake_fd, POLLIN, 0}};  // a negative one is passed over
+  return poll(entries, std::size(entries), static_cast<int>(wait.count())) > 0 ? entries[0].revents
+                                                                               : short{0};
+}
+
+short TcpSocket::PollOrWake(short events, Clock::time_point until) {
+  const int wake_fd = wake_fd_.load();
+  const short came = Poll(events, until, wake_fd);
+  eventfd_t wakes;
+  if (came == 0 && wake_fd >= 0) (void)eventfd_read(wake_fd, &wakes);
+  return came;
+}
+
+void TcpSocket::MakeWakeable() {
+  if (is_wakeable()) return;
+  const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  int none = -1;
+  if (fd >= 0 && !wake_fd_.compare_exchange_strong(none, fd)) close(fd);
+}
+
+void TcpSocket::Wake() {
+  const int fd = wake_fd_.load();
+  if (fd >= 0) (void)eventfd_write(fd, 1);
 }
 
 bool TcpSocket::has_ended() {

@@ -5,8 +5,8 @@
 // client.
 // As root the port is a reserved one, which many servers require (exports(5), secure).
 //
-// Thread safety: Interrupt(): any thread. One thread sends and one receives at a time; nothing else
-// is called meanwhile.
+// Thread safety: Interrupt(), MakeWakeable(), Wake(): any thread. One thread sends and one receives
+// at a time; nothing else is called meanwhile.
 #ifndef NFSWALK_NFSCLIENT_RPC_TCP_SOCKET_H_
 #define NFSWALK_NFSCLIENT_RPC_TCP_SOCKET_H_
 
@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -60,16 +61,24 @@ class TcpSocket {
   // Returns bytes, 0 at the end of the stream, -errno; -EAGAIN if nothing came.
   ssize_t Receive(std::span<std::byte> into, bool wait);
   // Waits for poll(2) `events` until a time. Returns those that came.
-  short Poll(short events, Clock::time_point until);
+  short Poll(short events, Clock::time_point until) { return Poll(events, until, -1); }
+  // The same, for one thread at a time; Wake() ends it, or the next one. Returns 0 then.
+  short PollOrWake(short events, Clock::time_point until);
+  // Wake() has no effect before, nor without a free descriptor.
+  void MakeWakeable();
+  bool is_wakeable() const { return wake_fd_.load() >= 0; }
+  void Wake();
   // Returns whether the peer ended the connection.
   bool has_ended();
 
  private:
+  short Poll(short events, Clock::time_point until, int wake_fd);
   bool BindReservedPort();
   void BindFreePort();
   int Bind(int fd, uint16_t port) const;
 
   int fd_ = -1;
+  std::atomic<int> wake_fd_{-1};  // eventfd(2)
   sockaddr_storage address_{};
   socklen_t address_bytes_ = 0;
 };

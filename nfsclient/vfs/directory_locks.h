@@ -4,7 +4,8 @@
 // result; create, unlink and rename hold it exclusively. So the ENOENT of a LOOKUP sent before our
 // own CREATE cannot be cached after it (NAME-23). The locks are an array
 // indexed by a hash of the inode's address, which keeps inodes small. Two directories may share a
-// lock; no deadlock follows, since only LockPair() takes two.
+// lock; no deadlock follows: LockPair() and LockAllShared(), which take more than one, take each
+// once and in the order of addresses.
 //
 // Fair: locks are taken in the order in which threads came, readers next to each other together, so
 // that changes do not starve while lookups keep coming.
@@ -13,6 +14,7 @@
 #ifndef NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_
 #define NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_
 
+#include <algorithm>
 #include <array>
 #include <boost/intrusive/list.hpp>
 #include <chrono>
@@ -21,7 +23,9 @@
 #include <cstdint>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "nfsclient/icache/inode.h"
 #include "nfsclient/protocol/call_deadline.h"
@@ -38,12 +42,20 @@ class DirectoryMutex {
 
   void lock() { (void)try_lock_until(Clock::time_point::max()); }
   bool try_lock() { return TryAcquire(true); }
-  bool try_lock_until(Clock::time_point until) { return Acquire(true, until); }
+  bool try_lock_until(Clock::time_point until) {
+    return Acquire(true, until, rcu::LockAttempt::kNested);
+  }
   void unlock() { Release(); }
 
   void lock_shared() { (void)try_lock_shared_until(Clock::time_point::max()); }
   bool try_lock_shared() { return TryAcquire(false); }
-  bool try_lock_shared_until(Clock::time_point until) { return Acquire(false, until); }
+  bool try_lock_shared_until(Clock::time_point until) {
+    return Acquire(false, until, rcu::LockAttempt::kBlocking);
+  }
+  // The same, where the thread holds shared locks of lower addresses.
+  bool TryLockNextShared(Clock::time_point until) {
+    return Acquire(false, until, rcu::LockAttempt::kNested);
+  }
   void unlock_shared() { Release(); }
 
  private:
@@ -59,15 +71,14 @@ class DirectoryMutex {
     rcu::NoteLockAcquire(rcu::LockClass::kDirectory, this, rcu::LockAttempt::kTry);
     return true;
   }
-  bool Acquire(bool exclusive, Clock::time_point until) {
+  bool Acquire(bool exclusive, Clock::time_point until, rcu::LockAttempt attempt) {
     rcu::AssertMaySleep();
-    rcu::NoteLockAcquire(rcu::LockClass::kDirectory, this,
-                         exclusive ? rcu::LockAttempt::kNested : rcu::LockAttempt::kBlocking);
+    rcu::NoteLockAcquire(rcu::LockClass::kDirectory, this, attempt);
     std::unique_lock guard(mutex_);
     if (waiters_.empty() && Grant(exclusive)) return true;
     Waiter waiter(exclusive);
     waiters_.push_back(waiter);
-    if (turn_.wait_until(guard, until, [&] { return waiter.granted; })) return true;
+    if (protocol::WaitUntil(turn_, guard, until, [&] { return waiter.granted; })) return true;
     waiters_.erase(waiters_.iterator_to(waiter));
     GrantWaiters();  // to those that waited behind this one
     rcu::NoteLockRelease(this);
@@ -112,12 +123,30 @@ class DirectoryLocks {
   using Exclusive = std::unique_lock<DirectoryMutex>;
   using Shared = std::shared_lock<DirectoryMutex>;
 
-  // Not locked if the thread's CallDeadline has passed.
+  // Not locked if the thread's CallDeadline has passed, or its calls are canceled meanwhile.
   [[nodiscard]] Shared LockShared(const icache::Inode& directory) {
     return Shared(At(directory), protocol::CallDeadline::Current());
   }
   [[nodiscard]] Exclusive Lock(const icache::Inode& directory) {
     return Exclusive(At(directory), protocol::CallDeadline::Current());
+  }
+
+  // All of them, in the order of addresses; none if one cannot be locked. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<Shared> LockAllShared(
+      std::span<const icache::Inode* const> directories) {
+    std::vector<DirectoryMutex*> mutexes;
+    for (const icache::Inode* directory : directories) mutexes.push_back(&At(*directory));
+    std::ranges::sort(mutexes);
+    const auto [end, last] = std::ranges::unique(mutexes);
+    mutexes.erase(end, last);
+    std::vector<Shared> locks;
+    locks.reserve(mutexes.size());
+    const auto until = protocol::CallDeadline::Current();
+    for (DirectoryMutex* mutex : mutexes) {
+      if (!mutex->TryLockNextShared(until)) return {};
+      locks.emplace_back(*mutex, std::adopt_lock);
+    }
+    return locks;
   }
 
   // lock_rename: both directories, in address order; the second is without a mutex if they share

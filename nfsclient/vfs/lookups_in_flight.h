@@ -84,9 +84,9 @@ class LookupsInFlight {
     std::unique_lock lock(shard.mutex);
     if (shard.names.emplace(key, Clock::now()).second) return Ticket(&shard, std::move(key));
     NFSWALK_SYNC_POINT("lookups:before-wait");  // with the mutex, which the owner needs
-    if (!shard.done.wait_until(lock, protocol::CallDeadline::Current(),
-                               [&] { return !shard.names.contains(key); })) {
-      return std::unexpected(std::errc::timed_out);
+    if (!protocol::WaitUntil(shard.done, lock, protocol::CallDeadline::Current(),
+                             [&] { return !shard.names.contains(key); })) {
+      return std::unexpected(protocol::CallDeadline::Error());
     }
     return Ticket();
   }
@@ -106,11 +106,12 @@ class LookupsInFlight {
     if (Clock::now() >= wait_end) return false;
     NFSWALK_SYNC_POINT("lookups:before-wait");  // as in Begin()
     const auto limit = protocol::CallDeadline::Current();
-    if (shard.done.wait_until(lock, std::min(limit, wait_end),
-                              [&] { return !shard.names.contains(key); })) {
+    if (protocol::WaitUntil(shard.done, lock, std::min(limit, wait_end),
+                            [&] { return !shard.names.contains(key); })) {
       return true;
     }
-    if (limit <= wait_end) return std::unexpected(std::errc::timed_out);
+    if (limit <= wait_end || protocol::Cancellation::IsCanceled())
+      return std::unexpected(protocol::CallDeadline::Error());
     return false;
   }
 

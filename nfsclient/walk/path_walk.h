@@ -80,6 +80,14 @@ class PathWalk {
     return Ref(revalidation, resolve, finish);
   }
 
+  // Where Rcu() left off, and what is left of the path; empty if the walk has to start over.
+  // Instead of Ref().
+  vfs::DentryRef TakePosition() {
+    cached_credential_ = {};
+    return std::move(position_);
+  }
+  std::string_view rest() const { return rest_.rest(); }
+
   // True if ref-walk, which may sleep, is not allowed. A walk after shutdown does not sleep.
   bool must_not_sleep() const { return flags_.cached && !superblock_.shut_down.load(); }
 

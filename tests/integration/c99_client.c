@@ -17,12 +17,12 @@
 #include "nfsclient/c_api/nfswalk.h"
 #endif
 
-#define CHECK(condition)                                                      \
-  do {                                                                        \
-    if (!(condition)) {                                                       \
+#define CHECK(condition)                                                            \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
       fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                                \
-    }                                                                         \
+      exit(1);                                                                      \
+    }                                                                               \
   } while (0)
 
 static nfswalk_client* client;
@@ -160,6 +160,45 @@ static void deadlines(void) {
   CHECK(nfswalk_stat(client, path("never asked for"), NULL, 0, &attributes) == -ENOENT);
   CHECK(nfswalk_set_deadline(0) == INT64_MAX);
   CHECK(nfswalk_set_deadline(0) == 0);
+}
+
+static void cancellations(void) {
+  struct nfswalk_attributes attributes;
+  nfswalk_cancellation* cancellation;
+  CHECK(nfswalk_cancellation_create(NULL) == -EFAULT && nfswalk_cancel(NULL) == -EFAULT);
+  CHECK(nfswalk_cancellation_create(&cancellation) == 0);
+  CHECK(nfswalk_set_cancellation(cancellation) == NULL);
+  CHECK(nfswalk_stat(client, path("not asked for"), NULL, 0, &attributes) == -ENOENT);
+  CHECK(nfswalk_cancel(cancellation) == 0);
+  CHECK(nfswalk_stat(client, path("nor this"), NULL, 0, &attributes) == -ECANCELED);
+  CHECK(nfswalk_set_cancellation(NULL) == cancellation);
+  CHECK(nfswalk_stat(client, path("nor this"), NULL, 0, &attributes) == -ENOENT);
+  nfswalk_cancellation_destroy(cancellation);
+  nfswalk_cancellation_destroy(NULL);
+}
+
+static void batches(void) {
+  struct nfswalk_attributes attributes[3] = {{0}};
+  nfswalk_node *nodes[3] = {NULL}, *from;
+  int results[3];
+  const char* paths[3] = {"file", "missing", "."};
+  CHECK(nfswalk_resolve(client, path(""), NULL, 0, &from) == 0);
+  CHECK(nfswalk_stat_each_at(from, paths, 3, NULL, 0, attributes, results) == 2);
+  CHECK(results[0] == 0 && results[1] == -ENOENT && results[2] == 0);
+  CHECK(S_ISREG(attributes[0].mode) && attributes[1].mode == 0 && S_ISDIR(attributes[2].mode));
+  CHECK(nfswalk_resolve_each_at(from, paths, 3, NULL, 0, nodes, results) == 2);
+  CHECK(results[1] == -ENOENT && nodes[1] == NULL);
+  CHECK(nfswalk_stat_at(nodes[0], "", NULL, 0, attributes) == 0 && S_ISREG(attributes[0].mode));
+  nfswalk_node_release(nodes[0]);
+  nfswalk_node_release(nodes[2]);
+  nfswalk_node_release(from);
+  paths[0] = "/";
+  CHECK(nfswalk_stat_each(client, paths, 1, NULL, 0, attributes, results) == 1);
+  CHECK(nfswalk_resolve_each(client, paths, 1, NULL, 0, nodes, results) == 1);
+  nfswalk_node_release(nodes[0]);
+  CHECK(nfswalk_stat_each(client, paths, 1, NULL, ~0u, attributes, results) == -EINVAL);
+  CHECK(nfswalk_stat_each(client, NULL, 1, NULL, 0, attributes, results) == -EFAULT);
+  CHECK(nfswalk_stat_each(client, paths, 0, NULL, 0, attributes, results) == 0);
 }
 
 static void changes_from_nodes(void) {
@@ -303,6 +342,8 @@ int main(int argc, char** argv) {
   identities();
   nodes();
   deadlines();
+  cancellations();
+  batches();
   changes_from_nodes();
   directories();
   /* queues() makes calls with empty caches and, at its end, with warm ones. */

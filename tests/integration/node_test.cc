@@ -341,6 +341,55 @@ TEST_P(NodeCalls, ADeadlineEndsCallsOnAHardMountOfAHungServer) {
   EXPECT_EQ((*file)->PRead(bytes, 0), 5u);
 }
 
+// WIRE-21.
+TEST_P(NodeCalls, AnotherThreadCancelsACallOnAHardMountOfAHungServer) {
+  auto client = Mount("actimeo=600&hard");
+  auto node = client->Resolve(Path("top"), root_);
+  ASSERT_TRUE(node && client->Stat(Path("top/file"), root_));
+  auto directory = (*node)->OpenDirectory("sub", root_);
+  auto file = (*node)->Open("file", kMayRead | kMayWrite, root_);
+  ASSERT_TRUE(directory && file);
+  std::array<std::byte, 8> bytes{};
+  const auto error_of = [](const auto& result) { return result ? std::errc{} : result.error(); };
+  const std::function<std::errc()> calls[] = {
+      [&] { return error_of(client->Stat(Path("outside/leaf"), root_)); },
+      [&] { return error_of((*node)->Create("new", 0600, true, root_)); },
+      [&] { return (*node)->Rename("file", **node, "moved", root_); },
+      [&] { return error_of((*node)->GetSpace("", root_)); },
+      [&] { return (*node)->ReadDir("", root_, [](const auto&) { return true; }); },
+      [&] { return (*directory)->Read(0, [](const auto&) { return true; }); },
+      [&] { return error_of((*file)->PRead(bytes, 0)); },
+      [&] { return error_of((*file)->PWrite(bytes, 0)); },
+  };
+  server().Hang();
+  for (size_t i = 0; i < std::size(calls); ++i) {
+    Cancellation cancellation;
+    const CancelScope scope(cancellation);
+    // All at once: one of them receives for all, the others sleep.
+    std::thread second([&] {
+      const CancelScope its(cancellation);
+      EXPECT_EQ(error_of(client->GetSpace(Path("outside"), root_)), std::errc::operation_canceled);
+    });
+    const uint64_t before = client->stats().rpcs;
+    std::jthread canceler([&] {
+      while (client->stats().rpcs == before) std::this_thread::yield();
+      cancellation.Cancel();
+    });
+    std::errc error{};
+    do error = calls[i]();  // the signal may take effect after the next answer
+    while (error == std::errc{});
+    EXPECT_EQ(error, std::errc::operation_canceled) << i;
+    second.join();
+    EXPECT_EQ(calls[i](), std::errc::operation_canceled) << i << ": for good";
+    if (i == 0) {  // before changes of which the outcome is unknown
+      EXPECT_TRUE(client->Stat(Path("top/file"), root_, {.cached = true})) << "is cached";
+    }
+  }
+  server().Resume();
+  EXPECT_TRUE(client->Stat(Path("outside/leaf"), root_));
+  EXPECT_TRUE((*file)->PRead(bytes, 0)) << "the file stays open";
+}
+
 // Names by their cookies, and a directory that is read in steps of any size.
 class OpenDirectories : public NodeCalls {
  protected:

@@ -89,7 +89,7 @@ std::expected<LiveClient, std::errc> Lease::Client(Budget& budget) {
 
 std::errc Lease::Replace(uint64_t generation, StateError state_error, Budget& budget) {
   const std::unique_lock replacing(replacing_, budget.deadline());
-  if (!replacing) return std::errc::timed_out;
+  if (!replacing) return CallDeadline::Error();
   for (int made = 0; made < kReplacementsMax; ++made) {
     if (Current().generation != generation) return {};
     const std::errc error = Establish(state_error == StateError::kServerRestart, budget);

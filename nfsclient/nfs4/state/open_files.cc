@@ -54,8 +54,8 @@ struct OpenFiles::File {
   Credential credential;
   FileHandle handle;
 
-  // Held while the file is reopened or closed. The thread that releases it closes a file that is `closed`:
-  // Close() may not wait so long.
+  // Held while the file is reopened or closed. The thread that releases it closes a file that is
+  // `closed`: Close() may not wait so long.
   TimedMutex reopening;
   OpenOwner owner;                // guarded by reopening
   bool closed_on_server = false;  // guarded by reopening; or need not be closed there
@@ -249,7 +249,7 @@ OpenFiles::Reopened OpenFiles::Reopen(File& file, const StateId& used, const Liv
 OpenFiles::Reopened OpenFiles::ReopenByClaim(Claim claim, File& file, const StateId& used,
                                              const LiveClient& client, Budget& budget) {
   std::unique_lock lock(file.reopening, budget.deadline());
-  if (!lock) return {std::errc::timed_out};
+  if (!lock) return {CallDeadline::Error()};
   const Reopened reopened = ReopenLocked(claim, file, used, client, budget);
   lock.unlock();
   if (file.closed.load()) CloseOnServer(file, budget);

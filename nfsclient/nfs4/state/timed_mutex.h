@@ -11,15 +11,17 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "nfsclient/protocol/cancellation.h"
+
 namespace nfswalk::protocol {
 
 // For std::unique_lock.
 class TimedMutex {
  public:
-  // Takes it if it is free, even if `until` has passed.
+  // Takes it if it is free, even if `until` has passed. A Cancellation of the thread ends the wait.
   bool try_lock_until(std::chrono::steady_clock::time_point until) {
     std::unique_lock lock(mutex_);
-    if (!free_.wait_until(lock, until, [this] { return !held_; })) return false;
+    if (!WaitUntil(free_, lock, until, [this] { return !held_; })) return false;
     held_ = true;
     return true;
   }

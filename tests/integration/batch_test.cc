@@ -1,0 +1,278 @@
+// Batches against a real server: the answers of single calls, in the caller's order, in no more
+// calls.
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/fixtures/faulty_mount.h"
+#include "tests/fixtures/mounted_export.h"
+
+namespace nfswalk {
+namespace {
+
+using fixtures::MountedExport;
+
+constexpr std::string_view kLasting = "actimeo=600";
+
+class Batches : public fixtures::VersionedExport {
+ protected:
+  static std::vector<std::string_view> Views(const std::vector<std::string>& paths) {
+    return {paths.begin(), paths.end()};
+  }
+  static std::vector<Result<Attributes>> StatEach(Client& client,
+                                                  const std::vector<std::string>& paths,
+                                                  const Credential& who, ResolveFlags flags = {}) {
+    std::vector<Result<Attributes>> results(paths.size(), std::unexpected(std::errc::io_error));
+    client.StatEach(Views(paths), who, results, flags);
+    return results;
+  }
+  static uint64_t Rpcs(Client& client, auto&& call) {
+    const uint64_t before = client.stats().rpcs;
+    call();
+    return client.stats().rpcs - before;
+  }
+  // Every kind of end, several of each.
+  std::vector<std::string> Ends() {
+    MakeDirectory("a/b/c/d");
+    MakeDirectory("a/secret");
+    std::vector<std::string> paths;
+    for (int i = 0; i < 40; ++i) {
+      const std::string name = "file" + std::to_string(i);
+      MakeFile("a/b/c/" + name, std::string(static_cast<size_t>(i), 'x'));
+      MakeFile("a/secret/" + name);
+      paths.push_back(Path("a/b/c/" + name));
+      paths.push_back(Path("a/secret/" + name));
+      paths.push_back(Path("a/b/missing" + std::to_string(i)));
+      paths.push_back(Path("a/b/missing/" + name));
+      paths.push_back(Path("a/link/" + name));
+    }
+    MakeLink("b/c", "a/link");
+    MakeLink("nowhere", "a/broken");
+    chmod(Backing("a/secret").c_str(), 0700);
+    for (const char* path :
+         {"a", "a/b/", "a/b/../link", "a/broken", "a/b/c/file1/x", "a/b/c/file1/", "./a//b/./c",
+          "a/b/c/../../b/c/d", "a/broken/x", "a/b/c/file1", "a/b/c/file1"}) {
+      paths.push_back(Path(path));
+    }
+    paths.push_back("");
+    paths.push_back("/");
+    paths.push_back(std::string(5000, 'x'));
+    paths.push_back(Path(std::string(300, 'y')));
+    paths.push_back(Path(std::string("a/b\0c", 5)));
+    return paths;
+  }
+};
+
+struct Variant {
+  const char* options;
+  ResolveFlags flags;
+};
+
+TEST_P(Batches, AnswerAsSingleCallsDoInNoMoreCalls) {
+  const std::vector<std::string> paths = Ends();
+  const Variant variants[] = {
+      {"actimeo=600", {}},
+      {"actimeo=600", {.no_follow = true}},
+      {"actimeo=600", {.no_symlinks = true}},
+      {"actimeo=600", {.beneath = true}},
+      {"actimeo=600", {.strict = true}},
+      {"actimeo=600", {.dont_cache = true}},
+      {"actimeo=600", {.cached = true}},
+      {"actimeo=600&nordirplus", {}},
+      {"actimeo=600&nordirplus&nocompound", {}},
+      {"actimeo=600&lookupcache=pos", {}},
+      {"actimeo=600&lookupcache=none", {}},
+      {"noac", {}},
+      {"actimeo=600&walk=ref", {}},
+      {"actimeo=600&dentries=1000&inodes=1000", {}},
+  };
+  for (const Variant& variant : variants) {
+    for (const Credential& who : {Credential(0, 0), Credential(1001, 1001)}) {
+      auto one_by_one = Mount(variant.options);
+      auto together = Mount(variant.options);
+      ASSERT_TRUE(one_by_one && together);
+      std::vector<Result<Attributes>> expected, results;
+      const uint64_t single_rpcs = Rpcs(*one_by_one, [&] {
+        for (const std::string& path : paths) {
+          expected.push_back(one_by_one->Stat(path, who, variant.flags));
+        }
+      });
+      const uint64_t rpcs =
+          Rpcs(*together, [&] { results = StatEach(*together, paths, who, variant.flags); });
+      EXPECT_LE(rpcs, single_rpcs) << variant.options << " variant " << &variant - variants;
+      for (size_t i = 0; i < paths.size(); ++i) {
+        const std::string text = std::string(variant.options) + " " + paths[i].substr(0, 80);
+        ASSERT_EQ(results[i].has_value(), expected[i].has_value()) << text;
+        if (results[i]) {
+          EXPECT_EQ(results[i]->fileid, expected[i]->fileid) << text;
+          EXPECT_EQ(results[i]->size_bytes, expected[i]->size_bytes) << text;
+        } else {
+          EXPECT_EQ(results[i].error(), expected[i].error()) << text;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Batches, OfColdNamesTakeFewCallsAndLeaveThemCached) {
+  std::vector<std::string> paths;
+  for (int directory = 0; directory < 8; ++directory) {
+    MakeDirectory("d" + std::to_string(directory) + "/deep");
+    for (int i = 0; i < 100; ++i) {
+      const std::string name = "d" + std::to_string(directory) + "/deep/" + std::to_string(i);
+      if (i % 10 != 0) MakeFile(name);
+      paths.push_back(Path(name));
+    }
+  }
+  for (const char* options : {"actimeo=600", "actimeo=600&nordirplus"}) {
+    auto client = Mount(options);
+    ASSERT_NE(client, nullptr);
+    const uint64_t rpcs = Rpcs(*client, [&] {
+      const auto results = StatEach(*client, paths, root_);
+      for (size_t i = 0; i < paths.size(); ++i) EXPECT_EQ(results[i].has_value(), i % 10 != 0) << i;
+    });
+    const bool listed = std::string_view(options) == "actimeo=600";
+    if (listed) {
+      EXPECT_LE(rpcs, 200u) << "listings and 80 names that are missing";
+    }
+    EXPECT_LE(rpcs, paths.size() + 40) << options;
+    if (version() == 4 && !listed) {
+      EXPECT_LE(rpcs, 300u) << "shared COMPOUNDs";
+    }
+    EXPECT_EQ(Rpcs(*client,
+                   [&] {
+                     const auto results = StatEach(*client, paths, root_, {.cached = true});
+                     for (size_t i = 0; i < paths.size(); ++i) {
+                       EXPECT_EQ(results[i] ? std::errc{} : results[i].error(),
+                                 i % 10 != 0 ? std::errc{} : std::errc::no_such_file_or_directory)
+                           << i;
+                     }
+                   }),
+              0u)
+        << options;
+  }
+}
+
+// What another client has changed meanwhile is seen after the caches' time.
+TEST_P(Batches, RevalidateWhatHasExpired) {
+  MakeDirectory("d");
+  std::vector<std::string> paths;
+  for (int i = 0; i < 50; ++i) {
+    MakeFile("d/" + std::to_string(i));
+    paths.push_back(Path("d/" + std::to_string(i)));
+  }
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  (void)StatEach(*client, paths, root_);
+  MakeFile("d/7", "longer");
+  unlink(Backing("d/8").c_str());
+  client->InvalidateCaches();
+  const auto results = StatEach(*client, paths, root_);
+  for (size_t i = 0; i < paths.size(); ++i) {
+    ASSERT_EQ(results[i].has_value(), i != 8) << i;
+    if (i != 8) {
+      EXPECT_EQ(results[i]->size_bytes, i == 7 ? 6u : 0u) << i;
+    }
+  }
+}
+
+TEST_P(Batches, NodesBelongToTheirPaths) {
+  MakeDirectory("d");
+  std::vector<std::string> paths;
+  for (int i = 0; i < 30; ++i) {
+    MakeFile("d/" + std::to_string(i), std::string(static_cast<size_t>(i), 'x'));
+    paths.push_back(std::to_string(29 - i));
+  }
+  paths.push_back("missing");
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  auto directory = client->Resolve(Path("d"), root_);
+  ASSERT_TRUE(directory);
+  std::vector<Result<std::unique_ptr<Node>>> nodes(paths.size());
+  (*directory)->ResolveEach(Views(paths), root_, nodes);
+  for (size_t i = 0; i < 30; ++i) {
+    ASSERT_TRUE(nodes[i]) << i;
+    EXPECT_EQ((*nodes[i])->Stat("", root_)->size_bytes, 29 - i);
+  }
+  EXPECT_EQ(nodes[30].error(), std::errc::no_such_file_or_directory);
+}
+
+TEST_P(Batches, ManyAtOnceWithChangesAgree) {
+  MakeDirectory("d");
+  std::vector<std::string> paths;
+  for (int i = 0; i < 200; ++i) {
+    MakeFile("d/" + std::to_string(i));
+    paths.push_back(Path("d/" + std::to_string(i)));
+  }
+  auto client = Mount("actimeo=600&nordirplus");
+  ASSERT_NE(client, nullptr);
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int turn = 0; turn < 5; ++turn) {
+        const auto results = StatEach(*client, paths, root_);
+        // The first half stays.
+        for (size_t i = 0; i < 100; ++i) EXPECT_TRUE(results[i]) << i;
+        client->DropCaches();
+      }
+    });
+  }
+  threads.emplace_back([&] {
+    for (size_t i = 100; i < 200; ++i) {
+      EXPECT_EQ(client->Unlink(paths[i], root_), std::errc{});
+      EXPECT_EQ(client->Stat(paths[i], root_).error(), std::errc::no_such_file_or_directory);
+    }
+  });
+  threads.clear();
+  const auto results = StatEach(*client, paths, root_);
+  for (size_t i = 0; i < 200; ++i) EXPECT_EQ(results[i].has_value(), i < 100) << i;
+}
+
+TEST_P(Batches, EndWithTheirDeadlineAndWhenCanceled) {
+  MakeDirectory("d");
+  std::vector<std::string> paths;
+  for (int i = 0; i < 3000; ++i) paths.push_back(Path("d/" + std::to_string(i)));
+  MakeFile("d/cached");
+  paths.push_back(Path("d/cached"));
+  auto client = Mount("actimeo=600&hard");
+  ASSERT_TRUE(client && client->Stat(paths.back(), root_));
+  server().Hang();
+  {
+    // The signal may take effect after the next answer.
+    const Deadline deadline(Deadline::Clock::now() + std::chrono::milliseconds(100));
+    std::errc error{};
+    do error = client->GetSpace(Path("d"), root_) ? std::errc{} : std::errc::timed_out;
+    while (error == std::errc{});
+    const auto results = StatEach(*client, paths, root_);
+    for (size_t i = 0; i < 3000; ++i) ASSERT_EQ(results[i].error(), std::errc::timed_out) << i;
+    EXPECT_TRUE(results.back());
+  }
+  {
+    Cancellation cancellation;
+    const CancelScope scope(cancellation);
+    const uint64_t before = client->stats().rpcs;
+    const std::jthread canceler([&] {
+      while (client->stats().rpcs == before) std::this_thread::yield();
+      cancellation.Cancel();
+    });
+    const auto results = StatEach(*client, paths, root_);
+    for (size_t i = 0; i < 3000; ++i) {
+      ASSERT_EQ(results[i].error(), std::errc::operation_canceled) << i;
+    }
+    EXPECT_TRUE(results.back());
+  }
+  server().Resume();
+  EXPECT_EQ(StatEach(*client, paths, root_)[0].error(), std::errc::no_such_file_or_directory);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, Batches, fixtures::AllVersions(), fixtures::VersionTestName);
+
+}  // namespace
+}  // namespace nfswalk
