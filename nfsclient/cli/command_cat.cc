@@ -24,6 +24,7 @@ void CatOne(Session& session, const std::string& path, std::span<std::byte> room
   if ((*file)->attributes().type == protocol::FileType::kDirectory) {
     return session.Fail(path, std::errc::is_a_directory);
   }
+  session.console().Expect((*file)->attributes().size_bytes);
   uint64_t offset_bytes = 0;
   while (!session.done()) {
     const auto count = (*file)->PRead(room, offset_bytes);

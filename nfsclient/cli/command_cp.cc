@@ -1,16 +1,20 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "nfsclient/cli/commands.h"
+#include "nfsclient/cli/copy_source.h"
+#include "nfsclient/cli/copy_threads.h"
+#include "nfsclient/cli/export_copy.h"
+#include "nfsclient/cli/interrupt_guard.h"
 #include "nfsclient/cli/join_path.h"
 #include "nfsclient/cli/local_copy.h"
 #include "nfsclient/cli/local_descriptor.h"
-#include "nfsclient/cli/tree_walk.h"
-#include "nfsclient/cli/unfinished_file.h"
+#include "nfsclient/cli/process_umask.h"
 
 namespace nfswalk::cli {
 namespace {
@@ -23,30 +27,104 @@ void RaiseDescriptorLimit() {
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// The root, "." and ".." have no name of their own: what is in them goes where `destination` is.
-LocalCopy::Place PlaceIn(const LocalDescriptor& directory, const std::string& destination,
-                         const std::string& path) {
-  const std::string name(BaseName(path));
-  if (name == "/" || name == "." || name == "..") return {directory.get(), ".", destination};
-  return {directory.get(), name, JoinPath(destination, name)};
+// "" for the root, "." and "..", which have no name of their own: what is in them goes where the
+// destination is.
+std::string NameOf(const std::string& path) {
+  std::string name(BaseName(path));
+  return name == "/" || name == "." || name == ".." ? "" : name;
 }
 
-void CopyOne(Session& session, const std::string& path, LocalCopy::Place place,
-             const CpOptions& options) {
-  const std::string target = place.path;
-  LocalCopy copy(session, std::move(place), options.preserve);
+// Has `copy` enter `path`, and waits for what it starts.
+void CopyOne(Session& session, CopySource& source, CopyThreads& threads, const std::string& path,
+             TreeVisitor& copy, const CpOptions& options) {
   if (options.recursive) {
-    WalkTree(session.client(), session.credential(), path, options.tree, copy);
+    source.Walk(path, options.tree, copy);
   } else {
-    const auto attributes = session.client().Stat(path, session.credential());
+    const auto attributes = source.Stat(path, /*follow=*/true);
     if (!attributes) return session.Fail(path, attributes.error());
     if (attributes->type == protocol::FileType::kDirectory) {
       return session.Fail(path, std::errc::is_a_directory);
     }
     copy.Enter({path, 0, *attributes});
   }
-  if (const std::errc error = copy.Sync(); error != std::errc{}) {
-    session.FailLocally(path, target, error);
+  threads.Wait();
+}
+
+void CopyHere(Session& session, CopySource& source, CopyThreads& threads,
+              std::span<const std::string> paths, const std::string& destination,
+              const CpOptions& options) {
+  const auto into =
+      LocalDescriptor::OpenDirectory(AT_FDCWD, destination, LocalDescriptor::LastLink::kFollow);
+  for (const std::string& path : paths) {
+    if (session.done()) return;
+    if (!into && paths.size() > 1) {
+      session.FailLocally(path, destination, std::errc::not_a_directory);
+      continue;
+    }
+    LocalCopy::Place place{-1, "", destination};
+    if (into) {
+      const std::string name = NameOf(path);
+      place = {into->get(), name.empty() ? "." : name,
+               name.empty() ? destination : JoinPath(destination, name)};
+    }
+    const std::string target = place.path;
+    LocalCopy copy(session, source, threads, std::move(place), options.preserve);
+    CopyOne(session, source, threads, path, copy, options);
+    if (const std::errc error = copy.Sync(); error != std::errc{}) {
+      session.FailLocally(path, target, error);
+    }
+  }
+  if (!into) return;
+  if (const std::errc error = into->Sync(); error != std::errc{}) {
+    session.FailLocally(paths.back(), destination, error);
+  }
+}
+
+// A directory of the export in which a name goes.
+struct ExportPlace {
+  std::shared_ptr<Node> directory;
+  std::string name;
+  std::string path;
+};
+
+// The place of a path that is no directory.
+Result<ExportPlace> NamedPlace(Client& to, const Credential& who, std::string path) {
+  const std::string shown = path;
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const size_t slash = path.rfind('/');
+  const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
+  const std::string directory = slash == std::string::npos ? "/" : path.substr(0, slash + 1);
+  if (NameOf(name).empty()) return std::unexpected(std::errc::no_such_file_or_directory);
+  auto node = to.Resolve(directory, who);
+  if (!node) return std::unexpected(node.error());
+  return ExportPlace{std::move(*node), name, shown};
+}
+
+void CopyToExport(Session& session, Client& to, const ExportCopy::Settings& settings,
+                  std::span<const std::string> paths, const std::string& destination,
+                  const CpOptions& options) {
+  const Credential& who = session.credential();
+  std::shared_ptr<Node> into;
+  if (const auto found = to.Stat(destination, who);
+      found && found->type == protocol::FileType::kDirectory) {
+    auto node = to.Resolve(destination, who);
+    if (node) into = std::move(*node);
+  }
+  for (const std::string& path : paths) {
+    if (session.done()) return;
+    Result<ExportPlace> place = std::unexpected(std::errc::not_a_directory);
+    if (into) {
+      const std::string name = NameOf(path);
+      place = ExportPlace{into, name, name.empty() ? destination : JoinPath(destination, name)};
+    } else if (paths.size() == 1) {
+      place = NamedPlace(to, who, destination);
+    }
+    if (!place) {
+      session.FailLocally(path, destination, place.error());
+      continue;
+    }
+    ExportCopy copy(session, settings, place->directory, place->name, place->path);
+    CopyOne(session, settings.source, settings.threads, path, copy, options);
   }
 }
 
@@ -57,22 +135,22 @@ void RunCommand(Session& session, const Paths& paths, const CpOptions& options) 
   RaiseDescriptorLimit();
   const std::string& destination = paths.back();
   const std::span sources(paths.begin(), paths.end() - 1);
-  const auto into =
-      LocalDescriptor::OpenDirectory(AT_FDCWD, destination, LocalDescriptor::LastLink::kFollow);
-  for (const std::string& path : sources) {
-    if (session.done()) return;
-    if (into) {
-      CopyOne(session, path, PlaceIn(*into, destination, path), options);
-    } else if (sources.size() == 1) {
-      CopyOne(session, path, {-1, "", destination}, options);
-    } else {
-      session.FailLocally(path, destination, std::errc::not_a_directory);
-    }
+  const auto source =
+      options.from_here ? LocalSource() : ExportSource(session.client(), session.credential());
+  CopyThreads threads(options.tree.threads);
+  if (!options.from_here && !options.to) {
+    return CopyHere(session, *source, threads, sources, destination, options);
   }
-  if (!into) return;
-  if (const std::errc error = into->Sync(); error != std::errc{}) {
-    session.FailLocally(sources.back(), destination, error);
+  ExportCopy::Settings settings{
+      .source = *source, .threads = threads, .preserve = options.preserve, .umask = ProcessUmask()};
+  if (options.from_here) {
+    return CopyToExport(session, session.client(), settings, sources, destination, options);
   }
+  auto to = Client::Mount(options.to->mount);
+  if (!to) return session.FailMount(options.to->url, to.error().message);
+  settings.same_export = options.to->same_export;
+  CopyToExport(session, **to, settings, sources, destination, options);
+  threads.Wait();
 }
 
 }  // namespace nfswalk::cli

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -159,10 +161,11 @@ void DeclarePaths(CLI::App& command, Paths& paths, PathCount count) {
   }
 }
 
-void DeclareCommonOptions(CLI::App& command, CommonOptions& options, PathCount count) {
-  const auto parse_url = [&options](const std::string& url) {
+// `copies`: what is the URL is found out by TakeOperands().
+void DeclareCommonOptions(CLI::App& command, CommonOptions& options, PathCount count, bool copies) {
+  const auto parse_url = [&options, copies](const std::string& url) {
     options.url = url;
-    return ParseMountUrl(url);
+    return copies ? MountOptions() : ParseMountUrl(url);
   };
   AddValue(command, "URL", "", options.mount, "nfs://host[:port]/export[?option&...]", parse_url)
       ->required();
@@ -187,17 +190,56 @@ void LimitCaches(MountOptions& mount) {
   }
 }
 
+MountOptions MountOf(const std::string& url) {
+  auto mount = ParseMountUrl(url);
+  if (!mount) throw CLI::ValidationError("URL", mount.error());
+  LimitCaches(*mount);
+  return *std::move(mount);
+}
+
+// [URL] PATH... [URL] PATH of cp: a path is of this machine unless there is a URL before it.
+void TakeOperands(CommonOptions& common, CpOptions& options) {
+  Paths operands = std::move(common.paths);
+  operands.insert(operands.begin(), common.url);
+  const auto is_url = [](const std::string& operand) { return operand.starts_with("nfs://"); };
+  const size_t before_last = operands.size() - 2;  // three at least
+  const bool to_url = is_url(operands[before_last]);
+  const bool from_url = is_url(operands.front()) || !to_url;
+  if (from_url) common.mount = MountOf(common.url);
+  if (to_url) {
+    CpOptions::Destination to{MountOf(operands[before_last]), operands[before_last]};
+    const auto& from = common.mount.server;
+    to.same_export = from_url && from.host == to.mount.server.host &&
+                     from.export_path == to.mount.server.export_path;
+    options.from_here = !from_url;
+    if (from_url)
+      options.to = std::move(to);
+    else
+      std::tie(common.mount, common.url) = std::tie(to.mount, to.url);
+    operands.erase(operands.end() - 2);
+  }
+  if (from_url) operands.erase(operands.begin());
+  if (operands.size() < 2) {
+    throw CLI::ValidationError("PATH", "'" + operands.back() +
+                                           "' alone: accepted are one or more "
+                                           "paths, and where they go");
+  }
+  common.paths = std::move(operands);
+}
+
 // Declares a command with what all commands have. Returns it and its options, which live as long as
 // `app`; if this command is the one that is parsed, they are copied into `invocation`.
 template <typename Options>
 std::pair<CLI::App&, Options&> AddCommand(CLI::App& app, Invocation& invocation,
                                           const Command& description) {
   CLI::App& command = *app.add_subcommand(description.name, description.summary);
-  DeclareCommonOptions(command, invocation.common, description.paths);
+  DeclareCommonOptions(command, invocation.common, description.paths,
+                       std::same_as<Options, CpOptions>);
   command.footer(std::string(description.help + 1) + kExitCodes);
   auto options = std::make_shared<Options>();
   command.callback([&invocation, &description, options] {
     invocation.command = description.name;
+    if constexpr (std::same_as<Options, CpOptions>) TakeOperands(invocation.common, *options);
     invocation.options = *options;
     if constexpr (requires { options->tree; }) LimitCaches(invocation.common.mount);
   });
@@ -361,23 +403,27 @@ void AddDu(CLI::App& app, Invocation& invocation) {
   DeclareThreads(command, options.tree);
 }
 
-constexpr Command kCp{"cp", "copy files and trees to this machine", PathCount::kTwoOrMore, R"(
-Copies from the export to a local path, the last of the PATHs: into it if it is a directory,
-else to it. A file is written under another name and renamed, so that a copy is whole or not
-there; a file in its place is replaced, a directory or a device is not. Links are followed, but
-with -r copied as links. Owners are not kept, nor set-user-ID and set-group-ID bits.
+constexpr Command kCp{"cp", "copy files and trees from and to exports", PathCount::kTwoOrMore, R"(
+Copies to the last PATH: into it if it is a directory, else to it. A URL is the export of the
+paths behind it; those before the first URL, and one behind other paths, are of this machine:
+  URL PATH... LOCAL      LOCAL... URL PATH      URL PATH... URL PATH
+A file is written under another name and renamed, so that a copy is whole or not there; a file in
+its place is replaced, a directory or a device is not. Links are followed, but with -r copied as
+links. Owners are not kept, nor set-user-ID and set-group-ID bits.
 
 Examples:
   nfswalk cp nfs://server/export etc/hostname /tmp
   nfswalk cp -rp nfs://server/export home/me/project ./project
-  nfswalk cp -r nfs://server/export . /srv/mirror
+  nfswalk cp -r ./project nfs://server/export home/me
+  nfswalk cp -r nfs://server/export home/me nfs://backup/export homes
 )"};
 
 void AddCp(CLI::App& app, Invocation& invocation) {
   auto [command, options] = AddCommand<CpOptions>(app, invocation, kCp);
   command.add_flag("-r,-R,--recursive", options.recursive, "directories with all that is in them");
   command.add_flag("-p,--preserve", options.preserve, "keep modes and times");
-  DeclareThreads(command, options.tree);
+  AddValue(command, "--threads", "NUMBER", options.tree.threads,
+           fmt::format("copy so many files at once ({})", options.tree.threads), ParseThreads);
 }
 
 constexpr Command kPut{"put", "write standard input to a file", PathCount::kOne, R"(

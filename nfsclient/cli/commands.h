@@ -62,9 +62,18 @@ struct DuOptions {
 };
 
 struct CpOptions {
-  TreeOptions tree;
+  // Another export that files are copied to.
+  struct Destination {
+    MountOptions mount;
+    std::string url;
+    bool same_export = false;  // as the source's
+  };
+
+  TreeOptions tree{.threads = 16};
   bool recursive = false;
   bool preserve = false;
+  bool from_here = false;         // from this machine, to the export of the session
+  std::optional<Destination> to;  // neither: to this machine
 };
 
 struct PutOptions {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "nfsclient/cli/escape.h"
+#include "nfsclient/cli/human_size.h"
 
 namespace nfswalk::cli {
 namespace {
@@ -68,12 +69,23 @@ void Console::ShowProgress(Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   if (!streams_.err_is_terminal || now - last_printed_ < kQuiet) return;
   const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(now - started_);
-  const char* unit = unit_.load();
-  const std::string done = unit != nullptr ? fmt::format("{} {}", done_.load(), unit)
-                                           : std::string("waiting for the server");
   progress_shown_ = true;
-  (void)WriteAll(streams_.err_fd,
-                 fmt::format("{}nfswalk: {}: {}, {} s", kWipe, task_, done, elapsed.count()));
+  (void)WriteAll(streams_.err_fd, fmt::format("{}nfswalk: {}: {}, {} s", kWipe, task_,
+                                              Progress(now - started_), elapsed.count()));
+}
+
+// "4096 bytes", or "1.5M of 12M, 3M/s, 4 s left".
+std::string Console::Progress(Clock::duration elapsed) const {
+  const char* const unit = unit_.load();
+  const uint64_t done = done_.load();
+  const uint64_t expected = expected_.load();
+  if (unit == nullptr) return "waiting for the server";
+  const double seconds = std::chrono::duration<double>(elapsed).count();
+  const double rate = static_cast<double>(done) / seconds;
+  if (expected <= done || done == 0 || seconds <= 0) return fmt::format("{} {}", done, unit);
+  const double left = static_cast<double>(expected - done) / rate;
+  return fmt::format("{} of {}, {}/s, {:.0f} s left", HumanSize(done), HumanSize(expected),
+                     HumanSize(static_cast<uint64_t>(rate)), left);
 }
 
 void Console::Finish() {

@@ -51,6 +51,8 @@ class Console {
 
   // Work done so far, in units ("entries", "bytes") of which a run has only one kind.
   void Advance(uint64_t count, const char* unit);
+  // More work of the same unit lies ahead: the progress line then has the rate and the time left.
+  void Expect(uint64_t count) { expected_ += count; }
   // Redraws the progress line if it is time for it.
   void ShowProgress(Clock::time_point now);
 
@@ -62,6 +64,7 @@ class Console {
   int output_error() const { return output_error_.load(); }
 
  private:
+  std::string Progress(Clock::duration elapsed) const;
   void FlushLocked();
   void WipeLocked();
 
@@ -70,6 +73,7 @@ class Console {
   const Clock::time_point started_;
   std::atomic<int> output_error_{0};
   std::atomic<uint64_t> done_{0};
+  std::atomic<uint64_t> expected_{0};
   std::atomic<const char*> unit_{nullptr};
 
   std::mutex mutex_;  // guards what follows, and writing to either stream

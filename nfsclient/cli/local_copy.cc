@@ -9,10 +9,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <new>
+#include <optional>
 #include <utility>
 
 #include "nfsclient/cli/join_path.h"
-#include "nfsclient/cli/link_target.h"
 #include "nfsclient/cli/process_umask.h"
 #include "nfsclient/cli/unfinished_file.h"
 #include "nfsclient/protocol/wire_limits.h"
@@ -38,7 +39,7 @@ std::string DirectoryOf(const std::string& path) {
 
 // errc{} if the name is free or that of what is replaced.
 std::errc CheckReplaceable(int directory, const std::string& name) {
-  struct stat found {};
+  struct stat found{};
   if (fstatat(directory, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) {
     return errno == ENOENT ? std::errc{} : Errno();
   }
@@ -48,8 +49,52 @@ std::errc CheckReplaceable(int directory, const std::string& name) {
 
 }  // namespace
 
-LocalCopy::LocalCopy(Session& session, Place start, bool preserve)
-    : session_(session), start_(std::move(start)), preserve_(preserve), umask_(ProcessUmask()) {}
+// Gets its mode and times when the last copy in it has ended.
+class LocalCopy::Directory {
+ public:
+  Directory(Session& session, LocalDescriptor descriptor, const Place& place, bool is_new)
+      : is_new(is_new),
+        descriptor(std::move(descriptor)),
+        path(place.path),
+        session_(session),
+        parent_(place.owner) {}
+  ~Directory() {
+    if (source_path_.empty()) return;
+    std::errc error{};
+    if (mode_) error = descriptor.SetMode(*mode_);
+    if (error == std::errc{} && times_) error = descriptor.SetTimes(*times_);
+    // Once for all names in it, also if it keeps its mode.
+    if (const std::errc lost = descriptor.Sync(); error == std::errc{}) error = lost;
+    if (error != std::errc{}) session_.FailLocally(source_path_, path, error);
+  }
+
+  void Leave(std::string source_path, std::optional<uint32_t> mode,
+             std::optional<Attributes> times) {
+    source_path_ = std::move(source_path);
+    mode_ = mode;
+    times_ = std::move(times);
+  }
+
+  const bool is_new;
+  const LocalDescriptor descriptor;
+  const std::string path;
+
+ private:
+  Session& session_;
+  const std::shared_ptr<Directory> parent_;  // ends later
+  std::string source_path_;                  // "": was not left
+  std::optional<uint32_t> mode_;
+  std::optional<Attributes> times_;
+};
+
+LocalCopy::LocalCopy(Session& session, CopySource& source, CopyThreads& threads, Place start,
+                     bool preserve)
+    : session_(session),
+      source_(source),
+      threads_(threads),
+      start_(std::move(start)),
+      preserve_(preserve),
+      umask_(ProcessUmask()) {}
 
 void LocalCopy::Enter(const TreeEntry& entry) {
   if (entry.depth > lost_depth_) return;
@@ -62,9 +107,12 @@ void LocalCopy::Enter(const TreeEntry& entry) {
     case FileType::kDirectory:
       return MakeDirectory(entry, *place);
     case FileType::kRegular:
-      return CopyFile(entry, *place);
+      session_.console().Expect(entry.attributes.size_bytes);
+      threads_.Start([this, entry, place = *place] { CopyFile(entry, place); });
+      return;
     case FileType::kSymlink:
-      return CopyLink(entry, *place);
+      threads_.Start([this, entry, place = *place] { CopyLink(entry, place); });
+      return;
     default:
       return session_.Fail(entry.path, std::errc::operation_not_supported);
   }
@@ -80,13 +128,14 @@ Result<LocalCopy::Place> LocalCopy::PlaceOf(const TreeEntry& entry) {
   if (name == "." || name == ".." || protocol::CheckName(name) != std::errc{}) {
     return std::unexpected(std::errc::invalid_argument);
   }
-  return Place{inside_.back().descriptor.get(), name, JoinPath(inside_.back().path, name)};
+  const auto& inside = inside_.back();
+  return Place{inside->descriptor.get(), name, JoinPath(inside->path, name), inside};
 }
 
 // The links of a path that the user named are followed, the last one to the file it leads to.
 Result<LocalCopy::Place> LocalCopy::NamedPlace(FileType type) {
   std::string path = start_.path;
-  struct stat found {};
+  struct stat found{};
   if (type == FileType::kDirectory) {
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   } else if (path.ends_with('/')) {
@@ -111,7 +160,7 @@ void LocalCopy::MakeDirectory(const TreeEntry& entry, const Place& place) {
   if (made || error == std::errc::file_exists) {
     auto directory = LocalDescriptor::OpenDirectory(place.directory, place.name, LastLink::kRefuse);
     if (directory) {
-      inside_.push_back({std::move(*directory), place.path, made});
+      inside_.push_back(std::make_shared<Directory>(session_, std::move(*directory), place, made));
       return Report(entry, place, 0);
     }
     error = directory.error();
@@ -126,35 +175,33 @@ void LocalCopy::Leave(const TreeEntry& directory) {
     lost_depth_ = std::numeric_limits<size_t>::max();
     return;
   }
-  const Directory made = std::move(inside_.back());
+  const auto made = std::move(inside_.back());
   inside_.pop_back();
   const Attributes& attributes = directory.attributes;
-  std::errc error{};
-  if (made.is_new || preserve_) error = made.descriptor.SetMode(ModeOf(attributes));
-  if (error == std::errc{} && preserve_) error = made.descriptor.SetTimes(attributes);
-  // Once for all names in it, also if it keeps its mode.
-  if (const std::errc lost = made.descriptor.Sync(); error == std::errc{}) error = lost;
-  if (error != std::errc{}) session_.FailLocally(directory.path, made.path, error);
+  made->Leave(directory.path,
+              made->is_new || preserve_ ? std::optional(ModeOf(attributes)) : std::nullopt,
+              preserve_ ? std::optional(attributes) : std::nullopt);
 }
 
-void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) {
+void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
+  if (session_.done()) return;
   const auto fail = [&](std::errc error) { session_.FailLocally(entry.path, place.path, error); };
   if (const std::errc error = CheckReplaceable(place.directory, place.name); error != std::errc{}) {
     return fail(error);
   }
-  const auto file = session_.client().Open(entry.path, kMayRead, session_.credential());
-  if (!file) return session_.Fail(entry.path, file.error());
+  const auto reader = source_.Open(entry.path);
+  if (!reader) return session_.Fail(entry.path, reader.error());
   UnfinishedFile local;
   if (const std::errc error = local.Create(place.directory); error != std::errc{}) {
     return fail(error);
   }
   std::vector<std::byte> room(
-      std::clamp((*file)->attributes().size_bytes, kRoomBytesMin, kRoomBytesMax));
+      std::clamp(entry.attributes.size_bytes + 1, kRoomBytesMin, kRoomBytesMax));
   uint64_t offset_bytes = 0;
-  for (;;) {
-    const auto count = (*file)->PRead(room, offset_bytes);
+  for (bool more = true; more;) {
+    const auto count = (*reader)(room, offset_bytes);
     if (!count) return session_.Fail(entry.path, count.error());
-    if (*count == 0) break;
+    more = *count == room.size();
     if (const std::errc error = local.Write({room.data(), *count}); error != std::errc{}) {
       return fail(error);
     }
@@ -166,11 +213,13 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) {
   if (error == std::errc{}) error = local.Finish(place.name);
   if (error != std::errc{}) return fail(error);
   Report(entry, place, offset_bytes);
+} catch (const std::bad_alloc&) {
+  session_.FailLocally(entry.path, place.path, std::errc::not_enough_memory);
 }
 
 // The place of a link is itself, wherever a link leads that is there already.
-void LocalCopy::CopyLink(const TreeEntry& entry, const Place& place) {
-  const auto text = ReadLinkTarget(session_, entry.path);
+void LocalCopy::CopyLink(const TreeEntry& entry, const Place& place) try {
+  const auto text = source_.ReadLink(entry.path);
   if (!text) return session_.Fail(entry.path, text.error());
   std::errc error = CheckReplaceable(place.directory, place.name);
   UnfinishedFile local;
@@ -179,6 +228,8 @@ void LocalCopy::CopyLink(const TreeEntry& entry, const Place& place) {
   if (error == std::errc{}) error = local.Finish(place.name);
   if (error != std::errc{}) return session_.FailLocally(entry.path, place.path, error);
   Report(entry, place, text->size());
+} catch (const std::bad_alloc&) {
+  session_.FailLocally(entry.path, place.path, std::errc::not_enough_memory);
 }
 
 std::errc LocalCopy::Sync() const { return named_in_.Sync(); }

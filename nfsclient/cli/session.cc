@@ -1,8 +1,11 @@
 #include "nfsclient/cli/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "nfsclient/cli/error_text.h"
+#include "nfsclient/cli/escape.h"
 
 namespace nfswalk::cli {
 
@@ -28,7 +31,7 @@ void Session::Fail(std::string_view path, std::errc error) {
     Print(object);
   }
   console_.Complain(FailureText(command_, path, error, credential_));
-  exit_code_ = std::max(exit_code_, IsServerFailure(error) ? kExitServerFailed : kExitPathFailed);
+  RaiseExitCode(IsServerFailure(error) ? kExitServerFailed : kExitPathFailed);
 }
 
 void Session::Report(std::string_view path, std::errc error) {
@@ -44,7 +47,17 @@ void Session::FailLocally(std::string_view path, std::string_view local_path, st
     Print(object);
   }
   console_.Complain(LocalFailureText(command_, path, local_path, error));
-  exit_code_ = std::max(exit_code_, kExitPathFailed);
+  RaiseExitCode(kExitPathFailed);
+}
+
+void Session::FailMount(std::string_view url, std::string_view why) {
+  console_.Complain(fmt::format("mount '{}': {}", Escape(url), Escape(why)));
+  RaiseExitCode(kExitServerFailed);
+}
+
+void Session::RaiseExitCode(ExitCode code) {
+  const std::lock_guard lock(mutex_);
+  exit_code_ = std::max(exit_code_, code);
 }
 
 }  // namespace nfswalk::cli

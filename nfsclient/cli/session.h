@@ -1,11 +1,12 @@
 // session: one run of a command over a mounted export: the options of all commands, credential,
 // output, failures and exit code.
 //
-// Thread safety: one thread.
+// Thread safety: any thread, but for exit_code(): when no other call is in progress.
 #ifndef NFSWALK_NFSCLIENT_CLI_SESSION_H_
 #define NFSWALK_NFSCLIENT_CLI_SESSION_H_
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -60,18 +61,24 @@ class Session {
   // a key "to".
   void FailLocally(std::string_view path, std::string_view local_path, std::errc error);
 
+  // A second export could not be mounted.
+  void FailMount(std::string_view url, std::string_view why);
+
   // True once the output failed (EPIPE): the command stops.
   bool done() const { return console_.output_error() != 0; }
 
   ExitCode exit_code() const { return exit_code_; }
 
  private:
+  void RaiseExitCode(ExitCode code);
+
   Client& client_;
   Console& console_;
   const std::string command_;
   const Credential credential_;
   const bool json_;
-  ExitCode exit_code_ = kExitOk;
+  std::mutex mutex_;
+  ExitCode exit_code_ = kExitOk;  // written with mutex_
 };
 
 }  // namespace nfswalk::cli

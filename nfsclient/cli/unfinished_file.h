@@ -8,17 +8,16 @@
 // Names are of the directory given as a descriptor, which outlives the UnfinishedFile: no link
 // leads elsewhere.
 //
-// Thread safety: one UnfinishedFile at a time. Errors are those of open(2), write(2), rename(2) ...
+// Thread safety: each is one thread's. Errors are those of open(2), write(2), rename(2) ...
 #ifndef NFSWALK_NFSCLIENT_CLI_UNFINISHED_FILE_H_
 #define NFSWALK_NFSCLIENT_CLI_UNFINISHED_FILE_H_
 
-#include <csignal>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <system_error>
-#include <thread>
 
+#include "nfsclient/cli/interrupt_guard.h"
 #include "nfsclient/cli/local_descriptor.h"
 #include "nfsclient/client.h"
 
@@ -26,7 +25,7 @@ namespace nfswalk::cli {
 
 class UnfinishedFile {
  public:
-  UnfinishedFile() = default;
+  UnfinishedFile();
   ~UnfinishedFile();
   UnfinishedFile(const UnfinishedFile&) = delete;
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
@@ -48,23 +47,12 @@ class UnfinishedFile {
   [[nodiscard]] std::errc Finish(const std::string& name);
 
  private:
+  void Remove() const;
+
   LocalDescriptor descriptor_;
   int directory_ = -1;
-  std::string name_;  // "" when there is nothing to remove
-};
-
-// SIGINT, SIGTERM and SIGHUP end the process as ever, but not before the unfinished file is gone.
-// Those that are ignored stay so, and all without a thread for them. Construct and destroy on one
-// thread; one at a time.
-class InterruptGuard {
- public:
-  InterruptGuard();
-  ~InterruptGuard();
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
-
- private:
-  std::jthread thread_;
+  std::string name_;  // "" when there is nothing to remove; changed within a BeginChange()
+  Unfinished unfinished_;
 };
 
 }  // namespace nfswalk::cli

@@ -17,12 +17,12 @@
 #include "nfsclient/c_api/nfswalk.h"
 #endif
 
-#define CHECK(condition)                                                            \
-  do {                                                                              \
-    if (!(condition)) {                                                             \
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    if (!(condition)) {                                                       \
       fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                                      \
-    }                                                                               \
+      exit(1);                                                                \
+    }                                                                         \
   } while (0)
 
 static nfswalk_client* client;

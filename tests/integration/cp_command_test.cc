@@ -184,6 +184,105 @@ TEST_P(CpCommandTest, JsonNamesSourceAndTarget) {
   EXPECT_EQ(failed[0]["error"]["name"], "ENOENT");
 }
 
+// A tree with all that can be copied.
+constexpr const char* kTree =
+    "mkdir -p src/sub/deep src/empty src/.hidden; echo a > src/a; echo bb > src/sub/b; : > "
+    "src/none;"
+    "yes | head -c 3000000 > src/sub/large; ln -s a src/link; ln -s /no/such src/nowhere;"
+    "echo c > 'src/sub/deep/new\nline'; chmod 750 src/sub; chmod 600 src/a; chmod 444 src/none;"
+    "chmod 1777 src/empty; for i in $(seq 40); do echo $i > src/sub/deep/$i; done;"
+    "touch -hd '2001-02-03 04:05:06.789' src/a src/link src/sub/deep src/empty; echo other > other;"
+    "mkdir there; echo old > there/other; ln -s other there/l";
+constexpr const char* kShow =
+    "find . -mindepth 1 -printf '%P %m %y %l\\n' | LC_ALL=C sort;"
+    "find . -type f -exec cksum {} + | LC_ALL=C sort";
+
+struct CopyRow {
+  const char* flags;
+  const char* sources;  // of the source's directory
+  const char* target;   // of the target's
+};
+constexpr CopyRow kCopies[] = {
+    {"-r", "src", "new"},     {"-rp", "src", "new"},        {"-r", "src other", "there"},
+    {"", "src/a", "copy"},    {"", "src/a other", "there"}, {"-p", "src/a", "copy"},
+    {"", "src/link", "copy"}, {"-r", "src/link", "copy"},   {"-r", "src/.", "there"},
+    {"-r", "src", "there"},   {"-r", "src/sub/", "new"},    {"-rp", "src/sub src/empty", "there"},
+};
+
+// The same arguments for coreutils, from and to local directories, leave the same.
+TEST_P(CpCommandTest, CopiesToAnExportLeaveWhatCoreutilsLeave) {
+  const std::string binary = std::filesystem::absolute(kBinary).string();
+  for (const CopyRow& row : kCopies) {
+    for (const bool from_export : {false, true}) {
+      Shell("rm -rf * .??*");
+      Here("rm -rf * .??*");
+      Here(kTree);
+      Here("mkdir expected; cp -a there expected");
+      Shell(std::string(kTree) + "; mkdir to; mv there to");
+      const std::string target = std::string(row.target);
+      Here(std::string("cp ") + row.flags + " " + row.sources + " expected/" + target);
+      const std::string source = from_export ? "'" + Url() + "' " : "";
+      const ProgramRun run =
+          RunProgram({"sh", "-c",
+                      "cd '" + local_.string() + "'; exec " + binary + " cp " + row.flags + " " +
+                          source + row.sources + " '" + Url() + "' to/" + target});
+      EXPECT_EQ(run.exit_code, 0) << row.flags << " " << row.sources << "\n" << run.err;
+      EXPECT_EQ(Shell(std::string("cd to; ") + kShow), Here(std::string("cd expected; ") + kShow))
+          << row.flags << " " << row.sources << " " << row.target << " " << from_export;
+    }
+  }
+}
+
+TEST_P(CpCommandTest, TimesAreKeptOnTheExportOnDemand) {
+  Here(kTree);
+  EXPECT_EQ(Run({"cp", "-rp", Local("src"), Url(), "new"}).exit_code, 0);
+  EXPECT_EQ(Shell("cd new; stat -c '%n %y' a sub/deep empty"),
+            Here("cd src; stat -c '%n %y' a sub/deep empty"));
+}
+
+TEST_P(CpCommandTest, OnTheExportOnlyFilesAreReplacedAndNoLinkIsFollowed) {
+  Here("mkdir -p d/sub; echo new > d/f; echo new > d/sub/g; mkfifo d/pipe");
+  Shell(
+      "mkdir -p to/d outside to/file.d; echo old > outside/f; ln -s ../../outside/f to/d/f;"
+      "ln -s ../../outside to/d/sub; mkdir to/f; mkfifo to/p");
+  const ProgramRun run = Run({"cp", "-r", Local("d"), Url(), "to"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("to 'to/d/sub': Not a directory"),
+                             HasSubstr("d/pipe': Operation not supported")));
+  EXPECT_EQ(Shell("cat outside/f to/d/f; ls outside"), "old\nnew\nf\n");
+  EXPECT_THAT(Run({"cp", Local("d/f"), Url(), "to"}).err, HasSubstr("Is a directory"));
+  EXPECT_THAT(Run({"cp", Local("d/f"), Url(), "to/p"}).err, HasSubstr("File exists"));
+  EXPECT_THAT(Run({"cp", Local("d/f"), Url(), "no/such"}).err, HasSubstr("No such file"));
+  EXPECT_THAT(Run({"cp", Local("d/f"), Local("d/sub/g"), Url(), "new"}).err,
+              HasSubstr("Not a directory"));
+  EXPECT_THAT(Run({"cp", Local("missing"), Url(), "new"}).err, HasSubstr("No such file"));
+  EXPECT_EQ(Shell("find . -name '.nfswalk*'"), "");
+}
+
+TEST_P(CpCommandTest, ADirectoryIsNotCopiedIntoItself) {
+  Shell("mkdir -p d/sub; echo a > d/f");
+  const ProgramRun run = Run({"cp", "-r", Url(), "d", Url(), "d/sub"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(Shell("cat d/sub/d/f; ls d/sub/d/sub 2>/dev/null"), "a\n");
+  EXPECT_EQ(Run({"cp", "-r", Url(), "d", Url(), "."}).exit_code, 1);
+}
+
+// The file is so large that the copy is still running when the signal arrives.
+TEST_P(CpCommandTest, AnInterruptedCopyLeavesNothingOnTheExport) {
+  Here("truncate -s 1T endless");
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const Descriptor null(open("/dev/null", O_WRONLY));
+    const pid_t pid = Spawn({"cp", Local("endless"), Url(), "copy"}, null.fd, null.fd);
+    while (Shell("find . -name '.nfswalk*' -size +0") == "") {
+    }
+    kill(pid, signal);
+    int status = 0;
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal);
+    EXPECT_EQ(Shell("find . -mindepth 1"), "");
+  }
+}
+
 TEST_P(CpCommandTest, WithoutATargetTheCommandLineIsWrong) {
   const ProgramRun run = Run({"cp", Url(), "f"});
   EXPECT_EQ(run.exit_code, 2);

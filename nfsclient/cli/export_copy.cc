@@ -1,0 +1,278 @@
+#include "nfsclient/cli/export_copy.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <span>
+#include <utility>
+
+#include "nfsclient/cli/join_path.h"
+#include "nfsclient/cli/unfinished_file.h"
+#include "nfsclient/protocol/wire_limits.h"
+
+namespace nfswalk::cli {
+namespace {
+
+// Read and written at once. Pieces of what is large are under way together.
+constexpr uint64_t kRoomBytesMin = 64 * 1024;
+constexpr uint64_t kRoomBytesMax = 8 * 1024 * 1024;
+
+std::errc ErrorOf(const auto& result) { return result ? std::errc{} : result.error(); }
+
+// An empty file of the export under a name of its own, removed unless Finish() is reached.
+class UnfinishedExportFile {
+ public:
+  UnfinishedExportFile(Node& directory, const Credential& credential)
+      : directory_(directory), credential_(credential), unfinished_([this] { Remove(); }) {}
+  ~UnfinishedExportFile() {
+    unfinished_.Forget();
+    Remove();
+  }
+  UnfinishedExportFile(const UnfinishedExportFile&) = delete;
+  UnfinishedExportFile& operator=(const UnfinishedExportFile&) = delete;
+
+  // `make(name)` makes the file or link under a free name.
+  template <typename Make>
+  std::errc Create(Make make) {
+    const auto changing = Unfinished::BeginChange();
+    for (int tries = 0; tries < kNamesTried; ++tries) {
+      const std::string name = UnfinishedName();
+      const std::errc error = make(name);
+      if (error == std::errc::file_exists) continue;
+      if (error == std::errc{}) name_ = name;
+      return error;
+    }
+    return std::errc::file_exists;
+  }
+  const std::string& name() const { return name_; }
+  std::errc Finish(const std::string& name) {
+    const auto changing = Unfinished::BeginChange();
+    const std::errc error = directory_.Rename(name_, directory_, name, credential_);
+    if (error == std::errc{}) name_.clear();
+    return error;
+  }
+
+ private:
+  static constexpr int kNamesTried = 100;
+
+  void Remove() {
+    if (!name_.empty()) (void)directory_.Unlink(name_, credential_);
+    name_.clear();
+  }
+
+  Node& directory_;
+  const Credential& credential_;
+  std::string name_;  // changed within a BeginChange()
+  Unfinished unfinished_;
+};
+
+}  // namespace
+
+// Made durable in its modes and times when the last copy in it has ended.
+class ExportCopy::Directory {
+ public:
+  Directory(Session& session, std::shared_ptr<Node> node, std::shared_ptr<Directory> parent,
+            std::string path)
+      : session_(session),
+        node_(std::move(node)),
+        parent_(std::move(parent)),
+        path_(std::move(path)) {}
+  ~Directory() {
+    if (source_path_.empty()) return;
+    const std::errc error = ErrorOf(node_->SetAttributesOf("", at_end_, session_.credential()));
+    if (error != std::errc{}) session_.FailLocally(source_path_, path_, error);
+  }
+
+  void SetAtEnd(std::string source_path, const SetAttributes& attributes) {
+    source_path_ = std::move(source_path);
+    at_end_ = attributes;
+  }
+  Node& node() { return *node_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  Session& session_;
+  const std::shared_ptr<Node> node_;
+  const std::shared_ptr<Directory> parent_;  // ends later
+  const std::string path_;
+  std::string source_path_;  // "": nothing is set
+  SetAttributes at_end_;
+};
+
+ExportCopy::ExportCopy(Session& session, const Settings& settings, std::shared_ptr<Node> directory,
+                       std::string target, std::string path)
+    : session_(session),
+      settings_(settings),
+      start_(std::make_shared<Directory>(session, std::move(directory), nullptr, "")),
+      target_(std::move(target)),
+      path_(std::move(path)) {}
+
+void ExportCopy::Enter(const TreeEntry& entry) {
+  if (entry.depth > lost_depth_) return;
+  Place place{start_, target_, path_};
+  if (entry.depth > 0) {
+    const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
+    if (name == "." || name == ".." || protocol::CheckName(name) != std::errc{}) {
+      return session_.Fail(entry.path, std::errc::invalid_argument);
+    }
+    place = {inside_.back(), name, JoinPath(inside_.back()->path(), name)};
+  }
+  switch (entry.attributes.type) {
+    case FileType::kDirectory:
+      return MakeDirectory(entry, place);
+    case FileType::kRegular:
+      session_.console().Expect(entry.attributes.size_bytes);
+      settings_.threads.Start([this, entry, place] { CopyFile(entry, place); });
+      return;
+    case FileType::kSymlink:
+      settings_.threads.Start([this, entry, place] { CopyLink(entry, place); });
+      return;
+    default:
+      return session_.Fail(entry.path, std::errc::operation_not_supported);
+  }
+}
+
+void ExportCopy::MakeDirectory(const TreeEntry& entry, const Place& place) {
+  if (IsTarget(entry)) {
+    lost_depth_ = entry.depth;
+    return session_.Fail(entry.path, std::errc::invalid_argument);
+  }
+  const Credential& who = session_.credential();
+  Node& parent = place.directory->node();
+  bool made = false;
+  std::errc error{};
+  if (!place.name.empty()) {
+    // Of its owner alone until its entries are there.
+    error = ErrorOf(parent.MakeDirectory(place.name, 0700, who));
+    made = error == std::errc{};
+  }
+  if (made || error == std::errc{} || error == std::errc::file_exists) {
+    auto node = parent.Resolve(place.name, who, {.no_follow = true});
+    error = ErrorOf(node);
+    if (node) {
+      const auto found = (*node)->Stat("", who);
+      error = ErrorOf(found);
+      if (found && found->type != FileType::kDirectory) error = std::errc::not_a_directory;
+      if (found && entry.depth == 0) target_id_ = {found->fsid, found->fileid};
+      if (IsTarget(entry)) error = std::errc::invalid_argument;  // onto itself
+    }
+    if (error == std::errc{}) {
+      auto directory =
+          std::make_shared<Directory>(session_, std::move(*node), place.directory, place.path);
+      if (made || settings_.preserve) {
+        directory->SetAtEnd(entry.path, FinalAttributes(entry.attributes));
+      }
+      inside_.push_back(std::move(directory));
+      return Report(entry, place.path, 0);
+    }
+  }
+  lost_depth_ = entry.depth;
+  session_.FailLocally(entry.path, place.path, error);
+}
+
+// Whether the directory is the one that is made: a copy of it into itself would not end.
+bool ExportCopy::IsTarget(const TreeEntry& entry) const {
+  const std::pair id{entry.attributes.fsid, entry.attributes.fileid};
+  return settings_.same_export && target_id_ == id;
+}
+
+void ExportCopy::Leave(const TreeEntry& directory) {
+  if (directory.depth > lost_depth_) return;
+  if (directory.depth == lost_depth_) {
+    lost_depth_ = std::numeric_limits<size_t>::max();
+    return;
+  }
+  inside_.pop_back();
+}
+
+// errc{} if the name is free or that of what is replaced.
+std::errc ExportCopy::CheckReplaceable(const Place& place) const {
+  const auto found =
+      place.directory->node().Stat(place.name, session_.credential(), {.no_follow = true});
+  if (!found) {
+    return found.error() == std::errc::no_such_file_or_directory ? std::errc{} : found.error();
+  }
+  if (found->type == FileType::kDirectory) return std::errc::is_a_directory;
+  return found->type == FileType::kRegular || found->type == FileType::kSymlink
+             ? std::errc{}
+             : std::errc::file_exists;
+}
+
+void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
+  if (session_.done()) return;
+  const auto fail = [&](std::errc error) { session_.FailLocally(entry.path, place.path, error); };
+  const Credential& who = session_.credential();
+  Node& node = place.directory->node();
+  const auto reader = settings_.source.Open(entry.path);
+  if (!reader) return session_.Fail(entry.path, reader.error());
+  if (const std::errc error = CheckReplaceable(place); error != std::errc{}) return fail(error);
+  UnfinishedExportFile unfinished(node, who);
+  std::errc error = unfinished.Create([&](const std::string& name) {
+    return ErrorOf(node.Create(name, 0600, /*exclusive=*/true, who));
+  });
+  if (error != std::errc{}) return fail(error);
+  const auto file = node.Open(unfinished.name(), kMayWrite, who, {.no_follow = true});
+  if (!file) return fail(file.error());
+  std::vector<std::byte> room(
+      std::clamp(entry.attributes.size_bytes + 1, kRoomBytesMin, kRoomBytesMax));
+  uint64_t offset_bytes = 0;
+  for (bool more = true; more;) {
+    const auto count = (*reader)(room, offset_bytes);
+    if (!count) return session_.Fail(entry.path, count.error());
+    more = *count == room.size();
+    for (std::span<const std::byte> data(room.data(), *count); !data.empty();) {
+      const auto written = (*file)->PWrite(data, offset_bytes);
+      if (!written) return fail(written.error());
+      data = data.subspan(*written);
+      offset_bytes += *written;
+      session_.console().Advance(*written, "bytes");
+    }
+  }
+  error = ErrorOf((*file)->SetAttributesOf(FinalAttributes(entry.attributes)));
+  if (error == std::errc{}) error = unfinished.Finish(place.name);
+  if (error != std::errc{}) return fail(error);
+  Report(entry, place.path, offset_bytes);
+} catch (const std::bad_alloc&) {
+  session_.FailLocally(entry.path, place.path, std::errc::not_enough_memory);
+}
+
+void ExportCopy::CopyLink(const TreeEntry& entry, const Place& place) try {
+  const Credential& who = session_.credential();
+  Node& node = place.directory->node();
+  const auto text = settings_.source.ReadLink(entry.path);
+  if (!text) return session_.Fail(entry.path, text.error());
+  std::errc error = CheckReplaceable(place);
+  UnfinishedExportFile unfinished(node, who);
+  if (error == std::errc{}) {
+    error = unfinished.Create(
+        [&](const std::string& name) { return ErrorOf(node.MakeSymlink(*text, name, who)); });
+  }
+  if (error == std::errc{}) error = unfinished.Finish(place.name);
+  if (error != std::errc{}) return session_.FailLocally(entry.path, place.path, error);
+  Report(entry, place.path, text->size());
+} catch (const std::bad_alloc&) {
+  session_.FailLocally(entry.path, place.path, std::errc::not_enough_memory);
+}
+
+// The owner is not kept, so the bits that would act in his name are not either.
+uint32_t ExportCopy::ModeOf(const Attributes& attributes) const {
+  return settings_.preserve ? attributes.mode & 01777 : attributes.mode & 0777 & ~settings_.umask;
+}
+
+SetAttributes ExportCopy::FinalAttributes(const Attributes& attributes) const {
+  SetAttributes set{.mode = ModeOf(attributes)};
+  if (settings_.preserve) {
+    set.atime = protocol::SetTime{attributes.atime};
+    set.mtime = protocol::SetTime{attributes.mtime};
+  }
+  return set;
+}
+
+void ExportCopy::Report(const TreeEntry& entry, const std::string& path, uint64_t size_bytes) {
+  if (!session_.json()) return;
+  JsonObject object = PathJson(entry.path);
+  AddBytes(object, "to", path);
+  session_.Print(object.Set("type", TypeName(entry.attributes.type)).Set("size_bytes", size_bytes));
+}
+
+}  // namespace nfswalk::cli
