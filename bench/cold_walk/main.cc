@@ -119,12 +119,14 @@ class ColdRun {
       const ColdSetting setting{.version = version, .kind = WalkKind::kLarge};
       AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
     }
+    AddBatches(/*distant=*/false);
     for (const int version : kVersions) {
       const ColdSetting setting{.version = version, .kind = WalkKind::kChanges};
       AddContender("nfswalk", setting, MakeNfswalkChanges(place_, setting), 1);
       AddContender("raw calls", setting, MakeRawChanges(place_, setting), 1);
     }
     if (place_.distant_port == 0) return {};
+    AddBatches(/*distant=*/true);
     for (const WalkKind kind : {WalkKind::kPath, WalkKind::kExpired}) {
       for (const int version : kVersions) {
         const ColdSetting setting{.version = version, .kind = kind, .distant = true};
@@ -134,6 +136,18 @@ class ColdRun {
     return {};
   }
 
+  // With listings instead of lookups where they are fewer, and without.
+  void AddBatches(bool distant) {
+    for (const int version : kVersions) {
+      for (const bool list_ahead : {true, false}) {
+        const ColdSetting setting{.version = version,
+                                  .kind = WalkKind::kBatch,
+                                  .list_ahead = list_ahead,
+                                  .distant = distant};
+        AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
+      }
+    }
+  }
   void AddContender(std::string_view who, const ColdSetting& setting, ColdSubject subject,
                     uint64_t one_in) {
     contenders_.push_back({SubjectName(who, setting), setting, std::move(subject),
@@ -165,7 +179,7 @@ class ColdRun {
 
   static void AddLongest(Row& row, const Turns& turns, size_t number) {
     if (!turns.WhyDisturbed(number).empty()) return;
-    const auto median_ns = [&](double Turn::*seconds) {
+    const auto median_ns = [&](double Turn::* seconds) {
       return turns.Of(number, [=](const Turn& turn) { return turn.*seconds * 1e9; }).median;
     };
     row.Set("longest_ns", median_ns(&Turn::longest_s))

@@ -90,12 +90,32 @@ std::expected<Turn, std::string> FindByOne(Client& client, const ColdPlace& plac
   return turn;
 }
 
+// All files of a walk by path in one call.
+std::expected<Turn, std::string> StatTogether(Client& client, const ColdPlace& place) {
+  const auto& files = place.tree.paths();
+  const std::vector<std::string_view> paths(files.begin(), files.end());
+  std::vector<Result<Attributes>> results(paths.size());
+  const MachineShare machine(place.server.server_pid());
+  const auto started = std::chrono::steady_clock::now();
+  client.StatEach(paths, kRoot, results);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    if (!results[i]) return Failed("stat", paths[i], results[i].error());
+    if (results[i]->type == protocol::FileType::kRegular) continue;
+    return std::unexpected(files[i] + " is no regular file");
+  }
+  Turn turn{.ops = paths.size(), .seconds = took.count()};
+  machine.AddTo(turn);
+  return turn;
+}
+
 std::expected<ColdTurn, std::string> WalkOnce(Client& client, const ColdPlace& place,
                                               const ColdSetting& setting) {
   std::vector<std::unique_ptr<WalkCalls>> calls;
   while (calls.size() < setting.threads) calls.push_back(std::make_unique<NfswalkCalls>(client));
   const uint64_t rpcs_before = client.stats().rpcs;
-  const auto turn = setting.kind == WalkKind::kFind && setting.threads == 1
+  const auto turn = setting.kind == WalkKind::kBatch ? StatTogether(client, place)
+                    : setting.kind == WalkKind::kFind && setting.threads == 1
                         ? FindByOne(client, place)
                         : Walk(setting.kind, place.tree, 1, calls, place.server.server_pid());
   if (!turn) return std::unexpected(turn.error());

@@ -97,6 +97,7 @@ uint64_t FilesOf(WalkKind kind, const ColdTree& tree, uint64_t one_in) {
   switch (kind) {
     case WalkKind::kPath:
     case WalkKind::kExpired:
+    case WalkKind::kBatch:
       return (files + one_in - 1) / one_in;
     case WalkKind::kFind:
       return files + 1;
@@ -131,6 +132,7 @@ std::expected<Turn, std::string> Walk(WalkKind kind, const ColdTree& tree, uint6
       case WalkKind::kLarge:
         return StatLarge(mine, {tree.large().data(), FilesOf(kind, tree, one_in)}, thread,
                          calls.size(), counts[thread]);
+      case WalkKind::kBatch:
       case WalkKind::kChanges:
         std::unreachable();
     }

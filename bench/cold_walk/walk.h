@@ -22,11 +22,12 @@ enum class WalkKind : uint8_t {
   kFind,     // every directory is listed, breadth and depth as they come
   kDeep,     // stat of the one file at depth 8
   kLarge,    // stat of one in kLargeOneIn files of the large directory, in random order
+  kBatch,    // the same files as kPath, by one call of a batch
   kChanges,  // no walk: one name is made and removed in a warm directory at depth 8
 };
 constexpr std::string_view NameOf(WalkKind kind) {
-  constexpr std::string_view kNames[] = {"path", "expired", "find",
-                                         "deep", "large",   "create+unlink"};
+  constexpr std::string_view kNames[] = {"path",  "expired", "find",         "deep",
+                                         "large", "batch",   "create+unlink"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -49,10 +50,10 @@ inline constexpr uint64_t kLargeOneIn = 10;
 // Files that a whole walk meets, or pairs of changes.
 uint64_t FilesOf(WalkKind kind, const ColdTree& tree, uint64_t one_in);
 
-// Preconditions: `kind` is not kChanges. Walks `tree` by as many threads as there are `calls`,
-// which may run on any processor: the server needs them too. A walk by path looks at one in
-// `one_in` files. `server`: as for MachineShare. A walk that met another number of files than
-// FilesOf() is an error, unless an interrupt ended it.
+// Preconditions: `kind` is neither kBatch nor kChanges. Walks `tree` by as many threads as there
+// are `calls`, which may run on any processor: the server needs them too. A walk by path looks at
+// one in `one_in` files. `server`: as for MachineShare. A walk that met another number of files
+// than FilesOf() is an error, unless an interrupt ended it.
 std::expected<Turn, std::string> Walk(WalkKind kind, const ColdTree& tree, uint64_t one_in,
                                       std::span<const std::unique_ptr<WalkCalls>> calls,
                                       pid_t server);

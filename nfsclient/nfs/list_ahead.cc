@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <new>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/readdir.h"
@@ -74,6 +76,81 @@ bool IsDue(size_t children, size_t entries) {
   return due == children;
 }
 
+// The listing of a directory in which a batch misses names.
+struct BatchListing {
+  DentryRef* directory;
+  size_t entries_max;
+  vfs::LookupsInFlight::Ticket first_reply;
+  DirectoryStream stream = {};
+  size_t entries = 0;
+  size_t cached = 0;
+  bool ended = false;
+};
+
+bool PaysToList(icache::Inode& directory, size_t names) {
+  constexpr uint64_t kEntryBytesMin = 20;  // tmpfs
+  if (names < kIfUnknown) return false;
+  size_t expected = directory.lookup_misses.entries();
+  if (expected == 0) {
+    protocol::Attributes attributes;
+    CopyAttributes(directory, attributes);
+    expected = attributes.size_bytes / kEntryBytesMin;
+  }
+  return expected <= names * kEntriesPerCall;
+}
+
+void Account(BatchListing& listing, std::errc error) {
+  for (const protocol::DirectoryEntry& entry : listing.stream.entries()) {
+    if (IsDots(entry)) continue;
+    ++listing.entries;
+    listing.cached += entry.attributes && entry.handle;
+  }
+  listing.first_reply = {};
+  const bool failed = error != std::errc{};
+  listing.ended = failed || listing.stream.at_end() || listing.entries >= listing.entries_max;
+  if (!listing.ended) return;
+  const bool in_vain = failed || 2 * listing.cached < listing.entries;
+  listing.directory->inode()->lookup_misses.SetEntries(in_vain ? SIZE_MAX : listing.entries);
+}
+
+// The next reply of each.
+std::errc ListOn(Superblock& superblock, std::deque<BatchListing>& listings,
+                 const Credential& credential) {
+  const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
+  std::vector<BatchListing*> asked;
+  std::vector<protocol::ListQuestion> questions;
+  std::vector<const icache::Inode*> directories;
+  for (BatchListing& listing : listings) {
+    const auto position = listing.stream.Next();
+    if (!position) {
+      Account(listing, position.error());
+      continue;
+    }
+    const icache::Inode& inode = *listing.directory->inode();
+    asked.push_back(&listing);
+    questions.push_back({inode.handle(), *position});
+    directories.push_back(&inode);
+  }
+  std::vector<protocol::ReadDirReply> replies(questions.size());
+  std::vector<std::pair<SendStamp, uint64_t>> samples;  // with the change id
+  samples.reserve(asked.size());
+  const auto locks = superblock.directory_locks.LockAllShared(directories);
+  if (locks.empty() && !directories.empty()) return protocol::CallDeadline::Error();
+  for (const icache::Inode* inode : directories) {
+    samples.emplace_back(Stamp(superblock), inode->change_id.load(std::memory_order_relaxed));
+  }
+  superblock.protocol->ReadDirTogether(questions, credential, replies);
+  std::errc late{};
+  for (size_t i = 0; i < asked.size(); ++i) {
+    const auto& [stamp, change_id] = samples[i];
+    const std::errc error = asked[i]->stream.Take(superblock, *asked[i]->directory,
+                                                  std::move(replies[i]), stamp, change_id);
+    if (error == std::errc::timed_out || error == std::errc::operation_canceled) late = error;
+    Account(*asked[i], error);
+  }
+  return late;
+}
+
 }  // namespace
 
 void ListAhead(Superblock& superblock, DentryRef& directory, const Credential& credential) try {
@@ -94,36 +171,27 @@ void RefreshAhead(Superblock& superblock, DentryRef& directory, const icache::In
 } catch (const std::bad_alloc&) {
 }
 
-bool ListInstead(Superblock& superblock, DentryRef& directory, size_t names,
-                 const Credential& credential) try {
-  constexpr uint64_t kEntryBytesMin = 20;  // tmpfs
-  icache::Inode& inode = *directory.inode();
-  if (names < kIfUnknown || !WantsListings(superblock)) return false;
-  size_t expected = inode.lookup_misses.entries();
-  if (expected == 0) {
-    protocol::Attributes attributes;
-    CopyAttributes(inode, attributes);
-    expected = attributes.size_bytes / kEntryBytesMin;
+std::errc ListTogether(Superblock& superblock, std::span<MissedNames> missed,
+                       const Credential& credential) {
+  std::deque<BatchListing> listings;
+  if (!WantsListings(superblock)) return {};
+  for (MissedNames& one : missed) {
+    if (!PaysToList(*one.directory->inode(), one.names)) continue;
+    auto ticket = superblock.lookups.TryBeginListing(one.directory->inode()->handle());
+    // Another thread's: its walks wait for it.
+    if (!ticket.owned()) continue;
+    one.listed = true;
+    listings.push_back({.directory = one.directory,
+                        .entries_max = std::max(kEntriesMax, one.names * kEntriesPerCall),
+                        .first_reply = std::move(ticket)});
   }
-  if (expected > names * kEntriesPerCall) return false;
-  auto first_reply = superblock.lookups.TryBeginListing(inode.handle());
-  if (!first_reply.owned())
-    return superblock.lookups.WaitForListing(inode.handle()).value_or(false);
-  protocol::CallDeadline deadline(protocol::CallDeadline::Current());
-  size_t entries = 0, cached = 0;
-  const std::errc error = ReadDirectory(
-      superblock, directory, credential,
-      [&](const protocol::DirectoryEntry& entry) {
-        first_reply = {};
-        cached += entry.attributes && entry.handle;
-        return ++entries < std::max(kEntriesMax, names * kEntriesPerCall);
-      },
-      &deadline);
-  const bool in_vain = error != std::errc{} || 2 * cached < entries;
-  inode.lookup_misses.SetEntries(in_vain ? SIZE_MAX : entries);
-  return true;
-} catch (const std::bad_alloc&) {
-  return true;
+  while (!listings.empty()) {
+    if (const std::errc late = ListOn(superblock, listings, credential); late != std::errc{}) {
+      return late;
+    }
+    std::erase_if(listings, [](const BatchListing& listing) { return listing.ended; });
+  }
+  return {};
 }
 
 void NoteRefreshed(Superblock& superblock, const DentryRef& directory, const icache::Inode& child) {

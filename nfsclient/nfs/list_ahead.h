@@ -12,6 +12,8 @@
 #define NFSWALK_NFSCLIENT_NFS_LIST_AHEAD_H_
 
 #include <cstddef>
+#include <span>
+#include <system_error>
 
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/vfs/dentry_cache.h"
@@ -38,11 +40,17 @@ void ListAhead(Superblock& superblock, vfs::DentryRef& directory,
 // The 2nd child in a row makes a listing due, in a long directory a later one (ATTR-18).
 void RefreshAhead(Superblock& superblock, vfs::DentryRef& directory, const icache::Inode& child,
                   const sunrpc_auth::Credential& credential);
-// Before LOOKUPs of `names` different names of a directory, which a batch misses together: lists it
-// instead where that takes fewer calls, as above. Returns whether it did; some may be missing
-// still.
-bool ListInstead(Superblock& superblock, vfs::DentryRef& directory, size_t names,
-                 const sunrpc_auth::Credential& credential);
+// A directory of which a batch misses `names` different names.
+struct MissedNames {
+  vfs::DentryRef* directory = nullptr;
+  size_t names = 0;
+  bool listed = false;
+};
+// Before their LOOKUPs: lists the directories where that takes fewer calls, as above, all at the
+// same time; sets `listed`. Some names may be missing still. Errors are ignored as above, but for
+// timed_out and operation_canceled. Throws std::bad_alloc.
+std::errc ListTogether(Superblock& superblock, std::span<MissedNames> missed,
+                       const sunrpc_auth::Credential& credential);
 // After a child was refreshed otherwise, with its directory: the next one is the 2nd in a row.
 void NoteRefreshed(Superblock& superblock, const vfs::DentryRef& directory,
                    const icache::Inode& child);

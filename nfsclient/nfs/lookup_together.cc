@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <tuple>
 
@@ -37,7 +36,7 @@ bool HasAttributes(const StoppedWalk& walk) {
 
 std::errc LookupTogether::Fetch(std::span<StoppedWalk> walks) {
   std::vector<Item> items = Collect(walks);
-  ListDirectories(items);
+  if (const std::errc error = ListDirectories(items); error != std::errc{}) return error;
   // One after the other: a call holds the locks of its directories, of which there are not so many.
   constexpr size_t kItemsMax = 1024;
   for (std::span<Item> rest = items; !rest.empty();) {
@@ -93,27 +92,30 @@ std::vector<LookupTogether::Item> LookupTogether::Collect(std::span<StoppedWalk>
 
 // Lists directories in which many names are missing. Those of their names that are missing then are
 // found out in the next turn.
-void LookupTogether::ListDirectories(std::vector<Item>& items) {
-  std::vector<Item> rest;
-  rest.reserve(items.size());
-  for (auto first = items.begin(); first != items.end();) {
-    const Inode* const inode = first->walk->at.inode();
-    const auto end = std::find_if(first, items.end(),
-                                  [&](const Item& item) { return item.walk->at.inode() != inode; });
-    const auto names = static_cast<size_t>(
-        std::count_if(first, end, [](const Item& item) { return !item.name.empty(); }));
+std::errc LookupTogether::ListDirectories(std::vector<Item>& items) {
+  std::vector<MissedNames> missed;
+  for (Item& item : items) {
+    Inode& inode = *item.walk->at.inode();
     // Without the directory's own attributes its size is not known.
-    const bool is_due = !dont_cache_ && AttributesFresh(*inode, rcu::CoarseNowNs()) &&
-                        HasCachedAccess(superblock_, *first->walk->at.inode(), credential_) &&
-                        !listed_.contains(inode);
-    if (is_due && ListInstead(superblock_, first->walk->at, names, credential_->key())) {
-      listed_.insert(inode);
-    } else {
-      std::move(first, end, std::back_inserter(rest));
+    const bool may_list = !dont_cache_ && !item.name.empty() && !listed_.contains(&inode) &&
+                          AttributesFresh(inode, rcu::CoarseNowNs()) &&
+                          HasCachedAccess(superblock_, inode, credential_);
+    if (!may_list) continue;
+    if (missed.empty() || missed.back().directory->inode() != &inode) {
+      missed.push_back({.directory = &item.walk->at});
     }
-    first = end;
+    ++missed.back().names;
   }
-  items = std::move(rest);
+  const std::errc error = ListTogether(superblock_, missed, credential_->key());
+  std::unordered_set<const Inode*> now;
+  for (const MissedNames& one : missed) {
+    if (one.listed) now.insert(one.directory->inode());
+  }
+  std::erase_if(items, [&](const Item& item) {
+    return !item.name.empty() && now.contains(item.walk->at.inode());
+  });
+  listed_.merge(now);
+  return error;
 }
 
 std::errc LookupTogether::Ask(std::span<Item> items) {

@@ -63,7 +63,7 @@ class LookupTogether {
   };
 
   std::vector<Item> Collect(std::span<StoppedWalk> walks);
-  void ListDirectories(std::vector<Item>& items);
+  std::errc ListDirectories(std::vector<Item>& items);
   std::errc Ask(std::span<Item> items);
   void TakeIn(Item& item, const protocol::LookupPathReply& reply, const Sample& sample);
   void TakeName(Item& item, const protocol::LookupPathReply& reply, const Sample& sample);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "nfsclient/nfs/attribute_cache.h"
@@ -87,12 +88,31 @@ std::errc DirectoryStream::Advance() {
   return loop_.Closes(position_.cookie) || dots_ > 2 ? kLoop : std::errc{};
 }
 
+std::expected<protocol::ReadDirPosition, std::errc> DirectoryStream::Next() {
+  if (has_reply_) {
+    if (const std::errc error = Advance(); error != std::errc{}) return std::unexpected(error);
+  }
+  return position_;
+}
+
+std::errc DirectoryStream::Take(Superblock& superblock, vfs::DentryRef& directory,
+                                protocol::ReadDirReply reply, SendStamp stamp, uint64_t change_id) {
+  icache::Inode& inode = *directory.inode();
+  reply_ = std::move(reply);
+  has_reply_ = reply_.error == std::errc{};
+  if (reply_.directory) UpdateAttributes(superblock, inode, *reply_.directory, stamp);
+  if (reply_.error == protocol::kStale) MarkStale(superblock, inode);
+  if (reply_.error != std::errc{}) return reply_.error;
+  if (IsCircular(reply_.entries)) return kLoop;
+  PrimeEntries(superblock, directory, reply_.entries, stamp, change_id);
+  return {};
+}
+
 std::errc DirectoryStream::Fetch(Superblock& superblock, vfs::DentryRef& directory,
                                  const sunrpc_auth::Credential& credential,
                                  protocol::CallDeadline* deadline) {
-  if (has_reply_) {
-    if (const std::errc error = Advance(); error != std::errc{}) return error;
-  }
+  const auto position = Next();
+  if (!position) return position.error();
   icache::Inode& inode = *directory.inode();
   for (int circular_replies = 0;; ++circular_replies) {
     if (deadline != nullptr) deadline->Renew(superblock.protocol->NewDeadline());
@@ -100,17 +120,14 @@ std::errc DirectoryStream::Fetch(Superblock& superblock, vfs::DentryRef& directo
     if (!lock) return protocol::CallDeadline::Error();
     const SendStamp stamp = Stamp(superblock);
     const uint64_t change_id = inode.change_id.load(std::memory_order_relaxed);
-    reply_ = superblock.protocol->ReadDir(inode.handle(), position_, superblock.options.rdirplus,
-                                          credential);
-    has_reply_ = reply_.error == std::errc{};
-    if (reply_.directory) UpdateAttributes(superblock, inode, *reply_.directory, stamp);
-    if (reply_.error == protocol::kStale) MarkStale(superblock, inode);
-    if (reply_.error != std::errc{}) return reply_.error;
-    if (IsCircular(reply_.entries)) {
-      if (circular_replies == kCircularRepliesMax) return kLoop;
-      continue;
-    }
-    PrimeEntries(superblock, directory, reply_.entries, stamp, change_id);
+    const std::errc error =
+        Take(superblock, directory,
+             superblock.protocol->ReadDir(inode.handle(), *position, superblock.options.rdirplus,
+                                          credential),
+             stamp, change_id);
+    const bool is_circular = error == kLoop && has_reply_;
+    if (is_circular && circular_replies < kCircularRepliesMax) continue;
+    if (error != std::errc{}) return error;
     break;
   }
   if (deadline != nullptr) deadline->Renew(protocol::CallDeadline::Clock::time_point::max());

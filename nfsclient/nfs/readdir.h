@@ -6,10 +6,12 @@
 #define NFSWALK_NFSCLIENT_NFS_READDIR_H_
 
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <system_error>
 #include <vector>
 
+#include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/call_deadline.h"
 
@@ -43,6 +45,13 @@ class DirectoryStream {
   // reference on `directory`; may sleep.
   std::errc Fetch(Superblock& superblock, vfs::DentryRef& directory,
                   const sunrpc_auth::Credential& credential, protocol::CallDeadline* deadline);
+
+  // The two halves of Fetch(), for a caller that sends the READDIR itself, and holds the directory
+  // locked shared: Next() is where to; Take() takes in the reply of a question with this `stamp`
+  // and `change_id`. Errors: as Fetch(); ELOOP also for a reply in which names come again.
+  std::expected<protocol::ReadDirPosition, std::errc> Next();
+  std::errc Take(Superblock& superblock, vfs::DentryRef& directory, protocol::ReadDirReply reply,
+                 SendStamp stamp, uint64_t change_id);
 
   // What the last Fetch() brought, also "." and "..". Empty before, and after an error.
   const std::vector<protocol::DirectoryEntry>& entries() const { return reply_.entries; }

@@ -54,6 +54,8 @@ class Nfs3 final : public Protocol {
                          const OpenState* state, const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;
+  void ReadDirTogether(std::span<const ListQuestion> questions, const Credential& credential,
+                       std::span<ReadDirReply> replies) override;
 
   CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
                      const SetAttributes& attributes, const Credential& credential) override;

@@ -8,6 +8,8 @@
 // clang-format on
 
 #include <cstring>
+#include <deque>
+#include <new>
 
 #include "nfsclient/nfs3/decode.h"
 #include "nfsclient/nfs3/encode.h"
@@ -33,7 +35,64 @@ void SetPosition(const FileHandle& directory, ReadDirPosition position, Args& ar
   std::memcpy(args.cookieverf, &position.verifier, sizeof args.cookieverf);
 }
 
+Arguments3 PlusArguments(const FileHandle& directory, ReadDirPosition position) {
+  READDIRPLUS3args args{};
+  SetPosition(directory, position, args);
+  args.dircount = kDirectoryBytes;
+  args.maxcount = position.cookie == 0 ? kFirstReplyBytes : kReplyBytes;
+  return Arguments3(NFS3_READDIRPLUS, zdr_READDIRPLUS3args, args,
+                    args.maxcount + kResultsMarginBytes);
+}
+
+// A READDIRPLUS under way, which borrows from itself.
+struct ListingUnderWay {
+  ListingUnderWay(const ListQuestion& question, size_t place)
+      : index(place),
+        arguments(PlusArguments(question.directory, question.position)),
+        started(arguments.request()) {}
+
+  const size_t index;
+  const Arguments3 arguments;
+  rpc::Caller::Started started;
+};
+// Of one thread: a server needs a while for each.
+constexpr size_t kListingsMax = 32;
+
 }  // namespace
+
+void Nfs3::ReadDirTogether(std::span<const ListQuestion> questions, const Credential& credential,
+                           std::span<ReadDirReply> replies) {
+  std::deque<ListingUnderWay> under_way;
+  size_t next = 0;
+  const auto start_more = [&]() {
+    try {
+      for (; next < questions.size() && under_way.size() < kListingsMax; ++next) {
+        replies[next].error = CheckHandle(questions[next].directory);
+        if (replies[next].error != kOk) continue;
+        caller_->Start(under_way.emplace_back(questions[next], next).started, credential);
+      }
+    } catch (const std::bad_alloc&) {
+      if (under_way.empty()) replies[next++].error = std::errc::not_enough_memory;
+    }
+  };
+  while (next < questions.size() || !under_way.empty()) {
+    start_more();
+    if (under_way.empty()) continue;
+    const size_t index = under_way.front().index;
+    const auto& [directory, position] = questions[index];
+    ReadDirReply& reply = replies[index];
+    reply = caller_->Finish<ReadDirReply>(under_way.front().started,
+                                          [&](rpc::XdrReader& in, ReadDirReply& read) {
+                                            DecodeReply(in, /*plus=*/true, position, read);
+                                          });
+    under_way.pop_front();
+    // By itself, with all that such a call does.
+    if (reply.error == kJukebox || reply.error == kTooSmall ||
+        reply.error == std::errc::operation_not_supported) {
+      reply = ReadDir(directory, position, true, credential);
+    }
+  }
+}
 
 ReadDirReply Nfs3::ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                            const Credential& credential) {
@@ -55,12 +114,7 @@ ReadDirReply Nfs3::ReadDir(const FileHandle& directory, ReadDirPosition position
 
 ReadDirReply Nfs3::ReadDirPlus(const FileHandle& directory, ReadDirPosition position,
                                const Credential& credential) {
-  READDIRPLUS3args args{};
-  SetPosition(directory, position, args);
-  args.dircount = kDirectoryBytes;
-  args.maxcount = position.cookie == 0 ? kFirstReplyBytes : kReplyBytes;
-  const Arguments3 arguments(NFS3_READDIRPLUS, zdr_READDIRPLUS3args, args,
-                             args.maxcount + kResultsMarginBytes);
+  const Arguments3 arguments = PlusArguments(directory, position);
   return caller_->Call<ReadDirReply>(credential, arguments.request(),
                                      [&](rpc::XdrReader& in, ReadDirReply& reply) {
                                        DecodeReply(in, /*plus=*/true, position, reply);

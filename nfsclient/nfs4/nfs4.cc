@@ -11,18 +11,8 @@
 #include <utility>
 
 #include "nfsclient/protocol/wire_limits.h"
-#include "nfsclient/rpc/internal_errors.h"
 
 namespace nfswalk::protocol {
-namespace {
-
-// maxcount of READDIR. 10,000 entries take 6 to 8 calls; more is not faster (nfs-ganesha 4.3).
-constexpr uint32_t kReadDirBytes = 256 * 1024;
-// Of the first reply with attributes, which lookups may be waiting for (NAME-21).
-constexpr uint32_t kFirstReadDirBytes = 32 * 1024;
-
-}  // namespace
-
 RootReply Nfs4::GetRoot(const Credential& credential) {
   Compound compound;
   compound.PutHandle(root_).GetAttributes().GetLimits();
@@ -118,24 +108,6 @@ OpenReply Nfs4::Open(const FileHandle& directory, std::string_view name, const F
   if (opened.error == kOk && opened.handle != file) opened.error = kStale;
   if (opened.error != kOk) return Failure<OpenReply>(opened.error);
   return {kOk, std::move(opened.state), opened.attributes};
-}
-
-ReadDirReply Nfs4::ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
-                           const Credential& credential) {
-  Compound compound;
-  const uint32_t reply_bytes = plus && position.cookie == 0 ? kFirstReadDirBytes : kReadDirBytes;
-  compound.PutHandle(directory).GetAttributes().ReadDir(position, reply_bytes, plus);
-  ReadDirReply reply =
-      Call<ReadDirReply>(compound, credential, [&](CompoundReader& reader, ReadDirReply& listed) {
-        if (reader.Next(OP_PUTFH)) listed.directory = TakeOptionalAttributes(reader, owners_);
-        TakeEntries(reader, owners_, position, listed);
-        listed.error = reader.error();
-      });
-  if (reply.error == std::errc::no_such_file_or_directory) reply.error = kStale;
-  if (reply.error != kTooSmall) return reply;
-  // TOOSMALL: an entry may fit without its attributes and handle.
-  return plus ? ReadDir(directory, position, false, credential)
-              : Failure<ReadDirReply>(std::errc::io_error);
 }
 
 void Nfs4::Shutdown() {

@@ -31,6 +31,9 @@ namespace nfswalk::protocol {
 
 class Nfs4 final : public Protocol {
  public:
+  // maxcount of READDIR. 10,000 entries take 6 to 8 calls; more is not faster (nfs-ganesha 4.3).
+  static constexpr uint32_t kReadDirBytes = 256 * 1024;
+
   // Resolves the host, connects (default port 2049), pings the NFS service and looks up the export
   // from the server's root, all within options.mount_timeout_ms. Errors: those of server_contact.h
   // and failed_call.h, and the server's for the export's path.
@@ -67,6 +70,8 @@ class Nfs4 final : public Protocol {
                          const OpenState* state, const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;
+  void ReadDirTogether(std::span<const ListQuestion> questions, const Credential& credential,
+                       std::span<ReadDirReply> replies) override;
 
   CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
                      const SetAttributes& attributes, const Credential& credential) override;

@@ -167,6 +167,12 @@ struct ReadDirPosition {
   uint64_t verifier = 0;
 };
 
+// One of the questions of ReadDirTogether().
+struct ListQuestion {
+  FileHandle directory = {};
+  ReadDirPosition position = {};
+};
+
 class Protocol {
  public:
   virtual ~Protocol() = default;
@@ -261,6 +267,14 @@ class Protocol {
   // removed and is still in use there.
   virtual ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                                const Credential& credential) = 0;
+
+  // ReadDir() with `plus` of each of `questions`, in the manner of LookupTogether().
+  virtual void ReadDirTogether(std::span<const ListQuestion> questions,
+                               const Credential& credential, std::span<ReadDirReply> replies) {
+    for (size_t i = 0; i < questions.size(); ++i) {
+      replies[i] = ReadDir(questions[i].directory, questions[i].position, true, credential);
+    }
+  }
 
   // Create() to RemoveDirectory() are not idempotent: what one did whose reply is lost is answered
   // by the server's duplicate request cache, or looked up (WIRE-2, lost_reply.h).
