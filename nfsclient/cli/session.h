@@ -26,7 +26,7 @@ using Paths = std::vector<std::string>;
 struct CommonOptions {
   MountOptions mount;
   std::string url;  // the source of `mount`
-  Paths paths;      // of the export; the last one of `cp` is of this machine
+  Paths paths;      // of the export; for `cp` see CpOptions
   bool json = false;
   std::optional<uint32_t> uid;
   std::optional<uint32_t> gid;
@@ -57,8 +57,8 @@ class Session {
   // Of a path that is changed: Fail() unless `error` is errc{}; else, with --json, its object.
   void Report(std::string_view path, std::errc error);
 
-  // The same as Fail() for an error of the local file that `path` is copied to; the object also has
-  // a key "to".
+  // The same as Fail() for an error of the file that `path` is copied to; the object also has a key
+  // "to".
   void FailLocally(std::string_view path, std::string_view local_path, std::errc error);
 
   // A second export could not be mounted.
