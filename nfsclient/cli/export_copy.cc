@@ -25,6 +25,7 @@ class UnfinishedExportFile {
   UnfinishedExportFile(Node& directory, const Credential& credential)
       : directory_(directory), credential_(credential), unfinished_([this] { Remove(); }) {}
   ~UnfinishedExportFile() {
+    const auto changing = Unfinished::BeginChange();
     unfinished_.Forget();
     Remove();
   }

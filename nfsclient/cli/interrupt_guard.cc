@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -26,7 +27,8 @@ constexpr std::chrono::seconds kRemovalMax{5};
 
 // Outermost: held by those that change names, exclusively by an interrupt.
 std::shared_timed_mutex g_changes;
-std::mutex g_mutex;  // guards g_unfinished
+std::atomic<bool> g_interrupted{false};  // else changes that follow each other would keep it out
+std::mutex g_mutex;                      // guards g_unfinished
 std::set<const std::function<void()>*> g_unfinished;
 
 // A handler may do little: it writes the signal's number, and the guard's thread does the work.
@@ -49,6 +51,7 @@ void AwaitSignal() {
   } while (count < 0 && errno == EINTR);
   if (count != 1) return;
   const Deadline deadline(Deadline::Clock::now() + kRemovalMax);
+  g_interrupted.store(true);
   (void)g_changes.try_lock_for(kRemovalMax);
   const std::lock_guard lock(g_mutex);
   for (const auto* remove : g_unfinished) (*remove)();
@@ -79,7 +82,10 @@ void Unfinished::Forget() {
   g_unfinished.erase(&remove_);
 }
 
-Unfinished::Change Unfinished::BeginChange() { return Change(g_changes); }
+Unfinished::Change Unfinished::BeginChange() {
+  while (g_interrupted.load()) pause();
+  return Change(g_changes);
+}
 
 InterruptGuard::InterruptGuard() {
   if (pipe2(g_pipe.data(), O_CLOEXEC) != 0) return;  // signals stay what they were

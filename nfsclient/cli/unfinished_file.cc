@@ -33,6 +33,7 @@ int WithFreeName(std::string& name, Create&& create) {
 UnfinishedFile::UnfinishedFile() : unfinished_([this] { Remove(); }) {}
 
 UnfinishedFile::~UnfinishedFile() {
+  const auto change = Unfinished::BeginChange();
   unfinished_.Forget();
   Remove();
 }

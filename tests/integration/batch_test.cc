@@ -75,6 +75,7 @@ struct Variant {
   ResolveFlags flags;
 };
 
+// NAME-27.
 TEST_P(Batches, AnswerAsSingleCallsDoInNoMoreCalls) {
   const std::vector<std::string> paths = Ends();
   const Variant variants[] = {
@@ -158,6 +159,23 @@ TEST_P(Batches, OfColdNamesTakeFewCallsAndLeaveThemCached) {
               0u)
         << options;
   }
+}
+
+// In several replies.
+TEST_P(Batches, OfALargeDirectoryListItToItsEnd) {
+  MakeDirectory("large");
+  std::vector<std::string> paths;
+  for (int i = 0; i < 1500; ++i) {
+    MakeFile("large/" + std::to_string(i));
+    paths.push_back(Path("large/" + std::to_string(i)));
+  }
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  EXPECT_LE(Rpcs(*client,
+                 [&] {
+                   for (const auto& result : StatEach(*client, paths, root_)) EXPECT_TRUE(result);
+                 }),
+            40u);
 }
 
 // What another client has changed meanwhile is seen after the caches' time.

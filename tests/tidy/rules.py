@@ -25,6 +25,8 @@ COMMAND_EXCEPTIONS = {
     "nfsclient/cli/server_examination.cc": {"nfsclient/nfs3/nfs3.h", "nfsclient/nfs4/nfs4.h"},
     "nfsclient/cli/server_examination.h": {"nfsclient/protocol/protocol.h"},
     "nfsclient/cli/doctor_advice.cc": {"sunrpc_auth/auth_body.h"},
+    "nfsclient/cli/copy_source.cc": {"nfsclient/protocol/wire_limits.h"},
+    "nfsclient/cli/export_copy.cc": {"nfsclient/protocol/wire_limits.h"},
     "nfsclient/cli/local_copy.cc": {"nfsclient/protocol/wire_limits.h"},
 }
 # Headers of a library -> the folders that may include them, and their tests.
