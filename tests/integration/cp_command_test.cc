@@ -190,7 +190,7 @@ constexpr const char* kTree =
     "src/none;"
     "yes | head -c 3000000 > src/sub/large; ln -s a src/link; ln -s /no/such src/nowhere;"
     "echo c > 'src/sub/deep/new\nline'; chmod 750 src/sub; chmod 600 src/a; chmod 444 src/none;"
-    "chmod 1777 src/empty; for i in $(seq 40); do echo $i > src/sub/deep/$i; done;"
+    "chmod 777 src/empty; for i in $(seq 40); do echo $i > src/sub/deep/$i; done;"
     "touch -hd '2001-02-03 04:05:06.789' src/a src/link src/sub/deep src/empty; echo other > other;"
     "mkdir there; echo old > there/other; ln -s other there/l";
 constexpr const char* kShow =
