@@ -24,18 +24,20 @@ bool WantsListings(const Superblock& superblock) {
          superblock.options.lookupcache != LookupCache::kNone;
 }
 
-// By the size of the directory: file systems take 20 to 40 bytes an entry.
-bool IsTooLong(icache::Inode& directory) {
-  constexpr uint64_t kBytesMax = uint64_t{1} << 20;
+// File systems take 20 to 40 bytes an entry.
+constexpr uint64_t kShortBytes = 8 * 1024;
+constexpr uint64_t kLongBytes = uint64_t{1} << 20;
+
+uint64_t SizeOf(icache::Inode& directory) {
   protocol::Attributes attributes;
   CopyAttributes(directory, attributes);
-  return attributes.size_bytes > kBytesMax;
+  return attributes.size_bytes;
 }
 
 // Starts a listing in the background. Returns what is left to do where as many run already as may;
 // nothing while the first reply to an earlier one is due, or if the directory is too long.
 Background::Call List(Superblock& superblock, DentryRef& directory, const Credential& credential) {
-  if (IsTooLong(*directory.inode())) return nullptr;
+  if (SizeOf(*directory.inode()) > kLongBytes) return nullptr;
   auto first_reply = superblock.lookups.TryBeginListing(directory.inode()->handle());
   if (!first_reply.owned()) return nullptr;
   Background::Call list = [&superblock, directory = directory.Copy(), credential,
@@ -154,7 +156,9 @@ std::errc ListOn(Superblock& superblock, std::deque<BatchListing>& listings,
 }  // namespace
 
 void ListAhead(Superblock& superblock, DentryRef& directory, const Credential& credential) try {
-  if (!directory.inode()->lookup_misses.TakeReaddirHint() || !WantsListings(superblock)) return;
+  icache::Inode& inode = *directory.inode();
+  if (!inode.lookup_misses.TakeReaddirHint() || !WantsListings(superblock)) return;
+  if (!inode.lookup_misses.of_any() && SizeOf(inode) > kShortBytes) return;
   if (auto list = List(superblock, directory, credential)) list(/*in_background=*/false);
 } catch (const std::bad_alloc&) {
 }
