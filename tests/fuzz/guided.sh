@@ -24,10 +24,11 @@ jobs=$(nproc)
 export ASAN_OPTIONS=leak_check_at_exit=0:quarantine_size_mb=16:malloc_context_size=0
 status=0
 pids=()
-# Scaled: of inputs that reach as much, those that take less time are mutated more often.
+# Scaled: of inputs that reach as much, those that take less time are mutated more often. The timeout, of an input that
+# takes milliseconds, is of the wall clock: other processes may hold this one up.
 for ((job = 1; job <= jobs; ++job)); do
   "$fuzzer" -seed=$((RANDOM + job)) -runs=$(((inputs + jobs - 1) / jobs)) -max_total_time="$seconds" -max_len=4096 \
-    -entropic_scale_per_exec_time=1 -malloc_limit_mb=64 -timeout=20 -print_final_stats=1 \
+    -entropic_scale_per_exec_time=1 -malloc_limit_mb=64 -timeout=300 -print_final_stats=1 \
     "$found/new" tests/fuzz/wire/corpus "$found/seeds" 2>"$found/log$job" &
   pids+=($!)
 done
