@@ -26,7 +26,8 @@ bool WantsListings(const Superblock& superblock) {
 
 // File systems take 20 to 40 bytes an entry.
 constexpr uint64_t kShortBytes = 8 * 1024;
-constexpr uint64_t kLongBytes = uint64_t{1} << 20;
+constexpr uint64_t kListedBytesMax = 128 * 1024;
+constexpr uint64_t kRefreshedBytesMax = 1024 * 1024;
 
 uint64_t SizeOf(icache::Inode& directory) {
   protocol::Attributes attributes;
@@ -35,9 +36,8 @@ uint64_t SizeOf(icache::Inode& directory) {
 }
 
 // Starts a listing in the background. Returns what is left to do where as many run already as may;
-// nothing while the first reply to an earlier one is due, or if the directory is too long.
+// nothing while the first reply to an earlier one is due.
 Background::Call List(Superblock& superblock, DentryRef& directory, const Credential& credential) {
-  if (SizeOf(*directory.inode()) > kLongBytes) return nullptr;
   auto first_reply = superblock.lookups.TryBeginListing(directory.inode()->handle());
   if (!first_reply.owned()) return nullptr;
   Background::Call list = [&superblock, directory = directory.Copy(), credential,
@@ -158,7 +158,7 @@ std::errc ListOn(Superblock& superblock, std::deque<BatchListing>& listings,
 void ListAhead(Superblock& superblock, DentryRef& directory, const Credential& credential) try {
   icache::Inode& inode = *directory.inode();
   if (!inode.lookup_misses.TakeReaddirHint() || !WantsListings(superblock)) return;
-  if (!inode.lookup_misses.of_any() && SizeOf(inode) > kShortBytes) return;
+  if (SizeOf(inode) > (inode.lookup_misses.of_any() ? kListedBytesMax : kShortBytes)) return;
   if (auto list = List(superblock, directory, credential)) list(/*in_background=*/false);
 } catch (const std::bad_alloc&) {
 }
@@ -166,11 +166,13 @@ void ListAhead(Superblock& superblock, DentryRef& directory, const Credential& c
 void RefreshAhead(Superblock& superblock, DentryRef& directory, const icache::Inode& child,
                   const Credential& credential) try {
   if (!WantsListings(superblock) || superblock.acregmin_ns == 0) return;
-  const icache::Inode& inode = *directory.inode();
+  icache::Inode& inode = *directory.inode();
   const size_t count =
       superblock.expired_children.Add(inode, child, rcu::CoarseNowNs(), PauseMaxNs(superblock));
   // Where it cannot be made in the background the caller is faster with its own call.
-  if (IsDue(count, inode.lookup_misses.entries())) (void)List(superblock, directory, credential);
+  if (IsDue(count, inode.lookup_misses.entries()) && SizeOf(inode) <= kRefreshedBytesMax) {
+    (void)List(superblock, directory, credential);
+  }
   (void)superblock.lookups.WaitForListing(inode.handle());
 } catch (const std::bad_alloc&) {
 }

@@ -3,9 +3,9 @@
 // listing fetches attributes (NAME-21).
 //
 // The listing is made in the background. Lookups in the directory wait for its first reply, which
-// may have their names, until a second after it began. A directory of more than 1 MiB is not
-// listed: a listing ahead would show few of its names, and a server may keep lookups waiting for
-// each reply (nfs-ganesha locks the directory).
+// may have their names, until a second after it began. A directory of more than 128 KiB, or 1 MiB
+// where its children are cached already, is not listed: a listing ahead would show few of its
+// names, and a server may keep lookups waiting for each reply (nfs-ganesha locks the directory).
 //
 // Thread safety: any. May sleep: no spin lock, no RCU section.
 #ifndef NFSWALK_NFSCLIENT_NFS_LIST_AHEAD_H_
