@@ -34,24 +34,31 @@ using ColdSubject = std::function<std::expected<ColdTurn, std::string>()>;
 struct ColdPlace {
   ServerExport& server;
   const ColdTree& tree;
-  std::string directory;      // of the export: the tree that is walked
-  std::string large;          // of the export: the large directory
-  uint16_t distant_port = 0;  // of a proxy whose round trips take kRoundTrip; 0: there is none
+  std::string directory;  // of the export: the tree that is walked
+  std::string large;      // of the export: the large directory
+  // Of stand-ins for a server of our own, else 0.
+  uint16_t distant_port = 0;  // a proxy: round trips take kRoundTrip longer
+  uint16_t memory_port = 0;   // answers from memory (RpcServer)
+  pid_t memory_pid = 0;
 };
 inline constexpr std::chrono::milliseconds kRoundTrip{1};
+
+enum class Via : uint8_t { kServer, kDistant, kMemory };
 
 struct ColdSetting {
   int version = 3;
   WalkKind kind = WalkKind::kPath;
   bool compound = true;    // whole paths at once, where the version can
   bool list_ahead = true;  // mount option rdirplus
-  bool distant = false;    // over ColdPlace::distant_port
+  Via via = Via::kServer;
   size_t threads = 1;
 };
-// "nfswalk", "nfswalk nocompound", "nfswalk nordirplus", "nfswalk 1 ms"; `who` stands for the first
-// word.
+// "nfswalk", "nfswalk nocompound", "nfswalk nordirplus", "nfswalk 1 ms", "nfswalk memory"; `who`
+// stands for the first word.
 std::string SubjectName(std::string_view who, const ColdSetting& setting);
 
+// Of the process that answers, for MachineShare.
+pid_t ServerPidOf(const ColdPlace& place, const ColdSetting& setting);
 MountOptions OptionsOf(const ColdPlace& place, const ColdSetting& setting);
 // Without a client around it.
 std::expected<std::unique_ptr<protocol::Protocol>, std::string> ConnectProtocol(

@@ -80,7 +80,7 @@ ColdSubject MakeLibnfsWalk(const ColdPlace& place, const ColdSetting& setting, u
       calls.push_back(std::move(mine));
     }
     const uint64_t sent_before = CallsSent(counted);
-    const auto turn = Walk(setting.kind, place.tree, one_in, calls, place.server.server_pid());
+    const auto turn = Walk(setting.kind, place.tree, one_in, calls, ServerPidOf(place, setting));
     if (!turn) return std::unexpected(turn.error());
     return ColdTurn{.turn = *turn, .rpcs = CallsSent(counted) - sent_before};
   };

@@ -11,6 +11,7 @@
 #include "bench/cold_walk/cold_subjects.h"
 #include "bench/measure/command_line.h"
 #include "bench/measure/row.h"
+#include "bench/measure/rpc_server.h"
 #include "bench/measure/terminal.h"
 #include "bench/measure/turns.h"
 #include "fmt/format.h"
@@ -85,17 +86,13 @@ class ColdRun {
   // The walks that are recorded for the ceilings warm the server up.
   Outcome Assemble() {
     for (const WalkKind kind : {WalkKind::kPath, WalkKind::kFind}) {
-      for (ColdSetting setting : SettingsOf(kind)) {
-        ShowProgress("the calls of " + SubjectName("nfswalk", setting));
-        auto record = RecordWalk(place_, setting);
-        if (!record) return std::unexpected(std::move(record.error()));
-        if (Interrupted()) return {};
-        for (const size_t threads : options_.threads) {
-          setting.threads = threads;
-          AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
-        }
-        setting.threads = 1;
-        AddContender("raw calls", setting, MakeRawCalls(place_, setting, std::move(*record)), 1);
+      for (const ColdSetting& setting : SettingsOf(kind)) {
+        if (const Outcome added = AddWithRawCalls(setting); !added || Interrupted()) return added;
+      }
+      for (const int version : kVersions) {
+        if (place_.memory_port == 0) break;
+        const ColdSetting setting{.version = version, .kind = kind, .via = Via::kMemory};
+        if (const Outcome added = AddWithRawCalls(setting); !added || Interrupted()) return added;
       }
       // A find lists all: there is nothing to look at one in so many of.
       const uint64_t one_in = kind == WalkKind::kPath ? options_.libnfs_one_in : 1;
@@ -119,17 +116,17 @@ class ColdRun {
       const ColdSetting setting{.version = version, .kind = WalkKind::kLarge};
       AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
     }
-    AddBatches(/*distant=*/false);
+    AddBatches(Via::kServer);
     for (const int version : kVersions) {
       const ColdSetting setting{.version = version, .kind = WalkKind::kChanges};
       AddContender("nfswalk", setting, MakeNfswalkChanges(place_, setting), 1);
       AddContender("raw calls", setting, MakeRawChanges(place_, setting), 1);
     }
     if (place_.distant_port == 0) return {};
-    AddBatches(/*distant=*/true);
+    AddBatches(Via::kDistant);
     for (const WalkKind kind : {WalkKind::kPath, WalkKind::kExpired}) {
       for (const int version : kVersions) {
-        const ColdSetting setting{.version = version, .kind = kind, .distant = true};
+        const ColdSetting setting{.version = version, .kind = kind, .via = Via::kDistant};
         AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
       }
     }
@@ -137,17 +134,30 @@ class ColdRun {
   }
 
   // With listings instead of lookups where they are fewer, and without.
-  void AddBatches(bool distant) {
+  void AddBatches(Via via) {
     for (const int version : kVersions) {
       for (const bool list_ahead : {true, false}) {
-        const ColdSetting setting{.version = version,
-                                  .kind = WalkKind::kBatch,
-                                  .list_ahead = list_ahead,
-                                  .distant = distant};
+        const ColdSetting setting{
+            .version = version, .kind = WalkKind::kBatch, .list_ahead = list_ahead, .via = via};
         AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
       }
     }
   }
+
+  // A walk with each number of threads, and its calls without a client.
+  Outcome AddWithRawCalls(ColdSetting setting) {
+    ShowProgress("the calls of " + SubjectName("nfswalk", setting));
+    auto record = RecordWalk(place_, setting);
+    if (!record) return std::unexpected(std::move(record.error()));
+    for (const size_t threads : options_.threads) {
+      setting.threads = threads;
+      AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
+    }
+    setting.threads = 1;
+    AddContender("raw calls", setting, MakeRawCalls(place_, setting, std::move(*record)), 1);
+    return {};
+  }
+
   void AddContender(std::string_view who, const ColdSetting& setting, ColdSubject subject,
                     uint64_t one_in) {
     contenders_.push_back({SubjectName(who, setting), setting, std::move(subject),
@@ -172,7 +182,7 @@ class ColdRun {
         .Set("rpcs", std::llround(SpreadOf(contender.rpcs).median));
     AddTiming(row, turns, number, 1);
     // The proxy is a thread of this process.
-    if (!contender.setting.distant) AddProcessorTime(row, turns, number);
+    if (contender.setting.via != Via::kDistant) AddProcessorTime(row, turns, number);
     if (contender.setting.kind == WalkKind::kLarge) AddLongest(row, turns, number);
     rows_.Write(row);
   }
@@ -215,10 +225,16 @@ Outcome RunColdWalks(const ColdOptions& options) {
   const std::string made = fmt::format("nfswalk-cold-walk-{}", getpid());
   ColdPlace place{**server, tree, made + ColdTree::kWalked, made + ColdTree::kLarge};
   std::optional<fixtures::DelayingProxy> proxy;
+  std::expected<RpcServer, std::string> memory = std::unexpected("");
   if ((*server)->server_pid() != 0) {
-    (*server)->InItsNetwork(
-        [&] { proxy.emplace(kNfsPort, std::chrono::nanoseconds(kRoundTrip) / 2); });
+    (*server)->InItsNetwork([&] {
+      memory = RpcServer::Start(AnswersFromMemory(kNfsPort));
+      proxy.emplace(kNfsPort, std::chrono::nanoseconds(kRoundTrip) / 2);
+    });
+    if (!memory) return std::unexpected(std::move(memory.error()));
     place.distant_port = proxy->port();
+    place.memory_port = memory->port();
+    place.memory_pid = memory->pid();
   }
   ShowProgress("making the tree");
   Outcome ran =

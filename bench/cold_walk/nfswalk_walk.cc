@@ -75,8 +75,9 @@ class FileCount final : public cli::TreeVisitor {
 };
 
 // The walk of `nfswalk find`, which has directories listed ahead of the one thread that looks.
-std::expected<Turn, std::string> FindByOne(Client& client, const ColdPlace& place) {
-  const MachineShare machine(place.server.server_pid());
+std::expected<Turn, std::string> FindByOne(Client& client, const ColdPlace& place,
+                                           const ColdSetting& setting) {
+  const MachineShare machine(ServerPidOf(place, setting));
   const auto started = std::chrono::steady_clock::now();
   FileCount count;
   cli::WalkTree(client, kRoot, "/", {}, count);
@@ -116,8 +117,8 @@ std::expected<ColdTurn, std::string> WalkOnce(Client& client, const ColdPlace& p
   const uint64_t rpcs_before = client.stats().rpcs;
   const auto turn = setting.kind == WalkKind::kBatch ? StatTogether(client, place)
                     : setting.kind == WalkKind::kFind && setting.threads == 1
-                        ? FindByOne(client, place)
-                        : Walk(setting.kind, place.tree, 1, calls, place.server.server_pid());
+                        ? FindByOne(client, place, setting)
+                        : Walk(setting.kind, place.tree, 1, calls, ServerPidOf(place, setting));
   if (!turn) return std::unexpected(turn.error());
   return ColdTurn{.turn = *turn, .rpcs = client.stats().rpcs - rpcs_before};
 }
@@ -143,9 +144,15 @@ std::expected<double, std::string> RoundTrip(const ColdPlace& place, const ColdS
 }  // namespace
 
 std::string SubjectName(std::string_view who, const ColdSetting& setting) {
+  const std::string via = setting.via == Via::kDistant  ? fmt::format(" {} ms", kRoundTrip.count())
+                          : setting.via == Via::kMemory ? " memory"
+                                                        : "";
   return fmt::format("{}{}{}{}", who, setting.compound ? "" : " nocompound",
-                     setting.list_ahead ? "" : " nordirplus",
-                     setting.distant ? fmt::format(" {} ms", kRoundTrip.count()) : "");
+                     setting.list_ahead ? "" : " nordirplus", via);
+}
+
+pid_t ServerPidOf(const ColdPlace& place, const ColdSetting& setting) {
+  return setting.via == Via::kMemory ? place.memory_pid : place.server.server_pid();
 }
 
 MountOptions OptionsOf(const ColdPlace& place, const ColdSetting& setting) {
@@ -154,7 +161,8 @@ MountOptions OptionsOf(const ColdPlace& place, const ColdSetting& setting) {
   options.server.version = setting.version;
   options.compound = setting.compound;
   options.rdirplus = setting.list_ahead;
-  if (setting.distant) options.server.nfs_port = place.distant_port;
+  if (setting.via == Via::kDistant) options.server.nfs_port = place.distant_port;
+  if (setting.via == Via::kMemory) options.server.nfs_port = place.memory_port;
   if (setting.kind == WalkKind::kExpired) {
     options.acregmin_s = options.acregmax_s = kLifetimeS;
     options.acdirmin_s = options.acdirmax_s = kLifetimeS;

@@ -181,11 +181,11 @@ ColdSubject MakeRawCalls(const ColdPlace& place, const ColdSetting& setting, Rec
   return [place, setting, record = std::move(record)]() -> std::expected<ColdTurn, std::string> {
     using Clock = std::chrono::steady_clock;
     const auto pipeline = std::make_unique<Pipeline>(setting.version, record);
-    const protocol::ServerAddress server = place.server.OptionsFor(place.directory).server;
+    const protocol::ServerAddress server = OptionsOf(place, setting).server;
     Outcome outcome;
     place.server.InItsNetwork([&] { outcome = pipeline->Connect(server); });
     if (!outcome) return std::unexpected(std::move(outcome.error()));
-    const MachineShare machine(place.server.server_pid());
+    const MachineShare machine(ServerPidOf(place, setting));
     const Clock::time_point started = Clock::now();
     outcome = pipeline->Run();
     const std::chrono::duration<double> took = Clock::now() - started;

@@ -215,6 +215,10 @@ def of_cold_walk(run):
         yield from _figure(f"{version}, cold find, processor time of the client a file", (alone,),
                            lambda row: row["cpu_ns"], unit=" ns", digits=0,
                            at_most=1000 if version == "v3" else None)
+        yield from _figure(f"{version}, cold find from a server that answers from memory, 4 threads, "
+                           "processor time of the client a file",
+                           (row_of("nfswalk memory", "find"),), lambda row: row["cpu_ns"],
+                           unit=" ns", digits=0)
         expired, cold = (find(rows, subject="nfswalk", protocol=version, mode=mode, threads=1)
                          for mode in ("expired", "path"))
         if expired:

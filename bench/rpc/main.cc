@@ -25,11 +25,11 @@
 #include "bench/measure/machine_share.h"
 #include "bench/measure/owned_fd.h"
 #include "bench/measure/row.h"
+#include "bench/measure/rpc_server.h"
 #include "bench/measure/server_export.h"
 #include "bench/measure/team.h"
 #include "bench/measure/terminal.h"
 #include "bench/measure/turns.h"
-#include "bench/rpc/null_server.h"
 #include "fmt/format.h"
 #include "nfsclient/rpc/caller.h"
 #include "nfsclient/rpc/connection.h"
@@ -245,7 +245,7 @@ std::expected<std::vector<Pair>, std::string> Connect(ServerExport& place,
 // A row has: server ("nfs", "null"), subject, in_flight, and what AddTiming() and
 // AddProcessorTime() say, where an operation is a call.
 Outcome RunRpc(const RpcOptions& options) {
-  auto null_process = NullServer::Start();
+  auto null_process = RpcServer::Start(AnswerNull);
   if (!null_process) return std::unexpected(std::move(null_process.error()));
   auto place = ServerExport::Open(options.server);
   if (!place) return std::unexpected(std::move(place.error()));
