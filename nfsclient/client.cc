@@ -3,10 +3,12 @@
 #include "nfsclient/client.h"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <utility>
 
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/silly_rename.h"
 #include "nfsclient/nfs/splice.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/nfs3/nfs3.h"
@@ -19,6 +21,9 @@ namespace nfswalk {
 namespace {
 
 constexpr std::errc kOk{};
+
+// How long the end of a mount waits for the server to remove what was removed while it was open.
+constexpr std::chrono::milliseconds kSillyNamesLimit{1000};
 
 MountError RootError(std::errc error, const MountOptions& options) {
   return {error, "cannot read the root of " + options.server.host + ":" +
@@ -43,7 +48,9 @@ Client::Client(std::unique_ptr<nfs::Superblock> superblock)
 Client::~Client() = default;
 
 void Client::Unmount::operator()(nfs::Superblock* superblock) const {
-  if (!rcu::InForkedChild()) delete superblock;
+  if (rcu::InForkedChild()) return;
+  nfs::RemoveAllSillyNames(*superblock, kSillyNamesLimit);
+  delete superblock;
 }
 
 std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOptions& options) try {
@@ -90,7 +97,9 @@ std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
 }
 
 void Client::Shutdown() {
-  if (!rcu::InForkedChild()) superblock_->Shutdown();
+  if (rcu::InForkedChild()) return;
+  nfs::RemoveAllSillyNames(*superblock_, kSillyNamesLimit);
+  superblock_->Shutdown();
 }
 
 void Client::DropCaches() {
@@ -98,6 +107,12 @@ void Client::DropCaches() {
 }
 void Client::InvalidateCaches() {
   if (!rcu::InForkedChild()) nfs::InvalidateAll(*superblock_);
+}
+
+std::errc Client::OnInvalidation(std::function<void(const Invalidation&)> listener,
+                                 size_t queue_max) {
+  if (rcu::InForkedChild()) return std::errc::operation_canceled;
+  return superblock_->invalidations.Listen(std::move(listener), queue_max);
 }
 
 Stats Client::stats() const { return superblock_->GetStats(); }

@@ -56,7 +56,9 @@
 #include <system_error>
 
 #include "access_cache/access_rights.h"
+#include "nfsclient/nfs/invalidations.h"
 #include "nfsclient/nfs/mount_options.h"
+#include "nfsclient/nfs/node_id.h"
 #include "nfsclient/nfs/stats.h"
 #include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/types.h"
@@ -65,6 +67,8 @@
 namespace nfswalk {
 
 using nfs::AccessHits;
+using nfs::Invalidation;
+using nfs::InvalidReason;
 using nfs::kNeedRefCount;
 using nfs::kPathCallCount;
 using nfs::LimitSource;
@@ -73,6 +77,7 @@ using nfs::LookupCache;
 using nfs::MountOptions;
 using nfs::NeedRef;
 using nfs::NeedRefName;
+using nfs::NodeId;
 using nfs::ParseMountUrl;
 using nfs::ParseWalkMode;
 using nfs::PathCall;
@@ -128,6 +133,9 @@ class Protocol;
 namespace vfs {
 class DentryRef;
 }
+namespace walk {
+class RefWalk;
+}
 
 // An open file: the server's open state and the file's handle. Data is not cached. Must not outlive
 // its Client.
@@ -166,6 +174,24 @@ class File final {
   std::unique_ptr<State> state_;
 };
 
+class Node;
+
+// Where a name leads, for callers with caches of their own (FUSE's entry and attribute timeouts).
+struct LookupResult {
+  std::unique_ptr<Node> node;  // null: the name does not exist (a negative dentry)
+  Attributes attributes = {};  // of the node
+  // For how long this Client would answer the same without the server, in nanoseconds, unless it
+  // learns of a change before; 0: not at all. `name_valid_ns` also if the name does not exist.
+  uint64_t attributes_valid_ns = 0;
+  uint64_t name_valid_ns = 0;
+};
+
+// A file that CreateAndOpen() opened, and where its name leads.
+struct OpenResult {
+  std::unique_ptr<File> file;
+  LookupResult found;
+};
+
 // An open directory (opendir(3)): a listing that goes on after any entry it has shown. Keeps the
 // last reply of the server, so that small steps cost no RPC. Must not outlive its Client.
 //
@@ -179,10 +205,12 @@ class Directory final {
   // Calls `visit` for each entry but "." and ".." after the one with this `cookie`
   // (DirectoryEntry::cookie), 0: from the beginning, asked for anew, as rewinddir(3); until it
   // returns false. A directory that changes meanwhile shows each entry that stays once. `visit` may
-  // make any call but Read() of this Directory; an entry's node is Node::Resolve() of its name,
-  // which needs no RPC then. Errors: as Node::ReadDir().
+  // make any call but Read() of this Directory. Errors: as Node::ReadDir().
   [[nodiscard]] std::errc Read(uint64_t cookie,
                                const std::function<bool(const DirectoryEntry&)>& visit);
+  // Node::Lookup() in the directory, also after a rename of it, by the credential that opened it.
+  // Of an entry just shown it needs no RPC where the listing came with attributes (rdirplus).
+  [[nodiscard]] Result<LookupResult> Lookup(std::string_view name, ResolveFlags flags = {}) const;
 
  private:
   friend class Node;
@@ -194,6 +222,7 @@ class Directory final {
 };
 
 // A resolved file, directory or symbolic link: a reference, as a descriptor opened with O_PATH.
+// All nodes of one file have the same id(), whatever name they were resolved by.
 // Follows the file through renames; DropCaches() does not drop it. Once the server has removed the
 // file, calls end in ESTALE as soon as the attribute caches notice. Must not outlive its Client.
 //
@@ -237,8 +266,8 @@ class Node final {
                                                                  const Credential& credential,
                                                                  ResolveFlags flags = {}) const;
   // Opens for kMayRead, kMayWrite or both; close-to-open consistency unless nocto. Version 4.0
-  // opens by name (RFC 7530 16.16), "" by the one that the node has now: ESTALE if another client
-  // has renamed it since.
+  // opens by name (RFC 7530 16.16), "" by any name known of the file: ESTALE if the server has it
+  // under none of them.
   [[nodiscard]] Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t mode,
                                                    const Credential& credential,
                                                    ResolveFlags flags = {}) const;
@@ -246,6 +275,13 @@ class Node final {
   [[nodiscard]] Result<std::unique_ptr<Node>> Resolve(std::string_view path,
                                                       const Credential& credential,
                                                       ResolveFlags flags = {}) const;
+  // Resolve() and Stat() in one, and how long both hold; with no_follow. That the last name does
+  // not exist is no error; that one before it does not is. `name_valid_ns` is 0 for a path that
+  // does not end with a name ("", ".", "..", or a trailing slash). Answered under RCU if cached.
+  [[nodiscard]] Result<LookupResult> Lookup(std::string_view path, const Credential& credential,
+                                            ResolveFlags flags = {}) const;
+  // Sends nothing. {} in the child of a fork(2).
+  NodeId id() const;
 
   // Batches: Stat() and Resolve() of each of `paths`, results[i] being that of paths[i]; as many.
   // What the caches know is answered at once; what many paths miss is asked for together, with
@@ -264,6 +300,12 @@ class Node final {
   // `exclusive` false: an existing file is the result (O_CREAT without O_EXCL).
   [[nodiscard]] Result<Attributes> Create(std::string_view path, uint32_t mode, bool exclusive,
                                           const Credential& credential) const;
+  // Create() and Open() in one: open(2) with O_CREAT, or O_CREAT and O_EXCL. `rights`: kMayRead,
+  // kMayWrite or both, which a new file has whatever its `mode` says. Version 4 makes and opens a
+  // file by one OPEN, an `exclusive` one with a SETATTR after it; version 3 by CREATE and SETATTR.
+  [[nodiscard]] Result<OpenResult> CreateAndOpen(std::string_view path, uint32_t rights,
+                                                 uint32_t mode, bool exclusive,
+                                                 const Credential& credential) const;
   [[nodiscard]] Result<Attributes> MakeDirectory(std::string_view path, uint32_t mode,
                                                  const Credential& credential) const;
   [[nodiscard]] Result<Attributes> MakeSymlink(std::string_view target, std::string_view path,
@@ -276,9 +318,14 @@ class Node final {
   // cross_device_link if that is another Client's.
   [[nodiscard]] std::errc Link(std::string_view existing, const Node& to, std::string_view path,
                                const Credential& credential) const;
-  // In the same way.
+  // In the same way. `flags`: RENAME_* of renameat2(2); invalid_argument for any, as NFS has none.
   [[nodiscard]] std::errc Rename(std::string_view from, const Node& to_node, std::string_view to,
-                                 const Credential& credential) const;
+                                 const Credential& credential, uint32_t flags = 0) const;
+  // Where the last name of a file that is open in this Client is removed, here or by Rename(), the
+  // server keeps it under a hidden name, ".nfs" and a number, which no call of this Client shows,
+  // until the last File of it is destroyed (silly rename, as the kernel's client). Until then its
+  // directory is not empty, and `nlink` counts the hidden name. Other clients see it; it stays
+  // where this process ends before.
   [[nodiscard]] std::errc Unlink(std::string_view path, const Credential& credential) const;
   [[nodiscard]] std::errc RemoveDirectory(std::string_view path,
                                           const Credential& credential) const;
@@ -290,6 +337,17 @@ class Node final {
 
  private:
   friend class Client;
+  friend class Directory;
+
+  static Result<LookupResult> LookupFrom(nfs::Superblock& superblock, const vfs::DentryRef* node,
+                                         std::string_view path, const Credential& credential,
+                                         ResolveFlags flags);
+  static Result<std::unique_ptr<File>> OpenFound(nfs::Superblock& superblock, walk::RefWalk& walk,
+                                                 uint32_t mode);
+  static Result<OpenResult> OpenCreated(nfs::Superblock& superblock, walk::RefWalk& walk,
+                                        uint32_t rights, uint32_t mode, bool exclusive);
+  static LookupResult FoundAt(nfs::Superblock& superblock, const vfs::DentryRef& directory,
+                              const vfs::DentryRef& at);
 
   // `at` null: the export's root, for which "" is ENOENT and `in_root` changes nothing.
   Node(nfs::Superblock& superblock, std::unique_ptr<const vfs::DentryRef> at);
@@ -356,10 +414,19 @@ class Client final {
                    std::span<Result<std::unique_ptr<Node>>> results, ResolveFlags flags = {}) {
     root_.ResolveEach(paths, credential, results, flags);
   }
+  [[nodiscard]] Result<LookupResult> Lookup(std::string_view path, const Credential& credential,
+                                            ResolveFlags flags = {}) {
+    return root_.Lookup(path, credential, flags);
+  }
 
   [[nodiscard]] Result<Attributes> Create(std::string_view path, uint32_t mode, bool exclusive,
                                           const Credential& credential) {
     return root_.Create(path, mode, exclusive, credential);
+  }
+  [[nodiscard]] Result<OpenResult> CreateAndOpen(std::string_view path, uint32_t rights,
+                                                 uint32_t mode, bool exclusive,
+                                                 const Credential& credential) {
+    return root_.CreateAndOpen(path, rights, mode, exclusive, credential);
   }
   [[nodiscard]] Result<Attributes> MakeDirectory(std::string_view path, uint32_t mode,
                                                  const Credential& credential) {
@@ -378,8 +445,8 @@ class Client final {
     return root_.Link(existing, root_, path, credential);
   }
   [[nodiscard]] std::errc Rename(std::string_view from, std::string_view to,
-                                 const Credential& credential) {
-    return root_.Rename(from, root_, to, credential);
+                                 const Credential& credential, uint32_t flags = 0) {
+    return root_.Rename(from, root_, to, credential, flags);
   }
   [[nodiscard]] std::errc Unlink(std::string_view path, const Credential& credential) {
     return root_.Unlink(path, credential);
@@ -397,8 +464,10 @@ class Client final {
   // Stops using the server, for good: calls that wait for it, on a hard mount too, and all later
   // ones, also of Files and Nodes, end in operation_canceled (ECANCELED), whatever is cached. A
   // call in progress that needs no server may still succeed. A change in progress may or may not
-  // have been made. DropCaches(), InvalidateCaches() and stats() keep working. Does not block;
-  // idempotent; any thread.
+  // have been made. DropCaches(), InvalidateCaches() and stats() keep working. Waits for the server
+  // only where files were removed while they were open, to remove their hidden names (see
+  // Unlink()), one second at most; what it does not answer then stays there. Idempotent; any
+  // thread.
   void Shutdown();
 
   // Drops every dentry, inode and access right that is not in use.
@@ -406,6 +475,21 @@ class Client final {
   // Keeps everything, and revalidates each entry with the server before its next use: for callers
   // that know that another client has changed the export.
   void InvalidateCaches();
+
+  // For callers with caches of their own: calls `listener` for each node or name of which this
+  // Client learns that another client has changed it, or that the server has forgotten it; also for
+  // changes of its own whose replies cannot be told from others'. Not for what merely times out
+  // (LookupResult) or is evicted. A directory that changed may have any name of it changed; each
+  // name found to lead elsewhere is told, too. What a call finds out is queued before it returns.
+  //
+  // A thread of its own calls the listener, one event at a time and with no lock held; it may make
+  // any call but this one. Of more than `queue_max` events that wait, one kEverything is left.
+  // Replaces the listener before, which is not called any more on return; an empty one: none.
+  // Errors: invalid_argument for a `queue_max` of 0; not_enough_memory;
+  // resource_unavailable_try_again without a thread; resource_deadlock_would_occur from the
+  // listener itself.
+  [[nodiscard]] std::errc OnInvalidation(std::function<void(const Invalidation&)> listener,
+                                         size_t queue_max = 4096);
 
   Stats stats() const;
 

@@ -58,7 +58,8 @@ std::errc Directory::Read(uint64_t cookie,
   for (size_t next = state.Seek(cookie);; next = 0) {
     if (state.superblock.shut_down.load()) return std::errc::operation_canceled;
     for (const auto& entries = state.stream.entries(); next < entries.size(); ++next) {
-      if (!nfs::IsDots(entries[next]) && !visit(entries[next])) return kOk;
+      const DirectoryEntry& entry = entries[next];
+      if (nfs::IsShown(state.superblock, *state.at.inode(), entry) && !visit(entry)) return kOk;
     }
     if (state.stream.at_end()) return kOk;
     const std::errc error =
@@ -67,6 +68,11 @@ std::errc Directory::Read(uint64_t cookie,
   }
 } catch (const std::bad_alloc&) {
   return std::errc::not_enough_memory;
+}
+
+Result<LookupResult> Directory::Lookup(std::string_view name, ResolveFlags flags) const {
+  if (rcu::InForkedChild()) return std::unexpected(std::errc::operation_canceled);
+  return Node::LookupFrom(state_->superblock, &state_->at, name, state_->credential->key(), flags);
 }
 
 Result<std::unique_ptr<Directory>> Node::OpenDirectory(std::string_view path,

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "nfsclient/client.h"
+#include "nfsclient/nfs/silly_rename.h"
 #include "nfsclient/nfs/superblock.h"
 #include "sunrpc_auth/credential_cache.h"
 
@@ -13,7 +14,7 @@ namespace nfswalk {
 
 struct File::State {
   nfs::Superblock& superblock;
-  const icache::InodeRef inode;
+  const nfs::OpenInode inode;
   const std::unique_ptr<protocol::OpenState> open;
   const sunrpc_auth::CredentialRef credential;
   const uint32_t mode;  // kMayRead, kMayWrite

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 #include <new>
-#include <string>
-#include <tuple>
 #include <utility>
 
 #include "nfsclient/client.h"
-#include "nfsclient/file_state.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/readdir.h"
@@ -32,17 +29,6 @@ constexpr std::errc kOk{};
 
 bool IsDirectory(const icache::Inode& inode) {
   return inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
-}
-
-bool IsUnlinked(const icache::Inode& inode) {
-  return (inode.flags.load(std::memory_order_relaxed) & icache::kUnlinked) != 0;
-}
-
-// Errors of an OPEN by name which say that the name no longer leads to the regular file found.
-bool NameChangedOnServer(std::errc error) {
-  return error == std::errc::no_such_file_or_directory || error == std::errc::is_a_directory ||
-         error == std::errc::not_a_directory || error == std::errc::invalid_argument ||
-         error == std::errc::too_many_symbolic_link_levels;
 }
 
 // Inlined twice, so that nothing is asked about nodes where there is none.
@@ -193,68 +179,6 @@ std::errc Node::ReadDir(std::string_view path, const Credential& credential,
         return stale ? kOk : failed;
       });
   return stale ? protocol::kStale : error;
-}
-
-Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
-                                         const Credential& credential, ResolveFlags flags) const {
-  WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kOpen, path, flags);
-  if (request.error != kOk) return std::unexpected(request.error);
-  if (mode == 0 || (mode & ~(kMayRead | kMayWrite)) != 0) {
-    return std::unexpected(std::errc::invalid_argument);
-  }
-  if (request.flags.cached) return std::unexpected(CachedError(superblock_));
-  std::unique_ptr<File> file;
-  const bool by_name = superblock_.protocol->opens_by_name();
-  request.flags.open = by_name && !path.empty();
-  std::errc error = walk::ResolveToReference(
-      superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
-      [&](RefWalk& walk) -> std::errc {
-        icache::Inode& inode = walk.inode();
-        if (IsDirectory(inode)) return std::errc::is_a_directory;
-        auto type = inode.type.load(std::memory_order_relaxed);
-        if (type == protocol::FileType::kSymlink) return std::errc::too_many_symbolic_link_levels;
-        // The root of an export may be a file, which has no name.
-        if (by_name && walk.position().get() == superblock_.root.get()) {
-          return std::errc::operation_not_supported;
-        }
-        const Credential& key = walk.credential()->key();
-        // A stamp is a store that all threads share. An open by handle sends nothing.
-        const auto stamp = by_name ? nfs::Stamp(superblock_) : nfs::SendStamp();
-        protocol::FileHandle directory;
-        std::string name;
-        if (by_name && walk.parent()) {
-          directory = walk.parent().inode()->handle();
-          name = walk.last();
-        } else if (by_name) {  // the node itself: by the name that it has now
-          vfs::DentryRef parent;
-          std::tie(parent, name) = superblock_.dentries.NameOf(*walk.position());
-          directory = parent.inode()->handle();
-        }
-        auto opened = superblock_.protocol->Open(
-            directory, name, inode.handle(), (mode & kMayRead) != 0, (mode & kMayWrite) != 0, key);
-        std::errc failed = opened.error;
-        // The name has changed on the server: forced revalidation finds out where it leads.
-        if (!walk.force() && NameChangedOnServer(failed)) return protocol::kStale;
-        if (failed == kOk && opened.attributes) {
-          failed = nfs::UpdateAttributes(superblock_, inode, *opened.attributes, stamp);
-        }
-        // Close-to-open: what others wrote before they closed is seen (NAME-5).
-        const bool ask = !superblock_.options.nocto && !opened.attributes;
-        if (failed == kOk) failed = nfs::Revalidate(superblock_, inode, key, ask);
-        // A server may keep an unlinked file's handle valid while another client has it open.
-        if (failed == kOk && !walk.force() && IsUnlinked(inode)) return protocol::kStale;
-        if (failed == kOk) {
-          failed = nfs::PermissionRef(superblock_, inode, walk.credential(), mode);
-        }
-        if (failed == kOk) {
-          file.reset(new File(std::make_unique<File::State>(superblock_, icache::Hold(inode),
-                                                            std::move(opened.state),
-                                                            walk.TakeCredential(), mode)));
-        }
-        return failed;
-      });
-  if (error != kOk) return std::unexpected(error);
-  return file;
 }
 
 Result<std::unique_ptr<Node>> Node::Resolve(std::string_view path, const Credential& credential,

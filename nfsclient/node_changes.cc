@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "nfsclient/client.h"
+#include "nfsclient/file_state.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/change.h"
 #include "nfsclient/nfs/superblock.h"
@@ -83,6 +84,42 @@ Result<Attributes> Existing(nfs::Superblock& superblock, RefWalk& walk) {
   return attributes;
 }
 
+// open(2) with O_CREAT, without O_EXCL: `existing(walk)` where the name exists, `create(walk)`
+// where it is missing; both answer a Result.
+template <class Value, class Existing, class Create>
+Result<Value> FindOrCreate(nfs::Superblock& superblock, const WalkRequest& request,
+                           const Credential& credential, Existing&& existing, Create&& create) {
+  if (request.error != kOk) return std::unexpected(request.error);
+  Result<Value> result;
+  std::errc refused{};
+  const auto find_or_create = [&](RefWalk& walk) {
+    if (!walk.missing()) {
+      result = existing(walk);
+    } else if (refused != kOk) {
+      result = std::unexpected(refused);
+    } else {
+      result = create(walk);
+    }
+    return result ? kOk : result.error();
+  };
+  std::errc error = std::errc::file_exists;
+  const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
+  // Where the name was missing and exists now, another client has created it meanwhile.
+  for (int tries = kCreateTries; tries > 0 && error == std::errc::file_exists; --tries) {
+    error = walk::ResolveToReference(superblock, request.start, request.path, credential,
+                                     request.flags, &RefWalk::ResolveToCreate, find_or_create);
+    // A server may refuse before it looks whether the name exists: looks it up (NAME-8).
+    const bool refuses =
+        error == std::errc::permission_denied || error == std::errc::read_only_file_system;
+    if (refuses && refused == kOk) {
+      refused = error;
+      error = std::errc::file_exists;
+    }
+  }
+  if (error != kOk) return std::unexpected(error);
+  return result;
+}
+
 }  // namespace
 
 Result<Attributes> Node::Create(std::string_view path, uint32_t mode, bool exclusive,
@@ -93,35 +130,63 @@ Result<Attributes> Node::Create(std::string_view path, uint32_t mode, bool exclu
                       return nfs::CreateFile(superblock_, directory, name, mode, who);
                     });
   }
-  const WalkRequest request = RequestOfName(superblock_, at_.get(), PathCall::kCreate, path);
-  if (request.error != kOk) return std::unexpected(request.error);
-  Result<Attributes> result;
-  std::errc refused{};
-  const auto find_or_create = [&](RefWalk& walk) {
-    if (!walk.missing()) {
-      result = Existing(superblock_, walk);
-    } else if (refused != kOk) {
-      result = std::unexpected(refused);
-    } else {
-      result = nfs::CreateFile(superblock_, walk.position(), walk.last(), mode,
+  return FindOrCreate<Attributes>(
+      superblock_, RequestOfName(superblock_, at_.get(), PathCall::kCreate, path), credential,
+      [&](RefWalk& walk) { return Existing(superblock_, walk); },
+      [&](RefWalk& walk) {
+        return nfs::CreateFile(superblock_, walk.position(), walk.last(), mode,
                                walk.credential()->key());
-    }
-    return result ? kOk : result.error();
-  };
-  std::errc error = std::errc::file_exists;
-  const protocol::CallDeadline deadline(superblock_.protocol->NewDeadline());
-  // Where the name was missing and exists now, another client has created it meanwhile.
-  for (int tries = kCreateTries; tries > 0 && error == std::errc::file_exists; --tries) {
-    error = walk::ResolveToReference(superblock_, request.start, request.path, credential,
-                                     request.flags, &RefWalk::ResolveToCreate, find_or_create);
-    // A server may refuse before it looks whether the name exists: looks it up (NAME-8).
-    const bool refuses =
-        error == std::errc::permission_denied || error == std::errc::read_only_file_system;
-    if (refuses && refused == kOk) {
-      refused = error;
-      error = std::errc::file_exists;
-    }
+      });
+}
+
+// Preconditions: the walk is at the directory.
+Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk, uint32_t rights,
+                                     uint32_t mode, bool exclusive) {
+  vfs::DentryRef& directory = walk.position();
+  auto created = nfs::CreateOpenFile(superblock, directory, walk.last(), exclusive, mode,
+                                     (rights & kMayRead) != 0, (rights & kMayWrite) != 0,
+                                     walk.credential()->key());
+  if (!created) return std::unexpected(created.error());
+  // Another client, or the lack of memory, may have taken the name away again.
+  const vfs::PaddedName name(walk.last(), directory.get());
+  const vfs::DentryRef at = superblock.dentries.Lookup(*directory, name.name());
+  OpenResult result;
+  if (at && at.inode() == &*created->inode) result.found = FoundAt(superblock, directory, at);
+  result.found.attributes = created->attributes;
+  result.file.reset(new File(std::make_unique<File::State>(superblock, std::move(created->inode),
+                                                           std::move(created->state),
+                                                           walk.TakeCredential(), rights)));
+  return result;
+}
+
+Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, uint32_t mode,
+                                       bool exclusive, const Credential& credential) const {
+  const WalkRequest request = RequestOfName(superblock_, at_.get(), PathCall::kCreate, path);
+  if (rights == 0 || (rights & ~(kMayRead | kMayWrite)) != 0) {
+    return std::unexpected(std::errc::invalid_argument);
   }
+  const auto create = [&](RefWalk& walk) {
+    return OpenCreated(superblock_, walk, rights, mode, exclusive);
+  };
+  if (!exclusive) {
+    return FindOrCreate<OpenResult>(
+        superblock_, request, credential,
+        [&](RefWalk& walk) -> Result<OpenResult> {
+          auto file = OpenFound(superblock_, walk, rights);
+          if (!file) return std::unexpected(file.error());
+          return OpenResult{std::move(*file),
+                            FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(),
+                                    walk.position())};
+        },
+        create);
+  }
+  Result<OpenResult> result;
+  const std::errc error =
+      WithParent(superblock_, request, credential, AlreadyThere, [&](RefWalk& walk) -> std::errc {
+        if (walk.trailing_slash()) return std::errc::is_a_directory;
+        result = create(walk);
+        return result ? kOk : result.error();
+      });
   if (error != kOk) return std::unexpected(error);
   return result;
 }
@@ -183,7 +248,8 @@ std::errc Node::Link(std::string_view existing, const Node& to, std::string_view
 // As do_renameat2(): both parents, then the change; after ESTALE once more, with both walks under
 // forced revalidation.
 std::errc Node::Rename(std::string_view from, const Node& to_node, std::string_view to,
-                       const Credential& credential) const {
+                       const Credential& credential, uint32_t flags) const {
+  if (flags != 0) return std::errc::invalid_argument;  // as nfs_rename()
   if (&to_node.superblock_ != &superblock_) return std::errc::cross_device_link;
   const WalkRequest source_request = RequestOfName(superblock_, at_.get(), PathCall::kRename, from);
   const WalkRequest target_request =

@@ -24,6 +24,7 @@ struct nfswalk_node {
 };
 struct nfswalk_directory {
   std::unique_ptr<nfswalk::Directory> directory;
+  nfswalk_client* client;
 };
 struct nfswalk_file {
   std::unique_ptr<nfswalk::File> file;
@@ -81,6 +82,15 @@ inline nfswalk_attributes AttributesOf(const Attributes& from) {
           .atime = TimeOf(from.atime),
           .mtime = TimeOf(from.mtime),
           .ctime = TimeOf(from.ctime)};
+}
+
+inline nfswalk_lookup_result FoundOf(LookupResult from, nfswalk_client* client) {
+  nfswalk_lookup_result found{.node = nullptr,
+                              .attributes = AttributesOf(from.attributes),
+                              .attributes_valid_ns = from.attributes_valid_ns,
+                              .name_valid_ns = from.name_valid_ns};
+  if (from.node != nullptr) found.node = new nfswalk_node{std::move(from.node), client};
+  return found;
 }
 
 // Runs `call`, which answers 0, a count or a negative errno; turns exceptions into errnos.

@@ -24,6 +24,7 @@ using nfswalk::c_binding::AttributesOf;
 using nfswalk::c_binding::ClientOf;
 using nfswalk::c_binding::CredentialOrMounters;
 using nfswalk::c_binding::FlagsOf;
+using nfswalk::c_binding::FoundOf;
 using nfswalk::c_binding::Guarded;
 using nfswalk::c_binding::HandOut;
 using nfswalk::c_binding::kAllFlags;
@@ -132,7 +133,7 @@ int OpenDirectory(From* from, const char* path, const nfswalk_credential* creden
   return Guarded([&] {
     return HandOut(OriginOf(from)->OpenDirectory(
                        path, CredentialOrMounters(*ClientOf(from), credential), FlagsOf(flags)),
-                   out);
+                   out, ClientOf(from));
   });
 }
 
@@ -158,6 +159,27 @@ int ResolveNode(From* from, const char* path, const nfswalk_credential* credenti
     return HandOut(OriginOf(from)->Resolve(path, CredentialOrMounters(*ClientOf(from), credential),
                                            FlagsOf(flags)),
                    out, ClientOf(from));
+  });
+}
+
+int HandOutFound(Result<nfswalk::LookupResult> found, nfswalk_client* client,
+                 nfswalk_lookup_result* out) {
+  if (!found) return ResultOf(found.error());
+  *out = FoundOf(std::move(*found), client);
+  if (out->node == nullptr) out->attributes = {};
+  return 0;
+}
+
+template <class From>
+int Lookup(From* from, const char* path, const nfswalk_credential* credential, unsigned flags,
+           nfswalk_lookup_result* out) {
+  if (from == nullptr || path == nullptr || out == nullptr) return -EFAULT;
+  if ((flags & ~kAllFlags) != 0) return -EINVAL;
+  return Guarded([&] {
+    return HandOutFound(
+        OriginOf(from)->Lookup(path, CredentialOrMounters(*ClientOf(from), credential),
+                               FlagsOf(flags)),
+        ClientOf(from), out);
   });
 }
 
@@ -371,6 +393,35 @@ int nfswalk_resolve_at(const nfswalk_node* from, const char* path,
   return ResolveNode(from, path, credential, flags, node);
 }
 
+int nfswalk_lookup(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                   unsigned flags, nfswalk_lookup_result* found) {
+  return Lookup(client, path, credential, flags, found);
+}
+
+int nfswalk_lookup_at(const nfswalk_node* from, const char* path,
+                      const nfswalk_credential* credential, unsigned flags,
+                      nfswalk_lookup_result* found) {
+  return Lookup(from, path, credential, flags, found);
+}
+
+int nfswalk_directory_lookup(nfswalk_directory* directory, const char* name, unsigned flags,
+                             nfswalk_lookup_result* found) {
+  if (directory == nullptr || name == nullptr || found == nullptr) return -EFAULT;
+  if ((flags & ~kAllFlags) != 0) return -EINVAL;
+  return Guarded([&] {
+    return HandOutFound(directory->directory->Lookup(name, FlagsOf(flags)), directory->client,
+                        found);
+  });
+}
+
+int nfswalk_node_get_id(const nfswalk_node* node, nfswalk_node_id* id) {
+  if (node == nullptr || id == nullptr) return -EFAULT;
+  if (nfswalk::rcu::InForkedChild()) return -ECANCELED;
+  const nfswalk::NodeId value = node->node->id();
+  *id = {.fileid = value.fileid, .generation = value.generation};
+  return 0;
+}
+
 void nfswalk_node_release(nfswalk_node* node) { delete node; }
 
 int nfswalk_drop_caches(nfswalk_client* client) {
@@ -388,6 +439,24 @@ int nfswalk_invalidate_caches(nfswalk_client* client) {
   return Guarded([&] {
     client->client->InvalidateCaches();
     return 0;
+  });
+}
+
+int nfswalk_on_invalidation(nfswalk_client* client, nfswalk_invalidation_callback callback,
+                            void* data, size_t queue_max) {
+  if (client == nullptr) return -EFAULT;
+  return Guarded([&] {
+    if (callback == nullptr) return ResultOf(client->client->OnInvalidation({}, queue_max));
+    return ResultOf(client->client->OnInvalidation(
+        [callback, data](const nfswalk::Invalidation& found) {
+          const nfswalk_invalidation event{
+              .reason = static_cast<uint32_t>(found.reason),
+              .reserved = 0,
+              .node = {.fileid = found.node.fileid, .generation = found.node.generation},
+              .name = found.name.c_str()};
+          callback(data, &event);
+        },
+        queue_max));
   });
 }
 

@@ -83,8 +83,9 @@ typedef struct nfswalk_cancellation nfswalk_cancellation;
 int nfswalk_mount(const char* url, nfswalk_client** client, char* text, size_t text_bytes);
 
 /* Stops using the server, for good: calls that wait for it, on a hard mount too, and all later ones
- * return -ECANCELED, whatever is cached. A change in progress may or may not have been made. Does
- * not block; idempotent; any thread, but no signal handler. */
+ * return -ECANCELED, whatever is cached. A change in progress may or may not have been made. Waits
+ * for the server only where files were removed while they were open, to remove their hidden names
+ * (see nfswalk_unlink), one second at most. Idempotent; any thread, but no signal handler. */
 int nfswalk_shutdown(nfswalk_client* client);
 
 /* Preconditions: conventions 6 and 7. */
@@ -203,6 +204,30 @@ int nfswalk_directory_read(nfswalk_directory* directory, uint64_t cookie, nfswal
                            void* data);
 void nfswalk_closedir(nfswalk_directory* directory);
 
+/* Where a name leads, for callers with caches of their own. */
+struct nfswalk_lookup_result {
+  /* NULL: the name does not exist, and the attributes are 0. Else to be released with
+   * nfswalk_node_release. */
+  nfswalk_node* node;
+  struct nfswalk_attributes attributes;
+  /* For how long this client would answer the same without the server, unless it learns of a change
+   * before; 0: not at all. */
+  uint64_t attributes_valid_ns;
+  uint64_t name_valid_ns;
+};
+/* nfswalk_resolve_at and nfswalk_stat_at in one; with NFSWALK_NOFOLLOW. Returns 0 also if the last
+ * name does not exist. `name_valid_ns` is 0 if the path does not end with a name ("", ".", "..", or
+ * a trailing slash). */
+int nfswalk_lookup(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
+                   unsigned flags, struct nfswalk_lookup_result* found);
+int nfswalk_lookup_at(const nfswalk_node* from, const char* path,
+                      const nfswalk_credential* credential, unsigned flags,
+                      struct nfswalk_lookup_result* found);
+/* The same in an open directory, by the credential that opened it; also within a `visit`, where it
+ * needs no call to the server for the entry shown if the listing came with attributes. */
+int nfswalk_directory_lookup(nfswalk_directory* directory, const char* name, unsigned flags,
+                             struct nfswalk_lookup_result* found);
+
 /* Files. Data is not cached: a read or a write is one call to the server for each piece. */
 
 /* `rights`: NFSWALK_READ, NFSWALK_WRITE or both. Creates nothing. Release with nfswalk_close,
@@ -229,6 +254,15 @@ void nfswalk_close(nfswalk_file* file);
 /* `exclusive`: -EEXIST if the name exists; otherwise an existing file is the result, unchanged. */
 int nfswalk_create(nfswalk_client* client, const char* path, unsigned mode, int exclusive,
                    const nfswalk_credential* credential, struct nfswalk_attributes* attributes);
+/* nfswalk_create and nfswalk_open in one: open(2) with O_CREAT, or with O_EXCL as well. `rights`,
+ * as of nfswalk_open, which a new file has whatever its `mode` says. `found` (may be NULL): its
+ * node, NULL if the name has gone meanwhile, and attributes. */
+int nfswalk_create_open(nfswalk_client* client, const char* path, unsigned rights, unsigned mode,
+                        int exclusive, const nfswalk_credential* credential, nfswalk_file** file,
+                        struct nfswalk_lookup_result* found);
+int nfswalk_create_open_at(const nfswalk_node* from, const char* path, unsigned rights,
+                           unsigned mode, int exclusive, const nfswalk_credential* credential,
+                           nfswalk_file** file, struct nfswalk_lookup_result* found);
 int nfswalk_mkdir(nfswalk_client* client, const char* path, unsigned mode,
                   const nfswalk_credential* credential, struct nfswalk_attributes* attributes);
 int nfswalk_symlink(nfswalk_client* client, const char* target, const char* path,
@@ -242,6 +276,10 @@ int nfswalk_link(nfswalk_client* client, const char* existing, const char* path,
                  const nfswalk_credential* credential);
 int nfswalk_rename(nfswalk_client* client, const char* from, const char* to,
                    const nfswalk_credential* credential);
+/* Where the last name of a file that is open in this client is removed, here or by a rename, the
+ * server keeps it under a hidden name, ".nfs" and a number, which no call of this client shows,
+ * until the last nfswalk_close(). Until then its directory is not empty. Other clients see it; it
+ * stays where this process ends before. */
 int nfswalk_unlink(nfswalk_client* client, const char* path, const nfswalk_credential* credential);
 int nfswalk_rmdir(nfswalk_client* client, const char* path, const nfswalk_credential* credential);
 
@@ -346,6 +384,18 @@ int nfswalk_rmdir_at(const nfswalk_node* from, const char* path,
 int nfswalk_setattr_at(const nfswalk_node* from, const char* path,
                        const struct nfswalk_changes* changes, const nfswalk_credential* credential,
                        unsigned flags, struct nfswalk_attributes* attributes);
+/* As renameat2(2); -EINVAL for any flag, as NFS has none of them. */
+int nfswalk_rename2_at(const nfswalk_node* from, const char* path, const nfswalk_node* to,
+                       const char* new_path, unsigned flags, const nfswalk_credential* credential);
+
+/* Equal for all nodes of one file, whatever name they were resolved by, through renames and
+ * evictions; of no other file, also of none that had the same fileid before. A key that may outlive
+ * the node. */
+struct nfswalk_node_id {
+  uint64_t fileid;     /* st_ino */
+  uint64_t generation; /* a hash of the file handle */
+};
+int nfswalk_node_get_id(const nfswalk_node* node, struct nfswalk_node_id* id);
 void nfswalk_node_release(nfswalk_node* node);
 
 /* The caches. */
@@ -356,6 +406,31 @@ int nfswalk_drop_caches(nfswalk_client* client);
 /* Keeps everything, and revalidates each entry with the server before its next use: for callers
  * that know that another client has changed the export. */
 int nfswalk_invalidate_caches(nfswalk_client* client);
+
+/* What nfswalk_on_invalidation() tells. */
+#define NFSWALK_INVALID_CHANGED 0u /* another client changed the file, or the directory's names */
+#define NFSWALK_INVALID_ATTRIBUTES 1u /* its owner or mode, and nothing else */
+#define NFSWALK_INVALID_NAME 2u  /* `name` in the directory `node` leads elsewhere, or nowhere */
+#define NFSWALK_INVALID_STALE 3u /* the server no longer knows the file */
+#define NFSWALK_INVALID_EVERYTHING 4u /* events were lost: all nodes */
+
+struct nfswalk_invalidation {
+  uint32_t reason;
+  uint32_t reserved; /* 0 */
+  struct nfswalk_node_id node;
+  const char* name; /* NUL-terminated; "" but for INVALID_NAME */
+};
+typedef void (*nfswalk_invalidation_callback)(void* data, const struct nfswalk_invalidation* event);
+/* For callers with caches of their own: calls `callback` for each node or name of which the client
+ * learns that another client has changed it, or that the server has forgotten it; also for changes
+ * of its own whose replies cannot be told from others'. Not for what merely times out
+ * (nfswalk_lookup_result) or is evicted. A thread of its own makes the calls, one at a time and
+ * with no lock held; they may make any call but this one (-EDEADLK) and nfswalk_unmount(). Of more
+ * than `queue_max` events that wait, one INVALID_EVERYTHING is left. Replaces the callback before,
+ * which is not called any more on return; NULL: none. -EINVAL for a `queue_max` of 0; -EAGAIN
+ * without a thread. */
+int nfswalk_on_invalidation(nfswalk_client* client, nfswalk_invalidation_callback callback,
+                            void* data, size_t queue_max);
 
 struct nfswalk_stats {
   uint64_t rcu_walks; /* walks that ended in RCU-walk */

@@ -13,6 +13,7 @@ using nfswalk::c_binding::AttributesOf;
 using nfswalk::c_binding::ClientOf;
 using nfswalk::c_binding::CredentialOrMounters;
 using nfswalk::c_binding::FlagsOf;
+using nfswalk::c_binding::FoundOf;
 using nfswalk::c_binding::Guarded;
 using nfswalk::c_binding::OriginOf;
 using nfswalk::c_binding::ResultOf;
@@ -76,6 +77,23 @@ int Create(From* from, const char* path, unsigned mode, int exclusive,
                   if (mode > kPermissionBits) return std::unexpected(std::errc::invalid_argument);
                   return at.Create(path, mode, exclusive != 0, who);
                 });
+}
+
+template <class From>
+int CreateOpen(From* from, const char* path, unsigned rights, unsigned mode, int exclusive,
+               const nfswalk_credential* credential, nfswalk_file** file,
+               nfswalk_lookup_result* found) {
+  if (from == nullptr || path == nullptr || file == nullptr) return -EFAULT;
+  if (mode > kPermissionBits) return -EINVAL;
+  return Guarded([&] {
+    auto opened = OriginOf(from)->CreateAndOpen(path, rights, mode, exclusive != 0,
+                                                CredentialOrMounters(*ClientOf(from), credential));
+    if (!opened) return ResultOf(opened.error());
+    auto handle = std::make_unique<nfswalk_file>(nfswalk_file{std::move(opened->file)});
+    if (found != nullptr) *found = FoundOf(std::move(opened->found), ClientOf(from));
+    *file = handle.release();
+    return 0;
+  });
 }
 
 template <class From>
@@ -154,6 +172,18 @@ int nfswalk_create_at(const nfswalk_node* from, const char* path, unsigned mode,
   return Create(from, path, mode, exclusive, credential, attributes);
 }
 
+int nfswalk_create_open(nfswalk_client* client, const char* path, unsigned rights, unsigned mode,
+                        int exclusive, const nfswalk_credential* credential, nfswalk_file** file,
+                        nfswalk_lookup_result* found) {
+  return CreateOpen(client, path, rights, mode, exclusive, credential, file, found);
+}
+
+int nfswalk_create_open_at(const nfswalk_node* from, const char* path, unsigned rights,
+                           unsigned mode, int exclusive, const nfswalk_credential* credential,
+                           nfswalk_file** file, nfswalk_lookup_result* found) {
+  return CreateOpen(from, path, rights, mode, exclusive, credential, file, found);
+}
+
 int nfswalk_mkdir(nfswalk_client* client, const char* path, unsigned mode,
                   const nfswalk_credential* credential, nfswalk_attributes* attributes) {
   return MakeDirectory(client, path, mode, credential, attributes);
@@ -219,6 +249,12 @@ int nfswalk_rename_at(const nfswalk_node* from, const char* path, const nfswalk_
     return ResultOf(from->node->Rename(path, *to->node, new_path,
                                        CredentialOrMounters(*from->client, credential)));
   });
+}
+
+int nfswalk_rename2_at(const nfswalk_node* from, const char* path, const nfswalk_node* to,
+                       const char* new_path, unsigned flags, const nfswalk_credential* credential) {
+  if (flags != 0) return -EINVAL;
+  return nfswalk_rename_at(from, path, to, new_path, credential);
 }
 
 int nfswalk_unlink(nfswalk_client* client, const char* path, const nfswalk_credential* credential) {

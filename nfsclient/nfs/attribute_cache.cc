@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 
 #include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
@@ -43,6 +44,24 @@ bool Matches(protocol::PreOpAttributes before, const Attributes& known) {
   before.ctime = icache::UnpackTime(icache::PackTime(before.ctime));
   return before.Matches(known);
 }
+
+// Tells a listener what a reply showed of an inode, once the inode's lock, taken later, is
+// released.
+class Notice {
+ public:
+  Notice(Superblock& superblock, const Inode& inode) : superblock_(superblock), inode_(inode) {}
+  ~Notice() {
+    if (reason_) superblock_.invalidations.Post(*reason_, inode_);
+  }
+  Notice(const Notice&) = delete;
+  Notice& operator=(const Notice&) = delete;
+  void Set(InvalidReason reason) { reason_ = reason; }
+
+ private:
+  Superblock& superblock_;
+  const Inode& inode_;
+  std::optional<InvalidReason> reason_;
+};
 
 // Preconditions of the functions below: the inode is locked, or not yet published.
 
@@ -134,10 +153,7 @@ ReplyContext ReplyContextOf(const Inode& inode) {
 }
 
 // False if the change was made, or may have been.
-bool WasRefused(std::errc outcome) {
-  return outcome != std::errc{} && outcome != std::errc::timed_out &&
-         outcome != std::errc::operation_canceled && outcome != std::errc::io_error;
-}
+bool WasRefused(std::errc outcome) { return outcome != std::errc{} && IsKnown(outcome); }
 
 // True once the server has reused or dropped the handle. No later reply revalidates such an inode:
 // RCU-walk would accept it while ref-walk answers ESTALE.
@@ -197,12 +213,14 @@ ReplyContext InitializeAttributes(Superblock& superblock, Inode& inode,
 
 std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
                            SendStamp stamp, ReplyContext* context) {
+  Notice notice(superblock, inode);
   std::lock_guard guard(inode.lock);
   if (IsForgotten(inode)) return protocol::kStale;
   if (attributes.fileid != inode.fileid ||
       attributes.type != inode.type.load(std::memory_order_relaxed)) {
     SetFlag(superblock, inode, icache::kStale, true);
     ForgetLocked(superblock, inode);
+    notice.Set(InvalidReason::kStale);
     return protocol::kStale;
   }
   Attributes known;
@@ -217,9 +235,11 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   uint64_t now = rcu::CoarseNowNs();
   if (changed) {
     NoteForeignChange(superblock, inode, now);
+    notice.Set(InvalidReason::kChanged);
     stamp.generation = Barrier(superblock);
   } else if (OwnershipChanged(known, attributes)) {
     InvalidateRights(superblock, inode);
+    notice.Set(InvalidReason::kAttributes);
     stamp.generation = Barrier(superblock);
   } else {
     GrowLifetime(superblock, inode, now);
@@ -235,6 +255,7 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   if (WasRefused(outcome) && !wcc.before && !wcc.after) {
     return inode.change_id.load(std::memory_order_relaxed);
   }
+  Notice notice(superblock, inode);
   std::lock_guard guard(inode.lock);
   Attributes known;
   inode.LoadAttributes(known);
@@ -254,8 +275,10 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
     // Not atomic: other names may have changed with ours; owner and mode are those of the reply.
     change_id = NewChangeId(superblock);
     SetChangeId(superblock, inode, change_id);
+    notice.Set(InvalidReason::kChanged);
   } else if (!ours && !already) {
     NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
+    notice.Set(InvalidReason::kChanged);
     // The other client's change came before ours, or after it. After it, this reply is the older
     // one: it must neither restore attributes nor validate a name.
     late = overtaken || (wcc.after && ContentChanged(known, *wcc.after) &&
@@ -286,6 +309,7 @@ void InvalidateAll(Superblock& superblock) {
     InvalidateRights(superblock, inode);
     return icache::IterStep::kNext;
   });
+  superblock.invalidations.PostEverything();
 }
 
 void UnhashUnlinked(Superblock& superblock, Inode& inode) {
@@ -299,6 +323,8 @@ void UnhashUnlinked(Superblock& superblock, Inode& inode) {
 }
 
 void MarkStale(Superblock& superblock, Inode& inode) {
+  Notice notice(superblock, inode);
+  notice.Set(InvalidReason::kStale);
   std::lock_guard guard(inode.lock);
   if (!inode.is_directory()) SetFlag(superblock, inode, icache::kStale, true);
   ForgetLocked(superblock, inode);

@@ -53,6 +53,14 @@ inline bool AttributesFresh(const icache::Inode& inode, uint64_t now_ns) {
   return age < LifetimeNs(inode) && (invalid & icache::kInvalidChange) == 0;
 }
 
+// For how long they stay fresh unless something newer is learned; 0: they are not.
+inline uint64_t AttributesLeftNs(const icache::Inode& inode, uint64_t now_ns) {
+  if (!AttributesFresh(inode, now_ns)) return 0;
+  const uint64_t age = now_ns - inode.read_at_ns.load(std::memory_order_relaxed);
+  const uint64_t lifetime = LifetimeNs(inode);
+  return age < lifetime ? lifetime - age : 0;  // either may have changed since
+}
+
 // Copies a consistent set of attributes; false if writers interfered 8 times. Preconditions: RCU
 // section or a reference.
 bool CopyAttributesRcu(const icache::Inode& inode, protocol::Attributes& into);
@@ -82,6 +90,12 @@ std::errc UpdateAttributes(Superblock& superblock, icache::Inode& inode,
 uint64_t UpdateAfterOwnChange(Superblock& superblock, icache::Inode& inode,
                               const protocol::WeakCacheConsistency& wcc, SendStamp stamp,
                               std::errc outcome = {});
+
+// False if the change may or may not have been made.
+inline bool IsKnown(std::errc outcome) {
+  return outcome != std::errc::timed_out && outcome != std::errc::operation_canceled &&
+         outcome != std::errc::io_error;
+}
 
 // Makes the next use send a GETATTR.
 void InvalidateAttributes(Superblock& superblock, icache::Inode& inode);

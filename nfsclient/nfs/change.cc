@@ -6,6 +6,7 @@
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/lookup.h"
 #include "nfsclient/nfs/revalidate.h"
+#include "nfsclient/nfs/silly_rename.h"
 #include "nfsclient/nfs/splice.h"
 #include "rcu/sync_point.h"
 
@@ -24,13 +25,6 @@ constexpr uint64_t kNoChangeId = 0;
 
 bool TooLong(const Superblock& superblock, std::string_view name) {
   return name.size() > vfs::kNameMax || name.size() > superblock.limits.name_bytes_max;
-}
-
-// d_drop of the name's dentry, if it has one.
-void DropName(Superblock& superblock, DentryRef& directory, const vfs::Name& name) {
-  if (DentryRef known = superblock.dentries.Lookup(*directory, name)) {
-    superblock.dentries.Drop(*known);
-  }
 }
 
 // Returns the name's dentry, looked up on the server if it is not cached (lookup_one()): the change
@@ -72,14 +66,6 @@ void DropLink(Superblock& superblock, Inode& inode) {
   if (known.nlink <= 1 || known.type == FileType::kDirectory) UnhashUnlinked(superblock, inode);
 }
 
-// Replaces the name by a negative dentry. `change_id`: the directory's, as the reply left it.
-// Preconditions: the directory is locked exclusively.
-void MakeNegative(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
-                  uint64_t change_id) {
-  DropName(superblock, directory, name);
-  (void)SpliceChild(superblock, directory, name, {}, change_id);
-}
-
 // True if the reply proves that the directory did not change.
 bool ChangedNothing(const protocol::WeakCacheConsistency& directory) {
   return directory.before && directory.after && directory.before->Matches(*directory.after);
@@ -106,11 +92,15 @@ std::expected<Attributes, std::errc> LookupCreated(Superblock& superblock, Dentr
   return std::unexpected(OutcomeUnknown(std::errc::not_enough_memory));
 }
 
-// CREATE, MKDIR, SYMLINK and MKNOD alike. `send(handle)` answers a CreateReply.
-template <class Send>
+// For AddName(): nobody needs the inode.
+constexpr auto kForget = [](icache::InodeRef) {};
+
+// CREATE, MKDIR, SYMLINK and MKNOD alike. `send(handle)` answers a CreateReply. `made(InodeRef)` is
+// called before another thread can remove the name, unless the reply does not show the inode.
+template <class Send, class Made = decltype(kForget)>
 std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& directory,
                                              std::string_view text, const Credential& credential,
-                                             Send&& send) {
+                                             Send&& send, Made on_made = kForget) {
   if (TooLong(superblock, text)) return std::unexpected(std::errc::filename_too_long);
   PaddedName name(text, directory.get());
   {
@@ -132,7 +122,10 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
     if (reply.error == protocol::kStale) MarkStale(superblock, parent);
     if (reply.error != std::errc{}) return std::unexpected(reply.error);
     if (reply.handle && reply.attributes) {
-      if (made) (void)SpliceChild(superblock, directory, name.name(), std::move(made), change_id);
+      if (made) {
+        on_made(icache::Hold(*made));
+        (void)SpliceChild(superblock, directory, name.name(), std::move(made), change_id);
+      }
       return *reply.attributes;
     }
   }
@@ -223,6 +216,56 @@ std::errc RenameKnown(Superblock& superblock, const KnownName& from, const Known
   return {};
 }
 
+// The same; a file that is open here keeps a hidden name where it would be replaced (NAME-31).
+std::errc RenameOver(Superblock& superblock, const KnownName& from, const KnownName& to,
+                     const Credential& credential) {
+  Inode* const moved = from.inode();
+  Inode* const replaced = to.inode();
+  // A directory replaces no file, and two links of one file do not replace each other.
+  if (moved == nullptr || replaced == nullptr || moved == replaced || moved->is_directory() ||
+      replaced->is_directory()) {
+    return RenameKnown(superblock, from, to, credential);
+  }
+  const OpenInodes::Removal removal(superblock.open_inodes, *replaced);
+  if (!removal) return protocol::CallDeadline::Error();
+  if (!NeedsSillyRename(superblock, removal, *replaced, credential)) {
+    return RenameKnown(superblock, from, to, credential);
+  }
+  const auto silly = SillyRename(superblock, to.directory, to.name, *replaced, credential);
+  if (!silly) return silly.error();
+  const DentryRef none;
+  const std::errc error = RenameKnown(superblock, from, {to.directory, to.name, none}, credential);
+  if (error != std::errc{} && IsKnown(error)) {
+    UndoSillyRename(superblock, to.directory, to.name, *silly);
+  }
+  return error;
+}
+
+// REMOVE of a name that is not that of a directory. Preconditions: the directory is locked
+// exclusively.
+std::errc RemoveKnownFile(Superblock& superblock, const KnownName& file,
+                          const Credential& credential) {
+  const auto remove = [&] {
+    return RemoveName(superblock, file.directory, file.name, file.dentry, [&](const auto& handle) {
+      return superblock.protocol->Remove(handle, file.name.view(), credential);
+    });
+  };
+  Inode* const inode = file.inode();
+  if (inode == nullptr || inode->is_directory()) return remove();
+  const OpenInodes::Removal removal(superblock.open_inodes, *inode);
+  if (!removal) return protocol::CallDeadline::Error();
+  NFSWALK_SYNC_POINT("change:removal-began");
+  if (!NeedsSillyRename(superblock, removal, *inode, credential)) return remove();
+  const auto silly = SillyRename(superblock, file.directory, file.name, *inode, credential);
+  return silly ? std::errc{} : silly.error();
+}
+
+// After a change that may have left a hidden name, when all its locks are released: the file may
+// have been closed meanwhile.
+void RemoveUnneeded(Superblock& superblock, const DentryRef& removed) {
+  if (removed && removed.inode() != nullptr) RemoveSillyNames(superblock, *removed.inode());
+}
+
 }  // namespace
 
 std::expected<Attributes, std::errc> CreateFile(Superblock& superblock, DentryRef& directory,
@@ -232,6 +275,43 @@ std::expected<Attributes, std::errc> CreateFile(Superblock& superblock, DentryRe
     return superblock.protocol->Create(handle, name, protocol::CreateMode::kGuarded,
                                        SetAttributes{.mode = mode}, credential);
   });
+}
+
+std::expected<CreatedFile, std::errc> CreateOpenFile(Superblock& superblock, DentryRef& directory,
+                                                     std::string_view name, bool exclusive,
+                                                     uint32_t mode, bool read, bool write,
+                                                     const Credential& credential) {
+  // Version 3 would give an existing file the new one's mode.
+  const auto how = exclusive || !superblock.protocol->opens_by_name()
+                       ? protocol::CreateMode::kGuarded
+                       : protocol::CreateMode::kUnchecked;
+  std::unique_ptr<protocol::OpenState> state;
+  std::expected<OpenInode, std::errc> open = std::unexpected(std::errc{});
+  const auto send = [&](const protocol::FileHandle& handle) -> protocol::CreateReply {
+    auto reply = superblock.protocol->CreateOpen(handle, name, how, SetAttributes{.mode = mode},
+                                                 read, write, credential);
+    state = std::move(reply.state);
+    // Another client has made something else of the name: looked up (NAME-26).
+    const bool is_other = reply.error == std::errc::is_a_directory ||
+                          reply.error == std::errc::too_many_symbolic_link_levels;
+    if (is_other) reply.error = std::errc::file_exists;
+    return reply;
+  };
+  const auto made = AddName(
+      superblock, directory, name, credential, send,
+      [&](icache::InodeRef inode) { open = OpenInode::Register(superblock, std::move(inode)); });
+  if (!made) return std::unexpected(made.error());
+  if (!open && open.error() == std::errc{}) {
+    vfs::PaddedName padded(name, directory.get());
+    auto child = LookupChild(superblock, directory, padded.name(), credential, LookupIntent::kWalk);
+    if (!child) return std::unexpected(OutcomeUnknown(child.error()));
+    if (child->inode() == nullptr || child->inode()->is_directory()) {
+      return std::unexpected(std::errc::io_error);  // replaced meanwhile
+    }
+    open = OpenInode::Register(superblock, icache::Hold(*child->inode()));
+  }
+  if (!open) return std::unexpected(OutcomeUnknown(open.error()));
+  return CreatedFile{*made, std::move(*open), std::move(state)};
 }
 
 std::expected<Attributes, std::errc> MakeDirectory(Superblock& superblock, DentryRef& directory,
@@ -291,10 +371,15 @@ std::errc RemoveFile(Superblock& superblock, DentryRef& directory, std::string_v
     NFSWALK_SYNC_POINT("change:names-known");
     auto lock = superblock.directory_locks.Lock(*directory.inode());
     if (!lock) return protocol::CallDeadline::Error();
+    if (superblock.open_inodes.IsHidden(*directory.inode(), text)) {
+      return std::errc::no_such_file_or_directory;
+    }
     if (!IsCurrent(superblock, directory, name.name(), known)) continue;
-    return RemoveName(superblock, directory, name.name(), known, [&](const auto& handle) {
-      return superblock.protocol->Remove(handle, text, credential);
-    });
+    const std::errc error =
+        RemoveKnownFile(superblock, {directory, name.name(), known}, credential);
+    lock.unlock();
+    RemoveUnneeded(superblock, known);
+    return error;
   }
 }
 
@@ -332,10 +417,19 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
     auto locks =
         superblock.directory_locks.LockPair(*from_directory.inode(), *to_directory.inode());
     if (!locks.first) return protocol::CallDeadline::Error();
+    if (superblock.open_inodes.IsHidden(*from_directory.inode(), from_text)) {
+      return std::errc::no_such_file_or_directory;
+    }
+    if (superblock.open_inodes.IsHidden(*to_directory.inode(), to_text)) {
+      return std::errc::device_or_resource_busy;
+    }
     if (IsCurrent(superblock, from_directory, from.name(), source) &&
         IsCurrent(superblock, to_directory, to.name(), target)) {
-      return RenameKnown(superblock, {from_directory, from.name(), source},
-                         {to_directory, to.name(), target}, credential);
+      const std::errc error = RenameOver(superblock, {from_directory, from.name(), source},
+                                         {to_directory, to.name(), target}, credential);
+      locks = {};
+      RemoveUnneeded(superblock, target);
+      return error;
     }
   }
 }

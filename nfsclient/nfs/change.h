@@ -11,9 +11,11 @@
 #define NFSWALK_NFSCLIENT_NFS_CHANGE_H_
 
 #include <expected>
+#include <memory>
 #include <string_view>
 #include <system_error>
 
+#include "nfsclient/nfs/silly_rename.h"
 #include "nfsclient/nfs/superblock.h"
 #include "sunrpc_auth/credential_cache.h"
 
@@ -25,6 +27,20 @@ using sunrpc_auth::Credential;
 std::expected<Attributes, std::errc> CreateFile(Superblock& superblock, vfs::DentryRef& directory,
                                                 std::string_view name, uint32_t mode,
                                                 const Credential& credential);
+// A file made or found under the name, and open.
+struct CreatedFile {
+  Attributes attributes;
+  OpenInode inode;
+  std::unique_ptr<protocol::OpenState> state;
+};
+// `exclusive`: file_exists if the name exists, by the verifier of EXCLUSIVE (RFC 1813 3.3.8) or
+// EXCLUSIVE4 (RFC 7530 16.16), then SETATTR of the mode. Else file_exists if it does in version 3,
+// or is not a regular file's; version 4 opens what is there in the same OPEN.
+std::expected<CreatedFile, std::errc> CreateOpenFile(Superblock& superblock,
+                                                     vfs::DentryRef& directory,
+                                                     std::string_view name, bool exclusive,
+                                                     uint32_t mode, bool read, bool write,
+                                                     const Credential& credential);
 std::expected<Attributes, std::errc> MakeDirectory(Superblock& superblock,
                                                    vfs::DentryRef& directory, std::string_view name,
                                                    uint32_t mode, const Credential& credential);

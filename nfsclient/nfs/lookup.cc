@@ -56,10 +56,19 @@ std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef&
   return SpliceAnswer(superblock, directory, name, *inode, change_id);
 }
 
-// Returns the cached dentry if it is valid; empty if there is none.
+// A name that this client hides does not exist, whatever the server says (NAME-31). Preconditions:
+// the directory is locked.
+std::expected<DentryRef, std::errc> SpliceHidden(Superblock& superblock, DentryRef& directory,
+                                                 const Name& name) {
+  const uint64_t change_id = directory.inode()->change_id.load(std::memory_order_relaxed);
+  return SpliceAnswer(superblock, directory, name, {}, change_id);
+}
+
+// Returns the cached dentry if it is valid; empty if there is none. `*was_absent`: a negative one
+// was dropped.
 std::expected<DentryRef, std::errc> LookupCached(Superblock& superblock, DentryRef& directory,
                                                  const Name& name, const Credential& credential,
-                                                 LookupIntent intent) {
+                                                 LookupIntent intent, bool* was_absent) {
   DentryRef found = superblock.dentries.Lookup(*directory, name);
   const bool may_list = intent == LookupIntent::kWalk || intent == LookupIntent::kCreate;
   if (found && found.inode() != nullptr && may_list &&
@@ -72,6 +81,11 @@ std::expected<DentryRef, std::errc> LookupCached(Superblock& superblock, DentryR
   if (!verdict) return std::unexpected(verdict.error());
   if (*verdict == Verdict::kValid) return found;
   superblock.dentries.Drop(*found);
+  if (found.inode() == nullptr) {
+    *was_absent = true;
+  } else {
+    superblock.invalidations.Post(InvalidReason::kName, *directory.inode(), name.view());
+  }
   return DentryRef();
 }
 
@@ -83,8 +97,9 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
   if (name.length > vfs::kNameMax || name.length > superblock.limits.name_bytes_max) {
     return std::unexpected(std::errc::filename_too_long);
   }
+  bool was_absent = false;
   for (;;) {
-    auto cached = LookupCached(superblock, directory, name, credential, intent);
+    auto cached = LookupCached(superblock, directory, name, credential, intent, &was_absent);
     if (!cached || *cached) return cached;
     const auto listed = superblock.lookups.WaitForListing(directory.inode()->handle());
     if (!listed) return std::unexpected(listed.error());
@@ -102,7 +117,13 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
       }
       superblock.dentries.Drop(*found);
     }
-    return AskServer(superblock, directory, name, credential);
+    auto answer = superblock.open_inodes.IsHidden(*directory.inode(), name.view())
+                      ? SpliceHidden(superblock, directory, name)
+                      : AskServer(superblock, directory, name, credential);
+    if (was_absent && answer && answer->inode() != nullptr) {
+      superblock.invalidations.Post(InvalidReason::kName, *directory.inode(), name.view());
+    }
+    return answer;
   }
 }
 

@@ -51,6 +51,9 @@ void PathPrimer::End(std::string_view name) {
   if (!TakeLock(lock) || !IsLatest(*at_.inode(), context_)) return;
   if (DentryRef known = superblock_.dentries.Lookup(*at_, padded.name())) {
     superblock_.dentries.Drop(*known);
+    if (known.inode() != nullptr) {
+      superblock_.invalidations.Post(InvalidReason::kName, *at_.inode(), name);
+    }
   }
   (void)SpliceChild(superblock_, at_, padded.name(), {}, context_.change_id);
 }

@@ -12,6 +12,7 @@ using vfs::DentryRef;
 DentryRef PrimeName(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
                     const protocol::FileHandle& handle, const protocol::Attributes& attributes,
                     SendStamp stamp, uint64_t change_id, ReplyContext* context) {
+  if (superblock.open_inodes.IsHidden(*directory.inode(), name.view())) return {};
   DentryRef known = superblock.dentries.Lookup(*directory, name);
   if (known) {
     icache::Inode* inode = known.inode();
@@ -21,6 +22,7 @@ DentryRef PrimeName(Superblock& superblock, DentryRef& directory, const vfs::Nam
       return known;
     }
     superblock.dentries.Drop(*known);
+    superblock.invalidations.Post(InvalidReason::kName, *directory.inode(), name.view());
   }
   auto inode = FetchInode(superblock, handle, attributes, stamp, context);
   if (!inode) return {};

@@ -143,7 +143,7 @@ std::errc ReadDirectory(Superblock& superblock, vfs::DentryRef& directory,
     const std::errc error = stream.Fetch(superblock, directory, credential, deadline);
     if (error != std::errc{}) return error;
     for (const auto& entry : stream.entries()) {
-      if (!IsDots(entry) && !visit(entry)) return {};
+      if (IsShown(superblock, *directory.inode(), entry) && !visit(entry)) return {};
     }
   } while (!stream.at_end());
   return {};

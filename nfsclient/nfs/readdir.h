@@ -32,6 +32,11 @@ class CookieLoop {
 inline bool IsDots(const protocol::DirectoryEntry& entry) {
   return entry.name == "." || entry.name == "..";
 }
+// False for "." and "..", and for names that this client hides (NAME-31).
+inline bool IsShown(const Superblock& superblock, const icache::Inode& directory,
+                    const protocol::DirectoryEntry& entry) {
+  return !IsDots(entry) && !superblock.open_inodes.IsHidden(directory, entry.name);
+}
 
 // A listing, reply by reply. Thread safety: one thread's at a time.
 class DirectoryStream {

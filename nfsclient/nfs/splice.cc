@@ -32,6 +32,17 @@ std::expected<InodeRef, std::errc> FetchInode(Superblock& superblock,
   return std::move(found->inode);
 }
 
+namespace {
+
+// A directory is about to leave this name for the one that a reply shows it under.
+void NoteOldName(Superblock& superblock, vfs::Dentry& directory) {
+  if (!superblock.invalidations.listening()) return;
+  const auto [parent, name] = superblock.dentries.NameOf(directory);
+  superblock.invalidations.Post(InvalidReason::kName, *parent.inode(), name);
+}
+
+}  // namespace
+
 std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRef& directory,
                                                 const Name& name, InodeRef inode,
                                                 uint64_t verifier) {
@@ -40,6 +51,7 @@ std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRe
   for (;;) {
     if (DentryRef alias = is_directory ? dentries.AliasOf(*inode) : DentryRef()) {
       // The directory was moved on the server, or its dentry was dropped here (d_splice_alias).
+      NoteOldName(superblock, *alias);
       auto error = dentries.Move(*alias, *directory, name, verifier);
       if (error != std::errc{}) return std::unexpected(error);
       return alias;
@@ -55,6 +67,18 @@ std::expected<DentryRef, std::errc> SpliceChild(Superblock& superblock, DentryRe
       return std::unexpected(std::errc::not_enough_memory);
     }
   }
+}
+
+void DropName(Superblock& superblock, DentryRef& directory, const Name& name) {
+  if (DentryRef known = superblock.dentries.Lookup(*directory, name)) {
+    superblock.dentries.Drop(*known);
+  }
+}
+
+void MakeNegative(Superblock& superblock, DentryRef& directory, const Name& name,
+                  uint64_t verifier) {
+  DropName(superblock, directory, name);
+  (void)SpliceChild(superblock, directory, name, {}, verifier);
 }
 
 }  // namespace nfswalk::nfs

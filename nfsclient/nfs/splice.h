@@ -30,6 +30,13 @@ std::expected<vfs::DentryRef, std::errc> SpliceChild(Superblock& superblock,
                                                      const vfs::Name& name, icache::InodeRef inode,
                                                      uint64_t verifier);
 
+// d_drop of the name's dentry, if it has one.
+void DropName(Superblock& superblock, vfs::DentryRef& directory, const vfs::Name& name);
+
+// Replaces the name by a negative dentry. Preconditions: `directory` is locked exclusively.
+void MakeNegative(Superblock& superblock, vfs::DentryRef& directory, const vfs::Name& name,
+                  uint64_t verifier);
+
 }  // namespace nfswalk::nfs
 
 #endif  // NFSWALK_NFSCLIENT_NFS_SPLICE_H_

@@ -72,7 +72,9 @@ std::expected<std::unique_ptr<Superblock>, std::string> Superblock::Create(
 Superblock::~Superblock() {
   memory_watch_.reset();
   protocol->Shutdown();
+  invalidations.Stop();
   background.Stop();
+  open_inodes.TakeAll();
   root = {};
   DropCaches();
 }

@@ -18,9 +18,11 @@
 #include "nfsclient/nfs/cache_limits.h"
 #include "nfsclient/nfs/departed_inodes.h"
 #include "nfsclient/nfs/expired_children.h"
+#include "nfsclient/nfs/invalidations.h"
 #include "nfsclient/nfs/memory_watcher.h"
 #include "nfsclient/nfs/mount_options.h"
 #include "nfsclient/nfs/nfs_inode.h"
+#include "nfsclient/nfs/open_inodes.h"
 #include "nfsclient/nfs/stats.h"
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/vfs/dentry_cache.h"
@@ -83,6 +85,8 @@ class Superblock {
   vfs::DirectoryLocks directory_locks;
   vfs::LookupsInFlight lookups;
   ExpiredChildren expired_children;
+  OpenInodes open_inodes;
+  Invalidations invalidations;
   vfs::DentryRef root;
   Background background;  // stopped before anything is destroyed
 

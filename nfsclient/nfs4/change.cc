@@ -87,17 +87,21 @@ CreateReply Nfs4::MakeNode(const FileHandle& directory, std::string_view name, F
 
 // Creates a regular file by OPEN, whose sequence number makes it safe to repeat
 // (state/open_owners.h).
-CreateReply Nfs4::Create(const FileHandle& directory, std::string_view name, CreateMode how,
-                         const SetAttributes& attributes, const Credential& credential) {
-  if (const std::errc error = CheckName(name); error != kOk) return Failure<CreateReply>(error);
+CreateOpenReply Nfs4::CreateOpen(const FileHandle& directory, std::string_view name, CreateMode how,
+                                 const SetAttributes& attributes, bool read, bool write,
+                                 const Credential& credential) {
+  if (const std::errc error = CheckName(name); error != kOk) {
+    return Failure<CreateOpenReply>(error);
+  }
   using How = OpenArguments::How;
   Budget budget = caller_->NewBudget();
   OpenFiles::OpenRequest request{.directory = directory,
                                  .name = name,
-                                 .write = true,
+                                 .read = read,
+                                 .write = write,
                                  .how = How::kUnchecked,
                                  .attributes = attributes};
-  const auto open = [&] {
+  const auto open = [&]() -> CreateOpenReply {
     OpenFiles::Opened opened = open_files_->Open(request, credential, budget);
     // OPEN fails with SYMLINK or ISDIR for these (RFC 7530 16.16), open(2) with O_EXCL with EEXIST.
     const bool is_other = opened.error == std::errc::too_many_symbolic_link_levels ||
@@ -105,18 +109,26 @@ CreateReply Nfs4::Create(const FileHandle& directory, std::string_view name, Cre
     if (is_other && how == CreateMode::kGuarded) opened.error = std::errc::file_exists;
     CreateReply reply{opened.error, std::nullopt, opened.attributes, opened.directory};
     if (reply.error == kOk) reply.handle = opened.handle;
-    return reply;
+    return {std::move(reply), std::move(opened.state)};
   };
   if (how == CreateMode::kUnchecked) return open();
   request.how = How::kExclusive;
   request.exclusive_verifier = NewExclusiveVerifier();
-  CreateReply created = open();
+  CreateOpenReply created = open();
   if (created.error == kOk) {
-    return FinishExclusive(std::move(created), directory, name, attributes, credential);
+    CreateReply finished =
+        FinishExclusive(std::move(created), directory, name, attributes, credential);
+    const bool is_open = finished.error == kOk;
+    return {std::move(finished), is_open ? std::move(created.state) : nullptr};
   }
   if (created.error != std::errc::operation_not_supported) return created;
   request.how = How::kGuarded;
   return open();
+}
+
+CreateReply Nfs4::Create(const FileHandle& directory, std::string_view name, CreateMode how,
+                         const SetAttributes& attributes, const Credential& credential) {
+  return CreateOpen(directory, name, how, attributes, /*read=*/false, /*write=*/true, credential);
 }
 
 // Sets the attributes of a file created EXCLUSIVE, and its times, where most servers store the

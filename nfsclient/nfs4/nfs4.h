@@ -73,6 +73,9 @@ class Nfs4 final : public Protocol {
   void ReadDirTogether(std::span<const ListQuestion> questions, const Credential& credential,
                        std::span<ReadDirReply> replies) override;
 
+  CreateOpenReply CreateOpen(const FileHandle& directory, std::string_view name, CreateMode how,
+                             const SetAttributes& attributes, bool read, bool write,
+                             const Credential& credential) override;
   CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
                      const SetAttributes& attributes, const Credential& credential) override;
   CreateReply MakeDirectory(const FileHandle& directory, std::string_view name,

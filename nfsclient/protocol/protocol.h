@@ -119,6 +119,9 @@ struct CreateReply {
   OptionalAttributes attributes;
   WeakCacheConsistency directory;
 };
+struct CreateOpenReply : CreateReply {
+  std::unique_ptr<OpenState> state;  // as in OpenReply
+};
 struct RemoveReply {
   std::errc error{};
   WeakCacheConsistency directory;
@@ -280,6 +283,13 @@ class Protocol {
   // by the server's duplicate request cache, or looked up (WIRE-2, lost_reply.h).
   virtual CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
                              const SetAttributes& attributes, const Credential& credential) = 0;
+  // Create() of a file that is open on return, as by Open(). kUnchecked opens one that exists, with
+  // its attributes, if opens_by_name(); else it is Create()'s.
+  virtual CreateOpenReply CreateOpen(const FileHandle& directory, std::string_view name,
+                                     CreateMode how, const SetAttributes& attributes, bool /*read*/,
+                                     bool /*write*/, const Credential& credential) {
+    return {Create(directory, name, how, attributes, credential), nullptr};
+  }
   virtual CreateReply MakeDirectory(const FileHandle& directory, std::string_view name,
                                     const SetAttributes& attributes,
                                     const Credential& credential) = 0;

@@ -214,6 +214,22 @@ std::pair<DentryRef, std::string> DentryCache::NameOf(Dentry& child) {
   return {std::move(parent), std::move(name)};
 }
 
+std::array<DentryRef, 16> DentryCache::DentriesOf(const icache::Inode& inode) {
+  std::array<DentryRef, 16> found;
+  size_t count = 0;
+  uint64_t at = 0;
+  do {
+    at = table_.VisitInOrder(
+        at,
+        [&](Dentry& dentry) {
+          if (dentry.inode.load(std::memory_order_relaxed) != &inode) return;
+          if (count < found.size() && (found[count] = TryReference(&dentry))) ++count;
+        },
+        [] { return true; });
+  } while (at != 0 && count < found.size());
+  return found;
+}
+
 // False if the inode is a directory with another dentry.
 bool DentryCache::BecomeAlias(icache::Inode& inode, Dentry* dentry) {
   if (!inode.is_directory()) return true;

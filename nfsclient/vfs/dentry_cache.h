@@ -18,6 +18,7 @@
 #ifndef NFSWALK_NFSCLIENT_VFS_DENTRY_CACHE_H_
 #define NFSWALK_NFSCLIENT_VFS_DENTRY_CACHE_H_
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -113,6 +114,10 @@ class DentryCache {
   // take_dentry_name_snapshot: its parent and its name there, both of one moment; the last ones it
   // had if it was dropped. Throws std::bad_alloc.
   std::pair<DentryRef, std::string> NameOf(Dentry& child);
+
+  // The dentries of an inode that are hashed, 16 at most (i_dentry): a search of the whole table,
+  // for the rare case. Preconditions: a reference on the inode; no RCU section.
+  std::array<DentryRef, 16> DentriesOf(const icache::Inode& inode);
 
   // is_subdir: whether `dentry` was `directory` or below it at one moment of the call.
   // Preconditions: RCU section.

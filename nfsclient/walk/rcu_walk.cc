@@ -143,6 +143,11 @@ RcuOutcome RcuWalk::FollowDotDot() {
   const Position next{child, seq, inode};
   if (inode == nullptr) {
     if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
+    *more = name.data[name.length] == '/';
+    if (flags_.may_be_missing && !*more) {
+      path_.AdvanceTo(name.data + name.length);
+      return {};
+    }
     return Confirm(std::errc::no_such_file_or_directory);
   }
 
@@ -195,6 +200,10 @@ nfs::RcuPermission RcuWalk::Permission(uint32_t may_mask) {
   bool directory = at_.inode->is_directory();
   return nfs::PermissionRcu(superblock_, *at_.inode, directory, credential_, may_mask, now_ns_,
                             hits_);
+}
+
+const Inode& RcuWalk::parent_inode() const {
+  return *at_.dentry->parent.load(std::memory_order_relaxed)->inode.load(std::memory_order_relaxed);
 }
 
 RcuOutcome RcuWalk::Confirm(std::errc error) const {

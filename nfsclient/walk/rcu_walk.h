@@ -69,6 +69,11 @@ class RcuWalk {
   }
 
   icache::Inode& inode() const { return *at_.inode; }
+  // With WalkFlags::may_be_missing: the position is a negative dentry, inode() must not be called.
+  bool missing() const { return at_.inode == nullptr; }
+  const vfs::Dentry& dentry() const { return *at_.dentry; }
+  // Of the directory that the position is a name in; counts if Confirm() succeeds afterwards.
+  const icache::Inode& parent_inode() const;
   // PermissionRcu() on the position.
   nfs::RcuPermission Permission(uint32_t may_mask);
   const sunrpc_auth::CachedCredential* credential() const { return credential_; }

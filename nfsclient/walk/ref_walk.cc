@@ -131,7 +131,7 @@ std::errc RefWalk::StepToChild(const Name& name, Goal goal, bool* more) {
   const char* rest = name.data + name.length;
   *more = *rest == '/';
   if (inode == nullptr) {
-    missing_ = goal == Goal::kCreate && !*more;
+    missing_ = (goal == Goal::kCreate || flags_.may_be_missing) && !*more;
     if (!missing_) return std::errc::no_such_file_or_directory;
     last_ = name.view();
     return {};

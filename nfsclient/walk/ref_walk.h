@@ -46,6 +46,7 @@ class RefWalk {
   // last place. Where the last name is missing(), the position is its directory. is_a_directory
   // for a trailing slash.
   std::errc ResolveToCreate();
+  // Also after Resolve() with WalkFlags::may_be_missing.
   bool missing() const { return missing_; }
 
   const std::string& last() const { return last_; }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,6 +263,74 @@ static void directories(void) {
   nfswalk_node_release(node);
 }
 
+static int same(struct nfswalk_node_id a, struct nfswalk_node_id b) {
+  return a.fileid == b.fileid && a.generation == b.generation;
+}
+
+static void lookups(void) {
+  struct nfswalk_lookup_result found, again;
+  struct nfswalk_node_id id, other;
+  nfswalk_node* node;
+  nfswalk_directory* opened;
+  nfswalk_file* file;
+  char data[8];
+  CHECK(nfswalk_lookup(client, path("file"), NULL, 0, &found) == 0 && found.node != NULL);
+  CHECK(S_ISREG(found.attributes.mode));
+  CHECK(found.name_valid_ns > 0 && found.attributes_valid_ns > 0);
+  CHECK(nfswalk_lookup(client, path("file"), NULL, NFSWALK_CACHED, &again) == 0);
+  CHECK(nfswalk_node_get_id(found.node, &id) == 0 && id.fileid == found.attributes.fileid);
+  CHECK(nfswalk_node_get_id(again.node, &other) == 0 && same(id, other));
+  nfswalk_node_release(again.node);
+  CHECK(nfswalk_resolve(client, path("third"), NULL, 0, &node) == 0); /* a link of it */
+  CHECK(nfswalk_node_get_id(node, &other) == 0 && same(id, other));
+  nfswalk_node_release(node);
+  nfswalk_node_release(found.node);
+  CHECK(nfswalk_lookup(client, path("none"), NULL, 0, &found) == 0 && found.node == NULL);
+  CHECK(found.name_valid_ns > 0 && found.attributes_valid_ns == 0 && found.attributes.mode == 0);
+  CHECK(nfswalk_lookup(client, path("none/x"), NULL, 0, &found) == -ENOENT);
+  CHECK(nfswalk_lookup(client, path("file"), NULL, 0x80u, &found) == -EINVAL);
+
+  CHECK(nfswalk_resolve(client, path("."), NULL, 0, &node) == 0);
+  CHECK(nfswalk_lookup_at(node, "file", NULL, 0, &found) == 0 && found.node != NULL);
+  nfswalk_node_release(found.node);
+  CHECK(nfswalk_opendir_at(node, "", NULL, 0, &opened) == 0);
+  CHECK(nfswalk_directory_lookup(opened, "file", 0, &found) == 0 && found.node != NULL);
+  nfswalk_node_release(found.node);
+  nfswalk_closedir(opened);
+  CHECK(nfswalk_rename2_at(node, "file", node, "f2", 1, NULL) == -EINVAL);
+  CHECK(nfswalk_rename2_at(node, "file", node, "f2", 0, NULL) == 0);
+  CHECK(nfswalk_rename2_at(node, "f2", node, "file", 0, NULL) == 0);
+
+  CHECK(nfswalk_create_open_at(node, "both", NFSWALK_WRITE, 0600, 1, NULL, &file, &found) == 0);
+  CHECK(found.node != NULL && (found.attributes.mode & 07777) == 0600);
+  CHECK(nfswalk_pwrite(file, "text", 4, 0) == 4);
+  nfswalk_close(file);
+  nfswalk_node_release(found.node);
+  CHECK(nfswalk_create_open(client, path("both"), NFSWALK_READ, 0600, 1, NULL, &file, NULL) ==
+        -EEXIST);
+  CHECK(nfswalk_create_open(client, path("both"), NFSWALK_READ, 0600, 0, NULL, &file, NULL) == 0);
+  CHECK(nfswalk_unlink(client, path("both"), NULL) == 0);
+  CHECK(nfswalk_pread(file, data, sizeof data, 0) == 4 && memcmp(data, "text", 4) == 0);
+  nfswalk_close(file);
+  nfswalk_node_release(node);
+}
+
+static int told_everything;
+static void told(void* data, const struct nfswalk_invalidation* event) {
+  CHECK(data == &told_everything && event->name != NULL && event->reserved == 0);
+  if (event->reason == NFSWALK_INVALID_EVERYTHING) {
+    __atomic_store_n(&told_everything, 1, __ATOMIC_SEQ_CST);
+  }
+}
+
+static void invalidations(void) {
+  CHECK(nfswalk_on_invalidation(client, told, &told_everything, 0) == -EINVAL);
+  CHECK(nfswalk_on_invalidation(client, told, &told_everything, 16) == 0);
+  CHECK(nfswalk_invalidate_caches(client) == 0);
+  while (!__atomic_load_n(&told_everything, __ATOMIC_SEQ_CST)) sched_yield();
+  CHECK(nfswalk_on_invalidation(client, NULL, NULL, 0) == 0);
+}
+
 static void caches(void) {
   struct nfswalk_attributes attributes;
   struct nfswalk_stats before, after;
@@ -346,6 +415,8 @@ int main(int argc, char** argv) {
   batches();
   changes_from_nodes();
   directories();
+  lookups();
+  invalidations();
   /* queues() makes calls with empty caches and, at its end, with warm ones. */
   caches();
   queues();

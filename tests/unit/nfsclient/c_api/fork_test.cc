@@ -96,6 +96,8 @@ void Fork::ExpectEveryCallCanceled() {
   nfswalk_queue* queue;
   nfswalk_directory* directory;
   nfswalk_space space;
+  nfswalk_lookup_result looked_up;
+  nfswalk_node_id id;
   char text[512];
   const auto visit = [](void*, const nfswalk_entry*) { return 0; };
   const auto answered = [](void*, int) { ADD_FAILURE(); };
@@ -137,6 +139,11 @@ void Fork::ExpectEveryCallCanceled() {
       {"rmdir", [&] { return nfswalk_rmdir(client_, "d", me_); }},
       {"setattr", [&] { return nfswalk_setattr(client_, "d/f", &mode, me_, 0, &a); }},
       {"resolve", [&] { return nfswalk_resolve(client_, "d", me_, 0, &node); }},
+      {"lookup", [&] { return nfswalk_lookup(client_, "d/f", me_, 0, &looked_up); }},
+      {"directory_lookup",
+       [&] { return nfswalk_directory_lookup(directory_, "f", 0, &looked_up); }},
+      {"node_get_id", [&] { return nfswalk_node_get_id(node_, &id); }},
+      {"on_invalidation", [&] { return nfswalk_on_invalidation(client_, nullptr, nullptr, 1); }},
       {"drop_caches", [&] { return nfswalk_drop_caches(client_); }},
       {"invalidate_caches", [&] { return nfswalk_invalidate_caches(client_); }},
       {"queue_create", [&] { return nfswalk_queue_create(client_, 1, &queue); }},

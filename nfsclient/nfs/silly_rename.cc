@@ -1,0 +1,168 @@
+#include "nfsclient/nfs/silly_rename.h"
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/splice.h"
+#include "rcu/sync_point.h"
+
+namespace nfswalk::nfs {
+
+using icache::Inode;
+using sunrpc_auth::Credential;
+using vfs::DentryRef;
+
+namespace {
+
+// Tries of names that exist already.
+constexpr int kNameTries = 1000;
+
+// ".nfs", the file id and a counter, both in hexadecimal, as fs/nfs/unlink.c spells it.
+std::string NextSillyName(OpenInodes& open_inodes, const Inode& inode) {
+  std::array<char, 4 + 16 + 8 + 1> text;
+  std::snprintf(text.data(), text.size(), ".nfs%016" PRIx64 "%08" PRIx32, inode.fileid,
+                open_inodes.NextCounter());
+  return text.data();
+}
+
+// A name that does not exist: RENAME would replace what has it.
+std::expected<std::string, std::errc> FreeSillyName(Superblock& superblock, const Inode& directory,
+                                                    const Inode& inode,
+                                                    const Credential& credential) {
+  for (int tries = 0; tries < kNameTries; ++tries) {
+    std::string name = NextSillyName(superblock.open_inodes, inode);
+    const auto reply = superblock.protocol->Lookup(directory.handle(), name, credential);
+    if (reply.error == std::errc::no_such_file_or_directory) return name;
+    if (reply.error != std::errc{}) return std::unexpected(reply.error);
+  }
+  return std::unexpected(std::errc::device_or_resource_busy);
+}
+
+// One hidden name, by the credential that removed the file. True if it is gone from the table.
+bool RemoveSillyName(Superblock& superblock, DentryRef& directory,
+                     OpenInodes::SillyNames::iterator silly) {
+  Inode& parent = *directory.inode();
+  const auto inode = icache::Hold(*silly->inode);
+  const SendStamp stamp = Stamp(superblock);
+  const auto reply = superblock.protocol->Remove(parent.handle(), silly->name, silly->remover);
+  (void)UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
+  if (!IsKnown(reply.error)) return false;
+  InvalidateAttributes(superblock, *inode);
+  if (reply.error == std::errc{}) UnhashUnlinked(superblock, *inode);
+  superblock.open_inodes.Show(silly);
+  return true;
+}
+
+}  // namespace
+
+std::expected<OpenInode, std::errc> OpenInode::Register(Superblock& superblock,
+                                                        icache::InodeRef inode) try {
+  auto open = std::make_unique<OpenInodes::Open>();
+  open->inode = inode.get();
+  if (!superblock.open_inodes.Add(*open)) return std::unexpected(protocol::CallDeadline::Error());
+  return OpenInode(superblock, std::move(inode), std::move(open));
+} catch (const std::bad_alloc&) {
+  return std::unexpected(std::errc::not_enough_memory);
+}
+
+OpenInode::OpenInode(Superblock& superblock, icache::InodeRef inode,
+                     std::unique_ptr<OpenInodes::Open> open)
+    : superblock_(&superblock), inode_(std::move(inode)), open_(std::move(open)) {}
+
+OpenInode::~OpenInode() {
+  if (open_ == nullptr) return;
+  superblock_->open_inodes.Remove(*open_);
+  NFSWALK_SYNC_POINT("open:closed");
+  RemoveSillyNames(*superblock_, *inode_);
+}
+
+bool NeedsSillyRename(Superblock& superblock, const OpenInodes::Removal& removal, Inode& inode,
+                      const Credential& credential) {
+  if (!removal.is_open()) return false;
+  protocol::Attributes now;
+  CopyAttributes(inode, now);
+  // What another client unlinked shows in the server's count only.
+  if (now.nlink > 1 && Revalidate(superblock, inode, credential, /*force=*/true) == std::errc{}) {
+    CopyAttributes(inode, now);
+  }
+  return now.nlink <= 1;
+}
+
+std::expected<OpenInodes::SillyNames::iterator, std::errc> SillyRename(
+    Superblock& superblock, DentryRef& directory, const vfs::Name& name, Inode& inode,
+    const Credential& credential) {
+  Inode& parent = *directory.inode();
+  NFSWALK_SYNC_POINT("silly-rename:begin");
+  auto text = FreeSillyName(superblock, parent, inode, credential);
+  if (!text) return std::unexpected(text.error());
+  OpenInodes::SillyNames entry;
+  entry.push_back({icache::Hold(inode), directory.Copy(), std::move(*text), credential});
+  const auto silly = superblock.open_inodes.Hide(entry);
+  NFSWALK_SYNC_POINT("silly-rename:before-rename");
+  const SendStamp stamp = Stamp(superblock);
+  const auto reply = superblock.protocol->Rename(parent.handle(), name.view(), parent.handle(),
+                                                 silly->name, credential);
+  const uint64_t change_id =
+      UpdateAfterOwnChange(superblock, parent, reply.from_directory, stamp, reply.error);
+  if (reply.error == std::errc{}) {
+    InvalidateAttributes(superblock, inode);  // its ctime
+    MakeNegative(superblock, directory, name, change_id);
+    return silly;
+  }
+  // The name may be hidden after all where the outcome is unknown: the last close removes it then.
+  if (IsKnown(reply.error)) superblock.open_inodes.Show(silly);
+  if (reply.error == protocol::kStale) MarkStale(superblock, parent);
+  UpdateAfterOwnChange(superblock, inode, {}, stamp, reply.error);
+  if (reply.error == std::errc::no_such_file_or_directory || !IsKnown(reply.error)) {
+    DropName(superblock, directory, name);
+  }
+  return std::unexpected(reply.error);
+}
+
+void UndoSillyRename(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
+                     OpenInodes::SillyNames::iterator silly) {
+  Inode& parent = *directory.inode();
+  const SendStamp stamp = Stamp(superblock);
+  const auto reply = superblock.protocol->Rename(parent.handle(), silly->name, parent.handle(),
+                                                 name.view(), silly->remover);
+  (void)UpdateAfterOwnChange(superblock, parent, reply.from_directory, stamp, reply.error);
+  InvalidateAttributes(superblock, *silly->inode);
+  DropName(superblock, directory, name);
+  if (reply.error == std::errc{}) superblock.open_inodes.Show(silly);
+}
+
+void RemoveSillyNames(Superblock& superblock, Inode& inode) {
+  for (;;) {
+    auto place = superblock.open_inodes.FindPlace(&inode);
+    if (!place.directory) return;
+    const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
+    const auto lock = superblock.directory_locks.Lock(*place.directory.inode());
+    if (!lock) return;
+    const OpenInodes::Removal removal(superblock.open_inodes, inode);
+    NFSWALK_SYNC_POINT("silly-rename:before-remove");
+    if (!removal || removal.is_open()) return;  // the last close does it
+    const auto silly = superblock.open_inodes.Find(inode, *place.directory);
+    if (silly && !RemoveSillyName(superblock, place.directory, *silly)) return;
+  }
+}
+
+void RemoveAllSillyNames(Superblock& superblock, std::chrono::milliseconds limit) {
+  const protocol::CallDeadline deadline(protocol::CallDeadline::Clock::now() + limit);
+  for (;;) {
+    auto place = superblock.open_inodes.FindPlace(nullptr);
+    if (!place.directory) return;
+    const auto lock = superblock.directory_locks.Lock(*place.directory.inode());
+    if (!lock) return;
+    const OpenInodes::Removal removal(superblock.open_inodes, *place.inode);
+    if (!removal) return;
+    const auto silly = superblock.open_inodes.Find(*place.inode, *place.directory);
+    if (silly && !RemoveSillyName(superblock, place.directory, *silly)) return;
+  }
+}
+
+}  // namespace nfswalk::nfs

@@ -1,0 +1,77 @@
+// silly_rename: what becomes of the name of a file that is removed while it is open here
+// (nfs_sillyrename(), NAME-31): the server has no open files to keep it for, in version 3 at all,
+// in version 4.0 not across a restart.
+//
+// Thread safety: any. May sleep: no spin lock, no RCU section.
+#ifndef NFSWALK_NFSCLIENT_NFS_SILLY_RENAME_H_
+#define NFSWALK_NFSCLIENT_NFS_SILLY_RENAME_H_
+
+#include <chrono>
+#include <expected>
+#include <memory>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "nfsclient/nfs/open_inodes.h"
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/vfs/dentry_cache.h"
+
+namespace nfswalk::nfs {
+
+// An inode that is open: what File holds. The destructor may send the REMOVE of NAME-31, and block
+// for it as any call.
+class OpenInode {
+ public:
+  // Before the server is asked to open it. Waits for a removal of a name of the inode: whether that
+  // was the last, its flags say afterwards. Errors: timed_out; not_enough_memory.
+  static std::expected<OpenInode, std::errc> Register(Superblock& superblock,
+                                                      icache::InodeRef inode);
+  OpenInode(OpenInode&&) noexcept = default;
+  OpenInode& operator=(OpenInode&& other) noexcept {
+    std::swap(superblock_, other.superblock_);
+    std::swap(inode_, other.inode_);
+    std::swap(open_, other.open_);
+    return *this;
+  }
+  ~OpenInode();
+
+  icache::Inode& operator*() const { return *inode_; }
+  icache::Inode* operator->() const { return inode_.get(); }
+
+ private:
+  OpenInode(Superblock& superblock, icache::InodeRef inode, std::unique_ptr<OpenInodes::Open> open);
+
+  Superblock* superblock_;
+  icache::InodeRef inode_;
+  std::unique_ptr<OpenInodes::Open> open_;
+};
+
+// True if the inode is open here and the name to be removed is its last one, which the server is
+// asked for where others were known.
+bool NeedsSillyRename(Superblock& superblock, const OpenInodes::Removal& removal,
+                      icache::Inode& inode, const sunrpc_auth::Credential& credential);
+
+// Renames the last name of the inode to one that no call shows, and caches its absence. On an error
+// whose outcome is known nothing has changed. Preconditions: the directory is locked exclusively,
+// then a Removal of the inode.
+std::expected<OpenInodes::SillyNames::iterator, std::errc> SillyRename(
+    Superblock& superblock, vfs::DentryRef& directory, const vfs::Name& name, icache::Inode& inode,
+    const sunrpc_auth::Credential& credential);
+
+// Renames it back, where what it made room for was refused. Best effort. Preconditions: as of
+// SillyRename().
+void UndoSillyRename(Superblock& superblock, vfs::DentryRef& directory, const vfs::Name& name,
+                     OpenInodes::SillyNames::iterator silly);
+
+// Removes the hidden names of an inode that is not open any more. Preconditions: no directory lock,
+// no Removal.
+void RemoveSillyNames(Superblock& superblock, icache::Inode& inode);
+
+// Removes those of all inodes, open or not, as far as the server answers within `limit`; the rest
+// stays on the server.
+void RemoveAllSillyNames(Superblock& superblock, std::chrono::milliseconds limit);
+
+}  // namespace nfswalk::nfs
+
+#endif  // NFSWALK_NFSCLIENT_NFS_SILLY_RENAME_H_

@@ -1,0 +1,130 @@
+// Opens of what a walk led to: by handle in version 3, by a name in version 4.0.
+
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "nfsclient/client.h"
+#include "nfsclient/file_state.h"
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/permission.h"
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/walk/walk.h"
+#include "nfsclient/walk_request.h"
+#include "rcu/sync_point.h"
+
+namespace nfswalk {
+
+using walk::RefWalk;
+
+namespace {
+
+constexpr std::errc kOk{};
+
+bool IsUnlinked(const icache::Inode& inode) {
+  return (inode.flags.load() & icache::kUnlinked) != 0;
+}
+
+// Errors of an OPEN by name which say that the name no longer leads to the regular file found.
+bool NameChangedOnServer(std::errc error) {
+  return error == std::errc::no_such_file_or_directory || error == std::errc::is_a_directory ||
+         error == std::errc::not_a_directory || error == std::errc::invalid_argument ||
+         error == std::errc::too_many_symbolic_link_levels || error == protocol::kStale;
+}
+
+struct OpenRequest {
+  nfs::Superblock& superblock;
+  icache::Inode& inode;
+  uint32_t mode;
+  const Credential& credential;
+
+  protocol::OpenReply OpenBy(const vfs::DentryRef& directory, std::string_view name) const {
+    return superblock.protocol->Open(
+        directory ? directory.inode()->handle() : protocol::FileHandle(), name, inode.handle(),
+        (mode & kMayRead) != 0, (mode & kMayWrite) != 0, credential);
+  }
+};
+
+// Opens a node by itself, as there is no CLAIM_FH in version 4.0: by the name that it was resolved
+// by, as that is now; by any other name known of the file; by that which hides it (NAME-31). kStale
+// if the server knows none of them.
+protocol::OpenReply OpenByAnyName(const OpenRequest& request, vfs::Dentry& resolved) {
+  vfs::DentryCache& dentries = request.superblock.dentries;
+  auto [directory, name] = dentries.NameOf(resolved);
+  auto reply = request.OpenBy(directory, name);
+  if (!NameChangedOnServer(reply.error)) return reply;
+  for (const vfs::DentryRef& other : dentries.DentriesOf(request.inode)) {
+    if (!other) break;
+    if (other.get() == &resolved) continue;
+    std::tie(directory, name) = dentries.NameOf(*other);
+    reply = request.OpenBy(directory, name);
+    if (!NameChangedOnServer(reply.error)) return reply;
+  }
+  const auto hidden = request.superblock.open_inodes.FindPlace(&request.inode);
+  if (hidden.directory) reply = request.OpenBy(hidden.directory, hidden.name);
+  if (NameChangedOnServer(reply.error)) reply.error = protocol::kStale;
+  return reply;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWalk& walk,
+                                              uint32_t mode) {
+  icache::Inode& inode = walk.inode();
+  if (inode.is_directory()) return std::unexpected(std::errc::is_a_directory);
+  if (inode.type.load() == FileType::kSymlink) {
+    return std::unexpected(std::errc::too_many_symbolic_link_levels);
+  }
+  const bool by_name = superblock.protocol->opens_by_name();
+  // The root of an export may be a file, which has no name.
+  if (by_name && walk.position().get() == superblock.root.get()) {
+    return std::unexpected(std::errc::operation_not_supported);
+  }
+  const Credential& key = walk.credential()->key();
+  auto counted = nfs::OpenInode::Register(superblock, icache::Hold(inode));
+  if (!counted) return std::unexpected(counted.error());
+  NFSWALK_SYNC_POINT("open:registered");
+  // A stamp is a store that all threads share. An open by handle sends nothing.
+  const auto stamp = by_name ? nfs::Stamp(superblock) : nfs::SendStamp();
+  const OpenRequest request{superblock, inode, mode, key};
+  auto opened = !by_name        ? request.OpenBy({}, {})
+                : walk.parent() ? request.OpenBy(walk.parent(), walk.last())
+                                : OpenByAnyName(request, *walk.position());
+  std::errc failed = opened.error;
+  // The name has changed on the server: forced revalidation finds out where it leads.
+  if (!walk.force() && NameChangedOnServer(failed)) return std::unexpected(protocol::kStale);
+  if (failed == kOk && opened.attributes) {
+    failed = nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp);
+  }
+  // Close-to-open: what others wrote before they closed is seen (NAME-5).
+  const bool ask = !superblock.options.nocto && !opened.attributes;
+  if (failed == kOk) failed = nfs::Revalidate(superblock, inode, key, ask);
+  // A server may keep an unlinked file's handle valid while another client has it open.
+  if (failed == kOk && !walk.force() && IsUnlinked(inode)) failed = protocol::kStale;
+  if (failed == kOk) failed = nfs::PermissionRef(superblock, inode, walk.credential(), mode);
+  if (failed != kOk) return std::unexpected(failed);
+  return std::unique_ptr<File>(new File(std::make_unique<File::State>(
+      superblock, std::move(*counted), std::move(opened.state), walk.TakeCredential(), mode)));
+}
+
+Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
+                                         const Credential& credential, ResolveFlags flags) const {
+  WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kOpen, path, flags);
+  if (request.error != kOk) return std::unexpected(request.error);
+  if (mode == 0 || (mode & ~(kMayRead | kMayWrite)) != 0) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
+  if (request.flags.cached) return std::unexpected(CachedError(superblock_));
+  request.flags.open = superblock_.protocol->opens_by_name() && !path.empty();
+  Result<std::unique_ptr<File>> file;
+  const std::errc error =
+      walk::ResolveToReference(superblock_, request.start, request.path, credential, request.flags,
+                               &RefWalk::Resolve, [&](RefWalk& walk) {
+                                 file = OpenFound(superblock_, walk, mode);
+                                 return file ? kOk : file.error();
+                               });
+  if (error != kOk) return std::unexpected(error);
+  return file;
+}
+
+}  // namespace nfswalk

@@ -1,0 +1,177 @@
+// Node::CreateAndOpen(), and opens of a node by any of its names, against a real server.
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "tests/fixtures/mounted_export.h"
+
+namespace nfswalk {
+namespace {
+
+constexpr std::errc kOk{};
+
+class CreateAndOpen : public fixtures::VersionedExport {
+ protected:
+  void SetUp() override {
+    VersionedExport::SetUp();
+    if (IsSkipped()) return;
+    client_ = Mount("actimeo=600");
+    ASSERT_NE(client_, nullptr);
+    MakeDirectory("d");
+  }
+
+  Result<OpenResult> Open(std::string_view name, uint32_t rights, uint32_t mode, bool exclusive) {
+    return client_->CreateAndOpen(Path(name), rights, mode, exclusive, root_);
+  }
+  static std::string Text(File& file) {
+    std::array<std::byte, 16> data;
+    const auto count = file.PRead(data, 0);
+    return count ? std::string(reinterpret_cast<const char*>(data.data()), *count)
+                 : std::to_string(static_cast<int>(count.error()));
+  }
+  static size_t Put(File& file, std::string_view text) {
+    return file.PWrite(std::as_bytes(std::span(text)), 0).value_or(0);
+  }
+  // Opens the node itself, and reads it; or minus the errno.
+  std::string TextOf(const Node& node) {
+    auto file = node.Open("", kMayRead, root_);
+    return file ? Text(**file) : "-" + std::to_string(static_cast<int>(file.error()));
+  }
+
+  std::unique_ptr<Client> client_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, CreateAndOpen, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+TEST_P(CreateAndOpen, MakesTheFileAndItsNode) {
+  for (const bool exclusive : {false, true}) {
+    for (const uint32_t rights : {kMayRead, kMayWrite, kMayRead | kMayWrite}) {
+      for (const uint32_t mode : {0u, 0400u, 0644u}) {
+        SCOPED_TRACE(std::to_string(exclusive) + " " + std::to_string(rights) + " " +
+                     std::to_string(mode));
+        std::filesystem::remove(Backing("d/file"));
+        client_->InvalidateCaches();
+        auto made = Open("d/file", rights, mode, exclusive);
+        ASSERT_TRUE(made.has_value());
+        EXPECT_EQ(made->found.attributes.mode, mode);
+        struct stat found = {};
+        ASSERT_EQ(stat(Backing("d/file").c_str(), &found), 0);
+        EXPECT_EQ(found.st_mode & 07777, mode);
+        ASSERT_NE(made->found.node, nullptr);
+        EXPECT_EQ(made->found.node->id().fileid, found.st_ino);
+        const bool writes = (rights & kMayWrite) != 0;
+        EXPECT_EQ(Put(*made->file, "text"), writes ? 4u : 0u);
+        if ((rights & kMayRead) == 0) continue;
+        EXPECT_EQ(Text(*made->file), writes ? "text" : "");
+      }
+    }
+  }
+}
+
+// What a mode does not allow its owner either, the descriptor that made the file does.
+TEST_P(CreateAndOpen, TheModeIsForLaterOpens) {
+  const Credential user(1000, 1000);
+  std::filesystem::permissions(Backing("d"), std::filesystem::perms::all);
+  for (const bool exclusive : {false, true}) {
+    const std::string name = Path(exclusive ? "d/exclusive" : "d/file");
+    auto made = client_->CreateAndOpen(name, kMayWrite, 0444, exclusive, user);
+    ASSERT_TRUE(made.has_value());
+    EXPECT_EQ(Put(*made->file, "text"), 4u);
+    EXPECT_EQ(client_->CreateAndOpen(name, kMayWrite, 0444, false, user).error(),
+              std::errc::permission_denied);
+  }
+}
+
+TEST_P(CreateAndOpen, OpensWhatExistsUnlessExclusive) {
+  MakeFile("d/file", "hello");
+  MakeLink("file", "d/link");
+  MakeLink("later", "d/dangling");
+  std::filesystem::permissions(Backing("d/file"), std::filesystem::perms(0640));
+  for (const char* name : {"d/file", "d/link"}) {
+    auto opened = Open(name, kMayRead, 0777, false);
+    ASSERT_TRUE(opened.has_value()) << name;
+    EXPECT_EQ(Text(*opened->file), "hello");
+    EXPECT_EQ(opened->found.attributes.mode, 0640u);
+    EXPECT_EQ(Open(name, kMayRead, 0777, true).error(), std::errc::file_exists);
+  }
+  EXPECT_TRUE(Open("d/dangling", kMayRead | kMayWrite, 0600, false).has_value());
+  EXPECT_TRUE(std::filesystem::exists(Backing("d/later")));
+  EXPECT_EQ(Open("d", kMayRead, 0600, false).error(), std::errc::is_a_directory);
+  EXPECT_EQ(Open("d/new/", kMayRead, 0600, false).error(), std::errc::is_a_directory);
+  EXPECT_EQ(Open("none/new", kMayRead, 0600, false).error(), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(Open("d/new", 0, 0600, false).error(), std::errc::invalid_argument);
+  EXPECT_EQ(Open("d/new", kMayExecute, 0600, false).error(), std::errc::invalid_argument);
+}
+
+// The name is absent for this client: another one has made it meanwhile.
+TEST_P(CreateAndOpen, OpensWhatAnotherClientHasJustMade) {
+  for (const char* kind : {"file", "link", "directory"}) {
+    const std::string name = std::string("d/") + kind;
+    EXPECT_EQ(client_->Stat(Path(name), root_).error(), std::errc::no_such_file_or_directory);
+    MakeFile("d/target", "theirs");
+    if (kind == std::string("file")) MakeFile(name, "theirs");
+    if (kind == std::string("link")) MakeLink("target", name);
+    if (kind == std::string("directory")) MakeDirectory(name);
+    auto opened = Open(name, kMayRead, 0600, false);
+    if (kind == std::string("directory")) {
+      EXPECT_EQ(opened.error(), std::errc::is_a_directory);
+    } else {
+      ASSERT_TRUE(opened.has_value()) << kind;
+      EXPECT_EQ(Text(*opened->file), "theirs");
+    }
+  }
+}
+
+TEST_P(CreateAndOpen, TakesFewCalls) {
+  ASSERT_TRUE(Open("d/first", kMayWrite, 0600, true).has_value());
+  EXPECT_EQ(client_->Stat(Path("d/file"), root_).error(), std::errc::no_such_file_or_directory);
+  const uint64_t before = client_->stats().rpcs;
+  auto made = Open("d/file", kMayWrite, 0600, false);
+  ASSERT_TRUE(made.has_value());
+  EXPECT_LE(client_->stats().rpcs - before, 2u);  // v3: CREATE, SETATTR; v4: OPEN, OPEN_CONFIRM
+  const uint64_t made_at = client_->stats().rpcs;
+  EXPECT_TRUE(made->found.node->Stat("", root_).has_value());
+  EXPECT_EQ(client_->stats().rpcs, made_at);
+}
+
+TEST_P(CreateAndOpen, WhatItMadeIsOpenForARemoval) {
+  auto made = Open("d/file", kMayRead | kMayWrite, 0600, true);
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(Put(*made->file, "text"), 4u);
+  EXPECT_EQ(client_->Unlink(Path("d/file"), root_), kOk);
+  EXPECT_EQ(Text(*made->file), "text");
+  EXPECT_EQ(TextOf(*made->found.node), "text");  // by its hidden name
+  made->file.reset();
+  EXPECT_TRUE(std::filesystem::is_empty(Backing("d")));
+  EXPECT_EQ(TextOf(*made->found.node), "-" + std::to_string(ESTALE));
+}
+
+// NAME-29.
+TEST_P(CreateAndOpen, ANodeIsOpenedByAnyOfItsNames) {
+  MakeFile("d/a", "hello");
+  std::filesystem::create_hard_link(Backing("d/a"), Backing("d/b"));
+  auto node = client_->Resolve(Path("d/a"), root_);
+  ASSERT_TRUE(node.has_value());
+  EXPECT_EQ(TextOf(**node), "hello");
+  // The name that it was resolved by is gone, and is another file's.
+  ASSERT_TRUE(client_->Stat(Path("d/b"), root_).has_value());
+  std::filesystem::remove(Backing("d/a"));
+  EXPECT_EQ(TextOf(**node), "hello");
+  MakeFile("d/a", "other");
+  EXPECT_EQ(TextOf(**node), "hello");
+  // Another client renames it: known once it was looked up.
+  std::filesystem::rename(Backing("d/b"), Backing("d/c"));
+  client_->InvalidateCaches();
+  ASSERT_TRUE(client_->Stat(Path("d/c"), root_).has_value());
+  EXPECT_EQ(TextOf(**node), "hello");
+  std::filesystem::remove(Backing("d/c"));
+  // A server of version 3 may know the handle as long as it has the file open itself.
+  if (version() == 3) return;
+  EXPECT_EQ(TextOf(**node), "-" + std::to_string(ESTALE));
+}
+
+}  // namespace
+}  // namespace nfswalk
