@@ -41,6 +41,14 @@ MountError Forked() {
           "before the first mount"};
 }
 
+// nfs(5) rsize, wsize.
+uint32_t TransferBytes(uint32_t option_bytes, uint32_t server_bytes_max) {
+  constexpr uint32_t kUnit = 1024, kLeast = 4096;
+  if (option_bytes == 0) return server_bytes_max;
+  const uint32_t bytes = option_bytes < kUnit ? kLeast : option_bytes / kUnit * kUnit;
+  return std::min(bytes, server_bytes_max);
+}
+
 }  // namespace
 
 Client::Client(std::unique_ptr<nfs::Superblock> superblock)
@@ -81,6 +89,8 @@ std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
   auto reply = superblock->protocol->GetRoot(Credential::OfProcess());
   if (reply.error != kOk) return std::unexpected(RootError(reply.error, options));
   superblock->limits = reply.limits;
+  superblock->limits.read_bytes_max = TransferBytes(options.rsize, reply.limits.read_bytes_max);
+  superblock->limits.write_bytes_max = TransferBytes(options.wsize, reply.limits.write_bytes_max);
   auto& name_max = superblock->limits.name_bytes_max;
   name_max = name_max == 0 ? vfs::kNameMax : std::min<uint32_t>(name_max, vfs::kNameMax);
   auto inode = nfs::FetchInode(*superblock, reply.handle, reply.attributes, stamp);

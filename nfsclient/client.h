@@ -137,8 +137,13 @@ namespace walk {
 class RefWalk;
 }
 
-// An open file: the server's open state and the file's handle. Data is not cached. Must not outlive
-// its Client.
+// An open file: the server's open state and the file's handle. Must not outlive its Client.
+//
+// What is written is kept until it is on the server's stable storage, at the latest by Sync() or
+// Close(), within limits for the mount, and sent again if the server restarts. All of the Client
+// see it at once, other clients when the file is closed (close-to-open). An error of the server
+// about it is reported once to each open file, by the next PWrite, Append, Sync or Close; that data
+// is lost, as fsync(2) has it.
 //
 // Thread safety: all calls at once from any number of threads.
 class File final {
@@ -149,29 +154,42 @@ class File final {
 
   // PRead and PWrite: invalid_argument if the offset, or the end, is above kFileBytesMax.
   //
-  // Reads until `into` is full or the file ends; bad_file_descriptor without kMayRead.
+  // Reads until `into` is full or the file ends; bad_file_descriptor without kMayRead. A sequential
+  // reader is read ahead of, up to 4 MiB; what another client writes may be missing for acregmin.
   [[nodiscard]] Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes);
-  // Returns when the data is on the server's stable storage; bad_file_descriptor without kMayWrite.
-  // Less than data.size() if an error follows what was stored; the call for the rest meets it.
+  // Copies `data`, and waits only where too much is under way, with `sync` until it is on stable
+  // storage; bad_file_descriptor without kMayWrite. Less than data.size() if memory, or the time of
+  // a Deadline, ended before.
   [[nodiscard]] Result<size_t> PWrite(std::span<const std::byte> data, uint64_t offset_bytes);
   // PWrite() at the end of the file, which the server is asked for (O_APPEND). What this Client
   // appends does not overlap; another client may write there in between, as NFS has no append.
   // file_too_large where the end would be above kFileBytesMax.
   [[nodiscard]] Result<size_t> Append(std::span<const std::byte> data);
+  // fsync(2), of all that this Client has written to the file. timed_out (a Deadline) and
+  // not_enough_memory lose nothing: call again.
+  [[nodiscard]] std::errc Sync();
+  // close(2): Sync(), with what is to be reported. Only the destructor may follow, which does it
+  // where it was left out, but cannot report.
+  [[nodiscard]] std::errc Close();
   // fchmod(2), fchown(2), futimens(3) and ftruncate(2), which is invalid_argument without kMayWrite
   // and for a size above kFileBytesMax.
   [[nodiscard]] Result<Attributes> SetAttributesOf(const SetAttributes& attributes);
-  // As of the last reply of any call about the file. All 0 in the child of a fork(2).
+  // As of the last reply of any call about the file, with the size that writes gave it since. All 0
+  // in the child of a fork(2).
   Attributes attributes() const;
 
  private:
   friend class Node;
   struct State;
 
-  explicit File(std::unique_ptr<State> state);
+  explicit File(std::shared_ptr<State> state);
+  std::errc CheckWrite(uint64_t offset_bytes, size_t size_bytes) const;
   Result<size_t> Write(std::span<const std::byte> data, uint64_t offset_bytes);
+  Result<size_t> Read(std::span<std::byte> into, uint64_t offset_bytes);
+  Result<size_t> ReadSequentially(std::span<std::byte> into, uint64_t offset_bytes);
+  std::errc Flush();
 
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 class Node;

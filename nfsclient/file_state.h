@@ -1,4 +1,5 @@
-// file_state: what an open file holds on to: its inode, the server's open state, and who opened it.
+// file_state: what an open file holds on to: its inode, the server's open state, who opened it, and
+// what of its data is on the way.
 #ifndef NFSWALK_NFSCLIENT_FILE_STATE_H_
 #define NFSWALK_NFSCLIENT_FILE_STATE_H_
 
@@ -6,18 +7,23 @@
 #include <memory>
 
 #include "nfsclient/client.h"
-#include "nfsclient/nfs/silly_rename.h"
+#include "nfsclient/nfs/dirty_data.h"
+#include "nfsclient/nfs/error_sequence.h"
+#include "nfsclient/nfs/read_ahead.h"
 #include "nfsclient/nfs/superblock.h"
-#include "sunrpc_auth/credential_cache.h"
 
 namespace nfswalk {
 
-struct File::State {
+// Shared with the data that was written through the file (nfs::OpenContext).
+struct File::State : nfs::OpenContext {
   nfs::Superblock& superblock;
-  const nfs::OpenInode inode;
-  const std::unique_ptr<protocol::OpenState> open;
-  const sunrpc_auth::CredentialRef credential;
   const uint32_t mode;  // kMayRead, kMayWrite
+
+  // From the first write on; guarded by the inode's lock.
+  std::shared_ptr<nfs::DirtyData> dirty = nullptr;
+  nfs::ErrorSequence::Seen seen = 0;
+
+  nfs::ReadAhead ahead = {};  // destroyed before what it reads with
 };
 
 }  // namespace nfswalk

@@ -55,9 +55,10 @@ bool IsDirectory(const icache::Inode& inode) {
         return walk.ConfirmUsed();
       },
       [&](RefWalk& walk) {
+        std::errc failed = nfs::FlushDirtyData(superblock, walk.inode());
+        if (failed != kOk) return failed;
         walk.Refresh();
-        std::errc failed =
-            nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());
+        failed = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());
         if (failed == kOk) nfs::CopyAttributes(walk.inode(), attributes);
         return failed;
       });

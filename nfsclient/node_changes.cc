@@ -153,9 +153,9 @@ Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk,
   OpenResult result;
   if (at && at.inode() == &*created->inode) result.found = FoundAt(superblock, directory, at);
   result.found.attributes = created->attributes;
-  result.file.reset(new File(std::make_unique<File::State>(superblock, std::move(created->inode),
-                                                           std::move(created->state),
-                                                           walk.TakeCredential(), rights)));
+  result.file.reset(new File(std::make_shared<File::State>(
+      nfs::OpenContext{std::move(created->inode), std::move(created->state), walk.TakeCredential()},
+      superblock, rights)));
   return result;
 }
 

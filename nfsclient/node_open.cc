@@ -103,8 +103,9 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   if (failed == kOk && !walk.force() && IsUnlinked(inode)) failed = protocol::kStale;
   if (failed == kOk) failed = nfs::PermissionRef(superblock, inode, walk.credential(), mode);
   if (failed != kOk) return std::unexpected(failed);
-  return std::unique_ptr<File>(new File(std::make_unique<File::State>(
-      superblock, std::move(*counted), std::move(opened.state), walk.TakeCredential(), mode)));
+  return std::unique_ptr<File>(new File(std::make_shared<File::State>(
+      nfs::OpenContext{std::move(*counted), std::move(opened.state), walk.TakeCredential()},
+      superblock, mode)));
 }
 
 Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,

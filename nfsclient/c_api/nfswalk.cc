@@ -371,7 +371,17 @@ int nfswalk_fstat(nfswalk_file* file, nfswalk_attributes* attributes) {
   return 0;
 }
 
-void nfswalk_close(nfswalk_file* file) { delete file; }
+int nfswalk_fsync(nfswalk_file* file) {
+  if (file == nullptr) return -EFAULT;
+  return Guarded([&] { return ResultOf(file->file->Sync()); });
+}
+
+int nfswalk_close(nfswalk_file* file) {
+  if (file == nullptr) return 0;
+  const int result = Guarded([&] { return ResultOf(file->file->Close()); });
+  delete file;
+  return result;
+}
 
 int nfswalk_statfs(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
                    unsigned flags, nfswalk_space* space) {

@@ -228,7 +228,10 @@ int nfswalk_lookup_at(const nfswalk_node* from, const char* path,
 int nfswalk_directory_lookup(nfswalk_directory* directory, const char* name, unsigned flags,
                              struct nfswalk_lookup_result* found);
 
-/* Files. Data is not cached: a read or a write is one call to the server for each piece. */
+/* Files. What is written is kept until it is on the server's stable storage, at the latest by
+ * nfswalk_fsync() or nfswalk_close(), and sent again if the server restarts. An error of the server
+ * about it is reported once to each open file, by the next write, append, fsync or close; that data
+ * is lost, as fsync(2) has it. */
 
 /* `rights`: NFSWALK_READ, NFSWALK_WRITE or both. Creates nothing. Release with nfswalk_close,
  * which may wait for a version 4 server. */
@@ -238,16 +241,20 @@ int nfswalk_open(nfswalk_client* client, const char* path, unsigned rights,
  * nfswalk_pwrite() -EINVAL if offset_bytes, or offset_bytes + bytes, is above INT64_MAX (pread(2)).
  */
 ssize_t nfswalk_pread(nfswalk_file* file, void* into, size_t bytes, uint64_t offset_bytes);
-/* Returns the bytes stored, on the server's stable storage: fewer than `bytes` if an error follows,
- * which the call for the rest meets. */
+/* Copies `data`, and waits only where too much is under way; with the option sync until it is on
+ * stable storage. */
 ssize_t nfswalk_pwrite(nfswalk_file* file, const void* data, size_t bytes, uint64_t offset_bytes);
 /* At the end of the file, which the server is asked for (O_APPEND): what one client appends does
  * not overlap; another client may write there in between. -EFBIG where the end would be above
  * INT64_MAX. */
 ssize_t nfswalk_append(nfswalk_file* file, const void* data, size_t bytes);
-/* As of the last reply about the file; sends nothing. */
+/* As of the last reply about the file, with the size that writes gave it since; sends nothing. */
 int nfswalk_fstat(nfswalk_file* file, struct nfswalk_attributes* attributes);
-void nfswalk_close(nfswalk_file* file);
+/* fsync(2): of all that this client has written to the file. -ETIMEDOUT (a deadline) and -ENOMEM
+ * lose nothing: call again. */
+int nfswalk_fsync(nfswalk_file* file);
+/* close(2): as nfswalk_fsync(), and releases `file` whatever it returns. NULL: does nothing. */
+int nfswalk_close(nfswalk_file* file);
 
 /* Changes. `mode`: permission bits, no umask is applied. `attributes` may be NULL. */
 

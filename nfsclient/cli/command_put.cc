@@ -64,6 +64,9 @@ void RunCommand(Session& session, const Paths& paths, const PutOptions& options)
     offset_bytes += *count;
     session.console().Advance(*count, "bytes");
   }
+  if (const std::errc error = (*file)->Close(); error != std::errc{}) {
+    return session.Fail(path, error);
+  }
   session.Report(path, {});
 }
 

@@ -229,7 +229,10 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
       session_.console().Advance(*written, "bytes");
     }
   }
-  error = ErrorOf((*file)->SetAttributesOf(FinalAttributes(entry.attributes)));
+  error = (*file)->Sync();
+  if (error == std::errc{}) {
+    error = ErrorOf((*file)->SetAttributesOf(FinalAttributes(entry.attributes)));
+  }
   if (error == std::errc{}) error = unfinished.Finish(place.name);
   if (error != std::errc{}) return fail(error);
   Report(entry, place.path, offset_bytes);

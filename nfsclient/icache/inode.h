@@ -62,6 +62,8 @@ inline constexpr uint16_t kDying = kWillFree | kFreeing;
 // Inode::invalid (ATTR-1, ATTR-15). Access rights have an epoch of their own instead of a bit.
 inline constexpr uint8_t kInvalidChange = 1;  // attributes, and whether a directory changed
 inline constexpr uint8_t kInvalidData = 2;    // the text of a symbolic link
+inline constexpr uint8_t kInvalidDirty = 4;   // attributes: data that was not sent is not in them
+inline constexpr uint8_t kRetained = 8;       // nfs/dirty_data.h has data of the file
 
 // Inode::flags.
 inline constexpr uint8_t kStale = 1;     // NFS_STALE: the server no longer knows the handle

@@ -295,6 +295,13 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   return change_id;
 }
 
+void SetInvalid(Inode& inode, uint8_t bits, bool on) {
+  const std::lock_guard guard(inode.lock);
+  const uint8_t invalid = inode.invalid.load(std::memory_order_relaxed);
+  inode.invalid.store(static_cast<uint8_t>(on ? invalid | bits : invalid & ~bits),
+                      std::memory_order_release);  // pairs with AttributesFresh(), HasInvalid()
+}
+
 void InvalidateAttributes(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
   InvalidateLocked(superblock, inode);

@@ -50,7 +50,14 @@ inline bool AttributesFresh(const icache::Inode& inode, uint64_t now_ns) {
   const uint8_t invalid =
       inode.invalid.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint64_t age = now_ns - read_at_ns;           // wraps if `now` is before
-  return age < LifetimeNs(inode) && (invalid & icache::kInvalidChange) == 0;
+  return age < LifetimeNs(inode) &&
+         (invalid & (icache::kInvalidChange | icache::kInvalidDirty)) == 0;
+}
+
+// True if Inode::invalid has one of `bits`. Acquire: a reader that sees a bit sees what it was set
+// for.
+inline bool HasInvalid(const icache::Inode& inode, uint8_t bits) {
+  return (inode.invalid.load(std::memory_order_acquire) & bits) != 0;  // pairs with SetInvalid()
 }
 
 // For how long they stay fresh unless something newer is learned; 0: they are not.
@@ -96,6 +103,9 @@ inline bool IsKnown(std::errc outcome) {
   return outcome != std::errc::timed_out && outcome != std::errc::operation_canceled &&
          outcome != std::errc::io_error;
 }
+
+// Sets or clears bits of Inode::invalid.
+void SetInvalid(icache::Inode& inode, uint8_t bits, bool on);
 
 // Makes the next use send a GETATTR.
 void InvalidateAttributes(Superblock& superblock, icache::Inode& inode);

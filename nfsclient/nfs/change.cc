@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/dirty_data.h"
 #include "nfsclient/nfs/lookup.h"
 #include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/silly_rename.h"
@@ -437,6 +438,10 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
 std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, Inode& inode,
                                                       const SetAttributes& attributes,
                                                       const Credential& credential) {
+  // nfs_setattr(): what was written before comes before.
+  const std::errc flushed = FlushDirtyData(superblock, inode, DirtyData::Until::kCommitted);
+  if (flushed != std::errc{}) return std::unexpected(flushed);
+  if (attributes.size_bytes) superblock.dirty_files.NoteWrite(inode);
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->SetAttributesOf(inode.handle(), attributes, credential);
   if (reply.error == protocol::kStale) MarkStale(superblock, inode);

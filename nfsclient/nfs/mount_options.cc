@@ -21,6 +21,7 @@ constexpr uint64_t kPortMax = 65535;
 constexpr uint64_t kLifetimeMax_s = std::numeric_limits<int32_t>::max();
 constexpr uint64_t kTimeoMax_ds = 6000;  // nfs(5) timeo: no wait is longer than 600 seconds
 constexpr uint64_t kRetransMax = 1000;
+constexpr uint64_t kTransferMax = std::numeric_limits<int32_t>::max();
 constexpr uint64_t kObjectsMax = 1'000'000'000;
 
 // The options that only take effect once all are read, besides the result.
@@ -82,6 +83,8 @@ constexpr NumberOption kNumbers[] = {
     {"acdirmin", 0, kLifetimeMax_s, " (seconds)", Set<&Mount::acdirmin_s>},
     {"acdirmax", 0, kLifetimeMax_s, " (seconds)", Set<&Mount::acdirmax_s>},
     {"actimeo", 0, kLifetimeMax_s, " (seconds)", SetAllLifetimes},
+    {"rsize", 1, kTransferMax, " (bytes)", Set<&Mount::rsize>},
+    {"wsize", 1, kTransferMax, " (bytes)", Set<&Mount::wsize>},
     {"dentries", 1, kObjectsMax, " (objects)", SetLimit<&Mount::dentries_max>},
     {"inodes", 1, kObjectsMax, " (objects)", SetLimit<&Mount::inodes_max>},
     {"access_entries", 1, kObjectsMax, " (objects)", SetLimit<&Mount::access_entries_max>},
@@ -95,6 +98,8 @@ constexpr FlagOption kFlags[] = {
     {"noac", [](Parsed& parsed) { parsed.noac = true; }},
     {"cto", [](Parsed& parsed) { parsed.options.nocto = false; }},
     {"nocto", [](Parsed& parsed) { parsed.options.nocto = true; }},
+    {"sync", [](Parsed& parsed) { parsed.options.sync = true; }},
+    {"async", [](Parsed& parsed) { parsed.options.sync = false; }},
     {"rdirplus", [](Parsed& parsed) { parsed.options.rdirplus = true; }},
     {"nordirplus", [](Parsed& parsed) { parsed.options.rdirplus = false; }},
     {"compound", [](Parsed& parsed) { parsed.options.compound = true; }},
@@ -353,7 +358,10 @@ std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url) {
     return std::unexpected(std::move(lifetimes.error()));
   }
   // Whatever actimeo and its like say, before or after (ATTR-4).
-  if (parsed.noac) SetAllLifetimes(options, 0);
+  if (parsed.noac) {
+    SetAllLifetimes(options, 0);
+    options.sync = true;
+  }
   return options;
 }
 

@@ -44,6 +44,12 @@ struct MountOptions {
   uint32_t acdirmax_s = 60;
   LookupCache lookupcache = LookupCache::kAll;
   bool nocto = false;
+  // Each write is on stable storage when it returns. noac sets it, too.
+  bool sync = false;
+  // Bytes of a READ and a WRITE at most; 0: the server's limits. Rounded as nfs(5) has it: down to
+  // a multiple of 1024, and 4096 for less than that.
+  uint32_t rsize = 0;
+  uint32_t wsize = 0;
   // Listings fetch attributes, which fill the caches; directories with many lookup misses are
   // listed ahead (list_ahead.h).
   bool rdirplus = true;
@@ -70,13 +76,13 @@ struct MountOptions {
 // Reads `nfs://host[:port]/export?option[=value]&...`, options named as in nfs(5) and in libnfs'
 // URLs: version (vers, nfsvers), port (nfsport, as host:port), mountport, nconnect, hard, soft,
 // timeo (tenths of a second), retrans, acregmin, acregmax, acdirmin, acdirmax, actimeo, noac, ac,
-// lookupcache, cto, nocto, rdirplus, nordirplus, and ours: walk=ref|rcu-locked|rcu-peek|rcu-search,
-// strict, pathcache, nopathcache, compound, nocompound, dentries, inodes, access_entries,
-// credentials, inode_hash, inode_list, inode_lru. The last of contradicting options wins,
-// as with mount(8); noac overrides every lifetime option wherever it stands, unless `ac` follows
-// it. Percent escapes are decoded in the export's path, nowhere else. An IPv6 address stands in
-// brackets, without a zone. The error is a sentence that names the offending part of the URL and
-// what is accepted there; it may quote any byte of the URL.
+// lookupcache, cto, nocto, sync, async, rsize, wsize, rdirplus, nordirplus, and ours:
+// walk=ref|rcu-locked|rcu-peek|rcu-search, strict, pathcache, nopathcache, compound, nocompound,
+// dentries, inodes, access_entries, credentials, inode_hash, inode_list, inode_lru. The last of
+// contradicting options wins, as with mount(8); noac overrides every lifetime option wherever it
+// stands, unless `ac` follows it. Percent escapes are decoded in the export's path, nowhere else.
+// An IPv6 address stands in brackets, without a zone. The error is a sentence that names the
+// offending part of the URL and what is accepted there; it may quote any byte of the URL.
 std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url);
 
 // The name used in URLs, tables and JSON: "rcu-search".

@@ -42,6 +42,7 @@ void Superblock::SetLimits(size_t dentries_max, size_t inodes_max, size_t access
 void Superblock::Shrink() {
   const auto cached = [this] { return dentries.size() + inodes->size() + access_lru.entries(); };
   const size_t before = cached();
+  dirty_files.Shrink();
   SetLimits(Lowered(dentries.size(), dentries.limit()), Lowered(inodes->size(), inodes->limit()),
             Lowered(access_lru.entries(), access_lru.limit()));
   // Names before inodes, which they hold.
@@ -57,6 +58,7 @@ void Superblock::Shrink() {
 }
 
 bool Superblock::Grow() {
+  dirty_files.Grow();
   SetLimits(Raised(dentries.limit(), cache_limits.dentries),
             Raised(inodes->limit(), cache_limits.inodes),
             Raised(access_lru.limit(), cache_limits.access_entries));

@@ -49,6 +49,7 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
       inode_operations(options.inode_policy, access_lru, departed_inodes),
       dentries(directory_changes, cache_limits.dentries, InitialBuckets(cache_limits.dentries),
                /*names_per_chain=*/1, cache_limits.inodes),
+      dirty_files(cache_limits.dirty_bytes),
       fork_watch_(
           [](void* superblock) {
             static_cast<Superblock*>(superblock)->shut_down.store(true);

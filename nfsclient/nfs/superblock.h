@@ -17,6 +17,7 @@
 #include "nfsclient/nfs/background.h"
 #include "nfsclient/nfs/cache_limits.h"
 #include "nfsclient/nfs/departed_inodes.h"
+#include "nfsclient/nfs/dirty_files.h"
 #include "nfsclient/nfs/expired_children.h"
 #include "nfsclient/nfs/invalidations.h"
 #include "nfsclient/nfs/memory_watcher.h"
@@ -87,6 +88,9 @@ class Superblock {
   ExpiredChildren expired_children;
   OpenInodes open_inodes;
   Invalidations invalidations;
+  DirtyFiles dirty_files;
+  // Memory of what was read ahead, at most dirty_files.bytes_max().
+  std::atomic<size_t> read_ahead_bytes{0};
   vfs::DentryRef root;
   Background background;  // stopped before anything is destroyed
 

@@ -15,8 +15,6 @@
 
 namespace nfswalk::protocol {
 
-using rpc::Stability;
-using rpc::WrittenReply;
 using rpc::XdrReader;
 
 namespace {
@@ -45,7 +43,7 @@ class WritePiece {
   using Context = FileHandle;
 
   WritePiece(const FileHandle& file, uint64_t offset_bytes, std::span<const std::byte> data,
-             Stability stability = Stability::kUnstable)
+             Stability stability)
       : bytes_(static_cast<uint32_t>(data.size())),
         stability_(stability),
         arguments_(
@@ -93,28 +91,50 @@ WriteReply Nfs3::Write(const FileHandle& file, uint64_t offset_bytes,
                        std::span<const std::byte> data, const OpenState*,
                        const Credential& credential) {
   if (const std::errc error = CheckHandle(file); error != kOk) return Failure<WriteReply>(error);
+  return WriteOne(file, offset_bytes, data, Stability::kFileSync, credential);
+}
+
+// Preconditions: CheckHandle() returned errc{}.
+WrittenReply Nfs3::WriteOne(const FileHandle& file, uint64_t offset_bytes,
+                            std::span<const std::byte> data, Stability stability,
+                            const Credential& credential) {
   const WritePiece piece(file, offset_bytes,
-                         data.first(std::min<size_t>(data.size(), kTransferBytesMax)),
-                         Stability::kFileSync);
+                         data.first(std::min<size_t>(data.size(), kTransferBytesMax)), stability);
   return caller_->Call<WrittenReply>(
       credential, piece.request(),
       [&](XdrReader& in, WrittenReply& reply) { piece.Decode(in, reply); });
 }
 
-WriteReply Nfs3::WritePieces(const FileHandle& file, uint64_t offset_bytes,
-                             std::span<const std::byte> data, size_t piece_bytes,
-                             const OpenState* state, const Credential& credential) {
-  if (const std::errc error = CheckHandle(file); error != kOk) return Failure<WriteReply>(error);
-  const auto write_one = [&](uint64_t at_bytes, std::span<const std::byte> part) {
-    return Write(file, at_bytes, part, state, credential);
+ReadUnderWay Nfs3::StartRead(const FileHandle& file, uint64_t offset_bytes,
+                             std::span<std::byte> into, const OpenState* state,
+                             const Credential& credential) {
+  if (CheckHandle(file) != kOk) {
+    return std::make_unique<Ended<ReadReply>>(Failure<ReadReply>(kStale));
+  }
+  const auto again = [this, file, offset_bytes, into, state, &credential] {
+    return Read(file, offset_bytes, into, state, credential);
   };
-  if (data.size() <= piece_bytes) return write_one(offset_bytes, data);
-  const auto commit = [&] {
-    const Arguments3 all(NFS3_COMMIT, zdr_COMMIT3args, COMMIT3args{ToWire(file), 0, 0});
-    return caller_->Call<rpc::CommitReply>(credential, all.request(), kDecode);
+  return rpc::StartPiece<ReadPiece, ReadReply>(*caller_, credential, again, file, offset_bytes,
+                                               into);
+}
+
+WriteUnderWay Nfs3::StartWrite(const FileHandle& file, uint64_t offset_bytes,
+                               std::span<const std::byte> data, Stability stability,
+                               const OpenState*, const Credential& credential) {
+  if (CheckHandle(file) != kOk) {
+    return std::make_unique<Ended<WrittenReply>>(Failure<WrittenReply>(kStale));
+  }
+  const auto again = [this, file, offset_bytes, data, stability, &credential] {
+    return WriteOne(file, offset_bytes, data, stability, credential);
   };
-  return rpc::WritePieces<WritePiece>(*caller_, credential, file, offset_bytes, data, piece_bytes,
-                                      write_one, commit);
+  return rpc::StartPiece<WritePiece, WrittenReply>(*caller_, credential, again, file, offset_bytes,
+                                                   data, stability);
+}
+
+CommitReply Nfs3::Commit(const FileHandle& file, const Credential& credential) {
+  if (const std::errc error = CheckHandle(file); error != kOk) return Failure<CommitReply>(error);
+  const Arguments3 all(NFS3_COMMIT, zdr_COMMIT3args, COMMIT3args{ToWire(file), 0, 0});
+  return caller_->Call<CommitReply>(credential, all.request(), kDecode);
 }
 
 }  // namespace nfswalk::protocol

@@ -153,8 +153,7 @@ uint32_t ClampTransfer(uint32_t bytes) {
 }  // namespace
 
 void DecodeReply(XdrReader& in, AttributesReply& reply) {
-  DecodeUnion(
-      in, reply, [&] { Get(in, reply.attributes); }, [] {});
+  DecodeUnion(in, reply, [&] { Get(in, reply.attributes); }, [] {});
 }
 
 void DecodeReply(XdrReader& in, LookupReply& reply) {
@@ -205,13 +204,12 @@ std::optional<size_t> FindReadData(std::span<const std::byte> results) {
   return in.good() ? std::optional(results.size() - in.bytes_left()) : std::nullopt;
 }
 
-void DecodeReply(XdrReader& in, size_t sent_bytes, rpc::Stability requested,
-                 rpc::WrittenReply& reply) {
+void DecodeReply(XdrReader& in, size_t sent_bytes, Stability requested, WrittenReply& reply) {
   const auto success = [&] {
     Get(in, reply.file);
     reply.count_bytes = in.U32();
-    reply.committed = rpc::Stability{in.U32()};
-    if (reply.committed < requested || reply.committed > rpc::Stability::kFileSync) in.Fail();
+    reply.committed = Stability{in.U32()};
+    if (reply.committed < requested || reply.committed > Stability::kFileSync) in.Fail();
     if (reply.count_bytes > sent_bytes) in.Fail();
     if (reply.count_bytes == 0 && sent_bytes != 0) in.Fail();
     reply.verifier = GetVerifier(in);
@@ -219,7 +217,7 @@ void DecodeReply(XdrReader& in, size_t sent_bytes, rpc::Stability requested,
   DecodeUnion(in, reply, success, [&] { Get(in, reply.file); });
 }
 
-void DecodeReply(XdrReader& in, rpc::CommitReply& reply) {
+void DecodeReply(XdrReader& in, CommitReply& reply) {
   const auto success = [&] {
     Get(in, reply.file);
     reply.verifier = GetVerifier(in);

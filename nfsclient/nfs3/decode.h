@@ -20,7 +20,6 @@
 
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/protocol/wire_limits.h"
-#include "nfsclient/rpc/written_reply.h"
 #include "nfsclient/rpc/xdr_reader.h"
 
 namespace nfswalk::protocol {
@@ -38,9 +37,8 @@ void DecodeReply(rpc::XdrReader& in, std::span<std::byte> into, ReadReply& reply
 // As rpc::Request::find_data, for READ.
 std::optional<size_t> FindReadData(std::span<const std::byte> results);
 // `sent_bytes`: size of the data sent. The server committed it at least as `requested`.
-void DecodeReply(rpc::XdrReader& in, size_t sent_bytes, rpc::Stability requested,
-                 rpc::WrittenReply& reply);
-void DecodeReply(rpc::XdrReader& in, rpc::CommitReply& reply);
+void DecodeReply(rpc::XdrReader& in, size_t sent_bytes, Stability requested, WrittenReply& reply);
+void DecodeReply(rpc::XdrReader& in, CommitReply& reply);
 // Decodes READDIR, or READDIRPLUS if `plus`. `requested`: the position sent. A chunk that ends
 // there, or is empty but not the last, is io_error: continuing would loop.
 void DecodeReply(rpc::XdrReader& in, bool plus, ReadDirPosition requested, ReadDirReply& reply);

@@ -291,7 +291,7 @@ Compound& Compound::Read(const StateId& state, uint64_t offset_bytes, std::span<
 }
 
 Compound& Compound::Write(const StateId& state, uint64_t offset_bytes,
-                          std::span<const std::byte> data, rpc::Stability stability) {
+                          std::span<const std::byte> data, Stability stability) {
   WRITE4args& args = Add(OP_WRITE, kStateIdBytes + kXdrHyperBytes + kXdrWordBytes + XdrCounted(0))
                          .nfs_argop4_u.opwrite;
   args.stateid = ToWire(state);

@@ -25,7 +25,6 @@
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/rpc/caller.h"
 #include "nfsclient/rpc/request.h"
-#include "nfsclient/rpc/written_reply.h"
 #include "nfsclient/rpc/xdr_reader.h"
 #include "sunrpc_auth/credential.h"
 
@@ -66,7 +65,7 @@ class Compound {
   Compound& Read(const StateId& state, uint64_t offset_bytes, std::span<std::byte> into);
   // At most one in a COMPOUND.
   Compound& Write(const StateId& state, uint64_t offset_bytes, std::span<const std::byte> data,
-                  rpc::Stability stability);
+                  Stability stability);
   // Of the whole file.
   Compound& Commit();
   // Requests handle and attributes of each entry if `plus`, else the file id. `max_bytes` bounds

@@ -16,9 +16,6 @@
 
 namespace nfswalk::protocol {
 
-using rpc::Stability;
-using rpc::WrittenReply;
-
 namespace {
 
 // A reply and the nfsstat4 of its error.
@@ -69,7 +66,7 @@ class WritePiece {
   using Context = OpenFile;
 
   WritePiece(const OpenFile& open, uint64_t offset_bytes, std::span<const std::byte> data,
-             Stability stability = Stability::kUnstable)
+             Stability stability)
       : owners_(open.owners), bytes_(data.size()), stability_(stability) {
     compound_.PutHandle(open.file).GetAttributes();
     compound_.Write(open.state, offset_bytes, data, stability).GetAttributes();
@@ -146,28 +143,39 @@ WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
                                             Stability::kFileSync);
 }
 
-WriteReply Nfs4::WritePieces(const FileHandle& file, uint64_t offset_bytes,
-                             std::span<const std::byte> data, size_t piece_bytes,
-                             const OpenState* state, const Credential& credential) {
-  const auto write_one = [&](uint64_t at_bytes, std::span<const std::byte> part) {
-    return Write(file, at_bytes, part, state, credential);
-  };
-  if (data.size() <= piece_bytes) return write_one(offset_bytes, data);
-  const auto commit = [&] {
-    Compound compound;
-    compound.PutHandle(file).Commit().GetAttributes();
-    return Call<rpc::CommitReply>(
-        compound, credential, [&](CompoundReader& reader, rpc::CommitReply& reply) {
-          if (reader.Next(OP_PUTFH) && TakeCommit(reader, reply.verifier)) {
-            reply.file.after = TakeOptionalAttributes(reader, owners_);
-          } else {
-            reply.error = reader.error();
-          }
-        });
+ReadUnderWay Nfs4::StartRead(const FileHandle& file, uint64_t offset_bytes,
+                             std::span<std::byte> into, const OpenState* state,
+                             const Credential& credential) {
+  const auto again = [this, file, offset_bytes, into, state, &credential] {
+    return Read(file, offset_bytes, into, state, credential);
   };
   const OpenFile open{file, OpenFiles::StateOf(state), owners_};
-  return rpc::WritePieces<WritePiece>(*caller_, credential, open, offset_bytes, data, piece_bytes,
-                                      write_one, commit);
+  return rpc::StartPiece<ReadPiece, ReadReply>(*caller_, credential, again, open, offset_bytes,
+                                               into);
+}
+
+WriteUnderWay Nfs4::StartWrite(const FileHandle& file, uint64_t offset_bytes,
+                               std::span<const std::byte> data, Stability stability,
+                               const OpenState* state, const Credential& credential) {
+  const auto again = [this, file, offset_bytes, data, stability, state, &credential]() {
+    return WrittenReply(
+        Transfer<WrittenReply, WritePiece>(file, offset_bytes, data, state, credential, stability));
+  };
+  const OpenFile open{file, OpenFiles::StateOf(state), owners_};
+  return rpc::StartPiece<WritePiece, WrittenReply>(*caller_, credential, again, open, offset_bytes,
+                                                   data, stability);
+}
+
+CommitReply Nfs4::Commit(const FileHandle& file, const Credential& credential) {
+  Compound compound;
+  compound.PutHandle(file).Commit().GetAttributes();
+  return Call<CommitReply>(compound, credential, [&](CompoundReader& reader, CommitReply& reply) {
+    if (reader.Next(OP_PUTFH) && TakeCommit(reader, reply.verifier)) {
+      reply.file.after = TakeOptionalAttributes(reader, owners_);
+    } else {
+      reply.error = reader.error();
+    }
+  });
 }
 
 }  // namespace nfswalk::protocol

@@ -172,14 +172,14 @@ bool TakeRead(CompoundReader& reader, std::span<std::byte> into, ReadReply& repl
   return true;
 }
 
-bool TakeWrite(CompoundReader& reader, size_t sent_bytes, rpc::Stability requested,
-               rpc::WrittenReply& reply) {
+bool TakeWrite(CompoundReader& reader, size_t sent_bytes, Stability requested,
+               WrittenReply& reply) {
   if (!reader.Next(OP_WRITE)) return false;
   const uint32_t count = reader.body().U32();
-  const rpc::Stability committed{reader.body().U32()};
+  const Stability committed{reader.body().U32()};
   const uint64_t verifier = ReadVerifier(reader.body());
   const bool good = count <= sent_bytes && (count > 0 || sent_bytes == 0) &&
-                    committed >= requested && committed <= rpc::Stability::kFileSync;
+                    committed >= requested && committed <= Stability::kFileSync;
   if (!reader.TakeBody(good)) return false;
   reply.count_bytes = count;
   reply.committed = committed;

@@ -65,9 +65,12 @@ class Nfs4 final : public Protocol {
                        const Credential& credential) override;
   WriteReply Write(const FileHandle& file, uint64_t offset_bytes, std::span<const std::byte> data,
                    const OpenState* state, const Credential& credential) override;
-  WriteReply WritePieces(const FileHandle& file, uint64_t offset_bytes,
-                         std::span<const std::byte> data, size_t piece_bytes,
+  ReadUnderWay StartRead(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                          const OpenState* state, const Credential& credential) override;
+  WriteUnderWay StartWrite(const FileHandle& file, uint64_t offset_bytes,
+                           std::span<const std::byte> data, Stability stability,
+                           const OpenState* state, const Credential& credential) override;
+  CommitReply Commit(const FileHandle& file, const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;
   void ReadDirTogether(std::span<const ListQuestion> questions, const Credential& credential,

@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "nfsclient/protocol/call_deadline.h"
@@ -112,6 +113,38 @@ struct WriteReply {
   size_t count_bytes = 0;
   WeakCacheConsistency file;
 };
+// stable_how of RFC 1813, stable_how4 of RFC 7530.
+enum class Stability : uint32_t { kUnstable = 0, kDataSync = 1, kFileSync = 2 };
+struct WrittenReply : WriteReply {
+  Stability committed = Stability::kFileSync;
+  uint64_t verifier = 0;  // of the server's instance, which may lose what is not committed
+};
+struct CommitReply {
+  std::errc error{};
+  uint64_t verifier = 0;
+  WeakCacheConsistency file;
+};
+// A READ or a WRITE of which others may be under way at the same time. Its destructor waits for the
+// end of the call, unless Finish() has.
+template <typename Reply>
+class UnderWay {
+ public:
+  virtual ~UnderWay() = default;
+  // Waits for the reply, with the retries and recoveries of Protocol::Read() and Write(). Once.
+  virtual Reply Finish() = 0;
+};
+// One that had ended when it was started.
+template <typename Reply>
+class Ended final : public UnderWay<Reply> {
+ public:
+  explicit Ended(Reply reply) : reply_(std::move(reply)) {}
+  Reply Finish() override { return std::move(reply_); }
+
+ private:
+  Reply reply_;
+};
+using ReadUnderWay = std::unique_ptr<UnderWay<ReadReply>>;
+using WriteUnderWay = std::unique_ptr<UnderWay<WrittenReply>>;
 // CREATE, MKDIR, SYMLINK, MKNOD. Without a handle the caller must look the name up.
 struct CreateReply {
   std::errc error{};
@@ -235,6 +268,23 @@ class Protocol {
   virtual WriteReply Write(const FileHandle& file, uint64_t offset_bytes,
                            std::span<const std::byte> data, const OpenState* state,
                            const Credential& credential) = 0;
+  // Sends a READ or a WRITE and returns while it is under way; the arguments live until it has
+  // ended. A WRITE of kUnstable data needs a Commit(), whose verifier must be the WRITE's (RFC 1813
+  // 3.3.7, RFC 7530 16.36.4). Null without memory; may throw std::bad_alloc.
+  virtual ReadUnderWay StartRead(const FileHandle& file, uint64_t offset_bytes,
+                                 std::span<std::byte> into, const OpenState* state,
+                                 const Credential& credential) {
+    return std::make_unique<Ended<ReadReply>>(Read(file, offset_bytes, into, state, credential));
+  }
+  virtual WriteUnderWay StartWrite(const FileHandle& file, uint64_t offset_bytes,
+                                   std::span<const std::byte> data, Stability /*stability*/,
+                                   const OpenState* state, const Credential& credential) {
+    WrittenReply reply;
+    static_cast<WriteReply&>(reply) = Write(file, offset_bytes, data, state, credential);
+    return std::make_unique<Ended<WrittenReply>>(std::move(reply));
+  }
+  // COMMIT of the whole file.
+  virtual CommitReply Commit(const FileHandle& /*file*/, const Credential&) { return {}; }
   // Read() of `into` in pieces of up to `piece_bytes`, which may be under way at the same time.
   // Counts what came without a gap from the first byte on, until the end of the file or an error.
   virtual ReadReply ReadPieces(const FileHandle& file, uint64_t offset_bytes,
@@ -246,21 +296,6 @@ class Protocol {
       all = Read(file, offset_bytes + done,
                  into.subspan(done, std::min(piece_bytes, into.size() - done)), state, credential);
       if (all.error == std::errc{} && all.count_bytes == 0) all.eof = true;
-      all.count_bytes += done;
-    }
-    return all;
-  }
-  // Write() of `data` in the same way; it is on stable storage on return. Counts what was stored
-  // without a gap before the error.
-  virtual WriteReply WritePieces(const FileHandle& file, uint64_t offset_bytes,
-                                 std::span<const std::byte> data, size_t piece_bytes,
-                                 const OpenState* state, const Credential& credential) {
-    WriteReply all;
-    while (all.error == std::errc{} && all.count_bytes < data.size()) {
-      const size_t done = all.count_bytes;
-      all = Write(file, offset_bytes + done,
-                  data.subspan(done, std::min(piece_bytes, data.size() - done)), state, credential);
-      if (all.error == std::errc{} && all.count_bytes == 0) all.error = std::errc::io_error;
       all.count_bytes += done;
     }
     return all;

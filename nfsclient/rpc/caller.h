@@ -71,6 +71,10 @@ class Caller {
     std::errc error{};                 // why not
   };
   void Start(Started& started, const sunrpc_auth::Credential& credential);
+  // Has the server work on it while the caller does something else before Finish().
+  void SendNow(Started& started) {
+    if (started.connection != nullptr) started.connection->SendNow(started.call);
+  }
   // Waits until it is done, sent again as needed, with a new budget. Once for each Start(). A reply
   // of kJukebox is returned, not repeated.
   template <typename Reply, typename Decode>

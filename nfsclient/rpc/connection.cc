@@ -118,6 +118,15 @@ void Connection::Submit(Call& call) {
   call.wake_.store(Call::kDone);
 }
 
+void Connection::SendNow(Call& call) {
+  if (call.wake_.load() == Call::kDone) return;
+  Lock lock(mutex_);
+  if (call.outcome_ != Outcome::kPending) return;
+  if (call.transmission_ == Call::Transmission::kSent) return;
+  call.deadline = Clock::now();  // to wait for no space in the socket
+  Transmit(lock, call);
+}
+
 Outcome Connection::Wait(Call& call) {
   if (call.wake_.load() == Call::kDone) return Finish(call);
   if (protocol::Cancellation::Current() == nullptr) [[likely]] {

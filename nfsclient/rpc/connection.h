@@ -91,6 +91,9 @@ class Connection {
   // Queues `call`, which must live until its Wait() has returned; sends nothing yet. In the child
   // of a fork(2) it ends in kCanceled at once.
   void Submit(Call& call);
+  // Sends what is queued as far as the socket takes it now. Between Submit() and Wait() of `call`,
+  // which may follow much later: until then the server works on it.
+  void SendNow(Call& call);
   // Sends what is queued and waits until `call` is done. Only the thread that waits for a call sees
   // to its deadline, and a Cancellation of that thread ends the call as its deadline does. Once for
   // each Submit().

@@ -1,10 +1,7 @@
-// transfer: READs and WRITEs of more than one piece, several pieces under way at once.
+// transfer: READs and WRITEs of which several are under way at once.
 //
 // A piece whose reply is not what was asked for (an error, less data) is asked for once more by a
-// call of its own, with all the retries and recoveries that such a call has. Pieces are written
-// UNSTABLE, and one COMMIT follows. The caller's memory has the data until then: what the COMMIT's
-// verifier does not vouch for, since the server has restarted, is written again (RFC 1813 3.3.7,
-// RFC 7530 16.36.4).
+// call of its own, with all the retries and recoveries that such a call has.
 //
 // A Piece is one encoded call:
 //   Piece(const Context&, uint64_t offset_bytes, Bytes part);  // may throw std::bad_alloc
@@ -19,16 +16,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <new>
 #include <span>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/rpc/caller.h"
-#include "nfsclient/rpc/written_reply.h"
 #include "sunrpc_auth/credential.h"
 
 namespace nfswalk::rpc {
@@ -126,66 +122,51 @@ protocol::ReadReply ReadPieces(Caller& caller, const sunrpc_auth::Credential& cr
   return all;
 }
 
-// As Protocol::WritePieces(). `write_one(offset_bytes, part)` is Protocol::Write(), `commit()`
-// sends a COMMIT of the file.
-template <typename Piece, typename WriteOne, typename Commit>
-protocol::WriteReply WritePieces(Caller& caller, const sunrpc_auth::Credential& credential,
-                                 const typename Piece::Context& context, uint64_t offset_bytes,
-                                 std::span<const std::byte> data, size_t piece_bytes,
-                                 WriteOne write_one, Commit commit) try {
-  struct Unstable {
-    size_t begin;
-    std::span<const std::byte> part;
-    uint64_t verifier;
-  };
-  std::vector<Unstable> unstable;
-  unstable.reserve((data.size() + piece_bytes - 1) / piece_bytes);
-  protocol::WriteReply all;
-  // Writes `part` by calls of its own; returns how much of it is on stable storage.
-  const auto write_stable = [&](size_t begin, std::span<const std::byte> part) {
-    size_t stored = 0;
-    while (all.error == std::errc{} && stored < part.size()) {
-      protocol::WriteReply reply = write_one(offset_bytes + begin + stored, part.subspan(stored));
-      stored += reply.count_bytes;
-      all.error = reply.error;
-      all.file = std::move(reply.file);
-    }
-    return stored;
-  };
-  {
-    PiecesUnderWay<Piece, std::span<const std::byte>, WrittenReply> pieces(
-        caller, credential, context, offset_bytes, data, piece_bytes);
-    while (all.error == std::errc{} && all.count_bytes < data.size()) {
-      const size_t begin = all.count_bytes;
-      const std::span<const std::byte> part = pieces.Part(begin);
-      auto reply = protocol::Failure<WrittenReply>(std::errc::not_enough_memory);
-      if (pieces.StartMore()) reply = pieces.Finish();
-      if (reply.error != std::errc{} || reply.count_bytes < part.size()) {
-        all.count_bytes += write_stable(begin, part);
-        continue;
-      }
-      if (reply.committed != Stability::kFileSync) {
-        unstable.push_back({begin, part, reply.verifier});
-      }
-      all.count_bytes += part.size();
-      all.file = std::move(reply.file);
-    }
+// One piece, as Protocol::StartRead() and StartWrite() return it. `again()` makes the call by
+// itself, with all that it may have to wait for.
+template <typename Piece, typename Reply, typename Again>
+class StartedPiece final : public protocol::UnderWay<Reply> {
+ public:
+  template <typename... Arguments>
+  StartedPiece(Caller& caller, const sunrpc_auth::Credential& credential, Again again,
+               Arguments&&... arguments)
+      : caller_(caller),
+        again_(std::move(again)),
+        piece_(std::forward<Arguments>(arguments)...),
+        started_(piece_.request()) {
+    caller_.Start(started_, credential);
+    caller_.SendNow(started_);
   }
-  if (unstable.empty()) return all;
-  CommitReply committed = commit();
-  all.file = std::move(committed.file);
-  const std::errc error = std::exchange(all.error, committed.error);
-  for (const auto& [begin, part, verifier] : unstable) {
-    if (all.error == std::errc{} && verifier == committed.verifier) continue;
-    if (const size_t stored = write_stable(begin, part); stored < part.size()) {
-      all.count_bytes = begin + stored;
-      return all;
-    }
+  ~StartedPiece() override {
+    if (!is_finished_) (void)FinishPiece();
   }
-  all.error = error;
-  return all;
-} catch (const std::bad_alloc&) {
-  return protocol::Failure<protocol::WriteReply>(std::errc::not_enough_memory);
+  Reply Finish() override {
+    Reply reply = FinishPiece();
+    const bool repeats = reply.error != std::errc{} && reply.error != std::errc::timed_out &&
+                         reply.error != std::errc::operation_canceled;
+    return repeats ? again_() : std::move(reply);
+  }
+
+ private:
+  Reply FinishPiece() {
+    is_finished_ = true;
+    const auto decode = [&](XdrReader& in, Reply& reply) { piece_.Decode(in, reply); };
+    return caller_.Finish<Reply>(started_, decode);
+  }
+
+  Caller& caller_;
+  Again again_;
+  const Piece piece_;
+  Caller::Started started_;
+  bool is_finished_ = false;
+};
+
+template <typename Piece, typename Reply, typename Again, typename... Arguments>
+std::unique_ptr<protocol::UnderWay<Reply>> StartPiece(Caller& caller,
+                                                      const sunrpc_auth::Credential& credential,
+                                                      Again again, Arguments&&... arguments) {
+  return std::make_unique<StartedPiece<Piece, Reply, Again>>(caller, credential, std::move(again),
+                                                             std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace nfswalk::rpc

@@ -67,7 +67,8 @@ static void files(void) {
   shorter.set = NFSWALK_SET_SIZE;
   shorter.size_bytes = 3;
   CHECK(nfswalk_fsetattr(file, &shorter, &attributes) == 0 && attributes.size_bytes == 3);
-  nfswalk_close(file);
+  CHECK(nfswalk_fsync(file) == 0);
+  CHECK(nfswalk_close(file) == 0);
   CHECK(nfswalk_open(client, path("none"), NFSWALK_READ, NULL, 0, &file) == -ENOENT);
 
   struct nfswalk_changes changes = {0};

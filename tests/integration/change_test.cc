@@ -227,6 +227,7 @@ TEST_P(Change, DataIsReadAndWritten) {
   std::vector<std::byte> data(3'000'000);
   for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 7);
   EXPECT_EQ((*file)->PWrite(data, 10).value_or(0), data.size());
+  EXPECT_EQ((*file)->Sync(), std::errc{});
   std::vector<std::byte> back(8 * data.size());
   const uint64_t before = Rpcs();
   EXPECT_EQ((*file)->PRead(back, 10).value_or(0), data.size());

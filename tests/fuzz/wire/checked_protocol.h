@@ -55,13 +55,14 @@ class CheckedProtocol : public fixtures::WrappedProtocol<CheckedProtocol> {
     Require("READ in pieces", reply.count_bytes <= into.size() ? "" : "no more than requested");
     return reply;
   }
-  protocol::WriteReply WritePieces(const FileHandle& file, uint64_t offset_bytes,
-                                   std::span<const std::byte> data, size_t piece_bytes,
-                                   const protocol::OpenState* state,
-                                   const Credential& who) override {
-    const auto reply = inner_->WritePieces(file, offset_bytes, data, piece_bytes, state, who);
-    Require("WRITE in pieces", reply.count_bytes <= data.size() ? "" : "no more than was sent");
-    return reply;
+  protocol::WriteUnderWay StartWrite(const FileHandle& file, uint64_t offset_bytes,
+                                     std::span<const std::byte> data, protocol::Stability stability,
+                                     const protocol::OpenState* state,
+                                     const Credential& who) override {
+    return inner_->StartWrite(file, offset_bytes, data, stability, state, who);
+  }
+  protocol::CommitReply Commit(const FileHandle& file, const Credential& who) override {
+    return Checked("COMMIT", [&] { return inner_->Commit(file, who); });
   }
   protocol::ReadDirReply ReadDir(const FileHandle& directory, protocol::ReadDirPosition position,
                                  bool plus, const Credential& who) override {

@@ -81,8 +81,14 @@ bool Read(Client& c) {
 
 bool Write(Client& c) {
   std::array<std::byte, 50> data{};
-  const size_t piece_bytes = c.choice % 2 == 0 ? data.size() : 20;
-  return c.nfs.WritePieces(c.at, c.choice, data, piece_bytes, c.state.get(), c.who).error == kOk;
+  const std::span<const std::byte> first = std::span(data).first(30),
+                                   rest = std::span(data).last(20);
+  const auto a =
+      c.nfs.StartWrite(c.at, c.choice, first, protocol::Stability::kUnstable, c.state.get(), c.who);
+  const auto b = c.nfs.StartWrite(c.at, c.choice + first.size(), rest,
+                                  protocol::Stability::kUnstable, c.state.get(), c.who);
+  const bool written = b->Finish().error == kOk;
+  return a->Finish().error == kOk && written && c.nfs.Commit(c.at, c.who).error == kOk;
 }
 
 bool List(Client& c, bool plus) {

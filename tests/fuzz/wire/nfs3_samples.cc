@@ -17,7 +17,7 @@ Violation ViolationIn(const ExportReply& r) {
   return r.root.empty() && !r.flavor_ok ? "" : "no handle in a failure";
 }
 
-Violation ViolationIn(const rpc::CommitReply& r) { return ViolationIn(r.file); }
+Violation ViolationIn(const protocol::CommitReply& r) { return ViolationIn(r.file); }
 // FSINFO sets the sizes, PATHCONF the limit of names.
 Violation ViolationIn(const LimitsReply& r) {
   return r.limits.read_bytes_max == 0 ? ViolationInNameLimit(r.limits) : ViolationIn(r.limits);
@@ -107,13 +107,13 @@ void AddChanges(std::vector<ReplySample>& samples) {
   Add<LinkReply>(samples, "LINK", kDecode, Xdr().Raw(PostOp()).Raw(Wcc()),
                  Xdr().Raw(PostOp()).Raw(Wcc()));
   Add<SetAttributesReply>(samples, "SETATTR", kDecode, Wcc(), Wcc());
-  Add<rpc::WrittenReply>(
+  Add<protocol::WrittenReply>(
       samples, "WRITE",
-      [](rpc::XdrReader& in, rpc::WrittenReply& reply) {
-        DecodeReply(in, kTransferBytes, rpc::Stability::kUnstable, reply);
+      [](rpc::XdrReader& in, protocol::WrittenReply& reply) {
+        DecodeReply(in, kTransferBytes, protocol::Stability::kUnstable, reply);
       },
       Xdr().Raw(Wcc()).U32(100, 2).U64(1), Wcc());
-  Add<rpc::CommitReply>(samples, "COMMIT", kDecode, Xdr().Raw(Wcc()).U64(1), Wcc());
+  Add<protocol::CommitReply>(samples, "COMMIT", kDecode, Xdr().Raw(Wcc()).U64(1), Wcc());
 }
 
 }  // namespace

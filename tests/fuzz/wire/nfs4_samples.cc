@@ -158,8 +158,8 @@ Violation TakeData(CompoundReader& reader) {
 
 Violation TakeWritten(CompoundReader& reader) {
   reader.Next(OP_PUTFH);
-  rpc::WrittenReply reply;
-  const bool taken = TakeWrite(reader, kTransferBytes, rpc::Stability::kUnstable, reply);
+  protocol::WrittenReply reply;
+  const bool taken = TakeWrite(reader, kTransferBytes, protocol::Stability::kUnstable, reply);
   if (reply.count_bytes > kTransferBytes) return "no more than was sent";
   if (taken && reply.count_bytes == 0) return "progress";
   return ThenFile(taken, reader);

@@ -99,7 +99,8 @@ TEST(MountUrl, WhatIsRefusedIsNamedWithWhatIsAccepted) {
       {kOption + "acregmax=2", {"acregmin=3", "acregmax=2"}},
       {kOption + "lookupcache=some", {"'some'", "positive"}},
       {kOption + "walk=rcu", {"'rcu'", "rcu-search"}},
-      {kOption + "rsize=8192", {"'rsize=8192'", "nconnect"}},
+      {kOption + "bsize=8192", {"'bsize=8192'", "nconnect"}},
+      {kOption + "rsize=0", {"'rsize=0'", "from 1 to"}},
       {kOption + "HARD", {"'HARD'"}},
       {kOption + "soft&&hard", {"''"}},
   };

@@ -12,9 +12,6 @@
 #include "tests/fixtures/nfs3_results.h"
 
 namespace nfswalk::protocol {
-using rpc::CommitReply;
-using rpc::Stability;
-using rpc::WrittenReply;
 
 namespace {
 

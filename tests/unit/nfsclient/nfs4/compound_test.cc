@@ -154,18 +154,16 @@ TEST(Compound, EncodesLookupsAndReadsAsInTheRfc) {
 TEST(Compound, EncodesChangesAsInTheRfc) {
   static constexpr std::byte kData[] = {std::byte{1}, std::byte{2}, std::byte{3}};
   ExpectEncoded({
-      {[](Compound& c) { c.Write(kState, 10, kData, rpc::Stability::kFileSync); },
+      {[](Compound& c) { c.Write(kState, 10, kData, Stability::kFileSync); },
        Xdr().U32(OP_WRITE).Raw(State()).U64(10).U32(FILE_SYNC4).Bytes("\1\2\3")},
-      {[](Compound& c) { c.Write(kState, 10, kData, rpc::Stability::kUnstable); },
+      {[](Compound& c) { c.Write(kState, 10, kData, Stability::kUnstable); },
        Xdr().U32(OP_WRITE).Raw(State()).U64(10).U32(UNSTABLE4).Bytes("\1\2\3")},
       {[](Compound& c) { c.Commit(); }, Xdr().U32(OP_COMMIT).U64(0).U32(0)},
       {[](Compound& c) { c.MakeDirectory("dir", kEverything); },
        Xdr().U32(OP_CREATE, NF4DIR).Bytes("dir").Raw(Everything())},
       {[](Compound& c) { c.MakeSymlink("link", "../target", {}); },
        Xdr().U32(OP_CREATE, NF4LNK).Bytes("../target").Bytes("link").U32(2, 0, 0, 0)},
-      {[](Compound& c) {
-         c.MakeNode("null", FileType::kCharacterDevice, {1, 3}, {});
-       },
+      {[](Compound& c) { c.MakeNode("null", FileType::kCharacterDevice, {1, 3}, {}); },
        Xdr().U32(OP_CREATE, NF4CHR, 1, 3).Bytes("null").U32(2, 0, 0, 0)},
       {[](Compound& c) { c.MakeNode("pipe", FileType::kFifo, {}, {}); },
        Xdr().U32(OP_CREATE, NF4FIFO).Bytes("pipe").U32(2, 0, 0, 0)},
@@ -212,9 +210,7 @@ TEST(Compound, DataIsSentFromWhereItLiesBetweenTheOperationsAroundIt) {
   for (const size_t size : {0, 1, 3, 4, 1024 * 1024}) {
     const std::vector<std::byte> data(size, std::byte{'d'});
     Compound compound;
-    compound.PutHandle(HandleOfFive())
-        .Write(kState, 10, data, rpc::Stability::kFileSync)
-        .GetHandle();
+    compound.PutHandle(HandleOfFive()).Write(kState, 10, data, Stability::kFileSync).GetHandle();
     for (int times = 0; times < 2; ++times) {
       const rpc::Request request = compound.Encode();
       EXPECT_EQ(request.data.size(), size);

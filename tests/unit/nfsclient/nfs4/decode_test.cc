@@ -128,7 +128,7 @@ TEST(TakeWrite, RefusesDataThatIsLessStableThanAskedAndCountsBeyondTheDataSent) 
   const struct {
     uint32_t count, committed;
     bool good;
-    rpc::Stability requested = rpc::Stability::kFileSync;
+    Stability requested = Stability::kFileSync;
   } rows[] = {{10, 2, true},
               {1, 2, true},
               {0, 2, false},
@@ -136,11 +136,11 @@ TEST(TakeWrite, RefusesDataThatIsLessStableThanAskedAndCountsBeyondTheDataSent) 
               {10, 0, false},
               {10, 1, false},
               {10, 77, false},
-              {10, 0, true, rpc::Stability::kUnstable},
-              {10, 2, true, rpc::Stability::kUnstable},
-              {10, 3, false, rpc::Stability::kUnstable}};
+              {10, 0, true, Stability::kUnstable},
+              {10, 2, true, Stability::kUnstable},
+              {10, 3, false, Stability::kUnstable}};
   for (const auto& row : rows) {
-    rpc::WrittenReply reply;
+    WrittenReply reply;
     EXPECT_EQ(ErrorOf(OP_WRITE, Xdr().U32(row.count, row.committed).U64(7),
                       [&](CompoundReader& r) { return TakeWrite(r, 10, row.requested, reply); }),
               row.good ? kOk : kIo);
@@ -392,7 +392,7 @@ TEST(Take, RefusesTheResultOfAnotherOperation) {
   uint32_t granted = 0;
   std::string target;
   ReadReply read;
-  rpc::WrittenReply written;
+  WrittenReply written;
   uint64_t verifier = 0;
   ReadDirReply entries;
   ChangeInfo change;
@@ -406,7 +406,7 @@ TEST(Take, RefusesTheResultOfAnotherOperation) {
       [&](CompoundReader& r) { return TakeAccess(r, granted); },
       [&](CompoundReader& r) { return TakeLinkText(r, target); },
       [&](CompoundReader& r) { return TakeRead(r, {}, read); },
-      [&](CompoundReader& r) { return TakeWrite(r, 0, rpc::Stability::kFileSync, written); },
+      [&](CompoundReader& r) { return TakeWrite(r, 0, Stability::kFileSync, written); },
       [&](CompoundReader& r) { return TakeCommit(r, verifier); },
       [&](CompoundReader& r) { return TakeEntries(r, kOwners, {}, entries); },
       [&](CompoundReader& r) { return TakeCreated(r, change); },

@@ -1,0 +1,315 @@
+// Data that was written, against servers of both versions that count calls, refuse them and lose
+// what was not committed.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/client.h"
+#include "nfsclient/nfs4/nfs4.h"
+#include "tests/fixtures/fake_nfs3_mount.h"
+#include "tests/fixtures/fake_nfs4.h"
+#include "tests/fixtures/libnfs_raw.h"
+
+namespace nfswalk {
+namespace {
+
+using protocol::FakeFault;
+using protocol::kUser;
+
+constexpr std::errc kOk{};
+constexpr size_t kPiece = 4096;
+constexpr int kForEver = 1'000'000;
+
+struct Operations {
+  int write, commit, setattr, no_space, over_quota, jukebox;
+};
+
+// Versions 3 and 4 alike.
+class WriteBack : public testing::TestWithParam<int> {
+ protected:
+  WriteBack() {
+    for (size_t i = 0; i < data_.size(); ++i) data_[i] = std::byte(i * 7 + i / 251);
+  }
+  void Mount() {
+    options_.wsize = kPiece;
+    std::unique_ptr<protocol::Protocol> nfs;
+    if (GetParam() == 3) {
+      nfs = protocol::Mount3(nfs3_.port());
+    } else {
+      nfs = std::move(*protocol::Nfs4::ConnectNfs4({"127.0.0.1", "/", nfs4_.port(), 0, 4}, {}));
+    }
+    server_.Put("f", {.mode = 0666});
+    client_ = std::move(*Client::MountOver(std::move(nfs), options_));
+    file_ = Open();
+  }
+  std::unique_ptr<File> Open(uint32_t mode = kMayRead | kMayWrite) {
+    return std::move(*client_->Open("f", mode, kUser));
+  }
+  std::span<const std::byte> Data(size_t from, size_t bytes) const {
+    return std::span(data_).subspan(from, bytes);
+  }
+  std::string Text(size_t from, size_t bytes) const {
+    return {reinterpret_cast<const char*>(data_.data()) + from, bytes};
+  }
+  static std::string ReadAll(File& file) {
+    std::string text(1 << 20, '\0');
+    text.resize(file.PRead(std::as_writable_bytes(std::span(text)), 0).value_or(0));
+    return text;
+  }
+  // What is left of the file after a restart.
+  std::string Stable() {
+    server_.LoseUncommitted();
+    return server_.Find("f")->data;
+  }
+  int calls(int operation) { return server_.calls(operation); }
+
+  const Operations op_ = GetParam() == 3 ? Operations{NFS3_WRITE,    NFS3_COMMIT,   NFS3_SETATTR,
+                                                      NFS3ERR_NOSPC, NFS3ERR_DQUOT, NFS3ERR_JUKEBOX}
+                                         : Operations{OP_WRITE,      OP_COMMIT,     OP_SETATTR,
+                                                      NFS4ERR_NOSPC, NFS4ERR_DQUOT, NFS4ERR_DELAY};
+  protocol::FakeNfs3 nfs3_;
+  protocol::FakeNfs4 nfs4_;
+  protocol::FakeTreeServer& server_ =
+      GetParam() == 3 ? static_cast<protocol::FakeTreeServer&>(nfs3_) : nfs4_;
+  MountOptions options_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<File> file_;
+  std::vector<std::byte> data_ = std::vector<std::byte>(40 * kPiece);
+};
+INSTANTIATE_TEST_SUITE_P(Versions, WriteBack, testing::Values(3, 4));
+
+TEST_P(WriteBack, ASmallFileIsOneWriteOfStableDataAtClose) {
+  Mount();
+  for (size_t at = 0; at < kPiece / 2; at += kPiece / 8) {
+    ASSERT_EQ(file_->PWrite(Data(at, kPiece / 8), at), kPiece / 8);
+  }
+  EXPECT_EQ(calls(op_.write), 0);
+  EXPECT_EQ(file_->Close(), kOk);
+  EXPECT_EQ(calls(op_.write), 1);
+  EXPECT_EQ(calls(op_.commit), 0);
+  EXPECT_EQ(Stable(), Text(0, kPiece / 2));
+}
+
+TEST_P(WriteBack, FullPiecesAreSentAtOnceAndCommittedOnce) {
+  Mount();
+  int writes = 0, commits = 0;
+  for (const size_t bytes : {kPiece + 1, 16 * kPiece, 17 * kPiece, 40 * kPiece - 1}) {
+    EXPECT_EQ(file_->PWrite(Data(0, bytes), 0), bytes);
+    EXPECT_EQ(file_->Sync(), kOk);
+    EXPECT_EQ(calls(op_.write) - std::exchange(writes, calls(op_.write)),
+              static_cast<int>((bytes + kPiece - 1) / kPiece));
+    EXPECT_EQ(calls(op_.commit) - std::exchange(commits, calls(op_.commit)), 1);
+    EXPECT_EQ(Stable(), Text(0, bytes));
+  }
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(calls(op_.commit), commits);
+}
+
+// WIRE-20. A restart before each of the calls.
+TEST_P(WriteBack, WhatARestartLosesIsWrittenAgain) {
+  Mount();
+  constexpr int kPieces = 20;
+  for (int restart_at = 0; restart_at <= kPieces; ++restart_at) {
+    SCOPED_TRACE(restart_at);
+    ASSERT_TRUE(file_->SetAttributesOf({.size_bytes = 0}));
+    int written = 0;
+    std::function<void()> before_write = [&] {
+      if (written++ == restart_at) server_.LoseUncommitted();
+      if (written <= restart_at) server_.Before(op_.write, before_write);
+    };
+    if (restart_at < kPieces) {
+      server_.Before(op_.write, before_write);
+    } else {
+      server_.Before(op_.commit, [&] { server_.LoseUncommitted(); });
+    }
+    EXPECT_EQ(file_->PWrite(Data(0, kPieces * kPiece), 0), kPieces * kPiece);
+    EXPECT_EQ(ReadAll(*file_), Text(0, kPieces * kPiece));
+    EXPECT_EQ(file_->Sync(), kOk);
+    EXPECT_EQ(Stable(), Text(0, kPieces * kPiece));
+  }
+}
+
+// Of bytes that were written twice the later ones are sent again.
+TEST_P(WriteBack, OverwrittenDataIsNotSentAgainAfterARestart) {
+  Mount();
+  ASSERT_EQ(file_->PWrite(Data(0, 3 * kPiece), 0), 3 * kPiece);
+  ASSERT_EQ(file_->PWrite(Data(5 * kPiece, kPiece), kPiece / 2), kPiece);
+  ASSERT_EQ(file_->PWrite(Data(9 * kPiece, 10), 2 * kPiece + 7), 10u);
+  server_.LoseUncommitted();
+  std::string expected = Text(0, 3 * kPiece);
+  expected.replace(kPiece / 2, kPiece, Text(5 * kPiece, kPiece));
+  expected.replace(2 * kPiece + 7, 10, Text(9 * kPiece, 10));
+  EXPECT_EQ(ReadAll(*file_), expected);
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(Stable(), expected);
+}
+
+TEST_P(WriteBack, ShortWritesAreContinued) {
+  Mount();
+  server_.set_write_bytes_max(300);
+  EXPECT_EQ(file_->PWrite(Data(0, 5 * kPiece), 0), 5 * kPiece);
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(Stable(), Text(0, 5 * kPiece));
+}
+
+TEST_P(WriteBack, APieceThatIsRefusedForTheMomentIsSentAgain) {
+  Mount();
+  server_.Inject(op_.write, {.status = op_.jukebox}, 1, 2);
+  EXPECT_EQ(file_->PWrite(Data(0, 5 * kPiece), 0), 5 * kPiece);
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(Stable(), Text(0, 5 * kPiece));
+}
+
+TEST_P(WriteBack, ALostConnectionIsSurvived) {
+  Mount();
+  for (const int after : {0, 7, 15, 19}) {
+    ASSERT_TRUE(file_->SetAttributesOf({.size_bytes = 0}));
+    server_.Inject(op_.write, {.kind = FakeFault::Kind::kLoseReply}, 1, after);
+    EXPECT_EQ(file_->PWrite(Data(0, 20 * kPiece), 0), 20 * kPiece);
+    EXPECT_EQ(file_->Sync(), kOk);
+    EXPECT_EQ(Stable(), Text(0, 20 * kPiece));
+  }
+}
+
+// WIRE-22. What a file tells of a refused WRITE or COMMIT, and that it does so once.
+TEST_P(WriteBack, AnErrorIsReportedOnceToEachOpenFile) {
+  Mount();
+  const auto sync = [](File& file) { return file.Sync(); };
+  const auto close = [](File& file) { return file.Close(); };
+  const auto write = [&](File& file) {
+    const auto count = file.PWrite(Data(0, 1), 0);
+    return count ? kOk : count.error();
+  };
+  const auto append = [&](File& file) {
+    const auto count = file.Append(Data(0, 1));
+    return count ? kOk : count.error();
+  };
+  for (const int operation : {op_.write, op_.commit}) {
+    for (const auto& [status, error] : {std::pair(op_.no_space, std::errc::no_space_on_device),
+                                        {op_.over_quota, static_cast<std::errc>(EDQUOT)}}) {
+      int row = 0;
+      for (const std::function<std::errc(File&)>& report :
+           {std::function<std::errc(File&)>(sync), {close}, {write}, {append}}) {
+        SCOPED_TRACE(std::to_string(operation) + " " + std::to_string(row++));
+        file_ = Open();
+        const auto other = Open();
+        ASSERT_EQ(other->PWrite(Data(0, 1), 0), 1u);
+        // A refused WRITE is made once more by itself.
+        server_.Inject(operation, {.status = status}, operation == op_.write ? kForEver : 1);
+        EXPECT_EQ(file_->PWrite(Data(0, 3 * kPiece), kPiece), 3 * kPiece);
+        (void)client_->Stat("f", kUser);
+        const bool at_commit = operation == op_.commit;
+        if (at_commit) (void)client_->SetAttributesOf("f", {.mode = 0666}, kUser);
+        server_.ClearFaults();
+        EXPECT_EQ(report(*file_), error);
+        if (row != 2) {  // not closed
+          EXPECT_EQ(file_->Sync(), kOk);
+        }
+        EXPECT_EQ(other->Sync(), error);
+        EXPECT_EQ(other->Close(), kOk);
+      }
+    }
+  }
+}
+
+// fstat(2) of what was just written (nfs_getattr()).
+TEST_P(WriteBack, AStatHasTheSizeOfWhatWasWritten) {
+  Mount();
+  for (const size_t bytes : {size_t{1}, kPiece - 1, 3 * kPiece + 5}) {
+    ASSERT_EQ(file_->PWrite(Data(0, bytes), 100), bytes);
+    EXPECT_EQ(client_->Stat("f", kUser)->size_bytes, bytes + 100);
+    const uint64_t sent = client_->stats().rpcs;
+    EXPECT_EQ(client_->Stat("f", kUser, {.cached = true})->size_bytes, bytes + 100);
+    EXPECT_EQ(client_->stats().rpcs, sent);
+  }
+}
+
+// Two open files of one inode, one of another user.
+TEST_P(WriteBack, OpenFilesSeeEachOthersWrites) {
+  Mount();
+  const auto other = std::move(*client_->Open("f", kMayRead | kMayWrite, Credential(7, 7)));
+  std::string expected(3 * kPiece, '\0');
+  for (int i = 0; i < 40; ++i) {
+    File& writer = i % 2 == 0 ? *file_ : *other;
+    File& reader = i % 3 == 0 ? *file_ : *other;
+    const size_t at = static_cast<size_t>(i * 997) % (2 * kPiece), bytes = 1 + at % kPiece;
+    ASSERT_EQ(writer.PWrite(Data(at + static_cast<size_t>(i), bytes), at), bytes);
+    expected.replace(at, bytes, Text(at + static_cast<size_t>(i), bytes));
+    const std::string seen = ReadAll(reader);
+    ASSERT_EQ(seen, expected.substr(0, seen.size()));
+    ASSERT_GE(seen.size(), at + bytes);
+  }
+  EXPECT_EQ(file_->Close(), kOk);
+  EXPECT_EQ(other->Close(), kOk);
+  const std::string stable = Stable();
+  EXPECT_EQ(stable, expected.substr(0, stable.size()));
+}
+
+// WIRE-23.
+TEST_P(WriteBack, DataGoesOutWithTheCredentialThatWroteIt) {
+  Mount();
+  const auto other = std::move(*client_->Open("f", kMayRead | kMayWrite, Credential(7, 7)));
+  ASSERT_EQ(file_->PWrite(Data(0, 100), 0), 100u);
+  EXPECT_EQ(calls(op_.write), 0);
+  ASSERT_EQ(other->PWrite(Data(0, 100), 50), 100u);
+  EXPECT_EQ(calls(op_.write), 1);
+  EXPECT_EQ(server_.last_uid(op_.write), kUser.uid());
+  EXPECT_EQ(Stable(), Text(0, 100));
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(server_.last_uid(op_.write), 7u);
+  EXPECT_EQ(Stable(), Text(0, 50) + Text(0, 100));
+}
+
+TEST_P(WriteBack, TruncationFollowsWhatWasWrittenBefore) {
+  Mount();
+  ASSERT_EQ(file_->PWrite(Data(0, 3 * kPiece), 0), 3 * kPiece);
+  ASSERT_TRUE(file_->SetAttributesOf({.size_bytes = 10}));
+  EXPECT_EQ(ReadAll(*file_), Text(0, 10));
+  ASSERT_EQ(file_->PWrite(Data(0, 5), 20), 5u);
+  EXPECT_EQ(ReadAll(*file_), Text(0, 10) + std::string(10, '\0') + Text(0, 5));
+  EXPECT_EQ(file_->Close(), kOk);
+  EXPECT_EQ(Stable(), Text(0, 10) + std::string(10, '\0') + Text(0, 5));
+}
+
+TEST_P(WriteBack, WithSyncEachWriteIsStable) {
+  options_.sync = true;
+  Mount();
+  for (const size_t bytes : {size_t{10}, 2 * kPiece + 1}) {
+    EXPECT_EQ(file_->PWrite(Data(0, bytes), 0), bytes);
+    EXPECT_EQ(Stable().substr(0, bytes), Text(0, bytes));
+  }
+  server_.Inject(op_.write, {.status = op_.no_space}, kForEver);
+  EXPECT_EQ(file_->PWrite(Data(0, 10), 0).error(), std::errc::no_space_on_device);
+  EXPECT_EQ(file_->Close(), kOk);
+}
+
+TEST_P(WriteBack, ShutdownWithDirtyDataIsReportedAndDoesNotWait) {
+  Mount();
+  ASSERT_EQ(file_->PWrite(Data(0, 2 * kPiece + 1), 0), 2 * kPiece + 1);
+  client_->Shutdown();
+  EXPECT_EQ(file_->PWrite(Data(0, 1), 0).error(), std::errc::operation_canceled);
+  EXPECT_EQ(file_->Sync(), std::errc::operation_canceled);
+}
+
+// A Deadline ends the call that waits, and loses nothing.
+TEST_P(WriteBack, WhatADeadlineInterruptsStaysDirty) {
+  Mount();
+  ASSERT_EQ(file_->PWrite(Data(0, kPiece / 2), 0), kPiece / 2);
+  {
+    const Deadline passed(std::chrono::steady_clock::now());
+    EXPECT_EQ(file_->Sync(), std::errc::timed_out);
+  }
+  EXPECT_EQ(ReadAll(*file_), Text(0, kPiece / 2));
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(Stable(), Text(0, kPiece / 2));
+}
+
+}  // namespace
+}  // namespace nfswalk
