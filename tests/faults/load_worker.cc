@@ -404,7 +404,7 @@ void LoadWorker::WriteAndReadThrough(File& file, const std::string& path, Node& 
   const bool written = Expect("PWrite", path, kOk, [&] {
     const auto count = file.PWrite(std::as_bytes(std::span(text)), at);
     if (count && *count != text.size()) Fail("PWrite", path, "wrote less");
-    return ErrorOf(count);
+    return count ? file.Sync() : count.error();
   });
   if (!written) return;
   if (node.text.size() < at + text.size()) node.text.resize(at + text.size());
