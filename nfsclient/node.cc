@@ -7,6 +7,7 @@
 
 #include "nfsclient/client.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/dirty_data.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/readdir.h"
 #include "nfsclient/nfs/readlink.h"
