@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
+#include <expected>
 #include <memory>
 #include <span>
 #include <string>
@@ -131,7 +132,12 @@ void CopyToExport(Session& session, Client& to, const ExportCopy::Settings& sett
 }  // namespace
 
 void RunCommand(Session& session, const Paths& paths, const CpOptions& options) {
-  const InterruptGuard guard;
+  std::expected<std::unique_ptr<Client>, MountError> to;
+  if (options.to) to = Client::Mount(options.to->mount);
+  if (!to) return session.FailMount(options.to->url, to.error().message);
+  Client& target = *to != nullptr ? **to : session.client();
+  // What is removed while it is still open is under a hidden name then.
+  const InterruptGuard guard([&target] { target.Shutdown(); });
   RaiseDescriptorLimit();
   const std::string& destination = paths.back();
   const std::span sources(paths.begin(), paths.end() - 1);
@@ -143,13 +149,8 @@ void RunCommand(Session& session, const Paths& paths, const CpOptions& options) 
   }
   ExportCopy::Settings settings{
       .source = *source, .threads = threads, .preserve = options.preserve, .umask = ProcessUmask()};
-  if (options.from_here) {
-    return CopyToExport(session, session.client(), settings, sources, destination, options);
-  }
-  auto to = Client::Mount(options.to->mount);
-  if (!to) return session.FailMount(options.to->url, to.error().message);
-  settings.same_export = options.to->same_export;
-  CopyToExport(session, **to, settings, sources, destination, options);
+  if (options.to) settings.same_export = options.to->same_export;
+  CopyToExport(session, target, settings, sources, destination, options);
   threads.Wait();
 }
 

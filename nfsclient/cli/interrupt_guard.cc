@@ -43,7 +43,7 @@ void PassOn(int signal) {
 }
 
 // Returns when the pipe was closed, or not at all.
-void AwaitSignal() {
+void AwaitSignal(const std::function<void()>& last) {
   char signal = 0;
   ssize_t count = 0;
   do {
@@ -55,6 +55,7 @@ void AwaitSignal() {
   (void)g_changes.try_lock_for(kRemovalMax);
   const std::lock_guard lock(g_mutex);
   for (const auto* remove : g_unfinished) (*remove)();
+  last();
   std::signal(signal, SIG_DFL);
   kill(getpid(), signal);
   pause();  // with the locks: nothing new begins before the process has ended
@@ -87,10 +88,10 @@ Unfinished::Change Unfinished::BeginChange() {
   return Change(g_changes);
 }
 
-InterruptGuard::InterruptGuard() {
+InterruptGuard::InterruptGuard(const std::function<void()>& last) {
   if (pipe2(g_pipe.data(), O_CLOEXEC) != 0) return;  // signals stay what they were
   try {
-    thread_ = std::jthread(AwaitSignal);
+    thread_ = std::jthread(AwaitSignal, last);
   } catch (const std::system_error&) {
     close(std::exchange(g_pipe[0], -1));
     close(std::exchange(g_pipe[1], -1));

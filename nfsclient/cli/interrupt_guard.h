@@ -36,12 +36,12 @@ class Unfinished {
   const std::function<void()> remove_;
 };
 
-// Interrupts end the process as ever, but not before the unfinished files are gone. Those that are
-// ignored stay so, and all without a thread for them. Construct and destroy on one thread; one at a
-// time.
+// Interrupts end the process as ever, but not before the unfinished files are gone and `last` was
+// called. Those that are ignored stay so, and all without a thread for them. Construct and destroy
+// on one thread; one at a time.
 class InterruptGuard {
  public:
-  InterruptGuard();
+  explicit InterruptGuard(const std::function<void()>& last);
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;

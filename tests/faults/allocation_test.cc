@@ -18,6 +18,7 @@
 #include "nfsclient/icache/inode_policy.h"
 #include "tests/faults/tree_check.h"
 #include "tests/fixtures/allocation_shortage.h"
+#include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/faulty_protocol.h"
 #include "tests/fixtures/memory_server.h"
 
@@ -378,6 +379,7 @@ TEST_P(AllocationTest, AMountIsMadeWholeOrNotAtAll) {
 TEST_P(AllocationTest, DroppingTheCachesNeedsNoMemory) {
   ForEachHashPolicy([this](Mounted& mounted, const Paths&) {
     EXPECT_GT(mounted.client->stats().inodes, 3u);
+    ClientInternals::SuperblockOf(*mounted.client).background.WaitUntilIdle();
     {
       AllocationShortage shortage(kind(), extent(), 0);
       mounted.client->DropCaches();

@@ -119,7 +119,7 @@ TEST_F(UnfinishedFileTest, SignalsStayWhatTheyAreWithoutAThreadForThem) {
   const auto before = handler();
   for (const int threads : {0, 1}) {
     const fixtures::ThreadShortage shortage(threads);
-    const InterruptGuard guard;
+    const InterruptGuard guard([] {});
     EXPECT_EQ(shortage.occurred(), threads == 0);
     EXPECT_EQ(handler() == before, threads == 0);
   }
