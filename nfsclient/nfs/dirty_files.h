@@ -31,13 +31,14 @@ class DirtyFiles {
     const auto found = files_.find(&inode);
     return found == files_.end() ? nullptr : found->second.lock();
   }
-  // The same, by `make()` if there is none. Throws std::bad_alloc.
+  // The same, by `make()` if there is none. Throws std::bad_alloc. Preconditions: the inode's lock.
   template <typename Make>
   std::shared_ptr<DirtyData> FindOrMake(const icache::Inode& inode, Make make) {
+    std::shared_ptr<DirtyData> data = Find(inode);
+    if (data != nullptr) return data;
+    data = make();  // without the mutex: without memory it is destroyed at once, which erases it
     const std::lock_guard lock(mutex_);
-    std::weak_ptr<DirtyData>& place = files_[&inode];
-    std::shared_ptr<DirtyData> data = place.lock();
-    if (data == nullptr) place = data = make();
+    files_[&inode] = data;
     return data;
   }
   // Of data that is destroyed: another one may be in its place.

@@ -185,9 +185,11 @@ int connect(int fd, const sockaddr* address, socklen_t size) {
   return nfswalk::fuzz::Result(nfswalk::fuzz::current->Connect(fd, *address));
 }
 
+// What follows the first one wakes a thread that polls: there is no other thread that would.
 int poll(pollfd* events, nfds_t count, int timeout_ms) {
   NFSWALK_NEXT(poll);
-  if (count != 1 || !SimulatedNetwork::Has(events->fd)) return next(events, count, timeout_ms);
+  if (count == 0 || !SimulatedNetwork::Has(events->fd)) return next(events, count, timeout_ms);
+  for (nfds_t i = 1; i < count; ++i) events[i].revents = 0;
   events->revents = nfswalk::fuzz::current->Poll(events->fd, events->events, timeout_ms);
   return events->revents != 0 ? 1 : 0;
 }
