@@ -99,7 +99,7 @@ TEST_P(Installed, AProgramInCxxIsLinkedWithTheStaticLibrary) {
 
 TEST_P(Installed, TheLibrariesExportTheFunctionsOfTheHeaderAndNothingElse) {
   const auto declared =
-      Lines(Output("grep -oE '\\bnfswalk_[a-z_]+\\(' " + Prefix() +
+      Lines(Output("grep -oE '\\bnfswalk_[a-z0-9_]+\\(' " + Prefix() +
                    "/include/nfswalk.h | tr -d '(' | grep -vE '_(callback|visit)$' | sort -u"));
   EXPECT_GT(declared.size(), 40u);
   EXPECT_EQ(Lines(Output("nm -D -g --defined-only --without-symbol-versions " +

@@ -63,7 +63,8 @@ std::vector<ClientCall> MountLoad::CallsOfEveryKind(const std::string& base,
       [=](Client&, File&, Node& node) { return ErrorOf(node.Stat("below", who)); },
       [](Client&, File& file, Node&) {
         std::array<std::byte, 4> bytes{};
-        return ErrorOf(file.PWrite(bytes, 0));
+        const auto written = file.PWrite(bytes, 0);
+        return written ? file.Sync() : written.error();
       },
       [](Client&, File& file, Node&) {
         std::array<std::byte, 4> bytes{};
