@@ -57,7 +57,7 @@ DirtyData::DirtyData(Superblock& superblock, Inode& inode)
 // What could not be flushed is lost here, reported by the Close() of who wrote it.
 DirtyData::~DirtyData() {
   superblock_.dirty_files.Erase(*inode_);
-  if (extents_.empty()) return;
+  if (live_ == 0) return;
   SetInvalid(*inode_, icache::kInvalidDirty | icache::kRetained, false);
   InvalidateAttributes(superblock_, *inode_);
 }
@@ -348,7 +348,16 @@ void DirtyData::Drop(Extents::iterator at) {
   }
 }
 
+// What was committed while it was read.
+void DirtyData::DropCommitted() {
+  const std::lock_guard lock(mutex_);
+  if (reads_ > 0) return;
+  std::erase_if(extents_,
+                [](const auto& entry) { return entry.second.state == State::kCommitted; });
+}
+
 std::errc DirtyData::Flush(Until until) {
+  DropCommitted();
   for (;;) {
     // FLUSH_COND_STABLE: one WRITE needs no COMMIT.
     if (until == Until::kCommitted && live_ == 1 && dirty_.size() == 1) {
@@ -450,10 +459,7 @@ size_t DirtyData::EndRead(std::span<std::byte> into, uint64_t offset_bytes, size
     std::memcpy(into.data() + (first - offset_bytes),
                 at->second.bytes().data() + (first - at->first), last - first);
   }
-  if (--reads_ == 0) {
-    std::erase_if(extents_,
-                  [](const auto& entry) { return entry.second.state == State::kCommitted; });
-  }
+  --reads_;
   return count_bytes;
 }
 

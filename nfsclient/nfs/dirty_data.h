@@ -8,7 +8,8 @@
 // Extents     Disjoint: each byte has one version, the last written. States:
 //               kDirty -> kWriting -> kUnstable -> gone
 //                  ^---------+------------' sent again: the verifier changed, no memory, a Deadline
-//             An extent that a PRead() may still have to show is kCommitted until that has ended.
+//             An extent that a PRead() may still have to show is kCommitted until the first Flush()
+//             after its end.
 //             Those of different openers are never merged, and an overlapping one is written first
 //             (nfs_flush_incompatible()): each goes out with the credential that wrote it.
 // Errors      An extent that the server refused is dropped, its error reported once to each open
@@ -136,6 +137,7 @@ class DirtyData {
   std::errc Commit();
   void MakeDirty(Extents::iterator at);
   void Drop(Extents::iterator at);
+  void DropCommitted();
   void Note(const protocol::OptionalAttributes& after);
   void UpdateInode();
   Extents::iterator FirstOverlap(uint64_t begin);
