@@ -15,15 +15,12 @@ namespace nfswalk::icache {
 
 class LookupMisses {
  public:
-  // One more. The 2nd makes a listing of a short directory due; the 4th, the 64th and the 1024th
-  // one of any.
+  // One more. The 4th, the 64th and the 1024th make a listing due.
   void Add() {
     if ((word_.load() & kCount) == kCount) return;
     const int count = ((word_.fetch_add(kOne) & kCount) + kOne) / kOne;
-    if (count == 2 || count == kOfAny || count == 64 || count == 1024) word_.fetch_or(kDue);
+    if (count == 4 || count == 64 || count == 1024) word_.fetch_or(kDue);
   }
-  // False while only a short directory may be listed.
-  bool of_any() const { return (word_.load() & kCount) / kOne >= kOfAny; }
   // True for one caller, once a listing is due.
   bool TakeReaddirHint() {
     return (word_.load() & kDue) != 0 &&
@@ -55,7 +52,6 @@ class LookupMisses {
   static constexpr uint16_t kOne = 0x0010;
   static constexpr uint16_t kCount = 0x7ff0;
   static constexpr uint16_t kDue = 0x8000;
-  static constexpr int kOfAny = 4;
 
   std::atomic<uint16_t> word_{0};
 };

@@ -25,7 +25,6 @@ bool WantsListings(const Superblock& superblock) {
 }
 
 // File systems take 20 to 40 bytes an entry.
-constexpr uint64_t kShortBytes = 8 * 1024;
 constexpr uint64_t kListedBytesMax = 128 * 1024;
 constexpr uint64_t kRefreshedBytesMax = 1024 * 1024;
 
@@ -158,7 +157,7 @@ std::errc ListOn(Superblock& superblock, std::deque<BatchListing>& listings,
 void ListAhead(Superblock& superblock, DentryRef& directory, const Credential& credential) try {
   icache::Inode& inode = *directory.inode();
   if (!inode.lookup_misses.TakeReaddirHint() || !WantsListings(superblock)) return;
-  if (SizeOf(inode) > (inode.lookup_misses.of_any() ? kListedBytesMax : kShortBytes)) return;
+  if (SizeOf(inode) > kListedBytesMax) return;
   if (auto list = List(superblock, directory, credential)) list(/*in_background=*/false);
 } catch (const std::bad_alloc&) {
 }
