@@ -85,31 +85,6 @@ TEST_P(Invalidated, TellsWhatAnotherClientChanged) {
   Await(InvalidReason::kChanged, other);  // its ctime
 }
 
-TEST_P(Invalidated, TellsNamesThatLeadElsewhere) {
-  const NodeId d = IdOf("d"), e = IdOf("e");
-  EXPECT_EQ(StatError("d/absent"), std::errc::no_such_file_or_directory);
-  std::filesystem::remove(Backing("d/other"));
-  MakeFile("d/third");
-  std::filesystem::rename(Backing("d/third"), Backing("d/file"));
-  MakeFile("d/absent");
-  std::filesystem::rename(Backing("d/sub"), Backing("e/sub"));
-  {
-    const std::lock_guard lock(mutex_);
-    events_.clear();
-  }
-  client_->InvalidateCaches();
-  EXPECT_EQ(StatError("d/other"), std::errc::no_such_file_or_directory);
-  EXPECT_EQ(StatError("d/file"), kOk);
-  EXPECT_EQ(StatError("d/absent"), kOk);
-  EXPECT_EQ(StatError("e/sub"), kOk);
-  Await(InvalidReason::kName, d, "other");
-  Await(InvalidReason::kName, d, "file");
-  Await(InvalidReason::kName, d, "absent");
-  Await(InvalidReason::kName, d, "sub");
-  Await(InvalidReason::kChanged, d);
-  Await(InvalidReason::kChanged, e);
-}
-
 TEST_P(Invalidated, TellsOfFilesThatAreGone) {
   auto node = client_->Resolve(Path("d/file"), root_);
   ASSERT_TRUE(node.has_value());
