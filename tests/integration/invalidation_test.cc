@@ -52,7 +52,8 @@ class Invalidated : public fixtures::VersionedExport {
       });
     });
   }
-  // Has the listener called once more, so that all before it was delivered; then what that was.
+  // Has everything revalidated. Returns once the listener has been told, which swallows what else
+  // waits for it; then what was told.
   std::vector<Invalidation> Drain() {
     client_->InvalidateCaches();
     Await(InvalidReason::kEverything, {});
@@ -85,12 +86,37 @@ TEST_P(Invalidated, TellsWhatAnotherClientChanged) {
   Await(InvalidReason::kChanged, other);  // its ctime
 }
 
+TEST_P(Invalidated, TellsNamesThatLeadElsewhere) {
+  const NodeId d = IdOf("d"), e = IdOf("e");
+  EXPECT_EQ(StatError("d/absent"), std::errc::no_such_file_or_directory);
+  std::filesystem::remove(Backing("d/other"));
+  MakeFile("d/third");
+  std::filesystem::rename(Backing("d/third"), Backing("d/file"));
+  MakeFile("d/absent");
+  std::filesystem::rename(Backing("d/sub"), Backing("e/sub"));
+  {
+    const std::lock_guard lock(mutex_);
+    events_.clear();
+  }
+  (void)Drain();
+  EXPECT_EQ(StatError("d/other"), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(StatError("d/file"), kOk);
+  EXPECT_EQ(StatError("d/absent"), kOk);
+  EXPECT_EQ(StatError("e/sub"), kOk);
+  Await(InvalidReason::kName, d, "other");
+  Await(InvalidReason::kName, d, "file");
+  Await(InvalidReason::kName, d, "absent");
+  Await(InvalidReason::kName, d, "sub");
+  Await(InvalidReason::kChanged, d);
+  Await(InvalidReason::kChanged, e);
+}
+
 TEST_P(Invalidated, TellsOfFilesThatAreGone) {
   auto node = client_->Resolve(Path("d/file"), root_);
   ASSERT_TRUE(node.has_value());
   const NodeId id = (*node)->id();
   std::filesystem::remove(Backing("d/file"));
-  client_->InvalidateCaches();
+  (void)Drain();
   EXPECT_EQ((*node)->Stat("", root_).error(), protocol::kStale);
   node->reset();
   Await(InvalidReason::kStale, id);
@@ -141,7 +167,7 @@ TEST_P(Invalidated, WhatDoesNotFitIsToldAsEverything) {
                 },
                 4),
             kOk);
-  client_->InvalidateCaches();
+  (void)Drain();
   {
     std::unique_lock lock(mutex_);
     noted_.wait(lock, [&] { return is_inside; });
@@ -150,7 +176,7 @@ TEST_P(Invalidated, WhatDoesNotFitIsToldAsEverything) {
     const std::string name = "d/n" + std::to_string(i);
     EXPECT_EQ(StatError(name), std::errc::no_such_file_or_directory);
     MakeFile(name);
-    client_->InvalidateCaches();
+    (void)Drain();
     EXPECT_EQ(StatError(name), kOk);
   }
   closed.unlock();
@@ -175,7 +201,7 @@ TEST_P(Invalidated, TheListenerCanBeReplacedAndRefused) {
   (void)Drain();
   EXPECT_EQ(inside, std::errc::resource_deadlock_would_occur);
   ASSERT_EQ(client_->OnInvalidation({}), kOk);
-  client_->InvalidateCaches();
+  (void)Drain();
   ASSERT_EQ(client_->OnInvalidation([this](const Invalidation& event) { Note(event); }), kOk);
   EXPECT_EQ(Drain().size(), 1u);  // none of what came while nobody listened
 }
