@@ -10,6 +10,7 @@
 
 #include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/wire_limits.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
 
@@ -178,6 +179,7 @@ std::errc DirtyData::MakeRoom(uint64_t begin, uint64_t end, const OpenContext& c
     } else if (state == State::kWriting) {
       error = FinishOldest();
     } else {
+      NFSWALK_SYNC_POINT("dirty_data:before-cut");
       Cut(at, begin, end);
     }
     if (error != std::errc{}) return error;

@@ -1,0 +1,62 @@
+// Data that is read while it is written, synced and overwritten: forced interleavings of a client
+// with a server in memory.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "nfsclient/nfs/superblock.h"
+#include "tests/fixtures/client_internals.h"
+#include "tests/fixtures/memory_mount.h"
+
+namespace nfswalk {
+namespace {
+
+#ifndef NDEBUG
+class DirtyDataRace : public MemoryMount {
+ protected:
+  DirtyDataRace() {
+    server_->Add(kRoot, "file", FileType::kRegular);
+    Mount();
+    file_ = std::move(*client_->Open("file", kMayRead | kMayWrite, me_));
+  }
+  ~DirtyDataRace() override { file_ = nullptr; }
+
+  size_t BytesKept() { return ClientInternals::SuperblockOf(*client_).dirty_files.bytes(); }
+
+  const std::array<std::byte, 100> ones_ = [] {
+    std::array<std::byte, 100> bytes;
+    bytes.fill(std::byte{1});
+    return bytes;
+  }();
+  std::unique_ptr<File> file_;
+};
+
+// A Sync() keeps what a READ under way has to show. That READ ends while a writer, which holds the
+// inode's lock, is about to replace a part of it.
+TEST_F(DirtyDataRace, AReaderThatEndsDropsNothingThatAWriterHasFound) {
+  ASSERT_EQ(file_->PWrite(ones_, 0), ones_.size());
+  std::array<std::byte, 150> seen;
+  std::optional<Actor> writer;
+  const StopAt found("dirty_data:before-cut");
+  size_t kept = 0;
+  WhileReplyIsUnderWay("READ", [&] {
+    EXPECT_EQ(file_->Sync(), std::errc{});
+    kept = BytesKept();
+    writer.emplace([this] { EXPECT_EQ(file_->PWrite(ones_, 50), ones_.size()); });
+    EXPECT_TRUE(found.Reached(*writer));
+  });
+  EXPECT_EQ(file_->PRead(seen, 0), ones_.size());
+  ASSERT_TRUE(reply_came_);
+  EXPECT_EQ(seen[0], std::byte{1});
+  EXPECT_EQ(seen[99], std::byte{1});
+  EXPECT_GT(kept, 0u);
+  EXPECT_EQ(BytesKept(), kept);
+}
+#endif
+
+}  // namespace
+}  // namespace nfswalk
