@@ -34,6 +34,12 @@ uint64_t SizeOf(icache::Inode& directory) {
   return attributes.size_bytes;
 }
 
+// Of a listing: what it brings evicts about a 64th of a full cache.
+size_t EntriesMax(const Superblock& superblock) {
+  constexpr size_t kShare = 64;
+  return std::min(kEntriesMax, superblock.dentries.limit() / kShare);
+}
+
 // Starts a listing in the background. Returns what is left to do where as many run already as may;
 // nothing while the first reply to an earlier one is due.
 Background::Call List(Superblock& superblock, DentryRef& directory, const Credential& credential) {
@@ -49,7 +55,7 @@ Background::Call List(Superblock& superblock, DentryRef& directory, const Creden
         [&](const protocol::DirectoryEntry& entry) {
           first_reply = {};
           cached += entry.attributes && entry.handle;
-          return ++entries < kEntriesMax;
+          return ++entries < EntriesMax(superblock);
         },
         deadline ? &*deadline : nullptr);
     // Without use: single calls are better, as in a long directory.
@@ -186,9 +192,10 @@ std::errc ListTogether(Superblock& superblock, std::span<MissedNames> missed,
     // Another thread's: its walks wait for it.
     if (!ticket.owned()) continue;
     one.listed = true;
-    listings.push_back({.directory = one.directory,
-                        .entries_max = std::max(kEntriesMax, one.names * kEntriesPerCall),
-                        .first_reply = std::move(ticket)});
+    listings.push_back(
+        {.directory = one.directory,
+         .entries_max = std::max(EntriesMax(superblock), one.names * kEntriesPerCall),
+         .first_reply = std::move(ticket)});
   }
   while (!listings.empty()) {
     if (const std::errc late = ListOn(superblock, listings, credential); late != std::errc{}) {

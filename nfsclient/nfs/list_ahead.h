@@ -28,8 +28,9 @@ inline constexpr size_t kEntriesMax = 4096;
 //
 // Names that do not exist do not count: a compiler that searches its include path misses thousands
 // of them in directories of which it needs few files. A directory is listed at the 4th name found,
-// the 64th and the 1024th (lookup_misses.h), and no further than kEntriesMax entries: what a
-// listing costs stays in proportion to what was asked for.
+// the 64th and the 1024th (lookup_misses.h), and no further than kEntriesMax entries or a 64th of
+// the limit of dentries: what a listing costs, and what it evicts, stays in proportion to what was
+// asked for.
 void ListAhead(Superblock& superblock, vfs::DentryRef& directory,
                const sunrpc_auth::Credential& credential);
 
