@@ -38,7 +38,7 @@ std::errc List(Client& client, std::string_view directory) {
 }
 
 std::string ScannedPath(uint64_t directory) {
-  return fmt::format("elsewhere/scan/{}/file", directory);
+  return fmt::format("elsewhere/scan/{}/file", directory % kScannedDirectories);
 }
 
 }  // namespace
@@ -58,8 +58,21 @@ void AddElsewhere(FileTree& tree) {
   for (uint64_t i = 0; i < kScannedDirectories; ++i) AddWithParents(tree, "/" + ScannedPath(i), {});
 }
 
-Churn::Churn(ChurnKind kind, Client& client, Client& other, uint64_t changes_per_s)
-    : kind_(kind), client_(client), other_(other), changes_per_s_(changes_per_s) {
+std::errc Scan(Client& client, uint64_t directories) {
+  std::errc error{};
+  for (uint64_t i = 0; i < directories && error == std::errc{}; ++i) {
+    error = ErrorOf(client.Stat(ScannedPath(i), kOwner));
+  }
+  return error;
+}
+
+Churn::Churn(ChurnKind kind, Client& client, Client& other, uint64_t changes_per_s,
+             uint64_t scanned)
+    : kind_(kind),
+      client_(client),
+      other_(other),
+      changes_per_s_(changes_per_s),
+      scanned_(scanned) {
   if (kind != ChurnKind::kNone) thread_ = std::jthread([this] { Run(); });
 }
 
@@ -98,7 +111,7 @@ std::errc Churn::Make(uint64_t number) {
     case ChurnKind::kRenames:
       return client_.Rename(kRenamed[number % 2], kRenamed[(number + 1) % 2], kOwner);
     case ChurnKind::kEvictions:
-      return ErrorOf(client_.Stat(ScannedPath(number % kScannedDirectories), kOwner));
+      return ErrorOf(client_.Stat(ScannedPath(scanned_ + number), kOwner));
     case ChurnKind::kOtherClients:
       return ChangeFromOutside(number);
     case ChurnKind::kNone:

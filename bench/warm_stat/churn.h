@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include "bench/measure/file_tree.h"
@@ -31,12 +32,15 @@ std::string_view ChurnName(ChurnKind kind);
 
 // Adds the directory "elsewhere", where all changes are made.
 void AddElsewhere(FileTree& tree);
+// Searches as many directories as kEvictions does with so many changes.
+std::errc Scan(Client& client, uint64_t directories);
 
 class Churn {
  public:
   // Begins to make `changes_per_s`, all in the mount `client` but for those of another client, made
-  // through `other`, which has mounted the same directory and outlives this, too.
-  Churn(ChurnKind kind, Client& client, Client& other, uint64_t changes_per_s);
+  // through `other`, which has mounted the same directory and outlives this, too. `scanned`: the
+  // directories that were searched in the mount before.
+  Churn(ChurnKind kind, Client& client, Client& other, uint64_t changes_per_s, uint64_t scanned);
   ~Churn() { (void)Stop(); }
   Churn(const Churn&) = delete;
   Churn& operator=(const Churn&) = delete;
@@ -59,6 +63,7 @@ class Churn {
   Client& client_;
   Client& other_;
   const uint64_t changes_per_s_;
+  const uint64_t scanned_;
   std::atomic<uint64_t> changes_{0};
   std::atomic<bool> stopped_{false};
   Outcome outcome_;

@@ -80,6 +80,7 @@ class ChurnRun {
     uint64_t directories;
     const WarmCalls& calls;
     HotSet hot;
+    uint64_t scanned = 0;
     Counts counts = {};
   };
 
@@ -113,6 +114,13 @@ class ChurnRun {
     entries_.push_back(
         {kind, directories, calls, {MakeNfswalkSubject(std::move(*client), "rcu-search"), raw}});
     turns_.AddRow();
+    if (kind == ChurnKind::kEvictions) {
+      entries_.back().scanned = kOtherDentries;
+      if (const std::errc error = Scan(*raw, kOtherDentries); error != std::errc{}) {
+        return std::unexpected(
+            fmt::format("a search elsewhere failed: {}", std::make_error_code(error).message()));
+      }
+    }
     return AskEachOnce(*entries_.back().hot.subject, calls.calls(), 1);
   }
 
@@ -122,7 +130,8 @@ class ChurnRun {
     const Stats before = entry.hot.client->stats();
     const MachineShare machine(server_.server_pid());
     const auto begin = std::chrono::steady_clock::now();
-    Churn churn(entry.kind, *entry.hot.client, other, options_.changes_per_s);
+    Churn churn(entry.kind, *entry.hot.client, other, options_.changes_per_s,
+                entry.scanned + entry.counts.changes);
     auto turn = TakeWarmTurn(*entry.hot.subject, entry.calls.calls(), 0, 1,
                              kTurnFactor * static_cast<double>(options_.turn_ms) / 1000);
     if (Outcome stopped = churn.Stop(); !stopped) return std::unexpected(stopped.error());
