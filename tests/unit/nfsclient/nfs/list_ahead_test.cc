@@ -114,6 +114,18 @@ TEST_F(ListAhead, ADirectoryOfMoreThan128KibibytesIsNotListed) {
   EXPECT_EQ(listings(), 0u);
 }
 
+// NAME-21: 20 files, four in a reply.
+TEST_F(ListAhead, WhatItBringsEvictsNoMoreThanA64thOfTheCache) {
+  for (const auto& [limit, replies] : {std::pair(64u, 1u), {64u * 8, 2u}, {64u * 9, 3u}}) {
+    options_.dentries_max = limit;
+    MountAnew();
+    server_->ListAtMost(4);
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(IsFile(Stat("d/" + NameOf(i))));
+    (void)Rpcs([] {});  // waits for the listing
+    EXPECT_EQ(listings(), replies) << limit;
+  }
+}
+
 TEST_F(ListAhead, AScanThatKeepsNothingListsNothing) {
   MountAnew();
   LookAtAll({.dont_cache = true});
