@@ -48,10 +48,12 @@ size_t ReadAhead::TryRead(const Source& source, std::span<std::byte> into, uint6
   return done;
 }
 
-// Drops what a write of our own, or attributes that came since, have made old.
+// Not after a write of our own, or where attributes that came since, or that are not valid any
+// more, may have made it old.
 bool ReadAhead::IsUsable(const Source& source) const {
   if (source.superblock.dirty_files.Writes(source.inode) != writes_) return false;
   if ((source.inode.flags.load() & icache::kStale) != 0) return false;
+  if (HasInvalid(source.inode, icache::kInvalidChange)) return false;
   protocol::Attributes now;
   return !attributes_ ||
          (CopyAttributesRcu(source.inode, now) && !ContentChanged(now, *attributes_));

@@ -11,77 +11,18 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/client.h"
-#include "nfsclient/nfs4/nfs4.h"
-#include "tests/fixtures/fake_nfs3_mount.h"
-#include "tests/fixtures/fake_nfs4.h"
-#include "tests/fixtures/libnfs_raw.h"
+#include "tests/fixtures/fake_mount.h"
 
 namespace nfswalk {
 namespace {
 
 using protocol::FakeFault;
-using protocol::kUser;
 
-constexpr std::errc kOk{};
-constexpr size_t kPiece = 4096;
 constexpr int kForEver = 1'000'000;
 
-struct Operations {
-  int write, commit, setattr, no_space, over_quota, jukebox;
-};
-
-// Versions 3 and 4 alike.
-class WriteBack : public testing::TestWithParam<int> {
+class WriteBack : public FakeMount {
  protected:
-  WriteBack() {
-    for (size_t i = 0; i < data_.size(); ++i) data_[i] = std::byte(i * 7 + i / 251);
-  }
-  void Mount() {
-    options_.wsize = kPiece;
-    std::unique_ptr<protocol::Protocol> nfs;
-    if (GetParam() == 3) {
-      nfs = protocol::Mount3(nfs3_.port());
-    } else {
-      nfs = std::move(*protocol::Nfs4::ConnectNfs4({"127.0.0.1", "/", nfs4_.port(), 0, 4}, {}));
-    }
-    server_.Put("f", {.mode = 0666});
-    client_ = std::move(*Client::MountOver(std::move(nfs), options_));
-    file_ = Open();
-  }
-  std::unique_ptr<File> Open(uint32_t mode = kMayRead | kMayWrite) {
-    return std::move(*client_->Open("f", mode, kUser));
-  }
-  std::span<const std::byte> Data(size_t from, size_t bytes) const {
-    return std::span(data_).subspan(from, bytes);
-  }
-  std::string Text(size_t from, size_t bytes) const {
-    return {reinterpret_cast<const char*>(data_.data()) + from, bytes};
-  }
-  static std::string ReadAll(File& file) {
-    std::string text(1 << 20, '\0');
-    text.resize(file.PRead(std::as_writable_bytes(std::span(text)), 0).value_or(0));
-    return text;
-  }
-  // What is left of the file after a restart.
-  std::string Stable() {
-    server_.LoseUncommitted();
-    return server_.Find("f")->data;
-  }
-  int calls(int operation) { return server_.calls(operation); }
-
-  const Operations op_ = GetParam() == 3 ? Operations{NFS3_WRITE,    NFS3_COMMIT,   NFS3_SETATTR,
-                                                      NFS3ERR_NOSPC, NFS3ERR_DQUOT, NFS3ERR_JUKEBOX}
-                                         : Operations{OP_WRITE,      OP_COMMIT,     OP_SETATTR,
-                                                      NFS4ERR_NOSPC, NFS4ERR_DQUOT, NFS4ERR_DELAY};
-  protocol::FakeNfs3 nfs3_;
-  protocol::FakeNfs4 nfs4_;
-  protocol::FakeTreeServer& server_ =
-      GetParam() == 3 ? static_cast<protocol::FakeTreeServer&>(nfs3_) : nfs4_;
-  MountOptions options_;
-  std::unique_ptr<Client> client_;
-  std::unique_ptr<File> file_;
-  std::vector<std::byte> data_ = std::vector<std::byte>(40 * kPiece);
+  WriteBack() { options_.wsize = kPiece; }
 };
 INSTANTIATE_TEST_SUITE_P(Versions, WriteBack, testing::Values(3, 4));
 
