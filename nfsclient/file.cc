@@ -67,9 +67,9 @@ Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {
                             ? state_->superblock.dirty_files.Find(*state_->inode)
                             : nullptr;
   if (retained == nullptr) return ReadSequentially(into, offset_bytes);
-  retained->BeginRead();
+  const uint64_t read = retained->BeginRead();
   const auto count = Read(into, offset_bytes);
-  const size_t shown = retained->EndRead(into, offset_bytes, count.value_or(0));
+  const size_t shown = retained->EndRead(read, into, offset_bytes, count.value_or(0));
   return count ? Result<size_t>(shown) : count;
 }
 

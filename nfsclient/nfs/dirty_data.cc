@@ -201,6 +201,7 @@ void DirtyData::Cut(Extents::iterator at, uint64_t begin, uint64_t end) {
     rest.state = extent.state;
     rest.stability = extent.stability;
     rest.verifier = extent.verifier;
+    rest.last_read = extent.last_read;
     DirtySet place;
     place.insert(end);
     {
@@ -346,6 +347,7 @@ void DirtyData::Drop(Extents::iterator at) {
     extents_.erase(at);
   } else {
     at->second.state = State::kCommitted;
+    at->second.last_read = reads_begun_;
     at->second.context = nullptr;
   }
 }
@@ -436,26 +438,36 @@ void DirtyData::UpdateInode() {
   if (dirty_.empty()) SetInvalid(*inode_, icache::kInvalidDirty, false);
 }
 
+// The end of the extents that a READ shows. Preconditions: mutex_.
+uint64_t DirtyData::EndFor(uint64_t read) {
+  for (auto at = extents_.rbegin(); at != extents_.rend(); ++at) {
+    if (at->second.IsShownBy(read)) return at->first + at->second.size;
+  }
+  return 0;
+}
+
 uint64_t DirtyData::end_bytes() {
   const std::lock_guard lock(mutex_);
-  return extents_.empty() ? 0 : extents_.rbegin()->first + extents_.rbegin()->second.size;
+  return EndFor(reads_begun_ + 1);
 }
 
-void DirtyData::BeginRead() {
+uint64_t DirtyData::BeginRead() {
   const std::lock_guard lock(mutex_);
   ++reads_;
+  return ++reads_begun_;
 }
 
-size_t DirtyData::EndRead(std::span<std::byte> into, uint64_t offset_bytes, size_t count_bytes) {
+size_t DirtyData::EndRead(uint64_t read, std::span<std::byte> into, uint64_t offset_bytes,
+                          size_t count_bytes) {
   const std::lock_guard lock(mutex_);
-  uint64_t end = extents_.empty() ? 0 : extents_.rbegin()->first + extents_.rbegin()->second.size;
-  end = std::min(end, offset_bytes + into.size());
+  uint64_t end = std::min(EndFor(read), offset_bytes + into.size());
   if (end > offset_bytes + count_bytes) {
     std::ranges::fill(into.subspan(count_bytes, end - offset_bytes - count_bytes), std::byte{0});
     count_bytes = end - offset_bytes;
   }
   end = offset_bytes + count_bytes;
   for (auto at = FirstOverlap(offset_bytes); at != extents_.end() && at->first < end; ++at) {
+    if (!at->second.IsShownBy(read)) continue;
     const uint64_t first = std::max(at->first, offset_bytes);
     const uint64_t last = std::min(at->first + at->second.size, end);
     std::memcpy(into.data() + (first - offset_bytes),

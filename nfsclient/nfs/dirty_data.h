@@ -8,8 +8,8 @@
 // Extents     Disjoint: each byte has one version, the last written. States:
 //               kDirty -> kWriting -> kUnstable -> gone
 //                  ^---------+------------' sent again: the verifier changed, no memory, a Deadline
-//             An extent that a PRead() may still have to show is kCommitted until the first Flush()
-//             after its end.
+//             An extent that a READ under way may still have to show is kCommitted until the first
+//             Flush() after its end, and not shown by READs that begin later: the server has it.
 //             Those of different openers are never merged, and an overlapping one is written first
 //             (nfs_flush_incompatible()): each goes out with the credential that wrote it.
 // Errors      An extent that the server refused is dropped, its error reported once to each open
@@ -76,11 +76,13 @@ class DirtyData {
 
   // The size that the file has at least.
   uint64_t end_bytes();
-  // Brackets a READ: what is retained when it begins is there at its end.
-  void BeginRead();
+  // Brackets a READ, whose number BeginRead() returns: what is retained when it begins is there at
+  // its end.
+  uint64_t BeginRead();
   // Shows in `into`, of which the server filled `count_bytes`, what it does not know. Returns the
   // bytes that are valid then.
-  size_t EndRead(std::span<std::byte> into, uint64_t offset_bytes, size_t count_bytes);
+  size_t EndRead(uint64_t read, std::span<std::byte> into, uint64_t offset_bytes,
+                 size_t count_bytes);
 
  private:
   // Memory charged to the mount.
@@ -112,17 +114,19 @@ class DirtyData {
     State state = State::kDirty;
     protocol::Stability stability = protocol::Stability::kUnstable;  // to be sent with
     uint64_t verifier = 0;                                           // kUnstable
-    protocol::WriteUnderWay under_way = nullptr;                     // kWriting
+    uint64_t last_read = 0;                       // kCommitted: of the READs that began before
+    protocol::WriteUnderWay under_way = nullptr;  // kWriting
     DirtySet::node_type place =
         {};  // in DirtyData::dirty_, unless kDirty: to return without memory
 
+    bool IsShownBy(uint64_t read) const { return state != State::kCommitted || read <= last_read; }
     std::span<std::byte> bytes() const { return {buffer->data() + at, size}; }
   };
   using Extents = std::map<uint64_t, Extent>;  // by the offset of the first byte
 
   DirtyData(Superblock& superblock, icache::Inode& inode);
 
-  // [locked], all of them but FirstOverlap().
+  // [locked], all of them but FirstOverlap() and EndFor().
   size_t WriteChunk(std::span<const std::byte> data, uint64_t offset_bytes,
                     const std::shared_ptr<const OpenContext>& context, std::errc& error);
   void Extend(Extent& extent, std::span<const std::byte> data);
@@ -141,6 +145,7 @@ class DirtyData {
   void Note(const protocol::OptionalAttributes& after);
   void UpdateInode();
   Extents::iterator FirstOverlap(uint64_t begin);
+  uint64_t EndFor(uint64_t read);
 
   Superblock& superblock_;
   const icache::InodeRef inode_;
@@ -148,7 +153,8 @@ class DirtyData {
 
   std::mutex mutex_;
   Extents extents_;
-  size_t reads_ = 0;  // under way, guarded by mutex_
+  size_t reads_ = 0;  // under way; this and below: guarded by mutex_
+  uint64_t reads_begun_ = 0;
 
   // All below: guarded by the inode's lock.
   std::deque<uint64_t> under_way_;  // extents by their offsets, the oldest first
