@@ -252,5 +252,39 @@ TEST_P(WriteBack, WhatADeadlineInterruptsStaysDirty) {
   EXPECT_EQ(Stable(), Text(0, kPiece / 2));
 }
 
+// The end of a lease (RFC 7530 9.5, 9.6.3).
+class WriteBackAfterALease : public WriteBack {};
+INSTANTIATE_TEST_SUITE_P(Version4, WriteBackAfterALease, testing::Values(4));
+
+TEST_P(WriteBackAfterALease, DataIsWrittenThroughTheFileOpenedAgain) {
+  Mount();
+  const auto other = Open();
+  ASSERT_EQ(file_->PWrite(Data(0, 3 * kPiece + 10), 0), 3 * kPiece + 10);
+  nfs4_.ExpireLeases();
+  ASSERT_EQ(other->PWrite(Data(0, kPiece), 4 * kPiece), kPiece);
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(other->Close(), kOk);
+  EXPECT_EQ(Stable(), Text(0, 3 * kPiece + 10) + std::string(kPiece - 10, '\0') + Text(0, kPiece));
+}
+
+// WIRE-17, WIRE-22. The name leads to another file meanwhile: nothing goes there, and no file is
+// told that its data was written.
+TEST_P(WriteBackAfterALease, DataOfAFileThatCannotBeOpenedAgainIsAnErrorOnceToEachOpenFile) {
+  Mount();
+  const auto other = Open();
+  ASSERT_EQ(other->PWrite(Data(0, 10), 3 * kPiece), 10u);
+  ASSERT_EQ(file_->PWrite(Data(0, kPiece + 10), 0), kPiece + 10);
+  nfs4_.ExpireLeases();
+  server_.Link("f", "kept");
+  server_.Erase("f");
+  server_.Put("f", {.mode = 0666});
+  EXPECT_EQ(file_->Sync(), std::errc::io_error);
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(other->Close(), std::errc::io_error);
+  EXPECT_EQ(file_->PWrite(Data(0, 10), 0), 10u);
+  EXPECT_EQ(file_->Close(), std::errc::io_error);
+  EXPECT_EQ(Stable(), "");
+}
+
 }  // namespace
 }  // namespace nfswalk
