@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-benches=(make_replay warm_stat cold_walk rpc memory inode_scale shared_lines)
+benches=(make_replay warm_stat cold_walk rpc data memory inode_scale shared_lines)
 python=/usr/bin/python3  # Debian's packages belong to it
 
 fail() {

@@ -1,7 +1,9 @@
 #include <fcntl.h>
 #include <nfsc/libnfs.h>
 #include <sys/time.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -20,6 +22,10 @@ std::expected<LibnfsContext, std::string> Connect(const std::string& url) {
   if (context == nullptr) return std::unexpected("libnfs: out of memory");
   nfs_url* parsed = nfs_parse_url_dir(context.get(), (url + "&uid=0&gid=0").c_str());
   if (parsed == nullptr) return std::unexpected(fmt::format("libnfs does not read {}", url));
+  // RFC 7530 16.33: another context of the same name ends the state of this one.
+  static std::atomic<uint64_t> contexts = 0;
+  const std::string name = fmt::format("nfswalk bench {} {}", getpid(), contexts.fetch_add(1));
+  nfs4_set_client_name(context.get(), name.c_str());
   // Its reconnecting repeats calls that may not be repeated and can hand out the wrong reply.
   nfs_set_autoreconnect(context.get(), 0);
   const int failed = nfs_mount(context.get(), parsed->server, parsed->path);

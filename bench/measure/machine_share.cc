@@ -62,10 +62,10 @@ double MachineShare::Share() const {
   return turn.share;
 }
 
-void MachineShare::AddTo(Turn& turn) const {
+void MachineShare::AddTo(Turn& turn, double children_cpu_s) const {
   const Sample now = Take();
   const std::chrono::duration<double> took = now.at - start_.at;
-  turn.own_cpu_s = now.own_s - start_.own_s;
+  turn.own_cpu_s = now.own_s - start_.own_s + children_cpu_s;
   turn.server_cpu_s = now.server_s - start_.server_s;
   turn.share = ShareOfMachine(took.count(), Processors(), turn.own_cpu_s + turn.server_cpu_s,
                               now.unused_s - start_.unused_s, 1 / TicksPerSecond());

@@ -24,7 +24,8 @@ class MachineShare {
   // construction. Resolution: 10 ms over all processors, in our favour.
   double Share() const;
   // Adds to `turn`: Share(), and the processor time of this process and of the server.
-  void AddTo(Turn& turn) const;
+  // `children_cpu_s`: of processes that did the work for this one and have ended.
+  void AddTo(Turn& turn, double children_cpu_s = 0) const;
 
  private:
   struct Sample {

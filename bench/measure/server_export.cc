@@ -30,6 +30,7 @@ class OwnServer final : public ServerExport {
 
   std::string description() const override { return server_->properties().description; }
   pid_t server_pid() const override { return server_->server_pid(); }
+  std::string backing_directory() const override { return server_->backing_directory(); }
   bool special_files() const override { return true; }
 
   Outcome Make(const FileTree& tree, const std::string& name) override {
@@ -76,6 +77,7 @@ class GivenServer final : public ServerExport {
 
   std::string description() const override { return url_; }
   pid_t server_pid() const override { return 0; }
+  std::string backing_directory() const override { return {}; }
   bool special_files() const override { return false; }
 
   Outcome Make(const FileTree& tree, const std::string& name) override {
@@ -134,11 +136,12 @@ std::expected<std::unique_ptr<Client>, std::string> ServerExport::Mount(
   return std::move(*client);
 }
 
-std::string ServerExport::UrlOf(const std::string& name, int version) const {
+std::string ServerExport::UrlOf(const std::string& name, int version, uint16_t nfs_port) const {
   const protocol::ServerAddress& server = options_.server;
   std::string url =
       fmt::format("nfs://{}{}/{}?version={}", server.host, server.export_path, name, version);
-  if (server.nfs_port != 0) url += fmt::format("&nfsport={}", server.nfs_port);
+  if (nfs_port == 0) nfs_port = server.nfs_port;
+  if (nfs_port != 0) url += fmt::format("&nfsport={}", nfs_port);
   if (version == 3 && server.mount_port != 0) {
     url += fmt::format("&mountport={}", server.mount_port);
   }

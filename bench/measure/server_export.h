@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <expected>
 #include <functional>
 #include <memory>
@@ -28,6 +29,8 @@ class ServerExport {
   virtual std::string description() const = 0;
   // Of a server of our own, for MachineShare; else 0.
   virtual pid_t server_pid() const = 0;
+  // The exported directory without NFS, of a server of our own; else empty.
+  virtual std::string backing_directory() const = 0;
   // Whether Make() can make devices, FIFOs and sockets; it leaves them out where it cannot.
   virtual bool special_files() const = 0;
   // Makes `tree` in a new directory `name` of the export.
@@ -50,7 +53,8 @@ class ServerExport {
   // The directory `name` over the version of the export itself, with the options that libnfs and
   // nfswalk both know.
   std::string UrlOf(const std::string& name) const { return UrlOf(name, options_.server.version); }
-  std::string UrlOf(const std::string& name, int version) const;
+  // `nfs_port`: of a proxy in front of the server; 0: the server's.
+  std::string UrlOf(const std::string& name, int version, uint16_t nfs_port = 0) const;
 
  protected:
   explicit ServerExport(MountOptions options) : options_(std::move(options)) {}

@@ -268,8 +268,67 @@ def of_rpc(run):
                            at_least=1.5 if server == "null" else None)
 
 
+def _fastest(rows):
+    return min(filter(is_timed, rows), key=lambda row: row["ns_per_op"], default=None)
+
+
+def _of_transfers(run, version):
+    def row_of(subject, work, files, **more):
+        return find(run.rows, work=work, protocol=version, subject=subject, files=files, **more)
+    for work, files in (("read", 1), ("read", 4), ("write", 1), ("write", 4)):
+        ours = row_of("nfswalk", work, files)
+        name = (f"{version}, {work} of {'a large file' if files == 1 else f'{files} files'}" +
+                (" and fsync" if work == "write" else ""))
+        ceiling = _fastest(row for row in run.rows if row["subject"] == RAW and
+                           (row["protocol"], row["work"], row["files"]) == (version, work, files))
+        yield from _figure(f"{name}, share of the raw-call ceiling", (ours, ceiling), _speedup,
+                           unit="", at_least=0.9)
+        yield from _figure(f"{name}, over libnfs' synchronous calls",
+                           (ours, row_of(LIBNFS, work, files)), _speedup, at_least=3)
+        yield from _figure(f"{name}, over libnfs' asynchronous calls",
+                           (ours, row_of("libnfs async", work, files)), _speedup)
+        yield from _figure(f"{name}, time over the kernel's on the server's tmpfs",
+                           (ours, find(run.rows, work=work, subject=KERNEL, files=files)),
+                           _time_over)
+    for depth in (1, 16, 64):
+        yield from _figure(f"{version}, reads of 4 KiB at random, {depth} at once, share of the "
+                           "raw-call ceiling", (row_of("nfswalk", "random", 1, in_flight=depth),
+                                                row_of(RAW, "random", 1, in_flight=depth)),
+                           _speedup, unit="")
+
+
+def of_data(run):
+    for version, rpcs_most in (("v3", 4), ("v4", 3)):
+        yield from _of_transfers(run, version)
+
+        def row_of(subject, work, delay=0, version=version):
+            return find(run.rows, work=work, protocol=version, subject=subject, round_trip_ms=delay)
+        for delay, where in ((0, "loopback"), (1, "1 ms round trips")):
+            yield from _figure(f"{version}, nfswalk cat over nfs-cat, {where}",
+                               (row_of("nfswalk", "cat", delay), row_of("nfs-cat", "cat", delay)),
+                               _speedup, at_least=1.5 if version == "v3" else None)
+            for option in ("", " nordirplus"):
+                yield from _figure(
+                    f"{version}, stat of cold names, a batch over single calls{option}, {where}",
+                    (row_of("nfswalk batch" + option, "stat", delay),
+                     row_of("nfswalk single" + option, "stat", delay)), _speedup,
+                    at_least=50 if delay else 5)
+        for work in ("cp to", "cp from"):
+            yield from _figure(f"{version}, {work} the export, 100 small files, 1 ms round trips",
+                               (row_of("nfswalk", work, 1),),
+                               lambda row: row["ns_per_op"] * row["files"] / 1e9, unit=" s",
+                               digits=3, at_most=0.06)
+        made = row_of("nfswalk", "create")
+        if made:
+            rpcs = made["rpcs_per_op"]
+            yield Figure(f"{version}, small files created, written and closed, RPCs a file",
+                         f"{rpcs:.2f}", f"at most {rpcs_most}", rpcs <= rpcs_most + 0.01)
+        yield from _figure(f"{version}, small files created, written and closed, over libnfs' "
+                           "synchronous calls", (made, row_of(LIBNFS, "create")), _speedup)
+
+
 _OF = {"make_replay": of_make_replay, "warm_stat": of_warm_stat, "memory": of_memory,
-       "cold_walk": of_cold_walk, "rpc": of_rpc}
+       "cold_walk": of_cold_walk, "rpc": of_rpc, "data": of_data}
 
 
 def ratios(runs):

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 
-BENCHES = ["make_replay", "warm_stat", "cold_walk", "rpc", "memory", "inode_scale",
+BENCHES = ["make_replay", "warm_stat", "cold_walk", "rpc", "data", "memory", "inode_scale",
            "shared_lines"]
 
 _OTHER_VERSION = "is it of another version?"
@@ -18,6 +18,7 @@ _KINDS = [
     ("warm_stat", "churn", ["directories", "changes_per_s", "prefix_hits"], True),
     ("cold_walk", "protocol", ["subject", "mode", "threads", "files", "rpcs"], True),
     ("rpc", "in_flight", ["server", "subject"], True),
+    ("data", "work", ["protocol", "subject", "files", "in_flight", "round_trip_ms"], True),
     ("memory", "bytes_per_file", ["names", "files", "bytes_min", "bytes_max"], False),
     ("memory", "entries", ["mode", "hot"], True),
     ("inode_scale", "hold", ["files"], True),

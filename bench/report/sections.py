@@ -36,6 +36,12 @@ _TEXTS = {
         "Calls",
         "NULL calls over one connection: our own, libnfs' loop, and a socket without a client; to "
         "a server of version 3 (nfs) and to a process that does nothing else (null)."),
+    "data": (
+        "Data",
+        "Large files written until they are stable, read, and read at random; small ones created, "
+        "written and closed; trees copied and files shown by the command; many cold names looked "
+        "up. Beside libnfs' calls and commands, the same calls without a client (\"raw calls\"; the "
+        "depth that does best is the ceiling), and the kernel on the server's tmpfs."),
     "memory": (
         "Bytes and time of a cached file",
         "Resident memory, and a warm stat of the same files as the cache around them grows."),
@@ -57,7 +63,7 @@ def _tables_of(bench, run):
         return shared_lines.tables(run.facts, run.rows)
     return {"make_replay": tables.replay_tables, "warm_stat": tables.warm_tables,
             "cold_walk": tables.cold_tables, "rpc": tables.rpc_tables,
-            "memory": tables.memory_tables}[bench](run)
+            "data": tables.data_tables, "memory": tables.memory_tables}[bench](run)
 
 
 def _letters_table():

@@ -193,6 +193,11 @@ def _seconds(row, key):
     return row[key] * row["files"] / 1e9
 
 
+# What an operation of each work of data is.
+DATA_OPERATIONS = {"write": "a MiB", "read": "a MiB", "cat": "a MiB", "random": "a READ of 4 KiB",
+                   "create": "a file", "cp to": "a file", "cp from": "a file", "stat": "a name"}
+
+
 def _processor_cells(row):
     """Microseconds of an operation: of the client, of the server."""
     return [f"{row[key] / 1000:,.2f}" if row.get(key) else "-" for key in ("cpu_ns", "server_cpu_ns")]
@@ -209,6 +214,29 @@ def rpc_tables(run):
     return [Table("NULL calls: microseconds, median (least-most)",
                   ["server", "", "in flight", "us a call", "calls a second", "our processor us",
                    "server's"], lines, reasons.notes() + turns_note(run.rows), 2)]
+
+
+def data_tables(run):
+    """One for each kind of work."""
+    tables = []
+    for work in in_order(row["work"] for row in run.rows):
+        reasons, lines = Reasons(), []
+        rows = [row for row in run.rows if row["work"] == work]
+        for row in rows:
+            times = [reasons.cell(row["disturbed"]), "-"] if not is_timed(row) else [
+                spread(*(row[key] / 1000 for key in ("ns_per_op", "ns_min", "ns_max")), digits=1),
+                f"{1e9 / row['ns_per_op']:,.0f}"]
+            rpcs = f"{row['rpcs_per_op']:.4f}" if "rpcs_per_op" in row else "-"
+            lines.append([row["subject"], row["protocol"], str(row["files"]),
+                          str(row["in_flight"] or "-"),
+                          f"{row['round_trip_ms']} ms" if row["round_trip_ms"] else "-", *times,
+                          rpcs, *_processor_cells(row)])
+        what = DATA_OPERATIONS[work]
+        tables.append(Table(f"{work}: microseconds of {what}, median (least-most)",
+                            ["", "NFS", "files", "in flight", "delay", "us", f"{what}, a second",
+                             "RPCs", "our processor us", "server's"], lines,
+                            reasons.notes() + turns_note(rows), 2))
+    return tables
 
 
 def cold_tables(run):

@@ -1,0 +1,64 @@
+#include "bench/data/command_run.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "bench/measure/owned_fd.h"
+#include "fmt/format.h"
+
+namespace nfswalk::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kComplaintBytesMax = 2000;
+
+std::string ComplaintIn(int fd) {
+  std::string text(kComplaintBytesMax, '\0');
+  const ssize_t count = pread(fd, text.data(), text.size(), 0);
+  text.resize(count > 0 ? static_cast<size_t>(count) : 0);
+  return text;
+}
+
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+}  // namespace
+
+std::expected<CommandTime, std::string> RunTimed(const std::vector<std::string>& arguments) {
+  const OwnedFd err(memfd_create("stderr", MFD_CLOEXEC));
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, err.get(), STDERR_FILENO);
+  pid_t pid = -1;
+  const Clock::time_point started = Clock::now();
+  const int refused = posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (refused != 0) {
+    return std::unexpected(fmt::format("cannot run {}: {}", argv[0], std::strerror(refused)));
+  }
+  int status = 0;
+  rusage used{};
+  while (wait4(pid, &status, 0, &used) < 0 && errno == EINTR) {
+  }
+  const std::chrono::duration<double> took = Clock::now() - started;
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return std::unexpected(fmt::format("{} failed: {}", argv[0], ComplaintIn(err.get())));
+  }
+  return CommandTime{took.count(), Seconds(used.ru_utime) + Seconds(used.ru_stime)};
+}
+
+}  // namespace nfswalk::bench

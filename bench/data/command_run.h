@@ -1,0 +1,22 @@
+// command_run: a program that a turn runs: its time, its processor time, and what it complains of.
+#ifndef NFSWALK_BENCH_DATA_COMMAND_RUN_H_
+#define NFSWALK_BENCH_DATA_COMMAND_RUN_H_
+
+#include <expected>
+#include <string>
+#include <vector>
+
+namespace nfswalk::bench {
+
+struct CommandTime {
+  double seconds = 0;
+  double cpu_s = 0;
+};
+
+// Runs `arguments`, the first of which is searched in PATH unless it has a slash, with its output
+// thrown away, in the calling thread's network. The error has what it wrote to stderr.
+std::expected<CommandTime, std::string> RunTimed(const std::vector<std::string>& arguments);
+
+}  // namespace nfswalk::bench
+
+#endif  // NFSWALK_BENCH_DATA_COMMAND_RUN_H_

@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <system_error>
+#include <utility>
+
+#include "bench/data/command_run.h"
+#include "bench/data/contender.h"
+#include "bench/measure/machine_share.h"
+#include "bench/measure/terminal.h"
+#include "fmt/format.h"
+
+namespace nfswalk::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Strings = std::vector<std::string>;
+
+// The trees that are copied, in the export and beside it.
+constexpr const char* kSources = "sources";
+constexpr const char* kFew = "few";
+constexpr size_t kFewFiles = 100;
+
+// Sizes as of a program's sources: half of them below 4 KiB, 12 KiB on the average.
+Outcome MakeTree(const fs::path& root, size_t files) {
+  constexpr size_t kFilesPerDirectory = 25;
+  constexpr double kMedianBytes = 4096, kSigma = 1.5, kMostBytes = 1 << 20;
+  std::mt19937 random(1);
+  std::lognormal_distribution<double> size(std::log(kMedianBytes), kSigma);
+  std::error_code error;
+  for (size_t i = 0; i < files && !Interrupted(); ++i) {
+    const size_t directory = i / kFilesPerDirectory;
+    const fs::path in = root / fmt::format("part{}", directory % 10) / fmt::format("{}", directory);
+    fs::create_directories(in, error);
+    std::ofstream(in / fmt::format("file{}", i)) << std::string(
+        static_cast<size_t>(std::min(size(random), kMostBytes)), static_cast<char>('a' + i % 26));
+  }
+  if (error) return std::unexpected("cannot make a tree: " + error.message());
+  return {};
+}
+
+// Names, types and sizes of what is beneath; less after an error.
+std::map<std::string, uint64_t> Summary(const fs::path& root) {
+  constexpr uint64_t kDirectory = UINT64_MAX;
+  std::map<std::string, uint64_t> all;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(root, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().lexically_relative(root);
+    all[name] = at->is_directory(error) ? kDirectory : at->file_size(error);
+  }
+  return all;
+}
+
+std::expected<DataTurn, std::string> Run(const DataPlace& place, const Strings& arguments,
+                                         uint64_t ops) {
+  const MachineShare machine(place.server.server_pid());
+  std::expected<CommandTime, std::string> time;
+  place.server.InItsNetwork([&] { time = RunTimed(arguments); });
+  if (!time && !Interrupted()) return std::unexpected(time.error());
+  DataTurn taken{.turn = {.ops = ops, .seconds = time ? time->seconds : 0}};
+  machine.AddTo(taken.turn, time ? time->cpu_s : 0);
+  return taken;
+}
+
+// Runs the copy, checks it, and removes it.
+std::expected<DataTurn, std::string> Copy(const DataPlace& place, const Strings& arguments,
+                                          const fs::path& source, const fs::path& made,
+                                          size_t files) {
+  auto taken = Run(place, arguments, files);
+  if (taken && !Interrupted() && Summary(made) != Summary(source)) {
+    taken = std::unexpected(arguments.front() + " has left something out");
+  }
+  std::error_code error;
+  fs::remove_all(made, error);
+  if (error) return std::unexpected("cannot remove a copy: " + error.message());
+  return taken;
+}
+
+class ContenderList {
+ public:
+  explicit ContenderList(const DataPlace& place) : place_(place) {}
+
+  // What is far away is smaller.
+  void AddCat(int version, bool distant) {
+    const DataPlace& place = place_;
+    const std::string file = distant ? "4-0" : "1-0";
+    const uint64_t mebibytes = place.sizes.mebibytes / (distant ? 4 : 1);
+    const auto add = [&](const char* subject, Strings arguments) {
+      all_.push_back({.work = "cat",
+                      .subject = subject,
+                      .version = version,
+                      .distant = distant,
+                      .take = [&place, arguments = std::move(arguments), mebibytes] {
+                        return Run(place, arguments, mebibytes);
+                      }});
+    };
+    add("nfswalk", {place.program, "cat", Url("", version, distant), file});
+    add("nfs-cat", {"nfs-cat", Url("/" + file, version, distant)});
+  }
+
+  void AddCopies(int version, bool distant) {
+    const DataPlace& place = place_;
+    const std::string tree = distant ? kFew : kSources;
+    const size_t files = distant ? kFewFiles : place.sizes.tree_files;
+    const std::string url = Url("", version, distant);
+    AddCopy({"cp to", version, distant, tree, files}, place.backing,
+            [&place, tree, url](const std::string& name) {
+              return Strings{place.program, "cp", "-r", place.scratch + "/" + tree, url, name};
+            });
+    AddCopy({"cp from", version, distant, tree, files}, place.scratch,
+            [&place, tree, url](const std::string& name) {
+              return Strings{place.program, "cp", "-r", url, tree, place.scratch + "/" + name};
+            });
+  }
+
+  void AddLocalCopy() {
+    const DataPlace& place = place_;
+    AddCopy({"cp to", 0, false, kSources, place.sizes.tree_files}, place.backing,
+            [&place](const std::string& name) {
+              return Strings{"cp", "-r", place.scratch + "/" + kSources,
+                             place.backing + "/" + name};
+            });
+  }
+
+  std::vector<Contender> Take() { return std::move(all_); }
+
+ private:
+  std::string Url(const std::string& file, int version, bool distant) const {
+    return place_.server.UrlOf(place_.directory + file, version,
+                               distant ? place_.distant_port : uint16_t{0});
+  }
+
+  struct TreeCopy {
+    const char* work;
+    int version;
+    bool distant;
+    std::string tree;
+    size_t files;
+  };
+
+  // `arguments_for(name)`: that make the copy `name` in `destination`. A new one every time: the
+  // server must not find what it knows of the last one.
+  template <typename ArgumentsFor>
+  void AddCopy(const TreeCopy& copy, const std::string& destination,
+               const ArgumentsFor& arguments_for) {
+    const auto take = [&place = place_, source = fs::path(place_.scratch) / copy.tree, destination,
+                       files = copy.files, arguments_for,
+                       stem = fmt::format("copy-v{}-{}", copy.version, copy.distant),
+                       turn = 0]() mutable {
+      const std::string name = fmt::format("{}-{}", stem, turn++);
+      return Copy(place, arguments_for(name), source, destination + "/" + name, files);
+    };
+    all_.push_back({.work = copy.work,
+                    .subject = copy.version == 0 ? "kernel, tmpfs" : "nfswalk",
+                    .version = copy.version,
+                    .files = copy.files,
+                    .distant = copy.distant,
+                    .take = take});
+  }
+
+  const DataPlace& place_;
+  std::vector<Contender> all_;
+};
+
+}  // namespace
+
+std::vector<Contender> Commands(const DataPlace& place) {
+  ContenderList list(place);
+  for (const bool distant : {false, true}) {
+    for (const int version : {3, 4}) {
+      list.AddCat(version, distant);
+      list.AddCopies(version, distant);
+    }
+  }
+  list.AddLocalCopy();
+  return list.Take();
+}
+
+Outcome MakeCopied(const DataPlace& place) {
+  for (const std::string& root : {place.backing, place.scratch}) {
+    if (Outcome made = MakeTree(fs::path(root) / kSources, place.sizes.tree_files); !made) {
+      return made;
+    }
+    if (Outcome made = MakeTree(fs::path(root) / kFew, kFewFiles); !made) return made;
+  }
+  return {};
+}
+
+}  // namespace nfswalk::bench

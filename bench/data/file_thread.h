@@ -1,0 +1,73 @@
+// file_thread: the ways to the data of large files.
+#ifndef NFSWALK_BENCH_DATA_FILE_THREAD_H_
+#define NFSWALK_BENCH_DATA_FILE_THREAD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <expected>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/data/contender.h"
+#include "bench/measure/outcome.h"
+
+namespace nfswalk::bench {
+
+inline constexpr size_t kStepBytes = 1 << 20;    // of a sequential call
+inline constexpr size_t kRandomBytes = 4 << 10;  // of one at random
+// Of subjects that are not told, in flight.
+inline constexpr size_t kUsualDepth = 16;
+
+// What one thread of a turn reads and writes through. All but Open() end early, without an error,
+// after an interrupt.
+class FileThread {
+ public:
+  virtual ~FileThread() = default;
+  // Opens a file of the place's directory, which exists, to read and write it. Once.
+  virtual Outcome Open(const std::string& name) = 0;
+  // From the beginning on, until it is on stable storage. `bytes`: whole steps, as below.
+  virtual Outcome Write(uint64_t bytes) = 0;
+  virtual Outcome Read(uint64_t bytes) = 0;
+  // kRandomBytes at each of these.
+  virtual Outcome ReadAt(std::span<const uint64_t> offsets) = 0;
+};
+using FileThreads = std::vector<std::unique_ptr<FileThread>>;
+using MadeThreads = std::expected<FileThreads, std::string>;
+
+struct TransferSetting {
+  int version = 3;
+  size_t threads = 1;
+  size_t in_flight = 1;  // of each thread, where the subject can
+};
+
+// Of one turn: a mount of its own. A thread has one call under way.
+MadeThreads MakeNfswalkThreads(const DataPlace& place, const TransferSetting& setting);
+// A context a thread.
+MadeThreads MakeLibnfsThreads(const DataPlace& place, const TransferSetting& setting);
+MadeThreads MakeAsyncLibnfsThreads(const DataPlace& place, const TransferSetting& setting);
+// READs, WRITEs and COMMIT without a client around them, over one connection.
+MadeThreads MakeRawThreads(const DataPlace& place, const TransferSetting& setting);
+// The kernel, without NFS.
+MadeThreads MakeLocalThreads(const DataPlace& place, const TransferSetting& setting);
+
+// What each step of a file begins with, so that data in the wrong place is found.
+inline void Stamp(std::span<std::byte> step, uint64_t offset_bytes) {
+  std::memcpy(step.data(), &offset_bytes, sizeof offset_bytes);
+}
+inline bool HasStamp(const void* step, uint64_t offset_bytes) {
+  return std::memcmp(step, &offset_bytes, sizeof offset_bytes) == 0;
+}
+inline std::unexpected<std::string> TransferFailed(std::string_view what) {
+  return std::unexpected(std::string(what) + " failed");
+}
+inline std::unexpected<std::string> WrongData() {
+  return std::unexpected(std::string("what was read is not what was written"));
+}
+
+}  // namespace nfswalk::bench
+
+#endif  // NFSWALK_BENCH_DATA_FILE_THREAD_H_
