@@ -310,6 +310,13 @@ class Node final {
                 std::span<Result<Attributes>> results, ResolveFlags flags = {}) const;
   void ResolveEach(std::span<const std::string_view> paths, const Credential& credential,
                    std::span<Result<std::unique_ptr<Node>>> results, ResolveFlags flags = {}) const;
+  // Open(), PRead() at 0 and the end of each: results[i] is how much of the file was stored in
+  // into[i], less than all of that only at its end. A file of no more than rsize bytes costs one
+  // READ, 64 of them under way at the same time; version 4 sends no OPEN, so that a lock or share
+  // of another client does not stand in its way (RFC 7530 9.1.4.3).
+  void ReadEach(std::span<const std::string_view> paths, std::span<const std::span<std::byte>> into,
+                const Credential& credential, std::span<Result<size_t>> results,
+                ResolveFlags flags = {}) const;
 
   // Changes. `mode`: permission bits. Each updates the caches with the reply's weak cache
   // consistency data, so that our own changes do not invalidate the directory's other names. ENOENT
@@ -431,6 +438,11 @@ class Client final {
   void ResolveEach(std::span<const std::string_view> paths, const Credential& credential,
                    std::span<Result<std::unique_ptr<Node>>> results, ResolveFlags flags = {}) {
     root_.ResolveEach(paths, credential, results, flags);
+  }
+  void ReadEach(std::span<const std::string_view> paths, std::span<const std::span<std::byte>> into,
+                const Credential& credential, std::span<Result<size_t>> results,
+                ResolveFlags flags = {}) {
+    root_.ReadEach(paths, into, credential, results, flags);
   }
   [[nodiscard]] Result<LookupResult> Lookup(std::string_view path, const Credential& credential,
                                             ResolveFlags flags = {}) {

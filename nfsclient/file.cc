@@ -36,17 +36,6 @@ size_t ReadAtOnce(const icache::Inode& inode, uint64_t offset_bytes, size_t want
   return static_cast<size_t>(std::clamp<uint64_t>(left, piece_bytes, wanted_bytes));
 }
 
-// Leaves what lies behind the size that came with it, as a server may answer any offset with data
-// (fs/nfs/read.c reads no further than i_size either).
-void CutAtSize(protocol::ReadReply& reply, uint64_t offset_bytes) {
-  const uint64_t size_bytes = reply.attributes->size_bytes;
-  const uint64_t left = size_bytes - std::min(offset_bytes, size_bytes);
-  if (reply.count_bytes > left) {
-    reply.count_bytes = left;
-    reply.eof = true;
-  }
-}
-
 }  // namespace
 
 File::File(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -111,7 +100,7 @@ Result<size_t> File::Read(std::span<std::byte> into, uint64_t offset_bytes) {
       reply.attributes = now.attributes;
     }
     (void)nfs::UpdateAttributes(superblock, inode, *reply.attributes, stamp);
-    CutAtSize(reply, offset_bytes + done);
+    nfs::CutAtSize(reply, offset_bytes + done);
     done += reply.count_bytes;
     if (reply.eof || reply.count_bytes == 0) break;
   }

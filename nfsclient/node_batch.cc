@@ -1,9 +1,15 @@
 // The batches of Node: the walks go on together until none of them needs the server any more; then
-// each answers from the caches, or by itself.
+// each answers from the caches, or by itself. READs are under way at the same time.
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
 #include <new>
 #include <optional>
+#include <span>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -11,8 +17,11 @@
 #include "nfsclient/client.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/lookup_together.h"
+#include "nfsclient/nfs/permission.h"
+#include "nfsclient/nfs/read_ahead.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/path_walk.h"
+#include "nfsclient/walk/walk.h"
 #include "nfsclient/walk_request.h"
 #include "rcu/fork.h"
 
@@ -23,6 +32,7 @@ using nfs::StoppedWalk;
 using walk::PathWalk;
 using walk::RcuOutcome;
 using walk::RcuWalk;
+using walk::RefWalk;
 
 namespace {
 
@@ -35,18 +45,26 @@ bool IsLate(std::errc error) {
   return error == std::errc::timed_out || error == std::errc::operation_canceled;
 }
 
+bool IsFile(const icache::Inode& inode) { return inode.type.load() == FileType::kRegular; }
+
+enum class Needs : uint8_t {
+  kNothing,
+  kAttributes,
+  kRights,  // to read a regular file, and its attributes
+};
+
 // The walks of one part of a batch.
 class TogetherWalks {
  public:
-  // `needs_attributes`: of what the paths lead to.
+  // `needs`: what the call reads of the file that a path leads to.
   TogetherWalks(nfs::Superblock& superblock, const vfs::DentryRef* node, PathCall call,
-                const Credential& credential, ResolveFlags flags, bool needs_attributes)
+                const Credential& credential, ResolveFlags flags, Needs needs)
       : superblock_(superblock),
         node_(node),
         call_(call),
         credential_(credential),
         flags_(flags),
-        needs_attributes_(needs_attributes) {}
+        needs_(needs) {}
 
   // Fills the caches with what the paths lead through; with dont_cache while this lives. Errors:
   // those of LookupTogether::Fetch(), of what the walks must not ask for by themselves. Throws
@@ -97,8 +115,13 @@ class TogetherWalks {
     PathWalk walk(superblock_, request.start, request.path, credential_, request.flags);
     if (walk.Begin() != kOk) return {};
     const RcuOutcome outcome = walk.Rcu([&](RcuWalk& at) -> RcuOutcome {
-      const bool fresh = !needs_attributes_ || nfs::AttributesFresh(at.inode(), at.now_ns());
-      return fresh ? at.Confirm() : RcuOutcome{NeedRef::kGetattrRpc};
+      NeedRef need = NeedRef::kNone;
+      if (needs_ == Needs::kRights) {
+        if (IsFile(at.inode())) need = at.Permission(kMayRead).need;
+      } else if (needs_ == Needs::kAttributes && !nfs::AttributesFresh(at.inode(), at.now_ns())) {
+        need = NeedRef::kGetattrRpc;
+      }
+      return need == NeedRef::kNone ? at.Confirm() : RcuOutcome{need};
     });
     if (outcome.need == NeedRef::kNone) return {};
     StoppedWalk stopped{.at = walk.TakePosition(), .need = outcome.need};
@@ -111,7 +134,7 @@ class TogetherWalks {
   const PathCall call_;
   const Credential& credential_;
   const ResolveFlags flags_;
-  const bool needs_attributes_;
+  const Needs needs_;
   sunrpc_auth::CredentialRef key_;
   std::optional<nfs::LookupTogether> together_;
   std::vector<Pending> pending_;
@@ -127,7 +150,7 @@ bool CachesAll(const nfs::Superblock& superblock) {
 template <typename Answer, typename Fail>
 void RunBatch(nfs::Superblock& superblock, const vfs::DentryRef* node, PathCall call,
               std::span<const std::string_view> paths, const Credential& credential,
-              ResolveFlags flags, bool needs_attributes, Answer answer, Fail fail) {
+              ResolveFlags flags, Needs needs, Answer answer, Fail fail) {
   const bool together = !flags.cached && paths.size() > 1 && CachesAll(superblock) &&
                         superblock.walks_under_rcu.load();
   const size_t walks_max = std::clamp<size_t>(superblock.dentries.limit() / 4, 1, kWalksMax);
@@ -137,7 +160,7 @@ void RunBatch(nfs::Superblock& superblock, const vfs::DentryRef* node, PathCall 
     std::optional<TogetherWalks> walks;
     if (together) {
       try {
-        walks.emplace(superblock, node, call, credential, flags, needs_attributes);
+        walks.emplace(superblock, node, call, credential, flags, needs);
         late = walks->Run(paths.subspan(begin, count));
       } catch (const std::bad_alloc&) {  // the calls meet that themselves
       }
@@ -153,6 +176,99 @@ void RunBatch(nfs::Superblock& superblock, const vfs::DentryRef* node, PathCall 
   }
 }
 
+// The READs of a batch, which are finished in their order.
+class ReadsTogether {
+ public:
+  using Results = std::span<Result<size_t>>;
+  // `read_alone(i)`: the whole call of a file that is not read by one READ.
+  using ReadAlone = std::function<Result<size_t>(size_t)>;
+
+  ReadsTogether(nfs::Superblock& superblock, std::span<const std::span<std::byte>> into,
+                const Credential& credential, Results results, ReadAlone read_alone)
+      : superblock_(superblock),
+        into_(into),
+        credential_(credential),
+        results_(results),
+        read_alone_(std::move(read_alone)) {}
+
+  // True if a READ of the file for results[i] is under way now; false if it must be read alone.
+  bool Start(size_t i, icache::Inode& inode) try {
+    // To read nothing costs nothing where an open is not sent.
+    if (into_[i].empty() && !superblock_.protocol->opens_by_name()) return false;
+    const size_t bytes = std::min<size_t>(into_[i].size(), superblock_.limits.read_bytes_max);
+    Attributes known;
+    if (bytes < into_[i].size() && nfs::CopyAttributesRcu(inode, known) &&
+        known.size_bytes > bytes) {
+      return false;
+    }
+    // What is not on the server is not in its answer.
+    if (nfs::HasInvalid(inode, icache::kRetained)) return false;
+    if (reads_.size() == kReadsMax) FinishOldest();
+    Read& read = reads_.emplace_back(Read{i, icache::Hold(inode), nfs::Stamp(superblock_)});
+    read.under_way = superblock_.protocol->StartRead(inode.handle(), 0, into_[i].first(bytes),
+                                                     nullptr, credential_);
+    if (read.under_way == nullptr) reads_.pop_back();
+    return read.under_way != nullptr;
+  } catch (const std::bad_alloc&) {
+    if (!reads_.empty() && reads_.back().under_way == nullptr) reads_.pop_back();
+    return false;
+  }
+
+  // kOk, or why the server is not asked any more.
+  std::errc late() const { return late_; }
+
+  void FinishAll() {
+    while (!reads_.empty()) FinishOldest();
+  }
+
+ private:
+  static constexpr size_t kReadsMax = 64;
+
+  struct Read {
+    size_t number;
+    icache::InodeRef inode;
+    nfs::SendStamp stamp;
+    protocol::ReadUnderWay under_way = nullptr;
+  };
+
+  void FinishOldest() {
+    Read& read = reads_.front();
+    protocol::ReadReply reply;
+    try {
+      reply = read.under_way->Finish();
+    } catch (const std::bad_alloc&) {
+      reply.error = std::errc::not_enough_memory;
+    }
+    const size_t number = read.number;
+    const bool whole = TakeIn(read, reply);
+    reads_.pop_front();
+    if (whole) {
+      results_[number] = reply.count_bytes;
+    } else if (IsLate(reply.error)) {
+      late_ = reply.error;
+      results_[number] = std::unexpected(reply.error);
+    } else {
+      results_[number] = read_alone_(number);
+    }
+  }
+
+  // Returns whether the reply holds all that was asked for.
+  bool TakeIn(const Read& read, protocol::ReadReply& reply) {
+    if (reply.error != kOk || !reply.attributes) return false;
+    (void)nfs::UpdateAttributes(superblock_, *read.inode, *reply.attributes, read.stamp);
+    nfs::CutAtSize(reply, 0);
+    return reply.eof || reply.count_bytes == into_[read.number].size();
+  }
+
+  nfs::Superblock& superblock_;
+  const std::span<const std::span<std::byte>> into_;
+  const Credential& credential_;
+  const Results results_;
+  const ReadAlone read_alone_;
+  std::deque<Read> reads_;
+  std::errc late_{};
+};
+
 }  // namespace
 
 void Node::StatEach(std::span<const std::string_view> paths, const Credential& credential,
@@ -162,7 +278,8 @@ void Node::StatEach(std::span<const std::string_view> paths, const Credential& c
     return results[i] ? kOk : results[i].error();
   };
   const auto fail = [&](size_t i, std::errc error) { results[i] = std::unexpected(error); };
-  RunBatch(superblock_, at_.get(), PathCall::kStat, paths, credential, flags, true, answer, fail);
+  RunBatch(superblock_, at_.get(), PathCall::kStat, paths, credential, flags, Needs::kAttributes,
+           answer, fail);
 }
 
 void Node::ResolveEach(std::span<const std::string_view> paths, const Credential& credential,
@@ -172,8 +289,49 @@ void Node::ResolveEach(std::span<const std::string_view> paths, const Credential
     return results[i] ? kOk : results[i].error();
   };
   const auto fail = [&](size_t i, std::errc error) { results[i] = std::unexpected(error); };
-  RunBatch(superblock_, at_.get(), PathCall::kResolve, paths, credential, flags, false, answer,
-           fail);
+  RunBatch(superblock_, at_.get(), PathCall::kResolve, paths, credential, flags, Needs::kNothing,
+           answer, fail);
+}
+
+void Node::ReadEach(std::span<const std::string_view> paths,
+                    std::span<const std::span<std::byte>> into, const Credential& credential,
+                    std::span<Result<size_t>> results, ResolveFlags flags) const {
+  const auto read_alone = [&](size_t i) -> Result<size_t> {
+    const auto file = Open(paths[i], kMayRead, credential, flags);
+    return file ? (*file)->PRead(into[i], 0) : std::unexpected(file.error());
+  };
+  ReadsTogether reads(superblock_, into, credential, results, read_alone);
+  const auto answer = [&](size_t i, ResolveFlags own) {
+    const std::errc late = own.cached ? CachedError(superblock_) : reads.late();
+    if (late != kOk) {
+      results[i] = std::unexpected(late);
+      return late;
+    }
+    if (!CachesAll(superblock_)) {
+      results[i] = read_alone(i);
+      return kOk;
+    }
+    const WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kOpen, paths[i], own);
+    bool is_started = false;
+    const auto start = [&](RefWalk& walk) {
+      icache::Inode& inode = walk.inode();
+      if (IsFile(inode) &&
+          nfs::PermissionRef(superblock_, inode, walk.credential(), kMayRead) == kOk) {
+        is_started = reads.Start(i, inode);
+      }
+      return kOk;
+    };
+    if (request.error == kOk) {
+      (void)walk::ResolveToReference(superblock_, request.start, request.path, credential,
+                                     request.flags, &RefWalk::Resolve, start);
+    }
+    if (!is_started) results[i] = read_alone(i);
+    return kOk;
+  };
+  const auto fail = [&](size_t i, std::errc error) { results[i] = std::unexpected(error); };
+  RunBatch(superblock_, at_.get(), PathCall::kOpen, paths, credential, flags, Needs::kRights,
+           answer, fail);
+  reads.FinishAll();
 }
 
 }  // namespace nfswalk

@@ -349,6 +349,15 @@ ssize_t nfswalk_resolve_each(nfswalk_client* client, const char* const* paths, s
 ssize_t nfswalk_resolve_each_at(const nfswalk_node* from, const char* const* paths, size_t count,
                                 const nfswalk_credential* credential, unsigned flags,
                                 nfswalk_node** nodes, int* results);
+/* nfswalk_open, nfswalk_pread at 0 and nfswalk_close of each. sizes[i]: the room in buffers[i],
+ * then how much of the file was stored there, less than all of that only at its end. A file of no
+ * more than rsize bytes costs one READ; many are under way at the same time. */
+ssize_t nfswalk_read_each(nfswalk_client* client, const char* const* paths, size_t count,
+                          const nfswalk_credential* credential, unsigned flags,
+                          void* const* buffers, size_t* sizes, int* results);
+ssize_t nfswalk_read_each_at(const nfswalk_node* from, const char* const* paths, size_t count,
+                             const nfswalk_credential* credential, unsigned flags,
+                             void* const* buffers, size_t* sizes, int* results);
 
 int nfswalk_stat_at(const nfswalk_node* from, const char* path,
                     const nfswalk_credential* credential, unsigned flags,

@@ -1,5 +1,6 @@
 // The calls of nfswalk.h for many paths at once, and cancellations.
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -84,6 +85,29 @@ ssize_t ResolveEach(From* from, const char* const* paths, size_t count,
       });
 }
 
+template <class From>
+ssize_t ReadEach(From* from, const char* const* paths, size_t count,
+                 const nfswalk_credential* credential, unsigned flags, void* const* buffers,
+                 size_t* sizes, int* results) {
+  if (buffers == nullptr || sizes == nullptr) return -EFAULT;
+  for (size_t i = 0; i < count; ++i) {
+    if (buffers[i] == nullptr && sizes[i] != 0) return -EFAULT;
+  }
+  return RunBatch<size_t>(
+      from, paths, count, flags, results,
+      [&](auto names, auto values) {
+        std::vector<std::span<std::byte>> into(count);
+        for (size_t i = 0; i < count; ++i)
+          into[i] = {static_cast<std::byte*>(buffers[i]), sizes[i]};
+        OriginOf(from)->ReadEach(names, into, CredentialOrMounters(*ClientOf(from), credential),
+                                 values, FlagsOf(flags));
+      },
+      [&](size_t i, size_t bytes) {
+        sizes[i] = bytes;
+        return 0;
+      });
+}
+
 }  // namespace
 
 ssize_t nfswalk_stat_each(nfswalk_client* client, const char* const* paths, size_t count,
@@ -108,6 +132,18 @@ ssize_t nfswalk_resolve_each_at(const nfswalk_node* from, const char* const* pat
                                 const nfswalk_credential* credential, unsigned flags,
                                 nfswalk_node** nodes, int* results) {
   return ResolveEach(from, paths, count, credential, flags, nodes, results);
+}
+
+ssize_t nfswalk_read_each(nfswalk_client* client, const char* const* paths, size_t count,
+                          const nfswalk_credential* credential, unsigned flags,
+                          void* const* buffers, size_t* sizes, int* results) {
+  return ReadEach(client, paths, count, credential, flags, buffers, sizes, results);
+}
+
+ssize_t nfswalk_read_each_at(const nfswalk_node* from, const char* const* paths, size_t count,
+                             const nfswalk_credential* credential, unsigned flags,
+                             void* const* buffers, size_t* sizes, int* results) {
+  return ReadEach(from, paths, count, credential, flags, buffers, sizes, results);
 }
 
 int nfswalk_cancellation_create(nfswalk_cancellation** cancellation) {

@@ -11,6 +11,14 @@ namespace nfswalk::nfs {
 
 using protocol::ReadReply;
 
+void CutAtSize(ReadReply& reply, uint64_t offset_bytes) {
+  const uint64_t size_bytes = reply.attributes->size_bytes;
+  const uint64_t left = size_bytes - std::min(offset_bytes, size_bytes);
+  if (reply.count_bytes < left) return;
+  reply.count_bytes = left;
+  reply.eof = true;
+}
+
 ReadAhead::Piece::Piece(Superblock& of, uint64_t offset, size_t bytes)
     : superblock(of), offset_bytes(offset), size(bytes), data(new std::byte[bytes]) {
   superblock.read_ahead_bytes.fetch_add(size);
@@ -72,10 +80,9 @@ bool ReadAhead::Finish(const Source& source, Piece& piece) {
     if (reply.error != std::errc{} || !reply.attributes) return false;
     if (attributes_ && ContentChanged(*attributes_, *reply.attributes)) return false;
     attributes_ = reply.attributes;
-    const uint64_t size_bytes = reply.attributes->size_bytes;
-    const uint64_t left = size_bytes - std::min(piece.offset_bytes, size_bytes);
-    piece.count_bytes = std::min<uint64_t>(reply.count_bytes, left);
-    piece.eof = reply.eof || piece.count_bytes == left;
+    CutAtSize(reply, piece.offset_bytes);
+    piece.count_bytes = reply.count_bytes;
+    piece.eof = reply.eof;
     (void)UpdateAttributes(source.superblock, source.inode, *reply.attributes, piece.stamp);
     if (!IsUsable(source)) return false;
   }

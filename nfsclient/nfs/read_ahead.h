@@ -25,6 +25,10 @@
 
 namespace nfswalk::nfs {
 
+// Drops what lies behind the size that came with it, as a server may answer any offset with data
+// (fs/nfs/read.c reads no further than i_size either). Preconditions: a reply with attributes.
+void CutAtSize(protocol::ReadReply& reply, uint64_t offset_bytes);
+
 class ReadAhead {
  public:
   static constexpr size_t kWindowMax = 4 << 20;

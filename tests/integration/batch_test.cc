@@ -4,9 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -32,6 +35,34 @@ class Batches : public fixtures::VersionedExport {
     std::vector<Result<Attributes>> results(paths.size(), std::unexpected(std::errc::io_error));
     client.StatEach(Views(paths), who, results, flags);
     return results;
+  }
+  // The first `room` bytes of each; "?" and the error of those that failed.
+  static std::vector<std::string> ReadEach(Client& client, const std::vector<std::string>& paths,
+                                           const Credential& who, size_t room,
+                                           ResolveFlags flags = {}) {
+    std::vector<std::string> texts(paths.size(), std::string(room, '#'));
+    std::vector<std::span<std::byte>> into;
+    for (std::string& text : texts) into.push_back(std::as_writable_bytes(std::span(text)));
+    std::vector<Result<size_t>> results(paths.size(), std::unexpected(std::errc::io_error));
+    client.ReadEach(Views(paths), into, who, results, flags);
+    for (size_t i = 0; i < paths.size(); ++i) {
+      if (results[i]) {
+        texts[i].resize(*results[i]);
+      } else {
+        texts[i] = "?" + std::make_error_code(results[i].error()).message();
+      }
+    }
+    return texts;
+  }
+  static std::string ReadAlone(Client& client, const std::string& path, const Credential& who,
+                               size_t room, ResolveFlags flags = {}) {
+    std::string text(room, '#');
+    const auto file = client.Open(path, kMayRead, who, flags);
+    const auto count = file ? (*file)->PRead(std::as_writable_bytes(std::span(text)), 0)
+                            : Result<size_t>(std::unexpected(file.error()));
+    if (!count) return "?" + std::make_error_code(count.error()).message();
+    text.resize(*count);
+    return text;
   }
   static uint64_t Rpcs(Client& client, auto&& call) {
     const uint64_t before = client.stats().rpcs;
@@ -271,6 +302,8 @@ TEST_P(Batches, EndWithTheirDeadlineAndWhenCanceled) {
     const auto results = StatEach(*client, paths, root_);
     for (size_t i = 0; i < 3000; ++i) ASSERT_EQ(results[i].error(), std::errc::timed_out) << i;
     EXPECT_TRUE(results.back());
+    const std::string late = std::make_error_code(std::errc::timed_out).message();
+    for (const std::string& text : ReadEach(*client, paths, root_, 1)) EXPECT_EQ(text, "?" + late);
   }
   {
     Cancellation cancellation;
@@ -288,6 +321,84 @@ TEST_P(Batches, EndWithTheirDeadlineAndWhenCanceled) {
   }
   server().Resume();
   EXPECT_EQ(StatEach(*client, paths, root_)[0].error(), std::errc::no_such_file_or_directory);
+}
+
+// NAME-27.
+TEST_P(Batches, ReadAsSingleCallsDoInNoMoreCalls) {
+  std::vector<std::string> paths = Ends();
+  for (const int mode : {0, 0200, 0400, 0040, 0004, 0444}) {
+    const std::string name = "a/mode" + std::to_string(mode);
+    for (const uid_t owner : {0, 1001}) {
+      const std::string of_owner = name + "-" + std::to_string(owner);
+      MakeFile(of_owner, "contents");
+      ASSERT_EQ(chown(Backing(of_owner).c_str(), owner, owner), 0);
+      ASSERT_EQ(chmod(Backing(of_owner).c_str(), mode), 0);
+      paths.push_back(Path(of_owner));
+    }
+  }
+  ASSERT_EQ(mkfifo(Backing("a/fifo").c_str(), 0666), 0);
+  paths.push_back(Path("a/fifo"));
+  MakeFile("a/large", std::string(5000, 'l'));
+  paths.push_back(Path("a/large"));
+  const Variant variants[] = {
+      {"actimeo=600", {}},
+      {"actimeo=600&nocto", {}},
+      {"actimeo=600&rsize=4096", {}},
+      {"actimeo=600", {.no_follow = true}},
+      {"actimeo=600", {.beneath = true}},
+      {"actimeo=600", {.dont_cache = true}},
+      {"actimeo=600", {.cached = true}},
+      {"actimeo=600&nordirplus", {}},
+      {"noac", {}},
+      {"actimeo=600&walk=ref", {}},
+  };
+  for (const Variant& variant : variants) {
+    const bool all_rooms = &variant - variants < 3;
+    for (const Credential& who : {Credential(0, 0), Credential(1001, 1001)}) {
+      for (const size_t room :
+           all_rooms ? std::vector<size_t>{0, 10, 4096, 8192} : std::vector<size_t>{10}) {
+        auto one_by_one = Mount(variant.options);
+        auto together = Mount(variant.options);
+        ASSERT_TRUE(one_by_one && together);
+        std::vector<std::string> expected, results;
+        const uint64_t single_rpcs = Rpcs(*one_by_one, [&] {
+          for (const std::string& path : paths) {
+            expected.push_back(ReadAlone(*one_by_one, path, who, room, variant.flags));
+          }
+        });
+        const uint64_t rpcs = Rpcs(
+            *together, [&] { results = ReadEach(*together, paths, who, room, variant.flags); });
+        EXPECT_LE(rpcs, single_rpcs) << variant.options << " variant " << &variant - variants;
+        for (size_t i = 0; i < paths.size(); ++i) {
+          EXPECT_EQ(results[i], expected[i])
+              << variant.options << " " << who.uid() << " " << paths[i].substr(0, 80);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Batches, ReadWhatTheServerHasNowAndWhatThisClientWrote) {
+  MakeDirectory("d");
+  std::vector<std::string> paths;
+  for (int i = 0; i < 300; ++i) {
+    MakeFile("d/" + std::to_string(i), "old");
+    paths.push_back(Path("d/" + std::to_string(i)));
+  }
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  EXPECT_EQ(ReadEach(*client, paths, root_, 10), std::vector<std::string>(300, "old"));
+  MakeFile("d/7", "longer");
+  MakeFile("d/8");
+  auto file = client->Open(paths[9], kMayRead | kMayWrite, root_);
+  ASSERT_TRUE(file);
+  EXPECT_EQ((*file)->PWrite(std::as_bytes(std::span("!", 1)), 1), 1u);
+  std::vector<std::string> texts;
+  const uint64_t rpcs = Rpcs(*client, [&] { texts = ReadEach(*client, paths, root_, 10); });
+  EXPECT_LE(rpcs, 310u) << "a READ each, and the write";
+  for (size_t i = 0; i < paths.size(); ++i) {
+    EXPECT_EQ(texts[i], i == 7 ? "longer" : i == 8 ? "" : i == 9 ? "o!d" : "old") << i;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, Batches, fixtures::AllVersions(), fixtures::VersionTestName);
