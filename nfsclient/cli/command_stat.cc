@@ -1,4 +1,9 @@
+#include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "nfsclient/cli/commands.h"
 #include "nfsclient/cli/link_target.h"
@@ -7,9 +12,8 @@
 namespace nfswalk::cli {
 namespace {
 
-void StatOne(Session& session, const std::string& path, const StatOptions& options) {
-  const auto attributes =
-      session.client().Stat(path, session.credential(), {.no_follow = !options.follow});
+void Print(Session& session, const std::string& path, const Result<Attributes>& attributes,
+           const StatOptions& options) {
   if (!attributes) return session.Fail(path, attributes.error());
   std::string target;
   if (attributes->type == protocol::FileType::kSymlink) {
@@ -31,10 +35,19 @@ void StatOne(Session& session, const std::string& path, const StatOptions& optio
 }  // namespace
 
 void RunCommand(Session& session, const Paths& paths, const StatOptions& options) {
-  for (const std::string& path : paths) {
-    if (session.done()) return;
-    StatOne(session, path, options);
-    session.console().Advance(1, "paths");
+  // Asked for together; few enough for the first to be printed soon.
+  constexpr size_t kTogether = 256;
+  for (size_t begin = 0; begin < paths.size(); begin += kTogether) {
+    const std::span<const std::string> part =
+        std::span(paths).subspan(begin, std::min(kTogether, paths.size() - begin));
+    const std::vector<std::string_view> names(part.begin(), part.end());
+    std::vector<Result<Attributes>> found(part.size());
+    session.client().StatEach(names, session.credential(), found, {.no_follow = !options.follow});
+    for (size_t i = 0; i < part.size(); ++i) {
+      if (session.done()) return;
+      Print(session, part[i], found[i], options);
+      session.console().Advance(1, "paths");
+    }
   }
 }
 

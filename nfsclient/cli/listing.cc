@@ -1,7 +1,9 @@
 #include "nfsclient/cli/listing.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "nfsclient/cli/link_target.h"
 
@@ -35,16 +37,22 @@ bool Listing::NeedsAttributes() const {
 }
 
 void Listing::Complete(std::vector<ListedEntry>& entries) {
+  std::vector<std::string_view> paths;
+  for (const ListedEntry& entry : entries) {
+    if (!entry.attributes) paths.push_back(entry.path);
+  }
+  std::vector<Result<Attributes>> found(paths.size());
+  session_.client().StatEach(paths, session_.credential(), found, {.no_follow = true});
+  auto next = found.begin();
   std::erase_if(entries, [&](ListedEntry& entry) {
     if (entry.attributes) return false;
-    const auto attributes =
-        session_.client().Stat(entry.path, session_.credential(), {.no_follow = true});
-    if (!attributes) {
+    const Result<Attributes>& attributes = *next++;
+    if (attributes) {
+      entry.attributes = *attributes;
+    } else {
       session_.Fail(entry.path, attributes.error());
-      return true;
     }
-    entry.attributes = *attributes;
-    return false;
+    return !attributes;
   });
 }
 

@@ -1,6 +1,10 @@
 #include "nfsclient/cli/listing_ahead.h"
 
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "nfsclient/cli/join_path.h"
 
@@ -74,7 +78,8 @@ void ListingAhead::List(ListedDirectory& directory) {
     if (entry.attributes) children.back().attributes = *entry.attributes;
     return true;
   });
-  for (ListedChild& child : children) AskFor(directory, child);
+  Complete(directory);
+  for (ListedChild& child : children) ListInside(directory, child);
   const std::lock_guard lock(mutex_);
   for (const ListedChild& child : children) {
     if (child.inside != nullptr) waiting_.emplace(child.inside->place, child.inside);
@@ -86,11 +91,22 @@ void ListingAhead::List(ListedDirectory& directory) {
   changed_.notify_all();
 }
 
-void ListingAhead::AskFor(ListedDirectory& directory, ListedChild& child) {
-  if (!child.attributes) {
-    child.attributes = client_.Stat(JoinPath(directory.path, child.name), credential_,
-                                    {.no_follow = true, .dont_cache = true});
+// Asks for what the listing came without.
+void ListingAhead::Complete(ListedDirectory& directory) {
+  std::vector<ListedChild*> children;
+  std::vector<std::string> paths;
+  for (ListedChild& child : directory.children) {
+    if (child.attributes) continue;
+    children.push_back(&child);
+    paths.push_back(JoinPath(directory.path, child.name));
   }
+  const std::vector<std::string_view> names(paths.begin(), paths.end());
+  std::vector<Result<Attributes>> found(paths.size());
+  client_.StatEach(names, credential_, found, {.no_follow = true, .dont_cache = true});
+  for (size_t i = 0; i < found.size(); ++i) children[i]->attributes = found[i];
+}
+
+void ListingAhead::ListInside(ListedDirectory& directory, ListedChild& child) {
   if (!child.attributes || child.attributes->type != protocol::FileType::kDirectory) return;
   if (directory.place.size() + 1 >= options_.depth_max) return;
   child.inside =

@@ -62,7 +62,8 @@ class ListingAhead {
   std::shared_ptr<ListedDirectory> Next(const std::stop_token& stop);
   bool MayTakeFirst() const;
   void List(ListedDirectory& directory);
-  void AskFor(ListedDirectory& directory, ListedChild& child);
+  void Complete(ListedDirectory& directory);
+  void ListInside(ListedDirectory& directory, ListedChild& child);
 
   Client& client_;
   const Credential& credential_;
