@@ -12,24 +12,16 @@ namespace {
 
 constexpr std::errc kOk{};
 
-class CreateAndOpen : public fixtures::VersionedExport {
+class CreateAndOpen : public fixtures::ExportClient {
  protected:
   void SetUp() override {
-    VersionedExport::SetUp();
-    if (IsSkipped()) return;
-    client_ = Mount("actimeo=600");
-    ASSERT_NE(client_, nullptr);
+    ExportClient::SetUp();
+    if (client_ == nullptr) return;
     MakeDirectory("d");
   }
 
   Result<OpenResult> Open(std::string_view name, uint32_t rights, uint32_t mode, bool exclusive) {
     return client_->CreateAndOpen(Path(name), rights, mode, exclusive, root_);
-  }
-  static std::string Text(File& file) {
-    std::array<std::byte, 16> data;
-    const auto count = file.PRead(data, 0);
-    return count ? std::string(reinterpret_cast<const char*>(data.data()), *count)
-                 : std::to_string(static_cast<int>(count.error()));
   }
   static size_t Put(File& file, std::string_view text) {
     return file.PWrite(std::as_bytes(std::span(text)), 0).value_or(0);
@@ -39,8 +31,6 @@ class CreateAndOpen : public fixtures::VersionedExport {
     auto file = node.Open("", kMayRead, root_);
     return file ? Text(**file) : "-" + std::to_string(static_cast<int>(file.error()));
   }
-
-  std::unique_ptr<Client> client_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Versions, CreateAndOpen, fixtures::AllVersions(),

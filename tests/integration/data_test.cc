@@ -29,13 +29,13 @@ constexpr size_t kListed = 100;
 constexpr size_t kFileBytesMax = 300'000;
 constexpr size_t kTransferMax = 70'000;
 
-class Data : public fixtures::VersionedExport {
+class Data : public fixtures::ExportClient {
  protected:
+  Data() : ExportClient("wsize=16384&rsize=16384&hard") {}
+
   void SetUp() override {
-    VersionedExport::SetUp();
-    if (IsSkipped()) return;
-    client_ = Mount("wsize=16384&rsize=16384&hard");
-    ASSERT_NE(client_, nullptr);
+    ExportClient::SetUp();
+    if (client_ == nullptr) return;
     ASSERT_TRUE(client_->Create(Path("file"), 0666, true, root_));
     for (size_t i = 0; i < files_.size(); ++i) files_[i] = Open(i);
   }
@@ -157,7 +157,6 @@ class Data : public fixtures::VersionedExport {
       static_cast<uint64_t>(version());
   std::mt19937_64 random_{seed_};
   const Credential user_{1000, 100};
-  std::unique_ptr<Client> client_;
   std::array<std::unique_ptr<File>, 2> files_;
   std::string model_;
   size_t which_ = 0;                  // of files_

@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::errc kOk{};
 
-class Invalidated : public fixtures::VersionedExport {
+class Invalidated : public fixtures::ExportClient {
  protected:
+  Invalidated() : ExportClient("actimeo=600&nordirplus") {}
+
   void SetUp() override {
-    VersionedExport::SetUp();
-    if (IsSkipped()) return;
-    client_ = Mount("actimeo=600&nordirplus");
-    ASSERT_NE(client_, nullptr);
+    ExportClient::SetUp();
+    if (client_ == nullptr) return;
     MakeDirectory("d/sub");
     MakeDirectory("e");
     MakeFile("d/file", "hello");
@@ -60,12 +60,7 @@ class Invalidated : public fixtures::VersionedExport {
     const std::lock_guard lock(mutex_);
     return std::exchange(events_, {});
   }
-  std::errc StatError(std::string_view name) {
-    const auto found = client_->Stat(Path(name), root_);
-    return found ? kOk : found.error();
-  }
 
-  std::unique_ptr<Client> client_;
   std::mutex mutex_;
   std::condition_variable noted_;
   std::vector<Invalidation> events_;

@@ -17,13 +17,11 @@
 namespace nfswalk {
 namespace {
 
-class NodeCalls : public fixtures::VersionedExport {
+class NodeCalls : public fixtures::ExportClient {
  protected:
   void SetUp() override {
-    VersionedExport::SetUp();
-    if (IsSkipped()) return;
-    client_ = Mount("actimeo=600");
-    ASSERT_NE(client_, nullptr);
+    ExportClient::SetUp();
+    if (client_ == nullptr) return;
     MakeDirectory("top/sub/deep");
     MakeDirectory("outside");
     MakeFile("top/file", "hello");
@@ -51,8 +49,6 @@ class NodeCalls : public fixtures::VersionedExport {
                       : -static_cast<int64_t>(attributes.error());
   }
   int64_t InodeOf(std::string_view name) const { return static_cast<int64_t>(Inode(name)); }
-
-  std::unique_ptr<Client> client_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Versions, NodeCalls, fixtures::AllVersions(), fixtures::VersionTestName);

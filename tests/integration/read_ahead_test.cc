@@ -28,29 +28,20 @@ std::string ReadOn(File& file, uint64_t from, size_t bytes, std::errc& error) {
   }
 }
 
-class ReadAheadOfServer : public fixtures::VersionedExport {
+class ReadAheadOfServer : public fixtures::ExportClient {
  protected:
-  void SetUp() override {
-    VersionedExport::SetUp();
-    if (IsSkipped()) return;
-    client_ = Mount("nconnect=4&rsize=65536");
-    ASSERT_NE(client_, nullptr);
-  }
+  ReadAheadOfServer() : ExportClient("nconnect=4&rsize=65536") {}
+
   // The same at each call with the same seed; each byte differs from that of another seed.
   static std::string Content(size_t bytes, int seed = 0) {
     std::string text(bytes, '\0');
     for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>(i * 31 + i / 65536 + seed);
     return text;
   }
-  std::unique_ptr<File> Open() {
-    auto file = client_->Open(Path("file"), kMayRead, root_);
-    EXPECT_TRUE(file.has_value());
-    return std::move(*file);
-  }
   // Opens "file" and reads a megabyte, so that the window is as large as it gets.
   std::unique_ptr<File> OpenAndBegin() {
     MakeFile("file", content_);
-    auto file = Open();
+    auto file = Open("file", kMayRead);
     std::string text(kRead, '?');
     for (size_t at = 0; at < kBegun; at += kRead) {
       EXPECT_EQ(file->PRead(std::as_writable_bytes(std::span(text)), at), kRead);
@@ -61,7 +52,6 @@ class ReadAheadOfServer : public fixtures::VersionedExport {
 
   static constexpr size_t kBegun = 1 << 20;
   const std::string content_ = Content(kFileBytes);
-  std::unique_ptr<Client> client_;
   std::errc error_{};
 };
 INSTANTIATE_TEST_SUITE_P(Versions, ReadAheadOfServer, fixtures::AllVersions(),
@@ -73,7 +63,7 @@ TEST_P(ReadAheadOfServer, FilesEndWhereTheyEnd) {
     for (const size_t bytes : {size_t{5000}, size_t{65536}, size_t{300'000}, size_t{8} << 20}) {
       SCOPED_TRACE(std::to_string(size) + " by " + std::to_string(bytes));
       MakeFile("file", Content(size));
-      EXPECT_TRUE(ReadOn(*Open(), 0, bytes, error_) == Content(size));
+      EXPECT_TRUE(ReadOn(*Open("file", kMayRead), 0, bytes, error_) == Content(size));
       EXPECT_EQ(error_, std::errc{});
     }
   }
@@ -88,7 +78,7 @@ TEST_P(ReadAheadOfServer, AFileThatAnotherClientCutsEndsThereOrWhereItDid) {
   EXPECT_EQ(error_, std::errc{});
   EXPECT_GE(kBegun + rest.size(), kLeft);
   EXPECT_TRUE(rest == content_.substr(kBegun, rest.size()));
-  const auto again = Open();
+  const auto again = Open("file", kMayRead);
   EXPECT_TRUE(ReadOn(*again, 0, kRead, error_) == content_.substr(0, kLeft));
   EXPECT_TRUE(ReadOn(*file, kBegun, kRead, error_) == content_.substr(kBegun, kLeft - kBegun));
 }
@@ -98,7 +88,7 @@ TEST_P(ReadAheadOfServer, WhatAnotherClientWritesIsSeenFromAnOpenOn) {
   const auto file = OpenAndBegin();
   const std::string later = Content(kFileBytes, 1);
   MakeFile("file", later);
-  const auto again = Open();
+  const auto again = Open("file", kMayRead);
   EXPECT_TRUE(ReadOn(*file, kBegun, kRead, error_) == later.substr(kBegun));
   EXPECT_TRUE(ReadOn(*again, 0, kRead, error_) == later);
 }

@@ -24,29 +24,16 @@ namespace {
 
 constexpr std::errc kOk{};
 
-class SillyRename : public fixtures::VersionedExport {
+class SillyRename : public fixtures::ExportClient {
  protected:
   void SetUp() override {
-    VersionedExport::SetUp();
-    if (IsSkipped()) return;
-    client_ = Mount("actimeo=600");
-    ASSERT_NE(client_, nullptr);
+    ExportClient::SetUp();
+    if (client_ == nullptr) return;
     MakeDirectory("d");
     MakeFile("d/file", "hello");
   }
   void TearDown() override { rcu::SyncPointScript::ClearAll(); }
 
-  std::unique_ptr<File> Open(std::string_view name) {
-    auto file = client_->Open(Path(name), kMayRead | kMayWrite, root_);
-    EXPECT_TRUE(file.has_value()) << name;
-    return file ? std::move(*file) : nullptr;
-  }
-  static std::string Text(File& file) {
-    std::array<std::byte, 16> data;
-    const auto count = file.PRead(data, 0);
-    return count ? std::string(reinterpret_cast<const char*>(data.data()), *count)
-                 : std::to_string(static_cast<int>(count.error()));
-  }
   // What the server has in a directory: of the names, or of the hidden ones.
   std::set<std::string> OnServer(std::string_view directory, bool hidden) const {
     std::set<std::string> names;
@@ -67,12 +54,6 @@ class SillyRename : public fixtures::VersionedExport {
     EXPECT_EQ(names, read_on);
     return names;
   }
-  std::errc StatError(std::string_view name) {
-    const auto found = client_->Stat(Path(name), root_);
-    return found ? kOk : found.error();
-  }
-
-  std::unique_ptr<Client> client_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Versions, SillyRename, fixtures::AllVersions(), fixtures::VersionTestName);
