@@ -300,13 +300,13 @@ void DentryCache::Unhash(Table::Chain& chain, Dentry& dentry) {
   NFSWALK_SYNC_POINT("unhash:window-open");
 }
 
-void DentryCache::Drop(Dentry& dentry) {
+bool DentryCache::TryUnhash(Dentry& dentry) {
   rcu::SpinWait wait;
   for (;;) {
     uint64_t hash = dentry.hash.load(std::memory_order_relaxed);
     if (hash == 0) {
       // Dropped. With the window open: being dropped, or moving to another chain.
-      if (!dentry.seq.Changed(dentry.seq.Begin())) return;
+      if (!dentry.seq.Changed(dentry.seq.Begin())) return false;
       NFSWALK_SYNC_POINT("dentry:wait-for-unhash");
       wait.Once();
       continue;
@@ -314,9 +314,12 @@ void DentryCache::Drop(Dentry& dentry) {
     auto chain = table_.Lock(hash);
     if (dentry.hash.load(std::memory_order_relaxed) != hash) continue;
     Unhash(chain, dentry);
-    dentry.seq.WriteEnd();
-    return;
+    return true;
   }
+}
+
+void DentryCache::Drop(Dentry& dentry) {
+  if (TryUnhash(dentry)) dentry.seq.WriteEnd();
 }
 
 Below DentryCache::IsBelow(const Dentry& directory, const Dentry& dentry) const {
@@ -378,22 +381,8 @@ std::errc DentryCache::Move(Dentry& dentry, Dentry& new_parent, const Name& new_
 // Opens the write window of a dentry that will move. A dropped one with references moves as well
 // and is hashed again.
 void DentryCache::LeaveChain(Dentry& dentry) {
-  rcu::SpinWait wait;
-  for (;;) {
-    uint64_t hash = dentry.hash.load(std::memory_order_relaxed);
-    if (hash == 0) {
-      // Renames are serialized: an open window is that of a concurrent drop.
-      if (!dentry.seq.Changed(dentry.seq.Begin())) break;
-      NFSWALK_SYNC_POINT("dentry:wait-for-unhash");
-      wait.Once();
-      continue;
-    }
-    auto chain = table_.Lock(hash);
-    if (dentry.hash.load(std::memory_order_relaxed) != hash) continue;
-    Unhash(chain, dentry);
-    return;
-  }
-  dentry.seq.WriteBegin();
+  // Renames are serialized: a window that is open is that of a concurrent drop.
+  if (!TryUnhash(dentry)) dentry.seq.WriteBegin();
 }
 
 // Preconditions: the dentry is locked and its count has just become zero.

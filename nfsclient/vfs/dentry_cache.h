@@ -186,6 +186,8 @@ class DentryCache {
   bool AllocateLongName(const Name& name, rcu::ByteString** text);
   void SetName(Dentry& dentry, const Name& name, rcu::ByteString* long_name);
   void Unhash(Table::Chain& chain, Dentry& dentry);
+  // Leaves the write window open. False, with the window closed, if the dentry has been dropped.
+  bool TryUnhash(Dentry& dentry);
   void LeaveChain(Dentry& dentry);
   void Retain(Dentry& dentry);
   // Returns the parent, whose reference the caller now has to drop.

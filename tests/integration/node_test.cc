@@ -7,9 +7,12 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "rcu/sync_point.h"
 #include "tests/fixtures/mounted_export.h"
@@ -300,92 +303,94 @@ TEST_P(NodeCalls, TheSpaceIsThatOfTheServersFileSystem) {
   EXPECT_EQ(top->GetSpace("missing", root_).error(), std::errc::no_such_file_or_directory);
 }
 
-TEST_P(NodeCalls, ADeadlineEndsCallsOnAHardMountOfAHungServer) {
-  auto client = Mount("actimeo=600&hard");
-  auto node = client->Resolve(Path("top"), root_);
-  ASSERT_TRUE(node && client->Stat(Path("top/file"), root_));
-  auto directory = (*node)->OpenDirectory("sub", root_);
-  auto file = (*node)->Open("file", kMayRead | kMayWrite, root_);
-  ASSERT_TRUE(directory && file);
-  std::array<std::byte, 8> bytes{};
-  const auto error_of = [](const auto& result) { return result ? std::errc{} : result.error(); };
-  const std::function<std::errc()> calls[] = {
-      [&] { return error_of(client->Stat(Path("outside/leaf"), root_)); },
-      [&] { return error_of((*node)->Create("new", 0600, true, root_)); },
-      [&] { return (*node)->Rename("file", **node, "moved", root_); },
-      [&] { return error_of((*node)->GetSpace("", root_)); },
-      [&] { return (*node)->ReadDir("", root_, [](const auto&) { return true; }); },
-      [&] { return (*directory)->Read(0, [](const auto&) { return true; }); },
-      [&] { return error_of((*file)->PRead(bytes, 0)); },
-      [&] { return (*file)->PWrite(bytes, 0) ? (*file)->Sync() : std::errc::io_error; },
+// Calls of all kinds on a hard mount, of a server that hangs from then on.
+class HungServer : public NodeCalls {
+ protected:
+  void SetUp() override {
+    NodeCalls::SetUp();
+    if (client_ == nullptr) return;
+    client_ = Mount("actimeo=600&hard");
+    node_ = Resolve("top");
+    ASSERT_TRUE(node_ && client_->Stat(Path("top/file"), root_));
+    auto directory = node_->OpenDirectory("sub", root_);
+    auto file = node_->Open("file", kMayRead | kMayWrite, root_);
+    ASSERT_TRUE(directory && file);
+    directory_ = std::move(*directory);
+    file_ = std::move(*file);
+    server().Hang();
+  }
+  void TearDown() override {
+    if (file_ != nullptr) server().Resume();
+    NodeCalls::TearDown();
+  }
+  static std::errc ErrorOf(const auto& result) { return result ? std::errc{} : result.error(); }
+
+  const std::vector<std::function<std::errc()>> calls_ = {
+      [&] { return ErrorOf(client_->Stat(Path("outside/leaf"), root_)); },
+      [&] { return ErrorOf(node_->Create("new", 0600, true, root_)); },
+      [&] { return node_->Rename("file", *node_, "moved", root_); },
+      [&] { return ErrorOf(node_->GetSpace("", root_)); },
+      [&] { return node_->ReadDir("", root_, [](const auto&) { return true; }); },
+      [&] { return directory_->Read(0, [](const auto&) { return true; }); },
+      [&] { return ErrorOf(file_->PRead(bytes_, 0)); },
+      [&] { return file_->PWrite(bytes_, 0) ? file_->Sync() : std::errc::io_error; },
   };
-  server().Hang();
+  std::array<std::byte, 8> bytes_{};
+  std::unique_ptr<Node> node_;
+  std::unique_ptr<Directory> directory_;
+  std::unique_ptr<File> file_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, HungServer, fixtures::AllVersions(), fixtures::VersionTestName);
+
+TEST_P(HungServer, ADeadlineEndsCallsOnAHardMount) {
   {
     using std::chrono::milliseconds;
     const Deadline deadline(Deadline::Clock::now() + milliseconds(100));
     const Deadline later(Deadline::Clock::now() + std::chrono::hours(1));
     // The signal may take effect after the next answer.
-    while (error_of((*file)->PRead(bytes, 0)) == std::errc{}) {
+    while (ErrorOf(file_->PRead(bytes_, 0)) == std::errc{}) {
     }
-    EXPECT_TRUE(client->Stat(Path("top/file"), root_, {.cached = true})) << "is cached";
-    for (size_t i = 0; i < std::size(calls); ++i) {
-      EXPECT_EQ(calls[i](), std::errc::timed_out) << i;
+    EXPECT_TRUE(client_->Stat(Path("top/file"), root_, {.cached = true})) << "is cached";
+    for (size_t i = 0; i < calls_.size(); ++i) {
+      EXPECT_EQ(calls_[i](), std::errc::timed_out) << i;
     }
   }
   server().Resume();
-  EXPECT_TRUE(client->Stat(Path("outside/leaf"), root_));
+  EXPECT_TRUE(client_->Stat(Path("outside/leaf"), root_));
   // What was written in vain is kept.
-  EXPECT_EQ((*file)->Sync(), std::errc{});
-  EXPECT_EQ((*file)->PRead(bytes, 0), bytes.size());
+  EXPECT_EQ(file_->Sync(), std::errc{});
+  EXPECT_EQ(file_->PRead(bytes_, 0), bytes_.size());
 }
 
 // WIRE-21.
-TEST_P(NodeCalls, AnotherThreadCancelsACallOnAHardMountOfAHungServer) {
-  auto client = Mount("actimeo=600&hard");
-  auto node = client->Resolve(Path("top"), root_);
-  ASSERT_TRUE(node && client->Stat(Path("top/file"), root_));
-  auto directory = (*node)->OpenDirectory("sub", root_);
-  auto file = (*node)->Open("file", kMayRead | kMayWrite, root_);
-  ASSERT_TRUE(directory && file);
-  std::array<std::byte, 8> bytes{};
-  const auto error_of = [](const auto& result) { return result ? std::errc{} : result.error(); };
-  const std::function<std::errc()> calls[] = {
-      [&] { return error_of(client->Stat(Path("outside/leaf"), root_)); },
-      [&] { return error_of((*node)->Create("new", 0600, true, root_)); },
-      [&] { return (*node)->Rename("file", **node, "moved", root_); },
-      [&] { return error_of((*node)->GetSpace("", root_)); },
-      [&] { return (*node)->ReadDir("", root_, [](const auto&) { return true; }); },
-      [&] { return (*directory)->Read(0, [](const auto&) { return true; }); },
-      [&] { return error_of((*file)->PRead(bytes, 0)); },
-      [&] { return (*file)->PWrite(bytes, 0) ? (*file)->Sync() : std::errc::io_error; },
-  };
-  server().Hang();
-  for (size_t i = 0; i < std::size(calls); ++i) {
+TEST_P(HungServer, AnotherThreadCancelsACallOnAHardMount) {
+  for (size_t i = 0; i < calls_.size(); ++i) {
     Cancellation cancellation;
     const CancelScope scope(cancellation);
     // All at once: one of them receives for all, the others sleep.
     std::thread second([&] {
       const CancelScope its(cancellation);
-      EXPECT_EQ(error_of(client->GetSpace(Path("outside"), root_)), std::errc::operation_canceled);
+      EXPECT_EQ(ErrorOf(client_->GetSpace(Path("outside"), root_)), std::errc::operation_canceled);
     });
-    const uint64_t before = client->stats().rpcs;
+    const uint64_t before = client_->stats().rpcs;
     std::jthread canceler([&] {
-      while (client->stats().rpcs == before) std::this_thread::yield();
+      while (client_->stats().rpcs == before) std::this_thread::yield();
       cancellation.Cancel();
     });
     std::errc error{};
-    do error = calls[i]();  // the signal may take effect after the next answer
+    do error = calls_[i]();  // the signal may take effect after the next answer
     while (error == std::errc{});
     EXPECT_EQ(error, std::errc::operation_canceled) << i;
     second.join();
-    EXPECT_EQ(calls[i](), std::errc::operation_canceled) << i << ": for good";
+    EXPECT_EQ(calls_[i](), std::errc::operation_canceled) << i << ": for good";
     if (i == 0) {  // before changes of which the outcome is unknown
-      EXPECT_TRUE(client->Stat(Path("top/file"), root_, {.cached = true})) << "is cached";
+      EXPECT_TRUE(client_->Stat(Path("top/file"), root_, {.cached = true})) << "is cached";
     }
   }
   server().Resume();
-  EXPECT_TRUE(client->Stat(Path("outside/leaf"), root_));
-  EXPECT_TRUE((*file)->PRead(bytes, 0)) << "the file stays open";
+  EXPECT_TRUE(client_->Stat(Path("outside/leaf"), root_));
+  EXPECT_TRUE(file_->PRead(bytes_, 0)) << "the file stays open";
 }
 
 // Names by their cookies, and a directory that is read in steps of any size.
