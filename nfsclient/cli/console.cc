@@ -44,6 +44,13 @@ Console::~Console() { Finish(); }
 
 void Console::Print(std::string_view bytes) {
   const std::lock_guard lock(mutex_);
+  // Much, as of a file, is not copied.
+  const bool is_much = bytes.size() >= kBufferBytes && !streams_.out_is_terminal;
+  if (is_much) {
+    FlushLocked();
+    if (output_error_ == 0) output_error_ = WriteAll(streams_.out_fd, bytes);
+    return;
+  }
   buffer_ += bytes;
   if (streams_.out_is_terminal || buffer_.size() >= kBufferBytes) FlushLocked();
 }
