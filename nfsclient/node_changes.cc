@@ -85,9 +85,9 @@ Result<Attributes> Existing(nfs::Superblock& superblock, RefWalk& walk) {
 }
 
 // open(2) with O_CREAT, without O_EXCL: `existing(walk)` where the name exists, `create(walk)`
-// where it is missing; both answer a Result.
+// where it is missing, or, with `open` of the flags, not known; both answer a Result.
 template <class Value, class Existing, class Create>
-Result<Value> FindOrCreate(nfs::Superblock& superblock, const WalkRequest& request,
+Result<Value> FindOrCreate(nfs::Superblock& superblock, WalkRequest request,
                            const Credential& credential, Existing&& existing, Create&& create) {
   if (request.error != kOk) return std::unexpected(request.error);
   Result<Value> result;
@@ -108,6 +108,7 @@ Result<Value> FindOrCreate(nfs::Superblock& superblock, const WalkRequest& reque
   for (int tries = kCreateTries; tries > 0 && error == std::errc::file_exists; --tries) {
     error = walk::ResolveToReference(superblock, request.start, request.path, credential,
                                      request.flags, &RefWalk::ResolveToCreate, find_or_create);
+    request.flags.open = false;  // it is looked up
     // A server may refuse before it looks whether the name exists: looks it up (NAME-8).
     const bool refuses =
         error == std::errc::permission_denied || error == std::errc::read_only_file_system;
@@ -161,7 +162,7 @@ Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk,
 
 Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, uint32_t mode,
                                        bool exclusive, const Credential& credential) const {
-  const WalkRequest request = RequestOfName(superblock_, at_.get(), PathCall::kCreate, path);
+  WalkRequest request = RequestOfName(superblock_, at_.get(), PathCall::kCreate, path);
   if (rights == 0 || (rights & ~(kMayRead | kMayWrite)) != 0) {
     return std::unexpected(std::errc::invalid_argument);
   }
@@ -169,6 +170,7 @@ Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, u
     return OpenCreated(superblock_, walk, rights, mode, exclusive);
   };
   if (!exclusive) {
+    request.flags.open = superblock_.protocol->opens_by_name();
     return FindOrCreate<OpenResult>(
         superblock_, request, credential,
         [&](RefWalk& walk) -> Result<OpenResult> {

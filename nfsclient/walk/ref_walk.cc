@@ -66,7 +66,8 @@ std::errc RefWalk::ResolveToCreate() { return LinkPathWalk(Goal::kCreate); }
 // link_path_walk() and, but for kParent, the last component.
 std::errc RefWalk::LinkPathWalk(Goal goal) {
   // What is primed stays cached: not the name of a change, nor, with dont_cache, the walk's end.
-  const bool primes_last = goal != Goal::kParent && !flags_.dont_cache;
+  const bool primes_last =
+      goal != Goal::kParent && !flags_.dont_cache && !(goal == Goal::kCreate && flags_.open);
   bool more = true;
   while (more) {
     path_.SkipSlashes();
@@ -125,6 +126,14 @@ std::errc RefWalk::FollowDotDot() {
 
 // lookup_slow() and step_into().
 std::errc RefWalk::StepToChild(const Name& name, Goal goal, bool* more) {
+  // nfs_atomic_open(): the OPEN that creates a name finds it, too (NAME-8).
+  if (goal == Goal::kCreate && flags_.open && !force() && IsLast(name) &&
+      !superblock_.dentries.Lookup(*at_, name)) {
+    *more = false;
+    missing_ = true;
+    last_ = name.view();
+    return {};
+  }
   auto child = nfs::LookupChild(superblock_, at_, name, credential_->key(), IntentOf(name, goal));
   if (!child) return child.error();
   Inode* inode = child->inode();
@@ -203,8 +212,8 @@ std::errc RefWalk::StaysInScope() const {
 nfs::LookupIntent RefWalk::IntentOf(const Name& name, Goal goal) const {
   if (force()) return nfs::LookupIntent::kForce;
   const bool last = name.data[name.length] == 0;
-  if (last && flags_.open) return nfs::LookupIntent::kOpenByName;
   if (last && goal == Goal::kCreate) return nfs::LookupIntent::kCreate;
+  if (last && flags_.open) return nfs::LookupIntent::kOpenByName;
   return flags_.dont_cache ? nfs::LookupIntent::kScan : nfs::LookupIntent::kWalk;
 }
 

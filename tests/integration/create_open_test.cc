@@ -127,6 +127,26 @@ TEST_P(CreateAndOpen, TakesFewCalls) {
   EXPECT_EQ(client_->stats().rpcs, made_at);
 }
 
+// NAME-8: the OPEN of version 4 looks the name up; what it finds there is as it was.
+TEST_P(CreateAndOpen, ANameThatIsNotKnownIsNotLookedUpFirst) {
+  MakeFile("d/theirs", "hello");
+  MakeDirectory("d/directory");
+  MakeLink("theirs", "d/link");
+  ASSERT_TRUE(Open("d/first", kMayWrite, 0600, false).has_value());
+  for (const char* name : {"d/new", "d/theirs"}) {
+    const uint64_t before = client_->stats().rpcs;
+    auto opened = Open(name, kMayRead | kMayWrite, 0600, false);
+    ASSERT_TRUE(opened.has_value()) << name;
+    // LOOKUP, CREATE and SETATTR, or LOOKUP and GETATTR; OPEN.
+    EXPECT_LE(client_->stats().rpcs - before, version() == 3 ? 3u : 1u) << name;
+    EXPECT_EQ(Text(*opened->file), name == std::string("d/new") ? "" : "hello");
+  }
+  EXPECT_EQ(Open("d/directory", kMayRead, 0600, false).error(), std::errc::is_a_directory);
+  auto opened = Open("d/link", kMayRead, 0600, false);
+  ASSERT_TRUE(opened.has_value());
+  EXPECT_EQ(Text(*opened->file), "hello");
+}
+
 TEST_P(CreateAndOpen, WhatItMadeIsOpenForARemoval) {
   auto made = Open("d/file", kMayRead | kMayWrite, 0600, true);
   ASSERT_TRUE(made.has_value());
