@@ -145,9 +145,9 @@ void Connection::Receive(Lock& lock, Call& driver) {
     EndSent(Outcome::kNoMemory);
     return Break();
   }
-  // A lone caller: what follows the header comes into its memory.
+  // A reader, probably one of several: what follows the header comes into its memory.
   const bool may_place = driver.request_.data_into.size() >= RecordReader::kPlacedBytesMin;
-  if (may_place && in_flight_.size() == 1 && !reader_.is_placing()) {
+  if (may_place && reader_.is_between_records()) {
     space = space.first(std::min(space.size(), kHeaderReceiveBytes));
   }
   const bool wants_to_send = send_blocked_ && !sending_ && !queue_.empty();
