@@ -115,6 +115,8 @@ struct ResolveFlags {
 inline constexpr uint32_t kMayExecute = access_cache::kMayExec;
 inline constexpr uint32_t kMayWrite = access_cache::kMayWrite;
 inline constexpr uint32_t kMayRead = access_cache::kMayRead;
+// Of Open() and CreateAndOpen(), beside kMayWrite: O_TRUNC.
+inline constexpr uint32_t kTruncate = 8;
 
 // OFFSET_MAX of the kernel: no byte of a file lies behind it.
 inline constexpr uint64_t kFileBytesMax = INT64_MAX;
@@ -174,6 +176,11 @@ class File final {
   // fchmod(2), fchown(2), futimens(3) and ftruncate(2), which is invalid_argument without kMayWrite
   // and for a size above kFileBytesMax.
   [[nodiscard]] Result<Attributes> SetAttributesOf(const SetAttributes& attributes);
+  // For callers with a page cache (FUSE's keep_cache): whether no change by another client was
+  // noticed from an earlier open of the file in this Client until this one, which asks the server
+  // (close-to-open; not with nocto). False where the caches have forgotten the file meanwhile, or
+  // in doubt.
+  bool is_unchanged() const;
   // As of the last reply of any call about the file, with the size that writes gave it since. All 0
   // in the child of a fork(2).
   Attributes attributes() const;
@@ -326,8 +333,9 @@ class Node final {
   [[nodiscard]] Result<Attributes> Create(std::string_view path, uint32_t mode, bool exclusive,
                                           const Credential& credential) const;
   // Create() and Open() in one: open(2) with O_CREAT, or O_CREAT and O_EXCL. `rights`: kMayRead,
-  // kMayWrite or both, which a new file has whatever its `mode` says. Version 4 makes and opens a
-  // file by one OPEN, an `exclusive` one with a SETATTR after it; version 3 by CREATE and SETATTR.
+  // kMayWrite or both, which a new file has whatever its `mode` says; and kTruncate, which leaves
+  // one that exists empty. Version 4 makes and opens a file by one OPEN, an `exclusive` one with a
+  // SETATTR after it; version 3 by CREATE and SETATTR.
   [[nodiscard]] Result<OpenResult> CreateAndOpen(std::string_view path, uint32_t rights,
                                                  uint32_t mode, bool exclusive,
                                                  const Credential& credential) const;

@@ -222,6 +222,8 @@ Result<Attributes> File::SetAttributesOf(const SetAttributes& attributes) {
   return nfs::ChangeAttributes(superblock, *state_->inode, attributes, state_->credential->key());
 }
 
+bool File::is_unchanged() const { return state_->is_unchanged; }
+
 Attributes File::attributes() const {
   Attributes attributes;
   if (rcu::InForkedChild()) return attributes;

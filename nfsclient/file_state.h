@@ -14,10 +14,18 @@
 
 namespace nfswalk {
 
+// Whether a file can be opened so: rights, and kTruncate only with kMayWrite.
+constexpr bool IsOpenMode(uint32_t mode) {
+  const uint32_t rights = mode & ~kTruncate;
+  return rights != 0 && (rights & ~(kMayRead | kMayWrite)) == 0 &&
+         (rights == mode || (rights & kMayWrite) != 0);
+}
+
 // Shared with the data that was written through the file (nfs::OpenContext).
 struct File::State : nfs::OpenContext {
   nfs::Superblock& superblock;
   const uint32_t mode;  // kMayRead, kMayWrite
+  const bool is_unchanged;
 
   // From the first write on; guarded by the inode's lock.
   std::shared_ptr<nfs::DirtyData> dirty = nullptr;

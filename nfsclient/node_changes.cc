@@ -148,24 +148,31 @@ Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk,
                                      (rights & kMayRead) != 0, (rights & kMayWrite) != 0,
                                      walk.credential()->key());
   if (!created) return std::unexpected(created.error());
+  icache::Inode& inode = *created->inode;
+  const bool may_have_data =
+      created->attributes.size_bytes != 0 || nfs::HasInvalid(inode, icache::kRetained);
+  if ((rights & kTruncate) != 0 && may_have_data) {
+    const auto cut =
+        nfs::ChangeAttributes(superblock, inode, {.size_bytes = 0}, walk.credential()->key());
+    if (!cut) return std::unexpected(cut.error());
+    created->attributes = *cut;
+  }
   // Another client, or the lack of memory, may have taken the name away again.
   const vfs::PaddedName name(walk.last(), directory.get());
   const vfs::DentryRef at = superblock.dentries.Lookup(*directory, name.name());
   OpenResult result;
-  if (at && at.inode() == &*created->inode) result.found = FoundAt(superblock, directory, at);
+  if (at && at.inode() == &inode) result.found = FoundAt(superblock, directory, at);
   result.found.attributes = created->attributes;
   result.file.reset(new File(std::make_shared<File::State>(
       nfs::OpenContext{std::move(created->inode), std::move(created->state), walk.TakeCredential()},
-      superblock, rights)));
+      superblock, rights & ~kTruncate, nfs::NoteDataInUse(inode))));
   return result;
 }
 
 Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, uint32_t mode,
                                        bool exclusive, const Credential& credential) const {
   WalkRequest request = RequestOfName(superblock_, at_.get(), PathCall::kCreate, path);
-  if (rights == 0 || (rights & ~(kMayRead | kMayWrite)) != 0) {
-    return std::unexpected(std::errc::invalid_argument);
-  }
+  if (!IsOpenMode(rights)) return std::unexpected(std::errc::invalid_argument);
   const auto create = [&](RefWalk& walk) {
     return OpenCreated(superblock_, walk, rights, mode, exclusive);
   };

@@ -7,6 +7,7 @@
 #include "nfsclient/client.h"
 #include "nfsclient/file_state.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/change.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/walk.h"
@@ -101,20 +102,23 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   if (failed == kOk) failed = nfs::Revalidate(superblock, inode, key, ask);
   // A server may keep an unlinked file's handle valid while another client has it open.
   if (failed == kOk && !walk.force() && IsUnlinked(inode)) failed = protocol::kStale;
-  if (failed == kOk) failed = nfs::PermissionRef(superblock, inode, walk.credential(), mode);
+  const uint32_t rights = mode & ~kTruncate;
+  if (failed == kOk) failed = nfs::PermissionRef(superblock, inode, walk.credential(), rights);
   if (failed != kOk) return std::unexpected(failed);
+  if (rights != mode) {  // do_truncate() of open(2)
+    const auto cut = nfs::ChangeAttributes(superblock, inode, {.size_bytes = 0}, key);
+    if (!cut) return std::unexpected(cut.error());
+  }
   return std::unique_ptr<File>(new File(std::make_shared<File::State>(
       nfs::OpenContext{std::move(*counted), std::move(opened.state), walk.TakeCredential()},
-      superblock, mode)));
+      superblock, rights, nfs::NoteDataInUse(inode))));
 }
 
 Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
                                          const Credential& credential, ResolveFlags flags) const {
   WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kOpen, path, flags);
   if (request.error != kOk) return std::unexpected(request.error);
-  if (mode == 0 || (mode & ~(kMayRead | kMayWrite)) != 0) {
-    return std::unexpected(std::errc::invalid_argument);
-  }
+  if (!IsOpenMode(mode)) return std::unexpected(std::errc::invalid_argument);
   if (request.flags.cached) return std::unexpected(CachedError(superblock_));
   request.flags.open = superblock_.protocol->opens_by_name() && !path.empty();
   Result<std::unique_ptr<File>> file;

@@ -364,6 +364,10 @@ ssize_t nfswalk_append(nfswalk_file* file, const void* data, size_t bytes) {
   });
 }
 
+int nfswalk_is_unchanged(const nfswalk_file* file) {
+  return file == nullptr ? -EFAULT : static_cast<int>(file->file->is_unchanged());
+}
+
 int nfswalk_fstat(nfswalk_file* file, nfswalk_attributes* attributes) {
   if (file == nullptr || attributes == nullptr) return -EFAULT;
   if (nfswalk::rcu::InForkedChild()) return -ECANCELED;

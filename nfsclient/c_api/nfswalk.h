@@ -132,6 +132,8 @@ int nfswalk_cancel(nfswalk_cancellation* cancellation);
 #define NFSWALK_EXECUTE 1u
 #define NFSWALK_WRITE 2u
 #define NFSWALK_READ 4u
+/* Of nfswalk_open and nfswalk_create_open, beside NFSWALK_WRITE: O_TRUNC. */
+#define NFSWALK_TRUNCATE 8u
 
 struct nfswalk_time {
   int64_t seconds; /* since 1970, UTC */
@@ -233,8 +235,8 @@ int nfswalk_directory_lookup(nfswalk_directory* directory, const char* name, uns
  * about it is reported once to each open file, by the next write, append, fsync or close; that data
  * is lost, as fsync(2) has it. */
 
-/* `rights`: NFSWALK_READ, NFSWALK_WRITE or both. Creates nothing. Release with nfswalk_close,
- * which may wait for a version 4 server. */
+/* `rights`: NFSWALK_READ, NFSWALK_WRITE or both; NFSWALK_TRUNCATE. Creates nothing. Release with
+ * nfswalk_close, which may wait for a version 4 server. */
 int nfswalk_open(nfswalk_client* client, const char* path, unsigned rights,
                  const nfswalk_credential* credential, unsigned flags, nfswalk_file** file);
 /* Returns the bytes read, fewer than `bytes` only at the end of the file. Here and in
@@ -250,6 +252,9 @@ ssize_t nfswalk_pwrite(nfswalk_file* file, const void* data, size_t bytes, uint6
 ssize_t nfswalk_append(nfswalk_file* file, const void* data, size_t bytes);
 /* As of the last reply about the file, with the size that writes gave it since; sends nothing. */
 int nfswalk_fstat(nfswalk_file* file, struct nfswalk_attributes* attributes);
+/* For callers with a page cache (FUSE's keep_cache): 1 if no change by another client was noticed
+ * from an earlier open of the file by `client` until that of `file`; 0 also in doubt. */
+int nfswalk_is_unchanged(const nfswalk_file* file);
 /* fsync(2): of all that this client has written to the file. -ETIMEDOUT (a deadline) and -ENOMEM
  * lose nothing: call again. */
 int nfswalk_fsync(nfswalk_file* file);

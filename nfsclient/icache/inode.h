@@ -64,6 +64,7 @@ inline constexpr uint8_t kInvalidChange = 1;  // attributes, and whether a direc
 inline constexpr uint8_t kInvalidData = 2;    // the text of a symbolic link
 inline constexpr uint8_t kInvalidDirty = 4;   // attributes: data that was not sent is not in them
 inline constexpr uint8_t kRetained = 8;       // nfs/dirty_data.h has data of the file
+inline constexpr uint8_t kDataInUse = 16;     // opened since a change by others was noticed
 
 // Inode::flags.
 inline constexpr uint8_t kStale = 1;     // NFS_STALE: the server no longer knows the handle

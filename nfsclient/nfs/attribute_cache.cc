@@ -127,6 +127,8 @@ void NoteForeignChange(Superblock& superblock, Inode& inode, uint64_t now_ns) {
     inode.change_id.store(NewChangeId(superblock), std::memory_order_relaxed);
   }
   inode.access.Invalidate();
+  inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) & ~icache::kDataInUse,
+                      std::memory_order_relaxed);
   AddInvalid(inode, icache::kInvalidData);
   RestartLifetime(superblock, inode, now_ns);
 }
@@ -293,6 +295,13 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   if (OwnershipChanged(known, *wcc.after)) InvalidateRights(superblock, inode);
   StoreAttributes(superblock, inode, *wcc.after, stamp);
   return change_id;
+}
+
+bool NoteDataInUse(Inode& inode) {
+  const std::lock_guard guard(inode.lock);
+  const uint8_t invalid = inode.invalid.load(std::memory_order_relaxed);
+  AddInvalid(inode, icache::kDataInUse);
+  return (invalid & icache::kDataInUse) != 0;
 }
 
 void SetInvalid(Inode& inode, uint8_t bits, bool on) {

@@ -104,6 +104,9 @@ inline bool IsKnown(std::errc outcome) {
          outcome != std::errc::io_error;
 }
 
+// Returns whether this was called before without a change by another client noticed since.
+bool NoteDataInUse(icache::Inode& inode);
+
 // Sets or clears bits of Inode::invalid.
 void SetInvalid(icache::Inode& inode, uint8_t bits, bool on);
 

@@ -18,12 +18,12 @@
 #include "nfsclient/c_api/nfswalk.h"
 #endif
 
-#define CHECK(condition)                                                      \
-  do {                                                                        \
-    if (!(condition)) {                                                       \
+#define CHECK(condition)                                                            \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
       fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
-      exit(1);                                                                \
-    }                                                                         \
+      exit(1);                                                                      \
+    }                                                                               \
   } while (0)
 
 static nfswalk_client* client;
@@ -68,6 +68,13 @@ static void files(void) {
   shorter.size_bytes = 3;
   CHECK(nfswalk_fsetattr(file, &shorter, &attributes) == 0 && attributes.size_bytes == 3);
   CHECK(nfswalk_fsync(file) == 0);
+  CHECK(nfswalk_is_unchanged(file) == 0); /* not opened before */
+  CHECK(nfswalk_is_unchanged(NULL) == -EFAULT);
+  CHECK(nfswalk_close(file) == 0);
+  const unsigned truncate = NFSWALK_WRITE | NFSWALK_TRUNCATE;
+  CHECK(nfswalk_open(client, path("file"), truncate, NULL, 0, &file) == 0);
+  CHECK(nfswalk_is_unchanged(file) == 1);
+  CHECK(nfswalk_fstat(file, &attributes) == 0 && attributes.size_bytes == 0);
   CHECK(nfswalk_close(file) == 0);
   CHECK(nfswalk_open(client, path("none"), NFSWALK_READ, NULL, 0, &file) == -ENOENT);
 

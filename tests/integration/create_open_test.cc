@@ -3,6 +3,8 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "tests/fixtures/mounted_export.h"
@@ -157,6 +159,71 @@ TEST_P(CreateAndOpen, WhatItMadeIsOpenForARemoval) {
   made->file.reset();
   EXPECT_TRUE(std::filesystem::is_empty(Backing("d")));
   EXPECT_EQ(TextOf(*made->found.node), "-" + std::to_string(ESTALE));
+}
+
+// NAME-32.
+TEST_P(CreateAndOpen, TruncatesAFileThatExists) {
+  const auto open = [this](uint32_t rights) {
+    return client_->Open(Path("d/file"), rights, root_);
+  };
+  const auto create = [this](uint32_t rights) -> Result<std::unique_ptr<File>> {
+    auto made = Open("d/file", rights, 0644, false);
+    if (!made) return std::unexpected(made.error());
+    return std::move(made->file);
+  };
+  for (const std::function<Result<std::unique_ptr<File>>(uint32_t)>& call :
+       {std::function<Result<std::unique_ptr<File>>(uint32_t)>(open), {create}}) {
+    MakeFile("d/file", "hello");
+    auto other = client_->Open(Path("d/file"), kMayWrite, root_);
+    ASSERT_TRUE(other.has_value());
+    EXPECT_EQ(Put(**other, "written before, and not sent"), 28u);
+    EXPECT_EQ(call(kTruncate).error(), std::errc::invalid_argument);
+    EXPECT_EQ(call(kMayRead | kTruncate).error(), std::errc::invalid_argument);
+    auto file = call(kMayRead | kMayWrite | kTruncate);
+    ASSERT_TRUE(file.has_value());
+    EXPECT_EQ((*other)->Close(), kOk);
+    EXPECT_EQ(std::filesystem::file_size(Backing("d/file")), 0u);
+    EXPECT_EQ((*file)->attributes().size_bytes, 0u);
+    EXPECT_EQ(Put(**file, "new"), 3u);
+    EXPECT_EQ(Text(**file), "new");
+    EXPECT_EQ((*file)->Close(), kOk);
+    EXPECT_EQ(std::filesystem::file_size(Backing("d/file")), 3u);
+  }
+  std::filesystem::permissions(Backing("d/file"), std::filesystem::perms(0444));
+  client_->InvalidateCaches();
+  EXPECT_EQ(client_->Open(Path("d/file"), kMayWrite | kTruncate, Credential(1, 1)).error(),
+            std::errc::permission_denied);
+  EXPECT_EQ(std::filesystem::file_size(Backing("d/file")), 3u);
+}
+
+// NAME-33.
+TEST_P(CreateAndOpen, TellsWhetherAnotherClientChangedTheFile) {
+  MakeFile("d/file", "hello");
+  const auto is_unchanged = [this] {
+    auto file = client_->Open(Path("d/file"), kMayRead | kMayWrite, root_);
+    return file && (*file)->is_unchanged();
+  };
+  EXPECT_FALSE(is_unchanged());  // not opened before
+  EXPECT_TRUE(is_unchanged());
+  {
+    auto file = client_->Open(Path("d/file"), kMayWrite, root_);
+    ASSERT_TRUE(file.has_value());
+    EXPECT_EQ(Put(**file, "our own change"), 14u);
+    EXPECT_EQ((*file)->Close(), kOk);
+  }
+  EXPECT_TRUE(is_unchanged());
+  MakeFile("d/file", "another client's");
+  EXPECT_FALSE(is_unchanged());
+  EXPECT_TRUE(is_unchanged());
+  // One that has it open meanwhile.
+  auto reader = client_->Open(Path("d/file"), kMayRead, root_);
+  ASSERT_TRUE(reader.has_value());
+  MakeFile("d/file", "another client's again");
+  EXPECT_EQ(Text(**reader), "another client's");
+  reader->reset();
+  EXPECT_FALSE(is_unchanged());
+  client_->DropCaches();
+  EXPECT_FALSE(is_unchanged());
 }
 
 // NAME-29.
