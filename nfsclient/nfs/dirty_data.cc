@@ -10,6 +10,7 @@
 
 #include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/wire_limits.h"
+#include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
@@ -68,7 +69,7 @@ size_t DirtyData::Write(std::span<const std::byte> data, uint64_t offset_bytes,
   DirtyFiles& files = superblock_.dirty_files;
   size_t taken = 0;
   while (taken < data.size() && error == std::errc{}) {
-    if (2 * unstable_bytes_ >= files.bytes_max()) error = Commit();
+    error = KeepUnstableLimit();
     if (error == std::errc{} && files.IsFull()) error = Flush(Until::kCommitted);
     if (error != std::errc{}) break;
     taken += WriteChunk(data.subspan(taken), offset_bytes + taken, context, error);
@@ -155,6 +156,11 @@ void DirtyData::Insert(uint64_t offset_bytes, Extent extent) {
   }
   dirty_bytes_ += bytes;
   ++live_;
+  if (dirty_since_ns_.load() == 0) {
+    dirty_since_ns_.store(rcu::CoarseNowNs());
+    superblock_.flusher.NoteDirty(
+        [](DirtyFiles& files) { return FlushDue(files, rcu::CoarseNowNs()); });
+  }
   if (!HasInvalid(*inode_, icache::kInvalidDirty) || !HasInvalid(*inode_, icache::kRetained)) {
     SetInvalid(*inode_, icache::kInvalidDirty | icache::kRetained, true);
   }
@@ -201,6 +207,7 @@ void DirtyData::Cut(Extents::iterator at, uint64_t begin, uint64_t end) {
     rest.state = extent.state;
     rest.stability = extent.stability;
     rest.verifier = extent.verifier;
+    rest.written = extent.written;
     rest.last_read = extent.last_read;
     DirtySet place;
     place.insert(end);
@@ -307,6 +314,7 @@ std::errc DirtyData::Written(Extents::iterator at, const WrittenReply& reply) tr
     return {};
   }
   extent.verifier = reply.verifier;
+  extent.written = ++writes_;
   unstable_bytes_ += extent.size;
   const std::lock_guard lock(mutex_);
   extent.state = State::kUnstable;
@@ -375,7 +383,7 @@ std::errc DirtyData::Flush(Until until) {
     }
     if (error != std::errc{}) return error;
     if (!dirty_.empty()) continue;  // the rest of what was written in part
-    if (until == Until::kCommitted) error = Commit();
+    if (until == Until::kCommitted) error = CommitAll();
     if (error != std::errc{}) return error;
     if (dirty_.empty()) return {};
   }
@@ -386,35 +394,71 @@ std::errc DirtyData::LockAndFlush(Until until) {
   return lock ? Flush(until) : protocol::CallDeadline::Error();
 }
 
-// Of what the server has written. Those that its verifier does not vouch for are dirty again.
-std::errc DirtyData::Commit() {
-  const auto is_unstable = [](const auto& entry) { return entry.second.state == State::kUnstable; };
-  auto at = std::ranges::find_if(extents_, is_unstable);
+// Commits before a writer would have to wait for it: a long sequential write does not stall.
+std::errc DirtyData::KeepUnstableLimit() {
+  const size_t most = superblock_.dirty_files.bytes_max();
+  if (2 * unstable_bytes_ >= most && commit_.under_way != nullptr) return FinishCommit();
+  if (4 * unstable_bytes_ >= most && commit_.under_way == nullptr) return StartCommit();
+  return {};
+}
+
+// Of what the server has written until now.
+std::errc DirtyData::StartCommit() try {
+  const auto at = std::ranges::find_if(
+      extents_, [](const auto& entry) { return entry.second.state == State::kUnstable; });
   if (at == extents_.end()) return {};
-  const std::shared_ptr<const OpenContext> context = at->second.context;
-  if (!since_) since_ = Stamp(superblock_);
+  const std::shared_ptr<const OpenContext>& context = at->second.context;
+  commit_.since = Stamp(superblock_);
+  commit_.writes = writes_;
+  commit_.under_way =
+      superblock_.protocol->StartCommit(inode_->handle(), context->credential->key());
+  if (commit_.under_way == nullptr) return std::errc::not_enough_memory;
+  commit_.context = context;
+  return {};
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
+}
+
+// Those that its verifier does not vouch for are dirty again.
+std::errc DirtyData::FinishCommit() {
   protocol::CommitReply reply;
   try {
-    reply = superblock_.protocol->Commit(inode_->handle(), context->credential->key());
+    reply = commit_.under_way->Finish();
   } catch (const std::bad_alloc&) {
     reply.error = std::errc::not_enough_memory;
   }
+  commit_.under_way = nullptr;
+  const auto context = std::move(commit_.context);
   if (IsInterruption(reply.error)) return reply.error;
+  if (!since_ || commit_.since.generation < since_->generation) since_ = commit_.since;
   Note(reply.file.after);
   if (reply.error == protocol::kStale) MarkStale(superblock_, *inode_);
   if (reply.error != std::errc{}) errors_.Set(reply.error);
-  while (at != extents_.end()) {
-    const auto next = std::find_if(std::next(at), extents_.end(), is_unstable);
-    if (reply.error == std::errc{} && at->second.verifier != reply.verifier) {
-      at->second.stability = Stability::kFileSync;
-      MakeDirty(at);
-    } else {
-      Drop(at);
+  for (auto at = extents_.begin(); at != extents_.end();) {
+    const auto extent = at++;
+    if (extent->second.state != State::kUnstable || extent->second.written > commit_.writes) {
+      continue;
     }
-    at = next;
+    if (reply.error == std::errc{} && extent->second.verifier != reply.verifier) {
+      extent->second.stability = Stability::kFileSync;
+      MakeDirty(extent);
+    } else {
+      Drop(extent);
+    }
   }
   if (under_way_.empty()) UpdateInode();
   return {};
+}
+
+// Of all that is unstable.
+std::errc DirtyData::CommitAll() {
+  std::errc error{};
+  if (commit_.under_way != nullptr) error = FinishCommit();
+  if (error == std::errc{} && unstable_bytes_ > 0) {
+    error = StartCommit();
+    if (error == std::errc{}) error = FinishCommit();
+  }
+  return error;
 }
 
 void DirtyData::Note(const protocol::OptionalAttributes& after) {
@@ -424,7 +468,10 @@ void DirtyData::Note(const protocol::OptionalAttributes& after) {
 // nfs_post_op_update_inode_force_wcc(): WRITEs that were under way at the same time do not tell
 // what was before all of them.
 void DirtyData::UpdateInode() {
-  if (live_ == 0) SetInvalid(*inode_, icache::kRetained, false);
+  if (live_ == 0) {
+    SetInvalid(*inode_, icache::kRetained, false);
+    dirty_since_ns_.store(0);
+  }
   protocol::WeakCacheConsistency wcc{.before = {}, .after = std::exchange(after_, {})};
   if (wcc.after) {
     protocol::Attributes known;
@@ -483,6 +530,21 @@ std::errc FlushDirtyData(Superblock& superblock, Inode& inode, DirtyData::Until 
   if (!HasInvalid(inode, bits)) return {};
   const std::shared_ptr<DirtyData> data = superblock.dirty_files.Find(inode);
   return data == nullptr ? std::errc{} : data->LockAndFlush(until);
+}
+
+bool DirtyData::IsDue(uint64_t now_ns) const {
+  const uint64_t since_ns = dirty_since_ns_.load();
+  return since_ns != 0 &&
+         now_ns >= since_ns + uint64_t{1'000'000} * superblock_.options.dirty_expire_ms;
+}
+
+bool FlushDue(DirtyFiles& files, uint64_t now_ns) {
+  bool left = false;
+  for (const auto& data : files.All()) {
+    if (data->IsDue(now_ns)) (void)data->LockAndFlush(DirtyData::Until::kCommitted);
+    left |= data->dirty_since_ns() != 0;
+  }
+  return left;
 }
 
 void FlushInBackground(Superblock& superblock, std::shared_ptr<DirtyData> data) try {

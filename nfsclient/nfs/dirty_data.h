@@ -23,6 +23,7 @@
 #ifndef NFSWALK_NFSCLIENT_NFS_DIRTY_DATA_H_
 #define NFSWALK_NFSCLIENT_NFS_DIRTY_DATA_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -73,6 +74,11 @@ class DirtyData {
   [[nodiscard]] std::errc LockAndFlush(Until until);
 
   ErrorSequence& errors() { return errors_; }
+  // When the oldest of what is not on stable storage was written (rcu::CoarseNowNs()), or later; 0:
+  // all is.
+  uint64_t dirty_since_ns() const { return dirty_since_ns_.load(); }
+  // Whether that is older than the mount's dirty_expire_ms.
+  bool IsDue(uint64_t now_ns) const;
 
   // The size that the file has at least.
   uint64_t end_bytes();
@@ -114,6 +120,7 @@ class DirtyData {
     State state = State::kDirty;
     protocol::Stability stability = protocol::Stability::kUnstable;  // to be sent with
     uint64_t verifier = 0;                                           // kUnstable
+    uint64_t written = 0;                         // kUnstable: the number of its WRITE
     uint64_t last_read = 0;                       // kCommitted: of the READs that began before
     protocol::WriteUnderWay under_way = nullptr;  // kWriting
     DirtySet::node_type place =
@@ -138,7 +145,10 @@ class DirtyData {
   std::errc FinishOldest();
   std::errc Written(Extents::iterator at, const protocol::WrittenReply& reply);
   std::errc Refused(Extents::iterator at, std::errc error);
-  std::errc Commit();
+  std::errc KeepUnstableLimit();
+  std::errc StartCommit();
+  std::errc FinishCommit();
+  std::errc CommitAll();
   void MakeDirty(Extents::iterator at);
   void Drop(Extents::iterator at);
   void DropCommitted();
@@ -151,6 +161,7 @@ class DirtyData {
   const icache::InodeRef inode_;
   ErrorSequence errors_;
 
+  std::atomic<uint64_t> dirty_since_ns_{0};
   std::mutex mutex_;
   Extents extents_;
   size_t reads_ = 0;  // under way; this and below: guarded by mutex_
@@ -160,6 +171,14 @@ class DirtyData {
   std::deque<uint64_t> under_way_;  // extents by their offsets, the oldest first
   DirtySet dirty_;
   size_t dirty_bytes_ = 0, unstable_bytes_ = 0;
+  uint64_t writes_ = 0;  // that have ended
+  // A COMMIT under way: of WRITEs up to that number, with what the first of them was opened with.
+  struct {
+    std::shared_ptr<const OpenContext> context;
+    SendStamp since = {};
+    uint64_t writes = 0;
+    protocol::CommitUnderWay under_way = nullptr;
+  } commit_;
   size_t live_ = 0;                 // extents that are not kCommitted
   std::optional<SendStamp> since_;  // when the first of those under way was sent
   protocol::OptionalAttributes after_;
@@ -169,6 +188,9 @@ class DirtyData {
 // size and times are right (nfs_getattr()). Errors as Flush().
 [[nodiscard]] std::errc FlushDirtyData(Superblock& superblock, icache::Inode& inode,
                                        DirtyData::Until until = DirtyData::Until::kWritten);
+
+// Flushes the files that are due at `now_ns` (Flusher). Returns whether anything is dirty still.
+bool FlushDue(DirtyFiles& files, uint64_t now_ns);
 
 // For a Close() that was interrupted: by a thread that has no Deadline, as far as there is one.
 void FlushInBackground(Superblock& superblock, std::shared_ptr<DirtyData> data);

@@ -50,6 +50,10 @@ struct MountOptions {
   // a multiple of 1024, and 4096 for less than that.
   uint32_t rsize = 0;
   uint32_t wsize = 0;
+  // Not in URLs. How often a thread looks for what has been dirty for how long, which it writes:
+  // vm.dirty_writeback_centisecs (0: never) and vm.dirty_expire_centisecs, in milliseconds.
+  uint32_t dirty_writeback_ms = 5'000;
+  uint32_t dirty_expire_ms = 30'000;
   // Listings fetch attributes, which fill the caches; directories with many lookup misses are
   // listed ahead (list_ahead.h).
   bool rdirplus = true;

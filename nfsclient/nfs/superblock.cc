@@ -1,6 +1,7 @@
 #include "nfsclient/nfs/superblock.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -50,6 +51,7 @@ Superblock::Superblock(std::unique_ptr<protocol::Protocol> protocol_of_mount,
       dentries(directory_changes, cache_limits.dentries, InitialBuckets(cache_limits.dentries),
                /*names_per_chain=*/1, cache_limits.inodes),
       dirty_files(cache_limits.dirty_bytes),
+      flusher(dirty_files, std::chrono::milliseconds(options.dirty_writeback_ms)),
       fork_watch_(
           [](void* superblock) {
             static_cast<Superblock*>(superblock)->shut_down.store(true);
@@ -75,6 +77,7 @@ Superblock::~Superblock() {
   protocol->Shutdown();
   invalidations.Stop();
   background.Stop();
+  flusher.Stop();
   open_inodes.TakeAll();
   root = {};
   DropCaches();
@@ -84,6 +87,7 @@ void Superblock::Shutdown() {
   shut_down.store(true);
   walks_under_rcu.store(false);
   protocol->Shutdown();
+  flusher.Stop();
 }
 
 void Superblock::KeepInodeLimit() {

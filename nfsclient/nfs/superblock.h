@@ -19,6 +19,7 @@
 #include "nfsclient/nfs/departed_inodes.h"
 #include "nfsclient/nfs/dirty_files.h"
 #include "nfsclient/nfs/expired_children.h"
+#include "nfsclient/nfs/flusher.h"
 #include "nfsclient/nfs/invalidations.h"
 #include "nfsclient/nfs/memory_watcher.h"
 #include "nfsclient/nfs/mount_options.h"
@@ -92,7 +93,8 @@ class Superblock {
   // Memory of what was read ahead, at most dirty_files.bytes_max().
   std::atomic<size_t> read_ahead_bytes{0};
   vfs::DentryRef root;
-  Background background;  // stopped before anything is destroyed
+  Background background;  // this and below: stopped before anything is destroyed
+  Flusher flusher;
 
   rcu::CounterSet<kCounters> counters;
   // ATTR-9: orders attribute replies by when their requests were sent.

@@ -63,6 +63,17 @@ class WritePiece {
   Arguments3 arguments_;
 };
 
+class CommitPiece {
+ public:
+  explicit CommitPiece(const FileHandle& file)
+      : arguments_(NFS3_COMMIT, zdr_COMMIT3args, COMMIT3args{ToWire(file), 0, 0}) {}
+  const rpc::Request& request() const { return arguments_.request(); }
+  void Decode(XdrReader& in, CommitReply& reply) const { DecodeReply(in, reply); }
+
+ private:
+  const Arguments3 arguments_;
+};
+
 }  // namespace
 
 ReadReply Nfs3::Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
@@ -133,8 +144,16 @@ WriteUnderWay Nfs3::StartWrite(const FileHandle& file, uint64_t offset_bytes,
 
 CommitReply Nfs3::Commit(const FileHandle& file, const Credential& credential) {
   if (const std::errc error = CheckHandle(file); error != kOk) return Failure<CommitReply>(error);
-  const Arguments3 all(NFS3_COMMIT, zdr_COMMIT3args, COMMIT3args{ToWire(file), 0, 0});
+  const CommitPiece all(file);
   return caller_->Call<CommitReply>(credential, all.request(), kDecode);
+}
+
+CommitUnderWay Nfs3::StartCommit(const FileHandle& file, const Credential& credential) {
+  if (CheckHandle(file) != kOk) {
+    return std::make_unique<Ended<CommitReply>>(Failure<CommitReply>(kStale));
+  }
+  const auto again = [this, file, &credential] { return Commit(file, credential); };
+  return rpc::StartPiece<CommitPiece, CommitReply>(*caller_, credential, again, file);
 }
 
 }  // namespace nfswalk::protocol

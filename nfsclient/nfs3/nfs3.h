@@ -55,6 +55,7 @@ class Nfs3 final : public Protocol {
                            std::span<const std::byte> data, Stability stability,
                            const OpenState* state, const Credential& credential) override;
   CommitReply Commit(const FileHandle& file, const Credential& credential) override;
+  CommitUnderWay StartCommit(const FileHandle& file, const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;
   void ReadDirTogether(std::span<const ListQuestion> questions, const Credential& credential,

@@ -96,6 +96,28 @@ class WritePiece {
   rpc::Request request_;
 };
 
+class CommitPiece {
+ public:
+  CommitPiece(const FileHandle& file, const OwnerNames& owners) : owners_(owners) {
+    compound_.PutHandle(file).Commit().GetAttributes();
+    request_ = compound_.Encode();
+  }
+  const rpc::Request& request() const { return request_; }
+  void Decode(rpc::XdrReader& in, CommitReply& reply) const {
+    CompoundReader reader(in);
+    if (reader.Next(OP_PUTFH) && TakeCommit(reader, reply.verifier)) {
+      reply.file.after = TakeOptionalAttributes(reader, owners_);
+    } else {
+      reply.error = reader.error();
+    }
+  }
+
+ private:
+  const OwnerNames& owners_;
+  Compound compound_;
+  rpc::Request request_;
+};
+
 }  // namespace
 
 // Sends a piece by itself, again after the state that it needs was recovered.
@@ -167,15 +189,15 @@ WriteUnderWay Nfs4::StartWrite(const FileHandle& file, uint64_t offset_bytes,
 }
 
 CommitReply Nfs4::Commit(const FileHandle& file, const Credential& credential) {
-  Compound compound;
-  compound.PutHandle(file).Commit().GetAttributes();
-  return Call<CommitReply>(compound, credential, [&](CompoundReader& reader, CommitReply& reply) {
-    if (reader.Next(OP_PUTFH) && TakeCommit(reader, reply.verifier)) {
-      reply.file.after = TakeOptionalAttributes(reader, owners_);
-    } else {
-      reply.error = reader.error();
-    }
-  });
+  const CommitPiece all(file, owners_);
+  return caller_->Call<CommitReply>(
+      credential, all.request(),
+      [&](rpc::XdrReader& in, CommitReply& reply) { all.Decode(in, reply); });
+}
+
+CommitUnderWay Nfs4::StartCommit(const FileHandle& file, const Credential& credential) {
+  const auto again = [this, file, &credential] { return Commit(file, credential); };
+  return rpc::StartPiece<CommitPiece, CommitReply>(*caller_, credential, again, file, owners_);
 }
 
 }  // namespace nfswalk::protocol

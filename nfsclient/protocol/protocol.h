@@ -145,6 +145,7 @@ class Ended final : public UnderWay<Reply> {
 };
 using ReadUnderWay = std::unique_ptr<UnderWay<ReadReply>>;
 using WriteUnderWay = std::unique_ptr<UnderWay<WrittenReply>>;
+using CommitUnderWay = std::unique_ptr<UnderWay<CommitReply>>;
 // CREATE, MKDIR, SYMLINK, MKNOD. Without a handle the caller must look the name up.
 struct CreateReply {
   std::errc error{};
@@ -285,6 +286,10 @@ class Protocol {
   }
   // COMMIT of the whole file.
   virtual CommitReply Commit(const FileHandle& /*file*/, const Credential&) { return {}; }
+  // The same, as StartWrite().
+  virtual CommitUnderWay StartCommit(const FileHandle& file, const Credential& credential) {
+    return std::make_unique<Ended<CommitReply>>(Commit(file, credential));
+  }
   // Read() of `into` in pieces of up to `piece_bytes`, which may be under way at the same time.
   // Counts what came without a gap from the first byte on, until the end of the file or an error.
   virtual ReadReply ReadPieces(const FileHandle& file, uint64_t offset_bytes,

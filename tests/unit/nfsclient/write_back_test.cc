@@ -11,6 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "nfsclient/nfs/dirty_data.h"
+#include "nfsclient/nfs/superblock.h"
+#include "rcu/coarse_clock.h"
+#include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/fake_mount.h"
 
 namespace nfswalk {
@@ -142,8 +146,8 @@ TEST_P(WriteBack, AnErrorIsReportedOnceToEachOpenFile) {
         file_ = Open();
         const auto other = Open();
         ASSERT_EQ(other->PWrite(Data(0, 1), 0), 1u);
-        // A refused WRITE is made once more by itself.
-        server_.Inject(operation, {.status = status}, operation == op_.write ? kForEver : 1);
+        // A call that was refused is made once more by itself.
+        server_.Inject(operation, {.status = status}, kForEver);
         EXPECT_EQ(file_->PWrite(Data(0, 3 * kPiece), kPiece), 3 * kPiece);
         (void)client_->Stat("f", kUser);
         const bool at_commit = operation == op_.commit;
@@ -250,6 +254,50 @@ TEST_P(WriteBack, WhatADeadlineInterruptsStaysDirty) {
   EXPECT_EQ(ReadAll(*file_), Text(0, kPiece / 2));
   EXPECT_EQ(file_->Sync(), kOk);
   EXPECT_EQ(Stable(), Text(0, kPiece / 2));
+}
+
+// WIRE-25.
+TEST_P(WriteBack, WhatIsDirtyForLongIsDue) {
+  Mount();
+  nfs::DirtyFiles& files = ClientInternals::SuperblockOf(*client_).dirty_files;
+  ASSERT_EQ(file_->PWrite(Data(0, 10), 0), 10u);
+  const uint64_t now_ns = rcu::CoarseNowNs();
+  constexpr uint64_t kSecond = 1'000'000'000;
+  EXPECT_TRUE(nfs::FlushDue(files, now_ns + 29 * kSecond));
+  EXPECT_EQ(calls(op_.write), 0);
+  ASSERT_EQ(file_->PWrite(Data(0, 20), 0), 20u);  // as old as the first
+  EXPECT_FALSE(nfs::FlushDue(files, now_ns + 31 * kSecond));
+  EXPECT_EQ(calls(op_.write), 1);
+  EXPECT_EQ(Stable(), Text(0, 20));
+}
+
+TEST_P(WriteBack, AThreadWritesWhatIsDue) {
+  options_.dirty_writeback_ms = 1;
+  options_.dirty_expire_ms = 0;
+  Mount();
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_EQ(file_->PWrite(Data(0, 10), 10 * static_cast<size_t>(i)), 10u);
+    server_.AwaitCalls(op_.write, i);
+  }
+  client_->Shutdown();
+}
+
+// WIRE-25. What was written since is committed by another one.
+TEST_P(WriteBack, ACommitIsUnderWayBeforeAWriterWouldWaitForIt) {
+  options_.wsize = 64 << 10;
+  Mount();
+  nfs::DirtyFiles& files = ClientInternals::SuperblockOf(*client_).dirty_files;
+  files.Shrink();
+  const std::vector<std::byte> piece(options_.wsize, std::byte{'x'});
+  uint64_t at = 0;
+  for (; calls(op_.commit) == 0; at += piece.size()) {
+    ASSERT_LT(at, files.bytes_max());
+    ASSERT_EQ(file_->PWrite(piece, at), piece.size());
+  }
+  EXPECT_GE(at, files.bytes_max() / 4);
+  ASSERT_EQ(file_->PWrite(piece, at), piece.size());
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(Stable(), std::string(at + piece.size(), 'x'));
 }
 
 // The end of a lease (RFC 7530 9.5, 9.6.3).
