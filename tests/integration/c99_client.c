@@ -75,6 +75,7 @@ static void files(void) {
   CHECK(nfswalk_open(client, path("file"), truncate, NULL, 0, &file) == 0);
   CHECK(nfswalk_is_unchanged(file) == 1);
   CHECK(nfswalk_fstat(file, &attributes) == 0 && attributes.size_bytes == 0);
+  CHECK(nfswalk_pwrite(file, "hel", 3, 0) == 3);
   CHECK(nfswalk_close(file) == 0);
   CHECK(nfswalk_open(client, path("none"), NFSWALK_READ, NULL, 0, &file) == -ENOENT);
 
