@@ -50,6 +50,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +61,7 @@
 #include "nfsclient/nfs/mount_options.h"
 #include "nfsclient/nfs/node_id.h"
 #include "nfsclient/nfs/stats.h"
+#include "nfsclient/protocol/byte_range.h"
 #include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/types.h"
 #include "sunrpc_auth/credential.h"
@@ -94,6 +96,7 @@ using protocol::Device;
 using protocol::DirectoryEntry;
 using protocol::FileSystemSpace;
 using protocol::FileType;
+using protocol::LockType;
 using protocol::SetAttributes;
 using sunrpc_auth::Credential;
 
@@ -139,6 +142,16 @@ namespace walk {
 class RefWalk;
 }
 
+// A lock that is in the way.
+struct LockConflict {
+  LockType type = LockType::kRead;
+  uint64_t offset_bytes = 0;
+  uint64_t length_bytes = 0;  // 0: to the end of the file
+  // Who has it, if that is an owner of this Client.
+  std::optional<uint64_t> owner = {};
+  friend bool operator==(const LockConflict&, const LockConflict&) = default;
+};
+
 // An open file: the server's open state and the file's handle. Must not outlive its Client.
 //
 // What is written is kept until it is on the server's stable storage, at the latest by Sync() or
@@ -181,6 +194,29 @@ class File final {
   // (close-to-open; not with nocto). False where the caches have forgotten the file meanwhile, or
   // in doubt.
   bool is_unchanged() const;
+  // fcntl(2): advisory locks of `length_bytes` bytes, 0: to the end of the file, wherever that is.
+  // `owner` is whatever shares locks as a process does; it may use several Files of one file, and
+  // closing one of them unlocks all that it has there. With version 3 they hold among the Files of
+  // this Client only (nolock); with version 4 on the server, across its restarts. A lock that the
+  // server has dropped (the lease ended) makes reads, writes and locks by the File that took it
+  // fail with io_error, until its owner has unlocked all.
+  //
+  // Lock() makes visible what others wrote before they unlocked. Its data is on stable storage when
+  // Unlock() returns. Errors: bad_file_descriptor without kMayRead for kRead, kMayWrite for kWrite;
+  // invalid_argument if the offset is above kFileBytesMax, value_too_large if the end is.
+  //
+  // Waits for other owners (F_SETLKW); resource_deadlock_would_occur where one of this Client waits
+  // for this one. For those of other clients the server is asked again after 0.1 to 5 seconds.
+  [[nodiscard]] std::errc Lock(uint64_t owner, LockType type, uint64_t offset_bytes,
+                               uint64_t length_bytes);
+  // The same without waiting (F_SETLK): resource_unavailable_try_again.
+  [[nodiscard]] std::errc TryLock(uint64_t owner, LockType type, uint64_t offset_bytes,
+                                  uint64_t length_bytes);
+  [[nodiscard]] std::errc Unlock(uint64_t owner, uint64_t offset_bytes, uint64_t length_bytes);
+  // F_GETLK: one of the locks that keep TryLock() from it, nullopt if none does.
+  [[nodiscard]] Result<std::optional<LockConflict>> TestLock(uint64_t owner, LockType type,
+                                                             uint64_t offset_bytes,
+                                                             uint64_t length_bytes) const;
   // As of the last reply of any call about the file, with the size that writes gave it since. All 0
   // in the child of a fork(2).
   Attributes attributes() const;
@@ -195,6 +231,10 @@ class File final {
   Result<size_t> Read(std::span<std::byte> into, uint64_t offset_bytes);
   Result<size_t> ReadSequentially(std::span<std::byte> into, uint64_t offset_bytes);
   std::errc Flush();
+  std::errc FlushAtClose();
+  std::errc SetLock(uint64_t owner, LockType type, uint64_t offset_bytes, uint64_t length_bytes,
+                    bool wait);
+  void ReleaseLocks();
 
   std::shared_ptr<State> state_;
 };

@@ -202,6 +202,12 @@ std::errc File::Sync() {
 
 std::errc File::Close() {
   if (rcu::InForkedChild()) return std::errc::operation_canceled;
+  const std::errc error = FlushAtClose();
+  ReleaseLocks();
+  return error;
+}
+
+std::errc File::FlushAtClose() {
   if (state_->dirty == nullptr) return {};
   const std::errc error = Flush();
   // The data that is left, if any, refers to this state.

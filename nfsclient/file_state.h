@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "nfsclient/client.h"
+#include "nfsclient/nfs/byte_range_locks.h"
 #include "nfsclient/nfs/dirty_data.h"
 #include "nfsclient/nfs/error_sequence.h"
 #include "nfsclient/nfs/read_ahead.h"
@@ -30,6 +31,8 @@ struct File::State : nfs::OpenContext {
   // From the first write on; guarded by the inode's lock.
   std::shared_ptr<nfs::DirtyData> dirty = nullptr;
   nfs::ErrorSequence::Seen seen = 0;
+
+  nfs::FileLockOwners lock_owners = {};
 
   nfs::ReadAhead ahead = {};  // destroyed before what it reads with
 };

@@ -258,6 +258,35 @@ int nfswalk_is_unchanged(const nfswalk_file* file);
 /* fsync(2): of all that this client has written to the file. -ETIMEDOUT (a deadline) and -ENOMEM
  * lose nothing: call again. */
 int nfswalk_fsync(nfswalk_file* file);
+
+/* fcntl(2): advisory locks of `length_bytes` bytes, 0: to the end of the file, wherever that is.
+ * `owner` is whatever shares locks as a process does; it may use several open files of one file,
+ * and closing one of them unlocks all that it has there. With version 3 they hold among the open
+ * files of the client only (nolock), with version 4 on the server. -EIO by the open file that took
+ * a lock which the server has dropped, also of reads and writes, until its owner has unlocked all.
+ * -EBADF without the right that `type` needs; -EINVAL if offset_bytes is above INT64_MAX,
+ * -EOVERFLOW if the end is. */
+#define NFSWALK_READ_LOCK 1u  /* F_RDLCK */
+#define NFSWALK_WRITE_LOCK 2u /* F_WRLCK */
+/* Waits for other owners (F_SETLKW); -EDEADLK where one of this client waits for this one. */
+int nfswalk_lock(nfswalk_file* file, uint64_t owner, unsigned type, uint64_t offset_bytes,
+                 uint64_t length_bytes);
+/* F_SETLK: -EAGAIN instead. */
+int nfswalk_try_lock(nfswalk_file* file, uint64_t owner, unsigned type, uint64_t offset_bytes,
+                     uint64_t length_bytes);
+int nfswalk_unlock(nfswalk_file* file, uint64_t owner, uint64_t offset_bytes,
+                   uint64_t length_bytes);
+struct nfswalk_lock_conflict {
+  uint32_t type;
+  uint32_t has_owner; /* 0: another client has it, or the server does not say who */
+  uint64_t owner;
+  uint64_t offset_bytes;
+  uint64_t length_bytes;
+};
+/* F_GETLK: 1, and one of the locks that keep nfswalk_try_lock() from it, or 0. */
+int nfswalk_test_lock(nfswalk_file* file, uint64_t owner, unsigned type, uint64_t offset_bytes,
+                      uint64_t length_bytes, struct nfswalk_lock_conflict* conflict);
+
 /* close(2): as nfswalk_fsync(), and releases `file` whatever it returns. NULL: does nothing. */
 int nfswalk_close(nfswalk_file* file);
 

@@ -28,6 +28,7 @@ constexpr uint64_t kObjectsMax = 1'000'000'000;
 struct Parsed {
   MountOptions options;
   bool noac = false;
+  bool lock = false;
 };
 
 struct NumberOption {
@@ -100,6 +101,8 @@ constexpr FlagOption kFlags[] = {
     {"nocto", [](Parsed& parsed) { parsed.options.nocto = true; }},
     {"sync", [](Parsed& parsed) { parsed.options.sync = true; }},
     {"async", [](Parsed& parsed) { parsed.options.sync = false; }},
+    {"lock", [](Parsed& parsed) { parsed.lock = true; }},
+    {"nolock", [](Parsed& parsed) { parsed.lock = false; }},
     {"rdirplus", [](Parsed& parsed) { parsed.options.rdirplus = true; }},
     {"nordirplus", [](Parsed& parsed) { parsed.options.rdirplus = false; }},
     {"compound", [](Parsed& parsed) { parsed.options.compound = true; }},
@@ -356,6 +359,11 @@ std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url) {
   MountOptions& options = parsed.options;
   if (Status lifetimes = CheckLifetimes(options); !lifetimes) {
     return std::unexpected(std::move(lifetimes.error()));
+  }
+  if (parsed.lock && options.server.version == 3) {
+    return std::unexpected(
+        "option 'lock' with version 3: locks on the server (NLM) are not supported: accepted is "
+        "nolock, the default, whose locks hold among the open files of this client, or version=4");
   }
   // Whatever actimeo and its like say, before or after (ATTR-4).
   if (parsed.noac) {

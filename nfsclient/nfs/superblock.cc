@@ -75,6 +75,7 @@ std::expected<std::unique_ptr<Superblock>, std::string> Superblock::Create(
 Superblock::~Superblock() {
   memory_watch_.reset();
   protocol->Shutdown();
+  locks.Stop();
   invalidations.Stop();
   background.Stop();
   flusher.Stop();
@@ -86,6 +87,7 @@ Superblock::~Superblock() {
 void Superblock::Shutdown() {
   shut_down.store(true);
   walks_under_rcu.store(false);
+  locks.Stop();
   protocol->Shutdown();
   flusher.Stop();
 }

@@ -21,6 +21,7 @@
 #include "nfsclient/nfs/expired_children.h"
 #include "nfsclient/nfs/flusher.h"
 #include "nfsclient/nfs/invalidations.h"
+#include "nfsclient/nfs/lock_table.h"
 #include "nfsclient/nfs/memory_watcher.h"
 #include "nfsclient/nfs/mount_options.h"
 #include "nfsclient/nfs/nfs_inode.h"
@@ -90,6 +91,7 @@ class Superblock {
   OpenInodes open_inodes;
   Invalidations invalidations;
   DirtyFiles dirty_files;
+  LockTable locks;
   // Memory of what was read ahead, at most dirty_files.bytes_max().
   std::atomic<size_t> read_ahead_bytes{0};
   vfs::DentryRef root;

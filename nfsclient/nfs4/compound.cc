@@ -115,6 +115,17 @@ void Store(verifier4& wire, uint64_t verifier) {
   std::memcpy(wire, &verifier, sizeof wire);
 }
 
+// All ones: to the end of the file (RFC 7530 16.10).
+uint64_t LengthOf(ByteRange range) {
+  return range.last == ByteRange::kEnd ? UINT64_MAX : range.last - range.first + 1;
+}
+
+nfs_lock_type4 ToWire(LockType type) { return type == LockType::kRead ? READ_LT : WRITE_LT; }
+
+lock_owner4 LockOwnerOf(uint64_t client_id, std::string_view owner) {
+  return {client_id, {static_cast<u_int>(owner.size()), const_cast<char*>(owner.data())}};
+}
+
 uint32_t ShareAccess(const OpenArguments& arguments) {
   return (arguments.read ? OPEN4_SHARE_ACCESS_READ : 0u) |
          (arguments.write ? OPEN4_SHARE_ACCESS_WRITE : 0u);
@@ -455,6 +466,46 @@ Compound& Compound::ConfirmOpen(const StateId& state, uint32_t sequence) {
 
 Compound& Compound::Close(const StateId& state, uint32_t sequence) {
   Add(OP_CLOSE, kStateIdBytes + kXdrWordBytes).nfs_argop4_u.opclose = {sequence, ToWire(state)};
+  return *this;
+}
+
+Compound& Compound::Lock(const LockArguments& arguments) {
+  // Words: locktype, reclaim, new_lock_owner, lock_seqid.
+  LOCK4args& args =
+      Add(OP_LOCK, 4 * kXdrWordBytes + 2 * kXdrHyperBytes + kStateIdBytes).nfs_argop4_u.oplock;
+  args.locktype = ToWire(arguments.lock.type);
+  args.reclaim = arguments.reclaim ? 1 : 0;
+  args.offset = arguments.lock.range.first;
+  args.length = LengthOf(arguments.lock.range);
+  args.locker.new_lock_owner = arguments.first ? 1 : 0;
+  if (!arguments.first) {
+    args.locker.locker4_u.lock_owner = {ToWire(arguments.state), arguments.sequence};
+    return *this;
+  }
+  encoded_bytes_ += kXdrWordBytes + kXdrHyperBytes + XdrCounted(arguments.owner.size());
+  args.locker.locker4_u.open_owner = {arguments.open_sequence, ToWire(arguments.state),
+                                      arguments.sequence,
+                                      LockOwnerOf(arguments.client_id, arguments.owner)};
+  return *this;
+}
+
+Compound& Compound::TestLock(const RangeLock& lock, uint64_t client_id, std::string_view owner) {
+  Add(OP_LOCKT, kXdrWordBytes + 3 * kXdrHyperBytes + XdrCounted(owner.size()))
+      .nfs_argop4_u.oplockt = {ToWire(lock.type), lock.range.first, LengthOf(lock.range),
+                               LockOwnerOf(client_id, owner)};
+  return *this;
+}
+
+// Of either type: the server ignores it.
+Compound& Compound::Unlock(const StateId& state, uint32_t sequence, ByteRange range) {
+  Add(OP_LOCKU, 2 * kXdrWordBytes + kStateIdBytes + 2 * kXdrHyperBytes).nfs_argop4_u.oplocku = {
+      WRITE_LT, sequence, ToWire(state), range.first, LengthOf(range)};
+  return *this;
+}
+
+Compound& Compound::ReleaseLockOwner(uint64_t client_id, std::string_view owner) {
+  Add(OP_RELEASE_LOCKOWNER, kXdrHyperBytes + XdrCounted(owner.size()))
+      .nfs_argop4_u.oprelease_lockowner.lock_owner = LockOwnerOf(client_id, owner);
   return *this;
 }
 

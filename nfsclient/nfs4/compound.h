@@ -93,6 +93,11 @@ class Compound {
   Compound& Open(const OpenArguments& arguments);
   Compound& ConfirmOpen(const StateId& state, uint32_t sequence);
   Compound& Close(const StateId& state, uint32_t sequence);
+  // READ_LT and WRITE_LT: none that a server would queue.
+  Compound& Lock(const LockArguments& arguments);
+  Compound& TestLock(const RangeLock& lock, uint64_t client_id, std::string_view owner);
+  Compound& Unlock(const StateId& state, uint32_t sequence, ByteRange range);
+  Compound& ReleaseLockOwner(uint64_t client_id, std::string_view owner);
 
   size_t operations() const;
   // Returns the size of the encoded operations, without WRITE's data.

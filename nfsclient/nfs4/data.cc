@@ -26,7 +26,7 @@ struct WithStatus : Reply {
 
 // What the pieces of a transfer share. The state is as of its beginning: recovery is for the calls
 // that follow a piece that it failed.
-struct OpenFile {
+struct TransferFile {
   const FileHandle& file;
   const StateId state;
   const OwnerNames& owners;
@@ -34,9 +34,9 @@ struct OpenFile {
 
 class ReadPiece {
  public:
-  using Context = OpenFile;
+  using Context = TransferFile;
 
-  ReadPiece(const OpenFile& open, uint64_t offset_bytes, std::span<std::byte> into)
+  ReadPiece(const TransferFile& open, uint64_t offset_bytes, std::span<std::byte> into)
       : owners_(open.owners), into_(into) {
     compound_.PutHandle(open.file).Read(open.state, offset_bytes, into).GetAttributes();
     request_ = compound_.Encode();
@@ -63,9 +63,9 @@ class ReadPiece {
 
 class WritePiece {
  public:
-  using Context = OpenFile;
+  using Context = TransferFile;
 
-  WritePiece(const OpenFile& open, uint64_t offset_bytes, std::span<const std::byte> data,
+  WritePiece(const TransferFile& open, uint64_t offset_bytes, std::span<const std::byte> data,
              Stability stability)
       : owners_(open.owners), bytes_(data.size()), stability_(stability) {
     compound_.PutHandle(open.file).GetAttributes();
@@ -127,8 +127,9 @@ Reply Nfs4::Transfer(const FileHandle& file, uint64_t offset_bytes, Part part,
   part = part.first(std::min<size_t>(part.size(), kTransferBytesMax));
   Budget budget = caller_->NewBudget();
   for (;;) {
+    if (OpenFiles::HasLostLocks(state)) return Failure<Reply>(std::errc::io_error);
     const StateId used = OpenFiles::StateOf(state);
-    const Piece piece(OpenFile{file, used, owners_}, offset_bytes, part, settings...);
+    const Piece piece(TransferFile{file, used, owners_}, offset_bytes, part, settings...);
     auto reply = caller_->Call<WithStatus<Reply>>(
         credential, budget, piece.request(), [&](rpc::XdrReader& in, WithStatus<Reply>& decoded) {
           CompoundReader reader(in);
@@ -152,8 +153,10 @@ ReadReply Nfs4::ReadPieces(const FileHandle& file, uint64_t offset_bytes, std::s
   const auto read_one = [&](uint64_t at_bytes, std::span<std::byte> part) {
     return Read(file, at_bytes, part, state, credential);
   };
-  if (into.size() <= piece_bytes) return read_one(offset_bytes, into);
-  const OpenFile open{file, OpenFiles::StateOf(state), owners_};
+  if (into.size() <= piece_bytes || OpenFiles::HasLostLocks(state)) {
+    return read_one(offset_bytes, into);
+  }
+  const TransferFile open{file, OpenFiles::StateOf(state), owners_};
   return rpc::ReadPieces<ReadPiece>(*caller_, credential, open, offset_bytes, into, piece_bytes,
                                     read_one);
 }
@@ -171,7 +174,8 @@ ReadUnderWay Nfs4::StartRead(const FileHandle& file, uint64_t offset_bytes,
   const auto again = [this, file, offset_bytes, into, state, &credential] {
     return Read(file, offset_bytes, into, state, credential);
   };
-  const OpenFile open{file, OpenFiles::StateOf(state), owners_};
+  if (OpenFiles::HasLostLocks(state)) return std::make_unique<Ended<ReadReply>>(again());
+  const TransferFile open{file, OpenFiles::StateOf(state), owners_};
   return rpc::StartPiece<ReadPiece, ReadReply>(*caller_, credential, again, open, offset_bytes,
                                                into);
 }
@@ -183,7 +187,8 @@ WriteUnderWay Nfs4::StartWrite(const FileHandle& file, uint64_t offset_bytes,
     return WrittenReply(
         Transfer<WrittenReply, WritePiece>(file, offset_bytes, data, state, credential, stability));
   };
-  const OpenFile open{file, OpenFiles::StateOf(state), owners_};
+  if (OpenFiles::HasLostLocks(state)) return std::make_unique<Ended<WrittenReply>>(again());
+  const TransferFile open{file, OpenFiles::StateOf(state), owners_};
   return rpc::StartPiece<WritePiece, WrittenReply>(*caller_, credential, again, open, offset_bytes,
                                                    data, stability);
 }

@@ -102,6 +102,15 @@ bool TakeChange(CompoundReader& reader, int operation, ChangeInfo& directory) {
   return true;
 }
 
+// Takes a result that is a state id.
+bool TakeState(CompoundReader& reader, int operation, StateId& state) {
+  if (!reader.Next(operation)) return false;
+  const StateId taken = ReadState(reader.body());
+  if (!reader.TakeBody(true)) return false;
+  state = taken;
+  return true;
+}
+
 }  // namespace
 
 bool TakeHandle(CompoundReader& reader, FileHandle& handle) {
@@ -274,17 +283,41 @@ bool TakeOpen(CompoundReader& reader, OpenGrant& grant) {
 }
 
 bool TakeConfirmed(CompoundReader& reader, StateId& state) {
-  if (!reader.Next(OP_OPEN_CONFIRM)) return false;
-  const StateId taken = ReadState(reader.body());
-  if (!reader.TakeBody(true)) return false;
-  state = taken;
-  return true;
+  return TakeState(reader, OP_OPEN_CONFIRM, state);
 }
 
 bool TakeClosed(CompoundReader& reader) {
-  if (!reader.Next(OP_CLOSE)) return false;
-  (void)ReadState(reader.body());
-  return reader.TakeBody(true);
+  StateId ignored;
+  return TakeState(reader, OP_CLOSE, ignored);
+}
+
+bool TakeLocked(CompoundReader& reader, StateId& state) {
+  return TakeState(reader, OP_LOCK, state);
+}
+
+bool TakeUnlocked(CompoundReader& reader, StateId& state) {
+  return TakeState(reader, OP_LOCKU, state);
+}
+
+std::optional<RangeLock> TakeDenied(CompoundReader& reader) {
+  if (reader.status() != NFS4ERR_DENIED) return std::nullopt;
+  rpc::XdrReader& body = reader.body();
+  const uint64_t offset = body.U64();
+  const uint64_t length = body.U64();
+  const uint32_t type = body.U32();
+  (void)body.U64();                   // client id
+  (void)body.Bytes(kOpaqueBytesMax);  // owner
+  const bool good =
+      body.good() && offset <= ByteRange::kEnd && type >= READ_LT && type <= WRITEW_LT;
+  if (!good) {
+    reader.Fail();
+    return std::nullopt;
+  }
+  // 0: nfs-ganesha's length of a lock to the end of the file (4.3).
+  const uint64_t rest = ByteRange::kEnd - offset + 1;
+  const uint64_t bytes = length == 0 ? rest : std::min(length, rest);
+  return RangeLock{type == READ_LT || type == READW_LT ? LockType::kRead : LockType::kWrite,
+                   {offset, offset + bytes - 1}};
 }
 
 }  // namespace nfswalk::protocol

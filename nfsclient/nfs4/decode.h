@@ -101,6 +101,10 @@ bool TakeOpen(CompoundReader& reader, OpenGrant& grant);
 // OPEN_CONFIRM; CLOSE.
 bool TakeConfirmed(CompoundReader& reader, StateId& state);
 bool TakeClosed(CompoundReader& reader);
+bool TakeLocked(CompoundReader& reader, StateId& state);
+bool TakeUnlocked(CompoundReader& reader, StateId& state);
+// After a LOCK or LOCKT that failed: the lock of LOCK4denied, if it was NFS4ERR_DENIED.
+std::optional<RangeLock> TakeDenied(CompoundReader& reader);
 
 }  // namespace nfswalk::protocol
 

@@ -58,6 +58,11 @@ class Nfs4 final : public Protocol {
   OpenReply Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
                  bool read, bool write, const Credential& credential) override;
   bool opens_by_name() const override { return true; }
+  bool has_locks() const override { return true; }
+  LockReply Lock(const OpenState& open, uint64_t owner, const RangeLock& wanted) override;
+  std::errc Unlock(const OpenState& open, uint64_t owner, ByteRange range) override;
+  std::errc ReleaseLocks(const OpenState& open, uint64_t owner) override;
+  LockReply TestLock(const OpenState& open, uint64_t owner, const RangeLock& wanted) override;
   ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                  const OpenState* state, const Credential& credential) override;
   ReadReply ReadPieces(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,

@@ -1,4 +1,4 @@
-// state_id: state ids and the arguments of OPEN (RFC 7530 9).
+// state_id: state ids and the arguments of OPEN and LOCK (RFC 7530 9).
 //
 // Thread safety: as any value.
 #ifndef NFSWALK_NFSCLIENT_NFS4_STATE_ID_H_
@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "nfsclient/protocol/byte_range.h"
 #include "nfsclient/protocol/protocol.h"
 
 namespace nfswalk::protocol {
@@ -35,6 +36,19 @@ struct OpenArguments {
   uint64_t exclusive_verifier = 0;  // kExclusive
   std::string_view name;
   bool reclaim = false;  // CLAIM_PREVIOUS after a restart of the server; `name` is not used
+};
+
+// LOCK4args (RFC 7530 16.10).
+struct LockArguments {
+  RangeLock lock;
+  bool reclaim = false;
+  StateId state;          // of the lock-owner; of the open file if `first`
+  uint32_t sequence = 0;  // of the lock-owner
+  // open_to_lock_owner4: names a new lock-owner.
+  bool first = false;
+  uint32_t open_sequence = 0;  // of the open-owner
+  uint64_t client_id = 0;
+  std::string_view owner;
 };
 
 }  // namespace nfswalk::protocol

@@ -42,6 +42,7 @@ constexpr Row kRows[] = {
     {10006, EREMOTEIO},  // SERVERFAULT
     {10007, EINVAL},     // BADTYPE
     {10008, static_cast<int>(kJukebox)},
+    {10010, EAGAIN},  // DENIED: another owner's lock
     {10012, EAGAIN},  // LOCKED: a mandatory lock
     {10013, static_cast<int>(kJukebox)},
     {10014, ESTALE},           // FHEXPIRED
@@ -51,13 +52,16 @@ constexpr Row kRows[] = {
     {10019, EREMOTE},          // MOVED
     {10021, EPROTONOSUPPORT},  // MINOR_VERS_MISMATCH
     {10027, EINVAL},           // NOT_SAME: READDIR's cookie verifier (16.24)
+    {10028, EOPNOTSUPP},       // LOCK_RANGE: no part of a lock
     {10029, ELOOP},            // SYMLINK
     {10032, EOPNOTSUPP},       // ATTRNOTSUPP
     {10039, EINVAL},           // BADOWNER
     {10040, EINVAL},           // BADCHAR
     {10041, EINVAL},           // BADNAME
     {10042, EINVAL},           // BAD_RANGE
+    {10043, EOPNOTSUPP},       // LOCK_NOTSUPP: no upgrade or downgrade
     {10044, EOPNOTSUPP},       // OP_ILLEGAL
+    {10045, EDEADLK},          // DEADLOCK
     {10046, EBUSY},            // FILE_OPEN
 };
 

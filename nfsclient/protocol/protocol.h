@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "nfsclient/protocol/byte_range.h"
 #include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/file_handle.h"
 #include "nfsclient/protocol/types.h"
@@ -87,6 +88,11 @@ struct OpenReply {
   std::errc error{};
   std::unique_ptr<OpenState> state;  // null if the server keeps no state (version 3)
   OptionalAttributes attributes;
+};
+// LOCK, LOCKT.
+struct LockReply {
+  std::errc error{};  // resource_unavailable_try_again: another owner's lock is in the way
+  std::optional<RangeLock> conflict = {};  // that lock, as far as the server says
 };
 struct AccessReply {
   std::errc error{};
@@ -261,6 +267,24 @@ class Protocol {
   }
   // Returns whether Open() uses `directory` and `name`.
   virtual bool opens_by_name() const { return false; }
+  // Byte-range locks, where the server has them: of an `owner` in this client, who has one for each
+  // file, by whatever `open` of it. Advisory. Neither waits for the other owner. What is held is
+  // held until Unlock(), or until the `open` that the owner's first lock was made by is destroyed.
+  // io_error once the server has dropped a lock (a lease that expired), also for reads and writes
+  // by that `open`, until all of the owner is unlocked.
+  virtual bool has_locks() const { return false; }
+  virtual LockReply Lock(const OpenState& /*open*/, uint64_t /*owner*/, const RangeLock&) {
+    return {std::errc::no_lock_available};
+  }
+  virtual std::errc Unlock(const OpenState& /*open*/, uint64_t /*owner*/, ByteRange) {
+    return std::errc::no_lock_available;
+  }
+  // Unlocks all, of an owner that is not used any more by this `open`.
+  virtual std::errc ReleaseLocks(const OpenState& /*open*/, uint64_t /*owner*/) { return {}; }
+  // As Lock(), without taking it.
+  virtual LockReply TestLock(const OpenState& /*open*/, uint64_t /*owner*/, const RangeLock&) {
+    return {std::errc::no_lock_available};
+  }
   // `state`: from Open() of `file`, or null. Writes to `into` only before it returns, also behind
   // what the reply counts, as after an error.
   virtual ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,

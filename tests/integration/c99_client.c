@@ -68,6 +68,17 @@ static void files(void) {
   shorter.size_bytes = 3;
   CHECK(nfswalk_fsetattr(file, &shorter, &attributes) == 0 && attributes.size_bytes == 3);
   CHECK(nfswalk_fsync(file) == 0);
+  struct nfswalk_lock_conflict held = {0};
+  CHECK(nfswalk_try_lock(file, 1, NFSWALK_WRITE_LOCK, 2, 3) == 0);
+  CHECK(nfswalk_try_lock(file, 2, NFSWALK_READ_LOCK, 0, 0) == -EAGAIN);
+  CHECK(nfswalk_test_lock(file, 2, NFSWALK_READ_LOCK, 0, 0, &held) == 1);
+  CHECK(held.type == NFSWALK_WRITE_LOCK && held.offset_bytes == 2 && held.length_bytes == 3);
+  CHECK(held.has_owner == 1 && held.owner == 1);
+  CHECK(nfswalk_unlock(file, 1, 0, 0) == 0);
+  CHECK(nfswalk_test_lock(file, 2, NFSWALK_READ_LOCK, 0, 0, &held) == 0);
+  CHECK(nfswalk_lock(file, 2, NFSWALK_WRITE_LOCK, 0, 0) == 0);
+  CHECK(nfswalk_lock(file, 2, 0, 0, 0) == -EINVAL);
+  CHECK(nfswalk_lock(file, 2, NFSWALK_READ_LOCK, UINT64_MAX, 0) == -EINVAL);
   CHECK(nfswalk_is_unchanged(file) == 0); /* not opened before */
   CHECK(nfswalk_is_unchanged(NULL) == -EFAULT);
   CHECK(nfswalk_close(file) == 0);

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "nfsclient/nfs4/state/open_file.h"
 #include "nfsclient/nfs4/state/timed_mutex.h"
 #include "nfsclient/nfs4/status.h"
 #include "nfsclient/protocol/wire_limits.h"
@@ -26,61 +27,27 @@ constexpr std::chrono::milliseconds kStableState{100};
 
 }  // namespace
 
-// Lock order: `reopening` before `mutex`.
-struct OpenFiles::File {
-  // What READ and WRITE use.
-  struct State {
-    StateId id;
-    uint64_t generation = 0;  // of its client id
-    bool lost = false;        // cannot be reopened
-    // Time of the last reopening, if any.
-    Clock::time_point reopened = {};
-  };
-
-  State CurrentState() const {
-    const std::lock_guard lock(mutex);
-    return state;
-  }
-  void SetState(const State& later) {
-    const std::lock_guard lock(mutex);
-    state = later;
-  }
-
-  // What the file is reopened with. Constant once it is in files_.
-  FileHandle directory;
-  std::string name;
-  bool read = false;
-  bool write = false;
-  Credential credential;
-  FileHandle handle;
-
-  // Held while the file is reopened or closed. The thread that releases it closes a file that is
-  // `closed`: Close() may not wait so long.
-  TimedMutex reopening;
-  OpenOwner owner;                // guarded by reopening
-  bool closed_on_server = false;  // guarded by reopening; or need not be closed there
-  std::atomic<bool> closed{false};
-
-  mutable std::mutex mutex;
-  State state;  // guarded by mutex
-};
-
 class OpenFiles::State final : public OpenState {
  public:
   State(std::shared_ptr<OpenFiles> files, std::shared_ptr<File> file)
       : files_(std::move(files)), file_(std::move(file)) {}
   ~State() override { files_->Close(file_); }
 
-  static File& FileOf(const OpenState& state) { return *static_cast<const State&>(state).file_; }
+  const std::shared_ptr<File>& file() const { return file_; }
 
  private:
   const std::shared_ptr<OpenFiles> files_;
   const std::shared_ptr<File> file_;
 };
 
+const std::shared_ptr<OpenFiles::File>& OpenFiles::FileOf(const OpenState& state) {
+  return static_cast<const State&>(state).file();
+}
+
 OpenFiles::OpenFiles(rpc::Caller& caller, const OwnerNames& names)
     : caller_(caller),
       owners_(caller, names),
+      lock_owners_(caller),
       lease_(caller, [this](const LiveClient& client, Budget& budget) {
         return ReopenAll(client, budget);
       }) {}
@@ -148,6 +115,7 @@ void OpenFiles::Close(const std::shared_ptr<File>& file) {
 void OpenFiles::CloseOnServer(File& file, Budget& budget) {
   const std::unique_lock lock(file.reopening, budget.deadline());
   if (!lock || std::exchange(file.closed_on_server, true)) return;
+  ReleaseLocksOf(file, budget);
   const File::State now = file.CurrentState();
   // No CLOSE for an earlier client id: the server dropped its state.
   if (stopped_.load() || now.lost || now.generation != lease_.Current().generation) return;
@@ -155,7 +123,7 @@ void OpenFiles::CloseOnServer(File& file, Budget& budget) {
 }
 
 StateId OpenFiles::StateOf(const OpenState* state) {
-  return state == nullptr ? StateId() : State::FileOf(*state).CurrentState().id;
+  return state == nullptr ? StateId() : FileOf(*state)->CurrentState().id;
 }
 
 std::errc OpenFiles::Recover(const OpenState* state, const StateId& used, int status,
@@ -168,7 +136,7 @@ std::errc OpenFiles::Recover(const OpenState* state, const StateId& used, int st
     case StateError::kLeaseExpired:
     case StateError::kServerRestart:
       if (state == nullptr) break;
-      return RecoverFile(State::FileOf(*state), used, state_error, budget);
+      return RecoverFile(*FileOf(*state), used, state_error, budget);
     case StateError::kNone:
     case StateError::kOwner:
     case StateError::kRevoked:
@@ -272,6 +240,8 @@ OpenFiles::Reopened OpenFiles::ReopenLocked(Claim claim, File& file, const State
   if (ConcernsClient(state_error)) return {kOk, state_error};
   if (acquired.error != kOk && acquired.status == NFS4_OK) return {acquired.error};
   if (acquired.error == kOk && acquired.handle == file.handle) {
+    const Reopened locks = RecoverLocks(claim, file, acquired, client, budget);
+    if (locks.error != kOk || locks.state_error != StateError::kNone) return locks;
     later.id = acquired.state;
     later.generation = client.generation;
     later.reopened = Clock::now();

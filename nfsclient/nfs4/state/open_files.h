@@ -9,7 +9,12 @@
 // io_error from then on (RFC 7530 9.6.3). There are as many owners as files open at once
 // (open_owners.h).
 //
-// Thread safety: all functions; StateOf() and Recover() also on one OpenState. Destroying an
+// Locks are reclaimed with their file, before anything else uses it. Where it is opened by name
+// they are lost, as another client may have had them meanwhile: reads, writes and locks of the file
+// fail with io_error until their owner has unlocked them (NFS_LOCK_LOST of the kernel). So are
+// those that the server refuses to give back.
+//
+// Thread safety: all functions; those that take one OpenState also at once. Destroying an
 // OpenState needs exclusive access to it.
 #ifndef NFSWALK_NFSCLIENT_NFS4_STATE_OPEN_FILES_H_
 #define NFSWALK_NFSCLIENT_NFS4_STATE_OPEN_FILES_H_
@@ -18,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <unordered_set>
@@ -25,6 +31,8 @@
 
 #include "nfsclient/nfs4/owner_names.h"
 #include "nfsclient/nfs4/state/lease.h"
+#include "nfsclient/nfs4/state/lock_owners.h"
+#include "nfsclient/nfs4/state/open_file.h"
 #include "nfsclient/nfs4/state/open_owners.h"
 #include "nfsclient/nfs4/state/state_error.h"
 #include "nfsclient/nfs4/state_id.h"
@@ -70,6 +78,15 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   // that is not about state.
   std::errc Recover(const OpenState* state, const StateId& used, int status, Budget& budget);
 
+  // Byte-range locks, as in protocol.h.
+  LockReply Lock(const OpenState& state, uint64_t owner, const RangeLock& wanted, Budget& budget);
+  std::errc Unlock(const OpenState& state, uint64_t owner, ByteRange range, Budget& budget);
+  std::errc ReleaseLocks(const OpenState& state, uint64_t owner, Budget& budget);
+  LockReply TestLock(const OpenState& state, uint64_t owner, const RangeLock& wanted,
+                     Budget& budget);
+  // Returns whether a lock is lost that was made by this open file. False of null.
+  static bool HasLostLocks(const OpenState* state);
+
   // Ends the lease; from now on nothing is closed. Does not block.
   void Shutdown();
   // Joins the thread that renews. Preconditions: no call is in progress. An OpenState that is left
@@ -77,7 +94,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   void EndLease() { lease_.End(); }
 
  private:
-  struct File;
+  using File = OpenFile;
   class State;
   enum class Claim : uint8_t { kPrevious, kNull };
   struct Reopened {
@@ -87,6 +104,26 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
     StateError state_error = StateError::kNone;
   };
 
+  // What one LOCK or LOCKU came to.
+  struct LockAttempt {
+    std::errc error{};
+    std::optional<RangeLock> conflict = {};
+    // kNone: it has ended. kWait: again after a pause. Else: again once the lock-owner's open file
+    // is recovered.
+    StateError state_error = StateError::kNone;
+    bool retired = false;  // again, with another lock-owner
+    StateId used = {};     // of the open file
+  };
+
+  static const std::shared_ptr<File>& FileOf(const OpenState& state);
+  template <typename Find, typename Try>
+  LockAttempt RepeatLockCall(Budget& budget, Find find, Try attempt);
+  LockAttempt TryLock(LockOwner& owner, const RangeLock& wanted, Budget& budget);
+  LockAttempt TryUnlock(LockOwner& owner, ByteRange range, bool release, Budget& budget);
+  bool BeginLockCall(LockOwner& owner, LockAttempt& attempt, Budget& budget);
+  Reopened RecoverLocks(Claim claim, File& file, Acquired& opened, const LiveClient& client,
+                        Budget& budget);
+  void ReleaseLocksOf(File& file, Budget& budget);
   std::unique_ptr<OpenState> Register(const OpenRequest& request, const Credential& credential,
                                       uint64_t generation, Acquired acquired);
   void Close(const std::shared_ptr<File>& file);
@@ -107,6 +144,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   // Generation of the last client id for which the server answered NO_GRACE.
   std::atomic<uint64_t> reclaimed_generation_{0};
   OpenOwners owners_;
+  LockOwners lock_owners_;
   std::mutex mutex_;
   std::unordered_set<std::shared_ptr<File>> files_;  // guarded by mutex_
   Lease lease_;                                      // its thread uses the others

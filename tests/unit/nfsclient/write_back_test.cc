@@ -256,7 +256,7 @@ TEST_P(WriteBack, WhatADeadlineInterruptsStaysDirty) {
   EXPECT_EQ(Stable(), Text(0, kPiece / 2));
 }
 
-// WIRE-25.
+// WIRE-28.
 TEST_P(WriteBack, WhatIsDirtyForLongIsDue) {
   Mount();
   nfs::DirtyFiles& files = ClientInternals::SuperblockOf(*client_).dirty_files;
@@ -282,7 +282,7 @@ TEST_P(WriteBack, AThreadWritesWhatIsDue) {
   client_->Shutdown();
 }
 
-// WIRE-25. What was written since is committed by another one.
+// WIRE-28. What was written since is committed by another one.
 TEST_P(WriteBack, ACommitIsUnderWayBeforeAWriterWouldWaitForIt) {
   options_.wsize = 64 << 10;
   Mount();

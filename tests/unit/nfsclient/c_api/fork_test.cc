@@ -125,6 +125,8 @@ void Fork::ExpectEveryCallCanceled() {
       {"pread", [&] { return nfswalk_pread(file_, text, 4, 0); }},
       {"pwrite", [&] { return nfswalk_pwrite(file_, text, 4, 0); }},
       {"append", [&] { return nfswalk_append(file_, text, 4); }},
+      {"lock", [&] { return nfswalk_lock(file_, 1, NFSWALK_READ_LOCK, 0, 0); }},
+      {"unlock", [&] { return nfswalk_unlock(file_, 1, 0, 0); }},
       {"fsetattr", [&] { return nfswalk_fsetattr(file_, &mode, &a); }},
       {"fstat", [&] { return nfswalk_fstat(file_, &a); }},
       {"create", [&] { return nfswalk_create(client_, "new", 0600, 1, me_, &a); }},

@@ -176,8 +176,19 @@ TEST(MountUrl, TheLastOfOppositeFlagsCounts) {
 
 TEST(MountUrl, AFlagWithAValueIsRefused) {
   for (const char* name : {"hard", "soft", "ac", "noac", "cto", "nocto", "compound", "nocompound",
-                           "rdirplus", "nordirplus", "strict"}) {
+                           "rdirplus", "nordirplus", "strict", "lock", "nolock"}) {
     EXPECT_THAT(RefusalOf(std::string(name) + "=1"), HasSubstr("takes no value"));
+  }
+}
+
+TEST(MountUrl, LocksOfVersion3AreLocal) {
+  EXPECT_EQ(WithOptions("nolock").server.version, 3);
+  EXPECT_EQ(WithOptions("lock&nolock").server.version, 3);
+  EXPECT_EQ(WithOptions("lock&version=4").server.version, 4);
+  EXPECT_EQ(WithOptions("nolock&version=4").server.version, 4);
+  for (const char* options : {"lock", "nolock&lock", "version=4&lock&version=3"}) {
+    EXPECT_THAT(RefusalOf(options),
+                AllOf(HasSubstr("'lock' with version 3"), HasSubstr("accepted is nolock")));
   }
 }
 

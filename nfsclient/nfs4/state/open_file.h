@@ -1,0 +1,70 @@
+// open_file: a file open on the server.
+//
+// Thread safety: as marked.
+#ifndef NFSWALK_NFSCLIENT_NFS4_STATE_OPEN_FILE_H_
+#define NFSWALK_NFSCLIENT_NFS4_STATE_OPEN_FILE_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "nfsclient/nfs4/state/open_owners.h"
+#include "nfsclient/nfs4/state/timed_mutex.h"
+#include "nfsclient/nfs4/state_id.h"
+#include "nfsclient/protocol/protocol.h"
+
+namespace nfswalk::protocol {
+
+// Lock order: `reopening`, LockOwner::calling (lock_owners.h), `mutex`.
+struct OpenFile {
+  using Clock = std::chrono::steady_clock;
+
+  // What READ and WRITE use.
+  struct State {
+    StateId id;
+    uint64_t generation = 0;  // of its client id
+    bool lost = false;        // cannot be reopened
+    // Time of the last reopening, if any.
+    Clock::time_point reopened = {};
+  };
+
+  State CurrentState() const {
+    const std::lock_guard lock(mutex);
+    return state;
+  }
+  void SetState(const State& later) {
+    const std::lock_guard lock(mutex);
+    state = later;
+  }
+
+  // What the file is reopened with. Constant once it is in files_.
+  FileHandle directory;
+  std::string name;
+  bool read = false;
+  bool write = false;
+  Credential credential;
+  FileHandle handle;
+
+  // Held while the file is reopened or closed. The thread that releases it closes a file that is
+  // `closed`: Close() may not wait so long.
+  TimedMutex reopening;
+  OpenOwner owner;                // guarded by reopening
+  bool closed_on_server = false;  // guarded by reopening; or need not be closed there
+  std::atomic<bool> closed{false};
+
+  // A lock-owner's first LOCK has used the open-owner's sequence and got no reply. Guarded by
+  // reopening.
+  bool first_lock_unanswered = false;
+  // Lock-owners whose locks the server has dropped.
+  std::atomic<size_t> lost_lock_owners{0};
+
+  mutable std::mutex mutex;
+  State state;  // guarded by mutex
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_NFS4_STATE_OPEN_FILE_H_

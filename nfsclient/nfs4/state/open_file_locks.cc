@@ -1,0 +1,270 @@
+// Byte-range locks of open files, and their recovery (RFC 7530 9.4 to 9.6, 9.11).
+#include <utility>
+
+#include "nfsclient/nfs4/compound.h"
+#include "nfsclient/nfs4/decode.h"
+#include "nfsclient/nfs4/state/open_files.h"
+#include "nfsclient/nfs4/status.h"
+#include "nfsclient/protocol/wire_limits.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+namespace nfswalk::protocol {
+namespace {
+
+// Limit of recoveries by one call.
+constexpr int kRecoveriesMax = 4;
+
+struct TestReply : LockReply {
+  int status = 0;
+};
+
+}  // namespace
+
+bool OpenFiles::HasLostLocks(const OpenState* state) {
+  return state != nullptr && FileOf(*state)->lost_lock_owners.load() != 0;
+}
+
+// Repeats `attempt(owner)` of the lock-owner that `find()` returns, if any, until it has ended.
+template <typename Find, typename Try>
+OpenFiles::LockAttempt OpenFiles::RepeatLockCall(Budget& budget, Find find, Try attempt) {
+  for (int recoveries = 0; recoveries < kRecoveriesMax;) {
+    const std::shared_ptr<LockOwner> owner = find();
+    if (owner == nullptr) return {};
+    LockAttempt made = attempt(*owner);
+    if (made.error == kOk && made.retired) continue;
+    if (made.error != kOk || made.state_error == StateError::kNone) return made;
+    File& file = *owner->file;
+    if (made.state_error == StateError::kWait) {
+      made.error = caller_.PauseForJukebox(budget);
+    } else {
+      ++recoveries;
+      made.error = RecoverFile(file, made.used, made.state_error, budget);
+    }
+    if (file.closed.load()) CloseOnServer(file, budget);
+    if (made.error != kOk) return made;
+  }
+  return {std::errc::io_error};
+}
+
+LockReply OpenFiles::Lock(const OpenState& state, uint64_t number, const RangeLock& wanted,
+                          Budget& budget) {
+  const LockAttempt made = RepeatLockCall(
+      budget, [&] { return lock_owners_.FindOrMake(FileOf(state), number); },
+      [&](LockOwner& owner) { return TryLock(owner, wanted, budget); });
+  return {made.error, made.conflict};
+}
+
+std::errc OpenFiles::Unlock(const OpenState& state, uint64_t number, ByteRange range,
+                            Budget& budget) {
+  return RepeatLockCall(
+             budget, [&] { return lock_owners_.Find(FileOf(state)->handle, number); },
+             [&](LockOwner& owner) { return TryUnlock(owner, range, false, budget); })
+      .error;
+}
+
+std::errc OpenFiles::ReleaseLocks(const OpenState& state, uint64_t number, Budget& budget) {
+  return RepeatLockCall(
+             budget, [&] { return lock_owners_.Find(FileOf(state)->handle, number); },
+             [&](LockOwner& owner) { return TryUnlock(owner, {}, true, budget); })
+      .error;
+}
+
+// Settles what is unanswered. False: `attempt` says why there is nothing to send. Preconditions:
+// its turn.
+bool OpenFiles::BeginLockCall(LockOwner& owner, LockAttempt& attempt, Budget& budget) {
+  File& file = *owner.file;
+  const LiveClient client = lease_.Current();
+  const File::State now = file.CurrentState();
+  attempt.used = now.id;
+  attempt.retired = owner.retired;
+  if (owner.retired || owner.lost) return false;
+  // Its thread is about to retire the owner.
+  if (file.closed.load()) {
+    attempt.state_error = StateError::kWait;
+    return false;
+  }
+  if (now.lost) {
+    lock_owners_.Lose(owner);
+    attempt.error = std::errc::io_error;
+    return false;
+  }
+  // Not reopened yet.
+  if (now.generation != client.generation) {
+    attempt.state_error = StateError::kState;
+    return false;
+  }
+  const LockOwners::Opener opener{file.owner, now.id, client.id};
+  if (!owner.known && file.first_lock_unanswered && !owner.unanswered) {
+    for (const auto& other : lock_owners_.Of(file)) {
+      if (other.get() == &owner) continue;
+      const std::unique_lock calling(other->calling, budget.deadline());
+      attempt.error = calling ? lock_owners_.Settle(*other, opener, budget) : CallDeadline::Error();
+      if (attempt.error != kOk) return false;
+    }
+  }
+  attempt.error = lock_owners_.Settle(owner, opener, budget);
+  attempt.retired = owner.retired;
+  return attempt.error == kOk && !attempt.retired;
+}
+
+OpenFiles::LockAttempt OpenFiles::TryLock(LockOwner& owner, const RangeLock& wanted,
+                                          Budget& budget) {
+  LockAttempt attempt;
+  const LockTurn turn(owner, budget.deadline());
+  if (!turn) return {CallDeadline::Error()};
+  if (!BeginLockCall(owner, attempt, budget)) {
+    if (owner.lost && !owner.retired) attempt.error = std::errc::io_error;
+    return attempt;
+  }
+  const bool first = !owner.known;
+  const LockOwners::Opener opener{owner.file->owner, attempt.used, lease_.Current().id};
+  const LockOwners::Answer answer =
+      lock_owners_.Send(owner, {LockCall::Kind::kLock, wanted}, opener, budget);
+  attempt.error = answer.error;
+  attempt.conflict = answer.conflict;
+  if (answer.error != kOk) return attempt;
+  const StateError state_error = StateErrorOf(answer.status);
+  switch (state_error) {
+    case StateError::kNone:
+      attempt.error = answer.status == NFS4ERR_OPENMODE ? std::errc::bad_file_descriptor
+                                                        : ErrnoOfStatus4(answer.status);
+      break;
+    case StateError::kOwner:
+    case StateError::kState:
+    case StateError::kRevoked:
+      // Of the open file if it is the first.
+      if (first && state_error != StateError::kRevoked) {
+        attempt.state_error = StateError::kState;
+        break;
+      }
+      lock_owners_.Lose(owner);
+      // With nothing to lose another lock-owner does as well.
+      attempt.retired = owner.retired && !first;
+      if (!attempt.retired) attempt.error = std::errc::io_error;
+      break;
+    default:
+      attempt.state_error = state_error;
+  }
+  if (first && attempt.state_error == StateError::kNone) lock_owners_.RetireIfUnused(owner);
+  return attempt;
+}
+
+// `release`: the owner is not used any more.
+OpenFiles::LockAttempt OpenFiles::TryUnlock(LockOwner& owner, ByteRange range, bool release,
+                                            Budget& budget) {
+  LockAttempt attempt;
+  const LockTurn turn(owner, budget.deadline());
+  if (!turn) return {CallDeadline::Error()};
+  if (!BeginLockCall(owner, attempt, budget)) {
+    if (!owner.lost || owner.retired) return attempt;
+    lock_owners_.Forget(owner, range);
+    return {};
+  }
+  const LockOwners::Opener opener{owner.file->owner, attempt.used, lease_.Current().id};
+  LockOwners::Answer answer;
+  if (owner.ranges.Overlaps(range)) {
+    answer = lock_owners_.Send(owner, {LockCall::Kind::kUnlock, {LockType::kWrite, range}}, opener,
+                               budget);
+  }
+  if (answer.error != kOk) return {answer.error};
+  const StateError state_error = StateErrorOf(answer.status);
+  switch (state_error) {
+    case StateError::kNone:
+      attempt.error = ErrnoOfStatus4(answer.status);
+      break;
+    case StateError::kOwner:
+    case StateError::kState:
+    case StateError::kRevoked:
+      // The server no longer has any lock of this owner.
+      lock_owners_.Lose(owner);
+      if (owner.lost) lock_owners_.Forget(owner, range);
+      return {};
+    default:
+      attempt.state_error = state_error;
+  }
+  if (answer.status != NFS4_OK || !owner.ranges.empty()) return attempt;
+  if (release || lock_owners_.Of(*owner.file).size() > LockOwners::kIdleMax) {
+    lock_owners_.Release(owner, opener, budget);
+  }
+  return attempt;
+}
+
+LockReply OpenFiles::TestLock(const OpenState& state, uint64_t number, const RangeLock& wanted,
+                              Budget& budget) {
+  File& file = *FileOf(state);
+  std::string name;
+  if (const auto owner = lock_owners_.Find(file.handle, number)) {
+    const std::unique_lock calling(owner->calling, budget.deadline());
+    if (!calling) return {CallDeadline::Error()};
+    if (owner->lost) return {std::errc::io_error};
+    name = owner->name;
+  }
+  if (name.empty()) name = lock_owners_.NewName();
+  for (int tries = 0; tries < kRecoveriesMax; ++tries) {
+    const auto client = lease_.Client(budget);
+    if (!client) return {client.error()};
+    Compound compound;
+    compound.PutHandle(file.handle).TestLock(wanted, client->id, name);
+    const auto reply = CallCompound<TestReply>(caller_, compound, file.credential, budget,
+                                               [](CompoundReader& reader, TestReply& tested) {
+                                                 if (reader.Next(OP_PUTFH) && reader.Next(OP_LOCKT))
+                                                   return;
+                                                 tested.status = reader.status();
+                                                 tested.conflict = TakeDenied(reader);
+                                                 tested.error = reader.error();
+                                               });
+    const StateError state_error = StateErrorOf(reply.status);
+    if (!ConcernsClient(state_error)) return reply;
+    const std::errc error = lease_.Replace(client->generation, state_error, budget);
+    if (error != kOk) return {error};
+  }
+  return {std::errc::io_error};
+}
+
+// Before the file that was reopened as `opened` is used. Preconditions: file.reopening is held.
+OpenFiles::Reopened OpenFiles::RecoverLocks(Claim claim, File& file, Acquired& opened,
+                                            const LiveClient& client, Budget& budget) {
+  const LockOwners::Opener opener{opened.owner, opened.state, client.id};
+  file.first_lock_unanswered = false;
+  for (const auto& owner : lock_owners_.Of(file)) {
+    const std::unique_lock calling(owner->calling, budget.deadline());
+    if (!calling) return {CallDeadline::Error()};
+    if (claim == Claim::kNull) {
+      lock_owners_.Lose(*owner);
+      continue;
+    }
+    const LockOwners::Answer answer = lock_owners_.Reclaim(*owner, opener, budget);
+    if (answer.error != kOk) return {answer.error};
+    if (answer.status != NFS4_OK) return {kOk, StateErrorOf(answer.status)};
+  }
+  return {};
+}
+
+// At the end of an open file. Preconditions: file.reopening is held.
+void OpenFiles::ReleaseLocksOf(File& file, Budget& budget) {
+  const LiveClient client = lease_.Current();
+  const File::State now = file.CurrentState();
+  const bool send = !stopped_.load() && !now.lost && now.generation == client.generation;
+  const LockOwners::Opener opener{file.owner, now.id, client.id};
+  for (const auto& owner : lock_owners_.Of(file)) {
+    const std::unique_lock calling(owner->calling, budget.deadline());
+    if (!calling) {
+      lock_owners_.TakeOut(*owner);
+      continue;
+    }
+    if (send && lock_owners_.Settle(*owner, opener, budget) == kOk && owner->known) {
+      if (!owner->ranges.empty()) {
+        (void)lock_owners_.Send(*owner, {LockCall::Kind::kUnlock, {}}, opener, budget);
+      }
+      lock_owners_.Release(*owner, opener, budget);
+    }
+    lock_owners_.Retire(*owner);
+  }
+}
+
+}  // namespace nfswalk::protocol
