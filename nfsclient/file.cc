@@ -12,6 +12,7 @@
 #include "nfsclient/nfs/change.h"
 #include "nfsclient/nfs/dirty_data.h"
 #include "rcu/fork.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk {
 
@@ -68,6 +69,7 @@ Result<size_t> File::ReadSequentially(std::span<std::byte> into, uint64_t offset
                                       state_->credential->key()};
   bool eof = false;
   size_t done = state_->ahead.TryRead(source, into, offset_bytes, eof);
+  NFSWALK_SYNC_POINT("file:read-ahead-taken");
   if (done < into.size() && !eof) {
     const auto rest = Read(into.subspan(done), offset_bytes + done);
     if (!rest && done == 0) return rest;

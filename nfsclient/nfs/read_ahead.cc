@@ -39,16 +39,19 @@ size_t ReadAhead::TryRead(const Source& source, std::span<std::byte> into, uint6
   size_t done = 0;
   while (done < into.size() && !pieces_.empty() && !eof) {
     Piece& piece = pieces_.front();
+    const uint64_t from = offset_bytes + done;
+    if (from < piece.offset_bytes) break;  // another reader has taken what was before it
     if (!Finish(source, piece)) {
       pieces_.clear();
       break;
     }
-    const size_t at = offset_bytes + done - piece.offset_bytes;
-    const size_t count = std::min(into.size() - done, piece.count_bytes - at);
-    std::memcpy(into.data() + done, piece.data.get() + at, count);
+    const uint64_t at = from - piece.offset_bytes;
+    const uint64_t left = piece.count_bytes - std::min<uint64_t>(at, piece.count_bytes);
+    const size_t count = std::min<uint64_t>(into.size() - done, left);
+    if (count != 0) std::memcpy(into.data() + done, piece.data.get() + at, count);
     done += count;
-    if (at + count < piece.count_bytes) break;
-    eof = piece.eof;
+    if (count < left) break;
+    eof = piece.eof && at <= piece.count_bytes;  // else another reader has gone past it
     const bool is_short = piece.count_bytes < piece.size;
     pieces_.pop_front();
     if (is_short) pieces_.clear();
@@ -108,7 +111,8 @@ void ReadAhead::Extend(const Source& source) try {
   Superblock& superblock = source.superblock;
   protocol::Attributes known;
   if (superblock.acregmin_ns == 0 || !CopyAttributesRcu(source.inode, known)) return;
-  if (pieces_.empty()) {
+  if (pieces_.empty() || ahead_bytes_ < last_end_bytes_) {
+    pieces_.clear();
     ahead_bytes_ = last_end_bytes_;
     writes_ = superblock.dirty_files.Writes(source.inode);
     attributes_.reset();

@@ -70,8 +70,9 @@ class ReadAhead {
   bool Finish(const Source& source, Piece& piece);
   void Extend(const Source& source);
 
-  std::mutex mutex_;         // only tried; held across RPCs
-  std::list<Piece> pieces_;  // without a gap, from last_end_bytes_ or before
+  std::mutex mutex_;  // only tried; held across RPCs
+  // Without a gap. Several readers may take what is before last_end_bytes_ twice, or go past it.
+  std::list<Piece> pieces_;
   uint64_t last_end_bytes_ = 0;
   uint64_t ahead_bytes_ = 0;  // the end of pieces_
   size_t window_bytes_ = 0;   // 0: not sequential

@@ -9,13 +9,16 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "nfsclient/nfs/superblock.h"
+#include "rcu/sync_point.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/fake_mount.h"
+#include "tests/race/interleavings.h"
 
 namespace nfswalk {
 namespace {
@@ -210,6 +213,24 @@ TEST_P(ReadAhead, ReadersOfOneOpenFileAllSeeIt) {
     });
   }
 }
+
+#ifndef NDEBUG
+// The second reads from where the first has taken data, and less or more of it.
+TEST_P(ReadAhead, ReadersAtOnePlaceBothSeeIt) {
+  Mount(whole());
+  for (const size_t bytes : {kPiece / 2, 5 * kPiece / 2, 6 * kPiece}) {
+    file_ = Open(kMayRead);
+    ReadSome(4);
+    std::optional<Actor> first;
+    const StopAt taken("file:read-ahead-taken");
+    first.emplace(
+        [this] { EXPECT_EQ(Read(*file_, 4 * kPiece, 2 * kPiece), Text(4 * kPiece, 2 * kPiece)); });
+    ASSERT_TRUE(taken.Reached(*first));
+    EXPECT_EQ(ReadOn(*file_, 4 * kPiece, bytes), whole().substr(4 * kPiece)) << bytes;
+  }
+  rcu::SyncPointScript::ClearAll();
+}
+#endif
 
 TEST_P(ReadAhead, ADeadlineLosesNothing) {
   Mount(whole());
