@@ -72,13 +72,12 @@ uint64_t PauseMaxNs(const Superblock& superblock) {
   return std::min({kPauseMaxNs, superblock.acregmin_ns, superblock.acdirmin_ns});
 }
 
-constexpr size_t kIfUnknown = 4;
 constexpr size_t kEntriesPerCall = 64;
 
 // True for the child of a row that makes a listing due, and again for 16 times as many. An entry
 // costs about a 64th of a call.
 bool IsDue(size_t children, size_t entries) {
-  size_t due = entries == 0 ? kIfUnknown : std::max<size_t>(2, entries / kEntriesPerCall);
+  size_t due = entries == 0 ? kNamesToList : std::max<size_t>(2, entries / kEntriesPerCall);
   while (due < children) due *= 16;
   return due == children;
 }
@@ -96,7 +95,7 @@ struct BatchListing {
 
 bool PaysToList(icache::Inode& directory, size_t names) {
   constexpr uint64_t kEntryBytesMin = 20;  // tmpfs
-  if (names < kIfUnknown) return false;
+  if (names < kNamesToList) return false;
   size_t expected = directory.lookup_misses.entries();
   if (expected == 0) {
     protocol::Attributes attributes;

@@ -21,6 +21,8 @@
 namespace nfswalk::nfs {
 
 inline constexpr size_t kEntriesMax = 4096;
+// Missing names that make it pay to list a directory of which the size is not known.
+inline constexpr size_t kNamesToList = 4;
 
 // After a lookup that found a name which was not cached. Lists the directory if that is due and the
 // mount wants it (rdirplus, and caches with a lifetime). Errors, of memory too, are ignored; the

@@ -1,7 +1,9 @@
 #include "nfsclient/nfs/lookup_together.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <tuple>
 
@@ -87,7 +89,26 @@ std::vector<LookupTogether::Item> LookupTogether::Collect(std::span<StoppedWalk>
       unique.push_back(std::move(item));
     }
   }
+  if (asks_paths && MayList()) AskOfDirectoriesFirst(unique);
   return unique;
+}
+
+// Where many names of a directory are missing whose rights or attributes are, too, one of them
+// brings those: then the directory can be listed.
+void LookupTogether::AskOfDirectoriesFirst(std::vector<Item>& items) {
+  std::vector<Item> asked;
+  asked.reserve(items.size());
+  for (auto first = items.begin(); first != items.end();) {
+    const Inode* const inode = first->walk->at.inode();
+    const auto end = std::find_if(first, items.end(),
+                                  [&](const Item& item) { return item.walk->at.inode() != inode; });
+    const bool is_unknown =
+        std::any_of(first, end, [](const Item& item) { return !IsAboutName(item.walk->need); });
+    const bool asks_one = is_unknown && end - first >= ptrdiff_t{kNamesToList};
+    std::move(first, asks_one ? first + 1 : end, std::back_inserter(asked));
+    first = end;
+  }
+  items = std::move(asked);
 }
 
 // Lists directories in which many names are missing. Those of their names that are missing then are
@@ -97,7 +118,7 @@ std::errc LookupTogether::ListDirectories(std::vector<Item>& items) {
   for (Item& item : items) {
     Inode& inode = *item.walk->at.inode();
     // Without the directory's own attributes its size is not known.
-    const bool may_list = !dont_cache_ && !item.name.empty() && !listed_.contains(&inode) &&
+    const bool may_list = MayList() && !item.name.empty() && !listed_.contains(&inode) &&
                           AttributesFresh(inode, rcu::CoarseNowNs()) &&
                           HasCachedAccess(superblock_, inode, credential_);
     if (!may_list) continue;

@@ -62,7 +62,9 @@ class LookupTogether {
     uint64_t epoch;  // of access rights
   };
 
+  bool MayList() const { return superblock_.options.rdirplus && !dont_cache_; }
   std::vector<Item> Collect(std::span<StoppedWalk> walks);
+  static void AskOfDirectoriesFirst(std::vector<Item>& items);
   std::errc ListDirectories(std::vector<Item>& items);
   std::errc Ask(std::span<Item> items);
   void TakeIn(Item& item, const protocol::LookupPathReply& reply, const Sample& sample);

@@ -192,6 +192,26 @@ TEST_P(Batches, OfColdNamesTakeFewCallsAndLeaveThemCached) {
   }
 }
 
+// The rights of directories whose parent was listed come by themselves.
+TEST_P(Batches, OfWholeDirectoriesListThem) {
+  std::vector<std::string> paths;
+  for (int directory = 0; directory < 20; ++directory) {
+    MakeDirectory("top/" + std::to_string(directory));
+    for (int i = 0; i < 100; ++i) {
+      const std::string name = "top/" + std::to_string(directory) + "/" + std::to_string(i);
+      MakeFile(name);
+      paths.push_back(Path(name));
+    }
+  }
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  EXPECT_LE(Rpcs(*client,
+                 [&] {
+                   for (const auto& result : StatEach(*client, paths, root_)) EXPECT_TRUE(result);
+                 }),
+            60u);
+}
+
 // In several replies.
 TEST_P(Batches, OfALargeDirectoryListItToItsEnd) {
   MakeDirectory("large");
