@@ -359,8 +359,8 @@ class Node final {
                    std::span<Result<std::unique_ptr<Node>>> results, ResolveFlags flags = {}) const;
   // Open(), PRead() at 0 and the end of each: results[i] is how much of the file was stored in
   // into[i], less than all of that only at its end. A file of no more than rsize bytes costs one
-  // READ, 64 of them under way at the same time; version 4 sends no OPEN, so that a lock or share
-  // of another client does not stand in its way (RFC 7530 9.1.4.3).
+  // READ, 64 of them under way at the same time; version 4 sends no OPEN but the anonymous state id
+  // (RFC 7530 9.1.4.3), and opens what the server refuses to read so.
   void ReadEach(std::span<const std::string_view> paths, std::span<const std::span<std::byte>> into,
                 const Credential& credential, std::span<Result<size_t>> results,
                 ResolveFlags flags = {}) const;

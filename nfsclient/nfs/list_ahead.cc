@@ -49,13 +49,14 @@ Background::Call List(Superblock& superblock, DentryRef& directory, const Creden
                            first_reply = std::move(first_reply)](bool in_background) mutable {
     std::optional<protocol::CallDeadline> deadline;  // the caller's where it lists itself
     if (in_background) deadline.emplace(superblock.protocol->NewDeadline());
+    const size_t entries_max = EntriesMax(superblock);
     size_t entries = 0, cached = 0;
     const std::errc error = ReadDirectory(
         superblock, directory, credential,
         [&](const protocol::DirectoryEntry& entry) {
           first_reply = {};
           cached += entry.attributes && entry.handle;
-          return ++entries < EntriesMax(superblock);
+          return ++entries < entries_max;
         },
         deadline ? &*deadline : nullptr);
     // Without use: single calls are better, as in a long directory.

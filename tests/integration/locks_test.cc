@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -25,26 +24,18 @@ constexpr LockType kWrite = LockType::kWrite;
 // Owners.
 constexpr uint64_t kMe = 1, kYou = 2, kThird = 3;
 
-class Locks : public fixtures::VersionedExport {
+class Locks : public fixtures::ExportClient {
  protected:
   void SetUp() override {
-    VersionedExport::SetUp();
-    if (IsSkipped()) return;
+    ExportClient::SetUp();
+    if (client_ == nullptr) return;
     MakeFile("file", "hello");
     std::filesystem::permissions(Backing("file"), std::filesystem::perms::all);
-    mine_ = Mount("actimeo=600");
-    ASSERT_NE(mine_, nullptr);
   }
   std::unique_ptr<File> Open(Client& client, uint32_t rights = kMayRead | kMayWrite) {
     auto file = client.Open(Path("file"), rights, root_);
     EXPECT_TRUE(file.has_value());
     return file ? std::move(*file) : nullptr;
-  }
-  static std::string Text(File& file) {
-    std::array<std::byte, 16> data;
-    const auto count = file.PRead(data, 0);
-    return count ? std::string(reinterpret_cast<const char*>(data.data()), *count)
-                 : std::to_string(static_cast<int>(count.error()));
   }
   static std::errc Write(File& file, std::string_view text) {
     const auto count = file.PWrite(std::as_bytes(std::span(text)), 0);
@@ -57,8 +48,6 @@ class Locks : public fixtures::VersionedExport {
     while (client.stats().rpcs < before + calls) std::this_thread::yield();
     return thread;
   }
-
-  std::unique_ptr<Client> mine_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Versions, Locks, fixtures::AllVersions(), fixtures::VersionTestName);
@@ -71,7 +60,7 @@ class SharedLocks : public Locks {
     if (IsSkipped()) return;
     yours_ = Mount("actimeo=600");
     ASSERT_NE(yours_, nullptr);
-    my_file_ = Open(*mine_);
+    my_file_ = Open(*client_);
     your_file_ = Open(*yours_);
     ASSERT_TRUE(my_file_ && your_file_);
   }
@@ -87,7 +76,7 @@ class SharedLocks : public Locks {
 INSTANTIATE_TEST_SUITE_P(Versions, SharedLocks, testing::Values(4), fixtures::VersionTestName);
 
 TEST_P(Locks, OwnersOfOneClientExcludeEachOther) {
-  const auto file = Open(*mine_);
+  const auto file = Open(*client_);
   EXPECT_EQ(file->TryLock(kMe, kWrite, 10, 10), kOk);
   EXPECT_EQ(file->TryLock(kYou, kRead, 19, 1), kDenied);
   EXPECT_EQ(file->TryLock(kYou, kWrite, 20, 0), kOk);
@@ -105,9 +94,9 @@ TEST_P(Locks, OwnersOfOneClientExcludeEachOther) {
 }
 
 TEST_P(Locks, AnOwnerUsesAnyFileAndLosesAllWhenOneOfThemIsClosed) {
-  auto first = Open(*mine_);
-  const auto second = Open(*mine_);
-  const auto third = Open(*mine_);
+  auto first = Open(*client_);
+  const auto second = Open(*client_);
+  const auto third = Open(*client_);
   EXPECT_EQ(first->TryLock(kMe, kWrite, 0, 10), kOk);
   EXPECT_EQ(second->TryLock(kMe, kWrite, 5, 10), kOk);
   EXPECT_EQ(third->TryLock(kYou, kRead, 0, 1), kDenied);
@@ -119,8 +108,8 @@ TEST_P(Locks, AnOwnerUsesAnyFileAndLosesAllWhenOneOfThemIsClosed) {
 }
 
 TEST_P(Locks, ClosingAFileLeavesWhatOthersLocked) {
-  auto first = Open(*mine_);
-  const auto second = Open(*mine_);
+  auto first = Open(*client_);
+  const auto second = Open(*client_);
   EXPECT_EQ(first->TryLock(kMe, kWrite, 0, 10), kOk);
   EXPECT_EQ(second->TryLock(kYou, kWrite, 10, 10), kOk);
   EXPECT_EQ(first->Close(), kOk);
@@ -129,7 +118,7 @@ TEST_P(Locks, ClosingAFileLeavesWhatOthersLocked) {
 }
 
 TEST_P(Locks, AWaiterGetsTheLockThatAnotherOwnerOfItsClientReleases) {
-  const auto file = Open(*mine_);
+  const auto file = Open(*client_);
   ASSERT_EQ(file->TryLock(kMe, kWrite, 0, 0), kOk);
   std::thread waiter([&] {
     EXPECT_EQ(file->Lock(kYou, kWrite, 0, 0), kOk);
@@ -141,7 +130,7 @@ TEST_P(Locks, AWaiterGetsTheLockThatAnotherOwnerOfItsClientReleases) {
 }
 
 TEST_P(Locks, AWaiterThatItsBlockerWaitsForIsADeadlock) {
-  const auto file = Open(*mine_);
+  const auto file = Open(*client_);
   ASSERT_EQ(file->TryLock(kMe, kWrite, 0, 1), kOk);
   ASSERT_EQ(file->TryLock(kYou, kWrite, 1, 1), kOk);
   std::errc errors[2];
@@ -159,7 +148,7 @@ TEST_P(Locks, AWaiterThatItsBlockerWaitsForIsADeadlock) {
 }
 
 TEST_P(Locks, AWaitEndsWithTheDeadlineACancellationOrTheClient) {
-  const auto file = Open(*mine_);
+  const auto file = Open(*client_);
   ASSERT_EQ(file->TryLock(kMe, kWrite, 0, 0), kOk);
   {
     const Deadline passed(Deadline::Clock::now());
@@ -174,13 +163,13 @@ TEST_P(Locks, AWaitEndsWithTheDeadlineACancellationOrTheClient) {
   canceled.join();
   std::thread shut_down(
       [&] { EXPECT_EQ(file->Lock(kYou, kRead, 0, 0), std::errc::operation_canceled); });
-  mine_->Shutdown();
+  client_->Shutdown();
   shut_down.join();
   EXPECT_EQ(file->Unlock(kMe, 0, 0), std::errc::operation_canceled);
 }
 
 TEST_P(Locks, RangesAndRightsAreThoseOfFcntl) {
-  const auto file = Open(*mine_);
+  const auto file = Open(*client_);
   EXPECT_EQ(file->TryLock(kMe, kRead, kFileBytesMax, 1), kOk);
   EXPECT_EQ(file->TryLock(kMe, kRead, kFileBytesMax, 0), kOk);
   EXPECT_EQ(file->TryLock(kMe, kRead, kFileBytesMax, 2), std::errc::value_too_large);
@@ -189,17 +178,17 @@ TEST_P(Locks, RangesAndRightsAreThoseOfFcntl) {
   EXPECT_EQ(file->Unlock(kMe, kFileBytesMax + 1, 1), std::errc::invalid_argument);
   EXPECT_EQ(file->Unlock(kMe, 1, kFileBytesMax + 1), std::errc::value_too_large);
   EXPECT_EQ(file->TestLock(kMe, kRead, 1, kFileBytesMax + 1).error(), std::errc::value_too_large);
-  const auto reader = Open(*mine_, kMayRead);
+  const auto reader = Open(*client_, kMayRead);
   EXPECT_EQ(reader->TryLock(kYou, kWrite, 0, 1), std::errc::bad_file_descriptor);
   EXPECT_EQ(reader->TryLock(kYou, kRead, 0, 1), kOk);
-  const auto writer = Open(*mine_, kMayWrite);
+  const auto writer = Open(*client_, kMayWrite);
   EXPECT_EQ(writer->TryLock(kThird, kRead, 8, 1), std::errc::bad_file_descriptor);
   EXPECT_EQ(writer->TryLock(kThird, kWrite, 8, 1), kOk);
 }
 
 // nolock, as nfs(5) has it.
 TEST_P(Locks, LocksOfVersion3HoldInTheirClientAlone) {
-  const auto file = Open(*mine_);
+  const auto file = Open(*client_);
   const auto other_client = Mount("nolock");
   ASSERT_NE(other_client, nullptr);
   const auto other = Open(*other_client);
@@ -290,7 +279,7 @@ TEST_P(SharedLocks, ALockShowsWhatTheLastOwnerWrote) {
 
 // The first LOCK of an owner, and the last LOCKU, are one call each, like those between.
 TEST_P(SharedLocks, ALockAndAnUnlockAreACallEach) {
-  const uint64_t before = mine_->stats().rpcs;
+  const uint64_t before = client_->stats().rpcs;
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(my_file_->TryLock(kMe, kWrite, 0, 10), kOk);
     EXPECT_EQ(my_file_->TryLock(kMe, kWrite, 20, 10), kOk);
@@ -298,7 +287,7 @@ TEST_P(SharedLocks, ALockAndAnUnlockAreACallEach) {
     EXPECT_EQ(my_file_->Unlock(kMe, 20, 10), kOk);
     EXPECT_EQ(my_file_->Unlock(kMe, 0, 0), kOk);
   }
-  EXPECT_EQ(mine_->stats().rpcs - before, 12u);
+  EXPECT_EQ(client_->stats().rpcs - before, 12u);
 }
 
 }  // namespace
