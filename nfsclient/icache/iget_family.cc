@@ -104,7 +104,7 @@ Inode* IgetFamily::Allocate() {
   inode->flags.store(0, std::memory_order_relaxed);
   inode->invalid.store(0, std::memory_order_relaxed);
   inode->fileid = 0;
-  inode->lookup_misses.Reset();
+  inode->opens.Reset();
   inode->handle_size = 0;
   inode->count.store(1, std::memory_order_relaxed);
   CountAllocated();

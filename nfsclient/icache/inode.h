@@ -12,6 +12,7 @@
 //             alias (directories)   | vfs/dentry_cache.cc             | acquire load, a reference
 //             device (devices)      | with the attributes             | attributes_seq
 //             access                | its own lock                    | access_cache.h
+//             opens (files)         | nfs/open_inodes.h               | open_count.h
 //             state, count 0 -> 1   | icache/iget_family.cc, `lock`   | a hint without it
 //             hash, hash_next       | the table's chain lock, `lock`  | the table's rules
 // Staleness   A reader that pairs an old lifetime with a new read_at_ns, or the reverse, trusts the
@@ -35,6 +36,7 @@
 
 #include "access_cache/access_cache.h"
 #include "nfsclient/icache/lookup_misses.h"
+#include "nfsclient/icache/open_count.h"
 #include "nfsclient/protocol/file_handle.h"
 #include "nfsclient/protocol/types.h"
 #include "rcu/byte_pool.h"
@@ -110,7 +112,8 @@ struct alignas(64) Inode {
 
   // Second and third: what the end of a stat reads beside the first, what is written with it, and
   // what a lookup by file handle compares.
-  AttributeWords attributes;
+  [[no_unique_address]] AttributeWords attributes;
+  uint16_t cache_id = 0;  // that of the IgetFamily it belongs to; in the padding of `attributes`
   uint64_t fileid = 0;
   // A directory's only dentry (WALK-22), a symbolic link's text, or a device's number.
   union {
@@ -132,9 +135,11 @@ struct alignas(64) Inode {
   boost::intrusive::list_member_hook<> lru_hook;
   boost::intrusive::list_member_hook<> list_hook;
   std::atomic<uint32_t> count{0};  // may fall to 1, and rise from 1, without the lock
+  union {
+    OpenCount opens{};           // of what is no directory
+    LookupMisses lookup_misses;  // a directory's
+  };
   std::atomic<uint16_t> state{0};
-  uint16_t cache_id = 0;          // that of the IgetFamily it belongs to
-  LookupMisses lookup_misses;     // a directory's
   uint8_t lru_shard = kOffList;   // under `lock` and the LRU's lock
   uint8_t list_shard = kOffList;  // under the list's lock
   rcu::SpinLock lock{rcu::LockClass::kInode};

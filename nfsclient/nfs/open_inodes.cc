@@ -5,68 +5,47 @@
 
 #include "nfsclient/protocol/call_deadline.h"
 #include "rcu/lock_order.h"
-#include "rcu/mix64.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
 
-OpenInodes::Bucket& OpenInodes::BucketOf(const icache::Inode* inode) {
-  return buckets_[rcu::Mix64(reinterpret_cast<uintptr_t>(inode)) % buckets_.size()];
-}
-
-// Preconditions: the bucket's mutex is held by `lock`.
-bool OpenInodes::AwaitNoRemoval(Bucket& bucket, std::unique_lock<std::mutex>& lock,
-                                const icache::Inode* inode) {
-  const auto none = [&] {
-    return std::ranges::none_of(bucket.removals,
-                                [&](const Removal& other) { return &other.inode_ == inode; });
-  };
-  if (none()) [[likely]]
+// Attempts until one succeeds, after each Removal of the inode that ends. False if the thread's
+// CallDeadline passes.
+template <class Attempt>
+bool OpenInodes::AwaitNoRemoval(icache::Inode& inode, Attempt&& attempt) {
+  if (attempt()) [[likely]]
     return true;
   rcu::AssertMaySleep();
   NFSWALK_SYNC_POINT("open-inodes:wait-for-removal");
+  std::unique_lock lock(removals_mutex_);
+  // An end that is not told precedes MarkAwaited(), and then the next attempt.
+  const auto succeeds = [&] {
+    for (;;) {
+      if (attempt()) return true;
+      if (inode.opens.MarkAwaited()) return false;
+    }
+  };
   const auto until = protocol::CallDeadline::Current();
   if (until != protocol::CallDeadline::Clock::time_point::max()) {
-    return bucket.ended.wait_until(lock, until, none);
+    return removal_ended_.wait_until(lock, until, succeeds);
   }
-  bucket.ended.wait(lock, none);
+  removal_ended_.wait(lock, succeeds);
   return true;
 }
 
-bool OpenInodes::Add(Open& open) {
-  Bucket& bucket = BucketOf(open.inode);
-  std::unique_lock lock(bucket.mutex);
-  if (!AwaitNoRemoval(bucket, lock, open.inode)) return false;
-  bucket.open.push_front(open);
-  return true;
+bool OpenInodes::Add(icache::Inode& inode) {
+  return AwaitNoRemoval(inode, [&] { return inode.opens.TryAdd(); });
 }
 
-void OpenInodes::Remove(Open& open) {
-  Bucket& bucket = BucketOf(open.inode);
-  const std::lock_guard lock(bucket.mutex);
-  bucket.open.erase(bucket.open.iterator_to(open));
-}
-
-OpenInodes::Removal::Removal(OpenInodes& inodes, const icache::Inode& inode)
-    : inodes_(inodes), inode_(inode) {
-  Bucket& bucket = inodes_.BucketOf(&inode_);
-  std::unique_lock lock(bucket.mutex);
-  began_ = AwaitNoRemoval(bucket, lock, &inode_);
-  if (began_) bucket.removals.push_front(*this);
-}
+OpenInodes::Removal::Removal(OpenInodes& inodes, icache::Inode& inode)
+    : inodes_(inodes),
+      inode_(inode),
+      began_(inodes.AwaitNoRemoval(inode, [&] { return inode.opens.TryBeginRemoval(); })) {}
 
 OpenInodes::Removal::~Removal() {
-  if (!began_) return;
-  Bucket& bucket = inodes_.BucketOf(&inode_);
-  const std::lock_guard lock(bucket.mutex);
-  bucket.removals.erase(bucket.removals.iterator_to(*this));
-  bucket.ended.notify_all();
-}
-
-bool OpenInodes::Removal::is_open() const {
-  Bucket& bucket = inodes_.BucketOf(&inode_);
-  const std::lock_guard lock(bucket.mutex);
-  return std::ranges::any_of(bucket.open, [&](const Open& open) { return open.inode == &inode_; });
+  if (!began_ || !inode_.opens.EndRemoval()) return;
+  const std::lock_guard lock(inodes_.removals_mutex_);
+  inodes_.removal_ended_.notify_all();
 }
 
 auto OpenInodes::Hide(SillyNames& name) -> SillyNames::iterator {

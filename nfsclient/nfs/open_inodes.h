@@ -4,15 +4,14 @@
 // Contract    While a Removal of an inode exists, no open file of it is added and no other Removal
 //             begins. So what a Removal says of the inode, open or not, holds while it asks the
 //             server: opens wait for its end, and see then what it did. Only a close may come
-//             between, which removes what the Removal leaves behind.
+//             between, which removes what the Removal leaves behind. The inode's OpenCount has
+//             both; the mutex here is for waiting only.
 // Order       A directory's lock is taken before a Removal, never after it.
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_NFS_OPEN_INODES_H_
 #define NFSWALK_NFSCLIENT_NFS_OPEN_INODES_H_
 
-#include <array>
 #include <atomic>
-#include <boost/intrusive/list.hpp>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -38,36 +37,34 @@ struct SillyName {
 
 class OpenInodes {
  public:
-  // An open file, while it is in the table.
-  struct Open : boost::intrusive::list_base_hook<> {
-    const icache::Inode* inode = nullptr;
-  };
-
   OpenInodes() = default;
   OpenInodes(const OpenInodes&) = delete;
   OpenInodes& operator=(const OpenInodes&) = delete;
 
-  // Waits for the end of a Removal. False, with nothing added, if the thread's CallDeadline passes.
-  [[nodiscard]] bool Add(Open& open);
-  void Remove(Open& open);
+  // One more open file of the inode. Waits for the end of a Removal. False, with nothing added, if
+  // the thread's CallDeadline passes. Preconditions of all of these: a reference on the inode,
+  // which is no directory.
+  [[nodiscard]] bool Add(icache::Inode& inode);
+  // The same without waiting: false if there is a Removal. Any context.
+  [[nodiscard]] static bool TryAdd(icache::Inode& inode) { return inode.opens.TryAdd(); }
+  static void Remove(icache::Inode& inode) { inode.opens.Remove(); }
 
   // Of one name of an inode. Waits for other Removals of the inode.
-  class [[nodiscard]] Removal : public boost::intrusive::list_base_hook<> {
+  class [[nodiscard]] Removal {
    public:
-    Removal(OpenInodes& inodes, const icache::Inode& inode);
+    Removal(OpenInodes& inodes, icache::Inode& inode);
     ~Removal();
     Removal(const Removal&) = delete;
     Removal& operator=(const Removal&) = delete;
 
     // False if the thread's CallDeadline has passed.
     explicit operator bool() const { return began_; }
-    bool is_open() const;
+    bool is_open() const { return inode_.opens.is_open(); }
 
    private:
-    friend class OpenInodes;
     OpenInodes& inodes_;
-    const icache::Inode& inode_;
-    bool began_ = false;
+    icache::Inode& inode_;
+    bool began_;
   };
 
   // The next number of a silly name.
@@ -100,19 +97,12 @@ class OpenInodes {
   static constexpr std::string_view kPrefix = ".nfs";
 
  private:
-  struct Bucket {
-    std::mutex mutex;  // guards what follows
-    std::condition_variable ended;
-    boost::intrusive::list<Open, boost::intrusive::constant_time_size<false>> open;
-    boost::intrusive::list<Removal, boost::intrusive::constant_time_size<false>> removals;
-  };
-
-  Bucket& BucketOf(const icache::Inode* inode);
-  static bool AwaitNoRemoval(Bucket& bucket, std::unique_lock<std::mutex>& lock,
-                             const icache::Inode* inode);
+  template <class Attempt>
+  bool AwaitNoRemoval(icache::Inode& inode, Attempt&& attempt);
   bool IsHiddenSlow(const icache::Inode& directory, std::string_view name) const;
 
-  std::array<Bucket, 256> buckets_;
+  std::mutex removals_mutex_;  // held by who begins to wait, and by who tells
+  std::condition_variable removal_ended_;
   std::atomic<uint32_t> counter_{0};
   std::atomic<size_t> hidden_{0};
   mutable std::mutex silly_mutex_;

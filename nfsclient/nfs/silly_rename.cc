@@ -3,7 +3,6 @@
 #include <array>
 #include <cinttypes>
 #include <cstdio>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -61,22 +60,14 @@ bool RemoveSillyName(Superblock& superblock, DentryRef& directory,
 }  // namespace
 
 std::expected<OpenInode, std::errc> OpenInode::Register(Superblock& superblock,
-                                                        icache::InodeRef inode) try {
-  auto open = std::make_unique<OpenInodes::Open>();
-  open->inode = inode.get();
-  if (!superblock.open_inodes.Add(*open)) return std::unexpected(protocol::CallDeadline::Error());
-  return OpenInode(superblock, std::move(inode), std::move(open));
-} catch (const std::bad_alloc&) {
-  return std::unexpected(std::errc::not_enough_memory);
+                                                        icache::InodeRef inode) {
+  if (!superblock.open_inodes.Add(*inode)) return std::unexpected(protocol::CallDeadline::Error());
+  return OpenInode(superblock, std::move(inode));
 }
 
-OpenInode::OpenInode(Superblock& superblock, icache::InodeRef inode,
-                     std::unique_ptr<OpenInodes::Open> open)
-    : superblock_(&superblock), inode_(std::move(inode)), open_(std::move(open)) {}
-
 OpenInode::~OpenInode() {
-  if (open_ == nullptr) return;
-  superblock_->open_inodes.Remove(*open_);
+  if (!inode_) return;
+  OpenInodes::Remove(*inode_);
   NFSWALK_SYNC_POINT("open:closed");
   RemoveSillyNames(*superblock_, *inode_);
 }

@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <expected>
-#include <memory>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -24,14 +23,13 @@ namespace nfswalk::nfs {
 class OpenInode {
  public:
   // Before the server is asked to open it. Waits for a removal of a name of the inode: whether that
-  // was the last, its flags say afterwards. Errors: timed_out; not_enough_memory.
+  // was the last, its flags say afterwards. Errors: timed_out.
   static std::expected<OpenInode, std::errc> Register(Superblock& superblock,
                                                       icache::InodeRef inode);
   OpenInode(OpenInode&&) noexcept = default;
   OpenInode& operator=(OpenInode&& other) noexcept {
     std::swap(superblock_, other.superblock_);
     std::swap(inode_, other.inode_);
-    std::swap(open_, other.open_);
     return *this;
   }
   ~OpenInode();
@@ -40,11 +38,11 @@ class OpenInode {
   icache::Inode* operator->() const { return inode_.get(); }
 
  private:
-  OpenInode(Superblock& superblock, icache::InodeRef inode, std::unique_ptr<OpenInodes::Open> open);
+  OpenInode(Superblock& superblock, icache::InodeRef inode)
+      : superblock_(&superblock), inode_(std::move(inode)) {}
 
   Superblock* superblock_;
   icache::InodeRef inode_;
-  std::unique_ptr<OpenInodes::Open> open_;
 };
 
 // True if the inode is open here and the name to be removed is its last one, which the server is

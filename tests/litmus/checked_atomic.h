@@ -58,6 +58,12 @@ class checked_atomic {
   T fetch_sub(T n, Order order = kDefault, Where where = Where::current()) {
     return Update([n](T old) { return static_cast<T>(old - n); }, order, where);
   }
+  T fetch_or(T bits, Order order = kDefault, Where where = Where::current()) {
+    return Update([bits](T old) { return static_cast<T>(old | bits); }, order, where);
+  }
+  T fetch_and(T bits, Order order = kDefault, Where where = Where::current()) {
+    return Update([bits](T old) { return static_cast<T>(old & bits); }, order, where);
+  }
   bool compare_exchange_strong(T& expected, T desired, Order success, Order failure,
                                Where where = Where::current()) {
     const T wanted = expected;

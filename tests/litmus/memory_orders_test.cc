@@ -26,6 +26,7 @@ constexpr std::array kFiles = {
     "access_cache/access_cache.h",
     "access_cache/access_list.cc",
     "access_cache/access_list.h",
+    "nfsclient/icache/open_count.h",
     "rcu/bit_lock_chain.h",
     "rcu/change_count.h",
     "rcu/keyed_change_count.h",

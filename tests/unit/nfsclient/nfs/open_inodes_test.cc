@@ -26,17 +26,15 @@ class OpenInodesTest : public testing::Test {
 };
 
 TEST_F(OpenInodesTest, AnInodeIsOpenUntilItsLastClose) {
-  OpenInodes::Open first, second;
-  first.inode = second.inode = &inode_;
   const auto is_open = [&] { return OpenInodes::Removal(inodes_, inode_).is_open(); };
   EXPECT_FALSE(is_open());
-  ASSERT_TRUE(inodes_.Add(first));
-  ASSERT_TRUE(inodes_.Add(second));
+  ASSERT_TRUE(inodes_.Add(inode_));
+  ASSERT_TRUE(inodes_.Add(inode_));
   EXPECT_TRUE(is_open());
   EXPECT_FALSE(OpenInodes::Removal(inodes_, other_).is_open());
-  inodes_.Remove(first);
+  inodes_.Remove(inode_);
   EXPECT_TRUE(is_open());
-  inodes_.Remove(second);
+  inodes_.Remove(inode_);
   EXPECT_FALSE(is_open());
 }
 
@@ -44,32 +42,27 @@ TEST_F(OpenInodesTest, ARemovalKeepsOutOpensAndRemovalsOfItsInodeOnly) {
   const OpenInodes::Removal removal(inodes_, inode_);
   ASSERT_TRUE(removal);
   const auto no_time = NoTime();
-  OpenInodes::Open open, of_other;
-  open.inode = &inode_;
-  of_other.inode = &other_;
-  EXPECT_FALSE(inodes_.Add(open));
+  EXPECT_FALSE(inodes_.Add(inode_));
   EXPECT_FALSE(OpenInodes::Removal(inodes_, inode_));
-  EXPECT_TRUE(inodes_.Add(of_other));
+  EXPECT_TRUE(inodes_.Add(other_));
   EXPECT_TRUE(OpenInodes::Removal(inodes_, other_));
-  inodes_.Remove(of_other);
+  inodes_.Remove(other_);
 }
 
 #ifndef NDEBUG
 TEST_F(OpenInodesTest, AnOpenWaitsForTheEndOfARemoval) {
   std::latch waits(1);
   rcu::SyncPointScript::OnReach("open-inodes:wait-for-removal", [&] { waits.count_down(); });
-  OpenInodes::Open open;
-  open.inode = &inode_;
   std::thread opener;
   {
     const OpenInodes::Removal removal(inodes_, inode_);
-    opener = std::thread([&] { EXPECT_TRUE(inodes_.Add(open)); });
+    opener = std::thread([&] { EXPECT_TRUE(inodes_.Add(inode_)); });
     waits.wait();
     EXPECT_FALSE(removal.is_open());
   }
   opener.join();
   EXPECT_TRUE(OpenInodes::Removal(inodes_, inode_).is_open());
-  inodes_.Remove(open);
+  inodes_.Remove(inode_);
 }
 #endif
 
