@@ -50,6 +50,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -130,8 +131,9 @@ struct MountError {
 };
 
 namespace nfs {
+struct OpenContext;
 class Superblock;
-}
+}  // namespace nfs
 namespace protocol {
 class Protocol;
 }
@@ -164,6 +166,8 @@ struct LockConflict {
 class File final {
  public:
   ~File();
+  // Closes first. The memory may stay a while: it is one with the state.
+  static void operator delete(File* file, std::destroying_delete_t);
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
@@ -225,6 +229,9 @@ class File final {
   friend class Node;
   struct State;
 
+  // Throws std::bad_alloc.
+  static std::unique_ptr<File> Make(nfs::OpenContext context, nfs::Superblock& superblock,
+                                    uint32_t mode);
   explicit File(std::shared_ptr<State> state);
   std::errc CheckWrite(uint64_t offset_bytes, size_t size_bytes) const;
   Result<size_t> Write(std::span<const std::byte> data, uint64_t offset_bytes);

@@ -39,14 +39,22 @@ size_t ReadAtOnce(const icache::Inode& inode, uint64_t offset_bytes, size_t want
 
 }  // namespace
 
+std::unique_ptr<File> File::Make(nfs::OpenContext context, nfs::Superblock& superblock,
+                                 uint32_t mode) {
+  const bool is_unchanged = nfs::NoteDataInUse(*context.inode);
+  auto state = std::make_shared<State>(std::move(context), superblock, mode, is_unchanged);
+  std::byte* const memory = state->file.data();
+  return std::unique_ptr<File>(::new (memory) File(std::move(state)));
+}
+
 File::File(std::shared_ptr<State> state) : state_(std::move(state)) {}
-File::~File() {
-  if (rcu::InForkedChild()) {
-    // Nothing in it may be destroyed here; without memory it is the process that ends soon.
-    (void)new (std::nothrow) std::shared_ptr<State>(std::move(state_));
-    return;
-  }
-  (void)Close();
+File::~File() = default;
+
+void File::operator delete(File* file, std::destroying_delete_t) {
+  if (rcu::InForkedChild()) return;  // where nothing in it may be destroyed
+  (void)file->Close();
+  const std::shared_ptr<State> state = std::move(file->state_);
+  file->~File();
 }
 
 Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {

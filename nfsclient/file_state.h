@@ -3,8 +3,11 @@
 #ifndef NFSWALK_NFSCLIENT_FILE_STATE_H_
 #define NFSWALK_NFSCLIENT_FILE_STATE_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "nfsclient/client.h"
 #include "nfsclient/nfs/byte_range_locks.h"
@@ -24,6 +27,12 @@ constexpr bool IsOpenMode(uint32_t mode) {
 
 // Shared with the data that was written through the file (nfs::OpenContext).
 struct File::State : nfs::OpenContext {
+  State(nfs::OpenContext context, nfs::Superblock& of, uint32_t rights, bool unchanged)
+      : nfs::OpenContext(std::move(context)),
+        superblock(of),
+        mode(rights),
+        is_unchanged(unchanged) {}
+
   nfs::Superblock& superblock;
   const uint32_t mode;  // kMayRead, kMayWrite
   const bool is_unchanged;
@@ -35,6 +44,9 @@ struct File::State : nfs::OpenContext {
   nfs::FileLockOwners lock_owners = {};
 
   nfs::ReadAhead ahead = {};  // destroyed before what it reads with
+
+  // Where the File lies, so that an open allocates once.
+  alignas(File) std::array<std::byte, sizeof(File)> file;
 };
 
 }  // namespace nfswalk

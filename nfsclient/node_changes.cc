@@ -163,9 +163,9 @@ Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk,
   OpenResult result;
   if (at && at.inode() == &inode) result.found = FoundAt(superblock, directory, at);
   result.found.attributes = created->attributes;
-  result.file.reset(new File(std::make_shared<File::State>(
-      nfs::OpenContext{std::move(created->inode), std::move(created->state), walk.TakeCredential()},
-      superblock, rights & ~kTruncate, nfs::NoteDataInUse(inode))));
+  result.file =
+      File::Make({std::move(created->inode), std::move(created->state), walk.TakeCredential()},
+                 superblock, rights & ~kTruncate);
   return result;
 }
 

@@ -109,9 +109,8 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
     const auto cut = nfs::ChangeAttributes(superblock, inode, {.size_bytes = 0}, key);
     if (!cut) return std::unexpected(cut.error());
   }
-  return std::unique_ptr<File>(new File(std::make_shared<File::State>(
-      nfs::OpenContext{std::move(*counted), std::move(opened.state), walk.TakeCredential()},
-      superblock, rights, nfs::NoteDataInUse(inode))));
+  return File::Make({std::move(*counted), std::move(opened.state), walk.TakeCredential()},
+                    superblock, rights);
 }
 
 Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,

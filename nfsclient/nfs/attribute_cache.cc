@@ -298,6 +298,7 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
 }
 
 bool NoteDataInUse(Inode& inode) {
+  if (HasInvalid(inode, icache::kDataInUse)) return true;
   const std::lock_guard guard(inode.lock);
   const uint8_t invalid = inode.invalid.load(std::memory_order_relaxed);
   AddInvalid(inode, icache::kDataInUse);

@@ -8,6 +8,7 @@
 #ifndef NFSWALK_NFSCLIENT_NFS_BYTE_RANGE_LOCKS_H_
 #define NFSWALK_NFSCLIENT_NFS_BYTE_RANGE_LOCKS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <expected>
 #include <memory>
@@ -33,14 +34,17 @@ class FileLockOwners {
  public:
   void Add(uint64_t owner) {
     const std::lock_guard lock(mutex_);
+    any_.store(true);
     owners_.insert(owner);
   }
   std::set<uint64_t> TakeAll() {
+    if (!any_.load()) return {};  // as nearly all files
     const std::lock_guard lock(mutex_);
     return std::exchange(owners_, {});
   }
 
  private:
+  std::atomic<bool> any_{false};  // an owner was added once
   std::mutex mutex_;
   std::set<uint64_t> owners_;  // guarded by mutex_
 };
