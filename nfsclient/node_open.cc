@@ -1,5 +1,7 @@
 // Opens of what a walk led to: by handle in version 3, by a name in version 4.0.
 
+#include <new>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -16,6 +18,8 @@
 
 namespace nfswalk {
 
+using walk::RcuOutcome;
+using walk::RcuWalk;
 using walk::RefWalk;
 
 namespace {
@@ -65,6 +69,32 @@ protocol::OpenReply OpenByAnyName(const OpenRequest& request, vfs::Dentry& resol
   if (hidden.directory) reply = request.OpenBy(hidden.directory, hidden.name);
   if (NameChangedOnServer(reply.error)) reply.error = protocol::kStale;
   return reply;
+}
+
+// What an open that sends nothing takes inside the RCU section. Dropped outside of it.
+struct RcuOpen {
+  icache::InodeRef inode;
+  std::optional<nfs::OpenContext> context;
+};
+
+// The end of an open by handle that nobody is asked about: OpenFound() without the dentry's
+// reference. Any doubt is left to that.
+RcuOutcome OpenRcu(nfs::Superblock& superblock, RcuWalk& walk, uint32_t rights, RcuOpen& taken) {
+  constexpr RcuOutcome kDoubt{NeedRef::kComplete};
+  icache::Inode& inode = walk.inode();
+  if (inode.is_directory() || inode.type.load() == FileType::kSymlink) return kDoubt;
+  const nfs::RcuPermission permission = walk.Permission(rights);
+  if (permission.need != NeedRef::kNone || !permission.granted) return kDoubt;
+  taken.inode = icache::TryHold(inode);
+  if (!taken.inode) return kDoubt;
+  auto counted = nfs::OpenInode::TryRegister(superblock, taken.inode);
+  if (!counted) return kDoubt;
+  NFSWALK_SYNC_POINT("open:registered");
+  taken.context.emplace(std::move(*counted), nullptr,
+                        superblock.credentials.TakeReference(walk.credential()));
+  // After it is counted: a removal that does not see it has set the flag or changed the dentry.
+  if (!taken.context->credential || IsUnlinked(inode)) return kDoubt;
+  return walk.ConfirmUsed();
 }
 
 }  // namespace
@@ -120,15 +150,29 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
   if (!IsOpenMode(mode)) return std::unexpected(std::errc::invalid_argument);
   if (request.flags.cached) return std::unexpected(CachedError(superblock_));
   request.flags.open = superblock_.protocol->opens_by_name() && !path.empty();
+  const bool asks_server = superblock_.protocol->opens_by_name() || !superblock_.options.nocto ||
+                           (mode & kTruncate) != 0;
+  const bool in_ref_mode = asks_server || request.flags.dont_cache;
+  RcuOpen taken;
   Result<std::unique_ptr<File>> file;
-  const std::errc error =
-      walk::ResolveToReference(superblock_, request.start, request.path, credential, request.flags,
-                               &RefWalk::Resolve, [&](RefWalk& walk) {
-                                 file = OpenFound(superblock_, walk, mode);
-                                 return file ? kOk : file.error();
-                               });
+  const std::errc error = walk::ResolveToReference(
+      superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
+      [&](RefWalk& walk) {
+        taken = {};
+        file = OpenFound(superblock_, walk, mode);
+        return file ? kOk : file.error();
+      },
+      [&](RcuWalk& walk) -> RcuOutcome {
+        if (in_ref_mode) return {NeedRef::kComplete};
+        return OpenRcu(superblock_, walk, mode, taken);
+      });
   if (error != kOk) return std::unexpected(error);
-  return file;
+  if (!taken.context) return file;
+  try {
+    return File::Make(std::move(*taken.context), superblock_, mode);
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(std::errc::not_enough_memory);
+  }
 }
 
 }  // namespace nfswalk

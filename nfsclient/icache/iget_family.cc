@@ -186,6 +186,16 @@ InodeRef Hold(Inode& inode) {
   return InodeRef(&inode);
 }
 
+InodeRef TryHold(Inode& inode) {
+  uint32_t count = inode.count.load(std::memory_order_relaxed);
+  while (count != 0) {
+    if (inode.count.compare_exchange_weak(count, count + 1, std::memory_order_relaxed)) {
+      return InodeRef(&inode);
+    }
+  }
+  return {};
+}
+
 InodeRef Grab(Inode& inode) {
   std::lock_guard lock(inode.lock);
   if (inode.Is(kDying)) return {};

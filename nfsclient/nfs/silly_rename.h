@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <expected>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -26,6 +27,11 @@ class OpenInode {
   // was the last, its flags say afterwards. Errors: timed_out.
   static std::expected<OpenInode, std::errc> Register(Superblock& superblock,
                                                       icache::InodeRef inode);
+  // The same without waiting, in any context. Takes over `inode` unless there is a removal.
+  static std::optional<OpenInode> TryRegister(Superblock& superblock, icache::InodeRef& inode) {
+    if (!OpenInodes::TryAdd(*inode)) return std::nullopt;
+    return OpenInode(superblock, std::move(inode));
+  }
   OpenInode(OpenInode&&) noexcept = default;
   OpenInode& operator=(OpenInode&& other) noexcept {
     std::swap(superblock_, other.superblock_);

@@ -24,6 +24,11 @@
 
 namespace nfswalk::walk {
 
+// An RCU-walk's completion for a call that works on a reference in any case.
+struct CompleteWalk {
+  RcuOutcome operator()(RcuWalk& /*walk*/) const { return {nfs::NeedRef::kComplete}; }
+};
+
 class PathWalk {
  public:
   PathWalk(nfs::Superblock& superblock, const WalkStart& start, std::string_view path,
@@ -53,12 +58,14 @@ class PathWalk {
 
   // RCU-walk for a call that works on a reference (complete_walk(), WALK-29): to the end of the
   // path, or, where ref-walk looks the last component up, to its directory. `resolve`: one of
-  // RefWalk's; unless RCU-walk answers, Ref() of the same goes on there. Preconditions: Begin().
-  RcuOutcome RcuToReference(std::errc (RefWalk::*resolve)()) {
-    const bool to_end = resolve == &RefWalk::Resolve && !flags_.open;
-    return Rcu(
-        to_end ? &RcuWalk::Resolve : &RcuWalk::ResolveParent,
-        [](RcuWalk&) -> RcuOutcome { return {nfs::NeedRef::kComplete}; }, nullptr);
+  // RefWalk's; unless RCU-walk answers, Ref() of the same goes on there. `finish`: run at the end
+  // of the path, where RCU-walk goes there. Preconditions: Begin().
+  template <class Finish = CompleteWalk>
+  RcuOutcome RcuToReference(std::errc (RefWalk::*resolve)(), Finish&& finish = {}) {
+    if (resolve == &RefWalk::Resolve && !flags_.open) {
+      return Rcu(&RcuWalk::Resolve, finish, nullptr);
+    }
+    return Rcu(&RcuWalk::ResolveParent, CompleteWalk(), nullptr);
   }
 
   // Ref-walk, from where RCU-walk left off, once; else from the start. `resolve`: one of RefWalk's.
@@ -70,11 +77,11 @@ class PathWalk {
 
   // RcuToReference(), unless revalidation is forced, and Ref(): one pass of a call that works on a
   // reference. Preconditions: Begin(), but for a forced pass.
-  template <class Finish>
-  std::errc ToReference(Revalidation revalidation, std::errc (RefWalk::*resolve)(),
-                        Finish&& finish) {
+  template <class Finish, class FinishRcu = CompleteWalk>
+  std::errc ToReference(Revalidation revalidation, std::errc (RefWalk::*resolve)(), Finish&& finish,
+                        FinishRcu&& finish_rcu = {}) {
     if (revalidation == Revalidation::kAsNeeded) {
-      const RcuOutcome outcome = RcuToReference(resolve);
+      const RcuOutcome outcome = RcuToReference(resolve, finish_rcu);
       if (outcome.need == nfs::NeedRef::kNone) return outcome.error;
     }
     return Ref(revalidation, resolve, finish);

@@ -47,16 +47,17 @@ std::errc Resolve(nfs::Superblock& superblock, const WalkStart& start, std::stri
 }
 
 // The same for calls that change something, open a file or list a directory, and work on a
-// reference (complete_walk(), WALK-29). `resolve`: one of RefWalk's. Never strict.
-template <class Finish>
+// reference (complete_walk(), WALK-29). `resolve`: one of RefWalk's. `finish_rcu`: as above, where
+// RCU-walk goes to the end of the path (path_walk.h), for what needs no RPC. Never strict.
+template <class Finish, class FinishRcu = CompleteWalk>
 std::errc ResolveToReference(nfs::Superblock& superblock, const WalkStart& start,
                              std::string_view path, const sunrpc_auth::Credential& credential,
                              const WalkFlags& flags, std::errc (RefWalk::*resolve)(),
-                             Finish&& finish) {
+                             Finish&& finish, FinishRcu&& finish_rcu = {}) {
   PathWalk walk(superblock, start, path, credential, flags);
   if (std::errc error = walk.Begin(); error != std::errc{}) return error;
   const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
-  std::errc error = walk.ToReference(Revalidation::kAsNeeded, resolve, finish);
+  std::errc error = walk.ToReference(Revalidation::kAsNeeded, resolve, finish, finish_rcu);
   if (error == protocol::kStale) error = walk.ToReference(Revalidation::kForced, resolve, finish);
   return error;
 }

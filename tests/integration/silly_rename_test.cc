@@ -23,6 +23,7 @@ namespace nfswalk {
 namespace {
 
 constexpr std::errc kOk{};
+constexpr std::errc kNoEntry = std::errc::no_such_file_or_directory;
 
 class SillyRename : public fixtures::ExportClient {
  protected:
@@ -54,11 +55,40 @@ class SillyRename : public fixtures::ExportClient {
     EXPECT_EQ(names, read_on);
     return names;
   }
+
+  // From now on an open of a warm path sends nothing over version 3.
+  void MountWithoutRpcs() {
+    client_ = Mount("actimeo=600&nocto");
+    for (int i = 0; i < 2; ++i) EXPECT_NE(Open("d/file"), nullptr);
+    const uint64_t rpcs = client_->stats().rpcs;
+    EXPECT_NE(Open("d/file"), nullptr);
+    if (version() == 3) {
+      EXPECT_EQ(client_->stats().rpcs, rpcs);
+    }
+  }
+  // Removes d/file while it is being opened. Preconditions: a debug build.
+  void ExpectThatAnOpenWaits() {
+    std::thread opener;
+    std::errc opened{};
+    std::counting_semaphore<2> waits_or_ended(0);
+    rcu::SyncPointScript::OnReach("open-inodes:wait-for-removal",
+                                  [&] { waits_or_ended.release(); });
+    rcu::SyncPointScript::OnReach("change:removal-began", [&] {
+      opener = std::thread([&] {
+        auto file = client_->Open(Path("d/file"), kMayRead, root_);
+        opened = file ? kOk : file.error();
+        waits_or_ended.release();
+      });
+      waits_or_ended.acquire();
+    });
+    EXPECT_EQ(client_->Unlink(Path("d/file"), root_), kOk);
+    opener.join();
+    EXPECT_EQ(opened, kNoEntry);
+    EXPECT_EQ(Hidden("d"), 0u);
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Versions, SillyRename, fixtures::AllVersions(), fixtures::VersionTestName);
-
-constexpr std::errc kNoEntry = std::errc::no_such_file_or_directory;
 
 TEST_P(SillyRename, AnOpenFileKeepsWorkingUntilItsLastClose) {
   auto first = Open("d/file");
@@ -249,21 +279,25 @@ TEST_P(SillyRename, TheEndOfTheMountCleansUp) {
 // name is gone. A server of version 4 would refuse it.
 TEST_P(SillyRename, AnOpenDoesNotGetAFileThatIsBeingRemoved) {
   ASSERT_TRUE(client_->Stat(Path("d/file"), root_).has_value());
-  std::thread opener;
-  std::errc opened{};
-  std::counting_semaphore<2> waits_or_ended(0);
-  rcu::SyncPointScript::OnReach("open-inodes:wait-for-removal", [&] { waits_or_ended.release(); });
-  rcu::SyncPointScript::OnReach("change:removal-began", [&] {
-    opener = std::thread([&] {
-      auto file = client_->Open(Path("d/file"), kMayRead, root_);
-      opened = file ? kOk : file.error();
-      waits_or_ended.release();
-    });
-    waits_or_ended.acquire();
+  ExpectThatAnOpenWaits();
+}
+
+// The same of an open that would send nothing: it is counted inside an RCU section.
+TEST_P(SillyRename, AnOpenWithoutAnRpcWaitsForARemoval) {
+  MountWithoutRpcs();
+  ExpectThatAnOpenWaits();
+}
+
+// It is counted, and then finds the name gone, before the removal looks and after.
+TEST_P(SillyRename, AnOpenWithoutAnRpcFindsTheNameGone) {
+  MountWithoutRpcs();
+  rcu::SyncPointScript::OnReach("open:registered", [&] {
+    rcu::SyncPointScript::ClearAll();
+    std::thread([&] { EXPECT_EQ(client_->Unlink(Path("d/file"), root_), kOk); }).join();
+    EXPECT_EQ(Hidden("d"), 1u);
   });
-  EXPECT_EQ(client_->Unlink(Path("d/file"), root_), kOk);
-  opener.join();
-  EXPECT_EQ(opened, kNoEntry);
+  const auto file = client_->Open(Path("d/file"), kMayRead, root_);
+  EXPECT_EQ(file.error(), kNoEntry);
   EXPECT_EQ(Hidden("d"), 0u);
 }
 

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "rcu/lock_order.h"
 #include "tests/exits/exits.h"
+#include "tests/fixtures/thread_calls.h"
 
 namespace nfswalk::exits {
 namespace {
@@ -23,7 +25,7 @@ struct CallRow {
   PathCall kind;
   std::function<std::errc(Client& client, const Credential& who)> call;
   Calls calls;
-  uint64_t walks = 1;
+  uint64_t walks = 1;  // that go on in ref-walk
 };
 
 class CompleteWalk : public Exits {
@@ -55,6 +57,9 @@ class CompleteWalk : public Exits {
       }
       EXPECT_EQ(Completed(after, row.kind) - Completed(before, row.kind), row.walks);
       EXPECT_EQ(after.ref_walks - before.ref_walks, row.walks);
+      if (row.walks == 0) {
+        EXPECT_EQ(after.rcu_walks - before.rcu_walks, 1u);
+      }
     }
   }
   static uint64_t Completed(const Stats& stats, PathCall call) {
@@ -187,8 +192,48 @@ TEST_F(CompleteWalk, ACreateThatIsRefusedFindsAFileThatAnotherClientMade) {
 // NAME-5.
 TEST_F(CompleteWalk, AnOpenOfAWarmPathSendsOneRpc) {
   ExpectEach({OpenOf("d/f", {"GETATTR 3"}), OpenOf("d/l", {"GETATTR 3"})});
+}
+
+TEST_F(CompleteWalk, AnOpenThatSendsNothingEndsUnderRcu) {
   options_.nocto = true;
-  ExpectEach({OpenOf("d/f", {}), OpenOf("d/l", {})});
+  for (CallRow row : {OpenOf("d/f", {}), OpenOf("d/l", {})}) {
+    row.walks = 0;
+    ExpectEach({row});
+  }
+  CallRow truncates = OpenOf("d/f", {"SETATTR 3"});
+  truncates.call = [](Client& client, const Credential& who) {
+    return ErrorOf(client.Open("d/f", kMayWrite | kTruncate, who));
+  };
+  ExpectEach({truncates});
+}
+
+// A hit costs what the File is made of.
+TEST_F(CompleteWalk, AnOpenThatSendsNothingAllocatesOnceAndTakesNoLock) {
+  options_.nocto = true;
+  MountWarm();
+  const auto open_and_close = [&] { EXPECT_EQ(ErrorOf(client_->Open("d/f", kMayRead, me_)), kOk); };
+  open_and_close();
+  const uint64_t allocations = fixtures::ThreadAllocations();
+  const uint64_t pthread_locks = fixtures::ThreadPthreadLocks();
+  const uint64_t spin_locks = rcu::ThreadLockCount();
+  open_and_close();
+  EXPECT_EQ(fixtures::ThreadAllocations() - allocations, 1u);
+  EXPECT_EQ(fixtures::ThreadPthreadLocks() - pthread_locks, 0u);
+  EXPECT_EQ(rcu::ThreadLockCount() - spin_locks, 0u);
+}
+
+TEST_F(CompleteWalk, AnOpenThatSendsNothingAsksWhatItDoubts) {
+  options_.nocto = true;
+  MountWarm();
+  InodeOf("d/f")->flags.store(icache::kUnlinked);
+  EXPECT_EQ(ErrorOf(client_->Open("d/f", kMayRead, me_)), kOk);
+  EXPECT_EQ(TakeCalls().count("LOOKUP f"), 1u);
+  MountWarm();
+  InvalidateAttributes("d/f");
+  EXPECT_EQ(ErrorOf(client_->Open("d/f", kMayRead, me_)), kOk);
+  EXPECT_EQ(TakeCalls(), Calls{"GETATTR 3"});
+  EXPECT_EQ(ErrorOf(client_->Open("d", kMayRead, me_)), std::errc::is_a_directory);
+  EXPECT_EQ(TakeCalls(), Calls{});
 }
 
 // NAME-15.
