@@ -1,25 +1,70 @@
 #include "rcu/defer.h"
 
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
+#include "rcu/futex.h"
 #include "rcu/lock_order.h"
 
 namespace nfswalk::rcu {
-
-static_assert(offsetof(DeferHead, urcu_head) == 0);
-
 namespace {
 
-#ifdef NFSWALK_TSAN
-void RunCallback(rcu_head* head) {
-  tsan::AcquireGracePeriod();
-  auto* deferred = reinterpret_cast<DeferHead*>(head);
-  deferred->callback(deferred);
+constexpr std::chrono::milliseconds kGatherMax{10};
+
+constinit std::atomic<bool> started{false};
+// What waits for a grace period, deferred last first.
+constinit std::atomic<DeferHead*> deferred{nullptr};
+// 1 while the thread of callbacks sleeps, or is about to, as it has found nothing deferred.
+constinit std::atomic<uint32_t> idle{0};
+// Barrier()s under way.
+constinit std::atomic<uint32_t> barriers{0};
+
+// Returns `last` and those before it, linked the other way round.
+DeferHead* FirstOf(DeferHead* last) {
+  DeferHead* first = nullptr;
+  while (last != nullptr) {
+    DeferHead* const before = last->next;
+    last->next = first;
+    first = last;
+    last = before;
+  }
+  return first;
 }
-#endif
+
+void AwaitDeferred() {
+  using Clock = std::chrono::steady_clock;
+  for (;;) {
+    idle.store(1);  // before the look at what is deferred: Defer() looks after it was
+    if (deferred.load() != nullptr) break;
+    FutexWait(idle, 1, Clock::time_point::max());
+  }
+  idle.store(0);
+  if (barriers.load() == 0) FutexWait(barriers, 0, Clock::now() + kGatherMax);
+}
+
+[[noreturn]] void RunCallbacks() {
+  for (;;) {
+    AwaitDeferred();
+    DeferHead* next = FirstOf(deferred.exchange(nullptr));
+    Synchronize();
+    while (next != nullptr) {
+      DeferHead* const head = next;
+      next = head->next;  // the callback may free it
+      head->callback(head);
+    }
+  }
+}
 
 struct Marker {
   DeferHead defer_head;
@@ -37,50 +82,8 @@ void MarkerPassed(DeferHead* head) {
   marker->passed.notify_one();
 }
 
-}  // namespace
-
-std::errc StartCallbackThread() {
-  static std::mutex mutex;
-  static bool started = false;  // guarded by mutex
-  const std::lock_guard lock(mutex);
-  if (started) return {};
-  // There is no way to hand liburcu a thread: one that does nothing shows whether there is room.
-  try {
-    std::thread([] {}).join();
-  } catch (const std::system_error& error) {
-    return std::errc{error.code().value()};
-  }
-  urcu_memb_get_default_call_rcu_data();
-  started = true;
-  return {};
-}
-
-void Defer(DeferHead* head, void (*fn)(DeferHead*)) {
-  // Registers the thread, as call_rcu() requires. The end of the section annotates, for the
-  // sanitizer, that this thread's stores happen before the callback.
-  ReadGuard registered;
-#ifdef NFSWALK_TSAN
-  head->callback = fn;
-  tsan::ReleaseReadSection();
-  urcu_memb_call_rcu(&head->urcu_head, RunCallback);
-#else
-  // DeferHead begins with its rcu_head, so the two pointers have one value, and the cast saves
-  // every object the eight bytes of a second function pointer.
-  urcu_memb_call_rcu(&head->urcu_head, reinterpret_cast<void (*)(rcu_head*)>(fn));
-#endif
-}
-
-void Synchronize() {
-  AssertMaySleep();
-  urcu_memb_synchronize_rcu();
-  tsan::AcquireGracePeriod();
-}
-
-namespace {
-
-// All callbacks go through one first-in first-out queue and one thread, so a marker put there now
-// passes after all of them. urcu_memb_barrier() would do the same with memory of its own, which
-// ThreadSanitizer reports.
+// All callbacks go through one queue and one thread, so a marker put there now passes after all of
+// them.
 void PassMarker() {
   Marker marker;
   Defer(&marker.defer_head, &MarkerPassed);
@@ -90,10 +93,54 @@ void PassMarker() {
 
 }  // namespace
 
+std::errc StartCallbackThread() {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (started.load()) return {};
+  // Signals are for the threads of the program.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::errc error{};
+  try {
+    std::thread(&RunCallbacks).detach();
+    started.store(true);
+  } catch (const std::system_error& refused) {
+    error = std::errc{refused.code().value()};
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return error;
+}
+
+void Defer(DeferHead* head, void (*fn)(DeferHead*)) {
+  if (!started.load()) [[unlikely]] {
+    if (StartCallbackThread() != std::errc{}) {
+      std::fputs("nfswalk: no thread for the callbacks of RCU\n", stderr);
+      std::abort();
+    }
+  }
+  head->callback = fn;
+  DeferHead* before = deferred.load();
+  do {
+    head->next = before;
+  } while (!deferred.compare_exchange_weak(before, head));
+  // `head` may be gone. Whoever deferred the first one wakes the thread.
+  if (before == nullptr && idle.load() != 0 && idle.exchange(0) != 0) FutexWake(&idle);
+}
+
+void Synchronize() {
+  AssertMaySleep();
+  urcu_memb_synchronize_rcu();
+  tsan::AcquireGracePeriod();
+}
+
 void Barrier() {
   AssertMaySleep();
+  barriers.fetch_add(1);
+  FutexWake(&barriers);
   PassMarker();
   PassMarker();
+  barriers.fetch_sub(1);
 }
 
 }  // namespace nfswalk::rcu

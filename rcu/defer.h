@@ -1,8 +1,7 @@
 // defer: run something once no reader can hold what it is about to free.
 //
-// Thread safety: every function may be called from any thread; a thread is registered with liburcu
-// when needed. Callbacks run on one background thread of liburcu, in the order they were deferred
-// by a thread, and must not block for long.
+// Thread safety: every function may be called from any thread. Callbacks run on one background
+// thread, in the order they were deferred by a thread, and must not block for long.
 #ifndef NFSWALK_RCU_DEFER_H_
 #define NFSWALK_RCU_DEFER_H_
 
@@ -12,32 +11,29 @@
 
 namespace nfswalk::rcu {
 
-// Starts the background thread, once in the process, which the first Defer() does otherwise:
-// liburcu ends the process if it cannot. Errors: those of pthread_create(3); as long as it has not
-// succeeded it may be tried again.
+// Starts the background thread, once in the process. Errors: those of pthread_create(3); as long as
+// it has not succeeded it may be tried again. The first Defer() does it otherwise, and ends the
+// process if it cannot.
 std::errc StartCallbackThread();
 
 // A member of every object that is freed after a grace period. In use from Defer() until its
 // callback starts.
 struct DeferHead {
-  rcu_head urcu_head;
-#ifdef NFSWALK_TSAN
+  DeferHead* next;
   void (*callback)(DeferHead*);
-#endif
 };
-#ifndef NFSWALK_TSAN
-static_assert(sizeof(DeferHead) == 16);
-#endif
 
-// Calls fn(head) after every read-side critical section that exists now has ended. May be called
-// inside one. Does not allocate or fail.
+// Calls fn(head) after every read-side critical section that exists now has ended: up to 10 ms
+// later than that, so that many share a grace period. May be called inside one. Does not allocate
+// or fail.
 void Defer(DeferHead* head, void (*fn)(DeferHead*));
 
 // Waits until every read-side critical section that exists now has ended. Not inside one, no
 // spinning lock held.
 void Synchronize();
 
-// Waits until every callback deferred before has run, and those that these deferred in turn. Not
+// Waits until every callback deferred before has run, and those that these deferred in turn; they
+// run as soon as their grace period ends. Not
 // inside a read-side critical section, no spinning lock held, and not from a callback.
 void Barrier();
 

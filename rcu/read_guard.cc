@@ -1,7 +1,6 @@
 #include "rcu/read_guard.h"
 
 #include <pthread.h>
-#include <urcu/static/urcu-memb.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -38,8 +37,6 @@ pthread_key_t ExitKey() {
 
 void RegisterThread() {
   thread_registered = true;
-  // liburcu's own callback thread registers itself, and may enter sections from our callbacks.
-  if (URCU_TLS(urcu_memb_reader).registered) return;
   urcu_memb_register_thread();
   pthread_setspecific(ExitKey(), &thread_registered);  // any value but nullptr
 }

@@ -2,7 +2,9 @@
 
 #include "bench/shared_lines/recorder.h"
 
-struct rcu_head;
+namespace nfswalk::rcu {
+struct DeferHead;
+}
 
 namespace nfswalk::bench {
 
@@ -31,10 +33,18 @@ uint32_t __wrap__ZN7nfswalk3rcu8CpuIndexEv() { return nfswalk::bench::Recorder::
 // arc4random(3)
 uint32_t __wrap_arc4random() { return 0x9e3779b9; }
 
-void __real_urcu_memb_call_rcu(rcu_head* head, void (*callback)(rcu_head*));
-void __wrap_urcu_memb_call_rcu(rcu_head* head, void (*callback)(rcu_head*)) {
-  nfswalk::bench::Recorder::OnCallback();
-  __real_urcu_memb_call_rcu(head, callback);
+// rcu::Defer(): its queue is one for the process. Not in every program.
+using nfswalk::rcu::DeferHead;
+[[gnu::weak]] void __real__ZN7nfswalk3rcu5DeferEPNS0_9DeferHeadEPFvS2_E(
+    DeferHead* head, void (*callback)(DeferHead*));
+void __wrap__ZN7nfswalk3rcu5DeferEPNS0_9DeferHeadEPFvS2_E(DeferHead* head,
+                                                          void (*callback)(DeferHead*)) {
+  using nfswalk::bench::Recorder;
+  Recorder::OnCallback();
+  const uint32_t thread = Recorder::Thread();
+  Recorder::End();
+  __real__ZN7nfswalk3rcu5DeferEPNS0_9DeferHeadEPFvS2_E(head, callback);
+  Recorder::Begin(thread);
 }
 
 }  // extern "C"

@@ -28,7 +28,7 @@ struct SharedLines {
   SharedAccesses among_threads;
   // Of lines that the thread which runs RCU callbacks wrote last.
   SharedAccesses after_callbacks;
-  // call_rcu(): each writes the queue of liburcu, which no entry point sees.
+  // rcu::Defer(): each writes the queue of callbacks, which is not among the accesses.
   uint64_t callbacks = 0;
 };
 

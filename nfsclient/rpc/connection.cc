@@ -8,9 +8,9 @@
 #include <cstring>
 
 #include "nfsclient/protocol/cancellation.h"
-#include "nfsclient/rpc/futex.h"
 #include "nfsclient/rpc/reply_header.h"
 #include "rcu/fork.h"
+#include "rcu/futex.h"
 
 namespace nfswalk::rpc {
 namespace {
@@ -171,7 +171,7 @@ void Connection::Cancel(Call& call) {
   if (driver_ == &call) socket_.Wake();
   if (!call.sleeps_) return;
   call.wake_.store(Call::kDrive);
-  FutexWake(&call.wake_);
+  rcu::FutexWake(&call.wake_);
 }
 
 // Returns without the lock if the call is done.
@@ -180,7 +180,7 @@ void Connection::Sleep(Lock& lock, Call& call, Clock::time_point until) {
   call.sleeps_ = true;
   waiters_.push_back(call);
   lock.unlock();
-  FutexWait(call.wake_, Call::kAsleep, until);
+  rcu::FutexWait(call.wake_, Call::kAsleep, until);
   if (call.wake_.load() == Call::kDone) return;
   lock.lock();
   call.sleeps_ = false;
@@ -219,7 +219,7 @@ void Connection::Complete(Call& call, Outcome outcome) {
   const bool sleeps = call.sleeps_;
   call.outcome_ = outcome;
   call.wake_.store(Call::kDone);
-  if (sleeps) FutexWake(&call.wake_);
+  if (sleeps) rcu::FutexWake(&call.wake_);
 }
 
 void Connection::HandOver() {
@@ -227,7 +227,7 @@ void Connection::HandOver() {
   driver_ = &waiters_.front();
   waiters_.pop_front();
   driver_->wake_.store(Call::kDrive);
-  FutexWake(&driver_->wake_);
+  rcu::FutexWake(&driver_->wake_);
 }
 
 // Reads the header of the reply.

@@ -3,8 +3,8 @@
 #include <cerrno>
 
 #include "nfsclient/rpc/connection.h"
-#include "nfsclient/rpc/futex.h"
 #include "nfsclient/rpc/reply_header.h"
+#include "rcu/futex.h"
 
 namespace nfswalk::rpc {
 namespace {
@@ -70,7 +70,7 @@ bool Connection::IsIdle(Clock::time_point now) {
 void Connection::Pause(Lock& lock, Call& call, Clock::time_point until) {
   call.sleeps_ = true;
   lock.unlock();
-  FutexWait(call.wake_, Call::kAsleep, until);
+  rcu::FutexWait(call.wake_, Call::kAsleep, until);
   lock.lock();
   call.sleeps_ = false;
 }

@@ -3,7 +3,7 @@
 #include <cerrno>
 
 #include "nfsclient/rpc/connection.h"
-#include "nfsclient/rpc/futex.h"
+#include "rcu/futex.h"
 
 namespace nfswalk::rpc {
 namespace {
@@ -92,7 +92,7 @@ void Connection::WakeNextSender() {
   Call* const next = NextSender();
   if (next == nullptr) return;
   next->wake_.store(Call::kDrive);
-  FutexWake(&next->wake_);
+  rcu::FutexWake(&next->wake_);
 }
 
 void Connection::Gather(Batch& batch) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -47,6 +49,34 @@ TEST(Defer, BarrierWaitsForAllCallbacksOfAllThreads) {
   for (const Item& item : items) ASSERT_TRUE(item.done.load());
 }
 
+TEST(Defer, CallbacksOfOneThreadRunInTheOrderInWhichTheyWereDeferred) {
+  struct Numbered {
+    DeferHead defer_head;
+    int number;
+  };
+  static std::vector<int> ran;
+  std::array<Numbered, 100> items{};
+  {
+    const ReadGuard until_all_are_deferred;
+    for (int i = 0; i < 100; ++i) {
+      items[i].number = i;
+      Defer(&items[i].defer_head,
+            [](DeferHead* head) { ran.push_back(reinterpret_cast<Numbered*>(head)->number); });
+    }
+  }
+  Barrier();
+  EXPECT_EQ(ran.size(), items.size());
+  EXPECT_TRUE(std::ranges::is_sorted(ran));
+}
+
+TEST(Defer, WhatIsDeferredWhileNothingElseIsRunsWithoutABarrier) {
+  for (int i = 0; i < 10; ++i) {
+    Item item;
+    Defer(&item.defer_head, &MarkDone);
+    while (!item.done.load()) std::this_thread::yield();
+  }
+}
+
 TEST(Defer, ACallbackMayEnterAReadSectionAndDeferAgain) {
   static std::atomic<bool> second_ran{false};
   static Item second;
@@ -80,7 +110,9 @@ TEST(ReadGuard, SectionsNest) {
   EXPECT_FALSE(InReadSection());
   {
     ReadGuard outer;
-    { ReadGuard inner; }
+    {
+      ReadGuard inner;
+    }
     EXPECT_TRUE(InReadSection());
   }
   EXPECT_FALSE(InReadSection());

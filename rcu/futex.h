@@ -1,8 +1,8 @@
 // futex: waits for an atomic word with a deadline, which std::atomic::wait() does not have.
 //
 // Thread safety: all functions.
-#ifndef NFSWALK_NFSCLIENT_RPC_FUTEX_H_
-#define NFSWALK_NFSCLIENT_RPC_FUTEX_H_
+#ifndef NFSWALK_RCU_FUTEX_H_
+#define NFSWALK_RCU_FUTEX_H_
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <ctime>
 
-namespace nfswalk::rpc {
+namespace nfswalk::rcu {
 
 // Waits until `word` is not `expected`, FutexWake() or `until`. May return early.
 inline void FutexWait(std::atomic<uint32_t>& word, uint32_t expected,
@@ -36,6 +36,6 @@ inline void FutexWake(const std::atomic<uint32_t>* word) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-}  // namespace nfswalk::rpc
+}  // namespace nfswalk::rcu
 
-#endif  // NFSWALK_NFSCLIENT_RPC_FUTEX_H_
+#endif  // NFSWALK_RCU_FUTEX_H_
