@@ -297,6 +297,15 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   return change_id;
 }
 
+bool FollowsKnown(Inode& inode, const protocol::WeakCacheConsistency& wcc) {
+  const std::lock_guard guard(inode.lock);
+  if (!wcc.before) return true;
+  if ((inode.invalid.load(std::memory_order_relaxed) & icache::kInvalidChange) != 0) return true;
+  Attributes known;
+  inode.LoadAttributes(known);
+  return Matches(*wcc.before, known) || (wcc.after && !ContentChanged(known, *wcc.after));
+}
+
 bool NoteDataInUse(Inode& inode) {
   if (HasInvalid(inode, icache::kDataInUse)) return true;
   const std::lock_guard guard(inode.lock);

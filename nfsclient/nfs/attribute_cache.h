@@ -98,6 +98,9 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, icache::Inode& inode,
                               const protocol::WeakCacheConsistency& wcc, SendStamp stamp,
                               std::errc outcome = {});
 
+// Whether UpdateAfterOwnChange() would find the difference to be ours, or has nothing to go by.
+bool FollowsKnown(icache::Inode& inode, const protocol::WeakCacheConsistency& wcc);
+
 // False if the change may or may not have been made.
 inline bool IsKnown(std::errc outcome) {
   return outcome != std::errc::timed_out && outcome != std::errc::operation_canceled &&

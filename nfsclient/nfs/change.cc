@@ -1,6 +1,7 @@
 #include "nfsclient/nfs/change.h"
 
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "nfsclient/nfs/attribute_cache.h"
@@ -18,6 +19,7 @@ using protocol::FileType;
 using protocol::SetAttributes;
 using vfs::DentryRef;
 using vfs::PaddedName;
+using ForChange = vfs::DirectoryLocks::ForChange;
 
 namespace {
 
@@ -51,7 +53,7 @@ std::expected<DentryRef, std::errc> FindDirectory(Superblock& superblock, Dentry
 }
 
 // False if another thread has changed the name since FindOrLookup(). Preconditions: the directory
-// is locked exclusively.
+// is locked exclusively, or for a change of the name.
 bool IsCurrent(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
                const DentryRef& known) {
   return superblock.dentries.Lookup(*directory, name).get() == known.get();
@@ -93,6 +95,17 @@ std::expected<Attributes, std::errc> LookupCreated(Superblock& superblock, Dentr
   return std::unexpected(OutcomeUnknown(std::errc::not_enough_memory));
 }
 
+// UpdateAfterOwnChange() of the directory, when it is the change's turn. `lock`: null if the
+// directory is locked exclusively.
+uint64_t TakeInChange(Superblock& superblock, ForChange* lock, Inode& directory,
+                      const protocol::WeakCacheConsistency& wcc, SendStamp stamp,
+                      std::errc outcome) {
+  if (lock != nullptr) lock->AwaitTurn([&] { return FollowsKnown(directory, wcc); });
+  const uint64_t change_id = UpdateAfterOwnChange(superblock, directory, wcc, stamp, outcome);
+  if (lock != nullptr) lock->EndTurn();
+  return change_id;
+}
+
 // For AddName(): nobody needs the inode.
 constexpr auto kForget = [](icache::InodeRef) {};
 
@@ -106,8 +119,9 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
   PaddedName name(text, directory.get());
   {
     Inode& parent = *directory.inode();
-    auto lock = superblock.directory_locks.Lock(parent);
+    ForChange lock(superblock.directory_locks, parent, name.name());
     if (!lock) return std::unexpected(protocol::CallDeadline::Error());
+    lock.NoteSend();
     SendStamp stamp = Stamp(superblock);
     protocol::CreateReply reply = send(parent.handle());
     icache::InodeRef made;
@@ -116,7 +130,7 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
       if (inode) made = std::move(*inode);
     }
     uint64_t change_id =
-        UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
+        TakeInChange(superblock, &lock, parent, reply.directory, stamp, reply.error);
     NFSWALK_SYNC_POINT("change:taken-in");
     // Also after an error: the name may exist now.
     DropName(superblock, directory, name.name());
@@ -134,15 +148,15 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
 }
 
 // REMOVE and RMDIR alike. `send(handle)` answers a RemoveReply; `known`: the name, as it was
-// found. Preconditions: the directory is locked exclusively.
+// found. Preconditions: the directory is locked by `lock`.
 template <class Send>
-std::errc RemoveName(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
-                     const DentryRef& known, Send&& send) {
+std::errc RemoveName(Superblock& superblock, ForChange& lock, DentryRef& directory,
+                     const vfs::Name& name, const DentryRef& known, Send&& send) {
   Inode& parent = *directory.inode();
+  lock.NoteSend();
   SendStamp stamp = Stamp(superblock);
   protocol::RemoveReply reply = send(parent.handle());
-  uint64_t change_id =
-      UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
+  uint64_t change_id = TakeInChange(superblock, &lock, parent, reply.directory, stamp, reply.error);
   NFSWALK_SYNC_POINT("change:taken-in");
   if (reply.error == std::errc{}) {
     if (known && known.inode() != nullptr) DropLink(superblock, *known.inode());
@@ -165,14 +179,16 @@ struct KnownName {
   Inode* inode() const { return dentry ? dentry.inode() : nullptr; }
 };
 
-// The RENAME itself. Preconditions: both directories are locked exclusively.
-std::errc RenameKnown(Superblock& superblock, const KnownName& from, const KnownName& to,
-                      const Credential& credential) {
+// The RENAME itself. Preconditions: both directories are locked exclusively, or their only one by
+// `lock`.
+std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& from,
+                      const KnownName& to, const Credential& credential) {
+  if (lock != nullptr) lock->NoteSend();
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->Rename(from.parent().handle(), from.name.view(),
                                            to.parent().handle(), to.name.view(), credential);
   uint64_t from_change_id =
-      UpdateAfterOwnChange(superblock, from.parent(), reply.from_directory, stamp, reply.error);
+      TakeInChange(superblock, lock, from.parent(), reply.from_directory, stamp, reply.error);
   uint64_t to_change_id = from_change_id;
   if (&from.parent() != &to.parent()) {
     to_change_id =
@@ -225,39 +241,54 @@ std::errc RenameOver(Superblock& superblock, const KnownName& from, const KnownN
   // A directory replaces no file, and two links of one file do not replace each other.
   if (moved == nullptr || replaced == nullptr || moved == replaced || moved->is_directory() ||
       replaced->is_directory()) {
-    return RenameKnown(superblock, from, to, credential);
+    return RenameKnown(superblock, nullptr, from, to, credential);
   }
   const OpenInodes::Removal removal(superblock.open_inodes, *replaced);
   if (!removal) return protocol::CallDeadline::Error();
   if (!NeedsSillyRename(superblock, removal, *replaced, credential)) {
-    return RenameKnown(superblock, from, to, credential);
+    return RenameKnown(superblock, nullptr, from, to, credential);
   }
   const auto silly = SillyRename(superblock, to.directory, to.name, *replaced, credential);
   if (!silly) return silly.error();
   const DentryRef none;
-  const std::errc error = RenameKnown(superblock, from, {to.directory, to.name, none}, credential);
+  const std::errc error =
+      RenameKnown(superblock, nullptr, from, {to.directory, to.name, none}, credential);
   if (error != std::errc{} && IsKnown(error)) {
     UndoSillyRename(superblock, to.directory, to.name, *silly);
   }
   return error;
 }
 
-// REMOVE of a name that is not that of a directory. Preconditions: the directory is locked
-// exclusively.
-std::errc RemoveKnownFile(Superblock& superblock, const KnownName& file,
-                          const Credential& credential) {
+// REMOVE of a name that is not that of a directory: nullopt, and nothing is sent, if the file is
+// open here. Preconditions: the directory is locked by `lock`.
+std::optional<std::errc> RemoveUnlessOpen(Superblock& superblock, ForChange& lock,
+                                          const KnownName& file, const Credential& credential) {
   const auto remove = [&] {
-    return RemoveName(superblock, file.directory, file.name, file.dentry, [&](const auto& handle) {
-      return superblock.protocol->Remove(handle, file.name.view(), credential);
-    });
+    return RemoveName(superblock, lock, file.directory, file.name, file.dentry,
+                      [&](const auto& handle) {
+                        return superblock.protocol->Remove(handle, file.name.view(), credential);
+                      });
   };
   Inode* const inode = file.inode();
   if (inode == nullptr || inode->is_directory()) return remove();
   const OpenInodes::Removal removal(superblock.open_inodes, *inode);
   if (!removal) return protocol::CallDeadline::Error();
   NFSWALK_SYNC_POINT("change:removal-began");
-  if (!NeedsSillyRename(superblock, removal, *inode, credential)) return remove();
-  const auto silly = SillyRename(superblock, file.directory, file.name, *inode, credential);
+  if (NeedsSillyRename(superblock, removal, *inode, credential)) return std::nullopt;
+  return remove();
+}
+
+// The same of a file that is open: nullopt if it no longer is, or another has its name. No
+// preconditions.
+std::optional<std::errc> HideOpenFile(Superblock& superblock, const KnownName& file,
+                                      const Credential& credential) {
+  const auto lock = superblock.directory_locks.Lock(file.parent());
+  if (!lock) return protocol::CallDeadline::Error();
+  if (!IsCurrent(superblock, file.directory, file.name, file.dentry)) return std::nullopt;
+  const OpenInodes::Removal removal(superblock.open_inodes, *file.inode());
+  if (!removal) return protocol::CallDeadline::Error();
+  if (!NeedsSillyRename(superblock, removal, *file.inode(), credential)) return std::nullopt;
+  const auto silly = SillyRename(superblock, file.directory, file.name, *file.inode(), credential);
   return silly ? std::errc{} : silly.error();
 }
 
@@ -265,6 +296,55 @@ std::errc RemoveKnownFile(Superblock& superblock, const KnownName& file,
 // have been closed meanwhile.
 void RemoveUnneeded(Superblock& superblock, const DentryRef& removed) {
   if (removed && removed.inode() != nullptr) RemoveSillyNames(superblock, *removed.inode());
+}
+
+// errc{} unless one of the names is hidden (NAME-31).
+std::errc CheckNotHidden(Superblock& superblock, const KnownName& from, const KnownName& to) {
+  if (superblock.open_inodes.IsHidden(from.parent(), from.name.view())) {
+    return std::errc::no_such_file_or_directory;
+  }
+  return superblock.open_inodes.IsHidden(to.parent(), to.name.view())
+             ? std::errc::device_or_resource_busy
+             : std::errc{};
+}
+
+bool AreCurrent(Superblock& superblock, const KnownName& from, const KnownName& to) {
+  return IsCurrent(superblock, from.directory, from.name, from.dentry) &&
+         IsCurrent(superblock, to.directory, to.name, to.dentry);
+}
+
+// True of a rename that moves no directory, replaces nothing and stays in one directory.
+bool ConcernsNamesOnly(const KnownName& from, const KnownName& to) {
+  return from.directory.get() == to.directory.get() && to.inode() == nullptr &&
+         (from.inode() == nullptr || !from.inode()->is_directory());
+}
+
+// These two: nullopt, and nothing is sent, if a name is another's than the one known.
+
+std::optional<std::errc> RenameWithin(Superblock& superblock, const KnownName& from,
+                                      const KnownName& to, const Credential& credential) {
+  ForChange lock(superblock.directory_locks, from.parent(), from.name, to.name);
+  if (!lock) return protocol::CallDeadline::Error();
+  if (const std::errc error = CheckNotHidden(superblock, from, to); error != std::errc{}) {
+    return error;
+  }
+  if (!AreCurrent(superblock, from, to)) return std::nullopt;
+  return RenameKnown(superblock, &lock, from, to, credential);
+}
+
+std::optional<std::errc> RenameBetween(Superblock& superblock, const KnownName& from,
+                                       const KnownName& to, const Credential& credential) {
+  std::errc error{};
+  {
+    const auto locks = superblock.directory_locks.LockPair(from.parent(), to.parent());
+    if (!locks.first) return protocol::CallDeadline::Error();
+    error = CheckNotHidden(superblock, from, to);
+    if (error != std::errc{}) return error;
+    if (!AreCurrent(superblock, from, to)) return std::nullopt;
+    error = RenameOver(superblock, from, to, credential);
+  }
+  RemoveUnneeded(superblock, to.dentry);
+  return error;
 }
 
 }  // namespace
@@ -348,12 +428,12 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   if (TooLong(superblock, text)) return std::errc::filename_too_long;
   PaddedName name(text, directory.get());
   Inode& parent = *directory.inode();
-  auto lock = superblock.directory_locks.Lock(parent);
+  ForChange lock(superblock.directory_locks, parent, name.name());
   if (!lock) return protocol::CallDeadline::Error();
+  lock.NoteSend();
   SendStamp stamp = Stamp(superblock);
   auto reply = superblock.protocol->Link(file.handle(), parent.handle(), text, credential);
-  uint64_t change_id =
-      UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
+  uint64_t change_id = TakeInChange(superblock, &lock, parent, reply.directory, stamp, reply.error);
   DropName(superblock, directory, name.name());
   // Also after an error with an unknown outcome.
   UpdateAfterOwnChange(superblock, file, {.before = {}, .after = reply.attributes}, stamp,
@@ -367,20 +447,24 @@ std::errc RemoveFile(Superblock& superblock, DentryRef& directory, std::string_v
                      const Credential& credential) {
   if (TooLong(superblock, text)) return std::errc::filename_too_long;
   PaddedName name(text, directory.get());
+  const Inode& parent = *directory.inode();
   for (;;) {
     const DentryRef known = FindOrLookup(superblock, directory, name.name(), credential);
     NFSWALK_SYNC_POINT("change:names-known");
-    auto lock = superblock.directory_locks.Lock(*directory.inode());
-    if (!lock) return protocol::CallDeadline::Error();
-    if (superblock.open_inodes.IsHidden(*directory.inode(), text)) {
-      return std::errc::no_such_file_or_directory;
+    {
+      ForChange lock(superblock.directory_locks, parent, name.name());
+      if (!lock) return protocol::CallDeadline::Error();
+      if (superblock.open_inodes.IsHidden(parent, text)) {
+        return std::errc::no_such_file_or_directory;
+      }
+      if (!IsCurrent(superblock, directory, name.name(), known)) continue;
+      const auto removed =
+          RemoveUnlessOpen(superblock, lock, {directory, name.name(), known}, credential);
+      if (removed) return *removed;
     }
-    if (!IsCurrent(superblock, directory, name.name(), known)) continue;
-    const std::errc error =
-        RemoveKnownFile(superblock, {directory, name.name(), known}, credential);
-    lock.unlock();
+    const auto hidden = HideOpenFile(superblock, {directory, name.name(), known}, credential);
     RemoveUnneeded(superblock, known);
-    return error;
+    if (hidden) return *hidden;
   }
 }
 
@@ -388,10 +472,10 @@ std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::str
                           const Credential& credential) {
   if (TooLong(superblock, text)) return std::errc::filename_too_long;
   PaddedName name(text, directory.get());
-  auto lock = superblock.directory_locks.Lock(*directory.inode());
+  ForChange lock(superblock.directory_locks, *directory.inode(), name.name());
   if (!lock) return protocol::CallDeadline::Error();
   const DentryRef known = superblock.dentries.Lookup(*directory, name.name());
-  return RemoveName(superblock, directory, name.name(), known, [&](const auto& handle) {
+  return RemoveName(superblock, lock, directory, name.name(), known, [&](const auto& handle) {
     return superblock.protocol->RemoveDirectory(handle, text, credential);
   });
 }
@@ -415,23 +499,12 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
     }
     const DentryRef target = FindOrLookup(superblock, to_directory, to.name(), credential);
     NFSWALK_SYNC_POINT("change:names-known");
-    auto locks =
-        superblock.directory_locks.LockPair(*from_directory.inode(), *to_directory.inode());
-    if (!locks.first) return protocol::CallDeadline::Error();
-    if (superblock.open_inodes.IsHidden(*from_directory.inode(), from_text)) {
-      return std::errc::no_such_file_or_directory;
-    }
-    if (superblock.open_inodes.IsHidden(*to_directory.inode(), to_text)) {
-      return std::errc::device_or_resource_busy;
-    }
-    if (IsCurrent(superblock, from_directory, from.name(), source) &&
-        IsCurrent(superblock, to_directory, to.name(), target)) {
-      const std::errc error = RenameOver(superblock, {from_directory, from.name(), source},
-                                         {to_directory, to.name(), target}, credential);
-      locks = {};
-      RemoveUnneeded(superblock, target);
-      return error;
-    }
+    const KnownName known_from{from_directory, from.name(), source};
+    const KnownName known_to{to_directory, to.name(), target};
+    const auto renamed = ConcernsNamesOnly(known_from, known_to)
+                             ? RenameWithin(superblock, known_from, known_to, credential)
+                             : RenameBetween(superblock, known_from, known_to, credential);
+    if (renamed) return *renamed;
   }
 }
 
