@@ -242,22 +242,62 @@ TEST_P(Change, DataIsReadAndWritten) {
   EXPECT_EQ(client_->Open(Path(""), kMayRead, root_).error(), std::errc::is_a_directory);
 }
 
+// NAME-23.
+TEST_P(Change, ChangesOfManyThreadsInOneDirectoryLeaveItAsItIs) {
+  constexpr int kThreads = 8, kTurns = 20;
+  const auto name = [](int thread, int turn, const char* what) {
+    return std::string(what) + std::to_string(thread) + "-" + std::to_string(turn);
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < kTurns; ++i) {
+        const std::string first = name(t, i, "first"), last = name(t, i, "last");
+        EXPECT_TRUE(client_->Create(Path(first), 0644, true, root_).has_value());
+        EXPECT_TRUE(Exists(first));
+        EXPECT_EQ(client_->Rename(Path(first), Path(last), root_), std::errc{});
+        EXPECT_EQ(StatError(first), std::errc::no_such_file_or_directory);
+        EXPECT_TRUE(Exists(last));
+        EXPECT_EQ(client_->Link(Path(last), Path(name(t, i, "link")), root_), std::errc{});
+        if (i % 2 == 0) {
+          EXPECT_EQ(client_->Unlink(Path(last), root_), std::errc{});
+        }
+        EXPECT_EQ(Exists(last), i % 2 != 0);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int t = 0; t < kThreads; ++t) {
+    for (int i = 0; i < kTurns; ++i) {
+      for (const char* what : {"first", "last", "link"}) {
+        const std::string path = name(t, i, what);
+        EXPECT_EQ(Exists(path), std::filesystem::exists(Backing(path))) << path;
+      }
+    }
+  }
+}
+
 TEST_P(Change, WhatThreadsAppendDoesNotOverlap) {
   constexpr int kThreads = 4, kRecords = 25;
   constexpr size_t kBytes = 100;
   ASSERT_TRUE(client_->Create(Path("log"), 0644, true, root_).has_value());
+  std::vector<std::unique_ptr<File>> files;
+  for (int t = 0; t < kThreads; ++t) {
+    auto file = client_->Open(Path("log"), kMayWrite, root_);
+    ASSERT_TRUE(file.has_value());
+    files.push_back(std::move(*file));
+  }
   // Another client has written, which no reply of this one has shown.
   std::ofstream(Backing("log")) << std::string(kBytes, 'z');
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      auto file = client_->Open(Path("log"), kMayWrite, root_);
-      ASSERT_TRUE(file.has_value());
       const std::vector<std::byte> record(kBytes, static_cast<std::byte>('a' + t));
-      for (int i = 0; i < kRecords; ++i) EXPECT_EQ((*file)->Append(record).value_or(0), kBytes);
+      for (int i = 0; i < kRecords; ++i) EXPECT_EQ(files[t]->Append(record).value_or(0), kBytes);
     });
   }
   for (std::thread& thread : threads) thread.join();
+  files.clear();
   std::ifstream log(Backing("log"));
   std::map<char, int> records;
   for (std::string record(kBytes, 0); log.read(record.data(), kBytes);) {

@@ -271,10 +271,10 @@ TEST_P(SharedLocks, ALockShowsWhatTheLastOwnerWrote) {
   EXPECT_EQ(Write(*my_file_, "hello, you"), kOk);
   EXPECT_EQ(my_file_->Unlock(kMe, 0, 0), kOk);
   ASSERT_EQ(your_file_->Lock(kMe, kRead, 0, 0), kOk);
-  EXPECT_EQ(Text(*your_file_), "hello, you");
-  const auto attributes = yours_->Stat(Path("file"), root_);
+  const auto attributes = yours_->Stat(Path("file"), root_);  // before a READ shows them
   ASSERT_TRUE(attributes.has_value());
   EXPECT_EQ(attributes->size_bytes, 10u);
+  EXPECT_EQ(Text(*your_file_), "hello, you");
 }
 
 // The first LOCK of an owner, and the last LOCKU, are one call each, like those between.

@@ -4,11 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,28 @@ TEST_F(ChangeInfo, AnAtomicChangeOfOursCostsTheSiblingsNothing) {
   MountWith(true);
   ChangeSomething();
   EXPECT_EQ(Rpcs([&] { Look(); }), 0u);
+}
+
+// ATTR-11.
+TEST_F(ChangeInfo, RepliesThatOvertakeEachOtherCostTheSiblingsNothing) {
+  MountWith(true);
+  std::atomic<int> made{0};
+  std::thread other;
+  on_reply_ = [&](const fixtures::Call& call) {
+    if (call.procedure == "CREATE" && ++made == 1) {
+      other = std::thread([&] { EXPECT_TRUE(client_->Create("d/second", 0644, true, me_)); });
+      while (made != 2) std::this_thread::yield();
+    }
+  };
+  EXPECT_TRUE(client_->Create("d/first", 0644, true, me_));
+  other.join();
+  on_reply_ = nullptr;
+  EXPECT_EQ(Rpcs([&] {
+              Look();
+              EXPECT_TRUE(IsFile(Stat("d/first")));
+              EXPECT_TRUE(IsFile(Stat("d/second")));
+            }),
+            0u);
 }
 
 // Another client may have made a change in between: each name costs one LOOKUP, rights and
