@@ -69,7 +69,7 @@ struct CpOptions {
     bool same_export = false;  // as the source's
   };
 
-  TreeOptions tree{.threads = 16};
+  TreeOptions tree{.threads = 32};
   bool recursive = false;
   bool preserve = false;
   bool from_here = false;         // from this machine, to the export of the session

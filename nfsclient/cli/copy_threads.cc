@@ -28,11 +28,11 @@ CopyThreads::~CopyThreads() {
   for (std::jthread& thread : threads_) thread.request_stop();
 }
 
-void CopyThreads::Start(std::function<void()> copy) {
+void CopyThreads::Start(std::function<void()> copy, Turn turn) {
   if (threads_.empty()) return copy();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return waiting_.size() < kWaitingMax; });
-  waiting_.push_back(std::move(copy));
+  waiting_.insert(turn == Turn::kFirst ? waiting_.begin() : waiting_.end(), std::move(copy));
   changed_.notify_all();
 }
 

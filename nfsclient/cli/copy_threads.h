@@ -23,8 +23,10 @@ class CopyThreads {
   CopyThreads(const CopyThreads&) = delete;
   CopyThreads& operator=(const CopyThreads&) = delete;
 
-  // Runs `copy`, which does not throw, soon. Waits while many others wait for their turn.
-  void Start(std::function<void()> copy);
+  enum class Turn { kFirst, kInOrder };
+  // Runs `copy`, which does not throw, soon. Waits while many others wait for their turn. kFirst:
+  // before those, as others will wait for it.
+  void Start(std::function<void()> copy, Turn turn = Turn::kInOrder);
   // Returns when all have ended.
   void Wait();
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <mutex>
 #include <new>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -15,7 +17,7 @@ namespace {
 
 // Read and written at once. Pieces of what is large are under way together.
 constexpr uint64_t kRoomBytesMin = 64 * 1024;
-constexpr uint64_t kRoomBytesMax = 8 * 1024 * 1024;
+constexpr uint64_t kRoomBytesMax = 4 * 1024 * 1024;
 
 std::errc ErrorOf(const auto& result) { return result ? std::errc{} : result.error(); }
 
@@ -45,7 +47,6 @@ class UnfinishedExportFile {
     }
     return std::errc::file_exists;
   }
-  const std::string& name() const { return name_; }
   std::errc Finish(const std::string& name) {
     const auto changing = Unfinished::BeginChange();
     const std::errc error = directory_.Rename(name_, directory_, name, credential_);
@@ -72,39 +73,56 @@ class UnfinishedExportFile {
 // Made durable in its modes and times when the last copy in it has ended.
 class ExportCopy::Directory {
  public:
-  Directory(Session& session, std::shared_ptr<Node> node, std::shared_ptr<Directory> parent,
-            std::string path)
-      : session_(session),
-        node_(std::move(node)),
-        parent_(std::move(parent)),
-        path_(std::move(path)) {}
+  Directory(Session& session, std::shared_ptr<Node> node)
+      : session_(session), node_(std::move(node)) {}
+  // One that Make() makes. `copy` outlives it.
+  Directory(ExportCopy& copy, TreeEntry entry, Place place)
+      : session_(copy.session_), copy_(&copy), entry_(std::move(entry)), place_(std::move(place)) {}
   ~Directory() {
-    if (source_path_.empty()) return;
-    const std::errc error = ErrorOf(node_->SetAttributesOf("", at_end_, session_.credential()));
-    if (error != std::errc{}) session_.FailLocally(source_path_, path_, error);
+    if (!at_end_) return;
+    const std::errc error = ErrorOf(node_->SetAttributesOf("", *at_end_, session_.credential()));
+    if (error != std::errc{}) session_.FailLocally(entry_.path, place_.path, error);
   }
 
-  void SetAtEnd(std::string source_path, const SetAttributes& attributes) {
-    source_path_ = std::move(source_path);
-    at_end_ = attributes;
+  // Returns whether it is there, once one thread has made it, and those above it, or has reported
+  // that it cannot. Before what follows.
+  bool Make() {
+    std::call_once(made_, [this] {
+      if (copy_ != nullptr && place_.directory->Make()) MakeThis();
+    });
+    return node_ != nullptr;
   }
   Node& node() { return *node_; }
-  const std::string& path() const { return path_; }
+  bool is_new() const { return is_new_; }
+
+  const std::string& path() const { return place_.path; }
 
  private:
+  void MakeThis() try {
+    const auto made = copy_->MakeDirectory(entry_, place_, is_new_);
+    if (!made) return session_.FailLocally(entry_.path, place_.path, made.error());
+    if (is_new_ || copy_->settings_.preserve) at_end_ = copy_->FinalAttributes(entry_.attributes);
+    node_ = *made;
+    copy_->Report(entry_, place_.path, 0);
+  } catch (const std::bad_alloc&) {
+    session_.FailLocally(entry_.path, place_.path, std::errc::not_enough_memory);
+  }
+
   Session& session_;
-  const std::shared_ptr<Node> node_;
-  const std::shared_ptr<Directory> parent_;  // ends later
-  const std::string path_;
-  std::string source_path_;  // "": nothing is set
-  SetAttributes at_end_;
+  ExportCopy* const copy_ = nullptr;
+  const TreeEntry entry_;
+  const Place place_;  // holds the directory above, which ends later
+  std::once_flag made_;
+  std::shared_ptr<Node> node_;
+  bool is_new_ = false;
+  std::optional<SetAttributes> at_end_;
 };
 
 ExportCopy::ExportCopy(Session& session, const Settings& settings, std::shared_ptr<Node> directory,
                        std::string target, std::string path)
     : session_(session),
       settings_(settings),
-      start_(std::make_shared<Directory>(session, std::move(directory), nullptr, "")),
+      start_(std::make_shared<Directory>(session, std::move(directory))),
       target_(std::move(target)),
       path_(std::move(path)) {}
 
@@ -120,7 +138,7 @@ void ExportCopy::Enter(const TreeEntry& entry) {
   }
   switch (entry.attributes.type) {
     case FileType::kDirectory:
-      return MakeDirectory(entry, place);
+      return EnterDirectory(entry, place);
     case FileType::kRegular:
       session_.console().Expect(entry.attributes.size_bytes);
       settings_.threads.Start([this, entry, place] { CopyFile(entry, place); });
@@ -133,42 +151,45 @@ void ExportCopy::Enter(const TreeEntry& entry) {
   }
 }
 
-void ExportCopy::MakeDirectory(const TreeEntry& entry, const Place& place) {
+void ExportCopy::EnterDirectory(const TreeEntry& entry, const Place& place) {
   if (IsTarget(entry)) {
     lost_depth_ = entry.depth;
     return session_.Fail(entry.path, std::errc::invalid_argument);
   }
+  const auto directory = std::make_shared<Directory>(*this, entry, place);
+  // Before the walk goes on: it may meet the target.
+  if (entry.depth == 0 && !directory->Make()) {
+    lost_depth_ = entry.depth;
+    return;
+  }
+  inside_.push_back(directory);
+  if (entry.depth == 0) return;
+  settings_.threads.Start([directory] { (void)directory->Make(); }, CopyThreads::Turn::kFirst);
+}
+
+// Preconditions: the place's directory is there.
+Result<std::shared_ptr<Node>> ExportCopy::MakeDirectory(const TreeEntry& entry, const Place& place,
+                                                        bool& is_new) {
   const Credential& who = session_.credential();
   Node& parent = place.directory->node();
-  bool made = false;
-  std::errc error{};
   if (!place.name.empty()) {
     // Of its owner alone until its entries are there.
-    error = ErrorOf(parent.MakeDirectory(place.name, 0700, who));
-    made = error == std::errc{};
+    const auto made = parent.MakeDirectory(place.name, 0700, who);
+    if (!made && made.error() != std::errc::file_exists) return std::unexpected(made.error());
+    is_new = made.has_value();
   }
-  if (made || error == std::errc{} || error == std::errc::file_exists) {
-    auto node = parent.Resolve(place.name, who, {.no_follow = true});
-    error = ErrorOf(node);
-    if (node) {
-      const auto found = (*node)->Stat("", who);
-      error = ErrorOf(found);
-      if (found && found->type != FileType::kDirectory) error = std::errc::not_a_directory;
-      if (found && entry.depth == 0) target_id_ = {found->fsid, found->fileid};
-      if (IsTarget(entry)) error = std::errc::invalid_argument;  // onto itself
-    }
-    if (error == std::errc{}) {
-      auto directory =
-          std::make_shared<Directory>(session_, std::move(*node), place.directory, place.path);
-      if (made || settings_.preserve) {
-        directory->SetAtEnd(entry.path, FinalAttributes(entry.attributes));
-      }
-      inside_.push_back(std::move(directory));
-      return Report(entry, place.path, 0);
-    }
+  auto node = parent.Resolve(place.name, who, {.no_follow = true});
+  if (!node) return std::unexpected(node.error());
+  const auto found = (*node)->Stat("", who);
+  if (!found) return std::unexpected(found.error());
+  if (found->type != FileType::kDirectory) return std::unexpected(std::errc::not_a_directory);
+  if (entry.depth == 0) {
+    target_id_ = {found->fsid, found->fileid};
+    if (IsTarget(entry)) return std::unexpected(std::errc::invalid_argument);  // onto itself
   }
-  lost_depth_ = entry.depth;
-  session_.FailLocally(entry.path, place.path, error);
+  // Asks for the rights once, not for each file that is made in it at the same time.
+  (void)(*node)->Access("", kMayWrite | kMayExecute, who);
+  return std::shared_ptr<Node>(std::move(*node));
 }
 
 // Whether the directory is the one that is made: a copy of it into itself would not end.
@@ -188,6 +209,7 @@ void ExportCopy::Leave(const TreeEntry& directory) {
 
 // errc{} if the name is free or that of what is replaced.
 std::errc ExportCopy::CheckReplaceable(const Place& place) const {
+  if (place.directory->is_new()) return {};
   const auto found =
       place.directory->node().Stat(place.name, session_.credential(), {.no_follow = true});
   if (!found) {
@@ -200,7 +222,7 @@ std::errc ExportCopy::CheckReplaceable(const Place& place) const {
 }
 
 void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
-  if (session_.done()) return;
+  if (session_.done() || !place.directory->Make()) return;
   const auto fail = [&](std::errc error) { session_.FailLocally(entry.path, place.path, error); };
   const Credential& who = session_.credential();
   Node& node = place.directory->node();
@@ -208,12 +230,13 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (!reader) return session_.Fail(entry.path, reader.error());
   if (const std::errc error = CheckReplaceable(place); error != std::errc{}) return fail(error);
   UnfinishedExportFile unfinished(node, who);
+  std::unique_ptr<File> file;
   std::errc error = unfinished.Create([&](const std::string& name) {
-    return ErrorOf(node.Create(name, 0600, /*exclusive=*/true, who));
+    auto made = node.CreateAndOpen(name, kMayWrite, 0600, /*exclusive=*/true, who);
+    if (made) file = std::move(made->file);
+    return ErrorOf(made);
   });
   if (error != std::errc{}) return fail(error);
-  const auto file = node.Open(unfinished.name(), kMayWrite, who, {.no_follow = true});
-  if (!file) return fail(file.error());
   std::vector<std::byte> room(
       std::clamp(entry.attributes.size_bytes + 1, kRoomBytesMin, kRoomBytesMax));
   uint64_t offset_bytes = 0;
@@ -222,16 +245,16 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     if (!count) return session_.Fail(entry.path, count.error());
     more = *count == room.size();
     for (std::span<const std::byte> data(room.data(), *count); !data.empty();) {
-      const auto written = (*file)->PWrite(data, offset_bytes);
+      const auto written = file->PWrite(data, offset_bytes);
       if (!written) return fail(written.error());
       data = data.subspan(*written);
       offset_bytes += *written;
       session_.console().Advance(*written, "bytes");
     }
   }
-  error = (*file)->Sync();
+  error = file->Sync();
   if (error == std::errc{}) {
-    error = ErrorOf((*file)->SetAttributesOf(FinalAttributes(entry.attributes)));
+    error = ErrorOf(file->SetAttributesOf(FinalAttributes(entry.attributes)));
   }
   if (error == std::errc{}) error = unfinished.Finish(place.name);
   if (error != std::errc{}) return fail(error);
@@ -241,6 +264,7 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
 }
 
 void ExportCopy::CopyLink(const TreeEntry& entry, const Place& place) try {
+  if (!place.directory->Make()) return;
   const Credential& who = session_.credential();
   Node& node = place.directory->node();
   const auto text = settings_.source.ReadLink(entry.path);

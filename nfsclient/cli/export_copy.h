@@ -56,7 +56,9 @@ class ExportCopy : public TreeVisitor {
   };
 
   bool IsTarget(const TreeEntry& entry) const;
-  void MakeDirectory(const TreeEntry& entry, const Place& place);
+  void EnterDirectory(const TreeEntry& entry, const Place& place);
+  Result<std::shared_ptr<Node>> MakeDirectory(const TreeEntry& entry, const Place& place,
+                                              bool& is_new);
   void CopyFile(const TreeEntry& entry, const Place& place);
   void CopyLink(const TreeEntry& entry, const Place& place);
   std::errc CheckReplaceable(const Place& place) const;
@@ -71,7 +73,7 @@ class ExportCopy : public TreeVisitor {
   const std::string path_;
   std::optional<std::pair<uint64_t, uint64_t>> target_id_;  // fsid, fileid
   std::vector<std::shared_ptr<Directory>> inside_;
-  // Directories from this depth on could not be made: what is in them is passed over.
+  // Directories from this depth on are not made: what is in them is passed over.
   size_t lost_depth_ = std::numeric_limits<size_t>::max();
 };
 
