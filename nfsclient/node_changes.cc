@@ -183,9 +183,10 @@ Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, u
         [&](RefWalk& walk) -> Result<OpenResult> {
           auto file = OpenFound(superblock_, walk, rights);
           if (!file) return std::unexpected(file.error());
-          return OpenResult{std::move(*file),
-                            FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(),
-                                    walk.position())};
+          LookupResult found = FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(),
+                                       walk.position());
+          found.attributes = (*file)->attributes();  // with what is written and not yet sent
+          return OpenResult{std::move(*file), std::move(found)};
         },
         create);
   }

@@ -6,6 +6,7 @@
 
 #include "nfsclient/client.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/dirty_data.h"
 #include "nfsclient/nfs/node_id.h"
 #include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/superblock.h"
@@ -70,9 +71,10 @@ std::errc FindRef(nfs::Superblock& superblock, RefWalk& walk, Found& found) {
     }
     return kOk;
   }
+  std::errc error = nfs::FlushDirtyData(superblock, walk.inode());
+  if (error != kOk) return error;
   walk.Refresh();
-  const std::errc error =
-      nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());
+  error = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());
   if (error != kOk) return error;
   nfs::CopyAttributes(walk.inode(), found.attributes);
   const uint64_t now_ns = rcu::CoarseNowNs();

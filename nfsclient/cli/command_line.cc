@@ -18,6 +18,7 @@
 
 #include "nfsclient/cli/escape.h"
 #include "nfsclient/cli/find_spelling.h"
+#include "nfsclient/cli/mount_arguments.h"
 
 namespace nfswalk::cli {
 namespace {
@@ -45,8 +46,8 @@ command line, 3 not mounted or the server stopped answering.
 )";
 
 constexpr const char* kCommandNames =
-    "stat, ls, readlink, access, cat, find, du, cp, put, mkdir, rm, mv, ln, touch, chmod and "
-    "doctor";
+    "stat, ls, readlink, access, cat, find, du, cp, put, mkdir, rm, mv, ln, touch, chmod, mount "
+    "and doctor";
 
 // The arguments of main() without the program's name, the last one first, as CLI::App::parse takes
 // them. It would parse one like "[a,b]" or "{}" as a list; here both are file names. Arguments
@@ -562,13 +563,14 @@ void DeclareCommands(CLI::App& app, Invocation& invocation) {
   AddLn(app, invocation);
   AddTouch(app, invocation);
   AddChmod(app, invocation);
+  AddMount(app, invocation);
   AddCommand<DoctorOptions>(app, invocation, kDoctor);
 }
 
 }  // namespace
 
 std::expected<Invocation, NoInvocation> ParseCommandLine(int argc, const char* const* argv) {
-  CLI::App app("Looks at an NFS export, and changes it, without mounting it.", "nfswalk");
+  CLI::App app("Looks at an NFS export, and changes it, without the kernel's client.", "nfswalk");
   app.require_subcommand(1);
   app.footer(kProgramHelp + 1);
   app.failure_message(ExplainError);
@@ -576,6 +578,7 @@ std::expected<Invocation, NoInvocation> ParseCommandLine(int argc, const char* c
   DeclareCommands(app, invocation);
   std::vector<std::string> arguments = ProtectArguments(argc, argv);
   AcceptFindSpelling(arguments);
+  AcceptMountSpelling(arguments);
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {

@@ -18,6 +18,7 @@
 #include "nfsclient/cli/session.h"
 #include "nfsclient/cli/stat_format.h"
 #include "nfsclient/cli/tree_walk.h"
+#include "nfsclient/mount/option_list.h"
 
 namespace nfswalk::cli {
 
@@ -109,10 +110,17 @@ struct ChmodOptions {
 
 struct DoctorOptions {};
 
+// Of `nfswalk mount`; MountOptions are the client's.
+struct MountCommandOptions {
+  std::string directory;
+  mount::OptionList list;  // its options of the client are in CommonOptions::mount
+  bool foreground = false;
+};
+
 using CommandOptions =
     std::variant<StatOptions, LsOptions, ReadlinkOptions, AccessOptions, CatOptions, FindOptions,
                  DuOptions, CpOptions, PutOptions, MkdirOptions, RmOptions, MvOptions, LnOptions,
-                 TouchOptions, ChmodOptions, DoctorOptions>;
+                 TouchOptions, ChmodOptions, DoctorOptions, MountCommandOptions>;
 
 // What fails is reported to `session`. Each returns early once the output failed.
 void RunCommand(Session& session, const Paths& paths, const StatOptions& options);
@@ -131,8 +139,12 @@ void RunCommand(Session& session, const Paths& paths, const LnOptions& options);
 void RunCommand(Session& session, const Paths& paths, const TouchOptions& options);
 void RunCommand(Session& session, const Paths& paths, const ChmodOptions& options);
 
-// Connects and mounts by itself.
+// These connect and mount by themselves.
 ExitCode RunDoctor(Console& console, const CommonOptions& options);
+// Returns when the export is unmounted, in another process than it was called unless `foreground`.
+// Preconditions: no other thread.
+ExitCode RunMount(Console& console, const CommonOptions& common,
+                  const MountCommandOptions& options);
 
 }  // namespace nfswalk::cli
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <concepts>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -45,7 +44,9 @@ ExitCode RunMounted(Console& console, const Invocation& invocation) {
   }
   Session session(**client, console, command, common);
   const auto run = [&]<typename Options>(const Options& own) {
-    if constexpr (!std::same_as<Options, DoctorOptions>) RunCommand(session, common.paths, own);
+    if constexpr (requires { RunCommand(session, common.paths, own); }) {
+      RunCommand(session, common.paths, own);
+    }
   };
   std::visit(run, options);
   return session.exit_code();
@@ -53,6 +54,9 @@ ExitCode RunMounted(Console& console, const Invocation& invocation) {
 
 ExitCode Run(const Invocation& invocation) {
   Console console(Console::ProcessStreams(), invocation.command);
+  if (const auto* const mount = std::get_if<MountCommandOptions>(&invocation.options)) {
+    return RunMount(console, invocation.common, *mount);
+  }
   const ProgressThread progress(console);
   const ExitCode code = std::holds_alternative<DoctorOptions>(invocation.options)
                             ? RunDoctor(console, invocation.common)

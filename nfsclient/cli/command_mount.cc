@@ -1,0 +1,61 @@
+#include <fmt/format.h>
+#include <syslog.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "nfsclient/cli/commands.h"
+#include "nfsclient/cli/escape.h"
+#include "nfsclient/mount/background.h"
+#include "nfsclient/mount/mount_point.h"
+#include "nfsclient/mount/session.h"
+
+namespace nfswalk::cli {
+namespace {
+
+mount::SessionOptions SessionOptionsOf(const CommonOptions& common, const mount::OptionList& list,
+                                       std::string directory) {
+  mount::SessionOptions session{std::move(directory), {}, list.others};
+  // Those of the command line win.
+  session.options = {"subtype=nfswalk", "fsname=" + common.url.substr(0, common.url.find('?'))};
+  if (list.others) session.options.push_back("default_permissions");
+  session.options.insert(session.options.end(), list.fuse.begin(), list.fuse.end());
+  return session;
+}
+
+}  // namespace
+
+ExitCode RunMount(Console& console, const CommonOptions& common,
+                  const MountCommandOptions& options) {
+  const auto refuse = [&](std::string_view why, ExitCode code) {
+    console.Complain(fmt::format("mount: {}", Escape(why)));
+    return code;
+  };
+  const auto directory = mount::CheckMountPoint(options.directory, options.list.nonempty);
+  if (!directory) return refuse(directory.error(), kExitPathFailed);
+  std::optional<mount::Background> background;
+  if (!options.foreground) {
+    auto started = mount::Background::Start();
+    if (!started) {
+      return refuse(std::make_error_code(started.error()).message(), kExitPathFailed);
+    }
+    background = *started;
+  }
+  mount::BlockEndingSignals();
+  auto client = Client::Mount(common.mount);
+  if (!client) {
+    return refuse(fmt::format("'{}': {}", common.url, client.error().message), kExitServerFailed);
+  }
+  openlog("nfswalk", LOG_PID | (options.foreground ? LOG_PERROR : 0), LOG_DAEMON);
+  const auto served =
+      mount::Serve(**client, common.mount, SessionOptionsOf(common, options.list, *directory), [&] {
+        syslog(LOG_INFO, "%s mounted on %s", common.url.c_str(), directory->c_str());
+        if (background) background->Detach();
+      });
+  if (!served) return refuse(fmt::format("'{}': {}", *directory, served.error()), kExitPathFailed);
+  syslog(LOG_INFO, "%s unmounted", directory->c_str());
+  return kExitOk;
+}
+
+}  // namespace nfswalk::cli

@@ -1,0 +1,73 @@
+#include "nfsclient/cli/mount_arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+
+#include "nfsclient/cli/command_line.h"
+#include "nfsclient/cli/commands.h"
+#include "nfsclient/mount/option_list.h"
+
+namespace nfswalk::cli {
+namespace {
+
+constexpr const char* kHelp = R"(
+Makes the export a directory of this machine that all programs can use (FUSE), until
+'fusermount3 -u DIRECTORY' or umount(8). In the background once it is mounted.
+
+OPTIONS are those of the URL, named as in nfs(5), and those of mount(8) and FUSE: ro, nosuid,
+nodev, noexec, noatime, allow_other, auto_unmount, fsname=NAME, subtype=NAME; and nonempty.
+The files are those of the user who mounts, and nobody else comes in; with allow_other each
+process has its own rights. In fstab:
+  nfs://server/export  /mnt  fuse.nfswalk  vers=4,_netdev  0  0
+
+Examples:
+  nfswalk mount nfs://server/export ~/export
+  nfswalk mount -o vers=4,nocto,actimeo=60 nfs://server/export ~/export
+
+Exit codes: 0 mounted (with -f: and unmounted), 1 the directory cannot be mounted on, 2 wrong
+command line, 3 the server could not be reached.
+)";
+
+// The options after -o come behind those of the URL, so that they win.
+MountOptions ParseMount(std::string url, const mount::OptionList& list) {
+  for (const std::string& option : list.client) {
+    url += url.find('?') == std::string::npos ? '?' : '&';
+    url += option;
+  }
+  auto parsed = ParseMountUrl(url);
+  if (!parsed) throw CLI::ValidationError("URL", parsed.error());
+  return *std::move(parsed);
+}
+
+}  // namespace
+
+void AddMount(CLI::App& app, Invocation& invocation) {
+  CLI::App& command = *app.add_subcommand("mount", "mount an export with FUSE");
+  CommonOptions& common = invocation.common;
+  auto options = std::make_shared<MountCommandOptions>();
+  command.add_option("URL", common.url, "nfs://host[:port]/export[?option&...]")->required();
+  command.add_option("DIRECTORY", options->directory, "where to mount it")->required();
+  command
+      .add_option_function<std::vector<std::string>>(
+          "-o,--options",
+          [options](const std::vector<std::string>& lists) {
+            for (const std::string& list : lists) AddOptions(options->list, list);
+          },
+          "options of nfs(5), of mount(8) and of FUSE, separated by commas")
+      ->type_name("OPTIONS")
+      ->allow_extra_args(false);
+  command.add_flag("-f,--foreground", options->foreground, "stay in the foreground");
+  command.footer(kHelp + 1);
+  command.callback([&invocation, options] {
+    invocation.command = "mount";
+    invocation.common.mount = ParseMount(invocation.common.url, options->list);
+    invocation.options = *options;
+  });
+}
+
+void AcceptMountSpelling(std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments.back().starts_with("nfs://")) arguments.push_back("mount");
+}
+
+}  // namespace nfswalk::cli

@@ -1,0 +1,89 @@
+// answer: runs what a request asks for, where it may run: on the thread that received it as long as
+// nothing waits for the server, else on one of the workers.
+//
+// Thread safety: any thread.
+#ifndef NFSWALK_NFSCLIENT_MOUNT_ANSWER_H_
+#define NFSWALK_NFSCLIENT_MOUNT_ANSWER_H_
+
+#include <cstdint>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "nfsclient/client.h"
+#include "nfsclient/mount/file_system.h"
+#include "nfsclient/mount/fuse.h"
+
+namespace nfswalk::mount {
+
+// One try of a request. A call that replies returns errc{}; any other error is the reply.
+struct Try {
+  FileSystem& file_system;
+  fuse_req_t request;
+  const Credential& credential;
+  ResolveFlags flags;  // no_follow; on the receiving thread also `cached`
+};
+
+template <typename Call>
+std::errc TryToAnswer(Call& call, const Try& attempt) try {
+  return call(attempt);
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
+}
+
+// Errors of libnfs' kind that no system call has.
+inline int ErrnoOf(std::errc error) {
+  return error == std::errc::operation_canceled ? EIO : static_cast<int>(error);
+}
+
+// `call`: std::errc(const Try&), on a worker.
+template <typename Call>
+void AnswerOnWorker(fuse_req_t request, Call call) {
+  FileSystem& file_system = FileSystem::Of(request);
+  auto credential = file_system.callers.Of(request);
+  file_system.workers.Run([request, &file_system, credential = std::move(credential),
+                           call = std::move(call)]() mutable {
+    Cancellation cancellation;
+    const Interrupts::Entry entry(file_system.interrupts, fuse_req_ctx(request)->pid, cancellation);
+    fuse_req_interrupt_func(
+        request,
+        [](fuse_req_t interrupted, void* id) {
+          FileSystem::Of(interrupted).interrupts.Interrupt(reinterpret_cast<uint64_t>(id));
+        },
+        reinterpret_cast<void*>(entry.id()));
+    const CancelScope scope(cancellation);
+    const std::errc error =
+        TryToAnswer(call, {file_system, request, *credential, {.no_follow = true}});
+    if (error == std::errc{}) return;
+    fuse_reply_err(request, cancellation.canceled() ? EINTR : ErrnoOf(error));
+  });
+}
+
+// The same, but on this thread if `call` does not end there in `needs_server`. Then nothing may
+// have been sent.
+template <typename Call>
+void AnswerHere(fuse_req_t request, std::errc needs_server, Call call) {
+  FileSystem& file_system = FileSystem::Of(request);
+  const auto credential = file_system.callers.Of(request);
+  const std::errc error =
+      TryToAnswer(call, {file_system, request, *credential, {.no_follow = true, .cached = true}});
+  if (error == needs_server) return AnswerOnWorker(request, std::move(call));
+  if (error != std::errc{}) fuse_reply_err(request, ErrnoOf(error));
+}
+
+// For calls that take ResolveFlags: what the caches answer is answered at once.
+template <typename Call>
+void AnswerCached(fuse_req_t request, Call call) {
+  AnswerHere(request, std::errc::resource_unavailable_try_again, std::move(call));
+}
+
+// For calls that take none: tried without time to wait for anything.
+template <typename Call>
+void AnswerAtOnce(fuse_req_t request, Call call) {
+  const Deadline none(Deadline::Clock::time_point{});
+  AnswerHere(request, std::errc::timed_out, std::move(call));
+}
+
+}  // namespace nfswalk::mount
+
+#endif  // NFSWALK_NFSCLIENT_MOUNT_ANSWER_H_

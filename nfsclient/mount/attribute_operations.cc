@@ -1,0 +1,105 @@
+// Requests about attributes and rights.
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include "nfsclient/mount/answer.h"
+#include "nfsclient/mount/operations.h"
+
+namespace nfswalk::mount {
+namespace {
+
+constexpr double kSecond_ns = 1e9;
+constexpr uint32_t kPermissionBits = 07777;
+constexpr unsigned long kNameBytesMax = 255;
+constexpr unsigned long kSpaceBlockBytes = 4096;
+
+// An event about the node that comes meanwhile makes the kernel drop the reply's timeout itself.
+std::errc ReplyAttributes(const Try& attempt, fuse_ino_t number) {
+  const auto found =
+      attempt.file_system.nodes.At(number).Lookup("", attempt.credential, attempt.flags);
+  if (!found) return found.error();
+  const struct stat stat = StatOf(found->attributes);
+  fuse_reply_attr(attempt.request, &stat,
+                  static_cast<double>(found->attributes_valid_ns) / kSecond_ns);
+  return {};
+}
+
+void GetAttributes(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
+  AnswerCached(request, [number](const Try& attempt) { return ReplyAttributes(attempt, number); });
+}
+
+protocol::SetTime TimeOf(const timespec& time, bool now) {
+  if (now) return {};
+  return {protocol::Time{time.tv_sec, static_cast<uint32_t>(time.tv_nsec)}};
+}
+
+SetAttributes ChangesOf(const struct stat& stat, int to_set) {
+  SetAttributes changes;
+  if (to_set & FUSE_SET_ATTR_MODE) changes.mode = stat.st_mode & kPermissionBits;
+  if (to_set & FUSE_SET_ATTR_UID) changes.uid = stat.st_uid;
+  if (to_set & FUSE_SET_ATTR_GID) changes.gid = stat.st_gid;
+  if (to_set & FUSE_SET_ATTR_SIZE) changes.size_bytes = static_cast<uint64_t>(stat.st_size);
+  if (to_set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW)) {
+    changes.atime = TimeOf(stat.st_atim, to_set & FUSE_SET_ATTR_ATIME_NOW);
+  }
+  if (to_set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW)) {
+    changes.mtime = TimeOf(stat.st_mtim, to_set & FUSE_SET_ATTR_MTIME_NOW);
+  }
+  return changes;
+}
+
+// Of an open file where the kernel has one: it may be written whatever its mode says now.
+void SetAttributesOf(fuse_req_t request, fuse_ino_t number, struct stat* stat, int to_set,
+                     fuse_file_info* info) {
+  OpenFile* const open = info != nullptr ? &Handles<OpenFile>::At(*info) : nullptr;
+  AnswerOnWorker(request, [number, changes = ChangesOf(*stat, to_set), open](const Try& attempt) {
+    const auto changed = open != nullptr ? open->file->SetAttributesOf(changes)
+                                         : attempt.file_system.nodes.At(number).SetAttributesOf(
+                                               "", changes, attempt.credential, attempt.flags);
+    return changed ? ReplyAttributes(attempt, number) : changed.error();
+  });
+}
+
+void Access(fuse_req_t request, fuse_ino_t number, int mask) {
+  AnswerCached(request, [number, mask](const Try& attempt) {
+    const std::errc error = attempt.file_system.nodes.At(number).Access(
+        "", static_cast<uint32_t>(mask), attempt.credential, attempt.flags);
+    if (error == std::errc{}) fuse_reply_err(attempt.request, 0);
+    return error;
+  });
+}
+
+void StatFs(fuse_req_t request, fuse_ino_t number) {
+  AnswerOnWorker(request, [number](const Try& attempt) {
+    const auto space =
+        attempt.file_system.nodes.At(number).GetSpace("", attempt.credential, attempt.flags);
+    if (!space) return space.error();
+    struct statvfs stat{};
+    stat.f_bsize = stat.f_frsize = kSpaceBlockBytes;
+    stat.f_blocks = space->total_bytes / kSpaceBlockBytes;
+    stat.f_bfree = space->free_bytes / kSpaceBlockBytes;
+    stat.f_bavail = space->available_bytes / kSpaceBlockBytes;
+    stat.f_files = space->total_files;
+    stat.f_ffree = space->free_files;
+    stat.f_favail = space->available_files;
+    stat.f_namemax = kNameBytesMax;
+    fuse_reply_statfs(attempt.request, &stat);
+    return std::errc{};
+  });
+}
+
+}  // namespace
+
+void AddAttributeOperations(fuse_lowlevel_ops& operations) {
+  operations.getattr = GetAttributes;
+  operations.setattr = SetAttributesOf;
+  operations.access = Access;
+  operations.statfs = StatFs;
+}
+
+}  // namespace nfswalk::mount

@@ -1,0 +1,55 @@
+#include "nfsclient/mount/background.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace nfswalk::mount {
+namespace {
+
+constexpr char kReady = 'r';
+constexpr int kDiedOfSignal = 128;  // as a shell has it
+
+[[noreturn]] void AwaitChild(pid_t child, int from_child) {
+  char ready = 0;
+  while (read(from_child, &ready, 1) < 0 && errno == EINTR) {
+  }
+  if (ready == kReady) _exit(EXIT_SUCCESS);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : kDiedOfSignal + WTERMSIG(status));
+}
+
+}  // namespace
+
+std::expected<Background, std::errc> Background::Start() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return std::unexpected(std::errc{errno});
+  const pid_t child = fork();
+  if (child < 0) {
+    const std::errc error{errno};
+    close(ends[0]);
+    close(ends[1]);
+    return std::unexpected(error);
+  }
+  close(child == 0 ? ends[0] : ends[1]);
+  if (child != 0) AwaitChild(child, ends[0]);
+  return Background(ends[1]);
+}
+
+void Background::Detach() {
+  setsid();
+  // An error leaves it where it was, which is no reason to end.
+  (void)!chdir("/");
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int standard = 0; standard <= 2 && null >= 0; ++standard) dup2(null, standard);
+  if (null > 2) close(null);
+  (void)!write(parent_, &kReady, 1);
+  close(parent_);
+}
+
+}  // namespace nfswalk::mount

@@ -1,0 +1,31 @@
+// background: lets the shell go on once the file system is mounted, and not before.
+//
+// Thread safety: one thread, which begins no other before the call.
+#ifndef NFSWALK_NFSCLIENT_MOUNT_BACKGROUND_H_
+#define NFSWALK_NFSCLIENT_MOUNT_BACKGROUND_H_
+
+#include <expected>
+#include <system_error>
+
+namespace nfswalk::mount {
+
+// The child of the process that the shell waits for.
+class Background {
+ public:
+  // fork(2)s. Returns in the child only: the parent stays until Detach(), and exits with 0 then, or
+  // with what the child exits with before. Errors: those of pipe(2) and fork(2), in the parent.
+  static std::expected<Background, std::errc> Start();
+
+  // Lets the parent go; a session of its own, without the directory and the terminal of the shell
+  // (daemon(3)).
+  void Detach();
+
+ private:
+  explicit Background(int parent) : parent_(parent) {}
+
+  int parent_;  // the write end of a pipe
+};
+
+}  // namespace nfswalk::mount
+
+#endif  // NFSWALK_NFSCLIENT_MOUNT_BACKGROUND_H_

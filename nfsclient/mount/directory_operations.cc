@@ -1,0 +1,174 @@
+// Requests about open directories.
+
+#include <sys/stat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/mount/answer.h"
+#include "nfsclient/mount/operations.h"
+
+namespace nfswalk::mount {
+namespace {
+
+// Where a listing goes on after "." and after "..", which the client does not list: no cookies of a
+// server's, as these are offsets of the server's own file system, with its highest one as the end.
+constexpr uint64_t kAfterDot = INT64_MAX - 2;
+constexpr uint64_t kAfterDotDot = INT64_MAX - 1;
+
+void OpenDirectory(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
+  AnswerAtOnce(request, [number, info = *info](const Try& attempt) {
+    FileSystem& file_system = attempt.file_system;
+    auto directory = file_system.nodes.At(number).OpenDirectory("", attempt.credential);
+    if (!directory) return directory.error();
+    fuse_file_info kept = info;
+    // The kernel drops its listing where attributes say so.
+    kept.cache_readdir = kept.keep_cache = 1;
+    kept.fh = file_system.directories.Add(*std::move(directory));
+    if (fuse_reply_open(attempt.request, &kept) != 0) (void)file_system.directories.Take(kept.fh);
+    return std::errc{};
+  });
+}
+
+struct Listed {
+  std::string name = {};
+  uint64_t cookie = 0;
+  struct stat stat{};       // as far as a listing without lookups needs it
+  LookupResult found = {};  // of READDIRPLUS; without a node where that is not cached
+};
+
+// What one READDIR or READDIRPLUS is answered with.
+class Listing {
+ public:
+  Listing(const Try& attempt, NodeNumber directory, Directory& open, size_t bytes_max, bool plus)
+      : attempt_(attempt), directory_(directory), open_(open), bytes_max_(bytes_max), plus_(plus) {}
+
+  // All entries after `offset` that fit.
+  std::errc Read(uint64_t offset) {
+    uint64_t after = offset;
+    if (offset == 0 && !AddDot(".", kAfterDot)) return {};
+    if (offset == 0 || offset == kAfterDot) {
+      if (!AddDot("..", kAfterDotDot)) return {};
+      after = 0;
+    }
+    if (offset == kAfterDotDot) after = 0;
+    const std::errc error =
+        open_.Read(after, [this](const DirectoryEntry& entry) { return Add(entry); });
+    return entries_.empty() ? error : std::errc{};  // else the next request has it
+  }
+
+  void Send(uint64_t sample) {
+    FileSystem& file_system = attempt_.file_system;
+    const auto buffer = std::make_unique_for_overwrite<char[]>(bytes_max_);
+    std::vector<NodeNumber> looked_up;
+    looked_up.reserve(entries_.size());
+    size_t used = 0;
+    KernelCaches::Reply reply(file_system.caches, sample);
+    for (Listed& listed : entries_) {
+      const auto offset = static_cast<off_t>(listed.cookie);
+      char* const at = buffer.get() + used;
+      if (!plus_) {
+        used += fuse_add_direntry(attempt_.request, at, bytes_max_ - used, listed.name.c_str(),
+                                  &listed.stat, offset);
+        continue;
+      }
+      fuse_entry_param entry{};
+      entry.attr = listed.stat;
+      if (listed.found.node != nullptr) {
+        entry = reply.Entry(directory_, listed.name.c_str(), std::move(listed.found));
+        looked_up.push_back(entry.ino);
+      }
+      used += fuse_add_direntry_plus(attempt_.request, at, bytes_max_ - used, listed.name.c_str(),
+                                     &entry, offset);
+    }
+    if (fuse_reply_buf(attempt_.request, buffer.get(), used) == 0) return;
+    for (const NodeNumber number : looked_up) file_system.nodes.Forget(number, 1);
+  }
+
+ private:
+  bool AddDot(const char* name, uint64_t offset) {
+    const Node& node = attempt_.file_system.nodes.At(directory_);
+    const auto known = node.Stat(name, attempt_.credential, {.no_follow = true, .cached = true});
+    Listed listed{name, offset};
+    listed.stat.st_mode = S_IFDIR;
+    listed.stat.st_ino = known ? known->fileid : node.id().fileid;
+    return Append(std::move(listed));
+  }
+
+  bool Add(const DirectoryEntry& entry) {
+    Listed listed{entry.name, entry.cookie};
+    if (entry.attributes) listed.stat = StatOf(*entry.attributes);
+    listed.stat.st_ino = entry.fileid;
+    if (plus_) {
+      auto found = open_.Lookup(entry.name, {.no_follow = true, .cached = true});
+      if (found) listed.found = *std::move(found);
+    }
+    return Append(std::move(listed));
+  }
+
+  bool Append(Listed&& listed) {
+    const char* const name = listed.name.c_str();
+    bytes_ += plus_ ? fuse_add_direntry_plus(attempt_.request, nullptr, 0, name, nullptr, 0)
+                    : fuse_add_direntry(attempt_.request, nullptr, 0, name, nullptr, 0);
+    if (bytes_ > bytes_max_) return false;
+    entries_.push_back(std::move(listed));
+    return true;
+  }
+
+  const Try& attempt_;
+  const NodeNumber directory_;
+  Directory& open_;
+  const size_t bytes_max_;
+  const bool plus_;
+  std::vector<Listed> entries_;
+  size_t bytes_ = 0;
+};
+
+void List(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, fuse_file_info* info,
+          bool plus) {
+  AnswerOnWorker(request, [number, size, offset, plus,
+                           &open = Handles<Directory>::At(*info)](const Try& attempt) {
+    const uint64_t sample = attempt.file_system.caches.Sample();
+    Listing listing(attempt, number, open, size, plus);
+    const std::errc error = listing.Read(static_cast<uint64_t>(offset));
+    if (error == std::errc{}) listing.Send(sample);
+    return error;
+  });
+}
+
+void ReadDirectory(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
+                   fuse_file_info* info) {
+  List(request, number, size, offset, info, false);
+}
+
+void ReadDirectoryPlus(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset,
+                       fuse_file_info* info) {
+  List(request, number, size, offset, info, true);
+}
+
+void ReleaseDirectory(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+  (void)FileSystem::Of(request).directories.Take(info->fh);
+  fuse_reply_err(request, 0);
+}
+
+// Changes of names are on stable storage when they return (RFC 1813 4.8).
+void SyncDirectory(fuse_req_t request, fuse_ino_t, int, fuse_file_info*) {
+  fuse_reply_err(request, 0);
+}
+
+}  // namespace
+
+void AddDirectoryOperations(fuse_lowlevel_ops& operations) {
+  operations.opendir = OpenDirectory;
+  operations.readdir = ReadDirectory;
+  operations.readdirplus = ReadDirectoryPlus;
+  operations.releasedir = ReleaseDirectory;
+  operations.fsyncdir = SyncDirectory;
+}
+
+}  // namespace nfswalk::mount

@@ -1,0 +1,81 @@
+// file_system: a mounted file system, as its requests see it: the state behind libfuse's session.
+//
+// Thread safety: all members, while there is a session.
+#ifndef NFSWALK_NFSCLIENT_MOUNT_FILE_SYSTEM_H_
+#define NFSWALK_NFSCLIENT_MOUNT_FILE_SYSTEM_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "nfsclient/client.h"
+#include "nfsclient/mount/callers.h"
+#include "nfsclient/mount/fuse.h"
+#include "nfsclient/mount/interrupts.h"
+#include "nfsclient/mount/kernel_caches.h"
+#include "nfsclient/mount/node_table.h"
+#include "nfsclient/mount/workers.h"
+
+namespace nfswalk::mount {
+
+// What fuse_file_info::fh of a file stands for.
+struct OpenFile {
+  std::unique_ptr<File> file;
+  std::atomic<bool> written{false};  // since the last FLUSH
+};
+
+// What it stands for of files or of directories: each lives until it is released, or the session
+// ends without that.
+template <typename Open>
+class Handles {
+ public:
+  uint64_t Add(std::unique_ptr<Open> open) {
+    const auto handle = reinterpret_cast<uint64_t>(open.get());
+    const std::lock_guard lock(mutex_);
+    opens_.emplace(handle, std::move(open));
+    return handle;
+  }
+  static Open& At(const fuse_file_info& info) { return *reinterpret_cast<Open*>(info.fh); }
+  // To be destroyed without a lock.
+  std::unique_ptr<Open> Take(uint64_t handle) {
+    const std::lock_guard lock(mutex_);
+    return std::move(opens_.extract(handle).mapped());
+  }
+  // Destroys all. Preconditions: no request is in progress.
+  void Clear() { opens_.clear(); }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, std::unique_ptr<Open>> opens_;  // guarded by mutex_
+};
+
+struct FileSystem {
+  // `root`: the export's.
+  FileSystem(Client& its_client, std::unique_ptr<Node> root, const MountOptions& options,
+             bool others)
+      : client(its_client),
+        nocto(options.nocto),
+        opens_without_rpc(options.nocto && options.server.version == 3),
+        nodes(std::move(root)),
+        callers(others) {}
+
+  static FileSystem& Of(fuse_req_t request) {
+    return *static_cast<FileSystem*>(fuse_req_userdata(request));
+  }
+
+  Client& client;
+  const bool nocto;
+  const bool opens_without_rpc;  // a file whose rights are cached
+  NodeTable nodes;
+  KernelCaches caches{nodes};
+  Callers callers;
+  Handles<OpenFile> files;
+  Handles<Directory> directories;
+  Interrupts interrupts;
+  Workers workers;
+};
+
+}  // namespace nfswalk::mount
+
+#endif  // NFSWALK_NFSCLIENT_MOUNT_FILE_SYSTEM_H_

@@ -1,0 +1,98 @@
+#include "nfsclient/mount/kernel_caches.h"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <mutex>
+#include <utility>
+
+namespace nfswalk::mount {
+namespace {
+
+constexpr double kSecond_ns = 1e9;
+// What is read and written at once, as programs take it from stat(2).
+constexpr blksize_t kBlockBytes = 1 << 20;
+constexpr uint64_t kUsedBlockBytes = 512;
+
+timespec TimespecOf(const protocol::Time& time) {
+  return {static_cast<time_t>(time.seconds), static_cast<long>(time.nanoseconds)};
+}
+
+}  // namespace
+
+struct stat StatOf(const Attributes& attributes) {
+  struct stat stat{};
+  stat.st_ino = attributes.fileid;
+  stat.st_mode = static_cast<mode_t>(attributes.type) << 12 | attributes.mode;
+  stat.st_nlink = attributes.nlink;
+  stat.st_uid = attributes.uid;
+  stat.st_gid = attributes.gid;
+  stat.st_rdev = makedev(attributes.rdev_major, attributes.rdev_minor);
+  stat.st_size = static_cast<off_t>(attributes.size_bytes);
+  stat.st_blksize = kBlockBytes;
+  stat.st_blocks =
+      static_cast<blkcnt_t>((attributes.used_bytes + kUsedBlockBytes - 1) / kUsedBlockBytes);
+  stat.st_atim = TimespecOf(attributes.atime);
+  stat.st_mtim = TimespecOf(attributes.mtime);
+  stat.st_ctim = TimespecOf(attributes.ctime);
+  return stat;
+}
+
+fuse_entry_param KernelCaches::Reply::Entry(NodeNumber directory, const char* name,
+                                            LookupResult&& found) {
+  fuse_entry_param entry{};
+  if (is_current_) {
+    entry.entry_timeout = static_cast<double>(found.name_valid_ns) / kSecond_ns;
+    entry.attr_timeout = static_cast<double>(found.attributes_valid_ns) / kSecond_ns;
+    if (found.name_valid_ns != 0) caches_.nodes_.NoteName(directory, name);
+  }
+  if (found.node == nullptr) return entry;
+  const auto known = caches_.nodes_.Remember(std::move(found.node));
+  entry.ino = known.number;
+  entry.generation = known.generation;
+  entry.attr = StatOf(found.attributes);
+  return entry;
+}
+
+void KernelCaches::Deliver(fuse_session* session, const Invalidation& event) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++events_;
+  }
+  switch (event.reason) {
+    case InvalidReason::kName:
+      if (const NodeNumber directory = nodes_.Find(event.node); directory != 0) {
+        fuse_lowlevel_notify_expire_entry(session, directory, event.name.data(), event.name.size(),
+                                          FUSE_LL_EXPIRE_ONLY);
+      }
+      return;
+    case InvalidReason::kAttributes:
+      return DeliverNode(session, event.node, false);
+    case InvalidReason::kChanged:
+    case InvalidReason::kStale:
+      return DeliverNode(session, event.node, true);
+    case InvalidReason::kEverything:
+      for (const NodeId& node : nodes_.All()) DeliverNode(session, node, true);
+      return;
+  }
+  std::unreachable();
+}
+
+// `data`: a file's pages, a directory's listing and names, too.
+void KernelCaches::DeliverNode(fuse_session* session, const NodeId& node, bool data) {
+  if (!data) {
+    if (const NodeNumber number = nodes_.Find(node); number != 0) {
+      fuse_lowlevel_notify_inval_inode(session, number, -1, 0);
+    }
+    return;
+  }
+  const auto [directory, names] = nodes_.TakeNames(node);
+  if (directory == 0) return;
+  for (const std::string& name : names) {
+    fuse_lowlevel_notify_expire_entry(session, directory, name.data(), name.size(),
+                                      FUSE_LL_EXPIRE_ONLY);
+  }
+  fuse_lowlevel_notify_inval_inode(session, directory, 0, 0);
+}
+
+}  // namespace nfswalk::mount

@@ -1,0 +1,68 @@
+// kernel_caches: keeps what the kernel caches of a mount no longer than this client would itself:
+// timeouts of names and attributes, and word of what became invalid before.
+//
+// The kernel is told with a number of events sampled before the lookup that it is told of (Sample).
+// An event that came in between takes the timeouts away, since it may be about that name; one that
+// comes after the reply finds the name noted. A lookup holds the kernel's lock of the directory
+// until it has taken the reply, which an expiry waits for; a revalidation does not, so that one
+// that an event overtakes there holds until its timeout.
+//
+// Thread safety: all functions.
+#ifndef NFSWALK_NFSCLIENT_MOUNT_KERNEL_CACHES_H_
+#define NFSWALK_NFSCLIENT_MOUNT_KERNEL_CACHES_H_
+
+#include <cstdint>
+#include <shared_mutex>
+#include <string>
+
+#include "nfsclient/client.h"
+#include "nfsclient/mount/fuse.h"
+#include "nfsclient/mount/node_table.h"
+
+namespace nfswalk::mount {
+
+class KernelCaches {
+ public:
+  explicit KernelCaches(NodeTable& nodes) : nodes_(nodes) {}
+  KernelCaches(const KernelCaches&) = delete;
+  KernelCaches& operator=(const KernelCaches&) = delete;
+
+  uint64_t Sample() const {
+    const std::shared_lock lock(mutex_);
+    return events_;
+  }
+
+  // While a reply is made and sent.
+  class [[nodiscard]] Reply {
+   public:
+    Reply(KernelCaches& caches, uint64_t sample)
+        : caches_(caches), lock_(caches.mutex_), is_current_(sample == caches.events_) {}
+
+    // What `name` of a directory leads to, nothing if it does not exist. Counts a lookup of the
+    // node, which is to be forgotten if the reply cannot be sent.
+    fuse_entry_param Entry(NodeNumber directory, const char* name, LookupResult&& found);
+
+   private:
+    KernelCaches& caches_;
+    const std::shared_lock<std::shared_mutex> lock_;
+    const bool is_current_;
+  };
+
+  // Tells the kernel, which may wait for a process that waits for the server: by no thread that
+  // serves requests.
+  void Deliver(fuse_session* session, const Invalidation& event);
+
+ private:
+  void DeliverNode(fuse_session* session, const NodeId& node, bool data);
+
+  NodeTable& nodes_;
+  mutable std::shared_mutex mutex_;
+  uint64_t events_ = 0;  // guarded by mutex_
+};
+
+// stat(2).
+struct stat StatOf(const Attributes& attributes);
+
+}  // namespace nfswalk::mount
+
+#endif  // NFSWALK_NFSCLIENT_MOUNT_KERNEL_CACHES_H_

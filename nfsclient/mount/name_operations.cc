@@ -1,0 +1,140 @@
+// Requests about names in directories.
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <climits>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "nfsclient/mount/answer.h"
+#include "nfsclient/mount/entry_reply.h"
+#include "nfsclient/mount/operations.h"
+
+namespace nfswalk::mount {
+namespace {
+
+constexpr uint32_t kPermissionBits = 07777;
+
+void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  AnswerCached(request, [parent, name = std::string(name)](const Try& attempt) {
+    return ReplyLookup(attempt, parent, name);
+  });
+}
+
+void Forget(fuse_req_t request, fuse_ino_t number, uint64_t lookups) {
+  FileSystem::Of(request).nodes.Forget(number, lookups);
+  fuse_reply_none(request);
+}
+
+void ForgetMulti(fuse_req_t request, size_t count, fuse_forget_data* forgets) {
+  NodeTable& nodes = FileSystem::Of(request).nodes;
+  for (size_t i = 0; i < count; ++i) nodes.Forget(forgets[i].ino, forgets[i].nlookup);
+  fuse_reply_none(request);
+}
+
+void ReadLink(fuse_req_t request, fuse_ino_t number) {
+  AnswerCached(request, [number](const Try& attempt) {
+    char target[PATH_MAX];
+    const auto length = attempt.file_system.nodes.At(number).ReadLink(
+        "", {target, sizeof(target) - 1}, attempt.credential, attempt.flags);
+    if (!length) return length.error();
+    target[*length] = '\0';
+    fuse_reply_readlink(attempt.request, target);
+    return std::errc{};
+  });
+}
+
+// A change that is answered by its error alone. `change`: std::errc(const Try&).
+template <typename Change>
+void ReplyDone(fuse_req_t request, Change change) {
+  AnswerOnWorker(request, [change = std::move(change)](const Try& attempt) {
+    const std::errc error = change(attempt);
+    if (error == std::errc{}) fuse_reply_err(attempt.request, 0);
+    return error;
+  });
+}
+
+// Makes something by `make` (a Result<Attributes>, called with a Node and the credential), and
+// replies with it.
+template <typename Make>
+void MakeEntry(fuse_req_t request, fuse_ino_t parent, const char* name, Make make) {
+  AnswerOnWorker(request, [parent, name = std::string(name), make](const Try& attempt) {
+    const auto made = make(attempt.file_system.nodes.At(parent), name, attempt.credential);
+    return made ? ReplyLookup(attempt, parent, name) : made.error();
+  });
+}
+
+void MakeNode(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
+  MakeEntry(request, parent, name,
+            [mode, device](const Node& at, const std::string& path, const Credential& credential) {
+              const uint32_t bits = mode & kPermissionBits;
+              if (S_ISREG(mode)) return at.Create(path, bits, true, credential);
+              return at.MakeNode(path, static_cast<FileType>((mode & S_IFMT) >> 12), bits,
+                                 {.major = major(device), .minor = minor(device)}, credential);
+            });
+}
+
+void MakeDirectory(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) {
+  MakeEntry(request, parent, name,
+            [mode](const Node& at, const std::string& path, const Credential& credential) {
+              return at.MakeDirectory(path, mode & kPermissionBits, credential);
+            });
+}
+
+void MakeSymlink(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name) {
+  MakeEntry(request, parent, name,
+            [target = std::string(target)](const Node& at, const std::string& path,
+                                           const Credential& credential) {
+              return at.MakeSymlink(target, path, credential);
+            });
+}
+
+void Link(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, const char* name) {
+  AnswerOnWorker(request, [number, parent, name = std::string(name)](const Try& attempt) {
+    NodeTable& nodes = attempt.file_system.nodes;
+    const std::errc error = nodes.At(number).Link("", nodes.At(parent), name, attempt.credential);
+    return error == std::errc{} ? ReplyLookup(attempt, parent, name) : error;
+  });
+}
+
+void Unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  ReplyDone(request, [parent, name = std::string(name)](const Try& attempt) {
+    return attempt.file_system.nodes.At(parent).Unlink(name, attempt.credential);
+  });
+}
+
+void RemoveDirectory(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  ReplyDone(request, [parent, name = std::string(name)](const Try& attempt) {
+    return attempt.file_system.nodes.At(parent).RemoveDirectory(name, attempt.credential);
+  });
+}
+
+void Rename(fuse_req_t request, fuse_ino_t from_parent, const char* from, fuse_ino_t to_parent,
+            const char* to, unsigned flags) {
+  ReplyDone(request, [from_parent, from = std::string(from), to_parent, to = std::string(to),
+                      flags](const Try& attempt) {
+    NodeTable& nodes = attempt.file_system.nodes;
+    return nodes.At(from_parent).Rename(from, nodes.At(to_parent), to, attempt.credential, flags);
+  });
+}
+
+}  // namespace
+
+void AddNameOperations(fuse_lowlevel_ops& operations) {
+  operations.lookup = Lookup;
+  operations.forget = Forget;
+  operations.forget_multi = ForgetMulti;
+  operations.readlink = ReadLink;
+  operations.mknod = MakeNode;
+  operations.mkdir = MakeDirectory;
+  operations.symlink = MakeSymlink;
+  operations.link = Link;
+  operations.unlink = Unlink;
+  operations.rmdir = RemoveDirectory;
+  operations.rename = Rename;
+}
+
+}  // namespace nfswalk::mount

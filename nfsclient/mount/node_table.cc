@@ -1,0 +1,77 @@
+#include "nfsclient/mount/node_table.h"
+
+namespace nfswalk::mount {
+
+NodeTable::NodeTable(std::unique_ptr<Node> root) : root_{.node = std::move(root), .id = {}} {
+  root_.id = root_.node->id();
+}
+
+NodeTable::~NodeTable() = default;
+
+auto NodeTable::Remember(std::unique_ptr<Node> node) -> Known {
+  const NodeId id = node->id();
+  // The kernel forgets the root only at the end.
+  if (id == root_.id) return {kRootNumber, 0};
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Held>& held = held_[id];
+  if (held == nullptr) held.reset(new Held{std::move(node), id, ++generation_});
+  ++held->lookups;
+  return {reinterpret_cast<NodeNumber>(held.get()), held->generation};
+}
+
+void NodeTable::Forget(NodeNumber number, uint64_t lookups) {
+  if (number == kRootNumber) return;
+  std::unique_ptr<Held> forgotten;  // destroyed without the mutex
+  const std::lock_guard lock(mutex_);
+  Held& held = HeldAt(number);
+  held.lookups -= lookups;
+  if (held.lookups != 0) return;
+  names_ -= held.names.size();
+  const auto found = held_.find(held.id);
+  forgotten = std::move(found->second);
+  held_.erase(found);
+}
+
+auto NodeTable::FindHeld(const NodeId& id) const -> const Held* {
+  if (id == root_.id) return &root_;
+  const auto found = held_.find(id);
+  return found == held_.end() ? nullptr : found->second.get();
+}
+
+NodeNumber NodeTable::Find(const NodeId& id) const {
+  const std::lock_guard lock(mutex_);
+  return NumberOf(FindHeld(id));
+}
+
+std::vector<NodeId> NodeTable::All() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<NodeId> all{root_.id};
+  all.reserve(1 + held_.size());
+  for (const auto& [id, held] : held_) all.push_back(id);
+  return all;
+}
+
+void NodeTable::NoteName(NodeNumber directory, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  if (names_ == kNamesMax) {
+    for (auto& [id, held] : held_) held->names.clear();
+    root_.names.clear();
+    names_ = 0;
+  }
+  if (HeldAt(directory).names.emplace(name).second) ++names_;
+}
+
+auto NodeTable::TakeNames(const NodeId& directory) -> Names {
+  const std::lock_guard lock(mutex_);
+  auto* const held = const_cast<Held*>(FindHeld(directory));
+  if (held == nullptr) return {};
+  Names taken{NumberOf(held), {}};
+  names_ -= held->names.size();
+  taken.names.reserve(held->names.size());
+  while (!held->names.empty()) {
+    taken.names.push_back(std::move(held->names.extract(held->names.begin()).value()));
+  }
+  return taken;
+}
+
+}  // namespace nfswalk::mount

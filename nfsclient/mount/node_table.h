@@ -1,0 +1,96 @@
+// node_table: what the kernel knows of a mounted file system: nodes by their FUSE node id, with the
+// number of lookups that the kernel has not forgotten, and the names that it caches in each
+// directory.
+//
+// A node id is the address of a Held; 1 is the root. The kernel sends no request for a node that it
+// has forgotten, and none is forgotten during a request for it, so a node id in a request needs no
+// lock to be used (fuse_lowlevel.h, forget).
+//
+// Thread safety: all functions.
+#ifndef NFSWALK_NFSCLIENT_MOUNT_NODE_TABLE_H_
+#define NFSWALK_NFSCLIENT_MOUNT_NODE_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/client.h"
+
+namespace nfswalk::mount {
+
+// fuse_ino_t.
+using NodeNumber = uint64_t;
+inline constexpr NodeNumber kRootNumber = 1;  // FUSE_ROOT_ID
+
+class NodeTable {
+ public:
+  // Names of all directories; see NoteName().
+  static constexpr size_t kNamesMax = 262'144;
+
+  explicit NodeTable(std::unique_ptr<Node> root);
+  ~NodeTable();
+  NodeTable(const NodeTable&) = delete;
+  NodeTable& operator=(const NodeTable&) = delete;
+
+  const Node& At(NodeNumber number) const { return *HeldAt(number).node; }
+
+  // Counts a lookup of the node, which becomes known if it is not: before the kernel is told of it.
+  struct Known {
+    NodeNumber number;
+    uint64_t generation;  // with the number it is never used again
+  };
+  Known Remember(std::unique_ptr<Node> node);
+  // Takes back so many lookups.
+  void Forget(NodeNumber number, uint64_t lookups);
+
+  // 0 if the kernel does not know the node.
+  NodeNumber Find(const NodeId& id) const;
+  // Of all nodes that the kernel knows.
+  std::vector<NodeId> All() const;
+
+  // Notes a name of a directory that the kernel is about to cache, so that TakeNames() has it. Of
+  // more than kNamesMax all are forgotten: then the kernel's timeouts alone end what it caches.
+  void NoteName(NodeNumber directory, std::string_view name);
+  struct Names {
+    NodeNumber directory = 0;  // 0 if the kernel does not know it
+    std::vector<std::string> names;
+  };
+  // What was noted of a directory, and is no more.
+  Names TakeNames(const NodeId& directory);
+
+ private:
+  struct Held {
+    std::unique_ptr<Node> node;
+    NodeId id;
+    uint64_t generation = 0;
+    uint64_t lookups = 0;                        // guarded by mutex_
+    std::unordered_set<std::string> names = {};  // guarded by mutex_
+  };
+
+  const Held& HeldAt(NodeNumber number) const {
+    return number == kRootNumber ? root_ : *reinterpret_cast<const Held*>(number);
+  }
+  Held& HeldAt(NodeNumber number) { return const_cast<Held&>(std::as_const(*this).HeldAt(number)); }
+  NodeNumber NumberOf(const Held* held) const {
+    return held == &root_ ? kRootNumber : reinterpret_cast<NodeNumber>(held);
+  }
+  // Preconditions: mutex_.
+  const Held* FindHeld(const NodeId& id) const;
+
+  Held root_;
+  mutable std::mutex mutex_;
+  uint64_t generation_ = 0;                                 // guarded by mutex_
+  size_t names_ = 0;                                        // noted; guarded by mutex_
+  std::unordered_map<NodeId, std::unique_ptr<Held>> held_;  // guarded by mutex_; without the root
+};
+
+}  // namespace nfswalk::mount
+
+#endif  // NFSWALK_NFSCLIENT_MOUNT_NODE_TABLE_H_

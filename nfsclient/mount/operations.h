@@ -1,0 +1,22 @@
+// operations: what libfuse calls for each request of the kernel (fuse_lowlevel.h,
+// fuse_lowlevel_ops).
+//
+// Thread safety: any thread. None waits for the server or for a lock that is held meanwhile: see
+// answer.h.
+#ifndef NFSWALK_NFSCLIENT_MOUNT_OPERATIONS_H_
+#define NFSWALK_NFSCLIENT_MOUNT_OPERATIONS_H_
+
+#include "nfsclient/mount/fuse.h"
+
+namespace nfswalk::mount {
+
+// Left out are, so that the kernel does without (ENOSYS): extended attributes, fallocate,
+// copy_file_range and lseek for holes; locks, which are the kernel's own and local.
+void AddNameOperations(fuse_lowlevel_ops& operations);
+void AddAttributeOperations(fuse_lowlevel_ops& operations);
+void AddFileOperations(fuse_lowlevel_ops& operations);
+void AddDirectoryOperations(fuse_lowlevel_ops& operations);
+
+}  // namespace nfswalk::mount
+
+#endif  // NFSWALK_NFSCLIENT_MOUNT_OPERATIONS_H_

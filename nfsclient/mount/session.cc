@@ -1,0 +1,174 @@
+#include "nfsclient/mount/session.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "nfsclient/mount/file_system.h"
+#include "nfsclient/mount/fuse.h"
+#include "nfsclient/mount/operations.h"
+
+namespace nfswalk::mount {
+namespace {
+
+// Readahead and releases under way at once.
+constexpr unsigned kBackgroundMax = 64;
+// None of them waits for the server.
+constexpr unsigned kReceiversMax = 8;
+// How long the end of the mount waits for the server.
+constexpr std::chrono::seconds kEndMax{30};
+constexpr timespec kWakeInterval{.tv_sec = 0, .tv_nsec = 10'000'000};
+
+sigset_t EndingSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+void Initialize(void*, fuse_conn_info* connection) {
+  const auto want = [connection](unsigned capability, bool wanted) {
+    connection->want &= ~capability;
+    if (wanted) connection->want |= connection->capable & capability;
+  };
+  want(FUSE_CAP_ATOMIC_O_TRUNC, true);
+  want(FUSE_CAP_AUTO_INVAL_DATA, true);
+  want(FUSE_CAP_CACHE_SYMLINKS, true);
+  want(FUSE_CAP_PARALLEL_DIROPS, true);
+  want(FUSE_CAP_READDIRPLUS, true);
+  want(FUSE_CAP_READDIRPLUS_AUTO, true);
+  want(FUSE_CAP_EXPIRE_ONLY, true);
+  // What is written is the server's to see; set-user-ID bits are cleared by the kernel's own
+  // SETATTR.
+  want(FUSE_CAP_WRITEBACK_CACHE, false);
+  want(FUSE_CAP_HANDLE_KILLPRIV, false);
+  connection->max_background = kBackgroundMax;
+}
+
+fuse_lowlevel_ops Operations() {
+  fuse_lowlevel_ops operations{};
+  operations.init = Initialize;
+  AddNameOperations(operations);
+  AddAttributeOperations(operations);
+  AddFileOperations(operations);
+  AddDirectoryOperations(operations);
+  return operations;
+}
+
+struct DestroySession {
+  void operator()(fuse_session* session) const { fuse_session_destroy(session); }
+};
+using SessionHandle = std::unique_ptr<fuse_session, DestroySession>;
+
+SessionHandle MakeSession(const SessionOptions& options, FileSystem& file_system) {
+  fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
+  fuse_opt_add_arg(&arguments, "nfswalk");
+  for (const std::string& option : options.options) {
+    fuse_opt_add_arg(&arguments, ("-o" + option).c_str());
+  }
+  static const fuse_lowlevel_ops operations = Operations();
+  SessionHandle session(
+      fuse_session_new(&arguments, &operations, sizeof(operations), &file_system));
+  fuse_opt_free_args(&arguments);
+  return session;
+}
+
+// The threads that receive requests. When the last has ended, SIGTERM is sent to this process,
+// unless they were ended by End().
+class Receivers {
+ public:
+  Receivers(fuse_session* session, size_t count) : session_(session), running_(count) {
+    for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { Receive(); });
+  }
+  ~Receivers() {
+    ending_ = true;
+    fuse_session_exit(session_);
+    // One that has looked and not yet read misses a signal.
+    while (running_ != 0) {
+      for (std::jthread& thread : threads_) pthread_kill(thread.native_handle(), SIGUSR1);
+      nanosleep(&kWakeInterval, nullptr);
+    }
+  }
+  Receivers(const Receivers&) = delete;
+  Receivers& operator=(const Receivers&) = delete;
+
+ private:
+  void Receive() {
+    fuse_buf buffer{};
+    while (!fuse_session_exited(session_)) {
+      const int received = fuse_session_receive_buf(session_, &buffer);
+      if (received == -EINTR) continue;
+      if (received <= 0) break;
+      fuse_session_process_buf(session_, &buffer);
+    }
+    std::free(buffer.mem);
+    if (--running_ == 0 && !ending_) kill(getpid(), SIGTERM);
+  }
+
+  fuse_session* const session_;
+  std::atomic<size_t> running_;
+  std::atomic<bool> ending_{false};
+  std::vector<std::jthread> threads_;
+};
+
+// Lets requests that are under way end, and writes what is open, as long as the server answers.
+void End(Client& client, FileSystem& file_system) {
+  (void)client.OnInvalidation({});
+  const auto limit = std::chrono::steady_clock::now() + kEndMax;
+  if (file_system.workers.Await(limit)) {
+    const Deadline deadline(limit);
+    file_system.files.Clear();
+  }
+  client.Shutdown();
+  file_system.workers.Finish();
+}
+
+}  // namespace
+
+void BlockEndingSignals() {
+  const sigset_t signals = EndingSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+std::expected<void, std::string> Serve(Client& client, const MountOptions& mount,
+                                       const SessionOptions& options,
+                                       const std::function<void()>& mounted) {
+  auto root = client.Resolve("/", Credential::OfProcess());
+  if (!root) {
+    return std::unexpected(
+        fmt::format("the root of the export: {}", std::make_error_code(root.error()).message()));
+  }
+  FileSystem file_system(client, *std::move(root), mount, options.others);
+  const SessionHandle session = MakeSession(options, file_system);
+  if (session == nullptr) return std::unexpected("libfuse refuses the options");
+  if (fuse_session_mount(session.get(), options.directory.c_str()) != 0) {
+    return std::unexpected("libfuse cannot mount there");
+  }
+  struct sigaction wake{};
+  wake.sa_handler = [](int) {};  // without SA_RESTART: ends a read(2)
+  sigaction(SIGUSR1, &wake, nullptr);
+  (void)client.OnInvalidation([&caches = file_system.caches, session = session.get()](
+                                  const Invalidation& event) { caches.Deliver(session, event); });
+  {
+    const Receivers receivers(session.get(),
+                              std::clamp(std::thread::hardware_concurrency(), 2U, kReceiversMax));
+    mounted();
+    const sigset_t signals = EndingSignals();
+    int signal = 0;
+    sigwait(&signals, &signal);
+  }
+  fuse_session_unmount(session.get());
+  End(client, file_system);
+  return {};
+}
+
+}  // namespace nfswalk::mount

@@ -1,0 +1,33 @@
+// session: one mount from the kernel's side: receives its requests until it is unmounted.
+#ifndef NFSWALK_NFSCLIENT_MOUNT_SESSION_H_
+#define NFSWALK_NFSCLIENT_MOUNT_SESSION_H_
+
+#include <expected>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "nfsclient/client.h"
+
+namespace nfswalk::mount {
+
+struct SessionOptions {
+  std::string directory;             // absolute
+  std::vector<std::string> options;  // libfuse's, of -o
+  bool others = false;               // allow_other is among them
+};
+
+// Blocks the signals that end a session, SIGINT, SIGTERM and SIGHUP, in this thread and those that
+// it begins: before any of these is begun.
+void BlockEndingSignals();
+
+// Mounts `client` and serves it until it is unmounted or one of those signals comes, after which it
+// is unmounted, as soon as nobody uses it. Calls `mounted` once programs can use it. The error says
+// what failed. Shuts the client down. Preconditions: BlockEndingSignals(); one session a process.
+std::expected<void, std::string> Serve(Client& client, const MountOptions& mount,
+                                       const SessionOptions& options,
+                                       const std::function<void()>& mounted);
+
+}  // namespace nfswalk::mount
+
+#endif  // NFSWALK_NFSCLIENT_MOUNT_SESSION_H_

@@ -1,0 +1,59 @@
+#include "nfsclient/mount/workers.h"
+
+#include <system_error>
+#include <utility>
+
+namespace nfswalk::mount {
+
+bool Workers::Await(std::chrono::steady_clock::time_point limit) {
+  std::unique_lock lock(mutex_);
+  return done_some_.wait_until(lock, limit,
+                               [&] { return tasks_.empty() && idle_ == threads_.size(); });
+}
+
+void Workers::Finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  added_.notify_all();
+  threads_.clear();  // joins
+}
+
+void Workers::Run(Task task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (idle_ <= tasks_.size() && threads_.size() < kThreadsMax) {
+      try {
+        threads_.emplace_back([this] { Work(); });
+        ++idle_;  // until it takes its first task
+      } catch (const std::system_error&) {
+      }
+    }
+    if (!threads_.empty()) {
+      tasks_.push_back(std::move(task));
+      added_.notify_one();
+      return;
+    }
+  }
+  task();
+}
+
+void Workers::Work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    added_.wait(lock, [&] { return !tasks_.empty() || ending_; });
+    if (tasks_.empty()) return;
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    --idle_;
+    lock.unlock();
+    task();
+    task = nullptr;
+    lock.lock();
+    ++idle_;
+    done_some_.notify_all();
+  }
+}
+
+}  // namespace nfswalk::mount
