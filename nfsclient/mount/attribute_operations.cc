@@ -33,36 +33,50 @@ void GetAttributes(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
   AnswerCached(request, [number](const Try& attempt) { return ReplyAttributes(attempt, number); });
 }
 
-protocol::SetTime TimeOf(const timespec& time, bool now) {
+// Version 3 has seconds of 32 bits: the nearest that there are (s_time_min, s_time_max of the
+// kernel's client).
+protocol::SetTime TimeOf(const timespec& time, bool now, int version) {
   if (now) return {};
-  return {protocol::Time{time.tv_sec, static_cast<uint32_t>(time.tv_nsec)}};
+  if (version != 3 || (time.tv_sec >= 0 && time.tv_sec <= UINT32_MAX)) {
+    return {protocol::Time{time.tv_sec, static_cast<uint32_t>(time.tv_nsec)}};
+  }
+  return {protocol::Time{time.tv_sec < 0 ? 0 : UINT32_MAX, 0}};
 }
 
-SetAttributes ChangesOf(const struct stat& stat, int to_set) {
+constexpr int kKept = FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID |
+                      FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW |
+                      FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW;
+
+SetAttributes ChangesOf(const struct stat& stat, int to_set, int version) {
   SetAttributes changes;
   if (to_set & FUSE_SET_ATTR_MODE) changes.mode = stat.st_mode & kPermissionBits;
   if (to_set & FUSE_SET_ATTR_UID) changes.uid = stat.st_uid;
   if (to_set & FUSE_SET_ATTR_GID) changes.gid = stat.st_gid;
   if (to_set & FUSE_SET_ATTR_SIZE) changes.size_bytes = static_cast<uint64_t>(stat.st_size);
   if (to_set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW)) {
-    changes.atime = TimeOf(stat.st_atim, to_set & FUSE_SET_ATTR_ATIME_NOW);
+    changes.atime = TimeOf(stat.st_atim, to_set & FUSE_SET_ATTR_ATIME_NOW, version);
   }
   if (to_set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW)) {
-    changes.mtime = TimeOf(stat.st_mtim, to_set & FUSE_SET_ATTR_MTIME_NOW);
+    changes.mtime = TimeOf(stat.st_mtim, to_set & FUSE_SET_ATTR_MTIME_NOW, version);
   }
   return changes;
 }
 
-// Of an open file where the kernel has one: it may be written whatever its mode says now.
+// Of an open file where the kernel has one: it may be written whatever its mode says now. What the
+// server does not keep changes nothing (nfs_setattr()): chown(2) of -1, the kernel's clearing of
+// set-user-ID bits.
 void SetAttributesOf(fuse_req_t request, fuse_ino_t number, struct stat* stat, int to_set,
                      fuse_file_info* info) {
   OpenFile* const open = info != nullptr ? &Handles<OpenFile>::At(*info) : nullptr;
-  AnswerOnWorker(request, [number, changes = ChangesOf(*stat, to_set), open](const Try& attempt) {
-    const auto changed = open != nullptr ? open->file->SetAttributesOf(changes)
-                                         : attempt.file_system.nodes.At(number).SetAttributesOf(
-                                               "", changes, attempt.credential, attempt.flags);
-    return changed ? ReplyAttributes(attempt, number) : changed.error();
-  });
+  AnswerOnWorker(
+      request, [number, changes = ChangesOf(*stat, to_set, FileSystem::Of(request).version), open,
+                any = (to_set & kKept) != 0](const Try& attempt) {
+        if (!any) return ReplyAttributes(attempt, number);
+        const auto changed = open != nullptr ? open->file->SetAttributesOf(changes)
+                                             : attempt.file_system.nodes.At(number).SetAttributesOf(
+                                                   "", changes, attempt.credential, attempt.flags);
+        return changed ? ReplyAttributes(attempt, number) : changed.error();
+      });
 }
 
 void Access(fuse_req_t request, fuse_ino_t number, int mask) {

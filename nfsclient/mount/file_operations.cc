@@ -52,8 +52,9 @@ void Open(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
   const auto open = [number, info = *info](const Try& attempt) {
     return ReplyOpened(attempt, number, info);
   };
+  const FileSystem& file_system = FileSystem::Of(request);
   const bool may_be_cached =
-      FileSystem::Of(request).opens_without_rpc && (RightsOf(info->flags) & kTruncate) == 0;
+      file_system.version == 3 && file_system.nocto && (RightsOf(info->flags) & kTruncate) == 0;
   if (may_be_cached) return AnswerAtOnce(request, open);
   AnswerOnWorker(request, open);
 }

@@ -56,7 +56,7 @@ struct FileSystem {
              bool others)
       : client(its_client),
         nocto(options.nocto),
-        opens_without_rpc(options.nocto && options.server.version == 3),
+        version(options.server.version),
         nodes(std::move(root)),
         callers(others) {}
 
@@ -66,7 +66,7 @@ struct FileSystem {
 
   Client& client;
   const bool nocto;
-  const bool opens_without_rpc;  // a file whose rights are cached
+  const int version;
   NodeTable nodes;
   KernelCaches caches{nodes};
   Callers callers;

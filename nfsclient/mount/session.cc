@@ -15,6 +15,7 @@
 
 #include "nfsclient/mount/file_system.h"
 #include "nfsclient/mount/fuse.h"
+#include "nfsclient/mount/init_reply.h"
 #include "nfsclient/mount/operations.h"
 
 namespace nfswalk::mount {
@@ -153,6 +154,7 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   if (fuse_session_mount(session.get(), options.directory.c_str()) != 0) {
     return std::unexpected("libfuse cannot mount there");
   }
+  CompleteInitReply(session.get());
   struct sigaction wake{};
   wake.sa_handler = [](int) {};  // without SA_RESTART: ends a read(2)
   sigaction(SIGUSR1, &wake, nullptr);
