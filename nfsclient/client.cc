@@ -126,5 +126,6 @@ std::errc Client::OnInvalidation(std::function<void(const Invalidation&)> listen
 }
 
 Stats Client::stats() const { return superblock_->GetStats(); }
+TransportStats Client::transport_stats() const { return superblock_->protocol->transport_stats(); }
 
 }  // namespace nfswalk

@@ -64,6 +64,7 @@
 #include "nfsclient/nfs/stats.h"
 #include "nfsclient/protocol/byte_range.h"
 #include "nfsclient/protocol/call_deadline.h"
+#include "nfsclient/protocol/transport_stats.h"
 #include "nfsclient/protocol/types.h"
 #include "sunrpc_auth/credential.h"
 
@@ -99,6 +100,7 @@ using protocol::FileSystemSpace;
 using protocol::FileType;
 using protocol::LockType;
 using protocol::SetAttributes;
+using protocol::TransportStats;
 using sunrpc_auth::Credential;
 
 template <typename T>
@@ -577,6 +579,8 @@ class Client final {
                                          size_t queue_max = 4096);
 
   Stats stats() const;
+  // Of the way to the server. Waits for no call.
+  TransportStats transport_stats() const;
 
  private:
   friend struct ClientInternals;  // for tests

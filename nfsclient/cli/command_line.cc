@@ -46,8 +46,8 @@ command line, 3 not mounted or the server stopped answering.
 )";
 
 constexpr const char* kCommandNames =
-    "stat, ls, readlink, access, cat, find, du, cp, put, mkdir, rm, mv, ln, touch, chmod, mount "
-    "and doctor";
+    "stat, ls, readlink, access, cat, find, du, cp, put, mkdir, rm, mv, ln, touch, chmod, mount, "
+    "stats and doctor";
 
 // The arguments of main() without the program's name, the last one first, as CLI::App::parse takes
 // them. It would parse one like "[a,b]" or "{}" as a list; here both are file names. Arguments
@@ -564,6 +564,7 @@ void DeclareCommands(CLI::App& app, Invocation& invocation) {
   AddTouch(app, invocation);
   AddChmod(app, invocation);
   AddMount(app, invocation);
+  AddMountStats(app, invocation);
   AddCommand<DoctorOptions>(app, invocation, kDoctor);
 }
 

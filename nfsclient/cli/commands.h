@@ -110,6 +110,11 @@ struct ChmodOptions {
 
 struct DoctorOptions {};
 
+// Of `nfswalk stats`; paths are directories of this machine.
+struct MountStatsOptions {
+  bool openmetrics = false;
+};
+
 // Of `nfswalk mount`; MountOptions are the client's.
 struct MountCommandOptions {
   std::string directory;
@@ -120,7 +125,7 @@ struct MountCommandOptions {
 using CommandOptions =
     std::variant<StatOptions, LsOptions, ReadlinkOptions, AccessOptions, CatOptions, FindOptions,
                  DuOptions, CpOptions, PutOptions, MkdirOptions, RmOptions, MvOptions, LnOptions,
-                 TouchOptions, ChmodOptions, DoctorOptions, MountCommandOptions>;
+                 TouchOptions, ChmodOptions, DoctorOptions, MountCommandOptions, MountStatsOptions>;
 
 // What fails is reported to `session`. Each returns early once the output failed.
 void RunCommand(Session& session, const Paths& paths, const StatOptions& options);
@@ -139,12 +144,14 @@ void RunCommand(Session& session, const Paths& paths, const LnOptions& options);
 void RunCommand(Session& session, const Paths& paths, const TouchOptions& options);
 void RunCommand(Session& session, const Paths& paths, const ChmodOptions& options);
 
-// These connect and mount by themselves.
+// These need no export that is mounted before, but for the last, they connect by themselves.
 ExitCode RunDoctor(Console& console, const CommonOptions& options);
 // Returns when the export is unmounted, in another process than it was called unless `foreground`.
 // Preconditions: no other thread.
 ExitCode RunMount(Console& console, const CommonOptions& common,
                   const MountCommandOptions& options);
+ExitCode RunMountStats(Console& console, const CommonOptions& common,
+                       const MountStatsOptions& options);
 
 }  // namespace nfswalk::cli
 

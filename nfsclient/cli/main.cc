@@ -58,7 +58,9 @@ ExitCode Run(const Invocation& invocation) {
     return RunMount(console, invocation.common, *mount);
   }
   const ProgressThread progress(console);
-  const ExitCode code = std::holds_alternative<DoctorOptions>(invocation.options)
+  const auto* const stats = std::get_if<MountStatsOptions>(&invocation.options);
+  const ExitCode code = stats != nullptr ? RunMountStats(console, invocation.common, *stats)
+                        : std::holds_alternative<DoctorOptions>(invocation.options)
                             ? RunDoctor(console, invocation.common)
                             : RunMounted(console, invocation);
   return std::max(code, ReportOutput(console));

@@ -11,6 +11,19 @@
 namespace nfswalk::cli {
 namespace {
 
+constexpr const char* kStatsHelp = R"(
+Asks the process of a mount that DIRECTORY is in: calls to the server by procedure (version 4: by
+the operation that a COMPOUND is for) and how long they took, walks and why they left RCU mode,
+what is cached. Counters begin with the mount.
+
+Examples:
+  nfswalk stats ~/export
+  nfswalk stats --json ~/export | jq .rpc_replies_total
+  nfswalk stats --openmetrics ~/export > /var/lib/node_exporter/nfswalk.prom
+
+Exit codes: 0 all went well, 1 no mount of nfswalk, 2 wrong command line.
+)";
+
 constexpr const char* kHelp = R"(
 Makes the export a directory of this machine that all programs can use (FUSE), until
 'fusermount3 -u DIRECTORY' or umount(8). In the background once it is mounted.
@@ -62,6 +75,21 @@ void AddMount(CLI::App& app, Invocation& invocation) {
   command.callback([&invocation, options] {
     invocation.command = "mount";
     invocation.common.mount = ParseMount(invocation.common.url, options->list);
+    invocation.options = *options;
+  });
+}
+
+void AddMountStats(CLI::App& app, Invocation& invocation) {
+  CLI::App& command = *app.add_subcommand("stats", "show counters of a mount");
+  auto options = std::make_shared<MountStatsOptions>();
+  command.add_option("DIRECTORY", invocation.common.paths, "in mounts of nfswalk")->required();
+  CLI::Option* const json =
+      command.add_flag("--json", invocation.common.json, "print JSON lines, one object a mount");
+  command.add_flag("--openmetrics", options->openmetrics, "print what Prometheus reads")
+      ->excludes(json);
+  command.footer(kStatsHelp + 1);
+  command.callback([&invocation, options] {
+    invocation.command = "stats";
     invocation.options = *options;
   });
 }

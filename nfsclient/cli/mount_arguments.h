@@ -1,4 +1,5 @@
-// mount_arguments: the command line of `nfswalk mount`, which mount(8) calls, too.
+// mount_arguments: the command lines of `nfswalk mount`, which mount(8) calls, too, and of `nfswalk
+// stats`.
 //
 // Thread safety: one thread.
 #ifndef NFSWALK_NFSCLIENT_CLI_MOUNT_ARGUMENTS_H_
@@ -15,8 +16,10 @@ namespace nfswalk::cli {
 
 struct Invocation;
 
-// Adds the command to `app`; once it is parsed, `invocation` is it. Both outlive the parsing.
+// Each adds its command to `app`; once that is parsed, `invocation` is it. Both outlive the
+// parsing.
 void AddMount(CLI::App& app, Invocation& invocation);
+void AddMountStats(CLI::App& app, Invocation& invocation);
 
 // `nfswalk URL DIRECTORY -o OPTIONS`, as mount.fuse3(8) has it: adds the command. `arguments`: the
 // last one first.

@@ -3,11 +3,15 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <system_error>
 #include <utility>
 
 #include "nfsclient/mount/answer.h"
+#include "nfsclient/mount/mount_stats.h"
 #include "nfsclient/mount/operations.h"
 
 namespace nfswalk::mount {
@@ -107,6 +111,19 @@ void StatFs(fuse_req_t request, fuse_ino_t number) {
   });
 }
 
+// `nfswalk stats`. Sends nothing.
+void Control(fuse_req_t request, fuse_ino_t, unsigned command, void*, fuse_file_info*, unsigned,
+             const void*, size_t, size_t reply_bytes_max) {
+  if (command != kStatsRequest) {
+    fuse_reply_err(request, ENOTTY);
+    return;
+  }
+  const Client& client = FileSystem::Of(request).client;
+  std::string text = FormatSamples(SamplesOf(client.stats(), client.transport_stats()));
+  text.resize(std::min(text.size(), reply_bytes_max));
+  fuse_reply_ioctl(request, static_cast<int>(text.size()), text.data(), text.size());
+}
+
 }  // namespace
 
 void AddAttributeOperations(fuse_lowlevel_ops& operations) {
@@ -114,6 +131,7 @@ void AddAttributeOperations(fuse_lowlevel_ops& operations) {
   operations.setattr = SetAttributesOf;
   operations.access = Access;
   operations.statfs = StatFs;
+  operations.ioctl = Control;
 }
 
 }  // namespace nfswalk::mount

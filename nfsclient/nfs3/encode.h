@@ -70,7 +70,10 @@ class Arguments3 {
              uint32_t results_bytes_max = kSmallResultsBytes, size_t bytes_max = kBytesMax)
       : buffer_(bytes_max) {
     buffer_.Append(encode, args);
-    request_ = {procedure, buffer_.bytes(), {}, {}, results_bytes_max};
+    request_ = {.procedure = procedure,
+                .counts_as = procedure,
+                .arguments = buffer_.bytes(),
+                .results_bytes_max = results_bytes_max};
   }
   Arguments3(const Arguments3&) = delete;
   Arguments3& operator=(const Arguments3&) = delete;

@@ -90,4 +90,13 @@ ReadLinkReply Nfs3::ReadLink(const FileHandle& link, const Credential& credentia
   return caller_->Call<ReadLinkReply>(credential, arguments.request(), kDecode);
 }
 
+TransportStats Nfs3::transport_stats() const {
+  // RFC 1813 3.3.
+  static constexpr std::string_view kProcedures[] = {
+      "NULL",    "GETATTR",     "SETATTR", "LOOKUP", "ACCESS",   "READLINK", "READ",   "WRITE",
+      "CREATE",  "MKDIR",       "SYMLINK", "MKNOD",  "REMOVE",   "RMDIR",    "RENAME", "LINK",
+      "READDIR", "READDIRPLUS", "FSSTAT",  "FSINFO", "PATHCONF", "COMMIT"};
+  return caller_->Stats(kProcedures);
+}
+
 }  // namespace nfswalk::protocol

@@ -85,11 +85,8 @@ class Nfs3 final : public Protocol {
 
   // Includes the NULL call of mounting, but no calls to the portmapper and to MOUNT.
   uint64_t rpcs_sent() const override { return caller_->calls_sent(); }
+  TransportStats transport_stats() const override;
   void Shutdown() override { caller_->Shutdown(); }
-
-  // Calls repeated; connections opened, over all of nconnect. Relaxed, as rpcs_sent().
-  uint64_t retries() const { return caller_->retries(); }
-  uint64_t connections_opened() const { return caller_->connections_opened(); }
 
  private:
   using Budget = rpc::Caller::Budget;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "nfsclient/nfs4/operation_names.h"
 #include "nfsclient/nfs4/status.h"
 #include "nfsclient/rpc/internal_errors.h"
 
@@ -188,6 +189,7 @@ nfs_argop4& Compound::Add(int operation, size_t argument_bytes) {
   added.argop = static_cast<nfs_opnum4>(operation);
   encoded_bytes_ += kXdrWordBytes + argument_bytes;
   results_bytes_max_ += kResultBytesMax;
+  if (OperationRank(operation) > OperationRank(counts_as_)) counts_as_ = operation;
   return added;
 }
 
@@ -532,6 +534,7 @@ rpc::Request Compound::Encode() {
   const std::span<const std::byte> bytes = buffer.bytes();
   if (before_data == 0) before_data = bytes.size();
   return {.procedure = NFSPROC4_COMPOUND,
+          .counts_as = static_cast<uint32_t>(counts_as_),
           .arguments = bytes.first(before_data),
           .data = data_,
           .tail = bytes.subspan(before_data),

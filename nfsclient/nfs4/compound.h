@@ -124,6 +124,7 @@ class Compound {
   size_t operations_after_data_ = 0;  // index of the one behind WRITE; 0: there is none
   size_t encoded_bytes_ = 0;
   size_t results_bytes_max_ = 64;
+  int counts_as_ = 0;  // see OperationRank()
   std::optional<rpc::XdrBuffer> encoded_;
   const OwnerNames* names_ = nullptr;
 };

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "nfsclient/nfs4/operation_names.h"
 #include "nfsclient/protocol/wire_limits.h"
 
 namespace nfswalk::protocol {
@@ -109,6 +110,8 @@ OpenReply Nfs4::Open(const FileHandle& directory, std::string_view name, const F
   if (opened.error != kOk) return Failure<OpenReply>(opened.error);
   return {kOk, std::move(opened.state), opened.attributes};
 }
+
+TransportStats Nfs4::transport_stats() const { return caller_->Stats(OperationNames()); }
 
 void Nfs4::Shutdown() {
   caller_->Shutdown();

@@ -109,11 +109,8 @@ class Nfs4 final : public Protocol {
 
   // Includes the NULL calls of new connections.
   uint64_t rpcs_sent() const override { return caller_->calls_sent(); }
+  TransportStats transport_stats() const override;
   void Shutdown() override;
-
-  // Calls repeated; connections opened, over all of nconnect. Relaxed, as rpcs_sent().
-  uint64_t retries() const { return caller_->retries(); }
-  uint64_t connections_opened() const { return caller_->connections_opened(); }
 
  private:
   using Budget = rpc::Caller::Budget;

@@ -28,6 +28,7 @@
 #include "nfsclient/protocol/byte_range.h"
 #include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/file_handle.h"
+#include "nfsclient/protocol/transport_stats.h"
 #include "nfsclient/protocol/types.h"
 #include "sunrpc_auth/credential.h"
 
@@ -384,6 +385,7 @@ class Protocol {
 
   // Returns the RPCs sent, including retransmissions. Relaxed: exact while no call is in progress.
   virtual uint64_t rpcs_sent() const = 0;
+  virtual TransportStats transport_stats() const { return {}; }
 
   // Fails all calls in flight and all later ones with errc::operation_canceled. For unmount.
   virtual void Shutdown() = 0;

@@ -105,6 +105,7 @@ class Call {
   Outcome early_outcome_ = Outcome::kPending;  // of a reply that came in kSending
   RejectReason reject_reason_ = RejectReason::kNone;
   int connect_errno_ = 0;
+  Clock::time_point sent_at_{};
   uint32_t generation_ = 0;  // of the connection that it was sent on
   ReplySlice reply_;         // the record
   std::span<const std::byte> results_;

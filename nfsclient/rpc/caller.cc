@@ -110,6 +110,18 @@ uint64_t Caller::calls_sent() const {
   return sum;
 }
 
+protocol::TransportStats Caller::Stats(std::span<const std::string_view> names) const {
+  ReplyCounts replies;
+  for (const auto& connection : connections_) replies.Add(connection->replies());
+  protocol::TransportStats stats{
+      .procedures = {}, .retries = retries(), .connections_opened = connections_opened()};
+  for (size_t kind = 0; kind < names.size(); ++kind) {
+    const auto& [count, total_ns, max_ns] = replies[kind];
+    if (count != 0) stats.procedures.push_back({names[kind], count, total_ns, max_ns});
+  }
+  return stats;
+}
+
 uint64_t Caller::connections_opened() const {
   uint64_t sum = 0;
   for (const auto& connection : connections_) sum += connection->connections_opened();

@@ -9,12 +9,15 @@
 #include <expected>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "nfsclient/protocol/transport_options.h"
+#include "nfsclient/protocol/transport_stats.h"
 #include "nfsclient/rpc/call.h"
 #include "nfsclient/rpc/connection.h"
 #include "nfsclient/rpc/internal_errors.h"
@@ -100,6 +103,8 @@ class Caller {
   uint64_t calls_sent() const;
   uint64_t connections_opened() const;
   uint64_t retries() const { return retry_.retries(); }
+  // Of procedures (ReplyCounts) with these names.
+  protocol::TransportStats Stats(std::span<const std::string_view> names) const;
 
  private:
   Caller(const Endpoint& endpoint, const protocol::TransportOptions& options,

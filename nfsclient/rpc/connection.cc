@@ -210,6 +210,9 @@ void Connection::Complete(Call& call, Outcome outcome) {
                        : in_flight_;
   list.erase(list.iterator_to(call));
   call.transmission_ = Call::Transmission::kNone;
+  if (outcome == Outcome::kReplied) {
+    replies_.Add(call.request_.counts_as, last_received_ - call.sent_at_);
+  }
   load_.fetch_sub(1);
   if (call.waiter_hook_.is_linked()) waiters_.erase(waiters_.iterator_to(call));
   if (driver_ == &call && !driving_) {
@@ -220,6 +223,11 @@ void Connection::Complete(Call& call, Outcome outcome) {
   call.outcome_ = outcome;
   call.wake_.store(Call::kDone);
   if (sleeps) rcu::FutexWake(&call.wake_);
+}
+
+ReplyCounts Connection::replies() const {
+  const std::lock_guard lock(mutex_);
+  return replies_;
 }
 
 void Connection::HandOver() {

@@ -56,6 +56,7 @@
 
 #include "nfsclient/rpc/call.h"
 #include "nfsclient/rpc/record_reader.h"
+#include "nfsclient/rpc/reply_counts.h"
 #include "nfsclient/rpc/server_locator.h"
 #include "nfsclient/rpc/tcp_socket.h"
 
@@ -114,6 +115,7 @@ class Connection {
   // Calls queued or in flight, for spreading load. Relaxed, as the counters.
   uint32_t load() const { return load_.load(); }
   uint64_t calls_sent() const { return calls_sent_.load(); }
+  ReplyCounts replies() const;
   // Connections opened, including the first.
   uint64_t connections_opened() const { return connections_opened_.load(); }
 
@@ -183,7 +185,7 @@ class Connection {
   TcpSocket socket_;
   RecordReader reader_;  // the driver's
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable sent_;  // sending_ became false
   // All below: guarded by mutex_.
   State state_ = State::kDown;
@@ -207,6 +209,7 @@ class Connection {
   Clock::time_point connect_deadline_{};
   Clock::time_point connected_at_{};
   Clock::time_point last_received_{};
+  ReplyCounts replies_;
   std::minstd_rand jitter_;
 
   std::atomic<uint32_t> load_{0};

@@ -96,6 +96,7 @@ void Connection::WakeNextSender() {
 }
 
 void Connection::Gather(Batch& batch) {
+  const Clock::time_point now = Clock::now();
   while (batch.count < kCallsOfBatch && !queue_.empty() && in_flight_.size() < kInFlightMax) {
     Call& call = queue_.front();
     queue_.pop_front();
@@ -111,6 +112,7 @@ void Connection::Gather(Batch& batch) {
     if (call.transmission_ == Call::Transmission::kPartial) batch.SkipSent(partial_bytes_);
     call.transmission_ = Call::Transmission::kSending;
     call.generation_ = generation_;
+    call.sent_at_ = now;
     ++batch.count;
   }
 }

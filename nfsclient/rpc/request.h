@@ -56,6 +56,7 @@ class XdrBuffer {
 // four bytes, `tail`.
 struct Request {
   uint32_t procedure = 0;
+  uint32_t counts_as = 0;  // in ReplyCounts
   std::span<const std::byte> arguments = {};
   std::span<const std::byte> data = {};
   std::span<const std::byte> tail = {};

@@ -178,13 +178,13 @@ TEST_P(ClockLeapInFlight, RetransmitsEachCallOnceOnAHardMount) {
   while (nfs->rpcs_sent() == before) std::this_thread::yield();
   StepMonotonic(kYear);
   std::jthread later(ask);  // the driver looks at the clock at least once a second
-  while (Retries(*nfs) == 0) std::this_thread::yield();
+  while (nfs->transport_stats().retries == 0) std::this_thread::yield();
   server().Resume();
   overdue.join();
   later.join();
   // The silent connection is replaced, and `later` with it if it was in flight there.
-  EXPECT_LE(Retries(*nfs), 2u);
-  EXPECT_EQ(nfs->rpcs_sent() - before, 2u + Retries(*nfs)) << "two calls, one or both again";
+  EXPECT_LE(nfs->transport_stats().retries, 2u);
+  EXPECT_EQ(nfs->rpcs_sent() - before, 2u + nfs->transport_stats().retries) << "two calls, one or both again";
 }
 
 TEST_P(ClockLeapInFlight, TimesOutACallOnASoftMountAndTheNextSucceeds) {

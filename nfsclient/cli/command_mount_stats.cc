@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/cli/commands.h"
+#include "nfsclient/cli/error_text.h"
+#include "nfsclient/cli/escape.h"
+#include "nfsclient/cli/format.h"
+#include "nfsclient/mount/mount_stats.h"
+
+namespace nfswalk::cli {
+namespace {
+
+using mount::Sample;
+
+struct MountSamples {
+  std::string directory;
+  std::vector<Sample> samples;
+};
+
+// What the label of a metric says.
+std::string_view LabelNameOf(std::string_view metric) {
+  if (metric.starts_with("rpc_")) return "procedure";
+  if (metric.starts_with("walks")) return "mode";
+  if (metric.starts_with("rcu_")) return "reason";
+  return "kind";
+}
+
+std::string TextOf(const MountSamples& mount) {
+  size_t width = 0;
+  for (const Sample& sample : mount.samples) {
+    width = std::max(width, sample.metric.size() + sample.label.size() + 1);
+  }
+  std::string text = Escape(mount.directory) + ":\n";
+  for (const Sample& sample : mount.samples) {
+    const std::string name =
+        sample.label.empty() ? sample.metric : sample.metric + ' ' + sample.label;
+    text += fmt::format("  {:<{}}  {:>14}\n", name, width, sample.value);
+  }
+  return text;
+}
+
+// A metric with labels is an object of them. Samples of one metric need not follow each other.
+JsonObject JsonOf(const MountSamples& mount) {
+  JsonObject object = PathJson(mount.directory);
+  std::vector<std::pair<std::string_view, JsonObject>> labelled;
+  for (const Sample& sample : mount.samples) {
+    if (sample.label.empty()) {
+      object.Set(sample.metric, sample.value);
+      continue;
+    }
+    auto metric =
+        std::ranges::find(labelled, sample.metric, [](const auto& of) { return of.first; });
+    if (metric == labelled.end()) metric = labelled.insert(metric, {sample.metric, {}});
+    metric->second.Set(sample.label, sample.value);
+  }
+  for (const auto& [metric, values] : labelled) object.Set(metric, values);
+  return object;
+}
+
+// The value of a label (OpenMetrics 1.0, ABNF of escaped-string).
+std::string Quoted(std::string_view value) {
+  std::string quoted = "\"";
+  for (const char byte : value) {
+    if (byte == '"' || byte == '\\') quoted += '\\';
+    quoted += byte == '\n' ? std::string("\\n") : std::string(1, byte);
+  }
+  return quoted + '"';
+}
+
+std::string OpenMetricsOf(const std::vector<MountSamples>& mounts) {
+  std::vector<std::string_view> metrics;
+  for (const MountSamples& mount : mounts) {
+    for (const Sample& sample : mount.samples) {
+      if (std::ranges::find(metrics, sample.metric) == metrics.end())
+        metrics.push_back(sample.metric);
+    }
+  }
+  std::string text;
+  for (const std::string_view metric : metrics) {
+    constexpr std::string_view kTotal = "_total";
+    const bool is_counter = metric.ends_with(kTotal);
+    const std::string_view family =
+        is_counter ? metric.substr(0, metric.size() - kTotal.size()) : metric;
+    text += fmt::format("# TYPE nfswalk_{} {}\n", family, is_counter ? "counter" : "gauge");
+    for (const MountSamples& mount : mounts) {
+      for (const Sample& sample : mount.samples) {
+        if (sample.metric != metric) continue;
+        std::string labels = "mount=" + Quoted(mount.directory);
+        if (!sample.label.empty()) {
+          labels += fmt::format(",{}={}", LabelNameOf(metric), Quoted(sample.label));
+        }
+        text += fmt::format("nfswalk_{}{{{}}} {}\n", metric, labels, sample.value);
+      }
+    }
+  }
+  return text + "# EOF\n";
+}
+
+}  // namespace
+
+ExitCode RunMountStats(Console& console, const CommonOptions& common,
+                       const MountStatsOptions& options) {
+  ExitCode code = kExitOk;
+  std::vector<MountSamples> mounts;
+  for (const std::string& directory : common.paths) {
+    auto samples = mount::ReadSamples(directory);
+    if (samples) {
+      mounts.push_back({directory, *std::move(samples)});
+      continue;
+    }
+    const bool other = samples.error() == std::errc::inappropriate_io_control_operation;
+    console.Complain(
+        fmt::format("stats '{}': {}", Escape(directory),
+                    other ? "not in a mount of nfswalk" : ErrorMessage(samples.error())));
+    code = kExitPathFailed;
+  }
+  if (options.openmetrics) {
+    console.Print(OpenMetricsOf(mounts));
+    return code;
+  }
+  for (const MountSamples& mount : mounts) {
+    console.Print(common.json ? JsonLine(JsonOf(mount)) : TextOf(mount));
+  }
+  return code;
+}
+
+}  // namespace nfswalk::cli

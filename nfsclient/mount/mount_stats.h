@@ -1,0 +1,48 @@
+// mount_stats: what `nfswalk stats` asks the process of a mount: an ioctl(2) of any of its
+// directories, answered with samples as text.
+//
+// Thread safety: pure functions.
+#ifndef NFSWALK_NFSCLIENT_MOUNT_MOUNT_STATS_H_
+#define NFSWALK_NFSCLIENT_MOUNT_MOUNT_STATS_H_
+
+#include <sys/ioctl.h>
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "nfsclient/client.h"
+
+namespace nfswalk::mount {
+
+// Answers with the number of bytes of the text in its argument. Others: ENOTTY.
+struct StatsText {
+  char text[16'000];
+};
+inline constexpr unsigned long kStatsRequest = _IOR('N', 1, StatsText);
+
+// A counter or a level, as OpenMetrics has it: "rpc_replies_total" of the procedure "READ".
+struct Sample {
+  std::string metric;
+  std::string label;  // empty: the metric has one sample
+  uint64_t value = 0;
+
+  friend bool operator==(const Sample&, const Sample&) = default;
+};
+
+std::vector<Sample> SamplesOf(const Stats& stats, const TransportStats& transport);
+
+// A line for each, and back; lines that are none are left out.
+std::string FormatSamples(const std::vector<Sample>& samples);
+std::vector<Sample> ParseSamples(std::string_view text);
+
+// Asks the mount that `directory` is in. Errors: those of open(2);
+// inappropriate_io_control_operation where it is no mount of nfswalk's.
+std::expected<std::vector<Sample>, std::errc> ReadSamples(const std::string& directory);
+
+}  // namespace nfswalk::mount
+
+#endif  // NFSWALK_NFSCLIENT_MOUNT_MOUNT_STATS_H_

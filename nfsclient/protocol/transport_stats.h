@@ -1,0 +1,30 @@
+// transport_stats: what the way to the server has done since it was mounted, as mountstats of the
+// kernel's client.
+//
+// Thread safety: as any value.
+#ifndef NFSWALK_NFSCLIENT_PROTOCOL_TRANSPORT_STATS_H_
+#define NFSWALK_NFSCLIENT_PROTOCOL_TRANSPORT_STATS_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace nfswalk::protocol {
+
+// Calls that were answered. A COMPOUND of version 4 counts as the operation that it is sent for.
+struct ProcedureStats {
+  std::string_view name;  // "READDIRPLUS"; static
+  uint64_t replies = 0;
+  uint64_t total_ns = 0;  // from sending until the reply
+  uint64_t max_ns = 0;
+};
+
+struct TransportStats {
+  std::vector<ProcedureStats> procedures;  // those with a reply
+  uint64_t retries = 0;                    // calls sent again
+  uint64_t connections_opened = 0;         // over all of nconnect
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_PROTOCOL_TRANSPORT_STATS_H_
