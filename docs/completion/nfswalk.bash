@@ -27,6 +27,8 @@ _nfswalk_options() {
     ln) echo "$every -h -s --symbolic" ;;
     touch) echo "$every -h -c --no-create" ;;
     chmod) echo "$every -h -m --mode -R --recursive --threads" ;;
+    mount) echo "--help -h -o --options -f --foreground" ;;
+    stats) echo "--help -h --json --openmetrics" ;;
   esac
 }
 
@@ -36,7 +38,8 @@ _nfswalk() {
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
     mapfile -t COMPREPLY < <(compgen -W \
-      "stat ls readlink access cat find du cp put mkdir rm mv ln touch chmod doctor --help" -- "$word")
+      "stat ls readlink access cat find du cp put mkdir rm mv ln touch chmod mount stats doctor --help" \
+      -- "$word")
     return
   fi
   # bash makes words of their own of the "=" in --color=auto and of the ":" in a URL.
@@ -57,7 +60,7 @@ _nfswalk() {
     -c)
       [[ $command == touch ]] || return
       ;;
-    --uid | --gid | --groups | --format | -m | --mode | --name | --iname | --path | --size | --newer | \
+    -o | --options | --uid | --gid | --groups | --format | -m | --mode | --name | --iname | --path | --size | --newer | \
       --mindepth | --maxdepth | --max-depth | --threads | -name | -iname | -path | -size | \
       -newer | -mindepth | -maxdepth)
       return
@@ -65,10 +68,13 @@ _nfswalk() {
   esac
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$(_nfswalk_options "$command")" -- "$word")
+  elif [[ $command == stats ]]; then
+    mapfile -t COMPREPLY < <(compgen -d -- "$word")
+    compopt -o filenames 2>/dev/null
   elif [[ " ${COMP_WORDS[*]}" != *" nfs :"* && " ${COMP_WORDS[*]}" != *" nfs:"* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "nfs://" -- "$word")
     compopt -o nospace 2>/dev/null
-  elif [[ $command == cp ]]; then
+  elif [[ $command == cp || $command == mount ]]; then
     mapfile -t COMPREPLY < <(compgen -f -- "$word")
     compopt -o filenames 2>/dev/null
   fi

@@ -17,7 +17,8 @@ Version: $version
 Architecture: $(dpkg --print-architecture)
 Maintainer: The nfswalk developers <nfswalk@localhost>
 Installed-Size: $(du -sk --apparent-size "$work/usr" | cut -f1)
-Depends: libc6 (>= 2.36), libfmt9 (>= 9.1.0), libgcc-s1 (>= 12), libnfs13 (>= 4.0.0), libstdc++6 (>= 12), libtirpc3 (>= 1.3.3), liburcu8 (>= 0.13.2)
+Depends: libc6 (>= 2.36), libfmt9 (>= 9.1.0), libfuse3-3 (>= 3.14.0), libgcc-s1 (>= 12), libnfs13 (>= 4.0.0), libstdc++6 (>= 12), libtirpc3 (>= 1.3.3), liburcu8 (>= 0.13.2)
+Recommends: fuse3
 Section: net
 Priority: optional
 Description: NFS client in user space, with cached lookups that take no lock

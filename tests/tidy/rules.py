@@ -15,12 +15,14 @@ PARTNER_LINES = 3  # how far from an ordered access its comment may be
 # A folder includes itself and what stands before it.
 LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/protocol", "nfsclient/rpc", "nfsclient/nfs3",
           "nfsclient/nfs4", "nfsclient/icache", "nfsclient/vfs",
-          "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/c_api", "nfsclient/cli"]
+          "nfsclient/nfs", "nfsclient/walk", "nfsclient", "nfsclient/c_api", "nfsclient/mount", "nfsclient/cli"]
 ABOVE_ALL = ["tests", "bench", "docs"]
 # All that the command may include of the client (docs/architecture.md), besides what a file needs that
 # speaks to a server by itself.
 COMMAND = "nfsclient/cli"
 COMMAND_INCLUDES = {"nfsclient/client.h"}
+# What the command may include with all that is in it, besides.
+COMMAND_FOLDERS = {"nfsclient/mount"}
 COMMAND_EXCEPTIONS = {
     "nfsclient/cli/server_examination.cc": {"nfsclient/nfs3/nfs3.h", "nfsclient/nfs4/nfs4.h"},
     "nfsclient/cli/server_examination.h": {"nfsclient/protocol/protocol.h"},
@@ -31,7 +33,7 @@ COMMAND_EXCEPTIONS = {
 }
 # Headers of a library -> the folders that may include them, and their tests.
 LIBRARY_HOMES = {"nfsc/": ("nfsclient/rpc", "nfsclient/nfs3", "nfsclient/nfs4"), "rpc/": ("sunrpc_auth",),
-                 "tirpc/": ("sunrpc_auth",), "urcu": ("rcu",)}
+                 "tirpc/": ("sunrpc_auth",), "urcu": ("rcu",), "fuse3/": ("nfsclient/mount",)}
 
 _VAGUE = {"util", "utils", "common", "misc", "helper", "helpers", "manager", "managers"}
 # In pieces, or this file would violate them.
@@ -134,7 +136,7 @@ def command_includes(tree):
         allowed = COMMAND_INCLUDES | COMMAND_EXCEPTIONS.get(path, set())
         for line, bracket, header in _includes(tree, path):
             _, folder = _layer(header)
-            inside = folder in LAYERS and folder != COMMAND
+            inside = folder in LAYERS and folder != COMMAND and folder not in COMMAND_FOLDERS
             if bracket == '"' and inside and header not in allowed:
                 yield Violation(path, line, "command-includes",
                                 f'"{header}": the command includes nfsclient/client.h')

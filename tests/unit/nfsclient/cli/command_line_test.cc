@@ -106,9 +106,7 @@ std::vector<OptionRow> OptionRows() {
   std::vector<OptionRow> rows = {
       Row<StatOptions>("stat", {"-L", "--dereference"}, [](auto& o) { return o.follow; }),
       Row<StatOptions>("stat", {"-c <%n>", "--format <%n>", "--format=<%n>"},
-                       [](auto& o) {
-                         return o.format && o.format->Render({"a", ""}) == "<a>";
-                       }),
+                       [](auto& o) { return o.format && o.format->Render({"a", ""}) == "<a>"; }),
       Row<LsOptions>("ls", {"-a", "--all"}, [](auto& o) { return o.all; }),
       Row<LsOptions>("ls", {"-A", "--almost-all"}, [](auto& o) { return o.almost_all; }),
       Row<LsOptions>("ls", {"-d", "--directory"}, [](auto& o) { return o.directory_itself; }),
@@ -283,8 +281,48 @@ TEST(CommandLine, ACommandIsRequiredAndAnUnknownOneIsNamed) {
   EXPECT_THAT(ErrorOf({}), HasSubstr("required"));
   EXPECT_EQ(ErrorOf({"frob"}),
             "nfswalk: 'frob' is no command: accepted are stat, ls, readlink, access, cat, find, "
-            "du, cp, put, mkdir, rm, mv, ln, touch, chmod and doctor\n");
+            "du, cp, put, mkdir, rm, mv, ln, touch, chmod, mount, stats and doctor\n");
   EXPECT_THAT(ErrorOf({"[a"}), HasSubstr("'[a' is no command"));
+}
+
+MountCommandOptions MountOf(const Invocation& invocation) {
+  return std::get<MountCommandOptions>(invocation.options);
+}
+
+TEST(CommandLine, MountTakesOptionsOfTheUrlAndOfFuseInOneList) {
+  const Invocation line = Parsed({"mount", "-o", "vers=4,ro,actimeo=7", "-f", "-oallow_other,nocto",
+                                  "nfs://server/export?actimeo=5", "/mnt"});
+  EXPECT_EQ(line.common.mount.server.version, 4);
+  EXPECT_EQ(line.common.mount.acregmin_s, 7u) << "what follows -o overrides the URL";
+  EXPECT_TRUE(line.common.mount.nocto);
+  EXPECT_EQ(MountOf(line).directory, "/mnt");
+  EXPECT_TRUE(MountOf(line).foreground);
+  EXPECT_TRUE(MountOf(line).list.others);
+  EXPECT_THAT(MountOf(line).list.fuse, ElementsAre("ro", "allow_other"));
+}
+
+TEST(CommandLine, MountIsSpelledAsByMount8) {
+  const Invocation line =
+      Parsed({"nfs://server/export", "/mnt", "-o", "rw,vers=3,_netdev,x-systemd.automount"});
+  EXPECT_EQ(line.command, "mount");
+  EXPECT_EQ(line.common.mount.server.version, 3);
+  EXPECT_EQ(MountOf(line).directory, "/mnt");
+  EXPECT_THAT(MountOf(line).list.fuse, ElementsAre("rw"));
+  EXPECT_FALSE(MountOf(line).foreground);
+}
+
+TEST(CommandLine, MountNamesTheOptionThatIsNone) {
+  EXPECT_THAT(ErrorOf({"mount", "-o", "ro,frob", "nfs://server/export", "/mnt"}),
+              AllOf(HasSubstr("frob"), HasSubstr("accepted are")));
+  EXPECT_THAT(ErrorOf({"mount", "nfs://server/export"}), HasSubstr("DIRECTORY"));
+}
+
+TEST(CommandLine, StatsTakesDirectoriesAndOneFormat) {
+  const Invocation line = Parsed({"stats", "--openmetrics", "/mnt", "/other"});
+  EXPECT_THAT(line.common.paths, ElementsAre("/mnt", "/other"));
+  EXPECT_TRUE(std::get<MountStatsOptions>(line.options).openmetrics);
+  EXPECT_THAT(ErrorOf({"stats", "--openmetrics", "--json", "/mnt"}), HasSubstr(" excludes "));
+  EXPECT_THAT(ErrorOf({"stats"}), HasSubstr("DIRECTORY"));
 }
 
 TEST(CommandLine, ErrorsHideNoTerminalEscapes) {
