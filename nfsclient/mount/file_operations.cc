@@ -115,7 +115,11 @@ void Write(fuse_req_t request, fuse_ino_t, const char* data, size_t size, off_t 
 
 std::errc ReplySynced(const Try& attempt, OpenFile& open) {
   const std::errc error = open.file->Sync();
-  if (error == std::errc{}) fuse_reply_err(attempt.request, 0);
+  if (error == std::errc{}) {
+    fuse_reply_err(attempt.request, 0);
+  } else {
+    open.written = true;  // some errors lose nothing
+  }
   return error;
 }
 

@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
@@ -90,7 +93,12 @@ class Receivers {
   Receivers(fuse_session* session, size_t count) : session_(session), running_(count) {
     for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { Receive(); });
   }
-  ~Receivers() {
+  ~Receivers() { End(); }
+  Receivers(const Receivers&) = delete;
+  Receivers& operator=(const Receivers&) = delete;
+
+  // Idempotent.
+  void End() {
     ending_ = true;
     fuse_session_exit(session_);
     // One that has looked and not yet read misses a signal.
@@ -99,8 +107,6 @@ class Receivers {
       nanosleep(&kWakeInterval, nullptr);
     }
   }
-  Receivers(const Receivers&) = delete;
-  Receivers& operator=(const Receivers&) = delete;
 
  private:
   void Receive() {
@@ -121,16 +127,24 @@ class Receivers {
   std::vector<std::jthread> threads_;
 };
 
-// Lets requests that are under way end, and writes what is open, as long as the server answers.
-void End(Client& client, FileSystem& file_system) {
+// Lets requests that are under way end, and writes what is open; gives up on a server that does not
+// answer.
+void End(Client& client, FileSystem& file_system, Receivers& receivers) {
+  std::jthread patience([&client](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait_for(lock, stop, kEndMax, [] { return false; });
+    if (!stop.stop_requested()) client.Shutdown();
+  });
+  // While requests are received: the kernel may wait for one of them before it takes in what it is
+  // told.
   (void)client.OnInvalidation({});
-  const auto limit = std::chrono::steady_clock::now() + kEndMax;
-  if (file_system.workers.Await(limit)) {
-    const Deadline deadline(limit);
-    file_system.files.Clear();
-  }
-  client.Shutdown();
+  receivers.End();
   file_system.workers.Finish();
+  file_system.files.Clear();
+  file_system.directories.Clear();
+  patience = {};
+  client.Shutdown();
 }
 
 }  // namespace
@@ -160,16 +174,14 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   sigaction(SIGUSR1, &wake, nullptr);
   (void)client.OnInvalidation([&caches = file_system.caches, session = session.get()](
                                   const Invalidation& event) { caches.Deliver(session, event); });
-  {
-    const Receivers receivers(session.get(),
-                              std::clamp(std::thread::hardware_concurrency(), 2U, kReceiversMax));
-    mounted();
-    const sigset_t signals = EndingSignals();
-    int signal = 0;
-    sigwait(&signals, &signal);
-  }
+  Receivers receivers(session.get(),
+                      std::clamp(std::thread::hardware_concurrency(), 2U, kReceiversMax));
+  mounted();
+  const sigset_t signals = EndingSignals();
+  int signal = 0;
+  sigwait(&signals, &signal);
+  End(client, file_system, receivers);
   fuse_session_unmount(session.get());
-  End(client, file_system);
   return {};
 }
 

@@ -5,12 +5,6 @@
 
 namespace nfswalk::mount {
 
-bool Workers::Await(std::chrono::steady_clock::time_point limit) {
-  std::unique_lock lock(mutex_);
-  return done_some_.wait_until(lock, limit,
-                               [&] { return tasks_.empty() && idle_ == threads_.size(); });
-}
-
 void Workers::Finish() {
   {
     const std::lock_guard lock(mutex_);
@@ -52,7 +46,6 @@ void Workers::Work() {
     task = nullptr;
     lock.lock();
     ++idle_;
-    done_some_.notify_all();
   }
 }
 

@@ -8,7 +8,6 @@
 #ifndef NFSWALK_NFSCLIENT_MOUNT_WORKERS_H_
 #define NFSWALK_NFSCLIENT_MOUNT_WORKERS_H_
 
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -33,9 +32,7 @@ class Workers {
   using Task = std::move_only_function<void()>;
   // Runs it on a thread of its own, or on this one if there can be none.
   void Run(Task task);
-  // Waits until all of them are done: false if that takes longer than until `limit`.
-  bool Await(std::chrono::steady_clock::time_point limit);
-  // Ends the threads when all of them are done. No other call may follow.
+  // Ends the threads when all of them are done. No Run() may follow.
   void Finish();
 
  private:
@@ -43,7 +40,6 @@ class Workers {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable added_;
-  std::condition_variable done_some_;
   std::deque<Task> tasks_;
   std::vector<std::jthread> threads_;
   size_t idle_ = 0;

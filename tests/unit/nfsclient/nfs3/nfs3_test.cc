@@ -115,7 +115,7 @@ TEST_F(Nfs3Test, TimesThatTheProtocolCannotHoldAreNotSent) {
 TEST(Nfs3, CallsSpreadOverAllConnections) {
   const MountedNfs3 mount({.nconnect = 3});
   for (int i = 0; i < 6; ++i) (void)mount.nfs->GetAttributes(mount.root, kUser);
-  EXPECT_EQ(static_cast<Nfs3&>(*mount.nfs).connections_opened(), 3u);
+  EXPECT_EQ(static_cast<Nfs3&>(*mount.nfs).transport_stats().connections_opened, 3u);
 }
 
 TEST(Nfs3, ShutdownEndsACallInFlight) {
