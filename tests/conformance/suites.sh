@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Runs suites in a mounted directory as root, and prints what fails, a line each, sorted: "suite file number", or
+# "suite file unfinished" of a test program that ends before its plan.
+#   tests/conformance/suites.sh DIRECTORY SUITE...
+# SUITE: a built checkout of pjdfstest, or an fsx, by its path. FSX_OPERATIONS: 1,000,000.
+# The last line is "ran" and the number of tests; fsx is one. Output of test programs that fail goes to stderr.
+set -euo pipefail
+
+directory=$1
+shift
+output=$(mktemp -d)
+trap 'rm -rf "$output"' EXIT
+ran=0
+
+# TAP: a test that is marked TODO does not fail.
+failures_of() {
+  local file=$1 name=$2 planned
+  planned=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$file" | head -n 1)
+  ran=$((ran + ${planned:-1}))
+  { grep -v '# TODO' "$file" | sed -n "s|^not ok \([0-9]*\).*|pjdfstest $name \1|p"; } || true
+  if [ "$(grep -Ec '^(not )?ok' "$file")" != "${planned:-none}" ]; then echo "pjdfstest $name unfinished"; fi
+}
+
+pjdfstest() {
+  local suite=$1 program name
+  (cd "$suite/tests" && find . -name '*.t' -printf '%P\n' | sort) >"$output/programs"
+  while read -r program; do
+    name=${program%.t}
+    # Each in a directory of its own, since some give the names of others away.
+    mkdir -p "$directory/$name"
+    (cd "$directory/$name" && sh "$suite/tests/$program") >"$output/tap" 2>"$output/errors" </dev/null || true
+    failures_of "$output/tap" "$name" >"$output/failures"
+    if [ -s "$output/failures" ]; then
+      cat "$output/failures"
+      grep -h '^not ok\|^Bail' "$output/tap" "$output/errors" | sed "s|^|$name: |" >&2 || true
+    fi
+    rm -rf "${directory:?}/$name" 2>/dev/null || true  # a server may refuse what a failed test left
+  done <"$output/programs"
+}
+
+fsx() {
+  ran=$((ran + 1))
+  if ! "$1" -q -N "${FSX_OPERATIONS:-1000000}" -S 7 -P "$output" "$directory/fsx.data" >"$output/fsx" 2>&1; then
+    echo "fsx operations 1"
+    tail -n 40 "$output/fsx" >&2
+  fi
+  rm -f "$directory/fsx.data"
+}
+
+for suite in "$@"; do
+  if [ -x "$suite/pjdfstest" ]; then
+    pjdfstest "$suite"
+  elif [ -f "$suite" ] && [ -x "$suite" ]; then
+    fsx "$suite"
+  else
+    echo "suites.sh: '$suite': no built checkout of pjdfstest, and no program" >&2
+    exit 2
+  fi
+done >"$output/all"
+sort -V "$output/all"
+echo "ran $ran"
