@@ -1,0 +1,83 @@
+// mount_run: `nfswalk mount` of a real nfs-ganesha, and system calls of several users and processes
+// on it.
+#ifndef NFSWALK_TESTS_INTEGRATION_MOUNT_RUN_H_
+#define NFSWALK_TESTS_INTEGRATION_MOUNT_RUN_H_
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/integration/command_run.h"
+
+namespace nfswalk {
+
+// The errno of a system call that returned `result`, 0 if it did not fail.
+int ErrorOf(long result);
+// open(2), closed again.
+int OpenError(const std::string& path, int flags, mode_t mode = 0644);
+// Of all bytes of a file; "errno N" if it cannot be read.
+std::string TextOf(const std::string& path);
+// Writes a file anew. Returns the errno.
+int WriteText(const std::string& path, const std::string& text);
+// lstat(2).
+struct stat StatOf(const std::string& path);
+
+// Looks again and again, for as long as a test may take: false if it never holds.
+bool Eventually(const std::function<bool()>& condition);
+
+// A child of this process, in which `run` returns the exit code.
+class Child {
+ public:
+  explicit Child(const std::function<int()>& run);
+  // Kills it, if it has not been waited for.
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  pid_t pid() const { return pid_; }
+  // Returns the exit code, or minus the signal that ended it.
+  int Wait();
+  // It waits in the kernel for an answer of the file system.
+  bool IsInFuse() const;
+
+ private:
+  pid_t pid_;
+};
+
+// Runs `run` in a process of this user; returns its exit code.
+int As(uid_t uid, gid_t gid, const std::vector<gid_t>& groups, const std::function<int()>& run);
+
+// Each test has a mount of its own, in the foreground, of an empty export.
+class MountRun : public CommandRun {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  // Mounts with these options, those of -o, and returns once it is mounted.
+  void Mount(const std::string& options = "");
+  // Starts it, and returns at once.
+  void SpawnMount(Strings arguments);
+  // fusermount3 -u; returns the exit code of the mount.
+  int Unmount();
+  // Kills the process of the mount, which stays mounted.
+  void KillMount();
+  bool IsMounted() const;
+
+  std::string At(const std::string& name) const { return mount_point_ + "/" + name; }
+  const std::string& mount_point() const { return mount_point_; }
+  pid_t mount_pid() const { return mount_; }
+  // What the mount has written to standard error.
+  std::string Messages() const { return Contents(messages_.fd); }
+
+ private:
+  std::string mount_point_;
+  pid_t mount_ = -1;
+  Descriptor messages_{MemoryFile()};
+};
+
+}  // namespace nfswalk
+
+#endif  // NFSWALK_TESTS_INTEGRATION_MOUNT_RUN_H_
