@@ -83,7 +83,10 @@ Child::~Child() {
 
 int Child::Wait() {
   int status = -1;
-  EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
+  if (!Eventually([&] { return waitpid(pid_, &status, WNOHANG) != 0; })) {
+    ADD_FAILURE() << "does not end";
+    return -1;
+  }
   pid_ = -1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
@@ -169,8 +172,10 @@ int MountRun::Unmount() {
   EXPECT_TRUE(Eventually([&] {
     return RunProgram({"fusermount3", "-u", mount_point_}).exit_code == 0 || !IsMounted();
   }));
-  return WaitForExit(std::exchange(mount_, -1));
+  return WaitForMount();
 }
+
+int MountRun::WaitForMount() { return WaitForExit(std::exchange(mount_, -1)); }
 
 void MountRun::KillMount() {
   kill(mount_, SIGKILL);

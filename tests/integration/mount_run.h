@@ -38,7 +38,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   pid_t pid() const { return pid_; }
-  // Returns the exit code, or minus the signal that ended it.
+  // Returns the exit code, or minus the signal that ended it. Expects that it ends.
   int Wait();
   // It waits in the kernel for an answer of the file system.
   bool IsInFuse() const;
@@ -60,6 +60,8 @@ class MountRun : public CommandRun {
   void Mount(const std::string& options = "");
   // Starts it, and returns at once.
   void SpawnMount(Strings arguments);
+  // Returns the exit code of the mount once it ends by itself.
+  int WaitForMount();
   // fusermount3 -u; returns the exit code of the mount.
   int Unmount();
   // Kills the process of the mount, which stays mounted.

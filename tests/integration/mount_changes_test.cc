@@ -1,0 +1,118 @@
+// `nfswalk mount`: changes of others become visible, behind the kernel's caches, too.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <string>
+
+#include "tests/integration/mount_run.h"
+
+namespace nfswalk {
+namespace {
+
+using std::filesystem::directory_iterator;
+
+class MountChangesTest : public MountRun {
+ protected:
+  int StatError(const std::string& name) const {
+    struct stat found{};
+    return ErrorOf(lstat(At(name).c_str(), &found));
+  }
+  // What the mount says of the names that ChangeBehindIt() changes.
+  struct Seen {
+    bool operator==(const Seen&) const = default;
+    std::string text;
+    int negative = -1;
+    int removed = -1;
+    int renamed_from = -1;
+    int renamed_to = -1;
+    long listed = -1;
+  };
+  Seen Look() const {
+    return {.text = TextOf(At("f")),
+            .negative = StatError("negative"),
+            .removed = StatError("removed"),
+            .renamed_from = StatError("old/sub/file"),
+            .renamed_to = StatError("new/sub/file"),
+            .listed = std::distance(directory_iterator(At("d")), directory_iterator())};
+  }
+  void Prepare() const {
+    Shell("echo a >f; touch removed; mkdir -p old/sub d; touch old/sub/file");
+  }
+  void ChangeBehindIt() const {
+    Shell("echo longer >f; touch negative; rm removed; mv old new; touch d/1 d/2");
+  }
+  static inline const Seen kBefore{"a\n", ENOENT, 0, 0, ENOENT, 0};
+  static inline const Seen kAfter{"longer\n", 0, ENOENT, ENOENT, 0, 2};
+};
+
+TEST_P(MountChangesTest, AreSeenOnceTheTimeoutsHaveExpired) {
+  Prepare();
+  Mount("actimeo=1");
+  EXPECT_EQ(Look(), kBefore);
+  ChangeBehindIt();
+  EXPECT_TRUE(Eventually([&] { return Look() == kAfter; }));
+}
+
+TEST_P(MountChangesTest, AreSeenAtOnceWithNoac) {
+  Prepare();
+  Mount("noac");
+  EXPECT_EQ(Look(), kBefore);
+  ChangeBehindIt();
+  EXPECT_EQ(Look(), kAfter);
+}
+
+TEST_P(MountChangesTest, AreSeenByOpenWithinTheTimeouts) {
+  Prepare();
+  Mount("actimeo=600");
+  EXPECT_EQ(Look(), kBefore);
+  Shell("echo other >f");
+  EXPECT_EQ(TextOf(At("f")), "other\n");
+  // What the open has found is told to the kernel.
+  EXPECT_TRUE(Eventually([&] { return StatOf(At("f")).st_size == 6; }));
+}
+
+TEST_P(MountChangesTest, NamesAndAttributesStayWithinTheTimeouts) {
+  Prepare();
+  Mount("actimeo=600,nocto");
+  EXPECT_EQ(Look(), kBefore);
+  Shell("echo other >f; touch negative");
+  EXPECT_EQ(StatError("negative"), ENOENT);
+  EXPECT_EQ(StatOf(At("f")).st_size, 2);
+}
+
+// The kernel's caches follow what is changed on the mount itself.
+TEST_P(MountChangesTest, OfItsOwnAreSeenAtOnce) {
+  Prepare();
+  Mount("actimeo=600");
+  EXPECT_EQ(Look(), kBefore);
+  EXPECT_EQ(WriteText(At("f"), "longer\n"), 0);
+  EXPECT_EQ(WriteText(At("negative"), ""), 0);
+  EXPECT_EQ(unlink(At("removed").c_str()), 0);
+  EXPECT_EQ(rename(At("old").c_str(), At("new").c_str()), 0);
+  EXPECT_EQ(mkdir(At("d/1").c_str(), 0755), 0);
+  EXPECT_EQ(symlink("1", At("d/2").c_str()), 0);
+  EXPECT_EQ(Look(), kAfter);
+}
+
+// Two clients of one server, each with its caches.
+TEST_P(MountChangesTest, OfACommandAreSeen) {
+  Prepare();
+  Mount("actimeo=1");
+  EXPECT_EQ(Look(), kBefore);
+  EXPECT_EQ(Run({"mv", Url(), "old", "new"}).exit_code, 0);
+  EXPECT_EQ(Run({"rm", Url(), "removed"}).exit_code, 0);
+  EXPECT_TRUE(Eventually([&] {
+    const Seen seen = Look();
+    return seen.removed == ENOENT && seen.renamed_from == ENOENT && seen.renamed_to == 0;
+  }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, MountChangesTest, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+}  // namespace
+}  // namespace nfswalk

@@ -1,0 +1,221 @@
+// `nfswalk mount`: how it begins, ends and fails, and what a server that is away does to those who
+// use it.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/integration/mount_run.h"
+
+namespace nfswalk {
+namespace {
+
+using testing::HasSubstr;
+
+class MountFaultsTest : public MountRun {
+ protected:
+  static void SetUpTestSuite() {
+    if (geteuid() != 0) return;
+    // Over version 4 open files are reclaimed after a restart.
+    auto started = fixtures::NfsServer::Start({.grace_seconds = 2, .caches_names = false});
+    ASSERT_TRUE(started.has_value()) << started.error();
+    server_ = std::move(*started);
+  }
+
+  void TearDown() override {
+    if (server_ != nullptr && !server_->running()) {
+      EXPECT_EQ(server_->Restart(), "");
+    }
+    MountRun::TearDown();
+  }
+
+  int StatError(const std::string& name) const {
+    struct stat found{};
+    return ErrorOf(stat(At(name).c_str(), &found));
+  }
+  // A process that asks for the attributes of a file; its exit code is the errno.
+  std::unique_ptr<Child> Ask(const std::string& name) const {
+    return std::make_unique<Child>([this, name] { return StatError(name); });
+  }
+  // How many processes serve this directory.
+  int Servers() const {
+    int count = 0;
+    for (const auto& process : std::filesystem::directory_iterator("/proc")) {
+      std::ifstream stream(process.path() / "cmdline");
+      const std::string line{std::istreambuf_iterator<char>(stream), {}};
+      if (line.find("nfswalk") != std::string::npos &&
+          line.find(mount_point()) != std::string::npos)
+        ++count;
+    }
+    return count;
+  }
+};
+
+TEST_P(MountFaultsTest, GoesToTheBackgroundOnceMounted) {
+  File("f", "text");
+  EXPECT_EQ(Refusal({"mount", Url(), mount_point()}, 0), "");
+  EXPECT_TRUE(IsMounted());
+  EXPECT_EQ(TextOf(At("f")), "text");
+  EXPECT_EQ(Servers(), 1);
+  EXPECT_EQ(RunProgram({"fusermount3", "-u", mount_point()}).exit_code, 0);
+  EXPECT_TRUE(Eventually([&] { return Servers() == 0; }));
+}
+
+TEST_P(MountFaultsTest, AcceptsTheSpellingOfMount8) {
+  File("f", "text");
+  EXPECT_EQ(Refusal({Url(), mount_point(), "-o", "ro,_netdev,noauto,nosuid,actimeo=1"}, 0), "");
+  EXPECT_EQ(TextOf(At("f")), "text");
+  EXPECT_EQ(WriteText(At("f"), ""), EROFS);
+  EXPECT_EQ(RunProgram({"umount", mount_point()}).exit_code, 0);
+  EXPECT_TRUE(Eventually([&] { return Servers() == 0; }));
+}
+
+TEST_P(MountFaultsTest, SaysWhyItCannotMount) {
+  const std::string below = At("below");
+  EXPECT_THAT(Refusal({"mount", Url(), below}, 1), HasSubstr("No such file or directory"));
+  std::ofstream(below) << "x";
+  EXPECT_THAT(Refusal({"mount", Url(), below}, 1), HasSubstr("Not a directory"));
+  EXPECT_THAT(Refusal({"mount", Url(), mount_point()}, 1), HasSubstr("not empty"));
+  std::filesystem::remove(below);
+  EXPECT_THAT(Refusal({"mount", "-o", "no_such_option", Url(), mount_point()}, 2),
+              HasSubstr("no_such_option"));
+  const std::string nowhere =
+      fmt::format("nfs://127.0.0.1:1/export?version={}&mountport=1", GetParam());
+  EXPECT_THAT(Refusal({"mount", nowhere, mount_point()}, 3), HasSubstr("127.0.0.1"));
+  EXPECT_THAT(Refusal({"mount", "-f", nowhere, mount_point()}, 3), HasSubstr("127.0.0.1"));
+  EXPECT_FALSE(IsMounted());
+}
+
+TEST_P(MountFaultsTest, EndsWhenItIsUnmountedOrTold) {
+  Mount();
+  EXPECT_EQ(RunProgram({"umount", mount_point()}).exit_code, 0);
+  EXPECT_EQ(WaitForMount(), 0) << Messages();
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    Mount();
+    EXPECT_EQ(kill(mount_pid(), signal), 0);
+    EXPECT_EQ(WaitForMount(), 0) << signal;
+    EXPECT_FALSE(IsMounted()) << signal;
+  }
+}
+
+TEST_P(MountFaultsTest, ADeadMountIsNotConnectedUntilItIsCleanedUp) {
+  File("f", "text");
+  Mount();
+  KillMount();
+  EXPECT_EQ(StatError("f"), ENOTCONN);
+  EXPECT_EQ(OpenError(mount_point(), O_RDONLY), ENOTCONN);
+  EXPECT_THAT(Refusal({"mount", Url(), mount_point()}, 1),
+              HasSubstr("'fusermount3 -u " + mount_point() + "' cleans up"));
+  EXPECT_EQ(RunProgram({"fusermount3", "-u", mount_point()}).exit_code, 0);
+  Mount();
+  EXPECT_EQ(TextOf(At("f")), "text");
+}
+
+TEST_P(MountFaultsTest, WhoWaitsForADeadServerCanBeKilled) {
+  File("f");
+  Mount("hard,noac");
+  EXPECT_EQ(StatError("f"), 0);
+  server_->Kill();
+  for (const int signal : {SIGKILL, SIGTERM, SIGINT, SIGQUIT}) {
+    const auto waiting = Ask("f");
+    ASSERT_TRUE(Eventually([&] { return waiting->IsInFuse(); }));
+    ASSERT_EQ(kill(waiting->pid(), signal), 0);
+    EXPECT_EQ(waiting->Wait(), -signal);
+  }
+}
+
+TEST_P(MountFaultsTest, ACaughtSignalDoesNotEndACall) {
+  File("f");
+  Mount("hard,noac");
+  EXPECT_EQ(StatError("f"), 0);
+  server_->Kill();
+  static volatile sig_atomic_t caught = 0;
+  Child catching([&] {
+    struct sigaction action{};
+    action.sa_handler = [](int) { caught = 1; };  // without SA_RESTART
+    sigaction(SIGUSR1, &action, nullptr);
+    return StatError("f") == 0 && caught == 1 ? 0 : 1;
+  });
+  ASSERT_TRUE(Eventually([&] { return catching.IsInFuse(); }));
+  ASSERT_EQ(kill(catching.pid(), SIGUSR1), 0);
+  // By the time the other has died, both have been looked at.
+  const auto other = Ask("f");
+  ASSERT_TRUE(Eventually([&] { return other->IsInFuse(); }));
+  ASSERT_EQ(kill(other->pid(), SIGTERM), 0);
+  EXPECT_EQ(other->Wait(), -SIGTERM);
+  EXPECT_EQ(server_->Restart(), "");
+  EXPECT_EQ(catching.Wait(), 0);
+}
+
+TEST_P(MountFaultsTest, AServerThatHangsHoldsUpNoCachedAnswer) {
+  File("f", "text");
+  Link("link", "f");
+  Mount("hard,actimeo=600");
+  // access(2) asks the mount's process each time.
+  ASSERT_EQ(access(At("link").c_str(), R_OK), 0);
+  server_->Hang();
+  std::vector<std::unique_ptr<Child>> waiting;
+  for (int i = 0; i < 40; ++i) {
+    waiting.push_back(Ask(fmt::format("unknown{}", i)));
+  }
+  for (const auto& child : waiting) {
+    EXPECT_TRUE(Eventually([&] { return child->IsInFuse(); }));
+  }
+  Child cached([&] {
+    struct stat found{};
+    return access(At("link").c_str(), R_OK) == 0 && stat(At("f").c_str(), &found) == 0 &&
+                   found.st_size == 4
+               ? 0
+               : 1;
+  });
+  EXPECT_EQ(cached.Wait(), 0);
+  server_->Resume();
+  for (const auto& child : waiting) EXPECT_EQ(child->Wait(), ENOENT);
+}
+
+TEST_P(MountFaultsTest, WritersOutliveTheServer) {
+  constexpr int kFiles = 300;
+  constexpr int kKills = 3;
+  const auto name_of = [](int i) { return fmt::format("d{}/file{}", i % 7, i); };
+  const auto text_of = [](int i) {
+    std::string text;
+    while (text.size() < 20'000) text += fmt::format("{} of {}\n", text.size(), i);
+    return text;
+  };
+  Mount("hard");
+  Child writer([&] {
+    for (int i = 0; i < kFiles; ++i) {
+      if (i < 7 && mkdir(At(fmt::format("d{}", i)).c_str(), 0755) != 0) return 1;
+      if (WriteText(At(name_of(i) + ".new"), text_of(i)) != 0) return 2;
+      if (rename(At(name_of(i) + ".new").c_str(), At(name_of(i)).c_str()) != 0) return 3;
+    }
+    return 0;
+  });
+  for (int kills = 1; kills <= kKills; ++kills) {
+    const std::string reached = Backing(name_of(kFiles * kills / (kKills + 1)));
+    ASSERT_TRUE(Eventually([&] { return std::filesystem::exists(reached); }));
+    server_->Kill();
+    ASSERT_EQ(server_->Restart(), "");
+  }
+  ASSERT_EQ(writer.Wait(), 0) << Messages();
+  for (int i = 0; i < kFiles; ++i) {
+    ASSERT_EQ(TextOf(Backing(name_of(i))), text_of(i)) << i;
+    ASSERT_EQ(TextOf(At(name_of(i))), text_of(i)) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, MountFaultsTest, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+}  // namespace
+}  // namespace nfswalk
