@@ -10,7 +10,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,17 +47,7 @@ class MountFaultsTest : public MountRun {
     return std::make_unique<Child>([this, name] { return StatError(name); });
   }
   // How many processes serve this directory.
-  int Servers() const {
-    int count = 0;
-    for (const auto& process : std::filesystem::directory_iterator("/proc")) {
-      std::ifstream stream(process.path() / "cmdline");
-      const std::string line{std::istreambuf_iterator<char>(stream), {}};
-      if (line.find("nfswalk") != std::string::npos &&
-          line.find(mount_point()) != std::string::npos)
-        ++count;
-    }
-    return count;
-  }
+  size_t Servers() const { return RunProgram({"pgrep", "-f", mount_point()}).lines().size(); }
 };
 
 TEST_P(MountFaultsTest, GoesToTheBackgroundOnceMounted) {
@@ -66,7 +55,7 @@ TEST_P(MountFaultsTest, GoesToTheBackgroundOnceMounted) {
   EXPECT_EQ(Refusal({"mount", Url(), mount_point()}, 0), "");
   EXPECT_TRUE(IsMounted());
   EXPECT_EQ(TextOf(At("f")), "text");
-  EXPECT_EQ(Servers(), 1);
+  EXPECT_EQ(Servers(), 1U);
   EXPECT_EQ(RunProgram({"fusermount3", "-u", mount_point()}).exit_code, 0);
   EXPECT_TRUE(Eventually([&] { return Servers() == 0; }));
 }
