@@ -65,14 +65,35 @@ TEST_P(MountChangesTest, AreSeenAtOnceWithNoac) {
   EXPECT_EQ(Look(), kAfter);
 }
 
+// Close-to-open: whoever opens a file has what was closed before.
 TEST_P(MountChangesTest, AreSeenByOpenWithinTheTimeouts) {
   Prepare();
   Mount("actimeo=600");
   EXPECT_EQ(Look(), kBefore);
-  Shell("echo other >f");
-  EXPECT_EQ(TextOf(At("f")), "other\n");
+  // Of other sizes, since two changes may have one time.
+  for (size_t size = 10; size < 100; ++size) {
+    const std::string text(size, static_cast<char>('a' + size % 26));
+    File("f", text);
+    ASSERT_EQ(TextOf(At("f")), text);
+  }
   // What the open has found is told to the kernel.
+  File("f", "other\n");
+  EXPECT_EQ(TextOf(At("f")), "other\n");
   EXPECT_TRUE(Eventually([&] { return StatOf(At("f")).st_size == 6; }));
+}
+
+TEST_P(MountChangesTest, OfAnOpenFileAreSeenOnceTheTimeoutsHaveExpired) {
+  File("f", "text");
+  Mount("actimeo=1");
+  const Descriptor file(open(At("f").c_str(), O_RDONLY | O_CLOEXEC));
+  const auto size = [&] {
+    struct stat found{};
+    EXPECT_EQ(fstat(file.fd, &found), 0);
+    return found.st_size;
+  };
+  EXPECT_EQ(size(), 4);
+  File("f", "longer text");
+  EXPECT_TRUE(Eventually([&] { return size() == 11; }));
 }
 
 TEST_P(MountChangesTest, NamesAndAttributesStayWithinTheTimeouts) {

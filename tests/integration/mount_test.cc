@@ -308,6 +308,13 @@ TEST_P(MountTest, ListsManyEntriesFromAnyPosition) {
   rewinddir(open);
   EXPECT_EQ(NamesOf(open), names);
   closedir(open);
+  // From the position after "..", of what the kernel has not cached.
+  EXPECT_EQ(WriteText(At("d/another"), ""), 0);
+  DIR* const changed = opendir(At("d").c_str());
+  ASSERT_NE(changed, nullptr);
+  seekdir(changed, positions[1]);
+  EXPECT_EQ(NamesOf(changed).size(), kEntries + 3);
+  closedir(changed);
 }
 
 TEST_P(MountTest, ListingSurvivesChanges) {
