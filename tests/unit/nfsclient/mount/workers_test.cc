@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <latch>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <utility>
@@ -15,10 +13,6 @@
 
 namespace nfswalk::mount {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::minutes kForever{10};
 
 TEST(WorkersTest, EachTaskThatWaitsHasAThread) {
   constexpr int kTasks = 100;
@@ -32,33 +26,25 @@ TEST(WorkersTest, EachTaskThatWaitsHasAThread) {
     });
   }
   all.arrive_and_wait();
-  EXPECT_TRUE(workers.Await(Clock::now() + kForever));
+  workers.Finish();
   EXPECT_EQ(done, kTasks);
 }
 
 TEST(WorkersTest, ThreadsWithNothingToDoStayForTheNext) {
+  constexpr int kTasks = Workers::kThreadsMax / 2;
   Workers workers;
-  std::mutex mutex;
   std::set<std::thread::id> threads;
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < kTasks; ++i) {
+    std::latch done(1);
     workers.Run([&] {
-      const std::lock_guard lock(mutex);
       threads.insert(std::this_thread::get_id());
+      done.count_down();
     });
-    ASSERT_TRUE(workers.Await(Clock::now() + kForever));
+    done.wait();
   }
-  EXPECT_EQ(threads.size(), 1U);
+  workers.Finish();
+  EXPECT_LT(threads.size(), size_t{kTasks}) << "a thread may still be on its way back, not all";
   EXPECT_FALSE(threads.contains(std::this_thread::get_id()));
-}
-
-TEST(WorkersTest, AwaitEndsAtItsLimit) {
-  Workers workers;
-  EXPECT_TRUE(workers.Await(Clock::now()));
-  std::latch go(1);
-  workers.Run([&] { go.wait(); });
-  EXPECT_FALSE(workers.Await(Clock::now()));
-  go.count_down();
-  EXPECT_TRUE(workers.Await(Clock::now() + kForever));
 }
 
 TEST(WorkersTest, TasksBeyondTheThreadsWait) {
@@ -77,7 +63,7 @@ TEST(WorkersTest, TasksBeyondTheThreadsWait) {
   for (int i = 0; i < 10; ++i) workers.Run([&] { ++done; });
   EXPECT_EQ(done, 0U);
   go.count_down();
-  EXPECT_TRUE(workers.Await(Clock::now() + kForever));
+  workers.Finish();
   EXPECT_EQ(done, Workers::kThreadsMax + 10);
 }
 
@@ -108,7 +94,6 @@ TEST(WorkersTest, WithoutThreadsItDoesThemItself) {
     EXPECT_TRUE(shortage.occurred());
   }
   EXPECT_EQ(thread, std::this_thread::get_id());
-  EXPECT_TRUE(workers.Await(Clock::now()));
 }
 
 TEST(WorkersTest, TasksThatGetNoThreadWaitForOne) {
@@ -126,17 +111,17 @@ TEST(WorkersTest, TasksThatGetNoThreadWaitForOne) {
     EXPECT_TRUE(shortage.occurred());
   }
   go.count_down();
-  EXPECT_TRUE(workers.Await(Clock::now() + kForever));
+  workers.Finish();
   EXPECT_EQ(done, 2);
 }
 
-// What a task owns is gone before Await() returns.
+// What a task owns is gone before Finish() returns.
 TEST(WorkersTest, TasksAreDestroyedWhenTheyAreDone) {
   Workers workers;
   auto owned = std::make_shared<int>(1);
   const std::weak_ptr<int> left = owned;
   workers.Run([owned = std::move(owned)] {});
-  ASSERT_TRUE(workers.Await(Clock::now() + kForever));
+  workers.Finish();
   EXPECT_TRUE(left.expired());
 }
 
