@@ -1,8 +1,9 @@
 // expired_children: how many children of a directory were asked for in a row whose attributes or
 // names had expired (list_ahead.h).
 //
-// A table of fixed size: directories that share a slot lose each other's counts, and with them a
-// listing that would have paid.
+// A table of fixed size, a cache line for the directories of one hash: of more than a line takes
+// at the same time, those that have waited longest lose their counts, and with them a listing that
+// would have paid.
 //
 // Thread safety: any. Atomics are relaxed: a count decides about RPCs, and orders nothing.
 #ifndef NFSWALK_NFSCLIENT_NFS_EXPIRED_CHILDREN_H_
@@ -34,24 +35,46 @@ class ExpiredChildren {
   }
 
  private:
+  struct alignas(64) Line {
+    std::array<std::atomic<uint64_t>, 8> slots{};
+  };
+
   size_t Count(const icache::Inode& directory, const icache::Inode& child, uint64_t now_ns,
                uint64_t pause_max_ns, uint64_t more) {
     const uint64_t hash = HashOf(directory);
-    std::atomic<uint64_t>& slot = slots_[hash % kSlots];
     const uint64_t tags = (hash & kDirectory) | (HashOf(child) & kChild);
     const uint64_t now = now_ns / kTickNs % kTicks;
-    uint64_t known = slot.load(std::memory_order_relaxed);
-    uint64_t count;
-    bool again;
-    do {
-      const uint64_t pause = (now - known / kCounts) % kTicks;
-      const bool in_a_row = ((known ^ tags) & kDirectory) == 0 && pause < pause_max_ns / kTickNs;
-      again = in_a_row && ((known ^ tags) & kChild) == 0;
-      count = in_a_row ? std::min(known % kCounts + (again ? 0 : more), kCounts - 1) : 1;
-    } while (!slot.compare_exchange_weak(known, tags | now * kCounts | count,
-                                         std::memory_order_relaxed));
-    return again ? 0 : count;
+    for (;;) {
+      std::atomic<uint64_t>& slot = SlotFor(lines_[hash % kLines], tags, now);
+      uint64_t known = slot.load(std::memory_order_relaxed);
+      const bool in_a_row =
+          ((known ^ tags) & kDirectory) == 0 && Pause(known, now) < pause_max_ns / kTickNs;
+      const bool again = in_a_row && ((known ^ tags) & kChild) == 0;
+      const uint64_t count =
+          in_a_row ? std::min(known % kCounts + (again ? 0 : more), kCounts - 1) : 1;
+      if (slot.compare_exchange_weak(known, tags | now * kCounts | count,
+                                     std::memory_order_relaxed)) {
+        return again ? 0 : count;
+      }
+    }
   }
+
+  // The directory's, else that of the one which has waited longest.
+  static std::atomic<uint64_t>& SlotFor(Line& line, uint64_t tags, uint64_t now) {
+    size_t oldest = 0;
+    uint64_t longest = 0;
+    for (size_t i = 0; i < line.slots.size(); ++i) {
+      const uint64_t known = line.slots[i].load(std::memory_order_relaxed);
+      if (known != 0 && ((known ^ tags) & kDirectory) == 0) return line.slots[i];
+      const uint64_t pause = known == 0 ? kTicks : Pause(known, now);
+      if (pause > longest) {
+        longest = pause;
+        oldest = i;
+      }
+    }
+    return line.slots[oldest];
+  }
+  static uint64_t Pause(uint64_t known, uint64_t now) { return (now - known / kCounts) % kTicks; }
   static uint64_t HashOf(const icache::Inode& inode) {
     return rcu::Mix64(reinterpret_cast<uintptr_t>(&inode));
   }
@@ -63,9 +86,9 @@ class ExpiredChildren {
   static constexpr uint64_t kChild = uint64_t{0xffff} << 32;
   static constexpr uint64_t kDirectory = uint64_t{0xffff} << 48;
   static constexpr uint64_t kTickNs = uint64_t{1} << 23;  // about 8 ms
-  static constexpr size_t kSlots = 1024;
+  static constexpr size_t kLines = 512;
 
-  std::array<std::atomic<uint64_t>, kSlots> slots_{};
+  std::array<Line, kLines> lines_;
 };
 
 }  // namespace nfswalk::nfs

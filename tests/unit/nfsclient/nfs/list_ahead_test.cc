@@ -349,6 +349,18 @@ TEST(ExpiredChildren, CountsWhatComesWithoutALongPause) {
       << "a clock behind the last one's";
 }
 
+// As in a walk in random order.
+TEST(ExpiredChildren, CountsForAThousandDirectoriesAtATime) {
+  nfs::ExpiredChildren children;
+  const std::vector<icache::Inode> directories(1000);
+  const icache::Inode child[2];
+  for (const auto& one : directories) children.Begin(one, child[0], /*now_ns=*/1, 1'000'000'000);
+  const auto counted = std::ranges::count_if(directories, [&](const auto& one) {
+    return children.Add(one, child[1], /*now_ns=*/1, 1'000'000'000) == 2;
+  });
+  EXPECT_GE(counted, 990);  // the lines of a few may be full
+}
+
 TEST(LookupMisses, KeepsHowManyEntriesAListingShowed) {
   icache::LookupMisses misses;
   EXPECT_EQ(misses.entries(), 0u);
