@@ -64,6 +64,9 @@ MountOptions OptionsOf(const ColdPlace& place, const ColdSetting& setting);
 std::expected<std::unique_ptr<protocol::Protocol>, std::string> ConnectProtocol(
     const ColdPlace& place, const ColdSetting& setting);
 
+// The median of lone GETATTRs, without a client around them, in seconds.
+std::expected<double, std::string> RoundTrip(const ColdPlace& place, const ColdSetting& setting);
+
 // Our client, with a mount of its own for every turn.
 ColdSubject MakeNfswalkWalk(const ColdPlace& place, const ColdSetting& setting);
 
@@ -82,7 +85,8 @@ ColdSubject MakeRawChanges(const ColdPlace& place, const ColdSetting& setting);
 inline constexpr size_t kRawWindow = 256;
 // The ceiling of a walk: the calls of its record, kRawWindow of them in flight at once, by one
 // thread that does nothing else and checks nothing but the status. A connection of its own for
-// every turn, which is not part of the time.
+// every turn, which is not part of the time. Of the large directory: one after the other, each
+// timed, as our client's stats are.
 ColdSubject MakeRawCalls(const ColdPlace& place, const ColdSetting& setting, Record record);
 
 }  // namespace nfswalk::bench

@@ -113,8 +113,9 @@ class ColdRun {
       AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
     }
     for (const int version : kVersions) {
-      const ColdSetting setting{.version = version, .kind = WalkKind::kLarge};
-      AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
+      if (const Outcome added = AddLarge({.version = version, .kind = WalkKind::kLarge}); !added) {
+        return added;
+      }
     }
     AddBatches(Via::kServer);
     for (const int version : kVersions) {
@@ -142,6 +143,16 @@ class ColdRun {
         AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
       }
     }
+  }
+
+  // By one thread, and its calls without a client.
+  Outcome AddLarge(const ColdSetting& setting) {
+    if (Interrupted()) return {};
+    auto record = RecordWalk(place_, setting);
+    if (!record) return std::unexpected(std::move(record.error()));
+    AddContender("nfswalk", setting, MakeNfswalkWalk(place_, setting), 1);
+    AddContender("raw calls", setting, MakeRawCalls(place_, setting, std::move(*record)), 1);
+    return {};
   }
 
   // A walk with each number of threads, and its calls without a client.

@@ -123,7 +123,8 @@ std::expected<ColdTurn, std::string> WalkOnce(Client& client, const ColdPlace& p
   return ColdTurn{.turn = *turn, .rpcs = client.stats().rpcs - rpcs_before};
 }
 
-// The median of lone GETATTRs, without a client around them.
+}  // namespace
+
 std::expected<double, std::string> RoundTrip(const ColdPlace& place, const ColdSetting& setting) {
   using Clock = std::chrono::steady_clock;
   constexpr size_t kCalls = 1001;
@@ -140,8 +141,6 @@ std::expected<double, std::string> RoundTrip(const ColdPlace& place, const ColdS
   }
   return SpreadOf(std::move(took_s)).median;
 }
-
-}  // namespace
 
 std::string SubjectName(std::string_view who, const ColdSetting& setting) {
   const std::string via = setting.via == Via::kDistant  ? fmt::format(" {} ms", kRoundTrip.count())

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "bench/cold_walk/cold_subjects.h"
 #include "bench/measure/machine_share.h"
@@ -27,6 +28,12 @@ namespace {
 using protocol::Arguments3;
 using protocol::Compound;
 using Kind = RecordedCall::Kind;
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point started) {
+  return std::chrono::duration<double>(Clock::now() - started).count();
+}
 
 constexpr uint16_t kNfsPort = 2049;
 constexpr std::chrono::seconds kSilenceMax{10};
@@ -112,7 +119,9 @@ struct PreparedCall {
 // One connection and the calls on it.
 class Pipeline {
  public:
-  Pipeline(int version, const Record& record) : version_(version), record_(record) {
+  // `window`: calls in flight, at most kRawWindow.
+  Pipeline(int version, const Record& record, size_t window)
+      : version_(version), record_(record), window_size_(window) {
     const auto body =
         sunrpc_auth::MarshalAuthBody(sunrpc_auth::Credential::OfProcess(), "raw-calls", 0);
     if (body) auth_ = *body;
@@ -134,8 +143,10 @@ class Pipeline {
   Outcome Run() {
     Outcome outcome;
     while (outcome && answered_ < record_.size() && !Interrupted()) {
+      const Clock::time_point started = Clock::now();
       Fill();
       outcome = TakeReply(window_[answered_ % kRawWindow]);
+      if (window_size_ == 1) took_s_.push_back(SecondsSince(started));
     }
     if (connection_ != nullptr) connection_->Shutdown();
     for (; answered_ < sent_; ++answered_)
@@ -143,10 +154,12 @@ class Pipeline {
     return outcome;
   }
   uint64_t answered() const { return answered_; }
+  // Of each call, where one is in flight at a time.
+  std::vector<double> TakeTimes() { return std::move(took_s_); }
 
  private:
   void Fill() {
-    for (; sent_ < std::min(answered_ + kRawWindow, record_.size()); ++sent_) {
+    for (; sent_ < std::min(answered_ + window_size_, record_.size()); ++sent_) {
       PreparedCall& next = window_[sent_ % kRawWindow].emplace(version_, record_[sent_]);
       next.call->auth = &auth_;
       next.call->deadline = rpc::Call::Clock::now() + kSilenceMax;
@@ -168,6 +181,8 @@ class Pipeline {
 
   const int version_;
   const Record& record_;
+  const size_t window_size_;
+  std::vector<double> took_s_;
   sunrpc_auth::AuthBody auth_{};
   std::unique_ptr<rpc::Connection> connection_;
   std::array<std::optional<PreparedCall>, kRawWindow> window_;
@@ -179,8 +194,9 @@ class Pipeline {
 
 ColdSubject MakeRawCalls(const ColdPlace& place, const ColdSetting& setting, Record record) {
   return [place, setting, record = std::move(record)]() -> std::expected<ColdTurn, std::string> {
-    using Clock = std::chrono::steady_clock;
-    const auto pipeline = std::make_unique<Pipeline>(setting.version, record);
+    const bool one_by_one = setting.kind == WalkKind::kLarge;
+    const auto pipeline =
+        std::make_unique<Pipeline>(setting.version, record, one_by_one ? 1 : kRawWindow);
     const protocol::ServerAddress server = OptionsOf(place, setting).server;
     Outcome outcome;
     place.server.InItsNetwork([&] { outcome = pipeline->Connect(server); });
@@ -188,10 +204,16 @@ ColdSubject MakeRawCalls(const ColdPlace& place, const ColdSetting& setting, Rec
     const MachineShare machine(ServerPidOf(place, setting));
     const Clock::time_point started = Clock::now();
     outcome = pipeline->Run();
-    const std::chrono::duration<double> took = Clock::now() - started;
+    const double took_s = SecondsSince(started);
     if (!outcome) return std::unexpected(std::move(outcome.error()));
-    Turn turn{.ops = FilesOf(setting.kind, place.tree, 1), .seconds = took.count()};
+    Turn turn{.ops = FilesOf(setting.kind, place.tree, 1), .seconds = took_s};
     machine.AddTo(turn);
+    if (auto times = pipeline->TakeTimes(); !times.empty()) {
+      AddLongest(turn, std::move(times));
+      const auto round_trip_s = RoundTrip(place, setting);
+      if (!round_trip_s) return std::unexpected(round_trip_s.error());
+      turn.round_trip_s = *round_trip_s;
+    }
     return ColdTurn{.turn = turn, .rpcs = pipeline->answered()};
   };
 }

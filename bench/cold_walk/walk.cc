@@ -111,6 +111,13 @@ uint64_t FilesOf(WalkKind kind, const ColdTree& tree, uint64_t one_in) {
   return 0;
 }
 
+void AddLongest(Turn& turn, std::vector<double> took_s) {
+  turn.longest_s = std::max(turn.longest_s, std::ranges::max(took_s));
+  const auto rank = took_s.end() - 1 - static_cast<ptrdiff_t>(took_s.size() / 1000);
+  std::ranges::nth_element(took_s, rank);
+  turn.p999_s = std::max(turn.p999_s, *rank);
+}
+
 std::expected<Turn, std::string> Walk(WalkKind kind, const ColdTree& tree, uint64_t one_in,
                                       std::span<const std::unique_ptr<WalkCalls>> calls,
                                       pid_t server) {
@@ -143,11 +150,7 @@ std::expected<Turn, std::string> Walk(WalkKind kind, const ColdTree& tree, uint6
   machine.AddTo(turn);
   for (Count& count : counts) {
     turn.ops += count.files;
-    if (count.stats_s.empty()) continue;
-    turn.longest_s = std::max(turn.longest_s, std::ranges::max(count.stats_s));
-    const auto rank = count.stats_s.end() - 1 - static_cast<ptrdiff_t>(count.stats_s.size() / 1000);
-    std::ranges::nth_element(count.stats_s, rank);
-    turn.p999_s = std::max(turn.p999_s, *rank);
+    if (!count.stats_s.empty()) AddLongest(turn, std::move(count.stats_s));
   }
   const uint64_t expected = FilesOf(kind, tree, one_in);
   if (turn.ops == expected || Interrupted()) return turn;

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/cold_walk/cold_tree.h"
 #include "bench/measure/outcome.h"
@@ -49,6 +50,9 @@ inline constexpr uint64_t kLargeOneIn = 10;
 
 // Files that a whole walk meets, or pairs of changes.
 uint64_t FilesOf(WalkKind kind, const ColdTree& tree, uint64_t one_in);
+
+// Sets longest_s and p999_s, or leaves what is more. `took_s`: of each operation; not empty.
+void AddLongest(Turn& turn, std::vector<double> took_s);
 
 // Preconditions: `kind` is neither kBatch nor kChanges. Walks `tree` by as many threads as there
 // are `calls`, which may run on any processor: the server needs them too. A walk by path looks at

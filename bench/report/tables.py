@@ -7,7 +7,7 @@ from table import Reasons, Table, cross
 _REPLAY_NOTE = ("p50, p99: of every 64th call, without the time that reading the clock takes. open "
                 "is replayed as open and close; one that failed, or was of no regular file, as "
                 "access(R_OK). complete: walks under RCU that ended in an open "
-                "or, in a first pass, a listing. "
+                "that sends an RPC or, in a first pass, a listing. "
                 "Directories are listed in the first pass only. Sizes of directories are not "
                 "compared.")
 _BUILD_NOTE = ("What is written is replayed as one truncate to the size that the file has before the "

@@ -219,12 +219,16 @@ class LongestStats(unittest.TestCase):
         row = {"bench": "cold_walk", "subject": "nfswalk", "protocol": "v3", "mode": "large",
                "threads": 1, "files": 20000, "rpcs": 20003, "ns_per_op": 1, "ns_min": 1,
                "ns_max": 1, "longest_ns": 400_000, "p999_ns": 90_000, "round_trip_ns": 100_000}
-        runs = read([{"bench": "cold_walk", "facts": {}}, row, {"bench": "cold_walk", "totals": {}}])
-        figure, = ratios.ratios(runs)
+        calls = row | {"subject": "raw calls", "longest_ns": 200_000}
+        runs = read([{"bench": "cold_walk", "facts": {}}, row, calls,
+                     {"bench": "cold_walk", "totals": {}}])
+        figure, beside_calls = ratios.ratios(runs)
         self.assertIn("200,000 names", figure.text)
         self.assertEqual((figure.measured, figure.reached), ("4.0x", False))
         self.assertEqual(tables.cold_tables(runs["cold_walk"])[1].lines,
-                         [["nfswalk", "v3", "20,000", "100", "90", "400", "4.0"]])
+                         [["nfswalk", "v3", "20,000", "100", "90", "400", "4.0"],
+                          ["raw calls", "v3", "20,000", "100", "90", "200", "2.0"]])
+        self.assertEqual((beside_calls.measured, beside_calls.reached), ("2.0x", None))
 
 
 def warm(subject, mode, ns, **more):

@@ -225,10 +225,6 @@ TEST_F(CompleteWalk, AnOpenThatSendsNothingAllocatesOnceAndTakesNoLock) {
 TEST_F(CompleteWalk, AnOpenThatSendsNothingAsksWhatItDoubts) {
   options_.nocto = true;
   MountWarm();
-  InodeOf("d/f")->flags.store(icache::kUnlinked);
-  EXPECT_EQ(ErrorOf(client_->Open("d/f", kMayRead, me_)), kOk);
-  EXPECT_EQ(TakeCalls().count("LOOKUP f"), 1u);
-  MountWarm();
   InvalidateAttributes("d/f");
   EXPECT_EQ(ErrorOf(client_->Open("d/f", kMayRead, me_)), kOk);
   EXPECT_EQ(TakeCalls(), Calls{"GETATTR 3"});
@@ -309,6 +305,17 @@ TEST_F(CompleteWalk, WhatIsWrongWithTheWayIsAnsweredUnderRcu) {
 }
 
 #ifndef NDEBUG
+// By a removal of its other name, which leaves this one's dentry alone.
+TEST_F(CompleteWalk, AnOpenThatSendsNothingLooksAFileUpThatIsUnlinkedMeanwhile) {
+  options_.nocto = true;
+  MountWarm();
+  const auto inode = InodeOf("d/f");
+  At("open:registered", 1, [&] { inode->flags.store(icache::kUnlinked); });
+  EXPECT_EQ(ErrorOf(client_->Open("d/f", kMayRead, me_)), kOk);
+  EXPECT_TRUE(reached_);
+  EXPECT_EQ(TakeCalls().count("LOOKUP f"), 1u);
+}
+
 // WALK-2.
 TEST_F(CompleteWalk, AParentThatMovesWhileItIsTakenIsResolvedAnew) {
   MountWarm();
