@@ -23,10 +23,13 @@ void MarkDone(DeferHead* head) { reinterpret_cast<Item*>(head)->done.store(true)
 
 TEST(Defer, TheCallbackRunsOnlyAfterTheReadSectionEnds) {
   Item item;
+  std::jthread hurry;
   {
     ReadGuard reader;
     Defer(&item.defer_head, &MarkDone);
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    hurry = std::jthread(&Barrier);
+    // Far more yields than a callback takes.
+    for (int i = 0; i < 10'000 && !item.done.load(); ++i) std::this_thread::yield();
     EXPECT_FALSE(item.done.load());
   }
   Barrier();

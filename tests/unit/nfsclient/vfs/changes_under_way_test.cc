@@ -140,15 +140,16 @@ TEST_F(ChangesUnderWayTest, OneReplyIsTakenInAtATime) {
   Change a = MakeChange("a"), b = MakeChange("b");
   Send(a);
   Send(b);
-  const ChangesUnderWay::Follows follows = [] { return true; };
+  const ChangesUnderWay::Follows follows = [this] { return known_ == 0; };
   changes_.AwaitTurn(a, follows);
-  std::thread second([this, &b] { TakeIn(b, 0); });
+  known_ = 1;
+  std::thread second([this, &b] { TakeIn(b, 1); });
   // Far more yields than it takes.
-  for (int turns = 0; turns < 10'000 && known_ == 0; ++turns) std::this_thread::yield();
-  EXPECT_EQ(known_, 0);
+  for (int turns = 0; turns < 10'000 && known_ == 1; ++turns) std::this_thread::yield();
+  EXPECT_EQ(known_, 1);
   changes_.EndTurn(a);
   second.join();
-  EXPECT_EQ(known_, 1);
+  EXPECT_EQ(known_, 2);
   changes_.End(a);
   changes_.End(b);
 }
