@@ -126,15 +126,17 @@ TEST_F(NodeTableTest, NamesAreBounded) {
 // Names that were taken, or went with their directory, make room.
 TEST_F(NodeTableTest, NamesThatAreGoneDoNotCount) {
   const auto d = Remember("d");
-  const auto fill = [&](NodeNumber directory, size_t count) {
-    for (size_t i = 0; i < count; ++i) table_->NoteName(directory, std::to_string(i));
+  const auto fill = [&] {
+    for (size_t i = 2; i < NodeTable::kNamesMax; ++i) table_->NoteName(d.number, std::to_string(i));
   };
-  fill(d.number, NodeTable::kNamesMax);
-  EXPECT_EQ(table_->TakeNames(IdOf("d")).names.size(), NodeTable::kNamesMax);
-  fill(d.number, NodeTable::kNamesMax);
+  table_->NoteName(kRootNumber, "first");
+  fill();
+  EXPECT_EQ(table_->TakeNames(IdOf("d")).names.size(), NodeTable::kNamesMax - 2);
+  fill();
+  table_->NoteName(kRootNumber, "second");
   table_->Forget(d.number, 1);
-  fill(kRootNumber, NodeTable::kNamesMax);
-  EXPECT_EQ(table_->TakeNames(IdOf("/")).names.size(), NodeTable::kNamesMax);
+  table_->NoteName(kRootNumber, "third");
+  EXPECT_THAT(table_->TakeNames(IdOf("/")).names, UnorderedElementsAre("first", "second", "third"));
 }
 
 }  // namespace
