@@ -22,13 +22,18 @@ namespace {
 
 constexpr std::chrono::milliseconds kGatherMax{10};
 
-constinit std::atomic<bool> started{false};
-// What waits for a grace period, deferred last first.
-constinit std::atomic<DeferHead*> deferred{nullptr};
-// 1 while the thread of callbacks sleeps, or is about to, as it has found nothing deferred.
-constinit std::atomic<uint32_t> idle{0};
-// Barrier()s under way.
-constinit std::atomic<uint32_t> barriers{0};
+// On the stack of the thread of callbacks: what a walker reads of this library is never stored to.
+struct Queue {
+  // What waits for a grace period, deferred last first.
+  std::atomic<DeferHead*> deferred{nullptr};
+  // 1 while the thread sleeps, or is about to, as it has found nothing deferred.
+  std::atomic<uint32_t> idle{0};
+  // Barrier()s under way.
+  std::atomic<uint32_t> barriers{0};
+};
+
+// Null until the thread runs.
+constinit std::atomic<Queue*> the_queue{nullptr};
 
 // Returns `last` and those before it, linked the other way round.
 DeferHead* FirstOf(DeferHead* last) {
@@ -42,21 +47,24 @@ DeferHead* FirstOf(DeferHead* last) {
   return first;
 }
 
-void AwaitDeferred() {
+void AwaitDeferred(Queue& queue) {
   using Clock = std::chrono::steady_clock;
   for (;;) {
-    idle.store(1);  // before the look at what is deferred: Defer() looks after it was
-    if (deferred.load() != nullptr) break;
-    FutexWait(idle, 1, Clock::time_point::max());
+    queue.idle.store(1);  // before the look at what is deferred: Defer() looks after it was
+    if (queue.deferred.load() != nullptr) break;
+    FutexWait(queue.idle, 1, Clock::time_point::max());
   }
-  idle.store(0);
-  if (barriers.load() == 0) FutexWait(barriers, 0, Clock::now() + kGatherMax);
+  queue.idle.store(0);
+  if (queue.barriers.load() == 0) FutexWait(queue.barriers, 0, Clock::now() + kGatherMax);
 }
 
 [[noreturn]] void RunCallbacks() {
+  Queue queue;
+  the_queue.store(&queue);
+  the_queue.notify_all();
   for (;;) {
-    AwaitDeferred();
-    DeferHead* next = FirstOf(deferred.exchange(nullptr));
+    AwaitDeferred(queue);
+    DeferHead* next = FirstOf(queue.deferred.exchange(nullptr));
     Synchronize();
     while (next != nullptr) {
       DeferHead* const head = next;
@@ -64,6 +72,16 @@ void AwaitDeferred() {
       head->callback(head);
     }
   }
+}
+
+// Of the thread that runs, or is started now.
+Queue& StartedQueue() {
+  if (Queue* const queue = the_queue.load()) return *queue;
+  if (StartCallbackThread() != std::errc{}) {
+    std::fputs("nfswalk: no thread for the callbacks of RCU\n", stderr);
+    std::abort();
+  }
+  return *the_queue.load();
 }
 
 struct Marker {
@@ -96,7 +114,7 @@ void PassMarker() {
 std::errc StartCallbackThread() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  if (started.load()) return {};
+  if (the_queue.load() != nullptr) return {};
   // Signals are for the threads of the program.
   sigset_t all, before;
   sigfillset(&all);
@@ -104,7 +122,7 @@ std::errc StartCallbackThread() {
   std::errc error{};
   try {
     std::thread(&RunCallbacks).detach();
-    started.store(true);
+    the_queue.wait(nullptr);
   } catch (const std::system_error& refused) {
     error = std::errc{refused.code().value()};
   }
@@ -113,19 +131,15 @@ std::errc StartCallbackThread() {
 }
 
 void Defer(DeferHead* head, void (*fn)(DeferHead*)) {
-  if (!started.load()) [[unlikely]] {
-    if (StartCallbackThread() != std::errc{}) {
-      std::fputs("nfswalk: no thread for the callbacks of RCU\n", stderr);
-      std::abort();
-    }
-  }
+  Queue& queue = StartedQueue();
   head->callback = fn;
-  DeferHead* before = deferred.load();
+  DeferHead* before = queue.deferred.load();
   do {
     head->next = before;
-  } while (!deferred.compare_exchange_weak(before, head));
+  } while (!queue.deferred.compare_exchange_weak(before, head));
   // `head` may be gone. Whoever deferred the first one wakes the thread.
-  if (before == nullptr && idle.load() != 0 && idle.exchange(0) != 0) FutexWake(&idle);
+  if (before != nullptr || queue.idle.load() == 0) return;
+  if (queue.idle.exchange(0) != 0) FutexWake(&queue.idle);
 }
 
 void Synchronize() {
@@ -136,11 +150,12 @@ void Synchronize() {
 
 void Barrier() {
   AssertMaySleep();
-  barriers.fetch_add(1);
-  FutexWake(&barriers);
+  Queue& queue = StartedQueue();
+  queue.barriers.fetch_add(1);
+  FutexWake(&queue.barriers);
   PassMarker();
   PassMarker();
-  barriers.fetch_sub(1);
+  queue.barriers.fetch_sub(1);
 }
 
 }  // namespace nfswalk::rcu
