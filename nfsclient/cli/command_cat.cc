@@ -1,7 +1,8 @@
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
-#include <vector>
 
 #include "nfsclient/cli/commands.h"
 #include "nfsclient/cli/escape.h"
@@ -40,10 +41,10 @@ void CatOne(Session& session, const std::string& path, std::span<std::byte> room
 }  // namespace
 
 void RunCommand(Session& session, const Paths& paths, const CatOptions& /*options*/) {
-  std::vector<std::byte> room(kReadBytes);
+  const auto room = std::make_unique_for_overwrite<std::byte[]>(kReadBytes);
   for (const std::string& path : paths) {
     if (session.done()) return;
-    CatOne(session, path, room);
+    CatOne(session, path, {room.get(), kReadBytes});
   }
 }
 

@@ -19,6 +19,8 @@ namespace {
 constexpr uint64_t kRoomBytesMin = 64 * 1024;
 constexpr uint64_t kRoomBytesMax = 4 * 1024 * 1024;
 
+constexpr uint32_t kOwnerMayWrite = 0200;
+
 std::errc ErrorOf(const auto& result) { return result ? std::errc{} : result.error(); }
 
 // An empty file of the export under a name of its own, removed unless Finish() is reached.
@@ -230,9 +232,14 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (!reader) return session_.Fail(entry.path, reader.error());
   if (const std::errc error = CheckReplaceable(place); error != std::errc{}) return fail(error);
   UnfinishedExportFile unfinished(node, who);
+  // Its owner's alone until it is whole, as a new directory is anyway.
+  const SetAttributes at_end = FinalAttributes(entry.attributes);
+  const bool is_hidden =
+      place.directory->is_new() && !settings_.preserve && (*at_end.mode & kOwnerMayWrite) != 0;
+  const uint32_t mode = is_hidden ? *at_end.mode : 0600;
   std::unique_ptr<File> file;
   std::errc error = unfinished.Create([&](const std::string& name) {
-    auto made = node.CreateAndOpen(name, kMayWrite, 0600, /*exclusive=*/true, who);
+    auto made = node.CreateAndOpen(name, kMayWrite, mode, /*exclusive=*/true, who);
     if (made) file = std::move(made->file);
     return ErrorOf(made);
   });
@@ -253,9 +260,7 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     }
   }
   error = file->Sync();
-  if (error == std::errc{}) {
-    error = ErrorOf(file->SetAttributesOf(FinalAttributes(entry.attributes)));
-  }
+  if (error == std::errc{} && !is_hidden) error = ErrorOf(file->SetAttributesOf(at_end));
   if (error == std::errc{}) error = unfinished.Finish(place.name);
   if (error != std::errc{}) return fail(error);
   Report(entry, place.path, offset_bytes);
