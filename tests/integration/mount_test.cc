@@ -339,7 +339,7 @@ TEST_P(MountTest, ListingSurvivesChanges) {
   for (std::string& name : NamesOf(open)) names.push_back(std::move(name));
   std::ranges::sort(names);
   EXPECT_EQ(std::ranges::adjacent_find(names), names.end()) << "listed twice";
-  for (int i = 1; i <= 3000; i += 2) {
+  for (int i = 1; i <= 3000 && server_->properties().stable_cookies; i += 2) {
     const std::string name =
         "old" + std::string(4 - std::to_string(i).size(), '0') + std::to_string(i);
     EXPECT_TRUE(std::ranges::binary_search(names, name)) << name;
