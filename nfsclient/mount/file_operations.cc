@@ -44,6 +44,10 @@ std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_inf
   auto file = file_system.nodes.At(number).Open("", RightsOf(info.flags), attempt.credential);
   if (!file) return file.error();
   const fuse_file_info kept = Keep(file_system, info, *std::move(file));
+  // Close-to-open: a read(2) that follows must not end at the size from before another client's
+  // change, which the kernel hears of elsewhere, later. Attributes alone take no lock of the
+  // kernel's.
+  if (!kept.keep_cache) fuse_lowlevel_notify_inval_inode(file_system.session, number, -1, 0);
   if (fuse_reply_open(attempt.request, &kept) != 0) (void)file_system.files.Take(kept.fh);
   return {};
 }

@@ -65,6 +65,7 @@ struct FileSystem {
   }
 
   Client& client;
+  fuse_session* session = nullptr;  // set before the first request
   const bool nocto;
   const int version;
   NodeTable nodes;

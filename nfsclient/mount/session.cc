@@ -165,6 +165,7 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   FileSystem file_system(client, *std::move(root), mount, options.others);
   const SessionHandle session = MakeSession(options, file_system);
   if (session == nullptr) return std::unexpected("libfuse refuses the options");
+  file_system.session = session.get();
   if (fuse_session_mount(session.get(), options.directory.c_str()) != 0) {
     return std::unexpected("libfuse cannot mount there");
   }

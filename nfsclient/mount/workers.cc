@@ -1,5 +1,6 @@
 #include "nfsclient/mount/workers.h"
 
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -15,22 +16,26 @@ void Workers::Finish() {
 }
 
 void Workers::Run(Task task) {
-  {
+  try {
     const std::lock_guard lock(mutex_);
-    if (idle_ <= tasks_.size() && threads_.size() < kThreadsMax) {
-      try {
-        threads_.emplace_back([this] { Work(); });
-        ++idle_;  // until it takes its first task
-      } catch (const std::system_error&) {
-      }
-    }
+    if (idle_ <= tasks_.size() && threads_.size() < kThreadsMax) StartThread();
     if (!threads_.empty()) {
       tasks_.push_back(std::move(task));
       added_.notify_one();
       return;
     }
+  } catch (const std::bad_alloc&) {  // `task` is still there
   }
   task();
+}
+
+// Without one there are those that are there. Preconditions: mutex_.
+void Workers::StartThread() {
+  try {
+    threads_.emplace_back([this] { Work(); });
+    ++idle_;  // until it takes its first task
+  } catch (const std::system_error&) {
+  }
 }
 
 void Workers::Work() {

@@ -36,6 +36,7 @@ class Workers {
   void Finish();
 
  private:
+  void StartThread();
   void Work();
 
   std::mutex mutex_;  // guards what follows
