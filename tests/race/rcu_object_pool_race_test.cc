@@ -91,8 +91,12 @@ TEST(ObjectPoolRace, AReaderKeepsWhatItFoundUntilItsSectionEnds) {
       }
     }
   });
-  for (uint64_t i = 2; i < 20 * kRounds; ++i) {
-    if (i >= kRounds && reads_of_retired.load(std::memory_order_relaxed) >= 100) break;
+  const auto has_read_enough = [&] {
+    return reads.load(std::memory_order_relaxed) >= 1000 &&
+           reads_of_retired.load(std::memory_order_relaxed) >= 100;
+  };
+  for (uint64_t i = 2; i < 200 * kRounds; ++i) {
+    if (i >= kRounds && has_read_enough()) break;
     Object* const next = pool.Allocate();
     next->value.store(i, std::memory_order_relaxed);
     Object* const old = current.exchange(next, std::memory_order_acq_rel);  // pairs with the reader
