@@ -185,7 +185,7 @@ void PresenceWorker::List(int directory) {
     return true;
   });
   if (error != kOk) {
-    if (!IsInjected(error)) Contradict(path, "could not be listed");
+    if (!IsInjected(error)) Contradict(path, "could not be listed: " + std::make_error_code(error).message());
     return;
   }
   ++done_;
