@@ -5,6 +5,7 @@
 #ifndef NFSWALK_NFSCLIENT_MOUNT_ANSWER_H_
 #define NFSWALK_NFSCLIENT_MOUNT_ANSWER_H_
 
+#include <cerrno>
 #include <cstdint>
 #include <new>
 #include <system_error>
@@ -31,7 +32,7 @@ std::errc TryToAnswer(Call& call, const Try& attempt) try {
   return std::errc::not_enough_memory;
 }
 
-// Errors of libnfs' kind that no system call has.
+// ECANCELED, of a client that was shut down, is the error of no system call.
 inline int ErrnoOf(std::errc error) {
   return error == std::errc::operation_canceled ? EIO : static_cast<int>(error);
 }

@@ -17,7 +17,6 @@
 namespace nfswalk::mount {
 namespace {
 
-constexpr double kSecond_ns = 1e9;
 constexpr uint32_t kPermissionBits = 07777;
 constexpr unsigned long kNameBytesMax = 255;
 constexpr unsigned long kSpaceBlockBytes = 4096;
@@ -28,8 +27,7 @@ std::errc ReplyAttributes(const Try& attempt, fuse_ino_t number) {
       attempt.file_system.nodes.At(number).Lookup("", attempt.credential, attempt.flags);
   if (!found) return found.error();
   const struct stat stat = StatOf(found->attributes);
-  fuse_reply_attr(attempt.request, &stat,
-                  static_cast<double>(found->attributes_valid_ns) / kSecond_ns);
+  fuse_reply_attr(attempt.request, &stat, TimeoutOf(found->attributes_valid_ns));
   return {};
 }
 

@@ -9,7 +9,6 @@
 namespace nfswalk::mount {
 namespace {
 
-constexpr double kSecond_ns = 1e9;
 // What is read and written at once, as programs take it from stat(2).
 constexpr blksize_t kBlockBytes = 1 << 20;
 constexpr uint64_t kUsedBlockBytes = 512;
@@ -42,8 +41,8 @@ fuse_entry_param KernelCaches::Reply::Entry(NodeNumber directory, const char* na
                                             LookupResult&& found) {
   fuse_entry_param entry{};
   if (is_current_) {
-    entry.entry_timeout = static_cast<double>(found.name_valid_ns) / kSecond_ns;
-    entry.attr_timeout = static_cast<double>(found.attributes_valid_ns) / kSecond_ns;
+    entry.entry_timeout = TimeoutOf(found.name_valid_ns);
+    entry.attr_timeout = TimeoutOf(found.attributes_valid_ns);
     if (found.name_valid_ns != 0) caches_.nodes_.NoteName(directory, name);
   }
   if (found.node == nullptr) return entry;

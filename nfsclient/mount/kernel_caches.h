@@ -60,6 +60,9 @@ class KernelCaches {
   uint64_t events_ = 0;  // guarded by mutex_
 };
 
+// FUSE's timeouts are in seconds.
+inline double TimeoutOf(uint64_t valid_ns) { return static_cast<double>(valid_ns) / 1e9; }
+
 // stat(2).
 struct stat StatOf(const Attributes& attributes);
 
