@@ -11,6 +11,7 @@
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/change.h"
 #include "nfsclient/nfs/dirty_data.h"
+#include "nfsclient/protocol/call_deadline.h"
 #include "rcu/fork.h"
 #include "rcu/sync_point.h"
 
@@ -80,9 +81,9 @@ Result<size_t> File::ReadSequentially(std::span<std::byte> into, uint64_t offset
   NFSWALK_SYNC_POINT("file:read-ahead-taken");
   if (done < into.size() && !eof) {
     const auto rest = Read(into.subspan(done), offset_bytes + done);
-    if (!rest && done == 0) return rest;
-    eof = rest.value_or(0) < into.size() - done;
-    done += rest.value_or(0);
+    if (!rest) return rest;
+    eof = *rest < into.size() - done;
+    done += *rest;
   }
   state_->ahead.HasRead(source, offset_bytes, into.size(), done, eof);
   return done;
@@ -95,6 +96,9 @@ Result<size_t> File::Read(std::span<std::byte> into, uint64_t offset_bytes) {
   const Credential& who = state_->credential->key();
   size_t done = 0;
   while (done < into.size()) {
+    if (protocol::CallDeadline::HasPassed()) {
+      return std::unexpected(protocol::CallDeadline::Error());
+    }
     const size_t piece = superblock.limits.read_bytes_max;
     const size_t bytes = ReadAtOnce(inode, offset_bytes + done, into.size() - done, piece);
     auto stamp = nfs::Stamp(superblock);

@@ -92,7 +92,7 @@ void Create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode
 }
 
 void Read(fuse_req_t request, fuse_ino_t, size_t size, off_t offset, fuse_file_info* info) {
-  AnswerOnWorker(request, [size, offset, &open = Handles<OpenFile>::At(*info)](const Try& attempt) {
+  AnswerAtOnce(request, [size, offset, &open = Handles<OpenFile>::At(*info)](const Try& attempt) {
     const auto buffer = std::make_unique_for_overwrite<char[]>(size);
     const auto read = open.file->PRead(std::as_writable_bytes(std::span(buffer.get(), size)),
                                        static_cast<uint64_t>(offset));

@@ -5,10 +5,13 @@
 #include <new>
 #include <utility>
 
+#include "nfsclient/protocol/call_deadline.h"
 #include "rcu/coarse_clock.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
 
+using protocol::Attributes;
 using protocol::ReadReply;
 
 void CutAtSize(ReadReply& reply, uint64_t offset_bytes) {
@@ -19,8 +22,13 @@ void CutAtSize(ReadReply& reply, uint64_t offset_bytes) {
   reply.eof = true;
 }
 
-ReadAhead::Piece::Piece(Superblock& of, uint64_t offset, size_t bytes)
-    : superblock(of), offset_bytes(offset), size(bytes), data(new std::byte[bytes]) {
+ReadAhead::Piece::Piece(const Source& source, uint64_t offset, size_t bytes)
+    : superblock(source.superblock),
+      offset_bytes(offset),
+      size(bytes),
+      writes(superblock.dirty_files.Writes(source.inode)),
+      stamp(Stamp(superblock)),
+      data(new std::byte[bytes]) {
   superblock.read_ahead_bytes.fetch_add(size);
 }
 ReadAhead::Piece::~Piece() {
@@ -28,95 +36,136 @@ ReadAhead::Piece::~Piece() {
   superblock.read_ahead_bytes.fetch_sub(size);
 }
 
+bool ReadAhead::Piece::IsUsable(const Source& source) const {
+  if (superblock.dirty_files.Writes(source.inode) != writes) return false;
+  if ((source.inode.flags.load() & icache::kStale) != 0) return false;
+  if (HasInvalid(source.inode, icache::kInvalidChange)) return false;
+  if (rcu::CoarseNowNs() - stamp.sent_at_ns >= superblock.acregmin_ns) return false;
+  Attributes now;
+  return !attributes || (CopyAttributesRcu(source.inode, now) && !ContentChanged(now, *attributes));
+}
+
+void ReadAhead::Piece::Finish(const Source& source) {
+  ReadReply reply;
+  try {
+    reply = under_way->Finish();
+  } catch (const std::bad_alloc&) {
+    reply.error = std::errc::not_enough_memory;
+  }
+  under_way = nullptr;
+  failed = reply.error != std::errc{} || !reply.attributes;
+  if (failed) return;
+  CutAtSize(reply, offset_bytes);
+  count_bytes = reply.count_bytes;
+  eof = reply.eof;
+  attributes = reply.attributes;
+  (void)UpdateAttributes(superblock, source.inode, *reply.attributes, stamp);
+}
+
 size_t ReadAhead::TryRead(const Source& source, std::span<std::byte> into, uint64_t offset_bytes,
                           bool& eof) {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || pieces_.empty()) return 0;
-  if (offset_bytes != last_end_bytes_ || !IsUsable(source)) {
-    pieces_.clear();
-    return 0;
-  }
   size_t done = 0;
-  while (done < into.size() && !pieces_.empty() && !eof) {
-    Piece& piece = pieces_.front();
-    const uint64_t from = offset_bytes + done;
-    if (from < piece.offset_bytes) break;  // another reader has taken what was before it
-    if (!Finish(source, piece)) {
-      pieces_.clear();
-      break;
-    }
-    const uint64_t at = from - piece.offset_bytes;
-    const uint64_t left = piece.count_bytes - std::min<uint64_t>(at, piece.count_bytes);
+  while (done < into.size() && !eof) {
+    const auto piece = FindFinished(source, offset_bytes + done);
+    if (piece == nullptr) break;
+    const uint64_t at = offset_bytes + done - piece->offset_bytes;
+    const uint64_t left = piece->count_bytes - std::min<uint64_t>(at, piece->count_bytes);
     const size_t count = std::min<uint64_t>(into.size() - done, left);
-    if (count != 0) std::memcpy(into.data() + done, piece.data.get() + at, count);
+    if (count != 0) std::memcpy(into.data() + done, piece->data.get() + at, count);
     done += count;
-    if (count < left) break;
-    eof = piece.eof && at <= piece.count_bytes;  // else another reader has gone past it
-    const bool is_short = piece.count_bytes < piece.size;
-    pieces_.pop_front();
-    if (is_short) pieces_.clear();
+    eof = piece->eof && at + count == piece->count_bytes;
+    if (count == 0) break;
   }
   return done;
 }
 
-// Not after a write of our own, or where attributes that came since, or that are not valid any
-// more, may have made it old.
-bool ReadAhead::IsUsable(const Source& source) const {
-  if (source.superblock.dirty_files.Writes(source.inode) != writes_) return false;
-  if ((source.inode.flags.load() & icache::kStale) != 0) return false;
-  if (HasInvalid(source.inode, icache::kInvalidChange)) return false;
-  protocol::Attributes now;
-  return !attributes_ ||
-         (CopyAttributesRcu(source.inode, now) && !ContentChanged(now, *attributes_));
+// The piece that holds the byte, with its reply; null where there is none that may be shown.
+std::shared_ptr<ReadAhead::Piece> ReadAhead::FindFinished(const Source& source,
+                                                          uint64_t offset_bytes) {
+  std::unique_lock lock(mutex_);
+  const auto found = std::ranges::find_if(pieces_, [offset_bytes](const auto& piece) {
+    return offset_bytes >= piece->offset_bytes && offset_bytes - piece->offset_bytes < piece->size;
+  });
+  if (found == pieces_.end()) return nullptr;
+  const std::shared_ptr<Piece> piece = *found;
+  if (piece->state == Piece::State::kUnderWay && piece->IsUsable(source)) {
+    if (protocol::CallDeadline::HasPassed()) return nullptr;
+    piece->state = Piece::State::kFinishing;
+    lock.unlock();
+    NFSWALK_SYNC_POINT("read-ahead:before-finish");
+    piece->Finish(source);
+    lock.lock();
+    piece->state = Piece::State::kFinished;
+    finished_.notify_all();
+  } else if (piece->state == Piece::State::kFinishing) {
+    NFSWALK_SYNC_POINT("read-ahead:before-wait");
+    if (!protocol::WaitUntil(finished_, lock, protocol::CallDeadline::Current(),
+                             [&] { return piece->state == Piece::State::kFinished; })) {
+      return nullptr;
+    }
+  }
+  lock.unlock();
+  if (piece->state == Piece::State::kFinished && !piece->failed && piece->IsUsable(source)) {
+    return piece;
+  }
+  DropAll();
+  return nullptr;
 }
 
-// Returns whether the piece may be shown.
-bool ReadAhead::Finish(const Source& source, Piece& piece) {
-  if (piece.under_way != nullptr) {
-    ReadReply reply;
-    try {
-      reply = piece.under_way->Finish();
-    } catch (const std::bad_alloc&) {
-      reply.error = std::errc::not_enough_memory;
+// Preconditions: mutex_.
+bool ReadAhead::IsInOrder(uint64_t offset_bytes) const {
+  if (offset_bytes == last_end_bytes_) return true;
+  return window_bytes_ != 0 && offset_bytes <= ahead_bytes_ &&
+         last_end_bytes_ - std::min(offset_bytes, last_end_bytes_) <= window_bytes_;
+}
+
+// What was taken whole, or what no reader comes back to. Preconditions: mutex_.
+void ReadAhead::DropTaken(uint64_t offset_bytes, uint64_t end_bytes, Pieces& dropped) {
+  for (auto next = pieces_.begin(); next != pieces_.end();) {
+    const auto at = next++;
+    Piece& piece = **at;
+    const uint64_t piece_end = piece.offset_bytes + piece.size;
+    const uint64_t from = std::max(offset_bytes, piece.offset_bytes);
+    const uint64_t to = std::min(end_bytes, piece_end);
+    if (from < to) piece.taken_bytes += to - from;
+    const bool is_taken =
+        piece.state == Piece::State::kFinished && piece.taken_bytes >= piece.count_bytes;
+    if (is_taken || piece_end + window_bytes_ < last_end_bytes_) {
+      dropped.splice(dropped.end(), pieces_, at);
     }
-    piece.under_way = nullptr;
-    if (reply.error != std::errc{} || !reply.attributes) return false;
-    if (attributes_ && ContentChanged(*attributes_, *reply.attributes)) return false;
-    attributes_ = reply.attributes;
-    CutAtSize(reply, piece.offset_bytes);
-    piece.count_bytes = reply.count_bytes;
-    piece.eof = reply.eof;
-    (void)UpdateAttributes(source.superblock, source.inode, *reply.attributes, piece.stamp);
-    if (!IsUsable(source)) return false;
   }
-  return rcu::CoarseNowNs() - piece.stamp.sent_at_ns < source.superblock.acregmin_ns;
+}
+
+void ReadAhead::DropAll() {
+  Pieces dropped;  // waits for what is under way
+  const std::lock_guard lock(mutex_);
+  dropped.swap(pieces_);
+  ahead_bytes_ = 0;
 }
 
 void ReadAhead::HasRead(const Source& source, uint64_t offset_bytes, size_t wanted_bytes,
                         size_t count_bytes, bool eof) {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return;
-  const bool is_sequential =
-      offset_bytes == std::exchange(last_end_bytes_, offset_bytes + count_bytes);
-  if (!is_sequential || eof || count_bytes == 0 || wanted_bytes > kWindowMax) {
-    pieces_.clear();
-    window_bytes_ = 0;
+  Pieces dropped;  // waits for what is under way
+  const std::lock_guard lock(mutex_);
+  const uint64_t end_bytes = offset_bytes + count_bytes;
+  if (!IsInOrder(offset_bytes) || count_bytes == 0 || wanted_bytes > kWindowMax) {
+    dropped.swap(pieces_);
+    last_end_bytes_ = end_bytes;
+    ahead_bytes_ = window_bytes_ = 0;
     return;
   }
+  last_end_bytes_ = std::max(last_end_bytes_, end_bytes);
   window_bytes_ = std::min(kWindowMax, 2 * std::max(window_bytes_, wanted_bytes));
-  Extend(source);
+  DropTaken(offset_bytes, end_bytes, dropped);
+  if (!eof) Extend(source);
 }
 
+// Preconditions: mutex_.
 void ReadAhead::Extend(const Source& source) try {
   Superblock& superblock = source.superblock;
   protocol::Attributes known;
   if (superblock.acregmin_ns == 0 || !CopyAttributesRcu(source.inode, known)) return;
-  if (pieces_.empty() || ahead_bytes_ < last_end_bytes_) {
-    pieces_.clear();
-    ahead_bytes_ = last_end_bytes_;
-    writes_ = superblock.dirty_files.Writes(source.inode);
-    attributes_.reset();
-  }
+  ahead_bytes_ = std::max(ahead_bytes_, last_end_bytes_);
   const uint64_t end = std::min(known.size_bytes, last_end_bytes_ + window_bytes_);
   const size_t piece_bytes = superblock.limits.read_bytes_max;
   while (ahead_bytes_ < end &&
@@ -125,21 +174,16 @@ void ReadAhead::Extend(const Source& source) try {
     // No small piece where the next read makes room for a whole one.
     const bool is_last = ahead_bytes_ + bytes == known.size_bytes;
     if (bytes < piece_bytes && !is_last && !pieces_.empty()) return;
-    Piece& piece = pieces_.emplace_back(superblock, ahead_bytes_, bytes);
-    piece.stamp = Stamp(superblock);
+    Pieces next{std::make_shared<Piece>(source, ahead_bytes_, bytes)};
+    Piece& piece = *next.front();
     piece.under_way =
         superblock.protocol->StartRead(source.inode.handle(), ahead_bytes_,
                                        {piece.data.get(), bytes}, source.open, source.credential);
-    if (piece.under_way == nullptr) {
-      pieces_.pop_back();
-      return;
-    }
+    if (piece.under_way == nullptr) return;
+    pieces_.splice(pieces_.end(), next);
     ahead_bytes_ += bytes;
   }
 } catch (const std::bad_alloc&) {
-  if (!pieces_.empty() && pieces_.back().under_way == nullptr && pieces_.back().count_bytes == 0) {
-    pieces_.pop_back();
-  }
 }
 
 }  // namespace nfswalk::nfs

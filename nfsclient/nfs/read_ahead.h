@@ -3,14 +3,16 @@
 //
 // A read that begins where the last one of the same open file ended is sequential. Then a window of
 // twice the read is asked for ahead, which doubles with each read up to kWindowMax bytes and ends
-// where the file is known to. A read elsewhere drops it; so do a write of this client to the file,
-// attributes that show another content, and age: what was read ahead is not used after
-// acregmin, and with acregmin=0 (noac) nothing is.
+// where the file is known to. Reads within the window and as far behind it keep it: those of
+// several threads, or of a kernel that reads ahead itself, come in any order. A read elsewhere
+// drops it; so do a write of this client to the file, attributes that show another content, and
+// age: what was read ahead is not used after acregmin, and with acregmin=0 (noac) nothing is.
 //
-// Thread safety: TryRead() from any thread; while one reads, others read without it.
+// Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_NFS_READ_AHEAD_H_
 #define NFSWALK_NFSCLIENT_NFS_READ_AHEAD_H_
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -41,44 +43,59 @@ class ReadAhead {
     const sunrpc_auth::Credential& credential;
   };
 
-  // Fills `into` as far as it was read ahead: 0 where the reader is not sequential, another thread
-  // reads, or there is no memory. `eof`: the file ends behind what was filled. Never an error: the
-  // READ of the rest meets it.
+  // Fills `into` as far as it was read ahead: 0 where nothing was, where it may not be shown any
+  // more, or where it has not come and the thread's CallDeadline passes. `eof`: the file ends
+  // behind what was filled. Never an error: the READ of the rest meets it.
   size_t TryRead(const Source& source, std::span<std::byte> into, uint64_t offset_bytes, bool& eof);
-  // Notes a read that went past this, and begins to read ahead of the next.
+  // Notes what a reader was answered, and begins to read ahead of the next.
   void HasRead(const Source& source, uint64_t offset_bytes, size_t wanted_bytes, size_t count_bytes,
                bool eof);
 
  private:
   struct Piece {
-    Piece(Superblock& of, uint64_t offset, size_t bytes);
+    Piece(const Source& source, uint64_t offset, size_t bytes);
     ~Piece();
     Piece(const Piece&) = delete;
     Piece& operator=(const Piece&) = delete;
 
+    // Whether what was sent, or came, may be shown: not after a write of our own, or where
+    // attributes that came since, or that are not valid any more, may have made it old.
+    bool IsUsable(const Source& source) const;
+    // Takes in the reply.
+    void Finish(const Source& source);
+
     Superblock& superblock;
     const uint64_t offset_bytes;
     const size_t size;
+    const uint64_t writes;  // of this client to the file, when it was sent
+    const SendStamp stamp;
     const std::unique_ptr<std::byte[]> data;
-    SendStamp stamp = {};
-    protocol::ReadUnderWay under_way = nullptr;  // null: finished
-    size_t count_bytes = 0;                      // once finished
-    bool eof = false;
-  };
 
-  bool IsUsable(const Source& source) const;
-  bool Finish(const Source& source, Piece& piece);
+    // Guarded by mutex_ until one thread is to finish it, then that thread's.
+    enum class State { kUnderWay, kFinishing, kFinished } state = State::kUnderWay;
+    protocol::ReadUnderWay under_way = nullptr;
+    // What follows is constant once it is finished.
+    bool failed = false;
+    size_t count_bytes = 0;
+    bool eof = false;
+    protocol::OptionalAttributes attributes;
+
+    size_t taken_bytes = 0;  // by readers that were answered; guarded by mutex_
+  };
+  using Pieces = std::list<std::shared_ptr<Piece>>;
+
+  std::shared_ptr<Piece> FindFinished(const Source& source, uint64_t offset_bytes);
+  bool IsInOrder(uint64_t offset_bytes) const;
+  void DropTaken(uint64_t offset_bytes, uint64_t end_bytes, Pieces& dropped);
+  void DropAll();
   void Extend(const Source& source);
 
-  std::mutex mutex_;  // only tried; held across RPCs
-  // Without a gap. Several readers may take what is before last_end_bytes_ twice, or go past it.
-  std::list<Piece> pieces_;
-  uint64_t last_end_bytes_ = 0;
-  uint64_t ahead_bytes_ = 0;  // the end of pieces_
-  size_t window_bytes_ = 0;   // 0: not sequential
-  // Of the file, since pieces_ was empty: its writes, and its attributes once a reply has come.
-  uint64_t writes_ = 0;
-  protocol::OptionalAttributes attributes_;
+  std::mutex mutex_;  // never held across an RPC
+  std::condition_variable finished_;
+  Pieces pieces_;                // in order; without overlaps
+  uint64_t last_end_bytes_ = 0;  // of the reads so far
+  uint64_t ahead_bytes_ = 0;     // the end of what was asked for
+  size_t window_bytes_ = 0;      // 0: not sequential
 };
 
 }  // namespace nfswalk::nfs

@@ -61,6 +61,10 @@ class CallDeadline {
     if (Cancellation::IsCanceled()) return Clock::time_point{};
     return std::min(current_, Deadline::Current());
   }
+  static bool HasPassed() {
+    const Clock::time_point limit = Current();
+    return limit != Clock::time_point::max() && Clock::now() >= limit;
+  }
   // The error of a call whose time is over.
   static std::errc Error() {
     return Cancellation::IsCanceled() ? std::errc::operation_canceled : std::errc::timed_out;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,6 +71,19 @@ TEST_P(ReadAhead, EachPieceIsAskedForOnce) {
   ASSERT_EQ(Read(*file_, 0, kPiece), Text(0, kPiece));
   server_.AwaitCalls(op_.read, 3);  // a window of two pieces
   EXPECT_EQ(ReadOn(*file_, kPiece), Text(kPiece, (kPieces - 1) * kPiece));
+  EXPECT_EQ(calls(op_.read), static_cast<int>(kPieces) + 1);  // and the end
+}
+
+// As a kernel that reads ahead itself sends them, through several threads.
+TEST_P(ReadAhead, ReadsThatComeInAnotherOrderTakeEachPieceOnce) {
+  Mount(whole());
+  ASSERT_EQ(Read(*file_, 0, kPiece), Text(0, kPiece));
+  for (size_t pair = 1; pair + 1 < kPieces; pair += 2) {
+    for (const size_t piece : {pair + 1, pair}) {
+      ASSERT_EQ(Read(*file_, piece * kPiece, kPiece), Text(piece * kPiece, kPiece)) << piece;
+    }
+  }
+  ASSERT_EQ(ReadOn(*file_, (kPieces - 1) * kPiece), Text((kPieces - 1) * kPiece, kPiece));
   EXPECT_EQ(calls(op_.read), static_cast<int>(kPieces) + 1);  // and the end
 }
 
@@ -230,6 +244,32 @@ TEST_P(ReadAhead, ReadersAtOnePlaceBothSeeIt) {
   }
   rcu::SyncPointScript::ClearAll();
 }
+
+// One waits for the reply, the other for the first, until it is canceled.
+TEST_P(ReadAhead, AReaderThatWaitsForAnotherOneCanBeCanceled) {
+  Mount(whole());
+  std::latch finishing(1), waiting(1), answer(1);
+  rcu::SyncPointScript::OnReach("read-ahead:before-finish", [&] { finishing.count_down(); });
+  rcu::SyncPointScript::OnReach("read-ahead:before-wait", [&] { waiting.count_down(); });
+  BeforeRead(1, [&] { answer.wait(); });
+  ASSERT_EQ(Read(*file_, 0, kPiece), Text(0, kPiece));
+  const auto read = [this] { EXPECT_EQ(Read(*file_, kPiece, 100), Text(kPiece, 100)); };
+  std::optional<Actor> first(std::in_place, read);
+  finishing.wait();
+  {
+    Cancellation cancellation;
+    Actor canceler([&] {
+      waiting.wait();
+      cancellation.Cancel();
+    });
+    const CancelScope scope(cancellation);
+    EXPECT_EQ(Read(*file_, kPiece, 100).error(), std::errc::operation_canceled);
+  }
+  answer.count_down();
+  first.reset();
+  read();
+  rcu::SyncPointScript::ClearAll();
+}
 #endif
 
 TEST_P(ReadAhead, ADeadlineLosesNothing) {
@@ -237,10 +277,10 @@ TEST_P(ReadAhead, ADeadlineLosesNothing) {
   ReadSome(6);
   {
     const Deadline passed(std::chrono::steady_clock::now());
-    const auto part = Read(*file_, 6 * kPiece, kPiece);
-    EXPECT_TRUE(part || part.error() == std::errc::timed_out);
+    EXPECT_EQ(Read(*file_, 6 * kPiece, kPiece).error(), std::errc::timed_out);
   }
   EXPECT_EQ(ReadOn(*file_, 6 * kPiece), Text(6 * kPiece, (kPieces - 6) * kPiece));
+  EXPECT_EQ(calls(op_.read), static_cast<int>(kPieces) + 1);  // and the end
 }
 
 // All open files together read ahead no more than may be dirty.
