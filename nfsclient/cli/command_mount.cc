@@ -43,11 +43,16 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
     background = *started;
   }
   mount::BlockEndingSignals();
-  auto client = Client::Mount(common.mount);
+  openlog("nfswalk", LOG_PID | (options.foreground ? LOG_PERROR : 0), LOG_DAEMON);
+  auto mount_options = common.mount;
+  mount_options.transport.on_server_responds = [&common](bool responds) {
+    syslog(responds ? LOG_NOTICE : LOG_WARNING, "the server of %s %s", common.url.c_str(),
+           responds ? "responds again" : "is not responding, still trying");
+  };
+  auto client = Client::Mount(mount_options);
   if (!client) {
     return refuse(fmt::format("'{}': {}", common.url, client.error().message), kExitServerFailed);
   }
-  openlog("nfswalk", LOG_PID | (options.foreground ? LOG_PERROR : 0), LOG_DAEMON);
   const auto served =
       mount::Serve(**client, common.mount, SessionOptionsOf(common, options.list, *directory), [&] {
         syslog(LOG_INFO, "%s mounted on %s", common.url.c_str(), directory->c_str());

@@ -6,6 +6,7 @@
 #define NFSWALK_NFSCLIENT_PROTOCOL_TRANSPORT_OPTIONS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <system_error>
 
@@ -27,6 +28,10 @@ struct TransportOptions {
   uint32_t retrans = 2;
   // Limit of the mount itself, from the resolver to the attributes of the root, hard or soft.
   uint32_t mount_timeout_ms = 10'000;
+  // false: a call had no reply in time, nor had its `retrans` repetitions ("not responding" of
+  // xprt_adjust_timeout()); true: the next reply. Runs on a thread that is in a call of the client,
+  // which may hold locks: it calls nothing of the client, and does not block.
+  std::function<void(bool responds)> on_server_responds = nullptr;
 };
 
 // Why a mount could not reach its server.

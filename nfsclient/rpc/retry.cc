@@ -40,7 +40,8 @@ Retry::Retry(const protocol::TransportOptions& options, uint32_t version)
       resends_on_connection_(version < 4),
       timeo_(std::clamp(milliseconds{100} * int64_t{options.timeo_ds}, milliseconds{100},
                         kAttemptTimeoutMax)),
-      retrans_(std::min(options.retrans, kRetransMax)) {}
+      retrans_(std::min(options.retrans, kRetransMax)),
+      on_server_responds_(options.on_server_responds) {}
 
 Retry::Clock::time_point Retry::NewDeadline() const {
   if (hard_) return Clock::time_point::max();
@@ -59,6 +60,13 @@ milliseconds Retry::AttemptTimeout(uint32_t timeouts) const {
 
 bool Retry::OutOfTime(const Budget& budget) {
   return Clock::now() >= budget.give_up || protocol::Cancellation::IsCanceled();
+}
+
+void Retry::NoteResponds(bool responds) {
+  if (responds_.load() == responds) [[likely]]
+    return;
+  if (responds_.exchange(responds) == responds || !on_server_responds_) return;
+  on_server_responds_(responds);
 }
 
 SendResult Retry::Send(Connection& connection, Call& call, Budget& budget) {
@@ -80,6 +88,7 @@ SendResult Retry::Await(Connection& connection, Call& call, Budget& budget) {
     bool resends = false;
     switch (outcome) {
       case Outcome::kReplied:
+        NoteResponds(true);
         return {{}, repeated};
       case Outcome::kRejected:
         return {ErrnoOf(call.reject_reason())};
@@ -91,7 +100,7 @@ SendResult Retry::Await(Connection& connection, Call& call, Budget& budget) {
       case Outcome::kNoMemory:
         return {std::errc::not_enough_memory};
       case Outcome::kTimedOut:
-        ++budget.timeouts;
+        if (++budget.timeouts > retrans_) NoteResponds(false);
         resends = was_sent && connection.HasReceivedSince(call, now) &&
                   std::exchange(may_resend_on_connection, false);
         // A call that had less time than that does not tell that the connection is dead.

@@ -17,6 +17,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <system_error>
 
@@ -83,14 +84,17 @@ class Retry {
 
  private:
   static bool OutOfTime(const Budget& budget);
+  void NoteResponds(bool responds);
   std::chrono::milliseconds AttemptTimeout(uint32_t timeouts) const;
 
   const bool hard_;
   const bool resends_on_connection_;
   const std::chrono::milliseconds timeo_;
   const uint32_t retrans_;
+  const std::function<void(bool responds)> on_server_responds_;
 
   std::atomic<uint64_t> retries_{0};
+  std::atomic<bool> responds_{true};
   std::mutex mutex_;
   std::condition_variable shut_down_;
   bool is_shut_down_ = false;  // guarded by mutex_

@@ -24,7 +24,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, ProtocolFaults, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
 const Credential kUser(1234, 1234);
-constexpr TransportOptions kSoft{
+const TransportOptions kSoft{
     .nconnect = 1, .hard = false, .timeo_ds = 2, .retrans = 1, .mount_timeout_ms = 10'000};
 
 // Creates, renames and removes every name exactly once, and checks each call. Returns the errors.

@@ -19,8 +19,8 @@
 namespace nfswalk::rpc {
 namespace {
 
-constexpr protocol::TransportOptions kHard{};
-constexpr protocol::TransportOptions kSoft{
+const protocol::TransportOptions kHard{};
+const protocol::TransportOptions kSoft{
     .nconnect = 1, .hard = false, .timeo_ds = 1, .retrans = 1, .mount_timeout_ms = 10'000};
 
 class RetryTest : public testing::Test {
@@ -118,6 +118,20 @@ TEST_F(RetryTest, AHardMountRepeatsACallWithoutAReply) {
   Serve(1, kSilence, options);
   EXPECT_EQ(Send().error, std::errc{});
   EXPECT_EQ(retry_->retries(), 1u);
+}
+
+TEST_F(RetryTest, AServerIsSilentOnceTheRepetitionsAreInVainAndUntilItReplies) {
+  for (const int silences : {1, 2, 3, 4}) {
+    std::vector<bool> told;
+    protocol::TransportOptions options = kHard;
+    options.timeo_ds = 1;
+    options.retrans = 1;
+    options.on_server_responds = [&told](bool responds) { told.push_back(responds); };
+    calls_ = 0;
+    Serve(silences, kSilence, options);
+    EXPECT_EQ(Send().error, std::errc{});
+    EXPECT_EQ(told, silences < 2 ? std::vector<bool>{} : (std::vector{false, true})) << silences;
+  }
 }
 
 // WIRE-1.

@@ -102,7 +102,7 @@ TEST(ServerLocator, AnAnswerThatDoesNotComeHoldsNoCallUp) {
   shared->release.release();
 }
 
-constexpr protocol::TransportOptions kSoft{.hard = false, .timeo_ds = 50, .retrans = 1};
+const protocol::TransportOptions kSoft{.hard = false, .timeo_ds = 50, .retrans = 1};
 
 // WIRE-19.
 template <typename Fake, typename Mount>
