@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <string>
 
 #include "tests/integration/mount_run.h"
@@ -83,17 +84,23 @@ TEST_P(MountChangesTest, AreSeenByOpenWithinTheTimeouts) {
 }
 
 TEST_P(MountChangesTest, OfAnOpenFileAreSeenOnceTheTimeoutsHaveExpired) {
-  File("f", "text");
-  Mount("actimeo=1");
-  const Descriptor file(open(At("f").c_str(), O_RDONLY | O_CLOEXEC));
-  const auto size = [&] {
-    struct stat found{};
-    EXPECT_EQ(fstat(file.fd, &found), 0);
-    return found.st_size;
+  const std::map<std::string, int> flags_of = {
+      {"opened", O_RDONLY},  // its attributes come with GETATTR
+      {"found", O_PATH},     // with LOOKUP
   };
-  EXPECT_EQ(size(), 4);
-  File("f", "longer text");
-  EXPECT_TRUE(Eventually([&] { return size() == 11; }));
+  Mount("actimeo=1");
+  for (const auto& [name, flags] : flags_of) {
+    File(name, "text");
+    const Descriptor file(open(At(name).c_str(), flags | O_CLOEXEC));
+    const auto size = [&] {
+      struct stat found{};
+      EXPECT_EQ(fstat(file.fd, &found), 0);
+      return found.st_size;
+    };
+    EXPECT_EQ(size(), 4);
+    File(name, "longer text");
+    EXPECT_TRUE(Eventually([&] { return size() == 11; })) << name;
+  }
 }
 
 TEST_P(MountChangesTest, NamesAndAttributesStayWithinTheTimeouts) {
