@@ -25,6 +25,7 @@ struct MountSamples {
 // What the label of a metric says.
 std::string_view LabelNameOf(std::string_view metric) {
   if (metric.starts_with("rpc_")) return "procedure";
+  if (metric.starts_with("fuse_")) return "opcode";
   if (metric.starts_with("walks")) return "mode";
   if (metric.starts_with("rcu_")) return "reason";
   return "kind";

@@ -116,8 +116,10 @@ void Control(fuse_req_t request, fuse_ino_t, unsigned command, void*, fuse_file_
     fuse_reply_err(request, ENOTTY);
     return;
   }
-  const Client& client = FileSystem::Of(request).client;
-  std::string text = FormatSamples(SamplesOf(client.stats(), client.transport_stats()));
+  const FileSystem& file_system = FileSystem::Of(request);
+  const Client& client = file_system.client;
+  std::string text = FormatSamples(SamplesOf(client.stats(), client.transport_stats())) +
+                     FormatSamples(file_system.requests.Samples());
   text.resize(std::min(text.size(), reply_bytes_max));
   fuse_reply_ioctl(request, static_cast<int>(text.size()), text.data(), text.size());
 }

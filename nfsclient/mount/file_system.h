@@ -15,6 +15,7 @@
 #include "nfsclient/mount/interrupts.h"
 #include "nfsclient/mount/kernel_caches.h"
 #include "nfsclient/mount/node_table.h"
+#include "nfsclient/mount/request_counts.h"
 #include "nfsclient/mount/workers.h"
 
 namespace nfswalk::mount {
@@ -70,6 +71,7 @@ struct FileSystem {
   const int version;
   NodeTable nodes;
   KernelCaches caches{nodes};
+  RequestCounts requests;
   Callers callers;
   Handles<OpenFile> files;
   Handles<Directory> directories;

@@ -90,7 +90,8 @@ SessionHandle MakeSession(const SessionOptions& options, FileSystem& file_system
 // unless they were ended by End().
 class Receivers {
  public:
-  Receivers(fuse_session* session, size_t count) : session_(session), running_(count) {
+  Receivers(fuse_session* session, RequestCounts& requests, size_t count)
+      : session_(session), requests_(requests), running_(count) {
     for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { Receive(); });
   }
   ~Receivers() { End(); }
@@ -115,6 +116,7 @@ class Receivers {
       const int received = fuse_session_receive_buf(session_, &buffer);
       if (received == -EINTR) continue;
       if (received <= 0) break;
+      requests_.Count(buffer.mem);
       fuse_session_process_buf(session_, &buffer);
     }
     std::free(buffer.mem);
@@ -122,6 +124,7 @@ class Receivers {
   }
 
   fuse_session* const session_;
+  RequestCounts& requests_;
   std::atomic<size_t> running_;
   std::atomic<bool> ending_{false};
   std::vector<std::jthread> threads_;
@@ -175,7 +178,7 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   sigaction(SIGUSR1, &wake, nullptr);
   (void)client.OnInvalidation([&caches = file_system.caches, session = session.get()](
                                   const Invalidation& event) { caches.Deliver(session, event); });
-  Receivers receivers(session.get(),
+  Receivers receivers(session.get(), file_system.requests,
                       std::clamp(std::thread::hardware_concurrency(), 2U, kReceiversMax));
   mounted();
   const sigset_t signals = EndingSignals();

@@ -38,7 +38,7 @@ tests() {
   printf '%s\n' t00[0-9][0-9]-*.sh | TEST_OUTPUT_DIRECTORY=$results xargs -P 2 -I NAME \
     sh -c "sh NAME --root='$root' >'$results/NAME' 2>&1; true"
   cd "$results"
-  grep '^not ok' t*.sh | grep -v '# TODO' || true
+  grep '^not ok' t*.sh | grep -v '# T[O]DO' || true
   grep -L '^1\.\.' t*.sh | sed 's/$/: unfinished/'
   echo "$(printf '%s\n' t*.sh | wc -l) programs, $(cat t*.sh | grep -c '^ok') tests passed"
 }

@@ -9,29 +9,18 @@ set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 
-# Of all mounts of NFS: "PROCEDURE count", a line each (fs/nfs/super.c, nfs_show_stats()).
-calls() { awk '/per-op statistics/ { ops = 1; next } ops && NF > 2 { sub(":", "", $1); n[$1] += $2 }
-  !NF { ops = 0 } END { for (p in n) print p, n[p] }' /proc/self/mountstats | sort; }
-
 # In the user-mode Linux.
 mounted() {
   local version=$1 options=$2 what=$3
   shift 3
-  ip address add 10.9.0.2/24 dev vec0
-  ip link set vec0 up
-  echo Y >/sys/module/nfs/parameters/nfs4_disable_idmapping
   mkdir /run/mnt
-  case $version in
-    3) options=vers=3,nolock,mountproto=tcp,mountport=20048,$options ;;
-    4) options=vers=4.0,$options ;;
-  esac
-  mount -t nfs -o "proto=tcp,port=2049,$options" "$SERVER:/export" /run/mnt
+  "$here/kernel_mount.sh" "$version" "$options" /run/mnt
   if [ "$what" = suites ]; then
     "$here/suites.sh" /run/mnt "$@" >"$WORK/found"
   else
-    calls >/run/before
+    "$here/calls.sh" /run/mnt >/run/before
     (cd /run/mnt && "$@")
-    calls >/run/after
+    "$here/calls.sh" /run/mnt >/run/after
     echo "calls by procedure:"
     join /run/before /run/after | awk '$3 > $2 { print $1, $3 - $2 }'
   fi
@@ -41,7 +30,7 @@ mounted() {
 # In the namespaces of the server.
 booted() {
   local version=$1
-  UML_OPTIONS="vec0:transport=tap,ifname=tap0,depth=128" \
+  UML_OPTIONS=$("$here/kernel_mount.sh" --machine) \
     "$here/../fixtures/user_mode_linux.sh" "$here/reference.sh" --mounted "$@" || return 2
   [ "$3" = suites ] || return 0
   {
@@ -64,7 +53,7 @@ while getopts v:o:c option; do
   case $option in
     v) versions=$OPTARG ;;
     o) options=$OPTARG ;;
-    c) what=command ;;
+    c) what="command" ;;
     *) exit 2 ;;
   esac
 done

@@ -5,6 +5,7 @@
 # by its path. NFSWALK: the command, bazel-bin/nfsclient/cli/nfswalk. As root, with fuse3.
 # Prints the failures (suites.sh) after "version N", then the counts, and those that are not in reference_vN.txt, which
 # the kernel's client fails as well (reference.sh). Exit code: 0 without any of these, 1 with, 2 if it cannot run.
+# shellcheck disable=SC2153  # WORK is server.sh's
 set -euo pipefail
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")

@@ -349,6 +349,22 @@ TEST_P(MountTest, ListingSurvivesChanges) {
   closedir(open);
 }
 
+TEST_P(MountTest, CountsRequestsOfTheKernel) {
+  const auto counted = [&](const char* opcode) {
+    const ProgramRun run = Run({"stats", "--json", mount_point()});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return Objects(run).at(0).at("fuse_requests_total").at(opcode).get<uint64_t>();
+  };
+  const uint64_t lookups = counted("LOOKUP");
+  EXPECT_EQ(counted("SYMLINK"), 0U);
+  for (const char* name : {"none", "nor this", "nor that"}) {
+    EXPECT_EQ(OpenError(At(name), O_RDONLY), ENOENT);
+  }
+  EXPECT_GE(counted("LOOKUP"), lookups + 3);
+  ASSERT_EQ(symlink("f", At("link").c_str()), 0);
+  EXPECT_EQ(counted("SYMLINK"), 1U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Versions, MountTest, fixtures::AllVersions(), fixtures::VersionTestName);
 
 }  // namespace
