@@ -1,9 +1,10 @@
 // Opens of what a walk led to: by handle in version 3, by a name in version 4.0.
 
+#include <algorithm>
+#include <array>
 #include <new>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "nfsclient/client.h"
@@ -51,19 +52,26 @@ struct OpenRequest {
 };
 
 // Opens a node by itself, as there is no CLAIM_FH in version 4.0: by the name that it was resolved
-// by, as that is now; by any other name known of the file; by that which hides it (NAME-31). kStale
-// if the server knows none of them.
+// by, as that is now; by the latest name of the file, first if the other was removed here; by any
+// other known of it; by that which hides it (NAME-31). kStale if the server knows none of them.
 protocol::OpenReply OpenByAnyName(const OpenRequest& request, vfs::Dentry& resolved) {
   vfs::DentryCache& dentries = request.superblock.dentries;
-  auto [directory, name] = dentries.NameOf(resolved);
-  auto reply = request.OpenBy(directory, name);
-  if (!NameChangedOnServer(reply.error)) return reply;
+  protocol::OpenReply reply;
+  const auto opens_by = [&](vfs::Dentry& dentry) {
+    const auto [directory, name] = dentries.NameOf(dentry);
+    reply = request.OpenBy(directory, name);
+    return !NameChangedOnServer(reply.error);
+  };
+  const vfs::DentryRef latest = dentries.AliasOf(request.inode);
+  std::array<vfs::Dentry*, 2> tried{&resolved, latest.get()};
+  if (resolved.hash.load() == 0) std::ranges::reverse(tried);
+  if (tried[0] == tried[1]) tried[1] = nullptr;
+  for (vfs::Dentry* const dentry : tried) {
+    if (dentry != nullptr && opens_by(*dentry)) return reply;
+  }
   for (const vfs::DentryRef& other : dentries.DentriesOf(request.inode)) {
     if (!other) break;
-    if (other.get() == &resolved) continue;
-    std::tie(directory, name) = dentries.NameOf(*other);
-    reply = request.OpenBy(directory, name);
-    if (!NameChangedOnServer(reply.error)) return reply;
+    if (std::ranges::find(tried, other.get()) == tried.end() && opens_by(*other)) return reply;
   }
   const auto hidden = request.superblock.open_inodes.FindPlace(&request.inode);
   if (hidden.directory) reply = request.OpenBy(hidden.directory, hidden.name);

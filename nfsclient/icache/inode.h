@@ -9,7 +9,7 @@
 //               lifetime_s,         |                                 |   words, see Staleness
 //               invalid, flags      |                                 |
 //             link_body (links)     | nfs/readlink.cc, `lock`         | acquire load, RCU
-//             alias (directories)   | vfs/dentry_cache.cc             | acquire load, a reference
+//             alias                 | vfs/dentry_cache.cc             | acquire load, a reference
 //             device (devices)      | with the attributes             | attributes_seq
 //             access                | its own lock                    | access_cache.h
 //             opens (files)         | nfs/open_inodes.h               | open_count.h
@@ -115,7 +115,8 @@ struct alignas(64) Inode {
   [[no_unique_address]] AttributeWords attributes;
   uint16_t cache_id = 0;  // that of the IgetFamily it belongs to; in the padding of `attributes`
   uint64_t fileid = 0;
-  // A directory's only dentry (WALK-22), a symbolic link's text, or a device's number.
+  // A directory's only dentry (WALK-22), a regular file's latest, a symbolic link's text, or a
+  // device's number.
   union {
     std::atomic<vfs::Dentry*> alias{nullptr};
     std::atomic<rcu::ByteString*> link_body;

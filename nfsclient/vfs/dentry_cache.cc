@@ -37,6 +37,10 @@ const void* ChangeKeyOf(const Dentry& dentry) {
   return inode != nullptr ? inode->change_key() : nullptr;
 }
 
+bool IsRegular(const icache::Inode& inode) {
+  return inode.type.load(std::memory_order_relaxed) == protocol::FileType::kRegular;
+}
+
 }  // namespace
 
 bool Dentry::HasRestOfName(const Name& name) const {
@@ -232,6 +236,10 @@ std::array<DentryRef, 16> DentryCache::DentriesOf(const icache::Inode& inode) {
 
 // False if the inode is a directory with another dentry.
 bool DentryCache::BecomeAlias(icache::Inode& inode, Dentry* dentry) {
+  if (IsRegular(inode)) {
+    inode.alias.store(dentry, std::memory_order_release);  // pairs with AliasOf()
+    return true;
+  }
   if (!inode.is_directory()) return true;
   Dentry* none = nullptr;
   return inode.alias.compare_exchange_strong(none, dentry,
@@ -239,14 +247,15 @@ bool DentryCache::BecomeAlias(icache::Inode& inode, Dentry* dentry) {
                                              std::memory_order_relaxed);
 }
 
-DentryRef DentryCache::AliasOf(icache::Inode& directory) {
+DentryRef DentryCache::AliasOf(icache::Inode& inode) {
   DentryRef alias;
+  if (!inode.is_directory() && !IsRegular(inode)) return alias;
   rcu::ReadGuard guard;
-  Dentry* known = directory.alias.load(std::memory_order_acquire);  // pairs with BecomeAlias()
+  Dentry* known = inode.alias.load(std::memory_order_acquire);  // pairs with BecomeAlias()
   if (known == nullptr) return alias;
   alias = TryReference(known);
   // A dying one is replaced; its memory is not reused during this section.
-  if (!alias) directory.alias.compare_exchange_strong(known, nullptr, std::memory_order_relaxed);
+  if (!alias) inode.alias.compare_exchange_strong(known, nullptr, std::memory_order_relaxed);
   return alias;
 }
 
@@ -466,7 +475,7 @@ Dentry* DentryCache::Destroy(Dentry* dentry) {
   // Leaves the inode pointer: a walker's copy of it is refused by seq.
   if (icache::Inode* inode = dentry->inode.load(std::memory_order_relaxed)) {
     Dentry* self = dentry;
-    if (inode->is_directory()) {
+    if (inode->is_directory() || IsRegular(*inode)) {
       inode->alias.compare_exchange_strong(self, nullptr, std::memory_order_relaxed);
     }
     icache::Put(inode);

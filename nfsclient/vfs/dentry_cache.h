@@ -127,8 +127,9 @@ class DentryCache {
   // Empty without memory, or if the inode is a directory with a dentry: it never has two (WALK-22).
   DentryRef Insert(Dentry& parent, const Name& name, icache::InodeRef inode, uint64_t verifier);
 
-  // d_find_alias: the live dentry of a directory, hashed or not; empty if there is none.
-  DentryRef AliasOf(icache::Inode& directory);
+  // d_find_alias: the live dentry of a directory, the latest of a regular file, hashed or not;
+  // empty if there is none, or if the latest is gone.
+  DentryRef AliasOf(icache::Inode& inode);
 
   // d_drop: unhashes it. Idempotent.
   void Drop(Dentry& dentry);

@@ -6,7 +6,7 @@
 set -euo pipefail
 
 if [ "${1-}" = --machine ]; then
-  echo "vec0:transport=tap,ifname=tap0,depth=128"
+  echo "vec0:transport=tap,ifname=tap0,depth=128,gro=1"
   exit
 fi
 version=$1 options=$2 directory=$3

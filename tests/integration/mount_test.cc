@@ -33,6 +33,13 @@ class MountTest : public MountRun {
     Mount();
   }
 
+  // Of `nfswalk stats`.
+  uint64_t Counted(const char* metric, const char* label) const {
+    const ProgramRun run = Run({"stats", "--json", mount_point()});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return Objects(run).at(0).at(metric).value(label, uint64_t{0});
+  }
+
   std::string Long(size_t bytes) const { return At(std::string(bytes, 'n')); }
 
   struct Step {
@@ -349,12 +356,22 @@ TEST_P(MountTest, ListingSurvivesChanges) {
   closedir(open);
 }
 
+// Version 4.0 opens by name: by the one that is left, first.
+TEST_P(MountTest, OpensByTheLatestName) {
+  for (const char* name : {"f", "g"}) {
+    ASSERT_EQ(WriteText(At("temporary"), "text"), 0);
+    ASSERT_EQ(link(At("temporary").c_str(), At(name).c_str()), 0);
+    ASSERT_EQ(unlink(At("temporary").c_str()), 0);
+  }
+  const char* const procedure = GetParam() == 4 ? "OPEN" : "LOOKUP";
+  const uint64_t before = Counted("rpc_replies_total", procedure);
+  EXPECT_EQ(TextOf(At("f")), "text");
+  EXPECT_EQ(TextOf(At("g")), "text");
+  EXPECT_LE(Counted("rpc_replies_total", procedure), before + 2);
+}
+
 TEST_P(MountTest, CountsRequestsOfTheKernel) {
-  const auto counted = [&](const char* opcode) {
-    const ProgramRun run = Run({"stats", "--json", mount_point()});
-    EXPECT_EQ(run.exit_code, 0) << run.err;
-    return Objects(run).at(0).at("fuse_requests_total").at(opcode).get<uint64_t>();
-  };
+  const auto counted = [&](const char* opcode) { return Counted("fuse_requests_total", opcode); };
   const uint64_t lookups = counted("LOOKUP");
   EXPECT_EQ(counted("SYMLINK"), 0U);
   for (const char* name : {"none", "nor this", "nor that"}) {
