@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what nfswalk is built and run with, from Debian 12's packages alone; with the argument "report"
 # what bench/report needs, with "linux" what tests/fixtures/user_mode_linux.sh needs, with "work" what
-# tests/conformance/real_work.sh needs, with "fuzz" what tests/fuzz/guided.sh needs, too. Does nothing if all is there.
+# tests/conformance/real_work.sh and bench/mount need, with "fuzz" what tests/fuzz/guided.sh needs, too. Does nothing if
+# all is there.
 set -euo pipefail
 
 packages=(
@@ -15,7 +16,7 @@ packages=(
 case "${1-}" in
   report) packages+=(python3-jinja2 python3-matplotlib) ;;
   linux) packages+=(user-mode-linux kmod iproute2 nfs-kernel-server) ;;
-  work) packages+=(iproute2 git make perl zlib1g-dev rsync sqlite3 vim-tiny) ;;
+  work) packages+=(iproute2 git make perl zlib1g-dev rsync sqlite3 vim-tiny fio ninja-build jq) ;;
   fuzz) packages+=(clang-19 libclang-rt-19-dev) ;;
 esac
 
