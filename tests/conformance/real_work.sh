@@ -11,7 +11,8 @@
 #   killed   the same build while the server is killed (SIGKILL) and started five times, for version 4 with a grace period
 #   tests    git's tests t0000 to t0099 in directories on the mount; the program is tmpfs' build
 #   bazel    a build of BAZEL_TARGETS [//rcu/... //sunrpc_auth/...] from a source tree on the mount
-# Prints a table: seconds on the mount and on tmpfs, files made, lines and files that differ; what differs goes to stderr.
+# Prints a table: seconds on the mount and on tmpfs, lines printed and files made, how many of them differ (files: as the
+# server has them, and as the mount shows them); what differs goes to stderr.
 # Exit code: 0 if nothing differs, 1 if something does, 2 if it cannot run.
 # shellcheck disable=SC2153  # WORK is server.sh's
 set -euo pipefail
@@ -51,7 +52,7 @@ on() {
   seconds=$(echo "$(date +%s.%N) $start" | awk '{ printf "%.1f", $1 - $2 }')
 }
 
-# "work | mount | tmpfs | files | differing lines | differing files": of directory $2 on the mount, through the server
+# "work | mount | tmpfs | lines | differing lines | files | differing files": of directory $2 on the mount, through the server
 # and through the mount, and of $3 on tmpfs.
 row() {
   local name=$1 directory=$2 other=$3 lines files
@@ -60,8 +61,8 @@ row() {
     grep -c '^[<>]' "$WORK/differs" || true)
   files=$(($(differing "$WORK/export/$directory" "$WORK/local/$other") +
     $(differing "$WORK/mnt/$directory" "$WORK/local/$other")))
-  printf '| %s | %s | %s | %s | %s | %s |\n' "$name" "$4" "$5" "$(find "$WORK/export/$directory" | wc -l)" \
-    "$lines" "$files"
+  printf '| %s | %s | %s | %s | %s | %s | %s |\n' "$name" "$4" "$5" "$(wc -l <"$WORK/printed/$directory.mnt")" "$lines" \
+    "$(find "$WORK/export/$directory" | wc -l)" "$files"
   [ "$lines" = 0 ] && [ "$files" = 0 ] || code=1
 }
 
@@ -135,7 +136,7 @@ while getopts b:v:w: option; do
 done
 shift $((OPTIND - 1))
 if [ $# != 1 ] || [ ! -f "$1" ]; then
-  sed -n '2,15s/^# //p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,16s/^# //p' "${BASH_SOURCE[0]}" >&2
   exit 2
 fi
 source=$(readlink -f "$1")
@@ -147,8 +148,8 @@ cp -L "$nfswalk" "$copy/nfswalk"
 code=0
 for version in $versions; do
   echo "version $version"
-  echo "| work | s, mount | s, tmpfs | files | lines that differ | files that differ |"
-  echo "| --- | ---: | ---: | ---: | ---: | ---: |"
+  echo "| work | s, mount | s, tmpfs | lines printed | of them differ | files | of them differ |"
+  echo "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
   grace=0
   [ "$version" = 3 ] || grace=10
   result=0
