@@ -3,7 +3,7 @@
 # over the Linux kernel's own, the mutants, and the lines that the tests reach. Each part ends with a line of its own; the
 # exit code is 0 only if all are well.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 status=0
 part() {

@@ -77,11 +77,11 @@ options_of() {
   esac
 }
 
-# Prints the calls for a work on a mount, and its seconds: "PROCEDURE count", "seconds count".
+# Prints the calls for a work in a directory of a mount, and its seconds: "PROCEDURE count", "seconds count".
 counted() {
-  local work=$1 start end
-  shift
-  cd "$1/$work"
+  local work=$1 directory=$2 start end
+  shift 2
+  cd "$1/$directory"
   warm "$work"
   "$conformance/calls.sh" "$@" >/run/before
   start=$(date +%s.%N)
@@ -97,7 +97,7 @@ counted() {
 booted() {
   mkdir -p /run/mnt
   "$conformance/kernel_mount.sh" "$VERSION" "hard,$(options_of "$1")" /run/mnt
-  counted "$1" /run/mnt >"$WORK/kernel"
+  counted "$1" "$2" /run/mnt >"$WORK/kernel"
   umount /run/mnt
 }
 
@@ -106,14 +106,14 @@ ours() {
   local work=$1 port=$2 file=$3
   mkdir -p "$WORK/mnt"
   "$NFSWALK" mount -o "$(options_of "$work")" "nfs://127.0.0.1/export?version=$VERSION&port=$port&mountport=20048" "$WORK/mnt"
-  (counted "$work" "$WORK/mnt" "$NFSWALK" >"$file")
+  (counted "$work" "$work" "$WORK/mnt" "$NFSWALK" >"$file")
   fusermount3 -u "$WORK/mnt"
 }
 
-anew() {
-  rm -rf "$WORK/export/${1:?}"
-  mkdir "$WORK/export/$1"
-  (cd "$WORK/export/$1" && prepare "$1") >&2
+# Never a name for the second time: nfs-ganesha may know it by a handle that is stale.
+make_tree() {
+  mkdir "$WORK/export/$2"
+  (cd "$WORK/export/$2" && prepare "$1") >&2
 }
 
 # Of procedures that are, or are not, FUSE's.
@@ -121,23 +121,26 @@ sum() { awk -v pattern="$1" '$1 != "seconds" && $1 ~ pattern { n += $2 } END { p
 seconds() { awk '$1 == "seconds" { printf "%.2f", $2 }' "$1"; }
 
 served() {
-  local work near far=- mine theirs distant
+  local work near far tree mine theirs distant
   mkfifo "$WORK/port" "$WORK/end"
   "$PROXY" 2049 1000 <"$WORK/end" >"$WORK/port" &
   exec 3>"$WORK/end"
   read -r distant <"$WORK/port"
   for work in ${1//,/ }; do
-    anew "$work"
+    far=-
+    tree=$work
+    make_tree "$work" "$tree"
     ours "$work" 2049 "$WORK/ours"
     near=$(seconds "$WORK/ours")
     if [ "$work" = build ]; then
-      anew "$work"
+      tree=another
+      make_tree "$work" "$tree"
     else
       ours "$work" "$distant" "$WORK/far"
       far=$(seconds "$WORK/far")
     fi
     UML_OPTIONS=$("$conformance/kernel_mount.sh" --machine) \
-      "$here/../../tests/fixtures/user_mode_linux.sh" "$here/rpcs.sh" --booted "$work" >&2
+      "$here/../../tests/fixtures/user_mode_linux.sh" "$here/rpcs.sh" --booted "$work" "$tree" >&2
     mine=$(sum '^[A-Z]' "$WORK/ours") theirs=$(sum . "$WORK/kernel")
     printf '| %s | %s | %s | %s | %s | %s | %s | %s |\n' "$work" "$VERSION" "$mine" "$theirs" \
       "$(awk -v m="$mine" -v t="$theirs" 'BEGIN { if (t) printf "%.2f", m / t; else printf "-" }')" \
@@ -145,7 +148,7 @@ served() {
     if [ "$DETAILS" = 1 ]; then
       join -a 1 -a 2 -e 0 -o 0,1.2,2.2 "$WORK/ours" "$WORK/kernel" | grep -v ^seconds | sed 's/^/    /'
     fi
-    rm -rf "$WORK/export/${work:?}"
+    rm -rf "$WORK/export/${work:?}" "$WORK/export/${tree:?}"
   done
 }
 
