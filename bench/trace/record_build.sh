@@ -10,6 +10,7 @@
 # system headers (-fno-canonical-system-headers): that is half a million readlinks of a few names.
 set -euo pipefail
 
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 filter='
   # Data, arguments of programs, addresses, attributes that are not compared.
   s/^([0-9]+ +p?writev?(64)?\([^"]*)"([^"\\]|\\.)*"(\.\.\.)?, /\1"", /
@@ -28,20 +29,9 @@ if [ -z "$directory" ]; then
   # shellcheck disable=SC2064
   trap "rm -rf '$directory'" EXIT
 fi
-mkdir -p "$directory/lists/partial" "$directory/parts"
+mkdir -p "$directory"
 cd "$directory"
-
-# The machine's own sources, with the source packages of each.
-for sources in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-  [ ! -e "$sources" ] || sed -n 's/^deb /deb-src /p' "$sources"
-done >sources.list
-for sources in /etc/apt/sources.list.d/*.sources; do
-  [ ! -e "$sources" ] || sed 's/^Types: .*/Types: deb-src/' "$sources" >"parts/${sources##*/}"
-done
-apt=(apt-get -q -o "Dir::Etc::sourcelist=$PWD/sources.list" -o "Dir::Etc::sourceparts=$PWD/parts"
-  -o "Dir::State::lists=$PWD/lists")
-"${apt[@]}" update
-"${apt[@]}" source --download-only git
+"$here/../../third_party/fetch_source.sh" git
 tar xf git_*.orig.tar.xz
 cd git-*/
 
