@@ -12,6 +12,7 @@
 #include "nfsclient/nfs/readdir.h"
 #include "nfsclient/nfs/readlink.h"
 #include "nfsclient/nfs/superblock.h"
+#include "nfsclient/stat_completion.h"
 #include "nfsclient/walk/walk.h"
 #include "nfsclient/walk_request.h"
 #include "rcu/coarse_clock.h"
@@ -47,14 +48,7 @@ bool IsDirectory(const icache::Inode& inode) {
   Attributes& attributes = *result;
   std::errc error = walk::Resolve(
       superblock, request.start, request.path, credential, request.flags,
-      [&](RcuWalk& walk) -> RcuOutcome {
-        if (!nfs::AttributesFresh(walk.inode(), walk.now_ns())) return {NeedRef::kGetattrRpc};
-        NFSWALK_SYNC_POINT("stat:before-attributes");
-        // This window lies inside the dentry's, so that both were true at one instant
-        // (WALK-14).
-        if (!nfs::CopyAttributesRcu(walk.inode(), attributes)) return {NeedRef::kChanged};
-        return walk.ConfirmUsed();
-      },
+      [&](RcuWalk& walk) { return StatRcu(walk, attributes); },
       [&](RefWalk& walk) {
         std::errc failed = nfs::FlushDirtyData(superblock, walk.inode());
         if (failed != kOk) return failed;

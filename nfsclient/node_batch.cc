@@ -1,5 +1,6 @@
 // The batches of Node: the walks go on together until none of them needs the server any more; then
-// each answers from the caches, or by itself. READs are under way at the same time.
+// each answers from the caches, or by itself. A stat is answered where its walk ends. READs are
+// under way at the same time.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,6 +21,7 @@
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/read_ahead.h"
 #include "nfsclient/nfs/superblock.h"
+#include "nfsclient/stat_completion.h"
 #include "nfsclient/walk/path_walk.h"
 #include "nfsclient/walk/walk.h"
 #include "nfsclient/walk_request.h"
@@ -56,27 +58,31 @@ enum class Needs : uint8_t {
 // The walks of one part of a batch.
 class TogetherWalks {
  public:
-  // `needs`: what the call reads of the file that a path leads to.
+  // `needs`: what the call reads of the file that a path leads to. `stats`: get the results of
+  // walks that end, if they are all that the call asks for; one for each path of Run(), or empty.
   TogetherWalks(nfs::Superblock& superblock, const vfs::DentryRef* node, PathCall call,
-                const Credential& credential, ResolveFlags flags, Needs needs)
+                const Credential& credential, ResolveFlags flags, Needs needs,
+                std::span<Result<Attributes>> stats)
       : superblock_(superblock),
         node_(node),
         call_(call),
         credential_(credential),
         flags_(flags),
-        needs_(needs) {}
+        needs_(needs),
+        stats_(stats) {}
 
   // Fills the caches with what the paths lead through; with dont_cache while this lives. Errors:
   // those of LookupTogether::Fetch(), of what the walks must not ask for by themselves. Throws
   // std::bad_alloc.
   std::errc Run(std::span<const std::string_view> paths) {
+    is_answered_.resize(paths.size());
     const protocol::CallDeadline deadline(superblock_.protocol->NewDeadline());
     auto key = superblock_.credentials.Lookup(credential_);
     if (!key) return kOk;
     key_ = std::move(*key);
     nfs::LookupTogether& together = together_.emplace(superblock_, key_, flags_.dont_cache);
     pending_.resize(paths.size());
-    for (size_t i = 0; i < paths.size(); ++i) pending_[i].path = paths[i];
+    for (size_t i = 0; i < paths.size(); ++i) pending_[i] = {.number = i, .path = paths[i]};
     while (!pending_.empty()) {
       std::vector<StoppedWalk> stopped = WalkOn(together);
       if (stopped.empty()) break;
@@ -85,11 +91,15 @@ class TogetherWalks {
     return kOk;
   }
 
+  // Whether the result of paths[i] is in `stats`.
+  bool IsAnswered(size_t i) const { return i < is_answered_.size() && is_answered_[i]; }
+
  private:
   // Where a walk stopped last, and whether its directory had been listed for it.
   using Stop = std::tuple<const icache::Inode*, NeedRef, size_t, bool>;
   struct Pending {
-    std::string_view path;
+    size_t number = 0;
+    std::string_view path = {};
     Stop last = {};
   };
 
@@ -98,7 +108,7 @@ class TogetherWalks {
     std::vector<StoppedWalk> stopped;
     stopped.reserve(pending_.size());
     std::erase_if(pending_, [&](Pending& pending) {
-      StoppedWalk now = WalkOne(pending.path);
+      StoppedWalk now = WalkOne(pending.number, pending.path);
       if (!now.at) return true;
       const icache::Inode& inode = *now.at.inode();
       const Stop stop{&inode, now.need, now.rest.size(), together.WasListed(inode)};
@@ -109,12 +119,17 @@ class TogetherWalks {
     return stopped;
   }
 
-  StoppedWalk WalkOne(std::string_view path) {
+  StoppedWalk WalkOne(size_t number, std::string_view path) {
     const WalkRequest request = RequestOf(superblock_, node_, call_, path, flags_);
     if (request.error != kOk) return {};
     PathWalk walk(superblock_, request.start, request.path, credential_, request.flags);
     if (walk.Begin() != kOk) return {};
+    const bool answers = !stats_.empty() && !request.flags.strict;
     const RcuOutcome outcome = walk.Rcu([&](RcuWalk& at) -> RcuOutcome {
+      if (answers) {
+        Result<Attributes>& stat = stats_[number];
+        return StatRcu(at, stat ? *stat : stat.emplace());
+      }
       NeedRef need = NeedRef::kNone;
       if (needs_ == Needs::kRights) {
         if (IsFile(at.inode())) need = at.Permission(kMayRead).need;
@@ -123,7 +138,11 @@ class TogetherWalks {
       }
       return need == NeedRef::kNone ? at.Confirm() : RcuOutcome{need};
     });
-    if (outcome.need == NeedRef::kNone) return {};
+    if (outcome.need == NeedRef::kNone) {
+      is_answered_[number] = answers;
+      if (answers && outcome.error != kOk) stats_[number] = std::unexpected(outcome.error);
+      return {};
+    }
     StoppedWalk stopped{.at = walk.TakePosition(), .need = outcome.need};
     if (stopped.at) stopped.rest = walk.rest();
     return stopped;
@@ -135,6 +154,8 @@ class TogetherWalks {
   const Credential& credential_;
   const ResolveFlags flags_;
   const Needs needs_;
+  const std::span<Result<Attributes>> stats_;
+  std::vector<bool> is_answered_;
   sunrpc_auth::CredentialRef key_;
   std::optional<nfs::LookupTogether> together_;
   std::vector<Pending> pending_;
@@ -146,11 +167,13 @@ bool CachesAll(const nfs::Superblock& superblock) {
          superblock.options.lookupcache == LookupCache::kAll;
 }
 
-// `answer(i, flags)` is the call of paths[i]; `fail(i, error)` its result.
+// `answer(i, flags)` is the call of paths[i]; `fail(i, error)` its result. `stats`: of
+// TogetherWalks.
 template <typename Answer, typename Fail>
 void RunBatch(nfs::Superblock& superblock, const vfs::DentryRef* node, PathCall call,
               std::span<const std::string_view> paths, const Credential& credential,
-              ResolveFlags flags, Needs needs, Answer answer, Fail fail) {
+              ResolveFlags flags, Needs needs, std::span<Result<Attributes>> stats, Answer answer,
+              Fail fail) {
   const bool together = !flags.cached && paths.size() > 1 && CachesAll(superblock) &&
                         superblock.walks_under_rcu.load();
   const size_t walks_max = std::clamp<size_t>(superblock.dentries.limit() / 4, 1, kWalksMax);
@@ -160,7 +183,8 @@ void RunBatch(nfs::Superblock& superblock, const vfs::DentryRef* node, PathCall 
     std::optional<TogetherWalks> walks;
     if (together) {
       try {
-        walks.emplace(superblock, node, call, credential, flags, needs);
+        walks.emplace(superblock, node, call, credential, flags, needs,
+                      stats.empty() ? stats : stats.subspan(begin, count));
         late = walks->Run(paths.subspan(begin, count));
       } catch (const std::bad_alloc&) {  // the calls meet that themselves
       }
@@ -168,7 +192,9 @@ void RunBatch(nfs::Superblock& superblock, const vfs::DentryRef* node, PathCall 
     // Once the time is over the server is not asked any more, path by path.
     ResolveFlags own = flags;
     own.cached |= IsLate(late);
+    const size_t first = begin;
     for (const size_t end = begin + count; begin < end; ++begin) {
+      if (walks && walks->IsAnswered(begin - first)) continue;
       if (answer(begin, own) == std::errc::resource_unavailable_try_again && IsLate(late)) {
         fail(begin, late);
       }
@@ -279,7 +305,7 @@ void Node::StatEach(std::span<const std::string_view> paths, const Credential& c
   };
   const auto fail = [&](size_t i, std::errc error) { results[i] = std::unexpected(error); };
   RunBatch(superblock_, at_.get(), PathCall::kStat, paths, credential, flags, Needs::kAttributes,
-           answer, fail);
+           results.first(paths.size()), answer, fail);
 }
 
 void Node::ResolveEach(std::span<const std::string_view> paths, const Credential& credential,
@@ -290,7 +316,7 @@ void Node::ResolveEach(std::span<const std::string_view> paths, const Credential
   };
   const auto fail = [&](size_t i, std::errc error) { results[i] = std::unexpected(error); };
   RunBatch(superblock_, at_.get(), PathCall::kResolve, paths, credential, flags, Needs::kNothing,
-           answer, fail);
+           {}, answer, fail);
 }
 
 void Node::ReadEach(std::span<const std::string_view> paths,
@@ -329,7 +355,7 @@ void Node::ReadEach(std::span<const std::string_view> paths,
     return kOk;
   };
   const auto fail = [&](size_t i, std::errc error) { results[i] = std::unexpected(error); };
-  RunBatch(superblock_, at_.get(), PathCall::kOpen, paths, credential, flags, Needs::kRights,
+  RunBatch(superblock_, at_.get(), PathCall::kOpen, paths, credential, flags, Needs::kRights, {},
            answer, fail);
   reads.FinishAll();
 }

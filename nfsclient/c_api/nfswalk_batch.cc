@@ -1,9 +1,13 @@
 // The calls of nfswalk.h for many paths at once, and cancellations.
 
+#include <algorithm>
 #include <cstddef>
+#include <expected>
+#include <new>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,8 +29,11 @@ using nfswalk::c_binding::ResultOf;
 
 namespace {
 
-// `run(paths, values)` is a batch of OriginOf(from); `take(i, value)` stores a success. Returns how
-// many there are.
+// Paths at once: what they lead to stays in the processor's caches until it is stored.
+constexpr size_t kPartMax = 2048;
+
+// `run(begin, paths, values)` is a batch of OriginOf(from), of paths[begin] and the next ones;
+// `take(i, value)` stores a success. Returns how many there are.
 template <class Value, class From, class Run, class Take>
 ssize_t RunBatch(From* from, const char* const* paths, size_t count, unsigned flags, int* results,
                  Run run, Take take) {
@@ -36,13 +43,22 @@ ssize_t RunBatch(From* from, const char* const* paths, size_t count, unsigned fl
     if (paths[i] == nullptr) return -EFAULT;
   }
   return Guarded([&]() -> ssize_t {
-    const std::vector<std::string_view> names(paths, paths + count);
-    std::vector<Result<Value>> values(count);
-    run(std::span(names), std::span(values));
+    std::vector<std::string_view> names(std::min(count, kPartMax));
+    std::vector<Result<Value>> values(names.size());
     ssize_t found = 0;
-    for (size_t i = 0; i < count; ++i) {
-      results[i] = values[i] ? take(i, *values[i]) : ResultOf(values[i].error());
-      found += results[i] == 0;
+    for (size_t begin = 0; begin < count; begin += names.size()) {
+      const size_t part = std::min(names.size(), count - begin);
+      std::copy_n(paths + begin, part, names.begin());
+      try {
+        run(begin, std::span(names).first(part), std::span(values).first(part));
+      } catch (const std::bad_alloc&) {  // the parts before are done
+        std::fill_n(values.begin(), part, std::unexpected(std::errc::not_enough_memory));
+      }
+      for (size_t i = 0; i < part; ++i) {
+        int& result = results[begin + i];
+        result = values[i] ? take(begin + i, *values[i]) : ResultOf(values[i].error());
+        found += result == 0;
+      }
     }
     return found;
   });
@@ -55,7 +71,7 @@ ssize_t StatEach(From* from, const char* const* paths, size_t count,
   if (out == nullptr) return -EFAULT;
   return RunBatch<Attributes>(
       from, paths, count, flags, results,
-      [&](auto names, auto values) {
+      [&](size_t /*begin*/, auto names, auto values) {
         OriginOf(from)->StatEach(names, CredentialOrMounters(*ClientOf(from), credential), values,
                                  FlagsOf(flags));
       },
@@ -72,7 +88,7 @@ ssize_t ResolveEach(From* from, const char* const* paths, size_t count,
   if (out == nullptr) return -EFAULT;
   return RunBatch<std::unique_ptr<Node>>(
       from, paths, count, flags, results,
-      [&](auto names, auto values) {
+      [&](size_t /*begin*/, auto names, auto values) {
         OriginOf(from)->ResolveEach(names, CredentialOrMounters(*ClientOf(from), credential),
                                     values, FlagsOf(flags));
       },
@@ -95,10 +111,11 @@ ssize_t ReadEach(From* from, const char* const* paths, size_t count,
   }
   return RunBatch<size_t>(
       from, paths, count, flags, results,
-      [&](auto names, auto values) {
-        std::vector<std::span<std::byte>> into(count);
-        for (size_t i = 0; i < count; ++i)
-          into[i] = {static_cast<std::byte*>(buffers[i]), sizes[i]};
+      [&](size_t begin, auto names, auto values) {
+        std::vector<std::span<std::byte>> into(names.size());
+        for (size_t i = 0; i < into.size(); ++i) {
+          into[i] = {static_cast<std::byte*>(buffers[begin + i]), sizes[begin + i]};
+        }
         OriginOf(from)->ReadEach(names, into, CredentialOrMounters(*ClientOf(from), credential),
                                  values, FlagsOf(flags));
       },

@@ -229,6 +229,19 @@ TEST_P(Batches, OfALargeDirectoryListItToItsEnd) {
             40u);
 }
 
+TEST_P(Batches, OfCachedPathsWalkEachOnce) {
+  const std::vector<std::string> paths = Ends();
+  auto client = Mount(kLasting);
+  ASSERT_NE(client, nullptr);
+  (void)StatEach(*client, paths, root_);
+  const auto cached = StatEach(*client, paths, root_);
+  const Stats before = client->stats();
+  EXPECT_TRUE(StatEach(*client, paths, root_) == cached);
+  const Stats after = client->stats();
+  EXPECT_EQ(after.rpcs, before.rpcs);
+  EXPECT_LE(after.rcu_walks - before.rcu_walks, paths.size());
+}
+
 // What another client has changed meanwhile is seen after the caches' time.
 TEST_P(Batches, RevalidateWhatHasExpired) {
   MakeDirectory("d");

@@ -128,6 +128,28 @@ TEST_P(CApi, InvalidArgumentsAreRefusedWithoutEffect) {
   nfswalk_queue_destroy(nullptr);
 }
 
+// More than are taken to the library at once.
+TEST_P(CApi, ALongBatchKeepsTheOrderOfItsPaths) {
+  constexpr size_t kCount = 5000;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kCount; ++i) {
+    names.push_back(Path(i % 3 == 0 ? "missing" + std::to_string(i) : i % 3 == 1 ? "file" : ""));
+  }
+  std::vector<const char*> paths;
+  for (const std::string& name : names) paths.push_back(name.c_str());
+  std::vector<nfswalk_attributes> attributes(kCount);
+  std::vector<int> results(kCount, 1);
+  EXPECT_EQ(nfswalk_stat_each(client_, paths.data(), kCount, nullptr, 0, attributes.data(),
+                              results.data()),
+            static_cast<ssize_t>(kCount - (kCount + 2) / 3));
+  for (size_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(results[i], i % 3 == 0 ? -ENOENT : 0) << i;
+    if (i % 3 != 0) {
+      ASSERT_EQ(S_ISDIR(attributes[i].mode), i % 3 == 2) << i;
+    }
+  }
+}
+
 TEST_P(CApi, InvalidArgumentsOfNodesAndDirectoriesAreRefusedWithoutEffect) {
   nfswalk_space space;
   nfswalk_directory* directory = nullptr;
