@@ -16,7 +16,6 @@ from typing import NamedTuple
 from make_tree import make_tree
 
 # As bench/measure/turns.h.
-_SHARE_MIN = 0.95
 _PART_THAT_COUNTS = 2
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _NO_WORK = "ninja: no work to do."
@@ -120,20 +119,19 @@ class _Places:
 
     def make(self, edges):
         """Builds the tree on the tmpfs, copies it to the export, mounts that and reads it once."""
-        make_tree(self._local / "tree", edges)
-        _run(self._binaries / "ninja", "--quiet", cwd=self._local / "tree")
-        _run("cp", "-a", self._local / "tree", self._export)
+        make_tree(self._local, edges)
+        _run(self._binaries / "ninja", "--quiet", cwd=self._local)
+        _run("cp", "-a", f"{self._local}/.", self._export)
         self._mount(self._mounts[0])
         self.build("mount", False, 1)
 
     def check(self):
         """Touches files: through the mount and the walker, ninja must want to run what it wants to on the tmpfs."""
         wanted = []
-        for tree in (self._local / "tree", self._export / "tree"):
+        for tree in (self._local, self._export):
             for file in ("src/part00/module000/file00.c", "src/part00/module000/private.h"):
                 os.utime(tree / file)
-        (self._local / "tree/out/src/part00/module000.a").unlink()
-        (self._export / "tree/out/src/part00/module000.a").unlink()
+            (tree / "out/src/part00/module000.a").unlink()
         for place, walker in (("tmpfs", False), ("new mount", False), ("new mount", True)):
             with self._at(place, walker) as (directory, variables):
                 wanted.append(_run(self._binaries / "ninja", "-n", "-v", cwd=directory, env=variables))
@@ -161,11 +159,11 @@ class _Places:
         directory = {"tmpfs": self._local, "mount": self._mounts[0], "new mount": self._mounts[1]}[place]
         variables = dict(os.environ)
         if walker:
-            variables |= {"NINJA_NFSWALK_URL": self._url, "NINJA_NFSWALK_ROOT": str(directory)}
+            variables["NINJA_NFSWALK_URL"] = self._url
         if place == "new mount":
             self._mount(directory)
         try:
-            yield directory / "tree", variables
+            yield directory, variables
         finally:
             if place == "new mount":
                 _run("fusermount3", "-u", directory)
@@ -179,8 +177,8 @@ class _Places:
 class _Turns:
     """The undisturbed turns of each row, interleaved; as bench/measure/turns.h."""
 
-    def __init__(self, repetitions):
-        self._repetitions = repetitions
+    def __init__(self, repetitions, share_min):
+        self._repetitions, self._share_min = repetitions, share_min
         self._counted = {row.name: [] for row in _ROWS}
         self._disturbed = dict.fromkeys(self._counted, 0)
 
@@ -195,7 +193,7 @@ class _Turns:
                 if not self._wants(row.name):
                     continue
                 turn = places.build(row.place, row.walker, row.build)
-                if turn[2] >= _SHARE_MIN:
+                if turn[2] >= self._share_min:
                     self._counted[row.name].append(turn)
                 else:
                     self._disturbed[row.name] += 1
@@ -206,7 +204,7 @@ class _Turns:
             row = {"bench": "ninja", "row": name, "turns": len(counted), "repeated": self._disturbed[name]}
             if len(counted) * _PART_THAT_COUNTS < self._repetitions:
                 row["disturbed"] = (f"other work on the machine: only {len(counted)} of "
-                                    f"{len(counted) + self._disturbed[name]} turns got 95 % of it")
+                                    f"{len(counted) + self._disturbed[name]} turns got {self._share_min:.0%} of it")
             else:
                 for number, figure in enumerate(("whole_s", "stats_s")):
                     values = [turn[number] for turn in counted]
@@ -236,10 +234,12 @@ def main():
     parser.add_argument("binaries", type=pathlib.Path, help="the directory of ninja and nfswalk")
     parser.add_argument("--edges", type=int, default=50_000)
     parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--share", type=float, default=0.95,
+                        help="of the machine, that a turn must get to count [%(default)s]; less is for trials")
     parser.add_argument("--version", type=int, choices=[3, 4], default=3)
     parser.add_argument("--json", type=pathlib.Path, help="gets the rows")
     options = parser.parse_args()
-    turns = _Turns(options.repetitions)
+    turns = _Turns(options.repetitions, options.share)
     try:
         with _Places(options.binaries, options) as places:
             places.make(options.edges)
@@ -250,7 +250,8 @@ def main():
         return 1
     rows = {row["row"]: row for row in turns.rows()}
     if options.json:
-        facts = {"bench": "ninja", "edges": options.edges, "version": options.version}
+        facts = {"bench": "ninja", "edges": options.edges, "version": options.version,
+                 "share_min": options.share}
         options.json.write_text("".join(json.dumps({**facts, **row}) + "\n" for row in rows.values()), "utf-8")
     _show(rows)
     return 0

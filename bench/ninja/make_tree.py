@@ -32,7 +32,7 @@ def _make_module(root, number, edges):
 
 
 def make_tree(root, edges):
-    """Below `root`, which must not exist."""
+    """Below `root`."""
     (root / "include").mkdir(parents=True)
     (root / "include/config.h").touch()
     modules = range(0, edges, _SOURCES_MAX + 1)

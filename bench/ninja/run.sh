@@ -34,7 +34,7 @@ fi
 make_library() {
   cd "$root"
   bazel build -c opt --noshow_progress //:dist </dev/null >&2
-  tar xzf bazel-bin/nfswalk-*.tar.gz --strip-components=1 -C "$made"
+  tar xzf "$(bazel info -c opt bazel-bin 2>/dev/null)"/nfswalk-*.tar.gz --strip-components=1 -C "$made"
 }
 
 make_ninja() {
