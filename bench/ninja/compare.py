@@ -92,7 +92,7 @@ class _MachineShare:
         """1 - (processor time of others + stolen time) / (processors x time)."""
         seconds, ours_s, unused_s = (now - then for now, then in zip(self._sample(), self._start))
         all_s = seconds * os.cpu_count()
-        return min(1, 1 - (all_s - unused_s - ours_s - _TICK_S) / all_s)
+        return min(1, max(0, 1 - (all_s - unused_s - ours_s - _TICK_S) / all_s))
 
 
 class _Places:
@@ -180,11 +180,11 @@ class _Turns:
     def __init__(self, repetitions, share_min):
         self._repetitions, self._share_min = repetitions, share_min
         self._counted = {row.name: [] for row in _ROWS}
-        self._disturbed = dict.fromkeys(self._counted, 0)
+        self._disturbed = {row.name: [] for row in _ROWS}  # the share that each got
 
     def _wants(self, name):
         counted = len(self._counted[name])
-        return counted < self._repetitions and counted + self._disturbed[name] < 2 * self._repetitions
+        return counted < self._repetitions and counted + len(self._disturbed[name]) < 2 * self._repetitions
 
     def run(self, places):
         """All rounds."""
@@ -196,15 +196,17 @@ class _Turns:
                 if turn[2] >= self._share_min:
                     self._counted[row.name].append(turn)
                 else:
-                    self._disturbed[row.name] += 1
+                    self._disturbed[row.name].append(turn[2])
 
     def rows(self):
         """As JSON, by name."""
         for name, counted in self._counted.items():
-            row = {"bench": "ninja", "row": name, "turns": len(counted), "repeated": self._disturbed[name]}
+            disturbed = self._disturbed[name]
+            row = {"bench": "ninja", "row": name, "turns": len(counted), "repeated": len(disturbed)}
             if len(counted) * _PART_THAT_COUNTS < self._repetitions:
                 row["disturbed"] = (f"other work on the machine: only {len(counted)} of "
-                                    f"{len(counted) + self._disturbed[name]} turns got {self._share_min:.0%} of it")
+                                    f"{len(counted) + len(disturbed)} turns got {self._share_min:.0%} of it, "
+                                    f"the best of the others {max(disturbed):.0%}")
             else:
                 for number, figure in enumerate(("whole_s", "stats_s")):
                     values = [turn[number] for turn in counted]
