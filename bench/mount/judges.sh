@@ -3,7 +3,8 @@
 # pass-through of FUSE over that (passthrough_ll.c of libfuse3-dev, with all its caches):
 #   bench/mount/judges.sh [-b NFSWALK] [-t TURNS] [-n FILES]
 # NFSWALK: the command, bazel-bin/nfsclient/cli/nfswalk, built optimized. TURNS [7]: of each on each, in turn. FILES
-# [10000]: of the trees; a fifth of them of fio. As root, with what third_party/install.sh work installs.
+# [5000]: of the trees, a fifth of them of fio; the pass-through keeps a descriptor for each name. As root, with what
+# third_party/install.sh work installs.
 #   fio     filestat, filecreate and filedelete: mean microseconds a file (stat; create; unlink)
 #   ninja   -d stats, a build with nothing to do: microseconds a stat; milliseconds of the whole
 #   git     GIT_TRACE2_PERF of git status: milliseconds of the index's refresh, of the search for untracked files, and of
@@ -114,6 +115,7 @@ served() {
   # shellcheck disable=SC2046
   gcc -O2 -o "$WORK/passthrough_ll" /usr/share/doc/libfuse3-dev/examples/passthrough_ll.c \
     $(pkg-config --cflags --libs fuse3) 2>"$WORK/gcc" || { cat "$WORK/gcc" >&2; return 2; }
+  ulimit -n "$(ulimit -Hn)"  # it keeps a descriptor for each file
   "$WORK/passthrough_ll" -o "source=$WORK/export,cache=always,timeout=3600" "$WORK/through"
   for subject in "${subjects[@]:2}"; do
     mkdir "$WORK/$subject"
@@ -140,13 +142,13 @@ if [ "${1-}" = --served ]; then
 fi
 
 nfswalk=$here/../../bazel-bin/nfsclient/cli/nfswalk
-TURNS=7 FILES=10000
+TURNS=7 FILES=5000
 while getopts b:t:n: option; do
   case $option in
     b) nfswalk=$OPTARG ;;
     t) TURNS=$OPTARG ;;
     n) FILES=$OPTARG ;;
-    *) sed -n '2,12s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
+    *) sed -n '2,13s/^# //p' "${BASH_SOURCE[0]}" >&2; exit 2 ;;
   esac
 done
 copy=$(mktemp -d)
