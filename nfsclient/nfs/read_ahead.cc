@@ -104,10 +104,9 @@ std::shared_ptr<ReadAhead::Piece> ReadAhead::FindFinished(const Source& source,
       return nullptr;
     }
   }
+  const bool has_come = piece->state == Piece::State::kFinished && !piece->failed;
   lock.unlock();
-  if (piece->state == Piece::State::kFinished && !piece->failed && piece->IsUsable(source)) {
-    return piece;
-  }
+  if (has_come && piece->IsUsable(source)) return piece;
   DropAll();
   return nullptr;
 }
