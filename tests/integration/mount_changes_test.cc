@@ -88,9 +88,9 @@ TEST_P(MountChangesTest, OfAnOpenFileAreSeenOnceTheTimeoutsHaveExpired) {
       {"opened", O_RDONLY},  // its attributes come with GETATTR
       {"found", O_PATH},     // with LOOKUP
   };
+  for (const auto& [name, flags] : flags_of) File(name, "text");
   Mount("actimeo=1");
   for (const auto& [name, flags] : flags_of) {
-    File(name, "text");
     const Descriptor file(open(At(name).c_str(), flags | O_CLOEXEC));
     const auto size = [&] {
       struct stat found{};
