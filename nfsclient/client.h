@@ -174,7 +174,6 @@ class File final {
   File& operator=(const File&) = delete;
 
   // PRead and PWrite: invalid_argument if the offset, or the end, is above kFileBytesMax.
-  //
   // Reads until `into` is full or the file ends; bad_file_descriptor without kMayRead. A sequential
   // reader is read ahead of, up to 4 MiB; what another client writes may be missing for acregmin.
   [[nodiscard]] Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes);
@@ -223,9 +222,10 @@ class File final {
   [[nodiscard]] Result<std::optional<LockConflict>> TestLock(uint64_t owner, LockType type,
                                                              uint64_t offset_bytes,
                                                              uint64_t length_bytes) const;
-  // As of the last reply of any call about the file, with the size that writes gave it since. All 0
-  // in the child of a fork(2).
+  // As of the last reply about the file, with the size of what was written; all 0 after fork(2).
   Attributes attributes() const;
+  // The same, if the caches vouch for the size; the times may be older than what was written.
+  std::optional<Attributes> cached_attributes() const;
 
  private:
   friend class Node;

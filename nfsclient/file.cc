@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "nfsclient/client.h"
@@ -12,6 +13,7 @@
 #include "nfsclient/nfs/change.h"
 #include "nfsclient/nfs/dirty_data.h"
 #include "nfsclient/protocol/call_deadline.h"
+#include "rcu/coarse_clock.h"
 #include "rcu/fork.h"
 #include "rcu/sync_point.h"
 
@@ -67,7 +69,8 @@ Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {
                             : nullptr;
   if (retained == nullptr) return ReadSequentially(into, offset_bytes);
   const uint64_t read = retained->BeginRead();
-  const auto count = Read(into, offset_bytes);
+  const bool has_all = retained->HasAll(read, offset_bytes, into.size());
+  const auto count = has_all ? Result<size_t>(0) : Read(into, offset_bytes);
   const size_t shown = retained->EndRead(read, into, offset_bytes, count.value_or(0));
   return count ? Result<size_t>(shown) : count;
 }
@@ -243,6 +246,13 @@ Result<Attributes> File::SetAttributesOf(const SetAttributes& attributes) {
 }
 
 bool File::is_unchanged() const { return state_->is_unchanged; }
+
+std::optional<Attributes> File::cached_attributes() const {
+  const bool is_valid =
+      !rcu::InForkedChild() &&
+      nfs::AttributesFresh(*state_->inode, rcu::CoarseNowNs(), icache::kInvalidChange);
+  return is_valid ? std::optional(attributes()) : std::nullopt;
+}
 
 Attributes File::attributes() const {
   Attributes attributes;

@@ -128,14 +128,14 @@ Result<Attributes> Node::Create(std::string_view path, uint32_t mode, bool exclu
   if (exclusive) {
     return CreateAt(superblock_, at_.get(), path, false, credential,
                     [&](auto& directory, const std::string& name, const Credential& who) {
-                      return nfs::CreateFile(superblock_, directory, name, mode, who);
+                      return nfs::CreateFile(superblock_, directory, name, true, mode, who);
                     });
   }
   return FindOrCreate<Attributes>(
       superblock_, RequestOfName(superblock_, at_.get(), PathCall::kCreate, path), credential,
       [&](RefWalk& walk) { return Existing(superblock_, walk); },
       [&](RefWalk& walk) {
-        return nfs::CreateFile(superblock_, walk.position(), walk.last(), mode,
+        return nfs::CreateFile(superblock_, walk.position(), walk.last(), false, mode,
                                walk.credential()->key());
       });
 }

@@ -23,11 +23,17 @@ constexpr uint32_t kOwnerMayWrite = 0200;
 
 std::errc ErrorOf(const auto& result) { return result ? std::errc{} : result.error(); }
 
-// An empty file of the export under a name of its own, removed unless Finish() is reached.
+// A file or link of the export that will be `name`, removed unless Finish() is reached.
 class UnfinishedExportFile {
  public:
-  UnfinishedExportFile(Node& directory, const Credential& credential)
-      : directory_(directory), credential_(credential), unfinished_([this] { Remove(); }) {}
+  // `at_once`: it has its name before it is whole, as nobody else sees the directory yet.
+  UnfinishedExportFile(Node& directory, std::string name, bool at_once,
+                       const Credential& credential)
+      : directory_(directory),
+        final_name_(std::move(name)),
+        at_once_(at_once),
+        credential_(credential),
+        unfinished_([this] { Remove(); }) {}
   ~UnfinishedExportFile() {
     const auto changing = Unfinished::BeginChange();
     unfinished_.Forget();
@@ -36,12 +42,12 @@ class UnfinishedExportFile {
   UnfinishedExportFile(const UnfinishedExportFile&) = delete;
   UnfinishedExportFile& operator=(const UnfinishedExportFile&) = delete;
 
-  // `make(name)` makes the file or link under a free name.
+  // `make(name)` makes it under a free name.
   template <typename Make>
   std::errc Create(Make make) {
     const auto changing = Unfinished::BeginChange();
     for (int tries = 0; tries < kNamesTried; ++tries) {
-      const std::string name = UnfinishedName();
+      const std::string name = at_once_ && tries == 0 ? final_name_ : UnfinishedName();
       const std::errc error = make(name);
       if (error == std::errc::file_exists) continue;
       if (error == std::errc{}) name_ = name;
@@ -49,9 +55,11 @@ class UnfinishedExportFile {
     }
     return std::errc::file_exists;
   }
-  std::errc Finish(const std::string& name) {
+  std::errc Finish() {
     const auto changing = Unfinished::BeginChange();
-    const std::errc error = directory_.Rename(name_, directory_, name, credential_);
+    std::errc error{};
+    if (name_ != final_name_)
+      error = directory_.Rename(name_, directory_, final_name_, credential_);
     if (error == std::errc{}) name_.clear();
     return error;
   }
@@ -65,6 +73,8 @@ class UnfinishedExportFile {
   }
 
   Node& directory_;
+  const std::string final_name_;
+  const bool at_once_;
   const Credential& credential_;
   std::string name_;  // changed within a BeginChange()
   Unfinished unfinished_;
@@ -231,7 +241,7 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   const auto reader = settings_.source.Open(entry.path);
   if (!reader) return session_.Fail(entry.path, reader.error());
   if (const std::errc error = CheckReplaceable(place); error != std::errc{}) return fail(error);
-  UnfinishedExportFile unfinished(node, who);
+  UnfinishedExportFile unfinished(node, place.name, place.directory->is_new(), who);
   // Its owner's alone until it is whole, as a new directory is anyway.
   const SetAttributes at_end = FinalAttributes(entry.attributes);
   const bool is_hidden =
@@ -261,7 +271,7 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   }
   error = file->Sync();
   if (error == std::errc{} && !is_hidden) error = ErrorOf(file->SetAttributesOf(at_end));
-  if (error == std::errc{}) error = unfinished.Finish(place.name);
+  if (error == std::errc{}) error = unfinished.Finish();
   if (error != std::errc{}) return fail(error);
   Report(entry, place.path, offset_bytes);
 } catch (const std::bad_alloc&) {
@@ -275,12 +285,12 @@ void ExportCopy::CopyLink(const TreeEntry& entry, const Place& place) try {
   const auto text = settings_.source.ReadLink(entry.path);
   if (!text) return session_.Fail(entry.path, text.error());
   std::errc error = CheckReplaceable(place);
-  UnfinishedExportFile unfinished(node, who);
+  UnfinishedExportFile unfinished(node, place.name, place.directory->is_new(), who);
   if (error == std::errc{}) {
     error = unfinished.Create(
         [&](const std::string& name) { return ErrorOf(node.MakeSymlink(*text, name, who)); });
   }
-  if (error == std::errc{}) error = unfinished.Finish(place.name);
+  if (error == std::errc{}) error = unfinished.Finish();
   if (error != std::errc{}) return session_.FailLocally(entry.path, place.path, error);
   Report(entry, place.path, text->size());
 } catch (const std::bad_alloc&) {

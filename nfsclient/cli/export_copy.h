@@ -1,11 +1,12 @@
 // export_copy: files that are written to an export: cp to a URL.
 //
-// A file is written under another name, ".nfswalk-" and six letters, and renamed when it is whole.
+// A file is written under another name, ".nfswalk-" and six letters, and renamed when it is whole;
+// not in a directory that the copy makes, which is its owner's alone until all in it is whole.
 // Nothing that the source says leads out of the place that the user named: names are single
 // components, directories are held by nodes, and below that place links are replaced, never
 // followed.
 //
-// Durability: a file's data is on the server's stable storage before it has its name.
+// Durability: a file's data is on the server's stable storage before others see its name.
 //
 // Thread safety: one thread, as Session; files are copied by the CopyThreads.
 #ifndef NFSWALK_NFSCLIENT_CLI_EXPORT_COPY_H_

@@ -31,7 +31,17 @@ std::errc ReplyAttributes(const Try& attempt, fuse_ino_t number) {
   return {};
 }
 
-void GetAttributes(fuse_req_t request, fuse_ino_t number, fuse_file_info*) {
+// Comes with an open file only from a read(2) within the kernel, which wants the size: that takes
+// no write-back, of which the next stat(2) will ask.
+void GetAttributes(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
+  const OpenFile* const open = info != nullptr ? &Handles<OpenFile>::At(*info) : nullptr;
+  if (open != nullptr && open->written) {
+    if (const auto known = open->file->cached_attributes()) {
+      const struct stat stat = StatOf(*known);
+      fuse_reply_attr(request, &stat, 0);
+      return;
+    }
+  }
   AnswerCached(request, [number](const Try& attempt) { return ReplyAttributes(attempt, number); });
 }
 

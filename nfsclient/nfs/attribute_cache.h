@@ -40,18 +40,19 @@ inline uint64_t LifetimeNs(const icache::Inode& inode) {
   return inode.lifetime_s.load(std::memory_order_relaxed) * uint64_t{1'000'000'000};
 }
 
-// True if the attributes have neither timed out nor been marked invalid. The interval is half open:
+// True if the attributes have neither timed out nor been marked invalid by one of `bits`, of which
+// kInvalidDirty may be left out: they are the server's then. The interval is half open:
 // a lifetime of 0 is always expired, and so is a clock before its start (ATTR-1). Acquire:
 // a reader that sees an update make the attributes fresh sees what the update changed: attributes,
 // change id, access epoch, kInvalidData.
-inline bool AttributesFresh(const icache::Inode& inode, uint64_t now_ns) {
+inline bool AttributesFresh(const icache::Inode& inode, uint64_t now_ns,
+                            uint8_t bits = icache::kInvalidChange | icache::kInvalidDirty) {
   const uint64_t read_at_ns =
       inode.read_at_ns.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint8_t invalid =
       inode.invalid.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint64_t age = now_ns - read_at_ns;           // wraps if `now` is before
-  return age < LifetimeNs(inode) &&
-         (invalid & (icache::kInvalidChange | icache::kInvalidDirty)) == 0;
+  return age < LifetimeNs(inode) && (invalid & bits) == 0;
 }
 
 // True if Inode::invalid has one of `bits`. Acquire: a reader that sees a bit sees what it was set

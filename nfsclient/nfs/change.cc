@@ -10,6 +10,7 @@
 #include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/silly_rename.h"
 #include "nfsclient/nfs/splice.h"
+#include "nfsclient/protocol/newly_created.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
@@ -104,6 +105,10 @@ uint64_t TakeInChange(Superblock& superblock, ForChange* lock, Inode& directory,
   const uint64_t change_id = UpdateAfterOwnChange(superblock, directory, wcc, stamp, outcome);
   if (lock != nullptr) lock->EndTurn();
   return change_id;
+}
+
+protocol::CreateMode HowToCreate(bool exclusive) {
+  return exclusive ? protocol::CreateMode::kGuarded : protocol::CreateMode::kUnchecked;
 }
 
 // For AddName(): nobody needs the inode.
@@ -350,10 +355,10 @@ std::optional<std::errc> RenameBetween(Superblock& superblock, const KnownName& 
 }  // namespace
 
 std::expected<Attributes, std::errc> CreateFile(Superblock& superblock, DentryRef& directory,
-                                                std::string_view name, uint32_t mode,
-                                                const Credential& credential) {
+                                                std::string_view name, bool exclusive,
+                                                uint32_t mode, const Credential& credential) {
   return AddName(superblock, directory, name, credential, [&](const auto& handle) {
-    return superblock.protocol->Create(handle, name, protocol::CreateMode::kGuarded,
+    return superblock.protocol->Create(handle, name, HowToCreate(exclusive),
                                        SetAttributes{.mode = mode}, credential);
   });
 }
@@ -362,14 +367,11 @@ std::expected<CreatedFile, std::errc> CreateOpenFile(Superblock& superblock, Den
                                                      std::string_view name, bool exclusive,
                                                      uint32_t mode, bool read, bool write,
                                                      const Credential& credential) {
-  // Version 3 would give an existing file the new one's mode.
-  const auto how = exclusive || !superblock.protocol->opens_by_name()
-                       ? protocol::CreateMode::kGuarded
-                       : protocol::CreateMode::kUnchecked;
+  const SetAttributes attributes{.mode = mode};
   std::unique_ptr<protocol::OpenState> state;
   std::expected<OpenInode, std::errc> open = std::unexpected(std::errc{});
   const auto send = [&](const protocol::FileHandle& handle) -> protocol::CreateReply {
-    auto reply = superblock.protocol->CreateOpen(handle, name, how, SetAttributes{.mode = mode},
+    auto reply = superblock.protocol->CreateOpen(handle, name, HowToCreate(exclusive), attributes,
                                                  read, write, credential);
     state = std::move(reply.state);
     // Another client has made something else of the name: looked up (NAME-26).
@@ -382,6 +384,12 @@ std::expected<CreatedFile, std::errc> CreateOpenFile(Superblock& superblock, Den
       superblock, directory, name, credential, send,
       [&](icache::InodeRef inode) { open = OpenInode::Register(superblock, std::move(inode)); });
   if (!made) return std::unexpected(made.error());
+  // Version 3 does not tell whether it has made the file, and has not checked the rights to
+  // another.
+  if (!exclusive && !superblock.protocol->opens_by_name() &&
+      !protocol::LooksNewlyCreated(*made, FileType::kRegular, attributes, credential)) {
+    return std::unexpected(std::errc::file_exists);
+  }
   if (!open && open.error() == std::errc{}) {
     vfs::PaddedName padded(name, directory.get());
     auto child = LookupChild(superblock, directory, padded.name(), credential, LookupIntent::kWalk);

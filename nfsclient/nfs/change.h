@@ -24,9 +24,10 @@ namespace nfswalk::nfs {
 using protocol::Attributes;
 using sunrpc_auth::Credential;
 
+// `exclusive`: file_exists if the name exists; else the file that has it is the result.
 std::expected<Attributes, std::errc> CreateFile(Superblock& superblock, vfs::DentryRef& directory,
-                                                std::string_view name, uint32_t mode,
-                                                const Credential& credential);
+                                                std::string_view name, bool exclusive,
+                                                uint32_t mode, const Credential& credential);
 // A file made or found under the name, and open.
 struct CreatedFile {
   Attributes attributes;
@@ -34,8 +35,9 @@ struct CreatedFile {
   std::unique_ptr<protocol::OpenState> state;
 };
 // `exclusive`: file_exists if the name exists, by the verifier of EXCLUSIVE (RFC 1813 3.3.8) or
-// EXCLUSIVE4 (RFC 7530 16.16), then SETATTR of the mode. Else file_exists if it does in version 3,
-// or is not a regular file's; version 4 opens what is there in the same OPEN.
+// EXCLUSIVE4 (RFC 7530 16.16), then SETATTR of the mode. Else file_exists if the name is not a
+// regular file's, or, in version 3, the file found does not look new; version 4 opens what is there
+// in the same OPEN.
 std::expected<CreatedFile, std::errc> CreateOpenFile(Superblock& superblock,
                                                      vfs::DentryRef& directory,
                                                      std::string_view name, bool exclusive,

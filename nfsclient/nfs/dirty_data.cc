@@ -1,6 +1,7 @@
 #include "nfsclient/nfs/dirty_data.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
 #include <new>
@@ -27,6 +28,7 @@ constexpr size_t kUnderWayMax = 16;
 constexpr size_t kPartialMax = 64;
 constexpr size_t kLeastBufferBytes = 4096;
 constexpr size_t kBufferGrowth = 4;
+constexpr size_t kPageBytes = 4096;
 
 // An error of the caller's and not of the data, which stays dirty: its own Deadline, that it was
 // canceled, and memory.
@@ -166,15 +168,6 @@ void DirtyData::Insert(uint64_t offset_bytes, Extent extent) {
   }
 }
 
-DirtyData::Extents::iterator DirtyData::FirstOverlap(uint64_t begin) {
-  auto at = extents_.upper_bound(begin);
-  if (at != extents_.begin()) {
-    const auto before = std::prev(at);
-    if (before->first + before->second.size > begin) return before;
-  }
-  return at;
-}
-
 // Leaves no extent in [begin, end) that `context` may not replace.
 std::errc DirtyData::MakeRoom(uint64_t begin, uint64_t end, const OpenContext& context) {
   for (auto at = FirstOverlap(begin); at != extents_.end() && at->first < end;) {
@@ -238,9 +231,45 @@ void DirtyData::Cut(Extents::iterator at, uint64_t begin, uint64_t end) {
   extents_.erase(at);
 }
 
+// Whether both may go out in one WRITE. A hole of less than a page between them is written, too,
+// where it is behind the end of the file: it reads as zeros anyway (nfs_can_extend_write()).
+bool DirtyData::CanJoin(Extents::const_iterator extent, Extents::const_iterator next) const {
+  const auto& [offset, first] = *extent;
+  const auto& [next_offset, second] = *next;
+  if (second.state != State::kDirty || second.context != first.context ||
+      second.stability != first.stability ||
+      next_offset + second.size - offset > superblock_.limits.write_bytes_max) {
+    return false;
+  }
+  const uint64_t end = offset + first.size;
+  if (next_offset == end) return true;
+  if (next_offset - end >= kPageBytes || superblock_.locks.HasAny(*inode_)) return false;
+  const auto server_end = KnownServerEnd();
+  return server_end && *server_end <= end;
+}
+
+// What lacks memory stays as it is.
+void DirtyData::JoinDirty() try {
+  static constexpr std::array<std::byte, kPageBytes> kZeros{};
+  for (auto at = dirty_.begin(); at != dirty_.end();) {
+    const auto extent = extents_.find(*at);
+    const auto next = std::next(extent);
+    if (next == extents_.end() || !CanJoin(extent, next)) {
+      ++at;
+      continue;
+    }
+    const uint64_t end = extent->first + extent->second.size;
+    if (next->first > end) Extend(extent->second, std::span(kZeros).first(next->first - end));
+    Extend(extent->second, next->second.bytes());
+    Cut(next, next->first, next->first + next->second.size);
+  }
+} catch (const std::bad_alloc&) {
+}
+
 std::errc DirtyData::SendFull() {
   const size_t piece = superblock_.limits.write_bytes_max;
   if (dirty_bytes_ < piece && dirty_.size() <= kPartialMax) return {};
+  if (dirty_.size() > kPartialMax) JoinDirty();
   const bool all = dirty_.size() > kPartialMax;
   for (auto at = dirty_.begin(); at != dirty_.end();) {
     const auto extent = extents_.find(*at++);
@@ -370,6 +399,7 @@ void DirtyData::DropCommitted() {
 
 std::errc DirtyData::Flush(Until until) {
   DropCommitted();
+  JoinDirty();
   for (;;) {
     // FLUSH_COND_STABLE: one WRITE needs no COMMIT.
     if (until == Until::kCommitted && live_ == 1 && dirty_.size() == 1) {
@@ -483,45 +513,6 @@ void DirtyData::UpdateInode() {
   }
   UpdateAfterOwnChange(superblock_, *inode_, wcc, *std::exchange(since_, {}));
   if (dirty_.empty()) SetInvalid(*inode_, icache::kInvalidDirty, false);
-}
-
-// The end of the extents that a READ shows. Preconditions: mutex_.
-uint64_t DirtyData::EndFor(uint64_t read) {
-  for (auto at = extents_.rbegin(); at != extents_.rend(); ++at) {
-    if (at->second.IsShownBy(read)) return at->first + at->second.size;
-  }
-  return 0;
-}
-
-uint64_t DirtyData::end_bytes() {
-  const std::lock_guard lock(mutex_);
-  return EndFor(reads_begun_ + 1);
-}
-
-uint64_t DirtyData::BeginRead() {
-  const std::lock_guard lock(mutex_);
-  ++reads_;
-  return ++reads_begun_;
-}
-
-size_t DirtyData::EndRead(uint64_t read, std::span<std::byte> into, uint64_t offset_bytes,
-                          size_t count_bytes) {
-  const std::lock_guard lock(mutex_);
-  uint64_t end = std::min(EndFor(read), offset_bytes + into.size());
-  if (end > offset_bytes + count_bytes) {
-    std::ranges::fill(into.subspan(count_bytes, end - offset_bytes - count_bytes), std::byte{0});
-    count_bytes = end - offset_bytes;
-  }
-  end = offset_bytes + count_bytes;
-  for (auto at = FirstOverlap(offset_bytes); at != extents_.end() && at->first < end; ++at) {
-    if (!at->second.IsShownBy(read)) continue;
-    const uint64_t first = std::max(at->first, offset_bytes);
-    const uint64_t last = std::min(at->first + at->second.size, end);
-    std::memcpy(into.data() + (first - offset_bytes),
-                at->second.bytes().data() + (first - at->first), last - first);
-  }
-  --reads_;
-  return count_bytes;
 }
 
 std::errc FlushDirtyData(Superblock& superblock, Inode& inode, DirtyData::Until until) {

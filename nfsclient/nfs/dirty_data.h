@@ -85,6 +85,8 @@ class DirtyData {
   // Brackets a READ, whose number BeginRead() returns: what is retained when it begins is there at
   // its end.
   uint64_t BeginRead();
+  // Whether the server has nothing to add: all is shown here, or lies behind the file's end there.
+  bool HasAll(uint64_t read, uint64_t offset_bytes, size_t size_bytes);
   // Shows in `into`, of which the server filled `count_bytes`, what it does not know. Returns the
   // bytes that are valid then.
   size_t EndRead(uint64_t read, std::span<std::byte> into, uint64_t offset_bytes,
@@ -133,6 +135,9 @@ class DirtyData {
 
   DirtyData(Superblock& superblock, icache::Inode& inode);
 
+  // The size that the file has on the server, where the caches vouch for it.
+  std::optional<uint64_t> KnownServerEnd() const;
+
   // [locked], all of them but FirstOverlap() and EndFor().
   size_t WriteChunk(std::span<const std::byte> data, uint64_t offset_bytes,
                     const std::shared_ptr<const OpenContext>& context, std::errc& error);
@@ -140,6 +145,8 @@ class DirtyData {
   void Insert(uint64_t offset_bytes, Extent extent);
   std::errc MakeRoom(uint64_t begin, uint64_t end, const OpenContext& context);
   void Cut(Extents::iterator at, uint64_t begin, uint64_t end);
+  bool CanJoin(Extents::const_iterator extent, Extents::const_iterator next) const;
+  void JoinDirty();
   std::errc SendFull();
   std::errc Start(Extents::iterator at);
   std::errc FinishOldest();

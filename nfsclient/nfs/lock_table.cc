@@ -78,6 +78,13 @@ std::optional<LockTable::Conflict> LockTable::FindConflict(const icache::Inode& 
   return FindConflict(bucket, {&inode, owner}, wanted);
 }
 
+bool LockTable::HasAny(const icache::Inode& inode) {
+  Bucket& bucket = BucketOf(inode);
+  const std::lock_guard lock(bucket.mutex);
+  const auto at = bucket.held.lower_bound({&inode, 0});
+  return at != bucket.held.end() && at->first.first == &inode;
+}
+
 uint64_t LockTable::Changes(const icache::Inode& inode) {
   Bucket& bucket = BucketOf(inode);
   const std::lock_guard lock(bucket.mutex);

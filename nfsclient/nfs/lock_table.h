@@ -82,6 +82,9 @@ class LockTable {
   std::optional<Conflict> FindConflict(const icache::Inode& inode, uint64_t owner,
                                        const protocol::RangeLock& wanted);
 
+  // Whether any owner has one of `inode`, or may be about to.
+  bool HasAny(const icache::Inode& inode);
+
   // Counts changes to the locks of `inode`, and perhaps of others.
   uint64_t Changes(const icache::Inode& inode);
   // Waits until Changes() is not `seen`, or `until`, or the thread's time is over. `blocker`: the

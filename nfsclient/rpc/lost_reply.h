@@ -43,14 +43,10 @@
 #include <string_view>
 #include <system_error>
 
+#include "nfsclient/protocol/newly_created.h"
 #include "nfsclient/protocol/protocol.h"
 
 namespace nfswalk::protocol {
-
-// Returns whether `found` are the attributes of an object of `type` that `credential` has just
-// created with the `requested` attributes.
-bool LooksNewlyCreated(const Attributes& found, FileType type, const SetAttributes& requested,
-                       const Credential& credential);
 
 // find_outcome() of the calls that create. `check(found)` returns kOk if the object found under the
 // name is the one created, file_exists if not, or the error that prevents an answer.

@@ -350,8 +350,8 @@ TEST_F(Calls, TransfersThatEndBehindTheLargestOffsetAreRefused) {
     SCOPED_TRACE(std::to_string(offset) + " + " + std::to_string(size));
     const uint64_t sent = client_->stats().rpcs;
     const auto written = (*writer)->PWrite(std::span(data).first(size), offset);
-    const auto read = (*reader)->PRead(std::span(data).first(size), offset);
     EXPECT_EQ((*writer)->Sync(), kOk);
+    const auto read = (*reader)->PRead(std::span(data).first(size), offset);
     EXPECT_EQ(written ? kOk : written.error(), error);
     EXPECT_EQ(read ? kOk : read.error(), error);
     EXPECT_EQ(client_->stats().rpcs - sent, error == kOk && size > 0 ? 2u : 0u);

@@ -212,6 +212,133 @@ TEST_P(WriteBack, DataGoesOutWithTheCredentialThatWroteIt) {
   EXPECT_EQ(Stable(), Text(0, 50) + Text(0, 100));
 }
 
+// WIRE-29. As linkers and assemblers write.
+TEST_P(WriteBack, NeighboursGoOutInOneWriteWhateverTheirOrder) {
+  Mount();
+  size_t at[] = {300, 0, 100, 200, 400};
+  do {
+    file_ = Open();
+    const int before = calls(op_.write);
+    for (const size_t offset : at) ASSERT_EQ(file_->PWrite(Data(offset, 100), offset), 100u);
+    EXPECT_EQ(file_->Close(), kOk);
+    EXPECT_EQ(calls(op_.write) - before, 1);
+    EXPECT_EQ(Stable(), Text(0, 500));
+  } while (std::next_permutation(std::begin(at), std::end(at)));
+  EXPECT_EQ(calls(op_.commit), 0);
+}
+
+TEST_P(WriteBack, ManySmallHolesBehindTheEndOfTheFileCostNoWrites) {
+  options_.wsize = 16 * kPiece;
+  Mount();
+  std::string expected;
+  for (size_t at = 0; at < 12 * kPiece; at += 103) {
+    ASSERT_EQ(file_->PWrite(Data(at, 100), at), 100u);
+    expected.resize(at);
+    expected += Text(at, 100);
+  }
+  EXPECT_EQ(file_->Close(), kOk);
+  EXPECT_EQ(calls(op_.write), 1);
+  EXPECT_EQ(Stable(), expected);
+}
+
+// WIRE-29. What is in a hole on the server, or may be, is not written over.
+TEST_P(WriteBack, AHoleIsWrittenOnlyWhereTheServerHasNothing) {
+  const struct {
+    const char* name;
+    size_t on_server_bytes, hole_bytes;
+    bool attributes_kept, locked;
+    int writes;
+  } kRows[] = {
+      {"behind the end", 100, 2, true, false, 1},
+      {"less than a page", 0, kPiece - 1, true, false, 1},
+      {"a page", 0, kPiece, true, false, 2},
+      {"a byte is before the end", 101, 2, true, false, 2},
+      {"before the end", 300, 2, true, false, 2},
+      {"nobody knows where it ends", 0, 2, false, false, 2},
+      {"locked", 0, 2, true, true, 2},
+  };
+  for (const auto& row : kRows) {
+    SCOPED_TRACE(row.name);
+    options_ = {};
+    options_.wsize = 4 * kPiece;
+    if (!row.attributes_kept) options_.acregmin_s = options_.acregmax_s = 0;
+    file_ = nullptr;
+    client_ = nullptr;
+    Mount(std::string(row.on_server_bytes, 'x'));
+    const int before = calls(op_.write);
+    if (row.locked) {
+      ASSERT_EQ(file_->TryLock(1, LockType::kWrite, 0, 1), kOk);
+    }
+    ASSERT_EQ(file_->PWrite(Data(0, 100), 0), 100u);
+    ASSERT_EQ(file_->PWrite(Data(0, 10), 100 + row.hole_bytes), 10u);
+    EXPECT_EQ(file_->Close(), kOk);
+    EXPECT_EQ(calls(op_.write) - before, row.writes);
+    std::string expected(row.on_server_bytes, 'x');
+    expected.resize(std::max(row.on_server_bytes, 110 + row.hole_bytes));
+    expected.replace(0, 100, Text(0, 100));
+    expected.replace(100 + row.hole_bytes, 10, Text(0, 10));
+    EXPECT_EQ(Stable(), expected);
+  }
+}
+
+// Data of different open files stays apart (WIRE-23).
+TEST_P(WriteBack, NeighboursOfTwoOpenFilesAreTwoWrites) {
+  Mount();
+  const auto other = Open();
+  ASSERT_EQ(file_->PWrite(Data(0, 100), 0), 100u);
+  ASSERT_EQ(other->PWrite(Data(100, 100), 100), 100u);
+  EXPECT_EQ(file_->Close(), kOk);
+  EXPECT_EQ(other->Close(), kOk);
+  EXPECT_EQ(calls(op_.write), 2);
+  EXPECT_EQ(Stable(), Text(0, 200));
+}
+
+// WIRE-29.
+TEST_P(WriteBack, WhatWasWrittenIsReadWithoutTheServer) {
+  const struct {
+    const char* name;
+    size_t on_server_bytes, from, bytes;
+    bool attributes_kept, locked;
+    int reads;
+    size_t seen;
+  } kRows[] = {
+      {"all of it", 0, 50, 100, true, false, 0, 100},
+      {"with a hole behind the end", 0, 0, 200, true, false, 0, 200},
+      {"beyond the end", 0, 0, 1000, true, false, 0, 200},
+      {"from beyond the end", 0, 500, 10, true, false, 0, 0},
+      {"a byte that the server has", 300, 49, 10, true, false, 1, 10},
+      {"to the server's end", 200, 150, 100, true, false, 0, 50},
+      {"beyond what was written", 300, 150, 100, true, false, 1, 100},
+      {"all of it, attributes expired", 0, 50, 100, false, false, 0, 100},
+      {"a hole, attributes expired", 0, 0, 200, false, false, 1, 200},
+      {"locked", 0, 50, 100, true, true, 1, 100},
+  };
+  for (const auto& row : kRows) {
+    SCOPED_TRACE(row.name);
+    options_ = {};
+    if (!row.attributes_kept) options_.acregmin_s = options_.acregmax_s = 0;
+    file_ = nullptr;
+    client_ = nullptr;
+    Mount(std::string(row.on_server_bytes, 'x'));
+    if (row.locked) {
+      ASSERT_EQ(file_->TryLock(1, LockType::kWrite, 0, 1), kOk);
+    }
+    ASSERT_EQ(file_->PWrite(Data(0, 150), 50), 150u);
+    std::string expected(row.on_server_bytes, 'x');
+    expected.resize(std::max<size_t>(row.on_server_bytes, 200));
+    expected.replace(50, 150, Text(0, 150));
+    for (const bool sent : {false, true}) {
+      const int before = calls(op_.read);
+      const size_t from = std::min(row.from, expected.size());
+      EXPECT_EQ(Read(*file_, row.from, row.bytes), expected.substr(from, row.seen));
+      if (!sent) {
+        EXPECT_EQ(calls(op_.read) - before, row.reads);
+      }
+      EXPECT_EQ(file_->Sync(), kOk);
+    }
+  }
+}
+
 TEST_P(WriteBack, TruncationFollowsWhatWasWrittenBefore) {
   Mount();
   ASSERT_EQ(file_->PWrite(Data(0, 3 * kPiece), 0), 3 * kPiece);
