@@ -12,8 +12,6 @@
 //
 //   Stat, Access, ReadLink, answered from the caches under RCU       135 ns
 //     takes no lock, allocates nothing, stores to no shared memory
-//   the same without the path cache (nopathcache)                    190 ns
-//   the same in ref-walk (walk=ref)                                  580 ns
 //   all others, and what is not cached                               round trips to the server
 //     version 4 resolves all missing names of a path in one
 //
@@ -252,7 +250,7 @@ class Node;
 
 // Where a name leads, for callers with caches of their own (FUSE's entry and attribute timeouts).
 struct LookupResult {
-  std::unique_ptr<Node> node;  // null: the name does not exist (a negative dentry)
+  std::unique_ptr<Node> node;  // null: the name does not exist (a negative dentry), or no longer
   Attributes attributes = {};  // of the node
   // For how long this Client would answer the same without the server, in nanoseconds, unless it
   // learns of a change before; 0: not at all. `name_valid_ns` also if the name does not exist.
@@ -388,14 +386,14 @@ class Node final {
   [[nodiscard]] Result<OpenResult> CreateAndOpen(std::string_view path, uint32_t rights,
                                                  uint32_t mode, bool exclusive,
                                                  const Credential& credential) const;
-  [[nodiscard]] Result<Attributes> MakeDirectory(std::string_view path, uint32_t mode,
+  [[nodiscard]] Result<LookupResult> MakeDirectory(std::string_view path, uint32_t mode,
+                                                   const Credential& credential) const;
+  [[nodiscard]] Result<LookupResult> MakeSymlink(std::string_view target, std::string_view path,
                                                  const Credential& credential) const;
-  [[nodiscard]] Result<Attributes> MakeSymlink(std::string_view target, std::string_view path,
-                                               const Credential& credential) const;
   // mknod(2): a fifo, a socket or a device; invalid_argument for any other type, and where the
   // server has no such files. `device`: of a device only.
-  [[nodiscard]] Result<Attributes> MakeNode(std::string_view path, FileType type, uint32_t mode,
-                                            Device device, const Credential& credential) const;
+  [[nodiscard]] Result<LookupResult> MakeNode(std::string_view path, FileType type, uint32_t mode,
+                                              Device device, const Credential& credential) const;
   // `existing`: from this node; a symbolic link is not followed. `path` begins at `to`;
   // cross_device_link if that is another Client's.
   [[nodiscard]] std::errc Link(std::string_view existing, const Node& to, std::string_view path,
@@ -430,6 +428,8 @@ class Node final {
                                         uint32_t rights, uint32_t mode, bool exclusive);
   static LookupResult FoundAt(nfs::Superblock& superblock, const vfs::DentryRef& directory,
                               const vfs::DentryRef& at);
+  static Result<LookupResult> FoundCreated(nfs::Superblock& superblock, walk::RefWalk& walk,
+                                           const Result<Attributes>& created);
 
   // `at` null: the export's root, for which "" is ENOENT and `in_root` changes nothing.
   Node(nfs::Superblock& superblock, std::unique_ptr<const vfs::DentryRef> at);
@@ -515,16 +515,16 @@ class Client final {
                                                  const Credential& credential) {
     return root_.CreateAndOpen(path, rights, mode, exclusive, credential);
   }
-  [[nodiscard]] Result<Attributes> MakeDirectory(std::string_view path, uint32_t mode,
-                                                 const Credential& credential) {
+  [[nodiscard]] Result<LookupResult> MakeDirectory(std::string_view path, uint32_t mode,
+                                                   const Credential& credential) {
     return root_.MakeDirectory(path, mode, credential);
   }
-  [[nodiscard]] Result<Attributes> MakeSymlink(std::string_view target, std::string_view path,
-                                               const Credential& credential) {
+  [[nodiscard]] Result<LookupResult> MakeSymlink(std::string_view target, std::string_view path,
+                                                 const Credential& credential) {
     return root_.MakeSymlink(target, path, credential);
   }
-  [[nodiscard]] Result<Attributes> MakeNode(std::string_view path, FileType type, uint32_t mode,
-                                            Device device, const Credential& credential) {
+  [[nodiscard]] Result<LookupResult> MakeNode(std::string_view path, FileType type, uint32_t mode,
+                                              Device device, const Credential& credential) {
     return root_.MakeNode(path, type, mode, device, credential);
   }
   [[nodiscard]] std::errc Link(std::string_view existing, std::string_view path,

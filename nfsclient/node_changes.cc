@@ -1,5 +1,7 @@
 // Node's changes of the tree: resolve the parent, refuse what is no name, call nfs/change.h.
 
+#include <new>
+#include <type_traits>
 #include <utility>
 
 #include "nfsclient/client.h"
@@ -46,25 +48,22 @@ std::errc WithParent(nfs::Superblock& superblock, const WalkRequest& request,
 
 std::errc AlreadyThere(RefWalk::LastKind) { return std::errc::file_exists; }
 
-// Creates by `create(directory, name, credential)`.
+// Creates by `create(walk)`, a Result.
 template <class Create>
-Result<Attributes> CreateAt(nfs::Superblock& superblock, const vfs::DentryRef* node,
-                            std::string_view path, bool directory, const Credential& credential,
-                            Create&& create) {
-  Attributes attributes;
-  std::errc error = WithParent(superblock, RequestOfName(superblock, node, PathCall::kCreate, path),
-                               credential, AlreadyThere, [&](RefWalk& walk) -> std::errc {
-                                 // "x/" is a directory, which open(2) and symlink(2) cannot make.
-                                 if (walk.trailing_slash() && !directory)
-                                   return std::errc::is_a_directory;
-                                 auto made =
-                                     create(walk.position(), walk.last(), walk.credential()->key());
-                                 if (!made) return made.error();
-                                 attributes = *made;
-                                 return kOk;
-                               });
-  if (error != kOk) return std::unexpected(error);
-  return attributes;
+auto CreateAt(nfs::Superblock& superblock, const vfs::DentryRef* node, std::string_view path,
+              bool directory, const Credential& credential, Create&& create) {
+  std::invoke_result_t<Create&, RefWalk&> made;
+  const auto create_in = [&](RefWalk& walk) -> std::errc {
+    // "x/" is a directory, which open(2) and symlink(2) cannot make.
+    if (walk.trailing_slash() && !directory) return std::errc::is_a_directory;
+    made = create(walk);
+    return made ? kOk : made.error();
+  };
+  const std::errc error =
+      WithParent(superblock, RequestOfName(superblock, node, PathCall::kCreate, path), credential,
+                 AlreadyThere, create_in);
+  if (error != kOk) made = std::unexpected(error);
+  return made;
 }
 
 // Tries of Create() when others create and remove the name at the same time.
@@ -123,13 +122,31 @@ Result<Value> FindOrCreate(nfs::Superblock& superblock, WalkRequest request,
 
 }  // namespace
 
+// What `walk`, which is at the directory, has created. Without a node if another client, or the
+// lack of memory, has taken the name away again.
+Result<LookupResult> Node::FoundCreated(nfs::Superblock& superblock, RefWalk& walk,
+                                        const Result<Attributes>& created) {
+  if (!created) return std::unexpected(created.error());
+  vfs::DentryRef& directory = walk.position();
+  const vfs::PaddedName name(walk.last(), directory.get());
+  const vfs::DentryRef at = superblock.dentries.Lookup(*directory, name.name());
+  LookupResult found;
+  try {
+    const bool is_there = at && at.inode() != nullptr && at.inode()->fileid == created->fileid;
+    if (is_there) found = FoundAt(superblock, directory, at);
+  } catch (const std::bad_alloc&) {
+  }
+  found.attributes = *created;
+  return found;
+}
+
 Result<Attributes> Node::Create(std::string_view path, uint32_t mode, bool exclusive,
                                 const Credential& credential) const {
   if (exclusive) {
-    return CreateAt(superblock_, at_.get(), path, false, credential,
-                    [&](auto& directory, const std::string& name, const Credential& who) {
-                      return nfs::CreateFile(superblock_, directory, name, true, mode, who);
-                    });
+    return CreateAt(superblock_, at_.get(), path, false, credential, [&](RefWalk& walk) {
+      return nfs::CreateFile(superblock_, walk.position(), walk.last(), true, mode,
+                             walk.credential()->key());
+    });
   }
   return FindOrCreate<Attributes>(
       superblock_, RequestOfName(superblock_, at_.get(), PathCall::kCreate, path), credential,
@@ -157,12 +174,8 @@ Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk,
     if (!cut) return std::unexpected(cut.error());
     created->attributes = *cut;
   }
-  // Another client, or the lack of memory, may have taken the name away again.
-  const vfs::PaddedName name(walk.last(), directory.get());
-  const vfs::DentryRef at = superblock.dentries.Lookup(*directory, name.name());
   OpenResult result;
-  if (at && at.inode() == &inode) result.found = FoundAt(superblock, directory, at);
-  result.found.attributes = created->attributes;
+  result.found = *FoundCreated(superblock, walk, created->attributes);
   result.file =
       File::Make({std::move(created->inode), std::move(created->state), walk.TakeCredential()},
                  superblock, rights & ~kTruncate);
@@ -201,38 +214,40 @@ Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, u
   return result;
 }
 
-Result<Attributes> Node::MakeDirectory(std::string_view path, uint32_t mode,
-                                       const Credential& credential) const {
-  return CreateAt(superblock_, at_.get(), path, true, credential,
-                  [&](auto& directory, const std::string& name, const Credential& who) {
-                    return nfs::MakeDirectory(superblock_, directory, name, mode, who);
-                  });
+Result<LookupResult> Node::MakeDirectory(std::string_view path, uint32_t mode,
+                                         const Credential& credential) const {
+  return CreateAt(superblock_, at_.get(), path, true, credential, [&](RefWalk& walk) {
+    return FoundCreated(superblock_, walk,
+                        nfs::MakeDirectory(superblock_, walk.position(), walk.last(), mode,
+                                           walk.credential()->key()));
+  });
 }
 
-Result<Attributes> Node::MakeSymlink(std::string_view target, std::string_view path,
-                                     const Credential& credential) const {
+Result<LookupResult> Node::MakeSymlink(std::string_view target, std::string_view path,
+                                       const Credential& credential) const {
   if (target.empty()) return std::unexpected(std::errc::no_such_file_or_directory);
   if (target.size() >= walk::PathBuffer::kPathMax) {
     return std::unexpected(std::errc::filename_too_long);
   }
   if (target.find('\0') != target.npos) return std::unexpected(std::errc::invalid_argument);
-  return CreateAt(superblock_, at_.get(), path, false, credential,
-                  [&](auto& directory, const std::string& name, const Credential& who) {
-                    return nfs::MakeSymlink(superblock_, directory, name, target, who);
-                  });
+  return CreateAt(superblock_, at_.get(), path, false, credential, [&](RefWalk& walk) {
+    return FoundCreated(superblock_, walk,
+                        nfs::MakeSymlink(superblock_, walk.position(), walk.last(), target,
+                                         walk.credential()->key()));
+  });
 }
 
-Result<Attributes> Node::MakeNode(std::string_view path, FileType type, uint32_t mode,
-                                  Device device, const Credential& credential) const {
+Result<LookupResult> Node::MakeNode(std::string_view path, FileType type, uint32_t mode,
+                                    Device device, const Credential& credential) const {
   const bool is_device = type == FileType::kCharacterDevice || type == FileType::kBlockDevice;
   if (!is_device && type != FileType::kFifo && type != FileType::kSocket) {
     return std::unexpected(std::errc::invalid_argument);
   }
-  return CreateAt(superblock_, at_.get(), path, false, credential,
-                  [&](auto& directory, const std::string& name, const Credential& who) {
-                    return nfs::MakeNode(superblock_, directory, name, type, mode,
-                                         is_device ? device : Device{}, who);
-                  });
+  return CreateAt(superblock_, at_.get(), path, false, credential, [&](RefWalk& walk) {
+    return FoundCreated(superblock_, walk,
+                        nfs::MakeNode(superblock_, walk.position(), walk.last(), type, mode,
+                                      is_device ? device : Device{}, walk.credential()->key()));
+  });
 }
 
 std::errc Node::Link(std::string_view existing, const Node& to, std::string_view path,

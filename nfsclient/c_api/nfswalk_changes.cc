@@ -33,6 +33,9 @@ int HandBack(const Result<Attributes>& made, nfswalk_attributes* out) {
   if (out != nullptr) *out = AttributesOf(*made);
   return 0;
 }
+int HandBack(const Result<nfswalk::LookupResult>& made, nfswalk_attributes* out) {
+  return HandBack(made.transform(&nfswalk::LookupResult::attributes), out);
+}
 
 // False for a request that makes no sense.
 bool ReadChanges(const nfswalk_changes& from, SetAttributes* to) {
@@ -100,7 +103,7 @@ template <class From>
 int MakeDirectory(From* from, const char* path, unsigned mode, const nfswalk_credential* credential,
                   nfswalk_attributes* attributes) {
   return MakeBy(from, path, credential, attributes,
-                [&](auto& at, const Credential& who) -> Result<Attributes> {
+                [&](auto& at, const Credential& who) -> Result<nfswalk::LookupResult> {
                   if (mode > kPermissionBits) return std::unexpected(std::errc::invalid_argument);
                   return at.MakeDirectory(path, mode, who);
                 });
@@ -118,7 +121,7 @@ template <class From>
 int MakeNode(From* from, const char* path, unsigned mode, nfswalk::Device device,
              const nfswalk_credential* credential, nfswalk_attributes* attributes) {
   return MakeBy(from, path, credential, attributes,
-                [&](auto& at, const Credential& who) -> Result<Attributes> {
+                [&](auto& at, const Credential& who) -> Result<nfswalk::LookupResult> {
                   if (mode > (S_IFMT | kPermissionBits)) {
                     return std::unexpected(std::errc::invalid_argument);
                   }

@@ -184,24 +184,29 @@ Result<std::shared_ptr<Node>> ExportCopy::MakeDirectory(const TreeEntry& entry, 
                                                         bool& is_new) {
   const Credential& who = session_.credential();
   Node& parent = place.directory->node();
+  LookupResult found;
   if (!place.name.empty()) {
     // Of its owner alone until its entries are there.
-    const auto made = parent.MakeDirectory(place.name, 0700, who);
+    auto made = parent.MakeDirectory(place.name, 0700, who);
     if (!made && made.error() != std::errc::file_exists) return std::unexpected(made.error());
     is_new = made.has_value();
+    if (is_new) found = *std::move(made);
   }
-  auto node = parent.Resolve(place.name, who, {.no_follow = true});
-  if (!node) return std::unexpected(node.error());
-  const auto found = (*node)->Stat("", who);
-  if (!found) return std::unexpected(found.error());
-  if (found->type != FileType::kDirectory) return std::unexpected(std::errc::not_a_directory);
+  if (found.node == nullptr) {
+    auto known = parent.Lookup(place.name, who, {.no_follow = true});
+    if (!known) return std::unexpected(known.error());
+    found = *std::move(known);
+  }
+  if (found.node == nullptr) return std::unexpected(std::errc::no_such_file_or_directory);
+  const Attributes& attributes = found.attributes;
+  if (attributes.type != FileType::kDirectory) return std::unexpected(std::errc::not_a_directory);
   if (entry.depth == 0) {
-    target_id_ = {found->fsid, found->fileid};
+    target_id_ = {attributes.fsid, attributes.fileid};
     if (IsTarget(entry)) return std::unexpected(std::errc::invalid_argument);  // onto itself
   }
   // Asks for the rights once, not for each file that is made in it at the same time.
-  (void)(*node)->Access("", kMayWrite | kMayExecute, who);
-  return std::shared_ptr<Node>(std::move(*node));
+  (void)found.node->Access("", kMayWrite | kMayExecute, who);
+  return std::shared_ptr<Node>(std::move(found.node));
 }
 
 // Whether the directory is the one that is made: a copy of it into itself would not end.

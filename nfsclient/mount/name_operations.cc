@@ -57,21 +57,29 @@ void ReplyDone(fuse_req_t request, Change change) {
   });
 }
 
-// Makes something by `make` (a Result<Attributes>, called with a Node and the credential), and
+// Makes something by `make` (a Result<LookupResult>, called with a Node and the credential), and
 // replies with it.
 template <typename Make>
 void MakeEntry(fuse_req_t request, fuse_ino_t parent, const char* name, Make make) {
   AnswerOnWorker(request, [parent, name = std::string(name), make](const Try& attempt) {
-    const auto made = make(attempt.file_system.nodes.At(parent), name, attempt.credential);
-    return made ? ReplyLookup(attempt, parent, name) : made.error();
+    return ReplyEntry(attempt, parent, name, [&] {
+      const Node& directory = attempt.file_system.nodes.At(parent);
+      auto made = make(directory, name, attempt.credential);
+      const bool is_gone = made && made->node == nullptr;
+      return is_gone ? directory.Lookup(name, attempt.credential) : std::move(made);
+    });
   });
 }
 
 void MakeNode(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
   MakeEntry(request, parent, name,
-            [mode, device](const Node& at, const std::string& path, const Credential& credential) {
+            [mode, device](const Node& at, const std::string& path,
+                           const Credential& credential) -> Result<LookupResult> {
               const uint32_t bits = mode & kPermissionBits;
-              if (S_ISREG(mode)) return at.Create(path, bits, true, credential);
+              if (S_ISREG(mode)) {
+                const auto made = at.Create(path, bits, true, credential);
+                return made ? at.Lookup(path, credential) : std::unexpected(made.error());
+              }
               return at.MakeNode(path, static_cast<FileType>((mode & S_IFMT) >> 12), bits,
                                  {.major = major(device), .minor = minor(device)}, credential);
             });

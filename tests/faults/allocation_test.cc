@@ -51,6 +51,7 @@ Answer Of(const Result<Attributes>& result) {
   return result ? Answer{{}, result->fileid} : Answer{result.error()};
 }
 Answer Of(std::errc error) { return {error}; }
+std::errc ErrorOf(const auto& result) { return result ? std::errc{} : result.error(); }
 
 // Paths of one attempt, built beforehand, so that the shortage meets the call alone.
 struct Paths {
@@ -137,11 +138,11 @@ const std::vector<Operation>& Operations() {
       {"CreateUnlessThere", false, create(false)},
       {"MakeDirectory", false,
        [](C& c, const P& p, const Me& me) {
-         return Answer{Of(c.MakeDirectory(p.fresh, 0755, me)).error};
+         return Answer{ErrorOf(c.MakeDirectory(p.fresh, 0755, me))};
        }},
       {"MakeSymlink", false,
        [](C& c, const P& p, const Me& me) {
-         return Answer{Of(c.MakeSymlink("to", p.fresh, me)).error};
+         return Answer{ErrorOf(c.MakeSymlink("to", p.fresh, me))};
        }},
       {"Link", false,
        [](C& c, const P& p, const Me& me) { return Of(c.Link(p.file, p.fresh, me)); }},

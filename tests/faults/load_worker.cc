@@ -198,7 +198,7 @@ void LoadWorker::MakeDirectory() {
   node->mode = 0750;
   const auto call = [&] {
     const auto made = client_.MakeDirectory(Full(path), node->mode, credential_);
-    if (made && !there) ExpectAttributes("MakeDirectory", path, *node, *made);
+    if (made && !there) ExpectAttributes("MakeDirectory", path, *node, made->attributes);
     return ErrorOf(made);
   };
   // An existing directory that looks new is taken for the one just made (lost_reply.h).
@@ -229,7 +229,7 @@ void LoadWorker::MakeSymlink() {
   const NodeRef known = model_.HasDirectoryOf(path) ? model_.Find(path) : nullptr;
   const auto call = [&] {
     const auto made = client_.MakeSymlink(node->text, Full(path), credential_);
-    if (made && known == nullptr) ExpectAttributes("MakeSymlink", path, *node, *made);
+    if (made && known == nullptr) ExpectAttributes("MakeSymlink", path, *node, made->attributes);
     return ErrorOf(made);
   };
   // A link with the same text is taken for the one just made.

@@ -210,10 +210,13 @@ TEST_P(NodeCalls, EveryChangeBeginsAtTheNode) {
   auto top = Resolve("top"), outside = Resolve("outside");
   ASSERT_TRUE(top && outside);
   EXPECT_EQ(top->Create("new", 0640, true, root_)->mode, 0640u);
-  EXPECT_EQ(top->MakeDirectory("made", 0750, root_)->type, FileType::kDirectory);
-  EXPECT_EQ(top->MakeSymlink("new", "made/l", root_)->type, FileType::kSymlink);
-  EXPECT_EQ(top->MakeNode("pipe", FileType::kFifo, 0600, {}, root_)->type, FileType::kFifo);
-  EXPECT_EQ(top->MakeNode("null", FileType::kCharacterDevice, 0600, {1, 3}, root_)->rdev_minor, 3u);
+  EXPECT_EQ(top->MakeDirectory("made", 0750, root_)->attributes.type, FileType::kDirectory);
+  EXPECT_EQ(top->MakeSymlink("new", "made/l", root_)->attributes.type, FileType::kSymlink);
+  EXPECT_EQ(top->MakeNode("pipe", FileType::kFifo, 0600, {}, root_)->attributes.type,
+            FileType::kFifo);
+  EXPECT_EQ(
+      top->MakeNode("null", FileType::kCharacterDevice, 0600, {1, 3}, root_)->attributes.rdev_minor,
+      3u);
   EXPECT_EQ(top->SetAttributesOf("new", {.size_bytes = 7}, root_)->size_bytes, 7u);
   EXPECT_EQ(top->Link("new", *outside, "linked", root_), std::errc{});
   EXPECT_EQ(InodeOf("outside/linked"), InodeOf("top/new"));
