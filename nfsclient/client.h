@@ -377,8 +377,8 @@ class Node final {
   // for "", except as `existing` and of SetAttributesOf().
   //
   // `exclusive` false: an existing file is the result (O_CREAT without O_EXCL).
-  [[nodiscard]] Result<Attributes> Create(std::string_view path, uint32_t mode, bool exclusive,
-                                          const Credential& credential) const;
+  [[nodiscard]] Result<LookupResult> Create(std::string_view path, uint32_t mode, bool exclusive,
+                                            const Credential& credential) const;
   // Create() and Open() in one: open(2) with O_CREAT, or O_CREAT and O_EXCL. `rights`: kMayRead,
   // kMayWrite or both, which a new file has whatever its `mode` says; and kTruncate, which leaves
   // one that exists empty. Version 4 makes and opens a file by one OPEN, an `exclusive` one with a
@@ -506,8 +506,8 @@ class Client final {
     return root_.Lookup(path, credential, flags);
   }
 
-  [[nodiscard]] Result<Attributes> Create(std::string_view path, uint32_t mode, bool exclusive,
-                                          const Credential& credential) {
+  [[nodiscard]] Result<LookupResult> Create(std::string_view path, uint32_t mode, bool exclusive,
+                                            const Credential& credential) {
     return root_.Create(path, mode, exclusive, credential);
   }
   [[nodiscard]] Result<OpenResult> CreateAndOpen(std::string_view path, uint32_t rights,

@@ -69,18 +69,17 @@ auto CreateAt(nfs::Superblock& superblock, const vfs::DentryRef* node, std::stri
 // Tries of Create() when others create and remove the name at the same time.
 constexpr int kCreateTries = 16;
 
-// The attributes of the existing file that the walk led to, as for open(2) with O_CREAT:
+// Whether the existing file that the walk led to can be the result, as for open(2) with O_CREAT:
 // close-to-open, revalidated at the server unless the mount has nocto (NAME-5).
-Result<Attributes> Existing(nfs::Superblock& superblock, RefWalk& walk) {
-  Attributes attributes;
-  if (walk.inode().is_directory()) return std::unexpected(std::errc::is_a_directory);
+std::errc CheckExisting(nfs::Superblock& superblock, RefWalk& walk) {
+  if (walk.inode().is_directory()) return std::errc::is_a_directory;
   const bool ask = !superblock.options.nocto || walk.force();
-  std::errc error = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), ask);
-  if (error != kOk) return std::unexpected(error);
+  const std::errc error = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), ask);
+  if (error != kOk) return error;
+  Attributes attributes;
   nfs::CopyAttributes(walk.inode(), attributes);
   // The server may know the handle of a file whose name is gone.
-  if (attributes.nlink == 0 && !walk.force()) return std::unexpected(protocol::kStale);
-  return attributes;
+  return attributes.nlink == 0 && !walk.force() ? protocol::kStale : kOk;
 }
 
 // open(2) with O_CREAT, without O_EXCL: `existing(walk)` where the name exists, `create(walk)`
@@ -140,21 +139,22 @@ Result<LookupResult> Node::FoundCreated(nfs::Superblock& superblock, RefWalk& wa
   return found;
 }
 
-Result<Attributes> Node::Create(std::string_view path, uint32_t mode, bool exclusive,
-                                const Credential& credential) const {
-  if (exclusive) {
-    return CreateAt(superblock_, at_.get(), path, false, credential, [&](RefWalk& walk) {
-      return nfs::CreateFile(superblock_, walk.position(), walk.last(), true, mode,
-                             walk.credential()->key());
-    });
-  }
-  return FindOrCreate<Attributes>(
-      superblock_, RequestOfName(superblock_, at_.get(), PathCall::kCreate, path), credential,
-      [&](RefWalk& walk) { return Existing(superblock_, walk); },
-      [&](RefWalk& walk) {
-        return nfs::CreateFile(superblock_, walk.position(), walk.last(), false, mode,
-                               walk.credential()->key());
-      });
+Result<LookupResult> Node::Create(std::string_view path, uint32_t mode, bool exclusive,
+                                  const Credential& credential) const {
+  const auto create = [&](RefWalk& walk) {
+    return FoundCreated(superblock_, walk,
+                        nfs::CreateFile(superblock_, walk.position(), walk.last(), exclusive, mode,
+                                        walk.credential()->key()));
+  };
+  if (exclusive) return CreateAt(superblock_, at_.get(), path, false, credential, create);
+  const auto existing = [&](RefWalk& walk) -> Result<LookupResult> {
+    const std::errc error = CheckExisting(superblock_, walk);
+    if (error != kOk) return std::unexpected(error);
+    return FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(), walk.position());
+  };
+  return FindOrCreate<LookupResult>(superblock_,
+                                    RequestOfName(superblock_, at_.get(), PathCall::kCreate, path),
+                                    credential, existing, create);
 }
 
 // Preconditions: the walk is at the directory.

@@ -15,7 +15,7 @@ bool IsSpecial(const FileNode& node) {
   return node.type != S_IFDIR && node.type != S_IFREG && node.type != S_IFLNK;
 }
 
-std::errc ErrorOf(const Result<Attributes>& result) { return result ? kOk : result.error(); }
+std::errc ErrorOf(const auto& result) { return result ? kOk : result.error(); }
 
 // Creates with the mode and then sets it: a server may take some bits off at creation.
 std::errc MakeNode(Client& client, const std::string& path, const FileNode& node,

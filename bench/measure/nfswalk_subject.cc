@@ -78,9 +78,7 @@ class NfswalkThread final : public SubjectThread {
         client_.SetAttributesOf(call.path, attributes, me, {.no_follow = call.no_follow}));
   }
 
-  static std::errc ErrorOf(const Result<Attributes>& result) {
-    return result ? std::errc{} : result.error();
-  }
+  static std::errc ErrorOf(const auto& result) { return result ? std::errc{} : result.error(); }
 
   Client& client_;
   const std::vector<Credential>& identities_;  // the subject's

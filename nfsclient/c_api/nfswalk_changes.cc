@@ -34,7 +34,9 @@ int HandBack(const Result<Attributes>& made, nfswalk_attributes* out) {
   return 0;
 }
 int HandBack(const Result<nfswalk::LookupResult>& made, nfswalk_attributes* out) {
-  return HandBack(made.transform(&nfswalk::LookupResult::attributes), out);
+  if (!made) return ResultOf(made.error());
+  if (out != nullptr) *out = AttributesOf(made->attributes);
+  return 0;
 }
 
 // False for a request that makes no sense.
@@ -76,7 +78,7 @@ template <class From>
 int Create(From* from, const char* path, unsigned mode, int exclusive,
            const nfswalk_credential* credential, nfswalk_attributes* attributes) {
   return MakeBy(from, path, credential, attributes,
-                [&](auto& at, const Credential& who) -> Result<Attributes> {
+                [&](auto& at, const Credential& who) -> Result<nfswalk::LookupResult> {
                   if (mode > kPermissionBits) return std::unexpected(std::errc::invalid_argument);
                   return at.Create(path, mode, exclusive != 0, who);
                 });

@@ -73,13 +73,9 @@ void MakeEntry(fuse_req_t request, fuse_ino_t parent, const char* name, Make mak
 
 void MakeNode(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
   MakeEntry(request, parent, name,
-            [mode, device](const Node& at, const std::string& path,
-                           const Credential& credential) -> Result<LookupResult> {
+            [mode, device](const Node& at, const std::string& path, const Credential& credential) {
               const uint32_t bits = mode & kPermissionBits;
-              if (S_ISREG(mode)) {
-                const auto made = at.Create(path, bits, true, credential);
-                return made ? at.Lookup(path, credential) : std::unexpected(made.error());
-              }
+              if (S_ISREG(mode)) return at.Create(path, bits, true, credential);
               return at.MakeNode(path, static_cast<FileType>((mode & S_IFMT) >> 12), bits,
                                  {.major = major(device), .minor = minor(device)}, credential);
             });

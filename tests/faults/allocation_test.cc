@@ -113,7 +113,7 @@ const std::vector<Operation>& Operations() {
   const auto constant = [](uint64_t value) { return [value](const P&) { return value; }; };
   const auto create = [](bool exclusive) {
     return [exclusive](C& c, const P& p, const Me& me) {
-      return Answer{Of(c.Create(p.fresh, 0644, exclusive, me)).error};
+      return Answer{ErrorOf(c.Create(p.fresh, 0644, exclusive, me))};
     };
   };
   const auto rename = [](C& c, const P& p, const Me& me) {

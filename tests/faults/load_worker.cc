@@ -57,7 +57,7 @@ void LoadWorker::Begin() {
     if (error == kOk || (again && error == std::errc::file_exists)) break;
     ASSERT_TRUE(terms_.soft && error == std::errc::timed_out) << MessageOf(error);
   }
-  Result<Attributes> made;
+  Result<LookupResult> made;
   do {
     made = client_.Create(Full(held), 0600, /*exclusive=*/false, credential_);
   } while (terms_.soft && !made && made.error() == std::errc::timed_out);
@@ -183,7 +183,7 @@ void LoadWorker::Create() {
   node->mode = mode;
   const auto call = [&] {
     const auto made = client_.Create(Full(path), mode, true, credential_);
-    if (made && expected == kOk) ExpectAttributes("Create", path, *node, *made);
+    if (made && expected == kOk) ExpectAttributes("Create", path, *node, made->attributes);
     return ErrorOf(made);
   };
   if (Expect("Create", path, expected, call, Tolerated::kExistsAsUnrecognized))

@@ -209,7 +209,7 @@ TEST_P(NodeCalls, ANodeWhoseFileIsGoneIsStale) {
 TEST_P(NodeCalls, EveryChangeBeginsAtTheNode) {
   auto top = Resolve("top"), outside = Resolve("outside");
   ASSERT_TRUE(top && outside);
-  EXPECT_EQ(top->Create("new", 0640, true, root_)->mode, 0640u);
+  EXPECT_EQ(top->Create("new", 0640, true, root_)->attributes.mode, 0640u);
   EXPECT_EQ(top->MakeDirectory("made", 0750, root_)->attributes.type, FileType::kDirectory);
   EXPECT_EQ(top->MakeSymlink("new", "made/l", root_)->attributes.type, FileType::kSymlink);
   EXPECT_EQ(top->MakeNode("pipe", FileType::kFifo, 0600, {}, root_)->attributes.type,
@@ -228,7 +228,7 @@ TEST_P(NodeCalls, EveryChangeBeginsAtTheNode) {
   EXPECT_EQ(top->RemoveDirectory("made", root_), std::errc{});
   EXPECT_FALSE(std::filesystem::exists(Backing("top/made")));
   // Out of the node, as from a working directory, but for a scoped call.
-  EXPECT_EQ(top->Create("../outside/new", 0600, true, root_)->size_bytes, 0u);
+  EXPECT_EQ(top->Create("../outside/new", 0600, true, root_)->attributes.size_bytes, 0u);
   EXPECT_EQ(top->Unlink("/" + Path("outside/new"), root_), std::errc{});
   EXPECT_EQ(
       top->SetAttributesOf("../outside/linked", {.mode = 0}, root_, {.beneath = true}).error(),

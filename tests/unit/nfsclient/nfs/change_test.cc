@@ -236,9 +236,7 @@ TEST_F(OwnChangeOfAnotherFile, ARenameGivesANewTimeToTheFileThatItMoved) {
 
 // --- one limit for all that a call of a soft mount waits for ---
 
-std::errc ErrorOf(const Result<Attributes>& result) {
-  return result ? std::errc{} : result.error();
-}
+std::errc ErrorOf(const auto& result) { return result ? std::errc{} : result.error(); }
 
 // A lookup that does not end keeps its name and its directory; a change keeps its directories.
 TEST_F(OwnChange, ACallDoesNotWaitLongerForOthersThanForTheServer) {
