@@ -64,7 +64,7 @@ void LoadWorker::Begin() {
   ASSERT_TRUE(made.has_value()) << MessageOf(made.error());
   auto node = std::make_shared<Node>();
   node->mode = 0600;
-  node->fileid = made->fileid;
+  node->fileid = made->attributes.fileid;
   model_.Add(held, node);
 }
 

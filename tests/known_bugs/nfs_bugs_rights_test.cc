@@ -139,8 +139,7 @@ TEST_P(StaleRights, AnOverdueAnswerFromTheSameTickDoesNotUndoALaterOne) {
   ASSERT_EQ(Access(kMayRead), std::errc{});
   ASSERT_EQ(client_->Rename("d/f", "d/g", me_), std::errc{});
   WhileReplyIsUnderWay("GETATTR", [&] {
-    server_->Edit(
-        file_, [](protocol::Attributes& attributes) { attributes.size_bytes = 7; }, true);
+    server_->Edit(file_, [](protocol::Attributes& attributes) { attributes.size_bytes = 7; }, true);
     List("d");
     EXPECT_EQ(SizeOf("d/g"), 7u);
   });

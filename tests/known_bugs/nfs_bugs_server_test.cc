@@ -33,7 +33,7 @@ class StaleOnServer : public VersionedExport {
     return attributes ? attributes->fileid : 0;
   }
   struct stat BackingStat(std::string_view name) const {
-    struct stat backing {};
+    struct stat backing{};
     EXPECT_EQ(lstat(Backing(name).c_str(), &backing), 0) << name;
     return backing;
   }
@@ -130,11 +130,11 @@ TEST_P(StaleOnServer, AnOpenThatFindsItsFileGoneRepeatsTheWholeWalk) {
 TEST_P(StaleOnServer, ACreateThatFindsItsFileGoneMakesAnother) {
   MakeDirectory("dir");
   MakeFile("dir/file", "old");
-  ASSERT_EQ(client_->Create(Path("dir/file"), 0644, false, root_)->size_bytes, 3u);
+  ASSERT_EQ(client_->Create(Path("dir/file"), 0644, false, root_)->attributes.size_bytes, 3u);
   std::filesystem::remove(Backing("dir/file"));
   auto made = client_->Create(Path("dir/file"), 0644, false, root_);
   ASSERT_TRUE(made.has_value());
-  EXPECT_EQ(made->size_bytes, 0u);
+  EXPECT_EQ(made->attributes.size_bytes, 0u);
   EXPECT_TRUE(std::filesystem::exists(Backing("dir/file")));
 }
 

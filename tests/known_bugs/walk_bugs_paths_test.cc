@@ -116,8 +116,7 @@ TEST_F(WalkedPath, LinksOfAnAttemptThatFailedDoNotCount) {
   };
   for (const int link : {1, 2, 20, 39, 40}) {
     // Restarted from the root by ref-walk.
-    expect_both(
-        link, [&] { At("walk:after-link-text", link, move_away_and_back); }, "changed");
+    expect_both(link, [&] { At("walk:after-link-text", link, move_away_and_back); }, "changed");
     // Resumed by ref-walk at the position: the link count is kept.
     expect_both(
         link,
@@ -189,7 +188,7 @@ TEST_F(WalkedPath, NamesAndTextsThatEndWithAPageAreReadAndWrittenNoFurther) {
     if (!made) continue;
     EXPECT_EQ(client_->Rename(page_end_.Place("d/" + name), "d/renamed", me_), std::errc{});
     EXPECT_EQ(client_->Rename("d/renamed", page_end_.Place("d/" + name), me_), std::errc{});
-    EXPECT_EQ(Stat("d/" + name), made->fileid) << length;
+    EXPECT_EQ(Stat("d/" + name), made->attributes.fileid) << length;
     EXPECT_EQ(client_->Unlink(page_end_.Place("d/" + name), me_), std::errc{});
     const std::string text(length, 't');
     ASSERT_TRUE(client_->MakeSymlink(page_end_.Place(text), "d/link", me_));
