@@ -32,7 +32,8 @@ std::string WhatToDo(std::string_view command, std::errc error,
     case std::errc::filename_too_long:
       return "a path has at most 4095 bytes, a component what the server allows, mostly 255";
     case std::errc::too_many_symbolic_link_levels:
-      return "more than 40 symbolic links, probably a circle; readlink shows each";
+      return "more than 40 symbolic links, which readlink shows, or a listing of the server that "
+             "never ends";
     case std::errc::invalid_argument:
       if (command == "readlink") return "not a symbolic link; stat shows what it is";
       if (command == "rm") return "the root, \".\" and \"..\" are not removed";
