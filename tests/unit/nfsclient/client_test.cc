@@ -294,8 +294,8 @@ TEST_F(Calls, CreateByEveryPath) {
         const auto created = client_->Create(row.path, 0644, exclusive, me_);
         EXPECT_EQ(created ? kOk : created.error(), exclusive ? row.exclusive : row.error);
         if (!created || row.made.empty()) continue;
-        EXPECT_EQ(Stat(row.made, {.no_follow = true}), created->fileid);
-        EXPECT_EQ(created->type, FileType::kRegular);
+        EXPECT_EQ(Stat(row.made, {.no_follow = true}), created->attributes.fileid);
+        EXPECT_EQ(created->attributes.type, FileType::kRegular);
       }
     }
   }
@@ -310,7 +310,7 @@ TEST_F(Calls, CreateOfAFileThatAnotherClientCreatesMeanwhile) {
   const auto created = client_->Create("new", 0644, /*exclusive=*/false, me_);
   EXPECT_TRUE(reply_came_);
   ASSERT_TRUE(created);
-  EXPECT_EQ(created->fileid, theirs);
+  EXPECT_EQ(created->attributes.fileid, theirs);
 }
 
 // The reply to the CREATE says nothing of what it made, and the LOOKUP for it fails: no error may
