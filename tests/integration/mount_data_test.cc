@@ -8,6 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -74,6 +75,42 @@ TEST_P(MountDataTest, ReadsHolesAsZeros) {
   EXPECT_EQ(Read(file, 4, kFar - 1), std::string("\0end", 4));
   EXPECT_EQ(Read(file, 3, 12'345), std::string(3, '\0'));
   EXPECT_EQ(Read(file, 3, kFar + 3), "");
+}
+
+// As an assembler writes: WIRE-29.
+TEST_P(MountDataTest, PiecesThatAreReadBackGoOutTogether) {
+  std::string expected;
+  const uint64_t before = Counted("rpc_replies_total", "WRITE");
+  {
+    const Descriptor file = Open("f");
+    for (const off_t offset : {4992, 64, 2888, 3136, 5584, 3864, 0, 7000}) {
+      const auto at = static_cast<size_t>(offset);
+      const std::string piece(500 + at % 700, static_cast<char>('a' + at % 26));
+      EXPECT_EQ(Write(file, piece, offset), static_cast<long>(piece.size()));
+      expected.resize(std::max(expected.size(), at + piece.size()));
+      expected.replace(at, piece.size(), piece);
+      EXPECT_EQ(Read(file, 8192, 0), expected);
+    }
+  }
+  EXPECT_EQ(TextOf(Backing("f")), expected);
+  EXPECT_EQ(Counted("rpc_replies_total", "WRITE") - before, 1u);
+}
+
+// nfs_getattr(): after a read(2), for which only the size was asked for, too.
+TEST_P(MountDataTest, AStatHasTheTimeOfAWriteThatWasNotSent) {
+  constexpr time_t kLongAgo = 1'000'000'000;
+  File("f", "text");
+  const timespec times[] = {{kLongAgo, 0}, {kLongAgo, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, Backing("f").c_str(), times, 0), 0);
+  const Descriptor file = Open("f", O_RDWR);
+  struct stat found{};
+  ASSERT_EQ(fstat(file.fd, &found), 0);
+  EXPECT_EQ(found.st_mtime, kLongAgo);
+  EXPECT_EQ(Write(file, "more", 4), 4);
+  EXPECT_EQ(Read(file, 100, 0), "textmore");
+  ASSERT_EQ(fstat(file.fd, &found), 0);
+  EXPECT_GT(found.st_mtime, kLongAgo);
+  EXPECT_EQ(found.st_size, 8);
 }
 
 TEST_P(MountDataTest, MappedPagesAreWritten) {

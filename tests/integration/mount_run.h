@@ -71,6 +71,12 @@ class MountRun : public CommandRun {
   std::string At(const std::string& name) const { return mount_point_ + "/" + name; }
   const std::string& mount_point() const { return mount_point_; }
   pid_t mount_pid() const { return mount_; }
+  // Of `nfswalk stats`.
+  uint64_t Counted(const char* metric, const char* label) const {
+    const ProgramRun run = Run({"stats", "--json", mount_point_});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return Objects(run).at(0).at(metric).value(label, uint64_t{0});
+  }
   // What the mount has written to standard error.
   std::string Messages() const { return Contents(messages_.fd); }
 

@@ -33,13 +33,6 @@ class MountTest : public MountRun {
     Mount();
   }
 
-  // Of `nfswalk stats`.
-  uint64_t Counted(const char* metric, const char* label) const {
-    const ProgramRun run = Run({"stats", "--json", mount_point()});
-    EXPECT_EQ(run.exit_code, 0) << run.err;
-    return Objects(run).at(0).at(metric).value(label, uint64_t{0});
-  }
-
   std::string Long(size_t bytes) const { return At(std::string(bytes, 'n')); }
 
   struct Step {
