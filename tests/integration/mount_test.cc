@@ -1,6 +1,7 @@
 // `nfswalk mount`: names and attributes, as system calls on it see them.
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/fs.h>
@@ -45,6 +46,15 @@ class MountTest : public MountRun {
     for (const Step& step : steps) EXPECT_EQ(ErrorOf(step.call()), step.error) << step.what;
   }
 };
+
+// What reads large files at the speed of the network takes more than the kernel's 128 KiB.
+TEST_P(MountTest, TheKernelReadsAMebibyteAheadWhereItMayBeTold) {
+  const dev_t device = StatOf(mount_point()).st_dev;
+  const std::string file =
+      fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(device), minor(device));
+  if (access(file.c_str(), W_OK) != 0) GTEST_SKIP() << "no right to write " << file;
+  EXPECT_EQ(TextOf(file), "1024\n");
+}
 
 TEST_P(MountTest, OpensAsItsFlagsSay) {
   Directory("d");

@@ -28,8 +28,8 @@ TEST_P(NameRevalidation, ANameCreatedWhileAWalkerLooksAtItsAbsenceIsFound) {
   ASSERT_EQ(Stat("d/new"), kMissing);
   uint64_t created = 0;
   At("walk:after-child-sample", 2, [&] {
-    auto attributes = client_->Create("d/new", 0644, true, another_);
-    created = attributes ? attributes->fileid : 0;
+    const auto made = client_->Create("d/new", 0644, true, another_);
+    created = made ? made->attributes.fileid : 0;
   });
   const uint64_t found = Stat("d/new");
   ASSERT_TRUE(reached_);

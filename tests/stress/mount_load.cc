@@ -68,7 +68,7 @@ std::vector<ClientCall> MountLoad::CallsOfEveryKind(const std::string& base,
       },
       [](Client&, File& file, Node&) {
         std::array<std::byte, 4> bytes{};
-        return ErrorOf(file.PRead(bytes, 0));
+        return ErrorOf(file.PRead(bytes, bytes.size()));  // what is written above is in memory
       },
   };
 }
