@@ -173,6 +173,17 @@ TEST_F(CompleteWalk, ACreateFindsAFileThatAnotherClientMade) {
   EXPECT_EQ(calls.count("LOOKUP n"), 0u);
 }
 
+// NAME-8. The CREATE does not tell whether it made the file, and a server need not check the
+// rights.
+TEST_F(CompleteWalk, AFileThatDoesNotLookNewIsOpenedWithItsRights) {
+  MountWarm();
+  const uint64_t theirs = server_->Add(kD, "n", FileType::kRegular);
+  EXPECT_EQ(ErrorOf(client_->CreateAndOpen("d/n", kMayWrite, 0644, /*exclusive=*/false, me_)), kOk);
+  const Calls calls = TakeCalls();
+  EXPECT_EQ(calls.count("CREATE n"), 1u);
+  EXPECT_EQ(calls.count("ACCESS " + std::to_string(theirs)), 1u);
+}
+
 // NAME-8. A server need not look first whether the name exists.
 TEST_F(CompleteWalk, ACreateThatIsRefusedFindsAFileThatAnotherClientMade) {
   for (const std::errc refusal : {std::errc::permission_denied, std::errc::read_only_file_system}) {
