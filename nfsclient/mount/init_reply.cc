@@ -38,6 +38,7 @@ ssize_t Write(int fd, iovec* parts, int count, void*) {
   }
   std::memcpy(&reply, parts[1].iov_base, parts[1].iov_len);
   reply.flags |= offered & kLeftOut;
+  reply.max_readahead = UINT32_MAX;  // the kernel takes what the mount has, if that is less
   const iovec completed[] = {parts[0], {&reply, parts[1].iov_len}};
   return writev(fd, completed, 2);
 }

@@ -91,7 +91,8 @@ SessionHandle MakeSession(const SessionOptions& options, FileSystem& file_system
   return session;
 }
 
-// As nfsrahead(5), where this process may: root may, mostly.
+// As nfsrahead(5), where this process may: root may, mostly. Preconditions: FUSE_INIT is not
+// answered.
 void WidenReadAhead(const std::string& directory) {
   struct statx found{};
   // Nobody answers requests yet.

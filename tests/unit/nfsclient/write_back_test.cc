@@ -268,6 +268,7 @@ TEST_P(WriteBack, AHoleIsWrittenOnlyWhereTheServerHasNothing) {
     const int before = calls(op_.write);
     if (row.locked) {
       ASSERT_EQ(file_->TryLock(1, LockType::kWrite, 0, 1), kOk);
+      ASSERT_TRUE(client_->Stat("f", kUser));
     }
     ASSERT_EQ(file_->PWrite(Data(0, 100), 0), 100u);
     ASSERT_EQ(file_->PWrite(Data(0, 10), 100 + row.hole_bytes), 10u);
@@ -322,6 +323,7 @@ TEST_P(WriteBack, WhatWasWrittenIsReadWithoutTheServer) {
     Mount(std::string(row.on_server_bytes, 'x'));
     if (row.locked) {
       ASSERT_EQ(file_->TryLock(1, LockType::kWrite, 0, 1), kOk);
+      ASSERT_TRUE(client_->Stat("f", kUser));
     }
     ASSERT_EQ(file_->PWrite(Data(0, 150), 50), 150u);
     std::string expected(row.on_server_bytes, 'x');
