@@ -31,8 +31,8 @@ std::errc ReplyAttributes(const Try& attempt, fuse_ino_t number) {
   return {};
 }
 
-// Comes with an open file only from a read(2) within the kernel, which wants the size: that takes
-// no write-back, of which the next stat(2) will ask.
+// Comes with an open file only where the kernel needs the size for read(2) or lseek(2), not for
+// stat(2) (fs/fuse/dir.c: fuse_update_attributes()): what was written need not be sent for it.
 void GetAttributes(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
   const OpenFile* const open = info != nullptr ? &Handles<OpenFile>::At(*info) : nullptr;
   if (open != nullptr && open->written) {
