@@ -50,6 +50,8 @@ def results_text(runs, picture="results.svg", over_linux=(), beside_kernel=()):
                      "how each figure comes about and what it can show. " +
                      where(runs["machine"].facts)),
              wrapped(METHOD),
+             wrapped("What programs do on a mount, fio, ninja and git among them, is in "
+                     "[mount.md](mount.md)."),
              f"![The rows below as bars]({picture})",
              as_markdown(headline_table(headlines(runs))),
              *map(wrapped, sentences(runs)),
