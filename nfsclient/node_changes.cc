@@ -184,34 +184,22 @@ Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk,
 
 Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, uint32_t mode,
                                        bool exclusive, const Credential& credential) const {
-  WalkRequest request = RequestOfName(superblock_, at_.get(), PathCall::kCreate, path);
   if (!IsOpenMode(rights)) return std::unexpected(std::errc::invalid_argument);
   const auto create = [&](RefWalk& walk) {
     return OpenCreated(superblock_, walk, rights, mode, exclusive);
   };
-  if (!exclusive) {
-    request.flags.open = superblock_.protocol->opens_by_name();
-    return FindOrCreate<OpenResult>(
-        superblock_, request, credential,
-        [&](RefWalk& walk) -> Result<OpenResult> {
-          auto file = OpenFound(superblock_, walk, rights);
-          if (!file) return std::unexpected(file.error());
-          LookupResult found = FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(),
-                                       walk.position());
-          found.attributes = (*file)->attributes();  // with what is written and not yet sent
-          return OpenResult{std::move(*file), std::move(found)};
-        },
-        create);
-  }
-  Result<OpenResult> result;
-  const std::errc error =
-      WithParent(superblock_, request, credential, AlreadyThere, [&](RefWalk& walk) -> std::errc {
-        if (walk.trailing_slash()) return std::errc::is_a_directory;
-        result = create(walk);
-        return result ? kOk : result.error();
-      });
-  if (error != kOk) return std::unexpected(error);
-  return result;
+  if (exclusive) return CreateAt(superblock_, at_.get(), path, false, credential, create);
+  const auto existing = [&](RefWalk& walk) -> Result<OpenResult> {
+    auto file = OpenFound(superblock_, walk, rights);
+    if (!file) return std::unexpected(file.error());
+    LookupResult found =
+        FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(), walk.position());
+    found.attributes = (*file)->attributes();  // with what is written and not yet sent
+    return OpenResult{std::move(*file), std::move(found)};
+  };
+  WalkRequest request = RequestOfName(superblock_, at_.get(), PathCall::kCreate, path);
+  request.flags.open = superblock_.protocol->opens_by_name();
+  return FindOrCreate<OpenResult>(superblock_, request, credential, existing, create);
 }
 
 Result<LookupResult> Node::MakeDirectory(std::string_view path, uint32_t mode,

@@ -58,8 +58,9 @@ class UnfinishedExportFile {
   std::errc Finish() {
     const auto changing = Unfinished::BeginChange();
     std::errc error{};
-    if (name_ != final_name_)
+    if (name_ != final_name_) {
       error = directory_.Rename(name_, directory_, final_name_, credential_);
+    }
     if (error == std::errc{}) name_.clear();
     return error;
   }
