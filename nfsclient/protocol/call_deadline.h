@@ -61,6 +61,8 @@ class CallDeadline {
     if (Cancellation::IsCanceled()) return Clock::time_point{};
     return std::min(current_, Deadline::Current());
   }
+  // Of the client's kind alone: the timeouts of a soft mount.
+  static Clock::time_point OfClient() { return current_; }
   static bool HasPassed() {
     const Clock::time_point limit = Current();
     return limit != Clock::time_point::max() && Clock::now() >= limit;

@@ -1,8 +1,9 @@
 // call: one remote procedure call (RFC 5531) through a Connection.
 //
 // Owned by the caller, usually on its stack, with the request that it borrows. Between
-// Connection::Submit() and the end of Wait() only the connection accesses it. A call that was lost
-// or timed out may be submitted again: it keeps its xid, by which a server recognises it.
+// Connection::Submit() and its end, by Wait() or Withdraw(), only the connection accesses it. A call
+// that was lost or timed out may be submitted again: it keeps its xid, by which a server recognises
+// it.
 //
 // Thread safety: none.
 #ifndef NFSWALK_NFSCLIENT_RPC_CALL_H_
@@ -24,7 +25,7 @@
 namespace nfswalk::rpc {
 
 enum class Outcome : uint8_t {
-  kPending,
+  kPending,   // of outlives_wait only: in flight still
   kReplied,   // executed: see results()
   kRejected,  // refused by the server's RPC layer, or malformed: see reject_reason()
   kLost,      // the connection ended while the call was in flight
@@ -51,7 +52,7 @@ class Call {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Borrows `request` and what it borrows, until Wait() has returned.
+  // Borrows `request` and what it borrows, until the call has ended.
   explicit Call(const Request& request) : request_(request) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -62,8 +63,10 @@ class Call {
   const sunrpc_auth::AuthBody* auth = nullptr;
   // Ends in kUnreachable once an attempt to connect fails, instead of waiting for the next one.
   bool fail_if_unreachable = false;
+  // Wait() leaves the call in flight when it ends before the reply, if it was sent.
+  bool outlives_wait = false;
 
-  // Valid after Wait().
+  // Valid after its end.
   bool was_sent() const { return was_sent_; }
   RejectReason reject_reason() const { return reject_reason_; }
   // errno of the failed connect(2). Valid after kUnreachable.

@@ -129,41 +129,41 @@ void Connection::SendNow(Call& call) {
 
 Outcome Connection::Wait(Call& call) {
   if (call.wake_.load() == Call::kDone) return Finish(call);
-  if (protocol::Cancellation::Current() == nullptr) [[likely]] {
-    AwaitDone(call);
-    return Finish(call);
-  }
-  socket_.MakeWakeable();
-  {
-    const Lock lock(mutex_);
-    call.is_cancelable_ = true;
-  }
+  const bool can_be_canceled = protocol::Cancellation::Current() != nullptr;
+  if (can_be_canceled) [[unlikely]]
+    socket_.MakeWakeable();
+  Lock lock(mutex_);
+  call.is_cancelable_ = can_be_canceled;
+  call.canceled_ = false;  // of an earlier wait
+  if (!can_be_canceled) [[likely]]
+    return AwaitDone(std::move(lock), call) ? Finish(call) : Outcome::kPending;
+  lock.unlock();
   const auto cancel = [&] { Cancel(call); };
   const protocol::OnCancel on_cancel(cancel);
   if (protocol::Cancellation::IsCanceled()) Cancel(call);
-  AwaitDone(call);
-  return Finish(call);
+  return AwaitDone(Lock(mutex_), call) ? Finish(call) : Outcome::kPending;
 }
 
-void Connection::AwaitDone(Call& call) {
-  Lock lock(mutex_);
+// Returns false where the wait ends and the call stays in flight.
+bool Connection::AwaitDone(Lock lock, Call& call) {
   while (call.outcome_ == Outcome::kPending) {
     if (driver_ == nullptr || driver_ == &call) {
-      Drive(lock, call);
+      if (!Drive(lock, call)) return false;
       continue;
     }
     if (call.transmission_ != Call::Transmission::kSent) Transmit(lock, call);
     if (call.outcome_ != Outcome::kPending || driver_ == nullptr || driver_ == &call) continue;
     if (IsOver(call, Clock::now())) {
-      Withdraw(lock, call);
+      if (!EndWait(lock, call)) return false;
       continue;
     }
     Sleep(lock, call, call.deadline);
-    if (!lock.owns_lock()) return;
+    if (!lock.owns_lock()) break;
   }
+  return true;
 }
 
-// Another thread's: wakes the owner of the call, who withdraws it.
+// Another thread's: wakes the owner of the call, who ends the wait.
 void Connection::Cancel(Call& call) {
   const Lock lock(mutex_);
   call.canceled_ = true;
@@ -187,10 +187,26 @@ void Connection::Sleep(Lock& lock, Call& call, Clock::time_point until) {
   if (call.waiter_hook_.is_linked()) waiters_.erase(waiters_.iterator_to(call));
 }
 
-// Ends a call that IsOver().
-void Connection::Withdraw(Lock& lock, Call& call) {
+// Ends the wait for a call that IsOver(). Returns false if the call stays in flight. A reply in the
+// middle of its data does not come whole any more (RecordReader::StopPlacing()).
+bool Connection::EndWait(Lock& lock, Call& call) {
   sent_.wait(lock, [&] { return call.transmission_ != Call::Transmission::kSending; });
-  if (call.outcome_ != Outcome::kPending) return;
+  const bool is_sent = call.transmission_ == Call::Transmission::kSent;
+  if (call.outlives_wait && is_sent && call.placed_bytes_ == 0) return false;
+  if (call.outcome_ == Outcome::kPending) TimeOut(call);
+  return true;
+}
+
+Outcome Connection::Withdraw(Call& call) {
+  {
+    const Lock lock(mutex_);
+    if (call.outcome_ == Outcome::kPending) TimeOut(call);
+  }
+  return Finish(call);
+}
+
+// Preconditions: it is not kSending.
+void Connection::TimeOut(Call& call) {
   if (call.transmission_ == Call::Transmission::kPartial) {
     Break();
     call.outcome_ = Outcome::kTimedOut;

@@ -28,8 +28,9 @@
 // The pause is 10 ms after a loss, doubled with each attempt up to 30 s, less up to a quarter at
 // random; a reply resets it (an accepted connection does not: the server may close at once). A call
 // whose deadline passes ends alone; a reply that comes for it later is dropped by its xid. It takes
-// the connection along only if it was sent in part. At most kInFlightMax calls are sent and not
-// answered, the others wait.
+// the connection along only if it was sent in part. A call that outlives its wait stays in flight
+// then: the next driver, of whichever call, takes its reply. At most kInFlightMax calls are sent and
+// not answered, the others wait.
 //
 // What a server sends is not trusted: a record is no longer than the longest reply that the calls
 // in flight may have; what is not a reply, or is one to a call that was not sent, ends the
@@ -89,7 +90,7 @@ class Connection {
   // Preconditions: no call is in progress.
   ~Connection() = default;
 
-  // Queues `call`, which must live until its Wait() has returned; sends nothing yet. In the child
+  // Queues `call`, which must live until it has ended; sends nothing yet. In the child
   // of a fork(2) it ends in kCanceled at once.
   void Submit(Call& call);
   // Sends what is queued as far as the socket takes it now. Between Submit() and Wait() of `call`,
@@ -97,8 +98,12 @@ class Connection {
   void SendNow(Call& call);
   // Sends what is queued and waits until `call` is done. Only the thread that waits for a call sees
   // to its deadline, and a Cancellation of that thread ends the call as its deadline does. Once for
-  // each Submit().
+  // each Submit(); after kPending, which only a call that outlives its wait ends in, again, on any
+  // thread. Such a call ends in kTimedOut where it was not sent, or the data of its reply, of which
+  // a part was received where it goes, is not received to its end.
   Outcome Wait(Call& call);
+  // Ends a call after kPending, in kTimedOut unless it is done. Returns its outcome.
+  Outcome Withdraw(Call& call);
   Outcome Execute(Call& call) {
     Submit(call);
     return Wait(call);
@@ -136,12 +141,13 @@ class Connection {
   // Calls: connection.cc.
   void EncodeHeader(Call& call);
   void Sleep(Lock& lock, Call& call, Clock::time_point until);
-  void AwaitDone(Call& call);
+  bool AwaitDone(Lock lock, Call& call);
   void Cancel(Call& call);
   static bool IsOver(const Call& call, Clock::time_point now) {
     return now >= call.deadline || call.canceled_;
   }
-  void Withdraw(Lock& lock, Call& call);
+  bool EndWait(Lock& lock, Call& call);
+  void TimeOut(Call& call);
   void Complete(Call& call, Outcome outcome);
   // `outcome_of(Call&)`: kPending leaves the call as it is.
   template <typename OutcomeOf>
@@ -153,7 +159,7 @@ class Connection {
   Outcome Finish(Call& call);
 
   // The driver: connection_drive.cc.
-  void Drive(Lock& lock, Call& call);
+  bool Drive(Lock& lock, Call& call);
   bool IsIdle(Clock::time_point now);
   void Pause(Lock& lock, Call& call, Clock::time_point until);
   void FollowServer();

@@ -22,15 +22,16 @@ constexpr uint32_t kReplyMessage = 1;  // RFC 5531 9: msg_type
 
 }  // namespace
 
-// Ends when `call` is done.
-void Connection::Drive(Lock& lock, Call& call) {
+// Ends when `call` is done, or the wait for it. Returns false if it stays in flight.
+bool Connection::Drive(Lock& lock, Call& call) {
   driver_ = &call;
   driving_ = true;
   call.wake_.store(Call::kAsleep);
-  while (call.outcome_ == Outcome::kPending) {
+  bool waits = true;
+  while (waits && call.outcome_ == Outcome::kPending) {
     const Clock::time_point now = Clock::now();
     if (IsOver(call, now)) {
-      Withdraw(lock, call);
+      waits = EndWait(lock, call);
     } else if (state_ == State::kDown && now < next_attempt_) {
       Pause(lock, call, std::min(next_attempt_, call.deadline));
     } else if (state_ == State::kDown) {
@@ -49,15 +50,16 @@ void Connection::Drive(Lock& lock, Call& call) {
       sent_.wait(lock, [&] { return call.transmission_ != Call::Transmission::kSending; });
     } else {
       Transmit(lock, call);
-      const bool waits =
+      const bool is_open =
           call.outcome_ == Outcome::kPending && call.early_outcome_ == Outcome::kPending;
-      if (state_ == State::kUp && waits) Receive(lock, call);
+      if (state_ == State::kUp && is_open) Receive(lock, call);
     }
   }
   driving_ = false;
   driver_ = nullptr;
   reader_.StopPlacing();
   HandOver();
+  return waits;
 }
 
 // Returns whether nothing is under way, and was not for so long that the server may have left.

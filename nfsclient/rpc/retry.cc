@@ -8,6 +8,8 @@
 namespace nfswalk::rpc {
 namespace {
 
+using protocol::CallDeadline;
+using protocol::Cancellation;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kAttemptTimeoutMax{600'000};
@@ -51,7 +53,18 @@ Retry::Clock::time_point Retry::NewDeadline() const {
 }
 
 Retry::Budget Retry::NewBudget() const {
-  return BudgetUntil(std::min(NewDeadline(), protocol::CallDeadline::Current()));
+  return BudgetUntil(std::min(NewDeadline(), CallDeadline::Current()));
+}
+
+Retry::Budget Retry::NewBudgetOfCall() const {
+  return BudgetUntil(hard_ ? Clock::time_point::max()
+                           : std::min(NewDeadline(), CallDeadline::OfClient()));
+}
+
+Retry::Budget Retry::Budget::OfThisWait() const {
+  Budget budget = *this;
+  budget.give_up = std::min(give_up, CallDeadline::Current());
+  return budget;
 }
 
 milliseconds Retry::AttemptTimeout(uint32_t timeouts) const {
@@ -59,7 +72,7 @@ milliseconds Retry::AttemptTimeout(uint32_t timeouts) const {
 }
 
 bool Retry::OutOfTime(const Budget& budget) {
-  return Clock::now() >= budget.give_up || protocol::Cancellation::IsCanceled();
+  return Clock::now() >= budget.give_up || Cancellation::IsCanceled();
 }
 
 void Retry::NoteResponds(bool responds) {
@@ -70,62 +83,128 @@ void Retry::NoteResponds(bool responds) {
 }
 
 SendResult Retry::Send(Connection& connection, Call& call, Budget& budget) {
-  if (OutOfTime(budget)) return {protocol::CallDeadline::Error()};
+  if (OutOfTime(budget)) return {CallDeadline::Error()};
   connection.Submit(call);
   return Await(connection, call, budget);
 }
 
 SendResult Retry::Await(Connection& connection, Call& call, Budget& budget) {
-  bool may_resend_on_connection = resends_on_connection_;
-  for (bool was_sent = false;; connection.Submit(call)) {
-    const Clock::time_point now = Clock::now();
-    call.deadline = std::min(budget.give_up, now + AttemptTimeout(budget.timeouts));
-    const Outcome outcome = connection.Wait(call);
-    const bool repeated = std::exchange(was_sent, was_sent || call.was_sent());
-    if (outcome == Outcome::kTimedOut && protocol::Cancellation::IsCanceled()) {
-      return {std::errc::operation_canceled};
+  Attempts attempts;
+  return *Resume(connection, call, budget, attempts);
+}
+
+std::optional<SendResult> Retry::Resume(Connection& connection, Call& call, Budget& budget,
+                                        Attempts& attempts) {
+  for (;;) {
+    if (!attempts.is_submitted) {
+      if (!call.outlives_wait) {
+        if (OutOfTime(budget)) return SendResult{CallDeadline::Error()};
+      } else if (IsExhausted(budget)) {
+        if (attempts.was_sent) connection.Abort(call);
+        return SendResult{std::errc::timed_out};
+      } else if (CallDeadline::HasPassed()) {
+        return std::nullopt;
+      }
+      connection.Submit(call);
+      attempts.is_submitted = true;
+      attempts.began = {};
     }
-    bool resends = false;
+    const Outcome outcome = AwaitAttempt(connection, call, budget, attempts);
+    if (outcome == Outcome::kPending) return std::nullopt;
+    attempts.is_submitted = false;
+    const bool repeated =
+        std::exchange(attempts.was_sent, attempts.was_sent || call.was_sent());
     switch (outcome) {
       case Outcome::kReplied:
         NoteResponds(true);
-        return {{}, repeated};
+        return SendResult{{}, repeated};
       case Outcome::kRejected:
-        return {ErrnoOf(call.reject_reason())};
+        return SendResult{ErrnoOf(call.reject_reason())};
       case Outcome::kUnreachable:
-        return {std::errc::host_unreachable};
+        return SendResult{std::errc::host_unreachable};
       case Outcome::kPending:
       case Outcome::kCanceled:
-        return {std::errc::operation_canceled};
+        return SendResult{std::errc::operation_canceled};
       case Outcome::kNoMemory:
-        return {std::errc::not_enough_memory};
+        return SendResult{std::errc::not_enough_memory};
       case Outcome::kTimedOut:
+        // Not sent, and ended with the wait.
+        if (call.outlives_wait && attempts.waited < attempts.timeout) continue;
+        if (!call.outlives_wait && Cancellation::IsCanceled()) {
+          return SendResult{std::errc::operation_canceled};
+        }
         if (++budget.timeouts > retrans_) NoteResponds(false);
-        resends = was_sent && connection.HasReceivedSince(call, now) &&
-                  std::exchange(may_resend_on_connection, false);
+        if (ResendsOnConnection(connection, call, attempts)) break;
         // A call that had less time than that does not tell that the connection is dead.
-        if (!resends && was_sent && Clock::now() - now >= timeo_) connection.Abort(call);
+        if (attempts.was_sent && attempts.waited >= timeo_) connection.Abort(call);
+        attempts.may_resend_on_connection.reset();
         break;
       case Outcome::kLost:
+        attempts.may_resend_on_connection.reset();
         break;
     }
-    if (!resends) may_resend_on_connection = resends_on_connection_;
     retries_.fetch_add(1);
-    if (OutOfTime(budget)) return {protocol::CallDeadline::Error()};
   }
+}
+
+// kPending: the thread's time is over. What the call has left of its own is for the next wait.
+Outcome Retry::AwaitAttempt(Connection& connection, Call& call, const Budget& budget,
+                            Attempts& attempts) const {
+  const Clock::time_point now = Clock::now();
+  if (attempts.began == Clock::time_point{}) {
+    attempts.began = now;
+    attempts.timeout = std::min<Clock::duration>(AttemptTimeout(budget.timeouts),
+                                                 budget.give_up - now);
+    attempts.waited = {};
+  }
+  call.deadline = std::min(now + (attempts.timeout - attempts.waited),
+                           call.outlives_wait ? CallDeadline::Current() : budget.give_up);
+  const Outcome outcome = connection.Wait(call);
+  attempts.waited += Clock::now() - now;
+  if (outcome != Outcome::kPending || attempts.waited < attempts.timeout) return outcome;
+  if (CallDeadline::HasPassed() && !IsExhausted(budget)) return outcome;
+  return connection.Withdraw(call);
+}
+
+// Returns whether a call without a reply is sent again over the connection that it was sent on.
+bool Retry::ResendsOnConnection(Connection& connection, const Call& call,
+                                Attempts& attempts) const {
+  if (!attempts.was_sent || !attempts.may_resend_on_connection.value_or(resends_on_connection_)) {
+    return false;
+  }
+  if (!connection.HasReceivedSince(call, attempts.began)) return false;
+  attempts.may_resend_on_connection = false;
+  return true;
 }
 
 std::errc Retry::PauseForJukebox(Budget& budget) {
   budget.pause = std::clamp(budget.pause * 2, kJukeboxPauseMin, kJukeboxPauseMax);
   const Clock::time_point now = Clock::now();
   if (OutOfTime(budget) || budget.give_up - now <= budget.pause) {
-    return protocol::CallDeadline::Error();
+    return CallDeadline::Error();
   }
   retries_.fetch_add(1);
   std::unique_lock lock(mutex_);
   const bool stop =
       protocol::WaitUntil(shut_down_, lock, now + budget.pause, [this] { return is_shut_down_; });
-  return stop || protocol::Cancellation::IsCanceled() ? std::errc::operation_canceled : std::errc{};
+  return stop || Cancellation::IsCanceled() ? std::errc::operation_canceled : std::errc{};
+}
+
+std::optional<std::errc> Retry::ResumePause(Budget& budget) {
+  if (budget.pause_ends == Clock::time_point{}) {
+    budget.pause = std::clamp(budget.pause * 2, kJukeboxPauseMin, kJukeboxPauseMax);
+    budget.pause_ends = Clock::now() + budget.pause;
+    if (budget.give_up <= budget.pause_ends) return std::errc::timed_out;
+    retries_.fetch_add(1);
+  }
+  const Clock::time_point until = std::min(budget.pause_ends, CallDeadline::Current());
+  std::unique_lock lock(mutex_);
+  const bool stop =
+      protocol::WaitUntil(shut_down_, lock, until, [this] { return is_shut_down_; });
+  if (stop) return std::errc::operation_canceled;
+  if (Clock::now() < budget.pause_ends) return std::nullopt;
+  budget.pause_ends = {};
+  return std::errc{};
 }
 
 void Retry::Shutdown() {

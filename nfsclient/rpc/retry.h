@@ -9,7 +9,11 @@
 // 3.1.1). Else the connection is replaced, from the same port: by port and xid a server's duplicate
 // request cache knows the call.
 //
-// Thread safety: all functions; a Budget is used by one thread.
+// A call may outlive the waits for it, which the deadlines of several threads end (Resume()). Its
+// timeo counts while a thread waits: without one nobody receives the reply. Where its retries are
+// exhausted the connection that carried it ends, so that what failed is not executed later.
+//
+// Thread safety: all functions; a Budget and Attempts are used by one thread at a time.
 #ifndef NFSWALK_NFSCLIENT_RPC_RETRY_H_
 #define NFSWALK_NFSCLIENT_RPC_RETRY_H_
 
@@ -19,6 +23,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <system_error>
 
 #include "nfsclient/protocol/transport_options.h"
@@ -41,12 +46,27 @@ class Retry {
    public:
     // When the operation must have ended, whatever it waits for.
     Clock::time_point deadline() const { return give_up; }
+    // Returns the same, but not beyond the thread's CallDeadline.
+    Budget OfThisWait() const;
 
    private:
     friend class Retry;
     Clock::time_point give_up = Clock::time_point::max();
     uint32_t timeouts = 0;
     std::chrono::milliseconds pause{0};
+    Clock::time_point pause_ends{};  // of ResumePause(), {}: none begun
+  };
+
+  // How far a call is. Behind Connection::Submit().
+  class Attempts {
+    friend class Retry;
+    bool is_submitted = true;
+    bool was_sent = false;  // before the present attempt
+    std::optional<bool> may_resend_on_connection;
+    // Of the present attempt; {}: nobody has waited for it.
+    Clock::time_point began{};
+    Clock::duration timeout{};
+    Clock::duration waited{};
   };
 
   // `version`: of NFS.
@@ -56,6 +76,8 @@ class Retry {
   Clock::time_point NewDeadline() const;
   // Not beyond the thread's CallDeadline.
   Budget NewBudget() const;
+  // For Resume(): beyond the user's Deadline.
+  Budget NewBudgetOfCall() const;
   // Returns a budget until `deadline`, hard or soft. For mounting.
   static Budget BudgetUntil(Clock::time_point deadline) {
     Budget budget;
@@ -71,10 +93,20 @@ class Retry {
   // The second half of Send(), behind Connection::Submit(): the time that the call has begins here,
   // as replies to calls submitted before it come first.
   [[nodiscard]] SendResult Await(Connection& connection, Call& call, Budget& budget);
+  // The same of a call that outlives its waits, as long as the thread's CallDeadline and
+  // Cancellation allow. nullopt: these ended the wait; the server may execute the call until
+  // Resume() has returned a result, on whichever thread. An error is final: the call was answered
+  // or never sent, or the connection that it was sent on has ended. With `call.outlives_wait`
+  // reset meanwhile: ends the call.
+  [[nodiscard]] std::optional<SendResult> Resume(Connection& connection, Call& call,
+                                                 Budget& budget, Attempts& attempts);
 
   // Pauses before a call is repeated after NFS3ERR_JUKEBOX: 100 ms, doubled up to 5 s.
   // Errors: timed_out, operation_canceled.
   [[nodiscard]] std::errc PauseForJukebox(Budget& budget);
+  // The same with a NewBudgetOfCall(). nullopt: the thread's CallDeadline or Cancellation came
+  // first; the next call goes on with the pause.
+  [[nodiscard]] std::optional<std::errc> ResumePause(Budget& budget);
 
   // Ends all pauses with operation_canceled. Does not shut down the connections.
   void Shutdown();
@@ -84,6 +116,10 @@ class Retry {
 
  private:
   static bool OutOfTime(const Budget& budget);
+  static bool IsExhausted(const Budget& budget) { return Clock::now() >= budget.give_up; }
+  Outcome AwaitAttempt(Connection& connection, Call& call, const Budget& budget,
+                       Attempts& attempts) const;
+  bool ResendsOnConnection(Connection& connection, const Call& call, Attempts& attempts) const;
   void NoteResponds(bool responds);
   std::chrono::milliseconds AttemptTimeout(uint32_t timeouts) const;
 

@@ -56,6 +56,7 @@ struct Counts {
   std::atomic<uint32_t> replied{0};
   std::atomic<uint32_t> timed_out{0};
   std::atomic<uint32_t> lost{0};
+  std::atomic<uint32_t> left_in_flight{0};
   std::atomic<uint32_t> wrong{0};
 };
 
@@ -65,8 +66,15 @@ void CallAll(Connection& connection, uint32_t thread, Counts& counts) {
     // Any status but NFS3_OK, whose reply would need attributes.
     const uint32_t tag = 1 + thread * kCallsPerThread + i;
     TaggedCall call(tag);
+    call.outlives_wait = random() % 2 == 0;
     call.deadline = Call::Clock::now() + milliseconds{1 + random() % 20};
-    switch (connection.Execute(call)) {
+    Outcome outcome = connection.Execute(call);
+    while (outcome == Outcome::kPending) {
+      ++counts.left_in_flight;
+      call.deadline = Call::Clock::now() + milliseconds{random() % 10};
+      outcome = random() % 4 == 0 ? connection.Withdraw(call) : connection.Wait(call);
+    }
+    switch (outcome) {
       case Outcome::kReplied:
         ++(call.status() == static_cast<int>(tag) ? counts.replied : counts.wrong);
         break;
@@ -97,6 +105,7 @@ TEST(ConnectionStress, EachCallEndsWithItsOwnReply) {
   EXPECT_GT(counts.replied, kThreads * kCallsPerThread / 4);
   EXPECT_GT(counts.timed_out, 0u);
   EXPECT_GT(counts.lost, 0u);
+  EXPECT_GT(counts.left_in_flight, 0u);
   EXPECT_GT(connection->connections_opened(), 1u);
   EXPECT_EQ(connection->load(), 0u);
 }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "nfsclient/protocol/cancellation.h"
 #include "tests/fixtures/fake_server.h"
 #include "tests/unit/nfsclient/rpc/tagged_call.h"
 
@@ -42,7 +43,25 @@ class ConnectionTest : public testing::Test {
     return connection_->Execute(call);
   }
 
+  // Signals calls, and answers them with SendReply() of held_.
+  void ServeHeld() {
+    Serve(OnNfsCall([this](const FakeCall& call) {
+      held_.push_back(call);
+      seen_.release();
+      return kSilence;
+    }));
+  }
+  // Executes a call of which the wait ends first, as the server has it.
+  void LeaveInFlight(TaggedCall& call) {
+    call.outlives_wait = true;
+    call.deadline = Call::Clock::now() + milliseconds{50};
+    EXPECT_EQ(connection_->Execute(call), Outcome::kPending);
+    seen_.acquire();
+    call.deadline = Call::Clock::time_point::max();
+  }
+
   std::counting_semaphore<> seen_{0};
+  std::deque<FakeCall> held_;
   std::optional<FakeServer> server_;
   std::unique_ptr<Connection> connection_;
   TaggedCall call_{1}, next_{2};
@@ -127,6 +146,127 @@ TEST_F(ConnectionTest, ADriverThatTimesOutHandsOver) {
   seen_.acquire();
   driver.join();
   server_->SendReply(held.back(), kNoEntry);
+}
+
+// WIRE-30: the driver's deadline, then another's, then its reply.
+TEST_F(ConnectionTest, ACallOutlivesTheWaitsForIt) {
+  ServeHeld();
+  LeaveInFlight(call_);
+  call_.deadline = Call::Clock::now();
+  EXPECT_EQ(connection_->Wait(call_), Outcome::kPending);
+  server_->SendReply(held_.front(), kNoEntry);
+  call_.deadline = Call::Clock::time_point::max();
+  std::jthread other([this] { EXPECT_EQ(connection_->Wait(call_), Outcome::kReplied); });
+  other.join();
+  EXPECT_EQ(call_.status(), NFS3ERR_NOENT);
+  EXPECT_EQ(connection_->calls_sent(), 1u);
+  EXPECT_EQ(connection_->load(), 0u);
+}
+
+// WIRE-30.
+TEST_F(ConnectionTest, AnotherDriverTakesTheReplyOfACallThatOutlivedItsWait) {
+  ServeHeld();
+  std::jthread driver([this] { EXPECT_EQ(connection_->Execute(call_), Outcome::kReplied); });
+  seen_.acquire();
+  LeaveInFlight(next_);  // not the driver
+  server_->SendReply(held_.back(), StatusAnswer(NFS3ERR_STALE));
+  server_->SendReply(held_.front(), kNoEntry);
+  driver.join();
+  next_.deadline = Call::Clock::now();  // it is done
+  EXPECT_EQ(connection_->Wait(next_), Outcome::kReplied);
+  EXPECT_EQ(next_.status(), NFS3ERR_STALE);
+}
+
+// WIRE-30.
+TEST_F(ConnectionTest, ADriverWhoseCallOutlivesItsWaitHandsOver) {
+  ServeHeld();
+  next_.outlives_wait = true;
+  next_.deadline = Call::Clock::now() + milliseconds{50};
+  connection_->Submit(next_);
+  std::jthread driver([this] { EXPECT_EQ(connection_->Wait(next_), Outcome::kPending); });
+  seen_.acquire();
+  std::jthread waiter([this] { EXPECT_EQ(connection_->Execute(call_), Outcome::kReplied); });
+  seen_.acquire();
+  driver.join();
+  server_->SendReply(held_.back(), kNoEntry);
+  waiter.join();
+  EXPECT_EQ(connection_->Withdraw(next_), Outcome::kTimedOut);
+}
+
+// WIRE-30: as the driver and beside it. A later wait is not canceled.
+TEST_F(ConnectionTest, ACallOutlivesAWaitThatIsCanceled) {
+  for (const bool is_driver : {true, false}) {
+    held_.clear();
+    ServeHeld();
+    TaggedCall first(1), call(2);
+    call.outlives_wait = true;
+    std::jthread driver;
+    if (!is_driver) {
+      driver = std::jthread([&] { EXPECT_EQ(connection_->Execute(first), Outcome::kReplied); });
+      seen_.acquire();
+    }
+    protocol::Cancellation interrupt;
+    std::jthread waiter([&] {
+      const protocol::CancelScope scope(interrupt);
+      EXPECT_EQ(connection_->Execute(call), Outcome::kPending);
+      EXPECT_EQ(connection_->Wait(call), Outcome::kPending);
+    });
+    seen_.acquire();
+    interrupt.Cancel();
+    waiter.join();
+    for (const FakeCall& held : held_) server_->SendReply(held, kNoEntry);
+    EXPECT_EQ(connection_->Wait(call), Outcome::kReplied);
+  }
+}
+
+// WIRE-30.
+TEST_F(ConnectionTest, ACallThatOutlivedItsWaitIsLostWithItsConnectionAndKeepsItsXid) {
+  ServeHeld();
+  LeaveInFlight(call_);
+  connection_->Abort(call_);
+  EXPECT_EQ(connection_->Wait(call_), Outcome::kLost);
+  connection_->Submit(call_);
+  std::jthread waiter([this] { EXPECT_EQ(connection_->Wait(call_), Outcome::kReplied); });
+  seen_.acquire();
+  server_->SendReply(held_.back(), kNoEntry);
+  waiter.join();
+  EXPECT_EQ(held_.front().xid, held_.back().xid);
+  EXPECT_EQ(held_.back().connection, 2);
+}
+
+// WIRE-30.
+TEST_F(ConnectionTest, ACallThatWasNotSentDoesNotOutliveItsWait) {
+  connection_ = OpenConnection(UnusedPort(), kLong);
+  call_.outlives_wait = true;
+  call_.deadline = Call::Clock::now() + milliseconds{50};
+  EXPECT_EQ(connection_->Execute(call_), Outcome::kTimedOut);
+  EXPECT_FALSE(call_.was_sent());
+  EXPECT_EQ(connection_->load(), 0u);
+}
+
+// WIRE-30: it is freed then.
+TEST_F(ConnectionTest, TheLateReplyOfACallThatWasWithdrawnIsDropped) {
+  ServeHeld();
+  {
+    TaggedCall call(3);
+    LeaveInFlight(call);
+    EXPECT_EQ(connection_->Withdraw(call), Outcome::kTimedOut);
+  }
+  EXPECT_EQ(connection_->load(), 0u);
+  server_->SendReply(held_.front(), kNoEntry);
+  std::jthread waiter([this] { EXPECT_EQ(connection_->Execute(call_), Outcome::kReplied); });
+  seen_.acquire();
+  server_->SendReply(held_.back(), kNoEntry);
+  waiter.join();
+  EXPECT_EQ(connection_->connections_opened(), 1u);
+}
+
+// WIRE-30.
+TEST_F(ConnectionTest, ShutdownEndsACallThatOutlivedItsWait) {
+  ServeHeld();
+  LeaveInFlight(call_);
+  connection_->Shutdown();
+  EXPECT_EQ(connection_->Wait(call_), Outcome::kCanceled);
 }
 
 // WIRE-2: with a reserved port and without, whoever ends the connection and however.

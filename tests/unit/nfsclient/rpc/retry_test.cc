@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "nfsclient/protocol/call_deadline.h"
+#include "nfsclient/protocol/cancellation.h"
 #include "tests/fixtures/fake_server.h"
 #include "tests/unit/nfsclient/rpc/tagged_call.h"
 
@@ -39,6 +41,20 @@ class RetryTest : public testing::Test {
     budget_ = retry_->NewBudget();
   }
   SendResult Send() { return retry_->Send(*connection_, call_, *budget_); }
+  // Of a call that outlives its waits: submits it, and waits for it.
+  void Begin() {
+    call_.outlives_wait = true;
+    budget_ = retry_->NewBudgetOfCall();
+    connection_->Submit(call_);
+  }
+  std::optional<SendResult> Resume(
+      Call::Clock::time_point deadline = Call::Clock::time_point::max()) {
+    const protocol::Deadline scope(deadline);
+    return retry_->Resume(*connection_, call_, *budget_, attempts_);
+  }
+  std::optional<SendResult> ResumeShortly() {
+    return Resume(Call::Clock::now() + std::chrono::milliseconds{20});
+  }
 
   std::counting_semaphore<> seen_{0};
   std::atomic<int> calls_ = 0;
@@ -46,6 +62,7 @@ class RetryTest : public testing::Test {
   std::unique_ptr<Connection> connection_;
   std::optional<Retry> retry_;
   std::optional<Retry::Budget> budget_;
+  Retry::Attempts attempts_;
   TaggedCall call_{1};
 };
 
@@ -145,6 +162,133 @@ TEST_F(RetryTest, ASoftMountTimesOutAfterRetransRepetitions) {
 TEST_F(RetryTest, ASoftMountTimesOutWithoutAConnection) {
   Connect(UnusedPort(), kSoft);
   EXPECT_EQ(Send().error, std::errc::timed_out);
+}
+
+// WIRE-30.
+TEST_F(RetryTest, AWaitThatEndsLeavesTheCallInFlight) {
+  std::optional<FakeCall> held;
+  server_.emplace(OnNfsCall([&](const FakeCall& call) {
+    held = call;
+    seen_.release();
+    return kSilence;
+  }));
+  Connect(server_->port(), kHard);
+  Begin();
+  EXPECT_FALSE(ResumeShortly());
+  {
+    protocol::Cancellation interrupt;
+    const protocol::CancelScope scope(interrupt);
+    interrupt.Cancel();
+    EXPECT_FALSE(Resume());
+  }
+  seen_.acquire();
+  server_->SendReply(*held, kNoEntry);
+  const auto sent = Resume();
+  ASSERT_TRUE(sent);
+  EXPECT_EQ(sent->error, std::errc{});
+  EXPECT_FALSE(sent->repeated);
+  EXPECT_EQ(connection_->calls_sent(), 1u);
+}
+
+// WIRE-30.
+TEST_F(RetryTest, TheWaitsForACallAddUpToItsTimeout) {
+  std::vector<uint32_t> xids;
+  server_.emplace(OnNfsCall([&](const FakeCall& call) {
+    xids.push_back(call.xid);
+    return xids.size() == 1 ? kSilence : kNoEntry;
+  }));
+  protocol::TransportOptions options = kHard;
+  options.timeo_ds = 1;
+  Connect(server_->port(), options);
+  Begin();
+  std::optional<SendResult> sent;
+  int waits = 0;
+  for (; !sent && waits < 100; ++waits) sent = ResumeShortly();
+  ASSERT_TRUE(sent);
+  EXPECT_EQ(sent->error, std::errc{});
+  EXPECT_TRUE(sent->repeated);
+  EXPECT_GE(waits, 3);
+  server_.reset();
+  EXPECT_EQ(xids, std::vector(2, xids.front()));
+}
+
+// WIRE-30.
+TEST_F(RetryTest, ACallLostBetweenTwoWaitsIsSentAgain) {
+  std::vector<FakeCall> seen;
+  server_.emplace(OnNfsCall([&](const FakeCall& call) {
+    seen.push_back(call);
+    seen_.release();
+    return seen.size() == 1 ? kSilence : kNoEntry;
+  }));
+  Connect(server_->port(), kHard);
+  Begin();
+  EXPECT_FALSE(ResumeShortly());
+  seen_.acquire();
+  connection_->Abort(call_);
+  EXPECT_FALSE(Resume(Call::Clock::now())) << "lost, and not sent again without time";
+  EXPECT_EQ(Resume()->error, std::errc{});
+  server_.reset();
+  EXPECT_EQ(seen.size(), 2u);
+  EXPECT_EQ(seen[1].xid, seen[0].xid);
+  EXPECT_EQ(seen[1].connection, 2);
+}
+
+// WIRE-30: though the connection brings the replies of others.
+TEST_F(RetryTest, ASoftMountThatGivesUpEndsTheConnectionOfTheCall) {
+  std::atomic<int> connections = 0;
+  server_.emplace(OnNfsCall([&](const FakeCall& call) {
+    connections = call.connection;
+    if (TagOf(call) != 1) return kNoEntry;
+    seen_.release();
+    return kSilence;
+  }));
+  protocol::TransportOptions options = kSoft;
+  options.timeo_ds = 3;
+  options.retrans = 0;
+  Connect(server_->port(), options);
+  std::jthread other([this] {
+    seen_.acquire();
+    TaggedCall call(2);
+    EXPECT_EQ(connection_->Execute(call), Outcome::kReplied);
+  });
+  Begin();
+  EXPECT_EQ(Resume()->error, std::errc::timed_out);
+  other.join();
+  TaggedCall next(3);
+  EXPECT_EQ(connection_->Execute(next), Outcome::kReplied);
+  EXPECT_EQ(connections, 2);
+}
+
+// WIRE-30: the reply waits in the socket.
+TEST_F(RetryTest, ASoftMountTakesAReplyThatCameWhileNobodyWaited) {
+  std::optional<FakeCall> held;
+  server_.emplace(OnNfsCall([&](const FakeCall& call) {
+    held = call;
+    seen_.release();
+    return kSilence;
+  }));
+  Connect(server_->port(), kSoft);
+  Begin();
+  EXPECT_FALSE(ResumeShortly());
+  seen_.acquire();
+  server_->SendReply(*held, kNoEntry);
+  std::this_thread::sleep_until(budget_->deadline());
+  EXPECT_EQ(Resume()->error, std::errc{});
+}
+
+// WIRE-30.
+TEST_F(RetryTest, APauseIsGoneOnWith) {
+  Retry retry(kHard, NFS_V3);
+  Retry::Budget budget = retry.NewBudgetOfCall();
+  {
+    const protocol::Deadline passed(Call::Clock::now());
+    EXPECT_EQ(retry.ResumePause(budget), std::nullopt);
+    EXPECT_EQ(retry.ResumePause(budget), std::nullopt);
+  }
+  EXPECT_EQ(retry.ResumePause(budget), std::errc{});
+  EXPECT_EQ(retry.retries(), 1u);
+  retry.Shutdown();
+  EXPECT_EQ(retry.ResumePause(budget), std::errc::operation_canceled);
 }
 
 TEST_F(RetryTest, AnExhaustedBudgetSendsNothing) {
