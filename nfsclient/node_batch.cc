@@ -21,6 +21,8 @@
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/read_ahead.h"
 #include "nfsclient/nfs/superblock.h"
+#include "nfsclient/protocol/call_deadline.h"
+#include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/stat_completion.h"
 #include "nfsclient/walk/path_walk.h"
 #include "nfsclient/walk/walk.h"
@@ -259,12 +261,8 @@ class ReadsTogether {
 
   void FinishOldest() {
     Read& read = reads_.front();
-    protocol::ReadReply reply;
-    try {
-      reply = read.under_way->Finish();
-    } catch (const std::bad_alloc&) {
-      reply.error = std::errc::not_enough_memory;
-    }
+    protocol::ReadReply reply = read.under_way->Finish().value_or(
+        protocol::Failure<protocol::ReadReply>(protocol::CallDeadline::Error()));
     const size_t number = read.number;
     const bool whole = TakeIn(read, reply);
     reads_.pop_front();

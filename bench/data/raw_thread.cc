@@ -71,7 +71,9 @@ class RawThread final : public FileThread {
                             const protocol::WriteUnderWay& call) -> Outcome {
       if (call == nullptr) return TransferFailed("starting a WRITE");
       const auto reply = call->Finish();
-      if (reply.error != kOk || reply.count_bytes != size) return TransferFailed("a WRITE");
+      if (!reply || reply->error != kOk || reply->count_bytes != size) {
+        return TransferFailed("a WRITE");
+      }
       return {};
     };
     const Outcome outcome =
@@ -97,7 +99,9 @@ class RawThread final : public FileThread {
                             const protocol::ReadUnderWay& call) -> Outcome {
       if (call == nullptr) return TransferFailed("starting a READ");
       const auto reply = call->Finish();
-      if (reply.error != kOk || reply.count_bytes != bytes) return TransferFailed("a READ");
+      if (!reply || reply->error != kOk || reply->count_bytes != bytes) {
+        return TransferFailed("a READ");
+      }
       const uint64_t at = offset_of(i);
       return at % kStepBytes != 0 || HasStamp(buffer.data(), at) ? Outcome() : WrongData();
     };

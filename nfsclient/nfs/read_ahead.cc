@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "nfsclient/protocol/call_deadline.h"
@@ -45,21 +46,18 @@ bool ReadAhead::Piece::IsUsable(const Source& source) const {
   return !attributes || (CopyAttributesRcu(source.inode, now) && !ContentChanged(now, *attributes));
 }
 
-void ReadAhead::Piece::Finish(const Source& source) {
-  ReadReply reply;
-  try {
-    reply = under_way->Finish();
-  } catch (const std::bad_alloc&) {
-    reply.error = std::errc::not_enough_memory;
-  }
+bool ReadAhead::Piece::Finish(const Source& source) {
+  std::optional<ReadReply> reply = under_way->Finish();
+  if (!reply) return false;
   under_way = nullptr;
-  failed = reply.error != std::errc{} || !reply.attributes;
-  if (failed) return;
-  CutAtSize(reply, offset_bytes);
-  count_bytes = reply.count_bytes;
-  eof = reply.eof;
-  attributes = reply.attributes;
-  (void)UpdateAttributes(superblock, source.inode, *reply.attributes, stamp);
+  failed = reply->error != std::errc{} || !reply->attributes;
+  if (failed) return true;
+  CutAtSize(*reply, offset_bytes);
+  count_bytes = reply->count_bytes;
+  eof = reply->eof;
+  attributes = reply->attributes;
+  (void)UpdateAttributes(superblock, source.inode, *reply->attributes, stamp);
+  return true;
 }
 
 size_t ReadAhead::TryRead(const Source& source, std::span<std::byte> into, uint64_t offset_bytes,
@@ -79,6 +77,34 @@ size_t ReadAhead::TryRead(const Source& source, std::span<std::byte> into, uint6
   return done;
 }
 
+// Finishes a piece that may be shown, or waits for the thread that does. Returns false where the
+// thread's time ends before; the next reader goes on then.
+bool ReadAhead::AwaitFinished(std::unique_lock<std::mutex>& lock, const Source& source,
+                              Piece& piece) {
+  using State = Piece::State;
+  while (piece.state != State::kFinished) {
+    if (piece.state == State::kUnderWay) {
+      if (!piece.IsUsable(source)) return true;
+      if (protocol::CallDeadline::HasPassed()) return false;
+      piece.state = State::kFinishing;
+      lock.unlock();
+      NFSWALK_SYNC_POINT("read-ahead:before-finish");
+      const bool has_come = piece.Finish(source);
+      lock.lock();
+      piece.state = has_come ? State::kFinished : State::kUnderWay;
+      finished_.notify_all();
+      if (!has_come) return false;
+    } else {
+      NFSWALK_SYNC_POINT("read-ahead:before-wait");
+      if (!protocol::WaitUntil(finished_, lock, protocol::CallDeadline::Current(),
+                               [&] { return piece.state != State::kFinishing; })) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 // The piece that holds the byte, with its reply; null where there is none that may be shown.
 std::shared_ptr<ReadAhead::Piece> ReadAhead::FindFinished(const Source& source,
                                                           uint64_t offset_bytes) {
@@ -88,22 +114,7 @@ std::shared_ptr<ReadAhead::Piece> ReadAhead::FindFinished(const Source& source,
   });
   if (found == pieces_.end()) return nullptr;
   const std::shared_ptr<Piece> piece = *found;
-  if (piece->state == Piece::State::kUnderWay && piece->IsUsable(source)) {
-    if (protocol::CallDeadline::HasPassed()) return nullptr;
-    piece->state = Piece::State::kFinishing;
-    lock.unlock();
-    NFSWALK_SYNC_POINT("read-ahead:before-finish");
-    piece->Finish(source);
-    lock.lock();
-    piece->state = Piece::State::kFinished;
-    finished_.notify_all();
-  } else if (piece->state == Piece::State::kFinishing) {
-    NFSWALK_SYNC_POINT("read-ahead:before-wait");
-    if (!protocol::WaitUntil(finished_, lock, protocol::CallDeadline::Current(),
-                             [&] { return piece->state == Piece::State::kFinished; })) {
-      return nullptr;
-    }
-  }
+  if (!AwaitFinished(lock, source, *piece)) return nullptr;
   const bool has_come = piece->state == Piece::State::kFinished && !piece->failed;
   lock.unlock();
   if (has_come && piece->IsUsable(source)) return piece;

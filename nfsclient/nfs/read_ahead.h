@@ -61,8 +61,8 @@ class ReadAhead {
     // Whether what was sent, or came, may be shown: not after a write of our own, or where
     // attributes that came since, or that are not valid any more, may have made it old.
     bool IsUsable(const Source& source) const;
-    // Takes in the reply.
-    void Finish(const Source& source);
+    // Takes in the reply. Returns false where the thread's time ended before it came.
+    bool Finish(const Source& source);
 
     Superblock& superblock;
     const uint64_t offset_bytes;
@@ -84,6 +84,7 @@ class ReadAhead {
   };
   using Pieces = std::list<std::shared_ptr<Piece>>;
 
+  bool AwaitFinished(std::unique_lock<std::mutex>& lock, const Source& source, Piece& piece);
   std::shared_ptr<Piece> FindFinished(const Source& source, uint64_t offset_bytes);
   bool IsInOrder(uint64_t offset_bytes) const;
   void DropTaken(uint64_t offset_bytes, uint64_t end_bytes, Pieces& dropped);

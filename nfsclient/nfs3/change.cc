@@ -11,6 +11,7 @@
 #include "nfsclient/nfs3/decode.h"
 #include "nfsclient/nfs3/encode.h"
 #include "nfsclient/rpc/lost_reply.h"
+#include "nfsclient/rpc/transfer.h"
 
 namespace nfswalk::protocol {
 
@@ -39,6 +40,23 @@ mknoddata3 ToWire(FileType type, Device device, const SetAttributes& attributes)
       arm.pipe_attributes = ToWire(attributes);
   }
   return data;
+}
+
+class SetAttributesPiece {
+ public:
+  SetAttributesPiece(const FileHandle& file, const SetAttributes& attributes)
+      : arguments_(NFS3_SETATTR, zdr_SETATTR3args,
+                   SETATTR3args{ToWire(file), ToWire(attributes), {}}) {}
+  const rpc::Request& request() const { return arguments_.request(); }
+  void Decode(rpc::XdrReader& in, SetAttributesReply& reply) const { DecodeReply(in, reply); }
+
+ private:
+  const Arguments3 arguments_;
+};
+
+std::errc CheckSetAttributes(const FileHandle& file, const SetAttributes& attributes) {
+  const std::errc error = CheckHandle(file);
+  return error == kOk ? CheckTimes(attributes) : error;
 }
 
 }  // namespace
@@ -172,14 +190,21 @@ RemoveReply Nfs3::RemoveDirectory(const FileHandle& directory, std::string_view 
 
 SetAttributesReply Nfs3::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
                                          const Credential& credential) {
-  std::errc error = CheckHandle(file);
-  if (error == kOk) error = CheckTimes(attributes);
+  const std::errc error = CheckSetAttributes(file, attributes);
   if (error != kOk) return Failure<SetAttributesReply>(error);
-  SETATTR3args args{};
-  args.object = ToWire(file);
-  args.new_attributes = ToWire(attributes);
-  const Arguments3 arguments(NFS3_SETATTR, zdr_SETATTR3args, args);
-  return caller_->Call<SetAttributesReply>(credential, arguments.request(), kDecode);
+  const SetAttributesPiece piece(file, attributes);
+  return caller_->Call<SetAttributesReply>(credential, piece.request(), kDecode);
+}
+
+SetAttributesUnderWay Nfs3::StartSetAttributes(const FileHandle& file,
+                                               const SetAttributes& attributes,
+                                               const Credential& credential) {
+  const std::errc error = CheckSetAttributes(file, attributes);
+  if (error != kOk) {
+    return std::make_unique<Ended<SetAttributesReply>>(Failure<SetAttributesReply>(error));
+  }
+  return rpc::StartOperation<rpc::PieceOperation<SetAttributesPiece>, SetAttributesReply>(
+      *caller_, credential, file, attributes);
 }
 
 }  // namespace nfswalk::protocol

@@ -102,31 +102,22 @@ WriteReply Nfs3::Write(const FileHandle& file, uint64_t offset_bytes,
                        std::span<const std::byte> data, const OpenState*,
                        const Credential& credential) {
   if (const std::errc error = CheckHandle(file); error != kOk) return Failure<WriteReply>(error);
-  return WriteOne(file, offset_bytes, data, Stability::kFileSync, credential);
-}
-
-// Preconditions: CheckHandle() returned errc{}.
-WrittenReply Nfs3::WriteOne(const FileHandle& file, uint64_t offset_bytes,
-                            std::span<const std::byte> data, Stability stability,
-                            const Credential& credential) {
   const WritePiece piece(file, offset_bytes,
-                         data.first(std::min<size_t>(data.size(), kTransferBytesMax)), stability);
+                         data.first(std::min<size_t>(data.size(), kTransferBytesMax)),
+                         Stability::kFileSync);
   return caller_->Call<WrittenReply>(
       credential, piece.request(),
       [&](XdrReader& in, WrittenReply& reply) { piece.Decode(in, reply); });
 }
 
 ReadUnderWay Nfs3::StartRead(const FileHandle& file, uint64_t offset_bytes,
-                             std::span<std::byte> into, const OpenState* state,
+                             std::span<std::byte> into, const OpenState*,
                              const Credential& credential) {
   if (CheckHandle(file) != kOk) {
     return std::make_unique<Ended<ReadReply>>(Failure<ReadReply>(kStale));
   }
-  const auto again = [this, file, offset_bytes, into, state, &credential] {
-    return Read(file, offset_bytes, into, state, credential);
-  };
-  return rpc::StartPiece<ReadPiece, ReadReply>(*caller_, credential, again, file, offset_bytes,
-                                               into);
+  return rpc::StartOperation<rpc::PieceOperation<ReadPiece>, ReadReply>(*caller_, credential, file,
+                                                                        offset_bytes, into);
 }
 
 WriteUnderWay Nfs3::StartWrite(const FileHandle& file, uint64_t offset_bytes,
@@ -135,11 +126,8 @@ WriteUnderWay Nfs3::StartWrite(const FileHandle& file, uint64_t offset_bytes,
   if (CheckHandle(file) != kOk) {
     return std::make_unique<Ended<WrittenReply>>(Failure<WrittenReply>(kStale));
   }
-  const auto again = [this, file, offset_bytes, data, stability, &credential] {
-    return WriteOne(file, offset_bytes, data, stability, credential);
-  };
-  return rpc::StartPiece<WritePiece, WrittenReply>(*caller_, credential, again, file, offset_bytes,
-                                                   data, stability);
+  return rpc::StartOperation<rpc::PieceOperation<WritePiece>, WrittenReply>(
+      *caller_, credential, file, offset_bytes, data, stability);
 }
 
 CommitReply Nfs3::Commit(const FileHandle& file, const Credential& credential) {
@@ -152,8 +140,8 @@ CommitUnderWay Nfs3::StartCommit(const FileHandle& file, const Credential& crede
   if (CheckHandle(file) != kOk) {
     return std::make_unique<Ended<CommitReply>>(Failure<CommitReply>(kStale));
   }
-  const auto again = [this, file, &credential] { return Commit(file, credential); };
-  return rpc::StartPiece<CommitPiece, CommitReply>(*caller_, credential, again, file);
+  return rpc::StartOperation<rpc::PieceOperation<CommitPiece>, CommitReply>(*caller_, credential,
+                                                                            file);
 }
 
 }  // namespace nfswalk::protocol

@@ -82,6 +82,8 @@ class Nfs3 final : public Protocol {
                               const Credential& credential) override;
   SetAttributesReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
                                      const Credential& credential) override;
+  SetAttributesUnderWay StartSetAttributes(const FileHandle& file, const SetAttributes& attributes,
+                                           const Credential& credential) override;
 
   // Includes the NULL call of mounting, but no calls to the portmapper and to MOUNT.
   uint64_t rpcs_sent() const override { return caller_->calls_sent(); }
@@ -107,9 +109,6 @@ class Nfs3 final : public Protocol {
                                     find_outcome);
   }
 
-  WrittenReply WriteOne(const FileHandle& file, uint64_t offset_bytes,
-                        std::span<const std::byte> data, Stability stability,
-                        const Credential& credential);
   AttributesReply GetAttributesWithin(Budget& budget, const FileHandle& file,
                                       const Credential& credential);
   LookupReply LookupWithin(Budget& budget, const FileHandle& directory, std::string_view name,

@@ -9,14 +9,71 @@
 #include <nfsc/libnfs-raw-nfs4.h>
 // clang-format on
 
+#include <atomic>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/rpc/internal_errors.h"
 #include "nfsclient/rpc/lost_reply.h"
+#include "nfsclient/rpc/transfer.h"
 
 namespace nfswalk::protocol {
+
+namespace {
+
+// SETATTR, with owners as names once the server has refused numbers.
+class SetAttributesOperation {
+ public:
+  SetAttributesOperation(const FileHandle& file, const SetAttributes& attributes,
+                         const OwnerNames& owners, std::atomic<bool>& owners_as_names)
+      : file_(file),
+        attributes_(attributes),
+        owners_(owners),
+        owners_as_names_(owners_as_names) {}
+
+  std::errc Encode() {
+    bad_owner_ = false;
+    sends_names_ = owners_as_names_.load();
+    Compound& compound = compound_.emplace();
+    if (sends_names_) compound.SendOwnersAsNames(owners_);
+    compound.PutHandle(file_).GetAttributes().SetAttributesOf({}, attributes_).GetAttributes();
+    request_ = compound.Encode();
+    return kOk;
+  }
+  const rpc::Request& request() const { return request_; }
+  void Decode(rpc::XdrReader& in, SetAttributesReply& reply) {
+    CompoundReader reader(in);
+    Attributes before;
+    if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, before) &&
+        reader.Next(OP_SETATTR)) {
+      // Not atomic for a directory: its names may have changed between the two operations.
+      reply.file = {PreOpAttributes{.change = before.change},
+                    TakeOptionalAttributes(reader, owners_), before.type != FileType::kDirectory};
+      return;
+    }
+    reply.error = reader.error();
+    bad_owner_ = reader.status() == NFS4ERR_BADOWNER;
+  }
+  bool CanRecover() const { return bad_owner_ && !sends_names_; }
+  std::errc Recover(rpc::Caller::Budget&) {
+    owners_as_names_.store(true);
+    return kOk;
+  }
+
+ private:
+  const FileHandle file_;
+  const SetAttributes attributes_;
+  const OwnerNames& owners_;
+  std::atomic<bool>& owners_as_names_;
+  std::optional<Compound> compound_;
+  rpc::Request request_;
+  bool sends_names_ = false;
+  bool bad_owner_ = false;
+};
+
+}  // namespace
 
 // Creates an object that is not a regular file. `build(compound)` adds CREATE; `check(found)` as in
 // lost_reply.h.
@@ -246,29 +303,15 @@ RemoveReply Nfs4::RemoveIf(bool is_directory, const FileHandle& directory, std::
 
 SetAttributesReply Nfs4::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
                                          const Credential& credential) {
-  for (;;) {
-    const bool names = owners_as_names_.load();
-    Compound compound;
-    if (names) compound.SendOwnersAsNames(owners_);
-    compound.PutHandle(file).GetAttributes().SetAttributesOf({}, attributes).GetAttributes();
-    bool bad_owner = false;
-    SetAttributesReply reply = Call<SetAttributesReply>(
-        compound, credential, [&](CompoundReader& reader, SetAttributesReply& set) {
-          Attributes before;
-          if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, before) &&
-              reader.Next(OP_SETATTR)) {
-            // Not atomic for a directory: its names may have changed between the two operations.
-            set.file = {PreOpAttributes{.change = before.change},
-                        TakeOptionalAttributes(reader, owners_),
-                        before.type != FileType::kDirectory};
-            return;
-          }
-          set.error = reader.error();
-          bad_owner = reader.status() == NFS4ERR_BADOWNER;
-        });
-    if (!bad_owner || names) return reply;
-    owners_as_names_.store(true);
-  }
+  SetAttributesOperation operation(file, attributes, owners_, owners_as_names_);
+  return rpc::CallOperation<SetAttributesReply>(*caller_, credential, operation);
+}
+
+SetAttributesUnderWay Nfs4::StartSetAttributes(const FileHandle& file,
+                                               const SetAttributes& attributes,
+                                               const Credential& credential) {
+  return rpc::StartOperation<SetAttributesOperation, SetAttributesReply>(
+      *caller_, credential, file, attributes, owners_, owners_as_names_);
 }
 
 }  // namespace nfswalk::protocol

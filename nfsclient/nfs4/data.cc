@@ -1,5 +1,7 @@
 // READ, WRITE and COMMIT.
 #include <algorithm>
+#include <optional>
+#include <tuple>
 
 #include "nfsclient/nfs4/decode.h"
 #include "nfsclient/nfs4/nfs4.h"
@@ -18,14 +20,8 @@ namespace nfswalk::protocol {
 
 namespace {
 
-// A reply and the nfsstat4 of its error.
-template <typename Reply>
-struct WithStatus : Reply {
-  int status = 0;
-};
-
-// What the pieces of a transfer share. The state is as of its beginning: recovery is for the calls
-// that follow a piece that it failed.
+// What the pieces of a transfer share. The state is as of its beginning: recovery is for the
+// operations that follow a piece that it failed.
 struct TransferFile {
   const FileHandle& file;
   const StateId state;
@@ -118,33 +114,65 @@ class CommitPiece {
   rpc::Request request_;
 };
 
-}  // namespace
+// A READ or a WRITE, again after the state that it needs was recovered.
+template <typename Piece, typename Part, typename... Settings>
+class TransferOperation {
+ public:
+  TransferOperation(OpenFiles& open_files, const OwnerNames& owners, const OpenState* state,
+                    const FileHandle& file, uint64_t offset_bytes, Part part,
+                    Settings... settings)
+      : open_files_(open_files),
+        owners_(owners),
+        state_(state),
+        file_(file),
+        offset_bytes_(offset_bytes),
+        part_(part.first(std::min<size_t>(part.size(), kTransferBytesMax))),
+        settings_(settings...) {}
 
-// Sends a piece by itself, again after the state that it needs was recovered.
-template <typename Reply, typename Piece, typename Part>
-Reply Nfs4::Transfer(const FileHandle& file, uint64_t offset_bytes, Part part,
-                     const OpenState* state, const Credential& credential, auto... settings) {
-  part = part.first(std::min<size_t>(part.size(), kTransferBytesMax));
-  Budget budget = caller_->NewBudget();
-  for (;;) {
-    if (OpenFiles::HasLostLocks(state)) return Failure<Reply>(std::errc::io_error);
-    const StateId used = OpenFiles::StateOf(state);
-    const Piece piece(TransferFile{file, used, owners_}, offset_bytes, part, settings...);
-    auto reply = caller_->Call<WithStatus<Reply>>(
-        credential, budget, piece.request(), [&](rpc::XdrReader& in, WithStatus<Reply>& decoded) {
-          CompoundReader reader(in);
-          piece.Decode(reader, decoded);
-          decoded.status = reader.status();
-        });
-    if (reply.error == kOk || state == nullptr || reply.status == 0) return reply;
-    const std::errc error = open_files_->Recover(state, used, reply.status, budget);
-    if (error != kOk) return Failure<Reply>(error);
+  std::errc Encode() {
+    status_ = NFS4_OK;
+    if (OpenFiles::HasLostLocks(state_)) return std::errc::io_error;
+    used_ = OpenFiles::StateOf(state_);
+    std::apply(
+        [this](auto... settings) {
+          piece_.emplace(TransferFile{file_, used_, owners_}, offset_bytes_, part_, settings...);
+        },
+        settings_);
+    return kOk;
   }
-}
+  const rpc::Request& request() const { return piece_->request(); }
+  template <typename Reply>
+  void Decode(rpc::XdrReader& in, Reply& reply) {
+    CompoundReader reader(in);
+    piece_->Decode(reader, reply);
+    status_ = reader.status();
+  }
+  bool CanRecover() const { return state_ != nullptr && status_ != NFS4_OK; }
+  std::errc Recover(rpc::Caller::Budget& budget) {
+    return open_files_.Recover(state_, used_, status_, budget);
+  }
+
+ private:
+  OpenFiles& open_files_;
+  const OwnerNames& owners_;
+  const OpenState* const state_;
+  const FileHandle file_;
+  const uint64_t offset_bytes_;
+  const Part part_;
+  const std::tuple<Settings...> settings_;
+  StateId used_;
+  std::optional<Piece> piece_;
+  int status_ = 0;  // nfsstat4 of the last reply
+};
+using ReadOperation = TransferOperation<ReadPiece, std::span<std::byte>>;
+using WriteOperation = TransferOperation<WritePiece, std::span<const std::byte>, Stability>;
+
+}  // namespace
 
 ReadReply Nfs4::Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                      const OpenState* state, const Credential& credential) {
-  return Transfer<ReadReply, ReadPiece>(file, offset_bytes, into, state, credential);
+  ReadOperation operation(*open_files_, owners_, state, file, offset_bytes, into);
+  return rpc::CallOperation<ReadReply>(*caller_, credential, operation);
 }
 
 ReadReply Nfs4::ReadPieces(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
@@ -164,33 +192,23 @@ ReadReply Nfs4::ReadPieces(const FileHandle& file, uint64_t offset_bytes, std::s
 WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
                        std::span<const std::byte> data, const OpenState* state,
                        const Credential& credential) {
-  return Transfer<WrittenReply, WritePiece>(file, offset_bytes, data, state, credential,
-                                            Stability::kFileSync);
+  WriteOperation operation(*open_files_, owners_, state, file, offset_bytes, data,
+                           Stability::kFileSync);
+  return rpc::CallOperation<WrittenReply>(*caller_, credential, operation);
 }
 
 ReadUnderWay Nfs4::StartRead(const FileHandle& file, uint64_t offset_bytes,
                              std::span<std::byte> into, const OpenState* state,
                              const Credential& credential) {
-  const auto again = [this, file, offset_bytes, into, state, &credential] {
-    return Read(file, offset_bytes, into, state, credential);
-  };
-  if (OpenFiles::HasLostLocks(state)) return std::make_unique<Ended<ReadReply>>(again());
-  const TransferFile open{file, OpenFiles::StateOf(state), owners_};
-  return rpc::StartPiece<ReadPiece, ReadReply>(*caller_, credential, again, open, offset_bytes,
-                                               into);
+  return rpc::StartOperation<ReadOperation, ReadReply>(
+      *caller_, credential, *open_files_, owners_, state, file, offset_bytes, into);
 }
 
 WriteUnderWay Nfs4::StartWrite(const FileHandle& file, uint64_t offset_bytes,
                                std::span<const std::byte> data, Stability stability,
                                const OpenState* state, const Credential& credential) {
-  const auto again = [this, file, offset_bytes, data, stability, state, &credential]() {
-    return WrittenReply(
-        Transfer<WrittenReply, WritePiece>(file, offset_bytes, data, state, credential, stability));
-  };
-  if (OpenFiles::HasLostLocks(state)) return std::make_unique<Ended<WrittenReply>>(again());
-  const TransferFile open{file, OpenFiles::StateOf(state), owners_};
-  return rpc::StartPiece<WritePiece, WrittenReply>(*caller_, credential, again, open, offset_bytes,
-                                                   data, stability);
+  return rpc::StartOperation<WriteOperation, WrittenReply>(
+      *caller_, credential, *open_files_, owners_, state, file, offset_bytes, data, stability);
 }
 
 CommitReply Nfs4::Commit(const FileHandle& file, const Credential& credential) {
@@ -201,8 +219,8 @@ CommitReply Nfs4::Commit(const FileHandle& file, const Credential& credential) {
 }
 
 CommitUnderWay Nfs4::StartCommit(const FileHandle& file, const Credential& credential) {
-  const auto again = [this, file, &credential] { return Commit(file, credential); };
-  return rpc::StartPiece<CommitPiece, CommitReply>(*caller_, credential, again, file, owners_);
+  return rpc::StartOperation<rpc::PieceOperation<CommitPiece>, CommitReply>(*caller_, credential,
+                                                                            file, owners_);
 }
 
 }  // namespace nfswalk::protocol

@@ -106,6 +106,8 @@ class Nfs4 final : public Protocol {
                               const Credential& credential) override;
   SetAttributesReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
                                      const Credential& credential) override;
+  SetAttributesUnderWay StartSetAttributes(const FileHandle& file, const SetAttributes& attributes,
+                                           const Credential& credential) override;
 
   // Includes the NULL calls of new connections.
   uint64_t rpcs_sent() const override { return caller_->calls_sent(); }
@@ -132,9 +134,6 @@ class Nfs4 final : public Protocol {
                                     error_if_executed, find_outcome);
   }
 
-  template <typename Reply, typename Piece, typename Part>
-  Reply Transfer(const FileHandle& file, uint64_t offset_bytes, Part part, const OpenState* state,
-                 const Credential& credential, auto... settings);
   LookupReply LookupWithin(Budget& budget, const FileHandle& directory, std::string_view name,
                            const Credential& credential);
   size_t LookupSome(Budget& budget, const FileHandle& directory,

@@ -131,21 +131,28 @@ struct CommitReply {
   uint64_t verifier = 0;
   WeakCacheConsistency file;
 };
-// A READ or a WRITE of which others may be under way at the same time. Its destructor waits for the
-// end of the call, unless Finish() has.
+// A call that was sent, one of several in flight: waiting for it and calling are two things. Its
+// destructor ends a call that Finish() has not: waits for the reply as long as the thread's
+// CallDeadline allows, then gives the call up, which the server may still execute.
 template <typename Reply>
 class UnderWay {
  public:
   virtual ~UnderWay() = default;
-  // Waits for the reply, with the retries and recoveries of Protocol::Read() and Write(). Once.
-  virtual Reply Finish() = 0;
+  // Waits for the reply, with the retries and recoveries of Protocol::Read() and Write(), for as
+  // long as the thread's CallDeadline and Cancellation allow. nullopt: the wait ended, the call
+  // goes on, and the server may still execute it; Finish() may be called again, by any thread (one
+  // at a time), until it has returned a reply. An error in a reply is final: nothing of the call is
+  // in flight any more, i.e. it was answered, or was never sent, or the connection that carried it
+  // was ended (timed_out of a soft mount; not_enough_memory), or the mount was shut down
+  // (operation_canceled).
+  virtual std::optional<Reply> Finish() = 0;
 };
 // One that had ended when it was started.
 template <typename Reply>
 class Ended final : public UnderWay<Reply> {
  public:
   explicit Ended(Reply reply) : reply_(std::move(reply)) {}
-  Reply Finish() override { return std::move(reply_); }
+  std::optional<Reply> Finish() override { return std::move(reply_); }
 
  private:
   Reply reply_;
@@ -181,6 +188,7 @@ struct SetAttributesReply {
   std::errc error{};
   WeakCacheConsistency file;
 };
+using SetAttributesUnderWay = std::unique_ptr<UnderWay<SetAttributesReply>>;
 struct ReadDirReply {
   std::errc error{};
   std::vector<DirectoryEntry> entries;
@@ -294,8 +302,8 @@ class Protocol {
   virtual WriteReply Write(const FileHandle& file, uint64_t offset_bytes,
                            std::span<const std::byte> data, const OpenState* state,
                            const Credential& credential) = 0;
-  // Sends a READ or a WRITE and returns while it is under way; the arguments live until it has
-  // ended. A WRITE of kUnstable data needs a Commit(), whose verifier must be the WRITE's (RFC 1813
+  // Sends a READ or a WRITE and returns while it is in flight; the data, `state` and `credential`
+  // live until it is destroyed. A WRITE of kUnstable data needs a Commit(), whose verifier must be the WRITE's (RFC 1813
   // 3.3.7, RFC 7530 16.36.4). Null without memory; may throw std::bad_alloc.
   virtual ReadUnderWay StartRead(const FileHandle& file, uint64_t offset_bytes,
                                  std::span<std::byte> into, const OpenState* state,
@@ -382,6 +390,14 @@ class Protocol {
   virtual SetAttributesReply SetAttributesOf(const FileHandle& file,
                                              const SetAttributes& attributes,
                                              const Credential& credential) = 0;
+  // The same, as StartWrite(): an interrupted SETATTR that is executed late cuts what was written
+  // meanwhile.
+  virtual SetAttributesUnderWay StartSetAttributes(const FileHandle& file,
+                                                   const SetAttributes& attributes,
+                                                   const Credential& credential) {
+    return std::make_unique<Ended<SetAttributesReply>>(
+        SetAttributesOf(file, attributes, credential));
+  }
 
   // Returns the RPCs sent, including retransmissions. Relaxed: exact while no call is in progress.
   virtual uint64_t rpcs_sent() const = 0;

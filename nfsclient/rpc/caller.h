@@ -9,6 +9,7 @@
 #include <expected>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,7 @@ class Caller {
 
   Retry::Clock::time_point NewDeadline() const { return retry_.NewDeadline(); }
   Budget NewBudget() const { return retry_.NewBudget(); }
+  Budget NewBudgetOfCall() const { return retry_.NewBudgetOfCall(); }
 
   // Sends an idempotent call. `decode(XdrReader& results, Reply&)` fills the reply, on this thread.
   template <typename Reply, typename Decode>
@@ -64,14 +66,14 @@ class Caller {
     return find_outcome().value_or(std::move(reply));
   }
 
-  // An idempotent call of which others may be under way at the same time. Borrows its request,
-  // until Finish() has returned.
+  // An idempotent call, one of several in flight. Borrows its request until it has ended.
   struct Started {
     explicit Started(const Request& request) : call(request) {}
 
     rpc::Call call;
     Connection* connection = nullptr;  // null: not sent
     std::errc error{};                 // why not
+    Retry::Attempts attempts = {};
   };
   void Start(Started& started, const sunrpc_auth::Credential& credential);
   // Has the server work on it while the caller does something else before Finish().
@@ -87,6 +89,22 @@ class Caller {
     if (reply.error == std::errc{}) DecodeResults(started.call, decode, reply);
     return reply;
   }
+
+  // The same, as Retry::Resume(): nullopt where the wait ended before the call. `budget` is the
+  // operation's: NewBudgetOfCall().
+  template <typename Reply, typename Decode>
+  std::optional<Reply> Resume(Started& started, Budget& budget, Decode decode) {
+    const std::optional<std::errc> error = Resume(started, budget);
+    if (!error) return std::nullopt;
+    Reply reply;
+    reply.error = *error;
+    if (reply.error == std::errc{}) DecodeResults(started.call, decode, reply);
+    return reply;
+  }
+  std::optional<std::errc> ResumePause(Budget& budget) { return retry_.ResumePause(budget); }
+  // Ends a call that Resume() has not: waits for the reply as long as the thread's CallDeadline
+  // allows.
+  void End(Started& started, const Budget& budget);
 
   // Pauses as after kJukebox, for calls that the caller repeats itself. Errors: timed_out,
   // operation_canceled.
@@ -141,6 +159,7 @@ class Caller {
   }
   SendResult Send(rpc::Call& call, const sunrpc_auth::Credential& credential, Budget& budget);
   std::errc Await(Started& started);
+  std::optional<std::errc> Resume(Started& started, Budget& budget);
   Connection& LeastLoaded();
 
   const uint16_t port_;

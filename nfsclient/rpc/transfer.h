@@ -1,12 +1,20 @@
-// transfer: READs and WRITEs of which several are under way at once.
-//
-// A piece whose reply is not what was asked for (an error, less data) is asked for once more by a
-// call of its own, with all the retries and recoveries that such a call has.
+// transfer: operations that are in flight while their caller does something else, several at once.
 //
 // A Piece is one encoded call:
 //   Piece(const Context&, uint64_t offset_bytes, Bytes part);  // may throw std::bad_alloc
 //   const Request& request() const;
 //   void Decode(XdrReader& results, Reply& reply) const;
+//
+// An Operation encodes calls, one after the other:
+//   std::errc Encode();               // the next one; an error ends the operation. May throw
+//                                     // std::bad_alloc
+//   const Request& request() const;   // of the last Encode()
+//   void Decode(XdrReader& results, Reply& reply);
+//   bool CanRecover() const;          // after a reply with an error
+//   std::errc Recover(Budget&);       // errc{}: to be encoded again. An error ends the operation
+//
+// A piece of ReadPieces() whose reply is not what was asked for (an error, less data) is asked for
+// once more by a call of its own, with all the retries and recoveries that such a call has.
 //
 // Thread safety: distinct transfers.
 #ifndef NFSWALK_NFSCLIENT_RPC_TRANSFER_H_
@@ -18,13 +26,17 @@
 #include <deque>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <utility>
 
+#include "nfsclient/protocol/call_deadline.h"
+#include "nfsclient/protocol/cancellation.h"
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/rpc/caller.h"
+#include "nfsclient/rpc/internal_errors.h"
 #include "sunrpc_auth/credential.h"
 
 namespace nfswalk::rpc {
@@ -122,51 +134,131 @@ protocol::ReadReply ReadPieces(Caller& caller, const sunrpc_auth::Credential& cr
   return all;
 }
 
-// One piece, as Protocol::StartRead() and StartWrite() return it. `again()` makes the call by
-// itself, with all that it may have to wait for.
-template <typename Piece, typename Reply, typename Again>
-class StartedPiece final : public protocol::UnderWay<Reply> {
+// An operation that is the same call each time.
+template <typename Piece>
+class PieceOperation {
  public:
   template <typename... Arguments>
-  StartedPiece(Caller& caller, const sunrpc_auth::Credential& credential, Again again,
-               Arguments&&... arguments)
+  explicit PieceOperation(Arguments&&... arguments)
+      : piece_(std::forward<Arguments>(arguments)...) {}
+
+  std::errc Encode() { return {}; }
+  const Request& request() const { return piece_.request(); }
+  template <typename Reply>
+  void Decode(XdrReader& in, Reply& reply) const {
+    piece_.Decode(in, reply);
+  }
+  bool CanRecover() const { return false; }
+  std::errc Recover(Caller::Budget&) { return {}; }
+
+ private:
+  const Piece piece_;
+};
+
+// Executes an operation, with its recoveries.
+template <typename Reply, typename Operation>
+Reply CallOperation(Caller& caller, const sunrpc_auth::Credential& credential,
+                    Operation& operation) {
+  Caller::Budget budget = caller.NewBudget();
+  for (;;) {
+    std::errc error = operation.Encode();
+    if (error != std::errc{}) return protocol::Failure<Reply>(error);
+    Reply reply = caller.Call<Reply>(
+        credential, budget, operation.request(),
+        [&](XdrReader& in, Reply& decoded) { operation.Decode(in, decoded); });
+    if (reply.error == std::errc{} || !operation.CanRecover()) return reply;
+    error = operation.Recover(budget);
+    if (error != std::errc{}) return protocol::Failure<Reply>(error);
+  }
+}
+
+// An operation that was sent, as Protocol::StartRead() and the others return it. Its destructor
+// ends a call that is in flight: waits for the reply as long as the thread's CallDeadline allows,
+// then withdraws it, so that nothing is received into the memory of a READ any more. The server may
+// still execute that.
+template <typename Operation, typename Reply>
+class StartedOperation final : public protocol::UnderWay<Reply> {
+ public:
+  // Throws std::bad_alloc.
+  template <typename... Arguments>
+  StartedOperation(Caller& caller, const sunrpc_auth::Credential& credential,
+                   Arguments&&... arguments)
       : caller_(caller),
-        again_(std::move(again)),
-        piece_(std::forward<Arguments>(arguments)...),
-        started_(piece_.request()) {
-    caller_.Start(started_, credential);
-    caller_.SendNow(started_);
+        credential_(credential),
+        operation_(std::forward<Arguments>(arguments)...),
+        error_(Start()) {}
+  ~StartedOperation() override {
+    if (call_) caller_.End(*call_, budget_ ? *budget_ : caller_.NewBudgetOfCall());
   }
-  ~StartedPiece() override {
-    if (!is_finished_) (void)FinishPiece();
-  }
-  Reply Finish() override {
-    Reply reply = FinishPiece();
-    const bool repeats = reply.error != std::errc{} && reply.error != std::errc::timed_out &&
-                         reply.error != std::errc::operation_canceled;
-    return repeats ? again_() : std::move(reply);
+
+  std::optional<Reply> Finish() override {
+    if (!budget_) budget_ = caller_.NewBudgetOfCall();
+    while (error_ == std::errc{}) {
+      if (call_) {
+        std::optional<Reply> reply = AwaitReply();
+        if (!reply) return std::nullopt;
+        call_.reset();
+        repeats_after_pause_ = reply->error == protocol::kJukebox;
+        const bool repeats =
+            repeats_after_pause_ || (reply->error != std::errc{} && operation_.CanRecover());
+        if (!repeats) return reply;
+      }
+      const std::optional<std::errc> error = StartAgain();
+      if (!error) return std::nullopt;
+      error_ = *error;
+    }
+    return protocol::Failure<Reply>(error_);
   }
 
  private:
-  Reply FinishPiece() {
-    is_finished_ = true;
-    const auto decode = [&](XdrReader& in, Reply& reply) { piece_.Decode(in, reply); };
-    return caller_.Finish<Reply>(started_, decode);
+  // Preconditions: no call.
+  std::errc Start() {
+    const std::errc error = operation_.Encode();
+    if (error != std::errc{}) return error;
+    call_.emplace(operation_.request());
+    call_->call.outlives_wait = true;
+    caller_.Start(*call_, credential_);
+    caller_.SendNow(*call_);
+    return {};
+  }
+  std::optional<Reply> AwaitReply() {
+    return caller_.Resume<Reply>(*call_, *budget_, [this](XdrReader& in, Reply& reply) {
+      operation_.Decode(in, reply);
+    });
+  }
+  // Starts it once more, after the pause or the recovery that it needs. nullopt: the thread's time
+  // ended first. Preconditions: no call.
+  std::optional<std::errc> StartAgain() try {
+    const std::optional<std::errc> error =
+        repeats_after_pause_ ? caller_.ResumePause(*budget_) : Recover();
+    return error == std::errc{} ? Start() : error;
+  } catch (const std::bad_alloc&) {
+    return std::errc::not_enough_memory;
+  }
+  std::optional<std::errc> Recover() {
+    using protocol::CallDeadline;
+    Caller::Budget budget = budget_->OfThisWait();
+    const std::errc error = operation_.Recover(budget);
+    const bool is_of_thread =
+        (error == std::errc::timed_out && CallDeadline::Current() < budget_->deadline()) ||
+        (error == std::errc::operation_canceled && protocol::Cancellation::IsCanceled());
+    return is_of_thread ? std::nullopt : std::optional(error);
   }
 
   Caller& caller_;
-  Again again_;
-  const Piece piece_;
-  Caller::Started started_;
-  bool is_finished_ = false;
+  const sunrpc_auth::Credential& credential_;
+  Operation operation_;
+  std::optional<Caller::Budget> budget_;   // from the first Finish() on
+  std::optional<Caller::Started> call_;    // none: to be started again
+  bool repeats_after_pause_ = false;       // else after a recovery
+  std::errc error_;                        // that it ends in, without a call
 };
 
-template <typename Piece, typename Reply, typename Again, typename... Arguments>
-std::unique_ptr<protocol::UnderWay<Reply>> StartPiece(Caller& caller,
-                                                      const sunrpc_auth::Credential& credential,
-                                                      Again again, Arguments&&... arguments) {
-  return std::make_unique<StartedPiece<Piece, Reply, Again>>(caller, credential, std::move(again),
-                                                             std::forward<Arguments>(arguments)...);
+template <typename Operation, typename Reply, typename... Arguments>
+std::unique_ptr<protocol::UnderWay<Reply>> StartOperation(
+    Caller& caller, const sunrpc_auth::Credential& credential, Arguments&&... arguments) {
+  return std::make_unique<StartedOperation<Operation, Reply>>(
+      caller, credential, std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace nfswalk::rpc

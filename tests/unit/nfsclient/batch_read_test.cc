@@ -62,8 +62,8 @@ TEST_P(BatchReads, OpenTheFilesThatTheServerDoesNotShowOtherwise) {
     const int opens = calls(OP_OPEN), reads = calls(OP_READ);
     EXPECT_EQ(ReadEach(), Texts()) << refusal;
     EXPECT_EQ(calls(OP_OPEN), opens + static_cast<int>(kFiles)) << refusal;
-    // Together, once more alone (rpc/transfer.h), and open.
-    EXPECT_EQ(calls(OP_READ), reads + 3 * static_cast<int>(kFiles)) << refusal;
+    // Together, and open.
+    EXPECT_EQ(calls(OP_READ), reads + 2 * static_cast<int>(kFiles)) << refusal;
     EXPECT_EQ(nfs4_.opens(), 1u) << refusal;  // file_
   }
 }

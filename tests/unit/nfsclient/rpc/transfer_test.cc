@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,7 +23,7 @@ constexpr size_t kPiece = 1000;
 constexpr int kForEver = 1'000'000;
 
 struct Operations {
-  int read, jukebox, no_permission;
+  int read, write, setattr, jukebox, no_permission;
 };
 
 // Versions 3 and 4 alike.
@@ -48,9 +52,21 @@ class Transfer : public testing::TestWithParam<int> {
     return {reinterpret_cast<const char*>(data_.data()), bytes};
   }
   int calls(int operation) { return server_.calls(operation); }
+  WriteUnderWay StartWrite() {
+    return nfs_->StartWrite(file_, 0, std::span(data_).last(kPiece), Stability::kFileSync, nullptr,
+                            kUser);
+  }
+  // Waits no time for what is in flight.
+  template <typename Started>
+  static bool HasEnded(Started& started) {
+    const Deadline passed(std::chrono::steady_clock::now());
+    return started->Finish().has_value();
+  }
 
-  const Operations op_ = GetParam() == 3 ? Operations{NFS3_READ, NFS3ERR_JUKEBOX, NFS3ERR_ACCES}
-                                         : Operations{OP_READ, NFS4ERR_DELAY, NFS4ERR_ACCESS};
+  const Operations op_ = GetParam() == 3 ? Operations{NFS3_READ, NFS3_WRITE, NFS3_SETATTR,
+                                                      NFS3ERR_JUKEBOX, NFS3ERR_ACCES}
+                                         : Operations{OP_READ, OP_WRITE, OP_SETATTR,
+                                                      NFS4ERR_DELAY, NFS4ERR_ACCESS};
   FakeNfs3 nfs3_;
   FakeNfs4 nfs4_;
   FakeTreeServer& server_ = GetParam() == 3 ? static_cast<FakeTreeServer&>(nfs3_) : nfs4_;
@@ -106,6 +122,89 @@ TEST_P(Transfer, ALostConnectionIsSurvived) {
     EXPECT_EQ(Read(into).count_bytes, 20 * kPiece);
     EXPECT_EQ(into, std::vector(data_.begin(), data_.begin() + 20 * kPiece));
   }
+}
+
+// WIRE-30.
+TEST_P(Transfer, AWriteOutlivesTheWaitsForIt) {
+  server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold});
+  const auto started = StartWrite();
+  EXPECT_FALSE(HasEnded(started));
+  server_.AwaitCalls(op_.write, 1);
+  EXPECT_FALSE(HasEnded(started));
+  std::optional<WrittenReply> reply;
+  std::jthread other([&] { reply = started->Finish(); });
+  server_.ExecuteHeld();
+  other.join();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->error, kOk);
+  EXPECT_EQ(reply->count_bytes, kPiece);
+  EXPECT_EQ(calls(op_.write), 2) << "held, and executed";
+}
+
+// WIRE-30.
+TEST_P(Transfer, ASetAttributesOutlivesTheWaitsForIt) {
+  server_.Inject(op_.setattr, {.kind = FakeFault::Kind::kHold});
+  const auto started = nfs_->StartSetAttributes(file_, {.size_bytes = 10}, kUser);
+  EXPECT_FALSE(HasEnded(started));
+  server_.AwaitCalls(op_.setattr, 1);
+  EXPECT_FALSE(HasEnded(started));
+  EXPECT_EQ(server_.Find("f")->data.size(), data_.size());
+  server_.ExecuteHeld();
+  EXPECT_EQ(started->Finish()->error, kOk);
+  EXPECT_EQ(server_.Find("f")->data.size(), 10u);
+  EXPECT_EQ(calls(op_.setattr), 2) << "held, and executed";
+}
+
+TEST_P(Transfer, ASetAttributesEndsInItsError) {
+  server_.Inject(op_.setattr, {.status = op_.no_permission});
+  const auto started = nfs_->StartSetAttributes(file_, {.size_bytes = 10}, kUser);
+  EXPECT_EQ(started->Finish()->error, std::errc::permission_denied);
+}
+
+// WIRE-30.
+TEST_P(Transfer, AnInterruptedPauseIsGoneOnWith) {
+  server_.Inject(op_.write, {.status = op_.jukebox});
+  const auto started = StartWrite();
+  {
+    const Deadline soon(std::chrono::steady_clock::now() + std::chrono::milliseconds{50});
+    EXPECT_FALSE(started->Finish());
+  }
+  EXPECT_FALSE(HasEnded(started));
+  EXPECT_EQ(started->Finish()->error, kOk);
+  EXPECT_EQ(calls(op_.write), 2);
+}
+
+// WIRE-30: sent again, with its xid.
+TEST_P(Transfer, AWriteLostBetweenTwoWaitsIsSentAgain) {
+  server_.Inject(op_.write, {.kind = FakeFault::Kind::kLoseCall});
+  const auto started = StartWrite();
+  while (calls(op_.write) < 1) EXPECT_FALSE(HasEnded(started));
+  EXPECT_EQ(started->Finish()->error, kOk);
+  EXPECT_EQ(calls(op_.write), 2);
+}
+
+// Its memory is not written to any more.
+TEST_P(Transfer, AReadThatIsDestroyedInFlightIsWithdrawn) {
+  server_.Inject(op_.read, {.kind = FakeFault::Kind::kHold});
+  {
+    std::vector<std::byte> into(kPiece);
+    auto started = nfs_->StartRead(file_, 0, into, nullptr, kUser);
+    EXPECT_FALSE(HasEnded(started));
+    server_.AwaitCalls(op_.read, 1);
+    const Deadline passed(std::chrono::steady_clock::now());
+    started = nullptr;
+  }
+  server_.ExecuteHeld();
+  std::vector<std::byte> into(kPiece);
+  EXPECT_EQ(Read(into).count_bytes, kPiece);
+}
+
+// Without a deadline its destructor waits for the reply.
+TEST_P(Transfer, AWriteThatIsDestroyedInFlightIsWaitedFor) {
+  auto started = StartWrite();
+  EXPECT_FALSE(HasEnded(started));
+  started = nullptr;
+  EXPECT_EQ(server_.Find("f")->data.substr(0, kPiece), Text(data_.size()).substr(39 * kPiece));
 }
 
 }  // namespace
