@@ -30,14 +30,9 @@ constexpr size_t kLeastBufferBytes = 4096;
 constexpr size_t kBufferGrowth = 4;
 constexpr size_t kPageBytes = 4096;
 
-// An error of the caller's and not of the data, which stays dirty: its own Deadline, that it was
-// canceled, and memory.
-bool IsInterruption(std::errc error) {
-  using protocol::Deadline;
-  if (error == std::errc::operation_canceled) return protocol::Cancellation::IsCanceled();
-  return error == std::errc::not_enough_memory ||
-         (error == std::errc::timed_out && Deadline::Clock::now() >= Deadline::Current());
-}
+// An error of this client's and not of the data, which stays dirty: it was answered, or its
+// connection has ended.
+bool IsInterruption(std::errc error) { return error == std::errc::not_enough_memory; }
 
 // Returns whether `a` shows a later state than `b` of a file that is only written to. Times may be
 // as coarse as the server's clock tick; version 3 has no change attribute.
@@ -77,8 +72,8 @@ size_t DirtyData::Write(std::span<const std::byte> data, uint64_t offset_bytes,
     taken += WriteChunk(data.subspan(taken), offset_bytes + taken, context, error);
     if (error == std::errc{}) error = SendFull();
   }
-  // What lacks memory or time to be sent is only late.
-  if (taken > 0 && IsInterruption(error)) error = {};
+  // What lacks memory or time to be sent is only late; other errors go to errors().
+  if (taken > 0) error = {};
   return taken;
 }
 
@@ -309,12 +304,9 @@ std::errc DirtyData::Start(Extents::iterator at) {
 
 std::errc DirtyData::FinishOldest() {
   const auto at = extents_.find(under_way_.front());
-  WrittenReply reply;
-  try {
-    reply = at->second.under_way->Finish();
-  } catch (const std::bad_alloc&) {
-    reply.error = std::errc::not_enough_memory;
-  }
+  std::optional<WrittenReply> ended = at->second.under_way->Finish();
+  if (!ended) return protocol::CallDeadline::Error();  // the server may still execute it
+  WrittenReply& reply = *ended;
   at->second.under_way = nullptr;
   under_way_.pop_front();
   if (reply.error == std::errc{} && reply.count_bytes == 0) reply.error = std::errc::io_error;
@@ -407,9 +399,9 @@ std::errc DirtyData::Flush(Until until) {
     }
     std::errc error{};
     while (!dirty_.empty() && error == std::errc{}) error = Start(extents_.find(*dirty_.begin()));
-    while (!under_way_.empty()) {
+    while (!under_way_.empty() && (error == std::errc{} || IsInterruption(error))) {
       const std::errc of_this = FinishOldest();
-      if (error == std::errc{}) error = of_this;
+      if (of_this != std::errc{}) error = of_this;
     }
     if (error != std::errc{}) return error;
     if (!dirty_.empty()) continue;  // the rest of what was written in part
@@ -451,12 +443,9 @@ std::errc DirtyData::StartCommit() try {
 
 // Those that its verifier does not vouch for are dirty again.
 std::errc DirtyData::FinishCommit() {
-  protocol::CommitReply reply;
-  try {
-    reply = commit_.under_way->Finish();
-  } catch (const std::bad_alloc&) {
-    reply.error = std::errc::not_enough_memory;
-  }
+  const std::optional<protocol::CommitReply> ended = commit_.under_way->Finish();
+  if (!ended) return protocol::CallDeadline::Error();
+  const protocol::CommitReply& reply = *ended;
   commit_.under_way = nullptr;
   const auto context = std::move(commit_.context);
   if (IsInterruption(reply.error)) return reply.error;

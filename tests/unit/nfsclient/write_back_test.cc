@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -383,6 +384,69 @@ TEST_P(WriteBack, WhatADeadlineInterruptsStaysDirty) {
   EXPECT_EQ(ReadAll(*file_), Text(0, kPiece / 2));
   EXPECT_EQ(file_->Sync(), kOk);
   EXPECT_EQ(Stable(), Text(0, kPiece / 2));
+}
+
+// While it lives, no call of this thread waits.
+class Hurry {
+ public:
+  explicit Hurry(bool by_cancellation) {
+    if (by_cancellation) {
+      cancellation_.Cancel();
+      canceled_.emplace(cancellation_);
+    } else {
+      deadline_.emplace(std::chrono::steady_clock::now());
+    }
+  }
+  std::errc error() const {
+    return canceled_ ? std::errc::operation_canceled : std::errc::timed_out;
+  }
+
+ private:
+  Cancellation cancellation_;
+  std::optional<CancelScope> canceled_;
+  std::optional<Deadline> deadline_;
+};
+
+// WIRE-30. Servers execute calls in any order.
+TEST_P(WriteBack, AnInterruptedWriteThatIsExecutedLateUndoesNoNewerOne) {
+  Mount();
+  for (const bool by_cancellation : {false, true}) {
+    SCOPED_TRACE(by_cancellation);
+    const int writes = calls(op_.write);
+    server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold});
+    ASSERT_EQ(file_->PWrite(Data(0, 100), 0), 100u);
+    {
+      const Hurry hurry(by_cancellation);
+      EXPECT_EQ(file_->Sync(), hurry.error());
+      server_.AwaitCalls(op_.write, writes + 1);
+      (void)file_->PWrite(Data(1000, 100), 0);
+      EXPECT_EQ(file_->Sync(), hurry.error());
+    }
+    // Over the same connection, and so behind what was sent.
+    EXPECT_FALSE(client_->Stat(by_cancellation ? "no such" : "none", kUser));
+    EXPECT_EQ(calls(op_.write), writes + 1) << "another WRITE of these bytes may be executed yet";
+    server_.ExecuteHeld();
+    EXPECT_EQ(file_->PWrite(Data(1000, 100), 0), 100u);
+    EXPECT_EQ(file_->Sync(), kOk);
+    server_.ExecuteHeld();
+    EXPECT_EQ(Stable(), Text(1000, 100));
+  }
+}
+
+// WIRE-30.
+TEST_P(WriteBack, AnInterruptedCommitIsWaitedForAndNotRepeated) {
+  Mount();
+  server_.Inject(op_.commit, {.kind = FakeFault::Kind::kHold});
+  ASSERT_EQ(file_->PWrite(Data(0, 3 * kPiece), 0), 3 * kPiece);
+  {
+    const Deadline soon(std::chrono::steady_clock::now() + std::chrono::milliseconds{300});
+    EXPECT_EQ(file_->Sync(), std::errc::timed_out);
+  }
+  server_.AwaitCalls(op_.commit, 1);
+  server_.ExecuteHeld();
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(calls(op_.commit), 2) << "held, and executed";
+  EXPECT_EQ(Stable(), Text(0, 3 * kPiece));
 }
 
 // WIRE-28.
