@@ -234,11 +234,6 @@ class File final {
                                     uint32_t mode);
   explicit File(std::shared_ptr<State> state);
   std::errc CheckWrite(uint64_t offset_bytes, size_t size_bytes) const;
-  Result<size_t> Write(std::span<const std::byte> data, uint64_t offset_bytes);
-  Result<size_t> Read(std::span<std::byte> into, uint64_t offset_bytes);
-  Result<size_t> ReadSequentially(std::span<std::byte> into, uint64_t offset_bytes);
-  std::errc Flush();
-  std::errc FlushAtClose();
   std::errc SetLock(uint64_t owner, LockType type, uint64_t offset_bytes, uint64_t length_bytes,
                     bool wait);
   void ReleaseLocks();

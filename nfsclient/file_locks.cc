@@ -8,7 +8,7 @@
 
 #include "nfsclient/client.h"
 #include "nfsclient/file_state.h"
-#include "nfsclient/nfs/byte_range_locks.h"
+#include "nfsclient/data/byte_range_locks.h"
 
 namespace nfswalk {
 
@@ -38,7 +38,7 @@ std::errc File::SetLock(uint64_t owner, LockType type, uint64_t offset_bytes, ui
   if ((state_->mode & needed) == 0) return std::errc::bad_file_descriptor;
   if (state_->superblock.shut_down.load()) return std::errc::operation_canceled;
   state_->lock_owners.Add(owner);
-  return nfs::SetLock({state_->superblock, state_, owner}, {type, *range}, wait);
+  return data::SetLock({state_->superblock, state_, owner}, {type, *range}, wait);
 } catch (const std::bad_alloc&) {
   return std::errc::not_enough_memory;
 }
@@ -56,7 +56,7 @@ std::errc File::Unlock(uint64_t owner, uint64_t offset_bytes, uint64_t length_by
   const auto range = RangeOf(offset_bytes, length_bytes);
   if (!range) return range.error();
   if (state_->superblock.shut_down.load()) return std::errc::operation_canceled;
-  return nfs::Unlock({state_->superblock, state_, owner}, *range);
+  return data::Unlock({state_->superblock, state_, owner}, *range);
 } catch (const std::bad_alloc&) {
   return std::errc::not_enough_memory;
 }
@@ -67,7 +67,7 @@ Result<std::optional<LockConflict>> File::TestLock(uint64_t owner, LockType type
   const auto range = RangeOf(offset_bytes, length_bytes);
   if (!range) return std::unexpected(range.error());
   if (state_->superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
-  const auto found = nfs::TestLock({state_->superblock, state_, owner}, {type, *range});
+  const auto found = data::TestLock({state_->superblock, state_, owner}, {type, *range});
   if (!found) return std::unexpected(found.error());
   if (!*found) return std::nullopt;
   const RangeLock& lock = (*found)->lock;
@@ -82,7 +82,7 @@ Result<std::optional<LockConflict>> File::TestLock(uint64_t owner, LockType type
 
 void File::ReleaseLocks() {
   for (const uint64_t owner : state_->lock_owners.TakeAll()) {
-    nfs::ReleaseLocks({state_->superblock, state_, owner});
+    data::ReleaseLocks({state_->superblock, state_, owner});
   }
 }
 

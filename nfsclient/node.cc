@@ -7,7 +7,7 @@
 
 #include "nfsclient/client.h"
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/dirty_data.h"
+#include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/readdir.h"
 #include "nfsclient/nfs/readlink.h"
@@ -50,7 +50,7 @@ bool IsDirectory(const icache::Inode& inode) {
       superblock, request.start, request.path, credential, request.flags,
       [&](RcuWalk& walk) { return StatRcu(walk, attributes); },
       [&](RefWalk& walk) {
-        std::errc failed = nfs::FlushDirtyData(superblock, walk.inode());
+        std::errc failed = data::FlushWrites(superblock, walk.inode());
         if (failed != kOk) return failed;
         walk.Refresh();
         failed = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());

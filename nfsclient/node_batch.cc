@@ -19,7 +19,7 @@
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/lookup_together.h"
 #include "nfsclient/nfs/permission.h"
-#include "nfsclient/nfs/read_ahead.h"
+#include "nfsclient/data/read_ahead.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/wire_limits.h"
@@ -280,7 +280,7 @@ class ReadsTogether {
   bool TakeIn(const Read& read, protocol::ReadReply& reply) {
     if (reply.error != kOk || !reply.attributes) return false;
     (void)nfs::UpdateAttributes(superblock_, *read.inode, *reply.attributes, read.stamp);
-    nfs::CutAtSize(reply, 0);
+    data::CutAtSize(reply, 0);
     return reply.eof || reply.count_bytes == into_[read.number].size();
   }
 

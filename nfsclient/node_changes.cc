@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "nfsclient/client.h"
+#include "nfsclient/data/set_attributes.h"
 #include "nfsclient/file_state.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/change.h"
@@ -170,7 +171,7 @@ Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk,
       created->attributes.size_bytes != 0 || nfs::HasInvalid(inode, icache::kRetained);
   if ((rights & kTruncate) != 0 && may_have_data) {
     const auto cut =
-        nfs::ChangeAttributes(superblock, inode, {.size_bytes = 0}, walk.credential()->key());
+        data::SetAttributesOf(superblock, inode, {.size_bytes = 0}, walk.credential()->key());
     if (!cut) return std::unexpected(cut.error());
     created->attributes = *cut;
   }
@@ -337,7 +338,7 @@ Result<Attributes> Node::SetAttributesOf(std::string_view path, const SetAttribu
       superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
       [&](RefWalk& walk) -> std::errc {
         auto changed =
-            nfs::ChangeAttributes(superblock_, walk.inode(), attributes, walk.credential()->key());
+            data::SetAttributesOf(superblock_, walk.inode(), attributes, walk.credential()->key());
         if (!changed) return changed.error();
         now = *changed;
         return kOk;

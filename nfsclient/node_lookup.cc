@@ -6,7 +6,7 @@
 
 #include "nfsclient/client.h"
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/dirty_data.h"
+#include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/node_id.h"
 #include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/superblock.h"
@@ -71,7 +71,7 @@ std::errc FindRef(nfs::Superblock& superblock, RefWalk& walk, Found& found) {
     }
     return kOk;
   }
-  std::errc error = nfs::FlushDirtyData(superblock, walk.inode());
+  std::errc error = data::FlushWrites(superblock, walk.inode());
   if (error != kOk) return error;
   walk.Refresh();
   error = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());

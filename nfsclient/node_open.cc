@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "nfsclient/client.h"
+#include "nfsclient/data/set_attributes.h"
 #include "nfsclient/file_state.h"
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/change.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/walk.h"
@@ -144,7 +144,7 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   if (failed == kOk) failed = nfs::PermissionRef(superblock, inode, walk.credential(), rights);
   if (failed != kOk) return std::unexpected(failed);
   if (rights != mode) {  // do_truncate() of open(2)
-    const auto cut = nfs::ChangeAttributes(superblock, inode, {.size_bytes = 0}, key);
+    const auto cut = data::SetAttributesOf(superblock, inode, {.size_bytes = 0}, key);
     if (!cut) return std::unexpected(cut.error());
   }
   return File::Make({std::move(*counted), std::move(opened.state), walk.TakeCredential()},

@@ -65,8 +65,9 @@ inline constexpr uint16_t kDying = kWillFree | kFreeing;
 inline constexpr uint8_t kInvalidChange = 1;  // attributes, and whether a directory changed
 inline constexpr uint8_t kInvalidData = 2;    // the text of a symbolic link
 inline constexpr uint8_t kInvalidDirty = 4;   // attributes: data that was not sent is not in them
-inline constexpr uint8_t kRetained = 8;       // nfs/dirty_data.h has data of the file
+inline constexpr uint8_t kRetained = 8;       // data/write_back.h has data of the file
 inline constexpr uint8_t kDataInUse = 16;     // opened since a change by others was noticed
+inline constexpr uint8_t kOwnWrites = 32;     // attributes: what our own WRITEs did is not known yet
 
 // Inode::flags.
 inline constexpr uint8_t kStale = 1;     // NFS_STALE: the server no longer knows the handle

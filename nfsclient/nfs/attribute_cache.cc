@@ -38,13 +38,6 @@ bool OwnershipChanged(const Attributes& a, const Attributes& b) {
   return a.mode != b.mode || a.uid != b.uid || a.gid != b.gid;
 }
 
-// PreOpAttributes::Matches() on attributes from the cache.
-bool Matches(protocol::PreOpAttributes before, const Attributes& known) {
-  before.mtime = icache::UnpackTime(icache::PackTime(before.mtime));
-  before.ctime = icache::UnpackTime(icache::PackTime(before.ctime));
-  return before.Matches(known);
-}
-
 // Tells a listener what a reply showed of an inode, once the inode's lock, taken later, is
 // released.
 class Notice {
@@ -133,8 +126,21 @@ void NoteForeignChange(Superblock& superblock, Inode& inode, uint64_t now_ns) {
   RestartLifetime(superblock, inode, now_ns);
 }
 
-void StoreAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
+bool Has(const Inode& inode, uint8_t invalid_bits) {
+  return (inode.invalid.load(std::memory_order_relaxed) & invalid_bits) != 0;
+}
+
+// i_size after a reply (nfs_update_inode()): a reply does not take away what was written here and
+// that the server may still lose, or has not answered (ATTR-19).
+uint64_t SizeAfterReply(const Inode& inode, uint64_t known_bytes, uint64_t reply_bytes) {
+  return Has(inode, icache::kRetained) ? std::max(known_bytes, reply_bytes) : reply_bytes;
+}
+
+void StoreAttributes(Superblock& superblock, Inode& inode, Attributes attributes,
                      SendStamp stamp) {
+  Attributes known;
+  inode.LoadAttributes(known);
+  attributes.size_bytes = SizeAfterReply(inode, known.size_bytes, attributes.size_bytes);
   inode.attributes_seq.WriteBegin();
   inode.StoreAttributes(attributes);
   inode.attributes_seq.WriteEnd();
@@ -149,9 +155,24 @@ void StoreAttributes(Superblock& superblock, Inode& inode, const Attributes& att
                       std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
+// Preconditions: `known` is what the inode has.
+void StoreSize(Inode& inode, Attributes known, uint64_t size_bytes) {
+  known.size_bytes = size_bytes;
+  inode.attributes_seq.WriteBegin();
+  inode.StoreAttributes(known);
+  inode.attributes_seq.WriteEnd();
+}
+
 ReplyContext ReplyContextOf(const Inode& inode) {
   return {inode.attribute_generation, inode.change_id.load(std::memory_order_relaxed),
           inode.access.epoch()};
+}
+
+// ContentChanged() of what the caches know and a reply. The size of a file that is written to here
+// is not the server's.
+bool ContentDiffers(const Inode& inode, const Attributes& known, Attributes reply) {
+  if (Has(inode, icache::kRetained)) reply.size_bytes = known.size_bytes;
+  return ContentChanged(known, reply);
 }
 
 // False if the change was made, or may have been.
@@ -227,7 +248,7 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   }
   Attributes known;
   inode.LoadAttributes(known);
-  bool changed = ContentChanged(known, attributes);
+  bool changed = ContentDiffers(inode, known, attributes);
   bool in_order = static_cast<int64_t>(stamp.generation - inode.attribute_generation) > 0;
   if (!in_order) {
     // An older reply may only invalidate (ATTR-9).
@@ -235,7 +256,10 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
     return {};
   }
   uint64_t now = rcu::CoarseNowNs();
-  if (changed) {
+  if (changed && Has(inode, icache::kOwnWrites)) {
+    // Whose change it is turns out when our WRITEs have been answered (UpdateAfterOwnWrites()).
+    if (OwnershipChanged(known, attributes)) InvalidateRights(superblock, inode);
+  } else if (changed) {
     NoteForeignChange(superblock, inode, now);
     notice.Set(InvalidReason::kChanged);
     stamp.generation = Barrier(superblock);
@@ -262,7 +286,7 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   Attributes known;
   inode.LoadAttributes(known);
   bool trusted = (inode.invalid.load(std::memory_order_relaxed) & icache::kInvalidChange) == 0;
-  bool as_known = trusted && wcc.before && Matches(*wcc.before, known);
+  bool as_known = trusted && wcc.before && wcc.before->Matches(known);
   bool ours = as_known && wcc.atomic;
   // A racing GETATTR may have returned our own change before this reply arrived.
   bool already = trusted && wcc.after && !ContentChanged(known, *wcc.after);
@@ -297,21 +321,77 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   return change_id;
 }
 
+void UpdateAfterOwnWrites(Superblock& superblock, Inode& inode, ChangedBy changed_by,
+                          const protocol::OptionalAttributes& latest, SendStamp since,
+                          uint8_t cleared) {
+  Notice notice(superblock, inode);
+  const std::lock_guard guard(inode.lock);
+  Attributes known;
+  inode.LoadAttributes(known);
+  const bool overtaken = static_cast<int64_t>(since.generation - inode.attribute_generation) < 0;
+  const bool is_latest = latest && !overtaken && latest->fileid == inode.fileid &&
+                         latest->size_bytes >= known.size_bytes && !IsForgotten(inode);
+  since.generation = Barrier(superblock);  // no reply to an earlier request may undo our change
+  if (changed_by == ChangedBy::kOthers) {
+    NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
+    notice.Set(InvalidReason::kChanged);
+  }
+  if (changed_by != ChangedBy::kUs) cleared |= icache::kDataInUse;
+  if (is_latest) {
+    if (OwnershipChanged(known, *latest)) InvalidateRights(superblock, inode);
+    StoreAttributes(superblock, inode, *latest, since);
+  } else {
+    if (!overtaken || !latest || ContentChanged(known, *latest)) {
+      InvalidateLocked(superblock, inode);
+    }
+    inode.attribute_generation = since.generation;
+  }
+  const uint8_t invalid = inode.invalid.load(std::memory_order_relaxed);
+  inode.invalid.store(static_cast<uint8_t>(invalid & ~cleared),
+                      std::memory_order_release);  // pairs with AttributesFresh(), HasInvalid()
+}
+
+void GrowSize(Inode& inode, uint64_t end_bytes) {
+  const std::lock_guard guard(inode.lock);
+  Attributes known;
+  inode.LoadAttributes(known);
+  if (known.size_bytes < end_bytes) StoreSize(inode, known, end_bytes);
+}
+
+void CutSize(Inode& inode, uint64_t size_bytes) {
+  const std::lock_guard guard(inode.lock);
+  Attributes known;
+  inode.LoadAttributes(known);
+  StoreSize(inode, known, size_bytes);
+}
+
+std::optional<uint64_t> KnownChange(Inode& inode) {
+  const std::lock_guard guard(inode.lock);
+  if (Has(inode, icache::kInvalidChange)) return std::nullopt;
+  Attributes known;
+  inode.LoadAttributes(known);
+  return known.change;
+}
+
 bool FollowsKnown(Inode& inode, const protocol::WeakCacheConsistency& wcc) {
   const std::lock_guard guard(inode.lock);
   if (!wcc.before) return true;
   if ((inode.invalid.load(std::memory_order_relaxed) & icache::kInvalidChange) != 0) return true;
   Attributes known;
   inode.LoadAttributes(known);
-  return Matches(*wcc.before, known) || (wcc.after && !ContentChanged(known, *wcc.after));
+  return wcc.before->Matches(known) || (wcc.after && !ContentChanged(known, *wcc.after));
 }
 
 bool NoteDataInUse(Inode& inode) {
-  if (HasInvalid(inode, icache::kDataInUse)) return true;
+  constexpr uint8_t kBits = icache::kDataInUse | icache::kOwnWrites;
+  if ((inode.invalid.load(std::memory_order_acquire) &  // pairs with SetInvalid()
+       kBits) == icache::kDataInUse) {
+    return true;
+  }
   const std::lock_guard guard(inode.lock);
-  const uint8_t invalid = inode.invalid.load(std::memory_order_relaxed);
+  const bool was_in_use = Has(inode, icache::kDataInUse) && !Has(inode, icache::kOwnWrites);
   AddInvalid(inode, icache::kDataInUse);
-  return (invalid & icache::kDataInUse) != 0;
+  return was_in_use;
 }
 
 void SetInvalid(Inode& inode, uint8_t bits, bool on) {

@@ -7,6 +7,7 @@
 #define NFSWALK_NFSCLIENT_NFS_ATTRIBUTE_CACHE_H_
 
 #include <cstdint>
+#include <optional>
 #include <system_error>
 
 #include "nfsclient/icache/inode.h"
@@ -99,6 +100,32 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, icache::Inode& inode,
                               const protocol::WeakCacheConsistency& wcc, SendStamp stamp,
                               std::errc outcome = {});
 
+// Whose changes the replies to a batch of our own WRITEs show.
+enum class ChangedBy {
+  kUs,
+  kUsOrOthers,  // not known
+  kOthers,
+};
+
+// The same after a batch of our own WRITEs (data/own_changes.h). `latest`: the attributes as of the last of them; nullopt, or less
+// than was written: not known, and invalid from now on. `since`: when the first was sent; replies
+// to later requests are not taken back. Clears the bits `cleared` of Inode::invalid at last.
+void UpdateAfterOwnWrites(Superblock& superblock, icache::Inode& inode, ChangedBy changed_by,
+                          const protocol::OptionalAttributes& latest, SendStamp since,
+                          uint8_t cleared);
+
+// i_size of a regular file, which is kept with its attributes, so that all who read them see what
+// was written here (ATTR-19). These two, InitializeAttributes() and replies taken in are all that
+// change it.
+//
+// By a write, before it returns: at least `end_bytes`. Preconditions: the inode's i_rwsem.
+void GrowSize(icache::Inode& inode, uint64_t end_bytes);
+// By a truncation that the server has made. Preconditions: as above; no data of the file is here.
+void CutSize(icache::Inode& inode, uint64_t size_bytes);
+
+// The change id that the caches hold; nullopt where their attributes are invalid.
+std::optional<uint64_t> KnownChange(icache::Inode& inode);
+
 // Whether UpdateAfterOwnChange() would find the difference to be ours, or has nothing to go by.
 bool FollowsKnown(icache::Inode& inode, const protocol::WeakCacheConsistency& wcc);
 
@@ -106,6 +133,13 @@ bool FollowsKnown(icache::Inode& inode, const protocol::WeakCacheConsistency& wc
 inline bool IsKnown(std::errc outcome) {
   return outcome != std::errc::timed_out && outcome != std::errc::operation_canceled &&
          outcome != std::errc::io_error;
+}
+
+// Maps the error of a call that looks at a change which was made: never to an error that means "not
+// made", nor to ESTALE, which would make the change again.
+inline std::errc OutcomeUnknown(std::errc error) {
+  const bool says_so = error == std::errc::timed_out || error == std::errc::operation_canceled;
+  return says_so ? error : std::errc::io_error;
 }
 
 // Returns whether this was called before without a change by another client noticed since.

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/dirty_data.h"
 #include "nfsclient/nfs/lookup.h"
 #include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/silly_rename.h"
@@ -73,13 +72,6 @@ void DropLink(Superblock& superblock, Inode& inode) {
 // True if the reply proves that the directory did not change.
 bool ChangedNothing(const protocol::WeakCacheConsistency& directory) {
   return directory.before && directory.after && directory.before->Matches(*directory.after);
-}
-
-// Maps the error of a lookup after a change that was made: never to an error that means "not made",
-// nor to ESTALE, which would make the change again.
-std::errc OutcomeUnknown(std::errc error) {
-  const bool says_so = error == std::errc::timed_out || error == std::errc::operation_canceled;
-  return says_so ? error : std::errc::io_error;
 }
 
 // Looks up what a reply without handle or attributes created.
@@ -514,26 +506,6 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
                              : RenameBetween(superblock, known_from, known_to, credential);
     if (renamed) return *renamed;
   }
-}
-
-std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, Inode& inode,
-                                                      const SetAttributes& attributes,
-                                                      const Credential& credential) {
-  // nfs_setattr(): what was written before comes before.
-  const std::errc flushed = FlushDirtyData(superblock, inode, DirtyData::Until::kCommitted);
-  if (flushed != std::errc{}) return std::unexpected(flushed);
-  if (attributes.size_bytes) superblock.dirty_files.NoteWrite(inode);
-  SendStamp stamp = Stamp(superblock);
-  auto reply = superblock.protocol->SetAttributesOf(inode.handle(), attributes, credential);
-  if (reply.error == protocol::kStale) MarkStale(superblock, inode);
-  UpdateAfterOwnChange(superblock, inode, reply.file, stamp, reply.error);
-  if (reply.error != std::errc{}) return std::unexpected(reply.error);
-  if (auto error = Revalidate(superblock, inode, credential); error != std::errc{}) {
-    return std::unexpected(OutcomeUnknown(error));
-  }
-  Attributes now;
-  CopyAttributes(inode, now);
-  return now;
 }
 
 }  // namespace nfswalk::nfs

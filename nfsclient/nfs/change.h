@@ -65,9 +65,6 @@ std::errc RemoveDirectory(Superblock& superblock, vfs::DentryRef& directory, std
 std::errc Rename(Superblock& superblock, vfs::DentryRef& from_directory, std::string_view from_name,
                  vfs::DentryRef& to_directory, std::string_view to_name, bool directories_only,
                  const Credential& credential);
-std::expected<Attributes, std::errc> ChangeAttributes(Superblock& superblock, icache::Inode& inode,
-                                                      const protocol::SetAttributes& attributes,
-                                                      const Credential& credential);
 
 }  // namespace nfswalk::nfs
 

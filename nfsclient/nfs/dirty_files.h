@@ -17,54 +17,63 @@
 #include "nfsclient/icache/inode.h"
 #include "rcu/mix64.h"
 
-namespace nfswalk::nfs {
+namespace nfswalk::data {
+class WriteBack;
+}
 
-class DirtyData;
+namespace nfswalk::nfs {
 
 class DirtyFiles {
  public:
   explicit DirtyFiles(size_t bytes_max) : bytes_max_of_mount_(bytes_max), bytes_max_(bytes_max) {}
 
-  // The data of `inode`; null if none was written since its last writer closed it.
-  std::shared_ptr<DirtyData> Find(const icache::Inode& inode) const {
+  using File = std::shared_ptr<data::WriteBack>;
+
+  // The data of `inode`; null if nothing of it has to be written back.
+  File Find(const icache::Inode& inode) const {
     const std::lock_guard lock(mutex_);
     const auto found = files_.find(&inode);
-    return found == files_.end() ? nullptr : found->second.lock();
+    return found == files_.end() ? nullptr : found->second;
   }
   // The same, by `make()` if there is none. Throws std::bad_alloc. Preconditions: the inode's lock.
   template <typename Make>
-  std::shared_ptr<DirtyData> FindOrMake(const icache::Inode& inode, Make make) {
-    std::shared_ptr<DirtyData> data = Find(inode);
-    if (data != nullptr) return data;
-    data = make();  // without the mutex: without memory it is destroyed at once, which erases it
+  File FindOrMake(const icache::Inode& inode, Make make) {
+    File file = Find(inode);
+    if (file != nullptr) return file;
+    file = make();
     const std::lock_guard lock(mutex_);
-    files_[&inode] = data;
-    return data;
+    files_[&inode] = file;
+    return file;
   }
-  // Of data that is destroyed: another one may be in its place.
+  // The inode has no data left. Preconditions: the inode's lock; the caller holds the File.
   void Erase(const icache::Inode& inode) {
     const std::lock_guard lock(mutex_);
-    const auto found = files_.find(&inode);
-    if (found != files_.end() && found->second.expired()) files_.erase(found);
+    files_.erase(&inode);
   }
-  std::vector<std::shared_ptr<DirtyData>> All() const {
+  // Throws std::bad_alloc.
+  std::vector<File> All() const {
     const std::lock_guard lock(mutex_);
-    std::vector<std::shared_ptr<DirtyData>> all;
+    std::vector<File> all;
     all.reserve(files_.size());
-    for (const auto& [inode, data] : files_) {
-      if (auto alive = data.lock()) all.push_back(std::move(alive));
-    }
+    for (const auto& [inode, file] : files_) all.push_back(file);
     return all;
   }
+  // At the end of the mount: what was not written is lost. Preconditions: the protocol is shut
+  // down, so that calls in flight end.
+  void Clear() {
+    Files all;
+    const std::lock_guard lock(mutex_);
+    files_.swap(all);
+  }
 
-  // Counts the writes and truncations of this client to `inode`, before each: what was read before
-  // one is old. Files may share a counter.
+  // Counts the steps by which this client changes what the server has of `inode`: before and after
+  // each write and truncation, and at the reply to each WRITE. What a READ brings that was sent
+  // before one of them may be old. Files may share a counter.
   void NoteWrite(const icache::Inode& inode) { CounterOf(inode).fetch_add(1); }
   uint64_t Writes(const icache::Inode& inode) { return CounterOf(inode).load(); }
 
   // Memory of buffers. A few writers together may pass the limit.
-  void Charge(size_t bytes) { bytes_.fetch_add(bytes); }
-  void Discharge(size_t bytes) { bytes_.fetch_sub(bytes); }
+  std::atomic<size_t>& charged_bytes() { return bytes_; }
   size_t bytes() const { return bytes_.load(); }
   size_t bytes_max() const { return bytes_max_.load(); }
   bool IsFull() const { return bytes() >= bytes_max(); }
@@ -73,6 +82,7 @@ class DirtyFiles {
   void Grow() { bytes_max_.store(bytes_max_of_mount_); }
 
  private:
+  using Files = std::unordered_map<const icache::Inode*, File>;
   static constexpr size_t kCounters = 256;
   std::atomic<uint64_t>& CounterOf(const icache::Inode& inode) {
     return writes_[rcu::Mix64(reinterpret_cast<uintptr_t>(&inode)) % kCounters];
@@ -82,8 +92,8 @@ class DirtyFiles {
   std::atomic<size_t> bytes_max_;
   std::atomic<size_t> bytes_{0};
   std::array<std::atomic<uint64_t>, kCounters> writes_{};
-  mutable std::mutex mutex_;                                                  // a leaf
-  std::unordered_map<const icache::Inode*, std::weak_ptr<DirtyData>> files_;  // guarded by mutex_
+  mutable std::mutex mutex_;  // a leaf
+  Files files_;               // guarded by mutex_
 };
 
 }  // namespace nfswalk::nfs

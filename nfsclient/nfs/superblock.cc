@@ -79,6 +79,8 @@ Superblock::~Superblock() {
   invalidations.Stop();
   background.Stop();
   flusher.Stop();
+  dirty_files.Clear();
+  write_errors.Clear();
   open_inodes.TakeAll();
   root = {};
   DropCaches();
@@ -102,6 +104,7 @@ void Superblock::KeepInodeLimit() {
 }
 
 void Superblock::DropCaches() {
+  write_errors.DropHeard();
   // Leaves first: names hold their directory, which is pruned in a later pass. The second chance
   // costs each entry one more visit, hence two rounds a pass.
   for (size_t before = SIZE_MAX; dentries.size() < before;) {

@@ -27,6 +27,7 @@
 #include "nfsclient/nfs/nfs_inode.h"
 #include "nfsclient/nfs/open_inodes.h"
 #include "nfsclient/nfs/stats.h"
+#include "nfsclient/nfs/write_errors.h"
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "nfsclient/vfs/directory_locks.h"
@@ -90,6 +91,7 @@ class Superblock {
   ExpiredChildren expired_children;
   OpenInodes open_inodes;
   Invalidations invalidations;
+  WriteErrors write_errors;
   DirtyFiles dirty_files;
   LockTable locks;
   // Memory of what was read ahead, at most dirty_files.bytes_max().

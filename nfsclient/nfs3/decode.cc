@@ -43,12 +43,11 @@ Time GetTime(XdrReader& in) { return {in.U32(), std::min(in.U32(), kNanosecondsM
 
 // Replaces the change attribute that version 3 lacks; compared for equality only. A bare exclusive
 // or of ctime and mtime would cancel out where a write sets both to the same instant.
-uint64_t ChangeOf(const Attributes& a) {
+uint64_t ChangeOf(uint64_t size_bytes, const Time& mtime, const Time& ctime) {
   const auto nanoseconds = [](const Time& t) {
     return static_cast<uint64_t>(t.seconds) * 1'000'000'000u + t.nanoseconds;
   };
-  return rcu::Mix64(rcu::Mix64(rcu::Mix64(nanoseconds(a.ctime)), nanoseconds(a.mtime)),
-                    a.size_bytes);
+  return rcu::Mix64(rcu::Mix64(rcu::Mix64(nanoseconds(ctime)), nanoseconds(mtime)), size_bytes);
 }
 
 void Get(XdrReader& in, Attributes& a) {
@@ -66,7 +65,7 @@ void Get(XdrReader& in, Attributes& a) {
   a.atime = GetTime(in);
   a.mtime = GetTime(in);
   a.ctime = GetTime(in);
-  a.change = ChangeOf(a);
+  a.change = ChangeOf(a.size_bytes, a.mtime, a.ctime);
 }
 
 void Get(XdrReader& in, OptionalAttributes& attributes) {
@@ -78,7 +77,11 @@ void SkipAttributes(XdrReader& in) {
 }
 
 void Get(XdrReader& in, WeakCacheConsistency& wcc) {
-  if (in.Bool()) wcc.before = PreOpAttributes{in.U64(), GetTime(in), GetTime(in)};
+  if (in.Bool()) {
+    const uint64_t size_bytes = in.U64();
+    const Time mtime = GetTime(in), ctime = GetTime(in);
+    wcc.before = PreOpAttributes{ChangeOf(size_bytes, mtime, ctime)};
+  }
   Get(in, wcc.after);
 }
 

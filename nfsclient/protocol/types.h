@@ -59,19 +59,13 @@ struct Attributes {
 
 using OptionalAttributes = std::optional<Attributes>;
 
-// The pre-operation attributes of a file or directory. Version 3: RFC 1813 2.6 wcc_attr, without
-// `change`. Version 4: `change` alone (RFC 7530 2.2.8 change_info4).
+// The state of a file or directory before a change: its change id (RFC 7530 2.2.8 change_info4), in
+// version 3 derived from RFC 1813 2.6 wcc_attr as that of Attributes.
 struct PreOpAttributes {
-  uint64_t size_bytes = 0;
-  Time mtime = {};
-  Time ctime = {};
-  std::optional<uint64_t> change = {};
+  uint64_t change = 0;
 
   // Returns whether these are the attributes `known`.
-  bool Matches(const Attributes& known) const {
-    if (change) return *change == known.change;
-    return size_bytes == known.size_bytes && mtime == known.mtime && ctime == known.ctime;
-  }
+  bool Matches(const Attributes& known) const { return change == known.change; }
 };
 
 // RFC 1813 2.6 wcc_data, RFC 7530 2.2.8 change_info4. nullopt: not sent.

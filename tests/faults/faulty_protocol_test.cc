@@ -165,6 +165,7 @@ void LoadedMount::RunLoad(int steps) {
   }
   EXPECT_GT(done, kWorkers * steps / 5);
   EXPECT_GT(unknown_outcomes, kWorkers * steps / 200);
+  faults::WriteBackAll(*client);  // an unlinked file is open, under its hidden name, until then
   const Tree tree = ServersTree();
   {
     SCOPED_TRACE("from the caches");

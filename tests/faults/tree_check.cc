@@ -12,6 +12,7 @@
 #include <span>
 #include <sstream>
 
+#include "nfsclient/data/write_back.h"
 #include "rcu/defer.h"
 #include "tests/fixtures/client_internals.h"
 
@@ -116,8 +117,16 @@ std::string Describe(const Attributes& found) {
   return line.str();
 }
 
+void WriteBackAll(Client& client) {
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(client);
+  superblock.background.WaitUntilIdle();
+  for (const auto& file : superblock.dirty_files.All()) {
+    EXPECT_EQ(file->LockAndFlush(data::WriteBack::Until::kCommitted), std::errc{});
+  }
+}
+
 void ExpectAllEvictable(Client& client) {
-  ClientInternals::SuperblockOf(client).background.WaitUntilIdle();
+  WriteBackAll(client);
   client.DropCaches();
   rcu::Barrier();  // access entries release credentials after a grace period
   client.DropCaches();

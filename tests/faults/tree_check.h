@@ -18,7 +18,9 @@ int ExpectSameTree(Client& client, const std::string& path, const std::string& b
 // Prints the attributes that reads do not change.
 std::string Describe(const Attributes& attributes);
 
-// Drops the caches. Expects that no object is still referenced, but for the root.
+// Writes what a Close() could not.
+void WriteBackAll(Client& client);
+// The same, and drops the caches. Expects that no object is still referenced, but for the root.
 void ExpectAllEvictable(Client& client);
 
 }  // namespace nfswalk::faults

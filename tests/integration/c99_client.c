@@ -82,6 +82,8 @@ static void files(void) {
   CHECK(nfswalk_is_unchanged(file) == 0); /* not opened before */
   CHECK(nfswalk_is_unchanged(NULL) == -EFAULT);
   CHECK(nfswalk_close(file) == 0);
+  CHECK(nfswalk_open(client, path("file"), NFSWALK_READ, NULL, 0, &file) == 0);
+  CHECK(nfswalk_close(file) == 0);
   const unsigned truncate = NFSWALK_WRITE | NFSWALK_TRUNCATE;
   CHECK(nfswalk_open(client, path("file"), truncate, NULL, 0, &file) == 0);
   CHECK(nfswalk_is_unchanged(file) == 1);

@@ -239,7 +239,8 @@ TEST_P(CreateAndOpen, TellsWhetherAnotherClientChangedTheFile) {
     EXPECT_EQ(Put(**file, "our own change"), 14u);
     EXPECT_EQ((*file)->Close(), kOk);
   }
-  EXPECT_TRUE(is_unchanged());
+  // nfs-ganesha and Linux send no attributes of before a WRITE in version 3.
+  EXPECT_EQ(is_unchanged(), version() == 4);
   MakeFile("d/file", "another client's");
   EXPECT_FALSE(is_unchanged());
   EXPECT_TRUE(is_unchanged());

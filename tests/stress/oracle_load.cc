@@ -74,7 +74,7 @@ void OracleLoad::YieldSometimes() {
 OracleLoad::OracleLoad(Options options) : options_(std::move(options)) {
   auto server = std::make_unique<OracleServer>(
       clock_,
-      OracleServer::Options{.change_info = options_.change_info, .on_reply = YieldSometimes});
+      OracleServer::Options{.on_reply = YieldSometimes});
   server_ = server.get();
   MountOptions mount = options_.mount;
   mount.acregmin_s = mount.acregmax_s = mount.acdirmin_s = mount.acdirmax_s = 100'000;

@@ -45,7 +45,6 @@ class OracleLoad {
  public:
   struct Options {
     MountOptions mount;
-    bool change_info = false;  // see OracleServer::Options
     // Few changes, and each thread walks in one directory for a while: the path cache answers.
     bool calm = false;
     uint64_t seed = 0;

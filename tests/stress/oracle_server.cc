@@ -91,9 +91,7 @@ void OracleServer::Touch(NodeId node, const Change& change) {
 }
 
 WeakCacheConsistency OracleServer::Before(NodeId node) const {
-  const Attributes& now = Now(node);
-  if (options_.change_info) return {.before = PreOpAttributes{.change = now.change}};
-  return {.before = PreOpAttributes{now.size_bytes, now.mtime, now.ctime}};
+  return {.before = PreOpAttributes{Now(node).change}};
 }
 
 void OracleServer::After(WeakCacheConsistency& wcc, NodeId node) const { wcc.after = Now(node); }

@@ -25,8 +25,6 @@ class OracleServer : public protocol::Protocol {
   static constexpr uint32_t kSuperuser = 0;  // the uid without permission checks
 
   struct Options {
-    // Returns change_info4, as version 4 does, else wcc_data, as version 3.
-    bool change_info = false;
     // Runs on the caller's thread when a reply is complete but not yet delivered.
     std::function<void()> on_reply;
   };

@@ -39,19 +39,18 @@ struct Setting {
   const char* name;
   WalkMode walk;
   bool tight;  // caches smaller than the tree
-  bool change_info;
   bool calm = false;
 };
 
 constexpr Setting kSettings[] = {
-    {"SearchAmple", WalkMode::kRcuSearch, false, false},
-    {"SearchTight", WalkMode::kRcuSearch, true, true},
-    {"SearchCalm", WalkMode::kRcuSearch, false, true, true},
-    {"PeekAmple", WalkMode::kRcuPeek, false, true},
-    {"PeekTight", WalkMode::kRcuPeek, true, false},
-    {"LockedAmple", WalkMode::kRcuLocked, false, false},
-    {"RefAmple", WalkMode::kRef, false, false},
-    {"RefTight", WalkMode::kRef, true, true},
+    {"SearchAmple", WalkMode::kRcuSearch, false},
+    {"SearchTight", WalkMode::kRcuSearch, true},
+    {"SearchCalm", WalkMode::kRcuSearch, false, true},
+    {"PeekAmple", WalkMode::kRcuPeek, false},
+    {"PeekTight", WalkMode::kRcuPeek, true},
+    {"LockedAmple", WalkMode::kRcuLocked, false},
+    {"RefAmple", WalkMode::kRef, false},
+    {"RefTight", WalkMode::kRef, true},
 };
 constexpr uint64_t kSettingCount = std::size(kSettings);
 
@@ -115,7 +114,6 @@ TEST_P(OracleStress, EveryResultIsAllowedByTheHistory) {
   Tally tally;
   for (uint64_t seed = seed_of_binary; tally.walks < walks && !HasFailure(); ++seed) {
     OracleLoad load({.mount = Options(),
-                     .change_info = GetParam().change_info,
                      .calm = GetParam().calm,
                      .seed = seed});
     const uint64_t walks_of_tree =

@@ -59,10 +59,7 @@ inline Violation ViolationIn(const OptionalAttributes& attributes) {
 }
 
 inline Violation ViolationIn(const WeakCacheConsistency& wcc) {
-  const Violation before =
-      wcc.before ? FirstOf({ViolationIn(wcc.before->mtime), ViolationIn(wcc.before->ctime)})
-                 : Violation();
-  return FirstOf({before, ViolationIn(wcc.after)});
+  return ViolationIn(wcc.after);
 }
 
 inline Violation ViolationIn(const DirectoryEntry& entry, size_t handle_bytes_max) {

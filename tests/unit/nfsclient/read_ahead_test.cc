@@ -1,7 +1,7 @@
 // What is read ahead of a sequential reader, against servers of both versions that count READs,
 // answer them in part, and change or lose the file between them.
 
-#include "nfsclient/nfs/read_ahead.h"
+#include "nfsclient/data/read_ahead.h"
 
 #include <gtest/gtest.h>
 
@@ -292,7 +292,7 @@ TEST_P(ReadAhead, TakesABoundedAmountOfMemory) {
   const size_t limit = superblock.dirty_files.bytes_max();
   std::vector<std::unique_ptr<File>> readers;
   size_t most = 0;
-  while (readers.size() < limit / nfs::ReadAhead::kWindowMax + 2) {
+  while (readers.size() < limit / data::ReadAhead::kWindowMax + 2) {
     readers.push_back(Open(kMayRead));
     for (int i = 0; i < 2; ++i) {
       ASSERT_EQ(Read(*readers.back(), i << 20, 1 << 20)->size(), 1u << 20);

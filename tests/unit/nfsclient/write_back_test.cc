@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/nfs/dirty_data.h"
+#include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/superblock.h"
 #include "rcu/coarse_clock.h"
 #include "tests/fixtures/client_internals.h"
@@ -305,8 +305,9 @@ TEST_P(WriteBack, WhatWasWrittenIsReadWithoutTheServer) {
     size_t seen;
   } kRows[] = {
       {"all of it", 0, 50, 100, true, false, 0, 100},
-      {"with a hole behind the end", 0, 0, 200, true, false, 0, 200},
-      {"beyond the end", 0, 0, 1000, true, false, 0, 200},
+      {"with a hole before it", 0, 0, 200, true, false, 1, 200},
+      {"with a hole, beyond the end", 0, 0, 1000, true, false, 1, 200},
+      {"beyond the end", 50, 50, 1000, true, false, 0, 150},
       {"from beyond the end", 0, 500, 10, true, false, 0, 0},
       {"a byte that the server has", 300, 49, 10, true, false, 1, 10},
       {"to the server's end", 200, 150, 100, true, false, 0, 50},
@@ -456,10 +457,10 @@ TEST_P(WriteBack, WhatIsDirtyForLongIsDue) {
   ASSERT_EQ(file_->PWrite(Data(0, 10), 0), 10u);
   const uint64_t now_ns = rcu::CoarseNowNs();
   constexpr uint64_t kSecond = 1'000'000'000;
-  EXPECT_TRUE(nfs::FlushDue(files, now_ns + 29 * kSecond));
+  EXPECT_TRUE(data::FlushDue(files, now_ns + 29 * kSecond));
   EXPECT_EQ(calls(op_.write), 0);
   ASSERT_EQ(file_->PWrite(Data(0, 20), 0), 20u);  // as old as the first
-  EXPECT_FALSE(nfs::FlushDue(files, now_ns + 31 * kSecond));
+  EXPECT_FALSE(data::FlushDue(files, now_ns + 31 * kSecond));
   EXPECT_EQ(calls(op_.write), 1);
   EXPECT_EQ(Stable(), Text(0, 20));
 }

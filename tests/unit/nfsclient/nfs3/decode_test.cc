@@ -380,10 +380,32 @@ TEST(DecodeCreated, KeepsWeakCacheConsistencyOfAFailure) {
   const auto reply = Decoded<CreateReply>(Xdr().U32(NFS3ERR_EXIST).Raw(Wcc()));
   EXPECT_EQ(reply.error, std::errc::file_exists);
   ASSERT_TRUE(reply.directory.before.has_value());
-  EXPECT_EQ(reply.directory.before->size_bytes, 4096u);
-  EXPECT_TRUE(reply.directory.before->mtime == (Time{1, 2}));
-  EXPECT_TRUE(reply.directory.before->ctime == (Time{3, 4}));
   EXPECT_TRUE(reply.directory.after.has_value());
+}
+
+// The change id of wcc_attr is that of fattr3 with the same size and times.
+TEST(DecodeCreated, AttributesBeforeAChangeMatchThoseOfTheSameState) {
+  const Xdr before = Xdr().U32(1).U64(4096).U32(1, 2, 3, 4);
+  const WireAttributes same{.size = 4096,
+                            .mtime = 1,
+                            .mtime_nanoseconds = 2,
+                            .ctime = 3,
+                            .ctime_nanoseconds = 4};
+  const auto matches = [&](const WireAttributes& after) {
+    const Xdr wcc = Xdr(before).U32(1).Raw(after.xdr());
+    const auto reply = Decoded<CreateReply>(Xdr().U32(NFS3ERR_EXIST).Raw(wcc));
+    return reply.directory.before->Matches(*reply.directory.after);
+  };
+  EXPECT_TRUE(matches(same));
+  for (const auto field : {&WireAttributes::mtime, &WireAttributes::mtime_nanoseconds,
+                           &WireAttributes::ctime, &WireAttributes::ctime_nanoseconds}) {
+    WireAttributes other = same;
+    other.*field += 1;
+    EXPECT_FALSE(matches(other));
+  }
+  WireAttributes longer = same;
+  longer.size += 1;
+  EXPECT_FALSE(matches(longer));
 }
 
 // WIRE-10.

@@ -5,8 +5,8 @@
 // has locked by is closed, as close(2) has it of a process.
 //
 // Thread safety: all functions. Throw std::bad_alloc, with nothing locked or unlocked.
-#ifndef NFSWALK_NFSCLIENT_NFS_BYTE_RANGE_LOCKS_H_
-#define NFSWALK_NFSCLIENT_NFS_BYTE_RANGE_LOCKS_H_
+#ifndef NFSWALK_NFSCLIENT_DATA_BYTE_RANGE_LOCKS_H_
+#define NFSWALK_NFSCLIENT_DATA_BYTE_RANGE_LOCKS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -17,11 +17,11 @@
 #include <set>
 #include <system_error>
 
-#include "nfsclient/nfs/dirty_data.h"
+#include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/byte_range.h"
 
-namespace nfswalk::nfs {
+namespace nfswalk::data {
 
 // What another owner holds.
 struct LockConflict {
@@ -50,8 +50,8 @@ class FileLockOwners {
 };
 
 struct LockFile {
-  Superblock& superblock;
-  std::shared_ptr<const OpenContext> context;
+  nfs::Superblock& superblock;
+  std::shared_ptr<const nfs::OpenContext> context;
   uint64_t owner;
 };
 
@@ -68,6 +68,6 @@ std::expected<std::optional<LockConflict>, std::errc> TestLock(const LockFile& f
 // Unlocks all that `file.owner` holds of it.
 void ReleaseLocks(const LockFile& file);
 
-}  // namespace nfswalk::nfs
+}  // namespace nfswalk::data
 
-#endif  // NFSWALK_NFSCLIENT_NFS_BYTE_RANGE_LOCKS_H_
+#endif  // NFSWALK_NFSCLIENT_DATA_BYTE_RANGE_LOCKS_H_

@@ -1,4 +1,4 @@
-#include "nfsclient/nfs/byte_range_locks.h"
+#include "nfsclient/data/byte_range_locks.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,8 +8,13 @@
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/protocol/call_deadline.h"
 
-namespace nfswalk::nfs {
+namespace nfswalk::data {
 
+using nfs::Background;
+using nfs::InvalidateAttributes;
+using nfs::IsKnown;
+using nfs::LockTable;
+using nfs::Superblock;
 using protocol::ByteRange;
 using protocol::CallDeadline;
 using protocol::kOk;
@@ -91,7 +96,7 @@ Attempt TryLock(const LockFile& file, const RangeLock& wanted) {
 std::errc SetLock(const LockFile& file, const RangeLock& wanted, bool wait) {
   Superblock& superblock = file.superblock;
   icache::Inode& inode = InodeOf(file);
-  std::errc error = FlushDirtyData(superblock, inode, DirtyData::Until::kCommitted);
+  std::errc error = FlushWrites(superblock, inode, WriteBack::Until::kCommitted);
   if (error != kOk) return error;
   for (milliseconds poll = kPollMin;; poll = std::min(2 * poll, kPollMax)) {
     const uint64_t seen = superblock.locks.Changes(inode);
@@ -114,8 +119,7 @@ std::errc SetLock(const LockFile& file, const RangeLock& wanted, bool wait) {
 }
 
 std::errc Unlock(const LockFile& file, ByteRange range) {
-  const std::errc error =
-      FlushDirtyData(file.superblock, InodeOf(file), DirtyData::Until::kCommitted);
+  const std::errc error = FlushWrites(file.superblock, InodeOf(file), WriteBack::Until::kCommitted);
   return error != kOk ? error : UnlockNow(file, range, /*release=*/false);
 }
 
@@ -142,4 +146,4 @@ void ReleaseLocks(const LockFile& file) try {
   // CLOSE releases them.
 }
 
-}  // namespace nfswalk::nfs
+}  // namespace nfswalk::data

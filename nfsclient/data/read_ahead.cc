@@ -1,4 +1,4 @@
-#include "nfsclient/nfs/read_ahead.h"
+#include "nfsclient/data/read_ahead.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,8 +10,12 @@
 #include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
 
-namespace nfswalk::nfs {
+namespace nfswalk::data {
 
+using nfs::ContentChanged;
+using nfs::CopyAttributesRcu;
+using nfs::HasInvalid;
+using nfs::Superblock;
 using protocol::Attributes;
 using protocol::ReadReply;
 
@@ -28,7 +32,7 @@ ReadAhead::Piece::Piece(const Source& source, uint64_t offset, size_t bytes)
       offset_bytes(offset),
       size(bytes),
       writes(superblock.dirty_files.Writes(source.inode)),
-      stamp(Stamp(superblock)),
+      stamp(nfs::Stamp(superblock)),
       data(new std::byte[bytes]) {
   superblock.read_ahead_bytes.fetch_add(size);
 }
@@ -56,7 +60,7 @@ bool ReadAhead::Piece::Finish(const Source& source) {
   count_bytes = reply->count_bytes;
   eof = reply->eof;
   attributes = reply->attributes;
-  (void)UpdateAttributes(superblock, source.inode, *reply->attributes, stamp);
+  (void)nfs::UpdateAttributes(superblock, source.inode, *reply->attributes, stamp);
   return true;
 }
 
@@ -175,6 +179,8 @@ void ReadAhead::Extend(const Source& source) try {
   Superblock& superblock = source.superblock;
   protocol::Attributes known;
   if (superblock.acregmin_ns == 0 || !CopyAttributesRcu(source.inode, known)) return;
+  // What is not on the server is not in its answer.
+  if (HasInvalid(source.inode, icache::kRetained)) return;
   ahead_bytes_ = std::max(ahead_bytes_, last_end_bytes_);
   const uint64_t end = std::min(known.size_bytes, last_end_bytes_ + window_bytes_);
   const size_t piece_bytes = superblock.limits.read_bytes_max;
@@ -196,4 +202,4 @@ void ReadAhead::Extend(const Source& source) try {
 } catch (const std::bad_alloc&) {
 }
 
-}  // namespace nfswalk::nfs
+}  // namespace nfswalk::data

@@ -9,8 +9,8 @@
 // age: what was read ahead is not used after acregmin, and with acregmin=0 (noac) nothing is.
 //
 // Thread safety: all functions.
-#ifndef NFSWALK_NFSCLIENT_NFS_READ_AHEAD_H_
-#define NFSWALK_NFSCLIENT_NFS_READ_AHEAD_H_
+#ifndef NFSWALK_NFSCLIENT_DATA_READ_AHEAD_H_
+#define NFSWALK_NFSCLIENT_DATA_READ_AHEAD_H_
 
 #include <condition_variable>
 #include <cstddef>
@@ -25,7 +25,7 @@
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/protocol.h"
 
-namespace nfswalk::nfs {
+namespace nfswalk::data {
 
 // Drops what lies behind the size that came with it, as a server may answer any offset with data
 // (fs/nfs/read.c reads no further than i_size either). Preconditions: a reply with attributes.
@@ -37,7 +37,7 @@ class ReadAhead {
 
   // What the reader has opened; lives as long as this object.
   struct Source {
-    Superblock& superblock;
+    nfs::Superblock& superblock;
     icache::Inode& inode;
     const protocol::OpenState* open;
     const sunrpc_auth::Credential& credential;
@@ -64,11 +64,11 @@ class ReadAhead {
     // Takes in the reply. Returns false where the thread's time ended before it came.
     bool Finish(const Source& source);
 
-    Superblock& superblock;
+    nfs::Superblock& superblock;
     const uint64_t offset_bytes;
     const size_t size;
     const uint64_t writes;  // of this client to the file, when it was sent
-    const SendStamp stamp;
+    const nfs::SendStamp stamp;
     const std::unique_ptr<std::byte[]> data;
 
     // Guarded by mutex_ until one thread is to finish it, then that thread's.
@@ -99,6 +99,6 @@ class ReadAhead {
   size_t window_bytes_ = 0;      // 0: not sequential
 };
 
-}  // namespace nfswalk::nfs
+}  // namespace nfswalk::data
 
-#endif  // NFSWALK_NFSCLIENT_NFS_READ_AHEAD_H_
+#endif  // NFSWALK_NFSCLIENT_DATA_READ_AHEAD_H_

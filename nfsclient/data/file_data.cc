@@ -1,0 +1,172 @@
+#include "nfsclient/data/file_data.h"
+
+#include <algorithm>
+#include <new>
+
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/protocol/call_deadline.h"
+#include "rcu/sync_point.h"
+
+namespace nfswalk::data {
+
+using protocol::Attributes;
+using protocol::CallDeadline;
+using protocol::kOk;
+using Until = WriteBack::Until;
+
+namespace {
+
+constexpr uint64_t kFileBytesMax = INT64_MAX;  // off_t
+
+// How much of `wanted_bytes` to read at once: no piece behind the known end of the file.
+size_t ReadAtOnce(const icache::Inode& inode, uint64_t offset_bytes, size_t wanted_bytes,
+                  size_t piece_bytes) {
+  if (wanted_bytes <= piece_bytes) return wanted_bytes;
+  Attributes known;
+  const bool is_known = nfs::CopyAttributesRcu(inode, known) && known.size_bytes > offset_bytes;
+  const uint64_t left = is_known ? known.size_bytes - offset_bytes : 0;
+  return static_cast<size_t>(std::clamp<uint64_t>(left, piece_bytes, wanted_bytes));
+}
+
+}  // namespace
+
+auto FileData::Read(std::span<std::byte> into, uint64_t offset_bytes) -> Result<size_t> {
+  const auto retained = nfs::HasInvalid(*inode, icache::kRetained)
+                            ? superblock.dirty_files.Find(*inode)
+                            : nullptr;
+  if (retained == nullptr) return ReadSequentially(into, offset_bytes);
+  ExtentMap::Read read(offset_bytes, into.size());
+  retained->BeginRead(read);
+  const bool has_all = retained->HasAll(read);
+  const auto count = has_all ? Result<size_t>(0) : ReadFromServer(into, offset_bytes);
+  const size_t shown = retained->EndRead(read, into, count.value_or(0));
+  return count ? Result<size_t>(shown) : count;
+}
+
+// Reads what was read ahead, the rest from the server.
+auto FileData::ReadSequentially(std::span<std::byte> into, uint64_t offset_bytes)
+    -> Result<size_t> {
+  const ReadAhead::Source source{superblock, *inode, open.get(), credential->key()};
+  bool eof = false;
+  size_t done = ahead_.TryRead(source, into, offset_bytes, eof);
+  NFSWALK_SYNC_POINT("file:read-ahead-taken");
+  if (done < into.size() && !eof) {
+    const auto rest = ReadFromServer(into.subspan(done), offset_bytes + done);
+    if (!rest) return rest;
+    eof = *rest < into.size() - done;
+    done += *rest;
+  }
+  ahead_.HasRead(source, offset_bytes, into.size(), done, eof);
+  return done;
+}
+
+auto FileData::ReadFromServer(std::span<std::byte> into, uint64_t offset_bytes) -> Result<size_t> {
+  const sunrpc_auth::Credential& who = credential->key();
+  size_t done = 0;
+  while (done < into.size()) {
+    if (CallDeadline::HasPassed()) return std::unexpected(CallDeadline::Error());
+    const size_t piece = superblock.limits.read_bytes_max;
+    const size_t bytes = ReadAtOnce(*inode, offset_bytes + done, into.size() - done, piece);
+    auto stamp = nfs::Stamp(superblock);
+    auto reply = superblock.protocol->ReadPieces(inode->handle(), offset_bytes + done,
+                                                 into.subspan(done, bytes), piece, open.get(), who);
+    if (reply.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
+    if (reply.error != kOk) return std::unexpected(reply.error);
+    if (!reply.attributes) {
+      stamp = nfs::Stamp(superblock);
+      const auto now = superblock.protocol->GetAttributes(inode->handle(), who);
+      if (now.error != kOk) return std::unexpected(now.error);
+      reply.attributes = now.attributes;
+    }
+    (void)nfs::UpdateAttributes(superblock, *inode, *reply.attributes, stamp);
+    CutAtSize(reply, offset_bytes + done);
+    done += reply.count_bytes;
+    if (reply.eof || reply.count_bytes == 0) break;
+  }
+  return done;
+}
+
+// balance_dirty_pages(): before the inode's lock, as others' are taken.
+void FileData::FlushIfFull() const {
+  if (!superblock.dirty_files.IsFull()) return;
+  for (const auto& data : superblock.dirty_files.All()) {
+    (void)data->LockAndFlush(Until::kCommitted);
+  }
+}
+
+// Preconditions: the inode's lock.
+auto FileData::WriteLocked(std::span<const std::byte> data, uint64_t offset_bytes)
+    -> Result<size_t> {
+  std::errc error = superblock.write_errors.CheckAndAdvance(*inode, seen_);
+  if (error != kOk) return std::unexpected(error);
+  superblock.dirty_files.NoteWrite(*inode);
+  const auto written = WriteBack::Of(superblock, *inode);
+  const size_t taken = written->Write(data, offset_bytes, shared_from_this(), error);
+  superblock.dirty_files.NoteWrite(*inode);
+  if (error == kOk && superblock.options.sync) {
+    error = written->Flush(Until::kCommitted);
+    if (error == kOk) error = superblock.write_errors.CheckAndAdvance(*inode, seen_);
+    if (error != kOk) return std::unexpected(error);
+  }
+  if (taken > 0 || error == kOk) return taken;
+  return std::unexpected(error);
+}
+
+auto FileData::Write(std::span<const std::byte> data, uint64_t offset_bytes) -> Result<size_t> try {
+  FlushIfFull();
+  // i_rwsem, as generic_file_write_iter() has it.
+  const auto lock = superblock.directory_locks.Lock(*inode);
+  if (!lock) return std::unexpected(CallDeadline::Error());
+  return WriteLocked(data, offset_bytes);
+} catch (const std::bad_alloc&) {
+  return std::unexpected(std::errc::not_enough_memory);
+}
+
+// The end of the file on the server, behind what was written here. Preconditions: the inode's lock.
+auto FileData::FindEnd() -> Result<uint64_t> {
+  if (const auto written = superblock.dirty_files.Find(*inode)) {
+    const std::errc error = written->Flush(Until::kWritten);
+    if (error != kOk) return std::unexpected(error);
+  }
+  while (!CallDeadline::HasPassed()) {
+    const std::errc error =
+        nfs::Revalidate(superblock, *inode, credential->key(), /*force=*/true);
+    if (error != kOk) return std::unexpected(error);
+    Attributes now;
+    nfs::CopyAttributes(*inode, now);
+    // Changes of its names beside the GETATTR make the reply old (RemoveFile(), MakeLink()).
+    if (!nfs::HasInvalid(*inode, icache::kInvalidChange)) return now.size_bytes;
+  }
+  return std::unexpected(CallDeadline::Error());
+}
+
+auto FileData::Append(std::span<const std::byte> data) -> Result<size_t> try {
+  FlushIfFull();
+  const auto lock = superblock.directory_locks.Lock(*inode);
+  if (!lock) return std::unexpected(CallDeadline::Error());
+  const auto end = FindEnd();
+  if (!end) return std::unexpected(end.error());
+  if (*end > kFileBytesMax - data.size()) return std::unexpected(std::errc::file_too_large);
+  return WriteLocked(data, *end);
+} catch (const std::bad_alloc&) {
+  return std::unexpected(std::errc::not_enough_memory);
+}
+
+std::errc FileData::Sync() {
+  if (const auto data = superblock.dirty_files.Find(*inode)) {
+    const std::errc error = data->LockAndFlush(Until::kCommitted);
+    if (error != kOk) return error;
+  }
+  return superblock.write_errors.CheckAndAdvance(*inode, seen_);
+}
+
+std::errc FileData::SyncAtClose() {
+  const std::errc error = Sync();
+  if (error == kOk || superblock.shut_down.load()) return error;
+  if (auto data = superblock.dirty_files.Find(*inode)) {
+    FlushInBackground(superblock, std::move(data));
+  }
+  return error;
+}
+
+}  // namespace nfswalk::data

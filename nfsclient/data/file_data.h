@@ -1,0 +1,72 @@
+// file_data: the contents of an open file: read, write, append, write-back, truncation and locks
+// (fs/nfs/file.c, read.c).
+//
+// One owner for each question: write_back.h has what was written and is not on the server's stable
+// storage, for all open files of an inode; read_ahead.h what was read ahead; the inode's i_size is
+// the file's end (nfs/attribute_cache.h). A read shows what a write that has returned before it
+// wrote, whichever open file of this client that came through.
+//
+// Thread safety: all calls at once from any number of threads.
+#ifndef NFSWALK_NFSCLIENT_DATA_FILE_DATA_H_
+#define NFSWALK_NFSCLIENT_DATA_FILE_DATA_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "nfsclient/data/byte_range_locks.h"
+#include "nfsclient/data/read_ahead.h"
+#include "nfsclient/data/write_back.h"
+#include "nfsclient/nfs/open_context.h"
+#include "nfsclient/nfs/superblock.h"
+
+namespace nfswalk::data {
+
+// Shared with the data that was written through it (OpenContext).
+class FileData : public nfs::OpenContext, public std::enable_shared_from_this<FileData> {
+ public:
+  template <typename T>
+  using Result = std::expected<T, std::errc>;
+
+  FileData(nfs::OpenContext context, nfs::Superblock& of)
+      : nfs::OpenContext(std::move(context)),
+        superblock(of),
+        seen_(of.write_errors.Sample(*inode)) {}
+
+  // pread(2). Preconditions of the first three: the offset, and the end of the range, are off_t's.
+  [[nodiscard]] Result<size_t> Read(std::span<std::byte> into, uint64_t offset_bytes);
+  // pwrite(2). Fewer bytes than `data` without memory, or where a Deadline passes. Errors: those of
+  // write-back that this file was not told (nfs/write_errors.h); timed_out, operation_canceled,
+  // not_enough_memory, with nothing written.
+  [[nodiscard]] Result<size_t> Write(std::span<const std::byte> data, uint64_t offset_bytes);
+  // write(2) with O_APPEND: at the end that the file has on the server by now. file_too_large where
+  // that would be no off_t.
+  [[nodiscard]] Result<size_t> Append(std::span<const std::byte> data);
+  // fsync(2): returns when all data of the inode is on stable storage, whoever wrote it. Errors:
+  // timed_out, operation_canceled, not_enough_memory, with nothing lost; those of write-back that
+  // this file was not told, once.
+  [[nodiscard]] std::errc Sync();
+  // The same at the end of the open file. What could not be written yet is written in background.
+  [[nodiscard]] std::errc SyncAtClose();
+
+  nfs::Superblock& superblock;
+  FileLockOwners lock_owners = {};
+
+ private:
+  Result<size_t> ReadSequentially(std::span<std::byte> into, uint64_t offset_bytes);
+  Result<size_t> ReadFromServer(std::span<std::byte> into, uint64_t offset_bytes);
+  Result<size_t> WriteLocked(std::span<const std::byte> data, uint64_t offset_bytes);
+  Result<uint64_t> FindEnd();
+  void FlushIfFull() const;
+
+  nfs::WriteErrors::Seen seen_;  // guarded by Superblock::write_errors
+  ReadAhead ahead_ = {};         // destroyed before what it reads with
+};
+
+}  // namespace nfswalk::data
+
+#endif  // NFSWALK_NFSCLIENT_DATA_FILE_DATA_H_

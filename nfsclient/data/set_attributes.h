@@ -1,0 +1,26 @@
+// set_attributes: changes of attributes, the size among them (nfs_setattr()).
+//
+// Thread safety: any. May sleep: no spin lock, no RCU section, no lock of the inode.
+#ifndef NFSWALK_NFSCLIENT_DATA_SET_ATTRIBUTES_H_
+#define NFSWALK_NFSCLIENT_DATA_SET_ATTRIBUTES_H_
+
+#include <expected>
+#include <system_error>
+
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/protocol/types.h"
+
+namespace nfswalk::data {
+
+// SETATTR, after what was written to the inode has reached stable storage, and before anything else
+// is written to it: write-back and change are one step under the inode's lock (notify_change()).
+// Returns the attributes that the inode has then. Errors: timed_out, operation_canceled,
+// not_enough_memory: the outcome is not known, but a change of the size is complete before what is
+// written later; the server's.
+std::expected<protocol::Attributes, std::errc> SetAttributesOf(
+    nfs::Superblock& superblock, icache::Inode& inode, const protocol::SetAttributes& attributes,
+    const sunrpc_auth::Credential& credential);
+
+}  // namespace nfswalk::data
+
+#endif  // NFSWALK_NFSCLIENT_DATA_SET_ATTRIBUTES_H_

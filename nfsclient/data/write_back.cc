@@ -1,0 +1,473 @@
+#include "nfsclient/data/write_back.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "nfsclient/protocol/call_deadline.h"
+#include "rcu/coarse_clock.h"
+#include "rcu/sync_point.h"
+
+namespace nfswalk::data {
+
+using icache::Inode;
+using nfs::DirtyFiles;
+using nfs::Superblock;
+using protocol::CallDeadline;
+using protocol::kOk;
+using protocol::Stability;
+using protocol::WrittenReply;
+
+namespace {
+
+// WRITEs of one file in flight. With pieces of 1 MiB they keep 1 GB/s busy at 16 ms.
+constexpr size_t kInFlightMax = 16;
+// Extents that are not full and wait for more, of one file.
+constexpr size_t kPartialMax = 64;
+constexpr size_t kPageBytes = 4096;
+
+}  // namespace
+
+std::shared_ptr<WriteBack> WriteBack::Of(Superblock& superblock, Inode& inode) {
+  return superblock.dirty_files.FindOrMake(
+      inode, [&] { return std::shared_ptr<WriteBack>(new WriteBack(superblock, inode)); });
+}
+
+WriteBack::WriteBack(Superblock& superblock, Inode& inode)
+    : superblock_(superblock),
+      inode_(icache::Hold(inode)),
+      extents_(superblock.limits.write_bytes_max, superblock.dirty_files.charged_bytes()) {}
+
+size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
+                        const Context& context, std::errc& error) {
+  size_t taken = 0;
+  error = FinishCut();
+  if (error == kOk) FillGap(offset_bytes, context, error);
+  while (taken < data.size() && error == kOk) {
+    error = KeepUnstableLimit();
+    if (error == kOk && superblock_.dirty_files.IsFull()) error = FlushAll(Until::kCommitted);
+    if (error != kOk) break;
+    taken += WriteChunk(data.subspan(taken), offset_bytes + taken, context, error);
+    if (error == kOk) error = SendFull();
+  }
+  // Data not sent for lack of memory or time stays dirty.
+  if (taken > 0) error = kOk;
+  return taken;
+}
+
+// Returns the bytes taken, 0 with an error.
+size_t WriteBack::WriteChunk(std::span<const std::byte> data, uint64_t offset_bytes,
+                             const Context& context, std::errc& error) try {
+  data = data.first(std::min<size_t>(data.size(), superblock_.limits.write_bytes_max));
+  error = AwaitObstacles(offset_bytes, offset_bytes + data.size(), context);
+  if (error != kOk) return 0;
+  NFSWALK_SYNC_POINT("write_back:before-write");
+  NoteDirty();  // before a reply could take the size back
+  size_t taken = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    taken = extents_.Write(offset_bytes, data, context);
+  }
+  nfs::GrowSize(*inode_, offset_bytes + taken);
+  return taken;
+} catch (const std::bad_alloc&) {
+  error = std::errc::not_enough_memory;
+  return 0;
+}
+
+// Waits until [begin, end) may be written with `context`.
+std::errc WriteBack::AwaitObstacles(uint64_t begin, uint64_t end, const Context& context) {
+  const auto find = [&] {
+    const std::lock_guard lock(mutex_);
+    return extents_.FindObstacle(begin, end, context);
+  };
+  while (const Extent* const obstacle = find()) {
+    const bool is_ours = obstacle->context == context;
+    const std::errc error = is_ours ? FinishOldest() : FlushAll(Until::kCommitted);
+    if (error != kOk) return error;
+  }
+  return {};
+}
+
+bool WriteBack::EndsInDirty(uint64_t end, const Context& context) {
+  const std::lock_guard lock(mutex_);
+  return extents_.FindDirtyEnd(end, context) != nullptr;
+}
+
+// Writes zeros where a hole of less than a page would be left between dirty data that ends the file
+// and a write behind it: both go out in one WRITE (nfs_can_extend_write()). The hole reads as zeros
+// anyway, unless others write there, too: not where a lock says so.
+void WriteBack::FillGap(uint64_t offset_bytes, const Context& context, std::errc& error) {
+  static constexpr std::array<std::byte, kPageBytes> kZeros{};
+  protocol::Attributes known;
+  nfs::CopyAttributes(*inode_, known);
+  const uint64_t end = known.size_bytes;
+  if (offset_bytes <= end || offset_bytes - end >= kPageBytes) return;
+  if (superblock_.locks.HasAny(*inode_) ||
+      !nfs::AttributesFresh(*inode_, rcu::CoarseNowNs(), icache::kInvalidChange)) {
+    return;
+  }
+  for (uint64_t at = end; at < offset_bytes && error == kOk;) {
+    if (!EndsInDirty(at, context)) return;
+    at += WriteChunk(std::span(kZeros).first(offset_bytes - at), at, context, error);
+  }
+}
+
+void WriteBack::NoteDirty() {
+  if (dirty_since_ns_.load() == 0) {
+    dirty_since_ns_.store(rcu::CoarseNowNs());
+    superblock_.flusher.NoteDirty(
+        [](DirtyFiles& files) { return FlushDue(files, rcu::CoarseNowNs()); });
+  }
+  if (!nfs::HasInvalid(*inode_, icache::kInvalidDirty) ||
+      !nfs::HasInvalid(*inode_, icache::kRetained)) {
+    nfs::SetInvalid(*inode_, icache::kInvalidDirty | icache::kRetained, true);
+  }
+}
+
+// Sends what fills a piece, or all where too many pieces are not full.
+std::errc WriteBack::SendFull() {
+  const size_t piece = superblock_.limits.write_bytes_max;
+  if (extents_.dirty_bytes() < piece && extents_.dirty_extents() <= kPartialMax) return {};
+  if (extents_.dirty_extents() > kPartialMax) {
+    const std::lock_guard lock(mutex_);
+    extents_.JoinDirty();
+  }
+  const bool all = extents_.dirty_extents() > kPartialMax;
+  for (Extent* extent = extents_.NextDirty(); extent != nullptr;) {
+    const uint64_t next = extent->end();
+    if (all || extent->size == piece) {
+      if (const std::errc error = Start(*extent); error != kOk) return error;
+    }
+    extent = extents_.NextDirty(next);
+  }
+  return {};
+}
+
+// Preconditions: kDirty.
+std::errc WriteBack::Start(Extent& extent) {
+  while (calls_.size() >= kInFlightMax) {
+    if (const std::errc error = FinishOldest(); error != kOk) return error;
+  }
+  const nfs::OpenContext& context = *extent.context;
+  BeginBatch();
+  protocol::WriteUnderWay started;
+  try {
+    calls_.push_back({&extent, nullptr});
+    started = superblock_.protocol->StartWrite(
+        inode_->handle(), extent.begin, extent.bytes(),
+        extent.must_be_stable ? Stability::kFileSync : Stability::kUnstable, context.open.get(),
+        context.credential->key());
+  } catch (const std::bad_alloc&) {
+  }
+  if (started == nullptr) {
+    if (!calls_.empty() && calls_.back().extent == &extent) calls_.pop_back();
+    return std::errc::not_enough_memory;
+  }
+  calls_.back().under_way = std::move(started);
+  context_ = extent.context;
+  changes_.Sent();
+  const std::lock_guard lock(mutex_);
+  extents_.StartWrite(extent);
+  return {};
+}
+
+std::errc WriteBack::FinishOldest() {
+  const std::optional<WrittenReply> reply = calls_.front().under_way->Finish();
+  if (!reply) return CallDeadline::Error();  // it stays in flight
+  Extent& extent = *calls_.front().extent;
+  calls_.pop_front();
+  superblock_.dirty_files.NoteWrite(*inode_);
+  changes_.Answered(reply->file, /*changes=*/true);
+  NFSWALK_SYNC_POINT("write_back:reply-came");
+  const std::errc error = TakeIn(extent, *reply);
+  EndBatchIfKnown();
+  return error;
+}
+
+std::errc WriteBack::TakeIn(Extent& extent, const WrittenReply& reply) {
+  std::errc refused = reply.error;
+  if (refused == kOk && reply.count_bytes == 0) refused = std::errc::io_error;
+  {
+    const std::lock_guard lock(mutex_);
+    if (refused == std::errc::not_enough_memory) {  // the call has ended with its connection
+      extents_.NotWritten(extent);
+      return refused;
+    }
+    if (refused == kOk) try {
+        extents_.Written(extent, reply.count_bytes, reply.committed == Stability::kFileSync,
+                         reply.verifier);
+        return {};
+      } catch (const std::bad_alloc&) {
+        extents_.NotWritten(extent);
+        return std::errc::not_enough_memory;
+      }
+    extents_.Refused(extent);
+  }
+  NoteRefused(refused);
+  return {};
+}
+
+// Data that the server refused is lost, and with it what is known of the file's end.
+void WriteBack::NoteRefused(std::errc error) {
+  if (error == protocol::kStale) nfs::MarkStale(superblock_, *inode_);
+  superblock_.write_errors.Set(*inode_, error);
+  nfs::InvalidateAttributes(superblock_, *inode_);
+}
+
+std::errc WriteBack::Flush(Until until) {
+  const std::errc error = FlushAll(until);
+  EraseIfClean();
+  return error;
+}
+
+std::errc WriteBack::FlushAll(Until until) {
+  if (const std::errc error = FinishCut(); error != kOk) return error;
+  {
+    const std::lock_guard lock(mutex_);
+    extents_.JoinDirty();
+  }
+  for (;;) {
+    // FLUSH_COND_STABLE: one WRITE needs no COMMIT.
+    if (until == Until::kCommitted && extents_.live_extents() == 1 &&
+        extents_.dirty_extents() == 1) {
+      extents_.NextDirty()->must_be_stable = true;
+    }
+    std::errc error{};
+    while (extents_.dirty_extents() != 0 && error == kOk) error = Start(*extents_.NextDirty());
+    while (!calls_.empty()) {
+      const std::errc of_this = FinishOldest();
+      if (error == kOk) error = of_this;
+      if (of_this != kOk) break;
+    }
+    if (error != kOk) return error;
+    if (extents_.dirty_extents() != 0) continue;  // the rest of what was written in part
+    if (until == Until::kCommitted) error = CommitAll();
+    if (error != kOk) return error;
+    if (extents_.dirty_extents() == 0) break;
+  }
+  Resolve();
+  return {};
+}
+
+std::errc WriteBack::LockAndFlush(Until until) {
+  const auto lock = superblock_.directory_locks.Lock(*inode_);
+  return lock ? Flush(until) : CallDeadline::Error();
+}
+
+// Commits before a writer would have to wait for it: a long sequential write does not stall.
+std::errc WriteBack::KeepUnstableLimit() {
+  const size_t most = superblock_.dirty_files.bytes_max();
+  if (2 * extents_.unstable_bytes() >= most && commit_.under_way != nullptr) return FinishCommit();
+  if (4 * extents_.unstable_bytes() >= most && commit_.under_way == nullptr) return StartCommit();
+  return {};
+}
+
+// Starts a COMMIT of all WRITEs that were answered.
+std::errc WriteBack::StartCommit() try {
+  Context context;
+  {
+    const std::lock_guard lock(mutex_);
+    context = extents_.UnstableContext();
+  }
+  if (context == nullptr) return {};
+  BeginBatch();
+  commit_.last_written = extents_.last_written();
+  commit_.under_way =
+      superblock_.protocol->StartCommit(inode_->handle(), context->credential->key());
+  if (commit_.under_way == nullptr) return std::errc::not_enough_memory;
+  changes_.Sent();
+  context_ = context;
+  commit_.context = std::move(context);
+  return {};
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
+}
+
+// Marks extents with another verifier dirty (nfs_commit_release_pages()).
+std::errc WriteBack::FinishCommit() {
+  const std::optional<protocol::CommitReply> reply = commit_.under_way->Finish();
+  if (!reply) return CallDeadline::Error();  // it stays in flight
+  commit_.under_way = nullptr;
+  const Context context = std::move(commit_.context);
+  superblock_.dirty_files.NoteWrite(*inode_);
+  changes_.Answered(reply->file, /*changes=*/false);
+  const bool is_refused =
+      reply->error != kOk && reply->error != std::errc::not_enough_memory;
+  {
+    const std::lock_guard lock(mutex_);
+    if (reply->error == kOk) extents_.Committed(commit_.last_written, reply->verifier);
+    if (is_refused) extents_.CommitRefused(commit_.last_written);
+  }
+  if (is_refused) NoteRefused(reply->error);
+  if (extents_.dirty_extents() != 0) NoteDirty();
+  EndBatchIfKnown();
+  return is_refused ? kOk : reply->error;
+}
+
+// Commits all that is unstable.
+std::errc WriteBack::CommitAll() {
+  std::errc error{};
+  if (commit_.under_way != nullptr) error = FinishCommit();
+  if (error == kOk && extents_.unstable_bytes() > 0) {
+    error = StartCommit();
+    if (error == kOk) error = FinishCommit();
+  }
+  return error;
+}
+
+// Before a call is sent that changes_ counts.
+void WriteBack::BeginBatch() {
+  if (!changes_.has_calls_in_flight()) since_ = nfs::Stamp(superblock_);
+  if (changes_.is_open()) return;
+  nfs::SetInvalid(*inode_, icache::kOwnWrites, true);
+  changes_.Begin(nfs::KnownChange(*inode_));
+}
+
+// nfs_post_op_update_inode_force_wcc().
+void WriteBack::EndBatchIfKnown() {
+  if (!changes_.is_open() || !changes_.latest()) return;
+  const protocol::OptionalAttributes latest = changes_.latest();
+  const nfs::ChangedBy changed_by = changes_.End(nfs::KnownChange(*inode_));
+  uint8_t cleared = icache::kOwnWrites;
+  if (extents_.dirty_extents() == 0) cleared |= icache::kInvalidDirty;
+  if (extents_.live_extents() == 0) {
+    cleared |= icache::kRetained;
+    dirty_since_ns_.store(0);
+  }
+  nfs::UpdateAfterOwnWrites(superblock_, *inode_, changed_by, latest, since_, cleared);
+}
+
+// Asks the server for the attributes, where replies to WRITEs that were in flight at the same time
+// do not tell the latest. Best effort: without a reply the next use of them asks.
+void WriteBack::Resolve() {
+  if (!changes_.is_open()) return;
+  BeginBatch();
+  changes_.Sent();
+  protocol::AttributesReply now;
+  try {
+    now = superblock_.protocol->GetAttributes(inode_->handle(), context_->credential->key());
+  } catch (const std::bad_alloc&) {
+    now.error = std::errc::not_enough_memory;
+  }
+  protocol::WeakCacheConsistency shown;
+  if (now.error == kOk) shown.after = now.attributes;
+  changes_.Answered(shown, /*changes=*/false);
+  EndBatchIfKnown();
+}
+
+// nfs_vmtruncate(): what the server has cut off is not shown here, and not sent again.
+std::errc WriteBack::Truncate(const protocol::SetAttributes& attributes,
+                              const sunrpc_auth::Credential& credential) {
+  std::errc error = FlushAll(Until::kCommitted);
+  if (error == kOk) error = StartCut(attributes, credential);
+  if (error == kOk) error = FinishCut();
+  EraseIfClean();
+  return error;
+}
+
+std::errc WriteBack::StartCut(const protocol::SetAttributes& attributes,
+                              const sunrpc_auth::Credential& credential) try {
+  auto kept = superblock_.credentials.Lookup(credential);
+  if (!kept) return kept.error();
+  cut_.credential = std::move(*kept);
+  cut_.size_bytes = *attributes.size_bytes;
+  superblock_.dirty_files.NoteWrite(*inode_);
+  cut_.stamp = nfs::Stamp(superblock_);
+  cut_.under_way = superblock_.protocol->StartSetAttributes(inode_->handle(), attributes,
+                                                            cut_.credential->key());
+  return cut_.under_way == nullptr ? std::errc::not_enough_memory : kOk;
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
+}
+
+// Waits for a SETATTR of the size, if one is in flight.
+std::errc WriteBack::FinishCut() {
+  if (cut_.under_way == nullptr) return {};
+  const std::optional<protocol::SetAttributesReply> reply = cut_.under_way->Finish();
+  if (!reply) return CallDeadline::Error();  // it stays in flight
+  cut_.under_way = nullptr;
+  cut_.credential = {};
+  superblock_.dirty_files.NoteWrite(*inode_);
+  if (reply->error == protocol::kStale) nfs::MarkStale(superblock_, *inode_);
+  nfs::UpdateAfterOwnChange(superblock_, *inode_, reply->file, cut_.stamp, reply->error);
+  if (reply->error == std::errc::not_enough_memory) {  // the server may have made it
+    nfs::InvalidateAttributes(superblock_, *inode_);
+  }
+  if (reply->error != kOk) return reply->error;
+  {
+    const std::lock_guard lock(mutex_);
+    extents_.Truncate(cut_.size_bytes);
+  }
+  if (!reply->file.after) nfs::CutSize(*inode_, cut_.size_bytes);
+  return {};
+}
+
+void WriteBack::EraseIfClean() {
+  const bool is_clean = extents_.live_extents() == 0 && calls_.empty() && !changes_.is_open() &&
+                        commit_.under_way == nullptr && cut_.under_way == nullptr;
+  if (!is_clean) return;
+  dirty_since_ns_.store(0);
+  context_ = nullptr;
+  if (nfs::HasInvalid(*inode_, icache::kInvalidDirty | icache::kRetained)) {
+    nfs::SetInvalid(*inode_, icache::kInvalidDirty | icache::kRetained, false);
+  }
+  superblock_.dirty_files.Erase(*inode_);
+}
+
+void WriteBack::BeginRead(ExtentMap::Read& read) {
+  const std::lock_guard lock(mutex_);
+  extents_.BeginRead(read);
+}
+
+bool WriteBack::HasAll(const ExtentMap::Read& read) {
+  if (superblock_.locks.HasAny(*inode_)) return false;  // the server may say that one is lost
+  protocol::Attributes known;
+  const bool is_known =
+      nfs::AttributesFresh(*inode_, rcu::CoarseNowNs(), icache::kInvalidChange) &&
+      nfs::CopyAttributesRcu(*inode_, known);
+  const std::lock_guard lock(mutex_);
+  return extents_.HasAll(read, is_known ? known.size_bytes : UINT64_MAX);
+}
+
+size_t WriteBack::EndRead(ExtentMap::Read& read, std::span<std::byte> into, size_t count_bytes) {
+  const std::lock_guard lock(mutex_);
+  return extents_.EndRead(read, into, count_bytes);
+}
+
+std::errc FlushWrites(Superblock& superblock, Inode& inode, WriteBack::Until until) {
+  const uint8_t bits =
+      until == WriteBack::Until::kWritten ? icache::kInvalidDirty : icache::kRetained;
+  if (!nfs::HasInvalid(inode, bits)) return {};
+  const std::shared_ptr<WriteBack> data = superblock.dirty_files.Find(inode);
+  return data == nullptr ? std::errc{} : data->LockAndFlush(until);
+}
+
+bool WriteBack::IsDue(uint64_t now_ns) const {
+  const uint64_t since_ns = dirty_since_ns_.load();
+  return since_ns != 0 &&
+         now_ns >= since_ns + uint64_t{1'000'000} * superblock_.options.dirty_expire_ms;
+}
+
+bool FlushDue(DirtyFiles& files, uint64_t now_ns) {
+  bool left = false;
+  for (const auto& data : files.All()) {
+    if (data->IsDue(now_ns)) (void)data->LockAndFlush(WriteBack::Until::kCommitted);
+    left |= data->dirty_since_ns() != 0;
+  }
+  return left;
+}
+
+void FlushInBackground(Superblock& superblock, std::shared_ptr<WriteBack> data) try {
+  nfs::Background::Call flush = [data = std::move(data)](bool /*in_background*/) {
+    (void)data->LockAndFlush(WriteBack::Until::kCommitted);
+  };
+  (void)superblock.background.TryStart(flush);
+} catch (const std::bad_alloc&) {
+  // The flusher writes it when it is due.
+}
+
+}  // namespace nfswalk::data

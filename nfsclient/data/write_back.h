@@ -1,0 +1,165 @@
+// write_back: brings what was written to a file to the server's stable storage, and cuts the file
+// there (fs/nfs/write.c).
+//
+// Pieces of wsize bytes are sent UNSTABLE as soon as they are full, several in flight; all are kept
+// until the verifier of a COMMIT vouches for them, and sent again where it does not: the server has
+// restarted (RFC 1813 3.3.7, RFC 7530 16.36.4). All files open on one inode share one WriteBack.
+//
+// Invariants
+//   W1 Extents change as extent_map.h has it. A WRITE that a Deadline or a Cancellation does not
+//      wait for stays in flight, and so does a SETATTR of the size: what follows waits for it.
+//   W2 The file's end is its inode's i_size, which a write has advanced before it returns, and
+//      which is behind all that is here (attribute_cache.h: GrowSize()).
+//   W3 A truncation is one step under the inode's lock: write back, cut, forget, set the end.
+//   W4 What other clients change is not taken for ours (own_changes.h).
+//   W5 While it has data, or calls in flight, it is in Superblock::dirty_files: the last close
+//      loses nothing.
+//
+// Data of different openers is never merged, and an overlapping extent is written first
+// (nfs_flush_incompatible()): each goes out with the credential that wrote it. What the server
+// refuses is dropped, and its error kept for the file's openers (nfs/write_errors.h). What a lack
+// of memory interrupts stays dirty.
+//
+// Locks       Functions marked [locked] need the inode's lock (vfs/directory_locks.h, i_rwsem),
+//             under which RPCs are sent. `mutex_` guards the extents against readers and is not
+//             held across an RPC.
+//
+// Thread safety: as marked.
+#ifndef NFSWALK_NFSCLIENT_DATA_WRITE_BACK_H_
+#define NFSWALK_NFSCLIENT_DATA_WRITE_BACK_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <expected>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <system_error>
+
+#include "nfsclient/data/extent_map.h"
+#include "nfsclient/data/own_changes.h"
+#include "nfsclient/icache/inode_ref.h"
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/open_context.h"
+#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/protocol/protocol.h"
+
+namespace nfswalk::data {
+
+class WriteBack {
+ public:
+  using Context = ExtentMap::Context;
+
+  // [locked] Of `inode`, one for all of its open files. Throws std::bad_alloc.
+  static std::shared_ptr<WriteBack> Of(nfs::Superblock& superblock, icache::Inode& inode);
+  WriteBack(const WriteBack&) = delete;
+  WriteBack& operator=(const WriteBack&) = delete;
+
+  // How far Flush() goes.
+  enum class Until { kWritten, kCommitted };
+
+  // [locked] Returns the bytes taken: fewer without memory, or where it had to wait and could not.
+  // `error` says why.
+  size_t Write(std::span<const std::byte> data, uint64_t offset_bytes, const Context& context,
+               std::errc& error);
+  // [locked] filemap_write_and_wait(), nfs_wb_all(). Errors: those that leave data dirty or in
+  // flight (timed_out, operation_canceled of the thread, not_enough_memory); the server's go to
+  // Superblock::write_errors. The attributes of the inode are valid then, unless the server does
+  // not answer.
+  [[nodiscard]] std::errc Flush(Until until);
+  // The same, with the lock. timed_out also where that was not to be had.
+  [[nodiscard]] std::errc LockAndFlush(Until until);
+  // [locked] SETATTR with a size. Errors: as Flush(), and then the SETATTR may still be executed:
+  // what follows waits for it; the server's; timed_out of a soft mount.
+  [[nodiscard]] std::errc Truncate(const protocol::SetAttributes& attributes,
+                                   const sunrpc_auth::Credential& credential);
+
+  // When the oldest of what is not on stable storage was written (rcu::CoarseNowNs()), or later; 0:
+  // all is.
+  uint64_t dirty_since_ns() const { return dirty_since_ns_.load(); }
+  // Whether that is older than the mount's dirty_expire_ms.
+  bool IsDue(uint64_t now_ns) const;
+
+  // As those of ExtentMap.
+  void BeginRead(ExtentMap::Read& read);
+  // True if the read needs no READ.
+  bool HasAll(const ExtentMap::Read& read);
+  size_t EndRead(ExtentMap::Read& read, std::span<std::byte> into, size_t count_bytes);
+
+ private:
+  using Extent = ExtentMap::Extent;
+
+  WriteBack(nfs::Superblock& superblock, icache::Inode& inode);
+
+  // [locked], all of them.
+  std::errc FlushAll(Until until);
+  size_t WriteChunk(std::span<const std::byte> data, uint64_t offset_bytes, const Context& context,
+                    std::errc& error);
+  std::errc AwaitObstacles(uint64_t begin, uint64_t end, const Context& context);
+  bool EndsInDirty(uint64_t end, const Context& context);
+  void FillGap(uint64_t offset_bytes, const Context& context, std::errc& error);
+  void NoteDirty();
+  std::errc SendFull();
+  std::errc Start(Extent& extent);
+  std::errc FinishOldest();
+  std::errc TakeIn(Extent& extent, const protocol::WrittenReply& reply);
+  std::errc KeepUnstableLimit();
+  std::errc StartCommit();
+  std::errc FinishCommit();
+  std::errc CommitAll();
+  std::errc StartCut(const protocol::SetAttributes& attributes,
+                     const sunrpc_auth::Credential& credential);
+  std::errc FinishCut();
+  void NoteRefused(std::errc error);
+  void BeginBatch();
+  void EndBatchIfKnown();
+  void Resolve();
+  void EraseIfClean();
+
+  nfs::Superblock& superblock_;
+  const icache::InodeRef inode_;
+  std::atomic<uint64_t> dirty_since_ns_{0};
+  std::mutex mutex_;
+  // Guarded by mutex_. Live extents change under the inode's lock only, under which their counts and
+  // NextDirty() need no mutex_; a read that ends removes others.
+  ExtentMap extents_;
+
+  // All below: guarded by the inode's lock.
+  struct Call {
+    Extent* extent;
+    protocol::WriteUnderWay under_way;
+  };
+  std::deque<Call> calls_;  // WRITEs in flight, the oldest first
+  OwnChanges changes_;
+  nfs::SendStamp since_{};  // when the first of the calls in flight was sent
+  Context context_;         // of the last call that was sent
+  struct {
+    Context context;  // with which it was sent
+    uint64_t last_written = 0;
+    protocol::CommitUnderWay under_way = nullptr;
+  } commit_;
+  struct {
+    uint64_t size_bytes = 0;
+    nfs::SendStamp stamp{};
+    sunrpc_auth::CredentialRef credential = {};
+    protocol::SetAttributesUnderWay under_way = nullptr;
+  } cut_;
+};
+
+// Before the attributes of `inode` are used: what was written to it reaches the server, so that
+// times are right (nfs_getattr()). Errors as Flush().
+[[nodiscard]] std::errc FlushWrites(nfs::Superblock& superblock, icache::Inode& inode,
+                                    WriteBack::Until until = WriteBack::Until::kWritten);
+
+// Flushes the files that are due at `now_ns` (nfs::Flusher). Returns whether anything is dirty
+// still.
+bool FlushDue(nfs::DirtyFiles& files, uint64_t now_ns);
+
+// For a Close() that was interrupted: by a thread that has no Deadline, or else when it is due.
+void FlushInBackground(nfs::Superblock& superblock, std::shared_ptr<WriteBack> data);
+
+}  // namespace nfswalk::data
+
+#endif  // NFSWALK_NFSCLIENT_DATA_WRITE_BACK_H_
