@@ -303,8 +303,9 @@ class Protocol {
                            std::span<const std::byte> data, const OpenState* state,
                            const Credential& credential) = 0;
   // Sends a READ or a WRITE and returns while it is in flight; the data, `state` and `credential`
-  // live until it is destroyed. A WRITE of kUnstable data needs a Commit(), whose verifier must be the WRITE's (RFC 1813
-  // 3.3.7, RFC 7530 16.36.4). Null without memory; may throw std::bad_alloc.
+  // live until the UnderWay is destroyed. A WRITE of kUnstable data needs a Commit(), whose
+  // verifier must be the WRITE's (RFC 1813 3.3.7, RFC 7530 16.36.4). Null without memory, and
+  // nothing was sent; may throw std::bad_alloc.
   virtual ReadUnderWay StartRead(const FileHandle& file, uint64_t offset_bytes,
                                  std::span<std::byte> into, const OpenState* state,
                                  const Credential& credential) {

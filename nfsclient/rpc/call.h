@@ -1,7 +1,7 @@
 // call: one remote procedure call (RFC 5531) through a Connection.
 //
 // Owned by the caller, usually on its stack, with the request that it borrows. Between
-// Connection::Submit() and its end, by Wait() or Withdraw(), only the connection accesses it. A call
+// Connection::Submit() and its end, by Wait() or Withdraw(), only the connection accesses it. One
 // that was lost or timed out may be submitted again: it keeps its xid, by which a server recognises
 // it.
 //

@@ -29,8 +29,8 @@
 // random; a reply resets it (an accepted connection does not: the server may close at once). A call
 // whose deadline passes ends alone; a reply that comes for it later is dropped by its xid. It takes
 // the connection along only if it was sent in part. A call that outlives its wait stays in flight
-// then: the next driver, of whichever call, takes its reply. At most kInFlightMax calls are sent and
-// not answered, the others wait.
+// then: the next driver, of whichever call, takes its reply. At most kInFlightMax calls are sent
+// and not answered, the others wait.
 //
 // What a server sends is not trusted: a record is no longer than the longest reply that the calls
 // in flight may have; what is not a reply, or is one to a call that was not sent, ends the

@@ -10,8 +10,8 @@
 // request cache knows the call.
 //
 // A call may outlive the waits for it, which the deadlines of several threads end (Resume()). Its
-// timeo counts while a thread waits: without one nobody receives the reply. Where its retries are
-// exhausted the connection that carried it ends, so that what failed is not executed later.
+// timeo counts while a thread waits: else the reply may lie in the socket. Where the time of a soft
+// mount is over, the connection that carried the call ends with it.
 //
 // Thread safety: all functions; a Budget and Attempts are used by one thread at a time.
 #ifndef NFSWALK_NFSCLIENT_RPC_RETRY_H_
@@ -63,7 +63,7 @@ class Retry {
     bool is_submitted = true;
     bool was_sent = false;  // before the present attempt
     std::optional<bool> may_resend_on_connection;
-    // Of the present attempt; {}: nobody has waited for it.
+    // Of the present attempt; {}: not waited for yet.
     Clock::time_point began{};
     Clock::duration timeout{};
     Clock::duration waited{};
