@@ -91,12 +91,6 @@ std::optional<std::errc> Caller::Resume(Started& started, Budget& budget) {
   return result ? std::optional(result->error) : std::nullopt;
 }
 
-void Caller::End(Started& started, const Budget& budget) {
-  started.call.outlives_wait = false;
-  Budget left = budget.OfThisWait();
-  (void)Resume(started, left);
-}
-
 // Round robin per thread among those with the least calls; threads start at different ones.
 Connection& Caller::LeastLoaded() {
   if (connections_.size() == 1) return *connections_.front();

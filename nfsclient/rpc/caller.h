@@ -102,9 +102,11 @@ class Caller {
     return reply;
   }
   std::optional<std::errc> ResumePause(Budget& budget) { return retry_.ResumePause(budget); }
-  // Ends a call that Resume() has not: waits for the reply as long as the thread's CallDeadline
-  // allows.
-  void End(Started& started, const Budget& budget);
+  // As Retry::End().
+  void End(Started& started, const Budget& budget) {
+    if (started.connection == nullptr) return;
+    retry_.End(*started.connection, started.call, budget, started.attempts);
+  }
 
   // Pauses as after kJukebox, for calls that the caller repeats itself. Errors: timed_out,
   // operation_canceled.

@@ -112,8 +112,7 @@ std::optional<SendResult> Retry::Resume(Connection& connection, Call& call, Budg
     const Outcome outcome = AwaitAttempt(connection, call, budget, attempts);
     if (outcome == Outcome::kPending) return std::nullopt;
     attempts.is_submitted = false;
-    const bool repeated =
-        std::exchange(attempts.was_sent, attempts.was_sent || call.was_sent());
+    const bool repeated = std::exchange(attempts.was_sent, attempts.was_sent || call.was_sent());
     switch (outcome) {
       case Outcome::kReplied:
         NoteResponds(true);
@@ -145,6 +144,13 @@ std::optional<SendResult> Retry::Resume(Connection& connection, Call& call, Budg
     }
     retries_.fetch_add(1);
   }
+}
+
+void Retry::End(Connection& connection, Call& call, const Budget& budget, Attempts& attempts) {
+  if (!attempts.is_submitted) return;
+  call.outlives_wait = false;
+  Budget left = budget.OfThisWait();
+  (void)Resume(connection, call, left, attempts);
 }
 
 // kPending: the thread's time is over. What the call has left of its own is for the next wait.

@@ -46,7 +46,7 @@ class Retry {
    public:
     // When the operation must have ended, whatever it waits for.
     Clock::time_point deadline() const { return give_up; }
-    // Returns the same, but not beyond the thread's CallDeadline.
+    // Returns a copy that does not reach beyond the thread's CallDeadline.
     Budget OfThisWait() const;
 
    private:
@@ -96,10 +96,12 @@ class Retry {
   // The same of a call that outlives its waits, as long as the thread's CallDeadline and
   // Cancellation allow. nullopt: these ended the wait; the server may execute the call until
   // Resume() has returned a result, on whichever thread. An error is final: the call was answered
-  // or never sent, or the connection that it was sent on has ended. With `call.outlives_wait`
-  // reset meanwhile: ends the call.
+  // or never sent, or the connection that it was sent on has ended.
   [[nodiscard]] std::optional<SendResult> Resume(Connection& connection, Call& call,
                                                  Budget& budget, Attempts& attempts);
+  // Ends a call that Resume() has not, by its reply, or by withdrawing it when the thread's
+  // CallDeadline or Cancellation ends the wait.
+  void End(Connection& connection, Call& call, const Budget& budget, Attempts& attempts);
 
   // Pauses before a call is repeated after NFS3ERR_JUKEBOX: 100 ms, doubled up to 5 s.
   // Errors: timed_out, operation_canceled.

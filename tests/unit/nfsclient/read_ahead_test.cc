@@ -283,6 +283,21 @@ TEST_P(ReadAhead, ADeadlineLosesNothing) {
   EXPECT_EQ(calls(op_.read), static_cast<int>(kPieces) + 1);  // and the end
 }
 
+// WIRE-30: as the next reader takes the reply.
+TEST_P(ReadAhead, AReadThatIsInterruptedWhileItWaitsLosesNothing) {
+  Mount(whole());
+  server_.Inject(op_.read, {.kind = protocol::FakeFault::Kind::kHold}, 1, 1);
+  ASSERT_EQ(Read(*file_, 0, kPiece), Text(0, kPiece));
+  server_.AwaitCalls(op_.read, 2);
+  {
+    const Deadline soon(std::chrono::steady_clock::now() + std::chrono::milliseconds{50});
+    EXPECT_EQ(Read(*file_, kPiece, kPiece).error(), std::errc::timed_out);
+  }
+  server_.ExecuteHeld();
+  EXPECT_EQ(ReadOn(*file_, kPiece), Text(kPiece, (kPieces - 1) * kPiece));
+  EXPECT_EQ(calls(op_.read), static_cast<int>(kPieces) + 2);  // held and executed, and the end
+}
+
 // All open files together read ahead no more than may be dirty.
 TEST_P(ReadAhead, TakesABoundedAmountOfMemory) {
   options_.rsize = 64 << 10;

@@ -147,7 +147,6 @@ TEST_P(WriteBack, AnErrorIsReportedOnceToEachOpenFile) {
         file_ = Open();
         const auto other = Open();
         ASSERT_EQ(other->PWrite(Data(0, 1), 0), 1u);
-        // A call that was refused is made once more by itself.
         server_.Inject(operation, {.status = status}, kForEver);
         EXPECT_EQ(file_->PWrite(Data(0, 3 * kPiece), kPiece), 3 * kPiece);
         (void)client_->Stat("f", kUser);
