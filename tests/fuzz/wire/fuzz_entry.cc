@@ -87,8 +87,12 @@ bool Write(Client& c) {
       c.nfs.StartWrite(c.at, c.choice, first, protocol::Stability::kUnstable, c.state.get(), c.who);
   const auto b = c.nfs.StartWrite(c.at, c.choice + first.size(), rest,
                                   protocol::Stability::kUnstable, c.state.get(), c.who);
-  const bool written = b->Finish().error == kOk;
-  return a->Finish().error == kOk && written && c.nfs.Commit(c.at, c.who).error == kOk;
+  const auto is_written = [](const protocol::WriteUnderWay& write) {
+    const auto reply = write->Finish();
+    return reply && reply->error == kOk;
+  };
+  const bool written = is_written(b);
+  return is_written(a) && written && c.nfs.Commit(c.at, c.who).error == kOk;
 }
 
 bool List(Client& c, bool plus) {
