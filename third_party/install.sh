@@ -6,7 +6,7 @@
 set -euo pipefail
 
 packages=(
-  bazel-bootstrap bazel-rules-java g++ python3
+  bazel-bootstrap bazel-rules-java g++ python3 python-is-python3
   libnfs-dev libnfs-utils liburcu-dev libtirpc-dev libboost-dev
   libfuse3-dev fuse3
   libcli11-dev nlohmann-json3-dev libfmt-dev libabsl-dev
