@@ -30,7 +30,7 @@ CacheLimits LimitsOf(const MountOptions& options, const std::string& root) {
                      .dirty_bytes = 0,
                      .source = LimitSource::kOptions};
   const MemoryAllowance allowance = AllowedMemory(root);
-  limits.dirty_bytes = DirtyBytesIn(allowance.bytes);
+  limits.dirty_bytes = options.dirty_bytes_max.value_or(DirtyBytesIn(allowance.bytes));
   if (options.dentries_max && options.inodes_max && options.access_entries_max) return limits;
   const size_t objects = ObjectsIn(allowance.bytes);
   if (!options.dentries_max) limits.dentries = objects;

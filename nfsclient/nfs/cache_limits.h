@@ -1,4 +1,4 @@
-// cache_limits: how many objects the caches of a mount hold.
+// cache_limits: how many objects the caches of a mount hold, and how many bytes may be dirty.
 #ifndef NFSWALK_NFSCLIENT_NFS_CACHE_LIMITS_H_
 #define NFSWALK_NFSCLIENT_NFS_CACHE_LIMITS_H_
 
@@ -14,7 +14,8 @@ struct CacheLimits {
   size_t inodes;
   size_t access_entries;
   size_t dirty_bytes;
-  LimitSource source;  // of those that the options leave open; kOptions if they leave none
+  // Of the limits in objects that the options leave open; kOptions if they leave none.
+  LimitSource source;
 };
 
 // What no limit of ours is below: a small tree and the directories above it.

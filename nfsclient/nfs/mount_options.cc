@@ -23,6 +23,8 @@ constexpr uint64_t kTimeoMax_ds = 6000;  // nfs(5) timeo: no wait is longer than
 constexpr uint64_t kRetransMax = 1000;
 constexpr uint64_t kTransferMax = std::numeric_limits<int32_t>::max();
 constexpr uint64_t kObjectsMax = 1'000'000'000;
+constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kDirtyMax = uint64_t{1} << 40;
 
 // The options that only take effect once all are read, besides the result.
 struct Parsed {
@@ -90,6 +92,7 @@ constexpr NumberOption kNumbers[] = {
     {"inodes", 1, kObjectsMax, " (objects)", SetLimit<&Mount::inodes_max>},
     {"access_entries", 1, kObjectsMax, " (objects)", SetLimit<&Mount::access_entries_max>},
     {"credentials", 1, kObjectsMax, " (objects)", SetLimit<&Mount::credentials_max>},
+    {"dirty_bytes", kPageBytes, kDirtyMax, " (bytes)", SetLimit<&Mount::dirty_bytes_max>},
 };
 
 constexpr FlagOption kFlags[] = {

@@ -72,6 +72,9 @@ struct MountOptions {
   std::optional<size_t> inodes_max;
   std::optional<size_t> access_entries_max;
   size_t credentials_max = 4096;
+  // Bytes that were written and are not committed, of the mount (vm.dirty_bytes), and likewise
+  // bytes that were read ahead. Not given: from the memory, too.
+  std::optional<size_t> dirty_bytes_max;
 
   // How the inode cache is locked (inode_policy.h).
   icache::InodePolicy inode_policy;
@@ -82,8 +85,8 @@ struct MountOptions {
 // timeo (tenths of a second), retrans, acregmin, acregmax, acdirmin, acdirmax, actimeo, noac, ac,
 // lookupcache, cto, nocto, sync, async, rsize, wsize, lock, nolock, rdirplus, nordirplus, and ours:
 // walk=ref|rcu-locked|rcu-peek|rcu-search, strict, pathcache, nopathcache, compound, nocompound,
-// dentries, inodes, access_entries, credentials, inode_hash, inode_list, inode_lru. The last of
-// contradicting options wins, as with mount(8); noac overrides every lifetime option wherever it
+// dentries, inodes, access_entries, credentials, dirty_bytes, inode_hash, inode_list, inode_lru.
+// The last of contradicting options wins, as with mount(8); noac overrides every lifetime option wherever it
 // stands, unless `ac` follows it. With version 3 `lock` is refused, as there is no NLM; with
 // version 4 neither of the two has an effect, as with mount(8). Percent escapes are decoded in the
 // export's path, nowhere else. An IPv6 address stands in brackets, without a zone. The error is a

@@ -134,5 +134,18 @@ TEST_F(CacheLimitsTest, OptionsPrecedeTheMemory) {
   expect(5, 6, 7, LimitSource::kOptions);
 }
 
+TEST_F(CacheLimitsTest, DirtyBytesAreTheOptionOrASixteenthOfTheMemoryWithinBounds) {
+  EnterCgroup("/a");
+  Write("/sys/fs/cgroup/a/memory.high", std::to_string(200 * kMiB) + "\n");
+  MountOptions options;
+  EXPECT_EQ(LimitsOf(options, root_).dirty_bytes, 200 * kMiB / 16);
+  Write("/sys/fs/cgroup/a/memory.high", std::to_string(20 * kMiB) + "\n");
+  EXPECT_EQ(LimitsOf(options, root_).dirty_bytes, 4 * kMiB);
+  for (const size_t bytes : {size_t{4096}, size_t{8} << 30}) {
+    options.dirty_bytes_max = bytes;
+    EXPECT_EQ(LimitsOf(options, root_).dirty_bytes, bytes);
+  }
+}
+
 }  // namespace
 }  // namespace nfswalk::nfs

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,6 +103,9 @@ TEST(MountUrl, WhatIsRefusedIsNamedWithWhatIsAccepted) {
       {kOption + "walk=rcu", {"'rcu'", "rcu-search"}},
       {kOption + "bsize=8192", {"'bsize=8192'", "nconnect"}},
       {kOption + "rsize=0", {"'rsize=0'", "from 1 to"}},
+      {kOption + "dirty_bytes=4095", {"'dirty_bytes=4095'", "from 4096 to", "(bytes)"}},
+      {kOption + "dirty_bytes=64k", {"'dirty_bytes=64k'", "from 4096 to", "(bytes)"}},
+      {kOption + "dirty_bytes", {"'dirty_bytes'", "from 4096 to", "(bytes)"}},
       {kOption + "HARD", {"'HARD'"}},
       {kOption + "soft&&hard", {"''"}},
   };
@@ -229,6 +234,18 @@ TEST(MountUrl, CacheLimitsAreAtLeastOne) {
   for (const char* name : {"dentries", "inodes", "access_entries", "credentials"}) {
     const std::string option = std::string(name) + "=0";
     EXPECT_THAT(RefusalOf(option), AllOf(HasSubstr(option), HasSubstr("from 1")));
+  }
+}
+
+TEST(MountUrl, DirtyBytesAreAtLeastAPage) {
+  EXPECT_EQ(WithOptions("").dirty_bytes_max, std::nullopt);
+  EXPECT_EQ(WithOptions("dirty_bytes=4096").dirty_bytes_max, 4096u);
+  EXPECT_EQ(WithOptions("dirty_bytes=8192&dirty_bytes=99999").dirty_bytes_max, 99999u);
+  EXPECT_EQ(WithOptions("dirty_bytes=8589934592").dirty_bytes_max, uint64_t{8} << 30);
+  for (const char* bytes : {"0", "1", "4095", "-4096", "1099511627777", "256K", ""}) {
+    const std::string option = "dirty_bytes=" + std::string(bytes);
+    EXPECT_THAT(RefusalOf(option),
+                AllOf(HasSubstr("'" + option + "'"), HasSubstr("from 4096 to 1099511627776")));
   }
 }
 
