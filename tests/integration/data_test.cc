@@ -1,5 +1,9 @@
 // Data of a file against a model of it, as fsx does: random operations through two open files of
 // one client, over a real server of both versions. --gtest_random_seed gives others.
+//
+// The file grows to many times what may be dirty. Phases in which all operations take turns follow
+// those that only write and read: a stat, a sync or a truncation waits for all WRITEs, so that few
+// are in flight beside other operations.
 
 #include <gtest/gtest.h>
 
@@ -7,53 +11,49 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <fstream>
 #include <memory>
 #include <random>
 #include <sstream>
 #include <string>
 
 #include "nfsclient/client.h"
-#include "tests/fixtures/mounted_export.h"
+#include "tests/fixtures/data_export.h"
+#include "tests/fixtures/file_data.h"
 
 namespace nfswalk {
 namespace {
 
 #ifdef NFSWALK_TEST_NIGHTLY
-constexpr int kOperations = 5'000'000;  // for each version
+constexpr int kOperations = 2'500'000;  // for each version and size of pieces
 #else
-constexpr int kOperations = 10'000;
+constexpr int kOperations = 15'000;
 #endif
+constexpr int kOperationsOfPhase = 250;
 // Of those that are printed after a failure.
 constexpr size_t kListed = 100;
-constexpr size_t kFileBytesMax = 300'000;
-constexpr size_t kTransferMax = 70'000;
+constexpr size_t kPiecesMax = 200;
 
-class Data : public fixtures::ExportClient {
+class Data : public fixtures::DataExport {
  protected:
-  Data() : ExportClient("wsize=16384&rsize=16384&hard") {}
-
   void SetUp() override {
-    ExportClient::SetUp();
-    if (client_ == nullptr) return;
+    DataExport::SetUp();
+    if (IsSkipped()) return;
+    client_ = Mount(options());
+    ASSERT_NE(client_, nullptr);
     ASSERT_TRUE(client_->Create(Path("file"), 0666, true, root_));
     for (size_t i = 0; i < files_.size(); ++i) files_[i] = Open(i);
   }
   // The second file is another user's.
   std::unique_ptr<File> Open(size_t which) {
-    auto file = client_->Open(Path("file"), kMayRead | kMayWrite, which == 0 ? root_ : user_);
-    EXPECT_TRUE(file.has_value());
-    return std::move(*file);
+    return DataExport::Open(*client_, kMayRead | kMayWrite, which == 0 ? root_ : user_);
   }
-  std::string OnServer() const {
-    std::ifstream in(Backing("file"));
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
+  void CompareWithServer() const {
+    ASSERT_EQ(fixtures::Difference(fixtures::ContentOf(Backing("file")), model_), "");
   }
+  size_t file_bytes_max() const { return kPiecesMax * piece_bytes(); }
   size_t Draw(size_t limit) { return random_() % limit; }
   // Mostly small, sometimes a few pieces.
-  size_t DrawBytes() { return 1 + Draw(Draw(4) == 0 ? kTransferMax : 5'000); }
+  size_t DrawBytes() { return 1 + Draw(Draw(4) == 0 ? 4 * piece_bytes() : 5'000); }
   std::string DrawText(size_t bytes) {
     std::string text(bytes, '\0');
     for (char& c : text) c = static_cast<char>(random_());
@@ -64,15 +64,32 @@ class Data : public fixtures::ExportClient {
   }
 
   void Write(File& file) {
-    const std::string text = DrawText(DrawBytes());
-    const size_t at = Draw(kFileBytesMax - text.size());
+    const size_t bytes = DrawBytes();
+    WriteAt(file, Draw(file_bytes_max() - bytes), bytes);
+  }
+  // At the end, or less than a page behind it; anywhere once the file is as large as it gets.
+  void WriteOn(File& file) {
+    const size_t bytes = DrawBytes(), hole = Draw(8) == 0 ? Draw(4096) : 0;
+    if (model_.size() + hole + bytes > file_bytes_max()) return Write(file);
+    WriteAt(file, model_.size() + hole, bytes);
+  }
+  // Twice, close to each other, into what is there.
+  void Patch(File& file) {
+    constexpr size_t kBytes = 100, kHole = 4096;
+    if (model_.size() < 2 * kBytes + kHole) return;
+    const size_t at = Draw(model_.size() - 2 * kBytes - kHole);
+    WriteAt(file, at, kBytes);
+    if (!HasFatalFailure()) WriteAt(file, at + kBytes + Draw(kHole), kBytes);
+  }
+  void WriteAt(File& file, size_t at, size_t bytes) {
+    const std::string text = DrawText(bytes);
     Note("write", at, text.size());
     ASSERT_EQ(file.PWrite(Bytes(text), at), text.size());
     if (model_.size() < at + text.size()) model_.resize(at + text.size());
     model_.replace(at, text.size(), text);
   }
   void Append(File& file) {
-    const std::string text = DrawText(std::min(DrawBytes(), kFileBytesMax - model_.size()));
+    const std::string text = DrawText(std::min(DrawBytes(), file_bytes_max() - model_.size()));
     Note("append", model_.size(), text.size());
     ASSERT_EQ(file.Append(Bytes(text)), text.size());
     model_ += text;
@@ -84,9 +101,7 @@ class Data : public fixtures::ExportClient {
     ASSERT_TRUE(count.has_value());
     text.resize(*count);
     const std::string expected = at < model_.size() ? model_.substr(at, bytes) : "";
-    ASSERT_EQ(text.size(), expected.size());
-    const auto [differs, unused] = std::ranges::mismatch(text, expected);
-    ASSERT_TRUE(text == expected) << "at " << at + static_cast<size_t>(differs - text.begin());
+    ASSERT_EQ(fixtures::Difference(text, expected), "") << "at " << at;
   }
   // So that it is read ahead of.
   void ReadOn(File& file) {
@@ -97,8 +112,8 @@ class Data : public fixtures::ExportClient {
       at += bytes;
     }
   }
-  void Truncate(File& file) {
-    const size_t size = Draw(kFileBytesMax);
+  void Truncate(File& file) { Truncate(file, Draw(file_bytes_max())); }
+  void Truncate(File& file, size_t size) {
     Note("truncate", size, 0);
     ASSERT_TRUE(file.SetAttributesOf({.size_bytes = size}).has_value());
     model_.resize(size);
@@ -111,7 +126,7 @@ class Data : public fixtures::ExportClient {
   void Sync(File& file) {
     Note("sync", 0, 0);
     ASSERT_EQ(file.Sync(), std::errc{});
-    ASSERT_TRUE(OnServer() == model_);
+    CompareWithServer();
   }
   void Stat() {
     Note("stat", 0, 0);
@@ -125,13 +140,38 @@ class Data : public fixtures::ExportClient {
     File& file = *files_[which_];
     const size_t operation = Draw(20);
     if (operation < 7) return Write(file);
-    if (operation < 11) return Read(file, Draw(kFileBytesMax), DrawBytes());
+    if (operation < 11) return Read(file, Draw(file_bytes_max()), DrawBytes());
     if (operation < 14) return ReadOn(file);
     if (operation < 15) return Truncate(file);
     if (operation < 16) return Append(file);
     if (operation < 17) return Reopen(which_);
     if (operation < 18) return Sync(file);
     return Stat();
+  }
+  // One of a phase: a writer lets the file grow, and patches it in one of `steps_of_patch` steps;
+  // both files read it.
+  void StepOfStream(size_t writer, size_t steps_of_patch) {
+    const size_t operation = Draw(20);
+    which_ = operation < 12 ? writer : Draw(files_.size());
+    File& file = *files_[which_];
+    if (operation < 12) return Draw(steps_of_patch) == 0 ? Patch(file) : WriteOn(file);
+    if (operation < 18) return Read(file, Draw(model_.size() + 1), DrawBytes());
+    return ReadOn(file);
+  }
+  // Runs one phase of each kind; returns the operations that were made.
+  int Round() {
+    which_ = Draw(files_.size());
+    const size_t writer = which_;
+    Truncate(*files_[writer], Draw(2) == 0 ? 0 : Draw(file_bytes_max() / 2));
+    const size_t steps_of_patch = Draw(2) == 0 ? 10 : 100;
+    int steps = 0;
+    for (; steps < kOperationsOfPhase && !HasFatalFailure(); ++steps) {
+      StepOfStream(writer, steps_of_patch);
+    }
+    if (!HasFatalFailure() && Draw(2) == 0) Sync(*files_[Draw(files_.size())]);
+    for (; steps < 2 * kOperationsOfPhase && !HasFatalFailure(); ++steps) Step();
+    if (!HasFatalFailure()) Sync(*files_[Draw(files_.size())]);
+    return steps;
   }
   void Note(std::string_view operation, size_t at, size_t bytes) {
     if (operations_.size() == kListed) operations_.pop_front();
@@ -157,22 +197,28 @@ class Data : public fixtures::ExportClient {
       static_cast<uint64_t>(version());
   std::mt19937_64 random_{seed_};
   const Credential user_{1000, 100};
+  std::unique_ptr<Client> client_;
   std::array<std::unique_ptr<File>, 2> files_;
   std::string model_;
   size_t which_ = 0;                  // of files_
   std::deque<Operation> operations_;  // the latest
 };
-INSTANTIATE_TEST_SUITE_P(Versions, Data, fixtures::AllVersions(), fixtures::VersionTestName);
+INSTANTIATE_TEST_SUITE_P(Pieces, Data,
+                         testing::Values(fixtures::DataSetting{3, 4096, 64},
+                                         fixtures::DataSetting{4, 4096, 64},
+                                         fixtures::DataSetting{3, 16384, 8},
+                                         fixtures::DataSetting{4, 16384, 8}),
+                         fixtures::DataSettingName);
 
 TEST_P(Data, RandomOperationsThroughTwoOpenFilesMatchTheModel) {
-  for (int i = 0; i < kOperations; ++i) {
-    Step();
+  for (int operations = 0; operations < kOperations;) {
+    operations += Round();
     if (HasFatalFailure()) {
-      FAIL() << "operation " << i << " with seed " << seed_ << ", after" << Listed();
+      FAIL() << "operation " << operations << " with seed " << seed_ << ", after" << Listed();
     }
   }
   for (auto& file : files_) EXPECT_EQ(file->Close(), std::errc{});
-  EXPECT_TRUE(OnServer() == model_);
+  CompareWithServer();
 }
 
 }  // namespace
