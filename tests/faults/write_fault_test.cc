@@ -51,15 +51,17 @@ class Writer {
     }
     EXPECT_EQ(file_->Close(), kOk);
     EXPECT_EQ(Difference(ContentOf(backing_), model_), "") << backing_;
-    syncs_ = UINT64_MAX / 2;
+    syncs_ = kEndedSyncs;
     syncs_.notify_all();
     pause_ = Pausing::kEnded;
     pause_.notify_all();
   }
-  // Returns when `count` more syncs have ended.
+  // Returns when `count` more syncs have ended, or the writer has.
   void AwaitSyncs(uint64_t count) const {
     const uint64_t begin = syncs_.load();
-    for (uint64_t now = begin; now < begin + count; now = syncs_.load()) syncs_.wait(now);
+    for (uint64_t now = begin; now < kEndedSyncs && now < begin + count; now = syncs_.load()) {
+      syncs_.wait(now);
+    }
   }
   // Returns once the writer has stopped before a Sync(), with data that was not committed, or has
   // ended.
@@ -88,6 +90,7 @@ class Writer {
   }
 
  private:
+  static constexpr uint64_t kEndedSyncs = UINT64_MAX / 2;
   enum class Pausing : uint8_t { kNo, kAsked, kPaused, kEnded };
 
   void AwaitResume() {
