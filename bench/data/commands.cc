@@ -4,6 +4,7 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -43,15 +44,20 @@ Outcome MakeTree(const fs::path& root, size_t files) {
   return {};
 }
 
-// Names, types and sizes of what is beneath; less after an error.
-std::map<std::string, uint64_t> Summary(const fs::path& root) {
-  constexpr uint64_t kDirectory = UINT64_MAX;
-  std::map<std::string, uint64_t> all;
+// Names of what is beneath, and the content of files; less after an error.
+std::map<std::string, std::string> ContentOf(const fs::path& root) {
+  std::map<std::string, std::string> all;
   std::error_code error;
   for (fs::recursive_directory_iterator at(root, error), end; !error && at != end;
        at.increment(error)) {
     const std::string name = at->path().lexically_relative(root);
-    all[name] = at->is_directory(error) ? kDirectory : at->file_size(error);
+    if (at->is_directory(error)) {
+      all[name + "/"] = "";
+      continue;
+    }
+    std::ostringstream text;
+    text << std::ifstream(at->path()).rdbuf();
+    all[name] = std::move(text).str();
   }
   return all;
 }
@@ -72,8 +78,8 @@ std::expected<DataTurn, std::string> Copy(const DataPlace& place, const Strings&
                                           const fs::path& source, const fs::path& made,
                                           size_t files) {
   auto taken = Run(place, arguments, files);
-  if (taken && !Interrupted() && Summary(made) != Summary(source)) {
-    taken = std::unexpected(arguments.front() + " has left something out");
+  if (taken && !Interrupted() && ContentOf(made) != ContentOf(source)) {
+    taken = std::unexpected(arguments.front() + " has made a copy that differs");
   }
   std::error_code error;
   fs::remove_all(made, error);
@@ -95,8 +101,15 @@ class ContenderList {
                       .subject = subject,
                       .version = version,
                       .distant = distant,
-                      .take = [&place, arguments = std::move(arguments), mebibytes] {
-                        return Run(place, arguments, mebibytes);
+                      .take = [&place, arguments = std::move(arguments), mebibytes, file,
+                               is_first = true]() mutable {
+                        auto taken = Run(place, arguments, mebibytes);
+                        if (!taken || !std::exchange(is_first, false)) return taken;
+                        Strings compared = {"sh", "-c", "\"$@\" | cmp - \"$0\"",
+                                            place.backing + "/" + file};
+                        compared.insert(compared.end(), arguments.begin(), arguments.end());
+                        const auto run = Run(place, compared, mebibytes);
+                        return run ? taken : run;
                       }});
     };
     add("nfswalk", {place.program, "cat", Url("", version, distant), file});

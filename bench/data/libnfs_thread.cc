@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "bench/data/file_thread.h"
@@ -42,7 +43,7 @@ class LibnfsFile : public FileThread {
  private:
   // libnfs 4.0 does not encode what the server would take of version 4.
   Outcome FindWriteBytes() {
-    std::vector<std::byte> first(kStepBytes, std::byte{1});
+    std::vector<std::byte> first(kStepBytes, kFill);
     Stamp(first, 0);
     for (; write_bytes_ >= kLeastWriteBytes; write_bytes_ /= 2) {
       if (nfs_pwrite(context(), file_, 0, write_bytes_, first.data()) > 0) return {};
@@ -75,7 +76,8 @@ class LibnfsThread final : public LibnfsFile {
       const size_t done = at % kStepBytes;
       const int count = nfs_pread(context(), file(), at, kStepBytes - done, step_.data() + done);
       if (count <= 0) return Failed("a read");
-      if (done == 0 && !HasStamp(step_.data(), at)) return WrongData();
+      const auto part = std::span(step_).subspan(done, static_cast<size_t>(count));
+      if (!IsRight(part, at)) return WrongData();
       at += static_cast<uint64_t>(count);
     }
     return {};
@@ -85,12 +87,13 @@ class LibnfsThread final : public LibnfsFile {
       if (Interrupted()) break;
       const int count = nfs_pread(context(), file(), at, kRandomBytes, step_.data());
       if (count != static_cast<int>(kRandomBytes)) return TransferFailed("a read");
+      if (!IsRight(std::span(step_).first(kRandomBytes), at)) return WrongData();
     }
     return {};
   }
 
  private:
-  std::vector<std::byte> step_ = std::vector<std::byte>(kStepBytes, std::byte{1});
+  std::vector<std::byte> step_ = std::vector<std::byte>(kStepBytes, kFill);
 };
 
 class AsyncLibnfsThread final : public LibnfsFile {
@@ -102,8 +105,9 @@ class AsyncLibnfsThread final : public LibnfsFile {
   // libnfs copies the data before nfs_pwrite_async() returns.
   Outcome Write(uint64_t bytes) override {
     const size_t size = write_bytes();
-    std::vector<std::byte> step(size, std::byte{1});
+    std::vector<std::byte> step(size, kFill);
     const Outcome outcome = Run(bytes / size, size, [&](uint64_t i, Piece* piece) {
+      std::fill_n(step.begin(), sizeof(uint64_t), kFill);
       if (i * size % kStepBytes == 0) Stamp(step, i * size);
       return nfs_pwrite_async(context(), file(), i * size, size, step.data(), Ended, piece);
     });
@@ -113,13 +117,13 @@ class AsyncLibnfsThread final : public LibnfsFile {
   Outcome Read(uint64_t bytes) override {
     const size_t size = ReadBytes();
     return Run(bytes / size, size, [&](uint64_t i, Piece* piece) {
-      piece->stamped = i * size % kStepBytes == 0;
       piece->offset_bytes = i * size;
       return nfs_pread_async(context(), file(), i * size, size, Ended, piece);
     });
   }
   Outcome ReadAt(std::span<const uint64_t> offsets) override {
     return Run(offsets.size(), kRandomBytes, [&](uint64_t i, Piece* piece) {
+      piece->offset_bytes = offsets[i];
       return nfs_pread_async(context(), file(), offsets[i], kRandomBytes, Ended, piece);
     });
   }
@@ -127,8 +131,7 @@ class AsyncLibnfsThread final : public LibnfsFile {
  private:
   struct Piece {
     AsyncLibnfsThread* thread = nullptr;
-    bool stamped = false;  // a read that begins a step
-    uint64_t offset_bytes = 0;
+    std::optional<uint64_t> offset_bytes = {};  // of a read
   };
 
   // libnfs 4.0 does not ask a server of version 4.
@@ -142,8 +145,9 @@ class AsyncLibnfsThread final : public LibnfsFile {
     AsyncLibnfsThread& thread = *piece.thread;
     if (count != static_cast<int>(thread.piece_bytes_)) {
       thread.outcome_ = TransferFailed("a call");
-    } else if (piece.stamped && !HasStamp(data, piece.offset_bytes)) {
-      thread.outcome_ = WrongData();
+    } else if (piece.offset_bytes) {
+      const std::span part(static_cast<const std::byte*>(data), thread.piece_bytes_);
+      if (!thread.IsRight(part, *piece.offset_bytes)) thread.outcome_ = WrongData();
     }
     thread.free_.push_back(&piece);
   }

@@ -29,7 +29,7 @@ class LocalThread final : public FileThread {
   Outcome Read(uint64_t bytes) override {
     for (uint64_t at = 0; at < bytes && !Interrupted(); at += kStepBytes) {
       if (!ReadStep(kStepBytes, at)) return TransferFailed("a read");
-      if (!HasStamp(step_.data(), at)) return WrongData();
+      if (!IsRight(step_, at)) return WrongData();
     }
     return {};
   }
@@ -37,6 +37,7 @@ class LocalThread final : public FileThread {
     for (const uint64_t at : offsets) {
       if (Interrupted()) break;
       if (!ReadStep(kRandomBytes, at)) return TransferFailed("a read");
+      if (!IsRight(std::span(step_).first(kRandomBytes), at)) return WrongData();
     }
     return {};
   }
@@ -49,7 +50,7 @@ class LocalThread final : public FileThread {
 
   const std::string directory_;
   OwnedFd file_{-1};
-  std::vector<std::byte> step_ = std::vector<std::byte>(kStepBytes, std::byte{1});
+  std::vector<std::byte> step_ = std::vector<std::byte>(kStepBytes, kFill);
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ class NfswalkThread final : public FileThread {
   Outcome Read(uint64_t bytes) override {
     for (uint64_t at = 0; at < bytes && !Interrupted(); at += kStepBytes) {
       if (file_->PRead(step_, at) != step_.size()) return TransferFailed("a read");
-      if (!HasStamp(step_.data(), at)) return WrongData();
+      if (!IsRight(step_, at)) return WrongData();
     }
     return {};
   }
@@ -36,6 +36,7 @@ class NfswalkThread final : public FileThread {
     for (const uint64_t at : offsets) {
       if (Interrupted()) break;
       if (file_->PRead(into, at) != into.size()) return TransferFailed("a read");
+      if (!IsRight(into, at)) return WrongData();
     }
     return {};
   }
@@ -43,7 +44,7 @@ class NfswalkThread final : public FileThread {
  private:
   const std::shared_ptr<Client> client_;  // outlives file_
   std::unique_ptr<File> file_;
-  std::vector<std::byte> step_ = std::vector<std::byte>(kStepBytes, std::byte{1});
+  std::vector<std::byte> step_ = std::vector<std::byte>(kStepBytes, kFill);
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ struct RawMount {
 class RawThread final : public FileThread {
  public:
   RawThread(std::shared_ptr<RawMount> mount, size_t depth)
-      : mount_(std::move(mount)), buffers_(depth, std::vector(kStepBytes, std::byte{1})) {}
+      : mount_(std::move(mount)), buffers_(depth, std::vector(kStepBytes, kFill)) {}
 
   Outcome Open(const std::string& name) override {
     const auto found = mount_->nfs->Lookup(mount_->root, name, me_);
@@ -63,6 +63,7 @@ class RawThread final : public FileThread {
   Outcome Write(uint64_t bytes) override {
     const size_t size = mount_->write_bytes;
     const auto start = [&](uint64_t i, std::span<std::byte> buffer) {
+      std::fill_n(buffer.begin(), sizeof(uint64_t), kFill);
       if (i * size % kStepBytes == 0) Stamp(buffer, i * size);
       return mount_->nfs->StartWrite(file_, i * size, buffer.first(size),
                                      protocol::Stability::kUnstable, state_.get(), me_);
@@ -102,8 +103,7 @@ class RawThread final : public FileThread {
       if (!reply || reply->error != kOk || reply->count_bytes != bytes) {
         return TransferFailed("a READ");
       }
-      const uint64_t at = offset_of(i);
-      return at % kStepBytes != 0 || HasStamp(buffer.data(), at) ? Outcome() : WrongData();
+      return IsRight(buffer.first(bytes), offset_of(i)) ? Outcome() : WrongData();
     };
     return Pipeline<protocol::ReadUnderWay>(buffers_, count, start, finish);
   }

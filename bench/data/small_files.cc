@@ -1,8 +1,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "bench/data/contender.h"
@@ -18,7 +21,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kSmallBytes = 4 << 10;
-constexpr std::byte kSmallData[kSmallBytes] = {};
+// Without a zero byte: what was left out is not taken for it.
+constexpr auto kSmallData = [] {
+  std::array<std::byte, kSmallBytes> data{};
+  for (size_t i = 0; i < data.size(); ++i) data[i] = std::byte(1 + i % 255);
+  return data;
+}();
 
 std::unexpected<std::string> Failed(std::string_view what, const std::string& path) {
   return std::unexpected(fmt::format("{} {} failed", what, path));
@@ -79,7 +87,7 @@ std::expected<DataTurn, std::string> ByLibnfs(const DataPlace& place, const std:
     const size_t most = version == 3 ? kSmallBytes : kSmallBytes / 2;
     size_t written = 0;
     while (written < kSmallBytes) {
-      const int count = nfs_pwrite(nfs, file, written, most, kSmallData + written);
+      const int count = nfs_pwrite(nfs, file, written, most, kSmallData.data() + written);
       if (count <= 0) break;
       written += static_cast<size_t>(count);
     }
@@ -96,10 +104,26 @@ std::expected<DataTurn, std::string> ByTheKernel(const DataPlace& place, const s
     const std::string full = place.backing + "/" + path;
     const OwnedFd file(open(full.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
     if (file.get() < 0) return Failed("creating", path);
-    const ssize_t written = write(file.get(), kSmallData, kSmallBytes);
+    const ssize_t written = write(file.get(), kSmallData.data(), kSmallBytes);
     const bool is_whole = written == static_cast<ssize_t>(kSmallBytes);
     return is_whole && fsync(file.get()) == 0 ? Outcome() : Failed("writing", path);
   });
+}
+
+// Reads what was created, by another mount than the one that did it.
+Outcome CompareAll(const DataPlace& place, const std::string& name) {
+  const auto client = place.server.Mount(place.server.OptionsFor(place.directory));
+  if (!client) return std::unexpected(client.error());
+  std::array<std::byte, kSmallBytes + 1> data;
+  for (uint64_t i = 0; i < place.sizes.small_files && !Interrupted(); ++i) {
+    const std::string path = fmt::format("{}/file{}", name, i);
+    const auto file = (*client)->Open(path, kMayRead, Credential::OfProcess());
+    if (!file || (*file)->PRead(data, 0) != kSmallBytes ||
+        !std::ranges::equal(std::span(data).first(kSmallBytes), kSmallData)) {
+      return std::unexpected(fmt::format("{} is not what was written", path));
+    }
+  }
+  return {};
 }
 
 using Create = std::expected<DataTurn, std::string> (*)(const DataPlace& place,
@@ -118,7 +142,7 @@ std::vector<Contender> SmallFiles(const DataPlace& place) {
       const Outcome made =
           place.server.WithTree(EmptyTree(), place.directory + "/" + name, [&]() -> Outcome {
             taken = create(place, name, version);
-            return taken ? Outcome() : std::unexpected(taken.error());
+            return taken ? CompareAll(place, name) : std::unexpected(taken.error());
           });
       if (!made) return std::unexpected(made.error());
       return taken;

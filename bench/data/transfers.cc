@@ -54,8 +54,25 @@ std::vector<uint64_t> RandomOffsets(const DataSizes& sizes) {
   return offsets;
 }
 
+// Reads what was written, by others than those who wrote it.
+Outcome CompareWritten(const DataPlace& place, const Transfer& transfer) {
+  const Way& way = place.backing.empty() ? kNfswalk : kLocal;
+  const auto readers = way.make(place, {.threads = transfer.files});
+  if (!readers) return std::unexpected(readers.error());
+  for (size_t file = 0; file < transfer.files; ++file) {
+    FileThread& reader = *(*readers)[file];
+    reader.CompareAll();
+    Outcome compared = reader.Open(FileName(transfer.files, file));
+    if (compared) compared = reader.Read(place.sizes.mebibytes * kMiB / transfer.files);
+    if (!compared) return compared;
+  }
+  return {};
+}
+
+// Takes one turn. What was written is compared after it, and with `compares` what is read: once
+// more, each byte of it, through the same open files.
 std::expected<DataTurn, std::string> TakeTurn(const DataPlace& place, const Way& way,
-                                              const Transfer& transfer) {
+                                              const Transfer& transfer, bool compares) {
   auto made = way.make(place, transfer.setting);
   if (!made) return std::unexpected(std::move(made.error()));
   const FileThreads threads = std::move(*made);
@@ -77,6 +94,14 @@ std::expected<DataTurn, std::string> TakeTurn(const DataPlace& place, const Way&
   const bool is_random = transfer.work == Work::kRandom;
   Turn turn{.ops = is_random ? offsets.size() : place.sizes.mebibytes, .seconds = time->seconds};
   machine.AddTo(turn);
+  Outcome compared;
+  if (transfer.work == Work::kWrite) {
+    compared = CompareWritten(place, transfer);
+  } else if (compares) {
+    for (const auto& thread : threads) thread->CompareAll();
+    for (size_t i = 0; i < threads.size() && compared; ++i) compared = work(i);
+  }
+  if (!compared) return std::unexpected(std::move(compared.error()));
   return DataTurn{.turn = turn};
 }
 
@@ -121,7 +146,9 @@ class ContenderList {
          .version = transfer.setting.version,
          .files = transfer.files,
          .in_flight = in_flight,
-         .take = [&place = place_, way, transfer] { return TakeTurn(place, way, transfer); }});
+         .take = [&place = place_, way, transfer, is_first = true]() mutable {
+           return TakeTurn(place, way, transfer, std::exchange(is_first, false));
+         }});
   }
 
   const DataPlace& place_;
@@ -153,7 +180,7 @@ Outcome MakeTransferred(const DataPlace& place) {
       }
     }
     const TransferSetting setting{.threads = files};
-    auto filled = TakeTurn(place, kNfswalk, {Work::kWrite, files, setting});
+    auto filled = TakeTurn(place, kNfswalk, {Work::kWrite, files, setting}, false);
     if (!filled) return std::unexpected(std::move(filled.error()));
   }
   return {};
