@@ -86,11 +86,11 @@ struct MountOptions {
 // lookupcache, cto, nocto, sync, async, rsize, wsize, lock, nolock, rdirplus, nordirplus, and ours:
 // walk=ref|rcu-locked|rcu-peek|rcu-search, strict, pathcache, nopathcache, compound, nocompound,
 // dentries, inodes, access_entries, credentials, dirty_bytes, inode_hash, inode_list, inode_lru.
-// The last of contradicting options wins, as with mount(8); noac overrides every lifetime option wherever it
-// stands, unless `ac` follows it. With version 3 `lock` is refused, as there is no NLM; with
-// version 4 neither of the two has an effect, as with mount(8). Percent escapes are decoded in the
-// export's path, nowhere else. An IPv6 address stands in brackets, without a zone. The error is a
-// sentence that names the offending part of the URL and what is accepted there; it may quote any
+// The last of contradicting options wins, as with mount(8); noac overrides every lifetime option
+// wherever it stands, unless `ac` follows it. With version 3 `lock` is refused, as there is no NLM;
+// with version 4 neither of the two has an effect, as with mount(8). Percent escapes are decoded in
+// the export's path, nowhere else. An IPv6 address stands in brackets, without a zone. The error is
+// a sentence that names the offending part of the URL and what is accepted there; it may quote any
 // byte of the URL.
 std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url);
 

@@ -1,7 +1,7 @@
 // Written data, and servers that are killed: what Sync() or Close() have answered is on the server.
 //
-// nfs-ganesha keeps UNSTABLE data over its end, as the files are the kernel's. So files are put back
-// to their last Sync() while the server is down: what was not committed is lost.
+// nfs-ganesha keeps UNSTABLE data over its end, as the files are the kernel's. So files are put
+// back to their last Sync() while the server is down: what was not committed is lost.
 #include <gtest/gtest.h>
 
 #include <algorithm>
