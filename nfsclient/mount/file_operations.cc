@@ -117,23 +117,17 @@ void Write(fuse_req_t request, fuse_ino_t, const char* data, size_t size, off_t 
   });
 }
 
-std::errc ReplySynced(const Try& attempt, OpenFile& open) {
+std::errc ReplySynced(const Try& attempt, const OpenFile& open) {
   const std::errc error = open.file->Sync();
-  if (error == std::errc{}) {
-    fuse_reply_err(attempt.request, 0);
-  } else {
-    open.written = true;  // some errors lose nothing
-  }
+  if (error == std::errc{}) fuse_reply_err(attempt.request, 0);
   return error;
 }
 
-// close(2) of one of the descriptors.
+// close(2) of one of the descriptors of a file that may be written. All data of the inode goes out
+// (nfs_file_flush()), whichever file it was written by: the kernel writes mapped pages by any.
 void Flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
   OpenFile& open = Handles<OpenFile>::At(*info);
-  if (!open.written.exchange(false)) {
-    fuse_reply_err(request, 0);
-    return;
-  }
+  open.written = false;
   AnswerOnWorker(request, [&open](const Try& attempt) { return ReplySynced(attempt, open); });
 }
 

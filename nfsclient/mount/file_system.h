@@ -23,7 +23,7 @@ namespace nfswalk::mount {
 // What fuse_file_info::fh of a file stands for.
 struct OpenFile {
   std::unique_ptr<File> file;
-  std::atomic<bool> written{false};  // since the last FLUSH
+  std::atomic<bool> written{false};  // since the last FLUSH: its size is not the server's (WIRE-29)
 };
 
 // What it stands for of files or of directories: each lives until it is released, or the session

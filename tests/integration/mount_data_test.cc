@@ -137,6 +137,53 @@ TEST_P(MountDataTest, MappedPagesAreWritten) {
   EXPECT_EQ(Read(file, 1, 8192), "m");
 }
 
+// Whichever descriptor the kernel writes the pages by: it takes the last that was mapped.
+TEST_P(MountDataTest, CloseWritesWhatWasMapped) {
+  constexpr size_t kBytes = 8192;
+  File("f", std::string(kBytes, '.'));
+  Descriptor closed = Open("f", O_RDWR);
+  const Descriptor other = Open("f", O_RDWR);
+  const auto map = [](const Descriptor& file) {
+    return static_cast<char*>(
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0));
+  };
+  char* const mapped = map(closed);
+  char* const unused = map(other);
+  ASSERT_NE(mapped, MAP_FAILED);
+  std::memset(mapped, 'm', kBytes);
+  ASSERT_EQ(munmap(mapped, kBytes), 0);
+  ASSERT_EQ(close(std::exchange(closed.fd, -1)), 0);
+  EXPECT_EQ(TextOf(Backing("f")), std::string(kBytes, 'm'));
+  ASSERT_EQ(munmap(unused, kBytes), 0);
+}
+
+TEST_P(MountDataTest, CloseWritesWhatAnotherDescriptorWrote) {
+  const Descriptor first = Open("f");
+  Descriptor second = Open("f", O_WRONLY);
+  EXPECT_EQ(Write(first, "text", 0), 4);
+  EXPECT_EQ(close(std::exchange(second.fd, -1)), 0);
+  EXPECT_EQ(TextOf(Backing("f")), "text");
+}
+
+// More than is kept in memory, so that the end of the file is on the server while the rest is
+// written anew.
+TEST_P(MountDataTest, AFileThatIsRewrittenKeepsItsEnd) {
+  constexpr off_t kPiece = 1 << 20;
+  constexpr off_t kPieces = 200;
+  constexpr off_t kBytes = kPiece * kPieces;
+  const Descriptor file = Open("f");
+  const std::string old(kPiece, 'o'), anew(kPiece, 'n');
+  for (off_t piece = 0; piece < kPieces; ++piece) {
+    ASSERT_EQ(Write(file, old, piece * kPiece), kPiece);
+  }
+  for (off_t piece = 0; piece < 64; ++piece) {
+    ASSERT_EQ(Write(file, anew, piece * kPiece), kPiece);
+    EXPECT_EQ(lseek(file.fd, 0, SEEK_END), kBytes) << piece;
+    const off_t offset = kBytes - 100'000 - piece * 4096;
+    EXPECT_EQ(Read(file, 4096, offset), std::string(4096, 'o')) << piece;
+  }
+}
+
 TEST_P(MountDataTest, FsyncReachesTheServer) {
   const Descriptor file = Open("f");
   EXPECT_EQ(Write(file, "text", 0), 4);
