@@ -125,6 +125,10 @@ std::errc Client::OnInvalidation(std::function<void(const Invalidation&)> listen
   return superblock_->invalidations.Listen(std::move(listener), queue_max);
 }
 
+void Client::AwaitInvalidations() {
+  if (!rcu::InForkedChild()) superblock_->invalidations.AwaitDelivery();
+}
+
 Stats Client::stats() const { return superblock_->GetStats(); }
 TransportStats Client::transport_stats() const { return superblock_->protocol->transport_stats(); }
 

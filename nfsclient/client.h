@@ -199,11 +199,10 @@ class File final {
   bool is_unchanged() const;
   // fcntl(2): advisory locks of `length_bytes` bytes, 0: to the end of the file, wherever that is.
   // `owner` is whatever shares locks as a process does; it may use several Files of one file, and
-  // closing one of them unlocks all that it has there. With version 3 they hold among the Files of
-  // this Client only (nolock); with version 4 on the server, across its restarts. A lock that the
-  // server has dropped (the lease ended) makes reads, writes and locks by the File that took it
-  // fail with io_error, until its owner has unlocked all.
-  //
+  // closing one that it has locked by unlocks all that it has there. With version 3 they hold among
+  // the Files of this Client only (nolock), with version 4 on the server, across its restarts. A
+  // lock that the server has dropped (the lease ended) makes reads, writes and locks by the File
+  // that took it fail with io_error, until its owner has unlocked all.
   // Lock() makes visible what others wrote before they unlocked. Its data is on stable storage when
   // Unlock() returns. Errors: bad_file_descriptor without kMayRead for kRead, kMayWrite for kWrite;
   // invalid_argument if the offset is above kFileBytesMax, value_too_large if the end is.
@@ -216,6 +215,8 @@ class File final {
   [[nodiscard]] std::errc TryLock(uint64_t owner, LockType type, uint64_t offset_bytes,
                                   uint64_t length_bytes);
   [[nodiscard]] std::errc Unlock(uint64_t owner, uint64_t offset_bytes, uint64_t length_bytes);
+  // Unlocks all that `owner` has of the file, by whichever File, where it closes a descriptor.
+  void ReleaseLocks(uint64_t owner);
   // F_GETLK: one of the locks that keep TryLock() from it, nullopt if none does.
   [[nodiscard]] Result<std::optional<LockConflict>> TestLock(uint64_t owner, LockType type,
                                                              uint64_t offset_bytes,
@@ -301,7 +302,6 @@ class Directory final {
 // such a walk is in it, `..` ends in EAGAIN, as openat2(2) has it.
 //
 // The path cache serves walks from the export's root only (`path_hits` of Stats).
-//
 // Thread safety: all calls at once from any number of threads; destroy it when none is inside.
 class Node final {
  public:
@@ -563,15 +563,15 @@ class Client final {
   // changes of its own whose replies cannot be told from others'. Not for what merely times out
   // (LookupResult) or is evicted. A directory that changed may have any name of it changed; each
   // name found to lead elsewhere is told, too. What a call finds out is queued before it returns.
-  //
   // A thread of its own calls the listener, one event at a time and with no lock held; it may make
   // any call but this one. Of more than `queue_max` events that wait, one kEverything is left.
   // Replaces the listener before, which is not called any more on return; an empty one: none.
   // Errors: invalid_argument for a `queue_max` of 0; not_enough_memory;
-  // resource_unavailable_try_again without a thread; resource_deadlock_would_occur from the
-  // listener itself.
+  // resource_unavailable_try_again without a thread; resource_deadlock_would_occur from itself.
   [[nodiscard]] std::errc OnInvalidation(std::function<void(const Invalidation&)> listener,
                                          size_t queue_max = 4096);
+  // Waits until the listener has returned from all events that are queued: not for itself.
+  void AwaitInvalidations();
 
   Stats stats() const;
   // Of the way to the server. Waits for no call.

@@ -7,8 +7,9 @@
 #include <system_error>
 
 #include "nfsclient/client.h"
-#include "nfsclient/file_state.h"
 #include "nfsclient/data/byte_range_locks.h"
+#include "nfsclient/file_state.h"
+#include "rcu/fork.h"
 
 namespace nfswalk {
 
@@ -78,6 +79,13 @@ Result<std::optional<LockConflict>> File::TestLock(uint64_t owner, LockType type
                       .owner = (*found)->owner};
 } catch (const std::bad_alloc&) {
   return std::unexpected(std::errc::not_enough_memory);
+}
+
+// The end of this File must not unlock what the owner locks by another one afterwards.
+void File::ReleaseLocks(uint64_t owner) {
+  if (rcu::InForkedChild()) return;
+  state_->lock_owners.Remove(owner);
+  data::ReleaseLocks({state_->superblock, state_, owner});
 }
 
 void File::ReleaseLocks() {

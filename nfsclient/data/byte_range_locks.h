@@ -37,6 +37,11 @@ class FileLockOwners {
     any_.store(true);
     owners_.insert(owner);
   }
+  void Remove(uint64_t owner) {
+    if (!any_.load()) return;
+    const std::lock_guard lock(mutex_);
+    owners_.erase(owner);
+  }
   std::set<uint64_t> TakeAll() {
     if (!any_.load()) return {};  // as nearly all files
     const std::lock_guard lock(mutex_);

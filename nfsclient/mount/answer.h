@@ -23,6 +23,7 @@ struct Try {
   fuse_req_t request;
   const Credential& credential;
   ResolveFlags flags;  // no_follow; on the receiving thread also `cached`
+  KernelSize::Time received = KernelSize::Now();
 };
 
 template <typename Call>
@@ -42,8 +43,8 @@ template <typename Call>
 void AnswerOnWorker(fuse_req_t request, Call call) {
   FileSystem& file_system = FileSystem::Of(request);
   auto credential = file_system.callers.Of(request);
-  file_system.workers.Run([request, &file_system, credential = std::move(credential),
-                           call = std::move(call)]() mutable {
+  file_system.workers.Run([request, &file_system, received = KernelSize::Now(),
+                           credential = std::move(credential), call = std::move(call)]() mutable {
     Cancellation cancellation;
     const Interrupts::Entry entry(file_system.interrupts, fuse_req_ctx(request)->pid, cancellation);
     fuse_req_interrupt_func(
@@ -54,7 +55,7 @@ void AnswerOnWorker(fuse_req_t request, Call call) {
         reinterpret_cast<void*>(entry.id()));
     const CancelScope scope(cancellation);
     const std::errc error =
-        TryToAnswer(call, {file_system, request, *credential, {.no_follow = true}});
+        TryToAnswer(call, {file_system, request, *credential, {.no_follow = true}, received});
     if (error == std::errc{}) return;
     fuse_reply_err(request, cancellation.canceled() ? EINTR : ErrnoOf(error));
   });

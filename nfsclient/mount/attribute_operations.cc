@@ -23,9 +23,10 @@ constexpr unsigned long kSpaceBlockBytes = 4096;
 
 // An event about the node that comes meanwhile makes the kernel drop the reply's timeout itself.
 std::errc ReplyAttributes(const Try& attempt, fuse_ino_t number) {
-  const auto found =
-      attempt.file_system.nodes.At(number).Lookup("", attempt.credential, attempt.flags);
+  NodeTable& nodes = attempt.file_system.nodes;
+  const auto found = nodes.At(number).Lookup("", attempt.credential, attempt.flags);
   if (!found) return found.error();
+  nodes.SizeOf(number).Tell(found->attributes.size_bytes, attempt.received);
   const struct stat stat = StatOf(found->attributes);
   fuse_reply_attr(attempt.request, &stat, TimeoutOf(found->attributes_valid_ns));
   return {};
@@ -38,6 +39,7 @@ void GetAttributes(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) 
   if (open != nullptr && open->written) {
     if (const auto known = open->file->cached_attributes()) {
       const struct stat stat = StatOf(*known);
+      FileSystem::Of(request).nodes.SizeOf(number).Tell(known->size_bytes, KernelSize::Now());
       fuse_reply_attr(request, &stat, 0);
       return;
     }

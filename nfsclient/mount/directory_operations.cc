@@ -68,7 +68,7 @@ class Listing {
     std::vector<NodeNumber> looked_up;
     looked_up.reserve(entries_.size());
     size_t used = 0;
-    KernelCaches::Reply reply(file_system.caches, sample);
+    KernelCaches::Reply reply(file_system.caches, sample, attempt_.received);
     for (Listed& listed : entries_) {
       const auto offset = static_cast<off_t>(listed.cookie);
       char* const at = buffer.get() + used;

@@ -24,7 +24,7 @@ std::errc ReplyEntry(const Try& attempt, NodeNumber parent, const std::string& n
   if (found->node == nullptr && found->name_valid_ns == 0) {
     return std::errc::no_such_file_or_directory;
   }
-  KernelCaches::Reply reply(file_system.caches, sample);
+  KernelCaches::Reply reply(file_system.caches, sample, attempt.received);
   const auto entry = reply.Entry(parent, name.c_str(), *std::move(found));
   const bool sent = fuse_reply_entry(attempt.request, &entry) == 0;
   if (!sent && entry.ino != 0) file_system.nodes.Forget(entry.ino, 1);

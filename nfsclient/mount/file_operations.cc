@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
@@ -19,6 +20,7 @@ namespace nfswalk::mount {
 namespace {
 
 constexpr uint32_t kPermissionBits = 07777;
+constexpr size_t kPageBytes = 4096;
 
 uint32_t RightsOf(int flags) {
   const int access = flags & O_ACCMODE;
@@ -39,24 +41,72 @@ fuse_file_info Keep(FileSystem& file_system, fuse_file_info info, std::unique_pt
   return info;
 }
 
-std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_info& info) {
+// Stores the last page of a file, which raises the kernel's size to `bytes` if it is less.
+void StoreEnd(FileSystem& file_system, fuse_ino_t number, File& file, uint64_t bytes) {
+  if (bytes == 0) return;
+  char page[kPageBytes];
+  const uint64_t offset = (bytes - 1) / kPageBytes * kPageBytes;
+  const std::span end(page, bytes - offset);
+  const auto read = file.PRead(std::as_writable_bytes(end), offset);
+  if (!read || *read != end.size()) return;
+  fuse_bufvec buffer = FUSE_BUFVEC_INIT(end.size());
+  buffer.buf[0].mem = page;
+  fuse_lowlevel_notify_store(file_system.session, number, static_cast<off_t>(offset), &buffer,
+                             fuse_buf_copy_flags{});
+}
+
+// Brings the kernel's size up to date before an open is answered: sendfile(2), copy_file_range(2)
+// and mmap(2) go by it without asking for attributes. The VFS that is told ESTALE walks the path
+// again with LOOKUP_REVAL, and the reply to LOOKUP has the size. Where it comes back without one,
+// the file was opened by a handle or a descriptor: a longer one is shown by its last page, a
+// shorter one where a READ ends. timed_out: nothing can be told on the thread that receives.
+std::errc ShowSize(const Try& attempt, fuse_ino_t number, File& file,
+                   std::optional<KernelSize::Time> again) {
   FileSystem& file_system = attempt.file_system;
-  auto file = file_system.nodes.At(number).Open("", RightsOf(info.flags), attempt.credential);
+  const KernelSize& size = file_system.nodes.SizeOf(number);
+  const bool is_unchanged = file_system.nocto || file.is_unchanged();
+  const uint64_t bytes = file.attributes().size_bytes;
+  if (attempt.flags.cached) {
+    return is_unchanged && size.Is(bytes, again) ? std::errc{} : std::errc::timed_out;
+  }
+  // Of what this open has found: a notification that came later would make the kernel drop the
+  // attributes that it asks for next.
+  file_system.client.AwaitInvalidations();
+  const bool is_shown = size.Is(bytes, again);
+  const bool asks_again = !is_shown && !again;
+  // The next open takes the file for unchanged, so that its pages would stay.
+  if (!is_unchanged) file_system.caches.Drop(file_system.session, number, asks_again);
+  if (asks_again) {
+    file_system.reopens.Add(fuse_req_ctx(attempt.request)->pid, number);
+    return protocol::kStale;
+  }
+  if (!is_shown) StoreEnd(file_system, number, file, bytes);
+  return {};
+}
+
+std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_info& info,
+                      std::optional<KernelSize::Time> again) {
+  FileSystem& file_system = attempt.file_system;
+  const uint32_t rights = RightsOf(info.flags);
+  auto file = file_system.nodes.At(number).Open("", rights, attempt.credential);
   if (!file) return file.error();
+  if ((rights & kTruncate) != 0) {
+    file_system.nodes.SizeOf(number).Tell(0, KernelSize::kAlways);
+  } else if (const std::errc error = ShowSize(attempt, number, **file, again);
+             error != std::errc{}) {
+    return error;
+  }
   const fuse_file_info kept = Keep(file_system, info, *std::move(file));
-  // Close-to-open: a read(2) that follows must not end at the size from before another client's
-  // change, which the kernel hears of elsewhere, later. Attributes alone take no lock of the
-  // kernel's.
-  if (!kept.keep_cache) fuse_lowlevel_notify_inval_inode(file_system.session, number, -1, 0);
   if (fuse_reply_open(attempt.request, &kept) != 0) (void)file_system.files.Take(kept.fh);
   return {};
 }
 
 void Open(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
-  const auto open = [number, info = *info](const Try& attempt) {
-    return ReplyOpened(attempt, number, info);
+  FileSystem& file_system = FileSystem::Of(request);
+  const auto again = file_system.reopens.Take(fuse_req_ctx(request)->pid, number);
+  const auto open = [number, again, info = *info](const Try& attempt) {
+    return ReplyOpened(attempt, number, info, again);
   };
-  const FileSystem& file_system = FileSystem::Of(request);
   const bool may_be_cached =
       file_system.version == 3 && file_system.nocto && (RightsOf(info->flags) & kTruncate) == 0;
   if (may_be_cached) return AnswerAtOnce(request, open);
@@ -73,7 +123,7 @@ std::errc ReplyCreated(const Try& attempt, fuse_ino_t parent, const std::string&
   if (!created) return created.error();
   // Another client has taken the name away again: the kernel asks once more.
   if (created->found.node == nullptr) return protocol::kStale;
-  KernelCaches::Reply reply(file_system.caches, sample);
+  KernelCaches::Reply reply(file_system.caches, sample, KernelSize::kAlways);
   const auto entry = reply.Entry(parent, name.c_str(), std::move(created->found));
   const fuse_file_info kept = Keep(file_system, info, std::move(created->file));
   if (fuse_reply_create(attempt.request, &entry, &kept) != 0) {
@@ -91,27 +141,31 @@ void Create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode
                  });
 }
 
-void Read(fuse_req_t request, fuse_ino_t, size_t size, off_t offset, fuse_file_info* info) {
-  AnswerAtOnce(request, [size, offset, &open = Handles<OpenFile>::At(*info)](const Try& attempt) {
+void Read(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, fuse_file_info* info) {
+  AnswerAtOnce(request, [number, size, offset, &open = Handles<OpenFile>::At(*info)](const Try& attempt) {
     const auto buffer = std::make_unique_for_overwrite<char[]>(size);
     const auto read = open.file->PRead(std::as_writable_bytes(std::span(buffer.get(), size)),
                                        static_cast<uint64_t>(offset));
     if (!read) return read.error();
+    if (*read < size) {
+      attempt.file_system.nodes.SizeOf(number).EndRead(static_cast<uint64_t>(offset) + *read);
+    }
     fuse_reply_buf(attempt.request, buffer.get(), *read);
     return std::errc{};
   });
 }
 
-void Write(fuse_req_t request, fuse_ino_t, const char* data, size_t size, off_t offset,
+void Write(fuse_req_t request, fuse_ino_t number, const char* data, size_t size, off_t offset,
            fuse_file_info* info) {
   const auto bytes = std::as_bytes(std::span(data, size));
-  AnswerOnWorker(request, [data = std::vector(bytes.begin(), bytes.end()), offset,
+  AnswerOnWorker(request, [number, data = std::vector(bytes.begin(), bytes.end()), offset,
                            append = (info->flags & O_APPEND) != 0,
                            &open = Handles<OpenFile>::At(*info)](const Try& attempt) {
     open.written = true;
     const auto written =
         append ? open.file->Append(data) : open.file->PWrite(data, static_cast<uint64_t>(offset));
     if (!written) return written.error();
+    attempt.file_system.nodes.SizeOf(number).Write(static_cast<uint64_t>(offset) + *written);
     fuse_reply_write(attempt.request, *written);
     return std::errc{};
   });

@@ -14,6 +14,7 @@
 #include "nfsclient/mount/fuse.h"
 #include "nfsclient/mount/interrupts.h"
 #include "nfsclient/mount/kernel_caches.h"
+#include "nfsclient/mount/kernel_size.h"
 #include "nfsclient/mount/node_table.h"
 #include "nfsclient/mount/request_counts.h"
 #include "nfsclient/mount/workers.h"
@@ -71,6 +72,7 @@ struct FileSystem {
   const int version;
   NodeTable nodes;
   KernelCaches caches{nodes};
+  Reopens reopens;
   RequestCounts requests;
   Callers callers;
   Handles<OpenFile> files;

@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <cerrno>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 namespace nfswalk::mount {
@@ -12,6 +14,14 @@ namespace {
 // What is read and written at once, as programs take it from stat(2).
 constexpr blksize_t kBlockBytes = 1 << 20;
 constexpr uint64_t kUsedBlockBytes = 512;
+
+// Kernels before 6.2 cannot let a name expire: it is dropped, with what was looked up below it.
+void ExpireName(fuse_session* session, NodeNumber directory, std::string_view name) {
+  const int error = fuse_lowlevel_notify_expire_entry(session, directory, name.data(), name.size(),
+                                                      FUSE_LL_EXPIRE_ONLY);
+  if (error != -ENOSYS) return;
+  fuse_lowlevel_notify_inval_entry(session, directory, name.data(), name.size());
+}
 
 timespec TimespecOf(const protocol::Time& time) {
   return {static_cast<time_t>(time.seconds), static_cast<long>(time.nanoseconds)};
@@ -50,6 +60,7 @@ fuse_entry_param KernelCaches::Reply::Entry(NodeNumber directory, const char* na
   entry.ino = known.number;
   entry.generation = known.generation;
   entry.attr = StatOf(found.attributes);
+  caches_.nodes_.SizeOf(known.number).Tell(found.attributes.size_bytes, received_);
   return entry;
 }
 
@@ -61,8 +72,7 @@ void KernelCaches::Deliver(fuse_session* session, const Invalidation& event) {
   switch (event.reason) {
     case InvalidReason::kName:
       if (const NodeNumber directory = nodes_.Find(event.node); directory != 0) {
-        fuse_lowlevel_notify_expire_entry(session, directory, event.name.data(), event.name.size(),
-                                          FUSE_LL_EXPIRE_ONLY);
+        ExpireName(session, directory, event.name);
       }
       return;
     case InvalidReason::kAttributes:
@@ -80,18 +90,25 @@ void KernelCaches::Deliver(fuse_session* session, const Invalidation& event) {
 // `data`: a file's pages, a directory's listing and names, too.
 void KernelCaches::DeliverNode(fuse_session* session, const NodeId& node, bool data) {
   if (!data) {
-    if (const NodeNumber number = nodes_.Find(node); number != 0) {
+    if (const NodeNumber number = nodes_.FindToNotify(node); number != 0) {
       fuse_lowlevel_notify_inval_inode(session, number, -1, 0);
+      (void)nodes_.FindToNotify(node);
     }
     return;
   }
   const auto [directory, names] = nodes_.TakeNames(node);
   if (directory == 0) return;
-  for (const std::string& name : names) {
-    fuse_lowlevel_notify_expire_entry(session, directory, name.data(), name.size(),
-                                      FUSE_LL_EXPIRE_ONLY);
-  }
+  for (const std::string& name : names) ExpireName(session, directory, name);
+  (void)nodes_.FindToNotify(node);
   fuse_lowlevel_notify_inval_inode(session, directory, 0, 0);
+  (void)nodes_.FindToNotify(node);
+}
+
+void KernelCaches::Drop(fuse_session* session, NodeNumber number, bool pages) {
+  KernelSize& size = nodes_.SizeOf(number);
+  size.Notify();
+  fuse_lowlevel_notify_inval_inode(session, number, pages ? 0 : -1, 0);
+  size.Notify();
 }
 
 }  // namespace nfswalk::mount

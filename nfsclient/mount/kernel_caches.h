@@ -35,8 +35,12 @@ class KernelCaches {
   // While a reply is made and sent.
   class [[nodiscard]] Reply {
    public:
-    Reply(KernelCaches& caches, uint64_t sample)
-        : caches_(caches), lock_(caches.mutex_), is_current_(sample == caches.events_) {}
+    // `received`: when the request was (KernelSize).
+    Reply(KernelCaches& caches, uint64_t sample, KernelSize::Time received)
+        : caches_(caches),
+          received_(received),
+          lock_(caches.mutex_),
+          is_current_(sample == caches.events_) {}
 
     // What `name` of a directory leads to, nothing if it does not exist. Counts a lookup of the
     // node, which is to be forgotten if the reply cannot be sent.
@@ -44,6 +48,7 @@ class KernelCaches {
 
    private:
     KernelCaches& caches_;
+    const KernelSize::Time received_;
     const std::shared_lock<std::shared_mutex> lock_;
     const bool is_current_;
   };
@@ -51,6 +56,10 @@ class KernelCaches {
   // Tells the kernel, which may wait for a process that waits for the server: by no thread that
   // serves requests.
   void Deliver(fuse_session* session, const Invalidation& event);
+
+  // Drops attributes, with `pages` the pages, too, of a node that a request is in progress for. For
+  // pages that are read or written it waits until they are.
+  void Drop(fuse_session* session, NodeNumber number, bool pages);
 
  private:
   void DeliverNode(fuse_session* session, const NodeId& node, bool data);

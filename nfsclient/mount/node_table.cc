@@ -43,6 +43,13 @@ NodeNumber NodeTable::Find(const NodeId& id) const {
   return NumberOf(FindHeld(id));
 }
 
+NodeNumber NodeTable::FindToNotify(const NodeId& id) {
+  const std::lock_guard lock(mutex_);
+  auto* const held = const_cast<Held*>(FindHeld(id));
+  if (held != nullptr) held->size.Notify();
+  return NumberOf(held);
+}
+
 std::vector<NodeId> NodeTable::All() const {
   const std::lock_guard lock(mutex_);
   std::vector<NodeId> all{root_.id};

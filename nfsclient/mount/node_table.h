@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "nfsclient/client.h"
+#include "nfsclient/mount/kernel_size.h"
 
 namespace nfswalk::mount {
 
@@ -52,6 +53,9 @@ class NodeTable {
 
   // 0 if the kernel does not know the node.
   NodeNumber Find(const NodeId& id) const;
+  // The same, of a node that the kernel is notified of: before and after it is.
+  NodeNumber FindToNotify(const NodeId& id);
+  KernelSize& SizeOf(NodeNumber number) { return HeldAt(number).size; }
   // Of all nodes that the kernel knows.
   std::vector<NodeId> All() const;
 
@@ -72,6 +76,7 @@ class NodeTable {
     uint64_t generation = 0;
     uint64_t lookups = 0;                        // guarded by mutex_
     std::unordered_set<std::string> names = {};  // guarded by mutex_
+    KernelSize size = {};
   };
 
   const Held& HeldAt(NodeNumber number) const {

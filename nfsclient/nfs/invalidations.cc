@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "nfsclient/protocol/call_deadline.h"
+
 namespace nfswalk::nfs {
 
 std::errc Invalidations::Listen(Listener listener, size_t queue_max) try {
@@ -20,6 +22,7 @@ std::errc Invalidations::Listen(Listener listener, size_t queue_max) try {
     queue_.reserve(queue_max);
     queue_max_ = queue_max;
     overflow_ = false;
+    delivered_ = posted_;
   }
   std::vector<Invalidation> batch;
   batch.reserve(queue_max);
@@ -45,11 +48,21 @@ void Invalidations::Stop() {
   thread_.request_stop();
   thread_.join();
   thread_id_.store({});
+  const std::lock_guard lock(mutex_);
+  delivered_some_.notify_all();
+}
+
+void Invalidations::AwaitDelivery() {
+  std::unique_lock lock(mutex_);
+  const uint64_t posted = posted_;
+  protocol::WaitUntil(delivered_some_, lock, protocol::CallDeadline::Current(),
+                      [&] { return delivered_ >= posted || !listening(); });
 }
 
 // Without memory for a name, or beyond the limit: all that waits becomes one kEverything.
 void Invalidations::PostSlow(InvalidReason reason, const NodeId& node, std::string_view name) {
   const std::lock_guard lock(mutex_);
+  ++posted_;
   if (overflow_) return;
   if (reason != InvalidReason::kEverything && queue_.size() < queue_max_) try {
       // A change is often noticed by several replies in a row.
@@ -72,6 +85,7 @@ void Invalidations::Deliver(const std::stop_token& stop, const Listener& listene
   while (queued_some_.wait(lock, stop, [&] { return overflow_ || !queue_.empty(); })) {
     const bool everything = std::exchange(overflow_, false);
     std::swap(batch, queue_);
+    const uint64_t taken = posted_;
     lock.unlock();
     if (everything) listener({});
     for (const Invalidation& invalidation : batch) {
@@ -80,6 +94,8 @@ void Invalidations::Deliver(const std::stop_token& stop, const Listener& listene
     }
     batch.clear();
     lock.lock();
+    delivered_ = taken;
+    delivered_some_.notify_all();
   }
 }
 

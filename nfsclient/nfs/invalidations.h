@@ -56,6 +56,9 @@ class Invalidations {
   // changes nothing.
   std::errc Listen(Listener listener, size_t queue_max);
   void Stop();
+  // Waits until the listener has returned from all that was posted before, or nobody listens, or
+  // the thread's time is over. Preconditions: not called by the listener.
+  void AwaitDelivery();
 
   bool listening() const { return listening_.load(); }
   // Does nothing if nobody listens. Preconditions: RCU section or a reference on the inode.
@@ -81,6 +84,9 @@ class Invalidations {
   std::vector<Invalidation> queue_;
   size_t queue_max_ = 0;
   bool overflow_ = false;
+  uint64_t posted_ = 0;
+  uint64_t delivered_ = 0;  // of posted_
+  std::condition_variable delivered_some_;
 };
 
 }  // namespace nfswalk::nfs

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <latch>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include "nfsclient/protocol/call_deadline.h"
 
 namespace nfswalk::nfs {
 namespace {
@@ -66,6 +70,40 @@ TEST_F(InvalidationsTest, TellsInOrderAndNothingTwiceInARow) {
   held.unlock();
   EXPECT_EQ(Await(6), (std::vector<std::string>{"1 1 ", "0 1 ", "0 2 ", "2 2 a", "2 2 b", "0 1 "}));
   invalidations_.Stop();  // before what the listener refers to
+}
+
+TEST_F(InvalidationsTest, DeliveryCanBeAwaited) {
+  invalidations_.AwaitDelivery();  // nobody listens
+  std::atomic<int> told = 0;
+  const auto count = [&](const Invalidation&) {
+    std::this_thread::yield();
+    ++told;
+  };
+  ASSERT_EQ(invalidations_.Listen(count, 4), kOk);
+  for (int i = 1; i <= 200; ++i) {
+    invalidations_.Post(InvalidReason::kChanged, i % 2 == 0 ? first_ : second_);
+    invalidations_.AwaitDelivery();
+    EXPECT_EQ(told, i);
+  }
+  invalidations_.Stop();
+}
+
+TEST_F(InvalidationsTest, AwaitingEndsWithTheListenerAndTheDeadline) {
+  std::mutex hold;
+  std::unique_lock held(hold);
+  const auto wait = [&](const Invalidation&) { const std::lock_guard waiting(hold); };
+  ASSERT_EQ(invalidations_.Listen(wait, 4), kOk);
+  invalidations_.Post(InvalidReason::kChanged, first_);
+  {
+    const protocol::Deadline none(protocol::Deadline::Clock::time_point{});
+    invalidations_.AwaitDelivery();
+  }
+  std::jthread waiter([&] { invalidations_.AwaitDelivery(); });
+  std::jthread stopper([&] { invalidations_.Stop(); });
+  while (invalidations_.listening()) std::this_thread::yield();
+  held.unlock();
+  waiter.join();
+  stopper.join();
 }
 
 TEST_F(InvalidationsTest, WhatDoesNotFitIsEverything) {

@@ -1,0 +1,54 @@
+#include "tests/integration/mount_pair.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace nfswalk {
+namespace {
+
+bool IsMountPoint(const std::string& directory) {
+  std::ifstream table("/proc/self/mountinfo");
+  for (std::string line; std::getline(table, line);) {
+    if (line.find(fmt::format(" {} ", directory)) != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void MountPair::SetUp() {
+  MountRun::SetUp();
+  if (IsSkipped() || HasFatalFailure()) return;
+  char pattern[] = "/tmp/nfswalk_other_XXXXXX";
+  ASSERT_NE(mkdtemp(pattern), nullptr);
+  other_point_ = pattern;
+}
+
+void MountPair::TearDown() {
+  if (!other_point_.empty()) {
+    EXPECT_TRUE(Eventually([&] {
+      return RunProgram({"fusermount3", "-u", other_point_}).exit_code == 0 ||
+             !IsMountPoint(other_point_);
+    }));
+    if (other_ > 0) {
+      EXPECT_EQ(WaitForExit(other_), 0);
+    }
+    rmdir(other_point_.c_str());
+  }
+  MountRun::TearDown();
+}
+
+void MountPair::MountBoth(const std::string& options) {
+  Mount(options);
+  Strings arguments{"mount", "-f", Url(), other_point_};
+  if (!options.empty()) arguments.insert(arguments.begin() + 1, {"-o", options});
+  other_ = Spawn(std::move(arguments), STDERR_FILENO, STDERR_FILENO);
+  ASSERT_GT(other_, 0);
+  ASSERT_TRUE(Eventually([&] { return IsMountPoint(other_point_); }));
+}
+
+}  // namespace nfswalk
