@@ -38,15 +38,16 @@ inline int ErrnoOf(std::errc error) {
   return error == std::errc::operation_canceled ? EIO : static_cast<int>(error);
 }
 
-// `call`: std::errc(const Try&), on a worker.
+// `call`: std::errc(const Try&), on one of `workers`.
 template <typename Call>
-void AnswerOnWorker(fuse_req_t request, Call call) {
+void AnswerOn(Workers& workers, Interrupts::Ends ends, fuse_req_t request, Call call) {
   FileSystem& file_system = FileSystem::Of(request);
   auto credential = file_system.callers.Of(request);
-  file_system.workers.Run([request, &file_system, received = KernelSize::Now(),
-                           credential = std::move(credential), call = std::move(call)]() mutable {
+  workers.Run([request, ends, &file_system, received = KernelSize::Now(),
+               credential = std::move(credential), call = std::move(call)]() mutable {
     Cancellation cancellation;
-    const Interrupts::Entry entry(file_system.interrupts, fuse_req_ctx(request)->pid, cancellation);
+    const Interrupts::Entry entry(file_system.interrupts, fuse_req_ctx(request)->pid, cancellation,
+                                  ends);
     fuse_req_interrupt_func(
         request,
         [](fuse_req_t interrupted, void* id) {
@@ -59,6 +60,12 @@ void AnswerOnWorker(fuse_req_t request, Call call) {
     if (error == std::errc{}) return;
     fuse_reply_err(request, cancellation.canceled() ? EINTR : ErrnoOf(error));
   });
+}
+
+template <typename Call>
+void AnswerOnWorker(fuse_req_t request, Call call) {
+  AnswerOn(FileSystem::Of(request).workers, Interrupts::Ends::kWithCaller, request,
+           std::move(call));
 }
 
 // The same, but on this thread if `call` does not end there in `needs_server`. Then nothing may

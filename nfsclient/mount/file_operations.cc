@@ -14,13 +14,13 @@
 #include <vector>
 
 #include "nfsclient/mount/answer.h"
+#include "nfsclient/mount/file_size.h"
 #include "nfsclient/mount/operations.h"
 
 namespace nfswalk::mount {
 namespace {
 
 constexpr uint32_t kPermissionBits = 07777;
-constexpr size_t kPageBytes = 4096;
 
 uint32_t RightsOf(int flags) {
   const int access = flags & O_ACCMODE;
@@ -33,26 +33,13 @@ uint32_t RightsOf(int flags) {
 
 // The info of the reply, by which the kernel names the file from now on.
 fuse_file_info Keep(FileSystem& file_system, fuse_file_info info, std::unique_ptr<File> file) {
-  // What is only read has no errors to report. With nocto the kernel drops its pages where
-  // attributes say so.
-  info.noflush = (info.flags & O_ACCMODE) == O_RDONLY;
+  // What is only read has no errors to report, but may have locks. With nocto the kernel drops its
+  // pages where attributes say so.
+  const bool writes = (info.flags & O_ACCMODE) != O_RDONLY;
+  info.noflush = !writes && !file_system.locks_on_server;
   info.keep_cache = file_system.nocto || file->is_unchanged();
-  info.fh = file_system.files.Add(std::unique_ptr<OpenFile>(new OpenFile{std::move(file)}));
+  info.fh = file_system.files.Add(std::make_shared<OpenFile>(std::move(file), writes));
   return info;
-}
-
-// Stores the last page of a file, which raises the kernel's size to `bytes` if it is less.
-void StoreEnd(FileSystem& file_system, fuse_ino_t number, File& file, uint64_t bytes) {
-  if (bytes == 0) return;
-  char page[kPageBytes];
-  const uint64_t offset = (bytes - 1) / kPageBytes * kPageBytes;
-  const std::span end(page, bytes - offset);
-  const auto read = file.PRead(std::as_writable_bytes(end), offset);
-  if (!read || *read != end.size()) return;
-  fuse_bufvec buffer = FUSE_BUFVEC_INIT(end.size());
-  buffer.buf[0].mem = page;
-  fuse_lowlevel_notify_store(file_system.session, number, static_cast<off_t>(offset), &buffer,
-                             fuse_buf_copy_flags{});
 }
 
 // Brings the kernel's size up to date before an open is answered: sendfile(2), copy_file_range(2)
@@ -177,12 +164,36 @@ std::errc ReplySynced(const Try& attempt, const OpenFile& open) {
   return error;
 }
 
-// close(2) of one of the descriptors of a file that may be written. All data of the inode goes out
-// (nfs_file_flush()), whichever file it was written by: the kernel writes mapped pages by any.
-void Flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+// Unlocks what `owner` has, which is where data goes out before: also if nobody waits any more.
+std::errc FlushLocked(const Try& attempt, OpenFile& open, uint64_t owner) {
+  const std::errc error = open.writes ? open.file->Sync() : std::errc{};
+  if (error == std::errc::operation_canceled) {
+    attempt.file_system.workers.Run([kept = open.shared_from_this(), owner] {
+      (void)kept->file->Sync();
+      kept->file->ReleaseLocks(owner);
+    });
+    return error;
+  }
+  open.file->ReleaseLocks(owner);
+  if (error == std::errc{}) fuse_reply_err(attempt.request, 0);
+  return error;
+}
+
+// close(2) of one of the descriptors. All data of the inode goes out where it may be written
+// (nfs_file_flush()), whichever file it was written by: the kernel writes mapped pages by any. The
+// locks of the process go, whichever file they were taken by.
+void Flush(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
   OpenFile& open = Handles<OpenFile>::At(*info);
+  FileSystem& file_system = FileSystem::Of(request);
+  const bool unlocks = file_system.locks_on_server && file_system.nodes.WasLocked(number);
+  if (!open.writes && !unlocks) {
+    fuse_reply_err(request, 0);
+    return;
+  }
   open.written = false;
-  AnswerOnWorker(request, [&open](const Try& attempt) { return ReplySynced(attempt, open); });
+  AnswerOnWorker(request, [&open, unlocks, owner = info->lock_owner](const Try& attempt) {
+    return unlocks ? FlushLocked(attempt, open, owner) : ReplySynced(attempt, open);
+  });
 }
 
 void Sync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "nfsclient/client.h"
 #include "nfsclient/mount/callers.h"
@@ -15,6 +16,7 @@
 #include "nfsclient/mount/interrupts.h"
 #include "nfsclient/mount/kernel_caches.h"
 #include "nfsclient/mount/kernel_size.h"
+#include "nfsclient/mount/lock_pids.h"
 #include "nfsclient/mount/node_table.h"
 #include "nfsclient/mount/request_counts.h"
 #include "nfsclient/mount/workers.h"
@@ -22,8 +24,12 @@
 namespace nfswalk::mount {
 
 // What fuse_file_info::fh of a file stands for.
-struct OpenFile {
-  std::unique_ptr<File> file;
+struct OpenFile : std::enable_shared_from_this<OpenFile> {
+  OpenFile(std::unique_ptr<File> opened, bool may_write)
+      : file(std::move(opened)), writes(may_write) {}
+
+  const std::unique_ptr<File> file;
+  const bool writes;                 // it was opened for that, too
   std::atomic<bool> written{false};  // since the last FLUSH: its size is not the server's (WIRE-29)
 };
 
@@ -32,7 +38,7 @@ struct OpenFile {
 template <typename Open>
 class Handles {
  public:
-  uint64_t Add(std::unique_ptr<Open> open) {
+  uint64_t Add(std::shared_ptr<Open> open) {
     const auto handle = reinterpret_cast<uint64_t>(open.get());
     const std::lock_guard lock(mutex_);
     opens_.emplace(handle, std::move(open));
@@ -40,7 +46,7 @@ class Handles {
   }
   static Open& At(const fuse_file_info& info) { return *reinterpret_cast<Open*>(info.fh); }
   // To be destroyed without a lock.
-  std::unique_ptr<Open> Take(uint64_t handle) {
+  std::shared_ptr<Open> Take(uint64_t handle) {
     const std::lock_guard lock(mutex_);
     return std::move(opens_.extract(handle).mapped());
   }
@@ -49,7 +55,7 @@ class Handles {
 
  private:
   std::mutex mutex_;
-  std::unordered_map<uint64_t, std::unique_ptr<Open>> opens_;  // guarded by mutex_
+  std::unordered_map<uint64_t, std::shared_ptr<Open>> opens_;  // guarded by mutex_
 };
 
 struct FileSystem {
@@ -59,6 +65,7 @@ struct FileSystem {
       : client(its_client),
         nocto(options.nocto),
         version(options.server.version),
+        locks_on_server(options.server.version == 4 && !options.nolock),
         nodes(std::move(root)),
         callers(others) {}
 
@@ -70,6 +77,7 @@ struct FileSystem {
   fuse_session* session = nullptr;  // set before the first request
   const bool nocto;
   const int version;
+  const bool locks_on_server;
   NodeTable nodes;
   KernelCaches caches{nodes};
   Reopens reopens;
@@ -78,7 +86,9 @@ struct FileSystem {
   Handles<OpenFile> files;
   Handles<Directory> directories;
   Interrupts interrupts;
+  LockPids lock_pids;
   Workers workers;
+  Workers lock_waiters;  // of locks that others have
 };
 
 }  // namespace nfswalk::mount

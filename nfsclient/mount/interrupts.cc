@@ -47,8 +47,9 @@ bool IsBeingKilled(pid_t thread) {
   return (pending & (BitOf(SIGKILL) | ~(handled | kHarmless))) != 0;
 }
 
-Interrupts::Entry::Entry(Interrupts& interrupts, pid_t caller, Cancellation& cancellation)
-    : interrupts_(interrupts), id_(interrupts.Add({caller, &cancellation})) {}
+Interrupts::Entry::Entry(Interrupts& interrupts, pid_t caller, Cancellation& cancellation,
+                         Ends ends)
+    : interrupts_(interrupts), id_(interrupts.Add({caller, &cancellation, ends})) {}
 
 Interrupts::Entry::~Entry() {
   const std::lock_guard lock(interrupts_.mutex_);
@@ -60,7 +61,16 @@ Interrupts::Entry::~Entry() {
 uint64_t Interrupts::Add(const Waiting& waiting) {
   const std::lock_guard lock(mutex_);
   waiting_.emplace(++last_id_, waiting);
+  if (ending_ && waiting.ends == Ends::kAtOnce) waiting.cancellation->Cancel();
   return last_id_;
+}
+
+void Interrupts::EndThoseAtOnce() {
+  const std::lock_guard lock(mutex_);
+  ending_ = true;
+  for (const auto& [id, waiting] : waiting_) {
+    if (waiting.ends == Ends::kAtOnce) waiting.cancellation->Cancel();
+  }
 }
 
 void Interrupts::Interrupt(uint64_t id) {
@@ -69,6 +79,7 @@ void Interrupts::Interrupt(uint64_t id) {
   if (found == waiting_.end() || found->second.interrupted) return;
   found->second.interrupted = true;
   ++interrupted_;
+  if (found->second.ends == Ends::kAtOnce) found->second.cancellation->Cancel();
   interrupted_some_.notify_one();
 }
 

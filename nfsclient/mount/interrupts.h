@@ -25,11 +25,17 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // A request of the thread `caller`, while it may be interrupted. `cancellation` is canceled once
-  // that thread has a signal to die of, or where that cannot be found out.
+  // What ends a request that was interrupted.
+  enum class Ends : uint8_t {
+    kWithCaller,  // a signal that its caller dies of, or where that cannot be found out
+    kAtOnce,      // any signal: as of F_SETLKW
+  };
+
+  // A request of the thread `caller`, while it may be interrupted: then `cancellation` is canceled.
   class [[nodiscard]] Entry {
    public:
-    Entry(Interrupts& interrupts, pid_t caller, Cancellation& cancellation);
+    Entry(Interrupts& interrupts, pid_t caller, Cancellation& cancellation,
+          Ends ends = Ends::kWithCaller);
     ~Entry();
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
@@ -40,6 +46,9 @@ class Interrupts {
     const uint64_t id_;
   };
 
+  // Ends all requests of kAtOnce, and those that come.
+  void EndThoseAtOnce();
+
   // The request with this Entry::id() was interrupted. Does nothing if it has ended.
   void Interrupt(uint64_t id);
 
@@ -47,6 +56,7 @@ class Interrupts {
   struct Waiting {
     pid_t caller;
     Cancellation* cancellation;
+    Ends ends;
     bool interrupted = false;
   };
 
@@ -58,6 +68,7 @@ class Interrupts {
   std::map<uint64_t, Waiting> waiting_;
   uint64_t last_id_ = 0;
   size_t interrupted_ = 0;  // of waiting_
+  bool ending_ = false;     // EndThoseAtOnce()
 
   std::jthread watcher_{[this](const std::stop_token& stop) { Watch(stop); }};
 };

@@ -10,6 +10,7 @@
 #ifndef NFSWALK_NFSCLIENT_MOUNT_NODE_TABLE_H_
 #define NFSWALK_NFSCLIENT_MOUNT_NODE_TABLE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -55,6 +56,8 @@ class NodeTable {
   NodeNumber Find(const NodeId& id) const;
   // The same, of a node that the kernel is notified of: before and after it is.
   NodeNumber FindToNotify(const NodeId& id);
+  // Whether a lock of it was ever asked for.
+  std::atomic<bool>& WasLocked(NodeNumber number) { return HeldAt(number).was_locked; }
   KernelSize& SizeOf(NodeNumber number) { return HeldAt(number).size; }
   // Of all nodes that the kernel knows.
   std::vector<NodeId> All() const;
@@ -77,6 +80,7 @@ class NodeTable {
     uint64_t lookups = 0;                        // guarded by mutex_
     std::unordered_set<std::string> names = {};  // guarded by mutex_
     KernelSize size = {};
+    std::atomic<bool> was_locked = false;
   };
 
   const Held& HeldAt(NodeNumber number) const {

@@ -11,11 +11,12 @@
 namespace nfswalk::mount {
 
 // Left out are, so that the kernel does without (ENOSYS): extended attributes, fallocate,
-// copy_file_range and lseek for holes; locks, which are the kernel's own and local.
+// copy_file_range and lseek for holes.
 void AddNameOperations(fuse_lowlevel_ops& operations);
 void AddAttributeOperations(fuse_lowlevel_ops& operations);
 void AddFileOperations(fuse_lowlevel_ops& operations);
 void AddDirectoryOperations(fuse_lowlevel_ops& operations);
+void AddLockOperations(fuse_lowlevel_ops& operations);
 
 }  // namespace nfswalk::mount
 

@@ -44,7 +44,7 @@ sigset_t EndingSignals() {
   return signals;
 }
 
-void Initialize(void*, fuse_conn_info* connection) {
+void Initialize(void* file_system, fuse_conn_info* connection) {
   const auto want = [connection](unsigned capability, bool wanted) {
     connection->want &= ~capability;
     if (wanted) connection->want |= connection->capable & capability;
@@ -60,6 +60,10 @@ void Initialize(void*, fuse_conn_info* connection) {
   // SETATTR.
   want(FUSE_CAP_WRITEBACK_CACHE, false);
   want(FUSE_CAP_HANDLE_KILLPRIV, false);
+  // Without them locks are the kernel's own, of this machine.
+  const bool locks = static_cast<const FileSystem*>(file_system)->locks_on_server;
+  want(FUSE_CAP_POSIX_LOCKS, locks);
+  want(FUSE_CAP_FLOCK_LOCKS, locks);
   connection->max_background = kBackgroundMax;
 }
 
@@ -70,6 +74,7 @@ fuse_lowlevel_ops Operations() {
   AddAttributeOperations(operations);
   AddFileOperations(operations);
   AddDirectoryOperations(operations);
+  AddLockOperations(operations);
   return operations;
 }
 
@@ -160,6 +165,8 @@ void End(Client& client, FileSystem& file_system, Receivers& receivers) {
   (void)client.OnInvalidation({});
   receivers.End();
   file_system.workers.Finish();
+  file_system.interrupts.EndThoseAtOnce();
+  file_system.lock_waiters.Finish();
   file_system.files.Clear();
   file_system.directories.Clear();
   patience = {};

@@ -30,7 +30,7 @@ constexpr uint64_t kDirtyMax = uint64_t{1} << 40;
 struct Parsed {
   MountOptions options;
   bool noac = false;
-  bool lock = false;
+  std::optional<bool> lock = {};
 };
 
 struct NumberOption {
@@ -363,7 +363,8 @@ std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url) {
   if (Status lifetimes = CheckLifetimes(options); !lifetimes) {
     return std::unexpected(std::move(lifetimes.error()));
   }
-  if (parsed.lock && options.server.version == 3) {
+  options.nolock = parsed.lock == false;
+  if (parsed.lock == true && options.server.version == 3) {
     return std::unexpected(
         "option 'lock' with version 3: locks on the server (NLM) are not supported: accepted is "
         "nolock, the default, whose locks hold among the open files of this client, or version=4");

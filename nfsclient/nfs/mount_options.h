@@ -46,6 +46,9 @@ struct MountOptions {
   bool nocto = false;
   // Each write is on stable storage when it returns. noac sets it, too.
   bool sync = false;
+  // `nolock` was given: the locks of a mount (`nfswalk mount`) are the kernel's own. Those of File
+  // are what the version has.
+  bool nolock = false;
   // Bytes of a READ and a WRITE at most; 0: the server's limits. Rounded as nfs(5) has it: down to
   // a multiple of 1024, and 4096 for less than that.
   uint32_t rsize = 0;
