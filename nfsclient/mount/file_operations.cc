@@ -60,11 +60,13 @@ std::errc ShowSize(const Try& attempt, fuse_ino_t number, File& file,
   // attributes that it asks for next.
   file_system.client.AwaitInvalidations();
   const bool is_shown = size.Is(bytes, again);
-  const bool asks_again = !is_shown && !again;
+  const pid_t caller = fuse_req_ctx(attempt.request)->pid;
+  // All callers of other PID namespaces have 0.
+  const bool asks_again = !is_shown && !again && caller != 0;
   // The next open takes the file for unchanged, so that its pages would stay.
   if (!is_unchanged) file_system.caches.Drop(file_system.session, number, asks_again);
   if (asks_again) {
-    file_system.reopens.Add(fuse_req_ctx(attempt.request)->pid, number);
+    file_system.reopens.Add(caller, number);
     return protocol::kStale;
   }
   if (!is_shown) StoreEnd(file_system, number, file, bytes);

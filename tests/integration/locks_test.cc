@@ -107,6 +107,23 @@ TEST_P(Locks, AnOwnerUsesAnyFileAndLosesAllWhenOneOfThemIsClosed) {
   EXPECT_EQ(second->TryLock(kMe, kRead, 0, 20), kOk);
 }
 
+// As a process closes one descriptor of several: the end of the file comes later.
+TEST_P(Locks, WhatAnOwnerReleasesByAFileIsNotReleasedAgainAtItsEnd) {
+  auto first = Open(*client_);
+  const auto second = Open(*client_);
+  const auto third = Open(*client_);
+  EXPECT_EQ(first->TryLock(kMe, kWrite, 0, 10), kOk);
+  EXPECT_EQ(second->TryLock(kMe, kWrite, 10, 10), kOk);
+  third->ReleaseLocks(kMe);  // which it has not locked by
+  EXPECT_EQ(third->TryLock(kYou, kWrite, 0, 20), kOk);
+  EXPECT_EQ(third->Unlock(kYou, 0, 0), kOk);
+  EXPECT_EQ(first->TryLock(kMe, kWrite, 0, 10), kOk);
+  first->ReleaseLocks(kMe);
+  EXPECT_EQ(second->TryLock(kMe, kWrite, 0, 10), kOk);
+  first.reset();
+  EXPECT_EQ(third->TryLock(kYou, kRead, 0, 1), kDenied);
+}
+
 TEST_P(Locks, ClosingAFileLeavesWhatOthersLocked) {
   auto first = Open(*client_);
   const auto second = Open(*client_);

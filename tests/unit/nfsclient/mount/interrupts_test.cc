@@ -108,6 +108,22 @@ TEST(InterruptsTest, EndsTheRequestsOfWhoIsBeingKilled) {
   EXPECT_FALSE(uninterrupted.canceled());
 }
 
+// As F_SETLKW does.
+TEST(InterruptsTest, SomeRequestsEndByAnySignal) {
+  Interrupts interrupts;
+  const StoppedChild child([] { Handle(SIGUSR1, [](int) {}); });
+  Cancellation sleeper, another, last;
+  const Interrupts::Entry first(interrupts, child.pid(), sleeper, Interrupts::Ends::kAtOnce);
+  interrupts.Interrupt(first.id());
+  EXPECT_TRUE(sleeper.canceled());
+  const Interrupts::Entry second(interrupts, child.pid(), another, Interrupts::Ends::kAtOnce);
+  EXPECT_FALSE(another.canceled());
+  interrupts.EndThoseAtOnce();
+  EXPECT_TRUE(another.canceled());
+  const Interrupts::Entry third(interrupts, child.pid(), last, Interrupts::Ends::kAtOnce);
+  EXPECT_TRUE(last.canceled());
+}
+
 // FUSE tells of the first signal alone.
 TEST(InterruptsTest, NoticesALaterSignal) {
   Interrupts interrupts;

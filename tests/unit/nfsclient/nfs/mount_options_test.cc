@@ -191,6 +191,9 @@ TEST(MountUrl, LocksOfVersion3AreLocal) {
   EXPECT_EQ(WithOptions("lock&nolock").server.version, 3);
   EXPECT_EQ(WithOptions("lock&version=4").server.version, 4);
   EXPECT_EQ(WithOptions("nolock&version=4").server.version, 4);
+  EXPECT_TRUE(WithOptions("nolock&version=4").nolock);
+  EXPECT_FALSE(WithOptions("nolock&lock&version=4").nolock);
+  EXPECT_FALSE(WithOptions("version=4").nolock);
   for (const char* options : {"lock", "nolock&lock", "version=4&lock&version=3"}) {
     EXPECT_THAT(RefusalOf(options),
                 AllOf(HasSubstr("'lock' with version 3"), HasSubstr("accepted is nolock")));
