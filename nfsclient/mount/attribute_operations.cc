@@ -26,7 +26,8 @@ std::errc ReplyAttributes(const Try& attempt, fuse_ino_t number) {
   NodeTable& nodes = attempt.file_system.nodes;
   const auto found = nodes.At(number).Lookup("", attempt.credential, attempt.flags);
   if (!found) return found.error();
-  nodes.SizeOf(number).Tell(found->attributes.size_bytes, attempt.received);
+  nodes.SizeOf(number).Tell(found->attributes.size_bytes, attempt.received, KernelSize::Now(),
+                            TimesOf(found->attributes));
   const struct stat stat = StatOf(found->attributes);
   fuse_reply_attr(attempt.request, &stat, TimeoutOf(found->attributes_valid_ns));
   return {};

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,12 +51,12 @@ fuse_file_info Keep(FileSystem& file_system, fuse_file_info info, std::unique_pt
 std::errc ShowSize(const Try& attempt, fuse_ino_t number, File& file,
                    std::optional<KernelSize::Time> again) {
   FileSystem& file_system = attempt.file_system;
-  const KernelSize& size = file_system.nodes.SizeOf(number);
+  KernelSize& size = file_system.nodes.SizeOf(number);
   const bool is_unchanged = file_system.nocto || file.is_unchanged();
-  const uint64_t bytes = file.attributes().size_bytes;
-  if (attempt.flags.cached) {
-    return is_unchanged && size.Is(bytes, again) ? std::errc{} : std::errc::timed_out;
-  }
+  const Attributes found = file.attributes();
+  const uint64_t bytes = found.size_bytes;
+  if (is_unchanged && size.Is(bytes, again)) return {};
+  if (attempt.flags.cached) return std::errc::timed_out;
   // Of what this open has found: a notification that came later would make the kernel drop the
   // attributes that it asks for next.
   file_system.client.AwaitInvalidations();
@@ -64,7 +65,9 @@ std::errc ShowSize(const Try& attempt, fuse_ino_t number, File& file,
   // All callers of other PID namespaces have 0.
   const bool asks_again = !is_shown && !again && caller != 0;
   // The next open takes the file for unchanged, so that its pages would stay.
-  if (!is_unchanged) file_system.caches.Drop(file_system.session, number, asks_again);
+  if (!is_unchanged && (asks_again || !size.HasTimes(TimesOf(found)))) {
+    file_system.caches.Drop(file_system.session, number, asks_again);
+  }
   if (asks_again) {
     file_system.reopens.Add(caller, number);
     return protocol::kStale;
@@ -166,15 +169,18 @@ std::errc ReplySynced(const Try& attempt, const OpenFile& open) {
   return error;
 }
 
-// Unlocks what `owner` has, which is where data goes out before: also if nobody waits any more.
+// Unlocks what `owner` has, behind the data: also of a process that was killed, which does not wait
+// for it.
 std::errc FlushLocked(const Try& attempt, OpenFile& open, uint64_t owner) {
   const std::errc error = open.writes ? open.file->Sync() : std::errc{};
   if (error == std::errc::operation_canceled) {
-    attempt.file_system.workers.Run([kept = open.shared_from_this(), owner] {
-      (void)kept->file->Sync();
-      kept->file->ReleaseLocks(owner);
-    });
-    return error;
+    const auto kept = open.shared_from_this();  // RELEASE follows the reply
+    fuse_reply_err(attempt.request, EINTR);
+    Cancellation none;
+    const CancelScope scope(none);
+    (void)kept->file->Sync();
+    kept->file->ReleaseLocks(owner);
+    return {};
   }
   open.file->ReleaseLocks(owner);
   if (error == std::errc{}) fuse_reply_err(attempt.request, 0);

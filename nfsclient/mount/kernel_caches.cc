@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -28,6 +30,14 @@ timespec TimespecOf(const protocol::Time& time) {
 }
 
 }  // namespace
+
+uint64_t TimesOf(const Attributes& attributes) {
+  constexpr uint64_t kNsPerS = 1'000'000'000;
+  const auto ns = [](const protocol::Time& time) {
+    return static_cast<uint64_t>(time.seconds) * kNsPerS + time.nanoseconds;
+  };
+  return ns(attributes.mtime) ^ std::rotl(ns(attributes.ctime), 32);
+}
 
 struct stat StatOf(const Attributes& attributes) {
   struct stat stat{};
@@ -60,7 +70,8 @@ fuse_entry_param KernelCaches::Reply::Entry(NodeNumber directory, const char* na
   entry.ino = known.number;
   entry.generation = known.generation;
   entry.attr = StatOf(found.attributes);
-  caches_.nodes_.SizeOf(known.number).Tell(found.attributes.size_bytes, received_);
+  caches_.nodes_.SizeOf(known.number)
+      .Tell(found.attributes.size_bytes, received_, KernelSize::Now(), TimesOf(found.attributes));
   return entry;
 }
 

@@ -72,6 +72,9 @@ class KernelCaches {
 // FUSE's timeouts are in seconds.
 inline double TimeoutOf(uint64_t valid_ns) { return static_cast<double>(valid_ns) / 1e9; }
 
+// Other attributes have other ones, as good as always.
+uint64_t TimesOf(const Attributes& attributes);
+
 // stat(2).
 struct stat StatOf(const Attributes& attributes);
 

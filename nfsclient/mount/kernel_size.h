@@ -34,9 +34,11 @@ class KernelSize {
   KernelSize(const KernelSize&) = delete;
   KernelSize& operator=(const KernelSize&) = delete;
 
-  // A reply to the request received at `received` says the size: before it is sent.
-  void Tell(uint64_t bytes, Time received, Time now = Now()) {
+  // A reply to the request received at `received` says the size: before it is sent. `times`: of the
+  // attributes (TimesOf()).
+  void Tell(uint64_t bytes, Time received, Time now = Now(), uint64_t times = 0) {
     const std::lock_guard lock(mutex_);
+    times_ = times;
     if (bytes_ == bytes && is_certain_) return;  // whether it is dropped or not
     bytes_ = bytes;
     received_ = received;
@@ -65,11 +67,19 @@ class KernelSize {
 
   // True if that is the kernel's size for sure. `since`: the caller has sent no request before it
   // that is not answered, so that no notification before it matters.
-  bool Is(uint64_t bytes, std::optional<Time> since) const {
+  bool Is(uint64_t bytes, std::optional<Time> since) {
     const std::lock_guard lock(mutex_);
     if (bytes_ != bytes) return false;
-    return is_certain_ ||
-           (since && received_ >= *since && (!notified_ || *notified_ <= *since));
+    if (since && received_ >= *since && (!notified_ || *notified_ <= *since)) {
+      is_certain_ = true;
+      received_ = kAlways;
+    }
+    return is_certain_;
+  }
+  // True if the last reply had attributes with these times.
+  bool HasTimes(uint64_t times) const {
+    const std::lock_guard lock(mutex_);
+    return times_ == times;
   }
 
   static Time Now() { return std::chrono::steady_clock::now(); }
@@ -77,6 +87,7 @@ class KernelSize {
  private:
   mutable std::mutex mutex_;  // guards what follows
   std::optional<uint64_t> bytes_;
+  uint64_t times_ = 0;
   Time received_{};
   Time told_{};
   std::optional<Time> notified_;

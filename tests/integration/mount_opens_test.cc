@@ -198,6 +198,17 @@ TEST_P(MountOpensTest, FilesAreOpenedByHandle) {
   });
 }
 
+// One request each: the first follows a LOOKUP, the next ones do not.
+TEST_P(MountOpensTest, OfWhatDidNotChangeAreNotAskedAgain) {
+  constexpr int kFiles = 50;
+  for (int i = 0; i < kFiles; ++i) File(fmt::format("{}", i), "text");
+  const uint64_t before = Counted("fuse_requests_total", "OPEN");
+  for (int turn = 0; turn < 3; ++turn) {
+    for (int i = 0; i < kFiles; ++i) EXPECT_EQ(TextOf(At(fmt::format("{}", i))), "text");
+  }
+  EXPECT_EQ(Counted("fuse_requests_total", "OPEN") - before, 3U * kFiles);
+}
+
 INSTANTIATE_TEST_SUITE_P(Versions, MountOpensTest, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 

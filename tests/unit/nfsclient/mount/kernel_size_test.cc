@@ -24,6 +24,15 @@ TEST(KernelSizeTest, IsWhatTheLastReplySaid) {
   EXPECT_TRUE(size.Is(5, {}));
 }
 
+TEST(KernelSizeTest, HasTheTimesOfTheLastReply) {
+  KernelSize size;
+  size.Tell(4, At(0), At(1), 17);
+  EXPECT_TRUE(size.HasTimes(17));
+  size.Tell(4, At(2), At(3), 18);
+  EXPECT_FALSE(size.HasTimes(17));
+  EXPECT_TRUE(size.HasTimes(18));
+}
+
 TEST(KernelSizeTest, ANotificationAroundAReplyMakesItUncertain) {
   for (const int notified : {-999, 0, 50, 100, 1'099}) {
     KernelSize size;
@@ -56,10 +65,12 @@ TEST(KernelSizeTest, ARequestBehindTheNotificationIsCertainToItsCaller) {
   KernelSize size;
   size.Notify(At(0));
   size.Tell(4, At(2), At(3));
-  EXPECT_TRUE(size.Is(4, At(1)));
   EXPECT_FALSE(size.Is(4, At(-1)));  // notified since
   EXPECT_FALSE(size.Is(4, At(3)));   // told before
   EXPECT_FALSE(size.Is(5, At(1)));
+  EXPECT_TRUE(size.Is(4, At(1)));
+  size.Notify(At(5));
+  EXPECT_TRUE(size.Is(4, {}));  // from now on, to all
 }
 
 TEST(KernelSizeTest, GrowsWithWhatIsWritten) {
