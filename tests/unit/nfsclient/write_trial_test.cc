@@ -156,6 +156,7 @@ TEST_P(WriteTrial, TheSizeIsThatOfWhatWasWritten) {
 }
 
 TEST_P(WriteTrial, TheSizeStaysWhileAFileIsWrittenAnewFromTheStart) {
+  constexpr size_t kSteps = 12;  // from one read to the next
   const size_t bytes = 4 * kLimit;
   const std::string old = Pattern(bytes), anew = Pattern(bytes, 1);
   WriteInSteps(*file_, old, 0, kPiece);
@@ -165,6 +166,8 @@ TEST_P(WriteTrial, TheSizeStaysWhileAFileIsWrittenAnewFromTheStart) {
     if (const auto cached = file_->cached_attributes()) {
       ASSERT_EQ(cached->size_bytes, bytes) << written;
     }
+    // A READ of its own takes as long as many WRITEs together.
+    if (written / kPiece % kSteps != 0) continue;
     ASSERT_EQ(Difference(ReadPart(*file_, bytes - 100, 200), old.substr(bytes - 100)), "");
   }
   EXPECT_EQ(file_->Sync(), kOk);
