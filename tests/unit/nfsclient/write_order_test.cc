@@ -85,7 +85,7 @@ TEST_P(WriteOrder, ATruncationStaysAfterAnInterruptedWrite) {
   EXPECT_EQ(Difference(Stable(), "anew"), "");
 }
 
-// ftruncate(2) by one thread, and a write by another one before its reply: the client shows what
+// WIRE-31. ftruncate(2) by one thread, and a write by another one before its reply: the client shows what
 // the server has.
 TEST_P(WriteOrder, AWriteBesideATruncationIsBeforeOrAfterIt) {
   Mount();
@@ -111,6 +111,7 @@ TEST_P(WriteOrder, AWriteBesideATruncationIsBeforeOrAfterIt) {
   EXPECT_EQ(StatSize(), Stable().size());
 }
 
+// ATTR-19.
 TEST_P(WriteOrder, TheSizeIsTheLargestWhateverTheOrderOfTheWrites) {
   constexpr size_t kPieces = 12;
   for (const FakeClock clock : {FakeClock::kFine, FakeClock::kStopped, FakeClock::kBackwards}) {

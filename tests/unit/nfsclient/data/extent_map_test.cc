@@ -143,6 +143,7 @@ TEST_F(ExtentMapTest, ACommitVouchesForWritesOfItsVerifierThatWereAnsweredBefore
   EXPECT_EQ(map_.live_extents(), 2u);
 }
 
+// WIRE-32.
 TEST_F(ExtentMapTest, StableDataIsKeptForReadsThatOverlapIt) {
   Write(0, "aaaaaaaa");
   Write(8, "bbbbbbbb");

@@ -27,6 +27,7 @@ protocol::WeakCacheConsistency Shown(const Reply& reply) {
 // Groups of calls that are in flight at the same time.
 using Groups = std::vector<std::vector<Reply>>;
 
+// ATTR-20.
 TEST(OwnChanges, AreToldFromThoseOfOthersByWhatEachReplyShows) {
   constexpr ChangedBy kUs = ChangedBy::kUs, kOthers = ChangedBy::kOthers,
                       kDoubt = ChangedBy::kUsOrOthers;
