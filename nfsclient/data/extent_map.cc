@@ -190,6 +190,7 @@ void ExtentMap::CommitRefused(uint64_t last_written) {
 void ExtentMap::Truncate(uint64_t size_bytes) {
   Remove(size_bytes, UINT64_MAX);
   own_end_ = std::min(own_end_, size_bytes);
+  for (Read& read : reads_) read.own_end_ = std::min(read.own_end_, size_bytes);
 }
 
 void ExtentMap::BeginRead(Read& read) {

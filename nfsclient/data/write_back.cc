@@ -45,7 +45,7 @@ size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
                         const Context& context, std::errc& error) {
   size_t taken = 0;
   error = FinishCut();
-  if (error == kOk) FillGap(offset_bytes, context, error);
+  const std::optional<uint64_t> gap = FindGap(offset_bytes, context);
   while (taken < data.size() && error == kOk) {
     error = KeepUnstableLimit();
     if (error == kOk && superblock_.dirty_files.IsFull()) error = FlushAll(Until::kCommitted);
@@ -53,8 +53,12 @@ size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
     taken += WriteChunk(data.subspan(taken), offset_bytes + taken, context, error);
     if (error == kOk) error = SendFull();
   }
-  // Data not sent for lack of memory or time stays dirty.
-  if (taken > 0) error = kOk;
+  if (taken == 0) {
+    EraseIfClean();
+    return 0;
+  }
+  if (gap) FillGap(*gap, offset_bytes, context);
+  error = kOk;  // data not sent for lack of memory or time stays dirty
   return taken;
 }
 
@@ -92,27 +96,29 @@ std::errc WriteBack::AwaitObstacles(uint64_t begin, uint64_t end, const Context&
   return {};
 }
 
-bool WriteBack::EndsInDirty(uint64_t end, const Context& context) {
-  const std::lock_guard lock(mutex_);
-  return extents_.FindDirtyEnd(end, context) != nullptr;
-}
-
-// Writes zeros where a hole of less than a page would be left between dirty data that ends the file
-// and a write behind it: both go out in one WRITE (nfs_can_extend_write()). The hole reads as zeros
-// anyway, unless others write there, too: not where a lock says so.
-void WriteBack::FillGap(uint64_t offset_bytes, const Context& context, std::errc& error) {
-  static constexpr std::array<std::byte, kPageBytes> kZeros{};
+// Returns where a hole begins that a write at `offset_bytes` leaves, if it is less than a page and
+// lies between dirty data that ends the file and the write: written as zeros, all goes out in one
+// WRITE (nfs_can_extend_write()). The hole reads as zeros anyway, unless others write there, too:
+// not where a lock says so.
+std::optional<uint64_t> WriteBack::FindGap(uint64_t offset_bytes, const Context& context) {
   protocol::Attributes known;
   nfs::CopyAttributes(*inode_, known);
   const uint64_t end = known.size_bytes;
-  if (offset_bytes <= end || offset_bytes - end >= kPageBytes) return;
+  if (offset_bytes <= end || offset_bytes - end >= kPageBytes) return std::nullopt;
   if (superblock_.locks.HasAny(*inode_) ||
       !nfs::AttributesFresh(*inode_, rcu::CoarseNowNs(), icache::kInvalidChange)) {
-    return;
+    return std::nullopt;
   }
-  for (uint64_t at = end; at < offset_bytes && error == kOk;) {
-    if (!EndsInDirty(at, context)) return;
-    at += WriteChunk(std::span(kZeros).first(offset_bytes - at), at, context, error);
+  const std::lock_guard lock(mutex_);
+  return extents_.FindDirtyEnd(end, context) != nullptr ? std::optional(end) : std::nullopt;
+}
+
+// Best effort. Preconditions: what is written begins at `end`.
+void WriteBack::FillGap(uint64_t begin, uint64_t end, const Context& context) {
+  static constexpr std::array<std::byte, kPageBytes> kZeros{};
+  std::errc error{};
+  while (begin < end && error == kOk) {
+    begin += WriteChunk(std::span(kZeros).first(end - begin), begin, context, error);
   }
 }
 
@@ -153,6 +159,7 @@ std::errc WriteBack::Start(Extent& extent) {
     if (const std::errc error = FinishOldest(); error != kOk) return error;
   }
   const nfs::OpenContext& context = *extent.context;
+  context_ = extent.context;
   BeginBatch();
   protocol::WriteUnderWay started;
   try {
@@ -168,7 +175,6 @@ std::errc WriteBack::Start(Extent& extent) {
     return std::errc::not_enough_memory;
   }
   calls_.back().under_way = std::move(started);
-  context_ = extent.context;
   changes_.Sent();
   const std::lock_guard lock(mutex_);
   extents_.StartWrite(extent);
@@ -274,13 +280,13 @@ std::errc WriteBack::StartCommit() try {
     context = extents_.UnstableContext();
   }
   if (context == nullptr) return {};
+  context_ = context;
   BeginBatch();
   commit_.last_written = extents_.last_written();
   commit_.under_way =
       superblock_.protocol->StartCommit(inode_->handle(), context->credential->key());
   if (commit_.under_way == nullptr) return std::errc::not_enough_memory;
   changes_.Sent();
-  context_ = context;
   commit_.context = std::move(context);
   return {};
 } catch (const std::bad_alloc&) {
@@ -365,6 +371,7 @@ std::errc WriteBack::Truncate(const protocol::SetAttributes& attributes,
   std::errc error = FlushAll(Until::kCommitted);
   if (error == kOk) error = StartCut(attributes, credential);
   if (error == kOk) error = FinishCut();
+  if (error == kOk) error = cut_.outcome;
   EraseIfClean();
   return error;
 }
@@ -376,6 +383,7 @@ std::errc WriteBack::StartCut(const protocol::SetAttributes& attributes,
   cut_.credential = std::move(*kept);
   cut_.size_bytes = *attributes.size_bytes;
   superblock_.dirty_files.NoteWrite(*inode_);
+  nfs::SetInvalid(*inode_, icache::kInvalidDirty | icache::kRetained, true);
   cut_.stamp = nfs::Stamp(superblock_);
   cut_.under_way = superblock_.protocol->StartSetAttributes(inode_->handle(), attributes,
                                                             cut_.credential->key());
@@ -384,20 +392,23 @@ std::errc WriteBack::StartCut(const protocol::SetAttributes& attributes,
   return std::errc::not_enough_memory;
 }
 
-// Waits for a SETATTR of the size, if one is in flight.
+// Waits for a SETATTR of the size, if one is in flight. Its error is in cut_.outcome then.
 std::errc WriteBack::FinishCut() {
   if (cut_.under_way == nullptr) return {};
   const std::optional<protocol::SetAttributesReply> reply = cut_.under_way->Finish();
   if (!reply) return CallDeadline::Error();  // it stays in flight
   cut_.under_way = nullptr;
   cut_.credential = {};
+  cut_.outcome = reply->error;
   superblock_.dirty_files.NoteWrite(*inode_);
+  // The size in the reply is the file's: nothing was written since it was sent.
+  nfs::SetInvalid(*inode_, icache::kInvalidDirty | icache::kRetained, false);
   if (reply->error == protocol::kStale) nfs::MarkStale(superblock_, *inode_);
   nfs::UpdateAfterOwnChange(superblock_, *inode_, reply->file, cut_.stamp, reply->error);
   if (reply->error == std::errc::not_enough_memory) {  // the server may have made it
     nfs::InvalidateAttributes(superblock_, *inode_);
   }
-  if (reply->error != kOk) return reply->error;
+  if (reply->error != kOk) return {};
   {
     const std::lock_guard lock(mutex_);
     extents_.Truncate(cut_.size_bytes);
@@ -412,10 +423,10 @@ void WriteBack::EraseIfClean() {
   if (!is_clean) return;
   dirty_since_ns_.store(0);
   context_ = nullptr;
+  if (!superblock_.dirty_files.Erase(*inode_, *this)) return;
   if (nfs::HasInvalid(*inode_, icache::kInvalidDirty | icache::kRetained)) {
     nfs::SetInvalid(*inode_, icache::kInvalidDirty | icache::kRetained, false);
   }
-  superblock_.dirty_files.Erase(*inode_);
 }
 
 void WriteBack::BeginRead(ExtentMap::Read& read) {

@@ -35,6 +35,7 @@
 #include <expected>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <system_error>
 
@@ -98,8 +99,8 @@ class WriteBack {
   size_t WriteChunk(std::span<const std::byte> data, uint64_t offset_bytes, const Context& context,
                     std::errc& error);
   std::errc AwaitObstacles(uint64_t begin, uint64_t end, const Context& context);
-  bool EndsInDirty(uint64_t end, const Context& context);
-  void FillGap(uint64_t offset_bytes, const Context& context, std::errc& error);
+  std::optional<uint64_t> FindGap(uint64_t offset_bytes, const Context& context);
+  void FillGap(uint64_t begin, uint64_t end, const Context& context);
   void NoteDirty();
   std::errc SendFull();
   std::errc Start(Extent& extent);
@@ -145,6 +146,7 @@ class WriteBack {
     nfs::SendStamp stamp{};
     sunrpc_auth::CredentialRef credential = {};
     protocol::SetAttributesUnderWay under_way = nullptr;
+    std::errc outcome{};
   } cut_;
 };
 

@@ -289,7 +289,7 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   bool as_known = trusted && wcc.before && wcc.before->Matches(known);
   bool ours = as_known && wcc.atomic;
   // A racing GETATTR may have returned our own change before this reply arrived.
-  bool already = trusted && wcc.after && !ContentChanged(known, *wcc.after);
+  bool already = trusted && wcc.after && !ContentDiffers(inode, known, *wcc.after);
   // The invalidation came after this change was sent: the reply may be older than its reason.
   const bool overtaken =
       !trusted && static_cast<int64_t>(stamp.generation - inode.attribute_generation) < 0;

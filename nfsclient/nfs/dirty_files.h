@@ -45,10 +45,14 @@ class DirtyFiles {
     files_[&inode] = file;
     return file;
   }
-  // The inode has no data left. Preconditions: the inode's lock; the caller holds the File.
-  void Erase(const icache::Inode& inode) {
+  // `file` has no data left. False if it is not the inode's any more: one that a thread found before
+  // it was erased, and flushes. Preconditions: the inode's lock; the caller holds a File.
+  bool Erase(const icache::Inode& inode, const data::WriteBack& file) {
     const std::lock_guard lock(mutex_);
-    files_.erase(&inode);
+    const auto found = files_.find(&inode);
+    if (found == files_.end() || found->second.get() != &file) return false;
+    files_.erase(found);
+    return true;
   }
   // Throws std::bad_alloc.
   std::vector<File> All() const {

@@ -32,7 +32,7 @@ class WriteErrors {
     const bool is_new = found != errors_.end() && !found->second.was_reported;
     return is_new ? found->second.number - 1 : last_.load();
   }
-  // mapping_set_error(): the later error replaces the earlier. Without memory it is lost.
+  // mapping_set_error(): the later error replaces the earlier. Without memory all files are told.
   void Set(icache::Inode& inode, std::errc error) try {
     DropHeard();
     const std::lock_guard lock(mutex_);
@@ -41,13 +41,21 @@ class WriteErrors {
     entry.error = error;
     entry.number = last_.fetch_add(1) + 1;
     entry.was_reported = false;
-    count_.store(errors_.size());
+    CountErrors();
   } catch (const std::bad_alloc&) {
+    const std::lock_guard lock(mutex_);
+    of_all_ = error;
+    number_of_all_ = last_.fetch_add(1) + 1;
+    CountErrors();
   }
   // errseq_check_and_advance().
   [[nodiscard]] std::errc CheckAndAdvance(const icache::Inode& inode, Seen& seen) {
     if (count_.load() == 0) return {};
     const std::lock_guard lock(mutex_);
+    if (number_of_all_ > seen) {
+      seen = number_of_all_;
+      return of_all_;
+    }
     const auto found = errors_.find(&inode);
     if (found == errors_.end() || found->second.number <= seen) return {};
     seen = found->second.number;
@@ -59,14 +67,14 @@ class WriteErrors {
     Errors heard;  // a reference goes without the mutex
     const std::lock_guard lock(mutex_);
     TakeHeard(heard);
-    count_.store(errors_.size());
+    CountErrors();
   }
   // Before the inode cache is destroyed.
   void Clear() {
     Errors all;
     const std::lock_guard lock(mutex_);
     errors_.swap(all);
-    count_.store(0);
+    CountErrors();
   }
 
  private:
@@ -88,10 +96,15 @@ class WriteErrors {
     }
   }
 
-  std::atomic<size_t> count_{0};   // of errors_
+  // Preconditions: mutex_.
+  void CountErrors() { count_.store(errors_.size() + (number_of_all_ != 0 ? 1 : 0)); }
+
+  std::atomic<size_t> count_{0};   // of what is below
   std::atomic<uint64_t> last_{0};  // number of an error
   mutable std::mutex mutex_;       // a leaf
   Errors errors_;
+  std::errc of_all_{};  // could not be kept with its inode
+  uint64_t number_of_all_ = 0;
 };
 
 }  // namespace nfswalk::nfs

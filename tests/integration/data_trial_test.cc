@@ -155,7 +155,8 @@ TEST_P(DataTrial, AChangeByAnotherClientIsNoticedBesideAnOwnWrite) {
     file = Open(*client_, kMayRead | kMayWrite);
   };
   write_and_reopen();
-  EXPECT_TRUE(file->is_unchanged());
+  // In version 3 servers show nothing of before a WRITE: it is not known (ATTR-20).
+  EXPECT_EQ(file->is_unchanged(), version() == 4);
   {
     const auto other = Mount(options());
     const auto writer = Open(*other, kMayWrite);
