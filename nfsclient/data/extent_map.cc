@@ -35,11 +35,16 @@ auto ExtentMap::FindObstacle(uint64_t begin, uint64_t end, const Context& contex
   return nullptr;
 }
 
+void ExtentMap::SetFileEnd(uint64_t file_end_bytes) {
+  assert(live_ == 0);
+  own_end_ = 0;
+  end_ = sparse_from_ = file_end_bytes;
+}
+
 size_t ExtentMap::Write(uint64_t offset_bytes, std::span<const std::byte> data,
                         const Context& context) {
   assert(!data.empty());
   data = data.first(std::min(data.size(), piece_bytes_));
-  if (live_ == 0) own_end_ = 0;
   const auto after = extents_.upper_bound(offset_bytes);
   if (after != extents_.begin()) {
     Extent& before = std::prev(after)->second;
@@ -64,8 +69,13 @@ size_t ExtentMap::Write(uint64_t offset_bytes, std::span<const std::byte> data,
   ++live_;
   dirty_.insert(extent);
   Resize(extent, data.size());
-  own_end_ = std::max(own_end_, extent.end());
+  NoteEnd(extent);
   return data.size();
+}
+
+void ExtentMap::NoteEnd(const Extent& extent) {
+  own_end_ = std::max(own_end_, extent.end());
+  end_ = std::max(end_, own_end_);
 }
 
 // Appends to a dirty extent.
@@ -76,7 +86,7 @@ size_t ExtentMap::Extend(Extent& extent, std::span<const std::byte> data) {
   extent.buffer = std::move(buffer);
   std::memcpy(extent.bytes().data() + extent.size, data.data(), data.size());
   Resize(extent, extent.size + data.size());
-  own_end_ = std::max(own_end_, extent.end());
+  NoteEnd(extent);
   return data.size();
 }
 
@@ -121,18 +131,31 @@ auto ExtentMap::NextDirty(uint64_t begin) -> Extent* {
   return at == dirty_.end() ? nullptr : &*at;
 }
 
-auto ExtentMap::FindDirtyEnd(uint64_t end, const Context& context) -> Extent* {
-  const auto after = extents_.lower_bound(end);
-  if (after == extents_.begin()) return nullptr;
-  Extent& extent = std::prev(after)->second;
-  const bool is_found =
-      extent.end() == end && extent.state == State::kDirty && extent.context == context;
-  return is_found ? &extent : nullptr;
+auto ExtentMap::FindGaps(uint64_t begin, uint64_t end, uint64_t file_end_bytes,
+                         const Context& context) const -> std::array<std::optional<Range>, 2> {
+  const auto is_ours = [&](const Extent& extent) {
+    return extent.state == State::kDirty && extent.context == context;
+  };
+  std::array<std::optional<Range>, 2> gaps;
+  const auto at = extents_.lower_bound(begin);
+  if (at != extents_.begin()) {
+    const Extent& before = std::prev(at)->second;
+    if (is_ours(before) && before.end() < begin && IsSparse(before.end(), file_end_bytes)) {
+      gaps[0] = {before.end(), begin};
+    }
+  }
+  const auto next = FirstOverlap(end);
+  if (next != extents_.end() && is_ours(next->second) && next->second.begin > end &&
+      IsSparse(end, file_end_bytes)) {
+    gaps[1] = {end, next->second.begin};
+  }
+  return gaps;
 }
 
 void ExtentMap::StartWrite(Extent& extent) {
   assert(extent.state == State::kDirty);
   SetState(extent, State::kWriting);
+  sparse_from_ = std::max(sparse_from_, extent.end());
 }
 
 void ExtentMap::Written(Extent& extent, size_t count_bytes, bool is_stable, uint64_t verifier) {
@@ -188,8 +211,8 @@ void ExtentMap::CommitRefused(uint64_t last_written) {
 }
 
 void ExtentMap::Truncate(uint64_t size_bytes) {
+  assert(live_ == 0);
   Remove(size_bytes, UINT64_MAX);
-  own_end_ = std::min(own_end_, size_bytes);
   for (Read& read : reads_) read.own_end_ = std::min(read.own_end_, size_bytes);
 }
 
@@ -204,10 +227,11 @@ bool ExtentMap::HasAll(const Read& read, uint64_t file_end_bytes) const {
   uint64_t at = read.offset_bytes_;
   for (auto next = FirstOverlap(at); at < end && next != extents_.end(); ++next) {
     const Extent& extent = next->second;
-    if (extent.begin > at || !IsShown(extent, read)) return false;
+    if (!IsShown(extent, read)) return false;
+    if (extent.begin > at && !IsSparse(at, file_end_bytes)) return false;
     at = extent.end();
   }
-  return at >= end;
+  return at >= end || IsSparse(at, file_end_bytes);
 }
 
 size_t ExtentMap::EndRead(Read& read, std::span<std::byte> into, size_t count_bytes) {

@@ -179,8 +179,6 @@ void ReadAhead::Extend(const Source& source) try {
   Superblock& superblock = source.superblock;
   protocol::Attributes known;
   if (superblock.acregmin_ns == 0 || !CopyAttributesRcu(source.inode, known)) return;
-  // What is not on the server is not in its answer.
-  if (HasInvalid(source.inode, icache::kRetained)) return;
   ahead_bytes_ = std::max(ahead_bytes_, last_end_bytes_);
   const uint64_t end = std::min(known.size_bytes, last_end_bytes_ + window_bytes_);
   const size_t piece_bytes = superblock.limits.read_bytes_max;

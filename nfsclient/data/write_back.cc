@@ -45,7 +45,10 @@ size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
                         const Context& context, std::errc& error) {
   size_t taken = 0;
   error = FinishCut();
-  const std::optional<uint64_t> gap = FindGap(offset_bytes, context);
+  if (extents_.live_extents() == 0) {
+    const std::lock_guard lock(mutex_);
+    extents_.SetFileEnd(KnownEnd());
+  }
   while (taken < data.size() && error == kOk) {
     error = KeepUnstableLimit();
     if (error == kOk && superblock_.dirty_files.IsFull()) error = FlushAll(Until::kCommitted);
@@ -57,7 +60,7 @@ size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
     EraseIfClean();
     return 0;
   }
-  if (gap) FillGap(*gap, offset_bytes, context);
+  FillGaps(offset_bytes, offset_bytes + taken, context);
   error = kOk;  // data not sent for lack of memory or time stays dirty
   return taken;
 }
@@ -96,29 +99,33 @@ std::errc WriteBack::AwaitObstacles(uint64_t begin, uint64_t end, const Context&
   return {};
 }
 
-// Returns where a hole begins that a write at `offset_bytes` leaves, if it is less than a page and
-// lies between dirty data that ends the file and the write: written as zeros, all goes out in one
-// WRITE (nfs_can_extend_write()). The hole reads as zeros anyway, unless others write there, too:
-// not where a lock says so.
-std::optional<uint64_t> WriteBack::FindGap(uint64_t offset_bytes, const Context& context) {
+// The end of the file; UINT64_MAX where the caches do not know it.
+uint64_t WriteBack::KnownEnd() {
   protocol::Attributes known;
-  nfs::CopyAttributes(*inode_, known);
-  const uint64_t end = known.size_bytes;
-  if (offset_bytes <= end || offset_bytes - end >= kPageBytes) return std::nullopt;
-  if (superblock_.locks.HasAny(*inode_) ||
-      !nfs::AttributesFresh(*inode_, rcu::CoarseNowNs(), icache::kInvalidChange)) {
-    return std::nullopt;
-  }
-  const std::lock_guard lock(mutex_);
-  return extents_.FindDirtyEnd(end, context) != nullptr ? std::optional(end) : std::nullopt;
+  const bool is_known =
+      nfs::AttributesFresh(*inode_, rcu::CoarseNowNs(), icache::kInvalidChange) &&
+      nfs::CopyAttributesRcu(*inode_, known);
+  return is_known ? known.size_bytes : UINT64_MAX;
 }
 
-// Best effort. Preconditions: what is written begins at `end`.
-void WriteBack::FillGap(uint64_t begin, uint64_t end, const Context& context) {
+// Writes zeros into holes of less than a page beside what was written, so that it goes out together
+// with its neighbours (nfs_can_extend_write()). They read as zeros anyway, unless others write
+// there, too: not where a lock says so. Best effort.
+void WriteBack::FillGaps(uint64_t begin, uint64_t end, const Context& context) {
   static constexpr std::array<std::byte, kPageBytes> kZeros{};
-  std::errc error{};
-  while (begin < end && error == kOk) {
-    begin += WriteChunk(std::span(kZeros).first(end - begin), begin, context, error);
+  if (superblock_.locks.HasAny(*inode_)) return;
+  std::array<std::optional<ExtentMap::Range>, 2> gaps;
+  {
+    const uint64_t file_end = KnownEnd();
+    const std::lock_guard lock(mutex_);
+    gaps = extents_.FindGaps(begin, end, file_end, context);
+  }
+  for (const auto& gap : gaps) {
+    if (!gap || gap->end - gap->begin >= kPageBytes) continue;
+    std::errc error{};
+    for (uint64_t at = gap->begin; at < gap->end && error == kOk;) {
+      at += WriteChunk(std::span(kZeros).first(gap->end - at), at, context, error);
+    }
   }
 }
 
@@ -436,12 +443,9 @@ void WriteBack::BeginRead(ExtentMap::Read& read) {
 
 bool WriteBack::HasAll(const ExtentMap::Read& read) {
   if (superblock_.locks.HasAny(*inode_)) return false;  // the server may say that one is lost
-  protocol::Attributes known;
-  const bool is_known =
-      nfs::AttributesFresh(*inode_, rcu::CoarseNowNs(), icache::kInvalidChange) &&
-      nfs::CopyAttributesRcu(*inode_, known);
+  const uint64_t file_end = KnownEnd();
   const std::lock_guard lock(mutex_);
-  return extents_.HasAll(read, is_known ? known.size_bytes : UINT64_MAX);
+  return extents_.HasAll(read, file_end);
 }
 
 size_t WriteBack::EndRead(ExtentMap::Read& read, std::span<std::byte> into, size_t count_bytes) {

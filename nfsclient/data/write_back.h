@@ -35,7 +35,6 @@
 #include <expected>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <system_error>
 
@@ -94,13 +93,13 @@ class WriteBack {
 
   WriteBack(nfs::Superblock& superblock, icache::Inode& inode);
 
-  // [locked], all of them.
+  uint64_t KnownEnd();
+  // [locked], all of them below.
   std::errc FlushAll(Until until);
   size_t WriteChunk(std::span<const std::byte> data, uint64_t offset_bytes, const Context& context,
                     std::errc& error);
   std::errc AwaitObstacles(uint64_t begin, uint64_t end, const Context& context);
-  std::optional<uint64_t> FindGap(uint64_t offset_bytes, const Context& context);
-  void FillGap(uint64_t begin, uint64_t end, const Context& context);
+  void FillGaps(uint64_t begin, uint64_t end, const Context& context);
   void NoteDirty();
   std::errc SendFull();
   std::errc Start(Extent& extent);

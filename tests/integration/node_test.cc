@@ -336,7 +336,10 @@ class HungServer : public NodeCalls {
       [&] { return node_->ReadDir("", root_, [](const auto&) { return true; }); },
       [&] { return directory_->Read(0, [](const auto&) { return true; }); },
       [&] { return ErrorOf(file_->PRead(bytes_, 0)); },
-      [&] { return file_->PWrite(bytes_, 0) ? file_->Sync() : std::errc::io_error; },
+      [&] {
+        const auto written = file_->PWrite(bytes_, 0);  // not over bytes that are in flight
+        return written ? file_->Sync() : written.error();
+      },
   };
   std::array<std::byte, 8> bytes_{};
   std::unique_ptr<Node> node_;

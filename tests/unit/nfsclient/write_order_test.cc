@@ -85,6 +85,27 @@ TEST_P(WriteOrder, ATruncationStaysAfterAnInterruptedWrite) {
   EXPECT_EQ(Difference(Stable(), "anew"), "");
 }
 
+// WIRE-31. The server executes the truncation late.
+TEST_P(WriteOrder, AWriteFollowsATruncationThatWasGivenUp) {
+  Mount(Pattern(2 * kPiece));
+  server_.Inject(op_.setattr, {.kind = FakeFault::Kind::kHold});
+  const auto with_little_time = [](const auto& call) {
+    const Deadline deadline(std::chrono::steady_clock::now() + kPatience);
+    return call();
+  };
+  EXPECT_EQ(with_little_time([&] { return file_->SetAttributesOf({.size_bytes = 0}); }).error(),
+            std::errc::timed_out);
+  EXPECT_EQ(with_little_time([&] { return file_->PWrite(BytesOf("anew"), 0); }).error(),
+            std::errc::timed_out);
+  EXPECT_EQ(with_little_time([&] { return file_->Sync(); }), std::errc::timed_out);
+  server_.ExecuteHeld();
+  ASSERT_EQ(file_->PWrite(BytesOf("anew"), 0), 4u);
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(StatSize(), 4u);
+  EXPECT_EQ(Difference(ReadPart(*file_, 0, 2 * kPiece), "anew"), "");
+  EXPECT_EQ(Difference(Stable(), "anew"), "");
+}
+
 // WIRE-31. ftruncate(2) by one thread, and a write by another one before its reply: the client shows what
 // the server has.
 TEST_P(WriteOrder, AWriteBesideATruncationIsBeforeOrAfterIt) {

@@ -206,6 +206,41 @@ TEST_F(ExtentMapTest, NothingIsReadFromTheServerOnlyWhereAllIsHereOrBehindTheEnd
   EXPECT_FALSE(HasAll(2, 5, 100));
 }
 
+// WIRE-29.
+TEST_F(ExtentMapTest, WhereTheFileHadNothingAndNothingWasSentHolesAreZeros) {
+  map_.SetFileEnd(2);
+  Write(6, "aa");
+  Write(12, "bb");
+  EXPECT_TRUE(HasAll(2, 12, 14));
+  EXPECT_TRUE(HasAll(3, 100, 14));
+  EXPECT_FALSE(HasAll(1, 12, 14));  // a byte that the server has
+  EXPECT_FALSE(HasAll(2, 12, 15));  // another client has made the file longer
+  EXPECT_FALSE(HasAll(2, 12, UINT64_MAX));
+  Extent& first = *map_.NextDirty();
+  map_.StartWrite(first);
+  EXPECT_FALSE(HasAll(2, 12, 14));
+  EXPECT_TRUE(HasAll(8, 6, 14));
+}
+
+TEST_F(ExtentMapTest, GapsAreBesideDirtyDataWhereTheFileHasNothing) {
+  map_.SetFileEnd(2);
+  Write(0, "aaaa");
+  Write(20, "cc");
+  Write(10, "bb");
+  const auto gaps = map_.FindGaps(10, 12, 22, me_);
+  ASSERT_TRUE(gaps[0] && gaps[1]);
+  EXPECT_EQ(gaps[0]->begin, 4u);
+  EXPECT_EQ(gaps[0]->end, 10u);
+  EXPECT_EQ(gaps[1]->begin, 12u);
+  EXPECT_EQ(gaps[1]->end, 20u);
+  EXPECT_FALSE(map_.FindGaps(10, 12, 22, Opener())[0]);
+  EXPECT_FALSE(map_.FindGaps(10, 12, 23, me_)[0]);
+  for (const auto& gap : map_.FindGaps(1, 2, 22, me_)) EXPECT_FALSE(gap);  // amid own data
+  map_.StartWrite(*map_.NextDirty(10));
+  EXPECT_FALSE(map_.FindGaps(16, 17, 22, me_)[0]);
+  EXPECT_TRUE(map_.FindGaps(16, 17, 22, me_)[1]);
+}
+
 TEST_F(ExtentMapTest, WhatTheServerRefusedIsGoneAndSoIsItsEnd) {
   Write(0, "aaaaaaaa");
   Write(8, "bb");
