@@ -40,7 +40,8 @@ File::~File() = default;
 
 void File::operator delete(File* file, std::destroying_delete_t) {
   if (rcu::InForkedChild()) return;  // where nothing in it may be destroyed
-  (void)file->Close();
+  if ((file->state_->mode & kMayWrite) != 0) (void)file->state_->FlushAtEnd();
+  file->ReleaseLocks();
   const std::shared_ptr<State> state = std::move(file->state_);
   file->~File();
 }

@@ -153,17 +153,21 @@ auto FileData::Append(std::span<const std::byte> data) -> Result<size_t> try {
 }
 
 std::errc FileData::Sync() {
-  if (const auto data = superblock.dirty_files.Find(*inode)) {
-    const std::errc error = data->LockAndFlush(Until::kCommitted);
-    if (error != kOk) return error;
-  }
-  return superblock.write_errors.CheckAndAdvance(*inode, seen_);
+  const auto data = superblock.dirty_files.Find(*inode);
+  const std::errc error = data != nullptr ? data->LockAndFlush(Until::kCommitted) : kOk;
+  return error != kOk ? error : superblock.write_errors.CheckAndAdvance(*inode, seen_);
 }
 
 std::errc FileData::SyncAtClose() {
-  const std::errc error = Sync();
-  if (error == kOk || superblock.shut_down.load()) return error;
-  if (auto data = superblock.dirty_files.Find(*inode)) {
+  const std::errc error = FlushAtEnd();
+  return error != kOk ? error : superblock.write_errors.CheckAndAdvance(*inode, seen_);
+}
+
+std::errc FileData::FlushAtEnd() {
+  auto data = superblock.dirty_files.Find(*inode);
+  if (data == nullptr) return {};
+  const std::errc error = data->LockAndFlush(Until::kCommitted);
+  if (error != kOk && !superblock.shut_down.load()) {
     FlushInBackground(superblock, std::move(data));
   }
   return error;

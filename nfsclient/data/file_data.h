@@ -52,6 +52,8 @@ class FileData : public nfs::OpenContext, public std::enable_shared_from_this<Fi
   [[nodiscard]] std::errc Sync();
   // The same at the end of the open file. What could not be written yet is written in background.
   [[nodiscard]] std::errc SyncAtClose();
+  // The same where nobody hears of an error: the next opener is told.
+  std::errc FlushAtEnd();
 
   nfs::Superblock& superblock;
   FileLockOwners lock_owners = {};

@@ -194,7 +194,9 @@ std::errc WriteBack::FinishOldest() {
   Extent& extent = *calls_.front().extent;
   calls_.pop_front();
   superblock_.dirty_files.NoteWrite(*inode_);
-  changes_.Answered(reply->file, /*changes=*/true);
+  // A refused WRITE has not made the state that its reply shows; an ended call may have.
+  const bool changes = reply->error == kOk || reply->error == std::errc::not_enough_memory;
+  changes_.Answered(reply->file, changes);
   NFSWALK_SYNC_POINT("write_back:reply-came");
   const std::errc error = TakeIn(extent, *reply);
   EndBatchIfKnown();

@@ -8,7 +8,9 @@
 #include <optional>
 #include <system_error>
 
+#include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/superblock.h"
+#include "rcu/sync_point.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/memory_mount.h"
 
@@ -58,6 +60,23 @@ TEST_F(DirtyDataRace, DataIsKeptForAReadThatBeganBeforeItWasStable) {
   EXPECT_EQ(seen[99], std::byte{1});
   EXPECT_GT(kept, 0u);
   EXPECT_EQ(BytesKept(), 0u);
+}
+#endif
+
+#ifndef NDEBUG
+// ATTR-19. Changes of its names beside each GETATTR make the reply old.
+TEST_F(DirtyDataRace, AnAppendGoesToTheEndHoweverOftenItsAttributesAreOvertaken) {
+  const uint64_t id = file_->attributes().fileid;
+  server_->Edit(id, [](Attributes& attributes) { attributes.size_bytes = 500; });
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+  int changes = 40;
+  rcu::SyncPointScript::OnReach("revalidate:after-getattr", [&] {
+    if (changes-- > 0) nfs::InvalidateAll(superblock);
+  });
+  EXPECT_EQ(file_->Append(ones_), ones_.size());
+  rcu::SyncPointScript::ClearAll();
+  EXPECT_LE(changes, 0);
+  EXPECT_EQ(file_->attributes().size_bytes, 600u);
 }
 #endif
 

@@ -8,7 +8,9 @@
 #include <thread>
 
 #include "nfsclient/client.h"
+#include "nfsclient/nfs/superblock.h"
 #include "rcu/sync_point.h"
+#include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/fake_mount.h"
 #include "tests/fixtures/file_data.h"
 
@@ -211,6 +213,45 @@ TEST_P(WriteOrder, WhatWasReadAheadBesideAWriteIsNotShownAfterItsSync) {
           << "piece " << piece;
     }
   }
+}
+
+// The last close could not wait for the server.
+TEST_P(WriteOrder, WhatACloseThatWasInterruptedLeftIsWritten) {
+  Mount();
+  server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold});
+  const std::string text = Pattern(kPiece + 10);
+  ASSERT_EQ(file_->PWrite(BytesOf(text), 0), text.size());
+  server_.AwaitCalls(op_.write, 1);
+  {
+    const Deadline passed(std::chrono::steady_clock::now());
+    EXPECT_EQ(file_->Close(), std::errc::timed_out);
+  }
+  server_.ExecuteHeld();
+  file_ = nullptr;
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+  superblock.background.WaitUntilIdle();
+  EXPECT_EQ(Difference(Stable(), text), "");
+  EXPECT_TRUE(superblock.dirty_files.All().empty());
+}
+
+TEST_P(WriteOrder, AnErrorThatNoCloseCouldTellIsToldToTheNextOpener) {
+  Mount();
+  server_.Inject(op_.write, {.status = op_.no_space}, kForEver);
+  ASSERT_EQ(file_->PWrite(BytesOf("text"), 0), 4u);
+  {
+    const Deadline passed(std::chrono::steady_clock::now());
+    EXPECT_EQ(file_->Close(), std::errc::timed_out);
+  }
+  file_ = nullptr;
+  ClientInternals::SuperblockOf(*client_).background.WaitUntilIdle();
+  server_.ClearFaults();
+  file_ = Open();
+  const auto second = Open();
+  EXPECT_EQ(file_->Sync(), std::errc::no_space_on_device);
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(second->Sync(), std::errc::no_space_on_device);
+  EXPECT_EQ(Open()->Sync(), kOk);
+  EXPECT_EQ(StatSize(), 0u);
 }
 
 // errseq_sample() at open: it has seen no error yet.
