@@ -45,7 +45,7 @@ class WriteExpectations {
   void EndRead(std::span<const std::byte> shown);
   // An fsync returns without an error.
   void Synced(const Bytes& current, const Bytes& stable);
-  // A stat returns.
+  // A stat returns, or the caches have a valid size.
   void CheckSize(size_t size);
 
   // --- the server ---

@@ -152,6 +152,9 @@ void WriteModel::RunClientStep(const Step& step) {
   }
   server_.AnswerWaits(false);
   NoteRefusal();
+  if (const auto cached = a_.file->cached_attributes()) {
+    expectations_.CheckSize(cached->size_bytes);
+  }
 }
 
 void WriteModel::NoteRefusal() {

@@ -9,7 +9,8 @@
 //      whatever calls in flight it executes later.
 //   P3 A WRITE carries only bytes that were written, and zeros where the file has a hole.
 //   P4 Two WRITEs in flight do not overlap, and no WRITE is sent beside a SETATTR of the size.
-//   P5 After an fsync, with nothing in flight, stat shows the server's size.
+//   P5 After an fsync, with nothing in flight, stat shows the server's size. No valid size is less
+//      than what own writes have made.
 //   P6 A WRITE that is refused is told to each open file once.
 //   P7 An open notices that another client has changed the file since the last one.
 
@@ -42,11 +43,13 @@ constexpr size_t kScriptsPerMount = 512;
 // The script that runs, for the report of an assertion of the client that does not hold.
 std::string current_script;
 
-void ReportScript(int /*signal*/) {
+void ReportScript(int signal) {
   constexpr std::string_view kSays = "The script: ";
   (void)!write(STDERR_FILENO, kSays.data(), kSays.size());
   (void)!write(STDERR_FILENO, current_script.data(), current_script.size());
   (void)!write(STDERR_FILENO, "\n", 1);
+  (void)std::signal(signal, SIG_DFL);
+  (void)std::raise(signal);
 }
 
 // Runs scripts depth-first, each from the start, until one shows a violation.
@@ -129,9 +132,14 @@ const std::vector<Theme>& Themes() {
         kAppend},
        {How::kPlain, How::kFileSync, How::kNoAttributes},
        true, 4, 6},
+      {"Gaps", 1,
+       {WriteA(0, 1), WriteA(1, 2), WriteA(2, 1), WriteB(1, 2), kSyncThrough, kOpen, kRead,
+        kAppend},
+       {How::kPlain, How::kFileSync, How::kShort},
+       false, 4, 6},
       {"OtherClients", 1,
        {WriteA(0, 2), WriteA(2, 1), kSync, kSyncThrough, kOpen, kRead, kOverwrite, kAppend},
-       {How::kPlain, How::kNoAttributes},
+       {How::kPlain, How::kNoAttributes, How::kNoSpace},
        true, 4, 6},
   };
   return themes;
@@ -141,6 +149,7 @@ class WriteModelTest : public testing::TestWithParam<size_t> {};
 
 void ExploreTheme(const Theme& theme, bool sends_before) {
   (void)std::signal(SIGABRT, ReportScript);
+  (void)std::signal(SIGSEGV, ReportScript);
   Explorer explorer(theme, sends_before);
   explorer.Explore();
   testing::Test::RecordProperty("scripts", std::to_string(explorer.scripts()));
