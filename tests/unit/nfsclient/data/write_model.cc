@@ -13,7 +13,7 @@ using How = ScriptedServer::How;
 using Kind = Step::Kind;
 
 constexpr size_t kInFlightMax = 3;
-constexpr size_t kServerBytesMax = 4;
+constexpr size_t kServerBytesMax = 5;
 constexpr int kTries = 8;
 const Credential kA{1, 1}, kB{2, 2};
 
