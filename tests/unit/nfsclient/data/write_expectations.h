@@ -1,7 +1,7 @@
 // write_expectations: the bytes that a read of a small file may show, and that its server may hold,
 // after the calls of one client and the changes of another.
 //
-// Each byte has a set of values: a write that returned leaves its own value alone in it; a change by
+// Each byte has a set of values: a write that returned leaves its own alone in it; a change by
 // another client, a write that was refused and a truncation whose outcome is not known add to it.
 //
 // Thread safety: none.
