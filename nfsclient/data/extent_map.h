@@ -11,8 +11,9 @@
 //   E3 A WRITE carries bytes of one extent, i.e. bytes that were passed to Write().
 //   E4 Data leaves the map where the server has it on stable storage, refuses it, or cuts it off.
 //      Until the end of each read in progress that overlaps it, it is kept for that read (kKept).
-//   E5 From the end that the file had before, or of what was sent since, all bytes of the file are in
-//      dirty extents or are zeros. So a hole there is filled, and read, without the server.
+//   E5 From the end that the file had before, or of what was sent since, or of what others are known
+//      to have written, all bytes of the file are in dirty extents or are zeros. So a hole there is
+//      filled, and read, without the server.
 //   E6 Data is kept for reads only where they overlap it: reads do not add to the memory limit
 //      more than their own size, rounded to extents.
 //
@@ -28,6 +29,7 @@
 #ifndef NFSWALK_NFSCLIENT_DATA_EXTENT_MAP_H_
 #define NFSWALK_NFSCLIENT_DATA_EXTENT_MAP_H_
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/intrusive/list.hpp>
@@ -133,6 +135,13 @@ class ExtentMap {
   Extent* FindObstacle(uint64_t begin, uint64_t end, const Context& context);
   // The file ends there, before the first write to a map without live data; UINT64_MAX: not known.
   void SetFileEnd(uint64_t file_end_bytes);
+  // The end of the file, by that and by what was written since.
+  uint64_t file_end() const { return end_; }
+  // Another client has written up to there.
+  void NoteFileEnd(uint64_t file_end_bytes) {
+    end_ = std::max(end_, file_end_bytes);
+    sparse_from_ = std::max(sparse_from_, file_end_bytes);
+  }
   // Copies as much of `data` as one WRITE takes. Returns the bytes taken, at least one.
   // Preconditions: no obstacle in the range of `data`. Throws std::bad_alloc.
   size_t Write(uint64_t offset_bytes, std::span<const std::byte> data, const Context& context);

@@ -73,12 +73,18 @@ size_t WriteBack::WriteChunk(std::span<const std::byte> data, uint64_t offset_by
   if (error != kOk) return 0;
   NFSWALK_SYNC_POINT("write_back:before-write");
   NoteDirty();  // before a reply could take the size back
+  uint64_t end = 0;
   size_t taken = 0;
   {
     const std::lock_guard lock(mutex_);
+    end = extents_.file_end();
     taken = extents_.Write(offset_bytes, data, context);
   }
-  nfs::GrowSize(*inode_, offset_bytes + taken);
+  const uint64_t known_end = nfs::GrowSize(*inode_, offset_bytes + taken);
+  if (known_end > end) {  // another client has made it longer
+    const std::lock_guard lock(mutex_);
+    extents_.NoteFileEnd(known_end);
+  }
   return taken;
 } catch (const std::bad_alloc&) {
   error = std::errc::not_enough_memory;

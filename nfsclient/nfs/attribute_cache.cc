@@ -351,11 +351,12 @@ void UpdateAfterOwnWrites(Superblock& superblock, Inode& inode, ChangedBy change
                       std::memory_order_release);  // pairs with AttributesFresh(), HasInvalid()
 }
 
-void GrowSize(Inode& inode, uint64_t end_bytes) {
+uint64_t GrowSize(Inode& inode, uint64_t end_bytes) {
   const std::lock_guard guard(inode.lock);
   Attributes known;
   inode.LoadAttributes(known);
   if (known.size_bytes < end_bytes) StoreSize(inode, known, end_bytes);
+  return known.size_bytes;
 }
 
 void CutSize(Inode& inode, uint64_t size_bytes) {

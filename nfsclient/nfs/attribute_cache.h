@@ -118,8 +118,9 @@ void UpdateAfterOwnWrites(Superblock& superblock, icache::Inode& inode, ChangedB
 // was written here (ATTR-19). These two, InitializeAttributes() and replies taken in are all that
 // change it.
 //
-// By a write, before it returns: at least `end_bytes`. Preconditions: the inode's i_rwsem.
-void GrowSize(icache::Inode& inode, uint64_t end_bytes);
+// By a write, before it returns: at least `end_bytes`. Returns what it was. Preconditions: the
+// inode's i_rwsem.
+uint64_t GrowSize(icache::Inode& inode, uint64_t end_bytes);
 // By a truncation that the server has made. Preconditions: as above; no data of the file is here.
 void CutSize(icache::Inode& inode, uint64_t size_bytes);
 

@@ -73,8 +73,6 @@ void WriteExpectations::Cutting(size_t size) {
   for (size_t i = size; i < kBytesMax; ++i) {
     Add(i, 1);
     may_be_hole_[i] = true;
-    // Allows for ExtentMap::Truncate(), which drops what is kept for reads in progress.
-    for (Shown& read : reads_) read.values[i] |= written_[i];
   }
   GrowEndMax(size);
   ShrinkEndMin(size);
