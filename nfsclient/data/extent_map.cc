@@ -38,7 +38,7 @@ auto ExtentMap::FindObstacle(uint64_t begin, uint64_t end, const Context& contex
 void ExtentMap::SetFileEnd(uint64_t file_end_bytes) {
   assert(live_ == 0);
   own_end_ = 0;
-  end_ = sparse_from_ = file_end_bytes;
+  sparse_from_ = file_end_bytes;
 }
 
 size_t ExtentMap::Write(uint64_t offset_bytes, std::span<const std::byte> data,
@@ -69,13 +69,8 @@ size_t ExtentMap::Write(uint64_t offset_bytes, std::span<const std::byte> data,
   ++live_;
   dirty_.insert(extent);
   Resize(extent, data.size());
-  NoteEnd(extent);
-  return data.size();
-}
-
-void ExtentMap::NoteEnd(const Extent& extent) {
   own_end_ = std::max(own_end_, extent.end());
-  end_ = std::max(end_, own_end_);
+  return data.size();
 }
 
 // Appends to a dirty extent.
@@ -86,7 +81,7 @@ size_t ExtentMap::Extend(Extent& extent, std::span<const std::byte> data) {
   extent.buffer = std::move(buffer);
   std::memcpy(extent.bytes().data() + extent.size, data.data(), data.size());
   Resize(extent, extent.size + data.size());
-  NoteEnd(extent);
+  own_end_ = std::max(own_end_, extent.end());
   return data.size();
 }
 
@@ -131,8 +126,8 @@ auto ExtentMap::NextDirty(uint64_t begin) -> Extent* {
   return at == dirty_.end() ? nullptr : &*at;
 }
 
-auto ExtentMap::FindGaps(uint64_t begin, uint64_t end, uint64_t file_end_bytes,
-                         const Context& context) const -> std::array<std::optional<Range>, 2> {
+auto ExtentMap::FindGaps(uint64_t begin, uint64_t end, const Context& context) const
+    -> std::array<std::optional<Range>, 2> {
   const auto is_ours = [&](const Extent& extent) {
     return extent.state == State::kDirty && extent.context == context;
   };
@@ -140,13 +135,13 @@ auto ExtentMap::FindGaps(uint64_t begin, uint64_t end, uint64_t file_end_bytes,
   const auto at = extents_.lower_bound(begin);
   if (at != extents_.begin()) {
     const Extent& before = std::prev(at)->second;
-    if (is_ours(before) && before.end() < begin && IsSparse(before.end(), file_end_bytes)) {
+    if (is_ours(before) && before.end() < begin && IsSparse(before.end())) {
       gaps[0] = {before.end(), begin};
     }
   }
   const auto next = FirstOverlap(end);
   if (next != extents_.end() && is_ours(next->second) && next->second.begin > end &&
-      IsSparse(end, file_end_bytes)) {
+      IsSparse(end)) {
     gaps[1] = {end, next->second.begin};
   }
   return gaps;
@@ -217,20 +212,20 @@ void ExtentMap::Truncate(uint64_t size_bytes) {
 
 void ExtentMap::BeginRead(Read& read) {
   read.number_ = ++reads_begun_;
-  read.own_end_ = live_ == 0 ? 0 : own_end_;
+  read.own_end_ = own_end();
   reads_.push_back(read);
 }
 
-bool ExtentMap::HasAll(const Read& read, uint64_t file_end_bytes) const {
+bool ExtentMap::HasAll(const Read& read, uint64_t file_end_bytes, bool only_ours) const {
   const uint64_t end = std::min(read.end(), file_end_bytes);
   uint64_t at = read.offset_bytes_;
   for (auto next = FirstOverlap(at); at < end && next != extents_.end(); ++next) {
     const Extent& extent = next->second;
     if (!IsShown(extent, read)) return false;
-    if (extent.begin > at && !IsSparse(at, file_end_bytes)) return false;
+    if (extent.begin > at && !(only_ours && IsSparse(at))) return false;
     at = extent.end();
   }
-  return at >= end || IsSparse(at, file_end_bytes);
+  return at >= end || (only_ours && IsSparse(at) && end <= own_end_);
 }
 
 size_t ExtentMap::EndRead(Read& read, std::span<std::byte> into, size_t count_bytes) {

@@ -11,9 +11,9 @@
 //   E3 A WRITE carries bytes of one extent, i.e. bytes that were passed to Write().
 //   E4 Data leaves the map where the server has it on stable storage, refuses it, or cuts it off.
 //      Until the end of each read in progress that overlaps it, it is kept for that read (kKept).
-//   E5 From the end that the file had before, or of what was sent since, or of what others are known
-//      to have written, all bytes of the file are in dirty extents or are zeros. So a hole there is
-//      filled, and read, without the server.
+//   E5 From the end that the file had before, or of what was sent since, all bytes of the file are in
+//      dirty extents or are zeros, unless others have written to it: the caller says whether it is
+//      known that they have not. A hole there is filled, and read, without the server.
 //   E6 Data is kept for reads only where they overlap it: reads do not add to the memory limit
 //      more than their own size, rounded to extents.
 //
@@ -29,7 +29,6 @@
 #ifndef NFSWALK_NFSCLIENT_DATA_EXTENT_MAP_H_
 #define NFSWALK_NFSCLIENT_DATA_EXTENT_MAP_H_
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/intrusive/list.hpp>
@@ -135,13 +134,8 @@ class ExtentMap {
   Extent* FindObstacle(uint64_t begin, uint64_t end, const Context& context);
   // The file ends there, before the first write to a map without live data; UINT64_MAX: not known.
   void SetFileEnd(uint64_t file_end_bytes);
-  // The end of the file, by that and by what was written since.
-  uint64_t file_end() const { return end_; }
-  // Another client has written up to there.
-  void NoteFileEnd(uint64_t file_end_bytes) {
-    end_ = std::max(end_, file_end_bytes);
-    sparse_from_ = std::max(sparse_from_, file_end_bytes);
-  }
+  // The end of what was written here and that the server may lose, or did not get; 0: none.
+  uint64_t own_end() const { return live_ == 0 ? 0 : own_end_; }
   // Copies as much of `data` as one WRITE takes. Returns the bytes taken, at least one.
   // Preconditions: no obstacle in the range of `data`. Throws std::bad_alloc.
   size_t Write(uint64_t offset_bytes, std::span<const std::byte> data, const Context& context);
@@ -153,9 +147,8 @@ class ExtentMap {
     uint64_t begin, end;
   };
   // The holes between [begin, end) and dirty extents of `context` beside it, where the file has
-  // nothing (E5) and that is known: `file_end_bytes` is no more than what is here.
+  // nothing (E5). Preconditions: others have not written to it.
   std::array<std::optional<Range>, 2> FindGaps(uint64_t begin, uint64_t end,
-                                               uint64_t file_end_bytes,
                                                const Context& context) const;
 
   // Preconditions of these four: the state before it, as in the table.
@@ -192,8 +185,8 @@ class ExtentMap {
   // Brackets a READ: what the map holds when it begins is there at its end.
   void BeginRead(Read& read);
   // True if the read needs no READ: all is shown here, is a hole (E5), or lies behind
-  // `file_end_bytes`; UINT64_MAX: not known.
-  bool HasAll(const Read& read, uint64_t file_end_bytes) const;
+  // `file_end_bytes`; UINT64_MAX: not known. `only_ours`: others have not written to it.
+  bool HasAll(const Read& read, uint64_t file_end_bytes, bool only_ours) const;
   // Shows in `into`, of which the server filled `count_bytes`, what it may not know. Returns the
   // bytes that are valid then. Bytes between what the server brought and what was written here
   // behind it are zeros.
@@ -212,7 +205,6 @@ class ExtentMap {
 
   Extents::iterator FirstOverlap(uint64_t begin);
   Extents::const_iterator FirstOverlap(uint64_t begin) const;
-  void NoteEnd(const Extent& extent);
   size_t Extend(Extent& extent, std::span<const std::byte> data);
   std::shared_ptr<Buffer> BufferFor(const Extent& extent, size_t more_bytes);
   void Remove(uint64_t begin, uint64_t end);
@@ -225,9 +217,7 @@ class ExtentMap {
   bool IsNeeded(const Extent& extent) const;
 
   // Whether nothing but what is here can lie at `begin` and behind it.
-  bool IsSparse(uint64_t begin, uint64_t file_end_bytes) const {
-    return live_ != 0 && begin >= sparse_from_ && file_end_bytes <= end_;
-  }
+  bool IsSparse(uint64_t begin) const { return live_ != 0 && begin >= sparse_from_; }
   static bool IsShown(const Extent& extent, const Read& read) {
     return extent.state != State::kKept || read.Needs(extent);
   }
@@ -240,9 +230,8 @@ class ExtentMap {
   uint64_t reads_begun_ = 0;
   uint64_t last_written_ = 0;
   // Since the map was last without live data:
-  uint64_t own_end_ = 0;                // the end of what was written
-  uint64_t end_ = 0;                    // of the file: at least that
-  uint64_t sparse_from_ = UINT64_MAX;   // E5
+  uint64_t own_end_ = 0;               // the end of what was written
+  uint64_t sparse_from_ = UINT64_MAX;  // E5
   size_t dirty_bytes_ = 0, unstable_bytes_ = 0, live_ = 0;
 };
 

@@ -36,8 +36,7 @@ auto FileData::Read(std::span<std::byte> into, uint64_t offset_bytes) -> Result<
                             : nullptr;
   if (retained == nullptr) return ReadSequentially(into, offset_bytes);
   ExtentMap::Read read(offset_bytes, into.size());
-  retained->BeginRead(read);
-  const bool has_all = retained->HasAll(read);
+  const bool has_all = retained->BeginRead(read);
   const auto count = has_all ? Result<size_t>(0) : ReadFromServer(into, offset_bytes);
   const size_t shown = retained->EndRead(read, into, count.value_or(0));
   return count ? Result<size_t>(shown) : count;
@@ -115,34 +114,37 @@ auto FileData::WriteLocked(std::span<const std::byte> data, uint64_t offset_byte
 auto FileData::Write(std::span<const std::byte> data, uint64_t offset_bytes) -> Result<size_t> try {
   FlushIfFull();
   // i_rwsem, as generic_file_write_iter() has it.
-  const auto lock = superblock.directory_locks.Lock(*inode);
+  const FileLock lock(superblock, *inode);
   if (!lock) return std::unexpected(CallDeadline::Error());
   return WriteLocked(data, offset_bytes);
 } catch (const std::bad_alloc&) {
   return std::unexpected(std::errc::not_enough_memory);
 }
 
-// The end of the file on the server, behind what was written here. Preconditions: the inode's lock.
+// The end of the file on the server, or of what was written here and that it may lose.
+// Preconditions: the inode's lock.
 auto FileData::FindEnd() -> Result<uint64_t> {
-  if (const auto written = superblock.dirty_files.Find(*inode)) {
+  const auto written = superblock.dirty_files.Find(*inode);
+  if (written != nullptr) {
     const std::errc error = written->Flush(Until::kWritten);
     if (error != kOk) return std::unexpected(error);
   }
-  while (!CallDeadline::HasPassed()) {
-    const std::errc error =
-        nfs::Revalidate(superblock, *inode, credential->key(), /*force=*/true);
-    if (error != kOk) return std::unexpected(error);
-    Attributes now;
-    nfs::CopyAttributes(*inode, now);
-    // Changes of its names beside the GETATTR make the reply old (RemoveFile(), MakeLink()).
-    if (!nfs::HasInvalid(*inode, icache::kInvalidChange)) return now.size_bytes;
-  }
-  return std::unexpected(CallDeadline::Error());
+  const nfs::SendStamp stamp = nfs::Stamp(superblock);
+  const auto now = superblock.protocol->GetAttributes(inode->handle(), credential->key());
+  NFSWALK_SYNC_POINT("append:after-getattr");
+  if (now.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
+  if (now.error != kOk) return std::unexpected(now.error);
+  const std::errc error = nfs::UpdateAttributes(superblock, *inode, now.attributes, stamp);
+  if (error != kOk) return std::unexpected(error);
+  // No change of the size by this client is in flight, so this is its end, whatever the caches hold.
+  const uint64_t end = std::max(now.attributes.size_bytes, written ? written->own_end() : 0);
+  nfs::CutSize(*inode, end);
+  return end;
 }
 
 auto FileData::Append(std::span<const std::byte> data) -> Result<size_t> try {
   FlushIfFull();
-  const auto lock = superblock.directory_locks.Lock(*inode);
+  const FileLock lock(superblock, *inode);
   if (!lock) return std::unexpected(CallDeadline::Error());
   const auto end = FindEnd();
   if (!end) return std::unexpected(end.error());

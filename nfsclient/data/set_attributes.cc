@@ -31,7 +31,7 @@ std::errc Send(Superblock& superblock, Inode& inode, const SetAttributes& attrib
 // Of what is no directory.
 std::errc FlushAndSend(Superblock& superblock, Inode& inode, const SetAttributes& attributes,
                        const Credential& credential) try {
-  const auto lock = superblock.directory_locks.Lock(inode);
+  const FileLock lock(superblock, inode);
   if (!lock) return protocol::CallDeadline::Error();
   if (attributes.size_bytes && inode.type.load() == protocol::FileType::kRegular) {
     return WriteBack::Of(superblock, inode)->Truncate(attributes, credential);

@@ -45,9 +45,12 @@ size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
                         const Context& context, std::errc& error) {
   size_t taken = 0;
   error = FinishCut();
+  KeepContext(context);
   if (extents_.live_extents() == 0) {
+    const auto known = KnownState();
     const std::lock_guard lock(mutex_);
-    extents_.SetFileEnd(KnownEnd());
+    extents_.SetFileEnd(known ? known->size_bytes : UINT64_MAX);
+    own_change_ = known ? known->change : 0;
   }
   while (taken < data.size() && error == kOk) {
     error = KeepUnstableLimit();
@@ -73,18 +76,12 @@ size_t WriteBack::WriteChunk(std::span<const std::byte> data, uint64_t offset_by
   if (error != kOk) return 0;
   NFSWALK_SYNC_POINT("write_back:before-write");
   NoteDirty();  // before a reply could take the size back
-  uint64_t end = 0;
   size_t taken = 0;
   {
     const std::lock_guard lock(mutex_);
-    end = extents_.file_end();
     taken = extents_.Write(offset_bytes, data, context);
   }
-  const uint64_t known_end = nfs::GrowSize(*inode_, offset_bytes + taken);
-  if (known_end > end) {  // another client has made it longer
-    const std::lock_guard lock(mutex_);
-    extents_.NoteFileEnd(known_end);
-  }
+  nfs::GrowSize(*inode_, offset_bytes + taken);
   return taken;
 } catch (const std::bad_alloc&) {
   error = std::errc::not_enough_memory;
@@ -105,13 +102,13 @@ std::errc WriteBack::AwaitObstacles(uint64_t begin, uint64_t end, const Context&
   return {};
 }
 
-// The end of the file; UINT64_MAX where the caches do not know it.
-uint64_t WriteBack::KnownEnd() {
+// Attributes that the caches vouch for.
+protocol::OptionalAttributes WriteBack::KnownState() const {
   protocol::Attributes known;
   const bool is_known =
       nfs::AttributesFresh(*inode_, rcu::CoarseNowNs(), icache::kInvalidChange) &&
       nfs::CopyAttributesRcu(*inode_, known);
-  return is_known ? known.size_bytes : UINT64_MAX;
+  return is_known ? protocol::OptionalAttributes(known) : std::nullopt;
 }
 
 // Writes zeros into holes of less than a page beside what was written, so that it goes out together
@@ -122,9 +119,9 @@ void WriteBack::FillGaps(uint64_t begin, uint64_t end, const Context& context) {
   if (superblock_.locks.HasAny(*inode_)) return;
   std::array<std::optional<ExtentMap::Range>, 2> gaps;
   {
-    const uint64_t file_end = KnownEnd();
+    const auto known = KnownState();
     const std::lock_guard lock(mutex_);
-    gaps = extents_.FindGaps(begin, end, file_end, context);
+    if (known && known->change == own_change_) gaps = extents_.FindGaps(begin, end, context);
   }
   for (const auto& gap : gaps) {
     if (!gap || gap->end - gap->begin >= kPageBytes) continue;
@@ -210,25 +207,26 @@ std::errc WriteBack::FinishOldest() {
 }
 
 std::errc WriteBack::TakeIn(Extent& extent, const WrittenReply& reply) {
-  std::errc refused = reply.error;
-  if (refused == kOk && reply.count_bytes == 0) refused = std::errc::io_error;
+  std::errc error = reply.error;
+  if (error == kOk && reply.count_bytes == 0) error = std::errc::io_error;
   {
     const std::lock_guard lock(mutex_);
-    if (refused == std::errc::not_enough_memory) {  // the call has ended with its connection
-      extents_.NotWritten(extent);
-      return refused;
-    }
-    if (refused == kOk) try {
+    try {
+      if (error == kOk) {
         extents_.Written(extent, reply.count_bytes, reply.committed == Stability::kFileSync,
                          reply.verifier);
-        return {};
-      } catch (const std::bad_alloc&) {
-        extents_.NotWritten(extent);
-        return std::errc::not_enough_memory;
       }
+    } catch (const std::bad_alloc&) {
+      error = std::errc::not_enough_memory;
+    }
+    if (error == kOk) return {};
+    if (error == std::errc::not_enough_memory) {  // a call without a reply ended with its connection
+      extents_.NotWritten(extent);
+      return error;
+    }
     extents_.Refused(extent);
   }
-  NoteRefused(refused);
+  NoteRefused(error);
   return {};
 }
 
@@ -242,7 +240,22 @@ void WriteBack::NoteRefused(std::errc error) {
 std::errc WriteBack::Flush(Until until) {
   const std::errc error = FlushAll(until);
   EraseIfClean();
+  LeaveUnused();
   return error;
+}
+
+// Before data that was written with it is kept, so that no other reference is the last one: its
+// file is closed, with calls and locks, when the inode's lock is released. Throws std::bad_alloc.
+void WriteBack::KeepContext(const Context& context) {
+  if (std::ranges::find(contexts_, context) == contexts_.end()) contexts_.push_back(context);
+}
+
+// Gives up the contexts that nothing here refers to.
+void WriteBack::LeaveUnused() {
+  for (auto next = contexts_.begin(); next != contexts_.end();) {
+    const auto at = next++;
+    if (at->use_count() == 1) superblock_.dirty_files.Leave(contexts_, at);
+  }
 }
 
 std::errc WriteBack::FlushAll(Until until) {
@@ -275,7 +288,7 @@ std::errc WriteBack::FlushAll(Until until) {
 }
 
 std::errc WriteBack::LockAndFlush(Until until) {
-  const auto lock = superblock_.directory_locks.Lock(*inode_);
+  const FileLock lock(superblock_, *inode_);
   return lock ? Flush(until) : CallDeadline::Error();
 }
 
@@ -345,12 +358,17 @@ void WriteBack::BeginBatch() {
   if (!changes_.has_calls_in_flight()) since_ = nfs::Stamp(superblock_);
   if (changes_.is_open()) return;
   nfs::SetInvalid(*inode_, icache::kOwnWrites, true);
-  changes_.Begin(nfs::KnownChange(*inode_));
+  const auto known = nfs::KnownChange(*inode_);
+  begins_as_own_ = known == own_change_;
+  changes_.Begin(known);
+}
+
+void WriteBack::EndBatchIfKnown() {
+  if (changes_.is_open() && changes_.latest()) EndBatch();
 }
 
 // nfs_post_op_update_inode_force_wcc().
-void WriteBack::EndBatchIfKnown() {
-  if (!changes_.is_open() || !changes_.latest()) return;
+void WriteBack::EndBatch() {
   const protocol::OptionalAttributes latest = changes_.latest();
   const nfs::ChangedBy changed_by = changes_.End(nfs::KnownChange(*inode_));
   uint8_t cleared = icache::kOwnWrites;
@@ -359,13 +377,19 @@ void WriteBack::EndBatchIfKnown() {
     cleared |= icache::kRetained;
     dirty_since_ns_.store(0);
   }
-  nfs::UpdateAfterOwnWrites(superblock_, *inode_, changed_by, latest, since_, cleared);
+  {
+    const std::lock_guard lock(mutex_);
+    const bool only_ours = begins_as_own_ && changed_by == nfs::ChangedBy::kUs;
+    own_change_ = only_ours && latest ? latest->change : 0;
+  }
+  nfs::UpdateAfterOwnWrites(superblock_, *inode_, changed_by, latest, since_, extents_.own_end(),
+                            cleared);
 }
 
 // Asks the server for the attributes, where replies to WRITEs that were in flight at the same time
-// do not tell the latest. Best effort: without a reply the next use of them asks.
+// do not tell the latest. Best effort: without a reply the next write-back asks again.
 void WriteBack::Resolve() {
-  if (!changes_.is_open()) return;
+  if (!changes_.is_open() || changes_.has_calls_in_flight()) return;
   BeginBatch();
   changes_.Sent();
   protocol::AttributesReply now;
@@ -377,7 +401,9 @@ void WriteBack::Resolve() {
   protocol::WeakCacheConsistency shown;
   if (now.error == kOk) shown.after = now.attributes;
   changes_.Answered(shown, /*changes=*/false);
-  EndBatchIfKnown();
+  if (now.error == protocol::kStale) nfs::MarkStale(superblock_, *inode_);
+  const bool is_final = nfs::IsKnown(now.error) && now.error != std::errc::not_enough_memory;
+  if (is_final) EndBatch();
 }
 
 // nfs_vmtruncate(): what the server has cut off is not shown here, and not sent again.
@@ -398,7 +424,7 @@ std::errc WriteBack::StartCut(const protocol::SetAttributes& attributes,
   cut_.credential = std::move(*kept);
   cut_.size_bytes = *attributes.size_bytes;
   superblock_.dirty_files.NoteWrite(*inode_);
-  nfs::SetInvalid(*inode_, icache::kInvalidDirty | icache::kRetained, true);
+  NoteDirty();
   cut_.stamp = nfs::Stamp(superblock_);
   cut_.under_way = superblock_.protocol->StartSetAttributes(inode_->handle(), attributes,
                                                             cut_.credential->key());
@@ -428,7 +454,9 @@ std::errc WriteBack::FinishCut() {
     const std::lock_guard lock(mutex_);
     extents_.Truncate(cut_.size_bytes);
   }
-  if (!reply->file.after) nfs::CutSize(*inode_, cut_.size_bytes);
+  if (!reply->file.after || nfs::HasInvalid(*inode_, icache::kInvalidChange)) {
+    nfs::CutSize(*inode_, cut_.size_bytes);
+  }
   return {};
 }
 
@@ -438,22 +466,21 @@ void WriteBack::EraseIfClean() {
   if (!is_clean) return;
   dirty_since_ns_.store(0);
   context_ = nullptr;
+  while (!contexts_.empty()) superblock_.dirty_files.Leave(contexts_, contexts_.begin());
   if (!superblock_.dirty_files.Erase(*inode_, *this)) return;
   if (nfs::HasInvalid(*inode_, icache::kInvalidDirty | icache::kRetained)) {
     nfs::SetInvalid(*inode_, icache::kInvalidDirty | icache::kRetained, false);
   }
 }
 
-void WriteBack::BeginRead(ExtentMap::Read& read) {
+bool WriteBack::BeginRead(ExtentMap::Read& read) {
+  const bool is_locked = superblock_.locks.HasAny(*inode_);
   const std::lock_guard lock(mutex_);
   extents_.BeginRead(read);
-}
-
-bool WriteBack::HasAll(const ExtentMap::Read& read) {
-  if (superblock_.locks.HasAny(*inode_)) return false;  // the server may say that one is lost
-  const uint64_t file_end = KnownEnd();
-  const std::lock_guard lock(mutex_);
-  return extents_.HasAll(read, file_end);
+  if (is_locked) return false;  // the server may say that a lock is lost
+  const auto known = KnownState();
+  return extents_.HasAll(read, known ? known->size_bytes : UINT64_MAX,
+                         known && known->change == own_change_);
 }
 
 size_t WriteBack::EndRead(ExtentMap::Read& read, std::span<std::byte> into, size_t count_bytes) {

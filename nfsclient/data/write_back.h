@@ -14,6 +14,8 @@
 //   W4 What other clients change is not taken for ours (own_changes.h).
 //   W5 While it has data, or calls in flight, it is in Superblock::dirty_files: the last close
 //      loses nothing.
+//   W6 The last reference to an open file is never dropped under a lock: closing it sends calls and
+//      takes locks.
 //
 // Data of different openers is never merged, and an overlapping extent is written first
 // (nfs_flush_incompatible()): each goes out with the credential that wrote it. What the server
@@ -32,7 +34,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <expected>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -48,6 +50,27 @@
 
 namespace nfswalk::data {
 
+// The lock of a regular file (i_rwsem). Its release closes files whose data has left (W6). Not
+// locked if the thread's CallDeadline passes, or its calls are canceled, meanwhile.
+class FileLock {
+ public:
+  FileLock(nfs::Superblock& superblock, icache::Inode& inode)
+      : superblock_(superblock), lock_(superblock.directory_locks.Lock(inode)) {}
+  ~FileLock() {
+    if (!lock_) return;
+    lock_.unlock();
+    superblock_.dirty_files.DropLeft();
+  }
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+  explicit operator bool() const { return lock_.owns_lock(); }
+
+ private:
+  nfs::Superblock& superblock_;
+  vfs::DirectoryLocks::Exclusive lock_;
+};
+
 class WriteBack {
  public:
   using Context = ExtentMap::Context;
@@ -60,8 +83,11 @@ class WriteBack {
   // How far Flush() goes.
   enum class Until { kWritten, kCommitted };
 
+  // The end of what is here; 0: nothing is. Preconditions: [locked].
+  uint64_t own_end() const { return extents_.own_end(); }
+
   // [locked] Returns the bytes taken: fewer without memory, or where it had to wait and could not.
-  // `error` says why.
+  // `error` says why. Throws std::bad_alloc, with nothing written.
   size_t Write(std::span<const std::byte> data, uint64_t offset_bytes, const Context& context,
                std::errc& error);
   // [locked] filemap_write_and_wait(), nfs_wb_all(). Errors: those that leave data dirty or in
@@ -82,10 +108,8 @@ class WriteBack {
   // Whether that is older than the mount's dirty_expire_ms.
   bool IsDue(uint64_t now_ns) const;
 
-  // As those of ExtentMap.
-  void BeginRead(ExtentMap::Read& read);
-  // True if the read needs no READ.
-  bool HasAll(const ExtentMap::Read& read);
+  // As those of ExtentMap. Returns whether the read needs no READ.
+  bool BeginRead(ExtentMap::Read& read);
   size_t EndRead(ExtentMap::Read& read, std::span<std::byte> into, size_t count_bytes);
 
  private:
@@ -93,7 +117,7 @@ class WriteBack {
 
   WriteBack(nfs::Superblock& superblock, icache::Inode& inode);
 
-  uint64_t KnownEnd();
+  protocol::OptionalAttributes KnownState() const;
   // [locked], all of them below.
   std::errc FlushAll(Until until);
   size_t WriteChunk(std::span<const std::byte> data, uint64_t offset_bytes, const Context& context,
@@ -115,7 +139,10 @@ class WriteBack {
   void NoteRefused(std::errc error);
   void BeginBatch();
   void EndBatchIfKnown();
+  void EndBatch();
   void Resolve();
+  void KeepContext(const Context& context);
+  void LeaveUnused();
   void EraseIfClean();
 
   nfs::Superblock& superblock_;
@@ -125,6 +152,9 @@ class WriteBack {
   // Guarded by mutex_. Live extents change under the inode's lock only, under which their counts and
   // NextDirty() need no mutex_; a read that ends removes others.
   ExtentMap extents_;
+  // Guarded by mutex_: while the caches hold this change id, others have not written to the file
+  // since the first of the extents was written (E5 of extent_map.h). 0: not known.
+  uint64_t own_change_ = 0;
 
   // All below: guarded by the inode's lock.
   struct Call {
@@ -133,8 +163,10 @@ class WriteBack {
   };
   std::deque<Call> calls_;  // WRITEs in flight, the oldest first
   OwnChanges changes_;
+  bool begins_as_own_ = false;  // changes_ began at own_change_
   nfs::SendStamp since_{};  // when the first of the calls in flight was sent
   Context context_;         // of the last call that was sent
+  std::list<Context> contexts_;  // all that is referred to here
   struct {
     Context context;  // with which it was sent
     uint64_t last_written = 0;

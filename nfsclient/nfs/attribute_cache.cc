@@ -323,14 +323,14 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
 
 void UpdateAfterOwnWrites(Superblock& superblock, Inode& inode, ChangedBy changed_by,
                           const protocol::OptionalAttributes& latest, SendStamp since,
-                          uint8_t cleared) {
+                          uint64_t own_end_bytes, uint8_t cleared) {
   Notice notice(superblock, inode);
   const std::lock_guard guard(inode.lock);
   Attributes known;
   inode.LoadAttributes(known);
   const bool overtaken = static_cast<int64_t>(since.generation - inode.attribute_generation) < 0;
-  const bool is_latest = latest && !overtaken && latest->fileid == inode.fileid &&
-                         latest->size_bytes >= known.size_bytes && !IsForgotten(inode);
+  const bool is_latest =
+      latest && !overtaken && latest->fileid == inode.fileid && !IsForgotten(inode);
   since.generation = Barrier(superblock);  // no reply to an earlier request may undo our change
   if (changed_by == ChangedBy::kOthers) {
     NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
@@ -340,6 +340,7 @@ void UpdateAfterOwnWrites(Superblock& superblock, Inode& inode, ChangedBy change
   if (is_latest) {
     if (OwnershipChanged(known, *latest)) InvalidateRights(superblock, inode);
     StoreAttributes(superblock, inode, *latest, since);
+    StoreSize(inode, *latest, std::max(latest->size_bytes, own_end_bytes));
   } else {
     if (!overtaken || !latest || ContentChanged(known, *latest)) {
       InvalidateLocked(superblock, inode);
@@ -351,12 +352,11 @@ void UpdateAfterOwnWrites(Superblock& superblock, Inode& inode, ChangedBy change
                       std::memory_order_release);  // pairs with AttributesFresh(), HasInvalid()
 }
 
-uint64_t GrowSize(Inode& inode, uint64_t end_bytes) {
+void GrowSize(Inode& inode, uint64_t end_bytes) {
   const std::lock_guard guard(inode.lock);
   Attributes known;
   inode.LoadAttributes(known);
   if (known.size_bytes < end_bytes) StoreSize(inode, known, end_bytes);
-  return known.size_bytes;
 }
 
 void CutSize(Inode& inode, uint64_t size_bytes) {

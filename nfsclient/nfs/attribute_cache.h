@@ -107,20 +107,21 @@ enum class ChangedBy {
   kOthers,
 };
 
-// The same after a batch of our own WRITEs (data/own_changes.h). `latest`: the attributes as of the last of them; nullopt, or less
-// than was written: not known, and invalid from now on. `since`: when the first was sent; replies
-// to later requests are not taken back. Clears the bits `cleared` of Inode::invalid at last.
+// The same after a batch of our own WRITEs (data/own_changes.h). `latest`: the attributes as of the
+// last of them; nullopt: not known, and invalid from now on. `since`: when the calls were sent that
+// showed them; replies to later requests are not taken back. `own_end_bytes`: of what was written
+// here and that the server may lose, or did not get. Clears the bits `cleared` of Inode::invalid at
+// last.
 void UpdateAfterOwnWrites(Superblock& superblock, icache::Inode& inode, ChangedBy changed_by,
                           const protocol::OptionalAttributes& latest, SendStamp since,
-                          uint8_t cleared);
+                          uint64_t own_end_bytes, uint8_t cleared);
 
 // i_size of a regular file, which is kept with its attributes, so that all who read them see what
 // was written here (ATTR-19). These two, InitializeAttributes() and replies taken in are all that
 // change it.
 //
-// By a write, before it returns: at least `end_bytes`. Returns what it was. Preconditions: the
-// inode's i_rwsem.
-uint64_t GrowSize(icache::Inode& inode, uint64_t end_bytes);
+// By a write, before it returns: at least `end_bytes`. Preconditions: the inode's i_rwsem.
+void GrowSize(icache::Inode& inode, uint64_t end_bytes);
 // By a truncation that the server has made. Preconditions: as above; no data of the file is here.
 void CutSize(icache::Inode& inode, uint64_t size_bytes);
 

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -22,6 +23,8 @@ class WriteBack;
 }
 
 namespace nfswalk::nfs {
+
+struct OpenContext;
 
 class DirtyFiles {
  public:
@@ -62,9 +65,22 @@ class DirtyFiles {
     for (const auto& [inode, file] : files_) all.push_back(file);
     return all;
   }
+  // Open files whose data has left, to be closed by DropLeft().
+  using Contexts = std::list<std::shared_ptr<const OpenContext>>;
+  void Leave(Contexts& contexts, Contexts::iterator context) {
+    const std::lock_guard lock(mutex_);
+    left_.splice(left_.end(), contexts, context);
+  }
+  // Preconditions: no lock, as what closes a file needs.
+  void DropLeft() {
+    Contexts left;
+    const std::lock_guard lock(mutex_);
+    left.swap(left_);
+  }
   // At the end of the mount: what was not written is lost. Preconditions: the protocol is shut
   // down, so that calls in flight end.
   void Clear() {
+    DropLeft();
     Files all;
     const std::lock_guard lock(mutex_);
     files_.swap(all);
@@ -97,7 +113,8 @@ class DirtyFiles {
   std::atomic<size_t> bytes_{0};
   std::array<std::atomic<uint64_t>, kCounters> writes_{};
   mutable std::mutex mutex_;  // a leaf
-  Files files_;               // guarded by mutex_
+  Files files_;               // guarded by mutex_, and below
+  Contexts left_;
 };
 
 }  // namespace nfswalk::nfs

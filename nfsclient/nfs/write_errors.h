@@ -21,6 +21,7 @@ namespace nfswalk::nfs {
 
 class WriteErrors {
  public:
+  static constexpr size_t kErrorsMax = 1024;
   // The number of the last error that an open file was told.
   using Seen = uint64_t;
 
@@ -32,10 +33,12 @@ class WriteErrors {
     const bool is_new = found != errors_.end() && !found->second.was_reported;
     return is_new ? found->second.number - 1 : last_.load();
   }
-  // mapping_set_error(): the later error replaces the earlier. Without memory all files are told.
+  // mapping_set_error(): the later error replaces the earlier. Without memory, or beyond kErrorsMax
+  // that none was told, all files are.
   void Set(icache::Inode& inode, std::errc error) try {
     DropHeard();
     const std::lock_guard lock(mutex_);
+    if (errors_.size() == kErrorsMax && !errors_.contains(&inode)) return SetOfAll(error);
     Error& entry = errors_[&inode];
     if (!entry.inode) entry.inode = icache::Hold(inode);
     entry.error = error;
@@ -44,9 +47,7 @@ class WriteErrors {
     CountErrors();
   } catch (const std::bad_alloc&) {
     const std::lock_guard lock(mutex_);
-    of_all_ = error;
-    number_of_all_ = last_.fetch_add(1) + 1;
-    CountErrors();
+    SetOfAll(error);
   }
   // errseq_check_and_advance().
   [[nodiscard]] std::errc CheckAndAdvance(const icache::Inode& inode, Seen& seen) {
@@ -96,7 +97,12 @@ class WriteErrors {
     }
   }
 
-  // Preconditions: mutex_.
+  // These two: preconditions: mutex_.
+  void SetOfAll(std::errc error) {
+    of_all_ = error;
+    number_of_all_ = last_.fetch_add(1) + 1;
+    CountErrors();
+  }
   void CountErrors() { count_.store(errors_.size() + (number_of_all_ != 0 ? 1 : 0)); }
 
   std::atomic<size_t> count_{0};   // of what is below

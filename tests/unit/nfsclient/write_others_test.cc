@@ -1,0 +1,120 @@
+// Data that is written here while other clients change, cut or remove the file, and files that are
+// closed while their data is in flight.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "nfsclient/client.h"
+#include "nfsclient/data/write_back.h"
+#include "nfsclient/nfs/superblock.h"
+#include "rcu/coarse_clock.h"
+#include "tests/fixtures/client_internals.h"
+#include "tests/fixtures/fake_mount.h"
+#include "tests/fixtures/file_data.h"
+
+namespace nfswalk {
+namespace {
+
+using fixtures::BytesOf;
+using fixtures::Difference;
+using fixtures::Pattern;
+using fixtures::ReadPart;
+using protocol::FakeFault;
+
+class WriteOthers : public FakeMount {
+ protected:
+  // Another client's, which opens the file, calls `change` and closes it.
+  template <class Change>
+  void Elsewhere(Change change) {
+    std::unique_ptr<protocol::Protocol> nfs;
+    if (GetParam() == 3) {
+      nfs = protocol::Mount3(nfs3_.port());
+    } else {
+      nfs = std::move(*protocol::Nfs4::ConnectNfs4({"127.0.0.1", "/", nfs4_.port(), 0, 4}, {}));
+    }
+    const auto other = std::move(*Client::MountOver(std::move(nfs), MountOptions()));
+    const auto file = std::move(*other->Open("f", kMayRead | kMayWrite, kUser));
+    change(*file);
+    EXPECT_EQ(file->Close(), kOk);
+  }
+  nfs::DirtyFiles& files() { return ClientInternals::SuperblockOf(*client_).dirty_files; }
+};
+INSTANTIATE_TEST_SUITE_P(Versions, WriteOthers, testing::Values(3, 4));
+
+// WIRE-29. What lies between the end that the file had and what was written here is no hole any
+// more.
+TEST_P(WriteOthers, WhatOthersWroteInAHoleIsReadAfterAnOpenAndNotWrittenOver) {
+  Mount(std::string(100, 'x'));
+  const std::string foreign = Pattern(100, 1);
+  ASSERT_EQ(file_->PWrite(BytesOf("own data"), 300), 8u);
+  Elsewhere([&](File& file) { EXPECT_EQ(file.PWrite(BytesOf(foreign), 100), foreign.size()); });
+  const auto reader = Open(kMayRead);
+  EXPECT_EQ(Difference(ReadPart(*reader, 150, 50), foreign.substr(50)), "");
+  ASSERT_EQ(file_->PWrite(BytesOf("patch"), 120), 5u);
+  EXPECT_EQ(file_->Close(), kOk);
+  std::string expected = std::string(100, 'x') + foreign + std::string(100, '\0') + "own data";
+  expected.replace(120, 5, "patch");
+  EXPECT_EQ(Difference(Stable(), expected), "");
+}
+
+// ATTR-19. The end that the caches had before is not what was written here.
+TEST_P(WriteOthers, AnAppendGoesToTheEndOfAFileThatOthersHaveCut) {
+  for (const bool is_locked : {false, true}) {
+    SCOPED_TRACE(is_locked);
+    file_ = nullptr;
+    client_ = nullptr;
+    Mount(std::string(1000, 'x'));
+    Elsewhere([](File& file) { EXPECT_TRUE(file.SetAttributesOf({.size_bytes = 0})); });
+    if (is_locked) {
+      ASSERT_EQ(file_->TryLock(1, LockType::kWrite, 0, 0), kOk);
+    }
+    ASSERT_EQ(file_->PWrite(BytesOf("0123456789"), 0), 10u);
+    ASSERT_EQ(file_->Append(BytesOf("abcde")), 5u);
+    EXPECT_EQ(file_->attributes().size_bytes, 15u);
+    EXPECT_EQ(client_->Stat("f", kUser)->size_bytes, 15u);
+    EXPECT_EQ(file_->Close(), kOk);
+    EXPECT_EQ(Difference(Stable(), "0123456789abcde"), "");
+  }
+}
+
+TEST_P(WriteOthers, AFileThatOthersHaveRemovedIsForgotten) {
+  Mount();
+  ASSERT_EQ(file_->PWrite(BytesOf("text"), 0), 4u);
+  server_.Erase("f");
+  EXPECT_NE(file_->Close(), kOk);
+  file_ = nullptr;
+  EXPECT_TRUE(files().All().empty());
+  const uint64_t sent = client_->stats().rpcs;
+  data::FlushDue(files(), rcu::CoarseNowNs() + 60'000'000'000);
+  EXPECT_EQ(client_->stats().rpcs, sent);
+}
+
+class WriteToHiddenFile : public WriteOthers {};
+INSTANTIATE_TEST_SUITE_P(Version3, WriteToHiddenFile, testing::Values(3));
+
+// Its hidden name is removed under the lock of the directory: not under that of the file.
+TEST_P(WriteToHiddenFile, AFileIsClosedAfterItsLockWhenItsDataHasLeft) {
+  Mount();
+  ASSERT_EQ(client_->Unlink("f", kUser), kOk);
+  server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold});
+  ASSERT_EQ(file_->PWrite(Data(0, 2 * kPiece), 0), 2 * kPiece);
+  {
+    const Deadline passed(std::chrono::steady_clock::now());
+    EXPECT_EQ(file_->Close(), std::errc::timed_out);
+    file_ = nullptr;
+  }
+  server_.ExecuteHeld();
+  for (const auto& file : files().All()) {
+    EXPECT_EQ(file->LockAndFlush(data::WriteBack::Until::kCommitted), kOk);
+  }
+  ClientInternals::SuperblockOf(*client_).background.WaitUntilIdle();
+  EXPECT_TRUE(files().All().empty());
+  EXPECT_EQ(calls(NFS3_REMOVE), 1);
+}
+
+}  // namespace
+}  // namespace nfswalk
