@@ -3,15 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "nfsclient/client.h"
 #include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/superblock.h"
 #include "rcu/coarse_clock.h"
+#include "rcu/sync_point.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/fake_mount.h"
 #include "tests/fixtures/file_data.h"
@@ -96,6 +99,7 @@ TEST_P(WriteOthers, AFileThatOthersHaveRemovedIsForgotten) {
 class WriteToHiddenFile : public WriteOthers {};
 INSTANTIATE_TEST_SUITE_P(Version3, WriteToHiddenFile, testing::Values(3));
 
+#ifndef NDEBUG
 // Its hidden name is removed under the lock of the directory: not under that of the file.
 TEST_P(WriteToHiddenFile, AFileIsClosedAfterItsLockWhenItsDataHasLeft) {
   Mount();
@@ -107,14 +111,26 @@ TEST_P(WriteToHiddenFile, AFileIsClosedAfterItsLockWhenItsDataHasLeft) {
     EXPECT_EQ(file_->Close(), std::errc::timed_out);
     file_ = nullptr;
   }
+  const auto kept = files().All();
+  ASSERT_EQ(kept.size(), 1u);
+  std::atomic<int> closed{0}, locked{0};
+  rcu::SyncPointScript::OnReach("open:closed", [&] {
+    ++closed;
+    std::thread([&] {
+      const Deadline passed(std::chrono::steady_clock::now());
+      if (kept.front()->LockAndFlush(data::WriteBack::Until::kWritten) != kOk) ++locked;
+    }).join();
+  });
   server_.ExecuteHeld();
-  for (const auto& file : files().All()) {
-    EXPECT_EQ(file->LockAndFlush(data::WriteBack::Until::kCommitted), kOk);
-  }
+  EXPECT_EQ(kept.front()->LockAndFlush(data::WriteBack::Until::kCommitted), kOk);
   ClientInternals::SuperblockOf(*client_).background.WaitUntilIdle();
+  rcu::SyncPointScript::ClearAll();
+  EXPECT_EQ(closed, 1);
+  EXPECT_EQ(locked, 0);
   EXPECT_TRUE(files().All().empty());
   EXPECT_EQ(calls(NFS3_REMOVE), 1);
 }
+#endif
 
 }  // namespace
 }  // namespace nfswalk
