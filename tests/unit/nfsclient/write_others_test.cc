@@ -117,7 +117,8 @@ TEST_P(WriteToHiddenFile, AFileIsClosedAfterItsLockWhenItsDataHasLeft) {
   rcu::SyncPointScript::OnReach("open:closed", [&] {
     ++closed;
     std::thread([&] {
-      const Deadline passed(std::chrono::steady_clock::now());
+      // Another thread that writes back may have it, too, and ends.
+      const Deadline deadline(std::chrono::steady_clock::now() + std::chrono::seconds(10));
       if (kept.front()->LockAndFlush(data::WriteBack::Until::kWritten) != kOk) ++locked;
     }).join();
   });
