@@ -106,6 +106,7 @@ TEST_P(WriteToHiddenFile, AFileIsClosedAfterItsLockWhenItsDataHasLeft) {
   ASSERT_EQ(client_->Unlink("f", kUser), kOk);
   server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold});
   ASSERT_EQ(file_->PWrite(Data(0, 2 * kPiece), 0), 2 * kPiece);
+  server_.AwaitCalls(op_.write, 2);
   {
     const Deadline passed(std::chrono::steady_clock::now());
     EXPECT_EQ(file_->Close(), std::errc::timed_out);
