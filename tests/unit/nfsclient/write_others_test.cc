@@ -102,6 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Version3, WriteToHiddenFile, testing::Values(3));
 #ifndef NDEBUG
 // Its hidden name is removed under the lock of the directory: not under that of the file.
 TEST_P(WriteToHiddenFile, AFileIsClosedAfterItsLockWhenItsDataHasLeft) {
+  options_.wsize = kPiece;
   Mount();
   ASSERT_EQ(client_->Unlink("f", kUser), kOk);
   server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold});
