@@ -50,7 +50,7 @@ size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
     const auto known = KnownState();
     const std::lock_guard lock(mutex_);
     extents_.SetFileEnd(known ? known->size_bytes : UINT64_MAX);
-    own_change_ = known ? known->change : 0;
+    own_change_ = known ? std::optional(known->change) : std::nullopt;
   }
   while (taken < data.size() && error == kOk) {
     error = KeepUnstableLimit();
@@ -121,7 +121,7 @@ void WriteBack::FillGaps(uint64_t begin, uint64_t end, const Context& context) {
   {
     const auto known = KnownState();
     const std::lock_guard lock(mutex_);
-    if (known && known->change == own_change_) gaps = extents_.FindGaps(begin, end, context);
+    if (known && own_change_ == known->change) gaps = extents_.FindGaps(begin, end, context);
   }
   for (const auto& gap : gaps) {
     if (!gap || gap->end - gap->begin >= kPageBytes) continue;
@@ -359,7 +359,7 @@ void WriteBack::BeginBatch() {
   if (changes_.is_open()) return;
   nfs::SetInvalid(*inode_, icache::kOwnWrites, true);
   const auto known = nfs::KnownChange(*inode_);
-  begins_as_own_ = known == own_change_;
+  begins_as_own_ = known && own_change_ == known;
   changes_.Begin(known);
 }
 
@@ -380,7 +380,7 @@ void WriteBack::EndBatch() {
   {
     const std::lock_guard lock(mutex_);
     const bool only_ours = begins_as_own_ && changed_by == nfs::ChangedBy::kUs;
-    own_change_ = only_ours && latest ? latest->change : 0;
+    own_change_ = only_ours && latest ? std::optional(latest->change) : std::nullopt;
   }
   nfs::UpdateAfterOwnWrites(superblock_, *inode_, changed_by, latest, since_, extents_.own_end(),
                             cleared);
@@ -480,7 +480,7 @@ bool WriteBack::BeginRead(ExtentMap::Read& read) {
   if (is_locked) return false;  // the server may say that a lock is lost
   const auto known = KnownState();
   return extents_.HasAll(read, known ? known->size_bytes : UINT64_MAX,
-                         known && known->change == own_change_);
+                         known && own_change_ == known->change);
 }
 
 size_t WriteBack::EndRead(ExtentMap::Read& read, std::span<std::byte> into, size_t count_bytes) {

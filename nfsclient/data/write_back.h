@@ -37,6 +37,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <system_error>
 
@@ -153,8 +154,8 @@ class WriteBack {
   // NextDirty() need no mutex_; a read that ends removes others.
   ExtentMap extents_;
   // Guarded by mutex_: while the caches hold this change id, others have not written to the file
-  // since the first of the extents was written (E5 of extent_map.h). 0: not known.
-  uint64_t own_change_ = 0;
+  // since the first of the extents was written (E5 of extent_map.h). nullopt: that is not known.
+  std::optional<uint64_t> own_change_;
 
   // All below: guarded by the inode's lock.
   struct Call {

@@ -122,7 +122,8 @@ void UpdateAfterOwnWrites(Superblock& superblock, icache::Inode& inode, ChangedB
 //
 // By a write, before it returns: at least `end_bytes`. Preconditions: the inode's i_rwsem.
 void GrowSize(icache::Inode& inode, uint64_t end_bytes);
-// By a truncation that the server has made. Preconditions: as above; no data of the file is here.
+// By a truncation that the server has made, or where the end is known: `size_bytes` is not less than
+// the end of what was written here and that the server may lose. Preconditions: as above.
 void CutSize(icache::Inode& inode, uint64_t size_bytes);
 
 // The change id that the caches hold; nullopt where their attributes are invalid.
