@@ -16,6 +16,7 @@
 #include "bench/measure/terminal.h"
 #include "bench/measure/turns.h"
 #include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "tests/fixtures/delaying_proxy.h"
 
 namespace nfswalk::bench {
@@ -31,6 +32,7 @@ struct DataOptions : RunOptions {
 
   DataSizes sizes;
   std::vector<std::string> works = kAllWorks;
+  std::vector<std::string> subjects = {};  // empty: all
   std::string program = {};
 };
 
@@ -52,8 +54,17 @@ void WriteRow(RowWriter& rows, const Contender& contender, const Turns& turns, s
 
 Outcome TakeTurns(const DataOptions& options, std::vector<Contender> contenders, RowWriter& rows) {
   std::erase_if(contenders, [&](const Contender& contender) {
-    return std::ranges::find(options.works, contender.work) == options.works.end();
+    const auto lacks = [](const std::vector<std::string>& list, const std::string& name) {
+      return std::ranges::find(list, name) == list.end();
+    };
+    return lacks(options.works, contender.work) ||
+           (!options.subjects.empty() && lacks(options.subjects, contender.subject));
   });
+  if (contenders.empty()) {
+    return std::unexpected(fmt::format("no row has one of the works {} and of the subjects {}",
+                                       fmt::join(options.works, ","),
+                                       fmt::join(options.subjects, ",")));
+  }
   Turns turns(options.repetitions);
   for (size_t i = 0; i < contenders.size(); ++i) turns.AddRow();
   std::vector<std::vector<double>> rpcs(contenders.size());
@@ -176,6 +187,8 @@ int Main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember(kAllWorks))
       ->capture_default_str();
+  app.add_option("--subjects", options.subjects, "Only these, as rows name them [all]")
+      ->delimiter(',');
   AddSizes(app, options.sizes);
   app.add_option("--nfswalk", options.program, "The command [the one built beside this program]");
   AddRepetitions(app, options.repetitions);

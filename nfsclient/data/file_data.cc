@@ -85,11 +85,17 @@ auto FileData::ReadFromServer(std::span<std::byte> into, uint64_t offset_bytes) 
   return done;
 }
 
-// balance_dirty_pages(): before the inode's lock, as others' are taken.
+// balance_dirty_pages(): before the inode's lock, as others' are taken. A writer writes back its own
+// file first: writers that all wait for each other's files keep the server idle.
 void FileData::FlushIfFull() const {
+  if (!superblock.dirty_files.IsFull()) return;
+  if (const auto own = superblock.dirty_files.Find(*inode)) {
+    (void)own->LockAndFlush(Until::kCommitted);
+  }
   if (!superblock.dirty_files.IsFull()) return;
   for (const auto& data : superblock.dirty_files.All()) {
     (void)data->LockAndFlush(Until::kCommitted);
+    if (!superblock.dirty_files.IsFull()) return;
   }
 }
 
