@@ -10,8 +10,8 @@
 namespace nfswalk::cli {
 namespace {
 
-// Pieces of it are under way at once.
-constexpr size_t kReadBytes = 8 * 1024 * 1024;
+// Sequential reads of this size are answered from what was read ahead.
+constexpr size_t kReadBytes = 1 << 20;
 
 void PrintPiece(Session& session, const std::string& path, uint64_t offset_bytes,
                 std::string_view data) {
