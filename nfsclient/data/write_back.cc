@@ -135,7 +135,10 @@ void WriteBack::FillGaps(uint64_t begin, uint64_t end, const Context& context) {
 void WriteBack::NoteDirty() {
   if (dirty_since_ns_.load() == 0) {
     dirty_since_ns_.store(rcu::CoarseNowNs());
-    superblock_.flusher.NoteDirty(
+    flusher_knows_ = false;
+  }
+  if (!flusher_knows_) {
+    flusher_knows_ = superblock_.flusher.NoteDirty(
         [](DirtyFiles& files) { return FlushDue(files, rcu::CoarseNowNs()); });
   }
   if (!nfs::HasInvalid(*inode_, icache::kInvalidDirty) ||

@@ -162,6 +162,7 @@ class WriteBack {
     Extent* extent;
     protocol::WriteUnderWay under_way;
   };
+  bool flusher_knows_ = false;  // that there is dirty data
   std::deque<Call> calls_;  // WRITEs in flight, the oldest first
   OwnChanges changes_;
   bool begins_as_own_ = false;  // changes_ began at own_change_

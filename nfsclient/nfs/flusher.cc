@@ -5,17 +5,19 @@
 
 namespace nfswalk::nfs {
 
-void Flusher::NoteDirty(Flush flush) try {
+bool Flusher::NoteDirty(Flush flush) try {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(is_dirty_, true) || stopped_ || interval_.count() == 0) return;
+  if (std::exchange(is_dirty_, true) || stopped_ || interval_.count() == 0) return true;
   if (thread_.joinable()) {
     changed_.notify_all();
   } else {
     thread_ = std::jthread([this, flush](const std::stop_token& stop) { Run(stop, flush); });
   }
-} catch (const std::exception&) {  // std::system_error, std::bad_alloc: the next write tries again
+  return true;
+} catch (const std::exception&) {  // std::system_error, std::bad_alloc
   const std::lock_guard lock(mutex_);
   is_dirty_ = false;
+  return false;
 }
 
 void Flusher::Run(const std::stop_token& stop, Flush flush) {

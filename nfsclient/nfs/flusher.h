@@ -28,9 +28,9 @@ class Flusher {
   Flusher(const Flusher&) = delete;
   Flusher& operator=(const Flusher&) = delete;
 
-  // After a clean file was written to. Without memory or a thread nothing is flushed; Sync() and
-  // Close() do.
-  void NoteDirty(Flush flush);
+  // After a clean file was written to. False without memory or a thread: then nothing is flushed but
+  // by Sync() and Close(), and the caller repeats the call at its next write.
+  [[nodiscard]] bool NoteDirty(Flush flush);
   // Waits for the end of the thread. Preconditions: the protocol is shut down, so that its calls
   // end.
   void Stop();
