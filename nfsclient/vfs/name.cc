@@ -4,7 +4,13 @@
 
 namespace nfswalk::vfs {
 
-const uint64_t hash_seed = uint64_t{arc4random()} << 32 | arc4random();
+namespace {
+
+uint64_t Drawn() { return uint64_t{arc4random()} << 32 | arc4random(); }
+
+}  // namespace
+
+const HashKeys hash_keys{Drawn(), Drawn()};
 
 Name internal::ScanLongName(const char* text, uint64_t state) {
   Name name{.data = text, .word0 = LoadWord(text), .word1 = LoadWord(text + 8)};

@@ -1,9 +1,9 @@
 // name: one path component and its 64-bit hash.
 //
-// The hash mixes the parent's address and a secret per-process seed with the bytes, so that equal
-// names in different directories spread and a server cannot choose colliding ones (WALK-26). Its
-// low 8 bits are the length (names have at most 255 bytes), so one comparison of words decides
-// nearly all misses.
+// The hash mixes the parent's address and two secret per-process keys with the bytes, so that equal
+// names in different directories spread and neither a server nor its users can choose colliding
+// ones (WALK-26). Its low 8 bits are the length (names have at most 255 bytes), so one comparison
+// of words decides nearly all misses.
 //
 // Names are read sixteen bytes at a time and therefore live in memory that is readable up to
 // kNamePadding bytes beyond their end: PathBuffer and PaddedName give that.
@@ -30,8 +30,12 @@ struct Dentry;
 inline constexpr size_t kNameMax = 255;
 inline constexpr size_t kNamePadding = 16;
 
-// Drawn once per process.
-extern const uint64_t hash_seed;
+// Both drawn once per process.
+struct HashKeys {
+  uint64_t start;
+  uint64_t block;
+};
+extern const HashKeys hash_keys;
 
 struct Name {
   const char* data = nullptr;
@@ -57,11 +61,15 @@ inline constexpr uint64_t kMultiplier1 = 0xD6E8FEB86659FD93;
 inline constexpr size_t kBlock = 16;
 
 inline uint64_t MixStart(const Dentry* parent) {
-  return hash_seed ^ (reinterpret_cast<uintptr_t>(parent) * kMultiplier0);
+  return hash_keys.start ^ (reinterpret_cast<uintptr_t>(parent) * kMultiplier0);
 }
-// The two products are independent, for the processor to overlap them.
+// Multiplies two words that each have a secret in them, and folds the 128 bits of the product. A
+// product with a known factor does not do: flipping the highest bit of a word flips that of its
+// product whatever the state, and two words of one block can be chosen to undo each other.
 inline uint64_t MixBlock(uint64_t state, uint64_t word0, uint64_t word1) {
-  return ((state ^ word0) * kMultiplier0) ^ std::rotl((state + word1) * kMultiplier1, 29);
+  __extension__ using Product = unsigned __int128;
+  const Product product = Product{state ^ word0} * (hash_keys.block ^ word1);
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 // The length goes into the low byte; the bits above it index the table.
 inline uint64_t MixEnd(uint64_t state, size_t length) {
@@ -122,7 +130,7 @@ inline Name ScanName(const char* text, const Dentry* parent) {
 
 // The hash of a whole path, of at least one byte. `salt` as the caller needs it.
 inline uint64_t HashPath(std::string_view path, uint64_t salt) {
-  uint64_t state = hash_seed ^ (salt * internal::kMultiplier0);
+  uint64_t state = hash_keys.start ^ (salt * internal::kMultiplier0);
   const char* at = path.data();
   size_t left = path.size();
   for (; left > internal::kBlock; left -= internal::kBlock, at += internal::kBlock) {
