@@ -21,7 +21,7 @@
 namespace nfswalk::cli {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kSignals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGXCPU};
 // Of a server that does not answer.
 constexpr std::chrono::seconds kRemovalMax{5};
 

@@ -1,5 +1,5 @@
-// interrupt_guard: what an interrupt (SIGINT, SIGTERM, SIGHUP) has to remove before it ends the
-// process: files that do not have their names yet.
+// interrupt_guard: what an interrupt (SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGXCPU) has to remove
+// before it ends the process: files that do not have their names yet.
 //
 // Thread safety: Unfinished and UnfinishedName(): any thread.
 #ifndef NFSWALK_NFSCLIENT_CLI_INTERRUPT_GUARD_H_

@@ -67,8 +67,10 @@ ExitCode Run(const Invocation& invocation) {
 }
 
 int Main(int argc, char** argv) {
-  // A reader or a server that goes away is an error of one write, not the end of the process.
+  // A reader or a server that goes away is an error of one write, not the end of the process; so is
+  // a file that becomes too large.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   tzset();
   const auto invocation = ParseCommandLine(argc, argv);
   if (invocation) return Run(*invocation);
