@@ -76,6 +76,23 @@ std::string Escape(std::string_view name) {
   return out;
 }
 
+std::string EscapeInJson(std::string_view json) {
+  // The bytes that those characters begin with.
+  if (json.find_first_of("\x7f\xc2\xd8\xe2") == std::string_view::npos) return std::string(json);
+  std::string out;
+  while (!json.empty()) {
+    const Character character = Decode(json);
+    const std::string_view bytes = json.substr(0, std::max<size_t>(character.length, 1));
+    if (IsControl(character.code) || IsBidiControl(character.code)) {
+      out += fmt::format("\\u{:04x}", character.code);
+    } else {
+      out += bytes;
+    }
+    json.remove_prefix(bytes.size());
+  }
+  return out;
+}
+
 bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
     const Character character = Decode(text);

@@ -14,6 +14,10 @@ namespace nfswalk::cli {
 // as \n, \t, ... or \x1b, and a backslash as two: no information is lost.
 std::string Escape(std::string_view name);
 
+// Escapes the same characters of JSON in UTF-8 as \u and four digits: RFC 8259 7 leaves DEL, C1 and
+// those that turn the direction as they are, and a terminal that shows the line obeys them.
+std::string EscapeInJson(std::string_view json);
+
 // RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
 bool IsUtf8(std::string_view text);
 

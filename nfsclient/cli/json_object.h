@@ -14,9 +14,9 @@ namespace nfswalk::cli {
 
 class JsonObject {
  public:
-  // Values are strings (bytes that are not UTF-8 become U+FFFD, all controls \u....), bool,
-  // integers, objects, vectors of these, and std::optional, which is null without a value. Keys
-  // keep the order of the calls. Preconditions: `key` is new, and plain text: it is not escaped.
+  // Values are strings (bytes that are not UTF-8 become U+FFFD, controls \u....), bool, integers,
+  // objects, vectors of these, and std::optional, which is null without a value. Keys keep the
+  // order of the calls. Preconditions: `key` is new, and plain text: it is not escaped.
   template <typename Value>
   JsonObject& Set(std::string_view key, const Value& value) {
     members_.append(members_.empty() ? "\"" : ",\"").append(key).append("\":").append(Text(value));

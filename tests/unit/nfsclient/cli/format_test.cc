@@ -175,6 +175,19 @@ TEST_F(Format, JsonHasNoControlCharacterAsItself) {
   }
 }
 
+// Readers of JSON get the character, people see what stands there in its order.
+TEST_F(Format, JsonHasNoCharacterThatTurnsTheDirectionAsItself) {
+  for (const char* turn : {"\u061c", "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069"}) {
+    const std::string name = std::string("a") + turn + "gpj.exe";
+    const std::string line = JsonLine(PathJson(name));
+    EXPECT_EQ(line.find(turn), std::string::npos) << line;
+    EXPECT_EQ(Json::parse(line)["path"], name) << line;
+  }
+  for (const char* other : {"\u061d", "\u200d", "\u2010", "\u202f", "\u2065", "\u206a"}) {
+    EXPECT_NE(JsonLine(PathJson(other)).find(other), std::string::npos);
+  }
+}
+
 TEST_F(Format, JsonErrorsCarryNameNumberAndMessage) {
   JsonObject object = PathJson("x");
   AddError(object, std::errc::no_such_file_or_directory);
