@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "nfsclient/cli/join_path.h"
+#include "nfsclient/cli/local_descriptor.h"
 #include "nfsclient/cli/unfinished_file.h"
 #include "nfsclient/protocol/wire_limits.h"
 
@@ -225,18 +226,18 @@ void ExportCopy::Leave(const TreeEntry& directory) {
   inside_.pop_back();
 }
 
-// errc{} if the name is free or that of what is replaced.
-std::errc ExportCopy::CheckReplaceable(const Place& place) const {
-  if (place.directory->is_new()) return {};
+// The file or link that is replaced; without a value if the name is free.
+Result<std::optional<Attributes>> ExportCopy::Replaced(const Place& place) const {
+  if (place.directory->is_new()) return std::nullopt;
   const auto found =
       place.directory->node().Stat(place.name, session_.credential(), {.no_follow = true});
-  if (!found) {
-    return found.error() == std::errc::no_such_file_or_directory ? std::errc{} : found.error();
+  if (!found && found.error() == std::errc::no_such_file_or_directory) return std::nullopt;
+  if (!found) return std::unexpected(found.error());
+  if (found->type == FileType::kDirectory) return std::unexpected(std::errc::is_a_directory);
+  if (found->type != FileType::kRegular && found->type != FileType::kSymlink) {
+    return std::unexpected(std::errc::file_exists);
   }
-  if (found->type == FileType::kDirectory) return std::errc::is_a_directory;
-  return found->type == FileType::kRegular || found->type == FileType::kSymlink
-             ? std::errc{}
-             : std::errc::file_exists;
+  return *found;
 }
 
 void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
@@ -246,10 +247,11 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   Node& node = place.directory->node();
   const auto reader = settings_.source.Open(entry.path);
   if (!reader) return session_.Fail(entry.path, reader.error());
-  if (const std::errc error = CheckReplaceable(place); error != std::errc{}) return fail(error);
+  const auto replaced = Replaced(place);
+  if (!replaced) return fail(replaced.error());
   UnfinishedExportFile unfinished(node, place.name, place.directory->is_new(), who);
   // Its owner's alone until it is whole, as a new directory is anyway.
-  const SetAttributes at_end = FinalAttributes(entry.attributes);
+  SetAttributes at_end = FinalAttributes(entry.attributes);
   const bool is_hidden =
       place.directory->is_new() && !settings_.preserve && (*at_end.mode & kOwnerMayWrite) != 0;
   const uint32_t mode = is_hidden ? *at_end.mode : 0600;
@@ -276,6 +278,9 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     }
   }
   error = file->Sync();
+  if (*replaced && (*replaced)->type == FileType::kRegular && !settings_.preserve) {
+    at_end = ReplacedAttributes(*file, **replaced);
+  }
   if (error == std::errc{} && !is_hidden) error = ErrorOf(file->SetAttributesOf(at_end));
   if (error == std::errc{}) error = unfinished.Finish();
   if (error != std::errc{}) return fail(error);
@@ -290,7 +295,7 @@ void ExportCopy::CopyLink(const TreeEntry& entry, const Place& place) try {
   Node& node = place.directory->node();
   const auto text = settings_.source.ReadLink(entry.path);
   if (!text) return session_.Fail(entry.path, text.error());
-  std::errc error = CheckReplaceable(place);
+  std::errc error = ErrorOf(Replaced(place));
   UnfinishedExportFile unfinished(node, place.name, place.directory->is_new(), who);
   if (error == std::errc{}) {
     error = unfinished.Create(
@@ -315,6 +320,18 @@ SetAttributes ExportCopy::FinalAttributes(const Attributes& attributes) const {
     set.mtime = protocol::SetTime{attributes.mtime};
   }
   return set;
+}
+
+// Gives `file` the owner and group of the file that it replaces, as far as the server lets, and
+// returns the attributes to set after that.
+SetAttributes ExportCopy::ReplacedAttributes(File& file, const Attributes& replaced) const {
+  const Attributes made = file.attributes();
+  bool has_its_group = made.gid == replaced.gid;
+  if (!has_its_group || made.uid != replaced.uid) {
+    has_its_group = file.SetAttributesOf({.uid = replaced.uid, .gid = replaced.gid}) ||
+                    has_its_group || file.SetAttributesOf({.gid = replaced.gid});
+  }
+  return {.mode = ModeOfReplacement(replaced.mode, has_its_group)};
 }
 
 void ExportCopy::Report(const TreeEntry& entry, const std::string& path, uint64_t size_bytes) {

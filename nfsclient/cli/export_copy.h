@@ -62,9 +62,10 @@ class ExportCopy : public TreeVisitor {
                                               bool& is_new);
   void CopyFile(const TreeEntry& entry, const Place& place);
   void CopyLink(const TreeEntry& entry, const Place& place);
-  std::errc CheckReplaceable(const Place& place) const;
+  Result<std::optional<Attributes>> Replaced(const Place& place) const;
   uint32_t ModeOf(const Attributes& attributes) const;
   SetAttributes FinalAttributes(const Attributes& attributes) const;
+  SetAttributes ReplacedAttributes(File& file, const Attributes& replaced) const;
   void Report(const TreeEntry& entry, const std::string& path, uint64_t size_bytes);
 
   Session& session_;

@@ -5,9 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <optional>
@@ -27,6 +28,7 @@ using LastLink = LocalDescriptor::LastLink;
 // Read at once. Pieces of what is large are under way together.
 constexpr uint64_t kRoomBytesMin = 64 * 1024;
 constexpr uint64_t kRoomBytesMax = 8 * 1024 * 1024;
+constexpr int kLinksMax = 40;  // MAXSYMLINKS
 
 std::errc Errno() { return static_cast<std::errc>(errno); }
 
@@ -35,6 +37,26 @@ std::string DirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// The text of the link `name`, "" for what is none. permission_denied for a link that another user
+// may have planted: in a sticky directory that all may write in, neither this user's nor the
+// directory's owner's (may_follow_link() in fs/namei.c, which readlink(2) does not go through).
+Result<std::string> TargetOf(int directory, const std::string& name) {
+  const LocalDescriptor link(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat found{}, parent{};
+  if (!link.is_open() || fstat(link.get(), &found) != 0 || fstat(directory, &parent) != 0) {
+    return std::unexpected(Errno());
+  }
+  if (!S_ISLNK(found.st_mode)) return "";
+  const bool is_shared = (~parent.st_mode & (S_ISVTX | S_IWOTH)) == 0;
+  if (is_shared && found.st_uid != geteuid() && found.st_uid != parent.st_uid) {
+    return std::unexpected(std::errc::permission_denied);
+  }
+  std::array<char, PATH_MAX> text;
+  const ssize_t length = readlinkat(link.get(), "", text.data(), text.size());
+  if (length < 0) return std::unexpected(Errno());
+  return std::string(text.data(), static_cast<size_t>(length));
 }
 
 // errc{} if the name is free or that of what is replaced.
@@ -135,22 +157,30 @@ Result<LocalCopy::Place> LocalCopy::PlaceOf(const TreeEntry& entry) {
 // The links of a path that the user named are followed, the last one to the file it leads to.
 Result<LocalCopy::Place> LocalCopy::NamedPlace(FileType type) {
   std::string path = start_.path;
-  struct stat found{};
   if (type == FileType::kDirectory) {
     while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   } else if (path.ends_with('/')) {
+    struct stat found{};
     return std::unexpected(lstat(path.c_str(), &found) != 0 ? Errno() : std::errc::is_a_directory);
   }
-  if (type == FileType::kRegular && lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode)) {
-    const std::unique_ptr<char, decltype(&std::free)> real(realpath(path.c_str(), nullptr),
-                                                           &std::free);
-    if (real == nullptr) return std::unexpected(Errno());
-    path = real.get();
+  std::string step = path;  // from `named_in_`, where that is open
+  for (int links = 0; links <= kLinksMax; ++links) {
+    auto directory = LocalDescriptor::OpenDirectory(
+        named_in_.is_open() ? named_in_.get() : AT_FDCWD, DirectoryOf(step), LastLink::kFollow);
+    if (!directory) return std::unexpected(directory.error());
+    named_in_ = std::move(*directory);
+    const std::string name = step.substr(step.rfind('/') + 1);
+    Result<std::string> target = "";
+    if (type == FileType::kRegular) target = TargetOf(named_in_.get(), name);
+    // A new name is made where the user named it, not where a link leads.
+    const bool is_new = !target && target.error() == std::errc::no_such_file_or_directory;
+    if (is_new && links == 0) target = "";
+    if (!target) return std::unexpected(target.error());
+    if (target->empty()) return Place{named_in_.get(), name, path};
+    step = *std::move(target);
+    path = step.starts_with('/') ? step : JoinPath(DirectoryOf(path), step);
   }
-  auto directory = LocalDescriptor::OpenDirectory(AT_FDCWD, DirectoryOf(path), LastLink::kFollow);
-  if (!directory) return std::unexpected(directory.error());
-  named_in_ = std::move(*directory);
-  return Place{named_in_.get(), path.substr(path.rfind('/') + 1), path};
+  return std::unexpected(std::errc::too_many_symbolic_link_levels);
 }
 
 void LocalCopy::MakeDirectory(const TreeEntry& entry, const Place& place) {
@@ -208,7 +238,11 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     offset_bytes += *count;
     session_.console().Advance(*count, "bytes");
   }
-  std::errc error = local.SetMode(ModeOf(entry.attributes));
+  std::errc error =
+      preserve_ ? std::errc::no_such_file_or_directory : local.TakeRights(place.name);
+  if (error == std::errc::no_such_file_or_directory) {
+    error = local.SetMode(ModeOf(entry.attributes));
+  }
   if (error == std::errc{} && preserve_) error = local.SetTimes(entry.attributes);
   if (error == std::errc{}) error = local.Finish(place.name);
   if (error != std::errc{}) return fail(error);

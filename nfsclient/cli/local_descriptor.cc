@@ -1,7 +1,11 @@
 #include "nfsclient/cli/local_descriptor.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/limits.h>
+#include <linux/xattr.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
@@ -28,6 +32,27 @@ Result<LocalDescriptor> LocalDescriptor::OpenDirectory(int at, const std::string
 std::errc LocalDescriptor::SetMode(uint32_t mode) const {
   if (fchmod(fd_, mode) == 0) return {};
   return errno == EBADF ? std::errc::permission_denied : Errno();
+}
+
+std::errc LocalDescriptor::TakeRights(int directory, const std::string& name) const {
+  struct stat replaced{};
+  if (fstatat(directory, name.c_str(), &replaced, AT_SYMLINK_NOFOLLOW) != 0) return Errno();
+  if (!S_ISREG(replaced.st_mode)) return std::errc::no_such_file_or_directory;
+  // Before the mode: chown(2) takes bits away, and rights are given to the right ones.
+  const bool has_its_group = fchown(fd_, replaced.st_uid, replaced.st_gid) == 0 ||
+                             fchown(fd_, -1, replaced.st_gid) == 0;
+  if (const std::errc error = SetMode(ModeOfReplacement(replaced.st_mode, has_its_group));
+      error != std::errc{} || !has_its_group) {
+    return error;
+  }
+  // The bits of the group are the mask of an ACL, and more than the group itself may do.
+  std::array<char, XATTR_SIZE_MAX> acl;
+  const std::string path = fmt::format("/proc/self/fd/{}/{}", directory, name);
+  const ssize_t size = lgetxattr(path.c_str(), XATTR_NAME_POSIX_ACL_ACCESS, acl.data(), acl.size());
+  if (size <= 0) return {};
+  return fsetxattr(fd_, XATTR_NAME_POSIX_ACL_ACCESS, acl.data(), static_cast<size_t>(size), 0) == 0
+             ? std::errc{}
+             : Errno();
 }
 
 std::errc LocalDescriptor::SetTimes(const Attributes& attributes) const {

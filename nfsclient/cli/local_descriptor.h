@@ -14,6 +14,14 @@
 
 namespace nfswalk::cli {
 
+// The mode of a file that takes the place of another with mode `mode`: without the bits that act
+// for its owner or group; with another group, which may then do no more than all others.
+inline uint32_t ModeOfReplacement(uint32_t mode, bool has_its_group) {
+  constexpr uint32_t kGroup = 0070;
+  const uint32_t kept = mode & 01777;
+  return has_its_group ? kept : kept & (~kGroup | kept << 3);
+}
+
 class LocalDescriptor {
  public:
   enum class LastLink : uint8_t { kFollow, kRefuse };
@@ -37,6 +45,9 @@ class LocalDescriptor {
 
   // permission_denied for a directory opened for lookups alone.
   [[nodiscard]] std::errc SetMode(uint32_t mode) const;
+  // Gives the file the owner and group of the regular file `name` in `directory`, as far as this
+  // process may, its ACL, and ModeOfReplacement(). no_such_file_or_directory where `name` is none.
+  [[nodiscard]] std::errc TakeRights(int directory, const std::string& name) const;
   [[nodiscard]] std::errc SetTimes(const Attributes& attributes) const;
   // Returns when the data of a file, or the names in a directory, are on stable storage: where the
   // file system has no fsync(2), the directory was opened for lookups alone, or nothing is open, at

@@ -1,0 +1,188 @@
+// `nfswalk cp` onto what is there: whose file, with which rights, and where a link of another user
+// leads.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
+#include <linux/xattr.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/integration/command_run.h"
+
+namespace nfswalk {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uid_t kOwner = 2001;
+constexpr uid_t kOther = 2002;
+constexpr gid_t kGroup = 3001;
+constexpr gid_t kOtherGroup = 3002;
+
+class CpReplaceTest : public CommandRun {
+ protected:
+  void SetUp() override {
+    CommandRun::SetUp();
+    if (IsSkipped()) return;
+    char pattern[] = "/tmp/nfswalk_replace_XXXXXX";  // where other users may search
+    ASSERT_NE(mkdtemp(pattern), nullptr);
+    local_ = pattern;
+    ASSERT_EQ(chmod(pattern, 0755), 0);
+  }
+  void TearDown() override {
+    if (!local_.empty()) std::filesystem::remove_all(local_);
+  }
+
+  std::string Local(const std::string& path) const { return (local_ / path).string(); }
+  // Runs a shell command in the local directory.
+  std::string Here(const std::string& command) const {
+    const ProgramRun run = RunProgram({"sh", "-c", "cd '" + local_.string() + "' && " + command});
+    EXPECT_EQ(run.exit_code, 0) << command << "\n" << run.err;
+    return run.out;
+  }
+  // Runs nfswalk as another local user.
+  static ProgramRun RunAs(uid_t uid, gid_t gid, const Strings& arguments) {
+    Strings words{"setpriv", fmt::format("--reuid={}", uid), fmt::format("--regid={}", gid),
+                  "--clear-groups", kBinary};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return RunProgram(words);
+  }
+
+  std::filesystem::path local_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Versions, CpReplaceTest, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+constexpr const char* kShow = "stat -c '%a %u %g' target";
+
+TEST_P(CpReplaceTest, ALocalFileKeepsItsOwnerAndMode) {
+  Shell("echo new > f; chmod 644 f");
+  Here(fmt::format("echo old > target; chown {}:{} target; chmod 4600 target", kOwner, kGroup));
+  EXPECT_EQ(Run({"cp", Url(), "f", Local("target")}).exit_code, 0);
+  EXPECT_EQ(Here(kShow), "600 2001 3001\n") << "without the bits that act for its owner";
+  EXPECT_EQ(Here("cat target"), "new\n");
+  Here("mkdir d; mv target d/f");
+  EXPECT_EQ(Run({"cp", "-r", Url(), ".", Local("d")}).exit_code, 0);
+  EXPECT_EQ(Here("mv d/f target; " + std::string(kShow)), "600 2001 3001\n");
+  EXPECT_EQ(Run({"cp", "-p", Url(), "f", Local("target")}).exit_code, 0);
+  EXPECT_EQ(Here(kShow), "644 0 0\n") << "as that of the source";
+}
+
+// Whoever is in its group otherwise could read what was for another one.
+TEST_P(CpReplaceTest, AGroupThatCannotBeKeptHasNoRightsOfItsOwn) {
+  Shell("echo new > f; chmod 644 f");
+  Here(fmt::format("mkdir d; chown {} d; cd d; echo old > target; chown {}:{} target;"
+                   "chmod 664 target",
+                   kOther, kOwner, kGroup));
+  EXPECT_EQ(RunAs(kOther, kOtherGroup, {"cp", Url(), "f", Local("d/target")}).exit_code, 0);
+  EXPECT_EQ(Here("cd d; " + std::string(kShow)), "644 2002 3002\n");
+  Here(fmt::format("cd d; chown {}:{} target; chmod 640 target", kOwner, kGroup));
+  EXPECT_EQ(RunAs(kOther, kOtherGroup, {"cp", Url(), "f", Local("d/target")}).exit_code, 0);
+  EXPECT_EQ(Here("cd d; " + std::string(kShow)), "600 2002 3002\n");
+  Here(fmt::format("cd d; chown {}:{} target; chmod 640 target", kOwner, kOtherGroup));
+  EXPECT_EQ(RunAs(kOther, kOtherGroup, {"cp", Url(), "f", Local("d/target")}).exit_code, 0);
+  EXPECT_EQ(Here("cd d; " + std::string(kShow)), "640 2002 3002\n");
+}
+
+TEST_P(CpReplaceTest, ALocalFileKeepsItsAcl) {
+  Shell("echo new > f; chmod 644 f");
+  Here("echo old > target");
+  constexpr uint32_t kNoId{~0U};  // ACL_UNDEFINED_ID
+  struct {
+    posix_acl_xattr_header header{POSIX_ACL_XATTR_VERSION};
+    posix_acl_xattr_entry entries[5] = {{ACL_USER_OBJ, 6, kNoId},
+                                        {ACL_USER, 4, kOther},
+                                        {ACL_GROUP_OBJ, 0, kNoId},
+                                        {ACL_MASK, 4, kNoId},
+                                        {ACL_OTHER, 0, kNoId}};
+  } acl;
+  const std::string target = Local("target");
+  if (setxattr(target.c_str(), XATTR_NAME_POSIX_ACL_ACCESS, &acl, sizeof acl, 0) != 0) {
+    GTEST_SKIP() << "no ACLs in " << local_;
+  }
+  EXPECT_EQ(Run({"cp", Url(), "f", target}).exit_code, 0);
+  EXPECT_EQ(Here("cat target"), "new\n");
+  decltype(acl) kept;
+  ASSERT_EQ(getxattr(target.c_str(), XATTR_NAME_POSIX_ACL_ACCESS, &kept, sizeof kept),
+            static_cast<ssize_t>(sizeof kept));
+  EXPECT_EQ(kept.entries[2].e_perm, 0) << "of the group";
+  EXPECT_EQ(kept.entries[1].e_id, kOther);
+}
+
+TEST_P(CpReplaceTest, AFileOfAnExportKeepsItsOwnerAndMode) {
+  Here("echo new > f; chmod 644 f");
+  Shell(fmt::format("echo old > target; chown {}:{} target; chmod 4600 target", kOwner, kGroup));
+  EXPECT_EQ(Run({"cp", Local("f"), Url(), "target"}).exit_code, 0);
+  EXPECT_EQ(Shell(kShow), "600 2001 3001\n");
+  EXPECT_EQ(Shell("cat target"), "new\n");
+  EXPECT_EQ(Run({"cp", "-p", Local("f"), Url(), "target"}).exit_code, 0);
+  EXPECT_EQ(Shell(kShow), "644 0 0\n");
+  const Strings as_other{"cp",     "--uid",      "2002", "--gid",
+                         "3002",   Local("f"), Url(),  "d/target"};
+  Shell(fmt::format("mkdir d; chown {} d; cd d; echo old > target; chown {}:{} target;"
+                    "chmod 664 target",
+                    kOther, kOwner, kGroup));
+  EXPECT_EQ(Run(as_other).exit_code, 0);
+  EXPECT_EQ(Shell("cd d; " + std::string(kShow)), "644 2002 3002\n");
+  Shell(fmt::format("cd d; chown {}:{} target; chmod 640 target", kOwner, kGroup));
+  EXPECT_EQ(Run(as_other).exit_code, 0);
+  EXPECT_EQ(Shell("cd d; " + std::string(kShow)), "600 2002 3002\n");
+  Shell(fmt::format("cd d; chown {}:{} target; chmod 640 target", kOwner, kOtherGroup));
+  EXPECT_EQ(Run(as_other).exit_code, 0);
+  EXPECT_EQ(Shell("cd d; " + std::string(kShow)), "640 2002 3002\n");
+}
+
+// Whatever fs.protected_symlinks says, which is the machine's.
+TEST_P(CpReplaceTest, ALinkThatAnotherUserMayHavePlantedIsNotFollowed) {
+  Shell("echo new > f");
+  const struct {
+    mode_t mode;
+    uid_t of_directory;
+    uid_t of_link;
+    bool follows;
+  } rows[] = {{01777, 0, kOwner, false},     {01777, kOther, kOwner, false},
+              {01777, kOther, kOther, true}, {01777, kOther, 0, true},
+              {01755, 0, kOwner, true},      {00777, 0, kOwner, true}};
+  for (const auto& [mode, of_directory, of_link, follows] : rows) {
+    SCOPED_TRACE(fmt::format("{:o} {} {}", mode, of_directory, of_link));
+    Here(fmt::format("rm -rf *; mkdir shared; echo old > file; ln -s ../file shared/link;"
+                     "ln -s shared/link own; chown -h {} shared/link; chown {} shared;"
+                     "chmod {:o} shared",
+                     of_link, of_directory, mode));
+    for (const char* name : {"shared/link", "own"}) {
+      const ProgramRun run = Run({"cp", Url(), "f", Local(name)});
+      EXPECT_EQ(run.exit_code, follows ? 0 : 1) << run.err;
+      EXPECT_EQ(Here("cat file"), follows ? "new\n" : "old\n");
+      if (!follows) {
+        EXPECT_THAT(run.err, HasSubstr("Permission denied"));
+      }
+      Here("echo old > file");
+    }
+  }
+}
+
+TEST_P(CpReplaceTest, LinksAreFollowedAsTheKernelDoes) {
+  Shell("echo new > f");
+  Here("mkdir -p a/b; echo old > a/file; ln -s ../file a/b/first; ln -s a/b/first second;"
+       "ln -s \"$PWD/second\" third; ln -s loop loop; ln -s a/none nowhere");
+  EXPECT_EQ(Run({"cp", Url(), "f", Local("third")}).exit_code, 0);
+  EXPECT_EQ(Here("cat a/file"), "new\n");
+  EXPECT_EQ(Here("readlink third second a/b/first | wc -l"), "3\n");
+  EXPECT_THAT(Run({"cp", Url(), "f", Local("loop")}).err, HasSubstr("Too many levels"));
+  EXPECT_THAT(Run({"cp", Url(), "f", Local("nowhere")}).err, HasSubstr("No such file"));
+  EXPECT_EQ(Here("ls a"), "b\nfile\n");
+}
+
+}  // namespace
+}  // namespace nfswalk
