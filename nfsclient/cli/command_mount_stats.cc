@@ -114,7 +114,8 @@ ExitCode RunMountStats(Console& console, const CommonOptions& common,
       mounts.push_back({directory, *std::move(samples)});
       continue;
     }
-    const bool other = samples.error() == std::errc::inappropriate_io_control_operation;
+    const bool other = samples.error() == std::errc::inappropriate_io_control_operation ||
+                       samples.error() == std::errc::bad_message;
     console.Complain(
         fmt::format("stats '{}': {}", Escape(directory),
                     other ? "not in a mount of nfswalk" : ErrorMessage(samples.error())));

@@ -4,14 +4,28 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstddef>
 #include <memory>
-#include <sstream>
+#include <utility>
 
 namespace nfswalk::mount {
 namespace {
 
 constexpr char kNoLabel[] = "-";
+constexpr std::string_view kDirectoryKey = "path";
+
+// Whatever the locale is.
+bool IsMetricByte(char byte) { return (byte >= 'a' && byte <= 'z') || byte == '_'; }
+bool IsLabelByte(char byte) {
+  return IsMetricByte(byte) || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
+         byte == '.' || byte == '-';
+}
+bool IsOf(std::string_view text, bool (*accepts)(char)) {
+  return !text.empty() && std::ranges::all_of(text, accepts);
+}
 
 }  // namespace
 
@@ -53,12 +67,25 @@ std::string FormatSamples(const std::vector<Sample>& samples) {
   return text;
 }
 
-std::vector<Sample> ParseSamples(std::string_view text) {
+std::optional<std::vector<Sample>> ParseSamples(std::string_view text) {
   std::vector<Sample> samples;
-  std::istringstream lines{std::string(text)};
-  for (Sample sample; lines >> sample.metric >> sample.label >> sample.value;) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const size_t label = line.find(' ');
+    const size_t value = line.rfind(' ');
+    if (label == value) return std::nullopt;
+    Sample sample{std::string(line.substr(0, label)),
+                  std::string(line.substr(label + 1, value - label - 1))};
+    const auto [end, error] =
+        std::from_chars(line.data() + value + 1, line.data() + line.size(), sample.value);
+    const bool is_number = error == std::errc{} && end == line.data() + line.size();
+    if (!is_number || !IsOf(sample.metric, IsMetricByte) || sample.metric == kDirectoryKey ||
+        !IsOf(sample.label, IsLabelByte)) {
+      return std::nullopt;
+    }
     if (sample.label == kNoLabel) sample.label.clear();
-    samples.push_back(sample);
+    samples.push_back(std::move(sample));
   }
   return samples;
 }
@@ -71,7 +98,10 @@ std::expected<std::vector<Sample>, std::errc> ReadSamples(const std::string& dir
   const std::errc error{errno};
   close(fd);
   if (size < 0) return std::unexpected(error);
-  return ParseSamples({stats->text, std::min(static_cast<size_t>(size), sizeof(stats->text))});
+  auto samples =
+      ParseSamples({stats->text, std::min(static_cast<size_t>(size), sizeof(stats->text))});
+  if (!samples) return std::unexpected(std::errc::bad_message);
+  return *std::move(samples);
 }
 
 }  // namespace nfswalk::mount

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -35,12 +36,14 @@ struct Sample {
 
 std::vector<Sample> SamplesOf(const Stats& stats, const TransportStats& transport);
 
-// A line for each, and back; lines that are none are left out.
+// A line for each, and back. Without a value where a line is none, as any file system of FUSE may
+// answer the ioctl. Names are safe for a terminal, JSON and OpenMetrics: metrics have lower-case
+// letters and '_', labels letters, digits and "_.-". None is "path", which JSON has already.
 std::string FormatSamples(const std::vector<Sample>& samples);
-std::vector<Sample> ParseSamples(std::string_view text);
+std::optional<std::vector<Sample>> ParseSamples(std::string_view text);
 
 // Asks the mount that `directory` is in. Errors: those of open(2);
-// inappropriate_io_control_operation where it is no mount of nfswalk's.
+// inappropriate_io_control_operation and bad_message where it is no mount of nfswalk's.
 std::expected<std::vector<Sample>, std::errc> ReadSamples(const std::string& directory);
 
 }  // namespace nfswalk::mount
