@@ -34,7 +34,8 @@ std::shared_ptr<const Credential> Callers::Of(fuse_req_t request) {
       return known.credential;
     }
   }
-  auto credential = std::make_shared<const Credential>(caller.uid, caller.gid, GroupsOf(request));
+  auto credential = std::make_shared<const Credential>(
+      caller.uid, caller.gid, groups_shown_ ? GroupsOf(request) : std::vector<uint32_t>{});
   const std::lock_guard lock(mutex_);
   known = {caller, now + kGroupsLifetime, credential};
   return credential;

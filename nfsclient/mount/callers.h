@@ -11,12 +11,14 @@
 
 #include "nfsclient/client.h"
 #include "nfsclient/mount/fuse.h"
+#include "nfsclient/mount/interrupts.h"
 
 namespace nfswalk::mount {
 
 class Callers {
  public:
-  // All requests are this process's, or with `others` (allow_other) the calling process's.
+  // All requests are this process's, or with `others` (allow_other) the calling process's, without
+  // supplementary groups where /proc does not show it.
   explicit Callers(bool others) : others_(others) {}
 
   std::shared_ptr<const Credential> Of(fuse_req_t request);
@@ -32,6 +34,7 @@ class Callers {
   };
 
   const bool others_;
+  const bool groups_shown_ = ProcShowsCallers();
   const std::shared_ptr<const Credential> own_ =
       std::make_shared<const Credential>(Credential::OfProcess());
   std::mutex mutex_;

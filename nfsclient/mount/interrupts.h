@@ -73,6 +73,10 @@ class Interrupts {
   std::jthread watcher_{[this](const std::stop_token& stop) { Watch(stop); }};
 };
 
+// Whether /proc is of this process's pid namespace, whose ids requests have; one of another
+// namespace shows other threads under them.
+bool ProcShowsCallers();
+
 // True of a thread whose pending signals include one that ends its process, and of one that /proc
 // does not show.
 bool IsBeingKilled(pid_t thread);

@@ -91,6 +91,24 @@ TEST(InterruptsTest, WhoIsGoneIsBeingKilled) {
   EXPECT_FALSE(IsBeingKilled(getpid()));
 }
 
+// Its process ids are others there.
+TEST(InterruptsTest, ProcOfAnotherPidNamespaceShowsNoCaller) {
+  EXPECT_TRUE(ProcShowsCallers());
+  const pid_t outside = fork();
+  if (outside == 0) {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) _exit(2);
+    const pid_t inside = fork();
+    if (inside == 0) _exit(!ProcShowsCallers() && IsBeingKilled(getpid()) ? 0 : 1);
+    int status = -1;
+    waitpid(inside, &status, 0);
+    _exit(status == 0 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(outside, &status, 0), outside);
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "no right to a pid namespace";
+  EXPECT_EQ(status, 0);
+}
+
 TEST(InterruptsTest, EndsTheRequestsOfWhoIsBeingKilled) {
   Interrupts interrupts;
   const StoppedChild dying([] {}), catching([] { Handle(SIGTERM, [](int) {}); });
