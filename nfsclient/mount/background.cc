@@ -12,6 +12,7 @@ namespace {
 
 constexpr char kReady = 'r';
 constexpr int kDiedOfSignal = 128;  // as a shell has it
+constexpr int kFirstAfterStandard = STDERR_FILENO + 1;
 
 [[noreturn]] void AwaitChild(pid_t child, int from_child) {
   char ready = 0;
@@ -27,7 +28,14 @@ constexpr int kDiedOfSignal = 128;  // as a shell has it
 }  // namespace
 
 std::expected<Background, std::errc> Background::Start() {
+  // Locks and pipes of the shell would be held as long as the mount.
+  close_range(kFirstAfterStandard, ~0U, 0);
   int ends[2];
+  // Not one of the standard descriptors, should the shell have closed them.
+  do {
+    ends[0] = open("/dev/null", O_RDWR);
+  } while (ends[0] >= 0 && ends[0] < kFirstAfterStandard);
+  close(ends[0]);
   if (pipe2(ends, O_CLOEXEC) != 0) return std::unexpected(std::errc{errno});
   const pid_t child = fork();
   if (child < 0) {
@@ -46,8 +54,10 @@ void Background::Detach() {
   // An error leaves it where it was, which is no reason to end.
   (void)!chdir("/");
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int standard = 0; standard <= 2 && null >= 0; ++standard) dup2(null, standard);
-  if (null > 2) close(null);
+  for (int standard = 0; standard < kFirstAfterStandard && null >= 0; ++standard) {
+    dup2(null, standard);
+  }
+  close(null);
   (void)!write(parent_, &kReady, 1);
   close(parent_);
 }

@@ -12,8 +12,9 @@ namespace nfswalk::mount {
 // The child of the process that the shell waits for.
 class Background {
  public:
-  // fork(2)s. Returns in the child only: the parent stays until Detach(), and exits with 0 then, or
-  // with what the child exits with before. Errors: those of pipe(2) and fork(2), in the parent.
+  // Closes all descriptors but the standard ones, and fork(2)s. Returns in the child only: the
+  // parent stays until Detach(), and exits with 0 then, or with what the child exits with before.
+  // Errors: those of pipe(2) and fork(2), in the parent.
   static std::expected<Background, std::errc> Start();
 
   // Lets the parent go; a session of its own, without the directory and the terminal of the shell

@@ -1,8 +1,10 @@
 // `nfswalk mount`: how it begins, ends and fails, and what a server that is away does to those who
 // use it.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,6 +59,26 @@ TEST_P(MountFaultsTest, GoesToTheBackgroundOnceMounted) {
   EXPECT_EQ(TextOf(At("f")), "text");
   EXPECT_EQ(Servers(), 1U);
   EXPECT_EQ(RunProgram({"fusermount3", "-u", mount_point()}).exit_code, 0);
+  EXPECT_TRUE(Eventually([&] { return Servers() == 0; }));
+}
+
+TEST_P(MountFaultsTest, TheBackgroundHoldsNothingThatTheShellHasOpen) {
+  const std::string file = At("") + "../nfswalk_lock_of_test";
+  {
+    const Descriptor lock(open(file.c_str(), O_RDWR | O_CREAT, 0600));  // inherited
+    ASSERT_EQ(flock(lock.fd, LOCK_EX), 0);
+    EXPECT_EQ(Refusal({"mount", Url(), mount_point()}, 0), "");
+  }
+  const Descriptor lock(open(file.c_str(), O_RDWR | O_CLOEXEC));
+  EXPECT_EQ(flock(lock.fd, LOCK_EX | LOCK_NB), 0);
+  std::filesystem::remove(file);
+  EXPECT_EQ(RunProgram({"umount", mount_point()}).exit_code, 0);
+  // A shell that has closed the standard ones.
+  const std::string command =
+      fmt::format("exec {} mount '{}' {} <&- >&- 2>&-", kBinary, Url(), mount_point());
+  EXPECT_EQ(RunProgram({"sh", "-c", command}).exit_code, 0);
+  EXPECT_TRUE(IsMounted());
+  EXPECT_EQ(RunProgram({"umount", mount_point()}).exit_code, 0);
   EXPECT_TRUE(Eventually([&] { return Servers() == 0; }));
 }
 
