@@ -18,6 +18,16 @@ constexpr const char* kHelper = "fusermount3";
 
 std::string Why(int error) { return std::generic_category().message(error); }
 
+// As one word of a shell; without a backslash, which is shown as two.
+std::string Quoted(std::string_view word) {
+  std::string quoted = "'";
+  for (const char byte : word) {
+    if (byte == '\'') quoted += "'\"'\"";
+    quoted += byte;
+  }
+  return quoted + '\'';
+}
+
 bool IsOnPath(const std::string& program) {
   const char* const path = std::getenv("PATH");
   std::string_view rest = path != nullptr ? path : "/usr/bin:/bin";
@@ -58,7 +68,8 @@ std::expected<std::string, std::string> CheckMountPoint(const std::string& direc
   if (::stat(directory.c_str(), &stat) != 0) {
     if (errno == ENOTCONN) {
       return refuse(
-          fmt::format("a mount whose process has ended: '{} -u {}' cleans up", kHelper, directory));
+          fmt::format("a mount whose process has ended: {} -u {} cleans up", kHelper,
+                      Quoted(directory)));
     }
     return refuse(Why(errno));
   }

@@ -126,7 +126,7 @@ TEST_P(MountFaultsTest, ADeadMountIsNotConnectedUntilItIsCleanedUp) {
   EXPECT_EQ(StatError("f"), ENOTCONN);
   EXPECT_EQ(OpenError(mount_point(), O_RDONLY), ENOTCONN);
   EXPECT_THAT(Refusal({"mount", Url(), mount_point()}, 1),
-              HasSubstr("'fusermount3 -u " + mount_point() + "' cleans up"));
+              HasSubstr("fusermount3 -u '" + mount_point() + "' cleans up"));
   EXPECT_EQ(RunProgram({"fusermount3", "-u", mount_point()}).exit_code, 0);
   Mount();
   EXPECT_EQ(TextOf(At("f")), "text");
