@@ -16,9 +16,10 @@ namespace {
 
 mount::SessionOptions SessionOptionsOf(const CommonOptions& common, const mount::OptionList& list,
                                        std::string directory) {
-  mount::SessionOptions session{std::move(directory), {}, list.others};
+  mount::SessionOptions session{std::move(directory), {}};
   // Those of the command line win.
   session.options = {"subtype=nfswalk", "fsname=" + common.url.substr(0, common.url.find('?'))};
+  // The kernel answers other users from its caches, without a request that a server could refuse.
   if (list.others) session.options.push_back("default_permissions");
   session.options.insert(session.options.end(), list.fuse.begin(), list.fuse.end());
   return session;
@@ -45,8 +46,9 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
   mount::BlockEndingSignals();
   openlog("nfswalk", LOG_PID | (options.foreground ? LOG_PERROR : 0), LOG_DAEMON);
   auto mount_options = common.mount;
-  mount_options.transport.on_server_responds = [&common](bool responds) {
-    syslog(responds ? LOG_NOTICE : LOG_WARNING, "the server of %s %s", common.url.c_str(),
+  const std::string url = Escape(common.url);
+  mount_options.transport.on_server_responds = [&url](bool responds) {
+    syslog(responds ? LOG_NOTICE : LOG_WARNING, "the server of %s %s", url.c_str(),
            responds ? "responds again" : "is not responding, still trying");
   };
   auto client = Client::Mount(mount_options);
@@ -55,11 +57,11 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
   }
   const auto served =
       mount::Serve(**client, common.mount, SessionOptionsOf(common, options.list, *directory), [&] {
-        syslog(LOG_INFO, "%s mounted on %s", common.url.c_str(), directory->c_str());
+        syslog(LOG_INFO, "%s mounted on %s", url.c_str(), Escape(*directory).c_str());
         if (background) background->Detach();
       });
   if (!served) return refuse(fmt::format("'{}': {}", *directory, served.error()), kExitPathFailed);
-  syslog(LOG_INFO, "%s unmounted", directory->c_str());
+  syslog(LOG_INFO, "%s unmounted", Escape(*directory).c_str());
   return kExitOk;
 }
 

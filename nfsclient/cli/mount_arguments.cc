@@ -46,6 +46,14 @@ command line, 3 the server could not be reached.
 // The options after -o come behind those of the URL, so that they win.
 MountOptions ParseMount(std::string url, const mount::OptionList& list) {
   for (const std::string& option : list.client) {
+    if (option == "allow_root") {
+      throw CLI::ValidationError("-o", "allow_root: the kernel's caches answer users that libfuse "
+                                       "would refuse; accepted is allow_other, with which each "
+                                       "process has its own rights");
+    }
+    if (option.find('&') != std::string::npos) {
+      throw CLI::ValidationError("-o", "'" + option + "': options are separated by commas here");
+    }
     url += url.find('?') == std::string::npos ? '?' : '&';
     url += option;
   }
@@ -96,7 +104,11 @@ void AddMountStats(CLI::App& app, Invocation& invocation) {
 }
 
 void AcceptMountSpelling(std::vector<std::string>& arguments) {
-  if (!arguments.empty() && arguments.back().starts_with("nfs://")) arguments.push_back("mount");
+  if (arguments.empty() || !arguments.back().starts_with("nfs://")) return;
+  // mount.fuse3(8) adds "dev,suid" wherever fstab does not have their contraries, and mount(8) does
+  // not let it see them where fstab has them: nobody has asked for either.
+  arguments.insert(arguments.begin(), {"nosuid,nodev", "-o"});
+  arguments.push_back("mount");
 }
 
 }  // namespace nfswalk::cli

@@ -21,8 +21,8 @@ struct Invocation;
 void AddMount(CLI::App& app, Invocation& invocation);
 void AddMountStats(CLI::App& app, Invocation& invocation);
 
-// `nfswalk URL DIRECTORY -o OPTIONS`, as mount.fuse3(8) has it: adds the command. `arguments`: the
-// last one first.
+// `nfswalk URL DIRECTORY -o OPTIONS`, as mount.fuse3(8) has it: adds the command, and nosuid and
+// nodev to the options. `arguments`: the last one first.
 void AcceptMountSpelling(std::vector<std::string>& arguments);
 
 }  // namespace nfswalk::cli

@@ -9,10 +9,10 @@ namespace {
 
 // mount.fuse3(8) and mount(8). With a value where they end with '='.
 constexpr std::string_view kFuse[] = {
-    "debug",   "allow_other", "allow_root", "auto_unmount", "default_permissions",
-    "fsname=", "subtype=",    "ro",         "rw",           "suid",
-    "nosuid",  "dev",         "nodev",      "exec",         "noexec",
-    "atime",   "noatime",     "dirsync"};
+    "debug",    "allow_other", "auto_unmount", "default_permissions", "fsname=",
+    "subtype=", "ro",          "rw",           "suid",                "nosuid",
+    "dev",      "nodev",       "exec",         "noexec",              "atime",
+    "noatime",  "dirsync"};
 constexpr std::string_view kFstab[] = {"defaults", "auto",   "noauto",   "user",
                                        "nouser",   "users",  "owner",    "group",
                                        "_netdev",  "nofail", "comment=", "x-"};

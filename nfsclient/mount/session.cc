@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
@@ -16,12 +17,14 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "nfsclient/mount/file_system.h"
 #include "nfsclient/mount/fuse.h"
 #include "nfsclient/mount/init_reply.h"
+#include "nfsclient/mount/mount_table.h"
 #include "nfsclient/mount/operations.h"
 
 namespace nfswalk::mount {
@@ -35,6 +38,8 @@ constexpr unsigned kReceiversMax = 8;
 constexpr std::chrono::seconds kEndMax{30};
 // What the kernel reads ahead of a sequential reader, instead of the 128 KiB that it begins with.
 constexpr unsigned kReadAheadKib = 1024;
+// How long an unmount takes that has taken the mount out of the kernel's table.
+constexpr std::chrono::milliseconds kUnmountMax{1000};
 constexpr timespec kWakeInterval{.tv_sec = 0, .tv_nsec = 10'000'000};
 
 sigset_t EndingSignals() {
@@ -87,7 +92,11 @@ SessionHandle MakeSession(const SessionOptions& options, FileSystem& file_system
   fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
   fuse_opt_add_arg(&arguments, "nfswalk");
   for (const std::string& option : options.options) {
-    fuse_opt_add_arg(&arguments, ("-o" + option).c_str());
+    // A comma in a value, as in a URL, would begin another option.
+    char* escaped = nullptr;
+    fuse_opt_add_opt_escaped(&escaped, option.c_str());
+    fuse_opt_add_arg(&arguments, fmt::format("-o{}", escaped).c_str());
+    std::free(escaped);
   }
   static const fuse_lowlevel_ops operations = Operations();
   SessionHandle session(
@@ -96,15 +105,28 @@ SessionHandle MakeSession(const SessionOptions& options, FileSystem& file_system
   return session;
 }
 
-// As nfsrahead(5), where this process may: root may, mostly. Preconditions: FUSE_INIT is not
-// answered.
-void WidenReadAhead(const std::string& directory) {
+// Checks what was mounted, and has the kernel read ahead as nfsrahead(5) does, where this process
+// may: root may, mostly. Preconditions: FUSE_INIT is not answered.
+std::expected<void, std::string> CheckAndTune(const SessionOptions& options) {
   struct statx found{};
-  // Nobody answers requests yet.
-  if (statx(AT_FDCWD, directory.c_str(), AT_STATX_DONT_SYNC, 0, &found) != 0) return;
+  // Without a request, which would not be answered yet.
+  if (statx(AT_FDCWD, options.directory.c_str(), AT_STATX_DONT_SYNC, 0, &found) != 0) {
+    return std::unexpected(std::generic_category().message(errno));
+  }
+  std::ifstream table("/proc/self/mountinfo");
+  const auto checked = CheckMount(FindMount(table, found.stx_dev_major, found.stx_dev_minor),
+                                  options.options);
+  if (!checked) return checked;
   std::ofstream(
       fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", found.stx_dev_major, found.stx_dev_minor))
       << kReadAheadKib;
+  return {};
+}
+
+// False once it was unmounted, for which it waits a little.
+bool IsConnected(fuse_session* session) {
+  pollfd device{fuse_session_fd(session), 0, 0};
+  return poll(&device, 1, kUnmountMax.count()) != 1;
 }
 
 // The threads that receive requests. When the last has ended, SIGTERM is sent to this process,
@@ -188,7 +210,8 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
     return std::unexpected(
         fmt::format("the root of the export: {}", std::make_error_code(root.error()).message()));
   }
-  FileSystem file_system(client, *std::move(root), mount, options.others);
+  const bool others = std::ranges::find(options.options, "allow_other") != options.options.end();
+  FileSystem file_system(client, *std::move(root), mount, others);
   const SessionHandle session = MakeSession(options, file_system);
   if (session == nullptr) return std::unexpected("libfuse refuses the options");
   file_system.session = session.get();
@@ -196,7 +219,11 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
     return std::unexpected("libfuse cannot mount there");
   }
   CompleteInitReply(session.get());
-  WidenReadAhead(options.directory);
+  if (auto checked = CheckAndTune(options); !checked && IsConnected(session.get())) {
+    fuse_session_unmount(session.get());
+    return std::unexpected(
+        fmt::format("{}, other than asked for: not served, and unmounted", checked.error()));
+  }
   struct sigaction wake{};
   wake.sa_handler = [](int) {};  // without SA_RESTART: ends a read(2)
   sigaction(SIGUSR1, &wake, nullptr);

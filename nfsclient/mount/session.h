@@ -13,8 +13,7 @@ namespace nfswalk::mount {
 
 struct SessionOptions {
   std::string directory;             // absolute
-  std::vector<std::string> options;  // libfuse's, of -o
-  bool others = false;               // allow_other is among them
+  std::vector<std::string> options;  // libfuse's, of -o: each one, whatever bytes it has
 };
 
 // Blocks the signals that end a session, SIGINT, SIGTERM and SIGHUP, in this thread and those that
@@ -23,7 +22,8 @@ void BlockEndingSignals();
 
 // Mounts `client` and serves it until it is unmounted or one of those signals comes, after which it
 // is unmounted, as soon as nobody uses it. Calls `mounted` once programs can use it. The error says
-// what failed. Shuts the client down. Preconditions: BlockEndingSignals(); one session a process.
+// what failed; a mount that would allow more than the options is undone before it answers a
+// request. Shuts the client down. Preconditions: BlockEndingSignals(); one session a process.
 std::expected<void, std::string> Serve(Client& client, const MountOptions& mount,
                                        const SessionOptions& options,
                                        const std::function<void()>& mounted);

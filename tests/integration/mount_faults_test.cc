@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -78,6 +79,18 @@ TEST_P(MountFaultsTest, TheBackgroundHoldsNothingThatTheShellHasOpen) {
       fmt::format("exec {} mount '{}' {} <&- >&- 2>&-", kBinary, Url(), mount_point());
   EXPECT_EQ(RunProgram({"sh", "-c", command}).exit_code, 0);
   EXPECT_TRUE(IsMounted());
+  EXPECT_EQ(RunProgram({"umount", mount_point()}).exit_code, 0);
+  EXPECT_TRUE(Eventually([&] { return Servers() == 0; }));
+}
+
+TEST_P(MountFaultsTest, Mount8MakesNoDevicesAndSetUserIdBitsCount) {
+  const std::string path = fmt::format(
+      "PATH={}:{}", std::filesystem::absolute(kBinary).parent_path().string(), getenv("PATH"));
+  const ProgramRun run = RunProgram({"env", path, "mount.fuse3", Url(), mount_point(), "-o",
+                                     "rw,allow_other", "-t", "fuse.nfswalk"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(MountLine(), HasSubstr(" rw,nosuid,nodev,"));
+  EXPECT_THAT(MountLine(), HasSubstr(",default_permissions,allow_other"));
   EXPECT_EQ(RunProgram({"umount", mount_point()}).exit_code, 0);
   EXPECT_TRUE(Eventually([&] { return Servers() == 0; }));
 }

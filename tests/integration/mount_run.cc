@@ -137,20 +137,22 @@ void MountRun::TearDown() {
   rmdir(mount_point_.c_str());
 }
 
-bool MountRun::IsMounted() const {
+std::string MountRun::MountLine() const {
   std::ifstream table("/proc/self/mountinfo");
   for (std::string line; std::getline(table, line);) {
-    if (line.find(" " + mount_point_ + " ") != std::string::npos) return true;
+    if (line.find(" " + mount_point_ + " ") != std::string::npos) return line;
   }
-  return false;
+  return {};
 }
 
 void MountRun::SpawnMount(Strings arguments) {
   mount_ = Spawn(std::move(arguments), STDERR_FILENO, messages_.fd);
 }
 
-void MountRun::Mount(const std::string& options) {
-  Strings arguments{"mount", "-f", Url(), mount_point_};
+void MountRun::Mount(const std::string& options, const std::string& below) {
+  std::string url = Url();
+  if (!below.empty()) url.insert(url.find('?'), "/" + below);
+  Strings arguments{"mount", "-f", url, mount_point_};
   if (!options.empty()) arguments.insert(arguments.begin() + 1, {"-o", options});
   SpawnMount(std::move(arguments));
   ASSERT_GT(mount_, 0);

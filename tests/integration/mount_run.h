@@ -56,8 +56,9 @@ class MountRun : public CommandRun {
   void SetUp() override;
   void TearDown() override;
 
-  // Mounts with these options, those of -o, and returns once it is mounted.
-  void Mount(const std::string& options = "");
+  // Mounts with these options, those of -o, and returns once it is mounted. `below`: a directory of
+  // the export instead of its root, as in a URL.
+  void Mount(const std::string& options = "", const std::string& below = "");
   // Starts it, and returns at once.
   void SpawnMount(Strings arguments);
   // Returns the exit code of the mount once it ends by itself.
@@ -66,7 +67,9 @@ class MountRun : public CommandRun {
   int Unmount();
   // Kills the process of the mount, which stays mounted.
   void KillMount();
-  bool IsMounted() const;
+  bool IsMounted() const { return !MountLine().empty(); }
+  // Of /proc/self/mountinfo; "" if it is not mounted.
+  std::string MountLine() const;
 
   std::string At(const std::string& name) const { return mount_point_ + "/" + name; }
   const std::string& mount_point() const { return mount_point_; }

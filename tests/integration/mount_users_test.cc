@@ -1,7 +1,11 @@
 // `nfswalk mount`: who may do what on it.
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +17,9 @@
 
 namespace nfswalk {
 namespace {
+
+using testing::HasSubstr;
+using testing::Not;
 
 constexpr uid_t kOwner = 2001;
 constexpr uid_t kMember = 2002;
@@ -138,6 +145,123 @@ TEST_P(MountUsersTest, WritingTakesSetUserIdBitsAway) {
   EXPECT_EQ(As(kOther, kOwnGroup, {}, append), 0);
   EXPECT_EQ(StatOf(Backing("f")).st_mode, S_IFREG | 0777U);
   EXPECT_EQ(StatOf(At("f")).st_mode, S_IFREG | 0777U);
+}
+
+// Each is one directory of the server, whose name another user may have chosen.
+TEST_P(MountUsersTest, APathIsNoOptions) {
+  FileOf("f", kOwner, kGroup, 0666);
+  for (const char* name : {"c,allow_other,suid,dev", "b\\,allow_other,suid", "o\\054suid\\"}) {
+    Directory(name, 0777);
+    Mount("", name);
+    const std::string line = MountLine();
+    EXPECT_THAT(line, HasSubstr(" rw,nosuid,nodev,")) << name;
+    EXPECT_THAT(line.substr(line.rfind(' ')), Not(HasSubstr("allow_other"))) << name;
+    const auto open_root = [&] { return OpenError(mount_point(), O_RDONLY); };
+    EXPECT_EQ(As(kOther, kOwnGroup, {}, open_root), EACCES) << name;
+    EXPECT_EQ(Unmount(), 0) << Messages();
+  }
+  Mount("fsname=a\\054allow_other,subtype=b\\054suid");
+  EXPECT_THAT(MountLine(), HasSubstr("- fuse.b\\134054suid a\\134054allow_other rw,user_id=0"));
+}
+
+// What the kernel has cached, for the mounter or for another user, and what it has not.
+TEST_P(MountUsersTest, ADirectoryHidesWhatIsInItFromThoseWhoMayNotSearchIt) {
+  constexpr mode_t kModes[] = {0700, 0711, 0750, 0755};
+  for (const mode_t mode : kModes) {
+    const std::string name = fmt::format("{:o}", mode);
+    Directory(name);
+    FileOf(name + "/f", kOwner, kGroup, 0644);
+    Directory(name + "/sub");
+    Link(name + "/link", "/somewhere/secret");
+    ASSERT_EQ(chown(Backing(name).c_str(), kOwner, kGroup), 0);
+    ASSERT_EQ(chmod(Backing(name).c_str(), mode), 0);
+  }
+  const struct {
+    uid_t uid;
+    std::vector<gid_t> groups;
+    int shift;  // of its bits in a mode
+  } users[] = {{kOwner, {}, 6}, {kMember, {kGroup}, 3}, {kOther, {}, 0}};
+  const auto all = [&](const char* when) {
+    for (const mode_t mode : kModes) {
+      const std::string at = At(fmt::format("{:o}", mode));
+      for (const auto& [uid, groups, shift] : users) {
+        const int searched = (mode >> shift & 1) != 0 ? 0 : EACCES;
+        const int missing = searched != 0 ? EACCES : ENOENT;
+        const auto error = [&](const std::function<long()>& call) {
+          return As(uid, kOwnGroup, groups, [&] { return ErrorOf(call()); });
+        };
+        struct stat found{};
+        char text[64];
+        const auto status = [&](const char* name) {
+          return error([&] { return lstat((at + name).c_str(), &found); });
+        };
+        SCOPED_TRACE(fmt::format("{} as {}, {}", at, uid, when));
+        EXPECT_EQ(status("/f"), searched);
+        EXPECT_EQ(status("/sub"), searched);
+        EXPECT_EQ(status("/none"), missing);
+        EXPECT_EQ(error([&] { return readlink((at + "/link").c_str(), text, sizeof text); }),
+                  searched);
+        EXPECT_EQ(error([&] { return access((at + "/f").c_str(), R_OK); }), searched);
+        EXPECT_EQ(error([&] { return open((at + "/f").c_str(), O_RDONLY); }), searched);
+        EXPECT_EQ(error([&] { return open(at.c_str(), O_RDONLY); }),
+                  (mode >> shift & 4) != 0 ? 0 : EACCES);
+      }
+    }
+  };
+  for (const char* options : {"allow_other", "allow_other,noac", "allow_other,nocto"}) {
+    Mount(options);
+    all("not cached");
+    EXPECT_EQ(RunProgram({"sh", "-c", "ls -laR " + mount_point()}).exit_code, 0);
+    all("cached");
+    EXPECT_EQ(Unmount(), 0) << Messages();
+  }
+}
+
+TEST_P(MountUsersTest, AGroupThatAProcessLeavesOpensNothingMore) {
+  Directory("d");
+  FileOf("d/f", kOwner, kGroup, 0640);
+  ASSERT_EQ(chown(Backing("d").c_str(), kOwner, kGroup), 0);
+  ASSERT_EQ(chmod(Backing("d").c_str(), 0750), 0);
+  Mount("allow_other");
+  Child changing([&] {
+    const auto become = [](const std::vector<gid_t>& groups) {
+      return seteuid(0) == 0 && setgroups(groups.size(), groups.data()) == 0 &&
+             seteuid(kMember) == 0;
+    };
+    struct stat found{};
+    const auto status = [&] { return ErrorOf(stat(At("d/f").c_str(), &found)); };
+    if (setegid(kOwnGroup) != 0 || !become({kGroup})) return 1;
+    if (OpenError(At("d/f"), O_RDONLY) != 0 || status() != 0) return 2;
+    if (!become({})) return 3;
+    if (OpenError(At("d/f"), O_RDONLY) != EACCES || status() != EACCES) return 4;
+    if (!become({kOwnGroup, kGroup})) return 5;
+    return Eventually([&] { return OpenError(At("d/f"), O_RDONLY) == 0; }) ? 0 : 6;
+  });
+  EXPECT_EQ(changing.Wait(), 0);
+}
+
+TEST_P(MountUsersTest, SetUserIdBitsAndDevicesCountOnDemand) {
+  ASSERT_EQ(RunProgram({"cp", "/usr/bin/id", Backing("id")}).exit_code, 0);
+  ASSERT_EQ(chmod(Backing("id").c_str(), 04755), 0);
+  ASSERT_EQ(mknod(Backing("null").c_str(), S_IFCHR | 0666, makedev(1, 3)), 0);
+  ASSERT_EQ(chmod(Backing("null").c_str(), 0666), 0);
+  const auto effective_user = [&] {
+    return RunProgram({"setpriv", fmt::format("--reuid={}", kOther),
+                       fmt::format("--regid={}", kOwnGroup), "--clear-groups", At("id"), "-u"})
+        .out;
+  };
+  const auto open_device = [&] {
+    return As(kOther, kOwnGroup, {}, [&] { return OpenError(At("null"), O_RDONLY); });
+  };
+  for (const char* options : {"allow_other", "allow_other,suid,nosuid,dev,nodev"}) {
+    Mount(options);
+    EXPECT_EQ(effective_user(), fmt::format("{}\n", kOther)) << options;
+    EXPECT_EQ(open_device(), EACCES) << options;
+    EXPECT_EQ(Unmount(), 0) << Messages();
+  }
+  Mount("allow_other,suid,dev");
+  EXPECT_EQ(effective_user(), "0\n");
+  EXPECT_EQ(open_device(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, MountUsersTest, fixtures::AllVersions(),

@@ -303,11 +303,12 @@ TEST(CommandLine, MountTakesOptionsOfTheUrlAndOfFuseInOneList) {
 
 TEST(CommandLine, MountIsSpelledAsByMount8) {
   const Invocation line =
-      Parsed({"nfs://server/export", "/mnt", "-o", "rw,vers=3,_netdev,x-systemd.automount"});
+      Parsed({"nfs://server/export", "/mnt", "-o", "rw,vers=3,_netdev,x-systemd.a,dev,suid"});
   EXPECT_EQ(line.command, "mount");
   EXPECT_EQ(line.common.mount.server.version, 3);
   EXPECT_EQ(MountOf(line).directory, "/mnt");
-  EXPECT_THAT(MountOf(line).list.fuse, ElementsAre("rw"));
+  EXPECT_THAT(MountOf(line).list.fuse, ElementsAre("rw", "dev", "suid", "nosuid", "nodev"))
+      << "mount.fuse3 adds dev and suid by itself";
   EXPECT_FALSE(MountOf(line).foreground);
 }
 
@@ -315,6 +316,10 @@ TEST(CommandLine, MountNamesTheOptionThatIsNone) {
   EXPECT_THAT(ErrorOf({"mount", "-o", "ro,frob", "nfs://server/export", "/mnt"}),
               AllOf(HasSubstr("frob"), HasSubstr("accepted are")));
   EXPECT_THAT(ErrorOf({"mount", "nfs://server/export"}), HasSubstr("DIRECTORY"));
+  EXPECT_THAT(ErrorOf({"mount", "-o", "allow_root", "nfs://server/export", "/mnt"}),
+              AllOf(HasSubstr("allow_root"), HasSubstr("accepted is allow_other")));
+  EXPECT_THAT(ErrorOf({"mount", "-o", "soft&nolock", "nfs://server/export", "/mnt"}),
+              HasSubstr("'soft&nolock'"));
 }
 
 TEST(CommandLine, StatsTakesDirectoriesAndOneFormat) {

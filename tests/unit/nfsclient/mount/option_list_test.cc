@@ -27,6 +27,8 @@ TEST(OptionListTest, EachOptionGoesToWhoReadsIt) {
       {"allow_other,auto_unmount", {"allow_other", "auto_unmount"}, {}},
       // What only mount(8) and systemd.mount(5) read.
       {"defaults,_netdev,noauto,user,nofail,x-systemd.automount,comment=why", {}, {}},
+      // The kernel's caches would answer those whom libfuse refuses.
+      {"allow_root", {}, {"allow_root"}},
       // Names are whole: what only begins like one is somebody else's.
       {"rollback,autofs,x,fsname,comment", {}, {"rollback", "autofs", "x", "fsname", "comment"}},
   };

@@ -1,0 +1,85 @@
+#include "nfsclient/mount/mount_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <ranges>
+#include <utility>
+
+namespace nfswalk::mount {
+namespace {
+
+// What the kernel shows where libfuse was given `name` last, or neither it nor `contrary` and it is
+// the default.
+struct Restriction {
+  std::string_view name;
+  std::string_view contrary;
+  bool is_default;
+};
+constexpr Restriction kRestrictions[] = {{"nosuid", "suid", true},
+                                         {"nodev", "dev", true},
+                                         {"noexec", "exec", false},
+                                         {"ro", "rw", false}};
+// Of the file system, not of the mount.
+constexpr std::string_view kAccess[] = {"allow_other", "default_permissions"};
+
+// The place of the options of the mount in a line; those of the file system are its last field.
+constexpr size_t kMountOptions = 5;
+constexpr size_t kDevice = 2;
+
+std::string_view FieldOf(std::string_view line, size_t index) {
+  for (; index > 0; --index) line.remove_prefix(std::min(line.find(' '), line.size() - 1) + 1);
+  return line.substr(0, line.find(' '));
+}
+
+bool Includes(std::string_view options, std::string_view name) {
+  return std::ranges::any_of(std::views::split(options, ','), [name](const auto& part) {
+    return std::string_view(part.begin(), part.end()) == name;
+  });
+}
+
+bool IsAskedFor(const Restriction& restriction, std::span<const std::string> options) {
+  bool asked = restriction.is_default;
+  for (const std::string& option : options) {
+    if (option == restriction.name) asked = true;
+    if (option == restriction.contrary) asked = false;
+  }
+  return asked;
+}
+
+}  // namespace
+
+std::string FindMount(std::istream& table, unsigned device_major, unsigned device_minor) {
+  const std::string device = fmt::format("{}:{}", device_major, device_minor);
+  for (std::string line; std::getline(table, line);) {
+    if (FieldOf(line, kDevice) == device) return line;
+  }
+  return {};
+}
+
+std::expected<void, std::string> CheckMount(std::string_view line,
+                                            std::span<const std::string> options) {
+  if (line.empty()) return std::unexpected("the kernel does not show the mount");
+  const std::string_view of_mount = FieldOf(line, kMountOptions);
+  for (const Restriction& restriction : kRestrictions) {
+    // More restrictions than asked for are right: fusermount3(1) adds some for ordinary users.
+    if (IsAskedFor(restriction, options) && !Includes(of_mount, restriction.name)) {
+      return std::unexpected(fmt::format("the kernel mounts without '{}'", restriction.name));
+    }
+  }
+  const std::string_view of_file_system = line.substr(line.rfind(' ') + 1);
+  for (const std::string_view name : kAccess) {
+    // Whoever asks for other users asks for both.
+    const bool asked = std::ranges::any_of(options, [name](const std::string& option) {
+      return option == name || option == kAccess[0];
+    });
+    if (Includes(of_file_system, name) != asked) {
+      return std::unexpected(
+          fmt::format("the kernel mounts with{} '{}'", asked ? "out" : "", name));
+    }
+  }
+  return {};
+}
+
+}  // namespace nfswalk::mount
