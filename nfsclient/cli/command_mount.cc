@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <syslog.h>
 
 #include <optional>
@@ -43,6 +44,8 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
     }
     background = *started;
   }
+  // No core of it holds what other users read and write.
+  if (options.list.others) prctl(PR_SET_DUMPABLE, 0);
   mount::BlockEndingSignals();
   openlog("nfswalk", LOG_PID | (options.foreground ? LOG_PERROR : 0), LOG_DAEMON);
   auto mount_options = common.mount;

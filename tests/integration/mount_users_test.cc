@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/integration/mount_run.h"
@@ -262,6 +263,17 @@ TEST_P(MountUsersTest, SetUserIdBitsAndDevicesCountOnDemand) {
   Mount("allow_other,suid,dev");
   EXPECT_EQ(effective_user(), "0\n");
   EXPECT_EQ(open_device(), 0);
+}
+
+// A process that leaves no core has its files in /proc owned by root (proc(5)).
+TEST_P(MountUsersTest, TheDataOfOthersGoesIntoNoCore) {
+  for (const auto& [options, group] : {std::pair{"", kOwnGroup}, {"allow_other", gid_t{0}}}) {
+    ASSERT_EQ(setresgid(kOwnGroup, kOwnGroup, 0), 0);
+    Mount(options);
+    ASSERT_EQ(setresgid(0, 0, 0), 0);
+    EXPECT_EQ(StatOf(fmt::format("/proc/{}/status", mount_pid())).st_gid, group) << options;
+    EXPECT_EQ(Unmount(), 0) << Messages();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, MountUsersTest, fixtures::AllVersions(),
