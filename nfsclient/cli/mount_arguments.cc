@@ -28,12 +28,12 @@ constexpr const char* kHelp = R"(
 Makes the export a directory of this machine that all programs can use (FUSE), until
 'fusermount3 -u DIRECTORY' or umount(8). In the background once it is mounted.
 
-OPTIONS are those of the URL, named as in nfs(5), and those of mount(8) and FUSE: ro, nosuid,
-nodev, noexec, noatime, allow_other, auto_unmount, fsname=NAME, subtype=NAME; and nonempty.
+OPTIONS are those of the URL, named as in nfs(5), and those of mount(8) and FUSE: ro, suid, dev,
+noexec, noatime, allow_other, auto_unmount, fsname=NAME, subtype=NAME; and nonempty.
 The files are those of the user who mounts, and nobody else comes in; with allow_other each
 process has its own rights. Locks (fcntl, flock) are the server's with vers=4, and hold among the
 programs of this machine only with nolock and with version 3, which has no NLM here. In fstab:
-  nfs://server/export  /mnt  fuse.nfswalk  vers=4,_netdev  0  0
+  nfs://server/export  /mnt  fuse.nfswalk  vers=4,nosuid,nodev,_netdev  0  0
 
 Examples:
   nfswalk mount nfs://server/export ~/export
