@@ -221,8 +221,7 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   CompleteInitReply(session.get());
   if (auto checked = CheckAndTune(options); !checked && IsConnected(session.get())) {
     fuse_session_unmount(session.get());
-    return std::unexpected(
-        fmt::format("{}, other than asked for: not served, and unmounted", checked.error()));
+    return std::unexpected(fmt::format("{}: not served, and unmounted", checked.error()));
   }
   struct sigaction wake{};
   wake.sa_handler = [](int) {};  // without SA_RESTART: ends a read(2)
