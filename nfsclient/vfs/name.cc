@@ -24,7 +24,7 @@ Name internal::ScanLongName(const char* text, uint64_t state) {
     const auto tail = static_cast<size_t>(std::countr_zero(ends));
     const auto [word0, word1] = LoadLastBlock(at, tail);
     name.length = static_cast<size_t>(at - text) + tail;
-    name.hash = MixEnd(MixBlock(state, word0, word1), name.length);
+    name.hash = WithLength(MixBlock(state, word0, word1), name.length);
     return name;
   }
 }

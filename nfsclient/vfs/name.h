@@ -56,12 +56,11 @@ inline uint64_t LoadWord(const char* bytes) {
 
 namespace internal {
 
-inline constexpr uint64_t kMultiplier0 = 0x9E3779B97F4A7C15;
-inline constexpr uint64_t kMultiplier1 = 0xD6E8FEB86659FD93;
+inline constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15;
 inline constexpr size_t kBlock = 16;
 
 inline uint64_t MixStart(const Dentry* parent) {
-  return hash_keys.start ^ (reinterpret_cast<uintptr_t>(parent) * kMultiplier0);
+  return hash_keys.start ^ (reinterpret_cast<uintptr_t>(parent) * kMultiplier);
 }
 // Multiplies two words that each have a secret in them, and folds the 128 bits of the product. A
 // product with a known factor does not do: flipping the highest bit of a word flips that of its
@@ -71,10 +70,9 @@ inline uint64_t MixBlock(uint64_t state, uint64_t word0, uint64_t word1) {
   const Product product = Product{state ^ word0} * (hash_keys.block ^ word1);
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
-// The length goes into the low byte; the bits above it index the table.
-inline uint64_t MixEnd(uint64_t state, size_t length) {
-  state = (state ^ (state >> 32)) * kMultiplier1;
-  state ^= state >> 29;
+// The length goes into the low byte; the bits above it index the table. Each bit of a folded product
+// depends on all bits of both factors, so nothing is left to mix.
+inline uint64_t WithLength(uint64_t state, size_t length) {
   return (state & ~uint64_t{0xff}) | (length & 0xff);
 }
 
@@ -124,13 +122,13 @@ inline Name ScanName(const char* text, const Dentry* parent) {
     return internal::ScanLongName(text, state);
   const auto length = static_cast<size_t>(std::countr_zero(ends));
   const auto [word0, word1] = internal::LoadLastBlock(text, length);
-  const uint64_t hash = internal::MixEnd(internal::MixBlock(state, word0, word1), length);
+  const uint64_t hash = internal::WithLength(internal::MixBlock(state, word0, word1), length);
   return {text, length, hash, word0, word1};
 }
 
 // The hash of a whole path, of at least one byte. `salt` as the caller needs it.
 inline uint64_t HashPath(std::string_view path, uint64_t salt) {
-  uint64_t state = hash_keys.start ^ (salt * internal::kMultiplier0);
+  uint64_t state = hash_keys.start ^ (salt * internal::kMultiplier);
   const char* at = path.data();
   size_t left = path.size();
   for (; left > internal::kBlock; left -= internal::kBlock, at += internal::kBlock) {
@@ -140,12 +138,13 @@ inline uint64_t HashPath(std::string_view path, uint64_t salt) {
   const internal::LastBlock last = left == internal::kBlock
                                        ? internal::LastBlock{LoadWord(at), LoadWord(at + 8)}
                                        : internal::LoadLastBlock(at, left);
-  return internal::MixEnd(internal::MixBlock(state, last.word0, last.word1), path.size());
+  return internal::WithLength(internal::MixBlock(state, last.word0, last.word1), path.size());
 }
 
 // Combines `hash` with an object's address.
 inline uint64_t HashOfBoth(uint64_t hash, const void* object) {
-  return internal::MixEnd(hash ^ (reinterpret_cast<uintptr_t>(object) * internal::kMultiplier0), 0);
+  const uint64_t mixed = internal::MixBlock(hash, reinterpret_cast<uintptr_t>(object), 0);
+  return internal::WithLength(mixed, 0);
 }
 
 // A copy, with padding, of a name that is not part of a PathBuffer (of a listing, of a new file).

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace nfswalk::vfs {
 namespace {
@@ -38,30 +38,57 @@ bool MayBeInAName(uint64_t word) {
 // 29 puts there.
 std::array<Block, 2> TwinBlocks() {
   constexpr uint64_t kHighest = uint64_t{1} << 63;
-  const uint64_t step = (uint64_t{1} << 34) * InverseOf(internal::kMultiplier1);
+  constexpr uint64_t kFactor = 0xD6E8FEB86659FD93;
+  const uint64_t step = (uint64_t{1} << 34) * InverseOf(kFactor);
   const uint64_t word0 = LoadWord("abcdefgh");
   uint64_t word1 = LoadWord("ijklmnop");
   while (!MayBeInAName(word1) || !MayBeInAName(word1 + step)) word1 += 0x0101010101010101;
   return {Block{word0, word1}, Block{word0 ^ kHighest, word1 + step}};
 }
 
-TEST(NameHash, NamesOfTwinBlocksDoNotCollide) {
-  constexpr int kBlocks = 15;
-  constexpr size_t kNames = size_t{1} << kBlocks;
-  const auto twins = TwinBlocks();
+// Expects that `names` have as many hashes, and spread over the buckets of a table, by the lowest
+// bits above the length and by the highest ones, as by chance: one in 10^9 tables has a longer
+// chain.
+void ExpectSpread(const std::vector<std::string>& names) {
+  constexpr int kLongest = 16;
+  constexpr int kBucketBits = 15;
   for (uintptr_t parent = 1; parent <= 5; ++parent) {
-    std::set<uint64_t> hashes;
-    std::map<uint64_t, int> buckets;
+    std::vector<uint64_t> hashes;
+    std::vector<int> low(1 << kBucketBits), high(1 << kBucketBits);
     int longest = 0;
-    for (size_t which = 0; which < kNames; ++which) {
-      std::string text;
-      for (int block = 0; block < kBlocks; ++block) text += BytesOf(twins[which >> block & 1]);
+    for (const std::string& text : names) {
       const uint64_t hash = PaddedName(text, ParentAt(parent * 64)).name().hash;
-      hashes.insert(hash);
-      longest = std::max(longest, ++buckets[(hash >> 8) % kNames]);
+      hashes.push_back(hash);
+      longest = std::max({longest, ++low[(hash >> 8) % low.size()],
+                          ++high[hash >> (64 - kBucketBits)]});
     }
-    EXPECT_EQ(hashes.size(), kNames);
-    EXPECT_LT(longest, 16);
+    std::ranges::sort(hashes);
+    EXPECT_EQ(std::ranges::adjacent_find(hashes), hashes.end());
+    EXPECT_LT(longest, kLongest) << names.front();
+  }
+}
+
+constexpr size_t kNames = size_t{1} << 15;
+
+TEST(NameHash, NamesOfTwinBlocksDoNotCollide) {
+  const auto twins = TwinBlocks();
+  std::vector<std::string> names;
+  for (size_t which = 0; which < kNames; ++which) {
+    std::string& name = names.emplace_back();
+    for (int block = 0; block < 15; ++block) name += BytesOf(twins[which >> block & 1]);
+  }
+  ExpectSpread(names);
+}
+
+TEST(NameHash, NamesThatCountSpread) {
+  for (const size_t before : {0, 7, 16, 240}) {
+    for (const size_t behind : {0, 8}) {
+      std::vector<std::string> names;
+      for (size_t i = 0; i < kNames; ++i) {
+        names.push_back(std::string(before, 'f') + std::to_string(i) + std::string(behind, 'o'));
+      }
+      ExpectSpread(names);
+    }
   }
 }
 
