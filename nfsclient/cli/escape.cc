@@ -77,7 +77,7 @@ std::string Escape(std::string_view name) {
 }
 
 std::string EscapeInJson(std::string_view json) {
-  // The bytes that those characters begin with.
+  // Skips text without a byte that such a character begins with.
   if (json.find_first_of("\x7f\xc2\xd8\xe2") == std::string_view::npos) return std::string(json);
   std::string out;
   while (!json.empty()) {

@@ -226,7 +226,7 @@ void ExportCopy::Leave(const TreeEntry& directory) {
   inside_.pop_back();
 }
 
-// The file or link that is replaced; without a value if the name is free.
+// Returns the file or link that is replaced; without a value if the name is free.
 Result<std::optional<Attributes>> ExportCopy::Replaced(const Place& place) const {
   if (place.directory->is_new()) return std::nullopt;
   const auto found =
@@ -278,9 +278,8 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     }
   }
   error = file->Sync();
-  if (*replaced && (*replaced)->type == FileType::kRegular && !settings_.preserve) {
-    at_end = ReplacedAttributes(*file, **replaced);
-  }
+  const bool keeps = *replaced && (*replaced)->type == FileType::kRegular && !settings_.preserve;
+  if (error == std::errc{} && keeps) at_end = ReplacedAttributes(*file, **replaced);
   if (error == std::errc{} && !is_hidden) error = ErrorOf(file->SetAttributesOf(at_end));
   if (error == std::errc{}) error = unfinished.Finish();
   if (error != std::errc{}) return fail(error);

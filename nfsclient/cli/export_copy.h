@@ -34,7 +34,9 @@ class ExportCopy : public TreeVisitor {
   struct Settings {
     CopySource& source;
     CopyThreads& threads;
-    bool preserve = false;  // mode and times; else modes are cut down by the umask
+    // Mode and times; else modes are cut down by the umask, and a file that is replaced passes its
+    // rights on.
+    bool preserve = false;
     uint32_t umask = 0;
     bool same_export = false;  // `source` is of the export that is written to
   };

@@ -39,9 +39,10 @@ std::string DirectoryOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// The text of the link `name`, "" for what is none. permission_denied for a link that another user
-// may have planted: in a sticky directory that all may write in, neither this user's nor the
-// directory's owner's (may_follow_link() in fs/namei.c, which readlink(2) does not go through).
+// Returns the text of the link `name`, "" for what is none. permission_denied for a link that
+// another user may have planted: in a sticky directory that all may write in, neither this user's
+// nor the directory's owner's (may_follow_link() in fs/namei.c, which readlink(2) does not go
+// through).
 Result<std::string> TargetOf(int directory, const std::string& name) {
   const LocalDescriptor link(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat found{}, parent{};

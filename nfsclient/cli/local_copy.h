@@ -43,7 +43,7 @@ class LocalCopy : public TreeVisitor {
   };
 
   // `preserve`: mode and times. Else modes are cut down by the process' umask, as those of new
-  // files. Borrows all but `start`.
+  // files, and a file that is replaced passes its rights on. Borrows all but `start`.
   LocalCopy(Session& session, CopySource& source, CopyThreads& threads, Place start, bool preserve);
 
   void Enter(const TreeEntry& entry) override;

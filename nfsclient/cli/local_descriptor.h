@@ -14,8 +14,8 @@
 
 namespace nfswalk::cli {
 
-// The mode of a file that takes the place of another with mode `mode`: without the bits that act
-// for its owner or group; with another group, which may then do no more than all others.
+// Returns the mode of a file that takes the place of another with mode `mode`: without the bits
+// that act for its owner or group; with another group, which may then do no more than all others.
 inline uint32_t ModeOfReplacement(uint32_t mode, bool has_its_group) {
   constexpr uint32_t kGroup = 0070;
   const uint32_t kept = mode & 01777;

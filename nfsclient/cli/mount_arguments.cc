@@ -105,8 +105,8 @@ void AddMountStats(CLI::App& app, Invocation& invocation) {
 
 void AcceptMountSpelling(std::vector<std::string>& arguments) {
   if (arguments.empty() || !arguments.back().starts_with("nfs://")) return;
-  // mount.fuse3(8) adds "dev,suid" wherever fstab does not have their contraries, and mount(8) does
-  // not let it see them where fstab has them: nobody has asked for either.
+  // mount.fuse3(8) adds "dev,suid" wherever fstab does not have their contraries, and mount(8)
+  // does not pass them on where fstab has them: neither tells what was asked for.
   arguments.insert(arguments.begin(), {"nosuid,nodev", "-o"});
   arguments.push_back("mount");
 }

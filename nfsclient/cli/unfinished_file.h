@@ -37,7 +37,7 @@ class UnfinishedFile {
   // What follows is for files. Writes behind what was written before.
   [[nodiscard]] std::errc Write(std::span<const std::byte> data);
   [[nodiscard]] std::errc SetMode(uint32_t mode) const { return descriptor_.SetMode(mode); }
-  // Those of the file that Finish(name) will replace; no_such_file_or_directory without one.
+  // Takes those of the file that Finish(name) will replace; no_such_file_or_directory without one.
   [[nodiscard]] std::errc TakeRights(const std::string& name) const {
     return descriptor_.TakeRights(directory_, name);
   }

@@ -31,7 +31,7 @@ std::expected<Background, std::errc> Background::Start() {
   // Locks and pipes of the shell would be held as long as the mount.
   close_range(kFirstAfterStandard, ~0U, 0);
   int ends[2];
-  // Not one of the standard descriptors, should the shell have closed them.
+  // Keeps the pipe off the standard descriptors, which the shell may have closed.
   do {
     ends[0] = open("/dev/null", O_RDWR);
   } while (ends[0] >= 0 && ends[0] < kFirstAfterStandard);

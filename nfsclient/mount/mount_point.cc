@@ -18,7 +18,7 @@ constexpr const char* kHelper = "fusermount3";
 
 std::string Why(int error) { return std::generic_category().message(error); }
 
-// As one word of a shell; without a backslash, which is shown as two.
+// Returns `word` quoted for a shell, without a backslash, which messages show as two.
 std::string Quoted(std::string_view word) {
   std::string quoted = "'";
   for (const char byte : word) {

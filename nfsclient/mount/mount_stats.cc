@@ -17,7 +17,7 @@ namespace {
 constexpr char kNoLabel[] = "-";
 constexpr std::string_view kDirectoryKey = "path";
 
-// Whatever the locale is.
+// Independent of the locale.
 bool IsMetricByte(char byte) { return (byte >= 'a' && byte <= 'z') || byte == '_'; }
 bool IsLabelByte(char byte) {
   return IsMetricByte(byte) || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||

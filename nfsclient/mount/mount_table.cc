@@ -10,8 +10,8 @@
 namespace nfswalk::mount {
 namespace {
 
-// What the kernel shows where libfuse was given `name` last, or neither it nor `contrary` and it is
-// the default.
+// An option that the kernel shows where libfuse was given `name` after any `contrary`, or neither
+// and it is the default.
 struct Restriction {
   std::string_view name;
   std::string_view contrary;
@@ -21,7 +21,7 @@ constexpr Restriction kRestrictions[] = {{"nosuid", "suid", true},
                                          {"nodev", "dev", true},
                                          {"noexec", "exec", false},
                                          {"ro", "rw", false}};
-// Of the file system, not of the mount.
+// The kernel shows these with the file system, those above with the mount.
 constexpr std::string_view kAccess[] = {"allow_other", "default_permissions"};
 
 // The place of the options of the mount in a line; those of the file system are its last field.
@@ -70,7 +70,7 @@ std::expected<void, std::string> CheckMount(std::string_view line,
   }
   const std::string_view of_file_system = line.substr(line.rfind(' ') + 1);
   for (const std::string_view name : kAccess) {
-    // Whoever asks for other users asks for both.
+    // allow_other implies default_permissions.
     const bool asked = std::ranges::any_of(options, [name](const std::string& option) {
       return option == name || option == kAccess[0];
     });

@@ -123,7 +123,7 @@ std::expected<void, std::string> CheckAndTune(const SessionOptions& options) {
   return {};
 }
 
-// False once it was unmounted, for which it waits a little.
+// Returns false once it was unmounted, for which it waits a little.
 bool IsConnected(fuse_session* session) {
   pollfd device{fuse_session_fd(session), 0, 0};
   return poll(&device, 1, kUnmountMax.count()) != 1;

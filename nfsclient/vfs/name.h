@@ -30,7 +30,7 @@ struct Dentry;
 inline constexpr size_t kNameMax = 255;
 inline constexpr size_t kNamePadding = 16;
 
-// Both drawn once per process.
+// Drawn once per process.
 struct HashKeys {
   uint64_t start;
   uint64_t block;
@@ -70,8 +70,8 @@ inline uint64_t MixBlock(uint64_t state, uint64_t word0, uint64_t word1) {
   const Product product = Product{state ^ word0} * (hash_keys.block ^ word1);
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
-// The length goes into the low byte; the bits above it index the table. Each bit of a folded product
-// depends on all bits of both factors, so nothing is left to mix.
+// Puts the length into the low byte; the bits above it index the table. Each bit of a folded
+// product depends on all bits of both factors, so nothing is left to mix.
 inline uint64_t WithLength(uint64_t state, size_t length) {
   return (state & ~uint64_t{0xff}) | (length & 0xff);
 }

@@ -165,7 +165,7 @@ TEST_P(MountUsersTest, APathIsNoOptions) {
   EXPECT_THAT(MountLine(), HasSubstr("- fuse.b\\134054suid a\\134054allow_other rw,user_id=0"));
 }
 
-// What the kernel has cached, for the mounter or for another user, and what it has not.
+// It does so whether the kernel has cached what is in it, for the mounter or another user, or not.
 TEST_P(MountUsersTest, ADirectoryHidesWhatIsInItFromThoseWhoMayNotSearchIt) {
   constexpr mode_t kModes[] = {0700, 0711, 0750, 0755};
   for (const mode_t mode : kModes) {
