@@ -121,6 +121,7 @@ TEST_F(WalkLifetime, AFailedUnlazyDropsTheLastReferenceAfterTheSection) {
     for (const Step& step : kSteps) {
       MountAnew();
       MakeNestedLinks();
+      server_->RemoveFullDirectories();
       Know(step.known);
       At("unlazy:after-reference", 1, [&] { Remove(FileType::kDirectory, step.stops_in); });
       EXPECT_EQ(Stat(kPath, {.cached = cached}), cached ? kTryAgain : kMissing) << step.known;
