@@ -349,6 +349,8 @@ class Node final {
                                             ResolveFlags flags = {}) const;
   // Sends nothing. {} in the child of a fork(2).
   NodeId id() const;
+  // As of the last reply about the file, however old. Sends nothing; all 0 after fork(2).
+  Attributes attributes() const;
 
   // Batches: Stat() and Resolve() of each of `paths`, results[i] being that of paths[i]; as many.
   // What the caches know is answered at once; what many paths miss is asked for together, with
@@ -401,9 +403,10 @@ class Node final {
   // until the last File of it is destroyed (silly rename, as the kernel's client). Until then its
   // directory is not empty, and `nlink` counts the hidden name. Other clients see it; it stays
   // where this process ends before.
-  [[nodiscard]] std::errc Unlink(std::string_view path, const Credential& credential) const;
-  [[nodiscard]] std::errc RemoveDirectory(std::string_view path,
-                                          const Credential& credential) const;
+  [[nodiscard]] std::errc Unlink(std::string_view path, const Credential& credential,
+                                 ResolveFlags flags = {}) const;
+  [[nodiscard]] std::errc RemoveDirectory(std::string_view path, const Credential& credential,
+                                          ResolveFlags flags = {}) const;
   // invalid_argument for a size above kFileBytesMax.
   [[nodiscard]] Result<Attributes> SetAttributesOf(std::string_view path,
                                                    const SetAttributes& attributes,
@@ -530,11 +533,13 @@ class Client final {
                                  const Credential& credential, uint32_t flags = 0) {
     return root_.Rename(from, root_, to, credential, flags);
   }
-  [[nodiscard]] std::errc Unlink(std::string_view path, const Credential& credential) {
-    return root_.Unlink(path, credential);
+  [[nodiscard]] std::errc Unlink(std::string_view path, const Credential& credential,
+                                 ResolveFlags flags = {}) {
+    return root_.Unlink(path, credential, flags);
   }
-  [[nodiscard]] std::errc RemoveDirectory(std::string_view path, const Credential& credential) {
-    return root_.RemoveDirectory(path, credential);
+  [[nodiscard]] std::errc RemoveDirectory(std::string_view path, const Credential& credential,
+                                          ResolveFlags flags = {}) {
+    return root_.RemoveDirectory(path, credential, flags);
   }
   [[nodiscard]] Result<Attributes> SetAttributesOf(std::string_view path,
                                                    const SetAttributes& attributes,

@@ -25,8 +25,9 @@ constexpr std::errc kOk{};
 
 // RequestOf() a call that names what it changes: a node itself has no name here.
 WalkRequest RequestOfName(const nfs::Superblock& superblock, const vfs::DentryRef* node,
-                          PathCall call, std::string_view path) {
-  WalkRequest request = RequestOf(superblock, node, call, path, {});
+                          PathCall call, std::string_view path, ResolveFlags flags = {}) {
+  WalkRequest request = RequestOf(superblock, node, call, path, flags);
+  if (flags.cached) request.error = CachedError(superblock);
   if (path.empty()) request.error = std::errc::no_such_file_or_directory;
   return request;
 }
@@ -295,9 +296,11 @@ std::errc Node::Rename(std::string_view from, const Node& to_node, std::string_v
   return error == protocol::kStale ? rename(Revalidation::kForced) : error;
 }
 
-std::errc Node::Unlink(std::string_view path, const Credential& credential) const {
+std::errc Node::Unlink(std::string_view path, const Credential& credential,
+                       ResolveFlags flags) const {
   return WithParent(
-      superblock_, RequestOfName(superblock_, at_.get(), PathCall::kRemove, path), credential,
+      superblock_, RequestOfName(superblock_, at_.get(), PathCall::kRemove, path, flags),
+      credential,
       [](RefWalk::LastKind) { return std::errc::is_a_directory; },
       [&](RefWalk& walk) {
         if (walk.trailing_slash()) return std::errc::not_a_directory;
@@ -305,9 +308,11 @@ std::errc Node::Unlink(std::string_view path, const Credential& credential) cons
       });
 }
 
-std::errc Node::RemoveDirectory(std::string_view path, const Credential& credential) const {
+std::errc Node::RemoveDirectory(std::string_view path, const Credential& credential,
+                                ResolveFlags flags) const {
   return WithParent(
-      superblock_, RequestOfName(superblock_, at_.get(), PathCall::kRemove, path), credential,
+      superblock_, RequestOfName(superblock_, at_.get(), PathCall::kRemove, path, flags),
+      credential,
       [](RefWalk::LastKind kind) {
         switch (kind) {
           case RefWalk::LastKind::kDot:

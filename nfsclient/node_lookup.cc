@@ -140,4 +140,11 @@ NodeId Node::id() const {
   return nfs::NodeIdOf(*(at_ != nullptr ? *at_ : superblock_.root).inode());
 }
 
+Attributes Node::attributes() const {
+  Attributes attributes;
+  if (rcu::InForkedChild()) return attributes;
+  nfs::CopyAttributes(*(at_ != nullptr ? *at_ : superblock_.root).inode(), attributes);
+  return attributes;
+}
+
 }  // namespace nfswalk

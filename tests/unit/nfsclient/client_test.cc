@@ -302,6 +302,31 @@ TEST_F(Calls, CreateByEveryPath) {
 }
 
 // Another client creates the file after the walk has found its name missing.
+// The path to the last component; that itself is never followed.
+TEST_F(Calls, RemovalsResolveTheirDirectoryWithEveryFlag) {
+  const struct {
+    std::string_view path;
+    ResolveFlags flags;
+    std::errc error;
+  } removals[] = {
+      {"d/to_d/made", {.no_symlinks = true}, kLoop},
+      {"d/to_d/made", {.no_follow = true}, kOk},
+      {"d/to_d/../made", {.beneath = true}, kOk},
+      {"d/../../made", {.beneath = true}, kEscapes},
+      {"/made", {.beneath = true}, kEscapes},
+      {"made", {.cached = true}, kAgain},
+  };
+  for (const auto& [path, flags, error] : removals) {
+    MountTree();
+    for (const std::string made : {"made", "d/made"}) {
+      ASSERT_TRUE(client_->MakeDirectory(made, 0755, me_));
+      ASSERT_TRUE(client_->MakeSymlink("f", made + "_link", me_));
+    }
+    EXPECT_EQ(client_->RemoveDirectory(path, me_, flags), error) << path;
+    EXPECT_EQ(client_->Unlink(std::string(path) + "_link", me_, flags), error) << path;
+  }
+}
+
 TEST_F(Calls, CreateOfAFileThatAnotherClientCreatesMeanwhile) {
   MountTree();
   uint64_t theirs = 0;
