@@ -12,26 +12,33 @@ class ModeSetter : public TreeVisitor {
 
   // What the path leads to.
   void ChangeOne(const std::string& path) {
-    const auto found = session_.client().Stat(path, session_.credential());
-    session_.Report(path, found ? Set(path, *found) : found.error());
+    const auto node = session_.client().Resolve(path, session_.credential());
+    if (!node) return session_.Fail(path, node.error());
+    const auto found = (*node)->Stat("", session_.credential());
+    session_.Report(path, found ? Set(**node, *found) : found.error());
   }
 
   // Before what is in it is listed: a mode that forbids that takes effect as with chmod(1).
   // Symbolic links have no mode of their own.
   void Enter(const TreeEntry& entry) override {
-    if (entry.depth == 0) return ChangeOne(entry.path);
-    if (entry.attributes.type == FileType::kSymlink) return;
-    const std::errc error = Set(entry.path, entry.attributes);
+    if (entry.attributes.type == FileType::kSymlink) {
+      if (entry.depth == 0) ChangeOne(entry.path);
+      return;
+    }
+    const auto node = ResolveListed(entry, session_.credential());
+    const std::errc error = node ? Set(**node, (*node)->attributes()) : node.error();
+    if (entry.depth == 0) return session_.Report(entry.path, error);
     if (error != std::errc{}) session_.Fail(entry.path, error);
   }
   void Fail(const std::string& path, std::errc error) override { session_.Fail(path, error); }
   bool done() const override { return session_.done(); }
 
  private:
-  std::errc Set(const std::string& path, const Attributes& now) {
+  // Of the node itself, whatever has its name by now.
+  std::errc Set(const Node& node, const Attributes& now) {
     const uint32_t mode = change_.Apply(now.mode, now.type == FileType::kDirectory, umask_);
     if (mode == now.mode) return {};
-    const auto set = session_.client().SetAttributesOf(path, {.mode = mode}, session_.credential());
+    const auto set = node.SetAttributesOf("", {.mode = mode}, session_.credential());
     return set ? std::errc{} : set.error();
   }
 

@@ -41,12 +41,12 @@ void CopyOne(Session& session, CopySource& source, CopyThreads& threads, const s
   if (options.recursive) {
     source.Walk(path, options.tree, copy);
   } else {
-    const auto attributes = source.Stat(path, /*follow=*/true);
-    if (!attributes) return session.Fail(path, attributes.error());
-    if (attributes->type == protocol::FileType::kDirectory) {
+    const auto entry = source.Find(path);
+    if (!entry) return session.Fail(path, entry.error());
+    if (entry->attributes.type == protocol::FileType::kDirectory) {
       return session.Fail(path, std::errc::is_a_directory);
     }
-    copy.Enter({path, 0, *attributes});
+    copy.Enter(*entry);
   }
   threads.Wait();
 }
@@ -141,9 +141,9 @@ void RunCommand(Session& session, const Paths& paths, const CpOptions& options) 
   RaiseDescriptorLimit();
   const std::string& destination = paths.back();
   const std::span sources(paths.begin(), paths.end() - 1);
-  const auto source =
-      options.from_here ? LocalSource() : ExportSource(session.client(), session.credential());
   CopyThreads threads(options.tree.threads);
+  const auto source = options.from_here ? LocalSource(threads)
+                                        : ExportSource(session.client(), session.credential());
   if (!options.from_here && !options.to) {
     return CopyHere(session, *source, threads, sources, destination, options);
   }

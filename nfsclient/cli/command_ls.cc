@@ -1,3 +1,4 @@
+#include <memory>
 #include <ranges>
 #include <string>
 #include <utility>
@@ -6,6 +7,7 @@
 #include "nfsclient/cli/commands.h"
 #include "nfsclient/cli/join_path.h"
 #include "nfsclient/cli/listing.h"
+#include "nfsclient/cli/tree_walk.h"
 
 namespace nfswalk::cli {
 namespace {
@@ -17,10 +19,11 @@ class Ls {
 
   // Files come first, as one listing, then the directories.
   void Run(const Paths& paths) {
+    const auto root = session_.client().Resolve("/", session_.credential());
     std::vector<ListedEntry> files, directories;
     for (const std::string& path : paths) {
       if (session_.done()) return;
-      const auto attributes = AttributesOf(path);
+      const auto attributes = root ? AttributesOf(path) : std::unexpected(root.error());
       if (!attributes) {
         session_.Fail(path, attributes.error());
         continue;
@@ -29,8 +32,9 @@ class Ls {
           attributes->type == protocol::FileType::kDirectory && !options_.directory_itself;
       (inside ? directories : files).push_back({path, path, *attributes});
     }
+    if (!root) return;
     printed_ = !files.empty();
-    listing_.Print(std::move(files), false);
+    listing_.Print(std::move(files), **root, false);
     listing_.Sort(directories);
     headings_ = paths.size() > 1 || options_.recursive;
     for (const ListedEntry& directory : directories) ListTree(directory.path);
@@ -47,41 +51,62 @@ class Ls {
     return session_.client().Stat(path, session_.credential(), {.no_follow = true});
   }
 
-  // An explicit stack: a server may nest as deep as a path is long.
+  // An explicit stack: a server may nest as deep as a path is long. Each directory is entered from
+  // the Node of the one above it, as WalkTree() has it.
   void ListTree(const std::string& start) {
-    std::vector<std::string> waiting{start};
+    std::vector<TreeEntry> waiting{{.path = start}};
     while (!waiting.empty() && !session_.done()) {
-      const std::string path = std::move(waiting.back());
+      const TreeEntry entry = std::move(waiting.back());
       waiting.pop_back();
-      const std::vector<ListedEntry> entries = ListOne(path);
+      const std::shared_ptr<const Node> directory = Resolve(entry);
+      const std::vector<ListedEntry> entries = ListOne(entry.path, directory.get());
       if (!options_.recursive) continue;
-      for (const ListedEntry& entry : std::views::reverse(entries)) {
-        if (entry.name != "." && entry.name != ".." && IsDirectory(entry)) {
-          waiting.push_back(entry.path);
-        }
+      for (const ListedEntry& listed : std::views::reverse(entries)) {
+        if (listed.name == "." || listed.name == "..") continue;
+        const auto attributes = Complete(listed, *directory);
+        if (!attributes || attributes->type != protocol::FileType::kDirectory) continue;
+        waiting.push_back({.path = listed.path,
+                           .depth = entry.depth + 1,
+                           .attributes = *attributes,
+                           .name = listed.name,
+                           .directory = directory});
       }
     }
   }
 
-  bool IsDirectory(const ListedEntry& entry) {
-    if (entry.attributes) return entry.attributes->type == protocol::FileType::kDirectory;
-    const auto attributes =
-        session_.client().Stat(entry.path, session_.credential(), {.no_follow = true});
-    if (!attributes) session_.Fail(entry.path, attributes.error());
-    return attributes && attributes->type == protocol::FileType::kDirectory;
+  // Null, and a failure of its path, if it is not there any more. The start is what the user named,
+  // also through a link.
+  std::shared_ptr<const Node> Resolve(const TreeEntry& entry) {
+    const bool is_too_long = entry.path.size() > TreeOptions::kPathBytesMax;
+    auto node = is_too_long ? std::unexpected(std::errc::filename_too_long)
+                : entry.depth == 0
+                    ? session_.client().Resolve(entry.path, session_.credential())
+                    : ResolveListed(entry, session_.credential());
+    if (node) return std::move(*node);
+    session_.Fail(entry.path, node.error());
+    return nullptr;
   }
 
-  std::vector<ListedEntry> ListOne(const std::string& path) {
-    std::vector<ListedEntry> entries = ReadEntries(path);
+  Result<Attributes> Complete(const ListedEntry& entry, const Node& directory) {
+    if (entry.attributes) return *entry.attributes;
+    const auto attributes =
+        directory.Stat(entry.name, session_.credential(), {.no_follow = true});
+    if (!attributes) session_.Fail(entry.path, attributes.error());
+    return attributes;
+  }
+
+  std::vector<ListedEntry> ListOne(const std::string& path, const Node* directory) {
+    std::vector<ListedEntry> entries;
+    if (directory != nullptr) entries = ReadEntries(path, *directory);
     // A heading only where it could be unclear whose entries these are.
     if (headings_ && !session_.json()) {
       session_.console().Print((printed_ ? "\n" : "") + session_.console().ForOutput(path) + ":\n");
     }
     printed_ = true;
-    return listing_.Print(std::move(entries), true);
+    return directory != nullptr ? listing_.Print(std::move(entries), *directory, true) : entries;
   }
 
-  std::vector<ListedEntry> ReadEntries(const std::string& path) {
+  std::vector<ListedEntry> ReadEntries(const std::string& path, const Node& directory) {
     std::vector<ListedEntry> entries;
     if (options_.all) {
       entries.push_back({JoinPath(path, "."), "."});
@@ -89,7 +114,7 @@ class Ls {
     }
     const bool dots = options_.all || options_.almost_all;
     const std::errc error =
-        session_.client().ReadDir(path, session_.credential(), [&](const DirectoryEntry& entry) {
+        directory.ReadDir("", session_.credential(), [&](const DirectoryEntry& entry) {
           session_.console().Advance(1, "entries");
           if (dots || !entry.name.starts_with('.')) {
             entries.push_back({JoinPath(path, entry.name), entry.name, entry.attributes});

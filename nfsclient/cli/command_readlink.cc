@@ -5,7 +5,7 @@ namespace nfswalk::cli {
 namespace {
 
 void ReadlinkOne(Session& session, const std::string& path) {
-  const auto target = ReadLinkTarget(session, path);
+  const auto target = ReadLinkTarget(session.client(), path, session.credential());
   if (!target) return session.Fail(path, target.error());
   if (session.json()) {
     JsonObject object = PathJson(path);

@@ -1,3 +1,7 @@
+#include <memory>
+#include <string>
+#include <string_view>
+
 #include "nfsclient/cli/commands.h"
 #include "nfsclient/cli/join_path.h"
 #include "nfsclient/cli/tree_walk.h"
@@ -12,17 +16,25 @@ class TreeRemover : public TreeVisitor {
 
   void Enter(const TreeEntry& entry) override {
     if (entry.attributes.type == FileType::kDirectory) return;
-    Note(entry, session_.client().Unlink(entry.path, session_.credential()));
+    Note(entry, entry.directory->Unlink(entry.name, session_.credential()));
   }
   void Leave(const TreeEntry& directory) override {
-    Note(directory, session_.client().RemoveDirectory(directory.path, session_.credential()));
+    if (directory.path == replaced_) return;
+    Note(directory, directory.directory->RemoveDirectory(directory.name, session_.credential()));
   }
-  void Fail(const std::string& path, std::errc error) override { session_.Fail(path, error); }
+  void Fail(const std::string& path, std::errc error) override {
+    if (error == protocol::kStale) replaced_ = path;
+    session_.Fail(path, error);
+  }
   bool done() const override { return session_.done(); }
 
  private:
   void Note(const TreeEntry& entry, std::errc error) {
     session_.console().Advance(1, "files");
+    // Another kind of file has its name by now.
+    if (error == std::errc::is_a_directory || error == std::errc::not_a_directory) {
+      error = protocol::kStale;
+    }
     if (entry.depth == 0) return session_.Report(entry.path, error);
     // Another client may have removed it.
     if (error != std::errc{} && error != std::errc::no_such_file_or_directory) {
@@ -31,6 +43,7 @@ class TreeRemover : public TreeVisitor {
   }
 
   Session& session_;
+  std::string replaced_;  // the latest directory whose name is another file's by now
 };
 
 void RemoveOne(Session& session, const std::string& path, const RmOptions& options) {
@@ -38,11 +51,20 @@ void RemoveOne(Session& session, const std::string& path, const RmOptions& optio
   if (name == "/" || name == "." || name == "..") {
     return session.Fail(path, std::errc::invalid_argument);
   }
-  std::errc error = session.client().Unlink(path, session.credential());
+  // The directory of the name is held from here on: it may be exchanged, too.
+  const size_t name_begin = static_cast<size_t>(name.data() - path.data());
+  TreeEntry start{.path = path, .name = path.substr(name_begin)};
+  auto directory = session.client().Resolve(
+      name_begin == 0 ? "." : path.substr(0, name_begin), session.credential());
+  std::errc error = directory ? std::errc{} : directory.error();
+  if (directory) {
+    start.directory = std::move(*directory);
+    error = start.directory->Unlink(start.name, session.credential());
+  }
   if (options.force && error == std::errc::no_such_file_or_directory) error = {};
   if (!options.recursive || error != std::errc::is_a_directory) return session.Report(path, error);
   TreeRemover remover(session);
-  WalkTree(session.client(), session.credential(), path, options.tree, remover);
+  WalkTree(start, session.credential(), options.tree, remover);
 }
 
 }  // namespace

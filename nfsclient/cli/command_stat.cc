@@ -17,7 +17,7 @@ void Print(Session& session, const std::string& path, const Result<Attributes>& 
   if (!attributes) return session.Fail(path, attributes.error());
   std::string target;
   if (attributes->type == protocol::FileType::kSymlink) {
-    auto read = ReadLinkTarget(session, path);
+    auto read = ReadLinkTarget(session.client(), path, session.credential());
     if (!read) return session.Fail(path, read.error());
     target = *std::move(read);
   }

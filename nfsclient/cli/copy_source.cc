@@ -2,20 +2,27 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include "nfsclient/cli/join_path.h"
+#include "nfsclient/cli/link_target.h"
 #include "nfsclient/cli/local_descriptor.h"
 #include "nfsclient/protocol/wire_limits.h"
 
 namespace nfswalk::cli {
 namespace {
+
+using protocol::kStale;
 
 std::errc Errno() { return static_cast<std::errc>(errno); }
 
@@ -24,29 +31,44 @@ class FromExport final : public CopySource {
   FromExport(Client& client, const Credential& credential)
       : client_(client), credential_(credential) {}
 
-  Result<Attributes> Stat(const std::string& path, bool follow) override {
-    return client_.Stat(path, credential_, {.no_follow = !follow});
+  Result<TreeEntry> Find(const std::string& path) override {
+    const auto attributes = client_.Stat(path, credential_);
+    if (!attributes) return std::unexpected(attributes.error());
+    auto root = client_.Resolve("/", credential_);
+    if (!root) return std::unexpected(root.error());
+    return TreeEntry{.path = path,
+                     .attributes = *attributes,
+                     .name = path,
+                     .directory = std::move(*root),
+                     .follows_link = true};
   }
   void Walk(const std::string& start, const TreeOptions& options, TreeVisitor& visitor) override {
     WalkTree(client_, credential_, start, options, visitor);
   }
-  Result<Reader> Open(const std::string& path) override {
-    auto opened = client_.Open(path, kMayRead, credential_);
-    if (!opened) return std::unexpected(opened.error());
-    return [file = std::shared_ptr<File>(std::move(*opened))](std::span<std::byte> into,
-                                                              uint64_t offset_bytes) {
-      return file->PRead(into, offset_bytes);
-    };
+  Result<SourceFile> Open(const TreeEntry& entry) override {
+    auto opened = entry.directory->Open(entry.name, kMayRead, credential_,
+                                        {.no_follow = !entry.follows_link});
+    if (!opened) return std::unexpected(IsReplaced(opened.error()) ? kStale : opened.error());
+    std::shared_ptr<File> file = std::move(*opened);
+    const Attributes attributes = file->attributes();
+    if (!IsSameFile(attributes, entry.attributes)) return std::unexpected(kStale);
+    return SourceFile{attributes, [file](std::span<std::byte> into, uint64_t offset_bytes) {
+                        return file->PRead(into, offset_bytes);
+                      }};
   }
-  Result<std::string> ReadLink(const std::string& path) override {
-    std::string text(protocol::kLinkBytesMax, '\0');
-    const auto count = client_.ReadLink(path, text, credential_);
-    if (!count) return std::unexpected(count.error());
-    text.resize(*count);
-    return text;
+  Result<std::string> ReadLink(const TreeEntry& entry) override {
+    const auto link = ResolveListed(entry, credential_);
+    if (!link) return std::unexpected(link.error());
+    return ReadLinkTarget(**link, "", credential_);
   }
 
  private:
+  // The errors that Open() has for what is no regular file.
+  static bool IsReplaced(std::errc error) {
+    return error == std::errc::too_many_symbolic_link_levels ||
+           error == std::errc::is_a_directory || error == std::errc::invalid_argument;
+  }
+
   Client& client_;
   const Credential& credential_;
 };
@@ -71,24 +93,51 @@ Attributes AttributesOf(const struct stat& found) {
           .ctime = time(found.st_ctim)};
 }
 
+// An open file and what it is.
+struct Opened {
+  LocalDescriptor descriptor;
+  Attributes attributes;
+};
+
+// openat(2), without an effect on what has the entry's name by now, where that is another file: a
+// fifo does not block. The mode is that of the file that was opened.
+Result<Opened> OpenListed(const TreeEntry& entry, int flags) {
+  if (!entry.follows_link) flags |= O_NOFOLLOW;
+  LocalDescriptor file(openat(entry.local_directory->get(), entry.name.c_str(),
+                              flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file.is_open()) {
+    const bool is_replaced = errno == ELOOP || errno == ENOTDIR || errno == ENXIO;
+    return std::unexpected(is_replaced ? kStale : Errno());
+  }
+  struct stat found{};
+  if (fstat(file.get(), &found) != 0) return std::unexpected(Errno());
+  const Attributes attributes = AttributesOf(found);
+  if (!IsSameFile(attributes, entry.attributes)) return std::unexpected(kStale);
+  return Opened{std::move(file), attributes};
+}
+
 class FromHere final : public CopySource {
  public:
-  Result<Attributes> Stat(const std::string& path, bool follow) override {
-    struct stat found{};
-    const int flags = follow ? 0 : AT_SYMLINK_NOFOLLOW;
-    if (fstatat(AT_FDCWD, path.c_str(), &found, flags) != 0) return std::unexpected(Errno());
-    return AttributesOf(found);
+  explicit FromHere(CopyThreads& threads) : threads_(threads) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) directories_max_ = limit.rlim_cur / 2;
+  }
+
+  Result<TreeEntry> Find(const std::string& path) override {
+    TreeEntry entry = StartAt(path);
+    entry.follows_link = true;
+    if (const std::errc error = Stat(entry); error != std::errc{}) return std::unexpected(error);
+    return entry;
   }
   void Walk(const std::string& start, const TreeOptions& /*options*/,
             TreeVisitor& visitor) override {
-    Visit(start, 0, visitor);
+    Visit(StartAt(start), visitor);
   }
-  Result<Reader> Open(const std::string& path) override {
-    // A fifo that came in place of a file must not hold the copy up.
-    auto file = std::make_shared<LocalDescriptor>(
-        open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file->is_open()) return std::unexpected(Errno());
-    return [file](std::span<std::byte> into, uint64_t offset_bytes) -> Result<size_t> {
+  Result<SourceFile> Open(const TreeEntry& entry) override {
+    auto opened = OpenListed(entry, O_RDONLY);
+    if (!opened) return std::unexpected(opened.error());
+    const auto file = std::make_shared<const LocalDescriptor>(std::move(opened->descriptor));
+    const auto read = [file](std::span<std::byte> into, uint64_t offset_bytes) -> Result<size_t> {
       size_t done = 0;
       while (done < into.size()) {
         const ssize_t count = pread(file->get(), into.data() + done, into.size() - done,
@@ -100,46 +149,92 @@ class FromHere final : public CopySource {
       }
       return done;
     };
+    return SourceFile{opened->attributes, read};
   }
-  Result<std::string> ReadLink(const std::string& path) override {
+  Result<std::string> ReadLink(const TreeEntry& entry) override {
+    const auto link = OpenListed(entry, O_PATH);
+    if (!link) return std::unexpected(link.error());
     std::string text(protocol::kLinkBytesMax, '\0');
-    const ssize_t count = readlink(path.c_str(), text.data(), text.size());
+    const ssize_t count = readlinkat(link->descriptor.get(), "", text.data(), text.size());
     if (count < 0) return std::unexpected(Errno());
     text.resize(static_cast<size_t>(count));
     return text;
   }
 
  private:
-  // As deep as a path is long (PATH_MAX).
-  void Visit(const std::string& path, size_t depth, TreeVisitor& visitor) {
-    const auto attributes = Stat(path, /*follow=*/false);
-    if (!attributes) return visitor.Fail(path, attributes.error());
-    const TreeEntry entry{path, depth, *attributes};
+  using Directory = std::shared_ptr<const LocalDescriptor>;
+
+  static TreeEntry StartAt(const std::string& path) {
+    return {.path = path,
+            .name = path,
+            .local_directory = std::make_shared<const LocalDescriptor>(AT_FDCWD)};
+  }
+  static std::errc Stat(TreeEntry& entry) {
+    struct stat found{};
+    if (fstatat(entry.local_directory->get(), entry.name.c_str(), &found,
+                entry.follows_link ? 0 : AT_SYMLINK_NOFOLLOW) != 0) {
+      return Errno();
+    }
+    entry.attributes = AttributesOf(found);
+    return {};
+  }
+
+  // As deep as a path is long.
+  void Visit(TreeEntry entry, TreeVisitor& visitor) {
+    const bool is_too_long = entry.path.size() > TreeOptions::kPathBytesMax;
+    const std::errc error = is_too_long ? std::errc::filename_too_long : Stat(entry);
+    if (error != std::errc{}) return visitor.Fail(entry.path, error);
     visitor.Enter(entry);
-    if (attributes->type != FileType::kDirectory) return;
-    for (const std::string& name : List(path, visitor)) {
+    if (entry.attributes.type != FileType::kDirectory) return;
+    const auto directory = EnterDirectory(entry);
+    if (!directory) visitor.Fail(entry.path, directory.error());
+    const auto names = directory ? List(entry, **directory, visitor) : std::vector<std::string>();
+    for (const std::string& name : names) {
       if (visitor.done()) return;
-      Visit(JoinPath(path, name), depth + 1, visitor);
+      Visit({.path = JoinPath(entry.path, name),
+             .depth = entry.depth + 1,
+             .name = name,
+             .local_directory = *directory},
+            visitor);
     }
     visitor.Leave(entry);
   }
-  static std::vector<std::string> List(const std::string& path, TreeVisitor& visitor) {
+  Result<Directory> EnterDirectory(const TreeEntry& entry) {
+    if (directories_ >= directories_max_) threads_.Wait();
+    auto opened = OpenListed(entry, O_RDONLY | O_DIRECTORY);
+    if (!opened) return std::unexpected(opened.error());
+    ++directories_;
+    return Directory(new LocalDescriptor(std::move(opened->descriptor)),
+                     [this](const LocalDescriptor* directory) {
+                       delete directory;
+                       --directories_;
+                     });
+  }
+  static std::vector<std::string> List(const TreeEntry& entry, const LocalDescriptor& directory,
+                                       TreeVisitor& visitor) {
     std::vector<std::string> names;
-    DIR* const directory = opendir(path.c_str());
-    if (directory == nullptr) {
-      visitor.Fail(path, Errno());
+    // closedir(3) closes its own.
+    const int descriptor = fcntl(directory.get(), F_DUPFD_CLOEXEC, 0);
+    DIR* const stream = descriptor >= 0 ? fdopendir(descriptor) : nullptr;
+    if (stream == nullptr) {
+      visitor.Fail(entry.path, Errno());
+      if (descriptor >= 0) close(descriptor);
       return names;
     }
     errno = 0;
-    while (const dirent* entry = readdir(directory)) {
-      const std::string name = entry->d_name;
+    while (const dirent* found = readdir(stream)) {
+      const std::string name = found->d_name;
       if (name != "." && name != "..") names.push_back(name);
     }
-    if (errno != 0) visitor.Fail(path, Errno());
-    closedir(directory);
+    if (errno != 0) visitor.Fail(entry.path, Errno());
+    closedir(stream);
     std::ranges::sort(names);
     return names;
   }
+
+  CopyThreads& threads_;
+  size_t directories_max_ = std::numeric_limits<size_t>::max();
+  std::atomic<size_t> directories_ = 0;  // that are held
 };
 
 }  // namespace
@@ -148,6 +243,8 @@ std::unique_ptr<CopySource> ExportSource(Client& client, const Credential& crede
   return std::make_unique<FromExport>(client, credential);
 }
 
-std::unique_ptr<CopySource> LocalSource() { return std::make_unique<FromHere>(); }
+std::unique_ptr<CopySource> LocalSource(CopyThreads& threads) {
+  return std::make_unique<FromHere>(threads);
+}
 
 }  // namespace nfswalk::cli

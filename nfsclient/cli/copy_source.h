@@ -1,6 +1,10 @@
 // copy_source: where cp takes files from: an export, or this machine.
 //
-// Thread safety: all calls at once; a reader is one thread's.
+// Others may change the tree meanwhile: what is opened and read is what was listed, or an error.
+// Directories of this machine are held by descriptors: one for each directory between the start and
+// the position, and for one of the files that wait to be copied, as far as half of the limit goes.
+//
+// Thread safety: all calls but Walk() at once; a file is read by one thread.
 #ifndef NFSWALK_NFSCLIENT_CLI_COPY_SOURCE_H_
 #define NFSWALK_NFSCLIENT_CLI_COPY_SOURCE_H_
 
@@ -11,29 +15,37 @@
 #include <span>
 #include <string>
 
+#include "nfsclient/cli/copy_threads.h"
 #include "nfsclient/cli/tree_walk.h"
 #include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 
-class CopySource {
- public:
+// An open file.
+struct SourceFile {
+  Attributes attributes;
   // Reads until its argument is full or the file ends.
-  using Reader = std::function<Result<size_t>(std::span<std::byte>, uint64_t offset_bytes)>;
-
-  virtual ~CopySource() = default;
-
-  // Of what the path leads to; with `follow` false of a symbolic link itself.
-  virtual Result<Attributes> Stat(const std::string& path, bool follow) = 0;
-  // As WalkTree().
-  virtual void Walk(const std::string& start, const TreeOptions& options, TreeVisitor& visitor) = 0;
-  virtual Result<Reader> Open(const std::string& path) = 0;
-  virtual Result<std::string> ReadLink(const std::string& path) = 0;
+  std::function<Result<size_t>(std::span<std::byte>, uint64_t offset_bytes)> read;
 };
 
-// Borrows both.
+class CopySource {
+ public:
+  virtual ~CopySource() = default;
+
+  // What the path leads to, through links.
+  virtual Result<TreeEntry> Find(const std::string& path) = 0;
+  // As WalkTree(), by the thread that constructed the CopyThreads.
+  virtual void Walk(const std::string& start, const TreeOptions& options, TreeVisitor& visitor) = 0;
+  // The entry is one that Find() or Walk() gave out. protocol::kStale if its name is that of
+  // another file by now.
+  virtual Result<SourceFile> Open(const TreeEntry& entry) = 0;
+  virtual Result<std::string> ReadLink(const TreeEntry& entry) = 0;
+};
+
+// Both borrow what they are given. `threads`: are waited for where the entries of their copies hold
+// many descriptors.
 std::unique_ptr<CopySource> ExportSource(Client& client, const Credential& credential);
-std::unique_ptr<CopySource> LocalSource();
+std::unique_ptr<CopySource> LocalSource(CopyThreads& threads);
 
 }  // namespace nfswalk::cli
 

@@ -13,7 +13,7 @@ namespace {
 std::string WhatToDo(std::string_view command, std::errc error,
                      const sunrpc_auth::Credential& credential) {
   if (error == protocol::kStale) {
-    return "the file was removed or replaced on the server meanwhile; try again";
+    return "it was removed or replaced meanwhile; what has its name now was left alone";
   }
   switch (error) {
     case std::errc::no_such_file_or_directory:
@@ -40,6 +40,8 @@ std::string WhatToDo(std::string_view command, std::errc error,
       return "the server refused the request for this file";
     case std::errc::read_only_file_system:
       return "the export is read-only";
+    case std::errc::too_many_files_open:
+      return "each level of a tree needs a descriptor; raise the limit (ulimit -n)";
     case std::errc::operation_not_supported:
       return command == "cp" ? "only files, directories and symbolic links are copied" : "";
     case std::errc::timed_out:

@@ -144,7 +144,7 @@ void ExportCopy::Enter(const TreeEntry& entry) {
   if (entry.depth > lost_depth_) return;
   Place place{start_, target_, path_};
   if (entry.depth > 0) {
-    const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
+    const std::string& name = entry.name;
     if (name == "." || name == ".." || protocol::CheckName(name) != std::errc{}) {
       return session_.Fail(entry.path, std::errc::invalid_argument);
     }
@@ -245,13 +245,14 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   const auto fail = [&](std::errc error) { session_.FailLocally(entry.path, place.path, error); };
   const Credential& who = session_.credential();
   Node& node = place.directory->node();
-  const auto reader = settings_.source.Open(entry.path);
-  if (!reader) return session_.Fail(entry.path, reader.error());
+  const auto source = settings_.source.Open(entry);
+  if (!source) return session_.Fail(entry.path, source.error());
+  const Attributes& attributes = source->attributes;
   const auto replaced = Replaced(place);
   if (!replaced) return fail(replaced.error());
   UnfinishedExportFile unfinished(node, place.name, place.directory->is_new(), who);
   // Its owner's alone until it is whole, as a new directory is anyway.
-  SetAttributes at_end = FinalAttributes(entry.attributes);
+  SetAttributes at_end = FinalAttributes(attributes);
   const bool is_hidden =
       place.directory->is_new() && !settings_.preserve && (*at_end.mode & kOwnerMayWrite) != 0;
   const uint32_t mode = is_hidden ? *at_end.mode : 0600;
@@ -263,10 +264,10 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   });
   if (error != std::errc{}) return fail(error);
   std::vector<std::byte> room(
-      std::clamp(entry.attributes.size_bytes + 1, kRoomBytesMin, kRoomBytesMax));
+      std::clamp(attributes.size_bytes + 1, kRoomBytesMin, kRoomBytesMax));
   uint64_t offset_bytes = 0;
   for (bool more = true; more;) {
-    const auto count = (*reader)(room, offset_bytes);
+    const auto count = source->read(room, offset_bytes);
     if (!count) return session_.Fail(entry.path, count.error());
     more = *count == room.size();
     for (std::span<const std::byte> data(room.data(), *count); !data.empty();) {
@@ -292,7 +293,7 @@ void ExportCopy::CopyLink(const TreeEntry& entry, const Place& place) try {
   if (!place.directory->Make()) return;
   const Credential& who = session_.credential();
   Node& node = place.directory->node();
-  const auto text = settings_.source.ReadLink(entry.path);
+  const auto text = settings_.source.ReadLink(entry);
   if (!text) return session_.Fail(entry.path, text.error());
   std::errc error = ErrorOf(Replaced(place));
   UnfinishedExportFile unfinished(node, place.name, place.directory->is_new(), who);

@@ -36,13 +36,13 @@ bool Listing::NeedsAttributes() const {
   return session_.json() || options_.details || colored_ || options_.order != ListOrder::kName;
 }
 
-void Listing::Complete(std::vector<ListedEntry>& entries) {
-  std::vector<std::string_view> paths;
+void Listing::Complete(std::vector<ListedEntry>& entries, const Node& directory) {
+  std::vector<std::string_view> names;
   for (const ListedEntry& entry : entries) {
-    if (!entry.attributes) paths.push_back(entry.path);
+    if (!entry.attributes) names.push_back(entry.name);
   }
-  std::vector<Result<Attributes>> found(paths.size());
-  session_.client().StatEach(paths, session_.credential(), found, {.no_follow = true});
+  std::vector<Result<Attributes>> found(names.size());
+  directory.StatEach(names, session_.credential(), found, {.no_follow = true});
   auto next = found.begin();
   std::erase_if(entries, [&](ListedEntry& entry) {
     if (entry.attributes) return false;
@@ -63,17 +63,18 @@ void Listing::Sort(std::vector<ListedEntry>& entries) const {
   });
 }
 
-std::vector<ListedEntry> Listing::Print(std::vector<ListedEntry> entries, bool total) {
-  if (NeedsAttributes()) Complete(entries);
+std::vector<ListedEntry> Listing::Print(std::vector<ListedEntry> entries, const Node& directory,
+                                        bool total) {
+  if (NeedsAttributes()) Complete(entries, directory);
   Sort(entries);
   if (!session_.json() && options_.details) {
-    PrintDetails(entries, total);
+    PrintDetails(entries, directory, total);
     return entries;
   }
   for (const ListedEntry& entry : entries) {
     if (session_.done()) break;
     if (session_.json()) {
-      PrintJson(entry);
+      PrintJson(entry, directory);
     } else {
       session_.console().Print(Title(entry) + "\n");
     }
@@ -82,9 +83,9 @@ std::vector<ListedEntry> Listing::Print(std::vector<ListedEntry> entries, bool t
 }
 
 // "" for all but links. A link that cannot be read has been complained about.
-std::string Listing::TargetOf(const ListedEntry& entry) {
+std::string Listing::TargetOf(const ListedEntry& entry, const Node& directory) {
   if (entry.attributes->type != protocol::FileType::kSymlink) return {};
-  auto target = ReadLinkTarget(session_, entry.path);
+  auto target = ReadLinkTarget(directory, entry.name, session_.credential());
   if (target) return *std::move(target);
   session_.Fail(entry.path, target.error());
   return {};
@@ -95,8 +96,8 @@ std::string Listing::Title(const ListedEntry& entry) const {
   return colored_ ? Colored(name, *entry.attributes) : name;
 }
 
-void Listing::PrintJson(const ListedEntry& entry) {
-  const std::string target = TargetOf(entry);
+void Listing::PrintJson(const ListedEntry& entry, const Node& directory) {
+  const std::string target = TargetOf(entry, directory);
   JsonObject object = PathJson(entry.path);
   AddBytes(object, "name", entry.name);
   AddAttributes(object, *entry.attributes);
@@ -104,10 +105,11 @@ void Listing::PrintJson(const ListedEntry& entry) {
   session_.Print(object);
 }
 
-void Listing::PrintDetails(const std::vector<ListedEntry>& entries, bool total) {
+void Listing::PrintDetails(const std::vector<ListedEntry>& entries, const Node& directory,
+                           bool total) {
   std::vector<ListedFile> files;
   for (const ListedEntry& entry : entries) {
-    const std::string target = TargetOf(entry);
+    const std::string target = TargetOf(entry, directory);
     std::string title = Title(entry);
     if (!target.empty()) title += " -> " + session_.console().ForOutput(target);
     files.push_back({std::move(title), *entry.attributes});

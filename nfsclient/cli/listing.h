@@ -17,7 +17,7 @@ namespace nfswalk::cli {
 
 struct ListedEntry {
   std::string path;
-  std::string name;  // what is printed
+  std::string name;  // what is printed, and where the entry is in its directory
   std::optional<Attributes> attributes = {};
 };
 
@@ -38,18 +38,19 @@ class Listing {
 
   // Fetches attributes that the format needs and the listing lacks; entries that fail have been
   // complained about and are gone. `total`: in the long form begin with TotalLine(). Returns the
-  // entries as they were printed.
-  std::vector<ListedEntry> Print(std::vector<ListedEntry> entries, bool total);
+  // entries as they were printed, which are all of `directory`.
+  std::vector<ListedEntry> Print(std::vector<ListedEntry> entries, const Node& directory,
+                                 bool total);
   // All of them have attributes, or the order is that of names.
   void Sort(std::vector<ListedEntry>& entries) const;
 
  private:
   bool NeedsAttributes() const;
-  void Complete(std::vector<ListedEntry>& entries);
-  std::string TargetOf(const ListedEntry& entry);
+  void Complete(std::vector<ListedEntry>& entries, const Node& directory);
+  std::string TargetOf(const ListedEntry& entry, const Node& directory);
   std::string Title(const ListedEntry& entry) const;
-  void PrintJson(const ListedEntry& entry);
-  void PrintDetails(const std::vector<ListedEntry>& entries, bool total);
+  void PrintJson(const ListedEntry& entry, const Node& directory);
+  void PrintDetails(const std::vector<ListedEntry>& entries, const Node& directory, bool total);
 
   Session& session_;
   const ListingOptions& options_;

@@ -1,7 +1,6 @@
 #include "nfsclient/cli/listing_ahead.h"
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,8 +9,16 @@
 
 namespace nfswalk::cli {
 
-ListingAhead::ListingAhead(Client& client, const Credential& credential, const TreeOptions& options)
-    : client_(client), credential_(credential), options_(options) {
+TreeEntry EntryOf(const ListedDirectory& directory, const ListedChild& child) {
+  return {.path = JoinPath(directory.entry.path, child.name),
+          .depth = directory.entry.depth + 1,
+          .attributes = *child.attributes,
+          .name = child.name,
+          .directory = directory.node};
+}
+
+ListingAhead::ListingAhead(const Credential& credential, const TreeOptions& options)
+    : credential_(credential), options_(options) {
   if (options_.threads == 1) return;  // the calling one
   threads_.reserve(options_.threads);
   try {
@@ -73,12 +80,7 @@ bool ListingAhead::MayTakeFirst() const {
 
 void ListingAhead::List(ListedDirectory& directory) {
   std::vector<ListedChild>& children = directory.children;
-  directory.error = client_.ReadDir(directory.path, credential_, [&](const DirectoryEntry& entry) {
-    children.push_back({entry.name, std::unexpected(std::errc{}), nullptr});
-    if (entry.attributes) children.back().attributes = *entry.attributes;
-    return true;
-  });
-  Complete(directory);
+  directory.error = Read(directory);
   for (ListedChild& child : children) ListInside(directory, child);
   const std::lock_guard lock(mutex_);
   for (const ListedChild& child : children) {
@@ -91,26 +93,43 @@ void ListingAhead::List(ListedDirectory& directory) {
   changed_.notify_all();
 }
 
+std::errc ListingAhead::Read(ListedDirectory& directory) {
+  if (directory.entry.path.size() > TreeOptions::kPathBytesMax) {
+    return std::errc::filename_too_long;
+  }
+  if (directory.node == nullptr) {
+    auto node = ResolveListed(directory.entry, credential_);
+    if (!node) return node.error();
+    directory.node = std::move(*node);
+  }
+  const std::errc error =
+      directory.node->ReadDir("", credential_, [&](const DirectoryEntry& entry) {
+        directory.children.push_back({entry.name, std::unexpected(std::errc{}), nullptr});
+        if (entry.attributes) directory.children.back().attributes = *entry.attributes;
+        return true;
+      });
+  Complete(directory);
+  return error;
+}
+
 // Asks for what the listing came without.
 void ListingAhead::Complete(ListedDirectory& directory) {
   std::vector<ListedChild*> children;
-  std::vector<std::string> paths;
+  std::vector<std::string_view> names;
   for (ListedChild& child : directory.children) {
     if (child.attributes) continue;
     children.push_back(&child);
-    paths.push_back(JoinPath(directory.path, child.name));
+    names.push_back(child.name);
   }
-  const std::vector<std::string_view> names(paths.begin(), paths.end());
-  std::vector<Result<Attributes>> found(paths.size());
-  client_.StatEach(names, credential_, found, {.no_follow = true, .dont_cache = true});
+  std::vector<Result<Attributes>> found(names.size());
+  directory.node->StatEach(names, credential_, found, {.no_follow = true, .dont_cache = true});
   for (size_t i = 0; i < found.size(); ++i) children[i]->attributes = found[i];
 }
 
 void ListingAhead::ListInside(ListedDirectory& directory, ListedChild& child) {
   if (!child.attributes || child.attributes->type != protocol::FileType::kDirectory) return;
   if (directory.place.size() + 1 >= options_.depth_max) return;
-  child.inside =
-      std::make_shared<ListedDirectory>(JoinPath(directory.path, child.name), directory.place);
+  child.inside = std::make_shared<ListedDirectory>(EntryOf(directory, child), directory.place);
   child.inside->place.push_back(static_cast<uint32_t>(&child - directory.children.data()));
 }
 

@@ -37,18 +37,22 @@ struct ListedChild {
 };
 
 struct ListedDirectory {
-  std::string path;
+  TreeEntry entry;
   Place place;
-  bool listed = false;  // guarded by ListingAhead's mutex
-  // Of the thread that lists it, then of the walking thread.
+  // From here on: of the thread that lists it, then of the walking thread.
+  std::shared_ptr<const Node> node = nullptr;  // null: not entered yet
   std::vector<ListedChild> children = {};
   std::errc error = {};  // why `children` is not all
+  bool listed = false;   // guarded by ListingAhead's mutex
 };
+
+// Preconditions: the child has attributes, and is one of the directory.
+TreeEntry EntryOf(const ListedDirectory& directory, const ListedChild& child);
 
 class ListingAhead {
  public:
   // As many of the threads as can be started.
-  ListingAhead(Client& client, const Credential& credential, const TreeOptions& options);
+  ListingAhead(const Credential& credential, const TreeOptions& options);
   ~ListingAhead();  // waits for calls that are under way
   ListingAhead(const ListingAhead&) = delete;
   ListingAhead& operator=(const ListingAhead&) = delete;
@@ -62,10 +66,10 @@ class ListingAhead {
   std::shared_ptr<ListedDirectory> Next(const std::stop_token& stop);
   bool MayTakeFirst() const;
   void List(ListedDirectory& directory);
+  std::errc Read(ListedDirectory& directory);
   void Complete(ListedDirectory& directory);
   void ListInside(ListedDirectory& directory, ListedChild& child);
 
-  Client& client_;
   const Credential& credential_;
   const TreeOptions options_;
 

@@ -147,7 +147,7 @@ Result<LocalCopy::Place> LocalCopy::PlaceOf(const TreeEntry& entry) {
   if (entry.depth == 0) {
     return start_.directory < 0 ? NamedPlace(entry.attributes.type) : start_;
   }
-  const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
+  const std::string& name = entry.name;
   if (name == "." || name == ".." || protocol::CheckName(name) != std::errc{}) {
     return std::unexpected(std::errc::invalid_argument);
   }
@@ -220,17 +220,18 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (const std::errc error = CheckReplaceable(place.directory, place.name); error != std::errc{}) {
     return fail(error);
   }
-  const auto reader = source_.Open(entry.path);
-  if (!reader) return session_.Fail(entry.path, reader.error());
+  const auto source = source_.Open(entry);
+  if (!source) return session_.Fail(entry.path, source.error());
+  const Attributes& attributes = source->attributes;
   UnfinishedFile local;
   if (const std::errc error = local.Create(place.directory); error != std::errc{}) {
     return fail(error);
   }
   std::vector<std::byte> room(
-      std::clamp(entry.attributes.size_bytes + 1, kRoomBytesMin, kRoomBytesMax));
+      std::clamp(attributes.size_bytes + 1, kRoomBytesMin, kRoomBytesMax));
   uint64_t offset_bytes = 0;
   for (bool more = true; more;) {
-    const auto count = (*reader)(room, offset_bytes);
+    const auto count = source->read(room, offset_bytes);
     if (!count) return session_.Fail(entry.path, count.error());
     more = *count == room.size();
     if (const std::errc error = local.Write({room.data(), *count}); error != std::errc{}) {
@@ -242,9 +243,9 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   std::errc error =
       preserve_ ? std::errc::no_such_file_or_directory : local.TakeRights(place.name);
   if (error == std::errc::no_such_file_or_directory) {
-    error = local.SetMode(ModeOf(entry.attributes));
+    error = local.SetMode(ModeOf(attributes));
   }
-  if (error == std::errc{} && preserve_) error = local.SetTimes(entry.attributes);
+  if (error == std::errc{} && preserve_) error = local.SetTimes(attributes);
   if (error == std::errc{}) error = local.Finish(place.name);
   if (error != std::errc{}) return fail(error);
   Report(entry, place, offset_bytes);
@@ -254,7 +255,7 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
 
 // The place of a link is itself, wherever a link leads that is there already.
 void LocalCopy::CopyLink(const TreeEntry& entry, const Place& place) try {
-  const auto text = source_.ReadLink(entry.path);
+  const auto text = source_.ReadLink(entry);
   if (!text) return session_.Fail(entry.path, text.error());
   std::errc error = CheckReplaceable(place.directory, place.name);
   UnfinishedFile local;

@@ -12,44 +12,45 @@ namespace {
 
 class TreeWalk {
  public:
-  TreeWalk(Client& client, const Credential& credential, const TreeOptions& options,
-           TreeVisitor& visitor)
-      : visitor_(visitor), ahead_(client, credential, options) {}
+  TreeWalk(const Credential& credential, const TreeOptions& options, TreeVisitor& visitor)
+      : visitor_(visitor), ahead_(credential, options) {}
 
-  // An explicit stack, since a server may nest as deep as a path is long.
-  void Run(TreeEntry start, std::shared_ptr<ListedDirectory> inside) {
-    Visit(std::move(start), std::move(inside));
+  // `inside`: null unless the start is to be looked into. An explicit stack, since a server may
+  // nest as deep as a path is long.
+  void Run(const TreeEntry& start, std::shared_ptr<ListedDirectory> inside) {
+    Visit(start, std::move(inside));
     while (!stack_.empty() && !visitor_.done()) {
       Level& level = stack_.back();
-      if (level.next == level.inside->children.size()) {
-        visitor_.Leave(level.directory);
+      ListedDirectory& directory = *level.inside;
+      if (level.next == directory.children.size()) {
+        visitor_.Leave(directory.entry);
         stack_.pop_back();
         continue;
       }
-      ListedChild& child = level.inside->children[level.next++];
-      TreeEntry entry{JoinPath(level.directory.path, child.name), level.directory.depth + 1};
-      if (!child.attributes) {
-        visitor_.Fail(entry.path, child.attributes.error());
-        continue;
+      ListedChild& child = directory.children[level.next++];
+      if (child.inside != nullptr) {
+        const TreeEntry entry = child.inside->entry;
+        Visit(entry, std::move(child.inside));
+      } else if (child.attributes) {
+        Visit(EntryOf(directory, child), nullptr);
+      } else {
+        visitor_.Fail(JoinPath(directory.entry.path, child.name), child.attributes.error());
       }
-      entry.attributes = *child.attributes;
-      Visit(std::move(entry), std::move(child.inside));
     }
   }
 
  private:
   struct Level {
-    TreeEntry directory;
     std::shared_ptr<ListedDirectory> inside;
     size_t next = 0;  // of its children
   };
 
-  void Visit(TreeEntry entry, std::shared_ptr<ListedDirectory> inside) {
+  void Visit(const TreeEntry& entry, std::shared_ptr<ListedDirectory> inside) {
     visitor_.Enter(entry);
     if (inside == nullptr || visitor_.done()) return;
     ahead_.Take(*inside);
     if (inside->error != std::errc{}) visitor_.Fail(entry.path, inside->error);
-    stack_.push_back({std::move(entry), std::move(inside)});
+    stack_.push_back({std::move(inside)});
   }
 
   TreeVisitor& visitor_;
@@ -59,15 +60,41 @@ class TreeWalk {
 
 }  // namespace
 
+bool IsSameFile(const Attributes& a, const Attributes& b) {
+  return a.type == b.type && a.fileid == b.fileid && a.fsid == b.fsid;
+}
+
+Result<std::unique_ptr<Node>> ResolveListed(const TreeEntry& entry, const Credential& credential) {
+  auto node = entry.directory->Resolve(entry.name, credential, {.no_follow = true});
+  if (node && !IsSameFile((*node)->attributes(), entry.attributes)) {
+    return std::unexpected(protocol::kStale);
+  }
+  return node;
+}
+
+void WalkTree(const TreeEntry& start, const Credential& credential, const TreeOptions& options,
+              TreeVisitor& visitor) {
+  auto found = start.directory->Lookup(start.name, credential, {.dont_cache = true});
+  if (!found) return visitor.Fail(start.path, found.error());
+  if (found->node == nullptr) {
+    return visitor.Fail(start.path, std::errc::no_such_file_or_directory);
+  }
+  TreeEntry entry = start;
+  entry.attributes = found->attributes;
+  std::shared_ptr<ListedDirectory> inside;
+  if (entry.attributes.type == protocol::FileType::kDirectory && options.depth_max > 0) {
+    inside = std::make_shared<ListedDirectory>(entry, Place(), std::move(found->node));
+  }
+  TreeWalk(credential, options, visitor).Run(entry, std::move(inside));
+}
+
 void WalkTree(Client& client, const Credential& credential, const std::string& start,
               const TreeOptions& options, TreeVisitor& visitor) {
-  const auto attributes = client.Stat(start, credential, {.no_follow = true, .dont_cache = true});
-  if (!attributes) return visitor.Fail(start, attributes.error());
-  std::shared_ptr<ListedDirectory> inside;
-  if (attributes->type == protocol::FileType::kDirectory && options.depth_max > 0) {
-    inside = std::make_shared<ListedDirectory>(start, Place());
-  }
-  TreeWalk(client, credential, options, visitor).Run({start, 0, *attributes}, std::move(inside));
+  auto root = client.Resolve("/", credential);
+  if (root && start.empty()) root = std::unexpected(std::errc::no_such_file_or_directory);
+  if (!root) return visitor.Fail(start, root.error());
+  WalkTree({.path = start, .name = start, .directory = std::move(*root)}, credential, options,
+           visitor);
 }
 
 }  // namespace nfswalk::cli

@@ -102,7 +102,7 @@ TEST(FailureText, SaysWhatWhereAndWhatToDo) {
   EXPECT_THAT(text("readlink", "x", std::errc::invalid_argument), HasSubstr("not a symbolic link"));
   EXPECT_THAT(text("cat", "x", std::errc::invalid_argument), Not(HasSubstr("symbolic link")));
   EXPECT_THAT(text("stat", "x", protocol::kStale),
-              HasSubstr("Stale file handle (the file was removed"));
+              HasSubstr("Stale file handle (it was removed or replaced"));
 }
 
 TEST(ErrorName, IsTheSymbolOfTheHeader) {

@@ -20,7 +20,9 @@
 namespace nfswalk::cli {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
+using testing::Not;
 using testing::StartsWith;
 
 // Records its calls.
@@ -137,6 +139,33 @@ TEST_F(TreeWalkTest, ThreadsThatCannotBeStartedAreFewerThreads) {
     }
     EXPECT_EQ(recorder.seen, alone.seen) << started;
   }
+}
+
+// A mount that keeps nothing asks for the rights and attributes of each directory of a path.
+TEST_F(TreeWalkTest, ADirectoryCostsNoMoreTheDeeperItIs) {
+  options_.acdirmin_s = options_.acdirmax_s = 0;
+  MountAnew();
+  constexpr int kDepth = 100;
+  uint64_t directory = kRoot;
+  for (int i = 0; i < kDepth; ++i) directory = server_->Add(directory, "d", FileType::kDirectory);
+  Recorder recorder;
+  EXPECT_LE(Rpcs([&] { Walk(recorder, 1); }), 5u * kDepth);
+  EXPECT_EQ(recorder.seen.size(), 2u * (kDepth + 1));
+}
+
+// Without a limit the walk would not end.
+TEST_F(TreeWalkTest, ATreeDeeperThanAPathIsAFailure) {
+  std::string path = ".";
+  uint64_t directory = kRoot;
+  const std::string name(255, 'n');
+  for (; path.size() <= TreeOptions::kPathBytesMax; path += "/" + name) {
+    directory = server_->Add(directory, name, FileType::kDirectory);
+  }
+  server_->Add(directory, "f", FileType::kRegular);
+  Recorder recorder;
+  Walk(recorder, 2);
+  EXPECT_THAT(recorder.seen, Contains("!" + path));
+  EXPECT_THAT(recorder.seen, Not(Contains("+" + path + "/f")));
 }
 
 // Blocks at the first of many directories until the maximum is listed ahead, and gives the threads
