@@ -29,8 +29,11 @@ class ModeSetter : public TreeVisitor {
     const std::errc error = node ? Set(**node, (*node)->attributes()) : node.error();
     if (entry.depth == 0) return session_.Report(entry.path, error);
     if (error != std::errc{}) session_.Fail(entry.path, error);
+    if (error == protocol::kStale) replaced_ = entry.path;
   }
-  void Fail(const std::string& path, std::errc error) override { session_.Fail(path, error); }
+  void Fail(const std::string& path, std::errc error) override {
+    if (error != protocol::kStale || path != replaced_) session_.Fail(path, error);
+  }
   bool done() const override { return session_.done(); }
 
  private:
@@ -45,6 +48,7 @@ class ModeSetter : public TreeVisitor {
   Session& session_;
   const ModeChange& change_;
   const uint32_t umask_;
+  std::string replaced_;  // the latest file whose name is another one's by now: has been reported
 };
 
 }  // namespace

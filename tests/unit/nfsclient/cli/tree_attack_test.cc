@@ -310,10 +310,11 @@ TEST_P(TreeAttackTest, NothingOutsideIsReadChangedOrRemoved) {
           const Outcome outcome = Run(GetParam(), {exchange, turn, v4, noac});
           ExpectOutsideUntouched(GetParam());
           EXPECT_EQ(outcome.exit_code, outcome.messages.empty() ? kExitOk : kExitPathFailed);
-          // What could not be entered is not removed either.
-          const size_t entering = outcome.messages.find("'top/mid/y'");
-          if (GetParam() == Command::kRm && entering != std::string::npos) {
-            EXPECT_EQ(outcome.messages.find("'top/mid/y'", entering + 1), std::string::npos);
+          // Reported once: what could not be entered is not removed either.
+          const std::string_view failure = "'top/mid/y': Stale file handle";
+          const size_t first = outcome.messages.find(failure);
+          if (first != std::string::npos) {
+            EXPECT_EQ(outcome.messages.find(failure, first + 1), std::string::npos);
           }
           exchanged = outcome.exchanged;
           exchanges += exchanged ? 1 : 0;
