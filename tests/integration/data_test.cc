@@ -33,13 +33,11 @@ constexpr int kOperationsOfPhase = 250;
 constexpr size_t kListed = 100;
 constexpr size_t kPiecesMax = 200;
 
-class Data : public fixtures::DataExport {
+class Data : public fixtures::DataClient {
  protected:
   void SetUp() override {
-    DataExport::SetUp();
-    if (IsSkipped()) return;
-    client_ = Mount(options());
-    ASSERT_NE(client_, nullptr);
+    DataClient::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     ASSERT_TRUE(client_->Create(Path("file"), 0666, true, root_));
     for (size_t i = 0; i < files_.size(); ++i) files_[i] = Open(i);
   }
@@ -58,9 +56,6 @@ class Data : public fixtures::DataExport {
     std::string text(bytes, '\0');
     for (char& c : text) c = static_cast<char>(random_());
     return text;
-  }
-  static std::span<const std::byte> Bytes(std::string_view text) {
-    return std::as_bytes(std::span(text));
   }
 
   void Write(File& file) {
@@ -84,14 +79,14 @@ class Data : public fixtures::DataExport {
   void WriteAt(File& file, size_t at, size_t bytes) {
     const std::string text = DrawText(bytes);
     Note("write", at, text.size());
-    ASSERT_EQ(file.PWrite(Bytes(text), at), text.size());
+    ASSERT_EQ(file.PWrite(fixtures::BytesOf(text), at), text.size());
     if (model_.size() < at + text.size()) model_.resize(at + text.size());
     model_.replace(at, text.size(), text);
   }
   void Append(File& file) {
     const std::string text = DrawText(std::min(DrawBytes(), file_bytes_max() - model_.size()));
     Note("append", model_.size(), text.size());
-    ASSERT_EQ(file.Append(Bytes(text)), text.size());
+    ASSERT_EQ(file.Append(fixtures::BytesOf(text)), text.size());
     model_ += text;
   }
   void Read(File& file, size_t at, size_t bytes) {
@@ -130,9 +125,7 @@ class Data : public fixtures::DataExport {
   }
   void Stat() {
     Note("stat", 0, 0);
-    const auto attributes = client_->Stat(Path("file"), root_);
-    ASSERT_TRUE(attributes.has_value());
-    ASSERT_EQ(attributes->size_bytes, model_.size());
+    ASSERT_EQ(StatSize(), model_.size());
   }
   // One operation by one of the files.
   void Step() {
@@ -197,7 +190,6 @@ class Data : public fixtures::DataExport {
       static_cast<uint64_t>(version());
   std::mt19937_64 random_{seed_};
   const Credential user_{1000, 100};
-  std::unique_ptr<Client> client_;
   std::array<std::unique_ptr<File>, 2> files_;
   std::string model_;
   size_t which_ = 0;                  // of files_

@@ -34,19 +34,11 @@ using fixtures::ReadPart;
 constexpr std::errc kOk{};
 constexpr int kReaders = 2;
 
-class DataThreads : public fixtures::DataExport {
+class DataThreads : public fixtures::DataClient {
  protected:
-  void SetUp() override {
-    DataExport::SetUp();
-    if (IsSkipped()) return;
-    client_ = Mount(options());
-    ASSERT_NE(client_, nullptr);
-  }
   // Appends `blocks` blocks, with a Sync() after each `blocks_of_sync`, while readers by another
   // File read at random those that were appended before.
   void ReadWhatIsAppended(uint64_t blocks, uint64_t blocks_of_sync);
-
-  std::unique_ptr<Client> client_;
 };
 INSTANTIATE_TEST_SUITE_P(Pieces, DataThreads, fixtures::AllDataSettings(),
                          fixtures::DataSettingName);

@@ -30,25 +30,12 @@ constexpr std::errc kOk{};
 constexpr size_t kStepBytes = 10'007;
 constexpr size_t kPatchBytes = 100, kPatchDistance = 300;
 
-class DataTrial : public fixtures::DataExport {
+class DataTrial : public fixtures::DataClient {
  protected:
-  void SetUp() override {
-    DataExport::SetUp();
-    if (IsSkipped()) return;
-    client_ = Mount(options());
-    ASSERT_NE(client_, nullptr);
-  }
-  // Returns the size of the file for Stat(), by its path.
-  uint64_t StatSize() {
-    const auto attributes = client_->Stat(Path("file"), root_);
-    return attributes ? attributes->size_bytes : UINT64_MAX;
-  }
   // Returns once the server has that many bytes.
   void AwaitSizeOnServer(uint64_t bytes) const {
     while (std::filesystem::file_size(Backing("file")) < bytes) std::this_thread::yield();
   }
-
-  std::unique_ptr<Client> client_;
 };
 INSTANTIATE_TEST_SUITE_P(Pieces, DataTrial, fixtures::AllDataSettings(),
                          fixtures::DataSettingName);

@@ -22,8 +22,8 @@ namespace nfswalk {
 namespace {
 
 using protocol::FakeFault;
+using protocol::kForEver;
 
-constexpr int kForEver = 1'000'000;
 
 class WriteBack : public FakeMount {
  protected:
@@ -262,9 +262,7 @@ TEST_P(WriteBack, AHoleIsWrittenOnlyWhereTheServerHasNothing) {
     options_ = {};
     options_.wsize = 4 * kPiece;
     if (!row.attributes_kept) options_.acregmin_s = options_.acregmax_s = 0;
-    file_ = nullptr;
-    client_ = nullptr;
-    Mount(std::string(row.on_server_bytes, 'x'));
+    MountAnew(std::string(row.on_server_bytes, 'x'));
     const int before = calls(op_.write);
     if (row.locked) {
       ASSERT_EQ(file_->TryLock(1, LockType::kWrite, 0, 1), kOk);
@@ -318,9 +316,7 @@ TEST_P(WriteBack, WhatWasWrittenIsReadWithoutTheServer) {
     SCOPED_TRACE(row.name);
     options_ = {};
     if (!row.attributes_kept) options_.acregmin_s = options_.acregmax_s = 0;
-    file_ = nullptr;
-    client_ = nullptr;
-    Mount(std::string(row.on_server_bytes, 'x'));
+    MountAnew(std::string(row.on_server_bytes, 'x'));
     if (row.locked) {
       ASSERT_EQ(file_->TryLock(1, LockType::kWrite, 0, 1), kOk);
       ASSERT_TRUE(client_->Stat("f", kUser));

@@ -24,8 +24,8 @@ using fixtures::ReadPart;
 using fixtures::WriteInSteps;
 using protocol::FakeClock;
 using protocol::FakeFault;
+using protocol::kForEver;
 
-constexpr int kForEver = 1'000'000;
 // Long enough for a call that need not wait for the server; others end with it.
 constexpr std::chrono::milliseconds kPatience{300};
 
@@ -42,7 +42,6 @@ class WriteOrder : public FakeMount {
     const Deadline passed(std::chrono::steady_clock::now());
     ASSERT_EQ(file_->Sync(), std::errc::timed_out);
   }
-  uint64_t StatSize() { return client_->Stat("f", kUser).value_or(Attributes{}).size_bytes; }
 };
 INSTANTIATE_TEST_SUITE_P(Versions, WriteOrder, testing::Values(3, 4));
 
@@ -141,9 +140,7 @@ TEST_P(WriteOrder, TheSizeIsTheLargestWhateverTheOrderOfTheWrites) {
     for (const bool latest_first : {false, true}) {
       SCOPED_TRACE(static_cast<int>(clock) * 10 + (latest_first ? 1 : 0));
       server_.set_clock(clock);
-      file_ = nullptr;
-      client_ = nullptr;
-      Mount();
+      MountAnew();
       const int before = calls(op_.write);
       server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold}, kPieces);
       const std::string text = Pattern(kPieces * kPiece);
@@ -166,9 +163,7 @@ TEST_P(WriteOrder, AReplyThatWaitedDoesNotRollBackWhatAnotherClientMade) {
   for (const FakeClock clock : {FakeClock::kFine, FakeClock::kStopped, FakeClock::kBackwards}) {
     SCOPED_TRACE(static_cast<int>(clock));
     server_.set_clock(clock);
-    file_ = nullptr;
-    client_ = nullptr;
-    Mount();
+    MountAnew();
     const int before = calls(op_.write);
     ASSERT_EQ(file_->PWrite(BytesOf(Pattern(kPiece)), 0), kPiece);
     server_.AwaitCalls(op_.write, before + 1);
@@ -188,10 +183,8 @@ TEST_P(WriteOrder, WhatWasReadAheadBesideAWriteIsNotShownAfterItsSync) {
   for (const FakeClock clock : {FakeClock::kFine, FakeClock::kCoarse, FakeClock::kStopped}) {
     SCOPED_TRACE(static_cast<int>(clock));
     server_.set_clock(clock);
-    file_ = nullptr;
-    client_ = nullptr;
     const std::string old = Pattern(kPieces * kPiece), anew = Pattern(kPiece, 1);
-    Mount(old);
+    MountAnew(old);
     const auto reader = Open(kMayRead);
     const int writes = calls(op_.write);
     server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold});
@@ -258,9 +251,7 @@ TEST_P(WriteOrder, AnErrorThatNoCloseCouldTellIsToldToTheNextOpener) {
 TEST_P(WriteOrder, AFileThatWasOpenBeforeAnErrorIsToldThoughItNeverWrote) {
   for (const int operation : {op_.write, op_.commit}) {
     SCOPED_TRACE(operation);
-    file_ = nullptr;
-    client_ = nullptr;
-    Mount();
+    MountAnew();
     const auto idle = Open(), reader = Open(kMayRead), closed = Open();
     server_.Inject(operation, {.status = op_.no_space}, kForEver);
     EXPECT_EQ(file_->PWrite(Data(0, 3 * kPiece), 0), 3 * kPiece);

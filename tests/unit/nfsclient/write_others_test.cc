@@ -68,9 +68,7 @@ TEST_P(WriteOthers, WhatOthersWroteInAHoleIsReadAfterAnOpenAndNotWrittenOver) {
 TEST_P(WriteOthers, AnAppendGoesToTheEndOfAFileThatOthersHaveCut) {
   for (const bool is_locked : {false, true}) {
     SCOPED_TRACE(is_locked);
-    file_ = nullptr;
-    client_ = nullptr;
-    Mount(std::string(1000, 'x'));
+    MountAnew(std::string(1000, 'x'));
     Elsewhere([](File& file) { EXPECT_TRUE(file.SetAttributesOf({.size_bytes = 0})); });
     if (is_locked) {
       ASSERT_EQ(file_->TryLock(1, LockType::kWrite, 0, 0), kOk);

@@ -24,8 +24,8 @@ using fixtures::ReadPart;
 using fixtures::WriteInSteps;
 using protocol::FakeClock;
 using protocol::FakeFault;
+using protocol::kForEver;
 
-constexpr int kForEver = 1'000'000;
 constexpr size_t kPiecesDirty = 64;
 constexpr size_t kStepBytes = 1'507;
 
@@ -76,7 +76,6 @@ class WriteTrial : public FakeFile,
     }
     Mount();
   }
-  uint64_t StatSize() { return client_->Stat("f", kUser).value_or(Attributes{}).size_bytes; }
 };
 INSTANTIATE_TEST_SUITE_P(Answers, WriteTrial,
                          testing::Combine(testing::Values(3, 4), testing::ValuesIn(kAnswers)),

@@ -19,7 +19,6 @@ namespace {
 using Kind = FakeFault::Kind;
 using Names = std::vector<std::string_view>;
 
-constexpr int kForEver = 1'000'000;
 const Credential kUser(1000, 100);
 const std::string kFile = "a/b/c/file";
 const std::vector<std::string> kFilePath = {"a", "a/b", "a/b/c", kFile};

@@ -20,7 +20,6 @@ namespace nfswalk::protocol {
 namespace {
 
 constexpr size_t kPiece = 1000;
-constexpr int kForEver = 1'000'000;
 
 struct Operations {
   int read, write, setattr, jukebox, no_permission;
