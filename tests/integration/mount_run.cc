@@ -152,6 +152,10 @@ void MountRun::SpawnMount(Strings arguments) {
 void MountRun::Mount(const std::string& options, const std::string& below) {
   std::string url = Url();
   if (!below.empty()) url.insert(url.find('?'), "/" + below);
+  MountUrl(url, options);
+}
+
+void MountRun::MountUrl(const std::string& url, const std::string& options) {
   Strings arguments{"mount", "-f", url, mount_point_};
   if (!options.empty()) arguments.insert(arguments.begin() + 1, {"-o", options});
   SpawnMount(std::move(arguments));

@@ -59,6 +59,8 @@ class MountRun : public CommandRun {
   // Mounts with these options, those of -o, and returns once it is mounted. `below`: a directory of
   // the export instead of its root, as in a URL.
   void Mount(const std::string& options = "", const std::string& below = "");
+  // The same of a server of the test.
+  void MountUrl(const std::string& url, const std::string& options);
   // Starts it, and returns at once.
   void SpawnMount(Strings arguments);
   // Returns the exit code of the mount once it ends by itself.
