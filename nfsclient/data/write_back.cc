@@ -205,6 +205,7 @@ std::errc WriteBack::FinishOldest() {
   changes_.Answered(reply->file, changes);
   NFSWALK_SYNC_POINT("write_back:reply-came");
   const std::errc error = TakeIn(extent, *reply);
+  NFSWALK_SYNC_POINT("write_back:reply-taken-in");
   EndBatchIfKnown();
   return error;
 }

@@ -64,6 +64,21 @@ TEST_F(DirtyDataRace, DataIsKeptForAReadThatBeganBeforeItWasStable) {
 #endif
 
 #ifndef NDEBUG
+// ATTR-19. Between the moment when data leaves and the one when the reply's attributes are known.
+TEST_F(DirtyDataRace, AReadEndsWithTheFileWhenItsDataHasJustLeft) {
+  std::array<std::byte, 150> seen;
+  std::optional<size_t> count;
+  rcu::SyncPointScript::OnReach("write_back:reply-taken-in",
+                                [&] { count = file_->PRead(seen, 0).value_or(0); });
+  ASSERT_EQ(file_->PWrite(ones_, 0), ones_.size());
+  EXPECT_EQ(file_->Sync(), std::errc{});
+  rcu::SyncPointScript::ClearAll();
+  EXPECT_EQ(count, ones_.size());
+  EXPECT_EQ(file_->PRead(seen, 0), ones_.size());
+}
+#endif
+
+#ifndef NDEBUG
 // ATTR-19. Changes of its names beside the GETATTR make the reply old.
 TEST_F(DirtyDataRace, AnAppendGoesToTheEndThoughItsAttributesAreOvertaken) {
   const uint64_t id = file_->attributes().fileid;
