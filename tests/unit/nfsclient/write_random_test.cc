@@ -10,7 +10,7 @@
 // | FILE_SYNC to UNSTABLE, always or now and then      | here      | write_trial_test        |
 // | times that are coarse, stand still, run backwards  | here      | write_trial_test        |
 // | calls that are executed late, or in another order  | here      | write_order_test        |
-// | replies that come late, or in another order        | here      | held READ: write_back.. |
+// | replies that come late, or in another order        | here      | -                       |
 // | WRITEs and READs of fewer bytes than asked for     | here      | write_back_test         |
 // | a restart that loses what was not committed        | here      | write_back_test         |
 // | replies and calls that are lost with a connection  | here      | write_back_test         |
