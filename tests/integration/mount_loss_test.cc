@@ -59,6 +59,7 @@ class MountLoss : public MountRun {
                          .large_bytes = 20'000,
                          .renames = GetParam() == 3,
                          .allocates = false,
+                         .syncs_mappings = true,
                          .difference =
                              [&] {
                                const auto found = fake_.Find(name);

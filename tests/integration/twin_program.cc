@@ -161,7 +161,7 @@ void TwinProgram::Map(off_t at, size_t bytes, const std::string& text) {
     if (text.empty()) {
       std::string& shown = fd == twin.mounted ? seen : expected;
       count = pread(scratch_.fd, shown.data(), bytes, 0);
-    } else if (Draw(2) == 0) {
+    } else if (setup_.syncs_mappings || Draw(2) == 0) {
       EXPECT_EQ(msync(mapped, length, MS_SYNC), 0);
     }
     munmap(mapped, length);

@@ -49,6 +49,8 @@ class TwinProgram {
     size_t large_bytes = 1 << 16;  // of one call, seldom
     bool renames = true;           // the server can
     bool allocates = true;         // the server tells the space of its file system
+    // The server is in this process, which munmap(2) of a changed page would keep from answering.
+    bool syncs_mappings = false;
     // Returns how the file on the server's stable storage differs from the model, or "".
     std::function<std::string()> difference;
     // Runs before each operation.
