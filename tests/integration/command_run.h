@@ -105,7 +105,14 @@ class CommandRun : public testing::TestWithParam<int> {
       std::ranges::sort(found);
       std::ranges::sort(expected);
     }
-    EXPECT_EQ(found, expected) << program << " " << flags << " " << paths;
+    EXPECT_EQ(found, expected) << program << " " << flags << " " << paths << "; first difference: "
+                               << FirstDifference(found, expected);
+  }
+  // gtest shows the first 32 only.
+  static std::string FirstDifference(const Strings& found, const Strings& expected) {
+    const auto [ours, theirs] = std::ranges::mismatch(found, expected);
+    return "'" + (ours == found.end() ? "" : *ours) + "', '" +
+           (theirs == expected.end() ? "" : *theirs) + "'";
   }
 
   static std::string Url() { return server_->Url("", GetParam()); }
