@@ -12,7 +12,8 @@ namespace {
 // Removes each file where it is entered and each directory once it is empty.
 class TreeRemover : public TreeVisitor {
  public:
-  explicit TreeRemover(Session& session) : session_(session) {}
+  // Borrows both.
+  TreeRemover(Session& session, const std::string& start) : session_(session), start_(start) {}
 
   void Enter(const TreeEntry& entry) override {
     if (entry.attributes.type == FileType::kDirectory) return;
@@ -24,6 +25,8 @@ class TreeRemover : public TreeVisitor {
   }
   void Fail(const std::string& path, std::errc error) override {
     if (error == protocol::kStale) replaced_ = path;
+    // Another client may have removed it.
+    if (error == std::errc::no_such_file_or_directory && path != start_) return;
     session_.Fail(path, error);
   }
   bool done() const override { return session_.done(); }
@@ -43,8 +46,19 @@ class TreeRemover : public TreeVisitor {
   }
 
   Session& session_;
+  const std::string& start_;
   std::string replaced_;  // the latest directory whose name is another file's by now
 };
+
+// Returns is_a_directory, or why `name` with a slash behind it is no name that rm removes: a link to
+// a directory is none either.
+std::errc CheckDirectory(Session& session, const Node& directory, const std::string& name) {
+  const auto found = directory.Lookup(name, session.credential());
+  if (!found) return found.error();
+  if (found->node == nullptr) return std::errc::no_such_file_or_directory;
+  return found->attributes.type == FileType::kDirectory ? std::errc::is_a_directory
+                                                        : std::errc::not_a_directory;
+}
 
 void RemoveOne(Session& session, const std::string& path, const RmOptions& options) {
   const std::string_view name = BaseName(path);
@@ -53,17 +67,20 @@ void RemoveOne(Session& session, const std::string& path, const RmOptions& optio
   }
   // The directory of the name is held from here on: it may be exchanged, too.
   const size_t name_begin = static_cast<size_t>(name.data() - path.data());
-  TreeEntry start{.path = path, .name = path.substr(name_begin)};
+  const bool has_slash = name_begin + name.size() < path.size();
+  // Without the slash, which would have the walk follow a link that takes the name.
+  TreeEntry start{.path = path, .name = std::string(name)};
   auto directory = session.client().Resolve(
       name_begin == 0 ? "." : path.substr(0, name_begin), session.credential());
   std::errc error = directory ? std::errc{} : directory.error();
   if (directory) {
     start.directory = std::move(*directory);
-    error = start.directory->Unlink(start.name, session.credential());
+    error = has_slash ? CheckDirectory(session, *start.directory, start.name)
+                      : start.directory->Unlink(start.name, session.credential());
   }
   if (options.force && error == std::errc::no_such_file_or_directory) error = {};
   if (!options.recursive || error != std::errc::is_a_directory) return session.Report(path, error);
-  TreeRemover remover(session);
+  TreeRemover remover(session, path);
   WalkTree(start, session.credential(), options.tree, remover);
 }
 

@@ -81,11 +81,15 @@ TEST_P(ChangeCommand, Mkdir) {
 }
 
 TEST_P(ChangeCommand, Rm) {
+  ExpectAsCoreutils("rm", "-r", "missing/ f/ dangling/");
+  // coreutils removes what is in the directory that the link leads to, and then fails, too.
+  EXPECT_THAT(Refusal({"rm", "-r", Url(), "ours/l/"}, 1), HasSubstr("Not a directory"));
   ExpectAsCoreutils("rm", "", "f l dangling");
   ExpectAsCoreutils("rm", "", "missing g");
   ExpectAsCoreutils("rm", "-f", "missing");
   ExpectAsCoreutils("rm", "", "full");
-  ExpectAsCoreutils("rm", "-r", "full d");
+  ExpectAsCoreutils("rm", "", "full/");
+  ExpectAsCoreutils("rm", "-r", "full/ d//");
   ExpectAsCoreutils("rm", "-rf", "missing");
   for (const char* refused : {"/", ".", "..", "ours/.", "ours/.."}) {
     EXPECT_THAT(Refusal({"rm", "-rf", Url(), refused}, 1), HasSubstr("are not removed")) << refused;
