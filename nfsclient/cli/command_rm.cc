@@ -12,8 +12,9 @@ namespace {
 // Removes each file where it is entered and each directory once it is empty.
 class TreeRemover : public TreeVisitor {
  public:
-  // Borrows both.
-  TreeRemover(Session& session, const std::string& start) : session_(session), start_(start) {}
+  // Borrows `session` and `start`, the path of depth 0. `force`: that it is gone is no error.
+  TreeRemover(Session& session, const std::string& start, bool force)
+      : session_(session), start_(start), force_(force) {}
 
   void Enter(const TreeEntry& entry) override {
     if (entry.attributes.type == FileType::kDirectory) return;
@@ -25,28 +26,31 @@ class TreeRemover : public TreeVisitor {
   }
   void Fail(const std::string& path, std::errc error) override {
     if (error == protocol::kStale) replaced_ = path;
-    // Another client may have removed it.
-    if (error == std::errc::no_such_file_or_directory && path != start_) return;
-    session_.Fail(path, error);
+    if (!IsGone(error, path == start_)) session_.Fail(path, error);
   }
   bool done() const override { return session_.done(); }
 
  private:
   void Note(const TreeEntry& entry, std::errc error) {
     session_.console().Advance(1, "files");
+    // The directory that is held is gone, and so is all that was in it.
+    if (error == protocol::kStale) error = std::errc::no_such_file_or_directory;
     // Another kind of file has its name by now.
     if (error == std::errc::is_a_directory || error == std::errc::not_a_directory) {
       error = protocol::kStale;
     }
+    if (IsGone(error, entry.depth == 0)) error = {};
     if (entry.depth == 0) return session_.Report(entry.path, error);
-    // Another client may have removed it.
-    if (error != std::errc{} && error != std::errc::no_such_file_or_directory) {
-      session_.Fail(entry.path, error);
-    }
+    if (error != std::errc{}) session_.Fail(entry.path, error);
+  }
+  // Whether another client has removed what this would have.
+  bool IsGone(std::errc error, bool is_start) const {
+    return error == std::errc::no_such_file_or_directory && (force_ || !is_start);
   }
 
   Session& session_;
   const std::string& start_;
+  const bool force_;
   std::string replaced_;  // the latest directory whose name is another file's by now
 };
 
@@ -80,7 +84,7 @@ void RemoveOne(Session& session, const std::string& path, const RmOptions& optio
   }
   if (options.force && error == std::errc::no_such_file_or_directory) error = {};
   if (!options.recursive || error != std::errc::is_a_directory) return session.Report(path, error);
-  TreeRemover remover(session, path);
+  TreeRemover remover(session, path, options.force);
   WalkTree(start, session.credential(), options.tree, remover);
 }
 

@@ -9,6 +9,16 @@
 
 namespace nfswalk::cli {
 
+namespace {
+
+// Returns the error of a call of a directory that is held: where the server has forgotten it, it is
+// gone, and so is all that was in it.
+std::errc InHeld(std::errc error) {
+  return error == protocol::kStale ? std::errc::no_such_file_or_directory : error;
+}
+
+}  // namespace
+
 TreeEntry EntryOf(const ListedDirectory& directory, const ListedChild& child) {
   return {.path = JoinPath(directory.entry.path, child.name),
           .depth = directory.entry.depth + 1,
@@ -109,7 +119,7 @@ std::errc ListingAhead::Read(ListedDirectory& directory) {
         return true;
       });
   Complete(directory);
-  return error;
+  return InHeld(error);
 }
 
 // Asks for what the listing came without.
@@ -123,7 +133,9 @@ void ListingAhead::Complete(ListedDirectory& directory) {
   }
   std::vector<Result<Attributes>> found(names.size());
   directory.node->StatEach(names, credential_, found, {.no_follow = true, .dont_cache = true});
-  for (size_t i = 0; i < found.size(); ++i) children[i]->attributes = found[i];
+  for (size_t i = 0; i < found.size(); ++i) {
+    children[i]->attributes = found[i] ? found[i] : std::unexpected(InHeld(found[i].error()));
+  }
 }
 
 void ListingAhead::ListInside(ListedDirectory& directory, ListedChild& child) {

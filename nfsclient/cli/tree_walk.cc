@@ -69,6 +69,10 @@ Result<std::unique_ptr<Node>> ResolveListed(const TreeEntry& entry, const Creden
   if (node && !IsSameFile((*node)->attributes(), entry.attributes)) {
     return std::unexpected(protocol::kStale);
   }
+  // The directory of the name is gone, and so is all that was in it.
+  if (!node && node.error() == protocol::kStale) {
+    return std::unexpected(std::errc::no_such_file_or_directory);
+  }
   return node;
 }
 

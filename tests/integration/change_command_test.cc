@@ -104,6 +104,18 @@ TEST_P(ChangeCommand, RmOfALargeTree) {
   EXPECT_EQ(Tree("ours"), Tree("theirs"));
 }
 
+TEST_P(ChangeCommand, RmOfATreeThatAnotherRemovesMeanwhile) {
+  Shell(
+      "mkdir -p ours/many && cd ours/many && for i in $(seq 60); do mkdir -p $i/s && "
+      "(cd $i && for j in 1 2 3 4 5 6 7 8 9; do : > $j; : > s/$j; done); done");
+  const Descriptor out(MemoryFile()), err(MemoryFile());
+  const pid_t other = Spawn({"rm", "-rf", Url(), "ours/many"}, out.fd, err.fd);
+  const ProgramRun run = Run({"rm", "-rf", Url(), "ours/many"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(WaitForExit(other), 0) << Contents(err.fd);
+  EXPECT_EQ(Tree("ours"), Tree("theirs"));
+}
+
 TEST_P(ChangeCommand, Mv) {
   ExpectAsCoreutils("mv", "", "f renamed");
   ExpectAsCoreutils("mv", "", "renamed g");
