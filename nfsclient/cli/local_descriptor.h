@@ -15,11 +15,12 @@
 namespace nfswalk::cli {
 
 // Returns the mode of a file that takes the place of another with mode `mode`: without the bits
-// that act for its owner or group; with another group, which may then do no more than all others.
+// that act for its owner or group. With another group, that one and all others may do what both the
+// group and all others might: members of the old group are among the others then.
 inline uint32_t ModeOfReplacement(uint32_t mode, bool has_its_group) {
-  constexpr uint32_t kGroup = 0070;
   const uint32_t kept = mode & 01777;
-  return has_its_group ? kept : kept & (~kGroup | kept << 3);
+  const uint32_t of_both = kept & kept >> 3 & 07;
+  return has_its_group ? kept : (kept & 01700) | of_both << 3 | of_both;
 }
 
 class LocalDescriptor {

@@ -92,10 +92,9 @@ void FileData::FlushIfFull() const {
   if (const auto own = superblock.dirty_files.Find(*inode)) {
     (void)own->LockAndFlush(Until::kCommitted);
   }
-  if (!superblock.dirty_files.IsFull()) return;
   for (const auto& data : superblock.dirty_files.All()) {
-    (void)data->LockAndFlush(Until::kCommitted);
     if (!superblock.dirty_files.IsFull()) return;
+    (void)data->LockAndFlush(Until::kCommitted);
   }
 }
 

@@ -90,6 +90,10 @@ TEST_P(CpReplaceTest, AGroupThatCannotBeKeptHasNoRightsOfItsOwn) {
   Here(fmt::format("cd d; chown {}:{} target; chmod 640 target", kOwner, kGroup));
   EXPECT_EQ(RunAs(kOther, kOtherGroup, {"cp", Url(), "f", Local("d/target")}).exit_code, 0);
   EXPECT_EQ(Here("cd d; " + std::string(kShow)), "600 2002 3002\n");
+  // The members of its group were to have less than all others.
+  Here(fmt::format("cd d; chown {}:{} target; chmod 604 target", kOwner, kGroup));
+  EXPECT_EQ(RunAs(kOther, kOtherGroup, {"cp", Url(), "f", Local("d/target")}).exit_code, 0);
+  EXPECT_EQ(Here("cd d; " + std::string(kShow)), "600 2002 3002\n");
   Here(fmt::format("cd d; chown {}:{} target; chmod 640 target", kOwner, kOtherGroup));
   EXPECT_EQ(RunAs(kOther, kOtherGroup, {"cp", Url(), "f", Local("d/target")}).exit_code, 0);
   EXPECT_EQ(Here("cd d; " + std::string(kShow)), "640 2002 3002\n");

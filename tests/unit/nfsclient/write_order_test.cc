@@ -67,6 +67,29 @@ TEST_P(WriteOrder, WhatWasSyncedStaysAfterAnInterruptedWrite) {
   EXPECT_EQ(Difference(Stable(), second), "");
 }
 
+// Writers over the limit that all write back each other's files keep the server idle.
+TEST_P(WriteOrder, AWriterOverTheLimitDoesNotWaitForAnotherFile) {
+  options_.dirty_bytes_max = 4 * kPiece;
+  Mount();
+  server_.Put("other", {.mode = 0666});
+  const auto other = std::move(*client_->Open("other", kMayRead | kMayWrite, kUser));
+  server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold});
+  const int before = calls(op_.write);
+  ASSERT_EQ(other->PWrite(Data(0, kPiece), 0), kPiece);
+  server_.AwaitCalls(op_.write, before + 1);
+  {
+    const Deadline deadline(std::chrono::steady_clock::now() + std::chrono::seconds(20));
+    for (size_t piece = 0; piece < 16; ++piece) {
+      ASSERT_EQ(file_->PWrite(Data(piece * kPiece, kPiece), piece * kPiece), kPiece) << piece;
+    }
+  }
+  server_.ExecuteHeld();
+  EXPECT_EQ(other->Sync(), kOk);
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(Difference(Stable(), Text(0, 16 * kPiece)), "");
+  EXPECT_EQ(Difference(server_.Find("other")->data, Text(0, kPiece)), "");
+}
+
 TEST_P(WriteOrder, ATruncationStaysAfterAnInterruptedWrite) {
   Mount();
   WriteAndGiveUp(Pattern(kPiece, 1));
