@@ -73,6 +73,8 @@ TEST_P(WriteOrder, AWriterOverTheLimitDoesNotWaitForAnotherFile) {
   Mount();
   server_.Put("other", {.mode = 0666});
   const auto other = std::move(*client_->Open("other", kMayRead | kMayWrite, kUser));
+  // Its file is the older one, which the table of dirty files shows last.
+  ASSERT_EQ(file_->PWrite(Data(0, 1), 0), 1u);
   server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold});
   const int before = calls(op_.write);
   ASSERT_EQ(other->PWrite(Data(0, kPiece), 0), kPiece);
