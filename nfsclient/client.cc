@@ -129,6 +129,13 @@ void Client::AwaitInvalidations() {
   if (!rcu::InForkedChild()) superblock_->invalidations.AwaitDelivery();
 }
 
+void Client::Invalidate(InvalidReason reason, const Node& node) {
+  if (rcu::InForkedChild()) return;
+  const vfs::DentryRef& at = node.at_ != nullptr ? *node.at_ : superblock_->root;
+  superblock_->invalidations.Post(reason, *at.inode());
+  superblock_->invalidations.AwaitDelivery();
+}
+
 Stats Client::stats() const { return superblock_->GetStats(); }
 TransportStats Client::transport_stats() const { return superblock_->protocol->transport_stats(); }
 

@@ -181,7 +181,7 @@ class File final {
   [[nodiscard]] Result<size_t> PWrite(std::span<const std::byte> data, uint64_t offset_bytes);
   // PWrite() at the end of the file, which the server is asked for (O_APPEND). What this Client
   // appends does not overlap; another client may write there in between, as NFS has no append.
-  // file_too_large where the end would be above kFileBytesMax.
+  // file_too_large where the end, invalid_argument where the length would be above kFileBytesMax.
   [[nodiscard]] Result<size_t> Append(std::span<const std::byte> data);
   // fsync(2), of all that this Client has written to the file. timed_out (a Deadline) and
   // not_enough_memory lose nothing: call again.
@@ -261,9 +261,8 @@ struct OpenResult {
 };
 
 // An open directory (opendir(3)): a listing that goes on after any entry it has shown. Keeps the
-// last reply of the server, so that small steps cost no RPC. Must not outlive its Client.
-//
-// Thread safety: all calls at once from any number of threads; they take turns.
+// last reply of the server, so that small steps cost no RPC. Must not outlive its Client. Thread
+// safety: all calls at once from any number of threads; they take turns.
 class Directory final {
  public:
   ~Directory();
@@ -277,8 +276,12 @@ class Directory final {
   [[nodiscard]] std::errc Read(uint64_t cookie,
                                const std::function<bool(const DirectoryEntry&)>& visit);
   // Node::Lookup() in the directory, also after a rename of it, by the credential that opened it.
-  // Of an entry just shown it needs no RPC where the listing came with attributes (rdirplus).
   [[nodiscard]] Result<LookupResult> Lookup(std::string_view name, ResolveFlags flags = {}) const;
+  // The same of an entry just shown, without an RPC: where the name needs the server, what the
+  // listing said, valid for no time. resource_unavailable_try_again if it said nothing (rdirplus).
+  [[nodiscard]] Result<LookupResult> LookupListed(const DirectoryEntry& entry) const;
+  // As File::is_unchanged(), of the entries: no change was noticed, one by this Client included.
+  bool is_unchanged() const;
 
  private:
   friend class Node;
@@ -301,8 +304,8 @@ class Directory final {
 // absolute paths and links begin and `..` ends. If a rename moves a directory out of the node while
 // such a walk is in it, `..` ends in EAGAIN, as openat2(2) has it.
 //
-// The path cache serves walks from the export's root only (`path_hits` of Stats).
-// Thread safety: all calls at once from any number of threads; destroy it when none is inside.
+// The path cache serves walks from the export's root only (`path_hits` of Stats). Thread safety:
+// all calls at once from any number of threads; destroy it when none is inside.
 class Node final {
  public:
   ~Node();
@@ -314,43 +317,43 @@ class Node final {
   // mode: kMay* bits; 0 asks for existence only. errc{}, or permission_denied among others.
   [[nodiscard]] std::errc Access(std::string_view path, uint32_t mode, const Credential& credential,
                                  ResolveFlags flags = {}) const;
-  // Copies at most into.size() bytes, as readlink(2): no NUL, truncated silently; returns their
-  // number.
+  // readlink(2): copies at most into.size() bytes, without a NUL; returns their number.
   [[nodiscard]] Result<size_t> ReadLink(std::string_view path, std::span<char> into,
                                         const Credential& credential,
                                         ResolveFlags flags = {}) const;
   // statfs(2): of the file system that the path leads into.
-  [[nodiscard]] Result<FileSystemSpace> GetSpace(std::string_view path,
-                                                 const Credential& credential,
-                                                 ResolveFlags flags = {}) const;
+  [[nodiscard]] Result<FileSystemSpace> GetSpace(
+      std::string_view path, const Credential& credential, ResolveFlags flags = {}) const;
   // Calls `visit` for each entry but "." and ".." until it returns false. Entries have attributes
   // and handles where the server sent them. After an error some entries may have been visited;
   // ESTALE: the directory was removed meanwhile; ELOOP: the server's listing does not end.
   [[nodiscard]] std::errc ReadDir(std::string_view path, const Credential& credential,
                                   const std::function<bool(const DirectoryEntry&)>& visit,
                                   ResolveFlags flags = {}) const;
-  [[nodiscard]] Result<std::unique_ptr<Directory>> OpenDirectory(std::string_view path,
-                                                                 const Credential& credential,
-                                                                 ResolveFlags flags = {}) const;
-  // Opens for kMayRead, kMayWrite or both; close-to-open consistency unless nocto. Version 4.0
-  // opens by name (RFC 7530 16.16), "" by any name known of the file: ESTALE if the server has it
-  // under none of them.
+  // Asks the server (close-to-open; not with nocto): by the listing's first reply, which Read()
+  // serves, or, where the caller may have all of an earlier one (is_unchanged()), by GETATTR.
+  [[nodiscard]] Result<std::unique_ptr<Directory>> OpenDirectory(
+      std::string_view path, const Credential& credential, ResolveFlags flags = {},
+      bool has_listing = false) const;
+  // Opens for kMayRead, kMayWrite or both; close-to-open unless nocto. Version 4.0 opens by name
+  // (RFC 7530 16.16), "" by any name known of the file: ESTALE if the server has none of them.
   [[nodiscard]] Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t mode,
                                                    const Credential& credential,
                                                    ResolveFlags flags = {}) const;
   // Needs no right to the file itself, as open(2) with O_PATH.
-  [[nodiscard]] Result<std::unique_ptr<Node>> Resolve(std::string_view path,
-                                                      const Credential& credential,
-                                                      ResolveFlags flags = {}) const;
+  [[nodiscard]] Result<std::unique_ptr<Node>> Resolve(
+      std::string_view path, const Credential& credential, ResolveFlags flags = {}) const;
   // Resolve() and Stat() in one, and how long both hold; with no_follow. That the last name does
   // not exist is no error; that one before it does not is. `name_valid_ns` is 0 for a path that
   // does not end with a name ("", ".", "..", or a trailing slash). Answered under RCU if cached.
   [[nodiscard]] Result<LookupResult> Lookup(std::string_view path, const Credential& credential,
                                             ResolveFlags flags = {}) const;
-  // Sends nothing. {} in the child of a fork(2).
+  // These send nothing; {}, false and all 0 in the child of a fork(2).
   NodeId id() const;
-  // As of the last reply about the file, however old. Sends nothing; all 0 after fork(2).
-  Attributes attributes() const;
+  bool is_stale() const;          // ESTALE for good: a lookup may give another node of this id()
+  Attributes attributes() const;  // as of the last reply about the file, however old
+  // Whether a Lookup() of a name in this directory would take where it leads from the caches.
+  bool IsNameValid(std::string_view name) const;
 
   // Batches: Stat() and Resolve() of each of `paths`, results[i] being that of paths[i]; as many.
   // What the caches know is answered at once; what many paths miss is asked for together, with
@@ -371,9 +374,8 @@ class Node final {
 
   // Changes. `mode`: permission bits. Each updates the caches with the reply's weak cache
   // consistency data, so that our own changes do not invalidate the directory's other names. ENOENT
-  // for "", except as `existing` and of SetAttributesOf().
-  //
-  // `exclusive` false: an existing file is the result (O_CREAT without O_EXCL).
+  // for "", except as `existing` and of SetAttributesOf(). `exclusive` false: an existing file is
+  // the result (O_CREAT without O_EXCL).
   [[nodiscard]] Result<LookupResult> Create(std::string_view path, uint32_t mode, bool exclusive,
                                             const Credential& credential) const;
   // Create() and Open() in one: open(2) with O_CREAT, or O_CREAT and O_EXCL. `rights`: kMayRead,
@@ -382,7 +384,8 @@ class Node final {
   // SETATTR after it; version 3 by CREATE and SETATTR.
   [[nodiscard]] Result<OpenResult> CreateAndOpen(std::string_view path, uint32_t rights,
                                                  uint32_t mode, bool exclusive,
-                                                 const Credential& credential) const;
+                                                 const Credential& credential,
+                                                 ResolveFlags flags = {}) const;
   [[nodiscard]] Result<LookupResult> MakeDirectory(std::string_view path, uint32_t mode,
                                                    const Credential& credential) const;
   [[nodiscard]] Result<LookupResult> MakeSymlink(std::string_view target, std::string_view path,
@@ -461,9 +464,8 @@ class Client final {
                                         const Credential& credential, ResolveFlags flags = {}) {
     return root_.ReadLink(path, into, credential, flags);
   }
-  [[nodiscard]] Result<FileSystemSpace> GetSpace(std::string_view path,
-                                                 const Credential& credential,
-                                                 ResolveFlags flags = {}) {
+  [[nodiscard]] Result<FileSystemSpace> GetSpace(
+      std::string_view path, const Credential& credential, ResolveFlags flags = {}) {
     return root_.GetSpace(path, credential, flags);
   }
   [[nodiscard]] std::errc ReadDir(std::string_view path, const Credential& credential,
@@ -471,19 +473,16 @@ class Client final {
                                   ResolveFlags flags = {}) {
     return root_.ReadDir(path, credential, visit, flags);
   }
-  [[nodiscard]] Result<std::unique_ptr<Directory>> OpenDirectory(std::string_view path,
-                                                                 const Credential& credential,
-                                                                 ResolveFlags flags = {}) {
+  [[nodiscard]] Result<std::unique_ptr<Directory>> OpenDirectory(
+      std::string_view path, const Credential& credential, ResolveFlags flags = {}) {
     return root_.OpenDirectory(path, credential, flags);
   }
-  [[nodiscard]] Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t mode,
-                                                   const Credential& credential,
-                                                   ResolveFlags flags = {}) {
+  [[nodiscard]] Result<std::unique_ptr<File>> Open(
+      std::string_view path, uint32_t mode, const Credential& credential, ResolveFlags flags = {}) {
     return root_.Open(path, mode, credential, flags);
   }
-  [[nodiscard]] Result<std::unique_ptr<Node>> Resolve(std::string_view path,
-                                                      const Credential& credential,
-                                                      ResolveFlags flags = {}) {
+  [[nodiscard]] Result<std::unique_ptr<Node>> Resolve(
+      std::string_view path, const Credential& credential, ResolveFlags flags = {}) {
     return root_.Resolve(path, credential, flags);
   }
   void StatEach(std::span<const std::string_view> paths, const Credential& credential,
@@ -553,8 +552,7 @@ class Client final {
   // call in progress that needs no server may still succeed. A change in progress may or may not
   // have been made. DropCaches(), InvalidateCaches() and stats() keep working. Waits for the server
   // only where files were removed while they were open, to remove their hidden names (see
-  // Unlink()), one second at most; what it does not answer then stays there. Idempotent; any
-  // thread.
+  // Unlink()), one second at most; what it does not answer then stays there. Idempotent.
   void Shutdown();
 
   // Drops every dentry, inode and access right that is not in use.
@@ -567,9 +565,9 @@ class Client final {
   // Client learns that another client has changed it, or that the server has forgotten it; also for
   // changes of its own whose replies cannot be told from others'. Not for what merely times out
   // (LookupResult) or is evicted. A directory that changed may have any name of it changed; each
-  // name found to lead elsewhere is told, too. What a call finds out is queued before it returns.
-  // A thread of its own calls the listener, one event at a time and with no lock held; it may make
-  // any call but this one. Of more than `queue_max` events that wait, one kEverything is left.
+  // name found to lead elsewhere is told, too. What a call finds out is queued before it returns. A
+  // thread of its own calls the listener, one event at a time, in order, with no lock held; it may
+  // make any call but this one. Of more than `queue_max` events that wait, one kEverything is left.
   // Replaces the listener before, which is not called any more on return; an empty one: none.
   // Errors: invalid_argument for a `queue_max` of 0; not_enough_memory;
   // resource_unavailable_try_again without a thread; resource_deadlock_would_occur from itself.
@@ -577,6 +575,8 @@ class Client final {
                                          size_t queue_max = 4096);
   // Waits until the listener has returned from all events that are queued: not for itself.
   void AwaitInvalidations();
+  // The same, behind an event of the caller's own: what it drops is dropped in order with the rest.
+  void Invalidate(InvalidReason reason, const Node& node);
 
   Stats stats() const;
   // Of the way to the server. Waits for no call.

@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "nfsclient/client.h"
+#include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/readdir.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/walk.h"
 #include "nfsclient/walk_request.h"
+#include "rcu/coarse_clock.h"
 #include "rcu/fork.h"
 
 namespace nfswalk {
@@ -26,15 +28,40 @@ struct Directory::State {
   vfs::DentryRef at;
   const sunrpc_auth::CredentialRef credential;
 
+  bool is_unchanged = false;
+
   std::mutex mutex = {};  // guards what follows
   nfs::DirectoryStream stream = {};
+  bool is_read = true;  // of the reply by which the open asked: by a Read()
+
+  // Close-to-open (NAME-5): asks the server, unless a request since `opened` has; by the listing's
+  // first reply, unless the caller may have all of it.
+  std::errc Open(nfs::SendStamp opened, bool has_listing) {
+    icache::Inode& inode = *at.inode();
+    const Credential& key = credential->key();
+    std::errc error{};
+    const bool asks = !superblock.options.nocto && !nfs::IsNewerThan(inode, opened);
+    if (asks && has_listing && nfs::HasInvalid(inode, icache::kDataInUse)) {
+      error = nfs::Revalidate(superblock, inode, key, true);
+    } else if (asks) {
+      error = stream.Fetch(superblock, at, key, nullptr);
+      is_read = false;
+    }
+    is_unchanged = nfs::NoteDataInUse(inode);
+    return error;
+  }
 
   // The first of the stream's entries after this cookie; begins a new listing there if they do not
   // follow it.
   size_t Seek(uint64_t cookie) {
     const auto& entries = stream.entries();
+    const bool is_first = !std::exchange(is_read, true);
     if (cookie == 0) {
-      stream = nfs::DirectoryStream();
+      // A reader that comes late sees what was made meanwhile.
+      icache::Inode& inode = *at.inode();
+      const bool is_current = is_first && stream.IsLatest(inode) &&
+                              nfs::AttributesFresh(inode, rcu::CoarseNowNs());
+      if (!is_current) stream = nfs::DirectoryStream();
     } else if (cookie != stream.cookie()) {
       const auto last = std::ranges::find(entries, cookie, &DirectoryEntry::cookie);
       if (last != entries.end()) return static_cast<size_t>(last - entries.begin()) + 1;
@@ -75,12 +102,33 @@ Result<LookupResult> Directory::Lookup(std::string_view name, ResolveFlags flags
   return Node::LookupFrom(state_->superblock, &state_->at, name, state_->credential->key(), flags);
 }
 
+bool Directory::is_unchanged() const { return !rcu::InForkedChild() && state_->is_unchanged; }
+
+Result<LookupResult> Directory::LookupListed(const DirectoryEntry& entry) const try {
+  auto found = Lookup(entry.name, {.no_follow = true, .cached = true});
+  const bool has_name = entry.handle && entry.name.size() <= vfs::kNameMax;
+  if (found || !has_name || rcu::InForkedChild()) return found;
+  const vfs::PaddedName name(entry.name, state_->at.get());
+  const vfs::DentryRef listed = state_->superblock.dentries.Lookup(*state_->at, name.name());
+  if (!listed || listed.inode() == nullptr || !listed.inode()->HasHandle(*entry.handle)) {
+    return found;
+  }
+  LookupResult result = Node::FoundAt(state_->superblock, state_->at, listed);
+  result.attributes_valid_ns = result.name_valid_ns = 0;
+  return result;
+} catch (const std::bad_alloc&) {
+  return std::unexpected(std::errc::not_enough_memory);
+}
+
 Result<std::unique_ptr<Directory>> Node::OpenDirectory(std::string_view path,
                                                        const Credential& credential,
-                                                       ResolveFlags flags) const {
+                                                       ResolveFlags flags,
+                                                       bool has_listing) const {
   const WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kReadDir, path, flags);
   if (request.error != kOk) return std::unexpected(request.error);
   if (request.flags.cached) return std::unexpected(CachedError(superblock_));
+  // A stamp is a store that all threads share. With nocto nothing is compared with it.
+  const auto begin = superblock_.options.nocto ? nfs::SendStamp() : nfs::Stamp(superblock_);
   std::unique_ptr<Directory> opened;
   const std::errc error = walk::ResolveToReference(
       superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
@@ -91,7 +139,7 @@ Result<std::unique_ptr<Directory>> Node::OpenDirectory(std::string_view path,
         if (refused != kOk) return refused;
         opened.reset(new Directory(std::unique_ptr<Directory::State>(
             new Directory::State{superblock_, walk.position().Copy(), walk.TakeCredential()})));
-        return kOk;
+        return opened->state_->Open(begin, has_listing);
       });
   if (error != kOk) return std::unexpected(error);
   return opened;

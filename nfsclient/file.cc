@@ -99,10 +99,11 @@ Result<Attributes> File::SetAttributesOf(const SetAttributes& attributes) {
 bool File::is_unchanged() const { return state_->is_unchanged; }
 
 std::optional<Attributes> File::cached_attributes() const {
-  const bool is_valid =
-      !rcu::InForkedChild() &&
-      nfs::AttributesFresh(*state_->inode, rcu::CoarseNowNs(), icache::kInvalidChange);
-  return is_valid ? std::optional(attributes()) : std::nullopt;
+  Attributes known;
+  if (rcu::InForkedChild()) return std::nullopt;
+  const nfs::NeedRef need = nfs::CopyFreshAttributesRcu(*state_->inode, rcu::CoarseNowNs(), known,
+                                                        icache::kInvalidChange);
+  return need == nfs::NeedRef::kNone ? std::optional(known) : std::nullopt;
 }
 
 Attributes File::attributes() const {

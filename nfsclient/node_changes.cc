@@ -9,6 +9,8 @@
 #include "nfsclient/file_state.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/change.h"
+#include "nfsclient/nfs/open_file_names.h"
+#include "nfsclient/nfs/stale_name.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/path_walk.h"
 #include "nfsclient/walk/walk.h"
@@ -91,7 +93,7 @@ Result<Value> FindOrCreate(nfs::Superblock& superblock, WalkRequest request,
                            const Credential& credential, Existing&& existing, Create&& create) {
   if (request.error != kOk) return std::unexpected(request.error);
   Result<Value> result;
-  std::errc refused{};
+  std::errc refused{}, by_server{}, contradiction{};
   const auto find_or_create = [&](RefWalk& walk) {
     if (!walk.missing()) {
       result = existing(walk);
@@ -99,6 +101,7 @@ Result<Value> FindOrCreate(nfs::Superblock& superblock, WalkRequest request,
       result = std::unexpected(refused);
     } else {
       result = create(walk);
+      by_server = result ? kOk : result.error();
     }
     return result ? kOk : result.error();
   };
@@ -114,6 +117,12 @@ Result<Value> FindOrCreate(nfs::Superblock& superblock, WalkRequest request,
         error == std::errc::permission_denied || error == std::errc::read_only_file_system;
     if (refuses && refused == kOk) {
       refused = error;
+      error = std::errc::file_exists;
+    }
+    // The same, once, of what another client has made another kind of file of (NAME-34).
+    const bool contradicts = error == std::exchange(by_server, kOk) && error != protocol::kStale &&
+                             nfs::ContradictsName(error, nullptr);
+    if (contradicts && error != std::exchange(contradiction, error)) {
       error = std::errc::file_exists;
     }
   }
@@ -178,6 +187,9 @@ Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk,
   }
   OpenResult result;
   result.found = *FoundCreated(superblock, walk, created->attributes);
+  if (result.found.node != nullptr) {
+    nfs::FollowNames(created->state.get(), superblock, inode, *result.found.node->at_);
+  }
   result.file =
       File::Make({std::move(created->inode), std::move(created->state), walk.TakeCredential()},
                  superblock, rights & ~kTruncate);
@@ -185,7 +197,8 @@ Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk,
 }
 
 Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, uint32_t mode,
-                                       bool exclusive, const Credential& credential) const {
+                                       bool exclusive, const Credential& credential,
+                                       ResolveFlags flags) const {
   if (!IsOpenMode(rights)) return std::unexpected(std::errc::invalid_argument);
   const auto create = [&](RefWalk& walk) {
     return OpenCreated(superblock_, walk, rights, mode, exclusive);
@@ -199,7 +212,7 @@ Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, u
     found.attributes = (*file)->attributes();  // with what is written and not yet sent
     return OpenResult{std::move(*file), std::move(found)};
   };
-  WalkRequest request = RequestOfName(superblock_, at_.get(), PathCall::kCreate, path);
+  WalkRequest request = RequestOfName(superblock_, at_.get(), PathCall::kCreate, path, flags);
   request.flags.open = superblock_.protocol->opens_by_name();
   return FindOrCreate<OpenResult>(superblock_, request, credential, existing, create);
 }

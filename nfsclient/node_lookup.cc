@@ -31,7 +31,8 @@ bool EndsWithName(std::string_view path) {
   return !last.empty() && last != "." && last != "..";
 }
 
-// What both walks find out. Filled in by the last one that runs.
+// What both walks find out. How long the attributes are valid is read before them: they may only be
+// newer than that. Filled in by the last one that runs.
 struct Found {
   // Both empty: the name does not exist. A reference must not be dropped inside the RCU section:
   // `by_rcu` is assigned once, by the last try.
@@ -46,8 +47,8 @@ RcuOutcome FindRcu(const nfs::Superblock& superblock, RcuWalk& walk, bool has_na
   const icache::Inode* const inode = walk.missing() ? nullptr : &walk.inode();
   if (inode != nullptr) {
     found.attributes_valid_ns = nfs::AttributesLeftNs(*inode, walk.now_ns());
-    if (found.attributes_valid_ns == 0) return {NeedRef::kGetattrRpc};
-    if (!nfs::CopyAttributesRcu(*inode, found.attributes)) return {NeedRef::kChanged};
+    const NeedRef need = nfs::CopyFreshAttributesRcu(*inode, walk.now_ns(), found.attributes);
+    if (need != NeedRef::kNone) return {need};
   }
   if (has_name) {
     found.name_valid_ns =
@@ -76,9 +77,9 @@ std::errc FindRef(nfs::Superblock& superblock, RefWalk& walk, Found& found) {
   walk.Refresh();
   error = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());
   if (error != kOk) return error;
-  nfs::CopyAttributes(walk.inode(), found.attributes);
   const uint64_t now_ns = rcu::CoarseNowNs();
   found.attributes_valid_ns = nfs::AttributesLeftNs(walk.inode(), now_ns);
+  nfs::CopyAttributes(walk.inode(), found.attributes);
   if (walk.parent()) {
     found.name_valid_ns = nfs::NameLeftNs(lookupcache, *walk.position(), &walk.inode(),
                                           *walk.parent().inode(), now_ns);
@@ -128,16 +129,31 @@ LookupResult Node::FoundAt(nfs::Superblock& superblock, const vfs::DentryRef& di
   const uint64_t now_ns = rcu::CoarseNowNs();
   LookupResult found;
   found.node.reset(new Node(superblock, std::make_unique<const vfs::DentryRef>(at.Copy())));
-  nfs::CopyAttributes(*at.inode(), found.attributes);
   found.attributes_valid_ns = nfs::AttributesLeftNs(*at.inode(), now_ns);
+  nfs::CopyAttributes(*at.inode(), found.attributes);
   found.name_valid_ns =
       nfs::NameLeftNs(superblock.options.lookupcache, *at, at.inode(), *directory.inode(), now_ns);
   return found;
 }
 
+bool Node::IsNameValid(std::string_view name) const {
+  if (name.empty() || name.size() > vfs::kNameMax) return false;
+  const vfs::DentryRef& directory = at_ != nullptr ? *at_ : superblock_.root;
+  const vfs::PaddedName padded(name, directory.get());
+  const vfs::DentryRef known = superblock_.dentries.Lookup(*directory, padded.name());
+  return known && nfs::NameLeftNs(superblock_.options.lookupcache, *known, known.inode(),
+                                  *directory.inode(), rcu::CoarseNowNs()) != 0;
+}
+
 NodeId Node::id() const {
   if (rcu::InForkedChild()) return {};
   return nfs::NodeIdOf(*(at_ != nullptr ? *at_ : superblock_.root).inode());
+}
+
+bool Node::is_stale() const {
+  if (rcu::InForkedChild()) return false;
+  const icache::Inode& inode = *(at_ != nullptr ? *at_ : superblock_.root).inode();
+  return (inode.flags.load() & icache::kStale) != 0;
 }
 
 Attributes Node::attributes() const {

@@ -11,7 +11,9 @@
 #include "nfsclient/data/set_attributes.h"
 #include "nfsclient/file_state.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/open_file_names.h"
 #include "nfsclient/nfs/permission.h"
+#include "nfsclient/nfs/stale_name.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/walk/walk.h"
 #include "nfsclient/walk_request.h"
@@ -31,23 +33,26 @@ bool IsUnlinked(const icache::Inode& inode) {
   return (inode.flags.load() & icache::kUnlinked) != 0;
 }
 
-// Errors of an OPEN by name which say that the name no longer leads to the regular file found.
-bool NameChangedOnServer(std::errc error) {
-  return error == std::errc::no_such_file_or_directory || error == std::errc::is_a_directory ||
-         error == std::errc::not_a_directory || error == std::errc::invalid_argument ||
-         error == std::errc::too_many_symbolic_link_levels || error == protocol::kStale;
-}
-
 struct OpenRequest {
   nfs::Superblock& superblock;
   icache::Inode& inode;
   uint32_t mode;
   const Credential& credential;
 
+  // True of an error of an OPEN by name which says that it leads to the regular file no more.
+  bool IsNameChanged(std::errc error) const { return nfs::ContradictsName(error, &inode); }
+  // A name that the server opens nothing by, or another file, is looked up when it is next used.
   protocol::OpenReply OpenBy(const vfs::DentryRef& directory, std::string_view name) const {
-    return superblock.protocol->Open(
-        directory ? directory.inode()->handle() : protocol::FileHandle(), name, inode.handle(),
-        (mode & kMayRead) != 0, (mode & kMayWrite) != 0, credential);
+    auto reply = Send(directory.inode()->handle(), name);
+    if (IsNameChanged(reply.error) && !name.empty()) {
+      const vfs::PaddedName padded(name, directory.get());
+      nfs::ExpireName(superblock, directory, padded.name());
+    }
+    return reply;
+  }
+  protocol::OpenReply Send(const protocol::FileHandle& directory, std::string_view name) const {
+    return superblock.protocol->Open(directory, name, inode.handle(), (mode & kMayRead) != 0,
+                                     (mode & kMayWrite) != 0, credential);
   }
 };
 
@@ -60,7 +65,7 @@ protocol::OpenReply OpenByAnyName(const OpenRequest& request, vfs::Dentry& resol
   const auto opens_by = [&](vfs::Dentry& dentry) {
     const auto [directory, name] = dentries.NameOf(dentry);
     reply = request.OpenBy(directory, name);
-    return !NameChangedOnServer(reply.error);
+    return !request.IsNameChanged(reply.error);
   };
   const vfs::DentryRef latest = dentries.AliasOf(request.inode);
   std::array<vfs::Dentry*, 2> tried{&resolved, latest.get()};
@@ -75,7 +80,7 @@ protocol::OpenReply OpenByAnyName(const OpenRequest& request, vfs::Dentry& resol
   }
   const auto hidden = request.superblock.open_inodes.FindPlace(&request.inode);
   if (hidden.directory) reply = request.OpenBy(hidden.directory, hidden.name);
-  if (NameChangedOnServer(reply.error)) reply.error = protocol::kStale;
+  if (request.IsNameChanged(reply.error)) reply.error = protocol::kStale;
   return reply;
 }
 
@@ -126,12 +131,14 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   // A stamp is a store that all threads share. An open by handle sends nothing.
   const auto stamp = by_name ? nfs::Stamp(superblock) : nfs::SendStamp();
   const OpenRequest request{superblock, inode, mode, key};
-  auto opened = !by_name        ? request.OpenBy({}, {})
+  auto opened = !by_name        ? request.Send({}, {})
                 : walk.parent() ? request.OpenBy(walk.parent(), walk.last())
                                 : OpenByAnyName(request, *walk.position());
   std::errc failed = opened.error;
   // The name has changed on the server: forced revalidation finds out where it leads.
-  if (!walk.force() && NameChangedOnServer(failed)) return std::unexpected(protocol::kStale);
+  if (by_name && !walk.force() && request.IsNameChanged(failed)) {
+    return std::unexpected(protocol::kStale);
+  }
   if (failed == kOk && opened.attributes) {
     failed = nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp);
   }
@@ -147,6 +154,7 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
     const auto cut = data::SetAttributesOf(superblock, inode, {.size_bytes = 0}, key);
     if (!cut) return std::unexpected(cut.error());
   }
+  nfs::FollowNames(opened.state.get(), superblock, inode, walk.position());
   return File::Make({std::move(*counted), std::move(opened.state), walk.TakeCredential()},
                     superblock, rights);
 }

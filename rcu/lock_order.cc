@@ -11,8 +11,8 @@ namespace nfswalk::rcu {
 
 const char* LockClassName(LockClass lock_class) {
   static constexpr std::array<const char*, kLockClassCount> kNames = {
-      "directory", "rename", "hash chain", "superblock list", "inode", "access LRU",
-      "access",    "dentry", "LRU",        "credential",      "wait",  "leaf"};
+      "directory", "file",   "rename", "hash chain", "superblock list", "inode", "access LRU",
+      "access",    "dentry", "LRU",    "credential", "wait",            "leaf"};
   return kNames[static_cast<size_t>(lock_class)];
 }
 

@@ -19,10 +19,11 @@
 
 namespace nfswalk::rcu {
 
-// Outermost first. kDirectory is held across RPCs, by a mutex that sleeps; from kRename on a holder
-// never sleeps.
+// Outermost first. kDirectory and kFile are held across RPCs, by mutexes that sleep; from kRename on
+// a holder never sleeps.
 enum class LockClass : uint8_t {
   kDirectory,
+  kFile,
   kRename,
   kHashChain,
   kSuperblockList,

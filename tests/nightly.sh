@@ -26,6 +26,7 @@ mapfile -t with_server < <(bazel query --noshow_progress 'kind(cc_test, rdeps(//
 over_linux=(--run_under="$PWD/tests/fixtures/user_mode_linux.sh" --test_timeout=3600)
 part tests/run.sh "${over_linux[@]}" "${with_server[@]}"
 part tests/run.sh "${over_linux[@]}" --test_filter='*MakeReplay*' //tests/integration:benchmark_test
+part tests/mount_linux_6_1.sh
 # Where git's source is at hand: a .orig.tar.xz of `apt-get source git`.
 if [ -n "${GIT_SOURCE-}" ]; then
   third_party/install.sh work || exit 1

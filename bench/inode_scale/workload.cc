@@ -10,6 +10,14 @@
 #include "nfsclient/protocol/types.h"
 #include "rcu/mix64.h"
 
+namespace nfswalk::icache {
+struct InodeInternals {
+  static void Store(Inode& inode, const protocol::Attributes& attributes) {
+    inode.StoreAttributes(attributes);
+  }
+};
+}  // namespace nfswalk::icache
+
 namespace nfswalk::bench {
 
 namespace {
@@ -69,7 +77,7 @@ void ChangeMode(icache::IgetFamily& cache, icache::Inode& inode) {
     inode.LoadAttributes(attributes);
     attributes.mode ^= 0222;
     inode.attributes_seq.WriteBegin();
-    inode.StoreAttributes(attributes);
+    icache::InodeInternals::Store(inode, attributes);
     inode.attributes_seq.WriteEnd();
   }
   cache.MarkDirty(inode);
@@ -96,7 +104,7 @@ void SyntheticFiles::Fill(icache::Inode& inode) {
   attributes.mode = 0644;
   attributes.nlink = 1;
   attributes.fileid = inode.fileid;
-  inode.StoreAttributes(attributes);
+  icache::InodeInternals::Store(inode, attributes);
 }
 
 uint64_t SyntheticFiles::HashOf(const icache::IgetFamily& cache, uint64_t fileid) const {

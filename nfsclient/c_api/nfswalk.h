@@ -150,8 +150,8 @@ struct nfswalk_attributes {
   uint64_t used_bytes;
   uint32_t rdev_major;
   uint32_t rdev_minor;
-  uint64_t fsid;
-  uint64_t fileid; /* st_ino */
+  uint64_t fsid;   /* st_dev: the server may have several file systems below the export */
+  uint64_t fileid; /* st_ino: with fsid it is one file's */
   uint64_t change; /* differs after each change; compare for equality only */
   struct nfswalk_time atime;
   struct nfswalk_time mtime;
@@ -184,7 +184,7 @@ int nfswalk_statfs(nfswalk_client* client, const char* path, const nfswalk_crede
 
 struct nfswalk_entry {
   const char* name; /* NUL-terminated; never "." or ".." */
-  uint64_t fileid;
+  uint64_t fileid; /* d_ino: where a file system is mounted, of the directory below it */
   const struct nfswalk_attributes* attributes; /* NULL where the server sent none */
   uint64_t cookie; /* where nfswalk_directory_read() goes on after it; not 0 */
 };
@@ -195,7 +195,8 @@ typedef int (*nfswalk_visit)(void* data, const struct nfswalk_entry* entry);
 int nfswalk_readdir(nfswalk_client* client, const char* path, nfswalk_visit visit, void* data,
                     const nfswalk_credential* credential, unsigned flags);
 
-/* opendir(3). Release with nfswalk_closedir. */
+/* opendir(3). Asks the server by the first part of the listing (close-to-open; not with nocto).
+ * Release with nfswalk_closedir. */
 int nfswalk_opendir(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
                     unsigned flags, nfswalk_directory** directory);
 /* Calls `visit` for each entry after the one with this `cookie`; 0: from the beginning, asked for
@@ -248,7 +249,7 @@ ssize_t nfswalk_pread(nfswalk_file* file, void* into, size_t bytes, uint64_t off
 ssize_t nfswalk_pwrite(nfswalk_file* file, const void* data, size_t bytes, uint64_t offset_bytes);
 /* At the end of the file, which the server is asked for (O_APPEND): what one client appends does
  * not overlap; another client may write there in between. -EFBIG where the end would be above
- * INT64_MAX. */
+ * INT64_MAX, -EINVAL where `bytes` is. */
 ssize_t nfswalk_append(nfswalk_file* file, const void* data, size_t bytes);
 /* As of the last reply about the file, with the size that writes gave it since; sends nothing. */
 int nfswalk_fstat(nfswalk_file* file, struct nfswalk_attributes* attributes);

@@ -19,6 +19,7 @@
 #include "nfsclient/cli/escape.h"
 #include "nfsclient/cli/find_spelling.h"
 #include "nfsclient/cli/mount_arguments.h"
+#include "nfsclient/cli/mount_source.h"
 
 namespace nfswalk::cli {
 namespace {
@@ -166,9 +167,10 @@ void DeclarePaths(CLI::App& command, Paths& paths, PathCount count) {
 void DeclareCommonOptions(CLI::App& command, CommonOptions& options, PathCount count, bool copies) {
   const auto parse_url = [&options, copies](const std::string& url) {
     options.url = url;
-    return copies ? MountOptions() : ParseMountUrl(url);
+    return copies ? MountOptions() : ParseMountUrl(UrlOf(url));
   };
-  AddValue(command, "URL", "", options.mount, "nfs://host[:port]/export[?option&...]", parse_url)
+  AddValue(command, "URL", "", options.mount,
+           "nfs://host[:port]/export[?option&...], or host:/export", parse_url)
       ->required();
   DeclarePaths(command, options.paths, count);
   command.add_flag("--json", options.json, "print JSON lines, one object per result");
@@ -192,7 +194,7 @@ void LimitCaches(MountOptions& mount) {
 }
 
 MountOptions MountOf(const std::string& url) {
-  auto mount = ParseMountUrl(url);
+  auto mount = ParseMountUrl(UrlOf(url));
   if (!mount) throw CLI::ValidationError("URL", mount.error());
   LimitCaches(*mount);
   return *std::move(mount);
@@ -202,7 +204,7 @@ MountOptions MountOf(const std::string& url) {
 void TakeOperands(CommonOptions& common, CpOptions& options) {
   Paths operands = std::move(common.paths);
   operands.insert(operands.begin(), common.url);
-  const auto is_url = [](const std::string& operand) { return operand.starts_with("nfs://"); };
+  const auto is_url = [](const auto& word) { return nfs::IsMountUrl(word) || IsDevice(word); };
   const size_t before_last = operands.size() - 2;  // three at least
   const bool to_url = is_url(operands[before_last]);
   const bool from_url = is_url(operands.front()) || !to_url;
@@ -539,6 +541,11 @@ std::string ExplainError(const CLI::App* app, const CLI::Error& error) {
   const auto used = app->get_subcommands();
   const auto rest = app->remaining();
   if (used.empty() && !rest.empty()) {
+    if (rest.front() == "umount" || rest.front() == "unmount") {
+      return fmt::format(
+          "nfswalk: '{}' is no command: 'fusermount3 -u DIRECTORY' or umount(8) ends a mount\n",
+          rest.front());
+    }
     return fmt::format("nfswalk: '{}' is no command: accepted are {}\n",
                        Escape(Verbatim(rest.front())), kCommandNames);
   }

@@ -2,12 +2,15 @@
 #include <sys/prctl.h>
 #include <syslog.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "nfsclient/cli/commands.h"
 #include "nfsclient/cli/escape.h"
+#include "nfsclient/cli/mount_source.h"
 #include "nfsclient/mount/background.h"
 #include "nfsclient/mount/mount_point.h"
 #include "nfsclient/mount/session.h"
@@ -15,11 +18,23 @@
 namespace nfswalk::cli {
 namespace {
 
-mount::SessionOptions SessionOptionsOf(const CommonOptions& common, const mount::OptionList& list,
+constexpr std::string_view kSourceOption = "fsname=";
+
+// What the kernel shows as the source of the mount.
+std::string SourceOf(const CommonOptions& common, const mount::OptionList& list) {
+  const auto last =
+      std::find_if(list.fuse.rbegin(), list.fuse.rend(),
+                   [](const std::string& option) { return option.starts_with(kSourceOption); });
+  if (last == list.fuse.rend() && IsDevice(common.url)) return common.url;
+  return last == list.fuse.rend() ? common.url.substr(0, common.url.find('?'))
+                                  : last->substr(kSourceOption.size());
+}
+
+mount::SessionOptions SessionOptionsOf(const std::string& source, const mount::OptionList& list,
                                        std::string directory) {
   mount::SessionOptions session{std::move(directory), {}};
   // Those of the command line win.
-  session.options = {"subtype=nfswalk", "fsname=" + common.url.substr(0, common.url.find('?'))};
+  session.options = {"subtype=nfswalk", std::string(kSourceOption) + source};
   // The kernel answers other users from its caches, without a request that a server could refuse.
   if (list.others) session.options.push_back("default_permissions");
   session.options.insert(session.options.end(), list.fuse.begin(), list.fuse.end());
@@ -34,7 +49,8 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
     console.Complain(fmt::format("mount: {}", Escape(why)));
     return code;
   };
-  const auto directory = mount::CheckMountPoint(options.directory, options.list.nonempty);
+  const std::string source = SourceOf(common, options.list);
+  const auto directory = mount::CheckMountPoint(options.directory, source, options.list.nonempty);
   if (!directory) return refuse(directory.error(), kExitPathFailed);
   std::optional<mount::Background> background;
   if (!options.foreground) {
@@ -59,7 +75,7 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
     return refuse(fmt::format("'{}': {}", common.url, client.error().message), kExitServerFailed);
   }
   const auto served =
-      mount::Serve(**client, common.mount, SessionOptionsOf(common, options.list, *directory), [&] {
+      mount::Serve(**client, common.mount, SessionOptionsOf(source, options.list, *directory), [&] {
         syslog(LOG_INFO, "%s mounted on %s", url.c_str(), Escape(*directory).c_str());
         if (background) background->Detach();
       });

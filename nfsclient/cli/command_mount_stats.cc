@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -108,7 +109,10 @@ ExitCode RunMountStats(Console& console, const CommonOptions& common,
                        const MountStatsOptions& options) {
   ExitCode code = kExitOk;
   std::vector<MountSamples> mounts;
+  std::set<std::string_view> named;
   for (const std::string& directory : common.paths) {
+    // OpenMetrics refuses a sample that comes twice.
+    if (!named.insert(directory).second) continue;
     auto samples = mount::ReadSamples(directory);
     if (samples) {
       mounts.push_back({directory, *std::move(samples)});

@@ -99,8 +99,16 @@ struct Opened {
   Attributes attributes;
 };
 
+// Whether the file is the root of a mount. No rename brings one to another name (EBUSY).
+bool IsMountRoot(int fd) {
+  struct statx found{};
+  return statx(fd, "", AT_EMPTY_PATH, 0, &found) == 0 &&
+         (found.stx_attributes & found.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 // openat(2), without an effect on what has the entry's name by now, where that is another file: a
-// fifo does not block. The mode is that of the file that was opened.
+// fifo does not block. The mode is that of the file that was opened. A directory that something was
+// mounted on since it was listed, as autofs does when it is opened, is that mount.
 Result<Opened> OpenListed(const TreeEntry& entry, int flags) {
   if (!entry.follows_link) flags |= O_NOFOLLOW;
   LocalDescriptor file(openat(entry.local_directory->get(), entry.name.c_str(),
@@ -112,7 +120,10 @@ Result<Opened> OpenListed(const TreeEntry& entry, int flags) {
   struct stat found{};
   if (fstat(file.get(), &found) != 0) return std::unexpected(Errno());
   const Attributes attributes = AttributesOf(found);
-  if (!IsSameFile(attributes, entry.attributes)) return std::unexpected(kStale);
+  constexpr int kEnters = O_DIRECTORY | O_NOFOLLOW;
+  const bool is_listed = IsSameFile(attributes, entry.attributes) ||
+                         ((flags & kEnters) == kEnters && IsMountRoot(file.get()));
+  if (!is_listed) return std::unexpected(kStale);
   return Opened{std::move(file), attributes};
 }
 

@@ -1,6 +1,8 @@
 // copy_source: where cp takes files from: an export, or this machine.
 //
-// Others may change the tree meanwhile: what is opened and read is what was listed, or an error.
+// Others may change the tree meanwhile: what is opened and read is what was listed, or an error. A
+// file system that is mounted on a directory of this machine when that is opened (autofs) is
+// entered.
 // Directories of this machine are held by descriptors: one for each directory between the start and
 // the position, and for one of the files that wait to be copied, as far as half of the limit goes.
 //

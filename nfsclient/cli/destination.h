@@ -11,13 +11,22 @@
 namespace nfswalk::cli {
 
 // Calls `place(source, destination)`, which returns an errc, for each path but the last one, and
-// reports it. not_a_directory if there are several and the last one is none.
+// reports it. not_a_directory, or why it is not there, if there are several and the last one is none.
+// Nothing is placed where the server does not say what the last one is: what may be a directory is
+// not replaced.
 template <class Place>
 void PlaceEach(Session& session, const Paths& paths, Place&& place) {
   const std::string& last = paths.back();
   const auto found = session.client().Stat(last, session.credential());
+  const std::errc error = found ? std::errc{} : found.error();
+  const bool is_told = error == std::errc{} || error == std::errc::no_such_file_or_directory ||
+                       error == std::errc::not_a_directory ||
+                       error == std::errc::too_many_symbolic_link_levels;
+  if (!is_told) return session.Fail(last, error);
   const bool into = found && found->type == FileType::kDirectory;
-  if (!into && paths.size() > 2) return session.Fail(last, std::errc::not_a_directory);
+  if (!into && paths.size() > 2) {
+    return session.Fail(last, found ? std::errc::not_a_directory : error);
+  }
   for (size_t i = 0; i + 1 < paths.size() && !session.done(); ++i) {
     session.Report(paths[i], place(paths[i], into ? JoinPath(last, BaseName(paths[i])) : last));
   }

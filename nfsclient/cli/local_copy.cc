@@ -1,5 +1,6 @@
 #include "nfsclient/cli/local_copy.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "nfsclient/cli/join_path.h"
@@ -68,6 +70,27 @@ std::errc CheckReplaceable(int directory, const std::string& name) {
   }
   if (S_ISDIR(found.st_mode)) return std::errc::is_a_directory;
   return S_ISREG(found.st_mode) || S_ISLNK(found.st_mode) ? std::errc{} : std::errc::file_exists;
+}
+
+// Whether a directory that was opened after it was made is that one, as far as it shows: this
+// user's and empty. Another user who may write in the parent can have moved another one under the
+// name. On a file system where new files get another owner it is none.
+bool IsNewlyMade(int directory) {
+  struct stat found{};
+  if (fstat(directory, &found) != 0 || found.st_uid != geteuid()) return false;
+  const int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* const stream = listed >= 0 ? fdopendir(listed) : nullptr;
+  if (stream == nullptr) {
+    if (listed >= 0) close(listed);
+    return false;
+  }
+  bool is_empty = true;
+  while (const dirent* entry = readdir(stream)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") is_empty = false;
+  }
+  closedir(stream);
+  return is_empty;
 }
 
 }  // namespace
@@ -185,13 +208,17 @@ Result<LocalCopy::Place> LocalCopy::NamedPlace(FileType type) {
 }
 
 void LocalCopy::MakeDirectory(const TreeEntry& entry, const Place& place) {
-  // Of its owner alone until its entries are there.
-  const bool made = mkdirat(place.directory, place.name.c_str(), 0700) == 0;
+  // With -p of its owner alone until its entries are there and it has its times. Else as it stays,
+  // since Leave() may not touch it where new files get another owner.
+  const mode_t mode = preserve_ ? 0700 : ModeOf(entry.attributes) | 0700;
+  const bool made = mkdirat(place.directory, place.name.c_str(), mode) == 0;
   std::errc error = made ? std::errc{} : Errno();
   if (made || error == std::errc::file_exists) {
     auto directory = LocalDescriptor::OpenDirectory(place.directory, place.name, LastLink::kRefuse);
     if (directory) {
-      inside_.push_back(std::make_shared<Directory>(session_, std::move(*directory), place, made));
+      const bool is_new = made && IsNewlyMade(directory->get());
+      inside_.push_back(
+          std::make_shared<Directory>(session_, std::move(*directory), place, is_new));
       return Report(entry, place, 0);
     }
     error = directory.error();

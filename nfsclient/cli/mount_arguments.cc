@@ -1,11 +1,14 @@
 #include "nfsclient/cli/mount_arguments.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <utility>
 
 #include "nfsclient/cli/command_line.h"
 #include "nfsclient/cli/commands.h"
+#include "nfsclient/cli/mount_source.h"
 #include "nfsclient/mount/option_list.h"
 
 namespace nfswalk::cli {
@@ -29,7 +32,8 @@ Makes the export a directory of this machine that all programs can use (FUSE), u
 'fusermount3 -u DIRECTORY' or umount(8). In the background once it is mounted.
 
 OPTIONS are those of the URL, named as in nfs(5), and those of mount(8) and FUSE: ro, suid, dev,
-noexec, noatime, allow_other, auto_unmount, fsname=NAME, subtype=NAME; and nonempty.
+noexec, noatime, allow_other, auto_unmount, fsname=NAME, subtype=NAME; and nonempty. Of nfs(5) what
+this client does anyway is accepted (sec=sys, proto=tcp, bg), and what it cannot do is refused.
 The files are those of the user who mounts, and nobody else comes in; with allow_other each
 process has its own rights. Locks (fcntl, flock) are the server's with vers=4, and hold among the
 programs of this machine only with nolock and with version 3, which has no NLM here. In fstab:
@@ -37,7 +41,7 @@ programs of this machine only with nolock and with version 3, which has no NLM h
 
 Examples:
   nfswalk mount nfs://server/export ~/export
-  nfswalk mount -o vers=4,nocto,actimeo=60 nfs://server/export ~/export
+  nfswalk mount -o vers=4,nocto,actimeo=60 server:/export ~/export
 
 Exit codes: 0 mounted (with -f: and unmounted), 1 the directory cannot be mounted on, 2 wrong
 command line, 3 the server could not be reached.
@@ -46,13 +50,16 @@ command line, 3 the server could not be reached.
 // The options after -o come behind those of the URL, so that they win.
 MountOptions ParseMount(std::string url, const mount::OptionList& list) {
   for (const std::string& option : list.client) {
-    if (option == "allow_root") {
-      throw CLI::ValidationError("-o", "allow_root: the kernel's caches answer users that libfuse "
-                                       "would refuse; accepted is allow_other, with which each "
-                                       "process has its own rights");
+    if (const auto why = mount::RefusedMountOption(option); !why.empty()) {
+      throw CLI::ValidationError("-o", fmt::format("option '{}': {}", option, why));
     }
     if (option.find('&') != std::string::npos) {
       throw CLI::ValidationError("-o", "'" + option + "': options are separated by commas here");
+    }
+    if (!nfs::KnowsMountOption(option)) {
+      throw CLI::ValidationError(
+          "-o", fmt::format("option '{}' is not known: accepted are {}; of the URL {}", option,
+                            mount::MountOnlyNames(), nfs::MountOptionNames()));
     }
     url += url.find('?') == std::string::npos ? '?' : '&';
     url += option;
@@ -68,7 +75,9 @@ void AddMount(CLI::App& app, Invocation& invocation) {
   CLI::App& command = *app.add_subcommand("mount", "mount an export with FUSE");
   CommonOptions& common = invocation.common;
   auto options = std::make_shared<MountCommandOptions>();
-  command.add_option("URL", common.url, "nfs://host[:port]/export[?option&...]")->required();
+  command
+      .add_option("URL", common.url, "nfs://host[:port]/export[?option&...], or host:/export")
+      ->required();
   command.add_option("DIRECTORY", options->directory, "where to mount it")->required();
   command
       .add_option_function<std::vector<std::string>>(
@@ -83,7 +92,9 @@ void AddMount(CLI::App& app, Invocation& invocation) {
   command.footer(kHelp + 1);
   command.callback([&invocation, options] {
     invocation.command = "mount";
-    invocation.common.mount = ParseMount(invocation.common.url, options->list);
+    std::string& source = invocation.common.url;
+    if (source.ends_with('\0')) source.pop_back();  // one that begins with a bracket
+    invocation.common.mount = ParseMount(UrlOf(invocation.common.url), options->list);
     invocation.options = *options;
   });
 }
@@ -104,7 +115,8 @@ void AddMountStats(CLI::App& app, Invocation& invocation) {
 }
 
 void AcceptMountSpelling(std::vector<std::string>& arguments) {
-  if (arguments.empty() || !arguments.back().starts_with("nfs://")) return;
+  if (arguments.empty()) return;
+  if (!nfs::IsMountUrl(arguments.back()) && !IsDevice(arguments.back())) return;
   // mount.fuse3(8) adds "dev,suid" wherever fstab does not have their contraries, and mount(8)
   // does not pass them on where fstab has them: neither tells what was asked for.
   arguments.insert(arguments.begin(), {"nosuid,nodev", "-o"});

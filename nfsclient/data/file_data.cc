@@ -139,10 +139,12 @@ auto FileData::FindEnd() -> Result<uint64_t> {
   NFSWALK_SYNC_POINT("append:after-getattr");
   if (now.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
   if (now.error != kOk) return std::unexpected(now.error);
-  const std::errc error = nfs::UpdateAttributes(superblock, *inode, now.attributes, stamp);
-  if (error != kOk) return std::unexpected(error);
   // No change of the size by this client is in flight, so this is its end, whatever the caches hold.
-  const uint64_t end = std::max(now.attributes.size_bytes, written ? written->own_end() : 0);
+  const uint64_t own_end = written != nullptr ? written->own_end() : 0;
+  const std::errc error =
+      nfs::UpdateAttributes(superblock, *inode, now.attributes, stamp, nullptr, own_end);
+  if (error != kOk) return std::unexpected(error);
+  const uint64_t end = std::max(now.attributes.size_bytes, own_end);
   nfs::CutSize(*inode, end);
   return end;
 }

@@ -47,6 +47,7 @@ size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
   error = FinishCut();
   KeepContext(context);
   if (extents_.live_extents() == 0) {
+    AskIfInvalid(context);
     const auto known = KnownState();
     const std::lock_guard lock(mutex_);
     extents_.SetFileEnd(known ? known->size_bytes : UINT64_MAX);
@@ -66,6 +67,14 @@ size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
   FillGaps(offset_bytes, offset_bytes + taken, context);
   error = kOk;  // data not sent for lack of memory or time stays dirty
   return taken;
+}
+
+// Asks for attributes that are invalid, as after a lock was taken, before there is own data: behind
+// it neither a change by another client nor the file's end on the server could be told from ours.
+// Best effort: without a reply it is not known whose the change is.
+void WriteBack::AskIfInvalid(const Context& context) {
+  if (nfs::KnownChange(*inode_)) return;
+  (void)nfs::Revalidate(superblock_, *inode_, context->credential->key());
 }
 
 // Returns the bytes taken, 0 with an error.
@@ -105,10 +114,9 @@ std::errc WriteBack::AwaitObstacles(uint64_t begin, uint64_t end, const Context&
 // Attributes that the caches vouch for.
 protocol::OptionalAttributes WriteBack::KnownState() const {
   protocol::Attributes known;
-  const bool is_known =
-      nfs::AttributesFresh(*inode_, rcu::CoarseNowNs(), icache::kInvalidChange) &&
-      nfs::CopyAttributesRcu(*inode_, known);
-  return is_known ? protocol::OptionalAttributes(known) : std::nullopt;
+  const nfs::NeedRef need =
+      nfs::CopyFreshAttributesRcu(*inode_, rcu::CoarseNowNs(), known, icache::kInvalidChange);
+  return need == nfs::NeedRef::kNone ? protocol::OptionalAttributes(known) : std::nullopt;
 }
 
 // Writes zeros into holes of less than a page beside what was written, so that it goes out together
@@ -458,9 +466,7 @@ std::errc WriteBack::FinishCut() {
     const std::lock_guard lock(mutex_);
     extents_.Truncate(cut_.size_bytes);
   }
-  if (!reply->file.after || nfs::HasInvalid(*inode_, icache::kInvalidChange)) {
-    nfs::CutSize(*inode_, cut_.size_bytes);
-  }
+  nfs::CutSize(*inode_, cut_.size_bytes);
   return {};
 }
 

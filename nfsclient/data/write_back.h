@@ -22,7 +22,7 @@
 // refuses is dropped, and its error kept for the file's openers (nfs/write_errors.h). What a lack
 // of memory interrupts stays dirty.
 //
-// Locks       Functions marked [locked] need the inode's lock (vfs/directory_locks.h, i_rwsem),
+// Locks       Functions marked [locked] need the inode's lock (vfs/file_mutexes.h, i_rwsem),
 //             under which RPCs are sent. `mutex_` guards the extents against readers and is not
 //             held across an RPC.
 //
@@ -56,7 +56,7 @@ namespace nfswalk::data {
 class FileLock {
  public:
   FileLock(nfs::Superblock& superblock, icache::Inode& inode)
-      : superblock_(superblock), lock_(superblock.directory_locks.Lock(inode)) {}
+      : superblock_(superblock), lock_(superblock.file_mutexes.Lock(inode)) {}
   ~FileLock() {
     if (!lock_) return;
     lock_.unlock();
@@ -69,7 +69,7 @@ class FileLock {
 
  private:
   nfs::Superblock& superblock_;
-  vfs::DirectoryLocks::Exclusive lock_;
+  vfs::FileMutexes::Exclusive lock_;
 };
 
 class WriteBack {
@@ -139,6 +139,7 @@ class WriteBack {
   std::errc FinishCut();
   void NoteRefused(std::errc error);
   void BeginBatch();
+  void AskIfInvalid(const Context& context);
   void EndBatchIfKnown();
   void EndBatch();
   void Resolve();

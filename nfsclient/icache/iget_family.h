@@ -94,6 +94,9 @@ class IgetFamily : public InodeCache {
   virtual std::errc InsertLocked(Inode& fresh) = 0;
 
   void UnlockNew(Inode& inode) final;
+  // remove_inode_hash: no lookup finds the inode any more; its last reference evicts it. A client
+  // has no use for it: a second inode of the file could be created beside this one (INODE-27).
+  virtual void Unhash(Inode& inode) = 0;
   // discard_new_inode: the inode is evicted with its last reference; if it came from
   // InsertLocked(), no lookup finds it until then.
   void DiscardNew(InodeRef inode);

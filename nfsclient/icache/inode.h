@@ -47,6 +47,10 @@ namespace nfswalk::vfs {
 struct Dentry;
 }
 
+namespace nfswalk::nfs {
+struct InodeAttributes;
+}
+
 namespace nfswalk::icache {
 
 // Inode::state.
@@ -71,7 +75,7 @@ inline constexpr uint8_t kOwnWrites = 32;     // attributes: what our own WRITEs
 
 // Inode::flags.
 inline constexpr uint8_t kStale = 1;     // NFS_STALE: the server no longer knows the handle
-inline constexpr uint8_t kUnlinked = 2;  // nlink was 0, or our own change took the last
+inline constexpr uint8_t kUnlinked = 2;  // nlink is 0, or our own change took the last known
 
 // A time as an inode keeps it. From 1901-12-13 to 2174-02-25 that is exact; any other time is kept
 // in whole seconds, to 2^62 of them.
@@ -86,10 +90,12 @@ inline bool IsDevice(protocol::FileType type) {
 // and the device, which other fields of the inode hold.
 class AttributeWords {
  public:
-  void Store(const protocol::Attributes& attributes);
   void Load(protocol::Attributes& attributes) const;
 
  private:
+  friend struct Inode;
+  void Store(const protocol::Attributes& attributes);
+
   enum Word { kOwner, kSize, kUsed, kFsid, kAtime, kMtime, kCtime, kChange, kWords };
   std::array<std::atomic<uint64_t>, kWords> words_{};
   std::atomic<uint32_t> nlink_{0};
@@ -167,8 +173,6 @@ struct alignas(64) Inode {
                 std::memory_order_relaxed);
   }
 
-  // Preconditions: the lock, or unpublished; `a` is of this file: fileid and type are the inode's.
-  void StoreAttributes(const protocol::Attributes& a);
   // Preconditions: inside a window of attributes_seq, or under the lock.
   void LoadAttributes(protocol::Attributes& a) const;
 
@@ -198,6 +202,11 @@ struct alignas(64) Inode {
   bool HasHandle(const protocol::FileHandle& other) const;
 
  private:
+  friend struct nfs::InodeAttributes;  // the only owner of a file's end (ATTR-19)
+  friend struct InodeInternals;        // tests and benchmarks
+
+  // Preconditions: the lock, or unpublished; `a` is of this file: fileid and type are the inode's.
+  void StoreAttributes(const protocol::Attributes& a);
   std::span<const uint8_t> HandleBytes() const;
 };
 static_assert(sizeof(Inode) == 256);

@@ -83,8 +83,6 @@ class InodeCache {
   virtual IgetResult Fetch(uint64_t fileid, InodeIdentity& identity) = 0;
   // unlock_new_inode: ends kNew and wakes those who wait for it.
   virtual void UnlockNew(Inode& inode) = 0;
-  // remove_inode_hash: no lookup finds the inode any more; its last reference evicts it.
-  virtual void Unhash(Inode& inode) = 0;
   // Calls visit() for every inode that is neither new nor dying, with a reference and no lock held:
   // it may block. Visits each inode that lives all the while exactly once (INODE-16).
   virtual std::errc IterInodes(const IterOptions& options, const InodeVisitor& visit) = 0;

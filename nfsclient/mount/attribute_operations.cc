@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,6 +21,8 @@ namespace {
 constexpr uint32_t kPermissionBits = 07777;
 constexpr unsigned long kNameBytesMax = 255;
 constexpr unsigned long kSpaceBlockBytes = 4096;
+// How long statfs(2) waits: umount(8) asks for it first, also where the server hangs.
+constexpr std::chrono::seconds kSpaceMax{10};
 
 // An event about the node that comes meanwhile makes the kernel drop the reply's timeout itself.
 std::errc ReplyAttributes(const Try& attempt, fuse_ino_t number) {
@@ -28,7 +31,7 @@ std::errc ReplyAttributes(const Try& attempt, fuse_ino_t number) {
   if (!found) return found.error();
   nodes.SizeOf(number).Tell(found->attributes.size_bytes, attempt.received, KernelSize::Now(),
                             TimesOf(found->attributes));
-  const struct stat stat = StatOf(found->attributes);
+  const struct stat stat = StatOf(found->attributes, attempt.file_system.inode_numbers);
   fuse_reply_attr(attempt.request, &stat, TimeoutOf(found->attributes_valid_ns));
   return {};
 }
@@ -39,8 +42,9 @@ void GetAttributes(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) 
   const OpenFile* const open = info != nullptr ? &Handles<OpenFile>::At(*info) : nullptr;
   if (open != nullptr && open->written) {
     if (const auto known = open->file->cached_attributes()) {
-      const struct stat stat = StatOf(*known);
-      FileSystem::Of(request).nodes.SizeOf(number).Tell(known->size_bytes, KernelSize::Now());
+      FileSystem& file_system = FileSystem::Of(request);
+      const struct stat stat = StatOf(*known, file_system.inode_numbers);
+      file_system.nodes.SizeOf(number).Tell(known->size_bytes, KernelSize::Now());
       fuse_reply_attr(request, &stat, 0);
       return;
     }
@@ -105,6 +109,7 @@ void Access(fuse_req_t request, fuse_ino_t number, int mask) {
 
 void StatFs(fuse_req_t request, fuse_ino_t number) {
   AnswerOnWorker(request, [number](const Try& attempt) {
+    const Deadline limit(Deadline::Clock::now() + kSpaceMax);
     const auto space =
         attempt.file_system.nodes.At(number).GetSpace("", attempt.credential, attempt.flags);
     if (!space) return space.error();

@@ -1,11 +1,13 @@
 #include "nfsclient/mount/background.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <vector>
 
 namespace nfswalk::mount {
 namespace {
@@ -25,11 +27,28 @@ constexpr int kFirstAfterStandard = STDERR_FILENO + 1;
   _exit(WIFEXITED(status) ? WEXITSTATUS(status) : kDiedOfSignal + WTERMSIG(status));
 }
 
+// Closes the descriptors from `first` on. no_such_file_or_directory before Linux 5.9 without /proc.
+std::errc CloseFrom(int first) {
+  if (close_range(first, ~0U, 0) == 0) return {};
+  DIR* const descriptors = opendir("/proc/self/fd");
+  if (descriptors == nullptr) return std::errc{errno};
+  std::vector<int> open_ones;
+  while (const dirent* entry = readdir(descriptors)) {
+    const int fd = std::atoi(entry->d_name);  // 0 of "." and ".."
+    if (fd >= first && fd != dirfd(descriptors)) open_ones.push_back(fd);
+  }
+  closedir(descriptors);
+  for (const int fd : open_ones) close(fd);
+  return {};
+}
+
 }  // namespace
 
 std::expected<Background, std::errc> Background::Start() {
   // Locks and pipes of the shell would be held as long as the mount.
-  close_range(kFirstAfterStandard, ~0U, 0);
+  if (const std::errc error = CloseFrom(kFirstAfterStandard); error != std::errc{}) {
+    return std::unexpected(error);
+  }
   int ends[2];
   // Keeps the pipe off the standard descriptors, which the shell may have closed.
   do {

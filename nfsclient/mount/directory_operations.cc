@@ -1,7 +1,9 @@
 // Requests about open directories.
 
+#include <linux/fuse.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "nfsclient/mount/answer.h"
+#include "nfsclient/mount/mount_stats.h"
 #include "nfsclient/mount/operations.h"
 
 namespace nfswalk::mount {
@@ -21,32 +24,54 @@ namespace {
 constexpr uint64_t kAfterDot = INT64_MAX - 2;
 constexpr uint64_t kAfterDotDot = INT64_MAX - 1;
 
+std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_info& info) {
+  FileSystem& file_system = attempt.file_system;
+  auto directory = file_system.nodes.At(number).OpenDirectory("", attempt.credential, {}, true);
+  if (!directory) return directory.error();
+  fuse_file_info kept = info;
+  kept.cache_readdir = 1;
+  // With nocto the kernel drops its listing where attributes say so.
+  kept.keep_cache = file_system.nocto || (*directory)->is_unchanged();
+  // What this open has found: the kernel holds no lock here that an expiry would wait for, as it
+  // does for READDIR (NAME-37).
+  if (!file_system.nocto) file_system.client.AwaitInvalidations();
+  kept.fh = file_system.directories.Add(*std::move(directory));
+  if (fuse_reply_open(attempt.request, &kept) != 0) (void)file_system.directories.Take(kept.fh);
+  return {};
+}
+
 void OpenDirectory(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
-  AnswerAtOnce(request, [number, info = *info](const Try& attempt) {
-    FileSystem& file_system = attempt.file_system;
-    auto directory = file_system.nodes.At(number).OpenDirectory("", attempt.credential);
-    if (!directory) return directory.error();
-    fuse_file_info kept = info;
-    // The kernel drops its listing where attributes say so.
-    kept.cache_readdir = kept.keep_cache = 1;
-    kept.fh = file_system.directories.Add(*std::move(directory));
-    if (fuse_reply_open(attempt.request, &kept) != 0) (void)file_system.directories.Take(kept.fh);
-    return std::errc{};
-  });
+  if ((info->flags & kStatsOpen) == kStatsOpen) {
+    fuse_file_info kept = *info;
+    kept.keep_cache = 1;
+    kept.fh = 0;
+    fuse_reply_open(request, &kept);
+    return;
+  }
+  const auto open = [number, info = *info](const Try& attempt) {
+    return ReplyOpened(attempt, number, info);
+  };
+  if (FileSystem::Of(request).nocto) return AnswerAtOnce(request, open);
+  AnswerOnWorker(request, open);
 }
 
 struct Listed {
   std::string name = {};
   uint64_t cookie = 0;
   struct stat stat{};       // as far as a listing without lookups needs it
-  LookupResult found = {};  // of READDIRPLUS; without a node where that is not cached
+  LookupResult found = {};  // of READDIRPLUS; without a node where the listing says nothing
 };
 
 // What one READDIR or READDIRPLUS is answered with.
 class Listing {
  public:
   Listing(const Try& attempt, NodeNumber directory, Directory& open, size_t bytes_max, bool plus)
-      : attempt_(attempt), directory_(directory), open_(open), bytes_max_(bytes_max), plus_(plus) {}
+      : attempt_(attempt),
+        directory_(directory),
+        fsid_(attempt.file_system.nodes.At(directory).attributes().fsid),
+        open_(open),
+        bytes_max_(bytes_max),
+        plus_(plus) {}
 
   // All entries after `offset` that fit.
   std::errc Read(uint64_t offset) {
@@ -85,6 +110,8 @@ class Listing {
       }
       used += fuse_add_direntry_plus(attempt_.request, at, bytes_max_ - used, listed.name.c_str(),
                                      &entry, offset);
+      // libfuse takes it from the attributes, which are those of a mounted root.
+      reinterpret_cast<fuse_direntplus*>(at)->dirent.ino = listed.stat.st_ino;
     }
     if (fuse_reply_buf(attempt_.request, buffer.get(), used) == 0) return;
     for (const NodeNumber number : looked_up) file_system.nodes.Forget(number, 1);
@@ -96,19 +123,39 @@ class Listing {
     const auto known = node.Stat(name, attempt_.credential, {.no_follow = true, .cached = true});
     Listed listed{name, offset};
     listed.stat.st_mode = S_IFDIR;
-    listed.stat.st_ino = known ? known->fileid : node.id().fileid;
+    const Attributes attributes = known ? *known : node.attributes();
+    listed.stat.st_ino = NumberOf(attributes.fsid, attributes.fileid);
     return Append(std::move(listed));
   }
 
   bool Add(const DirectoryEntry& entry) {
     Listed listed{entry.name, entry.cookie};
-    if (entry.attributes) listed.stat = StatOf(*entry.attributes);
-    listed.stat.st_ino = entry.fileid;
+    if (entry.attributes) {
+      listed.stat = StatOf(*entry.attributes, attempt_.file_system.inode_numbers);
+    }
+    // mounted_on_fileid (RFC 7530 5.8.2.23): of the directory's own file system, unless the server
+    // repeats the mounted root's there.
+    const bool is_mounted_roots = entry.attributes && entry.attributes->fsid != fsid_ &&
+                                  entry.attributes->fileid == entry.fileid;
+    if (!is_mounted_roots) listed.stat.st_ino = NumberOf(fsid_, entry.fileid);
     if (plus_) {
-      auto found = open_.Lookup(entry.name, {.no_follow = true, .cached = true});
+      auto found = Find(entry);
       if (found) listed.found = *std::move(found);
     }
     return Append(std::move(listed));
+  }
+
+  uint64_t NumberOf(uint64_t fsid, uint64_t fileid) const {
+    return attempt_.file_system.inode_numbers.Of(fsid, fileid);
+  }
+
+  // An entry with a node takes the place of what the kernel has under its name
+  // (fuse_direntplus_link()), before any notification could. So the server is asked for those that
+  // the kernel may have, where the listing says nothing (NAME-37).
+  Result<LookupResult> Find(const DirectoryEntry& entry) {
+    auto found = open_.LookupListed(entry);
+    if (found || !attempt_.file_system.nodes.IsNoted(directory_, entry.name)) return found;
+    return open_.Lookup(entry.name, {.no_follow = true});
   }
 
   bool Append(Listed&& listed) {
@@ -122,6 +169,7 @@ class Listing {
 
   const Try& attempt_;
   const NodeNumber directory_;
+  const uint64_t fsid_;
   Directory& open_;
   const size_t bytes_max_;
   const bool plus_;
@@ -131,6 +179,10 @@ class Listing {
 
 void List(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, fuse_file_info* info,
           bool plus) {
+  if (info->fh == 0) {
+    fuse_reply_err(request, EBADF);
+    return;
+  }
   AnswerOnWorker(request, [number, size, offset, plus,
                            &open = Handles<Directory>::At(*info)](const Try& attempt) {
     const uint64_t sample = attempt.file_system.caches.Sample();
@@ -152,7 +204,7 @@ void ReadDirectoryPlus(fuse_req_t request, fuse_ino_t number, size_t size, off_t
 }
 
 void ReleaseDirectory(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
-  (void)FileSystem::Of(request).directories.Take(info->fh);
+  if (info->fh != 0) (void)FileSystem::Of(request).directories.Take(info->fh);
   fuse_reply_err(request, 0);
 }
 

@@ -1,11 +1,63 @@
 #include "nfsclient/mount/entry_reply.h"
 
+#include <memory>
+#include <utility>
+
 namespace nfswalk::mount {
+namespace {
+
+constexpr int kTries = 16;
+
+// Lookup() of a name that is opened next: opens the file, before the name can lead to another one.
+Result<LookupResult> LookupAndOpen(const Try& attempt, const Node& directory,
+                                   const std::string& name, uint32_t rights) {
+  const pid_t caller = fuse_req_ctx(attempt.request)->pid;
+  OpenRetries& retries = attempt.file_system.open_retries;
+  for (int tries = kTries;; --tries) {
+    auto found = directory.Lookup(name, attempt.credential, attempt.flags);
+    if (!found || found->node == nullptr) {  // the end of the walk
+      retries.End(caller);
+      return found;
+    }
+    if (found->attributes.type != FileType::kRegular) return found;
+    auto file = found->node->Open("", rights & ~kTruncate, attempt.credential);
+    if (file) {
+      found->attributes = (*file)->attributes();
+      retries.Keep(caller, found->node->id(), *std::move(file));
+    }
+    if (file || file.error() != protocol::kStale || tries == 0) return found;
+  }
+}
+
+}  // namespace
 
 std::errc ReplyLookup(const Try& attempt, NodeNumber parent, const std::string& name) {
+  FileSystem& file_system = attempt.file_system;
+  const pid_t caller = fuse_req_ctx(attempt.request)->pid;
+  const auto rights = file_system.open_retries.RightsOf(caller, attempt.credential);
+  if (rights && attempt.flags.cached) return std::errc::resource_unavailable_try_again;
   return ReplyEntry(attempt, parent, name, [&] {
-    return attempt.file_system.nodes.At(parent).Lookup(name, attempt.credential, attempt.flags);
+    const Node& directory = file_system.nodes.At(parent);
+    return rights ? LookupAndOpen(attempt, directory, name, *rights)
+                  : directory.Lookup(name, attempt.credential, attempt.flags);
   });
+}
+
+std::errc AskForNames(const Try& attempt, NodeNumber parent, const std::string& name,
+                      std::errc error) {
+  switch (error) {
+    case std::errc::file_exists:
+    case std::errc::no_such_file_or_directory:
+    case std::errc::is_a_directory:
+    case std::errc::not_a_directory:
+    case std::errc::too_many_symbolic_link_levels: {
+      const pid_t caller = fuse_req_ctx(attempt.request)->pid;
+      const bool asks = attempt.file_system.name_retries.MayAskAgain(caller, parent, name);
+      return asks ? protocol::kStale : error;
+    }
+    default:
+      return error;
+  }
 }
 
 }  // namespace nfswalk::mount

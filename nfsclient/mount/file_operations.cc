@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "nfsclient/mount/answer.h"
+#include "nfsclient/mount/entry_reply.h"
 #include "nfsclient/mount/file_size.h"
 #include "nfsclient/mount/operations.h"
 
@@ -28,7 +29,8 @@ uint32_t RightsOf(int flags) {
   uint32_t rights = access == O_WRONLY ? kMayWrite
                     : access == O_RDWR ? kMayRead | kMayWrite
                                        : kMayRead;
-  if ((flags & O_TRUNC) != 0) rights |= kTruncate;
+  // Whoever truncates has to have the right to write, also to open to read (do_open()).
+  if ((flags & O_TRUNC) != 0) rights |= kTruncate | kMayWrite;
   return rights;
 }
 
@@ -48,11 +50,10 @@ fuse_file_info Keep(FileSystem& file_system, fuse_file_info info, std::unique_pt
 // again with LOOKUP_REVAL, and the reply to LOOKUP has the size. Where it comes back without one,
 // the file was opened by a handle or a descriptor: a longer one is shown by its last page, a
 // shorter one where a READ ends. timed_out: nothing can be told on the thread that receives.
-std::errc ShowSize(const Try& attempt, fuse_ino_t number, File& file,
+std::errc ShowSize(const Try& attempt, fuse_ino_t number, File& file, bool is_unchanged,
                    std::optional<KernelSize::Time> again) {
   FileSystem& file_system = attempt.file_system;
   KernelSize& size = file_system.nodes.SizeOf(number);
-  const bool is_unchanged = file_system.nocto || file.is_unchanged();
   const Attributes found = file.attributes();
   const uint64_t bytes = found.size_bytes;
   if (is_unchanged && size.Is(bytes, again)) return {};
@@ -66,28 +67,54 @@ std::errc ShowSize(const Try& attempt, fuse_ino_t number, File& file,
   const bool asks_again = !is_shown && !again && caller != 0;
   // The next open takes the file for unchanged, so that its pages would stay.
   if (!is_unchanged && (asks_again || !size.HasTimes(TimesOf(found)))) {
-    file_system.caches.Drop(file_system.session, number, asks_again);
+    file_system.Drop(number, asks_again);
   }
   if (asks_again) {
-    file_system.reopens.Add(caller, number);
     return protocol::kStale;
   }
   if (!is_shown) StoreEnd(file_system, number, file, bytes);
   return {};
 }
 
-std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_info& info,
-                      std::optional<KernelSize::Time> again) {
-  FileSystem& file_system = attempt.file_system;
-  const uint32_t rights = RightsOf(info.flags);
-  auto file = file_system.nodes.At(number).Open("", rights, attempt.credential);
-  if (!file) return file.error();
+// The node, open. Where the server refuses that, since it has another file under the name by now,
+// it is `early`, unless that is null: opened by the LOOKUP before.
+Result<std::unique_ptr<File>> OpenNode(const Try& attempt, const Node& node, uint32_t rights,
+                                       std::unique_ptr<File>& early) {
+  auto file = node.Open("", rights, attempt.credential);
+  if (file || file.error() != protocol::kStale || early == nullptr) return file;
   if ((rights & kTruncate) != 0) {
-    file_system.nodes.SizeOf(number).Tell(0, KernelSize::kAlways);
-  } else if (const std::errc error = ShowSize(attempt, number, **file, again);
-             error != std::errc{}) {
-    return error;
+    const auto cut = early->SetAttributesOf({.size_bytes = 0});
+    if (!cut) return std::unexpected(cut.error());
   }
+  return std::move(early);
+}
+
+std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_info& info) {
+  FileSystem& file_system = attempt.file_system;
+  OpenRetries& retries = file_system.open_retries;
+  const uint32_t rights = RightsOf(info.flags);
+  const Node& node = file_system.nodes.At(number);
+  const pid_t caller = fuse_req_ctx(attempt.request)->pid;
+  if (attempt.flags.cached && retries.Has(caller)) return std::errc::timed_out;
+  auto retry = retries.Take(caller, rights, attempt.credential, node.id());
+  std::unique_ptr<File> early;
+  std::optional<KernelSize::Time> again;
+  if (retry) {
+    early = std::move(retry->file);
+    again = retry->since;
+  }
+  // What that open found changed is no news to the next.
+  const bool was_unchanged = early == nullptr || early->is_unchanged();
+  auto file = OpenNode(attempt, node, rights, early);
+  std::errc error = file ? std::errc{} : file.error();
+  if (file && (rights & kTruncate) != 0) {
+    file_system.nodes.SizeOf(number).Tell(0, KernelSize::kAlways);
+  } else if (file) {
+    const bool is_unchanged = file_system.nocto || (was_unchanged && (*file)->is_unchanged());
+    error = ShowSize(attempt, number, **file, is_unchanged, again);
+  }
+  if (error == protocol::kStale && !retry) retries.Add(caller, rights, attempt.credential);
+  if (error != std::errc{}) return error;
   const fuse_file_info kept = Keep(file_system, info, *std::move(file));
   if (fuse_reply_open(attempt.request, &kept) != 0) (void)file_system.files.Take(kept.fh);
   return {};
@@ -95,9 +122,8 @@ std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_inf
 
 void Open(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
   FileSystem& file_system = FileSystem::Of(request);
-  const auto again = file_system.reopens.Take(fuse_req_ctx(request)->pid, number);
-  const auto open = [number, again, info = *info](const Try& attempt) {
-    return ReplyOpened(attempt, number, info, again);
+  const auto open = [number, info = *info](const Try& attempt) {
+    return ReplyOpened(attempt, number, info);
   };
   const bool may_be_cached =
       file_system.version == 3 && file_system.nocto && (RightsOf(info->flags) & kTruncate) == 0;
@@ -109,10 +135,10 @@ std::errc ReplyCreated(const Try& attempt, fuse_ino_t parent, const std::string&
                        const fuse_file_info& info) {
   FileSystem& file_system = attempt.file_system;
   const uint64_t sample = file_system.caches.Sample();
-  auto created =
-      file_system.nodes.At(parent).CreateAndOpen(name, RightsOf(info.flags), mode & kPermissionBits,
-                                                 (info.flags & O_EXCL) != 0, attempt.credential);
-  if (!created) return created.error();
+  auto created = file_system.nodes.At(parent).CreateAndOpen(
+      name, RightsOf(info.flags), mode & kPermissionBits, (info.flags & O_EXCL) != 0,
+      attempt.credential, attempt.flags);
+  if (!created) return AskForNames(attempt, parent, name, created.error());
   // Another client has taken the name away again: the kernel asks once more.
   if (created->found.node == nullptr) return protocol::kStale;
   KernelCaches::Reply reply(file_system.caches, sample, KernelSize::kAlways);
@@ -134,7 +160,8 @@ void Create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode
 }
 
 void Read(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, fuse_file_info* info) {
-  AnswerAtOnce(request, [number, size, offset, &open = Handles<OpenFile>::At(*info)](const Try& attempt) {
+  OpenFile& open = Handles<OpenFile>::At(*info);
+  AnswerAtOnce(request, [number, size, offset, &open](const Try& attempt) {
     const auto buffer = std::make_unique_for_overwrite<char[]>(size);
     const auto read = open.file->PRead(std::as_writable_bytes(std::span(buffer.get(), size)),
                                        static_cast<uint64_t>(offset));

@@ -13,12 +13,14 @@
 #include "nfsclient/client.h"
 #include "nfsclient/mount/callers.h"
 #include "nfsclient/mount/fuse.h"
+#include "nfsclient/mount/inode_numbers.h"
 #include "nfsclient/mount/interrupts.h"
 #include "nfsclient/mount/kernel_caches.h"
 #include "nfsclient/mount/kernel_size.h"
 #include "nfsclient/mount/lock_pids.h"
 #include "nfsclient/mount/node_table.h"
 #include "nfsclient/mount/request_counts.h"
+#include "nfsclient/mount/stale_retries.h"
 #include "nfsclient/mount/workers.h"
 
 namespace nfswalk::mount {
@@ -64,8 +66,11 @@ struct FileSystem {
              bool others)
       : client(its_client),
         nocto(options.nocto),
+        names_are_cached(options.acdirmax_s != 0 &&
+                         options.lookupcache != LookupCache::kNone),
         version(options.server.version),
         locks_on_server(options.server.version == 4 && !options.nolock),
+        inode_numbers(root->attributes().fsid),
         nodes(std::move(root)),
         callers(others) {}
 
@@ -73,14 +78,25 @@ struct FileSystem {
     return *static_cast<FileSystem*>(fuse_req_userdata(request));
   }
 
+  // Has the kernel drop attributes, with `pages` the pages, too, of a node that a request is in
+  // progress for, in order with all else that it is told. For pages that are read or written it
+  // waits until they are.
+  void Drop(NodeNumber number, bool pages) {
+    client.Invalidate(pages ? InvalidReason::kChanged : InvalidReason::kAttributes,
+                      nodes.At(number));
+  }
+
   Client& client;
   fuse_session* session = nullptr;  // set before the first request
   const bool nocto;
+  const bool names_are_cached;  // by the kernel
   const int version;
   const bool locks_on_server;
+  const InodeNumbers inode_numbers;
   NodeTable nodes;
-  KernelCaches caches{nodes};
-  Reopens reopens;
+  KernelCaches caches{nodes, inode_numbers};
+  NameRetries name_retries;
+  OpenRetries open_retries;
   RequestCounts requests;
   Callers callers;
   Handles<OpenFile> files;

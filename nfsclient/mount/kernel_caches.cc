@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -16,14 +17,6 @@ namespace {
 // What is read and written at once, as programs take it from stat(2).
 constexpr blksize_t kBlockBytes = 1 << 20;
 constexpr uint64_t kUsedBlockBytes = 512;
-
-// Kernels before 6.2 cannot let a name expire: it is dropped, with what was looked up below it.
-void ExpireName(fuse_session* session, NodeNumber directory, std::string_view name) {
-  const int error = fuse_lowlevel_notify_expire_entry(session, directory, name.data(), name.size(),
-                                                      FUSE_LL_EXPIRE_ONLY);
-  if (error != -ENOSYS) return;
-  fuse_lowlevel_notify_inval_entry(session, directory, name.data(), name.size());
-}
 
 timespec TimespecOf(const protocol::Time& time) {
   return {static_cast<time_t>(time.seconds), static_cast<long>(time.nanoseconds)};
@@ -39,9 +32,9 @@ uint64_t TimesOf(const Attributes& attributes) {
   return ns(attributes.mtime) ^ std::rotl(ns(attributes.ctime), 32);
 }
 
-struct stat StatOf(const Attributes& attributes) {
+struct stat StatOf(const Attributes& attributes, const InodeNumbers& numbers) {
   struct stat stat{};
-  stat.st_ino = attributes.fileid;
+  stat.st_ino = numbers.Of(attributes.fsid, attributes.fileid);
   stat.st_mode = static_cast<mode_t>(attributes.type) << 12 | attributes.mode;
   stat.st_nlink = attributes.nlink;
   stat.st_uid = attributes.uid;
@@ -63,13 +56,18 @@ fuse_entry_param KernelCaches::Reply::Entry(NodeNumber directory, const char* na
   if (is_current_) {
     entry.entry_timeout = TimeoutOf(found.name_valid_ns);
     entry.attr_timeout = TimeoutOf(found.attributes_valid_ns);
-    if (found.name_valid_ns != 0) caches_.nodes_.NoteName(directory, name);
+    if (found.name_valid_ns != 0) {
+      const bool is_directory =
+          found.node != nullptr && found.attributes.type == FileType::kDirectory;
+      caches_.nodes_.NoteName(directory, name,
+                              is_directory ? std::optional(found.node->id()) : std::nullopt);
+    }
   }
   if (found.node == nullptr) return entry;
   const auto known = caches_.nodes_.Remember(std::move(found.node));
   entry.ino = known.number;
   entry.generation = known.generation;
-  entry.attr = StatOf(found.attributes);
+  entry.attr = StatOf(found.attributes, caches_.numbers_);
   caches_.nodes_.SizeOf(known.number)
       .Tell(found.attributes.size_bytes, received_, KernelSize::Now(), TimesOf(found.attributes));
   return entry;
@@ -82,8 +80,9 @@ void KernelCaches::Deliver(fuse_session* session, const Invalidation& event) {
   }
   switch (event.reason) {
     case InvalidReason::kName:
-      if (const NodeNumber directory = nodes_.Find(event.node); directory != 0) {
-        ExpireName(session, directory, event.name);
+      if (const NodeNumber directory = nodes_.Find(event.node);
+          directory != 0 && !ExpireName(session, directory, event.name)) {
+        fuse_lowlevel_notify_inval_entry(session, directory, event.name.data(), event.name.size());
       }
       return;
     case InvalidReason::kAttributes:
@@ -98,6 +97,23 @@ void KernelCaches::Deliver(fuse_session* session, const Invalidation& event) {
   std::unreachable();
 }
 
+bool KernelCaches::ExpireName(fuse_session* session, NodeNumber directory, std::string_view name) {
+  if (!can_expire_) return false;
+  const int error = fuse_lowlevel_notify_expire_entry(session, directory, name.data(), name.size(),
+                                                      FUSE_LL_EXPIRE_ONLY);
+  if (error == -ENOSYS) can_expire_ = false;
+  return can_expire_;
+}
+
+bool KernelCaches::KeepsName(const NodeTable::Names& changed, const std::string& name) {
+  const auto known = changed.subdirectories.find(name);
+  if (known == changed.subdirectories.end()) return false;
+  const auto found = changed.node->Lookup(name, Credential::OfProcess(), {.no_follow = true});
+  if (!found || found->node == nullptr || found->node->id() != known->second) return false;
+  nodes_.NoteName(changed.node->id(), name, known->second);
+  return true;
+}
+
 // `data`: a file's pages, a directory's listing and names, too.
 void KernelCaches::DeliverNode(fuse_session* session, const NodeId& node, bool data) {
   if (!data) {
@@ -107,19 +123,15 @@ void KernelCaches::DeliverNode(fuse_session* session, const NodeId& node, bool d
     }
     return;
   }
-  const auto [directory, names] = nodes_.TakeNames(node);
-  if (directory == 0) return;
-  for (const std::string& name : names) ExpireName(session, directory, name);
+  const NodeTable::Names changed = nodes_.TakeNames(node);
+  if (changed.directory == 0) return;
+  for (const std::string& name : changed.names) {
+    if (ExpireName(session, changed.directory, name) || KeepsName(changed, name)) continue;
+    fuse_lowlevel_notify_inval_entry(session, changed.directory, name.data(), name.size());
+  }
   (void)nodes_.FindToNotify(node);
-  fuse_lowlevel_notify_inval_inode(session, directory, 0, 0);
+  fuse_lowlevel_notify_inval_inode(session, changed.directory, 0, 0);
   (void)nodes_.FindToNotify(node);
-}
-
-void KernelCaches::Drop(fuse_session* session, NodeNumber number, bool pages) {
-  KernelSize& size = nodes_.SizeOf(number);
-  size.Notify();
-  fuse_lowlevel_notify_inval_inode(session, number, pages ? 0 : -1, 0);
-  size.Notify();
 }
 
 }  // namespace nfswalk::mount

@@ -11,19 +11,23 @@
 #ifndef NFSWALK_NFSCLIENT_MOUNT_KERNEL_CACHES_H_
 #define NFSWALK_NFSCLIENT_MOUNT_KERNEL_CACHES_H_
 
+#include <atomic>
 #include <cstdint>
 #include <shared_mutex>
 #include <string>
+#include <string_view>
 
 #include "nfsclient/client.h"
 #include "nfsclient/mount/fuse.h"
+#include "nfsclient/mount/inode_numbers.h"
 #include "nfsclient/mount/node_table.h"
 
 namespace nfswalk::mount {
 
 class KernelCaches {
  public:
-  explicit KernelCaches(NodeTable& nodes) : nodes_(nodes) {}
+  // Refers to its arguments.
+  KernelCaches(NodeTable& nodes, const InodeNumbers& numbers) : nodes_(nodes), numbers_(numbers) {}
   KernelCaches(const KernelCaches&) = delete;
   KernelCaches& operator=(const KernelCaches&) = delete;
 
@@ -54,17 +58,25 @@ class KernelCaches {
   };
 
   // Tells the kernel, which may wait for a process that waits for the server: by no thread that
-  // serves requests.
+  // serves requests, and by one only, so that notifications have an order (NAME-37).
   void Deliver(fuse_session* session, const Invalidation& event);
 
-  // Drops attributes, with `pages` the pages, too, of a node that a request is in progress for. For
-  // pages that are read or written it waits until they are.
-  void Drop(fuse_session* session, NodeNumber number, bool pages);
+  // Whether the kernel can expire a name (FUSE_CAP_EXPIRE_ONLY, Linux 6.2): before the first
+  // request. Where it says ENOSYS all the same, it cannot.
+  void SetCanExpire(bool can_expire) { can_expire_ = can_expire; }
 
  private:
+  // So that the name is looked up again. False where the kernel cannot: it can only drop a name,
+  // and with it the mounts below, and what was looked up by it counts as removed (d_invalidate()).
+  bool ExpireName(fuse_session* session, NodeNumber directory, std::string_view name);
+  // For such a kernel: whether the name leads to the directory that it did, as the server has it, so
+  // that working directories and mounts below it stay.
+  bool KeepsName(const NodeTable::Names& changed, const std::string& name);
   void DeliverNode(fuse_session* session, const NodeId& node, bool data);
 
   NodeTable& nodes_;
+  const InodeNumbers& numbers_;
+  std::atomic<bool> can_expire_{true};
   mutable std::shared_mutex mutex_;
   uint64_t events_ = 0;  // guarded by mutex_
 };
@@ -76,7 +88,7 @@ inline double TimeoutOf(uint64_t valid_ns) { return static_cast<double>(valid_ns
 uint64_t TimesOf(const Attributes& attributes);
 
 // stat(2).
-struct stat StatOf(const Attributes& attributes);
+struct stat StatOf(const Attributes& attributes, const InodeNumbers& numbers);
 
 }  // namespace nfswalk::mount
 

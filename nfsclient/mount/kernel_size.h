@@ -10,15 +10,11 @@
 #ifndef NFSWALK_NFSCLIENT_MOUNT_KERNEL_SIZE_H_
 #define NFSWALK_NFSCLIENT_MOUNT_KERNEL_SIZE_H_
 
-#include <sys/types.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <optional>
-#include <utility>
 
 namespace nfswalk::mount {
 
@@ -93,29 +89,6 @@ class KernelSize {
   std::optional<Time> notified_;
   std::optional<Time> written_;
   bool is_certain_ = false;
-};
-
-// The opens that were answered with ESTALE, so that the VFS looks their names up once more
-// (LOOKUP_REVAL), by thread and node. A thread that does not come back leaves its entry.
-class Reopens {
- public:
-  static constexpr size_t kMax = 1024;
-
-  void Add(pid_t caller, uint64_t node) {
-    const std::lock_guard lock(mutex_);
-    if (opens_.size() == kMax) opens_.clear();
-    opens_.insert_or_assign({caller, node}, KernelSize::Now());
-  }
-  // When the open before this one was answered so.
-  std::optional<KernelSize::Time> Take(pid_t caller, uint64_t node) {
-    const std::lock_guard lock(mutex_);
-    const auto found = opens_.extract({caller, node});
-    return found.empty() ? std::nullopt : std::optional(found.mapped());
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::pair<pid_t, uint64_t>, KernelSize::Time> opens_;  // guarded by mutex_
 };
 
 }  // namespace nfswalk::mount

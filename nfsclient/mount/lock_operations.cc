@@ -36,8 +36,7 @@ uint64_t FlockOwner(uint64_t owner) { return ~owner; }
 void ShowOthersWrites(const Try& attempt, NodeNumber number, File& file) {
   FileSystem& file_system = attempt.file_system;
   const auto found = file_system.nodes.At(number).Lookup("", attempt.credential, attempt.flags);
-  file_system.client.AwaitInvalidations();
-  file_system.caches.Drop(file_system.session, number, true);
+  file_system.Drop(number, true);
   if (!found) return;
   const uint64_t bytes = found->attributes.size_bytes;
   if (file_system.nodes.SizeOf(number).Is(bytes, {})) return;
@@ -47,7 +46,7 @@ void ShowOthersWrites(const Try& attempt, NodeNumber number, File& file) {
 std::errc ReplyUnlocked(const Try& attempt, const LockRequest& wanted, File& file) {
   FileSystem& file_system = attempt.file_system;
   // Pages that were written through a mapping come as WRITEs.
-  file_system.caches.Drop(file_system.session, wanted.number, true);
+  file_system.Drop(wanted.number, true);
   const std::errc error = file.Unlock(wanted.owner, wanted.offset_bytes, wanted.length_bytes);
   if (error == std::errc{}) fuse_reply_err(attempt.request, 0);
   return error;

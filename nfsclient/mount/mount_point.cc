@@ -8,7 +8,10 @@
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
+
+#include "nfsclient/mount/mount_table.h"
 
 namespace nfswalk::mount {
 namespace {
@@ -60,7 +63,7 @@ std::string WhatIsMissing() {
 }  // namespace
 
 std::expected<std::string, std::string> CheckMountPoint(const std::string& directory,
-                                                        bool nonempty) {
+                                                        const std::string& source, bool nonempty) {
   const auto refuse = [&](std::string_view why) {
     return std::unexpected(fmt::format("'{}': {}", directory, why));
   };
@@ -74,6 +77,15 @@ std::expected<std::string, std::string> CheckMountPoint(const std::string& direc
     return refuse(Why(errno));
   }
   if (!S_ISDIR(stat.st_mode)) return refuse(Why(ENOTDIR));
+  char absolute[PATH_MAX];
+  if (realpath(directory.c_str(), absolute) == nullptr) return refuse(Why(errno));
+  // Two would be on top of each other, and each unmount take one of them.
+  std::ifstream table("/proc/self/mountinfo");
+  if (SourceMountedOn(table, absolute) == source) {
+    return refuse(
+        fmt::format("{} is mounted there already: {} -u {} ends that", source, kHelper,
+                    Quoted(directory)));
+  }
   // fusermount3 refuses it too, in other words.
   if (geteuid() != 0 && (stat.st_uid != geteuid() || access(directory.c_str(), W_OK) != 0)) {
     return refuse("not a directory of this user's that it may write, as mounting needs");
@@ -83,8 +95,6 @@ std::expected<std::string, std::string> CheckMountPoint(const std::string& direc
     return refuse(error ? Why(error.value())
                         : "not empty: what is in it would be hidden; accepted with '-o nonempty'");
   }
-  char absolute[PATH_MAX];
-  if (realpath(directory.c_str(), absolute) == nullptr) return refuse(Why(errno));
   if (std::string missing = WhatIsMissing(); !missing.empty()) return std::unexpected(missing);
   return absolute;
 }

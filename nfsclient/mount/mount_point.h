@@ -10,10 +10,10 @@
 namespace nfswalk::mount {
 
 // The absolute path of `directory`. The error is a sentence that says why it is none to mount on
-// and what to do: not there, no directory, a dead mount, not this user's, not empty (unless
-// `nonempty`); no /dev/fuse, no fusermount3.
+// and what to do: not there, no directory, a dead mount, `source` is mounted there already
+// (mount(2), EBUSY), not this user's, not empty (unless `nonempty`); no /dev/fuse, no fusermount3.
 std::expected<std::string, std::string> CheckMountPoint(const std::string& directory,
-                                                        bool nonempty);
+                                                        const std::string& source, bool nonempty);
 
 }  // namespace nfswalk::mount
 

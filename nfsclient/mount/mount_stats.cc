@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 namespace nfswalk::mount {
@@ -26,6 +28,28 @@ bool IsLabelByte(char byte) {
 bool IsOf(std::string_view text, bool (*accepts)(char)) {
   return !text.empty() && std::ranges::all_of(text, accepts);
 }
+
+// The family of a metric (OpenMetrics 1.0, "Counter"): its counter has the suffix, its gauge none.
+std::string_view FamilyOf(std::string_view metric) {
+  constexpr std::string_view kTotal = "_total";
+  return metric.ends_with(kTotal) ? metric.substr(0, metric.size() - kTotal.size()) : metric;
+}
+
+// Whether the sample's name is free in OpenMetrics and in JSON, where a metric is one number or an
+// object of its labels.
+class SampleNames {
+ public:
+  bool Take(const Sample& sample) {
+    const std::string family(FamilyOf(sample.metric));
+    const Sample& first = families_.try_emplace(family, sample).first->second;
+    return first.metric == sample.metric && first.label.empty() == sample.label.empty() &&
+           names_.emplace(sample.metric, sample.label).second;
+  }
+
+ private:
+  std::map<std::string, Sample> families_;  // the first sample of each
+  std::set<std::pair<std::string, std::string>> names_;
+};
 
 }  // namespace
 
@@ -69,6 +93,7 @@ std::string FormatSamples(const std::vector<Sample>& samples) {
 
 std::optional<std::vector<Sample>> ParseSamples(std::string_view text) {
   std::vector<Sample> samples;
+  SampleNames names;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -85,13 +110,14 @@ std::optional<std::vector<Sample>> ParseSamples(std::string_view text) {
       return std::nullopt;
     }
     if (sample.label == kNoLabel) sample.label.clear();
+    if (!names.Take(sample)) return std::nullopt;
     samples.push_back(std::move(sample));
   }
   return samples;
 }
 
 std::expected<std::vector<Sample>, std::errc> ReadSamples(const std::string& directory) {
-  const int fd = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = open(directory.c_str(), O_RDONLY | O_CLOEXEC | kStatsOpen);
   if (fd < 0) return std::unexpected(std::errc{errno});
   const auto stats = std::make_unique<StatsText>();
   const int size = ioctl(fd, kStatsRequest, stats.get());

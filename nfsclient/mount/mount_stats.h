@@ -5,6 +5,7 @@
 #ifndef NFSWALK_NFSCLIENT_MOUNT_MOUNT_STATS_H_
 #define NFSWALK_NFSCLIENT_MOUNT_MOUNT_STATS_H_
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 
 #include <cstdint>
@@ -25,6 +26,10 @@ struct StatsText {
 };
 inline constexpr unsigned long kStatsRequest = _IOR('N', 1, StatsText);
 
+// Flags of open(2) by which a directory is opened for that alone: without asking the server, which
+// may hang. Appending means nothing to a directory.
+inline constexpr int kStatsOpen = O_DIRECTORY | O_APPEND;
+
 // A counter or a level, as OpenMetrics has it: "rpc_replies_total" of the procedure "READ".
 struct Sample {
   std::string metric;
@@ -38,7 +43,9 @@ std::vector<Sample> SamplesOf(const Stats& stats, const TransportStats& transpor
 
 // A line for each, and back. Without a value where a line is none, as any file system of FUSE may
 // answer the ioctl. Names are safe for a terminal, JSON and OpenMetrics: metrics have lower-case
-// letters and '_', labels letters, digits and "_.-". None is "path", which JSON has already.
+// letters and '_', labels letters, digits and "_.-". None is "path", which JSON has already, and
+// none comes twice: no label of a metric, no metric with labels and without, no family of
+// OpenMetrics as a counter and as a gauge.
 std::string FormatSamples(const std::vector<Sample>& samples);
 std::optional<std::vector<Sample>> ParseSamples(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <ranges>
 #include <utility>
@@ -27,10 +28,27 @@ constexpr std::string_view kAccess[] = {"allow_other", "default_permissions"};
 // The place of the options of the mount in a line; those of the file system are its last field.
 constexpr size_t kMountOptions = 5;
 constexpr size_t kDevice = 2;
+constexpr size_t kMountPoint = 4;
+// After " - ", which ends the optional fields.
+constexpr size_t kSource = 1;
 
 std::string_view FieldOf(std::string_view line, size_t index) {
   for (; index > 0; --index) line.remove_prefix(std::min(line.find(' '), line.size() - 1) + 1);
   return line.substr(0, line.find(' '));
+}
+
+// Without the kernel's escapes: a backslash and three octal digits (seq_path(), mangle()).
+std::string Unescaped(std::string_view field) {
+  std::string text;
+  for (size_t i = 0; i < field.size(); ++i) {
+    unsigned byte = static_cast<unsigned char>(field[i]);
+    if (byte == '\\' && i + 3 < field.size()) {
+      std::from_chars(field.data() + i + 1, field.data() + i + 4, byte, 8);
+      i += 3;
+    }
+    text += static_cast<char>(byte);
+  }
+  return text;
 }
 
 bool Includes(std::string_view options, std::string_view name) {
@@ -56,6 +74,18 @@ std::string FindMount(std::istream& table, unsigned device_major, unsigned devic
     if (FieldOf(line, kDevice) == device) return line;
   }
   return {};
+}
+
+std::string SourceMountedOn(std::istream& table, std::string_view directory) {
+  constexpr std::string_view kEndOfOptional = " - ";
+  std::string source;
+  for (std::string line; std::getline(table, line);) {
+    const size_t end = line.find(kEndOfOptional);
+    if (end == std::string::npos || Unescaped(FieldOf(line, kMountPoint)) != directory) continue;
+    const auto rest = std::string_view(line).substr(end + kEndOfOptional.size());
+    source = Unescaped(FieldOf(rest, kSource));
+  }
+  return source;
 }
 
 std::expected<void, std::string> CheckMount(std::string_view line,

@@ -16,6 +16,10 @@ namespace nfswalk::mount {
 // one.
 std::string FindMount(std::istream& table, unsigned device_major, unsigned device_minor);
 
+// Returns the source of the mount on `directory`, of several the one on top, without the escapes of
+// the table; "" without one.
+std::string SourceMountedOn(std::istream& table, std::string_view directory);
+
 // Compares the line of a FUSE file system with libfuse's options, of which the last one counts. The
 // error says what differs: allow_other, which never comes without default_permissions; nosuid,
 // nodev, noexec or ro that is not there.

@@ -62,12 +62,13 @@ void ReplyDone(fuse_req_t request, Change change) {
 template <typename Make>
 void MakeEntry(fuse_req_t request, fuse_ino_t parent, const char* name, Make make) {
   AnswerOnWorker(request, [parent, name = std::string(name), make](const Try& attempt) {
-    return ReplyEntry(attempt, parent, name, [&] {
+    const std::errc error = ReplyEntry(attempt, parent, name, [&] {
       const Node& directory = attempt.file_system.nodes.At(parent);
       auto made = make(directory, name, attempt.credential);
       const bool is_gone = made && made->node == nullptr;
       return is_gone ? directory.Lookup(name, attempt.credential) : std::move(made);
     });
+    return AskForNames(attempt, parent, name, error);
   });
 }
 
@@ -100,19 +101,22 @@ void Link(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, const char* 
   AnswerOnWorker(request, [number, parent, name = std::string(name)](const Try& attempt) {
     NodeTable& nodes = attempt.file_system.nodes;
     const std::errc error = nodes.At(number).Link("", nodes.At(parent), name, attempt.credential);
-    return error == std::errc{} ? ReplyLookup(attempt, parent, name) : error;
+    if (error != std::errc{}) return AskForNames(attempt, parent, name, error);
+    return ReplyLookup(attempt, parent, name);
   });
 }
 
 void Unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
   ReplyDone(request, [parent, name = std::string(name)](const Try& attempt) {
-    return attempt.file_system.nodes.At(parent).Unlink(name, attempt.credential);
+    const Node& directory = attempt.file_system.nodes.At(parent);
+    return AskForNames(attempt, parent, name, directory.Unlink(name, attempt.credential));
   });
 }
 
 void RemoveDirectory(fuse_req_t request, fuse_ino_t parent, const char* name) {
   ReplyDone(request, [parent, name = std::string(name)](const Try& attempt) {
-    return attempt.file_system.nodes.At(parent).RemoveDirectory(name, attempt.credential);
+    const Node& directory = attempt.file_system.nodes.At(parent);
+    return AskForNames(attempt, parent, name, directory.RemoveDirectory(name, attempt.credential));
   });
 }
 
@@ -120,8 +124,19 @@ void Rename(fuse_req_t request, fuse_ino_t from_parent, const char* from, fuse_i
             const char* to, unsigned flags) {
   ReplyDone(request, [from_parent, from = std::string(from), to_parent, to = std::string(to),
                       flags](const Try& attempt) {
-    NodeTable& nodes = attempt.file_system.nodes;
-    return nodes.At(from_parent).Rename(from, nodes.At(to_parent), to, attempt.credential, flags);
+    FileSystem& file_system = attempt.file_system;
+    const Node& directory = file_system.nodes.At(from_parent);
+    // d_move() would move what the kernel has of a name that now leads to another file (NAME-19).
+    const bool is_known = !file_system.names_are_cached || directory.IsNameValid(from);
+    const pid_t caller = fuse_req_ctx(attempt.request)->pid;
+    if (!is_known && file_system.name_retries.MayAskAgain(caller, from_parent, from)) {
+      return protocol::kStale;
+    }
+    const std::errc error = directory.Rename(from, file_system.nodes.At(to_parent), to,
+                                             attempt.credential, flags);
+    const bool is_missing = error == std::errc::no_such_file_or_directory;
+    return is_missing ? AskForNames(attempt, from_parent, from, error)
+                      : AskForNames(attempt, to_parent, to, error);
   });
 }
 

@@ -14,6 +14,10 @@ auto NodeTable::Remember(std::unique_ptr<Node> node) -> Known {
   if (id == root_.id) return {kRootNumber, 0};
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Held>& held = held_[id];
+  if (held != nullptr && held->node->is_stale() && !node->is_stale()) {
+    const Held* const stale = held.get();
+    replaced_.emplace(stale, std::move(held));
+  }
   if (held == nullptr) held.reset(new Held{std::move(node), id, ++generation_});
   ++held->lookups;
   return {reinterpret_cast<NodeNumber>(held.get()), held->generation};
@@ -28,6 +32,10 @@ void NodeTable::Forget(NodeNumber number, uint64_t lookups) {
   if (held.lookups != 0) return;
   names_ -= held.names.size();
   const auto found = held_.find(held.id);
+  if (found == held_.end() || found->second.get() != &held) {
+    forgotten = std::move(replaced_.extract(&held).mapped());
+    return;
+  }
   forgotten = std::move(found->second);
   held_.erase(found);
 }
@@ -58,25 +66,46 @@ std::vector<NodeId> NodeTable::All() const {
   return all;
 }
 
-void NodeTable::NoteName(NodeNumber directory, std::string_view name) {
-  const std::lock_guard lock(mutex_);
+void NodeTable::NoteLocked(Held& held, std::string_view name,
+                           const std::optional<NodeId>& subdirectory) {
   if (names_ == kNamesMax) {
-    for (auto& [id, held] : held_) held->names.clear();
+    for (auto& [id, other] : held_) other->names.clear();
+    for (auto& [key, stale] : replaced_) stale->names.clear();
     root_.names.clear();
     names_ = 0;
   }
-  if (HeldAt(directory).names.emplace(name).second) ++names_;
+  if (held.names.insert_or_assign(std::string(name), subdirectory).second) ++names_;
+}
+
+void NodeTable::NoteName(NodeNumber directory, std::string_view name,
+                         std::optional<NodeId> subdirectory) {
+  const std::lock_guard lock(mutex_);
+  NoteLocked(HeldAt(directory), name, subdirectory);
+}
+
+void NodeTable::NoteName(const NodeId& directory, std::string_view name,
+                         std::optional<NodeId> subdirectory) {
+  const std::lock_guard lock(mutex_);
+  auto* const held = const_cast<Held*>(FindHeld(directory));
+  if (held != nullptr) NoteLocked(*held, name, subdirectory);
+}
+
+bool NodeTable::IsNoted(NodeNumber directory, const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return HeldAt(directory).names.contains(name);
 }
 
 auto NodeTable::TakeNames(const NodeId& directory) -> Names {
   const std::lock_guard lock(mutex_);
   auto* const held = const_cast<Held*>(FindHeld(directory));
   if (held == nullptr) return {};
-  Names taken{NumberOf(held), {}};
+  Names taken{NumberOf(held), {}, held->node, {}};
   names_ -= held->names.size();
   taken.names.reserve(held->names.size());
   while (!held->names.empty()) {
-    taken.names.push_back(std::move(held->names.extract(held->names.begin()).value()));
+    auto name = held->names.extract(held->names.begin());
+    if (name.mapped()) taken.subdirectories.emplace(name.key(), *name.mapped());
+    taken.names.push_back(std::move(name.key()));
   }
   return taken;
 }

@@ -6,6 +6,9 @@
 // has forgotten, and none is forgotten during a request for it, so a node id in a request needs no
 // lock to be used (fuse_lowlevel.h, forget).
 //
+// A node that is stale keeps its number for what the kernel has open of it. Where the server knows
+// the file again, its next lookup has another number, by which the kernel opens it (ATTR-8).
+//
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_MOUNT_NODE_TABLE_H_
 #define NFSWALK_NFSCLIENT_MOUNT_NODE_TABLE_H_
@@ -15,10 +18,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -43,7 +46,8 @@ class NodeTable {
 
   const Node& At(NodeNumber number) const { return *HeldAt(number).node; }
 
-  // Counts a lookup of the node, which becomes known if it is not: before the kernel is told of it.
+  // Counts a lookup of the node, which becomes known if it is not, or only as a stale one: before
+  // the kernel is told of it.
   struct Known {
     NodeNumber number;
     uint64_t generation;  // with the number it is never used again
@@ -52,7 +56,7 @@ class NodeTable {
   // Takes back so many lookups.
   void Forget(NodeNumber number, uint64_t lookups);
 
-  // 0 if the kernel does not know the node.
+  // 0 if the kernel does not know the node; the latest number that Remember() gave it.
   NodeNumber Find(const NodeId& id) const;
   // The same, of a node that the kernel is notified of: before and after it is.
   NodeNumber FindToNotify(const NodeId& id);
@@ -64,21 +68,30 @@ class NodeTable {
 
   // Notes a name of a directory that the kernel is about to cache, so that TakeNames() has it. Of
   // more than kNamesMax all are forgotten: then the kernel's timeouts alone end what it caches.
-  void NoteName(NodeNumber directory, std::string_view name);
+  // `subdirectory`: what it leads to, if that is a directory.
+  void NoteName(NodeNumber directory, std::string_view name,
+                std::optional<NodeId> subdirectory = {});
+  // The same, if the kernel still knows the directory.
+  void NoteName(const NodeId& directory, std::string_view name, std::optional<NodeId> subdirectory);
+  // Whether TakeNames() would have it.
+  bool IsNoted(NodeNumber directory, const std::string& name) const;
   struct Names {
     NodeNumber directory = 0;  // 0 if the kernel does not know it
     std::vector<std::string> names;
+    std::shared_ptr<const Node> node;                        // the directory
+    std::unordered_map<std::string, NodeId> subdirectories;  // those of `names` that lead to one
   };
   // What was noted of a directory, and is no more.
   Names TakeNames(const NodeId& directory);
 
  private:
   struct Held {
-    std::unique_ptr<Node> node;
+    std::shared_ptr<const Node> node;
     NodeId id;
     uint64_t generation = 0;
-    uint64_t lookups = 0;                        // guarded by mutex_
-    std::unordered_set<std::string> names = {};  // guarded by mutex_
+    uint64_t lookups = 0;  // guarded by mutex_
+    // Guarded by mutex_. As those of NoteName().
+    std::unordered_map<std::string, std::optional<NodeId>> names = {};
     KernelSize size = {};
     std::atomic<bool> was_locked = false;
   };
@@ -92,12 +105,15 @@ class NodeTable {
   }
   // Preconditions: mutex_.
   const Held* FindHeld(const NodeId& id) const;
+  void NoteLocked(Held& held, std::string_view name, const std::optional<NodeId>& subdirectory);
 
   Held root_;
   mutable std::mutex mutex_;
   uint64_t generation_ = 0;                                 // guarded by mutex_
   size_t names_ = 0;                                        // noted; guarded by mutex_
   std::unordered_map<NodeId, std::unique_ptr<Held>> held_;  // guarded by mutex_; without the root
+  // Stale ones that another took the place of.
+  std::unordered_map<const Held*, std::unique_ptr<Held>> replaced_;  // guarded by mutex_
 };
 
 }  // namespace nfswalk::mount

@@ -19,8 +19,15 @@ struct OptionList {
 };
 
 // Adds `options`, separated by commas. Leaves out what only mount(8) and systemd.mount(5) read in
-// fstab.
+// fstab, and what mount(8) has for other file systems than NFS, whose times are the server's.
 void AddOptions(OptionList& list, std::string_view options);
+
+// Why one of OptionList::client is refused that is known nevertheless, with what to do; "" if it is
+// not one of those.
+std::string_view RefusedMountOption(std::string_view option);
+
+// The names that a mount takes beside those of its URL, separated by commas.
+std::string MountOnlyNames();
 
 }  // namespace nfswalk::mount
 

@@ -4,19 +4,20 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <syslog.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <mutex>
-#include <stop_token>
+#include <optional>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -36,6 +37,8 @@ constexpr unsigned kBackgroundMax = 64;
 constexpr unsigned kReceiversMax = 8;
 // How long the end of the mount waits for the server.
 constexpr std::chrono::seconds kEndMax{30};
+// How long without a word.
+constexpr std::chrono::seconds kEndQuiet{1};
 // What the kernel reads ahead of a sequential reader, instead of the 128 KiB that it begins with.
 constexpr unsigned kReadAheadKib = 1024;
 // How long an unmount takes that has taken the mount out of the kernel's table.
@@ -65,8 +68,10 @@ void Initialize(void* file_system, fuse_conn_info* connection) {
   // SETATTR.
   want(FUSE_CAP_WRITEBACK_CACHE, false);
   want(FUSE_CAP_HANDLE_KILLPRIV, false);
+  FileSystem& mounted = *static_cast<FileSystem*>(file_system);
+  mounted.caches.SetCanExpire((connection->capable & FUSE_CAP_EXPIRE_ONLY) != 0);
   // Without them locks are the kernel's own, of this machine.
-  const bool locks = static_cast<const FileSystem*>(file_system)->locks_on_server;
+  const bool locks = mounted.locks_on_server;
   want(FUSE_CAP_POSIX_LOCKS, locks);
   want(FUSE_CAP_FLOCK_LOCKS, locks);
   connection->max_background = kBackgroundMax;
@@ -106,9 +111,9 @@ SessionHandle MakeSession(const SessionOptions& options, FileSystem& file_system
 }
 
 // Checks what was mounted, and has the kernel read ahead as nfsrahead(5) does, where this process
-// may: root may, mostly. Preconditions: FUSE_INIT is not answered.
-std::expected<void, std::string> CheckAndTune(const SessionOptions& options) {
-  struct statx found{};
+// may: root may, mostly. `found`: the root of the mount. Preconditions: FUSE_INIT is not answered.
+std::expected<void, std::string> CheckAndTune(const SessionOptions& options,
+                                              struct statx& found) {
   // Without a request, which would not be answered yet.
   if (statx(AT_FDCWD, options.directory.c_str(), AT_STATX_DONT_SYNC, 0, &found) != 0) {
     return std::unexpected(std::generic_category().message(errno));
@@ -121,6 +126,14 @@ std::expected<void, std::string> CheckAndTune(const SessionOptions& options) {
       fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", found.stx_dev_major, found.stx_dev_minor))
       << kReadAheadKib;
   return {};
+}
+
+// Takes what umount(8) -f has aborted and, since a call was inside, not unmounted out of the table,
+// where this process may: libfuse takes it for unmounted.
+void Detach(const SessionOptions& options, const struct statx& mounted) {
+  std::ifstream table("/proc/self/mountinfo");
+  if (FindMount(table, mounted.stx_dev_major, mounted.stx_dev_minor).empty()) return;
+  umount2(options.directory.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
 // Returns false once it was unmounted, for which it waits a little.
@@ -173,15 +186,64 @@ class Receivers {
   std::vector<std::jthread> threads_;
 };
 
+// Gives up on a server that does not answer: after kEndMax, or once another signal comes. Says so,
+// and before that that it waits; until then signals do not count. In use from its construction to
+// its destruction.
+class Patience {
+ public:
+  Patience(Client& client, const std::string& directory)
+      : client_(client), directory_(directory), thread_([this] { Wait(); }) {}
+  ~Patience() {
+    done_ = true;
+    pthread_kill(thread_.native_handle(), SIGTERM);
+  }
+  Patience(const Patience&) = delete;
+  Patience& operator=(const Patience&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // Returns false at `limit`, true once an ending signal has come before.
+  static bool AwaitSignal(Clock::time_point limit) {
+    const sigset_t signals = EndingSignals();
+    while (true) {
+      const auto left = std::max(limit - Clock::now(), Clock::duration::zero());
+      const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+      const timespec time{.tv_sec = seconds.count(),
+                          .tv_nsec = std::chrono::nanoseconds(left - seconds).count()};
+      if (sigtimedwait(&signals, nullptr, &time) >= 0) return true;
+      if (errno == EAGAIN) return false;
+    }
+  }
+
+  void Wait() {
+    const Clock::time_point begin = Clock::now();
+    while (AwaitSignal(begin + kEndQuiet) && !done_) {
+    }
+    if (done_) return;
+    syslog(LOG_WARNING,
+           "%s: ends: calls wait for the server, %lld seconds at most; SIGTERM gives up at once",
+           directory_.c_str(), static_cast<long long>(kEndMax.count()));
+    AwaitSignal(begin + kEndMax);
+    if (done_) return;
+    syslog(LOG_ERR,
+           "%s: ends without the server, which does not answer: calls fail, and data that it has "
+           "not taken is lost",
+           directory_.c_str());
+    client_.Shutdown();
+  }
+
+  Client& client_;
+  const std::string& directory_;
+  std::atomic<bool> done_{false};
+  std::jthread thread_;  // the last: it uses the others
+};
+
 // Lets requests that are under way end, and writes what is open; gives up on a server that does not
 // answer.
-void End(Client& client, FileSystem& file_system, Receivers& receivers) {
-  std::jthread patience([&client](const std::stop_token& stop) {
-    std::mutex mutex;
-    std::unique_lock lock(mutex);
-    std::condition_variable_any().wait_for(lock, stop, kEndMax, [] { return false; });
-    if (!stop.stop_requested()) client.Shutdown();
-  });
+void End(Client& client, FileSystem& file_system, Receivers& receivers,
+         const std::string& directory) {
+  std::optional<Patience> patience(std::in_place, client, directory);
   // While requests are received: the kernel may wait for one of them before it takes in what it is
   // told.
   (void)client.OnInvalidation({});
@@ -190,8 +252,9 @@ void End(Client& client, FileSystem& file_system, Receivers& receivers) {
   file_system.interrupts.EndThoseAtOnce();
   file_system.lock_waiters.Finish();
   file_system.files.Clear();
+  file_system.open_retries.Clear();
   file_system.directories.Clear();
-  patience = {};
+  patience.reset();
   client.Shutdown();
 }
 
@@ -219,7 +282,8 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
     return std::unexpected("libfuse cannot mount there");
   }
   CompleteInitReply(session.get());
-  if (auto checked = CheckAndTune(options); !checked && IsConnected(session.get())) {
+  struct statx root_found{};
+  if (auto checked = CheckAndTune(options, root_found); !checked && IsConnected(session.get())) {
     fuse_session_unmount(session.get());
     return std::unexpected(fmt::format("{}: not served, and unmounted", checked.error()));
   }
@@ -234,8 +298,9 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   const sigset_t signals = EndingSignals();
   int signal = 0;
   sigwait(&signals, &signal);
-  End(client, file_system, receivers);
+  End(client, file_system, receivers, options.directory);
   fuse_session_unmount(session.get());
+  Detach(options, root_found);
   return {};
 }
 

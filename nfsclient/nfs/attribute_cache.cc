@@ -13,7 +13,17 @@ using icache::Inode;
 using protocol::Attributes;
 using protocol::FileType;
 
+// Not in the header: only this file stores attributes.
+struct InodeAttributes {
+  static void Store(Inode& inode, const Attributes& attributes) {
+    inode.StoreAttributes(attributes);
+  }
+};
+
 namespace {
+
+// Of a copy that writers interfere with.
+constexpr int kCopyTries = 8;
 
 uint32_t LifetimeMin_s(const Superblock& superblock, const Inode& inode) {
   return inode.is_directory() ? superblock.options.acdirmin_s : superblock.options.acregmin_s;
@@ -24,10 +34,6 @@ uint32_t LifetimeMax_s(const Superblock& superblock, const Inode& inode) {
 
 // As Inode::lifetime_since_ms.
 uint32_t Milliseconds(uint64_t ns) { return static_cast<uint32_t>(ns / 1'000'000); }
-
-bool Later(const protocol::Time& a, const protocol::Time& b) {
-  return a.seconds != b.seconds ? a.seconds > b.seconds : a.nanoseconds > b.nanoseconds;
-}
 
 // Of a time of a reply and one that an inode may have kept for a while.
 bool SameWhenCached(const protocol::Time& a, const protocol::Time& b) {
@@ -82,6 +88,11 @@ void AddInvalid(Inode& inode, uint8_t bits) {
                       std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
+void RemoveInvalid(Inode& inode, uint8_t bits) {
+  inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) & ~bits,
+                      std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
+}
+
 // Makes the next use of the attributes send a GETATTR.
 void InvalidateLocked(Superblock& superblock, Inode& inode) {
   DirectoryChange change(superblock, inode);
@@ -120,8 +131,7 @@ void NoteForeignChange(Superblock& superblock, Inode& inode, uint64_t now_ns) {
     inode.change_id.store(NewChangeId(superblock), std::memory_order_relaxed);
   }
   inode.access.Invalidate();
-  inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) & ~icache::kDataInUse,
-                      std::memory_order_relaxed);
+  RemoveInvalid(inode, icache::kDataInUse);
   AddInvalid(inode, icache::kInvalidData);
   RestartLifetime(superblock, inode, now_ns);
 }
@@ -136,17 +146,18 @@ uint64_t SizeAfterReply(const Inode& inode, uint64_t known_bytes, uint64_t reply
   return Has(inode, icache::kRetained) ? std::max(known_bytes, reply_bytes) : reply_bytes;
 }
 
-void StoreAttributes(Superblock& superblock, Inode& inode, Attributes attributes,
-                     SendStamp stamp) {
-  Attributes known;
-  inode.LoadAttributes(known);
-  attributes.size_bytes = SizeAfterReply(inode, known.size_bytes, attributes.size_bytes);
+void StoreWords(Inode& inode, const Attributes& attributes) {
   inode.attributes_seq.WriteBegin();
-  inode.StoreAttributes(attributes);
+  InodeAttributes::Store(inode, attributes);
   inode.attributes_seq.WriteEnd();
-  // An unhashed inode stays unlinked, whatever nlink a reply to our own LINK carries
-  // (UnhashUnlinked()).
-  SetFlag(superblock, inode, icache::kUnlinked, attributes.nlink == 0 || !inode.hashed());
+}
+
+// Takes in what a reply showed, but for the size of a regular file: `size_bytes`.
+void StoreAttributes(Superblock& superblock, Inode& inode, Attributes attributes,
+                     uint64_t size_bytes, SendStamp stamp) {
+  attributes.size_bytes = size_bytes;
+  StoreWords(inode, attributes);
+  SetFlag(superblock, inode, icache::kUnlinked, attributes.nlink == 0);
   inode.attribute_generation = stamp.generation;
   // Last: these two make walkers trust all of the above.
   inode.read_at_ns.store(stamp.sent_at_ns,
@@ -158,9 +169,7 @@ void StoreAttributes(Superblock& superblock, Inode& inode, Attributes attributes
 // Preconditions: `known` is what the inode has.
 void StoreSize(Inode& inode, Attributes known, uint64_t size_bytes) {
   known.size_bytes = size_bytes;
-  inode.attributes_seq.WriteBegin();
-  inode.StoreAttributes(known);
-  inode.attributes_seq.WriteEnd();
+  StoreWords(inode, known);
 }
 
 ReplyContext ReplyContextOf(const Inode& inode) {
@@ -184,6 +193,12 @@ bool IsForgotten(const Inode& inode) {
   return (inode.flags.load(std::memory_order_relaxed) & icache::kStale) != 0;
 }
 
+void ExpireLocked(Superblock& superblock, Inode& inode) {
+  InvalidateLocked(superblock, inode);
+  inode.attribute_generation = Barrier(superblock);  // rejects replies that are in flight
+  inode.lifetime_s.store(LifetimeMin_s(superblock, inode), std::memory_order_relaxed);
+}
+
 void ForgetLocked(Superblock& superblock, Inode& inode) {
   NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
   InvalidateLocked(superblock, inode);
@@ -197,13 +212,24 @@ SendStamp Stamp(Superblock& superblock) {
 }
 
 bool CopyAttributesRcu(const Inode& inode, Attributes& into) {
-  constexpr int kTries = 8;
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kCopyTries; ++i) {
     uint64_t seq = inode.attributes_seq.Begin();
     inode.LoadAttributes(into);
     if (!inode.attributes_seq.Changed(seq)) return true;
   }
   return false;
+}
+
+NeedRef CopyFreshAttributesRcu(const Inode& inode, uint64_t now_ns, Attributes& into,
+                               uint8_t bits) {
+  for (int i = 0; i < kCopyTries; ++i) {
+    const uint64_t seq = inode.attributes_seq.Begin();
+    if (!AttributesFresh(inode, now_ns, bits)) return NeedRef::kGetattrRpc;
+    NFSWALK_SYNC_POINT("stat:before-attributes");
+    inode.LoadAttributes(into);
+    if (!inode.attributes_seq.Changed(seq)) return NeedRef::kNone;
+  }
+  return NeedRef::kChanged;
 }
 
 void CopyAttributes(Inode& inode, Attributes& into) {
@@ -225,7 +251,7 @@ bool IsLatest(Inode& inode, const ReplyContext& context) {
 ReplyContext InitializeAttributes(Superblock& superblock, Inode& inode,
                                   const Attributes& attributes, SendStamp stamp) {
   inode.change_id.store(NewChangeId(superblock), std::memory_order_relaxed);
-  StoreAttributes(superblock, inode, attributes, stamp);
+  StoreAttributes(superblock, inode, attributes, attributes.size_bytes, stamp);
   RestartLifetime(superblock, inode, stamp.sent_at_ns);
   if (!superblock.departed_inodes.Overtook(inode.fileid, stamp.generation)) {
     return ReplyContextOf(inode);
@@ -235,7 +261,8 @@ ReplyContext InitializeAttributes(Superblock& superblock, Inode& inode,
 }
 
 std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
-                           SendStamp stamp, ReplyContext* context) {
+                           SendStamp stamp, ReplyContext* context,
+                           std::optional<uint64_t> own_end_bytes) {
   Notice notice(superblock, inode);
   std::lock_guard guard(inode.lock);
   if (IsForgotten(inode)) return protocol::kStale;
@@ -270,7 +297,10 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   } else {
     GrowLifetime(superblock, inode, now);
   }
-  StoreAttributes(superblock, inode, attributes, stamp);
+  const uint64_t size_bytes =
+      own_end_bytes ? std::max(attributes.size_bytes, *own_end_bytes)
+                    : SizeAfterReply(inode, known.size_bytes, attributes.size_bytes);
+  StoreAttributes(superblock, inode, attributes, size_bytes, stamp);
   if (context != nullptr) *context = ReplyContextOf(inode);
   return {};
 }
@@ -290,11 +320,12 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   bool ours = as_known && wcc.atomic;
   // A racing GETATTR may have returned our own change before this reply arrived.
   bool already = trusted && wcc.after && !ContentDiffers(inode, known, *wcc.after);
-  // The invalidation came after this change was sent: the reply may be older than its reason.
-  const bool overtaken =
-      !trusted && static_cast<int64_t>(stamp.generation - inode.attribute_generation) < 0;
+  // What is known, or the reason why nothing is, came after this change was sent: the reply may be
+  // older.
+  const bool overtaken = static_cast<int64_t>(stamp.generation - inode.attribute_generation) < 0;
   stamp.generation = Barrier(superblock);  // no reply to an earlier request may undo our change
   AddInvalid(inode, icache::kInvalidData);
+  if (inode.is_directory()) RemoveInvalid(inode, icache::kDataInUse);
   uint64_t change_id = inode.change_id.load(std::memory_order_relaxed);
   bool late = false;
   if (as_known && !ours && !already && inode.is_directory()) {
@@ -306,9 +337,8 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
     NoteForeignChange(superblock, inode, rcu::CoarseNowNs());
     notice.Set(InvalidReason::kChanged);
     // The other client's change came before ours, or after it. After it, this reply is the older
-    // one: it must neither restore attributes nor validate a name.
-    late = overtaken || (wcc.after && ContentChanged(known, *wcc.after) &&
-                         !Later(wcc.after->ctime, known.ctime));
+    // one: it must neither restore attributes nor validate a name. Times tell no order (ATTR-5).
+    late = overtaken;
     if (!late) change_id = inode.change_id.load(std::memory_order_relaxed);
   }
   if (late || !wcc.after || wcc.after->fileid != inode.fileid || IsForgotten(inode)) {
@@ -317,7 +347,8 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
     return change_id;
   }
   if (OwnershipChanged(known, *wcc.after)) InvalidateRights(superblock, inode);
-  StoreAttributes(superblock, inode, *wcc.after, stamp);
+  StoreAttributes(superblock, inode, *wcc.after,
+                  SizeAfterReply(inode, known.size_bytes, wcc.after->size_bytes), stamp);
   return change_id;
 }
 
@@ -339,8 +370,7 @@ void UpdateAfterOwnWrites(Superblock& superblock, Inode& inode, ChangedBy change
   if (changed_by != ChangedBy::kUs) cleared |= icache::kDataInUse;
   if (is_latest) {
     if (OwnershipChanged(known, *latest)) InvalidateRights(superblock, inode);
-    StoreAttributes(superblock, inode, *latest, since);
-    StoreSize(inode, *latest, std::max(latest->size_bytes, own_end_bytes));
+    StoreAttributes(superblock, inode, *latest, std::max(latest->size_bytes, own_end_bytes), since);
   } else {
     if (!overtaken || !latest || ContentChanged(known, *latest)) {
       InvalidateLocked(superblock, inode);
@@ -361,6 +391,7 @@ void GrowSize(Inode& inode, uint64_t end_bytes) {
 
 void CutSize(Inode& inode, uint64_t size_bytes) {
   const std::lock_guard guard(inode.lock);
+  if (!Has(inode, icache::kInvalidChange)) return;
   Attributes known;
   inode.LoadAttributes(known);
   StoreSize(inode, known, size_bytes);
@@ -395,6 +426,12 @@ bool NoteDataInUse(Inode& inode) {
   return was_in_use;
 }
 
+bool IsNewerThan(Inode& inode, SendStamp stamp) {
+  const std::lock_guard guard(inode.lock);
+  return !Has(inode, icache::kInvalidChange) &&
+         static_cast<int64_t>(inode.attribute_generation - stamp.generation) > 0;
+}
+
 void SetInvalid(Inode& inode, uint8_t bits, bool on) {
   const std::lock_guard guard(inode.lock);
   const uint8_t invalid = inode.invalid.load(std::memory_order_relaxed);
@@ -404,9 +441,7 @@ void SetInvalid(Inode& inode, uint8_t bits, bool on) {
 
 void InvalidateAttributes(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
-  InvalidateLocked(superblock, inode);
-  inode.attribute_generation = Barrier(superblock);  // rejects replies that are in flight
-  inode.lifetime_s.store(LifetimeMin_s(superblock, inode), std::memory_order_relaxed);
+  ExpireLocked(superblock, inode);
 }
 
 void InvalidateAll(Superblock& superblock) {
@@ -419,14 +454,15 @@ void InvalidateAll(Superblock& superblock) {
   superblock.invalidations.PostEverything();
 }
 
-void UnhashUnlinked(Superblock& superblock, Inode& inode) {
-  {
-    std::lock_guard guard(inode.lock);
-    superblock.departed_inodes.Note(inode.fileid, inode.attribute_generation);
-  }
-  superblock.inodes->Unhash(inode);
+void DropLink(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
-  SetFlag(superblock, inode, icache::kUnlinked, true);
+  Attributes known;
+  inode.LoadAttributes(known);
+  // The count stays the server's: a stat must not pair another one with the ctime of this (WALK-14).
+  if (known.nlink <= 1 || inode.is_directory()) {
+    SetFlag(superblock, inode, icache::kUnlinked, true);
+  }
+  ExpireLocked(superblock, inode);
 }
 
 void MarkStale(Superblock& superblock, Inode& inode) {

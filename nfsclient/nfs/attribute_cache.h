@@ -41,13 +41,16 @@ inline uint64_t LifetimeNs(const icache::Inode& inode) {
   return inode.lifetime_s.load(std::memory_order_relaxed) * uint64_t{1'000'000'000};
 }
 
+// What attributes are invalid by.
+inline constexpr uint8_t kInvalidAttributes = icache::kInvalidChange | icache::kInvalidDirty;
+
 // True if the attributes have neither timed out nor been marked invalid by one of `bits`, of which
 // kInvalidDirty may be left out: they are the server's then. The interval is half open:
 // a lifetime of 0 is always expired, and so is a clock before its start (ATTR-1). Acquire:
 // a reader that sees an update make the attributes fresh sees what the update changed: attributes,
 // change id, access epoch, kInvalidData.
 inline bool AttributesFresh(const icache::Inode& inode, uint64_t now_ns,
-                            uint8_t bits = icache::kInvalidChange | icache::kInvalidDirty) {
+                            uint8_t bits = kInvalidAttributes) {
   const uint64_t read_at_ns =
       inode.read_at_ns.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint8_t invalid =
@@ -73,6 +76,10 @@ inline uint64_t AttributesLeftNs(const icache::Inode& inode, uint64_t now_ns) {
 // Copies a consistent set of attributes; false if writers interfered 8 times. Preconditions: RCU
 // section or a reference.
 bool CopyAttributesRcu(const icache::Inode& inode, protocol::Attributes& into);
+// The same of attributes that are fresh at the moment of the copy (WALK-14): a change that is made
+// meanwhile marks them invalid before it touches them. kNone, kGetattrRpc or kChanged.
+NeedRef CopyFreshAttributesRcu(const icache::Inode& inode, uint64_t now_ns,
+                               protocol::Attributes& into, uint8_t bits = kInvalidAttributes);
 void CopyAttributes(icache::Inode& inode, protocol::Attributes& into);
 
 // True if two sets of attributes of one file show that its content has changed. Compares times and
@@ -87,9 +94,12 @@ ReplyContext InitializeAttributes(Superblock& superblock, icache::Inode& inode,
 
 // nfs_update_inode: takes in the attributes of a reply. kStale if they belong to another file
 // (fileid or type differ): the inode is then stale for good. `context` (may be null) is filled in.
+// `own_end_bytes`: of what was written here and that the server may lose, where no change of the
+// size by this client was in flight; nullopt: not known.
 std::errc UpdateAttributes(Superblock& superblock, icache::Inode& inode,
                            const protocol::Attributes& attributes, SendStamp stamp,
-                           ReplyContext* context = nullptr);
+                           ReplyContext* context = nullptr,
+                           std::optional<uint64_t> own_end_bytes = std::nullopt);
 
 // The same after a change of our own: if the server's "before" matches the cache, the difference is
 // ours, and the directory's other names and access rights stay valid (ATTR-11). Without data in the
@@ -122,8 +132,9 @@ void UpdateAfterOwnWrites(Superblock& superblock, icache::Inode& inode, ChangedB
 //
 // By a write, before it returns: at least `end_bytes`. Preconditions: the inode's i_rwsem.
 void GrowSize(icache::Inode& inode, uint64_t end_bytes);
-// By a truncation that the server has made, or where the end is known: `size_bytes` is not less than
-// the end of what was written here and that the server may lose. Preconditions: as above.
+// By a truncation that the server has made, or where the end is known. Does nothing where the
+// attributes are valid: a reply has shown the end, this one or a later one. Preconditions: as above,
+// and nothing that was written here and that the server may lose is beyond it.
 void CutSize(icache::Inode& inode, uint64_t size_bytes);
 
 // The change id that the caches hold; nullopt where their attributes are invalid.
@@ -145,8 +156,12 @@ inline std::errc OutcomeUnknown(std::errc error) {
   return says_so ? error : std::errc::io_error;
 }
 
-// Returns whether this was called before without a change by another client noticed since.
+// Returns whether this was called before without a change by another client noticed since; of a
+// directory, by this one, either.
 bool NoteDataInUse(icache::Inode& inode);
+
+// True if the attributes are valid as of a request that was sent after `stamp` was taken.
+bool IsNewerThan(icache::Inode& inode, SendStamp stamp);
 
 // Sets or clears bits of Inode::invalid.
 void SetInvalid(icache::Inode& inode, uint8_t bits, bool on);
@@ -156,9 +171,11 @@ void InvalidateAttributes(Superblock& superblock, icache::Inode& inode);
 // The same for every inode of the mount, and for the access rights.
 void InvalidateAll(Superblock& superblock);
 
-// Unhashes an inode whose last known link our own change removed, and marks it: no name may lead to
-// it again; a link that is left after all gets an inode of its own.
-void UnhashUnlinked(Superblock& superblock, icache::Inode& inode);
+// nfs_drop_nlink: our own change removed a name that led to the inode as far as is known here. An
+// inode of which one link was known counts as unlinked, and goes with its last reference, until
+// a reply shows a link. It stays in the table: its file may live under names that others have given
+// it, and must not get a second inode beside one that is referenced (INODE-27).
+void DropLink(Superblock& superblock, icache::Inode& inode);
 
 // The server answered ESTALE (ATTR-8): a directory may come back, anything else is gone.
 void MarkStale(Superblock& superblock, icache::Inode& inode);

@@ -9,6 +9,7 @@
 #include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/silly_rename.h"
 #include "nfsclient/nfs/splice.h"
+#include "nfsclient/nfs/stale_name.h"
 #include "nfsclient/protocol/newly_created.h"
 #include "rcu/sync_point.h"
 
@@ -59,14 +60,13 @@ bool IsCurrent(Superblock& superblock, DentryRef& directory, const vfs::Name& na
   return superblock.dentries.Lookup(*directory, name).get() == known.get();
 }
 
-// nfs_drop_nlink: one name of the inode was removed.
-void DropLink(Superblock& superblock, Inode& inode) {
-  Attributes known;
-  CopyAttributes(inode, known);
-  InvalidateAttributes(superblock, inode);
-  // Probably the last link: evicted with its last reference. If another link is left after all, the
-  // next lookup creates a new inode for it.
-  if (known.nlink <= 1 || known.type == FileType::kDirectory) UnhashUnlinked(superblock, inode);
+// DropLink() of what a name led to that the server has removed. A kernel takes the link off what it
+// found there itself; where the server may have removed another file, it is told to ask.
+void DropLinkOf(Superblock& superblock, const DentryRef& removed, const Inode& directory) {
+  DropLink(superblock, *removed.inode());
+  if (!VerifierMatches(*removed, directory)) {
+    superblock.invalidations.Post(InvalidReason::kAttributes, *removed.inode());
+  }
 }
 
 // True if the reply proves that the directory did not change.
@@ -132,6 +132,7 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
     // Also after an error: the name may exist now.
     DropName(superblock, directory, name.name());
     if (reply.error == protocol::kStale) MarkStale(superblock, parent);
+    if (ContradictsName(reply.error, nullptr)) ExpireName(superblock, directory, name.name());
     if (reply.error != std::errc{}) return std::unexpected(reply.error);
     if (reply.handle && reply.attributes) {
       if (made) {
@@ -156,12 +157,15 @@ std::errc RemoveName(Superblock& superblock, ForChange& lock, DentryRef& directo
   uint64_t change_id = TakeInChange(superblock, &lock, parent, reply.directory, stamp, reply.error);
   NFSWALK_SYNC_POINT("change:taken-in");
   if (reply.error == std::errc{}) {
-    if (known && known.inode() != nullptr) DropLink(superblock, *known.inode());
+    if (known && known.inode() != nullptr) DropLinkOf(superblock, known, parent);
     MakeNegative(superblock, directory, name, change_id);
-  } else if (reply.error == std::errc::no_such_file_or_directory) {
-    DropName(superblock, directory, name);
-  } else if (known && known.inode() != nullptr) {
-    UpdateAfterOwnChange(superblock, *known.inode(), {}, stamp, reply.error);  // its other names
+    return {};
+  }
+  if (reply.error == protocol::kStale) MarkStale(superblock, parent);
+  Inode* const inode = known ? known.inode() : nullptr;
+  if (ContradictsName(reply.error, inode)) ExpireName(superblock, directory, name);
+  if (reply.error != std::errc::no_such_file_or_directory && inode != nullptr) {
+    UpdateAfterOwnChange(superblock, *inode, {}, stamp, reply.error);  // its other names
   }
   return reply.error;
 }
@@ -176,12 +180,26 @@ struct KnownName {
   Inode* inode() const { return dentry ? dentry.inode() : nullptr; }
 };
 
+// After a RENAME that was refused: which of the names is not what it was known as is not told, nor
+// which handle is stale.
+void ExpireRefused(Superblock& superblock, std::errc error, const KnownName& from,
+                   const KnownName& to) {
+  if (ContradictsName(error, from.inode()) || ContradictsName(error, to.inode())) {
+    ExpireName(superblock, from.directory, from.name);
+    ExpireName(superblock, to.directory, to.name);
+  }
+  if (error != protocol::kStale) return;
+  InvalidateAttributes(superblock, from.parent());
+  InvalidateAttributes(superblock, to.parent());
+}
+
 // The RENAME itself. Preconditions: both directories are locked exclusively, or their only one by
 // `lock`.
 std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& from,
                       const KnownName& to, const Credential& credential) {
   if (lock != nullptr) lock->NoteSend();
   SendStamp stamp = Stamp(superblock);
+  const OpenInodes::Move move(superblock.open_inodes, from.inode());
   auto reply = superblock.protocol->Rename(from.parent().handle(), from.name.view(),
                                            to.parent().handle(), to.name.view(), credential);
   uint64_t from_change_id =
@@ -195,9 +213,7 @@ std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& 
   Inode* const moved = from.inode();
   Inode* const replaced = to.inode();
   if (reply.error != std::errc{}) {
-    if (reply.error == std::errc::no_such_file_or_directory) {
-      DropName(superblock, from.directory, from.name);
-    }
+    ExpireRefused(superblock, reply.error, from, to);
     for (Inode* known : {moved, replaced}) {
       if (known != nullptr) UpdateAfterOwnChange(superblock, *known, {}, stamp, reply.error);
     }
@@ -205,10 +221,11 @@ std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& 
   }
   // A rename onto itself does nothing (rename(2)).
   if (from.directory.get() == to.directory.get() && from.name.view() == to.name.view()) return {};
-  if (replaced != nullptr && replaced != moved) DropLink(superblock, *replaced);
+  if (replaced != nullptr && replaced != moved) DropLinkOf(superblock, to.dentry, to.parent());
   DropName(superblock, to.directory, to.name);
   if (moved == nullptr) {
     DropName(superblock, from.directory, from.name);
+    ExpireName(superblock, to.directory, to.name);
     return {};
   }
   Attributes attributes;
@@ -220,12 +237,18 @@ std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& 
   // The reply does not identify the moved file: it is the cached one only if the dentry's verifier
   // still matches, that is if no other client has changed the directory.
   const bool is_known = VerifierMatches(*from.dentry, from.parent());
-  if (several_links || ChangedNothing(reply.from_directory) ||
+  // A dropped one is moved before, as an open file follows its names (NAME-29): the new one leads
+  // to it either way.
+  if (ChangedNothing(reply.from_directory) ||
       superblock.dentries.Move(*from.dentry, *to.directory, to.name,
-                               is_known ? to_change_id : kNoChangeId) != std::errc{}) {
+                               is_known ? to_change_id : kNoChangeId) != std::errc{} ||
+      several_links) {
     superblock.dentries.Drop(*from.dentry);
+    ExpireName(superblock, to.directory, to.name);
     return {};
   }
+  // Whoever has moved its own entry takes the new name for valid.
+  if (!is_known) superblock.invalidations.Post(InvalidReason::kName, to.parent(), to.name.view());
   MakeNegative(superblock, from.directory, from.name, from_change_id);
   return {};
 }
@@ -245,12 +268,14 @@ std::errc RenameOver(Superblock& superblock, const KnownName& from, const KnownN
   if (!NeedsSillyRename(superblock, removal, *replaced, credential)) {
     return RenameKnown(superblock, nullptr, from, to, credential);
   }
-  const auto silly = SillyRename(superblock, to.directory, to.name, *replaced, credential);
-  if (!silly) return silly.error();
+  const auto silly = SillyRename(superblock, to.directory, to.name, *replaced,
+                                 HiddenFor::kReplacement, credential);
+  // Another client may have removed what would be replaced: then there is nothing to hide.
+  if (!silly && silly.error() != std::errc::no_such_file_or_directory) return silly.error();
   const DentryRef none;
   const std::errc error =
       RenameKnown(superblock, nullptr, from, {to.directory, to.name, none}, credential);
-  if (error != std::errc{} && IsKnown(error)) {
+  if (silly && error != std::errc{} && IsKnown(error)) {
     UndoSillyRename(superblock, to.directory, to.name, *silly);
   }
   return error;
@@ -285,7 +310,8 @@ std::optional<std::errc> HideOpenFile(Superblock& superblock, const KnownName& f
   const OpenInodes::Removal removal(superblock.open_inodes, *file.inode());
   if (!removal) return protocol::CallDeadline::Error();
   if (!NeedsSillyRename(superblock, removal, *file.inode(), credential)) return std::nullopt;
-  const auto silly = SillyRename(superblock, file.directory, file.name, *file.inode(), credential);
+  const auto silly = SillyRename(superblock, file.directory, file.name, *file.inode(),
+                                 HiddenFor::kRemoval, credential);
   return silly ? std::errc{} : silly.error();
 }
 
@@ -438,6 +464,11 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   // Also after an error with an unknown outcome.
   UpdateAfterOwnChange(superblock, file, {.before = {}, .after = reply.attributes}, stamp,
                        reply.error);
+  if (ContradictsName(reply.error, nullptr)) ExpireName(superblock, directory, name.name());
+  if (reply.error == protocol::kStale) {  // one of the two is
+    InvalidateAttributes(superblock, file);
+    InvalidateAttributes(superblock, parent);
+  }
   if (reply.error != std::errc{}) return reply.error;
   (void)SpliceChild(superblock, directory, name.name(), icache::Hold(file), change_id);
   return {};
@@ -450,6 +481,16 @@ std::errc RemoveFile(Superblock& superblock, DentryRef& directory, std::string_v
   const Inode& parent = *directory.inode();
   for (;;) {
     const DentryRef known = FindOrLookup(superblock, directory, name.name(), credential);
+    if (known && known.inode() != nullptr && known.inode()->is_directory()) {
+      // Not left to the server: a REMOVE may remove a directory with all that is in it (NAME-38).
+      const auto asked =
+          LookupChild(superblock, directory, name.name(), credential, LookupIntent::kForce);
+      if (!asked) return asked.error();
+      if (asked->inode() != nullptr && asked->inode()->is_directory()) {
+        return std::errc::is_a_directory;
+      }
+      continue;
+    }
     NFSWALK_SYNC_POINT("change:names-known");
     {
       ForChange lock(superblock.directory_locks, parent, name.name());

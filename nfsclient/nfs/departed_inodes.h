@@ -20,7 +20,7 @@ namespace nfswalk::nfs {
 
 class DepartedInodes {
  public:
-  // `generation`: of the inode's attributes, when it leaves memory or its file's names.
+  // `generation`: of the inode's attributes, when it leaves memory.
   void Note(uint64_t fileid, uint64_t generation) { Raise(SlotOf(fileid), generation); }
   // For all files of the mount.
   void NoteAll(uint64_t generation) { Raise(all_, generation); }

@@ -4,6 +4,7 @@
 
 #include "nfsclient/nfs/list_ahead.h"
 #include "nfsclient/nfs/splice.h"
+#include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
@@ -101,6 +102,7 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
   for (;;) {
     auto cached = LookupCached(superblock, directory, name, credential, intent, &was_absent);
     if (!cached || *cached) return cached;
+    NFSWALK_SYNC_POINT("lookup:missed");
     const auto listed = superblock.lookups.WaitForListing(directory.inode()->handle());
     if (!listed) return std::unexpected(listed.error());
     if (*listed) continue;
@@ -111,10 +113,9 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
     if (!lock) return std::unexpected(protocol::CallDeadline::Error());
     // Again: another thread may have finished its lookup before this one began.
     if (DentryRef found = superblock.dentries.Lookup(*directory, name)) {
-      if (intent != LookupIntent::kForce && VerifierMatches(*found, *directory.inode()) &&
-          superblock.options.lookupcache == LookupCache::kAll) {
-        return found;
-      }
+      const uint64_t left_ns = NameLeftNs(superblock.options.lookupcache, *found, found.inode(),
+                                          *directory.inode(), rcu::CoarseNowNs());
+      if (intent != LookupIntent::kForce && left_ns != 0) return found;
       superblock.dentries.Drop(*found);
     }
     auto answer = superblock.open_inodes.IsHidden(*directory.inode(), name.view())

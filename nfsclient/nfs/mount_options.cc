@@ -3,11 +3,16 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
+
+#include "nfsclient/nfs/inert_options.h"
 
 namespace nfswalk::nfs {
 namespace {
@@ -31,6 +36,7 @@ struct Parsed {
   MountOptions options;
   bool noac = false;
   std::optional<bool> lock = {};
+  std::string_view lock_option = {};  // that said so
 };
 
 struct NumberOption {
@@ -48,7 +54,7 @@ struct FlagOption {
 
 struct ChoiceOption {
   std::string_view name;
-  Status (*set)(MountOptions&, std::string_view value);
+  Status (*set)(Parsed&, std::string_view value);
 };
 
 // Converts to whatever field it is assigned to; the table's range is the proof that it fits.
@@ -95,17 +101,23 @@ constexpr NumberOption kNumbers[] = {
     {"dirty_bytes", kPageBytes, kDirtyMax, " (bytes)", SetLimit<&Mount::dirty_bytes_max>},
 };
 
+void SetLock(Parsed& parsed, bool lock, std::string_view option) {
+  parsed.lock = lock;
+  parsed.lock_option = option;
+}
+
 constexpr FlagOption kFlags[] = {
     {"hard", [](Parsed& parsed) { parsed.options.transport.hard = true; }},
     {"soft", [](Parsed& parsed) { parsed.options.transport.hard = false; }},
+    {"softerr", [](Parsed& parsed) { parsed.options.transport.hard = false; }},
     {"ac", [](Parsed& parsed) { parsed.noac = false; }},
     {"noac", [](Parsed& parsed) { parsed.noac = true; }},
     {"cto", [](Parsed& parsed) { parsed.options.nocto = false; }},
     {"nocto", [](Parsed& parsed) { parsed.options.nocto = true; }},
     {"sync", [](Parsed& parsed) { parsed.options.sync = true; }},
     {"async", [](Parsed& parsed) { parsed.options.sync = false; }},
-    {"lock", [](Parsed& parsed) { parsed.lock = true; }},
-    {"nolock", [](Parsed& parsed) { parsed.lock = false; }},
+    {"lock", [](Parsed& parsed) { SetLock(parsed, true, "lock"); }},
+    {"nolock", [](Parsed& parsed) { SetLock(parsed, false, "nolock"); }},
     {"rdirplus", [](Parsed& parsed) { parsed.options.rdirplus = true; }},
     {"nordirplus", [](Parsed& parsed) { parsed.options.rdirplus = false; }},
     {"compound", [](Parsed& parsed) { parsed.options.compound = true; }},
@@ -115,22 +127,34 @@ constexpr FlagOption kFlags[] = {
     {"strict", [](Parsed& parsed) { parsed.options.contract = WalkContract::kStrict; }},
 };
 
-Status SetVersion(MountOptions& options, std::string_view value) {
+Status SetVersion(Parsed& parsed, std::string_view value) {
   if (value != "3" && value != "4" && value != "4.0") {
     return std::unexpected(
         fmt::format("NFS version '{}' is not supported: accepted are 3, 4 and 4.0", value));
   }
-  options.server.version = value[0] - '0';
+  parsed.options.server.version = value[0] - '0';
   return {};
 }
 
-Status SetLookupCache(MountOptions& options, std::string_view value) {
+Status SetLocalLock(Parsed& parsed, std::string_view value) {
+  if (value != "all" && value != "none") {
+    return std::unexpected(
+        fmt::format("local_lock '{}': flock and fcntl locks are at one place: accepted are all "
+                    "(nolock) and none (lock)",
+                    value));
+  }
+  SetLock(parsed, value == "none", value == "none" ? "local_lock=none" : "local_lock=all");
+  return {};
+}
+
+Status SetLookupCache(Parsed& parsed, std::string_view value) {
+  LookupCache& lookupcache = parsed.options.lookupcache;
   if (value == "all") {
-    options.lookupcache = LookupCache::kAll;
+    lookupcache = LookupCache::kAll;
   } else if (value == "pos" || value == "positive") {
-    options.lookupcache = LookupCache::kPositive;
+    lookupcache = LookupCache::kPositive;
   } else if (value == "none") {
-    options.lookupcache = LookupCache::kNone;
+    lookupcache = LookupCache::kNone;
   } else {
     return std::unexpected(fmt::format(
         "lookupcache '{}' is not known: accepted are all, pos, positive and none", value));
@@ -139,12 +163,12 @@ Status SetLookupCache(MountOptions& options, std::string_view value) {
 }
 
 template <auto Parse, auto Field>
-Status SetInodePolicy(MountOptions& options, std::string_view value) {
+Status SetInodePolicy(Parsed& parsed, std::string_view value) {
   auto policy = Parse(value);
   if (!policy) {
     return std::unexpected(fmt::format("inode cache policy '{}': {}", value, policy.error()));
   }
-  options.inode_policy.*Field = *policy;
+  parsed.options.inode_policy.*Field = *policy;
   return {};
 }
 
@@ -152,17 +176,17 @@ constexpr auto SetInodeHash = SetInodePolicy<icache::ParseHashPolicy, &icache::I
 constexpr auto SetInodeList = SetInodePolicy<icache::ParseListPolicy, &icache::InodePolicy::list>;
 constexpr auto SetInodeLru = SetInodePolicy<icache::ParseLruPolicy, &icache::InodePolicy::lru>;
 
-Status SetWalk(MountOptions& options, std::string_view value) {
+Status SetWalk(Parsed& parsed, std::string_view value) {
   auto mode = ParseWalkMode(value);
   if (!mode) return std::unexpected(std::move(mode.error()));
-  options.walk = *mode;
+  parsed.options.walk = *mode;
   return {};
 }
 
 constexpr ChoiceOption kChoices[] = {
-    {"version", SetVersion},         {"vers", SetVersion},       {"nfsvers", SetVersion},
-    {"lookupcache", SetLookupCache}, {"walk", SetWalk},          {"inode_hash", SetInodeHash},
-    {"inode_list", SetInodeList},    {"inode_lru", SetInodeLru},
+    {"version", SetVersion},         {"vers", SetVersion},        {"nfsvers", SetVersion},
+    {"lookupcache", SetLookupCache}, {"local_lock", SetLocalLock}, {"walk", SetWalk},
+    {"inode_hash", SetInodeHash},    {"inode_list", SetInodeList}, {"inode_lru", SetInodeLru},
 };
 
 constexpr std::pair<WalkMode, std::string_view> kWalkModes[] = {
@@ -176,20 +200,6 @@ constexpr std::pair<WalkMode, std::string_view> kWalkModes[] = {
 bool ParseNumber(std::string_view text, uint64_t min, uint64_t max, uint64_t* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   return error == std::errc{} && end == text.data() + text.size() && *value >= min && *value <= max;
-}
-
-std::string KnownOptions() {
-  std::string names;
-  auto append = [&names](const auto& table) {
-    for (const auto& option : table) {
-      if (!names.empty()) names += ", ";
-      names += option.name;
-    }
-  };
-  append(kChoices);
-  append(kNumbers);
-  append(kFlags);
-  return names;
 }
 
 Status ApplyOption(Parsed& parsed, std::string_view option) {
@@ -216,10 +226,11 @@ Status ApplyOption(Parsed& parsed, std::string_view option) {
     return {};
   }
   for (const ChoiceOption& choice : kChoices) {
-    if (choice.name == name) return choice.set(parsed.options, value);
+    if (choice.name == name) return choice.set(parsed, value);
   }
+  if (auto checked = CheckInertOption(option)) return *std::move(checked);
   return std::unexpected(
-      fmt::format("option '{}' is not known: accepted are {}", option, KnownOptions()));
+      fmt::format("option '{}' is not known: accepted are {}", option, MountOptionNames()));
 }
 
 Status ApplyOptions(Parsed& parsed, std::string_view text) {
@@ -278,6 +289,16 @@ std::expected<std::string, std::string> DecodeExport(std::string_view text) {
   return decoded;
 }
 
+// What a server compares with its exports' names (RFC 1813 5.1.1 dirpath): without empty names.
+std::string WithoutEmptyNames(std::string_view path) {
+  std::string clean;
+  for (const char c : path) {
+    if (c != '/' || clean.empty() || clean.back() != '/') clean += c;
+  }
+  if (clean.size() > 1 && clean.back() == '/') clean.pop_back();
+  return clean;
+}
+
 bool IsIpv6(std::string_view text) {
   in6_addr parsed;
   return inet_pton(AF_INET6, std::string(text).c_str(), &parsed) == 1;
@@ -333,7 +354,7 @@ Status ParseAuthority(MountOptions& options, std::string_view authority) {
 }  // namespace
 
 std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url) {
-  if (!url.starts_with(kScheme)) {
+  if (!IsMountUrl(url)) {
     return std::unexpected(
         fmt::format("'{}' is no URL of a mount: accepted is nfs://host[:port]/export", url));
   }
@@ -352,7 +373,7 @@ std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url) {
   }
   auto export_path = DecodeExport(location.substr(slash));
   if (!export_path) return std::unexpected(std::move(export_path.error()));
-  parsed.options.server.export_path = *std::move(export_path);
+  parsed.options.server.export_path = WithoutEmptyNames(*export_path);
 
   if (const size_t query = url.find('?'); query != std::string_view::npos) {
     if (Status applied = ApplyOptions(parsed, url.substr(query + 1)); !applied) {
@@ -365,9 +386,10 @@ std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url) {
   }
   options.nolock = parsed.lock == false;
   if (parsed.lock == true && options.server.version == 3) {
-    return std::unexpected(
-        "option 'lock' with version 3: locks on the server (NLM) are not supported: accepted is "
-        "nolock, the default, whose locks hold among the open files of this client, or version=4");
+    return std::unexpected(fmt::format(
+        "option '{}' with version 3: locks on the server (NLM) are not supported: accepted is "
+        "nolock, the default, whose locks hold among the open files of this client, or version=4",
+        parsed.lock_option));
   }
   // Whatever actimeo and its like say, before or after (ATTR-4).
   if (parsed.noac) {
@@ -375,6 +397,31 @@ std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url) {
     options.sync = true;
   }
   return options;
+}
+
+bool IsMountUrl(std::string_view text) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::ranges::equal(text.substr(0, kScheme.size()), kScheme, {}, lower);
+}
+
+bool KnowsMountOption(std::string_view option) {
+  const std::string_view name = option.substr(0, option.find('='));
+  const auto has = [name](const auto& table) {
+    return std::ranges::any_of(table, [name](const auto& known) { return known.name == name; });
+  };
+  return has(kChoices) || has(kNumbers) || has(kFlags) || CheckInertOption(option).has_value();
+}
+
+std::string MountOptionNames() {
+  std::vector<std::string_view> names;
+  const auto append = [&names](const auto& table) {
+    for (const auto& option : table) names.push_back(option.name);
+  };
+  append(kChoices);
+  append(kNumbers);
+  append(kFlags);
+  std::ranges::copy(AcceptedInertOptions(), std::back_inserter(names));
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string_view WalkModeName(WalkMode mode) {

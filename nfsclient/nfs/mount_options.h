@@ -86,16 +86,27 @@ struct MountOptions {
 // Reads `nfs://host[:port]/export?option[=value]&...`, options named as in nfs(5) and in libnfs'
 // URLs: version (vers, nfsvers), port (nfsport, as host:port), mountport, nconnect, hard, soft,
 // timeo (tenths of a second), retrans, acregmin, acregmax, acdirmin, acdirmax, actimeo, noac, ac,
-// lookupcache, cto, nocto, sync, async, rsize, wsize, lock, nolock, rdirplus, nordirplus, and ours:
+// softerr (soft), lookupcache, cto, nocto, sync, async, rsize, wsize, lock, nolock,
+// local_lock=all|none (nolock, lock), rdirplus, nordirplus, and ours:
 // walk=ref|rcu-locked|rcu-peek|rcu-search, strict, pathcache, nopathcache, compound, nocompound,
 // dentries, inodes, access_entries, credentials, dirty_bytes, inode_hash, inode_list, inode_lru.
-// The last of contradicting options wins, as with mount(8); noac overrides every lifetime option
-// wherever it stands, unless `ac` follows it. With version 3 `lock` is refused, as there is no NLM;
-// with version 4 neither of the two has an effect, as with mount(8). Percent escapes are decoded in
-// the export's path, nowhere else. An IPv6 address stands in brackets, without a zone. The error is
-// a sentence that names the offending part of the URL and what is accepted there; it may quote any
+// Options of nfs(5) that only restate what this client does are accepted, the others refused with
+// what to do (docs/mount_options.md). The last of contradicting options wins, as with mount(8);
+// noac overrides every lifetime option wherever it stands, unless `ac` follows it. With version 3
+// `lock` is refused, as there is no NLM; with version 4 neither of the two has an effect, as with
+// mount(8). Percent escapes are decoded in the export's path, nowhere else; slashes there count
+// once, and not at the end. An IPv6 address stands in brackets, without a zone. The error is a
+// sentence that names the offending part of the URL and what is accepted there; it may quote any
 // byte of the URL.
 std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url);
+
+// Whether it begins with nfs://, in any case (RFC 3986 3.1).
+bool IsMountUrl(std::string_view text);
+
+// Whether "name" or "name=value" is an option of ParseMountUrl(), accepted or refused.
+bool KnowsMountOption(std::string_view option);
+// The names of the accepted ones, separated by commas.
+std::string MountOptionNames();
 
 // The name used in URLs, tables and JSON: "rcu-search".
 std::string_view WalkModeName(WalkMode mode);

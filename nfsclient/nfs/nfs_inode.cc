@@ -1,6 +1,7 @@
 #include "nfsclient/nfs/nfs_inode.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <memory>
 
@@ -45,6 +46,9 @@ InodeOperations::InodeOperations(const icache::InodePolicy& policy,
                                                        : nullptr) {}
 
 void InodeOperations::EvictInode(icache::Inode& inode) {
+  // Unless it was never published. One that has left the table before its last reference went could
+  // have had another of the same handle beside it (INODE-27).
+  assert(!inode.Is(icache::kFreeing) || inode.hashed());
   departed_.Note(inode.fileid, inode.attribute_generation);
   inode.access.Clear(inode.access_lock, access_lru_);
   if (inode.type.load(std::memory_order_relaxed) == protocol::FileType::kSymlink) {

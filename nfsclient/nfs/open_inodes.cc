@@ -48,6 +48,24 @@ OpenInodes::Removal::~Removal() {
   inodes_.removal_ended_.notify_all();
 }
 
+OpenInodes::Move::Move(OpenInodes& inodes, const icache::Inode* inode)
+    : inodes_(inodes), inode_(inode) {
+  if (inode == nullptr) return;
+  const std::lock_guard lock(inodes.silly_mutex_);
+  inodes.moves_.push_back(*this);
+}
+
+OpenInodes::Move::~Move() {
+  if (inode_ == nullptr) return;
+  const std::lock_guard lock(inodes_.silly_mutex_);
+  inodes_.moves_.erase(inodes_.moves_.iterator_to(*this));
+}
+
+bool OpenInodes::IsMoving(const icache::Inode& inode) const {
+  const std::lock_guard lock(silly_mutex_);
+  return std::ranges::any_of(moves_, [&](const Move& move) { return move.inode_ == &inode; });
+}
+
 auto OpenInodes::Hide(SillyNames& name) -> SillyNames::iterator {
   const std::lock_guard lock(silly_mutex_);
   silly_.splice(silly_.begin(), name);

@@ -12,6 +12,7 @@
 #define NFSWALK_NFSCLIENT_NFS_OPEN_INODES_H_
 
 #include <atomic>
+#include <boost/intrusive/list.hpp>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -70,6 +71,21 @@ class OpenInodes {
   // The next number of a silly name.
   uint32_t NextCounter() { return counter_.fetch_add(1) + 1; }
 
+  // Of an inode (null: none) from before its RENAME is sent until the dentries show the new name.
+  class [[nodiscard]] Move : public boost::intrusive::list_base_hook<> {
+   public:
+    Move(OpenInodes& inodes, const icache::Inode* inode);
+    ~Move();
+    Move(const Move&) = delete;
+    Move& operator=(const Move&) = delete;
+
+   private:
+    friend class OpenInodes;
+    OpenInodes& inodes_;
+    const icache::Inode* const inode_;
+  };
+  bool IsMoving(const icache::Inode& inode) const;
+
   using SillyNames = std::list<SillyName>;
   // Hides the name from now on. `name`: a list of one, which is empty afterwards; allocates
   // nothing. Preconditions of these three: a Removal of the inode, as long as the result is used.
@@ -106,7 +122,8 @@ class OpenInodes {
   std::atomic<uint32_t> counter_{0};
   std::atomic<size_t> hidden_{0};
   mutable std::mutex silly_mutex_;
-  SillyNames silly_;  // guarded by silly_mutex_
+  SillyNames silly_;  // this and below: guarded by silly_mutex_
+  boost::intrusive::list<Move, boost::intrusive::constant_time_size<false>> moves_;
 };
 
 }  // namespace nfswalk::nfs

@@ -85,10 +85,15 @@ std::errc DirectoryStream::Advance() {
   if (reply_.entries.empty()) return std::errc::io_error;  // neither progress nor an end
   position_ = {reply_.entries.back().cookie, reply_.verifier};
   dots_ += std::ranges::count_if(reply_.entries, IsDots);
-  return loop_.Closes(position_.cookie) || dots_ > 2 ? kLoop : std::errc{};
+  goes_round_ = loop_.Closes(position_.cookie) || dots_ > 2;
+  // These do not come after position_: a reader that goes on there would have them again.
+  reply_.entries.clear();
+  has_reply_ = false;
+  return goes_round_ ? kLoop : std::errc{};
 }
 
 std::expected<protocol::ReadDirPosition, std::errc> DirectoryStream::Next() {
+  if (goes_round_) return std::unexpected(kLoop);
   if (has_reply_) {
     if (const std::errc error = Advance(); error != std::errc{}) return std::unexpected(error);
   }
@@ -100,10 +105,15 @@ std::errc DirectoryStream::Take(Superblock& superblock, vfs::DentryRef& director
   icache::Inode& inode = *directory.inode();
   reply_ = std::move(reply);
   has_reply_ = reply_.error == std::errc{};
-  if (reply_.directory) UpdateAttributes(superblock, inode, *reply_.directory, stamp);
+  context_ = {};
+  if (reply_.directory) UpdateAttributes(superblock, inode, *reply_.directory, stamp, &context_);
   if (reply_.error == protocol::kStale) MarkStale(superblock, inode);
   if (reply_.error != std::errc{}) return reply_.error;
-  if (IsCircular(reply_.entries)) return kLoop;
+  goes_round_ = IsCircular(reply_.entries);
+  if (goes_round_) {
+    reply_.entries.clear();
+    return kLoop;
+  }
   PrimeEntries(superblock, directory, reply_.entries, stamp, change_id);
   return {};
 }
@@ -111,10 +121,10 @@ std::errc DirectoryStream::Take(Superblock& superblock, vfs::DentryRef& director
 std::errc DirectoryStream::Fetch(Superblock& superblock, vfs::DentryRef& directory,
                                  const sunrpc_auth::Credential& credential,
                                  protocol::CallDeadline* deadline) {
-  const auto position = Next();
+  auto position = Next();
   if (!position) return position.error();
   icache::Inode& inode = *directory.inode();
-  for (int circular_replies = 0;; ++circular_replies) {
+  for (int circular_replies = 0;;) {
     if (deadline != nullptr) deadline->Renew(superblock.protocol->NewDeadline());
     auto lock = superblock.directory_locks.LockShared(inode);
     if (!lock) return protocol::CallDeadline::Error();
@@ -125,8 +135,10 @@ std::errc DirectoryStream::Fetch(Superblock& superblock, vfs::DentryRef& directo
              superblock.protocol->ReadDir(inode.handle(), *position, superblock.options.rdirplus,
                                           credential),
              stamp, change_id);
+    // NFS3ERR_BAD_COOKIE, NFS4ERR_NOT_SAME: of a server whose verifier changes with the directory.
+    if (error == std::errc::invalid_argument && std::exchange(position->verifier, 0) != 0) continue;
     const bool is_circular = error == kLoop && has_reply_;
-    if (is_circular && circular_replies < kCircularRepliesMax) continue;
+    if (is_circular && circular_replies++ < kCircularRepliesMax) continue;
     if (error != std::errc{}) return error;
     break;
   }

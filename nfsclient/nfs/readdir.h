@@ -1,7 +1,8 @@
 // readdir: lists a directory. Listings are not cached; each entry of a READDIRPLUS primes the
 // dentry and attribute caches (NAME-20). A directory that is changed meanwhile lists each entry
-// that stayed exactly once, as far as the server's cookies hold; if they do not
-// (NFS3ERR_BAD_COOKIE) the listing ends with the server's error.
+// that stayed exactly once, as far as the server's cookies hold: where it refuses their verifier
+// the listing goes on without one, and where it refuses the cookie, too, it ends with the server's
+// error (NAME-35).
 #ifndef NFSWALK_NFSCLIENT_NFS_READDIR_H_
 #define NFSWALK_NFSCLIENT_NFS_READDIR_H_
 
@@ -65,6 +66,9 @@ class DirectoryStream {
   uint64_t verifier() const { return has_reply_ ? reply_.verifier : position_.verifier; }
   // The cookie that entries() come after.
   uint64_t cookie() const { return position_.cookie; }
+  // True while no later reply and no change of our own shows the directory otherwise than the reply
+  // that brought entries().
+  bool IsLatest(icache::Inode& directory) const { return nfs::IsLatest(directory, context_); }
 
  private:
   std::errc Advance();
@@ -72,6 +76,8 @@ class DirectoryStream {
   protocol::ReadDirPosition position_;
   protocol::ReadDirReply reply_;
   bool has_reply_ = false;
+  bool goes_round_ = false;
+  ReplyContext context_;  // of the directory
   CookieLoop loop_;
   int64_t dots_ = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/splice.h"
+#include "nfsclient/nfs/stale_name.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
@@ -51,8 +52,11 @@ bool RemoveSillyName(Superblock& superblock, DentryRef& directory,
   const auto reply = superblock.protocol->Remove(parent.handle(), silly->name, silly->remover);
   (void)UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
   if (!IsKnown(reply.error)) return false;
-  InvalidateAttributes(superblock, *inode);
-  if (reply.error == std::errc{}) UnhashUnlinked(superblock, *inode);
+  if (reply.error == std::errc{}) {
+    DropLink(superblock, *inode);
+  } else {
+    InvalidateAttributes(superblock, *inode);
+  }
   superblock.open_inodes.Show(silly);
   return true;
 }
@@ -77,16 +81,18 @@ bool NeedsSillyRename(Superblock& superblock, const OpenInodes::Removal& removal
   if (!removal.is_open()) return false;
   protocol::Attributes now;
   CopyAttributes(inode, now);
-  // What another client unlinked shows in the server's count only.
-  if (now.nlink > 1 && Revalidate(superblock, inode, credential, /*force=*/true) == std::errc{}) {
-    CopyAttributes(inode, now);
-  }
+  if (now.nlink <= 1) return true;
+  // What was unlinked since, by another client or by this one, shows in the server's count only.
+  // Without it this may be the last name.
+  const std::errc error = Revalidate(superblock, inode, credential, /*force=*/true);
+  if (error != std::errc{}) return error != protocol::kStale;
+  CopyAttributes(inode, now);
   return now.nlink <= 1;
 }
 
 std::expected<OpenInodes::SillyNames::iterator, std::errc> SillyRename(
     Superblock& superblock, DentryRef& directory, const vfs::Name& name, Inode& inode,
-    const Credential& credential) {
+    HiddenFor what, const Credential& credential) {
   Inode& parent = *directory.inode();
   NFSWALK_SYNC_POINT("silly-rename:begin");
   auto text = FreeSillyName(superblock, parent, inode, credential);
@@ -102,15 +108,19 @@ std::expected<OpenInodes::SillyNames::iterator, std::errc> SillyRename(
       UpdateAfterOwnChange(superblock, parent, reply.from_directory, stamp, reply.error);
   if (reply.error == std::errc{}) {
     InvalidateAttributes(superblock, inode);  // its ctime
-    MakeNegative(superblock, directory, name, change_id);
+    if (what == HiddenFor::kReplacement) {
+      DropName(superblock, directory, name);
+    } else {
+      MakeNegative(superblock, directory, name, change_id);
+    }
     return silly;
   }
   // The name may be hidden after all where the outcome is unknown: the last close removes it then.
   if (IsKnown(reply.error)) superblock.open_inodes.Show(silly);
   if (reply.error == protocol::kStale) MarkStale(superblock, parent);
   UpdateAfterOwnChange(superblock, inode, {}, stamp, reply.error);
-  if (reply.error == std::errc::no_such_file_or_directory || !IsKnown(reply.error)) {
-    DropName(superblock, directory, name);
+  if (ContradictsName(reply.error, &inode) || !IsKnown(reply.error)) {
+    ExpireName(superblock, directory, name);
   }
   return std::unexpected(reply.error);
 }

@@ -7,6 +7,7 @@
 #define NFSWALK_NFSCLIENT_NFS_SILLY_RENAME_H_
 
 #include <chrono>
+#include <cstdint>
 #include <expected>
 #include <optional>
 #include <string_view>
@@ -56,12 +57,17 @@ class OpenInode {
 bool NeedsSillyRename(Superblock& superblock, const OpenInodes::Removal& removal,
                       icache::Inode& inode, const sunrpc_auth::Credential& credential);
 
-// Renames the last name of the inode to one that no call shows, and caches its absence. On an error
-// whose outcome is known nothing has changed. Preconditions: the directory is locked exclusively,
-// then a Removal of the inode.
+enum class HiddenFor : uint8_t {
+  kRemoval,      // the absence of the name is cached
+  kReplacement,  // lookups of the name wait for the directory
+};
+
+// Renames the last name of the inode to one that no call shows. On an error whose outcome is known
+// nothing has changed. Preconditions: the directory is locked exclusively, then a Removal of the
+// inode.
 std::expected<OpenInodes::SillyNames::iterator, std::errc> SillyRename(
     Superblock& superblock, vfs::DentryRef& directory, const vfs::Name& name, icache::Inode& inode,
-    const sunrpc_auth::Credential& credential);
+    HiddenFor what, const sunrpc_auth::Credential& credential);
 
 // Renames it back, where what it made room for was refused. Best effort. Preconditions: as of
 // SillyRename().

@@ -31,6 +31,7 @@
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "nfsclient/vfs/directory_locks.h"
+#include "nfsclient/vfs/file_mutexes.h"
 #include "nfsclient/vfs/lookups_in_flight.h"
 #include "rcu/counters.h"
 #include "rcu/fork.h"
@@ -87,6 +88,7 @@ class Superblock {
   std::unique_ptr<icache::InodeCache> inodes;
   vfs::DentryCache dentries;
   vfs::DirectoryLocks directory_locks;
+  vfs::FileMutexes file_mutexes;
   vfs::LookupsInFlight lookups;
   ExpiredChildren expired_children;
   OpenInodes open_inodes;

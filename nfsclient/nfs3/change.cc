@@ -71,13 +71,7 @@ CreateReply Nfs3::MakeDirectory(const FileHandle& directory, std::string_view na
   Budget budget = caller_->NewBudget();
   const Arguments3 arguments(NFS3_MKDIR, zdr_MKDIR3args,
                              MKDIR3args{ToWire(directory, wire_name), ToWire(attributes)});
-  return SendOnce<CreateReply>(
-      budget, arguments.request(), credential, std::errc::file_exists, [&] {
-        return OutcomeOfCreate(
-            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
-              return CheckCreated(found, FileType::kDirectory, attributes, credential);
-            });
-      });
+  return Send<CreateReply>(budget, arguments.request(), credential);
 }
 
 CreateReply Nfs3::MakeSymlink(const FileHandle& directory, std::string_view name,
@@ -95,14 +89,7 @@ CreateReply Nfs3::MakeSymlink(const FileHandle& directory, std::string_view name
       NFS3_SYMLINK, zdr_SYMLINK3args,
       SYMLINK3args{ToWire(directory, wire_name), {ToWire(attributes), text.data()}},
       Arguments3::kSmallResultsBytes, Arguments3::kBytesMax + kLinkBytesMax);
-  return SendOnce<CreateReply>(
-      budget, arguments.request(), credential, std::errc::file_exists, [&] {
-        return OutcomeOfCreate(
-            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
-              return CheckCreatedSymlink(found, target, attributes, credential,
-                                         [&] { return ReadLink(found.handle, credential); });
-            });
-      });
+  return Send<CreateReply>(budget, arguments.request(), credential);
 }
 
 CreateReply Nfs3::MakeNode(const FileHandle& directory, std::string_view name, FileType type,
@@ -117,13 +104,7 @@ CreateReply Nfs3::MakeNode(const FileHandle& directory, std::string_view name, F
   const Arguments3 arguments(
       NFS3_MKNOD, zdr_MKNOD3args,
       MKNOD3args{ToWire(directory, wire_name), ToWire(type, device, attributes)});
-  return SendOnce<CreateReply>(
-      budget, arguments.request(), credential, std::errc::file_exists, [&] {
-        return OutcomeOfCreate(
-            LookupWithin(budget, directory, name, credential), [&](const LookupReply& found) {
-              return CheckCreatedNode(found, type, device, attributes, credential);
-            });
-      });
+  return Send<CreateReply>(budget, arguments.request(), credential);
 }
 
 LinkReply Nfs3::Link(const FileHandle& file, const FileHandle& directory, std::string_view name,
@@ -136,9 +117,7 @@ LinkReply Nfs3::Link(const FileHandle& file, const FileHandle& directory, std::s
   Budget budget = caller_->NewBudget();
   const Arguments3 arguments(NFS3_LINK, zdr_LINK3args,
                              LINK3args{ToWire(file), ToWire(directory, wire_name)});
-  return SendOnce<LinkReply>(budget, arguments.request(), credential, std::errc::file_exists, [&] {
-    return OutcomeOfLink(LookupWithin(budget, directory, name, credential), file);
-  });
+  return Send<LinkReply>(budget, arguments.request(), credential);
 }
 
 RenameReply Nfs3::Rename(const FileHandle& from_directory, std::string_view from_name,

@@ -1,4 +1,4 @@
-// CREATE: idempotent if UNCHECKED or EXCLUSIVE, else as lost_reply.h says.
+// CREATE: safe to repeat if UNCHECKED or EXCLUSIVE, else as lost_reply.h says.
 #include "nfsclient/nfs3/nfs3.h"
 
 // libnfs.h defines what the raw headers need, so it comes first.
@@ -45,12 +45,7 @@ CreateReply Nfs3::Create(const FileHandle& directory, std::string_view name, Cre
   args.how.mode = GUARDED;
   args.how.createhow3_u.g_obj_attributes = ToWire(attributes);
   const Arguments3 guarded(NFS3_CREATE, zdr_CREATE3args, args);
-  return SendOnce<CreateReply>(budget, guarded.request(), credential, std::errc::file_exists, [&] {
-    return OutcomeOfCreate(LookupWithin(budget, directory, name, credential),
-                           [&](const LookupReply& found) {
-                             return CheckCreated(found, FileType::kRegular, attributes, credential);
-                           });
-  });
+  return Send<CreateReply>(budget, guarded.request(), credential);
 }
 
 // Sets the attributes of a file created EXCLUSIVE, and its times, where most servers store the

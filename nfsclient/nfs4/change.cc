@@ -75,44 +75,35 @@ class SetAttributesOperation {
 
 }  // namespace
 
-// Creates an object that is not a regular file. `build(compound)` adds CREATE; `check(found)` as in
-// lost_reply.h.
-template <typename Build, typename Check>
-CreateReply Nfs4::CreateObject(const FileHandle& directory, std::string_view name,
-                               const Credential& credential, Build build, Check check) {
+// Creates an object that is not a regular file. `build(compound)` adds CREATE.
+template <typename Build>
+CreateReply Nfs4::CreateObject(const FileHandle& directory, const Credential& credential,
+                               Build build) {
   Compound compound;
   if (owners_as_names_.load()) compound.SendOwnersAsNames(owners_);
   compound.PutHandle(directory);
   build(compound);
   compound.GetHandle().GetAttributes().PutHandle(directory).GetAttributes();
-  Budget budget = caller_->NewBudget();
-  return CallOnce<CreateReply>(
-      compound, credential, budget,
-      [&](CompoundReader& reader, CreateReply& reply) {
-        ChangeInfo change;
-        if (!reader.Next(OP_PUTFH) || !TakeCreated(reader, change)) {
-          reply.error = reader.error();
-          return;
-        }
-        FileHandle handle;
-        if (TakeHandle(reader, handle)) reply.handle = handle;
-        reply.attributes = TakeOptionalAttributes(reader, owners_);
-        reader.Next(OP_PUTFH);
-        reply.directory = Consistency(change, TakeOptionalAttributes(reader, owners_));
-      },
-      std::errc::file_exists,
-      [&] { return OutcomeOfCreate(LookupWithin(budget, directory, name, credential), check); });
+  return Call<CreateReply>(compound, credential, [&](CompoundReader& reader, CreateReply& reply) {
+    ChangeInfo change;
+    if (!reader.Next(OP_PUTFH) || !TakeCreated(reader, change)) {
+      reply.error = reader.error();
+      return;
+    }
+    FileHandle handle;
+    if (TakeHandle(reader, handle)) reply.handle = handle;
+    reply.attributes = TakeOptionalAttributes(reader, owners_);
+    reader.Next(OP_PUTFH);
+    reply.directory = Consistency(change, TakeOptionalAttributes(reader, owners_));
+  });
 }
 
 CreateReply Nfs4::MakeDirectory(const FileHandle& directory, std::string_view name,
                                 const SetAttributes& attributes, const Credential& credential) {
   if (const std::errc error = CheckName(name); error != kOk) return Failure<CreateReply>(error);
-  return CreateObject(
-      directory, name, credential,
-      [&](Compound& compound) { compound.MakeDirectory(name, attributes); },
-      [&](const LookupReply& found) {
-        return CheckCreated(found, FileType::kDirectory, attributes, credential);
-      });
+  return CreateObject(directory, credential, [&](Compound& compound) {
+    compound.MakeDirectory(name, attributes);
+  });
 }
 
 CreateReply Nfs4::MakeSymlink(const FileHandle& directory, std::string_view name,
@@ -121,25 +112,18 @@ CreateReply Nfs4::MakeSymlink(const FileHandle& directory, std::string_view name
   std::errc error = CheckLinkText(target);
   if (error == kOk) error = CheckName(name);
   if (error != kOk) return Failure<CreateReply>(error);
-  return CreateObject(
-      directory, name, credential,
-      [&](Compound& compound) { compound.MakeSymlink(name, target, attributes); },
-      [&](const LookupReply& found) {
-        return CheckCreatedSymlink(found, target, attributes, credential,
-                                   [&] { return ReadLink(found.handle, credential); });
-      });
+  return CreateObject(directory, credential, [&](Compound& compound) {
+    compound.MakeSymlink(name, target, attributes);
+  });
 }
 
 CreateReply Nfs4::MakeNode(const FileHandle& directory, std::string_view name, FileType type,
                            Device device, const SetAttributes& attributes,
                            const Credential& credential) {
   if (const std::errc error = CheckName(name); error != kOk) return Failure<CreateReply>(error);
-  return CreateObject(
-      directory, name, credential,
-      [&](Compound& compound) { compound.MakeNode(name, type, device, attributes); },
-      [&](const LookupReply& found) {
-        return CheckCreatedNode(found, type, device, attributes, credential);
-      });
+  return CreateObject(directory, credential, [&](Compound& compound) {
+    compound.MakeNode(name, type, device, attributes);
+  });
 }
 
 // Creates a regular file by OPEN, whose sequence number makes it safe to repeat
@@ -215,22 +199,17 @@ LinkReply Nfs4::Link(const FileHandle& file, const FileHandle& directory, std::s
   Compound compound;
   compound.PutHandle(file).SaveHandle().PutHandle(directory).Link(name);
   compound.GetAttributes().RestoreHandle().GetAttributes();
-  Budget budget = caller_->NewBudget();
-  return CallOnce<LinkReply>(
-      compound, credential, budget,
-      [&](CompoundReader& reader, LinkReply& reply) {
-        ChangeInfo change;
-        if (!reader.Next(OP_PUTFH) || !reader.Next(OP_SAVEFH) || !reader.Next(OP_PUTFH) ||
-            !TakeLinked(reader, change)) {
-          reply.error = reader.error();
-          return;
-        }
-        reply.directory = Consistency(change, TakeOptionalAttributes(reader, owners_));
-        reader.Next(OP_RESTOREFH);
-        reply.attributes = TakeOptionalAttributes(reader, owners_);
-      },
-      std::errc::file_exists,
-      [&] { return OutcomeOfLink(LookupWithin(budget, directory, name, credential), file); });
+  return Call<LinkReply>(compound, credential, [&](CompoundReader& reader, LinkReply& reply) {
+    ChangeInfo change;
+    if (!reader.Next(OP_PUTFH) || !reader.Next(OP_SAVEFH) || !reader.Next(OP_PUTFH) ||
+        !TakeLinked(reader, change)) {
+      reply.error = reader.error();
+      return;
+    }
+    reply.directory = Consistency(change, TakeOptionalAttributes(reader, owners_));
+    reader.Next(OP_RESTOREFH);
+    reply.attributes = TakeOptionalAttributes(reader, owners_);
+  });
 }
 
 RenameReply Nfs4::Rename(const FileHandle& from_directory, std::string_view from_name,

@@ -139,9 +139,8 @@ class Nfs4 final : public Protocol {
   size_t LookupSome(Budget& budget, const FileHandle& directory,
                     std::span<const std::string_view> names, const Credential& credential,
                     LookupPathReply& reply);
-  template <typename Build, typename IsOurs>
-  CreateReply CreateObject(const FileHandle& directory, std::string_view name,
-                           const Credential& credential, Build build, IsOurs is_ours);
+  template <typename Build>
+  CreateReply CreateObject(const FileHandle& directory, const Credential& credential, Build build);
   CreateReply FinishExclusive(CreateReply created, const FileHandle& directory,
                               std::string_view name, SetAttributes attributes,
                               const Credential& credential);

@@ -17,6 +17,7 @@
 #include <variant>
 
 #include "nfsclient/nfs4/ttl_cache.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -73,19 +74,19 @@ class OwnerNames::Lookups : public std::enable_shared_from_this<Lookups> {
     if (!split || (domain_is_known_.load() && !IsSameDomain(split->domain, domain_))) {
       return kNobody;
     }
-    auto& ids = ids_[static_cast<size_t>(kind)];
-    if (const std::optional<uint32_t> known = ids.Find(owner, Clock::now())) return *known;
-    Await({kind, std::string(owner)}, wait);
-    return ids.Find(owner, Clock::now()).value_or(kNobody);
+    const auto find = [&] { return ids_[static_cast<size_t>(kind)].Find(owner, Clock::now()); };
+    if (const std::optional<uint32_t> known = find()) return *known;
+    Await({kind, std::string(owner)}, find, wait);
+    return find().value_or(kNobody);
   }
 
   std::string NameOf(Kind kind, uint32_t id) {
-    auto& names = names_[static_cast<size_t>(kind)];
-    std::optional<std::string> name = names.Find(id, Clock::now());
+    const auto find = [&] { return names_[static_cast<size_t>(kind)].Find(id, Clock::now()); };
+    std::optional<std::string> name = find();
     if (!name) {
       OwnerWait wait;
-      Await({kind, id}, wait);
-      name = names.Find(id, Clock::now());
+      Await({kind, id}, find, wait);
+      name = find();
     }
     return name && !name->empty() ? *name : std::to_string(id);
   }
@@ -106,11 +107,16 @@ class OwnerNames::Lookups : public std::enable_shared_from_this<Lookups> {
   // Of an owner's id, or of an id's name.
   using Query = std::pair<Kind, std::variant<std::string, uint32_t>>;
 
-  // Has `query` looked up. Returns when that is done, whatever its result, or when the wait ends.
-  void Await(const Query& query, OwnerWait& wait) {
+  // Has `query` looked up, unless find() has its result by now. Returns when that is done, whatever
+  // its result, or when the wait ends.
+  template <class Find>
+  void Await(const Query& query, const Find& find, OwnerWait& wait) {
+    NFSWALK_SYNC_POINT("owner_names:before-queue");
     std::unique_lock lock(mutex_);
     const auto is_queued = [&] { return std::ranges::find(queue_, query) != queue_.end(); };
     if (!is_queued()) {
+      // A result is stored before its query leaves the queue.
+      if (find()) return;
       if (queue_.size() >= kQueuedMax || !StartThread()) return;
       queue_.push_back(query);
       changed_.notify_all();

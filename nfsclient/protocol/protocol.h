@@ -28,6 +28,7 @@
 #include "nfsclient/protocol/byte_range.h"
 #include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/file_handle.h"
+#include "nfsclient/protocol/file_names.h"
 #include "nfsclient/protocol/transport_stats.h"
 #include "nfsclient/protocol/types.h"
 #include "sunrpc_auth/credential.h"
@@ -84,6 +85,9 @@ struct LookupQuestion {
 class OpenState {
  public:
   virtual ~OpenState() = default;
+  // The names by which it is opened again where the server has lost it; until then, that which it
+  // was opened by. Asked on other threads, until the destructor has returned.
+  virtual void FollowNames(std::unique_ptr<FileNames>) {}
 };
 struct OpenReply {
   std::errc error{};

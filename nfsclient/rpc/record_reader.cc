@@ -42,9 +42,9 @@ std::span<std::byte> RecordReader::Space() {
 bool RecordReader::Relocate() {
   const size_t assembled = in_record_ ? assembled_ - record_ : 0;
   const size_t raw = end_ - raw_;
+  size_t needed = assembled + std::max(fragment_left_, raw) + kSpaceBytesMin;
   // Twice of what is there: many small fragments are copied a bounded number of times each.
-  const size_t needed =
-      std::max(2 * assembled, assembled + std::max(fragment_left_, raw)) + kSpaceBytesMin;
+  if (needed > kBufferBytes) needed = std::max(needed, 2 * assembled + kSpaceBytesMin);
   const bool reuse = needed <= kBufferBytes && !spare_.empty() && spare_.is_unique();
   const size_t least = buffer_.empty() ? kFirstBufferBytes : kBufferBytes;
   ReplySlice larger = reuse ? std::move(spare_) : ReplySlice::Allocate(std::max(needed, least));

@@ -1,4 +1,4 @@
-// directory_locks: i_rwsem of directories, and of files that are appended to.
+// directory_locks: i_rwsem of directories.
 //
 // Lookups and listings hold a directory's lock shared across their RPC and the insertion of its
 // result, changes of single names for changes, and what concerns more than that exclusively. So the
@@ -8,18 +8,12 @@
 // share a lock; no deadlock follows: LockPair() and LockAllShared(), which take more than one, take
 // each once and in the order of addresses, and names come after directories.
 //
-// Fair: locks are taken in the order in which threads came, those that may hold one together next
-// to each other, so that changes do not starve while lookups keep coming.
-//
 // Thread safety: any. May sleep: no spin lock, no RCU section, no shared lock of the same thread.
 #ifndef NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_
 #define NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_
 
 #include <algorithm>
 #include <array>
-#include <boost/intrusive/list.hpp>
-#include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -31,97 +25,14 @@
 #include "nfsclient/icache/inode.h"
 #include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/vfs/changes_under_way.h"
+#include "nfsclient/vfs/inode_mutex.h"
 #include "nfsclient/vfs/name.h"
 #include "rcu/lock_order.h"
 #include "rcu/mix64.h"
 
 namespace nfswalk::vfs {
 
-// A SharedTimedMutex of the standard's, first come, first served, that can also be held together
-// with others for changes. The try functions without a time fail while anybody waits.
-class DirectoryMutex {
- public:
-  using Clock = std::chrono::steady_clock;
-  enum class Mode { kShared, kForChange, kExclusive };
-
-  void lock() { (void)try_lock_until(Clock::time_point::max()); }
-  bool try_lock() { return TryAcquire(Mode::kExclusive); }
-  bool try_lock_until(Clock::time_point until) {
-    return Acquire(Mode::kExclusive, until, rcu::LockAttempt::kNested);
-  }
-  void unlock() { Release(); }
-
-  void lock_shared() { (void)try_lock_shared_until(Clock::time_point::max()); }
-  bool try_lock_shared() { return TryAcquire(Mode::kShared); }
-  bool try_lock_shared_until(Clock::time_point until) {
-    return Acquire(Mode::kShared, until, rcu::LockAttempt::kBlocking);
-  }
-  // The same, where the thread holds shared locks of lower addresses.
-  bool TryLockNextShared(Clock::time_point until) {
-    return Acquire(Mode::kShared, until, rcu::LockAttempt::kNested);
-  }
-  void unlock_shared() { Release(); }
-
-  bool TryLockForChange(Clock::time_point until) {
-    return Acquire(Mode::kForChange, until, rcu::LockAttempt::kNested);
-  }
-  void UnlockForChange() { Release(); }
-
- private:
-  struct Waiter : boost::intrusive::list_base_hook<> {
-    explicit Waiter(Mode wanted) : mode(wanted) {}
-    const Mode mode;
-    bool granted = false;  // and no longer queued
-  };
-
-  bool TryAcquire(Mode mode) {
-    const std::lock_guard guard(mutex_);
-    if (!waiters_.empty() || !Grant(mode)) return false;
-    rcu::NoteLockAcquire(rcu::LockClass::kDirectory, this, rcu::LockAttempt::kTry);
-    return true;
-  }
-  bool Acquire(Mode mode, Clock::time_point until, rcu::LockAttempt attempt) {
-    rcu::AssertMaySleep();
-    rcu::NoteLockAcquire(rcu::LockClass::kDirectory, this, attempt);
-    std::unique_lock guard(mutex_);
-    if (waiters_.empty() && Grant(mode)) return true;
-    Waiter waiter(mode);
-    waiters_.push_back(waiter);
-    if (protocol::WaitUntil(turn_, guard, until, [&] { return waiter.granted; })) return true;
-    waiters_.erase(waiters_.iterator_to(waiter));
-    GrantWaiters();  // to those that waited behind this one
-    rcu::NoteLockRelease(this);
-    return false;
-  }
-  void Release() {
-    rcu::NoteLockRelease(this);
-    const std::lock_guard guard(mutex_);
-    --holders_;
-    GrantWaiters();
-  }
-
-  // Preconditions of both: mutex_ is held.
-  bool Grant(Mode mode) {
-    if (holders_ != 0 && (mode != mode_ || mode == Mode::kExclusive)) return false;
-    mode_ = mode;
-    ++holders_;
-    return true;
-  }
-  void GrantWaiters() {
-    bool any = false;
-    for (; !waiters_.empty() && Grant(waiters_.front().mode); any = true) {
-      waiters_.front().granted = true;
-      waiters_.pop_front();
-    }
-    if (any) turn_.notify_all();
-  }
-
-  std::mutex mutex_;
-  std::condition_variable turn_;
-  boost::intrusive::list<Waiter, boost::intrusive::constant_time_size<false>> waiters_;
-  uint32_t holders_ = 0;
-  Mode mode_ = Mode::kShared;  // of the holders
-};
+using DirectoryMutex = InodeMutex<rcu::LockClass::kDirectory>;
 
 class DirectoryLocks {
  public:

@@ -201,10 +201,8 @@ void LoadWorker::MakeDirectory() {
     if (made && !there) ExpectAttributes("MakeDirectory", path, *node, made->attributes);
     return ErrorOf(made);
   };
-  // An existing directory that looks new is taken for the one just made (lost_reply.h).
-  const Tolerated otherwise =
-      there ? Tolerated::kSucceedsAsRetried : Tolerated::kExistsAsUnrecognized;
-  if (Expect("MakeDirectory", path, there ? kExists : kOk, call, otherwise)) {
+  if (Expect("MakeDirectory", path, there ? kExists : kOk, call,
+             Tolerated::kExistsAsUnrecognized)) {
     model_.Add(path, node);
   }
 }
@@ -232,11 +230,8 @@ void LoadWorker::MakeSymlink() {
     if (made && known == nullptr) ExpectAttributes("MakeSymlink", path, *node, made->attributes);
     return ErrorOf(made);
   };
-  // A link with the same text is taken for the one just made.
-  const bool same =
-      known != nullptr && known->type == FileType::kSymlink && known->text == node->text;
   if (Expect("MakeSymlink", path, Reachable(path, known != nullptr ? kExists : kOk), call,
-             same ? Tolerated::kSucceedsAsRetried : Tolerated::kNothing)) {
+             Tolerated::kExistsAsUnrecognized)) {
     model_.Add(path, node);
   }
 }
@@ -247,11 +242,8 @@ void LoadWorker::Link() {
   if (from.empty()) return;
   const NodeRef node = model_.Find(from);
   const auto call = [&] { return client_.Link(Full(from), Full(to), credential_); };
-  // A link to the same file is taken for the one just made.
-  const Tolerated otherwise =
-      model_.Find(to) == node ? Tolerated::kSucceedsAsRetried : Tolerated::kNothing;
-  if (Expect("Link", from + " -> " + to, Reachable(to, model_.IsThere(to) ? kExists : kOk), call,
-             otherwise)) {
+  if (Expect("Link", to, Reachable(to, model_.IsThere(to) ? kExists : kOk), call,
+             Tolerated::kExistsAsUnrecognized)) {
     ++node->links;
     model_.Add(to, node);
   }

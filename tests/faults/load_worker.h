@@ -27,8 +27,8 @@ struct FaultCounts {
 };
 
 struct LoadTerms {
-  // The server itself is killed, maybe between making a file and storing its verifier or mode: then
-  // the client cannot recognise it as its own (lost_reply.h).
+  // The server itself is killed, and does not know afterwards which client has made a name: one
+  // whose reply was lost cannot be told from another client's (lost_reply.h).
   bool server_dies = false;
   // Operations may return timed_out or io_error, executed or not.
   bool soft = false;

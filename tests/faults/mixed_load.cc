@@ -4,12 +4,6 @@
 
 namespace nfswalk::faults {
 
-namespace {
-
-constexpr uint32_t kWorkers = 4;
-
-}  // namespace
-
 MixedLoad::MixedLoad(Client& client, const std::string& directory, const std::string& backing,
                      const FaultCounts& faults, LoadTerms terms) {
   std::filesystem::create_directory(backing + "/shared");

@@ -18,6 +18,8 @@ namespace nfswalk::faults {
 
 class MixedLoad {
  public:
+  static constexpr uint32_t kWorkers = 4;
+
   // `directory`: in the mount of `client`, writable for all; `backing`: the same at the server. The
   // caller counts its faults in `faults`.
   MixedLoad(Client& client, const std::string& directory, const std::string& backing,

@@ -31,7 +31,7 @@ TEST_P(ServerRestart, TwentyRestartsUnderLoadLoseAndRepeatNothing) {
   }
   load.AwaitSteps(kStepsBetween);
   load.Stop();
-  EXPECT_LE(load.unrecognized_creates(), static_cast<uint64_t>(kDeaths))
+  EXPECT_LE(load.unrecognized_creates(), uint64_t{kDeaths} * MixedLoad::kWorkers)
       << "EEXIST for names of our own";
   ExpectAgreementAndNothingHeld(*client, load);
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tests/fixtures/fake_server.h"
+#include "tests/fixtures/fake_tree.h"
 
 namespace nfswalk::hostile {
 
@@ -71,11 +72,14 @@ struct Attack {
   Forge forge = nullptr;
   int status = 0;
   bool has_loop = false;  // the root has the entry "loop", which is the root
+  // Adds to the tree that is served.
+  std::function<void(protocol::FakeTreeServer&)> plant = nullptr;
   Ending ending = Ending::kAny;
   std::vector<std::errc> errors = {};
   MountTimeout timeout = MountTimeout::kReplies;
   bool nightly = false;  // left out otherwise
   int rounds = 1;        // that a program with the library makes its calls
+  std::string options = {};  // of the URL
 };
 
 inline std::string NameOf(const Attack& attack) {
@@ -119,10 +123,12 @@ inline Attack Loop(int version, int listing_operation) {
           .errors = {std::errc::too_many_symbolic_link_levels}};  // fs/dcache.c: d_splice_alias()
 }
 
-// Operations by which the commands read a tree, but for those that mount.
+// Operations by which the commands read a tree, but for those that mount, and by which they change
+// one.
 const std::set<int>& ReadingOperations(int version);
+const std::set<int>& ChangingOperations(int version);
 
-// In the files of these names.
+// In the files of these names: on ReadingOperations() and on ChangingOperations().
 std::vector<Attack> RecordAttacks(int version);
 std::vector<Attack> RpcAttacks(int version);
 // Those of RecordAttacks() that take time, on calls that mount.
@@ -130,11 +136,12 @@ std::vector<Attack> MountingRecordAttacks();
 std::vector<Attack> MountAttacks();
 std::vector<Attack> Nfs3Attacks();
 std::vector<Attack> Nfs4Attacks();
+std::vector<Attack> ChangeAttacks();
 inline std::vector<Attack> AllAttacks() {
   std::vector<Attack> all;
   for (const auto& attacks :
        {RecordAttacks(3), RecordAttacks(4), RpcAttacks(3), RpcAttacks(4), MountingRecordAttacks(),
-        MountAttacks(), Nfs3Attacks(), Nfs4Attacks()}) {
+        MountAttacks(), Nfs3Attacks(), Nfs4Attacks(), ChangeAttacks()}) {
     all.insert(all.end(), attacks.begin(), attacks.end());
   }
   return all;

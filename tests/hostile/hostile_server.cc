@@ -57,6 +57,7 @@ HostileServer::HostileServer(const Attack& attack, uint32_t address, uint16_t po
                                            static_cast<protocol::FakeTreeServer*>(&nfs4_)}) {
     Plant(*server);
     if (attack.has_loop) server->Link("", "loop");
+    if (attack.plant != nullptr) attack.plant(*server);
   }
   const auto kind = attack.status != 0 ? FakeFault::Kind::kStatus : FakeFault::Kind::kForged;
   if (tamper_ == nullptr && !attack.operations.empty()) {
@@ -78,8 +79,9 @@ std::string HostileServer::Url() const {
   if (portmapper_ == nullptr) url += ":" + port;
   url += attack_.version == 3 ? "/export?" : "/?version=4&";
   if (portmapper_ == nullptr && attack_.version == 3) url += "mountport=" + port + "&";
-  return url + (attack_.timeout == MountTimeout::kSilence ? "soft&timeo=1&retrans=1"
-                                                          : "soft&timeo=30&retrans=1");
+  url += attack_.timeout == MountTimeout::kSilence ? "soft&timeo=1&retrans=1"
+                                                   : "soft&timeo=30&retrans=1";
+  return attack_.options.empty() ? url : url + "&" + attack_.options;
 }
 
 int HostileServer::attacked() {
@@ -100,6 +102,7 @@ std::set<std::pair<Service, int>> HostileServer::called() {
 }
 
 FakeAnswer HostileServer::Answer(const FakeCall& call) {
+  ++replies_;
   const int before = Executions();
   const FakeAnswer good = GoodAnswer(call);
   if (tamper_ == nullptr || good.kind != FakeAnswer::Kind::kReply) return good;

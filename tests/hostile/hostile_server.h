@@ -30,6 +30,13 @@ class HostileServer {
   std::string Url() const;
   // Of calls, so far.
   int attacked();
+  // To any calls, so far.
+  int replies() const { return replies_; }
+  // The tree of the attack's version.
+  protocol::FakeTreeServer& tree() {
+    if (attack_.version == 3) return nfs3_;
+    return nfs4_;
+  }
   // What has been called so far: of NFS the operations of version 4, or the procedures.
   std::set<std::pair<Service, int>> called();
   // What the server sends for a call.
@@ -46,6 +53,7 @@ class HostileServer {
   protocol::FakeNfs4 nfs4_;
   Tamper tamper_;
   std::atomic<int> met_ = 0;
+  std::atomic<int> replies_ = 0;
   std::mutex mutex_;
   std::set<std::pair<Service, int>> procedures_;  // guarded by mutex_
   // Last: they have threads.

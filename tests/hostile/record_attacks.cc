@@ -208,17 +208,24 @@ std::vector<Row> RpcRows() {
   };
 }
 
-std::vector<Attack> OnReading(int version, const std::vector<Row>& rows) {
+std::vector<Attack> OnAllCalls(int version, const std::vector<Row>& rows) {
   std::vector<Attack> attacks;
   for (const Row& row : rows) {
-    attacks.push_back({.name = row.name,
-                       .version = version,
-                       .operations = ReadingOperations(version),
-                       .tamper = row.tamper,
-                       .ending = row.ending,
-                       .errors = row.errors,
-                       .timeout = row.timeout,
-                       .rounds = row.rounds});
+    const Attack on_reading{.name = row.name,
+                            .version = version,
+                            .operations = ReadingOperations(version),
+                            .tamper = row.tamper,
+                            .ending = row.ending,
+                            .errors = row.errors,
+                            .timeout = row.timeout,
+                            .rounds = row.rounds};
+    Attack on_changes = on_reading;
+    on_changes.name = std::string("ToChanges") + row.name;
+    on_changes.operations = ChangingOperations(version);
+    // What is made again after a reply was cut is there already: that may be ours or not (WIRE-2).
+    if (row.ending == Ending::kServed && row.rounds > 1) on_changes.ending = Ending::kAny;
+    attacks.push_back(on_reading);
+    attacks.push_back(on_changes);
   }
   return attacks;
 }
@@ -232,8 +239,8 @@ const std::set<int>& ReadingOperations(int version) {
   return version == 3 ? kNfs3 : kNfs4;
 }
 
-std::vector<Attack> RecordAttacks(int version) { return OnReading(version, RecordRows()); }
-std::vector<Attack> RpcAttacks(int version) { return OnReading(version, RpcRows()); }
+std::vector<Attack> RecordAttacks(int version) { return OnAllCalls(version, RecordRows()); }
+std::vector<Attack> RpcAttacks(int version) { return OnAllCalls(version, RpcRows()); }
 
 std::vector<Attack> MountingRecordAttacks() {
   static const std::set<std::string> kAlways = {"FragmentsOfOneByteWithoutEnd", "AByteASecond",

@@ -24,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr size_t kKeptBytes = 1024 * 1024;
+constexpr int kLookMilliseconds = 10;  // between two looks at the limits
 
 int Checked(int result, const char* what) {
   if (result >= 0) return result;
@@ -92,17 +93,19 @@ bool Drain(int fd, std::string& text) {
 }
 
 int MillisecondsUntil(Clock::time_point time) {
-  const auto left = std::chrono::ceil<milliseconds>(time - Clock::now()).count();
-  return static_cast<int>(std::max<int64_t>(left, 0));
+  const Clock::time_point now = Clock::now();
+  if (time > now + milliseconds{kLookMilliseconds}) return kLookMilliseconds;
+  return static_cast<int>(std::max<int64_t>(std::chrono::ceil<milliseconds>(time - now).count(), 0));
 }
 
 // Collects its output until the process has ended, or `until`. Returns whether it has ended.
-bool Follow(int process, const Ends& out, const Ends& err, Clock::time_point until,
-            VictimEnd& end) {
+bool Follow(int process, pid_t group, const Ends& out, const Ends& err, Clock::time_point until,
+            const VictimLimits& limits, VictimEnd& end) {
   pollfd fds[] = {{process, POLLIN, 0}, {out.read, POLLIN, 0}, {err.read, POLLIN, 0}};
   for (;;) {
     const int left = MillisecondsUntil(until);
-    if (left == 0) return false;
+    if (left == 0 || (limits.is_killed && limits.is_killed())) return false;
+    if (limits.is_interrupted && limits.is_interrupted()) kill(-group, SIGINT);
     Checked(poll(fds, std::size(fds), left), "poll");
     if (fds[1].revents != 0 && !Drain(out.read, end.out)) fds[1].fd = -1;
     if (fds[2].revents != 0 && !Drain(err.read, end.err)) fds[2].fd = -1;
@@ -124,10 +127,12 @@ VictimEnd RunVictim(std::vector<std::string> argv, const VictimLimits& limits) {
   VictimEnd end;
   bool is_over = false;
   if (limits.interrupted_after) {
-    is_over = Follow(process, out, err, started + *limits.interrupted_after, end);
+    is_over = Follow(process, pid, out, err, started + *limits.interrupted_after, limits, end);
     if (!is_over) kill(-pid, SIGINT);
   }
-  if (!is_over && !Follow(process, out, err, started + limits.killed_after, end)) {
+  const Clock::time_point killed_at =
+      limits.killed_after ? started + *limits.killed_after : Clock::time_point::max();
+  if (!is_over && !Follow(process, pid, out, err, killed_at, limits, end)) {
     end.was_killed = true;
     kill(-pid, SIGKILL);
   }

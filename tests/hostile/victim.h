@@ -5,6 +5,7 @@
 #define NFSWALK_TESTS_HOSTILE_VICTIM_H_
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,12 +13,15 @@
 namespace nfswalk::hostile {
 
 struct VictimLimits {
-  std::chrono::milliseconds killed_after;
+  std::optional<std::chrono::milliseconds> killed_after = {};       // none: the test's own timeout
   std::optional<std::chrono::milliseconds> interrupted_after = {};  // with SIGINT
+  // Asked all the time: whether to kill it, and whether to interrupt it (again).
+  std::function<bool()> is_killed = nullptr;
+  std::function<bool()> is_interrupted = nullptr;
 };
 
 struct VictimEnd {
-  bool was_killed = false;  // by its limit
+  bool was_killed = false;  // by its limits
   int signal = 0;           // that ended it
   int exit_code = -1;
   long resident_kib_max = 0;

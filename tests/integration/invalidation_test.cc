@@ -120,9 +120,9 @@ TEST_P(Invalidated, TellsOfFilesThatAreGone) {
 TEST_P(Invalidated, TellsOfNoNameThatItChangedItselfOrEvicted) {
   (void)Drain();
   (void)IdOf("d");
-  (void)IdOf("e");
+  const NodeId target = IdOf("e");
   (void)IdOf("d/file");
-  (void)IdOf("d/other");
+  const NodeId removed = IdOf("d/other");
   {
     const std::lock_guard lock(mutex_);
     events_.clear();
@@ -134,9 +134,13 @@ TEST_P(Invalidated, TellsOfNoNameThatItChangedItselfOrEvicted) {
   EXPECT_TRUE(client_->SetAttributesOf(Path("d/file"), {.mode = 0600}, root_).has_value());
   client_->DropCaches();
   EXPECT_EQ(StatError("d/file"), kOk);
-  // A reply that does not say that its change was the only one tells of the directory as changed.
+  // A reply that does not say that its change was the only one tells of the directory as changed;
+  // then the file that was moved or removed may have been another than the one known (NAME-19).
   for (const Invalidation& event : Drain()) {
-    EXPECT_TRUE(event.reason == InvalidReason::kEverything ||
+    const bool is_in_doubt =
+        (event.reason == InvalidReason::kName && event.node == target && event.name == "own") ||
+        (event.reason == InvalidReason::kAttributes && event.node == removed);
+    EXPECT_TRUE(is_in_doubt || event.reason == InvalidReason::kEverything ||
                 event.reason == InvalidReason::kChanged)
         << static_cast<int>(event.reason) << " " << event.node.fileid << " " << event.name;
   }

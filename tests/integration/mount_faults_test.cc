@@ -207,6 +207,99 @@ TEST_P(MountFaultsTest, AServerThatHangsHoldsUpNoCachedAnswer) {
   for (const auto& child : waiting) EXPECT_EQ(child->Wait(), ENOENT);
 }
 
+// umount(8) asks statfs(2) first.
+TEST_P(MountFaultsTest, AServerThatHangsHoldsUpNoUnmount) {
+  const std::vector<Strings> commands{{"fusermount3", "-u"},
+                                      {"fusermount3", "-uz"},
+                                      {"umount"},
+                                      {"umount", "-l"},
+                                      {"umount", "-f"}};
+  File("f", "text");
+  for (Strings command : commands) {
+    Mount("hard,actimeo=600");
+    EXPECT_EQ(TextOf(At("f")), "text");
+    server_->Hang();
+    command.push_back(mount_point());
+    Child unmount([&command] { return RunProgram(command).exit_code; });
+    EXPECT_EQ(unmount.Wait(), 0) << testing::PrintToString(command);
+    EXPECT_EQ(WaitForMount(), 0) << testing::PrintToString(command) << Messages();
+    server_->Resume();
+  }
+}
+
+// One of several mounts.
+struct EndedMount {
+  std::string directory;
+  Descriptor messages{MemoryFile()};
+  pid_t process = -1;
+  std::unique_ptr<Child> caller = nullptr;
+};
+
+// A call waits for the server, with and without data that was not sent. An unmount that is lazy
+// ends with the last program that uses the mount.
+TEST_P(MountFaultsTest, AnEndWhileCallsWaitForAServerThatHangsSaysSo) {
+  const std::vector<Strings> ends{
+      {"kill", "-TERM"}, {"kill", "-HUP"}, {"umount", "-f"},
+      {"umount", "-l"},  {"fusermount3", "-uz"}};
+  const auto is_lazy = [](const Strings& end) { return end[1] == "-l" || end[1] == "-uz"; };
+  File("f", "text");
+  std::vector<EndedMount> mounts;
+  const auto text_of = [](const EndedMount& mount) { return Contents(mount.messages.fd); };
+  for (size_t i = 0; i < 2 * ends.size(); ++i) {
+    EndedMount& mount = mounts.emplace_back(fmt::format("{}_{}", mount_point(), i));
+    ASSERT_TRUE(std::filesystem::create_directory(mount.directory));
+    mount.process = Spawn({"mount", "-f", "-o", "hard,actimeo=600", Url(), mount.directory},
+                          STDERR_FILENO, mount.messages.fd);
+    ASSERT_TRUE(Eventually([&] { return text_of(mount).contains("mounted on"); }));
+    const bool writes = i >= ends.size();
+    mount.caller = std::make_unique<Child>([directory = mount.directory, writes] {
+      const int fd = writes ? open((directory + "/f").c_str(), O_WRONLY) : -1;
+      raise(SIGSTOP);
+      struct stat found{};
+      if (!writes) return stat((directory + "/unknown").c_str(), &found) == 0 ? 0 : 1;
+      return write(fd, "new", 3) == 3 && fsync(fd) == 0 ? 0 : 1;
+    });
+    ASSERT_EQ(waitpid(mount.caller->pid(), nullptr, WUNTRACED), mount.caller->pid());
+  }
+  server_->Hang();
+  for (size_t i = 0; i < mounts.size(); ++i) {
+    EndedMount& mount = mounts[i];
+    kill(mount.caller->pid(), SIGCONT);
+    EXPECT_TRUE(Eventually([&] { return mount.caller->IsInFuse(); }));
+    Strings command = ends[i % ends.size()];
+    command.push_back(command[0] == "kill" ? std::to_string(mount.process) : mount.directory);
+    const int exit_code = RunProgram(command).exit_code;
+    // Forced, it ends the calls, and fails where one of them has not ended yet.
+    EXPECT_TRUE(exit_code == 0 || command[1] == "-f") << testing::PrintToString(command);
+    if (is_lazy(command)) kill(mount.caller->pid(), SIGKILL);
+  }
+  for (size_t i = 0; i < mounts.size(); ++i) {
+    const Strings& end = ends[i % ends.size()];
+    SCOPED_TRACE(testing::PrintToString(end));
+    EndedMount& mount = mounts[i];
+    // What a killed caller waits for is given up.
+    if (i >= ends.size() || !is_lazy(end)) {
+      EXPECT_TRUE(Eventually([&] { return text_of(mount).contains("calls wait for the server"); }));
+      if (i % 2 == 0) kill(mount.process, SIGTERM);  // the others wait for as long as they may
+      EXPECT_TRUE(Eventually([&] { return text_of(mount).contains("ends without the server"); }));
+    }
+    EXPECT_EQ(WaitForExit(mount.process), 0);
+    EXPECT_THAT(text_of(mount), HasSubstr(mount.directory + " unmounted"));
+    EXPECT_EQ(mount.caller->Wait(), is_lazy(end) ? -SIGKILL : 1);
+    EXPECT_TRUE(std::filesystem::remove(mount.directory));
+  }
+  server_->Resume();
+}
+
+TEST_P(MountFaultsTest, ASourceIsMountedOnADirectoryOnce) {
+  Mount("nonempty");
+  EXPECT_THAT(Refusal({"mount", Url(), mount_point()}, 1),
+              HasSubstr("is mounted there already: fusermount3 -u"));
+  EXPECT_THAT(Refusal({"mount", "-o", "nonempty", Url(), mount_point()}, 1),
+              HasSubstr("is mounted there already: fusermount3 -u"));
+  EXPECT_EQ(RunProgram({"grep", "-c", mount_point(), "/proc/self/mounts"}).out, "1\n");
+}
+
 TEST_P(MountFaultsTest, WritersOutliveTheServer) {
   constexpr int kFiles = 300;
   constexpr int kKills = 3;

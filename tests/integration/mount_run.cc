@@ -95,8 +95,11 @@ bool Child::IsInFuse() const {
   std::ifstream stream(fmt::format("/proc/{}/wchan", pid_));
   std::string where;
   std::getline(stream, where);
-  // fs/fuse/dev.c: request_wait_answer(). Kernels that do not name it: asleep at all.
-  if (where.find('_') != std::string::npos) return where == "request_wait_answer";
+  // fs/fuse/dev.c: request_wait_answer(). Kernels that do not name it, as user-mode Linux, which
+  // names its own: asleep at all.
+  if (where.find('_') != std::string::npos && where != "um_set_signals") {
+    return where == "request_wait_answer";
+  }
   std::ifstream stat(fmt::format("/proc/{}/stat", pid_));
   std::string ignored, state;
   stat >> ignored >> ignored >> state;

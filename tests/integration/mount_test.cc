@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <functional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -371,6 +372,21 @@ TEST_P(MountTest, OpensByTheLatestName) {
   EXPECT_EQ(TextOf(At("f")), "text");
   EXPECT_EQ(TextOf(At("g")), "text");
   EXPECT_LE(Counted("rpc_replies_total", procedure), before + 2);
+}
+
+// OpenMetrics refuses a sample that comes twice, and with it the whole scrape.
+TEST_P(MountTest, StatsOfADirectoryThatIsNamedTwiceComeOnce) {
+  const std::string& directory = mount_point();
+  const ProgramRun run = Run({"stats", "--openmetrics", directory, directory, directory + "/."});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  std::istringstream lines(run.out);
+  std::set<std::string> samples;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('#')) continue;
+    EXPECT_TRUE(samples.insert(line.substr(0, line.find("} "))).second) << line;
+  }
+  EXPECT_GT(samples.size(), 100u);
+  EXPECT_EQ(Objects(Run({"stats", "--json", directory, directory})).size(), 1u);
 }
 
 TEST_P(MountTest, CountsRequestsOfTheKernel) {

@@ -192,6 +192,31 @@ TEST_P(SillyRename, ARenameOverAnOpenFileKeepsItAsWell) {
   EXPECT_EQ(Text(*Open("d/file")), "new");
 }
 
+// The absence of the replaced name is nothing that this client ever knows.
+TEST_P(SillyRename, TheNameOfAReplacedOpenFileIsNeverAbsentHere) {
+  MakeFile("d/new", "new");
+  auto file = Open("d/file");
+  std::errc seen{};
+  rcu::SyncPointScript::OnReach("change:taken-in", [&] {
+    const auto found = client_->Stat(Path("d/file"), root_, {.cached = true});
+    seen = found ? kOk : found.error();
+  });
+  ASSERT_EQ(client_->Rename(Path("d/new"), Path("d/file"), root_), kOk);
+  EXPECT_EQ(seen, std::errc::resource_unavailable_try_again);
+  EXPECT_EQ(StatError("d/file"), kOk);
+}
+
+// Another client removes what is open here, before it is hidden: a rename over nothing.
+TEST_P(SillyRename, ARenameOverAnOpenFileThatIsGoneReplacesNothing) {
+  MakeFile("d/new", "new");
+  auto file = Open("d/file");
+  rcu::SyncPointScript::OnReach("silly-rename:before-rename",
+                                [&] { std::filesystem::remove(Backing("d/file")); });
+  ASSERT_EQ(client_->Rename(Path("d/new"), Path("d/file"), root_), kOk);
+  EXPECT_EQ(Text(*Open("d/file")), "new");
+  EXPECT_EQ(StatError("d/new"), std::errc::no_such_file_or_directory);
+}
+
 TEST_P(SillyRename, ARenameThatReplacesNothingHidesNothing) {
   std::filesystem::create_hard_link(Backing("d/file"), Backing("d/link"));
   MakeDirectory("d/sub");

@@ -8,12 +8,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
-#include <string>
+#include <optional>
+#include <span>
+#include <utility>
 
 #include "nfsclient/nfs4/state/open_owners.h"
 #include "nfsclient/nfs4/state/timed_mutex.h"
 #include "nfsclient/nfs4/state_id.h"
+#include "nfsclient/protocol/file_names.h"
 #include "nfsclient/protocol/protocol.h"
 
 namespace nfswalk::protocol {
@@ -40,9 +44,22 @@ struct OpenFile {
     state = later;
   }
 
+  // The name that the file has now, or none if it has no other than those `tried`, or is closed.
+  std::optional<FileName> NextName(std::span<const FileName> tried) const {
+    const std::lock_guard lock(naming);
+    return names == nullptr ? std::nullopt : names->NextName(tried);
+  }
+  bool NamesAreChanging() const {
+    const std::lock_guard lock(naming);
+    return names != nullptr && names->AreChanging();
+  }
+  // Returns once no thread asks for the earlier ones.
+  void SetNames(std::unique_ptr<FileNames> later) {
+    const std::lock_guard lock(naming);
+    names.swap(later);
+  }
+
   // What the file is reopened with. Constant once it is in files_.
-  FileHandle directory;
-  std::string name;
   bool read = false;
   bool write = false;
   Credential credential;
@@ -60,6 +77,9 @@ struct OpenFile {
   bool first_lock_unanswered = false;
   // Lock-owners whose locks the server has dropped.
   std::atomic<size_t> lost_lock_owners{0};
+
+  mutable std::mutex naming;
+  std::unique_ptr<FileNames> names;  // guarded by naming; null: closed
 
   mutable std::mutex mutex;
   State state;  // guarded by mutex

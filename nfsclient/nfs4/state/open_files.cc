@@ -7,8 +7,12 @@
 // clang-format on
 
 #include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "nfsclient/nfs4/state/open_file.h"
 #include "nfsclient/nfs4/state/timed_mutex.h"
@@ -25,6 +29,20 @@ constexpr int kRecoveriesMax = 4;
 // A state id lost sooner after its reopening is reopened only after a pause.
 constexpr std::chrono::milliseconds kStableState{100};
 
+// The name that a file was opened by, until the caller says where its names are kept.
+class NameOfOpen final : public FileNames {
+ public:
+  NameOfOpen(const FileHandle& directory, std::string_view name)
+      : name_{directory, std::string(name)} {}
+  std::optional<FileName> NextName(std::span<const FileName> tried) const override {
+    return tried.empty() ? std::optional(name_) : std::nullopt;
+  }
+  bool AreChanging() const override { return false; }
+
+ private:
+  const FileName name_;
+};
+
 }  // namespace
 
 class OpenFiles::State final : public OpenState {
@@ -32,6 +50,10 @@ class OpenFiles::State final : public OpenState {
   State(std::shared_ptr<OpenFiles> files, std::shared_ptr<File> file)
       : files_(std::move(files)), file_(std::move(file)) {}
   ~State() override { files_->Close(file_); }
+
+  void FollowNames(std::unique_ptr<FileNames> names) override {
+    file_->SetNames(std::move(names));
+  }
 
   const std::shared_ptr<File>& file() const { return file_; }
 
@@ -83,8 +105,7 @@ std::unique_ptr<OpenState> OpenFiles::Register(const OpenRequest& request,
                                                const Credential& credential, uint64_t generation,
                                                Acquired acquired) {
   auto file = std::make_shared<File>();
-  file->directory = request.directory;
-  file->name = request.name;
+  file->SetNames(std::make_unique<NameOfOpen>(request.directory, request.name));
   file->read = request.read;
   file->write = request.write;
   file->credential = credential;
@@ -106,6 +127,7 @@ void OpenFiles::Close(const std::shared_ptr<File>& file) {
   }
   lease_.FileClosed();
   file->closed.store(true);
+  file->SetNames(nullptr);
   if (stopped_.load()) return;
   Budget budget = caller_.NewBudget();
   CloseOnServer(*file, budget);
@@ -224,32 +246,66 @@ OpenFiles::Reopened OpenFiles::ReopenByClaim(Claim claim, File& file, const Stat
   return reopened;
 }
 
+// One OPEN that reopens `file`, by handle if `name` is null. Closes what is another file: its
+// handle is in the result. Preconditions: file.reopening is held.
+Acquired OpenFiles::TryReopen(File& file, const FileName* name, const LiveClient& client,
+                              Budget& budget) {
+  OpenArguments arguments;
+  arguments.read = file.read;
+  arguments.write = file.write;
+  arguments.reclaim = name == nullptr;
+  if (name != nullptr) arguments.name = name->name;
+  const FileHandle& at = name == nullptr ? file.handle : name->directory;
+  Acquired acquired = owners_.Open(client, at, arguments, file.credential, budget);
+  if (acquired.error == kOk && acquired.handle != file.handle) {
+    owners_.Close(std::move(acquired.owner), acquired.handle, acquired.state, budget);
+    acquired.error = kStale;
+    acquired.status = NFS4ERR_FHEXPIRED;
+  }
+  return acquired;
+}
+
+// The same by each name that the file has now, until one opens it. While the names change the
+// server may already have another, which the client learns with the reply. Preconditions: as above.
+Acquired OpenFiles::TryReopenByName(File& file, const LiveClient& client, Budget& budget) {
+  Acquired acquired;
+  acquired.error = kStale;
+  acquired.status = NFS4ERR_NOENT;
+  std::vector<FileName> tried;
+  for (;;) {
+    const bool were_changing = file.NamesAreChanging();
+    while (auto name = file.NextName(tried)) {
+      acquired = TryReopen(file, &*name, client, budget);
+      const bool refused = acquired.error != kOk && acquired.status != NFS4_OK;
+      if (!refused || ConcernsClient(StateErrorOf(acquired.status))) return acquired;
+      tried.push_back(std::move(*name));
+    }
+    if (!were_changing) return acquired;
+    acquired.error = caller_.PauseForJukebox(budget);
+    acquired.status = NFS4_OK;
+    if (acquired.error != kOk) return acquired;
+    tried.clear();
+  }
+}
+
 // Preconditions: file.reopening is held.
 OpenFiles::Reopened OpenFiles::ReopenLocked(Claim claim, File& file, const StateId& used,
                                             const LiveClient& client, Budget& budget) {
   File::State later = file.CurrentState();
   if (file.closed.load() || later.lost || later.id != used) return {};
-  OpenArguments arguments;
-  arguments.read = file.read;
-  arguments.write = file.write;
-  arguments.name = file.name;
-  arguments.reclaim = claim == Claim::kPrevious;
-  const FileHandle& at = arguments.reclaim ? file.handle : file.directory;
-  Acquired acquired = owners_.Open(client, at, arguments, file.credential, budget);
+  Acquired acquired = claim == Claim::kPrevious ? TryReopen(file, nullptr, client, budget)
+                                                : TryReopenByName(file, client, budget);
   const StateError state_error = StateErrorOf(acquired.status);
   if (ConcernsClient(state_error)) return {kOk, state_error};
   if (acquired.error != kOk && acquired.status == NFS4_OK) return {acquired.error};
-  if (acquired.error == kOk && acquired.handle == file.handle) {
+  if (acquired.error == kOk) {
     const Reopened locks = RecoverLocks(claim, file, acquired, client, budget);
     if (locks.error != kOk || locks.state_error != StateError::kNone) return locks;
     later.id = acquired.state;
     later.generation = client.generation;
     later.reopened = Clock::now();
     file.owner = std::move(acquired.owner);
-  } else if (acquired.error == kOk) {
-    owners_.Close(std::move(acquired.owner), acquired.handle, acquired.state, budget);
-    later.lost = true;
-  } else if (claim == Claim::kNull) {
+  } else if (claim == Claim::kNull || acquired.status == NFS4ERR_FHEXPIRED) {
     later.lost = true;
   } else if (acquired.status == NFS4ERR_NO_GRACE) {
     reclaimed_generation_.store(client.generation);

@@ -3,11 +3,11 @@
 // Sends nothing before the first Open(): a client without open files has no client id and no lease
 // (lease.h). When the client id is gone (STALE_CLIENTID after a restart of the server, EXPIRED
 // after a partition) a new one is established and every file is reopened: after a restart all are
-// first reclaimed by handle (CLAIM_PREVIOUS); then those refused are opened by name (CLAIM_NULL),
-// which waits for the end of the grace period, after which nothing can be reclaimed. A file that
-// cannot be reopened, because it is gone or its name leads to another, is lost: it fails with
-// io_error from then on (RFC 7530 9.6.3). There are as many owners as files open at once
-// (open_owners.h).
+// first reclaimed by handle (CLAIM_PREVIOUS); then those refused are opened by the names that they
+// have at that time (file_names.h, CLAIM_NULL), which waits for the end of the grace period, after
+// which nothing can be reclaimed. A file that cannot be reopened, because it is gone or its names
+// lead to others, is lost: it fails with io_error from then on (RFC 7530 9.6.3). There are as many
+// owners as files open at once (open_owners.h).
 //
 // Locks are reclaimed with their file, before anything else uses it. Where it is opened by name
 // they are lost, as another client may have had them meanwhile: reads, writes and locks of the file
@@ -136,6 +136,8 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   Reopened Reopen(File& file, const StateId& used, const LiveClient& client, Budget& budget);
   Reopened ReopenByClaim(Claim claim, File& file, const StateId& used, const LiveClient& client,
                          Budget& budget);
+  Acquired TryReopen(File& file, const FileName* name, const LiveClient& client, Budget& budget);
+  Acquired TryReopenByName(File& file, const LiveClient& client, Budget& budget);
   Reopened ReopenLocked(Claim claim, File& file, const StateId& used, const LiveClient& client,
                         Budget& budget);
 

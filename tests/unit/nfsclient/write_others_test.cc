@@ -26,24 +26,11 @@ using fixtures::BytesOf;
 using fixtures::Difference;
 using fixtures::Pattern;
 using fixtures::ReadPart;
+using protocol::FakeClock;
 using protocol::FakeFault;
 
 class WriteOthers : public FakeMount {
  protected:
-  // Another client's, which opens the file, calls `change` and closes it.
-  template <class Change>
-  void Elsewhere(Change change) {
-    std::unique_ptr<protocol::Protocol> nfs;
-    if (GetParam() == 3) {
-      nfs = protocol::Mount3(nfs3_.port());
-    } else {
-      nfs = std::move(*protocol::Nfs4::ConnectNfs4({"127.0.0.1", "/", nfs4_.port(), 0, 4}, {}));
-    }
-    const auto other = std::move(*Client::MountOver(std::move(nfs), MountOptions()));
-    const auto file = std::move(*other->Open("f", kMayRead | kMayWrite, kUser));
-    change(*file);
-    EXPECT_EQ(file->Close(), kOk);
-  }
   nfs::DirtyFiles& files() { return ClientInternals::SuperblockOf(*client_).dirty_files; }
 };
 INSTANTIATE_TEST_SUITE_P(Versions, WriteOthers, testing::Values(3, 4));
@@ -82,6 +69,29 @@ TEST_P(WriteOthers, AnAppendGoesToTheEndOfAFileThatOthersHaveCut) {
   }
 }
 
+// WIRE-27, NAME-30. The holder of a lock writes, and never reads.
+TEST_P(WriteOthers, WhatOthersChangedBeforeALockIsToldToTheListener) {
+  server_.set_clock(FakeClock::kFine);
+  for (const bool is_changed : {false, true}) {
+    SCOPED_TRACE(is_changed);
+    MountAnew(Pattern(kPiece));
+    std::atomic<int> told{0};
+    ASSERT_EQ(client_->OnInvalidation([&told](const Invalidation& event) {
+      if (event.reason == InvalidReason::kChanged) ++told;
+    }), kOk);
+    if (is_changed) {
+      Elsewhere([](File& file) { EXPECT_EQ(file.PWrite(BytesOf("foreign"), 0), 7u); });
+    }
+    ASSERT_EQ(file_->TryLock(1, LockType::kWrite, 100, 3), kOk);
+    ASSERT_EQ(file_->PWrite(BytesOf("own"), 100), 3u);
+    EXPECT_EQ(file_->Unlock(1, 100, 3), kOk);
+    client_->AwaitInvalidations();
+    EXPECT_EQ(told, is_changed ? 1 : 0);
+    EXPECT_EQ(Open()->is_unchanged(), !is_changed);
+    ASSERT_EQ(client_->OnInvalidation({}), kOk);
+  }
+}
+
 TEST_P(WriteOthers, AFileThatOthersHaveRemovedIsForgotten) {
   Mount();
   ASSERT_EQ(file_->PWrite(BytesOf("text"), 0), 4u);
@@ -96,6 +106,20 @@ TEST_P(WriteOthers, AFileThatOthersHaveRemovedIsForgotten) {
 
 class WriteToHiddenFile : public WriteOthers {};
 INSTANTIATE_TEST_SUITE_P(Version3, WriteToHiddenFile, testing::Values(3));
+
+// A directory whose inode has the same hash does not wait for the data of a file.
+TEST_P(WriteOthers, ADirectoryDoesNotWaitForTheLockOfAFile) {
+  Mount();
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+  icache::Inode inode;
+  const data::FileLock data(superblock, inode);
+  ASSERT_TRUE(data);
+  std::thread([&] {
+    const Deadline passed(std::chrono::steady_clock::now());
+    EXPECT_TRUE(superblock.directory_locks.Lock(inode).owns_lock());
+    EXPECT_FALSE(data::FileLock(superblock, inode));
+  }).join();
+}
 
 #ifndef NDEBUG
 // Its hidden name is removed under the lock of the directory: not under that of the file.

@@ -23,6 +23,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -196,6 +197,7 @@ TEST_P(WriteRandom, WhatWasSyncedIsTheModelForGood) {
   server_.set_write_bytes_max(std::numeric_limits<size_t>::max());
   for (auto& file : files_) EXPECT_EQ(file->Close(), kOk);
   EXPECT_EQ(Difference(Stable(), model_), "");
+  std::printf("operations: %d\n", kOperations);
 }
 
 }  // namespace

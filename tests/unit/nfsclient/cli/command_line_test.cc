@@ -312,6 +312,40 @@ TEST(CommandLine, MountIsSpelledAsByMount8) {
   EXPECT_FALSE(MountOf(line).foreground);
 }
 
+TEST(CommandLine, AUrlIsOneInAnyCase) {
+  EXPECT_EQ(Parsed({"NFS://server/export", "/mnt"}).command, "mount");
+  const Invocation copy =
+      Parsed({"cp", "-r", "Nfs://server/export", "a", "nfs://server/export/", "b"});
+  ASSERT_TRUE(std::get<CpOptions>(copy.options).to.has_value());
+  EXPECT_TRUE(std::get<CpOptions>(copy.options).to->same_export);
+}
+
+TEST(CommandLine, AnExportIsSpelledAsInNfs5) {
+  for (const auto& [source, host, path] : std::vector<std::array<std::string, 3>>{
+           {"server:/export", "server", "/export"},
+           {"server:/", "server", "/"},
+           {"192.0.2.1:/a%b?c:/d", "192.0.2.1", "/a%b?c:/d"},
+           {"[2001:db8::1]:/export", "2001:db8::1", "/export"}}) {
+    const Invocation line = Parsed({"mount", "-o", "vers=4", source, "/mnt"});
+    EXPECT_EQ(line.common.mount.server.host, host);
+    EXPECT_EQ(line.common.mount.server.export_path, path);
+    EXPECT_EQ(line.common.mount.server.version, 4);
+    EXPECT_EQ(line.common.url, source);
+    EXPECT_EQ(Parsed({source, "/mnt"}).command, "mount") << "by mount(8)";
+    EXPECT_EQ(Parsed({"ls", source}).common.mount.server.export_path, path);
+  }
+  const Invocation copy = Parsed({"cp", "-r", "server:/export", "a", "nfs://server/export", "b"});
+  EXPECT_TRUE(std::get<CpOptions>(copy.options).to->same_export);
+  for (const char* none : {":/export", "http://server/export", "a/b:/c", "2001:db8::1:/export"}) {
+    EXPECT_THAT(ErrorOf({"mount", none, "/mnt"}), HasSubstr("is no URL of a mount")) << none;
+  }
+}
+
+TEST(CommandLine, UmountNamesWhatEndsAMount) {
+  EXPECT_EQ(ErrorOf({"umount", "/mnt"}),
+            "nfswalk: 'umount' is no command: 'fusermount3 -u DIRECTORY' or umount(8) ends a mount\n");
+}
+
 TEST(CommandLine, MountNamesTheOptionThatIsNone) {
   EXPECT_THAT(ErrorOf({"mount", "-o", "ro,frob", "nfs://server/export", "/mnt"}),
               AllOf(HasSubstr("frob"), HasSubstr("accepted are")));

@@ -116,15 +116,16 @@ class LocalCopyTest : public MemoryMount {
     return made;
   }
 
-  // `nfswalk cp -rp --threads 1`; returns the messages.
+  // `nfswalk cp -rp --threads 1`, without -p unless `preserve`; returns the messages.
   std::string Copy(const std::string& from, const fs::path& to,
-                   std::optional<ExitCode> expected = kExitOk) {
+                   std::optional<ExitCode> expected = kExitOk, bool preserve = true) {
     const LocalDescriptor messages(memfd_create("messages", MFD_CLOEXEC));
     {
       Console console({.out_fd = messages.get(), .err_fd = messages.get()}, "cp");
       Session session(*client_, console, "cp", {});
       CpOptions options;
-      options.recursive = options.preserve = true;
+      options.recursive = true;
+      options.preserve = preserve;
       options.tree.threads = 1;
       RunCommand(session, {from, to.string()}, options);
       if (expected.has_value()) {
@@ -185,6 +186,32 @@ TEST_F(LocalCopyTest, ADirectoryReplacedByALinkLeadsNowhereElse) {
       EXPECT_EQ(StateOf(outside), before);
     }
     EXPECT_GT(swaps, 8) << replaced;
+  }
+}
+
+// Between mkdirat(2) and openat(2), by another user who may write in the target.
+TEST_F(LocalCopyTest, ADirectoryThatTookTheNameOfANewOneKeepsItsMode) {
+  AddFile(AddDirectory(kRoot, "d"), "f");
+  for (const bool is_anothers : {false, true}) {
+    SCOPED_TRACE(is_anothers);
+    fs::remove_all(here_);
+    fs::create_directory(here_);
+    const fs::path victim = here_ / "victim";
+    fs::create_directory(victim);
+    fs::permissions(victim, fs::perms::owner_all);
+    if (is_anothers) {
+      if (chown(victim.c_str(), 2001, 2001) != 0) continue;  // a sandbox has one user
+    } else {
+      std::ofstream(victim / "secret") << "old";
+    }
+    g_on_call = [&](const LocalCall& call) {
+      if (call.text != "mkdir copy") return;
+      fs::rename(here_ / "copy", here_ / "moved");
+      fs::rename(victim, here_ / "copy");
+    };
+    EXPECT_EQ(Copy("d", here_ / "copy", kExitOk, false), "");
+    g_on_call = nullptr;
+    EXPECT_EQ(fs::status(here_ / "copy").permissions(), fs::perms::owner_all);
   }
 }
 

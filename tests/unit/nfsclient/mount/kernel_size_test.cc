@@ -97,24 +97,5 @@ TEST(KernelSizeTest, AReadThatEndsShortMayCutIt) {
   EXPECT_FALSE(size.Is(99, {}));
 }
 
-TEST(ReopensTest, AnOpenComesBackOnce) {
-  Reopens reopens;
-  const Time before = KernelSize::Now();
-  reopens.Add(7, 1);
-  EXPECT_FALSE(reopens.Take(7, 2));
-  EXPECT_FALSE(reopens.Take(8, 1));
-  const auto since = reopens.Take(7, 1);
-  ASSERT_TRUE(since);
-  EXPECT_GE(*since, before);
-  EXPECT_FALSE(reopens.Take(7, 1));
-}
-
-TEST(ReopensTest, ThreadsThatDoNotComeBackAreBounded) {
-  Reopens reopens;
-  for (size_t i = 0; i <= Reopens::kMax; ++i) reopens.Add(static_cast<pid_t>(i), 1);
-  EXPECT_TRUE(reopens.Take(Reopens::kMax, 1));
-  EXPECT_FALSE(reopens.Take(0, 1));
-}
-
 }  // namespace
 }  // namespace nfswalk::mount

@@ -34,7 +34,7 @@ class MountPointTest : public testing::Test {
     return path;
   }
   static std::string Refusal(const std::string& directory, bool nonempty = false) {
-    const auto checked = CheckMountPoint(directory, nonempty);
+    const auto checked = CheckMountPoint(directory, "nfs://h/x", nonempty);
     return checked ? "accepted" : checked.error();
   }
   // What an ordinary user is told, with this PATH.
@@ -90,10 +90,10 @@ TEST_F(MountPointTest, ReturnsAnAbsolutePath) {
   Make("empty");
   std::filesystem::create_directory_symlink("empty", root_ + "/link");
   std::filesystem::current_path(root_);
-  EXPECT_EQ(CheckMountPoint("empty", false), root_ + "/empty");
-  EXPECT_EQ(CheckMountPoint("./empty/../link/", false), root_ + "/empty");
+  EXPECT_EQ(CheckMountPoint("empty", "nfs://h/x", false), root_ + "/empty");
+  EXPECT_EQ(CheckMountPoint("./empty/../link/", "nfs://h/x", false), root_ + "/empty");
   Make("empty/below");
-  EXPECT_EQ(CheckMountPoint("empty", true), root_ + "/empty");
+  EXPECT_EQ(CheckMountPoint("empty", "nfs://h/x", true), root_ + "/empty");
   std::filesystem::current_path("/");
 }
 

@@ -34,5 +34,22 @@ TEST(MountStats, AnAnswerWithAnythingButSamplesIsRefused) {
   EXPECT_FALSE(ParseSamples(whole + "\n"));
 }
 
+// OpenMetrics and JSON refuse a name that comes twice, and so does what reads them: all mounts of a
+// scrape would be lost by one.
+TEST(MountStats, AnAnswerThatNamesASampleTwiceIsRefused) {
+  EXPECT_TRUE(ParseSamples("walks_total rcu 1\nrpcs_total - 1\nwalks_total ref 1\n"));
+  for (const std::string text : {
+           "rpcs_total - 1\nrpcs_total - 1\n",
+           "rpcs_total - 1\nwalks_total rcu 1\nrpcs_total - 2\n",
+           "walks_total rcu 1\nwalks_total ref 1\nwalks_total rcu 2\n",
+           "walks_total rcu 1\nwalks_total - 1\n",       // a member that is a number and an object
+           "walks_total - 1\nwalks_total rcu 1\n",
+           "cached - 1\ncached_total - 1\n",             // a family that is a gauge and a counter
+           "cached_total dentries 1\ncached dentries 1\n",
+       }) {
+    EXPECT_FALSE(ParseSamples(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace nfswalk::mount

@@ -20,6 +20,22 @@ TEST(MountTable, AMountIsFoundByItsDevice) {
   EXPECT_EQ(FindMount(table, 0, 2), "");
 }
 
+TEST(MountTable, OfSeveralMountsOnADirectoryTheOneOnTopCounts) {
+  const std::string lines =
+      "22 1 0:4 / /proc rw,relatime - proc proc rw\n"
+      "40 1 0:42 / /tmp/a\\040b rw,nosuid shared:7 - fuse.nfswalk nfs://h/0:4\\0401 rw,user_id=0\n"
+      "41 1 0:43 / /tmp/c rw shared:7 master:1 - fuse.nfswalk nfs://h/below rw\n"
+      "42 1 0:44 / /tmp/c rw - fuse.nfswalk nfs://h/top rw\n";
+  const struct {
+    const char* directory;
+    const char* source;
+  } mounts[] = {{"/tmp/a b", "nfs://h/0:4 1"}, {"/tmp/c", "nfs://h/top"}, {"/tmp", ""}, {"", ""}};
+  for (const auto& [directory, source] : mounts) {
+    std::istringstream table(lines);
+    EXPECT_EQ(SourceMountedOn(table, directory), source) << directory;
+  }
+}
+
 TEST(MountTable, WhatIsAllowedIsWhatWasAskedFor) {
   const struct {
     std::vector<std::string> options;

@@ -79,6 +79,27 @@ TEST_F(NodeTableTest, NumberAndGenerationAreNeverUsedAgain) {
   }
 }
 
+// What the kernel has open of a stale node keeps that; what it opens from now on is the other.
+TEST_F(NodeTableTest, AStaleNodeIsReplacedByOneThatIsNot) {
+  const auto stale = Remember("f");
+  table_->NoteName(stale.number, "name");
+  client_->InvalidateCaches();
+  server_->ConfuseNextGetattr(777);
+  EXPECT_EQ(table_->At(stale.number).Stat("", me_).error(), protocol::kStale);
+  EXPECT_TRUE(table_->At(stale.number).is_stale());
+  const auto known = Remember("f"), again = Remember("f");
+  EXPECT_NE(known.number, stale.number);
+  EXPECT_NE(known.generation, stale.generation);
+  EXPECT_EQ(again.number, known.number);
+  EXPECT_FALSE(table_->At(known.number).is_stale());
+  EXPECT_EQ(table_->Find(IdOf("f")), known.number);
+  EXPECT_TRUE(table_->At(stale.number).is_stale());
+  table_->Forget(stale.number, 1);
+  EXPECT_EQ(table_->Find(IdOf("f")), known.number);
+  table_->Forget(known.number, 2);
+  EXPECT_EQ(table_->Find(IdOf("f")), 0U);
+}
+
 // An inode that is known is cached, whatever the limits of the caches.
 TEST_F(NodeTableTest, AForgottenNodeIsLetGo) {
   const auto known = Remember("f");

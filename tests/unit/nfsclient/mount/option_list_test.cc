@@ -10,6 +10,7 @@ namespace nfswalk::mount {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using Strings = std::vector<std::string>;
 
 TEST(OptionListTest, EachOptionGoesToWhoReadsIt) {
@@ -26,7 +27,9 @@ TEST(OptionListTest, EachOptionGoesToWhoReadsIt) {
       {"fsname=a=b,subtype=c", {"fsname=a=b", "subtype=c"}, {}},
       {"allow_other,auto_unmount", {"allow_other", "auto_unmount"}, {}},
       // What only mount(8) and systemd.mount(5) read.
-      {"defaults,_netdev,noauto,user,nofail,x-systemd.automount,comment=why", {}, {}},
+      {"defaults,_netdev,noauto,user,nofail,x-systemd.automount,X-mount.mkdir,comment=why", {}, {}},
+      // Times are the server's.
+      {"relatime,norelatime,strictatime,lazytime,nodiratime", {}, {}},
       // The kernel's caches would answer those whom libfuse refuses.
       {"allow_root", {}, {"allow_root"}},
       // Names are whole: what only begins like one is somebody else's.
@@ -39,6 +42,14 @@ TEST(OptionListTest, EachOptionGoesToWhoReadsIt) {
     EXPECT_EQ(list.client, client) << options;
     EXPECT_FALSE(list.nonempty) << options;
     EXPECT_EQ(list.others, std::string(options).contains("allow_other")) << options;
+  }
+}
+
+TEST(OptionListTest, WhatAMountCannotBeIsRefusedWithWhatToDo) {
+  EXPECT_THAT(RefusedMountOption("allow_root"), HasSubstr("allow_other"));
+  EXPECT_THAT(RefusedMountOption("context=system_u:object_r"), HasSubstr("leave it out"));
+  for (const char* option : {"allow_other", "context", "vers=3", "remounted", ""}) {
+    EXPECT_EQ(RefusedMountOption(option), "") << option;
   }
 }
 

@@ -13,6 +13,14 @@
 #include "rcu/byte_pool.h"
 #include "tests/exits/exits.h"
 
+namespace nfswalk::icache {
+struct InodeInternals {
+  static void Store(Inode& inode, const protocol::Attributes& attributes) {
+    inode.StoreAttributes(attributes);
+  }
+};
+}  // namespace nfswalk::icache
+
 namespace nfswalk::exits {
 namespace {
 
@@ -70,7 +78,7 @@ TEST(CachedTime, RoundedIsNoChangeOfTheFile) {
   reply.mtime = reply.ctime = late;
   icache::Inode inode;
   inode.fileid = reply.fileid;
-  inode.StoreAttributes(reply);
+  icache::InodeInternals::Store(inode, reply);
   protocol::Attributes cached;
   inode.LoadAttributes(cached);
   EXPECT_NE(cached, reply);
@@ -105,7 +113,7 @@ TEST(CachedAttributes, AreThoseOfTheReply) {
     const protocol::FileHandle handle(std::array<uint8_t, 28>{1});
     nfs::FileIdentity identity(handle, reply.fileid, type, bytes);
     ASSERT_EQ(identity.Set(inode), std::errc{});
-    inode.StoreAttributes(reply);
+    icache::InodeInternals::Store(inode, reply);
     protocol::Attributes shown;
     inode.LoadAttributes(shown);
     EXPECT_EQ(shown, reply) << static_cast<int>(type);

@@ -134,6 +134,30 @@ TEST_F(OwnChange, TheReplyToACreationDoesNotRevalidateWhatARenameInvalidated) {
   EXPECT_EQ(Get("e"), server_->Get(directory));
 }
 
+// Nor what another client has undone since, whose time is an earlier one: the server's clock was set
+// back (ATTR-5).
+TEST_F(OwnChange, TheReplyToACreationDoesNotBringBackWhatWasRemovedSince) {
+  const uint64_t directory = Make(FileType::kDirectory, "d");
+  const Attributes before = server_->Get(directory);
+  WhileReplyIsUnderWay("CREATE", [&] {
+    server_->Take(directory, "f");
+    server_->Edit(
+        directory,
+        [&](Attributes& now) {
+          now.ctime = {before.ctime.seconds - 100, 0};
+          now.mtime = now.ctime;
+        },
+        /*quietly=*/true);
+    Notice("d");
+  });
+  const auto created = client_->Create("d/f", 0644, true, me_);
+  EXPECT_TRUE(reply_came_);
+  ASSERT_TRUE(created.has_value());
+  EXPECT_EQ(created->name_valid_ns, 0u);
+  EXPECT_EQ(Stat("d/f"), kMissing);
+  EXPECT_EQ(Get("d"), server_->Get(directory));
+}
+
 // The inode of our change was evicted while an older reply was under way.
 TEST_F(OwnChange, AnAnswerFromBeforeAChangeOfOursDoesNotFillANewInode) {
   const uint64_t file = Make(FileType::kRegular, "f");
@@ -194,6 +218,84 @@ TEST_F(OwnChange, ALinkThatIsMadeWhileTheOnlyNameGoesLeadsToTheSameInodeAsOthers
   EXPECT_EQ(Get("d/g"), server_->Get(file));
 }
 
+// Another client has moved `d/p` to `e/p`, and made another of the old name, which is removed here.
+// The node that is held and the new name have one inode: a change by one shows by the other.
+class OwnChangeOfAStaleName : public OwnChange, public testing::WithParamInterface<FileType> {
+ protected:
+  OwnChangeOfAStaleName()
+      : from_(Make(FileType::kDirectory, "d")), to_(Make(FileType::kDirectory, "e")) {}
+
+  void MoveOnServer(std::string_view name) {
+    file_ = Make(GetParam(), "d/" + std::string(name));
+    auto node = client_->Resolve("d/" + std::string(name), me_);
+    ASSERT_TRUE(node.has_value());
+    node_ = std::move(*node);
+    server_->Move(from_, to_, name);
+    server_->Add(from_, name, GetParam());
+  }
+  void ExpectOneInode(const std::string& name) {
+    EXPECT_EQ(Get(name).fileid, file_);
+    EXPECT_TRUE(node_->SetAttributesOf("", {.mode = 0600}, me_).has_value());
+    EXPECT_EQ(Get(name), server_->Get(file_));
+    node_ = nullptr;
+  }
+
+  const uint64_t from_, to_;
+  uint64_t file_ = 0;
+  std::unique_ptr<Node> node_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Types, OwnChangeOfAStaleName,
+                         testing::Values(FileType::kRegular, FileType::kDirectory),
+                         [](const auto& test) {
+                           return test.param == FileType::kRegular ? "Files" : "Directories";
+                         });
+
+// INODE-27.
+TEST_P(OwnChangeOfAStaleName, AnUnlinkLeavesTheInodeToTheFile) {
+  MoveOnServer("p");
+  Remove(GetParam(), "d/p");
+  ExpectOneInode("e/p");
+}
+
+TEST_P(OwnChangeOfAStaleName, ARenameLeavesTheInodeToTheFile) {
+  MoveOnServer("p");
+  Make(GetParam(), "d/n");
+  Rename("d/n", "d/p");
+  ExpectOneInode("e/p");
+}
+
+// NAME-31. One of two links went before, and the server does not say how many there are.
+TEST_F(OwnChange, AnOpenFileKeepsAHiddenNameWhereItsLinksAreNotKnown) {
+  Make(FileType::kRegular, "f");
+  ASSERT_EQ(client_->Link("f", "g", me_), std::errc{});
+  ASSERT_EQ(Get("f").nlink, 2u);
+  const auto file = client_->Open("f", kMayRead, me_);
+  ASSERT_TRUE(file.has_value());
+  ASSERT_EQ(client_->Unlink("g", me_), std::errc{});
+  const size_t removed = protocol_->Calls("REMOVE");
+  protocol_->FailOnce("GETATTR", std::errc::io_error);
+  EXPECT_EQ(client_->Unlink("f", me_), std::errc{});
+  EXPECT_EQ(protocol_->Calls("REMOVE"), removed);
+  EXPECT_EQ((*file)->Close(), std::errc{});
+}
+
+// NAME-38. What is known of the name may be old.
+TEST_F(OwnChange, AnUnlinkOfADirectoryIsNotSent) {
+  Make(FileType::kDirectory, "d");
+  const uint64_t elsewhere = Make(FileType::kDirectory, "e");
+  for (const bool is_cached : {true, false}) {
+    if (!is_cached) client_->DropCaches();
+    EXPECT_EQ(client_->Unlink("d", me_), std::errc::is_a_directory) << is_cached;
+  }
+  EXPECT_EQ(protocol_->Calls("REMOVE"), 0u);
+  server_->Move(kRoot, elsewhere, "d");
+  server_->Add(kRoot, "d", FileType::kRegular);
+  EXPECT_EQ(client_->Unlink("d", me_), std::errc{});
+  EXPECT_EQ(Stat("d"), kMissing);
+  EXPECT_TRUE(client_->Stat("e/d", me_).has_value());
+}
+
 // A file of two names, one of which replaces `x` after a change of `x` has looked it up: the effect
 // of the change on the file shows by its other name, `r`.
 class OwnChangeOfAnotherFile : public OwnChange {
@@ -234,9 +336,109 @@ TEST_F(OwnChangeOfAnotherFile, ARenameGivesANewTimeToTheFileThatItMoved) {
   ExpectKnownAsItIs();
 }
 
-// --- one limit for all that a call of a soft mount waits for ---
+// A change is made and answered while a stat of the same file, or a lookup, is about to copy the
+// cached attributes: they are those of before it or of after it. The count of links fell before the
+// time of that change was known.
+struct ChangeOfAttributes {
+  const char* name;
+  std::errc (*make)(Client&, const Credential&);
+};
 
 std::errc ErrorOf(const auto& result) { return result ? std::errc{} : result.error(); }
+
+std::errc Overwrite(Client& client, const Credential& who, uint64_t offset_bytes) {
+  auto file = client.Open("f", kMayWrite, who);
+  if (!file) return file.error();
+  const std::byte text[] = {std::byte{'x'}};
+  const auto written = (*file)->PWrite(text, offset_bytes);
+  return written ? (*file)->Close() : written.error();
+}
+
+constexpr ChangeOfAttributes kChangesOfAttributes[] = {
+    {"Unlink", [](Client& c, const Credential& who) { return c.Unlink("g", who); }},
+    {"RenameOver", [](Client& c, const Credential& who) { return c.Rename("other", "g", who); }},
+    {"Rename", [](Client& c, const Credential& who) { return c.Rename("g", "h", who); }},
+    {"Link", [](Client& c, const Credential& who) { return c.Link("f", "h", who); }},
+    {"Mode",
+     [](Client& c, const Credential& who) {
+       return ErrorOf(c.SetAttributesOf("f", {.mode = 0600}, who));
+     }},
+    {"Truncate",
+     [](Client& c, const Credential& who) {
+       return ErrorOf(c.SetAttributesOf("f", {.size_bytes = 1}, who));
+     }},
+    {"Grow", [](Client& c, const Credential& who) { return Overwrite(c, who, 4096); }},
+    {"Overwrite", [](Client& c, const Credential& who) { return Overwrite(c, who, 0); }},
+};
+
+class OwnChangeDuringAStat : public OwnChange,
+                             public testing::WithParamInterface<ChangeOfAttributes> {
+ protected:
+  OwnChangeDuringAStat() : file_(Make(FileType::kRegular, "f")) {
+    Make(FileType::kRegular, "other");
+    EXPECT_EQ(client_->Link("f", "g", me_), std::errc{});
+    before_ = Get("f");
+    EXPECT_EQ(before_.nlink, 2u);
+  }
+
+  void MakeBeforeTheCopy() {
+    At("stat:before-attributes", 1, [this] { EXPECT_EQ(GetParam().make(*client_, me_), kOk); });
+  }
+
+  void ExpectOfOneMoment(const Attributes& seen) {
+    const Attributes after = server_->Get(file_);
+    EXPECT_NE(before_, after);
+    EXPECT_EQ(seen, seen.change == before_.change ? before_ : after);
+  }
+
+  static constexpr std::errc kOk{};
+  const uint64_t file_;
+  Attributes before_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Changes, OwnChangeDuringAStat, testing::ValuesIn(kChangesOfAttributes),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+// WALK-14.
+TEST_P(OwnChangeDuringAStat, TheStatShowsTheAttributesOfOneMoment) {
+  MakeBeforeTheCopy();
+  ExpectOfOneMoment(Get("f"));
+  EXPECT_TRUE(reached_);
+}
+
+TEST_P(OwnChangeDuringAStat, TheLookupShowsTheAttributesOfOneMoment) {
+  MakeBeforeTheCopy();
+  const auto found = client_->Lookup("f", me_);
+  ASSERT_TRUE(found.has_value());
+  ExpectOfOneMoment(found->attributes);
+  EXPECT_TRUE(reached_);
+}
+
+// ATTR-16.
+TEST_P(OwnChangeDuringAStat, WhatIsKnownAfterwardsIsOfOneMoment) {
+  const auto node = client_->Resolve("f", me_);
+  ASSERT_TRUE(node.has_value());
+  ASSERT_EQ(GetParam().make(*client_, me_), kOk);
+  ExpectOfOneMoment((*node)->attributes());
+}
+
+// The end that a write has advanced is no part of what a reply showed before it.
+TEST_F(OwnChange, AStatThatAWriteOvertakesShowsWhatIsWritten) {
+  const uint64_t id = Make(FileType::kRegular, "f");
+  Get("f");
+  auto file = client_->Open("f", kMayWrite, me_);
+  ASSERT_TRUE(file.has_value());
+  At("stat:before-attributes", 1, [&] {
+    const std::byte text[] = {std::byte{'x'}};
+    EXPECT_TRUE((*file)->PWrite(text, 4096).has_value());
+  });
+  const Attributes seen = Get("f");
+  EXPECT_TRUE(reached_);
+  EXPECT_EQ(seen, server_->Get(id));
+  EXPECT_EQ((*file)->Close(), std::errc{});
+}
+
+// --- one limit for all that a call of a soft mount waits for ---
 
 // A lookup that does not end keeps its name and its directory; a change keeps its directories.
 TEST_F(OwnChange, ACallDoesNotWaitLongerForOthersThanForTheServer) {

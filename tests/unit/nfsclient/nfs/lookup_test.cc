@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
+#include <semaphore>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "nfsclient/vfs/name.h"
@@ -50,6 +53,28 @@ TEST_F(Lookup, AnErrorOfTheServerIsReportedAndNotCached) {
   protocol_->FailOnce("LOOKUP", kEio);
   EXPECT_EQ(Child("d"), Failed(kEio));
   EXPECT_EQ(Child("d"), kD);
+}
+
+// NAME-9. An answer that another thread was given before the call is none without a cache.
+TEST_F(Lookup, WhatAnotherThreadFindsMeanwhileIsRevalidated) {
+  options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 0;
+  MountAnew();
+  std::binary_semaphore asked(0), missed(0);
+  std::atomic<bool> is_first{true};
+  on_reply_ = [&](const fixtures::Call& call) {
+    if (call.procedure != "LOOKUP" || !is_first.exchange(false)) return;
+    asked.release();
+    missed.acquire();
+  };
+  std::jthread other([&] { EXPECT_EQ(Child("d"), kD); });
+  asked.acquire();
+  server_->Take(kRoot, "d");
+  OnceAt("lookup:missed", [&] {
+    missed.release();
+    other.join();
+  });
+  EXPECT_EQ(Child("d"), 0U);
+  EXPECT_FALSE(other.joinable());
 }
 
 // d_splice_alias().

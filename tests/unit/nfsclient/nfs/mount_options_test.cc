@@ -56,7 +56,7 @@ TEST(MountUrl, TheServerIsAHostAPortAndAnExport) {
   EXPECT_EQ(Parsed("nfs://server/a/b/c").server.export_path, "/a/b/c");
   EXPECT_EQ(Parsed("nfs://server/").server.export_path, "/");
   EXPECT_EQ(Parsed("nfs://server/a?").server.export_path, "/a");
-  EXPECT_EQ(Parsed("nfs://server/a%20b%3fc%25%2F").server.export_path, "/a b?c%/");
+  EXPECT_EQ(Parsed("nfs://server/a%20b%3fc%25%2Fd").server.export_path, "/a b?c%/d");
   EXPECT_EQ(Parsed("nfs://server/%c3%A4").server.export_path, "/\xc3\xa4");
   EXPECT_EQ(Parsed("nfs://server/" + std::string(1023, 'a')).server.export_path.size(), 1024u);
   const MountOptions ipv6 = Parsed("nfs://[fd00::1]:2050/export");
@@ -108,11 +108,55 @@ TEST(MountUrl, WhatIsRefusedIsNamedWithWhatIsAccepted) {
       {kOption + "dirty_bytes", {"'dirty_bytes'", "from 4096 to", "(bytes)"}},
       {kOption + "HARD", {"'HARD'"}},
       {kOption + "soft&&hard", {"''"}},
+      {kOption + "sec=krb5", {"'sec=krb5'", "sec=sys"}},
+      {kOption + "sec=krb5p:krb5i", {"'sec=krb5p:krb5i'", "sec=sys"}},
+      {kOption + "sec", {"'sec'", "sec=sys"}},
+      {kOption + "proto=rdma", {"'proto=rdma'", "tcp"}},
+      {kOption + "udp", {"'udp'", "tcp"}},
+      {kOption + "tcp=1", {"'tcp=1'", "takes no value"}},
+      {kOption + "minorversion=1", {"'minorversion=1'", "vers=4"}},
+      {kOption + "retry=", {"'retry='", "number"}},
+      {kOption + "retry=x", {"'retry=x'", "number"}},
+      {kOption + "addr", {"'addr'", "value"}},
+      {kOption + "version=3&local_lock=none", {"'local_lock=none'", "nolock"}},
+      {kOption + "local_lock=flock", {"'flock'", "all (nolock) and none (lock)"}},
   };
   for (const auto& [url, says] : rows) {
     const std::string refusal = Refusal(url);
     for (const std::string& words : says) EXPECT_THAT(refusal, HasSubstr(words)) << url;
   }
+}
+
+TEST(MountUrl, TheSchemeIsWrittenInAnyCase) {
+  for (const char* scheme : {"nfs", "NFS", "Nfs"}) {
+    const std::string url = std::string(scheme) + "://server/export?vers=4";
+    EXPECT_TRUE(IsMountUrl(url)) << url;
+    EXPECT_EQ(Parsed(url).server.export_path, "/export") << url;
+  }
+  for (const char* text : {"", "nfs", "nfs:/server", "nfsx://server", " nfs://server"}) {
+    EXPECT_FALSE(IsMountUrl(text)) << text;
+  }
+}
+
+// MOUNT compares it with the names of exports.
+TEST(MountUrl, SlashesOfTheExportCountOnceAndNotAtTheEnd) {
+  for (const char* path : {"/a/b", "/a/b/", "//a/b", "/a//b///", "///a///b", "/a%2f/b%2F"}) {
+    EXPECT_EQ(Parsed("nfs://server" + std::string(path)).server.export_path, "/a/b") << path;
+  }
+  for (const char* path : {"/", "//", "///", "/%2F"}) {
+    EXPECT_EQ(Parsed("nfs://server" + std::string(path)).server.export_path, "/") << path;
+  }
+}
+
+TEST(MountUrl, WhatIsSoAnywayIsAccepted) {
+  const MountOptions options =
+      WithOptions("sec=sys&proto=tcp&tcp&mountproto=tcp&mountvers=3&minorversion=0&intr&nointr&bg&"
+                  "fg&retry=5&noacl&resvport&noresvport&namlen=255&sec=krb5:sys&softerr&hard");
+  EXPECT_EQ(options.server.version, 3);
+  EXPECT_TRUE(options.transport.hard);
+  EXPECT_FALSE(WithOptions("softerr").transport.hard);
+  EXPECT_TRUE(WithOptions("local_lock=all&version=4").nolock);
+  EXPECT_FALSE(WithOptions("nolock&local_lock=none&version=4").nolock);
 }
 
 TEST(MountUrl, PortsGoFrom1To65535) {

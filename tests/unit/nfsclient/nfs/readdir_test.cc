@@ -39,6 +39,27 @@ TEST_F(ReadDirectoryTest, GoesOnWhereTheLastCallEnded) {
   EXPECT_EQ(names.size(), 3u);
 }
 
+// NAME-5: the open asks by the listing's first reply, and a reader who comes later is not to get that.
+TEST_F(ReadDirectoryTest, ShowsWhatWasMadeSinceItWasOpened) {
+  server_->ListAtMost(100);
+  // Rights and names are cached: nothing but the listing asks.
+  ASSERT_TRUE(client_->OpenDirectory("d", me_).has_value());
+  int listings = 0;
+  on_reply_ = [&](const fixtures::Call& call) { listings += call.procedure == "READDIR"; };
+  const auto directory = client_->OpenDirectory("d", me_);
+  ASSERT_TRUE(directory.has_value());
+  EXPECT_EQ(listings, 1);
+  ASSERT_TRUE(client_->Create("d/new", 0600, true, me_).has_value());
+  std::vector<std::string> names;
+  EXPECT_EQ((*directory)->Read(0,
+                               [&](const DirectoryEntry& entry) {
+                                 names.push_back(entry.name);
+                                 return true;
+                               }),
+            std::errc{});
+  EXPECT_EQ(names.size(), 4u);
+}
+
 // Repeating the walk would return the first entries twice.
 TEST_F(ReadDirectoryTest, DoesNotBeginAgainWithADirectoryThatBecameStale) {
   on_reply_ = [&](const fixtures::Call& call) {
@@ -47,6 +68,31 @@ TEST_F(ReadDirectoryTest, DoesNotBeginAgainWithADirectoryThatBecameStale) {
   std::vector<std::string> names;
   EXPECT_EQ(List(names), protocol::kStale);
   EXPECT_EQ(names.size(), 1u);
+}
+
+// NAME-35.
+TEST_F(ReadDirectoryTest, GoesOnByTheCookieWhereTheServerRefusesItsVerifier) {
+  int refusals = 0;
+  on_reply_ = [&](const fixtures::Call& call) {
+    if (call.procedure != "READDIR" || ++refusals > 1) return;
+    protocol_->FailOnce("READDIR", std::errc::invalid_argument);
+  };
+  server_->VerifyListings(7);
+  std::vector<std::string> names;
+  EXPECT_EQ(List(names), std::errc{});
+  EXPECT_EQ(names.size(), 3u);
+  EXPECT_EQ(protocol_->Calls("READDIR"), 4u);
+}
+
+TEST_F(ReadDirectoryTest, EndsWhereTheServerRefusesTheCookie) {
+  on_reply_ = [&](const fixtures::Call& call) {
+    if (call.procedure == "READDIR") protocol_->Fail("READDIR", std::errc::invalid_argument);
+  };
+  server_->VerifyListings(7);
+  std::vector<std::string> names;
+  EXPECT_EQ(List(names), std::errc::invalid_argument);
+  EXPECT_EQ(names.size(), 1u);
+  EXPECT_EQ(protocol_->Calls("READDIR"), 3u);
 }
 
 TEST_F(ReadDirectoryTest, LooksForADirectoryThatWasStaleFromTheStart) {
@@ -144,6 +190,32 @@ TEST(ReadDirectoryLoop, ListingThatDoesNotEndIsELOOP) {
         << name;
     EXPECT_LE(calls.calls(), 4 * pieces.size() + 4) << name;
   }
+}
+
+// A reader that has an error only where it was shown nothing, as READDIR of FUSE: it goes on after
+// the last entry that it was shown.
+TEST(ReadDirectoryLoop, ReaderInPartsIsNotShownAReplyAgain) {
+  const std::vector<LoopingServer::Piece> replies = {
+      {{"a", 1}, {"b", 2}}, {{"c", 3}, {"d", 4}}, {{"e", 5}, {"f", 6}}};
+  auto server = std::make_unique<LoopingServer>(replies, 0);
+  LoopingServer& calls = *server;
+  const auto client = std::move(*Client::MountOver(std::move(server), {}));
+  const auto directory = std::move(*client->OpenDirectory("/", {1, 1}));
+  constexpr int kPartsMax = 10;
+  uint64_t cookie = 0;
+  std::errc error{};
+  bool is_shown = true;
+  for (int part = 0; is_shown && part < kPartsMax; ++part) {
+    is_shown = false;
+    error = directory->Read(cookie, [&](const DirectoryEntry& entry) {
+      cookie = entry.cookie;
+      return is_shown = true;
+    });
+  }
+  EXPECT_FALSE(is_shown);
+  EXPECT_EQ(error, std::errc::too_many_symbolic_link_levels);
+  EXPECT_EQ(directory->Read(cookie, [](const DirectoryEntry&) { return true; }), error);
+  EXPECT_LE(calls.calls(), 4 * replies.size() + 4);
 }
 
 // nfs-ganesha 4.3, for a moment, in a directory that others change.

@@ -14,6 +14,7 @@
 
 #include "nfsclient/nfs4/idmap_domain.h"
 #include "nfsclient/nfs4/ttl_cache.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -151,6 +152,27 @@ TEST(SlowOwnerNames, AreNobodyUntilTheAnswerComesAndThatIsCached) {
     EXPECT_EQ(directory.lookups(), 2) << "one of each, however many ask";
   }
 }
+
+#ifndef NDEBUG
+// The answer comes between the look at the cache and the look at the queue.
+TEST(SlowOwnerNames, AreLookedUpOnceByTwoWhoAskAtTheSameTime) {
+  SlowDirectory directory;
+  directory.Answer();
+  const OwnerNames names("example.org", directory.database());
+  rcu::SyncPointScript::OnReach("owner_names:before-queue", [&] {
+    rcu::SyncPointScript::ClearAll();
+    EXPECT_EQ(UidOf("user@example.org", names), 1000u);
+  });
+  EXPECT_EQ(UidOf("user@example.org", names), 1000u);
+  EXPECT_EQ(directory.lookups(), 1);
+  rcu::SyncPointScript::OnReach("owner_names:before-queue", [&] {
+    rcu::SyncPointScript::ClearAll();
+    EXPECT_EQ(names.NameOfUid(1000), "user@example.org");
+  });
+  EXPECT_EQ(names.NameOfUid(1000), "user@example.org");
+  EXPECT_EQ(directory.lookups(), 2);
+}
+#endif
 
 TEST(SlowOwnerNames, NumbersDoNotWaitForThem) {
   SlowDirectory directory;

@@ -1,9 +1,12 @@
 #include "nfsclient/rpc/record_reader.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -149,6 +152,45 @@ TEST(RecordReader, TheFirstBufferIsSmallUntilALongRecordComes) {
   EXPECT_EQ(take(Xdr().U32(kLast | RecordReader::kFirstBufferBytes).str()), Next::kIncomplete);
   EXPECT_EQ(reader.Space().size(), RecordReader::kBufferBytes);
 }
+
+// nfs-ganesha sends a reply to a READ so.
+TEST(RecordReader, ALongRecordOfTwoFragmentsFitsIntoABufferOfTheUsualSize) {
+  RecordReader reader;
+  ReplySlice record;
+  const auto take = [&](std::string_view bytes) {
+    Next next = Next::kIncomplete;
+    while (!bytes.empty()) {
+      const std::span<std::byte> space = reader.Space();
+      const size_t count = std::min(space.size(), bytes.size());
+      std::memcpy(space.data(), bytes.data(), count);
+      reader.Received(count);
+      bytes.remove_prefix(count);
+      next = reader.Take(record, [] { return RecordReader::kBufferBytes; });
+    }
+    return next;
+  };
+  const std::string data(1 << 20, 'x'), end(5'000, 'y');
+  EXPECT_EQ(take(Fragment(std::string(60'000, 'a'), true)), Next::kRecord);  // the usual size
+  record = {};
+  EXPECT_EQ(take(Fragment(std::string(14'000, 'a'), true)), Next::kRecord);
+  const ReplySlice before = record.Part(0, 1);
+  EXPECT_EQ(take(Fragment(data, false) + Xdr().U32(kLast | end.size()).str()), Next::kIncomplete);
+  EXPECT_LE(reader.Space().size(), RecordReader::kBufferBytes - data.size());
+  EXPECT_EQ(take(end), Next::kRecord);
+  EXPECT_EQ(TextOf(record), data + end);
+}
+
+#ifndef __SANITIZE_ADDRESS__
+// malloc(3) keeps it for the thread that made it.
+TEST(RecordReader, TheBufferOfALongRecordGoesBackToTheSystem) {
+  ReplySlice buffer = ReplySlice::Allocate(RecordReader::kBufferBytes);
+  void* const page = buffer.bytes().data();
+  EXPECT_EQ(msync(page, 1, MS_ASYNC), 0);
+  buffer = {};
+  EXPECT_EQ(msync(page, 1, MS_ASYNC), -1);
+  EXPECT_EQ(errno, ENOMEM);
+}
+#endif
 
 // The limit is found by a walk over all calls in flight.
 TEST(RecordReader, TheLimitOfARecordOfManyFragmentsIsAskedForOnce) {

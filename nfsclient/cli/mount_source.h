@@ -1,0 +1,20 @@
+// mount_source: what names an export on a command line: a URL, or host:/path as in nfs(5).
+//
+// Thread safety: pure functions.
+#ifndef NFSWALK_NFSCLIENT_CLI_MOUNT_SOURCE_H_
+#define NFSWALK_NFSCLIENT_CLI_MOUNT_SOURCE_H_
+
+#include <string>
+#include <string_view>
+
+namespace nfswalk::cli {
+
+// Whether it is host:/path: a colon before the first slash. An IPv6 address stands in brackets.
+bool IsDevice(std::string_view text);
+
+// Returns the URL of host:/path, whose path has no escapes, and anything else as it is.
+std::string UrlOf(std::string_view source);
+
+}  // namespace nfswalk::cli
+
+#endif  // NFSWALK_NFSCLIENT_CLI_MOUNT_SOURCE_H_

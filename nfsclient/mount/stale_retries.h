@@ -1,0 +1,99 @@
+// stale_retries: what was answered with ESTALE, so that the VFS walks the path again with
+// LOOKUP_REVAL, which sends a LOOKUP of each name, and makes the request once more; by thread. The
+// VFS does so once. All callers of other PID namespaces have 0, and are answered otherwise. A
+// thread that does not come back leaves its entry.
+//
+// Thread safety: all functions.
+#ifndef NFSWALK_NFSCLIENT_MOUNT_STALE_RETRIES_H_
+#define NFSWALK_NFSCLIENT_MOUNT_STALE_RETRIES_H_
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/client.h"
+
+namespace nfswalk::mount {
+
+// Changes of names which the kernel has another file of than the server, or another kind of file.
+class NameRetries {
+ public:
+  static constexpr size_t kMax = 1024;
+
+  // True, and noted, unless it was noted; then it is no longer.
+  bool MayAskAgain(pid_t caller, uint64_t directory, std::string_view name);
+
+ private:
+  std::mutex mutex_;
+  std::set<std::tuple<pid_t, uint64_t, std::string>> changes_;  // guarded by mutex_
+};
+
+// Opens. The file might be replaced again when the VFS comes back: the LOOKUP before its second
+// OPEN opens the file, so that it can be had even so.
+//
+// Nothing says that an OPEN belongs to the same open(2): the kernel may end one after the LOOKUP,
+// and the thread begin another. So a retry is one of the same thread for the same rights by the
+// same credential, and its file is the last resort, where the server refuses the node.
+class OpenRetries {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr size_t kMax = 1024;
+  // For how long a file is open for a thread, which comes back at once, if at all.
+  static constexpr std::chrono::seconds kKept{2};
+
+  OpenRetries() = default;
+  OpenRetries(const OpenRetries&) = delete;
+  OpenRetries& operator=(const OpenRetries&) = delete;
+
+  // An open for these rights is answered with ESTALE.
+  void Add(pid_t caller, uint32_t rights, const Credential& credential,
+           Clock::time_point now = Clock::now());
+  // The rights of the open that this LOOKUP of a file precedes; nullopt if it precedes none.
+  std::optional<uint32_t> RightsOf(pid_t caller, const Credential& credential);
+  void Keep(pid_t caller, const NodeId& node, std::unique_ptr<File> file);
+
+  struct Retry {
+    Clock::time_point since;     // when the open before this one was answered so
+    std::unique_ptr<File> file;  // null: not opened, or too long ago
+  };
+  // nullopt for an open that is none of these. Ends it.
+  std::optional<Retry> Take(pid_t caller, uint32_t rights, const Credential& credential,
+                            const NodeId& node, Clock::time_point now = Clock::now());
+  // Of a thread whose walk has ended. Closes the file.
+  void End(pid_t caller);
+  bool Has(pid_t caller);
+  // Destroys all. Preconditions: no request is in progress.
+  void Clear() { opens_.clear(); }
+
+ private:
+  struct Open {
+    uint32_t rights;
+    Credential credential;
+    Clock::time_point since;
+    NodeId node = {};
+    std::unique_ptr<File> file = nullptr;
+  };
+  // No longer expected. Its file is closed where the result ends: without the mutex.
+  std::map<pid_t, Open>::node_type Extract(pid_t caller);
+
+  std::mutex mutex_;
+  std::map<pid_t, Open> opens_;  // guarded by mutex_
+  std::atomic<size_t> count_{0};  // of opens_: most requests find none
+};
+
+}  // namespace nfswalk::mount
+
+#endif  // NFSWALK_NFSCLIENT_MOUNT_STALE_RETRIES_H_

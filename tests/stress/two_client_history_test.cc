@@ -1,0 +1,534 @@
+// Two clients of one nfs-ganesha, and a program on the server, change and read the same names: what
+// each call shows is checked against the history of the export (view_history.h).
+//
+// --operations=N changes of each test, and --seed=N; both are printed.
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/client.h"
+#include "tests/fixtures/protocol_versions.h"
+#include "tests/integration/mount_run.h"
+#include "tests/stress/view_history.h"
+
+namespace nfswalk::stress {
+namespace {
+
+uint64_t operations_of_test = 1500;
+uint64_t seed_of_binary = std::random_device{}();
+
+constexpr uint64_t kChangesOfRound = 500;
+constexpr uint64_t kCallsBetweenChanges = 20;  // of one thread
+constexpr int kNames = 5;                      // in each of two directories
+constexpr int kReadersOfClient = 2;
+
+uint64_t Nanoseconds(const timespec& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+uint64_t Now(clockid_t clock = CLOCK_MONOTONIC) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return Nanoseconds(now);
+}
+// The grain of the clocks that lifetimes are measured by: the client's, and the kernel's jiffies,
+// which round a timeout up.
+uint64_t ClockSlack() {
+  timespec grain{};
+  clock_getres(CLOCK_MONOTONIC_COARSE, &grain);
+  return 3 * Nanoseconds(grain);
+}
+
+struct FileView {
+  uint64_t fileid = 0, size_bytes = 0, mode = 0, nlink = 0;
+};
+
+// System calls by path, which return the errno.
+class Caller {
+ public:
+  virtual ~Caller() = default;
+  virtual int Stat(const std::string& path, FileView& view) = 0;
+  // Opens, reads and closes. `fileid`: of what was opened; 0 if another client has removed it by
+  // then, which a server without open files answers with ESTALE.
+  virtual int Read(const std::string& path, std::string& text, uint64_t& fileid) = 0;
+  virtual int List(const std::string& path, std::map<std::string, uint64_t>& names) = 0;
+  virtual int Create(const std::string& path, bool exclusive) = 0;
+  virtual int Write(const std::string& path, const std::string& text) = 0;
+  virtual int Truncate(const std::string& path, uint64_t size_bytes) = 0;
+  virtual int Chmod(const std::string& path, uint32_t mode) = 0;
+  virtual int Link(const std::string& from, const std::string& to) = 0;
+  virtual int Rename(const std::string& from, const std::string& to) = 0;
+  virtual int Unlink(const std::string& path) = 0;
+  virtual int MakeDirectory(const std::string& path) = 0;
+  virtual int RemoveDirectory(const std::string& path) = 0;
+};
+
+class PosixCaller : public Caller {
+ public:
+  explicit PosixCaller(std::string root) : root_(std::move(root) + "/") {}
+  int Stat(const std::string& path, FileView& view) override {
+    struct stat found{};
+    if (const int error = ErrorOf(lstat((root_ + path).c_str(), &found)); error != 0) return error;
+    view = {found.st_ino, static_cast<uint64_t>(found.st_size), found.st_mode & 07777,
+            found.st_nlink};
+    return 0;
+  }
+  int Read(const std::string& path, std::string& text, uint64_t& fileid) override {
+    const int fd = open((root_ + path).c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno;
+    Descriptor file(fd);
+    text.resize(256);
+    const ssize_t count = read(file.fd, text.data(), text.size());
+    if (count < 0) return errno == ESTALE ? 0 : errno;
+    text.resize(static_cast<size_t>(count));
+    struct stat found{};
+    fstat(file.fd, &found);
+    fileid = found.st_ino;
+    return 0;
+  }
+  int List(const std::string& path, std::map<std::string, uint64_t>& names) override {
+    const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir((root_ + path).c_str()), closedir);
+    if (directory == nullptr) return errno;
+    errno = 0;
+    while (const dirent* entry = readdir(directory.get())) names[entry->d_name] = entry->d_ino;
+    return errno;
+  }
+  int Create(const std::string& path, bool exclusive) override {
+    return OpenError(root_ + path, O_CREAT | O_WRONLY | (exclusive ? O_EXCL : 0), 0644);
+  }
+  int Write(const std::string& path, const std::string& text) override {
+    const int fd = open((root_ + path).c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return errno;
+    Descriptor file(fd);
+    if (pwrite(file.fd, text.data(), text.size(), 0) < 0) return errno;
+    return ErrorOf(close(std::exchange(file.fd, -1)));
+  }
+  int Truncate(const std::string& path, uint64_t size_bytes) override {
+    return ErrorOf(truncate((root_ + path).c_str(), static_cast<off_t>(size_bytes)));
+  }
+  int Chmod(const std::string& path, uint32_t mode) override {
+    return ErrorOf(chmod((root_ + path).c_str(), mode));
+  }
+  int Link(const std::string& from, const std::string& to) override {
+    return ErrorOf(link((root_ + from).c_str(), (root_ + to).c_str()));
+  }
+  int Rename(const std::string& from, const std::string& to) override {
+    return ErrorOf(rename((root_ + from).c_str(), (root_ + to).c_str()));
+  }
+  int Unlink(const std::string& path) override { return ErrorOf(unlink((root_ + path).c_str())); }
+  int MakeDirectory(const std::string& path) override {
+    return ErrorOf(mkdir((root_ + path).c_str(), 0755));
+  }
+  int RemoveDirectory(const std::string& path) override {
+    return ErrorOf(rmdir((root_ + path).c_str()));
+  }
+
+ private:
+  const std::string root_;
+};
+
+class ClientCaller : public Caller {
+ public:
+  explicit ClientCaller(std::unique_ptr<Client> client) : client_(std::move(client)) {}
+  int Stat(const std::string& path, FileView& view) override {
+    const auto found = client_->Stat(path, who_, {.no_follow = true});
+    if (!found) return static_cast<int>(found.error());
+    view = {found->fileid, found->size_bytes, found->mode, found->nlink};
+    return 0;
+  }
+  int Read(const std::string& path, std::string& text, uint64_t& fileid) override {
+    const auto file = client_->Open(path, kMayRead, who_);
+    if (!file) return static_cast<int>(file.error());
+    text.resize(256);
+    const auto count = (*file)->PRead(std::as_writable_bytes(std::span(text)), 0);
+    if (!count) {
+      const int error = static_cast<int>(count.error());
+      return error == ESTALE ? 0 : error;
+    }
+    text.resize(*count);
+    fileid = (*file)->attributes().fileid;
+    return static_cast<int>((*file)->Close());
+  }
+  int List(const std::string& path, std::map<std::string, uint64_t>& names) override {
+    return static_cast<int>(client_->ReadDir(path, who_, [&](const DirectoryEntry& entry) {
+      names[entry.name] = entry.fileid;
+      return true;
+    }));
+  }
+  int Create(const std::string& path, bool exclusive) override {
+    return ErrorIn(client_->Create(path, 0644, exclusive, who_));
+  }
+  int Write(const std::string& path, const std::string& text) override {
+    const auto file = client_->Open(path, kMayWrite, who_);
+    if (!file) return static_cast<int>(file.error());
+    const auto count = (*file)->PWrite(std::as_bytes(std::span(text)), 0);
+    if (!count) return static_cast<int>(count.error());
+    return static_cast<int>((*file)->Close());
+  }
+  int Truncate(const std::string& path, uint64_t size_bytes) override {
+    return ErrorIn(client_->SetAttributesOf(path, {.size_bytes = size_bytes}, who_));
+  }
+  int Chmod(const std::string& path, uint32_t mode) override {
+    return ErrorIn(client_->SetAttributesOf(path, {.mode = mode}, who_));
+  }
+  int Link(const std::string& from, const std::string& to) override {
+    return static_cast<int>(client_->Link(from, to, who_));
+  }
+  int Rename(const std::string& from, const std::string& to) override {
+    return static_cast<int>(client_->Rename(from, to, who_));
+  }
+  int Unlink(const std::string& path) override {
+    return static_cast<int>(client_->Unlink(path, who_));
+  }
+  int MakeDirectory(const std::string& path) override {
+    return ErrorIn(client_->MakeDirectory(path, 0755, who_));
+  }
+  int RemoveDirectory(const std::string& path) override {
+    return static_cast<int>(client_->RemoveDirectory(path, who_));
+  }
+
+ private:
+  template <class T>
+  static int ErrorIn(const Result<T>& result) {
+    return result ? 0 : static_cast<int>(result.error());
+  }
+
+  const Credential who_{0, 0};
+  const std::unique_ptr<Client> client_;
+};
+
+// Client 0 and client 1; what changes the exported directory itself is kNoClient.
+class TwoClientHistory : public MountRun {
+ protected:
+  using Random = std::mt19937_64;
+  static constexpr int kClients = 2;
+
+  std::unique_ptr<Caller> NewClient(const std::string& options) {
+    auto parsed = ParseMountUrl(server_->Url(options, GetParam()));
+    EXPECT_TRUE(parsed.has_value());
+    auto client = Client::Mount(*parsed);
+    EXPECT_TRUE(client.has_value());
+    return client ? std::make_unique<ClientCaller>(std::move(*client)) : nullptr;
+  }
+  std::unique_ptr<Caller> NewMount(const std::string& options) {
+    Mount(options);
+    return std::make_unique<PosixCaller>(mount_point());
+  }
+
+  void RunHistory(uint64_t lifetime_s) {
+    lifetime_ns_ = lifetime_s * 1'000'000'000 + ClockSlack();
+    const uint64_t rounds = std::max<uint64_t>(1, operations_of_test / 3 / kChangesOfRound);
+    for (uint64_t round = 0; round < rounds && !HasFailure(); ++round) Round(round);
+    clients_ = {};
+  }
+
+  std::array<std::unique_ptr<Caller>, kClients> clients_;
+  bool is_mount_ = false;  // client 1
+
+ private:
+  struct Reader {
+    int client = 0;
+    Random random;
+    std::vector<View> views = {};
+    std::vector<std::string> faults = {};
+  };
+
+  std::string RandomName(Random& random) const {
+    return fmt::format("{}{}/n{}", prefix_, random() % 2, random() % kNames);
+  }
+  static std::string Fact(const char* of, uint64_t fileid) { return fmt::format("{}:{}", of, fileid); }
+
+  void Round(uint64_t round) {
+    SCOPED_TRACE(fmt::format("round {}, --seed={}", round, seed_of_binary));
+    prefix_ = fmt::format("r{}_d", round);
+    history_ = {};
+    born_.clear();
+    hidden_.clear();
+    last_change_.clear();
+    for (int i = 0; i < 2; ++i) Directory(prefix_ + std::to_string(i));
+    TakeSnapshot({}, kNoClient, {});
+    std::vector<Reader> readers;
+    for (int i = 0; i < kClients * kReadersOfClient; ++i) {
+      readers.push_back({.client = i % kClients,
+                         .random = Random(seed_of_binary + 100 * round + static_cast<uint64_t>(i))});
+    }
+    changes_ = 0;
+    std::vector<std::string> faults;
+    {
+      std::vector<std::jthread> threads;
+      for (Reader& reader : readers) {
+        threads.emplace_back([this, &reader] { ReadAll(reader); });
+      }
+      Random random(seed_of_binary + 100 * round + 99);
+      while (changes_ < kChangesOfRound) {
+        Change(random, faults);
+        ++changes_;
+        changes_.notify_all();
+      }
+    }
+    std::vector<View> views = std::move(views_of_changes_);
+    views_of_changes_.clear();
+    for (Reader& reader : readers) {
+      views.insert(views.end(), reader.views.begin(), reader.views.end());
+      faults.insert(faults.end(), reader.faults.begin(), reader.faults.end());
+    }
+    std::erase_if(views, [this](const View& view) { return !IsChecked(view); });
+    std::cout << fmt::format("round {}: {} views\n", round, views.size());
+    EXPECT_GT(views.size(), kChangesOfRound);
+    for (const std::string& fault : history_.Check(std::move(views))) faults.push_back(fault);
+    for (size_t i = 0; i < std::min<size_t>(faults.size(), 5); ++i) ADD_FAILURE() << faults[i];
+    EXPECT_EQ(faults.size(), 0u);
+  }
+
+  // A file has other attributes while a server makes it, and hidden names count as links.
+  bool IsChecked(const View& view) const {
+    const size_t colon = view.fact.find(':');
+    if (colon == std::string::npos) return true;
+    const uint64_t fileid = std::strtoull(view.fact.c_str() + colon + 1, nullptr, 10);
+    if (view.fact.starts_with("nlink") && hidden_.contains(fileid)) return false;
+    const auto born = born_.find(fileid);
+    return born != born_.end() && view.call.begin > born->second + lifetime_ns_;
+  }
+
+  void ReadAll(Reader& reader) {
+    for (uint64_t change = 0; change < kChangesOfRound;) {
+      for (uint64_t call = 0; call < kCallsBetweenChanges; ++call) ReadOnce(reader);
+      // The thread that changes may be far behind or ahead.
+      changes_.wait(change);
+      change = changes_;
+    }
+  }
+
+  void ReadOnce(Reader& reader) {
+    Caller& caller = *clients_[static_cast<size_t>(reader.client)];
+    const std::string name = RandomName(reader.random);
+    const uint64_t kind = reader.random() % 10;
+    std::vector<View> views;
+    const char* what = kind < 7 ? "stat" : kind < 9 ? "read" : "readdir";
+    const auto add = [&](const std::string& fact, uint64_t value, uint64_t lifetime_ns) {
+      views.push_back({.fact = fact, .value = value, .client = reader.client,
+                       .lifetime_ns = lifetime_ns, .what = what});
+    };
+    int error = 0;
+    const uint64_t begin = Now();
+    if (kind < 7) {
+      FileView view;
+      error = caller.Stat(name, view);
+      if (error == 0) {
+        add(name, view.fileid, lifetime_ns_);
+        add(Fact("size", view.fileid), view.size_bytes, lifetime_ns_);
+        add(Fact("mode", view.fileid), view.mode, lifetime_ns_);
+        add(Fact("nlink", view.fileid), view.nlink, lifetime_ns_);
+      }
+    } else if (kind < 9) {
+      std::string text;
+      uint64_t fileid = 0;
+      error = caller.Read(name, text, fileid);
+      if (error == 0 && fileid != 0) {
+        // The OPEN of version 4 names the file; the mount opens by what the kernel has of it.
+        const bool asks = GetParam() == 4 && !(is_mount_ && reader.client == 1);
+        add(name, fileid, asks ? 0 : lifetime_ns_);
+        add(Fact("text", fileid), std::hash<std::string>{}(text), 0);
+      }
+    } else {
+      std::map<std::string, uint64_t> names;
+      const std::string directory = name.substr(0, name.find('/') + 1);
+      error = caller.List(directory, names);
+      for (int i = 0; i < kNames && error == 0; ++i) {
+        const std::string entry = fmt::format("n{}", i);
+        add(directory + entry, names.contains(entry) ? names[entry] : 0, 0);
+        views.back().is_listed = true;
+      }
+    }
+    const Interval call{begin, Now()};
+    if (error == ENOENT) add(name, 0, lifetime_ns_);
+    if (error != 0 && error != ENOENT && error != EISDIR) {
+      reader.faults.push_back(fmt::format("client {}: {} {}: errno {} at {} us", reader.client, what,
+                                          name, error, begin / 1000));
+    }
+    for (View& view : views) {
+      view.call = call;
+      reader.views.push_back(std::move(view));
+    }
+  }
+
+  void Change(Random& random, std::vector<std::string>& faults) {
+    const int client = static_cast<int>(random() % 3) - 1;
+    PosixCaller server{Backing("").string()};
+    Caller& caller = client < 0 ? server : *clients_[static_cast<size_t>(client)];
+    const std::string name = RandomName(random), other = RandomName(random);
+    const std::string text = fmt::format("{:016}", random() % 1'000'000'000);
+    const uint64_t size_bytes = random() % 40;
+    const uint32_t mode = 0600 | (random() % 64);
+    const uint64_t kind = random() % 12;
+    const bool was_there = history_.Now(name) != 0;
+    const char* what = "";
+    int error = 0;
+    const uint64_t begin = Now();
+    switch (kind) {
+      case 0: what = "create"; error = caller.Create(name, false); break;
+      case 1:
+      case 2: what = "exclusive create"; error = caller.Create(name, true); break;
+      case 3: what = "mkdir"; error = caller.MakeDirectory(name); break;
+      case 4: what = "rmdir"; error = caller.RemoveDirectory(name); break;
+      case 5: what = "unlink"; error = caller.Unlink(name); break;
+      case 6: what = "link"; error = caller.Link(name, other); break;
+      case 7:
+      case 8: what = "rename"; error = caller.Rename(name, other); break;
+      case 9: what = "write"; error = caller.Write(name, text); break;
+      case 10: what = "truncate"; error = caller.Truncate(name, size_bytes); break;
+      default: what = "chmod"; error = caller.Chmod(name, mode); break;
+    }
+    const Interval call{begin, Now()};
+    // An open file that is replaced gets a hidden name before (NAME-31).
+    if (client >= 0 && (kind == 7 || kind == 8) && history_.Now(other) != 0) {
+      // One that was refused has told its client nothing of the name.
+      history_.SetTransient(other, 0, call, error == 0 ? client : kNoClient);
+    }
+    TakeSnapshot(call, client, {name, other});
+    if (client < 0) return;
+    const std::string did =
+        fmt::format("client {}: {} {} ({}): errno {} at {} us, was {}, is {}", client, what, name,
+                    other, error, begin / 1000, was_there, history_.Now(name));
+    const bool makes = kind >= 1 && kind <= 3, removes = kind == 4 || kind == 5;
+    const bool is_ours = !(is_mount_ && client == 1);  // of the kernel's caches there are others
+    if ((error == 0 && makes && was_there) || (error == 0 && removes && history_.Now(name) != 0) ||
+        (error == 0 && !makes && kind != 0 && kind < 9 && !was_there) ||
+        (error == EEXIST && makes && is_ours && !was_there)) {
+      faults.push_back("no such outcome: " + did);
+    }
+    static const std::set<int> kErrors{0, ENOENT, EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, EPERM, EINVAL};
+    if (!kErrors.contains(error)) faults.push_back("no such error: " + did);
+    if (error == ENOENT) {
+      views_of_changes_.push_back({.fact = name, .value = 0, .call = call, .client = client,
+                                   .lifetime_ns = lifetime_ns_, .what = what});
+    }
+  }
+
+  // Adds what the change has made of the export to the history. Returns once the next change has
+  // another time, however coarse the server's clock is: otherwise clients could not see it.
+  void TakeSnapshot(Interval call, int client, const std::set<std::string>& names) {
+    // A client that acts by a stale name need not know which file it changes.
+    const bool knows = std::ranges::all_of(names, [&](const std::string& name) {
+      const auto last = last_change_.find(name);
+      return last == last_change_.end() || last->second.first == client ||
+             last->second.second + lifetime_ns_ < call.begin;
+    });
+    const int by = knows ? client : kNoClient;
+    PosixCaller server{Backing("").string()};
+    std::map<uint64_t, FileView> files;
+    bool has_hidden = true;
+    for (bool is_first = true; has_hidden; is_first = false) {
+      has_hidden = false;
+      for (int i = 0; i < 2; ++i) {
+        const std::string directory = fmt::format("{}{}/", prefix_, i);
+        std::map<std::string, uint64_t> entries;
+        server.List(directory, entries);
+        for (const auto& [entry, fileid] : entries) {
+          if (entry.starts_with(".nfs")) {
+            has_hidden = true;
+            hidden_.insert(fileid);
+          }
+          if (is_first && entry[0] == 'n') server.Stat(directory + entry, files[fileid]);
+        }
+        for (int k = 0; k < kNames && is_first; ++k) {
+          const std::string entry = fmt::format("n{}", k), name = directory + entry;
+          const uint64_t fileid = entries.contains(entry) ? entries[entry] : 0;
+          if (history_.Now(name) != fileid) last_change_[name] = {client, call.end};
+          history_.Set(name, fileid, call, client);
+          std::string text;
+          uint64_t opened = 0;
+          if (fileid != 0 && server.Read(name, text, opened) == 0) {
+            history_.Set(Fact("text", fileid), std::hash<std::string>{}(text), call, by);
+          }
+        }
+      }
+      if (has_hidden) std::this_thread::yield();  // until the readers have closed it
+    }
+    for (const auto& [fileid, view] : files) {
+      born_.try_emplace(fileid, call.end);
+      history_.Set(Fact("size", fileid), view.size_bytes, call, by);
+      history_.Set(Fact("mode", fileid), view.mode, call, by);
+      history_.Set(Fact("nlink", fileid), view.nlink, call, by);
+    }
+    for (const auto& [fileid, end] : born_) {
+      if (!files.contains(fileid)) history_.Set(Fact("nlink", fileid), 0, call, by);
+    }
+    for (const uint64_t now = Now(CLOCK_REALTIME_COARSE); Now(CLOCK_REALTIME_COARSE) == now;) {
+      std::this_thread::yield();
+    }
+  }
+
+  uint64_t lifetime_ns_ = 0;
+  std::string prefix_;
+  // Of the thread that changes, until the readers have ended.
+  ViewHistory history_;
+  std::map<uint64_t, uint64_t> born_;  // by file id: when it had been made
+  std::set<uint64_t> hidden_;          // had a hidden name
+  std::map<std::string, std::pair<int, uint64_t>> last_change_;  // of a name: by whom, and when
+  std::vector<View> views_of_changes_;
+  std::atomic<uint64_t> changes_{0};
+};
+
+TEST_P(TwoClientHistory, OfTheLibraryIsCoherent) {
+  clients_ = {NewClient("actimeo=1"), NewClient("actimeo=1")};
+  RunHistory(1);
+}
+
+TEST_P(TwoClientHistory, OfTheLibraryWithLongLifetimesIsCoherent) {
+  clients_ = {NewClient("actimeo=600"), NewClient("actimeo=600")};
+  RunHistory(600);
+}
+
+TEST_P(TwoClientHistory, OfLibraryAndMountIsCoherent) {
+  clients_ = {NewClient("actimeo=1"), NewMount("actimeo=1")};
+  is_mount_ = true;
+  RunHistory(1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, TwoClientHistory, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+}  // namespace
+}  // namespace nfswalk::stress
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.starts_with("--operations=")) {
+      nfswalk::stress::operations_of_test = std::strtoull(argv[i] + 13, nullptr, 10);
+    } else if (argument.starts_with("--seed=")) {
+      nfswalk::stress::seed_of_binary = std::strtoull(argv[i] + 7, nullptr, 10);
+    } else {
+      std::cerr << "unknown argument " << argument << ": --operations=N, --seed=N" << std::endl;
+      return 2;
+    }
+  }
+  std::cout << "--seed=" << nfswalk::stress::seed_of_binary
+            << " --operations=" << nfswalk::stress::operations_of_test << std::endl;
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,116 @@
+#include "nfsclient/mount/stale_retries.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tests/fixtures/memory_mount.h"
+
+namespace nfswalk::mount {
+namespace {
+
+TEST(NameRetriesTest, AThreadIsAskedToComeBackOnce) {
+  NameRetries retries;
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "b"));
+  EXPECT_TRUE(retries.MayAskAgain(7, 2, "a"));
+  EXPECT_TRUE(retries.MayAskAgain(8, 1, "a"));
+  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a"));
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
+}
+
+TEST(NameRetriesTest, CallersOfOtherNamespacesAreNotAsked) {
+  NameRetries retries;
+  EXPECT_FALSE(retries.MayAskAgain(0, 1, "a"));
+}
+
+TEST(NameRetriesTest, ThreadsThatDoNotComeBackAreBounded) {
+  NameRetries retries;
+  for (size_t i = 1; i <= NameRetries::kMax + 1; ++i) {
+    EXPECT_TRUE(retries.MayAskAgain(static_cast<pid_t>(i), 1, "a"));
+  }
+  EXPECT_FALSE(retries.MayAskAgain(NameRetries::kMax + 1, 1, "a"));
+  EXPECT_TRUE(retries.MayAskAgain(1, 1, "a"));
+}
+
+class OpenRetriesTest : public MemoryMount {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"f", "g"}) server_->Add(kRoot, name, FileType::kRegular);
+    Mount();
+  }
+  NodeId IdOf(const std::string& path) const { return (*client_->Resolve(path, me_))->id(); }
+  std::unique_ptr<File> OpenFile(const std::string& path) const {
+    return *client_->Open(path, kMayRead, me_);
+  }
+  OpenRetries retries_;
+};
+
+TEST_F(OpenRetriesTest, AnOpenComesBackOnce) {
+  const auto before = OpenRetries::Clock::now();
+  EXPECT_FALSE(retries_.RightsOf(7, me_));
+  retries_.Add(7, kMayWrite, me_);
+  EXPECT_FALSE(retries_.Take(8, kMayWrite, me_, IdOf("f")));
+  EXPECT_EQ(retries_.RightsOf(7, me_), kMayWrite);
+  const auto retry = retries_.Take(7, kMayWrite, me_, IdOf("f"));
+  ASSERT_TRUE(retry);
+  EXPECT_GE(retry->since, before);
+  EXPECT_EQ(retry->file, nullptr);
+  EXPECT_FALSE(retries_.Take(7, kMayWrite, me_, IdOf("f")));
+  EXPECT_FALSE(retries_.RightsOf(7, me_));
+}
+
+TEST_F(OpenRetriesTest, TheFileOpenedMeanwhileIsThatOfItsNodeOnly) {
+  for (const char* name : {"f", "g"}) {
+    retries_.Add(7, kMayRead, me_);
+    auto file = OpenFile("f");
+    const File* const opened = file.get();
+    retries_.Keep(7, IdOf("f"), std::move(file));
+    const auto retry = retries_.Take(7, kMayRead, me_, IdOf(name));
+    ASSERT_TRUE(retry);
+    EXPECT_EQ(retry->file.get(), name == std::string("f") ? opened : nullptr);
+  }
+}
+
+// No user and no open for other rights gets what was opened for another, nor anybody a late one.
+TEST_F(OpenRetriesTest, AnOpenThatIsAnotherGetsNothing) {
+  const Credential other(me_.uid() + 1, me_.gid());
+  const auto add = [&] {
+    retries_.Add(7, kMayRead, me_);
+    retries_.Keep(7, IdOf("f"), OpenFile("f"));
+  };
+  add();
+  EXPECT_FALSE(retries_.RightsOf(7, other));
+  EXPECT_FALSE(retries_.Take(7, kMayRead, other, IdOf("f")));
+  add();
+  EXPECT_FALSE(retries_.Take(7, kMayRead | kMayWrite, me_, IdOf("f")));
+  EXPECT_FALSE(retries_.Has(7));
+  add();
+  const auto late = OpenRetries::Clock::now() + 2 * OpenRetries::kKept;
+  const auto retry = retries_.Take(7, kMayRead, me_, IdOf("f"), late);
+  ASSERT_TRUE(retry);
+  EXPECT_EQ(retry->file, nullptr);
+}
+
+TEST_F(OpenRetriesTest, AWalkThatEndsIsNotExpectedToOpen) {
+  retries_.Add(7, kMayRead, me_);
+  EXPECT_TRUE(retries_.Has(7));
+  retries_.End(7);
+  EXPECT_FALSE(retries_.Has(7));
+  retries_.Keep(7, IdOf("f"), OpenFile("f"));
+  EXPECT_FALSE(retries_.Take(7, kMayRead, me_, IdOf("f")));
+}
+
+TEST_F(OpenRetriesTest, ThreadsThatDoNotComeBackAreBounded) {
+  for (size_t i = 0; i <= OpenRetries::kMax + 1; ++i) {
+    retries_.Add(static_cast<pid_t>(i), kMayRead, me_);
+  }
+  EXPECT_TRUE(retries_.Has(OpenRetries::kMax + 1));
+  EXPECT_FALSE(retries_.Has(1));
+  EXPECT_FALSE(retries_.Has(0));
+}
+
+}  // namespace
+}  // namespace nfswalk::mount
