@@ -7,6 +7,8 @@
 // several threads, or of a kernel that reads ahead itself, come in any order. A read elsewhere
 // drops it; so do a write of this client to the file, attributes that show another content, and
 // age: what was read ahead is not used after acregmin, and with acregmin=0 (noac) nothing is.
+// The open files of a mount together hold kPartOfLimit of its limit of dirty bytes, and a READ more
+// for each thread that passes it.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_DATA_READ_AHEAD_H_
@@ -24,6 +26,7 @@
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/protocol.h"
+#include "nfsclient/rpc/reply_buffer.h"
 
 namespace nfswalk::data {
 
@@ -34,6 +37,7 @@ void CutAtSize(protocol::ReadReply& reply, uint64_t offset_bytes);
 class ReadAhead {
  public:
   static constexpr size_t kWindowMax = 4 << 20;
+  static constexpr size_t kPartOfLimit = 4;  // a fourth
 
   // What the reader has opened; lives as long as this object.
   struct Source {
@@ -69,7 +73,7 @@ class ReadAhead {
     const size_t size;
     const uint64_t writes;  // of this client to the file, when it was sent
     const nfs::SendStamp stamp;
-    const std::unique_ptr<std::byte[]> data;
+    const rpc::ReplySlice data;
 
     // Guarded by mutex_ until one thread is to finish it, then that thread's.
     enum class State { kUnderWay, kFinishing, kFinished } state = State::kUnderWay;

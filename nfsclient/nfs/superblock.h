@@ -96,7 +96,7 @@ class Superblock {
   WriteErrors write_errors;
   DirtyFiles dirty_files;
   LockTable locks;
-  // Memory of what was read ahead, at most dirty_files.bytes_max().
+  // Memory of what was read ahead; data/read_ahead.h limits it.
   std::atomic<size_t> read_ahead_bytes{0};
   vfs::DentryRef root;
   Background background;  // this and below: stopped before anything is destroyed

@@ -298,13 +298,13 @@ TEST_P(ReadAhead, AReadThatIsInterruptedWhileItWaitsLosesNothing) {
   EXPECT_EQ(calls(op_.read), static_cast<int>(kPieces) + 2);  // held and executed, and the end
 }
 
-// All open files together read ahead no more than may be dirty.
+// All open files together read ahead a fourth of what may be dirty.
 TEST_P(ReadAhead, TakesABoundedAmountOfMemory) {
   options_.rsize = 64 << 10;
   Mount(std::string(8 << 20, 'x'));
   nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
   superblock.dirty_files.Shrink();
-  const size_t limit = superblock.dirty_files.bytes_max();
+  const size_t limit = superblock.dirty_files.bytes_max() / data::ReadAhead::kPartOfLimit;
   std::vector<std::unique_ptr<File>> readers;
   size_t most = 0;
   while (readers.size() < limit / data::ReadAhead::kWindowMax + 2) {
