@@ -107,7 +107,8 @@ bool Directory::is_unchanged() const { return !rcu::InForkedChild() && state_->i
 Result<LookupResult> Directory::LookupListed(const DirectoryEntry& entry) const try {
   auto found = Lookup(entry.name, {.no_follow = true, .cached = true});
   const bool has_name = entry.handle && entry.name.size() <= vfs::kNameMax;
-  if (found || !has_name || rcu::InForkedChild()) return found;
+  const bool needs_server = !found && found.error() == CachedError(state_->superblock);
+  if (!needs_server || !has_name || rcu::InForkedChild()) return found;
   const vfs::PaddedName name(entry.name, state_->at.get());
   const vfs::DentryRef listed = state_->superblock.dentries.Lookup(*state_->at, name.name());
   if (!listed || listed.inode() == nullptr || !listed.inode()->HasHandle(*entry.handle)) {

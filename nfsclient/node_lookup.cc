@@ -137,7 +137,7 @@ LookupResult Node::FoundAt(nfs::Superblock& superblock, const vfs::DentryRef& di
 }
 
 bool Node::IsNameValid(std::string_view name) const {
-  if (name.empty() || name.size() > vfs::kNameMax) return false;
+  if (name.empty() || name.size() > vfs::kNameMax || rcu::InForkedChild()) return false;
   const vfs::DentryRef& directory = at_ != nullptr ? *at_ : superblock_.root;
   const vfs::PaddedName padded(name, directory.get());
   const vfs::DentryRef known = superblock_.dentries.Lookup(*directory, padded.name());

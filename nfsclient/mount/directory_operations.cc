@@ -43,7 +43,6 @@ std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_inf
 void OpenDirectory(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
   if ((info->flags & kStatsOpen) == kStatsOpen) {
     fuse_file_info kept = *info;
-    kept.keep_cache = 1;
     kept.fh = 0;
     fuse_reply_open(request, &kept);
     return;
@@ -179,14 +178,16 @@ class Listing {
 
 void List(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, fuse_file_info* info,
           bool plus) {
-  if (info->fh == 0) {
-    fuse_reply_err(request, EBADF);
-    return;
-  }
-  AnswerOnWorker(request, [number, size, offset, plus,
-                           &open = Handles<Directory>::At(*info)](const Try& attempt) {
+  Directory* const open = info->fh == 0 ? nullptr : &Handles<Directory>::At(*info);
+  AnswerOnWorker(request, [number, size, offset, plus, open](const Try& attempt) -> std::errc {
+    std::unique_ptr<Directory> opened;  // for this answer, where OPENDIR has not: kStatsOpen
+    if (open == nullptr) {
+      auto now = attempt.file_system.nodes.At(number).OpenDirectory("", attempt.credential);
+      if (!now) return now.error();
+      opened = *std::move(now);
+    }
     const uint64_t sample = attempt.file_system.caches.Sample();
-    Listing listing(attempt, number, open, size, plus);
+    Listing listing(attempt, number, open == nullptr ? *opened : *open, size, plus);
     const std::errc error = listing.Read(static_cast<uint64_t>(offset));
     if (error == std::errc{}) listing.Send(sample);
     return error;

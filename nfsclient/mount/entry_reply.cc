@@ -36,25 +36,29 @@ std::errc ReplyLookup(const Try& attempt, NodeNumber parent, const std::string& 
   const pid_t caller = fuse_req_ctx(attempt.request)->pid;
   const auto rights = file_system.open_retries.RightsOf(caller, attempt.credential);
   if (rights && attempt.flags.cached) return std::errc::resource_unavailable_try_again;
-  return ReplyEntry(attempt, parent, name, [&] {
+  const std::errc error = ReplyEntry(attempt, parent, name, [&] {
     const Node& directory = file_system.nodes.At(parent);
     return rights ? LookupAndOpen(attempt, directory, name, *rights)
                   : directory.Lookup(name, attempt.credential, attempt.flags);
   });
+  // What the caches do not answer comes once more.
+  const bool is_answered = error == std::errc{} || !attempt.flags.cached;
+  if (is_answered) file_system.name_retries.NoteLookup(caller, parent, name);
+  return error;
 }
 
 std::errc AskForNames(const Try& attempt, NodeNumber parent, const std::string& name,
                       std::errc error) {
+  NameRetries& retries = attempt.file_system.name_retries;
+  const pid_t caller = fuse_req_ctx(attempt.request)->pid;
+  if (error == std::errc{}) retries.End(caller, parent, name);
   switch (error) {
     case std::errc::file_exists:
     case std::errc::no_such_file_or_directory:
     case std::errc::is_a_directory:
     case std::errc::not_a_directory:
-    case std::errc::too_many_symbolic_link_levels: {
-      const pid_t caller = fuse_req_ctx(attempt.request)->pid;
-      const bool asks = attempt.file_system.name_retries.MayAskAgain(caller, parent, name);
-      return asks ? protocol::kStale : error;
-    }
+    case std::errc::too_many_symbolic_link_levels:
+      return retries.MayAskAgain(caller, parent, name) ? protocol::kStale : error;
     default:
       return error;
   }

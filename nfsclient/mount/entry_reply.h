@@ -35,7 +35,7 @@ std::errc ReplyEntry(const Try& attempt, NodeNumber parent, const std::string& n
 // exist.
 std::errc ReplyLookup(const Try& attempt, NodeNumber parent, const std::string& name);
 
-// The reply to a change of a name that was refused with `error`: ESTALE, once, where that says that
+// The reply to a change of a name that ended with `error`: ESTALE, once, where that says that
 // the kernel knows the name as something else than it is, so that the VFS looks it up again before
 // it fails.
 std::errc AskForNames(const Try& attempt, NodeNumber parent, const std::string& name,

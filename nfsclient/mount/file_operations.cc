@@ -138,7 +138,9 @@ std::errc ReplyCreated(const Try& attempt, fuse_ino_t parent, const std::string&
   auto created = file_system.nodes.At(parent).CreateAndOpen(
       name, RightsOf(info.flags), mode & kPermissionBits, (info.flags & O_EXCL) != 0,
       attempt.credential, attempt.flags);
-  if (!created) return AskForNames(attempt, parent, name, created.error());
+  const std::errc refused = created ? std::errc{} : created.error();
+  const std::errc asked = AskForNames(attempt, parent, name, refused);
+  if (asked != std::errc{}) return asked;
   // Another client has taken the name away again: the kernel asks once more.
   if (created->found.node == nullptr) return protocol::kStale;
   KernelCaches::Reply reply(file_system.caches, sample, KernelSize::kAlways);

@@ -5,8 +5,10 @@
 
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,9 @@ namespace {
 // What is read and written at once, as programs take it from stat(2).
 constexpr blksize_t kBlockBytes = 1 << 20;
 constexpr uint64_t kUsedBlockBytes = 512;
+// For so long the server is asked which names of one directory lead where they did: meanwhile opens
+// wait for the notifications.
+constexpr std::chrono::seconds kKeepsNamesMax{3};
 
 timespec TimespecOf(const protocol::Time& time) {
   return {static_cast<time_t>(time.seconds), static_cast<long>(time.nanoseconds)};
@@ -73,18 +78,14 @@ fuse_entry_param KernelCaches::Reply::Entry(NodeNumber directory, const char* na
   return entry;
 }
 
-void KernelCaches::Deliver(fuse_session* session, const Invalidation& event) {
+void KernelCaches::Deliver(fuse_session* session, const Invalidation& event) try {
   {
     const std::lock_guard lock(mutex_);
     ++events_;
   }
   switch (event.reason) {
     case InvalidReason::kName:
-      if (const NodeNumber directory = nodes_.Find(event.node);
-          directory != 0 && !ExpireName(session, directory, event.name)) {
-        fuse_lowlevel_notify_inval_entry(session, directory, event.name.data(), event.name.size());
-      }
-      return;
+      return DropNames(session, nodes_.TakeName(event.node, event.name));
     case InvalidReason::kAttributes:
       return DeliverNode(session, event.node, false);
     case InvalidReason::kChanged:
@@ -95,6 +96,8 @@ void KernelCaches::Deliver(fuse_session* session, const Invalidation& event) {
       return;
   }
   std::unreachable();
+} catch (const std::bad_alloc&) {
+  // What was not told ends by its timeout.
 }
 
 bool KernelCaches::ExpireName(fuse_session* session, NodeNumber directory, std::string_view name) {
@@ -114,6 +117,15 @@ bool KernelCaches::KeepsName(const NodeTable::Names& changed, const std::string&
   return true;
 }
 
+// Names that `changed` says are to be looked up again.
+void KernelCaches::DropNames(fuse_session* session, const NodeTable::Names& changed) {
+  const Deadline deadline(std::chrono::steady_clock::now() + kKeepsNamesMax);
+  for (const std::string& name : changed.names) {
+    if (ExpireName(session, changed.directory, name) || KeepsName(changed, name)) continue;
+    fuse_lowlevel_notify_inval_entry(session, changed.directory, name.data(), name.size());
+  }
+}
+
 // `data`: a file's pages, a directory's listing and names, too.
 void KernelCaches::DeliverNode(fuse_session* session, const NodeId& node, bool data) {
   if (!data) {
@@ -125,10 +137,7 @@ void KernelCaches::DeliverNode(fuse_session* session, const NodeId& node, bool d
   }
   const NodeTable::Names changed = nodes_.TakeNames(node);
   if (changed.directory == 0) return;
-  for (const std::string& name : changed.names) {
-    if (ExpireName(session, changed.directory, name) || KeepsName(changed, name)) continue;
-    fuse_lowlevel_notify_inval_entry(session, changed.directory, name.data(), name.size());
-  }
+  DropNames(session, changed);
   (void)nodes_.FindToNotify(node);
   fuse_lowlevel_notify_inval_inode(session, changed.directory, 0, 0);
   (void)nodes_.FindToNotify(node);

@@ -72,6 +72,7 @@ class KernelCaches {
   // For such a kernel: whether the name leads to the directory that it did, as the server has it, so
   // that working directories and mounts below it stay.
   bool KeepsName(const NodeTable::Names& changed, const std::string& name);
+  void DropNames(fuse_session* session, const NodeTable::Names& changed);
   void DeliverNode(fuse_session* session, const NodeId& node, bool data);
 
   NodeTable& nodes_;

@@ -26,8 +26,8 @@ struct StatsText {
 };
 inline constexpr unsigned long kStatsRequest = _IOR('N', 1, StatsText);
 
-// Flags of open(2) by which a directory is opened for that alone: without asking the server, which
-// may hang. Appending means nothing to a directory.
+// Flags of open(2) by which a directory is opened for that: without asking the server, which may
+// hang. Appending means nothing to a directory; a listing asks then.
 inline constexpr int kStatsOpen = O_DIRECTORY | O_APPEND;
 
 // A counter or a level, as OpenMetrics has it: "rpc_replies_total" of the procedure "READ".

@@ -58,17 +58,18 @@ void ReplyDone(fuse_req_t request, Change change) {
 }
 
 // Makes something by `make` (a Result<LookupResult>, called with a Node and the credential), and
-// replies with it.
+// replies with it. `asks`: the caller comes back with a name that it was asked for.
 template <typename Make>
-void MakeEntry(fuse_req_t request, fuse_ino_t parent, const char* name, Make make) {
-  AnswerOnWorker(request, [parent, name = std::string(name), make](const Try& attempt) {
+void MakeEntry(fuse_req_t request, fuse_ino_t parent, const char* name, Make make,
+               bool asks = true) {
+  AnswerOnWorker(request, [parent, name = std::string(name), make, asks](const Try& attempt) {
     const std::errc error = ReplyEntry(attempt, parent, name, [&] {
       const Node& directory = attempt.file_system.nodes.At(parent);
       auto made = make(directory, name, attempt.credential);
       const bool is_gone = made && made->node == nullptr;
       return is_gone ? directory.Lookup(name, attempt.credential) : std::move(made);
     });
-    return AskForNames(attempt, parent, name, error);
+    return asks ? AskForNames(attempt, parent, name, error) : error;
   });
 }
 
@@ -79,7 +80,8 @@ void MakeNode(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mo
               if (S_ISREG(mode)) return at.Create(path, bits, true, credential);
               return at.MakeNode(path, static_cast<FileType>((mode & S_IFMT) >> 12), bits,
                                  {.major = major(device), .minor = minor(device)}, credential);
-            });
+            },
+            !S_ISSOCK(mode));  // bind(2) does not (unix_bind_bsd())
 }
 
 void MakeDirectory(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) {
@@ -101,7 +103,9 @@ void Link(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, const char* 
   AnswerOnWorker(request, [number, parent, name = std::string(name)](const Try& attempt) {
     NodeTable& nodes = attempt.file_system.nodes;
     const std::errc error = nodes.At(number).Link("", nodes.At(parent), name, attempt.credential);
-    if (error != std::errc{}) return AskForNames(attempt, parent, name, error);
+    if (const std::errc asked = AskForNames(attempt, parent, name, error); asked != std::errc{}) {
+      return asked;
+    }
     return ReplyLookup(attempt, parent, name);
   });
 }
@@ -134,6 +138,7 @@ void Rename(fuse_req_t request, fuse_ino_t from_parent, const char* from, fuse_i
     }
     const std::errc error = directory.Rename(from, file_system.nodes.At(to_parent), to,
                                              attempt.credential, flags);
+    if (error == std::errc{}) file_system.name_retries.End(caller, from_parent, from);
     const bool is_missing = error == std::errc::no_such_file_or_directory;
     return is_missing ? AskForNames(attempt, from_parent, from, error)
                       : AskForNames(attempt, to_parent, to, error);

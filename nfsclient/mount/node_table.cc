@@ -13,14 +13,21 @@ auto NodeTable::Remember(std::unique_ptr<Node> node) -> Known {
   // The kernel forgets the root only at the end.
   if (id == root_.id) return {kRootNumber, 0};
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<Held>& held = held_[id];
-  if (held != nullptr && held->node->is_stale() && !node->is_stale()) {
-    const Held* const stale = held.get();
-    replaced_.emplace(stale, std::move(held));
+  const auto found = held_.find(id);
+  const bool is_known = found != held_.end();
+  Held* held = is_known ? found->second.get() : nullptr;
+  if (!is_known || (held->node->is_stale() && !node->is_stale())) {
+    std::unique_ptr<Held> fresh(new Held{std::move(node), id, ++generation_});
+    Held* const stale = std::exchange(held, fresh.get());
+    // What may throw comes before what is changed.
+    if (is_known) {
+      replaced_[stale] = std::exchange(found->second, std::move(fresh));
+    } else {
+      held_.emplace(id, std::move(fresh));
+    }
   }
-  if (held == nullptr) held.reset(new Held{std::move(node), id, ++generation_});
   ++held->lookups;
-  return {reinterpret_cast<NodeNumber>(held.get()), held->generation};
+  return {reinterpret_cast<NodeNumber>(held), held->generation};
 }
 
 void NodeTable::Forget(NodeNumber number, uint64_t lookups) {
@@ -100,13 +107,26 @@ auto NodeTable::TakeNames(const NodeId& directory) -> Names {
   auto* const held = const_cast<Held*>(FindHeld(directory));
   if (held == nullptr) return {};
   Names taken{NumberOf(held), {}, held->node, {}};
-  names_ -= held->names.size();
   taken.names.reserve(held->names.size());
   while (!held->names.empty()) {
     auto name = held->names.extract(held->names.begin());
+    --names_;
     if (name.mapped()) taken.subdirectories.emplace(name.key(), *name.mapped());
     taken.names.push_back(std::move(name.key()));
   }
+  return taken;
+}
+
+auto NodeTable::TakeName(const NodeId& directory, const std::string& name) -> Names {
+  const std::lock_guard lock(mutex_);
+  auto* const held = const_cast<Held*>(FindHeld(directory));
+  if (held == nullptr) return {};
+  Names taken{NumberOf(held), {name}, held->node, {}};
+  const auto noted = held->names.find(name);
+  if (noted == held->names.end()) return taken;
+  if (noted->second) taken.subdirectories.emplace(name, *noted->second);
+  held->names.erase(noted);
+  --names_;
   return taken;
 }
 

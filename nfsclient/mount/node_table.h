@@ -83,6 +83,8 @@ class NodeTable {
   };
   // What was noted of a directory, and is no more.
   Names TakeNames(const NodeId& directory);
+  // The same of one name, noted or not.
+  Names TakeName(const NodeId& directory, const std::string& name);
 
  private:
   struct Held {

@@ -129,10 +129,16 @@ std::expected<void, std::string> CheckAndTune(const SessionOptions& options,
 }
 
 // Takes what umount(8) -f has aborted and, since a call was inside, not unmounted out of the table,
-// where this process may: libfuse takes it for unmounted.
+// where this process may: libfuse takes it for unmounted. Another file system that was mounted there
+// meanwhile may have the same device number, but answers.
 void Detach(const SessionOptions& options, const struct statx& mounted) {
   std::ifstream table("/proc/self/mountinfo");
   if (FindMount(table, mounted.stx_dev_major, mounted.stx_dev_minor).empty()) return;
+  struct statx now{};
+  const bool is_dead = statx(AT_FDCWD, options.directory.c_str(),
+                             AT_SYMLINK_NOFOLLOW | AT_STATX_FORCE_SYNC, STATX_TYPE, &now) != 0 &&
+                       errno == ENOTCONN;
+  if (!is_dead) return;
   umount2(options.directory.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 

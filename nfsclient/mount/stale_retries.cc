@@ -1,34 +1,58 @@
 #include "nfsclient/mount/stale_retries.h"
 
+#include <algorithm>
+#include <system_error>
+
 namespace nfswalk::mount {
 
-bool NameRetries::MayAskAgain(pid_t caller, uint64_t directory, std::string_view name) {
+bool NameRetries::MayAskAgain(pid_t caller, uint64_t directory, std::string_view name,
+                              Clock::time_point now) {
   if (caller == 0) return false;
-  std::tuple change{caller, directory, std::string(name)};
+  Change change{caller, directory, std::string(name)};
   const std::lock_guard lock(mutex_);
-  if (changes_.erase(change) != 0) return false;
-  if (changes_.size() == kMax) changes_.clear();
-  changes_.insert(std::move(change));
-  return true;
+  const auto asked = changes_.extract(change);
+  const bool comes_back = !asked.empty() && now <= asked.mapped().since + kKept;
+  if (!comes_back) {
+    if (changes_.size() == kMax) changes_.clear();
+    changes_.emplace(std::move(change), Asked{now});
+  }
+  count_.store(changes_.size());
+  return !comes_back;
+}
+
+void NameRetries::NoteLookup(pid_t caller, uint64_t directory, std::string_view name) {
+  if (count_.load() == 0) return;
+  const std::lock_guard lock(mutex_);
+  const auto asked = changes_.find({caller, directory, std::string(name)});
+  if (asked == changes_.end()) return;
+  if (std::exchange(asked->second.was_looked_up, true)) changes_.erase(asked);
+  count_.store(changes_.size());
+}
+
+void NameRetries::End(pid_t caller, uint64_t directory, std::string_view name) {
+  if (count_.load() == 0) return;
+  const std::lock_guard lock(mutex_);
+  changes_.erase({caller, directory, std::string(name)});
+  count_.store(changes_.size());
 }
 
 void OpenRetries::Add(pid_t caller, uint32_t rights, const Credential& credential,
                       Clock::time_point now) {
   if (caller == 0) return;
-  std::vector<std::unique_ptr<File>> closed;  // without the mutex
   const std::lock_guard lock(mutex_);
   const bool is_full = opens_.size() >= kMax;
-  for (auto& [thread, open] : opens_) {
-    if (open.file != nullptr && (is_full || open.since + kKept < now)) {
-      closed.push_back(std::move(open.file));
-    }
-  }
-  if (is_full) opens_.clear();
-  if (const auto earlier = opens_.extract(caller); !earlier.empty()) {
-    closed.push_back(std::move(earlier.mapped().file));
+  abandoned_.reserve(abandoned_.size() + opens_.size());
+  for (auto at = opens_.begin(); at != opens_.end();) {
+    const auto open = at++;
+    if (!is_full && open->first != caller && now <= open->second.since + kept_) continue;
+    if (open->second.file != nullptr) abandoned_.push_back(std::move(open->second.file));
+    opens_.erase(open);
   }
   opens_.emplace(caller, Open{rights, credential, now});
   count_.store(opens_.size());
+  if (abandoned_.empty()) return;
+  has_file_ = true;
+  changed_.notify_one();
 }
 
 std::optional<uint32_t> OpenRetries::RightsOf(pid_t caller, const Credential& credential) {
@@ -36,18 +60,61 @@ std::optional<uint32_t> OpenRetries::RightsOf(pid_t caller, const Credential& cr
   const std::lock_guard lock(mutex_);
   const auto found = opens_.find(caller);
   if (found == opens_.end() || found->second.credential != credential ||
-      found->second.since + kKept < Clock::now()) {
+      found->second.since + kept_ < Clock::now()) {
     return std::nullopt;
   }
   return found->second.rights;
 }
 
-void OpenRetries::Keep(pid_t caller, const NodeId& node, std::unique_ptr<File> file) {
+void OpenRetries::Keep(pid_t caller, const NodeId& node, std::unique_ptr<File> file) try {
   const std::lock_guard lock(mutex_);
   const auto found = opens_.find(caller);
   if (found == opens_.end()) return;
+  if (!closer_.joinable()) {
+    closer_ = std::jthread([this](const std::stop_token& stop) { CloseLate(stop); });
+  }
   found->second.node = node;
   std::swap(found->second.file, file);
+  has_file_ = true;
+  changed_.notify_one();
+} catch (const std::system_error&) {
+  // No thread would close it: it is not kept.
+}
+
+// A file to close; null: none before `next`. Preconditions: mutex_.
+std::unique_ptr<File> OpenRetries::TakeLate(Clock::time_point& next) {
+  next = Clock::time_point::max();
+  if (!abandoned_.empty()) {
+    auto file = std::move(abandoned_.back());
+    abandoned_.pop_back();
+    return file;
+  }
+  for (auto& [thread, open] : opens_) {
+    if (open.file == nullptr) continue;
+    if (open.since + kept_ < Clock::now()) return std::move(open.file);
+    next = std::min(next, open.since + kept_);
+  }
+  return nullptr;
+}
+
+void OpenRetries::CloseLate(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    Clock::time_point next;
+    if (auto file = TakeLate(next); file != nullptr) {
+      lock.unlock();
+      file.reset();
+      lock.lock();
+    } else {
+      changed_.wait_until(lock, stop, next, [this] { return std::exchange(has_file_, false); });
+    }
+  }
+}
+
+void OpenRetries::Clear() {
+  closer_ = {};
+  abandoned_.clear();
+  opens_.clear();
 }
 
 auto OpenRetries::Extract(pid_t caller) -> std::map<pid_t, Open>::node_type {
@@ -64,7 +131,7 @@ auto OpenRetries::Take(pid_t caller, uint32_t rights, const Credential& credenti
   if (found.empty()) return std::nullopt;
   Open& open = found.mapped();
   if (open.rights != rights || open.credential != credential) return std::nullopt;
-  const bool is_of_node = open.node == node && now <= open.since + kKept;
+  const bool is_of_node = open.node == node && now <= open.since + kept_;
   return Retry{open.since, is_of_node ? std::move(open.file) : nullptr};
 }
 

@@ -1,7 +1,7 @@
 // stale_retries: what was answered with ESTALE, so that the VFS walks the path again with
-// LOOKUP_REVAL, which sends a LOOKUP of each name, and makes the request once more; by thread. The
-// VFS does so once. All callers of other PID namespaces have 0, and are answered otherwise. A
-// thread that does not come back leaves its entry.
+// LOOKUP_REVAL, which sends a LOOKUP of each name, and makes the request once more, unless the
+// LOOKUP has shown what to answer; by thread. The VFS does so once. All callers of other PID
+// namespaces have 0, and are answered otherwise.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_MOUNT_STALE_RETRIES_H_
@@ -11,15 +11,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -31,14 +32,30 @@ namespace nfswalk::mount {
 // Changes of names which the kernel has another file of than the server, or another kind of file.
 class NameRetries {
  public:
+  using Clock = std::chrono::steady_clock;
   static constexpr size_t kMax = 1024;
+  // A thread comes back at once, if at all.
+  static constexpr std::chrono::seconds kKept{2};
 
   // True, and noted, unless it was noted; then it is no longer.
-  bool MayAskAgain(pid_t caller, uint64_t directory, std::string_view name);
+  bool MayAskAgain(pid_t caller, uint64_t directory, std::string_view name,
+                   Clock::time_point now = Clock::now());
+  // The thread looks the name up: once before it comes back. When it does so again, the LOOKUP
+  // before has ended what was noted.
+  void NoteLookup(pid_t caller, uint64_t directory, std::string_view name);
+  // What was noted has been done.
+  void End(pid_t caller, uint64_t directory, std::string_view name);
 
  private:
+  using Change = std::tuple<pid_t, uint64_t, std::string>;
+  struct Asked {
+    Clock::time_point since;
+    bool was_looked_up = false;
+  };
+
   std::mutex mutex_;
-  std::set<std::tuple<pid_t, uint64_t, std::string>> changes_;  // guarded by mutex_
+  std::map<Change, Asked> changes_;  // guarded by mutex_
+  std::atomic<size_t> count_{0};     // of changes_: most requests find none
 };
 
 // Opens. The file might be replaced again when the VFS comes back: the LOOKUP before its second
@@ -54,7 +71,7 @@ class OpenRetries {
   // For how long a file is open for a thread, which comes back at once, if at all.
   static constexpr std::chrono::seconds kKept{2};
 
-  OpenRetries() = default;
+  explicit OpenRetries(Clock::duration kept = kKept) : kept_(kept) {}
   OpenRetries(const OpenRetries&) = delete;
   OpenRetries& operator=(const OpenRetries&) = delete;
 
@@ -76,7 +93,7 @@ class OpenRetries {
   void End(pid_t caller);
   bool Has(pid_t caller);
   // Destroys all. Preconditions: no request is in progress.
-  void Clear() { opens_.clear(); }
+  void Clear();
 
  private:
   struct Open {
@@ -88,10 +105,18 @@ class OpenRetries {
   };
   // No longer expected. Its file is closed where the result ends: without the mutex.
   std::map<pid_t, Open>::node_type Extract(pid_t caller);
+  std::unique_ptr<File> TakeLate(Clock::time_point& next);
+  // Closes files that no thread came for, until it is stopped.
+  void CloseLate(const std::stop_token& stop);
 
+  const Clock::duration kept_;
   std::mutex mutex_;
-  std::map<pid_t, Open> opens_;  // guarded by mutex_
-  std::atomic<size_t> count_{0};  // of opens_: most requests find none
+  std::map<pid_t, Open> opens_;                   // guarded by mutex_
+  std::vector<std::unique_ptr<File>> abandoned_;  // guarded by mutex_; closed by closer_
+  std::atomic<size_t> count_{0};                  // of opens_: most requests find none
+  bool has_file_ = false;                         // since closer_ looked; guarded by mutex_
+  std::condition_variable_any changed_;
+  std::jthread closer_;                           // since the first file; guarded by mutex_
 };
 
 }  // namespace nfswalk::mount

@@ -235,14 +235,15 @@ std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& 
   // reports. Drop the dentry in that case, and where Move() fails.
   const bool several_links = attributes.type != FileType::kDirectory && attributes.nlink > 1;
   // The reply does not identify the moved file: it is the cached one only if the dentry's verifier
-  // still matches, that is if no other client has changed the directory.
-  const bool is_known = VerifierMatches(*from.dentry, from.parent());
+  // still matches, that is if no other client has changed the directory, nor has anything
+  // contradicted the name meanwhile.
+  const bool is_known =
+      from.dentry->hash.load() != 0 && VerifierMatches(*from.dentry, from.parent());
   // A dropped one is moved before, as an open file follows its names (NAME-29): the new one leads
   // to it either way.
-  if (ChangedNothing(reply.from_directory) ||
-      superblock.dentries.Move(*from.dentry, *to.directory, to.name,
-                               is_known ? to_change_id : kNoChangeId) != std::errc{} ||
-      several_links) {
+  const std::errc unmoved = superblock.dentries.Move(*from.dentry, *to.directory, to.name,
+                                                     is_known ? to_change_id : kNoChangeId);
+  if (unmoved != std::errc{} || several_links || ChangedNothing(reply.from_directory)) {
     superblock.dentries.Drop(*from.dentry);
     ExpireName(superblock, to.directory, to.name);
     return {};

@@ -43,22 +43,50 @@ std::expected<std::string, std::errc> FreeSillyName(Superblock& superblock, cons
   return std::unexpected(std::errc::device_or_resource_busy);
 }
 
-// One hidden name, by the credential that removed the file. True if it is gone from the table.
+// The REMOVE of a hidden name, by the credential that removed the file.
+std::errc RemoveHidden(Superblock& superblock, Inode& parent, const SillyName& silly) {
+  const SendStamp stamp = Stamp(superblock);
+  const auto reply = superblock.protocol->Remove(parent.handle(), silly.name, silly.remover);
+  (void)UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
+  return reply.error;
+}
+
+// One hidden name, the last of its file. True if it is gone from the table.
 bool RemoveSillyName(Superblock& superblock, DentryRef& directory,
                      OpenInodes::SillyNames::iterator silly) {
-  Inode& parent = *directory.inode();
   const auto inode = icache::Hold(*silly->inode);
-  const SendStamp stamp = Stamp(superblock);
-  const auto reply = superblock.protocol->Remove(parent.handle(), silly->name, silly->remover);
-  (void)UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
-  if (!IsKnown(reply.error)) return false;
-  if (reply.error == std::errc{}) {
+  const std::errc error = RemoveHidden(superblock, *directory.inode(), *silly);
+  if (!IsKnown(error)) return false;
+  if (error == std::errc{}) {
     DropLink(superblock, *inode);
   } else {
     InvalidateAttributes(superblock, *inode);
   }
   superblock.open_inodes.Show(silly);
   return true;
+}
+
+// Gives a file that is hidden its name again, beside the hidden one, unless another client has made
+// something of that name meanwhile: LINK replaces nothing. RENAME does, so it is for servers that
+// make no link of the file, and only after a LOOKUP that finds nothing.
+std::errc NameAgain(Superblock& superblock, Inode& parent, const vfs::Name& name,
+                    const SillyName& silly) {
+  const SendStamp stamp = Stamp(superblock);
+  const auto linked = superblock.protocol->Link(silly.inode->handle(), parent.handle(), name.view(),
+                                                silly.remover);
+  (void)UpdateAfterOwnChange(superblock, parent, linked.directory, stamp, linked.error);
+  if (linked.error == std::errc{} || linked.error == std::errc::file_exists ||
+      !IsKnown(linked.error)) {
+    return linked.error;
+  }
+  const auto found = superblock.protocol->Lookup(parent.handle(), name.view(), silly.remover);
+  if (found.error == std::errc{}) return std::errc::file_exists;
+  if (found.error != std::errc::no_such_file_or_directory) return found.error;
+  const SendStamp renamed_at = Stamp(superblock);
+  const auto renamed = superblock.protocol->Rename(parent.handle(), silly.name, parent.handle(),
+                                                   name.view(), silly.remover);
+  (void)UpdateAfterOwnChange(superblock, parent, renamed.from_directory, renamed_at, renamed.error);
+  return renamed.error;
 }
 
 }  // namespace
@@ -128,13 +156,14 @@ std::expected<OpenInodes::SillyNames::iterator, std::errc> SillyRename(
 void UndoSillyRename(Superblock& superblock, DentryRef& directory, const vfs::Name& name,
                      OpenInodes::SillyNames::iterator silly) {
   Inode& parent = *directory.inode();
-  const SendStamp stamp = Stamp(superblock);
-  const auto reply = superblock.protocol->Rename(parent.handle(), silly->name, parent.handle(),
-                                                 name.view(), silly->remover);
-  (void)UpdateAfterOwnChange(superblock, parent, reply.from_directory, stamp, reply.error);
+  const std::errc error = NameAgain(superblock, parent, name, *silly);
+  // Where the name is another client's now, the last close removes the file that had it. Where it
+  // is not known to be anybody's, the hidden one may be the only one, and stays.
+  const bool is_kept = error == std::errc::file_exists ||
+                       (error == std::errc{} && !IsKnown(RemoveHidden(superblock, parent, *silly)));
   InvalidateAttributes(superblock, *silly->inode);
-  DropName(superblock, directory, name);
-  if (reply.error == std::errc{}) superblock.open_inodes.Show(silly);
+  if (!is_kept) superblock.open_inodes.Show(silly);
+  ExpireName(superblock, directory, name);
 }
 
 void RemoveSillyNames(Superblock& superblock, Inode& inode) {

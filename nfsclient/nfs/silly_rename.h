@@ -69,7 +69,8 @@ std::expected<OpenInodes::SillyNames::iterator, std::errc> SillyRename(
     Superblock& superblock, vfs::DentryRef& directory, const vfs::Name& name, icache::Inode& inode,
     HiddenFor what, const sunrpc_auth::Credential& credential);
 
-// Renames it back, where what it made room for was refused. Best effort. Preconditions: as of
+// Gives it its name back, where what it made room for was refused, unless another client has taken
+// that. Best effort: where it fails otherwise, the file stays under the hidden name. Preconditions: as of
 // SillyRename().
 void UndoSillyRename(Superblock& superblock, vfs::DentryRef& directory, const vfs::Name& name,
                      OpenInodes::SillyNames::iterator silly);

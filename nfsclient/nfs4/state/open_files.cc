@@ -273,14 +273,16 @@ Acquired OpenFiles::TryReopenByName(File& file, const LiveClient& client, Budget
   acquired.status = NFS4ERR_NOENT;
   std::vector<FileName> tried;
   for (;;) {
-    const bool were_changing = file.NamesAreChanging();
-    while (auto name = file.NextName(tried)) {
+    // Before the names: a change that has ended by then shows in them.
+    const bool are_changing = file.NamesAreChanging();
+    if (auto name = file.NextName(tried)) {
       acquired = TryReopen(file, &*name, client, budget);
       const bool refused = acquired.error != kOk && acquired.status != NFS4_OK;
       if (!refused || ConcernsClient(StateErrorOf(acquired.status))) return acquired;
       tried.push_back(std::move(*name));
+      continue;
     }
-    if (!were_changing) return acquired;
+    if (!are_changing) return acquired;
     acquired.error = caller_.PauseForJukebox(budget);
     acquired.status = NFS4_OK;
     if (acquired.error != kOk) return acquired;

@@ -100,6 +100,21 @@ TEST_F(NodeTableTest, AStaleNodeIsReplacedByOneThatIsNot) {
   EXPECT_EQ(table_->Find(IdOf("f")), 0U);
 }
 
+TEST_F(NodeTableTest, OneNameIsTakenWhetherItWasNotedOrNot) {
+  table_->NoteName(kRootNumber, "f");
+  table_->NoteName(kRootNumber, "d", IdOf("d"));
+  const auto none = table_->TakeName(IdOf("/"), "none");
+  EXPECT_EQ(none.directory, kRootNumber);
+  EXPECT_THAT(none.names, UnorderedElementsAre("none"));
+  EXPECT_TRUE(none.subdirectories.empty());
+  const auto taken = table_->TakeName(IdOf("/"), "d");
+  EXPECT_EQ(taken.subdirectories.at("d"), IdOf("d"));
+  EXPECT_EQ(taken.node->id(), IdOf("/"));
+  EXPECT_TRUE(table_->TakeName(IdOf("/"), "d").subdirectories.empty());
+  EXPECT_THAT(table_->TakeNames(IdOf("/")).names, UnorderedElementsAre("f"));
+  EXPECT_EQ(table_->TakeName(IdOf("f"), "a").directory, 0U) << "the kernel does not know it";
+}
+
 // An inode that is known is cached, whatever the limits of the caches.
 TEST_F(NodeTableTest, AForgottenNodeIsLetGo) {
   const auto known = Remember("f");

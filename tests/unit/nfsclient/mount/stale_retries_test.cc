@@ -2,10 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
+#include "nfsclient/nfs/open_inodes.h"
+#include "nfsclient/nfs/superblock.h"
+#include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk::mount {
@@ -19,6 +25,34 @@ TEST(NameRetriesTest, AThreadIsAskedToComeBackOnce) {
   EXPECT_TRUE(retries.MayAskAgain(8, 1, "a"));
   EXPECT_FALSE(retries.MayAskAgain(7, 1, "a"));
   EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
+}
+
+// Mostly the VFS answers the caller itself after its LOOKUP, and the next change is another.
+TEST(NameRetriesTest, AThreadThatDoesNotComeBackIsAskedAgain) {
+  NameRetries retries;
+  const auto now = NameRetries::Clock::now();
+  const auto late = now + 2 * NameRetries::kKept;
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", now));
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", late));
+  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a", late));
+
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
+  retries.NoteLookup(7, 1, "a");
+  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a")) << "it comes back after a LOOKUP";
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
+  for (const auto& [caller, directory, name] : std::to_array<std::tuple<pid_t, uint64_t, const char*>>(
+           {{7, 1, "a"}, {8, 1, "a"}, {7, 2, "a"}, {7, 1, "b"}})) {
+    retries.NoteLookup(caller, directory, name);
+  }
+  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a")) << "others looked other names up";
+
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
+  retries.NoteLookup(7, 1, "a");
+  retries.NoteLookup(7, 1, "a");
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a")) << "it has begun another call";
+
+  retries.End(7, 1, "a");
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a")) << "it came back, and was not refused";
 }
 
 TEST(NameRetriesTest, CallersOfOtherNamespacesAreNotAsked) {
@@ -101,6 +135,25 @@ TEST_F(OpenRetriesTest, AWalkThatEndsIsNotExpectedToOpen) {
   EXPECT_FALSE(retries_.Has(7));
   retries_.Keep(7, IdOf("f"), OpenFile("f"));
   EXPECT_FALSE(retries_.Take(7, kMayRead, me_, IdOf("f")));
+}
+
+// An open file hides its name when that is removed, and a hidden name keeps its directory.
+TEST_F(OpenRetriesTest, AFileThatNobodyComesForIsClosed) {
+  OpenRetries retries(std::chrono::milliseconds(1));
+  retries.Add(7, kMayRead, me_);
+  auto file = OpenFile("f");
+  nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
+  const vfs::PaddedName name("f", superblock.root.get());
+  const auto inode =
+      icache::Hold(*superblock.dentries.Lookup(*superblock.root, name.name()).inode());
+  const auto is_open = [&] {
+    return nfs::OpenInodes::Removal(superblock.open_inodes, *inode).is_open();
+  };
+  EXPECT_TRUE(is_open());
+  retries.Keep(7, IdOf("f"), std::move(file));
+  while (is_open()) {
+  }
+  retries.Clear();
 }
 
 TEST_F(OpenRetriesTest, ThreadsThatDoNotComeBackAreBounded) {

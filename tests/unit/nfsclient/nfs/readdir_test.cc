@@ -25,6 +25,7 @@ class ReadDirectoryTest : public MemoryMount {
     for (const char* name : {"a", "b", "c"}) server_->Add(directory, name, FileType::kRegular);
     Mount();
   }
+  uint64_t IdOf(const std::string& path) const { return StatAs(another_, path); }
   std::errc List(std::vector<std::string>& names) {
     return client_->ReadDir("d", me_, [&](const DirectoryEntry& entry) {
       names.push_back(entry.name);
@@ -58,6 +59,24 @@ TEST_F(ReadDirectoryTest, ShowsWhatWasMadeSinceItWasOpened) {
                                }),
             std::errc{});
   EXPECT_EQ(names.size(), 4u);
+}
+
+// Who may list a directory but not search it sees names, and nothing behind them.
+TEST_F(ReadDirectoryTest, LeadsNobodyWhoMayNotSearchToWhatItLists) {
+  server_->Grant(IdOf("d"), access_cache::kServerRead, me_.uid());
+  const auto directory = client_->OpenDirectory("d", me_);
+  ASSERT_TRUE(directory.has_value());
+  std::vector<DirectoryEntry> entries;
+  EXPECT_EQ((*directory)->Read(0,
+                               [&](const DirectoryEntry& entry) {
+                                 entries.push_back(entry);
+                                 return true;
+                               }),
+            std::errc{});
+  ASSERT_FALSE(entries.empty());
+  const auto found = (*directory)->LookupListed(entries[0]);
+  ASSERT_FALSE(found.has_value());
+  EXPECT_EQ(found.error(), std::errc::permission_denied);
 }
 
 // Repeating the walk would return the first entries twice.

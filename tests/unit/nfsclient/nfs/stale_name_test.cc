@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -149,6 +151,91 @@ TEST_P(StaleNameTest, IsAskedAnewAfterEachAnswerThatContradictsIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ByName, StaleNameTest, testing::Bool());
+
+// A rename of g over f, which is open, is refused once f is hidden.
+class RefusedReplacementTest : public MemoryMount {
+ protected:
+  void SetUp() override {
+    replaced_ = server_->Add(kRoot, "f", FileType::kRegular);
+    server_->Add(kRoot, "g", FileType::kRegular);
+    Mount();
+    Warm("f");
+    Warm("g");
+    open_ = *client_->Open("f", kMayRead, me_);
+  }
+  void TearDown() override {
+    open_.reset();
+    MemoryMount::TearDown();
+  }
+  std::vector<std::string> NamesOnServer() const {
+    const auto listing = server_->ReadDir(server_->GetRoot(me_).handle, {}, false, me_);
+    std::vector<std::string> names;
+    for (const auto& entry : listing.entries) names.push_back(entry.name);
+    std::ranges::sort(names);
+    return names;
+  }
+
+  uint64_t replaced_ = 0;
+  std::unique_ptr<File> open_;
+};
+
+// What was to be replaced had been hidden: its name is given back beside what another client has
+// made of that meanwhile, not in its place (NAME-31).
+TEST_F(RefusedReplacementTest, KeepsTheFileOfAnother) {
+  uint64_t others = 0;
+  WhileReplyIsUnderWay("RENAME", [&] {  // of f to its hidden name
+    others = server_->Add(kRoot, "f", FileType::kRegular);
+    server_->Take(kRoot, "g");
+  });
+  EXPECT_EQ(client_->Rename("g", "f", me_), kNone);
+  client_->InvalidateCaches();
+  EXPECT_EQ(Stat("f"), others);
+  const auto hidden = NamesOnServer();
+  ASSERT_EQ(hidden.size(), 2U) << "until the last close";
+  open_.reset();
+  EXPECT_EQ(NamesOnServer(), std::vector<std::string>{"f"});
+}
+
+TEST_F(RefusedReplacementTest, HasItsNameAgain) {
+  WhileReplyIsUnderWay("RENAME", [&] { server_->Take(kRoot, "g"); });
+  EXPECT_EQ(client_->Rename("g", "f", me_), kNone);
+  EXPECT_EQ(NamesOnServer(), std::vector<std::string>{"f"});
+  EXPECT_EQ(Stat("f"), replaced_);
+  open_.reset();
+  EXPECT_EQ(NamesOnServer(), std::vector<std::string>{"f"});
+}
+
+// FAT has no links, and no server need make one.
+TEST_F(RefusedReplacementTest, HasItsNameAgainWhereThereAreNoLinks) {
+  WhileReplyIsUnderWay("RENAME", [&] { server_->Take(kRoot, "g"); });
+  protocol_->FailOnce("LINK", std::errc::not_supported);
+  EXPECT_EQ(client_->Rename("g", "f", me_), kNone);
+  EXPECT_EQ(NamesOnServer(), std::vector<std::string>{"f"});
+  EXPECT_EQ(Stat("f"), replaced_);
+}
+
+TEST_F(RefusedReplacementTest, KeepsTheFileOfAnotherWhereThereAreNoLinks) {
+  uint64_t others = 0;
+  WhileReplyIsUnderWay("RENAME", [&] {
+    others = server_->Add(kRoot, "f", FileType::kRegular);
+    server_->Take(kRoot, "g");
+  });
+  protocol_->FailOnce("LINK", std::errc::not_supported);
+  EXPECT_EQ(client_->Rename("g", "f", me_), kNone);
+  EXPECT_EQ(Stat("f"), others);
+}
+
+// Nothing removes the only name that the file may have.
+TEST_F(RefusedReplacementTest, StaysUnderTheHiddenNameWhereNothingGivesItsNameBack) {
+  WhileReplyIsUnderWay("RENAME", [&] { server_->Take(kRoot, "g"); });
+  protocol_->FailOnce("LINK", std::errc::timed_out);
+  EXPECT_EQ(client_->Rename("g", "f", me_), kNone);
+  open_.reset();
+  const auto names = NamesOnServer();
+  ASSERT_EQ(names.size(), 1U);
+  EXPECT_TRUE(names[0].starts_with(".nfs")) << names[0];
+  EXPECT_EQ(Stat(names[0]), replaced_) << "and it is shown";
+}
 
 }  // namespace
 }  // namespace nfswalk

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -92,6 +93,41 @@ TEST_F(ReopenNames, AChangeThatIsInFlightIsWaitedFor) {
   const auto state = OpenOld({"old"});
   known_->soon = {"new"};
   RenameOnServer("old", "new");
+  server_.ExpireLeases();
+  EXPECT_EQ(Read(state.get()).data, "mine");
+}
+
+// A RENAME begins after the names were asked for first: the server executes it before the OPEN, its
+// reply comes behind the last name that was tried.
+TEST_F(ReopenNames, AChangeThatBeginsMeanwhileIsWaitedFor) {
+  class Late final : public FileNames {
+   public:
+    Late(FileHandle directory, std::function<void()> rename)
+        : directory_(directory), rename_(std::move(rename)) {}
+    std::optional<FileName> NextName(std::span<const FileName> tried) const override {
+      if (step_ == 0) {
+        step_ = 1;  // Move begins, RENAME is executed
+        rename_();
+        return FileName{directory_, "old"};
+      }
+      const FileName next{directory_, step_ == 1 ? "old" : "new"};
+      if (step_ == 1 && !tried.empty()) {
+        step_ = 2;  // the reply comes right after this answer
+        return std::nullopt;
+      }
+      if (std::ranges::find(tried, next) != tried.end()) return std::nullopt;
+      return next;
+    }
+    bool AreChanging() const override { return step_ == 1; }
+
+   private:
+    const FileHandle directory_;
+    const std::function<void()> rename_;
+    mutable int step_ = 0;
+  };
+  server_.Put("old", {.mode = 0666, .data = "mine"});
+  auto state = OpenFile("old");
+  state->FollowNames(std::make_unique<Late>(root_, [&] { RenameOnServer("old", "new"); }));
   server_.ExpireLeases();
   EXPECT_EQ(Read(state.get()).data, "mine");
 }
