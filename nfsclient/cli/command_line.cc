@@ -174,7 +174,7 @@ void DeclareCommonOptions(CLI::App& command, CommonOptions& options, PathCount c
       ->required();
   DeclarePaths(command, options.paths, count);
   command.add_flag("--json", options.json, "print JSON lines, one object per result");
-  AddValue(command, "--uid", "NUMBER", options.uid, "call as this user", ParseNumber);
+  AddValue(command, "--uid", "NUMBER", options.uid, "call as this user, in its group", ParseNumber);
   AddValue(command, "--gid", "NUMBER", options.gid, "call as this group", ParseNumber);
   AddValue(command, "--groups", "NUMBER,...", options.groups, "with these supplementary groups",
            ParseNumbers);

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <syslog.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -77,7 +79,8 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
   const auto served =
       mount::Serve(**client, common.mount, SessionOptionsOf(source, options.list, *directory), [&] {
         syslog(LOG_INFO, "%s mounted on %s", url.c_str(), Escape(*directory).c_str());
-        if (background) background->Detach();
+        // Who waits for the mount was killed: nobody is told of it, and it ends.
+        if (background && !background->Detach()) kill(getpid(), SIGTERM);
       });
   if (!served) return refuse(fmt::format("'{}': {}", *directory, served.error()), kExitPathFailed);
   syslog(LOG_INFO, "%s unmounted", Escape(*directory).c_str());

@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "nfsclient/cli/join_path.h"
-#include "nfsclient/cli/process_umask.h"
 #include "nfsclient/cli/unfinished_file.h"
 #include "nfsclient/protocol/wire_limits.h"
 
@@ -34,6 +33,10 @@ constexpr int kLinksMax = 40;  // MAXSYMLINKS
 
 std::errc Errno() { return static_cast<std::errc>(errno); }
 
+// The mode that -p keeps. The owner is not kept, so the bits that would act in his name are not
+// either.
+uint32_t KeptMode(const Attributes& attributes) { return attributes.mode & 01777; }
+
 // Where the last component of `path` is: "." for "x".
 std::string DirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -41,10 +44,15 @@ std::string DirectoryOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Returns the text of the link `name`, "" for what is none. permission_denied for a link that
-// another user may have planted: in a sticky directory that all may write in, neither this user's
-// nor the directory's owner's (may_follow_link() in fs/namei.c, which readlink(2) does not go
-// through).
+// Whether another user may have put it there: in a sticky directory that all may write in, neither
+// this user's nor the directory's owner's (may_follow_link() in fs/namei.c).
+bool MayBePlanted(const struct stat& directory, const struct stat& found) {
+  const bool is_shared = (~directory.st_mode & (S_ISVTX | S_IWOTH)) == 0;
+  return is_shared && found.st_uid != geteuid() && found.st_uid != directory.st_uid;
+}
+
+// Returns the text of the link `name`, "" for what is none. permission_denied for one that may be
+// planted, since readlink(2) does not go through may_follow_link().
 Result<std::string> TargetOf(int directory, const std::string& name) {
   const LocalDescriptor link(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat found{}, parent{};
@@ -52,24 +60,28 @@ Result<std::string> TargetOf(int directory, const std::string& name) {
     return std::unexpected(Errno());
   }
   if (!S_ISLNK(found.st_mode)) return "";
-  const bool is_shared = (~parent.st_mode & (S_ISVTX | S_IWOTH)) == 0;
-  if (is_shared && found.st_uid != geteuid() && found.st_uid != parent.st_uid) {
-    return std::unexpected(std::errc::permission_denied);
-  }
+  if (MayBePlanted(parent, found)) return std::unexpected(std::errc::permission_denied);
   std::array<char, PATH_MAX> text;
   const ssize_t length = readlinkat(link.get(), "", text.data(), text.size());
   if (length < 0) return std::unexpected(Errno());
   return std::string(text.data(), static_cast<size_t>(length));
 }
 
-// errc{} if the name is free or that of what is replaced.
-std::errc CheckReplaceable(int directory, const std::string& name) {
-  struct stat found{};
+// Returns the file that is replaced, without a value where that is a link, or the name is free.
+// Errors: what cannot be replaced.
+Result<std::optional<struct stat>> Replaced(int directory, const std::string& name) {
+  struct stat found{}, parent{};
   if (fstatat(directory, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno == ENOENT ? std::errc{} : Errno();
+    if (errno == ENOENT) return std::nullopt;
+    return std::unexpected(Errno());
   }
-  if (S_ISDIR(found.st_mode)) return std::errc::is_a_directory;
-  return S_ISREG(found.st_mode) || S_ISLNK(found.st_mode) ? std::errc{} : std::errc::file_exists;
+  if (S_ISDIR(found.st_mode)) return std::unexpected(std::errc::is_a_directory);
+  if (S_ISLNK(found.st_mode)) return std::nullopt;
+  if (!S_ISREG(found.st_mode)) return std::unexpected(std::errc::file_exists);
+  if (fstat(directory, &parent) != 0) return std::unexpected(Errno());
+  // What another user has planted says nothing about who may read the copy.
+  if (MayBePlanted(parent, found)) return std::nullopt;
+  return found;
 }
 
 // Whether a directory that was opened after it was made is that one, as far as it shows: this
@@ -107,7 +119,7 @@ class LocalCopy::Directory {
   ~Directory() {
     if (source_path_.empty()) return;
     std::errc error{};
-    if (mode_) error = descriptor.SetMode(*mode_);
+    if (mode_) error = times_ ? descriptor.SetModeAlone(*mode_) : descriptor.SetMode(*mode_);
     if (error == std::errc{} && times_) error = descriptor.SetTimes(*times_);
     // Once for all names in it, also if it keeps its mode.
     if (const std::errc lost = descriptor.Sync(); error == std::errc{}) error = lost;
@@ -139,8 +151,7 @@ LocalCopy::LocalCopy(Session& session, CopySource& source, CopyThreads& threads,
       source_(source),
       threads_(threads),
       start_(std::move(start)),
-      preserve_(preserve),
-      umask_(ProcessUmask()) {}
+      preserve_(preserve) {}
 
 void LocalCopy::Enter(const TreeEntry& entry) {
   if (entry.depth > lost_depth_) return;
@@ -209,8 +220,8 @@ Result<LocalCopy::Place> LocalCopy::NamedPlace(FileType type) {
 
 void LocalCopy::MakeDirectory(const TreeEntry& entry, const Place& place) {
   // With -p of its owner alone until its entries are there and it has its times. Else as it stays,
-  // since Leave() may not touch it where new files get another owner.
-  const mode_t mode = preserve_ ? 0700 : ModeOf(entry.attributes) | 0700;
+  // which the umask or a default ACL decides, too, but for rights that its owner is to lose.
+  const mode_t mode = preserve_ ? 0700 : (entry.attributes.mode & 0777) | 0700;
   const bool made = mkdirat(place.directory, place.name.c_str(), mode) == 0;
   std::errc error = made ? std::errc{} : Errno();
   if (made || error == std::errc::file_exists) {
@@ -236,22 +247,29 @@ void LocalCopy::Leave(const TreeEntry& directory) {
   const auto made = std::move(inside_.back());
   inside_.pop_back();
   const Attributes& attributes = directory.attributes;
-  made->Leave(directory.path,
-              made->is_new || preserve_ ? std::optional(ModeOf(attributes)) : std::nullopt,
-              preserve_ ? std::optional(attributes) : std::nullopt);
+  if (preserve_) return made->Leave(directory.path, KeptMode(attributes), attributes);
+  std::optional<uint32_t> mode;
+  struct stat now{};
+  const bool loses_rights = made->is_new && (~attributes.mode & 0700) != 0;
+  if (loses_rights && fstat(made->descriptor.get(), &now) == 0) {
+    mode = now.st_mode & 07777 & (attributes.mode | ~0700U);
+  }
+  made->Leave(directory.path, mode, std::nullopt);
 }
 
 void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (session_.done()) return;
   const auto fail = [&](std::errc error) { session_.FailLocally(entry.path, place.path, error); };
-  if (const std::errc error = CheckReplaceable(place.directory, place.name); error != std::errc{}) {
-    return fail(error);
-  }
+  const auto replaced = Replaced(place.directory, place.name);
+  if (!replaced) return fail(replaced.error());
   const auto source = source_.Open(entry);
   if (!source) return session_.Fail(entry.path, source.error());
   const Attributes& attributes = source->attributes;
   UnfinishedFile local;
-  if (const std::errc error = local.Create(place.directory); error != std::errc{}) {
+  // Its owner's alone until it has rights of its own.
+  const bool is_as_made = !preserve_ && !*replaced;
+  const uint32_t mode = is_as_made ? attributes.mode & 0777 : 0600;
+  if (const std::errc error = local.Create(place.directory, mode); error != std::errc{}) {
     return fail(error);
   }
   std::vector<std::byte> room(
@@ -267,12 +285,15 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     offset_bytes += *count;
     session_.console().Advance(*count, "bytes");
   }
-  std::errc error =
-      preserve_ ? std::errc::no_such_file_or_directory : local.TakeRights(place.name);
-  if (error == std::errc::no_such_file_or_directory) {
-    error = local.SetMode(ModeOf(attributes));
+  std::errc error{};
+  if (preserve_) {
+    error = local.SetModeAlone(KeptMode(attributes));
+    if (error == std::errc{}) error = local.SetTimes(attributes);
+  } else if (*replaced) {
+    error = local.TakeRights(place.name, **replaced);
+    // It is gone, or another has put his there.
+    if (error == std::errc::no_such_file_or_directory) error = {};
   }
-  if (error == std::errc{} && preserve_) error = local.SetTimes(attributes);
   if (error == std::errc{}) error = local.Finish(place.name);
   if (error != std::errc{}) return fail(error);
   Report(entry, place, offset_bytes);
@@ -284,7 +305,8 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
 void LocalCopy::CopyLink(const TreeEntry& entry, const Place& place) try {
   const auto text = source_.ReadLink(entry);
   if (!text) return session_.Fail(entry.path, text.error());
-  std::errc error = CheckReplaceable(place.directory, place.name);
+  const auto replaced = Replaced(place.directory, place.name);
+  std::errc error = replaced ? std::errc{} : replaced.error();
   UnfinishedFile local;
   if (error == std::errc{}) error = local.CreateLink(place.directory, *text);
   if (error == std::errc{} && preserve_) error = local.SetTimes(entry.attributes);
@@ -296,11 +318,6 @@ void LocalCopy::CopyLink(const TreeEntry& entry, const Place& place) try {
 }
 
 std::errc LocalCopy::Sync() const { return named_in_.Sync(); }
-
-// The owner is not kept, so the bits that would act in his name are not either.
-uint32_t LocalCopy::ModeOf(const Attributes& attributes) const {
-  return preserve_ ? attributes.mode & 01777 : attributes.mode & 0777 & ~umask_;
-}
 
 void LocalCopy::Report(const TreeEntry& entry, const Place& place, uint64_t size_bytes) {
   if (!session_.json()) return;

@@ -60,7 +60,6 @@ class LocalCopy : public TreeVisitor {
   void MakeDirectory(const TreeEntry& entry, const Place& place);
   void CopyFile(const TreeEntry& entry, const Place& place);
   void CopyLink(const TreeEntry& entry, const Place& place);
-  uint32_t ModeOf(const Attributes& attributes) const;
   void Report(const TreeEntry& entry, const Place& place, uint64_t size_bytes);
 
   Session& session_;
@@ -68,7 +67,6 @@ class LocalCopy : public TreeVisitor {
   CopyThreads& threads_;
   const Place start_;
   const bool preserve_;
-  const uint32_t umask_;
   LocalDescriptor named_in_;  // where a start is that the user named
   std::vector<std::shared_ptr<Directory>> inside_;
   // Directories from this depth on could not be made: what is in them is passed over.

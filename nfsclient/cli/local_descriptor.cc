@@ -1,15 +1,13 @@
 #include "nfsclient/cli/local_descriptor.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <linux/limits.h>
-#include <linux/xattr.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+
+#include "nfsclient/cli/local_acl.h"
 
 namespace nfswalk::cli {
 namespace {
@@ -34,25 +32,28 @@ std::errc LocalDescriptor::SetMode(uint32_t mode) const {
   return errno == EBADF ? std::errc::permission_denied : Errno();
 }
 
-std::errc LocalDescriptor::TakeRights(int directory, const std::string& name) const {
-  struct stat replaced{};
-  if (fstatat(directory, name.c_str(), &replaced, AT_SYMLINK_NOFOLLOW) != 0) return Errno();
-  if (!S_ISREG(replaced.st_mode)) return std::errc::no_such_file_or_directory;
-  // Before the mode: chown(2) takes bits away, and rights are given to the right ones.
-  const bool has_its_group = fchown(fd_, replaced.st_uid, replaced.st_gid) == 0 ||
-                             fchown(fd_, -1, replaced.st_gid) == 0;
-  if (const std::errc error = SetMode(ModeOfReplacement(replaced.st_mode, has_its_group));
-      error != std::errc{} || !has_its_group) {
-    return error;
+std::errc LocalDescriptor::SetModeAlone(uint32_t mode) const {
+  const std::errc error = RemoveAcl(fd_);
+  return error == std::errc{} || error == std::errc::bad_file_descriptor ? SetMode(mode) : error;
+}
+
+std::errc LocalDescriptor::TakeRights(int directory, const std::string& name,
+                                      const struct stat& replaced) const {
+  const LocalDescriptor old(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  struct stat found{};
+  if (!old.is_open() || fstat(old.get(), &found) != 0) return Errno();
+  if (!S_ISREG(found.st_mode) || found.st_dev != replaced.st_dev ||
+      found.st_ino != replaced.st_ino) {
+    return std::errc::no_such_file_or_directory;
   }
-  // The bits of the group are the mask of an ACL, and more than the group itself may do.
-  std::array<char, XATTR_SIZE_MAX> acl;
-  const std::string path = fmt::format("/proc/self/fd/{}/{}", directory, name);
-  const ssize_t size = lgetxattr(path.c_str(), XATTR_NAME_POSIX_ACL_ACCESS, acl.data(), acl.size());
-  if (size <= 0) return {};
-  return fsetxattr(fd_, XATTR_NAME_POSIX_ACL_ACCESS, acl.data(), static_cast<size_t>(size), 0) == 0
-             ? std::errc{}
-             : Errno();
+  // Before the mode: chown(2) takes bits away, and rights are given to the right ones.
+  const bool has_its_group =
+      fchown(fd_, found.st_uid, found.st_gid) == 0 || fchown(fd_, -1, found.st_gid) == 0;
+  // Before the mode as well: the bits of the group are the mask of an ACL, and more than the group
+  // itself may do. Where its ACL is not to be had, its group is not either.
+  const bool has_its_acl = has_its_group && CopyAcl(old.get(), fd_) == std::errc{};
+  const uint32_t mode = ModeOfReplacement(found.st_mode, has_its_acl);
+  return has_its_acl ? SetMode(mode) : SetModeAlone(mode);
 }
 
 std::errc LocalDescriptor::SetTimes(const Attributes& attributes) const {

@@ -5,6 +5,8 @@
 #ifndef NFSWALK_NFSCLIENT_CLI_LOCAL_DESCRIPTOR_H_
 #define NFSWALK_NFSCLIENT_CLI_LOCAL_DESCRIPTOR_H_
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 #include <system_error>
@@ -46,9 +48,13 @@ class LocalDescriptor {
 
   // permission_denied for a directory opened for lookups alone.
   [[nodiscard]] std::errc SetMode(uint32_t mode) const;
+  // The same, without an ACL that it may have got from its directory.
+  [[nodiscard]] std::errc SetModeAlone(uint32_t mode) const;
   // Gives the file the owner and group of the regular file `name` in `directory`, as far as this
-  // process may, its ACL, and ModeOfReplacement(). no_such_file_or_directory where `name` is none.
-  [[nodiscard]] std::errc TakeRights(int directory, const std::string& name) const;
+  // process may, its ACL or none, and ModeOfReplacement(). no_such_file_or_directory where `name` is
+  // not, or no longer, the file that stat(2) has called `replaced`.
+  [[nodiscard]] std::errc TakeRights(int directory, const std::string& name,
+                                     const struct stat& replaced) const;
   [[nodiscard]] std::errc SetTimes(const Attributes& attributes) const;
   // Returns when the data of a file, or the names in a directory, are on stable storage: where the
   // file system has no fsync(2), the directory was opened for lookups alone, or nothing is open, at

@@ -1,6 +1,7 @@
 #include "nfsclient/cli/session.h"
 
 #include <fmt/format.h>
+#include <pwd.h>
 
 #include <algorithm>
 
@@ -9,10 +10,28 @@
 
 namespace nfswalk::cli {
 
+namespace {
+
+constexpr uint32_t kNoGroup = 65534;
+
+// The group of another user: never that of this process.
+uint32_t GroupOf(uint32_t uid) {
+  const passwd* const account = getpwuid(uid);
+  return account != nullptr ? account->pw_gid : kNoGroup;
+}
+
+}  // namespace
+
 Credential CredentialOf(const CommonOptions& options) {
   const Credential process = Credential::OfProcess();
   if (!options.uid && !options.gid && !options.groups) return process;
-  return Credential(options.uid.value_or(process.uid()), options.gid.value_or(process.gid()),
+  uint32_t gid = process.gid();
+  if (options.gid) {
+    gid = *options.gid;
+  } else if (options.uid) {
+    gid = GroupOf(*options.uid);
+  }
+  return Credential(options.uid.value_or(process.uid()), gid,
                     options.groups.value_or(std::vector<uint32_t>()));
 }
 

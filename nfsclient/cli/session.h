@@ -33,8 +33,9 @@ struct CommonOptions {
   std::optional<std::vector<uint32_t>> groups;
 };
 
-// The credential of the calls: this process's, unless uid, gid or groups is given. Then uid and gid
-// default to the process's effective ones, groups to none.
+// The credential of the calls: this process's, unless uid, gid or groups is given. Then uid defaults
+// to the process's effective one, gid to that of the account that `uid` names, 65534 where it names
+// none, groups to none. Not thread safe: getpwuid(3).
 Credential CredentialOf(const CommonOptions& options);
 
 class Session {

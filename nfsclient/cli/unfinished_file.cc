@@ -42,11 +42,11 @@ void UnfinishedFile::Remove() const {
   if (!name_.empty()) unlinkat(directory_, name_.c_str(), 0);
 }
 
-std::errc UnfinishedFile::Create(int directory) {
+std::errc UnfinishedFile::Create(int directory, uint32_t mode) {
   const auto change = Unfinished::BeginChange();
   directory_ = directory;
-  const int fd = WithFreeName(name_, [directory](const char* name) {
-    return openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const int fd = WithFreeName(name_, [directory, mode](const char* name) {
+    return openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   });
   if (fd < 0) return Errno();
   descriptor_ = LocalDescriptor(fd);

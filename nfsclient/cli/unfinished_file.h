@@ -30,16 +30,20 @@ class UnfinishedFile {
   UnfinishedFile(const UnfinishedFile&) = delete;
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
 
-  // An empty file that only its owner may open, or a link; in `directory`. One of both, once.
-  [[nodiscard]] std::errc Create(int directory);
+  // An empty file that gets `mode` as any new file of `directory` does (umask(2), or its default
+  // ACL), or a link. One of both, once.
+  [[nodiscard]] std::errc Create(int directory, uint32_t mode);
   [[nodiscard]] std::errc CreateLink(int directory, const std::string& target);
 
   // What follows is for files. Writes behind what was written before.
   [[nodiscard]] std::errc Write(std::span<const std::byte> data);
   [[nodiscard]] std::errc SetMode(uint32_t mode) const { return descriptor_.SetMode(mode); }
-  // Takes those of the file that Finish(name) will replace; no_such_file_or_directory without one.
-  [[nodiscard]] std::errc TakeRights(const std::string& name) const {
-    return descriptor_.TakeRights(directory_, name);
+  [[nodiscard]] std::errc SetModeAlone(uint32_t mode) const {
+    return descriptor_.SetModeAlone(mode);
+  }
+  // Takes those of the file that Finish(name) will replace, as in LocalDescriptor.
+  [[nodiscard]] std::errc TakeRights(const std::string& name, const struct stat& replaced) const {
+    return descriptor_.TakeRights(directory_, name, replaced);
   }
 
   // For both. Last of all before Finish().

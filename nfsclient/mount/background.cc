@@ -68,7 +68,7 @@ std::expected<Background, std::errc> Background::Start() {
   return Background(ends[1]);
 }
 
-void Background::Detach() {
+bool Background::Detach() {
   setsid();
   // An error leaves it where it was, which is no reason to end.
   (void)!chdir("/");
@@ -77,8 +77,9 @@ void Background::Detach() {
     dup2(null, standard);
   }
   close(null);
-  (void)!write(parent_, &kReady, 1);
+  const bool is_awaited = write(parent_, &kReady, 1) == 1;
   close(parent_);
+  return is_awaited;
 }
 
 }  // namespace nfswalk::mount

@@ -18,8 +18,9 @@ class Background {
   static std::expected<Background, std::errc> Start();
 
   // Lets the parent go; a session of its own, without the directory and the terminal of the shell
-  // (daemon(3)).
-  void Detach();
+  // (daemon(3)). Returns false where the parent was gone before: whoever began it knows nothing of
+  // this process. Preconditions: SIGPIPE is ignored.
+  [[nodiscard]] bool Detach();
 
  private:
   explicit Background(int parent) : parent_(parent) {}

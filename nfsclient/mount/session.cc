@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <syslog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -110,12 +111,38 @@ SessionHandle MakeSession(const SessionOptions& options, FileSystem& file_system
   return session;
 }
 
+// The path of the mount point, which leads there even where other users own what is above it, and
+// move that: root mounts, and unmounts, what it has opened.
+class MountPoint {
+ public:
+  explicit MountPoint(const SessionOptions& options) : path_(options.directory) {
+    const size_t slash = path_.rfind('/');
+    const bool by_fusermount =
+        geteuid() != 0 || std::ranges::find(options.options, "auto_unmount") != options.options.end();
+    if (by_fusermount || slash == std::string::npos || slash + 1 == path_.size()) return;
+    above_ = open(path_.substr(0, slash + 1).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    std::string path = fmt::format("/proc/self/fd/{}{}", above_, path_.substr(slash));
+    if (above_ >= 0 && access(path.c_str(), F_OK) == 0) path_ = std::move(path);
+  }
+  ~MountPoint() {
+    if (above_ >= 0) close(above_);
+  }
+  MountPoint(const MountPoint&) = delete;
+  MountPoint& operator=(const MountPoint&) = delete;
+
+  const char* path() const { return path_.c_str(); }
+
+ private:
+  std::string path_;
+  int above_ = -1;
+};
+
 // Checks what was mounted, and has the kernel read ahead as nfsrahead(5) does, where this process
 // may: root may, mostly. `found`: the root of the mount. Preconditions: FUSE_INIT is not answered.
 std::expected<void, std::string> CheckAndTune(const SessionOptions& options,
-                                              struct statx& found) {
+                                              const MountPoint& point, struct statx& found) {
   // Without a request, which would not be answered yet.
-  if (statx(AT_FDCWD, options.directory.c_str(), AT_STATX_DONT_SYNC, 0, &found) != 0) {
+  if (statx(AT_FDCWD, point.path(), AT_STATX_DONT_SYNC, 0, &found) != 0) {
     return std::unexpected(std::generic_category().message(errno));
   }
   std::ifstream table("/proc/self/mountinfo");
@@ -131,15 +158,15 @@ std::expected<void, std::string> CheckAndTune(const SessionOptions& options,
 // Takes what umount(8) -f has aborted and, since a call was inside, not unmounted out of the table,
 // where this process may: libfuse takes it for unmounted. Another file system that was mounted there
 // meanwhile may have the same device number, but answers.
-void Detach(const SessionOptions& options, const struct statx& mounted) {
+void Detach(const MountPoint& point, const struct statx& mounted) {
   std::ifstream table("/proc/self/mountinfo");
   if (FindMount(table, mounted.stx_dev_major, mounted.stx_dev_minor).empty()) return;
   struct statx now{};
-  const bool is_dead = statx(AT_FDCWD, options.directory.c_str(),
+  const bool is_dead = statx(AT_FDCWD, point.path(),
                              AT_SYMLINK_NOFOLLOW | AT_STATX_FORCE_SYNC, STATX_TYPE, &now) != 0 &&
                        errno == ENOTCONN;
   if (!is_dead) return;
-  umount2(options.directory.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
+  umount2(point.path(), MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
 // Returns false once it was unmounted, for which it waits a little.
@@ -284,12 +311,13 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   const SessionHandle session = MakeSession(options, file_system);
   if (session == nullptr) return std::unexpected("libfuse refuses the options");
   file_system.session = session.get();
-  if (fuse_session_mount(session.get(), options.directory.c_str()) != 0) {
+  const MountPoint point(options);
+  if (fuse_session_mount(session.get(), point.path()) != 0) {
     return std::unexpected("libfuse cannot mount there");
   }
   CompleteInitReply(session.get());
   struct statx root_found{};
-  if (auto checked = CheckAndTune(options, root_found); !checked && IsConnected(session.get())) {
+  if (auto checked = CheckAndTune(options, point, root_found); !checked && IsConnected(session.get())) {
     fuse_session_unmount(session.get());
     return std::unexpected(fmt::format("{}: not served, and unmounted", checked.error()));
   }
@@ -306,7 +334,7 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   sigwait(&signals, &signal);
   End(client, file_system, receivers, options.directory);
   fuse_session_unmount(session.get());
-  Detach(options, root_found);
+  Detach(point, root_found);
   return {};
 }
 

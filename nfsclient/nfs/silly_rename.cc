@@ -80,8 +80,9 @@ std::errc NameAgain(Superblock& superblock, Inode& parent, const vfs::Name& name
     return linked.error;
   }
   const auto found = superblock.protocol->Lookup(parent.handle(), name.view(), silly.remover);
-  if (found.error == std::errc{}) return std::errc::file_exists;
-  if (found.error != std::errc::no_such_file_or_directory) return found.error;
+  if (found.error != std::errc::no_such_file_or_directory) {
+    return found.error == std::errc{} ? std::errc::file_exists : found.error;
+  }
   const SendStamp renamed_at = Stamp(superblock);
   const auto renamed = superblock.protocol->Rename(parent.handle(), silly.name, parent.handle(),
                                                    name.view(), silly.remover);

@@ -1,5 +1,6 @@
 // `nfswalk cp` onto what is there: whose file, with which rights, and where a link of another user
 // leads.
+#include <endian.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -14,6 +15,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,33 @@ constexpr uid_t kOwner = 2001;
 constexpr uid_t kOther = 2002;
 constexpr gid_t kGroup = 3001;
 constexpr gid_t kOtherGroup = 3002;
+
+constexpr uint32_t kNoId{~0U};  // ACL_UNDEFINED_ID
+
+// As extended attributes have it, little endian.
+class AccessControlList {
+ public:
+  struct Entry {
+    uint16_t tag, bits;
+    uint32_t id;
+  };
+  AccessControlList(std::initializer_list<Entry> entries) {
+    const posix_acl_xattr_header header{htole32(POSIX_ACL_XATTR_VERSION)};
+    bytes_.append(reinterpret_cast<const char*>(&header), sizeof header);
+    for (const auto& [tag, bits, id] : entries) {
+      const posix_acl_xattr_entry entry{htole16(tag), htole16(bits), htole32(id)};
+      bytes_.append(reinterpret_cast<const char*>(&entry), sizeof entry);
+    }
+  }
+  // False where the file system has none.
+  bool Set(const std::string& path, const char* attribute) const {
+    return setxattr(path.c_str(), attribute, bytes_.data(), bytes_.size(), 0) == 0;
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
 
 class CpReplaceTest : public CommandRun {
  protected:
@@ -102,26 +131,56 @@ TEST_P(CpReplaceTest, AGroupThatCannotBeKeptHasNoRightsOfItsOwn) {
 TEST_P(CpReplaceTest, ALocalFileKeepsItsAcl) {
   Shell("echo new > f; chmod 644 f");
   Here("echo old > target");
-  constexpr uint32_t kNoId{~0U};  // ACL_UNDEFINED_ID
-  struct {
-    posix_acl_xattr_header header{POSIX_ACL_XATTR_VERSION};
-    posix_acl_xattr_entry entries[5] = {{ACL_USER_OBJ, 6, kNoId},
-                                        {ACL_USER, 4, kOther},
-                                        {ACL_GROUP_OBJ, 0, kNoId},
-                                        {ACL_MASK, 4, kNoId},
-                                        {ACL_OTHER, 0, kNoId}};
-  } acl;
+  const AccessControlList acl({{ACL_USER_OBJ, 6, kNoId}, {ACL_USER, 4, kOther},
+                               {ACL_GROUP_OBJ, 0, kNoId}, {ACL_MASK, 4, kNoId},
+                               {ACL_OTHER, 0, kNoId}});
   const std::string target = Local("target");
-  if (setxattr(target.c_str(), XATTR_NAME_POSIX_ACL_ACCESS, &acl, sizeof acl, 0) != 0) {
-    GTEST_SKIP() << "no ACLs in " << local_;
-  }
+  if (!acl.Set(target, XATTR_NAME_POSIX_ACL_ACCESS)) GTEST_SKIP() << "no ACLs in " << local_;
   EXPECT_EQ(Run({"cp", Url(), "f", target}).exit_code, 0);
   EXPECT_EQ(Here("cat target"), "new\n");
-  decltype(acl) kept;
-  ASSERT_EQ(getxattr(target.c_str(), XATTR_NAME_POSIX_ACL_ACCESS, &kept, sizeof kept),
-            static_cast<ssize_t>(sizeof kept));
-  EXPECT_EQ(kept.entries[2].e_perm, 0) << "of the group";
-  EXPECT_EQ(kept.entries[1].e_id, kOther);
+  std::string kept(acl.bytes().size(), 0);
+  ASSERT_EQ(getxattr(target.c_str(), XATTR_NAME_POSIX_ACL_ACCESS, kept.data(), kept.size()),
+            static_cast<ssize_t>(kept.size()));
+  EXPECT_EQ(kept, acl.bytes());
+}
+
+// The default ACL of a directory takes the place of the umask.
+TEST_P(CpReplaceTest, ANewLocalFileHasWhatTheDefaultAclLeavesIt) {
+  Shell("mkdir tree; echo new > tree/f; chmod 664 tree/f; chmod 555 tree");
+  Here("mkdir d; chmod 2775 d; umask 022");
+  const AccessControlList acl({{ACL_USER_OBJ, 7, kNoId}, {ACL_USER, 7, kOther},
+                               {ACL_GROUP_OBJ, 7, kNoId}, {ACL_MASK, 4, kNoId},
+                               {ACL_OTHER, 0, kNoId}});
+  if (!acl.Set(Local("d"), XATTR_NAME_POSIX_ACL_DEFAULT)) GTEST_SKIP() << "no ACLs in " << local_;
+  EXPECT_EQ(Run({"cp", "-r", Url(), "tree", Local("d/tree")}).exit_code, 0);
+  EXPECT_EQ(Run({"cp", Url(), "tree/f", Local("d/f")}).exit_code, 0);
+  EXPECT_EQ(Here("cd d; stat -c '%n %a' tree tree/f f"), "tree 2540\ntree/f 640\nf 640\n");
+  EXPECT_EQ(Run({"cp", "-p", Url(), "tree/f", Local("d/p")}).exit_code, 0);
+  EXPECT_EQ(Here("cd d; stat -c '%n %a' p"), "p 664\n");
+  EXPECT_LT(getxattr(Local("d/p").c_str(), XATTR_NAME_POSIX_ACL_ACCESS, nullptr, 0), 0)
+      << "-p keeps what the source has, which is none";
+}
+
+// What replaces a file that nobody else may read is not for those whom the directory names.
+TEST_P(CpReplaceTest, ALocalFileWithoutAnAclGetsNone) {
+  Shell("echo new > f; chmod 644 f");
+  Here("mkdir d; echo old > d/target; chmod 640 d/target");
+  const AccessControlList acl({{ACL_USER_OBJ, 7, kNoId}, {ACL_USER, 6, kOther},
+                               {ACL_GROUP_OBJ, 7, kNoId}, {ACL_MASK, 7, kNoId},
+                               {ACL_OTHER, 5, kNoId}});
+  if (!acl.Set(Local("d"), XATTR_NAME_POSIX_ACL_DEFAULT)) GTEST_SKIP() << "no ACLs in " << local_;
+  EXPECT_EQ(Run({"cp", Url(), "f", Local("d/target")}).exit_code, 0);
+  EXPECT_EQ(Here("cat d/target; stat -c %a d/target"), "new\n640\n");
+  EXPECT_LT(getxattr(Local("d/target").c_str(), XATTR_NAME_POSIX_ACL_ACCESS, nullptr, 0), 0);
+}
+
+// In a directory that all may write in, another user may have put the name there for that.
+TEST_P(CpReplaceTest, APlantedFileGivesItsRightsToNoCopy) {
+  Shell("echo secret > f; chmod 600 f");
+  Here(fmt::format("mkdir d; chmod 1777 d; echo > d/target; chown {} d/target; chmod 666 d/target",
+                   kOther));
+  EXPECT_EQ(Run({"cp", Url(), "f", Local("d/target")}).exit_code, 0);
+  EXPECT_EQ(Here("cd d; " + std::string(kShow)), "600 0 0\n");
 }
 
 TEST_P(CpReplaceTest, AFileOfAnExportKeepsItsOwnerAndMode) {

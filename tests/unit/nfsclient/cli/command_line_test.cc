@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -450,11 +451,15 @@ TEST(TreeCommands, CachesAreSmallUnlessTheUrlSaysOtherwise) {
 TEST(CredentialOf, IsThatOfTheProcessUnlessAnIdIsGiven) {
   EXPECT_EQ(CredentialOf({}), Credential::OfProcess());
   CommonOptions options;
-  options.uid = 1000;
-  EXPECT_EQ(CredentialOf(options), Credential(1000, getegid()));
+  options.uid = 4'000'000;
+  EXPECT_EQ(CredentialOf(options), Credential(4'000'000, 65534)) << "no account, no group";
+  options.uid = 1;
+  const passwd* const account = getpwuid(1);
+  ASSERT_NE(account, nullptr);
+  EXPECT_EQ(CredentialOf(options), Credential(1, account->pw_gid));
   options.gid = 100;
   options.groups = {4, 24};
-  EXPECT_EQ(CredentialOf(options), Credential(1000, 100, {4, 24}));
+  EXPECT_EQ(CredentialOf(options), Credential(1, 100, {4, 24}));
 }
 
 }  // namespace

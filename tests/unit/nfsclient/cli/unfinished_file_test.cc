@@ -54,7 +54,7 @@ class UnfinishedFileTest : public testing::Test {
 
 TEST_F(UnfinishedFileTest, HasItsNameOnlyAtTheEnd) {
   UnfinishedFile file;
-  ASSERT_EQ(file.Create(opened_.get()), std::errc{});
+  ASSERT_EQ(file.Create(opened_.get(), 0600), std::errc{});
   ASSERT_EQ(Write(file, "hello "), std::errc{});
   ASSERT_EQ(Write(file, "world"), std::errc{});
   EXPECT_FALSE(fs::exists(directory_ / "f"));
@@ -66,7 +66,7 @@ TEST_F(UnfinishedFileTest, HasItsNameOnlyAtTheEnd) {
 TEST_F(UnfinishedFileTest, IsGoneIfItIsNotFinished) {
   {
     UnfinishedFile file, link;
-    ASSERT_EQ(file.Create(opened_.get()), std::errc{});
+    ASSERT_EQ(file.Create(opened_.get(), 0600), std::errc{});
     ASSERT_EQ(link.CreateLink(opened_.get(), "/no/such"), std::errc{});
     EXPECT_EQ(Names().size(), 2u);
   }
@@ -78,7 +78,7 @@ TEST_F(UnfinishedFileTest, ReplacesAFileButNoDirectory) {
   fs::create_directory(directory_ / "d");
   {
     UnfinishedFile file;
-    ASSERT_EQ(file.Create(opened_.get()), std::errc{});
+    ASSERT_EQ(file.Create(opened_.get(), 0600), std::errc{});
     ASSERT_EQ(Write(file, "new"), std::errc{});
     EXPECT_EQ(file.Finish("d"), std::errc::is_a_directory);
     EXPECT_EQ(file.Finish("f"), std::errc{});
@@ -92,7 +92,7 @@ TEST_F(UnfinishedFileTest, KeepsModesAndTimesThatItIsGiven) {
   attributes.atime = {1'000'000'000, 5};
   attributes.mtime = {1'100'000'000, 7};
   UnfinishedFile file, link;
-  ASSERT_EQ(file.Create(opened_.get()), std::errc{});
+  ASSERT_EQ(file.Create(opened_.get(), 0600), std::errc{});
   ASSERT_EQ(file.SetMode(0751), std::errc{});
   ASSERT_EQ(file.SetTimes(attributes), std::errc{});
   ASSERT_EQ(file.Finish("f"), std::errc{});
@@ -129,8 +129,28 @@ TEST_F(UnfinishedFileTest, SignalsStayWhatTheyAreWithoutAThreadForThem) {
 TEST_F(UnfinishedFileTest, NeedsADirectoryThatIsThere) {
   fs::remove_all(directory_);
   UnfinishedFile file, link;
-  EXPECT_EQ(file.Create(opened_.get()), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(file.Create(opened_.get(), 0600), std::errc::no_such_file_or_directory);
   EXPECT_EQ(link.CreateLink(opened_.get(), "x"), std::errc::no_such_file_or_directory);
+}
+
+// Whoever may write in the directory may put a file of his there meanwhile.
+TEST_F(UnfinishedFileTest, TakesTheRightsOfTheFileThatWasThereAlone) {
+  const std::string name = directory_ / "target";
+  struct stat replaced{}, taken{};
+  ASSERT_TRUE(std::ofstream(name));
+  ASSERT_EQ(chmod(name.c_str(), 0640), 0);
+  ASSERT_EQ(stat(name.c_str(), &replaced), 0);
+  UnfinishedFile file;
+  ASSERT_EQ(file.Create(opened_.get(), 0600), std::errc{});
+  ASSERT_EQ(rename(name.c_str(), (name + ".old").c_str()), 0);
+  EXPECT_EQ(file.TakeRights("target", replaced), std::errc::no_such_file_or_directory);
+  ASSERT_TRUE(std::ofstream(name));
+  ASSERT_EQ(chmod(name.c_str(), 0666), 0);
+  EXPECT_EQ(file.TakeRights("target", replaced), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(file.TakeRights("target.old", replaced), std::errc{});
+  ASSERT_EQ(file.Finish("target"), std::errc{});
+  ASSERT_EQ(stat(name.c_str(), &taken), 0);
+  EXPECT_EQ(taken.st_mode & 07777, 0640U);
 }
 
 }  // namespace

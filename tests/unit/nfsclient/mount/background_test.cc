@@ -2,11 +2,15 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <new>
 #include <vector>
 
 namespace {
@@ -54,6 +58,40 @@ TEST_P(BackgroundTest, HoldsNoDescriptorOfItsParent) {
 
 INSTANTIATE_TEST_SUITE_P(Kernels, BackgroundTest, testing::Bool(), [](const auto& info) {
   return info.param ? "WithoutCloseRange" : "WithCloseRange";
+});
+
+class BackgroundParentTest : public testing::TestWithParam<bool> {};
+
+// A supervisor has killed what it began, and believes that nothing is left of it.
+TEST_P(BackgroundParentTest, IsKnownToWaitOrNot) {
+  const bool is_killed = GetParam();
+  void* const shared = mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  auto* const told = new (shared) std::atomic<int>(-1);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGPIPE, SIG_IGN);
+    const pid_t waiting = getpid();
+    auto background = Background::Start();
+    if (!background) _exit(kNotStarted);
+    if (is_killed) kill(waiting, SIGKILL);
+    while (is_killed && getppid() == waiting) {
+    }
+    told->store(background->Detach() ? 1 : 0);
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WIFSIGNALED(status), is_killed);
+  while (told->load() < 0) {
+  }
+  EXPECT_EQ(told->load(), is_killed ? 0 : 1);
+  munmap(shared, sizeof(std::atomic<int>));
+}
+
+INSTANTIATE_TEST_SUITE_P(Parents, BackgroundParentTest, testing::Bool(), [](const auto& info) {
+  return info.param ? "Killed" : "Waiting";
 });
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -182,6 +183,27 @@ TEST_F(ExpireEntryTest, ADirectoryThatIsOpenForAppendingIsListed) {
     EXPECT_EQ(names, (std::vector<std::string>{".", "..", "f", "other", "sub"}));
     closedir(directory);
   });
+}
+
+// Another user owns the directory above, and puts a link to another mount in its place.
+TEST_F(ExpireEntryTest, TheEndUnmountsNothingThatTheNameLeadsToByThen) {
+  const std::string moved = directory_ + ".moved", other = directory_ + ".other";
+  for (const std::string& below : {directory_ + "/point", other + "/point"}) {
+    std::filesystem::create_directories(below);
+  }
+  ASSERT_EQ(::mount("none", (other + "/point").c_str(), "tmpfs", 0, ""), 0) << errno;
+  const auto served = Serve(*client_, options_, {directory_ + "/point", {}}, [&] {
+    std::filesystem::rename(directory_, moved);
+    std::filesystem::create_directory_symlink(other, directory_);
+    kill(getpid(), SIGTERM);
+  });
+  EXPECT_TRUE(served.has_value()) << (served ? "" : served.error());
+  EXPECT_EQ(umount2((other + "/point").c_str(), 0), 0) << "the other mount is gone";
+  EXPECT_NE(umount2((moved + "/point").c_str(), MNT_DETACH), 0) << "still mounted";
+  std::filesystem::remove(directory_);
+  std::filesystem::remove_all(other);
+  std::filesystem::remove(moved + "/point");
+  std::filesystem::rename(moved, directory_);
 }
 
 // The kernel gives the device number of what was unmounted to what is mounted next.

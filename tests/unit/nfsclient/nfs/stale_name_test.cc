@@ -223,6 +223,7 @@ TEST_F(RefusedReplacementTest, KeepsTheFileOfAnotherWhereThereAreNoLinks) {
   protocol_->FailOnce("LINK", std::errc::not_supported);
   EXPECT_EQ(client_->Rename("g", "f", me_), kNone);
   EXPECT_EQ(Stat("f"), others);
+  EXPECT_EQ(NamesOnServer().size(), 2U) << "until the last close";
 }
 
 // Nothing removes the only name that the file may have.
