@@ -195,6 +195,18 @@ TEST_P(MountNamesTest, ALinkThatAnotherClientMadeOfAnAbsentNameLeadsOut) {
   EXPECT_EQ(ErrorOf(unlink(target.c_str())), 0);
 }
 
+// The kernel has to know the link for one, not the file that it leads to.
+TEST_P(MountNamesTest, ALinkThatAnotherClientMadeOfAnAbsentNameStaysOne) {
+  EXPECT_EQ(StatError(At("in")), ENOENT);
+  ASSERT_EQ(ErrorOf(symlink("target", Other("in").c_str())), 0);
+  EXPECT_EQ(OpenError(At("in"), O_RDWR | O_CREAT), 0);
+  struct stat link{}, target{};
+  EXPECT_EQ(ErrorOf(lstat(At("in").c_str(), &link)), 0);
+  EXPECT_EQ(ErrorOf(lstat(At("target").c_str(), &target)), 0);
+  EXPECT_TRUE(S_ISLNK(link.st_mode));
+  EXPECT_TRUE(S_ISREG(target.st_mode));
+}
+
 // The name was a file, a directory or a link; now it is something else.
 TEST_P(MountNamesTest, AnotherKindOfFileIsSeenAtOnceByRemovalsAndRenames) {
   struct Change {
