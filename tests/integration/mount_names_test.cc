@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <thread>
@@ -188,6 +189,8 @@ TEST_P(MountNamesTest, WhatAnotherClientMadeOfAnAbsentNameIsSeenAtOnce) {
 // Its target is a path of this machine.
 TEST_P(MountNamesTest, ALinkThatAnotherClientMadeOfAnAbsentNameLeadsOut) {
   const std::string target = testing::TempDir() + "led_out";
+  std::filesystem::create_directories(Other(target.substr(1)));  // the same path in the export
+  std::filesystem::remove(Other(target.substr(1)));
   EXPECT_EQ(StatError(At("out")), ENOENT);
   ASSERT_EQ(ErrorOf(symlink(target.c_str(), Other("out").c_str())), 0);
   EXPECT_EQ(OpenError(At("out"), O_RDWR | O_CREAT), 0);
