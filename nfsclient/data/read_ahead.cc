@@ -33,8 +33,8 @@ ReadAhead::Piece::Piece(const Source& source, uint64_t offset, size_t bytes)
       size(bytes),
       writes(superblock.dirty_files.Writes(source.inode)),
       stamp(nfs::Stamp(superblock)),
-      data(rpc::ReplySlice::Allocate(bytes)) {
-  if (data.empty()) throw std::bad_alloc();
+      data(protocol::NewDataMemory(bytes)) {
+  if (data == nullptr) throw std::bad_alloc();
   superblock.read_ahead_bytes.fetch_add(size);
 }
 ReadAhead::Piece::~Piece() {
@@ -74,7 +74,7 @@ size_t ReadAhead::TryRead(const Source& source, std::span<std::byte> into, uint6
     const uint64_t at = offset_bytes + done - piece->offset_bytes;
     const uint64_t left = piece->count_bytes - std::min<uint64_t>(at, piece->count_bytes);
     const size_t count = std::min<uint64_t>(into.size() - done, left);
-    if (count != 0) std::memcpy(into.data() + done, piece->data.bytes().data() + at, count);
+    if (count != 0) std::memcpy(into.data() + done, piece->data.get() + at, count);
     done += count;
     eof = piece->eof && at + count == piece->count_bytes;
     if (count == 0) break;
@@ -193,7 +193,7 @@ void ReadAhead::Extend(const Source& source) try {
     Piece& piece = *next.front();
     piece.under_way =
         superblock.protocol->StartRead(source.inode.handle(), ahead_bytes_,
-                                       piece.data.bytes(), source.open, source.credential);
+                                       {piece.data.get(), bytes}, source.open, source.credential);
     if (piece.under_way == nullptr) return;
     pieces_.splice(pieces_.end(), next);
     ahead_bytes_ += bytes;

@@ -25,8 +25,8 @@
 
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/superblock.h"
+#include "nfsclient/protocol/data_memory.h"
 #include "nfsclient/protocol/protocol.h"
-#include "nfsclient/rpc/reply_buffer.h"
 
 namespace nfswalk::data {
 
@@ -73,7 +73,7 @@ class ReadAhead {
     const size_t size;
     const uint64_t writes;  // of this client to the file, when it was sent
     const nfs::SendStamp stamp;
-    const rpc::ReplySlice data;
+    const protocol::DataMemory data;
 
     // Guarded by mutex_ until one thread is to finish it, then that thread's.
     enum class State { kUnderWay, kFinishing, kFinished } state = State::kUnderWay;

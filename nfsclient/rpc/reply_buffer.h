@@ -5,15 +5,14 @@
 #ifndef NFSWALK_NFSCLIENT_RPC_REPLY_BUFFER_H_
 #define NFSWALK_NFSCLIENT_RPC_REPLY_BUFFER_H_
 
-#include <sys/mman.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <span>
 #include <utility>
+
+#include "nfsclient/protocol/data_memory.h"
 
 namespace nfswalk::rpc {
 
@@ -33,7 +32,7 @@ class ReplySlice {
   // Returns a whole new buffer; an empty slice without memory.
   static ReplySlice Allocate(size_t bytes) noexcept {
     ReplySlice slice;
-    Memory memory = NewMemory(bytes);
+    protocol::DataMemory memory = protocol::NewDataMemory(bytes);
     if (memory == nullptr) return slice;
     slice.buffer_ = new (std::nothrow) Buffer{std::move(memory)};
     if (slice.buffer_ != nullptr) slice.bytes_ = {slice.buffer_->memory.get(), bytes};
@@ -54,36 +53,10 @@ class ReplySlice {
   bool empty() const { return buffer_ == nullptr; }
 
  private:
-#ifdef __SANITIZE_ADDRESS__
-  static constexpr size_t kMappedBytesMin = SIZE_MAX;  // it sees no end of a mapping
-#else
-  // A buffer of so many bytes goes back to the system with its last reference. The thread that
-  // receives makes it and another lets go of it: malloc(3) would keep some for each of them.
-  static constexpr size_t kMappedBytesMin = 256 << 10;
-#endif
-  struct FreeMemory {
-    size_t mapped_bytes;  // 0: of operator new
-    void operator()(std::byte* memory) const {
-      if (mapped_bytes != 0) {
-        munmap(memory, mapped_bytes);
-      } else {
-        delete[] memory;
-      }
-    }
-  };
-  using Memory = std::unique_ptr<std::byte[], FreeMemory>;
   struct Buffer {
-    Memory memory;
+    protocol::DataMemory memory;
     std::atomic<uint32_t> references{1};
   };
-
-  static Memory NewMemory(size_t bytes) noexcept {
-    if (bytes < kMappedBytesMin) return Memory(new (std::nothrow) std::byte[bytes], {0});
-    void* const mapping =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapping == MAP_FAILED) return Memory(nullptr, {0});
-    return Memory(static_cast<std::byte*>(mapping), {bytes});
-  }
 
   void Release() {
     if (buffer_ != nullptr && buffer_->references.fetch_sub(1) == 1) delete buffer_;
