@@ -27,26 +27,25 @@ void CutAtSize(ReadReply& reply, uint64_t offset_bytes) {
   reply.eof = true;
 }
 
-ReadAhead::Piece::Piece(const Source& source, uint64_t offset, size_t bytes)
-    : superblock(source.superblock),
-      offset_bytes(offset),
-      size(bytes),
-      writes(superblock.dirty_files.Writes(source.inode)),
-      stamp(nfs::Stamp(superblock)),
-      data(protocol::NewDataMemory(bytes)) {
+ReadAhead::Memory::Memory(std::atomic<size_t>& all_bytes, size_t bytes)
+    : size(bytes), data(protocol::NewDataMemory(bytes)), all_bytes_(all_bytes) {
   if (data == nullptr) throw std::bad_alloc();
-  superblock.read_ahead_bytes.fetch_add(size);
+  all_bytes_.fetch_add(size);
 }
-ReadAhead::Piece::~Piece() {
-  under_way = nullptr;  // it writes to `data`
-  superblock.read_ahead_bytes.fetch_sub(size);
-}
+ReadAhead::Memory::~Memory() { all_bytes_.fetch_sub(size); }
+
+ReadAhead::Piece::Piece(const Source& source, uint64_t offset, OwnedMemory with)
+    : offset_bytes(offset),
+      size(with->size),
+      writes(source.superblock.dirty_files.Writes(source.inode)),
+      stamp(nfs::Stamp(source.superblock)),
+      memory(std::move(with)) {}
 
 bool ReadAhead::Piece::IsUsable(const Source& source) const {
-  if (superblock.dirty_files.Writes(source.inode) != writes) return false;
+  if (source.superblock.dirty_files.Writes(source.inode) != writes) return false;
   if ((source.inode.flags.load() & icache::kStale) != 0) return false;
   if (HasInvalid(source.inode, icache::kInvalidChange)) return false;
-  if (rcu::CoarseNowNs() - stamp.sent_at_ns >= superblock.acregmin_ns) return false;
+  if (rcu::CoarseNowNs() - stamp.sent_at_ns >= source.superblock.acregmin_ns) return false;
   Attributes now;
   return !attributes || (CopyAttributesRcu(source.inode, now) && !ContentChanged(now, *attributes));
 }
@@ -61,7 +60,7 @@ bool ReadAhead::Piece::Finish(const Source& source) {
   count_bytes = reply->count_bytes;
   eof = reply->eof;
   attributes = reply->attributes;
-  (void)nfs::UpdateAttributes(superblock, source.inode, *reply->attributes, stamp);
+  (void)nfs::UpdateAttributes(source.superblock, source.inode, *reply->attributes, stamp);
   return true;
 }
 
@@ -69,14 +68,18 @@ size_t ReadAhead::TryRead(const Source& source, std::span<std::byte> into, uint6
                           bool& eof) {
   size_t done = 0;
   while (done < into.size() && !eof) {
-    const auto piece = FindFinished(source, offset_bytes + done);
+    auto piece = FindFinished(source, offset_bytes + done);
     if (piece == nullptr) break;
     const uint64_t at = offset_bytes + done - piece->offset_bytes;
     const uint64_t left = piece->count_bytes - std::min<uint64_t>(at, piece->count_bytes);
     const size_t count = std::min<uint64_t>(into.size() - done, left);
-    if (count != 0) std::memcpy(into.data() + done, piece->data.get() + at, count);
+    if (count != 0) std::memcpy(into.data() + done, piece->memory->data.get() + at, count);
     done += count;
     eof = piece->eof && at + count == piece->count_bytes;
+    {
+      const std::lock_guard lock(mutex_);  // before TakeMemory() fills what was copied
+      piece.reset();
+    }
     if (count == 0) break;
   }
   return done;
@@ -172,28 +175,44 @@ void ReadAhead::HasRead(const Source& source, uint64_t offset_bytes, size_t want
   last_end_bytes_ = std::max(last_end_bytes_, end_bytes);
   window_bytes_ = std::min(kWindowMax, 2 * std::max(window_bytes_, wanted_bytes));
   DropTaken(offset_bytes, end_bytes, dropped);
-  if (!eof) Extend(source);
+  if (!eof) Extend(source, dropped);
+}
+
+// Takes the memory of a piece that was dropped and is not read any more, which has its pages; where
+// there is none, new memory. Returns null at the limit. Preconditions: mutex_.
+ReadAhead::OwnedMemory ReadAhead::TakeMemory(Superblock& superblock, size_t bytes,
+                                             Pieces& dropped) {
+  for (const auto& piece : dropped) {
+    const bool is_ours = piece.use_count() == 1 && piece->state == Piece::State::kFinished;
+    if (is_ours && piece->memory != nullptr && piece->size == bytes) {
+      return std::move(piece->memory);
+    }
+  }
+  const size_t most = superblock.dirty_files.bytes_max() / kPartOfLimit;
+  if (superblock.read_ahead_bytes.load() >= most) return nullptr;
+  return std::make_unique<Memory>(superblock.read_ahead_bytes, bytes);
 }
 
 // Preconditions: mutex_.
-void ReadAhead::Extend(const Source& source) try {
+void ReadAhead::Extend(const Source& source, Pieces& dropped) try {
   Superblock& superblock = source.superblock;
   protocol::Attributes known;
   if (superblock.acregmin_ns == 0 || !CopyAttributesRcu(source.inode, known)) return;
   ahead_bytes_ = std::max(ahead_bytes_, last_end_bytes_);
   const uint64_t end = std::min(known.size_bytes, last_end_bytes_ + window_bytes_);
   const size_t piece_bytes = superblock.limits.read_bytes_max;
-  while (ahead_bytes_ < end && superblock.read_ahead_bytes.load() <
-                                   superblock.dirty_files.bytes_max() / kPartOfLimit) {
+  while (ahead_bytes_ < end) {
     const size_t bytes = std::min<uint64_t>(piece_bytes, end - ahead_bytes_);
     // No small piece where the next read makes room for a whole one.
     const bool is_last = ahead_bytes_ + bytes == known.size_bytes;
     if (bytes < piece_bytes && !is_last && !pieces_.empty()) return;
-    Pieces next{std::make_shared<Piece>(source, ahead_bytes_, bytes)};
+    OwnedMemory memory = TakeMemory(superblock, bytes, dropped);
+    if (memory == nullptr) return;
+    Pieces next{std::make_shared<Piece>(source, ahead_bytes_, std::move(memory))};
     Piece& piece = *next.front();
-    piece.under_way =
-        superblock.protocol->StartRead(source.inode.handle(), ahead_bytes_,
-                                       {piece.data.get(), bytes}, source.open, source.credential);
+    piece.under_way = superblock.protocol->StartRead(source.inode.handle(), ahead_bytes_,
+                                                     {piece.memory->data.get(), bytes},
+                                                     source.open, source.credential);
     if (piece.under_way == nullptr) return;
     pieces_.splice(pieces_.end(), next);
     ahead_bytes_ += bytes;

@@ -14,6 +14,7 @@
 #ifndef NFSWALK_NFSCLIENT_DATA_READ_AHEAD_H_
 #define NFSWALK_NFSCLIENT_DATA_READ_AHEAD_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -56,9 +57,25 @@ class ReadAhead {
                bool eof);
 
  private:
+  // Counts among the bytes of all open files of the mount.
+  class Memory {
+   public:
+    // Throws std::bad_alloc.
+    Memory(std::atomic<size_t>& all_bytes, size_t bytes);
+    ~Memory();
+    Memory(const Memory&) = delete;
+    Memory& operator=(const Memory&) = delete;
+
+    const size_t size;
+    const protocol::DataMemory data;
+
+   private:
+    std::atomic<size_t>& all_bytes_;
+  };
+  using OwnedMemory = std::unique_ptr<Memory>;
+
   struct Piece {
-    Piece(const Source& source, uint64_t offset, size_t bytes);
-    ~Piece();
+    Piece(const Source& source, uint64_t offset, OwnedMemory with);
     Piece(const Piece&) = delete;
     Piece& operator=(const Piece&) = delete;
 
@@ -68,16 +85,15 @@ class ReadAhead {
     // Takes in the reply. Returns false where the thread's time ended before it came.
     bool Finish(const Source& source);
 
-    nfs::Superblock& superblock;
     const uint64_t offset_bytes;
     const size_t size;
     const uint64_t writes;  // of this client to the file, when it was sent
     const nfs::SendStamp stamp;
-    const protocol::DataMemory data;
+    OwnedMemory memory;  // until it is dropped
 
     // Guarded by mutex_ until one thread is to finish it, then that thread's.
     enum class State { kUnderWay, kFinishing, kFinished } state = State::kUnderWay;
-    protocol::ReadUnderWay under_way = nullptr;
+    protocol::ReadUnderWay under_way = nullptr;  // ends before the memory that it writes to
     // What follows is constant once it is finished.
     bool failed = false;
     size_t count_bytes = 0;
@@ -93,7 +109,8 @@ class ReadAhead {
   bool IsInOrder(uint64_t offset_bytes) const;
   void DropTaken(uint64_t offset_bytes, uint64_t end_bytes, Pieces& dropped);
   void DropAll();
-  void Extend(const Source& source);
+  static OwnedMemory TakeMemory(nfs::Superblock& superblock, size_t bytes, Pieces& dropped);
+  void Extend(const Source& source, Pieces& dropped);
 
   std::mutex mutex_;  // never held across an RPC
   std::condition_variable finished_;

@@ -416,16 +416,19 @@ class TwoClientHistory : public MountRun {
     const bool makes = kind >= 1 && kind <= 3, removes = kind == 4 || kind == 5;
     const bool is_ours = !(is_mount_ && client == 1);  // of the kernel's caches there are others
     if ((error == 0 && makes && was_there) || (error == 0 && removes && history_.Now(name) != 0) ||
-        (error == 0 && !makes && kind != 0 && kind < 9 && !was_there) ||
+        (error == 0 && (removes || kind == 7 || kind == 8) && !was_there) ||
         (error == EEXIST && makes && is_ours && !was_there)) {
       faults.push_back("no such outcome: " + did);
     }
     static const std::set<int> kErrors{0, ENOENT, EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, EPERM, EINVAL};
     if (!kErrors.contains(error)) faults.push_back("no such error: " + did);
-    if (error == ENOENT) {
-      views_of_changes_.push_back({.fact = name, .value = 0, .call = call, .client = client,
+    const auto shows = [&](uint64_t fileid) {
+      views_of_changes_.push_back({.fact = name, .value = fileid, .call = call, .client = client,
                                    .lifetime_ns = lifetime_ns_, .what = what});
-    }
+    };
+    if (error == ENOENT) shows(0);
+    // A LINK goes by the handle of what the name led to.
+    if (error == 0 && kind == 6) shows(history_.Now(other));
   }
 
   // Adds what the change has made of the export to the history. Returns once the next change has
