@@ -73,6 +73,7 @@ size_t ReadAhead::TryRead(const Source& source, std::span<std::byte> into, uint6
     const uint64_t at = offset_bytes + done - piece->offset_bytes;
     const uint64_t left = piece->count_bytes - std::min<uint64_t>(at, piece->count_bytes);
     const size_t count = std::min<uint64_t>(into.size() - done, left);
+    NFSWALK_SYNC_POINT("read-ahead:before-copy");
     if (count != 0) std::memcpy(into.data() + done, piece->memory->data.get() + at, count);
     done += count;
     eof = piece->eof && at + count == piece->count_bytes;

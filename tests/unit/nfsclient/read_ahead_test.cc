@@ -245,6 +245,18 @@ TEST_P(ReadAhead, ReadersAtOnePlaceBothSeeIt) {
   rcu::SyncPointScript::ClearAll();
 }
 
+// Its memory takes no other data while the first copies it.
+TEST_P(ReadAhead, WhatAnotherReaderTakesWholeStaysUntilItIsCopied) {
+  Mount(whole());
+  ASSERT_EQ(Read(*file_, 0, kPiece), Text(0, kPiece));
+  std::optional<Actor> first;
+  const StopAt copied("read-ahead:before-copy");
+  first.emplace([this] { EXPECT_EQ(Read(*file_, kPiece, kPiece), Text(kPiece, kPiece)); });
+  ASSERT_TRUE(copied.Reached(*first));
+  EXPECT_EQ(ReadOn(*file_, kPiece), whole().substr(kPiece));
+  rcu::SyncPointScript::ClearAll();
+}
+
 // One waits for the reply, the other for the first, until it is canceled.
 TEST_P(ReadAhead, AReaderThatWaitsForAnotherOneCanBeCanceled) {
   Mount(whole());
