@@ -129,6 +129,8 @@ void Client::AwaitInvalidations() {
   if (!rcu::InForkedChild()) superblock_->invalidations.AwaitDelivery();
 }
 
+uint64_t Client::invalidations_queued() const { return superblock_->invalidations.posted(); }
+
 void Client::Invalidate(InvalidReason reason, const Node& node) {
   if (rcu::InForkedChild()) return;
   const vfs::DentryRef& at = node.at_ != nullptr ? *node.at_ : superblock_->root;

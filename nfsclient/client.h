@@ -555,8 +555,7 @@ class Client final {
   // Unlink()), one second at most; what it does not answer then stays there. Idempotent.
   void Shutdown();
 
-  // Drops every dentry, inode and access right that is not in use.
-  void DropCaches();
+  void DropCaches();  // every dentry, inode and access right that is not in use
   // Keeps everything, and revalidates each entry with the server before its next use: for callers
   // that know that another client has changed the export.
   void InvalidateCaches();
@@ -575,12 +574,13 @@ class Client final {
                                          size_t queue_max = 4096);
   // Waits until the listener has returned from all events that are queued: not for itself.
   void AwaitInvalidations();
+  // How many were queued so far.
+  uint64_t invalidations_queued() const;
   // The same, behind an event of the caller's own: what it drops is dropped in order with the rest.
   void Invalidate(InvalidReason reason, const Node& node);
 
   Stats stats() const;
-  // Of the way to the server. Waits for no call.
-  TransportStats transport_stats() const;
+  TransportStats transport_stats() const;  // of the way to the server; waits for no call
 
  private:
   friend struct ClientInternals;  // for tests

@@ -94,7 +94,7 @@ struct FileSystem {
   const bool locks_on_server;
   const InodeNumbers inode_numbers;
   NodeTable nodes;
-  KernelCaches caches{nodes, inode_numbers};
+  KernelCaches caches{client, nodes, inode_numbers};
   NameRetries name_retries;
   OpenRetries open_retries;
   RequestCounts requests;

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "rcu/sync_point.h"
+
 namespace nfswalk::mount {
 namespace {
 
@@ -57,16 +59,18 @@ struct stat StatOf(const Attributes& attributes, const InodeNumbers& numbers) {
 
 fuse_entry_param KernelCaches::Reply::Entry(NodeNumber directory, const char* name,
                                             LookupResult&& found) {
+  NFSWALK_SYNC_POINT("kernel-caches:before-entry");
   fuse_entry_param entry{};
-  if (is_current_) {
+  if (found.name_valid_ns != 0) {
+    const bool is_directory =
+        found.node != nullptr && found.attributes.type == FileType::kDirectory;
+    caches_.nodes_.NoteName(directory, name,
+                            is_directory ? std::optional(found.node->id()) : std::nullopt);
+  }
+  // Behind the note, which a listing looks for behind the event.
+  if (caches_.Sample() == sample_) {
     entry.entry_timeout = TimeoutOf(found.name_valid_ns);
     entry.attr_timeout = TimeoutOf(found.attributes_valid_ns);
-    if (found.name_valid_ns != 0) {
-      const bool is_directory =
-          found.node != nullptr && found.attributes.type == FileType::kDirectory;
-      caches_.nodes_.NoteName(directory, name,
-                              is_directory ? std::optional(found.node->id()) : std::nullopt);
-    }
   }
   if (found.node == nullptr) return entry;
   const auto known = caches_.nodes_.Remember(std::move(found.node));
@@ -79,10 +83,8 @@ fuse_entry_param KernelCaches::Reply::Entry(NodeNumber directory, const char* na
 }
 
 void KernelCaches::Deliver(fuse_session* session, const Invalidation& event) try {
-  {
-    const std::lock_guard lock(mutex_);
-    ++events_;
-  }
+  NFSWALK_SYNC_POINT("kernel-caches:before-deliver");
+  { const std::lock_guard replies_that_do_not_know_it(mutex_); }
   switch (event.reason) {
     case InvalidReason::kName:
       return DropNames(session, nodes_.TakeName(event.node, event.name));
@@ -119,11 +121,13 @@ bool KernelCaches::KeepsName(const NodeTable::Names& changed, const std::string&
 
 // Names that `changed` says are to be looked up again.
 void KernelCaches::DropNames(fuse_session* session, const NodeTable::Names& changed) {
+  NFSWALK_SYNC_POINT("kernel-caches:before-expire");
   const Deadline deadline(std::chrono::steady_clock::now() + kKeepsNamesMax);
   for (const std::string& name : changed.names) {
     if (ExpireName(session, changed.directory, name) || KeepsName(changed, name)) continue;
     fuse_lowlevel_notify_inval_entry(session, changed.directory, name.data(), name.size());
   }
+  nodes_.EndTaken();
 }
 
 // `data`: a file's pages, a directory's listing and names, too.

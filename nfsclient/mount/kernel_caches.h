@@ -2,10 +2,11 @@
 // timeouts of names and attributes, and word of what became invalid before.
 //
 // The kernel is told with a number of events sampled before the lookup that it is told of (Sample).
-// An event that came in between takes the timeouts away, since it may be about that name; one that
-// comes after the reply finds the name noted. A lookup holds the kernel's lock of the directory
-// until it has taken the reply, which an expiry waits for; a revalidation does not, so that one
-// that an event overtakes there holds until its timeout.
+// An event that was noticed in between takes the timeouts away, since it may be about that name; one
+// that is noticed after the reply finds the name noted, as does a listing that has noticed it, until
+// the kernel has been told. A lookup holds the kernel's lock of the directory until it has taken the
+// reply, which an expiry waits for; a revalidation does not, so that one that an event overtakes
+// there holds until its timeout.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_MOUNT_KERNEL_CACHES_H_
@@ -27,24 +28,19 @@ namespace nfswalk::mount {
 class KernelCaches {
  public:
   // Refers to its arguments.
-  KernelCaches(NodeTable& nodes, const InodeNumbers& numbers) : nodes_(nodes), numbers_(numbers) {}
+  KernelCaches(const Client& client, NodeTable& nodes, const InodeNumbers& numbers)
+      : client_(client), nodes_(nodes), numbers_(numbers) {}
   KernelCaches(const KernelCaches&) = delete;
   KernelCaches& operator=(const KernelCaches&) = delete;
 
-  uint64_t Sample() const {
-    const std::shared_lock lock(mutex_);
-    return events_;
-  }
+  uint64_t Sample() const { return client_.invalidations_queued(); }
 
-  // While a reply is made and sent.
+  // While a reply is made and sent: no event is delivered meanwhile.
   class [[nodiscard]] Reply {
    public:
     // `received`: when the request was (KernelSize).
     Reply(KernelCaches& caches, uint64_t sample, KernelSize::Time received)
-        : caches_(caches),
-          received_(received),
-          lock_(caches.mutex_),
-          is_current_(sample == caches.events_) {}
+        : caches_(caches), sample_(sample), received_(received), lock_(caches.mutex_) {}
 
     // What `name` of a directory leads to, nothing if it does not exist. Counts a lookup of the
     // node, which is to be forgotten if the reply cannot be sent.
@@ -52,9 +48,9 @@ class KernelCaches {
 
    private:
     KernelCaches& caches_;
+    const uint64_t sample_;
     const KernelSize::Time received_;
     const std::shared_lock<std::shared_mutex> lock_;
-    const bool is_current_;
   };
 
   // Tells the kernel, which may wait for a process that waits for the server: by no thread that
@@ -75,11 +71,11 @@ class KernelCaches {
   void DropNames(fuse_session* session, const NodeTable::Names& changed);
   void DeliverNode(fuse_session* session, const NodeId& node, bool data);
 
+  const Client& client_;
   NodeTable& nodes_;
   const InodeNumbers& numbers_;
   std::atomic<bool> can_expire_{true};
-  mutable std::shared_mutex mutex_;
-  uint64_t events_ = 0;  // guarded by mutex_
+  std::shared_mutex mutex_;
 };
 
 // FUSE's timeouts are in seconds.

@@ -99,7 +99,8 @@ void NodeTable::NoteName(const NodeId& directory, std::string_view name,
 
 bool NodeTable::IsNoted(NodeNumber directory, const std::string& name) const {
   const std::lock_guard lock(mutex_);
-  return HeldAt(directory).names.contains(name);
+  return HeldAt(directory).names.contains(name) ||
+         (taken_from_ == directory && taken_.contains(name));
 }
 
 auto NodeTable::TakeNames(const NodeId& directory) -> Names {
@@ -114,7 +115,15 @@ auto NodeTable::TakeNames(const NodeId& directory) -> Names {
     if (name.mapped()) taken.subdirectories.emplace(name.key(), *name.mapped());
     taken.names.push_back(std::move(name.key()));
   }
+  taken_from_ = taken.directory;
+  taken_ = {taken.names.begin(), taken.names.end()};
   return taken;
+}
+
+void NodeTable::EndTaken() {
+  const std::lock_guard lock(mutex_);
+  taken_from_ = 0;
+  taken_.clear();
 }
 
 auto NodeTable::TakeName(const NodeId& directory, const std::string& name) -> Names {
@@ -122,6 +131,8 @@ auto NodeTable::TakeName(const NodeId& directory, const std::string& name) -> Na
   auto* const held = const_cast<Held*>(FindHeld(directory));
   if (held == nullptr) return {};
   Names taken{NumberOf(held), {name}, held->node, {}};
+  taken_from_ = taken.directory;
+  taken_ = {name};
   const auto noted = held->names.find(name);
   if (noted == held->names.end()) return taken;
   if (noted->second) taken.subdirectories.emplace(name, *noted->second);

@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -73,7 +74,7 @@ class NodeTable {
                 std::optional<NodeId> subdirectory = {});
   // The same, if the kernel still knows the directory.
   void NoteName(const NodeId& directory, std::string_view name, std::optional<NodeId> subdirectory);
-  // Whether TakeNames() would have it.
+  // Whether TakeNames() would have it, or has it until EndTaken().
   bool IsNoted(NodeNumber directory, const std::string& name) const;
   struct Names {
     NodeNumber directory = 0;  // 0 if the kernel does not know it
@@ -81,10 +82,12 @@ class NodeTable {
     std::shared_ptr<const Node> node;                        // the directory
     std::unordered_map<std::string, NodeId> subdirectories;  // those of `names` that lead to one
   };
-  // What was noted of a directory, and is no more.
+  // What was noted of a directory, and is no more. By one thread, as TakeName().
   Names TakeNames(const NodeId& directory);
   // The same of one name, noted or not.
   Names TakeName(const NodeId& directory, const std::string& name);
+  // The kernel was told of what was taken last.
+  void EndTaken();
 
  private:
   struct Held {
@@ -113,6 +116,8 @@ class NodeTable {
   mutable std::mutex mutex_;
   uint64_t generation_ = 0;                                 // guarded by mutex_
   size_t names_ = 0;                                        // noted; guarded by mutex_
+  NodeNumber taken_from_ = 0;                               // guarded by mutex_
+  std::unordered_set<std::string> taken_;                   // of it; guarded by mutex_
   std::unordered_map<NodeId, std::unique_ptr<Held>> held_;  // guarded by mutex_; without the root
   // Stale ones that another took the place of.
   std::unordered_map<const Held*, std::unique_ptr<Held>> replaced_;  // guarded by mutex_

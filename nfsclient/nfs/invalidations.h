@@ -61,6 +61,8 @@ class Invalidations {
   void AwaitDelivery();
 
   bool listening() const { return listening_.load(); }
+  // So many were posted so far.
+  uint64_t posted() const { return posted_.load(); }
   // Does nothing if nobody listens. Preconditions: RCU section or a reference on the inode.
   void Post(InvalidReason reason, const icache::Inode& node, std::string_view name = {}) {
     if (listening()) PostSlow(reason, NodeIdOf(node), name);
@@ -84,7 +86,7 @@ class Invalidations {
   std::vector<Invalidation> queue_;
   size_t queue_max_ = 0;
   bool overflow_ = false;
-  uint64_t posted_ = 0;
+  std::atomic<uint64_t> posted_{0};  // changed under mutex_
   uint64_t delivered_ = 0;  // of posted_
   std::condition_variable delivered_some_;
 };

@@ -96,7 +96,7 @@ std::vector<std::string> ViewHistory::Check(std::vector<View> views) const {
     const size_t version = FirstAllowed(versions, view, of_client.floor);
     if (version == versions.size()) {
       faults.push_back(Describe(versions, view, of_client.floor));
-    } else {
+    } else if (view.is_final) {
       of_client.running.push({view.call.end, version});
     }
   }

@@ -41,6 +41,8 @@ struct View {
   std::string what = {};     // for messages
   // Of a listing, which may leave out a name that is replaced meanwhile (readdir(3)): shows 0.
   bool is_listed = false;
+  // Later calls of the client show no version before.
+  bool is_final = true;
 };
 
 class ViewHistory {

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "nfsclient/mount/session.h"
-#include "tests/fixtures/memory_mount.h"
+#include "tests/fixtures/served_mount.h"
 
 namespace {
 
@@ -49,43 +49,18 @@ extern "C" int fuse_lowlevel_notify_expire_entry(void* session, uint64_t parent,
 namespace nfswalk::mount {
 namespace {
 
-class ExpireEntryTest : public MemoryMount {
+class ExpireEntryTest : public ServedMount {
  protected:
-  static void SetUpTestSuite() { BlockEndingSignals(); }  // before any thread begins
   void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "mounts by itself: needs root";
-    if (access("/dev/fuse", R_OK | W_OK) != 0) GTEST_SKIP() << "no /dev/fuse";
-    char pattern[] = "/tmp/nfswalk_expire_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern), nullptr);
-    directory_ = pattern;
     server_->Add(kRoot, "sub", FileType::kDirectory);
     server_->Add(kRoot, "other", FileType::kDirectory);
-    Mount();
-  }
-  void TearDown() override {
-    if (directory_.empty()) return;
-    EXPECT_NE(umount2(directory_.c_str(), MNT_DETACH), 0) << "still mounted";
-    EXPECT_TRUE(std::filesystem::remove(directory_));
+    ServedMount::SetUp();
   }
 
-  // The type of a file of the mount, 0 without one.
-  mode_t TypeOf(const std::string& name) const {
-    struct stat found{};
-    return lstat((directory_ + "/" + name).c_str(), &found) == 0 ? found.st_mode & S_IFMT : 0;
-  }
   // The kernel is told what another client did in the root.
   void Tell() const {
     Notice("/");
     client_->AwaitInvalidations();
-  }
-
-  // Unmounts after `work`.
-  void Served(const std::function<void()>& work) {
-    const auto served = Serve(*client_, options_, {directory_, {}}, [&] {
-      work();
-      EXPECT_EQ(umount2(directory_.c_str(), MNT_DETACH), 0);
-    });
-    EXPECT_TRUE(served.has_value()) << (served ? "" : served.error());
   }
 
   void ExpectWhatIsThere() {
@@ -111,8 +86,6 @@ class ExpireEntryTest : public MemoryMount {
     EXPECT_EQ(TypeOf("sub"), 0U);
     EXPECT_EQ(expiries, 1) << "decided once";
   }
-
-  std::string directory_;
 };
 
 TEST_F(ExpireEntryTest, AKernelThatCannotExpireNamesDropsThoseThatChanged) {
