@@ -253,6 +253,7 @@ class TwoClientHistory : public MountRun {
     int client = 0;
     Random random;
     std::vector<View> views = {};
+    std::vector<std::pair<std::string, Interval>> stale_opens = {};  // names, and when
     std::vector<std::string> faults = {};
   };
 
@@ -294,6 +295,11 @@ class TwoClientHistory : public MountRun {
     for (Reader& reader : readers) {
       views.insert(views.end(), reader.views.begin(), reader.views.end());
       faults.insert(faults.end(), reader.faults.begin(), reader.faults.end());
+      // The VFS walks once more after ESTALE, not twice (do_filp_open()).
+      for (const auto& [name, call] : reader.stale_opens) {
+        if (history_.VersionsDuring(name, call) >= 2) continue;
+        faults.push_back(fmt::format("client {}: read {}: ESTALE", reader.client, name));
+      }
     }
     std::erase_if(views, [this](const View& view) { return !IsChecked(view); });
     std::cout << fmt::format("round {}: {} views\n", round, views.size());
@@ -368,7 +374,9 @@ class TwoClientHistory : public MountRun {
     }
     const Interval call{begin, Now()};
     if (error == ENOENT) add(name, 0, lifetime_ns_);
-    if (error != 0 && error != ENOENT && error != EISDIR) {
+    if (error == ESTALE && is_mount_ && reader.client == 1) {
+      reader.stale_opens.emplace_back(name, call);
+    } else if (error != 0 && error != ENOENT && error != EISDIR) {
       reader.faults.push_back(fmt::format("client {}: {} {}: errno {} at {} us", reader.client, what,
                                           name, error, begin / 1000));
     }

@@ -30,6 +30,14 @@ uint64_t ViewHistory::Now(const std::string& fact) const {
   return found == facts_.end() ? 0 : found->second.back().value;
 }
 
+size_t ViewHistory::VersionsDuring(const std::string& fact, Interval call) const {
+  const auto found = facts_.find(fact);
+  if (found == facts_.end()) return 0;
+  return static_cast<size_t>(std::ranges::count_if(found->second, [call](const Version& version) {
+    return version.change.begin <= call.end && version.change.end >= call.begin;
+  }));
+}
+
 size_t ViewHistory::FirstAllowed(const Versions& versions, const View& view, size_t floor) {
   // Goes back from the newest version to the first that may be seen.
   size_t first = versions.size();

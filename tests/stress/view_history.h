@@ -16,6 +16,7 @@
 #ifndef NFSWALK_TESTS_STRESS_VIEW_HISTORY_H_
 #define NFSWALK_TESTS_STRESS_VIEW_HISTORY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -55,6 +56,8 @@ class ViewHistory {
   void SetTransient(const std::string& fact, uint64_t value, Interval change, int client);
   // Returns the newest value, 0 of a fact that was never set.
   uint64_t Now(const std::string& fact) const;
+  // How many versions of a fact were made during a call, or may have been.
+  size_t VersionsDuring(const std::string& fact, Interval call) const;
   // Returns a message for each view that is not allowed.
   std::vector<std::string> Check(std::vector<View> views) const;
 

@@ -52,6 +52,21 @@ TEST_F(Views, NeverGoBack) {
   EXPECT_EQ(Faults({Of(2, {120, 130}, 1000), Of(1, {131, 140}, 1000)}), 0u);
 }
 
+TEST_F(Views, MayBeFollowedByOlderOnesWhereTheyAreNotFinal) {
+  View listed = Of(2, {120, 130}, 1000);
+  listed.is_final = false;
+  EXPECT_EQ(Faults({listed, Of(1, {131, 140}, 1000)}), 0u);
+}
+
+TEST_F(Views, VersionsAreCountedThatACallMayHaveMet) {
+  EXPECT_EQ(history_.VersionsDuring("name", {50, 99}), 0u);
+  EXPECT_EQ(history_.VersionsDuring("name", {50, 100}), 1u);
+  EXPECT_EQ(history_.VersionsDuring("name", {110, 120}), 1u);
+  EXPECT_EQ(history_.VersionsDuring("name", {111, 120}), 0u);
+  EXPECT_EQ(history_.VersionsDuring("name", {0, 120}), 2u);
+  EXPECT_EQ(history_.VersionsDuring("other", {0, 120}), 0u);
+}
+
 TEST_F(Views, OfWhatAChangeHasUndoneAreOfOtherClients) {
   history_.SetTransient("name", 0, {.begin = 200, .end = 210}, kThem);
   EXPECT_EQ(Faults({Of(0, {205, 207})}), 0u);
