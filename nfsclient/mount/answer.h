@@ -5,6 +5,8 @@
 #ifndef NFSWALK_NFSCLIENT_MOUNT_ANSWER_H_
 #define NFSWALK_NFSCLIENT_MOUNT_ANSWER_H_
 
+#include <sys/types.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <new>
@@ -17,10 +19,12 @@
 
 namespace nfswalk::mount {
 
-// One try of a request. A call that replies returns errc{}; any other error is the reply.
+// One try of a request. A call that replies returns errc{}; any other error is the reply. A reply
+// frees the request.
 struct Try {
   FileSystem& file_system;
   fuse_req_t request;
+  const pid_t caller;
   const Credential& credential;
   ResolveFlags flags;  // no_follow; on the receiving thread also `cached`
   KernelSize::Time received = KernelSize::Now();
@@ -46,8 +50,8 @@ void AnswerOn(Workers& workers, Interrupts::Ends ends, fuse_req_t request, Call 
   workers.Run([request, ends, &file_system, received = KernelSize::Now(),
                credential = std::move(credential), call = std::move(call)]() mutable {
     Cancellation cancellation;
-    const Interrupts::Entry entry(file_system.interrupts, fuse_req_ctx(request)->pid, cancellation,
-                                  ends);
+    const pid_t caller = fuse_req_ctx(request)->pid;
+    const Interrupts::Entry entry(file_system.interrupts, caller, cancellation, ends);
     fuse_req_interrupt_func(
         request,
         [](fuse_req_t interrupted, void* id) {
@@ -55,8 +59,8 @@ void AnswerOn(Workers& workers, Interrupts::Ends ends, fuse_req_t request, Call 
         },
         reinterpret_cast<void*>(entry.id()));
     const CancelScope scope(cancellation);
-    const std::errc error =
-        TryToAnswer(call, {file_system, request, *credential, {.no_follow = true}, received});
+    const std::errc error = TryToAnswer(
+        call, {file_system, request, caller, *credential, {.no_follow = true}, received});
     if (error == std::errc{}) return;
     fuse_reply_err(request, cancellation.canceled() ? EINTR : ErrnoOf(error));
   });
@@ -75,7 +79,8 @@ void AnswerHere(fuse_req_t request, std::errc needs_server, Call call) {
   FileSystem& file_system = FileSystem::Of(request);
   const auto credential = file_system.callers.Of(request);
   const std::errc error =
-      TryToAnswer(call, {file_system, request, *credential, {.no_follow = true, .cached = true}});
+      TryToAnswer(call, {file_system, request, fuse_req_ctx(request)->pid, *credential,
+                         {.no_follow = true, .cached = true}});
   if (error == needs_server) return AnswerOnWorker(request, std::move(call));
   if (error != std::errc{}) fuse_reply_err(request, ErrnoOf(error));
 }

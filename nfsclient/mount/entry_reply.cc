@@ -11,19 +11,18 @@ constexpr int kTries = 16;
 // Lookup() of a name that is opened next: opens the file, before the name can lead to another one.
 Result<LookupResult> LookupAndOpen(const Try& attempt, const Node& directory,
                                    const std::string& name, uint32_t rights) {
-  const pid_t caller = fuse_req_ctx(attempt.request)->pid;
   OpenRetries& retries = attempt.file_system.open_retries;
   for (int tries = kTries;; --tries) {
     auto found = directory.Lookup(name, attempt.credential, attempt.flags);
     if (!found || found->node == nullptr) {  // the end of the walk
-      retries.End(caller);
+      retries.End(attempt.caller);
       return found;
     }
     if (found->attributes.type != FileType::kRegular) return found;
     auto file = found->node->Open("", rights & ~kTruncate, attempt.credential);
     if (file) {
       found->attributes = (*file)->attributes();
-      retries.Keep(caller, found->node->id(), *std::move(file));
+      retries.Keep(attempt.caller, found->node->id(), *std::move(file));
     }
     if (file || file.error() != protocol::kStale || tries == 0) return found;
   }
@@ -33,8 +32,7 @@ Result<LookupResult> LookupAndOpen(const Try& attempt, const Node& directory,
 
 std::errc ReplyLookup(const Try& attempt, NodeNumber parent, const std::string& name) {
   FileSystem& file_system = attempt.file_system;
-  const pid_t caller = fuse_req_ctx(attempt.request)->pid;
-  const auto rights = file_system.open_retries.RightsOf(caller, attempt.credential);
+  const auto rights = file_system.open_retries.RightsOf(attempt.caller, attempt.credential);
   if (rights && attempt.flags.cached) return std::errc::resource_unavailable_try_again;
   const std::errc error = ReplyEntry(attempt, parent, name, [&] {
     const Node& directory = file_system.nodes.At(parent);
@@ -43,22 +41,21 @@ std::errc ReplyLookup(const Try& attempt, NodeNumber parent, const std::string& 
   });
   // What the caches do not answer comes once more.
   const bool is_answered = error == std::errc{} || !attempt.flags.cached;
-  if (is_answered) file_system.name_retries.NoteLookup(caller, parent, name);
+  if (is_answered) file_system.name_retries.NoteLookup(attempt.caller, parent, name);
   return error;
 }
 
 std::errc AskForNames(const Try& attempt, NodeNumber parent, const std::string& name,
                       std::errc error) {
   NameRetries& retries = attempt.file_system.name_retries;
-  const pid_t caller = fuse_req_ctx(attempt.request)->pid;
-  if (error == std::errc{}) retries.End(caller, parent, name);
+  if (error == std::errc{}) retries.End(attempt.caller, parent, name);
   switch (error) {
     case std::errc::file_exists:
     case std::errc::no_such_file_or_directory:
     case std::errc::is_a_directory:
     case std::errc::not_a_directory:
     case std::errc::too_many_symbolic_link_levels:
-      return retries.MayAskAgain(caller, parent, name) ? protocol::kStale : error;
+      return retries.MayAskAgain(attempt.caller, parent, name) ? protocol::kStale : error;
     default:
       return error;
   }

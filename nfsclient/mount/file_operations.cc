@@ -62,9 +62,8 @@ std::errc ShowSize(const Try& attempt, fuse_ino_t number, File& file, bool is_un
   // attributes that it asks for next.
   file_system.client.AwaitInvalidations();
   const bool is_shown = size.Is(bytes, again);
-  const pid_t caller = fuse_req_ctx(attempt.request)->pid;
   // All callers of other PID namespaces have 0.
-  const bool asks_again = !is_shown && !again && caller != 0;
+  const bool asks_again = !is_shown && !again && attempt.caller != 0;
   // The next open takes the file for unchanged, so that its pages would stay.
   if (!is_unchanged && (asks_again || !size.HasTimes(TimesOf(found)))) {
     file_system.Drop(number, asks_again);
@@ -94,9 +93,8 @@ std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_inf
   OpenRetries& retries = file_system.open_retries;
   const uint32_t rights = RightsOf(info.flags);
   const Node& node = file_system.nodes.At(number);
-  const pid_t caller = fuse_req_ctx(attempt.request)->pid;
-  if (attempt.flags.cached && retries.Has(caller)) return std::errc::timed_out;
-  auto retry = retries.Take(caller, rights, attempt.credential, node.id());
+  if (attempt.flags.cached && retries.Has(attempt.caller)) return std::errc::timed_out;
+  auto retry = retries.Take(attempt.caller, rights, attempt.credential, node.id());
   std::unique_ptr<File> early;
   std::optional<KernelSize::Time> again;
   if (retry) {
@@ -113,7 +111,7 @@ std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_inf
     const bool is_unchanged = file_system.nocto || (was_unchanged && (*file)->is_unchanged());
     error = ShowSize(attempt, number, **file, is_unchanged, again);
   }
-  if (error == protocol::kStale && !retry) retries.Add(caller, rights, attempt.credential);
+  if (error == protocol::kStale && !retry) retries.Add(attempt.caller, rights, attempt.credential);
   if (error != std::errc{}) return error;
   const fuse_file_info kept = Keep(file_system, info, *std::move(file));
   if (fuse_reply_open(attempt.request, &kept) != 0) (void)file_system.files.Take(kept.fh);

@@ -132,13 +132,12 @@ void Rename(fuse_req_t request, fuse_ino_t from_parent, const char* from, fuse_i
     const Node& directory = file_system.nodes.At(from_parent);
     // d_move() would move what the kernel has of a name that now leads to another file (NAME-19).
     const bool is_known = !file_system.names_are_cached || directory.IsNameValid(from);
-    const pid_t caller = fuse_req_ctx(attempt.request)->pid;
-    if (!is_known && file_system.name_retries.MayAskAgain(caller, from_parent, from)) {
+    if (!is_known && file_system.name_retries.MayAskAgain(attempt.caller, from_parent, from)) {
       return protocol::kStale;
     }
     const std::errc error = directory.Rename(from, file_system.nodes.At(to_parent), to,
                                              attempt.credential, flags);
-    if (error == std::errc{}) file_system.name_retries.End(caller, from_parent, from);
+    if (error == std::errc{}) file_system.name_retries.End(attempt.caller, from_parent, from);
     const bool is_missing = error == std::errc::no_such_file_or_directory;
     return is_missing ? AskForNames(attempt, from_parent, from, error)
                       : AskForNames(attempt, to_parent, to, error);
