@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "nfsclient/cli/escape.h"
 #include "nfsclient/cli/mount_source.h"
 #include "nfsclient/mount/background.h"
+#include "nfsclient/mount/connect_guard.h"
 #include "nfsclient/mount/mount_point.h"
 #include "nfsclient/mount/session.h"
 
@@ -72,7 +74,11 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
     syslog(responds ? LOG_NOTICE : LOG_WARNING, "the server of %s %s", url.c_str(),
            responds ? "responds again" : "is not responding, still trying");
   };
+  std::optional<mount::ConnectGuard> connecting(std::in_place, [&](int signal) {
+    (void)refuse(fmt::format("'{}': not mounted: {}", common.url, strsignal(signal)), kExitOk);
+  });
   auto client = Client::Mount(mount_options);
+  connecting.reset();
   if (!client) {
     return refuse(fmt::format("'{}': {}", common.url, client.error().message), kExitServerFailed);
   }

@@ -23,6 +23,7 @@
 #include <thread>
 #include <utility>
 
+#include "nfsclient/mount/connect_guard.h"
 #include "nfsclient/mount/file_system.h"
 #include "nfsclient/mount/fuse.h"
 #include "nfsclient/mount/init_reply.h"
@@ -45,13 +46,6 @@ constexpr unsigned kReadAheadKib = 1024;
 // How long an unmount takes that has taken the mount out of the kernel's table.
 constexpr std::chrono::milliseconds kUnmountMax{1000};
 constexpr timespec kWakeInterval{.tv_sec = 0, .tv_nsec = 10'000'000};
-
-sigset_t EndingSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
-  return signals;
-}
 
 void Initialize(void* file_system, fuse_conn_info* connection) {
   const auto want = [connection](unsigned capability, bool wanted) {

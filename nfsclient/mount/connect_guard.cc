@@ -1,0 +1,51 @@
+#include "nfsclient/mount/connect_guard.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iterator>
+#include <utility>
+
+namespace nfswalk::mount {
+
+sigset_t EndingSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+ConnectGuard::ConnectGuard(std::function<void(int signal)> say)
+    : say_(std::move(say)),
+      signals_([signals = EndingSignals()] { return signalfd(-1, &signals, SFD_CLOEXEC); }()),
+      ended_(eventfd(0, EFD_CLOEXEC)),
+      thread_([this] { Wait(); }) {}
+
+ConnectGuard::~ConnectGuard() {
+  (void)eventfd_write(ended_, 1);
+  thread_.join();
+  close(ended_);
+  close(signals_);
+}
+
+void ConnectGuard::Wait() const {
+  pollfd ready[] = {{signals_, POLLIN, 0}, {ended_, POLLIN, 0}};
+  while (poll(ready, std::size(ready), -1) < 0 && errno == EINTR) {
+  }
+  signalfd_siginfo info{};
+  if (ready[1].revents != 0 || read(signals_, &info, sizeof info) != sizeof info) return;
+  const int signal = static_cast<int>(info.ssi_signo);
+  say_(signal);
+  std::signal(signal, SIG_DFL);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, signal);
+  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  (void)raise(signal);
+}
+
+}  // namespace nfswalk::mount
