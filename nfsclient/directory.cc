@@ -33,6 +33,8 @@ struct Directory::State {
   std::mutex mutex = {};  // guards what follows
   nfs::DirectoryStream stream = {};
   bool is_read = true;  // of the reply by which the open asked: by a Read()
+  size_t next = 0;      // of the stream's entries
+  uint64_t shown = 0;   // the cookie of the last entry that was visited before `next`
 
   // Close-to-open (NAME-5): asks the server, unless a request since `opened` has; by the listing's
   // first reply, unless the caller may have all of it.
@@ -51,11 +53,15 @@ struct Directory::State {
     return error;
   }
 
-  // The first of the stream's entries after this cookie; begins a new listing there if they do not
-  // follow it.
-  size_t Seek(uint64_t cookie) {
+  // Sets `next` to the first of the stream's entries after this cookie; begins a new listing there
+  // if they do not follow it. A reader that goes on where it was stays in the listing that it has,
+  // which knows the cookies before: those at the end of a reply may be of entries that are hidden,
+  // and one cookie may come twice.
+  void Seek(uint64_t cookie) {
     const auto& entries = stream.entries();
     const bool is_first = !std::exchange(is_read, true);
+    if (cookie == std::exchange(shown, cookie) && cookie != 0) return;
+    next = 0;
     if (cookie == 0) {
       // A reader that comes late sees what was made meanwhile.
       icache::Inode& inode = *at.inode();
@@ -64,10 +70,12 @@ struct Directory::State {
       if (!is_current) stream = nfs::DirectoryStream();
     } else if (cookie != stream.cookie()) {
       const auto last = std::ranges::find(entries, cookie, &DirectoryEntry::cookie);
-      if (last != entries.end()) return static_cast<size_t>(last - entries.begin()) + 1;
-      stream = nfs::DirectoryStream({cookie, stream.verifier()});
+      if (last != entries.end()) {
+        next = static_cast<size_t>(last - entries.begin()) + 1;
+      } else {
+        stream = nfs::DirectoryStream({cookie, stream.verifier()});
+      }
     }
-    return 0;
   }
 };
 
@@ -82,13 +90,18 @@ std::errc Directory::Read(uint64_t cookie,
   State& state = *state_;
   const std::lock_guard turn(state.mutex);
   protocol::CallDeadline deadline(protocol::CallDeadline::Clock::time_point::max());
-  for (size_t next = state.Seek(cookie);; next = 0) {
+  state.Seek(cookie);
+  while (true) {
     if (state.superblock.shut_down.load()) return std::errc::operation_canceled;
-    for (const auto& entries = state.stream.entries(); next < entries.size(); ++next) {
-      const DirectoryEntry& entry = entries[next];
-      if (nfs::IsShown(state.superblock, *state.at.inode(), entry) && !visit(entry)) return kOk;
+    for (const auto& entries = state.stream.entries(); state.next < entries.size(); ++state.next) {
+      const DirectoryEntry& entry = entries[state.next];
+      if (!nfs::IsShown(state.superblock, *state.at.inode(), entry)) continue;
+      if (entry.cookie == 0) return std::errc::too_many_symbolic_link_levels;  // the beginning again
+      if (!visit(entry)) return kOk;
+      state.shown = entry.cookie;
     }
     if (state.stream.at_end()) return kOk;
+    state.next = 0;
     const std::errc error =
         state.stream.Fetch(state.superblock, state.at, state.credential->key(), &deadline);
     if (error != kOk) return error;

@@ -81,8 +81,8 @@ class Listing {
       after = 0;
     }
     if (offset == kAfterDotDot) after = 0;
-    const std::errc error =
-        open_.Read(after, [this](const DirectoryEntry& entry) { return Add(entry); });
+    std::errc error = open_.Read(after, [this](const DirectoryEntry& entry) { return Add(entry); });
+    if (leads_back_) error = std::errc::too_many_symbolic_link_levels;
     return entries_.empty() ? error : std::errc{};  // else the next request has it
   }
 
@@ -128,6 +128,9 @@ class Listing {
   }
 
   bool Add(const DirectoryEntry& entry) {
+    // After such an entry the listing would go on at its beginning.
+    leads_back_ = entry.cookie == kAfterDot || entry.cookie == kAfterDotDot;
+    if (leads_back_) return false;
     Listed listed{entry.name, entry.cookie};
     if (entry.attributes) {
       listed.stat = StatOf(*entry.attributes, attempt_.file_system.inode_numbers);
@@ -174,6 +177,7 @@ class Listing {
   const bool plus_;
   std::vector<Listed> entries_;
   size_t bytes_ = 0;
+  bool leads_back_ = false;
 };
 
 void List(fuse_req_t request, fuse_ino_t number, size_t size, off_t offset, fuse_file_info* info,

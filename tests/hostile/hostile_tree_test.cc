@@ -31,6 +31,7 @@ using protocol::FakeTreeServer;
 using Strings = std::vector<std::string>;
 
 constexpr int kRepliesMax = 5000;  // a tree has a few files
+constexpr int kRepliesOfMountMax = 20'000;  // to all programs on it, none of which goes on
 constexpr int kRepliesOfUser = 200;  // after which the user of what has no end interrupts it
 constexpr long kKibMax = 96 * 1024 + kMoreKibMax;
 constexpr int kWritesMax = 64;  // that the server of a copy takes
@@ -229,11 +230,17 @@ TEST_P(HostileTreeTest, EndsNoMount) {
     next = server.replies() + kRepliesMax;
     return true;
   };
+  // But for those that are an error.
+  VictimLimits limits{.is_interrupted = is_interrupted};
+  if (attack_.ending == Ending::kFails) {
+    limits = {.is_killed = [&server] { return server.replies() > kRepliesOfMountMax; }};
+  }
   const VictimEnd end =
       RunVictim({"unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c",
                  "ulimit -f 16384; exec sh tests/hostile/mounted.sh \"$@\"", "sh", server.Url(),
                  place_ + "/a/copy", NamePath()},
-                {.is_interrupted = is_interrupted});
+                limits);
+  EXPECT_FALSE(end.was_killed) << server.replies() << " replies";
   EXPECT_EQ(end.signal, 0);
   EXPECT_EQ(end.exit_code, 0) << end.out << end.err;
   EXPECT_FALSE(IsAnythingBeside(place_)) << "wrote outside of its target";

@@ -178,8 +178,8 @@ void AddOwners(std::vector<HostileTree>& trees) {
 
 // The version 4 attacks need a file to take the attributes from.
 void AddListings(std::vector<HostileTree>& trees) {
-  for (const char* attack : {"CookiesAllTheSame", "CookiesCycle", "CookiesRepeat", "NothingButDot",
-                             "NoEntriesAndNoEnd", "ListingWithoutEnd"}) {
+  for (const char* attack : {"CookiesAllTheSame", "CookiesCycle", "CookiesRepeat", "CookiesOfTheMount",
+                             "NothingButDot", "EachReplyEndsInDot", "NoEntriesAndNoEnd", "ListingWithoutEnd"}) {
     trees.push_back(Entry(attack, "file", {.data = "data"}));
     trees.back().listings = attack;
   }

@@ -71,10 +71,17 @@ Tamper Cookies(size_t entries, std::function<uint64_t(uint64_t cookie)> next) {
   };
 }
 
-Tamper Dots() {
-  return [](const Exchange& exchange) {
-    const uint64_t cookie = CookieOf(exchange.call) + 1;
-    return FakeAnswer{.bytes = Listing(Entry(".", cookie, kDirectory), false).str()};
+// A listing without end, in which each reply has a "." as its last entry, behind `shown` others.
+Tamper Dots(size_t shown) {
+  return [shown](const Exchange& exchange) {
+    Xdr listed;
+    uint64_t cookie = CookieOf(exchange.call);
+    for (size_t i = 0; i < shown; ++i) {
+      ++cookie;
+      listed.Raw(Entry("entry" + std::to_string(cookie), cookie));
+    }
+    listed.Raw(Entry(".", cookie + 1, kDirectory));
+    return FakeAnswer{.bytes = Listing(listed, false).str()};
   };
 }
 
@@ -101,7 +108,11 @@ std::vector<Attack> ListingAttacks() {
   attacks.push_back(Failing(list, "CookiesAllTheSame", Cookies(2, same), {loop[0], kEio[0]}));
   attacks.push_back(Failing(list, "CookiesCycle", Cookies(1, cycle), loop));
   attacks.push_back(Failing(list, "CookiesRepeat", Cookies(100, repeat), loop));
-  attacks.push_back(On(list, "NothingButDot", Dots()));
+  // Those by which the mount tells the kernel that it has listed "." alone (FUSE).
+  const auto dot = [](uint64_t) { return uint64_t{INT64_MAX - 2}; };
+  attacks.push_back(Failing(list, "CookiesOfTheMount", Cookies(1, dot), loop));
+  attacks.push_back(On(list, "NothingButDot", Dots(0)));
+  attacks.push_back(Failing(list, "EachReplyEndsInDot", Dots(2), loop));
   attacks.push_back(Failing(list, "NoEntriesAndNoEnd", Always(Listing("", false))));
   Attack endless = On(list, "ListingWithoutEnd", Cookies(100, [](uint64_t c) { return c + 1; }));
   endless.ending = Ending::kInterrupted;

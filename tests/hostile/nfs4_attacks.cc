@@ -210,18 +210,18 @@ Forge Lists(std::vector<Entry> entries, bool eof = true) {
 }
 
 // Listings without end, also of directories that have no entries left, with so many entries in each
-// reply.
+// reply, and one more of the name `last` if that is given.
 Forge Cookies(size_t entries, std::function<uint64_t(uint64_t index)> cookie,
-              const std::string& name = "") {
-  return [entries, cookie = std::move(cookie), name, index = uint64_t{0},
+              const std::string& last = "") {
+  return [entries, cookie = std::move(cookie), last, index = uint64_t{0},
           held = std::string()](const std::string& good) mutable {
     std::vector<Entry> listed;
     if (!AttributesOf(good, kFile).empty()) held = good;
     if (held.empty()) return good;
     for (size_t i = 0; i < entries; ++i, ++index) {
-      const std::string own = "entry" + std::to_string(index);
-      listed.push_back({name.empty() ? own : name, cookie(index)});
+      listed.push_back({"entry" + std::to_string(index), cookie(index)});
     }
+    if (!last.empty()) listed.push_back({last, cookie(index++)});
     return Listing(held, listed, false);
   };
 }
@@ -238,7 +238,13 @@ std::vector<Attack> ListingAttacks() {
       Failing(list, "NoEntriesAndNoEnd", Lists({}, false)),
       On(list, "NothingButDot",
          Cookies(
-             1, [](uint64_t i) { return i + 3; }, ".")),
+             0, [](uint64_t i) { return i + 3; }, ".")),
+      Failing(list, "EachReplyEndsInDot",
+              Cookies(
+                  2, [](uint64_t i) { return i + 3; }, "."),
+              loop),
+      // Those by which the mount tells the kernel that it has listed "." alone (FUSE).
+      Failing(list, "CookiesOfTheMount", Cookies(1, [](uint64_t) { return INT64_MAX - 2; }), loop),
       On(list, "LinkThenDirectoryOfOneName", Lists({{"link", 3, kLink}, {"link", 4, kDirectory}})),
       Failing(list, "EntriesCutShort", Body(Xdr().Raw("verifier").U32(1))),
       Failing(list, "EntryBitmapHuge",

@@ -211,30 +211,66 @@ TEST(ReadDirectoryLoop, ListingThatDoesNotEndIsELOOP) {
   }
 }
 
-// A reader that has an error only where it was shown nothing, as READDIR of FUSE: it goes on after
-// the last entry that it was shown.
-TEST(ReadDirectoryLoop, ReaderInPartsIsNotShownAReplyAgain) {
-  const std::vector<LoopingServer::Piece> replies = {
-      {{"a", 1}, {"b", 2}}, {{"c", 3}, {"d", 4}}, {{"e", 5}, {"f", 6}}};
-  auto server = std::make_unique<LoopingServer>(replies, 0);
-  LoopingServer& calls = *server;
-  const auto client = std::move(*Client::MountOver(std::move(server), {}));
-  const auto directory = std::move(*client->OpenDirectory("/", {1, 1}));
-  constexpr int kPartsMax = 10;
+// The entries that a reader is shown which takes so many at a time, has an error only where it was
+// shown none, as READDIR of FUSE, and goes on after the last one: their names, and the error.
+std::string ListedInParts(Directory& directory, size_t entries_of_part) {
+  constexpr int kPartsMax = 20;
+  std::string names;
   uint64_t cookie = 0;
-  std::errc error{};
-  bool is_shown = true;
-  for (int part = 0; is_shown && part < kPartsMax; ++part) {
-    is_shown = false;
-    error = directory->Read(cookie, [&](const DirectoryEntry& entry) {
+  for (int part = 0; part < kPartsMax; ++part) {
+    size_t shown = 0;
+    const std::errc error = directory.Read(cookie, [&](const DirectoryEntry& entry) {
+      if (shown == entries_of_part) return false;
+      ++shown;
+      names += entry.name;
       cookie = entry.cookie;
-      return is_shown = true;
+      return true;
     });
+    if (shown == 0) return names + ' ' + std::make_error_code(error).message();
   }
-  EXPECT_FALSE(is_shown);
-  EXPECT_EQ(error, std::errc::too_many_symbolic_link_levels);
-  EXPECT_EQ(directory->Read(cookie, [](const DirectoryEntry&) { return true; }), error);
-  EXPECT_LE(calls.calls(), 4 * replies.size() + 4);
+  return names + " without an end";
+}
+
+// WIRE-11.
+TEST(ReadDirectoryLoop, ReaderInPartsComesToAnEnd) {
+  using Pieces = std::vector<LoopingServer::Piece>;
+  struct Row {
+    std::string_view name;
+    Pieces pieces;
+    bool cookies_grow = false;
+  };
+  const std::vector<Row> rows = {
+      {"shown entries", {{{"a", 1}, {"b", 2}}, {{"c", 3}, {"d", 4}}, {{"e", 5}, {"f", 6}}}},
+      {"dots at each end", {{{"a", 1}, {".", 2}}, {{"b", 3}, {"..", 4}}}},
+      {"more dots at each end", {{{"a", 1}, {".", 2}}, {{"b", 3}, {"..", 4}}}, true},
+      {"a cookie 0 before the end", {{{"a", 1}, {"b", 0}, {"c", 2}}}},
+      {"a cookie 0 before dots", {{{"a", 1}, {"b", 0}, {".", 2}}}},
+      {"cookies that repeat in a reply", {{{"a", 1}, {"b", 1}, {"c", 2}}}},
+  };
+  for (const auto& [name, pieces, cookies_grow] : rows) {
+    for (const size_t entries_of_part : {1, 2, 100}) {
+      auto server = std::make_unique<LoopingServer>(pieces, 0);
+      LoopingServer& calls = *server;
+      if (cookies_grow) server->LetCookiesGrow();
+      const auto client = std::move(*Client::MountOver(std::move(server), {}));
+      const auto directory = std::move(*client->OpenDirectory("/", {1, 1}));
+      const std::string listed = ListedInParts(*directory, entries_of_part);
+      EXPECT_TRUE(listed.ends_with(" Too many levels of symbolic links")) << name << ": " << listed;
+      EXPECT_LE(calls.calls(), 4 * pieces.size() + 4) << name;
+    }
+  }
+}
+
+TEST(ReadDirectoryLoop, ReaderInPartsIsShownEachEntryOnce) {
+  const std::vector<LoopingServer::Piece> replies = {
+      {{"a", 7}, {"b", 7}, {".", 8}}, {{"c", 9}, {"d", 9}, {"..", 9}}, {{"e", 12}}};
+  for (const size_t entries_of_part : {1, 2, 3, 100}) {
+    auto server = std::make_unique<LoopingServer>(replies, 0);
+    server->EndAfterLast();
+    const auto client = std::move(*Client::MountOver(std::move(server), {}));
+    const auto directory = std::move(*client->OpenDirectory("/", {1, 1}));
+    EXPECT_EQ(ListedInParts(*directory, entries_of_part), "abcde Success") << entries_of_part;
+  }
 }
 
 // nfs-ganesha 4.3, for a moment, in a directory that others change.
