@@ -11,26 +11,13 @@
 #include "nfsclient/cli/error_text.h"
 #include "nfsclient/cli/escape.h"
 #include "nfsclient/cli/format.h"
+#include "nfsclient/cli/open_metrics.h"
 #include "nfsclient/mount/mount_stats.h"
 
 namespace nfswalk::cli {
 namespace {
 
 using mount::Sample;
-
-struct MountSamples {
-  std::string directory;
-  std::vector<Sample> samples;
-};
-
-// What the label of a metric says.
-std::string_view LabelNameOf(std::string_view metric) {
-  if (metric.starts_with("rpc_")) return "procedure";
-  if (metric.starts_with("fuse_")) return "opcode";
-  if (metric.starts_with("walks")) return "mode";
-  if (metric.starts_with("rcu_")) return "reason";
-  return "kind";
-}
 
 std::string TextOf(const MountSamples& mount) {
   size_t width = 0;
@@ -62,45 +49,6 @@ JsonObject JsonOf(const MountSamples& mount) {
   }
   for (const auto& [metric, values] : labelled) object.Set(metric, values);
   return object;
-}
-
-// The value of a label (OpenMetrics 1.0, ABNF of escaped-string).
-std::string Quoted(std::string_view value) {
-  std::string quoted = "\"";
-  for (const char byte : value) {
-    if (byte == '"' || byte == '\\') quoted += '\\';
-    quoted += byte == '\n' ? std::string("\\n") : std::string(1, byte);
-  }
-  return quoted + '"';
-}
-
-std::string OpenMetricsOf(const std::vector<MountSamples>& mounts) {
-  std::vector<std::string_view> metrics;
-  for (const MountSamples& mount : mounts) {
-    for (const Sample& sample : mount.samples) {
-      if (std::ranges::find(metrics, sample.metric) == metrics.end())
-        metrics.push_back(sample.metric);
-    }
-  }
-  std::string text;
-  for (const std::string_view metric : metrics) {
-    constexpr std::string_view kTotal = "_total";
-    const bool is_counter = metric.ends_with(kTotal);
-    const std::string_view family =
-        is_counter ? metric.substr(0, metric.size() - kTotal.size()) : metric;
-    text += fmt::format("# TYPE nfswalk_{} {}\n", family, is_counter ? "counter" : "gauge");
-    for (const MountSamples& mount : mounts) {
-      for (const Sample& sample : mount.samples) {
-        if (sample.metric != metric) continue;
-        std::string labels = "mount=" + Quoted(mount.directory);
-        if (!sample.label.empty()) {
-          labels += fmt::format(",{}={}", LabelNameOf(metric), Quoted(sample.label));
-        }
-        text += fmt::format("nfswalk_{}{{{}}} {}\n", metric, labels, sample.value);
-      }
-    }
-  }
-  return text + "# EOF\n";
 }
 
 }  // namespace

@@ -18,6 +18,9 @@ namespace {
 
 constexpr char kNoLabel[] = "-";
 constexpr std::string_view kDirectoryKey = "path";
+constexpr std::string_view kTotal = "_total";
+// The time since when a counter counts (OpenMetrics 1.0, "Counter").
+constexpr std::string_view kCreated = "_created";
 
 // Independent of the locale.
 bool IsMetricByte(char byte) { return (byte >= 'a' && byte <= 'z') || byte == '_'; }
@@ -27,12 +30,6 @@ bool IsLabelByte(char byte) {
 }
 bool IsOf(std::string_view text, bool (*accepts)(char)) {
   return !text.empty() && std::ranges::all_of(text, accepts);
-}
-
-// The family of a metric (OpenMetrics 1.0, "Counter"): its counter has the suffix, its gauge none.
-std::string_view FamilyOf(std::string_view metric) {
-  constexpr std::string_view kTotal = "_total";
-  return metric.ends_with(kTotal) ? metric.substr(0, metric.size() - kTotal.size()) : metric;
 }
 
 // Whether the sample's name is free in OpenMetrics and in JSON, where a metric is one number or an
@@ -52,6 +49,10 @@ class SampleNames {
 };
 
 }  // namespace
+
+std::string_view FamilyOf(std::string_view metric) {
+  return metric.ends_with(kTotal) ? metric.substr(0, metric.size() - kTotal.size()) : metric;
+}
 
 std::vector<Sample> SamplesOf(const Stats& stats, const TransportStats& transport) {
   std::vector<Sample> samples{{"rpcs_total", "", stats.rpcs},
@@ -106,7 +107,7 @@ std::optional<std::vector<Sample>> ParseSamples(std::string_view text) {
         std::from_chars(line.data() + value + 1, line.data() + line.size(), sample.value);
     const bool is_number = error == std::errc{} && end == line.data() + line.size();
     if (!is_number || !IsOf(sample.metric, IsMetricByte) || sample.metric == kDirectoryKey ||
-        !IsOf(sample.label, IsLabelByte)) {
+        sample.metric.ends_with(kCreated) || !IsOf(sample.label, IsLabelByte)) {
       return std::nullopt;
     }
     if (sample.label == kNoLabel) sample.label.clear();

@@ -39,13 +39,17 @@ struct Sample {
   friend bool operator==(const Sample&, const Sample&) = default;
 };
 
+// The family of a metric (OpenMetrics 1.0, "Counter"): its counter has the suffix "_total", its
+// gauge none.
+std::string_view FamilyOf(std::string_view metric);
+
 std::vector<Sample> SamplesOf(const Stats& stats, const TransportStats& transport);
 
 // A line for each, and back. Without a value where a line is none, as any file system of FUSE may
 // answer the ioctl. Names are safe for a terminal, JSON and OpenMetrics: metrics have lower-case
 // letters and '_', labels letters, digits and "_.-". None is "path", which JSON has already, and
 // none comes twice: no label of a metric, no metric with labels and without, no family of
-// OpenMetrics as a counter and as a gauge.
+// OpenMetrics as a counter and as a gauge. None ends in "_created", which is a counter's there.
 std::string FormatSamples(const std::vector<Sample>& samples);
 std::optional<std::vector<Sample>> ParseSamples(std::string_view text);
 

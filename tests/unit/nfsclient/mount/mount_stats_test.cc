@@ -27,6 +27,7 @@ TEST(MountStats, AnAnswerWithAnythingButSamplesIsRefused) {
         std::string("rpcs_total - -1"), std::string("rpcs_total - 1x"),
         std::string("rpcs_total - "), std::string("rpcs_total 1"), std::string("rpcs_total  1"),
         std::string(" - 1"), std::string("path - 1"), std::string("path_base64 - 1"),
+        std::string("rpcs_created - 1"),
         std::string("rpcs_total - 18446744073709551616"), std::string("rpcs\xc3\xa4 - 1"),
         std::string("rpcs_total\0 - 1", 16), std::string("rpcs_total\t-\t1"), std::string("\r")}) {
     EXPECT_FALSE(ParseSamples(whole + line + "\n")) << testing::PrintToString(line);
