@@ -176,8 +176,7 @@ class File final {
   // reader is read ahead of, up to 4 MiB; what another client writes may be missing for acregmin.
   [[nodiscard]] Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes);
   // Copies `data`, and waits only where too much is under way, with `sync` until it is on stable
-  // storage; bad_file_descriptor without kMayWrite. Less than data.size() if memory, or the time of
-  // a Deadline, ended before.
+  // storage; bad_file_descriptor without kMayWrite. Less if memory, or a Deadline's time, ended.
   [[nodiscard]] Result<size_t> PWrite(std::span<const std::byte> data, uint64_t offset_bytes);
   // PWrite() at the end of the file, which the server is asked for (O_APPEND). What this Client
   // appends does not overlap; another client may write there in between, as NFS has no append.
@@ -186,8 +185,9 @@ class File final {
   // fsync(2), of all that this Client has written to the file. timed_out (a Deadline) and
   // not_enough_memory lose nothing: call again.
   [[nodiscard]] std::errc Sync();
-  // close(2): Sync(), with what is to be reported. Only the destructor may follow, which does it
-  // where it was left out, but cannot report.
+  // close(2) of one of several descriptors: Sync(), whose error the others are told, too.
+  [[nodiscard]] std::errc Flush();
+  // close(2): Sync(). Only the destructor may follow, which does the same but cannot report.
   [[nodiscard]] std::errc Close();
   // fchmod(2), fchown(2), futimens(3) and ftruncate(2), which is invalid_argument without kMayWrite
   // and for a size above kFileBytesMax.

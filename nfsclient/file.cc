@@ -71,11 +71,24 @@ Result<size_t> File::Append(std::span<const std::byte> data) {
   return data.empty() ? 0 : state_->Append(data);
 }
 
+namespace {
+
+// `error` of a file whose client may be shut down.
+std::errc OutcomeOf(std::errc error, const nfs::Superblock& superblock) {
+  const bool is_canceled = error == std::errc{} && superblock.shut_down.load();
+  return is_canceled ? std::errc::operation_canceled : error;
+}
+
+}  // namespace
+
 std::errc File::Sync() {
   if (rcu::InForkedChild()) return std::errc::operation_canceled;
-  const std::errc error = state_->Sync();
-  const bool is_canceled = error == std::errc{} && state_->superblock.shut_down.load();
-  return is_canceled ? std::errc::operation_canceled : error;
+  return OutcomeOf(state_->Sync(), state_->superblock);
+}
+
+std::errc File::Flush() {
+  if (rcu::InForkedChild()) return std::errc::operation_canceled;
+  return OutcomeOf(state_->SyncAtFlush(), state_->superblock);
 }
 
 std::errc File::Close() {

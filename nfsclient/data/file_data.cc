@@ -167,6 +167,12 @@ std::errc FileData::Sync() {
   return error != kOk ? error : superblock.write_errors.CheckAndAdvance(*inode, seen_);
 }
 
+std::errc FileData::SyncAtFlush() {
+  const auto data = superblock.dirty_files.Find(*inode);
+  const std::errc error = data != nullptr ? data->LockAndFlush(Until::kCommitted) : kOk;
+  return error != kOk ? error : superblock.write_errors.Check(*inode, seen_);
+}
+
 std::errc FileData::SyncAtClose() {
   const std::errc error = FlushAtEnd();
   return error != kOk ? error : superblock.write_errors.CheckAndAdvance(*inode, seen_);

@@ -50,7 +50,10 @@ class FileData : public nfs::OpenContext, public std::enable_shared_from_this<Fi
   // timed_out, operation_canceled, not_enough_memory, with nothing lost; those of write-back that
   // this file was not told, once.
   [[nodiscard]] std::errc Sync();
-  // The same at the end of the open file. What could not be written yet is written in background.
+  // close(2) of one of several descriptors (nfs_file_flush()): the same, but for the error, which
+  // Sync() and Write() of the others report, too.
+  [[nodiscard]] std::errc SyncAtFlush();
+  // Sync() at the end of the open file. What could not be written yet is written in background.
   [[nodiscard]] std::errc SyncAtClose();
   // The same where nobody hears of an error: the next opener is told.
   std::errc FlushAtEnd();

@@ -190,8 +190,7 @@ void Write(fuse_req_t request, fuse_ino_t number, const char* data, size_t size,
   });
 }
 
-std::errc ReplySynced(const Try& attempt, const OpenFile& open) {
-  const std::errc error = open.file->Sync();
+std::errc ReplyIfNone(const Try& attempt, std::errc error) {
   if (error == std::errc{}) fuse_reply_err(attempt.request, 0);
   return error;
 }
@@ -199,13 +198,13 @@ std::errc ReplySynced(const Try& attempt, const OpenFile& open) {
 // Unlocks what `owner` has, behind the data: also of a process that was killed, which does not wait
 // for it.
 std::errc FlushLocked(const Try& attempt, OpenFile& open, uint64_t owner) {
-  const std::errc error = open.writes ? open.file->Sync() : std::errc{};
+  const std::errc error = open.writes ? open.file->Flush() : std::errc{};
   if (error == std::errc::operation_canceled) {
     const auto kept = open.shared_from_this();  // RELEASE follows the reply
     fuse_reply_err(attempt.request, EINTR);
     Cancellation none;
     const CancelScope scope(none);
-    (void)kept->file->Sync();
+    (void)kept->file->Flush();
     kept->file->ReleaseLocks(owner);
     return {};
   }
@@ -214,9 +213,9 @@ std::errc FlushLocked(const Try& attempt, OpenFile& open, uint64_t owner) {
   return error;
 }
 
-// close(2) of one of the descriptors. All data of the inode goes out where it may be written
-// (nfs_file_flush()), whichever file it was written by: the kernel writes mapped pages by any. The
-// locks of the process go, whichever file they were taken by.
+// close(2) of one of the descriptors, also by exec(2) of a child. All data of the inode goes out
+// where it may be written (nfs_file_flush()), whichever file it was written by: the kernel writes
+// mapped pages by any. The locks of the process go, whichever file they were taken by.
 void Flush(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
   OpenFile& open = Handles<OpenFile>::At(*info);
   FileSystem& file_system = FileSystem::Of(request);
@@ -227,13 +226,14 @@ void Flush(fuse_req_t request, fuse_ino_t number, fuse_file_info* info) {
   }
   open.written = false;
   AnswerOnWorker(request, [&open, unlocks, owner = info->lock_owner](const Try& attempt) {
-    return unlocks ? FlushLocked(attempt, open, owner) : ReplySynced(attempt, open);
+    return unlocks ? FlushLocked(attempt, open, owner)
+                   : ReplyIfNone(attempt, open.file->Flush());
   });
 }
 
 void Sync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {
   AnswerOnWorker(request, [&open = Handles<OpenFile>::At(*info)](const Try& attempt) {
-    return ReplySynced(attempt, open);
+    return ReplyIfNone(attempt, open.file->Sync());
   });
 }
 

@@ -63,6 +63,10 @@ class WriteErrors {
     found->second.was_reported = true;
     return found->second.error;
   }
+  // filemap_check_wb_err(): the same, and the next CheckAndAdvance() of that file has it again.
+  [[nodiscard]] std::errc Check(const icache::Inode& inode, Seen seen) {
+    return CheckAndAdvance(inode, seen);
+  }
   // Gives up the inodes of errors that all have heard of.
   void DropHeard() {
     Errors heard;  // a reference goes without the mutex

@@ -164,6 +164,20 @@ TEST_P(WriteBack, AnErrorIsReportedOnceToEachOpenFile) {
   }
 }
 
+// WIRE-22. A child that closes what it has inherited does not take the error of its parent's fsync.
+TEST_P(WriteBack, AFlushLeavesItsErrorToTheNextSync) {
+  Mount();
+  server_.Inject(op_.write, {.status = op_.no_space}, kForEver);
+  ASSERT_EQ(file_->PWrite(Data(0, 1), 0), 1u);
+  EXPECT_EQ(file_->Flush(), std::errc::no_space_on_device);
+  server_.ClearFaults();
+  EXPECT_EQ(file_->Flush(), std::errc::no_space_on_device);
+  EXPECT_EQ(file_->Sync(), std::errc::no_space_on_device);
+  EXPECT_EQ(file_->Flush(), kOk);
+  EXPECT_EQ(file_->Sync(), kOk);
+  EXPECT_EQ(Open()->Sync(), kOk);
+}
+
 // fstat(2) of what was just written (nfs_getattr()).
 TEST_P(WriteBack, AStatHasTheSizeOfWhatWasWritten) {
   Mount();
