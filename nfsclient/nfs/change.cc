@@ -158,7 +158,11 @@ std::errc RemoveName(Superblock& superblock, ForChange& lock, DentryRef& directo
   NFSWALK_SYNC_POINT("change:taken-in");
   if (reply.error == std::errc{}) {
     if (known && known.inode() != nullptr) DropLinkOf(superblock, known, parent);
-    MakeNegative(superblock, directory, name, change_id);
+    if (reply.name_is_taken) {
+      ExpireName(superblock, directory, name);
+    } else {
+      MakeNegative(superblock, directory, name, change_id);
+    }
     return {};
   }
   if (reply.error == protocol::kStale) MarkStale(superblock, parent);
@@ -193,6 +197,19 @@ void ExpireRefused(Superblock& superblock, std::errc error, const KnownName& fro
   InvalidateAttributes(superblock, to.parent());
 }
 
+protocol::RenameReply SendRename(Superblock& superblock, const KnownName& from,
+                                 const KnownName& to, const Credential& credential) {
+  const protocol::FileHandle from_directory = from.parent().handle();
+  const protocol::FileHandle to_directory = to.parent().handle();
+  if (from.inode() == nullptr) {
+    return superblock.protocol->Rename(from_directory, from.name.view(), to_directory,
+                                       to.name.view(), credential);
+  }
+  const auto known = ObjectOf(superblock, from.dentry, from.parent());
+  return superblock.protocol->RenameKnown(from_directory, from.name.view(), to_directory,
+                                          to.name.view(), known, credential);
+}
+
 // The RENAME itself. Preconditions: both directories are locked exclusively, or their only one by
 // `lock`.
 std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& from,
@@ -200,8 +217,7 @@ std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& 
   if (lock != nullptr) lock->NoteSend();
   SendStamp stamp = Stamp(superblock);
   const OpenInodes::Move move(superblock.open_inodes, from.inode());
-  auto reply = superblock.protocol->Rename(from.parent().handle(), from.name.view(),
-                                           to.parent().handle(), to.name.view(), credential);
+  auto reply = SendRename(superblock, from, to, credential);
   uint64_t from_change_id =
       TakeInChange(superblock, lock, from.parent(), reply.from_directory, stamp, reply.error);
   uint64_t to_change_id = from_change_id;
@@ -250,7 +266,11 @@ std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& 
   }
   // Whoever has moved its own entry takes the new name for valid.
   if (!is_known) superblock.invalidations.Post(InvalidReason::kName, to.parent(), to.name.view());
-  MakeNegative(superblock, from.directory, from.name, from_change_id);
+  if (reply.name_is_taken) {
+    ExpireName(superblock, from.directory, from.name);
+  } else {
+    MakeNegative(superblock, from.directory, from.name, from_change_id);
+  }
   return {};
 }
 
@@ -289,7 +309,12 @@ std::optional<std::errc> RemoveUnlessOpen(Superblock& superblock, ForChange& loc
   const auto remove = [&] {
     return RemoveName(superblock, lock, file.directory, file.name, file.dentry,
                       [&](const auto& handle) {
-                        return superblock.protocol->Remove(handle, file.name.view(), credential);
+                        auto& protocol = *superblock.protocol;
+                        if (file.inode() == nullptr) {
+                          return protocol.Remove(handle, file.name.view(), credential);
+                        }
+                        const auto known = ObjectOf(superblock, file.dentry, file.parent());
+                        return protocol.RemoveKnown(handle, file.name.view(), known, credential);
                       });
   };
   Inode* const inode = file.inode();
@@ -518,7 +543,12 @@ std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::str
   if (!lock) return protocol::CallDeadline::Error();
   const DentryRef known = superblock.dentries.Lookup(*directory, name.name());
   return RemoveName(superblock, lock, directory, name.name(), known, [&](const auto& handle) {
-    return superblock.protocol->RemoveDirectory(handle, text, credential);
+    auto& protocol = *superblock.protocol;
+    if (!known || known.inode() == nullptr) {
+      return protocol.RemoveDirectory(handle, text, credential);
+    }
+    const auto object = ObjectOf(superblock, known, *directory.inode());
+    return protocol.RemoveKnownDirectory(handle, text, object, credential);
   });
 }
 

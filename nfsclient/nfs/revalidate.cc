@@ -57,6 +57,19 @@ bool VerifierMatches(const Dentry& dentry, const Inode& directory) {
          directory.change_id.load(std::memory_order_relaxed);
 }
 
+protocol::KnownObject ObjectOf(const Superblock& superblock, const DentryRef& dentry,
+                               const Inode& directory) {
+  Inode& inode = *dentry.inode();
+  protocol::Attributes attributes;
+  CopyAttributes(inode, attributes);
+  const bool is_valid = dentry->hash.load() != 0 &&
+                        NameLeftNs(superblock.options.lookupcache, *dentry, &inode, directory,
+                                   rcu::CoarseNowNs()) > 0;
+  return {.handle = inode.handle(),
+          .nlink = inode.is_directory() ? 1 : attributes.nlink,
+          .is_valid = is_valid};
+}
+
 void StoreVerifier(Dentry& dentry, const Inode& directory, uint64_t change_id) {
   if (directory.change_id.load(std::memory_order_relaxed) == change_id) {
     dentry.verifier.store(change_id, std::memory_order_relaxed);

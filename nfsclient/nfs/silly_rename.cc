@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/splice.h"
 #include "nfsclient/nfs/stale_name.h"
 #include "rcu/sync_point.h"
@@ -131,14 +132,24 @@ std::expected<OpenInodes::SillyNames::iterator, std::errc> SillyRename(
   const auto silly = superblock.open_inodes.Hide(entry);
   NFSWALK_SYNC_POINT("silly-rename:before-rename");
   const SendStamp stamp = Stamp(superblock);
-  const auto reply = superblock.protocol->Rename(parent.handle(), name.view(), parent.handle(),
-                                                 silly->name, credential);
+  const DentryRef known = superblock.dentries.Lookup(*directory, name);
+  protocol::KnownObject object;
+  if (known && known.inode() == &inode) object = ObjectOf(superblock, known, parent);
+  // Another file under the hidden name was renamed by this call, too.
+  const auto reply =
+      object.is_valid
+          ? superblock.protocol->RenameKnown(parent.handle(), name.view(), parent.handle(),
+                                             silly->name, object, credential)
+          : superblock.protocol->Rename(parent.handle(), name.view(), parent.handle(), silly->name,
+                                        credential);
   const uint64_t change_id =
       UpdateAfterOwnChange(superblock, parent, reply.from_directory, stamp, reply.error);
   if (reply.error == std::errc{}) {
     InvalidateAttributes(superblock, inode);  // its ctime
     if (what == HiddenFor::kReplacement) {
       DropName(superblock, directory, name);
+    } else if (reply.name_is_taken) {
+      ExpireName(superblock, directory, name);
     } else {
       MakeNegative(superblock, directory, name, change_id);
     }

@@ -120,9 +120,9 @@ LinkReply Nfs3::Link(const FileHandle& file, const FileHandle& directory, std::s
   return Send<LinkReply>(budget, arguments.request(), credential);
 }
 
-RenameReply Nfs3::Rename(const FileHandle& from_directory, std::string_view from_name,
-                         const FileHandle& to_directory, std::string_view to_name,
-                         const Credential& credential) {
+RenameReply Nfs3::RenameOnce(const FileHandle& from_directory, std::string_view from_name,
+                             const FileHandle& to_directory, std::string_view to_name,
+                             const KnownObject* known, const Credential& credential) {
   const WireName from(from_name);
   const WireName to(to_name);
   std::errc error = CheckWhere(from_directory, from);
@@ -133,38 +133,34 @@ RenameReply Nfs3::Rename(const FileHandle& from_directory, std::string_view from
   const Arguments3 arguments(NFS3_RENAME, zdr_RENAME3args,
                              RENAME3args{ToWire(from_directory, from), ToWire(to_directory, to)});
   return SendOnce<RenameReply>(
-      budget, arguments.request(), credential, std::errc::no_such_file_or_directory, [&] {
-        return OutcomeOfRename(LookupWithin(budget, from_directory, from_name, credential), [&] {
-          return LookupWithin(budget, to_directory, to_name, credential);
-        });
+      budget, arguments.request(), credential, std::errc::no_such_file_or_directory,
+      [&](LookedUp when) {
+        return OutcomeOfRename(
+            when, known,
+            [&] { return LookupWithin(budget, from_directory, from_name, credential); },
+            [&] { return LookupWithin(budget, to_directory, to_name, credential); });
       });
 }
 
-RemoveReply Nfs3::Remove(const FileHandle& directory, std::string_view name,
-                         const Credential& credential) {
+RemoveReply Nfs3::RemoveOnce(bool is_directory, const FileHandle& directory, std::string_view name,
+                             const KnownObject* known, const Credential& credential) {
   const WireName wire_name(name);
   if (const std::errc error = CheckWhere(directory, wire_name); error != kOk) {
     return Failure<RemoveReply>(error);
   }
   Budget budget = caller_->NewBudget();
-  const Arguments3 arguments(NFS3_REMOVE, zdr_REMOVE3args,
-                             REMOVE3args{ToWire(directory, wire_name)});
-  return SendOnce<RemoveReply>(
-      budget, arguments.request(), credential, std::errc::no_such_file_or_directory,
-      [&] { return OutcomeOfRemove(LookupWithin(budget, directory, name, credential)); });
-}
-
-RemoveReply Nfs3::RemoveDirectory(const FileHandle& directory, std::string_view name,
-                                  const Credential& credential) {
-  const WireName wire_name(name);
-  if (const std::errc error = CheckWhere(directory, wire_name); error != kOk) {
-    return Failure<RemoveReply>(error);
-  }
-  Budget budget = caller_->NewBudget();
-  const Arguments3 arguments(NFS3_RMDIR, zdr_RMDIR3args, RMDIR3args{ToWire(directory, wire_name)});
-  return SendOnce<RemoveReply>(
-      budget, arguments.request(), credential, std::errc::no_such_file_or_directory,
-      [&] { return OutcomeOfRemove(LookupWithin(budget, directory, name, credential)); });
+  const auto send = [&](const Arguments3& arguments) {
+    return SendOnce<RemoveReply>(
+        budget, arguments.request(), credential, std::errc::no_such_file_or_directory,
+        [&](LookedUp when) {
+          return OutcomeOfRemove(
+              when, known, [&] { return LookupWithin(budget, directory, name, credential); },
+              [&] { return GetAttributesWithin(budget, known->handle, credential); });
+        });
+  };
+  const diropargs3 where = ToWire(directory, wire_name);
+  if (is_directory) return send(Arguments3(NFS3_RMDIR, zdr_RMDIR3args, RMDIR3args{where}));
+  return send(Arguments3(NFS3_REMOVE, zdr_REMOVE3args, REMOVE3args{where}));
 }
 
 SetAttributesReply Nfs3::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,

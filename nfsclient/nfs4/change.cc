@@ -148,6 +148,11 @@ CreateOpenReply Nfs4::CreateOpen(const FileHandle& directory, std::string_view n
     const bool is_other = opened.error == std::errc::too_many_symbolic_link_levels ||
                           opened.error == std::errc::is_a_directory;
     if (is_other && how == CreateMode::kGuarded) opened.error = std::errc::file_exists;
+    // A server may refuse before it looks whether the name exists (NAME-8), open(2) does not.
+    if (opened.error == std::errc::permission_denied && how == CreateMode::kGuarded &&
+        LookupWithin(budget, directory, name, credential).error == kOk) {
+      opened.error = std::errc::file_exists;
+    }
     CreateReply reply{opened.error, std::nullopt, opened.attributes, opened.directory};
     if (reply.error == kOk) reply.handle = opened.handle;
     return {std::move(reply), std::move(opened.state)};
@@ -212,9 +217,9 @@ LinkReply Nfs4::Link(const FileHandle& file, const FileHandle& directory, std::s
   });
 }
 
-RenameReply Nfs4::Rename(const FileHandle& from_directory, std::string_view from_name,
-                         const FileHandle& to_directory, std::string_view to_name,
-                         const Credential& credential) {
+RenameReply Nfs4::RenameOnce(const FileHandle& from_directory, std::string_view from_name,
+                             const FileHandle& to_directory, std::string_view to_name,
+                             const KnownObject* known, const Credential& credential) {
   std::errc error = CheckName(from_name);
   if (error == kOk) error = CheckName(to_name);
   if (error != kOk) return Failure<RenameReply>(error);
@@ -237,26 +242,17 @@ RenameReply Nfs4::Rename(const FileHandle& from_directory, std::string_view from
         reply.from_directory = Consistency(from, TakeOptionalAttributes(reader, owners_));
       },
       std::errc::no_such_file_or_directory,
-      [&] {
-        return OutcomeOfRename(LookupWithin(budget, from_directory, from_name, credential), [&] {
-          return LookupWithin(budget, to_directory, to_name, credential);
-        });
+      [&](LookedUp when) {
+        return OutcomeOfRename(
+            when, known,
+            [&] { return LookupWithin(budget, from_directory, from_name, credential); },
+            [&] { return LookupWithin(budget, to_directory, to_name, credential); });
       });
 }
 
-RemoveReply Nfs4::Remove(const FileHandle& directory, std::string_view name,
-                         const Credential& credential) {
-  return RemoveIf(false, directory, name, credential);
-}
-
-RemoveReply Nfs4::RemoveDirectory(const FileHandle& directory, std::string_view name,
-                                  const Credential& credential) {
-  return RemoveIf(true, directory, name, credential);
-}
-
 // Checks the type in the same COMPOUND: REMOVE removes files and directories alike.
-RemoveReply Nfs4::RemoveIf(bool is_directory, const FileHandle& directory, std::string_view name,
-                           const Credential& credential) {
+RemoveReply Nfs4::RemoveOnce(bool is_directory, const FileHandle& directory, std::string_view name,
+                             const KnownObject* known, const Credential& credential) {
   if (const std::errc error = CheckName(name); error != kOk) return Failure<RemoveReply>(error);
   Compound compound;
   compound.PutHandle(directory).Lookup(name).RequireDirectory(is_directory);
@@ -277,7 +273,11 @@ RemoveReply Nfs4::RemoveIf(bool is_directory, const FileHandle& directory, std::
         if (reader.status() == NFS4ERR_NOT_SAME) reply.error = std::errc::not_a_directory;
       },
       std::errc::no_such_file_or_directory,
-      [&] { return OutcomeOfRemove(LookupWithin(budget, directory, name, credential)); });
+      [&](LookedUp when) {
+        return OutcomeOfRemove(
+            when, known, [&] { return LookupWithin(budget, directory, name, credential); },
+            [&] { return GetAttributesWithin(budget, known->handle, credential); });
+      });
 }
 
 SetAttributesReply Nfs4::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,

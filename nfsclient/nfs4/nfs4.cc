@@ -32,14 +32,20 @@ RootReply Nfs4::GetRoot(const Credential& credential) {
 }
 
 AttributesReply Nfs4::GetAttributes(const FileHandle& file, const Credential& credential) {
+  Budget budget = caller_->NewBudget();
+  return GetAttributesWithin(budget, file, credential);
+}
+
+AttributesReply Nfs4::GetAttributesWithin(Budget& budget, const FileHandle& file,
+                                          const Credential& credential) {
   Compound compound;
   compound.PutHandle(file).GetAttributes();
-  return Call<AttributesReply>(compound, credential,
-                               [&](CompoundReader& reader, AttributesReply& reply) {
-                                 if (reader.Next(OP_PUTFH))
-                                   TakeAttributes(reader, owners_, reply.attributes);
-                                 reply.error = reader.error();
-                               });
+  return CallCompound<AttributesReply>(*caller_, compound, credential, budget,
+                                       [&](CompoundReader& reader, AttributesReply& reply) {
+                                         if (reader.Next(OP_PUTFH))
+                                           TakeAttributes(reader, owners_, reply.attributes);
+                                         reply.error = reader.error();
+                                       });
 }
 
 LookupReply Nfs4::Lookup(const FileHandle& directory, std::string_view name,

@@ -174,14 +174,24 @@ struct CreateReply {
 struct CreateOpenReply : CreateReply {
   std::unique_ptr<OpenState> state;  // as in OpenReply
 };
+// What a name leads to before a call that removes or renames it, as the caches know it.
+struct KnownObject {
+  FileHandle handle = {};
+  uint32_t nlink = 0;  // of a directory 1
+  bool is_valid = false;  // NAME-1
+};
+// REMOVE, RMDIR. `name_is_taken`: another client has given the name to another object since.
 struct RemoveReply {
   std::errc error{};
-  WeakCacheConsistency directory;
+  WeakCacheConsistency directory = {};
+  bool name_is_taken = false;
 };
+// `name_is_taken`: the same of the old name.
 struct RenameReply {
   std::errc error{};
-  WeakCacheConsistency from_directory;
-  WeakCacheConsistency to_directory;
+  WeakCacheConsistency from_directory = {};
+  WeakCacheConsistency to_directory = {};
+  bool name_is_taken = false;
 };
 struct LinkReply {
   std::errc error{};
@@ -392,6 +402,22 @@ class Protocol {
                              const Credential& credential) = 0;
   virtual RemoveReply RemoveDirectory(const FileHandle& directory, std::string_view name,
                                       const Credential& credential) = 0;
+  // The same of a name that leads to `known`: a lost reply's outcome is judged by that object, and
+  // the call is not sent again once it has done what it was to do (lost_reply.h).
+  virtual RenameReply RenameKnown(const FileHandle& from_directory, std::string_view from_name,
+                                  const FileHandle& to_directory, std::string_view to_name,
+                                  const KnownObject& /*known*/, const Credential& credential) {
+    return Rename(from_directory, from_name, to_directory, to_name, credential);
+  }
+  virtual RemoveReply RemoveKnown(const FileHandle& directory, std::string_view name,
+                                  const KnownObject& /*known*/, const Credential& credential) {
+    return Remove(directory, name, credential);
+  }
+  virtual RemoveReply RemoveKnownDirectory(const FileHandle& directory, std::string_view name,
+                                           const KnownObject& /*known*/,
+                                           const Credential& credential) {
+    return RemoveDirectory(directory, name, credential);
+  }
   virtual SetAttributesReply SetAttributesOf(const FileHandle& file,
                                              const SetAttributes& attributes,
                                              const Credential& credential) = 0;

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "nfsclient/rpc/reply_buffer.h"
@@ -63,6 +64,9 @@ class Call {
   const sunrpc_auth::AuthBody* auth = nullptr;
   // Ends in kUnreachable once an attempt to connect fails, instead of waiting for the next one.
   bool fail_if_unreachable = false;
+  // Borrowed. Asked by Retry before the call is sent over another connection than before; false
+  // ends it instead. nullptr: it is sent.
+  const std::function<bool()>* may_repeat = nullptr;
   // Wait() leaves the call in flight when it ends before the reply, if it was sent.
   bool outlives_wait = false;
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "nfsclient/rpc/call.h"
 #include "nfsclient/rpc/connection.h"
 #include "nfsclient/rpc/internal_errors.h"
+#include "nfsclient/rpc/lost_reply.h"
 #include "nfsclient/rpc/retry.h"
 #include "sunrpc_auth/credential.h"
 
@@ -54,16 +56,22 @@ class Caller {
     Budget budget = NewBudget();
     return Call<Reply>(credential, budget, request, decode);
   }
-  // Sends a call that is not idempotent. `error_if_executed` is the error of a second execution,
-  // `find_outcome()` then returns the reply of the first, or nullopt if there was none
-  // (lost_reply.h).
+  // Sends a call that is not idempotent. `error_if_executed` is the error of a second execution.
+  // `find_outcome(LookedUp)` returns the reply of the first, or nullopt if none is known; it is
+  // called after that error, and before a repetition, which is then not sent (lost_reply.h).
   template <typename Reply, typename Decode, typename FindOutcome>
   Reply CallOnce(const sunrpc_auth::Credential& credential, Budget& budget, const Request& request,
                  Decode decode, std::errc error_if_executed, FindOutcome find_outcome) {
     bool repeated = false;
-    Reply reply = SendAndDecode<Reply>(credential, budget, request, decode, repeated);
+    std::optional<Reply> done;
+    const std::function<bool()> may_repeat = [&] {
+      done = find_outcome(protocol::LookedUp::kBeforeRepetition);
+      return !done;
+    };
+    Reply reply = SendAndDecode<Reply>(credential, budget, request, decode, repeated, &may_repeat);
+    if (done) return std::move(*done);
     if (!repeated || reply.error != error_if_executed) return reply;
-    return find_outcome().value_or(std::move(reply));
+    return find_outcome(protocol::LookedUp::kAfterError).value_or(std::move(reply));
   }
 
   // An idempotent call, one of several in flight. Borrows its request until it has ended.
@@ -134,14 +142,16 @@ class Caller {
   // executed. Sets `repeated` if the call was sent more than once.
   template <typename Reply, typename Decode>
   Reply SendAndDecode(const sunrpc_auth::Credential& credential, Budget& budget,
-                      const Request& request, Decode decode, bool& repeated) {
+                      const Request& request, Decode decode, bool& repeated,
+                      const std::function<bool()>* may_repeat = nullptr) {
     for (;;) {
       Reply reply;
       rpc::Call call(request);
+      call.may_repeat = may_repeat;
       const SendResult sent = Send(call, credential, budget);
       repeated |= sent.repeated;
       reply.error = sent.error;
-      if (sent.error != std::errc{}) return reply;
+      if (sent.error != std::errc{} || sent.withheld) return reply;
       DecodeResults(call, decode, reply);
       if (reply.error != protocol::kJukebox) return reply;
       reply = Reply{};

@@ -5,12 +5,13 @@
 
 namespace nfswalk::protocol {
 
-std::optional<RemoveReply> OutcomeOfRemove(const LookupReply& found) {
-  if (found.error == kOk) return std::nullopt;
-  RemoveReply reply;
-  reply.directory.after = found.directory;
-  if (found.error != std::errc::no_such_file_or_directory) reply.error = found.error;
-  return reply;
+bool MayLookUp(LookedUp when, const KnownObject* known) {
+  return when == LookedUp::kAfterError || (known != nullptr && known->is_valid);
+}
+
+bool SaysNothing(LookedUp when, const LookupReply& found, const KnownObject* known) {
+  if (found.error != kOk) return when == LookedUp::kBeforeRepetition;
+  return known == nullptr || found.handle == known->handle;
 }
 
 uint64_t NewExclusiveVerifier() {

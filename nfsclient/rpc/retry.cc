@@ -142,6 +142,8 @@ std::optional<SendResult> Retry::Resume(Connection& connection, Call& call, Budg
         attempts.may_resend_on_connection.reset();
         break;
     }
+    const bool on_another_connection = !attempts.may_resend_on_connection;
+    if (on_another_connection && !MayRepeat(call, attempts)) return SendResult{.withheld = true};
     retries_.fetch_add(1);
   }
 }
@@ -170,6 +172,10 @@ Outcome Retry::AwaitAttempt(Connection& connection, Call& call, const Budget& bu
   if (outcome != Outcome::kPending || attempts.waited < attempts.timeout) return outcome;
   if (CallDeadline::HasPassed() && !IsExhausted(budget)) return outcome;
   return connection.Withdraw(call);
+}
+
+bool Retry::MayRepeat(const Call& call, const Attempts& attempts) {
+  return !attempts.was_sent || call.may_repeat == nullptr || (*call.may_repeat)();
 }
 
 // Returns whether a call without a reply is sent again over the connection that it was sent on.

@@ -35,6 +35,7 @@ namespace nfswalk::rpc {
 struct SendResult {
   std::errc error{};      // errc{}: see Call::results()
   bool repeated = false;  // of a reply: the call was sent, and perhaps executed, more than once
+  bool withheld = false;  // without a reply: Call::may_repeat has ended it
 };
 
 class Retry {
@@ -122,6 +123,7 @@ class Retry {
   Outcome AwaitAttempt(Connection& connection, Call& call, const Budget& budget,
                        Attempts& attempts) const;
   bool ResendsOnConnection(Connection& connection, const Call& call, Attempts& attempts) const;
+  static bool MayRepeat(const Call& call, const Attempts& attempts);
   void NoteResponds(bool responds);
   std::chrono::milliseconds AttemptTimeout(uint32_t timeouts) const;
 

@@ -150,6 +150,32 @@ TEST_F(LostReply, RmdirThatWasExecutedSucceeds) {
   EXPECT_EQ(server.calls(NFS3_RMDIR), 2);
 }
 
+// Another client has made the name anew when it is looked up before the repetition.
+TEST_F(LostReply, RemoveThatWasExecutedIsNotRepeatedOnAnotherClientsFile) {
+  server.Put("f", {});
+  const KnownObject known{.handle = HandleOf("f"), .nlink = 1, .is_valid = true};
+  server.Inject(NFS3_REMOVE, {Kind::kLoseReply});
+  server.Before(NFS3_LOOKUP, [&] { server.Put("f", kFile); });
+  const RemoveReply reply = nfs->RemoveKnown(root, "f", known, kUser);
+  EXPECT_EQ(reply.error, kOk);
+  EXPECT_TRUE(reply.name_is_taken);
+  EXPECT_TRUE(Exists("f"));
+  EXPECT_EQ(server.calls(NFS3_REMOVE), 1);
+}
+
+TEST_F(LostReply, RemoveOfAFileThatKeepsItsLinksFails) {
+  server.Put("f", {});
+  const KnownObject known{.handle = HandleOf("f"), .nlink = 1, .is_valid = true};
+  server.Inject(NFS3_REMOVE, {Kind::kLoseCall});
+  server.Before(NFS3_REMOVE, [&] {
+    static_cast<FakeTreeServer&>(server).Link("f", "g");
+    server.Erase("f");
+  });
+  EXPECT_EQ(nfs->RemoveKnown(root, "f", known, kUser).error,
+            std::errc::no_such_file_or_directory);
+  EXPECT_TRUE(Exists("g"));
+}
+
 // NFS3ERR_JUKEBOX tells of the repetition alone.
 TEST_F(LostReply, RmdirThatWasExecutedSucceedsAfterAJukeboxToo) {
   server.Put("d", kDirectory);
@@ -170,6 +196,18 @@ TEST_F(LostReply, RenameSucceedsWhetherItWasExecutedOrNot) {
   }
   server.Inject(NFS3_RENAME, {Kind::kLoseReply});
   EXPECT_EQ(Rename(), std::errc::no_such_file_or_directory) << "neither name exists";
+}
+
+// The target was there before, and the source is another client's doing.
+TEST_F(LostReply, RenameIsNotProvenByAnotherTarget) {
+  server.Put("a", {});
+  server.Put("b", kFile);
+  const KnownObject known{.handle = HandleOf("a"), .nlink = 1, .is_valid = true};
+  server.Inject(NFS3_RENAME, {Kind::kLoseCall});
+  server.Before(NFS3_RENAME, [&] { server.Erase("a"); });
+  EXPECT_EQ(nfs->RenameKnown(root, "a", root, "b", known, kUser).error,
+            std::errc::no_such_file_or_directory);
+  EXPECT_EQ(server.Find("b")->mode, 0640u);
 }
 
 TEST_F(LostReply, SetattrIsRepeated) {
