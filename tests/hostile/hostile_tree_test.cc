@@ -225,9 +225,11 @@ TEST_P(HostileTreeTest, EndsNoMount) {
   MakePlace();
   HostileServer server(attack_, INADDR_LOOPBACK);
   // Contents and listings may have no end, and a program goes on with them until it is interrupted.
-  const auto is_interrupted = [&server, next = kRepliesMax]() mutable {
+  const bool has_no_end = tree().is_endless || attack_.ending == Ending::kInterrupted;
+  const int step = has_no_end ? kRepliesOfUser : kRepliesMax;
+  const auto is_interrupted = [&server, step, next = step]() mutable {
     if (server.replies() < next) return false;
-    next = server.replies() + kRepliesMax;
+    next = server.replies() + step;
     return true;
   };
   // But for those that are an error.
