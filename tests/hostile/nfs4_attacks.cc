@@ -244,7 +244,8 @@ std::vector<Attack> ListingAttacks() {
               Cookies(
                   2, [](uint64_t i) { return i + 3; }, ".")),
       // Those by which the mount tells the kernel that it has listed "." alone (FUSE).
-      Failing(list, "CookiesOfTheMount", Cookies(1, [](uint64_t) { return INT64_MAX - 2; }), loop),
+      Failing(list, "CookiesOfTheMount", Cookies(1, [](uint64_t) { return INT64_MAX - 2; }),
+              {loop[0], kEio[0]}),
       On(list, "LinkThenDirectoryOfOneName", Lists({{"link", 3, kLink}, {"link", 4, kDirectory}})),
       Failing(list, "EntriesCutShort", Body(Xdr().Raw("verifier").U32(1))),
       Failing(list, "EntryBitmapHuge",
