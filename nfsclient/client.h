@@ -572,10 +572,10 @@ class Client final {
   // resource_unavailable_try_again without a thread; resource_deadlock_would_occur from itself.
   [[nodiscard]] std::errc OnInvalidation(std::function<void(const Invalidation&)> listener,
                                          size_t queue_max = 4096);
+  // How many events were queued so far.
+  uint64_t invalidations_queued() const;
   // Waits until the listener has returned from all events that are queued: not for itself.
   void AwaitInvalidations();
-  // How many were queued so far.
-  uint64_t invalidations_queued() const;
   // The same, behind an event of the caller's own: what it drops is dropped in order with the rest.
   void Invalidate(InvalidReason reason, const Node& node);
 

@@ -148,11 +148,6 @@ CreateOpenReply Nfs4::CreateOpen(const FileHandle& directory, std::string_view n
     const bool is_other = opened.error == std::errc::too_many_symbolic_link_levels ||
                           opened.error == std::errc::is_a_directory;
     if (is_other && how == CreateMode::kGuarded) opened.error = std::errc::file_exists;
-    // A server may refuse before it looks whether the name exists (NAME-8), open(2) does not.
-    if (opened.error == std::errc::permission_denied && how == CreateMode::kGuarded &&
-        LookupWithin(budget, directory, name, credential).error == kOk) {
-      opened.error = std::errc::file_exists;
-    }
     CreateReply reply{opened.error, std::nullopt, opened.attributes, opened.directory};
     if (reply.error == kOk) reply.handle = opened.handle;
     return {std::move(reply), std::move(opened.state)};

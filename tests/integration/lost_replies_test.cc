@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -53,13 +54,15 @@ using Action = std::function<std::errc(const Party&)>;
 constexpr const char* kName = "the-name";
 constexpr const char* kNewName = "the-new-name";
 
-std::errc MakeFile(const Party& party) {
-  auto made = party.client.CreateAndOpen(party.In(kName), kMayWrite, 0600, true, party.who);
+std::errc MakeFileOf(const Party& party, uint32_t mode) {
+  auto made = party.client.CreateAndOpen(party.In(kName), kMayWrite, mode, true, party.who);
   if (!made) return made.error();
   const std::string_view text = "theirs";
   (void)(*made).file->PWrite(std::as_bytes(std::span(text)), 0);
   return (*made).file->Close();
 }
+std::errc MakeFile(const Party& party) { return MakeFileOf(party, 0600); }
+std::errc MakeSharedFile(const Party& party) { return MakeFileOf(party, 0666); }
 std::errc MakeDirectory(const Party& party) {
   return ErrorOf(party.client.MakeDirectory(party.In(kName), 0750, party.who));
 }
@@ -137,13 +140,14 @@ std::vector<Row> Creations() {
        .after_theirs = {std::errc::permission_denied, "the-name=theirs:600:6"},
        .behind = Both(Unlink, MakeFile),
        .before_theirs = {std::errc::permission_denied, "the-name=theirs:600:6"}},
+      // Of rights that allow to open it: nfs-ganesha looks at them first with version 4.
       {.name = "CreateExclusive",
        .call = OpenCreating(true),
        .alone = {kOk, "the-name=ours:640:0"},
-       .first = MakeFile,
-       .after_theirs = {kExists, "the-name=theirs:600:6"},
-       .behind = Both(Unlink, MakeFile),
-       .before_theirs = {kExists, "the-name=theirs:600:6"}},
+       .first = MakeSharedFile,
+       .after_theirs = {kExists, "the-name=theirs:666:6"},
+       .behind = Both(Unlink, MakeSharedFile),
+       .before_theirs = {kExists, "the-name=theirs:666:6"}},
       {.name = "MakeDirectory",
        .call = MakeDirectory,
        .alone = {kExists, "the-name=ours:750"},
