@@ -101,10 +101,10 @@ std::errc Directory::Read(uint64_t cookie,
       state.shown = entry.cookie;
     }
     if (state.stream.at_end()) return kOk;
-    state.next = 0;
     const std::errc error =
         state.stream.Fetch(state.superblock, state.at, state.credential->key(), &deadline);
     if (error != kOk) return error;
+    state.next = 0;
   }
 } catch (const std::bad_alloc&) {
   return std::errc::not_enough_memory;
