@@ -44,12 +44,15 @@ class TreeRaceTest : public CommandRun {
     ASSERT_EQ(run.exit_code, 0) << run.err;
   }
 
-  // Calls `attack` with 0, 1, 2, ... until it is destroyed.
+  // Calls `attack` with 0, 1, 2, ... until it is destroyed, or kTurnsMax: a command may
+  // wait for the end of what changes all the time.
   class Attacker {
    public:
+    static constexpr int kTurnsMax = 5000;
+
     explicit Attacker(std::function<void(int turn)> attack)
         : thread_([this, attack = std::move(attack)] {
-            for (int turn = 0; !stopped_; turns_ = ++turn) attack(turn);
+            for (int turn = 0; !stopped_ && turn < kTurnsMax; turns_ = ++turn) attack(turn);
           }) {}
     ~Attacker() {
       stopped_ = true;
