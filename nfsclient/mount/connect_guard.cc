@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 namespace nfswalk::mount {
@@ -22,12 +23,17 @@ sigset_t EndingSignals() {
 ConnectGuard::ConnectGuard(std::function<void(int signal)> say)
     : say_(std::move(say)),
       signals_([signals = EndingSignals()] { return signalfd(-1, &signals, SFD_CLOEXEC); }()),
-      ended_(eventfd(0, EFD_CLOEXEC)),
-      thread_([this] { Wait(); }) {}
+      ended_(eventfd(0, EFD_CLOEXEC)) {
+  if (signals_ < 0 || ended_ < 0) return;
+  try {
+    thread_ = std::jthread([this] { Wait(); });
+  } catch (const std::system_error&) {  // EAGAIN
+  }
+}
 
 ConnectGuard::~ConnectGuard() {
   (void)eventfd_write(ended_, 1);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   close(ended_);
   close(signals_);
 }

@@ -12,8 +12,9 @@ namespace nfswalk::mount {
 sigset_t EndingSignals();
 
 // While it lives, an ending signal calls `say` with its number, on another thread, and ends the
-// process as it does where nothing catches it. One that comes later stays pending. Preconditions:
-// all threads block the ending signals.
+// process as it does where nothing catches it. One that comes later stays pending, as does each
+// where the system has no descriptors or no thread for it. Preconditions: all threads block the
+// ending signals.
 class ConnectGuard {
  public:
   explicit ConnectGuard(std::function<void(int signal)> say);

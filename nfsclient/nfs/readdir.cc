@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -21,6 +23,9 @@ constexpr std::errc kLoop = std::errc::too_many_symbolic_link_levels;  // ELOOP
 // Replies to one READDIR that are thrown away because names repeat in them.
 constexpr int kCircularRepliesMax = 3;
 
+// So often a name may come again in a listing: a file that is replaced meanwhile does.
+constexpr int kNamesAgainMax = 16;
+
 // True if a name comes twice. While others change a directory, nfs-ganesha may link its cached
 // entries in a circle for a moment, and fill a reply with them.
 bool IsCircular(const std::vector<protocol::DirectoryEntry>& entries) {
@@ -30,6 +35,10 @@ bool IsCircular(const std::vector<protocol::DirectoryEntry>& entries) {
   const auto last = entries.end() - 1;
   const std::ranges::subrange before_last(first, last);
   const auto cookie = &protocol::DirectoryEntry::cookie;
+  if (std::ranges::adjacent_find(first, entries.end(), std::ranges::greater_equal(), cookie) ==
+      entries.end()) {
+    return false;
+  }
   if (std::ranges::adjacent_find(before_last, std::ranges::less_equal(), cookie) == last ||
       std::ranges::adjacent_find(before_last, std::ranges::greater_equal(), cookie) == last) {
     return std::ranges::find(before_last, last->name, &protocol::DirectoryEntry::name) != last;
@@ -71,25 +80,41 @@ void PrimeEntries(Superblock& superblock, vfs::DentryRef& directory,
 }  // namespace
 
 // R. Brent's algorithm.
-bool CookieLoop::Closes(uint64_t cookie) {
-  if (cookie == anchor_) return true;
+bool Recurrence::Sees(uint64_t value) {
+  const bool is_again = value == anchor_;
   if (++steps_ == power_) {
-    anchor_ = cookie;
+    anchor_ = value;
     steps_ = 0;
     power_ *= 2;
   }
-  return cookie == 0;
+  return is_again;
 }
 
 std::errc DirectoryStream::Advance() {
   if (reply_.entries.empty()) return std::errc::io_error;  // neither progress nor an end
   position_ = {reply_.entries.back().cookie, reply_.verifier};
   dots_ += std::ranges::count_if(reply_.entries, IsDots);
-  goes_round_ = loop_.Closes(position_.cookie) || dots_ > 2;
+  // A cookie that comes again leads to the same entries again, and 0 to the beginning.
+  goes_round_ = cookies_.Sees(position_.cookie) || position_.cookie == 0 || dots_ > 2;
   // These do not come after position_: a reader that goes on there would have them again.
   reply_.entries.clear();
   has_reply_ = false;
   return goes_round_ ? kLoop : std::errc{};
+}
+
+// Where a file system lists entries in the order in which they were made, those that others rename
+// come again at the end, with new cookies. What comes after them was made since the listing began,
+// and it has no end while they go on.
+void DirectoryStream::CutWhereNamesRecur() {
+  const auto recurs = [this](const protocol::DirectoryEntry& entry) {
+    const bool is_again = !IsDots(entry) && names_.Sees(std::hash<std::string>()(entry.name));
+    return is_again && ++names_again_ > kNamesAgainMax;
+  };
+  const auto first = std::ranges::find_if(reply_.entries, recurs);
+  if (first == reply_.entries.end()) return;
+  goes_round_ = true;
+  reply_.entries.erase(first, reply_.entries.end());
+  reply_.eof = false;
 }
 
 std::expected<protocol::ReadDirPosition, std::errc> DirectoryStream::Next() {
@@ -114,6 +139,7 @@ std::errc DirectoryStream::Take(Superblock& superblock, vfs::DentryRef& director
     reply_.entries.clear();
     return kLoop;
   }
+  CutWhereNamesRecur();
   PrimeEntries(superblock, directory, reply_.entries, stamp, change_id);
   return {};
 }

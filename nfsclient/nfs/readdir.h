@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -18,14 +19,15 @@
 
 namespace nfswalk::nfs {
 
-// Finds out in constant memory that a listing goes round: a cookie that comes again leads to the
-// same entries again. Cookie 0 is the beginning.
-class CookieLoop {
+// Finds out in constant memory that values come again: in a series that repeats for ever, time and
+// again.
+class Recurrence {
  public:
-  bool Closes(uint64_t cookie);
+  // True for a value that has come before; not for each of them.
+  bool Sees(uint64_t value);
 
  private:
-  uint64_t anchor_ = 0;
+  std::optional<uint64_t> anchor_;
   uint64_t steps_ = 0;
   uint64_t power_ = 1;
 };
@@ -46,7 +48,8 @@ class DirectoryStream {
   explicit DirectoryStream(protocol::ReadDirPosition after) : position_(after) {}
 
   // Asks for the entries after entries(). Errors: the server's; ELOOP, after some entries came
-  // again, if the cookies lead back to earlier ones; io_error if they lead nowhere. `deadline`, if
+  // again, if the cookies lead back to earlier ones, or others move entries to the end as fast as
+  // they are listed; io_error if the cookies lead nowhere. `deadline`, if
   // given, is renewed for the READDIR, and no limit afterwards. Preconditions: !at_end(); a
   // reference on `directory`; may sleep.
   std::errc Fetch(Superblock& superblock, vfs::DentryRef& directory,
@@ -72,13 +75,16 @@ class DirectoryStream {
 
  private:
   std::errc Advance();
+  void CutWhereNamesRecur();
 
   protocol::ReadDirPosition position_;
   protocol::ReadDirReply reply_;
   bool has_reply_ = false;
   bool goes_round_ = false;
   ReplyContext context_;  // of the directory
-  CookieLoop loop_;
+  Recurrence cookies_;
+  Recurrence names_;
+  int names_again_ = 0;
   int64_t dots_ = 0;
 };
 

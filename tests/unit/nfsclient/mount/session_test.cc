@@ -2,39 +2,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/mount.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "tests/fixtures/memory_mount.h"
+#include "tests/fixtures/served_mount.h"
 
 namespace nfswalk::mount {
 namespace {
 
 using testing::HasSubstr;
 
-class SessionTest : public MemoryMount {
+class SessionTest : public ServedMount {
  protected:
-  // Before any thread begins.
-  static void SetUpTestSuite() { BlockEndingSignals(); }
-  void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "mounts by itself: needs root";
-    if (access("/dev/fuse", R_OK | W_OK) != 0) GTEST_SKIP() << "no /dev/fuse";
-    char pattern[] = "/tmp/nfswalk_session_XXXXXX";
-    ASSERT_NE(mkdtemp(pattern), nullptr);
-    directory_ = pattern;
-    Mount();
-  }
-  void TearDown() override {
-    if (directory_.empty()) return;
-    EXPECT_NE(umount2(directory_.c_str(), MNT_DETACH), 0) << "still mounted";
-    EXPECT_TRUE(std::filesystem::remove(directory_));
-  }
-
   // Serves, until it is unmounted at once; returns the error.
   std::string ErrorOf(std::vector<std::string> options) {
     was_mounted_ = false;
@@ -45,7 +27,6 @@ class SessionTest : public MemoryMount {
     return served ? "" : served.error();
   }
 
-  std::string directory_;
   bool was_mounted_ = false;
 };
 
