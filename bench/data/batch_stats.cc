@@ -45,7 +45,7 @@ std::expected<DataTurn, std::string> TakeTurn(const DataPlace& place, const Cold
   MountOptions options = place.server.OptionsFor(place.directory + "/names" + ColdTree::kWalked);
   options.server.version = setting.version;
   options.rdirplus = setting.list_ahead;
-  if (setting.distant) options.server.nfs_port = place.distant_port;
+  if (setting.distant) options.server.nfs_port = place.distant->port();
   const auto client = place.server.Mount(options);
   if (!client) return std::unexpected(client.error());
   const std::vector<std::string_view> paths(tree.paths().begin(), tree.paths().end());
@@ -71,7 +71,7 @@ std::vector<Contender> BatchStats(const DataPlace& place) {
   const auto tree = std::make_shared<const ColdTree>(place.sizes.names);
   std::vector<Contender> all;
   for (const bool distant : {false, true}) {
-    if (distant && place.distant_port == 0) continue;
+    if (distant && place.distant == nullptr) continue;
     for (const int version : {3, 4}) {
       for (const bool list_ahead : {true, false}) {
         for (const bool batch : {true, false}) {

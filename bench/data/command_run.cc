@@ -10,7 +10,9 @@
 #include <chrono>
 #include <cstring>
 
+#include "bench/measure/machine_share.h"
 #include "bench/measure/owned_fd.h"
+#include "bench/measure/terminal.h"
 #include "fmt/format.h"
 
 namespace nfswalk::bench {
@@ -59,6 +61,25 @@ std::expected<CommandTime, std::string> RunTimed(const std::vector<std::string>&
     return std::unexpected(fmt::format("{} failed: {}", argv[0], ComplaintIn(err.get())));
   }
   return CommandTime{took.count(), Seconds(used.ru_utime) + Seconds(used.ru_stime)};
+}
+
+std::expected<DataTurn, std::string> CommandTurn(const DataPlace& place,
+                                                 const std::vector<std::string>& arguments,
+                                                 uint64_t ops) {
+  const MachineShare machine(place.server.server_pid());
+  std::expected<CommandTime, std::string> time;
+  place.server.InItsNetwork([&] { time = RunTimed(arguments); });
+  if (!time && !Interrupted()) return std::unexpected(time.error());
+  DataTurn taken{.turn = {.ops = ops, .seconds = time ? time->seconds : 0}};
+  machine.AddTo(taken.turn, time ? time->cpu_s : 0);
+  return taken;
+}
+
+std::string UrlOf(const DataPlace& place, const std::string& file, int version, Way way) {
+  uint16_t port = 0;
+  if (way == Way::kDistant) port = place.distant->port();
+  if (way == Way::kCounted) port = place.counted->port();
+  return place.server.UrlOf(place.directory + file, version, port);
 }
 
 }  // namespace nfswalk::bench

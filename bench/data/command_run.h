@@ -2,9 +2,12 @@
 #ifndef NFSWALK_BENCH_DATA_COMMAND_RUN_H_
 #define NFSWALK_BENCH_DATA_COMMAND_RUN_H_
 
+#include <cstdint>
 #include <expected>
 #include <string>
 #include <vector>
+
+#include "bench/data/contender.h"
 
 namespace nfswalk::bench {
 
@@ -16,6 +19,14 @@ struct CommandTime {
 // Runs `arguments`, the first of which is searched in PATH unless it has a slash, with its output
 // thrown away, in the calling thread's network. The error has what it wrote to stderr.
 std::expected<CommandTime, std::string> RunTimed(const std::vector<std::string>& arguments);
+
+// A turn of `ops` operations that is one such run, as a client of the server of `place`.
+std::expected<DataTurn, std::string> CommandTurn(const DataPlace& place,
+                                                 const std::vector<std::string>& arguments,
+                                                 uint64_t ops);
+
+// The URL of the place's directory, or of `file` in it ("/file").
+std::string UrlOf(const DataPlace& place, const std::string& file, int version, Way way);
 
 }  // namespace nfswalk::bench
 

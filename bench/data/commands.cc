@@ -10,7 +10,6 @@
 
 #include "bench/data/command_run.h"
 #include "bench/data/contender.h"
-#include "bench/measure/machine_share.h"
 #include "bench/measure/terminal.h"
 #include "fmt/format.h"
 
@@ -21,8 +20,7 @@ namespace fs = std::filesystem;
 
 using Strings = std::vector<std::string>;
 
-// The trees that are copied, in the export and beside it.
-constexpr const char* kSources = "sources";
+// The tree that is copied from and to far away, in the export and beside it.
 constexpr const char* kFew = "few";
 constexpr size_t kFewFiles = 100;
 
@@ -62,22 +60,11 @@ std::map<std::string, std::string> ContentOf(const fs::path& root) {
   return all;
 }
 
-std::expected<DataTurn, std::string> Run(const DataPlace& place, const Strings& arguments,
-                                         uint64_t ops) {
-  const MachineShare machine(place.server.server_pid());
-  std::expected<CommandTime, std::string> time;
-  place.server.InItsNetwork([&] { time = RunTimed(arguments); });
-  if (!time && !Interrupted()) return std::unexpected(time.error());
-  DataTurn taken{.turn = {.ops = ops, .seconds = time ? time->seconds : 0}};
-  machine.AddTo(taken.turn, time ? time->cpu_s : 0);
-  return taken;
-}
-
 // Runs the copy, checks it, and removes it.
 std::expected<DataTurn, std::string> Copy(const DataPlace& place, const Strings& arguments,
                                           const fs::path& source, const fs::path& made,
                                           size_t files) {
-  auto taken = Run(place, arguments, files);
+  auto taken = CommandTurn(place, arguments, files);
   if (taken && !Interrupted() && ContentOf(made) != ContentOf(source)) {
     taken = std::unexpected(arguments.front() + " has made a copy that differs");
   }
@@ -96,45 +83,51 @@ class ContenderList {
     const DataPlace& place = place_;
     const std::string file = distant ? "4-0" : "1-0";
     const uint64_t mebibytes = place.sizes.mebibytes / (distant ? 4 : 1);
-    const auto add = [&](const char* subject, Strings arguments) {
+    const Way way = WayTo(distant);
+    const auto add = [&](const std::string& subject, Strings arguments) {
       all_.push_back({.work = "cat",
                       .subject = subject,
                       .version = version,
                       .distant = distant,
                       .take = [&place, arguments = std::move(arguments), mebibytes, file,
                                is_first = true]() mutable {
-                        auto taken = Run(place, arguments, mebibytes);
+                        auto taken = CommandTurn(place, arguments, mebibytes);
                         if (!taken || !std::exchange(is_first, false)) return taken;
                         Strings compared = {"sh", "-c", "\"$@\" | cmp - \"$0\"",
                                             place.backing + "/" + file};
                         compared.insert(compared.end(), arguments.begin(), arguments.end());
-                        const auto run = Run(place, compared, mebibytes);
+                        const auto run = CommandTurn(place, compared, mebibytes);
                         return run ? taken : run;
                       }});
     };
-    add("nfswalk", {place.program, "cat", Url("", version, distant), file});
-    add("nfs-cat", {"nfs-cat", Url("/" + file, version, distant)});
+    for (const Program& program : place.programs) {
+      add(program.subject, {program.file, "cat", UrlOf(place, "", version, way), file});
+    }
+    add("nfs-cat", {"nfs-cat", UrlOf(place, "/" + file, version, way)});
   }
 
   void AddCopies(int version, bool distant) {
     const DataPlace& place = place_;
     const std::string tree = distant ? kFew : kSources;
     const size_t files = distant ? kFewFiles : place.sizes.tree_files;
-    const std::string url = Url("", version, distant);
-    AddCopy({"cp to", version, distant, tree, files}, place.backing,
-            [&place, tree, url](const std::string& name) {
-              return Strings{place.program, "cp", "-r", place.scratch + "/" + tree, url, name};
-            });
-    AddCopy({"cp from", version, distant, tree, files}, place.scratch,
-            [&place, tree, url](const std::string& name) {
-              return Strings{place.program, "cp", "-r", url, tree, place.scratch + "/" + name};
-            });
+    for (const Program& program : place.programs) {
+      AddCopy({"cp to", program.subject, version, distant, tree, files}, place.backing,
+              [&place, &program, tree, version](const std::string& name, Way way) {
+                return Strings{program.file, "cp", "-r", place.scratch + "/" + tree,
+                               UrlOf(place, "", version, way), name};
+              });
+      AddCopy({"cp from", program.subject, version, distant, tree, files}, place.scratch,
+              [&place, &program, tree, version](const std::string& name, Way way) {
+                return Strings{program.file, "cp", "-r", UrlOf(place, "", version, way), tree,
+                               place.scratch + "/" + name};
+              });
+    }
   }
 
   void AddLocalCopy() {
     const DataPlace& place = place_;
-    AddCopy({"cp to", 0, false, kSources, place.sizes.tree_files}, place.backing,
-            [&place](const std::string& name) {
+    AddCopy({"cp to", "kernel, tmpfs", 0, false, kSources, place.sizes.tree_files}, place.backing,
+            [&place](const std::string& name, Way) {
               return Strings{"cp", "-r", place.scratch + "/" + kSources,
                              place.backing + "/" + name};
             });
@@ -143,33 +136,41 @@ class ContenderList {
   std::vector<Contender> Take() { return std::move(all_); }
 
  private:
-  std::string Url(const std::string& file, int version, bool distant) const {
-    return place_.server.UrlOf(place_.directory + file, version,
-                               distant ? place_.distant_port : uint16_t{0});
-  }
+  static Way WayTo(bool distant) { return distant ? Way::kDistant : Way::kDirect; }
 
   struct TreeCopy {
     const char* work;
+    std::string subject;
     int version;
     bool distant;
     std::string tree;
     size_t files;
   };
 
-  // `arguments_for(name)`: that make the copy `name` in `destination`. A new one every time: the
-  // server must not find what it knows of the last one.
+  // `arguments_for(name, way)`: that make the copy `name` in `destination`. A new one every time:
+  // the server must not find what it knows of the last one.
   template <typename ArgumentsFor>
   void AddCopy(const TreeCopy& copy, const std::string& destination,
                const ArgumentsFor& arguments_for) {
     const auto take = [&place = place_, source = fs::path(place_.scratch) / copy.tree, destination,
-                       files = copy.files, arguments_for,
-                       stem = fmt::format("copy-v{}-{}", copy.version, copy.distant),
-                       turn = 0]() mutable {
-      const std::string name = fmt::format("{}-{}", stem, turn++);
-      return Copy(place, arguments_for(name), source, destination + "/" + name, files);
+                       copy, arguments_for, turn = 0,
+                       calls = uint64_t{0}]() mutable -> std::expected<DataTurn, std::string> {
+      const auto run = [&](Way way) {
+        const std::string name =
+            fmt::format("copy-{}-v{}-{}-{}", copy.subject, copy.version, copy.distant, turn++);
+        return Copy(place, arguments_for(name, way), source, destination + "/" + name, copy.files);
+      };
+      if (turn == 0 && copy.version != 0 && !copy.distant) {
+        const uint64_t before = place.counted->calls();
+        if (const auto counted = run(Way::kCounted); !counted) return counted;
+        calls = place.counted->calls() - before;
+      }
+      auto taken = run(WayTo(copy.distant));
+      if (taken) taken->rpcs = calls;
+      return taken;
     };
     all_.push_back({.work = copy.work,
-                    .subject = copy.version == 0 ? "kernel, tmpfs" : "nfswalk",
+                    .subject = copy.subject,
                     .version = copy.version,
                     .files = copy.files,
                     .distant = copy.distant,

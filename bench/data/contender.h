@@ -12,6 +12,7 @@
 
 #include "bench/measure/server_export.h"
 #include "bench/measure/turns.h"
+#include "tests/fixtures/delaying_proxy.h"
 
 namespace nfswalk::bench {
 
@@ -23,7 +24,20 @@ struct DataSizes {
   uint64_t random_reads = 20'000;
   uint64_t small_files = 10'000;  // created
   uint64_t names = 10'000;        // of the batches
-  uint64_t tree_files = 4'000;    // copied; git's sources have as many
+  uint64_t tree_files = 4'000;    // of the tree of the commands; git's sources have as many
+};
+
+// How a command reaches the server.
+enum class Way : uint8_t {
+  kDirect,
+  kDistant,  // round trips take kRoundTrip longer
+  kCounted,  // its calls are counted
+};
+
+// A build of the nfswalk command.
+struct Program {
+  std::string subject;
+  std::string file;
 };
 
 // Where the work is done. Outlives every contender.
@@ -33,8 +47,9 @@ struct DataPlace {
   std::string directory;      // of the export
   std::string backing = {};   // the same without NFS; empty: of a server elsewhere, as the next two
   std::string scratch = {};   // beside it, for copies that leave the export
-  uint16_t distant_port = 0;  // of a proxy: round trips take kRoundTrip longer
-  std::string program = {};   // the nfswalk command
+  const fixtures::DelayingProxy* distant = nullptr;  // of a server of our own, as the next
+  const fixtures::DelayingProxy* counted = nullptr;
+  std::vector<Program> programs = {};  // the first one is the build beside this program
 };
 
 struct DataTurn {
@@ -57,7 +72,11 @@ struct Contender {
 std::vector<Contender> Transfers(const DataPlace& place);   // "write", "read", "random"
 std::vector<Contender> SmallFiles(const DataPlace& place);  // "create"
 std::vector<Contender> Commands(const DataPlace& place);    // "cat", "cp to", "cp from"
+std::vector<Contender> Trees(const DataPlace& place);       // "find", "du", "chmod -R", "rm -r"
 std::vector<Contender> BatchStats(const DataPlace& place);  // "stat"
+
+// The directory that MakeCopied() makes, in the export and beside it, of `tree_files` files.
+inline constexpr const char* kSources = "sources";
 
 // Makes what is transferred, looked up and copied.
 Outcome MakeTransferred(const DataPlace& place);

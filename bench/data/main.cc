@@ -24,8 +24,9 @@ namespace {
 
 constexpr std::string_view kBench = "data";
 constexpr uint16_t kNfsPort = 2049;
-const std::vector<std::string> kAllWorks = {"write", "read",  "random",  "create",
-                                            "cat",   "cp to", "cp from", "stat"};
+const std::vector<std::string> kAllWorks = {"write", "read",    "random", "create",
+                                            "cat",   "cp to",   "cp from", "find",
+                                            "du",    "chmod -R", "rm -r",  "stat"};
 
 struct DataOptions : RunOptions {
   DataOptions() : RunOptions{.threads = {}, .repetitions = 5} {}
@@ -34,6 +35,7 @@ struct DataOptions : RunOptions {
   std::vector<std::string> works = kAllWorks;
   std::vector<std::string> subjects = {};  // empty: all
   std::string program = {};
+  std::string baseline = {};  // empty: none
 };
 
 void WriteRow(RowWriter& rows, const Contender& contender, const Turns& turns, size_t number,
@@ -89,7 +91,8 @@ Outcome TakeTurns(const DataOptions& options, std::vector<Contender> contenders,
 
 // A row has: work, protocol ("v3"; "-": none), subject, files, in_flight, round_trip_ms, what
 // AddTiming() and AddProcessorTime() say, where an operation is a MiB ("write", "read", "cat"), a
-// call ("random", "stat") or a file, and rpcs_per_op where they are counted.
+// call ("random", "stat") or a file (of what is created, or of a tree), and rpcs_per_op where they
+// are counted: of commands in a run of their own.
 Outcome Measure(const DataOptions& options, const DataPlace& place) {
   auto rows = RowWriter::Open(kBench, options.json_file,
                               Row()
@@ -112,7 +115,10 @@ Outcome Measure(const DataOptions& options, const DataPlace& place) {
   };
   add(Transfers(place));
   add(SmallFiles(place));
-  if (!place.scratch.empty()) add(Commands(place));
+  if (!place.scratch.empty()) {
+    add(Commands(place));
+    add(Trees(place));
+  }
   add(BatchStats(place));
   outcome = TakeTurns(options, std::move(all), *rows);
   if (!outcome) return outcome;
@@ -131,17 +137,22 @@ Outcome RunData(const DataOptions& options) {
   if (!server) return std::unexpected(std::move(server.error()));
   DataPlace place{.server = **server,
                   .sizes = options.sizes,
-                  .directory = fmt::format("nfswalk-data-{}", getpid()),
-                  .program = options.program.empty() ? BuiltProgram() : options.program};
+                  .directory = fmt::format("nfswalk-data-{}", getpid())};
+  place.programs.push_back(
+      {"nfswalk", options.program.empty() ? BuiltProgram() : options.program});
+  if (!options.baseline.empty()) place.programs.push_back({"baseline", options.baseline});
   const std::string backing = (*server)->backing_directory();
   if (backing.empty()) {
     return (*server)->WithTree(EmptyTree(), place.directory,
                                [&] { return Measure(options, place); });
   }
-  std::optional<fixtures::DelayingProxy> proxy;
-  (*server)->InItsNetwork(
-      [&] { proxy.emplace(kNfsPort, std::chrono::nanoseconds(kRoundTrip) / 2); });
-  place.distant_port = proxy->port();
+  std::optional<fixtures::DelayingProxy> distant, counted;
+  (*server)->InItsNetwork([&] {
+    distant.emplace(kNfsPort, std::chrono::nanoseconds(kRoundTrip) / 2);
+    counted.emplace(kNfsPort, std::chrono::nanoseconds(0));
+  });
+  place.distant = &*distant;
+  place.counted = &*counted;
   const std::string scratch = place.directory + "-scratch";
   place.backing = backing + "/" + place.directory;
   place.scratch = backing + "/" + scratch;
@@ -170,7 +181,7 @@ void AddSizes(CLI::App& app, DataSizes& sizes) {
   add("--random-reads", sizes.random_reads, "Reads of a turn at random", 64, 10'000'000);
   add("--small-files", sizes.small_files, "Files that a turn creates", 1, 1'000'000);
   add("--names", sizes.names, "Files of which a turn wants the attributes", 1, 1'000'000);
-  add("--tree-files", sizes.tree_files, "Files of the tree that is copied", 1, 1'000'000);
+  add("--tree-files", sizes.tree_files, "Files of the tree of the commands", 1, 1'000'000);
 }
 
 int Main(int argc, char** argv) {
@@ -191,6 +202,8 @@ int Main(int argc, char** argv) {
       ->delimiter(',');
   AddSizes(app, options.sizes);
   app.add_option("--nfswalk", options.program, "The command [the one built beside this program]");
+  app.add_option("--baseline", options.baseline,
+                 "Another build of the command, which takes turns beside it");
   AddRepetitions(app, options.repetitions);
   app.add_option("--server", options.server,
                  "Run on this nfs:// URL, in a new directory there as uid 0, without the commands "

@@ -23,6 +23,9 @@ using fixtures::NfsServer;
 // Longer than any run: warm turns lie within the attribute timeout.
 constexpr uint32_t kAttributeTimeoutS = 24 * 60 * 60;
 
+// Trees of 100,000 files of sources, and their copies.
+constexpr uint64_t kTmpfsBytes = uint64_t{8} << 30;
+
 class OwnServer final : public ServerExport {
  public:
   OwnServer(std::unique_ptr<NfsServer> server, MountOptions options)
@@ -100,7 +103,7 @@ std::expected<std::unique_ptr<ServerExport>, std::string> ServerExport::Open(
     const std::string& url) {
   std::unique_ptr<NfsServer> own;
   if (url.empty()) {
-    auto started = NfsServer::Start();
+    auto started = NfsServer::Start({.tmpfs_bytes = kTmpfsBytes});
     if (!started) return std::unexpected(std::move(started.error()));
     own = std::move(*started);
   }

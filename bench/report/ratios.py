@@ -11,6 +11,7 @@ KERNEL = "kernel, tmpfs"
 KERNEL_CLIENT = "kernel, nfs "  # and the mode
 LIBNFS = "libnfs sync"
 RAW = "raw calls"
+TREE_WORKS = ("find", "du", "chmod -R", "rm -r")  # of data, beside the copies
 
 
 class Figure(NamedTuple):
@@ -320,6 +321,13 @@ def of_data(run):
                                (row_of("nfswalk", work, 1),),
                                lambda row: row["ns_per_op"] * row["files"] / 1e9, unit=" s",
                                digits=3, at_most=0.06)
+        for work in ("cp to", "cp from", *TREE_WORKS):
+            pair = (row_of("nfswalk", work), row_of("baseline", work))
+            yield from _figure(f"{version}, {work} of a tree, time over that of the baseline", pair,
+                               _time_over)
+            yield from _figure(f"{version}, {work} of a tree, RPCs over those of the baseline", pair,
+                               lambda ours, base: ours["rpcs_per_op"] / base["rpcs_per_op"],
+                               digits=4, at_most=1)
         made = row_of("nfswalk", "create")
         if made:
             rpcs = made["rpcs_per_op"]

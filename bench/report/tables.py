@@ -1,6 +1,6 @@
 """The rows of make_replay, warm_stat, cold_walk and memory as tables."""
 
-from ratios import ceiling_of, files_per_s, kernel_client_pairs, name_of
+from ratios import TREE_WORKS, ceiling_of, files_per_s, kernel_client_pairs, name_of
 from rows import find, in_order, is_timed
 from table import Reasons, Table, cross
 
@@ -195,7 +195,8 @@ def _seconds(row, key):
 
 # What an operation of each work of data is.
 DATA_OPERATIONS = {"write": "a MiB", "read": "a MiB", "cat": "a MiB", "random": "a READ of 4 KiB",
-                   "create": "a file", "cp to": "a file", "cp from": "a file", "stat": "a name"}
+                   "create": "a file", "stat": "a name",
+                   **{work: "a file" for work in ("cp to", "cp from", *TREE_WORKS)}}
 
 
 def _processor_cells(row):

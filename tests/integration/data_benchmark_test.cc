@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -61,6 +62,10 @@ TEST(DataBenchmark, HasARowForEachWorkSubjectAndVersion) {
       {"cp from", copies},
       {"cp to 1 ms", copies},
       {"cp from 1 ms", copies},
+      {"find", copies},
+      {"du", copies},
+      {"chmod -R", copies},
+      {"rm -r", copies},
       {"stat", stats},
       {"stat 1 ms", stats}};
   EXPECT_EQ(of_version, expected);
@@ -87,6 +92,28 @@ TEST(DataBenchmark, CountsTheCallsOfASmallFile) {
   // CREATE, SETATTR and WRITE; OPEN, WRITE and CLOSE.
   EXPECT_LE(rpcs["v3"], 4.5);
   EXPECT_LE(rpcs["v4"], 4.5);
+}
+
+TEST(DataBenchmark, ABaselineTakesTurnsAtTheSameTreesWithTheSameCalls) {
+  if (geteuid() != 0) GTEST_SKIP() << "nfs-ganesha needs root";
+  const std::string built = std::filesystem::absolute("nfsclient/cli/nfswalk");
+  const BenchmarkRun run = RunBenchmark(
+      "data", {"--works", "cp to,cp from,find,du,chmod -R,rm -r", "--mebibytes", "4",
+               "--random-reads", "64", "--small-files", "1", "--names", "1", "--tree-files", "60",
+               "--repetitions", "1", "--baseline", built});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  std::map<std::string, std::map<std::string, double>> rpcs;
+  for (const Json& row : run.rows) {
+    if (row["protocol"] == "-" || row["round_trip_ms"] != 0) continue;
+    rpcs[WorkOf(row) + " " + std::string(row["protocol"])][row["subject"]] = row["rpcs_per_op"];
+  }
+  EXPECT_EQ(rpcs.size(), 12u);
+  for (auto& [work, of] : rpcs) {
+    EXPECT_EQ(of.size(), 2u) << work;
+    EXPECT_GT(of["nfswalk"], 0) << work;
+    // Threads that list ahead may send one more.
+    EXPECT_NEAR(of["nfswalk"], of["baseline"], 0.2) << work;
+  }
 }
 
 }  // namespace

@@ -75,6 +75,19 @@ TEST_F(DelayingProxyTest, AnEndArrivesAfterWhatWasSentAndTheOtherDirectionGoesOn
   EXPECT_EQ(Receive(client_), "answer");
 }
 
+TEST_F(DelayingProxyTest, CallsAreRecordsOfClientsHoweverTheyArrive) {
+  Connect();
+  using std::string_literals::operator""s;
+  const std::string whole = "\x80\0\0\4call"s, first = "\0\0\0\3cal"s, last = "\x80\0\0\1l"s,
+                    empty = "\x80\0\0\0"s;
+  const std::string calls = whole + first + last + empty + whole;
+  for (const char byte : calls) ASSERT_TRUE(SendAll(client_, {&byte, 1}));
+  EXPECT_EQ(Receive(server_, calls.size()), calls);
+  ASSERT_TRUE(SendAll(server_, whole));
+  EXPECT_EQ(Receive(client_, whole.size()), whole);
+  EXPECT_EQ(proxy_.calls(), 4U);
+}
+
 TEST_F(DelayingProxyTest, AConnectionEndsWhereNobodyListens) {
   uint16_t unused = 0;
   close(Listen(unused));
