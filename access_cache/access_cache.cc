@@ -131,7 +131,8 @@ AccessList* AccessCache::ListOrRoomFor(rcu::SpinLock& lock, AccessLru::Room& roo
   return room.list != nullptr ? &MoveToList(lock, holder, room) : nullptr;
 }
 
-// What the inode held moves too, and is found in one place or the other at any time.
+// The inode's own answer moves to the list, too, and is found in one place or the other at any
+// time.
 AccessList& AccessCache::MoveToList(rcu::SpinLock& lock, uintptr_t holder, AccessLru::Room& room) {
   AccessList& list = *std::exchange(room.list, nullptr);
   list.lock = &lock;

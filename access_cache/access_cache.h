@@ -86,7 +86,7 @@ class AccessCache {
     return ListOf(holder).PeekRcu(credential, epoch_, age);
   }
 
-  // The same over all answers.
+  // Searches all answers.
   std::optional<uint32_t> SearchRcu(const sunrpc_auth::CachedCredential* credential,
                                     AccessAge age) const;
 
@@ -94,7 +94,7 @@ class AccessCache {
   std::optional<uint64_t> GrantedAtRcu(const sunrpc_auth::CachedCredential* credential,
                                        AccessAge age) const;
 
-  // The same under this cache's spinlock, which stands for the inode's lock of
+  // Searches under this cache's spinlock, which stands for the inode's lock of
   // nfs_access_get_cached_locked(). A hit makes the answer the most recently used one, which is how
   // the next peek finds it; an entry of the list that is too old to answer is dropped. May be
   // called inside an RCU section.

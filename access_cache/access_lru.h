@@ -1,7 +1,7 @@
 // access_lru: the mount's limit on access entries, over all inodes (ACCESS-13), and
 // their allocator.
 //
-// What the limit counts is on lists (access_list.h). The answer that an inode stores itself takes
+// The limit counts answers on lists (access_list.h). The answer that an inode stores itself takes
 // no memory of its own and lives as long as the inode; it is counted, but not limited.
 //
 // A list of the lists that have entries, next victim first. Over the limit, a scan visits a few of
@@ -46,7 +46,7 @@ class AccessLru {
 
   // Answers in all caches. A little behind while others insert or drop.
   size_t answers() const { return entries() + firsts_.load(std::memory_order_relaxed); }
-  // Those of them that are on lists.
+  // Entries that are on lists.
   size_t entries() const { return entries_.load(std::memory_order_relaxed); }
 
   void SetLimit(size_t entries_max) { limit_.store(entries_max, std::memory_order_relaxed); }
@@ -63,8 +63,8 @@ class AccessLru {
   // Lists that one insertion visits at most to get below the limit.
   static constexpr size_t kScanMax = 100;
 
-  // What it takes to give a cache a list: allocated before the locks, freed after them if it was
-  // not needed.
+  // The memory for a cache's list: allocated before the locks, freed after them if it was not
+  // needed.
   struct Room {
     explicit Room(AccessLru& from) : lru(from) {}
     ~Room();

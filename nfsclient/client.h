@@ -119,7 +119,7 @@ struct ResolveFlags {
 inline constexpr uint32_t kMayExecute = access_cache::kMayExec;
 inline constexpr uint32_t kMayWrite = access_cache::kMayWrite;
 inline constexpr uint32_t kMayRead = access_cache::kMayRead;
-// Of Open() and CreateAndOpen(), beside kMayWrite: O_TRUNC.
+// O_TRUNC of Open() and CreateAndOpen(), beside kMayWrite.
 inline constexpr uint32_t kTruncate = 8;
 
 // OFFSET_MAX of the kernel: no byte of a file lies behind it.
@@ -156,7 +156,7 @@ struct LockConflict {
 
 // An open file: the server's open state and the file's handle. Must not outlive its Client.
 //
-// What is written is kept until it is on the server's stable storage, at the latest by Sync() or
+// Written data is kept until it is on the server's stable storage, at the latest by Sync() or
 // Close(), within limits for the mount, and sent again if the server restarts. All of the Client
 // see it at once, other clients when the file is closed (close-to-open). An error of the server
 // about it is reported once to each open file, by the next PWrite, Append, Sync or Close; that data
@@ -211,7 +211,7 @@ class File final {
   // for this one. For those of other clients the server is asked again after 0.1 to 5 seconds.
   [[nodiscard]] std::errc Lock(uint64_t owner, LockType type, uint64_t offset_bytes,
                                uint64_t length_bytes);
-  // The same without waiting (F_SETLK): resource_unavailable_try_again.
+  // Lock() without waiting (F_SETLK): resource_unavailable_try_again.
   [[nodiscard]] std::errc TryLock(uint64_t owner, LockType type, uint64_t offset_bytes,
                                   uint64_t length_bytes);
   [[nodiscard]] std::errc Unlock(uint64_t owner, uint64_t offset_bytes, uint64_t length_bytes);
@@ -223,7 +223,7 @@ class File final {
                                                              uint64_t length_bytes) const;
   // As of the last reply about the file, with the size of what was written; all 0 after fork(2).
   Attributes attributes() const;
-  // The same, if the caches vouch for the size; the times may be older than what was written.
+  // attributes(), if the cached size is valid; the times may be older than what was written.
   std::optional<Attributes> cached_attributes() const;
 
  private:
@@ -244,7 +244,7 @@ class File final {
 
 class Node;
 
-// Where a name leads, for callers with caches of their own (FUSE's entry and attribute timeouts).
+// The file of a name, for callers with caches of their own (FUSE's entry and attribute timeouts).
 struct LookupResult {
   std::unique_ptr<Node> node;  // null: the name does not exist (a negative dentry), or no longer
   Attributes attributes = {};  // of the node
@@ -277,8 +277,8 @@ class Directory final {
                                const std::function<bool(const DirectoryEntry&)>& visit);
   // Node::Lookup() in the directory, also after a rename of it, by the credential that opened it.
   [[nodiscard]] Result<LookupResult> Lookup(std::string_view name, ResolveFlags flags = {}) const;
-  // The same of an entry just shown, without an RPC: where the name needs the server, what the
-  // listing said, valid for no time. resource_unavailable_try_again if it said nothing (rdirplus).
+  // Lookup() of an entry just shown, without an RPC: if the name needs the server, what the listing
+  // said, valid for no time. resource_unavailable_try_again if it said nothing (rdirplus).
   [[nodiscard]] Result<LookupResult> LookupListed(const DirectoryEntry& entry) const;
   // As File::is_unchanged(), of the entries: no change was noticed, one by this Client included.
   bool is_unchanged() const;
@@ -356,7 +356,7 @@ class Node final {
   bool IsNameValid(std::string_view name) const;
 
   // Batches: Stat() and Resolve() of each of `paths`, results[i] being that of paths[i]; as many.
-  // What the caches know is answered at once; what many paths miss is asked for together, with
+  // The caches answer what they know at once; what many paths miss is asked for together, with
   // version 3 in calls under way at the same time, with version 4 in shared COMPOUNDs, in no more
   // calls than one by one. On a mount that does not keep all (noac, lookupcache=pos or none,
   // walk=ref) they are answered one by one. The time of a soft mount's call is that of 2,048 paths.
@@ -401,7 +401,7 @@ class Node final {
   // In the same way. `flags`: RENAME_* of renameat2(2); invalid_argument for any, as NFS has none.
   [[nodiscard]] std::errc Rename(std::string_view from, const Node& to_node, std::string_view to,
                                  const Credential& credential, uint32_t flags = 0) const;
-  // Where the last name of a file that is open in this Client is removed, here or by Rename(), the
+  // If the last name of a file that is open in this Client is removed, here or by Rename(), the
   // server keeps it under a hidden name, ".nfs" and a number, which no call of this Client shows,
   // until the last File of it is destroyed (silly rename, as the kernel's client). Until then its
   // directory is not empty, and `nlink` counts the hidden name. Other clients see it; it stays
@@ -444,7 +444,7 @@ class Client final {
  public:
   // Contacts the server. Bounded by TransportOptions::mount_timeout_ms.
   static std::expected<std::unique_ptr<Client>, MountError> Mount(const MountOptions& options);
-  // The same over a Protocol of the caller's (fault injection).
+  // Mounts over a Protocol of the caller's (fault injection).
   static std::expected<std::unique_ptr<Client>, MountError> MountOver(
       std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options);
   ~Client();
@@ -576,7 +576,7 @@ class Client final {
   uint64_t invalidations_queued() const;
   // Waits until the listener has returned from all events that are queued: not for itself.
   void AwaitInvalidations();
-  // The same, behind an event of the caller's own: what it drops is dropped in order with the rest.
+  // Queues an event of the caller's own: what it drops is dropped in order with the rest.
   void Invalidate(InvalidReason reason, const Node& node);
 
   Stats stats() const;

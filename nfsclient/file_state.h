@@ -28,7 +28,7 @@ struct File::State : data::FileData {
   const uint32_t mode;  // kMayRead, kMayWrite
   const bool is_unchanged;
 
-  // Where the File lies, so that an open allocates once.
+  // The memory of the File, so that an open allocates once.
   alignas(File) std::array<std::byte, sizeof(File)> file;
 };
 

@@ -97,7 +97,7 @@ class TogetherWalks {
   bool IsAnswered(size_t i) const { return i < is_answered_.size() && is_answered_[i]; }
 
  private:
-  // Where a walk stopped last, and whether its directory had been listed for it.
+  // The position at which a walk stopped last, and whether its directory had been listed for it.
   using Stop = std::tuple<const icache::Inode*, NeedRef, size_t, bool>;
   struct Pending {
     size_t number = 0;
@@ -229,7 +229,7 @@ class ReadsTogether {
         known.size_bytes > bytes) {
       return false;
     }
-    // What is not on the server is not in its answer.
+    // A READ does not show data that is not on the server yet.
     if (nfs::HasInvalid(inode, icache::kRetained)) return false;
     if (reads_.size() == kReadsMax) FinishOldest();
     Read& read = reads_.emplace_back(Read{i, icache::Hold(inode), nfs::Stamp(superblock_)});

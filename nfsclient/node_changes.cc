@@ -107,7 +107,7 @@ Result<Value> FindOrCreate(nfs::Superblock& superblock, WalkRequest request,
   };
   std::errc error = std::errc::file_exists;
   const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
-  // Where the name was missing and exists now, another client has created it meanwhile.
+  // If the name was missing and exists now, another client has created it meanwhile.
   for (int tries = kCreateTries; tries > 0 && error == std::errc::file_exists; --tries) {
     error = walk::ResolveToReference(superblock, request.start, request.path, credential,
                                      request.flags, &RefWalk::ResolveToCreate, find_or_create);
@@ -119,7 +119,7 @@ Result<Value> FindOrCreate(nfs::Superblock& superblock, WalkRequest request,
       refused = error;
       error = std::errc::file_exists;
     }
-    // The same, once, of what another client has made another kind of file of (NAME-34).
+    // Once more, if another client has made another kind of file of the name (NAME-34).
     const bool contradicts = error == std::exchange(by_server, kOk) && error != protocol::kStale &&
                              nfs::ContradictsName(error, nullptr);
     if (contradicts && error != std::exchange(contradiction, error)) {
@@ -132,8 +132,8 @@ Result<Value> FindOrCreate(nfs::Superblock& superblock, WalkRequest request,
 
 }  // namespace
 
-// What `walk`, which is at the directory, has created. Without a node if another client, or the
-// lack of memory, has taken the name away again.
+// Returns what `walk`, which is at the directory, has created. Without a node if another client, or
+// the lack of memory, has taken the name away again.
 Result<LookupResult> Node::FoundCreated(nfs::Superblock& superblock, RefWalk& walk,
                                         const Result<Attributes>& created) {
   if (!created) return std::unexpected(created.error());

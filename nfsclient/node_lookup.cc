@@ -31,11 +31,11 @@ bool EndsWithName(std::string_view path) {
   return !last.empty() && last != "." && last != "..";
 }
 
-// What both walks find out. How long the attributes are valid is read before them: they may only be
-// newer than that. Filled in by the last one that runs.
+// The result of either walk. How long the attributes are valid is read before them: they may only
+// be newer than that. Filled in by the last walk that runs.
 struct Found {
-  // Both empty: the name does not exist. A reference must not be dropped inside the RCU section:
-  // `by_rcu` is assigned once, by the last try.
+  // If both are empty, the name does not exist. A reference must not be dropped inside the RCU
+  // section: `by_rcu` is assigned once, by the last try.
   vfs::DentryRef by_rcu, by_ref;
   Attributes attributes;
   uint64_t name_valid_ns = 0;
@@ -123,7 +123,7 @@ Result<LookupResult> Node::Lookup(std::string_view path, const Credential& crede
   return LookupFrom(superblock_, at_.get(), path, credential, flags);
 }
 
-// What has just been opened: its attributes are those that the reply left.
+// Returns the file that has just been opened: its attributes are those that the reply left.
 LookupResult Node::FoundAt(nfs::Superblock& superblock, const vfs::DentryRef& directory,
                            const vfs::DentryRef& at) {
   const uint64_t now_ns = rcu::CoarseNowNs();

@@ -84,7 +84,7 @@ protocol::OpenReply OpenByAnyName(const OpenRequest& request, vfs::Dentry& resol
   return reply;
 }
 
-// What an open that sends nothing takes inside the RCU section. Dropped outside of it.
+// The references that an open without an RPC takes inside the RCU section. Dropped outside of it.
 struct RcuOpen {
   icache::InodeRef inode;
   std::optional<nfs::OpenContext> context;

@@ -25,7 +25,7 @@ inline walk::WalkFlags FlagsOf(const nfs::Superblock& superblock, PathCall call,
           .dont_cache = flags.dont_cache};
 }
 
-// Where a walk starts, along which path, with which flags; `error` ends the call before it.
+// The start, path and flags of a walk; `error` ends the call before it.
 struct WalkRequest {
   walk::WalkStart start;
   std::string_view path;

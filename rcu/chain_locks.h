@@ -60,7 +60,7 @@ class StripedLocks {
 
   // As in ChainLocks: buckets and stripes divide the hashes in the same way.
   size_t size() const { return size_t{1} << stripe_bits_; }
-  // Of all locks, or of the one most often taken; exact while none is held.
+  // Acquisitions of all locks, or of the one most often taken; exact while none is held.
   uint64_t acquisitions() const {
     uint64_t sum = 0;
     for (size_t i = 0; i < size(); ++i) sum += stripes_[i].acquisitions();

@@ -26,7 +26,7 @@ std::vector<uint32_t> ReadCpuList(std::istream& list, uint32_t cpus) {
   return read;
 }
 
-// Those that share the last-level cache of `cpu`; empty if that is unknown.
+// The processors that share the last-level cache of `cpu`; empty if that is unknown.
 std::vector<uint32_t> CpusOfCache(const std::string& sysfs, uint32_t cpu, uint32_t cpus) {
   constexpr int kIndexMax = 9;
   for (int index = kIndexMax; index >= 0; --index) {

@@ -24,7 +24,7 @@ constexpr std::chrono::milliseconds kGatherMax{10};
 
 // On the stack of the thread of callbacks: what a walker reads of this library is never stored to.
 struct Queue {
-  // What waits for a grace period, deferred last first.
+  // Objects that wait for a grace period, deferred last first.
   std::atomic<DeferHead*> deferred{nullptr};
   // 1 while the thread sleeps, or is about to, as it has found nothing deferred.
   std::atomic<uint32_t> idle{0};
@@ -74,7 +74,7 @@ void AwaitDeferred(Queue& queue) {
   }
 }
 
-// Of the thread that runs, or is started now.
+// The queue of the thread that runs, or is started now.
 Queue& StartedQueue() {
   if (Queue* const queue = the_queue.load()) return *queue;
   if (StartCallbackThread() != std::errc{}) {

@@ -201,7 +201,7 @@ class HashTable {
 
   // Nodes in the table; exact without concurrent changes.
   size_t size() const;
-  // Of the newest table.
+  // Buckets of the newest table.
   size_t bucket_count() const;
   bool growing() const;
 
@@ -247,7 +247,7 @@ class HashTable {
     uintptr_t word_;
   };
 
-  // What a walk of the chain reads of it.
+  // Prefetches what a walk of the chain reads first.
   static void PrefetchFirst(const Head& head) {
     if (Node* const node = head.FirstRcu()) __builtin_prefetch(&Traits::Next(*node));
   }
@@ -256,7 +256,7 @@ class HashTable {
   static uint64_t HashOfBucket(size_t bucket, TableRef table) {
     return (uint64_t{bucket >> kSlotBits} << table.shift()) | (bucket & kSlotMask) << 1;
   }
-  // That of the bucket after the one of `hash`: of the same slot if there is one. 0 at the end.
+  // The hash of the bucket after the one of `hash`: in the same slot if there is one. 0 at the end.
   static uint64_t NextInOrder(uint64_t hash, TableRef table) {
     const uint64_t group = ((hash >> table.shift()) + 1) << table.shift();
     if (group != 0) return group | SlotOf(hash) << 1;
@@ -428,7 +428,7 @@ void HashTable<Node, Traits, Locks>::AfterInsert(uint64_t hash) {
     if (!MoveNextBucket(table, next, hash)) return;
   }
   if (moved_buckets_ == table.table().bucket_count) FinishGrowth(table, next);
-  // Those that the next insert moves.
+  // The next insert moves these buckets.
   const size_t end = std::min(moved_buckets_ + kBucketsPerInsert, table.table().bucket_count);
   for (size_t i = moved_buckets_; i < end; ++i) PrefetchFirst(table.heads()[i]);
 }

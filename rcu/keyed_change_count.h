@@ -78,7 +78,7 @@ class KeyedChangeCount {
   std::optional<uint64_t> TrySample() const { return any_.TrySample(); }
   bool Validate(uint64_t sample) const { return any_.Validate(sample); }
 
-  // Of the changes begun under `keys`. Preconditions: they fit.
+  // The count of changes begun under `keys`. Preconditions: they fit.
   uint64_t Sum(const Keys& keys) const {
     std::atomic_thread_fence(std::memory_order_acquire);  // O2: pairs with Change()
     uint64_t sum = 0;

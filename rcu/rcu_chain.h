@@ -50,7 +50,7 @@ class RcuChain {
   static Node* NextRcu(Node& node) {
     return Traits::Next(node).load(std::memory_order_acquire);  // O1: InsertHead(), Remove()
   }
-  // What the node of this hash will be read with, if it is the first.
+  // Prefetches what the node of this hash will be read with, if it is the first.
   void PrefetchCompanion(uint64_t hash) const {
     if constexpr (kHasCompanion) {
       const uint64_t word = companion_.load(std::memory_order_relaxed);

@@ -13,7 +13,7 @@ namespace nfswalk::rcu {
 
 // As many threads as Linux runs at once (include/linux/threads.h: PID_MAX_LIMIT).
 inline constexpr uint32_t kMaxThreadIndex = uint32_t{1} << 22;
-// What threads get once they have given theirs back: not an index of its own, shared.
+// The index of threads that have given theirs back: they share it.
 inline constexpr uint32_t kNoThreadIndex = kMaxThreadIndex;
 
 namespace internal {

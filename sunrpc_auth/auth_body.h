@@ -36,7 +36,7 @@ struct AuthBody {
                                                                  std::string_view machine_name,
                                                                  uint32_t stamp);
 
-// The same with stamp 0, marshalled only if this thread's last call was for others. Valid until its
+// AUTH_SYS with stamp 0, marshalled only if this thread's last call was for others. Valid until its
 // next one.
 [[nodiscard]] std::expected<const AuthBody*, std::errc> CachedAuthBody(
     const Credential& credential, std::string_view machine_name);

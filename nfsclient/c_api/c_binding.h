@@ -57,7 +57,7 @@ inline const Credential& CredentialOrMounters(const nfswalk_client& client,
   return credential != nullptr ? credential->value : client.mounter;
 }
 
-// What both kinds of origin have: Client and Node have the calls of the same name.
+// Client and Node, which have calls of the same names.
 inline Client* OriginOf(nfswalk_client* client) { return client->client.get(); }
 inline const Node* OriginOf(const nfswalk_node* node) { return node->node.get(); }
 inline nfswalk_client* ClientOf(nfswalk_client* client) { return client; }

@@ -10,7 +10,7 @@ class ModeSetter : public TreeVisitor {
   ModeSetter(Session& session, const ModeChange& change)
       : session_(session), change_(change), umask_(ProcessUmask()) {}
 
-  // What the path leads to.
+  // Changes the file that the path leads to.
   void ChangeOne(const std::string& path) {
     const auto node = session_.client().Resolve(path, session_.credential());
     if (!node) return session_.Fail(path, node.error());
@@ -37,7 +37,7 @@ class ModeSetter : public TreeVisitor {
   bool done() const override { return session_.done(); }
 
  private:
-  // Of the node itself, whatever has its name by now.
+  // Sets the mode of the node itself, whatever has its name by now.
   std::errc Set(const Node& node, const Attributes& now) {
     const uint32_t mode = change_.Apply(now.mode, now.type == FileType::kDirectory, umask_);
     if (mode == now.mode) return {};

@@ -136,7 +136,7 @@ void RunCommand(Session& session, const Paths& paths, const CpOptions& options) 
   if (options.to) to = Client::Mount(options.to->mount);
   if (!to) return session.FailMount(options.to->url, to.error().message);
   Client& target = *to != nullptr ? **to : session.client();
-  // What is removed while it is still open is under a hidden name then.
+  // A file that is removed while it is still open is under a hidden name then.
   const InterruptGuard guard([&target] { target.Shutdown(); });
   RaiseDescriptorLimit();
   const std::string& destination = paths.back();

@@ -18,7 +18,7 @@ std::errc MakeWithParents(Session& session, std::string path, uint32_t mode, uin
     // The owner can make what is below (mkdir(1), -p).
     const std::errc error =
         MakeOne(session, path.substr(0, slash), (kDirectoryMode & ~umask) | 0300);
-    // Where it may not be made, it may exist: what is below it says.
+    // It may exist where it may not be made: the next mkdir, below it, reports the error.
     if (error == std::errc::no_such_file_or_directory) return error;
   }
   const std::errc error = MakeOne(session, path, mode);

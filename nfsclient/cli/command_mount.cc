@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kSourceOption = "fsname=";
 
-// What the kernel shows as the source of the mount.
+// Returns what the kernel shows as the source of the mount.
 std::string SourceOf(const CommonOptions& common, const mount::OptionList& list) {
   const auto last =
       std::find_if(list.fuse.rbegin(), list.fuse.rend(),
@@ -37,7 +37,7 @@ std::string SourceOf(const CommonOptions& common, const mount::OptionList& list)
 mount::SessionOptions SessionOptionsOf(const std::string& source, const mount::OptionList& list,
                                        std::string directory) {
   mount::SessionOptions session{std::move(directory), {}};
-  // Those of the command line win.
+  // Options of the command line win.
   session.options = {"subtype=nfswalk", std::string(kSourceOption) + source};
   // The kernel answers other users from its caches, without a request that a server could refuse.
   if (list.others) session.options.push_back("default_permissions");

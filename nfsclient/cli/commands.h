@@ -110,12 +110,12 @@ struct ChmodOptions {
 
 struct DoctorOptions {};
 
-// Of `nfswalk stats`; paths are directories of this machine.
+// Options of `nfswalk stats`; paths are directories of this machine.
 struct MountStatsOptions {
   bool openmetrics = false;
 };
 
-// Of `nfswalk mount`; MountOptions are the client's.
+// Options of `nfswalk mount`; MountOptions are the client's.
 struct MountCommandOptions {
   std::string directory;
   mount::OptionList list;  // its options of the client are in CommonOptions::mount
@@ -127,7 +127,7 @@ using CommandOptions =
                  DuOptions, CpOptions, PutOptions, MkdirOptions, RmOptions, MvOptions, LnOptions,
                  TouchOptions, ChmodOptions, DoctorOptions, MountCommandOptions, MountStatsOptions>;
 
-// What fails is reported to `session`. Each returns early once the output failed.
+// Each reports failures to `session`, and returns early once the output failed.
 void RunCommand(Session& session, const Paths& paths, const StatOptions& options);
 void RunCommand(Session& session, const Paths& paths, const LsOptions& options);
 void RunCommand(Session& session, const Paths& paths, const ReadlinkOptions& options);

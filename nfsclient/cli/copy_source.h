@@ -1,8 +1,7 @@
 // copy_source: where cp takes files from: an export, or this machine.
 //
-// Others may change the tree meanwhile: what is opened and read is what was listed, or an error. A
-// file system that is mounted on a directory of this machine when that is opened (autofs) is
-// entered.
+// The tree may change meanwhile: what is opened and read is what was listed, or an error. A file
+// system that is mounted on a directory of this machine when that is opened (autofs) is entered.
 // Directories of this machine are held by descriptors: one for each directory between the start and
 // the position, and for one of the files that wait to be copied, as far as half of the limit goes.
 //
@@ -34,7 +33,7 @@ class CopySource {
  public:
   virtual ~CopySource() = default;
 
-  // What the path leads to, through links.
+  // Returns the file that the path leads to, through links.
   virtual Result<TreeEntry> Find(const std::string& path) = 0;
   // As WalkTree(), by the thread that constructed the CopyThreads.
   virtual void Walk(const std::string& start, const TreeOptions& options, TreeVisitor& visitor) = 0;
@@ -44,8 +43,8 @@ class CopySource {
   virtual Result<std::string> ReadLink(const TreeEntry& entry) = 0;
 };
 
-// Both borrow what they are given. `threads`: are waited for where the entries of their copies hold
-// many descriptors.
+// The sources borrow what they are given. `threads`: are waited for where the entries of their
+// copies hold many descriptors.
 std::unique_ptr<CopySource> ExportSource(Client& client, const Credential& credential);
 std::unique_ptr<CopySource> LocalSource(CopyThreads& threads);
 

@@ -6,7 +6,7 @@
 namespace nfswalk::cli {
 namespace {
 
-// What is known of the work ahead, for the progress line, and what it may take of memory.
+// Bound of the queue: how far the progress line sees ahead, and how much memory that takes.
 constexpr size_t kWaitingMax = 4096;
 
 }  // namespace
@@ -19,7 +19,7 @@ CopyThreads::CopyThreads(unsigned threads) {
       threads_.emplace_back([this](const std::stop_token& stop) { Run(stop); });
     }
   } catch (const std::system_error&) {
-    // Those that run do the work, or the calling one.
+    // The threads that run do the work, or the calling one.
   }
 }
 

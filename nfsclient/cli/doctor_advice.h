@@ -17,7 +17,7 @@ struct Advice {
   std::string message;  // what it costs, and the way out
 };
 
-// What makes lookups leave RCU mode: of the mount's options, and of what the server does.
+// Names what makes lookups leave RCU-walk: options of the mount, and what the server does.
 std::vector<Advice> AdviseOnLookups(const MountOptions& options, const ServerExamination& found);
 
 // Advice on the credential, as the server sees it.

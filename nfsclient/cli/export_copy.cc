@@ -188,7 +188,7 @@ Result<std::shared_ptr<Node>> ExportCopy::MakeDirectory(const TreeEntry& entry, 
   Node& parent = place.directory->node();
   LookupResult found;
   if (!place.name.empty()) {
-    // Of its owner alone until its entries are there.
+    // Only the owner may enter it until its entries are there.
     auto made = parent.MakeDirectory(place.name, 0700, who);
     if (!made && made.error() != std::errc::file_exists) return std::unexpected(made.error());
     is_new = made.has_value();

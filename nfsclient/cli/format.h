@@ -15,7 +15,7 @@ namespace nfswalk::cli {
 
 // "regular file", "directory", ... as stat(1) says.
 std::string_view TypeName(protocol::FileType type);
-// The same, but "regular empty file" for those without a byte, as stat(1) says it too.
+// TypeName() as stat(1) has it: "regular empty file" for a file without a byte.
 std::string_view TypeNameOf(const Attributes& attributes);
 bool IsDevice(protocol::FileType type);
 // One letter as in `find -type`: f, d, l, b, c, p, s.

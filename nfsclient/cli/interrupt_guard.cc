@@ -22,7 +22,7 @@ namespace nfswalk::cli {
 namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGXCPU};
-// Of a server that does not answer.
+// How long a server that does not answer is waited for.
 constexpr std::chrono::seconds kRemovalMax{5};
 
 // Outermost: held by those that change names, exclusively by an interrupt.

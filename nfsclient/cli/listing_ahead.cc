@@ -36,7 +36,7 @@ ListingAhead::ListingAhead(const Credential& credential, const TreeOptions& opti
       threads_.emplace_back([this](const std::stop_token& stop) { Run(stop); });
     }
   } catch (const std::system_error&) {
-    // Those that run do the work, or the calling one.
+    // The threads that run do the work, or the calling one.
   }
 }
 
@@ -72,7 +72,7 @@ std::shared_ptr<ListedDirectory> ListingAhead::Next(const std::stop_token& stop)
   return directory;
 }
 
-// What comes after it does not count: else the walk could wait alone in a large tree for what was
+// Listings behind it do not count: else the walk could wait alone in a large tree for what was
 // listed of the next.
 bool ListingAhead::MayTakeFirst() const {
   if (waiting_.empty()) return false;

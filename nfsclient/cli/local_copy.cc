@@ -37,7 +37,7 @@ std::errc Errno() { return static_cast<std::errc>(errno); }
 // either.
 uint32_t KeptMode(const Attributes& attributes) { return attributes.mode & 01777; }
 
-// Where the last component of `path` is: "." for "x".
+// Returns the directory of the last component of `path`: "." for "x".
 std::string DirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
@@ -79,7 +79,7 @@ Result<std::optional<struct stat>> Replaced(int directory, const std::string& na
   if (S_ISLNK(found.st_mode)) return std::nullopt;
   if (!S_ISREG(found.st_mode)) return std::unexpected(std::errc::file_exists);
   if (fstat(directory, &parent) != 0) return std::unexpected(Errno());
-  // What another user has planted says nothing about who may read the copy.
+  // A file that another user has planted says nothing about who may read the copy.
   if (MayBePlanted(parent, found)) return std::nullopt;
   return found;
 }

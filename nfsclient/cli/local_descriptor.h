@@ -48,7 +48,7 @@ class LocalDescriptor {
 
   // permission_denied for a directory opened for lookups alone.
   [[nodiscard]] std::errc SetMode(uint32_t mode) const;
-  // The same, without an ACL that it may have got from its directory.
+  // SetMode(), without an ACL that the file may have got from its directory.
   [[nodiscard]] std::errc SetModeAlone(uint32_t mode) const;
   // Gives the file the owner and group of the regular file `name` in `directory`, as far as this
   // process may, its ACL or none, and ModeOfReplacement(). no_such_file_or_directory where `name` is

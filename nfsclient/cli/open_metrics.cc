@@ -10,7 +10,7 @@ namespace {
 
 using mount::Sample;
 
-// What the label of a metric says.
+// Returns the name of a metric's label.
 std::string_view LabelNameOf(std::string_view metric) {
   if (metric.starts_with("rpc_")) return "procedure";
   if (metric.starts_with("fuse_")) return "opcode";

@@ -29,12 +29,12 @@ struct Durations {
   uint64_t median_ns = 0;
   uint64_t max_ns = 0;
 };
-// Of any number of measurements, in any order.
+// Summarizes any number of measurements, in any order.
 Durations Summarize(std::vector<uint64_t> durations_ns);
 
 struct ServerExamination {
   std::vector<OfferedVersion> versions;
-  // What follows is known if the version of the mount is offered.
+  // The members below are known if the version of the mount is offered.
   bool reached = false;
   protocol::ServerLimits limits;
   Attributes root;

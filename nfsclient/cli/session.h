@@ -22,7 +22,7 @@ namespace nfswalk::cli {
 
 using Paths = std::vector<std::string>;
 
-// What the command line says to all commands.
+// Options of all commands.
 struct CommonOptions {
   MountOptions mount;
   std::string url;  // the source of `mount`
@@ -55,11 +55,10 @@ class Session {
   // failure.
   void Fail(std::string_view path, std::errc error);
 
-  // Of a path that is changed: Fail() unless `error` is errc{}; else, with --json, its object.
+  // Reports the change of a path: Fail() unless `error` is errc{}; else, with --json, its object.
   void Report(std::string_view path, std::errc error);
 
-  // The same as Fail() for an error of the file that `path` is copied to; the object also has a key
-  // "to".
+  // Fail() for an error of the file that `path` is copied to; the object also has a key "to".
   void FailLocally(std::string_view path, std::string_view local_path, std::errc error);
 
   // A second export could not be mounted.

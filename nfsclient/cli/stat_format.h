@@ -16,7 +16,7 @@
 
 namespace nfswalk::cli {
 
-// What is printed of one file.
+// The facts of one file that are printed.
 struct StatSubject {
   std::string name;
   std::string target;    // "" for all but links

@@ -3,7 +3,7 @@
 // The visitor is called by the calling thread alone, and sees what a walk by one thread would see,
 // in that order: each directory before its entries, depth first, in the server's order.
 //
-// Others may change the tree meanwhile: no link that takes the name of a file or a directory leads
+// The tree may change meanwhile: no link that takes the name of a file or a directory leads
 // the walk out of it. Symbolic links are not followed; a directory is held by a Node, entered from
 // that of its parent by one name, and listed only if it is the directory that was listed there. A
 // visitor makes its changes in the same way: by the entry's directory and name, or by
@@ -76,7 +76,7 @@ struct TreeOptions {
 // long as a call to the server.
 void WalkTree(Client& client, const Credential& credential, const std::string& start,
               const TreeOptions& options, TreeVisitor& visitor);
-// The same from `start`, whose attributes are not used.
+// Walks from `start`, whose attributes are not used.
 void WalkTree(const TreeEntry& start, const Credential& credential, const TreeOptions& options,
               TreeVisitor& visitor);
 

@@ -35,7 +35,7 @@ class UnfinishedFile {
   [[nodiscard]] std::errc Create(int directory, uint32_t mode);
   [[nodiscard]] std::errc CreateLink(int directory, const std::string& target);
 
-  // What follows is for files. Writes behind what was written before.
+  // For files, as all that follows: writes behind what was written before.
   [[nodiscard]] std::errc Write(std::span<const std::byte> data);
   [[nodiscard]] std::errc SetMode(uint32_t mode) const { return descriptor_.SetMode(mode); }
   [[nodiscard]] std::errc SetModeAlone(uint32_t mode) const {

@@ -23,7 +23,7 @@
 
 namespace nfswalk::data {
 
-// What another owner holds.
+// A conflicting lock, of another owner.
 struct LockConflict {
   protocol::RangeLock lock;
   std::optional<uint64_t> owner = {};  // of this client; nullopt: another client's

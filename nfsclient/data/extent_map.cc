@@ -266,7 +266,7 @@ void ExtentMap::Remove(uint64_t begin, uint64_t end) {
       Erase(at);
     }
   }
-  // What is left of data that was kept for reads of the rest.
+  // Drops what is left of data that was kept for reads of the rest.
   for (auto next = FirstOverlap(begin == 0 ? 0 : begin - 1);
        next != extents_.end() && next->second.begin <= end;) {
     const auto at = next++;

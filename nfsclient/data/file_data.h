@@ -55,7 +55,7 @@ class FileData : public nfs::OpenContext, public std::enable_shared_from_this<Fi
   [[nodiscard]] std::errc SyncAtFlush();
   // Sync() at the end of the open file. What could not be written yet is written in background.
   [[nodiscard]] std::errc SyncAtClose();
-  // The same where nobody hears of an error: the next opener is told.
+  // Flush() for a close that reports no error: the next opener is told.
   std::errc FlushAtEnd();
 
   nfs::Superblock& superblock;

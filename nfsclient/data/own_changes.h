@@ -57,7 +57,7 @@ class OwnChanges {
   bool is_open_ = false;
   bool in_doubt_ = false;
   size_t in_flight_ = 0;
-  // Of the calls since none was in flight.
+  // State of the calls since none was in flight.
   bool is_first_ = false;
   bool agree_ = false;
   protocol::OptionalAttributes after_;

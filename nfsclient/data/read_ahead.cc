@@ -138,7 +138,7 @@ bool ReadAhead::IsInOrder(uint64_t offset_bytes) const {
          last_end_bytes_ - std::min(offset_bytes, last_end_bytes_) <= window_bytes_;
 }
 
-// What was taken whole, or what no reader comes back to. Preconditions: mutex_.
+// Drops pieces that were taken whole, or that no reader comes back to. Preconditions: mutex_.
 void ReadAhead::DropTaken(uint64_t offset_bytes, uint64_t end_bytes, Pieces& dropped) {
   for (auto next = pieces_.begin(); next != pieces_.end();) {
     const auto at = next++;

@@ -40,7 +40,7 @@ class ReadAhead {
   static constexpr size_t kWindowMax = 4 << 20;
   static constexpr size_t kPartOfLimit = 4;  // a fourth
 
-  // What the reader has opened; lives as long as this object.
+  // The open file of the reader; lives as long as this object.
   struct Source {
     nfs::Superblock& superblock;
     icache::Inode& inode;
@@ -94,7 +94,7 @@ class ReadAhead {
     // Guarded by mutex_ until one thread is to finish it, then that thread's.
     enum class State { kUnderWay, kFinishing, kFinished } state = State::kUnderWay;
     protocol::ReadUnderWay under_way = nullptr;  // ends before the memory that it writes to
-    // What follows is constant once it is finished.
+    // The members below are constant once it is finished.
     bool failed = false;
     size_t count_bytes = 0;
     bool eof = false;

@@ -28,7 +28,7 @@ std::errc Send(Superblock& superblock, Inode& inode, const SetAttributes& attrib
   return reply.error;
 }
 
-// Of what is no directory.
+// SETATTR of a file that is no directory.
 std::errc FlushAndSend(Superblock& superblock, Inode& inode, const SetAttributes& attributes,
                        const Credential& credential) try {
   const FileLock lock(superblock, inode);

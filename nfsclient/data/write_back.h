@@ -96,7 +96,7 @@ class WriteBack {
   // Superblock::write_errors. The attributes of the inode are valid then, unless the server does
   // not answer.
   [[nodiscard]] std::errc Flush(Until until);
-  // The same, with the lock. timed_out also where that was not to be had.
+  // Takes the lock and flushes. timed_out also if the lock was not to be had.
   [[nodiscard]] std::errc LockAndFlush(Until until);
   // [locked] SETATTR with a size. Errors: as Flush(), and then the SETATTR may still be executed:
   // what follows waits for it; the server's; timed_out of a soft mount.

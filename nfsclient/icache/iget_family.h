@@ -56,10 +56,9 @@ class IgetFamily : public InodeCache {
   IgetFamily(const IgetFamily&) = delete;
   IgetFamily& operator=(const IgetFamily&) = delete;
 
-  // What the table is looked up by: two rounds of a 64-bit finaliser under a seed of the
-  // superblock's own, since file ids use high bits and strides (INODE-15). Eight file ids in a
-  // row, as files created together have, differ in the slot alone: their heads share a cache line.
-  // Never 0.
+  // The key of the table: two rounds of a 64-bit finaliser under a seed of the superblock's own,
+  // since file ids use high bits and strides (INODE-15). Eight file ids in a row, as files created
+  // together have, differ in the slot alone: their heads share a cache line. Never 0.
   uint64_t HashOf(uint64_t fileid) const;
 
   IgetResult Fetch(uint64_t fileid, InodeIdentity& identity) final {

@@ -158,7 +158,8 @@ struct alignas(64) Inode {
   bool is_directory() const {
     return type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
   }
-  // Of a directory, in Superblock::directory_changes and for its AccessLru; nullptr of others.
+  // Key of a directory in Superblock::directory_changes and for its AccessLru; nullptr for other
+  // files.
   const void* change_key() const { return is_directory() ? &access : nullptr; }
   bool Is(uint16_t bits) const { return (state.load(std::memory_order_relaxed) & bits) != 0; }
   bool hashed() const { return hash.load(std::memory_order_relaxed) != 0; }
@@ -196,7 +197,7 @@ struct alignas(64) Inode {
     return count.fetch_sub(1, std::memory_order_acq_rel) == 1;  // pairs with Put()
   }
 
-  // Where a handle of more than kInlineHandle bytes lies; else nullptr.
+  // The memory of a handle of more than kInlineHandle bytes; else nullptr.
   rcu::ByteString* long_handle() const;
   protocol::FileHandle handle() const;
   bool HasHandle(const protocol::FileHandle& other) const;

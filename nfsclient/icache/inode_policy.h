@@ -36,7 +36,7 @@ enum class ListPolicy : uint8_t {
   kNone,     // L3: no list; the file system iterates its own index
 };
 inline constexpr size_t kListPolicies = 4;
-// Of one group. From so many threads on, one list's lock is what bulkstat waits for in the
+// Processors of one group. From so many threads on, bulkstat waits for one list's lock in the
 // superblock iteration letter.
 inline constexpr size_t kGroupCpusMax = 8;
 

@@ -42,7 +42,7 @@ class InodeRef {
 
 // ihold. Preconditions: the caller holds a reference, or a dentry that does.
 InodeRef Hold(Inode& inode);
-// The same where only the inode's memory is safe; empty if there is no reference yet. Any context.
+// Hold() where only the inode's memory is safe; empty if there is no reference yet. Any context.
 InodeRef TryHold(Inode& inode);
 // igrab: empty if the inode is dying. Preconditions: the inode's memory is safe. Any context that
 // may take a spinning lock.

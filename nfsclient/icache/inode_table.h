@@ -24,7 +24,7 @@ struct InodeHashTraits {
   static Inode& FromLink(cds_lfht_node& link) { return *(reinterpret_cast<Inode*>(&link) - 1); }
 };
 
-// What an inode's table needs behind the inode.
+// Bytes that an inode's table needs behind the inode.
 constexpr size_t TrailerBytes(HashPolicy policy) {
   return policy == HashPolicy::kLfht ? sizeof(cds_lfht_node) : 0;
 }

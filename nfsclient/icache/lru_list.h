@@ -20,7 +20,7 @@
 
 namespace nfswalk::icache {
 
-// What Shrink() does with one object, decided by its callback under the object's lock.
+// The treatment of one object by Shrink(), decided by its callback under the object's lock.
 enum class LruVerdict { kSkip, kRotate, kRemove, kReclaim };
 
 template <class T>

@@ -72,8 +72,8 @@ void AnswerOnWorker(fuse_req_t request, Call call) {
            std::move(call));
 }
 
-// The same, but on this thread if `call` does not end there in `needs_server`. Then nothing may
-// have been sent.
+// Answers on this thread unless `call` ends there in `needs_server`; nothing may have been sent
+// then, and a worker answers.
 template <typename Call>
 void AnswerHere(fuse_req_t request, std::errc needs_server, Call call) {
   FileSystem& file_system = FileSystem::Of(request);

@@ -81,9 +81,9 @@ SetAttributes ChangesOf(const struct stat& stat, int to_set, int version) {
   return changes;
 }
 
-// Of an open file where the kernel has one: it may be written whatever its mode says now. What the
-// server does not keep changes nothing (nfs_setattr()): chown(2) of -1, the kernel's clearing of
-// set-user-ID bits.
+// Uses the open file where the kernel has one: it may be written whatever its mode says now.
+// Attributes that the server does not keep change nothing (nfs_setattr()): chown(2) of -1, the
+// kernel's clearing of set-user-ID bits.
 void SetAttributesOf(fuse_req_t request, fuse_ino_t number, struct stat* stat, int to_set,
                      fuse_file_info* info) {
   OpenFile* const open = info != nullptr ? &Handles<OpenFile>::At(*info) : nullptr;

@@ -19,8 +19,8 @@
 namespace nfswalk::mount {
 namespace {
 
-// Where a listing goes on after "." and after "..", which the client does not list: no cookies of a
-// server's, as these are offsets of the server's own file system, with its highest one as the end.
+// Cookies of "." and "..", which the client does not list. No server has these: its cookies are
+// offsets of its own file system, with the highest one as the end.
 constexpr uint64_t kAfterDot = INT64_MAX - 2;
 constexpr uint64_t kAfterDotDot = INT64_MAX - 1;
 
@@ -32,8 +32,8 @@ std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_inf
   kept.cache_readdir = 1;
   // With nocto the kernel drops its listing where attributes say so.
   kept.keep_cache = file_system.nocto || (*directory)->is_unchanged();
-  // What this open has found: the kernel holds no lock here that an expiry would wait for, as it
-  // does for READDIR (NAME-37).
+  // Waits for the notifications of what this open has found: the kernel holds no lock here that an
+  // expiry would wait for, as it does for READDIR (NAME-37).
   if (!file_system.nocto) file_system.client.AwaitInvalidations();
   kept.fh = file_system.directories.Add(*std::move(directory));
   if (fuse_reply_open(attempt.request, &kept) != 0) (void)file_system.directories.Take(kept.fh);
@@ -61,7 +61,7 @@ struct Listed {
   LookupResult found = {};  // of READDIRPLUS; without a node where the listing says nothing
 };
 
-// What one READDIR or READDIRPLUS is answered with.
+// The reply to one READDIR or READDIRPLUS.
 class Listing {
  public:
   Listing(const Try& attempt, NodeNumber directory, Directory& open, size_t bytes_max, bool plus)

@@ -39,7 +39,7 @@ std::errc ReplyLookup(const Try& attempt, NodeNumber parent, const std::string& 
     return rights ? LookupAndOpen(attempt, directory, name, *rights)
                   : directory.Lookup(name, attempt.credential, attempt.flags);
   });
-  // What the caches do not answer comes once more.
+  // A lookup that the caches do not answer comes once more.
   const bool is_answered = error == std::errc{} || !attempt.flags.cached;
   if (is_answered) file_system.name_retries.NoteLookup(attempt.caller, parent, name);
   return error;

@@ -36,8 +36,8 @@ uint32_t RightsOf(int flags) {
 
 // The info of the reply, by which the kernel names the file from now on.
 fuse_file_info Keep(FileSystem& file_system, fuse_file_info info, std::unique_ptr<File> file) {
-  // What is only read has no errors to report, but may have locks. With nocto the kernel drops its
-  // pages where attributes say so.
+  // A file that is only read has no errors to report, but may have locks. With nocto the kernel
+  // drops its pages where attributes say so.
   const bool writes = (info.flags & O_ACCMODE) != O_RDONLY;
   info.noflush = !writes && !file_system.locks_on_server;
   info.keep_cache = file_system.nocto || file->is_unchanged();
@@ -58,8 +58,8 @@ std::errc ShowSize(const Try& attempt, fuse_ino_t number, File& file, bool is_un
   const uint64_t bytes = found.size_bytes;
   if (is_unchanged && size.Is(bytes, again)) return {};
   if (attempt.flags.cached) return std::errc::timed_out;
-  // Of what this open has found: a notification that came later would make the kernel drop the
-  // attributes that it asks for next.
+  // Waits for the notifications of what this open has found: one that came later would make the
+  // kernel drop the attributes that it asks for next.
   file_system.client.AwaitInvalidations();
   const bool is_shown = size.Is(bytes, again);
   // All callers of other PID namespaces have 0.
@@ -101,7 +101,7 @@ std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_inf
     early = std::move(retry->file);
     again = retry->since;
   }
-  // What that open found changed is no news to the next.
+  // A change that the first open found is no news to the second.
   const bool was_unchanged = early == nullptr || early->is_unchanged();
   auto file = OpenNode(attempt, node, rights, early);
   std::errc error = file ? std::errc{} : file.error();

@@ -25,7 +25,7 @@
 
 namespace nfswalk::mount {
 
-// What fuse_file_info::fh of a file stands for.
+// An open file, by fuse_file_info::fh.
 struct OpenFile : std::enable_shared_from_this<OpenFile> {
   OpenFile(std::unique_ptr<File> opened, bool may_write)
       : file(std::move(opened)), writes(may_write) {}
@@ -35,8 +35,8 @@ struct OpenFile : std::enable_shared_from_this<OpenFile> {
   std::atomic<bool> written{false};  // since the last FLUSH: its size is not the server's (WIRE-29)
 };
 
-// What it stands for of files or of directories: each lives until it is released, or the session
-// ends without that.
+// The open files, or the open directories, by fuse_file_info::fh: each lives until it is released,
+// or the session ends without that.
 template <typename Open>
 class Handles {
  public:

@@ -25,7 +25,7 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // What ends a request that was interrupted.
+  // The end of a request that was interrupted.
   enum class Ends : uint8_t {
     kWithCaller,  // a signal that its caller dies of, or where that cannot be found out
     kAtOnce,      // any signal: as of F_SETLKW

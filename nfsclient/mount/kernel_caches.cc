@@ -18,7 +18,7 @@
 namespace nfswalk::mount {
 namespace {
 
-// What is read and written at once, as programs take it from stat(2).
+// The size of reads and writes that programs take from stat(2).
 constexpr blksize_t kBlockBytes = 1 << 20;
 constexpr uint64_t kUsedBlockBytes = 512;
 // For so long the server is asked which names of one directory lead where they did: meanwhile opens
@@ -99,7 +99,7 @@ void KernelCaches::Deliver(fuse_session* session, const Invalidation& event) try
   }
   std::unreachable();
 } catch (const std::bad_alloc&) {
-  // What was not told ends by its timeout.
+  // Names of which the kernel was not notified end by their timeouts.
 }
 
 bool KernelCaches::ExpireName(fuse_session* session, NodeNumber directory, std::string_view name) {

@@ -42,8 +42,8 @@ class KernelCaches {
     Reply(KernelCaches& caches, uint64_t sample, KernelSize::Time received)
         : caches_(caches), sample_(sample), received_(received), lock_(caches.mutex_) {}
 
-    // What `name` of a directory leads to, nothing if it does not exist. Counts a lookup of the
-    // node, which is to be forgotten if the reply cannot be sent.
+    // The entry of `name` in a directory, without a node if it does not exist. Counts a lookup of
+    // the node, which is to be forgotten if the reply cannot be sent.
     fuse_entry_param Entry(NodeNumber directory, const char* name, LookupResult&& found);
 
    private:

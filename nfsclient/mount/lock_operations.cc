@@ -30,7 +30,7 @@ LockType TypeOf(int type) { return type == F_RDLCK ? LockType::kRead : LockType:
 // of F_OFD_SETLK is, which it must not be one with.
 uint64_t FlockOwner(uint64_t owner) { return ~owner; }
 
-// What others wrote under their locks becomes visible, in the kernel's caches, too. The attributes
+// Makes visible what others wrote under their locks, in the kernel's caches, too. The attributes
 // are asked for here, so that a change is not found by a request of the kernel's, whose reply the
 // notification of it would overtake.
 void ShowOthersWrites(const Try& attempt, NodeNumber number, File& file) {

@@ -15,7 +15,7 @@ namespace nfswalk::mount {
 
 class LockPids {
  public:
-  // Of more than so many owners all are forgotten.
+  // The owners that are remembered; all are forgotten beyond.
   static constexpr size_t kMax = 4096;
 
   void Note(uint64_t owner, pid_t process) {

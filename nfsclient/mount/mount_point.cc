@@ -42,7 +42,7 @@ bool IsOnPath(const std::string& program) {
   return false;
 }
 
-// What mounting needs beside the directory; empty if all is there.
+// Says which device or program that mounting needs is missing; empty if none is.
 std::string WhatIsMissing() {
   if (access(kDevice, F_OK) != 0) {
     return fmt::format(

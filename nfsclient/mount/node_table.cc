@@ -19,7 +19,7 @@ auto NodeTable::Remember(std::unique_ptr<Node> node) -> Known {
   if (!is_known || (held->node->is_stale() && !node->is_stale())) {
     std::unique_ptr<Held> fresh(new Held{std::move(node), id, ++generation_});
     Held* const stale = std::exchange(held, fresh.get());
-    // What may throw comes before what is changed.
+    // Nothing is changed before what may throw.
     if (is_known) {
       replaced_[stale] = std::exchange(found->second, std::move(fresh));
     } else {

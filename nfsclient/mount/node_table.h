@@ -59,12 +59,12 @@ class NodeTable {
 
   // 0 if the kernel does not know the node; the latest number that Remember() gave it.
   NodeNumber Find(const NodeId& id) const;
-  // The same, of a node that the kernel is notified of: before and after it is.
+  // Find() for a notification of the kernel about the node: before it and after it.
   NodeNumber FindToNotify(const NodeId& id);
   // Whether a lock of it was ever asked for.
   std::atomic<bool>& WasLocked(NodeNumber number) { return HeldAt(number).was_locked; }
   KernelSize& SizeOf(NodeNumber number) { return HeldAt(number).size; }
-  // Of all nodes that the kernel knows.
+  // Returns the ids of all nodes that the kernel knows.
   std::vector<NodeId> All() const;
 
   // Notes a name of a directory that the kernel is about to cache, so that TakeNames() has it. Of
@@ -72,7 +72,7 @@ class NodeTable {
   // `subdirectory`: what it leads to, if that is a directory.
   void NoteName(NodeNumber directory, std::string_view name,
                 std::optional<NodeId> subdirectory = {});
-  // The same, if the kernel still knows the directory.
+  // Notes a name if the kernel still knows the directory.
   void NoteName(const NodeId& directory, std::string_view name, std::optional<NodeId> subdirectory);
   // Whether TakeNames() would have it, or has it until EndTaken().
   bool IsNoted(NodeNumber directory, const std::string& name) const;
@@ -82,9 +82,9 @@ class NodeTable {
     std::shared_ptr<const Node> node;                        // the directory
     std::unordered_map<std::string, NodeId> subdirectories;  // those of `names` that lead to one
   };
-  // What was noted of a directory, and is no more. By one thread, as TakeName().
+  // Takes the names that were noted of a directory. By one thread, as TakeName().
   Names TakeNames(const NodeId& directory);
-  // The same of one name, noted or not.
+  // Takes one name, noted or not.
   Names TakeName(const NodeId& directory, const std::string& name);
   // The kernel was told of what was taken last.
   void EndTaken();

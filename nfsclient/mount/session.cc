@@ -41,7 +41,7 @@ constexpr unsigned kReceiversMax = 8;
 constexpr std::chrono::seconds kEndMax{30};
 // How long without a word.
 constexpr std::chrono::seconds kEndQuiet{1};
-// What the kernel reads ahead of a sequential reader, instead of the 128 KiB that it begins with.
+// The kernel's read-ahead for a sequential reader, instead of the 128 KiB that it begins with.
 constexpr unsigned kReadAheadKib = 1024;
 // How long an unmount takes that has taken the mount out of the kernel's table.
 constexpr std::chrono::milliseconds kUnmountMax{1000};
@@ -59,8 +59,7 @@ void Initialize(void* file_system, fuse_conn_info* connection) {
   want(FUSE_CAP_READDIRPLUS, true);
   want(FUSE_CAP_READDIRPLUS_AUTO, true);
   want(FUSE_CAP_EXPIRE_ONLY, true);
-  // What is written is the server's to see; set-user-ID bits are cleared by the kernel's own
-  // SETATTR.
+  // Writes go to the server at once; the kernel clears set-user-ID bits by a SETATTR of its own.
   want(FUSE_CAP_WRITEBACK_CACHE, false);
   want(FUSE_CAP_HANDLE_KILLPRIV, false);
   FileSystem& mounted = *static_cast<FileSystem*>(file_system);

@@ -43,7 +43,7 @@ class NameRetries {
   // The thread looks the name up: once before it comes back. When it does so again, the LOOKUP
   // before has ended what was noted.
   void NoteLookup(pid_t caller, uint64_t directory, std::string_view name);
-  // What was noted has been done.
+  // Forgets the retry that was noted: it has been done.
   void End(pid_t caller, uint64_t directory, std::string_view name);
 
  private:
@@ -89,7 +89,7 @@ class OpenRetries {
   // nullopt for an open that is none of these. Ends it.
   std::optional<Retry> Take(pid_t caller, uint32_t rights, const Credential& credential,
                             const NodeId& node, Clock::time_point now = Clock::now());
-  // Of a thread whose walk has ended. Closes the file.
+  // Ends the walk of a thread, and closes the file.
   void End(pid_t caller);
   bool Has(pid_t caller);
   // Destroys all. Preconditions: no request is in progress.

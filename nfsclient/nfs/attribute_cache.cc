@@ -22,7 +22,7 @@ struct InodeAttributes {
 
 namespace {
 
-// Of a copy that writers interfere with.
+// How often a copy is tried that writers interfere with.
 constexpr int kCopyTries = 8;
 
 uint32_t LifetimeMin_s(const Superblock& superblock, const Inode& inode) {
@@ -35,7 +35,7 @@ uint32_t LifetimeMax_s(const Superblock& superblock, const Inode& inode) {
 // As Inode::lifetime_since_ms.
 uint32_t Milliseconds(uint64_t ns) { return static_cast<uint32_t>(ns / 1'000'000); }
 
-// Of a time of a reply and one that an inode may have kept for a while.
+// Compares a time of a reply with one that an inode may have kept for a while.
 bool SameWhenCached(const protocol::Time& a, const protocol::Time& b) {
   return icache::PackTime(a) == icache::PackTime(b);
 }
@@ -320,8 +320,8 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   bool ours = as_known && wcc.atomic;
   // A racing GETATTR may have returned our own change before this reply arrived.
   bool already = trusted && wcc.after && !ContentDiffers(inode, known, *wcc.after);
-  // What is known, or the reason why nothing is, came after this change was sent: the reply may be
-  // older.
+  // True if what is known, or the reason why nothing is, came after this change was sent: the
+  // reply may be older.
   const bool overtaken = static_cast<int64_t>(stamp.generation - inode.attribute_generation) < 0;
   stamp.generation = Barrier(superblock);  // no reply to an earlier request may undo our change
   AddInvalid(inode, icache::kInvalidData);

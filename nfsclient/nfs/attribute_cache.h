@@ -41,7 +41,7 @@ inline uint64_t LifetimeNs(const icache::Inode& inode) {
   return inode.lifetime_s.load(std::memory_order_relaxed) * uint64_t{1'000'000'000};
 }
 
-// What attributes are invalid by.
+// The bits of Inode::invalid that make attributes invalid.
 inline constexpr uint8_t kInvalidAttributes = icache::kInvalidChange | icache::kInvalidDirty;
 
 // True if the attributes have neither timed out nor been marked invalid by one of `bits`, of which
@@ -76,8 +76,8 @@ inline uint64_t AttributesLeftNs(const icache::Inode& inode, uint64_t now_ns) {
 // Copies a consistent set of attributes; false if writers interfered 8 times. Preconditions: RCU
 // section or a reference.
 bool CopyAttributesRcu(const icache::Inode& inode, protocol::Attributes& into);
-// The same of attributes that are fresh at the moment of the copy (WALK-14): a change that is made
-// meanwhile marks them invalid before it touches them. kNone, kGetattrRpc or kChanged.
+// Copies attributes if they are fresh at the moment of the copy (WALK-14): a change that is made
+// meanwhile marks them invalid before it touches them. Returns kNone, kGetattrRpc or kChanged.
 NeedRef CopyFreshAttributesRcu(const icache::Inode& inode, uint64_t now_ns,
                                protocol::Attributes& into, uint8_t bits = kInvalidAttributes);
 void CopyAttributes(icache::Inode& inode, protocol::Attributes& into);
@@ -101,10 +101,11 @@ std::errc UpdateAttributes(Superblock& superblock, icache::Inode& inode,
                            ReplyContext* context = nullptr,
                            std::optional<uint64_t> own_end_bytes = std::nullopt);
 
-// The same after a change of our own: if the server's "before" matches the cache, the difference is
-// ours, and the directory's other names and access rights stay valid (ATTR-11). Without data in the
-// reply the attributes are invalid. Returns the change id as this reply left it, the verifier for
-// the names in the reply: a later change id would validate names that others have changed since.
+// UpdateAttributes() after a change of our own: if the server's "before" matches the cache, the
+// difference is ours, and the directory's other names and access rights stay valid (ATTR-11).
+// Without data in the reply the attributes are invalid. Returns the change id as this reply left
+// it, the verifier for the names in the reply: a later change id would validate names that others
+// have changed since.
 // `outcome`: the change's errno; a refusal without data (version 4) invalidates nothing.
 uint64_t UpdateAfterOwnChange(Superblock& superblock, icache::Inode& inode,
                               const protocol::WeakCacheConsistency& wcc, SendStamp stamp,
@@ -117,11 +118,11 @@ enum class ChangedBy {
   kOthers,
 };
 
-// The same after a batch of our own WRITEs (data/own_changes.h). `latest`: the attributes as of the
-// last of them; nullopt: not known, and invalid from now on. `since`: when the calls were sent that
-// showed them; replies to later requests are not taken back. `own_end_bytes`: of what was written
-// here and that the server may lose, or did not get. Clears the bits `cleared` of Inode::invalid at
-// last.
+// UpdateAttributes() after a batch of our own WRITEs (data/own_changes.h). `latest`: the attributes
+// as of the last of them; nullopt: not known, and invalid from now on. `since`: when the calls were
+// sent that showed them; replies to later requests are not taken back. `own_end_bytes`: the end of
+// what was written here and that the server may lose, or did not get. Clears the bits `cleared` of
+// Inode::invalid at last.
 void UpdateAfterOwnWrites(Superblock& superblock, icache::Inode& inode, ChangedBy changed_by,
                           const protocol::OptionalAttributes& latest, SendStamp since,
                           uint64_t own_end_bytes, uint8_t cleared);
@@ -168,7 +169,7 @@ void SetInvalid(icache::Inode& inode, uint8_t bits, bool on);
 
 // Makes the next use send a GETATTR.
 void InvalidateAttributes(Superblock& superblock, icache::Inode& inode);
-// The same for every inode of the mount, and for the access rights.
+// Invalidates the attributes of every inode of the mount, and the access rights.
 void InvalidateAll(Superblock& superblock);
 
 // nfs_drop_nlink: our own change removed a name that led to the inode as far as is known here. An

@@ -14,11 +14,11 @@ struct CacheLimits {
   size_t inodes;
   size_t access_entries;
   size_t dirty_bytes;
-  // Of the limits in objects that the options leave open; kOptions if they leave none.
+  // Decides the limits in objects that the options leave open; kOptions if they leave none.
   LimitSource source;
 };
 
-// What no limit of ours is below: a small tree and the directories above it.
+// Lower bound of every cache limit, in objects: a small tree and the directories above it.
 inline constexpr size_t kLeastObjects = 10'000;
 
 // The number of files whose inodes and dentries fill a quarter of `bytes`: at least kLeastObjects,

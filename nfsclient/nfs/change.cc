@@ -247,8 +247,8 @@ std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& 
   Attributes attributes;
   CopyAttributes(*moved, attributes);
   InvalidateAttributes(superblock, *moved);  // its ctime
-  // Both names may be links of one file, and the server then does nothing, which not every version
-  // reports. Drop the dentry in that case, and where Move() fails.
+  // If both names are links of one file, the server does nothing, which not every version reports.
+  // Drop the dentry in that case, and where Move() fails.
   const bool several_links = attributes.type != FileType::kDirectory && attributes.nlink > 1;
   // The reply does not identify the moved file: it is the cached one only if the dentry's verifier
   // still matches, that is if no other client has changed the directory, nor has anything
@@ -274,7 +274,7 @@ std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& 
   return {};
 }
 
-// The same; a file that is open here keeps a hidden name where it would be replaced (NAME-31).
+// RENAME; a file that is open here keeps a hidden name where it would be replaced (NAME-31).
 std::errc RenameOver(Superblock& superblock, const KnownName& from, const KnownName& to,
                      const Credential& credential) {
   Inode* const moved = from.inode();
@@ -326,7 +326,7 @@ std::optional<std::errc> RemoveUnlessOpen(Superblock& superblock, ForChange& loc
   return remove();
 }
 
-// The same of a file that is open: nullopt if it no longer is, or another has its name. No
+// Hides the name of a file that is open: nullopt if it no longer is, or another has its name. No
 // preconditions.
 std::optional<std::errc> HideOpenFile(Superblock& superblock, const KnownName& file,
                                       const Credential& credential) {

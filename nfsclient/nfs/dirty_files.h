@@ -38,7 +38,7 @@ class DirtyFiles {
     const auto found = files_.find(&inode);
     return found == files_.end() ? nullptr : found->second;
   }
-  // The same, by `make()` if there is none. Throws std::bad_alloc. Preconditions: the inode's lock.
+  // Find(), or what `make()` makes. Throws std::bad_alloc. Preconditions: the inode's lock.
   template <typename Make>
   File FindOrMake(const icache::Inode& inode, Make make) {
     File file = Find(inode);

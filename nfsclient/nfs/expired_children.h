@@ -28,7 +28,7 @@ class ExpiredChildren {
              uint64_t pause_max_ns) {
     return Count(directory, child, now_ns, pause_max_ns, 1);
   }
-  // The same, if it is the first of a row.
+  // Add() of a child that is the first of a row.
   void Begin(const icache::Inode& directory, const icache::Inode& child, uint64_t now_ns,
              uint64_t pause_max_ns) {
     Count(directory, child, now_ns, pause_max_ns, 0);

@@ -34,7 +34,7 @@ uint64_t SizeOf(icache::Inode& directory) {
   return attributes.size_bytes;
 }
 
-// Of a listing: what it brings evicts about a 64th of a full cache.
+// Limit of a listing: what it brings evicts about a 64th of a full cache.
 size_t EntriesMax(const Superblock& superblock) {
   constexpr size_t kShare = 64;
   return std::min(kEntriesMax, superblock.dentries.limit() / kShare);
@@ -174,7 +174,7 @@ void RefreshAhead(Superblock& superblock, DentryRef& directory, const icache::In
   icache::Inode& inode = *directory.inode();
   const size_t count =
       superblock.expired_children.Add(inode, child, rcu::CoarseNowNs(), PauseMaxNs(superblock));
-  // Where it cannot be made in the background the caller is faster with its own call.
+  // If it cannot be made in the background, the caller is faster with its own call.
   if (IsDue(count, inode.lookup_misses.entries()) && SizeOf(inode) <= kRefreshedBytesMax) {
     (void)List(superblock, directory, credential);
   }

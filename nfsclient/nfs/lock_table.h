@@ -69,7 +69,7 @@ class LockTable {
     const protocol::LockedRanges& ranges() const { return held_->ranges; }
     // Makes `next` the owner's ranges.
     void Set(protocol::LockedRanges next);
-    // The same, unless another owner's lock is in the way of `wanted`.
+    // Set(), unless another owner's lock conflicts with `wanted`, which is returned.
     std::optional<Conflict> TrySet(const protocol::RangeLock& wanted, protocol::LockedRanges next);
 
    private:

@@ -79,7 +79,7 @@ std::vector<LookupTogether::Item> LookupTogether::Collect(std::span<StoppedWalk>
   const auto same = [](const Item& a, const Item& b) {
     return a.walk->at.inode() == b.walk->at.inode() && a.name == b.name;
   };
-  // Of those that ask for rights and those that ask for attributes, which come along.
+  // Merges items that ask for rights with those that ask for attributes, which come along.
   std::vector<Item> unique;
   unique.reserve(items.size());
   for (Item& item : items) {
@@ -93,7 +93,7 @@ std::vector<LookupTogether::Item> LookupTogether::Collect(std::span<StoppedWalk>
   return unique;
 }
 
-// Where many names of a directory are missing whose rights or attributes are, too, one of them
+// If many names of a directory are missing, and its rights or attributes as well, one of the items
 // brings those: then the directory can be listed.
 void LookupTogether::AskOfDirectoriesFirst(std::vector<Item>& items) {
   std::vector<Item> asked;
@@ -202,7 +202,8 @@ std::errc LookupTogether::Ask(std::span<Item> items) {
   return late;
 }
 
-// What GETATTR and ACCESS say, as Revalidate() and PermissionRef() take it in, and a LOOKUP.
+// Takes in the results of GETATTR and ACCESS, as Revalidate() and PermissionRef() do, and of a
+// LOOKUP.
 void LookupTogether::TakeIn(Item& item, const LookupPathReply& reply, const Sample& sample) {
   Inode& inode = *item.walk->at.inode();
   if (reply.error == protocol::kStale && reply.steps.empty()) MarkStale(superblock_, inode);

@@ -26,7 +26,7 @@
 
 namespace nfswalk::nfs {
 
-// Where a walk stopped.
+// A walk that needs the server, and its position.
 struct StoppedWalk {
   vfs::DentryRef at;
   NeedRef need = NeedRef::kNone;
@@ -47,7 +47,7 @@ class LookupTogether {
   bool WasListed(const icache::Inode& directory) const { return listed_.contains(&directory); }
 
  private:
-  // What is asked once for one or more walks.
+  // A question that is asked once for one or more walks.
   struct Item {
     StoppedWalk* walk = nullptr;  // the first of them
     std::string_view name = {};   // the first one of `path`; empty: about the file itself
@@ -55,7 +55,7 @@ class LookupTogether {
     PathNames path = {};
   };
 
-  // Of the file asked about, from before the calls: as for a single call each.
+  // State of the file asked about, from before the calls: as for a single call each.
   struct Sample {
     SendStamp stamp;
     uint64_t change_id;

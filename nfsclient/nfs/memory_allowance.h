@@ -8,7 +8,7 @@
 
 namespace nfswalk::nfs {
 
-// What decides a limit.
+// The source of a limit.
 enum class LimitSource : uint8_t {
   kOptions,   // of the mount
   kPhysical,  // the memory of the machine

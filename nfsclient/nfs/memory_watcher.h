@@ -41,7 +41,7 @@ class MemoryWatcher {
   MemoryWatcher(const MemoryWatcher&) = delete;
   MemoryWatcher& operator=(const MemoryWatcher&) = delete;
 
-  // That of all mounts, made for the first one and gone with the last.
+  // Returns the watcher of all mounts, made for the first one and gone with the last.
   static std::shared_ptr<MemoryWatcher> OfProcess();
 
  private:

@@ -289,7 +289,8 @@ std::expected<std::string, std::string> DecodeExport(std::string_view text) {
   return decoded;
 }
 
-// What a server compares with its exports' names (RFC 1813 5.1.1 dirpath): without empty names.
+// Returns the path as a server compares it with its exports' names (RFC 1813 5.1.1 dirpath):
+// without empty names.
 std::string WithoutEmptyNames(std::string_view path) {
   std::string clean;
   for (const char c : path) {

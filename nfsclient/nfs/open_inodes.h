@@ -46,11 +46,11 @@ class OpenInodes {
   // the thread's CallDeadline passes. Preconditions of all of these: a reference on the inode,
   // which is no directory.
   [[nodiscard]] bool Add(icache::Inode& inode);
-  // The same without waiting: false if there is a Removal. Any context.
+  // Add() without waiting: false if there is a Removal. Any context.
   [[nodiscard]] static bool TryAdd(icache::Inode& inode) { return inode.opens.TryAdd(); }
   static void Remove(icache::Inode& inode) { inode.opens.Remove(); }
 
-  // Of one name of an inode. Waits for other Removals of the inode.
+  // The removal of one name of an inode. Waits for other Removals of the inode.
   class [[nodiscard]] Removal {
    public:
     Removal(OpenInodes& inodes, icache::Inode& inode);
@@ -71,7 +71,8 @@ class OpenInodes {
   // The next number of a silly name.
   uint32_t NextCounter() { return counter_.fetch_add(1) + 1; }
 
-  // Of an inode (null: none) from before its RENAME is sent until the dentries show the new name.
+  // The RENAME of an inode (null: none), from before it is sent until the dentries show the new
+  // name.
   class [[nodiscard]] Move : public boost::intrusive::list_base_hook<> {
    public:
     Move(OpenInodes& inodes, const icache::Inode* inode);

@@ -21,8 +21,7 @@ using vfs::Name;
 
 namespace {
 
-// What the walk would have to ask the server for: search permission on the directory, the name in
-// it.
+// Caches that the walk would miss: search permission on the directory, the name in it.
 struct Missing {
   bool rights;
   bool name;

@@ -37,7 +37,7 @@ class PathPrimer {
   // The name does not exist.
   void End(std::string_view name);
 
-  // What the last Step() led to.
+  // The result of the last Step().
   vfs::DentryRef& position() { return at_; }
 
  private:

@@ -60,7 +60,7 @@ PressureSignals::PressureSignals(const std::string& root) : root_(root) {
     }
     if (AddTrigger(root + "/proc/pressure/memory")) machine_ = sources_.back().fd;
   } catch (const std::bad_alloc&) {
-    // What is open by now is waited for.
+    // Events of the triggers that could be opened are waited for.
   }
 }
 

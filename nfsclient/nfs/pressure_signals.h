@@ -1,6 +1,6 @@
 // pressure_signals: what the kernel tells about a shortage of memory.
 //
-// Where it can, a trigger of pressure stall information (PSI): tasks waited for memory for a
+// If it can, a trigger of pressure stall information (PSI): tasks waited for memory for a
 // twentieth of two seconds. One for each cgroup of the process that limits memory, and one for the
 // machine, which counts only while little memory is available there: its stalls are also those of
 // cgroups at limits of their own. A cgroup that takes no trigger: the counter `high` of its

@@ -102,9 +102,9 @@ std::errc DirectoryStream::Advance() {
   return goes_round_ ? kLoop : std::errc{};
 }
 
-// Where a file system lists entries in the order in which they were made, those that others rename
-// come again at the end, with new cookies. What comes after them was made since the listing began,
-// and it has no end while they go on.
+// Ends a listing at names that come again. A file system that lists entries in the order in which
+// they were made shows those that others rename again at the end, with new cookies: what follows
+// them was made since the listing began, and it has no end while they go on.
 void DirectoryStream::CutWhereNamesRecur() {
   const auto recurs = [this](const protocol::DirectoryEntry& entry) {
     const bool is_again = !IsDots(entry) && names_.Sees(std::hash<std::string>()(entry.name));

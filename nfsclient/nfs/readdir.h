@@ -62,7 +62,7 @@ class DirectoryStream {
   std::errc Take(Superblock& superblock, vfs::DentryRef& directory, protocol::ReadDirReply reply,
                  SendStamp stamp, uint64_t change_id);
 
-  // What the last Fetch() brought, also "." and "..". Empty before, and after an error.
+  // Entries of the last Fetch(), also "." and "..". Empty before, and after an error.
   const std::vector<protocol::DirectoryEntry>& entries() const { return reply_.entries; }
   bool at_end() const { return reply_.eof; }
   // The verifier that the server gave last.

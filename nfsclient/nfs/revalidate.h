@@ -55,7 +55,7 @@ inline uint64_t NameLeftNs(LookupCache lookupcache, const vfs::Dentry& dentry,
 
 enum class Verdict { kValid, kInvalid };
 
-// What the name is wanted for.
+// The purpose of a lookup.
 enum class LookupIntent : uint8_t {
   kWalk,
   kScan,  // a walk that leaves as little in the caches as it can: no listings ahead

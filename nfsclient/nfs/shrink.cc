@@ -1,4 +1,4 @@
-// What the superblock does about a shortage of memory.
+// The superblock's part in a shortage of memory: its caches shrink and grow again.
 #include <algorithm>
 #include <new>
 #include <utility>

@@ -112,7 +112,7 @@ bool NeedsSillyRename(Superblock& superblock, const OpenInodes::Removal& removal
   protocol::Attributes now;
   CopyAttributes(inode, now);
   if (now.nlink <= 1) return true;
-  // What was unlinked since, by another client or by this one, shows in the server's count only.
+  // Only the server's count shows what was unlinked since, by another client or by this one.
   // Without it this may be the last name.
   const std::errc error = Revalidate(superblock, inode, credential, /*force=*/true);
   if (error != std::errc{}) return error != protocol::kStale;
@@ -169,8 +169,8 @@ void UndoSillyRename(Superblock& superblock, DentryRef& directory, const vfs::Na
                      OpenInodes::SillyNames::iterator silly) {
   Inode& parent = *directory.inode();
   const std::errc error = NameAgain(superblock, parent, name, *silly);
-  // Where the name is another client's now, the last close removes the file that had it. Where it
-  // is not known to be anybody's, the hidden one may be the only one, and stays.
+  // If the name is another client's now, the last close removes the file that had it. If it is not
+  // known to be taken, the hidden one may be the only one, and stays.
   const bool is_kept = error == std::errc::file_exists ||
                        (error == std::errc{} && !IsKnown(RemoveHidden(superblock, parent, *silly)));
   InvalidateAttributes(superblock, *silly->inode);

@@ -28,7 +28,7 @@ class OpenInode {
   // was the last, its flags say afterwards. Errors: timed_out.
   static std::expected<OpenInode, std::errc> Register(Superblock& superblock,
                                                       icache::InodeRef inode);
-  // The same without waiting, in any context. Takes over `inode` unless there is a removal.
+  // Register() without waiting, in any context. Takes over `inode` unless there is a removal.
   static std::optional<OpenInode> TryRegister(Superblock& superblock, icache::InodeRef& inode) {
     if (!OpenInodes::TryAdd(*inode)) return std::nullopt;
     return OpenInode(superblock, std::move(inode));

@@ -4,7 +4,7 @@
 // type, a name that is empty, longer than 255 bytes or contains '/' or NUL, more data than
 // requested, a link text that is empty, longer than 4096 bytes or contains NUL, a listing without
 // progress) or end early decode to io_error and nothing else. "." and ".." are names of a listing.
-// What follows the results is ignored.
+// Bytes behind the results are ignored.
 //
 // Each DecodeReply() fills a default-constructed reply, which does not point into the bytes read,
 // and allocates at most a constant multiple of their number.

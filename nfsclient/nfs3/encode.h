@@ -53,13 +53,13 @@ nfs_fh3 ToWire(const FileHandle& handle);
 diropargs3 ToWire(const FileHandle& directory, const WireName& name);
 sattr3 ToWire(const SetAttributes& attributes);
 
-// What results take beside the data of a READ, or the entries of a listing, that was asked for.
+// Room of results beside the data of a READ, or the entries of a listing, that was asked for.
 inline constexpr uint32_t kResultsMarginBytes = 4 * 1024;
 
 // The encoded arguments of one call.
 class Arguments3 {
  public:
-  // Of results without data and entries. A link text takes up to kLinkBytesMax.
+  // Room of results without data and entries. A link text takes up to kLinkBytesMax.
   static constexpr uint32_t kSmallResultsBytes = kLinkBytesMax + kResultsMarginBytes;
   // Enough for two handles with two names, or one of each with attributes.
   static constexpr size_t kBytesMax = rpc::XdrBuffer::kInlineBytes;
@@ -84,7 +84,7 @@ class Arguments3 {
     request_.data = data;
   }
 
-  // Of READ: `into` as rpc::Request::data_into, with `find_data`.
+  // READ's data goes to `into`, as rpc::Request::data_into, with `find_data`.
   void ReceiveInto(std::span<std::byte> into, decltype(rpc::Request::find_data) find_data) {
     request_.data_into = into;
     request_.find_data = find_data;

@@ -55,7 +55,7 @@ struct ListingUnderWay {
   const Arguments3 arguments;
   rpc::Caller::Started started;
 };
-// Of one thread: a server needs a while for each.
+// Listings of one thread in flight: a server needs a while for each.
 constexpr size_t kListingsMax = 32;
 
 }  // namespace

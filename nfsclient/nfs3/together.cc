@@ -19,7 +19,8 @@
 namespace nfswalk::protocol {
 namespace {
 
-// Of one thread; with replies of 240 bytes, what a server answers in two milliseconds.
+// Calls of one thread in flight; with replies of 240 bytes, a server answers them in two
+// milliseconds.
 constexpr size_t kCallsMax = 128;
 
 // One call, which borrows from itself.

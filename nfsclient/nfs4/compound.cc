@@ -26,7 +26,7 @@ constexpr size_t XdrPadded(size_t bytes) { return (bytes + 3) / 4 * 4; }
 // Encoded size of variable-length opaque data: length, bytes, padding.
 constexpr size_t XdrCounted(size_t bytes) { return kXdrWordBytes + XdrPadded(bytes); }
 constexpr size_t kStateIdBytes = 16;
-// Of COMPOUND4args before the operations: tag, minorversion and count.
+// Size of COMPOUND4args before the operations: tag, minorversion and count.
 constexpr size_t kHeaderBytes = 3 * kXdrWordBytes;
 // Limit of a result without data and directory entries: the longest is a link text.
 constexpr size_t kResultBytesMax = 4096 + 64;
@@ -498,7 +498,7 @@ Compound& Compound::TestLock(const RangeLock& lock, uint64_t client_id, std::str
   return *this;
 }
 
-// Of either type: the server ignores it.
+// LOCKU with either type: the server ignores it.
 Compound& Compound::Unlock(const StateId& state, uint32_t sequence, ByteRange range) {
   Add(OP_LOCKU, 2 * kXdrWordBytes + kStateIdBytes + 2 * kXdrHyperBytes).nfs_argop4_u.oplocku = {
       WRITE_LT, sequence, ToWire(state), range.first, LengthOf(range)};

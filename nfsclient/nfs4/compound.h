@@ -66,7 +66,7 @@ class Compound {
   // At most one in a COMPOUND.
   Compound& Write(const StateId& state, uint64_t offset_bytes, std::span<const std::byte> data,
                   Stability stability);
-  // Of the whole file.
+  // COMMIT of the whole file.
   Compound& Commit();
   // Requests handle and attributes of each entry if `plus`, else the file id. `max_bytes` bounds
   // the reply.
@@ -118,7 +118,7 @@ class Compound {
   // Storage that the operations point to.
   std::forward_list<std::string> bytes_;
   std::forward_list<std::array<uint32_t, 2>> masks_;
-  // Of WRITE: not encoded, sent from where it lies.
+  // WRITE's data: not encoded, sent from where it lies.
   std::span<const std::byte> data_;
   std::span<std::byte> read_into_;    // of READ
   size_t operations_after_data_ = 0;  // index of the one behind WRITE; 0: there is none
@@ -147,7 +147,7 @@ class CompoundReader {
   // Skips a bitmap4 of the body.
   void SkipBitmap();
 
-  // Of the names in all results.
+  // The wait for the names in all results.
   OwnerWait& owner_wait() { return owner_wait_; }
 
   // Returns errc{} while every Next() succeeded; else the errno of the failed operation (may be one

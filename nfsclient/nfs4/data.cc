@@ -20,8 +20,8 @@ namespace nfswalk::protocol {
 
 namespace {
 
-// What the pieces of a transfer share. The state is as of its beginning: recovery is for the
-// operations that follow a piece that it failed.
+// The file of a transfer, shared by its pieces. The state is as of the beginning: recovery is for
+// the operations that follow a piece that it failed.
 struct TransferFile {
   const FileHandle& file;
   const StateId state;

@@ -63,7 +63,7 @@ bool TakeLimits(CompoundReader& reader, ServerAttributes& decoded);
 bool TakeSpace(CompoundReader& reader, FileSystemSpace& space);
 bool TakeAccess(CompoundReader& reader, uint32_t& granted);
 bool TakeLinkText(CompoundReader& reader, std::string& target);
-// What lies in `into` is undefined after an error.
+// The content of `into` is undefined after an error.
 bool TakeRead(CompoundReader& reader, std::span<std::byte> into, ReadReply& reply);
 // `sent_bytes`: size of the data sent. The server committed it at least as `requested`.
 bool TakeWrite(CompoundReader& reader, size_t sent_bytes, Stability requested, WrittenReply& reply);

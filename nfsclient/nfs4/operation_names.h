@@ -12,7 +12,7 @@ namespace nfswalk::protocol {
 // By number.
 std::span<const std::string_view> OperationNames();
 
-// Of several operations a COMPOUND is for the one with the highest rank, of those the first.
+// A COMPOUND of several operations is for the one with the highest rank, and the first of these.
 // Handles have the lowest, then attributes, rights, lookups.
 int OperationRank(int operation);
 

@@ -104,7 +104,7 @@ class OwnerNames::Lookups : public std::enable_shared_from_this<Lookups> {
   }
 
  private:
-  // Of an owner's id, or of an id's name.
+  // A query for an owner's id, or for an id's name.
   using Query = std::pair<Kind, std::variant<std::string, uint32_t>>;
 
   // Has `query` looked up, unless find() has its result by now. Returns when that is done, whatever

@@ -26,8 +26,8 @@
 
 namespace nfswalk::protocol {
 
-// What the reader of one reply waits for all its names: kMax from the first one that is looked up,
-// but not beyond the thread's CallDeadline.
+// Bounds the time for which the reader of one reply waits for all its names: kMax from the first
+// one that is looked up, but not beyond the thread's CallDeadline.
 class OwnerWait {
  public:
   using Clock = CallDeadline::Clock;

@@ -19,7 +19,7 @@
 namespace nfswalk::protocol {
 namespace {
 
-// Of the first reply with attributes, which lookups may be waiting for (NAME-21).
+// Size of the first reply with attributes, for which lookups may be waiting (NAME-21).
 constexpr uint32_t kFirstReadDirBytes = 32 * 1024;
 
 void AddListing(Compound& compound, const FileHandle& directory, ReadDirPosition position,
@@ -60,7 +60,7 @@ struct ListingUnderWay {
   rpc::Request request;
   std::optional<rpc::Caller::Started> started;
 };
-// Of one thread: a server needs a while for each.
+// Listings of one thread in flight: a server needs a while for each.
 constexpr size_t kListingsMax = 32;
 
 }  // namespace

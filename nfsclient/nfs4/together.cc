@@ -111,7 +111,7 @@ class SharedCompound {
   std::optional<rpc::Caller::Started> started_;
 };
 
-// What is still to be asked, and how many at once.
+// The questions that are still to be asked, and how many at once.
 class Questions {
  public:
   explicit Questions(std::span<const LookupQuestion> questions) : questions_(questions) {
@@ -120,7 +120,7 @@ class Questions {
 
   void Add(size_t index) { left_.push_back(index); }
   bool empty() const { return left_.empty(); }
-  // Those about one file come together, in the order of the caller.
+  // Puts the questions about one file next to each other, in the order of the caller.
   void Sort() {
     std::ranges::stable_sort(left_, std::ranges::less(), [this](size_t index) {
       const auto bytes = questions_[index].file.bytes();

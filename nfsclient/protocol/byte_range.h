@@ -8,7 +8,7 @@
 
 namespace nfswalk::protocol {
 
-// Both ends belong to it. Preconditions: first <= last <= kEnd.
+// A range of bytes, to which both ends belong. Preconditions: first <= last <= kEnd.
 struct ByteRange {
   static constexpr uint64_t kEnd = INT64_MAX;  // as `last`: to the end of the file, wherever it is
 

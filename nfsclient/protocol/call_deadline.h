@@ -3,8 +3,8 @@
 // would wait for the timeouts of all that came before it.
 //
 // Two kinds of scopes: the client's, of one call or one part of it, and its user's, of many calls.
-// Both nest; of each kind the limit of the outermost counts, as it was the first, or an earlier
-// one. Thread safety: a scope is its thread's own.
+// Scopes of both kinds nest; of each kind the limit of the outermost counts, as it was the first,
+// or an earlier one. Thread safety: a scope is its thread's own.
 //
 // The call of a thread whose Cancellation is canceled has no time left.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_CALL_DEADLINE_H_
@@ -55,13 +55,13 @@ class CallDeadline {
   // Begins anew, until the end of the scope: for each part of a call without a limit to its length.
   void Renew(Clock::time_point limit) { current_ = limit; }
 
-  // Of both kinds, the earlier one. time_point::max() outside of any scope, and on a hard mount
+  // The earlier limit of both kinds. time_point::max() outside of any scope, and on a hard mount
   // without a Deadline; time_point{} once the thread's calls are canceled.
   static Clock::time_point Current() {
     if (Cancellation::IsCanceled()) return Clock::time_point{};
     return std::min(current_, Deadline::Current());
   }
-  // Of the client's kind alone: the timeouts of a soft mount.
+  // The limit of the client's kind alone: the timeouts of a soft mount.
   static Clock::time_point OfClient() { return current_; }
   static bool HasPassed() {
     const Clock::time_point limit = Current();

@@ -60,12 +60,12 @@ struct LookupPathReply {
   std::errc error{};  // errc{}: all names were resolved
   // The server answered the name after the last of `steps` with NFS4ERR_NOENT.
   bool name_is_missing = false;
-  // Of the directory in which the path begins.
+  // Attributes of the directory in which the path begins.
   OptionalAttributes directory = {};
   std::optional<uint32_t> granted = {};
   std::vector<PathStep> steps = {};
 };
-// What LOOKUP brought, as a path of one name. Preconditions: attributes, or an error.
+// Takes a LOOKUP's reply for that of a path of one name. Preconditions: attributes, or an error.
 inline void TakeLookup(const LookupReply& found, LookupPathReply& reply) {
   reply.error = found.error;
   reply.directory = found.directory;
@@ -174,7 +174,7 @@ struct CreateReply {
 struct CreateOpenReply : CreateReply {
   std::unique_ptr<OpenState> state;  // as in OpenReply
 };
-// What a name leads to before a call that removes or renames it, as the caches know it.
+// The object of a name before a call that removes or renames it, as the caches know it.
 struct KnownObject {
   FileHandle handle = {};
   uint32_t nlink = 0;  // of a directory 1
@@ -276,7 +276,7 @@ class Protocol {
   }
   // Requests kAccessAll.
   virtual AccessReply Access(const FileHandle& file, const Credential& credential) = 0;
-  // Of the file system that `file` lies in.
+  // Space of the file system that `file` lies in.
   virtual SpaceReply GetSpace(const FileHandle& /*file*/, const Credential&) {
     return {std::errc::operation_not_supported, {}};
   }
@@ -334,7 +334,7 @@ class Protocol {
   }
   // COMMIT of the whole file.
   virtual CommitReply Commit(const FileHandle& /*file*/, const Credential&) { return {}; }
-  // The same, as StartWrite().
+  // Commit(), as StartWrite().
   virtual CommitUnderWay StartCommit(const FileHandle& file, const Credential& credential) {
     return std::make_unique<Ended<CommitReply>>(Commit(file, credential));
   }
@@ -384,7 +384,7 @@ class Protocol {
   virtual CreateReply MakeSymlink(const FileHandle& directory, std::string_view name,
                                   std::string_view target, const SetAttributes& attributes,
                                   const Credential& credential) = 0;
-  // Of a fifo, a socket or a device, whose `device` it is; else that is {0, 0}.
+  // Makes a FIFO, a socket or a device; `device` is {0, 0} for the first two.
   virtual CreateReply MakeNode(const FileHandle& /*directory*/, std::string_view /*name*/,
                                FileType /*type*/, Device /*device*/, const SetAttributes&,
                                const Credential&) {
@@ -402,7 +402,7 @@ class Protocol {
                              const Credential& credential) = 0;
   virtual RemoveReply RemoveDirectory(const FileHandle& directory, std::string_view name,
                                       const Credential& credential) = 0;
-  // The same of a name that leads to `known`: a lost reply's outcome is judged by that object, and
+  // RENAME of a name that leads to `known`: a lost reply's outcome is judged by that object, and
   // the call is not sent again once it has done what it was to do (lost_reply.h).
   virtual RenameReply RenameKnown(const FileHandle& from_directory, std::string_view from_name,
                                   const FileHandle& to_directory, std::string_view to_name,
@@ -421,8 +421,8 @@ class Protocol {
   virtual SetAttributesReply SetAttributesOf(const FileHandle& file,
                                              const SetAttributes& attributes,
                                              const Credential& credential) = 0;
-  // The same, as StartWrite(): an interrupted SETATTR that is executed late cuts what was written
-  // meanwhile.
+  // SetAttributes(), as StartWrite(): an interrupted SETATTR that is executed late cuts what was
+  // written meanwhile.
   virtual SetAttributesUnderWay StartSetAttributes(const FileHandle& file,
                                                    const SetAttributes& attributes,
                                                    const Credential& credential) {

@@ -13,7 +13,7 @@ namespace nfswalk::protocol {
 
 inline constexpr size_t kNameBytesMax = 255;
 inline constexpr size_t kLinkBytesMax = 4096;
-// Of a READ or WRITE (WIRE-10).
+// Data of one READ or WRITE (WIRE-10).
 inline constexpr uint32_t kTransferBytesMax = 1024 * 1024;
 
 // Checks a component name. Errors: filename_too_long above 255 bytes, invalid_argument if it is

@@ -81,7 +81,7 @@ class Call {
  private:
   friend class Connection;
 
-  // What the socket knows of it.
+  // How much of it is in the socket.
   enum class Transmission : uint8_t {
     kNone,     // in no list of the connection
     kQueued,   // nothing was sent
@@ -89,7 +89,7 @@ class Call {
     kPartial,  // the connection ends if the rest does not follow
     kSent,     // in flight
   };
-  // Of `wake_`.
+  // Values of `wake_`.
   static constexpr uint32_t kAsleep = 0;
   static constexpr uint32_t kDrive = 1;  // woken to receive for all
   static constexpr uint32_t kDone = 2;
@@ -116,7 +116,7 @@ class Call {
   uint32_t generation_ = 0;  // of the connection that it was sent on
   ReplySlice reply_;         // the record
   std::span<const std::byte> results_;
-  // Of the data, received where it goes: not in the record, behind `placed_at_` in it.
+  // The data, received where it goes: not in the record, behind `placed_at_` in it.
   const std::byte* placed_at_ = nullptr;
   size_t placed_bytes_ = 0;
   size_t header_bytes_ = 0;

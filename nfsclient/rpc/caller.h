@@ -50,7 +50,7 @@ class Caller {
     bool repeated = false;
     return SendAndDecode<Reply>(credential, budget, request, decode, repeated);
   }
-  // The same with a new budget.
+  // Calls with a new budget.
   template <typename Reply, typename Decode>
   Reply Call(const sunrpc_auth::Credential& credential, const Request& request, Decode decode) {
     Budget budget = NewBudget();
@@ -98,8 +98,8 @@ class Caller {
     return reply;
   }
 
-  // The same, as Retry::Resume(): nullopt where the wait ended before the call. `budget` is the
-  // operation's: NewBudgetOfCall().
+  // Waits for a started call, as Retry::Resume(): nullopt if the wait ended before the call.
+  // `budget` is the operation's: NewBudgetOfCall().
   template <typename Reply, typename Decode>
   std::optional<Reply> Resume(Started& started, Budget& budget, Decode decode) {
     const std::optional<std::errc> error = Resume(started, budget);
@@ -131,7 +131,7 @@ class Caller {
   uint64_t calls_sent() const;
   uint64_t connections_opened() const;
   uint64_t retries() const { return retry_.retries(); }
-  // Of procedures (ReplyCounts) with these names.
+  // Counters, with the procedures (ReplyCounts) under these names.
   protocol::TransportStats Stats(std::span<const std::string_view> names) const;
 
  private:

@@ -32,9 +32,9 @@
 // then: the next driver, of whichever call, takes its reply. At most kInFlightMax calls are sent
 // and not answered, the others wait.
 //
-// What a server sends is not trusted: a record is no longer than the longest reply that the calls
-// in flight may have; what is not a reply, or is one to a call that was not sent, ends the
-// connection; so do kUnknownXidsMax replies in a row that belong to no call. A call that is
+// The server is not trusted: a record is no longer than the longest reply that the calls in flight
+// may have; a record that is no reply, or is one to a call that was not sent, ends the connection;
+// so do kUnknownXidsMax replies in a row that belong to no call. A call that is
 // answered so ends in kRejected.
 //
 // Thread safety: all functions. The socket lives in the network namespace of the thread that called

@@ -68,7 +68,7 @@ class RecordReader {
   bool is_placing() const { return !place_.empty(); }
   // Returns whether the next bytes begin a record.
   bool is_between_records() const { return !in_record_ && raw_ == end_; }
-  // Where they are missing, in the last record that was taken.
+  // The offset at which they are missing in the last record that was taken.
   size_t placed_at() const { return placed_at_; }
   // Does not take the record that is under way, if a part of it was placed.
   void StopPlacing() {

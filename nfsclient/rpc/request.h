@@ -62,7 +62,7 @@ struct Request {
   std::span<const std::byte> tail = {};
   // The longest results that a server may answer with. A longer record costs it the connection.
   uint32_t results_bytes_max = 0;
-  // Of a call that reads: where its data goes. `find_data` returns the offset of the data's length
+  // The place of the data of a call that reads. `find_data` returns the offset of the data's length
   // in results of which the beginning is given, nullopt if it is not (yet) known.
   std::span<std::byte> data_into = {};
   std::optional<size_t> (*find_data)(std::span<const std::byte> results) = nullptr;

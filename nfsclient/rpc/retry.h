@@ -64,7 +64,7 @@ class Retry {
     bool is_submitted = true;
     bool was_sent = false;  // before the present attempt
     std::optional<bool> may_resend_on_connection;
-    // Of the present attempt; {}: not waited for yet.
+    // Begin and timeout of the present attempt; {}: not waited for yet.
     Clock::time_point began{};
     Clock::duration timeout{};
     Clock::duration waited{};
@@ -94,10 +94,10 @@ class Retry {
   // The second half of Send(), behind Connection::Submit(): the time that the call has begins here,
   // as replies to calls submitted before it come first.
   [[nodiscard]] SendResult Await(Connection& connection, Call& call, Budget& budget);
-  // The same of a call that outlives its waits, as long as the thread's CallDeadline and
-  // Cancellation allow. nullopt: these ended the wait; the server may execute the call until
-  // Resume() has returned a result, on whichever thread. An error is final: the call was answered
-  // or never sent, or the connection that it was sent on has ended.
+  // Waits for a call that outlives its waits, as long as the thread's CallDeadline and Cancellation
+  // allow. nullopt: these ended the wait; the server may execute the call until Resume() has
+  // returned a result, on whichever thread. An error is final: the call was answered or never sent,
+  // or the connection that it was sent on has ended.
   [[nodiscard]] std::optional<SendResult> Resume(Connection& connection, Call& call,
                                                  Budget& budget, Attempts& attempts);
   // Ends a call that Resume() has not, by its reply, or by withdrawing it when the thread's
@@ -107,8 +107,8 @@ class Retry {
   // Pauses before a call is repeated after NFS3ERR_JUKEBOX: 100 ms, doubled up to 5 s.
   // Errors: timed_out, operation_canceled.
   [[nodiscard]] std::errc PauseForJukebox(Budget& budget);
-  // The same with a NewBudgetOfCall(). nullopt: the thread's CallDeadline or Cancellation came
-  // first; the next call goes on with the pause.
+  // Pauses with a NewBudgetOfCall(). nullopt: the thread's CallDeadline or Cancellation came first;
+  // the next call goes on with the pause.
   [[nodiscard]] std::optional<std::errc> ResumePause(Budget& budget);
 
   // Ends all pauses with operation_canceled. Does not shut down the connections.

@@ -136,7 +136,7 @@ int TcpSocket::ConnectResult() {
   socklen_t size = sizeof error;
   getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) return error;
-  // Where nothing listens, a port of this machine may connect to itself (simultaneous open).
+  // A port of this machine at which nothing listens may connect to itself (simultaneous open).
   sockaddr_storage own{};
   size = sizeof own;
   getsockname(fd_, Pointer(own), &size);

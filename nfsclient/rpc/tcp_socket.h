@@ -62,7 +62,7 @@ class TcpSocket {
   ssize_t Receive(std::span<std::byte> into, bool wait);
   // Waits for poll(2) `events` until a time. Returns those that came.
   short Poll(short events, Clock::time_point until) { return Poll(events, until, -1); }
-  // The same, for one thread at a time; Wake() ends it, or the next one. Returns 0 then.
+  // Poll() for one thread at a time; Wake() ends it, or the next one. Returns 0 then.
   short PollOrWake(short events, Clock::time_point until);
   // Wake() has no effect before, nor without a free descriptor.
   void MakeWakeable();

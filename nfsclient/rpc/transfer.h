@@ -41,7 +41,7 @@
 
 namespace nfswalk::rpc {
 
-// Of one transfer. With pieces of 1 MiB they keep 1 GB/s busy at 16 ms.
+// Pieces of one transfer in flight. With pieces of 1 MiB they keep 1 GB/s busy at 16 ms.
 inline constexpr size_t kPiecesMax = 16;
 
 // The pieces of a transfer, begun and finished in their order.

@@ -29,7 +29,7 @@ class ChangesUnderWay {
   using Follows = std::function<bool()>;
 
   struct Change : boost::intrusive::list_base_hook<> {
-    // Of one or two names; `second` may be the first once more.
+    // A change of one or two names; `second` may be the first once more.
     Change(const icache::Inode& in, const Name& first, const Name& second)
         : directory(&in), names{first.hash, second.hash} {}
 
@@ -40,7 +40,7 @@ class ChangesUnderWay {
 
     const icache::Inode* const directory;
     const std::array<uint64_t, 2> names;
-    // Of the order of requests and replies; 0: not yet.
+    // Numbers in the order of requests and of replies; 0: not yet.
     uint64_t sent = 0;
     uint64_t replied = 0;
     const Follows* follows = nullptr;  // from the reply until it is taken in

@@ -31,7 +31,7 @@ size_t PressureAt(size_t dentries_max, size_t inodes_max) {
   return std::min(dentries_max, inodes_max) / 8 * 7;
 }
 
-// Of the directory that the dentry names; nullptr: it names none.
+// The change key of the directory that the dentry names; nullptr: it names none.
 const void* ChangeKeyOf(const Dentry& dentry) {
   const icache::Inode* inode = dentry.inode.load(std::memory_order_relaxed);
   return inode != nullptr ? inode->change_key() : nullptr;

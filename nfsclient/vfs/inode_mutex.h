@@ -41,7 +41,7 @@ class InodeMutex {
   bool try_lock_shared_until(Clock::time_point until) {
     return Acquire(Mode::kShared, until, rcu::LockAttempt::kBlocking);
   }
-  // The same, where the thread holds shared locks of lower addresses.
+  // try_lock_shared_until() for a thread that holds shared locks of lower addresses.
   bool TryLockNextShared(Clock::time_point until) {
     return Acquire(Mode::kShared, until, rcu::LockAttempt::kNested);
   }

@@ -82,8 +82,9 @@ class PathBuffer {
   static constexpr size_t kInline = 2 * kPathMax;
   static constexpr size_t kBlock = 16;
 
-  // Both copy a path to at_, set last_slash_, and return whether a NUL is in it. One pass over the
-  // path: three, by memchr(), memcpy() and memrchr(), cost a fifth more of what a hit does to it.
+  // Copies a path to at_, sets last_slash_, and returns whether a NUL is in it, as the next one
+  // does. One pass over the path: three, by memchr(), memcpy() and memrchr(), cost a fifth more of
+  // what a hit does to it.
 #if defined(__SSE2__)
   // Preconditions: less than a block; the padding is there.
   bool CopyShort(const char* path, size_t bytes) {

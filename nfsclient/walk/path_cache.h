@@ -184,7 +184,8 @@ class PathCache {
     }
   };
   static_assert(sizeof(Entry) == 320);
-  // Of an entry, apart from it: not loaded by a hit while nothing changes in the mount.
+  // The directories of an entry, apart from it: no hit loads them while nothing changes in the
+  // mount.
   struct Directories {
     rcu::KeyedChangeCount::Keys keys;
     uint64_t changes = 0;  // Sum() of the keys

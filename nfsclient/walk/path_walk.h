@@ -87,8 +87,8 @@ class PathWalk {
     return Ref(revalidation, resolve, finish);
   }
 
-  // Where Rcu() left off, and what is left of the path; empty if the walk has to start over.
-  // Instead of Ref().
+  // Takes the position at which Rcu() left off; empty if the walk has to start over. Instead of
+  // Ref().
   vfs::DentryRef TakePosition() {
     cached_credential_ = {};
     return std::move(position_);
@@ -118,7 +118,7 @@ class PathWalk {
   const WalkFlags& flags_;
 
   PathBuffer rest_;
-  // Where RCU-walk left off; empty: start over.
+  // The position at which RCU-walk left off; empty: start over.
   vfs::DentryRef position_;
   sunrpc_auth::CredentialRef cached_credential_;  // with `position_`
   int links_ = 0;

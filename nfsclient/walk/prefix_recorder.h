@@ -71,7 +71,7 @@ class PrefixRecorder {
 
   PathCache* const cache_;
   bool hit_ = false;
-  // What is being recorded; else empty.
+  // The prefix that is being recorded; else empty.
   PathCache::Prefix prefix_ = {};
   uint64_t sample_ = 0;
   ValidityInterval validity_ = {};

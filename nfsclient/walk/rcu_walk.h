@@ -61,7 +61,7 @@ class RcuWalk {
   // Closes the position's window; the last thing before an answer is given.
   RcuOutcome Confirm(std::errc error = {}) const;
 
-  // The same for success; near the cache's limit it also marks the dentry as used, for reclaim
+  // Confirm() for success; near the cache's limit it also marks the dentry as used, for reclaim
   // (DCACHE_REFERENCED, WALK-24).
   RcuOutcome ConfirmUsed() const {
     if (superblock_.dentries.under_pressure()) superblock_.dentries.MarkUsed(*at_.dentry);
@@ -72,7 +72,7 @@ class RcuWalk {
   // With WalkFlags::may_be_missing: the position is a negative dentry, inode() must not be called.
   bool missing() const { return at_.inode == nullptr; }
   const vfs::Dentry& dentry() const { return *at_.dentry; }
-  // Of the directory that the position is a name in; counts if Confirm() succeeds afterwards.
+  // The directory that the position is a name in; counts if Confirm() succeeds afterwards.
   const icache::Inode& parent_inode() const;
   // PermissionRcu() on the position.
   nfs::RcuPermission Permission(uint32_t may_mask);

@@ -65,7 +65,8 @@ std::errc RefWalk::ResolveToCreate() { return LinkPathWalk(Goal::kCreate); }
 
 // link_path_walk() and, but for kParent, the last component.
 std::errc RefWalk::LinkPathWalk(Goal goal) {
-  // What is primed stays cached: not the name of a change, nor, with dont_cache, the walk's end.
+  // Primed names stay cached: the name of a change is none of them, nor, with dont_cache, the
+  // walk's end.
   const bool primes_last =
       goal != Goal::kParent && !flags_.dont_cache && !(goal == Goal::kCreate && flags_.open);
   bool more = true;

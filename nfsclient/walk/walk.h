@@ -46,7 +46,7 @@ std::errc Resolve(nfs::Superblock& superblock, const WalkStart& start, std::stri
   return error;
 }
 
-// The same for calls that change something, open a file or list a directory, and work on a
+// Resolves for calls that change something, open a file or list a directory, and work on a
 // reference (complete_walk(), WALK-29). `resolve`: one of RefWalk's. `finish_rcu`: as above, where
 // RCU-walk goes to the end of the path (path_walk.h), for what needs no RPC. Never strict.
 template <class Finish, class FinishRcu = CompleteWalk>

@@ -11,7 +11,7 @@ namespace nfswalk::walk {
 
 struct WalkStart {
   const vfs::DentryRef& at;
-  // Where absolute links begin and ".." stays: the export's root, or `at` for a scoped walk
+  // Absolute links begin here, and ".." stays here: the export's root, or `at` for a scoped walk
   // (openat2(2): RESOLVE_BENEATH, RESOLVE_IN_ROOT).
   const vfs::DentryRef& root;
 

@@ -35,6 +35,10 @@ COMMAND_EXCEPTIONS = {
 LIBRARY_HOMES = {"nfsc/": ("nfsclient/rpc", "nfsclient/nfs3", "nfsclient/nfs4"), "rpc/": ("sunrpc_auth",),
                  "tirpc/": ("sunrpc_auth",), "urcu": ("rcu",), "fuse3/": ("nfsclient/mount",)}
 
+PRODUCT = ("rcu/", "sunrpc_auth/", "access_cache/", "nfsclient/")
+
+# A clause, or a comment that cannot be understood without the one before it.
+_NO_SUBJECT = re.compile(r"// ?(?:Of|What|Where|Those|That|The same|Others|Both)\b")
 _VAGUE = {"util", "utils", "common", "misc", "helper", "helpers", "manager", "managers"}
 # In pieces, or this file would violate them.
 _UNFINISHED = re.compile(r"\b(" + "|".join(["TO" "DO", "FIX" "ME", "X" "XX", "HA" "CK"]) + r")\b")
@@ -181,6 +185,18 @@ def vague_name(tree):
                 yield Violation(path, 1, "vague-name", f'"{word}" says nothing; name what it does')
 
 
+def comment_subject(tree):
+    for path, text in tree.cxx():
+        if not path.startswith(PRODUCT):
+            continue
+        before = ""
+        for number, line in enumerate(text.splitlines(), 1):
+            line = line.strip()
+            if before in ("", "//") and _NO_SUBJECT.match(line):
+                yield Violation(path, number, "comment-subject", "begin with a verb or a noun of the code")
+            before = line if line.startswith("//") else ""
+
+
 def _lines_matching(pattern, rule, message):
     """The rule that no line of any file matches `pattern`."""
     def violations(tree):
@@ -255,7 +271,7 @@ def _found_by(find, rule):
 
 RULES = [
     file_size, function_size, include_direction, command_includes, library_home, lockfree_list,
-    ordering_partner, vague_name, dead_file, test_sleep, broken_link,
+    ordering_partner, vague_name, comment_subject, dead_file, test_sleep, broken_link,
     script_target,
     _lines_matching(_UNFINISHED, "unfinished", "finish it, or open an issue"),
     _lines_matching(_MACHINE_PATH, "machine-path", "a path of one machine"),

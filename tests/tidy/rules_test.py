@@ -53,6 +53,12 @@ class Files(RuleTest):
         self.assert_broken("function-size", {"rcu/a.cc": "void F() {" + "\n" * 70 + "}"},
                            {"tests/a.py": "def f():\n" + "  g()\n" * 70})
 
+    def test_comments_of_the_product_begin_with_a_verb_or_a_noun(self):
+        self.assert_broken("comment-subject", *({"rcu/a.cc": text} for text in [
+            "// What a table keeps.\n", "int a;  // ours\n  // Of a table.\n", "// a: a table.\n//\n// Both are.\n"]))
+        self.assert_kept({"rcu/a.cc": "// Keeps a table, and all of the mount\n// that is in it.\n// Whatever that is.\n"},
+                         {"tests/a.h": "// What a table keeps.\n", "tests/BUILD": 'cc_library(hdrs = ["a.h"])'})
+
     def test_names_that_say_nothing(self):
         self.assert_broken("vague-name", *({"bench/" + name: ""} for name in [
             "util.py", "path_util.py", "helpers/a.py", "common.sh", "lock-manager.py"]))

@@ -101,7 +101,7 @@ class LockOwners {
 
   std::shared_ptr<LockOwner> Find(const FileHandle& file, uint64_t number) const;
   std::shared_ptr<LockOwner> FindOrMake(const std::shared_ptr<OpenFile>& file, uint64_t number);
-  // Those that belong to `file`.
+  // The lock owners that belong to `file`.
   std::vector<std::shared_ptr<LockOwner>> Of(const OpenFile& file) const;
 
   // Sends one call and takes in what it did. Preconditions: !owner.retired.

@@ -26,7 +26,7 @@ namespace nfswalk::protocol {
 struct OpenFile {
   using Clock = std::chrono::steady_clock;
 
-  // What READ and WRITE use.
+  // The state that READ and WRITE use.
   struct State {
     StateId id;
     uint64_t generation = 0;  // of its client id
@@ -59,7 +59,7 @@ struct OpenFile {
     names.swap(later);
   }
 
-  // What the file is reopened with. Constant once it is in files_.
+  // The access with which the file is reopened. Constant once it is in files_.
   bool read = false;
   bool write = false;
   Credential credential;

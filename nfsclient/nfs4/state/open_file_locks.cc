@@ -137,7 +137,7 @@ OpenFiles::LockAttempt OpenFiles::TryLock(LockOwner& owner, const RangeLock& wan
     case StateError::kOwner:
     case StateError::kState:
     case StateError::kRevoked:
-      // Of the open file if it is the first.
+      // The error is about the open file's state if it is the owner's first lock.
       if (first && state_error != StateError::kRevoked) {
         attempt.state_error = StateError::kState;
         break;

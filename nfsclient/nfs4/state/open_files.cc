@@ -265,7 +265,7 @@ Acquired OpenFiles::TryReopen(File& file, const FileName* name, const LiveClient
   return acquired;
 }
 
-// The same by each name that the file has now, until one opens it. While the names change the
+// Reopens by each name that the file has now, until one opens it. While the names change, the
 // server may already have another, which the client learns with the reply. Preconditions: as above.
 Acquired OpenFiles::TryReopenByName(File& file, const LiveClient& client, Budget& budget) {
   Acquired acquired;

@@ -104,7 +104,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
     StateError state_error = StateError::kNone;
   };
 
-  // What one LOCK or LOCKU came to.
+  // The outcome of one LOCK or LOCKU.
   struct LockAttempt {
     std::errc error{};
     std::optional<RangeLock> conflict = {};
