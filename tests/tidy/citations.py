@@ -1,5 +1,6 @@
 """What code, tests and documents may cite, and that it is there: rules, letters, tests, files."""
 
+import posixpath
 import re
 
 PREFIXES = ["NAME", "ATTR", "ACCESS", "CRED", "WALK", "INODE", "WIRE"]  # a page of docs/rules each
@@ -9,8 +10,9 @@ _RULE = re.compile(rf"^\*\*({_ID})\*\* ", re.MULTILINE)
 _CITED = re.compile(rf"\b{_ID}\b")
 # `Suite.Case` or `Suite.*` in a document.
 _NAMED_TEST = re.compile(r"`([A-Z]\w*)\.([A-Z]\w*|\*)`")
-# `icache/inode.h`, with or without the nfsclient/ in front of it.
-_NAMED_FILE = re.compile(r"`([\w.-]+/[\w./-]+\.(?:h|cc|py|sh|md|toml|bzl))\b")
+# `icache/inode.h`, with or without the nfsclient/ in front of it; `inode.h`, wherever it is.
+_NAMED_FILE = re.compile(r"`([\w.-]+(?:/[\w.-]+)*\.(?:h|cc|py|sh|md|toml|bzl))\b")
+_NAMED_TARGET = re.compile(r"`(?:bazel \w+ )?//([\w/.-]+):(\w+)`")
 _TEST = re.compile(r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\(\s*(\w+),\s*(\w+)\)")
 # The class tells a suite from the other dotted names that documents are full of.
 _SUITE_END = re.compile(r"(Test|Race|Bugs|Stress|Walk|Faults|Exits|Oracle)\w*$")
@@ -63,13 +65,28 @@ def named_tests(tree):
                     yield path, number, f"there is no test {suite}.{case}"
 
 
+def _documents(tree):
+    return [(path, text) for path, text in tree.files.items()
+            if path.endswith(".md") and (path.startswith("docs/") or "/" not in path)]
+
+
 def named_files(tree):
-    for path, text in tree.files.items():
-        if not (path.startswith("docs/") and path.endswith(".md")):
-            continue
+    names = {posixpath.basename(path) for path in [*tree.files, *tree.other_paths]}
+    for path, text in _documents(tree):
         for match in _NAMED_FILE.finditer(text):
-            if not tree.exists(match.group(1)) and not tree.exists(f"nfsclient/{match.group(1)}"):
-                yield path, _line(text, match.start()), f"there is no file {match.group(1)}"
+            file = match.group(1)
+            is_there = (tree.exists(file) or tree.exists(f"nfsclient/{file}")) if "/" in file else file in names
+            if not is_there:
+                yield path, _line(text, match.start()), f"there is no file {file}"
+
+
+def named_targets(tree):
+    for path, text in _documents(tree):
+        for match in _NAMED_TARGET.finditer(text):
+            package, target = match.groups()
+            # The name of a rule, or one of a list that a macro takes.
+            if f'"{target}"' not in tree.files.get(f"{package}/BUILD", ""):
+                yield path, _line(text, match.start()), f"there is no target //{package}:{target}"
 
 
 def rules_of(tree):

@@ -240,8 +240,16 @@ class Citations(RuleTest):
         def naming(text):
             return {"nfsclient/nfs/a.md": "", "rcu/b.md": "", "docs/a.md": text + "\n"}
         self.assert_kept(naming("`rcu/b.md`"), naming("`nfs/a.md: lock`"),
-                         naming("`nfsclient/nfs/a.md`"), naming("`a.h`"), naming("nfs/gone.h"))
-        self.assert_broken("named-file", naming("`nfs/gone.h`"), naming("`nfsclient/rcu/b.md: lock`"))
+                         naming("`nfsclient/nfs/a.md`"), naming("`b.md`"), naming("nfs/gone.h"))
+        self.assert_broken("named-file", naming("`nfs/gone.h`"), naming("`nfsclient/rcu/b.md: lock`"),
+                           naming("`gone.h`"))
+
+    def test_a_target_that_a_document_names(self):
+        def naming(text):
+            return {"rcu/a.h": "", "docs/a.md": text + "\n"}
+        build = {"rcu/BUILD": 'cc_library(name = "c", hdrs = ["a.h"])'}
+        self.assert_kept({**naming("`//rcu:c`, `bazel test //rcu:c`"), **build})
+        self.assert_broken("named-target", {**naming("`//rcu:d`"), **build}, {**naming("`//gone:c`"), **build})
 
 
 class Mutants(unittest.TestCase):
