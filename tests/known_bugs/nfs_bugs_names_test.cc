@@ -1,5 +1,5 @@
 // Dentries that were valid once: bugs of other clients in revalidation, reproduced against this
-// one. See docs/known_bugs.md.
+// one. See docs/testing.md.
 #include <gtest/gtest.h>
 
 #include <array>

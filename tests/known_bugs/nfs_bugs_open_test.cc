@@ -1,5 +1,5 @@
 // Opens by a name that has come to mean another file: bugs of other clients in open, reproduced
-// against this one. See docs/known_bugs.md.
+// against this one. See docs/testing.md.
 #include <gtest/gtest.h>
 
 #include <system_error>

@@ -1,5 +1,5 @@
 // Whole paths in one reply, which no kernel has: late and overtaken replies once more. See
-// docs/known_bugs.md.
+// docs/testing.md.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Rights and attributes that were valid once: bugs of other clients in permission and in the
-// attribute cache, reproduced against this one. See docs/known_bugs.md.
+// attribute cache, reproduced against this one. See docs/testing.md.
 #include <gtest/gtest.h>
 
 #include <system_error>

@@ -1,5 +1,5 @@
 // Bugs of other clients that depend on the server's behaviour, against a real one. See
-// docs/known_bugs.md.
+// docs/testing.md.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// The known bugs of path walks (docs/known_bugs.md) with a wrong answer: the tree changes under a
+// The known bugs of path walks (docs/testing.md) with a wrong answer: the tree changes under a
 // walk, at a point that the test chooses, and the answer must have been true at some moment of the
 // walk.
 #include <gtest/gtest.h>

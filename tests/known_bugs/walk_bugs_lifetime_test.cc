@@ -1,4 +1,4 @@
-// The known bugs of path walks (docs/known_bugs.md) about lifetime: references taken in vain,
+// The known bugs of path walks (docs/testing.md) about lifetime: references taken in vain,
 // memory freed under a walk, lookups in flight.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The known bugs of path walks (docs/known_bugs.md) about one name in one table: forced on the
+// The known bugs of path walks (docs/testing.md) about one name in one table: forced on the
 // dentry cache itself, mostly in a table of two chains.
 #include <gtest/gtest.h>
 

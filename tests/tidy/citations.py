@@ -129,7 +129,7 @@ def unshipped(tree):
 
 
 def letters(tree):
-    listed = set(_LISTED_LETTER.findall(tree.files.get("docs/letters.md", "")))
+    listed = set(_LISTED_LETTER.findall(tree.files.get("docs/research/letters.md", "")))
     for path, text in _citing(tree):
         if path.startswith(_ALPHABET):
             continue
@@ -137,5 +137,5 @@ def letters(tree):
             subject = " ".join(match.group(1).split())
             if subject not in listed:
                 yield (path, _line(text, match.start()),
-                       f'"the {subject} letter" is not in docs/letters.md' if subject else
-                       "name the letter by its subject in docs/letters.md")
+                       f'"the {subject} letter" is not in docs/research/letters.md' if subject else
+                       "name the letter by its subject in docs/research/letters.md")

@@ -212,7 +212,7 @@ class Citations(RuleTest):
                          ["unshipped-citation"])
 
     def test_a_letter_that_is_not_listed(self):
-        files = {"docs/letters.md": "| the B-tree scalability letter | A. U. Thor | 2024 |\n"}
+        files = {"docs/research/letters.md": "| the B-tree scalability letter | A. U. Thor | 2024 |\n"}
         for text, broken in [("the B-tree scalability letter", 0), ("the letters' figures", 0),
                              ("as the letter says", 1), ("the other letter", 1), ("a letter's table", 0),
                              ("the\nB-tree\nscalability letter", 0), ("The letter", 1)]:

@@ -1,5 +1,5 @@
 // Permission, rule by rule of docs/rules/access.md: for each state what RCU-walk answers, what
-// ref-walk answers, and the calls that takes. See docs/exits.md.
+// ref-walk answers, and the calls that takes. See docs/testing.md.
 #include <gtest/gtest.h>
 
 #include "access_cache/access_cache.h"

@@ -1,5 +1,5 @@
 // Dentry revalidation, rule by rule of docs/rules/names.md: for each state what RCU-walk answers,
-// what ref-walk answers, and the calls that takes. See docs/exits.md.
+// what ref-walk answers, and the calls that takes. See docs/testing.md.
 #include "nfsclient/nfs/revalidate.h"
 
 #include <gtest/gtest.h>
