@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "nfsclient/nfs/list_ahead.h"
 #include "nfsclient/nfs/splice.h"
 #include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
@@ -71,12 +70,6 @@ std::expected<DentryRef, std::errc> LookupCached(Superblock& superblock, DentryR
                                                  const Name& name, const Credential& credential,
                                                  LookupIntent intent, bool* was_absent) {
   DentryRef found = superblock.dentries.Lookup(*directory, name);
-  const bool may_list = intent == LookupIntent::kWalk || intent == LookupIntent::kCreate;
-  if (found && found.inode() != nullptr && may_list &&
-      !VerifierMatches(*found, *directory.inode())) {
-    RefreshAhead(superblock, directory, *found.inode(), credential);
-    found = superblock.dentries.Lookup(*directory, name);  // may be another file's now
-  }
   if (!found) return found;
   auto verdict = RevalidateRef(superblock, found, name, *directory.inode(), credential, intent);
   if (!verdict) return std::unexpected(verdict.error());

@@ -58,7 +58,6 @@ enum class Verdict { kValid, kInvalid };
 // The purpose of a lookup.
 enum class LookupIntent : uint8_t {
   kWalk,
-  kScan,  // a walk that leaves as little in the caches as it can: no listings ahead
   // LOOKUP_OPEN of version 4: the OPEN that follows names the file and fails if the name has
   // changed, so that a regular file's dentry needs no validation (NAME-15).
   kOpenByName,

@@ -111,6 +111,15 @@ void RefWalk::RefreshChild(DentryRef& directory, const Inode& child) {
   nfs::RefreshAhead(superblock_, directory, child, credential_->key());
 }
 
+void RefWalk::RefreshName(const Name& name, nfs::LookupIntent intent) {
+  const bool lists = intent == nfs::LookupIntent::kCreate ||
+                     (intent == nfs::LookupIntent::kWalk && !flags_.dont_cache);
+  if (!lists) return;
+  const DentryRef known = superblock_.dentries.Lookup(*at_, name);
+  if (!known || known.inode() == nullptr || nfs::VerifierMatches(*known, inode())) return;
+  nfs::RefreshAhead(superblock_, at_, *known.inode(), credential_->key());
+}
+
 // may_lookup().
 std::errc RefWalk::MayLookup() {
   return nfs::PermissionRef(superblock_, *at_.inode(), credential_, access_cache::kMayExec);
@@ -135,7 +144,9 @@ std::errc RefWalk::StepToChild(const Name& name, Goal goal, bool* more) {
     last_ = name.view();
     return {};
   }
-  auto child = nfs::LookupChild(superblock_, at_, name, credential_->key(), IntentOf(name, goal));
+  const nfs::LookupIntent intent = IntentOf(name, goal);
+  RefreshName(name, intent);
+  auto child = nfs::LookupChild(superblock_, at_, name, credential_->key(), intent);
   if (!child) return child.error();
   Inode* inode = child->inode();
   const char* rest = name.data + name.length;
@@ -215,7 +226,7 @@ nfs::LookupIntent RefWalk::IntentOf(const Name& name, Goal goal) const {
   const bool last = name.data[name.length] == 0;
   if (last && goal == Goal::kCreate) return nfs::LookupIntent::kCreate;
   if (last && flags_.open) return nfs::LookupIntent::kOpenByName;
-  return flags_.dont_cache ? nfs::LookupIntent::kScan : nfs::LookupIntent::kWalk;
+  return nfs::LookupIntent::kWalk;
 }
 
 }  // namespace nfswalk::walk

@@ -72,6 +72,8 @@ class RefWalk {
   enum class Goal { kPosition, kParent, kCreate };
   std::errc LinkPathWalk(Goal goal);
   void RefreshChild(vfs::DentryRef& directory, const icache::Inode& child);
+  // Before the lookup of a cached name that is in doubt: so may those be that are asked for next.
+  void RefreshName(const vfs::Name& name, nfs::LookupIntent intent);
   std::errc MayLookup();
   std::errc FollowDotDot();
   std::errc StepToChild(const vfs::Name& name, Goal goal, bool* more);
