@@ -85,7 +85,7 @@ ColdSubject MakeRawChanges(const ColdPlace& place, const ColdSetting& setting) {
       const auto made =
           protocol.Create(directory, kName, protocol::CreateMode::kGuarded, {.mode = kMode}, kRoot);
       if (made.error != kOk) return Failed("CREATE", made.error);
-      const auto removed = protocol.Remove(directory, kName, kRoot);
+      const auto removed = protocol.Remove(directory, kName, {}, kRoot);
       if (removed.error != kOk) return Failed("REMOVE", removed.error);
       return {};
     };

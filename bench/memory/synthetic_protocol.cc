@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -148,13 +149,17 @@ class SyntheticProtocol final : public protocol::Protocol {
     return kReadOnly;
   }
   protocol::RenameReply Rename(const FileHandle&, std::string_view, const FileHandle&,
-                               std::string_view, const Credential&) override {
+                               std::string_view, const std::optional<protocol::KnownObject>&,
+                               const Credential&) override {
     return kReadOnly;
   }
-  protocol::RemoveReply Remove(const FileHandle&, std::string_view, const Credential&) override {
+  protocol::RemoveReply Remove(const FileHandle&, std::string_view,
+                               const std::optional<protocol::KnownObject>&,
+                               const Credential&) override {
     return kReadOnly;
   }
   protocol::RemoveReply RemoveDirectory(const FileHandle&, std::string_view,
+                                        const std::optional<protocol::KnownObject>&,
                                         const Credential&) override {
     return kReadOnly;
   }

@@ -197,19 +197,6 @@ void ExpireRefused(Superblock& superblock, std::errc error, const KnownName& fro
   InvalidateAttributes(superblock, to.parent());
 }
 
-protocol::RenameReply SendRename(Superblock& superblock, const KnownName& from,
-                                 const KnownName& to, const Credential& credential) {
-  const protocol::FileHandle from_directory = from.parent().handle();
-  const protocol::FileHandle to_directory = to.parent().handle();
-  if (from.inode() == nullptr) {
-    return superblock.protocol->Rename(from_directory, from.name.view(), to_directory,
-                                       to.name.view(), credential);
-  }
-  const auto known = ObjectOf(superblock, from.dentry, from.parent());
-  return superblock.protocol->RenameKnown(from_directory, from.name.view(), to_directory,
-                                          to.name.view(), known, credential);
-}
-
 // The RENAME itself. Preconditions: both directories are locked exclusively, or their only one by
 // `lock`.
 std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& from,
@@ -217,7 +204,9 @@ std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& 
   if (lock != nullptr) lock->NoteSend();
   SendStamp stamp = Stamp(superblock);
   const OpenInodes::Move move(superblock.open_inodes, from.inode());
-  auto reply = SendRename(superblock, from, to, credential);
+  auto reply = superblock.protocol->Rename(
+      from.parent().handle(), from.name.view(), to.parent().handle(), to.name.view(),
+      ObjectOf(superblock, from.dentry, from.parent()), credential);
   uint64_t from_change_id =
       TakeInChange(superblock, lock, from.parent(), reply.from_directory, stamp, reply.error);
   uint64_t to_change_id = from_change_id;
@@ -307,15 +296,12 @@ std::errc RenameOver(Superblock& superblock, const KnownName& from, const KnownN
 std::optional<std::errc> RemoveUnlessOpen(Superblock& superblock, ForChange& lock,
                                           const KnownName& file, const Credential& credential) {
   const auto remove = [&] {
-    return RemoveName(superblock, lock, file.directory, file.name, file.dentry,
-                      [&](const auto& handle) {
-                        auto& protocol = *superblock.protocol;
-                        if (file.inode() == nullptr) {
-                          return protocol.Remove(handle, file.name.view(), credential);
-                        }
-                        const auto known = ObjectOf(superblock, file.dentry, file.parent());
-                        return protocol.RemoveKnown(handle, file.name.view(), known, credential);
-                      });
+    return RemoveName(
+        superblock, lock, file.directory, file.name, file.dentry, [&](const auto& handle) {
+          return superblock.protocol->Remove(handle, file.name.view(),
+                                             ObjectOf(superblock, file.dentry, file.parent()),
+                                             credential);
+        });
   };
   Inode* const inode = file.inode();
   if (inode == nullptr || inode->is_directory()) return remove();
@@ -543,12 +529,8 @@ std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::str
   if (!lock) return protocol::CallDeadline::Error();
   const DentryRef known = superblock.dentries.Lookup(*directory, name.name());
   return RemoveName(superblock, lock, directory, name.name(), known, [&](const auto& handle) {
-    auto& protocol = *superblock.protocol;
-    if (!known || known.inode() == nullptr) {
-      return protocol.RemoveDirectory(handle, text, credential);
-    }
-    const auto object = ObjectOf(superblock, known, *directory.inode());
-    return protocol.RemoveKnownDirectory(handle, text, object, credential);
+    return superblock.protocol->RemoveDirectory(
+        handle, text, ObjectOf(superblock, known, *directory.inode()), credential);
   });
 }
 

@@ -57,17 +57,18 @@ bool VerifierMatches(const Dentry& dentry, const Inode& directory) {
          directory.change_id.load(std::memory_order_relaxed);
 }
 
-protocol::KnownObject ObjectOf(const Superblock& superblock, const DentryRef& dentry,
-                               const Inode& directory) {
+std::optional<protocol::KnownObject> ObjectOf(const Superblock& superblock, const DentryRef& dentry,
+                                              const Inode& directory) {
+  if (!dentry || dentry.inode() == nullptr) return std::nullopt;
   Inode& inode = *dentry.inode();
   protocol::Attributes attributes;
   CopyAttributes(inode, attributes);
   const bool is_valid = dentry->hash.load() != 0 &&
                         NameLeftNs(superblock.options.lookupcache, *dentry, &inode, directory,
                                    rcu::CoarseNowNs()) > 0;
-  return {.handle = inode.handle(),
-          .nlink = inode.is_directory() ? 1 : attributes.nlink,
-          .is_valid = is_valid};
+  return protocol::KnownObject{.handle = inode.handle(),
+                               .nlink = inode.is_directory() ? 1 : attributes.nlink,
+                               .is_valid = is_valid};
 }
 
 void StoreVerifier(Dentry& dentry, const Inode& directory, uint64_t change_id) {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <system_error>
 
 #include "nfsclient/nfs/attribute_cache.h"
@@ -77,10 +78,11 @@ std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, vfs::Den
 // True if the dentry was last valid at the directory's current change id.
 bool VerifierMatches(const vfs::Dentry& dentry, const icache::Inode& directory);
 
-// Returns what the name leads to, before it is removed or renamed. Preconditions: the dentry has an
-// inode, and the directory is locked, or its name for a change.
-protocol::KnownObject ObjectOf(const Superblock& superblock, const vfs::DentryRef& dentry,
-                               const icache::Inode& directory);
+// Returns what the name leads to, before it is removed or renamed; nullopt of a name without a
+// dentry and of a negative one. Preconditions: the directory is locked, or its name for a change.
+std::optional<protocol::KnownObject> ObjectOf(const Superblock& superblock,
+                                              const vfs::DentryRef& dentry,
+                                              const icache::Inode& directory);
 
 // Records that the dentry was valid when the directory's change_id was `change_id`, unless the
 // directory has changed since (NAME-12).

@@ -47,7 +47,8 @@ std::expected<std::string, std::errc> FreeSillyName(Superblock& superblock, cons
 // The REMOVE of a hidden name, by the credential that removed the file.
 std::errc RemoveHidden(Superblock& superblock, Inode& parent, const SillyName& silly) {
   const SendStamp stamp = Stamp(superblock);
-  const auto reply = superblock.protocol->Remove(parent.handle(), silly.name, silly.remover);
+  const auto reply =
+      superblock.protocol->Remove(parent.handle(), silly.name, std::nullopt, silly.remover);
   (void)UpdateAfterOwnChange(superblock, parent, reply.directory, stamp, reply.error);
   return reply.error;
 }
@@ -86,7 +87,7 @@ std::errc NameAgain(Superblock& superblock, Inode& parent, const vfs::Name& name
   }
   const SendStamp renamed_at = Stamp(superblock);
   const auto renamed = superblock.protocol->Rename(parent.handle(), silly.name, parent.handle(),
-                                                   name.view(), silly.remover);
+                                                   name.view(), std::nullopt, silly.remover);
   (void)UpdateAfterOwnChange(superblock, parent, renamed.from_directory, renamed_at, renamed.error);
   return renamed.error;
 }
@@ -133,15 +134,12 @@ std::expected<OpenInodes::SillyNames::iterator, std::errc> SillyRename(
   NFSWALK_SYNC_POINT("silly-rename:before-rename");
   const SendStamp stamp = Stamp(superblock);
   const DentryRef known = superblock.dentries.Lookup(*directory, name);
-  protocol::KnownObject object;
+  std::optional<protocol::KnownObject> object;
   if (known && known.inode() == &inode) object = ObjectOf(superblock, known, parent);
   // Another file under the hidden name was renamed by this call, too.
-  const auto reply =
-      object.is_valid
-          ? superblock.protocol->RenameKnown(parent.handle(), name.view(), parent.handle(),
-                                             silly->name, object, credential)
-          : superblock.protocol->Rename(parent.handle(), name.view(), parent.handle(), silly->name,
-                                        credential);
+  if (object && !object->is_valid) object.reset();
+  const auto reply = superblock.protocol->Rename(parent.handle(), name.view(), parent.handle(),
+                                                 silly->name, object, credential);
   const uint64_t change_id =
       UpdateAfterOwnChange(superblock, parent, reply.from_directory, stamp, reply.error);
   if (reply.error == std::errc{}) {

@@ -120,9 +120,9 @@ LinkReply Nfs3::Link(const FileHandle& file, const FileHandle& directory, std::s
   return Send<LinkReply>(budget, arguments.request(), credential);
 }
 
-RenameReply Nfs3::RenameOnce(const FileHandle& from_directory, std::string_view from_name,
-                             const FileHandle& to_directory, std::string_view to_name,
-                             const KnownObject* known, const Credential& credential) {
+RenameReply Nfs3::Rename(const FileHandle& from_directory, std::string_view from_name,
+                         const FileHandle& to_directory, std::string_view to_name,
+                         const std::optional<KnownObject>& known, const Credential& credential) {
   const WireName from(from_name);
   const WireName to(to_name);
   std::errc error = CheckWhere(from_directory, from);
@@ -142,8 +142,9 @@ RenameReply Nfs3::RenameOnce(const FileHandle& from_directory, std::string_view 
       });
 }
 
-RemoveReply Nfs3::RemoveOnce(bool is_directory, const FileHandle& directory, std::string_view name,
-                             const KnownObject* known, const Credential& credential) {
+RemoveReply Nfs3::RemoveObject(bool is_directory, const FileHandle& directory,
+                               std::string_view name, const std::optional<KnownObject>& known,
+                               const Credential& credential) {
   const WireName wire_name(name);
   if (const std::errc error = CheckWhere(directory, wire_name); error != kOk) {
     return Failure<RemoveReply>(error);

@@ -69,7 +69,7 @@ CreateReply Nfs3::FinishExclusive(CreateReply created, Budget& budget, const Fil
   // another client's file.
   if (set.error != std::errc::timed_out && set.error != std::errc::operation_canceled &&
       set.error != kStale) {
-    (void)Remove(directory, name, credential);
+    (void)Remove(directory, name, std::nullopt, credential);
   }
   return Failure<CreateReply>(set.error);
 }

@@ -75,30 +75,17 @@ class Nfs3 final : public Protocol {
                  const Credential& credential) override;
   RenameReply Rename(const FileHandle& from_directory, std::string_view from_name,
                      const FileHandle& to_directory, std::string_view to_name,
-                     const Credential& credential) override {
-    return RenameOnce(from_directory, from_name, to_directory, to_name, nullptr, credential);
-  }
+                     const std::optional<KnownObject>& known,
+                     const Credential& credential) override;
   RemoveReply Remove(const FileHandle& directory, std::string_view name,
+                     const std::optional<KnownObject>& known,
                      const Credential& credential) override {
-    return RemoveOnce(false, directory, name, nullptr, credential);
+    return RemoveObject(false, directory, name, known, credential);
   }
   RemoveReply RemoveDirectory(const FileHandle& directory, std::string_view name,
+                              const std::optional<KnownObject>& known,
                               const Credential& credential) override {
-    return RemoveOnce(true, directory, name, nullptr, credential);
-  }
-  RenameReply RenameKnown(const FileHandle& from_directory, std::string_view from_name,
-                          const FileHandle& to_directory, std::string_view to_name,
-                          const KnownObject& known, const Credential& credential) override {
-    return RenameOnce(from_directory, from_name, to_directory, to_name, &known, credential);
-  }
-  RemoveReply RemoveKnown(const FileHandle& directory, std::string_view name,
-                          const KnownObject& known, const Credential& credential) override {
-    return RemoveOnce(false, directory, name, &known, credential);
-  }
-  RemoveReply RemoveKnownDirectory(const FileHandle& directory, std::string_view name,
-                                   const KnownObject& known,
-                                   const Credential& credential) override {
-    return RemoveOnce(true, directory, name, &known, credential);
+    return RemoveObject(true, directory, name, known, credential);
   }
   SetAttributesReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
                                      const Credential& credential) override;
@@ -136,12 +123,8 @@ class Nfs3 final : public Protocol {
   CreateReply FinishExclusive(CreateReply created, Budget& budget, const FileHandle& directory,
                               std::string_view name, SetAttributes attributes,
                               const Credential& credential);
-  // `known` may be null.
-  RenameReply RenameOnce(const FileHandle& from_directory, std::string_view from_name,
-                         const FileHandle& to_directory, std::string_view to_name,
-                         const KnownObject* known, const Credential& credential);
-  RemoveReply RemoveOnce(bool is_directory, const FileHandle& directory, std::string_view name,
-                         const KnownObject* known, const Credential& credential);
+  RemoveReply RemoveObject(bool is_directory, const FileHandle& directory, std::string_view name,
+                           const std::optional<KnownObject>& known, const Credential& credential);
   LimitsReply GetLimits(Budget& budget, const Credential& credential);
   ReadDirReply ReadDirPlus(const FileHandle& directory, ReadDirPosition position,
                            const Credential& credential);

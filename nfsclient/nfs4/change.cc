@@ -188,7 +188,7 @@ CreateReply Nfs4::FinishExclusive(CreateReply created, const FileHandle& directo
   // another client's file.
   if (set.error != std::errc::timed_out && set.error != std::errc::operation_canceled &&
       set.error != kStale) {
-    (void)Remove(directory, name, credential);
+    (void)Remove(directory, name, std::nullopt, credential);
   }
   return Failure<CreateReply>(set.error);
 }
@@ -212,9 +212,9 @@ LinkReply Nfs4::Link(const FileHandle& file, const FileHandle& directory, std::s
   });
 }
 
-RenameReply Nfs4::RenameOnce(const FileHandle& from_directory, std::string_view from_name,
-                             const FileHandle& to_directory, std::string_view to_name,
-                             const KnownObject* known, const Credential& credential) {
+RenameReply Nfs4::Rename(const FileHandle& from_directory, std::string_view from_name,
+                         const FileHandle& to_directory, std::string_view to_name,
+                         const std::optional<KnownObject>& known, const Credential& credential) {
   std::errc error = CheckName(from_name);
   if (error == kOk) error = CheckName(to_name);
   if (error != kOk) return Failure<RenameReply>(error);
@@ -246,8 +246,9 @@ RenameReply Nfs4::RenameOnce(const FileHandle& from_directory, std::string_view 
 }
 
 // Checks the type in the same COMPOUND: REMOVE removes files and directories alike.
-RemoveReply Nfs4::RemoveOnce(bool is_directory, const FileHandle& directory, std::string_view name,
-                             const KnownObject* known, const Credential& credential) {
+RemoveReply Nfs4::RemoveObject(bool is_directory, const FileHandle& directory,
+                               std::string_view name, const std::optional<KnownObject>& known,
+                               const Credential& credential) {
   if (const std::errc error = CheckName(name); error != kOk) return Failure<RemoveReply>(error);
   Compound compound;
   compound.PutHandle(directory).Lookup(name).RequireDirectory(is_directory);

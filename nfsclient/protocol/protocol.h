@@ -395,29 +395,19 @@ class Protocol {
   }
   virtual LinkReply Link(const FileHandle& file, const FileHandle& directory, std::string_view name,
                          const Credential& credential) = 0;
+  // These three: `known` is what the (old) name leads to, where that is known. The outcome of a
+  // lost reply is judged by that object, and the call is not sent again once it has done what it
+  // was to do (lost_reply.h).
   virtual RenameReply Rename(const FileHandle& from_directory, std::string_view from_name,
                              const FileHandle& to_directory, std::string_view to_name,
+                             const std::optional<KnownObject>& known,
                              const Credential& credential) = 0;
   virtual RemoveReply Remove(const FileHandle& directory, std::string_view name,
+                             const std::optional<KnownObject>& known,
                              const Credential& credential) = 0;
   virtual RemoveReply RemoveDirectory(const FileHandle& directory, std::string_view name,
+                                      const std::optional<KnownObject>& known,
                                       const Credential& credential) = 0;
-  // RENAME of a name that leads to `known`: a lost reply's outcome is judged by that object, and
-  // the call is not sent again once it has done what it was to do (lost_reply.h).
-  virtual RenameReply RenameKnown(const FileHandle& from_directory, std::string_view from_name,
-                                  const FileHandle& to_directory, std::string_view to_name,
-                                  const KnownObject& /*known*/, const Credential& credential) {
-    return Rename(from_directory, from_name, to_directory, to_name, credential);
-  }
-  virtual RemoveReply RemoveKnown(const FileHandle& directory, std::string_view name,
-                                  const KnownObject& /*known*/, const Credential& credential) {
-    return Remove(directory, name, credential);
-  }
-  virtual RemoveReply RemoveKnownDirectory(const FileHandle& directory, std::string_view name,
-                                           const KnownObject& /*known*/,
-                                           const Credential& credential) {
-    return RemoveDirectory(directory, name, credential);
-  }
   virtual SetAttributesReply SetAttributesOf(const FileHandle& file,
                                              const SetAttributes& attributes,
                                              const Credential& credential) = 0;

@@ -5,13 +5,14 @@
 
 namespace nfswalk::protocol {
 
-bool MayLookUp(LookedUp when, const KnownObject* known) {
-  return when == LookedUp::kAfterError || (known != nullptr && known->is_valid);
+bool MayLookUp(LookedUp when, const std::optional<KnownObject>& known) {
+  return when == LookedUp::kAfterError || (known && known->is_valid);
 }
 
-bool SaysNothing(LookedUp when, const LookupReply& found, const KnownObject* known) {
+bool IsInconclusive(LookedUp when, const LookupReply& found,
+                    const std::optional<KnownObject>& known) {
   if (found.error != kOk) return when == LookedUp::kBeforeRepetition;
-  return known == nullptr || found.handle == known->handle;
+  return !known || found.handle == known->handle;
 }
 
 uint64_t NewExclusiveVerifier() {

@@ -58,26 +58,27 @@ enum class LookedUp {
 };
 
 // False: nothing could be learned.
-bool MayLookUp(LookedUp when, const KnownObject* known);
+bool MayLookUp(LookedUp when, const std::optional<KnownObject>& known);
 // True of a name that shows no outcome: that leads to `known` still, or to what nothing is known
 // of. Before a repetition also of one that is not there, as nothing can come to harm: the server's
 // duplicate request cache may know more.
-bool SaysNothing(LookedUp when, const LookupReply& found, const KnownObject* known);
+bool IsInconclusive(LookedUp when, const LookupReply& found,
+                    const std::optional<KnownObject>& known);
 
 // find_outcome() of REMOVE and RMDIR. `look_up()` is a LOOKUP of the name, `get_attributes()` a
-// GETATTR of `known`, which may be null.
+// GETATTR of `known`, called only where that has a value.
 template <typename LookUp, typename GetAttributes>
-std::optional<RemoveReply> OutcomeOfRemove(LookedUp when, const KnownObject* known, LookUp look_up,
-                                           GetAttributes get_attributes) {
+std::optional<RemoveReply> OutcomeOfRemove(LookedUp when, const std::optional<KnownObject>& known,
+                                           LookUp look_up, GetAttributes get_attributes) {
   if (!MayLookUp(when, known)) return std::nullopt;
   const LookupReply found = look_up();
-  if (SaysNothing(when, found, known)) return std::nullopt;
+  if (IsInconclusive(when, found, known)) return std::nullopt;
   RemoveReply reply;
   reply.directory.after = found.directory;
   reply.name_is_taken = found.error == kOk;
   if (!reply.name_is_taken) reply.error = found.error;
   if (reply.error == std::errc::no_such_file_or_directory) reply.error = kOk;
-  if (reply.error != kOk || known == nullptr) return reply;
+  if (reply.error != kOk || !known) return reply;
   const AttributesReply object = get_attributes();
   if (object.error == kOk && object.attributes.nlink >= known->nlink) return std::nullopt;
   if (object.error != kStale) reply.error = object.error;
@@ -85,17 +86,17 @@ std::optional<RemoveReply> OutcomeOfRemove(LookedUp when, const KnownObject* kno
 }
 // find_outcome() of RENAME. `look_up()` is a LOOKUP of the old name, `look_up_target()` of the new.
 template <typename LookUp, typename LookUpTarget>
-std::optional<RenameReply> OutcomeOfRename(LookedUp when, const KnownObject* known, LookUp look_up,
-                                           LookUpTarget look_up_target) {
+std::optional<RenameReply> OutcomeOfRename(LookedUp when, const std::optional<KnownObject>& known,
+                                           LookUp look_up, LookUpTarget look_up_target) {
   if (!MayLookUp(when, known)) return std::nullopt;
   const LookupReply source = look_up();
-  if (SaysNothing(when, source, known)) return std::nullopt;
+  if (IsInconclusive(when, source, known)) return std::nullopt;
   RenameReply reply;
   reply.name_is_taken = source.error == kOk;
   reply.error = source.error;
   if (!reply.name_is_taken && source.error != std::errc::no_such_file_or_directory) return reply;
   const LookupReply target = look_up_target();
-  const bool is_other = target.error == kOk && known != nullptr && target.handle != known->handle;
+  const bool is_other = target.error == kOk && known && target.handle != known->handle;
   const bool is_absent = target.error == std::errc::no_such_file_or_directory;
   if (is_other || is_absent) return std::nullopt;
   reply.error = target.error;

@@ -174,10 +174,10 @@ TEST_P(ProtocolCalls, ErrorsAreThoseOfTheSystemCalls) {
   EXPECT_TRUE(nfs().Lookup(root(), "x", kRoot).directory.has_value());
   EXPECT_EQ(nfs().Lookup(file, "x", kRoot).error, std::errc::not_a_directory);
   EXPECT_EQ(nfs().MakeDirectory(root(), "f", {}, kRoot).error, std::errc::file_exists);
-  EXPECT_EQ(nfs().Remove(root(), "x", kRoot).error, std::errc::no_such_file_or_directory);
-  EXPECT_EQ(nfs().RemoveDirectory(root(), "d", kRoot).error, std::errc::directory_not_empty);
-  EXPECT_EQ(nfs().RemoveDirectory(root(), "f", kRoot).error, std::errc::not_a_directory);
-  EXPECT_EQ(nfs().Rename(root(), "x", root(), "y", kRoot).error,
+  EXPECT_EQ(nfs().Remove(root(), "x", {}, kRoot).error, std::errc::no_such_file_or_directory);
+  EXPECT_EQ(nfs().RemoveDirectory(root(), "d", {}, kRoot).error, std::errc::directory_not_empty);
+  EXPECT_EQ(nfs().RemoveDirectory(root(), "f", {}, kRoot).error, std::errc::not_a_directory);
+  EXPECT_EQ(nfs().Rename(root(), "x", root(), "y", {}, kRoot).error,
             std::errc::no_such_file_or_directory);
   EXPECT_EQ(nfs().ReadLink(file, kRoot).error, std::errc::invalid_argument);
   EXPECT_EQ(nfs().Read(directory, 0, byte, nullptr, kRoot).error, std::errc::is_a_directory);
@@ -191,7 +191,7 @@ TEST_P(ProtocolCalls, ErrorsAreThoseOfTheSystemCalls) {
 TEST_P(ProtocolCalls, AHandleOfARemovedFileIsStale) {
   const CreateReply link = nfs().MakeSymlink(root(), "l", "target", {}, kRoot);
   ASSERT_EQ(link.error, kOk);
-  ASSERT_EQ(nfs().Remove(root(), "l", kRoot).error, kOk);
+  ASSERT_EQ(nfs().Remove(root(), "l", {}, kRoot).error, kOk);
   EXPECT_EQ(nfs().GetAttributes(*link.handle, kRoot).error, kStale);
   const std::vector<uint8_t> garbage(24, 0xee);
   EXPECT_EQ(nfs().GetAttributes(FileHandle(garbage), kRoot).error, kStale);

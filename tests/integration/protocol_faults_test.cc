@@ -44,13 +44,13 @@ int ErrorsOfOneWorker(Protocol& nfs, const FileHandle& root, int worker,
     const std::errc created =
         nfs.Create(root, name, CreateMode::kGuarded, {.mode = 0600}, kUser).error;
     if (created != std::errc::file_exists) check("Create", created);
-    check("Rename", nfs.Rename(root, name, root, moved, kUser).error);
+    check("Rename", nfs.Rename(root, name, root, moved, {}, kUser).error);
     check("Lookup", nfs.Lookup(root, moved, kUser).error);
-    check("Remove", nfs.Remove(root, moved, kUser).error);
+    check("Remove", nfs.Remove(root, moved, {}, kUser).error);
     // Nothing shows that the directory is the first execution's.
     const std::errc made = nfs.MakeDirectory(root, name, {.mode = 0700}, kUser).error;
     if (made != std::errc::file_exists) check("MakeDirectory", made);
-    check("RemoveDirectory", nfs.RemoveDirectory(root, name, kUser).error);
+    check("RemoveDirectory", nfs.RemoveDirectory(root, name, {}, kUser).error);
     check("GetAttributes", nfs.GetAttributes(root, kUser).error);
     ++rounds;
   }
@@ -169,12 +169,16 @@ class LostReplyFaults : public ProtocolFaults {
          },
          "made", nullptr, &Properties::keeps_long_replies},
         {"Rename",
-         [this](Protocol& nfs) { return nfs.Rename(root(), "file", root(), "made", kRoot).error; },
+         [this](Protocol& nfs) {
+           return nfs.Rename(root(), "file", root(), "made", {}, kRoot).error;
+         },
          "made", "file", &Properties::keeps_long_replies},
-        {"Remove", [this](Protocol& nfs) { return nfs.Remove(root(), "file", kRoot).error; },
+        {"Remove", [this](Protocol& nfs) { return nfs.Remove(root(), "file", {}, kRoot).error; },
          nullptr, "file", &Properties::keeps_lookup_replies},
         {"RemoveDirectory",
-         [this](Protocol& nfs) { return nfs.RemoveDirectory(root(), "directory", kRoot).error; },
+         [this](Protocol& nfs) {
+           return nfs.RemoveDirectory(root(), "directory", {}, kRoot).error;
+         },
          nullptr, "directory", &Properties::keeps_lookup_replies},
     };
   }

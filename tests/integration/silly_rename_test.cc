@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <latch>
+#include <optional>
 #include <semaphore>
 #include <set>
 #include <string>
@@ -379,15 +380,17 @@ class LosingProtocol final : public fixtures::WrappedProtocol<LosingProtocol> {
 
   protocol::RenameReply Rename(const FileHandle& from_directory, std::string_view from_name,
                                const FileHandle& to_directory, std::string_view to_name,
+                               const std::optional<protocol::KnownObject>& known,
                                const Credential& who) override {
     return Lose<protocol::RenameReply>(rename, [&] {
-      return inner_->Rename(from_directory, from_name, to_directory, to_name, who);
+      return inner_->Rename(from_directory, from_name, to_directory, to_name, known, who);
     });
   }
   protocol::RemoveReply Remove(const FileHandle& directory, std::string_view name,
+                               const std::optional<protocol::KnownObject>& known,
                                const Credential& who) override {
     return Lose<protocol::RemoveReply>(remove,
-                                       [&] { return inner_->Remove(directory, name, who); });
+                                       [&] { return inner_->Remove(directory, name, known, who); });
   }
 
   Lost rename = Lost::kNothing, remove = Lost::kNothing;

@@ -301,6 +301,7 @@ std::errc OracleServer::CheckRename(NodeId from, NodeId moved, NodeId to, NodeId
 protocol::RenameReply OracleServer::Rename(const FileHandle& from_directory,
                                            std::string_view from_name,
                                            const FileHandle& to_directory, std::string_view to_name,
+                                           const std::optional<protocol::KnownObject>&,
                                            const Credential&) {
   const CallScope scope(*this);
   const NodeId from = NodeOf(from_directory);
@@ -350,11 +351,12 @@ RemoveReply OracleServer::RemoveNode(const FileHandle& directory, std::string_vi
 }
 
 RemoveReply OracleServer::Remove(const FileHandle& directory, std::string_view name,
-                                 const Credential&) {
+                                 const std::optional<protocol::KnownObject>&, const Credential&) {
   return RemoveNode(directory, name, false);
 }
 
 RemoveReply OracleServer::RemoveDirectory(const FileHandle& directory, std::string_view name,
+                                          const std::optional<protocol::KnownObject>&,
                                           const Credential&) {
   return RemoveNode(directory, name, true);
 }

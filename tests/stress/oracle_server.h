@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -56,10 +57,13 @@ class OracleServer : public protocol::Protocol {
                            std::string_view name, const Credential&) override;
   protocol::RenameReply Rename(const FileHandle& from_directory, std::string_view from_name,
                                const FileHandle& to_directory, std::string_view to_name,
+                               const std::optional<protocol::KnownObject>&,
                                const Credential&) override;
   protocol::RemoveReply Remove(const FileHandle& directory, std::string_view name,
+                               const std::optional<protocol::KnownObject>&,
                                const Credential&) override;
   protocol::RemoveReply RemoveDirectory(const FileHandle& directory, std::string_view name,
+                                        const std::optional<protocol::KnownObject>&,
                                         const Credential&) override;
   protocol::SetAttributesReply SetAttributesOf(const FileHandle& file,
                                                const protocol::SetAttributes&,

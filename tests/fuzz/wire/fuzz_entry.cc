@@ -140,9 +140,9 @@ constexpr Call kCalls[] = {
       return Created(c, c.nfs.MakeSymlink(c.directory(), c.name(), "../text", {}, c.who));
     },
     [](Client& c) { return c.nfs.Link(c.at, c.root, c.name(), c.who).error == kOk; },
-    [](Client& c) { return c.nfs.Rename(c.root, c.name(), c.at, "new", c.who).error == kOk; },
-    [](Client& c) { return c.nfs.Remove(c.directory(), c.name(), c.who).error == kOk; },
-    [](Client& c) { return c.nfs.RemoveDirectory(c.root, c.name(), c.who).error == kOk; },
+    [](Client& c) { return c.nfs.Rename(c.root, c.name(), c.at, "new", {}, c.who).error == kOk; },
+    [](Client& c) { return c.nfs.Remove(c.directory(), c.name(), {}, c.who).error == kOk; },
+    [](Client& c) { return c.nfs.RemoveDirectory(c.root, c.name(), {}, c.who).error == kOk; },
     SetAttributes,
     [](Client& c) {
       c.state.reset();

@@ -22,7 +22,7 @@ TEST_F(Nfs3Test, JukeboxIsRetriedAndNotReported) {
   EXPECT_EQ(nfs->Lookup(root, "f", kUser).error, kOk);
   EXPECT_EQ(server.calls(NFS3_LOOKUP), 2);
   server.Inject(NFS3_REMOVE, {.status = NFS3ERR_JUKEBOX});
-  EXPECT_EQ(nfs->Remove(root, "f", kUser).error, kOk) << "non-idempotent calls too";
+  EXPECT_EQ(nfs->Remove(root, "f", {}, kUser).error, kOk) << "non-idempotent calls too";
 }
 
 TEST(Nfs3, ASoftMountTimesOutOnJukebox) {
@@ -66,9 +66,11 @@ TEST_F(Nfs3Test, ABadNameOrHandleIsNotSent) {
         nfs->MakeDirectory(root, name, {}, kUser).error,
         nfs->MakeSymlink(root, name, "t", {}, kUser).error,
         nfs->MakeSymlink(root, "s", std::string(4097, 't'), {}, kUser).error,
-        nfs->Link(root, root, name, kUser).error, nfs->Rename(root, "a", root, name, kUser).error,
-        nfs->Rename(root, name, root, "a", kUser).error, nfs->Remove(root, name, kUser).error,
-        nfs->RemoveDirectory(root, name, kUser).error}) {
+        nfs->Link(root, root, name, kUser).error,
+        nfs->Rename(root, "a", root, name, {}, kUser).error,
+        nfs->Rename(root, name, root, "a", {}, kUser).error,
+        nfs->Remove(root, name, {}, kUser).error,
+        nfs->RemoveDirectory(root, name, {}, kUser).error}) {
     EXPECT_EQ(error, std::errc::filename_too_long);
   }
   EXPECT_EQ(nfs->GetAttributes(FileHandle(), kUser).error, kStale);
@@ -133,7 +135,7 @@ TEST(Nfs3, ShutdownEndsACallInFlight) {
     nfs->Shutdown();
   }
   EXPECT_EQ(error, std::errc::operation_canceled);
-  EXPECT_EQ(nfs->Remove(root, "f", kUser).error, std::errc::operation_canceled);
+  EXPECT_EQ(nfs->Remove(root, "f", {}, kUser).error, std::errc::operation_canceled);
 }
 
 // Expects that Connect3() fails with `error` and a message that holds `part`.

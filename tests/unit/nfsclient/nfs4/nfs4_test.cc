@@ -165,7 +165,7 @@ TEST_F(Nfs4Test, AChangeWhoseReplyIsLostIsJudgedByItsOutcome) {
   EXPECT_EQ(server_.calls(OP_CREATE), 2) << "the server keeps no replies";
 
   server_.Inject(OP_REMOVE, {.kind = Kind::kLoseReply});
-  EXPECT_EQ(nfs_->RemoveDirectory(root_, "new", Credential(0, 0)).error, kOk);
+  EXPECT_EQ(nfs_->RemoveDirectory(root_, "new", {}, Credential(0, 0)).error, kOk);
   EXPECT_FALSE(server_.Find("new").has_value());
 }
 
@@ -219,12 +219,12 @@ TEST_F(Nfs4Test, SetattrOfADirectoryIsNotAtomic) {
 }
 
 TEST_F(Nfs4Test, RemoveChecksTheType) {
-  EXPECT_EQ(nfs_->Remove(root_, "a", kUser).error, std::errc::is_a_directory);
+  EXPECT_EQ(nfs_->Remove(root_, "a", {}, kUser).error, std::errc::is_a_directory);
   const FileHandle c = LookupPath({"a", "b", "c"}).steps.back().handle;
-  EXPECT_EQ(nfs_->RemoveDirectory(c, "file", kUser).error, std::errc::not_a_directory);
+  EXPECT_EQ(nfs_->RemoveDirectory(c, "file", {}, kUser).error, std::errc::not_a_directory);
   EXPECT_TRUE(server_.Find(kFile).has_value());
-  EXPECT_EQ(nfs_->Remove(c, "file", kUser).error, kOk);
-  EXPECT_EQ(nfs_->Remove(c, "file", kUser).error, std::errc::no_such_file_or_directory);
+  EXPECT_EQ(nfs_->Remove(c, "file", {}, kUser).error, kOk);
+  EXPECT_EQ(nfs_->Remove(c, "file", {}, kUser).error, std::errc::no_such_file_or_directory);
 }
 
 TEST_F(Nfs4Test, NothingIsCachedFromAReplyThatDoesNotParse) {

@@ -21,7 +21,7 @@ class LostReply : public testing::Test, protected MountedNfs3 {
   bool Exists(const std::string& name) { return server.Find(name).has_value(); }
   FileHandle HandleOf(const std::string& name) { return nfs->Lookup(root, name, kUser).handle; }
   CreateReply Create(CreateMode how) { return nfs->Create(root, "f", how, kMode, kUser); }
-  std::errc Rename() { return nfs->Rename(root, "a", root, "b", kUser).error; }
+  std::errc Rename() { return nfs->Rename(root, "a", root, "b", {}, kUser).error; }
 };
 
 // WIRE-3.
@@ -130,23 +130,23 @@ TEST_F(LostReply, ANameThatIsThereIsNeverTakenForOurs) {
 TEST_F(LostReply, RemoveThatWasExecutedSucceeds) {
   server.Put("f", {});
   server.Inject(NFS3_REMOVE, {Kind::kLoseReply});
-  const RemoveReply reply = nfs->Remove(root, "f", kUser);
+  const RemoveReply reply = nfs->Remove(root, "f", {}, kUser);
   EXPECT_EQ(reply.error, kOk);
   EXPECT_TRUE(reply.directory.after.has_value());
   EXPECT_EQ(server.calls(NFS3_REMOVE), 2);
   server.Put("f", {});
   server.Inject(NFS3_REMOVE, {Kind::kLoseCall}, 3);
-  EXPECT_EQ(nfs->Remove(root, "f", kUser).error, kOk);
+  EXPECT_EQ(nfs->Remove(root, "f", {}, kUser).error, kOk);
   EXPECT_EQ(server.calls(NFS3_REMOVE), 2 + 4);
   EXPECT_FALSE(Exists("f"));
-  EXPECT_EQ(nfs->Remove(root, "f", kUser).error, std::errc::no_such_file_or_directory)
+  EXPECT_EQ(nfs->Remove(root, "f", {}, kUser).error, std::errc::no_such_file_or_directory)
       << "no reply is lost";
 }
 
 TEST_F(LostReply, RmdirThatWasExecutedSucceeds) {
   server.Put("d", kDirectory);
   server.Inject(NFS3_RMDIR, {Kind::kLoseReply});
-  EXPECT_EQ(nfs->RemoveDirectory(root, "d", kUser).error, kOk);
+  EXPECT_EQ(nfs->RemoveDirectory(root, "d", {}, kUser).error, kOk);
   EXPECT_EQ(server.calls(NFS3_RMDIR), 2);
 }
 
@@ -156,7 +156,7 @@ TEST_F(LostReply, RemoveThatWasExecutedIsNotRepeatedOnAnotherClientsFile) {
   const KnownObject known{.handle = HandleOf("f"), .nlink = 1, .is_valid = true};
   server.Inject(NFS3_REMOVE, {Kind::kLoseReply});
   server.Before(NFS3_LOOKUP, [&] { server.Put("f", kFile); });
-  const RemoveReply reply = nfs->RemoveKnown(root, "f", known, kUser);
+  const RemoveReply reply = nfs->Remove(root, "f", known, kUser);
   EXPECT_EQ(reply.error, kOk);
   EXPECT_TRUE(reply.name_is_taken);
   EXPECT_TRUE(Exists("f"));
@@ -171,8 +171,7 @@ TEST_F(LostReply, RemoveOfAFileThatKeepsItsLinksFails) {
     static_cast<FakeTreeServer&>(server).Link("f", "g");
     server.Erase("f");
   });
-  EXPECT_EQ(nfs->RemoveKnown(root, "f", known, kUser).error,
-            std::errc::no_such_file_or_directory);
+  EXPECT_EQ(nfs->Remove(root, "f", known, kUser).error, std::errc::no_such_file_or_directory);
   EXPECT_TRUE(Exists("g"));
 }
 
@@ -181,7 +180,7 @@ TEST_F(LostReply, RmdirThatWasExecutedSucceedsAfterAJukeboxToo) {
   server.Put("d", kDirectory);
   server.Inject(NFS3_RMDIR, {Kind::kLoseReply});
   server.Inject(NFS3_RMDIR, {.status = NFS3ERR_JUKEBOX});
-  EXPECT_EQ(nfs->RemoveDirectory(root, "d", kUser).error, kOk);
+  EXPECT_EQ(nfs->RemoveDirectory(root, "d", {}, kUser).error, kOk);
   EXPECT_EQ(server.calls(NFS3_RMDIR), 3);
 }
 
@@ -205,7 +204,7 @@ TEST_F(LostReply, RenameIsNotProvenByAnotherTarget) {
   const KnownObject known{.handle = HandleOf("a"), .nlink = 1, .is_valid = true};
   server.Inject(NFS3_RENAME, {Kind::kLoseCall});
   server.Before(NFS3_RENAME, [&] { server.Erase("a"); });
-  EXPECT_EQ(nfs->RenameKnown(root, "a", root, "b", known, kUser).error,
+  EXPECT_EQ(nfs->Rename(root, "a", root, "b", known, kUser).error,
             std::errc::no_such_file_or_directory);
   EXPECT_EQ(server.Find("b")->mode, 0640u);
 }
