@@ -152,9 +152,10 @@ void StoreWords(Inode& inode, const Attributes& attributes) {
   inode.attributes_seq.WriteEnd();
 }
 
-// Takes in what a reply showed, but for the size of a regular file: `size_bytes`.
+// Takes in what a reply showed, but for the size of a regular file: `size_bytes`. `is_barred`:
+// `stamp` has the generation of a Barrier(), which is later than the request.
 void StoreAttributes(Superblock& superblock, Inode& inode, Attributes attributes,
-                     uint64_t size_bytes, SendStamp stamp) {
+                     uint64_t size_bytes, SendStamp stamp, bool is_barred) {
   attributes.size_bytes = size_bytes;
   StoreWords(inode, attributes);
   SetFlag(superblock, inode, icache::kUnlinked, attributes.nlink == 0);
@@ -162,7 +163,9 @@ void StoreAttributes(Superblock& superblock, Inode& inode, Attributes attributes
   // Last: these two make walkers trust all of the above.
   inode.read_at_ns.store(stamp.sent_at_ns,
                          std::memory_order_release);  // pairs with AttributesFresh()
-  inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) & ~icache::kInvalidChange,
+  constexpr uint8_t kReplaced = icache::kInvalidChange | icache::kBarred;
+  inode.invalid.store((inode.invalid.load(std::memory_order_relaxed) & ~kReplaced) |
+                          (is_barred ? icache::kBarred : 0),
                       std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
@@ -251,7 +254,7 @@ bool IsLatest(Inode& inode, const ReplyContext& context) {
 ReplyContext InitializeAttributes(Superblock& superblock, Inode& inode,
                                   const Attributes& attributes, SendStamp stamp) {
   inode.change_id.store(NewChangeId(superblock), std::memory_order_relaxed);
-  StoreAttributes(superblock, inode, attributes, attributes.size_bytes, stamp);
+  StoreAttributes(superblock, inode, attributes, attributes.size_bytes, stamp, false);
   RestartLifetime(superblock, inode, stamp.sent_at_ns);
   if (!superblock.departed_inodes.Overtook(inode.fileid, stamp.generation)) {
     return ReplyContextOf(inode);
@@ -283,6 +286,7 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
     return {};
   }
   uint64_t now = rcu::CoarseNowNs();
+  const uint64_t sent = stamp.generation;
   if (changed && Has(inode, icache::kOwnWrites)) {
     // Whose change it is turns out when our WRITEs have been answered (UpdateAfterOwnWrites()).
     if (OwnershipChanged(known, attributes)) InvalidateRights(superblock, inode);
@@ -300,7 +304,7 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   const uint64_t size_bytes =
       own_end_bytes ? std::max(attributes.size_bytes, *own_end_bytes)
                     : SizeAfterReply(inode, known.size_bytes, attributes.size_bytes);
-  StoreAttributes(superblock, inode, attributes, size_bytes, stamp);
+  StoreAttributes(superblock, inode, attributes, size_bytes, stamp, stamp.generation != sent);
   if (context != nullptr) *context = ReplyContextOf(inode);
   return {};
 }
@@ -348,7 +352,7 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   }
   if (OwnershipChanged(known, *wcc.after)) InvalidateRights(superblock, inode);
   StoreAttributes(superblock, inode, *wcc.after,
-                  SizeAfterReply(inode, known.size_bytes, wcc.after->size_bytes), stamp);
+                  SizeAfterReply(inode, known.size_bytes, wcc.after->size_bytes), stamp, true);
   return change_id;
 }
 
@@ -370,7 +374,8 @@ void UpdateAfterOwnWrites(Superblock& superblock, Inode& inode, ChangedBy change
   if (changed_by != ChangedBy::kUs) cleared |= icache::kDataInUse;
   if (is_latest) {
     if (OwnershipChanged(known, *latest)) InvalidateRights(superblock, inode);
-    StoreAttributes(superblock, inode, *latest, std::max(latest->size_bytes, own_end_bytes), since);
+    StoreAttributes(superblock, inode, *latest, std::max(latest->size_bytes, own_end_bytes), since,
+                    true);
   } else {
     if (!overtaken || !latest || ContentChanged(known, *latest)) {
       InvalidateLocked(superblock, inode);
@@ -428,7 +433,7 @@ bool NoteDataInUse(Inode& inode) {
 
 bool IsNewerThan(Inode& inode, SendStamp stamp) {
   const std::lock_guard guard(inode.lock);
-  return !Has(inode, icache::kInvalidChange) &&
+  return !Has(inode, icache::kInvalidChange | icache::kBarred) &&
          static_cast<int64_t>(inode.attribute_generation - stamp.generation) > 0;
 }
 

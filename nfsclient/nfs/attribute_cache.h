@@ -161,7 +161,9 @@ inline std::errc OutcomeUnknown(std::errc error) {
 // directory, by this one, either.
 bool NoteDataInUse(icache::Inode& inode);
 
-// True if the attributes are valid as of a request that was sent after `stamp` was taken.
+// True if the attributes are valid as of a request that was sent after `stamp` was taken. False
+// where that is not known: a change of our own, or one by others that a reply has shown, gives them
+// the generation of the reply, whenever the request was sent (ATTR-10).
 bool IsNewerThan(icache::Inode& inode, SendStamp stamp);
 
 // Sets or clears bits of Inode::invalid.

@@ -152,6 +152,34 @@ TEST_F(AttributesFresh, NoacIsNeverFresh) {
   Left(StatOf("/"), NeedRef::kGetattrRpc, kOk, {"GETATTR 1"});
 }
 
+// NAME-5. Replies that come once an open has begun, to requests that were sent before it and after.
+TEST_F(AttributesFresh, AreAsOfTheirRequestToAnOpen) {
+  Mount();
+  const icache::InodeRef directory = InodeOf("d");
+  protocol::Attributes reply;
+  const auto is_newer = [&](bool changes, bool is_sent_before, auto&& take_in) {
+    nfs::CopyAttributes(*directory, reply);
+    if (changes) ++reply.change;
+    nfs::SendStamp sent = nfs::Stamp(superblock());
+    const nfs::SendStamp opened = nfs::Stamp(superblock());
+    if (!is_sent_before) sent = nfs::Stamp(superblock());
+    take_in(sent);
+    return nfs::IsNewerThan(*directory, opened);
+  };
+  const auto get = [&](nfs::SendStamp sent) {
+    EXPECT_EQ(nfs::UpdateAttributes(superblock(), *directory, reply, sent), kOk);
+  };
+  const auto change = [&](nfs::SendStamp sent) {
+    (void)nfs::UpdateAfterOwnChange(superblock(), *directory, {.before = {}, .after = reply}, sent);
+  };
+  EXPECT_FALSE(is_newer(false, true, get));
+  EXPECT_TRUE(is_newer(false, false, get));
+  EXPECT_FALSE(is_newer(true, true, get)) << "the change of another client";
+  EXPECT_TRUE(is_newer(false, false, get));
+  EXPECT_FALSE(is_newer(true, true, change)) << "a change of our own";
+  EXPECT_TRUE(is_newer(false, false, get));
+}
+
 // ACCESS-1.
 TEST_F(AttributesFresh, WhatNeedsNoAttributesDoesNotAsk) {
   Mount();

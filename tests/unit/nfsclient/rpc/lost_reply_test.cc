@@ -6,6 +6,7 @@
 
 #include "tests/fixtures/fake_nfs3_mount.h"
 #include "tests/fixtures/libnfs_raw.h"
+#include "tests/fixtures/wrapped_protocol.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -16,12 +17,20 @@ const SetAttributes kMode{.mode = 0640};
 const FakeNode kFile{.mode = 0640, .uid = 1000};
 const FakeNode kDirectory{.type = FakeNode::Type::kDirectory, .mode = 0640, .uid = 1000};
 
+// A client's protocol in a test forwards its calls.
+class Forwarding final : public fixtures::WrappedProtocol<Forwarding> {
+ public:
+  using WrappedProtocol::WrappedProtocol;
+};
+
 class LostReply : public testing::Test, protected MountedNfs3 {
  protected:
   bool Exists(const std::string& name) { return server.Find(name).has_value(); }
   FileHandle HandleOf(const std::string& name) { return nfs->Lookup(root, name, kUser).handle; }
   CreateReply Create(CreateMode how) { return nfs->Create(root, "f", how, kMode, kUser); }
   std::errc Rename() { return nfs->Rename(root, "a", root, "b", {}, kUser).error; }
+
+  Forwarding forwarding{Mount3(server.port())};
 };
 
 // WIRE-3.
@@ -156,7 +165,7 @@ TEST_F(LostReply, RemoveThatWasExecutedIsNotRepeatedOnAnotherClientsFile) {
   const KnownObject known{.handle = HandleOf("f"), .nlink = 1, .is_valid = true};
   server.Inject(NFS3_REMOVE, {Kind::kLoseReply});
   server.Before(NFS3_LOOKUP, [&] { server.Put("f", kFile); });
-  const RemoveReply reply = nfs->Remove(root, "f", known, kUser);
+  const RemoveReply reply = forwarding.Remove(root, "f", known, kUser);
   EXPECT_EQ(reply.error, kOk);
   EXPECT_TRUE(reply.name_is_taken);
   EXPECT_TRUE(Exists("f"));
@@ -171,7 +180,7 @@ TEST_F(LostReply, RemoveOfAFileThatKeepsItsLinksFails) {
     static_cast<FakeTreeServer&>(server).Link("f", "g");
     server.Erase("f");
   });
-  EXPECT_EQ(nfs->Remove(root, "f", known, kUser).error, std::errc::no_such_file_or_directory);
+  EXPECT_EQ(forwarding.Remove(root, "f", known, kUser).error, std::errc::no_such_file_or_directory);
   EXPECT_TRUE(Exists("g"));
 }
 
@@ -204,7 +213,7 @@ TEST_F(LostReply, RenameIsNotProvenByAnotherTarget) {
   const KnownObject known{.handle = HandleOf("a"), .nlink = 1, .is_valid = true};
   server.Inject(NFS3_RENAME, {Kind::kLoseCall});
   server.Before(NFS3_RENAME, [&] { server.Erase("a"); });
-  EXPECT_EQ(nfs->Rename(root, "a", root, "b", known, kUser).error,
+  EXPECT_EQ(forwarding.Rename(root, "a", root, "b", known, kUser).error,
             std::errc::no_such_file_or_directory);
   EXPECT_EQ(server.Find("b")->mode, 0640u);
 }
