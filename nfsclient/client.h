@@ -30,7 +30,7 @@
 // Cancellation lets another thread end them.
 //
 // Paths: bytes, at most 4095, separated by '/'; absolute or not, they begin at the export's root.
-// Symbolic links resolve as path_resolution(7) has it, absolute ones from the export's root.
+// Symbolic links resolve as path_resolution(7) has it (WALK-30), absolute ones from that root.
 //
 // Errors: the errno of the system call of the same name (stat(2), access(2), openat2(2), ...);
 // ESTALE is protocol::kStale. No exception leaves this API.

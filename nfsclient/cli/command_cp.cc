@@ -10,6 +10,7 @@
 #include "nfsclient/cli/commands.h"
 #include "nfsclient/cli/copy_source.h"
 #include "nfsclient/cli/copy_threads.h"
+#include "nfsclient/cli/destination.h"
 #include "nfsclient/cli/export_copy.h"
 #include "nfsclient/cli/interrupt_guard.h"
 #include "nfsclient/cli/join_path.h"
@@ -106,8 +107,8 @@ void CopyToExport(Session& session, Client& to, const ExportCopy::Settings& sett
                   const CpOptions& options) {
   const Credential& who = session.credential();
   std::shared_ptr<Node> into;
-  if (const auto found = to.Stat(destination, who);
-      found && found->type == protocol::FileType::kDirectory) {
+  const auto found = to.Stat(destination, who);
+  if (found && found->type == protocol::FileType::kDirectory) {
     auto node = to.Resolve(destination, who);
     if (node) into = std::move(*node);
   }
@@ -117,6 +118,8 @@ void CopyToExport(Session& session, Client& to, const ExportCopy::Settings& sett
     if (into) {
       const std::string name = NameOf(path);
       place = ExportPlace{into, name, name.empty() ? destination : JoinPath(destination, name)};
+    } else if (!found && !SaysNothingIsThere(found.error())) {
+      place = std::unexpected(found.error());
     } else if (paths.size() == 1) {
       place = NamedPlace(to, who, destination);
     }

@@ -24,6 +24,18 @@ constexpr uint32_t kOwnerMayWrite = 0200;
 
 std::errc ErrorOf(const auto& result) { return result ? std::errc{} : result.error(); }
 
+// Whether another user may have put `found` there: in a sticky directory that all may write in,
+// neither of `uid`, whom the server takes this user for, nor of the directory's owner. What he has
+// planted says nothing about who may read the copy.
+bool MayBePlanted(const Node& directory, const Attributes& found, uint32_t uid,
+                  const Credential& who) {
+  constexpr uint32_t kSticky = 01000, kOthersMayWrite = 0002;
+  const auto place = directory.Stat("", who);
+  if (!place) return true;
+  const bool is_shared = (~place->mode & (kSticky | kOthersMayWrite)) == 0;
+  return is_shared && found.uid != uid && found.uid != place->uid;
+}
+
 // A file or link of the export that will be `name`, removed unless Finish() is reached.
 class UnfinishedExportFile {
  public:
@@ -279,7 +291,8 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     }
   }
   error = file->Sync();
-  const bool keeps = *replaced && (*replaced)->type == FileType::kRegular && !settings_.preserve;
+  const bool keeps = *replaced && (*replaced)->type == FileType::kRegular && !settings_.preserve &&
+                     !MayBePlanted(node, **replaced, file->attributes().uid, who);
   if (error == std::errc{} && keeps) at_end = ReplacedAttributes(*file, **replaced);
   if (error == std::errc{} && !is_hidden) error = ErrorOf(file->SetAttributesOf(at_end));
   if (error == std::errc{}) error = unfinished.Finish();

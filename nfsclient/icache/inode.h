@@ -92,6 +92,7 @@ inline bool IsDevice(protocol::FileType type) {
 class AttributeWords {
  public:
   void Load(protocol::Attributes& attributes) const;
+  uint32_t mode() const { return mode_.load(std::memory_order_relaxed); }
 
  private:
   friend struct Inode;

@@ -124,6 +124,8 @@ constexpr FlagOption kFlags[] = {
     {"nocompound", [](Parsed& parsed) { parsed.options.compound = false; }},
     {"pathcache", [](Parsed& parsed) { parsed.options.path_cache = true; }},
     {"nopathcache", [](Parsed& parsed) { parsed.options.path_cache = false; }},
+    {"protected_symlinks", [](Parsed& parsed) { parsed.options.protected_symlinks = true; }},
+    {"noprotected_symlinks", [](Parsed& parsed) { parsed.options.protected_symlinks = false; }},
     {"strict", [](Parsed& parsed) { parsed.options.contract = WalkContract::kStrict; }},
 };
 

@@ -1,5 +1,6 @@
 #include "nfsclient/walk/rcu_walk.h"
 
+#include "nfsclient/nfs/may_follow_link.h"
 #include "nfsclient/nfs/readlink.h"
 #include "nfsclient/nfs/revalidate.h"
 #include "rcu/coarse_clock.h"
@@ -156,7 +157,7 @@ RcuOutcome RcuWalk::FollowDotDot() {
   auto type = inode->type.load(std::memory_order_relaxed);
   if (type == protocol::FileType::kSymlink && (*more || flags_.follow_last)) {
     *more = true;
-    return FollowLink(*child, seq, *inode, rest);
+    return FollowLink(*child, seq, *inode, name);
   }
   if (RcuOutcome moved = MoveTo(next); !moved.ok()) return moved;
   if (*more && type != protocol::FileType::kDirectory) return Confirm(std::errc::not_a_directory);
@@ -166,7 +167,7 @@ RcuOutcome RcuWalk::FollowDotDot() {
 
 // pick_link() and get_link().
 RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& inode,
-                               const char* rest) {
+                               const Name& name) {
   prefix_.Forget();
   if (flags_.no_symlinks || links_ == kLinksMax) {
     return Confirm(std::errc::too_many_symbolic_link_levels);
@@ -175,14 +176,21 @@ RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& in
   nfs::RcuLink body = nfs::ReadLinkRcu(inode, now_ns_);
   NFSWALK_SYNC_POINT("walk:after-link-text");
   if (body.need != nfs::NeedRef::kNone) return {body.need};
+  nfs::RcuFollow may{nfs::NeedRef::kNone, true};
+  if (IsLast(name)) {
+    may = nfs::MayFollowLinkRcu(superblock_, *at_.inode, inode, credential_->key());
+    if (may.need != nfs::NeedRef::kNone) return {may.need};
+  }
   if (link.seq.Changed(seq)) return {nfs::NeedRef::kChanged};
   if (read_set_ != nullptr &&
       !(read_set_->Add(link.seq, seq) && read_set_->Add(inode.attributes_seq, attributes))) {
     return {nfs::NeedRef::kAllocation};
   }
+  if (!may.granted) return Confirm(std::errc::permission_denied);
   if (body.text.empty()) return Confirm(std::errc::no_such_file_or_directory);
   bool absolute = body.text.front() == '/';
   if (absolute && flags_.beneath) return Confirm(std::errc::cross_device_link);
+  const char* rest = name.data + name.length;
   if (!path_.Splice(body.text, rest, false)) return {nfs::NeedRef::kAllocation};
   ++links_;
   return absolute ? MoveTo(PositionOf(start_.root)) : RcuOutcome{};

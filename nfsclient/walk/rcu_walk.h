@@ -101,7 +101,7 @@ class RcuWalk {
   RcuOutcome FollowDotDot();
   RcuOutcome StepToChild(const vfs::Name& name, bool* more);
   RcuOutcome FollowLink(const vfs::Dentry& link, uint64_t seq, const icache::Inode& inode,
-                        const char* rest);
+                        const vfs::Name& name);
   RcuOutcome MoveTo(Position position);
 
   nfs::Superblock& superblock_;

@@ -4,6 +4,7 @@
 
 #include "nfsclient/nfs/list_ahead.h"
 #include "nfsclient/nfs/lookup.h"
+#include "nfsclient/nfs/may_follow_link.h"
 #include "nfsclient/nfs/path_lookup.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/readlink.h"
@@ -163,7 +164,7 @@ std::errc RefWalk::StepToChild(const Name& name, Goal goal, bool* more) {
   auto type = inode->type.load(std::memory_order_relaxed);
   if (type == protocol::FileType::kSymlink && (*more || flags_.follow_last)) {
     *more = true;
-    return FollowLink(*inode, rest);
+    return FollowLink(*inode, name);
   }
   if (!*more) {
     parent_ = std::move(at_);
@@ -176,15 +177,19 @@ std::errc RefWalk::StepToChild(const Name& name, Goal goal, bool* more) {
 }
 
 // pick_link() and get_link().
-std::errc RefWalk::FollowLink(Inode& inode, const char* rest) {
+std::errc RefWalk::FollowLink(Inode& inode, const Name& name) {
   if (flags_.no_symlinks || links_ == kLinksMax) return std::errc::too_many_symbolic_link_levels;
   RefreshChild(at_, inode);
   auto text = nfs::ReadLinkRef(superblock_, inode, credential_->key());
   if (!text) return text.error();
+  if (IsLast(name) &&
+      !nfs::MayFollowLink(superblock_, *at_.inode(), inode, credential_->key())) {
+    return std::errc::permission_denied;
+  }
   if (text->empty()) return std::errc::no_such_file_or_directory;
   bool absolute = text->front() == '/';
   if (absolute && flags_.beneath) return std::errc::cross_device_link;
-  path_.Splice(*text, rest, true);
+  path_.Splice(*text, name.data + name.length, true);
   unprimed_ = SIZE_MAX;
   ++links_;
   if (absolute) at_ = start_.root.Copy();

@@ -77,7 +77,7 @@ class RefWalk {
   std::errc MayLookup();
   std::errc FollowDotDot();
   std::errc StepToChild(const vfs::Name& name, Goal goal, bool* more);
-  std::errc FollowLink(icache::Inode& inode, const char* rest);
+  std::errc FollowLink(icache::Inode& inode, const vfs::Name& name);
 
   void TakeLast(const vfs::Name& name);
   std::errc Prime(std::string_view path);

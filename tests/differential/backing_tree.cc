@@ -244,6 +244,15 @@ class Builder {
     Must(chmod(tree_.At("readable").c_str(), 0744), "readable");
     Directory("sticky", 01777);
     File("sticky/of_alice", 0, 0600, kAlice, kAlice);
+    for (const uint32_t uid : {0u, kAlice, kBob}) {
+      for (const char* target : {"../links/target", "../links/dir", "../links/to_dir", "none"}) {
+        const std::string path =
+            "sticky/" + std::to_string(uid) + "_" + std::string(target).substr(std::string(target).rfind('/') + 1);
+        Link(target, path);
+        Must(lchown(tree_.At(path).c_str(), uid, uid), path);
+        Link("../" + path, "links/" + path.substr(7));
+      }
+    }
   }
 
   BackingTree& tree_;

@@ -151,8 +151,7 @@ class Mutations {
 
   void SetMode(const std::string& path) {
     uint32_t mode = random_() % 3 == 0 ? random_() % 010000 : Pick(kModes, random_);
-    // The second is where the kernel that is asked may not follow links (fs.protected_symlinks).
-    if (IsReferral(mode) || (mode & 01002) == 01002) mode &= 0777;
+    if (IsReferral(mode)) mode &= 0777;
     // Not every chmod has AT_SYMLINK_NOFOLLOW; a link has no mode of its own.
     struct stat itself;
     const std::string at = tree_.At(path);

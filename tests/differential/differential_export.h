@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <time.h>
 
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,9 +42,12 @@ class DifferentialExport : public testing::Test {
                                                properties.write_needs_search, identities_);
   }
 
+  // What fs.protected_symlinks is for the kernel that is asked, the option is for the client.
   std::unique_ptr<Client> Mount(int version, std::string_view options) const {
     fixtures::NfsServer::NetworkScope scope(*server_);
-    auto client = Client::Mount(*ParseMountUrl(server_->Url(options, version)));
+    auto parsed = *ParseMountUrl(server_->Url(options, version));
+    std::ifstream("/proc/sys/fs/protected_symlinks") >> parsed.protected_symlinks;
+    auto client = Client::Mount(parsed);
     if (client) return std::move(*client);
     ADD_FAILURE() << client.error().message;
     return nullptr;

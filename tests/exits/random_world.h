@@ -330,9 +330,15 @@ class RandomWorld {
 
   void EditSomething() {
     const uint64_t file = files_.empty() ? kRoot : dice_.Of(files_);
-    const uint32_t mode = dice_.Of(std::array{0755u, 0644u, 0600u, 0711u});
+    const uint32_t mode = dice_.Of(std::array{0755u, 0644u, 0600u, 0711u, 01777u});
+    const auto uid = static_cast<uint32_t>(dice_.Below(3));
     server_->Edit(
-        file, [&](auto& attributes) { attributes.mode = mode; }, dice_.OneIn(2));
+        file,
+        [&](auto& attributes) {
+          attributes.mode = mode;
+          attributes.uid = uid;
+        },
+        dice_.OneIn(2));
     if (dice_.OneIn(200)) server_->ConfuseNextGetattr(777);
   }
 

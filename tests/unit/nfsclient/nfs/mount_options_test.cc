@@ -220,6 +220,9 @@ TEST(MountUrl, TheLastOfOppositeFlagsCounts) {
   EXPECT_TRUE(WithOptions("").compound);
   EXPECT_FALSE(WithOptions("nocompound").compound);
   EXPECT_TRUE(WithOptions("nocompound&compound").compound);
+  EXPECT_TRUE(WithOptions("").protected_symlinks);
+  EXPECT_FALSE(WithOptions("noprotected_symlinks").protected_symlinks);
+  EXPECT_TRUE(WithOptions("noprotected_symlinks&protected_symlinks").protected_symlinks);
   EXPECT_EQ(WithOptions("strict").contract, WalkContract::kStrict);
 }
 
