@@ -74,9 +74,10 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
     syslog(responds ? LOG_NOTICE : LOG_WARNING, "the server of %s %s", url.c_str(),
            responds ? "responds again" : "is not responding, still trying");
   };
-  std::optional<mount::ConnectGuard> connecting(std::in_place, [&](int signal) {
-    (void)refuse(fmt::format("'{}': not mounted: {}", common.url, strsignal(signal)), kExitOk);
-  });
+  std::optional<mount::ConnectGuard> connecting(
+      std::in_place, background ? background->parent() : -1, [&](int signal) {
+        (void)refuse(fmt::format("'{}': not mounted: {}", common.url, strsignal(signal)), kExitOk);
+      });
   auto client = Client::Mount(mount_options);
   connecting.reset();
   if (!client) {

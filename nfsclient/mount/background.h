@@ -22,6 +22,9 @@ class Background {
   // this process. Preconditions: SIGPIPE is ignored.
   [[nodiscard]] bool Detach();
 
+  // A descriptor that poll(2) shows POLLERR of once the parent is gone. Until Detach().
+  int parent() const { return parent_; }
+
  private:
   explicit Background(int parent) : parent_(parent) {}
 

@@ -20,8 +20,9 @@ sigset_t EndingSignals() {
   return signals;
 }
 
-ConnectGuard::ConnectGuard(std::function<void(int signal)> say)
-    : say_(std::move(say)),
+ConnectGuard::ConnectGuard(int parent, std::function<void(int signal)> say)
+    : parent_(parent),
+      say_(std::move(say)),
       signals_([signals = EndingSignals()] { return signalfd(-1, &signals, SFD_CLOEXEC); }()),
       ended_(eventfd(0, EFD_CLOEXEC)) {
   if (signals_ < 0 || ended_ < 0) return;
@@ -39,12 +40,16 @@ ConnectGuard::~ConnectGuard() {
 }
 
 void ConnectGuard::Wait() const {
-  pollfd ready[] = {{signals_, POLLIN, 0}, {ended_, POLLIN, 0}};
+  pollfd ready[] = {{signals_, POLLIN, 0}, {ended_, POLLIN, 0}, {parent_, 0, 0}};
   while (poll(ready, std::size(ready), -1) < 0 && errno == EINTR) {
   }
-  signalfd_siginfo info{};
-  if (ready[1].revents != 0 || read(signals_, &info, sizeof info) != sizeof info) return;
-  const int signal = static_cast<int>(info.ssi_signo);
+  if (ready[1].revents != 0) return;
+  int signal = SIGTERM;
+  if (ready[0].revents != 0) {
+    signalfd_siginfo info{};
+    if (read(signals_, &info, sizeof info) != sizeof info) return;
+    signal = static_cast<int>(info.ssi_signo);
+  }
   say_(signal);
   std::signal(signal, SIG_DFL);
   sigset_t one;

@@ -13,11 +13,12 @@ sigset_t EndingSignals();
 
 // While it lives, an ending signal calls `say` with its number, on another thread, and ends the
 // process as it does where nothing catches it. One that comes later stays pending, as does each
-// where the system has no descriptors or no thread for it. Preconditions: all threads block the
-// ending signals.
+// where the system has no descriptors or no thread for it. The end of `parent`
+// (Background::parent(); -1: none) is as SIGTERM: the user has ended the command, of which he sees
+// the parent alone. Preconditions: all threads block the ending signals.
 class ConnectGuard {
  public:
-  explicit ConnectGuard(std::function<void(int signal)> say);
+  ConnectGuard(int parent, std::function<void(int signal)> say);
   ~ConnectGuard();
   ConnectGuard(const ConnectGuard&) = delete;
   ConnectGuard& operator=(const ConnectGuard&) = delete;
@@ -25,6 +26,7 @@ class ConnectGuard {
  private:
   void Wait() const;
 
+  const int parent_;
   const std::function<void(int signal)> say_;
   const int signals_;  // signalfd(2)
   const int ended_;    // eventfd(2)

@@ -1,7 +1,9 @@
 // A server that takes a call and never answers: an interrupt ends the command that waits, as the
 // signal does that nothing catches. A shell shows 128 and the signal's number.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -92,6 +94,54 @@ TEST_P(InterruptTest, EndsTheCommandThatWaits) {
   const std::string said = Contents(err.fd);
   EXPECT_EQ(said.find(strsignal(signal)) != said.npos, command.connects) << said;
 }
+
+// A mount goes on in a child of the process that the signal is sent to.
+class InterruptedParentTest
+    : public testing::TestWithParam<std::tuple<int /* version */, int /* signal */>> {};
+
+TEST_P(InterruptedParentTest, EndsTheChildThatConnects) {
+  const auto& [version, signal] = GetParam();
+  std::binary_semaphore waits(0);
+  Attack attack;
+  attack.version = version;
+  attack.options = "hard";
+  attack.operations = {version == 3 ? MOUNT3_MNT : OP_PUTROOTFH};
+  if (version == 3) attack.service = Service::kMount;
+  attack.tamper = [&](const Exchange&) {
+    waits.release();
+    return protocol::kSilence;
+  };
+  HostileServer server(attack, INADDR_LOOPBACK);
+  const std::string directory = std::string(getenv("TEST_TMPDIR")) + "/interrupted";
+  fs::create_directories(directory);
+  // Ends with the last process that can write to it.
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const pid_t pid =
+      SpawnProgram({"nfsclient/cli/nfswalk", "mount", server.Url(), directory}, ends[1], ends[1]);
+  close(ends[1]);
+  waits.acquire();
+  ASSERT_EQ(kill(pid, signal), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(WTERMSIG(status), signal);
+  std::string said;
+  for (char piece[4096];;) {
+    const ssize_t count = read(ends[0], piece, sizeof piece);
+    if (count <= 0) break;
+    said.append(piece, static_cast<size_t>(count));
+  }
+  close(ends[0]);
+  EXPECT_NE(said.find("not mounted: Terminated"), said.npos) << said;
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, InterruptedParentTest,
+                         testing::Combine(testing::Values(3, 4),
+                                          testing::Values(SIGINT, SIGTERM, SIGHUP, SIGKILL)),
+                         [](const auto& info) {
+                           return "V" + std::to_string(std::get<0>(info.param)) + "By" +
+                                  sigabbrev_np(std::get<1>(info.param));
+                         });
 
 INSTANTIATE_TEST_SUITE_P(Commands, InterruptTest,
                          testing::Combine(testing::ValuesIn(kCommands), testing::Values(3, 4),
