@@ -56,14 +56,14 @@
 #include <system_error>
 
 #include "access_cache/access_rights.h"
-#include "nfsclient/nfs/invalidations.h"
-#include "nfsclient/nfs/mount_options.h"
-#include "nfsclient/nfs/node_id.h"
-#include "nfsclient/nfs/stats.h"
 #include "nfsclient/protocol/byte_range.h"
 #include "nfsclient/protocol/call_deadline.h"
 #include "nfsclient/protocol/transport_stats.h"
 #include "nfsclient/protocol/types.h"
+#include "nfsclient/superblock/invalidations.h"
+#include "nfsclient/superblock/mount_options.h"
+#include "nfsclient/superblock/node_id.h"
+#include "nfsclient/superblock/stats.h"
 #include "sunrpc_auth/credential.h"
 
 namespace nfswalk {

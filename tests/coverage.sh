@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-folders=(rcu sunrpc_auth access_cache nfsclient/vfs nfsclient/nfs)
+folders=(rcu sunrpc_auth access_cache nfsclient/vfs nfsclient/superblock nfsclient/nfs nfsclient/ahead)
 floor_percent=90
 
 third_party/install.sh

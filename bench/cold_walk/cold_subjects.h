@@ -17,8 +17,8 @@
 #include "bench/cold_walk/walk.h"
 #include "bench/measure/server_export.h"
 #include "bench/measure/turns.h"
-#include "nfsclient/nfs/mount_options.h"
 #include "nfsclient/protocol/protocol.h"
+#include "nfsclient/superblock/mount_options.h"
 
 namespace nfswalk::bench {
 

@@ -16,7 +16,7 @@
 #include "bench/measure/file_tree.h"
 #include "bench/measure/outcome.h"
 #include "nfsclient/client.h"
-#include "nfsclient/nfs/mount_options.h"
+#include "nfsclient/superblock/mount_options.h"
 
 namespace nfswalk::bench {
 

@@ -18,8 +18,8 @@
 #include <system_error>
 
 #include "nfsclient/data/write_back.h"
-#include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/byte_range.h"
+#include "nfsclient/superblock/superblock.h"
 
 namespace nfswalk::data {
 

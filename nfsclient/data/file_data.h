@@ -22,7 +22,7 @@
 #include "nfsclient/data/read_ahead.h"
 #include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/open_context.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 
 namespace nfswalk::data {
 
@@ -40,7 +40,7 @@ class FileData : public nfs::OpenContext, public std::enable_shared_from_this<Fi
   // pread(2). Preconditions of the first three: the offset, and the end of the range, are off_t's.
   [[nodiscard]] Result<size_t> Read(std::span<std::byte> into, uint64_t offset_bytes);
   // pwrite(2). Fewer bytes than `data` without memory, or where a Deadline passes. Errors: those of
-  // write-back that this file was not told (nfs/write_errors.h); timed_out, operation_canceled,
+  // write-back that this file was not told (superblock/write_errors.h); timed_out, operation_canceled,
   // not_enough_memory, with nothing written.
   [[nodiscard]] Result<size_t> Write(std::span<const std::byte> data, uint64_t offset_bytes);
   // write(2) with O_APPEND: at the end that the file has on the server by now. file_too_large where

@@ -25,9 +25,9 @@
 #include <system_error>
 
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/data_memory.h"
 #include "nfsclient/protocol/protocol.h"
+#include "nfsclient/superblock/superblock.h"
 
 namespace nfswalk::data {
 

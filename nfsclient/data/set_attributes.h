@@ -7,8 +7,8 @@
 #include <expected>
 #include <system_error>
 
-#include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/types.h"
+#include "nfsclient/superblock/superblock.h"
 
 namespace nfswalk::data {
 

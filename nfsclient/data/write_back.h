@@ -19,7 +19,7 @@
 //
 // Data of different openers is never merged, and an overlapping extent is written first
 // (nfs_flush_incompatible()): each goes out with the credential that wrote it. What the server
-// refuses is dropped, and its error kept for the file's openers (nfs/write_errors.h). What a lack
+// refuses is dropped, and its error kept for the file's openers (superblock/write_errors.h). What a lack
 // of memory interrupts stays dirty.
 //
 // Locks       Functions marked [locked] need the inode's lock (vfs/file_mutexes.h, i_rwsem),
@@ -46,8 +46,8 @@
 #include "nfsclient/icache/inode_ref.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/open_context.h"
-#include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/protocol.h"
+#include "nfsclient/superblock/superblock.h"
 
 namespace nfswalk::data {
 

@@ -12,7 +12,7 @@
 //             alias                 | vfs/dentry_cache.cc             | acquire load, a reference
 //             device (devices)      | with the attributes             | attributes_seq
 //             access                | its own lock                    | access_cache.h
-//             opens (files)         | nfs/open_inodes.h               | open_count.h
+//             opens (files)         | superblock/open_inodes.h               | open_count.h
 //             state, count 0 -> 1   | icache/iget_family.cc, `lock`   | a hint without it
 //             hash, hash_next       | the table's chain lock, `lock`  | the table's rules
 // Staleness   A reader that pairs an old lifetime with a new read_at_ns, or the reverse, trusts the

@@ -1,5 +1,5 @@
 // lookup_misses: how many names of a directory had to be asked of the server one by one, whether it
-// is time to have the directory listed instead, and how long it is (nfs/list_ahead.h).
+// is time to have the directory listed instead, and how long it is (ahead/list_ahead.h).
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_ICACHE_LOOKUP_MISSES_H_

@@ -1,5 +1,5 @@
 // open_count: how many open files an inode has, and whether one of its names is being removed, in
-// one word, so that opens and closes take no lock (nfs/open_inodes.h).
+// one word, so that opens and closes take no lock (superblock/open_inodes.h).
 //
 // Contract    between TryBeginRemoval() and EndRemoval() the count does not grow, and no other
 //             removal begins.
@@ -18,7 +18,7 @@
 // Progress    TryAdd() and MarkAwaited() go round only where another thread has changed the word;
 //             the others do not wait. Who waits for the end of a removal does so elsewhere, after
 //             MarkAwaited(): EndRemoval() tells that somebody does.
-// Tests       tests/litmus/open_count_litmus_test.cc, tests/unit/nfsclient/nfs/open_inodes_test.cc
+// Tests       tests/litmus/open_count_litmus_test.cc, tests/unit/nfsclient/superblock/open_inodes_test.cc
 #ifndef NFSWALK_NFSCLIENT_ICACHE_OPEN_COUNT_H_
 #define NFSWALK_NFSCLIENT_ICACHE_OPEN_COUNT_H_
 

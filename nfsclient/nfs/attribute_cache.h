@@ -11,8 +11,8 @@
 #include <system_error>
 
 #include "nfsclient/icache/inode.h"
-#include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/types.h"
+#include "nfsclient/superblock/superblock.h"
 
 namespace nfswalk::nfs {
 

@@ -16,7 +16,7 @@
 #include <system_error>
 
 #include "nfsclient/nfs/silly_rename.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "sunrpc_auth/credential_cache.h"
 
 namespace nfswalk::nfs {

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "nfsclient/nfs/revalidate.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "nfsclient/vfs/dentry_cache.h"
 
 namespace nfswalk::nfs {

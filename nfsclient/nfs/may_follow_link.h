@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "nfsclient/icache/inode.h"
-#include "nfsclient/nfs/reason_of.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/reason_of.h"
+#include "nfsclient/superblock/superblock.h"
 #include "sunrpc_auth/credential.h"
 
 namespace nfswalk::nfs {

@@ -16,8 +16,8 @@
 
 #include "access_cache/access_rights.h"
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/reason_of.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/reason_of.h"
+#include "nfsclient/superblock/superblock.h"
 #include "sunrpc_auth/credential_cache.h"
 
 namespace nfswalk::nfs {

@@ -5,7 +5,7 @@
 #define NFSWALK_NFSCLIENT_NFS_PRIME_H_
 
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "nfsclient/vfs/dentry_cache.h"
 
 namespace nfswalk::nfs {

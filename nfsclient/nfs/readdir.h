@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/superblock.h"
 #include "nfsclient/protocol/call_deadline.h"
+#include "nfsclient/superblock/superblock.h"
 
 namespace nfswalk::nfs {
 

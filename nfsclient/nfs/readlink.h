@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/reason_of.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/reason_of.h"
+#include "nfsclient/superblock/superblock.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {

@@ -14,8 +14,8 @@
 #include <system_error>
 #include <utility>
 
-#include "nfsclient/nfs/open_inodes.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/open_inodes.h"
+#include "nfsclient/superblock/superblock.h"
 #include "nfsclient/vfs/dentry_cache.h"
 
 namespace nfswalk::nfs {

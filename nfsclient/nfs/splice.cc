@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "nfsclient/nfs/nfs_inode.h"
+#include "nfsclient/superblock/nfs_inode.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {

@@ -37,7 +37,7 @@
 #include <memory>
 #include <string_view>
 
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "nfsclient/vfs/dentry.h"
 #include "rcu/keyed_change_count.h"
 #include "sunrpc_auth/credential_cache.h"

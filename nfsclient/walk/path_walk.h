@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "nfsclient/walk/path_buffer.h"
 #include "nfsclient/walk/path_cache.h"
 #include "nfsclient/walk/rcu_walk.h"

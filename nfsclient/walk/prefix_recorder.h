@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "nfsclient/vfs/dentry.h"
 #include "nfsclient/walk/path_buffer.h"
 #include "nfsclient/walk/path_cache.h"

@@ -26,7 +26,7 @@
 #include <system_error>
 
 #include "nfsclient/nfs/permission.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "nfsclient/walk/path_buffer.h"
 #include "nfsclient/walk/path_cache.h"
 #include "nfsclient/walk/prefix_recorder.h"

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "nfsclient/nfs/list_ahead.h"
+#include "nfsclient/ahead/list_ahead.h"
+#include "nfsclient/ahead/path_lookup.h"
 #include "nfsclient/nfs/lookup.h"
 #include "nfsclient/nfs/may_follow_link.h"
-#include "nfsclient/nfs/path_lookup.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/readlink.h"
 #include "rcu/coarse_clock.h"

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "nfsclient/nfs/revalidate.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "nfsclient/walk/path_buffer.h"
 #include "nfsclient/walk/walk_flags.h"
 #include "nfsclient/walk/walk_start.h"
@@ -57,7 +57,7 @@ class RefWalk {
   const vfs::DentryRef& parent() const { return parent_; }
 
   // Before the position's attributes are asked for: where they have timed out, those of its
-  // siblings that are asked for next may have, too (nfs/list_ahead.h).
+  // siblings that are asked for next may have, too (ahead/list_ahead.h).
   void Refresh();
 
   vfs::DentryRef& position() { return at_; }

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <utility>
 
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "nfsclient/walk/path_walk.h"
 #include "nfsclient/walk/rcu_walk.h"
 #include "nfsclient/walk/ref_walk.h"

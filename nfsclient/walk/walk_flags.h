@@ -2,7 +2,7 @@
 #ifndef NFSWALK_NFSCLIENT_WALK_WALK_FLAGS_H_
 #define NFSWALK_NFSCLIENT_WALK_WALK_FLAGS_H_
 
-#include "nfsclient/nfs/stats.h"
+#include "nfsclient/superblock/stats.h"
 
 namespace nfswalk::walk {
 

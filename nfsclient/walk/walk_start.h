@@ -4,7 +4,7 @@
 #ifndef NFSWALK_NFSCLIENT_WALK_WALK_START_H_
 #define NFSWALK_NFSCLIENT_WALK_WALK_START_H_
 
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "nfsclient/vfs/dentry_cache.h"
 
 namespace nfswalk::walk {

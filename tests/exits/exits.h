@@ -14,7 +14,7 @@
 
 #include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "nfsclient/walk/walk.h"
 #include "tests/exits/frozen_question.h"
 #include "tests/exits/steered_clock.h"

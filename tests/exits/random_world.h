@@ -17,7 +17,7 @@
 #include "access_cache/access_list.h"
 #include "nfsclient/client.h"
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "rcu/allocation_fault.h"
 #include "rcu/mix64.h"
 #include "tests/exits/frozen_question.h"

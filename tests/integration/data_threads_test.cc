@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "nfsclient/client.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/data_export.h"
 #include "tests/fixtures/delaying_proxy.h"

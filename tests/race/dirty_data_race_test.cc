@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "rcu/sync_point.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/memory_mount.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <system_error>
 
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "rcu/byte_pool.h"
 #include "rcu/defer.h"
 #include "tests/fixtures/client_internals.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/superblock.h"
 #include "tests/fixtures/client_internals.h"
 
 namespace nfswalk {

@@ -9,7 +9,7 @@
 
 #include "nfsclient/cli/command_line.h"
 #include "nfsclient/mount/option_list.h"
-#include "nfsclient/nfs/mount_options.h"
+#include "nfsclient/superblock/mount_options.h"
 
 namespace nfswalk::cli {
 namespace {

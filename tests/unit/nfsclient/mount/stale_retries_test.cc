@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "nfsclient/nfs/open_inodes.h"
-#include "nfsclient/nfs/superblock.h"
+#include "nfsclient/superblock/open_inodes.h"
+#include "nfsclient/superblock/superblock.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/memory_mount.h"
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <system_error>
 
-#include "nfsclient/nfs/nfs_inode.h"
+#include "nfsclient/superblock/nfs_inode.h"
 #include "rcu/byte_pool.h"
 #include "tests/exits/exits.h"
 

@@ -11,7 +11,7 @@
 
 #include "access_cache/access_lru.h"
 #include "nfsclient/icache/iget_family.h"
-#include "nfsclient/nfs/nfs_inode.h"
+#include "nfsclient/superblock/nfs_inode.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "rcu/read_guard.h"
 

@@ -1,0 +1,144 @@
+// Client: mount, shutdown and the calls about all of its caches.
+
+#include "nfsclient/client.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/silly_rename.h"
+#include "nfsclient/nfs/splice.h"
+#include "nfsclient/nfs3/nfs3.h"
+#include "nfsclient/nfs4/nfs4.h"
+#include "nfsclient/superblock/superblock.h"
+#include "rcu/defer.h"
+#include "rcu/fork.h"
+
+namespace nfswalk {
+
+namespace {
+
+constexpr std::errc kOk{};
+
+// How long the end of a mount waits for the server to remove what was removed while it was open.
+constexpr std::chrono::milliseconds kSillyNamesLimit{1000};
+
+MountError RootError(std::errc error, const MountOptions& options) {
+  return {error, "cannot read the root of " + options.server.host + ":" +
+                     options.server.export_path + ": " +
+                     std::make_error_condition(error).message() +
+                     "; does the server still export it?"};
+}
+
+// Fits std::string's inline buffer: allocates nothing.
+MountError OutOfMemory() { return {std::errc::not_enough_memory, "out of memory"}; }
+
+MountError Forked() {
+  return {std::errc::operation_canceled,
+          "this process is the child of a fork(2) of one that had mounted; exec(2) first, or fork "
+          "before the first mount"};
+}
+
+// nfs(5) rsize, wsize.
+uint32_t TransferBytes(uint32_t option_bytes, uint32_t server_bytes_max) {
+  constexpr uint32_t kUnit = 1024, kLeast = 4096;
+  if (option_bytes == 0) return server_bytes_max;
+  const uint32_t bytes = option_bytes < kUnit ? kLeast : option_bytes / kUnit * kUnit;
+  return std::min(bytes, server_bytes_max);
+}
+
+}  // namespace
+
+Client::Client(std::unique_ptr<nfs::Superblock> superblock)
+    : superblock_(superblock.release()), root_(*superblock_, nullptr) {}
+Client::~Client() = default;
+
+void Client::Unmount::operator()(nfs::Superblock* superblock) const {
+  if (rcu::InForkedChild()) return;
+  nfs::RemoveAllSillyNames(*superblock, kSillyNamesLimit);
+  delete superblock;
+}
+
+std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOptions& options) try {
+  if (rcu::InForkedChild()) return std::unexpected(Forked());
+  auto protocol = options.server.version == 4
+                      ? protocol::Nfs4::ConnectNfs4(options.server, options.transport)
+                      : protocol::Nfs3::ConnectNfs3(options.server, options.transport);
+  if (!protocol)
+    return std::unexpected(MountError{protocol.error().error, protocol.error().message});
+  return MountOver(std::move(*protocol), options);
+} catch (const std::bad_alloc&) {
+  return std::unexpected(OutOfMemory());
+}
+
+std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
+    std::unique_ptr<protocol::Protocol> protocol, const MountOptions& options) try {
+  if (rcu::InForkedChild()) return std::unexpected(Forked());
+  if (const std::errc error = rcu::StartCallbackThread(); error != kOk) {
+    return std::unexpected(
+        MountError{error, "cannot start a thread: " + std::make_error_condition(error).message()});
+  }
+  auto created = nfs::Superblock::Create(std::move(protocol), options);
+  if (!created) {
+    return std::unexpected(MountError{std::errc::invalid_argument, std::move(created.error())});
+  }
+  std::unique_ptr<nfs::Superblock> superblock = std::move(*created);
+  auto stamp = nfs::Stamp(*superblock);
+  auto reply = superblock->protocol->GetRoot(Credential::OfProcess());
+  if (reply.error != kOk) return std::unexpected(RootError(reply.error, options));
+  superblock->limits = reply.limits;
+  superblock->limits.read_bytes_max = TransferBytes(options.rsize, reply.limits.read_bytes_max);
+  superblock->limits.write_bytes_max = TransferBytes(options.wsize, reply.limits.write_bytes_max);
+  auto& name_max = superblock->limits.name_bytes_max;
+  name_max = name_max == 0 ? vfs::kNameMax : std::min<uint32_t>(name_max, vfs::kNameMax);
+  auto inode = nfs::FetchInode(*superblock, reply.handle, reply.attributes, stamp);
+  if (!inode) {
+    return std::unexpected(inode.error() == std::errc::not_enough_memory
+                               ? OutOfMemory()
+                               : RootError(inode.error(), options));
+  }
+  superblock->root = superblock->dentries.MakeRoot(std::move(*inode));
+  if (!superblock->root) return std::unexpected(OutOfMemory());
+  return std::unique_ptr<Client>(new Client(std::move(superblock)));
+} catch (const std::bad_alloc&) {
+  return std::unexpected(OutOfMemory());
+}
+
+void Client::Shutdown() {
+  if (rcu::InForkedChild()) return;
+  nfs::RemoveAllSillyNames(*superblock_, kSillyNamesLimit);
+  superblock_->Shutdown();
+}
+
+void Client::DropCaches() {
+  if (!rcu::InForkedChild()) superblock_->DropCaches();
+}
+void Client::InvalidateCaches() {
+  if (!rcu::InForkedChild()) nfs::InvalidateAll(*superblock_);
+}
+
+std::errc Client::OnInvalidation(std::function<void(const Invalidation&)> listener,
+                                 size_t queue_max) {
+  if (rcu::InForkedChild()) return std::errc::operation_canceled;
+  return superblock_->invalidations.Listen(std::move(listener), queue_max);
+}
+
+void Client::AwaitInvalidations() {
+  if (!rcu::InForkedChild()) superblock_->invalidations.AwaitDelivery();
+}
+
+uint64_t Client::invalidations_queued() const { return superblock_->invalidations.posted(); }
+
+void Client::Invalidate(InvalidReason reason, const Node& node) {
+  if (rcu::InForkedChild()) return;
+  const vfs::DentryRef& at = node.at_ != nullptr ? *node.at_ : superblock_->root;
+  superblock_->invalidations.Post(reason, *at.inode());
+  superblock_->invalidations.AwaitDelivery();
+}
+
+Stats Client::stats() const { return superblock_->GetStats(); }
+TransportStats Client::transport_stats() const { return superblock_->protocol->transport_stats(); }
+
+}  // namespace nfswalk

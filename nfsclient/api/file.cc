@@ -1,0 +1,129 @@
+// The calls of an open file, by its handle.
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "nfsclient/api/file_state.h"
+#include "nfsclient/client.h"
+#include "nfsclient/data/set_attributes.h"
+#include "nfsclient/nfs/attribute_cache.h"
+#include "rcu/coarse_clock.h"
+#include "rcu/fork.h"
+
+namespace nfswalk {
+
+namespace {
+
+// pread(2), pwrite(2): an offset that is no off_t before the access mode, an end that is none after
+// it, as rw_verify_area() has it. What fits is the server's to judge.
+std::errc CheckTransfer(uint32_t mode, uint32_t needed, uint64_t offset_bytes, size_t size_bytes) {
+  if (offset_bytes > kFileBytesMax) return std::errc::invalid_argument;
+  if ((mode & needed) == 0) return std::errc::bad_file_descriptor;
+  return size_bytes > kFileBytesMax - offset_bytes ? std::errc::invalid_argument : std::errc{};
+}
+
+}  // namespace
+
+std::unique_ptr<File> File::Make(nfs::OpenContext context, nfs::Superblock& superblock,
+                                 uint32_t mode) {
+  const bool is_unchanged = nfs::NoteDataInUse(*context.inode);
+  auto state = std::make_shared<State>(std::move(context), superblock, mode, is_unchanged);
+  std::byte* const memory = state->file.data();
+  return std::unique_ptr<File>(::new (memory) File(std::move(state)));
+}
+
+File::File(std::shared_ptr<State> state) : state_(std::move(state)) {}
+File::~File() = default;
+
+void File::operator delete(File* file, std::destroying_delete_t) {
+  if (rcu::InForkedChild()) return;  // where nothing in it may be destroyed
+  if ((file->state_->mode & kMayWrite) != 0) (void)file->state_->FlushAtEnd();
+  file->ReleaseLocks();
+  const std::shared_ptr<State> state = std::move(file->state_);
+  file->~File();
+}
+
+Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {
+  const std::errc refused = CheckTransfer(state_->mode, kMayRead, offset_bytes, into.size());
+  if (refused != std::errc{}) return std::unexpected(refused);
+  if (state_->superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
+  return state_->Read(into, offset_bytes);
+}
+
+std::errc File::CheckWrite(uint64_t offset_bytes, size_t size_bytes) const {
+  const std::errc refused = CheckTransfer(state_->mode, kMayWrite, offset_bytes, size_bytes);
+  if (refused != std::errc{}) return refused;
+  return state_->superblock.shut_down.load() ? std::errc::operation_canceled : std::errc{};
+}
+
+Result<size_t> File::PWrite(std::span<const std::byte> data, uint64_t offset_bytes) {
+  const std::errc refused = CheckWrite(offset_bytes, data.size());
+  if (refused != std::errc{}) return std::unexpected(refused);
+  return data.empty() ? 0 : state_->Write(data, offset_bytes);
+}
+
+Result<size_t> File::Append(std::span<const std::byte> data) {
+  const std::errc refused = CheckWrite(0, data.size());
+  if (refused != std::errc{}) return std::unexpected(refused);
+  return data.empty() ? 0 : state_->Append(data);
+}
+
+namespace {
+
+// `error` of a file whose client may be shut down.
+std::errc OutcomeOf(std::errc error, const nfs::Superblock& superblock) {
+  const bool is_canceled = error == std::errc{} && superblock.shut_down.load();
+  return is_canceled ? std::errc::operation_canceled : error;
+}
+
+}  // namespace
+
+std::errc File::Sync() {
+  if (rcu::InForkedChild()) return std::errc::operation_canceled;
+  return OutcomeOf(state_->Sync(), state_->superblock);
+}
+
+std::errc File::Flush() {
+  if (rcu::InForkedChild()) return std::errc::operation_canceled;
+  return OutcomeOf(state_->SyncAtFlush(), state_->superblock);
+}
+
+std::errc File::Close() {
+  if (rcu::InForkedChild()) return std::errc::operation_canceled;
+  const std::errc error =
+      (state_->mode & kMayWrite) == 0 ? std::errc{} : state_->SyncAtClose();
+  ReleaseLocks();
+  return error;
+}
+
+Result<Attributes> File::SetAttributesOf(const SetAttributes& attributes) {
+  nfs::Superblock& superblock = state_->superblock;
+  const bool sizes = attributes.size_bytes.has_value();
+  if (sizes && ((state_->mode & kMayWrite) == 0 || *attributes.size_bytes > kFileBytesMax)) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
+  if (superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
+  return data::SetAttributesOf(superblock, *state_->inode, attributes, state_->credential->key());
+}
+
+bool File::is_unchanged() const { return state_->is_unchanged; }
+
+std::optional<Attributes> File::cached_attributes() const {
+  Attributes known;
+  if (rcu::InForkedChild()) return std::nullopt;
+  const nfs::NeedRef need = nfs::CopyFreshAttributesRcu(*state_->inode, rcu::CoarseNowNs(), known,
+                                                        icache::kInvalidChange);
+  return need == nfs::NeedRef::kNone ? std::optional(known) : std::nullopt;
+}
+
+Attributes File::attributes() const {
+  Attributes attributes;
+  if (rcu::InForkedChild()) return attributes;
+  nfs::CopyAttributes(*state_->inode, attributes);
+  return attributes;
+}
+
+}  // namespace nfswalk

@@ -1,0 +1,194 @@
+// Opens of what a walk led to: by handle in version 3, by a name in version 4.0.
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "nfsclient/api/file_state.h"
+#include "nfsclient/api/walk_request.h"
+#include "nfsclient/client.h"
+#include "nfsclient/data/set_attributes.h"
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/permission.h"
+#include "nfsclient/nfs/stale_name.h"
+#include "nfsclient/superblock/open_file_names.h"
+#include "nfsclient/superblock/superblock.h"
+#include "nfsclient/walk/walk.h"
+#include "rcu/sync_point.h"
+
+namespace nfswalk {
+
+using walk::RcuOutcome;
+using walk::RcuWalk;
+using walk::RefWalk;
+
+namespace {
+
+constexpr std::errc kOk{};
+
+bool IsUnlinked(const icache::Inode& inode) {
+  return (inode.flags.load() & icache::kUnlinked) != 0;
+}
+
+struct OpenRequest {
+  nfs::Superblock& superblock;
+  icache::Inode& inode;
+  uint32_t mode;
+  const Credential& credential;
+
+  // True of an error of an OPEN by name which says that it leads to the regular file no more.
+  bool IsNameChanged(std::errc error) const { return nfs::ContradictsName(error, &inode); }
+  // A name that the server opens nothing by, or another file, is looked up when it is next used.
+  protocol::OpenReply OpenBy(const vfs::DentryRef& directory, std::string_view name) const {
+    auto reply = Send(directory.inode()->handle(), name);
+    if (IsNameChanged(reply.error) && !name.empty()) {
+      const vfs::PaddedName padded(name, directory.get());
+      nfs::ExpireName(superblock, directory, padded.name());
+    }
+    return reply;
+  }
+  protocol::OpenReply Send(const protocol::FileHandle& directory, std::string_view name) const {
+    return superblock.protocol->Open(directory, name, inode.handle(), (mode & kMayRead) != 0,
+                                     (mode & kMayWrite) != 0, credential);
+  }
+};
+
+// Opens a node by itself, as there is no CLAIM_FH in version 4.0: by the name that it was resolved
+// by, as that is now; by the latest name of the file, first if the other was removed here; by any
+// other known of it; by that which hides it (NAME-31). kStale if the server knows none of them.
+protocol::OpenReply OpenByAnyName(const OpenRequest& request, vfs::Dentry& resolved) {
+  vfs::DentryCache& dentries = request.superblock.dentries;
+  protocol::OpenReply reply;
+  const auto opens_by = [&](vfs::Dentry& dentry) {
+    const auto [directory, name] = dentries.NameOf(dentry);
+    reply = request.OpenBy(directory, name);
+    return !request.IsNameChanged(reply.error);
+  };
+  const vfs::DentryRef latest = dentries.AliasOf(request.inode);
+  std::array<vfs::Dentry*, 2> tried{&resolved, latest.get()};
+  if (resolved.hash.load() == 0) std::ranges::reverse(tried);
+  if (tried[0] == tried[1]) tried[1] = nullptr;
+  for (vfs::Dentry* const dentry : tried) {
+    if (dentry != nullptr && opens_by(*dentry)) return reply;
+  }
+  for (const vfs::DentryRef& other : dentries.DentriesOf(request.inode)) {
+    if (!other) break;
+    if (std::ranges::find(tried, other.get()) == tried.end() && opens_by(*other)) return reply;
+  }
+  const auto hidden = request.superblock.open_inodes.FindPlace(&request.inode);
+  if (hidden.directory) reply = request.OpenBy(hidden.directory, hidden.name);
+  if (request.IsNameChanged(reply.error)) reply.error = protocol::kStale;
+  return reply;
+}
+
+// The references that an open without an RPC takes inside the RCU section. Dropped outside of it.
+struct RcuOpen {
+  icache::InodeRef inode;
+  std::optional<nfs::OpenContext> context;
+};
+
+// The end of an open by handle that nobody is asked about: OpenFound() without the dentry's
+// reference. Any doubt is left to that.
+RcuOutcome OpenRcu(nfs::Superblock& superblock, RcuWalk& walk, uint32_t rights, RcuOpen& taken) {
+  constexpr RcuOutcome kDoubt{NeedRef::kComplete};
+  icache::Inode& inode = walk.inode();
+  if (inode.is_directory() || inode.type.load() == FileType::kSymlink) return kDoubt;
+  const nfs::RcuPermission permission = walk.Permission(rights);
+  if (permission.need != NeedRef::kNone || !permission.granted) return kDoubt;
+  taken.inode = icache::TryHold(inode);
+  if (!taken.inode) return kDoubt;
+  auto counted = nfs::OpenInode::TryRegister(superblock, taken.inode);
+  if (!counted) return kDoubt;
+  NFSWALK_SYNC_POINT("open:registered");
+  taken.context.emplace(std::move(*counted), nullptr,
+                        superblock.credentials.TakeReference(walk.credential()));
+  // After it is counted: a removal that does not see it has set the flag or changed the dentry.
+  if (!taken.context->credential || IsUnlinked(inode)) return kDoubt;
+  return walk.ConfirmUsed();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWalk& walk,
+                                              uint32_t mode) {
+  icache::Inode& inode = walk.inode();
+  if (inode.is_directory()) return std::unexpected(std::errc::is_a_directory);
+  if (inode.type.load() == FileType::kSymlink) {
+    return std::unexpected(std::errc::too_many_symbolic_link_levels);
+  }
+  const bool by_name = superblock.protocol->opens_by_name();
+  // The root of an export may be a file, which has no name.
+  if (by_name && walk.position().get() == superblock.root.get()) {
+    return std::unexpected(std::errc::operation_not_supported);
+  }
+  const Credential& key = walk.credential()->key();
+  auto counted = nfs::OpenInode::Register(superblock, icache::Hold(inode));
+  if (!counted) return std::unexpected(counted.error());
+  NFSWALK_SYNC_POINT("open:registered");
+  // A stamp is a store that all threads share. An open by handle sends nothing.
+  const auto stamp = by_name ? nfs::Stamp(superblock) : nfs::SendStamp();
+  const OpenRequest request{superblock, inode, mode, key};
+  auto opened = !by_name        ? request.Send({}, {})
+                : walk.parent() ? request.OpenBy(walk.parent(), walk.last())
+                                : OpenByAnyName(request, *walk.position());
+  std::errc failed = opened.error;
+  // The name has changed on the server: forced revalidation finds out where it leads.
+  if (by_name && !walk.force() && request.IsNameChanged(failed)) {
+    return std::unexpected(protocol::kStale);
+  }
+  if (failed == kOk && opened.attributes) {
+    failed = nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp);
+  }
+  // Close-to-open: what others wrote before they closed is seen (NAME-5).
+  const bool ask = !superblock.options.nocto && !opened.attributes;
+  if (failed == kOk) failed = nfs::Revalidate(superblock, inode, key, ask);
+  // A server may keep an unlinked file's handle valid while another client has it open.
+  if (failed == kOk && !walk.force() && IsUnlinked(inode)) failed = protocol::kStale;
+  const uint32_t rights = mode & ~kTruncate;
+  if (failed == kOk) failed = nfs::PermissionRef(superblock, inode, walk.credential(), rights);
+  if (failed != kOk) return std::unexpected(failed);
+  if (rights != mode) {  // do_truncate() of open(2)
+    const auto cut = data::SetAttributesOf(superblock, inode, {.size_bytes = 0}, key);
+    if (!cut) return std::unexpected(cut.error());
+  }
+  nfs::FollowNames(opened.state.get(), superblock, inode, walk.position());
+  return File::Make({std::move(*counted), std::move(opened.state), walk.TakeCredential()},
+                    superblock, rights);
+}
+
+Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
+                                         const Credential& credential, ResolveFlags flags) const {
+  WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kOpen, path, flags);
+  if (request.error != kOk) return std::unexpected(request.error);
+  if (!IsOpenMode(mode)) return std::unexpected(std::errc::invalid_argument);
+  if (request.flags.cached) return std::unexpected(CachedError(superblock_));
+  request.flags.open = superblock_.protocol->opens_by_name() && !path.empty();
+  const bool asks_server = superblock_.protocol->opens_by_name() || !superblock_.options.nocto ||
+                           (mode & kTruncate) != 0;
+  const bool in_ref_mode = asks_server || request.flags.dont_cache;
+  RcuOpen taken;
+  Result<std::unique_ptr<File>> file;
+  const std::errc error = walk::ResolveToReference(
+      superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
+      [&](RefWalk& walk) {
+        taken = {};
+        file = OpenFound(superblock_, walk, mode);
+        return file ? kOk : file.error();
+      },
+      [&](RcuWalk& walk) -> RcuOutcome {
+        if (in_ref_mode) return {NeedRef::kComplete};
+        return OpenRcu(superblock_, walk, mode, taken);
+      });
+  if (error != kOk) return std::unexpected(error);
+  if (!taken.context) return file;
+  try {
+    return File::Make(std::move(*taken.context), superblock_, mode);
+  } catch (const std::bad_alloc&) {
+    return std::unexpected(std::errc::not_enough_memory);
+  }
+}
+
+}  // namespace nfswalk
