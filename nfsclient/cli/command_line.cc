@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/cli/escape.h"
 #include "nfsclient/cli/find_spelling.h"
 #include "nfsclient/cli/mount_arguments.h"
 #include "nfsclient/cli/mount_source.h"
+#include "nfsclient/cli/show/escape.h"
 
 namespace nfswalk::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <expected>
 #include <string>
 
-#include "nfsclient/cli/commands.h"
+#include "nfsclient/cli/commands/commands.h"
 #include "nfsclient/cli/exit_code.h"
 #include "nfsclient/cli/session.h"
 

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "nfsclient/cli/escape.h"
-#include "nfsclient/cli/human_size.h"
+#include "nfsclient/cli/show/escape.h"
+#include "nfsclient/cli/show/human_size.h"
 
 namespace nfswalk::cli {
 namespace {

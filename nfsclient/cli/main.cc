@@ -10,13 +10,13 @@
 #include <variant>
 
 #include "nfsclient/cli/command_line.h"
-#include "nfsclient/cli/commands.h"
+#include "nfsclient/cli/commands/commands.h"
 #include "nfsclient/cli/console.h"
-#include "nfsclient/cli/error_text.h"
-#include "nfsclient/cli/escape.h"
 #include "nfsclient/cli/exit_code.h"
 #include "nfsclient/cli/progress_thread.h"
 #include "nfsclient/cli/session.h"
+#include "nfsclient/cli/show/error_text.h"
+#include "nfsclient/cli/show/escape.h"
 #include "nfsclient/client.h"
 
 namespace nfswalk::cli {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "nfsclient/cli/command_line.h"
-#include "nfsclient/cli/commands.h"
+#include "nfsclient/cli/commands/commands.h"
 #include "nfsclient/cli/mount_source.h"
 #include "nfsclient/mount/option_list.h"
 

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "nfsclient/cli/error_text.h"
-#include "nfsclient/cli/escape.h"
+#include "nfsclient/cli/show/error_text.h"
+#include "nfsclient/cli/show/escape.h"
 
 namespace nfswalk::cli {
 

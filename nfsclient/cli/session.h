@@ -15,7 +15,7 @@
 
 #include "nfsclient/cli/console.h"
 #include "nfsclient/cli/exit_code.h"
-#include "nfsclient/cli/format.h"
+#include "nfsclient/cli/show/format.h"
 #include "nfsclient/client.h"
 
 namespace nfswalk::cli {

@@ -32,7 +32,7 @@ inline bool IsAnythingBeside(const std::string& place) {
       std::filesystem::symlink_status("/tmp/" + std::string(kEscapedName)));
 }
 
-// Whether `text` has nothing that acts on a terminal. Judged apart from cli/escape.h, which is what
+// Whether `text` has nothing that acts on a terminal. Judged apart from cli/show/escape.h, which is what
 // is tested.
 inline bool IsSafeForTerminal(std::string_view text) {
   for (size_t i = 0; i < text.size();) {

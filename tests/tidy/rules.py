@@ -28,12 +28,12 @@ COMMAND_INCLUDES = {"nfsclient/client.h"}
 # What the command may include with all that is in it, besides.
 COMMAND_FOLDERS = {"nfsclient/mount"}
 COMMAND_EXCEPTIONS = {
-    "nfsclient/cli/server_examination.cc": {"nfsclient/nfs3/nfs3.h", "nfsclient/nfs4/nfs4.h"},
-    "nfsclient/cli/server_examination.h": {"nfsclient/protocol/protocol.h"},
-    "nfsclient/cli/doctor_advice.cc": {"sunrpc_auth/auth_body.h"},
-    "nfsclient/cli/copy_source.cc": {"nfsclient/protocol/wire_limits.h"},
-    "nfsclient/cli/export_copy.cc": {"nfsclient/protocol/wire_limits.h"},
-    "nfsclient/cli/local_copy.cc": {"nfsclient/protocol/wire_limits.h"},
+    "nfsclient/cli/doctor/server_examination.cc": {"nfsclient/nfs3/nfs3.h", "nfsclient/nfs4/nfs4.h"},
+    "nfsclient/cli/doctor/server_examination.h": {"nfsclient/protocol/protocol.h"},
+    "nfsclient/cli/doctor/doctor_advice.cc": {"sunrpc_auth/auth_body.h"},
+    "nfsclient/cli/copy/copy_source.cc": {"nfsclient/protocol/wire_limits.h"},
+    "nfsclient/cli/copy/export_copy.cc": {"nfsclient/protocol/wire_limits.h"},
+    "nfsclient/cli/copy/local_copy.cc": {"nfsclient/protocol/wire_limits.h"},
 }
 # Headers of a library -> the folders that may include them, and their tests.
 LIBRARY_HOMES = {"nfsc/": ("nfsclient/rpc", "nfsclient/nfs3", "nfsclient/nfs4"), "rpc/": ("sunrpc_auth",),

@@ -1,4 +1,4 @@
-#include "nfsclient/cli/doctor_advice.h"
+#include "nfsclient/cli/doctor/doctor_advice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "access_cache/access_rights.h"
-#include "nfsclient/cli/doctor_report.h"
+#include "nfsclient/cli/doctor/doctor_report.h"
 
 namespace nfswalk::cli {
 namespace {

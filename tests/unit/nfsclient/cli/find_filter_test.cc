@@ -1,4 +1,4 @@
-#include "nfsclient/cli/find_filter.h"
+#include "nfsclient/cli/commands/find_filter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // How the command shows a file: modes, sizes, times and names in ls, stat and JSON.
-#include "nfsclient/cli/format.h"
+#include "nfsclient/cli/show/format.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,10 @@
 #include <string>
 #include <utility>
 
-#include "nfsclient/cli/color.h"
-#include "nfsclient/cli/human_size.h"
-#include "nfsclient/cli/long_listing.h"
-#include "nfsclient/cli/stat_format.h"
+#include "nfsclient/cli/show/color.h"
+#include "nfsclient/cli/show/human_size.h"
+#include "nfsclient/cli/show/long_listing.h"
+#include "nfsclient/cli/show/stat_format.h"
 
 namespace nfswalk::cli {
 namespace {

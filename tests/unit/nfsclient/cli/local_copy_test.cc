@@ -1,5 +1,5 @@
 // What `nfswalk cp` does to the local file system, while somebody else changes it.
-#include "nfsclient/cli/local_copy.h"
+#include "nfsclient/cli/copy/local_copy.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/cli/commands.h"
-#include "nfsclient/cli/local_descriptor.h"
+#include "nfsclient/cli/commands/commands.h"
+#include "nfsclient/cli/copy/local_descriptor.h"
 #include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk::cli {

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "nfsclient/cli/copy_source.h"
-#include "nfsclient/cli/copy_threads.h"
+#include "nfsclient/cli/copy/copy_source.h"
+#include "nfsclient/cli/copy/copy_threads.h"
 #include "nfsclient/cli/tree_walk.h"
 
 namespace nfswalk::cli {

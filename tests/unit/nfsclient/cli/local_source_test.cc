@@ -20,8 +20,8 @@
 #include <string_view>
 #include <utility>
 
-#include "nfsclient/cli/commands.h"
-#include "nfsclient/cli/local_descriptor.h"
+#include "nfsclient/cli/commands/commands.h"
+#include "nfsclient/cli/copy/local_descriptor.h"
 #include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk::cli {

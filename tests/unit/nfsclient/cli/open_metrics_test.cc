@@ -1,4 +1,4 @@
-#include "nfsclient/cli/open_metrics.h"
+#include "nfsclient/cli/commands/open_metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/cli/error_text.h"
-#include "nfsclient/cli/escape.h"
 #include "nfsclient/cli/find_spelling.h"
 #include "nfsclient/cli/join_path.h"
+#include "nfsclient/cli/show/error_text.h"
+#include "nfsclient/cli/show/escape.h"
 #include "nfsclient/protocol/protocol.h"
 
 namespace nfswalk::cli {

@@ -16,11 +16,11 @@
 #include <string_view>
 #include <vector>
 
-#include "nfsclient/cli/commands.h"
-#include "nfsclient/cli/copy_source.h"
-#include "nfsclient/cli/copy_threads.h"
-#include "nfsclient/cli/export_copy.h"
-#include "nfsclient/cli/local_descriptor.h"
+#include "nfsclient/cli/commands/commands.h"
+#include "nfsclient/cli/copy/copy_source.h"
+#include "nfsclient/cli/copy/copy_threads.h"
+#include "nfsclient/cli/copy/export_copy.h"
+#include "nfsclient/cli/copy/local_descriptor.h"
 #include "tests/fixtures/memory_mount.h"
 
 namespace nfswalk::cli {

@@ -1,4 +1,4 @@
-#include "nfsclient/cli/unfinished_file.h"
+#include "nfsclient/cli/copy/unfinished_file.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,0 +1,53 @@
+// copy_source: where cp takes files from: an export, or this machine.
+//
+// The tree may change meanwhile: what is opened and read is what was listed, or an error. A file
+// system that is mounted on a directory of this machine when that is opened (autofs) is entered.
+// Directories of this machine are held by descriptors: one for each directory between the start and
+// the position, and for one of the files that wait to be copied, as far as half of the limit goes.
+//
+// Thread safety: all calls but Walk() at once; a file is read by one thread.
+#ifndef NFSWALK_NFSCLIENT_CLI_COPY_COPY_SOURCE_H_
+#define NFSWALK_NFSCLIENT_CLI_COPY_COPY_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "nfsclient/cli/copy/copy_threads.h"
+#include "nfsclient/cli/tree_walk.h"
+#include "nfsclient/client.h"
+
+namespace nfswalk::cli {
+
+// An open file.
+struct SourceFile {
+  Attributes attributes;
+  // Reads until its argument is full or the file ends.
+  std::function<Result<size_t>(std::span<std::byte>, uint64_t offset_bytes)> read;
+};
+
+class CopySource {
+ public:
+  virtual ~CopySource() = default;
+
+  // Returns the file that the path leads to, through links.
+  virtual Result<TreeEntry> Find(const std::string& path) = 0;
+  // As WalkTree(), by the thread that constructed the CopyThreads.
+  virtual void Walk(const std::string& start, const TreeOptions& options, TreeVisitor& visitor) = 0;
+  // The entry is one that Find() or Walk() gave out. protocol::kStale if its name is that of
+  // another file by now.
+  virtual Result<SourceFile> Open(const TreeEntry& entry) = 0;
+  virtual Result<std::string> ReadLink(const TreeEntry& entry) = 0;
+};
+
+// The sources borrow what they are given. `threads`: are waited for where the entries of their
+// copies hold many descriptors.
+std::unique_ptr<CopySource> ExportSource(Client& client, const Credential& credential);
+std::unique_ptr<CopySource> LocalSource(CopyThreads& threads);
+
+}  // namespace nfswalk::cli
+
+#endif  // NFSWALK_NFSCLIENT_CLI_COPY_COPY_SOURCE_H_

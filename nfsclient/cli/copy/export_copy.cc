@@ -1,0 +1,357 @@
+#include "nfsclient/cli/copy/export_copy.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "nfsclient/cli/copy/local_descriptor.h"
+#include "nfsclient/cli/copy/unfinished_file.h"
+#include "nfsclient/cli/join_path.h"
+#include "nfsclient/protocol/wire_limits.h"
+
+namespace nfswalk::cli {
+namespace {
+
+// Read and written at once. Pieces of what is large are under way together.
+constexpr uint64_t kRoomBytesMin = 64 * 1024;
+constexpr uint64_t kRoomBytesMax = 4 * 1024 * 1024;
+
+constexpr uint32_t kOwnerMayWrite = 0200;
+
+std::errc ErrorOf(const auto& result) { return result ? std::errc{} : result.error(); }
+
+// Whether another user may have put `found` there: in a sticky directory that all may write in,
+// neither of `uid`, whom the server takes this user for, nor of the directory's owner. What he has
+// planted says nothing about who may read the copy.
+bool MayBePlanted(const Node& directory, const Attributes& found, uint32_t uid,
+                  const Credential& who) {
+  constexpr uint32_t kSticky = 01000, kOthersMayWrite = 0002;
+  const auto place = directory.Stat("", who);
+  if (!place) return true;
+  const bool is_shared = (~place->mode & (kSticky | kOthersMayWrite)) == 0;
+  return is_shared && found.uid != uid && found.uid != place->uid;
+}
+
+// A file or link of the export that will be `name`, removed unless Finish() is reached.
+class UnfinishedExportFile {
+ public:
+  // `at_once`: it has its name before it is whole, as nobody else sees the directory yet.
+  UnfinishedExportFile(Node& directory, std::string name, bool at_once,
+                       const Credential& credential)
+      : directory_(directory),
+        final_name_(std::move(name)),
+        at_once_(at_once),
+        credential_(credential),
+        unfinished_([this] { Remove(); }) {}
+  ~UnfinishedExportFile() {
+    const auto changing = Unfinished::BeginChange();
+    unfinished_.Forget();
+    Remove();
+  }
+  UnfinishedExportFile(const UnfinishedExportFile&) = delete;
+  UnfinishedExportFile& operator=(const UnfinishedExportFile&) = delete;
+
+  // `make(name)` makes it under a free name.
+  template <typename Make>
+  std::errc Create(Make make) {
+    const auto changing = Unfinished::BeginChange();
+    for (int tries = 0; tries < kNamesTried; ++tries) {
+      const std::string name = at_once_ && tries == 0 ? final_name_ : UnfinishedName();
+      const std::errc error = make(name);
+      if (error == std::errc::file_exists) continue;
+      if (error == std::errc{}) name_ = name;
+      return error;
+    }
+    return std::errc::file_exists;
+  }
+  std::errc Finish() {
+    const auto changing = Unfinished::BeginChange();
+    std::errc error{};
+    if (name_ != final_name_) {
+      error = directory_.Rename(name_, directory_, final_name_, credential_);
+    }
+    if (error == std::errc{}) name_.clear();
+    return error;
+  }
+
+ private:
+  static constexpr int kNamesTried = 100;
+
+  void Remove() {
+    if (!name_.empty()) (void)directory_.Unlink(name_, credential_);
+    name_.clear();
+  }
+
+  Node& directory_;
+  const std::string final_name_;
+  const bool at_once_;
+  const Credential& credential_;
+  std::string name_;  // changed within a BeginChange()
+  Unfinished unfinished_;
+};
+
+}  // namespace
+
+// Made durable in its modes and times when the last copy in it has ended.
+class ExportCopy::Directory {
+ public:
+  Directory(Session& session, std::shared_ptr<Node> node)
+      : session_(session), node_(std::move(node)) {}
+  // One that Make() makes. `copy` outlives it.
+  Directory(ExportCopy& copy, TreeEntry entry, Place place)
+      : session_(copy.session_), copy_(&copy), entry_(std::move(entry)), place_(std::move(place)) {}
+  ~Directory() {
+    if (!at_end_) return;
+    const std::errc error = ErrorOf(node_->SetAttributesOf("", *at_end_, session_.credential()));
+    if (error != std::errc{}) session_.FailLocally(entry_.path, place_.path, error);
+  }
+
+  // Returns whether it is there, once one thread has made it, and those above it, or has reported
+  // that it cannot. Before what follows.
+  bool Make() {
+    std::call_once(made_, [this] {
+      if (copy_ != nullptr && place_.directory->Make()) MakeThis();
+    });
+    return node_ != nullptr;
+  }
+  Node& node() { return *node_; }
+  bool is_new() const { return is_new_; }
+
+  const std::string& path() const { return place_.path; }
+
+ private:
+  void MakeThis() try {
+    const auto made = copy_->MakeDirectory(entry_, place_, is_new_);
+    if (!made) return session_.FailLocally(entry_.path, place_.path, made.error());
+    if (is_new_ || copy_->settings_.preserve) at_end_ = copy_->FinalAttributes(entry_.attributes);
+    node_ = *made;
+    copy_->Report(entry_, place_.path, 0);
+  } catch (const std::bad_alloc&) {
+    session_.FailLocally(entry_.path, place_.path, std::errc::not_enough_memory);
+  }
+
+  Session& session_;
+  ExportCopy* const copy_ = nullptr;
+  const TreeEntry entry_;
+  const Place place_;  // holds the directory above, which ends later
+  std::once_flag made_;
+  std::shared_ptr<Node> node_;
+  bool is_new_ = false;
+  std::optional<SetAttributes> at_end_;
+};
+
+ExportCopy::ExportCopy(Session& session, const Settings& settings, std::shared_ptr<Node> directory,
+                       std::string target, std::string path)
+    : session_(session),
+      settings_(settings),
+      start_(std::make_shared<Directory>(session, std::move(directory))),
+      target_(std::move(target)),
+      path_(std::move(path)) {}
+
+void ExportCopy::Enter(const TreeEntry& entry) {
+  if (entry.depth > lost_depth_) return;
+  Place place{start_, target_, path_};
+  if (entry.depth > 0) {
+    const std::string& name = entry.name;
+    if (name == "." || name == ".." || protocol::CheckName(name) != std::errc{}) {
+      return session_.Fail(entry.path, std::errc::invalid_argument);
+    }
+    place = {inside_.back(), name, JoinPath(inside_.back()->path(), name)};
+  }
+  switch (entry.attributes.type) {
+    case FileType::kDirectory:
+      return EnterDirectory(entry, place);
+    case FileType::kRegular:
+      session_.console().Expect(entry.attributes.size_bytes);
+      settings_.threads.Start([this, entry, place] { CopyFile(entry, place); });
+      return;
+    case FileType::kSymlink:
+      settings_.threads.Start([this, entry, place] { CopyLink(entry, place); });
+      return;
+    default:
+      return session_.Fail(entry.path, std::errc::operation_not_supported);
+  }
+}
+
+void ExportCopy::EnterDirectory(const TreeEntry& entry, const Place& place) {
+  if (IsTarget(entry)) {
+    lost_depth_ = entry.depth;
+    return session_.Fail(entry.path, std::errc::invalid_argument);
+  }
+  const auto directory = std::make_shared<Directory>(*this, entry, place);
+  // Before the walk goes on: it may meet the target.
+  if (entry.depth == 0 && !directory->Make()) {
+    lost_depth_ = entry.depth;
+    return;
+  }
+  inside_.push_back(directory);
+  if (entry.depth == 0) return;
+  settings_.threads.Start([directory] { (void)directory->Make(); }, CopyThreads::Turn::kFirst);
+}
+
+// Preconditions: the place's directory is there.
+Result<std::shared_ptr<Node>> ExportCopy::MakeDirectory(const TreeEntry& entry, const Place& place,
+                                                        bool& is_new) {
+  const Credential& who = session_.credential();
+  Node& parent = place.directory->node();
+  LookupResult found;
+  if (!place.name.empty()) {
+    // Only the owner may enter it until its entries are there.
+    auto made = parent.MakeDirectory(place.name, 0700, who);
+    if (!made && made.error() != std::errc::file_exists) return std::unexpected(made.error());
+    is_new = made.has_value();
+    if (is_new) found = *std::move(made);
+  }
+  if (found.node == nullptr) {
+    auto known = parent.Lookup(place.name, who, {.no_follow = true});
+    if (!known) return std::unexpected(known.error());
+    found = *std::move(known);
+  }
+  if (found.node == nullptr) return std::unexpected(std::errc::no_such_file_or_directory);
+  const Attributes& attributes = found.attributes;
+  if (attributes.type != FileType::kDirectory) return std::unexpected(std::errc::not_a_directory);
+  if (entry.depth == 0) {
+    target_id_ = {attributes.fsid, attributes.fileid};
+    if (IsTarget(entry)) return std::unexpected(std::errc::invalid_argument);  // onto itself
+  }
+  // Asks for the rights once, not for each file that is made in it at the same time.
+  (void)found.node->Access("", kMayWrite | kMayExecute, who);
+  return std::shared_ptr<Node>(std::move(found.node));
+}
+
+// Whether the directory is the one that is made: a copy of it into itself would not end.
+bool ExportCopy::IsTarget(const TreeEntry& entry) const {
+  const std::pair id{entry.attributes.fsid, entry.attributes.fileid};
+  return settings_.same_export && target_id_ == id;
+}
+
+void ExportCopy::Leave(const TreeEntry& directory) {
+  if (directory.depth > lost_depth_) return;
+  if (directory.depth == lost_depth_) {
+    lost_depth_ = std::numeric_limits<size_t>::max();
+    return;
+  }
+  inside_.pop_back();
+}
+
+// Returns the file or link that is replaced; without a value if the name is free.
+Result<std::optional<Attributes>> ExportCopy::Replaced(const Place& place) const {
+  if (place.directory->is_new()) return std::nullopt;
+  const auto found =
+      place.directory->node().Stat(place.name, session_.credential(), {.no_follow = true});
+  if (!found && found.error() == std::errc::no_such_file_or_directory) return std::nullopt;
+  if (!found) return std::unexpected(found.error());
+  if (found->type == FileType::kDirectory) return std::unexpected(std::errc::is_a_directory);
+  if (found->type != FileType::kRegular && found->type != FileType::kSymlink) {
+    return std::unexpected(std::errc::file_exists);
+  }
+  return *found;
+}
+
+void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
+  if (session_.done() || !place.directory->Make()) return;
+  const auto fail = [&](std::errc error) { session_.FailLocally(entry.path, place.path, error); };
+  const Credential& who = session_.credential();
+  Node& node = place.directory->node();
+  const auto source = settings_.source.Open(entry);
+  if (!source) return session_.Fail(entry.path, source.error());
+  const Attributes& attributes = source->attributes;
+  const auto replaced = Replaced(place);
+  if (!replaced) return fail(replaced.error());
+  UnfinishedExportFile unfinished(node, place.name, place.directory->is_new(), who);
+  // Its owner's alone until it is whole, as a new directory is anyway.
+  SetAttributes at_end = FinalAttributes(attributes);
+  const bool is_hidden =
+      place.directory->is_new() && !settings_.preserve && (*at_end.mode & kOwnerMayWrite) != 0;
+  const uint32_t mode = is_hidden ? *at_end.mode : 0600;
+  std::unique_ptr<File> file;
+  std::errc error = unfinished.Create([&](const std::string& name) {
+    auto made = node.CreateAndOpen(name, kMayWrite, mode, /*exclusive=*/true, who);
+    if (made) file = std::move(made->file);
+    return ErrorOf(made);
+  });
+  if (error != std::errc{}) return fail(error);
+  std::vector<std::byte> room(
+      std::clamp(attributes.size_bytes + 1, kRoomBytesMin, kRoomBytesMax));
+  uint64_t offset_bytes = 0;
+  for (bool more = true; more;) {
+    const auto count = source->read(room, offset_bytes);
+    if (!count) return session_.Fail(entry.path, count.error());
+    more = *count == room.size();
+    for (std::span<const std::byte> data(room.data(), *count); !data.empty();) {
+      const auto written = file->PWrite(data, offset_bytes);
+      if (!written) return fail(written.error());
+      data = data.subspan(*written);
+      offset_bytes += *written;
+      session_.console().Advance(*written, "bytes");
+    }
+  }
+  error = file->Sync();
+  const bool keeps = *replaced && (*replaced)->type == FileType::kRegular && !settings_.preserve &&
+                     !MayBePlanted(node, **replaced, file->attributes().uid, who);
+  if (error == std::errc{} && keeps) at_end = ReplacedAttributes(*file, **replaced);
+  if (error == std::errc{} && !is_hidden) error = ErrorOf(file->SetAttributesOf(at_end));
+  if (error == std::errc{}) error = unfinished.Finish();
+  if (error != std::errc{}) return fail(error);
+  Report(entry, place.path, offset_bytes);
+} catch (const std::bad_alloc&) {
+  session_.FailLocally(entry.path, place.path, std::errc::not_enough_memory);
+}
+
+void ExportCopy::CopyLink(const TreeEntry& entry, const Place& place) try {
+  if (!place.directory->Make()) return;
+  const Credential& who = session_.credential();
+  Node& node = place.directory->node();
+  const auto text = settings_.source.ReadLink(entry);
+  if (!text) return session_.Fail(entry.path, text.error());
+  std::errc error = ErrorOf(Replaced(place));
+  UnfinishedExportFile unfinished(node, place.name, place.directory->is_new(), who);
+  if (error == std::errc{}) {
+    error = unfinished.Create(
+        [&](const std::string& name) { return ErrorOf(node.MakeSymlink(*text, name, who)); });
+  }
+  if (error == std::errc{}) error = unfinished.Finish();
+  if (error != std::errc{}) return session_.FailLocally(entry.path, place.path, error);
+  Report(entry, place.path, text->size());
+} catch (const std::bad_alloc&) {
+  session_.FailLocally(entry.path, place.path, std::errc::not_enough_memory);
+}
+
+// The owner is not kept, so the bits that would act in his name are not either.
+uint32_t ExportCopy::ModeOf(const Attributes& attributes) const {
+  return settings_.preserve ? attributes.mode & 01777 : attributes.mode & 0777 & ~settings_.umask;
+}
+
+SetAttributes ExportCopy::FinalAttributes(const Attributes& attributes) const {
+  SetAttributes set{.mode = ModeOf(attributes)};
+  if (settings_.preserve) {
+    set.atime = protocol::SetTime{attributes.atime};
+    set.mtime = protocol::SetTime{attributes.mtime};
+  }
+  return set;
+}
+
+// Gives `file` the owner and group of the file that it replaces, as far as the server lets, and
+// returns the attributes to set after that.
+SetAttributes ExportCopy::ReplacedAttributes(File& file, const Attributes& replaced) const {
+  const Attributes made = file.attributes();
+  bool has_its_group = made.gid == replaced.gid;
+  if (!has_its_group || made.uid != replaced.uid) {
+    has_its_group = file.SetAttributesOf({.uid = replaced.uid, .gid = replaced.gid}) ||
+                    has_its_group || file.SetAttributesOf({.gid = replaced.gid});
+  }
+  return {.mode = ModeOfReplacement(replaced.mode, has_its_group)};
+}
+
+void ExportCopy::Report(const TreeEntry& entry, const std::string& path, uint64_t size_bytes) {
+  if (!session_.json()) return;
+  JsonObject object = PathJson(entry.path);
+  AddBytes(object, "to", path);
+  session_.Print(object.Set("type", TypeName(entry.attributes.type)).Set("size_bytes", size_bytes));
+}
+
+}  // namespace nfswalk::cli

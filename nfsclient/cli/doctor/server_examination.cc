@@ -1,0 +1,152 @@
+#include "nfsclient/cli/doctor/server_examination.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "nfsclient/nfs3/nfs3.h"
+#include "nfsclient/nfs4/nfs4.h"
+
+namespace nfswalk::cli {
+namespace {
+
+using protocol::Protocol;
+using Clock = std::chrono::steady_clock;
+
+constexpr uint32_t kContactMs = 5000;
+constexpr uint32_t kTimeoutDs = 50;
+constexpr size_t kRoundTrips = 32;
+constexpr size_t kWarmLookups = 100;
+
+template <typename Call>
+uint64_t DurationOf(Call call) {
+  const Clock::time_point started = Clock::now();
+  call();
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - started).count());
+}
+
+auto Connect(const MountOptions& options, int version) {
+  protocol::ServerAddress server = options.server;
+  server.version = version;
+  protocol::TransportOptions transport = options.transport;
+  transport.hard = false;
+  transport.timeo_ds = std::min(transport.timeo_ds, kTimeoutDs);
+  transport.retrans = 0;
+  transport.mount_timeout_ms = std::min(transport.mount_timeout_ms, kContactMs);
+  return version == 4 ? protocol::Nfs4::ConnectNfs4(server, transport)
+                      : protocol::Nfs3::ConnectNfs3(server, transport);
+}
+
+std::string RootRefusal(std::errc error) {
+  return "the root of the export cannot be read: " + std::make_error_code(error).message();
+}
+
+Durations MeasureRoundTrip(Protocol& protocol, const protocol::FileHandle& root,
+                           const Credential& credential) {
+  std::vector<uint64_t> durations_ns;
+  for (size_t i = 0; i < kRoundTrips; ++i) {
+    std::errc error{};
+    const uint64_t duration_ns =
+        DurationOf([&] { error = protocol.GetAttributes(root, credential).error; });
+    if (error != std::errc{}) break;
+    durations_ns.push_back(duration_ns);
+  }
+  return Summarize(std::move(durations_ns));
+}
+
+// Down into a directory and up again, as often as it takes. The first calls let the connection
+// learn what the server refuses.
+std::optional<size_t> CountNamesPerCompound(Protocol& protocol, const protocol::FileHandle& root,
+                                            std::string_view directory,
+                                            const Credential& credential) {
+  std::vector<std::string_view> names;
+  while (names.size() < ServerExamination::kNamesTried) {
+    names.push_back(directory);
+    names.push_back("..");
+  }
+  constexpr int kLearningCalls = 8;
+  uint64_t calls = 0;
+  for (int i = 0; i < kLearningCalls; ++i) {
+    const uint64_t before = protocol.rpcs_sent();
+    if (protocol.LookupPath(root, names, credential).error != std::errc{}) return std::nullopt;
+    calls = protocol.rpcs_sent() - before;
+  }
+  return (names.size() + calls - 1) / std::max<uint64_t>(calls, 1);
+}
+
+void ExamineListing(Protocol& protocol, const protocol::FileHandle& root,
+                    const Credential& credential, ServerExamination& found) {
+  const protocol::ReadDirReply listing = protocol.ReadDir(root, {}, true, credential);
+  if (listing.error != std::errc{}) return;
+  for (const DirectoryEntry& entry : listing.entries) {
+    if (entry.name == "." || entry.name == "..") continue;
+    const bool complete = entry.attributes && entry.handle;
+    found.listings_with_attributes = found.listings_with_attributes.value_or(true) && complete;
+    if (complete && entry.attributes->type == protocol::FileType::kDirectory &&
+        protocol.can_lookup_paths() && !found.names_per_compound) {
+      found.names_per_compound = CountNamesPerCompound(protocol, root, entry.name, credential);
+    }
+  }
+}
+
+}  // namespace
+
+Durations Summarize(std::vector<uint64_t> durations_ns) {
+  if (durations_ns.empty()) return {};
+  std::ranges::sort(durations_ns);
+  return {durations_ns.size(), durations_ns.front(), durations_ns[durations_ns.size() / 2],
+          durations_ns.back()};
+}
+
+ExaminedServer ExamineServer(const MountOptions& options, const Credential& credential) {
+  ExaminedServer examined;
+  ServerExamination& found = examined.found;
+  for (const int version : {3, 4}) {
+    auto connected = Connect(options, version);
+    if (!connected) {
+      found.versions.push_back({version, connected.error().message});
+      continue;
+    }
+    const auto root = (*connected)->GetRoot(credential);
+    found.versions.push_back(
+        {version, root.error == std::errc{} ? std::string() : RootRefusal(root.error)});
+    if (version != options.server.version || root.error != std::errc{}) continue;
+    Protocol& protocol = **connected;
+    found.reached = true;
+    found.limits = root.limits;
+    found.root = root.attributes;
+    found.root_granted = protocol.Access(root.handle, credential).granted;
+    found.round_trip = MeasureRoundTrip(protocol, root.handle, credential);
+    ExamineListing(protocol, root.handle, credential, found);
+    examined.protocol = std::move(*connected);
+  }
+  return examined;
+}
+
+WarmLookups ExamineLookups(Client& client, const std::string& path, const Credential& credential) {
+  WarmLookups lookups;
+  // The second call fills what the first did not need: access rights, the path cache.
+  for (int i = 0; i < 2; ++i) {
+    const auto first = client.Stat(path, credential);
+    if (!first) {
+      lookups.error = first.error();
+      return lookups;
+    }
+  }
+  const Stats before = client.stats();
+  std::vector<uint64_t> durations_ns;
+  for (size_t i = 0; i < kWarmLookups; ++i) {
+    durations_ns.push_back(DurationOf([&] { (void)client.Stat(path, credential); }));
+  }
+  const Stats after = client.stats();
+  lookups.duration = Summarize(std::move(durations_ns));
+  lookups.in_rcu_mode = after.rcu_walks - before.rcu_walks;
+  for (size_t i = 0; i < kNeedRefCount; ++i) {
+    lookups.left[i] = after.need_ref[i] - before.need_ref[i];
+  }
+  return lookups;
+}
+
+}  // namespace nfswalk::cli
