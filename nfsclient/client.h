@@ -37,7 +37,7 @@
 //
 // Memory: without it a call ends in not_enough_memory (ENOMEM) with nothing half done: no change
 // was sent, no reference is left, the same call succeeds later. An insertion into a cache that
-// finds no memory is skipped and is no error; a walk that RCU mode cannot finish without memory
+// finds no memory is skipped and is no error; a walk that RCU-walk cannot finish without memory
 // continues in ref-walk. DropCaches(), InvalidateCaches() and destructors allocate nothing. A
 // thread of liburcu that finds no memory ends the process.
 #ifndef NFSWALK_NFSCLIENT_CLIENT_H_
@@ -175,7 +175,7 @@ class File final {
   // Reads until `into` is full or the file ends; bad_file_descriptor without kMayRead. A sequential
   // reader is read ahead of, up to 4 MiB; what another client writes may be missing for acregmin.
   [[nodiscard]] Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes);
-  // Copies `data`, and waits only where too much is under way, with `sync` until it is on stable
+  // Copies `data`, and waits only where too much is in flight, with `sync` until it is on stable
   // storage; bad_file_descriptor without kMayWrite. Less if memory, or a Deadline's time, ended.
   [[nodiscard]] Result<size_t> PWrite(std::span<const std::byte> data, uint64_t offset_bytes);
   // PWrite() at the end of the file, which the server is asked for (O_APPEND). What this Client
@@ -357,7 +357,7 @@ class Node final {
 
   // Batches: Stat() and Resolve() of each of `paths`, results[i] being that of paths[i]; as many.
   // The caches answer what they know at once; what many paths miss is asked for together, with
-  // version 3 in calls under way at the same time, with version 4 in shared COMPOUNDs, in no more
+  // version 3 in calls in flight at the same time, with version 4 in shared COMPOUNDs, in no more
   // calls than one by one. On a mount that does not keep all (noac, lookupcache=pos or none,
   // walk=ref) they are answered one by one. The time of a soft mount's call is that of 2,048 paths.
   void StatEach(std::span<const std::string_view> paths, const Credential& credential,
@@ -366,7 +366,7 @@ class Node final {
                    std::span<Result<std::unique_ptr<Node>>> results, ResolveFlags flags = {}) const;
   // Open(), PRead() at 0 and the end of each: results[i] is how much of the file was stored in
   // into[i], less than all of that only at its end. A file of no more than rsize bytes costs one
-  // READ, 64 of them under way at the same time; version 4 sends no OPEN but the anonymous state id
+  // READ, 64 of them in flight at the same time; version 4 sends no OPEN but the anonymous state id
   // (RFC 7530 9.1.4.3), and opens what the server refuses to read so.
   void ReadEach(std::span<const std::string_view> paths, std::span<const std::span<std::byte>> into,
                 const Credential& credential, std::span<Result<size_t>> results,

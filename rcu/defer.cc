@@ -28,7 +28,7 @@ struct Queue {
   std::atomic<DeferHead*> deferred{nullptr};
   // 1 while the thread sleeps, or is about to, as it has found nothing deferred.
   std::atomic<uint32_t> idle{0};
-  // Barrier()s under way.
+  // Barrier()s in flight.
   std::atomic<uint32_t> barriers{0};
 };
 

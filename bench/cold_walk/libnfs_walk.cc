@@ -42,7 +42,7 @@ class LibnfsCalls final : public WalkCalls {
   }
 
   // Calls sent so far: libnfs puts each into one small write, and a synchronous caller has one
-  // under way at a time, so that each is one segment.
+  // in flight at a time, so that each is one segment.
   uint64_t CallsSent() const {
     tcp_info info{};
     socklen_t bytes = sizeof info;

@@ -92,7 +92,7 @@ std::expected<Turn, std::string> FindByOne(Client& client, const ColdPlace& plac
 }
 
 // All files of a walk by path in one call.
-std::expected<Turn, std::string> StatTogether(Client& client, const ColdPlace& place) {
+std::expected<Turn, std::string> StatBatch(Client& client, const ColdPlace& place) {
   const auto& files = place.tree.paths();
   const std::vector<std::string_view> paths(files.begin(), files.end());
   std::vector<Result<Attributes>> results(paths.size());
@@ -115,7 +115,7 @@ std::expected<ColdTurn, std::string> WalkOnce(Client& client, const ColdPlace& p
   std::vector<std::unique_ptr<WalkCalls>> calls;
   while (calls.size() < setting.threads) calls.push_back(std::make_unique<NfswalkCalls>(client));
   const uint64_t rpcs_before = client.stats().rpcs;
-  const auto turn = setting.kind == WalkKind::kBatch ? StatTogether(client, place)
+  const auto turn = setting.kind == WalkKind::kBatch ? StatBatch(client, place)
                     : setting.kind == WalkKind::kFind && setting.threads == 1
                         ? FindByOne(client, place, setting)
                         : Walk(setting.kind, place.tree, 1, calls, ServerPidOf(place, setting));

@@ -73,7 +73,7 @@ struct TransferSetting {
   size_t in_flight = 1;  // of each thread, where the subject can
 };
 
-// Of one turn: a mount of its own. A thread has one call under way.
+// Of one turn: a mount of its own. A thread has one call in flight.
 MadeThreads MakeNfswalkThreads(const DataPlace& place, const TransferSetting& setting);
 // A context a thread.
 MadeThreads MakeLibnfsThreads(const DataPlace& place, const TransferSetting& setting);

@@ -34,7 +34,7 @@ class LibnfsFile : public FileThread {
   std::unexpected<std::string> Failed(const std::string& what) const {
     return std::unexpected(what + " failed: " + nfs_get_error(context()));
   }
-  // Ends the calls under way. Idempotent.
+  // Ends the calls in flight. Idempotent.
   void Disconnect() {
     if (file_ != nullptr) nfs_close(context(), std::exchange(file_, nullptr));
     context_ = nullptr;

@@ -17,21 +17,21 @@ constexpr std::errc kOk{};
 
 using Buffers = std::vector<std::vector<std::byte>>;  // of kStepBytes
 
-// `start(i, buffer)` for each i below `count`, as many under way as there are buffers, and
+// `start(i, buffer)` for each i below `count`, as many in flight as there are buffers, and
 // `finish(i, buffer, call)` for each that was started, in the same order. Returns the first error
 // of a `finish`.
-template <typename UnderWay, typename Start, typename Finish>
+template <typename InFlight, typename Start, typename Finish>
 Outcome Pipeline(Buffers& buffers, uint64_t count, const Start& start, const Finish& finish) {
   Outcome outcome;
-  std::deque<UnderWay> under_way;
+  std::deque<InFlight> in_flight;
   uint64_t started = 0, finished = 0;
   const auto buffer_of = [&](uint64_t call) { return std::span(buffers[call % buffers.size()]); };
   while (finished < count) {
     for (; started < count && started - finished < buffers.size(); ++started) {
-      under_way.push_back(start(started, buffer_of(started)));
+      in_flight.push_back(start(started, buffer_of(started)));
     }
-    const Outcome ended = finish(finished, buffer_of(finished), under_way.front());
-    under_way.pop_front();
+    const Outcome ended = finish(finished, buffer_of(finished), in_flight.front());
+    in_flight.pop_front();
     ++finished;
     if (outcome) outcome = ended;
     if (!outcome || Interrupted()) count = started;
@@ -69,7 +69,7 @@ class RawThread final : public FileThread {
                                      protocol::Stability::kUnstable, state_.get(), me_);
     };
     const auto finish = [&](uint64_t, std::span<std::byte>,
-                            const protocol::WriteUnderWay& call) -> Outcome {
+                            const protocol::WriteInFlight& call) -> Outcome {
       if (call == nullptr) return TransferFailed("starting a WRITE");
       const auto reply = call->Finish();
       if (!reply || reply->error != kOk || reply->count_bytes != size) {
@@ -78,7 +78,7 @@ class RawThread final : public FileThread {
       return {};
     };
     const Outcome outcome =
-        Pipeline<protocol::WriteUnderWay>(buffers_, bytes / size, start, finish);
+        Pipeline<protocol::WriteInFlight>(buffers_, bytes / size, start, finish);
     if (mount_->nfs->Commit(file_, me_).error != kOk) return TransferFailed("a COMMIT");
     return outcome;
   }
@@ -97,7 +97,7 @@ class RawThread final : public FileThread {
       return mount_->nfs->StartRead(file_, offset_of(i), buffer.first(bytes), state_.get(), me_);
     };
     const auto finish = [&](uint64_t i, std::span<std::byte> buffer,
-                            const protocol::ReadUnderWay& call) -> Outcome {
+                            const protocol::ReadInFlight& call) -> Outcome {
       if (call == nullptr) return TransferFailed("starting a READ");
       const auto reply = call->Finish();
       if (!reply || reply->error != kOk || reply->count_bytes != bytes) {
@@ -105,7 +105,7 @@ class RawThread final : public FileThread {
       }
       return IsRight(buffer.first(bytes), offset_of(i)) ? Outcome() : WrongData();
     };
-    return Pipeline<protocol::ReadUnderWay>(buffers_, count, start, finish);
+    return Pipeline<protocol::ReadInFlight>(buffers_, count, start, finish);
   }
 
   const std::shared_ptr<RawMount> mount_;  // outlives state_

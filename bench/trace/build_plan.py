@@ -7,7 +7,7 @@ it, and a change for all uses since the one before. Every call waits for earlier
 only, so that there is always one that waits for nothing.
 
 The trace is made once more on a tree in memory. A call that is not answered there as recorded
-(two that were under way at the same time can stand in the trace in the wrong order) is left out,
+(two that were in flight at the same time can stand in the trace in the wrong order) is left out,
 and what it would have changed is not changed.
 
 What is written is one truncate to the size that the file has before the next call about it. An

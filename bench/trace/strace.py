@@ -41,7 +41,7 @@ class JoinedLines:
         self.recognised = 0
         self.noent_answers = 0
         self.truncated_last_lines = 0  # 1 if the last line stops in the middle; it is ignored
-        self.resumed_without_start = 0  # strace attached while the call was under way
+        self.resumed_without_start = 0  # strace attached while the call was in flight
         self.never_resumed = 0  # of the known calls, those that make a process excepted
 
 

@@ -141,12 +141,12 @@ std::errc ListOn(Superblock& superblock, std::deque<BatchListing>& listings,
   std::vector<protocol::ReadDirReply> replies(questions.size());
   std::vector<std::pair<SendStamp, uint64_t>> samples;  // with the change id
   samples.reserve(asked.size());
-  const auto locks = superblock.directory_locks.LockAllShared(directories);
+  const auto locks = superblock.inode_locks.LockAllShared(directories);
   if (locks.empty() && !directories.empty()) return protocol::CallDeadline::Error();
   for (const icache::Inode* inode : directories) {
     samples.emplace_back(Stamp(superblock), inode->change_id.load(std::memory_order_relaxed));
   }
-  superblock.protocol->ReadDirTogether(questions, credential, replies);
+  superblock.protocol->ReadDirBatch(questions, credential, replies);
   std::errc late{};
   for (size_t i = 0; i < asked.size(); ++i) {
     const auto& [stamp, change_id] = samples[i];
@@ -182,7 +182,7 @@ void RefreshAhead(Superblock& superblock, DentryRef& directory, const icache::In
 } catch (const std::bad_alloc&) {
 }
 
-std::errc ListTogether(Superblock& superblock, std::span<MissedNames> missed,
+std::errc ListBatch(Superblock& superblock, std::span<MissedNames> missed,
                        const Credential& credential) {
   std::deque<BatchListing> listings;
   if (!WantsListings(superblock)) return {};

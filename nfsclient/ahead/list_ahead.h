@@ -52,7 +52,7 @@ struct MissedNames {
 // Before their LOOKUPs: lists the directories where that takes fewer calls, as above, all at the
 // same time; sets `listed`. Some names may be missing still. Errors are ignored as above, but for
 // timed_out and operation_canceled. Throws std::bad_alloc.
-std::errc ListTogether(Superblock& superblock, std::span<MissedNames> missed,
+std::errc ListBatch(Superblock& superblock, std::span<MissedNames> missed,
                        const sunrpc_auth::Credential& credential);
 // After a child was refreshed otherwise, with its directory: the next one is the 2nd in a row.
 void NoteRefreshed(Superblock& superblock, const vfs::DentryRef& directory,

@@ -67,7 +67,7 @@ std::expected<size_t, std::errc> PrimePath(Superblock& superblock, DentryRef& di
   // Again: another thread may have finished its lookup before this one began.
   if (!is_worth_it()) return 0;
 
-  auto lock = superblock.directory_locks.LockShared(inode);
+  auto lock = superblock.inode_locks.LockShared(inode);
   if (!lock) return std::unexpected(protocol::CallDeadline::Error());
   const SendStamp stamp = Stamp(superblock);
   const auto reply =

@@ -11,7 +11,7 @@ namespace nfswalk::nfs {
 
 using icache::Inode;
 using vfs::DentryRef;
-using vfs::DirectoryLocks;
+using vfs::InodeLocks;
 
 PathNames SplitPath(const Superblock& superblock, std::string_view path) {
   // Bounds one request; more than paths have in practice.
@@ -47,7 +47,7 @@ bool PathPrimer::Step(std::string_view name, const protocol::PathStep& step) {
 
 void PathPrimer::End(std::string_view name) {
   const vfs::PaddedName padded(name, at_.get());
-  DirectoryLocks::Shared lock;
+  InodeLocks::Shared lock;
   if (!TakeLock(lock) || !IsLatest(*at_.inode(), context_)) return;
   if (DentryRef known = superblock_.dentries.Lookup(*at_, padded.name())) {
     superblock_.dentries.Drop(*known);
@@ -58,9 +58,9 @@ void PathPrimer::End(std::string_view name) {
   (void)SpliceChild(superblock_, at_, padded.name(), {}, context_.change_id);
 }
 
-bool PathPrimer::TakeLock(DirectoryLocks::Shared& lock) {
+bool PathPrimer::TakeLock(InodeLocks::Shared& lock) {
   if (is_locked_) return true;
-  lock = superblock_.directory_locks.LockShared(*at_.inode());
+  lock = superblock_.inode_locks.LockShared(*at_.inode());
   return lock.owns_lock();
 }
 
@@ -74,7 +74,7 @@ bool PathPrimer::StepDown(std::string_view name, const protocol::PathStep& step)
   ReplyContext context;
   DentryRef child;
   {
-    DirectoryLocks::Shared lock;
+    InodeLocks::Shared lock;
     if (!TakeLock(lock) || !IsLatest(*at_.inode(), context_)) return false;
     child = PrimeName(superblock_, at_, padded.name(), step.handle, step.attributes, stamp_,
                       context_.change_id, &context);

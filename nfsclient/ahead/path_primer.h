@@ -41,7 +41,7 @@ class PathPrimer {
   vfs::DentryRef& position() { return at_; }
 
  private:
-  bool TakeLock(vfs::DirectoryLocks::Shared& lock);
+  bool TakeLock(vfs::InodeLocks::Shared& lock);
   void CacheAccess(icache::Inode& inode, std::optional<uint32_t> granted);
   bool StepDown(std::string_view name, const protocol::PathStep& step);
   bool StepUp(const protocol::PathStep& step);

@@ -1,6 +1,6 @@
 // The batches of Node: the walks go on together until none of them needs the server any more; then
 // each answers from the caches, or by itself. A stat is answered where its walk ends. READs are
-// under way at the same time.
+// in flight at the same time.
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "nfsclient/ahead/lookup_together.h"
+#include "nfsclient/ahead/batch_lookup.h"
 #include "nfsclient/api/stat_completion.h"
 #include "nfsclient/api/walk_request.h"
 #include "nfsclient/client.h"
@@ -58,11 +58,11 @@ enum class Needs : uint8_t {
 };
 
 // The walks of one part of a batch.
-class TogetherWalks {
+class BatchWalks {
  public:
   // `needs`: what the call reads of the file that a path leads to. `stats`: get the results of
   // walks that end, if they are all that the call asks for; one for each path of Run(), or empty.
-  TogetherWalks(nfs::Superblock& superblock, const vfs::DentryRef* node, PathCall call,
+  BatchWalks(nfs::Superblock& superblock, const vfs::DentryRef* node, PathCall call,
                 const Credential& credential, ResolveFlags flags, Needs needs,
                 std::span<Result<Attributes>> stats)
       : superblock_(superblock),
@@ -74,7 +74,7 @@ class TogetherWalks {
         stats_(stats) {}
 
   // Fills the caches with what the paths lead through; with dont_cache while this lives. Errors:
-  // those of LookupTogether::Fetch(), of what the walks must not ask for by themselves. Throws
+  // those of BatchLookup::Fetch(), of what the walks must not ask for by themselves. Throws
   // std::bad_alloc.
   std::errc Run(std::span<const std::string_view> paths) {
     is_answered_.resize(paths.size());
@@ -82,13 +82,13 @@ class TogetherWalks {
     auto key = superblock_.credentials.Lookup(credential_);
     if (!key) return kOk;
     key_ = std::move(*key);
-    nfs::LookupTogether& together = together_.emplace(superblock_, key_, flags_.dont_cache);
+    nfs::BatchLookup& batch = batch_.emplace(superblock_, key_, flags_.dont_cache);
     pending_.resize(paths.size());
     for (size_t i = 0; i < paths.size(); ++i) pending_[i] = {.number = i, .path = paths[i]};
     while (!pending_.empty()) {
-      std::vector<StoppedWalk> stopped = WalkOn(together);
+      std::vector<StoppedWalk> stopped = WalkOn(batch);
       if (stopped.empty()) break;
-      if (const std::errc error = together.Fetch(stopped); error != kOk) return error;
+      if (const std::errc error = batch.Fetch(stopped); error != kOk) return error;
     }
     return kOk;
   }
@@ -106,14 +106,14 @@ class TogetherWalks {
   };
 
   // Drops the walks that end, and those that did not get on: the next one is by itself.
-  std::vector<StoppedWalk> WalkOn(const nfs::LookupTogether& together) {
+  std::vector<StoppedWalk> WalkOn(const nfs::BatchLookup& batch) {
     std::vector<StoppedWalk> stopped;
     stopped.reserve(pending_.size());
     std::erase_if(pending_, [&](Pending& pending) {
       StoppedWalk now = WalkOne(pending.number, pending.path);
       if (!now.at) return true;
       const icache::Inode& inode = *now.at.inode();
-      const Stop stop{&inode, now.need, now.rest.size(), together.WasListed(inode)};
+      const Stop stop{&inode, now.need, now.rest.size(), batch.WasListed(inode)};
       if (std::exchange(pending.last, stop) == stop) return true;
       stopped.push_back(std::move(now));
       return false;
@@ -159,7 +159,7 @@ class TogetherWalks {
   const std::span<Result<Attributes>> stats_;
   std::vector<bool> is_answered_;
   sunrpc_auth::CredentialRef key_;
-  std::optional<nfs::LookupTogether> together_;
+  std::optional<nfs::BatchLookup> batch_;
   std::vector<Pending> pending_;
 };
 
@@ -170,20 +170,20 @@ bool CachesAll(const nfs::Superblock& superblock) {
 }
 
 // `answer(i, flags)` is the call of paths[i]; `fail(i, error)` its result. `stats`: of
-// TogetherWalks.
+// BatchWalks.
 template <typename Answer, typename Fail>
 void RunBatch(nfs::Superblock& superblock, const vfs::DentryRef* node, PathCall call,
               std::span<const std::string_view> paths, const Credential& credential,
               ResolveFlags flags, Needs needs, std::span<Result<Attributes>> stats, Answer answer,
               Fail fail) {
-  const bool together = !flags.cached && paths.size() > 1 && CachesAll(superblock) &&
+  const bool batch = !flags.cached && paths.size() > 1 && CachesAll(superblock) &&
                         superblock.walks_under_rcu.load();
   const size_t walks_max = std::clamp<size_t>(superblock.dentries.limit() / 4, 1, kWalksMax);
   for (size_t begin = 0; begin < paths.size();) {
     const size_t count = std::min(walks_max, paths.size() - begin);
     std::errc late{};
-    std::optional<TogetherWalks> walks;
-    if (together) {
+    std::optional<BatchWalks> walks;
+    if (batch) {
       try {
         walks.emplace(superblock, node, call, credential, flags, needs,
                       stats.empty() ? stats : stats.subspan(begin, count));
@@ -205,13 +205,13 @@ void RunBatch(nfs::Superblock& superblock, const vfs::DentryRef* node, PathCall 
 }
 
 // The READs of a batch, which are finished in their order.
-class ReadsTogether {
+class BatchRead {
  public:
   using Results = std::span<Result<size_t>>;
   // `read_alone(i)`: the whole call of a file that is not read by one READ.
   using ReadAlone = std::function<Result<size_t>(size_t)>;
 
-  ReadsTogether(nfs::Superblock& superblock, std::span<const std::span<std::byte>> into,
+  BatchRead(nfs::Superblock& superblock, std::span<const std::span<std::byte>> into,
                 const Credential& credential, Results results, ReadAlone read_alone)
       : superblock_(superblock),
         into_(into),
@@ -219,7 +219,7 @@ class ReadsTogether {
         results_(results),
         read_alone_(std::move(read_alone)) {}
 
-  // True if a READ of the file for results[i] is under way now; false if it must be read alone.
+  // True if a READ of the file for results[i] is in flight now; false if it must be read alone.
   bool Start(size_t i, icache::Inode& inode) try {
     // To read nothing costs nothing where an open is not sent.
     if (into_[i].empty() && !superblock_.protocol->opens_by_name()) return false;
@@ -233,12 +233,12 @@ class ReadsTogether {
     if (nfs::HasInvalid(inode, icache::kRetained)) return false;
     if (reads_.size() == kReadsMax) FinishOldest();
     Read& read = reads_.emplace_back(Read{i, icache::Hold(inode), nfs::Stamp(superblock_)});
-    read.under_way = superblock_.protocol->StartRead(inode.handle(), 0, into_[i].first(bytes),
+    read.in_flight = superblock_.protocol->StartRead(inode.handle(), 0, into_[i].first(bytes),
                                                      nullptr, credential_);
-    if (read.under_way == nullptr) reads_.pop_back();
-    return read.under_way != nullptr;
+    if (read.in_flight == nullptr) reads_.pop_back();
+    return read.in_flight != nullptr;
   } catch (const std::bad_alloc&) {
-    if (!reads_.empty() && reads_.back().under_way == nullptr) reads_.pop_back();
+    if (!reads_.empty() && reads_.back().in_flight == nullptr) reads_.pop_back();
     return false;
   }
 
@@ -256,12 +256,12 @@ class ReadsTogether {
     size_t number;
     icache::InodeRef inode;
     nfs::SendStamp stamp;
-    protocol::ReadUnderWay under_way = nullptr;
+    protocol::ReadInFlight in_flight = nullptr;
   };
 
   void FinishOldest() {
     Read& read = reads_.front();
-    protocol::ReadReply reply = read.under_way->Finish().value_or(
+    protocol::ReadReply reply = read.in_flight->Finish().value_or(
         protocol::Failure<protocol::ReadReply>(protocol::CallDeadline::Error()));
     const size_t number = read.number;
     const bool whole = TakeIn(read, reply);
@@ -324,7 +324,7 @@ void Node::ReadEach(std::span<const std::string_view> paths,
     const auto file = Open(paths[i], kMayRead, credential, flags);
     return file ? (*file)->PRead(into[i], 0) : std::unexpected(file.error());
   };
-  ReadsTogether reads(superblock_, into, credential, results, read_alone);
+  BatchRead reads(superblock_, into, credential, results, read_alone);
   const auto answer = [&](size_t i, ResolveFlags own) {
     const std::errc late = own.cached ? CachedError(superblock_) : reads.late();
     if (late != kOk) {

@@ -244,7 +244,7 @@ int nfswalk_open(nfswalk_client* client, const char* path, unsigned rights,
  * nfswalk_pwrite() -EINVAL if offset_bytes, or offset_bytes + bytes, is above INT64_MAX (pread(2)).
  */
 ssize_t nfswalk_pread(nfswalk_file* file, void* into, size_t bytes, uint64_t offset_bytes);
-/* Copies `data`, and waits only where too much is under way; with the option sync until it is on
+/* Copies `data`, and waits only where too much is in flight; with the option sync until it is on
  * stable storage. */
 ssize_t nfswalk_pwrite(nfswalk_file* file, const void* data, size_t bytes, uint64_t offset_bytes);
 /* At the end of the file, which the server is asked for (O_APPEND): what one client appends does
@@ -386,7 +386,7 @@ ssize_t nfswalk_resolve_each_at(const nfswalk_node* from, const char* const* pat
                                 nfswalk_node** nodes, int* results);
 /* nfswalk_open, nfswalk_pread at 0 and nfswalk_close of each. sizes[i]: the room in buffers[i],
  * then how much of the file was stored there, less than all of that only at its end. A file of no
- * more than rsize bytes costs one READ; many are under way at the same time. */
+ * more than rsize bytes costs one READ; many are in flight at the same time. */
 ssize_t nfswalk_read_each(nfswalk_client* client, const char* const* paths, size_t count,
                           const nfswalk_credential* credential, unsigned flags,
                           void* const* buffers, size_t* sizes, int* results);

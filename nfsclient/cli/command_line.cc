@@ -529,7 +529,7 @@ constexpr Command kDoctor{"doctor", "say what the server offers, and what is slo
                           PathCount::kDefaultToRoot, R"(
 Says what the server offers: versions, the time of a round trip, what it takes in one call, what
 it grants the user. Looks each PATH up (the root if none is given) as programs would, and says
-what makes lookups leave RCU mode, with the options of this URL.
+what makes lookups leave RCU-walk, with the options of this URL.
 
 Examples:
   nfswalk doctor nfs://server/export

@@ -53,7 +53,7 @@ class ListingAhead {
  public:
   // As many of the threads as can be started.
   ListingAhead(const Credential& credential, const TreeOptions& options);
-  ~ListingAhead();  // waits for calls that are under way
+  ~ListingAhead();  // waits for calls that are in flight
   ListingAhead(const ListingAhead&) = delete;
   ListingAhead& operator=(const ListingAhead&) = delete;
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kStatsHelp = R"(
 Asks the process of a mount that DIRECTORY is in: calls to the server by procedure (version 4: by
-the operation that a COMPOUND is for) and how long they took, walks and why they left RCU mode,
+the operation that a COMPOUND is for) and how long they took, walks and why they left RCU-walk,
 what is cached. Counters begin with the mount.
 
 Examples:

@@ -51,9 +51,9 @@ bool ReadAhead::Piece::IsUsable(const Source& source) const {
 }
 
 bool ReadAhead::Piece::Finish(const Source& source) {
-  std::optional<ReadReply> reply = under_way->Finish();
+  std::optional<ReadReply> reply = in_flight->Finish();
   if (!reply) return false;
-  under_way = nullptr;
+  in_flight = nullptr;
   failed = reply->error != std::errc{} || !reply->attributes;
   if (failed) return true;
   CutAtSize(*reply, offset_bytes);
@@ -92,7 +92,7 @@ bool ReadAhead::AwaitFinished(std::unique_lock<std::mutex>& lock, const Source& 
                               Piece& piece) {
   using State = Piece::State;
   while (piece.state != State::kFinished) {
-    if (piece.state == State::kUnderWay) {
+    if (piece.state == State::kInFlight) {
       if (!piece.IsUsable(source)) return true;
       if (protocol::CallDeadline::HasPassed()) return false;
       piece.state = State::kFinishing;
@@ -100,7 +100,7 @@ bool ReadAhead::AwaitFinished(std::unique_lock<std::mutex>& lock, const Source& 
       NFSWALK_SYNC_POINT("read-ahead:before-finish");
       const bool has_come = piece.Finish(source);
       lock.lock();
-      piece.state = has_come ? State::kFinished : State::kUnderWay;
+      piece.state = has_come ? State::kFinished : State::kInFlight;
       finished_.notify_all();
       if (!has_come) return false;
     } else {
@@ -156,7 +156,7 @@ void ReadAhead::DropTaken(uint64_t offset_bytes, uint64_t end_bytes, Pieces& dro
 }
 
 void ReadAhead::DropAll() {
-  Pieces dropped;  // waits for what is under way
+  Pieces dropped;  // waits for what is in flight
   const std::lock_guard lock(mutex_);
   dropped.swap(pieces_);
   ahead_bytes_ = 0;
@@ -164,7 +164,7 @@ void ReadAhead::DropAll() {
 
 void ReadAhead::HasRead(const Source& source, uint64_t offset_bytes, size_t wanted_bytes,
                         size_t count_bytes, bool eof) {
-  Pieces dropped;  // waits for what is under way
+  Pieces dropped;  // waits for what is in flight
   const std::lock_guard lock(mutex_);
   const uint64_t end_bytes = offset_bytes + count_bytes;
   if (!IsInOrder(offset_bytes) || count_bytes == 0 || wanted_bytes > kWindowMax) {
@@ -211,10 +211,10 @@ void ReadAhead::Extend(const Source& source, Pieces& dropped) try {
     if (memory == nullptr) return;
     Pieces next{std::make_shared<Piece>(source, ahead_bytes_, std::move(memory))};
     Piece& piece = *next.front();
-    piece.under_way = superblock.protocol->StartRead(source.inode.handle(), ahead_bytes_,
+    piece.in_flight = superblock.protocol->StartRead(source.inode.handle(), ahead_bytes_,
                                                      {piece.memory->data.get(), bytes},
                                                      source.open, source.credential);
-    if (piece.under_way == nullptr) return;
+    if (piece.in_flight == nullptr) return;
     pieces_.splice(pieces_.end(), next);
     ahead_bytes_ += bytes;
   }

@@ -1,4 +1,4 @@
-// read_ahead: the READs of a sequential reader that are under way before it asks (mm/readahead.c,
+// read_ahead: the READs of a sequential reader that are in flight before it asks (mm/readahead.c,
 // fs/nfs/read.c).
 //
 // A read that begins where the last one of the same open file ended is sequential. Then a window of
@@ -92,8 +92,8 @@ class ReadAhead {
     OwnedMemory memory;  // until it is dropped
 
     // Guarded by mutex_ until one thread is to finish it, then that thread's.
-    enum class State { kUnderWay, kFinishing, kFinished } state = State::kUnderWay;
-    protocol::ReadUnderWay under_way = nullptr;  // ends before the memory that it writes to
+    enum class State { kInFlight, kFinishing, kFinished } state = State::kInFlight;
+    protocol::ReadInFlight in_flight = nullptr;  // ends before the memory that it writes to
     // The members below are constant once it is finished.
     bool failed = false;
     size_t count_bytes = 0;

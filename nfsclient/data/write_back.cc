@@ -182,7 +182,7 @@ std::errc WriteBack::Start(Extent& extent) {
   const nfs::OpenContext& context = *extent.context;
   context_ = extent.context;
   BeginBatch();
-  protocol::WriteUnderWay started;
+  protocol::WriteInFlight started;
   try {
     calls_.push_back({&extent, nullptr});
     started = superblock_.protocol->StartWrite(
@@ -195,7 +195,7 @@ std::errc WriteBack::Start(Extent& extent) {
     if (!calls_.empty() && calls_.back().extent == &extent) calls_.pop_back();
     return std::errc::not_enough_memory;
   }
-  calls_.back().under_way = std::move(started);
+  calls_.back().in_flight = std::move(started);
   changes_.Sent();
   const std::lock_guard lock(mutex_);
   extents_.StartWrite(extent);
@@ -203,7 +203,7 @@ std::errc WriteBack::Start(Extent& extent) {
 }
 
 std::errc WriteBack::FinishOldest() {
-  const std::optional<WrittenReply> reply = calls_.front().under_way->Finish();
+  const std::optional<WrittenReply> reply = calls_.front().in_flight->Finish();
   if (!reply) return CallDeadline::Error();  // it stays in flight
   Extent& extent = *calls_.front().extent;
   calls_.pop_front();
@@ -307,8 +307,8 @@ std::errc WriteBack::LockAndFlush(Until until) {
 // Commits before a writer would have to wait for it: a long sequential write does not stall.
 std::errc WriteBack::KeepUnstableLimit() {
   const size_t most = superblock_.dirty_files.bytes_max();
-  if (2 * extents_.unstable_bytes() >= most && commit_.under_way != nullptr) return FinishCommit();
-  if (4 * extents_.unstable_bytes() >= most && commit_.under_way == nullptr) return StartCommit();
+  if (2 * extents_.unstable_bytes() >= most && commit_.in_flight != nullptr) return FinishCommit();
+  if (4 * extents_.unstable_bytes() >= most && commit_.in_flight == nullptr) return StartCommit();
   return {};
 }
 
@@ -323,9 +323,9 @@ std::errc WriteBack::StartCommit() try {
   context_ = context;
   BeginBatch();
   commit_.last_written = extents_.last_written();
-  commit_.under_way =
+  commit_.in_flight =
       superblock_.protocol->StartCommit(inode_->handle(), context->credential->key());
-  if (commit_.under_way == nullptr) return std::errc::not_enough_memory;
+  if (commit_.in_flight == nullptr) return std::errc::not_enough_memory;
   changes_.Sent();
   commit_.context = std::move(context);
   return {};
@@ -335,9 +335,9 @@ std::errc WriteBack::StartCommit() try {
 
 // Marks extents with another verifier dirty (nfs_commit_release_pages()).
 std::errc WriteBack::FinishCommit() {
-  const std::optional<protocol::CommitReply> reply = commit_.under_way->Finish();
+  const std::optional<protocol::CommitReply> reply = commit_.in_flight->Finish();
   if (!reply) return CallDeadline::Error();  // it stays in flight
-  commit_.under_way = nullptr;
+  commit_.in_flight = nullptr;
   const Context context = std::move(commit_.context);
   superblock_.dirty_files.NoteWrite(*inode_);
   changes_.Answered(reply->file, /*changes=*/false);
@@ -357,7 +357,7 @@ std::errc WriteBack::FinishCommit() {
 // Commits all that is unstable.
 std::errc WriteBack::CommitAll() {
   std::errc error{};
-  if (commit_.under_way != nullptr) error = FinishCommit();
+  if (commit_.in_flight != nullptr) error = FinishCommit();
   if (error == kOk && extents_.unstable_bytes() > 0) {
     error = StartCommit();
     if (error == kOk) error = FinishCommit();
@@ -438,19 +438,19 @@ std::errc WriteBack::StartCut(const protocol::SetAttributes& attributes,
   superblock_.dirty_files.NoteWrite(*inode_);
   NoteDirty();
   cut_.stamp = nfs::Stamp(superblock_);
-  cut_.under_way = superblock_.protocol->StartSetAttributes(inode_->handle(), attributes,
+  cut_.in_flight = superblock_.protocol->StartSetAttributes(inode_->handle(), attributes,
                                                             cut_.credential->key());
-  return cut_.under_way == nullptr ? std::errc::not_enough_memory : kOk;
+  return cut_.in_flight == nullptr ? std::errc::not_enough_memory : kOk;
 } catch (const std::bad_alloc&) {
   return std::errc::not_enough_memory;
 }
 
 // Waits for a SETATTR of the size, if one is in flight. Its error is in cut_.outcome then.
 std::errc WriteBack::FinishCut() {
-  if (cut_.under_way == nullptr) return {};
-  const std::optional<protocol::SetAttributesReply> reply = cut_.under_way->Finish();
+  if (cut_.in_flight == nullptr) return {};
+  const std::optional<protocol::SetAttributesReply> reply = cut_.in_flight->Finish();
   if (!reply) return CallDeadline::Error();  // it stays in flight
-  cut_.under_way = nullptr;
+  cut_.in_flight = nullptr;
   cut_.credential = {};
   cut_.outcome = reply->error;
   superblock_.dirty_files.NoteWrite(*inode_);
@@ -472,7 +472,7 @@ std::errc WriteBack::FinishCut() {
 
 void WriteBack::EraseIfClean() {
   const bool is_clean = extents_.live_extents() == 0 && calls_.empty() && !changes_.is_open() &&
-                        commit_.under_way == nullptr && cut_.under_way == nullptr;
+                        commit_.in_flight == nullptr && cut_.in_flight == nullptr;
   if (!is_clean) return;
   dirty_since_ns_.store(0);
   context_ = nullptr;

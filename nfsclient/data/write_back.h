@@ -161,7 +161,7 @@ class WriteBack {
   // All below: guarded by the inode's lock.
   struct Call {
     Extent* extent;
-    protocol::WriteUnderWay under_way;
+    protocol::WriteInFlight in_flight;
   };
   bool flusher_knows_ = false;  // that there is dirty data
   std::deque<Call> calls_;  // WRITEs in flight, the oldest first
@@ -173,13 +173,13 @@ class WriteBack {
   struct {
     Context context;  // with which it was sent
     uint64_t last_written = 0;
-    protocol::CommitUnderWay under_way = nullptr;
+    protocol::CommitInFlight in_flight = nullptr;
   } commit_;
   struct {
     uint64_t size_bytes = 0;
     nfs::SendStamp stamp{};
     sunrpc_auth::CredentialRef credential = {};
-    protocol::SetAttributesUnderWay under_way = nullptr;
+    protocol::SetAttributesInFlight in_flight = nullptr;
     std::errc outcome{};
   } cut_;
 };

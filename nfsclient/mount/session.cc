@@ -33,7 +33,7 @@
 namespace nfswalk::mount {
 namespace {
 
-// Readahead and releases under way at once.
+// Readahead and releases in flight at once.
 constexpr unsigned kBackgroundMax = 64;
 // None of them waits for the server.
 constexpr unsigned kReceiversMax = 8;
@@ -265,7 +265,7 @@ class Patience {
   std::jthread thread_;  // the last: it uses the others
 };
 
-// Lets requests that are under way end, and writes what is open; gives up on a server that does not
+// Lets requests that are in flight end, and writes what is open; gives up on a server that does not
 // answer.
 void End(Client& client, FileSystem& file_system, Receivers& receivers,
          const std::string& directory) {

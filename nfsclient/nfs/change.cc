@@ -20,7 +20,7 @@ using protocol::FileType;
 using protocol::SetAttributes;
 using vfs::DentryRef;
 using vfs::PaddedName;
-using ForChange = vfs::DirectoryLocks::ForChange;
+using ForChange = vfs::InodeLocks::ForChange;
 
 namespace {
 
@@ -116,7 +116,7 @@ std::expected<Attributes, std::errc> AddName(Superblock& superblock, DentryRef& 
   PaddedName name(text, directory.get());
   {
     Inode& parent = *directory.inode();
-    ForChange lock(superblock.directory_locks, parent, name.name());
+    ForChange lock(superblock.inode_locks, parent, name.name());
     if (!lock) return std::unexpected(protocol::CallDeadline::Error());
     lock.NoteSend();
     SendStamp stamp = Stamp(superblock);
@@ -316,7 +316,7 @@ std::optional<std::errc> RemoveUnlessOpen(Superblock& superblock, ForChange& loc
 // preconditions.
 std::optional<std::errc> HideOpenFile(Superblock& superblock, const KnownName& file,
                                       const Credential& credential) {
-  const auto lock = superblock.directory_locks.Lock(file.parent());
+  const auto lock = superblock.inode_locks.Lock(file.parent());
   if (!lock) return protocol::CallDeadline::Error();
   if (!IsCurrent(superblock, file.directory, file.name, file.dentry)) return std::nullopt;
   const OpenInodes::Removal removal(superblock.open_inodes, *file.inode());
@@ -358,7 +358,7 @@ bool ConcernsNamesOnly(const KnownName& from, const KnownName& to) {
 
 std::optional<std::errc> RenameWithin(Superblock& superblock, const KnownName& from,
                                       const KnownName& to, const Credential& credential) {
-  ForChange lock(superblock.directory_locks, from.parent(), from.name, to.name);
+  ForChange lock(superblock.inode_locks, from.parent(), from.name, to.name);
   if (!lock) return protocol::CallDeadline::Error();
   if (const std::errc error = CheckNotHidden(superblock, from, to); error != std::errc{}) {
     return error;
@@ -371,7 +371,7 @@ std::optional<std::errc> RenameBetween(Superblock& superblock, const KnownName& 
                                        const KnownName& to, const Credential& credential) {
   std::errc error{};
   {
-    const auto locks = superblock.directory_locks.LockPair(from.parent(), to.parent());
+    const auto locks = superblock.inode_locks.LockPair(from.parent(), to.parent());
     if (!locks.first) return protocol::CallDeadline::Error();
     error = CheckNotHidden(superblock, from, to);
     if (error != std::errc{}) return error;
@@ -466,7 +466,7 @@ std::errc MakeLink(Superblock& superblock, Inode& file, DentryRef& directory, st
   if (TooLong(superblock, text)) return std::errc::filename_too_long;
   PaddedName name(text, directory.get());
   Inode& parent = *directory.inode();
-  ForChange lock(superblock.directory_locks, parent, name.name());
+  ForChange lock(superblock.inode_locks, parent, name.name());
   if (!lock) return protocol::CallDeadline::Error();
   lock.NoteSend();
   SendStamp stamp = Stamp(superblock);
@@ -505,7 +505,7 @@ std::errc RemoveFile(Superblock& superblock, DentryRef& directory, std::string_v
     }
     NFSWALK_SYNC_POINT("change:names-known");
     {
-      ForChange lock(superblock.directory_locks, parent, name.name());
+      ForChange lock(superblock.inode_locks, parent, name.name());
       if (!lock) return protocol::CallDeadline::Error();
       if (superblock.open_inodes.IsHidden(parent, text)) {
         return std::errc::no_such_file_or_directory;
@@ -525,7 +525,7 @@ std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::str
                           const Credential& credential) {
   if (TooLong(superblock, text)) return std::errc::filename_too_long;
   PaddedName name(text, directory.get());
-  ForChange lock(superblock.directory_locks, *directory.inode(), name.name());
+  ForChange lock(superblock.inode_locks, *directory.inode(), name.name());
   if (!lock) return protocol::CallDeadline::Error();
   const DentryRef known = superblock.dentries.Lookup(*directory, name.name());
   return RemoveName(superblock, lock, directory, name.name(), known, [&](const auto& handle) {

@@ -102,7 +102,7 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
     auto ticket = superblock.lookups.Begin(directory.inode()->handle(), name.view());
     if (!ticket) return std::unexpected(ticket.error());
     if (!ticket->owned()) continue;  // another thread filled it
-    auto lock = superblock.directory_locks.LockShared(*directory.inode());
+    auto lock = superblock.inode_locks.LockShared(*directory.inode());
     if (!lock) return std::unexpected(protocol::CallDeadline::Error());
     // Again: another thread may have finished its lookup before this one began.
     if (DentryRef found = superblock.dentries.Lookup(*directory, name)) {

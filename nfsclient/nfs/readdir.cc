@@ -152,7 +152,7 @@ std::errc DirectoryStream::Fetch(Superblock& superblock, vfs::DentryRef& directo
   icache::Inode& inode = *directory.inode();
   for (int circular_replies = 0;;) {
     if (deadline != nullptr) deadline->Renew(superblock.protocol->NewDeadline());
-    auto lock = superblock.directory_locks.LockShared(inode);
+    auto lock = superblock.inode_locks.LockShared(inode);
     if (!lock) return protocol::CallDeadline::Error();
     const SendStamp stamp = Stamp(superblock);
     const uint64_t change_id = inode.change_id.load(std::memory_order_relaxed);

@@ -28,7 +28,7 @@ std::expected<Verdict, std::errc> RevalidateByLookup(Superblock& superblock, Den
                                                      const vfs::Name& name, Inode& directory,
                                                      const sunrpc_auth::Credential& credential) {
   Inode& inode = *dentry.inode();
-  auto lock = superblock.directory_locks.LockShared(directory);
+  auto lock = superblock.inode_locks.LockShared(directory);
   if (!lock) return std::unexpected(protocol::CallDeadline::Error());
   if (dentry->hash.load(std::memory_order_relaxed) != name.hash) return Verdict::kInvalid;
   SendStamp stamp = Stamp(superblock);

@@ -181,7 +181,7 @@ void RemoveSillyNames(Superblock& superblock, Inode& inode) {
     auto place = superblock.open_inodes.FindPlace(&inode);
     if (!place.directory) return;
     const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
-    const auto lock = superblock.directory_locks.Lock(*place.directory.inode());
+    const auto lock = superblock.inode_locks.Lock(*place.directory.inode());
     if (!lock) return;
     const OpenInodes::Removal removal(superblock.open_inodes, inode);
     NFSWALK_SYNC_POINT("silly-rename:before-remove");
@@ -196,7 +196,7 @@ void RemoveAllSillyNames(Superblock& superblock, std::chrono::milliseconds limit
   for (;;) {
     auto place = superblock.open_inodes.FindPlace(nullptr);
     if (!place.directory) return;
-    const auto lock = superblock.directory_locks.Lock(*place.directory.inode());
+    const auto lock = superblock.inode_locks.Lock(*place.directory.inode());
     if (!lock) return;
     const OpenInodes::Removal removal(superblock.open_inodes, *place.inode);
     if (!removal) return;

@@ -172,7 +172,7 @@ SetAttributesReply Nfs3::SetAttributesOf(const FileHandle& file, const SetAttrib
   return caller_->Call<SetAttributesReply>(credential, piece.request(), kDecode);
 }
 
-SetAttributesUnderWay Nfs3::StartSetAttributes(const FileHandle& file,
+SetAttributesInFlight Nfs3::StartSetAttributes(const FileHandle& file,
                                                const SetAttributes& attributes,
                                                const Credential& credential) {
   const std::errc error = CheckSetAttributes(file, attributes);

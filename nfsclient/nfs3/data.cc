@@ -110,7 +110,7 @@ WriteReply Nfs3::Write(const FileHandle& file, uint64_t offset_bytes,
       [&](XdrReader& in, WrittenReply& reply) { piece.Decode(in, reply); });
 }
 
-ReadUnderWay Nfs3::StartRead(const FileHandle& file, uint64_t offset_bytes,
+ReadInFlight Nfs3::StartRead(const FileHandle& file, uint64_t offset_bytes,
                              std::span<std::byte> into, const OpenState*,
                              const Credential& credential) {
   if (CheckHandle(file) != kOk) {
@@ -120,7 +120,7 @@ ReadUnderWay Nfs3::StartRead(const FileHandle& file, uint64_t offset_bytes,
                                                                         offset_bytes, into);
 }
 
-WriteUnderWay Nfs3::StartWrite(const FileHandle& file, uint64_t offset_bytes,
+WriteInFlight Nfs3::StartWrite(const FileHandle& file, uint64_t offset_bytes,
                                std::span<const std::byte> data, Stability stability,
                                const OpenState*, const Credential& credential) {
   if (CheckHandle(file) != kOk) {
@@ -136,7 +136,7 @@ CommitReply Nfs3::Commit(const FileHandle& file, const Credential& credential) {
   return caller_->Call<CommitReply>(credential, all.request(), kDecode);
 }
 
-CommitUnderWay Nfs3::StartCommit(const FileHandle& file, const Credential& credential) {
+CommitInFlight Nfs3::StartCommit(const FileHandle& file, const Credential& credential) {
   if (CheckHandle(file) != kOk) {
     return std::make_unique<Ended<CommitReply>>(Failure<CommitReply>(kStale));
   }

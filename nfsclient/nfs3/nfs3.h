@@ -37,7 +37,7 @@ class Nfs3 final : public Protocol {
   AttributesReply GetAttributes(const FileHandle& file, const Credential& credential) override;
   LookupReply Lookup(const FileHandle& directory, std::string_view name,
                      const Credential& credential) override;
-  void LookupTogether(std::span<const LookupQuestion> questions, const Credential& credential,
+  void LookupBatch(std::span<const LookupQuestion> questions, const Credential& credential,
                       std::span<LookupPathReply> replies) override;
   AccessReply Access(const FileHandle& file, const Credential& credential) override;
   SpaceReply GetSpace(const FileHandle& file, const Credential& credential) override;
@@ -49,16 +49,16 @@ class Nfs3 final : public Protocol {
                        const Credential& credential) override;
   WriteReply Write(const FileHandle& file, uint64_t offset_bytes, std::span<const std::byte> data,
                    const OpenState* state, const Credential& credential) override;
-  ReadUnderWay StartRead(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
+  ReadInFlight StartRead(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                          const OpenState* state, const Credential& credential) override;
-  WriteUnderWay StartWrite(const FileHandle& file, uint64_t offset_bytes,
+  WriteInFlight StartWrite(const FileHandle& file, uint64_t offset_bytes,
                            std::span<const std::byte> data, Stability stability,
                            const OpenState* state, const Credential& credential) override;
   CommitReply Commit(const FileHandle& file, const Credential& credential) override;
-  CommitUnderWay StartCommit(const FileHandle& file, const Credential& credential) override;
+  CommitInFlight StartCommit(const FileHandle& file, const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;
-  void ReadDirTogether(std::span<const ListQuestion> questions, const Credential& credential,
+  void ReadDirBatch(std::span<const ListQuestion> questions, const Credential& credential,
                        std::span<ReadDirReply> replies) override;
 
   CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
@@ -89,7 +89,7 @@ class Nfs3 final : public Protocol {
   }
   SetAttributesReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
                                      const Credential& credential) override;
-  SetAttributesUnderWay StartSetAttributes(const FileHandle& file, const SetAttributes& attributes,
+  SetAttributesInFlight StartSetAttributes(const FileHandle& file, const SetAttributes& attributes,
                                            const Credential& credential) override;
 
   // Includes the NULL call of mounting, but no calls to the portmapper and to MOUNT.

@@ -44,9 +44,9 @@ Arguments3 PlusArguments(const FileHandle& directory, ReadDirPosition position) 
                     args.maxcount + kResultsMarginBytes);
 }
 
-// A READDIRPLUS under way, which borrows from itself.
-struct ListingUnderWay {
-  ListingUnderWay(const ListQuestion& question, size_t place)
+// A READDIRPLUS in flight, which borrows from itself.
+struct ListingInFlight {
+  ListingInFlight(const ListQuestion& question, size_t place)
       : index(place),
         arguments(PlusArguments(question.directory, question.position)),
         started(arguments.request()) {}
@@ -60,32 +60,32 @@ constexpr size_t kListingsMax = 32;
 
 }  // namespace
 
-void Nfs3::ReadDirTogether(std::span<const ListQuestion> questions, const Credential& credential,
+void Nfs3::ReadDirBatch(std::span<const ListQuestion> questions, const Credential& credential,
                            std::span<ReadDirReply> replies) {
-  std::deque<ListingUnderWay> under_way;
+  std::deque<ListingInFlight> in_flight;
   size_t next = 0;
   const auto start_more = [&]() {
     try {
-      for (; next < questions.size() && under_way.size() < kListingsMax; ++next) {
+      for (; next < questions.size() && in_flight.size() < kListingsMax; ++next) {
         replies[next].error = CheckHandle(questions[next].directory);
         if (replies[next].error != kOk) continue;
-        caller_->Start(under_way.emplace_back(questions[next], next).started, credential);
+        caller_->Start(in_flight.emplace_back(questions[next], next).started, credential);
       }
     } catch (const std::bad_alloc&) {
-      if (under_way.empty()) replies[next++].error = std::errc::not_enough_memory;
+      if (in_flight.empty()) replies[next++].error = std::errc::not_enough_memory;
     }
   };
-  while (next < questions.size() || !under_way.empty()) {
+  while (next < questions.size() || !in_flight.empty()) {
     start_more();
-    if (under_way.empty()) continue;
-    const size_t index = under_way.front().index;
+    if (in_flight.empty()) continue;
+    const size_t index = in_flight.front().index;
     const auto& [directory, position] = questions[index];
     ReadDirReply& reply = replies[index];
-    reply = caller_->Finish<ReadDirReply>(under_way.front().started,
+    reply = caller_->Finish<ReadDirReply>(in_flight.front().started,
                                           [&](rpc::XdrReader& in, ReadDirReply& read) {
                                             DecodeReply(in, /*plus=*/true, position, read);
                                           });
-    under_way.pop_front();
+    in_flight.pop_front();
     // By itself, with all that such a call does.
     if (reply.error == kJukebox || reply.error == kTooSmall ||
         reply.error == std::errc::operation_not_supported) {

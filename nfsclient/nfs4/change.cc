@@ -282,7 +282,7 @@ SetAttributesReply Nfs4::SetAttributesOf(const FileHandle& file, const SetAttrib
   return rpc::CallOperation<SetAttributesReply>(*caller_, credential, operation);
 }
 
-SetAttributesUnderWay Nfs4::StartSetAttributes(const FileHandle& file,
+SetAttributesInFlight Nfs4::StartSetAttributes(const FileHandle& file,
                                                const SetAttributes& attributes,
                                                const Credential& credential) {
   return rpc::StartOperation<SetAttributesOperation, SetAttributesReply>(

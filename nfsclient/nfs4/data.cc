@@ -197,14 +197,14 @@ WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
   return rpc::CallOperation<WrittenReply>(*caller_, credential, operation);
 }
 
-ReadUnderWay Nfs4::StartRead(const FileHandle& file, uint64_t offset_bytes,
+ReadInFlight Nfs4::StartRead(const FileHandle& file, uint64_t offset_bytes,
                              std::span<std::byte> into, const OpenState* state,
                              const Credential& credential) {
   return rpc::StartOperation<ReadOperation, ReadReply>(
       *caller_, credential, *open_files_, owners_, state, file, offset_bytes, into);
 }
 
-WriteUnderWay Nfs4::StartWrite(const FileHandle& file, uint64_t offset_bytes,
+WriteInFlight Nfs4::StartWrite(const FileHandle& file, uint64_t offset_bytes,
                                std::span<const std::byte> data, Stability stability,
                                const OpenState* state, const Credential& credential) {
   return rpc::StartOperation<WriteOperation, WrittenReply>(
@@ -218,7 +218,7 @@ CommitReply Nfs4::Commit(const FileHandle& file, const Credential& credential) {
       [&](rpc::XdrReader& in, CommitReply& reply) { all.Decode(in, reply); });
 }
 
-CommitUnderWay Nfs4::StartCommit(const FileHandle& file, const Credential& credential) {
+CommitInFlight Nfs4::StartCommit(const FileHandle& file, const Credential& credential) {
   return rpc::StartOperation<rpc::PieceOperation<CommitPiece>, CommitReply>(*caller_, credential,
                                                                             file, owners_);
 }

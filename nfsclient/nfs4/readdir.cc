@@ -36,10 +36,10 @@ void TakeListing(CompoundReader& reader, const OwnerNames& owners, ReadDirPositi
   listed.error = reader.error();
 }
 
-// The COMPOUND of ReadDir() under way, which borrows from itself.
-struct ListingUnderWay {
-  explicit ListingUnderWay(rpc::Caller& its_caller) : caller(its_caller) {}
-  ~ListingUnderWay() {
+// The COMPOUND of ReadDir() in flight, which borrows from itself.
+struct ListingInFlight {
+  explicit ListingInFlight(rpc::Caller& its_caller) : caller(its_caller) {}
+  ~ListingInFlight() {
     if (started) (void)Finish([](CompoundReader&, ReadDirReply&) {});
   }
   void Start(const ListQuestion& question, const Credential& credential) {
@@ -80,19 +80,19 @@ ReadDirReply Nfs4::ReadDir(const FileHandle& directory, ReadDirPosition position
               : Failure<ReadDirReply>(std::errc::io_error);
 }
 
-void Nfs4::ReadDirTogether(std::span<const ListQuestion> questions, const Credential& credential,
+void Nfs4::ReadDirBatch(std::span<const ListQuestion> questions, const Credential& credential,
                            std::span<ReadDirReply> replies) try {
-  std::deque<ListingUnderWay> under_way;
+  std::deque<ListingInFlight> in_flight;
   for (size_t next = 0, oldest = 0; oldest < questions.size(); ++oldest) {
-    for (; next < questions.size() && under_way.size() < kListingsMax; ++next) {
-      under_way.emplace_back(*caller_).Start(questions[next], credential);
+    for (; next < questions.size() && in_flight.size() < kListingsMax; ++next) {
+      in_flight.emplace_back(*caller_).Start(questions[next], credential);
     }
     const ReadDirPosition position = questions[oldest].position;
     ReadDirReply& reply = replies[oldest];
-    reply = under_way.front().Finish([&](CompoundReader& reader, ReadDirReply& listed) {
+    reply = in_flight.front().Finish([&](CompoundReader& reader, ReadDirReply& listed) {
       TakeListing(reader, owners_, position, listed);
     });
-    under_way.pop_front();
+    in_flight.pop_front();
     const bool is_late =
         reply.error == std::errc::timed_out || reply.error == std::errc::operation_canceled;
     // By itself, with all that such a call does.

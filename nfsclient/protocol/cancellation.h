@@ -37,7 +37,7 @@ class Cancellation {
 
   // Ends the calls of all threads in a CancelScope of this, and their later ones in it, in
   // operation_canceled, on a hard mount too; what is cached is still answered. Whether a change
-  // under way was made is unknown. Does not wait for them. Idempotent.
+  // in flight was made is unknown. Does not wait for them. Idempotent.
   void Cancel();
   bool canceled() const { return canceled_.load(); }
 

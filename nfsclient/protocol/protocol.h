@@ -72,7 +72,7 @@ inline void TakeLookup(const LookupReply& found, LookupPathReply& reply) {
   reply.name_is_missing = found.error == std::errc::no_such_file_or_directory;
   if (found.error == std::errc{}) reply.steps.push_back({found.handle, *found.attributes});
 }
-// One of the questions of LookupTogether().
+// One of the questions of LookupBatch().
 struct LookupQuestion {
   FileHandle file = {};
   // As in LookupPath(), of which only the first one counts unless can_lookup_paths(). None: what
@@ -139,9 +139,9 @@ struct CommitReply {
 // destructor ends a call that Finish() has not: waits for the reply as long as the thread's
 // CallDeadline allows, then gives the call up, which the server may still execute.
 template <typename Reply>
-class UnderWay {
+class InFlight {
  public:
-  virtual ~UnderWay() = default;
+  virtual ~InFlight() = default;
   // Waits for the reply, with the retries and recoveries of Protocol::Read() and Write(), for as
   // long as the thread's CallDeadline and Cancellation allow. nullopt: the wait ended, the call
   // goes on, and the server may still execute it; Finish() may be called again, by any thread (one
@@ -153,7 +153,7 @@ class UnderWay {
 };
 // One that had ended when it was started.
 template <typename Reply>
-class Ended final : public UnderWay<Reply> {
+class Ended final : public InFlight<Reply> {
  public:
   explicit Ended(Reply reply) : reply_(std::move(reply)) {}
   std::optional<Reply> Finish() override { return std::move(reply_); }
@@ -161,9 +161,9 @@ class Ended final : public UnderWay<Reply> {
  private:
   Reply reply_;
 };
-using ReadUnderWay = std::unique_ptr<UnderWay<ReadReply>>;
-using WriteUnderWay = std::unique_ptr<UnderWay<WrittenReply>>;
-using CommitUnderWay = std::unique_ptr<UnderWay<CommitReply>>;
+using ReadInFlight = std::unique_ptr<InFlight<ReadReply>>;
+using WriteInFlight = std::unique_ptr<InFlight<WrittenReply>>;
+using CommitInFlight = std::unique_ptr<InFlight<CommitReply>>;
 // CREATE, MKDIR, SYMLINK, MKNOD. Without a handle the caller must look the name up.
 struct CreateReply {
   std::errc error{};
@@ -202,7 +202,7 @@ struct SetAttributesReply {
   std::errc error{};
   WeakCacheConsistency file;
 };
-using SetAttributesUnderWay = std::unique_ptr<UnderWay<SetAttributesReply>>;
+using SetAttributesInFlight = std::unique_ptr<InFlight<SetAttributesReply>>;
 struct ReadDirReply {
   std::errc error{};
   std::vector<DirectoryEntry> entries;
@@ -233,7 +233,7 @@ struct ReadDirPosition {
   uint64_t verifier = 0;
 };
 
-// One of the questions of ReadDirTogether().
+// One of the questions of ReadDirBatch().
 struct ListQuestion {
   FileHandle directory = {};
   ReadDirPosition position = {};
@@ -269,7 +269,7 @@ class Protocol {
   // Asks all of `questions`, which others may share a round trip or a call with, and stores the
   // replies in their order; never takes more RPCs than single calls. A step of a single LOOKUP has
   // its attributes. `replies` are as many, and empty.
-  virtual void LookupTogether(std::span<const LookupQuestion> questions,
+  virtual void LookupBatch(std::span<const LookupQuestion> questions,
                               const Credential& credential, std::span<LookupPathReply> replies) {
     for (size_t i = 0; i < questions.size(); ++i)
       replies[i] = LookupAlone(questions[i], credential);
@@ -317,15 +317,15 @@ class Protocol {
                            std::span<const std::byte> data, const OpenState* state,
                            const Credential& credential) = 0;
   // Sends a READ or a WRITE and returns while it is in flight; the data, `state` and `credential`
-  // live until the UnderWay is destroyed. A WRITE of kUnstable data needs a Commit(), whose
+  // live until the InFlight is destroyed. A WRITE of kUnstable data needs a Commit(), whose
   // verifier must be the WRITE's (RFC 1813 3.3.7, RFC 7530 16.36.4). Null without memory, and
   // nothing was sent; may throw std::bad_alloc.
-  virtual ReadUnderWay StartRead(const FileHandle& file, uint64_t offset_bytes,
+  virtual ReadInFlight StartRead(const FileHandle& file, uint64_t offset_bytes,
                                  std::span<std::byte> into, const OpenState* state,
                                  const Credential& credential) {
     return std::make_unique<Ended<ReadReply>>(Read(file, offset_bytes, into, state, credential));
   }
-  virtual WriteUnderWay StartWrite(const FileHandle& file, uint64_t offset_bytes,
+  virtual WriteInFlight StartWrite(const FileHandle& file, uint64_t offset_bytes,
                                    std::span<const std::byte> data, Stability /*stability*/,
                                    const OpenState* state, const Credential& credential) {
     WrittenReply reply;
@@ -335,10 +335,10 @@ class Protocol {
   // COMMIT of the whole file.
   virtual CommitReply Commit(const FileHandle& /*file*/, const Credential&) { return {}; }
   // Commit(), as StartWrite().
-  virtual CommitUnderWay StartCommit(const FileHandle& file, const Credential& credential) {
+  virtual CommitInFlight StartCommit(const FileHandle& file, const Credential& credential) {
     return std::make_unique<Ended<CommitReply>>(Commit(file, credential));
   }
-  // Read() of `into` in pieces of up to `piece_bytes`, which may be under way at the same time.
+  // Read() of `into` in pieces of up to `piece_bytes`, which may be in flight at the same time.
   // Counts what came without a gap from the first byte on, until the end of the file or an error.
   virtual ReadReply ReadPieces(const FileHandle& file, uint64_t offset_bytes,
                                std::span<std::byte> into, size_t piece_bytes,
@@ -359,8 +359,8 @@ class Protocol {
   virtual ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                                const Credential& credential) = 0;
 
-  // ReadDir() with `plus` of each of `questions`, in the manner of LookupTogether().
-  virtual void ReadDirTogether(std::span<const ListQuestion> questions,
+  // ReadDir() with `plus` of each of `questions`, in the manner of LookupBatch().
+  virtual void ReadDirBatch(std::span<const ListQuestion> questions,
                                const Credential& credential, std::span<ReadDirReply> replies) {
     for (size_t i = 0; i < questions.size(); ++i) {
       replies[i] = ReadDir(questions[i].directory, questions[i].position, true, credential);
@@ -413,7 +413,7 @@ class Protocol {
                                              const Credential& credential) = 0;
   // SetAttributes(), as StartWrite(): an interrupted SETATTR that is executed late cuts what was
   // written meanwhile.
-  virtual SetAttributesUnderWay StartSetAttributes(const FileHandle& file,
+  virtual SetAttributesInFlight StartSetAttributes(const FileHandle& file,
                                                    const SetAttributes& attributes,
                                                    const Credential& credential) {
     return std::make_unique<Ended<SetAttributesReply>>(
@@ -428,7 +428,7 @@ class Protocol {
   virtual void Shutdown() = 0;
 
  protected:
-  // One of LookupTogether(), by a call of its own.
+  // One of LookupBatch(), by a call of its own.
   LookupPathReply LookupAlone(const LookupQuestion& question, const Credential& credential) {
     const FileHandle& file = question.file;
     if (!question.names.empty() && can_lookup_paths()) {

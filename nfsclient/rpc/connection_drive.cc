@@ -62,7 +62,7 @@ bool Connection::Drive(Lock& lock, Call& call) {
   return waits;
 }
 
-// Returns whether nothing is under way, and was not for so long that the server may have left.
+// Returns whether nothing is in flight, and was not for so long that the server may have left.
 bool Connection::IsIdle(Clock::time_point now) {
   return in_flight_.empty() && partial_bytes_ == 0 && !sending_ &&
          now - std::max(last_received_, connected_at_) > kIdle;
@@ -178,7 +178,7 @@ void Connection::Receive(Lock& lock, Call& driver) {
 }
 
 // Lets the rest of the data of the driver's own call be received where it goes, if its reply is
-// under way.
+// in flight.
 void Connection::PlaceData(Call& driver) {
   const Request& request = driver.request_;
   const std::span<const std::byte> begin = reader_.Unfinished();

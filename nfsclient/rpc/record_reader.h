@@ -48,7 +48,7 @@ class RecordReader {
     }
   }
 
-  // Returns what there is of a record whose last fragment is under way, if much of it is still to
+  // Returns what there is of a record whose last fragment is in flight, if much of it is still to
   // come; else nothing.
   std::span<const std::byte> Unfinished() const {
     const bool worth = in_record_ && last_ && !too_long_ && !skip_ && !has_placed_ &&
@@ -70,7 +70,7 @@ class RecordReader {
   bool is_between_records() const { return !in_record_ && raw_ == end_; }
   // The offset at which they are missing in the last record that was taken.
   size_t placed_at() const { return placed_at_; }
-  // Does not take the record that is under way, if a part of it was placed.
+  // Does not take the record that is in flight, if a part of it was placed.
   void StopPlacing() {
     skip_ = has_placed_;
     place_ = {};
@@ -124,7 +124,7 @@ class RecordReader {
   size_t fragment_left_ = 0;        // of the fragment, not yet assembled
   std::span<std::byte> place_;      // for the next bytes
   size_t placed_at_ = 0;
-  bool has_placed_ = false;  // of the record that is under way
+  bool has_placed_ = false;  // of the record that is in flight
   bool skip_ = false;        // that record is not to be taken
 };
 

@@ -32,7 +32,7 @@ class ServerLocator {
 
   // Not null. Allocates nothing.
   std::shared_ptr<const ServerLocation> Current() const;
-  // Starts to ask, unless that is under way. Does nothing without memory or a thread for it.
+  // Starts to ask, unless that is in flight. Does nothing without memory or a thread for it.
   void AskAnew() noexcept;
 
  private:

@@ -46,9 +46,9 @@ inline constexpr size_t kPiecesMax = 16;
 
 // The pieces of a transfer, begun and finished in their order.
 template <typename Piece, typename Bytes, typename Reply>
-class PiecesUnderWay {
+class PiecesInFlight {
  public:
-  PiecesUnderWay(Caller& caller, const sunrpc_auth::Credential& credential,
+  PiecesInFlight(Caller& caller, const sunrpc_auth::Credential& credential,
                  const typename Piece::Context& context, uint64_t offset_bytes, Bytes bytes,
                  size_t piece_bytes)
       : caller_(caller),
@@ -58,13 +58,13 @@ class PiecesUnderWay {
         bytes_(bytes),
         piece_bytes_(piece_bytes) {}
   // Waits for all: they borrow the caller's memory.
-  ~PiecesUnderWay() {
+  ~PiecesInFlight() {
     while (!slots_.empty()) (void)Finish();
   }
-  PiecesUnderWay(const PiecesUnderWay&) = delete;
-  PiecesUnderWay& operator=(const PiecesUnderWay&) = delete;
+  PiecesInFlight(const PiecesInFlight&) = delete;
+  PiecesInFlight& operator=(const PiecesInFlight&) = delete;
 
-  // Begins as many as may be under way. Returns whether one is: not without memory.
+  // Begins as many as may be in flight. Returns whether one is: not without memory.
   bool StartMore() try {
     while (slots_.size() < kPiecesMax && begun_bytes_ < bytes_.size()) {
       const Bytes part = Part(begun_bytes_);
@@ -114,7 +114,7 @@ protocol::ReadReply ReadPieces(Caller& caller, const sunrpc_auth::Credential& cr
                                const typename Piece::Context& context, uint64_t offset_bytes,
                                std::span<std::byte> into, size_t piece_bytes, ReadOne read_one) {
   using protocol::ReadReply;
-  PiecesUnderWay<Piece, std::span<std::byte>, ReadReply> pieces(caller, credential, context,
+  PiecesInFlight<Piece, std::span<std::byte>, ReadReply> pieces(caller, credential, context,
                                                                 offset_bytes, into, piece_bytes);
   ReadReply all;
   while (all.error == std::errc{} && !all.eof && all.count_bytes < into.size()) {
@@ -177,7 +177,7 @@ Reply CallOperation(Caller& caller, const sunrpc_auth::Credential& credential,
 // then withdraws it, so that nothing is received into the memory of a READ any more. The server may
 // still execute that.
 template <typename Operation, typename Reply>
-class StartedOperation final : public protocol::UnderWay<Reply> {
+class StartedOperation final : public protocol::InFlight<Reply> {
  public:
   // Throws std::bad_alloc.
   template <typename... Arguments>
@@ -255,7 +255,7 @@ class StartedOperation final : public protocol::UnderWay<Reply> {
 };
 
 template <typename Operation, typename Reply, typename... Arguments>
-std::unique_ptr<protocol::UnderWay<Reply>> StartOperation(
+std::unique_ptr<protocol::InFlight<Reply>> StartOperation(
     Caller& caller, const sunrpc_auth::Credential& credential, Arguments&&... arguments) {
   return std::make_unique<StartedOperation<Operation, Reply>>(
       caller, credential, std::forward<Arguments>(arguments)...);

@@ -13,7 +13,7 @@
 
 namespace nfswalk::nfs {
 
-// Why a walk left RCU mode (docs/walk.md). kNone is no reason.
+// Why a walk left RCU-walk (docs/walk.md). kNone is no reason.
 enum class NeedRef : uint8_t {
   kNone,
   kLookupRpc,

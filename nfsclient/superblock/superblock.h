@@ -30,8 +30,8 @@
 #include "nfsclient/superblock/stats.h"
 #include "nfsclient/superblock/write_errors.h"
 #include "nfsclient/vfs/dentry_cache.h"
-#include "nfsclient/vfs/directory_locks.h"
 #include "nfsclient/vfs/file_mutexes.h"
+#include "nfsclient/vfs/inode_locks.h"
 #include "nfsclient/vfs/lookups_in_flight.h"
 #include "rcu/counters.h"
 #include "rcu/fork.h"
@@ -87,7 +87,7 @@ class Superblock {
   InodeOperations inode_operations;
   std::unique_ptr<icache::InodeCache> inodes;
   vfs::DentryCache dentries;
-  vfs::DirectoryLocks directory_locks;
+  vfs::InodeLocks inode_locks;
   vfs::FileMutexes file_mutexes;
   vfs::LookupsInFlight lookups;
   ExpiredChildren expired_children;

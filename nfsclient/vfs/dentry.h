@@ -8,7 +8,7 @@
 //             hash, parent, name | DentryCache::Move(), Drop(): chain lock | seq
 //             verifier           | Move(); nfs/revalidate.cc, relaxed      | nothing: an older
 //                                |                                         |   value costs a LOOKUP
-//             lockref, lru_state | DentryCache                             | not read in RCU mode
+//             lockref, lru_state | DentryCache                             | not read in RCU-walk
 // Invariants  I1 seq advances with every change of {hash, parent, name} and when the dentry dies.
 //             I2 hash is 0 exactly while the dentry is in no chain, so a search that compares it
 //                after sampling seq cannot accept a dropped dentry (WALK-4).

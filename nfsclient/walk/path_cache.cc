@@ -79,7 +79,7 @@ bool PathCache::ShouldInsert(uint64_t hash) {
 }
 
 // Whether what has changed since the entry's sample was elsewhere; gives it a newer one then,
-// unless a change is under way.
+// unless a change is in flight.
 [[gnu::noinline]] bool PathCache::Resample(Entry& entry, const nfs::Superblock& superblock) const {
   const auto& [keys, changes] = directories_[static_cast<size_t>(&entry - entries_.get())];
   if (!keys.fit()) return false;

@@ -43,7 +43,7 @@ TEST_P(DoctorCommandTest, ReportsWhatTheServerOffers) {
                     HasSubstr("\nCalled as    uid 0 gid 0"),
                     HasSubstr("allowed: read, search, modify, extend, delete\n"),
                     HasSubstr("\nCaches       at most "),
-                    HasSubstr("\nWarm stat    'd/f': 100 of 100 in RCU mode")));
+                    HasSubstr("\nWarm stat    'd/f': 100 of 100 in RCU-walk")));
 }
 
 TEST_P(DoctorCommandTest, JsonHasItsKeysWithTheirTypes) {

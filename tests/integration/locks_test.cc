@@ -277,7 +277,7 @@ TEST_P(SharedLocks, ACanceledWaiterHoldsNothing) {
   cancellation.Cancel();
   waiter.join();
   EXPECT_EQ(my_file_->Unlock(kMe, 0, 0), kOk);
-  // At the latest once a LOCK that was under way is undone.
+  // At the latest once a LOCK that was in flight is undone.
   EXPECT_EQ(my_file_->Lock(kYou, kWrite, 0, 0), kOk);
 }
 

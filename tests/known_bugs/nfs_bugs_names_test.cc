@@ -142,7 +142,7 @@ TEST_P(NameRevalidation, AChangeBetweenServerAndReplyLeavesANegativeDentryToReva
   Mount();
   ASSERT_EQ(Stat("d/never"), kMissing);
   uint64_t now = 0;
-  WhileReplyIsUnderWay("LOOKUP", [&] {
+  WhileReplyIsInFlight("LOOKUP", [&] {
     now = server_->Add(directory_, "new", FileType::kRegular);
     Notice("d");
   });
@@ -186,7 +186,7 @@ TEST_P(NameRevalidation, AChangeBetweenServerAndReplyLeavesTheNamesToRevalidate)
     Mount();
     row.prepare();
     uint64_t now = 0;
-    WhileReplyIsUnderWay(row.call, [&] {
+    WhileReplyIsInFlight(row.call, [&] {
       now = Replace(directory_, "f");
       Notice("d");
     });
@@ -202,7 +202,7 @@ TEST_P(NameRevalidation, AnOverdueRevalidationDoesNotBringTheOldFileBack) {
   ASSERT_EQ(Stat("d/f"), file_);
   InvalidateNames();
   uint64_t now = 0;
-  WhileReplyIsUnderWay("LOOKUP", [&] {
+  WhileReplyIsInFlight("LOOKUP", [&] {
     now = Replace(directory_, "f");
     EXPECT_EQ(StatAs(another_, "d/f"), now);
   });
@@ -218,7 +218,7 @@ TEST_P(NameRevalidation, AnOverdueRevalidationDoesNotInvalidateANewerOne) {
   ASSERT_EQ(Stat("d/f"), file_);
   ASSERT_EQ(StatAs(another_, "d/f"), file_);
   InvalidateNames();
-  WhileReplyIsUnderWay("LOOKUP", [&] {
+  WhileReplyIsInFlight("LOOKUP", [&] {
     InvalidateNames();
     EXPECT_EQ(StatAs(another_, "d/f"), file_);
     EXPECT_EQ(Cached("d/f"), file_);
@@ -231,7 +231,7 @@ TEST_P(NameRevalidation, AnOverdueRevalidationDoesNotInvalidateANewerOne) {
 }
 
 #ifndef NDEBUG
-// The reply to a LOOKUP is under way while an older listing arrives first: the caller gets the
+// The reply to a LOOKUP is in flight while an older listing arrives first: the caller gets the
 // LOOKUP's result, not the listing's.
 TEST_P(NameRevalidation, ALookupIsAnsweredByItsOwnReplyNotByAnOlderListing) {
   Mount();
@@ -239,7 +239,7 @@ TEST_P(NameRevalidation, ALookupIsAnsweredByItsOwnReplyNotByAnOlderListing) {
   uint64_t now = 0, found = 0;
   std::unique_ptr<Actor> asker;
   StopAt stop("lookup:after-rpc");
-  WhileReplyIsUnderWay("READDIR", [&] {
+  WhileReplyIsInFlight("READDIR", [&] {
     now = Replace(directory_, "f");
     client_->InvalidateCaches();
     Notice("d");
@@ -262,7 +262,7 @@ TEST_P(NameRevalidation, ARevalidationDoesNotBringBackAFileThatWeRemoveMeanwhile
   ASSERT_EQ(Stat("d/f"), file_);
   InvalidateNames();
   std::unique_ptr<Actor> remover;
-  WhileReplyIsUnderWay("LOOKUP", [&] {
+  WhileReplyIsInFlight("LOOKUP", [&] {
     remover = std::make_unique<Actor>([&] { EXPECT_EQ(client_->Unlink("d/f", me_), std::errc{}); });
   });
   (void)Stat("d/f");

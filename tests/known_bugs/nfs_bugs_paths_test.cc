@@ -81,7 +81,7 @@ TEST_P(WholePath, ALateReplyDoesNotValidateADirectoryInstantiatedSince) {
   Mount();
   ASSERT_EQ(Stat("d/never"), kMissing);
   uint64_t now = 0;
-  WhileReplyIsUnderWay("COMPOUND", [&] {
+  WhileReplyIsInFlight("COMPOUND", [&] {
     EXPECT_EQ(Stat("d/sub/leaf"), leaf_);
     now = Replace(sub_, "leaf");
     List("d/sub");
@@ -98,7 +98,7 @@ TEST_P(WholePath, AnOlderPathReplyThatArrivesLastIsStale) {
   ASSERT_EQ(Stat("d/never"), kMissing);
   List("d");
   uint64_t now = 0;
-  WhileReplyIsUnderWay("COMPOUND", [&] {
+  WhileReplyIsInFlight("COMPOUND", [&] {
     now = Replace(sub_, "leaf");
     EXPECT_EQ(Stat("d/sub/leaf"), now);
     EXPECT_EQ(protocol_->Calls("COMPOUND"), 3u);
@@ -118,7 +118,7 @@ TEST_P(WholePath, ALookupIsAnsweredByItsOwnReplyNotByAnOlderPath) {
   uint64_t now = 0, found = 0;
   std::unique_ptr<Actor> asker;
   StopAt stop("lookup:after-rpc");
-  WhileReplyIsUnderWay("COMPOUND", [&] {
+  WhileReplyIsInFlight("COMPOUND", [&] {
     now = server_->Add(directory_, "new", FileType::kRegular);
     asker = std::make_unique<Actor>([&] { found = Stat("d/new"); });
     ASSERT_TRUE(stop.Reached(*asker));
@@ -135,7 +135,7 @@ TEST_P(WholePath, ALookupIsAnsweredByItsOwnReplyNotByAnOlderPath) {
 TEST_P(WholePath, AGrantInAnOverduePathIsNotKept) {
   Mount();
   ASSERT_EQ(Stat("d/sub/leaf"), leaf_);
-  WhileReplyIsUnderWay("COMPOUND", [&] {
+  WhileReplyIsInFlight("COMPOUND", [&] {
     server_->Grant(leaf_, 0);
     server_->Edit(leaf_, [](protocol::Attributes& attributes) { attributes.mode = 0; });
     List("d/sub");

@@ -78,7 +78,7 @@ TEST_P(StaleRights, AGrantOvertakenByAChangeOfModeOrAnInvalidationIsNotKept) {
     Mount();
     ASSERT_EQ(Stat("d/never"), kMissing);
     List("d");
-    WhileReplyIsUnderWay("ACCESS", [&] {
+    WhileReplyIsInFlight("ACCESS", [&] {
       Close();
       mode_seen ? List("d") : client_->InvalidateCaches();
     });
@@ -138,7 +138,7 @@ TEST_P(StaleRights, AnOverdueAnswerFromTheSameTickDoesNotUndoALaterOne) {
   Mount();
   ASSERT_EQ(Access(kMayRead), std::errc{});
   ASSERT_EQ(client_->Rename("d/f", "d/g", me_), std::errc{});
-  WhileReplyIsUnderWay("GETATTR", [&] {
+  WhileReplyIsInFlight("GETATTR", [&] {
     server_->Edit(file_, [](protocol::Attributes& attributes) { attributes.size_bytes = 7; }, true);
     List("d");
     EXPECT_EQ(SizeOf("d/g"), 7u);
@@ -152,7 +152,7 @@ TEST_P(StaleRights, AnOverdueAnswerFromTheSameTickDoesNotUndoALaterOne) {
 TEST_P(StaleRights, OfAChangeThatIsKnownByItsResultTheNameIsKnown) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
-  WhileReplyIsUnderWay("CREATE", [&] { Notice("d"); });
+  WhileReplyIsInFlight("CREATE", [&] { Notice("d"); });
   ASSERT_TRUE(client_->Create("d/own", 0644, true, me_));
   ASSERT_TRUE(reply_came_);
   EXPECT_EQ(client_->Access("d", kMayRead, me_), std::errc{});
@@ -165,7 +165,7 @@ TEST_P(StaleRights, OfAChangeThatIsKnownByItsResultTheNameIsKnown) {
 TEST_P(StaleRights, ANameRemovedByOthersBeforeOurReplyArrivesIsNotFound) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
-  WhileReplyIsUnderWay("CREATE", [&] {
+  WhileReplyIsInFlight("CREATE", [&] {
     server_->Take(directory_, "own");
     Notice("d");
   });

@@ -370,7 +370,7 @@ TEST_F(WalkLifetime, ATextIsAlwaysOneThatTheLinkHad) {
   EXPECT_EQ(wrong, 0u);
 }
 
-// The state that ref-walk uses after a call is held by a reference: while the reply is under way
+// The state that ref-walk uses after a call is held by a reference: while the reply is in flight
 // the file is removed, the caches are dropped and their memory reused. The file is found only if
 // its name had been looked up before.
 TEST_F(WalkLifetime, NothingIsReadOfWhatTheWalkNoLongerHolds) {

@@ -44,7 +44,7 @@ const Scenario kRemovals(
       Plain<int> names(2);
       const auto remove = [&] {
         if (!opens.TryBeginRemoval()) {
-          Saw("another removal is under way");
+          Saw("another removal is in flight");
           return;
         }
         names.Write(names.Read() - 1);
@@ -53,7 +53,7 @@ const Scenario kRemovals(
       };
       RunThreads({remove, remove});
     },
-    4, {"another removal is under way", "the second removal"});
+    4, {"another removal is in flight", "the second removal"});
 
 TEST(OpenCountLitmus, RemovalsExcludeAndSeeEachOther) { kRemovals.ExpectHolds(); }
 

@@ -80,7 +80,7 @@ TEST_F(AccessCacheRaceTest, APeekOvertakenByAChangeMissesOrAnswersAsOfItsLoad) {
     cache_.Clear(lru_);
     EXPECT_EQ(lru_.answers(), 0u);
   };
-  // The results of the peek under way; then of a peek and a search of the same user, and of a peek
+  // The results of the peek in flight; then of a peek and a search of the same user, and of a peek
   // of another user.
   const struct {
     const char* name;

@@ -47,7 +47,7 @@ TEST_F(DirtyDataRace, DataIsKeptForAReadThatBeganBeforeItWasStable) {
   std::optional<Actor> writer;
   const StopAt found("write_back:before-write");
   size_t kept = 0;
-  WhileReplyIsUnderWay("READ", [&] {
+  WhileReplyIsInFlight("READ", [&] {
     EXPECT_EQ(file_->Sync(), std::errc{});
     kept = BytesKept();
     writer.emplace([this] { EXPECT_EQ(file_->PWrite(ones_, 50), ones_.size()); });
@@ -96,11 +96,11 @@ TEST_F(DirtyDataRace, AnAppendGoesToTheEndThoughItsAttributesAreOvertaken) {
 }
 #endif
 
-// What was kept for a READ under way is not shown by those that begin later.
+// What was kept for a READ in flight is not shown by those that begin later.
 TEST_F(DirtyDataRace, WhatIsOnTheServerIsReadFromThere) {
   std::array<std::byte, 150> seen;
   ASSERT_EQ(file_->PWrite(ones_, 0), ones_.size());
-  WhileReplyIsUnderWay("READ", [&] { EXPECT_EQ(file_->Sync(), std::errc{}); });
+  WhileReplyIsInFlight("READ", [&] { EXPECT_EQ(file_->Sync(), std::errc{}); });
   ForgetTheSize();
   EXPECT_EQ(file_->PRead(seen, 0), ones_.size());
   ASSERT_TRUE(reply_came_);

@@ -128,7 +128,7 @@ TEST_F(NfsRulesRace, AFileThatIsMovedOnRightAfterItsRenameIsNotFound) {
 TEST_F(NfsRulesRace, ALateLinkTextDoesNotOutliveAChange) {
   const uint64_t link = server_->Add(kRoot, "link", FileType::kSymlink, "old");
   ASSERT_EQ(Stat("link", {.no_follow = true}), link);
-  WhileReplyIsUnderWay("READLINK", [&] {
+  WhileReplyIsInFlight("READLINK", [&] {
     server_->SetTarget(link, "new");
     List("/");
   });
@@ -150,7 +150,7 @@ TEST_F(NfsRulesRace, ARevalidationInTheOldDirectoryDoesNotValidateTheNameInTheNe
     ASSERT_EQ(client_->Access("a", kMayRead, another_), std::errc{});
     ASSERT_EQ(client_->Access("a", kMayRead, me_), std::errc{});
   }
-  WhileReplyIsUnderWay("LOOKUP", [&] {
+  WhileReplyIsInFlight("LOOKUP", [&] {
     server_->Move(a, b, "moved");
     EXPECT_TRUE(IsFile(Stat("b/moved")));
     server_->Take(b, "moved");
@@ -168,7 +168,7 @@ TEST_F(NfsRulesRace, ATruncationWaitsForTheOneBefore) {
     EXPECT_TRUE(client_->SetAttributesOf("file", {.size_bytes = size}, me_));
   };
   std::optional<Actor> later;
-  WhileReplyIsUnderWay("SETATTR", [&] { later.emplace([&] { truncate(200); }); });
+  WhileReplyIsInFlight("SETATTR", [&] { later.emplace([&] { truncate(200); }); });
   truncate(100);
   later.reset();
   EXPECT_TRUE(reply_came_);

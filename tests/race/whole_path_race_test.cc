@@ -25,9 +25,9 @@ class WholePathRace : public MemoryMount {
     Mount();
   }
 
-  // Runs `meanwhile` while the next reply of a whole path is under way.
+  // Runs `meanwhile` while the next reply of a whole path is in flight.
   void Meanwhile(std::function<void()> meanwhile) {
-    WhileReplyIsUnderWay("COMPOUND", std::move(meanwhile));
+    WhileReplyIsInFlight("COMPOUND", std::move(meanwhile));
   }
 
   uint64_t a_ = 0, b_ = 0, file_ = 0;
@@ -44,7 +44,7 @@ TEST_F(WholePathRace, OneCallBringsThePathAndEverythingOnIt) {
             0u);
 }
 
-// A file of another credential is looked up, and a change is made while the reply is under way.
+// A file of another credential is looked up, and a change is made while the reply is in flight.
 TEST_F(WholePathRace, AReplyDoesNotUndoAChangeMadeOrNoticedSinceItsRequest) {
   const struct {
     const char* known;

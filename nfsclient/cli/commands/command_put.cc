@@ -11,7 +11,7 @@
 namespace nfswalk::cli {
 namespace {
 
-// Pieces of it are under way at once.
+// Pieces of it are in flight at once.
 constexpr size_t kWriteBytes = 8 * 1024 * 1024;
 constexpr uint32_t kFileMode = 0666;
 

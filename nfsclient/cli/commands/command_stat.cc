@@ -36,10 +36,10 @@ void Print(Session& session, const std::string& path, const Result<Attributes>& 
 
 void RunCommand(Session& session, const Paths& paths, const StatOptions& options) {
   // Asked for together; few enough for the first to be printed soon.
-  constexpr size_t kTogether = 256;
-  for (size_t begin = 0; begin < paths.size(); begin += kTogether) {
+  constexpr size_t kBatch = 256;
+  for (size_t begin = 0; begin < paths.size(); begin += kBatch) {
     const std::span<const std::string> part =
-        std::span(paths).subspan(begin, std::min(kTogether, paths.size() - begin));
+        std::span(paths).subspan(begin, std::min(kBatch, paths.size() - begin));
     const std::vector<std::string_view> names(part.begin(), part.end());
     std::vector<Result<Attributes>> found(part.size());
     session.client().StatEach(names, session.credential(), found, {.no_follow = !options.follow});

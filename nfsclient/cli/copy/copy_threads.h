@@ -1,4 +1,4 @@
-// copy_threads: copies of files under way at once.
+// copy_threads: copies of files in flight at once.
 //
 // Thread safety: Start() and Wait() by the thread that constructed it.
 #ifndef NFSWALK_NFSCLIENT_CLI_COPY_COPY_THREADS_H_

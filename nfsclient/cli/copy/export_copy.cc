@@ -16,7 +16,7 @@
 namespace nfswalk::cli {
 namespace {
 
-// Read and written at once. Pieces of what is large are under way together.
+// Read and written at once. Pieces of what is large are in flight together.
 constexpr uint64_t kRoomBytesMin = 64 * 1024;
 constexpr uint64_t kRoomBytesMax = 4 * 1024 * 1024;
 

@@ -29,7 +29,7 @@ class Unfinished {
   void Forget();
 
   // Held while names come and go, and what `remove` reads of them: an interrupt waits for those
-  // under way, some seconds at most, and lets nothing new begin.
+  // in flight, some seconds at most, and lets nothing new begin.
   [[nodiscard]] static Change BeginChange();
 
  private:

@@ -26,7 +26,7 @@ namespace {
 using protocol::FileType;
 using LastLink = LocalDescriptor::LastLink;
 
-// Read at once. Pieces of what is large are under way together.
+// Read at once. Pieces of what is large are in flight together.
 constexpr uint64_t kRoomBytesMin = 64 * 1024;
 constexpr uint64_t kRoomBytesMax = 8 * 1024 * 1024;
 constexpr int kLinksMax = 40;  // MAXSYMLINKS

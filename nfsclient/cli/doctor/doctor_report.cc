@@ -104,7 +104,7 @@ std::string CachesText(const Stats& caches) {
 
 std::string LookupText(const std::string& path, const WarmLookups& lookups) {
   std::string text =
-      fmt::format("'{}': {} of {} in RCU mode, median {} ns", Escape(path), lookups.in_rcu_mode,
+      fmt::format("'{}': {} of {} in RCU-walk, median {} ns", Escape(path), lookups.in_rcu_mode,
                   lookups.duration.calls, lookups.duration.median_ns);
   for (size_t i = 0; i < kNeedRefCount; ++i) {
     if (lookups.left[i] == 0) continue;
@@ -201,7 +201,7 @@ std::string DoctorText(const DoctorFindings& findings) {
     text += CachesText(findings.caches);
   }
   for (const auto& [path, lookups] : findings.lookups) text += LookupText(path, lookups);
-  text += AdviceText("What makes lookups leave RCU mode", findings.on_lookups);
+  text += AdviceText("What makes lookups leave RCU-walk", findings.on_lookups);
   if (!findings.on_credential.empty()) {
     text += AdviceText("Credential", findings.on_credential);
   }

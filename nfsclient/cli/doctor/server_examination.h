@@ -61,7 +61,7 @@ struct WarmLookups {
   std::errc error{};  // of the first lookup; then nothing else is known
   Durations duration;
   uint64_t in_rcu_mode = 0;                    // of duration.calls
-  std::array<uint64_t, kNeedRefCount> left{};  // how often RCU mode was left, for each NeedRef
+  std::array<uint64_t, kNeedRefCount> left{};  // how often RCU-walk was left, for each NeedRef
 };
 
 // No other call is made on `client` meanwhile.

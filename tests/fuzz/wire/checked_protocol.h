@@ -55,7 +55,7 @@ class CheckedProtocol : public fixtures::WrappedProtocol<CheckedProtocol> {
     Require("READ in pieces", reply.count_bytes <= into.size() ? "" : "no more than requested");
     return reply;
   }
-  protocol::WriteUnderWay StartWrite(const FileHandle& file, uint64_t offset_bytes,
+  protocol::WriteInFlight StartWrite(const FileHandle& file, uint64_t offset_bytes,
                                      std::span<const std::byte> data, protocol::Stability stability,
                                      const protocol::OpenState* state,
                                      const Credential& who) override {

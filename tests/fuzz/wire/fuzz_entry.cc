@@ -87,7 +87,7 @@ bool Write(Client& c) {
       c.nfs.StartWrite(c.at, c.choice, first, protocol::Stability::kUnstable, c.state.get(), c.who);
   const auto b = c.nfs.StartWrite(c.at, c.choice + first.size(), rest,
                                   protocol::Stability::kUnstable, c.state.get(), c.who);
-  const auto is_written = [](const protocol::WriteUnderWay& write) {
+  const auto is_written = [](const protocol::WriteInFlight& write) {
     const auto reply = write->Finish();
     return reply && reply->error == kOk;
   };

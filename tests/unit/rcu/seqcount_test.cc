@@ -47,7 +47,7 @@ TEST(ChangeCount, ASampleHoldsUntilTheNextChangeBegins) {
   EXPECT_TRUE(count.Validate(*later));
 }
 
-TEST(ChangeCount, GivesNoSampleWhileAnyChangeIsUnderWay) {
+TEST(ChangeCount, GivesNoSampleWhileAnyChangeIsInFlight) {
   ChangeCount count;
   {
     ChangeCount::Change outer(count);

@@ -55,7 +55,7 @@ TEST_F(ListAhead, TheFourthNameBringsTheRest) {
 TEST_F(ListAhead, TheLookupThatMakesItDueGoesOnAndTheNextWaitsForTheListing) {
   MountAnew();
   std::latch next_waits(1);
-  WhileReplyIsUnderWay("READDIR", [&] { next_waits.wait(); });
+  WhileReplyIsInFlight("READDIR", [&] { next_waits.wait(); });
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(IsFile(Stat("d/" + NameOf(i))));
   At("lookups:before-wait", 1, [&] { next_waits.count_down(); });
   EXPECT_TRUE(IsFile(Stat("d/" + NameOf(4))));
@@ -67,7 +67,7 @@ TEST_F(ListAhead, TheLookupThatMakesItDueGoesOnAndTheNextWaitsForTheListing) {
 }
 #endif
 
-TEST_F(ListAhead, ShutdownEndsAListingThatIsUnderWay) {
+TEST_F(ListAhead, ShutdownEndsAListingThatIsInFlight) {
   MountAnew();
   std::latch asked(1), shut_down(1);
   on_reply_ = [&](const fixtures::Call& call) {
@@ -255,11 +255,11 @@ TEST_F(RefreshAhead, WhatChangedOnTheServerIsSeen) {
 }
 
 // ATTR-18: its reply is older than the change.
-TEST_F(RefreshAhead, AFileThatChangesWhileTheListingIsUnderWayIsAskedForAgain) {
+TEST_F(RefreshAhead, AFileThatChangesWhileTheListingIsInFlightIsAskedForAgain) {
   MountWarm();
   client_->InvalidateCaches();
   const std::string last = "d/" + NameOf(kFiles - 1);
-  WhileReplyIsUnderWay("READDIR",
+  WhileReplyIsInFlight("READDIR",
                        [&] { EXPECT_TRUE(client_->SetAttributesOf(last, {.mode = 0600}, me_)); });
   LookAtAll();
   EXPECT_TRUE(reply_came_);

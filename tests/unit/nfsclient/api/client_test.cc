@@ -330,7 +330,7 @@ TEST_F(Calls, RemovalsResolveTheirDirectoryWithEveryFlag) {
 TEST_F(Calls, CreateOfAFileThatAnotherClientCreatesMeanwhile) {
   MountTree();
   uint64_t theirs = 0;
-  WhileReplyIsUnderWay(
+  WhileReplyIsInFlight(
       "LOOKUP", [&] { theirs = server_->Add(kRoot, "new", FileType::kRegular); }, "new");
   const auto created = client_->Create("new", 0644, /*exclusive=*/false, me_);
   EXPECT_TRUE(reply_came_);

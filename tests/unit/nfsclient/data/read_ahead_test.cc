@@ -153,7 +153,7 @@ TEST_P(ReadAhead, OfAFileThatIsCutMeanwhileNothingIsShownThatWasNotThere) {
   }
 }
 
-// Of what has come and of what is under way.
+// Of what has come and of what is in flight.
 TEST_P(ReadAhead, WhatWasReadAheadIsNotShownOnceTheFileIsKnownToBeCut) {
   Mount(whole());
   ReadSome(6);

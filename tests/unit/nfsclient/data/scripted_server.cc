@@ -9,7 +9,7 @@ namespace nfswalk::data {
 using protocol::Stability;
 
 template <class Reply>
-class ScriptedServer::Waiting final : public protocol::UnderWay<Reply> {
+class ScriptedServer::Waiting final : public protocol::InFlight<Reply> {
  public:
   Waiting(ScriptedServer& server, std::shared_ptr<Call> call)
       : server_(server), call_(std::move(call)) {}
@@ -175,7 +175,7 @@ auto ScriptedServer::Add(Call call) -> std::shared_ptr<Call> {
   return calls_.emplace_back(std::make_shared<Call>(std::move(call)));
 }
 
-protocol::WriteUnderWay ScriptedServer::StartWrite(const FileHandle& /*file*/,
+protocol::WriteInFlight ScriptedServer::StartWrite(const FileHandle& /*file*/,
                                                    uint64_t offset_bytes,
                                                    std::span<const std::byte> data,
                                                    Stability stability, const protocol::OpenState*,
@@ -194,12 +194,12 @@ protocol::WriteUnderWay ScriptedServer::StartWrite(const FileHandle& /*file*/,
   return std::make_unique<Waiting<protocol::WrittenReply>>(*this, Add(std::move(call)));
 }
 
-protocol::CommitUnderWay ScriptedServer::StartCommit(const FileHandle& /*file*/,
+protocol::CommitInFlight ScriptedServer::StartCommit(const FileHandle& /*file*/,
                                                      const Credential&) {
   return std::make_unique<Waiting<protocol::CommitReply>>(*this, Add({.kind = Kind::kCommit}));
 }
 
-protocol::SetAttributesUnderWay ScriptedServer::StartSetAttributes(
+protocol::SetAttributesInFlight ScriptedServer::StartSetAttributes(
     const FileHandle& /*file*/, const SetAttributes& attributes, const Credential&) {
   for (const Call* call : InFlight()) {
     expectations_->Require(call->kind == Kind::kCommit,

@@ -90,11 +90,11 @@ class ScriptedServer final : public fixtures::WrappedProtocol<ScriptedServer> {
   protocol::AttributesReply GetAttributes(const FileHandle& file, const Credential& who) override;
   protocol::ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                            const protocol::OpenState*, const Credential&) override;
-  protocol::WriteUnderWay StartWrite(const FileHandle& file, uint64_t offset_bytes,
+  protocol::WriteInFlight StartWrite(const FileHandle& file, uint64_t offset_bytes,
                                      std::span<const std::byte> data, protocol::Stability stability,
                                      const protocol::OpenState*, const Credential&) override;
-  protocol::CommitUnderWay StartCommit(const FileHandle& file, const Credential&) override;
-  protocol::SetAttributesUnderWay StartSetAttributes(const FileHandle& file,
+  protocol::CommitInFlight StartCommit(const FileHandle& file, const Credential&) override;
+  protocol::SetAttributesInFlight StartSetAttributes(const FileHandle& file,
                                                      const SetAttributes& attributes,
                                                      const Credential&) override;
 

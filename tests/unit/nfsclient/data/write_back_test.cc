@@ -485,7 +485,7 @@ TEST_P(WriteBack, AThreadWritesWhatIsDue) {
 }
 
 // WIRE-28. What was written since is committed by another one.
-TEST_P(WriteBack, ACommitIsUnderWayBeforeAWriterWouldWaitForIt) {
+TEST_P(WriteBack, ACommitIsInFlightBeforeAWriterWouldWaitForIt) {
   options_.wsize = 64 << 10;
   Mount();
   nfs::DirtyFiles& files = ClientInternals::SuperblockOf(*client_).dirty_files;

@@ -116,7 +116,7 @@ TEST_P(WriteOthers, ADirectoryDoesNotWaitForTheLockOfAFile) {
   ASSERT_TRUE(data);
   std::thread([&] {
     const Deadline passed(std::chrono::steady_clock::now());
-    EXPECT_TRUE(superblock.directory_locks.Lock(inode).owns_lock());
+    EXPECT_TRUE(superblock.inode_locks.Lock(inode).owns_lock());
     EXPECT_FALSE(data::FileLock(superblock, inode));
   }).join();
 }

@@ -1,4 +1,4 @@
-// What the kernel is told of a name while word of a change is under way to it, each order forced.
+// What the kernel is told of a name while word of a change is in flight to it, each order forced.
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -128,7 +128,7 @@ TEST_F(OwnChange, TheReplyToACreationDoesNotRevalidateWhatARenameInvalidated) {
   on_reply_ = [&](const fixtures::Call& call) {
     if (call.procedure == "RENAME") server_->Edit(directory, [](Attributes&) {});
   };
-  WhileReplyIsUnderWay("CREATE", [&] { Rename("d", "e"); });
+  WhileReplyIsInFlight("CREATE", [&] { Rename("d", "e"); });
   Make(FileType::kRegular, "d/f");
   EXPECT_TRUE(reply_came_);
   EXPECT_EQ(Get("e"), server_->Get(directory));
@@ -139,7 +139,7 @@ TEST_F(OwnChange, TheReplyToACreationDoesNotRevalidateWhatARenameInvalidated) {
 TEST_F(OwnChange, TheReplyToACreationDoesNotBringBackWhatWasRemovedSince) {
   const uint64_t directory = Make(FileType::kDirectory, "d");
   const Attributes before = server_->Get(directory);
-  WhileReplyIsUnderWay("CREATE", [&] {
+  WhileReplyIsInFlight("CREATE", [&] {
     server_->Take(directory, "f");
     server_->Edit(
         directory,
@@ -158,14 +158,14 @@ TEST_F(OwnChange, TheReplyToACreationDoesNotBringBackWhatWasRemovedSince) {
   EXPECT_EQ(Get("d"), server_->Get(directory));
 }
 
-// The inode of our change was evicted while an older reply was under way.
+// The inode of our change was evicted while an older reply was in flight.
 TEST_F(OwnChange, AnAnswerFromBeforeAChangeOfOursDoesNotFillANewInode) {
   const uint64_t file = Make(FileType::kRegular, "f");
   ASSERT_EQ(client_->Link("f", "g", me_), std::errc{});
   ASSERT_EQ(Get("g").fileid, file);
   client_->DropCaches();
   ASSERT_EQ(Get("f").fileid, file);
-  WhileReplyIsUnderWay("LOOKUP", [&] {
+  WhileReplyIsInFlight("LOOKUP", [&] {
     EXPECT_TRUE(client_->SetAttributesOf("f", {.mode = 0600}, me_).has_value());
     client_->DropCaches();
   });
@@ -179,7 +179,7 @@ TEST_F(OwnChange, AnAnswerThatAChangeOfAnotherFileOvertakesIsTrusted) {
   Make(FileType::kRegular, "f");
   const uint64_t other = server_->Add(kRoot, "g", FileType::kRegular);
   const size_t asked = protocol_->Calls("GETATTR");
-  WhileReplyIsUnderWay("LOOKUP", [&] {
+  WhileReplyIsInFlight("LOOKUP", [&] {
     EXPECT_TRUE(client_->SetAttributesOf("f", {.mode = 0600}, me_).has_value());
   });
   EXPECT_EQ(Get("g").fileid, other);
@@ -193,7 +193,7 @@ TEST_F(OwnChange, AStatThatIsOvertakenByARenameDoesNotAnswerWithWhatWasBeforeIt)
   const uint64_t file = Make(FileType::kRegular, "a");
   Rename("a", "b");
   const Attributes since = server_->Get(file);
-  WhileReplyIsUnderWay("GETATTR", [&] { Rename("b", "c"); });
+  WhileReplyIsInFlight("GETATTR", [&] { Rename("b", "c"); });
   const Attributes seen = Get("b");
   EXPECT_TRUE(reply_came_);
   EXPECT_GE(seen.ctime.seconds, since.ctime.seconds);
@@ -205,13 +205,13 @@ TEST_F(OwnChange, ALinkThatIsMadeWhileTheOnlyNameGoesLeadsToTheSameInodeAsOthers
   Make(FileType::kDirectory, "d");
   const uint64_t file = Make(FileType::kRegular, "f");
   ASSERT_EQ(Get("f").nlink, 1u);
-  WhileReplyIsUnderWay("LINK", [&] { EXPECT_EQ(client_->Unlink("f", me_), std::errc{}); });
+  WhileReplyIsInFlight("LINK", [&] { EXPECT_EQ(client_->Unlink("f", me_), std::errc{}); });
   ASSERT_EQ(client_->Link("f", "d/g", me_), std::errc{});
   EXPECT_TRUE(reply_came_);
   ASSERT_EQ(client_->Link("d/g", "d/h", me_), std::errc{});
   // One name is dropped while a walk is at the other.
   ASSERT_EQ(client_->Access("d", kMayRead, me_), std::errc{});
-  WhileReplyIsUnderWay("ACCESS", [&] { client_->DropCaches(); });
+  WhileReplyIsInFlight("ACCESS", [&] { client_->DropCaches(); });
   ASSERT_EQ(client_->Access("d/g", kMayRead, me_), std::errc{});
   ASSERT_TRUE(reply_came_);
   ASSERT_TRUE(client_->SetAttributesOf("d/h", {.mode = 0600}, me_).has_value());
@@ -459,7 +459,7 @@ TEST_F(OwnChange, ACallDoesNotWaitLongerForOthersThanForTheServer) {
   };
   for (const auto& [name, call] : calls) {
     SCOPED_TRACE(name);
-    WhileReplyIsUnderWay(
+    WhileReplyIsInFlight(
         "LOOKUP",
         [&] {
           protocol_->LimitCalls(std::chrono::milliseconds(20));
@@ -471,7 +471,7 @@ TEST_F(OwnChange, ACallDoesNotWaitLongerForOthersThanForTheServer) {
     EXPECT_TRUE(reply_came_);
     missing += "+";
   }
-  WhileReplyIsUnderWay("MKDIR", [&] {
+  WhileReplyIsInFlight("MKDIR", [&] {
     protocol_->LimitCalls(std::chrono::milliseconds(20));
     EXPECT_EQ(stat("d/other"), std::errc::timed_out);
     EXPECT_EQ(client_->ReadDir("d", me_, [](const auto&) { return true; }), std::errc::timed_out);

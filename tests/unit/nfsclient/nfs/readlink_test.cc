@@ -58,7 +58,7 @@ TEST_F(LinkTextCache, ATextIsKeptIfLaterAttributesAreThoseOfItsReply) {
   Mount();
   const Question itself = StatOfLink("d/l");
   Warm(itself);
-  WhileReplyIsUnderWay("READLINK", [&] {
+  WhileReplyIsInFlight("READLINK", [&] {
     InvalidateAttributes("d/l");
     Warm(itself);
   });
@@ -72,7 +72,7 @@ TEST_F(LinkTextCache, ATextIsNotKeptIfLaterAttributesAreOthers) {
   Mount();
   const Question itself = StatOfLink("d/l");
   Warm(itself);
-  WhileReplyIsUnderWay("READLINK", [&] {
+  WhileReplyIsInFlight("READLINK", [&] {
     server_->SetTarget(kDL, "s");
     InvalidateAttributes("d/l");
     Warm(itself);

@@ -183,7 +183,7 @@ class RefusedReplacementTest : public MemoryMount {
 // made of that meanwhile, not in its place (NAME-31).
 TEST_F(RefusedReplacementTest, KeepsTheFileOfAnother) {
   uint64_t others = 0;
-  WhileReplyIsUnderWay("RENAME", [&] {  // of f to its hidden name
+  WhileReplyIsInFlight("RENAME", [&] {  // of f to its hidden name
     others = server_->Add(kRoot, "f", FileType::kRegular);
     server_->Take(kRoot, "g");
   });
@@ -197,7 +197,7 @@ TEST_F(RefusedReplacementTest, KeepsTheFileOfAnother) {
 }
 
 TEST_F(RefusedReplacementTest, HasItsNameAgain) {
-  WhileReplyIsUnderWay("RENAME", [&] { server_->Take(kRoot, "g"); });
+  WhileReplyIsInFlight("RENAME", [&] { server_->Take(kRoot, "g"); });
   EXPECT_EQ(client_->Rename("g", "f", me_), kNone);
   EXPECT_EQ(NamesOnServer(), std::vector<std::string>{"f"});
   EXPECT_EQ(Stat("f"), replaced_);
@@ -207,7 +207,7 @@ TEST_F(RefusedReplacementTest, HasItsNameAgain) {
 
 // FAT has no links, and no server need make one.
 TEST_F(RefusedReplacementTest, HasItsNameAgainWhereThereAreNoLinks) {
-  WhileReplyIsUnderWay("RENAME", [&] { server_->Take(kRoot, "g"); });
+  WhileReplyIsInFlight("RENAME", [&] { server_->Take(kRoot, "g"); });
   protocol_->FailOnce("LINK", std::errc::not_supported);
   EXPECT_EQ(client_->Rename("g", "f", me_), kNone);
   EXPECT_EQ(NamesOnServer(), std::vector<std::string>{"f"});
@@ -216,7 +216,7 @@ TEST_F(RefusedReplacementTest, HasItsNameAgainWhereThereAreNoLinks) {
 
 TEST_F(RefusedReplacementTest, KeepsTheFileOfAnotherWhereThereAreNoLinks) {
   uint64_t others = 0;
-  WhileReplyIsUnderWay("RENAME", [&] {
+  WhileReplyIsInFlight("RENAME", [&] {
     others = server_->Add(kRoot, "f", FileType::kRegular);
     server_->Take(kRoot, "g");
   });
@@ -228,7 +228,7 @@ TEST_F(RefusedReplacementTest, KeepsTheFileOfAnotherWhereThereAreNoLinks) {
 
 // Nothing removes the only name that the file may have.
 TEST_F(RefusedReplacementTest, StaysUnderTheHiddenNameWhereNothingGivesItsNameBack) {
-  WhileReplyIsUnderWay("RENAME", [&] { server_->Take(kRoot, "g"); });
+  WhileReplyIsInFlight("RENAME", [&] { server_->Take(kRoot, "g"); });
   protocol_->FailOnce("LINK", std::errc::timed_out);
   EXPECT_EQ(client_->Rename("g", "f", me_), kNone);
   open_.reset();

@@ -51,7 +51,7 @@ class Transfer : public testing::TestWithParam<int> {
     return {reinterpret_cast<const char*>(data_.data()), bytes};
   }
   int calls(int operation) { return server_.calls(operation); }
-  WriteUnderWay StartWrite() {
+  WriteInFlight StartWrite() {
     return nfs_->StartWrite(file_, 0, std::span(data_).last(kPiece), Stability::kFileSync, nullptr,
                             kUser);
   }

@@ -1,4 +1,4 @@
-// LookupTogether(): calls of one thread, many of them under way at once.
+// LookupBatch(): calls of one thread, many of them in flight at once.
 #include "nfsclient/nfs3/nfs3.h"
 
 // libnfs.h defines what the raw headers need, so it comes first.
@@ -95,25 +95,25 @@ std::errc Check(const LookupQuestion& question) {
 
 }  // namespace
 
-void Nfs3::LookupTogether(std::span<const LookupQuestion> questions, const Credential& credential,
+void Nfs3::LookupBatch(std::span<const LookupQuestion> questions, const Credential& credential,
                           std::span<LookupPathReply> replies) {
-  std::deque<Asked> under_way;
+  std::deque<Asked> in_flight;
   size_t next = 0;
   const auto start_more = [&]() {
     try {
-      for (; next < questions.size() && under_way.size() < kCallsMax; ++next) {
+      for (; next < questions.size() && in_flight.size() < kCallsMax; ++next) {
         replies[next].error = Check(questions[next]);
         if (replies[next].error != kOk) continue;
-        under_way.emplace_back(questions[next], next).Start(*caller_, credential);
+        in_flight.emplace_back(questions[next], next).Start(*caller_, credential);
       }
     } catch (const std::bad_alloc&) {
-      if (under_way.empty()) replies[next++].error = std::errc::not_enough_memory;
+      if (in_flight.empty()) replies[next++].error = std::errc::not_enough_memory;
     }
   };
-  while (next < questions.size() || !under_way.empty()) {
+  while (next < questions.size() || !in_flight.empty()) {
     start_more();
-    if (under_way.empty()) continue;
-    Asked& oldest = under_way.front();
+    if (in_flight.empty()) continue;
+    Asked& oldest = in_flight.front();
     LookupPathReply& reply = replies[oldest.index()];
     try {
       auto finished = oldest.Finish(*caller_);
@@ -121,7 +121,7 @@ void Nfs3::LookupTogether(std::span<const LookupQuestion> questions, const Crede
     } catch (const std::bad_alloc&) {
       reply = Failure<LookupPathReply>(std::errc::not_enough_memory);
     }
-    under_way.pop_front();
+    in_flight.pop_front();
   }
 }
 

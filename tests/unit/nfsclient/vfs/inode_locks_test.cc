@@ -1,4 +1,4 @@
-#include "nfsclient/vfs/directory_locks.h"
+#include "nfsclient/vfs/inode_locks.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class DirectoryLocksTest : public testing::Test {
+class InodeLocksTest : public testing::Test {
  protected:
   using Mutexes = std::pair<const DirectoryMutex*, const DirectoryMutex*>;
 
@@ -42,42 +42,42 @@ class DirectoryLocksTest : public testing::Test {
   static constexpr size_t kDirectories = 1025;
   const std::unique_ptr<icache::Inode[]> directories_ =
       std::make_unique<icache::Inode[]>(kDirectories);
-  DirectoryLocks locks_;
+  InodeLocks locks_;
 };
 
-TEST_F(DirectoryLocksTest, LookupsShareADirectoryAndExcludeItsChanges) {
-  const DirectoryLocks::Shared lookup = locks_.LockShared(directories_[0]);
+TEST_F(InodeLocksTest, LookupsShareADirectoryAndExcludeItsChanges) {
+  const InodeLocks::Shared lookup = locks_.LockShared(directories_[0]);
   EXPECT_TRUE(ToShare(*lookup.mutex()));
   EXPECT_FALSE(ToLock(*lookup.mutex()));
 }
 
-TEST_F(DirectoryLocksTest, AChangeExcludesLookupsAndOtherChanges) {
-  const DirectoryLocks::Exclusive change = locks_.Lock(directories_[0]);
+TEST_F(InodeLocksTest, AChangeExcludesLookupsAndOtherChanges) {
+  const InodeLocks::Exclusive change = locks_.Lock(directories_[0]);
   EXPECT_FALSE(ToShare(*change.mutex()));
   EXPECT_FALSE(ToLock(*change.mutex()));
 }
 
-TEST_F(DirectoryLocksTest, LookupsAndChangesOfADirectoryMeetAtOneLock) {
+TEST_F(InodeLocksTest, LookupsAndChangesOfADirectoryMeetAtOneLock) {
   for (size_t i = 0; i < kDirectories; ++i) {
     const auto* const shared = locks_.LockShared(directories_[i]).mutex();
     ASSERT_EQ(locks_.Lock(directories_[i]).mutex(), shared);
   }
 }
 
-TEST_F(DirectoryLocksTest, BothDirectoriesOfARenameAreLocked) {
+TEST_F(InodeLocksTest, BothDirectoriesOfARenameAreLocked) {
   const auto [outer, inner] = locks_.LockPair(directories_[0], directories_[1]);
   EXPECT_FALSE(ToShare(*outer.mutex()));
   EXPECT_FALSE(ToShare(*inner.mutex()));
 }
 
-TEST_F(DirectoryLocksTest, TwoDirectoriesAreLockedInOneOrderWhicheverComesFirst) {
+TEST_F(InodeLocksTest, TwoDirectoriesAreLockedInOneOrderWhicheverComesFirst) {
   for (size_t i = 1; i < kDirectories; ++i) {
     ASSERT_EQ(MutexesOf(directories_[0], directories_[i]),
               MutexesOf(directories_[i], directories_[0]));
   }
 }
 
-TEST_F(DirectoryLocksTest, TwoDirectoriesThatShareALockAreLockedOnce) {
+TEST_F(InodeLocksTest, TwoDirectoriesThatShareALockAreLockedOnce) {
   std::map<const DirectoryMutex*, const icache::Inode*> owners;
   for (size_t i = 0; i < kDirectories; ++i) {
     const icache::Inode& directory = directories_[i];
@@ -91,10 +91,10 @@ TEST_F(DirectoryLocksTest, TwoDirectoriesThatShareALockAreLockedOnce) {
 }
 
 // First come, first served: lookups that keep coming do not starve a change.
-TEST_F(DirectoryLocksTest, ChangeWaitsOnlyForLookupsThatCameBeforeIt) {
+TEST_F(InodeLocksTest, ChangeWaitsOnlyForLookupsThatCameBeforeIt) {
   constexpr int kLookupsMax = 10'000;
   std::vector<int> order;  // under the lock
-  auto first = std::make_unique<DirectoryLocks::Shared>(locks_.LockShared(directories_[0]));
+  auto first = std::make_unique<InodeLocks::Shared>(locks_.LockShared(directories_[0]));
   DirectoryMutex& mutex = *first->mutex();
   std::thread change([&] {
     const auto lock = locks_.Lock(directories_[0]);
@@ -114,9 +114,9 @@ TEST_F(DirectoryLocksTest, ChangeWaitsOnlyForLookupsThatCameBeforeIt) {
 }
 
 // What waits longer than its call may is not in the way of others.
-TEST_F(DirectoryLocksTest, AWaiterWhoseTimeIsOverLeavesTheQueue) {
+TEST_F(InodeLocksTest, AWaiterWhoseTimeIsOverLeavesTheQueue) {
   DirectoryMutex& second = *locks_.LockShared(directories_[1]).mutex();
-  const DirectoryLocks::Shared first = locks_.LockShared(directories_[0]);
+  const InodeLocks::Shared first = locks_.LockShared(directories_[0]);
   DirectoryMutex& mutex = *first.mutex();
   std::thread change([&] {
     const protocol::CallDeadline deadline(DirectoryMutex::Clock::now() + milliseconds(20));

@@ -1,4 +1,4 @@
-#include "nfsclient/ahead/lookup_together.h"
+#include "nfsclient/ahead/batch_lookup.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -36,7 +36,7 @@ bool HasAttributes(const StoppedWalk& walk) {
 
 }  // namespace
 
-std::errc LookupTogether::Fetch(std::span<StoppedWalk> walks) {
+std::errc BatchLookup::Fetch(std::span<StoppedWalk> walks) {
   std::vector<Item> items = Collect(walks);
   if (const std::errc error = ListDirectories(items); error != std::errc{}) return error;
   // One after the other: a call holds the locks of its directories, of which there are not so many.
@@ -50,7 +50,7 @@ std::errc LookupTogether::Fetch(std::span<StoppedWalk> walks) {
 }
 
 // One for each file and name, those of a directory together.
-std::vector<LookupTogether::Item> LookupTogether::Collect(std::span<StoppedWalk> walks) {
+std::vector<BatchLookup::Item> BatchLookup::Collect(std::span<StoppedWalk> walks) {
   const bool asks_paths = AsksForWholePaths(superblock_);
   std::vector<Item> items;
   items.reserve(walks.size());
@@ -95,7 +95,7 @@ std::vector<LookupTogether::Item> LookupTogether::Collect(std::span<StoppedWalk>
 
 // If many names of a directory are missing, and its rights or attributes as well, one of the items
 // brings those: then the directory can be listed.
-void LookupTogether::AskOfDirectoriesFirst(std::vector<Item>& items) {
+void BatchLookup::AskOfDirectoriesFirst(std::vector<Item>& items) {
   std::vector<Item> asked;
   asked.reserve(items.size());
   for (auto first = items.begin(); first != items.end();) {
@@ -113,7 +113,7 @@ void LookupTogether::AskOfDirectoriesFirst(std::vector<Item>& items) {
 
 // Lists directories in which many names are missing. Those of their names that are missing then are
 // found out in the next turn.
-std::errc LookupTogether::ListDirectories(std::vector<Item>& items) {
+std::errc BatchLookup::ListDirectories(std::vector<Item>& items) {
   std::vector<MissedNames> missed;
   for (Item& item : items) {
     Inode& inode = *item.walk->at.inode();
@@ -127,7 +127,7 @@ std::errc LookupTogether::ListDirectories(std::vector<Item>& items) {
     }
     ++missed.back().names;
   }
-  const std::errc error = ListTogether(superblock_, missed, credential_->key());
+  const std::errc error = ListBatch(superblock_, missed, credential_->key());
   std::unordered_set<const Inode*> now;
   for (const MissedNames& one : missed) {
     if (one.listed) now.insert(one.directory->inode());
@@ -139,7 +139,7 @@ std::errc LookupTogether::ListDirectories(std::vector<Item>& items) {
   return error;
 }
 
-std::errc LookupTogether::Ask(std::span<Item> items) {
+std::errc BatchLookup::Ask(std::span<Item> items) {
   std::vector<LookupQuestion> questions;
   std::vector<Item*> asked;
   std::vector<vfs::LookupsInFlight::Ticket> tickets;
@@ -160,14 +160,14 @@ std::errc LookupTogether::Ask(std::span<Item> items) {
   std::vector<LookupPathReply> replies(questions.size());
   std::vector<Sample> samples;
   samples.reserve(asked.size());
-  auto locks = superblock_.directory_locks.LockAllShared(directories);
+  auto locks = superblock_.inode_locks.LockAllShared(directories);
   if (locks.empty() && !directories.empty()) return protocol::CallDeadline::Error();
   for (const Item* item : asked) {
     const Inode& inode = *item->walk->at.inode();
     samples.push_back({Stamp(superblock_), inode.change_id.load(std::memory_order_relaxed),
                        inode.access.epoch()});
   }
-  superblock_.protocol->LookupTogether(questions, credential_->key(), replies);
+  superblock_.protocol->LookupBatch(questions, credential_->key(), replies);
   NFSWALK_SYNC_POINT("lookup-together:after-rpcs");
   std::errc late{};
   std::vector<std::optional<PathPrimer>> primers(asked.size());
@@ -204,7 +204,7 @@ std::errc LookupTogether::Ask(std::span<Item> items) {
 
 // Takes in the results of GETATTR and ACCESS, as Revalidate() and PermissionRef() do, and of a
 // LOOKUP.
-void LookupTogether::TakeIn(Item& item, const LookupPathReply& reply, const Sample& sample) {
+void BatchLookup::TakeIn(Item& item, const LookupPathReply& reply, const Sample& sample) {
   Inode& inode = *item.walk->at.inode();
   if (reply.error == protocol::kStale && reply.steps.empty()) MarkStale(superblock_, inode);
   ReplyContext context{.epoch = sample.epoch};
@@ -218,7 +218,7 @@ void LookupTogether::TakeIn(Item& item, const LookupPathReply& reply, const Samp
               context.epoch);
 }
 
-void LookupTogether::TakeName(Item& item, const LookupPathReply& reply, const Sample& sample) {
+void BatchLookup::TakeName(Item& item, const LookupPathReply& reply, const Sample& sample) {
   DentryRef& directory = item.walk->at;
   const vfs::PaddedName padded(item.name, directory.get());
   if (!reply.steps.empty()) {
@@ -235,7 +235,7 @@ void LookupTogether::TakeName(Item& item, const LookupPathReply& reply, const Sa
 }
 
 // Directories stay: a scan passes through them again.
-void LookupTogether::MarkEnd(const Item& item, DentryRef child) {
+void BatchLookup::MarkEnd(const Item& item, DentryRef child) {
   const bool is_end = item.path.bytes == item.walk->rest.size();
   if (!dont_cache_ || !is_end || child.inode() == nullptr || child.inode()->is_directory()) return;
   superblock_.dentries.MarkDontCache(*child);

@@ -1,4 +1,4 @@
-#include "nfsclient/vfs/changes_under_way.h"
+#include "nfsclient/vfs/changes_in_flight.h"
 
 #include <gtest/gtest.h>
 
@@ -10,15 +10,15 @@
 
 #include "nfsclient/icache/inode.h"
 #include "nfsclient/protocol/call_deadline.h"
-#include "nfsclient/vfs/directory_locks.h"
+#include "nfsclient/vfs/inode_locks.h"
 
 namespace nfswalk::vfs {
 namespace {
 
-using Change = ChangesUnderWay::Change;
+using Change = ChangesInFlight::Change;
 
 // A directory whose state is a number, and changes that each add 1 to it on the server.
-class ChangesUnderWayTest : public testing::Test {
+class ChangesInFlightTest : public testing::Test {
  protected:
   Change MakeChange(std::string_view text) const {
     const PaddedName name(text, nullptr);
@@ -30,7 +30,7 @@ class ChangesUnderWayTest : public testing::Test {
   }
   // Takes in a reply that found the directory at `before`.
   void TakeIn(Change& change, int before) {
-    const ChangesUnderWay::Follows follows = [this, before] {
+    const ChangesInFlight::Follows follows = [this, before] {
       waits_ = true;
       return known_ == before;
     };
@@ -52,13 +52,13 @@ class ChangesUnderWayTest : public testing::Test {
   }
 
   icache::Inode directory_, another_;
-  ChangesUnderWay changes_;
+  ChangesInFlight changes_;
   std::atomic<bool> waits_{false};
   std::atomic<int> known_{0};
   std::vector<int> taken_in_;  // by whoever has its turn
 };
 
-TEST_F(ChangesUnderWayTest, ChangesOfDifferentNamesAreUnderWayTogether) {
+TEST_F(ChangesInFlightTest, ChangesOfDifferentNamesAreInFlightTogether) {
   Change a = MakeChange("a"), b = MakeChange("b");
   ASSERT_TRUE(BeginsAtOnce(a));
   EXPECT_TRUE(BeginsAtOnce(b));
@@ -66,7 +66,7 @@ TEST_F(ChangesUnderWayTest, ChangesOfDifferentNamesAreUnderWayTogether) {
   changes_.End(b);
 }
 
-TEST_F(ChangesUnderWayTest, ChangesOfOneNameFollowEachOther) {
+TEST_F(ChangesInFlightTest, ChangesOfOneNameFollowEachOther) {
   const PaddedName a("a", nullptr), b("b", nullptr);
   Change first(directory_, a.name(), b.name()), second(directory_, b.name(), b.name());
   ASSERT_TRUE(BeginsAtOnce(first));
@@ -80,7 +80,7 @@ TEST_F(ChangesUnderWayTest, ChangesOfOneNameFollowEachOther) {
 }
 
 // ATTR-11.
-TEST_F(ChangesUnderWayTest, RepliesAreTakenInInTheOrderOfTheServer) {
+TEST_F(ChangesInFlightTest, RepliesAreTakenInInTheOrderOfTheServer) {
   Change a = MakeChange("a"), b = MakeChange("b"), c = MakeChange("c");
   for (Change* change : {&a, &b, &c}) Send(*change);
   std::thread last = TakeInSoon(c, 2);
@@ -92,7 +92,7 @@ TEST_F(ChangesUnderWayTest, RepliesAreTakenInInTheOrderOfTheServer) {
   for (Change* change : {&a, &b, &c}) changes_.End(*change);
 }
 
-TEST_F(ChangesUnderWayTest, AReplyThatFollowsNoneOfOursIsTakenInOnceNoOtherCanChangeThat) {
+TEST_F(ChangesInFlightTest, AReplyThatFollowsNoneOfOursIsTakenInOnceNoOtherCanChangeThat) {
   Change a = MakeChange("a"), b = MakeChange("b"), later = MakeChange("later");
   Send(a);
   Send(b);
@@ -104,7 +104,7 @@ TEST_F(ChangesUnderWayTest, AReplyThatFollowsNoneOfOursIsTakenInOnceNoOtherCanCh
   for (Change* change : {&a, &b, &later}) changes_.End(*change);
 }
 
-TEST_F(ChangesUnderWayTest, AChangeThatIsNotSentIsNotWaitedFor) {
+TEST_F(ChangesInFlightTest, AChangeThatIsNotSentIsNotWaitedFor) {
   Change a = MakeChange("a"), b = MakeChange("b");
   ASSERT_TRUE(BeginsAtOnce(a));
   Send(b);
@@ -114,7 +114,7 @@ TEST_F(ChangesUnderWayTest, AChangeThatIsNotSentIsNotWaitedFor) {
   changes_.End(b);
 }
 
-TEST_F(ChangesUnderWayTest, AChangeOfAnotherDirectoryIsNotWaitedFor) {
+TEST_F(ChangesInFlightTest, AChangeOfAnotherDirectoryIsNotWaitedFor) {
   const PaddedName name("a", nullptr);
   Change a(another_, name.name(), name.name()), b = MakeChange("b");
   Send(a);
@@ -125,7 +125,7 @@ TEST_F(ChangesUnderWayTest, AChangeOfAnotherDirectoryIsNotWaitedFor) {
   changes_.End(b);
 }
 
-TEST_F(ChangesUnderWayTest, AChangeThatEndsWithoutAReplyLetsTheOthersGo) {
+TEST_F(ChangesInFlightTest, AChangeThatEndsWithoutAReplyLetsTheOthersGo) {
   Change a = MakeChange("a"), b = MakeChange("b");
   Send(a);
   Send(b);
@@ -136,11 +136,11 @@ TEST_F(ChangesUnderWayTest, AChangeThatEndsWithoutAReplyLetsTheOthersGo) {
   changes_.End(b);
 }
 
-TEST_F(ChangesUnderWayTest, OneReplyIsTakenInAtATime) {
+TEST_F(ChangesInFlightTest, OneReplyIsTakenInAtATime) {
   Change a = MakeChange("a"), b = MakeChange("b");
   Send(a);
   Send(b);
-  const ChangesUnderWay::Follows follows = [this] { return known_ == 0; };
+  const ChangesInFlight::Follows follows = [this] { return known_ == 0; };
   changes_.AwaitTurn(a, follows);
   known_ = 1;
   std::thread second([this, &b] { TakeIn(b, 1); });
@@ -155,9 +155,9 @@ TEST_F(ChangesUnderWayTest, OneReplyIsTakenInAtATime) {
 }
 
 // NAME-23.
-TEST(DirectoryLockForChange, IsSharedByChangesAndExcludesLookups) {
+TEST(InodeLockForChange, IsSharedByChangesAndExcludesLookups) {
   const auto directory = std::make_unique<icache::Inode>();
-  const auto locks = std::make_unique<DirectoryLocks>();
+  const auto locks = std::make_unique<InodeLocks>();
   const PaddedName a("a", nullptr), b("b", nullptr);
   const auto at_once = [&](auto lock) {
     bool locked = false;
@@ -169,7 +169,7 @@ TEST(DirectoryLockForChange, IsSharedByChangesAndExcludesLookups) {
   };
   const auto change = [&](const PaddedName& name) {
     return at_once([&] {
-      return static_cast<bool>(DirectoryLocks::ForChange(*locks, *directory, name.name()));
+      return static_cast<bool>(InodeLocks::ForChange(*locks, *directory, name.name()));
     });
   };
   const auto look_up = [&] {
@@ -177,7 +177,7 @@ TEST(DirectoryLockForChange, IsSharedByChangesAndExcludesLookups) {
   };
   const auto lock = [&] { return at_once([&] { return locks->Lock(*directory).owns_lock(); }); };
   {
-    const DirectoryLocks::ForChange held(*locks, *directory, a.name());
+    const InodeLocks::ForChange held(*locks, *directory, a.name());
     ASSERT_TRUE(held);
     EXPECT_TRUE(change(b));
     EXPECT_FALSE(change(a));

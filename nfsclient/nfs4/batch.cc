@@ -1,4 +1,4 @@
-// LookupTogether(): names of one directory share COMPOUNDs, several of which are under way at once.
+// LookupBatch(): names of one directory share COMPOUNDs, several of which are in flight at once.
 //
 // A COMPOUND ends at the first name that fails, as one that does not exist: the names behind it are
 // asked for again, in smaller ones. Each COMPOUND answers one name at least, so that there are
@@ -27,7 +27,7 @@
 namespace nfswalk::protocol {
 namespace {
 
-constexpr size_t kCompoundsMax = 16;  // under way
+constexpr size_t kCompoundsMax = 16;  // in flight
 // Larger ones are no faster, and a COMPOUND is one thread's in a server.
 constexpr size_t kQuestionsMax = 32;
 constexpr size_t kOperationsBefore = 4;  // PUTFH, SAVEFH, GETATTR, ACCESS
@@ -38,7 +38,7 @@ class SharedCompound {
   SharedCompound(rpc::Caller& caller, std::span<const LookupQuestion> questions,
                  std::vector<size_t> indices)
       : caller_(caller), questions_(questions), indices_(std::move(indices)) {}
-  // Waits for what is under way, which borrows from this.
+  // Waits for what is in flight, which borrows from this.
   ~SharedCompound() {
     if (started_) (void)FinishCall([](CompoundReader&, Result&) {});
   }
@@ -166,7 +166,7 @@ std::errc Check(const LookupQuestion& question) {
 
 }  // namespace
 
-void Nfs4::LookupTogether(std::span<const LookupQuestion> questions, const Credential& credential,
+void Nfs4::LookupBatch(std::span<const LookupQuestion> questions, const Credential& credential,
                           std::span<LookupPathReply> replies) try {
   Questions left(questions), again(questions);
   for (size_t i = 0; i < questions.size(); ++i) {
@@ -176,14 +176,14 @@ void Nfs4::LookupTogether(std::span<const LookupQuestion> questions, const Crede
   size_t questions_max = kQuestionsMax;
   while (!left.empty()) {
     left.Sort();
-    std::deque<SharedCompound> under_way;
-    while (!left.at_end() || !under_way.empty()) {
-      while (!left.at_end() && under_way.size() < kCompoundsMax) {
+    std::deque<SharedCompound> in_flight;
+    while (!left.at_end() || !in_flight.empty()) {
+      while (!left.at_end() && in_flight.size() < kCompoundsMax) {
         const size_t operations_max = std::min(operations_limit_.MaxToSend(), kPathOperationsMax);
-        under_way.emplace_back(*caller_, questions, left.Take(operations_max, questions_max))
+        in_flight.emplace_back(*caller_, questions, left.Take(operations_max, questions_max))
             .Start(credential);
       }
-      SharedCompound& oldest = under_way.front();
+      SharedCompound& oldest = in_flight.front();
       const auto result = oldest.Finish(owners_, replies);
       const std::vector<size_t>& asked = oldest.indices();
       size_t answered = result.answered;
@@ -205,7 +205,7 @@ void Nfs4::LookupTogether(std::span<const LookupQuestion> questions, const Crede
       else
         questions_max = std::min(kQuestionsMax, questions_max * 2);
       for (; answered < asked.size(); ++answered) again.Add(asked[answered]);
-      under_way.pop_front();
+      in_flight.pop_front();
     }
     left.Forget();
     std::swap(left, again);

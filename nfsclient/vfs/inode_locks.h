@@ -1,16 +1,16 @@
-// directory_locks: i_rwsem of directories.
+// inode_locks: i_rwsem of directories.
 //
 // Lookups and listings hold a directory's lock shared across their RPC and the insertion of its
 // result, changes of single names for changes, and what concerns more than that exclusively. So the
 // ENOENT of a LOOKUP sent before our own CREATE cannot be cached after it (NAME-23). Changes of
-// different names are under way together, those of one name one after the other. The locks are an
+// different names are in flight together, those of one name one after the other. The locks are an
 // array indexed by a hash of the inode's address, which keeps inodes small. Two directories may
 // share a lock; no deadlock follows: LockPair() and LockAllShared(), which take more than one, take
 // each once and in the order of addresses, and names come after directories.
 //
 // Thread safety: any. May sleep: no spin lock, no RCU section, no shared lock of the same thread.
-#ifndef NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_
-#define NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_
+#ifndef NFSWALK_NFSCLIENT_VFS_INODE_LOCKS_H_
+#define NFSWALK_NFSCLIENT_VFS_INODE_LOCKS_H_
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@
 
 #include "nfsclient/icache/inode.h"
 #include "nfsclient/protocol/call_deadline.h"
-#include "nfsclient/vfs/changes_under_way.h"
+#include "nfsclient/vfs/changes_in_flight.h"
 #include "nfsclient/vfs/inode_mutex.h"
 #include "nfsclient/vfs/name.h"
 #include "rcu/lock_order.h"
@@ -34,7 +34,7 @@ namespace nfswalk::vfs {
 
 using DirectoryMutex = InodeMutex<rcu::LockClass::kDirectory>;
 
-class DirectoryLocks {
+class InodeLocks {
  public:
   using Exclusive = std::unique_lock<DirectoryMutex>;
   using Shared = std::shared_lock<DirectoryMutex>;
@@ -43,7 +43,7 @@ class DirectoryLocks {
   // passes, or its calls are canceled, meanwhile.
   class [[nodiscard]] ForChange {
    public:
-    ForChange(DirectoryLocks& locks, const icache::Inode& directory, const Name& first,
+    ForChange(InodeLocks& locks, const icache::Inode& directory, const Name& first,
               const Name& second)
         : mutex_(locks.At(directory)),
           changes_(locks.ChangesOf(directory)),
@@ -52,7 +52,7 @@ class DirectoryLocks {
       is_locked_ = changes_.Begin(change_);
       if (!is_locked_) mutex_.UnlockForChange();
     }
-    ForChange(DirectoryLocks& locks, const icache::Inode& directory, const Name& name)
+    ForChange(InodeLocks& locks, const icache::Inode& directory, const Name& name)
         : ForChange(locks, directory, name, name) {}
     ~ForChange() {
       if (!is_locked_) return;
@@ -63,17 +63,17 @@ class DirectoryLocks {
     ForChange& operator=(const ForChange&) = delete;
 
     explicit operator bool() const { return is_locked_; }
-    // As those of ChangesUnderWay. Preconditions: locked.
+    // As those of ChangesInFlight. Preconditions: locked.
     void NoteSend() { changes_.NoteSend(change_); }
-    void AwaitTurn(const ChangesUnderWay::Follows& follows) {
+    void AwaitTurn(const ChangesInFlight::Follows& follows) {
       changes_.AwaitTurn(change_, follows);
     }
     void EndTurn() { changes_.EndTurn(change_); }
 
    private:
     DirectoryMutex& mutex_;
-    ChangesUnderWay& changes_;
-    ChangesUnderWay::Change change_;
+    ChangesInFlight& changes_;
+    ChangesInFlight::Change change_;
     bool is_locked_ = false;
   };
 
@@ -126,13 +126,13 @@ class DirectoryLocks {
     return rcu::Mix64(reinterpret_cast<uintptr_t>(&directory));
   }
   DirectoryMutex& At(const icache::Inode& directory) { return locks_[HashOf(directory) % kLocks]; }
-  ChangesUnderWay& ChangesOf(const icache::Inode& directory) {
+  ChangesInFlight& ChangesOf(const icache::Inode& directory) {
     return changes_[HashOf(directory) % kChanges];
   }
   std::array<DirectoryMutex, kLocks> locks_;
-  std::array<ChangesUnderWay, kChanges> changes_;
+  std::array<ChangesInFlight, kChanges> changes_;
 };
 
 }  // namespace nfswalk::vfs
 
-#endif  // NFSWALK_NFSCLIENT_VFS_DIRECTORY_LOCKS_H_
+#endif  // NFSWALK_NFSCLIENT_VFS_INODE_LOCKS_H_

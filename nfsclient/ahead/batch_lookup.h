@@ -1,13 +1,13 @@
-// lookup_together: what many walks miss, asked for together.
+// batch_lookup: what many walks miss, asked for together.
 //
 // The walks of a batch stop where RCU-walk needs the server. All that they miss is asked for at
-// once (version 3: calls of one thread under way together; version 4: shared COMPOUNDs) and taken
+// once (version 3: calls of one thread in flight together; version 4: shared COMPOUNDs) and taken
 // into the caches by the rules of single calls; then they go on. What cannot be asked for so
 // (links, names that another thread looks up) is left to walks of their own.
 //
 // Thread safety: one thread's. May sleep: no spin lock, no RCU section.
-#ifndef NFSWALK_NFSCLIENT_AHEAD_LOOKUP_TOGETHER_H_
-#define NFSWALK_NFSCLIENT_AHEAD_LOOKUP_TOGETHER_H_
+#ifndef NFSWALK_NFSCLIENT_AHEAD_BATCH_LOOKUP_H_
+#define NFSWALK_NFSCLIENT_AHEAD_BATCH_LOOKUP_H_
 
 #include <cstdint>
 #include <span>
@@ -33,10 +33,10 @@ struct StoppedWalk {
   std::string rest = {};  // of its path, without leading slashes
 };
 
-class LookupTogether {
+class BatchLookup {
  public:
   // `dont_cache`: files at the end of a path are dropped as after a scan, with this.
-  LookupTogether(Superblock& superblock, const sunrpc_auth::CredentialRef& credential,
+  BatchLookup(Superblock& superblock, const sunrpc_auth::CredentialRef& credential,
                  bool dont_cache)
       : superblock_(superblock), credential_(credential), dont_cache_(dont_cache) {}
 
@@ -80,4 +80,4 @@ class LookupTogether {
 
 }  // namespace nfswalk::nfs
 
-#endif  // NFSWALK_NFSCLIENT_AHEAD_LOOKUP_TOGETHER_H_
+#endif  // NFSWALK_NFSCLIENT_AHEAD_BATCH_LOOKUP_H_

@@ -1,4 +1,4 @@
-// changes_under_way: changes of names whose requests are under way together.
+// changes_in_flight: changes of names whose requests are in flight together.
 //
 // Changes of one name wait for each other, so that the cache learns of them in the order in which
 // the server made them. Those of different names of a directory do not, and their replies come in
@@ -6,8 +6,8 @@
 // (ATTR-11), which the replies still to come may bring about.
 //
 // Thread safety: any. May sleep.
-#ifndef NFSWALK_NFSCLIENT_VFS_CHANGES_UNDER_WAY_H_
-#define NFSWALK_NFSCLIENT_VFS_CHANGES_UNDER_WAY_H_
+#ifndef NFSWALK_NFSCLIENT_VFS_CHANGES_IN_FLIGHT_H_
+#define NFSWALK_NFSCLIENT_VFS_CHANGES_IN_FLIGHT_H_
 
 #include <algorithm>
 #include <array>
@@ -23,7 +23,7 @@
 
 namespace nfswalk::vfs {
 
-class ChangesUnderWay {
+class ChangesInFlight {
  public:
   // Whether the directory is known as a reply found it. Called by any thread, under a lock.
   using Follows = std::function<bool()>;
@@ -47,7 +47,7 @@ class ChangesUnderWay {
     bool has_turn = false;             // to be taken in
   };
 
-  // Waits for earlier changes of the names. False, and `change` is not under way, if the thread's
+  // Waits for earlier changes of the names. False, and `change` is not in flight, if the thread's
   // CallDeadline has passed.
   [[nodiscard]] bool Begin(Change& change) {
     std::unique_lock lock(mutex_);
@@ -135,4 +135,4 @@ class ChangesUnderWay {
 
 }  // namespace nfswalk::vfs
 
-#endif  // NFSWALK_NFSCLIENT_VFS_CHANGES_UNDER_WAY_H_
+#endif  // NFSWALK_NFSCLIENT_VFS_CHANGES_IN_FLIGHT_H_
