@@ -204,9 +204,9 @@ std::errc RenameKnown(Superblock& superblock, ForChange* lock, const KnownName& 
   if (lock != nullptr) lock->NoteSend();
   SendStamp stamp = Stamp(superblock);
   const OpenInodes::Move move(superblock.open_inodes, from.inode());
-  auto reply = superblock.protocol->Rename(
-      from.parent().handle(), from.name.view(), to.parent().handle(), to.name.view(),
-      ObjectOf(superblock, from.dentry, from.parent()), credential);
+  auto reply =
+      superblock.protocol->Rename(from.parent().handle(), from.name.view(), to.parent().handle(),
+                                  to.name.view(), ObjectOf(from.dentry, from.parent()), credential);
   uint64_t from_change_id =
       TakeInChange(superblock, lock, from.parent(), reply.from_directory, stamp, reply.error);
   uint64_t to_change_id = from_change_id;
@@ -299,8 +299,7 @@ std::optional<std::errc> RemoveUnlessOpen(Superblock& superblock, ForChange& loc
     return RemoveName(
         superblock, lock, file.directory, file.name, file.dentry, [&](const auto& handle) {
           return superblock.protocol->Remove(handle, file.name.view(),
-                                             ObjectOf(superblock, file.dentry, file.parent()),
-                                             credential);
+                                             ObjectOf(file.dentry, file.parent()), credential);
         });
   };
   Inode* const inode = file.inode();
@@ -529,8 +528,8 @@ std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::str
   if (!lock) return protocol::CallDeadline::Error();
   const DentryRef known = superblock.dentries.Lookup(*directory, name.name());
   return RemoveName(superblock, lock, directory, name.name(), known, [&](const auto& handle) {
-    return superblock.protocol->RemoveDirectory(
-        handle, text, ObjectOf(superblock, known, *directory.inode()), credential);
+    return superblock.protocol->RemoveDirectory(handle, text, ObjectOf(known, *directory.inode()),
+                                                credential);
   });
 }
 

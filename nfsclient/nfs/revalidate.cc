@@ -1,5 +1,8 @@
 #include "nfsclient/nfs/revalidate.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
 
@@ -10,6 +13,9 @@ using vfs::Dentry;
 using vfs::DentryRef;
 
 namespace {
+
+// As acregmin by default, the shortest that a mount trusts anything for, if it trusts any.
+constexpr uint64_t kLatelyNs = 3'000'000'000;
 
 // nfs_check_verifier. Compares first: a mismatch costs no RPC. An error of the GETATTR counts as a
 // mismatch; the LOOKUP that follows is authoritative.
@@ -57,15 +63,17 @@ bool VerifierMatches(const Dentry& dentry, const Inode& directory) {
          directory.change_id.load(std::memory_order_relaxed);
 }
 
-std::optional<protocol::KnownObject> ObjectOf(const Superblock& superblock, const DentryRef& dentry,
-                                              const Inode& directory) {
+std::optional<protocol::KnownObject> ObjectOf(const DentryRef& dentry, const Inode& directory) {
   if (!dentry || dentry.inode() == nullptr) return std::nullopt;
   Inode& inode = *dentry.inode();
   protocol::Attributes attributes;
   CopyAttributes(inode, attributes);
-  const bool is_valid = dentry->hash.load() != 0 &&
-                        NameLeftNs(superblock.options.lookupcache, *dentry, &inode, directory,
-                                   rcu::CoarseNowNs()) > 0;
+  // Not what the mount answers from: with noac the walk to the directory has just asked for it.
+  const uint64_t age_ns = rcu::CoarseNowNs() - directory.read_at_ns.load(std::memory_order_relaxed);
+  const bool is_valid = dentry->hash.load() != 0 && VerifierMatches(*dentry, directory) &&
+                        inode.flags.load(std::memory_order_relaxed) == 0 &&
+                        !HasInvalid(directory, icache::kInvalidChange) &&
+                        age_ns < std::max(LifetimeNs(directory), kLatelyNs);
   return protocol::KnownObject{.handle = inode.handle(),
                                .nlink = inode.is_directory() ? 1 : attributes.nlink,
                                .is_valid = is_valid};

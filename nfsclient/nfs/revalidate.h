@@ -80,8 +80,7 @@ bool VerifierMatches(const vfs::Dentry& dentry, const icache::Inode& directory);
 
 // Returns what the name leads to, before it is removed or renamed; nullopt of a name without a
 // dentry and of a negative one. Preconditions: the directory is locked, or its name for a change.
-std::optional<protocol::KnownObject> ObjectOf(const Superblock& superblock,
-                                              const vfs::DentryRef& dentry,
+std::optional<protocol::KnownObject> ObjectOf(const vfs::DentryRef& dentry,
                                               const icache::Inode& directory);
 
 // Records that the dentry was valid when the directory's change_id was `change_id`, unless the

@@ -135,7 +135,7 @@ std::expected<OpenInodes::SillyNames::iterator, std::errc> SillyRename(
   const SendStamp stamp = Stamp(superblock);
   const DentryRef known = superblock.dentries.Lookup(*directory, name);
   std::optional<protocol::KnownObject> object;
-  if (known && known.inode() == &inode) object = ObjectOf(superblock, known, parent);
+  if (known && known.inode() == &inode) object = ObjectOf(known, parent);
   // Another file under the hidden name was renamed by this call, too.
   if (object && !object->is_valid) object.reset();
   const auto reply = superblock.protocol->Rename(parent.handle(), name.view(), parent.handle(),

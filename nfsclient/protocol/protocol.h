@@ -178,7 +178,7 @@ struct CreateOpenReply : CreateReply {
 struct KnownObject {
   FileHandle handle = {};
   uint32_t nlink = 0;  // of a directory 1
-  bool is_valid = false;  // NAME-1
+  bool is_valid = false;  // NAME-1, or it led there lately
 };
 // REMOVE, RMDIR. `name_is_taken`: another client has given the name to another object since.
 struct RemoveReply {

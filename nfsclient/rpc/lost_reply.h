@@ -20,12 +20,13 @@
 //                                            target is what the source was, else ENOENT
 //   SETATTR, WRITE    none: idempotent       -
 //
-// Before a REMOVE, RMDIR or RENAME is sent over another connection, a name that was valid (NAME-1)
-// is looked up. If another client has given it to another object, and the one that had it has lost
-// a link, or is the target, then the call is done and is not sent: a server whose cache missed
-// would execute it on the other client's object. A name that is not there is left to the server,
-// whose cache may know more. Without a KnownObject nothing is looked up before, and afterwards any
-// target is taken for the source's object.
+// Before a REMOVE, RMDIR or RENAME is sent over another connection, a name that was valid (NAME-1),
+// or that was seen to lead there in the 3 seconds before, as with noac, is looked up. If another
+// client has given it to another object, and the one that had it has lost a link, or is the target,
+// then the call is done and is not sent: a server whose cache missed would execute it on the other
+// client's object. A name that is not there is left to the server, whose cache may know more.
+// Without a KnownObject nothing is looked up before, and afterwards any target is taken for the
+// source's object.
 //
 // Not detected: another client that makes the very change itself before the first transmission is
 // executed, which leaves the same on the server; one that replaces the object while the caches

@@ -312,7 +312,7 @@ std::vector<Row> Rows() {
 
 // Both clients of one server; the caller's reaches it through the proxy.
 class LostReplies : public fixtures::MountedExport,
-                    public testing::WithParamInterface<std::tuple<int, size_t>> {
+                    public testing::WithParamInterface<std::tuple<int, size_t, bool>> {
  protected:
   int version() const override { return std::get<0>(GetParam()); }
 
@@ -327,7 +327,8 @@ class LostReplies : public fixtures::MountedExport,
                        .on_cut = [this] { std::exchange(on_cut_, [] {})(); },
                        .on_connected = [] {}},
                    fixtures::CuttingProxy::SourcePort::kNew);
-    auto options = ParseMountUrl(server().Url("actimeo=600", version()));
+    const bool trusts_names = std::get<2>(GetParam());
+    auto options = ParseMountUrl(server().Url(trusts_names ? "actimeo=600" : "noac", version()));
     ASSERT_TRUE(options.has_value()) << options.error();
     options->server.nfs_port = proxy_->port();
     auto client = Client::Mount(*options);
@@ -449,13 +450,20 @@ class LostReplies : public fixtures::MountedExport,
   std::function<void()> on_cut_ = [] {};
 };
 
+std::string CellName(const testing::TestParamInfo<LostReplies::ParamType>& test) {
+  return fixtures::VersionName(std::get<0>(test.param)) + Rows()[std::get<1>(test.param)].name;
+}
 INSTANTIATE_TEST_SUITE_P(Calls, LostReplies,
                          testing::Combine(fixtures::AllVersions(),
-                                          testing::Range(size_t{0}, Rows().size())),
-                         [](const auto& test) {
-                           return fixtures::VersionName(std::get<0>(test.param)) +
-                                  Rows()[std::get<1>(test.param)].name;
-                         });
+                                          testing::Range(size_t{0}, Rows().size()),
+                                          testing::Values(true)),
+                         CellName);
+// The others do not ask what the caches know.
+INSTANTIATE_TEST_SUITE_P(WithNoac, LostReplies,
+                         testing::Combine(fixtures::AllVersions(),
+                                          testing::Range(Creations().size(), Rows().size()),
+                                          testing::Values(false)),
+                         CellName);
 
 TEST_P(LostReplies, TheOutcomeIsNotGuessed) {
   Expect({.name = "alone", .is_executed = true}, row_.alone);
