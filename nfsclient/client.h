@@ -547,17 +547,17 @@ class Client final {
     return root_.SetAttributesOf(path, attributes, credential, flags);
   }
 
+  // syncfs(2): also of files whose Close() was interrupted. Returns an error that no File was told.
+  [[nodiscard]] std::errc Sync();
   // Stops using the server, for good: calls that wait for it, on a hard mount too, and all later
   // ones, also of Files and Nodes, end in operation_canceled (ECANCELED), whatever is cached. A
   // call in progress that needs no server may still succeed. A change in progress may or may not
   // have been made. DropCaches(), InvalidateCaches() and stats() keep working. Waits for the server
-  // only where files were removed while they were open, to remove their hidden names (see
-  // Unlink()), one second at most; what it does not answer then stays there. Idempotent.
+  // only to remove hidden names (see Unlink()), one second at most; the rest stays. Idempotent.
   void Shutdown();
 
   void DropCaches();  // every dentry, inode and access right that is not in use
-  // Keeps everything, and revalidates each entry with the server before its next use: for callers
-  // that know that another client has changed the export.
+  // Keeps all, and asks the server before the next use of each: another client has changed it.
   void InvalidateCaches();
 
   // For callers with caches of their own: calls `listener` for each node or name of which this

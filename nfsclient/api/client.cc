@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/silly_rename.h"
 #include "nfsclient/nfs/splice.h"
@@ -104,6 +105,18 @@ std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
   return std::unique_ptr<Client>(new Client(std::move(superblock)));
 } catch (const std::bad_alloc&) {
   return std::unexpected(OutOfMemory());
+}
+
+std::errc Client::Sync() try {
+  if (rcu::InForkedChild()) return std::errc::operation_canceled;
+  std::errc failed{};
+  for (const auto& data : superblock_->dirty_files.All()) {
+    const std::errc error = data->LockAndFlush(data::WriteBack::Until::kCommitted);
+    if (failed == kOk) failed = error;
+  }
+  return failed != kOk ? failed : superblock_->write_errors.FindUnreported();
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
 }
 
 void Client::Shutdown() {

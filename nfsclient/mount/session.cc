@@ -265,8 +265,8 @@ class Patience {
   std::jthread thread_;  // the last: it uses the others
 };
 
-// Lets requests that are in flight end, and writes what is open; gives up on a server that does not
-// answer.
+// Lets requests that are in flight end, and writes all that was written, of files that are open and
+// of those whose close(2) was interrupted; gives up on a server that does not answer.
 void End(Client& client, FileSystem& file_system, Receivers& receivers,
          const std::string& directory) {
   std::optional<Patience> patience(std::in_place, client, directory);
@@ -280,7 +280,13 @@ void End(Client& client, FileSystem& file_system, Receivers& receivers,
   file_system.files.Clear();
   file_system.open_retries.Clear();
   file_system.directories.Clear();
+  // No program is left to be told of an error. That nothing was waited for is told by Patience.
+  const std::errc lost = client.Sync();
   patience.reset();
+  if (lost != std::errc{} && lost != std::errc::operation_canceled) {
+    syslog(LOG_ERR, "%s: data that was written is lost: %s", directory.c_str(),
+           std::make_error_code(lost).message().c_str());
+  }
   client.Shutdown();
 }
 

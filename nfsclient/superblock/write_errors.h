@@ -67,6 +67,14 @@ class WriteErrors {
   [[nodiscard]] std::errc Check(const icache::Inode& inode, Seen seen) {
     return CheckAndAdvance(inode, seen);
   }
+  // One that none was told, if there is any.
+  [[nodiscard]] std::errc FindUnreported() const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [inode, error] : errors_) {
+      if (!error.was_reported) return error.error;
+    }
+    return {};
+  }
   // Gives up the inodes of errors that all have heard of.
   void DropHeard() {
     Errors heard;  // a reference goes without the mutex
