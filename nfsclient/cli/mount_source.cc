@@ -1,11 +1,17 @@
 #include "nfsclient/cli/mount_source.h"
 
+#include <strings.h>
+
 #include <cstddef>
+#include <cstdint>
+
+#include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 namespace {
 
 constexpr std::string_view kEndOfHost = ":/";
+constexpr uint16_t kNfsPort = 2049;
 
 }  // namespace
 
@@ -32,6 +38,17 @@ std::string UrlOf(std::string_view source) {
     }
   }
   return url;
+}
+
+bool NameSameExport(std::string_view a, std::string_view b) {
+  const auto first = ParseMountUrl(UrlOf(a)), second = ParseMountUrl(UrlOf(b));
+  if (!first || !second) return a == b;
+  const auto port_of = [](const MountOptions& mount) {
+    return mount.server.nfs_port == 0 ? kNfsPort : mount.server.nfs_port;
+  };
+  return strcasecmp(first->server.host.c_str(), second->server.host.c_str()) == 0 &&
+         first->server.export_path == second->server.export_path &&
+         port_of(*first) == port_of(*second);
 }
 
 }  // namespace nfswalk::cli

@@ -15,6 +15,11 @@ bool IsDevice(std::string_view text);
 // Returns the URL of host:/path, whose path has no escapes, and anything else as it is.
 std::string UrlOf(std::string_view source);
 
+// Whether two sources name one export of one host, however they are spelled: the scheme and the
+// host in any case, slashes more or less, host:/path, the port of NFS. Addresses are not asked for:
+// a host by its name and by its address are two.
+bool NameSameExport(std::string_view a, std::string_view b);
+
 }  // namespace nfswalk::cli
 
 #endif  // NFSWALK_NFSCLIENT_CLI_MOUNT_SOURCE_H_

@@ -62,8 +62,9 @@ std::string WhatIsMissing() {
 
 }  // namespace
 
-std::expected<std::string, std::string> CheckMountPoint(const std::string& directory,
-                                                        const std::string& source, bool nonempty) {
+std::expected<std::string, std::string> CheckMountPoint(
+    const std::string& directory, const std::function<bool(std::string_view)>& is_source,
+    bool nonempty) {
   const auto refuse = [&](std::string_view why) {
     return std::unexpected(fmt::format("'{}': {}", directory, why));
   };
@@ -81,10 +82,10 @@ std::expected<std::string, std::string> CheckMountPoint(const std::string& direc
   if (realpath(directory.c_str(), absolute) == nullptr) return refuse(Why(errno));
   // Two would be on top of each other, and each unmount take one of them.
   std::ifstream table("/proc/self/mountinfo");
-  if (SourceMountedOn(table, absolute) == source) {
-    return refuse(
-        fmt::format("{} is mounted there already: {} -u {} ends that", source, kHelper,
-                    Quoted(directory)));
+  const std::string mounted = SourceMountedOn(table, absolute);
+  if (!mounted.empty() && is_source(mounted)) {
+    return refuse(fmt::format("{} is mounted there already: {} -u {} ends that", mounted, kHelper,
+                              Quoted(directory)));
   }
   // fusermount3 refuses it too, in other words.
   if (geteuid() != 0 && (stat.st_uid != geteuid() || access(directory.c_str(), W_OK) != 0)) {

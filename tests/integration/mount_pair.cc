@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <utility>
 
 namespace nfswalk {
 namespace {
@@ -30,21 +31,29 @@ void MountPair::SetUp() {
 
 void MountPair::TearDown() {
   if (!other_point_.empty()) {
-    EXPECT_TRUE(Eventually([&] {
-      return RunProgram({"fusermount3", "-u", other_point_}).exit_code == 0 ||
-             !IsMountPoint(other_point_);
-    }));
-    if (other_ > 0) {
-      EXPECT_EQ(WaitForExit(other_), 0);
-    }
+    UnmountOther();
     rmdir(other_point_.c_str());
   }
   MountRun::TearDown();
 }
 
+void MountPair::UnmountOther() {
+  EXPECT_TRUE(Eventually([&] {
+    return RunProgram({"fusermount3", "-u", other_point_}).exit_code == 0 ||
+           !IsMountPoint(other_point_);
+  }));
+  if (other_ > 0) {
+    EXPECT_EQ(WaitForExit(std::exchange(other_, -1)), 0);
+  }
+}
+
 void MountPair::MountBoth(const std::string& options) {
   Mount(options);
-  Strings arguments{"mount", "-f", Url(), other_point_};
+  MountOther(Url(), options);
+}
+
+void MountPair::MountOther(const std::string& source, const std::string& options) {
+  Strings arguments{"mount", "-f", source, other_point_};
   if (!options.empty()) arguments.insert(arguments.begin() + 1, {"-o", options});
   other_ = Spawn(std::move(arguments), STDERR_FILENO, STDERR_FILENO);
   ASSERT_GT(other_, 0);

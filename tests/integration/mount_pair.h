@@ -17,9 +17,13 @@ class MountPair : public MountRun {
 
   // Mounts both with these options.
   void MountBoth(const std::string& options = "");
+  // The other one, of a source of the test.
+  void MountOther(const std::string& source, const std::string& options);
+  void UnmountOther();
 
   // A path on the other mount.
   std::string Other(const std::string& name) const { return other_point_ + "/" + name; }
+  const std::string& other_point() const { return other_point_; }
 
  private:
   std::string other_point_;

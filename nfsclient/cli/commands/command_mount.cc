@@ -54,7 +54,10 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
     return code;
   };
   const std::string source = SourceOf(common, options.list);
-  const auto directory = mount::CheckMountPoint(options.directory, source, options.list.nonempty);
+  const auto directory = mount::CheckMountPoint(
+      options.directory,
+      [&source](std::string_view mounted) { return NameSameExport(mounted, source); },
+      options.list.nonempty);
   if (!directory) return refuse(directory.error(), kExitPathFailed);
   std::optional<mount::Background> background;
   if (!options.foreground) {

@@ -9,8 +9,7 @@
 
 #include "nfsclient/cli/find_spelling.h"
 #include "nfsclient/cli/join_path.h"
-#include "nfsclient/cli/show/error_text.h"
-#include "nfsclient/cli/show/escape.h"
+#include "nfsclient/cli/mount_source.h"
 #include "nfsclient/protocol/protocol.h"
 
 namespace nfswalk::cli {
@@ -26,6 +25,22 @@ TEST(JoinPath, PutsExactlyOneSlashBetween) {
   EXPECT_EQ(JoinPath("usr", "bin"), "usr/bin");
   EXPECT_EQ(JoinPath("usr/", "bin"), "usr/bin");
   EXPECT_EQ(JoinPath("/", "bin"), "/bin");
+}
+
+TEST(MountSource, OfOneExportHasManySpellings) {
+  const std::string source = "nfs://server/a/b";
+  for (const char* same : {"nfs://server/a/b", "NFS://server/a/b", "nfs://SERVER/a/b",
+                           "nfs://server//a//b/", "nfs://server:2049/a/b", "server:/a/b",
+                           "Server:/a/b/", "nfs://server/%61/b", "nfs://server/a/b?version=4"}) {
+    EXPECT_TRUE(NameSameExport(source, same)) << same;
+    EXPECT_TRUE(NameSameExport(same, source)) << same;
+  }
+  for (const char* other :
+       {"nfs://server/a", "nfs://server/a/b/c", "nfs://server/A/b", "nfs://other/a/b",
+        "nfs://server:2050/a/b", "server:/%61/b", "nfs://127.0.0.1/a/b", "tmpfs", ""}) {
+    EXPECT_FALSE(NameSameExport(source, other)) << other;
+  }
+  EXPECT_TRUE(NameSameExport("my files", "my files")) << "-o fsname=";
 }
 
 TEST(BaseName, IsTheLastComponentWithoutTrailingSlashes) {
