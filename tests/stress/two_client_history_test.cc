@@ -2,19 +2,15 @@
 // each call shows is checked against the history of the export (view_history.h).
 //
 // --operations=N changes of each test, and --seed=N; both are printed.
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
@@ -23,7 +19,6 @@
 #include <memory>
 #include <random>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -31,8 +26,10 @@
 #include <vector>
 
 #include "nfsclient/client.h"
+#include "tests/fixtures/delaying_proxy.h"
 #include "tests/fixtures/protocol_versions.h"
 #include "tests/integration/mount_run.h"
+#include "tests/stress/history_callers.h"
 #include "tests/stress/view_history.h"
 
 namespace nfswalk::stress {
@@ -62,184 +59,29 @@ uint64_t ClockSlack() {
   return 3 * Nanoseconds(grain);
 }
 
-struct FileView {
-  uint64_t fileid = 0, size_bytes = 0, mode = 0, nlink = 0;
-};
-
-// System calls by path, which return the errno.
-class Caller {
- public:
-  virtual ~Caller() = default;
-  virtual int Stat(const std::string& path, FileView& view) = 0;
-  // Opens, reads and closes. `fileid`: of what was opened; 0 if another client has removed it by
-  // then, which a server without open files answers with ESTALE.
-  virtual int Read(const std::string& path, std::string& text, uint64_t& fileid) = 0;
-  virtual int List(const std::string& path, std::map<std::string, uint64_t>& names) = 0;
-  virtual int Create(const std::string& path, bool exclusive) = 0;
-  virtual int Write(const std::string& path, const std::string& text) = 0;
-  virtual int Truncate(const std::string& path, uint64_t size_bytes) = 0;
-  virtual int Chmod(const std::string& path, uint32_t mode) = 0;
-  virtual int Link(const std::string& from, const std::string& to) = 0;
-  virtual int Rename(const std::string& from, const std::string& to) = 0;
-  virtual int Unlink(const std::string& path) = 0;
-  virtual int MakeDirectory(const std::string& path) = 0;
-  virtual int RemoveDirectory(const std::string& path) = 0;
-};
-
-class PosixCaller : public Caller {
- public:
-  explicit PosixCaller(std::string root) : root_(std::move(root) + "/") {}
-  int Stat(const std::string& path, FileView& view) override {
-    struct stat found{};
-    if (const int error = ErrorOf(lstat((root_ + path).c_str(), &found)); error != 0) return error;
-    view = {found.st_ino, static_cast<uint64_t>(found.st_size), found.st_mode & 07777,
-            found.st_nlink};
-    return 0;
-  }
-  int Read(const std::string& path, std::string& text, uint64_t& fileid) override {
-    const int fd = open((root_ + path).c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno;
-    Descriptor file(fd);
-    text.resize(256);
-    const ssize_t count = read(file.fd, text.data(), text.size());
-    if (count < 0) return errno == ESTALE ? 0 : errno;
-    text.resize(static_cast<size_t>(count));
-    struct stat found{};
-    fstat(file.fd, &found);
-    fileid = found.st_ino;
-    return 0;
-  }
-  int List(const std::string& path, std::map<std::string, uint64_t>& names) override {
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir((root_ + path).c_str()), closedir);
-    if (directory == nullptr) return errno;
-    errno = 0;
-    while (const dirent* entry = readdir(directory.get())) names[entry->d_name] = entry->d_ino;
-    return errno;
-  }
-  int Create(const std::string& path, bool exclusive) override {
-    return OpenError(root_ + path, O_CREAT | O_WRONLY | (exclusive ? O_EXCL : 0), 0644);
-  }
-  int Write(const std::string& path, const std::string& text) override {
-    const int fd = open((root_ + path).c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return errno;
-    Descriptor file(fd);
-    if (pwrite(file.fd, text.data(), text.size(), 0) < 0) return errno;
-    return ErrorOf(close(std::exchange(file.fd, -1)));
-  }
-  int Truncate(const std::string& path, uint64_t size_bytes) override {
-    return ErrorOf(truncate((root_ + path).c_str(), static_cast<off_t>(size_bytes)));
-  }
-  int Chmod(const std::string& path, uint32_t mode) override {
-    return ErrorOf(chmod((root_ + path).c_str(), mode));
-  }
-  int Link(const std::string& from, const std::string& to) override {
-    return ErrorOf(link((root_ + from).c_str(), (root_ + to).c_str()));
-  }
-  int Rename(const std::string& from, const std::string& to) override {
-    return ErrorOf(rename((root_ + from).c_str(), (root_ + to).c_str()));
-  }
-  int Unlink(const std::string& path) override { return ErrorOf(unlink((root_ + path).c_str())); }
-  int MakeDirectory(const std::string& path) override {
-    return ErrorOf(mkdir((root_ + path).c_str(), 0755));
-  }
-  int RemoveDirectory(const std::string& path) override {
-    return ErrorOf(rmdir((root_ + path).c_str()));
-  }
-
- private:
-  const std::string root_;
-};
-
-class ClientCaller : public Caller {
- public:
-  explicit ClientCaller(std::unique_ptr<Client> client) : client_(std::move(client)) {}
-  int Stat(const std::string& path, FileView& view) override {
-    const auto found = client_->Stat(path, who_, {.no_follow = true});
-    if (!found) return static_cast<int>(found.error());
-    view = {found->fileid, found->size_bytes, found->mode, found->nlink};
-    return 0;
-  }
-  int Read(const std::string& path, std::string& text, uint64_t& fileid) override {
-    const auto file = client_->Open(path, kMayRead, who_);
-    if (!file) return static_cast<int>(file.error());
-    text.resize(256);
-    const auto count = (*file)->PRead(std::as_writable_bytes(std::span(text)), 0);
-    if (!count) {
-      const int error = static_cast<int>(count.error());
-      return error == ESTALE ? 0 : error;
-    }
-    text.resize(*count);
-    fileid = (*file)->attributes().fileid;
-    return static_cast<int>((*file)->Close());
-  }
-  int List(const std::string& path, std::map<std::string, uint64_t>& names) override {
-    return static_cast<int>(client_->ReadDir(path, who_, [&](const DirectoryEntry& entry) {
-      names[entry.name] = entry.fileid;
-      return true;
-    }));
-  }
-  int Create(const std::string& path, bool exclusive) override {
-    return ErrorIn(client_->Create(path, 0644, exclusive, who_));
-  }
-  int Write(const std::string& path, const std::string& text) override {
-    const auto file = client_->Open(path, kMayWrite, who_);
-    if (!file) return static_cast<int>(file.error());
-    const auto count = (*file)->PWrite(std::as_bytes(std::span(text)), 0);
-    if (!count) return static_cast<int>(count.error());
-    return static_cast<int>((*file)->Close());
-  }
-  int Truncate(const std::string& path, uint64_t size_bytes) override {
-    return ErrorIn(client_->SetAttributesOf(path, {.size_bytes = size_bytes}, who_));
-  }
-  int Chmod(const std::string& path, uint32_t mode) override {
-    return ErrorIn(client_->SetAttributesOf(path, {.mode = mode}, who_));
-  }
-  int Link(const std::string& from, const std::string& to) override {
-    return static_cast<int>(client_->Link(from, to, who_));
-  }
-  int Rename(const std::string& from, const std::string& to) override {
-    return static_cast<int>(client_->Rename(from, to, who_));
-  }
-  int Unlink(const std::string& path) override {
-    return static_cast<int>(client_->Unlink(path, who_));
-  }
-  int MakeDirectory(const std::string& path) override {
-    return ErrorIn(client_->MakeDirectory(path, 0755, who_));
-  }
-  int RemoveDirectory(const std::string& path) override {
-    return static_cast<int>(client_->RemoveDirectory(path, who_));
-  }
-
- private:
-  template <class T>
-  static int ErrorIn(const Result<T>& result) {
-    return result ? 0 : static_cast<int>(result.error());
-  }
-
-  const Credential who_{0, 0};
-  const std::unique_ptr<Client> client_;
-};
-
 // Client 0 and client 1; what changes the exported directory itself is kNoClient.
 class TwoClientHistory : public MountRun {
  protected:
   using Random = std::mt19937_64;
   static constexpr int kClients = 2;
 
-  std::unique_ptr<Caller> NewClient(const std::string& options) {
+  // `nfs_port`: 0 for the server's.
+  std::unique_ptr<Caller> NewClient(const std::string& options, uint16_t nfs_port = 0) {
     auto parsed = ParseMountUrl(server_->Url(options, GetParam()));
     EXPECT_TRUE(parsed.has_value());
+    if (nfs_port != 0) parsed->server.nfs_port = nfs_port;
     auto client = Client::Mount(*parsed);
     EXPECT_TRUE(client.has_value());
-    return client ? std::make_unique<ClientCaller>(std::move(*client)) : nullptr;
+    return client ? NewClientCaller(std::move(*client)) : nullptr;
   }
   std::unique_ptr<Caller> NewMount(const std::string& options) {
     Mount(options);
-    return std::make_unique<PosixCaller>(mount_point());
+    return NewPosixCaller(mount_point());
   }
 
   void RunHistory(uint64_t lifetime_s) {
     lifetime_ns_ = lifetime_s * 1'000'000'000 + ClockSlack();
+    local_ = NewPosixCaller(Backing("").string());
     const uint64_t rounds = std::max<uint64_t>(1, operations_of_test / 3 / kChangesOfRound);
     for (uint64_t round = 0; round < rounds && !HasFailure(); ++round) Round(round);
     clients_ = {};
@@ -247,6 +89,8 @@ class TwoClientHistory : public MountRun {
 
   std::array<std::unique_ptr<Caller>, kClients> clients_;
   bool is_mount_ = false;  // client 1
+  uint64_t names_ = kNames;
+  uint64_t calls_between_losses_ = 0;  // after so many a reader invalidates the caches; 0: never
 
  private:
   struct Reader {
@@ -258,7 +102,7 @@ class TwoClientHistory : public MountRun {
   };
 
   std::string RandomName(Random& random) const {
-    return fmt::format("{}{}/n{}", prefix_, random() % 2, random() % kNames);
+    return fmt::format("{}{}/n{}", prefix_, random() % 2, random() % names_);
   }
   static std::string Fact(const char* of, uint64_t fileid) { return fmt::format("{}:{}", of, fileid); }
 
@@ -269,6 +113,8 @@ class TwoClientHistory : public MountRun {
     born_.clear();
     hidden_.clear();
     last_change_.clear();
+    held_ = {};
+    for (const auto& client : clients_) client->Release();
     for (int i = 0; i < 2; ++i) Directory(prefix_ + std::to_string(i));
     TakeSnapshot({}, kNoClient, {});
     std::vector<Reader> readers;
@@ -321,7 +167,11 @@ class TwoClientHistory : public MountRun {
 
   void ReadAll(Reader& reader) {
     for (uint64_t change = 0; change < kChangesOfRound;) {
-      for (uint64_t call = 0; call < kCallsBetweenChanges; ++call) ReadOnce(reader);
+      for (uint64_t call = 1; call <= kCallsBetweenChanges; ++call) {
+        ReadOnce(reader);
+        const bool loses = calls_between_losses_ != 0 && call % calls_between_losses_ == 0;
+        if (loses) clients_[static_cast<size_t>(reader.client)]->InvalidateCaches();
+      }
       // The thread that changes may be far behind or ahead.
       changes_.wait(change);
       change = changes_;
@@ -388,13 +238,15 @@ class TwoClientHistory : public MountRun {
 
   void Change(Random& random, std::vector<std::string>& faults) {
     const int client = static_cast<int>(random() % 3) - 1;
-    PosixCaller server{Backing("").string()};
-    Caller& caller = client < 0 ? server : *clients_[static_cast<size_t>(client)];
+    Caller& caller = client < 0 ? *local_ : *clients_[static_cast<size_t>(client)];
     const std::string name = RandomName(random), other = RandomName(random);
     const std::string text = fmt::format("{:016}", random() % 1'000'000'000);
     const uint64_t size_bytes = random() % 40;
     const uint32_t mode = 0600 | (random() % 64);
-    const uint64_t kind = random() % 12;
+    const uint64_t kind = random() % (client < 0 ? 12 : 15);
+    if (kind >= 13 && held_[static_cast<size_t>(client)] != 0) {
+      return WriteHeld(static_cast<size_t>(client), text, faults);
+    }
     const bool was_there = history_.Now(name) != 0;
     const char* what = "";
     int error = 0;
@@ -411,7 +263,11 @@ class TwoClientHistory : public MountRun {
       case 8: what = "rename"; error = caller.Rename(name, other); break;
       case 9: what = "write"; error = caller.Write(name, text); break;
       case 10: what = "truncate"; error = caller.Truncate(name, size_bytes); break;
-      default: what = "chmod"; error = caller.Chmod(name, mode); break;
+      case 11: what = "chmod"; error = caller.Chmod(name, mode); break;
+      default:
+        what = "open";
+        error = caller.Hold(name, held_[static_cast<size_t>(client)]);
+        break;
     }
     const Interval call{begin, Now()};
     // An open file that is replaced gets a hidden name before (NAME-31).
@@ -444,6 +300,30 @@ class TwoClientHistory : public MountRun {
     if (error == 0 && kind == 6) shows(history_.Now(other));
   }
 
+  // To the file that the client keeps open, whatever its names are now.
+  void WriteHeld(size_t client, const std::string& text, std::vector<std::string>& faults) {
+    uint64_t& fileid = held_[client];
+    const uint64_t begin = Now();
+    const int error = clients_[client]->WriteHeld(text);
+    // One that others have removed may be gone.
+    const bool is_gone = error == ESTALE && !HasName(fileid);
+    if (error != 0 && !is_gone) {
+      faults.push_back(fmt::format("client {}: write to {}, which is open: errno {} at {} us",
+                                   client, fileid, error, begin / 1000));
+    }
+    if (error != 0) {
+      clients_[client]->Release();
+      fileid = 0;
+    }
+    TakeSnapshot({begin, Now()}, static_cast<int>(client), {});
+  }
+  bool HasName(uint64_t fileid) const {
+    for (int i = 0; i < 2 * kNames; ++i) {
+      if (history_.Now(fmt::format("{}{}/n{}", prefix_, i % 2, i / 2)) == fileid) return true;
+    }
+    return false;
+  }
+
   // Adds what the change has made of the export to the history. Returns once the next change has
   // another time, however coarse the server's clock is: otherwise clients could not see it.
   void TakeSnapshot(Interval call, int client, const std::set<std::string>& names) {
@@ -454,7 +334,7 @@ class TwoClientHistory : public MountRun {
              last->second.second + lifetime_ns_ < call.begin;
     });
     const int by = knows ? client : kNoClient;
-    PosixCaller server{Backing("").string()};
+    Caller& server = *local_;
     std::map<uint64_t, FileView> files;
     bool has_hidden = true;
     for (bool is_first = true; has_hidden; is_first = false) {
@@ -465,7 +345,7 @@ class TwoClientHistory : public MountRun {
         server.List(directory, entries);
         for (const auto& [entry, fileid] : entries) {
           if (entry.starts_with(".nfs")) {
-            has_hidden = true;
+            has_hidden |= std::ranges::find(held_, fileid) == held_.end();
             hidden_.insert(fileid);
           }
           if (is_first && entry[0] == 'n') server.Stat(directory + entry, files[fileid]);
@@ -500,6 +380,8 @@ class TwoClientHistory : public MountRun {
 
   uint64_t lifetime_ns_ = 0;
   std::string prefix_;
+  std::unique_ptr<Caller> local_;             // a program on the server
+  std::array<uint64_t, kClients> held_ = {};  // the file id of what a client keeps open; 0: none
   // Of the thread that changes, until the readers have ended.
   ViewHistory history_;
   std::map<uint64_t, uint64_t> born_;  // by file id: when it had been made
@@ -523,6 +405,16 @@ TEST_P(TwoClientHistory, OfLibraryAndMountIsCoherent) {
   clients_ = {NewClient("actimeo=1"), NewMount("actimeo=1")};
   is_mount_ = true;
   RunHistory(1);
+}
+
+// The calls of client 0 take another order on their way, and their replies on theirs.
+TEST_P(TwoClientHistory, OfTheLibraryWhoseRepliesOvertakeEachOtherIsCoherent) {
+  const fixtures::DelayingProxy proxy(server_->nfs_port(), std::chrono::nanoseconds(0),
+                                      std::chrono::milliseconds(3));
+  clients_ = {NewClient("actimeo=600&nconnect=8", proxy.port()), NewClient("actimeo=600")};
+  names_ = 2;
+  calls_between_losses_ = 4;
+  RunHistory(600);
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, TwoClientHistory, fixtures::AllVersions(),
