@@ -121,6 +121,7 @@ inline constexpr uint32_t kMayWrite = access_cache::kMayWrite;
 inline constexpr uint32_t kMayRead = access_cache::kMayRead;
 // O_TRUNC of Open() and CreateAndOpen(), beside kMayWrite.
 inline constexpr uint32_t kTruncate = 8;
+inline constexpr uint32_t kModeAtOnce = 16;  // of CreateAndOpen()
 
 // OFFSET_MAX of the kernel: no byte of a file lies behind it.
 inline constexpr uint64_t kFileBytesMax = INT64_MAX;
@@ -194,8 +195,7 @@ class File final {
   [[nodiscard]] Result<Attributes> SetAttributesOf(const SetAttributes& attributes);
   // For callers with a page cache (FUSE's keep_cache): whether no change by another client was
   // noticed from an earlier open of the file in this Client until this one, which asks the server
-  // (close-to-open; not with nocto). False where the caches have forgotten the file meanwhile, or
-  // in doubt.
+  // (close-to-open; not with nocto). False in doubt, as where the caches have forgotten the file.
   bool is_unchanged() const;
   // fcntl(2): advisory locks of `length_bytes` bytes, 0: to the end of the file, wherever that is.
   // `owner` is whatever shares locks as a process does; it may use several Files of one file, and
@@ -380,8 +380,8 @@ class Node final {
                                             const Credential& credential) const;
   // Create() and Open() in one: open(2) with O_CREAT, or O_CREAT and O_EXCL. `rights`: kMayRead,
   // kMayWrite or both, which a new file has whatever its `mode` says; and kTruncate, which leaves
-  // one that exists empty. Version 4 makes and opens a file by one OPEN, an `exclusive` one with a
-  // SETATTR after it; version 3 by CREATE and SETATTR.
+  // one that exists empty. SETATTR sets the mode of an `exclusive` one; with kModeAtOnce the call
+  // that makes it, so that a default ACL counts, and file_exists may be of a call sent again.
   [[nodiscard]] Result<OpenResult> CreateAndOpen(std::string_view path, uint32_t rights,
                                                  uint32_t mode, bool exclusive,
                                                  const Credential& credential,

@@ -171,8 +171,12 @@ Result<LookupResult> Node::Create(std::string_view path, uint32_t mode, bool exc
 // Preconditions: the walk is at the directory.
 Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk, uint32_t rights,
                                      uint32_t mode, bool exclusive) {
+  using protocol::CreateMode;
+  const CreateMode how = !exclusive                       ? CreateMode::kUnchecked
+                         : (rights & kModeAtOnce) != 0 ? CreateMode::kGuardedWithAttributes
+                                                        : CreateMode::kGuarded;
   vfs::DentryRef& directory = walk.position();
-  auto created = nfs::CreateOpenFile(superblock, directory, walk.last(), exclusive, mode,
+  auto created = nfs::CreateOpenFile(superblock, directory, walk.last(), how, mode,
                                      (rights & kMayRead) != 0, (rights & kMayWrite) != 0,
                                      walk.credential()->key());
   if (!created) return std::unexpected(created.error());
@@ -192,14 +196,16 @@ Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk,
   }
   result.file =
       File::Make({std::move(created->inode), std::move(created->state), walk.TakeCredential()},
-                 superblock, rights & ~kTruncate);
+                 superblock, rights & ~(kTruncate | kModeAtOnce));
   return result;
 }
 
 Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, uint32_t mode,
                                        bool exclusive, const Credential& credential,
                                        ResolveFlags flags) const {
-  if (!IsOpenMode(rights)) return std::unexpected(std::errc::invalid_argument);
+  if (!IsOpenMode(exclusive ? rights & ~kModeAtOnce : rights)) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
   const auto create = [&](RefWalk& walk) {
     return OpenCreated(superblock_, walk, rights, mode, exclusive);
   };

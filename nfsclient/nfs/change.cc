@@ -99,10 +99,6 @@ uint64_t TakeInChange(Superblock& superblock, ForChange* lock, Inode& directory,
   return change_id;
 }
 
-protocol::CreateMode HowToCreate(bool exclusive) {
-  return exclusive ? protocol::CreateMode::kGuarded : protocol::CreateMode::kUnchecked;
-}
-
 // For AddName(): nobody needs the inode.
 constexpr auto kForget = [](icache::InodeRef) {};
 
@@ -386,22 +382,24 @@ std::optional<std::errc> RenameBetween(Superblock& superblock, const KnownName& 
 std::expected<Attributes, std::errc> CreateFile(Superblock& superblock, DentryRef& directory,
                                                 std::string_view name, bool exclusive,
                                                 uint32_t mode, const Credential& credential) {
+  const auto how =
+      exclusive ? protocol::CreateMode::kGuarded : protocol::CreateMode::kUnchecked;
   return AddName(superblock, directory, name, credential, [&](const auto& handle) {
-    return superblock.protocol->Create(handle, name, HowToCreate(exclusive),
-                                       SetAttributes{.mode = mode}, credential);
+    return superblock.protocol->Create(handle, name, how, SetAttributes{.mode = mode}, credential);
   });
 }
 
 std::expected<CreatedFile, std::errc> CreateOpenFile(Superblock& superblock, DentryRef& directory,
-                                                     std::string_view name, bool exclusive,
-                                                     uint32_t mode, bool read, bool write,
+                                                     std::string_view name,
+                                                     protocol::CreateMode how, uint32_t mode,
+                                                     bool read, bool write,
                                                      const Credential& credential) {
   const SetAttributes attributes{.mode = mode};
   std::unique_ptr<protocol::OpenState> state;
   std::expected<OpenInode, std::errc> open = std::unexpected(std::errc{});
   const auto send = [&](const protocol::FileHandle& handle) -> protocol::CreateReply {
-    auto reply = superblock.protocol->CreateOpen(handle, name, HowToCreate(exclusive), attributes,
-                                                 read, write, credential);
+    auto reply = superblock.protocol->CreateOpen(handle, name, how, attributes, read, write,
+                                                 credential);
     state = std::move(reply.state);
     // Another client has made something else of the name: looked up (NAME-26).
     const bool is_other = reply.error == std::errc::is_a_directory ||
@@ -415,7 +413,7 @@ std::expected<CreatedFile, std::errc> CreateOpenFile(Superblock& superblock, Den
   if (!made) return std::unexpected(made.error());
   // Version 3 does not tell whether it has made the file, and has not checked the rights to
   // another.
-  if (!exclusive && !superblock.protocol->opens_by_name() &&
+  if (how == protocol::CreateMode::kUnchecked && !superblock.protocol->opens_by_name() &&
       !protocol::LooksNewlyCreated(*made, FileType::kRegular, attributes, credential)) {
     return std::unexpected(std::errc::file_exists);
   }

@@ -34,14 +34,15 @@ struct CreatedFile {
   OpenInode inode;
   std::unique_ptr<protocol::OpenState> state;
 };
-// `exclusive`: file_exists if the name exists, by the verifier of EXCLUSIVE (RFC 1813 3.3.8) or
-// EXCLUSIVE4 (RFC 7530 16.16), then SETATTR of the mode. Else file_exists if the name is not a
-// regular file's, or, in version 3, the file found does not look new; version 4 opens what is there
-// in the same OPEN.
+// kGuarded: file_exists if the name exists, by the verifier of EXCLUSIVE (RFC 1813 3.3.8) or
+// EXCLUSIVE4 (RFC 7530 16.16), then SETATTR of the mode; kGuardedWithAttributes by GUARDED with the
+// mode. kUnchecked: file_exists if the name is not a regular file's, or, in version 3, the file
+// found does not look new; version 4 opens what is there in the same OPEN.
 std::expected<CreatedFile, std::errc> CreateOpenFile(Superblock& superblock,
                                                      vfs::DentryRef& directory,
-                                                     std::string_view name, bool exclusive,
-                                                     uint32_t mode, bool read, bool write,
+                                                     std::string_view name,
+                                                     protocol::CreateMode how, uint32_t mode,
+                                                     bool read, bool write,
                                                      const Credential& credential);
 std::expected<Attributes, std::errc> MakeDirectory(Superblock& superblock,
                                                    vfs::DentryRef& directory, std::string_view name,

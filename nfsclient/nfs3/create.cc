@@ -33,15 +33,16 @@ CreateReply Nfs3::Create(const FileHandle& directory, std::string_view name, Cre
     args.how.createhow3_u.obj_attributes = ToWire(attributes);
     return send();
   }
-  const uint64_t verifier = NewExclusiveVerifier();
-  args.how.mode = EXCLUSIVE;
-  static_assert(sizeof args.how.createhow3_u.verf == sizeof verifier);
-  std::memcpy(args.how.createhow3_u.verf, &verifier, sizeof verifier);
-  CreateReply reply = send();
-  if (reply.error == kOk)
-    return FinishExclusive(reply, budget, directory, name, attributes, credential);
-  if (reply.error != std::errc::operation_not_supported) return reply;
-
+  if (how == CreateMode::kGuarded) {
+    const uint64_t verifier = NewExclusiveVerifier();
+    args.how.mode = EXCLUSIVE;
+    static_assert(sizeof args.how.createhow3_u.verf == sizeof verifier);
+    std::memcpy(args.how.createhow3_u.verf, &verifier, sizeof verifier);
+    CreateReply reply = send();
+    if (reply.error == kOk)
+      return FinishExclusive(reply, budget, directory, name, attributes, credential);
+    if (reply.error != std::errc::operation_not_supported) return reply;
+  }
   args.how.mode = GUARDED;
   args.how.createhow3_u.g_obj_attributes = ToWire(attributes);
   const Arguments3 guarded(NFS3_CREATE, zdr_CREATE3args, args);

@@ -147,22 +147,24 @@ CreateOpenReply Nfs4::CreateOpen(const FileHandle& directory, std::string_view n
     // OPEN fails with SYMLINK or ISDIR for these (RFC 7530 16.16), open(2) with O_EXCL with EEXIST.
     const bool is_other = opened.error == std::errc::too_many_symbolic_link_levels ||
                           opened.error == std::errc::is_a_directory;
-    if (is_other && how == CreateMode::kGuarded) opened.error = std::errc::file_exists;
+    if (is_other && how != CreateMode::kUnchecked) opened.error = std::errc::file_exists;
     CreateReply reply{opened.error, std::nullopt, opened.attributes, opened.directory};
     if (reply.error == kOk) reply.handle = opened.handle;
     return {std::move(reply), std::move(opened.state)};
   };
   if (how == CreateMode::kUnchecked) return open();
-  request.how = How::kExclusive;
-  request.exclusive_verifier = NewExclusiveVerifier();
-  CreateOpenReply created = open();
-  if (created.error == kOk) {
-    CreateReply finished =
-        FinishExclusive(std::move(created), directory, name, attributes, credential);
-    const bool is_open = finished.error == kOk;
-    return {std::move(finished), is_open ? std::move(created.state) : nullptr};
+  if (how == CreateMode::kGuarded) {
+    request.how = How::kExclusive;
+    request.exclusive_verifier = NewExclusiveVerifier();
+    CreateOpenReply created = open();
+    if (created.error == kOk) {
+      CreateReply finished =
+          FinishExclusive(std::move(created), directory, name, attributes, credential);
+      const bool is_open = finished.error == kOk;
+      return {std::move(finished), is_open ? std::move(created.state) : nullptr};
+    }
+    if (created.error != std::errc::operation_not_supported) return created;
   }
-  if (created.error != std::errc::operation_not_supported) return created;
   request.how = How::kGuarded;
   return open();
 }

@@ -225,7 +225,14 @@ struct RootReply {
   ServerLimits limits;
 };
 
-enum class CreateMode { kUnchecked, kGuarded };
+enum class CreateMode {
+  kUnchecked,
+  // By a verifier, where the server has them: safe to repeat. The attributes are set by a call of
+  // their own, whatever the server has made of them by a default ACL.
+  kGuarded,
+  // In one call, with the attributes. file_exists may be the outcome of a call that was repeated.
+  kGuardedWithAttributes,
+};
 
 // Cookie and cookie verifier of READDIR; {0, 0}: the beginning.
 struct ReadDirPosition {

@@ -161,6 +161,25 @@ TEST_P(CpReplaceTest, ANewLocalFileHasWhatTheDefaultAclLeavesIt) {
       << "-p keeps what the source has, which is none";
 }
 
+// The server does the same with what is made there; the umask counts as well.
+TEST_P(CpReplaceTest, ANewFileOfAnExportHasWhatTheDefaultAclLeavesIt) {
+  Here("mkdir -p tree/d tree/private; chmod 700 tree/private; echo new > tree/f; chmod 664 tree/f;"
+       "echo new > tree/d/read; chmod 444 tree/d/read; chmod 555 tree/d; chmod 775 tree");
+  Shell("mkdir d; chmod 2775 d");
+  const AccessControlList acl({{ACL_USER_OBJ, 7, kNoId}, {ACL_USER, 7, kOther},
+                               {ACL_GROUP_OBJ, 7, kNoId}, {ACL_MASK, 5, kNoId},
+                               {ACL_OTHER, 0, kNoId}});
+  if (!acl.Set(Backing("d"), XATTR_NAME_POSIX_ACL_DEFAULT)) GTEST_SKIP() << "no ACLs on " << root_;
+  EXPECT_EQ(Run({"cp", "-r", Local("tree"), Url(), "d/tree"}).exit_code, 0);
+  EXPECT_EQ(Run({"cp", Local("tree/f"), Url(), "d/f"}).exit_code, 0);
+  EXPECT_EQ(Run({"touch", Url(), "d/touched"}).exit_code, 0);
+  EXPECT_EQ(Shell("cd d; stat -c '%n %a' tree tree/f tree/d tree/d/read tree/private f touched"),
+            "tree 2750\ntree/f 640\ntree/d 2550\ntree/d/read 440\ntree/private 2700\n"
+            "f 640\ntouched 640\n");
+  EXPECT_EQ(Run({"cp", "-p", Local("tree/f"), Url(), "d/p"}).exit_code, 0);
+  EXPECT_EQ(Shell("cd d; stat -c '%n %a' p"), "p 664\n");
+}
+
 // What replaces a file that nobody else may read is not for those whom the directory names.
 TEST_P(CpReplaceTest, ALocalFileWithoutAnAclGetsNone) {
   Shell("echo new > f; chmod 644 f");

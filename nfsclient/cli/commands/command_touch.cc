@@ -16,9 +16,10 @@ std::errc TouchOne(Session& session, const std::string& path, uint32_t mode, boo
   const std::errc error = touch();
   if (error != std::errc::no_such_file_or_directory) return error;
   if (!create) return {};
-  const auto made = session.client().Create(path, mode, true, session.credential());
-  if (made) return {};
-  return made.error() == std::errc::file_exists ? touch() : made.error();
+  // Not exclusively, so that the call itself carries the mode, which a default ACL restricts. What
+  // another client has made meanwhile has its times from now, too.
+  const auto made = session.client().Create(path, mode, false, session.credential());
+  return made ? std::errc{} : made.error();
 }
 
 }  // namespace

@@ -21,19 +21,38 @@ constexpr uint64_t kRoomBytesMin = 64 * 1024;
 constexpr uint64_t kRoomBytesMax = 4 * 1024 * 1024;
 
 constexpr uint32_t kOwnerMayWrite = 0200;
+constexpr uint32_t kOwnerMayAll = 0700;
+constexpr uint32_t kAllOthers = 0077;
 
 std::errc ErrorOf(const auto& result) { return result ? std::errc{} : result.error(); }
 
 // Whether another user may have put `found` there: in a sticky directory that all may write in,
-// neither of `uid`, whom the server takes this user for, nor of the directory's owner. What he has
-// planted says nothing about who may read the copy.
-bool MayBePlanted(const Node& directory, const Attributes& found, uint32_t uid,
-                  const Credential& who) {
+// neither this user's nor the directory's owner's.
+bool MayBePlanted(const Node& directory, const Attributes& found, const Credential& who) {
   constexpr uint32_t kSticky = 01000, kOthersMayWrite = 0002;
   const auto place = directory.Stat("", who);
   if (!place) return true;
   const bool is_shared = (~place->mode & (kSticky | kOthersMayWrite)) == 0;
-  return is_shared && found.uid != uid && found.uid != place->uid;
+  return is_shared && found.uid != who.uid() && found.uid != place->uid;
+}
+
+// A directory that is made, or that has the name already; "": `parent` itself. With a node.
+Result<LookupResult> MakeOrFind(Node& parent, const std::string& name, uint32_t mode,
+                                const Credential& who, bool& is_new) {
+  Result<LookupResult> made = std::unexpected(std::errc::file_exists);
+  if (!name.empty()) made = parent.MakeDirectory(name, mode, who);
+  if (!made && made.error() != std::errc::file_exists) return made;
+  is_new = made.has_value();
+  if (is_new && made->node != nullptr) return made;
+  auto found = parent.Lookup(name, who, {.no_follow = true});
+  if (!found) return found;
+  if (found->node == nullptr) return std::unexpected(std::errc::no_such_file_or_directory);
+  if (found->attributes.type != FileType::kDirectory) {
+    return std::unexpected(std::errc::not_a_directory);
+  }
+  // Another user may have put his there since.
+  is_new = is_new && IsSameFile(found->attributes, made->attributes);
+  return found;
 }
 
 // A file or link of the export that will be `name`, removed unless Finish() is reached.
@@ -125,9 +144,11 @@ class ExportCopy::Directory {
 
  private:
   void MakeThis() try {
-    const auto made = copy_->MakeDirectory(entry_, place_, is_new_);
+    std::optional<uint32_t> mode_at_end;
+    const auto made = copy_->MakeDirectory(entry_, place_, is_new_, mode_at_end);
     if (!made) return session_.FailLocally(entry_.path, place_.path, made.error());
-    if (is_new_ || copy_->settings_.preserve) at_end_ = copy_->FinalAttributes(entry_.attributes);
+    if (mode_at_end) at_end_ = SetAttributes{.mode = mode_at_end};
+    if (copy_->settings_.preserve) at_end_ = copy_->FinalAttributes(entry_.attributes);
     node_ = *made;
     copy_->Report(entry_, place_.path, 0);
   } catch (const std::bad_alloc&) {
@@ -195,32 +216,30 @@ void ExportCopy::EnterDirectory(const TreeEntry& entry, const Place& place) {
 
 // Preconditions: the place's directory is there.
 Result<std::shared_ptr<Node>> ExportCopy::MakeDirectory(const TreeEntry& entry, const Place& place,
-                                                        bool& is_new) {
+                                                        bool& is_new,
+                                                        std::optional<uint32_t>& mode_at_end) {
   const Credential& who = session_.credential();
-  Node& parent = place.directory->node();
-  LookupResult found;
-  if (!place.name.empty()) {
-    // Only the owner may enter it until its entries are there.
-    auto made = parent.MakeDirectory(place.name, 0700, who);
-    if (!made && made.error() != std::errc::file_exists) return std::unexpected(made.error());
-    is_new = made.has_value();
-    if (is_new) found = *std::move(made);
+  // With -p of its owner alone from the start.
+  const uint32_t mode = settings_.preserve ? 0 : ModeOf(entry.attributes);
+  auto found = MakeOrFind(place.directory->node(), place.name, mode | kOwnerMayAll, who, is_new);
+  if (!found) return std::unexpected(found.error());
+  if (is_new && !settings_.preserve) {
+    // Of its owner alone until its entries are there.
+    const uint32_t made = found->attributes.mode, hidden = made & ~kAllOthers;
+    if (hidden != made) {
+      const auto set = found->node->SetAttributesOf("", {.mode = hidden}, who);
+      if (!set) return std::unexpected(set.error());
+    }
+    const uint32_t whole = made & (mode | ~kOwnerMayAll);
+    if (whole != hidden) mode_at_end = whole;
   }
-  if (found.node == nullptr) {
-    auto known = parent.Lookup(place.name, who, {.no_follow = true});
-    if (!known) return std::unexpected(known.error());
-    found = *std::move(known);
-  }
-  if (found.node == nullptr) return std::unexpected(std::errc::no_such_file_or_directory);
-  const Attributes& attributes = found.attributes;
-  if (attributes.type != FileType::kDirectory) return std::unexpected(std::errc::not_a_directory);
   if (entry.depth == 0) {
-    target_id_ = {attributes.fsid, attributes.fileid};
+    target_id_ = {found->attributes.fsid, found->attributes.fileid};
     if (IsTarget(entry)) return std::unexpected(std::errc::invalid_argument);  // onto itself
   }
   // Asks for the rights once, not for each file that is made in it at the same time.
-  (void)found.node->Access("", kMayWrite | kMayExecute, who);
-  return std::shared_ptr<Node>(std::move(found.node));
+  (void)found->node->Access("", kMayWrite | kMayExecute, who);
+  return std::shared_ptr<Node>(std::move(found->node));
 }
 
 // Whether the directory is the one that is made: a copy of it into itself would not end.
@@ -238,7 +257,8 @@ void ExportCopy::Leave(const TreeEntry& directory) {
   inside_.pop_back();
 }
 
-// Returns the file or link that is replaced; without a value if the name is free.
+// Returns the file that is replaced, without a value where that is a link, or the name is free.
+// Errors: what cannot be replaced.
 Result<std::optional<Attributes>> ExportCopy::Replaced(const Place& place) const {
   if (place.directory->is_new()) return std::nullopt;
   const auto found =
@@ -249,6 +269,9 @@ Result<std::optional<Attributes>> ExportCopy::Replaced(const Place& place) const
   if (found->type != FileType::kRegular && found->type != FileType::kSymlink) {
     return std::unexpected(std::errc::file_exists);
   }
+  if (found->type == FileType::kSymlink) return std::nullopt;
+  // What another user has planted says nothing about who may read the copy.
+  if (MayBePlanted(place.directory->node(), *found, session_.credential())) return std::nullopt;
   return *found;
 }
 
@@ -263,14 +286,15 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   const auto replaced = Replaced(place);
   if (!replaced) return fail(replaced.error());
   UnfinishedExportFile unfinished(node, place.name, place.directory->is_new(), who);
-  // Its owner's alone until it is whole, as a new directory is anyway.
+  // Its owner's alone until it has rights of its own; a new one has what the server makes of those
+  // that it asks for, where a default ACL restricts them.
   SetAttributes at_end = FinalAttributes(attributes);
-  const bool is_hidden =
-      place.directory->is_new() && !settings_.preserve && (*at_end.mode & kOwnerMayWrite) != 0;
-  const uint32_t mode = is_hidden ? *at_end.mode : 0600;
+  const bool is_as_made = !settings_.preserve && !*replaced;
+  const uint32_t mode = is_as_made ? *at_end.mode | kOwnerMayWrite : 0600;
+  const uint32_t rights = is_as_made ? kMayWrite | kModeAtOnce : kMayWrite;
   std::unique_ptr<File> file;
   std::errc error = unfinished.Create([&](const std::string& name) {
-    auto made = node.CreateAndOpen(name, kMayWrite, mode, /*exclusive=*/true, who);
+    auto made = node.CreateAndOpen(name, rights, mode, /*exclusive=*/true, who);
     if (made) file = std::move(made->file);
     return ErrorOf(made);
   });
@@ -291,10 +315,14 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     }
   }
   error = file->Sync();
-  const bool keeps = *replaced && (*replaced)->type == FileType::kRegular && !settings_.preserve &&
-                     !MayBePlanted(node, **replaced, file->attributes().uid, who);
-  if (error == std::errc{} && keeps) at_end = ReplacedAttributes(*file, **replaced);
-  if (error == std::errc{} && !is_hidden) error = ErrorOf(file->SetAttributesOf(at_end));
+  if (error == std::errc{} && *replaced && !settings_.preserve) {
+    at_end = ReplacedAttributes(*file, **replaced);
+  }
+  const bool loses_rights = is_as_made && mode != *at_end.mode;
+  if (loses_rights) at_end.mode = file->attributes().mode & ~kOwnerMayWrite;
+  if (error == std::errc{} && (!is_as_made || loses_rights)) {
+    error = ErrorOf(file->SetAttributesOf(at_end));
+  }
   if (error == std::errc{}) error = unfinished.Finish();
   if (error != std::errc{}) return fail(error);
   Report(entry, place.path, offset_bytes);

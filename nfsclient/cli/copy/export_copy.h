@@ -34,8 +34,8 @@ class ExportCopy : public TreeVisitor {
   struct Settings {
     CopySource& source;
     CopyThreads& threads;
-    // Mode and times; else modes are cut down by the umask, and a file that is replaced passes its
-    // rights on.
+    // Mode and times; else modes are cut down by the umask, and by what the server makes of those
+    // that it is asked for, and a file that is replaced passes its rights on.
     bool preserve = false;
     uint32_t umask = 0;
     bool same_export = false;  // `source` is of the export that is written to
@@ -60,8 +60,9 @@ class ExportCopy : public TreeVisitor {
 
   bool IsTarget(const TreeEntry& entry) const;
   void EnterDirectory(const TreeEntry& entry, const Place& place);
+  // `mode_at_end`: of a new one, once its entries are there; unless -p gives it another.
   Result<std::shared_ptr<Node>> MakeDirectory(const TreeEntry& entry, const Place& place,
-                                              bool& is_new);
+                                              bool& is_new, std::optional<uint32_t>& mode_at_end);
   void CopyFile(const TreeEntry& entry, const Place& place);
   void CopyLink(const TreeEntry& entry, const Place& place);
   Result<std::optional<Attributes>> Replaced(const Place& place) const;

@@ -56,6 +56,17 @@ TEST_F(LostReply, GuardedCreateWithoutExclusiveIsNotTakenForOurs) {
   EXPECT_EQ(server.calls(NFS3_CREATE), 3);
 }
 
+TEST_F(LostReply, ACreateThatCarriesItsAttributesIsOneCallAndNotTakenForOurs) {
+  const CreateReply reply = Create(CreateMode::kGuardedWithAttributes);
+  ASSERT_TRUE(reply.attributes.has_value());
+  EXPECT_EQ(reply.attributes->mode, 0640u);
+  EXPECT_EQ(server.calls(NFS3_CREATE), 1);
+  EXPECT_EQ(server.calls(NFS3_SETATTR), 0);
+  server.Erase("f");
+  server.Inject(NFS3_CREATE, {Kind::kLoseReply});
+  EXPECT_EQ(Create(CreateMode::kGuardedWithAttributes).error, std::errc::file_exists);
+}
+
 TEST_F(LostReply, GuardedCreateRemovesTheFileIfItsAttributesCannotBeSet) {
   server.Inject(NFS3_SETATTR, {.status = NFS3ERR_NOTSUPP});
   EXPECT_EQ(Create(CreateMode::kGuarded).error, std::errc::operation_not_supported);
