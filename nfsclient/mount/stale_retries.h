@@ -43,7 +43,7 @@ class NameRetries {
   // The thread looks the name up: once before it comes back. When it does so again, the LOOKUP
   // before has ended what was noted.
   void NoteLookup(pid_t caller, uint64_t directory, std::string_view name);
-  // What was noted has been done, or is to be done now. Returns whether it was noted.
+  // Forgets a retry that has been done, or is to be done now. Returns whether it was noted.
   bool End(pid_t caller, uint64_t directory, std::string_view name,
            Clock::time_point now = Clock::now());
 

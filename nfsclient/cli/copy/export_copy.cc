@@ -224,7 +224,7 @@ Result<std::shared_ptr<Node>> ExportCopy::MakeDirectory(const TreeEntry& entry, 
   auto found = MakeOrFind(place.directory->node(), place.name, mode | kOwnerMayAll, who, is_new);
   if (!found) return std::unexpected(found.error());
   if (is_new && !settings_.preserve) {
-    // Of its owner alone until its entries are there.
+    // Only the owner may enter it until its entries are there.
     const uint32_t made = found->attributes.mode, hidden = made & ~kAllOthers;
     if (hidden != made) {
       const auto set = found->node->SetAttributesOf("", {.mode = hidden}, who);
@@ -270,7 +270,7 @@ Result<std::optional<Attributes>> ExportCopy::Replaced(const Place& place) const
     return std::unexpected(std::errc::file_exists);
   }
   if (found->type == FileType::kSymlink) return std::nullopt;
-  // What another user has planted says nothing about who may read the copy.
+  // A file that another user has planted says nothing about who may read the copy.
   if (MayBePlanted(place.directory->node(), *found, session_.credential())) return std::nullopt;
   return *found;
 }

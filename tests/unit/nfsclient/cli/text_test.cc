@@ -10,6 +10,8 @@
 #include "nfsclient/cli/find_spelling.h"
 #include "nfsclient/cli/join_path.h"
 #include "nfsclient/cli/mount_source.h"
+#include "nfsclient/cli/show/error_text.h"
+#include "nfsclient/cli/show/escape.h"
 #include "nfsclient/protocol/protocol.h"
 
 namespace nfswalk::cli {
