@@ -16,14 +16,17 @@ struct CommandTime {
   double cpu_s = 0;
 };
 
-// Runs `arguments`, the first of which is searched in PATH unless it has a slash, with its output
-// thrown away, in the calling thread's network. The error has what it wrote to stderr.
-std::expected<CommandTime, std::string> RunTimed(const std::vector<std::string>& arguments);
+// Runs `arguments`, the first of which is searched in PATH unless it has a slash, in the calling
+// thread's network. Its output, of which 2000 bytes are kept, goes to `output`, else it is thrown
+// away. The error has what it wrote to stderr.
+std::expected<CommandTime, std::string> RunTimed(const std::vector<std::string>& arguments,
+                                                 std::string* output = nullptr);
 
-// A turn of `ops` operations that is one such run, as a client of the server of `place`.
+// A turn of `ops` operations that is one such run, as a client of the server of `place`. After an
+// interrupt it ends early, without an error and without output.
 std::expected<DataTurn, std::string> CommandTurn(const DataPlace& place,
                                                  const std::vector<std::string>& arguments,
-                                                 uint64_t ops);
+                                                 uint64_t ops, std::string* output = nullptr);
 
 // The URL of the place's directory, or of `file` in it ("/file").
 std::string UrlOf(const DataPlace& place, const std::string& file, int version, Way way);

@@ -55,6 +55,9 @@ struct DataPlace {
 struct DataTurn {
   Turn turn;
   uint64_t rpcs = 0;  // 0: not counted
+  // Of a process of its own: by how much it grew at most, and its limit of dirty data. 0: not
+  // measured.
+  uint64_t growth_bytes = 0, limit_bytes = 0;
 };
 
 struct Contender {
@@ -63,6 +66,7 @@ struct Contender {
   int version = 0;       // 0: no NFS
   size_t files = 1;      // open at the same time, or those of a copy
   size_t in_flight = 0;  // 0: of the subject's choice
+  size_t readers = 0;    // threads that read beside the one that writes
   bool distant = false;
   // Takes one turn. May end early, with less, after an interrupt.
   std::function<std::expected<DataTurn, std::string>()> take = {};
@@ -70,6 +74,7 @@ struct Contender {
 
 // The contenders of each kind of work, in the order of their turns.
 std::vector<Contender> Transfers(const DataPlace& place);   // "write", "read", "random"
+std::vector<Contender> Streams(const DataPlace& place);     // "stream"
 std::vector<Contender> SmallFiles(const DataPlace& place);  // "create"
 std::vector<Contender> Commands(const DataPlace& place);    // "cat", "cp to", "cp from"
 std::vector<Contender> Trees(const DataPlace& place);       // "find", "du", "chmod -R", "rm -r"

@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::string_view kBench = "data";
 constexpr uint16_t kNfsPort = 2049;
-const std::vector<std::string> kAllWorks = {"write", "read",    "random", "create",
-                                            "cat",   "cp to",   "cp from", "find",
-                                            "du",    "chmod -R", "rm -r",  "stat"};
+const std::vector<std::string> kAllWorks = {"write", "read",     "random",  "create", "cat",
+                                            "cp to", "cp from",  "find",    "du",     "chmod -R",
+                                            "rm -r", "stat",     "stream"};
 
 struct DataOptions : RunOptions {
   DataOptions() : RunOptions{.threads = {}, .repetitions = 5} {}
@@ -38,8 +38,16 @@ struct DataOptions : RunOptions {
   std::string baseline = {};  // empty: none
 };
 
+// Of all turns of a contender, disturbed ones as well.
+struct Counts {
+  std::vector<double> rpcs_per_op;
+  uint64_t growth_bytes = 0, limit_bytes = 0;  // the most
+};
+
+double Mebibytes(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
 void WriteRow(RowWriter& rows, const Contender& contender, const Turns& turns, size_t number,
-              const std::vector<double>& rpcs) {
+              const Counts& counts) {
   Row row;
   row.Set("work", contender.work)
       .Set("protocol", contender.version == 0 ? "-" : fmt::format("v{}", contender.version))
@@ -50,7 +58,12 @@ void WriteRow(RowWriter& rows, const Contender& contender, const Turns& turns, s
   AddTiming(row, turns, number, 1);
   // The proxy is a thread of this process.
   if (!contender.distant) AddProcessorTime(row, turns, number);
-  if (!rpcs.empty()) row.Set("rpcs_per_op", SpreadOf(rpcs).median);
+  if (!counts.rpcs_per_op.empty()) row.Set("rpcs_per_op", SpreadOf(counts.rpcs_per_op).median);
+  if (counts.limit_bytes > 0) {
+    row.Set("readers", contender.readers)
+        .Set("rss_mebibytes", Mebibytes(counts.growth_bytes))
+        .Set("limit_mebibytes", Mebibytes(counts.limit_bytes));
+  }
   rows.Write(row);
 }
 
@@ -69,7 +82,7 @@ Outcome TakeTurns(const DataOptions& options, std::vector<Contender> contenders,
   }
   Turns turns(options.repetitions);
   for (size_t i = 0; i < contenders.size(); ++i) turns.AddRow();
-  std::vector<std::vector<double>> rpcs(contenders.size());
+  std::vector<Counts> counts(contenders.size());
   const Outcome taken = turns.Run([&](size_t i) -> std::expected<Turn, std::string> {
     const Contender& contender = contenders[i];
     const std::string title =
@@ -77,22 +90,27 @@ Outcome TakeTurns(const DataOptions& options, std::vector<Contender> contenders,
     ShowProgress(fmt::format("{}, turn {}", title, turns.round() + 1));
     const auto turn = contender.take();
     if (!turn) return std::unexpected(title + ": " + turn.error());
-    if (turn->rpcs > 0 && !Interrupted()) {
-      rpcs[i].push_back(static_cast<double>(turn->rpcs) / static_cast<double>(turn->turn.ops));
+    if (Interrupted()) return turn->turn;
+    if (turn->rpcs > 0) {
+      counts[i].rpcs_per_op.push_back(static_cast<double>(turn->rpcs) /
+                                      static_cast<double>(turn->turn.ops));
     }
+    counts[i].growth_bytes = std::max(counts[i].growth_bytes, turn->growth_bytes);
+    counts[i].limit_bytes = std::max(counts[i].limit_bytes, turn->limit_bytes);
     return turn->turn;
   });
   if (!taken) return taken;
   for (size_t i = 0; i < contenders.size(); ++i) {
-    if (turns.Complete(i)) WriteRow(rows, contenders[i], turns, i, rpcs[i]);
+    if (turns.Complete(i)) WriteRow(rows, contenders[i], turns, i, counts[i]);
   }
   return {};
 }
 
 // A row has: work, protocol ("v3"; "-": none), subject, files, in_flight, round_trip_ms, what
-// AddTiming() and AddProcessorTime() say, where an operation is a MiB ("write", "read", "cat"), a
-// call ("random", "stat") or a file (of what is created, or of a tree), and rpcs_per_op where they
-// are counted: of commands in a run of their own.
+// AddTiming() and AddProcessorTime() say, where an operation is a MiB ("write", "read", "cat",
+// "stream"), a call ("random", "stat") or a file (of what is created, or of a tree), rpcs_per_op
+// where they are counted: of commands in a run of their own; and of "stream" readers, rss_mebibytes
+// (by how much the process grew at most) and limit_mebibytes (of what may be dirty).
 Outcome Measure(const DataOptions& options, const DataPlace& place) {
   auto rows = RowWriter::Open(kBench, options.json_file,
                               Row()
@@ -120,6 +138,7 @@ Outcome Measure(const DataOptions& options, const DataPlace& place) {
     add(Trees(place));
   }
   add(BatchStats(place));
+  add(Streams(place));
   outcome = TakeTurns(options, std::move(all), *rows);
   if (!outcome) return outcome;
   return rows->Close(Row().Set("interrupted", Interrupted()));

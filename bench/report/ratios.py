@@ -300,7 +300,17 @@ def _of_transfers(run, version):
                            _speedup, unit="")
 
 
+def _of_stream(row):
+    # Of disturbed turns, too: memory is not time.
+    beyond = row["rss_mebibytes"] - row["limit_mebibytes"]
+    yield Figure(f"{row['protocol']}, a large file written beside {row['readers']} threads that "
+                 "read, resident memory beyond what may be dirty", f"{beyond:.1f} MiB",
+                 "at most 32 MiB", beyond <= 32)
+
+
 def of_data(run):
+    for row in run.with_key("rss_mebibytes"):
+        yield from _of_stream(row)
     for version, rpcs_most in (("v3", 4), ("v4", 3)):
         yield from _of_transfers(run, version)
 

@@ -8,7 +8,7 @@ BENCHES = ["make_replay", "warm_stat", "cold_walk", "rpc", "data", "memory", "in
 
 _OTHER_VERSION = "is it of another version?"
 _TIME_KEYS = ["ns_per_op", "ns_min", "ns_max"]
-# Of each kind of row: benchmark, a key that no other kind of the benchmark has, the other keys,
+# Of each kind of row: benchmark, a key that no later kind of the benchmark has, the other keys,
 # whether it has a time (or the reason why not).
 _KINDS = [
     ("make_replay", "coverage", ["trace"], False),
@@ -18,6 +18,7 @@ _KINDS = [
     ("warm_stat", "churn", ["directories", "changes_per_s", "prefix_hits"], True),
     ("cold_walk", "protocol", ["subject", "mode", "threads", "files", "rpcs"], True),
     ("rpc", "in_flight", ["server", "subject"], True),
+    ("data", "rss_mebibytes", ["work", "protocol", "subject", "readers", "limit_mebibytes"], True),
     ("data", "work", ["protocol", "subject", "files", "in_flight", "round_trip_ms"], True),
     ("memory", "bytes_per_file", ["names", "files", "bytes_min", "bytes_max"], False),
     ("memory", "entries", ["mode", "hot"], True),

@@ -38,10 +38,11 @@ _TEXTS = {
         "a server of version 3 (nfs) and to a process that does nothing else (null)."),
     "data": (
         "Data",
-        "Large files written until they are stable, read, and read at random; small ones created, "
-        "written and closed; trees copied and files shown by the command; many cold names looked "
-        "up. Beside libnfs' calls and commands, the same calls without a client (\"raw calls\"; the "
-        "depth that does best is the ceiling), and the kernel on the server's tmpfs."),
+        "Large files written until they are stable, read, and read at random; the memory of a process "
+        "that writes one beside its readers; small ones created, written and closed; trees copied "
+        "and files shown by the command; many cold names looked up. Beside libnfs' calls and "
+        "commands, the same calls without a client (\"raw calls\"; the depth that does best is the "
+        "ceiling), and the kernel on the server's tmpfs."),
     "memory": (
         "Bytes and time of a cached file",
         "Resident memory, and a warm stat of the same files as the cache around them grows."),

@@ -217,10 +217,25 @@ def rpc_tables(run):
                    "server's"], lines, reasons.notes() + turns_note(run.rows), 2)]
 
 
+def _stream_table(rows):
+    reasons, lines = Reasons(), []
+    for row in rows:
+        time = reasons.cell(row["disturbed"]) if not is_timed(row) else spread(
+            *(row[key] / 1000 for key in ("ns_per_op", "ns_min", "ns_max")), digits=1)
+        lines.append([row["subject"], row["protocol"], str(row["readers"]),
+                      f"{row['rss_mebibytes']:,.1f}", f"{row['limit_mebibytes']:,.1f}",
+                      f"{row['rss_mebibytes'] - row['limit_mebibytes']:,.1f}", time])
+    return Table("stream: MiB by which a process grows at most that writes a large file beside "
+                 "threads that read, and microseconds of a MiB, median (least-most)",
+                 ["", "NFS", "readers", "grows by", "may be dirty", "beyond", "us"], lines,
+                 reasons.notes() + turns_note(rows), 2)
+
+
 def data_tables(run):
     """One for each kind of work."""
-    tables = []
-    for work in in_order(row["work"] for row in run.rows):
+    streams = run.with_key("rss_mebibytes")
+    tables = [_stream_table(streams)] if streams else []
+    for work in in_order(row["work"] for row in run.rows if row not in streams):
         reasons, lines = Reasons(), []
         rows = [row for row in run.rows if row["work"] == work]
         for row in rows:

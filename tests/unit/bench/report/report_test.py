@@ -231,6 +231,37 @@ class LongestStats(unittest.TestCase):
         self.assertEqual((beside_calls.measured, beside_calls.reached), ("2.0x", None))
 
 
+class Streams(unittest.TestCase):
+    ROW = {"bench": "data", "work": "stream", "protocol": "v3", "subject": "nfswalk", "files": 1,
+           "in_flight": 0, "round_trip_ms": 0, "readers": 12, "rss_mebibytes": 96.5,
+           "limit_mebibytes": 64, "ns_per_op": 2_000, "ns_min": 1_000, "ns_max": 3_000}
+
+    def run_of(self, *measured):
+        return read([{"bench": "data", "facts": {}}, *measured, {"bench": "data", "totals": {}}])
+
+    def test_are_held_against_the_limit_and_32_mebibytes_though_others_disturb_them(self):
+        for mebibytes, beyond, reached in ((96.5, "32.5 MiB", False), (96, "32.0 MiB", True)):
+            for row in ({**self.ROW, "rss_mebibytes": mebibytes},
+                        disturbed({**self.ROW, "rss_mebibytes": mebibytes})):
+                figure, = ratios.ratios(self.run_of(row))
+                self.assertEqual((figure.measured, figure.reached), (beyond, reached))
+
+    def test_have_a_table_of_their_own(self):
+        wrote = {key: value for key, value in self.ROW.items()
+                 if key not in ("readers", "rss_mebibytes", "limit_mebibytes")}
+        run = self.run_of({**wrote, "work": "write"}, self.ROW)["data"]
+        streams, writes = tables.data_tables(run)
+        self.assertEqual(streams.lines, [["nfswalk", "v3", "12", "96.5", "64.0", "32.5",
+                                          "2.0 (1.0-3.0)"]])
+        self.assertEqual(len(writes.lines), 1)
+        self.assertIn("96.5", documents.results_text({**read(recorded()), "data": run}))
+
+    def test_need_a_limit(self):
+        row = {key: self.ROW[key] for key in self.ROW if key != "limit_mebibytes"}
+        with self.assertRaisesRegex(rows.ReportError, "limit_mebibytes"):
+            self.run_of(row)
+
+
 def warm(subject, mode, ns, **more):
     key = {"pattern": "distinct", "depth": 8, "threads": 1, "identities": 1}
     return {"bench": "warm_stat", "subject": subject, "mode": mode, **key, "ns_per_op": ns,
