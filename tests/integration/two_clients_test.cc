@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -29,12 +30,11 @@ namespace nfswalk {
 namespace {
 
 #ifdef NFSWALK_TEST_NIGHTLY
-constexpr int kTurns = 50'000, kTurnsOfLocks = 10'000;
+constexpr int kTurns = 50'000, kTurnsOfLocks = 10'000, kTurnsOfLargeFile = 1'000;
 #else
-constexpr int kTurns = 800, kTurnsOfLocks = 1'000;
+constexpr int kTurns = 800, kTurnsOfLocks = 1'000, kTurnsOfLargeFile = 20;
 #endif
 constexpr std::errc kOk{};
-constexpr const char* kLimits = "wsize=4096,rsize=4096,dirty_bytes=32768,hard";
 
 // The file as one of the clients has it open. Errors are failures of the test.
 class SharedFile {
@@ -130,11 +130,14 @@ class TwoClients : public MountPair {
  protected:
   static constexpr size_t kClients = 4;
 
+  // Options of all mounts.
+  virtual std::string Limits() const { return "wsize=4096,rsize=4096,dirty_bytes=32768,hard"; }
+
   void SetUp() override {
     MountPair::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    MountBoth(kLimits);
-    std::string options = kLimits;
+    std::string options = Limits();
+    MountBoth(options);
     std::ranges::replace(options, ',', '&');
     for (auto& client : clients_) {
       const auto url = ParseMountUrl(server_->Url(options, GetParam()));
@@ -209,52 +212,75 @@ INSTANTIATE_TEST_SUITE_P(Versions, TwoClients, fixtures::AllVersions(), fixtures
 
 class TwoClientsWithLocks : public TwoClients {
  protected:
-  // No multiple of a page: neighbours share pages and pieces.
-  static constexpr size_t kRegionBytes = 10'000, kRegions = 6;
-
+  // A part of the file, under a lock. No multiple of a page: neighbours share pages and pieces.
   struct Region {
     std::shared_mutex holders;  // never waited for: the locks of the file exclude as this one does
-    std::string model = std::string(kRegionBytes, '\0');
+    std::string model;
   };
 
-  void Run(size_t which) {
+  // Each client takes so many turns, in each of which it has the lock of one of the regions, which
+  // begin as zeros.
+  void RunBesideEachOther(size_t regions, size_t region_bytes, int turns) {
+    File("f");
+    std::filesystem::resize_file(Backing("f"), regions * region_bytes);
+    regions_ = std::vector<Region>(regions);
+    for (Region& region : regions_) region.model.resize(region_bytes);
+    std::vector<std::jthread> threads;
+    for (size_t which = 0; which < kClients; ++which) {
+      threads.emplace_back([=, this] { Run(which, turns); });
+    }
+    threads.clear();
+    std::string model;
+    for (const Region& region : regions_) model += region.model;
+    EXPECT_EQ(fixtures::Difference(TextOf(Backing("f")), model), "") << "on the server";
+  }
+
+ private:
+  void Run(size_t which, int turns) {
     std::mt19937_64 random(kClients * seed_ + which);
     const auto file = Open(which);
-    for (int turn = 0; turn < kTurnsOfLocks && !HasFailure(); ++turn) {
+    for (int turn = 0; turn < turns && !HasFailure(); ++turn) {
       SCOPED_TRACE(fmt::format("turn {} of client {} with seed {}", turn, which, seed_));
-      const size_t number = random() % kRegions;
+      const size_t number = random() % regions_.size();
       Region& region = regions_[number];
-      const uint64_t from = number * kRegionBytes;
+      const size_t bytes = region.model.size();
+      const uint64_t from = number * bytes;
       const bool exclusive = random() % 2 == 0;
-      file->Lock(exclusive, from, kRegionBytes);
+      file->Lock(exclusive, from, bytes);
       EXPECT_TRUE(exclusive ? region.holders.try_lock() : region.holders.try_lock_shared());
-      EXPECT_EQ(fixtures::Difference(file->Read(from, kRegionBytes), region.model), "");
+      EXPECT_EQ(fixtures::Difference(file->Read(from, bytes), region.model), "");
       for (size_t writes = random() % 4; exclusive && writes > 0; --writes) {
-        const std::string text = fixtures::Pattern(1 + random() % 5'000, random());
-        const size_t at = random() % (kRegionBytes - text.size());
+        const std::string text = fixtures::Pattern(1 + random() % (bytes / 2), random());
+        const size_t at = random() % (bytes - text.size());
         file->Write(from + at, text);
         region.model.replace(at, text.size(), text);
       }
       exclusive ? region.holders.unlock() : region.holders.unlock_shared();
-      file->Unlock(from, kRegionBytes);
+      file->Unlock(from, bytes);
     }
     file->Close();
   }
 
-  std::array<Region, kRegions> regions_;
+  std::vector<Region> regions_;
 };
 
 TEST_P(TwoClientsWithLocks, WhoLocksSeesWhatTheOthersHaveUnlocked) {
-  File("f", std::string(kRegions * kRegionBytes, '\0'));
-  std::vector<std::jthread> threads;
-  for (size_t which = 0; which < kClients; ++which) threads.emplace_back([=, this] { Run(which); });
-  threads.clear();
-  std::string model;
-  for (const Region& region : regions_) model += region.model;
-  EXPECT_EQ(fixtures::Difference(TextOf(Backing("f")), model), "") << "on the server";
+  RunBesideEachOther(6, 10'000, kTurnsOfLocks);
+}
+
+class TwoClientsOfALargeFile : public TwoClientsWithLocks {
+ protected:
+  std::string Limits() const override { return "wsize=65536,rsize=65536,dirty_bytes=524288,hard"; }
+};
+
+// 256 MiB, each region many times what may be dirty.
+TEST_P(TwoClientsOfALargeFile, WhoLocksSeesWhatTheOthersHaveUnlocked) {
+  RunBesideEachOther(64, 4'200'007, kTurnsOfLargeFile);
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, TwoClientsWithLocks, testing::Values(4),
+                         fixtures::VersionTestName);
+INSTANTIATE_TEST_SUITE_P(Versions, TwoClientsOfALargeFile, testing::Values(4),
                          fixtures::VersionTestName);
 
 }  // namespace
