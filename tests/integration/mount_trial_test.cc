@@ -14,11 +14,12 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/fixtures/overlap_trial.h"
 #include "tests/fixtures/sparse_file.h"
-#include "tests/integration/mount_run.h"
+#include "tests/integration/mount_pair.h"
 #include "tests/integration/twin_program.h"
 
 namespace nfswalk {
@@ -42,12 +43,13 @@ constexpr Limits kLimits[] = {{"4Kx8", 4096, 32'768},
                               {"64Kx8", 65'536, 1 << 19},
                               {"1Mx2", 1 << 20, 1 << 21}};
 
-class MountTrial : public MountRun {
+class MountTrial : public MountPair {
  protected:
-  void MountWith(const Limits& limits) {
-    Mount(fmt::format("hard,wsize={0},rsize={0},dirty_bytes={1}", limits.piece_bytes,
-                      limits.dirty_bytes));
+  static std::string OptionsOf(const Limits& limits) {
+    return fmt::format("hard,wsize={0},rsize={0},dirty_bytes={1}", limits.piece_bytes,
+                       limits.dirty_bytes);
   }
+  void MountWith(const Limits& limits) { Mount(OptionsOf(limits)); }
   TwinProgram::Setup SetupOf(const std::string& name) {
     return {.mounted = At(name),
             .model = models_.At(name),
@@ -100,6 +102,23 @@ TEST_P(MountTrial, RandomProgramsBesideEachOtherMatchTheirModels) {
     threads.emplace_back([setup = SetupOf(name)] {
       TwinProgram program(setup);
       program.Run(kOperations);
+      program.Close();
+    });
+  }
+}
+
+// Two files of each of two clients, of 256 MiB together: thousands of times what may be dirty.
+TEST_P(MountTrial, RandomProgramsOfTwoClientsBesideEachOtherMatchTheirModels) {
+  MountBoth(OptionsOf(kLimits[0]));
+  std::vector<std::jthread> threads;
+  for (const std::string name : {"a", "b", "c", "d"}) {
+    TwinProgram::Setup setup = SetupOf(name);
+    if (threads.size() % 2 == 1) setup.mounted = Other(name);
+    setup.window_bytes = 1 << 26;
+    setup.large_bytes = 1 << 20;
+    threads.emplace_back([setup = std::move(setup)] {
+      TwinProgram program(setup);
+      program.Run(kOperations / 6);  // up to a MiB each
       program.Close();
     });
   }
