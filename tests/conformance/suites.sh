@@ -2,7 +2,8 @@
 # Runs suites in a mounted directory as root, and prints what fails, a line each, sorted: "suite file number", or
 # "suite file unfinished" of a test program that ends before its plan.
 #   tests/conformance/suites.sh DIRECTORY SUITE...
-# SUITE: a built checkout of pjdfstest, or an fsx, by its path. FSX_OPERATIONS: 1,000,000.
+# SUITE: a built checkout of pjdfstest, or an fsx, by its path. FSX_OPERATIONS: 1,000,000. FSX_BYTES, of its file at
+# most: 262144.
 # The last line is "ran" and the number of tests; fsx is one. Output of test programs that fail goes to stderr.
 set -euo pipefail
 
@@ -40,7 +41,8 @@ pjdfstest() {
 
 fsx() {
   ran=$((ran + 1))
-  if ! "$1" -q -N "${FSX_OPERATIONS:-1000000}" -S 7 -P "$output" "$directory/fsx.data" >"$output/fsx" 2>&1; then
+  if ! "$1" -q -N "${FSX_OPERATIONS:-1000000}" -l "${FSX_BYTES:-262144}" -S 7 -P "$output" "$directory/fsx.data" \
+    >"$output/fsx" 2>&1; then
     echo "fsx operations 1"
     tail -n 40 "$output/fsx" >&2
   fi
