@@ -15,7 +15,7 @@
 #include "bench/memory/proc_bytes.h"
 #include "fmt/format.h"
 #include "nfsclient/client.h"
-#include "nfsclient/nfs/cache_limits.h"
+#include "nfsclient/superblock/cache_limits.h"
 
 namespace nfswalk::bench {
 namespace {
