@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import citations
 import mutants
+import walk_steps
 from source_text import cxx_code, cxx_functions, python_functions
 
 FILE_LINES_MAX = 600
@@ -283,7 +284,8 @@ RULES = [
     _found_by(citations.named_targets, "named-target"),
     _found_by(citations.rules, "rule-citation"),
     _found_by(citations.unshipped, "unshipped-citation"),
-    _found_by(citations.letters, "letter-citation"), _found_by(mutants.mutants, "mutant")]
+    _found_by(citations.letters, "letter-citation"), _found_by(mutants.mutants, "mutant"),
+    _found_by(walk_steps.walk_steps, "walk-steps")]
 
 
 def check(tree, exceptions=()):

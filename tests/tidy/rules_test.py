@@ -2,6 +2,7 @@
 
 import unittest
 
+import walk_steps
 from rules import Tree, check
 from source_text import cxx_code, cxx_functions
 from tidy import read_exceptions
@@ -243,6 +244,23 @@ class Citations(RuleTest):
                          naming("`nfsclient/nfs/a.md`"), naming("`b.md`"), naming("nfs/gone.h"))
         self.assert_broken("named-file", naming("`nfs/gone.h`"), naming("`nfsclient/rcu/b.md: lock`"),
                            naming("`gone.h`"))
+
+    def test_the_walks_take_the_same_steps(self):
+        def walks(rcu, ref):
+            def text(walk, follow):
+                bodies = {function: " ".join(f"{step};" for step in steps)
+                          for function, steps in walk_steps.STEPS.items()}
+                bodies["FollowLink"] = follow
+                return "".join(f"int {walk}::{name}() {{\n  {body}\n}}\n" for name, body in bodies.items())
+            build = 'cc_library(srcs = ["rcu_walk.cc", "ref_walk.cc"])'
+            return {"nfsclient/walk/BUILD": build, "nfsclient/walk/rcu_walk.cc": text("RcuWalk", rcu),
+                    "nfsclient/walk/ref_walk.cc": text("RefWalk", ref)}
+        steps = walk_steps.STEPS["FollowLink"]
+        all_of_them = " ".join(f"{step};" for step in steps)
+        self.assert_kept(walks(all_of_them, all_of_them + " Splice;"))
+        self.assert_broken("walk-steps", walks(all_of_them, " ".join(f"{step};" for step in reversed(steps))),
+                           walks(all_of_them, all_of_them.replace("MayFollowLink;", "// MayFollowLink\n")),
+                           walks(*2 * [all_of_them.replace("MayFollowLink;", "")]))
 
     def test_a_target_that_a_document_names(self):
         def naming(text):
