@@ -205,30 +205,35 @@ TEST_P(WriteOrder, AReplyThatWaitedDoesNotRollBackWhatAnotherClientMade) {
 // A piece that is asked for between a write and its WRITE has the old bytes. Times need not tell.
 TEST_P(WriteOrder, WhatWasReadAheadBesideAWriteIsNotShownAfterItsSync) {
   constexpr size_t kPieces = 8, kWritten = 1;  // behind the first read, and read ahead
-  for (const FakeClock clock : {FakeClock::kFine, FakeClock::kCoarse, FakeClock::kStopped}) {
-    SCOPED_TRACE(static_cast<int>(clock));
-    server_.set_clock(clock);
-    const std::string old = Pattern(kPieces * kPiece), anew = Pattern(kPiece, 1);
-    MountAnew(old);
-    const auto reader = Open(kMayRead);
-    const int writes = calls(op_.write);
-    server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold});
-    rcu::SyncPointScript::OnReach("file:read-ahead-taken", [&] {
-      rcu::SyncPointScript::ClearAll();
-      EXPECT_EQ(file_->PWrite(BytesOf(anew), kWritten * kPiece), kPiece);
-      server_.AwaitCalls(op_.write, writes + 1);
-    });
-    EXPECT_EQ(Difference(ReadPart(*reader, 0, kPiece), old.substr(0, kPiece)), "");
-    EXPECT_EQ(calls(op_.write), writes + 1);
-    server_.ExecuteHeld();
-    EXPECT_EQ(file_->Sync(), kOk);
-    std::string expected = old;
-    expected.replace(kWritten * kPiece, kPiece, anew);
-    for (size_t piece = 1; piece < kPieces; ++piece) {
-      EXPECT_EQ(Difference(ReadPart(*reader, piece * kPiece, kPiece),
-                           expected.substr(piece * kPiece, kPiece)),
-                "")
-          << "piece " << piece;
+  // A whole piece is committed; a part of one is a stable WRITE of the sync, without a COMMIT.
+  for (const size_t bytes : {kPiece, kPiece / 2}) {
+    for (const FakeClock clock : {FakeClock::kFine, FakeClock::kCoarse, FakeClock::kStopped}) {
+      SCOPED_TRACE(std::to_string(bytes) + ", " + std::to_string(static_cast<int>(clock)));
+      server_.set_clock(clock);
+      const std::string old = Pattern(kPieces * kPiece), anew = Pattern(bytes, 1);
+      MountAnew(old);
+      const auto reader = Open(kMayRead);
+      const int writes = calls(op_.write);
+      server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold});
+      std::jthread sync;
+      rcu::SyncPointScript::OnReach("file:read-ahead-taken", [&] {
+        rcu::SyncPointScript::ClearAll();
+        EXPECT_EQ(file_->PWrite(BytesOf(anew), kWritten * kPiece), bytes);
+        sync = std::jthread([&] { EXPECT_EQ(file_->Sync(), kOk); });
+        server_.AwaitCalls(op_.write, writes + 1);
+      });
+      EXPECT_EQ(Difference(ReadPart(*reader, 0, kPiece), old.substr(0, kPiece)), "");
+      EXPECT_EQ(calls(op_.write), writes + 1);
+      server_.ExecuteHeld();
+      sync.join();
+      std::string expected = old;
+      expected.replace(kWritten * kPiece, bytes, anew);
+      for (size_t piece = 1; piece < kPieces; ++piece) {
+        EXPECT_EQ(Difference(ReadPart(*reader, piece * kPiece, kPiece),
+                             expected.substr(piece * kPiece, kPiece)),
+                  "")
+            << "piece " << piece;
+      }
     }
   }
 }
