@@ -40,7 +40,7 @@ uint64_t seed_of_binary = std::random_device{}();
 
 constexpr uint64_t kChangesOfRound = 500;
 constexpr uint64_t kCallsBetweenChanges = 20;  // of one thread
-constexpr int kNames = 5;                      // in each of two directories
+constexpr int kNames = 3;                      // in each of two directories
 constexpr int kReadersOfClient = 2;
 
 uint64_t Nanoseconds(const timespec& time) {
@@ -181,16 +181,17 @@ class TwoClientHistory : public MountRun {
   void ReadOnce(Reader& reader) {
     Caller& caller = *clients_[static_cast<size_t>(reader.client)];
     const std::string name = RandomName(reader.random);
-    const uint64_t kind = reader.random() % 10;
+    // Few listings: what they bring hides what is stale.
+    const uint64_t kind = reader.random() % 200;
     std::vector<View> views;
-    const char* what = kind < 7 ? "stat" : kind < 9 ? "read" : "readdir";
+    const char* what = kind < 150 ? "stat" : kind < 199 ? "read" : "readdir";
     const auto add = [&](const std::string& fact, uint64_t value, uint64_t lifetime_ns) {
       views.push_back({.fact = fact, .value = value, .client = reader.client,
                        .lifetime_ns = lifetime_ns, .what = what});
     };
     int error = 0;
     const uint64_t begin = Now();
-    if (kind < 7) {
+    if (kind < 150) {
       FileView view;
       error = caller.Stat(name, view);
       if (error == 0) {
@@ -199,7 +200,7 @@ class TwoClientHistory : public MountRun {
         add(Fact("mode", view.fileid), view.mode, lifetime_ns_);
         add(Fact("nlink", view.fileid), view.nlink, lifetime_ns_);
       }
-    } else if (kind < 9) {
+    } else if (kind < 199) {
       std::string text;
       uint64_t fileid = 0;
       error = caller.Read(name, text, fileid);
@@ -243,11 +244,13 @@ class TwoClientHistory : public MountRun {
     const std::string text = fmt::format("{:016}", random() % 1'000'000'000);
     const uint64_t size_bytes = random() % 40;
     const uint32_t mode = 0600 | (random() % 64);
-    const uint64_t kind = random() % (client < 0 ? 12 : 15);
-    if (kind >= 13 && held_[static_cast<size_t>(client)] != 0) {
+    const uint64_t kind = random() % (client < 0 ? 14 : 17);
+    if (kind >= 15 && held_[static_cast<size_t>(client)] != 0) {
       return WriteHeld(static_cast<size_t>(client), text, faults);
     }
     const bool was_there = history_.Now(name) != 0;
+    const bool makes = kind >= 1 && kind <= 3, removes = kind == 4 || kind == 5;
+    const bool renames = kind == 7 || kind == 8 || kind == 12 || kind == 13;
     const char* what = "";
     int error = 0;
     const uint64_t begin = Now();
@@ -260,7 +263,9 @@ class TwoClientHistory : public MountRun {
       case 5: what = "unlink"; error = caller.Unlink(name); break;
       case 6: what = "link"; error = caller.Link(name, other); break;
       case 7:
-      case 8: what = "rename"; error = caller.Rename(name, other); break;
+      case 8:
+      case 12:
+      case 13: what = "rename"; error = caller.Rename(name, other); break;
       case 9: what = "write"; error = caller.Write(name, text); break;
       case 10: what = "truncate"; error = caller.Truncate(name, size_bytes); break;
       case 11: what = "chmod"; error = caller.Chmod(name, mode); break;
@@ -271,7 +276,7 @@ class TwoClientHistory : public MountRun {
     }
     const Interval call{begin, Now()};
     // An open file that is replaced gets a hidden name before (NAME-31).
-    if (client >= 0 && (kind == 7 || kind == 8) && history_.Now(other) != 0) {
+    if (client >= 0 && renames && history_.Now(other) != 0) {
       // One that was refused has told its client nothing of the name.
       history_.SetTransient(other, 0, call, error == 0 ? client : kNoClient);
     }
@@ -280,24 +285,24 @@ class TwoClientHistory : public MountRun {
     const std::string did =
         fmt::format("client {}: {} {} ({}): errno {} at {} us, was {}, is {}", client, what, name,
                     other, error, begin / 1000, was_there, history_.Now(name));
-    const bool makes = kind >= 1 && kind <= 3, removes = kind == 4 || kind == 5;
     const bool is_ours = !(is_mount_ && client == 1);  // of the kernel's caches there are others
     // The VFS makes no call for a name that leads where the other does (vfs_rename()).
-    const bool is_nothing = !is_ours && (kind == 7 || kind == 8) && name == other;
+    const bool is_nothing = !is_ours && renames && name == other;
     if ((error == 0 && makes && was_there) || (error == 0 && removes && history_.Now(name) != 0) ||
-        (error == 0 && (removes || kind == 7 || kind == 8) && !was_there && !is_nothing) ||
+        (error == 0 && (removes || renames) && !was_there && !is_nothing) ||
         (error == EEXIST && makes && is_ours && !was_there)) {
       faults.push_back("no such outcome: " + did);
     }
     static const std::set<int> kErrors{0, ENOENT, EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, EPERM, EINVAL};
     if (!kErrors.contains(error)) faults.push_back("no such error: " + did);
-    const auto shows = [&](uint64_t fileid) {
+    const auto shows = [&](uint64_t fileid, uint64_t lifetime_ns) {
       views_of_changes_.push_back({.fact = name, .value = fileid, .call = call, .client = client,
-                                   .lifetime_ns = lifetime_ns_, .what = what});
+                                   .lifetime_ns = lifetime_ns, .what = what});
     };
-    if (error == ENOENT) shows(0);
+    // What is to be removed or renamed is the server's to miss; the VFS looks into its caches first.
+    if (error == ENOENT) shows(0, is_ours && (removes || renames) ? 0 : lifetime_ns_);
     // A LINK goes by the handle of what the name led to.
-    if (error == 0 && kind == 6) shows(history_.Now(other));
+    if (error == 0 && kind == 6) shows(history_.Now(other), lifetime_ns_);
   }
 
   // To the file that the client keeps open, whatever its names are now.
