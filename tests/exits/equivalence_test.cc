@@ -161,7 +161,7 @@ class Equivalence : public testing::Test {
     // mount has walk=ref. One that completes is an answer.
     for (const NeedRef need : {NeedRef::kLookupRpc, NeedRef::kGetattrRpc, NeedRef::kAccessRpc,
                                NeedRef::kReadlinkRpc, NeedRef::kAllocation, NeedRef::kMiss}) {
-      EXPECT_GE(left_[need], 70u) << NeedRefName(need);
+      EXPECT_GE(left_[need], 34u) << NeedRefName(need);
     }
     EXPECT_EQ(left_[NeedRef::kChanged], 0u);
     EXPECT_GE(path_hits_, 800u);

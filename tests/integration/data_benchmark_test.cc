@@ -112,8 +112,8 @@ TEST(DataBenchmark, ABaselineTakesTurnsAtTheSameTreesWithTheSameCalls) {
   for (auto& [work, of] : rpcs) {
     EXPECT_EQ(of.size(), 2u) << work;
     EXPECT_GT(of["nfswalk"], 0) << work;
-    // Threads that list ahead may send one more.
-    EXPECT_NEAR(of["nfswalk"], of["baseline"], 0.2) << work;
+    // Threads may miss the same name or rights at the same time.
+    EXPECT_NEAR(of["nfswalk"], of["baseline"], 0.6) << work;
   }
 }
 
