@@ -46,7 +46,7 @@ class DelayingProxyTest : public testing::Test {
 
   uint16_t port_ = 0;
   const int listening_ = Listen(port_);
-  DelayingProxy proxy_{port_, kDelay, kDelay};  // with jitter
+  DelayingProxy proxy_{port_, kDelay};
   int client_ = -1, server_ = -1;
 };
 
