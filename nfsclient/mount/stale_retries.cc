@@ -29,13 +29,11 @@ void NameRetries::NoteLookup(pid_t caller, uint64_t directory, std::string_view 
   count_.store(changes_.size());
 }
 
-bool NameRetries::End(pid_t caller, uint64_t directory, std::string_view name,
-                      Clock::time_point now) {
-  if (count_.load() == 0) return false;
+void NameRetries::End(pid_t caller, uint64_t directory, std::string_view name) {
+  if (count_.load() == 0) return;
   const std::lock_guard lock(mutex_);
-  const auto asked = changes_.extract(Change{caller, directory, std::string(name)});
+  changes_.erase({caller, directory, std::string(name)});
   count_.store(changes_.size());
-  return !asked.empty() && now <= asked.mapped().since + kKept;
 }
 
 void OpenRetries::Add(pid_t caller, uint32_t rights, const Credential& credential,

@@ -43,9 +43,8 @@ class NameRetries {
   // The thread looks the name up: once before it comes back. When it does so again, the LOOKUP
   // before has ended what was noted.
   void NoteLookup(pid_t caller, uint64_t directory, std::string_view name);
-  // Forgets a retry that has been done, or is to be done now. Returns whether it was noted.
-  bool End(pid_t caller, uint64_t directory, std::string_view name,
-           Clock::time_point now = Clock::now());
+  // Forgets the retry that was noted: it has been done.
+  void End(pid_t caller, uint64_t directory, std::string_view name);
 
  private:
   using Change = std::tuple<pid_t, uint64_t, std::string>;
