@@ -17,7 +17,7 @@ WORK=$(mktemp -d)
 SERVER=10.9.0.1
 export WORK SERVER
 # The server first: it would write its log anew. All that this process has started is in its namespace.
-trap '{ kill -KILL -1 || true; wait; } 2>/dev/null; umount -l "$WORK/export"; rm -rf --one-file-system "$WORK"' EXIT
+trap 'exec 2>/dev/null; kill -KILL -1 || true; wait; umount -l "$WORK/export"; rm -rf --one-file-system "$WORK"' EXIT
 # Other users walk to what is mounted in it.
 chmod 0755 "$WORK"
 mkdir "$WORK/export" "$WORK/recovery"
