@@ -48,12 +48,13 @@ std::errc ReplyLookup(const Try& attempt, NodeNumber parent, const std::string& 
 std::errc AskForNames(const Try& attempt, NodeNumber parent, const std::string& name,
                       std::errc error) {
   NameRetries& retries = attempt.file_system.name_retries;
-  if (error == std::errc{}) retries.End(attempt.caller, parent, name);
+  if (error == std::errc{}) (void)retries.End(attempt.caller, parent, name);
   switch (error) {
     case std::errc::file_exists:
     case std::errc::no_such_file_or_directory:
     case std::errc::is_a_directory:
     case std::errc::not_a_directory:
+    case std::errc::directory_not_empty:
     case std::errc::too_many_symbolic_link_levels:
       return retries.MayAskAgain(attempt.caller, parent, name) ? protocol::kStale : error;
     default:

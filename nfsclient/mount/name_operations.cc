@@ -120,7 +120,10 @@ void Unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
 void RemoveDirectory(fuse_req_t request, fuse_ino_t parent, const char* name) {
   ReplyDone(request, [parent, name = std::string(name)](const Try& attempt) {
     const Node& directory = attempt.file_system.nodes.At(parent);
-    return AskForNames(attempt, parent, name, directory.RemoveDirectory(name, attempt.credential));
+    const std::errc error = directory.RemoveDirectory(name, attempt.credential);
+    // It is a directory, as the kernel knows.
+    const bool is_known = error == std::errc::directory_not_empty;
+    return is_known ? error : AskForNames(attempt, parent, name, error);
   });
 }
 
@@ -132,12 +135,16 @@ void Rename(fuse_req_t request, fuse_ino_t from_parent, const char* from, fuse_i
     const Node& directory = file_system.nodes.At(from_parent);
     // d_move() would move what the kernel has of a name that now leads to another file (NAME-19).
     const bool is_known = !file_system.names_are_cached || directory.IsNameValid(from);
-    if (!is_known && file_system.name_retries.MayAskAgain(attempt.caller, from_parent, from)) {
+    // The VFS comes back once, whichever of the two it was asked for.
+    NameRetries& retries = file_system.name_retries;
+    const bool from_was_asked = retries.End(attempt.caller, from_parent, from);
+    const bool was_asked = retries.End(attempt.caller, to_parent, to) || from_was_asked;
+    if (!is_known && !was_asked && retries.MayAskAgain(attempt.caller, from_parent, from)) {
       return protocol::kStale;
     }
     const std::errc error = directory.Rename(from, file_system.nodes.At(to_parent), to,
                                              attempt.credential, flags);
-    if (error == std::errc{}) file_system.name_retries.End(attempt.caller, from_parent, from);
+    if (was_asked) return error;
     const bool is_missing = error == std::errc::no_such_file_or_directory;
     return is_missing ? AskForNames(attempt, from_parent, from, error)
                       : AskForNames(attempt, to_parent, to, error);

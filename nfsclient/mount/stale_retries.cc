@@ -25,15 +25,17 @@ void NameRetries::NoteLookup(pid_t caller, uint64_t directory, std::string_view 
   const std::lock_guard lock(mutex_);
   const auto asked = changes_.find({caller, directory, std::string(name)});
   if (asked == changes_.end()) return;
-  if (std::exchange(asked->second.was_looked_up, true)) changes_.erase(asked);
+  if (++asked->second.lookups > kLookupsOfWalk) changes_.erase(asked);
   count_.store(changes_.size());
 }
 
-void NameRetries::End(pid_t caller, uint64_t directory, std::string_view name) {
-  if (count_.load() == 0) return;
+bool NameRetries::End(pid_t caller, uint64_t directory, std::string_view name,
+                      Clock::time_point now) {
+  if (count_.load() == 0) return false;
   const std::lock_guard lock(mutex_);
-  changes_.erase({caller, directory, std::string(name)});
+  const auto asked = changes_.extract(Change{caller, directory, std::string(name)});
   count_.store(changes_.size());
+  return !asked.empty() && now <= asked.mapped().since + kKept;
 }
 
 void OpenRetries::Add(pid_t caller, uint32_t rights, const Credential& credential,

@@ -40,17 +40,21 @@ class NameRetries {
   // True, and noted, unless it was noted; then it is no longer.
   bool MayAskAgain(pid_t caller, uint64_t directory, std::string_view name,
                    Clock::time_point now = Clock::now());
-  // The thread looks the name up: once before it comes back. When it does so again, the LOOKUP
-  // before has ended what was noted.
+  // The thread looks the name up before it comes back, and once more if that was news to the kernel.
+  // Any further LOOKUP is of another call: the one before has ended what was noted.
   void NoteLookup(pid_t caller, uint64_t directory, std::string_view name);
-  // Forgets the retry that was noted: it has been done.
-  void End(pid_t caller, uint64_t directory, std::string_view name);
+  // Forgets a retry that has been done, or is to be done now. Returns whether it was noted.
+  bool End(pid_t caller, uint64_t directory, std::string_view name,
+           Clock::time_point now = Clock::now());
 
  private:
+  // d_revalidate() and, where it finds another file, lookup().
+  static constexpr int kLookupsOfWalk = 2;
+
   using Change = std::tuple<pid_t, uint64_t, std::string>;
   struct Asked {
     Clock::time_point since;
-    bool was_looked_up = false;
+    int lookups = 0;
   };
 
   std::mutex mutex_;

@@ -238,17 +238,27 @@ TEST_P(MountNamesTest, AnotherKindOfFileIsSeenAtOnceByRemovalsAndRenames) {
   };
   int turn = 0;
   for (const Change& change : changes) {
-    SCOPED_TRACE(change.what);
-    const std::string name = fmt::format("k{}", ++turn);
-    const Made &was = AllMade()[static_cast<size_t>(change.was)],
-               &is = AllMade()[static_cast<size_t>(change.is)];
-    ASSERT_EQ(was.make(Backing(name)), 0);
-    EXPECT_EQ(TypeOf(At(name)), was.type);
-    ASSERT_EQ(::remove(Backing(name).c_str()), 0);
-    ASSERT_EQ(is.make(Backing(name)), 0);
-    EXPECT_EQ(change.run(At(name)), change.error);
-    EXPECT_EQ(TypeOf(At(name)), is.type);
+    for (const bool is_full : {false, true}) {
+      const Made &was = AllMade()[static_cast<size_t>(change.was)],
+                 &is = AllMade()[static_cast<size_t>(change.is)];
+      if (is_full && is.type != S_IFDIR) continue;
+      SCOPED_TRACE(fmt::format("{}{}", change.what, is_full ? " that is full" : ""));
+      const std::string name = fmt::format("k{}", ++turn);
+      ASSERT_EQ(was.make(Backing(name)), 0);
+      EXPECT_EQ(TypeOf(At(name)), was.type);
+      ASSERT_EQ(::remove(Backing(name).c_str()), 0);
+      ASSERT_EQ(is.make(Backing(name)), 0);
+      if (is_full) File(name + "/in");
+      EXPECT_EQ(change.run(At(name)), change.error);
+      EXPECT_EQ(TypeOf(At(name)), is.type);
+    }
   }
+  // The error is the same whatever the kernel knows of the name, which is looked up all the same.
+  EXPECT_EQ(StatError(At("full")), ENOENT);
+  Directory("full");
+  File("full/in");
+  EXPECT_EQ(put_directory(At("full")), ENOTEMPTY);
+  EXPECT_EQ(TypeOf(At("full")), S_IFDIR);
 }
 
 // The kernel drops such a name by itself from Linux 6.2 on.

@@ -64,6 +64,7 @@ uint64_t ClockSlack() {
 
 struct FileView {
   uint64_t fileid = 0, size_bytes = 0, mode = 0, nlink = 0;
+  bool is_directory = false;
 };
 
 // System calls by path, which return the errno.
@@ -93,7 +94,7 @@ class PosixCaller : public Caller {
     struct stat found{};
     if (const int error = ErrorOf(lstat((root_ + path).c_str(), &found)); error != 0) return error;
     view = {found.st_ino, static_cast<uint64_t>(found.st_size), found.st_mode & 07777,
-            found.st_nlink};
+            found.st_nlink, S_ISDIR(found.st_mode)};
     return 0;
   }
   int Read(const std::string& path, std::string& text, uint64_t& fileid) override {
@@ -156,7 +157,8 @@ class ClientCaller : public Caller {
   int Stat(const std::string& path, FileView& view) override {
     const auto found = client_->Stat(path, who_, {.no_follow = true});
     if (!found) return static_cast<int>(found.error());
-    view = {found->fileid, found->size_bytes, found->mode, found->nlink};
+    view = {found->fileid, found->size_bytes, found->mode, found->nlink,
+            found->type == FileType::kDirectory};
     return 0;
   }
   int Read(const std::string& path, std::string& text, uint64_t& fileid) override {
@@ -253,7 +255,11 @@ class TwoClientHistory : public MountRun {
     int client = 0;
     Random random;
     std::vector<View> views = {};
-    std::vector<std::pair<std::string, Interval>> stale_opens = {};  // names, and when
+    struct StaleCall {
+      std::string what, name;
+      Interval call;
+    };
+    std::vector<StaleCall> stale_calls = {};
     std::vector<std::string> faults = {};
   };
 
@@ -268,6 +274,8 @@ class TwoClientHistory : public MountRun {
     history_ = {};
     born_.clear();
     hidden_.clear();
+    directories_.clear();
+    moved_.clear();
     last_change_.clear();
     for (int i = 0; i < 2; ++i) Directory(prefix_ + std::to_string(i));
     TakeSnapshot({}, kNoClient, {});
@@ -295,10 +303,11 @@ class TwoClientHistory : public MountRun {
     for (Reader& reader : readers) {
       views.insert(views.end(), reader.views.begin(), reader.views.end());
       faults.insert(faults.end(), reader.faults.begin(), reader.faults.end());
-      // The VFS walks once more after ESTALE, not twice (do_filp_open()).
-      for (const auto& [name, call] : reader.stale_opens) {
-        if (history_.VersionsDuring(name, call) >= 2) continue;
-        faults.push_back(fmt::format("client {}: read {}: ESTALE", reader.client, name));
+      for (const auto& [what, name, call] : reader.stale_calls) {
+        // The VFS walks once more after ESTALE, not twice (do_filp_open()).
+        if (history_.VersionsDuring(name, call) >= 2 || MayBeMoved(name, call)) continue;
+        faults.push_back(fmt::format("client {}: {} {}: ESTALE from {} to {} us", reader.client,
+                                     what, name, call.begin / 1000, call.end / 1000));
       }
     }
     std::erase_if(views, [this](const View& view) { return !IsChecked(view); });
@@ -315,6 +324,11 @@ class TwoClientHistory : public MountRun {
     if (colon == std::string::npos) return true;
     const uint64_t fileid = std::strtoull(view.fact.c_str() + colon + 1, nullptr, 10);
     if (view.fact.starts_with("nlink") && hidden_.contains(fileid)) return false;
+    // read(2) of the kernel's pages beside a change of the size shows part of each.
+    if (view.fact.starts_with("text") && IsOfMount(view.client) &&
+        history_.VersionsDuring(view.fact, view.call) != 0) {
+      return false;
+    }
     const auto born = born_.find(fileid);
     return born != born_.end() && view.call.begin > born->second + lifetime_ns_;
   }
@@ -355,7 +369,7 @@ class TwoClientHistory : public MountRun {
       error = caller.Read(name, text, fileid);
       if (error == 0 && fileid != 0) {
         // The OPEN of version 4 names the file; the mount opens by what the kernel has of it.
-        const bool asks = GetParam() == 4 && !(is_mount_ && reader.client == 1);
+        const bool asks = GetParam() == 4 && !IsOfMount(reader.client);
         add(name, fileid, asks ? 0 : lifetime_ns_);
         add(Fact("text", fileid), std::hash<std::string>{}(text), 0);
       }
@@ -369,13 +383,13 @@ class TwoClientHistory : public MountRun {
         views.back().is_listed = true;
         // The kernel keeps a name that a listing lacks until it is told, which waits for the
         // listing's end (NAME-37).
-        views.back().is_final = !(is_mount_ && reader.client == 1) || views.back().value != 0;
+        views.back().is_final = !IsOfMount(reader.client) || views.back().value != 0;
       }
     }
     const Interval call{begin, Now()};
     if (error == ENOENT) add(name, 0, lifetime_ns_);
-    if (error == ESTALE && is_mount_ && reader.client == 1) {
-      reader.stale_opens.emplace_back(name, call);
+    if (error == ESTALE && IsOfMount(reader.client)) {
+      reader.stale_calls.push_back({what, name, call});
     } else if (error != 0 && error != ENOENT && error != EISDIR) {
       reader.faults.push_back(fmt::format("client {}: {} {}: errno {} at {} us", reader.client, what,
                                           name, error, begin / 1000));
@@ -414,10 +428,21 @@ class TwoClientHistory : public MountRun {
       default: what = "chmod"; error = caller.Chmod(name, mode); break;
     }
     const Interval call{begin, Now()};
+    const bool is_renamed = kind == 7 || kind == 8;
+    // The VFS makes no call for a name that leads where the other does (vfs_rename()).
+    const bool is_nothing =
+        error == 0 && is_renamed && IsOfMount(client) && MayBeOneFile(name, other, call);
     // An open file that is replaced gets a hidden name before (NAME-31).
-    if (client >= 0 && (kind == 7 || kind == 8) && history_.Now(other) != 0) {
+    if (client >= 0 && is_renamed && history_.Now(other) != 0) {
       // One that was refused has told its client nothing of the name.
-      history_.SetTransient(other, 0, call, error == 0 ? client : kNoClient);
+      history_.SetTransient(other, 0, call, error == 0 && !is_nothing ? client : kNoClient);
+    }
+    // The kernel moves what it has of the old name (d_move()), until it is told that the file which
+    // another client had put there is now under the new one (NAME-19).
+    if (error == 0 && is_renamed && IsOfMount(client)) {
+      for (const uint64_t fileid : FilesOfMount(name, call)) {
+        history_.SetTransient(other, fileid, call, kNoClient);
+      }
     }
     TakeSnapshot(call, client, {name, other});
     if (client < 0) return;
@@ -425,16 +450,16 @@ class TwoClientHistory : public MountRun {
         fmt::format("client {}: {} {} ({}): errno {} at {} us, was {}, is {}", client, what, name,
                     other, error, begin / 1000, was_there, history_.Now(name));
     const bool makes = kind >= 1 && kind <= 3, removes = kind == 4 || kind == 5;
-    const bool is_ours = !(is_mount_ && client == 1);  // of the kernel's caches there are others
-    // The VFS makes no call for a name that leads where the other does (vfs_rename()).
-    const bool is_nothing = !is_ours && (kind == 7 || kind == 8) && name == other;
+    const bool is_ours = !IsOfMount(client);  // of the kernel's caches there are others
     if ((error == 0 && makes && was_there) || (error == 0 && removes && history_.Now(name) != 0) ||
-        (error == 0 && (removes || kind == 7 || kind == 8) && !was_there && !is_nothing) ||
+        (error == 0 && (removes || is_renamed) && !was_there && !is_nothing) ||
         (error == EEXIST && makes && is_ours && !was_there)) {
       faults.push_back("no such outcome: " + did);
     }
     static const std::set<int> kErrors{0, ENOENT, EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, EPERM, EINVAL};
-    if (!kErrors.contains(error)) faults.push_back("no such error: " + did);
+    const bool is_moved = error == ESTALE && IsOfMount(client) &&
+                          (MayBeMoved(name, call) || MayBeMoved(other, call));
+    if (!kErrors.contains(error) && !is_moved) faults.push_back("no such error: " + did);
     const auto shows = [&](uint64_t fileid) {
       views_of_changes_.push_back({.fact = name, .value = fileid, .call = call, .client = client,
                                    .lifetime_ns = lifetime_ns_, .what = what});
@@ -442,6 +467,24 @@ class TwoClientHistory : public MountRun {
     if (error == ENOENT) shows(0);
     // A LINK goes by the handle of what the name led to.
     if (error == 0 && kind == 6) shows(history_.Now(other));
+  }
+
+  bool IsOfMount(int client) const { return is_mount_ && client == 1; }
+  // The files that the mount may have under the name when the call begins, or find there.
+  std::set<uint64_t> FilesOfMount(const std::string& name, Interval call) const {
+    return history_.Showable({.fact = name, .call = call, .client = 1, .lifetime_ns = lifetime_ns_});
+  }
+  bool MayBeOneFile(const std::string& name, const std::string& other, Interval call) const {
+    const std::set<uint64_t> files = FilesOfMount(name, call), others = FilesOfMount(other, call);
+    return name == other ||
+           std::ranges::any_of(files, [&](uint64_t file) { return others.contains(file); });
+  }
+  // The kernel has one name of a directory. A LOOKUP that finds it under another takes the locks of
+  // a rename, and fails with ESTALE where a call has them, that of the LOOKUP included
+  // (d_splice_alias()).
+  bool MayBeMoved(const std::string& name, Interval call) const {
+    return std::ranges::any_of(FilesOfMount(name, call),
+                               [&](uint64_t file) { return moved_.contains(file); });
   }
 
   // Adds what the change has made of the export to the history. Returns once the next change has
@@ -475,6 +518,10 @@ class TwoClientHistory : public MountRun {
           const uint64_t fileid = entries.contains(entry) ? entries[entry] : 0;
           if (history_.Now(name) != fileid) last_change_[name] = {client, call.end};
           history_.Set(name, fileid, call, client);
+          if (fileid != 0 && files[fileid].is_directory) {
+            const auto known = directories_.try_emplace(fileid, name).first;
+            if (known->second != name) moved_.insert(fileid);
+          }
           std::string text;
           uint64_t opened = 0;
           if (fileid != 0 && server.Read(name, text, opened) == 0) {
@@ -504,6 +551,8 @@ class TwoClientHistory : public MountRun {
   ViewHistory history_;
   std::map<uint64_t, uint64_t> born_;  // by file id: when it had been made
   std::set<uint64_t> hidden_;          // had a hidden name
+  std::map<uint64_t, std::string> directories_;  // with the first name of each
+  std::set<uint64_t> moved_;                     // of these: had another name
   std::map<std::string, std::pair<int, uint64_t>> last_change_;  // of a name: by whom, and when
   std::vector<View> views_of_changes_;
   std::atomic<uint64_t> changes_{0};

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <queue>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,8 +39,19 @@ size_t ViewHistory::VersionsDuring(const std::string& fact, Interval call) const
   }));
 }
 
-size_t ViewHistory::FirstAllowed(const Versions& versions, const View& view, size_t floor) {
-  // Goes back from the newest version to the first that may be seen.
+std::set<uint64_t> ViewHistory::Showable(const View& view) const {
+  std::set<uint64_t> values;
+  const auto found = facts_.find(view.fact);
+  if (found == facts_.end()) return values;
+  const Versions& versions = found->second;
+  for (size_t i = Oldest(versions, view, 0); i < versions.size(); ++i) {
+    if (versions[i].change.begin > view.call.end) break;
+    if (versions[i].value != 0) values.insert(versions[i].value);
+  }
+  return values;
+}
+
+size_t ViewHistory::Oldest(const Versions& versions, const View& view, size_t floor) {
   size_t first = versions.size();
   while (first > floor) {
     if (first < versions.size()) {
@@ -49,6 +61,11 @@ size_t ViewHistory::FirstAllowed(const Versions& versions, const View& view, siz
     }
     --first;
   }
+  return first;
+}
+
+size_t ViewHistory::FirstAllowed(const Versions& versions, const View& view, size_t floor) {
+  size_t first = Oldest(versions, view, floor);
   while (first < versions.size() && versions[first].change.begin <= view.call.end) {
     const bool is_shown = !versions[first].is_transient || versions[first].client != view.client;
     if (is_shown && versions[first].value == view.value) return first;

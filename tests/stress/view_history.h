@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,8 @@ class ViewHistory {
   void SetTransient(const std::string& fact, uint64_t value, Interval change, int client);
   // Returns the newest value, 0 of a fact that was never set.
   uint64_t Now(const std::string& fact) const;
+  // The values of a fact, but for 0, that `view` may be of.
+  std::set<uint64_t> Showable(const View& view) const;
   // How many versions of a fact were made during a call, or may have been.
   size_t VersionsDuring(const std::string& fact, Interval call) const;
   // Returns a message for each view that is not allowed.
@@ -70,6 +73,8 @@ class ViewHistory {
   };
   using Versions = std::vector<Version>;
 
+  // Returns the oldest version from `floor` on that a call may show; versions.size() of no fact.
+  static size_t Oldest(const Versions& versions, const View& view, size_t floor);
   // Returns the first version from `floor` on that the view may be of, or versions.size().
   static size_t FirstAllowed(const Versions& versions, const View& view, size_t floor);
   static std::string Describe(const Versions& versions, const View& view, size_t floor);

@@ -71,5 +71,24 @@ TEST_F(NameCallsTest, AreDoneOnceAndRefusedTheSecondTime) {
   });
 }
 
+// Another client has changed both names of a rename: the client knows so of one, the kernel of
+// neither. The VFS comes back once.
+TEST_F(NameCallsTest, ARenameOfTwoChangedNamesIsAskedForOnce) {
+  const uint64_t one = server_->Add(kRoot, "one", FileType::kDirectory);
+  const uint64_t two = server_->Add(kRoot, "two", FileType::kDirectory);
+  server_->Add(one, "from", FileType::kRegular);
+  Served([&] {
+    EXPECT_EQ(TypeOf("one/from"), static_cast<mode_t>(S_IFREG));
+    EXPECT_EQ(TypeOf("two/to"), 0U);
+    server_->Take(one, "from");
+    server_->Add(one, "from", FileType::kRegular);
+    server_->Add(two, "to", FileType::kDirectory);
+    const StopAt notifications("kernel-caches:before-deliver");
+    Notice("/one");
+    EXPECT_EQ(rename(At("one/from").c_str(), At("two/to").c_str()), -1);
+    EXPECT_EQ(errno, EISDIR);
+  });
+}
+
 }  // namespace
 }  // namespace nfswalk::mount

@@ -47,11 +47,16 @@ TEST(NameRetriesTest, AThreadThatDoesNotComeBackIsAskedAgain) {
   EXPECT_FALSE(retries.MayAskAgain(7, 1, "a")) << "others looked other names up";
 
   EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
-  retries.NoteLookup(7, 1, "a");
-  retries.NoteLookup(7, 1, "a");
+  for (int i = 0; i < 2; ++i) retries.NoteLookup(7, 1, "a");
+  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a")) << "the LOOKUP was news to the kernel";
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
+  for (int i = 0; i < 3; ++i) retries.NoteLookup(7, 1, "a");
   EXPECT_TRUE(retries.MayAskAgain(7, 1, "a")) << "it has begun another call";
 
-  retries.End(7, 1, "a");
+  EXPECT_FALSE(retries.End(8, 1, "a"));
+  EXPECT_FALSE(retries.End(7, 1, "a", NameRetries::Clock::now() + 2 * NameRetries::kKept));
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
+  EXPECT_TRUE(retries.End(7, 1, "a"));
   EXPECT_TRUE(retries.MayAskAgain(7, 1, "a")) << "it came back, and was not refused";
 }
 
