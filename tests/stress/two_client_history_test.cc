@@ -324,9 +324,8 @@ class TwoClientHistory : public MountRun {
     if (colon == std::string::npos) return true;
     const uint64_t fileid = std::strtoull(view.fact.c_str() + colon + 1, nullptr, 10);
     if (view.fact.starts_with("nlink") && hidden_.contains(fileid)) return false;
-    // read(2) of the kernel's pages beside a change of the size shows part of each.
-    if (view.fact.starts_with("text") && IsOfMount(view.client) &&
-        history_.VersionsDuring(view.fact, view.call) != 0) {
+    // A read beside a change may show part of each, the server's own as well.
+    if (view.fact.starts_with("text") && history_.VersionsDuring(view.fact, view.call) != 0) {
       return false;
     }
     const auto born = born_.find(fileid);

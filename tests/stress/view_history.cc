@@ -77,7 +77,8 @@ size_t ViewHistory::FirstAllowed(const Versions& versions, const View& view, siz
   return versions.size();
 }
 
-std::string ViewHistory::Describe(const Versions& versions, const View& view, size_t floor) {
+std::string ViewHistory::Describe(const Versions& versions, const View& view, size_t floor,
+                                  const View* shown) {
   std::string text =
       fmt::format("client {}: {} showed {} = {} from {} to {} us, versions:", view.client, view.what,
                   view.fact, view.value, view.call.begin / 1000, view.call.end / 1000);
@@ -90,7 +91,11 @@ std::string ViewHistory::Describe(const Versions& versions, const View& view, si
                         version.client,
                         static_cast<int64_t>(view.call.begin - version.change.begin) / 1000,
                         static_cast<int64_t>(view.call.begin - version.change.end) / 1000,
-                        i == floor ? ", seen by an earlier call" : "");
+                        i == floor && shown != nullptr
+                            ? fmt::format(", shown by a {} from {} to {} us before", shown->what,
+                                          (view.call.begin - shown->call.begin) / 1000,
+                                          (view.call.begin - shown->call.end) / 1000)
+                            : "");
   }
   return text;
 }
@@ -98,31 +103,35 @@ std::string ViewHistory::Describe(const Versions& versions, const View& view, si
 std::vector<std::string> ViewHistory::Check(std::vector<View> views) const {
   std::ranges::sort(views, {}, [](const View& view) { return view.call.begin; });
   // What a client has seen of a fact, by calls that have ended, and by those that have not yet.
+  struct Shown {
+    size_t version = 0;
+    const View* view = nullptr;
+    bool operator>(const Shown& other) const { return view->call.end > other.view->call.end; }
+  };
   struct Seen {
-    size_t floor = 0;
-    std::priority_queue<std::pair<uint64_t, size_t>, std::vector<std::pair<uint64_t, size_t>>,
-                        std::greater<>>
-        running;
+    Shown latest = {};
+    std::priority_queue<Shown, std::vector<Shown>, std::greater<>> running = {};
   };
   std::map<std::pair<std::string_view, int>, Seen> seen;
   std::vector<std::string> faults;
   for (const View& view : views) {
     const auto found = facts_.find(view.fact);
     if (found == facts_.end()) {
-      faults.push_back(Describe({}, view, 0));
+      faults.push_back(Describe({}, view, 0, nullptr));
       continue;
     }
     const Versions& versions = found->second;
     Seen& of_client = seen[{view.fact, view.client}];
-    while (!of_client.running.empty() && of_client.running.top().first < view.call.begin) {
-      of_client.floor = std::max(of_client.floor, of_client.running.top().second);
+    Shown& latest = of_client.latest;
+    while (!of_client.running.empty() && of_client.running.top().view->call.end < view.call.begin) {
+      if (of_client.running.top().version >= latest.version) latest = of_client.running.top();
       of_client.running.pop();
     }
-    const size_t version = FirstAllowed(versions, view, of_client.floor);
+    const size_t version = FirstAllowed(versions, view, latest.version);
     if (version == versions.size()) {
-      faults.push_back(Describe(versions, view, of_client.floor));
+      faults.push_back(Describe(versions, view, latest.version, latest.view));
     } else if (view.is_final) {
-      of_client.running.push({view.call.end, version});
+      of_client.running.push({version, &view});
     }
   }
   return faults;

@@ -77,7 +77,9 @@ class ViewHistory {
   static size_t Oldest(const Versions& versions, const View& view, size_t floor);
   // Returns the first version from `floor` on that the view may be of, or versions.size().
   static size_t FirstAllowed(const Versions& versions, const View& view, size_t floor);
-  static std::string Describe(const Versions& versions, const View& view, size_t floor);
+  // `shown`: the call of the client that has shown the version `floor`; null: none.
+  static std::string Describe(const Versions& versions, const View& view, size_t floor,
+                              const View* shown);
 
   std::map<std::string, Versions, std::less<>> facts_;
 };
