@@ -572,8 +572,8 @@ class Client final {
   // resource_unavailable_try_again without a thread; resource_deadlock_would_occur from itself.
   [[nodiscard]] std::errc OnInvalidation(std::function<void(const Invalidation&)> listener,
                                          size_t queue_max = 4096);
-  // How many events were queued so far.
-  uint64_t invalidations_queued() const;
+  uint64_t invalidations_queued() const;  // so many events so far
+  bool HasQueued(const Node& node) const;  // an event of it, or of everything, not yet delivered
   // Waits until the listener has returned from all events that are queued: not for itself.
   void AwaitInvalidations();
   // Queues an event of the caller's own: what it drops is dropped in order with the rest.

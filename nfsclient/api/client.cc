@@ -142,6 +142,10 @@ void Client::AwaitInvalidations() {
   if (!rcu::InForkedChild()) superblock_->invalidations.AwaitDelivery();
 }
 
+bool Client::HasQueued(const Node& node) const {
+  return !rcu::InForkedChild() && superblock_->invalidations.HasQueued(node.id());
+}
+
 uint64_t Client::invalidations_queued() const { return superblock_->invalidations.posted(); }
 
 void Client::Invalidate(InvalidReason reason, const Node& node) {

@@ -23,6 +23,8 @@ namespace {
 // offsets of its own file system, with the highest one as the end.
 constexpr uint64_t kAfterDot = INT64_MAX - 2;
 constexpr uint64_t kAfterDotDot = INT64_MAX - 1;
+// The cookie of ".." where nothing follows: the listing has ended, and is not read again.
+constexpr uint64_t kAfterAll = INT64_MAX - 3;
 
 std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_info& info) {
   FileSystem& file_system = attempt.file_system;
@@ -74,6 +76,7 @@ class Listing {
 
   // All entries after `offset` that fit.
   std::errc Read(uint64_t offset) {
+    if (offset == kAfterAll) return {};
     uint64_t after = offset;
     if (offset == 0 && !AddDot(".", kAfterDot)) return {};
     if (offset == 0 || offset == kAfterDot) {
@@ -83,6 +86,7 @@ class Listing {
     if (offset == kAfterDotDot) after = 0;
     std::errc error = open_.Read(after, [this](const DirectoryEntry& entry) { return Add(entry); });
     if (leads_back_) error = std::errc::too_many_symbolic_link_levels;
+    if (error == std::errc{} && offset == 0 && is_empty_) entries_.back().cookie = kAfterAll;
     return entries_.empty() ? error : std::errc{};  // else the next request has it
   }
 
@@ -128,8 +132,10 @@ class Listing {
   }
 
   bool Add(const DirectoryEntry& entry) {
-    // After such an entry the listing would go on at its beginning.
-    leads_back_ = entry.cookie == kAfterDot || entry.cookie == kAfterDotDot;
+    is_empty_ = false;
+    // After such an entry the listing would go on at its beginning, or end.
+    leads_back_ = entry.cookie == kAfterDot || entry.cookie == kAfterDotDot ||
+                  entry.cookie == kAfterAll;
     if (leads_back_) return false;
     Listed listed{entry.name, entry.cookie};
     if (entry.attributes) {
@@ -177,6 +183,7 @@ class Listing {
   const bool plus_;
   std::vector<Listed> entries_;
   size_t bytes_ = 0;
+  bool is_empty_ = true;  // but for "." and ".."
   bool leads_back_ = false;
 };
 

@@ -18,6 +18,7 @@
 #include "nfsclient/mount/entry_reply.h"
 #include "nfsclient/mount/file_size.h"
 #include "nfsclient/mount/operations.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::mount {
 namespace {
@@ -35,12 +36,16 @@ uint32_t RightsOf(int flags) {
 }
 
 // The info of the reply, by which the kernel names the file from now on.
-fuse_file_info Keep(FileSystem& file_system, fuse_file_info info, std::unique_ptr<File> file) {
+fuse_file_info Keep(FileSystem& file_system, NodeNumber number, fuse_file_info info,
+                    std::unique_ptr<File> file) {
   // A file that is only read has no errors to report, but may have locks. With nocto the kernel
-  // drops its pages where attributes say so.
+  // drops its pages where attributes say so. A change that another open has found may be on its
+  // way to the kernel yet.
   const bool writes = (info.flags & O_ACCMODE) != O_RDONLY;
   info.noflush = !writes && !file_system.locks_on_server;
-  info.keep_cache = file_system.nocto || file->is_unchanged();
+  info.keep_cache = file_system.nocto ||
+                    (file->is_unchanged() &&
+                     !file_system.client.HasQueued(file_system.nodes.At(number)));
   info.fh = file_system.files.Add(std::make_shared<OpenFile>(std::move(file), writes));
   return info;
 }
@@ -104,6 +109,7 @@ std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_inf
   // A change that the first open found is no news to the second.
   const bool was_unchanged = early == nullptr || early->is_unchanged();
   auto file = OpenNode(attempt, node, rights, early);
+  NFSWALK_SYNC_POINT("mount:opened");
   std::errc error = file ? std::errc{} : file.error();
   if (file && (rights & kTruncate) != 0) {
     file_system.nodes.SizeOf(number).Tell(0, KernelSize::kAlways);
@@ -113,7 +119,7 @@ std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_inf
   }
   if (error == protocol::kStale && !retry) retries.Add(attempt.caller, rights, attempt.credential);
   if (error != std::errc{}) return error;
-  const fuse_file_info kept = Keep(file_system, info, *std::move(file));
+  const fuse_file_info kept = Keep(file_system, number, info, *std::move(file));
   if (fuse_reply_open(attempt.request, &kept) != 0) (void)file_system.files.Take(kept.fh);
   return {};
 }
@@ -143,7 +149,7 @@ std::errc ReplyCreated(const Try& attempt, fuse_ino_t parent, const std::string&
   if (created->found.node == nullptr) return protocol::kStale;
   KernelCaches::Reply reply(file_system.caches, sample, KernelSize::kAlways);
   const auto entry = reply.Entry(parent, name.c_str(), std::move(created->found));
-  const fuse_file_info kept = Keep(file_system, info, std::move(created->file));
+  const fuse_file_info kept = Keep(file_system, entry.ino, info, std::move(created->file));
   if (fuse_reply_create(attempt.request, &entry, &kept) != 0) {
     (void)file_system.files.Take(kept.fh);
     file_system.nodes.Forget(entry.ino, 1);

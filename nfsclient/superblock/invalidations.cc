@@ -1,5 +1,6 @@
 #include "nfsclient/superblock/invalidations.h"
 
+#include <algorithm>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -20,16 +21,15 @@ std::errc Invalidations::Listen(Listener listener, size_t queue_max) try {
     const std::lock_guard lock(mutex_);
     queue_.clear();
     queue_.reserve(queue_max);
+    batch_.clear();
+    batch_.reserve(queue_max);
     queue_max_ = queue_max;
-    overflow_ = false;
+    overflow_ = everything_ = false;
     delivered_ = posted_;
   }
-  std::vector<Invalidation> batch;
-  batch.reserve(queue_max);
-  thread_ = std::jthread([this, listener = std::move(listener),
-                          batch = std::move(batch)](const std::stop_token& stop) mutable {
+  thread_ = std::jthread([this, listener = std::move(listener)](const std::stop_token& stop) {
     thread_id_.store(std::this_thread::get_id());
-    Deliver(stop, listener, std::move(batch));
+    Deliver(stop, listener);
   });
   listening_.store(true);
   return {};
@@ -59,6 +59,15 @@ void Invalidations::AwaitDelivery() {
                       [&] { return delivered_ >= posted || !listening(); });
 }
 
+bool Invalidations::HasQueued(const NodeId& node) {
+  const std::lock_guard lock(mutex_);
+  if (delivered_ == posted_) return false;
+  const auto has = [&](const std::vector<Invalidation>& events) {
+    return std::ranges::find(events, node, &Invalidation::node) != events.end();
+  };
+  return overflow_ || everything_ || has(queue_) || has(batch_);
+}
+
 // Without memory for a name, or beyond the limit: all that waits becomes one kEverything.
 void Invalidations::PostSlow(InvalidReason reason, const NodeId& node, std::string_view name) {
   const std::lock_guard lock(mutex_);
@@ -78,22 +87,21 @@ void Invalidations::PostSlow(InvalidReason reason, const NodeId& node, std::stri
   queued_some_.notify_one();
 }
 
-// `batch`: empty, with room for the queue; the two take turns.
-void Invalidations::Deliver(const std::stop_token& stop, const Listener& listener,
-                            std::vector<Invalidation> batch) {
+void Invalidations::Deliver(const std::stop_token& stop, const Listener& listener) {
   std::unique_lock lock(mutex_);
   while (queued_some_.wait(lock, stop, [&] { return overflow_ || !queue_.empty(); })) {
-    const bool everything = std::exchange(overflow_, false);
-    std::swap(batch, queue_);
+    everything_ = std::exchange(overflow_, false);
+    std::swap(batch_, queue_);
     const uint64_t taken = posted_;
     lock.unlock();
-    if (everything) listener({});
-    for (const Invalidation& invalidation : batch) {
+    if (everything_) listener({});
+    for (const Invalidation& invalidation : batch_) {
       if (stop.stop_requested()) break;
       listener(invalidation);
     }
-    batch.clear();
     lock.lock();
+    batch_.clear();
+    everything_ = false;
     delivered_ = taken;
     delivered_some_.notify_all();
   }

@@ -59,6 +59,8 @@ class Invalidations {
   // Waits until the listener has returned from all that was posted before, or nobody listens, or
   // the thread's time is over. Preconditions: not called by the listener.
   void AwaitDelivery();
+  // Whether the listener has not yet returned from an event about the node, or about everything.
+  bool HasQueued(const NodeId& node);
 
   bool listening() const { return listening_.load(); }
   // So many were posted so far.
@@ -73,8 +75,7 @@ class Invalidations {
 
  private:
   void PostSlow(InvalidReason reason, const NodeId& node, std::string_view name);
-  void Deliver(const std::stop_token& stop, const Listener& listener,
-               std::vector<Invalidation> batch);
+  void Deliver(const std::stop_token& stop, const Listener& listener);
 
   std::mutex listen_mutex_;  // serialises Listen() and Stop()
   std::jthread thread_;      // under listen_mutex_
@@ -84,8 +85,10 @@ class Invalidations {
   std::mutex mutex_;  // guards what follows
   std::condition_variable_any queued_some_;
   std::vector<Invalidation> queue_;
+  std::vector<Invalidation> batch_;  // is delivered; changed by thread_ alone, which need not lock
   size_t queue_max_ = 0;
   bool overflow_ = false;
+  bool everything_ = false;  // is delivered
   std::atomic<uint64_t> posted_{0};  // changed under mutex_
   uint64_t delivered_ = 0;  // of posted_
   std::condition_variable delivered_some_;

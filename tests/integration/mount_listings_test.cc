@@ -176,6 +176,22 @@ TEST_P(MountListingsTest, WhatAListingFindsOutIsThere) {
   EXPECT_GT(shown, 0);
 }
 
+// The kernel asks behind ".." without nodes, which would leave the absence that it has of a name.
+TEST_P(MountListingsTest, AnEmptyDirectoryEndsWhereItBegan) {
+  for (int i = 0; i < kTries / 10; ++i) {
+    const std::string name = MakeOne(i);
+    EXPECT_EQ(StatError(At(name + "/x")), ENOENT);
+    DIR* const directory = opendir(At(name).c_str());
+    ASSERT_NE(directory, nullptr);
+    for (int dots = 0; dots < 2; ++dots) ASSERT_NE(readdir(directory), nullptr);
+    ASSERT_TRUE(Make(Other(name + "/x")));
+    EXPECT_EQ(readdir(directory), nullptr) << i;
+    closedir(directory);
+    EXPECT_EQ(ListingOf(At(name)), Names{"x"}) << i;
+    EXPECT_EQ(StatError(At(name + "/x")), 0) << i;
+  }
+}
+
 TEST_P(MountListingsTest, WhatIsShownAsADirectoryIsOne) {
   int wrong = 0;
   for (int i = 0; i < kTries; ++i) {

@@ -2,14 +2,9 @@
 // each call shows is checked against the history of the export (view_history.h).
 //
 // --operations=N changes of each test, and --seed=N; both are printed.
-#include <dirent.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -23,7 +18,6 @@
 #include <memory>
 #include <random>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -33,6 +27,7 @@
 #include "nfsclient/client.h"
 #include "tests/fixtures/protocol_versions.h"
 #include "tests/integration/mount_run.h"
+#include "tests/stress/history_callers.h"
 #include "tests/stress/view_history.h"
 
 namespace nfswalk::stress {
@@ -62,166 +57,6 @@ uint64_t ClockSlack() {
   return 3 * Nanoseconds(grain);
 }
 
-struct FileView {
-  uint64_t fileid = 0, size_bytes = 0, mode = 0, nlink = 0;
-  bool is_directory = false;
-};
-
-// System calls by path, which return the errno.
-class Caller {
- public:
-  virtual ~Caller() = default;
-  virtual int Stat(const std::string& path, FileView& view) = 0;
-  // Opens, reads and closes. `fileid`: of what was opened; 0 if another client has removed it by
-  // then, which a server without open files answers with ESTALE.
-  virtual int Read(const std::string& path, std::string& text, uint64_t& fileid) = 0;
-  virtual int List(const std::string& path, std::map<std::string, uint64_t>& names) = 0;
-  virtual int Create(const std::string& path, bool exclusive) = 0;
-  virtual int Write(const std::string& path, const std::string& text) = 0;
-  virtual int Truncate(const std::string& path, uint64_t size_bytes) = 0;
-  virtual int Chmod(const std::string& path, uint32_t mode) = 0;
-  virtual int Link(const std::string& from, const std::string& to) = 0;
-  virtual int Rename(const std::string& from, const std::string& to) = 0;
-  virtual int Unlink(const std::string& path) = 0;
-  virtual int MakeDirectory(const std::string& path) = 0;
-  virtual int RemoveDirectory(const std::string& path) = 0;
-};
-
-class PosixCaller : public Caller {
- public:
-  explicit PosixCaller(std::string root) : root_(std::move(root) + "/") {}
-  int Stat(const std::string& path, FileView& view) override {
-    struct stat found{};
-    if (const int error = ErrorOf(lstat((root_ + path).c_str(), &found)); error != 0) return error;
-    view = {found.st_ino, static_cast<uint64_t>(found.st_size), found.st_mode & 07777,
-            found.st_nlink, S_ISDIR(found.st_mode)};
-    return 0;
-  }
-  int Read(const std::string& path, std::string& text, uint64_t& fileid) override {
-    const int fd = open((root_ + path).c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno;
-    Descriptor file(fd);
-    text.resize(256);
-    const ssize_t count = read(file.fd, text.data(), text.size());
-    if (count < 0) return errno == ESTALE ? 0 : errno;
-    text.resize(static_cast<size_t>(count));
-    struct stat found{};
-    fstat(file.fd, &found);
-    fileid = found.st_ino;
-    return 0;
-  }
-  int List(const std::string& path, std::map<std::string, uint64_t>& names) override {
-    const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir((root_ + path).c_str()), closedir);
-    if (directory == nullptr) return errno;
-    errno = 0;
-    while (const dirent* entry = readdir(directory.get())) names[entry->d_name] = entry->d_ino;
-    return errno;
-  }
-  int Create(const std::string& path, bool exclusive) override {
-    return OpenError(root_ + path, O_CREAT | O_WRONLY | (exclusive ? O_EXCL : 0), 0644);
-  }
-  int Write(const std::string& path, const std::string& text) override {
-    const int fd = open((root_ + path).c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return errno;
-    Descriptor file(fd);
-    if (pwrite(file.fd, text.data(), text.size(), 0) < 0) return errno;
-    return ErrorOf(close(std::exchange(file.fd, -1)));
-  }
-  int Truncate(const std::string& path, uint64_t size_bytes) override {
-    return ErrorOf(truncate((root_ + path).c_str(), static_cast<off_t>(size_bytes)));
-  }
-  int Chmod(const std::string& path, uint32_t mode) override {
-    return ErrorOf(chmod((root_ + path).c_str(), mode));
-  }
-  int Link(const std::string& from, const std::string& to) override {
-    return ErrorOf(link((root_ + from).c_str(), (root_ + to).c_str()));
-  }
-  int Rename(const std::string& from, const std::string& to) override {
-    return ErrorOf(rename((root_ + from).c_str(), (root_ + to).c_str()));
-  }
-  int Unlink(const std::string& path) override { return ErrorOf(unlink((root_ + path).c_str())); }
-  int MakeDirectory(const std::string& path) override {
-    return ErrorOf(mkdir((root_ + path).c_str(), 0755));
-  }
-  int RemoveDirectory(const std::string& path) override {
-    return ErrorOf(rmdir((root_ + path).c_str()));
-  }
-
- private:
-  const std::string root_;
-};
-
-class ClientCaller : public Caller {
- public:
-  explicit ClientCaller(std::unique_ptr<Client> client) : client_(std::move(client)) {}
-  int Stat(const std::string& path, FileView& view) override {
-    const auto found = client_->Stat(path, who_, {.no_follow = true});
-    if (!found) return static_cast<int>(found.error());
-    view = {found->fileid, found->size_bytes, found->mode, found->nlink,
-            found->type == FileType::kDirectory};
-    return 0;
-  }
-  int Read(const std::string& path, std::string& text, uint64_t& fileid) override {
-    const auto file = client_->Open(path, kMayRead, who_);
-    if (!file) return static_cast<int>(file.error());
-    text.resize(256);
-    const auto count = (*file)->PRead(std::as_writable_bytes(std::span(text)), 0);
-    if (!count) {
-      const int error = static_cast<int>(count.error());
-      return error == ESTALE ? 0 : error;
-    }
-    text.resize(*count);
-    fileid = (*file)->attributes().fileid;
-    return static_cast<int>((*file)->Close());
-  }
-  int List(const std::string& path, std::map<std::string, uint64_t>& names) override {
-    return static_cast<int>(client_->ReadDir(path, who_, [&](const DirectoryEntry& entry) {
-      names[entry.name] = entry.fileid;
-      return true;
-    }));
-  }
-  int Create(const std::string& path, bool exclusive) override {
-    return ErrorIn(client_->Create(path, 0644, exclusive, who_));
-  }
-  int Write(const std::string& path, const std::string& text) override {
-    const auto file = client_->Open(path, kMayWrite, who_);
-    if (!file) return static_cast<int>(file.error());
-    const auto count = (*file)->PWrite(std::as_bytes(std::span(text)), 0);
-    if (!count) return static_cast<int>(count.error());
-    return static_cast<int>((*file)->Close());
-  }
-  int Truncate(const std::string& path, uint64_t size_bytes) override {
-    return ErrorIn(client_->SetAttributesOf(path, {.size_bytes = size_bytes}, who_));
-  }
-  int Chmod(const std::string& path, uint32_t mode) override {
-    return ErrorIn(client_->SetAttributesOf(path, {.mode = mode}, who_));
-  }
-  int Link(const std::string& from, const std::string& to) override {
-    return static_cast<int>(client_->Link(from, to, who_));
-  }
-  int Rename(const std::string& from, const std::string& to) override {
-    return static_cast<int>(client_->Rename(from, to, who_));
-  }
-  int Unlink(const std::string& path) override {
-    return static_cast<int>(client_->Unlink(path, who_));
-  }
-  int MakeDirectory(const std::string& path) override {
-    return ErrorIn(client_->MakeDirectory(path, 0755, who_));
-  }
-  int RemoveDirectory(const std::string& path) override {
-    return static_cast<int>(client_->RemoveDirectory(path, who_));
-  }
-
- private:
-  template <class T>
-  static int ErrorIn(const Result<T>& result) {
-    return result ? 0 : static_cast<int>(result.error());
-  }
-
-  const Credential who_{0, 0};
-  const std::unique_ptr<Client> client_;
-};
-
 // Client 0 and client 1; what changes the exported directory itself is kNoClient.
 class TwoClientHistory : public MountRun {
  protected:
@@ -233,14 +68,15 @@ class TwoClientHistory : public MountRun {
     EXPECT_TRUE(parsed.has_value());
     auto client = Client::Mount(*parsed);
     EXPECT_TRUE(client.has_value());
-    return client ? std::make_unique<ClientCaller>(std::move(*client)) : nullptr;
+    return client ? NewClientCaller(std::move(*client)) : nullptr;
   }
   std::unique_ptr<Caller> NewMount(const std::string& options) {
     Mount(options);
-    return std::make_unique<PosixCaller>(mount_point());
+    return NewPosixCaller(mount_point());
   }
 
   void RunHistory(uint64_t lifetime_s) {
+    server_caller_ = NewPosixCaller(Backing("").string());
     lifetime_ns_ = lifetime_s * 1'000'000'000 + ClockSlack();
     const uint64_t rounds = std::max<uint64_t>(1, operations_of_test / 3 / kChangesOfRound);
     for (uint64_t round = 0; round < rounds && !HasFailure(); ++round) Round(round);
@@ -276,6 +112,7 @@ class TwoClientHistory : public MountRun {
     hidden_.clear();
     directories_.clear();
     moved_.clear();
+    nameless_.clear();
     last_change_.clear();
     for (int i = 0; i < 2; ++i) Directory(prefix_ + std::to_string(i));
     TakeSnapshot({}, kNoClient, {});
@@ -305,7 +142,10 @@ class TwoClientHistory : public MountRun {
       faults.insert(faults.end(), reader.faults.begin(), reader.faults.end());
       for (const auto& [what, name, call] : reader.stale_calls) {
         // The VFS walks once more after ESTALE, not twice (do_filp_open()).
-        if (history_.VersionsDuring(name, call) >= 2 || MayBeMoved(name, call)) continue;
+        if (history_.VersionsDuring(name, call) >= 2 ||
+            MayBeMoved(reader.client, name, call)) {
+          continue;
+        }
         faults.push_back(fmt::format("client {}: {} {}: ESTALE from {} to {} us", reader.client,
                                      what, name, call.begin / 1000, call.end / 1000));
       }
@@ -318,7 +158,8 @@ class TwoClientHistory : public MountRun {
     EXPECT_EQ(faults.size(), 0u);
   }
 
-  // A file has other attributes while a server makes it, and hidden names count as links.
+  // A file has other attributes while a server makes it, and hidden names count as links. What a
+  // client changes of a file by a name that was stale is not seen from outside.
   bool IsChecked(const View& view) const {
     const size_t colon = view.fact.find(':');
     if (colon == std::string::npos) return true;
@@ -328,6 +169,7 @@ class TwoClientHistory : public MountRun {
     if (view.fact.starts_with("text") && history_.VersionsDuring(view.fact, view.call) != 0) {
       return false;
     }
+    if (nameless_.contains(fileid)) return false;
     const auto born = born_.find(fileid);
     return born != born_.end() && view.call.begin > born->second + lifetime_ns_;
   }
@@ -399,90 +241,135 @@ class TwoClientHistory : public MountRun {
     }
   }
 
-  void Change(Random& random, std::vector<std::string>& faults) {
-    const int client = static_cast<int>(random() % 3) - 1;
-    PosixCaller server{Backing("").string()};
-    Caller& caller = client < 0 ? server : *clients_[static_cast<size_t>(client)];
-    const std::string name = RandomName(random), other = RandomName(random);
+  struct Changed {
+    int client = kNoClient;
+    std::string name = {}, other = {};  // `other`: of a link or a rename
+    uint64_t kind = 0;
+    bool was_there = false;
+    const char* what = "";
+    int error = 0;
+    Interval call = {};
+
+    bool makes() const { return kind >= 1 && kind <= 3; }
+    bool removes() const { return kind == 4 || kind == 5; }
+    bool links() const { return kind == 6; }
+    bool renames() const { return kind == 7 || kind == 8; }
+    bool writes() const { return kind == 9; }
+    bool changes_file() const { return kind >= 9; }
+  };
+
+  Changed DoOne(Random& random) {
+    Changed did{.client = static_cast<int>(random() % 3) - 1};
+    Caller& caller = did.client < 0 ? *server_caller_ : *clients_[static_cast<size_t>(did.client)];
+    const std::string name = did.name = RandomName(random), other = did.other = RandomName(random);
     const std::string text = fmt::format("{:016}", random() % 1'000'000'000);
     const uint64_t size_bytes = random() % 40;
     const uint32_t mode = 0600 | (random() % 64);
-    const uint64_t kind = random() % 12;
-    const bool was_there = history_.Now(name) != 0;
-    const char* what = "";
-    int error = 0;
-    const uint64_t begin = Now();
-    switch (kind) {
-      case 0: what = "create"; error = caller.Create(name, false); break;
+    did.kind = random() % 12;
+    did.was_there = history_.Now(name) != 0;
+    did.call.begin = Now();
+    switch (did.kind) {
+      case 0: did.what = "create"; did.error = caller.Create(name, false); break;
       case 1:
-      case 2: what = "exclusive create"; error = caller.Create(name, true); break;
-      case 3: what = "mkdir"; error = caller.MakeDirectory(name); break;
-      case 4: what = "rmdir"; error = caller.RemoveDirectory(name); break;
-      case 5: what = "unlink"; error = caller.Unlink(name); break;
-      case 6: what = "link"; error = caller.Link(name, other); break;
+      case 2: did.what = "exclusive create"; did.error = caller.Create(name, true); break;
+      case 3: did.what = "mkdir"; did.error = caller.MakeDirectory(name); break;
+      case 4: did.what = "rmdir"; did.error = caller.RemoveDirectory(name); break;
+      case 5: did.what = "unlink"; did.error = caller.Unlink(name); break;
+      case 6: did.what = "link"; did.error = caller.Link(name, other); break;
       case 7:
-      case 8: what = "rename"; error = caller.Rename(name, other); break;
-      case 9: what = "write"; error = caller.Write(name, text); break;
-      case 10: what = "truncate"; error = caller.Truncate(name, size_bytes); break;
-      default: what = "chmod"; error = caller.Chmod(name, mode); break;
+      case 8: did.what = "rename"; did.error = caller.Rename(name, other); break;
+      case 9: did.what = "write"; did.error = caller.Write(name, text); break;
+      case 10: did.what = "truncate"; did.error = caller.Truncate(name, size_bytes); break;
+      default: did.what = "chmod"; did.error = caller.Chmod(name, mode); break;
     }
-    const Interval call{begin, Now()};
-    const bool is_renamed = kind == 7 || kind == 8;
+    did.call.end = Now();
+    return did;
+  }
+
+  void Change(Random& random, std::vector<std::string>& faults) {
+    const Changed did = DoOne(random);
     // The VFS makes no call for a name that leads where the other does (vfs_rename()).
-    const bool is_nothing =
-        error == 0 && is_renamed && IsOfMount(client) && MayBeOneFile(name, other, call);
-    // An open file that is replaced gets a hidden name before (NAME-31).
-    if (client >= 0 && is_renamed && history_.Now(other) != 0) {
-      // One that was refused has told its client nothing of the name.
-      history_.SetTransient(other, 0, call, error == 0 && !is_nothing ? client : kNoClient);
+    const bool is_nothing = did.error == 0 && did.renames() && IsOfMount(did.client) &&
+                            MayBeOneFile(did.client, did.name, did.other, did.call);
+    const std::set<uint64_t> known = FilesOf(did.client, did.name, did.call);
+    if (did.client >= 0 && did.renames()) NoteRename(did, known, is_nothing);
+    TakeSnapshot(did.call, did.client, {did.name, did.other});
+    if (did.client < 0) return;
+    bool was_gone = false;
+    for (const uint64_t fileid : known) {
+      if (!did.changes_file() || history_.Now(Fact("nlink", fileid)) != 0) continue;
+      was_gone = true;
+      nameless_.insert(fileid);
     }
+    Judge(did, is_nothing, was_gone, faults);
+    const auto shows = [&](uint64_t fileid) {
+      views_of_changes_.push_back({.fact = did.name, .value = fileid, .call = did.call,
+                                   .client = did.client, .lifetime_ns = lifetime_ns_,
+                                   .what = did.what});
+    };
+    if (did.error == ENOENT) shows(0);
+    // A LINK goes by the handle of what the name led to.
+    if (did.error == 0 && did.links()) shows(history_.Now(did.other));
+  }
+
+  // `known`: what the client may have known of the old name.
+  void NoteRename(const Changed& did, const std::set<uint64_t>& known, bool is_nothing) {
+    // An open file that is replaced gets a hidden name before (NAME-31). A rename that was refused
+    // has told its client nothing of the name.
+    if (history_.Now(did.other) != 0) {
+      history_.SetTransient(did.other, 0, did.call,
+                            did.error == 0 && !is_nothing ? did.client : kNoClient);
+    }
+    if (did.error != 0 || !IsOfMount(did.client)) return;
     // The kernel moves what it has of the old name (d_move()), until it is told that the file which
     // another client had put there is now under the new one (NAME-19).
-    if (error == 0 && is_renamed && IsOfMount(client)) {
-      for (const uint64_t fileid : FilesOfMount(name, call)) {
-        history_.SetTransient(other, fileid, call, kNoClient);
-      }
+    for (const uint64_t fileid : known) {
+      history_.SetTransient(did.other, fileid, did.call, kNoClient);
     }
-    TakeSnapshot(call, client, {name, other});
-    if (client < 0) return;
-    const std::string did =
-        fmt::format("client {}: {} {} ({}): errno {} at {} us, was {}, is {}", client, what, name,
-                    other, error, begin / 1000, was_there, history_.Now(name));
-    const bool makes = kind >= 1 && kind <= 3, removes = kind == 4 || kind == 5;
-    const bool is_ours = !IsOfMount(client);  // of the kernel's caches there are others
-    if ((error == 0 && makes && was_there) || (error == 0 && removes && history_.Now(name) != 0) ||
-        (error == 0 && (removes || is_renamed) && !was_there && !is_nothing) ||
-        (error == EEXIST && makes && is_ours && !was_there)) {
-      faults.push_back("no such outcome: " + did);
+  }
+
+  // `is_nothing`: need not have been done. `was_gone`: the client may have changed a file that has
+  // no name.
+  void Judge(const Changed& did, bool is_nothing, bool was_gone,
+             std::vector<std::string>& faults) const {
+    const int error = did.error;
+    const std::string text =
+        fmt::format("client {}: {} {} ({}): errno {} at {} us, was {}, is {}", did.client, did.what,
+                    did.name, did.other, error, did.call.begin / 1000, did.was_there,
+                    history_.Now(did.name));
+    const bool is_ours = !IsOfMount(did.client);  // of the kernel's caches there are others
+    if ((error == 0 && did.makes() && did.was_there) ||
+        (error == 0 && did.removes() && history_.Now(did.name) != 0) ||
+        (error == 0 && (did.removes() || did.renames()) && !did.was_there && !is_nothing) ||
+        (error == EEXIST && did.makes() && is_ours && !did.was_there)) {
+      faults.push_back("no such outcome: " + text);
     }
+    const bool is_moved = IsOfMount(did.client) && (MayBeMoved(did.client, did.name, did.call) ||
+                                                    MayBeMoved(did.client, did.other, did.call));
+    // What was opened by a stale name may be gone when it is written.
+    if (error == ESTALE && (is_moved || (was_gone && did.writes()))) return;
     static const std::set<int> kErrors{0, ENOENT, EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, EPERM, EINVAL};
-    const bool is_moved = error == ESTALE && IsOfMount(client) &&
-                          (MayBeMoved(name, call) || MayBeMoved(other, call));
-    if (!kErrors.contains(error) && !is_moved) faults.push_back("no such error: " + did);
-    const auto shows = [&](uint64_t fileid) {
-      views_of_changes_.push_back({.fact = name, .value = fileid, .call = call, .client = client,
-                                   .lifetime_ns = lifetime_ns_, .what = what});
-    };
-    if (error == ENOENT) shows(0);
-    // A LINK goes by the handle of what the name led to.
-    if (error == 0 && kind == 6) shows(history_.Now(other));
+    if (!kErrors.contains(error)) faults.push_back("no such error: " + text);
   }
 
   bool IsOfMount(int client) const { return is_mount_ && client == 1; }
-  // The files that the mount may have under the name when the call begins, or find there.
-  std::set<uint64_t> FilesOfMount(const std::string& name, Interval call) const {
-    return history_.Showable({.fact = name, .call = call, .client = 1, .lifetime_ns = lifetime_ns_});
+  // The files that the client may have under the name when the call begins, or find there.
+  std::set<uint64_t> FilesOf(int client, const std::string& name, Interval call) const {
+    return history_.Showable(
+        {.fact = name, .call = call, .client = client, .lifetime_ns = lifetime_ns_});
   }
-  bool MayBeOneFile(const std::string& name, const std::string& other, Interval call) const {
-    const std::set<uint64_t> files = FilesOfMount(name, call), others = FilesOfMount(other, call);
+  bool MayBeOneFile(int client, const std::string& name, const std::string& other,
+                    Interval call) const {
+    const std::set<uint64_t> files = FilesOf(client, name, call),
+                             others = FilesOf(client, other, call);
     return name == other ||
            std::ranges::any_of(files, [&](uint64_t file) { return others.contains(file); });
   }
   // The kernel has one name of a directory. A LOOKUP that finds it under another takes the locks of
   // a rename, and fails with ESTALE where a call has them, that of the LOOKUP included
   // (d_splice_alias()).
-  bool MayBeMoved(const std::string& name, Interval call) const {
-    return std::ranges::any_of(FilesOfMount(name, call),
+  bool MayBeMoved(int client, const std::string& name, Interval call) const {
+    return std::ranges::any_of(FilesOf(client, name, call),
                                [&](uint64_t file) { return moved_.contains(file); });
   }
 
@@ -496,7 +383,6 @@ class TwoClientHistory : public MountRun {
              last->second.second + lifetime_ns_ < call.begin;
     });
     const int by = knows ? client : kNoClient;
-    PosixCaller server{Backing("").string()};
     std::map<uint64_t, FileView> files;
     bool has_hidden = true;
     for (bool is_first = true; has_hidden; is_first = false) {
@@ -504,13 +390,13 @@ class TwoClientHistory : public MountRun {
       for (int i = 0; i < 2; ++i) {
         const std::string directory = fmt::format("{}{}/", prefix_, i);
         std::map<std::string, uint64_t> entries;
-        server.List(directory, entries);
+        server_caller_->List(directory, entries);
         for (const auto& [entry, fileid] : entries) {
           if (entry.starts_with(".nfs")) {
             has_hidden = true;
             hidden_.insert(fileid);
           }
-          if (is_first && entry[0] == 'n') server.Stat(directory + entry, files[fileid]);
+          if (is_first && entry[0] == 'n') server_caller_->Stat(directory + entry, files[fileid]);
         }
         for (int k = 0; k < kNames && is_first; ++k) {
           const std::string entry = fmt::format("n{}", k), name = directory + entry;
@@ -523,7 +409,7 @@ class TwoClientHistory : public MountRun {
           }
           std::string text;
           uint64_t opened = 0;
-          if (fileid != 0 && server.Read(name, text, opened) == 0) {
+          if (fileid != 0 && server_caller_->Read(name, text, opened) == 0) {
             history_.Set(Fact("text", fileid), std::hash<std::string>{}(text), call, by);
           }
         }
@@ -544,6 +430,7 @@ class TwoClientHistory : public MountRun {
     }
   }
 
+  std::unique_ptr<Caller> server_caller_;
   uint64_t lifetime_ns_ = 0;
   std::string prefix_;
   // Of the thread that changes, until the readers have ended.
@@ -552,6 +439,7 @@ class TwoClientHistory : public MountRun {
   std::set<uint64_t> hidden_;          // had a hidden name
   std::map<uint64_t, std::string> directories_;  // with the first name of each
   std::set<uint64_t> moved_;                     // of these: had another name
+  std::set<uint64_t> nameless_;                  // was changed behind its last name, or may have been
   std::map<std::string, std::pair<int, uint64_t>> last_change_;  // of a name: by whom, and when
   std::vector<View> views_of_changes_;
   std::atomic<uint64_t> changes_{0};

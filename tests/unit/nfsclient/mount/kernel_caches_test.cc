@@ -1,8 +1,11 @@
 // What the kernel is told of a name while word of a change is in flight to it, each order forced.
 #include <dirent.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +47,30 @@ TEST_F(KernelCachesTest, WhatAChangeOvertakesHoldsForNoTimeThoughItIsNotDelivere
     answer.LetGo();
     asks.reset();
     EXPECT_EQ(TypeOf("x"), static_cast<mode_t>(S_IFREG));
+  });
+}
+
+// The first open has found the change, and not told the kernel yet.
+TEST_F(KernelCachesTest, AnOpenBesideOneThatHasFoundAChangeReadsWhatIsNew) {
+  const uint64_t file = server_->Add(kRoot, "f", FileType::kRegular);
+  server_->Edit(file, [](protocol::Attributes& attributes) { attributes.size_bytes = 1; });
+  const auto read_first = [this] {
+    char first = 0;
+    const int fd = open((directory_ + "/f").c_str(), O_RDONLY | O_CLOEXEC);
+    EXPECT_EQ(read(fd, &first, 1), 1);
+    close(fd);
+    return first;
+  };
+  Served([&] {
+    const char old = read_first();
+    EXPECT_EQ(read_first(), old);
+    std::optional<Actor> opens;
+    const StopAt delivery("kernel-caches:before-deliver");
+    const StopAt opened("mount:opened");
+    server_->Edit(file, [](protocol::Attributes& attributes) { attributes.mode ^= 1; });
+    opens.emplace([&] { EXPECT_NE(read_first(), old); });
+    ASSERT_TRUE(opened.Reached(*opens));
+    EXPECT_NE(read_first(), old);
   });
 }
 

@@ -72,6 +72,43 @@ TEST_F(InvalidationsTest, TellsInOrderAndNothingTwiceInARow) {
   invalidations_.Stop();  // before what the listener refers to
 }
 
+// Also of one that waits behind it, and of all that did not fit.
+TEST_F(InvalidationsTest, AnEventIsQueuedUntilTheListenerHasReturnedFromIt) {
+  const auto has = [this](const icache::Inode& inode) {
+    return invalidations_.HasQueued(NodeIdOf(inode));
+  };
+  EXPECT_FALSE(has(first_)) << "nobody listens";
+  icache::Inode third;
+  third.fileid = 3;
+  std::mutex hold;
+  for (const bool overflows : {false, true}) {
+    std::unique_lock held(hold);
+    std::latch inside(1);
+    ASSERT_EQ(invalidations_.Listen(
+                  [&](const Invalidation& event) {
+                    if (event.node == NodeIdOf(first_)) inside.count_down();
+                    const std::lock_guard wait(hold);
+                  },
+                  2),
+              kOk);
+    invalidations_.Post(InvalidReason::kChanged, first_);
+    inside.wait();
+    invalidations_.Post(InvalidReason::kName, second_, "a");
+    for (int i = 0; overflows && i < 2; ++i) {
+      invalidations_.Post(InvalidReason::kName, second_, std::to_string(i));
+    }
+    EXPECT_TRUE(has(first_)) << "delivered";
+    EXPECT_TRUE(has(second_)) << "waits";
+    EXPECT_EQ(has(third), overflows);
+    held.unlock();
+    invalidations_.AwaitDelivery();
+    EXPECT_FALSE(has(first_));
+    EXPECT_FALSE(has(second_));
+    EXPECT_FALSE(has(third));
+    invalidations_.Stop();  // before what the listener refers to
+  }
+}
+
 TEST_F(InvalidationsTest, DeliveryCanBeAwaited) {
   invalidations_.AwaitDelivery();  // nobody listens
   std::atomic<int> told = 0;
