@@ -268,12 +268,18 @@ std::errc Node::Link(std::string_view existing, const Node& to, std::string_view
   if (source_request.error != kOk) return source_request.error;
   const auto link_to = [&](RefWalk& source) -> std::errc {
     if (source.inode().is_directory()) return std::errc::operation_not_permitted;
-    return WithParent(superblock_, RequestOfName(superblock_, to.at_.get(), PathCall::kLink, path),
-                      credential, AlreadyThere, [&](RefWalk& walk) {
-                        if (walk.trailing_slash()) return std::errc::no_such_file_or_directory;
-                        return nfs::MakeLink(superblock_, source.inode(), walk.position(),
-                                             walk.last(), walk.credential()->key());
-                      });
+    std::errc answer{};
+    const std::errc error = WithParent(
+        superblock_, RequestOfName(superblock_, to.at_.get(), PathCall::kLink, path), credential,
+        AlreadyThere, [&](RefWalk& walk) {
+          if (walk.trailing_slash()) return std::errc::no_such_file_or_directory;
+          answer = nfs::MakeLink(superblock_, source.inode(), walk.position(), walk.last(),
+                                 walk.credential()->key());
+          return answer;
+        });
+    // The server may know a file yet that has lost its last name (linkat(2)).
+    const bool may_be_stale = answer == std::errc::no_such_file_or_directory && !source.force();
+    return may_be_stale ? protocol::kStale : error;
   };
   return walk::ResolveToReference(superblock_, source_request.start, source_request.path,
                                   credential, source_request.flags, &RefWalk::Resolve, link_to);

@@ -34,19 +34,22 @@ std::errc ReplyLookup(const Try& attempt, NodeNumber parent, const std::string& 
   FileSystem& file_system = attempt.file_system;
   const auto rights = file_system.open_retries.RightsOf(attempt.caller, attempt.credential);
   if (rights && attempt.flags.cached) return std::errc::resource_unavailable_try_again;
+  bool is_found = false;
   const std::errc error = ReplyEntry(attempt, parent, name, [&] {
     const Node& directory = file_system.nodes.At(parent);
-    return rights ? LookupAndOpen(attempt, directory, name, *rights)
-                  : directory.Lookup(name, attempt.credential, attempt.flags);
+    auto found = rights ? LookupAndOpen(attempt, directory, name, *rights)
+                        : directory.Lookup(name, attempt.credential, attempt.flags);
+    is_found = found && found->node != nullptr;
+    return found;
   });
   // A lookup that the caches do not answer comes once more.
   const bool is_answered = error == std::errc{} || !attempt.flags.cached;
-  if (is_answered) file_system.name_retries.NoteLookup(attempt.caller, parent, name);
+  if (is_answered) file_system.name_retries.NoteLookup(attempt.caller, parent, name, is_found);
   return error;
 }
 
 std::errc AskForNames(const Try& attempt, NodeNumber parent, const std::string& name,
-                      std::errc error) {
+                      NameRetries::After after, std::errc error) {
   NameRetries& retries = attempt.file_system.name_retries;
   if (error == std::errc{}) (void)retries.End(attempt.caller, parent, name);
   switch (error) {
@@ -56,7 +59,7 @@ std::errc AskForNames(const Try& attempt, NodeNumber parent, const std::string& 
     case std::errc::not_a_directory:
     case std::errc::directory_not_empty:
     case std::errc::too_many_symbolic_link_levels:
-      return retries.MayAskAgain(attempt.caller, parent, name) ? protocol::kStale : error;
+      return retries.MayAskAgain(attempt.caller, parent, name, after) ? protocol::kStale : error;
     default:
       return error;
   }

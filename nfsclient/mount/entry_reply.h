@@ -39,7 +39,7 @@ std::errc ReplyLookup(const Try& attempt, NodeNumber parent, const std::string& 
 // the kernel knows the name as something else than it is, so that the VFS looks it up again before
 // it fails.
 std::errc AskForNames(const Try& attempt, NodeNumber parent, const std::string& name,
-                      std::errc error);
+                      NameRetries::After after, std::errc error);
 
 }  // namespace nfswalk::mount
 

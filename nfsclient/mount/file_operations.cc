@@ -143,7 +143,7 @@ std::errc ReplyCreated(const Try& attempt, fuse_ino_t parent, const std::string&
       name, RightsOf(info.flags), mode & kPermissionBits, (info.flags & O_EXCL) != 0,
       attempt.credential, attempt.flags);
   const std::errc refused = created ? std::errc{} : created.error();
-  const std::errc asked = AskForNames(attempt, parent, name, refused);
+  const std::errc asked = AskForNames(attempt, parent, name, NameRetries::After::kMissing, refused);
   if (asked != std::errc{}) return asked;
   // Another client has taken the name away again: the kernel asks once more.
   if (created->found.node == nullptr) return protocol::kStale;

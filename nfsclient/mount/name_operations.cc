@@ -16,6 +16,8 @@
 namespace nfswalk::mount {
 namespace {
 
+using After = NameRetries::After;
+
 constexpr uint32_t kPermissionBits = 07777;
 
 void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
@@ -69,7 +71,7 @@ void MakeEntry(fuse_req_t request, fuse_ino_t parent, const char* name, Make mak
       const bool is_gone = made && made->node == nullptr;
       return is_gone ? directory.Lookup(name, attempt.credential) : std::move(made);
     });
-    return asks ? AskForNames(attempt, parent, name, error) : error;
+    return asks ? AskForNames(attempt, parent, name, After::kMissing, error) : error;
   });
 }
 
@@ -103,9 +105,8 @@ void Link(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, const char* 
   AnswerOnWorker(request, [number, parent, name = std::string(name)](const Try& attempt) {
     NodeTable& nodes = attempt.file_system.nodes;
     const std::errc error = nodes.At(number).Link("", nodes.At(parent), name, attempt.credential);
-    if (const std::errc asked = AskForNames(attempt, parent, name, error); asked != std::errc{}) {
-      return asked;
-    }
+    const std::errc asked = AskForNames(attempt, parent, name, After::kMissing, error);
+    if (asked != std::errc{}) return asked;
     return ReplyLookup(attempt, parent, name);
   });
 }
@@ -113,7 +114,8 @@ void Link(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, const char* 
 void Unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
   ReplyDone(request, [parent, name = std::string(name)](const Try& attempt) {
     const Node& directory = attempt.file_system.nodes.At(parent);
-    return AskForNames(attempt, parent, name, directory.Unlink(name, attempt.credential));
+    return AskForNames(attempt, parent, name, After::kFound,
+                       directory.Unlink(name, attempt.credential));
   });
 }
 
@@ -123,7 +125,7 @@ void RemoveDirectory(fuse_req_t request, fuse_ino_t parent, const char* name) {
     const std::errc error = directory.RemoveDirectory(name, attempt.credential);
     // It is a directory, as the kernel knows.
     const bool is_known = error == std::errc::directory_not_empty;
-    return is_known ? error : AskForNames(attempt, parent, name, error);
+    return is_known ? error : AskForNames(attempt, parent, name, After::kFound, error);
   });
 }
 
@@ -139,15 +141,16 @@ void Rename(fuse_req_t request, fuse_ino_t from_parent, const char* from, fuse_i
     NameRetries& retries = file_system.name_retries;
     const bool from_was_asked = retries.End(attempt.caller, from_parent, from);
     const bool was_asked = retries.End(attempt.caller, to_parent, to) || from_was_asked;
-    if (!is_known && !was_asked && retries.MayAskAgain(attempt.caller, from_parent, from)) {
+    if (!is_known && !was_asked &&
+        retries.MayAskAgain(attempt.caller, from_parent, from, After::kFound)) {
       return protocol::kStale;
     }
     const std::errc error = directory.Rename(from, file_system.nodes.At(to_parent), to,
                                              attempt.credential, flags);
     if (was_asked) return error;
     const bool is_missing = error == std::errc::no_such_file_or_directory;
-    return is_missing ? AskForNames(attempt, from_parent, from, error)
-                      : AskForNames(attempt, to_parent, to, error);
+    return is_missing ? AskForNames(attempt, from_parent, from, After::kFound, error)
+                      : AskForNames(attempt, to_parent, to, After::kEither, error);
   });
 }
 

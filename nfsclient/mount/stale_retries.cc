@@ -5,7 +5,7 @@
 
 namespace nfswalk::mount {
 
-bool NameRetries::MayAskAgain(pid_t caller, uint64_t directory, std::string_view name,
+bool NameRetries::MayAskAgain(pid_t caller, uint64_t directory, std::string_view name, After after,
                               Clock::time_point now) {
   if (caller == 0) return false;
   Change change{caller, directory, std::string(name)};
@@ -14,18 +14,20 @@ bool NameRetries::MayAskAgain(pid_t caller, uint64_t directory, std::string_view
   const bool comes_back = !asked.empty() && now <= asked.mapped().since + kKept;
   if (!comes_back) {
     if (changes_.size() == kMax) changes_.clear();
-    changes_.emplace(std::move(change), Asked{now});
+    changes_.emplace(std::move(change), Asked{now, after});
   }
   count_.store(changes_.size());
   return !comes_back;
 }
 
-void NameRetries::NoteLookup(pid_t caller, uint64_t directory, std::string_view name) {
+void NameRetries::NoteLookup(pid_t caller, uint64_t directory, std::string_view name,
+                             bool is_found) {
   if (count_.load() == 0) return;
   const std::lock_guard lock(mutex_);
   const auto asked = changes_.find({caller, directory, std::string(name)});
   if (asked == changes_.end()) return;
-  if (++asked->second.lookups > kLookupsOfWalk) changes_.erase(asked);
+  const bool ends = asked->second.after == (is_found ? After::kMissing : After::kFound);
+  if (ends || ++asked->second.lookups > kLookupsOfWalk) changes_.erase(asked);
   count_.store(changes_.size());
 }
 

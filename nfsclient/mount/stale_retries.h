@@ -37,12 +37,16 @@ class NameRetries {
   // A thread comes back at once, if at all.
   static constexpr std::chrono::seconds kKept{2};
 
+  // Which LOOKUP the thread comes back after: the VFS makes what is missing, and removes what is
+  // there; any other it answers itself.
+  enum class After : uint8_t { kMissing, kFound, kEither };
+
   // True, and noted, unless it was noted; then it is no longer.
-  bool MayAskAgain(pid_t caller, uint64_t directory, std::string_view name,
+  bool MayAskAgain(pid_t caller, uint64_t directory, std::string_view name, After after,
                    Clock::time_point now = Clock::now());
   // The thread looks the name up before it comes back, and once more if that was news to the kernel.
   // Any further LOOKUP is of another call: the one before has ended what was noted.
-  void NoteLookup(pid_t caller, uint64_t directory, std::string_view name);
+  void NoteLookup(pid_t caller, uint64_t directory, std::string_view name, bool is_found);
   // Forgets a retry that has been done, or is to be done now. Returns whether it was noted.
   bool End(pid_t caller, uint64_t directory, std::string_view name,
            Clock::time_point now = Clock::now());
@@ -54,6 +58,7 @@ class NameRetries {
   using Change = std::tuple<pid_t, uint64_t, std::string>;
   struct Asked {
     Clock::time_point since;
+    After after;
     int lookups = 0;
   };
 

@@ -307,7 +307,8 @@ class TwoClientHistory : public MountRun {
                                    .client = did.client, .lifetime_ns = lifetime_ns_,
                                    .what = did.what});
     };
-    if (did.error == ENOENT) shows(0);
+    // The VFS itself refuses to link what the kernel knows to be without a link (vfs_link()).
+    if (did.error == ENOENT && !(did.links() && IsOfMount(did.client))) shows(0);
     // A LINK goes by the handle of what the name led to.
     if (did.error == 0 && did.links()) shows(history_.Now(did.other));
   }

@@ -17,14 +17,16 @@
 namespace nfswalk::mount {
 namespace {
 
+using After = NameRetries::After;
+
 TEST(NameRetriesTest, AThreadIsAskedToComeBackOnce) {
   NameRetries retries;
-  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
-  EXPECT_TRUE(retries.MayAskAgain(7, 1, "b"));
-  EXPECT_TRUE(retries.MayAskAgain(7, 2, "a"));
-  EXPECT_TRUE(retries.MayAskAgain(8, 1, "a"));
-  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a"));
-  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", After::kFound));
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "b", After::kFound));
+  EXPECT_TRUE(retries.MayAskAgain(7, 2, "a", After::kFound));
+  EXPECT_TRUE(retries.MayAskAgain(8, 1, "a", After::kFound));
+  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a", After::kFound));
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", After::kFound));
 }
 
 // Mostly the VFS answers the caller itself after its LOOKUP, and the next change is another.
@@ -32,46 +34,59 @@ TEST(NameRetriesTest, AThreadThatDoesNotComeBackIsAskedAgain) {
   NameRetries retries;
   const auto now = NameRetries::Clock::now();
   const auto late = now + 2 * NameRetries::kKept;
-  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", now));
-  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", late));
-  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a", late));
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", After::kFound, now));
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", After::kFound, late));
+  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a", After::kFound, late));
 
-  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
-  retries.NoteLookup(7, 1, "a");
-  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a")) << "it comes back after a LOOKUP";
-  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", After::kFound));
+  retries.NoteLookup(7, 1, "a", true);
+  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a", After::kFound)) << "it comes back after a LOOKUP";
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", After::kFound));
   for (const auto& [caller, directory, name] : std::to_array<std::tuple<pid_t, uint64_t, const char*>>(
            {{7, 1, "a"}, {8, 1, "a"}, {7, 2, "a"}, {7, 1, "b"}})) {
-    retries.NoteLookup(caller, directory, name);
+    retries.NoteLookup(caller, directory, name, true);
   }
-  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a")) << "others looked other names up";
+  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a", After::kFound)) << "others looked other names up";
 
-  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
-  for (int i = 0; i < 2; ++i) retries.NoteLookup(7, 1, "a");
-  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a")) << "the LOOKUP was news to the kernel";
-  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
-  for (int i = 0; i < 3; ++i) retries.NoteLookup(7, 1, "a");
-  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a")) << "it has begun another call";
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", After::kFound));
+  for (int i = 0; i < 2; ++i) retries.NoteLookup(7, 1, "a", true);
+  EXPECT_FALSE(retries.MayAskAgain(7, 1, "a", After::kFound)) << "the LOOKUP was news to the kernel";
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", After::kFound));
+  for (int i = 0; i < 3; ++i) retries.NoteLookup(7, 1, "a", true);
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", After::kFound)) << "it has begun another call";
 
   EXPECT_FALSE(retries.End(8, 1, "a"));
   EXPECT_FALSE(retries.End(7, 1, "a", NameRetries::Clock::now() + 2 * NameRetries::kKept));
-  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a"));
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", After::kFound));
   EXPECT_TRUE(retries.End(7, 1, "a"));
-  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a")) << "it came back, and was not refused";
+  EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", After::kFound)) << "it came back, and was not refused";
+}
+
+// Which the VFS answers with EEXIST or ENOENT.
+TEST(NameRetriesTest, ALookupThatAnswersTheCallEndsIt) {
+  for (const After after : {After::kMissing, After::kFound, After::kEither}) {
+    for (const bool is_found : {false, true}) {
+      NameRetries retries;
+      EXPECT_TRUE(retries.MayAskAgain(7, 1, "a", after));
+      retries.NoteLookup(7, 1, "a", is_found);
+      EXPECT_EQ(retries.MayAskAgain(7, 1, "a", after),
+                after == (is_found ? After::kMissing : After::kFound));
+    }
+  }
 }
 
 TEST(NameRetriesTest, CallersOfOtherNamespacesAreNotAsked) {
   NameRetries retries;
-  EXPECT_FALSE(retries.MayAskAgain(0, 1, "a"));
+  EXPECT_FALSE(retries.MayAskAgain(0, 1, "a", After::kFound));
 }
 
 TEST(NameRetriesTest, ThreadsThatDoNotComeBackAreBounded) {
   NameRetries retries;
   for (size_t i = 1; i <= NameRetries::kMax + 1; ++i) {
-    EXPECT_TRUE(retries.MayAskAgain(static_cast<pid_t>(i), 1, "a"));
+    EXPECT_TRUE(retries.MayAskAgain(static_cast<pid_t>(i), 1, "a", After::kFound));
   }
-  EXPECT_FALSE(retries.MayAskAgain(NameRetries::kMax + 1, 1, "a"));
-  EXPECT_TRUE(retries.MayAskAgain(1, 1, "a"));
+  EXPECT_FALSE(retries.MayAskAgain(NameRetries::kMax + 1, 1, "a", After::kFound));
+  EXPECT_TRUE(retries.MayAskAgain(1, 1, "a", After::kFound));
 }
 
 class OpenRetriesTest : public MemoryMount {

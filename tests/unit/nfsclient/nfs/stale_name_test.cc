@@ -150,6 +150,16 @@ TEST_P(StaleNameTest, IsAskedAnewAfterEachAnswerThatContradictsIt) {
   }
 }
 
+// The server knows the replaced file yet, which has no name that a link could be made of (linkat(2)).
+TEST_P(StaleNameTest, ALinkIsOfTheFileThatHasTheNameNow) {
+  MountTree('-');
+  server_->Take(kRoot, "other");
+  const uint64_t other = server_->Add(kRoot, "other", FileType::kRegular);
+  protocol_->FailOnce("LINK", kNone);
+  EXPECT_EQ(client_->Link("other", "d/name", me_), std::errc{});
+  EXPECT_EQ(Stat("d/name"), other);
+}
+
 INSTANTIATE_TEST_SUITE_P(ByName, StaleNameTest, testing::Bool());
 
 // A rename of g over f, which is open, is refused once f is hidden.
