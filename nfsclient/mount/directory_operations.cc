@@ -28,8 +28,17 @@ constexpr uint64_t kAfterAll = INT64_MAX - 3;
 
 std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_info& info) {
   FileSystem& file_system = attempt.file_system;
-  auto directory = file_system.nodes.At(number).OpenDirectory("", attempt.credential, {}, true);
-  if (!directory) return directory.error();
+  OpenRetries& retries = file_system.open_retries;
+  const Node& node = file_system.nodes.At(number);
+  // The name may be a file's when the VFS comes back.
+  const bool comes_back =
+      retries.Take(attempt.caller, kMayRead, attempt.credential, node.id()).has_value();
+  auto directory = node.OpenDirectory("", attempt.credential, {}, true);
+  if (!directory) {
+    const bool is_stale = directory.error() == protocol::kStale;
+    if (is_stale && !comes_back) retries.Add(attempt.caller, kMayRead, attempt.credential);
+    return directory.error();
+  }
   fuse_file_info kept = info;
   kept.cache_readdir = 1;
   // With nocto the kernel drops its listing where attributes say so.

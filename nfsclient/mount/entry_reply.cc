@@ -14,8 +14,8 @@ Result<LookupResult> LookupAndOpen(const Try& attempt, const Node& directory,
   OpenRetries& retries = attempt.file_system.open_retries;
   for (int tries = kTries;; --tries) {
     auto found = directory.Lookup(name, attempt.credential, attempt.flags);
-    if (!found || found->node == nullptr) {  // the end of the walk
-      retries.End(attempt.caller);
+    if (!found || found->node == nullptr) {
+      retries.NoteMiss(attempt.caller);
       return found;
     }
     if (found->attributes.type != FileType::kRegular) return found;

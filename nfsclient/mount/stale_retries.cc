@@ -139,7 +139,15 @@ auto OpenRetries::Take(pid_t caller, uint32_t rights, const Credential& credenti
   return Retry{open.since, is_of_node ? std::move(open.file) : nullptr};
 }
 
-void OpenRetries::End(pid_t caller) { (void)Extract(caller); }
+void OpenRetries::NoteMiss(pid_t caller) {
+  if (count_.load() == 0) return;
+  std::map<pid_t, Open>::node_type ended;  // closed without the mutex
+  const std::lock_guard lock(mutex_);
+  const auto found = opens_.find(caller);
+  if (found == opens_.end() || ++found->second.misses < kLookupsOfWalk) return;
+  ended = opens_.extract(found);
+  count_.store(opens_.size());
+}
 
 bool OpenRetries::Has(pid_t caller) {
   if (count_.load() == 0) return false;

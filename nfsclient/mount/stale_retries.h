@@ -29,6 +29,9 @@
 
 namespace nfswalk::mount {
 
+// A walk looks a name up in d_revalidate() and, where that finds another file, in lookup().
+inline constexpr int kLookupsOfWalk = 2;
+
 // Changes of names which the kernel has another file of than the server, or another kind of file.
 class NameRetries {
  public:
@@ -52,9 +55,6 @@ class NameRetries {
            Clock::time_point now = Clock::now());
 
  private:
-  // d_revalidate() and, where it finds another file, lookup().
-  static constexpr int kLookupsOfWalk = 2;
-
   using Change = std::tuple<pid_t, uint64_t, std::string>;
   struct Asked {
     Clock::time_point since;
@@ -98,8 +98,9 @@ class OpenRetries {
   // nullopt for an open that is none of these. Ends it.
   std::optional<Retry> Take(pid_t caller, uint32_t rights, const Credential& credential,
                             const NodeId& node, Clock::time_point now = Clock::now());
-  // Ends the walk of a thread, and closes the file.
-  void End(pid_t caller);
+  // A LOOKUP of the walk finds nothing. Another one follows where that is news to the kernel; after
+  // it the walk ends, and with it what is kept.
+  void NoteMiss(pid_t caller);
   bool Has(pid_t caller);
   // Destroys all. Preconditions: no request is in progress.
   void Clear();
@@ -111,6 +112,7 @@ class OpenRetries {
     Clock::time_point since;
     NodeId node = {};
     std::unique_ptr<File> file = nullptr;
+    int misses = 0;
   };
   // No longer expected. Its file is closed where the result ends: without the mutex.
   std::map<pid_t, Open>::node_type Extract(pid_t caller);

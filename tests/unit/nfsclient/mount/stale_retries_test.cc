@@ -151,7 +151,9 @@ TEST_F(OpenRetriesTest, AnOpenThatIsAnotherGetsNothing) {
 TEST_F(OpenRetriesTest, AWalkThatEndsIsNotExpectedToOpen) {
   retries_.Add(7, kMayRead, me_);
   EXPECT_TRUE(retries_.Has(7));
-  retries_.End(7);
+  retries_.NoteMiss(7);
+  EXPECT_TRUE(retries_.RightsOf(7, me_)) << "that might be news to the kernel";
+  retries_.NoteMiss(7);
   EXPECT_FALSE(retries_.Has(7));
   retries_.Keep(7, IdOf("f"), OpenFile("f"));
   EXPECT_FALSE(retries_.Take(7, kMayRead, me_, IdOf("f")));
