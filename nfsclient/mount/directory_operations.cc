@@ -30,6 +30,7 @@ std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_inf
   FileSystem& file_system = attempt.file_system;
   OpenRetries& retries = file_system.open_retries;
   const Node& node = file_system.nodes.At(number);
+  if (attempt.flags.cached && retries.Has(attempt.caller)) return std::errc::timed_out;
   // The name may be a file's when the VFS comes back.
   const bool comes_back =
       retries.Take(attempt.caller, kMayRead, attempt.credential, node.id()).has_value();
