@@ -141,9 +141,12 @@ class TwoClientHistory : public MountRun {
       views.insert(views.end(), reader.views.begin(), reader.views.end());
       faults.insert(faults.end(), reader.faults.begin(), reader.faults.end());
       for (const auto& [what, name, call] : reader.stale_calls) {
-        // The VFS walks once more after ESTALE, not twice (do_filp_open()).
-        if (history_.VersionsDuring(name, call) >= 2 ||
-            MayBeMoved(reader.client, name, call)) {
+        // After ESTALE the VFS walks once more, not twice (do_filp_open()), and so does the client,
+        // whose second LOOKUP another change may follow; a mount opens what that finds.
+        const size_t changes = history_.VersionsDuring(name, call);
+        const bool is_of_mount = IsOfMount(reader.client);
+        if (changes >= (is_of_mount ? 2 : 1) ||
+            (is_of_mount && MayBeMoved(reader.client, name, call))) {
           continue;
         }
         faults.push_back(fmt::format("client {}: {} {}: ESTALE from {} to {} us", reader.client,
@@ -229,7 +232,7 @@ class TwoClientHistory : public MountRun {
     }
     const Interval call{begin, Now()};
     if (error == ENOENT) add(name, 0, lifetime_ns_);
-    if (error == ESTALE && IsOfMount(reader.client)) {
+    if (error == ESTALE) {
       reader.stale_calls.push_back({what, name, call});
     } else if (error != 0 && error != ENOENT && error != EISDIR) {
       reader.faults.push_back(fmt::format("client {}: {} {}: errno {} at {} us", reader.client, what,
