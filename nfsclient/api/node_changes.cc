@@ -277,8 +277,10 @@ std::errc Node::Link(std::string_view existing, const Node& to, std::string_view
                                  walk.credential()->key());
           return answer;
         });
-    // The server may know a file yet that has lost its last name (linkat(2)).
-    const bool may_be_stale = answer == std::errc::no_such_file_or_directory && !source.force();
+    // The server may know a file yet that has lost its last name (linkat(2)). A node itself has none
+    // to look up.
+    const bool may_be_stale = answer == std::errc::no_such_file_or_directory && !source.force() &&
+                              !existing.empty();
     return may_be_stale ? protocol::kStale : error;
   };
   return walk::ResolveToReference(superblock_, source_request.start, source_request.path,

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <set>
+
 namespace nfswalk::stress {
 namespace {
 
@@ -36,6 +39,17 @@ TEST_F(Views, AreOfAMomentOfTheCall) {
 TEST_F(Views, MayBeStaleForALifetime) {
   EXPECT_EQ(Faults({Of(1, {160, 170}, 50)}), 0u);
   EXPECT_EQ(Faults({Of(1, {161, 170}, 50)}), 1u);
+}
+
+TEST_F(Views, CanShowWhatIsStaleAndWhatIsMadeMeanwhile) {
+  using Values = std::set<uint64_t>;
+  history_.Set("name", 3, {.begin = 200, .end = 210}, kUs);
+  EXPECT_EQ(history_.Showable(Of(0, {90, 95})), Values{1});
+  EXPECT_EQ(history_.Showable(Of(0, {90, 105})), (Values{1, 2}));
+  EXPECT_EQ(history_.Showable(Of(0, {160, 170}, 50)), (Values{1, 2}));
+  EXPECT_EQ(history_.Showable(Of(0, {161, 170}, 50)), Values{2});
+  EXPECT_EQ(history_.Showable(Of(0, {211, 220}, 500)), Values{3}) << "of the own client";
+  EXPECT_EQ(history_.Showable({.fact = "other"}), Values{});
 }
 
 TEST_F(Views, AreNeverOfBeforeAChangeOfTheirOwnClient) {

@@ -158,6 +158,13 @@ TEST_P(StaleNameTest, ALinkIsOfTheFileThatHasTheNameNow) {
   protocol_->FailOnce("LINK", kNone);
   EXPECT_EQ(client_->Link("other", "d/name", me_), std::errc{});
   EXPECT_EQ(Stat("d/name"), other);
+  // A node has no name to look up: it is asked for once.
+  const auto node = client_->Resolve("other", me_), directory = client_->Resolve("d", me_);
+  ASSERT_TRUE(node && directory);
+  const size_t before = protocol_->Calls("LINK");
+  protocol_->FailOnce("LINK", kNone);
+  EXPECT_EQ((*node)->Link("", **directory, "to", me_), kNone);
+  EXPECT_EQ(protocol_->Calls("LINK"), before + 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(ByName, StaleNameTest, testing::Bool());
