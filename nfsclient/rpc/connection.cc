@@ -11,6 +11,7 @@
 #include "nfsclient/rpc/reply_header.h"
 #include "rcu/fork.h"
 #include "rcu/futex.h"
+#include "rcu/sync_point.h"
 
 namespace nfswalk::rpc {
 namespace {
@@ -49,6 +50,10 @@ class HeaderWriter {
 };
 
 size_t Padded(size_t bytes) { return (bytes + 3) / 4 * 4; }
+
+bool IsPlaceable(const Request& request) {
+  return request.data_into.size() >= RecordReader::kPlacedBytesMin;
+}
 
 }  // namespace
 
@@ -110,6 +115,7 @@ void Connection::Submit(Call& call) {
       }
       call.transmission_ = Call::Transmission::kQueued;
       queue_.push_back(call);
+      if (IsPlaceable(call.request_)) ++placeable_;
       load_.fetch_add(1);
       return;
     }
@@ -187,26 +193,30 @@ void Connection::Sleep(Lock& lock, Call& call, Clock::time_point until) {
   if (call.waiter_hook_.is_linked()) waiters_.erase(waiters_.iterator_to(call));
 }
 
-// Ends the wait for a call that IsOver(). Returns false if the call stays in flight. A reply in the
-// middle of its data does not come whole any more (RecordReader::StopPlacing()).
+// Ends the wait for a call that IsOver(). Returns false if the call stays in flight.
 bool Connection::EndWait(Lock& lock, Call& call) {
   sent_.wait(lock, [&] { return call.transmission_ != Call::Transmission::kSending; });
   const bool is_sent = call.transmission_ == Call::Transmission::kSent;
-  if (call.outlives_wait && is_sent && call.placed_bytes_ == 0) return false;
-  if (call.outcome_ == Outcome::kPending) TimeOut(call);
+  if (call.outlives_wait && is_sent) return false;
+  TimeOut(lock, call);
   return true;
 }
 
 Outcome Connection::Withdraw(Call& call) {
   {
-    const Lock lock(mutex_);
-    if (call.outcome_ == Outcome::kPending) TimeOut(call);
+    Lock lock(mutex_);
+    TimeOut(lock, call);
   }
   return Finish(call);
 }
 
 // Preconditions: it is not kSending.
-void Connection::TimeOut(Call& call) {
+void Connection::TimeOut(Lock& lock, Call& call) {
+  while (receiving_into_ == &call) {
+    NFSWALK_SYNC_POINT("connection:before-wait-for-receive");
+    received_.wait(lock);
+  }
+  if (call.outcome_ != Outcome::kPending) return;
   if (call.transmission_ == Call::Transmission::kPartial) {
     Break();
     call.outcome_ = Outcome::kTimedOut;
@@ -226,6 +236,11 @@ void Connection::Complete(Call& call, Outcome outcome) {
                        : in_flight_;
   list.erase(list.iterator_to(call));
   call.transmission_ = Call::Transmission::kNone;
+  if (IsPlaceable(call.request_)) --placeable_;
+  if (placed_ == &call) {
+    placed_ = nullptr;
+    reader_.StopPlacing();
+  }
   if (outcome == Outcome::kReplied) {
     replies_.Add(call.request_.counts_as, last_received_ - call.sent_at_);
   }
@@ -286,8 +301,9 @@ void Connection::Break() {
 }
 
 void Connection::EndSent(Outcome outcome) {
-  const auto outcome_of = [outcome](const Call& call) {
-    const bool ends = call.was_sent_ && call.transmission_ != Call::Transmission::kSending;
+  const auto outcome_of = [this, outcome](const Call& call) {
+    const bool ends = call.was_sent_ && call.transmission_ != Call::Transmission::kSending &&
+                      &call != receiving_into_;
     return ends ? outcome : Outcome::kPending;
   };
   CompleteAll(in_flight_, outcome_of);

@@ -13,8 +13,10 @@
 //   3. One thread at a time sends (sending_), one receives (the driver); both do so without mutex_.
 //      The calls that are being sent (kSending) stay until sendmsg(2) has returned: a reply that
 //      comes before is kept, a deadline that passes waits.
-//      It receives into memory of the connection, or, in the middle of the reply to its own call,
-//      where that call's data goes; once that call is done it does not any more.
+//      It receives into memory of the connection, or, in the middle of the reply to a READ, where
+//      the data of that call goes (placed_); once that call is done it does not any more. A call of
+//      another thread stays for the recv(2) into its memory (receiving_into_), which does not wait:
+//      that thread, and who ends the connection, wait for it.
 //   4. The socket is disconnected by the driver, while nobody sends. Others break the connection:
 //      kBroken, and shutdown(2), which ends the driver's recv(2).
 //
@@ -99,8 +101,7 @@ class Connection {
   // Sends what is queued and waits until `call` is done. Only the thread that waits for a call sees
   // to its deadline, and a Cancellation of that thread ends the call as its deadline does. Once for
   // each Submit(); after kPending, which only a call that outlives its wait ends in, again, on any
-  // thread. Such a call ends in kTimedOut where it was not sent, or the data of its reply, of which
-  // a part was received where it goes, is not received to its end.
+  // thread. Such a call ends in kTimedOut where it was not sent.
   Outcome Wait(Call& call);
   // Ends a call after kPending, in kTimedOut unless it is done. Returns its outcome.
   Outcome Withdraw(Call& call);
@@ -147,7 +148,7 @@ class Connection {
     return now >= call.deadline || call.canceled_;
   }
   bool EndWait(Lock& lock, Call& call);
-  void TimeOut(Call& call);
+  void TimeOut(Lock& lock, Call& call);
   void Complete(Call& call, Outcome outcome);
   // `outcome_of(Call&)`: kPending leaves the call as it is.
   template <typename OutcomeOf>
@@ -167,7 +168,8 @@ class Connection {
   void AwaitConnection(Lock& lock, Clock::time_point until);
   void ConnectEnded(int error);
   void Receive(Lock& lock, Call& driver);
-  void PlaceData(Call& driver);
+  ssize_t ReceiveForOther(Lock& lock, Call& other, std::span<std::byte> space);
+  void PlaceData();
   void TakeRecords();
   bool TakeReply(ReplySlice record, bool is_whole);
   bool Answer(Call& call, Outcome outcome);
@@ -192,7 +194,8 @@ class Connection {
   RecordReader reader_;  // the driver's
 
   mutable std::mutex mutex_;
-  std::condition_variable sent_;  // sending_ became false
+  std::condition_variable sent_;      // sending_ became false
+  std::condition_variable received_;  // receiving_into_ became null
   // All below: guarded by mutex_.
   State state_ = State::kDown;
   bool sending_ = false;
@@ -202,6 +205,9 @@ class Connection {
   CallList queue_;
   CallList in_flight_;
   WaiterList waiters_;
+  size_t placeable_ = 0;            // calls in both lists with memory for much data
+  Call* placed_ = nullptr;          // whose data reader_ places
+  Call* receiving_into_ = nullptr;  // its memory, in a recv(2) of another thread right now
   size_t partial_bytes_ = 0;   // sent of the first in queue_, if that is kPartial
   size_t late_bytes_max_ = 0;  // the longest reply that may still come to a call that timed out
   uint32_t unknown_xids_ = 0;

@@ -57,7 +57,6 @@ bool Connection::Drive(Lock& lock, Call& call) {
   }
   driving_ = false;
   driver_ = nullptr;
-  reader_.StopPlacing();
   HandOver();
   return waits;
 }
@@ -147,10 +146,11 @@ void Connection::Receive(Lock& lock, Call& driver) {
     EndSent(Outcome::kNoMemory);
     return Break();
   }
-  // A reader, probably one of several: what follows the header comes into its memory.
-  const bool may_place = driver.request_.data_into.size() >= RecordReader::kPlacedBytesMin;
-  if (may_place && reader_.is_between_records()) {
-    space = space.first(std::min(space.size(), kHeaderReceiveBytes));
+  Call* const placed = reader_.is_placing() ? placed_ : nullptr;
+  const bool is_for_other = placed != nullptr && placed != &driver;
+  // What follows the header of the next reply may go elsewhere.
+  if (placeable_ != 0 && placed == nullptr) {
+    space = space.first(std::min(space.size(), reader_.missing_bytes() + kHeaderReceiveBytes));
   }
   const bool wants_to_send = send_blocked_ && !sending_ && !queue_.empty();
   const bool pauses = wants_to_send && MustPause();
@@ -158,35 +158,49 @@ void Connection::Receive(Lock& lock, Call& driver) {
   const Clock::time_point until =
       pauses ? std::min(driver.deadline, resume_sending_) : driver.deadline;
   const bool can_be_woken = driver.is_cancelable_ && socket_.is_wakeable();
-  const bool wait = !wants_to_send && !can_be_woken &&
+  const bool wait = !wants_to_send && !can_be_woken && !is_for_other &&
                     driver.deadline - Clock::now() > 2 * TcpSocket::kReceiveWaitMax;
   lock.unlock();
   ssize_t received = -EAGAIN;
-  if (wait || (socket_.PollOrWake(wanted, until) & ~POLLOUT) != 0) {
-    received = socket_.Receive(space, wait);
-  }
+  const bool is_ready = wait || (socket_.PollOrWake(wanted, until) & ~POLLOUT) != 0;
+  if (is_ready && !is_for_other) received = socket_.Receive(space, wait);
   lock.lock();
+  if (is_ready && is_for_other) received = ReceiveForOther(lock, *placed, space);
   if (state_ != State::kUp || received == -EAGAIN) return;
   if (received == -EFAULT && reader_.is_placing()) {  // the memory of a caller is not there
-    return Complete(driver, Outcome::kNoMemory);
+    return Complete(*placed_, Outcome::kNoMemory);
   }
   if (received <= 0) return Break();
   reader_.Received(static_cast<size_t>(received));
   last_received_ = Clock::now();
   TakeRecords();
-  if (state_ == State::kUp && driver.outcome_ == Outcome::kPending) PlaceData(driver);
+  if (state_ == State::kUp) PlaceData();
 }
 
-// Lets the rest of the data of the driver's own call be received where it goes, if its reply is
-// in flight.
-void Connection::PlaceData(Call& driver) {
-  const Request& request = driver.request_;
+// Receives into the memory of another thread's call, which ends no sooner. Returns -EAGAIN if it
+// has ended, or if nothing has come.
+ssize_t Connection::ReceiveForOther(Lock& lock, Call& other, std::span<std::byte> space) {
+  if (placed_ != &other) return -EAGAIN;
+  receiving_into_ = &other;
+  lock.unlock();
+  const ssize_t received = socket_.Receive(space, false);
+  lock.lock();
+  receiving_into_ = nullptr;
+  received_.notify_all();
+  EndIfBroken();
+  return received;
+}
+
+// Lets the rest of the data of a call be received where it goes, if its reply is in flight.
+void Connection::PlaceData() {
   const std::span<const std::byte> begin = reader_.Unfinished();
-  if (begin.empty() || request.data_into.empty()) return;
-  if (driver.transmission_ != Call::Transmission::kSent) return;
+  if (placeable_ == 0 || begin.empty()) return;
   XdrReader reply(begin);
-  if (reply.U32() != driver.xid_ || reply.U32() != kReplyMessage) return;
-  if (ReadReplyHeader(reply) != RejectReason::kNone) return;
+  const auto call = std::ranges::find(in_flight_, reply.U32(), &Call::xid_);
+  if (call == in_flight_.end() || call->transmission_ != Call::Transmission::kSent) return;
+  const Request& request = call->request_;
+  if (request.data_into.empty()) return;
+  if (reply.U32() != kReplyMessage || ReadReplyHeader(reply) != RejectReason::kNone) return;
   const auto found = request.find_data(begin.last(reply.bytes_left()));
   if (!found) return;
   reply.Skip(*found);
@@ -194,7 +208,8 @@ void Connection::PlaceData(Call& driver) {
   const size_t here = reply.bytes_left();
   if (!reply.good() || bytes > request.data_into.size() || here >= bytes) return;
   if (!reader_.Place(request.data_into.subspan(here, bytes - here))) return;
-  driver.placed_bytes_ = bytes - here;
+  placed_ = &*call;
+  call->placed_bytes_ = bytes - here;
 }
 
 void Connection::TakeRecords() {

@@ -8,6 +8,7 @@
 #ifndef NFSWALK_NFSCLIENT_RPC_RECORD_READER_H_
 #define NFSWALK_NFSCLIENT_RPC_RECORD_READER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -66,8 +67,8 @@ class RecordReader {
     return true;
   }
   bool is_placing() const { return !place_.empty(); }
-  // Returns whether the next bytes begin a record.
-  bool is_between_records() const { return !in_record_ && raw_ == end_; }
+  // Returns how many bytes of the fragment are to come.
+  size_t missing_bytes() const { return fragment_left_ - std::min(fragment_left_, end_ - raw_); }
   // The offset at which they are missing in the last record that was taken.
   size_t placed_at() const { return placed_at_; }
   // Does not take the record that is in flight, if a part of it was placed.

@@ -1,7 +1,8 @@
-// Data that is received into the memory of the call that reads it: nothing is written there once
-// the call is done, however it ends.
+// Data that is received into the memory of the call that reads it, by its own thread or another:
+// nothing is written there once the call is done, however it ends.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -14,8 +15,11 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "rcu/sync_point.h"
 #include "tests/unit/nfsclient/rpc/tagged_call.h"
 
 namespace {
@@ -43,21 +47,26 @@ namespace {
 
 class ReadingCall final : private TaggedRequest, public Call {
  public:
-  explicit ReadingCall(uint32_t tag) : TaggedRequest(tag), Call(Reading()) {}
+  explicit ReadingCall(uint32_t tag, std::span<std::byte> into = memory)
+      : TaggedRequest(tag), Call(Reading(into)) {}
 
  private:
-  const Request& Reading() {
-    tagged_.data_into = memory;
+  const Request& Reading(std::span<std::byte> into) {
+    tagged_.data_into = into;
     tagged_.find_data = [](std::span<const std::byte>) { return std::optional<size_t>(0); };
     tagged_.results_bytes_max = kBytes + 1024;
     return tagged_;
   }
 };
 
-// A reply whose results are `kBytes` of opaque data.
-std::string DataReply(const FakeCall& call, char data) {
-  const Xdr reply = Xdr().U32(call.xid, 1, 0, 0, 0, 0).Bytes(std::string(kBytes, data));
+// A record with a reply that has these results.
+std::string Record(const FakeCall& call, const Xdr& results) {
+  const Xdr reply = Xdr().U32(call.xid, 1, 0, 0, 0, 0).Raw(results);
   return Xdr().U32(0x80000000u | reply.str().size()).Raw(reply).str();
+}
+// One whose results are `kBytes` of opaque data.
+std::string DataReply(const FakeCall& call, char data) {
+  return Record(call, Xdr().Bytes(std::string(kBytes, data)));
 }
 
 FakeAnswer Raw(std::string bytes) {
@@ -71,8 +80,14 @@ bool MemoryIs(char data) {
 
 class PlacedData : public testing::Test {
  protected:
-  // Answers the first call of tag 1 in part, later ones by `later`; others with NFS3ERR_NOENT.
+  static constexpr uint32_t kBehindFirst = 3;
+
+  // Answers the first call of tag 1 in part, later ones by `later`; others with NFS3ERR_NOENT, one
+  // of kBehindFirst with what is left of the first reply before that.
   FakeAnswer Answer(const FakeCall& call) {
+    if (TagOf(call) == kBehindFirst) {
+      return Raw(RestOfFirst() + Record(call, Xdr().U32(NFS3ERR_NOENT)));
+    }
     if (TagOf(call) != 1) return kNoEntry;
     if (first_) return later_(call);
     first_ = call;
@@ -118,6 +133,12 @@ class PlacedData : public testing::Test {
     EXPECT_EQ(results.Data(memory), kBytes);
     EXPECT_TRUE(MemoryIs('e'));
     EXPECT_EQ(connection_->connections_opened(), 1u);
+  }
+  static void ExpectData(const Call& call) {
+    XdrReader results = call.results();
+    EXPECT_EQ(results.Data(memory), kBytes);
+    EXPECT_TRUE(results.good());
+    EXPECT_TRUE(MemoryIs('d'));
   }
   void SetUp() override {
     while (placing.try_acquire()) {
@@ -171,6 +192,121 @@ TEST_F(PlacedData, ACallSentAgainIsNotAnsweredByTheRestWithoutAnyDataLeft) {
   first_part_ = DataReply({}, 'd').size() - 1;
   ExpectWholeReplyAfterADeadline(true);
 }
+
+TEST_F(PlacedData, ACallThatOutlivesItsWaitInItsDataIsReceivedToItsEnd) {
+  ReadingCall call(1);
+  call.outlives_wait = true;
+  TimeOut(call, false);
+  EXPECT_EQ(connection_->Execute(call), Outcome::kPending);
+  before_receive = nullptr;
+  call.deadline = Call::Clock::time_point::max();
+  server_.SendReply(*first_, Raw(RestOfFirst()));
+  EXPECT_EQ(connection_->Wait(call), Outcome::kReplied);
+  ExpectData(call);
+}
+
+// The data of a call that nobody waits for comes while a thread waits for another call.
+class PlacedDataOfOther : public PlacedData {
+ protected:
+  ~PlacedDataOfOther() override { rcu::SyncPointScript::ClearAll(); }
+
+  void Start(Call& call) {
+    call.outlives_wait = true;
+    connection_->Submit(call);
+    connection_->SendNow(call);
+  }
+  // Executes another call, and `then` before the first recv(2) into `memory`.
+  Outcome ExecuteOther(const std::function<void(Call&)>& then) {
+    TaggedCall other(kBehindFirst);
+    before_receive = [&, done = false](bool is_placing) mutable {
+      if (is_placing && !std::exchange(done, true)) then(other);
+    };
+    const Outcome outcome = connection_->Execute(other);
+    before_receive = nullptr;
+    return outcome;
+  }
+};
+
+TEST_F(PlacedDataOfOther, IsReceivedWhereItGoes) {
+  ReadingCall call(1);
+  Start(call);
+  EXPECT_EQ(ExecuteOther([](Call&) {}), Outcome::kReplied);
+  EXPECT_EQ(connection_->Wait(call), Outcome::kReplied);
+  ExpectData(call);
+  EXPECT_TRUE(placing.try_acquire());
+}
+
+TEST_F(PlacedDataOfOther, GoesOnBehindTheDeadlineOfTheThreadThatReceives) {
+  ReadingCall call(1);
+  Start(call);
+  EXPECT_EQ(ExecuteOther([](Call& other) { other.deadline = Call::Clock::now(); }),
+            Outcome::kTimedOut);
+  TaggedCall next(2);
+  EXPECT_EQ(connection_->Execute(next), Outcome::kReplied);
+  EXPECT_EQ(connection_->Wait(call), Outcome::kReplied);
+  ExpectData(call);
+  EXPECT_EQ(connection_->connections_opened(), 1u);
+}
+
+TEST_F(PlacedDataOfOther, EndsItsOwnCallAloneWithoutMemory) {
+  void* const absent = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ReadingCall call(1, {static_cast<std::byte*>(absent), kBytes});
+  Start(call);
+  EXPECT_EQ(ExecuteOther([](Call&) {}), Outcome::kReplied);
+  EXPECT_EQ(connection_->Wait(call), Outcome::kNoMemory);
+  EXPECT_EQ(connection_->connections_opened(), 1u);
+  munmap(absent, kBytes);
+}
+
+struct Ending {
+  const char* name;
+  void (*before)(Connection& connection, const Call& call);  // by the thread that receives
+  Outcome outcome, of_other;
+};
+class PlacedDataOfOtherEnds : public PlacedDataOfOther,
+                              public testing::WithParamInterface<std::tuple<Ending, bool>> {};
+
+// The thread that ends the call waits for the recv(2), whatever became of the connection meanwhile.
+TEST_P(PlacedDataOfOtherEnds, NoSoonerThanTheRecvIntoItsMemory) {
+  const auto [ending, withdraws] = GetParam();
+  std::binary_semaphore waits_or_ended{0};
+  rcu::SyncPointScript::OnReach("connection:before-wait-for-receive",
+                                [&] { waits_or_ended.release(); });
+  ReadingCall call(1);
+  Start(call);
+  std::jthread ender;
+  const Outcome of_other = ExecuteOther([&](Call&) {
+    ending.before(*connection_, call);
+    ender = std::jthread([&] {
+      call.deadline = Call::Clock::now();
+      call.outlives_wait = false;
+      const Outcome outcome = withdraws ? connection_->Withdraw(call) : connection_->Wait(call);
+      std::ranges::fill(memory, std::byte{'x'});
+      EXPECT_EQ(outcome, ending.outcome);
+      waits_or_ended.release();
+    });
+    waits_or_ended.acquire();
+  });
+  ender.join();
+  EXPECT_EQ(of_other, ending.of_other);
+  EXPECT_TRUE(MemoryIs('x'));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Endings, PlacedDataOfOtherEnds,
+    testing::Combine(
+        testing::Values(
+            Ending{"TimedOut", [](Connection&, const Call&) {}, Outcome::kTimedOut,
+                   Outcome::kReplied},
+            Ending{"Lost", [](Connection& of, const Call& call) { of.Abort(call); },
+                   Outcome::kLost, Outcome::kLost},
+            Ending{"Canceled", [](Connection& of, const Call&) { of.Shutdown(); },
+                   Outcome::kCanceled, Outcome::kCanceled}),
+        testing::Bool()),
+    [](const auto& info) {
+      return std::get<0>(info.param).name +
+             std::string(std::get<1>(info.param) ? "Withdrawn" : "Awaited");
+    });
 
 }  // namespace
 }  // namespace nfswalk::rpc
