@@ -14,9 +14,9 @@
 //      The calls that are being sent (kSending) stay until sendmsg(2) has returned: a reply that
 //      comes before is kept, a deadline that passes waits.
 //      It receives into memory of the connection, or, in the middle of the reply to a READ, where
-//      the data of that call goes (placed_); once that call is done it does not any more. A call of
-//      another thread stays for the recv(2) into its memory (receiving_into_), which does not wait:
-//      that thread, and who ends the connection, wait for it.
+//      the data of that call goes (placed_); once that call is done it does not any more. The call
+//      of another thread stays for a recv(2) into its memory (receiving_into_), which does not
+//      wait: who withdraws it sleeps until then, and where the connection ends, the driver ends it.
 //   4. The socket is disconnected by the driver, while nobody sends. Others break the connection:
 //      kBroken, and shutdown(2), which ends the driver's recv(2).
 //
@@ -191,7 +191,7 @@ class Connection {
   const Timeouts timeouts_;
   const std::shared_ptr<ServerLocator> locator_;  // may be null
   TcpSocket socket_;
-  RecordReader reader_;  // the driver's
+  RecordReader reader_;  // guarded by mutex_, as all below; the driver alone receives
 
   mutable std::mutex mutex_;
   std::condition_variable sent_;      // sending_ became false
@@ -206,10 +206,10 @@ class Connection {
   CallList in_flight_;
   WaiterList waiters_;
   size_t placeable_ = 0;            // calls in both lists with memory for much data
-  Call* placed_ = nullptr;          // whose data reader_ places
-  Call* receiving_into_ = nullptr;  // its memory, in a recv(2) of another thread right now
-  size_t partial_bytes_ = 0;   // sent of the first in queue_, if that is kPartial
-  size_t late_bytes_max_ = 0;  // the longest reply that may still come to a call that timed out
+  Call* placed_ = nullptr;          // its data is received where it goes
+  Call* receiving_into_ = nullptr;  // placed_, in a recv(2) of another thread
+  size_t partial_bytes_ = 0;        // sent of the first in queue_, if that is kPartial
+  size_t late_bytes_max_ = 0;       // the longest reply that may come to a call that timed out
   uint32_t unknown_xids_ = 0;
   uint32_t next_xid_;
   uint32_t generation_ = 0;

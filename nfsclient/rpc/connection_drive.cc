@@ -148,7 +148,7 @@ void Connection::Receive(Lock& lock, Call& driver) {
   }
   Call* const placed = reader_.is_placing() ? placed_ : nullptr;
   const bool is_for_other = placed != nullptr && placed != &driver;
-  // What follows the header of the next reply may go elsewhere.
+  // Stops behind the header of the next reply: what follows may go elsewhere.
   if (placeable_ != 0 && placed == nullptr) {
     space = space.first(std::min(space.size(), reader_.missing_bytes() + kHeaderReceiveBytes));
   }
