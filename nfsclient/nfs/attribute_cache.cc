@@ -44,13 +44,15 @@ bool OwnershipChanged(const Attributes& a, const Attributes& b) {
   return a.mode != b.mode || a.uid != b.uid || a.gid != b.gid;
 }
 
-// Tells a listener what a reply showed of an inode, once the inode's lock, taken later, is
-// released.
+// Tells a listener what a reply showed of an inode, before the inode's lock, taken earlier, is
+// released: a reply that shows nothing new any more finds the event posted (NAME-30).
 class Notice {
  public:
   Notice(Superblock& superblock, const Inode& inode) : superblock_(superblock), inode_(inode) {}
   ~Notice() {
-    if (reason_) superblock_.invalidations.Post(*reason_, inode_);
+    if (!reason_) return;
+    NFSWALK_SYNC_POINT("attributes:before-post");
+    superblock_.invalidations.Post(*reason_, inode_);
   }
   Notice(const Notice&) = delete;
   Notice& operator=(const Notice&) = delete;
@@ -266,8 +268,8 @@ ReplyContext InitializeAttributes(Superblock& superblock, Inode& inode,
 std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attributes& attributes,
                            SendStamp stamp, ReplyContext* context,
                            std::optional<uint64_t> own_end_bytes) {
-  Notice notice(superblock, inode);
   std::lock_guard guard(inode.lock);
+  Notice notice(superblock, inode);
   if (IsForgotten(inode)) return protocol::kStale;
   if (attributes.fileid != inode.fileid ||
       attributes.type != inode.type.load(std::memory_order_relaxed)) {
@@ -315,8 +317,8 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   if (WasRefused(outcome) && !wcc.before && !wcc.after) {
     return inode.change_id.load(std::memory_order_relaxed);
   }
-  Notice notice(superblock, inode);
   std::lock_guard guard(inode.lock);
+  Notice notice(superblock, inode);
   Attributes known;
   inode.LoadAttributes(known);
   bool trusted = (inode.invalid.load(std::memory_order_relaxed) & icache::kInvalidChange) == 0;
@@ -359,8 +361,8 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
 void UpdateAfterOwnWrites(Superblock& superblock, Inode& inode, ChangedBy changed_by,
                           const protocol::OptionalAttributes& latest, SendStamp since,
                           uint64_t own_end_bytes, uint8_t cleared) {
-  Notice notice(superblock, inode);
   const std::lock_guard guard(inode.lock);
+  Notice notice(superblock, inode);
   Attributes known;
   inode.LoadAttributes(known);
   const bool overtaken = static_cast<int64_t>(since.generation - inode.attribute_generation) < 0;
@@ -471,9 +473,9 @@ void DropLink(Superblock& superblock, Inode& inode) {
 }
 
 void MarkStale(Superblock& superblock, Inode& inode) {
+  std::lock_guard guard(inode.lock);
   Notice notice(superblock, inode);
   notice.Set(InvalidReason::kStale);
-  std::lock_guard guard(inode.lock);
   if (!inode.is_directory()) SetFlag(superblock, inode, icache::kStale, true);
   ForgetLocked(superblock, inode);
   inode.attribute_generation = Barrier(superblock);  // rejects replies that are in flight

@@ -93,6 +93,25 @@ TEST_F(NfsRulesRace, ALongHandleIsKeptWhileItsInodeIsStillFound) {
   EXPECT_EQ(strings.live(), live - 1);
 }
 
+// Who learns that nothing is new, from a reply behind the one that told of the change, finds the
+// event posted: both take the inode's lock. NAME-30.
+TEST_F(NfsRulesRace, AChangeIsPostedBeforeAnotherReplyIsComparedWithIt) {
+  const uint64_t file = server_->Add(kRoot, "file", FileType::kRegular);
+  ASSERT_EQ(Stat("file"), file);
+  ASSERT_EQ(client_->OnInvalidation([](const Invalidation&) {}), std::errc{});
+  const icache::InodeRef inode = ClientInternals::InodesOf(*client_).Ilookup(file);
+  ASSERT_TRUE(inode);
+  server_->Edit(file, [](protocol::Attributes& attributes) { attributes.size_bytes += 1; });
+  At("attributes:before-post", 1, [&] {
+    const bool is_free = inode->lock.try_lock();
+    EXPECT_FALSE(is_free);
+    if (is_free) inode->lock.unlock();
+  });
+  (void)client_->Access("file", kMayRead, another_);  // detects the change
+  EXPECT_TRUE(reached_);
+  EXPECT_EQ(client_->OnInvalidation({}), std::errc{});
+}
+
 // Otherwise the ENOENT of an earlier LOOKUP could be cached after the creation (i_rwsem).
 TEST_F(NfsRulesRace, ACreationWaitsForTheLookupsInItsDirectory) {
   std::atomic<bool> created{false};
