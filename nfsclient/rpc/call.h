@@ -108,6 +108,7 @@ class Call {
   bool sleeps_ = false;
   bool is_cancelable_ = false;  // Connection::Cancel() may come
   bool canceled_ = false;
+  bool given_up_ = false;  // ends behind the recv(2) into its memory
   bool was_sent_ = false;
   Outcome early_outcome_ = Outcome::kPending;  // of a reply that came in kSending
   RejectReason reject_reason_ = RejectReason::kNone;

@@ -51,10 +51,6 @@ class HeaderWriter {
 
 size_t Padded(size_t bytes) { return (bytes + 3) / 4 * 4; }
 
-bool IsPlaceable(const Request& request) {
-  return request.data_into.size() >= RecordReader::kPlacedBytesMin;
-}
-
 }  // namespace
 
 std::expected<std::unique_ptr<Connection>, std::errc> Connection::Open(
@@ -98,7 +94,8 @@ void Connection::EncodeHeader(Call& call) {
 void Connection::Submit(Call& call) {
   call.outcome_ = Outcome::kPending;
   call.early_outcome_ = Outcome::kPending;
-  call.was_sent_ = call.sleeps_ = call.is_cancelable_ = call.canceled_ = false;
+  call.was_sent_ = call.sleeps_ = call.is_cancelable_ = call.canceled_ = call.given_up_ =
+      false;
   call.reject_reason_ = RejectReason::kNone;
   call.connect_errno_ = 0;
   call.reply_ = {};
@@ -198,25 +195,30 @@ bool Connection::EndWait(Lock& lock, Call& call) {
   sent_.wait(lock, [&] { return call.transmission_ != Call::Transmission::kSending; });
   const bool is_sent = call.transmission_ == Call::Transmission::kSent;
   if (call.outlives_wait && is_sent) return false;
-  TimeOut(lock, call);
+  GiveUp(lock, call);
   return true;
 }
 
 Outcome Connection::Withdraw(Call& call) {
   {
     Lock lock(mutex_);
-    TimeOut(lock, call);
+    GiveUp(lock, call);
   }
   return Finish(call);
 }
 
-// Preconditions: it is not kSending.
-void Connection::TimeOut(Lock& lock, Call& call) {
-  while (receiving_into_ == &call) {
+// Ends a call unless it is done. Preconditions: it is not kSending.
+void Connection::GiveUp(Lock& lock, Call& call) {
+  if (receiving_into_ == &call) {
+    call.given_up_ = true;
     NFSWALK_SYNC_POINT("connection:before-wait-for-receive");
-    received_.wait(lock);
+    received_.wait(lock, [&] { return call.outcome_ != Outcome::kPending; });
   }
-  if (call.outcome_ != Outcome::kPending) return;
+  if (call.outcome_ == Outcome::kPending) TimeOut(call);
+}
+
+// Preconditions: it is not kSending, and not received into.
+void Connection::TimeOut(Call& call) {
   if (call.transmission_ == Call::Transmission::kPartial) {
     Break();
     call.outcome_ = Outcome::kTimedOut;

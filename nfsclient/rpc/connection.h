@@ -15,8 +15,8 @@
 //      comes before is kept, a deadline that passes waits.
 //      It receives into memory of the connection, or, in the middle of the reply to a READ, where
 //      the data of that call goes (placed_); once that call is done it does not any more. The call
-//      of another thread stays for a recv(2) into its memory (receiving_into_), which does not
-//      wait: who withdraws it sleeps until then, and where the connection ends, the driver ends it.
+//      of another thread stays for a recv(2) into its memory (receiving_into_), which takes what
+//      is there: who gives it up, or breaks the connection, leaves its end to the driver.
 //   4. The socket is disconnected by the driver, while nobody sends. Others break the connection:
 //      kBroken, and shutdown(2), which ends the driver's recv(2).
 //
@@ -127,6 +127,8 @@ class Connection {
 
  private:
   enum class State : uint8_t { kDown, kConnecting, kUp, kBroken, kClosed };
+  // Received at once where data may go elsewhere behind them: headers, and many a whole reply.
+  static constexpr size_t kHeaderReceiveBytes = 4096;
   using Lock = std::unique_lock<std::mutex>;
   using CallList = boost::intrusive::list<
       Call, boost::intrusive::member_hook<Call, boost::intrusive::list_member_hook<>,
@@ -147,8 +149,13 @@ class Connection {
   static bool IsOver(const Call& call, Clock::time_point now) {
     return now >= call.deadline || call.canceled_;
   }
+  // Whether so much of its data may come behind the header that it is placed.
+  static bool IsPlaceable(const Request& request) {
+    return request.data_into.size() >= RecordReader::kPlacedBytesMin + kHeaderReceiveBytes;
+  }
   bool EndWait(Lock& lock, Call& call);
-  void TimeOut(Lock& lock, Call& call);
+  void GiveUp(Lock& lock, Call& call);
+  void TimeOut(Call& call);
   void Complete(Call& call, Outcome outcome);
   // `outcome_of(Call&)`: kPending leaves the call as it is.
   template <typename OutcomeOf>
@@ -168,7 +175,8 @@ class Connection {
   void AwaitConnection(Lock& lock, Clock::time_point until);
   void ConnectEnded(int error);
   void Receive(Lock& lock, Call& driver);
-  ssize_t ReceiveForOther(Lock& lock, Call& other, std::span<std::byte> space);
+  ssize_t ReceiveForOther(Lock& lock, const Call* other, std::span<std::byte> space);
+  void ReceivedSome(ssize_t received);
   void PlaceData();
   void TakeRecords();
   bool TakeReply(ReplySlice record, bool is_whole);
@@ -191,7 +199,7 @@ class Connection {
   const Timeouts timeouts_;
   const std::shared_ptr<ServerLocator> locator_;  // may be null
   TcpSocket socket_;
-  RecordReader reader_;  // guarded by mutex_, as all below; the driver alone receives
+  RecordReader reader_;  // guarded by mutex_, but for the bytes that the driver receives
 
   mutable std::mutex mutex_;
   std::condition_variable sent_;      // sending_ became false
@@ -207,7 +215,8 @@ class Connection {
   WaiterList waiters_;
   size_t placeable_ = 0;            // calls in both lists with memory for much data
   Call* placed_ = nullptr;          // its data is received where it goes
-  Call* receiving_into_ = nullptr;  // placed_, in a recv(2) of another thread
+  // placed_, in a recv(2) of another thread.
+  const Call* receiving_into_ = nullptr;
   size_t partial_bytes_ = 0;        // sent of the first in queue_, if that is kPartial
   size_t late_bytes_max_ = 0;       // the longest reply that may come to a call that timed out
   uint32_t unknown_xids_ = 0;

@@ -17,7 +17,6 @@ constexpr milliseconds kBackoffMax{30'000};
 // A server may have ended a connection that nobody received on for as long.
 constexpr seconds kIdle{1};
 constexpr uint32_t kFailuresBeforeAsking = 3;  // where the server is
-constexpr size_t kHeaderReceiveBytes = 512;
 constexpr uint32_t kReplyMessage = 1;  // RFC 5531 9: msg_type
 
 }  // namespace
@@ -146,7 +145,7 @@ void Connection::Receive(Lock& lock, Call& driver) {
     EndSent(Outcome::kNoMemory);
     return Break();
   }
-  Call* const placed = reader_.is_placing() ? placed_ : nullptr;
+  const Call* const placed = reader_.is_placing() ? placed_ : nullptr;
   const bool is_for_other = placed != nullptr && placed != &driver;
   // Stops behind the header of the next reply: what follows may go elsewhere.
   if (placeable_ != 0 && placed == nullptr) {
@@ -155,33 +154,27 @@ void Connection::Receive(Lock& lock, Call& driver) {
   const bool wants_to_send = send_blocked_ && !sending_ && !queue_.empty();
   const bool pauses = wants_to_send && MustPause();
   const short wanted = static_cast<short>(wants_to_send && !pauses ? POLLIN | POLLOUT : POLLIN);
-  const Clock::time_point until =
-      pauses ? std::min(driver.deadline, resume_sending_) : driver.deadline;
+  const Clock::time_point now = Clock::now();
+  // Ends soon: others may send a call in part meanwhile.
+  Clock::time_point until = std::min(driver.deadline, now + TcpSocket::kReceiveWaitMax);
+  if (pauses) until = std::min(until, resume_sending_);
   const bool can_be_woken = driver.is_cancelable_ && socket_.is_wakeable();
   const bool wait = !wants_to_send && !can_be_woken && !is_for_other &&
-                    driver.deadline - Clock::now() > 2 * TcpSocket::kReceiveWaitMax;
+                    driver.deadline - now > 2 * TcpSocket::kReceiveWaitMax;
   lock.unlock();
   ssize_t received = -EAGAIN;
   const bool is_ready = wait || (socket_.PollOrWake(wanted, until) & ~POLLOUT) != 0;
   if (is_ready && !is_for_other) received = socket_.Receive(space, wait);
   lock.lock();
-  if (is_ready && is_for_other) received = ReceiveForOther(lock, *placed, space);
-  if (state_ != State::kUp || received == -EAGAIN) return;
-  if (received == -EFAULT && reader_.is_placing()) {  // the memory of a caller is not there
-    return Complete(*placed_, Outcome::kNoMemory);
-  }
-  if (received <= 0) return Break();
-  reader_.Received(static_cast<size_t>(received));
-  last_received_ = Clock::now();
-  TakeRecords();
-  if (state_ == State::kUp) PlaceData();
+  if (is_ready && is_for_other) received = ReceiveForOther(lock, placed, space);
+  if (state_ == State::kUp) ReceivedSome(received);
 }
 
 // Receives into the memory of another thread's call, which ends no sooner. Returns -EAGAIN if it
 // has ended, or if nothing has come.
-ssize_t Connection::ReceiveForOther(Lock& lock, Call& other, std::span<std::byte> space) {
-  if (placed_ != &other) return -EAGAIN;
-  receiving_into_ = &other;
+ssize_t Connection::ReceiveForOther(Lock& lock, const Call* other, std::span<std::byte> space) {
+  if (placed_ != other) return -EAGAIN;
+  receiving_into_ = other;
   lock.unlock();
   const ssize_t received = socket_.Receive(space, false);
   lock.lock();
@@ -189,6 +182,24 @@ ssize_t Connection::ReceiveForOther(Lock& lock, Call& other, std::span<std::byte
   received_.notify_all();
   EndIfBroken();
   return received;
+}
+
+// `received`: bytes, or -errno.
+void Connection::ReceivedSome(ssize_t received) {
+  const bool is_absent = received == -EFAULT && reader_.is_placing();  // the memory of a caller
+  if (received > 0) {
+    reader_.Received(static_cast<size_t>(received));
+    last_received_ = Clock::now();
+  }
+  if (is_absent) {
+    Complete(*placed_, Outcome::kNoMemory);
+  } else if (placed_ != nullptr && placed_->given_up_) {
+    TimeOut(*placed_);
+  }
+  if (received == -EAGAIN || is_absent) return;
+  if (received <= 0) return Break();
+  TakeRecords();
+  if (state_ == State::kUp) PlaceData();
 }
 
 // Lets the rest of the data of a call be received where it goes, if its reply is in flight.

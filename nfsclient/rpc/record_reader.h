@@ -33,7 +33,7 @@ class RecordReader {
   };
   static constexpr size_t kHeadBytes = 8;
   // A part of a record is placed if at least as much of it is to come; less is copied.
-  static constexpr size_t kPlacedBytesMin = 64 << 10;
+  static constexpr size_t kPlacedBytesMin = 32 << 10;
 
   // Forgets what was received, for a new stream.
   void Reset();

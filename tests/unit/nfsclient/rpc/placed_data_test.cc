@@ -59,6 +59,17 @@ class ReadingCall final : private TaggedRequest, public Call {
   }
 };
 
+class LargeCall final : private TaggedRequest, public Call {
+ public:
+  LargeCall(uint32_t tag, std::span<const std::byte> data) : TaggedRequest(tag), Call(With(data)) {}
+
+ private:
+  const Request& With(std::span<const std::byte> data) {
+    tagged_.data = data;
+    return tagged_;
+  }
+};
+
 // A record with a reply that has these results.
 std::string Record(const FakeCall& call, const Xdr& results) {
   const Xdr reply = Xdr().U32(call.xid, 1, 0, 0, 0, 0).Raw(results);
@@ -82,13 +93,13 @@ class PlacedData : public testing::Test {
  protected:
   static constexpr uint32_t kBehindFirst = 3;
 
-  // Answers the first call of tag 1 in part, later ones by `later`; others with NFS3ERR_NOENT, one
-  // of kBehindFirst with what is left of the first reply before that.
+  // Answers the first call of tag 1 in part, later ones by `later_`; one of kBehindFirst with what
+  // is left of the first reply and NFS3ERR_NOENT; others by `other_`.
   FakeAnswer Answer(const FakeCall& call) {
     if (TagOf(call) == kBehindFirst) {
       return Raw(RestOfFirst() + Record(call, Xdr().U32(NFS3ERR_NOENT)));
     }
-    if (TagOf(call) != 1) return kNoEntry;
+    if (TagOf(call) != 1) return other_(call);
     if (first_) return later_(call);
     first_ = call;
     return Raw(DataReply(call, 'd').substr(0, first_part_));
@@ -149,6 +160,7 @@ class PlacedData : public testing::Test {
   size_t first_part_ = 200'000;  // bytes of the first reply
   std::optional<FakeCall> first_;
   std::function<FakeAnswer(const FakeCall&)> later_;
+  std::function<FakeAnswer(const FakeCall&)> other_ = [](const FakeCall&) { return kNoEntry; };
   FakeServer server_{OnNfsCall([this](const FakeCall& call) { return Answer(call); })};
   const std::unique_ptr<Connection> connection_ =
       OpenConnection(server_.port(), std::chrono::seconds{60});
@@ -248,6 +260,34 @@ TEST_F(PlacedDataOfOther, GoesOnBehindTheDeadlineOfTheThreadThatReceives) {
   EXPECT_EQ(connection_->connections_opened(), 1u);
 }
 
+// The socket takes a part of it, and the thread that receives, for data that stays away, the rest.
+TEST_F(PlacedDataOfOther, HoldsUpNoCallThatWasSentInPart) {
+  constexpr uint32_t kReceiving = 4, kLarge = 5;
+  FakeCall receiving;
+  other_ = [&](const FakeCall& call) {
+    const bool is_large = TagOf(call) == kLarge;
+    if (!is_large) receiving = call;
+    const Xdr no_entry = Xdr().U32(NFS3ERR_NOENT);
+    return is_large ? Raw(RestOfFirst() + Record(receiving, no_entry) + Record(call, no_entry))
+                    : kSilence;
+  };
+  ReadingCall call(1);
+  Start(call);
+  std::jthread receiver([this] {
+    TaggedCall other(kReceiving);
+    other.deadline = Call::Clock::now() + std::chrono::seconds{30};
+    EXPECT_EQ(connection_->Execute(other), Outcome::kReplied);
+  });
+  placing.acquire();
+  const std::vector<std::byte> data(24 << 20);
+  LargeCall large(kLarge, data);
+  Start(large);
+  receiver.join();
+  EXPECT_EQ(connection_->Wait(large), Outcome::kReplied);
+  EXPECT_EQ(connection_->Wait(call), Outcome::kReplied);
+  ExpectData(call);
+}
+
 TEST_F(PlacedDataOfOther, EndsItsOwnCallAloneWithoutMemory) {
   void* const absent = mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ReadingCall call(1, {static_cast<std::byte*>(absent), kBytes});
@@ -269,7 +309,7 @@ class PlacedDataOfOtherEnds : public PlacedDataOfOther,
 // The thread that ends the call waits for the recv(2), whatever became of the connection meanwhile.
 TEST_P(PlacedDataOfOtherEnds, NoSoonerThanTheRecvIntoItsMemory) {
   const auto [ending, withdraws] = GetParam();
-  std::binary_semaphore waits_or_ended{0};
+  std::counting_semaphore<> waits_or_ended{0};
   rcu::SyncPointScript::OnReach("connection:before-wait-for-receive",
                                 [&] { waits_or_ended.release(); });
   ReadingCall call(1);
