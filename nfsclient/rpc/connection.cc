@@ -94,8 +94,8 @@ void Connection::EncodeHeader(Call& call) {
 void Connection::Submit(Call& call) {
   call.outcome_ = Outcome::kPending;
   call.early_outcome_ = Outcome::kPending;
-  call.was_sent_ = call.sleeps_ = call.is_cancelable_ = call.canceled_ = call.given_up_ =
-      false;
+  call.was_sent_ = call.sleeps_ = call.is_cancelable_ = call.canceled_ = false;
+  call.given_up_ = false;
   call.reject_reason_ = RejectReason::kNone;
   call.connect_errno_ = 0;
   call.reply_ = {};

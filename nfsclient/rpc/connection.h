@@ -127,7 +127,7 @@ class Connection {
 
  private:
   enum class State : uint8_t { kDown, kConnecting, kUp, kBroken, kClosed };
-  // Received at once where data may go elsewhere behind them: headers, and many a whole reply.
+  // The bytes that are received at once where the data of a READ may follow. Short replies fit.
   static constexpr size_t kHeaderReceiveBytes = 4096;
   using Lock = std::unique_lock<std::mutex>;
   using CallList = boost::intrusive::list<

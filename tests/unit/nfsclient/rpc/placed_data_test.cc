@@ -268,7 +268,7 @@ TEST_F(PlacedDataOfOther, HoldsUpNoCallThatWasSentInPart) {
     const bool is_large = TagOf(call) == kLarge;
     if (!is_large) receiving = call;
     const Xdr no_entry = Xdr().U32(NFS3ERR_NOENT);
-    return is_large ? Raw(RestOfFirst() + Record(receiving, no_entry) + Record(call, no_entry))
+    return is_large ? Raw(RestOfFirst() + Record(call, no_entry) + Record(receiving, no_entry))
                     : kSilence;
   };
   ReadingCall call(1);
