@@ -145,7 +145,7 @@ namespace walk {
 class RefWalk;
 }
 
-// A lock that is in the way.
+// The conflicting lock of F_GETLK.
 struct LockConflict {
   LockType type = LockType::kRead;
   uint64_t offset_bytes = 0;
@@ -167,7 +167,7 @@ struct LockConflict {
 class File final {
  public:
   ~File();
-  // Closes first. The memory may stay a while: it is one with the state.
+  // Closes first. The memory is freed with the last reference to the state in it.
   static void operator delete(File* file, std::destroying_delete_t);
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -195,10 +195,10 @@ class File final {
   [[nodiscard]] Result<Attributes> SetAttributesOf(const SetAttributes& attributes);
   // For callers with a page cache (FUSE's keep_cache): whether no change by another client was
   // noticed from an earlier open of the file in this Client until this one, which asks the server
-  // (close-to-open; not with nocto). False in doubt, as where the caches have forgotten the file.
+  // (close-to-open; not with nocto). False where that is unknown, as after an eviction.
   bool is_unchanged() const;
   // fcntl(2): advisory locks of `length_bytes` bytes, 0: to the end of the file, wherever that is.
-  // `owner` is whatever shares locks as a process does; it may use several Files of one file, and
+  // `owner` is the lock owner (fl_owner), as a process; it may use several Files of one file, and
   // closing one that it has locked by unlocks all that it has there. With version 3 they hold among
   // the Files of this Client only (nolock), with version 4 on the server, across its restarts. A
   // lock that the server has dropped (the lease ended) makes reads, writes and locks by the File
@@ -562,11 +562,11 @@ class Client final {
 
   // For callers with caches of their own: calls `listener` for each node or name of which this
   // Client learns that another client has changed it, or that the server has forgotten it; also for
-  // changes of its own whose replies cannot be told from others'. Not for what merely times out
+  // own changes whose reply does not prove that nothing else changed. Not for what merely times out
   // (LookupResult) or is evicted. A directory that changed may have any name of it changed; each
   // name found to lead elsewhere is told, too. What a call finds out is queued before it returns. A
   // thread of its own calls the listener, one event at a time, in order, with no lock held; it may
-  // make any call but this one. Of more than `queue_max` events that wait, one kEverything is left.
+  // make any call but this one. One kEverything replaces more than `queue_max` events that wait.
   // Replaces the listener before, which is not called any more on return; an empty one: none.
   // Errors: invalid_argument for a `queue_max` of 0; not_enough_memory;
   // resource_unavailable_try_again without a thread; resource_deadlock_would_occur from itself.
@@ -580,7 +580,7 @@ class Client final {
   void Invalidate(InvalidReason reason, const Node& node);
 
   Stats stats() const;
-  TransportStats transport_stats() const;  // of the way to the server; waits for no call
+  TransportStats transport_stats() const;  // of the connection; waits for no call
 
  private:
   friend struct ClientInternals;  // for tests

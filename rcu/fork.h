@@ -2,7 +2,7 @@
 // objects.
 //
 // The child inherits locks held by threads that it does not have, read sections that never end, and
-// deferred callbacks that nobody runs. There, for good, no object of the library takes a lock,
+// deferred callbacks that no thread runs. There, for good, no object of the library takes a lock,
 // enters a section, defers or waits: calls fail, destructors leave what they own to exec(2) or
 // exit.
 //

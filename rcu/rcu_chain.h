@@ -110,7 +110,7 @@ class RcuChain {
 
   // The bits next to the low 8, which hashes may use for something else, where no address has any.
   static uint64_t TagOf(uint64_t hash) { return (hash << (kAddressBits - 8)) & ~kAddressMask; }
-  // 0: none, which one hash in 65,536 prefetches in vain.
+  // 0: none, which one hash in 65,536 prefetches for nothing.
   static uint64_t CompanionWord(const Node* node) {
     const void* const companion = node != nullptr ? Traits::Companion(*node) : nullptr;
     if (companion == nullptr) return 0;

@@ -81,7 +81,8 @@ class TreeTurns {
  private:
   // Runs the work, and checks what it has done.
   std::expected<DataTurn, std::string> Take(Way way) {
-    const mode_t mode = turn_++ % 2 == 0 ? 0775 : 0755;
+    ++turn_;
+    const mode_t mode = OtherMode();
     const std::string tree =
         work_.removes ? fmt::format("removed-{}-v{}-{}", program_.subject, version_, turn_)
                       : kSources;
@@ -102,6 +103,14 @@ class TreeTurns {
     return taken;
   }
 
+  // The sources do not have it: a chmod(1) to the mode that a file has sends no SETATTR.
+  mode_t OtherMode() const {
+    constexpr mode_t kModes[] = {0775, 0755};
+    std::error_code error;
+    const fs::perms now = fs::status(fs::path(place_.backing) / kSources, error).permissions();
+    return now == static_cast<fs::perms>(kModes[0]) ? kModes[1] : kModes[0];
+  }
+
   std::expected<DataTurn, std::string> Compared() const {
     Strings compared = {
         "bash", "-c",
@@ -120,7 +129,7 @@ class TreeTurns {
   const TreeWork& work_;
   const Program& program_;
   const int version_;
-  size_t turn_ = 0;  // which of the modes is next, and the name of a tree
+  size_t turn_ = 0;  // the name of a tree
   uint64_t calls_ = 0;
 };
 

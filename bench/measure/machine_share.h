@@ -32,7 +32,7 @@ class MachineShare {
     std::chrono::steady_clock::time_point at;
     double own_s = 0;  // of this process
     double server_s = 0;
-    double unused_s = 0;  // idle, and interrupts, which are ours or nobody's
+    double unused_s = 0;  // idle, and interrupts, which are ours or of no process
   };
   Sample Take() const;
 

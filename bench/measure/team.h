@@ -36,7 +36,7 @@ using ThreadWork = std::function<Outcome(size_t thread)>;
 
 // Runs prepare(t), which is not part of the time, and then work(t) on `threads` threads, which
 // start working together once all are prepared. Returns the error of one of them; if a preparation
-// fails, nobody works.
+// fails, none works.
 std::expected<TeamTime, std::string> RunTeam(
     size_t threads, Placement placement, const ThreadWork& work,
     const ThreadWork& prepare = [](size_t) { return Outcome(); });

@@ -1,4 +1,4 @@
-// synthetic_tree: a tree of any number of files that nobody has to store: names, places and file
+// synthetic_tree: a tree of any number of files that is not stored: names, places and file
 // ids follow from the number of a file.
 //
 // partP/moduleD/NAME: a hundred files in a directory, a thousand directories in a part. A name has

@@ -11,7 +11,7 @@
 #   expired     a null make of git after the timeouts (20 s)
 #   status      git status of 10,000 files after the timeouts
 #   build       a build of git's libgit.a with -O0, one job
-#   find        find that prints the sizes of 100,000 files that nobody has looked at
+#   find        find that prints the sizes of 100,000 files that are not cached
 # Prints a table: RPCs of ours, of the kernel's, the ratio, LOOKUP and GETATTR requests of FUSE, seconds at 0 and 1 ms.
 # shellcheck disable=SC2153  # WORK is server.sh's
 set -euo pipefail

@@ -1,7 +1,7 @@
 """A queueing model: what more processors than a machine has would do, simulated.
 
 N virtual processors run the same list of steps, `operations` times each. A step computes, which
-delays nobody else, or holds one lock. Locks are first come, first served; of those who come at once
+delays no other, or holds one lock. Locks are first come, first served; of those who come at once
 the lowest processor is first. Hold and compute times are inputs, measured on one thread, in whole
 nanoseconds; the result follows from them alone.
 
@@ -15,7 +15,7 @@ import math
 from typing import NamedTuple
 
 GLOBAL = "global"    # one lock for all processors
-PRIVATE = "private"  # one for each processor: nobody waits for it
+PRIVATE = "private"  # one for each processor: it is never waited for
 SHARDED = "sharded"  # `shards` locks; an operation takes the same random one in all its steps
 
 _BITS = (1 << 64) - 1

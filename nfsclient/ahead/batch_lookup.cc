@@ -39,7 +39,7 @@ bool HasAttributes(const StoppedWalk& walk) {
 std::errc BatchLookup::Fetch(std::span<StoppedWalk> walks) {
   std::vector<Item> items = Collect(walks);
   if (const std::errc error = ListDirectories(items); error != std::errc{}) return error;
-  // One after the other: a call holds the locks of its directories, of which there are not so many.
+  // One after the other: each holds at most kItemsMax of the locks of directories at once.
   constexpr size_t kItemsMax = 1024;
   for (std::span<Item> rest = items; !rest.empty();) {
     const std::span<Item> some = rest.first(std::min(rest.size(), kItemsMax));
@@ -104,7 +104,7 @@ void BatchLookup::AskOfDirectoriesFirst(std::vector<Item>& items) {
                                   [&](const Item& item) { return item.walk->at.inode() != inode; });
     const bool is_unknown =
         std::any_of(first, end, [](const Item& item) { return !IsAboutName(item.walk->need); });
-    const bool asks_one = is_unknown && end - first >= ptrdiff_t{kNamesToList};
+    const bool asks_one = is_unknown && end - first >= ptrdiff_t{kMinMissesToList};
     std::move(first, asks_one ? first + 1 : end, std::back_inserter(asked));
     first = end;
   }

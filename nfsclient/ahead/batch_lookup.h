@@ -1,9 +1,9 @@
-// batch_lookup: what many walks miss, asked for together.
+// batch_lookup: the LOOKUPs of many stopped walks, sent as one batch.
 //
 // The walks of a batch stop where RCU-walk needs the server. All that they miss is asked for at
 // once (version 3: calls of one thread in flight together; version 4: shared COMPOUNDs) and taken
-// into the caches by the rules of single calls; then they go on. What cannot be asked for so
-// (links, names that another thread looks up) is left to walks of their own.
+// into the caches by the rules of single calls; then they go on. Symbolic links, and
+// names that another thread looks up, are left to walks of their own.
 //
 // Thread safety: one thread's. May sleep: no spin lock, no RCU section.
 #ifndef NFSWALK_NFSCLIENT_AHEAD_BATCH_LOOKUP_H_

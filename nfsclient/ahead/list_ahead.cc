@@ -60,8 +60,8 @@ Background::Call List(Superblock& superblock, DentryRef& directory, const Creden
         },
         deadline ? &*deadline : nullptr);
     // Without use: single calls are better, as in a long directory.
-    const bool in_vain = error != std::errc{} || 2 * cached < entries;
-    directory.inode()->lookup_misses.SetEntries(in_vain ? SIZE_MAX : entries);
+    const bool is_useless = error != std::errc{} || 2 * cached < entries;
+    directory.inode()->lookup_misses.SetEntries(is_useless ? SIZE_MAX : entries);
   };
   if (superblock.background.TryStart(list)) return nullptr;
   return list;
@@ -78,7 +78,7 @@ constexpr size_t kEntriesPerCall = 64;
 // True for the child of a row that makes a listing due, and again for 16 times as many. An entry
 // costs about a 64th of a call.
 bool IsDue(size_t children, size_t entries) {
-  size_t due = entries == 0 ? kNamesToList : std::max<size_t>(2, entries / kEntriesPerCall);
+  size_t due = entries == 0 ? kMinMissesToList : std::max<size_t>(2, entries / kEntriesPerCall);
   while (due < children) due *= 16;
   return due == children;
 }
@@ -94,9 +94,9 @@ struct BatchListing {
   bool ended = false;
 };
 
-bool PaysToList(icache::Inode& directory, size_t names) {
+bool ShouldList(icache::Inode& directory, size_t names) {
   constexpr uint64_t kEntryBytesMin = 20;  // tmpfs
-  if (names < kNamesToList) return false;
+  if (names < kMinMissesToList) return false;
   size_t expected = directory.lookup_misses.entries();
   if (expected == 0) {
     protocol::Attributes attributes;
@@ -106,7 +106,7 @@ bool PaysToList(icache::Inode& directory, size_t names) {
   return expected <= names * kEntriesPerCall;
 }
 
-void Account(BatchListing& listing, std::errc error) {
+void CountEntries(BatchListing& listing, std::errc error) {
   for (const protocol::DirectoryEntry& entry : listing.stream.entries()) {
     if (IsDots(entry)) continue;
     ++listing.entries;
@@ -116,13 +116,13 @@ void Account(BatchListing& listing, std::errc error) {
   const bool failed = error != std::errc{};
   listing.ended = failed || listing.stream.at_end() || listing.entries >= listing.entries_max;
   if (!listing.ended) return;
-  const bool in_vain = failed || 2 * listing.cached < listing.entries;
-  listing.directory->inode()->lookup_misses.SetEntries(in_vain ? SIZE_MAX : listing.entries);
+  const bool is_useless = failed || 2 * listing.cached < listing.entries;
+  listing.directory->inode()->lookup_misses.SetEntries(is_useless ? SIZE_MAX : listing.entries);
 }
 
-// The next reply of each.
-std::errc ListOn(Superblock& superblock, std::deque<BatchListing>& listings,
-                 const Credential& credential) {
+// Fetches the next reply of each listing.
+std::errc FetchNextReplies(Superblock& superblock, std::deque<BatchListing>& listings,
+                           const Credential& credential) {
   const protocol::CallDeadline deadline(superblock.protocol->NewDeadline());
   std::vector<BatchListing*> asked;
   std::vector<protocol::ListQuestion> questions;
@@ -130,7 +130,7 @@ std::errc ListOn(Superblock& superblock, std::deque<BatchListing>& listings,
   for (BatchListing& listing : listings) {
     const auto position = listing.stream.Next();
     if (!position) {
-      Account(listing, position.error());
+      CountEntries(listing, position.error());
       continue;
     }
     const icache::Inode& inode = *listing.directory->inode();
@@ -153,7 +153,7 @@ std::errc ListOn(Superblock& superblock, std::deque<BatchListing>& listings,
     const std::errc error = asked[i]->stream.Take(superblock, *asked[i]->directory,
                                                   std::move(replies[i]), stamp, change_id);
     if (error == std::errc::timed_out || error == std::errc::operation_canceled) late = error;
-    Account(*asked[i], error);
+    CountEntries(*asked[i], error);
   }
   return late;
 }
@@ -187,7 +187,7 @@ std::errc ListBatch(Superblock& superblock, std::span<MissedNames> missed,
   std::deque<BatchListing> listings;
   if (!WantsListings(superblock)) return {};
   for (MissedNames& one : missed) {
-    if (!PaysToList(*one.directory->inode(), one.names)) continue;
+    if (!ShouldList(*one.directory->inode(), one.names)) continue;
     auto ticket = superblock.lookups.TryBeginListing(one.directory->inode()->handle());
     // Another thread's: its walks wait for it.
     if (!ticket.owned()) continue;
@@ -198,7 +198,8 @@ std::errc ListBatch(Superblock& superblock, std::span<MissedNames> missed,
          .first_reply = std::move(ticket)});
   }
   while (!listings.empty()) {
-    if (const std::errc late = ListOn(superblock, listings, credential); late != std::errc{}) {
+    if (const std::errc late = FetchNextReplies(superblock, listings, credential);
+        late != std::errc{}) {
       return late;
     }
     std::erase_if(listings, [](const BatchListing& listing) { return listing.ended; });

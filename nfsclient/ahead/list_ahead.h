@@ -21,8 +21,8 @@
 namespace nfswalk::nfs {
 
 inline constexpr size_t kEntriesMax = 4096;
-// Missing names that make it pay to list a directory of which the size is not known.
-inline constexpr size_t kNamesToList = 4;
+// Missing names from which on a directory of unknown size is listed.
+inline constexpr size_t kMinMissesToList = 4;
 
 // After a lookup that found a name which was not cached. Lists the directory if that is due and the
 // mount wants it (rdirplus, and caches with a lifetime). Errors, of memory too, are ignored; the
@@ -37,8 +37,8 @@ void ListAhead(Superblock& superblock, vfs::DentryRef& directory,
                const sunrpc_auth::Credential& credential);
 
 // Before a GETATTR or LOOKUP for a cached child whose attributes have timed out, or whose name is
-// in doubt because the directory has changed. The child that makes a listing due has its answer
-// from the first reply; the caller asks for what is still not valid.
+// to be verified because the directory has changed. The child that makes a listing due has its
+// answer from the first reply; the caller asks for what is still not valid.
 //
 // The 2nd child in a row makes a listing due, in a long directory a later one (ATTR-18).
 void RefreshAhead(Superblock& superblock, vfs::DentryRef& directory, const icache::Inode& child,

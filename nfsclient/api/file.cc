@@ -17,8 +17,8 @@ namespace nfswalk {
 
 namespace {
 
-// pread(2), pwrite(2): an offset that is no off_t before the access mode, an end that is none after
-// it, as rw_verify_area() has it. What fits is the server's to judge.
+// Checks in the order of pread(2) and rw_verify_area(): the offset, the access mode, the end. The
+// server checks its s_maxbytes.
 std::errc CheckTransfer(uint32_t mode, uint32_t needed, uint64_t offset_bytes, size_t size_bytes) {
   if (offset_bytes > kFileBytesMax) return std::errc::invalid_argument;
   if ((mode & needed) == 0) return std::errc::bad_file_descriptor;

@@ -33,7 +33,7 @@ bool IsDirectory(const icache::Inode& inode) {
   return inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
 }
 
-// Inlined twice, so that nothing is asked about nodes where there is none.
+// Inlined twice: the instance for the export's root has no branch on `node`.
 [[gnu::always_inline]] inline Result<Attributes> StatFrom(nfs::Superblock& superblock,
                                                           const vfs::DentryRef* node,
                                                           std::string_view path,

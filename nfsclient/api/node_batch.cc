@@ -1,6 +1,6 @@
-// The batches of Node: the walks go on together until none of them needs the server any more; then
-// each answers from the caches, or by itself. A stat is answered where its walk ends. READs are
-// in flight at the same time.
+// The batches of Node: paths are resolved in rounds, each of which sends the lookups that their
+// walks miss as one batch, until no walk needs the server; then each answers from the caches, or by
+// itself. A stat is answered where its walk ends. READs are in flight at the same time.
 
 #include <algorithm>
 #include <cstddef>
@@ -105,7 +105,8 @@ class BatchWalks {
     Stop last = {};
   };
 
-  // Drops the walks that end, and those that did not get on: the next one is by itself.
+  // Drops the walks that end, and those without progress since the last round, which are resolved
+  // alone.
   std::vector<StoppedWalk> WalkOn(const nfs::BatchLookup& batch) {
     std::vector<StoppedWalk> stopped;
     stopped.reserve(pending_.size());

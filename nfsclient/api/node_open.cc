@@ -90,8 +90,8 @@ struct RcuOpen {
   std::optional<nfs::OpenContext> context;
 };
 
-// The end of an open by handle that nobody is asked about: OpenFound() without the dentry's
-// reference. Any doubt is left to that.
+// Completes an open by handle under RCU, without an RPC: OpenFound() without the dentry's
+// reference. Whatever this cannot decide is left to that.
 RcuOutcome OpenRcu(nfs::Superblock& superblock, RcuWalk& walk, uint32_t rights, RcuOpen& taken) {
   constexpr RcuOutcome kDoubt{NeedRef::kComplete};
   icache::Inode& inode = walk.inode();

@@ -254,14 +254,14 @@ ssize_t nfswalk_append(nfswalk_file* file, const void* data, size_t bytes);
 /* As of the last reply about the file, with the size that writes gave it since; sends nothing. */
 int nfswalk_fstat(nfswalk_file* file, struct nfswalk_attributes* attributes);
 /* For callers with a page cache (FUSE's keep_cache): 1 if no change by another client was noticed
- * from an earlier open of the file by `client` until that of `file`; 0 also in doubt. */
+ * from an earlier open of the file by `client` until that of `file`; 0 also if unknown. */
 int nfswalk_is_unchanged(const nfswalk_file* file);
 /* fsync(2): of all that this client has written to the file. -ETIMEDOUT (a deadline) and -ENOMEM
  * lose nothing: call again. */
 int nfswalk_fsync(nfswalk_file* file);
 
 /* fcntl(2): advisory locks of `length_bytes` bytes, 0: to the end of the file, wherever that is.
- * `owner` is whatever shares locks as a process does; it may use several open files of one file,
+ * `owner` is the lock owner (fl_owner), as a process; it may use several open files of one file,
  * and closing one of them unlocks all that it has there. With version 3 they hold among the open
  * files of the client only (nolock), with version 4 on the server. -EIO by the open file that took
  * a lock which the server has dropped, also of reads and writes, until its owner has unlocked all.
@@ -473,11 +473,11 @@ struct nfswalk_invalidation {
 };
 typedef void (*nfswalk_invalidation_callback)(void* data, const struct nfswalk_invalidation* event);
 /* For callers with caches of their own: calls `callback` for each node or name of which the client
- * learns that another client has changed it, or that the server has forgotten it; also for changes
- * of its own whose replies cannot be told from others'. Not for what merely times out
+ * learns that another client has changed it, or that the server has forgotten it; also for own
+ * changes whose reply does not prove that nothing else changed. Not for what merely times out
  * (nfswalk_lookup_result) or is evicted. A thread of its own makes the calls, one at a time and
- * with no lock held; they may make any call but this one (-EDEADLK) and nfswalk_unmount(). Of more
- * than `queue_max` events that wait, one INVALID_EVERYTHING is left. Replaces the callback before,
+ * with no lock held; they may make any call but this one (-EDEADLK) and nfswalk_unmount(). One
+ * INVALID_EVERYTHING replaces more than `queue_max` events that wait. Replaces the callback before,
  * which is not called any more on return; NULL: none. -EINVAL for a `queue_max` of 0; -EAGAIN
  * without a thread. */
 int nfswalk_on_invalidation(nfswalk_client* client, nfswalk_invalidation_callback callback,

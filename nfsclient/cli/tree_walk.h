@@ -56,7 +56,7 @@ class TreeVisitor {
   virtual void Leave(const TreeEntry& /*directory*/) {}
   // A file whose attributes cannot be read, or a directory that cannot be listed to its end.
   virtual void Fail(const std::string& path, std::errc error) = 0;
-  // The rest of the walk is in vain.
+  // The rest of the walk is not needed.
   virtual bool done() const = 0;
 };
 

@@ -41,7 +41,7 @@ std::errc UnlockNow(const LockFile& file, ByteRange range, bool release) {
   if (turn.error() != kOk) return turn.error();
   LockedRanges next = turn.ranges().Without(range);
   std::errc error = kOk;
-  // Before anybody of this client who waits for it asks the server.
+  // First the server, then the waiters of this client, which will ask it.
   if (OnServer(file)) {
     protocol::Protocol& protocol = *file.superblock.protocol;
     const protocol::OpenState& open = *file.context->open;

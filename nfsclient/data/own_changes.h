@@ -8,7 +8,7 @@
 // Invariants
 //   C1 A change by another client is never taken for ours: each id that a reply shows must be the
 //      one known before the first call, or one that a reply shows after a WRITE of ours. Where
-//      replies do not show it all (no pre-op attributes, more ids than kIdsMax) it is in doubt.
+//      replies do not show it all (no pre-op attributes, more ids than kIdsMax) it is unexplained.
 //   C2 Attributes are the latest only if they came with a call that was sent after all others were
 //      answered, or if all calls in flight at the same time show the same.
 //

@@ -111,7 +111,7 @@ std::errc WriteBack::AwaitObstacles(uint64_t begin, uint64_t end, const Context&
   return {};
 }
 
-// Attributes that the caches vouch for.
+// The cached attributes, if they are valid.
 protocol::OptionalAttributes WriteBack::KnownState() const {
   protocol::Attributes known;
   const nfs::NeedRef need =

@@ -2,8 +2,9 @@
 // there (fs/nfs/write.c).
 //
 // Pieces of wsize bytes are sent UNSTABLE as soon as they are full, several in flight; all are kept
-// until the verifier of a COMMIT vouches for them, and sent again where it does not: the server has
-// restarted (RFC 1813 3.3.7, RFC 7530 16.36.4). All files open on one inode share one WriteBack.
+// until a COMMIT returns the verifier of their WRITEs, and sent again where it returns another: the
+// server has restarted (RFC 1813 3.3.7, RFC 7530 16.36.4). All files open on one inode share one
+// WriteBack.
 //
 // Invariants
 //   W1 Extents change as extent_map.h has it. A WRITE that a Deadline or a Cancellation does not
@@ -19,8 +20,8 @@
 //
 // Data of different openers is never merged, and an overlapping extent is written first
 // (nfs_flush_incompatible()): each goes out with the credential that wrote it. What the server
-// refuses is dropped, and its error kept for the file's openers (superblock/write_errors.h). What a lack
-// of memory interrupts stays dirty.
+// refuses is dropped, and its error kept for the file's openers (superblock/write_errors.h). What a
+// lack of memory interrupts stays dirty.
 //
 // Locks       Functions marked [locked] need the inode's lock (vfs/file_mutexes.h, i_rwsem),
 //             under which RPCs are sent. `mutex_` guards the extents against readers and is not

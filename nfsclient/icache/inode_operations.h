@@ -33,7 +33,7 @@ struct UnsafeInodeVisitor {
 };
 
 struct IterOptions {
-  // INO_ITER_REFERENCE: leave out inodes that nobody holds.
+  // INO_ITER_REFERENCE: leave out inodes without a reference.
   bool referenced_only = false;
   // Asked under the inode's lock, before the reference is taken; must not block. Empty: all pass.
   std::function<bool(const Inode&)> filter;

@@ -17,8 +17,9 @@
 //                the order of changes to the word.
 // Progress    TryAdd() and MarkAwaited() go round only where another thread has changed the word;
 //             the others do not wait. Who waits for the end of a removal does so elsewhere, after
-//             MarkAwaited(): EndRemoval() tells that somebody does.
-// Tests       tests/litmus/open_count_litmus_test.cc, tests/unit/nfsclient/superblock/open_inodes_test.cc
+//             MarkAwaited(): EndRemoval() returns that a thread does.
+// Tests       tests/litmus/open_count_litmus_test.cc,
+//             tests/unit/nfsclient/superblock/open_inodes_test.cc
 #ifndef NFSWALK_NFSCLIENT_ICACHE_OPEN_COUNT_H_
 #define NFSWALK_NFSCLIENT_ICACHE_OPEN_COUNT_H_
 

@@ -1,5 +1,4 @@
-// cgroup: where the kernel keeps what it allows this process, and how it fares (cgroups(7),
-// version 2).
+// cgroup: the memory limits and memory events of this process's cgroups (cgroups(7), version 2).
 #ifndef NFSWALK_NFSCLIENT_MEMORY_CGROUP_H_
 #define NFSWALK_NFSCLIENT_MEMORY_CGROUP_H_
 

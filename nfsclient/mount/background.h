@@ -1,4 +1,4 @@
-// background: lets the shell go on once the file system is mounted, and not before.
+// background: daemonizes once the file system is mounted, and not before.
 //
 // Thread safety: one thread, which begins no other before the call.
 #ifndef NFSWALK_NFSCLIENT_MOUNT_BACKGROUND_H_

@@ -36,8 +36,8 @@ uint32_t RightsOf(int flags) {
 }
 
 // The info of the reply, by which the kernel names the file from now on.
-fuse_file_info Keep(FileSystem& file_system, NodeNumber number, fuse_file_info info,
-                    std::unique_ptr<File> file) {
+fuse_file_info InstallHandle(FileSystem& file_system, NodeNumber number, fuse_file_info info,
+                             std::unique_ptr<File> file) {
   // A file that is only read has no errors to report, but may have locks. With nocto the kernel
   // drops its pages where attributes say so. A change that another open has found may be on its
   // way to the kernel yet.
@@ -119,7 +119,7 @@ std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_inf
   }
   if (error == protocol::kStale && !retry) retries.Add(attempt.caller, rights, attempt.credential);
   if (error != std::errc{}) return error;
-  const fuse_file_info kept = Keep(file_system, number, info, *std::move(file));
+  const fuse_file_info kept = InstallHandle(file_system, number, info, *std::move(file));
   if (fuse_reply_open(attempt.request, &kept) != 0) (void)file_system.files.Take(kept.fh);
   return {};
 }
@@ -149,7 +149,7 @@ std::errc ReplyCreated(const Try& attempt, fuse_ino_t parent, const std::string&
   if (created->found.node == nullptr) return protocol::kStale;
   KernelCaches::Reply reply(file_system.caches, sample, KernelSize::kAlways);
   const auto entry = reply.Entry(parent, name.c_str(), std::move(created->found));
-  const fuse_file_info kept = Keep(file_system, entry.ino, info, std::move(created->file));
+  const fuse_file_info kept = InstallHandle(file_system, entry.ino, info, std::move(created->file));
   if (fuse_reply_create(attempt.request, &entry, &kept) != 0) {
     (void)file_system.files.Take(kept.fh);
     file_system.nodes.Forget(entry.ino, 1);
@@ -243,7 +243,7 @@ void Sync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {
   });
 }
 
-// The last close. Nobody waits for it.
+// The last close. The kernel does not wait for it.
 void Release(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
   AnswerOnWorker(request, [handle = info->fh](const Try& attempt) {
     auto released = attempt.file_system.files.Take(handle);

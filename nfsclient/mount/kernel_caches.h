@@ -1,12 +1,12 @@
 // kernel_caches: keeps what the kernel caches of a mount no longer than this client would itself:
-// timeouts of names and attributes, and word of what became invalid before.
+// timeouts of names and attributes, and notifications of what became invalid before.
 //
-// The kernel is told with a number of events sampled before the lookup that it is told of (Sample).
-// An event that was noticed in between takes the timeouts away, since it may be about that name;
-// one that is noticed after the reply finds the name noted, as does a listing that has noticed it,
-// until the kernel has been told. A lookup holds the kernel's lock of the directory until it has
-// taken the reply, which an expiry waits for; a revalidation does not, so that one that an event
-// overtakes there holds until its timeout.
+// Each reply to the kernel carries the count of events sampled before its lookup (Sample). An event
+// that was noticed in between takes the timeouts away, since it may be about that name; one that is
+// noticed after the reply finds the name noted, as does a listing that has noticed it, until the
+// kernel has been told. A lookup holds the kernel's lock of the directory until it has taken the
+// reply, which an expiry waits for; a revalidation does not, so that one that an event overtakes
+// there holds until its timeout.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_MOUNT_KERNEL_CACHES_H_

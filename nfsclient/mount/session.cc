@@ -215,16 +215,16 @@ class Receivers {
 // Gives up on a server that does not answer: after kEndMax, or once another signal comes. Says so,
 // and before that that it waits; until then signals do not count. In use from its construction to
 // its destruction.
-class Patience {
+class UnmountTimeout {
  public:
-  Patience(Client& client, const std::string& directory)
+  UnmountTimeout(Client& client, const std::string& directory)
       : client_(client), directory_(directory), thread_([this] { Wait(); }) {}
-  ~Patience() {
+  ~UnmountTimeout() {
     done_ = true;
     pthread_kill(thread_.native_handle(), SIGTERM);
   }
-  Patience(const Patience&) = delete;
-  Patience& operator=(const Patience&) = delete;
+  UnmountTimeout(const UnmountTimeout&) = delete;
+  UnmountTimeout& operator=(const UnmountTimeout&) = delete;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -269,7 +269,7 @@ class Patience {
 // of those whose close(2) was interrupted; gives up on a server that does not answer.
 void End(Client& client, FileSystem& file_system, Receivers& receivers,
          const std::string& directory) {
-  std::optional<Patience> patience(std::in_place, client, directory);
+  std::optional<UnmountTimeout> timeout(std::in_place, client, directory);
   // While requests are received: the kernel may wait for one of them before it takes in what it is
   // told.
   (void)client.OnInvalidation({});
@@ -280,9 +280,9 @@ void End(Client& client, FileSystem& file_system, Receivers& receivers,
   file_system.files.Clear();
   file_system.open_retries.Clear();
   file_system.directories.Clear();
-  // No program is left to be told of an error. That nothing was waited for is told by Patience.
+  // No program is left to report an error to. UnmountTimeout has logged that it did not wait.
   const std::errc lost = client.Sync();
-  patience.reset();
+  timeout.reset();
   if (lost != std::errc{} && lost != std::errc::operation_canceled) {
     syslog(LOG_ERR, "%s: data that was written is lost: %s", directory.c_str(),
            std::make_error_code(lost).message().c_str());

@@ -21,8 +21,8 @@ struct SessionOptions {
 void BlockEndingSignals();
 
 // Mounts `client` and serves it until it is unmounted or one of those signals comes, after which it
-// is unmounted, as soon as nobody uses it. Calls `mounted` once programs can use it. The error says
-// what failed; a mount that would allow more than the options is undone before it answers a
+// is unmounted, as soon as it is not in use. Calls `mounted` once programs can use it. The error
+// says what failed; a mount that would allow more than the options is undone before it answers a
 // request. Shuts the client down. Preconditions: BlockEndingSignals(); one session a process.
 std::expected<void, std::string> Serve(Client& client, const MountOptions& mount,
                                        const SessionOptions& options,

@@ -258,7 +258,7 @@ ReplyContext InitializeAttributes(Superblock& superblock, Inode& inode,
   inode.change_id.store(NewChangeId(superblock), std::memory_order_relaxed);
   StoreAttributes(superblock, inode, attributes, attributes.size_bytes, stamp, false);
   RestartLifetime(superblock, inode, stamp.sent_at_ns);
-  if (!superblock.departed_inodes.Overtook(inode.fileid, stamp.generation)) {
+  if (!superblock.departed_inodes.MayBeOlder(inode.fileid, stamp.generation)) {
     return ReplyContextOf(inode);
   }
   InvalidateLocked(superblock, inode);

@@ -141,7 +141,8 @@ void CutSize(icache::Inode& inode, uint64_t size_bytes);
 // The change id that the caches hold; nullopt where their attributes are invalid.
 std::optional<uint64_t> KnownChange(icache::Inode& inode);
 
-// Whether UpdateAfterOwnChange() would find the difference to be ours, or has nothing to go by.
+// Whether UpdateAfterOwnChange() would find the difference to be ours, or the reply has no wcc
+// data.
 bool FollowsKnown(icache::Inode& inode, const protocol::WeakCacheConsistency& wcc);
 
 // False if the change may or may not have been made.

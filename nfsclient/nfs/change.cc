@@ -99,7 +99,7 @@ uint64_t TakeInChange(Superblock& superblock, ForChange* lock, Inode& directory,
   return change_id;
 }
 
-// For AddName(): nobody needs the inode.
+// For AddName(), where the inode is not needed.
 constexpr auto kForget = [](icache::InodeRef) {};
 
 // CREATE, MKDIR, SYMLINK and MKNOD alike. `send(handle)` answers a CreateReply. `made(InodeRef)` is

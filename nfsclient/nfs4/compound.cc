@@ -569,7 +569,7 @@ bool CompoundReader::Next(int operation) {
   error_ = ErrnoOfStatus4(status);
   if (error_ == kTooSmall && operation != OP_READDIR) Fail();  // valid for READDIR only
   if (status != NFS4_OK) return false;
-  // The attributes set: the only body that nobody takes.
+  // SETATTR's attrsset is not used.
   if (operation == OP_SETATTR) SkipBitmap();
   return TakeBody(true);
 }

@@ -25,7 +25,7 @@ namespace {
 using Clock = OwnerWait::Clock;
 using Kind = AccountDatabase::Kind;
 
-// Longer names and domains are nobody without a lookup.
+// Longer names and domains are not looked up: their owner is nobody.
 constexpr size_t kAccountBytesMax = 255;
 constexpr size_t kDomainBytesMax = 255;
 // Limit of lookups that wait for the one in progress.

@@ -5,7 +5,7 @@
 // local one (idmap_domain.h). All others are nobody (65534). Results, negative ones too, are cached
 // for ten minutes (ttl_cache.h).
 //
-// Lookups run one after the other on a thread of their own, which the first one starts. Nobody
+// Lookups run one after the other on a thread of their own, which the first one starts. No caller
 // waits for them longer than an OwnerWait has it, nor while the one in progress takes longer than
 // OwnerWait::kMax: until the answer comes the owner is nobody, which is not cached. The destructor
 // joins the thread if it ends within OwnerWait::kMax, and else leaves it to its lookup.

@@ -101,7 +101,7 @@ void Connection::Submit(Call& call) {
   call.reply_ = {};
   call.placed_bytes_ = 0;
   call.wake_.store(Call::kAsleep);
-  // Nobody would answer it, and the mutex may be held by a thread that is not there.
+  // After fork() the child has no driver, and the mutex's owner may not exist in it.
   if (!rcu::InForkedChild()) {
     const Lock lock(mutex_);
     if (state_ != State::kClosed) {
@@ -126,7 +126,7 @@ void Connection::SendNow(Call& call) {
   Lock lock(mutex_);
   if (call.outcome_ != Outcome::kPending) return;
   if (call.transmission_ == Call::Transmission::kSent) return;
-  call.deadline = Clock::now();  // to wait for no space in the socket
+  call.deadline = Clock::now();  // do not wait for space in the socket
   Transmit(lock, call);
 }
 

@@ -17,8 +17,8 @@
 //      the data of that call goes (placed_); once that call is done it does not any more. The call
 //      of another thread stays for a recv(2) into its memory (receiving_into_), which takes what
 //      is there: who gives it up, or breaks the connection, leaves its end to the driver.
-//   4. The socket is disconnected by the driver, while nobody sends. Others break the connection:
-//      kBroken, and shutdown(2), which ends the driver's recv(2).
+//   4. The socket is disconnected by the driver, while no thread sends. Others break the
+//      connection: kBroken, and shutdown(2), which ends the driver's recv(2).
 //
 //   state        left by
 //   kDown        the pause after a failure ends and a call waits -> kConnecting

@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 constexpr milliseconds kBackoffMin{10};
 constexpr milliseconds kBackoffMax{30'000};
-// A server may have ended a connection that nobody received on for as long.
+// A server may have ended a connection that was idle for as long.
 constexpr seconds kIdle{1};
 constexpr uint32_t kFailuresBeforeAsking = 3;  // where the server is
 constexpr uint32_t kReplyMessage = 1;  // RFC 5531 9: msg_type

@@ -78,8 +78,8 @@ bool Connection::MustPause() const {
   return resume_sending_ != Clock::time_point{} && Clock::now() < resume_sending_;
 }
 
-// A call in the queue whose owner sleeps. Nobody waits yet for a call that was submitted before
-// another one of its thread.
+// A call in the queue whose owner sleeps. The owner of a call that was submitted before another one
+// of its thread does not wait for it yet.
 Call* Connection::NextSender() {
   const auto next =
       std::ranges::find_if(queue_, [](const Call& call) { return call.waiter_hook_.is_linked(); });

@@ -35,7 +35,7 @@ void Background::Run(const std::stop_token& stop) {
     lock.unlock();
     try {
       call(/*in_background=*/true);
-    } catch (const std::bad_alloc&) {  // nobody is told
+    } catch (const std::bad_alloc&) {  // the call is dropped
     }
     call = nullptr;
     lock.lock();

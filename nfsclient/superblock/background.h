@@ -1,4 +1,4 @@
-// background: calls to the server that nobody waits for, made by threads of the mount.
+// background: asynchronous calls to the server, made by threads of the mount.
 //
 // A thread for each call that runs, kThreadsMax at most, which bounds the references that they hold
 // beyond the limits of the caches. No call waits behind another one.
@@ -29,9 +29,9 @@ class Background {
   Background(const Background&) = delete;
   Background& operator=(const Background&) = delete;
 
-  // A call ends without notice where it throws std::bad_alloc. False if the caller had better make
-  // the call itself, which is untouched then: there are enough of them, no thread can be started,
-  // there is no memory, or Stop() was called.
+  // A call that throws std::bad_alloc is dropped. False if it was not queued, and is untouched: the
+  // caller makes it inline. kThreadsMax of them run, no thread can be started, there is no memory,
+  // or Stop() was called.
   [[nodiscard]] bool TryStart(Call& call);
   // Waits for the calls that run, and lets no others run. Preconditions: the protocol is shut down,
   // so that they end.

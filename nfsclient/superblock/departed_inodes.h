@@ -1,5 +1,5 @@
-// departed_inodes: how new the attributes were of inodes that are no longer in memory, so that a
-// late reply cannot initialize a new inode with what was before them (ATTR-10).
+// departed_inodes: the attribute generations of evicted inodes, so that a late reply cannot
+// initialize a new inode with older attributes than an evicted one had (ATTR-10).
 //
 // An inode in memory orders replies by its own attribute_generation. Here file ids share slots: two
 // that collide make a reply seem too old, which costs a GETATTR.
@@ -25,8 +25,9 @@ class DepartedInodes {
   // For all files of the mount.
   void NoteAll(uint64_t generation) { Raise(all_, generation); }
 
-  // True if the reply to a request of `generation` may be older than what was known of the file.
-  bool Overtook(uint64_t fileid, uint64_t generation) const {
+  // True if the reply to a request of `generation` may be older than what an evicted inode of the
+  // file had.
+  bool MayBeOlder(uint64_t fileid, uint64_t generation) const {
     return all_.load(std::memory_order_relaxed) > generation ||
            SlotOf(fileid).load(std::memory_order_relaxed) > generation;
   }

@@ -1,4 +1,4 @@
-// flusher: a thread that writes what has been dirty for long, though nobody syncs it (wb_workfn()).
+// flusher: a thread that writes back data which has been dirty for long (wb_workfn()).
 //
 // Started by the first write of the mount; sleeps while nothing is dirty. Ended by Stop().
 //

@@ -52,12 +52,12 @@ class Invalidations {
   // Replaces the listener; empty: none. Returns when the one before is not called any more.
   // `queue_max`: events that wait for it. Errors: invalid_argument for a `queue_max` of 0;
   // not_enough_memory; resource_unavailable_try_again without a thread;
-  // resource_deadlock_would_occur from the listener. Then nobody listens, but for the last, which
-  // changes nothing.
+  // resource_deadlock_would_occur from the listener. Then there is no listener, but for the last,
+  // which changes nothing.
   std::errc Listen(Listener listener, size_t queue_max);
   void Stop();
-  // Waits until the listener has returned from all that was posted before, or nobody listens, or
-  // the thread's time is over. Preconditions: not called by the listener.
+  // Waits until the listener has returned from all that was posted before, or there is no
+  // listener, or the thread's time is over. Preconditions: not called by the listener.
   void AwaitDelivery();
   // Whether the listener has not yet returned from an event about the node, or about everything.
   bool HasQueued(const NodeId& node);
@@ -65,7 +65,7 @@ class Invalidations {
   bool listening() const { return listening_.load(); }
   // So many were posted so far.
   uint64_t posted() const { return posted_.load(); }
-  // Does nothing if nobody listens. Preconditions: RCU section or a reference on the inode.
+  // Does nothing without a listener. Preconditions: RCU section or a reference on the inode.
   void Post(InvalidReason reason, const icache::Inode& node, std::string_view name = {}) {
     if (listening()) PostSlow(reason, NodeIdOf(node), name);
   }

@@ -118,7 +118,7 @@ class OpenInodes {
   bool AwaitNoRemoval(icache::Inode& inode, Attempt&& attempt);
   bool IsHiddenSlow(const icache::Inode& directory, std::string_view name) const;
 
-  std::mutex removals_mutex_;  // held by who begins to wait, and by who tells
+  std::mutex removals_mutex_;  // held to wait and to notify
   std::condition_variable removal_ended_;
   std::atomic<uint32_t> counter_{0};
   std::atomic<size_t> hidden_{0};

@@ -124,7 +124,7 @@ class Superblock {
   void Shrink();
   // Doubles limits that Shrink() lowered, up to the mount's; true if all are there.
   bool Grow();
-  // Has both called as `watcher` sees fit, until the end. One thread at a time.
+  // Registers both with `watcher`, which calls them until the end. One thread at a time.
   void WatchMemory(std::shared_ptr<MemoryWatcher> watcher);
   // Ends every call in progress, and those to come, with operation_canceled. Idempotent; any
   // thread.
@@ -138,8 +138,8 @@ class Superblock {
   }
 
   void SetLimits(size_t dentries_max, size_t inodes_max, size_t access_entries_max);
-  // By the process's watcher, once there is something to give up: a trigger costs the kernel a
-  // grace period when it goes, more than a short command takes.
+  // Registers with the process's watcher, at the first large cache: the end of a trigger costs the
+  // kernel a grace period, more than a short command takes.
   void WatchMemory();
 
   std::atomic<uint64_t> shrinks_{0};

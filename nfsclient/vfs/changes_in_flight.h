@@ -3,7 +3,7 @@
 // Changes of one name wait for each other, so that the cache learns of them in the order in which
 // the server made them. Those of different names of a directory do not, and their replies come in
 // any order. Each says what the directory was before: it is taken in when that is what is known
-// (ATTR-11), which the replies still to come may bring about.
+// (ATTR-11), for which it may have to wait for an earlier reply.
 //
 // Thread safety: any. May sleep.
 #ifndef NFSWALK_NFSCLIENT_VFS_CHANGES_IN_FLIGHT_H_

@@ -156,7 +156,7 @@ std::unique_lock<rcu::SpinLock> DentryCache::KeepRenamesOut(int tries) {
 
 DentryRef DentryCache::Lookup(Dentry& parent, const Name& name) {
   for (int tries = 0;; ++tries) {
-    DentryRef found;  // if in vain, it goes after the section and the lock
+    DentryRef found;  // dropped after the section and the lock if its check fails
     const auto no_renames = KeepRenamesOut(tries);
     uint64_t renames = rename_seq_.Begin();
     bool stable;

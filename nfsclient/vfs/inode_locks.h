@@ -1,7 +1,7 @@
 // inode_locks: i_rwsem of directories.
 //
 // Lookups and listings hold a directory's lock shared across their RPC and the insertion of its
-// result, changes of single names for changes, and what concerns more than that exclusively. So the
+// result, changes of single names for changes, and all other changes exclusively. So the
 // ENOENT of a LOOKUP sent before our own CREATE cannot be cached after it (NAME-23). Changes of
 // different names are in flight together, those of one name one after the other. The locks are an
 // array indexed by a hash of the inode's address, which keeps inodes small. Two directories may

@@ -19,7 +19,7 @@
 namespace nfswalk::vfs {
 
 // A SharedTimedMutex of the standard's, first come, first served, that can also be held together
-// with others for changes. The try functions without a time fail while anybody waits.
+// with others for changes. The try functions without a time fail while a thread waits.
 template <rcu::LockClass kClass>
 class InodeMutex {
  public:

@@ -72,7 +72,7 @@ struct ValidityInterval {
 
 class PathCache {
  public:
-  // A prefix and for whom; empty if there is none to cache.
+  // The key of a lookup: prefix, mount and credential; empty if there is nothing to cache.
   struct Prefix {
     std::string_view text = {};
     uint64_t mount = 0;

@@ -122,7 +122,7 @@ class PathWalk {
   vfs::DentryRef position_;
   sunrpc_auth::CredentialRef cached_credential_;  // with `position_`
   int links_ = 0;
-  // A reference taken in vain, kept until the RCU section has ended.
+  // A reference whose sequence check failed, kept until the RCU section has ended.
   vfs::DentryRef unwanted_;
 };
 

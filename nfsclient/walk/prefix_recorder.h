@@ -55,7 +55,7 @@ class PrefixRecorder {
   }
 
   // Narrows the validity of what is being recorded by that of the directory at `position`; inserts
-  // it once the walk, at `rest` of its path, has come to the prefix's end. Preconditions: the
+  // it once the walk, at `rest` of its path, has reached the end of the prefix. Preconditions: the
   // credential may search the directory.
   [[gnu::always_inline]] inline void EnterDirectory(const Walker& walker, const Position& position,
                                                     const char* rest) {

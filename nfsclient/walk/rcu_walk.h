@@ -88,8 +88,8 @@ class RcuWalk {
   vfs::DentryRef Reference() const { return superblock_.dentries.TryReference(at_.dentry); }
 
   // try_to_unlazy(): a reference on the position, to resume the walk from; empty if it has changed.
-  // A reference that was taken in vain is left in `unwanted`, to be dropped after the RCU section
-  // (WALK-2).
+  // A reference whose sequence check failed is left in `unwanted`, to be dropped after the RCU
+  // section (WALK-2).
   vfs::DentryRef Unlazy(vfs::DentryRef& unwanted) const;
 
  private:

@@ -72,7 +72,7 @@ class RefWalk {
   enum class Goal { kPosition, kParent, kCreate };
   std::errc LinkPathWalk(Goal goal);
   void RefreshChild(vfs::DentryRef& directory, const icache::Inode& child);
-  // Before the lookup of a cached name that is in doubt: so may those be that are asked for next.
+  // Before the lookup of a cached name that has expired: its neighbours may be looked up with it.
   void RefreshName(const vfs::Name& name, nfs::LookupIntent intent);
   std::errc MayLookup();
   std::errc FollowDotDot();

@@ -18,7 +18,7 @@ struct WalkFlags {
   bool cached = false;      // LOOKUP_CACHED: EAGAIN instead of anything that may sleep
   bool open = false;        // LOOKUP_OPEN: the server opens the file by its name
   bool may_be_missing = false;  // a missing last name is itself the result
-  bool dont_cache = false;  // what the walk brought in and ends at goes with its last reference
+  bool dont_cache = false;      // I_DONTCACHE of the last inode, if the walk brought it in
 };
 
 }  // namespace nfswalk::walk

@@ -46,7 +46,7 @@ std::vector<Identity> AllIdentities() {
       {"40 groups, staff is the 4th", {1005, 1005, Crowd(40, 3, kStaff)}},
       {"40 groups, staff is the 37th", {1005, 1005, Reversed(Crowd(40, 3, kStaff))}},
       {"a large uid", {4294967290, 4294967291, {4294967292}}},
-      {"nobody in particular", Credential()},
+      {"without a user", Credential()},
   };
 }
 

@@ -286,7 +286,7 @@ TEST_P(StillTree, StrictWalksGiveTheKernelsResults) {
 }
 
 // A documented difference (docs/protocols.md); no other test's tree has such directories.
-TEST_P(StillTree, WhatTheServerTakesForAReferralIsEREMOTEInVersion4) {
+TEST_P(StillTree, ReferralsAreEREMOTEInVersion4) {
   constexpr uint32_t kMode = 01600;
   ASSERT_TRUE(IsReferral(kMode));
   tree_->Directory("referral", kMode);

@@ -173,7 +173,7 @@ class Equivalence : public testing::Test {
 };
 
 // WALK-19.
-TEST_F(Equivalence, WhatIsAnsweredUnderRcuIsAnsweredAlikeWithReferencesAndBack) {
+TEST_F(Equivalence, RcuWalkAndRefWalkAnswerAlike) {
   const uint64_t states = FromEnvironment("NFSWALK_EXITS_STATES", kStatesOfTheFloors);
   uint64_t seed = FromEnvironment("NFSWALK_EXITS_SEED", 1);
   for (uint64_t done = 0; done < states; ++seed) {

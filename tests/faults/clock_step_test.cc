@@ -262,12 +262,12 @@ INSTANTIATE_TEST_SUITE_P(Modes, LifetimeBoundary,
                            return name;
                          });
 
-TEST_P(LifetimeBoundary, OfAttributesIsHalfOpen) {
+TEST_P(LifetimeBoundary, AttributeLifetimeIsHalfOpen) {
   ExpectLifetime([&] { EXPECT_TRUE(client_->Stat("file", user_).has_value()); });
 }
 
 // Of the root only attributes are fetched.
-TEST_P(LifetimeBoundary, OfTheRootsAttributesIsHalfOpen) {
+TEST_P(LifetimeBoundary, RootAttributeLifetimeIsHalfOpen) {
   ExpectLifetime([&] { EXPECT_TRUE(client_->Stat("/", user_).has_value()); });
 }
 
@@ -288,7 +288,7 @@ TEST_P(LifetimeBoundary, DoublesUpToTheLongestWhileNothingChanges) {
 }
 
 // ACCESS-6.
-TEST_P(LifetimeBoundary, OfRightsIsHalfOpenThoughAttributesLiveOn) {
+TEST_P(LifetimeBoundary, RightsExpireThoughAttributesLiveOn) {
   constexpr uint64_t kRightsLifetime = 3600;
   Mount(kLifetime, kLifetime);
   const auto look = [&] { EXPECT_EQ(client_->Access("file", kMayRead, user_), std::errc{}); };
@@ -301,18 +301,18 @@ TEST_P(LifetimeBoundary, OfRightsIsHalfOpenThoughAttributesLiveOn) {
   EXPECT_GT(RpcsOf(look), 0u);
 }
 
-TEST_P(LifetimeBoundary, OfRightsIsHalfOpen) {
+TEST_P(LifetimeBoundary, RightsLifetimeIsHalfOpen) {
   ExpectLifetime([&] { EXPECT_EQ(client_->Access("file", kMayRead, user_), std::errc{}); });
 }
 
-TEST_P(LifetimeBoundary, OfLinkTextsIsHalfOpen) {
+TEST_P(LifetimeBoundary, LinkTextLifetimeIsHalfOpen) {
   ExpectLifetime([&] {
     char text[8];
     EXPECT_EQ(client_->ReadLink("link", text, user_), 4u);
   });
 }
 
-TEST_P(LifetimeBoundary, OfMissingNamesIsHalfOpen) {
+TEST_P(LifetimeBoundary, NegativeNameLifetimeIsHalfOpen) {
   ExpectLifetime([&] {
     EXPECT_EQ(client_->Access("nothing", 0, user_), std::errc::no_such_file_or_directory);
   });

@@ -416,7 +416,7 @@ void LoadWorker::WriteAndReadThrough(File& file, const std::string& path, Node& 
 void LoadWorker::WriteAndRead() {
   const std::string path = DrawFile();
   if (path.empty()) return;
-  // An exclusive create whose SETATTR timed out leaves a file that nobody may open.
+  // An exclusive create whose SETATTR timed out leaves a file that no user may open.
   const Errc permitted = Permission(*model_.Find(path), kMayRead | kMayWrite);
   std::unique_ptr<File> file;
   const bool open = Expect("Open", path, permitted, [&] {

@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, ReplacedTree, fixtures::AllVersions(),
 
 // The same names lead to other files: old handles are stale, and their names are looked up again
 // although cached for long.
-TEST_P(ReplacedTree, OfTheSameNamesIsLookedUpAgain) {
+TEST_P(ReplacedTree, StaleNamesAreLookedUpAgain) {
   const auto client = Mount("actimeo=600");
   ASSERT_NE(client, nullptr);
   ExpectAll(*client, kOk, "at first");

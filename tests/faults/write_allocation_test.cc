@@ -22,7 +22,7 @@ class WriteWithoutMemory : public FakeMount {
 INSTANTIATE_TEST_SUITE_P(Versions, WriteWithoutMemory, testing::Values(3, 4));
 
 // WIRE-22. After the shortage a Sync() writes what it left.
-TEST_P(WriteWithoutMemory, WhatWasTakenIsNotLost) {
+TEST_P(WriteWithoutMemory, AcceptedDataIsNotLost) {
   constexpr size_t kBytes = 6 * kPiece + 100;
   Mount();
   int shortages = 0, short_writes = 0, failed_syncs = 0;

@@ -220,7 +220,7 @@ bool NamesAnyOf(const std::string& text, const std::vector<std::errc>& errors) {
   });
 }
 
-// Whether the program makes no listing but one ahead of its lookups, whose errors are nobody's.
+// Whether the program makes no listing but one ahead of its lookups, whose errors are not reported.
 bool ListsAtMostAhead(const std::string& target, const Attack& attack) {
   const std::set<int> listings = attack.version == 3 ? std::set<int>{NFS3_READDIR, NFS3_READDIRPLUS}
                                                      : std::set<int>{OP_READDIR};
@@ -349,7 +349,7 @@ TEST(Verdict, IsNoneOfAGoodRunAndOneOfEachBadOne) {
   }
 }
 
-TEST(Copies, ThatEscapeAreSeen) {
+TEST(Copies, EscapeOfACopyIsDetected) {
   const std::string place = Scratch("copies");
   fs::create_directories(place + "/a/copy/dir");
   EXPECT_FALSE(IsAnythingBeside(place));

@@ -153,7 +153,7 @@ TEST_P(Batches, AnswerAsSingleCallsDoInNoMoreCalls) {
   }
 }
 
-TEST_P(Batches, OfColdNamesTakeFewCallsAndLeaveThemCached) {
+TEST_P(Batches, ColdNamesTakeFewCallsAndAreCached) {
   std::vector<std::string> paths;
   for (int directory = 0; directory < 8; ++directory) {
     MakeDirectory("d" + std::to_string(directory) + "/deep");
@@ -193,7 +193,7 @@ TEST_P(Batches, OfColdNamesTakeFewCallsAndLeaveThemCached) {
 }
 
 // The rights of directories whose parent was listed come by themselves.
-TEST_P(Batches, OfWholeDirectoriesListThem) {
+TEST_P(Batches, WholeDirectoriesAreListed) {
   std::vector<std::string> paths;
   for (int directory = 0; directory < 20; ++directory) {
     MakeDirectory("top/" + std::to_string(directory));
@@ -213,7 +213,7 @@ TEST_P(Batches, OfWholeDirectoriesListThem) {
 }
 
 // In several replies.
-TEST_P(Batches, OfALargeDirectoryListItToItsEnd) {
+TEST_P(Batches, LargeDirectoryIsListedToItsEnd) {
   MakeDirectory("large");
   std::vector<std::string> paths;
   for (int i = 0; i < 1500; ++i) {
@@ -229,7 +229,7 @@ TEST_P(Batches, OfALargeDirectoryListItToItsEnd) {
             40u);
 }
 
-TEST_P(Batches, OfCachedPathsWalkEachOnce) {
+TEST_P(Batches, CachedPathsAreWalkedOnce) {
   const std::vector<std::string> paths = Ends();
   auto client = Mount(kLasting);
   ASSERT_NE(client, nullptr);

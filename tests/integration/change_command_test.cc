@@ -154,7 +154,7 @@ TEST_P(ChangeCommand, Chmod) {
   for (const char* mode :
        {"0", "644", "4755", "1777", "u+x", "go-rwx", "a=r", "u=rwx,g=rx,o=", "+w", "-x", "=r",
         "o+t", "+t", "ug+s", "u+rwX,go-w", "a+X", "g=s", "u+r-w", "ugo=rwxs"}) {
-    // nfs-ganesha takes a sticky directory that nobody may search for a referral of version 4.
+    // nfs-ganesha takes a sticky directory without search permission for a referral of version 4.
     for (const char* first : {"0740", "0751", "6777"}) {
       for (const char* side : {"ours", "theirs"}) {
         Shell("chmod " + std::string(first) + " " + side + "/f " + side + "/d");

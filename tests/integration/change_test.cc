@@ -277,7 +277,7 @@ TEST_P(Change, ChangesOfManyThreadsInOneDirectoryLeaveItAsItIs) {
   }
 }
 
-TEST_P(Change, WhatThreadsAppendDoesNotOverlap) {
+TEST_P(Change, AppendsOfThreadsDoNotOverlap) {
   constexpr int kThreads = 4, kRecords = 25;
   constexpr size_t kBytes = 100;
   ASSERT_TRUE(client_->Create(Path("log"), 0644, true, root_).has_value());

@@ -180,7 +180,7 @@ TEST_P(CpReplaceTest, ANewFileOfAnExportHasWhatTheDefaultAclLeavesIt) {
   EXPECT_EQ(Shell("cd d; stat -c '%n %a' p"), "p 664\n");
 }
 
-// What replaces a file that nobody else may read is not for those whom the directory names.
+// The default ACL of the directory gives no rights to a file that replaces a private one.
 TEST_P(CpReplaceTest, ALocalFileWithoutAnAclGetsNone) {
   Shell("echo new > f; chmod 644 f");
   Here("mkdir d; echo old > d/target; chmod 640 d/target");

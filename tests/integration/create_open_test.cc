@@ -96,6 +96,11 @@ TEST_P(CreateAndOpen, OpensWhatExistsUnlessExclusive) {
   EXPECT_EQ(Open("none/new", kMayRead, 0600, false).error(), std::errc::no_such_file_or_directory);
   EXPECT_EQ(Open("d/new", 0, 0600, false).error(), std::errc::invalid_argument);
   EXPECT_EQ(Open("d/new", kMayExecute, 0600, false).error(), std::errc::invalid_argument);
+  // Only the call that makes a file can give it its mode.
+  EXPECT_EQ(Open("d/new", kMayWrite | kModeAtOnce, 0600, false).error(),
+            std::errc::invalid_argument);
+  EXPECT_EQ(client_->Open(Path("d/file"), kMayWrite | kModeAtOnce, root_).error(),
+            std::errc::invalid_argument);
 }
 
 // The name is absent for this client: another one has made it meanwhile.
@@ -118,7 +123,7 @@ TEST_P(CreateAndOpen, OpensWhatAnotherClientHasJustMade) {
 }
 
 // A CREATE of version 3 answers as if it had made the file, and checks no rights to it.
-TEST_P(CreateAndOpen, WhatAnotherClientHasJustMadeKeepsItsModeAndItsRights) {
+TEST_P(CreateAndOpen, ExistingFileOfAnotherClientKeepsItsMode) {
   const Credential user(1000, 1000);
   std::filesystem::permissions(Backing("d"), std::filesystem::perms::all);
   for (const uint32_t mode : {0600u, 0640u, 0644u}) {
@@ -177,7 +182,7 @@ TEST_P(CreateAndOpen, ANameThatIsNotKnownIsNotLookedUpFirst) {
   EXPECT_EQ(Text(*opened->file), "hello");
 }
 
-TEST_P(CreateAndOpen, WhatItMadeIsOpenForARemoval) {
+TEST_P(CreateAndOpen, RemovedWhileOpenItIsHidden) {
   auto made = Open("d/file", kMayRead | kMayWrite, 0600, true);
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ(Put(*made->file, "text"), 4u);

@@ -40,7 +40,7 @@ class DataTrial : public fixtures::DataClient {
 INSTANTIATE_TEST_SUITE_P(Pieces, DataTrial, fixtures::AllDataSettings(),
                          fixtures::DataSettingName);
 
-TEST_P(DataTrial, WhatWasStreamedIsReadBack) {
+TEST_P(DataTrial, StreamIsReadBack) {
   const auto file = Create(*client_);
   const std::string text = Pattern(4 * limit_bytes());
   WriteInSteps(*file, text, 0, kStepBytes);
@@ -53,7 +53,7 @@ TEST_P(DataTrial, WhatWasStreamedIsReadBack) {
   EXPECT_EQ(Difference(ContentOf(Backing("file")), text), "");
 }
 
-TEST_P(DataTrial, WhatWasStreamedIsReadBackWhileItIsWritten) {
+TEST_P(DataTrial, StreamIsReadBackWhileItIsWritten) {
   const auto file = Create(*client_);
   const auto reader = Open(*client_, kMayRead);
   const std::string text = Pattern(4 * limit_bytes());
@@ -69,7 +69,7 @@ TEST_P(DataTrial, WhatWasStreamedIsReadBackWhileItIsWritten) {
   EXPECT_EQ(Difference(ContentOf(Backing("file")), text), "");
 }
 
-TEST_P(DataTrial, WhatLiesBetweenTwoPatchesOfAStreamStays) {
+TEST_P(DataTrial, BytesBetweenTwoPatchesStay) {
   const auto file = Create(*client_);
   std::string text = Pattern(4 * limit_bytes());
   WriteInSteps(*file, text, 0, kStepBytes);

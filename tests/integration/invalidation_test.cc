@@ -147,7 +147,7 @@ TEST_P(Invalidated, TellsOfNoNameThatItChangedItselfOrEvicted) {
 }
 
 // The listener hangs, and makes calls of its own.
-TEST_P(Invalidated, WhatDoesNotFitIsToldAsEverything) {
+TEST_P(Invalidated, OverflowIsDeliveredAsEverything) {
   std::mutex gate;
   std::vector<Invalidation> told;
   std::unique_lock closed(gate);
@@ -202,7 +202,7 @@ TEST_P(Invalidated, TheListenerCanBeReplacedAndRefused) {
   ASSERT_EQ(client_->OnInvalidation({}), kOk);
   client_->InvalidateCaches();
   ASSERT_EQ(client_->OnInvalidation([this](const Invalidation& event) { Note(event); }), kOk);
-  EXPECT_EQ(Drain().size(), 1u);  // none of what came while nobody listened
+  EXPECT_EQ(Drain().size(), 1u);  // none of what came without a listener
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST_P(Locks, AnOwnerUsesAnyFileAndLosesAllWhenOneOfThemIsClosed) {
 }
 
 // As a process closes one descriptor of several: the end of the file comes later.
-TEST_P(Locks, WhatAnOwnerReleasesByAFileIsNotReleasedAgainAtItsEnd) {
+TEST_P(Locks, LocksReleasedByOneFileAreNotReleasedAgain) {
   auto first = Open(*client_);
   const auto second = Open(*client_);
   const auto third = Open(*client_);

@@ -112,7 +112,7 @@ struct Outcome {
 
 struct Row {
   const char* name;
-  std::vector<const char*> files = {};  // there before, of nobody; each contains its name
+  std::vector<const char*> files = {};  // there before, not ours; each contains its name
   const char* directory = nullptr;      // the same, and empty
   bool is_open = false;                 // the caller has the name open
   Action call = {};
@@ -262,7 +262,7 @@ std::vector<Row> Removals() {
        .after_theirs = {kNoEntry, "elsewhere=kept:666:8"},
        .behind = MakeFile,
        .before_theirs = {kOk, "the-name=theirs:600:6"}},
-      // The caches vouch for the object that another client has removed, so the other client's is
+      // The caches still show the object that another client has removed, so the other client's is
       // not removed where the first transmission was not executed.
       {.name = "RemoveReplaced",
        .files = {kName},

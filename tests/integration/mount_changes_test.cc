@@ -83,7 +83,7 @@ TEST_P(MountChangesTest, AreSeenByOpenWithinTheTimeouts) {
   EXPECT_TRUE(Eventually([&] { return StatOf(At("f")).st_size == 6; }));
 }
 
-TEST_P(MountChangesTest, OfAnOpenFileAreSeenOnceTheTimeoutsHaveExpired) {
+TEST_P(MountChangesTest, ChangesOfAnOpenFileAreSeenAfterItsTimeouts) {
   const std::map<std::string, int> flags_of = {
       {"opened", O_RDONLY},  // its attributes come with GETATTR
       {"found", O_PATH},     // with LOOKUP
@@ -113,7 +113,7 @@ TEST_P(MountChangesTest, NamesAndAttributesStayWithinTheTimeouts) {
 }
 
 // The kernel's caches follow what is changed on the mount itself.
-TEST_P(MountChangesTest, OfItsOwnAreSeenAtOnce) {
+TEST_P(MountChangesTest, OwnChangesAreSeenAtOnce) {
   Prepare();
   Mount("actimeo=600");
   EXPECT_EQ(Look(), kBefore);
@@ -127,7 +127,7 @@ TEST_P(MountChangesTest, OfItsOwnAreSeenAtOnce) {
 }
 
 // Two clients of one server, each with its caches.
-TEST_P(MountChangesTest, OfACommandAreSeen) {
+TEST_P(MountChangesTest, ChangesByTheCommandAreSeen) {
   Prepare();
   Mount("actimeo=1");
   EXPECT_EQ(Look(), kBefore);

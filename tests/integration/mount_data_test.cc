@@ -288,7 +288,7 @@ TEST_P(MountDataTest, LocksHoldBetweenProcesses) {
   EXPECT_EQ(other_lock(25), 0);
 }
 
-TEST_P(MountDataTest, WhatNfsHasNoCallForIsRefused) {
+TEST_P(MountDataTest, CallsWithoutAnRpcAreRefused) {
   const Descriptor file = Open("f"), copy = Open("copy");
   EXPECT_EQ(Write(file, "text", 0), 4);
   char value[8];

@@ -145,7 +145,7 @@ TEST_P(MountFaultsTest, ADeadMountIsNotConnectedUntilItIsCleanedUp) {
   EXPECT_EQ(TextOf(At("f")), "text");
 }
 
-TEST_P(MountFaultsTest, WhoWaitsForADeadServerCanBeKilled) {
+TEST_P(MountFaultsTest, WaiterForADeadServerCanBeKilled) {
   File("f");
   Mount("hard,noac");
   EXPECT_EQ(StatError("f"), 0);

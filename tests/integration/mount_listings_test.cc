@@ -126,7 +126,7 @@ TEST_P(MountListingsTest, ADirectoryThatWasMadeAnewIsTheNewOne) {
 }
 
 // The kernel has known that the name is not there. NAME-37.
-TEST_P(MountListingsTest, WhatIsShownIsThere) {
+TEST_P(MountListingsTest, ListedNamesExist) {
   int absent = 0;
   for (int i = 0; i < kTries; ++i) {
     const std::string name = MakeOne(i);
@@ -139,7 +139,7 @@ TEST_P(MountListingsTest, WhatIsShownIsThere) {
   EXPECT_EQ(absent, 0) << "of " << kTries;
 }
 
-TEST_P(MountListingsTest, WhatIsNotShownIsNotThere) {
+TEST_P(MountListingsTest, UnlistedNamesDoNotExist) {
   int there = 0;
   for (int i = 0; i < kTries; ++i) {
     const std::string name = MakeOne(i);
@@ -154,7 +154,7 @@ TEST_P(MountListingsTest, WhatIsNotShownIsNotThere) {
 }
 
 // The change comes between opendir(3) and readdir(3), which asks the server because of an own one.
-TEST_P(MountListingsTest, WhatAListingFindsOutIsThere) {
+TEST_P(MountListingsTest, NameFoundByAListingExists) {
   int shown = 0, absent = 0;
   for (int i = 0; i < kTries; ++i) {
     const std::string name = MakeOne(i);
@@ -192,7 +192,7 @@ TEST_P(MountListingsTest, AnEmptyDirectoryEndsWhereItBegan) {
   }
 }
 
-TEST_P(MountListingsTest, WhatIsShownAsADirectoryIsOne) {
+TEST_P(MountListingsTest, ListedDirectoriesAreDirectories) {
   int wrong = 0;
   for (int i = 0; i < kTries; ++i) {
     const std::string name = MakeOne(i);
@@ -212,7 +212,7 @@ TEST_P(MountListingsTest, WhatIsShownAsADirectoryIsOne) {
   EXPECT_EQ(wrong, 0) << "of " << kTries;
 }
 
-TEST_P(MountListingsTest, WhatAMkdirIsRefusedForIsThere) {
+TEST_P(MountListingsTest, NameThatRefusedAMkdirExists) {
   int wrong = 0;
   for (int i = 0; i < kTries; ++i) {
     const std::string name = MakeOne(i);

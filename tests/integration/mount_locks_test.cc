@@ -87,7 +87,7 @@ TEST_P(MountLocksTest, ExcludeProcessesOfAllMounts) {
   EXPECT_EQ(Lock(Open(At("f"), O_RDONLY).fd, F_WRLCK), EBADF);
 }
 
-TEST_P(MountLocksTest, OfOthersAreDescribed) {
+TEST_P(MountLocksTest, ConflictingLocksAreDescribed) {
   const Descriptor file = Open(At("f")), here = Open(At("f")), there = Open(Other("f"));
   ASSERT_EQ(Lock(file.fd, F_WRLCK, 20, 10), 0);
   const auto tested = [](int fd) {
@@ -133,7 +133,7 @@ TEST_P(MountLocksTest, EndWithTheCloseOfAnyDescriptor) {
   }
 }
 
-TEST_P(MountLocksTest, OfAKilledProcessAreReleased) {
+TEST_P(MountLocksTest, KilledProcessReleasesItsLocks) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const Descriptor from(ends[0]), to(ends[1]);
@@ -219,7 +219,7 @@ TEST_P(MountLocksTest, WaitersHoldNobodyUp) {
   for (const auto& waiter : waiters) EXPECT_EQ(waiter->Wait(), 0);
 }
 
-TEST_P(MountLocksTest, OfWholeFilesExcludeOpenFiles) {
+TEST_P(MountLocksTest, FlockExcludesOpenFiles) {
   Descriptor file = Open(At("f"));
   const Descriptor second = Open(At("f"));
   ASSERT_EQ(flock(file.fd, LOCK_EX | LOCK_NB), 0);
@@ -243,7 +243,7 @@ TEST_P(MountLocksTest, OfWholeFilesExcludeOpenFiles) {
 }
 
 // As in Linux: NFS needs the right to write for an exclusive lock.
-TEST_P(MountLocksTest, OfWholeFilesNeedTheirRights) {
+TEST_P(MountLocksTest, FlockNeedsTheRightsOfItsType) {
   const Descriptor reader = Open(At("f"), O_RDONLY);
   EXPECT_EQ(ErrorOf(flock(reader.fd, LOCK_EX | LOCK_NB)), EBADF);
   EXPECT_EQ(flock(reader.fd, LOCK_SH | LOCK_NB), 0);
@@ -251,7 +251,7 @@ TEST_P(MountLocksTest, OfWholeFilesNeedTheirRights) {
 }
 
 // flock(2) and F_OFD_SETLK have one owner in the kernel.
-TEST_P(MountLocksTest, OfOneOpenFileDoNotReleaseEachOther) {
+TEST_P(MountLocksTest, FcntlAndFlockLocksAreReleasedSeparately) {
   const Descriptor file = Open(At("f"));
   ASSERT_EQ(Lock(file.fd, F_RDLCK, 0, 10, F_OFD_SETLK), 0);
   ASSERT_EQ(flock(file.fd, LOCK_SH | LOCK_NB), 0);
@@ -263,7 +263,7 @@ TEST_P(MountLocksTest, OfOneOpenFileDoNotReleaseEachOther) {
 }
 
 // Two counters, each a process of a mount: a page that was read before, and one behind the end.
-TEST_P(MountLocksTest, WhoLocksSeesWhatWasWrittenUnderTheLock) {
+TEST_P(MountLocksTest, LockShowsDataWrittenUnderTheLastOne) {
   constexpr int kTurns = 200;
   const std::array<Descriptor, 2> files{Open(At("f")), Open(Other("f"))};
   std::string expected = TextOf(At("f"));
@@ -286,7 +286,7 @@ TEST_P(MountLocksTest, WhoLocksSeesWhatWasWrittenUnderTheLock) {
   }
 }
 
-TEST_P(MountLocksTest, WhoLocksMapsWhatWasMappedUnderTheLock) {
+TEST_P(MountLocksTest, LockShowsMappedDataWrittenUnderTheLastOne) {
   constexpr size_t kBytes = 3 * 4096;
   const std::array<Descriptor, 2> files{Open(At("f")), Open(Other("f"))};
   ASSERT_EQ(truncate(At("f").c_str(), kBytes), 0);

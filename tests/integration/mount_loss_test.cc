@@ -81,7 +81,7 @@ class MountLoss : public MountRun {
       GetParam() == 3 ? static_cast<protocol::FakeTreeServer&>(nfs3_) : nfs4_;
 };
 
-TEST_P(MountLoss, WhatWasSyncedIsTheModelForGood) {
+TEST_P(MountLoss, SyncedDataSurvivesServerRestarts) {
   MountFake();
   DisturbedServer late(fake_, OperationsOfVersion(), 4 * kOperations, GetParam());
   for (const FakeClock clock :

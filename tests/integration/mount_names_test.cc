@@ -148,7 +148,7 @@ struct Call {
   int errors[3];
 };
 
-TEST_P(MountNamesTest, WhatAnotherClientMadeOfAnAbsentNameIsSeenAtOnce) {
+TEST_P(MountNamesTest, NewObjectOfAnotherClientIsSeenByEveryCall) {
   const std::string file = At("file");
   ASSERT_EQ(WriteText(file, "text"), 0);
   ASSERT_EQ(WriteText(At("target"), "target"), 0);
@@ -312,8 +312,9 @@ TEST_P(MountNamesTest, OpenToReadTruncatesAFileThatMayBeWritten) {
   EXPECT_EQ(StatOf(Backing("f")).st_size, 0);
 }
 
-// execve(2) of a file that another client has replaced: the LOOKUP after its first OPEN finds one that
-// the kernel opens for nobody, so that no second OPEN comes. The next open(2) is one of its own.
+// execve(2) of a file that another client has replaced: the LOOKUP after its first OPEN finds one
+// that the kernel opens without a caller, so that no second OPEN comes. The next open(2) is one of
+// its own.
 TEST_P(MountNamesTest, AnOpenThatTheKernelEndsLeavesNothingToTheNext) {
   for (int i = 0; i < 3; ++i) {
     const std::string name = fmt::format("program{}", i);

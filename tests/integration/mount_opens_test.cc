@@ -199,7 +199,7 @@ TEST_P(MountOpensTest, FilesAreOpenedByHandle) {
 }
 
 // One request each: the first follows a LOOKUP, the next ones do not.
-TEST_P(MountOpensTest, OfWhatDidNotChangeAreNotAskedAgain) {
+TEST_P(MountOpensTest, OpenOfAnUnchangedFileIsOneRequest) {
   constexpr int kFiles = 50;
   for (int i = 0; i < kFiles; ++i) File(fmt::format("{}", i), "text");
   const uint64_t before = Counted("fuse_requests_total", "OPEN");

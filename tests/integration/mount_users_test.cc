@@ -114,7 +114,7 @@ TEST_P(MountUsersTest, ChangesNeedTheirRights) {
   }
 }
 
-TEST_P(MountUsersTest, WhatIsMadeIsItsMakers) {
+TEST_P(MountUsersTest, NewFilesBelongToTheCaller) {
   Directory("d");
   ASSERT_EQ(chmod(Backing("d").c_str(), 0777), 0);
   Mount("allow_other");

@@ -364,7 +364,7 @@ TEST_P(HungServer, ADeadlineEndsCallsOnAHardMount) {
   }
   server().Resume();
   EXPECT_TRUE(client_->Stat(Path("outside/leaf"), root_));
-  // What was written in vain is kept.
+  // What the server did not take is kept.
   EXPECT_EQ(file_->Sync(), std::errc{});
   EXPECT_EQ(file_->PRead(bytes_, 0), bytes_.size());
 }
@@ -505,7 +505,7 @@ TEST_P(OpenDirectories, AnEntryJustShownIsResolvedWithoutAnRpc) {
   EXPECT_EQ(client_->stats().rpcs - rpcs, 1u);  // the open's, which brings the listing (NAME-5)
 }
 
-TEST_P(OpenDirectories, WhatCannotBeListedIsRefused) {
+TEST_P(OpenDirectories, FilesAndUnreadableDirectoriesAreRefused) {
   EXPECT_EQ(client_->OpenDirectory(Path("top/file"), root_).error(), std::errc::not_a_directory);
   EXPECT_EQ(client_->OpenDirectory(Path("missing"), root_).error(),
             std::errc::no_such_file_or_directory);

@@ -1,4 +1,4 @@
-// A file has one inode for as long as anybody holds it (INODE-27), whatever name of it was removed
+// A file has one inode for as long as it is referenced (INODE-27), whatever name of it was removed
 // here: its data, locks and link count are the same through a held node and through any of its
 // names. Two clients of one server: names that the other has changed are stale here.
 #include <gtest/gtest.h>

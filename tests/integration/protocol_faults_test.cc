@@ -240,7 +240,7 @@ TEST_P(LostReplyFaults, ACallWhoseReplyIsLostInARestartIsExecutedAgain) {
 }
 
 // WIRE-2: as a lock that another client holds.
-TEST_P(LostReplyFaults, WhatAnotherClientHasMadeIsNeverTakenForOurs) {
+TEST_P(LostReplyFaults, ObjectsOfAnotherClientAreNotTakenForOurs) {
   for (const Row& row : Rows()) {
     if (!row.makes_only()) continue;
     SCOPED_TRACE(row.name);

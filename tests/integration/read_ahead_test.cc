@@ -84,7 +84,7 @@ TEST_P(ReadAheadOfServer, AFileThatAnotherClientCutsEndsThereOrWhereItDid) {
 }
 
 // Of the same size. An open that sees the change ends what was read ahead for another.
-TEST_P(ReadAheadOfServer, WhatAnotherClientWritesIsSeenFromAnOpenOn) {
+TEST_P(ReadAheadOfServer, OpenShowsDataOfAnotherClient) {
   const auto file = OpenAndBegin();
   const std::string later = Content(kFileBytes, 1);
   MakeFile("file", later);
@@ -104,7 +104,7 @@ TEST_P(ReadAheadOfServer, AFileThatAnotherClientRemovesIsStaleOrWhole) {
 }
 
 // As `tail -f`.
-TEST_P(ReadAheadOfServer, WhatAnotherClientAppendsIsReadAfterTheEnd) {
+TEST_P(ReadAheadOfServer, ReadAtTheEndShowsAppendedData) {
   const auto file = OpenAndBegin();
   EXPECT_TRUE(ReadOn(*file, kBegun, kRead, error_) == content_.substr(kBegun));
   std::string expected = content_;

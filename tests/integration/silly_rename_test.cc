@@ -458,7 +458,7 @@ TEST_P(SillyRenameFaults, ARenameWithoutAReplyMayNotHaveBeenMade) {
   EXPECT_EQ(Hidden("d"), 0u);
 }
 
-TEST_P(SillyRenameFaults, WhatTheLastCloseCouldNotRemoveGoesWithTheMount) {
+TEST_P(SillyRenameFaults, UnremovedSillyNamesAreRemovedAtUnmount) {
   for (const bool shutdown : {true, false}) {
     SillyRenameFaults::SetUp();
     auto file = Open("d/file");

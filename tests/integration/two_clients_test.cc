@@ -171,7 +171,7 @@ class TwoClients : public MountPair {
 };
 
 // Close-to-open: an open shows all that was closed before.
-TEST_P(TwoClients, WhoOpensSeesWhatTheOthersHaveClosed) {
+TEST_P(TwoClients, OpenShowsDataThatOthersHaveClosed) {
   constexpr size_t kFileBytesMax = 100'000;
   File("f");
   std::mt19937_64 random(seed_);
@@ -264,7 +264,7 @@ class TwoClientsWithLocks : public TwoClients {
   std::vector<Region> regions_;
 };
 
-TEST_P(TwoClientsWithLocks, WhoLocksSeesWhatTheOthersHaveUnlocked) {
+TEST_P(TwoClientsWithLocks, LockShowsDataThatOthersHaveUnlocked) {
   RunBesideEachOther(6, 10'000, kTurnsOfLocks);
 }
 
@@ -274,7 +274,7 @@ class TwoClientsOfALargeFile : public TwoClientsWithLocks {
 };
 
 // 256 MiB, each region many times what may be dirty.
-TEST_P(TwoClientsOfALargeFile, WhoLocksSeesWhatTheOthersHaveUnlocked) {
+TEST_P(TwoClientsOfALargeFile, LockShowsDataThatOthersHaveUnlocked) {
   RunBesideEachOther(64, 4'200'007, kTurnsOfLargeFile);
 }
 

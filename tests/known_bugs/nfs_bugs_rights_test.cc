@@ -149,7 +149,7 @@ TEST_P(StaleRights, AnOverdueAnswerFromTheSameTickDoesNotUndoALaterOne) {
 }
 
 // ATTR-11.
-TEST_P(StaleRights, OfAChangeThatIsKnownByItsResultTheNameIsKnown) {
+TEST_P(StaleRights, NewNameIsCachedIfTheDirectoryShowsTheOwnChange) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
   WhileReplyIsInFlight("CREATE", [&] { Notice("d"); });

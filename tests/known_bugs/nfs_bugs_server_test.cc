@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, StaleOnServer, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
 // A delegation does not make the other name of a file valid.
-TEST_P(StaleOnServer, OfTwoLinksTheOneThatIsRenamedIsGoneAndTheOtherStays) {
+TEST_P(StaleOnServer, RenamedOneOfTwoLinksIsGoneAndTheOtherStays) {
   MakeFile("one", "text");
   std::filesystem::create_hard_link(Backing("one"), Backing("two"));
   ASSERT_EQ(Read("one"), "text");  // a server delegates at OPEN
@@ -138,7 +138,7 @@ TEST_P(StaleOnServer, ACreateThatFindsItsFileGoneMakesAnother) {
   EXPECT_TRUE(std::filesystem::exists(Backing("dir/file")));
 }
 
-TEST_P(StaleOnServer, WhatBecameAFileOrADirectoryIsTreatedAsThat) {
+TEST_P(StaleOnServer, ReplacedTypeIsTreatedAsTheNewOne) {
   MakeDirectory("dir");
   MakeFile("file");
   ASSERT_TRUE(Exists("dir"));

@@ -83,7 +83,7 @@ class OvertakenWalk : public MemoryMount {
 #ifndef NDEBUG
 
 // At each of these points the walk has used what "t" was, or is about to. WALK-3.
-TEST_F(OvertakenWalk, WhatANameBecameUnderTheWalkerIsTheAnswer) {
+TEST_F(OvertakenWalk, AnswerIsWhatTheNameBecame) {
   int overtaken = 0;
   for (const char* point : {"dentry:before-sample", "walk:after-child-sample",
                             "walk:before-confirm", "walk:after-link-text"}) {

@@ -1,4 +1,4 @@
-// The known bugs of path walks (docs/testing.md) about lifetime: references taken in vain,
+// The known bugs of path walks (docs/testing.md) about lifetime: references whose check failed,
 // memory freed under a walk, lookups in flight.
 #include <gtest/gtest.h>
 
@@ -152,7 +152,7 @@ TEST_F(WalkLifetime, FollowingALinkTakesAndLeavesNoReference) {
 // Everything that a walk reads is evicted under it: names and inodes; texts and rights are dropped,
 // and thousands of others allocated. The first directory is removed: the file is found only by a
 // walk that had left it by the link, and is not strict. WALK-25.
-TEST_F(WalkLifetime, WhatIsEvictedUnderAWalkerStaysReadable) {
+TEST_F(WalkLifetime, DentryEvictedUnderAWalkerStaysReadable) {
   constexpr const char* kPoints[] = {"hash_table:search-step",   "dentry:before-sample",
                                      "dentry:long-name-loaded",  "walk:next-component",
                                      "walk:after-child-sample",  "walk:after-link-text",

@@ -90,7 +90,7 @@ TEST_F(DentryNames, AReferenceDroppedUnderRcuIsCaughtInADebugBuild) {
       "read-side");
 }
 
-// The reference taken in vain may be the last one: it is dropped after the section.
+// The reference whose check failed may be the last one: it is dropped after the section.
 TEST_F(DentryNames, ALookupThatIsOvertakenDestroysWhatItHoldsOutsideItsSection) {
   tree_.Add(root(), "file", 2);
   Meanwhile("lookup:before-check", [&] {

@@ -107,7 +107,7 @@ const Scenario kSampleAndLaterUse(
     },
     50, {"the change is sampled", "what was kept becomes invalid"});
 
-TEST(ChangeCountLitmus, WhatIsValidIsAsItWasWhenSampled) { kSampleAndLaterUse.ExpectHolds(); }
+TEST(ChangeCountLitmus, ValidSampleMeansNoChange) { kSampleAndLaterUse.ExpectHolds(); }
 
 const Scenario kTwoChanges(
     [] {
@@ -161,7 +161,7 @@ const Scenario kSumAndLaterUse(
     },
     50, {"the change is sampled", "what was kept becomes invalid"});
 
-TEST(KeyedChangeCountLitmus, WhatHasItsSumIsAsItWasWhenSampled) { kSumAndLaterUse.ExpectHolds(); }
+TEST(KeyedChangeCountLitmus, EqualSumMeansNoChange) { kSumAndLaterUse.ExpectHolds(); }
 
 const Scenario kNewSample(
     [] {

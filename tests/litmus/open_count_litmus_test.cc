@@ -22,7 +22,7 @@ const Scenario kOpen(
       OpenCount opens;
       Plain<bool> is_gone;
       RunThreads({[&] {
-                    Require(opens.TryBeginRemoval(), "a removal that nobody has begun");
+                    Require(opens.TryBeginRemoval(), "a removal that is not in progress");
                     if (opens.is_open()) Saw("the open was first");
                     if (!opens.is_open()) is_gone.Write(true);
                     (void)opens.EndRemoval();

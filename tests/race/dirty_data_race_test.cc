@@ -97,7 +97,7 @@ TEST_F(DirtyDataRace, AnAppendGoesToTheEndThoughItsAttributesAreOvertaken) {
 #endif
 
 // What was kept for a READ in flight is not shown by those that begin later.
-TEST_F(DirtyDataRace, WhatIsOnTheServerIsReadFromThere) {
+TEST_F(DirtyDataRace, CommittedDataIsReadFromTheServer) {
   std::array<std::byte, 150> seen;
   ASSERT_EQ(file_->PWrite(ones_, 0), ones_.size());
   WhileReplyIsInFlight("READ", [&] { EXPECT_EQ(file_->Sync(), std::errc{}); });

@@ -193,7 +193,7 @@ TEST_P(InodeRaceWithChainLocks, InTheMiddleOfAGrowthWhatHasMovedIsFoundAndWhatHa
   EXPECT_LT(moves.count(), static_cast<int>(next - 1000)) << "the growth has ended";
 }
 
-TEST_P(InodeRaceWithChainLocks, WhatIsInsertedAndUnhashedDuringAGrowthIsInTheNewTableOrInNone) {
+TEST_P(InodeRaceWithChainLocks, InodesInsertedOrUnhashedDuringAGrowthAreInTheRightTable) {
   InodeRef leaving = GetInChain(1), staying = GetInChain(2);
   std::optional<Actor> inserter, remover;
   OnceAt("hash_table:growth-started", [&] {

@@ -80,7 +80,7 @@ TEST_F(WholePathRace, AReplyDoesNotUndoAChangeMadeOrNoticedSinceItsRequest) {
 }
 
 // ATTR-17.
-TEST_F(WholePathRace, WhatIsInvalidatedMeanwhileIsAskedForAgain) {
+TEST_F(WholePathRace, PathInvalidatedDuringTheCallIsLookedUpAgain) {
   Meanwhile([&] {
     server_->Take(b_, "file");
     client_->InvalidateCaches();

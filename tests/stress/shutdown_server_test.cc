@@ -86,7 +86,7 @@ TEST_P(ServerShutdown, TheLastOwnerUnmountsUnderLoad) {
   EXPECT_GE(tally_.files_left_open, 1u);
 }
 
-TEST_P(ServerShutdown, OfAStoppedServerCancelsCallsInFlight) {
+TEST_P(ServerShutdown, StoppedServerCancelsCallsInFlight) {
   for (uint64_t i = 0; i < 3; ++i) {
     std::thread asking;
     std::errc answer{};

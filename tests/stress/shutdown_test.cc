@@ -173,7 +173,7 @@ TEST_F(Shutdown, RightAfterTheLastCallWithCallbacksPending) {
   });
 }
 
-TEST_F(Shutdown, OfOneMountWhileAnotherIsWalked) {
+TEST_F(Shutdown, OneMountEndsWhileAnotherIsWalked) {
   auto [other, other_protocol] = MakeMount(0, [] {});
   LoadTally others;
   MountLoad walked(other, "", 1, others);

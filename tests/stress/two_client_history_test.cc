@@ -449,17 +449,17 @@ class TwoClientHistory : public MountRun {
   std::atomic<uint64_t> changes_{0};
 };
 
-TEST_P(TwoClientHistory, OfTheLibraryIsCoherent) {
+TEST_P(TwoClientHistory, LibraryIsCoherent) {
   clients_ = {NewClient("actimeo=1"), NewClient("actimeo=1")};
   RunHistory(1);
 }
 
-TEST_P(TwoClientHistory, OfTheLibraryWithLongLifetimesIsCoherent) {
+TEST_P(TwoClientHistory, LibraryWithLongLifetimesIsCoherent) {
   clients_ = {NewClient("actimeo=600"), NewClient("actimeo=600")};
   RunHistory(600);
 }
 
-TEST_P(TwoClientHistory, OfLibraryAndMountIsCoherent) {
+TEST_P(TwoClientHistory, LibraryAndMountAreCoherent) {
   clients_ = {NewClient("actimeo=1"), NewMount("actimeo=1")};
   is_mount_ = true;
   RunHistory(1);

@@ -81,7 +81,7 @@ TEST_F(Views, VersionsAreCountedThatACallMayHaveMet) {
   EXPECT_EQ(history_.VersionsDuring("other", {0, 120}), 0u);
 }
 
-TEST_F(Views, OfWhatAChangeHasUndoneAreOfOtherClients) {
+TEST_F(Views, UndoneChangeMayBeSeenByOtherClientsOnly) {
   history_.SetTransient("name", 0, {.begin = 200, .end = 210}, kThem);
   EXPECT_EQ(Faults({Of(0, {205, 207})}), 0u);
   EXPECT_EQ(Faults({Of(0, {211, 220})}), 1u);
@@ -90,7 +90,7 @@ TEST_F(Views, OfWhatAChangeHasUndoneAreOfOtherClients) {
   EXPECT_EQ(Faults({Of(2, {305, 307})}), 0u);
 }
 
-TEST_F(Views, OfAListingMayLeaveOutWhatIsReplacedMeanwhile) {
+TEST_F(Views, ListingMayOmitANameThatIsReplacedMeanwhile) {
   View absent = Of(0, {90, 105});
   EXPECT_EQ(Faults({absent}), 1u);
   absent.is_listed = true;
@@ -99,7 +99,7 @@ TEST_F(Views, OfAListingMayLeaveOutWhatIsReplacedMeanwhile) {
   EXPECT_EQ(Faults({absent}), 1u);
 }
 
-TEST_F(Views, OfWhatNeverWasAreFaults) {
+TEST_F(Views, StateThatNeverWasIsAFault) {
   EXPECT_EQ(Faults({{.fact = "other", .value = 1, .call = {1, 2}, .client = kUs}}), 1u);
 }
 

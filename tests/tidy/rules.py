@@ -44,6 +44,11 @@ PRODUCT = ("rcu/", "sunrpc_auth/", "access_cache/", "nfsclient/")
 
 # A clause, or a comment that cannot be understood without the one before it.
 _NO_SUBJECT = re.compile(r"// ?(?:Of|What|Where|Those|That|The same|Others|Both)\b")
+# As above, in the name of a test.
+_CLAUSE = re.compile(r"TEST(?:_P|_F)?\(\w+, (?:Of|What|Who|Whose|Where|Which|Those|That)(?=[A-Z])")
+# Words of no subject that a reader could look for, and of no state that the code has.
+_NO_TERM = re.compile(r"\b(?:(?:nobody|somebody|anybody) [a-z]+|in (?:vain|doubt)|v(?:ouch|ouches|ouched))\b",
+                      re.IGNORECASE)
 _VAGUE = {"util", "utils", "common", "misc", "helper", "helpers", "manager", "managers"}
 # In pieces, or this file would violate them.
 _UNFINISHED = re.compile(r"\b(" + "|".join(["TO" "DO", "FIX" "ME", "X" "XX", "HA" "CK"]) + r")\b")
@@ -202,6 +207,13 @@ def comment_subject(tree):
             before = line if line.startswith("//") else ""
 
 
+def test_name(tree):
+    for path, text in tree.cxx():
+        for number, line in enumerate(text.splitlines(), 1):
+            if _CLAUSE.match(line):
+                yield Violation(path, number, "test-name", "begin with the subject of the behaviour")
+
+
 def _lines_matching(pattern, rule, message):
     """The rule that no line of any file matches `pattern`."""
     def violations(tree):
@@ -276,9 +288,10 @@ def _found_by(find, rule):
 
 RULES = [
     file_size, function_size, include_direction, command_includes, library_home, lockfree_list,
-    ordering_partner, vague_name, comment_subject, dead_file, test_sleep, broken_link,
+    ordering_partner, vague_name, comment_subject, test_name, dead_file, test_sleep, broken_link,
     script_target,
     _lines_matching(_UNFINISHED, "unfinished", "finish it, or open an issue"),
+    _lines_matching(_NO_TERM, "no-term", "name the caller, the thread, the user, or the state"),
     _lines_matching(_MACHINE_PATH, "machine-path", "a path of one machine"),
     _found_by(citations.named_tests, "named-test"), _found_by(citations.named_files, "named-file"),
     _found_by(citations.named_targets, "named-target"),

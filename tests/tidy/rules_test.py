@@ -60,6 +60,18 @@ class Files(RuleTest):
         self.assert_kept({"rcu/a.cc": "// Keeps a table, and all of the mount\n// that is in it.\n// Whatever that is.\n"},
                          {"tests/a.h": "// What a table keeps.\n", "tests/BUILD": 'cc_library(hdrs = ["a.h"])'})
 
+    def test_names_of_tests_begin_with_a_subject(self):
+        self.assert_broken("test-name", *(
+            {"tests/a_test.cc": f"TEST_F(Map, {name}) {{}}\n", "tests/BUILD": 'cc_test(srcs = ["a_test.cc"])'}
+            for name in ["WhatIsThereIsFound", "OfTwoTheFirst", "ThatIsFull"]))
+        self.assert_kept({"tests/a_test.cc": "TEST(Map, OfficesAreFound) {}\nTEST(Map, WhateverIsThere) {}\n",
+                          "tests/BUILD": 'cc_test(srcs = ["a_test.cc"])'})
+
+    def test_sentences_name_their_subject(self):
+        self.assert_broken("no-term", *({"docs/a.md": f"{words}\n"} for words in [
+            "that no" "body waits", "any" "body of", "taken in v" "ain", "names in d" "oubt", "a COMMIT vou" "ches"]))
+        self.assert_kept({"docs/a.md": "The owner is nobody (65534).\n"})
+
     def test_names_that_say_nothing(self):
         self.assert_broken("vague-name", *({"bench/" + name: ""} for name in [
             "util.py", "path_util.py", "helpers/a.py", "common.sh", "lock-manager.py"]))

@@ -89,7 +89,7 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
   const auto served =
       mount::Serve(**client, common.mount, SessionOptionsOf(source, options.list, *directory), [&] {
         syslog(LOG_INFO, "%s mounted on %s", url.c_str(), Escape(*directory).c_str());
-        // Who waits for the mount was killed: nobody is told of it, and it ends.
+        // The foreground process was killed; the user would not learn of the mount.
         if (background && !background->Detach()) kill(getpid(), SIGTERM);
       });
   if (!served) return refuse(fmt::format("'{}': {}", *directory, served.error()), kExitPathFailed);

@@ -17,8 +17,8 @@ namespace nfswalk::cli {
 namespace {
 
 // Read and written at once. Pieces of what is large are in flight together.
-constexpr uint64_t kRoomBytesMin = 64 * 1024;
-constexpr uint64_t kRoomBytesMax = 4 * 1024 * 1024;
+constexpr uint64_t kBufferBytesMin = 64 * 1024;
+constexpr uint64_t kBufferBytesMax = 4 * 1024 * 1024;
 
 constexpr uint32_t kOwnerMayWrite = 0200;
 constexpr uint32_t kOwnerMayAll = 0700;
@@ -58,7 +58,7 @@ Result<LookupResult> MakeOrFind(Node& parent, const std::string& name, uint32_t 
 // A file or link of the export that will be `name`, removed unless Finish() is reached.
 class UnfinishedExportFile {
  public:
-  // `at_once`: it has its name before it is whole, as nobody else sees the directory yet.
+  // `at_once`: it has its name before it is whole, as no other user can reach the directory yet.
   UnfinishedExportFile(Node& directory, std::string name, bool at_once,
                        const Credential& credential)
       : directory_(directory),
@@ -300,7 +300,7 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   });
   if (error != std::errc{}) return fail(error);
   std::vector<std::byte> room(
-      std::clamp(attributes.size_bytes + 1, kRoomBytesMin, kRoomBytesMax));
+      std::clamp(attributes.size_bytes + 1, kBufferBytesMin, kBufferBytesMax));
   uint64_t offset_bytes = 0;
   for (bool more = true; more;) {
     const auto count = source->read(room, offset_bytes);

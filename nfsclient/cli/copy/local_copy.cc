@@ -27,8 +27,8 @@ using protocol::FileType;
 using LastLink = LocalDescriptor::LastLink;
 
 // Read at once. Pieces of what is large are in flight together.
-constexpr uint64_t kRoomBytesMin = 64 * 1024;
-constexpr uint64_t kRoomBytesMax = 8 * 1024 * 1024;
+constexpr uint64_t kBufferBytesMin = 64 * 1024;
+constexpr uint64_t kBufferBytesMax = 8 * 1024 * 1024;
 constexpr int kLinksMax = 40;  // MAXSYMLINKS
 
 std::errc Errno() { return static_cast<std::errc>(errno); }
@@ -273,7 +273,7 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     return fail(error);
   }
   std::vector<std::byte> room(
-      std::clamp(attributes.size_bytes + 1, kRoomBytesMin, kRoomBytesMax));
+      std::clamp(attributes.size_bytes + 1, kBufferBytesMin, kBufferBytesMax));
   uint64_t offset_bytes = 0;
   for (bool more = true; more;) {
     const auto count = source->read(room, offset_bytes);

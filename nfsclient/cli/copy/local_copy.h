@@ -1,8 +1,8 @@
 // local_copy: files of the export, written to the local file system.
 //
-// Nothing that a server says, and no link that somebody who may write at the target puts there at
-// any time, leads out of the place that the user named: names are single components, directories
-// are held by descriptors, and below that place links are replaced, never followed.
+// Nothing that a server says, and no link that another user with write permission at the target
+// makes there at any time, leads out of the place that the user named: names are single components,
+// directories are held by descriptors, and below that place links are replaced, never followed.
 //
 // Durability: a file's data is on stable storage before it has its name, the names in a directory
 // when it is left, the name of the first one after Sync().

@@ -18,7 +18,7 @@
 namespace nfswalk::fuzz {
 namespace {
 
-// No descriptor of the kernel's: what is not replaced fails with EBADF, which nobody minds.
+// No descriptor of the kernel's: what is not replaced fails with EBADF, which is harmless.
 constexpr int kFirstFd = 1 << 24;
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kReadingTakes = 1'000;

@@ -52,7 +52,7 @@ TEST(BytePool, AReaderKeepsItsStringUntilItsSectionEnds) {
     ReadGuard reader;
     pool.FreeDeferred(string);
     std::vector<ByteString*> others;
-    for (int i = 0; i < 3000; ++i) others.push_back(pool.Allocate("somebody else's name ....."));
+    for (int i = 0; i < 3000; ++i) others.push_back(pool.Allocate("a name of another ....."));
     EXPECT_EQ(string->view(), "a name that a reader holds");
     for (ByteString* other : others) pool.FreeDeferred(other);
   }

@@ -77,7 +77,7 @@ TEST(CpuGroups, ShareALastLevelCacheAndAreOfLimitedSize) {
   for (const auto& row : rows) EXPECT_EQ(GroupsOf(row.caches, row.cpus), row.groups) << row.name;
 }
 
-TEST(CpuGroups, OfThisMachineAreNumberedWithoutAGap) {
+TEST(CpuGroups, GroupsAreNumberedWithoutAGap) {
   const Groups groups = CpuGroups(CpuCount(), 8);
   ASSERT_EQ(groups.size(), CpuCount());
   std::map<uint32_t, size_t> sizes;

@@ -72,7 +72,7 @@ TEST(Defer, CallbacksOfOneThreadRunInTheOrderInWhichTheyWereDeferred) {
   EXPECT_TRUE(std::ranges::is_sorted(ran));
 }
 
-TEST(Defer, WhatIsDeferredWhileNothingElseIsRunsWithoutABarrier) {
+TEST(Defer, CallbacksRunWithoutABarrier) {
   for (int i = 0; i < 10; ++i) {
     Item item;
     Defer(&item.defer_head, &MarkDone);

@@ -121,7 +121,7 @@ TEST_F(LfhtTableTest, FindsAllOfManyWhileTheTableGrows) {
   EXPECT_EQ(table_.size(), kKeys);
 }
 
-TEST_F(LfhtTableTest, OfTwoThreadsThatAddOneKeyOneWins) {
+TEST_F(LfhtTableTest, OneOfTwoThreadsThatAddAKeyWins) {
   constexpr uint64_t kKeys = 2000;
   std::deque<Node> nodes[2];
   uint64_t won[2] = {0, 0};

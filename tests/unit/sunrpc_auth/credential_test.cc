@@ -45,7 +45,7 @@ TEST(CredentialTest, DenseUidsSpreadOverTheLowBitsOfTheHash) {
   EXPECT_GT(low_bits.size(), kUids / 2);  // 63 % are expected of a random function
 }
 
-TEST(CredentialTest, OfProcessIsTheEffectiveOne) {
+TEST(CredentialTest, ProcessCredentialHasTheEffectiveIds) {
   const Credential self = Credential::OfProcess();
   EXPECT_EQ(self.flavor(), Flavor::kSys);
   EXPECT_EQ(self.uid(), geteuid());

@@ -50,7 +50,7 @@ class DelayingProxyTest : public testing::Test {
   int client_ = -1, server_ = -1;
 };
 
-TEST_F(DelayingProxyTest, WhatIsSentArrivesWholeAndInOrderAndNotEarlier) {
+TEST_F(DelayingProxyTest, BytesArriveWholeInOrderAndNotEarlier) {
   Connect();
   std::string bytes;
   for (int i = 0; i < 100'000; ++i) bytes += std::to_string(i);

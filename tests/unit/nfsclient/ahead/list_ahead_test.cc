@@ -115,7 +115,7 @@ TEST_F(ListAhead, ADirectoryOfMoreThan128KibibytesIsNotListed) {
 }
 
 // NAME-21: 20 files, four in a reply.
-TEST_F(ListAhead, WhatItBringsEvictsNoMoreThanA64thOfTheCache) {
+TEST_F(ListAhead, EvictsAtMostA64thOfTheCache) {
   for (const auto& [limit, replies] : {std::pair(64u, 1u), {64u * 8, 2u}, {64u * 9, 3u}}) {
     options_.dentries_max = limit;
     MountAnew();
@@ -164,7 +164,7 @@ class RefreshAhead : public ListAhead {
   size_t Sent(const std::string& procedure) const {
     return protocol_->Calls(procedure) - calls_when_warm_.at(procedure);
   }
-  // As another client does: the directory's names are in doubt.
+  // As another client does: the directory's names are to be verified.
   void ChangeDirectory() { server_->Add(directory_, "new", FileType::kRegular); }
   // RPCs to look at `count` files once all attributes are invalid.
   uint64_t RpcsOf(int count, bool directory_changed) {
@@ -234,7 +234,7 @@ TEST_F(RefreshAhead, NeverMoreRpcsThanOneByOne) {
 }
 
 // ATTR-18: what the listing does not answer is asked for.
-TEST_F(RefreshAhead, WhatChangedOnTheServerIsSeen) {
+TEST_F(RefreshAhead, ChangesOnTheServerAreSeen) {
   for (int changed = 0; changed < kFiles; ++changed) {
     MountWarm();
     const uint64_t file = Replace(directory_, NameOf(changed));
@@ -308,7 +308,7 @@ TEST_F(RefreshAhead, ADirectoryThatMayNotBeReadIsTriedOnce) {
   EXPECT_EQ(Sent("READDIR"), 1u);
 }
 
-TEST_F(RefreshAhead, WhatTheMountOrTheCallerDoesNotWantListsNothing) {
+TEST_F(RefreshAhead, MountsAndCallersWithoutListingsListNothing) {
   const std::function<void(MountOptions&)> changes[] = {
       [](MountOptions& options) { options.rdirplus = false; },
       [](MountOptions& options) { options.acregmin_s = options.acregmax_s = 0; },

@@ -73,7 +73,7 @@ TEST(CallbackQueue, ACallThatNeedsNoWaitIsAnsweredBySubmitterAndDeliveredOnlyWhe
   EXPECT_EQ(outcome.delivered, 1);
 }
 
-TEST(CallbackQueue, WhatHasToWaitIsAnsweredByAThreadOfTheQueue) {
+TEST(CallbackQueue, BlockingCallsRunOnAThreadOfTheQueue) {
   Outcome outcome;
   auto queue = MakeQueue(1);
   ASSERT_EQ(queue->Submit(std::make_unique<FakeCall>(outcome, false)), std::errc{});

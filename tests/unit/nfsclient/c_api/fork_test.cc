@@ -174,7 +174,7 @@ TEST_F(Fork, EveryCallOfTheChildIsCanceledAndGivingBackReturns) {
 }
 
 // A thread of the parent holds what it holds while it waits for the server.
-TEST_F(Fork, WhatOtherThreadsOfTheParentHoldIsNotWaitedFor) {
+TEST_F(Fork, ChildDoesNotWaitForLocksOfOtherThreads) {
   std::latch asked(1), answer(1);
   ASSERT_EQ(nfswalk_drop_caches(client_), 0);  // of what the open of the directory has listed
   server_.Before(OP_LOOKUP, [&] {

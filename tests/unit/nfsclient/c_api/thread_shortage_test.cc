@@ -70,7 +70,7 @@ TEST(ThreadShortage, IsAnErrorOfAMountOfVersion3) {
 }
 
 // liburcu itself would end the process. In a process of its own, where no mount was made yet.
-TEST(ThreadShortage, OfTheCallbackThreadIsAnErrorUntilItStarts) {
+TEST(ThreadShortage, MissingCallbackThreadIsAnErrorUntilItStarts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {

@@ -69,7 +69,7 @@ TEST(DoctorAdvice, ShortLifetimesAreGivenInSeconds) {
   EXPECT_THAT(advice[0].message, HasSubstr("2 s (files) and 7 s (directories)"));
 }
 
-TEST(DoctorAdvice, WhatTheServerLacksIsNamed) {
+TEST(DoctorAdvice, MissingFeaturesOfTheServerAreNamed) {
   ServerExamination found = GoodServer();
   found.listings_with_attributes = false;
   EXPECT_THAT(OnLookups("", found), ElementsAre("bare_listings"));
@@ -90,7 +90,7 @@ TEST(DoctorAdvice, VersionThreeHasNoChangeAttributeAndVersionFourIsProposedWhere
   EXPECT_THAT(advice.at(0).message, Not(HasSubstr("version=4")));
 }
 
-TEST(DoctorAdvice, WhoAsksIsToldWhatTheServerDoesNotHearOrAllow) {
+TEST(DoctorAdvice, ReportsSquashAndGroupLimit) {
   ServerExamination found = GoodServer();
   const Credential many(5, 5, std::vector<uint32_t>(17, 9));
   EXPECT_THAT(Names(AdviseOnCredential(many, found)), ElementsAre("groups_cut"));
@@ -101,7 +101,7 @@ TEST(DoctorAdvice, WhoAsksIsToldWhatTheServerDoesNotHearOrAllow) {
   EXPECT_THAT(Names(AdviseOnCredential(Credential(5, 5), found)), ElementsAre("root_denied"));
 }
 
-TEST(DoctorReport, WhatIsNotKnownReadsSo) {
+TEST(DoctorReport, UnknownValuesReadAsUnknown) {
   DoctorFindings findings{"nfs://s/e", Options(""), Credential(1, 2), {}, {}, {}, {}, {}};
   findings.server.versions = {{3, "refused\x1b[2J"}, {4, "refused"}};
   EXPECT_THAT(DoctorText(findings), HasSubstr("not offered: refused\\x1b[2J\n"));

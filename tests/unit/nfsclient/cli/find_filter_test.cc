@@ -66,7 +66,7 @@ TEST(FindFilter, EachTypeHasItsLetter) {
   EXPECT_FALSE(two.Matches("x", Of(FileType::kDirectory)));
 }
 
-TEST(FindFilter, WhatIsNoTypeIsNamed) {
+TEST(FindFilter, UnknownTypeIsNamed) {
   for (const char* text : {"", "z", "fl", "f,", ",f", "f,,l", "file"}) {
     EXPECT_THAT(ParseTypes(text).error(),
                 AllOf(HasSubstr("'" + std::string(text) + "'"), HasSubstr("f (file)")));
@@ -94,7 +94,7 @@ TEST(FindFilter, MoreAndLessAreOfWholeUnits) {
   EXPECT_TRUE(HasSize("-18446744073709551615c", 7));
 }
 
-TEST(FindFilter, WhatIsNoSizeIsNamed) {
+TEST(FindFilter, InvalidSizeIsNamed) {
   for (const char* text :
        {"", "+", "k", "1K", "1kk", "--1", "+-1", "1.5k", "1 ", "18446744073709551616"}) {
     const auto parsed = ParseSizeTest(text);

@@ -300,7 +300,7 @@ TEST_F(StatFormatTest, LinksShowWhereTheyLeadAndNamesAreEscapedOnceForATerminal)
   EXPECT_THAT(StatBlock(sample_), HasSubstr("File: \\x1b[2J\n"));
 }
 
-TEST_F(StatFormatTest, WhatIsNoDirectiveIsNamedWithThoseThatAre) {
+TEST_F(StatFormatTest, UnknownDirectiveIsNamedWithTheKnownOnes) {
   EXPECT_THAT(Render("%n %-5q"), AllOf(HasSubstr("'%-5q' is no directive"), HasSubstr("%a %A")));
   EXPECT_THAT(Render("%w"), HasSubstr("'%w'"));
   EXPECT_THAT(Render("%Hd"), HasSubstr("'%H'"));

@@ -1,4 +1,4 @@
-// What `nfswalk cp` does to the local file system, while somebody else changes it.
+// What `nfswalk cp` does to the local file system, while another process changes it.
 #include "nfsclient/cli/copy/local_copy.h"
 
 #include <fcntl.h>
@@ -232,7 +232,8 @@ TEST_F(LocalCopyTest, ALinkInTheDirectoryThatWasNamedIsReplacedOrRefused) {
   EXPECT_EQ(StateOf(outside), before);
 }
 
-// Another file under the name of the unfinished link, as a hard link to somebody's file would be.
+// Another file under the name of the unfinished link, as a hard link to another user's file would
+// be.
 TEST_F(LocalCopyTest, TheTimesOfALinkAreSetOnNothingElse) {
   server_->Add(kRoot, "l", FileType::kSymlink, "target");
   std::ofstream(here_ / "victim") << "old";

@@ -116,7 +116,7 @@ TEST(MountOptionsPage, ALineOfTheKernelsClientIsTaken) {
   }
 }
 
-TEST(MountOptionsPage, WhatIsUnknownIsToldAllThatIsAccepted) {
+TEST(MountOptionsPage, UnknownOptionIsRefusedWithTheAcceptedOnes) {
   const std::string error = ErrorOf("frobnicate=1");
   for (const char* words : {"'frobnicate=1' is not known", " ro,", "noatime", "allow_other",
                             "nofail", "actimeo", "vers", "sec"}) {

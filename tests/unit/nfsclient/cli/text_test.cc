@@ -29,7 +29,7 @@ TEST(JoinPath, PutsExactlyOneSlashBetween) {
   EXPECT_EQ(JoinPath("/", "bin"), "/bin");
 }
 
-TEST(MountSource, OfOneExportHasManySpellings) {
+TEST(MountSource, OneExportHasManySpellings) {
   const std::string source = "nfs://server/a/b";
   for (const char* same : {"nfs://server/a/b", "NFS://server/a/b", "nfs://SERVER/a/b",
                            "nfs://server//a//b/", "nfs://server:2049/a/b", "server:/a/b",

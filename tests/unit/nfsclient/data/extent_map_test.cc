@@ -116,7 +116,7 @@ TEST_F(ExtentMapTest, DataInFlightAndDataOfAnotherOpenerAreObstacles) {
   EXPECT_EQ(map_.FindObstacle(0, 1, other), &extent);
 }
 
-TEST_F(ExtentMapTest, WhatWasWrittenInPartIsDirtyFromThereOn) {
+TEST_F(ExtentMapTest, RestOfAShortWriteIsDirty) {
   Write(0, "abcdef");
   Extent& extent = *map_.NextDirty();
   map_.StartWrite(extent);
@@ -207,7 +207,7 @@ TEST_F(ExtentMapTest, NothingIsReadFromTheServerOnlyWhereAllIsHereOrBehindTheEnd
 }
 
 // WIRE-29.
-TEST_F(ExtentMapTest, WhereTheFileHadNothingAndNothingWasSentHolesAreZeros) {
+TEST_F(ExtentMapTest, UnsentHolesBehindTheEndAreZeros) {
   map_.SetFileEnd(2);
   Write(6, "aa");
   Write(12, "bb");
@@ -239,7 +239,7 @@ TEST_F(ExtentMapTest, GapsAreBesideDirtyDataWhereTheFileHasNothing) {
   EXPECT_TRUE(map_.FindGaps(16, 17, me_)[1]);
 }
 
-TEST_F(ExtentMapTest, WhatTheServerRefusedIsGoneAndSoIsItsEnd) {
+TEST_F(ExtentMapTest, RefusedDataIsGoneAndSoIsItsEnd) {
   Write(0, "aaaaaaaa");
   Write(8, "bb");
   map_.StartWrite(*map_.NextDirty());

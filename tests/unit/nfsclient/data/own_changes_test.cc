@@ -90,7 +90,7 @@ TEST(OwnChanges, AreInDoubtBeyondTheNumberThatIsRemembered) {
   EXPECT_EQ(changes.End(1), ChangedBy::kUsOrOthers);
 }
 
-TEST(OwnChanges, OfOneBatchDoNotExplainTheNext) {
+TEST(OwnChanges, ChangesOfOneBatchDoNotExplainTheNext) {
   OwnChanges changes;
   changes.Begin(1);
   changes.Sent();

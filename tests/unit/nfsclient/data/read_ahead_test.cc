@@ -134,7 +134,7 @@ TEST_P(ReadAhead, APieceThatIsRefusedForTheMomentIsAskedForAgain) {
 }
 
 // Another client cuts the file before each of the READs: of what was there nothing else is shown.
-TEST_P(ReadAhead, OfAFileThatIsCutMeanwhileNothingIsShownThatWasNotThere) {
+TEST_P(ReadAhead, TruncationDuringReadAheadShowsNoOldBytes) {
   Mount();
   constexpr size_t kLeft = 10 * kPiece + 100;
   for (size_t read = 0; read <= kPieces; ++read) {
@@ -154,7 +154,7 @@ TEST_P(ReadAhead, OfAFileThatIsCutMeanwhileNothingIsShownThatWasNotThere) {
 }
 
 // Of what has come and of what is in flight.
-TEST_P(ReadAhead, WhatWasReadAheadIsNotShownOnceTheFileIsKnownToBeCut) {
+TEST_P(ReadAhead, KnownTruncationDropsReadAhead) {
   Mount(whole());
   ReadSome(6);
   ASSERT_EQ(Read(*file_, 6 * kPiece, kPiece / 2), Text(6 * kPiece, kPiece / 2));
@@ -164,7 +164,7 @@ TEST_P(ReadAhead, WhatWasReadAheadIsNotShownOnceTheFileIsKnownToBeCut) {
             Text(6 * kPiece + kPiece / 2, kPiece / 2 - 100));
 }
 
-TEST_P(ReadAhead, WhatWasReadAheadIsNotShownOnceTheCachesAreInvalid) {
+TEST_P(ReadAhead, InvalidationDropsReadAhead) {
   Mount(whole());
   ReadSome(6);
   server_.Truncate("f", 10 * kPiece + 100);
@@ -246,7 +246,7 @@ TEST_P(ReadAhead, ReadersAtOnePlaceBothSeeIt) {
 }
 
 // Its memory takes no other data while the first copies it.
-TEST_P(ReadAhead, WhatAnotherReaderTakesWholeStaysUntilItIsCopied) {
+TEST_P(ReadAhead, PieceStaysUntilAllReadersHaveCopiedIt) {
   Mount(whole());
   ASSERT_EQ(Read(*file_, 0, kPiece), Text(0, kPiece));
   std::optional<Actor> first;

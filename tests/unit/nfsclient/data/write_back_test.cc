@@ -59,7 +59,7 @@ TEST_P(WriteBack, FullPiecesAreSentAtOnceAndCommittedOnce) {
 }
 
 // WIRE-20. A restart before each of the calls.
-TEST_P(WriteBack, WhatARestartLosesIsWrittenAgain) {
+TEST_P(WriteBack, DataLostByARestartIsWrittenAgain) {
   Mount();
   constexpr int kPieces = 20;
   for (int restart_at = 0; restart_at <= kPieces; ++restart_at) {
@@ -268,7 +268,7 @@ TEST_P(WriteBack, AHoleIsWrittenOnlyWhereTheServerHasNothing) {
       {"a page", 0, kPiece, true, false, 2},
       {"a byte is before the end", 101, 2, true, false, 2},
       {"before the end", 300, 2, true, false, 2},
-      {"nobody knows where it ends", 0, 2, false, false, 2},
+      {"its end is unknown", 0, 2, false, false, 2},
       {"locked", 0, 2, true, true, 2},
   };
   for (const auto& row : kRows) {
@@ -307,7 +307,7 @@ TEST_P(WriteBack, NeighboursOfTwoOpenFilesAreTwoWrites) {
 }
 
 // WIRE-29.
-TEST_P(WriteBack, WhatWasWrittenIsReadWithoutTheServer) {
+TEST_P(WriteBack, WrittenDataIsReadWithoutAnRpc) {
   const struct {
     const char* name;
     size_t on_server_bytes, from, bytes;
@@ -383,7 +383,7 @@ TEST_P(WriteBack, ShutdownWithDirtyDataIsReportedAndDoesNotWait) {
 }
 
 // A Deadline ends the call that waits, and loses nothing.
-TEST_P(WriteBack, WhatADeadlineInterruptsStaysDirty) {
+TEST_P(WriteBack, DataStaysDirtyAfterADeadline) {
   Mount();
   ASSERT_EQ(file_->PWrite(Data(0, kPiece / 2), 0), kPiece / 2);
   {
@@ -459,7 +459,7 @@ TEST_P(WriteBack, AnInterruptedCommitIsWaitedForAndNotRepeated) {
 }
 
 // WIRE-28.
-TEST_P(WriteBack, WhatIsDirtyForLongIsDue) {
+TEST_P(WriteBack, OldDirtyDataIsDue) {
   Mount();
   nfs::DirtyFiles& files = ClientInternals::SuperblockOf(*client_).dirty_files;
   ASSERT_EQ(file_->PWrite(Data(0, 10), 0), 10u);

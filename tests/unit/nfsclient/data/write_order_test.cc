@@ -46,7 +46,7 @@ class WriteOrder : public FakeMount {
 INSTANTIATE_TEST_SUITE_P(Versions, WriteOrder, testing::Values(3, 4));
 
 // A WRITE whose caller was interrupted may still be executed, after a later one.
-TEST_P(WriteOrder, WhatWasSyncedStaysAfterAnInterruptedWrite) {
+TEST_P(WriteOrder, SyncedDataStaysAfterAnInterruptedWrite) {
   Mount();
   const std::string first = Pattern(kPiece, 1), second = Pattern(kPiece, 2);
   WriteAndGiveUp(first);
@@ -203,7 +203,7 @@ TEST_P(WriteOrder, AReplyThatWaitedDoesNotRollBackWhatAnotherClientMade) {
 }
 
 // A piece that is asked for between a write and its WRITE has the old bytes. Times need not tell.
-TEST_P(WriteOrder, WhatWasReadAheadBesideAWriteIsNotShownAfterItsSync) {
+TEST_P(WriteOrder, ReadAheadBesideAWriteIsNotShownAfterItsSync) {
   constexpr size_t kPieces = 8, kWritten = 1;  // behind the first read, and read ahead
   // A whole piece is committed; a part of one is a stable WRITE of the sync, without a COMMIT.
   for (const size_t bytes : {kPiece, kPiece / 2}) {
@@ -239,7 +239,7 @@ TEST_P(WriteOrder, WhatWasReadAheadBesideAWriteIsNotShownAfterItsSync) {
 }
 
 // The last close could not wait for the server.
-TEST_P(WriteOrder, WhatACloseThatWasInterruptedLeftIsWritten) {
+TEST_P(WriteOrder, DataLeftByAnInterruptedCloseIsWritten) {
   Mount();
   server_.Inject(op_.write, {.kind = FakeFault::Kind::kHold});
   const std::string text = Pattern(kPiece + 10);

@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, WriteOthers, testing::Values(3, 4));
 
 // WIRE-29. What lies between the end that the file had and what was written here is no hole any
 // more.
-TEST_P(WriteOthers, WhatOthersWroteInAHoleIsReadAfterAnOpenAndNotWrittenOver) {
+TEST_P(WriteOthers, DataOfOthersInAHoleIsReadAndNotOverwritten) {
   Mount(std::string(100, 'x'));
   const std::string foreign = Pattern(100, 1);
   ASSERT_EQ(file_->PWrite(BytesOf("own data"), 300), 8u);
@@ -70,7 +70,7 @@ TEST_P(WriteOthers, AnAppendGoesToTheEndOfAFileThatOthersHaveCut) {
 }
 
 // WIRE-27, NAME-30. The holder of a lock writes, and never reads.
-TEST_P(WriteOthers, WhatOthersChangedBeforeALockIsToldToTheListener) {
+TEST_P(WriteOthers, LockReportsChangesOfOthersToTheListener) {
   server_.set_clock(FakeClock::kFine);
   for (const bool is_changed : {false, true}) {
     SCOPED_TRACE(is_changed);

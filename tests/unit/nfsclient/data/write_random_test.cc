@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      FakeClock::kBackwards),
                      testing::Bool()));
 
-TEST_P(WriteRandom, WhatWasSyncedIsTheModelForGood) {
+TEST_P(WriteRandom, SyncedDataSurvivesServerRestarts) {
   constexpr int kOperationsOfPhase = 100;
   std::optional<protocol::DisturbedServer> late;
   if (!loses_connections()) {

@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, WriteReplies, testing::Values(3, 4));
 
 // WIRE-29. The bytes between two patches behind the end of what was written here may be another
 // client's, as far as a reply has shown that it changed the file.
-TEST_P(WriteReplies, WhatLiesBetweenTwoPatchesBehindTheEndStays) {
+TEST_P(WriteReplies, BytesBetweenTwoPatchesBehindTheEndStay) {
   ForAll([&](const Answer& answer, State state) {
     if (answer.foreign_append_bytes > 0 && state == State::kUnanswered) return;
     std::string expected = WriteTwice(answer, state);

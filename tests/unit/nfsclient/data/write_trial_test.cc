@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Answers, WriteTrial,
                                   std::get<struct Answers>(test.param).name;
                          });
 
-TEST_P(WriteTrial, WhatWasStreamedIsReadBack) {
+TEST_P(WriteTrial, StreamIsReadBack) {
   const std::string text = Pattern(4 * kLimit);
   for (size_t at = 0; at < text.size(); at += kStepBytes) {
     const std::string_view step = std::string_view(text).substr(at, kStepBytes);
@@ -100,7 +100,7 @@ TEST_P(WriteTrial, WhatWasStreamedIsReadBack) {
   EXPECT_EQ(Difference(ReadPart(*file_, 0, text.size() + 1), text), "");
 }
 
-TEST_P(WriteTrial, WhatLiesBetweenTwoPatchesOfAStreamStays) {
+TEST_P(WriteTrial, BytesBetweenTwoPatchesStay) {
   std::string text = Pattern(4 * kLimit);
   WriteInSteps(*file_, text, 0, kStepBytes);
   for (const size_t first : {size_t{50}, kLimit / 2}) {

@@ -330,7 +330,7 @@ TEST_P(InodeIterationTest, TheCursorSurvivesInsertionAndTheGrowthOfTheTable) {
 }
 
 // INODE-16.
-TEST_P(InodeIterationTest, WhatLivesThroughoutIsVisitedOnceHoweverTheRestComesAndGoes) {
+TEST_P(InodeIterationTest, LivingInodesAreVisitedOnceBesideInsertionsAndRemovals) {
   constexpr uint64_t kLasting = 300;
   Fill(1, kLasting);
   std::atomic<bool> done{false};

@@ -84,7 +84,7 @@ class InodeLookupTest : public testing::TestWithParam<InodePolicy> {
 INSTANTIATE_TEST_SUITE_P(Policies, InodeLookupTest, testing::ValuesIn(AllInodePolicies()),
                          InodePolicyTestName);
 
-TEST_P(InodeLookupTest, OfAnAbsentInodeIgetMakesOneAndLookupsFindNone) {
+TEST_P(InodeLookupTest, IgetMakesAnAbsentInodeAndLookupsFindNone) {
   for (const Call& call : AllCalls()) {
     EXPECT_EQ(call.make(cache_, kKey).got, Miss(call)) << call.name;
     EXPECT_EQ(cache_.size(), call.creates ? 1u : 0u) << call.name;

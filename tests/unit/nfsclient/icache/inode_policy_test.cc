@@ -95,7 +95,7 @@ TEST(InodePolicyTest, AWholePolicyIsReadFromLabelsOrNames) {
             (InodePolicy{HashPolicy::kBitRcu, ListPolicy::kSharded, LruPolicy::kSingle}));
 }
 
-TEST(InodePolicyTest, OfAWholePolicyTheAnswerNamesThePartThatIsWrong) {
+TEST(InodePolicyTest, ErrorNamesTheWrongPart) {
   const auto error_of = [](std::string_view text) { return ParseInodePolicy(text).error(); };
   EXPECT_EQ(error_of("H3"), "must be a hash, a list and an LRU policy: H3+L1+U1");
   EXPECT_EQ(error_of("H3+L1"), "must be a hash, a list and an LRU policy: H3+L1+U1");
@@ -116,7 +116,7 @@ std::string RefusalOf(const InodeCacheOptions& options, Index index) {
 }
 
 // With an index if the hash is one, as the client's mounts have it.
-TEST(InodeCacheCreateTest, WhatIsAcceptedIsWhatTheTestsDrawFrom) {
+TEST(InodeCacheCreateTest, AcceptsExactlyThePoliciesThatTestsRun) {
   std::vector<InodePolicy> accepted = AllInodePolicyCombinations();
   EXPECT_EQ(accepted.size(), 9u * 4 * 2);
   std::erase_if(accepted, [](const InodePolicy& policy) {
@@ -128,7 +128,7 @@ TEST(InodeCacheCreateTest, WhatIsAcceptedIsWhatTheTestsDrawFrom) {
   EXPECT_EQ(RefusalOf({.policy = {HashPolicy::kGlobal, ListPolicy::kNone}}, Index::kKept), "");
 }
 
-TEST(InodeCacheCreateTest, WhatCannotWorkIsRefusedWithTheReason) {
+TEST(InodeCacheCreateTest, RefusesPoliciesWithTheReason) {
   const uint64_t memory_holds = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                                 static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / sizeof(Inode);
   const struct {

@@ -83,7 +83,7 @@ TEST(InterruptsTest, OnlySignalsThatEndAProcessDo) {
   }
 }
 
-TEST(InterruptsTest, WhoIsGoneIsBeingKilled) {
+TEST(InterruptsTest, ExitedCallerCountsAsKilled) {
   const pid_t gone = fork();
   if (gone == 0) _exit(0);
   ASSERT_EQ(waitpid(gone, nullptr, 0), gone);

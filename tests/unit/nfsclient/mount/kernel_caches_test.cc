@@ -35,7 +35,7 @@ class KernelCachesTest : public ServedMount {
 };
 
 #ifndef NDEBUG
-TEST_F(KernelCachesTest, WhatAChangeOvertakesHoldsForNoTimeThoughItIsNotDeliveredYet) {
+TEST_F(KernelCachesTest, ReplyOvertakenByAnUndeliveredChangeHasNoTimeout) {
   Served([this] {
     std::optional<Actor> asks;
     const StopAt delivery("kernel-caches:before-deliver");

@@ -20,7 +20,7 @@ TEST(MountTable, AMountIsFoundByItsDevice) {
   EXPECT_EQ(FindMount(table, 0, 2), "");
 }
 
-TEST(MountTable, OfSeveralMountsOnADirectoryTheOneOnTopCounts) {
+TEST(MountTable, TopmostOfSeveralMountsCounts) {
   const std::string lines =
       "22 1 0:4 / /proc rw,relatime - proc proc rw\n"
       "40 1 0:42 / /tmp/a\\040b rw,nosuid shared:7 - fuse.nfswalk nfs://h/0:4\\0401 rw,user_id=0\n"
@@ -36,7 +36,7 @@ TEST(MountTable, OfSeveralMountsOnADirectoryTheOneOnTopCounts) {
   }
 }
 
-TEST(MountTable, WhatIsAllowedIsWhatWasAskedFor) {
+TEST(MountTable, MountAllowsOnlyTheRequestedOptions) {
   const struct {
     std::vector<std::string> options;
     const char* of_mount;

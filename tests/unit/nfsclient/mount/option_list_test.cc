@@ -32,7 +32,7 @@ TEST(OptionListTest, EachOptionGoesToWhoReadsIt) {
       {"relatime,norelatime,strictatime,lazytime,nodiratime", {}, {}},
       // The kernel's caches would answer those whom libfuse refuses.
       {"allow_root", {}, {"allow_root"}},
-      // Names are whole: what only begins like one is somebody else's.
+      // Names are whole: what only begins like one is another option.
       {"rollback,autofs,x,fsname,comment", {}, {"rollback", "autofs", "x", "fsname", "comment"}},
   };
   for (const auto& [options, fuse, client] : lists) {
@@ -45,7 +45,7 @@ TEST(OptionListTest, EachOptionGoesToWhoReadsIt) {
   }
 }
 
-TEST(OptionListTest, WhatAMountCannotBeIsRefusedWithWhatToDo) {
+TEST(OptionListTest, UnsupportedOptionIsRefusedWithAdvice) {
   EXPECT_THAT(RefusedMountOption("allow_root"), HasSubstr("allow_other"));
   EXPECT_THAT(RefusedMountOption("context=system_u:object_r"), HasSubstr("leave it out"));
   for (const char* option : {"allow_other", "context", "vers=3", "remounted", ""}) {

@@ -128,7 +128,7 @@ TEST_F(OpenRetriesTest, TheFileOpenedMeanwhileIsThatOfItsNodeOnly) {
   }
 }
 
-// No user and no open for other rights gets what was opened for another, nor anybody a late one.
+// No user and no open for other rights gets what was opened for another, nor any user a late one.
 TEST_F(OpenRetriesTest, AnOpenThatIsAnotherGetsNothing) {
   const Credential other(me_.uid() + 1, me_.gid());
   const auto add = [&] {

@@ -181,7 +181,7 @@ TEST_F(AttributesFresh, AreAsOfTheirRequestToAnOpen) {
 }
 
 // ACCESS-1.
-TEST_F(AttributesFresh, WhatNeedsNoAttributesDoesNotAsk) {
+TEST_F(AttributesFresh, CallsWithoutAttributesSendNoGetattr) {
   Mount();
   Warm(AccessTo("d/f", 0));
   InvalidateAttributes("d/f");

@@ -415,7 +415,7 @@ TEST_P(OwnChangeDuringAStat, TheLookupShowsTheAttributesOfOneMoment) {
 }
 
 // ATTR-16.
-TEST_P(OwnChangeDuringAStat, WhatIsKnownAfterwardsIsOfOneMoment) {
+TEST_P(OwnChangeDuringAStat, CachedAttributesAreOfOneMoment) {
   const auto node = client_->Resolve("f", me_);
   ASSERT_TRUE(node.has_value());
   ASSERT_EQ(GetParam().make(*client_, me_), kOk);

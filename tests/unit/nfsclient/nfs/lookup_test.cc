@@ -56,7 +56,7 @@ TEST_F(Lookup, AnErrorOfTheServerIsReportedAndNotCached) {
 }
 
 // NAME-9. An answer that another thread was given before the call is none without a cache.
-TEST_F(Lookup, WhatAnotherThreadFindsMeanwhileIsRevalidated) {
+TEST_F(Lookup, NameFoundByAnotherThreadIsRevalidated) {
   options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 0;
   MountAnew();
   std::binary_semaphore asked(0), missed(0);

@@ -111,7 +111,7 @@ TEST_F(PermissionCheck, ACachedDenialOfSearchIsAnAnswer) {
 using AccessCall = Exits;
 
 // ACCESS-4.
-TEST_F(AccessCall, WhatNeitherSearchFindsIsAsked) {
+TEST_F(AccessCall, RightsThatAreNotCachedCostAnAccess) {
   for (const WalkMode mode : {WalkMode::kRcuLocked, WalkMode::kRcuPeek, WalkMode::kRcuSearch}) {
     SCOPED_TRACE(WalkModeName(mode));
     options_.walk = mode;

@@ -308,7 +308,7 @@ TEST_F(OpenRevalidation, ANegativeDentryIsTrusted) {
   EXPECT_EQ(CallsOfOpen("d/n", kNoEntry), Calls{});
 }
 
-TEST_F(OpenRevalidation, WhatTheOpenFindsStaleIsLookedUpNameByName) {
+TEST_F(OpenRevalidation, StalePathIsLookedUpNameByName) {
   Mount();
   Warm(StatOf("d/f"));
   protocol_->Fail("OPEN", kStale);

@@ -363,7 +363,7 @@ TEST(DecodeReadDir, AllocatesForEntriesThatTheReplyCanHold) {
   EXPECT_LE(allocated(lies, true), lies.str().size() / 36 + 10);
 }
 
-TEST(DecodeReadDir, OfADirectoryThatIsGoneIsESTALE) {
+TEST(DecodeReadDir, RemovedDirectoryIsESTALE) {
   const Xdr gone = Xdr().U32(NFS3ERR_NOENT).Raw(PostOp(NF3DIR));
   for (const bool plus : {false, true}) {
     EXPECT_EQ(Decoded<ReadDirReply>(gone, plus, ReadDirPosition{}).error, kStale);

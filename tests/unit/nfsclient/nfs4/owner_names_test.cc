@@ -204,7 +204,7 @@ TEST(SlowOwnerNames, AreWaitedForByNobodyOnceTheServiceIsSlow) {
   directory.Answer();
 }
 
-TEST(SlowOwnerNames, ThatAreNeverAnsweredDoNotKeepTheirOwnerAlive) {
+TEST(SlowOwnerNames, LookupWithoutAnAnswerDoesNotBlockTheDestructor) {
   SlowDirectory directory;
   auto names = std::make_unique<OwnerNames>("example.org", directory.database());
   {

@@ -217,7 +217,7 @@ TEST_F(PlacedData, ACallThatOutlivesItsWaitInItsDataIsReceivedToItsEnd) {
   ExpectData(call);
 }
 
-// The data of a call that nobody waits for comes while a thread waits for another call.
+// The data of a call without a waiter comes while a thread waits for another call.
 class PlacedDataOfOther : public PlacedData {
  protected:
   ~PlacedDataOfOther() override { rcu::SyncPointScript::ClearAll(); }

@@ -99,7 +99,7 @@ TEST(SendFailure, AMalformedReplyToACallThatIsBeingSentEndsItAtOnce) {
 }
 
 // The driver of that time, in recv(2), could not send it before something comes.
-TEST(SendFailure, WhoseReplyCameWhileItSentSendsTheCallOfTheNextDriver) {
+TEST(SendFailure, EarlyReplyHandsSendingOver) {
   std::counting_semaphore<> driving{0}, answered{0}, receiving{0};
   uint32_t xid_of_driver = 0;
   FakeServer server(OnNfsCall([&](const FakeCall& call) {

@@ -1,4 +1,4 @@
-// Calls that nobody waits for.
+// Asynchronous calls.
 #include "nfsclient/superblock/background.h"
 
 #include <gtest/gtest.h>

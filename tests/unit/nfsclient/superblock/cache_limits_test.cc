@@ -78,7 +78,7 @@ TEST_F(CacheLimitsTest, OnlyAMountThatShowsTheCgroupIsRead) {
   EXPECT_THAT(OwnCgroups(root_), IsEmpty());
 }
 
-TEST_F(CacheLimitsTest, WhatIsNotUnderstoodLimitsNothing) {
+TEST_F(CacheLimitsTest, UnparsedLimitsAreIgnored) {
   ExpectNoCgroup();
   EnterCgroup("/a", "");
   ExpectNoCgroup();

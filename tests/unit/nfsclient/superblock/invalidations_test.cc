@@ -47,7 +47,7 @@ class InvalidationsTest : public testing::Test {
 };
 
 TEST_F(InvalidationsTest, TellsInOrderAndNothingTwiceInARow) {
-  invalidations_.Post(InvalidReason::kStale, first_);  // nobody listens
+  invalidations_.Post(InvalidReason::kStale, first_);  // no listener
   std::mutex hold;
   std::unique_lock held(hold);
   std::latch inside(1);
@@ -77,7 +77,7 @@ TEST_F(InvalidationsTest, AnEventIsQueuedUntilTheListenerHasReturnedFromIt) {
   const auto has = [this](const icache::Inode& inode) {
     return invalidations_.HasQueued(NodeIdOf(inode));
   };
-  EXPECT_FALSE(has(first_)) << "nobody listens";
+  EXPECT_FALSE(has(first_)) << "no listener";
   icache::Inode third;
   third.fileid = 3;
   std::mutex hold;
@@ -110,7 +110,7 @@ TEST_F(InvalidationsTest, AnEventIsQueuedUntilTheListenerHasReturnedFromIt) {
 }
 
 TEST_F(InvalidationsTest, DeliveryCanBeAwaited) {
-  invalidations_.AwaitDelivery();  // nobody listens
+  invalidations_.AwaitDelivery();  // no listener
   std::atomic<int> told = 0;
   const auto count = [&](const Invalidation&) {
     std::this_thread::yield();
@@ -143,7 +143,7 @@ TEST_F(InvalidationsTest, AwaitingEndsWithTheListenerAndTheDeadline) {
   stopper.join();
 }
 
-TEST_F(InvalidationsTest, WhatDoesNotFitIsEverything) {
+TEST_F(InvalidationsTest, OverflowIsEverything) {
   std::mutex hold;
   std::unique_lock held(hold);
   std::latch inside(1);

@@ -67,7 +67,7 @@ TEST(MountUrl, TheServerIsAHostAPortAndAnExport) {
   EXPECT_EQ(Parsed("nfs://server:2050/export?port=2051").server.nfs_port, 2051);
 }
 
-TEST(MountUrl, WhatIsRefusedIsNamedWithWhatIsAccepted) {
+TEST(MountUrl, RefusedOptionIsNamedWithTheAcceptedOnes) {
   const struct {
     std::string url;
     std::vector<std::string> says;
@@ -148,7 +148,7 @@ TEST(MountUrl, SlashesOfTheExportCountOnceAndNotAtTheEnd) {
   }
 }
 
-TEST(MountUrl, WhatIsSoAnywayIsAccepted) {
+TEST(MountUrl, OptionsThatRestateTheDefaultAreAccepted) {
   const MountOptions options =
       WithOptions("sec=sys&proto=tcp&tcp&mountproto=tcp&mountvers=3&minorversion=0&intr&nointr&bg&"
                   "fg&retry=5&noacl&resvport&noresvport&namlen=255&sec=krb5:sys&softerr&hard");
@@ -200,7 +200,7 @@ TEST(MountUrl, TimeoutsAndRetriesAreTaken) {
   EXPECT_EQ(WithOptions("retrans=7").transport.retrans, 7u);
 }
 
-TEST(MountUrl, WhatIsNoNumberIsRefused) {
+TEST(MountUrl, InvalidNumbersAreRefused) {
   for (const char* value : {"", "x", "3s", "+3", " 3", "3.5", "99999999999999999999999"}) {
     const std::string option = "acregmin=" + std::string(value);
     EXPECT_THAT(RefusalOf(option),

@@ -56,7 +56,7 @@ TEST_F(ShrinkTest, AQuarterIsGivenUpAndTheMemoryHandedBack) {
   EXPECT_LE(rcu::PageRegion::mapped_bytes(), mapped - gone * 4 / 5);
 }
 
-TEST_F(ShrinkTest, WhatIsLeftIsTheLimitUntilTheCachesGrow) {
+TEST_F(ShrinkTest, RemainderIsTheLimitUntilTheCachesGrow) {
   options_.dentries_max = options_.inodes_max = 100'000;
   options_.access_entries_max = 30'000;
   CacheFiles();

@@ -287,7 +287,7 @@ TEST_F(CompleteWalk, ExitsAreCountedByCall) {
   }
 }
 
-TEST_F(CompleteWalk, WhatIsWrongWithTheWayIsAnsweredUnderRcu) {
+TEST_F(CompleteWalk, PathErrorsNeedNoRefWalk) {
   const std::function<std::errc(const std::string&)> calls[] = {
       [this](const std::string& path) { return ErrorOf(client_->Open(path, kMayRead, me_)); },
       [this](const std::string& path) { return ErrorOf(client_->Create(path, 0644, true, me_)); },

@@ -115,7 +115,7 @@ TEST(PathBuffer, ALongestTextFitsInFrontOfALongestPath) {
   EXPECT_EQ(buffer.rest(), text + path);
 }
 
-TEST(PathBuffer, WhatDoesNotFitNeedsMemoryAndChangesNothingWithoutIt) {
+TEST(PathBuffer, AllocationFailureLeavesThePathUnchanged) {
   PathBuffer buffer;
   const std::string path(kLongest, 'p'), text(kLongest, 't');
   ASSERT_EQ(buffer.Assign(path), std::errc{});

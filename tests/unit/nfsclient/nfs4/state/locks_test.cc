@@ -280,7 +280,7 @@ INSTANTIATE_TEST_SUITE_P(All, LostLocks, testing::Bool(), [](const auto& test) {
   return std::string(test.param ? "ByARestart" : "WithTheLease");
 });
 
-TEST_F(LocksTest, WhatTheServerDoesNotGiveBackIsLost) {
+TEST_F(LocksTest, UnreclaimedLocksAreLost) {
   EXPECT_EQ(Lock(kMe, {0, 9}), kOk);
   EXPECT_EQ(Lock(kYou, {20, 29}), kOk);
   server_.Restart(true);

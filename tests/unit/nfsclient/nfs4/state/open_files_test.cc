@@ -140,7 +140,7 @@ TEST_F(OpenFilesTest, AServerMayNotCountDelayedCalls) {
 
 class RefusedOpen : public OpenFilesTest, public testing::WithParamInterface<nfsstat4> {};
 
-TEST_P(RefusedOpen, OfEveryOwnerOrClientIdIsAnError) {
+TEST_P(RefusedOpen, RefusalOfEveryOwnerAndClientIdIsAnError) {
   server_.Inject(OP_OPEN, Fails(GetParam()), 100);
   EXPECT_EQ(Open(OpenRequest()).error, std::errc::io_error);
   EXPECT_LT(server_.calls(OP_OPEN), 10);
