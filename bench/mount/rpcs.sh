@@ -12,6 +12,7 @@
 #   status      git status of 10,000 files after the timeouts
 #   build       a build of git's libgit.a with -O0, one job
 #   find        find that prints the sizes of 100,000 files that are not cached
+#   copy        cp -r of 1,000 files of 4 KiB to a new directory
 # Prints a table: RPCs of ours, of the kernel's, the ratio, LOOKUP and GETATTR requests of FUSE, seconds at 0 and 1 ms.
 # shellcheck disable=SC2153  # WORK is server.sh's
 set -euo pipefail
@@ -45,6 +46,10 @@ prepare() {
       mkdir -p directory{000..999}
       printf '%s\n' directory{000..999}/file{00..99} | xargs touch
       ;;
+    copy)
+      mkdir source
+      head -c $((1000 * 4096)) /dev/urandom | split -a 3 -b 4096 -d - source/
+      ;;
   esac
 }
 
@@ -65,6 +70,7 @@ work() {
     status) git_of status >/dev/null ;;
     build) make_git libgit.a ;;
     find) find . -printf '%s\n' >/dev/null ;;
+    copy) cp -r source "copy$(date +%s%N)" ;;
   esac
 }
 
@@ -73,7 +79,7 @@ options_of() {
     null) echo actimeo=3600 ;;
     null-nocto) echo actimeo=3600,nocto ;;
     expired | status) echo "actimeo=$lifetime" ;;
-    build | find) echo actimeo=3600 ;;
+    build | find | copy) echo actimeo=3600 ;;
   esac
 }
 
@@ -160,7 +166,7 @@ esac
 nfswalk=$here/../../bazel-bin/nfsclient/cli/nfswalk
 proxy=$here/../../bazel-bin/bench/mount/delaying_proxy
 versions="3 4"
-works=null,null-nocto,expired,status,find,build
+works=null,null-nocto,expired,status,find,copy,build
 DETAILS=0
 while getopts b:p:v:w:d option; do
   case $option in
@@ -174,7 +180,7 @@ while getopts b:p:v:w:d option; do
 done
 shift $((OPTIND - 1))
 if [ $# != 1 ] || [ ! -f "$1" ]; then
-  sed -n '2,16s/^# //p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,17s/^# //p' "${BASH_SOURCE[0]}" >&2
   exit 2
 fi
 copy=$(mktemp -d)

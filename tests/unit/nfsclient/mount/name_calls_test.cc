@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <functional>
 #include <string>
@@ -88,6 +89,30 @@ TEST_F(NameCallsTest, ARenameOfTwoChangedNamesIsAskedForOnce) {
     EXPECT_EQ(rename(At("one/from").c_str(), At("two/to").c_str()), -1);
     EXPECT_EQ(errno, EISDIR);
   });
+}
+
+// Another client has put a file in the place of a directory, and replaces that again and again: the
+// LOOKUP of the VFS's second walk opens what it finds.
+TEST_F(NameCallsTest, AFileInThePlaceOfADirectoryIsOpened) {
+  server_->Add(kRoot, "d", FileType::kDirectory);
+  const auto replace = [this] {
+    server_->Destroy(kRoot, "d");
+    server_->Add(kRoot, "d", FileType::kRegular);
+  };
+  std::atomic<int> replacements{0};
+  on_reply_ = [&](const fixtures::Call& call) {
+    if (call.procedure != "LOOKUP" || call.name() != "d" || replacements == 0) return;
+    --replacements;
+    replace();
+  };
+  Served([&] {
+    EXPECT_EQ(TypeOf("d"), static_cast<mode_t>(S_IFDIR));
+    replace();
+    replacements = 3;  // more than the LOOKUPs of one walk
+    EXPECT_EQ(Closed(open(At("d").c_str(), O_RDONLY | O_CLOEXEC)), 0) << errno;
+    EXPECT_EQ(replacements, 0);
+  });
+  on_reply_ = {};
 }
 
 }  // namespace
