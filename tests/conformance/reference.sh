@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Does on the Linux kernel's own NFS client, in a user-mode Linux, what run.sh does on `nfswalk mount`:
 #   tests/conformance/reference.sh [-v VERSION] [-o OPTIONS] SUITE...
-#     writes the failures of pjdfstest and fsx to reference_v3.txt and reference_v4.txt
+#     writes the failures of the suites to reference_v3.txt and reference_v4.txt
 #   tests/conformance/reference.sh -v VERSION [-o OPTIONS] -c COMMAND [ARGUMENT...]
 #     runs a command in the mounted directory, and prints how often each procedure was called for it
 # OPTIONS: more of nfs(5). As root, with user-mode-linux (tests/fixtures/user_mode_linux.sh) and nfs-common.

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Runs test suites of others on `nfswalk mount` of a private nfs-ganesha, over versions 3 and 4:
 #   tests/conformance/run.sh [-b NFSWALK] [-v VERSION] [-o OPTIONS] SUITE...
-# SUITE: a built checkout of pjdfstest (https://github.com/pjd/pjdfstest), or an fsx (of xfstests' or LTP's source), each
-# by its path. NFSWALK: the command, bazel-bin/nfsclient/cli/nfswalk. OPTIONS: more of the mount. As root, with fuse3.
+# SUITE: a built checkout of pjdfstest (https://github.com/pjd/pjdfstest) or of cthon04
+# (git://git.linux-nfs.org/projects/steved/cthon04.git), an fsx or an fsstress (of xfstests' or LTP's source), each by its
+# path. NFSWALK: the command, bazel-bin/nfsclient/cli/nfswalk. OPTIONS: more of the mount. As root, with fuse3.
 # Prints the failures (suites.sh) after "version N", then the counts, and those that are not in reference_vN.txt, which
 # the kernel's client fails as well (reference.sh). Exit code: 0 without any of these, 1 with, 2 if it cannot run.
 # shellcheck disable=SC2153  # WORK is server.sh's
@@ -41,7 +42,7 @@ while getopts b:v:o: option; do
 done
 shift $((OPTIND - 1))
 if [ $# = 0 ]; then
-  sed -n '2,4s/^# //p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,6s/^# //p' "${BASH_SOURCE[0]}" >&2
   exit 2
 fi
 suites=()
