@@ -75,6 +75,7 @@ TEST_P(PlantedTest, NoCommandFollowsALink) {
       {"cp", Url(), "shared/file", Url(), "copy"},
       {"mv", Url(), "f", "shared/directory"},
       {"ln", "-s", Url(), "f", "shared/directory"},
+      {"mkdir", "-p", Url(), "shared/directory/sub"},
   };
   for (const Strings& command : commands) {
     const std::string message = Refusal(command, 1);

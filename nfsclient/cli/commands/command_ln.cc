@@ -4,11 +4,15 @@
 namespace nfswalk::cli {
 
 void RunCommand(Session& session, const Paths& paths, const LnOptions& options) {
-  PlaceEach(session, paths, [&](const std::string& target, const std::string& path) {
-    if (!options.symbolic) return session.client().Link(target, path, session.credential());
-    const auto made = session.client().MakeSymlink(target, path, session.credential());
-    return made ? std::errc{} : made.error();
-  });
+  const Credential& who = session.credential();
+  const auto root = session.client().Resolve("/", who);
+  if (!root) return session.Fail(paths.back(), root.error());
+  PlaceEach(session, paths,
+            [&](const std::string& target, const Node& directory, const std::string& path) {
+              if (!options.symbolic) return (*root)->Link(target, directory, path, who);
+              const auto made = directory.MakeSymlink(target, path, who);
+              return made ? std::errc{} : made.error();
+            });
 }
 
 }  // namespace nfswalk::cli

@@ -2,8 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +47,53 @@ TEST_F(SessionTest, AMountThatAllowsMoreIsUndone) {
   EXPECT_FALSE(was_mounted_);
   EXPECT_THAT(ErrorOf({"allow_other"}), HasSubstr("mounts without 'default_permissions'"));
   EXPECT_FALSE(was_mounted_);
+}
+
+// Its path had none when it was found: whoever owns what is above it has put it there since.
+TEST_F(SessionTest, ALinkInThePathOfTheMountPointIsRefused) {
+  std::filesystem::create_directories(directory_ + "/other/mnt");
+  std::filesystem::create_directory(directory_ + "/above");
+  std::filesystem::create_symlink("other", directory_ + "/link");
+  std::filesystem::create_symlink("../other/mnt", directory_ + "/above/mnt");
+  for (const char* name : {"/link/mnt", "/above/mnt"}) {
+    const auto served = Serve(*client_, options_, {directory_ + name, {}}, [&] {
+      ADD_FAILURE() << name << " is mounted";
+      EXPECT_EQ(umount2((directory_ + "/other/mnt").c_str(), MNT_DETACH), 0);
+    });
+    ASSERT_FALSE(served.has_value()) << name;
+    EXPECT_THAT(served.error(), HasSubstr("a link took the place")) << name;
+  }
+  for (const char* name : {"/link", "/above", "/other"}) {
+    std::filesystem::remove_all(directory_ + name);
+  }
+}
+
+// In a mount namespace of his own, from before, a user may move the mount point, as it is none there.
+TEST_F(SessionTest, TheEndUnmountsNothingElseThatHasTheNameByNow) {
+  const std::string mnt = directory_ + "/mnt", moved = directory_ + "/moved",
+                    other = directory_ + "/other";
+  for (const std::string& name : {mnt, other}) std::filesystem::create_directory(name);
+  ASSERT_EQ(::mount("none", other.c_str(), "tmpfs", 0, nullptr), 0);
+  const pid_t user = fork();
+  if (user == 0) {
+    const bool is_alone = unshare(CLONE_NEWNS) == 0 &&
+                          ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+    if (!is_alone || raise(SIGSTOP) != 0) _exit(1);
+    _exit(rename(mnt.c_str(), moved.c_str()) == 0 && symlink("other", mnt.c_str()) == 0 ? 0 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(user, &status, WUNTRACED), user);
+  ASSERT_TRUE(WIFSTOPPED(status)) << status;
+  const auto served = Serve(*client_, options_, {mnt, {}}, [&] {
+    EXPECT_EQ(kill(user, SIGCONT), 0);
+    EXPECT_EQ(waitpid(user, &status, 0), user);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(kill(getpid(), SIGTERM), 0);
+  });
+  EXPECT_TRUE(served.has_value()) << (served ? "" : served.error());
+  EXPECT_EQ(umount2(other.c_str(), UMOUNT_NOFOLLOW), 0) << "it was unmounted";
+  EXPECT_EQ(umount2(moved.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW), 0);
+  for (const std::string& name : {mnt, moved, other}) std::filesystem::remove(name);
 }
 
 }  // namespace
