@@ -174,9 +174,8 @@ void RefreshAhead(Superblock& superblock, DentryRef& directory, const icache::In
   icache::Inode& inode = *directory.inode();
   const size_t count =
       superblock.expired_children.Add(inode, child, rcu::CoarseNowNs(), PauseMaxNs(superblock));
-  // If it cannot be made in the background, the caller is faster with its own call.
   if (IsDue(count, inode.lookup_misses.entries()) && SizeOf(inode) <= kRefreshedBytesMax) {
-    (void)List(superblock, directory, credential);
+    if (auto list = List(superblock, directory, credential)) list(/*in_background=*/false);
   }
   (void)superblock.lookups.WaitForListing(inode.handle());
 } catch (const std::bad_alloc&) {

@@ -38,7 +38,8 @@ void ListAhead(Superblock& superblock, vfs::DentryRef& directory,
 
 // Before a GETATTR or LOOKUP for a cached child whose attributes have timed out, or whose name is
 // to be verified because the directory has changed. The child that makes a listing due has its
-// answer from the first reply; the caller asks for what is still not valid.
+// answer from the first reply, or from the whole where it has to list itself, as enough calls run
+// in the background; the caller asks for what is still not valid.
 //
 // The 2nd child in a row makes a listing due, in a long directory a later one (ATTR-18).
 void RefreshAhead(Superblock& superblock, vfs::DentryRef& directory, const icache::Inode& child,

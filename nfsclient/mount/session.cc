@@ -266,8 +266,8 @@ class Receivers {
 // its destruction.
 class UnmountTimeout {
  public:
-  UnmountTimeout(Client& client, const std::string& directory)
-      : client_(client), directory_(directory), thread_([this] { Wait(); }) {}
+  UnmountTimeout(Client& client, const std::string& shown)
+      : client_(client), shown_(shown), thread_([this] { Wait(); }) {}
   ~UnmountTimeout() {
     done_ = true;
     pthread_kill(thread_.native_handle(), SIGTERM);
@@ -298,27 +298,26 @@ class UnmountTimeout {
     if (done_) return;
     syslog(LOG_WARNING,
            "%s: ends: calls wait for the server, %lld seconds at most; SIGTERM gives up at once",
-           directory_.c_str(), static_cast<long long>(kEndMax.count()));
+           shown_.c_str(), static_cast<long long>(kEndMax.count()));
     AwaitSignal(begin + kEndMax);
     if (done_) return;
     syslog(LOG_ERR,
            "%s: ends without the server, which does not answer: calls fail, and data that it has "
            "not taken is lost",
-           directory_.c_str());
+           shown_.c_str());
     client_.Shutdown();
   }
 
   Client& client_;
-  const std::string& directory_;
+  const std::string& shown_;
   std::atomic<bool> done_{false};
   std::jthread thread_;  // the last: it uses the others
 };
 
 // Lets requests that are in flight end, and writes all that was written, of files that are open and
 // of those whose close(2) was interrupted; gives up on a server that does not answer.
-void End(Client& client, FileSystem& file_system, Receivers& receivers,
-         const std::string& directory) {
-  std::optional<UnmountTimeout> timeout(std::in_place, client, directory);
+void End(Client& client, FileSystem& file_system, Receivers& receivers, const std::string& shown) {
+  std::optional<UnmountTimeout> timeout(std::in_place, client, shown);
   // While requests are received: the kernel may wait for one of them before it takes in what it is
   // told.
   (void)client.OnInvalidation({});
@@ -333,7 +332,7 @@ void End(Client& client, FileSystem& file_system, Receivers& receivers,
   const std::errc lost = client.Sync();
   timeout.reset();
   if (lost != std::errc{} && lost != std::errc::operation_canceled) {
-    syslog(LOG_ERR, "%s: data that was written is lost: %s", directory.c_str(),
+    syslog(LOG_ERR, "%s: data that was written is lost: %s", shown.c_str(),
            std::make_error_code(lost).message().c_str());
   }
   client.Shutdown();
@@ -382,7 +381,7 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   const sigset_t signals = EndingSignals();
   int signal = 0;
   sigwait(&signals, &signal);
-  End(client, file_system, receivers, options.directory);
+  End(client, file_system, receivers, options.shown);
   point.LeadToRoot(root_found);
   fuse_session_unmount(session.get());
   Detach(point, root_found);

@@ -14,6 +14,7 @@ namespace nfswalk::mount {
 struct SessionOptions {
   std::string directory;             // absolute
   std::vector<std::string> options;  // libfuse's, of -o: each one, whatever bytes it has
+  std::string shown = {};            // the directory in messages, escaped for a terminal
 };
 
 // Blocks the signals that end a session, SIGINT, SIGTERM and SIGHUP, in this thread and those that

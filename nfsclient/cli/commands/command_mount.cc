@@ -36,7 +36,8 @@ std::string SourceOf(const CommonOptions& common, const mount::OptionList& list)
 
 mount::SessionOptions SessionOptionsOf(const std::string& source, const mount::OptionList& list,
                                        std::string directory) {
-  mount::SessionOptions session{std::move(directory), {}};
+  std::string shown = Escape(directory);
+  mount::SessionOptions session{std::move(directory), {}, std::move(shown)};
   // Options of the command line win.
   session.options = {"subtype=nfswalk", std::string(kSourceOption) + source};
   // The kernel answers other users from its caches, without a request that a server could refuse.

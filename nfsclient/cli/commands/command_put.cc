@@ -45,26 +45,23 @@ std::errc WriteAll(File& file, std::span<const std::byte> data, uint64_t offset_
 void RunCommand(Session& session, const Paths& paths, const PutOptions& options) {
   const std::string& path = paths.front();
   const Credential& who = session.credential();
-  const auto made = session.client().Create(path, kFileMode & ~ProcessUmask(), false, who);
-  if (!made) return session.Fail(path, made.error());
-  auto file = session.client().Open(path, kMayWrite, who);
-  if (!file) return session.Fail(path, file.error());
-  if (!options.append) {
-    const auto cut = (*file)->SetAttributesOf({.size_bytes = 0});
-    if (!cut) return session.Fail(path, cut.error());
-  }
+  const uint32_t rights = options.append ? kMayWrite : kMayWrite | kTruncate;
+  const auto opened = session.client().CreateAndOpen(path, rights, kFileMode & ~ProcessUmask(),
+                                                     /*exclusive=*/false, who);
+  if (!opened) return session.Fail(path, opened.error());
+  File& file = *opened->file;
   std::vector<std::byte> room(kWriteBytes);
   for (uint64_t offset_bytes = 0;;) {
     const auto count = ReadInput(room);
     if (!count) return session.FailLocally(path, "standard input", count.error());
     if (*count == 0) break;
     const std::errc error =
-        WriteAll(**file, std::span(room).first(*count), offset_bytes, options.append);
+        WriteAll(file, std::span(room).first(*count), offset_bytes, options.append);
     if (error != std::errc{}) return session.Fail(path, error);
     offset_bytes += *count;
     session.console().Advance(*count, "bytes");
   }
-  if (const std::errc error = (*file)->Close(); error != std::errc{}) {
+  if (const std::errc error = file.Close(); error != std::errc{}) {
     return session.Fail(path, error);
   }
   session.Report(path, {});

@@ -192,6 +192,28 @@ TEST_F(RefreshAhead, TheSecondExpiredFileBringsTheRest) {
 }
 
 // ATTR-18.
+TEST_F(RefreshAhead, TheCallerListsWhereTheBackgroundIsBusy) {
+  using nfs::Background;
+  MountWarm();
+  client_->InvalidateCaches();
+  Background& background = ClientInternals::SuperblockOf(*client_).background;
+  std::latch all_run(Background::kThreadsMax), may_end(1);
+  for (size_t i = 0; i < Background::kThreadsMax; ++i) {
+    Background::Call call = [&](bool) {
+      all_run.count_down();
+      may_end.wait();
+    };
+    EXPECT_TRUE(background.TryStart(call));
+  }
+  all_run.wait();
+  LookAtAll();
+  EXPECT_EQ(Sent("GETATTR") + Sent("ACCESS"), 3u) << "root, d, the first";
+  EXPECT_EQ(Sent("READDIR"), 1u);
+  may_end.count_down();
+  background.WaitUntilIdle();
+}
+
+// ATTR-18.
 TEST_F(RefreshAhead, ADirectoryOfMoreThanAMebibyteIsNotListed) {
   for (const uint64_t bytes : {1 << 20, (1 << 20) + 1}) {
     MountWarm();
