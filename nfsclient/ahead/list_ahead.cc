@@ -60,7 +60,10 @@ Background::Call List(Superblock& superblock, DentryRef& directory, const Creden
         },
         deadline ? &*deadline : nullptr);
     // Without use: single calls are better, as in a long directory.
-    const bool is_useless = error != std::errc{} || 2 * cached < entries;
+    // A caller that gave up has not learned that.
+    const bool gave_up = error == std::errc::operation_canceled ||
+                         (error == std::errc::timed_out && entries > 0);
+    const bool is_useless = (error != std::errc{} && !gave_up) || 2 * cached < entries;
     directory.inode()->lookup_misses.SetEntries(is_useless ? SIZE_MAX : entries);
   };
   if (superblock.background.TryStart(list)) return nullptr;
@@ -175,6 +178,8 @@ void RefreshAhead(Superblock& superblock, DentryRef& directory, const icache::In
   const size_t count =
       superblock.expired_children.Add(inode, child, rcu::CoarseNowNs(), PauseMaxNs(superblock));
   if (IsDue(count, inode.lookup_misses.entries()) && SizeOf(inode) <= kRefreshedBytesMax) {
+    const auto limit = protocol::CallDeadline::Clock::now() + vfs::LookupsInFlight::kListingWaitMax;
+    const protocol::CallDeadline deadline(limit);
     if (auto list = List(superblock, directory, credential)) list(/*in_background=*/false);
   }
   (void)superblock.lookups.WaitForListing(inode.handle());

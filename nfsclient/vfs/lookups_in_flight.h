@@ -91,11 +91,14 @@ class LookupsInFlight {
     return Ticket();
   }
 
+  // For so long a caller waits for a listing: the server may answer other calls, and not it.
+  static constexpr std::chrono::seconds kListingWaitMax{1};
+
   // Owns the listing of a directory: its names come with it, unless it is owned. Does not wait.
   Ticket TryBeginListing(const protocol::FileHandle& directory) { return TryBegin(directory, ""); }
 
-  // Waits while the directory's listing is owned, until kListingWaitMax after it began: the server
-  // may answer LOOKUP, and not it. True if it was owned and is no more. Errors: as Begin().
+  // Waits while the directory's listing is owned, until kListingWaitMax after it began. True if
+  // it was owned and is no more. Errors: as Begin().
   std::expected<bool, std::errc> WaitForListing(const protocol::FileHandle& directory) {
     const std::string key = KeyOf(directory, "");
     Shard& shard = ShardOf(key);
@@ -135,7 +138,6 @@ class LookupsInFlight {
   }
 
   static constexpr size_t kShards = 64;
-  static constexpr std::chrono::seconds kListingWaitMax{1};
   std::array<Shard, kShards> shards_;
 };
 
