@@ -4,8 +4,8 @@
 #
 # bench/run.sh [NAME] [ARGUMENTS]           one of those below [make_replay]; takes --help
 # bench/run.sh make_replay --trace FILE     another recording of `strace -f -y -e trace=%file,...`
-# bench/run.sh --all [--quick] [--out DIR]  all of them; leaves their rows, report.html, results.md
-#                                           and results.svg in DIR [bench-results]
+# bench/run.sh --all [--quick] [--out DIR]  all of them; leaves their rows, report.html, results.md,
+#                                           results.svg and targets.md in DIR [bench-results]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -115,10 +115,10 @@ run_all() {
     render "$out/machine.jsonl" "$out/$name.jsonl"
   done
   render "${files[@]}" --page "$out/report.html" --results "$out/results.md" \
-    --picture "$out/results.svg"
+    --picture "$out/results.svg" --targets "$out/targets.md"
   echo "the page: $out/report.html" >&2
   echo "to keep the results: $python bench/report/render.py $out/*.jsonl \\
-  --results docs/results.md --picture docs/results.svg --readme README.md" >&2
+  --results docs/results.md --picture docs/results.svg --targets docs/targets.md --readme README.md" >&2
 }
 
 if [ "${1-}" = --all ]; then

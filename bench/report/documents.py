@@ -1,7 +1,7 @@
-"""docs/results.md, and the results in README.md."""
+"""docs/results.md, docs/targets.md, and the results in README.md."""
 
 from headline import headline_table, headlines, sentences
-from ratios import ratio_table, ratios
+from ratios import ratio_table, ratios, target_table
 from rows import ReportError
 from sections import sections
 from table import as_markdown, wrapped
@@ -65,6 +65,18 @@ def results_text(runs, picture="results.svg", over_linux=(), beside_kernel=()):
     for run in beside_kernel:
         parts += _kernel_client_parts(run)
     return "\n\n".join(parts) + "\n"
+
+
+def targets_text(runs):
+    """docs/targets.md."""
+    return "\n\n".join([
+        "# Targets",
+        wrapped("For who works on nfswalk: what figures are meant to reach, and what one run of "
+                "`bench/run.sh --all` measured, which `bench/report/render.py --targets` writes "
+                "here. A target that is missed stays until it is reached or shown to be out of "
+                "reach; [results.md](results.md) has the same run for readers. " +
+                where(runs["machine"].facts)),
+        as_markdown(target_table(ratios(runs)))]) + "\n"
 
 
 def readme_text(runs):

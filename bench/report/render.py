@@ -1,5 +1,5 @@
 """Shows the rows of benchmarks: as tables on the terminal, as a page, as docs/results.md and its
-picture, and in README.md. Needs nothing but Python; a page needs jinja2 and matplotlib."""
+picture, as docs/targets.md, and in README.md. Needs nothing but Python; a page needs jinja2 and matplotlib."""
 
 import argparse
 import signal
@@ -8,7 +8,7 @@ import sys
 import documents
 from headline import headline_table, headlines, sentences
 from picture import picture
-from ratios import ratio_table, ratios
+from ratios import ratio_table, ratios, target_table
 from rows import ReportError, read
 from sections import sections
 from table import as_text, wrapped
@@ -21,7 +21,7 @@ def terminal_text(runs):
         parts += [wrapped(section.conditions)] if section.conditions else []
         parts += map(as_text, section.tables)
     figures = ratios(runs)
-    parts += [as_text(ratio_table(figures))] if figures else []
+    parts += [as_text(ratio_table(figures)), as_text(target_table(figures))] if figures else []
     found = headlines(runs)
     parts += [as_text(headline_table(found))] if found else []
     return "\n\n".join(parts + sentences(runs)) + "\n"
@@ -69,6 +69,7 @@ def _parser():
     parser.add_argument("--kernel-client", action="append", default=[], metavar="ROWS",
                         help="rows of bench/kernel_client.sh, for --results")
     parser.add_argument("--picture", help="write its picture, an SVG, to this file")
+    parser.add_argument("--targets", help="write docs/targets.md to this file")
     parser.add_argument("--readme", help="replace the results in this README.md")
     return parser
 
@@ -79,7 +80,8 @@ def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         runs = read(arguments.rows)
-        written = [arguments.page, arguments.results, arguments.picture, arguments.readme]
+        written = [arguments.page, arguments.results, arguments.picture,
+                   arguments.targets, arguments.readme]
         if any(written):
             _check_complete(runs)
         if arguments.page:
@@ -92,6 +94,8 @@ def main():
                                                              beside_kernel=beside_kernel))
         if arguments.picture:
             _write(arguments.picture, drawn(runs))
+        if arguments.targets:
+            _write(arguments.targets, documents.targets_text(runs))
         if arguments.readme:
             _write(arguments.readme, _with_results(arguments.readme, documents.readme_text(runs)))
         if not any(written):

@@ -109,8 +109,7 @@ TEST_P(MountEndTest, WhileTheServerHangsLosesNothingThatItTakesLater) {
   server_->Hang();
   for (UsedMount& mount : mounts) {
     if (mount.use == Use::kCalls) {
-      kill(mount.user->pid(), SIGCONT);
-      EXPECT_TRUE(Eventually([&] { return mount.user->IsInFuse(); }));
+      ContinueInto(*mount.user, mount.directory, "LOOKUP");
     }
     // umount(8) waits for statfs(2) first.
     mount.end = std::make_unique<Child>([&mount] {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include <csignal>
 #include <functional>
 #include <string>
 #include <vector>
@@ -78,9 +79,21 @@ class MountRun : public CommandRun {
   pid_t mount_pid() const { return mount_; }
   // Of `nfswalk stats`.
   uint64_t Counted(const char* metric, const char* label) const {
-    const ProgramRun run = Run({"stats", "--json", mount_point_});
+    return CountedOf(mount_point_, metric, label);
+  }
+  static uint64_t CountedOf(const std::string& mount_point, const char* metric, const char* label) {
+    const ProgramRun run = Run({"stats", "--json", mount_point});
     EXPECT_EQ(run.exit_code, 0) << run.err;
     return Objects(run).at(0).at(metric).value(label, uint64_t{0});
+  }
+  // Lets a child that has stopped go on, and returns once the mount has received a request of it,
+  // its next of this opcode. One that the kernel has queued, and not handed out, leaves no trace
+  // where it is aborted.
+  static void ContinueInto(const Child& child, const std::string& mount_point, const char* opcode) {
+    const auto received = [&] { return CountedOf(mount_point, "fuse_requests_total", opcode); };
+    const uint64_t before = received();
+    kill(child.pid(), SIGCONT);
+    EXPECT_TRUE(Eventually([&] { return received() > before; }));
   }
   // What the mount has written to standard error.
   std::string Messages() const { return Contents(messages_.fd); }

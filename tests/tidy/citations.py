@@ -13,6 +13,10 @@ _NAMED_TEST = re.compile(r"`([A-Z]\w*)\.([A-Z]\w*|\*)`")
 # `icache/inode.h`, with or without the nfsclient/ in front of it; `inode.h`, wherever it is.
 _NAMED_FILE = re.compile(r"`([\w.-]+(?:/[\w.-]+)*\.(?:h|cc|py|sh|md|toml|bzl))\b")
 _NAMED_TARGET = re.compile(r"`(?:bazel \w+ )?//([\w/.-]+):(\w+)`")
+# `--files 1000000`, alone or in a command; those of other programs are theirs.
+_CODE_SPAN = re.compile(r"`([^`\n]+)`")
+_NAMED_OPTION = re.compile(r"(?<![\w-])--([a-z][\w-]*)")
+_OTHER_PROGRAMS = ("bazel ", "apt ", "git ", "du ")
 _TEST = re.compile(r"\b(?:TEST|TEST_F|TEST_P|TYPED_TEST|TYPED_TEST_P)\(\s*(\w+),\s*(\w+)\)")
 # The class tells a suite from the other dotted names that documents are full of.
 _SUITE_END = re.compile(r"(Test|Race|Bugs|Stress|Walk|Faults|Exits|Oracle)\w*$")
@@ -87,6 +91,19 @@ def named_targets(tree):
             # The name of a rule, or one of a list that a macro takes.
             if f'"{target}"' not in tree.files.get(f"{package}/BUILD", ""):
                 yield path, _line(text, match.start()), f"there is no target //{package}:{target}"
+
+
+def named_options(tree):
+    code = [text for path, text in tree.files.items()
+            if not path.startswith("docs/") and not path.endswith(".md")]
+    known = {option for text in code for option in _NAMED_OPTION.findall(text)}
+    for path, text in _documents(tree):
+        for span in _CODE_SPAN.finditer(text):
+            if span.group(1).startswith(_OTHER_PROGRAMS):
+                continue
+            for option in _NAMED_OPTION.findall(span.group(1)):
+                if option not in known:
+                    yield path, _line(text, span.start()), f"there is no option --{option}"
 
 
 def rules_of(tree):

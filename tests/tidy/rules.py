@@ -295,6 +295,7 @@ RULES = [
     _lines_matching(_MACHINE_PATH, "machine-path", "a path of one machine"),
     _found_by(citations.named_tests, "named-test"), _found_by(citations.named_files, "named-file"),
     _found_by(citations.named_targets, "named-target"),
+    _found_by(citations.named_options, "named-option"),
     _found_by(citations.rules, "rule-citation"),
     _found_by(citations.unshipped, "unshipped-citation"),
     _found_by(citations.letters, "letter-citation"), _found_by(mutants.mutants, "mutant"),

@@ -281,6 +281,13 @@ class Citations(RuleTest):
         self.assert_kept({**naming("`//rcu:c`, `bazel test //rcu:c`"), **build})
         self.assert_broken("named-target", {**naming("`//rcu:d`"), **build}, {**naming("`//gone:c`"), **build})
 
+    def test_named_options_exist(self):
+        def naming(text):
+            return {"bench/a.sh": "case $1 in --files) ;; esac\n", "docs/a.md": text + "\n",
+                    "docs/man/a.1": "--gone"}
+        self.assert_kept(naming("`--files`, `a --files 3`, `bazel test --config=asan`, --gone, a--gone"))
+        self.assert_broken("named-option", naming("`--gone`"), naming("`a --files --gone=3`"))
+
 
 class Mutants(unittest.TestCase):
     TESTS = {"tests/race/BUILD": '"a_test.cc" "a_test"',

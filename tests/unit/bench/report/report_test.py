@@ -356,8 +356,21 @@ class Ratios(unittest.TestCase):
     def test_a_letters_figure_is_no_target(self):
         figure = next(figure for figure in ratios.ratios(read(recorded()))
                       if "rcu-locked over ref" in figure.text)
-        self.assertIn("letter", figure.against)
+        self.assertEqual((figure.letter, figure.target), ("about 1.2x", ""))
         self.assertIsNone(figure.reached)
+
+    def test_targets_have_a_page_of_their_own_and_the_results_none(self):
+        runs = read(recorded())
+        figures = ratios.ratios(runs)
+        with_target = [figure for figure in figures if figure.target]
+        self.assertTrue(0 < len(with_target) < len(figures))
+        page, results = documents.targets_text(runs), documents.results_text(runs)
+        for figure in with_target:
+            self.assertIn(f"| {figure.text} | {figure.target} | {figure.measured} |", page)
+            self.assertIn(f"| {figure.text} | {figure.measured} |", results)
+        self.assertEqual(page.count("reached |") + page.count("MISSED |"), len(with_target))
+        for word in ("at least", "at most", "MISSED"):
+            self.assertNotIn(word, results[:results.index("The null make")])
 
     def test_none_is_made_of_a_disturbed_row(self):
         for figure in ratios.ratios(read(map(disturbed, recorded()))):
