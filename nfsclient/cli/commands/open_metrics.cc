@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "nfsclient/cli/show/escape.h"
+
 namespace nfswalk::cli {
 namespace {
 
@@ -19,12 +21,13 @@ std::string_view LabelNameOf(std::string_view metric) {
   return "kind";
 }
 
-// The value of a label (OpenMetrics 1.0, ABNF of escaped-string).
+// Returns the value of a label (OpenMetrics 1.0, ABNF of escaped-string): as `stats` shows it,
+// since a reader refuses all of a text that is not UTF-8, and the text may come to a terminal.
 std::string Quoted(std::string_view value) {
   std::string quoted = "\"";
-  for (const char byte : value) {
+  for (const char byte : Escape(value)) {
     if (byte == '"' || byte == '\\') quoted += '\\';
-    quoted += byte == '\n' ? std::string("\\n") : std::string(1, byte);
+    quoted += byte;
   }
   return quoted + '"';
 }

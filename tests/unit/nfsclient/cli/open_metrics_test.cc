@@ -15,14 +15,22 @@ TEST(OpenMetrics, EachFamilyComesOnceWithTheSamplesOfAllMounts) {
                                           {"rpcs_total", "", 7}}}}),
             R"(# TYPE nfswalk_rpcs counter
 nfswalk_rpcs_total{mount="/a"} 1
-nfswalk_rpcs_total{mount="/b \"\\\n"} 7
+nfswalk_rpcs_total{mount="/b \"\\\\\\n"} 7
 # TYPE nfswalk_rpc_replies counter
 nfswalk_rpc_replies_total{mount="/a",procedure="READ"} 2
 nfswalk_rpc_replies_total{mount="/a",procedure="WRITE"} 4
-nfswalk_rpc_replies_total{mount="/b \"\\\n",procedure="READ"} 6
+nfswalk_rpc_replies_total{mount="/b \"\\\\\\n",procedure="READ"} 6
 # TYPE nfswalk_cached gauge
 nfswalk_cached{mount="/a",kind="inodes"} 3
-nfswalk_cached{mount="/b \"\\\n",kind="inodes"} 5
+nfswalk_cached{mount="/b \"\\\\\\n",kind="inodes"} 5
+# EOF
+)");
+}
+
+TEST(OpenMetrics, ADirectoryIsShownWithoutControlCharactersAndAsUtf8) {
+  EXPECT_EQ(OpenMetricsOf({{"/\x1b[2J\xff\xc2\x9b", {{"cached", "inodes", 1}}}}),
+            R"(# TYPE nfswalk_cached gauge
+nfswalk_cached{mount="/\\x1b[2J\\xff\\xc2\\x9b",kind="inodes"} 1
 # EOF
 )");
 }
