@@ -96,6 +96,7 @@ using protocol::Device;
 using protocol::DirectoryEntry;
 using protocol::FileSystemSpace;
 using protocol::FileType;
+using protocol::kOk;
 using protocol::LockType;
 using protocol::SetAttributes;
 using protocol::TransportStats;
@@ -306,7 +307,7 @@ class Directory final {
 //
 // The path cache serves walks from the export's root only (`path_hits` of Stats). Thread safety:
 // all calls at once from any number of threads; destroy it when none is inside.
-class Node final {
+class Node {
  public:
   ~Node();
   Node(const Node&) = delete;
@@ -439,8 +440,9 @@ class Node final {
   std::unique_ptr<const vfs::DentryRef> at_;
 };
 
-// A mount: the node of the export's root, and the caches.
-class Client final {
+// A mount: the node of the export's root, for whose calls "" is ENOENT, and the caches. Is
+// destroyed as a Client, never by a pointer to its Node.
+class Client final : public Node {
  public:
   // Contacts the server. Bounded by TransportOptions::mount_timeout_ms.
   static std::expected<std::unique_ptr<Client>, MountError> Mount(const MountOptions& options);
@@ -451,100 +453,16 @@ class Client final {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // The calls of Node, from the export's root; "" is ENOENT.
-  [[nodiscard]] Result<Attributes> Stat(std::string_view path, const Credential& credential,
-                                        ResolveFlags flags = {}) {
-    return root_.Stat(path, credential, flags);
-  }
-  [[nodiscard]] std::errc Access(std::string_view path, uint32_t mode, const Credential& credential,
-                                 ResolveFlags flags = {}) {
-    return root_.Access(path, mode, credential, flags);
-  }
-  [[nodiscard]] Result<size_t> ReadLink(std::string_view path, std::span<char> into,
-                                        const Credential& credential, ResolveFlags flags = {}) {
-    return root_.ReadLink(path, into, credential, flags);
-  }
-  [[nodiscard]] Result<FileSystemSpace> GetSpace(
-      std::string_view path, const Credential& credential, ResolveFlags flags = {}) {
-    return root_.GetSpace(path, credential, flags);
-  }
-  [[nodiscard]] std::errc ReadDir(std::string_view path, const Credential& credential,
-                                  const std::function<bool(const DirectoryEntry&)>& visit,
-                                  ResolveFlags flags = {}) {
-    return root_.ReadDir(path, credential, visit, flags);
-  }
-  [[nodiscard]] Result<std::unique_ptr<Directory>> OpenDirectory(
-      std::string_view path, const Credential& credential, ResolveFlags flags = {}) {
-    return root_.OpenDirectory(path, credential, flags);
-  }
-  [[nodiscard]] Result<std::unique_ptr<File>> Open(
-      std::string_view path, uint32_t mode, const Credential& credential, ResolveFlags flags = {}) {
-    return root_.Open(path, mode, credential, flags);
-  }
-  [[nodiscard]] Result<std::unique_ptr<Node>> Resolve(
-      std::string_view path, const Credential& credential, ResolveFlags flags = {}) {
-    return root_.Resolve(path, credential, flags);
-  }
-  void StatEach(std::span<const std::string_view> paths, const Credential& credential,
-                std::span<Result<Attributes>> results, ResolveFlags flags = {}) {
-    root_.StatEach(paths, credential, results, flags);
-  }
-  void ResolveEach(std::span<const std::string_view> paths, const Credential& credential,
-                   std::span<Result<std::unique_ptr<Node>>> results, ResolveFlags flags = {}) {
-    root_.ResolveEach(paths, credential, results, flags);
-  }
-  void ReadEach(std::span<const std::string_view> paths, std::span<const std::span<std::byte>> into,
-                const Credential& credential, std::span<Result<size_t>> results,
-                ResolveFlags flags = {}) {
-    root_.ReadEach(paths, into, credential, results, flags);
-  }
-  [[nodiscard]] Result<LookupResult> Lookup(std::string_view path, const Credential& credential,
-                                            ResolveFlags flags = {}) {
-    return root_.Lookup(path, credential, flags);
-  }
-
-  [[nodiscard]] Result<LookupResult> Create(std::string_view path, uint32_t mode, bool exclusive,
-                                            const Credential& credential) {
-    return root_.Create(path, mode, exclusive, credential);
-  }
-  [[nodiscard]] Result<OpenResult> CreateAndOpen(std::string_view path, uint32_t rights,
-                                                 uint32_t mode, bool exclusive,
-                                                 const Credential& credential) {
-    return root_.CreateAndOpen(path, rights, mode, exclusive, credential);
-  }
-  [[nodiscard]] Result<LookupResult> MakeDirectory(std::string_view path, uint32_t mode,
-                                                   const Credential& credential) {
-    return root_.MakeDirectory(path, mode, credential);
-  }
-  [[nodiscard]] Result<LookupResult> MakeSymlink(std::string_view target, std::string_view path,
-                                                 const Credential& credential) {
-    return root_.MakeSymlink(target, path, credential);
-  }
-  [[nodiscard]] Result<LookupResult> MakeNode(std::string_view path, FileType type, uint32_t mode,
-                                              Device device, const Credential& credential) {
-    return root_.MakeNode(path, type, mode, device, credential);
-  }
+  // Take both paths from the export's root.
+  using Node::Link;
   [[nodiscard]] std::errc Link(std::string_view existing, std::string_view path,
-                               const Credential& credential) {
-    return root_.Link(existing, root_, path, credential);
+                               const Credential& credential) const {
+    return Link(existing, *this, path, credential);
   }
+  using Node::Rename;
   [[nodiscard]] std::errc Rename(std::string_view from, std::string_view to,
-                                 const Credential& credential, uint32_t flags = 0) {
-    return root_.Rename(from, root_, to, credential, flags);
-  }
-  [[nodiscard]] std::errc Unlink(std::string_view path, const Credential& credential,
-                                 ResolveFlags flags = {}) {
-    return root_.Unlink(path, credential, flags);
-  }
-  [[nodiscard]] std::errc RemoveDirectory(std::string_view path, const Credential& credential,
-                                          ResolveFlags flags = {}) {
-    return root_.RemoveDirectory(path, credential, flags);
-  }
-  [[nodiscard]] Result<Attributes> SetAttributesOf(std::string_view path,
-                                                   const SetAttributes& attributes,
-                                                   const Credential& credential,
-                                                   ResolveFlags flags = {}) {
-    return root_.SetAttributesOf(path, attributes, credential, flags);
+                                 const Credential& credential, uint32_t flags = 0) const {
+    return Rename(from, *this, to, credential, flags);
   }
 
   // syncfs(2): also of files whose Close() was interrupted. Returns an error that no File was told.
@@ -591,8 +509,7 @@ class Client final {
     void operator()(nfs::Superblock* superblock) const;
   };
 
-  const std::unique_ptr<nfs::Superblock, Unmount> superblock_;
-  const Node root_;
+  const std::unique_ptr<nfs::Superblock, Unmount> mounted_;
 };
 
 }  // namespace nfswalk

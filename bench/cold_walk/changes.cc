@@ -14,7 +14,6 @@
 namespace nfswalk::bench {
 namespace {
 
-constexpr std::errc kOk{};
 constexpr std::string_view kName = "made";
 constexpr uint32_t kMode = 0644;
 const Credential kRoot(0, 0);

@@ -16,7 +16,6 @@
 namespace nfswalk::bench {
 namespace {
 
-constexpr std::errc kOk{};
 const Credential kRoot(0, 0);
 // Of attributes, for a walk that meets them timed out.
 constexpr uint32_t kLifetimeS = 3;

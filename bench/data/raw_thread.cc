@@ -13,8 +13,6 @@ namespace {
 
 using protocol::Protocol;
 
-constexpr std::errc kOk{};
-
 using Buffers = std::vector<std::vector<std::byte>>;  // of kStepBytes
 
 // `start(i, buffer)` for each i below `count`, as many in flight as there are buffers, and

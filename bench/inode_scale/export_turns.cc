@@ -23,7 +23,6 @@ namespace nfswalk::bench {
 namespace {
 
 constexpr uint64_t kFilesPerDirectory = 1000;
-constexpr std::errc kOk{};
 
 Outcome OutcomeOf(std::string_view what, const std::string& path, std::errc error) {
   if (error == kOk) return {};

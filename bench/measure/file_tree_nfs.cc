@@ -8,7 +8,6 @@
 namespace nfswalk::bench {
 namespace {
 
-constexpr std::errc kOk{};
 constexpr uint32_t kOwnerOnly = 0700;
 
 bool IsSpecial(const FileNode& node) {

@@ -16,7 +16,6 @@ namespace {
 
 constexpr uint32_t kOrderSeed = 6;
 constexpr uint32_t kAttributeTimeoutS = 24 * 60 * 60;
-constexpr std::errc kOk{};
 
 std::unexpected<std::string> Failed(std::string_view what, std::string_view path, std::errc error) {
   return std::unexpected(

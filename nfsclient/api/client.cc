@@ -21,8 +21,6 @@ namespace nfswalk {
 
 namespace {
 
-constexpr std::errc kOk{};
-
 // How long the end of a mount waits for the server to remove what was removed while it was open.
 constexpr std::chrono::milliseconds kSillyNamesLimit{1000};
 
@@ -53,7 +51,7 @@ uint32_t TransferBytes(uint32_t option_bytes, uint32_t server_bytes_max) {
 }  // namespace
 
 Client::Client(std::unique_ptr<nfs::Superblock> superblock)
-    : superblock_(superblock.release()), root_(*superblock_, nullptr) {}
+    : Node(*superblock, nullptr), mounted_(superblock.release()) {}
 Client::~Client() = default;
 
 void Client::Unmount::operator()(nfs::Superblock* superblock) const {
@@ -110,52 +108,52 @@ std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
 std::errc Client::Sync() try {
   if (rcu::InForkedChild()) return std::errc::operation_canceled;
   std::errc failed{};
-  for (const auto& data : superblock_->dirty_files.All()) {
+  for (const auto& data : superblock_.dirty_files.All()) {
     const std::errc error = data->LockAndFlush(data::WriteBack::Until::kCommitted);
     if (failed == kOk) failed = error;
   }
-  return failed != kOk ? failed : superblock_->write_errors.FindUnreported();
+  return failed != kOk ? failed : superblock_.write_errors.FindUnreported();
 } catch (const std::bad_alloc&) {
   return std::errc::not_enough_memory;
 }
 
 void Client::Shutdown() {
   if (rcu::InForkedChild()) return;
-  nfs::RemoveAllSillyNames(*superblock_, kSillyNamesLimit);
-  superblock_->Shutdown();
+  nfs::RemoveAllSillyNames(superblock_, kSillyNamesLimit);
+  superblock_.Shutdown();
 }
 
 void Client::DropCaches() {
-  if (!rcu::InForkedChild()) superblock_->DropCaches();
+  if (!rcu::InForkedChild()) superblock_.DropCaches();
 }
 void Client::InvalidateCaches() {
-  if (!rcu::InForkedChild()) nfs::InvalidateAll(*superblock_);
+  if (!rcu::InForkedChild()) nfs::InvalidateAll(superblock_);
 }
 
 std::errc Client::OnInvalidation(std::function<void(const Invalidation&)> listener,
                                  size_t queue_max) {
   if (rcu::InForkedChild()) return std::errc::operation_canceled;
-  return superblock_->invalidations.Listen(std::move(listener), queue_max);
+  return superblock_.invalidations.Listen(std::move(listener), queue_max);
 }
 
 void Client::AwaitInvalidations() {
-  if (!rcu::InForkedChild()) superblock_->invalidations.AwaitDelivery();
+  if (!rcu::InForkedChild()) superblock_.invalidations.AwaitDelivery();
 }
 
 bool Client::HasQueued(const Node& node) const {
-  return !rcu::InForkedChild() && superblock_->invalidations.HasQueued(node.id());
+  return !rcu::InForkedChild() && superblock_.invalidations.HasQueued(node.id());
 }
 
-uint64_t Client::invalidations_queued() const { return superblock_->invalidations.posted(); }
+uint64_t Client::invalidations_queued() const { return superblock_.invalidations.posted(); }
 
 void Client::Invalidate(InvalidReason reason, const Node& node) {
   if (rcu::InForkedChild()) return;
-  const vfs::DentryRef& at = node.at_ != nullptr ? *node.at_ : superblock_->root;
-  superblock_->invalidations.Post(reason, *at.inode());
-  superblock_->invalidations.AwaitDelivery();
+  const vfs::DentryRef& at = node.at_ != nullptr ? *node.at_ : superblock_.root;
+  superblock_.invalidations.Post(reason, *at.inode());
+  superblock_.invalidations.AwaitDelivery();
 }
 
-Stats Client::stats() const { return superblock_->GetStats(); }
-TransportStats Client::transport_stats() const { return superblock_->protocol->transport_stats(); }
+Stats Client::stats() const { return superblock_.GetStats(); }
+TransportStats Client::transport_stats() const { return superblock_.protocol->transport_stats(); }
 
 }  // namespace nfswalk

@@ -19,10 +19,6 @@ namespace nfswalk {
 
 using walk::RefWalk;
 
-namespace {
-constexpr std::errc kOk{};
-}  // namespace
-
 struct Directory::State {
   nfs::Superblock& superblock;
   vfs::DentryRef at;

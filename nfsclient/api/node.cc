@@ -27,8 +27,6 @@ using walk::RefWalk;
 
 namespace {
 
-constexpr std::errc kOk{};
-
 bool IsDirectory(const icache::Inode& inode) {
   return inode.type.load(std::memory_order_relaxed) == protocol::FileType::kDirectory;
 }

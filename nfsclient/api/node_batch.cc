@@ -40,8 +40,6 @@ using walk::RefWalk;
 
 namespace {
 
-constexpr std::errc kOk{};
-
 // Walks at once: their results stay cached until they are used.
 constexpr size_t kWalksMax = 2048;
 

@@ -23,8 +23,6 @@ using walk::Revalidation;
 
 namespace {
 
-constexpr std::errc kOk{};
-
 // RequestOf() a call that names what it changes: a node itself has no name here.
 WalkRequest RequestOfName(const nfs::Superblock& superblock, const vfs::DentryRef* node,
                           PathCall call, std::string_view path, ResolveFlags flags = {}) {

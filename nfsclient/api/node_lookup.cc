@@ -23,8 +23,6 @@ using walk::RefWalk;
 
 namespace {
 
-constexpr std::errc kOk{};
-
 // False for "", "/", ".", ".." and for a trailing slash: no name of the result was looked up.
 bool EndsWithName(std::string_view path) {
   const std::string_view last = path.substr(path.rfind('/') + 1);  // npos + 1 is 0

@@ -27,8 +27,6 @@ using walk::RefWalk;
 
 namespace {
 
-constexpr std::errc kOk{};
-
 bool IsUnlinked(const icache::Inode& inode) {
   return (inode.flags.load() & icache::kUnlinked) != 0;
 }

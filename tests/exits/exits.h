@@ -27,7 +27,6 @@ namespace nfswalk::exits {
 // file id.
 using Calls = std::multiset<std::string>;
 
-inline constexpr std::errc kOk{};
 inline constexpr std::errc kNoEntry = std::errc::no_such_file_or_directory;
 inline constexpr std::errc kEio = std::errc::io_error;
 

@@ -15,7 +15,6 @@ using protocol::FileType;
 
 namespace {
 
-constexpr std::errc kOk{};
 constexpr std::errc kNoEnt = std::errc::no_such_file_or_directory;
 constexpr std::errc kExists = std::errc::file_exists;
 

@@ -7,7 +7,6 @@ namespace nfswalk::faults {
 
 namespace {
 
-constexpr std::errc kOk{};
 constexpr size_t kContradictionsMax = 5;
 
 std::errc ErrorOf(const auto& result) { return result ? kOk : result.error(); }

@@ -17,7 +17,6 @@
 namespace nfswalk::faults {
 namespace {
 
-constexpr std::errc kOk{};
 constexpr std::errc kStale{ESTALE};
 
 std::errc ErrorOfRead(File& file) {

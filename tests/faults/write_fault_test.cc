@@ -27,7 +27,6 @@ constexpr int kKills = 20;
 #else
 constexpr int kKills = 3;
 #endif
-constexpr std::errc kOk{};
 
 using fixtures::ContentOf;
 using fixtures::Difference;

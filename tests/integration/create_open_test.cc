@@ -12,8 +12,6 @@
 namespace nfswalk {
 namespace {
 
-constexpr std::errc kOk{};
-
 class CreateAndOpen : public fixtures::ExportClient {
  protected:
   void SetUp() override {

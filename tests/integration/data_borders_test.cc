@@ -22,7 +22,6 @@ using fixtures::BytesOf;
 using fixtures::Pattern;
 using fixtures::ReadPart;
 
-constexpr std::errc kOk{};
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kOffsets[] = {0,
                                  1,

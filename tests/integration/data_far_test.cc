@@ -26,7 +26,6 @@ constexpr int kOperations = 300'000;
 #else
 constexpr int kOperations = 15'000;
 #endif
-constexpr std::errc kOk{};
 // Operations are in a window around each of these.
 constexpr uint64_t kWindow = 1 << 18;
 constexpr uint64_t kAround[] = {kWindow / 2, uint64_t{1} << 31, uint64_t{1} << 32,

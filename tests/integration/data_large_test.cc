@@ -20,7 +20,6 @@
 namespace nfswalk {
 namespace {
 
-constexpr std::errc kOk{};
 constexpr size_t kStepBytes = 1'000'003;  // no divisor of a piece
 constexpr uint64_t kBytes = (uint64_t{1} << 31) + 5 * kStepBytes;
 constexpr uint64_t kSteps = kBytes / kStepBytes;  // whole ones

@@ -32,7 +32,6 @@ using fixtures::Difference;
 using fixtures::Pattern;
 using fixtures::ReadPart;
 
-constexpr std::errc kOk{};
 constexpr int kReaders = 2;
 
 class DataThreads : public fixtures::DataClient {

@@ -25,7 +25,6 @@ using fixtures::Pattern;
 using fixtures::ReadPart;
 using fixtures::WriteInSteps;
 
-constexpr std::errc kOk{};
 // No divisor of a piece: most of them are filled by several calls.
 constexpr size_t kStepBytes = 10'007;
 constexpr size_t kPatchBytes = 100, kPatchDistance = 300;

@@ -16,8 +16,6 @@
 namespace nfswalk {
 namespace {
 
-constexpr std::errc kOk{};
-
 class Invalidated : public fixtures::ExportClient {
  protected:
   Invalidated() : ExportClient("actimeo=600&nordirplus") {}

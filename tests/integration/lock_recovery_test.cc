@@ -17,7 +17,6 @@
 namespace nfswalk {
 namespace {
 
-constexpr std::errc kOk{};
 constexpr std::errc kDenied = std::errc::resource_unavailable_try_again;
 constexpr LockType kWrite = LockType::kWrite;
 constexpr uint64_t kMe = 1;

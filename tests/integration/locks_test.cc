@@ -17,7 +17,6 @@
 namespace nfswalk {
 namespace {
 
-constexpr std::errc kOk{};
 constexpr std::errc kDenied = std::errc::resource_unavailable_try_again;
 constexpr LockType kRead = LockType::kRead;
 constexpr LockType kWrite = LockType::kWrite;

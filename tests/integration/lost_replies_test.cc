@@ -27,7 +27,6 @@
 namespace nfswalk {
 namespace {
 
-constexpr std::errc kOk{};
 constexpr std::errc kExists = std::errc::file_exists;
 constexpr std::errc kNoEntry = std::errc::no_such_file_or_directory;
 

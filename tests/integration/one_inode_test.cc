@@ -17,7 +17,6 @@
 namespace nfswalk {
 namespace {
 
-constexpr std::errc kOk{};
 constexpr std::errc kNoEntry = std::errc::no_such_file_or_directory;
 constexpr uint32_t kReadWrite = kMayRead | kMayWrite;
 

@@ -21,7 +21,6 @@
 namespace nfswalk {
 namespace {
 
-constexpr std::errc kOk{};
 constexpr uint32_t kLeaseSeconds = 2;
 
 enum class Loss { kRestart, kRestartWithGrace, kLease };

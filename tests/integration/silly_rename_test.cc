@@ -23,7 +23,6 @@
 namespace nfswalk {
 namespace {
 
-constexpr std::errc kOk{};
 constexpr std::errc kNoEntry = std::errc::no_such_file_or_directory;
 
 class SillyRename : public fixtures::ExportClient {

@@ -20,8 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::errc kOk{};
-
 class TreeRaceTest : public CommandRun {
  protected:
   void SetUp() override {

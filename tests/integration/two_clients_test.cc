@@ -34,7 +34,6 @@ constexpr int kTurns = 50'000, kTurnsOfLocks = 10'000, kTurnsOfLargeFile = 1'000
 #else
 constexpr int kTurns = 800, kTurnsOfLocks = 1'000, kTurnsOfLargeFile = 20;
 #endif
-constexpr std::errc kOk{};
 
 // The file as one of the clients has it open. Errors are failures of the test.
 class SharedFile {

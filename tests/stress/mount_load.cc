@@ -10,7 +10,6 @@
 namespace nfswalk {
 namespace {
 
-constexpr std::errc kOk{};
 constexpr size_t kFilesOpenMax = 4;
 
 const std::array<Credential, 3> kCredentials{Credential(0, 0), Credential(0, 7),

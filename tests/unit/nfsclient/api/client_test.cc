@@ -22,7 +22,6 @@
 namespace nfswalk {
 namespace {
 
-constexpr std::errc kOk{};
 constexpr std::errc kNoEntry = std::errc::no_such_file_or_directory;
 constexpr std::errc kNotDirectory = std::errc::not_a_directory;
 constexpr std::errc kLoop = std::errc::too_many_symbolic_link_levels;

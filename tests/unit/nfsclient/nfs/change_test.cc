@@ -391,7 +391,6 @@ class OwnChangeDuringAStat : public OwnChange,
     EXPECT_EQ(seen, seen.change == before_.change ? before_ : after);
   }
 
-  static constexpr std::errc kOk{};
   const uint64_t file_;
   Attributes before_;
 };

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "nfsclient/protocol/call_deadline.h"
+#include "nfsclient/protocol/types.h"
 
 namespace nfswalk::nfs {
 namespace {
 
-constexpr std::errc kOk{};
+using protocol::kOk;
 
 class InvalidationsTest : public testing::Test {
  protected:
