@@ -425,7 +425,7 @@ class Node {
                                          std::string_view path, const Credential& credential,
                                          ResolveFlags flags);
   static Result<std::unique_ptr<File>> OpenFound(nfs::Superblock& superblock, walk::RefWalk& walk,
-                                                 uint32_t mode);
+                                                 uint32_t mode, bool creates = false);
   static Result<OpenResult> OpenCreated(nfs::Superblock& superblock, walk::RefWalk& walk,
                                         uint32_t rights, uint32_t mode, bool exclusive);
   static LookupResult FoundAt(nfs::Superblock& superblock, const vfs::DentryRef& directory,

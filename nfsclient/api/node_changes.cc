@@ -10,6 +10,7 @@
 #include "nfsclient/data/set_attributes.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/change.h"
+#include "nfsclient/nfs/may_create_in_sticky.h"
 #include "nfsclient/nfs/stale_name.h"
 #include "nfsclient/superblock/open_file_names.h"
 #include "nfsclient/superblock/superblock.h"
@@ -68,6 +69,12 @@ auto CreateAt(nfs::Superblock& superblock, const vfs::DentryRef* node, std::stri
   return made;
 }
 
+// Preconditions: the walk is at the directory.
+protocol::CreateMode HowToCreate(const nfs::Superblock& superblock, RefWalk& walk, bool exclusive) {
+  return exclusive ? protocol::CreateMode::kGuarded
+                   : nfs::CreateModeIn(superblock, *walk.position().inode());
+}
+
 // Tries of Create() when others create and remove the name at the same time.
 constexpr int kCreateTries = 16;
 
@@ -81,7 +88,10 @@ std::errc CheckExisting(nfs::Superblock& superblock, RefWalk& walk) {
   Attributes attributes;
   nfs::CopyAttributes(walk.inode(), attributes);
   // The server may know the handle of a file whose name is gone.
-  return attributes.nlink == 0 && !walk.force() ? protocol::kStale : kOk;
+  if (attributes.nlink == 0 && !walk.force()) return protocol::kStale;
+  const bool may =
+      nfs::MayCreateInSticky(superblock, walk.parent(), walk.inode(), walk.credential()->key());
+  return may ? kOk : std::errc::permission_denied;
 }
 
 // open(2) with O_CREAT, without O_EXCL: `existing(walk)` where the name exists, `create(walk)`
@@ -151,9 +161,10 @@ Result<LookupResult> Node::FoundCreated(nfs::Superblock& superblock, RefWalk& wa
 Result<LookupResult> Node::Create(std::string_view path, uint32_t mode, bool exclusive,
                                   const Credential& credential) const {
   const auto create = [&](RefWalk& walk) {
-    return FoundCreated(superblock_, walk,
-                        nfs::CreateFile(superblock_, walk.position(), walk.last(), exclusive, mode,
-                                        walk.credential()->key()));
+    return FoundCreated(
+        superblock_, walk,
+        nfs::CreateFile(superblock_, walk.position(), walk.last(),
+                        HowToCreate(superblock_, walk, exclusive), mode, walk.credential()->key()));
   };
   if (exclusive) return CreateAt(superblock_, at_.get(), path, false, credential, create);
   const auto existing = [&](RefWalk& walk) -> Result<LookupResult> {
@@ -169,10 +180,8 @@ Result<LookupResult> Node::Create(std::string_view path, uint32_t mode, bool exc
 // Preconditions: the walk is at the directory.
 Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk, uint32_t rights,
                                      uint32_t mode, bool exclusive) {
-  using protocol::CreateMode;
-  const CreateMode how = !exclusive                       ? CreateMode::kUnchecked
-                         : (rights & kModeAtOnce) != 0 ? CreateMode::kGuardedWithAttributes
-                                                        : CreateMode::kGuarded;
+  const auto how = (rights & kModeAtOnce) != 0 ? protocol::CreateMode::kGuardedWithAttributes
+                                               : HowToCreate(superblock, walk, exclusive);
   vfs::DentryRef& directory = walk.position();
   auto created = nfs::CreateOpenFile(superblock, directory, walk.last(), how, mode,
                                      (rights & kMayRead) != 0, (rights & kMayWrite) != 0,
@@ -209,7 +218,7 @@ Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, u
   };
   if (exclusive) return CreateAt(superblock_, at_.get(), path, false, credential, create);
   const auto existing = [&](RefWalk& walk) -> Result<OpenResult> {
-    auto file = OpenFound(superblock_, walk, rights);
+    auto file = OpenFound(superblock_, walk, rights, /*creates=*/true);
     if (!file) return std::unexpected(file.error());
     LookupResult found =
         FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(), walk.position());

@@ -12,6 +12,7 @@
 #include "nfsclient/client.h"
 #include "nfsclient/data/set_attributes.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/may_create_in_sticky.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/stale_name.h"
 #include "nfsclient/superblock/open_file_names.h"
@@ -111,7 +112,7 @@ RcuOutcome OpenRcu(nfs::Superblock& superblock, RcuWalk& walk, uint32_t rights, 
 }  // namespace
 
 Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWalk& walk,
-                                              uint32_t mode) {
+                                              uint32_t mode, bool creates) {
   icache::Inode& inode = walk.inode();
   if (inode.is_directory()) return std::unexpected(std::errc::is_a_directory);
   if (inode.type.load() == FileType::kSymlink) {
@@ -145,6 +146,9 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   if (failed == kOk) failed = nfs::Revalidate(superblock, inode, key, ask);
   // A server may keep an unlinked file's handle valid while another client has it open.
   if (failed == kOk && !walk.force() && IsUnlinked(inode)) failed = protocol::kStale;
+  const bool may_take =
+      !creates || failed != kOk || nfs::MayCreateInSticky(superblock, walk.parent(), inode, key);
+  if (!may_take) failed = std::errc::permission_denied;
   const uint32_t rights = mode & ~kTruncate;
   if (failed == kOk) failed = nfs::PermissionRef(superblock, inode, walk.credential(), rights);
   if (failed != kOk) return std::unexpected(failed);

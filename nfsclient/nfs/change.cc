@@ -380,10 +380,8 @@ std::optional<std::errc> RenameBetween(Superblock& superblock, const KnownName& 
 }  // namespace
 
 std::expected<Attributes, std::errc> CreateFile(Superblock& superblock, DentryRef& directory,
-                                                std::string_view name, bool exclusive,
+                                                std::string_view name, protocol::CreateMode how,
                                                 uint32_t mode, const Credential& credential) {
-  const auto how =
-      exclusive ? protocol::CreateMode::kGuarded : protocol::CreateMode::kUnchecked;
   return AddName(superblock, directory, name, credential, [&](const auto& handle) {
     return superblock.protocol->Create(handle, name, how, SetAttributes{.mode = mode}, credential);
   });

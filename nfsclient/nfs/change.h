@@ -24,9 +24,9 @@ namespace nfswalk::nfs {
 using protocol::Attributes;
 using sunrpc_auth::Credential;
 
-// `exclusive`: file_exists if the name exists; else the file that has it is the result.
+// file_exists if the name exists; with kUnchecked the file that has it is the result.
 std::expected<Attributes, std::errc> CreateFile(Superblock& superblock, vfs::DentryRef& directory,
-                                                std::string_view name, bool exclusive,
+                                                std::string_view name, protocol::CreateMode how,
                                                 uint32_t mode, const Credential& credential);
 // A file made or found under the name, and open.
 struct CreatedFile {

@@ -7,12 +7,11 @@ namespace nfswalk::nfs {
 
 namespace {
 
-// AUTH_NONE is no user, so that no link is its own.
-bool MayFollow(const protocol::Attributes& directory, const protocol::Attributes& link,
-               const sunrpc_auth::Credential& follower) {
-  const bool is_own =
-      follower.flavor() == sunrpc_auth::Flavor::kSys && link.uid == follower.uid();
-  return is_own || link.uid == directory.uid;
+// AUTH_NONE is no user, so that no file is its own.
+bool IsOwnOrOf(const protocol::Attributes& directory, const protocol::Attributes& file,
+               const sunrpc_auth::Credential& user) {
+  const bool is_own = user.flavor() == sunrpc_auth::Flavor::kSys && file.uid == user.uid();
+  return is_own || file.uid == directory.uid;
 }
 
 }  // namespace
@@ -23,16 +22,20 @@ RcuFollow MayFollowProtectedLinkRcu(const icache::Inode& directory, const icache
   if (!CopyAttributesRcu(directory, of_directory) || !CopyAttributesRcu(link, of_link)) {
     return {NeedRef::kChanged};
   }
-  return {NeedRef::kNone, MayFollow(of_directory, of_link, follower)};
+  return {NeedRef::kNone, IsOwnOrOf(of_directory, of_link, follower)};
+}
+
+bool IsOwnOrOfDirectory(icache::Inode& directory, icache::Inode& file,
+                        const sunrpc_auth::Credential& user) {
+  protocol::Attributes of_directory, of_file;
+  CopyAttributes(directory, of_directory);
+  CopyAttributes(file, of_file);
+  return IsOwnOrOf(of_directory, of_file, user);
 }
 
 bool MayFollowLink(const Superblock& superblock, icache::Inode& directory, icache::Inode& link,
                    const sunrpc_auth::Credential& follower) {
-  if (!ProtectsLinks(superblock, directory)) return true;
-  protocol::Attributes of_directory, of_link;
-  CopyAttributes(directory, of_directory);
-  CopyAttributes(link, of_link);
-  return MayFollow(of_directory, of_link, follower);
+  return !ProtectsLinks(superblock, directory) || IsOwnOrOfDirectory(directory, link, follower);
 }
 
 }  // namespace nfswalk::nfs

@@ -21,12 +21,19 @@ struct RcuFollow {
   bool granted = false;  // meaningful if need is kNone
 };
 
-// Whether who may follow a link in the directory depends on the link. One word, so that a reader
-// needs no window.
-inline bool ProtectsLinks(const Superblock& superblock, const icache::Inode& directory) {
+// One word, so that a reader needs no window.
+inline bool IsStickyAndWritableForAll(const icache::Inode& directory) {
   constexpr uint32_t kSticky = 01000, kOthersMayWrite = 0002;
-  return superblock.options.protected_symlinks &&
-         (~directory.attributes.mode() & (kSticky | kOthersMayWrite)) == 0;
+  return (~directory.attributes.mode() & (kSticky | kOthersMayWrite)) == 0;
+}
+
+// Whether the file is the user's, or of the directory's owner. Preconditions: as MayFollowLink().
+bool IsOwnOrOfDirectory(icache::Inode& directory, icache::Inode& file,
+                        const sunrpc_auth::Credential& user);
+
+// Whether who may follow a link in the directory depends on the link.
+inline bool ProtectsLinks(const Superblock& superblock, const icache::Inode& directory) {
+  return superblock.options.protected_symlinks && IsStickyAndWritableForAll(directory);
 }
 
 // The slow path of MayFollowLinkRcu().

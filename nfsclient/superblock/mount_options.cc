@@ -126,6 +126,8 @@ constexpr FlagOption kFlags[] = {
     {"nopathcache", [](Parsed& parsed) { parsed.options.path_cache = false; }},
     {"protected_symlinks", [](Parsed& parsed) { parsed.options.protected_symlinks = true; }},
     {"noprotected_symlinks", [](Parsed& parsed) { parsed.options.protected_symlinks = false; }},
+    {"protected_regular", [](Parsed& parsed) { parsed.options.protected_regular = true; }},
+    {"noprotected_regular", [](Parsed& parsed) { parsed.options.protected_regular = false; }},
     {"strict", [](Parsed& parsed) { parsed.options.contract = WalkContract::kStrict; }},
 };
 

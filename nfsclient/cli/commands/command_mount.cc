@@ -73,6 +73,7 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
   mount::BlockEndingSignals();
   openlog("nfswalk", LOG_PID | (options.foreground ? LOG_PERROR : 0), LOG_DAEMON);
   auto mount_options = common.mount;
+  mount_options.protected_regular = false;  // the kernel's fs.protected_regular decides
   const std::string url = Escape(common.url);
   mount_options.transport.on_server_responds = [&url](bool responds) {
     syslog(responds ? LOG_NOTICE : LOG_WARNING, "the server of %s %s", url.c_str(),

@@ -223,6 +223,9 @@ TEST(MountUrl, TheLastOfOppositeFlagsCounts) {
   EXPECT_TRUE(WithOptions("").protected_symlinks);
   EXPECT_FALSE(WithOptions("noprotected_symlinks").protected_symlinks);
   EXPECT_TRUE(WithOptions("noprotected_symlinks&protected_symlinks").protected_symlinks);
+  EXPECT_TRUE(WithOptions("").protected_regular);
+  EXPECT_FALSE(WithOptions("noprotected_regular").protected_regular);
+  EXPECT_TRUE(WithOptions("noprotected_regular&protected_regular").protected_regular);
   EXPECT_EQ(WithOptions("strict").contract, WalkContract::kStrict);
 }
 
