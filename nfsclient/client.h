@@ -191,6 +191,11 @@ class File final {
   [[nodiscard]] std::errc Flush();
   // close(2): Sync(). Only the destructor may follow, which does the same but cannot report.
   [[nodiscard]] std::errc Close();
+  // The first half of the destructor, for a close without a caller that waits (FUSE's
+  // RELEASE): sends nothing. From now on the file does not count as open, so that a removal of its
+  // name does not hide it (Node::Unlink()), unless data of it is yet to be written. Only the
+  // destructor may follow.
+  void BeginClose();
   // fchmod(2), fchown(2), futimens(3) and ftruncate(2), which is invalid_argument without kMayWrite
   // and for a size above kFileBytesMax.
   [[nodiscard]] Result<Attributes> SetAttributesOf(const SetAttributes& attributes);
@@ -355,6 +360,9 @@ class Node {
   Attributes attributes() const;  // as of the last reply about the file, however old
   // Whether a Lookup() of a name in this directory would take where it leads from the caches.
   bool IsNameValid(std::string_view name) const;
+  // Whether it leads, as far as the caches know, to a file that is open in this Client, or to a
+  // directory with the hidden name of a file (Unlink()).
+  bool LeadsToOpenFile(std::string_view name) const;
 
   // Batches: Stat() and Resolve() of each of `paths`, results[i] being that of paths[i]; as many.
   // The caches answer what they know at once; what many paths miss is asked for together, with

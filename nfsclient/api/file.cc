@@ -91,6 +91,11 @@ std::errc File::Flush() {
   return OutcomeOf(state_->SyncAtFlush(), state_->superblock);
 }
 
+void File::BeginClose() {
+  // The data that was written through it holds it, too, until it is on stable storage.
+  if (!rcu::InForkedChild() && state_.use_count() == 1) state_->inode.Discount();
+}
+
 std::errc File::Close() {
   if (rcu::InForkedChild()) return std::errc::operation_canceled;
   const std::errc error =

@@ -143,6 +143,16 @@ bool Node::IsNameValid(std::string_view name) const {
                                   *directory.inode(), rcu::CoarseNowNs()) != 0;
 }
 
+bool Node::LeadsToOpenFile(std::string_view name) const {
+  if (name.empty() || name.size() > vfs::kNameMax || rcu::InForkedChild()) return false;
+  const vfs::DentryRef& directory = at_ != nullptr ? *at_ : superblock_.root;
+  const vfs::PaddedName padded(name, directory.get());
+  const vfs::DentryRef known = superblock_.dentries.Lookup(*directory, padded.name());
+  if (!known || known.inode() == nullptr) return false;
+  const icache::Inode& inode = *known.inode();
+  return inode.is_directory() ? superblock_.open_inodes.HidesIn(inode) : inode.opens.is_open();
+}
+
 NodeId Node::id() const {
   if (rcu::InForkedChild()) return {};
   return nfs::NodeIdOf(*(at_ != nullptr ? *at_ : superblock_.root).inode());

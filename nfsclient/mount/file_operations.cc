@@ -243,8 +243,10 @@ void Sync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {
   });
 }
 
-// The last close. The kernel does not wait for it.
+// The last close. The caller does not wait for it, and may remove the file next.
 void Release(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+  NFSWALK_SYNC_POINT("mount:release");
+  Handles<OpenFile>::At(*info).file->BeginClose();
   AnswerOnWorker(request, [handle = info->fh](const Try& attempt) {
     auto released = attempt.file_system.files.Take(handle);
     released = nullptr;

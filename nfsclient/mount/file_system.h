@@ -19,6 +19,7 @@
 #include "nfsclient/mount/kernel_size.h"
 #include "nfsclient/mount/lock_pids.h"
 #include "nfsclient/mount/node_table.h"
+#include "nfsclient/mount/receivers.h"
 #include "nfsclient/mount/request_counts.h"
 #include "nfsclient/mount/stale_retries.h"
 #include "nfsclient/mount/workers.h"
@@ -87,7 +88,8 @@ struct FileSystem {
   }
 
   Client& client;
-  fuse_session* session = nullptr;  // set before the first request
+  fuse_session* session = nullptr;  // these two: set before the first request
+  Receivers* receivers = nullptr;
   const bool nocto;
   const bool names_are_cached;  // by the kernel
   const int version;

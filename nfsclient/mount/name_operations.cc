@@ -111,9 +111,16 @@ void Link(fuse_req_t request, fuse_ino_t number, fuse_ino_t parent, const char* 
   });
 }
 
+// Before the removal of a name, or of what a rename replaces: a file that was closed before counts
+// as closed then (NAME-31).
+void AwaitCloses(FileSystem& file_system, const Node& directory, const std::string& name) {
+  if (directory.LeadsToOpenFile(name)) file_system.receivers->AwaitReceived();
+}
+
 void Unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
   ReplyDone(request, [parent, name = std::string(name)](const Try& attempt) {
     const Node& directory = attempt.file_system.nodes.At(parent);
+    AwaitCloses(attempt.file_system, directory, name);
     return AskForNames(attempt, parent, name, After::kFound,
                        directory.Unlink(name, attempt.credential));
   });
@@ -122,6 +129,7 @@ void Unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
 void RemoveDirectory(fuse_req_t request, fuse_ino_t parent, const char* name) {
   ReplyDone(request, [parent, name = std::string(name)](const Try& attempt) {
     const Node& directory = attempt.file_system.nodes.At(parent);
+    AwaitCloses(attempt.file_system, directory, name);
     const std::errc error = directory.RemoveDirectory(name, attempt.credential);
     // It is a directory, as the kernel knows.
     const bool is_known = error == std::errc::directory_not_empty;
@@ -145,8 +153,9 @@ void Rename(fuse_req_t request, fuse_ino_t from_parent, const char* from, fuse_i
         retries.MayAskAgain(attempt.caller, from_parent, from, After::kFound)) {
       return protocol::kStale;
     }
-    const std::errc error = directory.Rename(from, file_system.nodes.At(to_parent), to,
-                                             attempt.credential, flags);
+    const Node& to_directory = file_system.nodes.At(to_parent);
+    AwaitCloses(file_system, to_directory, to);
+    const std::errc error = directory.Rename(from, to_directory, to, attempt.credential, flags);
     if (was_asked) return error;
     const bool is_missing = error == std::errc::no_such_file_or_directory;
     return is_missing ? AskForNames(attempt, from_parent, from, After::kFound, error)

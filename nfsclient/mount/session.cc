@@ -31,6 +31,7 @@
 #include "nfsclient/mount/init_reply.h"
 #include "nfsclient/mount/mount_table.h"
 #include "nfsclient/mount/operations.h"
+#include "nfsclient/mount/receivers.h"
 
 namespace nfswalk::mount {
 namespace {
@@ -47,7 +48,6 @@ constexpr std::chrono::seconds kEndQuiet{1};
 constexpr unsigned kReadAheadKib = 1024;
 // How long an unmount takes that has taken the mount out of the kernel's table.
 constexpr std::chrono::milliseconds kUnmountMax{1000};
-constexpr timespec kWakeInterval{.tv_sec = 0, .tv_nsec = 10'000'000};
 
 void Initialize(void* file_system, fuse_conn_info* connection) {
   const auto want = [connection](unsigned capability, bool wanted) {
@@ -217,50 +217,6 @@ bool IsConnected(fuse_session* session) {
   return poll(&device, 1, kUnmountMax.count()) != 1;
 }
 
-// The threads that receive requests. When the last has ended, SIGTERM is sent to this process,
-// unless they were ended by End().
-class Receivers {
- public:
-  Receivers(fuse_session* session, RequestCounts& requests, size_t count)
-      : session_(session), requests_(requests), running_(count) {
-    for (size_t i = 0; i < count; ++i) threads_.emplace_back([this] { Receive(); });
-  }
-  ~Receivers() { End(); }
-  Receivers(const Receivers&) = delete;
-  Receivers& operator=(const Receivers&) = delete;
-
-  // Idempotent.
-  void End() {
-    ending_ = true;
-    fuse_session_exit(session_);
-    // One that has looked and not yet read misses a signal.
-    while (running_ != 0) {
-      for (std::jthread& thread : threads_) pthread_kill(thread.native_handle(), SIGUSR1);
-      nanosleep(&kWakeInterval, nullptr);
-    }
-  }
-
- private:
-  void Receive() {
-    fuse_buf buffer{};
-    while (!fuse_session_exited(session_)) {
-      const int received = fuse_session_receive_buf(session_, &buffer);
-      if (received == -EINTR) continue;
-      if (received <= 0) break;
-      requests_.Count(buffer.mem);
-      fuse_session_process_buf(session_, &buffer);
-    }
-    std::free(buffer.mem);
-    if (--running_ == 0 && !ending_) kill(getpid(), SIGTERM);
-  }
-
-  fuse_session* const session_;
-  RequestCounts& requests_;
-  std::atomic<size_t> running_;
-  std::atomic<bool> ending_{false};
-  std::vector<std::jthread> threads_;
-};
-
 // Gives up on a server that does not answer: after kEndMax, or once another signal comes. Says so,
 // and before that that it waits; until then signals do not count. In use from its construction to
 // its destruction.
@@ -375,8 +331,14 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   sigaction(SIGUSR1, &wake, nullptr);
   (void)client.OnInvalidation([&caches = file_system.caches, session = session.get()](
                                   const Invalidation& event) { caches.Deliver(session, event); });
-  Receivers receivers(session.get(), file_system.requests,
-                      std::clamp(std::thread::hardware_concurrency(), 2U, kReceiversMax));
+  Receivers receivers(session.get(), file_system.requests);
+  file_system.receivers = &receivers;
+  if (!receivers.Start(std::clamp(std::thread::hardware_concurrency(), 2U, kReceiversMax))) {
+    (void)client.OnInvalidation({});
+    point.LeadToRoot(root_found);
+    fuse_session_unmount(session.get());
+    return std::unexpected("no thread can be started; unmounted");
+  }
   mounted();
   const sigset_t signals = EndingSignals();
   int signal = 0;

@@ -328,6 +328,13 @@ void RemoveUnneeded(Superblock& superblock, const DentryRef& removed) {
   if (removed && removed.inode() != nullptr) RemoveSillyNames(superblock, *removed.inode());
 }
 
+// Before a directory is removed or replaced. No preconditions.
+void RemoveHiddenIn(Superblock& superblock, const DentryRef& directory) {
+  if (directory && directory.inode() != nullptr && directory.inode()->is_directory()) {
+    RemoveSillyNamesIn(superblock, *directory.inode());
+  }
+}
+
 // errc{} unless one of the names is hidden (NAME-31).
 std::errc CheckNotHidden(Superblock& superblock, const KnownName& from, const KnownName& to) {
   if (superblock.open_inodes.IsHidden(from.parent(), from.name.view())) {
@@ -520,6 +527,7 @@ std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::str
                           const Credential& credential) {
   if (TooLong(superblock, text)) return std::errc::filename_too_long;
   PaddedName name(text, directory.get());
+  RemoveHiddenIn(superblock, superblock.dentries.Lookup(*directory, name.name()));
   ForChange lock(superblock.inode_locks, *directory.inode(), name.name());
   if (!lock) return protocol::CallDeadline::Error();
   const DentryRef known = superblock.dentries.Lookup(*directory, name.name());
@@ -547,6 +555,7 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
       source = FindOrLookup(superblock, from_directory, from.name(), credential);
     }
     const DentryRef target = FindOrLookup(superblock, to_directory, to.name(), credential);
+    RemoveHiddenIn(superblock, target);
     NFSWALK_SYNC_POINT("change:names-known");
     const KnownName known_from{from_directory, from.name(), source};
     const KnownName known_to{to_directory, to.name(), target};

@@ -100,9 +100,14 @@ std::expected<OpenInode, std::errc> OpenInode::Register(Superblock& superblock,
   return OpenInode(superblock, std::move(inode));
 }
 
+void OpenInode::Discount() {
+  is_counted_ = false;
+  OpenInodes::Remove(*inode_);
+}
+
 OpenInode::~OpenInode() {
   if (!inode_) return;
-  OpenInodes::Remove(*inode_);
+  if (is_counted_) OpenInodes::Remove(*inode_);
   NFSWALK_SYNC_POINT("open:closed");
   RemoveSillyNames(*superblock_, *inode_);
 }
@@ -188,6 +193,12 @@ void RemoveSillyNames(Superblock& superblock, Inode& inode) {
     if (!removal || removal.is_open()) return;  // the last close does it
     const auto silly = superblock.open_inodes.Find(inode, *place.directory);
     if (silly && !RemoveSillyName(superblock, place.directory, *silly)) return;
+  }
+}
+
+void RemoveSillyNamesIn(Superblock& superblock, const Inode& directory) {
+  for (const icache::InodeRef& inode : superblock.open_inodes.ClosedIn(directory)) {
+    RemoveSillyNames(superblock, *inode);
   }
 }
 

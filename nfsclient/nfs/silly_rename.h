@@ -37,9 +37,13 @@ class OpenInode {
   OpenInode& operator=(OpenInode&& other) noexcept {
     std::swap(superblock_, other.superblock_);
     std::swap(inode_, other.inode_);
+    std::swap(is_counted_, other.is_counted_);
     return *this;
   }
   ~OpenInode();
+
+  // It does not count as open from now on. What is hidden for it is removed by the destructor.
+  void Discount();
 
   icache::Inode& operator*() const { return *inode_; }
   icache::Inode* operator->() const { return inode_.get(); }
@@ -50,6 +54,7 @@ class OpenInode {
 
   Superblock* superblock_;
   icache::InodeRef inode_;
+  bool is_counted_ = true;
 };
 
 // True if the inode is open here and the name to be removed is its last one, which the server is
@@ -78,6 +83,11 @@ void UndoSillyRename(Superblock& superblock, vfs::DentryRef& directory, const vf
 // Removes the hidden names of an inode that is not open any more. Preconditions: no directory lock,
 // no Removal.
 void RemoveSillyNames(Superblock& superblock, icache::Inode& inode);
+
+// Removes the hidden names in a directory of the inodes that are not open any more, before the
+// directory itself is removed: their closes do it, too, but have no caller that waits.
+// Preconditions: no directory lock, no Removal.
+void RemoveSillyNamesIn(Superblock& superblock, const icache::Inode& directory);
 
 // Removes those of all inodes, open or not, as far as the server answers within `limit`; the rest
 // stays on the server.

@@ -134,12 +134,23 @@ class Nfs4 final : public Protocol {
     Budget budget = caller_->NewBudget();
     return CallCompound<Reply>(*caller_, compound, credential, budget, decode);
   }
-  // Sends a COMPOUND that is not, as Caller::CallOnce().
+  // Sends a COMPOUND that is not, as Caller::CallOnce(). A server that refuses it since a file is
+  // open (NFS4ERR_FILE_OPEN, EBUSY), whose CLOSE may be on its way, is asked again for a second and
+  // a half, as by nfs4_async_handle_exception().
   template <typename Reply, typename Decode, typename FindOutcome>
   Reply CallOnce(Compound& compound, const Credential& credential, Budget& budget, Decode decode,
                  std::errc error_if_executed, FindOutcome find_outcome) {
-    return caller_->CallOnce<Reply>(credential, budget, compound.Encode(), DecodeCompound(decode),
-                                    error_if_executed, find_outcome);
+    constexpr std::chrono::milliseconds kLastPause{800};
+    for (;;) {
+      Reply reply =
+          caller_->CallOnce<Reply>(credential, budget, compound.Encode(), DecodeCompound(decode),
+                                   error_if_executed, find_outcome);
+      const bool is_open = reply.error == std::errc::device_or_resource_busy;
+      if (!is_open || budget.last_pause() >= kLastPause) return reply;
+      const std::errc paused = caller_->PauseForJukebox(budget);
+      if (paused == std::errc::operation_canceled) reply.error = paused;
+      if (paused != std::errc{}) return reply;
+    }
   }
 
   AttributesReply GetAttributesWithin(Budget& budget, const FileHandle& file,

@@ -47,6 +47,8 @@ class Retry {
    public:
     // When the operation must have ended, whatever it waits for.
     Clock::time_point deadline() const { return give_up; }
+    // The last pause; the next is twice as long.
+    std::chrono::milliseconds last_pause() const { return pause; }
     // Returns a copy that does not reach beyond the thread's CallDeadline.
     Budget OfThisWait() const;
 

@@ -4,13 +4,14 @@
 #include <utility>
 
 #include "nfsclient/protocol/call_deadline.h"
+#include "nfsclient/protocol/cancellation.h"
 #include "rcu/lock_order.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
 
 // Attempts until one succeeds, after each Removal of the inode that ends. False if the thread's
-// CallDeadline passes.
+// CallDeadline passes, or its Cancellation ends the wait.
 template <class Attempt>
 bool OpenInodes::AwaitNoRemoval(icache::Inode& inode, Attempt&& attempt) {
   if (attempt()) [[likely]]
@@ -18,19 +19,17 @@ bool OpenInodes::AwaitNoRemoval(icache::Inode& inode, Attempt&& attempt) {
   rcu::AssertMaySleep();
   NFSWALK_SYNC_POINT("open-inodes:wait-for-removal");
   std::unique_lock lock(removals_mutex_);
-  // An end that is not told precedes MarkAwaited(), and then the next attempt.
+  // An end that is not told precedes MarkAwaited(), and then the next attempt. Asked again after a
+  // success, that is the answer: an attempt that succeeds counts.
+  bool succeeded = false;
   const auto succeeds = [&] {
-    for (;;) {
-      if (attempt()) return true;
-      if (inode.opens.MarkAwaited()) return false;
+    while (!succeeded) {
+      succeeded = attempt();
+      if (!succeeded && inode.opens.MarkAwaited()) return false;
     }
+    return true;
   };
-  const auto until = protocol::CallDeadline::Current();
-  if (until != protocol::CallDeadline::Clock::time_point::max()) {
-    return removal_ended_.wait_until(lock, until, succeeds);
-  }
-  removal_ended_.wait(lock, succeeds);
-  return true;
+  return protocol::WaitUntil(removal_ended_, lock, protocol::CallDeadline::Current(), succeeds);
 }
 
 bool OpenInodes::Add(icache::Inode& inode) {
@@ -104,6 +103,24 @@ auto OpenInodes::FindPlace(const icache::Inode* inode) const -> Place {
   });
   if (found == silly_.end()) return {};
   return {icache::Hold(*found->inode), found->directory.Copy(), found->name};
+}
+
+bool OpenInodes::HidesIn(const icache::Inode& directory) const {
+  if (hidden_.load() == 0) return false;
+  const std::lock_guard lock(silly_mutex_);
+  return std::ranges::any_of(
+      silly_, [&](const SillyName& silly) { return silly.directory.inode() == &directory; });
+}
+
+std::vector<icache::InodeRef> OpenInodes::ClosedIn(const icache::Inode& directory) const {
+  std::vector<icache::InodeRef> closed;
+  if (hidden_.load() == 0) return closed;
+  const std::lock_guard lock(silly_mutex_);
+  for (const SillyName& silly : silly_) {
+    if (silly.directory.inode() != &directory || silly.inode->opens.is_open()) continue;
+    closed.push_back(icache::Hold(*silly.inode));
+  }
+  return closed;
 }
 
 auto OpenInodes::TakeAll() -> SillyNames {

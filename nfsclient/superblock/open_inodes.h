@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nfsclient/icache/inode.h"
 #include "nfsclient/vfs/dentry_cache.h"
@@ -43,8 +44,8 @@ class OpenInodes {
   OpenInodes& operator=(const OpenInodes&) = delete;
 
   // One more open file of the inode. Waits for the end of a Removal. False, with nothing added, if
-  // the thread's CallDeadline passes. Preconditions of all of these: a reference on the inode,
-  // which is no directory.
+  // the thread's CallDeadline passes or it is cancelled. Preconditions of all of these: a reference
+  // on the inode, which is no directory.
   [[nodiscard]] bool Add(icache::Inode& inode);
   // Add() without waiting: false if there is a Removal. Any context.
   [[nodiscard]] static bool TryAdd(icache::Inode& inode) { return inode.opens.TryAdd(); }
@@ -58,7 +59,7 @@ class OpenInodes {
     Removal(const Removal&) = delete;
     Removal& operator=(const Removal&) = delete;
 
-    // False if the thread's CallDeadline has passed.
+    // False if the thread's CallDeadline has passed, or it was cancelled.
     explicit operator bool() const { return began_; }
     bool is_open() const { return inode_.opens.is_open(); }
 
@@ -103,6 +104,9 @@ class OpenInodes {
     std::string name;
   };
   Place FindPlace(const icache::Inode* inode) const;
+  // Whether an inode has a hidden name there, and those of them that are not open.
+  bool HidesIn(const icache::Inode& directory) const;
+  std::vector<icache::InodeRef> ClosedIn(const icache::Inode& directory) const;
   // All of them, at the end of the mount.
   SillyNames TakeAll();
 

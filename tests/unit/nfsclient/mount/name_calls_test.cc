@@ -12,6 +12,8 @@
 #include <atomic>
 #include <cerrno>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -113,6 +115,84 @@ TEST_F(NameCallsTest, AFileInThePlaceOfADirectoryIsOpened) {
     EXPECT_EQ(replacements, 0);
   });
   on_reply_ = {};
+}
+
+#ifndef NDEBUG
+// RELEASE has no caller that waits: the kernel hands it out before what the caller does next, and
+// two threads receive both. NAME-31.
+TEST_F(NameCallsTest, AFileThatWasClosedIsNotHidden) {
+  const auto create = [this](const char* name) {
+    return open(At(name).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  };
+  const auto create_f = [&] { return create("f"); };
+  // Opens and removes "d/f", which is hidden then.
+  const auto hide = [&] {
+    const int fd = create("d/f");
+    EXPECT_EQ(unlink(At("d/f").c_str()), 0);
+    return fd;
+  };
+  const struct {
+    const char* name;
+    std::function<int()> open;
+    std::function<int()> change;
+    int renames;
+  } rows[] = {
+      {"unlink", create_f, [&] { return unlink(At("f").c_str()); }, 0},
+      {"rename over it", create_f, [&] { return rename(At("g").c_str(), At("f").c_str()); }, 1},
+      {"rename of it", create_f, [&] { return rename(At("f").c_str(), At("h").c_str()); }, 1},
+      {"rename over its directory", hide, [&] { return rename(At("e").c_str(), At("d").c_str()); },
+       1},
+      {"rmdir", hide, [&] { return rmdir(At("d").c_str()); }, 0},
+  };
+  for (const bool by_name : {false, true}) {
+    for (const auto& row : rows) {
+      SCOPED_TRACE(testing::Message() << row.name << (by_name ? ", by name" : ""));
+      MountAnew();  // the end of a mount shuts its client down
+      if (by_name) server_->OpenByName();
+      server_->Add(kRoot, "d", FileType::kDirectory);
+      server_->Add(kRoot, "e", FileType::kDirectory);
+      server_->Add(kRoot, "g", FileType::kRegular);
+      std::optional<StopAt> release, closed;
+      Served([&] {
+        const int fd = row.open();
+        (void)protocol_->TakeLog();
+        release.emplace("mount:release");
+        closed.emplace("open:closed");
+        rcu::SyncPointScript::OnReach("receivers:await", [&] { release->LetGo(); });
+        EXPECT_EQ(Closed(fd), 0);
+        EXPECT_EQ(row.change(), 0) << errno;
+        release->LetGo();
+        closed->LetGo();
+      });
+      int sent = 0;
+      for (const fixtures::LoggedCall& call : protocol_->TakeLog())
+        sent += call.procedure == "RENAME";
+      EXPECT_EQ(sent, row.renames);
+      rcu::SyncPointScript::ClearAll();
+    }
+  }
+}
+#endif
+
+// Data that is yet to be written goes to the file, which it would not after a removal.
+TEST_F(NameCallsTest, AFileThatIsToBeWrittenIsHidden) {
+  for (const bool writes : {false, true}) {
+    SCOPED_TRACE(writes);
+    auto opened = client_->CreateAndOpen("f", kMayWrite, 0600, false, me_);
+    ASSERT_TRUE(opened);
+    const std::byte data[1]{};
+    ASSERT_EQ(opened->file->PWrite(std::span(data, writes ? 1 : 0), 0), writes ? 1U : 0U);
+    opened->file->BeginClose();
+    EXPECT_EQ(client_->LeadsToOpenFile("f"), writes);
+    (void)protocol_->TakeLog();
+    EXPECT_EQ(client_->Unlink("f", me_), std::errc{});
+    opened->file = nullptr;
+    bool is_hidden = false;
+    for (const fixtures::LoggedCall& call : protocol_->TakeLog())
+      is_hidden |= call.procedure == "RENAME";
+    EXPECT_EQ(is_hidden, writes);
+    EXPECT_EQ(Stat("f"), kMissing);
+  }
 }
 
 }  // namespace

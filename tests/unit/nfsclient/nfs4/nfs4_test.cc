@@ -177,6 +177,33 @@ TEST_F(Nfs4Test, ADelayAfterAChangeDoesNotRepeatIt) {
   EXPECT_EQ(server_.calls(OP_CREATE), 1);
 }
 
+// Another client has it open, or this one, whose CLOSE is on its way.
+TEST_F(Nfs4Test, ARemovalOrRenameOfAnOpenFileIsSentAgain) {
+  const FileHandle directory = LookupPath({"a"}).steps.back().handle;
+  const auto remove = [&] { return nfs_->Remove(directory, "link", {}, Credential(0, 0)).error; };
+  const auto rename = [&](const char* from, const char* to) {
+    return nfs_->Rename(directory, from, directory, to, {}, Credential(0, 0)).error;
+  };
+  server_.Inject(OP_RENAME, {.status = NFS4ERR_FILE_OPEN});
+  EXPECT_EQ(rename("link", "other"), kOk);
+  EXPECT_EQ(rename("other", "link"), kOk);
+  EXPECT_EQ(server_.calls(OP_RENAME), 3);
+  server_.Inject(OP_REMOVE, {.status = NFS4ERR_FILE_OPEN}, 5);
+  EXPECT_EQ(remove(), std::errc::device_or_resource_busy);
+  EXPECT_EQ(server_.calls(OP_REMOVE), 5) << "for a second and a half";
+  EXPECT_EQ(remove(), kOk);
+}
+
+// There is no time for another call: what the server has said is the answer.
+TEST_F(Nfs4Test, ARefusalOfAnOpenFileIsToldWhereTimeIsUp) {
+  server_.Inject(OP_REMOVE, {.status = NFS4ERR_FILE_OPEN});
+  const CallDeadline soon(CallDeadline::Clock::now() + std::chrono::milliseconds(90));
+  const FileHandle directory = LookupPath({"a"}).steps.back().handle;
+  EXPECT_EQ(nfs_->Remove(directory, "link", {}, Credential(0, 0)).error,
+            std::errc::device_or_resource_busy);
+  EXPECT_EQ(server_.calls(OP_REMOVE), 1);
+}
+
 // WIRE-10.
 TEST_F(Nfs4Test, AWriteOfOneMebibyteIsOneCall) {
   const std::vector<std::byte> data((1 << 20) + 1, std::byte{'d'});

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "nfsclient/protocol/call_deadline.h"
+#include "nfsclient/protocol/cancellation.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::nfs {
@@ -63,6 +64,42 @@ TEST_F(OpenInodesTest, AnOpenWaitsForTheEndOfARemoval) {
   opener.join();
   EXPECT_TRUE(OpenInodes::Removal(inodes_, inode_).is_open());
   inodes_.Remove(inode_);
+}
+#endif
+
+#ifndef NDEBUG
+// Whoever is killed there does not wait for a server that another waits for.
+TEST_F(OpenInodesTest, ACancellationEndsTheWaitForARemoval) {
+  const OpenInodes::Removal removal(inodes_, inode_);
+  ASSERT_TRUE(removal);
+  for (const bool removes : {false, true}) {
+    protocol::Cancellation cancellation;
+    const protocol::CancelScope scope(cancellation);
+    rcu::SyncPointScript::OnReach("open-inodes:wait-for-removal", [&] { cancellation.Cancel(); });
+    EXPECT_FALSE(removes ? static_cast<bool>(OpenInodes::Removal(inodes_, inode_))
+                         : inodes_.Add(inode_));
+    EXPECT_EQ(protocol::CallDeadline::Error(), std::errc::operation_canceled);
+    EXPECT_FALSE(removal.is_open());
+  }
+}
+
+// A thread that may be cancelled counts once, however often its wait is looked at.
+TEST_F(OpenInodesTest, AnOpenThatMayBeCancelledCountsOnce) {
+  std::latch waits(1);
+  rcu::SyncPointScript::OnReach("open-inodes:wait-for-removal", [&] { waits.count_down(); });
+  std::thread opener;
+  {
+    const OpenInodes::Removal removal(inodes_, inode_);
+    opener = std::thread([&] {
+      protocol::Cancellation cancellation;
+      const protocol::CancelScope scope(cancellation);
+      EXPECT_TRUE(inodes_.Add(inode_));
+    });
+    waits.wait();
+  }
+  opener.join();
+  inodes_.Remove(inode_);
+  EXPECT_FALSE(OpenInodes::Removal(inodes_, inode_).is_open());
 }
 #endif
 
