@@ -120,16 +120,17 @@ Result<Value> FindOrCreate(nfs::Superblock& superblock, WalkRequest request,
     error = walk::ResolveToReference(superblock, request.start, request.path, credential,
                                      request.flags, &RefWalk::ResolveToCreate, find_or_create);
     request.flags.open = false;  // it is looked up
+    const std::errc create_failed = std::exchange(by_server, kOk);
     // A server may refuse before it looks whether the name exists: looks it up (NAME-8).
-    const bool refuses =
-        error == std::errc::permission_denied || error == std::errc::read_only_file_system;
+    const bool refuses = create_failed == std::errc::permission_denied ||
+                         create_failed == std::errc::read_only_file_system;
     if (refuses && refused == kOk) {
       refused = error;
       error = std::errc::file_exists;
     }
     // Once more, if another client has made another kind of file of the name (NAME-34).
-    const bool contradicts = error == std::exchange(by_server, kOk) && error != protocol::kStale &&
-                             nfs::ContradictsName(error, nullptr);
+    const bool contradicts =
+        error == create_failed && error != protocol::kStale && nfs::ContradictsName(error, nullptr);
     if (contradicts && error != std::exchange(contradiction, error)) {
       error = std::errc::file_exists;
     }

@@ -243,16 +243,15 @@ void Sync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {
   });
 }
 
-// The last close. The caller does not wait for it, and may remove the file next.
+// The last close. The caller does not wait for it, and may remove the file next. Answered before
+// the server is asked: the kernel hands out no more than kBackgroundMax of these at a time.
 void Release(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
   NFSWALK_SYNC_POINT("mount:release");
-  Handles<OpenFile>::At(*info).file->BeginClose();
-  AnswerOnWorker(request, [handle = info->fh](const Try& attempt) {
-    auto released = attempt.file_system.files.Take(handle);
-    released = nullptr;
-    fuse_reply_err(attempt.request, 0);
-    return std::errc{};
-  });
+  FileSystem& file_system = FileSystem::Of(request);
+  auto released = file_system.files.Take(info->fh);
+  released->file->BeginClose();
+  fuse_reply_err(request, 0);
+  file_system.workers.Run([released = std::move(released)]() mutable { released = nullptr; });
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <exception>
 
+#include "nfsclient/client.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk::mount {
@@ -17,6 +19,8 @@ namespace {
 // A thread that has looked and not yet read misses a signal: it gets another one.
 constexpr timespec kEndInterval{.tv_sec = 0, .tv_nsec = 10'000'000};
 constexpr timespec kTurnInterval{.tv_sec = 0, .tv_nsec = 50'000};
+// Receiving threads wait for nothing that takes so long, unless there are no others.
+constexpr std::chrono::milliseconds kTurnMax{100};
 
 thread_local bool is_receiver = false;
 
@@ -51,10 +55,12 @@ void Receivers::End() {
 void Receivers::AwaitReceived() {
   if (is_receiver) return;
   NFSWALK_SYNC_POINT("receivers:await");
+  const auto until = std::chrono::steady_clock::now() + kTurnMax;
   for (Receiver& receiver : receivers_) {
     const uint64_t turn = receiver.turns.load();
     // R1: pairs with Receive().
     while (receiver.turns.load(std::memory_order_acquire) == turn && !receiver.ended.load()) {
+      if (Cancellation::IsCanceled() || std::chrono::steady_clock::now() >= until) return;
       Wake(receiver);
       nanosleep(&kTurnInterval, nullptr);
     }
@@ -65,6 +71,10 @@ void Receivers::Wake(Receiver& receiver) { pthread_kill(receiver.thread.native_h
 
 void Receivers::Receive(Receiver& receiver) {
   is_receiver = true;
+  sigset_t wake;
+  sigemptyset(&wake);
+  sigaddset(&wake, SIGUSR1);
+  pthread_sigmask(SIG_UNBLOCK, &wake, nullptr);  // whatever mask this process has inherited
   started_.wait(false);
   fuse_buf buffer{};
   while (!fuse_session_exited(session_)) {

@@ -36,8 +36,9 @@ class Receivers {
   // Idempotent.
   void End();
 
-  // Returns when all that the kernel handed out before this call has begun. On a receiving thread,
-  // which must not wait for another, at once.
+  // Returns when all that the kernel handed out before this call has begun; a tenth of a second
+  // later where it has not, or once the thread is cancelled. On a receiving thread, which must not
+  // wait for another, at once.
   void AwaitReceived();
 
  private:

@@ -53,12 +53,14 @@ std::errc RemoveHidden(Superblock& superblock, Inode& parent, const SillyName& s
   return reply.error;
 }
 
-// One hidden name, the last of its file. True if it is gone from the table.
+// One hidden name, the last of its file. True if it is gone from the table. `stays_if_open`: on the
+// server, which refuses it before the CLOSE: whoever sends that comes back.
 bool RemoveSillyName(Superblock& superblock, DentryRef& directory,
-                     OpenInodes::SillyNames::iterator silly) {
+                     OpenInodes::SillyNames::iterator silly, bool stays_if_open) {
   const auto inode = icache::Hold(*silly->inode);
   const std::errc error = RemoveHidden(superblock, *directory.inode(), *silly);
   if (!IsKnown(error)) return false;
+  if (stays_if_open && error == std::errc::device_or_resource_busy) return false;
   if (error == std::errc{}) {
     DropLink(superblock, *inode);
   } else {
@@ -101,8 +103,7 @@ std::expected<OpenInode, std::errc> OpenInode::Register(Superblock& superblock,
 }
 
 void OpenInode::Discount() {
-  is_counted_ = false;
-  OpenInodes::Remove(*inode_);
+  if (std::exchange(is_counted_, false)) OpenInodes::Remove(*inode_);
 }
 
 OpenInode::~OpenInode() {
@@ -192,7 +193,7 @@ void RemoveSillyNames(Superblock& superblock, Inode& inode) {
     NFSWALK_SYNC_POINT("silly-rename:before-remove");
     if (!removal || removal.is_open()) return;  // the last close does it
     const auto silly = superblock.open_inodes.Find(inode, *place.directory);
-    if (silly && !RemoveSillyName(superblock, place.directory, *silly)) return;
+    if (silly && !RemoveSillyName(superblock, place.directory, *silly, true)) return;
   }
 }
 
@@ -212,7 +213,7 @@ void RemoveAllSillyNames(Superblock& superblock, std::chrono::milliseconds limit
     const OpenInodes::Removal removal(superblock.open_inodes, *place.inode);
     if (!removal) return;
     const auto silly = superblock.open_inodes.Find(*place.inode, *place.directory);
-    if (silly && !RemoveSillyName(superblock, place.directory, *silly)) return;
+    if (silly && !RemoveSillyName(superblock, place.directory, *silly, false)) return;
   }
 }
 

@@ -172,6 +172,28 @@ TEST_F(NameCallsTest, AFileThatWasClosedIsNotHidden) {
     }
   }
 }
+
+// More than the kernel hands out of these before one is answered.
+TEST_F(NameCallsTest, ManyFilesThatWereClosedAreNotHidden) {
+  constexpr int kFiles = 200;
+  std::atomic<bool> may_close{false};
+  Served([&] {
+    std::vector<int> files;
+    for (int i = 0; i < kFiles; ++i) {
+      const std::string path = At("f" + std::to_string(i));
+      files.push_back(open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    }
+    rcu::SyncPointScript::OnReach("open:closed", [&] { may_close.wait(false); });
+    for (const int fd : files) EXPECT_EQ(Closed(fd), 0);
+    (void)protocol_->TakeLog();
+    for (int i = 0; i < kFiles; ++i) {
+      EXPECT_EQ(unlink(At("f" + std::to_string(i)).c_str()), 0);
+    }
+    may_close = true;
+    may_close.notify_all();
+  });
+  for (const fixtures::LoggedCall& call : protocol_->TakeLog()) EXPECT_NE(call.procedure, "RENAME");
+}
 #endif
 
 // Data that is yet to be written goes to the file, which it would not after a removal.
