@@ -18,8 +18,8 @@ done
 events=$(mktemp)
 trap 'rm -f "$events"' EXIT
 status=0
-# Tests wait for a server half of their time: twice as many run as there are processors.
+# Tests wait for a server half of their time, so one more runs than there are processors.
 bazel test --noshow_progress --build_event_json_file="$events" --nocache_test_results \
-  --jobs="$(($(nproc) * 2))" --local_cpu_resources="$(($(nproc) * 2))" \
+  --jobs="$(($(nproc) + 1))" --local_cpu_resources="$(($(nproc) + 1))" \
   "$@" </dev/null || status=$?
 python3 tests/count_cases.py "$events" "$status"
