@@ -146,9 +146,10 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   if (failed == kOk) failed = nfs::Revalidate(superblock, inode, key, ask);
   // A server may keep an unlinked file's handle valid while another client has it open.
   if (failed == kOk && !walk.force() && IsUnlinked(inode)) failed = protocol::kStale;
-  const bool may_take =
-      !creates || failed != kOk || nfs::MayCreateInSticky(superblock, walk.parent(), inode, key);
-  if (!may_take) failed = std::errc::permission_denied;
+  if (failed == kOk && creates &&
+      !nfs::MayCreateInSticky(superblock, walk.parent(), inode, key)) {
+    failed = std::errc::permission_denied;
+  }
   const uint32_t rights = mode & ~kTruncate;
   if (failed == kOk) failed = nfs::PermissionRef(superblock, inode, walk.credential(), rights);
   if (failed != kOk) return std::unexpected(failed);
