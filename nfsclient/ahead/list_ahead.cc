@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <new>
 #include <optional>
 #include <utility>
@@ -40,34 +41,50 @@ size_t EntriesMax(const Superblock& superblock) {
   return std::min(kEntriesMax, superblock.dentries.limit() / kShare);
 }
 
-// Starts a listing in the background. Returns what is left to do where as many run already as may;
-// nothing while the first reply to an earlier one is due.
-Background::Call List(Superblock& superblock, DentryRef& directory, const Credential& credential) {
+// A listing of one directory. Lookups in it wait for its first reply.
+struct Listing {
+  // `deadline`: the calling thread's where it is null.
+  void Make(protocol::CallDeadline* deadline);
+
+  Superblock& superblock;
+  DentryRef directory;
+  Credential credential;
+  vfs::LookupsInFlight::Ticket first_reply;
+};
+
+void Listing::Make(protocol::CallDeadline* deadline) {
+  const size_t entries_max = EntriesMax(superblock);
+  size_t entries = 0, cached = 0;
+  const std::errc error = ReadDirectory(
+      superblock, directory, credential,
+      [&](const protocol::DirectoryEntry& entry) {
+        first_reply = {};
+        cached += entry.attributes && entry.handle;
+        return ++entries < entries_max;
+      },
+      deadline);
+  // Without use: single calls are better, as in a long directory.
+  // A caller that gave up has not learned that.
+  const bool gave_up = error == std::errc::operation_canceled ||
+                       (error == std::errc::timed_out && entries > 0);
+  const bool is_useless = (error != std::errc{} && !gave_up) || 2 * cached < entries;
+  directory.inode()->lookup_misses.SetEntries(is_useless ? SIZE_MAX : entries);
+  first_reply = {};
+}
+
+// Has a thread in the background make a listing. Returns it where the caller is to make it, as many
+// run already as may; null while the first reply to an earlier one is due.
+std::shared_ptr<Listing> List(Superblock& superblock, const DentryRef& directory,
+                              const Credential& credential) {
   auto first_reply = superblock.lookups.TryBeginListing(directory.inode()->handle());
   if (!first_reply.owned()) return nullptr;
-  Background::Call list = [&superblock, directory = directory.Copy(), credential,
-                           first_reply = std::move(first_reply)](bool in_background) mutable {
-    std::optional<protocol::CallDeadline> deadline;  // the caller's where it lists itself
-    if (in_background) deadline.emplace(superblock.protocol->NewDeadline());
-    const size_t entries_max = EntriesMax(superblock);
-    size_t entries = 0, cached = 0;
-    const std::errc error = ReadDirectory(
-        superblock, directory, credential,
-        [&](const protocol::DirectoryEntry& entry) {
-          first_reply = {};
-          cached += entry.attributes && entry.handle;
-          return ++entries < entries_max;
-        },
-        deadline ? &*deadline : nullptr);
-    // Without use: single calls are better, as in a long directory.
-    // A caller that gave up has not learned that.
-    const bool gave_up = error == std::errc::operation_canceled ||
-                         (error == std::errc::timed_out && entries > 0);
-    const bool is_useless = (error != std::errc{} && !gave_up) || 2 * cached < entries;
-    directory.inode()->lookup_misses.SetEntries(is_useless ? SIZE_MAX : entries);
+  std::shared_ptr<Listing> listing(
+      new Listing{superblock, directory.Copy(), credential, std::move(first_reply)});
+  TaskThreads::Task make = [listing] {
+    protocol::CallDeadline deadline(listing->superblock.protocol->NewDeadline());
+    listing->Make(&deadline);
   };
-  if (superblock.background.TryStart(list)) return nullptr;
-  return list;
+  return superblock.background.TryRun(make) ? nullptr : listing;
 }
 
 // Between children of a row. No longer than attributes live, so that they are different ones.
@@ -167,7 +184,7 @@ void ListAhead(Superblock& superblock, DentryRef& directory, const Credential& c
   icache::Inode& inode = *directory.inode();
   if (!inode.lookup_misses.TakeReaddirHint() || !WantsListings(superblock)) return;
   if (SizeOf(inode) > kListedBytesMax) return;
-  if (auto list = List(superblock, directory, credential)) list(/*in_background=*/false);
+  if (const auto listing = List(superblock, directory, credential)) listing->Make(nullptr);
 } catch (const std::bad_alloc&) {
 }
 
@@ -180,7 +197,7 @@ void RefreshAhead(Superblock& superblock, DentryRef& directory, const icache::In
   if (IsDue(count, inode.lookup_misses.entries()) && SizeOf(inode) <= kRefreshedBytesMax) {
     const auto limit = protocol::CallDeadline::Clock::now() + vfs::LookupsInFlight::kListingWaitMax;
     const protocol::CallDeadline deadline(limit);
-    if (auto list = List(superblock, directory, credential)) list(/*in_background=*/false);
+    if (const auto listing = List(superblock, directory, credential)) listing->Make(nullptr);
   }
   (void)superblock.lookups.WaitForListing(inode.handle());
 } catch (const std::bad_alloc&) {

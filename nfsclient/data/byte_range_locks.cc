@@ -10,7 +10,6 @@
 
 namespace nfswalk::data {
 
-using nfs::Background;
 using nfs::InvalidateAttributes;
 using nfs::IsKnown;
 using nfs::LockTable;
@@ -54,12 +53,12 @@ std::errc UnlockNow(const LockFile& file, ByteRange range, bool release) {
 
 // A LOCK whose caller did not wait for the reply may have been executed.
 void UndoInBackground(const LockFile& file, ByteRange range) try {
-  Background::Call undo = [file, range](bool /*in_background*/) {
+  TaskThreads::Task undo = [file, range] {
     LockTable::Turn turn(file.superblock.locks, InodeOf(file), file.owner);
     if (turn.error() != kOk || turn.ranges().Overlaps(range)) return;
     (void)file.superblock.protocol->Unlock(*file.context->open, file.owner, range);
   };
-  (void)file.superblock.background.TryStart(undo);
+  (void)file.superblock.background.TryRun(undo);
 } catch (const std::bad_alloc&) {
   // The owner's next call undoes it.
 }
@@ -138,10 +137,8 @@ std::expected<std::optional<LockConflict>, std::errc> TestLock(const LockFile& f
 void ReleaseLocks(const LockFile& file) try {
   const std::errc error = UnlockNow(file, {}, /*release=*/true);
   if (IsKnown(error) || file.superblock.shut_down.load()) return;
-  Background::Call again = [file](bool /*in_background*/) {
-    (void)UnlockNow(file, {}, /*release=*/true);
-  };
-  (void)file.superblock.background.TryStart(again);
+  TaskThreads::Task again = [file] { (void)UnlockNow(file, {}, /*release=*/true); };
+  (void)file.superblock.background.TryRun(again);
 } catch (const std::bad_alloc&) {
   // CLOSE releases them.
 }

@@ -522,10 +522,10 @@ bool FlushDue(DirtyFiles& files, uint64_t now_ns) {
 }
 
 void FlushInBackground(Superblock& superblock, std::shared_ptr<WriteBack> data) try {
-  nfs::Background::Call flush = [data = std::move(data)](bool /*in_background*/) {
+  TaskThreads::Task flush = [data = std::move(data)] {
     (void)data->LockAndFlush(WriteBack::Until::kCommitted);
   };
-  (void)superblock.background.TryStart(flush);
+  (void)superblock.background.TryRun(flush);
 } catch (const std::bad_alloc&) {
   // The flusher writes it when it is due.
 }

@@ -44,7 +44,7 @@ inline int ErrnoOf(std::errc error) {
 
 // `call`: std::errc(const Try&), on one of `workers`.
 template <typename Call>
-void AnswerOn(Workers& workers, Interrupts::Ends ends, fuse_req_t request, Call call) {
+void AnswerOn(TaskThreads& workers, Interrupts::Ends ends, fuse_req_t request, Call call) {
   FileSystem& file_system = FileSystem::Of(request);
   auto credential = file_system.callers.Of(request);
   workers.Run([request, ends, &file_system, received = KernelSize::Now(),

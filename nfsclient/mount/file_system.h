@@ -5,6 +5,8 @@
 #define NFSWALK_NFSCLIENT_MOUNT_FILE_SYSTEM_H_
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -22,7 +24,7 @@
 #include "nfsclient/mount/receivers.h"
 #include "nfsclient/mount/request_counts.h"
 #include "nfsclient/mount/stale_retries.h"
-#include "nfsclient/mount/workers.h"
+#include "nfsclient/threads/task_threads.h"
 
 namespace nfswalk::mount {
 
@@ -105,8 +107,12 @@ struct FileSystem {
   Handles<Directory> directories;
   Interrupts interrupts;
   LockPids lock_pids;
-  Workers workers;
-  Workers lock_waiters;  // of locks that others have
+  // For requests that may wait for the server, so that those threads which receive requests never do:
+  // one for each, since those behind a dead server must not hold up others. The kernel sends one for
+  // each thread that is in a call, and a few of its own; beyond so many they wait.
+  static constexpr size_t kWorkersMax = 1024;
+  TaskThreads workers{kWorkersMax, SIZE_MAX};
+  TaskThreads lock_waiters{kWorkersMax, SIZE_MAX};  // for locks that others have
 };
 
 }  // namespace nfswalk::mount

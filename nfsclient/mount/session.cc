@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -21,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -31,6 +30,7 @@
 #include "nfsclient/mount/init_reply.h"
 #include "nfsclient/mount/mount_table.h"
 #include "nfsclient/mount/operations.h"
+#include "nfsclient/mount/pinned_mount_point.h"
 #include "nfsclient/mount/receivers.h"
 
 namespace nfswalk::mount {
@@ -48,6 +48,10 @@ constexpr std::chrono::seconds kEndQuiet{1};
 constexpr unsigned kReadAheadKib = 1024;
 // How long an unmount takes that has taken the mount out of the kernel's table.
 constexpr std::chrono::milliseconds kUnmountMax{1000};
+
+bool Has(const SessionOptions& options, std::string_view option) {
+  return std::ranges::find(options.options, option) != options.options.end();
+}
 
 void Initialize(void* file_system, fuse_conn_info* connection) {
   const auto want = [connection](unsigned capability, bool wanted) {
@@ -106,83 +110,10 @@ SessionHandle MakeSession(const SessionOptions& options, FileSystem& file_system
   return session;
 }
 
-// Opens the directory `path` for lookups alone, and by no link; -1 with errno. Before Linux 5.6 by
-// none as its last component.
-int OpenWithoutLinks(int at, const std::string& path) {
-  open_how how{};
-  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-  how.resolve = RESOLVE_NO_SYMLINKS;
-  const auto fd = static_cast<int>(syscall(SYS_openat2, at, path.c_str(), &how, sizeof how));
-  if (fd >= 0 || errno != ENOSYS) return fd;
-  return openat(at, path.c_str(), static_cast<int>(how.flags) | O_NOFOLLOW);
-}
-
-// The mount point, which stays what it was when this was constructed, even where other users own
-// what is above it, and move that or put a link there: root mounts, and unmounts, what it has
-// opened. Who mounts by fusermount3(1) has its checks.
-class MountPoint {
- public:
-  // Preconditions: the directory's path has no links (realpath(3)).
-  explicit MountPoint(const SessionOptions& options)
-      : path_(options.directory), to_mount_(options.directory) {
-    const size_t slash = path_.rfind('/');
-    const bool by_fusermount =
-        geteuid() != 0 || std::ranges::find(options.options, "auto_unmount") != options.options.end();
-    if (by_fusermount || slash == std::string::npos || slash + 1 == path_.size()) return;
-    if (access("/proc/self/fd", F_OK) != 0) return;
-    name_ = path_.substr(slash + 1);
-    above_ = OpenWithoutLinks(AT_FDCWD, path_.substr(0, slash + 1));
-    if (above_ >= 0) itself_ = OpenWithoutLinks(above_, name_);
-    if (itself_ < 0) {
-      error_ = errno == ELOOP ? "a link took the place of a directory of its path"
-                              : std::generic_category().message(errno);
-      return;
-    }
-    path_ = fmt::format("/proc/self/fd/{}/{}", above_, name_);
-    to_mount_ = fmt::format("/proc/self/fd/{}", itself_);
-  }
-  ~MountPoint() {
-    if (above_ >= 0) close(above_);
-    if (itself_ >= 0) close(itself_);
-  }
-  MountPoint(const MountPoint&) = delete;
-  MountPoint& operator=(const MountPoint&) = delete;
-
-  const std::string& error() const { return error_; }
-  // For mount(2), which follows links.
-  const char* to_mount() const { return to_mount_.c_str(); }
-  // Leads to the root of what is mounted there, or to what has the name by now: not to be followed.
-  const char* path() const { return path_.c_str(); }
-
-  // Has to_mount() lead to the root of what was mounted, where that still has its name, else to
-  // nothing mounted: libfuse unmounts what it leads to, following links.
-  void LeadToRoot(const struct statx& mounted) const {
-    if (itself_ < 0) return;
-    int root = OpenWithoutLinks(above_, name_);
-    struct statx now{};
-    const bool is_root = root >= 0 &&
-                         statx(root, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &now) == 0 &&
-                         now.stx_dev_major == mounted.stx_dev_major &&
-                         now.stx_dev_minor == mounted.stx_dev_minor;
-    if (!is_root && root >= 0) close(root);
-    if (!is_root) root = open("/dev/null", O_PATH | O_CLOEXEC);
-    dup3(root, itself_, O_CLOEXEC);
-    close(root);
-  }
-
- private:
-  std::string path_;
-  std::string to_mount_;
-  std::string name_;
-  std::string error_;
-  int above_ = -1;
-  int itself_ = -1;
-};
-
 // Checks what was mounted, and has the kernel read ahead as nfsrahead(5) does, where this process
 // may: root may, mostly. `found`: the root of the mount. Preconditions: FUSE_INIT is not answered.
 std::expected<void, std::string> CheckAndTune(const SessionOptions& options,
-                                              const MountPoint& point, struct statx& found) {
+                                              const PinnedMountPoint& point, struct statx& found) {
   // Without a request, which would not be answered yet.
   if (statx(AT_FDCWD, point.path(), AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0, &found) != 0) {
     return std::unexpected(std::generic_category().message(errno));
@@ -200,7 +131,7 @@ std::expected<void, std::string> CheckAndTune(const SessionOptions& options,
 // Takes what umount(8) -f has aborted and, since a call was inside, not unmounted out of the table,
 // where this process may: libfuse takes it for unmounted. Another file system that was mounted there
 // meanwhile may have the same device number, but answers.
-void Detach(const MountPoint& point, const struct statx& mounted) {
+void Detach(const PinnedMountPoint& point, const struct statx& mounted) {
   std::ifstream table("/proc/self/mountinfo");
   if (FindMount(table, mounted.stx_dev_major, mounted.stx_dev_minor).empty()) return;
   struct statx now{};
@@ -309,12 +240,11 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
     return std::unexpected(
         fmt::format("the root of the export: {}", std::make_error_code(root.error()).message()));
   }
-  const bool others = std::ranges::find(options.options, "allow_other") != options.options.end();
-  FileSystem file_system(client, *std::move(root), mount, others);
+  FileSystem file_system(client, *std::move(root), mount, Has(options, "allow_other"));
   const SessionHandle session = MakeSession(options, file_system);
   if (session == nullptr) return std::unexpected("libfuse refuses the options");
   file_system.session = session.get();
-  const MountPoint point(options);
+  const PinnedMountPoint point(options.directory, Has(options, "auto_unmount"));
   if (!point.error().empty()) return std::unexpected(point.error());
   if (fuse_session_mount(session.get(), point.to_mount()) != 0) {
     return std::unexpected("libfuse cannot mount there");

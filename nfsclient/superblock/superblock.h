@@ -16,7 +16,6 @@
 #include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/memory/memory_watcher.h"
 #include "nfsclient/protocol/protocol.h"
-#include "nfsclient/superblock/background.h"
 #include "nfsclient/superblock/cache_limits.h"
 #include "nfsclient/superblock/departed_inodes.h"
 #include "nfsclient/superblock/dirty_files.h"
@@ -29,6 +28,7 @@
 #include "nfsclient/superblock/open_inodes.h"
 #include "nfsclient/superblock/stats.h"
 #include "nfsclient/superblock/write_errors.h"
+#include "nfsclient/threads/task_threads.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "nfsclient/vfs/file_mutexes.h"
 #include "nfsclient/vfs/inode_locks.h"
@@ -99,7 +99,11 @@ class Superblock {
   // Memory of what was read ahead; data/read_ahead.h limits it.
   std::atomic<size_t> read_ahead_bytes{0};
   vfs::DentryRef root;
-  Background background;  // this and below: stopped before anything is destroyed
+  // Asynchronous calls to the server. None waits behind another one, and so few run that the
+  // references they hold beyond the limits of the caches do not matter. This and below: stopped before
+  // anything is destroyed.
+  static constexpr size_t kBackgroundMax = 4;
+  TaskThreads background{kBackgroundMax, 0};
   Flusher flusher;
 
   rcu::CounterSet<kCounters> counters;

@@ -382,7 +382,7 @@ TEST_P(AllocationTest, AMountIsMadeWholeOrNotAtAll) {
 TEST_P(AllocationTest, DroppingTheCachesNeedsNoMemory) {
   ForEachHashPolicy([this](Mounted& mounted, const Paths&) {
     EXPECT_GT(mounted.client->stats().inodes, 3u);
-    ClientInternals::SuperblockOf(*mounted.client).background.WaitUntilIdle();
+    ClientInternals::SuperblockOf(*mounted.client).background.Wait();
     {
       AllocationShortage shortage(kind(), extent(), 0);
       mounted.client->DropCaches();

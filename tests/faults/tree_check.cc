@@ -119,7 +119,7 @@ std::string Describe(const Attributes& found) {
 
 void WriteBackAll(Client& client) {
   nfs::Superblock& superblock = ClientInternals::SuperblockOf(client);
-  superblock.background.WaitUntilIdle();
+  superblock.background.Wait();
   for (const auto& file : superblock.dirty_files.All()) {
     EXPECT_EQ(file->LockAndFlush(data::WriteBack::Until::kCommitted), std::errc{});
   }

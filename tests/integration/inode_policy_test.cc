@@ -57,7 +57,7 @@ TEST_P(InodePolicies, AgreeColdWarmAndAfterDropCaches) {
     }
     if (std::string(round) == "warm") client->DropCaches();
   }
-  ClientInternals::SuperblockOf(*client).background.WaitUntilIdle();
+  ClientInternals::SuperblockOf(*client).background.Wait();
   client->DropCaches();
   EXPECT_LE(client->stats().inodes, 2u);  // the root, and the directory if still referenced
 }

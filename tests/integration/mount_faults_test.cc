@@ -24,6 +24,16 @@ namespace {
 
 using testing::HasSubstr;
 
+// One of several mounts.
+struct OneMount {
+  std::string Text() const { return Contents(messages.fd); }
+
+  std::string directory;
+  Descriptor messages{MemoryFile()};
+  pid_t process = -1;
+  std::unique_ptr<Child> caller = nullptr;
+};
+
 class MountFaultsTest : public MountRun {
  protected:
   static void SetUpTestSuite() {
@@ -48,6 +58,13 @@ class MountFaultsTest : public MountRun {
   // A process that asks for the attributes of a file; its exit code is the errno.
   std::unique_ptr<Child> Ask(const std::string& name) const {
     return std::make_unique<Child>([this, name] { return StatError(name); });
+  }
+  // Makes its directory and mounts there.
+  void MountOne(OneMount& mount) const {
+    ASSERT_TRUE(std::filesystem::create_directory(mount.directory));
+    mount.process = Spawn({"mount", "-f", "-o", "hard,actimeo=600", Url(), mount.directory},
+                          STDERR_FILENO, mount.messages.fd);
+    ASSERT_TRUE(Eventually([&] { return mount.Text().contains("mounted on"); }));
   }
   // How many processes serve this directory.
   size_t Servers() const { return RunProgram({"pgrep", "-f", mount_point()}).lines().size(); }
@@ -207,7 +224,7 @@ TEST_P(MountFaultsTest, AServerThatHangsHoldsUpNoCachedAnswer) {
   for (const auto& child : waiting) EXPECT_EQ(child->Wait(), ENOENT);
 }
 
-// umount(8) asks statfs(2) first.
+// umount(8) asks statfs(2) first. Over version 4 a CLOSE is in flight.
 TEST_P(MountFaultsTest, AServerThatHangsHoldsUpNoUnmount) {
   const std::vector<Strings> commands{{"fusermount3", "-u"},
                                       {"fusermount3", "-uz"},
@@ -215,25 +232,23 @@ TEST_P(MountFaultsTest, AServerThatHangsHoldsUpNoUnmount) {
                                       {"umount", "-l"},
                                       {"umount", "-f"}};
   File("f", "text");
-  for (Strings command : commands) {
-    Mount("hard,actimeo=600");
-    EXPECT_EQ(TextOf(At("f")), "text");
-    server_->Hang();
-    command.push_back(mount_point());
-    Child unmount([&command] { return RunProgram(command).exit_code; });
-    EXPECT_EQ(unmount.Wait(), 0) << testing::PrintToString(command);
-    EXPECT_EQ(WaitForMount(), 0) << testing::PrintToString(command) << Messages();
-    server_->Resume();
+  std::vector<OneMount> mounts;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    MountOne(mounts.emplace_back(fmt::format("{}_{}", mount_point(), i)));
+    EXPECT_EQ(TextOf(mounts[i].directory + "/f"), "text");
   }
+  server_->Hang();
+  for (size_t i = 0; i < commands.size(); ++i) {
+    Strings command = commands[i];
+    command.push_back(mounts[i].directory);
+    EXPECT_EQ(RunProgram(command).exit_code, 0) << testing::PrintToString(command);
+  }
+  for (const OneMount& mount : mounts) {
+    EXPECT_EQ(WaitForExit(mount.process), 0) << mount.Text();
+    EXPECT_TRUE(std::filesystem::remove(mount.directory));
+  }
+  server_->Resume();
 }
-
-// One of several mounts.
-struct EndedMount {
-  std::string directory;
-  Descriptor messages{MemoryFile()};
-  pid_t process = -1;
-  std::unique_ptr<Child> caller = nullptr;
-};
 
 // A call waits for the server, with and without data that was not sent. An unmount that is lazy
 // ends with the last program that uses the mount.
@@ -243,14 +258,10 @@ TEST_P(MountFaultsTest, AnEndWhileCallsWaitForAServerThatHangsSaysSo) {
       {"umount", "-l"},  {"fusermount3", "-uz"}};
   const auto is_lazy = [](const Strings& end) { return end[1] == "-l" || end[1] == "-uz"; };
   File("f", "text");
-  std::vector<EndedMount> mounts;
-  const auto text_of = [](const EndedMount& mount) { return Contents(mount.messages.fd); };
+  std::vector<OneMount> mounts;
   for (size_t i = 0; i < 2 * ends.size(); ++i) {
-    EndedMount& mount = mounts.emplace_back(fmt::format("{}_{}", mount_point(), i));
-    ASSERT_TRUE(std::filesystem::create_directory(mount.directory));
-    mount.process = Spawn({"mount", "-f", "-o", "hard,actimeo=600", Url(), mount.directory},
-                          STDERR_FILENO, mount.messages.fd);
-    ASSERT_TRUE(Eventually([&] { return text_of(mount).contains("mounted on"); }));
+    OneMount& mount = mounts.emplace_back(fmt::format("{}_{}", mount_point(), i));
+    MountOne(mount);
     const bool writes = i >= ends.size();
     mount.caller = std::make_unique<Child>([directory = mount.directory, writes] {
       const int fd = writes ? open((directory + "/f").c_str(), O_WRONLY) : -1;
@@ -263,7 +274,7 @@ TEST_P(MountFaultsTest, AnEndWhileCallsWaitForAServerThatHangsSaysSo) {
   }
   server_->Hang();
   for (size_t i = 0; i < mounts.size(); ++i) {
-    EndedMount& mount = mounts[i];
+    OneMount& mount = mounts[i];
     ContinueInto(*mount.caller, mount.directory, i < ends.size() ? "LOOKUP" : "FSYNC");
     Strings command = ends[i % ends.size()];
     command.push_back(command[0] == "kill" ? std::to_string(mount.process) : mount.directory);
@@ -275,15 +286,15 @@ TEST_P(MountFaultsTest, AnEndWhileCallsWaitForAServerThatHangsSaysSo) {
   for (size_t i = 0; i < mounts.size(); ++i) {
     const Strings& end = ends[i % ends.size()];
     SCOPED_TRACE(testing::PrintToString(end));
-    EndedMount& mount = mounts[i];
+    OneMount& mount = mounts[i];
     // What a killed caller waits for is given up.
     if (i >= ends.size() || !is_lazy(end)) {
-      EXPECT_TRUE(Eventually([&] { return text_of(mount).contains("calls wait for the server"); }));
+      EXPECT_TRUE(Eventually([&] { return mount.Text().contains("calls wait for the server"); }));
       if (i % 2 == 0) kill(mount.process, SIGTERM);  // the others wait for as long as they may
-      EXPECT_TRUE(Eventually([&] { return text_of(mount).contains("ends without the server"); }));
+      EXPECT_TRUE(Eventually([&] { return mount.Text().contains("ends without the server"); }));
     }
     EXPECT_EQ(WaitForExit(mount.process), 0);
-    EXPECT_THAT(text_of(mount), HasSubstr(mount.directory + " unmounted"));
+    EXPECT_THAT(mount.Text(), HasSubstr(mount.directory + " unmounted"));
     EXPECT_EQ(mount.caller->Wait(), is_lazy(end) ? -SIGKILL : 1);
     EXPECT_TRUE(std::filesystem::remove(mount.directory));
   }

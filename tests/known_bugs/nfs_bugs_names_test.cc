@@ -174,7 +174,7 @@ TEST_P(NameRevalidation, AChangeBetweenServerAndReplyLeavesTheNamesToRevalidate)
        [&] {
          ASSERT_EQ(Stat("d/never"), kMissing);
          for (int i = 0; i < 4; ++i) EXPECT_TRUE(IsFile(Stat("d/n" + std::to_string(i))));
-         ClientInternals::SuperblockOf(*client_).background.WaitUntilIdle();
+         ClientInternals::SuperblockOf(*client_).background.Wait();
        }},
   };
   for (const auto& row : rows) {

@@ -124,7 +124,7 @@ TEST_P(OracleStress, EveryResultIsAllowedByTheHistory) {
     tally.Add(load.tally());
     tally.path_hits += load.client().stats().path_hits;
 
-    ClientInternals::SuperblockOf(load.client()).background.WaitUntilIdle();
+    ClientInternals::SuperblockOf(load.client()).background.Wait();
     load.client().DropCaches();
     EXPECT_EQ(load.client().stats().dentries, 1u);
     EXPECT_EQ(load.client().stats().inodes, 1u);

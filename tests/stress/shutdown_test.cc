@@ -159,7 +159,7 @@ TEST_F(Shutdown, RightAfterTheLastCallWithCallbacksPending) {
     load.Stop();
     load.AwaitLastCalls();
     EXPECT_TRUE(client->Stat("stable/f1", kMe));
-    ClientInternals::SuperblockOf(*client).background.WaitUntilIdle();  // listings add names
+    ClientInternals::SuperblockOf(*client).background.Wait();  // listings add names
     const uint64_t dentries = client->stats().dentries;
     client->DropCaches();
     EXPECT_LT(client->stats().dentries, dentries);

@@ -14,7 +14,7 @@ FUNCTION_LINES_MAX = 70
 PARTNER_LINES = 3  # how far from an ordered access its comment may be
 
 # A folder includes itself and what stands before it.
-LAYERS = ["third_party", "rcu", "sunrpc_auth", "access_cache", "nfsclient/memory", "nfsclient/protocol",
+LAYERS = ["third_party", "rcu", "nfsclient/threads", "sunrpc_auth", "access_cache", "nfsclient/memory", "nfsclient/protocol",
           "nfsclient/rpc", "nfsclient/nfs3",
           "nfsclient/nfs4", "nfsclient/icache", "nfsclient/vfs", "nfsclient/superblock", "nfsclient/nfs",
           "nfsclient/ahead", "nfsclient/walk", "nfsclient/data", "nfsclient", "nfsclient/api", "nfsclient/c_api",
@@ -27,7 +27,7 @@ ABOVE_ALL = ["tests", "bench", "docs"]
 COMMAND = "nfsclient/cli"
 COMMAND_INCLUDES = {"nfsclient/client.h"}
 # What the command may include with all that is in it, besides.
-COMMAND_FOLDERS = {"nfsclient/mount"}
+COMMAND_FOLDERS = {"nfsclient/mount", "nfsclient/threads"}
 COMMAND_EXCEPTIONS = {
     "nfsclient/cli/doctor/server_examination.cc": {"nfsclient/nfs3/nfs3.h", "nfsclient/nfs4/nfs4.h"},
     "nfsclient/cli/doctor/server_examination.h": {"nfsclient/protocol/protocol.h"},

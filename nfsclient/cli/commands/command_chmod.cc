@@ -14,8 +14,7 @@ class ModeSetter : public TreeVisitor {
   void ChangeOne(const std::string& path) {
     const auto node = session_.client().Resolve(path, session_.credential());
     if (!node) return session_.Fail(path, node.error());
-    const auto found = (*node)->Stat("", session_.credential());
-    session_.Report(path, found ? Set(**node, *found) : found.error());
+    session_.Report(path, Set(**node));
   }
 
   // Before what is in it is listed: a mode that forbids that takes effect as with chmod(1).
@@ -26,7 +25,7 @@ class ModeSetter : public TreeVisitor {
       return;
     }
     const auto node = ResolveListed(entry, session_.credential());
-    const std::errc error = node ? Set(**node, (*node)->attributes()) : node.error();
+    const std::errc error = node ? Set(**node) : node.error();
     if (entry.depth == 0) return session_.Report(entry.path, error);
     if (error != std::errc{}) session_.Fail(entry.path, error);
     if (error == protocol::kStale) replaced_ = entry.path;
@@ -37,10 +36,13 @@ class ModeSetter : public TreeVisitor {
   bool done() const override { return session_.done(); }
 
  private:
-  // Sets the mode of the node itself, whatever has its name by now.
-  std::errc Set(const Node& node, const Attributes& now) {
-    const uint32_t mode = change_.Apply(now.mode, now.type == FileType::kDirectory, umask_);
-    if (mode == now.mode) return {};
+  // Changes the mode of the node itself, whatever has its name by now: the mode that it has now, as
+  // its owner may have taken rights away since it was listed.
+  std::errc Set(const Node& node) {
+    const auto now = node.Stat("", session_.credential());
+    if (!now) return now.error();
+    const uint32_t mode = change_.Apply(now->mode, now->type == FileType::kDirectory, umask_);
+    if (mode == now->mode) return {};
     const auto set = node.SetAttributesOf("", {.mode = mode}, session_.credential());
     return set ? std::errc{} : set.error();
   }

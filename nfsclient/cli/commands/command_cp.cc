@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
+#include <cstddef>
 #include <expected>
 #include <memory>
 #include <span>
@@ -11,7 +12,6 @@
 #include "nfsclient/cli/commands/destination.h"
 #include "nfsclient/cli/commands/process_umask.h"
 #include "nfsclient/cli/copy/copy_source.h"
-#include "nfsclient/cli/copy/copy_threads.h"
 #include "nfsclient/cli/copy/export_copy.h"
 #include "nfsclient/cli/copy/interrupt_guard.h"
 #include "nfsclient/cli/copy/local_copy.h"
@@ -20,6 +20,9 @@
 
 namespace nfswalk::cli {
 namespace {
+
+// How far the progress line sees ahead, and how much memory that takes.
+constexpr size_t kCopiesWaitingMax = 4096;
 
 // A tree needs a descriptor for each level; the limit of many shells is for select(2).
 void RaiseDescriptorLimit() {
@@ -37,7 +40,7 @@ std::string NameOf(const std::string& path) {
 }
 
 // Has `copy` enter `path`, and waits for what it starts.
-void CopyOne(Session& session, CopySource& source, CopyThreads& threads, const std::string& path,
+void CopyOne(Session& session, CopySource& source, TaskThreads& threads, const std::string& path,
              TreeVisitor& copy, const CpOptions& options) {
   if (options.recursive) {
     source.Walk(path, options.tree, copy);
@@ -52,7 +55,7 @@ void CopyOne(Session& session, CopySource& source, CopyThreads& threads, const s
   threads.Wait();
 }
 
-void CopyHere(Session& session, CopySource& source, CopyThreads& threads,
+void CopyHere(Session& session, CopySource& source, TaskThreads& threads,
               std::span<const std::string> paths, const std::string& destination,
               const CpOptions& options) {
   const auto into =
@@ -144,7 +147,8 @@ void RunCommand(Session& session, const Paths& paths, const CpOptions& options) 
   RaiseDescriptorLimit();
   const std::string& destination = paths.back();
   const std::span sources(paths.begin(), paths.end() - 1);
-  CopyThreads threads(options.tree.threads);
+  // One: this one alone.
+  TaskThreads threads(options.tree.threads == 1 ? 0 : options.tree.threads, kCopiesWaitingMax);
   const auto source = options.from_here ? LocalSource(threads)
                                         : ExportSource(session.client(), session.credential());
   if (!options.from_here && !options.to) {

@@ -129,7 +129,7 @@ Result<Opened> OpenListed(const TreeEntry& entry, int flags) {
 
 class FromHere final : public CopySource {
  public:
-  explicit FromHere(CopyThreads& threads) : threads_(threads) {
+  explicit FromHere(TaskThreads& threads) : threads_(threads) {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) directories_max_ = limit.rlim_cur / 2;
   }
@@ -243,7 +243,7 @@ class FromHere final : public CopySource {
     return names;
   }
 
-  CopyThreads& threads_;
+  TaskThreads& threads_;
   size_t directories_max_ = std::numeric_limits<size_t>::max();
   std::atomic<size_t> directories_ = 0;  // that are held
 };
@@ -254,7 +254,7 @@ std::unique_ptr<CopySource> ExportSource(Client& client, const Credential& crede
   return std::make_unique<FromExport>(client, credential);
 }
 
-std::unique_ptr<CopySource> LocalSource(CopyThreads& threads) {
+std::unique_ptr<CopySource> LocalSource(TaskThreads& threads) {
   return std::make_unique<FromHere>(threads);
 }
 

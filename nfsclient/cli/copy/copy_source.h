@@ -16,8 +16,8 @@
 #include <span>
 #include <string>
 
-#include "nfsclient/cli/copy/copy_threads.h"
 #include "nfsclient/cli/tree_walk.h"
+#include "nfsclient/threads/task_threads.h"
 #include "nfsclient/client.h"
 
 namespace nfswalk::cli {
@@ -35,7 +35,7 @@ class CopySource {
 
   // Returns the file that the path leads to, through links.
   virtual Result<TreeEntry> Find(const std::string& path) = 0;
-  // As WalkTree(), by the thread that constructed the CopyThreads.
+  // As WalkTree(), by the thread that called LocalSource().
   virtual void Walk(const std::string& start, const TreeOptions& options, TreeVisitor& visitor) = 0;
   // The entry is one that Find() or Walk() gave out. protocol::kStale if its name is that of
   // another file by now.
@@ -46,7 +46,7 @@ class CopySource {
 // The sources borrow what they are given. `threads`: are waited for where the entries of their
 // copies hold many descriptors.
 std::unique_ptr<CopySource> ExportSource(Client& client, const Credential& credential);
-std::unique_ptr<CopySource> LocalSource(CopyThreads& threads);
+std::unique_ptr<CopySource> LocalSource(TaskThreads& threads);
 
 }  // namespace nfswalk::cli
 

@@ -188,10 +188,10 @@ void ExportCopy::Enter(const TreeEntry& entry) {
       return EnterDirectory(entry, place);
     case FileType::kRegular:
       session_.console().Expect(entry.attributes.size_bytes);
-      settings_.threads.Start([this, entry, place] { CopyFile(entry, place); });
+      settings_.threads.Run([this, entry, place] { CopyFile(entry, place); });
       return;
     case FileType::kSymlink:
-      settings_.threads.Start([this, entry, place] { CopyLink(entry, place); });
+      settings_.threads.Run([this, entry, place] { CopyLink(entry, place); });
       return;
     default:
       return session_.Fail(entry.path, std::errc::operation_not_supported);
@@ -211,7 +211,7 @@ void ExportCopy::EnterDirectory(const TreeEntry& entry, const Place& place) {
   }
   inside_.push_back(directory);
   if (entry.depth == 0) return;
-  settings_.threads.Start([directory] { (void)directory->Make(); }, CopyThreads::Turn::kFirst);
+  settings_.threads.Run([directory] { (void)directory->Make(); }, TaskThreads::Turn::kFirst);
 }
 
 // Preconditions: the place's directory is there.
@@ -223,6 +223,11 @@ Result<std::shared_ptr<Node>> ExportCopy::MakeDirectory(const TreeEntry& entry, 
   const uint32_t mode = settings_.preserve ? 0 : ModeOf(entry.attributes);
   auto found = MakeOrFind(place.directory->node(), place.name, mode | kOwnerMayAll, who, is_new);
   if (!found) return std::unexpected(found.error());
+  // In a directory that was new, where another user's says nothing about who may read the copy.
+  if (!is_new && place.directory->is_new() &&
+      found->attributes.uid != place.directory->node().attributes().uid) {
+    return std::unexpected(protocol::kStale);
+  }
   if (is_new && !settings_.preserve) {
     // Only the owner may enter it until its entries are there.
     const uint32_t made = found->attributes.mode, hidden = made & ~kAllOthers;

@@ -8,7 +8,7 @@
 //
 // Durability: a file's data is on the server's stable storage before others see its name.
 //
-// Thread safety: one thread, as Session; files are copied by the CopyThreads.
+// Thread safety: one thread, as Session; files are copied by its TaskThreads.
 #ifndef NFSWALK_NFSCLIENT_CLI_COPY_EXPORT_COPY_H_
 #define NFSWALK_NFSCLIENT_CLI_COPY_EXPORT_COPY_H_
 
@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "nfsclient/cli/copy/copy_source.h"
-#include "nfsclient/cli/copy/copy_threads.h"
 #include "nfsclient/cli/session.h"
 #include "nfsclient/cli/tree_walk.h"
+#include "nfsclient/threads/task_threads.h"
 
 namespace nfswalk::cli {
 
@@ -33,7 +33,7 @@ class ExportCopy : public TreeVisitor {
  public:
   struct Settings {
     CopySource& source;
-    CopyThreads& threads;
+    TaskThreads& threads;
     // Mode and times; else modes are cut down by the umask, and by what the server makes of those
     // that it is asked for, and a file that is replaced passes its rights on.
     bool preserve = false;

@@ -67,27 +67,28 @@ Result<std::string> TargetOf(int directory, const std::string& name) {
   return std::string(text.data(), static_cast<size_t>(length));
 }
 
-// Returns the file that is replaced, without a value where that is a link, or the name is free.
-// Errors: what cannot be replaced.
-Result<std::optional<struct stat>> Replaced(int directory, const std::string& name) {
+// Returns the file that is replaced (O_PATH), none where that is a link, or the name is free. Errors:
+// what cannot be replaced.
+Result<LocalDescriptor> Replaced(int directory, const std::string& name) {
+  LocalDescriptor held(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!held.is_open() && errno == ENOENT) return LocalDescriptor();
   struct stat found{}, parent{};
-  if (fstatat(directory, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) {
-    if (errno == ENOENT) return std::nullopt;
+  if (!held.is_open() || fstat(held.get(), &found) != 0 || fstat(directory, &parent) != 0) {
     return std::unexpected(Errno());
   }
   if (S_ISDIR(found.st_mode)) return std::unexpected(std::errc::is_a_directory);
-  if (S_ISLNK(found.st_mode)) return std::nullopt;
+  if (S_ISLNK(found.st_mode)) return LocalDescriptor();
   if (!S_ISREG(found.st_mode)) return std::unexpected(std::errc::file_exists);
-  if (fstat(directory, &parent) != 0) return std::unexpected(Errno());
   // A file that another user has planted says nothing about who may read the copy.
-  if (MayBePlanted(parent, found)) return std::nullopt;
-  return found;
+  if (MayBePlanted(parent, found)) return LocalDescriptor();
+  return held;
 }
 
 // Whether a directory that was opened after it was made is that one, as far as it shows: this
-// user's and empty. Another user who may write in the parent can have moved another one under the
-// name. On a file system where new files get another owner it is none.
-bool IsNewlyMade(int directory) {
+// user's. On a file system where new files get another owner it is none. Errors: kStale for one that
+// is not empty. Another user who may write in the parent can have moved another one under the
+// name; and who may write in the new one has put there what the copy would take for its own.
+Result<bool> IsNewlyMade(int directory) {
   struct stat found{};
   if (fstat(directory, &found) != 0 || found.st_uid != geteuid()) return false;
   const int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -102,7 +103,14 @@ bool IsNewlyMade(int directory) {
     if (name != "." && name != "..") is_empty = false;
   }
   closedir(stream);
-  return is_empty;
+  if (!is_empty) return std::unexpected(protocol::kStale);
+  return true;
+}
+
+// Whether the directory is this user's.
+bool IsOwn(int directory) {
+  struct stat found{};
+  return fstat(directory, &found) == 0 && found.st_uid == geteuid();
 }
 
 }  // namespace
@@ -145,7 +153,7 @@ class LocalCopy::Directory {
   std::optional<Attributes> times_;
 };
 
-LocalCopy::LocalCopy(Session& session, CopySource& source, CopyThreads& threads, Place start,
+LocalCopy::LocalCopy(Session& session, CopySource& source, TaskThreads& threads, Place start,
                      bool preserve)
     : session_(session),
       source_(source),
@@ -165,14 +173,18 @@ void LocalCopy::Enter(const TreeEntry& entry) {
       return MakeDirectory(entry, *place);
     case FileType::kRegular:
       session_.console().Expect(entry.attributes.size_bytes);
-      threads_.Start([this, entry, place = *place] { CopyFile(entry, place); });
+      threads_.Run([this, entry, place = *place] { CopyFile(entry, place); });
       return;
     case FileType::kSymlink:
-      threads_.Start([this, entry, place = *place] { CopyLink(entry, place); });
+      threads_.Run([this, entry, place = *place] { CopyLink(entry, place); });
       return;
     default:
       return session_.Fail(entry.path, std::errc::operation_not_supported);
   }
+}
+
+bool LocalCopy::IsInNew(const Place& place) {
+  return place.owner != nullptr && place.owner->is_new;
 }
 
 // Errors below the start: invalid_argument for a name that no file can have here, or that leads
@@ -226,13 +238,18 @@ void LocalCopy::MakeDirectory(const TreeEntry& entry, const Place& place) {
   std::errc error = made ? std::errc{} : Errno();
   if (made || error == std::errc::file_exists) {
     auto directory = LocalDescriptor::OpenDirectory(place.directory, place.name, LastLink::kRefuse);
-    if (directory) {
-      const bool is_new = made && IsNewlyMade(directory->get());
+    Result<bool> is_new = false;
+    if (directory && made) is_new = IsNewlyMade(directory->get());
+    // In a directory that was new, where another user's says nothing about who may read the copy.
+    if (directory && !made && IsInNew(place) && !IsOwn(directory->get())) {
+      is_new = std::unexpected(protocol::kStale);
+    }
+    if (directory && is_new) {
       inside_.push_back(
-          std::make_shared<Directory>(session_, std::move(*directory), place, is_new));
+          std::make_shared<Directory>(session_, std::move(*directory), place, *is_new));
       return Report(entry, place, 0);
     }
-    error = directory.error();
+    error = directory ? is_new.error() : directory.error();
   }
   lost_depth_ = entry.depth;
   session_.FailLocally(entry.path, place.path, error);
@@ -260,14 +277,16 @@ void LocalCopy::Leave(const TreeEntry& directory) {
 void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (session_.done()) return;
   const auto fail = [&](std::errc error) { session_.FailLocally(entry.path, place.path, error); };
-  const auto replaced = Replaced(place.directory, place.name);
+  // In a directory that was new it was put there by another since.
+  const auto replaced =
+      IsInNew(place) ? Result<LocalDescriptor>() : Replaced(place.directory, place.name);
   if (!replaced) return fail(replaced.error());
   const auto source = source_.Open(entry);
   if (!source) return session_.Fail(entry.path, source.error());
   const Attributes& attributes = source->attributes;
   UnfinishedFile local;
   // Its owner's alone until it has rights of its own.
-  const bool is_as_made = !preserve_ && !*replaced;
+  const bool is_as_made = !preserve_ && !replaced->is_open();
   const uint32_t mode = is_as_made ? attributes.mode & 0777 : 0600;
   if (const std::errc error = local.Create(place.directory, mode); error != std::errc{}) {
     return fail(error);
@@ -289,8 +308,8 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (preserve_) {
     error = local.SetModeAlone(KeptMode(attributes));
     if (error == std::errc{}) error = local.SetTimes(attributes);
-  } else if (*replaced) {
-    error = local.TakeRights(place.name, **replaced);
+  } else if (replaced->is_open()) {
+    error = local.TakeRights(place.name, *replaced);
     // It is gone, or another has put his there.
     if (error == std::errc::no_such_file_or_directory) error = {};
   }

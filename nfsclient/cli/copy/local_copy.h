@@ -10,7 +10,7 @@
 // Descriptors: one for each directory between the target and the position, or one of the files
 // that wait for their turn.
 //
-// Thread safety: one thread, as Session; files are copied by the CopyThreads.
+// Thread safety: one thread, as Session; files are copied by its TaskThreads.
 #ifndef NFSWALK_NFSCLIENT_CLI_COPY_LOCAL_COPY_H_
 #define NFSWALK_NFSCLIENT_CLI_COPY_LOCAL_COPY_H_
 
@@ -23,10 +23,10 @@
 #include <vector>
 
 #include "nfsclient/cli/copy/copy_source.h"
-#include "nfsclient/cli/copy/copy_threads.h"
 #include "nfsclient/cli/copy/local_descriptor.h"
 #include "nfsclient/cli/session.h"
 #include "nfsclient/cli/tree_walk.h"
+#include "nfsclient/threads/task_threads.h"
 
 namespace nfswalk::cli {
 
@@ -44,7 +44,7 @@ class LocalCopy : public TreeVisitor {
 
   // `preserve`: mode and times. Else modes are cut down by the process' umask, as those of new
   // files, and a file that is replaced passes its rights on. Borrows all but `start`.
-  LocalCopy(Session& session, CopySource& source, CopyThreads& threads, Place start, bool preserve);
+  LocalCopy(Session& session, CopySource& source, TaskThreads& threads, Place start, bool preserve);
 
   void Enter(const TreeEntry& entry) override;
   void Leave(const TreeEntry& directory) override;
@@ -55,6 +55,8 @@ class LocalCopy : public TreeVisitor {
   [[nodiscard]] std::errc Sync() const;
 
  private:
+  // Whether it is in a directory that this copy has made.
+  static bool IsInNew(const Place& place);
   Result<Place> PlaceOf(const TreeEntry& entry);
   Result<Place> NamedPlace(protocol::FileType type);
   void MakeDirectory(const TreeEntry& entry, const Place& place);
@@ -64,7 +66,7 @@ class LocalCopy : public TreeVisitor {
 
   Session& session_;
   CopySource& source_;
-  CopyThreads& threads_;
+  TaskThreads& threads_;
   const Place start_;
   const bool preserve_;
   LocalDescriptor named_in_;  // where a start is that the user named

@@ -38,12 +38,13 @@ std::errc LocalDescriptor::SetModeAlone(uint32_t mode) const {
 }
 
 std::errc LocalDescriptor::TakeRights(int directory, const std::string& name,
-                                      const struct stat& replaced) const {
-  const LocalDescriptor old(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  struct stat found{};
-  if (!old.is_open() || fstat(old.get(), &found) != 0) return Errno();
-  if (!S_ISREG(found.st_mode) || found.st_dev != replaced.st_dev ||
-      found.st_ino != replaced.st_ino) {
+                                      const LocalDescriptor& replaced) const {
+  struct stat found{}, named{};
+  if (fstat(replaced.get(), &found) != 0 ||
+      fstatat(directory, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
+    return Errno();
+  }
+  if (found.st_dev != named.st_dev || found.st_ino != named.st_ino) {
     return std::errc::no_such_file_or_directory;
   }
   // Before the mode: chown(2) takes bits away, and rights are given to the right ones.
@@ -51,7 +52,7 @@ std::errc LocalDescriptor::TakeRights(int directory, const std::string& name,
       fchown(fd_, found.st_uid, found.st_gid) == 0 || fchown(fd_, -1, found.st_gid) == 0;
   // Before the mode as well: the bits of the group are the mask of an ACL, and more than the group
   // itself may do. Where its ACL is not to be had, its group is not either.
-  const bool has_its_acl = has_its_group && CopyAcl(old.get(), fd_) == std::errc{};
+  const bool has_its_acl = has_its_group && CopyAcl(replaced.get(), fd_) == std::errc{};
   const uint32_t mode = ModeOfReplacement(found.st_mode, has_its_acl);
   return has_its_acl ? SetMode(mode) : SetModeAlone(mode);
 }

@@ -50,11 +50,12 @@ class LocalDescriptor {
   [[nodiscard]] std::errc SetMode(uint32_t mode) const;
   // SetMode(), without an ACL that the file may have got from its directory.
   [[nodiscard]] std::errc SetModeAlone(uint32_t mode) const;
-  // Gives the file the owner and group of the regular file `name` in `directory`, as far as this
-  // process may, its ACL or none, and ModeOfReplacement(). no_such_file_or_directory where `name` is
-  // not, or no longer, the file that stat(2) has called `replaced`.
+  // Gives the file the owner and group of `replaced`, as far as this process may, its ACL or none,
+  // and ModeOfReplacement(). no_such_file_or_directory where that is no longer what `name` leads to in
+  // `directory`. `replaced` may be a descriptor of a path alone; while it is open, no other file gets
+  // its inode number.
   [[nodiscard]] std::errc TakeRights(int directory, const std::string& name,
-                                     const struct stat& replaced) const;
+                                     const LocalDescriptor& replaced) const;
   [[nodiscard]] std::errc SetTimes(const Attributes& attributes) const;
   // Returns when the data of a file, or the names in a directory, are on stable storage: where the
   // file system has no fsync(2), the directory was opened for lookups alone, or nothing is open, at

@@ -10,11 +10,12 @@
 namespace nfswalk::cli {
 namespace {
 
+constexpr std::string_view kReplaced =
+    "it was removed or replaced meanwhile; what has its name now was left alone";
+
 std::string WhatToDo(std::string_view command, std::errc error,
                      const sunrpc_auth::Credential& credential) {
-  if (error == protocol::kStale) {
-    return "it was removed or replaced meanwhile; what has its name now was left alone";
-  }
+  if (error == protocol::kStale) return std::string(kReplaced);
   switch (error) {
     case std::errc::no_such_file_or_directory:
       return "check the spelling; paths start at the root of the export";
@@ -56,6 +57,7 @@ std::string WhatToDo(std::string_view command, std::errc error,
 }
 
 std::string_view WhatToDoLocally(std::errc error) {
+  if (error == protocol::kStale) return kReplaced;
   switch (error) {
     case std::errc::no_such_file_or_directory:
       return "make the directory first; a link to nowhere is not written through";

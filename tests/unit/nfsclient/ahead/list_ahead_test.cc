@@ -158,7 +158,7 @@ class RefreshAhead : public ListAhead {
     MountAnew();
     LookAtAll();
     LookAtAll();
-    ClientInternals::SuperblockOf(*client_).background.WaitUntilIdle();
+    ClientInternals::SuperblockOf(*client_).background.Wait();
     for (auto& [procedure, calls] : calls_when_warm_) calls = protocol_->Calls(procedure);
   }
   size_t Sent(const std::string& procedure) const {
@@ -172,7 +172,7 @@ class RefreshAhead : public ListAhead {
     client_->InvalidateCaches();
     return Rpcs([&] {
       for (int i = 0; i < count; ++i) EXPECT_TRUE(IsFile(Stat("d/" + NameOf(i))));
-      ClientInternals::SuperblockOf(*client_).background.WaitUntilIdle();
+      ClientInternals::SuperblockOf(*client_).background.Wait();
     });
   }
 
@@ -193,17 +193,16 @@ TEST_F(RefreshAhead, TheSecondExpiredFileBringsTheRest) {
 
 // ATTR-18.
 TEST_F(RefreshAhead, TheCallerListsWhereTheBackgroundIsBusy) {
-  using nfs::Background;
   MountWarm();
   client_->InvalidateCaches();
-  Background& background = ClientInternals::SuperblockOf(*client_).background;
-  std::latch all_run(Background::kThreadsMax), may_end(1);
-  for (size_t i = 0; i < Background::kThreadsMax; ++i) {
-    Background::Call call = [&](bool) {
+  TaskThreads& background = ClientInternals::SuperblockOf(*client_).background;
+  std::latch all_run(nfs::Superblock::kBackgroundMax), may_end(1);
+  for (size_t i = 0; i < nfs::Superblock::kBackgroundMax; ++i) {
+    TaskThreads::Task task = [&] {
       all_run.count_down();
       may_end.wait();
     };
-    EXPECT_TRUE(background.TryStart(call));
+    EXPECT_TRUE(background.TryRun(task));
   }
   all_run.wait();
   using protocol::CallDeadline;
@@ -218,7 +217,7 @@ TEST_F(RefreshAhead, TheCallerListsWhereTheBackgroundIsBusy) {
   EXPECT_EQ(Sent("GETATTR") + Sent("ACCESS"), 3u) << "root, d, the first";
   EXPECT_EQ(Sent("READDIR"), 1u);
   may_end.count_down();
-  background.WaitUntilIdle();
+  background.Wait();
 }
 
 // ATTR-18.

@@ -209,9 +209,47 @@ TEST_F(LocalCopyTest, ADirectoryThatTookTheNameOfANewOneKeepsItsMode) {
       fs::rename(here_ / "copy", here_ / "moved");
       fs::rename(victim, here_ / "copy");
     };
-    EXPECT_EQ(Copy("d", here_ / "copy", kExitOk, false), "");
+    const std::string messages =
+        Copy("d", here_ / "copy", is_anothers ? kExitOk : kExitPathFailed, false);
     g_on_call = nullptr;
     EXPECT_EQ(fs::status(here_ / "copy").permissions(), fs::perms::owner_all);
+    // What is this user's and not empty was not made.
+    EXPECT_EQ(messages.contains("replaced meanwhile"), !is_anothers) << messages;
+    EXPECT_EQ(fs::exists(here_ / "copy/f"), is_anothers);
+  }
+}
+
+// By a group, or all, who may write in the new directory as in its source.
+TEST_F(LocalCopyTest, FilesPlantedInANewDirectoryGetNoCopies) {
+  const uint64_t top = AddDirectory(kRoot, "d");
+  AddFile(top, "key", 0600);
+  AddFile(AddDirectory(top, "sub"), "inner");
+  const fs::path key = here_ / "copy/key", sub = here_ / "copy/sub";
+  for (const bool at_once : {false, true}) {
+    SCOPED_TRACE(at_once);
+    fs::remove_all(here_);
+    fs::create_directory(here_);
+    client_->DropCaches();
+    bool has_users = false;
+    const auto plant = [&] {
+      if (!fs::exists(here_ / "copy") || fs::exists(key)) return;
+      std::ofstream(key) << "old";
+      fs::permissions(key, fs::perms{0666});
+      fs::create_directory(sub);
+      fs::permissions(sub, fs::perms::all);
+      has_users = chown(sub.c_str(), 2001, 2001) == 0;  // a sandbox has one
+    };
+    // Before it is looked at, or once it is known to be new.
+    if (at_once) g_on_call = [&](const LocalCall&) { plant(); };
+    on_reply_ = [&](const fixtures::Call&) { plant(); };
+    const std::string messages = Copy("d", here_ / "copy", std::nullopt, false);
+    const bool is_refused = at_once || has_users;
+    g_on_call = nullptr;
+    on_reply_ = nullptr;
+    EXPECT_EQ(messages.contains("replaced meanwhile"), is_refused) << messages;
+    EXPECT_NE(fs::exists(sub / "inner"), is_refused);
+    const auto mode = fs::status(key).permissions();
+    EXPECT_EQ(mode, at_once ? fs::perms{0666} : fs::perms{0600}) << "a copy, or what was planted";
   }
 }
 

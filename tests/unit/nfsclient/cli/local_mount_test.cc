@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "nfsclient/cli/copy/copy_source.h"
-#include "nfsclient/cli/copy/copy_threads.h"
 #include "nfsclient/cli/tree_walk.h"
 
 namespace nfswalk::cli {
@@ -68,7 +67,7 @@ class LocalMountTest : public testing::Test {
     std::ofstream(Auto() + "/inside") << "inside";
   }
 
-  CopyThreads threads_{1};
+  TaskThreads threads_{0, 0};
   std::string top_;
 };
 

@@ -18,7 +18,6 @@
 
 #include "nfsclient/cli/commands/commands.h"
 #include "nfsclient/cli/copy/copy_source.h"
-#include "nfsclient/cli/copy/copy_threads.h"
 #include "nfsclient/cli/copy/export_copy.h"
 #include "nfsclient/cli/copy/local_descriptor.h"
 #include "tests/fixtures/memory_mount.h"
@@ -265,7 +264,7 @@ class TreeAttackTest : public MemoryMount, public testing::WithParamInterface<Co
   // `cp -r` to the export of another URL; here that is the same one.
   void CopyBetween(Session& session) {
     const auto source = ExportSource(*client_, session.credential());
-    CopyThreads threads(1);
+    TaskThreads threads(0, 0);
     std::shared_ptr<Node> directory = *client_->Resolve("copies", session.credential());
     ExportCopy copy(session, {.source = *source, .threads = threads}, directory, "copy", "copy");
     source->Walk("top", {.threads = 1}, copy);

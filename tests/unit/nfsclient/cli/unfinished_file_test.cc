@@ -136,10 +136,10 @@ TEST_F(UnfinishedFileTest, NeedsADirectoryThatIsThere) {
 // Whoever may write in the directory may put a file of his there meanwhile.
 TEST_F(UnfinishedFileTest, TakesTheRightsOfTheFileThatWasThereAlone) {
   const std::string name = directory_ / "target";
-  struct stat replaced{}, taken{};
+  struct stat taken{};
   ASSERT_TRUE(std::ofstream(name));
   ASSERT_EQ(chmod(name.c_str(), 0640), 0);
-  ASSERT_EQ(stat(name.c_str(), &replaced), 0);
+  const LocalDescriptor replaced(open(name.c_str(), O_PATH | O_CLOEXEC));
   UnfinishedFile file;
   ASSERT_EQ(file.Create(opened_.get(), 0600), std::errc{});
   ASSERT_EQ(rename(name.c_str(), (name + ".old").c_str()), 0);

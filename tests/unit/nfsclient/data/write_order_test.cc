@@ -252,7 +252,7 @@ TEST_P(WriteOrder, DataLeftByAnInterruptedCloseIsWritten) {
   server_.ExecuteHeld();
   file_ = nullptr;
   nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
-  superblock.background.WaitUntilIdle();
+  superblock.background.Wait();
   EXPECT_EQ(Difference(Stable(), text), "");
   EXPECT_TRUE(superblock.dirty_files.All().empty());
 }
@@ -266,7 +266,7 @@ TEST_P(WriteOrder, AnErrorThatNoCloseCouldTellIsToldToTheNextOpener) {
     EXPECT_EQ(file_->Close(), std::errc::timed_out);
   }
   file_ = nullptr;
-  ClientInternals::SuperblockOf(*client_).background.WaitUntilIdle();
+  ClientInternals::SuperblockOf(*client_).background.Wait();
   server_.ClearFaults();
   file_ = Open();
   const auto second = Open();

@@ -148,7 +148,7 @@ TEST_P(WriteToHiddenFile, AFileIsClosedAfterItsLockWhenItsDataHasLeft) {
   });
   server_.ExecuteHeld();
   EXPECT_EQ(kept.front()->LockAndFlush(data::WriteBack::Until::kCommitted), kOk);
-  ClientInternals::SuperblockOf(*client_).background.WaitUntilIdle();
+  ClientInternals::SuperblockOf(*client_).background.Wait();
   rcu::SyncPointScript::ClearAll();
   EXPECT_EQ(closed, 1);
   EXPECT_EQ(locked, 0);

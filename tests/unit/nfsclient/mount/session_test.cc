@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "nfsclient/mount/pinned_mount_point.h"
 #include "tests/fixtures/served_mount.h"
 
 namespace nfswalk::mount {
@@ -66,6 +68,39 @@ TEST_F(SessionTest, ALinkInThePathOfTheMountPointIsRefused) {
   for (const char* name : {"/link", "/above", "/other"}) {
     std::filesystem::remove_all(directory_ + name);
   }
+}
+
+// fusermount3 mounts by path, and checks nothing where root calls it.
+TEST_F(SessionTest, APathThatOthersMayChangeIsRefusedWithAutoUnmount) {
+  const std::string above = directory_ + "/above", mnt = above + "/mnt";
+  std::filesystem::create_directories(mnt);
+  struct Case {
+    const char* directory;
+    uid_t owner;
+    mode_t mode;
+    const char* changeable;  // "": none
+  };
+  const Case cases[] = {{"", 0, 0755, ""},          {"", 2001, 0755, "/above/mnt"},
+                        {"", 0, 0775, "/above/mnt"}, {"", 0, 0757, "/above/mnt"},
+                        {"", 0, 01777, ""},          {"/mnt", 2001, 0777, ""}};
+  for (const auto& [directory, owner, mode, changeable] : cases) {
+    SCOPED_TRACE(testing::Message() << directory << " " << owner << " " << std::oct << mode);
+    ASSERT_EQ(chown((above + directory).c_str(), owner, 0), 0);
+    ASSERT_EQ(chmod((above + directory).c_str(), mode), 0);
+    const PinnedMountPoint point(mnt, /*auto_unmount=*/true);
+    EXPECT_EQ(point.error().empty(), *changeable == '\0') << point.error();
+    if (*changeable != '\0') {
+      EXPECT_THAT(point.error(), HasSubstr("'" + directory_ + changeable + "'"));
+    }
+    ASSERT_EQ(chown((above + directory).c_str(), 0, 0), 0);
+    ASSERT_EQ(chmod((above + directory).c_str(), 0755), 0);
+  }
+  // A user's own, which he may move, in a directory where all may write.
+  ASSERT_EQ(chmod(above.c_str(), 01777), 0);
+  ASSERT_EQ(chown(mnt.c_str(), 2001, 0), 0);
+  EXPECT_THAT(PinnedMountPoint(mnt, true).error(), HasSubstr("'" + mnt + "'"));
+  EXPECT_EQ(PinnedMountPoint(mnt, false).error(), "") << "it is opened";
+  std::filesystem::remove_all(above);
 }
 
 // In a mount namespace of his own, from before, a user may move the mount point, as it is none there.
