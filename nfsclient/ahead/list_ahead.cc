@@ -65,8 +65,8 @@ void Listing::Make(protocol::CallDeadline* deadline) {
       deadline);
   // Without use: single calls are better, as in a long directory.
   // A caller that gave up has not learned that.
-  const bool gave_up = error == std::errc::operation_canceled ||
-                       (error == std::errc::timed_out && entries > 0);
+  const bool gave_up =
+      error == std::errc::operation_canceled || (error == std::errc::timed_out && entries > 0);
   const bool is_useless = (error != std::errc{} && !gave_up) || 2 * cached < entries;
   directory.inode()->lookup_misses.SetEntries(is_useless ? SIZE_MAX : entries);
   first_reply = {};

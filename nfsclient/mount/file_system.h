@@ -107,9 +107,9 @@ struct FileSystem {
   Handles<Directory> directories;
   Interrupts interrupts;
   LockPids lock_pids;
-  // For requests that may wait for the server, so that those threads which receive requests never do:
-  // one for each, since those behind a dead server must not hold up others. The kernel sends one for
-  // each thread that is in a call, and a few of its own; beyond so many they wait.
+  // For requests that may wait for the server, so that those threads which receive requests never
+  // do: one for each, since those behind a dead server must not hold up others. The kernel sends
+  // one for each thread that is in a call, and a few of its own; beyond so many they wait.
   static constexpr size_t kWorkersMax = 1024;
   TaskThreads workers{kWorkersMax, SIZE_MAX};
   TaskThreads lock_waiters{kWorkersMax, SIZE_MAX};  // for locks that others have

@@ -27,12 +27,12 @@ int OpenWithoutLinks(int at, const std::string& path) {
 // Returns the first directory of the absolute `path` that another user than root may move, or put
 // another one in the place of; empty if there is none.
 std::string FindChangeable(const std::string& path) {
-  struct stat above{};
+  struct stat above {};
   if (lstat("/", &above) != 0) return "/";
   for (size_t end = 0; end != std::string::npos;) {
     end = path.find('/', end + 1);
     const std::string name = path.substr(0, end);
-    struct stat found{};
+    struct stat found {};
     if (lstat(name.c_str(), &found) != 0) return name;
     const bool others_write = (above.st_mode & (S_IWGRP | S_IWOTH)) != 0;
     const bool only_their_own = (above.st_mode & S_ISVTX) != 0 && found.st_uid == 0;
@@ -79,11 +79,10 @@ PinnedMountPoint::~PinnedMountPoint() {
 void PinnedMountPoint::LeadToRoot(const struct statx& mounted) const {
   if (itself_ < 0) return;
   int root = OpenWithoutLinks(above_, name_);
-  struct statx now{};
-  const bool is_root = root >= 0 &&
-                       statx(root, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &now) == 0 &&
-                       now.stx_dev_major == mounted.stx_dev_major &&
-                       now.stx_dev_minor == mounted.stx_dev_minor;
+  struct statx now {};
+  const bool is_root =
+      root >= 0 && statx(root, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &now) == 0 &&
+      now.stx_dev_major == mounted.stx_dev_major && now.stx_dev_minor == mounted.stx_dev_minor;
   if (!is_root && root >= 0) close(root);
   if (!is_root) root = open("/dev/null", O_PATH | O_CLOEXEC);
   dup3(root, itself_, O_CLOEXEC);

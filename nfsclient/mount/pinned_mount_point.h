@@ -1,5 +1,6 @@
-// pinned_mount_point: a directory to mount on that stays what it was, even where other users own what
-// is above it, and move that or put a link there: root mounts, and unmounts, what it has opened.
+// pinned_mount_point: a directory to mount on that stays what it was, even where other users own
+// what is above it, and move that or put a link there: root mounts, and unmounts, what it has
+// opened.
 //
 // fusermount3(1) mounts by path. Others than root have its checks then; root has none, so that a
 // path which another user may change is refused.

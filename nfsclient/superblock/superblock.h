@@ -100,8 +100,8 @@ class Superblock {
   std::atomic<size_t> read_ahead_bytes{0};
   vfs::DentryRef root;
   // Asynchronous calls to the server. None waits behind another one, and so few run that the
-  // references they hold beyond the limits of the caches do not matter. This and below: stopped before
-  // anything is destroyed.
+  // references they hold beyond the limits of the caches do not matter. This and below: stopped
+  // before anything is destroyed.
   static constexpr size_t kBackgroundMax = 4;
   TaskThreads background{kBackgroundMax, 0};
   Flusher flusher;

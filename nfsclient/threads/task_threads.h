@@ -30,11 +30,11 @@ class TaskThreads {
   TaskThreads(const TaskThreads&) = delete;
   TaskThreads& operator=(const TaskThreads&) = delete;
 
-  // Has a thread run `task`. False where it has not taken it: as many wait as may, no thread runs or
-  // can be started, there is no memory, or Finish() or Stop() was called.
+  // Has a thread run `task`. False where it has not taken it: as many wait as may, no thread runs
+  // or can be started, there is no memory, or Finish() or Stop() was called.
   [[nodiscard]] bool TryRun(Task& task);
-  // Has a thread run `task`, once fewer wait than may; runs it itself where there is no thread, or no
-  // memory. kFirst: before those that wait.
+  // Has a thread run `task`, once fewer wait than may; runs it itself where there is no thread, or
+  // no memory. kFirst: before those that wait.
   void Run(Task task, Turn turn = Turn::kInOrder);
   // Returns when no task waits or runs.
   void Wait();

@@ -17,8 +17,8 @@
 #include <string>
 
 #include "nfsclient/cli/tree_walk.h"
-#include "nfsclient/threads/task_threads.h"
 #include "nfsclient/client.h"
+#include "nfsclient/threads/task_threads.h"
 
 namespace nfswalk::cli {
 

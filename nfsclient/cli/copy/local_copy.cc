@@ -67,8 +67,8 @@ Result<std::string> TargetOf(int directory, const std::string& name) {
   return std::string(text.data(), static_cast<size_t>(length));
 }
 
-// Returns the file that is replaced (O_PATH), none where that is a link, or the name is free. Errors:
-// what cannot be replaced.
+// Returns the file that is replaced (O_PATH), none where that is a link, or the name is free.
+// Errors: what cannot be replaced.
 Result<LocalDescriptor> Replaced(int directory, const std::string& name) {
   LocalDescriptor held(openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!held.is_open() && errno == ENOENT) return LocalDescriptor();
@@ -85,8 +85,8 @@ Result<LocalDescriptor> Replaced(int directory, const std::string& name) {
 }
 
 // Whether a directory that was opened after it was made is that one, as far as it shows: this
-// user's. On a file system where new files get another owner it is none. Errors: kStale for one that
-// is not empty. Another user who may write in the parent can have moved another one under the
+// user's. On a file system where new files get another owner it is none. Errors: kStale for one
+// that is not empty. Another user who may write in the parent can have moved another one under the
 // name; and who may write in the new one has put there what the copy would take for its own.
 Result<bool> IsNewlyMade(int directory) {
   struct stat found{};
@@ -109,7 +109,7 @@ Result<bool> IsNewlyMade(int directory) {
 
 // Whether the directory is this user's.
 bool IsOwn(int directory) {
-  struct stat found{};
+  struct stat found {};
   return fstat(directory, &found) == 0 && found.st_uid == geteuid();
 }
 

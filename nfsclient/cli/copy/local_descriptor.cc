@@ -39,7 +39,8 @@ std::errc LocalDescriptor::SetModeAlone(uint32_t mode) const {
 
 std::errc LocalDescriptor::TakeRights(int directory, const std::string& name,
                                       const LocalDescriptor& replaced) const {
-  struct stat found{}, named{};
+  struct stat found {
+  }, named{};
   if (fstat(replaced.get(), &found) != 0 ||
       fstatat(directory, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
     return Errno();

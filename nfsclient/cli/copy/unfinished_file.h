@@ -42,7 +42,8 @@ class UnfinishedFile {
     return descriptor_.SetModeAlone(mode);
   }
   // Takes those of the file that Finish(name) will replace, as in LocalDescriptor.
-  [[nodiscard]] std::errc TakeRights(const std::string& name, const LocalDescriptor& replaced) const {
+  [[nodiscard]] std::errc TakeRights(const std::string& name,
+                                     const LocalDescriptor& replaced) const {
     return descriptor_.TakeRights(directory_, name, replaced);
   }
 

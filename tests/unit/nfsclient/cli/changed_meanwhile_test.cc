@@ -1,5 +1,5 @@
-// The commands that walk a tree, while other users put files into a directory that is being made, or
-// take rights away from what was listed.
+// The commands that walk a tree, while other users put files into a directory that is being made,
+// or take rights away from what was listed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -50,8 +50,8 @@ class ChangedMeanwhileTest : public MemoryMount {
   }
 };
 
-// As by a server with a default ACL that lets others write in each new directory, before the copy has
-// taken that away.
+// As by a server with a default ACL that lets others write in each new directory, before the copy
+// has taken that away.
 TEST_F(ChangedMeanwhileTest, FilesPlantedInANewDirectoryOfAnExportGetNoCopies) {
   const uint32_t own = server_->Get(kRoot).uid, other = own + 2;
   for (const uint32_t uid : {own, other}) {
@@ -85,8 +85,9 @@ TEST_F(ChangedMeanwhileTest, FilesPlantedInANewDirectoryOfAnExportGetNoCopies) {
     if (uid == own) {
       EXPECT_EQ(messages, "");
     } else {
-      EXPECT_THAT(messages, HasSubstr("'top/sub' to 'copy/sub': Stale file handle (it was removed or "
-                                      "replaced meanwhile;"));
+      EXPECT_THAT(messages,
+                  HasSubstr("'top/sub' to 'copy/sub': Stale file handle (it was removed or "
+                            "replaced meanwhile;"));
     }
     const uint64_t key = Stat("copies/copy/key");
     ASSERT_TRUE(IsFile(key));

@@ -136,7 +136,7 @@ TEST_F(UnfinishedFileTest, NeedsADirectoryThatIsThere) {
 // Whoever may write in the directory may put a file of his there meanwhile.
 TEST_F(UnfinishedFileTest, TakesTheRightsOfTheFileThatWasThereAlone) {
   const std::string name = directory_ / "target";
-  struct stat taken{};
+  struct stat taken {};
   ASSERT_TRUE(std::ofstream(name));
   ASSERT_EQ(chmod(name.c_str(), 0640), 0);
   const LocalDescriptor replaced(open(name.c_str(), O_PATH | O_CLOEXEC));

@@ -80,7 +80,7 @@ TEST_F(SessionTest, APathThatOthersMayChangeIsRefusedWithAutoUnmount) {
     mode_t mode;
     const char* changeable;  // "": none
   };
-  const Case cases[] = {{"", 0, 0755, ""},          {"", 2001, 0755, "/above/mnt"},
+  const Case cases[] = {{"", 0, 0755, ""},           {"", 2001, 0755, "/above/mnt"},
                         {"", 0, 0775, "/above/mnt"}, {"", 0, 0757, "/above/mnt"},
                         {"", 0, 01777, ""},          {"/mnt", 2001, 0777, ""}};
   for (const auto& [directory, owner, mode, changeable] : cases) {

@@ -154,7 +154,8 @@ TEST(TaskThreadsTest, FinishRunsAllThatIsLeftAndStopDropsIt) {
       stops ? busy.threads.Stop() : busy.threads.Finish();
     });
     ending.wait();
-    // It has taken the tasks once it takes no others; which threads they have cannot be seen before.
+    // It has taken the tasks once it takes no others; which threads they have cannot be seen
+    // before.
     if (stops) {
       while (!left.expired()) std::this_thread::yield();
     }
