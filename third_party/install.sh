@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what nfswalk is built and run with, from Debian 12's packages alone; with the argument "report"
+# Installs what nfswalk is built and run with, from the packages of Debian 12 or 13 alone; with the argument "report"
 # what bench/report needs, with "linux" what tests/fixtures/user_mode_linux.sh needs, with "work" what
 # tests/conformance/real_work.sh and bench/mount need, with "fuzz" what tests/fuzz/guided.sh needs, too. Does nothing if
 # all is there.
@@ -10,7 +10,7 @@ packages=(
   libnfs-dev libnfs-utils liburcu-dev libtirpc-dev libboost-dev
   libfuse3-dev fuse3
   libcli11-dev nlohmann-json3-dev libfmt-dev libabsl-dev
-  googletest gcovr pkg-config
+  googletest gcovr pkg-config dpkg-dev
   nfs-ganesha nfs-ganesha-vfs nfs-ganesha-mem rpcbind xz-utils groff-base
 )
 case "${1-}" in
@@ -48,6 +48,6 @@ echo "install.sh: installing ${missing[*]}" >&2
 if ! { "${root[@]}" apt-get update -qq &&
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >&2 </dev/null; then
-  echo "install.sh: apt-get failed; is this Debian 12 with a package mirror in reach?" >&2
+  echo "install.sh: apt-get failed; is this Debian 12 or 13 with a package mirror in reach?" >&2
   exit 1
 fi

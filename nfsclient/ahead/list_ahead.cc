@@ -80,11 +80,13 @@ std::shared_ptr<Listing> List(Superblock& superblock, const DentryRef& directory
   if (!first_reply.owned()) return nullptr;
   std::shared_ptr<Listing> listing(
       new Listing{superblock, directory.Copy(), credential, std::move(first_reply)});
-  TaskThreads::Task make = [listing] {
+  // A thread that makes it holds its references alone.
+  const std::weak_ptr<Listing> left = listing;
+  TaskThreads::Task make = [listing = std::move(listing)] {
     protocol::CallDeadline deadline(listing->superblock.protocol->NewDeadline());
     listing->Make(&deadline);
   };
-  return superblock.background.TryRun(make) ? nullptr : listing;
+  return superblock.background.TryRun(make) ? nullptr : left.lock();
 }
 
 // Between children of a row. No longer than attributes live, so that they are different ones.

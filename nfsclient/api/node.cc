@@ -8,7 +8,6 @@
 #include "nfsclient/api/stat_completion.h"
 #include "nfsclient/api/walk_request.h"
 #include "nfsclient/client.h"
-#include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/readdir.h"
@@ -48,10 +47,7 @@ bool IsDirectory(const icache::Inode& inode) {
       superblock, request.start, request.path, credential, request.flags,
       [&](RcuWalk& walk) { return StatRcu(walk, attributes); },
       [&](RefWalk& walk) {
-        std::errc failed = data::FlushWrites(superblock, walk.inode());
-        if (failed != kOk) return failed;
-        walk.Refresh();
-        failed = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());
+        const std::errc failed = StatRef(superblock, walk);
         if (failed == kOk) nfs::CopyAttributes(walk.inode(), attributes);
         return failed;
       });

@@ -4,11 +4,10 @@
 #include <new>
 #include <utility>
 
+#include "nfsclient/api/stat_completion.h"
 #include "nfsclient/api/walk_request.h"
 #include "nfsclient/client.h"
-#include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/superblock/node_id.h"
 #include "nfsclient/superblock/superblock.h"
 #include "nfsclient/walk/walk.h"
@@ -70,10 +69,7 @@ std::errc FindRef(nfs::Superblock& superblock, RefWalk& walk, Found& found) {
     }
     return kOk;
   }
-  std::errc error = data::FlushWrites(superblock, walk.inode());
-  if (error != kOk) return error;
-  walk.Refresh();
-  error = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());
+  const std::errc error = StatRef(superblock, walk);
   if (error != kOk) return error;
   const uint64_t now_ns = rcu::CoarseNowNs();
   found.attributes_valid_ns = nfs::AttributesLeftNs(walk.inode(), now_ns);

@@ -1,10 +1,16 @@
-// stat_completion: how a stat ends under RCU (vfs_getattr_nosec() after an RCU-walk).
+// stat_completion: how a stat ends (vfs_getattr_nosec()), under RCU and with references.
 #ifndef NFSWALK_NFSCLIENT_API_STAT_COMPLETION_H_
 #define NFSWALK_NFSCLIENT_API_STAT_COMPLETION_H_
 
+#include <system_error>
+
 #include "nfsclient/client.h"
+#include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/revalidate.h"
+#include "nfsclient/superblock/superblock.h"
 #include "nfsclient/walk/rcu_walk.h"
+#include "nfsclient/walk/ref_walk.h"
 
 namespace nfswalk {
 
@@ -14,6 +20,15 @@ namespace nfswalk {
   const nfs::NeedRef need = nfs::CopyFreshAttributesRcu(walk.inode(), walk.now_ns(), into);
   if (need != nfs::NeedRef::kNone) return {need};
   return walk.ConfirmUsed();
+}
+
+// A completion of walk::Resolve(): has the attributes be true that nfs::CopyAttributes() copies next,
+// the size of a file by what was written to it.
+inline std::errc StatRef(nfs::Superblock& superblock, walk::RefWalk& walk) {
+  const std::errc error = data::FlushWrites(superblock, walk.inode());
+  if (error != std::errc{}) return error;
+  walk.Refresh();
+  return nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());
 }
 
 }  // namespace nfswalk

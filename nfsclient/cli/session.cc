@@ -44,13 +44,13 @@ Session::Session(Client& client, Console& console, std::string_view command,
       json_(options.json) {}
 
 void Session::Fail(std::string_view path, std::errc error) {
+  RaiseExitCode(IsServerFailure(error) ? kExitServerFailed : kExitPathFailed);
   if (json_) {
     JsonObject object = PathJson(path);
     AddError(object, error);
     Print(object);
   }
   console_.Complain(FailureText(command_, path, error, credential_));
-  RaiseExitCode(IsServerFailure(error) ? kExitServerFailed : kExitPathFailed);
 }
 
 void Session::Report(std::string_view path, std::errc error) {
@@ -59,6 +59,7 @@ void Session::Report(std::string_view path, std::errc error) {
 }
 
 void Session::FailLocally(std::string_view path, std::string_view local_path, std::errc error) {
+  RaiseExitCode(kExitPathFailed);  // also where there is no memory for a message
   if (json_) {
     JsonObject object = PathJson(path);
     AddBytes(object, "to", local_path);
@@ -66,7 +67,6 @@ void Session::FailLocally(std::string_view path, std::string_view local_path, st
     Print(object);
   }
   console_.Complain(LocalFailureText(command_, path, local_path, error));
-  RaiseExitCode(kExitPathFailed);
 }
 
 void Session::FailMount(std::string_view url, std::string_view why) {

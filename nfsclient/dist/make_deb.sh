@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: make_deb.sh STAGE_SH VERSION OUT FILE...
 #
-# A binary package for Debian 12 from the same files, for whoever has no use for a source package.
+# A binary package for this release of Debian from the same files, for whoever has no use for a source package.
 set -euo pipefail
 stage=$1 version=$2 out=$3
 shift 3
@@ -10,6 +10,11 @@ trap 'rm -rf "$work"' EXIT
 multiarch=$(gcc -print-multiarch)
 "$stage" "$version" "$work/usr" "lib/$multiarch" /usr "$@"
 mv "$work/usr/share/doc/nfswalk/LICENSE" "$work/usr/share/doc/nfswalk/copyright"
+# Of the libraries that both were linked with here: their names differ from release to release.
+mkdir "$work/debian"
+printf 'Source: nfswalk\n\nPackage: nfswalk\nArchitecture: any\n' >"$work/debian/control"
+depends=$(cd "$work" && dpkg-shlibdeps -O usr/bin/nfswalk "usr/lib/$multiarch"/libnfswalk.so.*.* | sed 's/^shlibs:Depends=//')
+rm -r "$work/debian"
 mkdir "$work/DEBIAN"
 cat >"$work/DEBIAN/control" <<END
 Package: nfswalk
@@ -17,7 +22,7 @@ Version: $version
 Architecture: $(dpkg --print-architecture)
 Maintainer: The nfswalk developers <nfswalk@localhost>
 Installed-Size: $(du -sk --apparent-size "$work/usr" | cut -f1)
-Depends: libc6 (>= 2.36), libfmt9 (>= 9.1.0), libfuse3-3 (>= 3.14.0), libgcc-s1 (>= 12), libnfs13 (>= 4.0.0), libstdc++6 (>= 12), libtirpc3 (>= 1.3.3), liburcu8 (>= 0.13.2)
+Depends: $depends
 Recommends: fuse3
 Section: net
 Priority: optional

@@ -6,7 +6,7 @@ def _optimize(_settings, _attr):
         # The libraries and the command are made of the same objects.
         "//command_line_option:force_pic": True,
         # No sanitizer, nothing for a debugger; no symbols that are global whatever is said of them.
-        "//command_line_option:copt": ["-Wall", "-Wextra", "-Werror", "-fno-gnu-unique"],
+        "//command_line_option:copt": ["-Wall", "-Wextra", "-fno-gnu-unique"],
         "//command_line_option:linkopt": ["-lpthread"],
     }
 

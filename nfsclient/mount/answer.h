@@ -42,6 +42,24 @@ inline int ErrnoOf(std::errc error) {
   return error == std::errc::operation_canceled ? EIO : static_cast<int>(error);
 }
 
+// Answers a request on this thread, one of the workers.
+template <typename Call>
+void AnswerWaiting(Call& call, Interrupts::Ends ends, Try attempt) {
+  fuse_req_t request = attempt.request;
+  Cancellation cancellation;
+  const Interrupts::Entry entry(attempt.file_system.interrupts, attempt.caller, cancellation, ends);
+  fuse_req_interrupt_func(
+      request,
+      [](fuse_req_t interrupted, void* id) {
+        FileSystem::Of(interrupted).interrupts.Interrupt(reinterpret_cast<uint64_t>(id));
+      },
+      reinterpret_cast<void*>(entry.id()));
+  const CancelScope scope(cancellation);
+  const std::errc error = TryToAnswer(call, attempt);
+  if (error == std::errc{}) return;
+  fuse_reply_err(request, cancellation.canceled() ? EINTR : ErrnoOf(error));
+}
+
 // `call`: std::errc(const Try&), on one of `workers`.
 template <typename Call>
 void AnswerOn(TaskThreads& workers, Interrupts::Ends ends, fuse_req_t request, Call call) {
@@ -49,20 +67,13 @@ void AnswerOn(TaskThreads& workers, Interrupts::Ends ends, fuse_req_t request, C
   auto credential = file_system.callers.Of(request);
   workers.Run([request, ends, &file_system, received = KernelSize::Now(),
                credential = std::move(credential), call = std::move(call)]() mutable {
-    Cancellation cancellation;
-    const pid_t caller = fuse_req_ctx(request)->pid;
-    const Interrupts::Entry entry(file_system.interrupts, caller, cancellation, ends);
-    fuse_req_interrupt_func(
-        request,
-        [](fuse_req_t interrupted, void* id) {
-          FileSystem::Of(interrupted).interrupts.Interrupt(reinterpret_cast<uint64_t>(id));
-        },
-        reinterpret_cast<void*>(entry.id()));
-    const CancelScope scope(cancellation);
-    const std::errc error = TryToAnswer(
-        call, {file_system, request, caller, *credential, {.no_follow = true}, received});
-    if (error == std::errc{}) return;
-    fuse_reply_err(request, cancellation.canceled() ? EINTR : ErrnoOf(error));
+    try {
+      AnswerWaiting(call, ends,
+                    {file_system, request, fuse_req_ctx(request)->pid, *credential,
+                     {.no_follow = true}, received});
+    } catch (const std::bad_alloc&) {  // of the Interrupts::Entry: nothing has been tried
+      fuse_reply_err(request, ENOMEM);
+    }
   });
 }
 

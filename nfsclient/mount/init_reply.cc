@@ -46,8 +46,12 @@ ssize_t Write(int fd, iovec* parts, int count, void*) {
 }  // namespace
 
 void CompleteInitReply(fuse_session* session) {
-  static const fuse_custom_io io{
-      .writev = Write, .read = Read, .splice_receive = nullptr, .splice_send = nullptr};
+  static const fuse_custom_io io = [] {  // libfuse 3.17 has more members than 3.14
+    fuse_custom_io calls{};
+    calls.writev = Write;
+    calls.read = Read;
+    return calls;
+  }();
   fuse_session_custom_io(session, &io, fuse_session_fd(session));
 }
 

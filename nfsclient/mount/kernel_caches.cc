@@ -104,9 +104,7 @@ void KernelCaches::Deliver(fuse_session* session, const Invalidation& event) try
 
 bool KernelCaches::ExpireName(fuse_session* session, NodeNumber directory, std::string_view name) {
   if (!can_expire_) return false;
-  const int error = fuse_lowlevel_notify_expire_entry(session, directory, name.data(), name.size(),
-                                                      FUSE_LL_EXPIRE_ONLY);
-  if (error == -ENOSYS) can_expire_ = false;
+  if (ExpireEntry(session, directory, name) == -ENOSYS) can_expire_ = false;
   return can_expire_;
 }
 

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,19 +26,27 @@ int OpenWithoutLinks(int at, const std::string& path) {
   return openat(at, path.c_str(), static_cast<int>(how.flags) | O_NOFOLLOW);
 }
 
+bool IsRoots(uid_t owner, uid_t root) { return owner == 0 || owner == root; }
+
 // Returns the first directory of the absolute `path` that another user than root may move, or put
-// another one in the place of; empty if there is none.
+// another one in the place of; empty if there is none. Root is who has "/": in a user namespace that
+// is a user who is not mapped. What a FUSE file system says of owners is the word of its own.
 std::string FindChangeable(const std::string& path) {
-  struct stat above {};
+  struct stat above{};
   if (lstat("/", &above) != 0) return "/";
+  const uid_t root = above.st_uid;
   for (size_t end = 0; end != std::string::npos;) {
     end = path.find('/', end + 1);
     const std::string name = path.substr(0, end);
-    struct stat found {};
+    struct stat found{};
     if (lstat(name.c_str(), &found) != 0) return name;
     const bool others_write = (above.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-    const bool only_their_own = (above.st_mode & S_ISVTX) != 0 && found.st_uid == 0;
-    if (above.st_uid != 0 || (others_write && !only_their_own)) return name;
+    const bool only_their_own = (above.st_mode & S_ISVTX) != 0 && IsRoots(found.st_uid, root);
+    if (!IsRoots(above.st_uid, root) || (others_write && !only_their_own)) return name;
+    struct statfs system{};
+    if (end != std::string::npos && (statfs(name.c_str(), &system) != 0 || system.f_type == FUSE_SUPER_MAGIC)) {
+      return name;
+    }
     above = found;
   }
   return {};
@@ -79,7 +89,7 @@ PinnedMountPoint::~PinnedMountPoint() {
 void PinnedMountPoint::LeadToRoot(const struct statx& mounted) const {
   if (itself_ < 0) return;
   int root = OpenWithoutLinks(above_, name_);
-  struct statx now {};
+  struct statx now{};
   const bool is_root =
       root >= 0 && statx(root, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &now) == 0 &&
       now.stx_dev_major == mounted.stx_dev_major && now.stx_dev_minor == mounted.stx_dev_minor;

@@ -58,9 +58,13 @@ class ReplySlice {
     std::atomic<uint32_t> references{1};
   };
 
+// GCC 14 and later do not see that a std::optional destroys what it has alone.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
   void Release() {
     if (buffer_ != nullptr && buffer_->references.fetch_sub(1) == 1) delete buffer_;
   }
+#pragma GCC diagnostic pop
 
   Buffer* buffer_ = nullptr;
   std::span<std::byte> bytes_;

@@ -30,31 +30,25 @@ void TaskThreads::Wait() {
   ended_.wait(lock, [this] { return waiting_.empty() && running_ == 0; });
 }
 
-void TaskThreads::Finish() {
+void TaskThreads::End(bool drops) {
   std::vector<std::jthread> threads;  // joined without the lock
+  std::deque<Task> dropped;
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
     threads.swap(threads_);
+    if (drops) dropped.swap(waiting_);
   }
   added_.notify_all();
-}
-
-void TaskThreads::Stop() {
-  std::deque<Task> dropped;  // destroyed without the lock, and before it waits
-  {
-    const std::lock_guard lock(mutex_);
-    ending_ = true;
-    dropped.swap(waiting_);
-  }
-  dropped.clear();
-  Finish();
+  ended_.notify_all();
+  dropped.clear();  // without the lock, and before it waits
 }
 
 // Starts a thread where all have a task, and one more may run.
 bool TaskThreads::HasRoom() {
+  if (ending_) return false;
   const size_t tasks = waiting_.size() + running_;
-  if (tasks >= threads_.size() && threads_.size() < threads_max_ && !ending_) StartThread();
+  if (tasks >= threads_.size() && threads_.size() < threads_max_) StartThread();
   const size_t threads = threads_.size();
   return threads != 0 && (tasks < threads || tasks - threads < waiting_max_);
 }

@@ -18,8 +18,8 @@ namespace nfswalk {
 
 class TaskThreads {
  public:
-  // Throws nothing but std::bad_alloc, by which it ends. What it owns is destroyed before it counts
-  // as ended.
+  // Throws nothing but std::bad_alloc, by which it ends. Where a thread runs it, what it owns is
+  // destroyed before it counts as ended.
   using Task = std::move_only_function<void()>;
   enum class Turn : uint8_t { kInOrder, kFirst };
 
@@ -38,17 +38,19 @@ class TaskThreads {
   void Run(Task task, Turn turn = Turn::kInOrder);
   // Returns when no task waits or runs.
   void Wait();
-  // Ends the threads, once they have run all tasks. It takes no others.
-  void Finish();
+  // Ends the threads, once they have run all tasks. It takes no others. By one thread at a time, as
+  // Stop().
+  void Finish() { End(/*drops=*/false); }
   // As Finish(), but tasks that wait are destroyed.
-  void Stop();
+  void Stop() { End(/*drops=*/true); }
 
  private:
-  // These three: preconditions: mutex_.
+  void End(bool drops);
+  void Work();
+  // Preconditions, here and below: mutex_.
   bool HasRoom();
   void StartThread();
   void Add(Task&& task, Turn turn);
-  void Work();
 
   const size_t threads_max_;
   const size_t waiting_max_;

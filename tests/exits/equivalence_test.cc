@@ -16,7 +16,7 @@
 
 #include "tests/exits/frozen_question.h"
 #include "tests/exits/random_world.h"
-#include "tests/race/interleavings.h"
+#include "tests/fixtures/interleavings.h"
 
 namespace nfswalk::exits {
 namespace {

@@ -14,7 +14,7 @@
 #include "rcu/defer.h"
 #include "rcu/read_guard.h"
 #include "rcu/sync_point.h"
-#include "tests/race/interleavings.h"
+#include "tests/fixtures/interleavings.h"
 #include "tests/unit/nfsclient/vfs/cached_tree.h"
 
 namespace nfswalk::vfs {

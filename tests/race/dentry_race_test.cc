@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "rcu/sync_point.h"
-#include "tests/race/interleavings.h"
+#include "tests/fixtures/interleavings.h"
 #include "tests/unit/nfsclient/vfs/cached_tree.h"
 
 namespace nfswalk::vfs {

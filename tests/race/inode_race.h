@@ -12,7 +12,7 @@
 #include "nfsclient/icache/iget_family.h"
 #include "rcu/sync_point.h"
 #include "tests/fixtures/inode_caches.h"
-#include "tests/race/interleavings.h"
+#include "tests/fixtures/interleavings.h"
 
 namespace nfswalk::icache {
 

@@ -22,6 +22,7 @@ LAYERS = ["third_party", "rcu", "nfsclient/threads", "sunrpc_auth", "access_cach
 # Names and contents do not know each other.
 STRANGERS = {"nfsclient/walk", "nfsclient/data"}
 ABOVE_ALL = ["tests", "bench", "docs"]
+FIXTURES = "tests/fixtures/"
 # All that the command may include of the client (docs/architecture.md), besides what a file needs that
 # speaks to a server by itself.
 COMMAND = "nfsclient/cli"
@@ -141,6 +142,8 @@ def include_direction(tree):
             above, other = _layer(header)
             if place is None or above is None or above > place or {folder, other} == STRANGERS:
                 yield Violation(path, line, "include-direction", f"{folder} may not include {other}")
+            elif path.startswith(FIXTURES) and header.startswith("tests/") and not header.startswith(FIXTURES):
+                yield Violation(path, line, "include-direction", f"a fixture may not include a test's {header}")
 
 
 def command_includes(tree):

@@ -123,13 +123,15 @@ class Includes(RuleTest):
             "include-direction", including("rcu/a.cc", "sunrpc_auth/c.h"),
             including("nfsclient/vfs/a.cc", "nfsclient/nfs/c.h"),
             including("nfsclient/walk/a.cc", "nfsclient/client.h"),
-            including("nfsclient/a.cc", "tests/c.h"), including("nfsclient/cli/a.cc", "bench/x/c.h"))
+            including("nfsclient/a.cc", "tests/c.h"), including("nfsclient/cli/a.cc", "bench/x/c.h"),
+            including("tests/fixtures/a.cc", "tests/race/c.h"))
 
     def test_downwards(self):
         self.assert_kept(
             including("sunrpc_auth/a.cc", "rcu/c.h"), including("nfsclient/a.cc", "nfsclient/nfs/c.h"),
             including("nfsclient/cli/a.cc", "nfsclient/client.h"),
-            including("nfsclient/cli/a.cc", "nfsclient/cli/b.h"), including("bench/x/a.cc", "tests/c.h"))
+            including("nfsclient/cli/a.cc", "nfsclient/cli/b.h"), including("bench/x/a.cc", "tests/c.h"),
+            including("tests/race/a.cc", "tests/fixtures/c.h"), including("tests/fixtures/a.cc", "rcu/c.h"))
 
     def test_what_the_command_may_not_include(self):
         self.assert_broken("command-includes",

@@ -36,8 +36,8 @@ class ModeSetter : public TreeVisitor {
   bool done() const override { return session_.done(); }
 
  private:
-  // Changes the mode of the node itself, whatever has its name by now: the mode that it has now, as
-  // its owner may have taken rights away since it was listed.
+  // Changes the mode of the node itself, whatever has its name by now. As chmod(1), which asks
+  // stat(2): the mode is no older than attributes may be, however long the walk takes.
   std::errc Set(const Node& node) {
     const auto now = node.Stat("", session_.credential());
     if (!now) return now.error();

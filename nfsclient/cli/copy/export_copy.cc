@@ -38,11 +38,12 @@ bool MayBePlanted(const Node& directory, const Attributes& found, const Credenti
 
 // A directory that is made, or that has the name already; "": `parent` itself. With a node.
 Result<LookupResult> MakeOrFind(Node& parent, const std::string& name, uint32_t mode,
-                                const Credential& who, bool& is_new) {
+                                const Credential& who, bool& is_new, bool& was_there) {
   Result<LookupResult> made = std::unexpected(std::errc::file_exists);
   if (!name.empty()) made = parent.MakeDirectory(name, mode, who);
   if (!made && made.error() != std::errc::file_exists) return made;
   is_new = made.has_value();
+  was_there = !is_new;
   if (is_new && made->node != nullptr) return made;
   auto found = parent.Lookup(name, who, {.no_follow = true});
   if (!found) return found;
@@ -139,13 +140,18 @@ class ExportCopy::Directory {
   }
   Node& node() { return *node_; }
   bool is_new() const { return is_new_; }
+  // Whether it was there before the copy, as all above it: so may be a file whose rights the copy
+  // takes that replaces it.
+  bool gives_rights() const { return gives_rights_; }
 
   const std::string& path() const { return place_.path; }
 
  private:
   void MakeThis() try {
     std::optional<uint32_t> mode_at_end;
-    const auto made = copy_->MakeDirectory(entry_, place_, is_new_, mode_at_end);
+    bool was_there = false;
+    const auto made = copy_->MakeDirectory(entry_, place_, is_new_, was_there, mode_at_end);
+    gives_rights_ = was_there && place_.directory->gives_rights();
     if (!made) return session_.FailLocally(entry_.path, place_.path, made.error());
     if (mode_at_end) at_end_ = SetAttributes{.mode = mode_at_end};
     if (copy_->settings_.preserve) at_end_ = copy_->FinalAttributes(entry_.attributes);
@@ -162,6 +168,7 @@ class ExportCopy::Directory {
   std::once_flag made_;
   std::shared_ptr<Node> node_;
   bool is_new_ = false;
+  bool gives_rights_ = true;
   std::optional<SetAttributes> at_end_;
 };
 
@@ -216,15 +223,16 @@ void ExportCopy::EnterDirectory(const TreeEntry& entry, const Place& place) {
 
 // Preconditions: the place's directory is there.
 Result<std::shared_ptr<Node>> ExportCopy::MakeDirectory(const TreeEntry& entry, const Place& place,
-                                                        bool& is_new,
+                                                        bool& is_new, bool& was_there,
                                                         std::optional<uint32_t>& mode_at_end) {
   const Credential& who = session_.credential();
   // With -p of its owner alone from the start.
   const uint32_t mode = settings_.preserve ? 0 : ModeOf(entry.attributes);
-  auto found = MakeOrFind(place.directory->node(), place.name, mode | kOwnerMayAll, who, is_new);
+  auto found = MakeOrFind(place.directory->node(), place.name, mode | kOwnerMayAll, who, is_new,
+                          was_there);
   if (!found) return std::unexpected(found.error());
-  // In a directory that was new, where another user's says nothing about who may read the copy.
-  if (!is_new && place.directory->is_new() &&
+  // Another user's, in a directory of the copy, says nothing about who may read that.
+  if (!is_new && !place.directory->gives_rights() &&
       found->attributes.uid != place.directory->node().attributes().uid) {
     return std::unexpected(protocol::kStale);
   }
@@ -265,7 +273,7 @@ void ExportCopy::Leave(const TreeEntry& directory) {
 // Returns the file that is replaced, without a value where that is a link, or the name is free.
 // Errors: what cannot be replaced.
 Result<std::optional<Attributes>> ExportCopy::Replaced(const Place& place) const {
-  if (place.directory->is_new()) return std::nullopt;
+  if (!place.directory->gives_rights()) return std::nullopt;
   const auto found =
       place.directory->node().Stat(place.name, session_.credential(), {.no_follow = true});
   if (!found && found.error() == std::errc::no_such_file_or_directory) return std::nullopt;

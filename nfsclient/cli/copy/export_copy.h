@@ -62,7 +62,8 @@ class ExportCopy : public TreeVisitor {
   void EnterDirectory(const TreeEntry& entry, const Place& place);
   // `mode_at_end`: of a new one, once its entries are there; unless -p gives it another.
   Result<std::shared_ptr<Node>> MakeDirectory(const TreeEntry& entry, const Place& place,
-                                              bool& is_new, std::optional<uint32_t>& mode_at_end);
+                                              bool& is_new, bool& was_there,
+                                              std::optional<uint32_t>& mode_at_end);
   void CopyFile(const TreeEntry& entry, const Place& place);
   void CopyLink(const TreeEntry& entry, const Place& place);
   Result<std::optional<Attributes>> Replaced(const Place& place) const;

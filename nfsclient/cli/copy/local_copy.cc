@@ -84,13 +84,7 @@ Result<LocalDescriptor> Replaced(int directory, const std::string& name) {
   return held;
 }
 
-// Whether a directory that was opened after it was made is that one, as far as it shows: this
-// user's. On a file system where new files get another owner it is none. Errors: kStale for one
-// that is not empty. Another user who may write in the parent can have moved another one under the
-// name; and who may write in the new one has put there what the copy would take for its own.
-Result<bool> IsNewlyMade(int directory) {
-  struct stat found{};
-  if (fstat(directory, &found) != 0 || found.st_uid != geteuid()) return false;
+bool IsEmpty(int directory) {
   const int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* const stream = listed >= 0 ? fdopendir(listed) : nullptr;
   if (stream == nullptr) {
@@ -103,13 +97,12 @@ Result<bool> IsNewlyMade(int directory) {
     if (name != "." && name != "..") is_empty = false;
   }
   closedir(stream);
-  if (!is_empty) return std::unexpected(protocol::kStale);
-  return true;
+  return is_empty;
 }
 
 // Whether the directory is this user's.
 bool IsOwn(int directory) {
-  struct stat found {};
+  struct stat found{};
   return fstat(directory, &found) == 0 && found.st_uid == geteuid();
 }
 
@@ -118,9 +111,12 @@ bool IsOwn(int directory) {
 // Gets its mode and times when the last copy in it has ended.
 class LocalCopy::Directory {
  public:
-  Directory(Session& session, LocalDescriptor descriptor, const Place& place, bool is_new)
-      : is_new(is_new),
-        descriptor(std::move(descriptor)),
+  // `made`: the copy has made it, or what had its name before this was opened.
+  Directory(Session& session, LocalDescriptor opened, const Place& place, bool made)
+      : is_own(IsOwn(opened.get())),
+        is_new(made && is_own && IsEmpty(opened.get())),
+        gives_rights(!made && (place.owner == nullptr || place.owner->gives_rights)),
+        descriptor(std::move(opened)),
         path(place.path),
         session_(session),
         parent_(place.owner) {}
@@ -141,7 +137,13 @@ class LocalCopy::Directory {
     times_ = std::move(times);
   }
 
+  const bool is_own;
+  // The one that the copy has made, as far as it shows. Another user who may write above can have
+  // moved another one under the name. On a file system where new files get another owner it is none.
   const bool is_new;
+  // It was there before, as all above it: so may be a file whose rights the copy takes that replaces
+  // it.
+  const bool gives_rights;
   const LocalDescriptor descriptor;
   const std::string path;
 
@@ -183,8 +185,8 @@ void LocalCopy::Enter(const TreeEntry& entry) {
   }
 }
 
-bool LocalCopy::IsInNew(const Place& place) {
-  return place.owner != nullptr && place.owner->is_new;
+bool LocalCopy::GivesRights(const Place& place) {
+  return place.owner == nullptr || place.owner->gives_rights;
 }
 
 // Errors below the start: invalid_argument for a name that no file can have here, or that leads
@@ -238,18 +240,17 @@ void LocalCopy::MakeDirectory(const TreeEntry& entry, const Place& place) {
   std::errc error = made ? std::errc{} : Errno();
   if (made || error == std::errc::file_exists) {
     auto directory = LocalDescriptor::OpenDirectory(place.directory, place.name, LastLink::kRefuse);
-    Result<bool> is_new = false;
-    if (directory && made) is_new = IsNewlyMade(directory->get());
-    // In a directory that was new, where another user's says nothing about who may read the copy.
-    if (directory && !made && IsInNew(place) && !IsOwn(directory->get())) {
-      is_new = std::unexpected(protocol::kStale);
+    if (directory) {
+      auto entered = std::make_shared<Directory>(session_, std::move(*directory), place, made);
+      // Another user's says nothing about who may read the copy.
+      const bool is_planted =
+          !GivesRights(place) && place.owner->is_own && !entered->is_own;
+      if (!is_planted) {
+        inside_.push_back(std::move(entered));
+        return Report(entry, place, 0);
+      }
     }
-    if (directory && is_new) {
-      inside_.push_back(
-          std::make_shared<Directory>(session_, std::move(*directory), place, *is_new));
-      return Report(entry, place, 0);
-    }
-    error = directory ? is_new.error() : directory.error();
+    error = directory ? protocol::kStale : directory.error();
   }
   lost_depth_ = entry.depth;
   session_.FailLocally(entry.path, place.path, error);
@@ -264,7 +265,11 @@ void LocalCopy::Leave(const TreeEntry& directory) {
   const auto made = std::move(inside_.back());
   inside_.pop_back();
   const Attributes& attributes = directory.attributes;
-  if (preserve_) return made->Leave(directory.path, KeptMode(attributes), attributes);
+  // One that another user has moved there keeps its mode.
+  const bool was_moved = made->is_own && !made->is_new && !made->gives_rights;
+  if (preserve_ && !was_moved) {
+    return made->Leave(directory.path, KeptMode(attributes), attributes);
+  }
   std::optional<uint32_t> mode;
   struct stat now{};
   const bool loses_rights = made->is_new && (~attributes.mode & 0700) != 0;
@@ -277,10 +282,10 @@ void LocalCopy::Leave(const TreeEntry& directory) {
 void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (session_.done()) return;
   const auto fail = [&](std::errc error) { session_.FailLocally(entry.path, place.path, error); };
-  // In a directory that was new it was put there by another since.
-  const auto replaced =
-      IsInNew(place) ? Result<LocalDescriptor>() : Replaced(place.directory, place.name);
+  // Elsewhere another has put it there since.
+  auto replaced = GivesRights(place) ? Replaced(place.directory, place.name) : Result<LocalDescriptor>();
   if (!replaced) return fail(replaced.error());
+  if (preserve_) *replaced = LocalDescriptor();
   const auto source = source_.Open(entry);
   if (!source) return session_.Fail(entry.path, source.error());
   const Attributes& attributes = source->attributes;
@@ -312,6 +317,7 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     error = local.TakeRights(place.name, *replaced);
     // It is gone, or another has put his there.
     if (error == std::errc::no_such_file_or_directory) error = {};
+    *replaced = LocalDescriptor();  // an NFS client would hide one that is open
   }
   if (error == std::errc{}) error = local.Finish(place.name);
   if (error != std::errc{}) return fail(error);
@@ -324,8 +330,10 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
 void LocalCopy::CopyLink(const TreeEntry& entry, const Place& place) try {
   const auto text = source_.ReadLink(entry);
   if (!text) return session_.Fail(entry.path, text.error());
-  const auto replaced = Replaced(place.directory, place.name);
-  std::errc error = replaced ? std::errc{} : replaced.error();
+  std::errc error{};
+  if (const auto replaced = Replaced(place.directory, place.name); !replaced) {
+    error = replaced.error();
+  }
   UnfinishedFile local;
   if (error == std::errc{}) error = local.CreateLink(place.directory, *text);
   if (error == std::errc{} && preserve_) error = local.SetTimes(entry.attributes);

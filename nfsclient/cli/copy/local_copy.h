@@ -55,8 +55,9 @@ class LocalCopy : public TreeVisitor {
   [[nodiscard]] std::errc Sync() const;
 
  private:
-  // Whether it is in a directory that this copy has made.
-  static bool IsInNew(const Place& place);
+  // Whether a file that is there passes its rights on to the one that replaces it: it may have been
+  // there before the copy.
+  static bool GivesRights(const Place& place);
   Result<Place> PlaceOf(const TreeEntry& entry);
   Result<Place> NamedPlace(protocol::FileType type);
   void MakeDirectory(const TreeEntry& entry, const Place& place);

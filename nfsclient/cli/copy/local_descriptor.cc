@@ -39,11 +39,10 @@ std::errc LocalDescriptor::SetModeAlone(uint32_t mode) const {
 
 std::errc LocalDescriptor::TakeRights(int directory, const std::string& name,
                                       const LocalDescriptor& replaced) const {
-  struct stat found {
-  }, named{};
-  if (fstat(replaced.get(), &found) != 0 ||
-      fstatat(directory, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) {
-    return Errno();
+  struct stat found{}, named{};
+  if (fstatat(directory, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) != 0) return Errno();
+  if (fstat(replaced.get(), &found) != 0) {  // ESTALE: removed, on a file system of a network
+    return errno == ESTALE ? std::errc::no_such_file_or_directory : Errno();
   }
   if (found.st_dev != named.st_dev || found.st_ino != named.st_ino) {
     return std::errc::no_such_file_or_directory;

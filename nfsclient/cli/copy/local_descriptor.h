@@ -52,8 +52,8 @@ class LocalDescriptor {
   [[nodiscard]] std::errc SetModeAlone(uint32_t mode) const;
   // Gives the file the owner and group of `replaced`, as far as this process may, its ACL or none,
   // and ModeOfReplacement(). no_such_file_or_directory where that is no longer what `name` leads to
-  // in `directory`. `replaced` may be a descriptor of a path alone; while it is open, no other file
-  // gets its inode number.
+  // in `directory`. `replaced` may be a descriptor of a path alone; while it is open, a local
+  // file system gives no other file its inode number.
   [[nodiscard]] std::errc TakeRights(int directory, const std::string& name,
                                      const LocalDescriptor& replaced) const;
   [[nodiscard]] std::errc SetTimes(const Attributes& attributes) const;

@@ -140,7 +140,7 @@ class LocalCopyTest : public MemoryMount {
   static std::string StateOf(const fs::path& directory) {
     std::string state;
     const auto add = [&](const fs::path& path) {
-      struct stat found {};
+      struct stat found{};
       EXPECT_EQ(lstat(path.c_str(), &found), 0) << path;
       state += path.string() + " " + std::to_string(found.st_mode) + " " +
                std::to_string(found.st_ino) + " " + std::to_string(found.st_size) + " " +
@@ -192,64 +192,101 @@ TEST_F(LocalCopyTest, ADirectoryReplacedByALinkLeadsNowhereElse) {
 // Between mkdirat(2) and openat(2), by another user who may write in the target.
 TEST_F(LocalCopyTest, ADirectoryThatTookTheNameOfANewOneKeepsItsMode) {
   AddFile(AddDirectory(kRoot, "d"), "f");
-  for (const bool is_anothers : {false, true}) {
-    SCOPED_TRACE(is_anothers);
-    fs::remove_all(here_);
-    fs::create_directory(here_);
-    const fs::path victim = here_ / "victim";
-    fs::create_directory(victim);
-    fs::permissions(victim, fs::perms::owner_all);
-    if (is_anothers) {
-      if (chown(victim.c_str(), 2001, 2001) != 0) continue;  // a sandbox has one user
-    } else {
-      std::ofstream(victim / "secret") << "old";
+  for (const bool preserve : {false, true}) {
+    for (const bool is_anothers : {false, true}) {
+      // That may be another owner of new files, too, as file systems of a network give them.
+      if (is_anothers && preserve) continue;
+      SCOPED_TRACE(testing::Message() << is_anothers << " " << preserve);
+      fs::remove_all(here_);
+      fs::create_directory(here_);
+      client_->DropCaches();
+      const fs::path victim = here_ / "victim";
+      fs::create_directory(victim);
+      fs::permissions(victim, fs::perms::owner_all);
+      if (is_anothers) {
+        if (chown(victim.c_str(), 2001, 2001) != 0) continue;  // a sandbox has one user
+      } else {
+        std::ofstream(victim / "secret") << "old";
+      }
+      g_on_call = [&](const LocalCall& call) {
+        if (call.text != "mkdir copy") return;
+        fs::rename(here_ / "copy", here_ / "moved");
+        fs::rename(victim, here_ / "copy");
+      };
+      EXPECT_EQ(Copy("d", here_ / "copy", kExitOk, preserve), "");
+      g_on_call = nullptr;
+      EXPECT_EQ(fs::status(here_ / "copy").permissions(), fs::perms::owner_all);
     }
-    g_on_call = [&](const LocalCall& call) {
-      if (call.text != "mkdir copy") return;
-      fs::rename(here_ / "copy", here_ / "moved");
-      fs::rename(victim, here_ / "copy");
-    };
-    const std::string messages =
-        Copy("d", here_ / "copy", is_anothers ? kExitOk : kExitPathFailed, false);
-    g_on_call = nullptr;
-    EXPECT_EQ(fs::status(here_ / "copy").permissions(), fs::perms::owner_all);
-    // What is this user's and not empty was not made.
-    EXPECT_EQ(messages.contains("replaced meanwhile"), !is_anothers) << messages;
-    EXPECT_EQ(fs::exists(here_ / "copy/f"), is_anothers);
   }
 }
 
 // By a group, or all, who may write in the new directory as in its source.
-TEST_F(LocalCopyTest, FilesPlantedInANewDirectoryGetNoCopies) {
+TEST_F(LocalCopyTest, FilesPlantedInANewDirectoryGiveNoRights) {
   const uint64_t top = AddDirectory(kRoot, "d");
+  AddDirectory(top, "a");
+  AddFile(AddDirectory(top, "b"), "key", 0600);
   AddFile(top, "key", 0600);
-  AddFile(AddDirectory(top, "sub"), "inner");
-  const fs::path key = here_ / "copy/key", sub = here_ / "copy/sub";
-  for (const bool at_once : {false, true}) {
-    SCOPED_TRACE(at_once);
+  const fs::path copy = here_ / "copy", a = copy / "a", b = copy / "b";
+  const auto plant = [](const fs::path& key) {
+    std::ofstream(key) << "old";
+    fs::permissions(key, fs::perms{0666});
+  };
+  struct Case {
+    const char* after;  // a call of this process
+    std::function<void()> act;
+    bool is_refused;    // copy/b, as another user's
+  };
+  bool has_users = false;  // a sandbox has one
+  const auto give_away = [&](const fs::path& directory) {
+    fs::permissions(directory, fs::perms::all);
+    has_users = chown(directory.c_str(), 2001, 2001) == 0;
+  };
+  const std::vector<Case> cases = {
+      {"mkdir copy", [&] { plant(copy / "key"); }, false},
+      {"mkdir a", [&] { plant(copy / "key"); }, false},
+      {"mkdir a",
+       [&] {
+         fs::create_directory(b);
+         plant(b / "key");
+         give_away(b);
+       },
+       true},
+      {"mkdir b",
+       [&] {
+         fs::rename(b, copy / "moved");
+         fs::create_directory(b);
+         plant(b / "key");
+         give_away(b);
+       },
+       true},
+      // The copy's own, which another user may move.
+      {"fsync a",
+       [&] {
+         plant(a / "key");
+         fs::rename(a, b);
+       },
+       false},
+  };
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const Case& one = cases[i];
+    SCOPED_TRACE(i);
     fs::remove_all(here_);
     fs::create_directory(here_);
     client_->DropCaches();
-    bool has_users = false;
-    const auto plant = [&] {
-      if (!fs::exists(here_ / "copy") || fs::exists(key)) return;
-      std::ofstream(key) << "old";
-      fs::permissions(key, fs::perms{0666});
-      fs::create_directory(sub);
-      fs::permissions(sub, fs::perms::all);
-      has_users = chown(sub.c_str(), 2001, 2001) == 0;  // a sandbox has one
+    has_users = false;
+    bool acted = false;
+    g_on_call = [&](const LocalCall& call) {
+      if (acted || call.text != one.after) return;
+      acted = true;
+      one.act();
     };
-    // Before it is looked at, or once it is known to be new.
-    if (at_once) g_on_call = [&](const LocalCall&) { plant(); };
-    on_reply_ = [&](const fixtures::Call&) { plant(); };
-    const std::string messages = Copy("d", here_ / "copy", std::nullopt, false);
-    const bool is_refused = at_once || has_users;
+    const std::string messages = Copy("d", copy, std::nullopt, false);
     g_on_call = nullptr;
-    on_reply_ = nullptr;
+    EXPECT_TRUE(acted);
+    const bool is_refused = one.is_refused && has_users;
     EXPECT_EQ(messages.contains("replaced meanwhile"), is_refused) << messages;
-    EXPECT_NE(fs::exists(sub / "inner"), is_refused);
-    const auto mode = fs::status(key).permissions();
-    EXPECT_EQ(mode, at_once ? fs::perms{0666} : fs::perms{0600}) << "a copy, or what was planted";
+    EXPECT_EQ(fs::status(copy / "key").permissions(), fs::perms{0600});
+    EXPECT_EQ(fs::status(b / "key").permissions(), is_refused ? fs::perms{0666} : fs::perms{0600});
   }
 }
 

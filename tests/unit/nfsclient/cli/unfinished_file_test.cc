@@ -100,7 +100,7 @@ TEST_F(UnfinishedFileTest, KeepsModesAndTimesThatItIsGiven) {
   ASSERT_EQ(link.SetTimes(attributes), std::errc{});
   ASSERT_EQ(link.Finish("l"), std::errc{});
   for (const char* name : {"f", "l"}) {
-    struct stat found {};
+    struct stat found{};
     ASSERT_EQ(lstat((directory_ / name).c_str(), &found), 0);
     EXPECT_EQ(found.st_mtim.tv_sec, 1'100'000'000) << name;
     EXPECT_EQ(found.st_mtim.tv_nsec, 7) << name;
@@ -136,7 +136,7 @@ TEST_F(UnfinishedFileTest, NeedsADirectoryThatIsThere) {
 // Whoever may write in the directory may put a file of his there meanwhile.
 TEST_F(UnfinishedFileTest, TakesTheRightsOfTheFileThatWasThereAlone) {
   const std::string name = directory_ / "target";
-  struct stat taken {};
+  struct stat taken{};
   ASSERT_TRUE(std::ofstream(name));
   ASSERT_EQ(chmod(name.c_str(), 0640), 0);
   const LocalDescriptor replaced(open(name.c_str(), O_PATH | O_CLOEXEC));

@@ -19,7 +19,7 @@
 #include "rcu/sync_point.h"
 #include "tests/fixtures/client_internals.h"
 #include "tests/fixtures/fake_mount.h"
-#include "tests/race/interleavings.h"
+#include "tests/fixtures/interleavings.h"
 
 namespace nfswalk {
 namespace {

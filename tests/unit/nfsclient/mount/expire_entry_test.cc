@@ -24,6 +24,7 @@
 #include <system_error>
 #include <vector>
 
+#include "nfsclient/mount/fuse.h"
 #include "nfsclient/mount/session.h"
 #include "tests/fixtures/served_mount.h"
 
@@ -34,17 +35,24 @@ std::atomic<int> expiries{0};
 }  // namespace
 
 // In the place of libfuse's, which this kernel would serve.
-extern "C" int fuse_lowlevel_notify_expire_entry(void* session, uint64_t parent, const char* name,
-                                                 size_t size, int flags) {
-  if (flags != 0) {
+#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 16)
+extern "C" int fuse_lowlevel_notify_expire_entry(fuse_session* session, fuse_ino_t parent,
+                                                 const char* name, size_t size,
+                                                 fuse_expire_flags flags) {
+  if (flags == FUSE_LL_EXPIRE_ONLY) {
     ++expiries;
     return -ENOSYS;
   }
-  using Notify = int (*)(void*, uint64_t, const char*, size_t, int);
-  static const auto notify =
-      reinterpret_cast<Notify>(dlsym(RTLD_NEXT, "fuse_lowlevel_notify_expire_entry"));
+  static const auto notify = reinterpret_cast<decltype(&fuse_lowlevel_notify_expire_entry)>(
+      dlsym(RTLD_NEXT, "fuse_lowlevel_notify_expire_entry"));
   return notify(session, parent, name, size, flags);
 }
+#else
+extern "C" int fuse_lowlevel_notify_expire_entry(fuse_session*, fuse_ino_t, const char*, size_t) {
+  ++expiries;
+  return -ENOSYS;
+}
+#endif
 
 namespace nfswalk::mount {
 namespace {

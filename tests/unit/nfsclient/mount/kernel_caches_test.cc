@@ -12,7 +12,7 @@
 
 #include "rcu/sync_point.h"
 #include "tests/fixtures/served_mount.h"
-#include "tests/race/interleavings.h"
+#include "tests/fixtures/interleavings.h"
 
 namespace nfswalk::mount {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "rcu/sync_point.h"
-#include "tests/race/interleavings.h"
+#include "tests/fixtures/interleavings.h"
 
 namespace nfswalk::vfs {
 namespace {
