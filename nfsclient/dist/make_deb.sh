@@ -13,7 +13,7 @@ mv "$work/usr/share/doc/nfswalk/LICENSE" "$work/usr/share/doc/nfswalk/copyright"
 # Of the libraries that both were linked with here: their names differ from release to release.
 mkdir "$work/debian"
 printf 'Source: nfswalk\n\nPackage: nfswalk\nArchitecture: any\n' >"$work/debian/control"
-depends=$(cd "$work" && dpkg-shlibdeps -O usr/bin/nfswalk "usr/lib/$multiarch"/libnfswalk.so.*.* | sed 's/^shlibs:Depends=//')
+depends=$(cd "$work" && dpkg-shlibdeps --warnings=0 -O usr/bin/nfswalk "usr/lib/$multiarch"/libnfswalk.so.*.* | sed 's/^shlibs:Depends=//')
 rm -r "$work/debian"
 mkdir "$work/DEBIAN"
 cat >"$work/DEBIAN/control" <<END

@@ -1,5 +1,6 @@
 #include "nfsclient/threads/task_threads.h"
 
+#include <list>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -32,7 +33,7 @@ void TaskThreads::Wait() {
 
 void TaskThreads::End(bool drops) {
   std::vector<std::jthread> threads;  // joined without the lock
-  std::deque<Task> dropped;
+  std::list<Task> dropped;
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;

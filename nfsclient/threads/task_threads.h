@@ -8,8 +8,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -57,7 +57,7 @@ class TaskThreads {
   std::mutex mutex_;  // guards what follows
   std::condition_variable added_;
   std::condition_variable ended_;
-  std::deque<Task> waiting_;
+  std::list<Task> waiting_;  // unlike a deque, one without tasks has no memory
   size_t running_ = 0;
   bool ending_ = false;
   std::vector<std::jthread> threads_;
