@@ -24,7 +24,7 @@
 #include "nfsclient/mount/receivers.h"
 #include "nfsclient/mount/request_counts.h"
 #include "nfsclient/mount/stale_retries.h"
-#include "nfsclient/threads/task_threads.h"
+#include "threads/task_threads.h"
 
 namespace nfswalk::mount {
 

@@ -28,7 +28,6 @@
 #include "nfsclient/superblock/open_inodes.h"
 #include "nfsclient/superblock/stats.h"
 #include "nfsclient/superblock/write_errors.h"
-#include "nfsclient/threads/task_threads.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "nfsclient/vfs/file_mutexes.h"
 #include "nfsclient/vfs/inode_locks.h"
@@ -37,6 +36,7 @@
 #include "rcu/fork.h"
 #include "rcu/keyed_change_count.h"
 #include "sunrpc_auth/credential_cache.h"
+#include "threads/task_threads.h"
 
 namespace nfswalk::nfs {
 

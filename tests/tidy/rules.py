@@ -14,7 +14,7 @@ FUNCTION_LINES_MAX = 70
 PARTNER_LINES = 3  # how far from an ordered access its comment may be
 
 # A folder includes itself and what stands before it.
-LAYERS = ["third_party", "rcu", "nfsclient/threads", "sunrpc_auth", "access_cache", "nfsclient/memory", "nfsclient/protocol",
+LAYERS = ["third_party", "rcu", "threads", "sunrpc_auth", "access_cache", "nfsclient/memory", "nfsclient/protocol",
           "nfsclient/rpc", "nfsclient/nfs3",
           "nfsclient/nfs4", "nfsclient/icache", "nfsclient/vfs", "nfsclient/superblock", "nfsclient/nfs",
           "nfsclient/ahead", "nfsclient/walk", "nfsclient/data", "nfsclient", "nfsclient/api", "nfsclient/c_api",
@@ -28,7 +28,7 @@ FIXTURES = "tests/fixtures/"
 COMMAND = "nfsclient/cli"
 COMMAND_INCLUDES = {"nfsclient/client.h"}
 # What the command may include with all that is in it, besides.
-COMMAND_FOLDERS = {"nfsclient/mount", "nfsclient/threads"}
+COMMAND_FOLDERS = {"nfsclient/mount", "threads"}
 COMMAND_EXCEPTIONS = {
     "nfsclient/cli/doctor/server_examination.cc": {"nfsclient/nfs3/nfs3.h", "nfsclient/nfs4/nfs4.h"},
     "nfsclient/cli/doctor/server_examination.h": {"nfsclient/protocol/protocol.h"},
@@ -41,7 +41,7 @@ COMMAND_EXCEPTIONS = {
 LIBRARY_HOMES = {"nfsc/": ("nfsclient/rpc", "nfsclient/nfs3", "nfsclient/nfs4"), "rpc/": ("sunrpc_auth",),
                  "tirpc/": ("sunrpc_auth",), "urcu": ("rcu",), "fuse3/": ("nfsclient/mount",)}
 
-PRODUCT = ("rcu/", "sunrpc_auth/", "access_cache/", "nfsclient/")
+PRODUCT = ("rcu/", "threads/", "sunrpc_auth/", "access_cache/", "nfsclient/")
 
 # A clause, or a comment that cannot be understood without the one before it.
 _NO_SUBJECT = re.compile(r"// ?(?:Of|What|Where|Those|That|The same|Others|Both)\b")

@@ -5,7 +5,7 @@ import sys
 
 from rules import Tree, check
 
-FOLDERS = ["rcu", "sunrpc_auth", "access_cache", "nfsclient", "tests", "bench", "docs", "third_party",
+FOLDERS = ["rcu", "threads", "sunrpc_auth", "access_cache", "nfsclient", "tests", "bench", "docs", "third_party",
            ".ci"]
 TEXT_ENDS = (".cc", ".h", ".py", ".sh", ".md", ".txt", ".bzl", "BUILD", ".BUILD", "WORKSPACE", "run",
              ".bazelrc", ".toml")

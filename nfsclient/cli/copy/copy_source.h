@@ -18,7 +18,7 @@
 
 #include "nfsclient/cli/tree_walk.h"
 #include "nfsclient/client.h"
-#include "nfsclient/threads/task_threads.h"
+#include "threads/task_threads.h"
 
 namespace nfswalk::cli {
 

@@ -24,7 +24,7 @@
 #include "nfsclient/cli/copy/copy_source.h"
 #include "nfsclient/cli/session.h"
 #include "nfsclient/cli/tree_walk.h"
-#include "nfsclient/threads/task_threads.h"
+#include "threads/task_threads.h"
 
 namespace nfswalk::cli {
 

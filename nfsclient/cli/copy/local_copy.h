@@ -26,7 +26,7 @@
 #include "nfsclient/cli/copy/local_descriptor.h"
 #include "nfsclient/cli/session.h"
 #include "nfsclient/cli/tree_walk.h"
-#include "nfsclient/threads/task_threads.h"
+#include "threads/task_threads.h"
 
 namespace nfswalk::cli {
 

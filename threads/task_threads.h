@@ -2,8 +2,8 @@
 // one more, and stays for the next.
 //
 // Thread safety: all functions but the destructor.
-#ifndef NFSWALK_NFSCLIENT_THREADS_TASK_THREADS_H_
-#define NFSWALK_NFSCLIENT_THREADS_TASK_THREADS_H_
+#ifndef NFSWALK_THREADS_TASK_THREADS_H_
+#define NFSWALK_THREADS_TASK_THREADS_H_
 
 #include <condition_variable>
 #include <cstddef>
@@ -65,4 +65,4 @@ class TaskThreads {
 
 }  // namespace nfswalk
 
-#endif  // NFSWALK_NFSCLIENT_THREADS_TASK_THREADS_H_
+#endif  // NFSWALK_THREADS_TASK_THREADS_H_

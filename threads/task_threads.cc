@@ -1,4 +1,4 @@
-#include "nfsclient/threads/task_threads.h"
+#include "threads/task_threads.h"
 
 #include <list>
 #include <new>

@@ -1,7 +1,8 @@
-#include "nfsclient/threads/task_threads.h"
+#include "threads/task_threads.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
@@ -118,17 +119,24 @@ TEST(TaskThreadsTest, NoMoreTasksWaitThanMay) {
   }
 }
 
-TEST(TaskThreadsTest, RunWaitsForRoomAndNeedsNoOtherThread) {
-  BusyThreads busy(1, 1);
-  busy.threads.Run([&] { ++busy.done; });
-  std::thread::id thread;
-  std::jthread runs([&] { busy.threads.Run([&] { thread = std::this_thread::get_id(); }); });
-  busy.GoOn();
-  runs.join();
-  busy.threads.Wait();
-  EXPECT_EQ(busy.done, 2U);
-  EXPECT_NE(thread, std::thread::id());
-  EXPECT_NE(thread, std::this_thread::get_id());
+// A task that runs has been followed by no more than may wait for it.
+TEST(TaskThreadsTest, RunWaitsForRoom) {
+  constexpr size_t kTasks = 20'000, kWaiting = 3;
+  TaskThreads threads(1, kWaiting);
+  std::atomic<size_t> handed_over = 0;
+  size_t begun = 0, most = 0;  // of the one thread
+  for (size_t i = 0; i < kTasks; ++i) {
+    threads.Run([&] {
+      ++begun;
+      const size_t now = handed_over;
+      if (now > begun) most = std::max(most, now - begun);
+    });
+    ++handed_over;
+  }
+  threads.Wait();
+  EXPECT_EQ(begun, kTasks);
+  EXPECT_LE(most, kWaiting);
+  EXPECT_GT(most, 0U) << "no task has waited";
 }
 
 TEST(TaskThreadsTest, TheFirstIsRunBeforeThoseThatWait) {
