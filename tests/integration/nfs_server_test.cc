@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nfsc/libnfs.h>
 #include <poll.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,6 +70,9 @@ TEST(NfsServerTest, SendsOwnerNamesWithoutNumericOwners) {
 
 TEST(NfsServerTest, LeavesNoProcessAndNoMountBehind) {
   if (geteuid() != 0) GTEST_SKIP() << NfsServer::Start().error();
+  // Tests beside this one mount and unmount, too.
+  ASSERT_EQ(unshare(CLONE_NEWNS), 0);
+  ASSERT_EQ(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
   const std::string mounts = Contents("/proc/self/mountinfo");
   auto server = NfsServer::Start();
   ASSERT_TRUE(server.has_value()) << server.error();
