@@ -129,6 +129,7 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   NFSWALK_SYNC_POINT("open:registered");
   // A stamp is a store that all threads share. An open by handle sends nothing.
   const auto stamp = by_name ? nfs::Stamp(superblock) : nfs::SendStamp();
+  nfs::ReplyContext context{.epoch = inode.access.epoch()};
   const OpenRequest request{superblock, inode, mode, key};
   auto opened = !by_name        ? request.Send({}, {})
                 : walk.parent() ? request.OpenBy(walk.parent(), walk.last())
@@ -139,10 +140,21 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
     return std::unexpected(protocol::kStale);
   }
   if (failed == kOk && opened.attributes) {
-    failed = nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp);
+    failed = nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp, &context);
+    if (failed == kOk && opened.granted) {
+      nfs::CacheAccess(superblock, inode, walk.credential(), *opened.granted, stamp.sent_at_ns,
+                       context.epoch);
+    }
   }
   // Close-to-open: what others wrote before they closed is seen (NAME-5).
-  const bool ask = !superblock.options.nocto && !opened.attributes;
+  bool ask = !superblock.options.nocto && !opened.attributes;
+  std::optional<uint32_t> granted = opened.granted;
+  if (failed == kOk && ask && !nfs::HasCachedAccess(superblock, inode, walk.credential())) {
+    const auto asked = nfs::AskAccess(superblock, inode, walk.credential(), ask);
+    if (asked) granted = *asked;
+    failed = asked ? kOk : asked.error();
+    ask = false;
+  }
   if (failed == kOk) failed = nfs::Revalidate(superblock, inode, key, ask);
   // A server may keep an unlinked file's handle valid while another client has it open.
   if (failed == kOk && !walk.force() && IsUnlinked(inode)) failed = protocol::kStale;
@@ -151,7 +163,10 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
     failed = std::errc::permission_denied;
   }
   const uint32_t rights = mode & ~kTruncate;
-  if (failed == kOk) failed = nfs::PermissionRef(superblock, inode, walk.credential(), rights);
+  if (failed == kOk) {
+    failed = granted ? nfs::CheckAccess(inode, *granted, rights)
+                     : nfs::PermissionRef(superblock, inode, walk.credential(), rights);
+  }
   if (failed != kOk) return std::unexpected(failed);
   if (rights != mode) {  // do_truncate() of open(2)
     const auto cut = data::SetAttributesOf(superblock, inode, {.size_bytes = 0}, key);

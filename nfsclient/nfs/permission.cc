@@ -13,21 +13,21 @@ access_cache::AccessAge AgeOf(const Superblock& superblock, const icache::Inode&
           inode.is_directory() ? superblock.directory_rights_ns : superblock.file_rights_ns};
 }
 
-std::errc CheckAccess(icache::Inode& inode, uint32_t rights, uint32_t may_mask) {
-  bool directory = inode.is_directory();
-  if (!access_cache::Grants(rights, may_mask, directory)) return std::errc::permission_denied;
-  if (!directory && (may_mask & access_cache::kMayExec) != 0 && !MayBeExecuted(inode)) {
-    return std::errc::permission_denied;
-  }
-  return {};
-}
-
 }  // namespace
 
 bool MayBeExecuted(icache::Inode& file) {
   protocol::Attributes attributes;
   CopyAttributes(file, attributes);
   return (attributes.mode & 0111) != 0;
+}
+
+std::errc CheckAccess(icache::Inode& inode, uint32_t granted, uint32_t may_mask) {
+  bool directory = inode.is_directory();
+  if (!access_cache::Grants(granted, may_mask, directory)) return std::errc::permission_denied;
+  if (!directory && (may_mask & access_cache::kMayExec) != 0 && !MayBeExecuted(inode)) {
+    return std::errc::permission_denied;
+  }
+  return {};
 }
 
 std::optional<uint32_t> SearchRights(WalkMode mode, icache::Inode& inode,
@@ -60,6 +60,24 @@ bool HasCachedAccess(const Superblock& superblock, icache::Inode& inode,
   return inode.access.SearchLocked(inode.access_lock, credential.get(), age).has_value();
 }
 
+std::expected<uint32_t, std::errc> AskAccess(Superblock& superblock, icache::Inode& inode,
+                                             const sunrpc_auth::CredentialRef& credential,
+                                             bool ask_attributes) {
+  SendStamp stamp = Stamp(superblock);
+  ReplyContext context{.epoch = inode.access.epoch()};  // unless the reply is the latest (ACCESS-8)
+  auto reply = superblock.protocol->Access(inode.handle(), credential->key());
+  NFSWALK_SYNC_POINT("access:after-rpc");
+  if (reply.error == protocol::kStale) MarkStale(superblock, inode);
+  if (reply.error != std::errc{}) return std::unexpected(reply.error);
+  // Rights are valid only with fresh attributes, which also hold the execute bits.
+  const auto error = reply.attributes
+                         ? UpdateAttributes(superblock, inode, *reply.attributes, stamp, &context)
+                         : Revalidate(superblock, inode, credential->key(), ask_attributes);
+  if (error != std::errc{}) return std::unexpected(error);
+  CacheAccess(superblock, inode, credential, reply.granted, stamp.sent_at_ns, context.epoch);
+  return reply.granted;
+}
+
 std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
                         const sunrpc_auth::CredentialRef& credential, uint32_t may_mask) {
   if (may_mask == 0) return {};
@@ -84,19 +102,8 @@ std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
     }
   }
 
-  SendStamp stamp = Stamp(superblock);
-  ReplyContext context{.epoch = inode.access.epoch()};  // unless the reply is the latest (ACCESS-8)
-  auto reply = superblock.protocol->Access(inode.handle(), credential->key());
-  NFSWALK_SYNC_POINT("access:after-rpc");
-  if (reply.error == protocol::kStale) MarkStale(superblock, inode);
-  if (reply.error != std::errc{}) return reply.error;
-  // Rights are valid only with fresh attributes, which also hold the execute bits.
-  const auto error = reply.attributes
-                         ? UpdateAttributes(superblock, inode, *reply.attributes, stamp, &context)
-                         : Revalidate(superblock, inode, credential->key());
-  if (error != std::errc{}) return error;
-  CacheAccess(superblock, inode, credential, reply.granted, stamp.sent_at_ns, context.epoch);
-  return CheckAccess(inode, reply.granted, may_mask);
+  const auto granted = AskAccess(superblock, inode, credential, /*ask_attributes=*/false);
+  return granted ? CheckAccess(inode, *granted, may_mask) : granted.error();
 }
 
 }  // namespace nfswalk::nfs

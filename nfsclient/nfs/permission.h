@@ -11,6 +11,7 @@
 #define NFSWALK_NFSCLIENT_NFS_PERMISSION_H_
 
 #include <cstdint>
+#include <expected>
 #include <optional>
 #include <system_error>
 
@@ -71,6 +72,16 @@ void CacheAccess(Superblock& superblock, icache::Inode& inode,
 // True if PermissionRef() needs no RPC once the attributes are fresh. Preconditions: a reference.
 bool HasCachedAccess(const Superblock& superblock, icache::Inode& inode,
                      const sunrpc_auth::CredentialRef& credential);
+
+// `granted`: as the server's ACCESS replied. permission_denied if that does not allow `may_mask`.
+std::errc CheckAccess(icache::Inode& inode, uint32_t granted, uint32_t may_mask);
+
+// Asks the server, whatever is cached, and caches what it granted. The attributes are fresh then;
+// `ask_attributes`: no older than this call, also if the reply has none. Preconditions: a reference
+// on the inode; may sleep.
+std::expected<uint32_t, std::errc> AskAccess(Superblock& superblock, icache::Inode& inode,
+                                             const sunrpc_auth::CredentialRef& credential,
+                                             bool ask_attributes);
 
 // Preconditions: a reference on the inode; may sleep.
 std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,

@@ -114,7 +114,7 @@ OpenReply Nfs4::Open(const FileHandle& directory, std::string_view name, const F
       {.directory = directory, .name = name, .read = read, .write = write}, credential, budget);
   if (opened.error == kOk && opened.handle != file) opened.error = kStale;
   if (opened.error != kOk) return Failure<OpenReply>(opened.error);
-  return {kOk, std::move(opened.state), opened.attributes};
+  return {kOk, std::move(opened.state), opened.attributes, opened.granted};
 }
 
 TransportStats Nfs4::transport_stats() const { return caller_->Stats(OperationNames()); }

@@ -93,6 +93,8 @@ struct OpenReply {
   std::errc error{};
   std::unique_ptr<OpenState> state;  // null if the server keeps no state (version 3)
   OptionalAttributes attributes;
+  // As in AccessReply, if the reply says so and `attributes`: these validate it.
+  std::optional<uint32_t> granted = {};
 };
 // LOCK, LOCKT.
 struct LockReply {

@@ -73,7 +73,6 @@ struct LoadedMount {
   std::unique_ptr<Client> client;
   FaultyProtocol* protocol = nullptr;
   std::string base;  // "" or "directory/"
-  bool damaged_listings = false;
   Credential me{0, 0};
 
   void MakeDirectories() const;
@@ -144,7 +143,6 @@ void LoadedMount::RunLoad(int steps) {
   std::vector<PresenceWorker> workers;
   for (int i = 0; i < kWorkers; ++i) {
     workers.emplace_back(*client, base, i, Credential(0, 0, {static_cast<uint32_t>(i % 3)}));
-    if (damaged_listings) workers.back().AllowDamagedListings();
     workers.back().Begin();
   }
   protocol->SetOn(true);
@@ -219,7 +217,12 @@ TEST_P(FaultyMemory, CachesAgreeWithTheServerAfterwards) {
   ExpectEveryFault(*mount.protocol, 10);
 }
 
-class FaultyExport : public fixtures::VersionedExport {};
+// nfs-ganesha 4.3 may give a name of tmpfs twice, or without an end, from a listing that it has kept
+// while names changed.
+class FaultyExport : public fixtures::VersionedExport {
+ protected:
+  static void SetUpTestSuite() { StartServer({.caches_names = false}); }
+};
 
 INSTANTIATE_TEST_SUITE_P(Versions, FaultyExport, fixtures::AllVersions(),
                          fixtures::VersionTestName);
@@ -233,7 +236,6 @@ TEST_P(FaultyExport, CachesAgreeWithTheServerAfterwards) {
   ASSERT_TRUE(client.has_value()) << client.error().message;
   mount.client = std::move(*client);
   mount.base = Path("");
-  mount.damaged_listings = true;  // nfs-ganesha 4.3 over tmpfs of Linux 6.18: 2 runs of 100
   mount.RunLoad(250);
   ExpectEveryFault(*mount.protocol, 5);
 }

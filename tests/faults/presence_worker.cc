@@ -184,8 +184,7 @@ void PresenceWorker::List(int directory) {
     return true;
   });
   if (error != kOk) {
-    const bool is_endless = error == std::errc::too_many_symbolic_link_levels;
-    if (!IsInjected(error) && !(is_endless && damaged_listings_)) {
+    if (!IsInjected(error)) {
       Contradict(path, "could not be listed: " + std::make_error_code(error).message());
     }
     return;
@@ -195,7 +194,7 @@ void PresenceWorker::List(int directory) {
     if (!name.path.starts_with(path + "/")) continue;
     const auto found = listed.find(name.path);
     const int times = found == listed.end() ? 0 : found->second;
-    if (times > 1 && !damaged_listings_) Contradict(name, "is listed twice");
+    if (times > 1) Contradict(name, "is listed twice");
     Note(name, times > 0 ? "listed" : "not-listed", kOk);
     Observe(name, times > 0, times > 0 ? "is listed" : "is not listed");
   }

@@ -42,9 +42,6 @@ class PresenceWorker {
   // `base`: "" or "directory/"; the directories in it exist.
   PresenceWorker(Client& client, const std::string& base, int number, const Credential& credential);
 
-  // The server's listings of a directory that changes may show a name twice, or not end (ELOOP).
-  void AllowDamagedListings() { damaged_listings_ = true; }
-
   // Makes the file that links lead to, without faults.
   void Begin();
   void Step();
@@ -90,7 +87,6 @@ class PresenceWorker {
   const std::string base_file_;
   std::vector<OwnName> names_;
   std::minstd_rand random_;
-  bool damaged_listings_ = false;
   int done_ = 0, unknown_outcomes_ = 0;
   std::vector<std::string> contradictions_;
 };

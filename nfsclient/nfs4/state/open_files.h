@@ -60,6 +60,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
     std::errc error{};
     FileHandle handle;
     OptionalAttributes attributes;
+    std::optional<uint32_t> granted;  // as in OpenReply
     WeakCacheConsistency directory;
     std::unique_ptr<OpenState> state;  // closes when destroyed
   };

@@ -58,6 +58,7 @@ struct OpenOwners::OpenedReply : SequencedReply {
   OpenGrant grant;
   std::optional<FileHandle> handle;
   OptionalAttributes attributes;
+  std::optional<uint32_t> access;
   OptionalAttributes directory;  // after the OPEN
 };
 
@@ -100,7 +101,10 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
   arguments.sequence = owner.sequence;
   Compound compound;
   if (owners_as_names) compound.SendOwnersAsNames(names_);
+  // Who creates a file, or reopens one, does not ask for its rights.
+  const bool asks_access = arguments.how == OpenArguments::How::kNoCreate && !arguments.reclaim;
   compound.PutHandle(at).SaveHandle().Open(arguments).GetHandle().GetAttributes();
+  if (asks_access) compound.Access(kAccessAll);  // in the order of Nfs4::Access()
   compound.RestoreHandle().GetAttributes();
   return Send<OpenedReply>(owner, compound, budget,
                            [&](CompoundReader& reader, OpenedReply& reply) {
@@ -111,6 +115,8 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
                              FileHandle handle;
                              if (TakeHandle(reader, handle)) reply.handle = handle;
                              reply.attributes = TakeOptionalAttributes(reader, names_);
+                             uint32_t access = 0;
+                             if (asks_access && TakeAccess(reader, access)) reply.access = access;
                              if (reader.Next(OP_RESTOREFH))
                                reply.directory = TakeOptionalAttributes(reader, names_);
                            });
@@ -160,6 +166,7 @@ Acquired OpenOwners::Finish(OpenOwner owner, const OpenedReply& opened, const Fi
   acquired.owner = std::move(owner);
   acquired.state = opened.grant.state;
   acquired.attributes = opened.attributes;
+  acquired.granted = opened.access;
   acquired.directory = Consistency(opened.grant.directory, opened.directory);
   if (arguments.reclaim) {
     acquired.handle = at;

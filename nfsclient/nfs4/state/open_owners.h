@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -56,6 +57,7 @@ struct Acquired {
   StateId state;
   FileHandle handle;
   OptionalAttributes attributes;
+  std::optional<uint32_t> granted;  // as in OpenReply
   WeakCacheConsistency directory;
 };
 
