@@ -134,6 +134,7 @@ struct MountError {
 
 namespace nfs {
 struct OpenContext;
+struct SendStamp;
 class Superblock;
 }  // namespace nfs
 namespace protocol {
@@ -433,7 +434,12 @@ class Node {
                                          std::string_view path, const Credential& credential,
                                          ResolveFlags flags);
   static Result<std::unique_ptr<File>> OpenFound(nfs::Superblock& superblock, walk::RefWalk& walk,
-                                                 uint32_t mode, bool creates = false);
+                                                 uint32_t mode, bool creates,
+                                                 const nfs::SendStamp* begun);
+  // Open(), as part of a call that has `begun` before (may be null).
+  Result<std::unique_ptr<File>> OpenSince(const nfs::SendStamp* begun, std::string_view path,
+                                          uint32_t mode, const Credential& credential,
+                                          ResolveFlags flags) const;
   static Result<OpenResult> OpenCreated(nfs::Superblock& superblock, walk::RefWalk& walk,
                                         uint32_t rights, uint32_t mode, bool exclusive);
   static LookupResult FoundAt(nfs::Superblock& superblock, const vfs::DentryRef& directory,

@@ -120,7 +120,7 @@ std::errc BatchLookup::ListDirectories(std::vector<Item>& items) {
     // Without the directory's own attributes its size is not known.
     const bool may_list = MayList() && !item.name.empty() && !listed_.contains(&inode) &&
                           AttributesFresh(inode, rcu::CoarseNowNs()) &&
-                          HasCachedAccess(superblock_, inode, credential_);
+                          CachedAccess(superblock_, inode, credential_).has_value();
     if (!may_list) continue;
     if (missed.empty() || missed.back().directory->inode() != &inode) {
       missed.push_back({.directory = &item.walk->at});
@@ -202,7 +202,7 @@ std::errc BatchLookup::Ask(std::span<Item> items) {
   return late;
 }
 
-// Takes in the results of GETATTR and ACCESS, as Revalidate() and PermissionRef() do, and of a
+// Takes in the results of GETATTR and ACCESS, as RevalidateInode() and PermissionRef() do, and of a
 // LOOKUP.
 void BatchLookup::TakeIn(Item& item, const LookupPathReply& reply, const Sample& sample) {
   Inode& inode = *item.walk->at.inode();

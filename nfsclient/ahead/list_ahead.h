@@ -41,7 +41,8 @@ void ListAhead(Superblock& superblock, vfs::DentryRef& directory,
 // answer from the first reply, or from the whole where it has to list itself, as enough calls run
 // in the background; the caller asks for what is still not valid.
 //
-// The 2nd child in a row makes a listing due, in a long directory a later one (ATTR-18).
+// The 2nd child in a row makes a listing due, the 4th where no listing has shown the length of the
+// directory, in a long one a later one (ATTR-18).
 void RefreshAhead(Superblock& superblock, vfs::DentryRef& directory, const icache::Inode& child,
                   const sunrpc_auth::Credential& credential);
 // A directory of which a batch misses `names` different names.

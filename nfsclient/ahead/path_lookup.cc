@@ -32,7 +32,7 @@ Missing WhatIsMissing(Superblock& superblock, DentryRef& directory, const Name& 
   const bool fresh = AttributesFresh(inode, rcu::CoarseNowNs());
   const DentryRef child = superblock.dentries.Lookup(*directory, name);
   const bool known = child && VerifierMatches(*child, inode);
-  return {!fresh || !HasCachedAccess(superblock, inode, credential), !fresh || !known};
+  return {!fresh || !CachedAccess(superblock, inode, credential), !fresh || !known};
 }
 
 // Reserves the name after `step`, which is names[at]; not owned if another thread has reserved it

@@ -40,7 +40,7 @@ struct Directory::State {
     std::errc error{};
     const bool asks = !superblock.options.nocto && !nfs::IsNewerThan(inode, opened);
     if (asks && has_listing && nfs::HasInvalid(inode, icache::kDataInUse)) {
-      error = nfs::Revalidate(superblock, inode, key, true);
+      error = nfs::RevalidateInode(superblock, inode, key, true);
     } else if (asks) {
       error = stream.Fetch(superblock, at, key, nullptr);
       is_read = false;

@@ -85,7 +85,7 @@ std::errc Node::Access(std::string_view path, uint32_t mode, const Credential& c
         return permission.granted ? walk.ConfirmUsed() : walk.Confirm(std::errc::permission_denied);
       },
       [&](RefWalk& walk) {
-        if (mode != 0) walk.Refresh();
+        if (mode != 0) walk.RefreshAhead();
         return nfs::PermissionRef(superblock_, walk.inode(), walk.credential(), mode);
       });
 }
@@ -113,7 +113,7 @@ Result<size_t> Node::ReadLink(std::string_view path, std::span<char> into,
         return walk.ConfirmUsed();
       },
       [&](RefWalk& walk) {
-        walk.Refresh();
+        walk.RefreshAhead();
         auto text = nfs::ReadLinkRef(superblock_, walk.inode(), walk.credential()->key());
         if (!text) return text.error();
         copy(*text);

@@ -319,8 +319,9 @@ void Node::ResolveEach(std::span<const std::string_view> paths, const Credential
 void Node::ReadEach(std::span<const std::string_view> paths,
                     std::span<const std::span<std::byte>> into, const Credential& credential,
                     std::span<Result<size_t>> results, ResolveFlags flags) const {
+  const nfs::SendStamp begun = nfs::Stamp(superblock_);
   const auto read_alone = [&](size_t i) -> Result<size_t> {
-    const auto file = Open(paths[i], kMayRead, credential, flags);
+    const auto file = OpenSince(&begun, paths[i], kMayRead, credential, flags);
     return file ? (*file)->PRead(into[i], 0) : std::unexpected(file.error());
   };
   BatchRead reads(superblock_, into, credential, results, read_alone);

@@ -83,7 +83,7 @@ constexpr int kCreateTries = 16;
 std::errc CheckExisting(nfs::Superblock& superblock, RefWalk& walk) {
   if (walk.inode().is_directory()) return std::errc::is_a_directory;
   const bool ask = !superblock.options.nocto || walk.force();
-  const std::errc error = nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), ask);
+  const std::errc error = nfs::RevalidateInode(superblock, walk.inode(), walk.credential()->key(), ask);
   if (error != kOk) return error;
   Attributes attributes;
   nfs::CopyAttributes(walk.inode(), attributes);
@@ -219,7 +219,7 @@ Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, u
   };
   if (exclusive) return CreateAt(superblock_, at_.get(), path, false, credential, create);
   const auto existing = [&](RefWalk& walk) -> Result<OpenResult> {
-    auto file = OpenFound(superblock_, walk, rights, /*creates=*/true);
+    auto file = OpenFound(superblock_, walk, rights, /*creates=*/true, /*begun=*/nullptr);
     if (!file) return std::unexpected(file.error());
     LookupResult found =
         FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(), walk.position());

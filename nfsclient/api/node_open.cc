@@ -83,6 +83,22 @@ protocol::OpenReply OpenByAnyName(const OpenRequest& request, vfs::Dentry& resol
   return reply;
 }
 
+// Close-to-open: what others wrote before they closed is seen (NAME-5), by a request since `begun`
+// (may be null). Where the rights are not cached, the attributes come with them: `granted`.
+std::errc CloseToOpen(nfs::Superblock& superblock, RefWalk& walk, const nfs::SendStamp* begun,
+                      std::optional<uint32_t>& granted) {
+  if (superblock.options.nocto) return kOk;
+  if (begun != nullptr && nfs::IsNewerThan(walk.inode(), *begun)) return kOk;
+  if (nfs::CachedAccess(superblock, walk.inode(), walk.credential())) {
+    return nfs::RevalidateInode(superblock, walk.inode(), walk.credential()->key(), /*force=*/true);
+  }
+  const auto asked =
+      nfs::AskAccess(superblock, walk.inode(), walk.credential(), /*ask_attributes=*/true);
+  if (!asked) return asked.error();
+  granted = *asked;
+  return kOk;
+}
+
 // The references that an open without an RPC takes inside the RCU section. Dropped outside of it.
 struct RcuOpen {
   icache::InodeRef inode;
@@ -112,7 +128,8 @@ RcuOutcome OpenRcu(nfs::Superblock& superblock, RcuWalk& walk, uint32_t rights, 
 }  // namespace
 
 Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWalk& walk,
-                                              uint32_t mode, bool creates) {
+                                              uint32_t mode, bool creates,
+                                              const nfs::SendStamp* begun) {
   icache::Inode& inode = walk.inode();
   if (inode.is_directory()) return std::unexpected(std::errc::is_a_directory);
   if (inode.type.load() == FileType::kSymlink) {
@@ -129,7 +146,7 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   NFSWALK_SYNC_POINT("open:registered");
   // A stamp is a store that all threads share. An open by handle sends nothing.
   const auto stamp = by_name ? nfs::Stamp(superblock) : nfs::SendStamp();
-  nfs::ReplyContext context{.epoch = inode.access.epoch()};
+  const uint64_t epoch = inode.access.epoch();
   const OpenRequest request{superblock, inode, mode, key};
   auto opened = !by_name        ? request.Send({}, {})
                 : walk.parent() ? request.OpenBy(walk.parent(), walk.last())
@@ -139,23 +156,19 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   if (by_name && !walk.force() && request.IsNameChanged(failed)) {
     return std::unexpected(protocol::kStale);
   }
+  std::optional<uint32_t> granted = opened.granted;
   if (failed == kOk && opened.attributes) {
+    nfs::ReplyContext context{.epoch = epoch};
     failed = nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp, &context);
-    if (failed == kOk && opened.granted) {
-      nfs::CacheAccess(superblock, inode, walk.credential(), *opened.granted, stamp.sent_at_ns,
+    // A store that is not needed would disturb walks of other threads.
+    if (failed == kOk && granted &&
+        nfs::CachedAccess(superblock, inode, walk.credential()) != granted) {
+      nfs::CacheAccess(superblock, inode, walk.credential(), *granted, stamp.sent_at_ns,
                        context.epoch);
     }
   }
-  // Close-to-open: what others wrote before they closed is seen (NAME-5).
-  bool ask = !superblock.options.nocto && !opened.attributes;
-  std::optional<uint32_t> granted = opened.granted;
-  if (failed == kOk && ask && !nfs::HasCachedAccess(superblock, inode, walk.credential())) {
-    const auto asked = nfs::AskAccess(superblock, inode, walk.credential(), ask);
-    if (asked) granted = *asked;
-    failed = asked ? kOk : asked.error();
-    ask = false;
-  }
-  if (failed == kOk) failed = nfs::Revalidate(superblock, inode, key, ask);
+  if (failed == kOk && !opened.attributes) failed = CloseToOpen(superblock, walk, begun, granted);
+  if (failed == kOk) failed = nfs::RevalidateInode(superblock, inode, key);
   // A server may keep an unlinked file's handle valid while another client has it open.
   if (failed == kOk && !walk.force() && IsUnlinked(inode)) failed = protocol::kStale;
   if (failed == kOk && creates &&
@@ -179,6 +192,12 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
 
 Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
                                          const Credential& credential, ResolveFlags flags) const {
+  return OpenSince(nullptr, path, mode, credential, flags);
+}
+
+Result<std::unique_ptr<File>> Node::OpenSince(const nfs::SendStamp* begun, std::string_view path,
+                                              uint32_t mode, const Credential& credential,
+                                              ResolveFlags flags) const {
   WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kOpen, path, flags);
   if (request.error != kOk) return std::unexpected(request.error);
   if (!IsOpenMode(mode)) return std::unexpected(std::errc::invalid_argument);
@@ -186,18 +205,18 @@ Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
   request.flags.open = superblock_.protocol->opens_by_name() && !path.empty();
   const bool asks_server = superblock_.protocol->opens_by_name() || !superblock_.options.nocto ||
                            (mode & kTruncate) != 0;
-  const bool in_ref_mode = asks_server || request.flags.dont_cache;
+  const bool needs_reference = asks_server || request.flags.dont_cache;
   RcuOpen taken;
   Result<std::unique_ptr<File>> file;
   const std::errc error = walk::ResolveToReference(
       superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
       [&](RefWalk& walk) {
         taken = {};
-        file = OpenFound(superblock_, walk, mode);
+        file = OpenFound(superblock_, walk, mode, /*creates=*/false, begun);
         return file ? kOk : file.error();
       },
       [&](RcuWalk& walk) -> RcuOutcome {
-        if (in_ref_mode) return {NeedRef::kComplete};
+        if (needs_reference) return {NeedRef::kComplete};
         return OpenRcu(superblock_, walk, mode, taken);
       });
   if (error != kOk) return std::unexpected(error);

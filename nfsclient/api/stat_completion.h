@@ -7,7 +7,6 @@
 #include "nfsclient/client.h"
 #include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/attribute_cache.h"
-#include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/superblock/superblock.h"
 #include "nfsclient/walk/rcu_walk.h"
 #include "nfsclient/walk/ref_walk.h"
@@ -22,13 +21,13 @@ namespace nfswalk {
   return walk.ConfirmUsed();
 }
 
-// A completion of walk::Resolve(): has the attributes be true that nfs::CopyAttributes() copies next,
+// A completion of walk::Resolve(): makes the attributes valid that nfs::CopyAttributes() copies next,
 // the size of a file by what was written to it.
 inline std::errc StatRef(nfs::Superblock& superblock, walk::RefWalk& walk) {
   const std::errc error = data::FlushWrites(superblock, walk.inode());
   if (error != std::errc{}) return error;
-  walk.Refresh();
-  return nfs::Revalidate(superblock, walk.inode(), walk.credential()->key(), walk.force());
+  walk.RefreshAhead();
+  return nfs::RevalidateInode(superblock, walk.inode(), walk.credential()->key(), walk.force());
 }
 
 }  // namespace nfswalk

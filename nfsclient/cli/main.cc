@@ -1,4 +1,4 @@
-// nfswalk: look at an NFS export without mounting it. Errors: exit_code.h.
+// nfswalk: the command. Errors: exit_code.h.
 #include <fmt/format.h>
 
 #include <algorithm>

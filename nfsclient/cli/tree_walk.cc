@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "nfsclient/cli/join_path.h"
-#include "nfsclient/cli/listing_ahead.h"
+#include "nfsclient/cli/listing_threads.h"
 
 namespace nfswalk::cli {
 namespace {
@@ -55,7 +55,7 @@ class TreeWalk {
 
   TreeVisitor& visitor_;
   std::vector<Level> stack_;
-  ListingAhead ahead_;
+  ListingThreads ahead_;
 };
 
 }  // namespace

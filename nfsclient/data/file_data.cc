@@ -4,6 +4,7 @@
 #include <new>
 
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/protocol/byte_range.h"
 #include "nfsclient/protocol/call_deadline.h"
 #include "rcu/sync_point.h"
 
@@ -15,8 +16,6 @@ using protocol::kOk;
 using Until = WriteBack::Until;
 
 namespace {
-
-constexpr uint64_t kFileBytesMax = INT64_MAX;  // off_t
 
 // How much of `wanted_bytes` to read at once: no piece behind the known end of the file.
 size_t ReadAtOnce(const icache::Inode& inode, uint64_t offset_bytes, size_t wanted_bytes,
@@ -85,7 +84,7 @@ auto FileData::ReadFromServer(std::span<std::byte> into, uint64_t offset_bytes) 
   return done;
 }
 
-// balance_dirty_pages(): before the inode's lock, as others' are taken. A writer writes back its own
+// balance_dirty_pages(): before the file's i_rwsem, as others' are taken. A writer writes back its own
 // file first: writers that all wait for each other's files keep the server idle.
 void FileData::FlushIfFull() const {
   if (!superblock.dirty_files.IsFull()) return;
@@ -98,7 +97,7 @@ void FileData::FlushIfFull() const {
   }
 }
 
-// Preconditions: the inode's lock.
+// Preconditions: the file's i_rwsem.
 auto FileData::WriteLocked(std::span<const std::byte> data, uint64_t offset_bytes)
     -> Result<size_t> {
   std::errc error = superblock.write_errors.CheckAndAdvance(*inode, seen_);
@@ -127,7 +126,7 @@ auto FileData::Write(std::span<const std::byte> data, uint64_t offset_bytes) -> 
 }
 
 // The end of the file on the server, or of what was written here and that it may lose.
-// Preconditions: the inode's lock.
+// Preconditions: the file's i_rwsem.
 auto FileData::FindEnd() -> Result<uint64_t> {
   const auto written = superblock.dirty_files.Find(*inode);
   if (written != nullptr) {
@@ -155,7 +154,7 @@ auto FileData::Append(std::span<const std::byte> data) -> Result<size_t> try {
   if (!lock) return std::unexpected(CallDeadline::Error());
   const auto end = FindEnd();
   if (!end) return std::unexpected(end.error());
-  if (*end > kFileBytesMax - data.size()) return std::unexpected(std::errc::file_too_large);
+  if (*end > protocol::ByteRange::kEnd - data.size()) return std::unexpected(std::errc::file_too_large);
   return WriteLocked(data, *end);
 } catch (const std::bad_alloc&) {
   return std::unexpected(std::errc::not_enough_memory);

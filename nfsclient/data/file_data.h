@@ -1,5 +1,4 @@
-// file_data: the contents of an open file: read, write, append, write-back, truncation and locks
-// (fs/nfs/file.c, read.c).
+// file_data: read, write, append, fsync and close of an open file (fs/nfs/file.c, read.c).
 //
 // One owner for each question: write_back.h has what was written and is not on the server's stable
 // storage, for all open files of an inode; read_ahead.h what was read ahead; the inode's i_size is
@@ -37,7 +36,7 @@ class FileData : public nfs::OpenContext, public std::enable_shared_from_this<Fi
         superblock(of),
         seen_(of.write_errors.Sample(*inode)) {}
 
-  // pread(2). Preconditions of the first three: the offset, and the end of the range, are off_t's.
+  // pread(2). Preconditions of Read() and Write(): the offset, and the end of the range, are off_t's.
   [[nodiscard]] Result<size_t> Read(std::span<std::byte> into, uint64_t offset_bytes);
   // pwrite(2). Fewer bytes than `data` without memory, or where a Deadline passes. Errors: those of
   // write-back that this file was not told (superblock/write_errors.h); timed_out, operation_canceled,
@@ -55,7 +54,7 @@ class FileData : public nfs::OpenContext, public std::enable_shared_from_this<Fi
   [[nodiscard]] std::errc SyncAtFlush();
   // Sync() at the end of the open file. What could not be written yet is written in background.
   [[nodiscard]] std::errc SyncAtClose();
-  // Flush() for a close that reports no error: the next opener is told.
+  // SyncAtClose() of one that reports no error: the next opener is told.
   std::errc FlushAtEnd();
 
   nfs::Superblock& superblock;

@@ -55,7 +55,7 @@ std::expected<Attributes, std::errc> SetAttributesOf(Superblock& superblock, Ino
                         ? Send(superblock, inode, attributes, credential)
                         : FlushAndSend(superblock, inode, attributes, credential);
   if (error != kOk) return std::unexpected(error);
-  error = nfs::Revalidate(superblock, inode, credential);
+  error = nfs::RevalidateInode(superblock, inode, credential);
   if (error != kOk) return std::unexpected(nfs::OutcomeUnknown(error));
   Attributes now;
   nfs::CopyAttributes(inode, now);

@@ -13,7 +13,7 @@
 namespace nfswalk::data {
 
 // SETATTR, after what was written to the inode has reached stable storage, and before anything else
-// is written to it: write-back and change are one step under the inode's lock (notify_change()).
+// is written to it: write-back and change are one step under the file's i_rwsem (notify_change()).
 // Returns the attributes that the inode has then. Errors: timed_out, operation_canceled,
 // not_enough_memory: the outcome is not known, but a change of the size is complete before what is
 // written later; the server's.

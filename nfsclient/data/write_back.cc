@@ -74,7 +74,7 @@ size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
 // Best effort: without a reply it is not known whose the change is.
 void WriteBack::AskIfInvalid(const Context& context) {
   if (nfs::KnownChange(*inode_)) return;
-  (void)nfs::Revalidate(superblock_, *inode_, context->credential->key());
+  (void)nfs::RevalidateInode(superblock_, *inode_, context->credential->key());
 }
 
 // Returns the bytes taken, 0 with an error.
@@ -257,7 +257,7 @@ std::errc WriteBack::Flush(Until until) {
 }
 
 // Before data that was written with it is kept, so that no other reference is the last one: its
-// file is closed, with calls and locks, when the inode's lock is released. Throws std::bad_alloc.
+// file is closed, with calls and locks, when the file's i_rwsem is released. Throws std::bad_alloc.
 void WriteBack::KeepContext(const Context& context) {
   if (std::ranges::find(contexts_, context) == contexts_.end()) contexts_.push_back(context);
 }
@@ -295,7 +295,7 @@ std::errc WriteBack::FlushAll(Until until) {
     if (error != kOk) return error;
     if (extents_.dirty_extents() == 0) break;
   }
-  Resolve();
+  AskForLatest();
   return {};
 }
 
@@ -400,7 +400,7 @@ void WriteBack::EndBatch() {
 
 // Asks the server for the attributes, where replies to WRITEs that were in flight at the same time
 // do not tell the latest. Best effort: without a reply the next write-back asks again.
-void WriteBack::Resolve() {
+void WriteBack::AskForLatest() {
   if (!changes_.is_open() || changes_.has_calls_in_flight()) return;
   BeginBatch();
   changes_.Sent();

@@ -11,7 +11,7 @@
 //      wait for stays in flight, and so does a SETATTR of the size: what follows waits for it.
 //   W2 The file's end is its inode's i_size, which a write has advanced before it returns, and
 //      which is behind all that is here (attribute_cache.h: GrowSize()).
-//   W3 A truncation is one step under the inode's lock: write back, cut, forget, set the end.
+//   W3 A truncation is one step under the file's i_rwsem: write back, cut, forget, set the end.
 //   W4 What other clients change is not taken for ours (own_changes.h).
 //   W5 While it has data, or calls in flight, it is in Superblock::dirty_files: the last close
 //      loses nothing.
@@ -23,7 +23,7 @@
 // refuses is dropped, and its error kept for the file's openers (superblock/write_errors.h). What a
 // lack of memory interrupts stays dirty.
 //
-// Locks       Functions marked [locked] need the inode's lock (vfs/file_mutexes.h, i_rwsem),
+// Locks       Functions marked [locked] need the file's i_rwsem (vfs/file_mutexes.h, i_rwsem),
 //             under which RPCs are sent. `mutex_` guards the extents against readers and is not
 //             held across an RPC.
 //
@@ -143,7 +143,7 @@ class WriteBack {
   void AskIfInvalid(const Context& context);
   void EndBatchIfKnown();
   void EndBatch();
-  void Resolve();
+  void AskForLatest();
   void KeepContext(const Context& context);
   void LeaveUnused();
   void EraseIfClean();
@@ -152,14 +152,14 @@ class WriteBack {
   const icache::InodeRef inode_;
   std::atomic<uint64_t> dirty_since_ns_{0};
   std::mutex mutex_;
-  // Guarded by mutex_. Live extents change under the inode's lock only, under which their counts and
+  // Guarded by mutex_. Live extents change under the file's i_rwsem only, under which their counts and
   // NextDirty() need no mutex_; a read that ends removes others.
   ExtentMap extents_;
   // Guarded by mutex_: while the caches hold this change id, others have not written to the file
   // since the first of the extents was written (E5 of extent_map.h). nullopt: that is not known.
   std::optional<uint64_t> own_change_;
 
-  // All below: guarded by the inode's lock.
+  // All below: guarded by the file's i_rwsem.
   struct Call {
     Extent* extent;
     protocol::WriteInFlight in_flight;

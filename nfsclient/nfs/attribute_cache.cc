@@ -481,7 +481,7 @@ void MarkStale(Superblock& superblock, Inode& inode) {
   inode.attribute_generation = Barrier(superblock);  // rejects replies that are in flight
 }
 
-std::errc Revalidate(Superblock& superblock, Inode& inode,
+std::errc RevalidateInode(Superblock& superblock, Inode& inode,
                      const sunrpc_auth::Credential& credential, bool force) {
   if ((inode.flags.load(std::memory_order_relaxed) & icache::kStale) != 0) return protocol::kStale;
   if (!force && AttributesFresh(inode, rcu::CoarseNowNs())) return {};

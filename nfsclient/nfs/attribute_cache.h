@@ -185,7 +185,7 @@ void DropLink(Superblock& superblock, icache::Inode& inode);
 void MarkStale(Superblock& superblock, icache::Inode& inode);
 
 // GETATTR if the attributes are not fresh, or if `force`. errc{} or the server's error.
-std::errc Revalidate(Superblock& superblock, icache::Inode& inode,
+std::errc RevalidateInode(Superblock& superblock, icache::Inode& inode,
                      const sunrpc_auth::Credential& credential, bool force = false);
 
 }  // namespace nfswalk::nfs

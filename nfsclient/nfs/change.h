@@ -15,7 +15,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "nfsclient/nfs/silly_rename.h"
+#include "nfsclient/nfs/open_inode.h"
 #include "nfsclient/superblock/superblock.h"
 #include "sunrpc_auth/credential_cache.h"
 

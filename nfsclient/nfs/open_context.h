@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "nfsclient/nfs/silly_rename.h"
+#include "nfsclient/nfs/open_inode.h"
 #include "nfsclient/protocol/protocol.h"
 #include "sunrpc_auth/credential_cache.h"
 

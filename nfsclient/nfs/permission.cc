@@ -54,10 +54,10 @@ void CacheAccess(Superblock& superblock, icache::Inode& inode,
                       superblock.access_lru);
 }
 
-bool HasCachedAccess(const Superblock& superblock, icache::Inode& inode,
-                     const sunrpc_auth::CredentialRef& credential) {
+std::optional<uint32_t> CachedAccess(const Superblock& superblock, icache::Inode& inode,
+                                     const sunrpc_auth::CredentialRef& credential) {
   const auto age = AgeOf(superblock, inode, rcu::CoarseNowNs());
-  return inode.access.SearchLocked(inode.access_lock, credential.get(), age).has_value();
+  return inode.access.SearchLocked(inode.access_lock, credential.get(), age);
 }
 
 std::expected<uint32_t, std::errc> AskAccess(Superblock& superblock, icache::Inode& inode,
@@ -72,7 +72,7 @@ std::expected<uint32_t, std::errc> AskAccess(Superblock& superblock, icache::Ino
   // Rights are valid only with fresh attributes, which also hold the execute bits.
   const auto error = reply.attributes
                          ? UpdateAttributes(superblock, inode, *reply.attributes, stamp, &context)
-                         : Revalidate(superblock, inode, credential->key(), ask_attributes);
+                         : RevalidateInode(superblock, inode, credential->key(), ask_attributes);
   if (error != std::errc{}) return std::unexpected(error);
   CacheAccess(superblock, inode, credential, reply.granted, stamp.sent_at_ns, context.epoch);
   return reply.granted;
@@ -97,7 +97,7 @@ std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
       return CheckAccess(inode, *rights, may_mask);
     }
     if (asked) break;
-    if (auto error = Revalidate(superblock, inode, credential->key()); error != std::errc{}) {
+    if (auto error = RevalidateInode(superblock, inode, credential->key()); error != std::errc{}) {
       return error;
     }
   }

@@ -69,9 +69,10 @@ void CacheAccess(Superblock& superblock, icache::Inode& inode,
                  const sunrpc_auth::CredentialRef& credential, uint32_t granted,
                  uint64_t sent_at_ns, uint64_t epoch);
 
-// True if PermissionRef() needs no RPC once the attributes are fresh. Preconditions: a reference.
-bool HasCachedAccess(const Superblock& superblock, icache::Inode& inode,
-                     const sunrpc_auth::CredentialRef& credential);
+// What the server has granted: the answer of PermissionRef() without an RPC once the attributes are
+// fresh. Preconditions: a reference.
+std::optional<uint32_t> CachedAccess(const Superblock& superblock, icache::Inode& inode,
+                                     const sunrpc_auth::CredentialRef& credential);
 
 // `granted`: as the server's ACCESS replied. permission_denied if that does not allow `may_mask`.
 std::errc CheckAccess(icache::Inode& inode, uint32_t granted, uint32_t may_mask);

@@ -42,7 +42,7 @@ std::expected<std::string, std::errc> ReadLinkRef(Superblock& superblock, icache
     return std::unexpected(std::errc::invalid_argument);
   }
   // First: attributes that changed invalidate the cached text.
-  if (auto error = Revalidate(superblock, link, credential); error != std::errc{}) {
+  if (auto error = RevalidateInode(superblock, link, credential); error != std::errc{}) {
     return std::unexpected(error);
   }
   {

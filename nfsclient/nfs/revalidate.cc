@@ -24,7 +24,7 @@ bool CheckVerifier(Superblock& superblock, const Dentry& dentry, Inode& director
   if (superblock.options.lookupcache == LookupCache::kNone) return false;
   if (!VerifierMatches(dentry, directory)) return false;
   if (!AttributesFresh(directory, rcu::CoarseNowNs())) {
-    if (Revalidate(superblock, directory, credential) != std::errc{}) return false;
+    if (RevalidateInode(superblock, directory, credential) != std::errc{}) return false;
   }
   return VerifierMatches(dentry, directory);  // the GETATTR may have raised the change_id
 }

@@ -96,23 +96,6 @@ std::errc NameAgain(Superblock& superblock, Inode& parent, const vfs::Name& name
 
 }  // namespace
 
-std::expected<OpenInode, std::errc> OpenInode::Register(Superblock& superblock,
-                                                        icache::InodeRef inode) {
-  if (!superblock.open_inodes.Add(*inode)) return std::unexpected(protocol::CallDeadline::Error());
-  return OpenInode(superblock, std::move(inode));
-}
-
-void OpenInode::Discount() {
-  if (std::exchange(is_counted_, false)) OpenInodes::Remove(*inode_);
-}
-
-OpenInode::~OpenInode() {
-  if (!inode_) return;
-  if (is_counted_) OpenInodes::Remove(*inode_);
-  NFSWALK_SYNC_POINT("open:closed");
-  RemoveSillyNames(*superblock_, *inode_);
-}
-
 bool NeedsSillyRename(Superblock& superblock, const OpenInodes::Removal& removal, Inode& inode,
                       const Credential& credential) {
   if (!removal.is_open()) return false;
@@ -121,7 +104,7 @@ bool NeedsSillyRename(Superblock& superblock, const OpenInodes::Removal& removal
   if (now.nlink <= 1) return true;
   // Only the server's count shows what was unlinked since, by another client or by this one.
   // Without it this may be the last name.
-  const std::errc error = Revalidate(superblock, inode, credential, /*force=*/true);
+  const std::errc error = RevalidateInode(superblock, inode, credential, /*force=*/true);
   if (error != std::errc{}) return error != protocol::kStale;
   CopyAttributes(inode, now);
   return now.nlink <= 1;

@@ -40,8 +40,6 @@ class ReadPiece {
 
 class WritePiece {
  public:
-  using Context = FileHandle;
-
   WritePiece(const FileHandle& file, uint64_t offset_bytes, std::span<const std::byte> data,
              Stability stability)
       : bytes_(static_cast<uint32_t>(data.size())),

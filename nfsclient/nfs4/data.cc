@@ -59,8 +59,6 @@ class ReadPiece {
 
 class WritePiece {
  public:
-  using Context = TransferFile;
-
   WritePiece(const TransferFile& open, uint64_t offset_bytes, std::span<const std::byte> data,
              Stability stability)
       : owners_(open.owners), bytes_(data.size()), stability_(stability) {

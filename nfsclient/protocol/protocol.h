@@ -322,6 +322,7 @@ class Protocol {
   virtual ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                          const OpenState* state, const Credential& credential) = 0;
   // Writes with FILE_SYNC: the data is on stable storage on return. May write less than `data`.
+  // Write-back uses StartWrite().
   virtual WriteReply Write(const FileHandle& file, uint64_t offset_bytes,
                            std::span<const std::byte> data, const OpenState* state,
                            const Credential& credential) = 0;
@@ -420,7 +421,7 @@ class Protocol {
   virtual SetAttributesReply SetAttributesOf(const FileHandle& file,
                                              const SetAttributes& attributes,
                                              const Credential& credential) = 0;
-  // SetAttributes(), as StartWrite(): an interrupted SETATTR that is executed late cuts what was
+  // SetAttributesOf(), as StartWrite(): an interrupted SETATTR that is executed late cuts what was
   // written meanwhile.
   virtual SetAttributesInFlight StartSetAttributes(const FileHandle& file,
                                                    const SetAttributes& attributes,

@@ -16,9 +16,6 @@
 namespace nfswalk::rpc {
 namespace {
 
-using std::chrono::milliseconds;
-
-constexpr milliseconds kBackoffMin{10};
 // RFC 5531 9.
 constexpr uint32_t kCallMessage = 0;
 constexpr uint32_t kRpcVersion = 2;
@@ -68,7 +65,6 @@ Connection::Connection(const Endpoint& endpoint, const Timeouts& timeouts,
       timeouts_(timeouts),
       locator_(std::move(locator)),
       next_xid_(arc4random()),
-      backoff_(kBackoffMin),
       jitter_(next_xid_) {}
 
 void Connection::EncodeHeader(Call& call) {

@@ -129,6 +129,7 @@ class Connection {
   enum class State : uint8_t { kDown, kConnecting, kUp, kBroken, kClosed };
   // The bytes that are received at once where the data of a READ may follow. Short replies fit.
   static constexpr size_t kHeaderReceiveBytes = 4096;
+  static constexpr std::chrono::milliseconds kBackoffMin{10};
   using Lock = std::unique_lock<std::mutex>;
   using CallList = boost::intrusive::list<
       Call, boost::intrusive::member_hook<Call, boost::intrusive::list_member_hook<>,
@@ -224,7 +225,7 @@ class Connection {
   uint32_t generation_ = 0;
   uint32_t connect_failures_ = 0;                   // in a row
   std::shared_ptr<const ServerLocation> location_;  // that the socket connects to
-  std::chrono::milliseconds backoff_;
+  std::chrono::milliseconds backoff_{kBackoffMin};
   Clock::time_point next_attempt_{};
   Clock::time_point resume_sending_{};  // after a failure for want of memory; {}: none
   Clock::time_point connect_deadline_{};

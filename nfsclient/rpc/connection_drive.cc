@@ -12,7 +12,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kBackoffMin{10};
 constexpr milliseconds kBackoffMax{30'000};
 // A server may have ended a connection that was idle for as long.
 constexpr seconds kIdle{1};

@@ -38,7 +38,7 @@ class DirtyFiles {
     const auto found = files_.find(&inode);
     return found == files_.end() ? nullptr : found->second;
   }
-  // Find(), or what `make()` makes. Throws std::bad_alloc. Preconditions: the inode's lock.
+  // Find(), or what `make()` makes. Throws std::bad_alloc. Preconditions: the file's i_rwsem.
   template <typename Make>
   File FindOrMake(const icache::Inode& inode, Make make) {
     File file = Find(inode);
@@ -49,7 +49,7 @@ class DirtyFiles {
     return file;
   }
   // `file` has no data left. False if it is not the inode's any more: one that a thread found before
-  // it was erased, and flushes. Preconditions: the inode's lock; the caller holds a File.
+  // it was erased, and flushes. Preconditions: the file's i_rwsem; the caller holds a File.
   bool Erase(const icache::Inode& inode, const data::WriteBack& file) {
     const std::lock_guard lock(mutex_);
     const auto found = files_.find(&inode);

@@ -77,7 +77,7 @@ std::errc RefWalk::LinkPathWalk(Goal goal) {
     const std::string_view primed = primes_last ? path_.rest() : WithoutLast(path_.rest());
     if (std::errc error = Prime(primed); error != std::errc{}) return error;
     if (!inode().is_directory()) return std::errc::not_a_directory;  // the start of the walk
-    Refresh();
+    RefreshAhead();
     if (std::errc error = MayLookup(); error != std::errc{}) return error;
 
     const Name name = vfs::ScanName(path_.at(), at_.get());
@@ -98,7 +98,7 @@ std::errc RefWalk::LinkPathWalk(Goal goal) {
   return {};
 }
 
-void RefWalk::Refresh() {
+void RefWalk::RefreshAhead() {
   if (at_.get() == superblock_.root.get()) return;
   const bool primed = unprimed_ != SIZE_MAX && path_.AtEnd();
   if (!primed && nfs::AttributesFresh(inode(), rcu::CoarseNowNs())) return;

@@ -56,9 +56,10 @@ class RefWalk {
   // end with a name.
   const vfs::DentryRef& parent() const { return parent_; }
 
-  // Before the position's attributes are asked for: where they have timed out, those of its
-  // siblings that are asked for next may have, too (ahead/list_ahead.h).
-  void Refresh();
+  // Before the position's attributes are asked for: lists its directory where the attributes of
+  // several children in a row have timed out (ahead/list_ahead.h). The caller asks for what is still
+  // not valid.
+  void RefreshAhead();
 
   vfs::DentryRef& position() { return at_; }
   icache::Inode& inode() { return *at_.inode(); }

@@ -120,7 +120,7 @@ Answer AskRef(Client& client, const Question& question) {
           answer.text = *text;
           return {};
         }
-        const std::errc error = nfs::Revalidate(superblock, walk.inode(), key, walk.force());
+        const std::errc error = nfs::RevalidateInode(superblock, walk.inode(), key, walk.force());
         if (error == std::errc{}) nfs::CopyAttributes(walk.inode(), answer.attributes);
         return error;
       });

@@ -159,6 +159,28 @@ TEST_P(CreateAndOpen, TakesFewCalls) {
   EXPECT_EQ(client_->stats().rpcs, made_at);
 }
 
+// ACCESS-14.
+TEST_P(CreateAndOpen, AnOpenPaysNoCallForTheRightsOfItsFile) {
+  const Credential who(1001, 1001);
+  MakeFile("d/first");
+  MakeFile("d/file", "hello");
+  ASSERT_TRUE(client_->Stat(Path("d/file"), root_).has_value());
+  ASSERT_TRUE(client_->Open(Path("d/first"), kMayRead, who).has_value());  // version 4: a client id
+  const auto calls_of_open = [&] {
+    const uint64_t before = client_->stats().rpcs;
+    const auto file = client_->Open(Path("d/file"), kMayRead, who);
+    EXPECT_TRUE(file.has_value());
+    return client_->stats().rpcs - before;
+  };
+  EXPECT_EQ(calls_of_open(), 1u);  // OPEN; ACCESS
+  EXPECT_EQ(calls_of_open(), 1u);  // OPEN; GETATTR
+  const uint64_t before = client_->stats().rpcs;
+  EXPECT_EQ(client_->Access(Path("d/file"), kMayRead, who), std::errc{});
+  EXPECT_EQ(client_->stats().rpcs, before);
+  ASSERT_EQ(chmod(Backing("d/file").c_str(), 0600), 0);
+  EXPECT_EQ(client_->Open(Path("d/file"), kMayRead, who).error(), std::errc::permission_denied);
+}
+
 // NAME-8: the OPEN of version 4 looks the name up; what it finds there is as it was.
 TEST_P(CreateAndOpen, ANameThatIsNotKnownIsNotLookedUpFirst) {
   MakeFile("d/theirs", "hello");
@@ -169,7 +191,7 @@ TEST_P(CreateAndOpen, ANameThatIsNotKnownIsNotLookedUpFirst) {
     const uint64_t before = client_->stats().rpcs;
     auto opened = Open(name, kMayRead | kMayWrite, 0600, false);
     ASSERT_TRUE(opened.has_value()) << name;
-    // LOOKUP and CREATE, or LOOKUP, ACCESS and GETATTR; OPEN.
+    // LOOKUP and CREATE, or LOOKUP, GETATTR and ACCESS; OPEN.
     const uint64_t most = version() == 4 ? 1 : name == std::string("d/new") ? 2 : 3;
     EXPECT_LE(client_->stats().rpcs - before, most) << name;
     EXPECT_EQ(Text(*opened->file), name == std::string("d/new") ? "" : "hello");

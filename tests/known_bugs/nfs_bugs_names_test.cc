@@ -400,9 +400,9 @@ TEST_P(NameRevalidation, TheRootOutlivesEveryErrorOfItsServer) {
 TEST_P(NameRevalidation, AStaleFileIsNotAskedAboutAgainAndItsNameLooksForAnother) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
-  protocol_->Fail("GETATTR", protocol::kStale);
+  protocol_->Fail("ACCESS", protocol::kStale);
   auto file = client_->Open("d/f", kMayRead, me_);
-  protocol_->Fail("GETATTR", {});
+  protocol_->Fail("ACCESS", {});
   EXPECT_EQ(Cached("d/f"), kTryAgain);
   const size_t attributes = protocol_->Calls("GETATTR");
   EXPECT_EQ(Stat("d/f"), file_);

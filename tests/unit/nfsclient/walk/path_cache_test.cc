@@ -68,7 +68,7 @@ class PathCache : public MemoryMount {
     nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
     superblock.inodes->IterInodes({}, [&](icache::Inode& inode) {
       if (inode.fileid == directory) {
-        EXPECT_EQ(nfs::Revalidate(superblock, inode, another_, true), std::errc{});
+        EXPECT_EQ(nfs::RevalidateInode(superblock, inode, another_, true), std::errc{});
       }
       return icache::IterStep::kNext;
     });

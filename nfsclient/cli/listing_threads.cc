@@ -1,4 +1,4 @@
-#include "nfsclient/cli/listing_ahead.h"
+#include "nfsclient/cli/listing_threads.h"
 
 #include <cstddef>
 #include <string_view>
@@ -27,7 +27,7 @@ TreeEntry EntryOf(const ListedDirectory& directory, const ListedChild& child) {
           .directory = directory.node};
 }
 
-ListingAhead::ListingAhead(const Credential& credential, const TreeOptions& options)
+ListingThreads::ListingThreads(const Credential& credential, const TreeOptions& options)
     : credential_(credential), options_(options) {
   if (options_.threads == 1) return;  // the calling one
   threads_.reserve(options_.threads);
@@ -40,12 +40,12 @@ ListingAhead::ListingAhead(const Credential& credential, const TreeOptions& opti
   }
 }
 
-ListingAhead::~ListingAhead() {
+ListingThreads::~ListingThreads() {
   for (std::jthread& thread : threads_) thread.request_stop();
   threads_.clear();
 }
 
-void ListingAhead::Take(ListedDirectory& directory) {
+void ListingThreads::Take(ListedDirectory& directory) {
   std::unique_lock lock(mutex_);
   if (ahead_.contains(directory.place)) {
     changed_.wait(lock, [&] { return directory.listed; });
@@ -58,11 +58,11 @@ void ListingAhead::Take(ListedDirectory& directory) {
   List(directory);
 }
 
-void ListingAhead::Run(const std::stop_token& stop) {
+void ListingThreads::Run(const std::stop_token& stop) {
   while (const auto directory = Next(stop)) List(*directory);
 }
 
-std::shared_ptr<ListedDirectory> ListingAhead::Next(const std::stop_token& stop) {
+std::shared_ptr<ListedDirectory> ListingThreads::Next(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   if (!changed_.wait(lock, stop, [&] { return MayTakeFirst(); })) return nullptr;
   if (stop.stop_requested()) return nullptr;
@@ -74,7 +74,7 @@ std::shared_ptr<ListedDirectory> ListingAhead::Next(const std::stop_token& stop)
 
 // Listings behind it do not count: else the walk could wait alone in a large tree for what was
 // listed of the next.
-bool ListingAhead::MayTakeFirst() const {
+bool ListingThreads::MayTakeFirst() const {
   if (waiting_.empty()) return false;
   size_t directories = 0;
   size_t entries = 0;
@@ -88,7 +88,7 @@ bool ListingAhead::MayTakeFirst() const {
   return true;
 }
 
-void ListingAhead::List(ListedDirectory& directory) {
+void ListingThreads::List(ListedDirectory& directory) {
   std::vector<ListedChild>& children = directory.children;
   directory.error = Read(directory);
   for (ListedChild& child : children) ListInside(directory, child);
@@ -103,7 +103,7 @@ void ListingAhead::List(ListedDirectory& directory) {
   changed_.notify_all();
 }
 
-std::errc ListingAhead::Read(ListedDirectory& directory) {
+std::errc ListingThreads::Read(ListedDirectory& directory) {
   if (directory.entry.path.size() > TreeOptions::kPathBytesMax) {
     return std::errc::filename_too_long;
   }
@@ -123,7 +123,7 @@ std::errc ListingAhead::Read(ListedDirectory& directory) {
 }
 
 // Asks for what the listing came without.
-void ListingAhead::Complete(ListedDirectory& directory) {
+void ListingThreads::Complete(ListedDirectory& directory) {
   std::vector<ListedChild*> children;
   std::vector<std::string_view> names;
   for (ListedChild& child : directory.children) {
@@ -138,7 +138,7 @@ void ListingAhead::Complete(ListedDirectory& directory) {
   }
 }
 
-void ListingAhead::ListInside(ListedDirectory& directory, ListedChild& child) {
+void ListingThreads::ListInside(ListedDirectory& directory, ListedChild& child) {
   if (!child.attributes || child.attributes->type != protocol::FileType::kDirectory) return;
   if (directory.place.size() + 1 >= options_.depth_max) return;
   child.inside = std::make_shared<ListedDirectory>(EntryOf(directory, child), directory.place);

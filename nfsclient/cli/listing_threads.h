@@ -1,12 +1,12 @@
-// listing_ahead: directories that will be needed soon, listed by threads before they are.
+// listing_threads: directories that will be needed soon, listed by threads before they are.
 //
 // A directory has a place, the numbers of the entries that lead to it: the order of places is that
 // of the walk. Threads take the first directory not taken yet, unless too much that comes
 // before it was listed already and waits.
 //
 // Thread safety: Add() and Take() by the walking thread; the threads are inside.
-#ifndef NFSWALK_NFSCLIENT_CLI_LISTING_AHEAD_H_
-#define NFSWALK_NFSCLIENT_CLI_LISTING_AHEAD_H_
+#ifndef NFSWALK_NFSCLIENT_CLI_LISTING_THREADS_H_
+#define NFSWALK_NFSCLIENT_CLI_LISTING_THREADS_H_
 
 #include <condition_variable>
 #include <cstddef>
@@ -43,19 +43,19 @@ struct ListedDirectory {
   std::shared_ptr<const Node> node = nullptr;  // null: not entered yet
   std::vector<ListedChild> children = {};
   std::errc error = {};  // why `children` is not all
-  bool listed = false;   // guarded by ListingAhead's mutex
+  bool listed = false;   // guarded by ListingThreads's mutex
 };
 
 // Preconditions: the child has attributes, and is one of the directory.
 TreeEntry EntryOf(const ListedDirectory& directory, const ListedChild& child);
 
-class ListingAhead {
+class ListingThreads {
  public:
   // As many of the threads as can be started.
-  ListingAhead(const Credential& credential, const TreeOptions& options);
-  ~ListingAhead();  // waits for calls that are in flight
-  ListingAhead(const ListingAhead&) = delete;
-  ListingAhead& operator=(const ListingAhead&) = delete;
+  ListingThreads(const Credential& credential, const TreeOptions& options);
+  ~ListingThreads();  // waits for calls that are in flight
+  ListingThreads(const ListingThreads&) = delete;
+  ListingThreads& operator=(const ListingThreads&) = delete;
 
   // The directory is listed when this returns: by a thread, or by this call.
   void Take(ListedDirectory& directory);
@@ -83,4 +83,4 @@ class ListingAhead {
 
 }  // namespace nfswalk::cli
 
-#endif  // NFSWALK_NFSCLIENT_CLI_LISTING_AHEAD_H_
+#endif  // NFSWALK_NFSCLIENT_CLI_LISTING_THREADS_H_
