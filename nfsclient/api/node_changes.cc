@@ -83,7 +83,8 @@ constexpr int kCreateTries = 16;
 std::errc CheckExisting(nfs::Superblock& superblock, RefWalk& walk) {
   if (walk.inode().is_directory()) return std::errc::is_a_directory;
   const bool ask = !superblock.options.nocto || walk.force();
-  const std::errc error = nfs::RevalidateInode(superblock, walk.inode(), walk.credential()->key(), ask);
+  const std::errc error =
+      nfs::RevalidateInode(superblock, walk.inode(), walk.credential()->key(), ask);
   if (error != kOk) return error;
   Attributes attributes;
   nfs::CopyAttributes(walk.inode(), attributes);

@@ -21,8 +21,8 @@ namespace nfswalk {
   return walk.ConfirmUsed();
 }
 
-// A completion of walk::Resolve(): makes the attributes valid that nfs::CopyAttributes() copies next,
-// the size of a file by what was written to it.
+// A completion of walk::Resolve(): makes the attributes valid that nfs::CopyAttributes() copies
+// next, the size of a file by what was written to it.
 inline std::errc StatRef(nfs::Superblock& superblock, walk::RefWalk& walk) {
   const std::errc error = data::FlushWrites(superblock, walk.inode());
   if (error != std::errc{}) return error;

@@ -84,8 +84,8 @@ auto FileData::ReadFromServer(std::span<std::byte> into, uint64_t offset_bytes) 
   return done;
 }
 
-// balance_dirty_pages(): before the file's i_rwsem, as others' are taken. A writer writes back its own
-// file first: writers that all wait for each other's files keep the server idle.
+// balance_dirty_pages(): before the file's i_rwsem, as others' are taken. A writer writes back its
+// own file first: writers that all wait for each other's files keep the server idle.
 void FileData::FlushIfFull() const {
   if (!superblock.dirty_files.IsFull()) return;
   if (const auto own = superblock.dirty_files.Find(*inode)) {
@@ -154,7 +154,8 @@ auto FileData::Append(std::span<const std::byte> data) -> Result<size_t> try {
   if (!lock) return std::unexpected(CallDeadline::Error());
   const auto end = FindEnd();
   if (!end) return std::unexpected(end.error());
-  if (*end > protocol::ByteRange::kEnd - data.size()) return std::unexpected(std::errc::file_too_large);
+  if (*end > protocol::ByteRange::kEnd - data.size())
+    return std::unexpected(std::errc::file_too_large);
   return WriteLocked(data, *end);
 } catch (const std::bad_alloc&) {
   return std::unexpected(std::errc::not_enough_memory);

@@ -36,7 +36,8 @@ class FileData : public nfs::OpenContext, public std::enable_shared_from_this<Fi
         superblock(of),
         seen_(of.write_errors.Sample(*inode)) {}
 
-  // pread(2). Preconditions of Read() and Write(): the offset, and the end of the range, are off_t's.
+  // pread(2). Preconditions of Read() and Write(): the offset, and the end of the range, are
+  // off_t's.
   [[nodiscard]] Result<size_t> Read(std::span<std::byte> into, uint64_t offset_bytes);
   // pwrite(2). Fewer bytes than `data` without memory, or where a Deadline passes. Errors: those of
   // write-back that this file was not told (superblock/write_errors.h); timed_out, operation_canceled,

@@ -152,8 +152,8 @@ class WriteBack {
   const icache::InodeRef inode_;
   std::atomic<uint64_t> dirty_since_ns_{0};
   std::mutex mutex_;
-  // Guarded by mutex_. Live extents change under the file's i_rwsem only, under which their counts and
-  // NextDirty() need no mutex_; a read that ends removes others.
+  // Guarded by mutex_. Live extents change under the file's i_rwsem only, under which their counts
+  // and NextDirty() need no mutex_; a read that ends removes others.
   ExtentMap extents_;
   // Guarded by mutex_: while the caches hold this change id, others have not written to the file
   // since the first of the extents was written (E5 of extent_map.h). nullopt: that is not known.

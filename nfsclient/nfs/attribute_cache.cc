@@ -482,7 +482,7 @@ void MarkStale(Superblock& superblock, Inode& inode) {
 }
 
 std::errc RevalidateInode(Superblock& superblock, Inode& inode,
-                     const sunrpc_auth::Credential& credential, bool force) {
+                          const sunrpc_auth::Credential& credential, bool force) {
   if ((inode.flags.load(std::memory_order_relaxed) & icache::kStale) != 0) return protocol::kStale;
   if (!force && AttributesFresh(inode, rcu::CoarseNowNs())) return {};
   // A change of our own between request and reply makes the reply older than the inode: ask again.

@@ -186,7 +186,7 @@ void MarkStale(Superblock& superblock, icache::Inode& inode);
 
 // GETATTR if the attributes are not fresh, or if `force`. errc{} or the server's error.
 std::errc RevalidateInode(Superblock& superblock, icache::Inode& inode,
-                     const sunrpc_auth::Credential& credential, bool force = false);
+                          const sunrpc_auth::Credential& credential, bool force = false);
 
 }  // namespace nfswalk::nfs
 

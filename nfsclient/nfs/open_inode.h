@@ -1,6 +1,6 @@
-// open_inode: an inode as it is held while it is open. A removal of its last name asks whether there
-// are any (superblock/open_inodes.h counts them), and the end of the last one removes what was hidden
-// for it (silly_rename.h).
+// open_inode: an inode as it is held while it is open. A removal of its last name asks whether
+// there are any (superblock/open_inodes.h counts them), and the end of the last one removes what
+// was hidden for it (silly_rename.h).
 //
 // Thread safety: as any value.
 #ifndef NFSWALK_NFSCLIENT_NFS_OPEN_INODE_H_

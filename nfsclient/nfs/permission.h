@@ -69,8 +69,8 @@ void CacheAccess(Superblock& superblock, icache::Inode& inode,
                  const sunrpc_auth::CredentialRef& credential, uint32_t granted,
                  uint64_t sent_at_ns, uint64_t epoch);
 
-// What the server has granted: the answer of PermissionRef() without an RPC once the attributes are
-// fresh. Preconditions: a reference.
+// Returns what the server has granted: the answer of PermissionRef() without an RPC once the
+// attributes are fresh. Preconditions: a reference.
 std::optional<uint32_t> CachedAccess(const Superblock& superblock, icache::Inode& inode,
                                      const sunrpc_auth::CredentialRef& credential);
 

@@ -48,8 +48,8 @@ class DirtyFiles {
     files_[&inode] = file;
     return file;
   }
-  // `file` has no data left. False if it is not the inode's any more: one that a thread found before
-  // it was erased, and flushes. Preconditions: the file's i_rwsem; the caller holds a File.
+  // `file` has no data left. False if it is not the inode's any more: one that a thread found
+  // before it was erased, and flushes. Preconditions: the file's i_rwsem; the caller holds a File.
   bool Erase(const icache::Inode& inode, const data::WriteBack& file) {
     const std::lock_guard lock(mutex_);
     const auto found = files_.find(&inode);

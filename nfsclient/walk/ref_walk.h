@@ -57,8 +57,8 @@ class RefWalk {
   const vfs::DentryRef& parent() const { return parent_; }
 
   // Before the position's attributes are asked for: lists its directory where the attributes of
-  // several children in a row have timed out (ahead/list_ahead.h). The caller asks for what is still
-  // not valid.
+  // several children in a row have timed out (ahead/list_ahead.h). The caller asks for what is
+  // still not valid.
   void RefreshAhead();
 
   vfs::DentryRef& position() { return at_; }

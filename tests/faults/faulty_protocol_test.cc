@@ -217,8 +217,8 @@ TEST_P(FaultyMemory, CachesAgreeWithTheServerAfterwards) {
   ExpectEveryFault(*mount.protocol, 10);
 }
 
-// nfs-ganesha 4.3 may give a name of tmpfs twice, or without an end, from a listing that it has kept
-// while names changed.
+// nfs-ganesha 4.3 may give a name of tmpfs twice, or without an end, from a listing that it has
+// kept while names changed.
 class FaultyExport : public fixtures::VersionedExport {
  protected:
   static void SetUpTestSuite() { StartServer({.caches_names = false}); }

@@ -94,12 +94,8 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
       continue;
     }
     if (acquired.error != kOk) return Failure<Opened>(acquired.error);
-    Opened opened{kOk,
-                  acquired.handle,
-                  acquired.attributes,
-                  acquired.granted,
-                  acquired.directory,
-                  nullptr};
+    Opened opened{
+        kOk, acquired.handle, acquired.attributes, acquired.granted, acquired.directory, nullptr};
     opened.state = Register(request, credential, client->generation, std::move(acquired));
     return opened;
   }
