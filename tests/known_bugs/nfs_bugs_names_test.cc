@@ -400,9 +400,10 @@ TEST_P(NameRevalidation, TheRootOutlivesEveryErrorOfItsServer) {
 TEST_P(NameRevalidation, AStaleFileIsNotAskedAboutAgainAndItsNameLooksForAnother) {
   Mount();
   ASSERT_EQ(Stat("d/f"), file_);
-  protocol_->Fail("ACCESS", protocol::kStale);
-  auto file = client_->Open("d/f", kMayRead, me_);
-  protocol_->Fail("ACCESS", {});
+  const std::array<const char*, 2> calls = {"GETATTR", "ACCESS"};  // ACCESS: of unknown rights
+  for (const char* call : calls) protocol_->Fail(call, protocol::kStale);
+  EXPECT_FALSE(client_->Open("d/f", kMayRead, me_));
+  for (const char* call : calls) protocol_->Fail(call, {});
   EXPECT_EQ(Cached("d/f"), kTryAgain);
   const size_t attributes = protocol_->Calls("GETATTR");
   EXPECT_EQ(Stat("d/f"), file_);
