@@ -101,7 +101,7 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
   arguments.sequence = owner.sequence;
   Compound compound;
   if (owners_as_names) compound.SendOwnersAsNames(names_);
-  // Who creates a file, or reopens one, does not ask for its rights.
+  // Who creates a file, or reclaims one, does not need its rights.
   const bool asks_access = arguments.how == OpenArguments::How::kNoCreate && !arguments.reclaim;
   compound.PutHandle(at).SaveHandle().Open(arguments).GetHandle().GetAttributes();
   if (asks_access) compound.Access(kAccessAll);  // in the order of Nfs4::Access()
