@@ -87,16 +87,17 @@ protocol::OpenReply OpenByAnyName(const OpenRequest& request, vfs::Dentry& resol
 // (may be null). Where the rights are not cached, the attributes come with them: `granted`.
 std::errc CloseToOpen(nfs::Superblock& superblock, RefWalk& walk, const nfs::SendStamp* begun,
                       std::optional<uint32_t>& granted) {
-  if (superblock.options.nocto) return kOk;
-  if (begun != nullptr && nfs::IsNewerThan(walk.inode(), *begun)) return kOk;
-  if (nfs::CachedAccess(superblock, walk.inode(), walk.credential())) {
-    return nfs::RevalidateInode(superblock, walk.inode(), walk.credential()->key(), /*force=*/true);
+  icache::Inode& inode = walk.inode();
+  const Credential& key = walk.credential()->key();
+  const bool is_asked = begun != nullptr && nfs::IsNewerThan(inode, *begun);
+  if (superblock.options.nocto || is_asked) return nfs::RevalidateInode(superblock, inode, key);
+  if (nfs::CachedAccess(superblock, inode, walk.credential())) {
+    return nfs::RevalidateInode(superblock, inode, key, /*force=*/true);
   }
-  const auto asked =
-      nfs::AskAccess(superblock, walk.inode(), walk.credential(), /*ask_attributes=*/true);
+  const auto asked = nfs::AskAccess(superblock, inode, walk.credential(), /*ask_attributes=*/true);
   if (!asked) return asked.error();
   granted = *asked;
-  return kOk;
+  return nfs::RevalidateInode(superblock, inode, key);  // a later reply may have overtaken it
 }
 
 // The references that an open without an RPC takes inside the RCU section. Dropped outside of it.
@@ -167,8 +168,10 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
                        context.epoch);
     }
   }
-  if (failed == kOk && !opened.attributes) failed = CloseToOpen(superblock, walk, begun, granted);
-  if (failed == kOk) failed = nfs::RevalidateInode(superblock, inode, key);
+  if (failed == kOk) {
+    failed = opened.attributes ? nfs::RevalidateInode(superblock, inode, key)
+                               : CloseToOpen(superblock, walk, begun, granted);
+  }
   // A server may keep an unlinked file's handle valid while another client has it open.
   if (failed == kOk && !walk.force() && IsUnlinked(inode)) failed = protocol::kStale;
   if (failed == kOk && creates &&
