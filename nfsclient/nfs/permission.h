@@ -77,9 +77,9 @@ std::optional<uint32_t> CachedAccess(const Superblock& superblock, icache::Inode
 // `granted`: as the server's ACCESS replied. permission_denied if that does not allow `may_mask`.
 std::errc CheckAccess(icache::Inode& inode, uint32_t granted, uint32_t may_mask);
 
-// Asks the server, whatever is cached, and caches what it granted. The attributes are fresh then;
-// `ask_attributes`: no older than this call, also if the reply has none. Preconditions: a reference
-// on the inode; may sleep.
+// Asks the server, whatever is cached, and caches what it granted, with the reply's attributes,
+// which a later one may have overtaken. `ask_attributes`: where the reply has none, they are asked
+// for although they are fresh. Preconditions: a reference on the inode; may sleep.
 std::expected<uint32_t, std::errc> AskAccess(Superblock& superblock, icache::Inode& inode,
                                              const sunrpc_auth::CredentialRef& credential,
                                              bool ask_attributes);
