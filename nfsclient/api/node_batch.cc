@@ -321,8 +321,8 @@ void Node::ReadEach(std::span<const std::string_view> paths,
                     std::span<Result<size_t>> results, ResolveFlags flags) const {
   const nfs::SendStamp begun = nfs::Stamp(superblock_);
   const auto read_alone = [&](size_t i) -> Result<size_t> {
-    // A read needs the file that has the name when it is sent: another client may have replaced what
-    // the batch has found.
+    // A read needs the file that has the name when it is sent: another client may have replaced
+    // what the batch has found.
     const auto file =
         OpenSince(into[i].empty() ? &begun : nullptr, paths[i], kMayRead, credential, flags);
     return file ? (*file)->PRead(into[i], 0) : std::unexpected(file.error());
